@@ -1,0 +1,181 @@
+/* halo/client.h: devices, compiling modules for them, buffers, and running. */
+#ifndef HALO_CLIENT_H
+#define HALO_CLIENT_H
+
+#include "halo/literal.h"
+#include "halo/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A client holds the devices of one OpenCL platform, their memory and the program cache. All objects
+ * below may be used from several threads at once unless said otherwise; each keeps what it needs
+ * alive, so they may be released in any order. */
+typedef struct halo_client halo_client;
+typedef struct halo_device halo_device;         /* belongs to its client */
+typedef struct halo_executable halo_executable; /* a compiled module; reference-counted */
+typedef struct halo_buffer halo_buffer;         /* one array in device memory; reference-counted */
+typedef struct halo_event halo_event;           /* something that will have happened; ditto */
+
+/* ---- Client and devices ---- */
+
+typedef struct halo_client_options {
+  /* Which devices: NULL or "" for the default (HALO_DEVICE if set, else the first GPU, else the
+   * first device of any kind); "gpu", "cpu"; "PLATFORM:DEVICE" by number as `halo info` lists them;
+   * or a part of a device's or platform's name; "null:FILE" for a device that runs nothing. */
+  const char *device;
+  /* Device memory this client may hold, in bytes; 0: what the device has. */
+  uint64_t memory_limit;
+  /* Where compiled programs are cached: NULL for $HALO_CACHE_DIR or $XDG_CACHE_HOME/halo or
+   * ~/.cache/halo; "" for no disk cache. */
+  const char *cache_dir;
+  bool profile; /* time every step with device events (halo_executable_profile) */
+} halo_client_options;
+
+/* `options` may be NULL for the defaults. HALO_NO_DEVICE, with what to install, when there is no
+ * OpenCL device; HALO_NOT_FOUND when none matches. */
+HALO_API HALO_MUST_USE halo_status halo_client_create(const halo_client_options *options,
+                                                      halo_client **out);
+HALO_API void halo_client_release(halo_client *client);
+HALO_API int halo_client_device_count(const halo_client *client);
+HALO_API halo_device *halo_client_device(const halo_client *client, int index);
+
+typedef struct halo_device_info {
+  const char *platform, *name, *vendor, *driver, *version; /* live as long as the client */
+  const char *kind;                                         /* "gpu", "cpu", "accelerator", "null" */
+  uint64_t memory, max_allocation, local_memory;            /* bytes */
+  uint32_t compute_units, max_work_group;
+  bool has_f64, has_f16, shares_host_memory;
+} halo_device_info;
+HALO_API void halo_device_get_info(const halo_device *device, halo_device_info *out);
+
+typedef struct halo_memory_stats {
+  uint64_t live;   /* bytes in buffers and running programs */
+  uint64_t cached; /* bytes kept for reuse */
+  uint64_t peak;   /* most live bytes since the client was made */
+  uint64_t limit;
+  uint64_t allocations; /* requests so far */
+  uint64_t reused;      /* of which served from the cache */
+} halo_memory_stats;
+HALO_API void halo_device_memory_stats(halo_device *device, halo_memory_stats *out);
+/* Gives cached device memory back to the driver. */
+HALO_API void halo_device_trim_memory(halo_device *device);
+
+/* ---- Compiling ---- */
+
+typedef struct halo_compile_options {
+  bool no_fusion;        /* every instruction its own kernel; for tests and for finding faults */
+  bool no_optimization;  /* only the passes that are needed to run at all */
+  const char *kernels;   /* "dot:clblast,-reduce:tree": as HALO_KERNELS; NULL: that variable */
+  const char *dump_dir;  /* module, passes, OpenCL C and plan as text; NULL: HALO_DUMP_TO */
+} halo_compile_options;
+
+/* Compiles a module for the client's first device. The module is not changed. `options` may be NULL.
+ * An instruction that cannot run yet gives HALO_UNIMPLEMENTED naming it and its line. */
+HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
+                                                       const halo_module *module,
+                                                       const halo_compile_options *options,
+                                                       halo_executable **out);
+HALO_API void halo_executable_retain(halo_executable *executable);
+HALO_API void halo_executable_release(halo_executable *executable);
+
+/* Arguments and results are flat lists of arrays: a tuple parameter or result counts once for each
+ * of its leaves, in order; tokens are left out. */
+HALO_API int halo_executable_argument_count(const halo_executable *executable);
+HALO_API const halo_shape *halo_executable_argument_shape(const halo_executable *executable,
+                                                          int index);
+HALO_API int halo_executable_result_count(const halo_executable *executable);
+HALO_API const halo_shape *halo_executable_result_shape(const halo_executable *executable,
+                                                        int index);
+
+/* Text about a compiled program, owned by the executable. */
+typedef enum halo_report {
+  HALO_REPORT_EXPLAIN, /* each step's chosen implementation, and who was refused and why */
+  HALO_REPORT_PLAN,    /* the steps and their buffers */
+  HALO_REPORT_SOURCE,  /* the generated OpenCL C */
+  HALO_REPORT_MODULE   /* the module after all passes */
+} halo_report;
+HALO_API const char *halo_executable_report(halo_executable *executable, halo_report report);
+
+typedef struct halo_profile_row {
+  const char *name; /* of the step; lives as long as the executable */
+  const char *kind; /* "kernel", "copy", "library", ... */
+  uint64_t runs;
+  double seconds;   /* device time over all runs */
+  int64_t bytes;    /* that one run must read and write at least, or 0 */
+  int64_t flops;    /* of one run, or 0 */
+} halo_profile_row;
+/* Waits for the device, then gives rows by step order; needs halo_client_options.profile. The array
+ * is owned by the executable until the next call. */
+HALO_API HALO_MUST_USE halo_status halo_executable_profile(halo_executable *executable,
+                                                           const halo_profile_row **rows,
+                                                           int *count);
+
+/* ---- Buffers ---- */
+
+/* A copy of dense row-major host data (halo_type_size bytes an element) on the device, in the
+ * shape's layout. `data` may be reused when the call returns. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_from_host(halo_client *client, const void *data,
+                                                         const halo_shape *shape,
+                                                         halo_buffer **out);
+/* As above without waiting for the copy: `data` must stay unchanged until *done (if not NULL, else
+ * the buffer's ready event) has happened. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_from_host_async(halo_client *client,
+                                                               const void *data,
+                                                               const halo_shape *shape,
+                                                               halo_buffer **out,
+                                                               halo_event **done);
+HALO_API HALO_MUST_USE halo_status halo_buffer_from_literal(halo_client *client,
+                                                            const halo_literal *literal,
+                                                            halo_buffer **out);
+HALO_API void halo_buffer_retain(halo_buffer *buffer);
+HALO_API void halo_buffer_release(halo_buffer *buffer);
+/* Owned by the buffer. */
+HALO_API const halo_shape *halo_buffer_shape(const halo_buffer *buffer);
+/* Waits for the buffer and copies it to `data` as dense row-major elements; `size` must be its byte
+ * size. HALO_FAILED_PRECONDITION for a donated buffer. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_to_host(halo_buffer *buffer, void *data,
+                                                       size_t size);
+/* As above without waiting: `data` is complete when *done has happened. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_to_host_async(halo_buffer *buffer, void *data,
+                                                             size_t size, halo_event **done);
+HALO_API HALO_MUST_USE halo_status halo_buffer_to_literal(halo_buffer *buffer,
+                                                          halo_literal **out);
+/* An event that happens when the buffer's value is there (or its computation failed). */
+HALO_API HALO_MUST_USE halo_status halo_buffer_ready_event(halo_buffer *buffer, halo_event **out);
+
+/* ---- Events ---- */
+
+/* Waits; a failure of what was waited for is returned. */
+HALO_API HALO_MUST_USE halo_status halo_event_wait(halo_event *event);
+HALO_API bool halo_event_is_ready(halo_event *event);
+HALO_API void halo_event_release(halo_event *event);
+
+/* ---- Running ---- */
+
+typedef struct halo_execute_options {
+  /* Arguments, by flat index, whose memory the program may take over; NULL: none. Their buffers are
+   * unusable afterwards (HALO_FAILED_PRECONDITION). Parameters that the module itself aliases to
+   * results (input_output_alias) or donates are donated when this is set for them too. */
+  const int *donated;
+  int donated_count;
+} halo_execute_options;
+
+/* Queues one run and returns without waiting for it. `arguments` are borrowed for the call;
+ * `results` receives halo_executable_result_count new buffers, each ready at its own event. Shapes
+ * must equal those of the program (layouts included). `options` may be NULL. */
+HALO_API HALO_MUST_USE halo_status halo_executable_execute(halo_executable *executable,
+                                                           halo_buffer *const *arguments,
+                                                           int argument_count,
+                                                           const halo_execute_options *options,
+                                                           halo_buffer **results);
+/* Copies literals in (one a parameter, tuples as tuples), runs, waits, and copies the result out. */
+HALO_API HALO_MUST_USE halo_status halo_executable_run(halo_executable *executable,
+                                                       halo_literal *const *arguments,
+                                                       int argument_count, halo_literal **result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

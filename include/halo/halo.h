@@ -1,0 +1,17 @@
+/* halo/halo.h: everything. */
+#ifndef HALO_HALO_H
+#define HALO_HALO_H
+
+#include "halo/builder.h"
+#include "halo/client.h"
+#include "halo/literal.h"
+#include "halo/module.h"
+#include "halo/npy.h"
+#include "halo/status.h"
+#include "halo/types.h"
+
+#define HALO_VERSION_MAJOR 0
+#define HALO_VERSION_MINOR 1
+#define HALO_VERSION_PATCH 0
+
+#endif

@@ -1,0 +1,54 @@
+/* halo/module.h: XLA programs as HLO modules: from text, to text, and what they take and give. */
+#ifndef HALO_MODULE_H
+#define HALO_MODULE_H
+
+#include "halo/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An HLO module: computations, one of which is the entry. Reference-counted and, once made,
+ * immutable through this API: safe to use from several threads. */
+typedef struct halo_module halo_module;
+
+/* Reads HLO text (any generation of XLA's format, see docs/hlo-text.md). `length` is in bytes;
+ * `name` (a file name, or NULL) only appears in messages. The module is verified. A fault is
+ * HALO_INVALID_ARGUMENT with a message of the form "name:line:column: error: ...", the line, a caret
+ * and what was expected. */
+HALO_API HALO_MUST_USE halo_status halo_module_parse(const char *text, size_t length,
+                                                     const char *name, halo_module **out);
+/* The same from a file; HALO_NOT_FOUND or HALO_IO_ERROR when it cannot be read. */
+HALO_API HALO_MUST_USE halo_status halo_module_parse_file(const char *path, halo_module **out);
+
+enum {
+  HALO_PRINT_SHORT = 1,          /* no `%`, no signatures, no metadata */
+  HALO_PRINT_ELIDE_LARGE = 2,    /* constants of more than 10 elements as {...}: cannot run again */
+  HALO_PRINT_OPERAND_SHAPES = 4  /* "add(f32[2]{0} %a, ...)" as older dumps have it */
+};
+/* The module as HLO text, to be freed with halo_text_release. parse(print(m)) equals m unless
+ * constants are elided. */
+HALO_API HALO_MUST_USE halo_status halo_module_to_text(const halo_module *module, unsigned flags,
+                                                       char **out);
+HALO_API void halo_text_release(char *text);
+
+HALO_API void halo_module_retain(halo_module *module);
+/* Drops one reference; NULL is allowed. */
+HALO_API void halo_module_release(halo_module *module);
+
+/* Owned by the module. */
+HALO_API const char *halo_module_name(const halo_module *module);
+HALO_API int halo_module_parameter_count(const halo_module *module);
+/* The shape, with layout, and the name of an entry parameter; the index must be in range. */
+HALO_API const halo_shape *halo_module_parameter_shape(const halo_module *module, int index);
+HALO_API const char *halo_module_parameter_name(const halo_module *module, int index);
+/* The shape, with layout, of the entry's result. */
+HALO_API const halo_shape *halo_module_result_shape(const halo_module *module);
+
+/* Checks every rule of the operation semantics by inferring each instruction's shape again. */
+HALO_API HALO_MUST_USE halo_status halo_module_verify(const halo_module *module);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,179 @@
+/* hlo/clone.c: copies of computations and whole modules. */
+#include "base/memory.h"
+#include "hlo/hlo.h"
+
+#include <string.h>
+
+/* Within one module attribute payloads are immutable arena data and can be shared; across modules
+ * they are copied, and computations are mapped through their `data` pointer. */
+static halo_attr clone_attr(halo_module *to, const halo_attr *from) {
+  halo_arena *arena = &to->arena;
+  halo_attr attr = *from;
+  if (from->name) attr.name = halo_arena_strdup(arena, from->name);
+  switch (halo_attr_kind_of(from->id)) {
+    case HALO_KIND_INT:
+    case HALO_KIND_BOOL:
+    case HALO_KIND_ENUM:
+    case HALO_KIND_FLOAT: break;
+    case HALO_KIND_STRING:
+    case HALO_KIND_RAW: attr.text = halo_arena_strdup(arena, from->text); break;
+    case HALO_KIND_INTS:
+    case HALO_KIND_PRECISIONS:
+    case HALO_KIND_SLICES:
+    case HALO_KIND_PADDING:
+    case HALO_KIND_PAIRS:
+      attr.ints.data = halo_arena_copy(arena, from->ints.data,
+                                       sizeof(int64_t) * (size_t)from->ints.count);
+      break;
+    case HALO_KIND_WINDOW:
+      attr.window.data = halo_arena_copy(arena, from->window.data,
+                                         sizeof(halo_window_dim) * (size_t)from->window.count);
+      break;
+    case HALO_KIND_DIM_LABELS: {
+      halo_conv_dims *conv = halo_arena_copy(arena, from->conv, sizeof *conv);
+      if (conv->text) conv->text = halo_arena_strdup(arena, conv->text);
+      attr.conv = conv;
+      break;
+    }
+    case HALO_KIND_GROUPS: {
+      halo_groups *groups = halo_arena_copy(arena, from->groups, sizeof *groups);
+      int32_t ids = groups->count ? groups->starts[groups->count] : 0;
+      if (groups->count) {
+        groups->starts = halo_arena_copy(arena, groups->starts,
+                                         sizeof(int32_t) * (size_t)(groups->count + 1));
+      }
+      groups->ids = halo_arena_copy(arena, groups->ids, sizeof(int64_t) * (size_t)ids);
+      if (groups->text) groups->text = halo_arena_strdup(arena, groups->text);
+      attr.groups = groups;
+      break;
+    }
+    case HALO_KIND_COMPS:
+      attr.comps.data = halo_arena_array(arena, halo_computation *, from->comps.count);
+      for (int32_t i = 0; i < from->comps.count; i++) {
+        attr.comps.data[i] = from->comps.data[i]->data;
+      }
+      break;
+    case HALO_KIND_SHAPE: attr.shape = halo_shape_clone(arena, from->shape); break;
+    case HALO_KIND_SHAPES: {
+      const halo_shape **shapes = halo_arena_array(arena, const halo_shape *, from->shapes.count);
+      for (int32_t i = 0; i < from->shapes.count; i++) {
+        shapes[i] = halo_shape_clone(arena, from->shapes.data[i]);
+      }
+      attr.shapes.data = shapes;
+      break;
+    }
+    case HALO_KIND_LITERAL:
+      halo_literal_retain(from->literal);
+      halo_vec_push(&to->literals, from->literal);
+      break;
+  }
+  return attr;
+}
+
+/* Copies one instruction; operands are found through their `data` pointers. */
+static halo_instr *clone_instr(halo_computation *to, const halo_instr *from, bool same_module) {
+  halo_arena *arena = &to->module->arena;
+  halo_instr **operands = halo_alloc(sizeof(halo_instr *) * (size_t)from->operand_count);
+  halo_attr *attrs = halo_alloc(sizeof *attrs * (size_t)from->attr_count);
+  for (int32_t i = 0; i < from->operand_count; i++) operands[i] = from->operands[i]->data;
+  for (int32_t i = 0; i < from->attr_count; i++) {
+    attrs[i] = same_module ? from->attrs[i] : clone_attr(to->module, &from->attrs[i]);
+  }
+  halo_instr_spec spec = {
+      .opcode = from->opcode,
+      .name = same_module ? NULL : from->name,
+      .shape = same_module ? from->shape : halo_shape_clone(arena, from->shape),
+      .operands = operands,
+      .operand_count = from->operand_count,
+      .attrs = attrs,
+      .attr_count = from->attr_count,
+      .parameter_number = from->parameter_number,
+      .literal = from->literal,
+      .line = from->line,
+  };
+  if (same_module) spec.name = halo_module_fresh_name(to->module, from->name);
+  halo_instr *copy = halo_instr_create_unchecked(to, &spec);
+  halo_free(operands);
+  halo_free(attrs);
+  copy->control_pred_count = from->control_pred_count;
+  copy->control_preds = halo_arena_array(arena, halo_instr *, from->control_pred_count);
+  for (int32_t i = 0; i < from->control_pred_count; i++) {
+    copy->control_preds[i] = from->control_preds[i]->data;
+  }
+  return copy;
+}
+
+halo_instr *halo_computation_inline(halo_computation *to, const halo_computation *from,
+                                    halo_instr *const *args) {
+  for (int32_t i = 0; i < from->instrs.count; i++) {
+    halo_instr *instr = from->instrs.data[i];
+    if (instr->opcode == HALO_OP_PARAMETER) {
+      instr->data = args[instr->parameter_number];
+    } else {
+      instr->data = clone_instr(to, instr, true);
+    }
+  }
+  return from->root->data;
+}
+
+static void clone_body(halo_computation *to, const halo_computation *from, bool same_module) {
+  for (int32_t i = 0; i < from->instrs.count; i++) {
+    halo_instr *instr = from->instrs.data[i];
+    instr->data = clone_instr(to, instr, same_module);
+  }
+  to->root = from->root ? from->root->data : NULL;
+  if (from->execution_thread) {
+    to->execution_thread = halo_arena_strdup(&to->module->arena, from->execution_thread);
+  }
+}
+
+halo_computation *halo_computation_clone(const halo_computation *computation) {
+  halo_computation *copy = halo_computation_create(computation->module, computation->name);
+  clone_body(copy, computation, true);
+  return copy;
+}
+
+static void clone_aliases(halo_module *to, const halo_alias *from, int32_t count, bool donors) {
+  for (int32_t i = 0; i < count; i++) {
+    halo_alias alias = from[i];
+    alias.out_index = halo_arena_copy(&to->arena, alias.out_index,
+                                      sizeof(int64_t) * (size_t)alias.out_index_count);
+    alias.param_index = halo_arena_copy(&to->arena, alias.param_index,
+                                        sizeof(int64_t) * (size_t)alias.param_index_count);
+    if (donors) {
+      halo_vec_push(&to->donors, alias);
+    } else {
+      halo_vec_push(&to->aliases, alias);
+    }
+  }
+}
+
+halo_module *halo_module_clone(const halo_module *module) {
+  halo_module *copy = halo_module_create(module->name);
+  copy->next_id = module->next_id;
+  copy->is_scheduled = module->is_scheduled;
+  copy->replica_count = module->replica_count;
+  copy->num_partitions = module->num_partitions;
+  for (int32_t i = 0; i < module->computations.count; i++) {
+    halo_computation *from = module->computations.data[i];
+    halo_computation *to = halo_computation_create(copy, from->name);
+    from->data = to;
+    clone_body(to, from, false);
+  }
+  copy->entry = module->entry->data;
+  int32_t params = module->entry->params.count;
+  copy->entry_params = halo_arena_array(&copy->arena, const halo_shape *, params);
+  for (int32_t i = 0; i < params; i++) {
+    copy->entry_params[i] = halo_shape_clone(&copy->arena, module->entry_params[i]);
+  }
+  copy->entry_result = halo_shape_clone(&copy->arena, module->entry_result);
+  clone_aliases(copy, module->aliases.data, module->aliases.count, false);
+  clone_aliases(copy, module->donors.data, module->donors.count, true);
+  for (int32_t i = 0; i < module->header.count; i++) {
+    halo_header_attr attr = module->header.data[i];
+    attr.name = halo_arena_strdup(&copy->arena, attr.name);
+    attr.text = halo_arena_strdup(&copy->arena, attr.text);
+    halo_vec_push(&copy->header, attr);
+  }
+  return copy;
+}

@@ -1,0 +1,233 @@
+/* hlo/hlo.h: modules, computations and instructions.
+ *
+ * Everything of a module lives in the module's arena and dies with it; literals are held by
+ * reference. A module may be read from several threads; changing one is for one thread at a time.
+ * Front ends build modules with halo_instr_create (which runs shape inference), passes change them
+ * in place and call halo_computation_sort. */
+#ifndef HALO_HLO_HLO_H
+#define HALO_HLO_HLO_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "halo/module.h"
+#include "hlo/opcode.h"
+#include "shape/literal.h"
+#include "shape/shape.h"
+
+#include <stdatomic.h>
+
+typedef struct halo_instr halo_instr;
+typedef struct halo_computation halo_computation;
+
+/* One dimension of a window (reduce-window, convolution, ...). */
+typedef struct halo_window_dim {
+  int64_t size, stride, pad_low, pad_high, base_dilation, window_dilation;
+  bool reversal;
+} halo_window_dim;
+
+/* Convolution dimension numbers: for each side, which array dimension plays which part. */
+typedef struct halo_conv_dims {
+  int spatial; /* number of spatial dimensions */
+  int lhs_batch, lhs_feature, rhs_input, rhs_output, out_batch, out_feature;
+  int lhs_spatial[HALO_MAX_RANK], rhs_spatial[HALO_MAX_RANK], out_spatial[HALO_MAX_RANK];
+  const char *text; /* as written, "b01f_01io->b01f" */
+} halo_conv_dims;
+
+/* Replica groups, expanded: group g holds ids[starts[g]] .. ids[starts[g+1] - 1]. */
+typedef struct halo_groups {
+  int32_t count;
+  const int32_t *starts; /* [count + 1] */
+  const int64_t *ids;
+  const char *text; /* original spelling when it was not the list form, else NULL */
+} halo_groups;
+
+/* An attribute that is set on an instruction; absent ones have their default. Which member holds the
+ * value follows from halo_attr_kind_of(id). All pointers are into the module's arena. */
+typedef struct halo_attr {
+  halo_attr_id id;
+  const char *name; /* HALO_ATTR_UNKNOWN only: what the text called it */
+  union {
+    int64_t i;
+    double f;
+    const char *text;
+    struct {
+      const int64_t *data;
+      int32_t count;
+    } ints;
+    struct {
+      const halo_window_dim *data;
+      int32_t count;
+    } window;
+    const halo_conv_dims *conv;
+    const halo_groups *groups;
+    struct {
+      halo_computation **data;
+      int32_t count;
+    } comps;
+    const halo_shape *shape;
+    struct {
+      const halo_shape *const *data;
+      int32_t count;
+    } shapes;
+    halo_literal *literal; /* reference held by the module */
+  };
+} halo_attr;
+
+struct halo_instr {
+  halo_opcode opcode;
+  int32_t id;            /* unique in the module, never reused */
+  int32_t line;          /* of the text it came from, from 1; 0: not from text */
+  const char *name;      /* without `%`; unique in its computation */
+  const halo_shape *shape;
+  halo_instr **operands;
+  int32_t operand_count;
+  halo_instr **control_preds;
+  int32_t control_pred_count;
+  halo_attr *attrs;
+  int32_t attr_count;
+  int64_t parameter_number; /* HALO_OP_PARAMETER */
+  halo_literal *literal;    /* HALO_OP_CONSTANT; reference held by the module */
+  halo_computation *parent;
+  /* Scratch of whichever pass or lowering is running; no meaning between them. */
+  int32_t mark;
+  void *data;
+};
+
+struct halo_computation {
+  const char *name; /* without `%`; unique in the module */
+  halo_module *module;
+  HALO_VEC(halo_instr *) instrs; /* operands and control predecessors before their users */
+  halo_instr *root;
+  HALO_VEC(halo_instr *) params; /* by parameter number */
+  const char *execution_thread;  /* NULL: "main" */
+  int32_t mark;
+  void *data;
+};
+
+/* One row of input_output_alias, or of buffer_donor (then out_index is NULL). */
+typedef struct halo_alias {
+  const int64_t *out_index;
+  int32_t out_index_count;
+  int64_t parameter;
+  const int64_t *param_index;
+  int32_t param_index_count;
+  bool must; /* must-alias rather than may-alias */
+} halo_alias;
+
+/* A header attribute that only has to be printed back. */
+typedef struct halo_header_attr {
+  const char *name, *text;
+} halo_header_attr;
+
+struct halo_module {
+  atomic_int references;
+  halo_arena arena;
+  const char *name;
+  HALO_VEC(halo_computation *) computations; /* callees before callers */
+  halo_computation *entry;
+  int32_t next_id;
+  bool is_scheduled;
+  int64_t replica_count, num_partitions; /* 1 when not given */
+  /* Shapes of the entry's parameters and result with the layouts callers see. */
+  const halo_shape **entry_params; /* [entry->params.count] */
+  const halo_shape *entry_result;
+  HALO_VEC(halo_alias) aliases; /* input_output_alias */
+  HALO_VEC(halo_alias) donors;  /* buffer_donor */
+  HALO_VEC(halo_header_attr) header;
+  HALO_VEC(halo_literal *) literals; /* references to drop at the end */
+};
+
+/* ---- Building ---- */
+
+/* An empty module; one reference. `name` is copied. */
+halo_module *halo_module_create(const char *name);
+/* Appends an empty computation; `name` is copied and made unique with a suffix ".N" if need be. */
+halo_computation *halo_computation_create(halo_module *module, const char *name);
+
+/* What an instruction is made of. Pointers are copied into the module's arena (attribute payloads
+ * must already live there or outlive the module); the literal is retained. */
+typedef struct halo_instr_spec {
+  halo_opcode opcode;
+  const char *name;        /* NULL or "": a fresh "<opcode>.<n>" */
+  const halo_shape *shape; /* the written shape, or NULL to infer it */
+  halo_instr *const *operands;
+  int32_t operand_count;
+  const halo_attr *attrs;
+  int32_t attr_count;
+  int64_t parameter_number;
+  halo_literal *literal;
+  int32_t line;
+} halo_instr_spec;
+
+/* Appends an instruction. Checks operand count and runs the op's inference: without a written shape
+ * the inferred one is taken; with one it must be compatible with it and is kept (layout included).
+ * HALO_INVALID_ARGUMENT with a message that names op, operand shapes and the broken rule. A
+ * parameter is also entered into computation->params. Root stays unset until the caller sets it. */
+halo_status halo_instr_create(halo_computation *computation, const halo_instr_spec *spec,
+                              halo_instr **out);
+/* As above without inference or checks: for front ends that read shapes on trust and verify the
+ * whole module later, and for passes. A shape must be given. */
+halo_instr *halo_instr_create_unchecked(halo_computation *computation, const halo_instr_spec *spec);
+
+/* Common passes' short cuts: constants, and instructions with a known result shape. The shape is
+ * used as it is (must live in the module's arena). */
+halo_instr *halo_instr_constant(halo_computation *computation, halo_literal *literal);
+
+/* ---- Reading ---- */
+
+/* The attribute, or NULL when it is not set. */
+const halo_attr *halo_instr_attr(const halo_instr *instr, halo_attr_id id);
+int64_t halo_instr_int(const halo_instr *instr, halo_attr_id id, int64_t default_);
+bool halo_instr_bool(const halo_instr *instr, halo_attr_id id, bool default_);
+/* The list and its length in *count; NULL and 0 when not set. */
+const int64_t *halo_instr_ints(const halo_instr *instr, halo_attr_id id, int32_t *count);
+/* The first computation of a COMPS attribute, or NULL. */
+halo_computation *halo_instr_comp(const halo_instr *instr, halo_attr_id id);
+/* All computations an instruction calls, in attribute order: calls `visit` for each. */
+int32_t halo_instr_called_count(const halo_instr *instr);
+halo_computation *halo_instr_called(const halo_instr *instr, int32_t i);
+/* Branches of a conditional in index order (true, false for the pred form). */
+int32_t halo_conditional_branch_count(const halo_instr *instr);
+halo_computation *halo_conditional_branch(const halo_instr *instr, int32_t i);
+/* How compare compares: the written type/order, else the default of the operands' element type. */
+halo_compare_type halo_compare_type_of(const halo_instr *compare);
+static inline halo_instr *halo_instr_operand(const halo_instr *instr, int32_t i) {
+  return instr->operands[i];
+}
+/* Whether the instruction must be kept even when unused (its op, or a computation it calls, has side
+ * effects). */
+bool halo_instr_has_side_effect(const halo_instr *instr);
+/* "%name = f32[2] add(f32[2] %a, f32[2] %b)" in an arena: for messages. */
+const char *halo_instr_text(halo_arena *arena, const halo_instr *instr);
+
+/* ---- Changing ---- */
+
+/* Sets (replacing) or removes an attribute. */
+void halo_instr_set_attr(halo_instr *instr, const halo_attr *attr);
+void halo_instr_remove_attr(halo_instr *instr, halo_attr_id id);
+/* Makes every user in the computation, control edges included, and the root use `with`. */
+void halo_instr_replace_uses(halo_instr *instr, halo_instr *with);
+/* Rebuilds computation->instrs in dependency order (depth-first post-order, parameters first) from
+ * all instructions present plus all reachable from them; keeps relative order where it is legal.
+ * Returns false (and leaves the list alone) when there is a cycle. */
+bool halo_computation_sort(halo_computation *computation);
+/* Removes instructions that neither the root nor a side effect needs (parameters stay). Returns
+ * whether any went. */
+bool halo_computation_remove_dead(halo_computation *computation);
+/* Rebuilds module->computations: those reachable from the entry, callees first. */
+void halo_module_remove_dead(halo_module *module);
+/* A name not yet used in the module, from `prefix`. In the module's arena. */
+const char *halo_module_fresh_name(halo_module *module, const char *prefix);
+
+/* ---- Copying ---- */
+
+/* A deep copy with its own arena (literals shared); one reference. */
+halo_module *halo_module_clone(const halo_module *module);
+/* Copies the instructions of `from` to the end of `to` (same module), parameters replaced by `args`
+ * [from->params.count], and returns the copy of the root. Called computations are shared. */
+halo_instr *halo_computation_inline(halo_computation *to, const halo_computation *from,
+                                    halo_instr *const *args);
+/* A copy of a computation under a fresh name in the same module; called computations are shared. */
+halo_computation *halo_computation_clone(const halo_computation *computation);
+
+#endif

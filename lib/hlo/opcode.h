@@ -1,0 +1,120 @@
+/* hlo/opcode.h: opcodes, attributes and their facts, from opcodes.def and attrs.def. */
+#ifndef HALO_HLO_OPCODE_H
+#define HALO_HLO_OPCODE_H
+
+#include "base/arena.h"
+#include "halo/types.h"
+
+typedef enum halo_opcode {
+#define OP(id, name, lo, hi, traits, types, infer, attrs) HALO_OP_##id,
+#include "hlo/opcodes.def"
+#undef OP
+  HALO_OPCODE_COUNT
+} halo_opcode;
+
+typedef enum halo_attr_id {
+#define A(id, text, kind) HALO_ATTR_##id,
+#include "hlo/attrs.def"
+#undef A
+  HALO_ATTR_COUNT
+} halo_attr_id;
+
+/* How an attribute's value is held (halo_attr in hlo.h) and written. */
+typedef enum halo_attr_kind {
+  HALO_KIND_INT,        /* i */
+  HALO_KIND_BOOL,       /* i, 0 or 1 */
+  HALO_KIND_FLOAT,      /* f */
+  HALO_KIND_STRING,     /* text, unescaped */
+  HALO_KIND_ENUM,       /* i, a position in halo_attr_enum_names */
+  HALO_KIND_INTS,       /* ints */
+  HALO_KIND_PRECISIONS, /* ints, positions in halo_precision_names */
+  HALO_KIND_SLICES,     /* ints, a triple (start, limit, stride) a dimension */
+  HALO_KIND_PADDING,    /* ints, a triple (low, high, interior) a dimension */
+  HALO_KIND_PAIRS,      /* ints, two a pair */
+  HALO_KIND_WINDOW,     /* window */
+  HALO_KIND_DIM_LABELS, /* conv */
+  HALO_KIND_GROUPS,     /* groups */
+  HALO_KIND_COMPS,      /* comps: one computation, or several */
+  HALO_KIND_SHAPE,      /* shape */
+  HALO_KIND_SHAPES,     /* shapes */
+  HALO_KIND_LITERAL,    /* literal */
+  HALO_KIND_RAW         /* text, exactly as written */
+} halo_attr_kind;
+
+enum {
+  HALO_TRAIT_EW = 1,
+  HALO_TRAIT_COMM = 2,
+  HALO_TRAIT_ASSOC = 4,
+  HALO_TRAIT_EFFECT = 8,
+  HALO_TRAIT_NOINFER = 16,
+  HALO_TRAIT_COLL = 32,
+  HALO_TRAIT_ID = 64,
+  HALO_TRAIT_ASYNC = 128
+};
+
+/* Masks over halo_type_class. */
+enum {
+  HALO_T_PRED = 1,
+  HALO_T_SINT = 2,
+  HALO_T_UINT = 4,
+  HALO_T_FLOAT = 8,
+  HALO_T_COMPLEX = 16,
+  HALO_T_ANY = 31
+};
+
+enum { HALO_ATTR_REQUIRED = 1, HALO_ATTR_ALWAYS_PRINTED = 2 };
+enum { HALO_MAX_OP_ATTRS = 16 };
+
+typedef struct halo_attr_spec {
+  halo_attr_id id;
+  unsigned flags;
+  bool used; /* false ends the list */
+} halo_attr_spec;
+
+struct halo_instr;
+typedef halo_status halo_infer_fn(const struct halo_instr *instr, struct halo_arena *arena,
+                                  const halo_shape **out);
+
+typedef struct halo_op_info {
+  const char *name;
+  int min_operands, max_operands; /* max -1: any number */
+  unsigned traits;                /* HALO_TRAIT_* */
+  unsigned types;                 /* HALO_T_*: element types operand 0 may have */
+  halo_infer_fn *infer;
+  halo_attr_spec attrs[HALO_MAX_OP_ATTRS + 1];
+} halo_op_info;
+
+/* The opcode's row. Static. */
+const halo_op_info *halo_op_info_of(halo_opcode op);
+const char *halo_opcode_name(halo_opcode op);
+/* Finds an opcode by HLO name; false when there is none. */
+bool halo_opcode_from_name(const char *name, halo_opcode *out);
+bool halo_opcode_has_trait(halo_opcode op, unsigned trait);
+/* The HALO_T_* bit of a type; 0 for non-array types. */
+unsigned halo_type_mask(halo_type type);
+
+const char *halo_attr_name(halo_attr_id id);
+halo_attr_kind halo_attr_kind_of(halo_attr_id id);
+/* The attribute that `text` names on `op` (own or common), or HALO_ATTR_UNKNOWN. */
+halo_attr_id halo_attr_from_name(halo_opcode op, const char *text);
+/* Whether every opcode takes it. */
+bool halo_attr_is_common(halo_attr_id id);
+/* For HALO_KIND_ENUM: the values' names in order, NULL-terminated. */
+const char *const *halo_attr_enum_names(halo_attr_id id);
+/* "default", "high", "highest", "packed_nibble", NULL. */
+extern const char *const halo_precision_names[];
+
+/* Values of the enumerated attributes that code looks at; positions in halo_attr_enum_names. */
+typedef enum halo_direction {
+  HALO_EQ, HALO_NE, HALO_GE, HALO_GT, HALO_LE, HALO_LT
+} halo_direction;
+typedef enum halo_compare_type {
+  HALO_COMPARE_FLOAT, HALO_COMPARE_TOTALORDER, HALO_COMPARE_SIGNED, HALO_COMPARE_UNSIGNED
+} halo_compare_type;
+typedef enum halo_compare_order { HALO_ORDER_TOTAL, HALO_ORDER_PARTIAL, HALO_ORDER_WEAK
+} halo_compare_order;
+typedef enum halo_fusion_kind {
+  HALO_FUSION_LOOP, HALO_FUSION_INPUT, HALO_FUSION_OUTPUT, HALO_FUSION_CUSTOM
+} halo_fusion_kind;
+
+#endif
