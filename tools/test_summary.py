@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Sums up a run of `meson test`: what went wrong, then "N passed, N failed" as the last line.
+
+A Check program counts with each of its checks, any other test as one. usage: test_summary.py BUILD
+"""
+import glob
+import json
+import re
+import sys
+
+CHECK_LINE = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.MULTILINE)
+GOOD = {"OK", "EXPECTEDFAIL"}
+
+
+def main():
+    logs = glob.glob(sys.argv[1] + "/meson-logs/testlog*.json")
+    if len(logs) != 1:
+        sys.exit("test_summary.py: no test log: the tests did not run")
+    passed = failed = skipped = 0
+    bad = []
+    with open(logs[0], encoding="utf-8") as lines:
+        for line in lines:
+            test = json.loads(line)
+            totals = [tuple(map(int, m)) for m in CHECK_LINE.findall(test.get("stdout") or "")]
+            checks = sum(t[0] for t in totals)
+            wrong = sum(t[1] + t[2] for t in totals)
+            if test["result"] == "SKIP":
+                skipped += 1
+                continue
+            if test["result"] not in GOOD:
+                bad.append((test["name"], test["result"], wrong))
+                wrong = max(wrong, 1)
+            passed += max(checks, 1 if wrong == 0 else wrong) - wrong
+            failed += wrong
+    for name, result, wrong in bad:
+        print(f"  {result.lower()}: {name}" + (f" ({wrong} checks)" if wrong else ""))
+    if skipped:
+        print(f"  {skipped} programs skipped")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or passed == 0 else 0
+
+
+sys.exit(main())
