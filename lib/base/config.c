@@ -1,0 +1,71 @@
+/* base/config.c: reading the environment. */
+#include "base/config.h"
+
+#include "base/memory.h"
+#include "base/strbuf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const config_names[HALO_CONFIG_COUNT] = {
+    [HALO_CONFIG_DEVICE] = "HALO_DEVICE",
+    [HALO_CONFIG_CACHE_DIR] = "HALO_CACHE_DIR",
+    [HALO_CONFIG_MEMORY_LIMIT] = "HALO_MEMORY_LIMIT",
+    [HALO_CONFIG_KERNELS] = "HALO_KERNELS",
+    [HALO_CONFIG_KERNEL_PATH] = "HALO_KERNEL_PATH",
+    [HALO_CONFIG_NO_FUSION] = "HALO_NO_FUSION",
+    [HALO_CONFIG_DISABLE_PASSES] = "HALO_DISABLE_PASSES",
+    [HALO_CONFIG_VERIFY] = "HALO_VERIFY",
+    [HALO_CONFIG_DUMP_TO] = "HALO_DUMP_TO",
+};
+
+const char *halo_config_name(halo_config key) { return config_names[key]; }
+
+const char *halo_config_text(halo_config key) { return getenv(config_names[key]); }
+
+bool halo_config_flag(halo_config key) {
+  static const char *const off[] = {"", "0", "no", "off", "false"};
+  const char *text = halo_config_text(key);
+  if (!text) return false;
+  for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
+    if (strcmp(text, off[i]) == 0) return false;
+  }
+  return true;
+}
+
+halo_status halo_config_bytes(halo_config key, uint64_t *out) {
+  const char *text = halo_config_text(key);
+  *out = 0;
+  if (!text || !*text) return HALO_OK;
+  char *end = NULL;
+  errno = 0;
+  uint64_t value = strtoull(text, &end, 10);
+  bool good = isdigit((unsigned char)text[0]) && errno == 0;
+  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  if (shift) end++;
+  if (!good || *end || (value << shift) >> shift != value) {
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "%s=%s is not a size: expected bytes, or a number with K, M or G",
+                     config_names[key], text);
+  }
+  *out = value << shift;
+  return HALO_OK;
+}
+
+char *halo_config_cache_dir(void) {
+  const char *own = halo_config_text(HALO_CONFIG_CACHE_DIR);
+  if (own) return *own ? halo_strdup(own) : NULL;
+  halo_strbuf path = {0};
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  /* The XDG rules say to ignore relative paths. */
+  if (cache && cache[0] == '/') {
+    halo_strbuf_printf(&path, "%s/halo", cache);
+  } else if (home && home[0] == '/') {
+    halo_strbuf_printf(&path, "%s/.cache/halo", home);
+  } else {
+    return NULL;
+  }
+  return halo_strbuf_take(&path);
+}

@@ -1,0 +1,49 @@
+/* base/config.h: every environment variable the library reads; nothing else calls getenv.
+ *
+ *   HALO_DEVICE          which device: see halo_client_options.device in halo/client.h
+ *   HALO_CACHE_DIR       folder of compiled programs; empty: no disk cache; unset:
+ *                        $XDG_CACHE_HOME/halo, else $HOME/.cache/halo
+ *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
+ *                        of 1024); unset or 0: what the device has
+ *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:tree"
+ *   HALO_KERNEL_PATH     folder whose kernel files replace the built-in ones of the same name
+ *   HALO_NO_FUSION       1: every instruction its own kernel
+ *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
+ *   HALO_VERIFY          1: verify the module after every pass
+ *   HALO_DUMP_TO         folder for the module, each pass, OpenCL C and the plan as text
+ *
+ * Options of API calls win over variables. */
+#ifndef HALO_BASE_CONFIG_H
+#define HALO_BASE_CONFIG_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum halo_config {
+  HALO_CONFIG_DEVICE,
+  HALO_CONFIG_CACHE_DIR,
+  HALO_CONFIG_MEMORY_LIMIT,
+  HALO_CONFIG_KERNELS,
+  HALO_CONFIG_KERNEL_PATH,
+  HALO_CONFIG_NO_FUSION,
+  HALO_CONFIG_DISABLE_PASSES,
+  HALO_CONFIG_VERIFY,
+  HALO_CONFIG_DUMP_TO
+} halo_config;
+enum { HALO_CONFIG_COUNT = HALO_CONFIG_DUMP_TO + 1 };
+
+/* The variable's name, such as "HALO_DEVICE". Static. */
+const char *halo_config_name(halo_config key);
+/* The variable's text, or NULL when it is unset. Owned by the environment: copy what must last. */
+const char *halo_config_text(halo_config key);
+/* Set to anything but "", "0", "no", "off" or "false". */
+bool halo_config_flag(halo_config key);
+/* A size with optional suffix; 0 when unset or empty. HALO_INVALID_ARGUMENT naming the variable for
+ * anything else. */
+halo_status halo_config_bytes(halo_config key, uint64_t *out);
+/* The folder of compiled programs by the rule above, or NULL for none. Free with halo_free. */
+char *halo_config_cache_dir(void);
+
+#endif

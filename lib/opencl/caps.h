@@ -1,0 +1,71 @@
+/* opencl/caps.h: what a device can do, as plain data: asked from OpenCL, or read from a text file. */
+#ifndef HALO_OPENCL_CAPS_H
+#define HALO_OPENCL_CAPS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum halo_caps_kind {
+  HALO_CAPS_CPU,
+  HALO_CAPS_GPU,
+  HALO_CAPS_ACCELERATOR
+} halo_caps_kind;
+
+/* Plain data: may be copied. Texts are NUL-terminated and cut when longer. */
+typedef struct halo_caps {
+  char platform[128], name[128], vendor[128];
+  char driver[128];           /* CL_DRIVER_VERSION */
+  char version[128];          /* CL_DEVICE_VERSION */
+  char platform_version[128]; /* CL_PLATFORM_VERSION */
+  halo_caps_kind kind;
+  bool is_cpu, is_gpu; /* the same as `kind`, for short */
+  bool is_null;        /* read from a file: nothing can run on it */
+
+  bool has_f64;              /* cl_khr_fp64 or OpenCL C 3.0's fp64 */
+  bool has_f16;              /* cl_khr_fp16: arithmetic in half, not only storage */
+  bool has_atomics64;        /* cl_khr_int64_base_atomics: add, exchange, cmpxchg on 64 bits */
+  bool has_atomics64_extended; /* cl_khr_int64_extended_atomics: min, max, and, or, xor */
+  bool has_local_atomics64;  /* as has_atomics64 and known to work on __local memory too */
+  bool correctly_rounded;    /* f32 divide and sqrt can be correctly rounded (and then are) */
+  bool denormals_f32;        /* f32 subnormals are kept */
+  bool denormals_f64, denormals_f16;
+  bool fma_f32;              /* fma() is one instruction in f32 */
+  bool shares_host_memory;   /* CL_DEVICE_HOST_UNIFIED_MEMORY */
+  bool local_is_real;        /* CL_LOCAL: local memory is on chip, not a piece of global memory */
+
+  uint32_t compute_units;
+  uint32_t clock_mhz;
+  uint32_t simd_width;         /* work items that run in step (warp, wavefront); CPUs: f32 lanes */
+  uint32_t vector_width_float; /* CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT */
+  uint32_t address_bits;       /* 32 or 64 */
+  uint32_t base_alignment;     /* bytes (not bits): of a sub-buffer's origin */
+  uint32_t cache_line;         /* bytes; of global memory's cache; 0: unknown */
+  uint64_t max_work_group;
+  uint64_t max_items[3];       /* work items of a group along each axis */
+  uint64_t local_memory;       /* bytes a work group */
+  uint64_t global_memory;      /* bytes */
+  uint64_t max_allocation;     /* bytes in one block */
+  uint64_t global_cache;       /* bytes; 0: unknown */
+  uint64_t max_constant;       /* bytes of a __constant argument */
+  uint64_t max_parameters;     /* bytes of all arguments of a kernel */
+} halo_caps;
+
+/* "cpu", "gpu", "accelerator"; "null" when is_null. Static. */
+const char *halo_caps_kind_name(const halo_caps *caps);
+
+/* Reads `key = value` lines: the field names above but is_cpu, is_gpu and is_null; texts without
+ * quotes, booleans true or false, whole numbers (sizes may end in K, M or G, powers of 1024),
+ * max_items as three numbers. Blank lines and lines starting with # are skipped. What a file does
+ * not say is as on a plain 1.2 GPU without extensions. Sets is_null. HALO_NOT_FOUND or HALO_IO_ERROR
+ * when the file cannot be read; HALO_INVALID_ARGUMENT as "file:line: ..." for an unknown or repeated
+ * key, a bad value, or capabilities that no device could have. */
+halo_status halo_caps_read(const char *path, halo_caps *out);
+
+/* All fields as such a file: for `halo info`, and to try another's device at home. Free with
+ * halo_free. */
+char *halo_caps_text(const halo_caps *caps);
+
+#endif

@@ -1,0 +1,138 @@
+/* opencl/opencl.h: one OpenCL device as the rooms above see it: its queue, memory and programs. All
+ * calls may come from several threads at once unless said otherwise. */
+#ifndef HALO_OPENCL_OPENCL_H
+#define HALO_OPENCL_OPENCL_H
+
+#include "base/status.h"
+#include "halo/client.h"
+#include "opencl/caps.h"
+
+#include <CL/cl.h>
+
+/* ---- Errors (check.c) ---- */
+
+/* The one place that translates OpenCL's codes. HALO_OK for CL_SUCCESS (and for positive codes,
+ * which an event's execution status may have); HALO_OUT_OF_MEMORY for
+ * CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES and CL_OUT_OF_HOST_MEMORY;
+ * HALO_DEVICE_ERROR for all others. The message is "CALL failed: SYMBOLIC_NAME (code)"; `call` may
+ * say more than the function ("clEnqueueNDRangeKernel of fusion.3"). */
+halo_status halo_cl_check(cl_int code, const char *call);
+/* "CL_INVALID_KERNEL_ARGS"; "unknown OpenCL error" for codes not in the table. Static. */
+const char *halo_cl_code_name(cl_int code);
+
+/* ---- Devices (device.c, select.c) ---- */
+
+typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */
+typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
+
+/* A device with its own context and one in-order queue. Reference-counted: live blocks and programs
+ * hold references too, so that all may be released in any order. Fields are read-only. */
+typedef struct halo_cl_device {
+  halo_caps caps;
+  bool profile;           /* the queue records times (CL_QUEUE_PROFILING_ENABLE) */
+  cl_platform_id platform; /* this and the next three: NULL when caps.is_null */
+  cl_device_id id;
+  cl_context context;
+  cl_command_queue queue;
+  halo_cl_memory *memory;
+  halo_cl_programs *programs;
+  int references; /* atomic; use retain and release */
+} halo_cl_device;
+
+/* Opens the device that halo_client_options.device selects (see there); the other options apply to
+ * its memory, queue and program cache. `options` may be NULL. HALO_NO_DEVICE when the machine has no
+ * OpenCL device, HALO_NOT_FOUND (listing what there is) when none matches, HALO_INVALID_ARGUMENT for
+ * a bad HALO_MEMORY_LIMIT or null-device file, HALO_UNIMPLEMENTED for a device below OpenCL 1.2, of
+ * big-endian byte order or without a compiler. */
+halo_status halo_cl_device_open(const halo_client_options *options, halo_cl_device **out);
+void halo_cl_device_retain(halo_cl_device *device);
+/* Drops one reference; NULL is allowed. The last one waits for the queue to drain. */
+void halo_cl_device_release(halo_cl_device *device);
+/* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; else HALO_OK. */
+halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what);
+
+typedef struct halo_cl_listing {
+  int platform, device; /* the selector is "PLATFORM:DEVICE" */
+  bool usable;          /* OpenCL 1.2, little-endian, with a compiler */
+  halo_caps caps;
+} halo_cl_listing;
+/* All devices of all platforms, for `halo info`. *out is freed with halo_free; no devices is
+ * HALO_NO_DEVICE as for opening. */
+halo_status halo_cl_enumerate(halo_cl_listing **out, int *count);
+
+/* ---- Memory (memory.c) ---- */
+
+/* A piece of device memory. Reference-counted; `mem` and the sizes never change. */
+typedef struct halo_cl_block {
+  cl_mem mem;      /* read-write; NULL on a null device */
+  size_t size;     /* as asked for */
+  size_t capacity; /* bytes of `mem`, at least `size` and never 0 */
+  halo_cl_device *device;
+  int references; /* atomic; the rest is memory.c's */
+  char what[48];
+  struct halo_cl_block *previous, *next;             /* all live blocks, or all cached by age */
+  struct halo_cl_block *bin_previous, *bin_next;     /* cached blocks of one size class */
+} halo_cl_block;
+
+/* A block of at least `size` bytes (0 gives a small real block) with unspecified contents, from the
+ * cache when one of its size class is there. `what` names the holder in out-of-memory messages ("an
+ * argument", "scratch of sort.4"; copied, cut at 47 bytes). HALO_OUT_OF_MEMORY when it is more than
+ * the device gives in one block, when the limit is reached, or when OpenCL refuses even after the
+ * cache was given back; the message says what was asked, what is held, and who holds most. */
+halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
+                          halo_cl_block **out);
+void halo_cl_block_retain(halo_cl_block *block);
+/* Drops one reference; NULL is allowed. The last one puts the block back into the cache at once:
+ * commands queued before may still use it, because the queue runs in order and only commands queued
+ * after can get it again. Memory that the HOST will write to directly (maps) needs a wait first. */
+void halo_cl_free(halo_cl_block *block);
+void halo_cl_memory_get_stats(halo_cl_device *device, halo_memory_stats *out);
+/* Gives all cached blocks back to OpenCL. Worth one retry after a HALO_OUT_OF_MEMORY from an enqueue
+ * call, because OpenCL may postpone allocating until the first use. */
+void halo_cl_memory_trim(halo_cl_device *device);
+
+/* ---- Programs (program.c, disk.c) ---- */
+
+/* A built program. Reference-counted. */
+typedef struct halo_cl_program {
+  cl_program handle; /* NULL on a null device */
+  halo_cl_device *device;
+  uint64_t key[2];   /* of source, options, device, driver and versions */
+  bool from_disk;
+  int references; /* atomic; the rest is program.c's */
+  bool saved;
+  uint64_t used;
+  struct halo_cl_program *next;
+} halo_cl_program;
+
+/* The program with this source, built or found: in memory, then on disk, else built from source.
+ * `options` (may be NULL) follow the library's own: -cl-std=CL1.2, and correctly rounded f32 divide
+ * and sqrt where the device has them; fast-math options do not belong there. A source that does not
+ * build is HALO_DEVICE_ERROR with the build log and the lines of the source it complains about.
+ * Nothing about the disk cache is ever an error. */
+halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
+                                halo_cl_program **out);
+void halo_cl_program_retain(halo_cl_program *program);
+/* Drops one reference; NULL is allowed. The device remembers a number of unused programs. */
+void halo_cl_program_release(halo_cl_program *program);
+/* Stores the program's binary on disk unless that was done. Some runtimes (PoCL) finish compiling a
+ * kernel only at its first launch, so this is called AFTER the first run of a program's kernels has
+ * been waited for; halo_cl_program_get itself stores only where the binary is complete at once. */
+void halo_cl_program_save(halo_cl_program *program);
+/* A kernel of the program, to be released with clReleaseKernel. Setting arguments of one kernel
+ * object from two threads is not safe: each user creates its own. */
+halo_status halo_cl_kernel_create(halo_cl_program *program, const char *name, cl_kernel *out);
+
+typedef struct halo_cl_program_stats {
+  uint64_t memory_hits; /* served by a program in memory */
+  uint64_t disk_hits;   /* loaded from a file */
+  uint64_t builds;      /* built from source */
+  uint64_t saved;       /* files written */
+  uint64_t save_failures; /* files that could not be written; after some, no more are tried */
+  uint64_t damaged;     /* files found unusable and built anew */
+  double build_seconds, load_seconds;
+  const char *directory; /* NULL: no disk cache; lives as long as the device */
+} halo_cl_program_stats;
+void halo_cl_program_get_stats(halo_cl_device *device, halo_cl_program_stats *out);
+
+#endif
