@@ -1,4 +1,4 @@
-/* opencl/caps.h: what a device can do, as plain data: asked from OpenCL, or read from a text file. */
+/* opencl/caps.h: what a device can do, as plain data from OpenCL or from a text file. */
 #ifndef HALO_OPENCL_CAPS_H
 #define HALO_OPENCL_CAPS_H
 
@@ -24,17 +24,16 @@ typedef struct halo_caps {
   bool is_cpu, is_gpu; /* the same as `kind`, for short */
   bool is_null;        /* read from a file: nothing can run on it */
 
-  bool has_f64;              /* cl_khr_fp64 or OpenCL C 3.0's fp64 */
-  bool has_f16;              /* cl_khr_fp16: arithmetic in half, not only storage */
-  bool has_atomics64;        /* cl_khr_int64_base_atomics: add, exchange, cmpxchg on 64 bits */
+  bool has_f64;                /* cl_khr_fp64 or a core feature */
+  bool has_f16;                /* cl_khr_fp16: arithmetic in half, not only storage */
+  bool has_atomics64;          /* cl_khr_int64_base_atomics: add, sub, xchg, cmpxchg on 64 bits */
   bool has_atomics64_extended; /* cl_khr_int64_extended_atomics: min, max, and, or, xor */
-  bool has_local_atomics64;  /* as has_atomics64 and known to work on __local memory too */
-  bool correctly_rounded;    /* f32 divide and sqrt can be correctly rounded (and then are) */
-  bool denormals_f32;        /* f32 subnormals are kept */
+  bool correctly_rounded;      /* f32 divide and sqrt can be correctly rounded (and then are) */
+  bool denormals_f32;          /* f32 subnormals are kept; likewise below */
   bool denormals_f64, denormals_f16;
-  bool fma_f32;              /* fma() is one instruction in f32 */
-  bool shares_host_memory;   /* CL_DEVICE_HOST_UNIFIED_MEMORY */
-  bool local_is_real;        /* CL_LOCAL: local memory is on chip, not a piece of global memory */
+  bool fma_f32;            /* fma() in f32 is fast and exact */
+  bool shares_host_memory; /* CL_DEVICE_HOST_UNIFIED_MEMORY */
+  bool local_is_real;      /* CL_LOCAL: local memory is on chip, not a piece of global memory */
 
   uint32_t compute_units;
   uint32_t clock_mhz;
@@ -59,9 +58,9 @@ const char *halo_caps_kind_name(const halo_caps *caps);
 /* Reads `key = value` lines: the field names above but is_cpu, is_gpu and is_null; texts without
  * quotes, booleans true or false, whole numbers (sizes may end in K, M or G, powers of 1024),
  * max_items as three numbers. Blank lines and lines starting with # are skipped. What a file does
- * not say is as on a plain 1.2 GPU without extensions. Sets is_null. HALO_NOT_FOUND or HALO_IO_ERROR
- * when the file cannot be read; HALO_INVALID_ARGUMENT as "file:line: ..." for an unknown or repeated
- * key, a bad value, or capabilities that no device could have. */
+ * not say is as on a plain 1.2 GPU without extensions. Sets is_null. HALO_NOT_FOUND or
+ * HALO_IO_ERROR when the file cannot be read; HALO_INVALID_ARGUMENT as "file:line: ..." for an
+ * unknown or repeated key, a bad value, or capabilities that no device could have. */
 halo_status halo_caps_read(const char *path, halo_caps *out);
 
 /* All fields as such a file: for `halo info`, and to try another's device at home. Free with

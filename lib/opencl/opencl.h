@@ -8,6 +8,7 @@
 #include "opencl/caps.h"
 
 #include <CL/cl.h>
+#include <stdatomic.h>
 
 /* ---- Errors (check.c) ---- */
 
@@ -36,14 +37,14 @@ typedef struct halo_cl_device {
   cl_command_queue queue;
   halo_cl_memory *memory;
   halo_cl_programs *programs;
-  int references; /* atomic; use retain and release */
+  atomic_int references; /* use retain and release */
 } halo_cl_device;
 
 /* Opens the device that halo_client_options.device selects (see there); the other options apply to
- * its memory, queue and program cache. `options` may be NULL. HALO_NO_DEVICE when the machine has no
- * OpenCL device, HALO_NOT_FOUND (listing what there is) when none matches, HALO_INVALID_ARGUMENT for
- * a bad HALO_MEMORY_LIMIT or null-device file, HALO_UNIMPLEMENTED for a device below OpenCL 1.2, of
- * big-endian byte order or without a compiler. */
+ * its memory, queue and program cache. `options` may be NULL. HALO_NO_DEVICE when the machine has
+ * no OpenCL device, HALO_NOT_FOUND (listing what there is) when none matches,
+ * HALO_INVALID_ARGUMENT for a bad HALO_MEMORY_LIMIT or null-device file, HALO_UNIMPLEMENTED for a
+ * device below OpenCL 1.2, of big-endian byte order or without a compiler. */
 halo_status halo_cl_device_open(const halo_client_options *options, halo_cl_device **out);
 void halo_cl_device_retain(halo_cl_device *device);
 /* Drops one reference; NULL is allowed. The last one waits for the queue to drain. */
@@ -68,10 +69,10 @@ typedef struct halo_cl_block {
   size_t size;     /* as asked for */
   size_t capacity; /* bytes of `mem`, at least `size` and never 0 */
   halo_cl_device *device;
-  int references; /* atomic; the rest is memory.c's */
+  atomic_int references; /* this and the rest is memory.c's */
   char what[48];
-  struct halo_cl_block *previous, *next;             /* all live blocks, or all cached by age */
-  struct halo_cl_block *bin_previous, *bin_next;     /* cached blocks of one size class */
+  struct halo_cl_block *previous, *next;         /* all live blocks, or all cached by age */
+  struct halo_cl_block *bin_previous, *bin_next; /* cached blocks of one size class */
 } halo_cl_block;
 
 /* A block of at least `size` bytes (0 gives a small real block) with unspecified contents, from the
@@ -99,7 +100,7 @@ typedef struct halo_cl_program {
   halo_cl_device *device;
   uint64_t key[2];   /* of source, options, device, driver and versions */
   bool from_disk;
-  int references; /* atomic; the rest is program.c's */
+  atomic_int references; /* this and the rest is program.c's */
   bool saved;
   uint64_t used;
   struct halo_cl_program *next;
@@ -115,9 +116,12 @@ halo_status halo_cl_program_get(halo_cl_device *device, const char *source, cons
 void halo_cl_program_retain(halo_cl_program *program);
 /* Drops one reference; NULL is allowed. The device remembers a number of unused programs. */
 void halo_cl_program_release(halo_cl_program *program);
-/* Stores the program's binary on disk unless that was done. Some runtimes (PoCL) finish compiling a
- * kernel only at its first launch, so this is called AFTER the first run of a program's kernels has
- * been waited for; halo_cl_program_get itself stores only where the binary is complete at once. */
+/* Stores the program's binary on disk unless that was done. To be called once AFTER the first run
+ * of the program's kernels has been waited for, since PoCL compiles a kernel only at its first
+ * launch; where binaries are complete at once, halo_cl_program_get has stored them already. Does
+ * nothing on PoCL unless the cache folder was chosen by hand: PoCL keeps what it compiled itself
+ * (a second process builds 20 kernels in 0.05 s), and giving out a binary makes it compile every
+ * kernel a second time. */
 void halo_cl_program_save(halo_cl_program *program);
 /* A kernel of the program, to be released with clReleaseKernel. Setting arguments of one kernel
  * object from two threads is not safe: each user creates its own. */
