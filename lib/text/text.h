@@ -1,0 +1,30 @@
+/* text/text.h: HLO text, for the rooms above: values and shapes as text. Whole modules are read and
+ * printed through halo/module.h. */
+#ifndef HALO_TEXT_TEXT_H
+#define HALO_TEXT_TEXT_H
+
+#include "base/strbuf.h"
+#include "hlo/hlo.h"
+
+/* Appends the literal as HLO writes it on one line inside constant(...): "{ { 1, 2 }, { 3, 4 } }".
+ * Every float is written so that reading gives the same bits back; an elided one is "{...}". */
+void halo_literal_print(halo_strbuf *out, const halo_literal *literal);
+
+/* Reads one shape, with or without layout, that fills the whole text. The shape lives in `arena`.
+ * HALO_INVALID_ARGUMENT with a message in the form of halo_module_parse. */
+halo_status halo_text_parse_shape(const char *text, halo_arena *arena, const halo_shape **out);
+
+/* Reads one value of the given shape that fills the whole text; "{...}" gives zeros, marked elided.
+ * One reference. HALO_INVALID_ARGUMENT as above, or HALO_OUT_OF_MEMORY. */
+halo_status halo_text_parse_literal(const char *text, const halo_shape *shape, halo_literal **out);
+
+/* The text that a raw attribute value stands for: a quoted string without its quotes and escapes,
+ * anything else (raw braces) as it is. In `arena`. */
+const char *halo_text_unquote(halo_arena *arena, const char *raw);
+
+/* The module again as text for a dump file: what halo_module_to_text gives, never failing. Appends. */
+void halo_module_print(halo_strbuf *out, const halo_module *module, unsigned flags);
+/* One instruction as its line in a module, without indent or line end. */
+void halo_instr_print(halo_strbuf *out, const halo_instr *instr, unsigned flags);
+
+#endif
