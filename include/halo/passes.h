@@ -1,0 +1,39 @@
+/* halo/passes.h: the optimisation passes, for tools that want to see or steer them. Compiling a
+ * module runs them by itself. */
+#ifndef HALO_PASSES_H
+#define HALO_PASSES_H
+
+#include "halo/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How to run the passes. Zero-initialised is the default: all of them, no checks in between (debug
+ * builds of the library always check). */
+typedef struct halo_pass_options {
+  bool no_optimization; /* only the passes that execution cannot do without */
+  bool no_fusion;       /* everything but fusion */
+  const char *disabled; /* names not to run, separated by commas; NULL: none */
+  /* Called with the module after each pass that changed it; NULL: not called. */
+  void (*dump)(void *user, const char *pass, const halo_module *module);
+  void *user;
+  bool verify; /* verify the module after each pass that changed it */
+} halo_pass_options;
+
+/* A copy of `module` after the passes (one reference, released by the caller); `module` itself is not
+ * changed. `options` may be NULL. HALO_INVALID_ARGUMENT: `disabled` names no pass; HALO_UNIMPLEMENTED:
+ * inlining would make the module too large; HALO_INTERNAL: a pass broke the module (with verify). */
+HALO_API HALO_MUST_USE halo_status halo_module_optimize(const halo_module *module,
+                                                        const halo_pass_options *options,
+                                                        halo_module **out);
+
+/* The passes in the order in which they first run, each once: the name of number `index`, or NULL
+ * behind the last; and one sentence on what it does. Static. */
+HALO_API const char *halo_pass_name(int index);
+HALO_API const char *halo_pass_description(int index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

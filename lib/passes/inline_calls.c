@@ -1,0 +1,166 @@
+/* passes/inline_calls.c: call, fusion and the asynchronous wrappers become what they wrap. */
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+/* A module whose inlined form is larger is refused: nested calls grow exponentially. */
+enum { INLINE_MAX_INSTRS = 1 << 21 };
+
+typedef struct inline_state {
+  halo_rewriter r;
+  int64_t made; /* instructions made so far in the whole module */
+} inline_state;
+
+/* Copies `callee` into the computation; *out is the result. The copies are ordered as the call was. */
+static halo_status inline_body(inline_state *s, halo_instr *call, halo_computation *callee,
+                               halo_instr **out) {
+  halo_computation *computation = s->r.computation;
+  s->made += callee->instrs.count;
+  if (s->made > INLINE_MAX_INSTRS) {
+    return halo_fail(HALO_UNIMPLEMENTED,
+                     "inlining the calls of %s would make more than %d instructions",
+                     computation->name, INLINE_MAX_INSTRS);
+  }
+  int32_t first = computation->instrs.count;
+  halo_instr *result = halo_computation_inline(computation, callee, call->operands);
+  *out = result;
+  if (!halo_rewrite_pinned(call)) return HALO_OK;
+
+  int32_t preds = call->control_pred_count;
+  halo_instr **before = call->control_preds;
+  bool fresh = false;
+  for (int32_t i = first; i < computation->instrs.count; i++) {
+    fresh |= computation->instrs.data[i] == result;
+  }
+  if (fresh) {
+    /* The result itself carries the order on, so users need not inherit it. */
+    call->control_preds = NULL;
+    call->control_pred_count = 0;
+  }
+  for (int32_t i = first; i < computation->instrs.count; i++) {
+    halo_instr *copy = computation->instrs.data[i];
+    bool effect = halo_instr_has_side_effect(copy);
+    if (!effect && copy != result) continue;
+    for (int32_t p = 0; p < preds; p++) halo_rewrite_add_control_pred(copy, before[p]);
+    /* What came after the call comes after each of its effects. */
+    if (effect && copy != result) halo_rewrite_add_control_pred(call, copy);
+  }
+  return HALO_OK;
+}
+
+/* A value for the context elements of an async-start: nothing reads them. NULL for opaque shapes. */
+static halo_instr *inline_context(inline_state *s, const halo_instr *like,
+                                  const halo_shape *shape) {
+  if (halo_shape_is_token(shape)) {
+    return halo_rewrite_make(&s->r, like, HALO_OP_AFTER_ALL, shape, NULL, 0, NULL, 0);
+  }
+  if (!halo_shape_is_array(shape)) return NULL;
+  halo_instr *zero = halo_rewrite_make_scalar(&s->r, like, shape->type, 0);
+  return halo_rewrite_make_splat(&s->r, like, zero, shape);
+}
+
+/* tuple(first, second, contexts...) in the shape of the start instruction; NULL when it cannot be. */
+static halo_instr *inline_start_tuple(inline_state *s, const halo_instr *start, halo_instr *first,
+                                      halo_instr *second) {
+  const halo_shape *shape = start->shape;
+  halo_instr *result = NULL;
+  HALO_VEC(halo_instr *) parts = {0};
+  halo_vec_push(&parts, first);
+  halo_vec_push(&parts, second);
+  for (int32_t i = 2; i < shape->count; i++) {
+    halo_instr *context = inline_context(s, start, shape->elements[i]);
+    if (!context) goto done;
+    halo_vec_push(&parts, context);
+  }
+  result = halo_rewrite_make(&s->r, start, HALO_OP_TUPLE, shape, parts.data, parts.count, NULL, 0);
+done:
+  halo_vec_deinit(&parts);
+  return result;
+}
+
+static bool inline_is_start_shape(const halo_shape *shape) {
+  return halo_shape_is_tuple(shape) && shape->count >= 2;
+}
+
+/* async-start((operands) , calls=C) -> tuple(tuple(operands), C(operands), contexts). */
+static halo_status inline_async_start(inline_state *s, halo_instr *start) {
+  halo_computation *callee = halo_instr_comp(start, HALO_ATTR_CALLS);
+  const halo_shape *shape = start->shape;
+  if (!callee || !inline_is_start_shape(shape) || !halo_shape_is_tuple(shape->elements[0]) ||
+      shape->elements[0]->count != start->operand_count ||
+      callee->params.count != start->operand_count ||
+      !halo_shape_compatible(callee->root->shape, shape->elements[1])) {
+    return HALO_OK;
+  }
+  for (int32_t i = 2; i < shape->count; i++) {
+    const halo_shape *context = shape->elements[i];
+    if (!halo_shape_is_array(context) && !halo_shape_is_token(context)) return HALO_OK;
+  }
+  halo_instr *result;
+  HALO_TRY(inline_body(s, start, callee, &result));
+  halo_instr *inputs = halo_rewrite_make(&s->r, start, HALO_OP_TUPLE, shape->elements[0],
+                                         start->operands, start->operand_count, NULL, 0);
+  halo_rewrite_replace(&s->r, start, inline_start_tuple(s, start, inputs, result));
+  return HALO_OK;
+}
+
+/* copy-start(x) -> tuple(copy(x), x, contexts). */
+static void inline_copy_start(inline_state *s, halo_instr *start) {
+  const halo_shape *shape = start->shape;
+  halo_instr *source = start->operands[0];
+  if (!inline_is_start_shape(shape) ||
+      !halo_shape_compatible(shape->elements[0], source->shape)) {
+    return;
+  }
+  halo_instr *copy = halo_rewrite_make_unary(&s->r, start, HALO_OP_COPY, shape->elements[0],
+                                             source);
+  halo_instr *tuple = inline_start_tuple(s, start, copy, source);
+  if (tuple) halo_rewrite_replace(&s->r, start, tuple);
+}
+
+/* The done half picks element `index` of what its start half became. */
+static void inline_done(inline_state *s, halo_instr *done, int32_t index) {
+  halo_instr *start = done->operands[0];
+  if (start->opcode != HALO_OP_TUPLE || start->operand_count <= index) return;
+  if (!halo_shape_compatible(start->operands[index]->shape, done->shape)) return;
+  halo_rewrite_replace(&s->r, done, start->operands[index]);
+}
+
+static halo_status inline_instr(inline_state *s, halo_instr *instr) {
+  halo_computation *callee = NULL;
+  switch ((int)instr->opcode) {
+    case HALO_OP_CALL: callee = halo_instr_comp(instr, HALO_ATTR_TO_APPLY); break;
+    case HALO_OP_FUSION: callee = halo_instr_comp(instr, HALO_ATTR_CALLS); break;
+    case HALO_OP_ASYNC_START: return inline_async_start(s, instr);
+    case HALO_OP_ASYNC_UPDATE:
+      if (instr->operands[0]->opcode == HALO_OP_TUPLE) {
+        halo_rewrite_replace(&s->r, instr, instr->operands[0]);
+      }
+      return HALO_OK;
+    case HALO_OP_ASYNC_DONE: inline_done(s, instr, 1); return HALO_OK;
+    case HALO_OP_COPY_START: inline_copy_start(s, instr); return HALO_OK;
+    case HALO_OP_COPY_DONE: inline_done(s, instr, 0); return HALO_OK;
+    default: return HALO_OK;
+  }
+  if (!callee) return HALO_OK;
+  halo_instr *result;
+  HALO_TRY(inline_body(s, instr, callee, &result));
+  halo_rewrite_replace(&s->r, instr, result);
+  return HALO_OK;
+}
+
+halo_status halo_pass_inline_calls(halo_module *module, bool *changed) {
+  inline_state s = {0};
+  *changed = false;
+  /* Callees come before callers, so what is copied contains no calls any more. */
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_rewrite_begin(&s.r, module->computations.data[c]);
+    halo_status status = HALO_OK;
+    for (int32_t i = 0; i < s.r.computation->instrs.count && status == HALO_OK; i++) {
+      halo_instr *instr = halo_rewrite_next(&s.r, i);
+      if (instr) status = inline_instr(&s, instr);
+    }
+    HALO_TRY(status);
+    HALO_TRY(halo_rewrite_end(&s.r, changed));
+  }
+  return HALO_OK;
+}

@@ -1,0 +1,27 @@
+/* passes/passes.h: the passes and the table that orders them.
+ *
+ * Each pass changes a verified module in place and leaves a verified one; each can run alone and any
+ * number of times. *changed is exact: false means that nothing was touched, and a second run of a
+ * pass straight after the first reports false. A pass allocates in the module's arena; it is for one
+ * thread at a time. Failures are rare (HALO_OUT_OF_MEMORY, HALO_UNIMPLEMENTED for modules whose
+ * inlined form is too large, HALO_INTERNAL) and leave a module that may only be released.
+ *
+ * Control edges keep order between instructions; instructions that have one, or are the source of
+ * one, are left as they are by the simplifying passes. */
+#ifndef HALO_PASSES_PASSES_H
+#define HALO_PASSES_PASSES_H
+
+#include "halo/passes.h"
+#include "hlo/hlo.h"
+
+/* The whole table, in order. `options` may be NULL. Errors as halo_module_optimize. */
+halo_status halo_passes_run(halo_module *module, const halo_pass_options *options);
+
+typedef halo_status halo_pass_fn(halo_module *module, bool *changed);
+
+/* call, fusion, async-start/update/done and copy-start/done become what they wrap, in place. */
+halo_pass_fn halo_pass_inline_calls;
+/* Instructions that nothing needs, and computations that nothing calls, go. */
+halo_pass_fn halo_pass_dce;
+
+#endif

@@ -1,0 +1,148 @@
+/* passes/pipeline.c: the table that orders the passes, and running it. */
+#include "base/strbuf.h"
+#include "passes/passes.h"
+
+#include <string.h>
+
+typedef struct pass_row {
+  const char *name, *description;
+  halo_pass_fn *run;
+  bool required; /* execution cannot do without it */
+} pass_row;
+
+enum { PASS_GROUP_MAX = 12 };
+
+/* Rows that run one after the other, once or until none of them changes anything. */
+typedef struct pass_group {
+  bool to_fixpoint;
+  bool if_changed; /* only when the group before changed something */
+  bool fusion;     /* left out with no_fusion */
+  pass_row rows[PASS_GROUP_MAX + 1];
+} pass_group;
+
+/* Each round of a fixpoint group makes the module smaller in practice; the cap is for rules that
+ * would feed each other. */
+enum { PASS_MAX_ROUNDS = 16 };
+
+#define INLINE_CALLS                                                                               \
+  {"inline-calls", "Puts called, fused and asynchronously started computations in place.",         \
+   halo_pass_inline_calls, true}
+#define DCE                                                                                        \
+  {"dce", "Removes instructions and computations that nothing needs.", halo_pass_dce, true}
+
+static const pass_group pass_table[] = {
+    {.rows = {INLINE_CALLS, DCE}},
+};
+
+enum { PASS_GROUPS = sizeof pass_table / sizeof pass_table[0] };
+
+/* The rows of all groups in order, each name once. */
+static const pass_row *pass_find(int index) {
+  const pass_row *seen[PASS_GROUPS * PASS_GROUP_MAX];
+  int count = 0;
+  for (int g = 0; g < PASS_GROUPS; g++) {
+    for (const pass_row *row = pass_table[g].rows; row->name; row++) {
+      bool repeated = false;
+      for (int i = 0; i < count; i++) repeated |= strcmp(seen[i]->name, row->name) == 0;
+      if (repeated) continue;
+      if (count == index) return row;
+      seen[count++] = row;
+    }
+  }
+  return NULL;
+}
+
+const char *halo_pass_name(int index) {
+  const pass_row *row = index >= 0 ? pass_find(index) : NULL;
+  return row ? row->name : NULL;
+}
+
+const char *halo_pass_description(int index) {
+  const pass_row *row = index >= 0 ? pass_find(index) : NULL;
+  return row ? row->description : NULL;
+}
+
+static size_t pass_name_length(const char *list) { return strcspn(list, ", "); }
+
+static bool pass_listed(const char *list, const char *name) {
+  size_t length = strlen(name);
+  for (const char *p = list; p && *p; p += strspn(p, ", ")) {
+    size_t item = pass_name_length(p);
+    if (item == length && memcmp(p, name, item) == 0) return true;
+    p += item;
+  }
+  return false;
+}
+
+static halo_status pass_check_list(const char *list) {
+  for (const char *p = list; p && *p; p += strspn(p, ", ")) {
+    size_t item = pass_name_length(p);
+    const char *name;
+    bool known = item == 0;
+    for (int i = 0; !known && (name = halo_pass_name(i)) != NULL; i++) {
+      known = strlen(name) == item && memcmp(p, name, item) == 0;
+    }
+    if (!known) {
+      halo_strbuf names = {0};
+      for (int i = 0; (name = halo_pass_name(i)) != NULL; i++) {
+        halo_strbuf_printf(&names, "%s%s", i ? ", " : "", name);
+      }
+      halo_fail(HALO_INVALID_ARGUMENT, "there is no pass \"%.*s\"; there are: %s", (int)item, p,
+                halo_strbuf_text(&names));
+      halo_strbuf_deinit(&names);
+      return HALO_INVALID_ARGUMENT;
+    }
+    p += item;
+  }
+  return HALO_OK;
+}
+
+static halo_status pass_run_row(halo_module *module, const halo_pass_options *options,
+                                const pass_row *row, bool *group_changed) {
+  if (options->no_optimization && !row->required) return HALO_OK;
+  if (pass_listed(options->disabled, row->name)) return HALO_OK;
+  bool changed = false;
+  halo_status status = row->run(module, &changed);
+  if (status != HALO_OK) return halo_fail_in(status, "pass %s", row->name);
+  if (!changed) return HALO_OK;
+  *group_changed = true;
+  if (options->dump) options->dump(options->user, row->name, module);
+  return HALO_OK;
+}
+
+halo_status halo_passes_run(halo_module *module, const halo_pass_options *options) {
+  static const halo_pass_options defaults = {0};
+  if (!options) options = &defaults;
+  HALO_TRY(pass_check_list(options->disabled));
+  bool group_changed = true;
+  for (int g = 0; g < PASS_GROUPS; g++) {
+    const pass_group *group = &pass_table[g];
+    if (group->fusion && options->no_fusion) continue;
+    if (group->if_changed && !group_changed) continue;
+    int rounds = group->to_fixpoint ? PASS_MAX_ROUNDS : 1;
+    group_changed = false;
+    for (bool again = true; rounds > 0 && again; rounds--) {
+      again = false;
+      for (const pass_row *row = group->rows; row->name; row++) {
+        HALO_TRY(pass_run_row(module, options, row, &again));
+      }
+      group_changed |= again;
+    }
+  }
+  return HALO_OK;
+}
+
+halo_status halo_module_optimize(const halo_module *module, const halo_pass_options *options,
+                                 halo_module **out) {
+  if (!module || !out) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_optimize: NULL argument");
+  }
+  halo_module *copy = halo_module_clone(module);
+  halo_status status = halo_passes_run(copy, options);
+  if (status != HALO_OK) {
+    halo_module_release(copy);
+    copy = NULL;
+  }
+  *out = copy;
+  return status;
+}
