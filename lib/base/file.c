@@ -1,0 +1,101 @@
+/* base/file.c: files written to a temporary name and renamed into place. */
+#include "base/file.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct halo_outfile {
+  int fd;
+  char *path;      /* where it goes, symbolic links followed */
+  char *temporary; /* where it is until then; NULL: written in place */
+};
+
+halo_status halo_fail_errno(int error, const char *verb, const char *path) {
+  return halo_fail(error == ENOENT || error == ENOTDIR ? HALO_NOT_FOUND : HALO_IO_ERROR,
+                   "cannot %s %s: %s", verb, path, strerror(error));
+}
+
+/* Opens a name beside the target that nobody else has; the process id and a counter keep writers of
+ * one path apart, and O_EXCL catches what is left over from a dead process with the same id. */
+static int outfile_open_temporary(halo_outfile *file) {
+  static atomic_uint counter;
+  size_t size = strlen(file->path) + 48;
+  file->temporary = halo_alloc(size);
+  for (int attempt = 0; attempt < 100; attempt++) {
+    snprintf(file->temporary, size, "%s.tmp-%ld-%u", file->path, (long)getpid(),
+             atomic_fetch_add(&counter, 1));
+    int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  errno = EEXIST;
+  return -1;
+}
+
+static void outfile_free(halo_outfile *file) {
+  halo_free(file->temporary);
+  halo_free(file->path);
+  halo_free(file);
+}
+
+halo_status halo_outfile_create(const char *path, halo_outfile **out) {
+  *out = NULL;
+  halo_outfile *file = halo_alloc(sizeof *file);
+  char *real = realpath(path, NULL);
+  file->path = halo_strdup(real ? real : path);
+  free(real);
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    file->fd = open(path, O_WRONLY | O_CLOEXEC);
+  } else {
+    file->fd = outfile_open_temporary(file);
+  }
+  if (file->fd < 0) {
+    halo_status status = halo_fail_errno(errno, "write", path);
+    outfile_free(file);
+    return status;
+  }
+  *out = file;
+  return HALO_OK;
+}
+
+halo_status halo_outfile_write(halo_outfile *file, const void *data, size_t size) {
+  /* Some systems refuse a single write of 2 GiB or more. */
+  const size_t most = (size_t)1 << 30;
+  const char *next = data;
+  while (size > 0) {
+    ssize_t done = write(file->fd, next, size < most ? size : most);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return halo_fail_errno(errno, "write", file->path);
+    next += done;
+    size -= (size_t)done;
+  }
+  return HALO_OK;
+}
+
+halo_status halo_outfile_commit(halo_outfile *file) {
+  halo_status status = HALO_OK;
+  /* Network file systems report a full disk only here. */
+  if (close(file->fd) != 0) status = halo_fail_errno(errno, "write", file->path);
+  file->fd = -1;
+  if (status == HALO_OK && file->temporary && rename(file->temporary, file->path) != 0) {
+    status = halo_fail_errno(errno, "write", file->path);
+  }
+  if (status != HALO_OK && file->temporary) unlink(file->temporary);
+  outfile_free(file);
+  return status;
+}
+
+void halo_outfile_discard(halo_outfile *file) {
+  if (!file) return;
+  close(file->fd);
+  if (file->temporary) unlink(file->temporary);
+  outfile_free(file);
+}
