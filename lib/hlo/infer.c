@@ -1,62 +1,105 @@
-/* hlo/infer.c: TEMPORARY: trusts the written shape. */
+/* hlo/infer.c: the gate of shape inference: facts from the opcode table, then the op's own rule. */
 #include "hlo/infer.h"
-#define F(n) halo_status n(const halo_instr *i, halo_arena *a, const halo_shape **o) { (void)a; *o = i->shape; return i->shape ? HALO_OK : halo_fail(HALO_UNIMPLEMENTED, "no inference yet"); }
-F(halo_infer_abs)
-F(halo_infer_add_dependency)
-F(halo_infer_after_all)
-F(halo_infer_batch_norm_grad)
-F(halo_infer_batch_norm_inference)
-F(halo_infer_batch_norm_training)
-F(halo_infer_binary)
-F(halo_infer_bitcast)
-F(halo_infer_bitcast_convert)
-F(halo_infer_broadcast)
-F(halo_infer_call)
-F(halo_infer_cholesky)
-F(halo_infer_clamp)
-F(halo_infer_compare)
-F(halo_infer_complex)
-F(halo_infer_concatenate)
-F(halo_infer_conditional)
-F(halo_infer_constant)
-F(halo_infer_convert)
-F(halo_infer_convolution)
-F(halo_infer_declared)
-F(halo_infer_dot)
-F(halo_infer_dynamic_reshape)
-F(halo_infer_dynamic_slice)
-F(halo_infer_dynamic_update_slice)
-F(halo_infer_fft)
-F(halo_infer_gather)
-F(halo_infer_get_dimension_size)
-F(halo_infer_get_tuple_element)
-F(halo_infer_id)
-F(halo_infer_identity)
-F(halo_infer_iota)
-F(halo_infer_is_finite)
-F(halo_infer_map)
-F(halo_infer_pad)
-F(halo_infer_ragged_dot)
-F(halo_infer_real_imag)
-F(halo_infer_reduce)
-F(halo_infer_reduce_precision)
-F(halo_infer_reduce_window)
-F(halo_infer_reshape)
-F(halo_infer_reverse)
-F(halo_infer_scaled_dot)
-F(halo_infer_scan)
-F(halo_infer_scatter)
-F(halo_infer_select)
-F(halo_infer_select_and_scatter)
-F(halo_infer_set_dimension_size)
-F(halo_infer_slice)
-F(halo_infer_sort)
-F(halo_infer_stochastic_convert)
-F(halo_infer_topk)
-F(halo_infer_transpose)
-F(halo_infer_triangular_solve)
-F(halo_infer_tuple)
-F(halo_infer_tuple_select)
-F(halo_infer_unary)
-F(halo_infer_while)
-F(halo_infer_shape)
+
+#include "hlo/infer_util.h"
+
+static halo_status infer_check_counts(const halo_instr *instr, const halo_op_info *info) {
+  int32_t n = instr->operand_count;
+  if (n < info->min_operands || (info->max_operands >= 0 && n > info->max_operands)) {
+    if (info->max_operands < 0) {
+      return halo_infer_fail(instr, "expects at least %d operands, but has %d", info->min_operands,
+                             n);
+    }
+    return halo_infer_fail(instr, "expects %d operand%s, but has %d", info->min_operands,
+                           info->min_operands == 1 ? "" : "s", n);
+  }
+  for (int32_t i = 0; i < n; i++) {
+    if (!instr->operands[i] || !instr->operands[i]->shape) {
+      return halo_infer_fail(instr, "operand %d has no shape", i);
+    }
+  }
+  return HALO_OK;
+}
+
+/* An attribute's enum value must be one that has a name. */
+static halo_status infer_check_enum(const halo_instr *instr, const halo_attr *attr) {
+  const char *const *names = halo_attr_enum_names(attr->id);
+  for (int64_t i = 0; names[i]; i++) {
+    if (i == attr->i) return HALO_OK;
+  }
+  return halo_infer_fail(instr, "%s has no value number %lld", halo_attr_name(attr->id),
+                         (long long)attr->i);
+}
+
+static halo_status infer_check_attrs(const halo_instr *instr, const halo_op_info *info) {
+  for (const halo_attr_spec *spec = info->attrs; spec->used; spec++) {
+    const halo_attr *attr = halo_instr_attr(instr, spec->id);
+    if (!attr && (spec->flags & HALO_ATTR_REQUIRED)) {
+      return halo_infer_fail(instr, "the attribute %s is missing", halo_attr_name(spec->id));
+    }
+    if (attr && halo_attr_kind_of(spec->id) == HALO_KIND_ENUM) {
+      HALO_TRY(infer_check_enum(instr, attr));
+    }
+  }
+  return HALO_OK;
+}
+
+static void infer_mask_text(halo_strbuf *out, unsigned mask) {
+  static const char *const names[] = {"pred", "signed integer", "unsigned integer", "float",
+                                      "complex"};
+  for (int i = 0, shown = 0; i < 5; i++) {
+    if (!(mask & (1u << i))) continue;
+    halo_strbuf_printf(out, "%s%s", shown++ ? " or " : "", names[i]);
+  }
+}
+
+static halo_status infer_check_types(const halo_instr *instr, const halo_op_info *info) {
+  /* copy is elementwise on arrays, but takes any shape. */
+  if ((info->traits & HALO_TRAIT_EW) && instr->opcode != HALO_OP_COPY) {
+    HALO_TRY(halo_infer_need_arrays(instr, 0));
+  }
+  if (info->types == HALO_T_ANY || instr->operand_count == 0) return HALO_OK;
+  halo_type type = halo_infer_operand(instr, 0)->type;
+  if (halo_type_mask(type) & info->types) return HALO_OK;
+  halo_strbuf wanted = {0};
+  infer_mask_text(&wanted, info->types);
+  halo_status status = halo_infer_fail(instr, "the element type must be %s, not %s",
+                                       halo_strbuf_text(&wanted), halo_type_name(type));
+  halo_strbuf_deinit(&wanted);
+  return status;
+}
+
+static bool infer_is_unbounded(const halo_shape *shape) {
+  for (int i = 0; shape && i < shape->rank; i++) {
+    if (shape->dims[i] == HALO_UNBOUNDED) return true;
+  }
+  return false;
+}
+
+/* Rules that compute with extents cannot see through `?`; they take the written shape on trust.
+ * Nothing unbounded is ever executed. */
+static bool infer_has_unbounded(const halo_instr *instr) {
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW | HALO_TRAIT_ID)) return false;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    if (infer_is_unbounded(halo_infer_operand(instr, i))) return true;
+  }
+  return infer_is_unbounded(instr->shape);
+}
+
+halo_status halo_infer_shape(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
+  const halo_op_info *info = halo_op_info_of(instr->opcode);
+  *out = NULL;
+  HALO_TRY(infer_check_counts(instr, info));
+  HALO_TRY(infer_check_attrs(instr, info));
+  HALO_TRY(infer_check_types(instr, info));
+  if (instr->shape) HALO_TRY(halo_infer_check_size(instr, instr->shape));
+  if (infer_has_unbounded(instr) && instr->shape) {
+    *out = instr->shape;
+    return HALO_OK;
+  }
+  const halo_shape *shape = NULL;
+  HALO_TRY(info->infer(instr, arena, &shape));
+  if (shape != instr->shape) HALO_TRY(halo_infer_check_size(instr, shape));
+  *out = shape;
+  return HALO_OK;
+}
