@@ -39,6 +39,22 @@ HALO_API void *halo_literal_data(halo_literal *literal);
 /* A tuple's element, owned by the tuple; the index must be in range. */
 HALO_API halo_literal *halo_literal_element(const halo_literal *literal, int index);
 
+/* ---- Single elements, converted ----
+ * Of an array literal; `i` is a row-major position and must be in range. */
+
+/* An integer or pred widened; floats are truncated. */
+HALO_API int64_t halo_literal_get_i64(const halo_literal *literal, int64_t i);
+/* Float types exactly; integers rounded; complex: the real part. */
+HALO_API double halo_literal_get_f64(const halo_literal *literal, int64_t i);
+/* Real and imaginary part (0 for real types). */
+HALO_API void halo_literal_get_c128(const halo_literal *literal, int64_t i, double *re,
+                                    double *im);
+/* Stores with wrapping to the element type; pred stores value != 0; floats round to nearest. */
+HALO_API void halo_literal_set_i64(halo_literal *literal, int64_t i, int64_t value);
+/* Stores rounded to nearest even (integers: truncated toward zero and saturated, NaN to 0). */
+HALO_API void halo_literal_set_f64(halo_literal *literal, int64_t i, double value);
+HALO_API void halo_literal_set_c128(halo_literal *literal, int64_t i, double re, double im);
+
 #ifdef __cplusplus
 }
 #endif
