@@ -88,8 +88,8 @@ void halo_cl_block_retain(halo_cl_block *block);
  * after can get it again. Memory that the HOST will write to directly (maps) needs a wait first. */
 void halo_cl_free(halo_cl_block *block);
 void halo_cl_memory_get_stats(halo_cl_device *device, halo_memory_stats *out);
-/* Gives all cached blocks back to OpenCL. Worth one retry after a HALO_OUT_OF_MEMORY from an enqueue
- * call, because OpenCL may postpone allocating until the first use. */
+/* Gives all cached blocks back to OpenCL. Worth one retry after a HALO_OUT_OF_MEMORY from an
+ * enqueue call, because OpenCL may postpone allocating until the first use. */
 void halo_cl_memory_trim(halo_cl_device *device);
 
 /* ---- Programs (program.c, disk.c) ---- */

@@ -1,0 +1,333 @@
+/* opencl/memory.c: device memory: blocks in size classes, kept for reuse, counted and limited. */
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "opencl/room.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MEMORY_MIN = 256,
+  MEMORY_FINE_BITS = 20, /* from 1 MiB on classes are finer, so that rounding wastes little */
+  MEMORY_BINS = 1024,
+  MEMORY_HOLDERS = 5 /* named in an out-of-memory message */
+};
+
+typedef struct memory_list {
+  halo_cl_block *first, *last;
+} memory_list;
+
+struct halo_cl_memory {
+  pthread_mutex_t lock;
+  memory_list live;   /* in order of allocation */
+  memory_list cached; /* the longest unused first */
+  halo_cl_block *bins[MEMORY_BINS];
+  halo_memory_stats stats; /* `live` includes what is being allocated */
+};
+
+halo_cl_memory *halo_cl_memory_create(uint64_t limit) {
+  halo_cl_memory *memory = halo_alloc(sizeof *memory);
+  pthread_mutex_init(&memory->lock, NULL);
+  memory->stats.limit = limit;
+  return memory;
+}
+
+/* ---- Size classes: 4 to a power of two, 16 from MEMORY_FINE_BITS on ---- */
+
+static int memory_class_bits(size_t size) {
+  int power = 63 - __builtin_clzll((unsigned long long)size);
+  return power < MEMORY_FINE_BITS ? 2 : 4;
+}
+
+static size_t memory_round(size_t size) {
+  if (size <= MEMORY_MIN) return MEMORY_MIN;
+  int power = 63 - __builtin_clzll((unsigned long long)size);
+  size_t step = (size_t)1 << (power - memory_class_bits(size));
+  return size > SIZE_MAX - step ? size : (size + step - 1) & ~(step - 1);
+}
+
+/* The class that `capacity` lies in, whether or not it is that class's own size. */
+static int memory_bin(size_t capacity) {
+  int power = 63 - __builtin_clzll((unsigned long long)capacity);
+  int bits = memory_class_bits(capacity);
+  int part = (int)((capacity >> (power - bits)) & (((size_t)1 << bits) - 1));
+  return power * 16 + part;
+}
+
+/* ---- Lists; the lock is held ---- */
+
+static void memory_list_add(memory_list *list, halo_cl_block *block) {
+  block->previous = list->last;
+  block->next = NULL;
+  *(list->last ? &list->last->next : &list->first) = block;
+  list->last = block;
+}
+
+static void memory_list_remove(memory_list *list, halo_cl_block *block) {
+  *(block->previous ? &block->previous->next : &list->first) = block->next;
+  *(block->next ? &block->next->previous : &list->last) = block->previous;
+  block->previous = block->next = NULL;
+}
+
+static void memory_cache_add(halo_cl_memory *memory, halo_cl_block *block) {
+  halo_cl_block **bin = &memory->bins[memory_bin(block->capacity)];
+  memory_list_add(&memory->cached, block);
+  block->bin_previous = NULL;
+  block->bin_next = *bin;
+  if (*bin) (*bin)->bin_previous = block;
+  *bin = block;
+  memory->stats.cached += block->capacity;
+}
+
+static void memory_cache_remove(halo_cl_memory *memory, halo_cl_block *block) {
+  halo_cl_block **bin = &memory->bins[memory_bin(block->capacity)];
+  memory_list_remove(&memory->cached, block);
+  *(block->bin_previous ? &block->bin_previous->bin_next : bin) = block->bin_next;
+  if (block->bin_next) block->bin_next->bin_previous = block->bin_previous;
+  block->bin_previous = block->bin_next = NULL;
+  memory->stats.cached -= block->capacity;
+}
+
+/* Takes cached blocks out, the longest unused first, until `live + cached + size` fits the limit
+ * (or all of them); the caller gives them back to OpenCL without the lock. */
+static halo_cl_block *memory_evict(halo_cl_memory *memory, size_t size, bool all) {
+  halo_cl_block *out = NULL;
+  halo_memory_stats *stats = &memory->stats;
+  while (memory->cached.first) {
+    uint64_t held = stats->live + stats->cached;
+    if (!all && held <= stats->limit && size <= stats->limit - held) break;
+    halo_cl_block *block = memory->cached.first;
+    memory_cache_remove(memory, block);
+    block->next = out;
+    out = block;
+  }
+  return out;
+}
+
+static void memory_give_back(halo_cl_block *blocks) {
+  for (halo_cl_block *next; blocks; blocks = next) {
+    next = blocks->next;
+    if (blocks->mem) clReleaseMemObject(blocks->mem);
+    halo_free(blocks);
+  }
+}
+
+void halo_cl_memory_release(halo_cl_memory *memory) {
+  if (!memory) return;
+  memory_give_back(memory_evict(memory, 0, true));
+  pthread_mutex_destroy(&memory->lock);
+  halo_free(memory);
+}
+
+/* ---- Out of memory ---- */
+
+typedef struct memory_holder {
+  const char *what;
+  uint64_t bytes, blocks;
+} memory_holder;
+
+static int memory_by_name(const void *a, const void *b) {
+  return strcmp(((const memory_holder *)a)->what, ((const memory_holder *)b)->what);
+}
+
+static int memory_by_bytes(const void *a, const void *b) {
+  uint64_t x = ((const memory_holder *)a)->bytes, y = ((const memory_holder *)b)->bytes;
+  return x < y ? 1 : x > y ? -1 : memory_by_name(a, b);
+}
+
+static void memory_print_bytes(halo_strbuf *text, uint64_t bytes) {
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  double value = (double)bytes;
+  for (; value >= 1024 && unit < 4; unit++) value /= 1024;
+  halo_strbuf_printf(text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+/* Who holds most, summed by name; the lock is held. */
+static void memory_print_holders(const halo_cl_memory *memory, halo_strbuf *text) {
+  size_t count = 0, kinds = 0;
+  for (halo_cl_block *b = memory->live.first; b; b = b->next) count++;
+  memory_holder *holders = halo_alloc(sizeof *holders * count);
+  count = 0;
+  for (halo_cl_block *b = memory->live.first; b; b = b->next) {
+    holders[count++] = (memory_holder){b->what, b->capacity, 1};
+  }
+  if (count) qsort(holders, count, sizeof *holders, memory_by_name);
+  for (size_t i = 0; i < count; i++) {
+    if (kinds && strcmp(holders[kinds - 1].what, holders[i].what) == 0) {
+      holders[kinds - 1].bytes += holders[i].bytes;
+      holders[kinds - 1].blocks++;
+    } else {
+      holders[kinds++] = holders[i];
+    }
+  }
+  if (kinds) qsort(holders, kinds, sizeof *holders, memory_by_bytes);
+  for (size_t i = 0; i < kinds && i < MEMORY_HOLDERS; i++) {
+    halo_strbuf_printf(text, i ? ", %s " : "; held by %s ", holders[i].what);
+    memory_print_bytes(text, holders[i].bytes);
+    if (holders[i].blocks > 1) {
+      halo_strbuf_printf(text, " in %llu blocks", (unsigned long long)holders[i].blocks);
+    }
+  }
+  if (kinds > MEMORY_HOLDERS) {
+    halo_strbuf_printf(text, " and %zu others", kinds - MEMORY_HOLDERS);
+  }
+  halo_free(holders);
+}
+
+/* The lock is held. `code` is what OpenCL said, or CL_SUCCESS when the limit is the reason. */
+static halo_status memory_fail(const halo_cl_memory *memory, size_t size, const char *what,
+                               cl_int code) {
+  halo_strbuf text = {0};
+  halo_strbuf_printf(&text, "out of device memory: %s asks for ", what);
+  memory_print_bytes(&text, size);
+  halo_strbuf_printf(&text, " (%zu bytes); in use are ", size);
+  memory_print_bytes(&text, memory->stats.live);
+  halo_strbuf_append(&text, " of at most ");
+  memory_print_bytes(&text, memory->stats.limit);
+  if (code != CL_SUCCESS) {
+    halo_strbuf_printf(&text, ", and OpenCL refused more (%s)", halo_cl_code_name(code));
+  }
+  memory_print_holders(memory, &text);
+  halo_status status = halo_fail(HALO_OUT_OF_MEMORY, "%s", halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return status;
+}
+
+static halo_status memory_fail_too_large(const halo_cl_device *device, size_t size,
+                                         const char *what) {
+  halo_strbuf text = {0};
+  halo_strbuf_printf(&text, "%s asks for ", what);
+  memory_print_bytes(&text, size);
+  halo_strbuf_printf(&text, " (%zu bytes) in one piece; %s gives at most ", size,
+                     device->caps.name);
+  memory_print_bytes(&text, device->caps.max_allocation);
+  halo_status status = halo_fail(HALO_OUT_OF_MEMORY, "%s", halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return status;
+}
+
+/* ---- Allocation ---- */
+
+/* The best cached block of the class that holds `size`; the lock is held. */
+static halo_cl_block *memory_reuse(halo_cl_memory *memory, size_t size, size_t capacity) {
+  for (halo_cl_block *b = memory->bins[memory_bin(capacity)]; b; b = b->bin_next) {
+    if (b->capacity < size) continue;
+    memory_cache_remove(memory, b);
+    return b;
+  }
+  return NULL;
+}
+
+/* Puts the block among the live ones; the lock is held and its bytes are counted. */
+static void memory_hand_out(halo_cl_memory *memory, halo_cl_block *block, size_t size,
+                            const char *what) {
+  block->size = size;
+  snprintf(block->what, sizeof block->what, "%s", what);
+  atomic_init(&block->references, 1);
+  memory_list_add(&memory->live, block);
+  if (memory->stats.live > memory->stats.peak) memory->stats.peak = memory->stats.live;
+}
+
+static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
+  if (device->caps.is_null) return CL_SUCCESS;
+  /* Where the host shares the memory, ask for a place it can map without a copy. */
+  cl_mem_flags place = device->caps.shares_host_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
+  cl_int code;
+  block->mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | place, block->capacity, NULL,
+                              &code);
+  return code;
+}
+
+/* OpenCL gives memory back only when queued commands are done with it, hence the wait. */
+static cl_int memory_create_after_trim(halo_cl_device *device, halo_cl_block *block) {
+  halo_cl_memory_trim(device);
+  clFinish(device->queue);
+  return memory_create(device, block);
+}
+
+halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
+                          halo_cl_block **out) {
+  halo_cl_memory *memory = device->memory;
+  *out = NULL;
+  if (size > device->caps.max_allocation) return memory_fail_too_large(device, size, what);
+  size_t capacity = memory_round(size);
+  if (capacity > device->caps.max_allocation) capacity = size ? size : 1;
+  pthread_mutex_lock(&memory->lock);
+  memory->stats.allocations++;
+  halo_cl_block *block = memory_reuse(memory, size, capacity);
+  if (block) {
+    memory->stats.reused++;
+    memory->stats.live += block->capacity;
+    memory_hand_out(memory, block, size, what);
+    pthread_mutex_unlock(&memory->lock);
+    halo_cl_device_retain(device);
+    *out = block;
+    return HALO_OK;
+  }
+  halo_cl_block *evicted = memory_evict(memory, capacity, false);
+  uint64_t room = memory->stats.limit > memory->stats.live
+                      ? memory->stats.limit - memory->stats.live
+                      : 0;
+  /* Near the limit rounding up must not be the reason to fail. */
+  if (capacity > room && size <= room) capacity = size ? size : 1;
+  halo_status status = HALO_OK;
+  if (capacity > room) {
+    status = memory_fail(memory, size, what, CL_SUCCESS);
+  } else {
+    memory->stats.live += capacity;
+  }
+  pthread_mutex_unlock(&memory->lock);
+  memory_give_back(evicted);
+  if (status != HALO_OK) return status;
+
+  block = halo_alloc(sizeof *block);
+  block->device = device;
+  block->capacity = capacity;
+  cl_int code = memory_create(device, block);
+  if (code != CL_SUCCESS) code = memory_create_after_trim(device, block);
+  pthread_mutex_lock(&memory->lock);
+  if (code == CL_SUCCESS) {
+    memory_hand_out(memory, block, size, what);
+  } else {
+    memory->stats.live -= capacity;
+    status = memory_fail(memory, size, what, code);
+  }
+  pthread_mutex_unlock(&memory->lock);
+  if (status != HALO_OK) {
+    halo_free(block);
+    return status;
+  }
+  halo_cl_device_retain(device);
+  *out = block;
+  return HALO_OK;
+}
+
+void halo_cl_block_retain(halo_cl_block *block) { atomic_fetch_add(&block->references, 1); }
+
+void halo_cl_free(halo_cl_block *block) {
+  if (!block || atomic_fetch_sub(&block->references, 1) != 1) return;
+  halo_cl_device *device = block->device;
+  halo_cl_memory *memory = device->memory;
+  pthread_mutex_lock(&memory->lock);
+  memory_list_remove(&memory->live, block);
+  memory->stats.live -= block->capacity;
+  memory_cache_add(memory, block);
+  pthread_mutex_unlock(&memory->lock);
+  halo_cl_device_release(device);
+}
+
+void halo_cl_memory_get_stats(halo_cl_device *device, halo_memory_stats *out) {
+  pthread_mutex_lock(&device->memory->lock);
+  *out = device->memory->stats;
+  pthread_mutex_unlock(&device->memory->lock);
+}
+
+void halo_cl_memory_trim(halo_cl_device *device) {
+  pthread_mutex_lock(&device->memory->lock);
+  halo_cl_block *blocks = memory_evict(device->memory, 0, true);
+  pthread_mutex_unlock(&device->memory->lock);
+  memory_give_back(blocks);
+}

@@ -1,0 +1,369 @@
+/* opencl/program.c: programs, found in memory or on disk or built from source. */
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "opencl/room.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+  PROGRAM_UNUSED_MAX = 64,   /* remembered though nobody holds them */
+  PROGRAM_SAVE_TRIES = 3,    /* failed saves after which no more are tried */
+  PROGRAM_LOG_MAX = 6000,    /* bytes of a build log in a message */
+  PROGRAM_LINES_MAX = 8      /* source lines shown with it */
+};
+
+struct halo_cl_programs {
+  pthread_mutex_t lock;
+  halo_cl_program *first;
+  char *directory;
+  bool chosen_by_hand;
+  uint64_t clock; /* for `used` */
+  halo_cl_program_stats stats;
+};
+
+halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) {
+  halo_cl_programs *programs = halo_alloc(sizeof *programs);
+  pthread_mutex_init(&programs->lock, NULL);
+  programs->directory = directory;
+  programs->chosen_by_hand = chosen_by_hand;
+  programs->stats.directory = directory;
+  return programs;
+}
+
+static void program_destroy(halo_cl_program *program) {
+  if (program->handle) clReleaseProgram(program->handle);
+  halo_free(program);
+}
+
+void halo_cl_programs_release(halo_cl_programs *programs) {
+  if (!programs) return;
+  for (halo_cl_program *p = programs->first, *next; p; p = next) {
+    next = p->next;
+    program_destroy(p);
+  }
+  pthread_mutex_destroy(&programs->lock);
+  halo_free(programs->directory);
+  halo_free(programs);
+}
+
+static double program_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- Keys ---- */
+
+/* A second hash, unlike halo_hash: eight bytes at a time, multiply and fold. */
+static uint64_t program_fold(uint64_t state, const char *text, size_t size) {
+  for (size_t i = 0; i < size; i += 8) {
+    uint64_t word = 0;
+    memcpy(&word, text + i, size - i < 8 ? size - i : 8);
+    state = (state ^ word) * 0x9e3779b97f4a7c15ull;
+    state ^= state >> 29;
+    state = (state << 23) | (state >> 41);
+  }
+  return state;
+}
+
+static void program_key_add(uint64_t key[2], const char *text) {
+  uint64_t size = strlen(text);
+  key[0] = halo_hash(&size, sizeof size, key[0]);
+  key[0] = halo_hash(text, size, key[0]);
+  key[1] = program_fold(key[1] + size, text, size);
+}
+
+/* Everything that can change the binary. */
+static void program_key(const halo_caps *caps, const char *source, const char *options,
+                        uint64_t key[2]) {
+  const char *const parts[] = {source,        options,           caps->name,
+                               caps->vendor,  caps->driver,      caps->version,
+                               caps->platform, caps->platform_version, HALO_VERSION_TEXT};
+  key[0] = 0;
+  key[1] = 0x48414c4f;
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) program_key_add(key, parts[i]);
+}
+
+static char *program_options(const halo_caps *caps, const char *extra) {
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text, "-cl-std=CL1.2");
+  if (caps->correctly_rounded) {
+    halo_strbuf_append(&text, " -cl-fp32-correctly-rounded-divide-sqrt");
+  }
+  if (extra && *extra) halo_strbuf_printf(&text, " %s", extra);
+  return halo_strbuf_take(&text);
+}
+
+/* ---- Build errors ---- */
+
+static void program_print_line(halo_strbuf *out, const char *source, int number) {
+  const char *line = source;
+  for (int i = 1; i < number && line; i++) {
+    line = strchr(line, '\n');
+    if (line) line++;
+  }
+  if (!line) return;
+  int length = (int)strcspn(line, "\n");
+  halo_strbuf_printf(out, "%6d | %.*s%s\n", number, length < 200 ? length : 200, line,
+                     length < 200 ? "" : " ...");
+}
+
+/* The source lines that the log complains about: compilers write FILE:LINE:COLUMN. */
+static void program_print_places(halo_strbuf *out, const char *log, const char *source) {
+  int shown[PROGRAM_LINES_MAX], count = 0;
+  for (const char *at = log; (at = strchr(at, ':')) && count < PROGRAM_LINES_MAX; at++) {
+    char *end, *after;
+    if (!isdigit((unsigned char)at[1])) continue;
+    long number = strtol(at + 1, &end, 10);
+    if (*end != ':' || !isdigit((unsigned char)end[1])) continue;
+    strtol(end + 1, &after, 10);
+    if (*after != ':' || number < 1 || number > 10000000) continue;
+    bool again = false;
+    for (int i = 0; i < count; i++) again |= shown[i] == number;
+    if (again) continue;
+    if (count == 0) halo_strbuf_append(out, "\nin these lines of the source:\n");
+    shown[count++] = (int)number;
+    program_print_line(out, source, (int)number);
+  }
+}
+
+static halo_status program_fail(halo_cl_device *device, cl_program handle, cl_int code,
+                                const char *source, const char *options) {
+  size_t size = 0;
+  clGetProgramBuildInfo(handle, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  char *log = halo_alloc(size + 1);
+  clGetProgramBuildInfo(handle, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+  halo_strbuf text = {0};
+  halo_strbuf_printf(&text, "%s does not build for %s with %s:\n%.*s", halo_cl_code_name(code),
+                     device->caps.name, options, PROGRAM_LOG_MAX, log);
+  program_print_places(&text, log, source);
+  /* What is short of memory rather than wrong keeps its status. */
+  halo_status status = halo_cl_check(code, "clBuildProgram");
+  status = halo_fail(status, "clBuildProgram: %s", halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  halo_free(log);
+  return status;
+}
+
+/* ---- Building, loading, saving ---- */
+
+static halo_status program_build(halo_cl_device *device, const char *source, const char *options,
+                                 cl_program *out) {
+  cl_int code;
+  cl_program handle = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
+  HALO_TRY(halo_cl_check(code, "clCreateProgramWithSource"));
+  code = clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
+  if (code != CL_SUCCESS) {
+    halo_status status = program_fail(device, handle, code, source, options);
+    clReleaseProgram(handle);
+    return status;
+  }
+  *out = handle;
+  return HALO_OK;
+}
+
+static cl_program program_from_binary(halo_cl_device *device, const unsigned char *binary,
+                                      size_t size, const char *options) {
+  cl_int code, fit = CL_SUCCESS;
+  cl_program handle = clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary,
+                                                &fit, &code);
+  if (code == CL_SUCCESS && fit == CL_SUCCESS) {
+    code = clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
+  }
+  if (code == CL_SUCCESS && fit == CL_SUCCESS) return handle;
+  if (handle) clReleaseProgram(handle);
+  return NULL;
+}
+
+/* NULL when there is nothing usable on disk. */
+static cl_program program_load(halo_cl_device *device, const uint64_t key[2],
+                               const char *options) {
+  halo_cl_programs *programs = device->programs;
+  unsigned char *binary = NULL;
+  size_t size = 0;
+  if (!programs->directory) return NULL;
+  double start = program_now();
+  halo_disk_result result = halo_disk_load(programs->directory, key, &binary, &size);
+  cl_program handle = NULL;
+  if (result == HALO_DISK_FOUND) {
+    handle = program_from_binary(device, binary, size, options);
+    if (!handle) result = HALO_DISK_DAMAGED;
+    halo_free(binary);
+  }
+  if (result == HALO_DISK_DAMAGED) halo_disk_remove(programs->directory, key);
+  pthread_mutex_lock(&programs->lock);
+  programs->stats.load_seconds += program_now() - start;
+  programs->stats.disk_hits += handle != NULL;
+  programs->stats.damaged += result == HALO_DISK_DAMAGED;
+  pthread_mutex_unlock(&programs->lock);
+  return handle;
+}
+
+static bool program_binary(cl_program handle, unsigned char **binary, size_t *size) {
+  void *data = NULL;
+  if (clGetProgramInfo(handle, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS ||
+      *size == 0) {
+    return false;
+  }
+  if (halo_try_alloc(*size, "a program binary", &data) != HALO_OK) return false;
+  *binary = data;
+  if (clGetProgramInfo(handle, CL_PROGRAM_BINARIES, sizeof *binary, binary, NULL) == CL_SUCCESS) {
+    return true;
+  }
+  halo_free(data);
+  return false;
+}
+
+/* PoCL compiles kernels at their first launch and has a cache of its own. */
+static bool program_is_pocl(const halo_cl_device *device) {
+  return strstr(device->caps.platform, "Portable Computing Language") != NULL;
+}
+
+static void program_store(halo_cl_program *program) {
+  halo_cl_programs *programs = program->device->programs;
+  pthread_mutex_lock(&programs->lock);
+  bool wanted = programs->directory && program->handle && !program->saved &&
+                programs->stats.save_failures < PROGRAM_SAVE_TRIES;
+  program->saved |= wanted;
+  pthread_mutex_unlock(&programs->lock);
+  if (!wanted) return;
+  unsigned char *binary = NULL;
+  size_t size = 0;
+  bool good = program_binary(program->handle, &binary, &size);
+  good = good && halo_disk_save(programs->directory, program->key, binary, size);
+  halo_free(binary);
+  pthread_mutex_lock(&programs->lock);
+  programs->stats.saved += good;
+  programs->stats.save_failures += !good;
+  pthread_mutex_unlock(&programs->lock);
+}
+
+void halo_cl_program_save(halo_cl_program *program) {
+  if (program_is_pocl(program->device) && !program->device->programs->chosen_by_hand) return;
+  program_store(program);
+}
+
+/* ---- Programs in memory ---- */
+
+/* The lock is held. */
+static halo_cl_program *program_find(halo_cl_programs *programs, const uint64_t key[2]) {
+  for (halo_cl_program *p = programs->first; p; p = p->next) {
+    if (p->key[0] != key[0] || p->key[1] != key[1]) continue;
+    atomic_fetch_add(&p->references, 1);
+    p->used = ++programs->clock;
+    halo_cl_device_retain(p->device);
+    return p;
+  }
+  return NULL;
+}
+
+/* Takes the longest unused program out when too many are unused, else NULL; the lock is held. */
+static halo_cl_program *program_evict(halo_cl_programs *programs) {
+  halo_cl_program **oldest = NULL;
+  int unused = 0;
+  for (halo_cl_program **at = &programs->first; *at; at = &(*at)->next) {
+    if (atomic_load(&(*at)->references) != 0) continue;
+    unused++;
+    if (!oldest || (*at)->used < (*oldest)->used) oldest = at;
+  }
+  if (unused <= PROGRAM_UNUSED_MAX) return NULL;
+  halo_cl_program *program = *oldest;
+  *oldest = program->next;
+  return program;
+}
+
+/* Makes the program for `handle` known, or, when another thread was faster, gives that one. */
+static halo_cl_program *program_insert(halo_cl_device *device, cl_program handle,
+                                       const uint64_t key[2], bool from_disk) {
+  halo_cl_programs *programs = device->programs;
+  pthread_mutex_lock(&programs->lock);
+  halo_cl_program *program = program_find(programs, key);
+  if (program) {
+    pthread_mutex_unlock(&programs->lock);
+    if (handle) clReleaseProgram(handle);
+    return program;
+  }
+  program = halo_alloc(sizeof *program);
+  program->handle = handle;
+  program->device = device;
+  memcpy(program->key, key, sizeof program->key);
+  program->from_disk = program->saved = from_disk;
+  atomic_init(&program->references, 1);
+  program->used = ++programs->clock;
+  program->next = programs->first;
+  programs->first = program;
+  pthread_mutex_unlock(&programs->lock);
+  halo_cl_device_retain(device);
+  return program;
+}
+
+halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
+                                halo_cl_program **out) {
+  halo_cl_programs *programs = device->programs;
+  uint64_t key[2];
+  *out = NULL;
+  char *all_options = program_options(&device->caps, options);
+  program_key(&device->caps, source, all_options, key);
+  pthread_mutex_lock(&programs->lock);
+  *out = program_find(programs, key);
+  programs->stats.memory_hits += *out != NULL;
+  pthread_mutex_unlock(&programs->lock);
+  halo_status status = HALO_OK;
+  if (!*out) {
+    cl_program handle = device->caps.is_null ? NULL : program_load(device, key, all_options);
+    bool from_disk = handle != NULL;
+    if (!handle && !device->caps.is_null) {
+      double start = program_now();
+      status = program_build(device, source, all_options, &handle);
+      pthread_mutex_lock(&programs->lock);
+      programs->stats.builds += status == HALO_OK;
+      programs->stats.build_seconds += program_now() - start;
+      pthread_mutex_unlock(&programs->lock);
+    }
+    if (status == HALO_OK) *out = program_insert(device, handle, key, from_disk);
+    if (status == HALO_OK && !program_is_pocl(device)) program_store(*out);
+  }
+  halo_free(all_options);
+  return status;
+}
+
+void halo_cl_program_retain(halo_cl_program *program) {
+  atomic_fetch_add(&program->references, 1);
+  halo_cl_device_retain(program->device);
+}
+
+void halo_cl_program_release(halo_cl_program *program) {
+  if (!program) return;
+  /* From zero references on another thread may evict it, so take what is needed first. */
+  halo_cl_device *device = program->device;
+  if (atomic_fetch_sub(&program->references, 1) == 1) {
+    pthread_mutex_lock(&device->programs->lock);
+    halo_cl_program *evicted = program_evict(device->programs);
+    pthread_mutex_unlock(&device->programs->lock);
+    if (evicted) program_destroy(evicted);
+  }
+  halo_cl_device_release(device);
+}
+
+halo_status halo_cl_kernel_create(halo_cl_program *program, const char *name, cl_kernel *out) {
+  *out = NULL;
+  HALO_TRY(halo_cl_device_check_runs(program->device, "a kernel"));
+  cl_int code;
+  cl_kernel kernel = clCreateKernel(program->handle, name, &code);
+  if (code != CL_SUCCESS) {
+    return halo_fail_in(halo_cl_check(code, "clCreateKernel"), "kernel %s", name);
+  }
+  *out = kernel;
+  return HALO_OK;
+}
+
+void halo_cl_program_get_stats(halo_cl_device *device, halo_cl_program_stats *out) {
+  pthread_mutex_lock(&device->programs->lock);
+  *out = device->programs->stats;
+  pthread_mutex_unlock(&device->programs->lock);
+}

@@ -1,0 +1,36 @@
+/* opencl/room.h: what the files of the OpenCL room know of each other. */
+#ifndef HALO_OPENCL_ROOM_H
+#define HALO_OPENCL_ROOM_H
+
+#include "opencl/opencl.h"
+
+/* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
+halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
+                           halo_caps *caps);
+
+/* memory.c: `limit` 0: what the device has. Release gives cached blocks back; no block
+ * may be live. */
+halo_cl_memory *halo_cl_memory_create(uint64_t limit);
+void halo_cl_memory_release(halo_cl_memory *memory);
+
+/* program.c: takes `directory` (heap, or NULL for no disk cache). `chosen_by_hand`: not just the
+ * default folder. */
+halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand);
+void halo_cl_programs_release(halo_cl_programs *programs);
+
+/* disk.c: files of program binaries, named by key, in one folder. */
+typedef enum halo_disk_result {
+  HALO_DISK_FOUND,
+  HALO_DISK_ABSENT,
+  HALO_DISK_DAMAGED
+} halo_disk_result;
+/* The binary under a key; free with halo_free. */
+halo_disk_result halo_disk_load(const char *directory, const uint64_t key[2],
+                                unsigned char **binary, size_t *size);
+/* Forgets a file whose contents proved useless. */
+void halo_disk_remove(const char *directory, const uint64_t key[2]);
+/* Writes a file, making the folder when it is not there; false when that cannot be done. */
+bool halo_disk_save(const char *directory, const uint64_t key[2], const unsigned char *binary,
+                    size_t size);
+
+#endif

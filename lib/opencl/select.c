@@ -1,0 +1,278 @@
+/* opencl/select.c: asking OpenCL for its devices, and choosing one. */
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "opencl/room.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Of vendors' and newer headers; queries that a device does not know just fail. */
+enum {
+  SELECT_HALF_FP_CONFIG = 0x1033,
+  SELECT_WARP_SIZE_NV = 0x4003,
+  SELECT_WAVEFRONT_WIDTH_AMD = 0x4043,
+  SELECT_WORK_GROUP_MULTIPLE_CL30 = 0x1067
+};
+
+typedef struct select_found {
+  cl_platform_id platform;
+  cl_device_id id;
+  halo_cl_listing listing;
+} select_found;
+
+typedef HALO_VEC(select_found) select_list;
+
+static void select_platform_text(cl_platform_id id, cl_platform_info what, char *out, size_t size) {
+  char text[1024] = "";
+  clGetPlatformInfo(id, what, sizeof text - 1, text, NULL);
+  snprintf(out, size, "%.*s", (int)size - 1, text);
+}
+
+static void select_text(cl_device_id id, cl_device_info what, char *out, size_t size) {
+  char text[1024] = "";
+  clGetDeviceInfo(id, what, sizeof text - 1, text, NULL);
+  const char *start = text;
+  while (isspace((unsigned char)*start)) start++;
+  snprintf(out, size, "%.*s", (int)size - 1, start);
+}
+
+/* An unsigned property of 4 or 8 bytes, or `fallback` when the device does not tell. */
+static uint64_t select_number(cl_device_id id, cl_device_info what, uint64_t fallback) {
+  uint64_t wide = 0;
+  size_t size = 0;
+  if (clGetDeviceInfo(id, what, sizeof wide, &wide, &size) != CL_SUCCESS) return fallback;
+  if (size == sizeof(uint64_t)) return wide;
+  uint32_t narrow;
+  memcpy(&narrow, &wide, sizeof narrow);
+  return size == sizeof narrow ? narrow : fallback;
+}
+
+static bool select_has_word(const char *list, const char *word) {
+  size_t length = strlen(word);
+  for (const char *at = list; (at = strstr(at, word)); at += length) {
+    bool starts = at == list || at[-1] == ' ';
+    if (starts && (at[length] == ' ' || at[length] == '\0')) return true;
+  }
+  return false;
+}
+
+static char *select_extensions(cl_device_id id) {
+  size_t size = 0;
+  clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size);
+  char *text = halo_alloc(size + 1);
+  if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, text, NULL) != CL_SUCCESS) text[0] = '\0';
+  return text;
+}
+
+static void select_floats(cl_device_id id, halo_caps *caps) {
+  char *extensions = select_extensions(id);
+  uint64_t f32 = select_number(id, CL_DEVICE_SINGLE_FP_CONFIG, 0);
+  uint64_t f64 = select_number(id, CL_DEVICE_DOUBLE_FP_CONFIG, 0);
+  uint64_t f16 = select_number(id, SELECT_HALF_FP_CONFIG, 0);
+  caps->has_f64 = f64 != 0 || select_has_word(extensions, "cl_khr_fp64");
+  caps->has_f16 = select_has_word(extensions, "cl_khr_fp16");
+  caps->has_atomics64 = select_has_word(extensions, "cl_khr_int64_base_atomics");
+  caps->has_atomics64_extended = select_has_word(extensions, "cl_khr_int64_extended_atomics");
+  caps->correctly_rounded = (f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+  caps->denormals_f32 = (f32 & CL_FP_DENORM) != 0;
+  caps->denormals_f64 = (f64 & CL_FP_DENORM) != 0;
+  caps->denormals_f16 = (f16 & CL_FP_DENORM) != 0;
+  caps->fma_f32 = (f32 & CL_FP_FMA) != 0;
+  halo_free(extensions);
+}
+
+static void select_sizes(cl_device_id id, halo_caps *caps) {
+  size_t items[16] = {1, 1, 1}, group = 1;
+  clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL);
+  clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL);
+  for (int i = 0; i < 3; i++) caps->max_items[i] = items[i];
+  caps->max_work_group = group;
+  caps->compute_units = (uint32_t)select_number(id, CL_DEVICE_MAX_COMPUTE_UNITS, 1);
+  caps->clock_mhz = (uint32_t)select_number(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, 0);
+  caps->address_bits = (uint32_t)select_number(id, CL_DEVICE_ADDRESS_BITS, 64);
+  caps->base_alignment = (uint32_t)select_number(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 1024) / 8;
+  if (caps->base_alignment < 16) caps->base_alignment = 16;
+  caps->cache_line = (uint32_t)select_number(id, CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, 0);
+  uint64_t width = select_number(id, CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, 1);
+  caps->vector_width_float = width ? (uint32_t)width : 1;
+  caps->local_memory = select_number(id, CL_DEVICE_LOCAL_MEM_SIZE, 0);
+  caps->local_is_real = select_number(id, CL_DEVICE_LOCAL_MEM_TYPE, CL_GLOBAL) == CL_LOCAL;
+  caps->global_memory = select_number(id, CL_DEVICE_GLOBAL_MEM_SIZE, 0);
+  caps->max_allocation = select_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0);
+  caps->global_cache = select_number(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 0);
+  caps->max_constant = select_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, 0);
+  size_t parameters = 1024;
+  clGetDeviceInfo(id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof parameters, &parameters, NULL);
+  caps->max_parameters = parameters;
+  caps->shares_host_memory = select_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY, 0) != 0;
+}
+
+/* Work items in step: told by the vendor or by OpenCL 3.0, or guessed. */
+static uint32_t select_simd_width(cl_device_id id, const halo_caps *caps) {
+  static const cl_device_info questions[] = {SELECT_WARP_SIZE_NV, SELECT_WAVEFRONT_WIDTH_AMD,
+                                             SELECT_WORK_GROUP_MULTIPLE_CL30};
+  if (caps->is_cpu) {
+    return (uint32_t)select_number(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT,
+                                   caps->vector_width_float);
+  }
+  for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+    uint64_t width = select_number(id, questions[i], 0);
+    if (width && width <= 1024) return (uint32_t)width;
+  }
+  return caps->is_gpu ? 32 : 1;
+}
+
+static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_listing *out) {
+  halo_caps *caps = &out->caps;
+  select_platform_text(platform, CL_PLATFORM_NAME, caps->platform, sizeof caps->platform);
+  select_platform_text(platform, CL_PLATFORM_VERSION, caps->platform_version,
+                       sizeof caps->platform_version);
+  select_text(id, CL_DEVICE_NAME, caps->name, sizeof caps->name);
+  select_text(id, CL_DEVICE_VENDOR, caps->vendor, sizeof caps->vendor);
+  select_text(id, CL_DRIVER_VERSION, caps->driver, sizeof caps->driver);
+  select_text(id, CL_DEVICE_VERSION, caps->version, sizeof caps->version);
+  uint64_t type = select_number(id, CL_DEVICE_TYPE, CL_DEVICE_TYPE_ACCELERATOR);
+  caps->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+  caps->is_gpu = !caps->is_cpu && (type & CL_DEVICE_TYPE_GPU) != 0;
+  caps->kind = caps->is_cpu   ? HALO_CAPS_CPU
+               : caps->is_gpu ? HALO_CAPS_GPU
+                              : HALO_CAPS_ACCELERATOR;
+  select_sizes(id, caps);
+  select_floats(id, caps);
+  caps->simd_width = select_simd_width(id, caps);
+  if (caps->simd_width == 0) caps->simd_width = 1;
+  int major = 0, minor = 0;
+  bool version = sscanf(caps->version, "OpenCL %d.%d", &major, &minor) == 2;
+  out->usable = version && (major > 1 || minor >= 2) && caps->global_memory &&
+                caps->max_allocation && select_number(id, CL_DEVICE_AVAILABLE, 0) &&
+                select_number(id, CL_DEVICE_ENDIAN_LITTLE, 0) &&
+                select_number(id, CL_DEVICE_COMPILER_AVAILABLE, 0);
+}
+
+static void select_add_platform(cl_platform_id platform, int number, select_list *list) {
+  cl_uint count = 0;
+  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS || !count) {
+    return;
+  }
+  cl_device_id *ids = halo_alloc(sizeof *ids * count);
+  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL) == CL_SUCCESS) {
+    for (cl_uint i = 0; i < count; i++) {
+      select_found found = {.platform = platform, .id = ids[i]};
+      found.listing.platform = number;
+      found.listing.device = (int)i;
+      select_describe(platform, ids[i], &found.listing);
+      halo_vec_push(list, found);
+    }
+  }
+  halo_free(ids);
+}
+
+static halo_status select_all(select_list *list) {
+  cl_uint count = 0;
+  cl_int code = clGetPlatformIDs(0, NULL, &count);
+  if (code == CL_SUCCESS && count) {
+    cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
+    code = clGetPlatformIDs(count, platforms, NULL);
+    for (cl_uint i = 0; code == CL_SUCCESS && i < count; i++) {
+      select_add_platform(platforms[i], (int)i, list);
+    }
+    halo_free(platforms);
+  }
+  if (list->count) return HALO_OK;
+  return halo_fail(HALO_NO_DEVICE,
+                   "no OpenCL device: install your GPU vendor's OpenCL driver, or the CPU driver "
+                   "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)");
+}
+
+halo_status halo_cl_enumerate(halo_cl_listing **out, int *count) {
+  select_list list = {0};
+  *out = NULL;
+  *count = 0;
+  halo_status status = select_all(&list);
+  if (status == HALO_OK) {
+    *out = halo_alloc(sizeof **out * (size_t)list.count);
+    for (int i = 0; i < list.count; i++) (*out)[i] = list.data[i].listing;
+    *count = list.count;
+  }
+  halo_vec_deinit(&list);
+  return status;
+}
+
+static const select_found *select_first(const select_list *list, const char *kind) {
+  for (int i = 0; i < list->count; i++) {
+    const halo_cl_listing *listing = &list->data[i].listing;
+    bool fits = !kind || strcasecmp(kind, halo_caps_kind_name(&listing->caps)) == 0;
+    if (fits && listing->usable) return &list->data[i];
+  }
+  return NULL;
+}
+
+static const select_found *select_named(const select_list *list, const char *part) {
+  for (int round = 0; round < 2; round++) { /* usable ones first */
+    for (int i = 0; i < list->count; i++) {
+      const halo_cl_listing *listing = &list->data[i].listing;
+      bool fits = strcasestr(listing->caps.name, part) || strcasestr(listing->caps.platform, part);
+      if (fits && (listing->usable || round)) return &list->data[i];
+    }
+  }
+  return NULL;
+}
+
+static const select_found *select_match(const select_list *list, const char *selector) {
+  int platform = 0, device = 0, used = 0;
+  if (!*selector) {
+    const select_found *gpu = select_first(list, "gpu");
+    return gpu ? gpu : select_first(list, NULL);
+  }
+  for (int kind = HALO_CAPS_CPU; kind <= HALO_CAPS_ACCELERATOR; kind++) {
+    const char *name = halo_caps_kind_name(&(halo_caps){.kind = (halo_caps_kind)kind});
+    if (strcasecmp(selector, name) == 0) return select_first(list, name);
+  }
+  if (sscanf(selector, "%d:%d%n", &platform, &device, &used) == 2 && !selector[used]) {
+    for (int i = 0; i < list->count; i++) {
+      const halo_cl_listing *listing = &list->data[i].listing;
+      if (listing->platform == platform && listing->device == device) return &list->data[i];
+    }
+    return NULL;
+  }
+  return select_named(list, selector);
+}
+
+static halo_status select_none(const select_list *list, const char *selector) {
+  halo_strbuf text = {0};
+  for (int i = 0; i < list->count; i++) {
+    const halo_cl_listing *listing = &list->data[i].listing;
+    halo_strbuf_printf(&text, "%s%d:%d %s \"%s\"%s", i ? ", " : "", listing->platform,
+                       listing->device, halo_caps_kind_name(&listing->caps), listing->caps.name,
+                       listing->usable ? "" : " (not usable)");
+  }
+  halo_status status =
+      halo_fail(HALO_NOT_FOUND, "no OpenCL device matches \"%.80s\"; there are: %s",
+                *selector ? selector : "any usable", halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return status;
+}
+
+halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
+                           halo_caps *caps) {
+  select_list list = {0};
+  halo_status status = select_all(&list);
+  const select_found *found = status == HALO_OK ? select_match(&list, selector) : NULL;
+  if (status == HALO_OK && !found) status = select_none(&list, selector);
+  if (found && !found->listing.usable) {
+    status = halo_fail(HALO_UNIMPLEMENTED,
+                       "%s (%s) cannot be used: that takes OpenCL 1.2, a compiler for its C, "
+                       "little-endian byte order and a device that is available",
+                       found->listing.caps.name, found->listing.caps.version);
+  }
+  if (status == HALO_OK) {
+    *platform = found->platform;
+    *id = found->id;
+    *caps = found->listing.caps;
+  }
+  halo_vec_deinit(&list);
+  return status;
+}
