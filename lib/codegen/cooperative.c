@@ -1,0 +1,291 @@
+/* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, dot, and while and
+ * conditional on scalars. */
+#include "codegen/ctype.h"
+#include "codegen/emitter.h"
+#include "codegen/scalar.h"
+
+bool emit_is_cooperative(halo_opcode opcode) {
+  switch ((int)opcode) {
+    case HALO_OP_REDUCE:
+    case HALO_OP_DOT:
+    case HALO_OP_WHILE:
+    case HALO_OP_CONDITIONAL: return true;
+    default: return false;
+  }
+}
+
+/* Opens "for (v = 0; v < size; ++v)" and returns the variable; an extent of 1 needs no loop. */
+static const char *coop_loop(halo_emitter *e, int64_t size, int *opened) {
+  if (size == 1) return "0";
+  const char *v = emit_name(e, "r");
+  halo_emit_open(e, halo_arena_printf(e->arena, "for (%s %s = 0; %s < %lld; ++%s)",
+                                      halo_emitter_index_type(e), v, v, (long long)size, v));
+  ++*opened;
+  return v;
+}
+
+/* A mutable variable with a start value. */
+static const char *coop_variable(halo_emitter *e, halo_type type, const char *start) {
+  const char *name = emit_name(e, "w");
+  halo_emit_line(e, "%s %s = %s;", halo_ctype_compute(type), name, start);
+  return name;
+}
+
+/* Assigns all at once: the new values may be written in terms of the old variables. */
+static void coop_assign(halo_emitter *e, const halo_shape *const *shapes,
+                        const char *const *variables, const char *const *values, int32_t count) {
+  const char **fresh = halo_arena_array(e->arena, const char *, count);
+  for (int32_t i = 0; i < count; i++) {
+    fresh[i] = values[i];
+    if (count == 1) continue;
+    fresh[i] = emit_name(e, "v");
+    halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(shapes[i]->type), fresh[i],
+                   values[i]);
+  }
+  for (int32_t i = 0; i < count; i++) halo_emit_line(e, "%s = %s;", variables[i], fresh[i]);
+}
+
+static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                        const char **leaves) {
+  int32_t n = instr->operand_count / 2, n_dims;
+  const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &n_dims);
+  const halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
+  const halo_shape *in = instr->operands[0]->shape;
+  const char **values = halo_arena_array(e->arena, const char *, 2 * n);
+  const char **next = halo_arena_array(e->arena, const char *, n);
+  const halo_shape **shapes = halo_arena_array(e->arena, const halo_shape *, n);
+  for (int32_t i = 0; i < n; i++) {
+    shapes[i] = halo_leaf_shape(instr->shape, i);
+    const char *init =
+        halo_emit_value(e, f, instr->operands[n + i], 0, halo_index_of(e, 0, NULL, NULL));
+    leaves[i] = values[i] = coop_variable(e, shapes[i]->type, init);
+  }
+  const char *at[HALO_MAX_RANK];
+  bool reduced[HALO_MAX_RANK] = {false};
+  for (int32_t i = 0; i < n_dims; i++) reduced[dims[i]] = true;
+  int kept = 0, opened = 0;
+  for (int d = 0; d < in->rank; d++) {
+    if (!reduced[d]) at[d] = halo_index_at(e, index, kept++);
+  }
+  for (int d = 0; d < in->rank; d++) {
+    if (reduced[d]) at[d] = coop_loop(e, in->dims[d], &opened);
+  }
+  emit_index *from = halo_index_of(e, in->rank, in->dims, at);
+  for (int32_t i = 0; i < n; i++) {
+    values[n + i] = halo_emit_value(e, f, instr->operands[i], 0, from);
+  }
+  halo_emit_apply(e, body, values, next);
+  coop_assign(e, shapes, leaves, next, n);
+  while (opened--) halo_emit_close(e);
+}
+
+/* The type a dot accumulates in: f32 for narrower floats, the result's own otherwise. */
+static halo_type coop_accumulator(halo_type result) {
+  if (halo_type_is_float(result) && halo_ctype_is_narrow(result)) return HALO_F32;
+  return result;
+}
+
+static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                     const char **leaves) {
+  const halo_instr *x = instr->operands[0], *y = instr->operands[1];
+  int32_t n_batch, n_contract, count;
+  const int64_t *xb = halo_instr_ints(instr, HALO_ATTR_LHS_BATCH_DIMS, &n_batch);
+  const int64_t *yb = halo_instr_ints(instr, HALO_ATTR_RHS_BATCH_DIMS, &count);
+  const int64_t *xc = halo_instr_ints(instr, HALO_ATTR_LHS_CONTRACTING_DIMS, &n_contract);
+  const int64_t *yc = halo_instr_ints(instr, HALO_ATTR_RHS_CONTRACTING_DIMS, &count);
+  const char *x_at[HALO_MAX_RANK] = {0}, *y_at[HALO_MAX_RANK] = {0};
+  halo_type result = instr->shape->type, type = coop_accumulator(result);
+  leaves[0] = coop_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
+  int next = 0, opened = 0;
+  for (int32_t i = 0; i < n_batch; i++) {
+    x_at[xb[i]] = y_at[yb[i]] = halo_index_at(e, index, next++);
+  }
+  bool contracted[2][HALO_MAX_RANK] = {{false}};
+  for (int32_t i = 0; i < n_contract; i++) contracted[0][xc[i]] = contracted[1][yc[i]] = true;
+  for (int d = 0; d < x->shape->rank; d++) {
+    if (!x_at[d] && !contracted[0][d]) x_at[d] = halo_index_at(e, index, next++);
+  }
+  for (int d = 0; d < y->shape->rank; d++) {
+    if (!y_at[d] && !contracted[1][d]) y_at[d] = halo_index_at(e, index, next++);
+  }
+  for (int32_t i = 0; i < n_contract; i++) {
+    x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, x->shape->dims[xc[i]], &opened);
+  }
+  const char *a = halo_emit_value(
+      e, f, x, 0, halo_index_of(e, x->shape->rank, x->shape->dims, x_at));
+  const char *b = halo_emit_value(
+      e, f, y, 0, halo_index_of(e, y->shape->rank, y->shape->dims, y_at));
+  a = halo_scalar_convert(e->arena, &e->sections, x->shape->type, type, a);
+  b = halo_scalar_convert(e->arena, &e->sections, y->shape->type, type, b);
+  a = emit_declare(e, type, a);
+  b = emit_declare(e, type, b);
+  if (type == HALO_PRED) {
+    halo_emit_line(e, "%s = %s | (%s & %s);", leaves[0], leaves[0], a, b);
+  } else if (halo_type_is_complex(type)) {
+    halo_sections_add(&e->sections, halo_type_name(type));
+    halo_emit_line(e, "%s += h_mul_%s(%s, %s);", leaves[0], halo_type_name(type), a, b);
+  } else if (halo_type_is_integral(type)) {
+    const char *c = halo_ctype_compute(type);
+    const char *u = halo_type_size(type) == 8 ? "ulong" : "uint";
+    halo_emit_line(e, "%s = (%s)((%s)%s + (%s)%s * (%s)%s);", leaves[0], c, u, leaves[0], u, a, u,
+                   b);
+  } else {
+    halo_emit_line(e, "%s += %s * %s;", leaves[0], a, b);
+  }
+  while (opened--) halo_emit_close(e);
+  if (halo_ctype_is_narrow(result)) {
+    leaves[0] = emit_declare(e, result, halo_ctype_fit(e->arena, result, leaves[0]));
+  }
+}
+
+/* The leaves of an operand as values. */
+static const char **coop_operand_leaves(halo_emitter *e, emit_frame *f, const halo_instr *operand) {
+  int32_t count = halo_shape_leaf_count(operand->shape);
+  const char **values = halo_arena_array(e->arena, const char *, count);
+  for (int32_t l = 0; l < count; l++) {
+    values[l] = halo_emit_value(e, f, operand, l, halo_index_of(e, 0, NULL, NULL));
+  }
+  return values;
+}
+
+static const halo_shape **coop_leaf_shapes(halo_emitter *e, const halo_shape *shape) {
+  int32_t count = halo_shape_leaf_count(shape);
+  const halo_shape **shapes = halo_arena_array(e->arena, const halo_shape *, count);
+  for (int32_t l = 0; l < count; l++) shapes[l] = halo_leaf_shape(shape, l);
+  return shapes;
+}
+
+static void coop_while(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                       const char **leaves) {
+  int32_t count = halo_shape_leaf_count(instr->shape);
+  const halo_shape **shapes = coop_leaf_shapes(e, instr->shape);
+  const char **start = coop_operand_leaves(e, f, instr->operands[0]);
+  for (int32_t l = 0; l < count; l++) leaves[l] = coop_variable(e, shapes[l]->type, start[l]);
+  halo_emit_open(e, "for (;;)");
+  const char *more = "false";
+  halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_CONDITION), leaves, &more);
+  halo_emit_line(e, "if (!%s) break;", more);
+  const char **next = halo_arena_array(e->arena, const char *, count);
+  halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_BODY), leaves, next);
+  coop_assign(e, shapes, leaves, next, count);
+  halo_emit_close(e);
+}
+
+static void coop_conditional(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                             const char **leaves) {
+  int32_t count = halo_shape_leaf_count(instr->shape);
+  const halo_shape **shapes = coop_leaf_shapes(e, instr->shape);
+  const char *selector =
+      halo_emit_value(e, f, instr->operands[0], 0, halo_index_of(e, 0, NULL, NULL));
+  for (int32_t l = 0; l < count; l++) {
+    leaves[l] = emit_name(e, "w");
+    halo_emit_line(e, "%s %s;", halo_ctype_compute(shapes[l]->type), leaves[l]);
+  }
+  bool is_pred = instr->operands[0]->shape->type == HALO_PRED;
+  int32_t branches = halo_conditional_branch_count(instr);
+  for (int32_t b = 0; b < branches; b++) {
+    /* An index outside the range runs the last branch, which therefore has no test. */
+    const char *test = NULL;
+    if (b + 1 < branches) {
+      test = is_pred ? halo_arena_printf(e->arena, "if (%s)", selector)
+                     : halo_arena_printf(e->arena, "%sif (%s == %d)", b ? "else " : "", selector, b);
+    } else if (b > 0) {
+      test = "else";
+    }
+    halo_emit_open(e, test);
+    const char **next = halo_arena_array(e->arena, const char *, count);
+    halo_emit_apply(e, halo_conditional_branch(instr, b),
+                    coop_operand_leaves(e, f, instr->operands[1 + b]), next);
+    for (int32_t l = 0; l < count; l++) halo_emit_line(e, "%s = %s;", leaves[l], next[l]);
+    halo_emit_close(e);
+  }
+}
+
+void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                      emit_index *index, const char **leaves) {
+  int32_t count = halo_shape_leaf_count(instr->shape);
+  for (int32_t l = 0; l < count; l++) {
+    halo_sections_add(&e->sections, halo_ctype_section(halo_leaf_shape(instr->shape, l)->type));
+  }
+  switch ((int)instr->opcode) {
+    case HALO_OP_REDUCE: coop_reduce(e, frame, instr, index, leaves); return;
+    case HALO_OP_DOT: coop_dot(e, frame, instr, index, leaves); return;
+    case HALO_OP_WHILE: coop_while(e, frame, instr, leaves); return;
+    case HALO_OP_CONDITIONAL: coop_conditional(e, frame, instr, leaves); return;
+    default: return;
+  }
+}
+
+/* ---- What can be emitted ---- */
+
+static bool coop_all_scalars(const halo_shape *shape) {
+  if (halo_shape_is_tuple(shape)) {
+    for (int32_t i = 0; i < shape->count; i++) {
+      if (!coop_all_scalars(shape->elements[i])) return false;
+    }
+    return true;
+  }
+  return halo_shape_is_scalar(shape);
+}
+
+static halo_status coop_refuse(const halo_instr *instr, const char *why) {
+  halo_arena scratch = {0};
+  const char *text = halo_instr_text(&scratch, instr);
+  halo_status status =
+      instr->line > 0
+          ? halo_fail(HALO_UNIMPLEMENTED, "line %d: %s cannot run on a device yet: %s", instr->line,
+                      text, why)
+          : halo_fail(HALO_UNIMPLEMENTED, "%s cannot run on a device yet: %s", text, why);
+  halo_arena_deinit(&scratch);
+  return status;
+}
+
+static halo_status coop_check_computation(const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    HALO_TRY(halo_emitter_check(computation->instrs.data[i]));
+  }
+  return HALO_OK;
+}
+
+halo_status halo_emitter_check(const halo_instr *instr) {
+  bool control = instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL ||
+                 instr->opcode == HALO_OP_CALL || instr->opcode == HALO_OP_FUSION;
+  if (control) {
+    bool scalars = coop_all_scalars(instr->shape);
+    for (int32_t i = 0; i < instr->operand_count; i++) {
+      scalars &= coop_all_scalars(instr->operands[i]->shape);
+    }
+    if (!scalars) {
+      return coop_refuse(instr, "inside a kernel, control flow over arrays is not supported");
+    }
+  }
+  switch ((int)instr->opcode) {
+    case HALO_OP_PARAMETER:
+    case HALO_OP_TUPLE:
+    case HALO_OP_GET_TUPLE_ELEMENT:
+    case HALO_OP_IOTA:
+    case HALO_OP_OPT_BARRIER:
+    case HALO_OP_DOMAIN:
+    case HALO_OP_ADD_DEPENDENCY: break;
+    case HALO_OP_CONSTANT:
+      if (instr->literal && instr->literal->elided) {
+        return coop_refuse(instr, "the constant's data was left out of the text ({...})");
+      }
+      break;
+    case HALO_OP_STOCHASTIC_CONVERT: return coop_refuse(instr, "the operation has no kernel");
+    default:
+      if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) || emit_is_movement(instr->opcode) ||
+          emit_is_cooperative(instr->opcode) || instr->opcode == HALO_OP_MAP || control) {
+        break;
+      }
+      return coop_refuse(instr, "the operation has no kernel");
+  }
+  if (instr->opcode == HALO_OP_DOT && instr->operand_count > 2) {
+    return coop_refuse(instr, "sparse operands are not supported");
+  }
+  int32_t called = halo_instr_called_count(instr);
+  for (int32_t c = 0; c < called; c++) {
+    HALO_TRY(coop_check_computation(halo_instr_called(instr, c)));
+  }
+  return HALO_OK;
+}

@@ -1,0 +1,72 @@
+/* codegen/prelude.c: cutting the embedded scalar.cl at its "//!" lines. */
+#include "codegen/prelude.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+extern const char halo_cl_scalar[];
+
+enum { PRELUDE_MAX = 64 };
+
+typedef struct prelude_section {
+  const char *name, *needs, *text; /* into the embedded text */
+  size_t name_length, needs_length, text_length;
+} prelude_section;
+
+static prelude_section prelude_sections[PRELUDE_MAX];
+static int prelude_count;
+static pthread_once_t prelude_once = PTHREAD_ONCE_INIT;
+
+static void prelude_split(void) {
+  const char *mark = strstr(halo_cl_scalar, "\n//! ");
+  while (mark && prelude_count < PRELUDE_MAX) {
+    prelude_section *section = &prelude_sections[prelude_count++];
+    section->name = mark + 5;
+    size_t line = strcspn(section->name, "\n");
+    section->name_length = strcspn(section->name, " \n");
+    const char *colon = memchr(section->name, ':', line);
+    section->needs = colon ? colon + 1 : section->name + line;
+    section->needs_length = (size_t)(section->name + line - section->needs);
+    section->text = section->name + line + 1;
+    mark = strstr(section->text, "\n//! ");
+    section->text_length = mark ? (size_t)(mark + 1 - section->text) : strlen(section->text);
+  }
+}
+
+static bool prelude_add(halo_sections *set, const char *name, size_t length) {
+  for (int i = 0; i < prelude_count; i++) {
+    const prelude_section *section = &prelude_sections[i];
+    if (section->name_length != length || memcmp(section->name, name, length) != 0) continue;
+    if (*set >> i & 1) return true;
+    *set |= 1ull << i;
+    const char *needs = section->needs, *end = needs + section->needs_length;
+    while (needs < end) {
+      size_t skip = strspn(needs, " ");
+      needs += skip;
+      size_t word = strcspn(needs, " \n");
+      if (needs < end && word) prelude_add(set, needs, word);
+      needs += word;
+    }
+    return true;
+  }
+  return false;
+}
+
+void halo_sections_add(halo_sections *set, const char *name) {
+  if (!name) return;
+  pthread_once(&prelude_once, prelude_split);
+  bool found = prelude_add(set, name, strlen(name));
+  assert(found && "no such section in scalar.cl");
+  (void)found;
+}
+
+void halo_sections_print(halo_strbuf *out, halo_sections set) {
+  pthread_once(&prelude_once, prelude_split);
+  for (int i = 0; i < prelude_count; i++) {
+    if (set >> i & 1) {
+      halo_strbuf_append_n(out, prelude_sections[i].text, prelude_sections[i].text_length);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/* codegen/prelude.h: the sections of cl_kernels/scalar.cl that a program needs. */
+#ifndef HALO_CODEGEN_PRELUDE_H
+#define HALO_CODEGEN_PRELUDE_H
+
+#include "base/strbuf.h"
+
+#include <stdint.h>
+
+/* A set of sections; zero is empty. */
+typedef uint64_t halo_sections;
+
+/* Adds a section by name, with what it needs. The name must exist. NULL adds nothing. */
+void halo_sections_add(halo_sections *set, const char *name);
+/* Appends the text of the sections, in file order. */
+void halo_sections_print(halo_strbuf *out, halo_sections set);
+
+#endif
