@@ -1,0 +1,379 @@
+/* halo/builder.h: making modules op by op, in the manner of XlaBuilder.
+ *
+ *   halo_builder *b = halo_builder_create("axpy");
+ *   halo_op x = halo_parameter(b, 0, shape, "x"), y = halo_parameter(b, 1, shape, "y");
+ *   halo_op sum = halo_add(halo_mul(halo_constant_f32(b, 2), x), y);
+ *   halo_module *module;
+ *   halo_status status = halo_builder_build(b, sum, &module);
+ *   halo_builder_release(b);
+ *
+ * Ops never fail by themselves: the first error is kept in the builder, the op that made it and all
+ * that follow return an invalid handle, and halo_builder_build reports it. A builder with its subs is
+ * for one thread at a time. Lists are given as (count, array); the array may be NULL when count is 0
+ * and is copied. */
+#ifndef HALO_BUILDER_H
+#define HALO_BUILDER_H
+
+#include "halo/literal.h"
+#include "halo/module.h"
+#include "halo/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A computation in the making; a top builder makes the entry computation, its subs the others. */
+typedef struct halo_builder halo_builder;
+
+/* A value of a builder. Copy it freely; it owns nothing and is dead once its builder is built,
+ * finished or released. Invalid (an error happened, or zero-initialised): builder NULL or id < 0. */
+typedef struct halo_op {
+  halo_builder *builder;
+  int32_t id;
+} halo_op;
+
+/* A finished sub-computation; usable anywhere below the same top builder until that is built. */
+typedef struct halo_comp {
+  halo_builder *builder; /* the top one */
+  int32_t id;
+} halo_comp;
+
+/* ---- Builders ---- */
+
+/* A builder for a module of this name (NULL: "module"). Never NULL; release it. */
+HALO_API halo_builder *halo_builder_create(const char *name);
+/* Releases a top builder, built or not, and all its subs; NULL is allowed. Subs are not released on
+ * their own: the call does nothing for them. */
+HALO_API void halo_builder_release(halo_builder *builder);
+/* A builder for a computation that ops of `parent`'s module can call. Owned by the top builder. NULL
+ * only when `parent` is. */
+HALO_API halo_builder *halo_builder_create_sub(halo_builder *parent, const char *name);
+/* Ends a sub with its result. Afterwards the sub takes no more ops. */
+HALO_API halo_comp halo_builder_finish_sub(halo_builder *sub, halo_op root);
+/* Ends a top builder: the module, verified, with one reference for the caller; or the first error
+ * with a message that names the call ("axpy: call 3 (halo_add): ..."), and *out NULL. The builder can
+ * only be released then. */
+HALO_API HALO_MUST_USE halo_status halo_builder_build(halo_builder *builder, halo_op root,
+                                                      halo_module **out);
+/* The first error so far (of the whole tree of builders), or HALO_OK. */
+HALO_API halo_status halo_builder_status(const halo_builder *builder);
+/* Its message, or ""; owned by the builder. */
+HALO_API const char *halo_builder_message(const halo_builder *builder);
+/* The shape of a value; NULL for an invalid handle. Lives as long as the handle. */
+HALO_API const halo_shape *halo_op_shape(halo_op op);
+
+/* ---- Parameters and constants ---- */
+
+/* Parameter `number` of the computation; each number from 0 once. The shape is copied; `name` may be
+ * NULL, is made an HLO name, and gets a suffix when it is taken. */
+HALO_API halo_op halo_parameter(halo_builder *builder, int64_t number, const halo_shape *shape,
+                                const char *name);
+/* A value in the program. The literal is retained; it must not change any more. */
+HALO_API halo_op halo_constant_literal(halo_builder *builder, halo_literal *literal);
+/* An array of row-major data (halo_type_size bytes an element), copied. */
+HALO_API halo_op halo_constant_array(halo_builder *builder, halo_type type, int rank,
+                                     const int64_t *dims, const void *data);
+/* A scalar of any type from a double, rounded (integers: truncated and saturated). */
+HALO_API halo_op halo_constant_scalar(halo_builder *builder, halo_type type, double value);
+HALO_API halo_op halo_constant_pred(halo_builder *builder, bool value);
+HALO_API halo_op halo_constant_s32(halo_builder *builder, int32_t value);
+HALO_API halo_op halo_constant_s64(halo_builder *builder, int64_t value);
+HALO_API halo_op halo_constant_u32(halo_builder *builder, uint32_t value);
+HALO_API halo_op halo_constant_u64(halo_builder *builder, uint64_t value);
+HALO_API halo_op halo_constant_f32(halo_builder *builder, float value);
+HALO_API halo_op halo_constant_f64(halo_builder *builder, double value);
+HALO_API halo_op halo_constant_c64(halo_builder *builder, float re, float im);
+HALO_API halo_op halo_constant_c128(halo_builder *builder, double re, double im);
+/* The scalars 0 and 1, and the least and greatest value (infinities where the type has them). */
+HALO_API halo_op halo_zero(halo_builder *builder, halo_type type);
+HALO_API halo_op halo_one(halo_builder *builder, halo_type type);
+HALO_API halo_op halo_min_value(halo_builder *builder, halo_type type);
+HALO_API halo_op halo_max_value(halo_builder *builder, halo_type type);
+/* A scalar of the operand's element type, and arrays of its shape filled with one value. */
+HALO_API halo_op halo_scalar_like(halo_op operand, double value);
+HALO_API halo_op halo_full_like(halo_op operand, double value);
+HALO_API halo_op halo_zeros_like(halo_op operand);
+HALO_API halo_op halo_ones_like(halo_op operand);
+/* 0, 1, 2, ... size-1. */
+HALO_API halo_op halo_iota(halo_builder *builder, halo_type type, int64_t size);
+/* An array whose elements are their own index along `iota_dimension`. */
+HALO_API halo_op halo_iota_array(halo_builder *builder, halo_type type, int rank,
+                                 const int64_t *dims, int64_t iota_dimension);
+
+/* ---- Tuples ---- */
+
+/* A tuple of values of `builder`; `count` may be 0. */
+HALO_API halo_op halo_tuple(halo_builder *builder, int count, const halo_op *elements);
+HALO_API halo_op halo_get_tuple_element(halo_op tuple, int64_t index);
+
+/* ---- Elementwise, one operand: the result has the operand's dimensions ---- */
+
+HALO_API halo_op halo_abs(halo_op operand);   /* complex: the real magnitude */
+HALO_API halo_op halo_acos(halo_op operand);
+HALO_API halo_op halo_acosh(halo_op operand);
+HALO_API halo_op halo_asin(halo_op operand);
+HALO_API halo_op halo_asinh(halo_op operand);
+HALO_API halo_op halo_atan(halo_op operand);
+HALO_API halo_op halo_atanh(halo_op operand);
+HALO_API halo_op halo_cbrt(halo_op operand);
+HALO_API halo_op halo_ceil(halo_op operand);
+HALO_API halo_op halo_floor(halo_op operand);
+HALO_API halo_op halo_cos(halo_op operand);
+HALO_API halo_op halo_cosh(halo_op operand);
+HALO_API halo_op halo_sin(halo_op operand);
+HALO_API halo_op halo_sinh(halo_op operand);
+HALO_API halo_op halo_tan(halo_op operand);
+HALO_API halo_op halo_tanh(halo_op operand);
+HALO_API halo_op halo_erf(halo_op operand);
+HALO_API halo_op halo_exp(halo_op operand);
+HALO_API halo_op halo_expm1(halo_op operand);
+HALO_API halo_op halo_log(halo_op operand);
+HALO_API halo_op halo_log1p(halo_op operand);
+HALO_API halo_op halo_logistic(halo_op operand); /* 1 / (1 + exp(-x)) */
+HALO_API halo_op halo_sqrt(halo_op operand);
+HALO_API halo_op halo_rsqrt(halo_op operand);
+HALO_API halo_op halo_neg(halo_op operand);
+HALO_API halo_op halo_sign(halo_op operand);
+HALO_API halo_op halo_not(halo_op operand);   /* pred: logical; integers: bitwise */
+HALO_API halo_op halo_population_count(halo_op operand);
+HALO_API halo_op halo_clz(halo_op operand);   /* leading zero bits */
+HALO_API halo_op halo_is_finite(halo_op operand); /* result pred */
+HALO_API halo_op halo_real(halo_op operand);
+HALO_API halo_op halo_imag(halo_op operand);
+HALO_API halo_op halo_round_nearest_afz(halo_op operand); /* ties away from zero */
+HALO_API halo_op halo_round_nearest_even(halo_op operand);
+HALO_API halo_op halo_round(halo_op operand); /* round_nearest_afz */
+HALO_API halo_op halo_conj(halo_op operand);  /* real values: themselves */
+HALO_API halo_op halo_square(halo_op operand);
+HALO_API halo_op halo_reciprocal(halo_op operand); /* 1 / x */
+/* The same value, in a buffer of its own. Any shape. */
+HALO_API halo_op halo_copy(halo_op operand);
+/* Values converted to another element type; complex to real takes the real part. */
+HALO_API halo_op halo_convert(halo_op operand, halo_type type);
+/* Bits reinterpreted. To a narrower type adds a minor dimension of the ratio of the widths, to a wider
+ * one takes it away. */
+HALO_API halo_op halo_bitcast_convert(halo_op operand, halo_type type);
+/* Floats rounded as if they had so few bits. */
+HALO_API halo_op halo_reduce_precision(halo_op operand, int exponent_bits, int mantissa_bits);
+
+/* ---- Elementwise, two operands ----
+ *
+ * Element types must match. Operands of equal rank broadcast dimensions of size 1 to the other's
+ * size. A scalar broadcasts to any shape. Otherwise the ranks must be equal, or the form with _dims
+ * says for each dimension of the smaller operand which dimension of the larger one it is: a strictly
+ * increasing list. Broadcasts become ops of their own in the module. */
+
+HALO_API halo_op halo_add(halo_op lhs, halo_op rhs); /* pred: or */
+HALO_API halo_op halo_sub(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_mul(halo_op lhs, halo_op rhs); /* pred: and */
+HALO_API halo_op halo_div(halo_op lhs, halo_op rhs); /* integers: truncates; x/0 is all ones */
+HALO_API halo_op halo_rem(halo_op lhs, halo_op rhs); /* sign of lhs */
+HALO_API halo_op halo_pow(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_max(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_min(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_mulhi(halo_op lhs, halo_op rhs); /* high half of the integer product */
+HALO_API halo_op halo_atan2(halo_op lhs, halo_op rhs); /* y, x */
+HALO_API halo_op halo_and(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_or(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_xor(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_shift_left(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_shift_right_logical(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_shift_right_arithmetic(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_complex(halo_op real, halo_op imag); /* f32: c64, f64: c128 */
+/* Comparisons: result pred. Floats: NaN makes all but ne false; pred: false < true. */
+HALO_API halo_op halo_eq(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_ne(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_ge(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_gt(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_le(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_lt(halo_op lhs, halo_op rhs);
+/* The same in the total order of floats: -NaN < -Inf < ... < -0 < +0 < ... < Inf < NaN. */
+HALO_API halo_op halo_eq_total_order(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_ne_total_order(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_ge_total_order(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_gt_total_order(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_le_total_order(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_lt_total_order(halo_op lhs, halo_op rhs);
+
+/* The same ops with a list of broadcast dimensions (count 0: none given). */
+HALO_API halo_op halo_add_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_sub_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_mul_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_div_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_rem_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_pow_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_max_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_min_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_mulhi_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_atan2_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_and_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_or_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_xor_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_shift_left_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_shift_right_logical_dims(halo_op lhs, halo_op rhs, int count,
+                                               const int64_t *dims);
+HALO_API halo_op halo_shift_right_arithmetic_dims(halo_op lhs, halo_op rhs, int count,
+                                                  const int64_t *dims);
+HALO_API halo_op halo_complex_dims(halo_op real, halo_op imag, int count, const int64_t *dims);
+HALO_API halo_op halo_eq_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_ne_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_ge_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_gt_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_le_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_lt_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_eq_total_order_dims(halo_op lhs, halo_op rhs, int count,
+                                          const int64_t *dims);
+HALO_API halo_op halo_ne_total_order_dims(halo_op lhs, halo_op rhs, int count,
+                                          const int64_t *dims);
+HALO_API halo_op halo_ge_total_order_dims(halo_op lhs, halo_op rhs, int count,
+                                          const int64_t *dims);
+HALO_API halo_op halo_gt_total_order_dims(halo_op lhs, halo_op rhs, int count,
+                                          const int64_t *dims);
+HALO_API halo_op halo_le_total_order_dims(halo_op lhs, halo_op rhs, int count,
+                                          const int64_t *dims);
+HALO_API halo_op halo_lt_total_order_dims(halo_op lhs, halo_op rhs, int count,
+                                          const int64_t *dims);
+
+/* ---- Elementwise, three operands ---- */
+
+/* on_true where pred holds, else on_false: arrays of one shape (a scalar is broadcast), pred a scalar
+ * or of the same dimensions. Tuples: pred a scalar; becomes a conditional. */
+HALO_API halo_op halo_select(halo_op pred, halo_op on_true, halo_op on_false);
+/* min(max, max(min, x)); each bound a scalar or of x's shape. */
+HALO_API halo_op halo_clamp(halo_op min, halo_op operand, halo_op max);
+
+/* ---- Movement ---- */
+
+/* New dimensions of these sizes in front. */
+HALO_API halo_op halo_broadcast(halo_op operand, int count, const int64_t *sizes);
+/* To `dims`; operand dimension i becomes dimension broadcast_dims[i] (strictly increasing, one for each
+ * operand dimension) and is of that size or 1. */
+HALO_API halo_op halo_broadcast_in_dim(halo_op operand, int rank, const int64_t *dims, int count,
+                                       const int64_t *broadcast_dims);
+/* The same elements in row-major order under other dimensions of the same product. */
+HALO_API halo_op halo_reshape(halo_op operand, int rank, const int64_t *dims);
+/* As above with the result's shape (its dynamic marks included); the element types must be equal. */
+HALO_API halo_op halo_reshape_to(halo_op operand, const halo_shape *shape);
+/* Transposes by `permutation` first: the operand's dimensions from slowest to fastest varying. */
+HALO_API halo_op halo_reshape_permuted(halo_op operand, int count, const int64_t *permutation,
+                                       int rank, const int64_t *dims);
+/* Merges consecutive dimensions into one; fewer than two are left as they are. */
+HALO_API halo_op halo_collapse(halo_op operand, int count, const int64_t *dims);
+/* Result dimension i is operand dimension permutation[i]. */
+HALO_API halo_op halo_transpose(halo_op operand, int count, const int64_t *permutation);
+/* Elements start, start+stride, ... below limit of each dimension; `count` must be the rank; strides
+ * NULL: all 1. */
+HALO_API halo_op halo_slice(halo_op operand, int count, const int64_t *starts,
+                            const int64_t *limits, const int64_t *strides);
+/* The same along one dimension. */
+HALO_API halo_op halo_slice_in_dim(halo_op operand, int64_t start, int64_t limit, int64_t stride,
+                                   int64_t dimension);
+/* A window of `sizes` at run-time starts, one integer scalar a dimension, moved to fit inside. */
+HALO_API halo_op halo_dynamic_slice(halo_op operand, int count, const halo_op *starts,
+                                    const int64_t *sizes);
+/* The older form: starts in one vector; `count` is the number of sizes. */
+HALO_API halo_op halo_dynamic_slice_vector(halo_op operand, halo_op starts, int count,
+                                           const int64_t *sizes);
+/* The operand with a window replaced by `update`; starts as in dynamic_slice. */
+HALO_API halo_op halo_dynamic_update_slice(halo_op operand, halo_op update, int count,
+                                           const halo_op *starts);
+HALO_API halo_op halo_dynamic_update_slice_vector(halo_op operand, halo_op update, halo_op starts);
+
+/* How pad changes one dimension: elements before, after (negative: cropped) and between. */
+typedef struct halo_padding {
+  int64_t low, high, interior;
+} halo_padding;
+
+/* `value` is a scalar; `count` must be the rank. */
+HALO_API halo_op halo_pad(halo_op operand, halo_op value, int count, const halo_padding *padding);
+/* The same at both ends of one dimension. */
+HALO_API halo_op halo_pad_in_dim(halo_op operand, halo_op value, int64_t dimension, int64_t low,
+                                 int64_t high);
+/* Operands of equal other dimensions one after the other; at least one. */
+HALO_API halo_op halo_concat_in_dim(halo_builder *builder, int count, const halo_op *operands,
+                                    int64_t dimension);
+/* Reverses the order along these dimensions. */
+HALO_API halo_op halo_rev(halo_op operand, int count, const int64_t *dims);
+
+/* What gather's dimensions mean, as in XLA. Zero-initialise what is not used. */
+typedef struct halo_gather_dims {
+  int offset_count, collapsed_count, start_map_count, batching_count;
+  const int64_t *offset_dims;          /* [offset_count] */
+  const int64_t *collapsed_slice_dims; /* [collapsed_count] */
+  const int64_t *start_index_map;      /* [start_map_count] */
+  const int64_t *operand_batching_dims, *start_indices_batching_dims; /* [batching_count] each */
+  int64_t index_vector_dim;
+} halo_gather_dims;
+
+/* Slices of `slice_sizes` (count: the operand's rank) at the places that `indices` lists, moved to fit
+ * inside. `sorted` promises sorted indices. */
+HALO_API halo_op halo_gather(halo_op operand, halo_op indices, const halo_gather_dims *dims,
+                             int count, const int64_t *slice_sizes, bool sorted);
+
+/* ---- Computations ---- */
+
+/* fn(args..); the result is what the computation returns. */
+HALO_API halo_op halo_call(halo_builder *builder, halo_comp computation, int count,
+                           const halo_op *args);
+/* The scalar computation applied to each element of arrays of equal dimensions (at least one). */
+HALO_API halo_op halo_map_elements(halo_builder *builder, int count, const halo_op *operands,
+                                   halo_comp computation);
+/* While condition(value) holds, value = body(value), from `init` on. */
+HALO_API halo_op halo_while(halo_comp condition, halo_comp body, halo_op init);
+/* on_true(true_operand) or on_false(false_operand), by a pred scalar. */
+HALO_API halo_op halo_conditional(halo_op pred, halo_op true_operand, halo_comp on_true,
+                                  halo_op false_operand, halo_comp on_false);
+/* branches[index](operands[index]) by an s32 scalar; an index out of range runs the last branch. */
+HALO_API halo_op halo_conditional_indexed(halo_op index, int count, const halo_comp *branches,
+                                          const halo_op *operands);
+/* Folds these dimensions with computation(accumulator, value), from the scalar `init` on. */
+HALO_API halo_op halo_reduce(halo_op operand, halo_op init, halo_comp computation, int count,
+                             const int64_t *dims);
+/* The same over all dimensions. */
+HALO_API halo_op halo_reduce_all(halo_op operand, halo_op init, halo_comp computation);
+/* N arrays of equal dimensions at once: (accumulators.., values..) to a tuple; result a tuple. */
+HALO_API halo_op halo_reduce_many(halo_builder *builder, int n, const halo_op *operands,
+                                  const halo_op *inits, halo_comp computation, int count,
+                                  const int64_t *dims);
+/* The value, unchanged; nothing is moved across. */
+HALO_API halo_op halo_optimization_barrier(halo_op operand);
+/* New sub-computations (a, b) -> a op b on scalars of a type, for reduce and its like. */
+HALO_API halo_comp halo_scalar_add(halo_builder *builder, halo_type type);
+HALO_API halo_comp halo_scalar_mul(halo_builder *builder, halo_type type);
+HALO_API halo_comp halo_scalar_max(halo_builder *builder, halo_type type);
+HALO_API halo_comp halo_scalar_min(halo_builder *builder, halo_type type);
+HALO_API halo_comp halo_scalar_and(halo_builder *builder, halo_type type);
+HALO_API halo_comp halo_scalar_or(halo_builder *builder, halo_type type);
+
+/* ---- Dot ---- */
+
+/* How exact a product must be; implementations may be more so. */
+typedef enum halo_precision {
+  HALO_PRECISION_DEFAULT = 0,
+  HALO_PRECISION_HIGH = 1,
+  HALO_PRECISION_HIGHEST = 2
+} halo_precision;
+
+typedef struct halo_dot_options {
+  halo_type preferred_type; /* of the result; HALO_TYPE_INVALID: the operands' */
+  halo_precision lhs_precision, rhs_precision;
+} halo_dot_options;
+
+/* Which dimensions meet. Lists pair up by position. Zero-initialise what is not used. */
+typedef struct halo_dot_dims {
+  int batch_count, contracting_count;
+  const int64_t *lhs_batch, *rhs_batch;             /* [batch_count] each */
+  const int64_t *lhs_contracting, *rhs_contracting; /* [contracting_count] each */
+} halo_dot_dims;
+
+/* Vector and matrix products: the last (or second) dimension of lhs with the first of rhs. `options`
+ * may be NULL. */
+HALO_API halo_op halo_dot(halo_op lhs, halo_op rhs, const halo_dot_options *options);
+/* Result dimensions: batch, then lhs's others, then rhs's others. `options` may be NULL. */
+HALO_API halo_op halo_dot_general(halo_op lhs, halo_op rhs, const halo_dot_dims *dims,
+                                  const halo_dot_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
