@@ -11,7 +11,10 @@ DESTDIR=$root meson install -C "$build" --no-rebuild --quiet
 
 pc=$(find "$root" -name halo.pc)
 library=$(find "$root" -name 'libhalo.so')
-[ -n "$pc" ] && [ -n "$library" ] || { echo 'no halo.pc or no libhalo.so'; exit 1; }
+if [ -z "$pc" ] || [ -z "$library" ]; then
+  echo "no halo.pc or no libhalo.so"
+  exit 1
+fi
 export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$root LD_LIBRARY_PATH=${library%/*}
 read -ra flags <<<"$(pkg-config --cflags --libs halo)"
 
