@@ -1,0 +1,157 @@
+"""reduce: every type, one and several dimensions, empty ones, any computation, several operands.
+
+Float sums are of small whole numbers, so that every order of adding gives the same exact result."""
+
+import numpy as np
+
+from recorder import values
+from recorder.movement import fill
+from recorder.xla import COMPLEX, FLOATS, INTS, Case, array, by_device, shape
+
+
+def _body(name, type_, op):
+    return (f"{name} {{ x = {type_}[] parameter(0)\n  y = {type_}[] parameter(1)\n"
+            f"  ROOT r = {type_}[] {op}(x, y) }}")
+
+
+def _reduce(case, label, type_, op, values_, init, at, bound=0, reason="", layout=None):
+    name = f"{op}_{type_}".replace("-", "_")
+    case.computation(_body(name, type_, op))
+    p, i = case.param(type_, values_, layout), case.param(type_, init)
+    out = [d for k, d in enumerate(np.shape(values_)) if k not in at]
+    attrs = f"dimensions={{{','.join(map(str, at))}}}, to_apply={name}"
+    case.result(case.op(shape(type_, out), "reduce", p, i, attrs=attrs), label, bound, reason)
+
+
+def _type_cases():
+    table = {"add": (["pred"] + INTS + FLOATS + COMPLEX, 0), "multiply": (INTS + FLOATS + COMPLEX, 1),
+             "maximum": (["pred"] + INTS + FLOATS, None), "minimum": (["pred"] + INTS + FLOATS, None),
+             "and": (["pred"] + INTS, -1), "or": (["pred"] + INTS, 0), "xor": (["pred"] + INTS, 0)}
+    r = values.random(4)
+    for op, (types, init) in table.items():
+        for suffix, part in by_device(types):
+            case = Case(f"reduce.{op}{suffix}")
+            for type_ in part:
+                shape_ = (3, 5, 4)
+                if op == "multiply":
+                    x = array(type_, r.choice([1, -1, 2] if type_[0] != "u" else [1, 3, 2], shape_))
+                elif op == "add" and type_ in FLOATS + COMPLEX:
+                    x = array(type_, r.randint(-3, 4, shape_))
+                elif op in ("maximum", "minimum") and type_ in FLOATS:
+                    x = values.floats(type_, 60)
+                    x = x[np.isfinite(x.astype(np.float64)) & (x != 0)][:60].reshape(shape_)
+                else:
+                    x = np.resize(values.of_type(type_), shape_)
+                start = init
+                if init is None and type_ == "pred":
+                    start = op == "minimum"
+                elif init is None:
+                    start = x.ravel()[7]
+                for at in (0,), (2,), (0, 2), (0, 1, 2):
+                    _reduce(case, type_, type_, op, x, start, at)
+            yield case
+
+
+def _special_cases():
+    case = Case("reduce.special")
+    nan, inf = np.nan, np.inf
+    rows = [[1, nan, 2], [inf, 1, 2], [-inf, inf, 0], [nan, nan, nan], [-inf, -inf, -inf], [0, 0, 0]]
+    for op, init in ("maximum", -inf), ("minimum", inf), ("add", 0):
+        for type_ in "f32", "bf16", "f16":
+            _reduce(case, f"{op}.{type_}", type_, op, rows, init, (1,))
+    yield case
+
+
+def _shape_cases():
+    case = Case("reduce.shapes")
+    r = values.random(6)
+    for dims, at in (((), ()), ((1,), (0,)), ((5,), ()), ((7,), (0,)), ((2, 3), (0,)), ((2, 3), (1,)),
+                     ((2, 3), (1, 0)), ((2, 3, 4), (1,)), ((2, 3, 4, 5), (0, 2)),
+                     ((2, 3, 4, 5), (1, 3)), ((2, 1, 3, 2, 2, 3), (0, 3, 5)), ((3, 0), (1,)),
+                     ((3, 0), (0,)), ((0,), (0,)), ((0, 2), (0, 1)), ((1, 1, 1), (0, 2))):
+        _reduce(case, f"rank{len(dims)}", "f32", "add", r.randint(-9, 10, dims), 3, at)
+    yield case
+    case = Case("reduce.large")
+    for dims, at in (((5000,), (0,)), ((37, 300), (1,)), ((300, 37), (0,)), ((20, 30, 17), (0, 2)),
+                     ((1, 4097), (1,)), ((1025, 1), (0,)), ((70, 65), (0, 1)), ((9, 40, 11), (1,))):
+        _reduce(case, f"exact{dims}".replace(" ", ""), "f32", "add", r.randint(-9, 10, dims), 0, at)
+        _reduce(case, f"max{dims}".replace(" ", ""), "s32", "maximum", r.randint(-10**6, 10**6, dims),
+                -2**31, at)
+    x = r.uniform(0.5, 1.5, (8, 1000)).astype(np.float32)
+    _reduce(case, "positive", "f32", "add", x, 0, (1,), 64,
+            "1000 positive terms added in any order: half an ULP for each of the last levels")
+    yield case
+    case = Case("reduce.layouts")
+    for dims, at, layout in ((4, 5), (0,), (0, 1)), ((4, 5), (1,), (0, 1)), ((3, 4, 5), (1,), (0, 2, 1)), \
+            ((3, 4, 5), (0, 2), (1, 0, 2)), ((2, 3, 2, 2), (2,), (2, 0, 3, 1)):
+        _reduce(case, f"rank{len(dims)}", "f32", "add", r.randint(-9, 10, dims), 0, at, layout=layout)
+    yield case
+
+
+def _computation_cases():
+    case = Case("reduce.computations")
+    case.computation("absmax { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  a = f32[] abs(x)\n"
+                     "  b = f32[] abs(y)\n  ROOT r = f32[] maximum(a, b) }")
+    case.computation("either { x = s32[] parameter(0)\n  y = s32[] parameter(1)\n"
+                     "  c = pred[] compare(y, x), direction=GT\n  ROOT r = s32[] select(c, y, x) }")
+    case.computation("swapped { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+                     "  ROOT r = f32[] add(y, x) }")
+    case.computation("second { x = s32[] parameter(0)\n  y = s32[] parameter(1)\n"
+                     "  m = s32[] constant(1000003)\n  a = s32[] multiply(x, y)\n"
+                     "  ROOT r = s32[] multiply(a, m) }")
+    x = values.random(7).randint(-50, 50, (6, 9))
+    for label, type_, name, init in (("absmax", "f32", "absmax", 0), ("select", "s32", "either", -99),
+                                     ("swapped", "f32", "swapped", 5)):
+        p, i = case.param(type_, x), case.param(type_, init)
+        for at, out in (0, (9,)), (1, (6,)):
+            case.result(case.op(shape(type_, out), "reduce", p, i,
+                                attrs=f"dimensions={{{at}}}, to_apply={name}"), label)
+    yield case
+
+
+def _variadic_cases():
+    for type_ in "f32", "s32", "bf16":
+        case = Case(f"reduce.variadic.{type_}")
+        for name, direction in ("argmax", "GT"), ("argmin", "LT"):
+            case.computation(
+                f"{name} {{ av = {type_}[] parameter(0)\n  ai = s32[] parameter(1)\n"
+                f"  bv = {type_}[] parameter(2)\n  bi = s32[] parameter(3)\n"
+                f"  better = pred[] compare(av, bv), direction={direction}\n"
+                f"  same = pred[] compare(av, bv), direction=EQ\n"
+                f"  first = pred[] compare(ai, bi), direction=LT\n"
+                f"  tie = pred[] and(same, first)\n  left = pred[] or(better, tie)\n"
+                f"  v = {type_}[] select(left, av, bv)\n  i = s32[] select(left, ai, bi)\n"
+                f"  ROOT r = ({type_}[], s32[]) tuple(v, i) }}")
+            lowest = -3000 if name == "argmax" else 3000
+            x = values.random(3).randint(-20, 20, (5, 33, 4))
+            p, init = case.param(type_, x), case.param(type_, lowest)
+            none = case.param("s32", 2**31 - 1)
+            for at in 1, 2, 0:
+                dims = x.shape[:at] + x.shape[at + 1:]
+                index = case.op(shape("s32", x.shape), "iota", attrs=f"iota_dimension={at}")
+                both = case.op(f"({shape(type_, dims)}, {shape('s32', dims)})", "reduce", p, index, init,
+                               none, attrs=f"dimensions={{{at}}}, to_apply={name}")
+                for k, t in enumerate((type_, "s32")):
+                    case.result(case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"),
+                                name)
+        yield case
+    case = Case("reduce.variadic.sums")
+    case.computation("sums { a = f32[] parameter(0)\n  b = s32[] parameter(1)\n  c = f32[] parameter(2)\n"
+                     "  d = s32[] parameter(3)\n  e = f32[] add(a, c)\n  f = s32[] maximum(b, d)\n"
+                     "  ROOT r = (f32[], s32[]) tuple(e, f) }")
+    p, q = case.param("f32", fill("f32", (3, 40))), case.param("s32", fill("s32", (3, 40))[:, ::-1])
+    i, j = case.param("f32", 1), case.param("s32", -5)
+    for at, dims in ("0", (40,)), ("1", (3,)), ("0,1", ()):
+        both = case.op(f"({shape('f32', dims)}, {shape('s32', dims)})", "reduce", p, q, i, j,
+                       attrs=f"dimensions={{{at}}}, to_apply=sums")
+        for k, t in enumerate(("f32", "s32")):
+            case.result(case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"), t)
+    yield case
+
+
+def cases():
+    yield from _type_cases()
+    yield from _special_cases()
+    yield from _shape_cases()
+    yield from _computation_cases()
+    yield from _variadic_cases()
