@@ -1,0 +1,208 @@
+/* evaluator/complex.c: complex operations by the formulas of XLA's CPU backend, in long double and
+ * rounded once a part. */
+#include "evaluator/scalar.h"
+
+#include <complex.h>
+#include <math.h>
+
+typedef long double real;
+
+/* A complex number; C's own type multiplies and divides by rules that are not XLA's. */
+typedef struct cnum {
+  real re, im;
+} cnum;
+
+static cnum complex_add(cnum a, cnum b) { return (cnum){a.re + b.re, a.im + b.im}; }
+static cnum complex_multiply(cnum a, cnum b) {
+  return (cnum){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/* What division gives when Smith's formula gave NaN in both parts. */
+static cnum complex_divide_special(cnum a, cnum b, cnum quotient) {
+  if (b.re == 0 && b.im == 0 && (!isnan(a.re) || !isnan(a.im))) {
+    real infinity = copysignl(INFINITY, b.re);
+    return (cnum){infinity * a.re, infinity * a.im};
+  }
+  if ((isinf(a.re) || isinf(a.im)) && isfinite(b.re) && isfinite(b.im)) {
+    real x = copysignl(isinf(a.re) ? 1 : 0, a.re), y = copysignl(isinf(a.im) ? 1 : 0, a.im);
+    return (cnum){INFINITY * (x * b.re + y * b.im), INFINITY * (y * b.re - x * b.im)};
+  }
+  if ((isinf(b.re) || isinf(b.im)) && isfinite(a.re) && isfinite(a.im)) {
+    real x = copysignl(isinf(b.re) ? 1 : 0, b.re), y = copysignl(isinf(b.im) ? 1 : 0, b.im);
+    return (cnum){0 * (a.re * x + a.im * y), 0 * (a.im * x - a.re * y)};
+  }
+  return quotient;
+}
+
+static cnum complex_divide(cnum a, cnum b) {
+  cnum q;
+  if (fabsl(b.re) < fabsl(b.im)) {
+    real r = b.re / b.im, d = b.im + b.re * r;
+    q = (cnum){(a.re * r + a.im) / d, (a.im * r - a.re) / d};
+  } else {
+    real r = b.im / b.re, d = b.re + b.im * r;
+    q = (cnum){(a.re + a.im * r) / d, (a.im - a.re * r) / d};
+  }
+  return isnan(q.re) && isnan(q.im) ? complex_divide_special(a, b, q) : q;
+}
+
+/* NaN in either part gives NaN, an infinite other part notwithstanding. */
+static real complex_abs(cnum z) {
+  return isnan(z.re) || isnan(z.im) ? (real)NAN : hypotl(z.re, z.im);
+}
+
+static cnum complex_sign(cnum z) {
+  real size = complex_abs(z);
+  if (size == 0) return (cnum){0, 0};
+  return (cnum){z.re / size, z.im / size};
+}
+
+static cnum complex_exp(cnum z) {
+  real e = expl(z.re);
+  return (cnum){e * cosl(z.im), e * sinl(z.im)};
+}
+
+static cnum complex_expm1(cnum z) {
+  real s = sinl(z.im / 2), cosm1 = -2 * s * s;
+  return (cnum){expm1l(z.re) * cosl(z.im) + cosm1, z.im == 0 ? 0 : expl(z.re) * sinl(z.im)};
+}
+
+static cnum complex_log(cnum z) { return (cnum){logl(complex_abs(z)), atan2l(z.im, z.re)}; }
+
+static cnum complex_log1p(cnum z) {
+  real a = fabsl(z.re + 1), b = fabsl(z.im), large = fmaxl(a, b), small = fminl(a, b);
+  real ratio = large == 0 ? 0 : small / large;
+  /* log of the larger part, from z.re itself while that part is 1 + re. */
+  real log_large = a >= b && z.re > -1 ? log1pl(z.re) : logl(large);
+  return (cnum){log_large + log1pl(ratio * ratio) / 2, atan2l(z.im, z.re + 1)};
+}
+
+static cnum complex_sqrt(cnum z) {
+  if (z.re == 0 && z.im == 0) return (cnum){0, 0};
+  if (isinf(z.im) || (isinf(z.re) && z.re > 0)) return (cnum){INFINITY, isinf(z.im) ? z.im : 0};
+  if (isinf(z.re) && isfinite(z.im)) return (cnum){0, copysignl(INFINITY, z.im)};
+  real r = sqrtl(complex_abs(z)), half = atan2l(z.im, z.re) / 2;
+  return (cnum){r * cosl(half), r * sinl(half)};
+}
+
+static cnum complex_rsqrt(cnum z) {
+  if (z.re == 0 && z.im == 0) return (cnum){INFINITY, NAN};
+  if (isinf(z.re)) return (cnum){copysignl(0, z.re), copysignl(0, -z.im)};
+  real r = 1 / sqrtl(complex_abs(z)), half = -atan2l(z.im, z.re) / 2;
+  return (cnum){r * cosl(half), r * sinl(half)};
+}
+
+static cnum complex_power(cnum z, cnum w) {
+  real c = w.re, d = w.im;
+  if (isinf(z.re) && z.re > 0 && z.im == 0 && c != 0) {
+    return (cnum){c > 0 ? (real)INFINITY : 0, 0};
+  }
+  if (z.re == 1 && z.im == 0) return (cnum){1, 0};
+  if (c == 0 && d == 0) return (cnum){1, 0};
+  if (z.re == 0 && z.im == 0 && c > 0 && d == 0) return (cnum){0, 0};
+  real size = complex_abs(z), angle = atan2l(z.im, z.re);
+  real scale = powl(size, c) * expl(-d * angle), q = c * angle + (d == 0 ? 0 : d * logl(size));
+  return (cnum){scale * cosl(q), scale * sinl(q)};
+}
+
+static cnum complex_sin(cnum z) {
+  return (cnum){sinl(z.re) * coshl(z.im), cosl(z.re) * sinhl(z.im)};
+}
+
+static cnum complex_cos(cnum z) {
+  return (cnum){cosl(z.re) * coshl(z.im), -sinl(z.re) * sinhl(z.im)};
+}
+
+static cnum complex_tanh(cnum z) {
+  real a = z.re, b = z.im;
+  if (isinf(a)) return (cnum){copysignl(1, a), 0};
+  if (b == 0) return (cnum){tanhl(a), 0};
+  if (!isfinite(b)) return (cnum){NAN, NAN};
+  real up = expm1l(2 * a), down = expm1l(-2 * a), c = cosl(b);
+  real denominator = up + down + 4 * c * c;
+  if (isinf(denominator)) return (cnum){copysignl(1, a), 0};
+  return (cnum){(up - down) / denominator, 4 * sinl(b) * c / denominator};
+}
+
+/* tan z = -i tanh(i z) */
+static cnum complex_tan(cnum z) {
+  cnum t = complex_tanh((cnum){-z.im, z.re});
+  return (cnum){t.im, -t.re};
+}
+
+/* -i log((x + i y) / sqrt(x^2 + y^2)) */
+static cnum complex_atan2(cnum y, cnum x) {
+  cnum sum = complex_add(complex_multiply(x, x), complex_multiply(y, y));
+  cnum rotated = complex_add(x, (cnum){-y.im, y.re});
+  cnum l = complex_log(complex_divide(rotated, complex_sqrt(sum)));
+  return (cnum){l.im, -l.re};
+}
+
+static cnum complex_logistic(cnum z) {
+  cnum e = complex_exp((cnum){-z.re, -z.im});
+  return complex_divide((cnum){1, 0}, (cnum){1 + e.re, e.im});
+}
+
+/* The inverse functions and the hyperbolic ones are the C library's. */
+static cnum complex_library(halo_opcode opcode, cnum z) {
+  long double _Complex v = CMPLXL(z.re, z.im), r = v;
+  switch ((int)opcode) {
+    case HALO_OP_ACOS: r = cacosl(v); break;
+    case HALO_OP_ACOSH: r = cacoshl(v); break;
+    case HALO_OP_ASIN: r = casinl(v); break;
+    case HALO_OP_ASINH: r = casinhl(v); break;
+    case HALO_OP_ATAN: r = catanl(v); break;
+    case HALO_OP_ATANH: r = catanhl(v); break;
+    case HALO_OP_COSH: r = ccoshl(v); break;
+    case HALO_OP_SINH: r = csinhl(v); break;
+  }
+  return (cnum){creall(r), cimagl(r)};
+}
+
+static cnum complex_unary(halo_opcode opcode, cnum z) {
+  switch ((int)opcode) {
+    case HALO_OP_NEGATE: return (cnum){-z.re, -z.im};
+    case HALO_OP_SIGN: return complex_sign(z);
+    case HALO_OP_EXP: return complex_exp(z);
+    case HALO_OP_EXPM1: return complex_expm1(z);
+    case HALO_OP_LOG: return complex_log(z);
+    case HALO_OP_LOG1P: return complex_log1p(z);
+    case HALO_OP_SQRT: return complex_sqrt(z);
+    case HALO_OP_RSQRT: return complex_rsqrt(z);
+    case HALO_OP_SIN: return complex_sin(z);
+    case HALO_OP_COS: return complex_cos(z);
+    case HALO_OP_TAN: return complex_tan(z);
+    case HALO_OP_TANH: return complex_tanh(z);
+    case HALO_OP_LOGISTIC: return complex_logistic(z);
+  }
+  return complex_library(opcode, z);
+}
+
+static cnum complex_binary(halo_opcode opcode, cnum a, cnum b) {
+  switch ((int)opcode) {
+    case HALO_OP_MULTIPLY: return complex_multiply(a, b);
+    case HALO_OP_DIVIDE: return complex_divide(a, b);
+    case HALO_OP_POWER: return complex_power(a, b);
+    case HALO_OP_ATAN2: return complex_atan2(a, b);
+  }
+  return (cnum){NAN, NAN};
+}
+
+eval_scalar eval_complex_op(const eval_op *op, const eval_scalar *args) {
+  halo_type part = halo_type_real_part(op->in);
+  cnum a = {eval_decode(part, args[0].re), eval_decode(part, args[0].im)}, r;
+  if (op->opcode == HALO_OP_ABS) return (eval_scalar){eval_encode_long(part, complex_abs(a)), 0};
+  if (halo_op_info_of(op->opcode)->min_operands == 2) {
+    cnum b = {eval_decode(part, args[1].re), eval_decode(part, args[1].im)};
+    if (op->opcode == HALO_OP_ADD || op->opcode == HALO_OP_SUBTRACT) {
+      /* Sums round as the component type's own do: from double, not from long double. */
+      double sign = op->opcode == HALO_OP_ADD ? 1 : -1;
+      return (eval_scalar){eval_encode(part, (double)a.re + sign * (double)b.re),
+                           eval_encode(part, (double)a.im + sign * (double)b.im)};
+    }
+    r = complex_binary(op->opcode, a, b);
+  } else {
+    r = complex_unary(op->opcode, a);
+  }
+  return (eval_scalar){eval_encode_long(part, r.re), eval_encode_long(part, r.im)};
+}

@@ -1,0 +1,157 @@
+/* evaluator/instr.c: one instruction: the table of opcodes, elementwise operations, tuples. */
+#include "base/memory.h"
+#include "evaluator/eval.h"
+
+#include <string.h>
+
+/* What evaluates an opcode that is not elementwise (those all are eval_elementwise). */
+static eval_fn *const instr_rows[HALO_OPCODE_COUNT] = {
+    [HALO_OP_COPY] = eval_identity,
+    [HALO_OP_OPT_BARRIER] = eval_identity,
+    [HALO_OP_DOMAIN] = eval_identity,
+    [HALO_OP_ADD_DEPENDENCY] = eval_identity,
+    [HALO_OP_CONSTANT] = eval_constant,
+    [HALO_OP_TUPLE] = eval_tuple,
+    [HALO_OP_GET_TUPLE_ELEMENT] = eval_get_tuple_element,
+    [HALO_OP_TUPLE_SELECT] = eval_tuple_select,
+    [HALO_OP_AFTER_ALL] = eval_after_all,
+    [HALO_OP_GET_DIMENSION_SIZE] = eval_get_dimension_size,
+    [HALO_OP_BITCAST] = eval_bitcast,
+    [HALO_OP_BITCAST_CONVERT] = eval_bitcast_convert,
+    [HALO_OP_IOTA] = eval_iota,
+    [HALO_OP_BROADCAST] = eval_broadcast,
+    [HALO_OP_RESHAPE] = eval_reshape,
+    [HALO_OP_TRANSPOSE] = eval_transpose,
+    [HALO_OP_REVERSE] = eval_reverse,
+    [HALO_OP_SLICE] = eval_slice,
+    [HALO_OP_PAD] = eval_pad,
+    [HALO_OP_CONCATENATE] = eval_concatenate,
+    [HALO_OP_DYNAMIC_SLICE] = eval_dynamic_slice,
+    [HALO_OP_DYNAMIC_UPDATE_SLICE] = eval_dynamic_update_slice,
+    [HALO_OP_GATHER] = eval_gather,
+    [HALO_OP_SCATTER] = eval_scatter,
+    [HALO_OP_MAP] = eval_map,
+    [HALO_OP_REDUCE] = eval_reduce,
+    [HALO_OP_REDUCE_WINDOW] = eval_reduce_window,
+    [HALO_OP_SELECT_AND_SCATTER] = eval_select_and_scatter,
+    [HALO_OP_SORT] = eval_sort,
+    [HALO_OP_TOPK] = eval_topk,
+    [HALO_OP_DOT] = eval_dot,
+    [HALO_OP_CONVOLUTION] = eval_convolution,
+    [HALO_OP_CALL] = eval_call_op,
+    [HALO_OP_FUSION] = eval_call_op,
+    [HALO_OP_WHILE] = eval_while,
+    [HALO_OP_CONDITIONAL] = eval_conditional,
+    [HALO_OP_CHOLESKY] = eval_cholesky,
+    [HALO_OP_TRIANGULAR_SOLVE] = eval_triangular_solve,
+    [HALO_OP_FFT] = eval_fft,
+    [HALO_OP_BATCH_NORM_TRAINING] = eval_batch_norm_training,
+    [HALO_OP_BATCH_NORM_INFERENCE] = eval_batch_norm_inference,
+    [HALO_OP_BATCH_NORM_GRAD] = eval_batch_norm_grad,
+    [HALO_OP_RNG_BIT_GENERATOR] = eval_rng_bit_generator,
+};
+
+eval_fn *eval_fn_of(halo_opcode opcode) {
+  if (instr_rows[opcode]) return instr_rows[opcode];
+  bool elementwise = halo_opcode_has_trait(opcode, HALO_TRAIT_EW);
+  return elementwise && opcode != HALO_OP_STOCHASTIC_CONVERT ? eval_elementwise : NULL;
+}
+
+static halo_status instr_unimplemented(const halo_instr *instr) {
+  halo_arena scratch = {0};
+  halo_status status = halo_fail(HALO_UNIMPLEMENTED, "%s cannot be evaluated on the host",
+                                 halo_instr_text(&scratch, instr));
+  halo_arena_deinit(&scratch);
+  return status;
+}
+
+halo_status eval_instr(const eval_call *call, halo_literal **out) {
+  const halo_instr *instr = call->instr;
+  eval_fn *fn = eval_fn_of(instr->opcode);
+  *out = NULL;
+  if (!fn || halo_shape_is_dynamic(instr->shape)) return instr_unimplemented(instr);
+  halo_status status = fn(call, out);
+  if (status != HALO_OK) {
+    halo_literal_release(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+halo_status halo_evaluate_instr(const halo_instr *instr, halo_literal *const *operands,
+                                halo_literal **out) {
+  *out = NULL;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    if (!halo_shape_compatible(operands[i]->shape, instr->operands[i]->shape)) {
+      return halo_fail(HALO_INVALID_ARGUMENT, "%s: the value of operand %d has another shape",
+                       instr->name, i);
+    }
+  }
+  eval_call call = {.instr = instr, .operands = operands, .depth = 0};
+  return eval_instr(&call, out);
+}
+
+halo_status eval_elementwise(const eval_call *call, halo_literal **out) {
+  eval_op op;
+  if (!eval_op_init(&op, call->instr)) return instr_unimplemented(call->instr);
+  HALO_TRY(halo_literal_create(call->instr->shape, out));
+  int32_t count = call->instr->operand_count;
+  int64_t total = halo_shape_element_count(call->instr->shape);
+  int64_t step[3] = {1, 1, 1};
+  for (int32_t k = 0; k < count; k++) {
+    /* The predicate of select and the bounds of clamp may be scalars beside arrays. */
+    if (call->operands[k]->shape->rank == 0) step[k] = 0;
+  }
+  for (int64_t i = 0; i < total; i++) {
+    eval_scalar args[3];
+    for (int32_t k = 0; k < count; k++) args[k] = eval_get(call->operands[k], i * step[k]);
+    eval_set(*out, i, eval_apply(&op, args));
+  }
+  return HALO_OK;
+}
+
+static void instr_share(halo_literal *value, halo_literal **out) {
+  halo_literal_retain(value);
+  *out = value;
+}
+
+halo_status eval_identity(const eval_call *call, halo_literal **out) {
+  instr_share(call->operands[0], out);
+  return HALO_OK;
+}
+
+halo_status eval_constant(const eval_call *call, halo_literal **out) {
+  if (call->instr->literal->elided) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s: the value of this constant was left out ({...})",
+                     call->instr->name);
+  }
+  instr_share(call->instr->literal, out);
+  return HALO_OK;
+}
+
+halo_status eval_tuple(const eval_call *call, halo_literal **out) {
+  return halo_literal_create_tuple(call->instr->operand_count, call->operands, out);
+}
+
+halo_status eval_get_tuple_element(const eval_call *call, halo_literal **out) {
+  int64_t index = halo_instr_int(call->instr, HALO_ATTR_INDEX, 0);
+  instr_share(call->operands[0]->elements[index], out);
+  return HALO_OK;
+}
+
+halo_status eval_tuple_select(const eval_call *call, halo_literal **out) {
+  instr_share(call->operands[eval_get(call->operands[0], 0).re ? 1 : 2], out);
+  return HALO_OK;
+}
+
+halo_status eval_after_all(const eval_call *call, halo_literal **out) {
+  return halo_literal_create(call->instr->shape, out);
+}
+
+halo_status eval_get_dimension_size(const eval_call *call, halo_literal **out) {
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(call->instr, HALO_ATTR_DIMENSIONS, &count);
+  HALO_TRY(halo_literal_create(call->instr->shape, out));
+  halo_literal_set_i64(*out, 0, call->operands[0]->shape->dims[dims[0]]);
+  return HALO_OK;
+}
