@@ -50,6 +50,26 @@ typedef struct halo_device_info {
 } halo_device_info;
 HALO_API void halo_device_get_info(const halo_device *device, halo_device_info *out);
 
+/* A device of this machine, whether or not it is opened. */
+typedef struct halo_device_entry {
+  int platform, device;  /* "PLATFORM:DEVICE" selects it */
+  bool usable;           /* it has what this library needs */
+  bool chosen;           /* it is the one that the selector means */
+  halo_device_info info; /* this and the next live as long as the list */
+  const char *capabilities; /* all that is known of it, in the form that "null:FILE" reads */
+} halo_device_entry;
+/* All OpenCL devices, without opening any. `selector` is as halo_client_options.device, and may be
+ * NULL; for "null:FILE" the list has that one device. *out is released with
+ * halo_device_list_release. HALO_NO_DEVICE as for halo_client_create; that no device matches the
+ * selector is no error (none is `chosen`). */
+HALO_API HALO_MUST_USE halo_status halo_device_list(const char *selector, halo_device_entry **out,
+                                                    int *count);
+HALO_API void halo_device_list_release(halo_device_entry *list);
+
+/* The folder of compiled programs that clients use by default; *out is NULL when there is none, and
+ * is freed with halo_text_release otherwise. It need not exist yet. */
+HALO_API HALO_MUST_USE halo_status halo_cache_directory(char **out);
+
 typedef struct halo_memory_stats {
   uint64_t live;   /* bytes in buffers and running programs */
   uint64_t cached; /* bytes kept for reuse */

@@ -30,6 +30,9 @@ typedef enum halo_status {
   HALO_INTERNAL = 10            /* a bug in this library */
 } halo_status;
 
+/* The library's version, "MAJOR.MINOR.PATCH"; that of the headers is in halo/halo.h. Static. */
+HALO_API const char *halo_version(void);
+
 /* The name of a status, such as "INVALID_ARGUMENT". Static; never NULL. */
 HALO_API const char *halo_status_name(halo_status status);
 

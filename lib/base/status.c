@@ -8,6 +8,8 @@
 
 static _Thread_local char status_message[HALO_MESSAGE_MAX];
 
+const char *halo_version(void) { return HALO_VERSION_TEXT; }
+
 const char *halo_status_name(halo_status status) {
   switch (status) {
     case HALO_OK: return "OK";

@@ -60,6 +60,8 @@ typedef struct halo_cl_listing {
 /* All devices of all platforms, for `halo info`. *out is freed with halo_free; no devices is
  * HALO_NO_DEVICE as for opening. */
 halo_status halo_cl_enumerate(halo_cl_listing **out, int *count);
+/* The index of the listed device that a selector means ("": the default; not "null:FILE"), or -1. */
+int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector);
 
 /* ---- Memory (memory.c) ---- */
 

@@ -187,58 +187,60 @@ static halo_status select_all(select_list *list) {
                    "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)");
 }
 
+static halo_cl_listing *select_listings(const select_list *list) {
+  halo_cl_listing *listings = halo_alloc(sizeof *listings * (size_t)list->count);
+  for (int i = 0; i < list->count; i++) listings[i] = list->data[i].listing;
+  return listings;
+}
+
 halo_status halo_cl_enumerate(halo_cl_listing **out, int *count) {
   select_list list = {0};
   *out = NULL;
   *count = 0;
   halo_status status = select_all(&list);
   if (status == HALO_OK) {
-    *out = halo_alloc(sizeof **out * (size_t)list.count);
-    for (int i = 0; i < list.count; i++) (*out)[i] = list.data[i].listing;
+    *out = select_listings(&list);
     *count = list.count;
   }
   halo_vec_deinit(&list);
   return status;
 }
 
-static const select_found *select_first(const select_list *list, const char *kind) {
-  for (int i = 0; i < list->count; i++) {
-    const halo_cl_listing *listing = &list->data[i].listing;
-    bool fits = !kind || strcasecmp(kind, halo_caps_kind_name(&listing->caps)) == 0;
-    if (fits && listing->usable) return &list->data[i];
+static int select_first(const halo_cl_listing *list, int count, const char *kind) {
+  for (int i = 0; i < count; i++) {
+    bool fits = !kind || strcasecmp(kind, halo_caps_kind_name(&list[i].caps)) == 0;
+    if (fits && list[i].usable) return i;
   }
-  return NULL;
+  return -1;
 }
 
-static const select_found *select_named(const select_list *list, const char *part) {
+static int select_named(const halo_cl_listing *list, int count, const char *part) {
   for (int round = 0; round < 2; round++) { /* usable ones first */
-    for (int i = 0; i < list->count; i++) {
-      const halo_cl_listing *listing = &list->data[i].listing;
-      bool fits = strcasestr(listing->caps.name, part) || strcasestr(listing->caps.platform, part);
-      if (fits && (listing->usable || round)) return &list->data[i];
+    for (int i = 0; i < count; i++) {
+      bool fits = strcasestr(list[i].caps.name, part) || strcasestr(list[i].caps.platform, part);
+      if (fits && (list[i].usable || round)) return i;
     }
   }
-  return NULL;
+  return -1;
 }
 
-static const select_found *select_match(const select_list *list, const char *selector) {
+int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector) {
   int platform = 0, device = 0, used = 0;
   if (!*selector) {
-    const select_found *gpu = select_first(list, "gpu");
-    return gpu ? gpu : select_first(list, NULL);
+    int gpu = select_first(list, count, "gpu");
+    return gpu >= 0 ? gpu : select_first(list, count, NULL);
   }
   for (int kind = HALO_CAPS_CPU; kind <= HALO_CAPS_ACCELERATOR; kind++) {
     const char *name = halo_caps_kind_name(&(halo_caps){.kind = (halo_caps_kind)kind});
-    if (strcasecmp(selector, name) == 0) return select_first(list, name);
+    if (strcasecmp(selector, name) == 0) return select_first(list, count, name);
   }
   if (sscanf(selector, "%d:%d%n", &platform, &device, &used) == 2 && !selector[used]) {
-    for (int i = 0; i < list->count; i++) {
-      const halo_cl_listing *listing = &list->data[i].listing;
-      if (listing->platform == platform && listing->device == device) return &list->data[i];
+    for (int i = 0; i < count; i++) {
+      if (list[i].platform == platform && list[i].device == device) return i;
     }
-    return NULL;
+    return -1;
   }
-  return select_named(list, selector);
+  return select_named(list, count, selector);
 }
 
 static halo_status select_none(const select_list *list, const char *selector) {
@@ -260,7 +262,13 @@ halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_de
                            halo_caps *caps) {
   select_list list = {0};
   halo_status status = select_all(&list);
-  const select_found *found = status == HALO_OK ? select_match(&list, selector) : NULL;
+  const select_found *found = NULL;
+  if (status == HALO_OK) {
+    halo_cl_listing *listings = select_listings(&list);
+    int index = halo_cl_choose(listings, list.count, selector);
+    if (index >= 0) found = &list.data[index];
+    halo_free(listings);
+  }
   if (status == HALO_OK && !found) status = select_none(&list, selector);
   if (found && !found->listing.usable) {
     status = halo_fail(HALO_UNIMPLEMENTED,
