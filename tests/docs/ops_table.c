@@ -1,7 +1,12 @@
-/* ops_table.c: prints docs/ops.md from the opcode table and op_status.def. */
+/* ops_table.c: prints docs/ops.md from the opcode table, the recorded operation tests and
+ * op_status.def.
+ *
+ * usage: ops_table FILE.hlo...     the modules of tests/ops/data */
+#include "base/map.h"
 #include "hlo/opcode.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where a section of the table starts. */
@@ -22,16 +27,81 @@ static const struct {
     {HALO_OP_REPLICA_ID, "Collectives"},
 };
 
-typedef struct ops_status {
+/* Runs by other tests than the recorded ones; what to know about it. */
+static const struct {
   bool runs;
   const char *note;
-} ops_status;
-
-static const ops_status statuses[HALO_OPCODE_COUNT] = {
+} statuses[HALO_OPCODE_COUNT] = {
 #define RUNS(id, text) [HALO_OP_##id] = {true, text},
+#define NOTE(id, text) [HALO_OP_##id] = {false, text},
 #include "op_status.def"
 #undef RUNS
+#undef NOTE
 };
+
+/* Element types that the recorded tests have for the opcode's first operand. */
+static bool recorded[HALO_OPCODE_COUNT][HALO_TYPE_COUNT];
+static bool has_records[HALO_OPCODE_COUNT];
+
+/* ---- The recorded modules ---- */
+
+/* Copies the characters of `text` that can be in a name; returns what follows. */
+static const char *table_word(const char *text, char *word, size_t size) {
+  size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+  snprintf(word, size, "%.*s", (int)n, text);
+  return text + n;
+}
+
+/* Behind a shape: the first blank outside of parentheses. */
+static const char *table_skip_shape(const char *text) {
+  int depth = 0;
+  for (; *text != '\0' && (depth > 0 || *text != ' '); text++) {
+    depth += (*text == '(') - (*text == ')');
+  }
+  return text + (*text == ' ');
+}
+
+/* "name = shape opcode(operands)", as the recorder prints it: names without `%`, operands without
+ * shapes. Other lines are passed over. */
+static void table_read_line(halo_map *types, const char *line) {
+  char name[128], type[32], opcode[64], operand[128];
+  line += strspn(line, " ");
+  if (strncmp(line, "ROOT ", 5) == 0) line += 5;
+  line = table_word(line, name, sizeof name);
+  if (strncmp(line, " = ", 3) != 0) return;
+  line += 3;
+  table_word(line + strspn(line, "("), type, sizeof type);
+  line = table_word(table_skip_shape(line), opcode, sizeof opcode);
+  halo_opcode op;
+  if (*line != '(' || !halo_opcode_from_name(opcode, &op)) return;
+  halo_type own = halo_type_from_name(type);
+  if (own != HALO_TYPE_INVALID) halo_map_set_text(types, name, (void *)(uintptr_t)own);
+
+  /* Of select, the first operand is only the predicate. */
+  const char *at = line + 1;
+  const char *comma = strchr(at, ',');
+  if (op == HALO_OP_SELECT && comma != NULL) at = comma + 1;
+  table_word(at + strspn(at, " "), operand, sizeof operand);
+  void *known = halo_map_get_text(types, operand);
+  halo_type of_operand = known != NULL ? (halo_type)(uintptr_t)known : own;
+  has_records[op] = true;
+  if (of_operand != HALO_TYPE_INVALID) recorded[op][of_operand] = true;
+}
+
+static void table_read_file(const char *path) {
+  static char line[1 << 20];
+  halo_map types = {0};
+  FILE *file = fopen(path, "r");
+  if (file == NULL) {
+    perror(path);
+    exit(1);
+  }
+  while (fgets(line, sizeof line, file) != NULL) table_read_line(&types, line);
+  fclose(file);
+  halo_map_deinit(&types);
+}
+
+/* ---- The page ---- */
 
 static void print_operands(const halo_op_info *info) {
   if (info->max_operands < 0) {
@@ -74,33 +144,80 @@ static void print_attributes(const halo_op_info *info) {
   }
 }
 
-int main(void) {
+/* The recorded types; those that come together by one name. */
+static void print_recorded(int op) {
+  static const struct {
+    const char *name;
+    halo_type types[8];
+  } groups[] = {
+      {"s4 to s64", {HALO_S4, HALO_S8, HALO_S16, HALO_S32, HALO_S64}},
+      {"u4 to u64", {HALO_U4, HALO_U8, HALO_U16, HALO_U32, HALO_U64}},
+      {"bf16 to f64", {HALO_BF16, HALO_F16, HALO_F32, HALO_F64}},
+      {"c64, c128", {HALO_C64, HALO_C128}},
+      {"7 kinds of f8",
+       {HALO_F8E5M2, HALO_F8E4M3FN, HALO_F8E4M3B11FNUZ, HALO_F8E5M2FNUZ, HALO_F8E4M3FNUZ,
+        HALO_F8E4M3, HALO_F8E3M4}},
+  };
+  bool left[HALO_TYPE_COUNT];
+  memcpy(left, recorded[op], sizeof left);
+  const char *separator = "";
+  if (left[HALO_PRED]) {
+    printf("pred");
+    separator = ", ";
+    left[HALO_PRED] = false;
+  }
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+    bool all = true;
+    for (int i = 0; i < 8 && groups[g].types[i] != HALO_TYPE_INVALID; i++) {
+      all &= left[groups[g].types[i]];
+    }
+    if (!all) continue;
+    for (int i = 0; i < 8; i++) left[groups[g].types[i]] = false;
+    printf("%s%s", separator, groups[g].name);
+    separator = ", ";
+  }
+  for (int type = 0; type < HALO_TYPE_COUNT; type++) {
+    if (!left[type]) continue;
+    printf("%s%s", separator, halo_type_name((halo_type)type));
+    separator = ", ";
+  }
+}
+
+static void print_row(int op) {
+  const halo_op_info *info = halo_op_info_of((halo_opcode)op);
+  printf("| `%s` | ", info->name);
+  print_operands(info);
+  printf(" | ");
+  print_types(info);
+  printf(" | ");
+  print_attributes(info);
+  printf(" | %s | ", has_records[op] || statuses[op].runs ? "yes" : "no");
+  print_recorded(op);
+  printf(" | %s |\n", statuses[op].note ? statuses[op].note : "");
+}
+
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) table_read_file(argv[i]);
   int runs = 0;
-  for (int op = 0; op < HALO_OPCODE_COUNT; op++) runs += statuses[op].runs;
+  for (int op = 0; op < HALO_OPCODE_COUNT; op++) runs += has_records[op] || statuses[op].runs;
   printf("# Operations\n\n"
-         "All %d opcodes of HLO are read, checked and printed; %d of them run. The others are "
-         "refused at\ncompile time by name and line.\n\n"
-         "This page is made by `build/tests/docs/ops_table > docs/ops.md` from "
-         "`lib/hlo/opcodes.def` and\n`tests/docs/op_status.def`; a test holds it to them. Types are "
-         "those of the first operand; attributes\nin **bold** must be written in HLO text. "
-         "[Adding an operation](adding-an-op.md) says what a row takes.\n",
+         "All %d opcodes of HLO are read, checked and printed. %d of them run; the others are refused "
+         "at\ncompile time by name and line.\n\n"
+         "This page is made by `tests/docs/ops.sh --update` from `lib/hlo/opcodes.def`, the recorded "
+         "tests in\n`tests/ops/data` and `tests/docs/op_status.def`; a test holds it to them. *Types* "
+         "are those that the first\noperand may have; *compared with XLA* are those of them for which "
+         "results recorded from XLA's CPU\nbackend are in the tests. Attributes in **bold** must be "
+         "written in HLO text. [Adding an\noperation](adding-an-op.md) says what a row takes.\n",
          (int)HALO_OPCODE_COUNT, runs);
   size_t next = 0;
   for (int op = 0; op < HALO_OPCODE_COUNT; op++) {
-    const halo_op_info *info = halo_op_info_of((halo_opcode)op);
     if (next < sizeof sections / sizeof *sections && (int)sections[next].first == op) {
-      printf("\n## %s\n\n| operation | operands | types | attributes | runs | notes |\n"
-             "|---|---|---|---|---|---|\n",
+      printf("\n## %s\n\n"
+             "| operation | operands | types | attributes | runs | compared with XLA | notes |\n"
+             "|---|---|---|---|---|---|---|\n",
              sections[next++].title);
     }
-    printf("| `%s` | ", info->name);
-    print_operands(info);
-    printf(" | ");
-    print_types(info);
-    printf(" | ");
-    print_attributes(info);
-    printf(" | %s | %s |\n", statuses[op].runs ? "yes" : "no",
-           statuses[op].note ? statuses[op].note : "");
+    print_row(op);
   }
   return 0;
 }
