@@ -248,57 +248,63 @@ static cl_int memory_create_after_trim(halo_cl_device *device, halo_cl_block *bl
   return memory_create(device, block);
 }
 
-halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
-                          halo_cl_block **out) {
+/* Serves a request from the cache (*block is then not NULL), or counts `*capacity` bytes as live
+ * for a new block and gives back what the cache must give up for it. */
+static halo_status memory_reserve(halo_cl_device *device, size_t size, const char *what,
+                                  size_t *capacity, halo_cl_block **block) {
   halo_cl_memory *memory = device->memory;
-  *out = NULL;
-  if (size > device->caps.max_allocation) return memory_fail_too_large(device, size, what);
-  size_t capacity = memory_round(size);
-  if (capacity > device->caps.max_allocation) capacity = size ? size : 1;
-  pthread_mutex_lock(&memory->lock);
-  memory->stats.allocations++;
-  halo_cl_block *block = memory_reuse(memory, size, capacity);
-  if (block) {
-    memory->stats.reused++;
-    memory->stats.live += block->capacity;
-    memory_hand_out(memory, block, size, what);
-    pthread_mutex_unlock(&memory->lock);
-    halo_cl_device_retain(device);
-    *out = block;
-    return HALO_OK;
-  }
-  halo_cl_block *evicted = memory_evict(memory, capacity, false);
-  uint64_t room = memory->stats.limit > memory->stats.live
-                      ? memory->stats.limit - memory->stats.live
-                      : 0;
-  /* Near the limit rounding up must not be the reason to fail. */
-  if (capacity > room && size <= room) capacity = size ? size : 1;
+  halo_memory_stats *stats = &memory->stats;
+  bool too_large = size > device->caps.max_allocation;
   halo_status status = HALO_OK;
-  if (capacity > room) {
-    status = memory_fail(memory, size, what, CL_SUCCESS);
-  } else {
-    memory->stats.live += capacity;
+  halo_cl_block *evicted = NULL;
+  size_t least = size ? size : 1;
+  *capacity = memory_round(size) > device->caps.max_allocation ? least : memory_round(size);
+  pthread_mutex_lock(&memory->lock);
+  stats->allocations++;
+  *block = too_large ? NULL : memory_reuse(memory, size, *capacity);
+  if (*block) {
+    stats->reused++;
+    stats->live += (*block)->capacity;
+    memory_hand_out(memory, *block, size, what);
+  } else if (!too_large) {
+    evicted = memory_evict(memory, *capacity, false);
+    uint64_t room = stats->limit > stats->live ? stats->limit - stats->live : 0;
+    /* Near the limit rounding up must not be the reason to fail. */
+    if (*capacity > room && least <= room) *capacity = least;
+    if (*capacity > room) status = memory_fail(memory, size, what, CL_SUCCESS);
+    if (status == HALO_OK) stats->live += *capacity;
   }
   pthread_mutex_unlock(&memory->lock);
   memory_give_back(evicted);
-  if (status != HALO_OK) return status;
+  return too_large ? memory_fail_too_large(device, size, what) : status;
+}
 
-  block = halo_alloc(sizeof *block);
-  block->device = device;
-  block->capacity = capacity;
-  cl_int code = memory_create(device, block);
-  if (code != CL_SUCCESS) code = memory_create_after_trim(device, block);
-  pthread_mutex_lock(&memory->lock);
-  if (code == CL_SUCCESS) {
-    memory_hand_out(memory, block, size, what);
-  } else {
-    memory->stats.live -= capacity;
-    status = memory_fail(memory, size, what, code);
-  }
-  pthread_mutex_unlock(&memory->lock);
-  if (status != HALO_OK) {
-    halo_free(block);
-    return status;
+halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
+                          halo_cl_block **out) {
+  halo_cl_memory *memory = device->memory;
+  size_t capacity;
+  halo_cl_block *block;
+  *out = NULL;
+  halo_status status = memory_reserve(device, size, what, &capacity, &block);
+  if (status != HALO_OK) return status;
+  if (!block) {
+    block = halo_alloc(sizeof *block);
+    block->device = device;
+    block->capacity = capacity;
+    cl_int code = memory_create(device, block);
+    if (code != CL_SUCCESS) code = memory_create_after_trim(device, block);
+    pthread_mutex_lock(&memory->lock);
+    if (code == CL_SUCCESS) {
+      memory_hand_out(memory, block, size, what);
+    } else {
+      memory->stats.live -= capacity;
+      status = memory_fail(memory, size, what, code);
+    }
+    pthread_mutex_unlock(&memory->lock);
+    if (status != HALO_OK) {
+      halo_free(block);
+      return status;
+    }
   }
   halo_cl_device_retain(device);
   *out = block;

@@ -1,0 +1,700 @@
+/* tests/unit/test_opencl.c: devices, capabilities, device memory and the program cache. */
+#include "base/config.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "opencl/opencl.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char good_source[] =
+    "__kernel void twice(__global float *a) { a[get_global_id(0)] *= 2.0f; }\n";
+static const char wave64[] = "null:" HALO_TEST_DATA "/devices/amd-wave64.caps";
+
+static char cache_dir[] = "/tmp/halo-test-opencl.XXXXXX";
+
+static halo_cl_device *open_device(halo_client_options options) {
+  halo_cl_device *device;
+  halo_status status = halo_cl_device_open(&options, &device);
+  ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
+  return device;
+}
+
+static halo_memory_stats memory_stats(halo_cl_device *device) {
+  halo_memory_stats stats;
+  halo_cl_memory_get_stats(device, &stats);
+  return stats;
+}
+
+static halo_cl_program_stats program_stats(halo_cl_device *device) {
+  halo_cl_program_stats stats;
+  halo_cl_program_get_stats(device, &stats);
+  return stats;
+}
+
+#define ck_message_has(part)                                                                       \
+  ck_assert_msg(strstr(halo_error_message(), part), "\"%s\" is not in: %s", part,                  \
+                halo_error_message())
+
+/* ---- Codes, switches, capabilities ---- */
+
+START_TEST(codes) {
+  ck_assert_int_eq(halo_cl_check(CL_SUCCESS, "x"), HALO_OK);
+  ck_assert_int_eq(halo_cl_check(CL_QUEUED, "x"), HALO_OK);
+  ck_assert_int_eq(halo_cl_check(CL_OUT_OF_RESOURCES, "x"), HALO_OUT_OF_MEMORY);
+  ck_assert_int_eq(halo_cl_check(CL_OUT_OF_HOST_MEMORY, "x"), HALO_OUT_OF_MEMORY);
+  ck_assert_int_eq(halo_cl_check(CL_MEM_OBJECT_ALLOCATION_FAILURE, "x"), HALO_OUT_OF_MEMORY);
+  ck_assert_int_eq(halo_cl_check(CL_INVALID_KERNEL_ARGS, "clEnqueue of f"), HALO_DEVICE_ERROR);
+  ck_assert_str_eq(halo_error_message(), "clEnqueue of f failed: CL_INVALID_KERNEL_ARGS (-52)");
+  ck_assert_int_eq(halo_cl_check(-4242, "x"), HALO_DEVICE_ERROR);
+  ck_message_has("-4242");
+}
+END_TEST
+
+START_TEST(config_sizes) {
+  static const struct {
+    const char *text;
+    halo_status status;
+    uint64_t value;
+  } cases[] = {
+      {"", HALO_OK, 0},         {"0", HALO_OK, 0},
+      {"4096", HALO_OK, 4096},  {"3K", HALO_OK, 3072},
+      {"2M", HALO_OK, 2 << 20}, {"5G", HALO_OK, 5ull << 30},
+      {"-1", HALO_INVALID_ARGUMENT, 0}, {"1T", HALO_INVALID_ARGUMENT, 0},
+      {"M", HALO_INVALID_ARGUMENT, 0},  {"1 G", HALO_INVALID_ARGUMENT, 0},
+      {"99999999999999999999", HALO_INVALID_ARGUMENT, 0},
+      {"99999999999999G", HALO_INVALID_ARGUMENT, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    uint64_t value = 1;
+    setenv("HALO_MEMORY_LIMIT", cases[i].text, 1);
+    ck_assert_msg(halo_config_bytes(HALO_CONFIG_MEMORY_LIMIT, &value) == cases[i].status, "%s",
+                  cases[i].text);
+    ck_assert_uint_eq(value, cases[i].value);
+  }
+  unsetenv("HALO_MEMORY_LIMIT");
+}
+END_TEST
+
+START_TEST(config_cache_dir) {
+  setenv("XDG_CACHE_HOME", "/x/cache", 1);
+  setenv("HOME", "/home/me", 1);
+  unsetenv("HALO_CACHE_DIR");
+  char *path = halo_config_cache_dir();
+  ck_assert_str_eq(path, "/x/cache/halo");
+  halo_free(path);
+  unsetenv("XDG_CACHE_HOME");
+  path = halo_config_cache_dir();
+  ck_assert_str_eq(path, "/home/me/.cache/halo");
+  halo_free(path);
+  setenv("HALO_CACHE_DIR", "", 1);
+  ck_assert_ptr_null(halo_config_cache_dir());
+}
+END_TEST
+
+START_TEST(caps_samples) {
+  halo_caps caps, again;
+  ck_assert_int_eq(halo_caps_read(HALO_TEST_DATA "/devices/amd-wave64.caps", &caps), HALO_OK);
+  ck_assert(caps.is_null && caps.is_gpu && !caps.is_cpu && caps.has_f64);
+  ck_assert_uint_eq(caps.simd_width, 64);
+  ck_assert_uint_eq(caps.global_memory, 16ull << 30);
+  ck_assert_uint_eq(caps.max_items[2], 1024);
+  ck_assert_str_eq(caps.vendor, "Advanced Micro Devices, Inc.");
+  ck_assert_int_eq(halo_caps_read(HALO_TEST_DATA "/devices/mobile-no-f64.caps", &caps), HALO_OK);
+  ck_assert(!caps.has_f64 && caps.has_f16 && caps.shares_host_memory && !caps.correctly_rounded);
+  /* Text and back gives the same. */
+  char path[] = "/tmp/halo-caps.XXXXXX", *text = halo_caps_text(&caps);
+  FILE *file = fdopen(mkstemp(path), "w");
+  fputs(text, file);
+  fclose(file);
+  halo_free(text);
+  ck_assert_int_eq(halo_caps_read(path, &again), HALO_OK);
+  text = halo_caps_text(&again);
+  char *first = halo_caps_text(&caps);
+  ck_assert_str_eq(text, first);
+  halo_free(text);
+  halo_free(first);
+  unlink(path);
+}
+END_TEST
+
+static const struct {
+  const char *text, *message;
+} caps_faults[] = {
+    {"# fine\nname = x\nwarp = 3\n", ":3: unknown key \"warp\""},
+    {"name\n", ":1: expected key = value"},
+    {"has_f64 = yes\n", ":1: has_f64: expected true or false, found \"yes\""},
+    {"\n\ncompute_units = many\n", ":3: compute_units: expected a whole number"},
+    {"compute_units = 99999999999\n", "expected a whole number"},
+    {"max_items = 1 2\n", "expected three whole numbers"},
+    {"kind = tpu\n", "expected cpu, gpu or accelerator"},
+    {"name = a\nname = b\n", ":2: name is given twice"},
+    {"base_alignment = 100\n", "power of two"},
+    {"max_allocation = 3G\nglobal_memory = 2G\n", "max_allocation must be"},
+    {"compute_units = 0\n", "compute_units must be"},
+    {"max_items = 0 1 1\n", "max_items must"},
+};
+
+START_TEST(caps_errors) {
+  char path[] = "/tmp/halo-caps.XXXXXX";
+  FILE *file = fdopen(mkstemp(path), "w");
+  fputs(caps_faults[_i].text, file);
+  fclose(file);
+  halo_caps caps;
+  ck_assert_int_eq(halo_caps_read(path, &caps), HALO_INVALID_ARGUMENT);
+  ck_message_has(path);
+  ck_message_has(caps_faults[_i].message);
+  unlink(path);
+}
+END_TEST
+
+START_TEST(caps_unreadable) {
+  halo_caps caps;
+  ck_assert_int_eq(halo_caps_read("/nowhere/x.caps", &caps), HALO_NOT_FOUND);
+  ck_assert_int_eq(halo_caps_read("/tmp", &caps), HALO_IO_ERROR);
+  ck_assert_int_eq(halo_caps_read("/proc/self/exe", &caps), HALO_INVALID_ARGUMENT);
+}
+END_TEST
+
+/* ---- Devices ---- */
+
+START_TEST(device_selection) {
+  halo_cl_listing *list;
+  int count;
+  ck_assert_int_eq(halo_cl_enumerate(&list, &count), HALO_OK);
+  ck_assert_int_gt(count, 0);
+  for (int i = 0; i < count; i++) {
+    if (!list[i].usable) continue;
+    char selector[32];
+    snprintf(selector, sizeof selector, "%d:%d", list[i].platform, list[i].device);
+    halo_cl_device *device = open_device((halo_client_options){.device = selector});
+    ck_assert_str_eq(device->caps.name, list[i].caps.name);
+    ck_assert_uint_gt(device->caps.global_memory, 0);
+    halo_cl_device_release(device);
+    device = open_device((halo_client_options){.device = list[i].caps.platform});
+    halo_cl_device_release(device);
+  }
+  halo_free(list);
+  static const char *const absent[] = {"no such device", "99:0", "0:99", "accelerator"};
+  for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
+    halo_cl_device *device;
+    halo_client_options options = {.device = absent[i]};
+    ck_assert_int_eq(halo_cl_device_open(&options, &device), HALO_NOT_FOUND);
+    ck_assert_ptr_null(device);
+    ck_message_has(absent[i]);
+    ck_message_has("0:0");
+  }
+}
+END_TEST
+
+START_TEST(device_from_environment) {
+  setenv("HALO_DEVICE", wave64, 1);
+  halo_cl_device *device = open_device((halo_client_options){0});
+  ck_assert(device->caps.is_null);
+  halo_cl_device_release(device);
+  ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_OK);
+  halo_cl_device_release(device);
+  setenv("HALO_DEVICE", "null:/nowhere.caps", 1);
+  ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_NOT_FOUND);
+  unsetenv("HALO_DEVICE");
+  setenv("HALO_MEMORY_LIMIT", "lots", 1);
+  ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_INVALID_ARGUMENT);
+  ck_message_has("HALO_MEMORY_LIMIT=lots");
+}
+END_TEST
+
+/* The loader looks for drivers in this folder instead of /etc/OpenCL/vendors. */
+START_TEST(device_none) {
+  char empty[] = "/tmp/halo-no-drivers.XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(empty));
+  setenv("OCL_ICD_VENDORS", empty, 1);
+  halo_cl_device *device;
+  ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_NO_DEVICE);
+  ck_message_has("pocl-opencl-icd");
+  rmdir(empty);
+}
+END_TEST
+
+START_TEST(null_device) {
+  halo_cl_device *device = open_device((halo_client_options){.device = wave64});
+  halo_cl_block *block;
+  halo_cl_program *program;
+  cl_kernel kernel;
+  ck_assert_ptr_null(device->context);
+  ck_assert_int_eq(halo_cl_alloc(device, 3ull << 30, "much", &block), HALO_OK);
+  ck_assert_ptr_null(block->mem);
+  ck_assert_uint_ge(memory_stats(device).live, 3ull << 30);
+  ck_assert_int_eq(halo_cl_program_get(device, "not C at all", NULL, &program), HALO_OK);
+  ck_assert_ptr_null(program->handle);
+  halo_cl_program_save(program);
+  ck_assert_int_eq(halo_cl_kernel_create(program, "k", &kernel), HALO_UNIMPLEMENTED);
+  ck_assert_int_eq(halo_cl_device_check_runs(device, "running"), HALO_UNIMPLEMENTED);
+  ck_message_has("wave64");
+  halo_cl_device_release(device); /* before what it made */
+  halo_cl_program_release(program);
+  halo_cl_free(block);
+}
+END_TEST
+
+/* ---- Memory ---- */
+
+START_TEST(memory_reuse) {
+  halo_cl_device *device = open_device((halo_client_options){0});
+  halo_cl_block *a, *b, *c;
+  ck_assert_int_eq(halo_cl_alloc(device, 100000, "a", &a), HALO_OK);
+  ck_assert_uint_ge(a->capacity, 100000);
+  ck_assert_uint_le(a->capacity, 125000);
+  cl_mem first = a->mem;
+  halo_cl_block_retain(a);
+  halo_cl_free(a);
+  ck_assert_uint_eq(memory_stats(device).cached, 0);
+  ck_assert_int_eq(halo_cl_alloc(device, 100001, "b", &b), HALO_OK);
+  ck_assert_ptr_ne(b->mem, first);
+  halo_cl_free(a);
+  ck_assert_uint_ge(memory_stats(device).cached, 100000);
+  ck_assert_int_eq(halo_cl_alloc(device, 99000, "c", &c), HALO_OK);
+  ck_assert_ptr_eq(c->mem, first);
+  ck_assert_uint_eq(c->size, 99000);
+  halo_memory_stats stats = memory_stats(device);
+  ck_assert_uint_eq(stats.allocations, 3);
+  ck_assert_uint_eq(stats.reused, 1);
+  ck_assert_uint_eq(stats.cached, 0);
+  ck_assert_uint_eq(stats.peak, stats.live);
+  halo_cl_free(b);
+  halo_cl_free(c);
+  stats = memory_stats(device);
+  ck_assert_uint_eq(stats.live, 0);
+  ck_assert_uint_gt(stats.cached, 0);
+  halo_cl_memory_trim(device);
+  ck_assert_uint_eq(memory_stats(device).cached, 0);
+  halo_cl_free(NULL);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+/* Every size gets enough, wastes at most a quarter, and gets its own block back. */
+START_TEST(memory_classes) {
+  halo_cl_device *device = open_device((halo_client_options){.device = wave64});
+  for (size_t size = 0; size < 8ull << 30; size = size < 70000 ? size + 1 : size + size / 37) {
+    halo_cl_block *a, *b;
+    ck_assert_int_eq(halo_cl_alloc(device, size, "a", &a), HALO_OK);
+    ck_assert_msg(a->capacity >= size && a->capacity > 0, "%zu gets %zu", size, a->capacity);
+    ck_assert_msg(a->capacity <= 256 || a->capacity - size <= size / 4, "%zu gets %zu", size,
+                  a->capacity);
+    halo_cl_free(a);
+    ck_assert_int_eq(halo_cl_alloc(device, size, "b", &b), HALO_OK);
+    ck_assert_ptr_eq(a, b);
+    halo_cl_free(b);
+    halo_cl_memory_trim(device);
+  }
+  halo_cl_device_release(device);
+}
+END_TEST
+
+START_TEST(memory_limit) {
+  halo_cl_device *device = open_device((halo_client_options){.memory_limit = 1 << 20});
+  halo_cl_block *weights, *inputs[3], *block;
+  ck_assert_int_eq(halo_cl_alloc(device, 400 << 10, "weights", &weights), HALO_OK);
+  for (int i = 0; i < 3; i++) {
+    ck_assert_int_eq(halo_cl_alloc(device, 100 << 10, "an input", &inputs[i]), HALO_OK);
+  }
+  ck_assert_int_eq(halo_cl_alloc(device, 500 << 10, "scratch of sort.4", &block),
+                   HALO_OUT_OF_MEMORY);
+  ck_assert_ptr_null(block);
+  ck_message_has("scratch of sort.4 asks for 500.0 KiB (512000 bytes)");
+  ck_message_has("of at most 1.0 MiB");
+  ck_message_has("held by weights 448.0 KiB, an input 336.0 KiB in 3 blocks");
+  /* What is only cached does not stand in the way. */
+  halo_cl_free(weights);
+  ck_assert_uint_gt(memory_stats(device).cached, 0);
+  ck_assert_int_eq(halo_cl_alloc(device, 600 << 10, "scratch of sort.4", &block), HALO_OK);
+  ck_assert_uint_eq(memory_stats(device).cached, 0);
+  ck_assert_uint_le(memory_stats(device).live, 1 << 20);
+  halo_cl_free(block);
+  for (int i = 0; i < 3; i++) halo_cl_free(inputs[i]);
+  /* Rounding up is no reason to refuse what fits. */
+  ck_assert_int_eq(halo_cl_alloc(device, (1 << 20) - 1, "all", &block), HALO_OK);
+  halo_cl_free(block);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+START_TEST(memory_too_large) {
+  halo_cl_device *device = open_device((halo_client_options){0});
+  halo_cl_block *block;
+  ck_assert_int_eq(halo_cl_alloc(device, device->caps.max_allocation + 1, "a matrix", &block),
+                   HALO_OUT_OF_MEMORY);
+  ck_message_has("a matrix asks for");
+  ck_message_has("in one piece");
+  ck_assert_int_eq(halo_cl_alloc(device, SIZE_MAX, "a matrix", &block), HALO_OUT_OF_MEMORY);
+  ck_assert_int_eq(halo_cl_alloc(device, 0, "nothing", &block), HALO_OK);
+  ck_assert_ptr_nonnull(block->mem);
+  halo_cl_device_release(device); /* the block keeps it */
+  ck_assert_uint_eq(memory_stats(block->device).allocations, 3);
+  halo_cl_free(block);
+}
+END_TEST
+
+static void *memory_worker(void *data) {
+  halo_cl_device *device = data;
+  for (int i = 0; i < 2000; i++) {
+    halo_cl_block *a, *b;
+    ck_assert_int_eq(halo_cl_alloc(device, (size_t)(i % 50) * 100, "a", &a), HALO_OK);
+    ck_assert_int_eq(halo_cl_alloc(device, 4096, "b", &b), HALO_OK);
+    halo_cl_free(a);
+    if (i % 500 == 0) halo_cl_memory_trim(device);
+    halo_cl_free(b);
+  }
+  return NULL;
+}
+
+START_TEST(memory_threads) {
+  halo_cl_device *device = open_device((halo_client_options){0});
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, memory_worker, device);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  ck_assert_uint_eq(memory_stats(device).live, 0);
+  ck_assert_uint_eq(memory_stats(device).allocations, 16000);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+/* ---- Programs ---- */
+
+static void cache_set_up(void) {
+  strcpy(cache_dir + strlen(cache_dir) - 6, "XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(cache_dir));
+}
+
+static void cache_tear_down(void) {
+  DIR *folder = opendir(cache_dir);
+  for (struct dirent *item; folder && (item = readdir(folder));) {
+    unlinkat(dirfd(folder), item->d_name, 0);
+  }
+  if (folder) closedir(folder);
+  rmdir(cache_dir);
+}
+
+static halo_cl_device *open_cached(void) {
+  return open_device((halo_client_options){.cache_dir = cache_dir});
+}
+
+/* The only file in the cache, or "" when there is none. */
+static void cache_file(char *path, size_t size) {
+  DIR *folder = opendir(cache_dir);
+  int count = 0;
+  path[0] = '\0';
+  for (struct dirent *item; (item = readdir(folder));) {
+    if (item->d_name[0] == '.') continue;
+    snprintf(path, size, "%s/%s", cache_dir, item->d_name);
+    count++;
+  }
+  closedir(folder);
+  ck_assert_int_le(count, 1);
+}
+
+/* Runs `twice` on 1.5. */
+static void run_twice(halo_cl_program *program) {
+  halo_cl_device *device = program->device;
+  halo_cl_block *block;
+  cl_kernel kernel;
+  float value = 1.5f;
+  size_t one = 1;
+  ck_assert_int_eq(halo_cl_alloc(device, sizeof value, "a", &block), HALO_OK);
+  clEnqueueWriteBuffer(device->queue, block->mem, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
+  ck_assert_int_eq(halo_cl_kernel_create(program, "twice", &kernel), HALO_OK);
+  clSetKernelArg(kernel, 0, sizeof block->mem, &block->mem);
+  ck_assert_int_eq(clEnqueueNDRangeKernel(device->queue, kernel, 1, NULL, &one, &one, 0, NULL,
+                                          NULL),
+                   CL_SUCCESS);
+  clEnqueueReadBuffer(device->queue, block->mem, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
+  ck_assert_float_eq(value, 3.0f);
+  clReleaseKernel(kernel);
+  halo_cl_free(block);
+}
+
+/* Gets, runs and saves the program on a fresh device; what the cache did is returned. */
+static halo_cl_program_stats use_program(const char *source, const char *options) {
+  halo_cl_device *device = open_cached();
+  halo_cl_program *program;
+  halo_status status = halo_cl_program_get(device, source, options, &program);
+  ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
+  run_twice(program);
+  halo_cl_program_save(program);
+  halo_cl_program_save(program);
+  halo_cl_program_release(program);
+  halo_cl_program_stats stats = program_stats(device);
+  halo_cl_device_release(device);
+  return stats;
+}
+
+START_TEST(program_memory) {
+  halo_cl_device *device = open_device((halo_client_options){.cache_dir = ""});
+  halo_cl_program *a, *b, *c;
+  cl_kernel kernel;
+  ck_assert_int_eq(halo_cl_program_get(device, good_source, NULL, &a), HALO_OK);
+  ck_assert_int_eq(halo_cl_program_get(device, good_source, "", &b), HALO_OK);
+  ck_assert_int_eq(halo_cl_program_get(device, good_source, "-DX=1", &c), HALO_OK);
+  ck_assert_ptr_eq(a, b);
+  ck_assert_ptr_ne(a, c);
+  halo_cl_program_release(a);
+  run_twice(b);
+  halo_cl_program_release(b);
+  ck_assert_int_eq(halo_cl_program_get(device, good_source, NULL, &a), HALO_OK);
+  halo_cl_program_stats stats = program_stats(device);
+  ck_assert_uint_eq(stats.builds, 2);
+  ck_assert_uint_eq(stats.memory_hits, 2);
+  ck_assert_uint_eq(stats.saved, 0);
+  ck_assert_ptr_null(stats.directory);
+  ck_assert_int_eq(halo_cl_kernel_create(a, "thrice", &kernel), HALO_DEVICE_ERROR);
+  ck_message_has("kernel thrice");
+  ck_message_has("CL_INVALID_KERNEL_NAME");
+  halo_cl_device_release(device);
+  halo_cl_program_release(a);
+  halo_cl_program_release(c);
+}
+END_TEST
+
+START_TEST(program_many) {
+  halo_cl_device *device = open_device((halo_client_options){.device = wave64});
+  halo_cl_program *held, *program;
+  ck_assert_int_eq(halo_cl_program_get(device, "held", NULL, &held), HALO_OK);
+  for (int i = 0; i < 500; i++) {
+    char source[16];
+    snprintf(source, sizeof source, "%d", i);
+    ck_assert_int_eq(halo_cl_program_get(device, source, NULL, &program), HALO_OK);
+    halo_cl_program_release(program);
+  }
+  /* The newest are remembered, as is what is held; the oldest are not. */
+  ck_assert_int_eq(halo_cl_program_get(device, "499", NULL, &program), HALO_OK);
+  halo_cl_program_release(program);
+  ck_assert_uint_eq(program_stats(device).memory_hits, 1);
+  ck_assert_int_eq(halo_cl_program_get(device, "held", NULL, &program), HALO_OK);
+  ck_assert_ptr_eq(program, held);
+  ck_assert_int_eq(halo_cl_program_get(device, "0", NULL, &program), HALO_OK);
+  ck_assert_uint_eq(program_stats(device).memory_hits, 2);
+  halo_cl_program_release(program);
+  halo_cl_program_release(held);
+  halo_cl_program_release(held);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+START_TEST(program_disk) {
+  halo_cl_program_stats stats = use_program(good_source, NULL);
+  ck_assert_uint_eq(stats.builds, 1);
+  ck_assert_uint_eq(stats.saved, 1);
+  stats = use_program(good_source, NULL);
+  ck_assert_uint_eq(stats.builds, 0);
+  ck_assert_uint_eq(stats.disk_hits, 1);
+  ck_assert_uint_eq(stats.saved, 0);
+  stats = use_program(good_source, "-DX=1");
+  ck_assert_uint_eq(stats.builds, 1);
+}
+END_TEST
+
+typedef enum damage {
+  DAMAGE_CUT,
+  DAMAGE_EMPTY,
+  DAMAGE_FLIP,
+  DAMAGE_MAGIC,
+  DAMAGE_KEY,
+  DAMAGE_LONG,
+  DAMAGE_ZERO,
+  DAMAGE_COUNT
+} damage;
+
+static void damage_file(const char *path, damage how) {
+  struct stat about;
+  ck_assert_int_eq(stat(path, &about), 0);
+  FILE *file = fopen(path, how == DAMAGE_LONG ? "ab" : "r+b");
+  switch (how) {
+    case DAMAGE_CUT: ck_assert_int_eq(truncate(path, about.st_size / 2), 0); break;
+    case DAMAGE_EMPTY: ck_assert_int_eq(truncate(path, 0), 0); break;
+    case DAMAGE_FLIP:
+      fseek(file, about.st_size * 3 / 4, SEEK_SET);
+      fputs("#", file);
+      break;
+    case DAMAGE_MAGIC: fputs("HALOPRG0", file); break;
+    case DAMAGE_KEY:
+      fseek(file, 9, SEEK_SET);
+      fputs("zz", file);
+      break;
+    case DAMAGE_LONG: fputs("more", file); break;
+    case DAMAGE_ZERO:
+      for (long i = 0; i < about.st_size; i++) fputc(0, file);
+      break;
+    case DAMAGE_COUNT: break;
+  }
+  fclose(file);
+}
+
+START_TEST(program_damaged) {
+  char path[512];
+  use_program(good_source, NULL);
+  cache_file(path, sizeof path);
+  ck_assert_str_ne(path, "");
+  damage_file(path, (damage)_i);
+  halo_cl_program_stats stats = use_program(good_source, NULL);
+  ck_assert_uint_eq(stats.damaged, 1);
+  ck_assert_uint_eq(stats.builds, 1);
+  ck_assert_uint_eq(stats.disk_hits, 0);
+  ck_assert_uint_eq(stats.saved, 1);
+  stats = use_program(good_source, NULL);
+  ck_assert_uint_eq(stats.disk_hits, 1);
+  ck_assert_uint_eq(stats.damaged, 0);
+}
+END_TEST
+
+/* A whole file under the name of another program is not believed. */
+START_TEST(program_swapped) {
+  char first[512], second[512];
+  use_program(good_source, "-DX=1");
+  cache_file(first, sizeof first);
+  ck_assert_int_eq(rename(first, "/tmp/halo-swapped.bin"), 0);
+  use_program(good_source, "-DX=2");
+  cache_file(second, sizeof second);
+  ck_assert_int_eq(rename("/tmp/halo-swapped.bin", second), 0);
+  ck_assert_uint_eq(use_program(good_source, "-DX=2").damaged, 1);
+}
+END_TEST
+
+/* A folder that cannot be: saving stops quietly, building goes on. */
+START_TEST(program_unwritable) {
+  halo_cl_device *device = open_device((halo_client_options){.cache_dir = "/dev/null/cache"});
+  for (int i = 0; i < 5; i++) {
+    halo_cl_program *program;
+    char options[16];
+    snprintf(options, sizeof options, "-DX=%d", i);
+    ck_assert_int_eq(halo_cl_program_get(device, good_source, options, &program), HALO_OK);
+    halo_cl_program_save(program);
+    halo_cl_program_release(program);
+  }
+  halo_cl_program_stats stats = program_stats(device);
+  ck_assert_uint_eq(stats.builds, 5);
+  ck_assert_uint_eq(stats.saved, 0);
+  ck_assert_uint_eq(stats.save_failures, 3);
+  ck_assert_str_eq(stats.directory, "/dev/null/cache");
+  halo_cl_device_release(device);
+}
+END_TEST
+
+/* A file size limit makes writes fail half-way, as a full disk does. */
+START_TEST(program_full_disk) {
+  char path[512];
+  halo_cl_device *device = open_cached();
+  halo_cl_program *program;
+  struct rlimit limit = {1000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+  /* The runtime's own files must be in place before. */
+  use_program(good_source, NULL);
+  cache_file(path, sizeof path);
+  ck_assert_int_eq(unlink(path), 0);
+  ck_assert_int_eq(halo_cl_program_get(device, good_source, NULL, &program), HALO_OK);
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  halo_cl_program_save(program);
+  setrlimit(RLIMIT_FSIZE, &all);
+  halo_cl_program_stats stats = program_stats(device);
+  ck_assert_uint_eq(stats.saved, 0);
+  ck_assert_uint_eq(stats.save_failures, 1);
+  cache_file(path, sizeof path);
+  ck_assert_str_eq(path, "");
+  run_twice(program);
+  halo_cl_program_release(program);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+START_TEST(program_bad_source) {
+  static const char source[] =
+      "__kernel void k(__global float *a) {\n"
+      "  a[0] = 1.0f;\n"
+      "  a[0] = undeclared_thing + 1.0f;\n"
+      "}\n";
+  halo_cl_device *device = open_device((halo_client_options){.cache_dir = ""});
+  halo_cl_program *program;
+  ck_assert_int_eq(halo_cl_program_get(device, source, "-DY=2", &program), HALO_DEVICE_ERROR);
+  ck_assert_ptr_null(program);
+  ck_message_has("CL_BUILD_PROGRAM_FAILURE");
+  ck_message_has("-DY=2");
+  ck_message_has("undeclared_thing");
+  ck_message_has("     3 |   a[0] = undeclared_thing + 1.0f;\n");
+  ck_assert_int_eq(halo_cl_program_get(device, good_source, NULL, &program), HALO_OK);
+  halo_cl_program_release(program);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+static void *program_worker(void *data) {
+  halo_cl_device *device = data;
+  for (int i = 0; i < 20; i++) {
+    halo_cl_program *program;
+    char options[16];
+    snprintf(options, sizeof options, "-DX=%d", i % 3);
+    ck_assert_int_eq(halo_cl_program_get(device, good_source, options, &program), HALO_OK);
+    if (i < 3) run_twice(program);
+    halo_cl_program_save(program);
+    halo_cl_program_release(program);
+  }
+  return NULL;
+}
+
+START_TEST(program_threads) {
+  halo_cl_device *device = open_cached();
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, program_worker, device);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  halo_cl_program_stats stats = program_stats(device);
+  ck_assert_uint_eq(stats.save_failures, 0);
+  ck_assert_uint_eq(stats.saved, 3);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("opencl");
+  TCase *plain = tcase_create("plain");
+  tcase_set_timeout(plain, 120);
+  tcase_add_test(plain, codes);
+  tcase_add_test(plain, config_sizes);
+  tcase_add_test(plain, config_cache_dir);
+  tcase_add_test(plain, caps_samples);
+  tcase_add_loop_test(plain, caps_errors, 0, sizeof caps_faults / sizeof caps_faults[0]);
+  tcase_add_test(plain, caps_unreadable);
+  tcase_add_test(plain, device_selection);
+  tcase_add_test(plain, device_from_environment);
+  tcase_add_test(plain, device_none);
+  tcase_add_test(plain, null_device);
+  tcase_add_test(plain, memory_reuse);
+  tcase_add_test(plain, memory_classes);
+  tcase_add_test(plain, memory_limit);
+  tcase_add_test(plain, memory_too_large);
+  tcase_add_test(plain, memory_threads);
+  tcase_add_test(plain, program_memory);
+  tcase_add_test(plain, program_many);
+  tcase_add_test(plain, program_bad_source);
+  tcase_add_test(plain, program_unwritable);
+  suite_add_tcase(suite, plain);
+  TCase *disk = tcase_create("disk");
+  tcase_set_timeout(disk, 120);
+  tcase_add_checked_fixture(disk, cache_set_up, cache_tear_down);
+  tcase_add_test(disk, program_disk);
+  tcase_add_loop_test(disk, program_damaged, 0, DAMAGE_COUNT);
+  tcase_add_test(disk, program_swapped);
+  tcase_add_test(disk, program_full_disk);
+  tcase_add_test(disk, program_threads);
+  suite_add_tcase(suite, disk);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
