@@ -1,0 +1,376 @@
+/* text/parse_attr.c: attributes of instructions. */
+#include "text/parser.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+typedef HALO_VEC(int64_t) attr_ints;
+
+/* Moves a list into the arena and frees it. */
+static void attr_keep_ints(halo_text_parser *p, attr_ints *from, halo_attr *attr) {
+  attr->ints.count = from->count;
+  attr->ints.data = halo_arena_copy(p->arena, from->data, sizeof(int64_t) * (size_t)from->count);
+  halo_vec_deinit(from);
+}
+
+/* ---- Lists ---- */
+
+static halo_status attr_read_ints(halo_text_parser *p, const char *what, attr_ints *out) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open a list of numbers"));
+  while (p->tok.kind != '}') {
+    int64_t value;
+    HALO_TRY(halo_text_int(p, what, &value));
+    halo_vec_push(out, value);
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a number"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+/* Takes "{[0:4], [1:9:2]}" as triples. */
+static halo_status attr_read_slices(halo_text_parser *p, attr_ints *out) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the slices"));
+  while (p->tok.kind != '}') {
+    int64_t start, limit, stride = 1;
+    HALO_TRY(halo_text_expect(p, '[', "a slice such as [0:4] or [1:9:2]"));
+    HALO_TRY(halo_text_int(p, "the slice's start", &start));
+    HALO_TRY(halo_text_expect(p, ':', "':' after the slice's start"));
+    HALO_TRY(halo_text_int(p, "the slice's limit", &limit));
+    if (halo_text_accept(p, ':')) HALO_TRY(halo_text_int(p, "the slice's stride", &stride));
+    HALO_TRY(halo_text_expect(p, ']', "']' after the slice"));
+    halo_vec_push(out, start);
+    halo_vec_push(out, limit);
+    halo_vec_push(out, stride);
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a slice"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+/* Takes "{{0,1},{1,2}}". */
+static halo_status attr_read_pairs(halo_text_parser *p, attr_ints *out) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the pairs"));
+  while (p->tok.kind != '}') {
+    int64_t first, second;
+    HALO_TRY(halo_text_expect(p, '{', "a pair such as {0,1}"));
+    HALO_TRY(halo_text_int(p, "the pair's first number", &first));
+    HALO_TRY(halo_text_expect(p, ',', "',' in the pair"));
+    HALO_TRY(halo_text_int(p, "the pair's second number", &second));
+    HALO_TRY(halo_text_expect(p, '}', "'}' after the pair"));
+    halo_vec_push(out, first);
+    halo_vec_push(out, second);
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a pair"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+/* ---- Names out of a list ---- */
+
+/* Takes one of the names; `loose`: whatever the case. */
+static halo_status attr_enum(halo_text_parser *p, const char *const *names, bool loose,
+                             int64_t *out) {
+  size_t length = (size_t)(p->tok.end - p->tok.start);
+  for (int i = 0; names[i] && p->tok.kind == TOK_WORD; i++) {
+    if (strlen(names[i]) != length) continue;
+    if (loose ? strncasecmp(names[i], p->tok.start, length) == 0
+              : memcmp(names[i], p->tok.start, length) == 0) {
+      *out = i;
+      halo_text_advance(p);
+      return HALO_OK;
+    }
+  }
+  halo_strbuf list = {0};
+  halo_strbuf_append(&list, names[1] ? "one of " : "");
+  for (int i = 0; names[i]; i++) {
+    halo_strbuf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+  }
+  halo_status status = halo_text_expected(p, halo_strbuf_text(&list));
+  halo_strbuf_deinit(&list);
+  return status;
+}
+
+static halo_status attr_read_precisions(halo_text_parser *p, attr_ints *out) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the precisions"));
+  while (p->tok.kind != '}') {
+    int64_t value;
+    HALO_TRY(attr_enum(p, halo_precision_names, true, &value));
+    halo_vec_push(out, value);
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a precision"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+static bool attr_enum_is_loose(halo_attr_id id) {
+  return id == HALO_ATTR_ALGORITHM || id == HALO_ATTR_SCHEDULE || id == HALO_ATTR_API_VERSION ||
+         id == HALO_ATTR_DISTRIBUTION || id == HALO_ATTR_RNG_ALGORITHM;
+}
+
+/* ---- Computations and shapes ---- */
+
+typedef HALO_VEC(halo_computation *) attr_comps;
+
+static void attr_note_call(halo_text_scope *scope, const halo_computation *callee) {
+  if (scope->calls <= callee->mark) scope->calls = callee->mark + 1;
+}
+
+/* Takes a computation's name or a body written in place. */
+static halo_status attr_read_comp(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
+                                  const halo_attr *attr, attr_comps *out) {
+  halo_computation *computation = NULL;
+  const char *at = p->tok.start;
+  if (p->tok.kind == '{') {
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "%s_%s", halo_opcode_name(op), halo_attr_name(attr->id));
+    HALO_TRY(halo_text_body(p, NULL, prefix, &computation));
+  } else {
+    HALO_TRY(halo_text_find_computation(p, &computation));
+  }
+  attr_note_call(scope, computation);
+  if (scope->calls > HALO_TEXT_MAX_CALLS) {
+    return halo_text_error(p, at, "computations call each other more than %d deep",
+                           HALO_TEXT_MAX_CALLS);
+  }
+  halo_vec_push(out, computation);
+  return HALO_OK;
+}
+
+static halo_status attr_read_comps(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
+                                   const halo_attr *attr, attr_comps *out) {
+  bool list = attr->id == HALO_ATTR_BRANCH_COMPUTATIONS ||
+              attr->id == HALO_ATTR_CALLED_COMPUTATIONS;
+  if (!list || p->tok.kind != '{') return attr_read_comp(p, scope, op, attr, out);
+  halo_text_advance(p);
+  while (p->tok.kind != '}') {
+    HALO_TRY(attr_read_comp(p, scope, op, attr, out));
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a computation"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+typedef HALO_VEC(const halo_shape *) attr_shapes;
+
+static halo_status attr_read_shapes(halo_text_parser *p, attr_shapes *out) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the shapes"));
+  while (p->tok.kind != '}') {
+    const halo_shape *shape = NULL;
+    HALO_TRY(halo_text_shape(p, &shape));
+    halo_vec_push(out, shape);
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a shape"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+static halo_status attr_literal(halo_text_parser *p, halo_attr *attr) {
+  const halo_shape *shape = NULL;
+  HALO_TRY(halo_text_shape(p, &shape));
+  HALO_TRY(halo_text_literal(p, shape, &attr->literal));
+  halo_vec_push(&p->module->literals, attr->literal);
+  return HALO_OK;
+}
+
+static halo_status attr_float(halo_text_parser *p, double *out) {
+  const char *at = p->tok.start;
+  halo_text_number number;
+  if (p->tok.kind != TOK_INT && p->tok.kind != TOK_DECIMAL && p->tok.kind != TOK_WORD) {
+    return halo_text_expected(p, "a number");
+  }
+  const char *fault = halo_text_scan_number(&at, &number);
+  uint64_t bits;
+  if (!fault) fault = halo_text_encode_float(&number, HALO_F64, &bits);
+  if (fault) return halo_text_error(p, p->tok.start, "%s", fault);
+  memcpy(out, &bits, sizeof *out);
+  halo_text_resume(p, at);
+  return HALO_OK;
+}
+
+/* ---- One value ---- */
+
+halo_status halo_text_ints(halo_text_parser *p, const char *what, halo_attr *attr) {
+  attr_ints ints = {0};
+  halo_status status = attr_read_ints(p, what, &ints);
+  attr_keep_ints(p, &ints, attr);
+  return status;
+}
+
+static halo_status attr_list(halo_text_parser *p, halo_attr_kind kind, halo_attr *attr) {
+  attr_ints ints = {0};
+  halo_status status = kind == HALO_KIND_SLICES  ? attr_read_slices(p, &ints)
+                       : kind == HALO_KIND_PAIRS ? attr_read_pairs(p, &ints)
+                                                 : attr_read_precisions(p, &ints);
+  attr_keep_ints(p, &ints, attr);
+  return status;
+}
+
+static halo_status attr_comps_value(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
+                                    halo_attr *attr) {
+  attr_comps comps = {0};
+  halo_status status = attr_read_comps(p, scope, op, attr, &comps);
+  attr->comps.count = comps.count;
+  attr->comps.data = halo_arena_copy(p->arena, comps.data, sizeof *comps.data * (size_t)comps.count);
+  halo_vec_deinit(&comps);
+  return status;
+}
+
+static halo_status attr_shapes_value(halo_text_parser *p, halo_attr *attr) {
+  attr_shapes shapes = {0};
+  halo_status status = attr_read_shapes(p, &shapes);
+  attr->shapes.count = shapes.count;
+  attr->shapes.data =
+      halo_arena_copy(p->arena, shapes.data, sizeof *shapes.data * (size_t)shapes.count);
+  halo_vec_deinit(&shapes);
+  return status;
+}
+
+/* From how many brackets on a raw value is JSON. */
+static int attr_json_depth(halo_attr_id id) {
+  if (id == HALO_ATTR_BACKEND_CONFIG) return 1;
+  return id == HALO_ATTR_FRONTEND_ATTRIBUTES ? 2 : INT32_MAX;
+}
+
+halo_status halo_text_attr_value(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
+                                 halo_attr *attr) {
+  halo_attr_kind kind = halo_attr_kind_of(attr->id);
+  switch (kind) {
+    case HALO_KIND_INT: return halo_text_int(p, "an integer", &attr->i);
+    case HALO_KIND_BOOL: {
+      bool value = false;
+      HALO_TRY(halo_text_bool(p, "true or false", &value));
+      attr->i = value;
+      return HALO_OK;
+    }
+    case HALO_KIND_FLOAT: return attr_float(p, &attr->f);
+    case HALO_KIND_STRING: return halo_text_string(p, "a string in quotes", &attr->text);
+    case HALO_KIND_ENUM:
+      return attr_enum(p, halo_attr_enum_names(attr->id), attr_enum_is_loose(attr->id), &attr->i);
+    case HALO_KIND_INTS: return halo_text_ints(p, "an integer", attr);
+    case HALO_KIND_PRECISIONS:
+    case HALO_KIND_SLICES:
+    case HALO_KIND_PAIRS: return attr_list(p, kind, attr);
+    case HALO_KIND_PADDING: return halo_text_padding(p, attr);
+    case HALO_KIND_WINDOW: return halo_text_window(p, attr);
+    case HALO_KIND_DIM_LABELS: return halo_text_dim_labels(p, attr);
+    case HALO_KIND_GROUPS: return halo_text_groups(p, attr);
+    case HALO_KIND_COMPS: return attr_comps_value(p, scope, op, attr);
+    case HALO_KIND_SHAPE: return halo_text_shape(p, &attr->shape);
+    case HALO_KIND_SHAPES: return attr_shapes_value(p, attr);
+    case HALO_KIND_LITERAL: return attr_literal(p, attr);
+    case HALO_KIND_RAW: return halo_text_raw(p, attr_json_depth(attr->id), &attr->text);
+  }
+  return HALO_OK;
+}
+
+/* ---- The list behind an instruction ---- */
+
+/* Spellings of old dumps. */
+static const struct {
+  halo_opcode op; /* HALO_OPCODE_COUNT: any */
+  const char *old;
+  halo_attr_id id;
+} attr_historic[] = {
+    {HALO_OP_CUSTOM_CALL, "opaque", HALO_ATTR_BACKEND_CONFIG},
+    {HALO_OP_ALL_REDUCE, "all_reduce_id", HALO_ATTR_CHANNEL_ID},
+    {HALO_OP_GATHER, "output_window_dims", HALO_ATTR_OFFSET_DIMS},
+    {HALO_OP_GATHER, "elided_window_dims", HALO_ATTR_COLLAPSED_SLICE_DIMS},
+    {HALO_OP_GATHER, "gather_dims_to_operand_dims", HALO_ATTR_START_INDEX_MAP},
+    {HALO_OP_GATHER, "window_bounds", HALO_ATTR_SLICE_SIZES},
+    {HALO_OP_CONVOLUTION, "conv_kind", HALO_ATTR_CONVOLUTION_KIND},
+};
+
+static halo_attr_id attr_lookup(halo_opcode op, const char *name) {
+  for (size_t i = 0; i < sizeof attr_historic / sizeof attr_historic[0]; i++) {
+    if (attr_historic[i].op == op && strcmp(attr_historic[i].old, name) == 0) {
+      return attr_historic[i].id;
+    }
+  }
+  return halo_attr_from_name(op, name);
+}
+
+/* Accepted because old dumps have them, without any meaning now. */
+static bool attr_is_ignored(halo_attr_id id) {
+  return id == HALO_ATTR_IS_CROSS_PROGRAM_PREFETCH || id == HALO_ATTR_ASYNC_GROUP_ID ||
+         id == HALO_ATTR_COLLECTIVE_MODE;
+}
+
+static halo_status attr_control(halo_text_parser *p, halo_text_scope *scope,
+                                halo_text_draft *draft) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the control predecessors"));
+  while (p->tok.kind != '}') {
+    halo_instr *instr = NULL;
+    HALO_TRY(halo_text_find_instr(p, scope, &instr));
+    halo_vec_push(&draft->control, instr);
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after an instruction"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+static bool attr_is_set(const halo_text_draft *draft, const halo_attr *attr) {
+  for (int32_t i = 0; i < draft->attrs.count; i++) {
+    const halo_attr *other = &draft->attrs.data[i];
+    if (other->id != attr->id) continue;
+    if (attr->id != HALO_ATTR_UNKNOWN || strcmp(other->name, attr->name) == 0) return true;
+  }
+  for (int32_t i = 0; i < draft->wrapped.count && !halo_attr_is_common(attr->id); i++) {
+    const halo_attr *other = &draft->wrapped.data[i];
+    if (other->id == attr->id && attr->id != HALO_ATTR_UNKNOWN) return true;
+  }
+  return false;
+}
+
+/* Whether sugar passes a common attribute on to the wrapped operation too. */
+static bool attr_is_shared(halo_attr_id id) {
+  return id == HALO_ATTR_METADATA || id == HALO_ATTR_BACKEND_CONFIG ||
+         id == HALO_ATTR_FRONTEND_ATTRIBUTES || id == HALO_ATTR_STATISTICS;
+}
+
+enum { ATTR_MOST = 256 }; /* of one instruction */
+
+/* Takes one "name=value"; the current token is the name. */
+static halo_status attr_take(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft) {
+  const char *at = p->tok.start;
+  const char *name = NULL;
+  if (p->tok.kind != TOK_WORD) return halo_text_expected(p, "an attribute such as dimensions={0}");
+  HALO_TRY(halo_text_name(p, "an attribute", &name));
+  HALO_TRY(halo_text_expect(p, '=', "'=' after the attribute's name"));
+  if (strcmp(name, "control-predecessors") == 0) {
+    if (draft->control.count) return halo_text_error(p, at, "%s stands twice", name);
+    return attr_control(p, scope, draft);
+  }
+  bool sugar = draft->sugar != HALO_OPCODE_COUNT, inner = sugar;
+  halo_opcode op = sugar ? draft->sugar : draft->opcode;
+  halo_attr attr = {.id = attr_lookup(op, name)};
+  if (sugar && (attr.id == HALO_ATTR_UNKNOWN || halo_attr_is_common(attr.id))) {
+    inner = false;
+    op = draft->opcode;
+    attr.id = attr_lookup(op, name);
+  }
+  if (attr.id == HALO_ATTR_UNKNOWN) attr.name = name;
+  if (attr.id == HALO_ATTR_SPARSITY) {
+    return halo_text_error_as(p, HALO_UNIMPLEMENTED, at, "sparse dot is not supported");
+  }
+  if (draft->attrs.count + draft->wrapped.count >= ATTR_MOST) {
+    return halo_text_error(p, at, "an instruction has at most %d attributes", ATTR_MOST);
+  }
+  if (attr_is_set(draft, &attr)) return halo_text_error(p, at, "%s stands twice", name);
+  HALO_TRY(halo_text_attr_value(p, scope, op, &attr));
+  bool ignored = attr_is_ignored(attr.id) ||
+                 (attr.id == HALO_ATTR_WINDOW && attr.window.count == 0);
+  if (ignored) return HALO_OK;
+  if (inner) {
+    halo_vec_push(&draft->wrapped, attr);
+  } else {
+    halo_vec_push(&draft->attrs, attr);
+    if (sugar && attr_is_shared(attr.id)) halo_vec_push(&draft->wrapped, attr);
+  }
+  return HALO_OK;
+}
+
+halo_status halo_text_attrs(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft) {
+  while (halo_text_accept(p, ',')) HALO_TRY(attr_take(p, scope, draft));
+  return HALO_OK;
+}

@@ -1,0 +1,248 @@
+/* text/parse_header.c: what stands before the computations, and what it says about the entry. */
+#include "text/parser.h"
+
+#include <string.h>
+
+/* ---- Aliases ---- */
+
+/* Takes "{0,1}". */
+static halo_status header_index(halo_text_parser *p, const int64_t **data, int32_t *count) {
+  halo_attr attr = {0};
+  HALO_TRY(halo_text_ints(p, "a tuple index", &attr));
+  *data = attr.ints.data;
+  *count = attr.ints.count;
+  return HALO_OK;
+}
+
+/* Takes "(0, {1}" up to where the kind may follow. */
+static halo_status header_alias_source(halo_text_parser *p, halo_alias *alias) {
+  HALO_TRY(halo_text_expect(p, '(', "'(' to open (parameter, {index})"));
+  HALO_TRY(halo_text_int(p, "a parameter number", &alias->parameter));
+  if (p->tok.kind == ')') return HALO_OK;
+  HALO_TRY(halo_text_expect(p, ',', "',' after the parameter number"));
+  return header_index(p, &alias->param_index, &alias->param_index_count);
+}
+
+static halo_status header_alias_kind(halo_text_parser *p, halo_alias *alias) {
+  if (!halo_text_accept(p, ',')) return HALO_OK;
+  static const char *const may[] = {"may-alias", "USER", "SYSTEM"};
+  alias->must = halo_text_is_word(p, "must-alias");
+  bool known = alias->must;
+  for (int i = 0; i < 3; i++) known |= halo_text_is_word(p, may[i]);
+  if (!known) return halo_text_expected(p, "may-alias or must-alias");
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+static halo_status header_aliases(halo_text_parser *p, bool donors) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the list"));
+  while (p->tok.kind != '}') {
+    halo_alias alias = {0};
+    if (!donors) {
+      HALO_TRY(header_index(p, &alias.out_index, &alias.out_index_count));
+      HALO_TRY(halo_text_expect(p, ':', "':' after the output's index"));
+    }
+    HALO_TRY(header_alias_source(p, &alias));
+    if (!donors) HALO_TRY(header_alias_kind(p, &alias));
+    HALO_TRY(halo_text_expect(p, ')', "')' after the parameter"));
+    if (donors) {
+      halo_vec_push(&p->module->donors, alias);
+    } else {
+      halo_vec_push(&p->module->aliases, alias);
+    }
+    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after an entry"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+/* ---- Entry layout ---- */
+
+/* Takes "{(shape, shape)->shape}". */
+static halo_status header_layout(halo_text_parser *p, halo_text_header *header) {
+  HALO_VEC(const halo_shape *) shapes = {0};
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the entry's layout"));
+  HALO_TRY(halo_text_expect(p, '(', "'(' to open the parameters' shapes"));
+  halo_status status = HALO_OK;
+  while (p->tok.kind != ')' && status == HALO_OK) {
+    const halo_shape *shape = NULL;
+    status = halo_text_shape(p, &shape);
+    if (status != HALO_OK) break;
+    halo_vec_push(&shapes, shape);
+    if (p->tok.kind != ')') status = halo_text_expect(p, ',', "',' or ')' after a shape");
+  }
+  size_t count = (size_t)shapes.count;
+  p->module->entry_params = halo_arena_copy(p->arena, shapes.data, sizeof *shapes.data * count);
+  header->layout_params = shapes.count;
+  halo_vec_deinit(&shapes);
+  HALO_TRY(status);
+  halo_text_advance(p);
+  HALO_TRY(halo_text_expect(p, TOK_ARROW, "'->' and the result's shape"));
+  HALO_TRY(halo_text_shape(p, &p->module->entry_result));
+  return halo_text_expect(p, '}', "'}' after the entry's layout");
+}
+
+/* ---- Attributes ---- */
+
+static halo_status header_count(halo_text_parser *p, int64_t *out) {
+  const char *at = p->tok.start;
+  HALO_TRY(halo_text_int(p, "a number", out));
+  if (*out < 0) return halo_text_error(p, at, "expected a number that is not negative");
+  /* 0 is how some writers say "not set". */
+  if (*out == 0) *out = 1;
+  return HALO_OK;
+}
+
+static halo_status header_value(halo_text_parser *p, halo_text_header *header, const char *name) {
+  halo_module *module = p->module;
+  if (strcmp(name, "is_scheduled") == 0) {
+    return halo_text_bool(p, "true or false", &module->is_scheduled);
+  }
+  if (strcmp(name, "input_output_alias") == 0) {
+    header->alias_at = p->tok.start;
+    return header_aliases(p, false);
+  }
+  if (strcmp(name, "buffer_donor") == 0) {
+    header->donor_at = p->tok.start;
+    return header_aliases(p, true);
+  }
+  if (strcmp(name, "entry_computation_layout") == 0) {
+    header->layout_at = p->tok.start;
+    return header_layout(p, header);
+  }
+  if (strcmp(name, "replica_count") == 0) return header_count(p, &module->replica_count);
+  if (strcmp(name, "num_partitions") == 0) return header_count(p, &module->num_partitions);
+  int json = strcmp(name, "frontend_attributes") == 0 ? 2 : INT32_MAX;
+  halo_header_attr attr = {.name = name};
+  HALO_TRY(halo_text_raw(p, json, &attr.text));
+  halo_vec_push(&module->header, attr);
+  return HALO_OK;
+}
+
+halo_status halo_text_header_attrs(halo_text_parser *p, halo_text_header *header) {
+  halo_map seen = {0};
+  halo_status status = HALO_OK;
+  while (status == HALO_OK && halo_text_accept(p, ',')) {
+    const char *at = p->tok.start, *name = NULL;
+    if (p->tok.kind != TOK_WORD) {
+      status = halo_text_expected(p, "a header attribute such as is_scheduled=true");
+      break;
+    }
+    status = halo_text_name(p, "a header attribute", &name);
+    if (status == HALO_OK) status = halo_text_expect(p, '=', "'=' after the attribute's name");
+    if (status != HALO_OK) break;
+    if (halo_map_set_text(&seen, name, p)) {
+      status = halo_text_error(p, at, "%.200s stands twice", name);
+      break;
+    }
+    status = header_value(p, header, name);
+  }
+  halo_map_deinit(&seen);
+  return status;
+}
+
+/* ---- Stack tables ---- */
+
+static bool header_at_table(const halo_text_parser *p) {
+  return halo_text_is_word(p, "FileNames") || halo_text_is_word(p, "FunctionNames") ||
+         halo_text_is_word(p, "FileLocations") || halo_text_is_word(p, "StackFrames");
+}
+
+/* The tables only say where in a user's program instructions came from: they are kept as they are.
+ * Rows start with an int; a computation does not. */
+halo_status halo_text_stack_tables(halo_text_parser *p) {
+  if (!header_at_table(p)) return HALO_OK;
+  const char *start = p->tok.start;
+  while (header_at_table(p)) {
+    halo_text_advance(p);
+    while (p->tok.kind == TOK_INT) {
+      halo_text_advance(p);
+      if (p->tok.kind == TOK_STRING) {
+        halo_text_advance(p);
+      } else if (p->tok.kind == '{') {
+        while (p->tok.kind != '}') {
+          if (p->tok.kind == TOK_END || p->tok.kind == TOK_ERROR) {
+            return halo_text_expected(p, "'}' after a row of the stack tables");
+          }
+          halo_text_advance(p);
+        }
+        halo_text_advance(p);
+      } else {
+        return halo_text_expected(p, "a string or a group in braces after the row's number");
+      }
+    }
+  }
+  halo_header_attr tables = {.name = ""};
+  tables.text = halo_arena_strndup(p->arena, start, (size_t)(p->behind - start));
+  halo_vec_push(&p->module->header, tables);
+  return HALO_OK;
+}
+
+/* ---- The entry ---- */
+
+static bool header_index_is_legal(const halo_shape *shape, const int64_t *index, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    if (shape->type != HALO_TUPLE || index[i] < 0 || index[i] >= shape->count) return false;
+    shape = shape->elements[index[i]];
+  }
+  return true;
+}
+
+static halo_status header_check_alias(halo_text_parser *p, const halo_alias *alias,
+                                      const char *at) {
+  const halo_module *module = p->module;
+  if (alias->parameter < 0 || alias->parameter >= module->entry->params.count ||
+      !header_index_is_legal(module->entry_params[alias->parameter], alias->param_index,
+                             alias->param_index_count)) {
+    return halo_text_error(p, at, "expected parameters of the entry, and indices into them");
+  }
+  if (!header_index_is_legal(module->entry_result, alias->out_index, alias->out_index_count)) {
+    return halo_text_error(p, at, "expected indices into the entry's result");
+  }
+  return HALO_OK;
+}
+
+static halo_status header_check_layout(halo_text_parser *p, const halo_text_header *header) {
+  const halo_module *module = p->module;
+  const halo_computation *entry = module->entry;
+  if (header->layout_params != entry->params.count) {
+    return halo_text_error(p, header->layout_at, "the entry has %d parameters: expected as many "
+                                                 "shapes, found %d", entry->params.count,
+                           header->layout_params);
+  }
+  halo_arena scratch = {0};
+  halo_status status = HALO_OK;
+  for (int32_t i = 0; i <= entry->params.count && status == HALO_OK; i++) {
+    bool last = i == entry->params.count;
+    const halo_shape *real = last ? entry->root->shape : entry->params.data[i]->shape;
+    if (halo_shape_compatible(last ? module->entry_result : module->entry_params[i], real)) continue;
+    const char *text = halo_shape_text(&scratch, real, false);
+    status = last ? halo_text_error(p, header->layout_at, "expected %s, the shape of the entry's "
+                                                          "root, as the result", text)
+                  : halo_text_error(p, header->layout_at, "expected %s, the shape of the entry's "
+                                                          "parameter %d", text, i);
+  }
+  halo_arena_deinit(&scratch);
+  return status;
+}
+
+halo_status halo_text_finish_entry(halo_text_parser *p, const halo_text_header *header) {
+  halo_module *module = p->module;
+  const halo_computation *entry = module->entry;
+  if (header->layout_at) {
+    HALO_TRY(header_check_layout(p, header));
+  } else {
+    module->entry_params = halo_arena_array(p->arena, const halo_shape *, entry->params.count);
+    for (int32_t i = 0; i < entry->params.count; i++) {
+      module->entry_params[i] = entry->params.data[i]->shape;
+    }
+    module->entry_result = entry->root->shape;
+  }
+  for (int32_t i = 0; i < module->aliases.count; i++) {
+    HALO_TRY(header_check_alias(p, &module->aliases.data[i], header->alias_at));
+  }
+  for (int32_t i = 0; i < module->donors.count; i++) {
+    HALO_TRY(header_check_alias(p, &module->donors.data[i], header->donor_at));
+  }
+  return HALO_OK;
+}

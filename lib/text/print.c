@@ -1,0 +1,219 @@
+/* text/print.c: modules, computations and instructions as text. */
+#include "text/print.h"
+
+#include "text/parser.h"
+
+#include <string.h>
+
+/* ---- Instructions ---- */
+
+static void print_operands(halo_strbuf *out, const halo_instr *instr, unsigned flags) {
+  if (instr->opcode == HALO_OP_CONSTANT) {
+    halo_text_print_literal(out, instr->literal, flags & HALO_PRINT_ELIDE_LARGE);
+    return;
+  }
+  if (instr->opcode == HALO_OP_PARAMETER) {
+    halo_strbuf_printf(out, "%lld", (long long)instr->parameter_number);
+    return;
+  }
+  bool comments = instr->operand_count > 5 && !(flags & HALO_PRINT_SHORT);
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    if (i && i % 5 == 0 && comments) halo_strbuf_printf(out, "/*index=%d*/", i);
+    if (flags & HALO_PRINT_OPERAND_SHAPES) {
+      halo_shape_print(out, instr->operands[i]->shape, true);
+      halo_strbuf_char(out, ' ');
+    }
+    halo_text_print_name(out, instr->operands[i]->name, flags);
+  }
+}
+
+static void print_instr(halo_strbuf *out, const halo_instr *instr, unsigned flags) {
+  halo_text_print_name(out, instr->name, flags);
+  halo_strbuf_append(out, " = ");
+  halo_shape_print(out, instr->shape, true);
+  halo_strbuf_printf(out, " %s(", halo_opcode_name(instr->opcode));
+  print_operands(out, instr, flags);
+  halo_strbuf_char(out, ')');
+  halo_text_print_attrs(out, instr, flags);
+}
+
+void halo_instr_print(halo_strbuf *out, const halo_instr *instr, unsigned flags) {
+  halo_text_locale locale = halo_text_locale_enter();
+  print_instr(out, instr, flags);
+  halo_text_locale_leave(locale);
+}
+
+/* ---- Computations ---- */
+
+static void print_signature(halo_strbuf *out, const halo_computation *computation) {
+  halo_strbuf_append(out, " (");
+  for (int32_t i = 0; i < computation->params.count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    halo_text_print_name(out, computation->params.data[i]->name, HALO_PRINT_SHORT);
+    halo_strbuf_append(out, ": ");
+    halo_shape_print(out, computation->params.data[i]->shape, false);
+  }
+  halo_strbuf_append(out, ") -> ");
+  halo_shape_print(out, computation->root->shape, false);
+}
+
+static void print_computation(halo_strbuf *out, const halo_computation *computation,
+                              unsigned flags) {
+  if (computation->module->entry == computation) halo_strbuf_append(out, "ENTRY ");
+  halo_text_print_name(out, computation->name, flags);
+  if (!(flags & HALO_PRINT_SHORT)) print_signature(out, computation);
+  halo_strbuf_append(out, " {\n");
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    const halo_instr *instr = computation->instrs.data[i];
+    halo_strbuf_append(out, instr == computation->root ? "  ROOT " : "  ");
+    print_instr(out, instr, flags);
+    halo_strbuf_char(out, '\n');
+  }
+  halo_strbuf_char(out, '}');
+  if (computation->execution_thread) {
+    halo_strbuf_append(out, ", execution_thread=");
+    halo_text_print_string(out, computation->execution_thread);
+  }
+  halo_strbuf_append(out, "\n\n");
+}
+
+typedef struct print_frame {
+  halo_computation *computation;
+  int32_t instr, called; /* where the walk over its calls stands */
+} print_frame;
+
+/* The next computation that a frame's calls lead to, or NULL at its end. */
+static halo_computation *print_next_called(print_frame *frame) {
+  while (frame->instr < frame->computation->instrs.count) {
+    const halo_instr *instr = frame->computation->instrs.data[frame->instr];
+    if (frame->called < halo_instr_called_count(instr)) {
+      return halo_instr_called(instr, frame->called++);
+    }
+    frame->instr++;
+    frame->called = 0;
+  }
+  return NULL;
+}
+
+/* Prints all computations in their order, but callees first: passes may have appended new ones.
+ * Modules are shared between threads, so what was printed is noted beside them. */
+static void print_computations(halo_strbuf *out, const halo_module *module, unsigned flags) {
+  halo_map done = {0};
+  HALO_VEC(print_frame) stack = {0};
+  for (int32_t i = 0; i < module->computations.count; i++) {
+    halo_computation *root = module->computations.data[i];
+    if (halo_map_set(&done, &root, sizeof root, root)) continue;
+    halo_vec_push(&stack, (print_frame){root, 0, 0});
+    while (stack.count) {
+      print_frame *top = &stack.data[stack.count - 1];
+      halo_computation *called = print_next_called(top);
+      if (!called) {
+        print_computation(out, top->computation, flags);
+        stack.count--;
+      } else if (!halo_map_set(&done, &called, sizeof called, called)) {
+        halo_vec_push(&stack, (print_frame){called, 0, 0});
+      }
+    }
+  }
+  halo_vec_deinit(&stack);
+  halo_map_deinit(&done);
+}
+
+/* ---- Modules ---- */
+
+static void print_index(halo_strbuf *out, const int64_t *index, int32_t count) {
+  halo_strbuf_char(out, '{');
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(out, "%s%lld", i ? "," : "", (long long)index[i]);
+  }
+  halo_strbuf_char(out, '}');
+}
+
+static void print_alias_list(halo_strbuf *out, const char *name, const halo_alias *rows,
+                             int32_t count, bool donors) {
+  if (!count) return;
+  halo_strbuf_printf(out, ", %s={ ", name);
+  for (int32_t i = 0; i < count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    if (!donors) {
+      print_index(out, rows[i].out_index, rows[i].out_index_count);
+      halo_strbuf_append(out, ": ");
+    }
+    halo_strbuf_printf(out, "(%lld, ", (long long)rows[i].parameter);
+    print_index(out, rows[i].param_index, rows[i].param_index_count);
+    if (!donors) halo_strbuf_append(out, rows[i].must ? ", must-alias" : ", may-alias");
+    halo_strbuf_char(out, ')');
+  }
+  halo_strbuf_append(out, " }");
+}
+
+static void print_layout(halo_strbuf *out, const halo_module *module) {
+  if (!module->entry_result) return;
+  halo_strbuf_append(out, ", entry_computation_layout={(");
+  for (int32_t i = 0; i < module->entry->params.count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    if (i && i % 5 == 0) halo_strbuf_printf(out, "/*index=%d*/", i);
+    halo_shape_print(out, module->entry_params[i], true);
+  }
+  halo_strbuf_append(out, ")->");
+  halo_shape_print(out, module->entry_result, true);
+  halo_strbuf_char(out, '}');
+}
+
+/* Where a header attribute that is kept raw stands among those that are not. */
+static int print_header_place(const char *name) {
+  if (strcmp(name, "alias_passthrough_params") == 0) return 0;
+  return strncmp(name, "allow_spmd", 10) == 0 ? 1 : 2;
+}
+
+static void print_raw_header(halo_strbuf *out, const halo_module *module, int place) {
+  for (int32_t i = 0; i < module->header.count; i++) {
+    const halo_header_attr *attr = &module->header.data[i];
+    if (*attr->name && print_header_place(attr->name) == place) {
+      halo_strbuf_printf(out, ", %s=%s", attr->name, attr->text);
+    }
+  }
+}
+
+static void print_header(halo_strbuf *out, const halo_module *module, unsigned flags) {
+  halo_strbuf_append(out, "HloModule ");
+  halo_text_print_name(out, module->name, HALO_PRINT_SHORT);
+  if (module->is_scheduled) halo_strbuf_append(out, ", is_scheduled=true");
+  print_alias_list(out, "input_output_alias", module->aliases.data, module->aliases.count, false);
+  print_alias_list(out, "buffer_donor", module->donors.data, module->donors.count, true);
+  print_raw_header(out, module, 0);
+  print_layout(out, module);
+  print_raw_header(out, module, 1);
+  if (module->replica_count != 1) {
+    halo_strbuf_printf(out, ", replica_count=%lld", (long long)module->replica_count);
+  }
+  if (module->num_partitions != 1) {
+    halo_strbuf_printf(out, ", num_partitions=%lld", (long long)module->num_partitions);
+  }
+  print_raw_header(out, module, 2);
+  halo_strbuf_append(out, "\n\n");
+  for (int32_t i = 0; i < module->header.count && !(flags & HALO_PRINT_SHORT); i++) {
+    if (*module->header.data[i].name) continue;
+    halo_strbuf_printf(out, "%s\n\n", module->header.data[i].text);
+  }
+}
+
+void halo_module_print(halo_strbuf *out, const halo_module *module, unsigned flags) {
+  halo_text_locale locale = halo_text_locale_enter();
+  print_header(out, module, flags);
+  print_computations(out, module, flags);
+  /* Every computation is followed by a blank line but the last. */
+  if (out->length >= 2 && out->data[out->length - 2] == '\n') out->data[--out->length] = '\0';
+  halo_text_locale_leave(locale);
+}
+
+halo_status halo_module_to_text(const halo_module *module, unsigned flags, char **out) {
+  if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_to_text: out is NULL");
+  *out = NULL;
+  if (!module) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_to_text: module is NULL");
+  halo_strbuf text = {0};
+  halo_module_print(&text, module, flags);
+  *out = halo_strbuf_take(&text);
+  return HALO_OK;
+}
