@@ -1,0 +1,314 @@
+/* test_ops: every op against what XLA's CPU backend gave, and the documentation's worked examples.
+ *
+ * usage: test_ops [--family NAME] [--mode fused|unfused|evaluator] [--device WHICH] [WORD...]
+ *
+ * A result is tried when each WORD is its case's name or a part of it (parts are separated by dots),
+ * or its label or a part of that: `test_ops add f32`. HALO_TEST_DEVICE chooses the device when
+ * --device does not; HALO_TEST_SMALL leaves out large cases; HALO_CACHE_DIR lets programs be cached
+ * on disk. The last line is "N passed, N failed"; the exit code is 1 when something failed. */
+#include "harness.h"
+
+#include "evaluator/evaluator.h"
+#include "text/text.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum ops_mode { OPS_FUSED, OPS_UNFUSED, OPS_EVALUATOR } ops_mode;
+enum { OPS_MODE_COUNT = 3, OPS_SMALL_ELEMENTS = 20000 };
+static const char *const ops_mode_names[OPS_MODE_COUNT] = {"fused", "unfused", "evaluator"};
+
+static struct {
+  const char *program, *family, *device;
+  bool modes[OPS_MODE_COUNT];
+  char **words;
+  int word_count;
+  halo_client *client;
+  long passed, failed, skipped;
+} ops;
+
+/* Whether `word` is `text` or one of its parts between dots. */
+static bool ops_is_part(const char *text, const char *word) {
+  size_t length = strlen(word);
+  if (strcmp(text, word) == 0) {
+    return true;
+  }
+  for (const char *at = text; at != NULL; at = strchr(at, '.')) {
+    at += at != text;
+    if (strncmp(at, word, length) == 0 && (at[length] == '.' || at[length] == 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool ops_is_wanted(const ops_case *one, const char *label) {
+  for (int i = 0; i < ops.word_count; i++) {
+    if (!ops_is_part(one->name, ops.words[i]) && !ops_is_part(label, ops.words[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static const char *ops_label(const ops_case *one, const ops_values *values, int i) {
+  return one->bound_count > 0 ? one->bounds[i].label
+                              : halo_type_name(halo_shape_type(halo_literal_shape(values->expected[i])));
+}
+
+/* The elements at `index` of the operands that result `i` was computed from, where that is so simple:
+ * parameters of the result's size, or scalars. */
+static void ops_print_inputs(const ops_values *values, int i, int64_t index) {
+  const halo_instr *root = values->module->entry->root;
+  const halo_instr *op = root->opcode == HALO_OP_TUPLE ? root->operands[i] : root;
+  int64_t count = halo_shape_element_count(halo_literal_shape(values->expected[i]));
+  for (int32_t k = 0; k < op->operand_count; k++) {
+    const halo_instr *operand = op->operands[k];
+    if (operand->opcode != HALO_OP_PARAMETER) {
+      continue;
+    }
+    const halo_literal *literal = values->arguments[operand->parameter_number];
+    int64_t size = halo_shape_element_count(halo_literal_shape(literal));
+    if (size == count || size == 1) {
+      char text[100];
+      ops_element_text(literal, size == 1 ? 0 : index, text, sizeof text);
+      printf("  %s %s\n", k == 0 ? "inputs  " : "        ", text);
+    }
+  }
+}
+
+static void ops_print_failure(const ops_family *family, const ops_case *one, ops_mode mode,
+                              const ops_values *values, int i, const halo_literal *got,
+                              ops_verdict verdict) {
+  const char *label = ops_label(one, values, i);
+  char text[100];
+  halo_strbuf line = {0};
+  const halo_instr *root = values->module->entry->root;
+  halo_instr_print(&line, root->opcode == HALO_OP_TUPLE ? root->operands[i] : root, 0);
+  printf("FAIL %s %s %s (%s): %lld of %lld elements are wrong\n  %s\n", family->name, one->name,
+         label, ops_mode_names[mode], (long long)verdict.wrong,
+         (long long)halo_shape_element_count(halo_literal_shape(got)), halo_strbuf_text(&line));
+  halo_strbuf_deinit(&line);
+  printf("  index    %lld (row-major)\n", (long long)verdict.first);
+  ops_print_inputs(values, i, verdict.first);
+  ops_element_text(values->expected[i], verdict.first, text, sizeof text);
+  printf("  expected %s\n", text);
+  ops_element_text(got, verdict.first, text, sizeof text);
+  printf("  got      %s\n", text);
+  if (verdict.worst == UINT64_MAX) {
+    printf("  NaN or infinite on one side only; the bound is ");
+  } else {
+    printf("  up to %llu ULP away; the bound is ", (unsigned long long)verdict.worst);
+  }
+  printf("%llu\n  again: %s --family %s --mode %s %s %s\n",
+         one->bound_count > 0 ? (unsigned long long)one->bounds[i].ulp : 0ULL, ops.program,
+         family->name, ops_mode_names[mode], one->name, one->bound_count > 0 ? label : "");
+}
+
+static halo_status ops_run(ops_mode mode, const ops_values *values, halo_literal **result) {
+  const halo_module *module = values->module;
+  if (mode == OPS_EVALUATOR) {
+    return halo_evaluate(module->entry, values->arguments, values->argument_count, result);
+  }
+  halo_compile_options options = {.no_fusion = mode == OPS_UNFUSED};
+  halo_executable *executable;
+  halo_status status = halo_client_compile(ops.client, module, &options, &executable);
+  if (status == HALO_OK) {
+    status = halo_executable_run(executable, values->arguments, values->argument_count, result);
+    halo_executable_release(executable);
+  }
+  return status;
+}
+
+static void ops_judge_results(const ops_family *family, const ops_case *one, ops_mode mode,
+                              const ops_values *values, halo_literal *result) {
+  bool is_tuple = halo_shape_type(halo_literal_shape(result)) == HALO_TUPLE;
+  for (int i = 0; i < values->expected_count; i++) {
+    if (!ops_is_wanted(one, ops_label(one, values, i))) {
+      continue;
+    }
+    const halo_literal *got = is_tuple ? halo_literal_element(result, i) : result;
+    ops_verdict verdict = {.wrong = 1, .worst = UINT64_MAX};
+    if (!halo_shape_compatible(halo_literal_shape(got), halo_literal_shape(values->expected[i]))) {
+      printf("FAIL %s %s (%s): result %d has another shape\n", family->name, one->name,
+             ops_mode_names[mode], i);
+      ops.failed++;
+      continue;
+    }
+    verdict = ops_judge(got, values->expected[i], one->bound_count > 0 ? one->bounds[i].ulp : 0);
+    if (verdict.wrong == 0) {
+      ops.passed++;
+    } else {
+      ops.failed++;
+      ops_print_failure(family, one, mode, values, i, got, verdict);
+    }
+  }
+}
+
+static void ops_skip(const ops_family *family, const ops_case *one, const char *mode,
+                     const char *reason) {
+  printf("skip %s %s (%s): %s\n", family->name, one->name, mode, reason);
+  ops.skipped++;
+}
+
+static int64_t ops_element_count(const ops_values *values) {
+  int64_t count = 0;
+  for (int i = 0; i < values->argument_count; i++) {
+    count += halo_shape_element_count(halo_literal_shape(values->arguments[i]));
+  }
+  for (int i = 0; i < values->expected_count; i++) {
+    count += halo_shape_element_count(halo_literal_shape(values->expected[i]));
+  }
+  return count;
+}
+
+static bool ops_needs_double(const ops_values *values) {
+  for (int i = 0; i < values->argument_count + values->expected_count; i++) {
+    const halo_literal *literal = i < values->argument_count
+                                      ? values->arguments[i]
+                                      : values->expected[i - values->argument_count];
+    halo_type type = halo_shape_type(halo_literal_shape(literal));
+    if (type == HALO_F64 || type == HALO_C128) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Why a case cannot be tried this way, or NULL. */
+static const char *ops_why_not(ops_mode mode, const ops_values *values) {
+  if (getenv("HALO_TEST_SMALL") != NULL && ops_element_count(values) > OPS_SMALL_ELEMENTS) {
+    return "HALO_TEST_SMALL is set and the case is large";
+  }
+  if (mode == OPS_EVALUATOR) {
+    return NULL;
+  }
+  halo_device_info info;
+  halo_device_get_info(halo_client_device(ops.client, 0), &info);
+  return !info.has_f64 && ops_needs_double(values) ? "the device has no double precision" : NULL;
+}
+
+static void ops_try_case(const ops_family *family, const ops_case *one) {
+  bool wanted = ops.word_count == 0 || one->bound_count == 0;
+  for (int i = 0; i < one->bound_count && !wanted; i++) {
+    wanted = ops_is_wanted(one, one->bounds[i].label);
+  }
+  if (!wanted) {
+    return;
+  }
+  ops_values values;
+  if (!ops_case_open(family, one, &values)) {
+    ops.failed++;
+    ops_values_free(&values);
+    return;
+  }
+  for (int mode = 0; mode < OPS_MODE_COUNT; mode++) {
+    const char *why_not = ops.modes[mode] ? ops_why_not(mode, &values) : "";
+    if (why_not != NULL) {
+      if (why_not[0] != 0) {
+        ops_skip(family, one, ops_mode_names[mode], why_not);
+      }
+      continue;
+    }
+    halo_literal *result;
+    halo_status status = ops_run(mode, &values, &result);
+    if (status == HALO_OK) {
+      ops_judge_results(family, one, mode, &values, result);
+      halo_literal_release(result);
+    } else if (mode == OPS_EVALUATOR && status == HALO_UNIMPLEMENTED) {
+      ops_skip(family, one, ops_mode_names[mode], halo_error_message());
+    } else {
+      printf("FAIL %s %s (%s): %s\n  again: %s --family %s --mode %s %s\n", family->name, one->name,
+             ops_mode_names[mode], halo_error_message(), ops.program, family->name,
+             ops_mode_names[mode], one->name);
+      ops.failed += values.expected_count;
+    }
+    fflush(stdout);
+  }
+  ops_values_free(&values);
+}
+
+static bool ops_try_family(const char *name) {
+  ops_family family;
+  bool good = ops_family_load(OPS_DATA, name, &family);
+  for (int i = 0; good && i < family.case_count; i++) {
+    ops_try_case(&family, &family.cases[i]);
+  }
+  ops_family_free(&family);
+  return good;
+}
+
+static bool ops_try_all_families(void) {
+  glob_t found;
+  bool good = glob(OPS_DATA "/*.hlo", 0, NULL, &found) == 0;
+  for (size_t i = 0; good && i < found.gl_pathc; i++) {
+    char *name = strrchr(found.gl_pathv[i], '/') + 1;
+    *strrchr(name, '.') = 0;
+    good = ops_try_family(name);
+  }
+  globfree(&found);
+  return good;
+}
+
+static bool ops_read_arguments(int argc, char **argv) {
+  bool any = false;
+  ops.program = argv[0];
+  ops.device = getenv("HALO_TEST_DEVICE");
+  ops.words = calloc((size_t)argc, sizeof(*ops.words));
+  for (int i = 1; i < argc; i++) {
+    if (argv[i][0] != '-') {
+      ops.words[ops.word_count++] = argv[i];
+    } else if (i + 1 < argc && strcmp(argv[i], "--family") == 0) {
+      ops.family = argv[++i];
+    } else if (i + 1 < argc && strcmp(argv[i], "--device") == 0) {
+      ops.device = argv[++i];
+    } else if (i + 1 < argc && strcmp(argv[i], "--mode") == 0) {
+      i++;
+      for (int mode = 0; mode < OPS_MODE_COUNT; mode++) {
+        bool named = strcmp(argv[i], ops_mode_names[mode]) == 0;
+        ops.modes[mode] = ops.modes[mode] || named;
+        any = any || named;
+      }
+      if (!any) {
+        return false;
+      }
+    } else {
+      return false;
+    }
+  }
+  for (int mode = 0; mode < OPS_MODE_COUNT && !any; mode++) {
+    ops.modes[mode] = true;
+  }
+  return true;
+}
+
+int main(int argc, char **argv) {
+  if (!ops_read_arguments(argc, argv)) {
+    fprintf(stderr,
+            "usage: %s [--family NAME] [--mode fused|unfused|evaluator] [--device WHICH] [WORD...]\n",
+            argv[0]);
+    return 2;
+  }
+  if (ops.modes[OPS_FUSED] || ops.modes[OPS_UNFUSED]) {
+    halo_client_options options = {.device = ops.device,
+                                   .cache_dir = getenv("HALO_CACHE_DIR") != NULL ? NULL : ""};
+    if (halo_client_create(&options, &ops.client) != HALO_OK) {
+      fprintf(stderr, "test_ops: %s\n", halo_error_message());
+      return 1;
+    }
+  }
+  bool good = ops.family != NULL ? ops_try_family(ops.family) : ops_try_all_families();
+  halo_client_release(ops.client);
+  free(ops.words);
+  if (ops.skipped > 0) {
+    printf("%ld skipped\n", ops.skipped);
+  }
+  if (ops.passed + ops.failed + ops.skipped == 0) {
+    fprintf(stderr, "test_ops: no case matches\n");
+    good = false;
+  }
+  printf("%ld passed, %ld failed\n", ops.passed, ops.failed);
+  return good && ops.failed == 0 ? 0 : 1;
+}
