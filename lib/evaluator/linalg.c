@@ -145,14 +145,22 @@ halo_status eval_triangular_solve(const eval_call *call, halo_literal **out) {
 
 enum { LINALG_FFT, LINALG_IFFT, LINALG_RFFT, LINALG_IRFFT }; /* fft_type */
 
+/* e^(2 pi i k / n) or its conjugate, exact at the quarters. */
+static linalg_number linalg_root(int64_t k, int64_t n, bool positive) {
+  int64_t quarter = 4 * k / n;
+  long double angle = 3.14159265358979323846264338327950288L / 2 * (4 * k % n) / n;
+  long double c = cosl(angle), s = sinl(angle), re = c, im = s;
+  if (quarter == 1) re = -s, im = c;
+  if (quarter == 2) re = -c, im = -s;
+  if (quarter == 3) re = s, im = -c;
+  return CMPLXL(re, positive ? im : -im);
+}
+
 /* The transform of one line of n numbers, in place, `step` apart; `spare` holds n and the roots. */
 static void linalg_dft(linalg_number *x, int64_t n, int64_t step, bool inverse,
                        linalg_number *spare) {
   linalg_number *roots = spare + n;
-  for (int64_t k = 0; k < n; k++) {
-    long double angle = 2 * 3.14159265358979323846264338327950288L * k / n;
-    roots[k] = CMPLXL(cosl(angle), inverse ? sinl(angle) : -sinl(angle));
-  }
+  for (int64_t k = 0; k < n; k++) roots[k] = linalg_root(k, n, inverse);
   for (int64_t k = 0; k < n; k++) {
     linalg_number sum = 0;
     for (int64_t i = 0; i < n; i++) sum += x[i * step] * roots[i * k % n];
