@@ -55,6 +55,18 @@ HALO_API void halo_literal_set_i64(halo_literal *literal, int64_t i, int64_t val
 HALO_API void halo_literal_set_f64(halo_literal *literal, int64_t i, double value);
 HALO_API void halo_literal_set_c128(halo_literal *literal, int64_t i, double re, double im);
 
+/* ---- Text ---- */
+
+/* Reads a value of the given shape as HLO writes it ("2.5", "{ { 1, 2 }, { 3, 4 } }"); a tuple as
+ * "( ..., ... )". The text must hold nothing else. HALO_INVALID_ARGUMENT with the place of the fault,
+ * HALO_OUT_OF_MEMORY. */
+HALO_API HALO_MUST_USE halo_status halo_literal_from_text(const char *text,
+                                                          const halo_shape *shape,
+                                                          halo_literal **out);
+/* The literal in that form, on one line; reading it gives the same bits. Freed with
+ * halo_text_release (halo/module.h). */
+HALO_API HALO_MUST_USE halo_status halo_literal_to_text(const halo_literal *literal, char **out);
+
 #ifdef __cplusplus
 }
 #endif
