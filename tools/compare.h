@@ -1,0 +1,16 @@
+/* tools/compare.h: results against expected ones. */
+#ifndef HALO_TOOLS_COMPARE_H
+#define HALO_TOOLS_COMPARE_H
+
+#include "halo/literal.h"
+
+typedef struct compare_request {
+  const char *path;  /* .npz, .npy (one result), or a folder of out0.npy, out1.npy, ... */
+  double rtol, atol; /* negative: by element type */
+} compare_request;
+
+/* Reads the expected values and prints a table; elements agree when they are both NaN, or equal, or
+ * differ by at most atol + rtol * |expected|. An exit code, TOOL_FAILED also for a difference. */
+int compare_results(const compare_request *request, halo_literal *const *results, int count);
+
+#endif

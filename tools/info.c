@@ -1,0 +1,147 @@
+/* tools/info.c: `halo info`: devices, what they can do, and the program cache. */
+#include "args.h"
+#include "tool.h"
+
+#include "halo/client.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { INFO_HELP = 1, INFO_DEVICE, INFO_CAPABILITIES };
+
+static const tool_option info_options[] = {
+    {INFO_DEVICE, 'd', "device", "DEVICE",
+     "only the device that this means: PLATFORM:DEVICE as listed, a part of its name, cpu, gpu, or "
+     "null:FILE"},
+    {INFO_CAPABILITIES, 'c', "capabilities", NULL,
+     "everything known of the device (--device, or the default one), in the form that null:FILE "
+     "reads"},
+    {INFO_HELP, 'h', "help", NULL, "this text"},
+    {0}};
+
+static void info_help(void) {
+  fputs("Lists the OpenCL devices, what they can do, and the cache of compiled programs.\n\n"
+        "Usage: halo info [OPTIONS]\n\nOptions:\n",
+        stdout);
+  args_print_options(stdout, info_options);
+  fputs("\nThe device marked with * is the one that 'halo run' uses by default. HALO_DEVICE changes\n"
+        "the default. Exit code 1: there is no such device.\n",
+        stdout);
+}
+
+static void info_print_device(const halo_device_entry *entry) {
+  const halo_device_info *info = &entry->info;
+  char number[32] = "null";
+  if (strcmp(info->kind, "null") != 0) {
+    snprintf(number, sizeof number, "%d:%d", entry->platform, entry->device);
+  }
+  printf("%c %-5s %s%s\n", entry->chosen ? '*' : ' ', number, info->name,
+         entry->usable ? "" : "   (not usable: below OpenCL 1.2, or without a compiler)");
+  printf("        platform   %s\n", info->platform);
+  printf("        kind       %s, %u compute unit%s, work groups up to %u\n", info->kind,
+         info->compute_units, info->compute_units == 1 ? "" : "s", info->max_work_group);
+  printf("        memory     %s%s; up to %s in one block, %s local\n", tool_bytes(info->memory),
+         info->shares_host_memory ? ", shared with the host" : "",
+         tool_bytes(info->max_allocation), tool_bytes(info->local_memory));
+  printf("        types      f64 %s; f16 arithmetic %s\n",
+         info->has_f64 ? "yes" : "no (programs with f64 are refused)",
+         info->has_f16 ? "yes" : "in f32");
+  printf("        version    %s\n", info->version);
+  printf("        driver     %s\n\n", info->driver);
+}
+
+/* Counts the files of a folder; subfolders too, to a small depth. */
+static void info_count(const char *path, int depth, int64_t *files, uint64_t *bytes) {
+  DIR *folder = opendir(path);
+  if (!folder) return;
+  for (struct dirent *entry; (entry = readdir(folder));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    char *name = tool_printf("%s/%s", path, entry->d_name);
+    struct stat info;
+    if (lstat(name, &info) == 0 && S_ISREG(info.st_mode)) {
+      ++*files;
+      *bytes += (uint64_t)info.st_size;
+    } else if (depth > 0 && S_ISDIR(info.st_mode)) {
+      info_count(name, depth - 1, files, bytes);
+    }
+    free(name);
+  }
+  closedir(folder);
+}
+
+static bool info_print_cache(void) {
+  char *path;
+  if (!tool_check(halo_cache_directory(&path))) return false;
+  if (!path) {
+    printf("Program cache: none on disk (HALO_CACHE_DIR is empty, or there is no home folder)\n");
+    return true;
+  }
+  int64_t files = 0;
+  uint64_t bytes = 0;
+  info_count(path, 2, &files, &bytes);
+  if (files == 0) {
+    printf("Program cache: %s, empty\n", path);
+  } else {
+    printf("Program cache: %s, %s program%s, %s\n", path, tool_count(files), files == 1 ? "" : "s",
+           tool_bytes(bytes));
+  }
+  halo_text_release(path);
+  return true;
+}
+
+static int info_no_match(const char *selector, const halo_device_entry *list, int count) {
+  if (!selector) selector = getenv("HALO_DEVICE");
+  if (!selector || !*selector) return tool_error("none of the devices can be used");
+  fprintf(stderr, "halo: no device matches '%s'; there are:\n", selector);
+  for (int i = 0; i < count; i++) {
+    fprintf(stderr, "  %d:%d  %s (%s)\n", list[i].platform, list[i].device, list[i].info.name,
+            list[i].info.kind);
+  }
+  return TOOL_FAILED;
+}
+
+static int info_print(const char *selector, bool capabilities) {
+  halo_device_entry *list;
+  int count, chosen = -1;
+  if (!capabilities && !selector) printf("halo %s\n\n", halo_version());
+  if (!tool_check(halo_device_list(selector, &list, &count))) return TOOL_FAILED;
+  for (int i = 0; i < count; i++) {
+    if (list[i].chosen) chosen = i;
+  }
+  int code = TOOL_OK;
+  if (capabilities || selector) {
+    if (chosen < 0) {
+      code = info_no_match(selector, list, count);
+    } else if (capabilities) {
+      fputs(list[chosen].capabilities, stdout);
+    } else {
+      info_print_device(&list[chosen]);
+    }
+  } else {
+    for (int i = 0; i < count; i++) info_print_device(&list[i]);
+    if (!info_print_cache()) code = TOOL_FAILED;
+    if (chosen < 0) code = info_no_match(selector, list, count);
+  }
+  halo_device_list_release(list);
+  return code;
+}
+
+int tool_info(int argc, char **argv) {
+  tool_args args = {.command = argv[0], .options = info_options, .argc = argc, .argv = argv,
+                    .next = 1};
+  const char *value, *selector = NULL;
+  bool capabilities = false;
+  for (int id; (id = args_next(&args, &value)) != ARGS_END;) {
+    switch (id) {
+      case INFO_HELP: info_help(); return TOOL_OK;
+      case INFO_DEVICE: selector = value; break;
+      case INFO_CAPABILITIES: capabilities = true; break;
+      case ARGS_OPERAND: return args_usage_error(&args, "takes no operand '%s'", value);
+      default: return TOOL_USAGE;
+    }
+  }
+  return info_print(selector, capabilities);
+}

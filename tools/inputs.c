@@ -1,0 +1,424 @@
+/* tools/inputs.c: the arguments of a program: from files, from the command line, or generated. */
+#include "inputs.h"
+
+#include "tool.h"
+
+#include "halo/npy.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The list ---- */
+
+static void inputs_add(input_list *list, const char *name, const halo_shape *shape) {
+  if (halo_shape_type(shape) == HALO_TOKEN) return;
+  if (halo_shape_type(shape) == HALO_TUPLE) {
+    for (int i = 0; i < halo_shape_tuple_count(shape); i++) {
+      char *leaf = tool_printf("%s.%d", name, i);
+      inputs_add(list, leaf, halo_shape_tuple_element(shape, i));
+      free(leaf);
+    }
+    return;
+  }
+  list->data = tool_realloc(list->data, sizeof *list->data * (size_t)(list->count + 1));
+  list->data[list->count++] = (input){.name = tool_strdup(name), .shape = shape};
+}
+
+void inputs_create(const halo_module *module, input_list *list) {
+  *list = (input_list){0};
+  for (int i = 0; i < halo_module_parameter_count(module); i++) {
+    inputs_add(list, halo_module_parameter_name(module, i),
+               halo_module_parameter_shape(module, i));
+  }
+}
+
+void inputs_release(input_list *list) {
+  for (int i = 0; i < list->count; i++) {
+    free(list->data[i].name);
+    free(list->data[i].origin);
+    halo_literal_release(list->data[i].value);
+  }
+  free(list->data);
+  *list = (input_list){0};
+}
+
+/* ---- Which one is meant ---- */
+
+/* The length of a name without the number that HLO puts behind it: "x.12" is called x. */
+static size_t inputs_base_length(const char *name) {
+  const char *dot = strrchr(name, '.');
+  if (!dot || dot == name || !dot[1]) return strlen(name);
+  for (const char *at = dot + 1; *at; at++) {
+    if (!isdigit((unsigned char)*at)) return strlen(name);
+  }
+  return (size_t)(dot - name);
+}
+
+/* Equal, when what HLO names cannot contain counts as '_', as front ends write it: params[0] is
+ * params_0_. */
+static bool inputs_same_name(const char *a, size_t a_length, const char *b, size_t b_length) {
+  if (a_length != b_length) return false;
+  for (size_t i = 0; i < a_length; i++) {
+    char x = isalnum((unsigned char)a[i]) || a[i] == '.' ? a[i] : '_';
+    char y = isalnum((unsigned char)b[i]) || b[i] == '.' ? b[i] : '_';
+    if (x != y) return false;
+  }
+  return true;
+}
+
+/* The number that fills the rest of a text, or -1. */
+static int inputs_number(const char *text) {
+  int value = 0;
+  if (!*text || strlen(text) > 6) return -1;
+  for (; *text; text++) {
+    if (!isdigit((unsigned char)*text)) return -1;
+    value = 10 * value + *text - '0';
+  }
+  return value;
+}
+
+/* The index that a name or number means: its whole name, its name without HLO's number, its place,
+ * or its place as JAX and NumPy call it (arg0, Arg_0, arr_0). -1: none, -2: several. */
+static int inputs_find(const input_list *list, const char *which) {
+  size_t length = strlen(which);
+  int found = -1;
+  for (int i = 0; i < list->count; i++) {
+    const char *name = list->data[i].name;
+    if (inputs_same_name(which, length, name, strlen(name))) return i;
+  }
+  for (int i = 0; i < list->count; i++) {
+    const char *name = list->data[i].name;
+    if (!inputs_same_name(which, length, name, inputs_base_length(name))) continue;
+    found = found == -1 ? i : -2;
+  }
+  if (found != -1) return found;
+  static const char *const prefixes[] = {"", "arg", "Arg_", "arr_"};
+  for (int p = 0; p < 4; p++) {
+    if (strncmp(which, prefixes[p], strlen(prefixes[p])) != 0) continue;
+    int number = inputs_number(which + strlen(prefixes[p]));
+    if (number >= 0 && number < list->count) return number;
+  }
+  return -1;
+}
+
+static void inputs_print_names(const input_list *list) {
+  enum { MOST = 12 };
+  fputs(list->count ? "The program takes:" : "The program takes no arrays.", stderr);
+  for (int i = 0; i < list->count && i < MOST; i++) {
+    fprintf(stderr, "%s %s", i ? "," : "", list->data[i].name);
+  }
+  if (list->count > MOST) fprintf(stderr, ", ... (%d in all)", list->count);
+  fputc('\n', stderr);
+}
+
+/* ---- Values ---- */
+
+/* Takes `value` for an input, converting its element type when that is allowed; on failure it is
+ * released. */
+static int inputs_set(input_list *list, int index, halo_literal *value, const char *origin) {
+  input *in = &list->data[index];
+  const halo_shape *shape = halo_literal_shape(value);
+  if (!halo_shape_compatible(shape, in->shape)) {
+    bool same_dims = halo_shape_rank(shape) == halo_shape_rank(in->shape);
+    for (int d = 0; same_dims && d < halo_shape_rank(shape); d++) {
+      same_dims = halo_shape_dim(shape, d) == halo_shape_dim(in->shape, d);
+    }
+    if (!same_dims || !list->convert) {
+      tool_error("input %d (%s) is %s, and %s holds %s%s", index, in->name, tool_shape(in->shape),
+                 origin, tool_shape(shape), same_dims ? "; --convert converts it" : "");
+      halo_literal_release(value);
+      return TOOL_FAILED;
+    }
+    halo_literal *converted = NULL;
+    bool ok = tool_check(halo_literal_create(in->shape, &converted));
+    halo_type from = halo_shape_type(shape);
+    bool whole = strchr("sup", halo_type_name(from)[0]) != NULL;
+    for (int64_t i = 0; ok && i < halo_shape_element_count(shape); i++) {
+      double re, im;
+      halo_literal_get_c128(value, i, &re, &im);
+      if (whole) {
+        halo_literal_set_i64(converted, i, halo_literal_get_i64(value, i));
+      } else {
+        halo_literal_set_c128(converted, i, re, im);
+      }
+    }
+    halo_literal_release(value);
+    if (!ok) return TOOL_FAILED;
+    value = converted;
+  }
+  if (in->value) {
+    halo_literal_release(value);
+    tool_error("input %d (%s) is given twice: by %s and by %s", index, in->name, in->origin,
+               origin);
+    return TOOL_USAGE;
+  }
+  in->value = value;
+  in->origin = tool_strdup(origin);
+  return TOOL_OK;
+}
+
+static int inputs_read_npy(input_list *list, int index, const char *path) {
+  halo_literal *value;
+  halo_type type = halo_shape_type(list->data[index].shape);
+  if (!tool_check(halo_npy_read(path, type, &value))) return TOOL_FAILED;
+  return inputs_set(list, index, value, path);
+}
+
+/* "FILE.npz:MEMBER" */
+static int inputs_read_member(input_list *list, int index, const char *text, size_t path_length) {
+  const char *member = text + path_length + 1;
+  char *path = tool_printf("%.*s", (int)path_length, text);
+  halo_npz *npz = NULL;
+  halo_literal *value = NULL;
+  int code = TOOL_FAILED, found = -1;
+  if (tool_check(halo_npz_open(path, &npz))) {
+    for (int i = 0; i < halo_npz_count(npz); i++) {
+      if (strcmp(halo_npz_name(npz, i), member) == 0) found = i;
+    }
+    halo_type type = halo_shape_type(list->data[index].shape);
+    if (found < 0) {
+      tool_error("%s has no array '%s'", path, member);
+    } else if (tool_check(halo_npz_read(npz, found, type, &value))) {
+      code = inputs_set(list, index, value, text);
+    }
+  }
+  halo_npz_close(npz);
+  free(path);
+  return code;
+}
+
+/* Every element the same; `scalar` has the element type. */
+static void inputs_fill(halo_literal *value, halo_literal *scalar) {
+  const halo_shape *shape = halo_literal_shape(value);
+  size_t size = halo_type_size(halo_shape_type(shape));
+  char *data = halo_literal_data(value);
+  for (int64_t i = 0; i < halo_shape_element_count(shape); i++) {
+    memcpy(data + (size_t)i * size, halo_literal_data(scalar), size);
+  }
+}
+
+/* A value in HLO's own notation, or one number for all elements. */
+static int inputs_parse_value(input_list *list, int index, const char *text) {
+  const halo_shape *shape = list->data[index].shape;
+  halo_literal *value = NULL;
+  halo_status status;
+  char *origin = tool_printf("%.60s%s", text, strlen(text) > 60 ? "..." : "");
+  bool is_list = strchr(text, ',') && text[0] != '(' && halo_shape_rank(shape) == 1;
+  if (text[0] == '{' || halo_shape_rank(shape) == 0) {
+    status = halo_literal_from_text(text, shape, &value);
+  } else if (is_list) {
+    char *braced = tool_printf("{%s}", text);
+    status = halo_literal_from_text(braced, shape, &value);
+    free(braced);
+  } else {
+    halo_shape *scalar_shape = NULL;
+    halo_literal *scalar = NULL;
+    status = halo_shape_create_array(halo_shape_type(shape), 0, NULL, &scalar_shape);
+    if (status == HALO_OK) status = halo_literal_from_text(text, scalar_shape, &scalar);
+    if (status == HALO_OK) status = halo_literal_create(shape, &value);
+    if (status == HALO_OK) inputs_fill(value, scalar);
+    halo_literal_release(scalar);
+    halo_shape_release(scalar_shape);
+  }
+  int code = TOOL_USAGE;
+  if (status == HALO_OK) {
+    code = inputs_set(list, index, value, origin);
+  } else {
+    tool_error("'%s' is no value for input %d (%s), %s, and no .npy file:\n%s", origin, index,
+               list->data[index].name, tool_shape(shape), halo_error_message());
+  }
+  free(origin);
+  return code;
+}
+
+/* ---- Made-up values ---- */
+
+static uint64_t inputs_random(uint64_t *state) { /* splitmix64 */
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+/* In [0, 1). */
+static double inputs_uniform(uint64_t *state) {
+  return (double)(inputs_random(state) >> 11) * 0x1p-53;
+}
+
+static double inputs_normal(uint64_t *state) {
+  double u = 1 - inputs_uniform(state);
+  return sqrt(-2 * log(u)) * cos(2 * M_PI * inputs_uniform(state));
+}
+
+typedef enum inputs_kind {
+  INPUTS_ZEROS,
+  INPUTS_ONES,
+  INPUTS_IOTA,
+  INPUTS_RANDOM,
+  INPUTS_NORMAL
+} inputs_kind;
+
+static const char *const inputs_kind_names[] = {"zeros", "ones", "iota", "random", "normal"};
+enum { INPUTS_KINDS = sizeof inputs_kind_names / sizeof *inputs_kind_names };
+
+typedef struct inputs_recipe {
+  inputs_kind kind;
+  bool ranged; /* RANDOM: low and high were given */
+  double low, high;
+} inputs_recipe;
+
+/* One element; `whole`: the type has no fractions. */
+static double inputs_draw(const inputs_recipe *recipe, bool whole, uint64_t *state) {
+  if (recipe->kind == INPUTS_NORMAL) return inputs_normal(state);
+  double value = recipe->low + (recipe->high - recipe->low) * inputs_uniform(state);
+  return whole ? floor(value) : value;
+}
+
+static char *inputs_describe(const inputs_recipe *recipe, bool whole, halo_type type) {
+  if (recipe->kind < INPUTS_RANDOM) return tool_strdup(inputs_kind_names[recipe->kind]);
+  if (recipe->kind == INPUTS_NORMAL) return tool_strdup("random, normal (mean 0, deviation 1)");
+  if (type == HALO_PRED) return tool_strdup("random true and false");
+  if (whole) return tool_printf("random, %g to %g", recipe->low, recipe->high - 1);
+  return tool_printf("random in [%g, %g)", recipe->low, recipe->high);
+}
+
+/* Random numbers depend on the seed and on the input's place, so that giving one input leaves the
+ * others as they were. */
+static int inputs_make(input_list *list, int index, inputs_recipe recipe, uint64_t seed) {
+  const halo_shape *shape = list->data[index].shape;
+  halo_type type = halo_shape_type(shape);
+  bool whole = strchr("sup", halo_type_name(type)[0]) != NULL;
+  if (recipe.kind == INPUTS_RANDOM && !recipe.ranged) {
+    /* Whole numbers that are fit for indices, and that the narrow types hold. */
+    int bits = halo_type_bits(type) - (halo_type_name(type)[0] == 's');
+    recipe.low = whole ? 0 : -1;
+    recipe.high = !whole ? 1 : bits < 4 ? 1 << bits : 10;
+    if (type == HALO_S1) recipe.low = -1;
+    if (type == HALO_F8E8M0FNU) recipe.low = 0.25; /* has no zero and no sign */
+  }
+  halo_literal *value;
+  if (!tool_check(halo_literal_create(shape, &value))) return TOOL_FAILED;
+  uint64_t state = seed * 0x2545f4914f6cdd1du + (uint64_t)index;
+  state = inputs_random(&state);
+  bool is_complex = type == HALO_C64 || type == HALO_C128;
+  for (int64_t i = 0; i < halo_shape_element_count(shape) && recipe.kind != INPUTS_ZEROS; i++) {
+    if (recipe.kind <= INPUTS_IOTA) {
+      halo_literal_set_i64(value, i,
+                           recipe.kind == INPUTS_ONES ? 1 : type == HALO_PRED ? i % 2 : i);
+    } else {
+      double re = inputs_draw(&recipe, whole, &state);
+      double im = is_complex ? inputs_draw(&recipe, whole, &state) : 0;
+      halo_literal_set_c128(value, i, re, im);
+    }
+  }
+  char *origin = inputs_describe(&recipe, whole, type);
+  int code = inputs_set(list, index, value, origin);
+  free(origin);
+  return code;
+}
+
+/* "zeros", "random:-2:2", ...; false when the text is none of them. */
+static bool inputs_parse_recipe(const char *text, inputs_recipe *recipe) {
+  *recipe = (inputs_recipe){0};
+  for (int k = 0; k < INPUTS_KINDS; k++) {
+    recipe->kind = (inputs_kind)k;
+    if (strcmp(text, inputs_kind_names[k]) == 0) return true;
+  }
+  int used = 0;
+  recipe->kind = INPUTS_RANDOM;
+  recipe->ranged = true;
+  return sscanf(text, "random:%lf:%lf%n", &recipe->low, &recipe->high, &used) == 2 &&
+         !text[used] && isfinite(recipe->low) && isfinite(recipe->high) &&
+         recipe->low < recipe->high;
+}
+
+/* ---- What the command line says ---- */
+
+static int inputs_assign_to(input_list *list, int index, const char *what) {
+  const char *member = strstr(what, ".npz:");
+  inputs_recipe recipe;
+  if (tool_ends_with(what, ".npy")) return inputs_read_npy(list, index, what);
+  if (member) return inputs_read_member(list, index, what, (size_t)(member - what) + 4);
+  if (inputs_parse_recipe(what, &recipe)) return inputs_make(list, index, recipe, list->seed);
+  if (!*what) {
+    tool_error("input %d (%s) is given nothing", index, list->data[index].name);
+    return TOOL_USAGE;
+  }
+  return inputs_parse_value(list, index, what);
+}
+
+int inputs_assign(input_list *list, const char *text) {
+  const char *equals = strchr(text, '=');
+  if (!equals) {
+    if (tool_ends_with(text, ".npz")) return inputs_assign_archive(list, text);
+    if (list->next >= list->count) {
+      tool_error("%s: the program takes only %d input%s", text, list->count,
+                 list->count == 1 ? "" : "s");
+      return TOOL_USAGE;
+    }
+    return inputs_assign_to(list, list->next++, text);
+  }
+  char *which = tool_printf("%.*s", (int)(equals - text), text);
+  int index = inputs_find(list, which), code = TOOL_USAGE;
+  if (index >= 0) {
+    code = inputs_assign_to(list, index, equals + 1);
+  } else if (index == -2) {
+    tool_error("several inputs are called '%s'; use the whole name or the number", which);
+    inputs_print_names(list);
+  } else {
+    tool_error("the program has no input '%s'", which);
+    inputs_print_names(list);
+  }
+  free(which);
+  return code;
+}
+
+static int inputs_take_members(input_list *list, halo_npz *npz, const char *path) {
+  int used = 0;
+  for (int i = 0; i < halo_npz_count(npz); i++) {
+    const char *name = halo_npz_name(npz, i);
+    int index = inputs_find(list, name);
+    if (index < 0) continue;
+    halo_literal *value;
+    halo_type type = halo_shape_type(list->data[index].shape);
+    if (!tool_check(halo_npz_read(npz, i, type, &value))) return TOOL_FAILED;
+    char *origin = tool_printf("%s:%s", path, name);
+    int code = inputs_set(list, index, value, origin);
+    free(origin);
+    if (code != TOOL_OK) return code;
+    used++;
+  }
+  if (used < halo_npz_count(npz)) {
+    tool_error("%d of the %d arrays of %s %s no input's name:", halo_npz_count(npz) - used,
+               halo_npz_count(npz), path, halo_npz_count(npz) - used == 1 ? "has" : "have");
+    for (int i = 0; i < halo_npz_count(npz); i++) {
+      if (inputs_find(list, halo_npz_name(npz, i)) < 0) {
+        fprintf(stderr, "  %s\n", halo_npz_name(npz, i));
+      }
+    }
+    inputs_print_names(list);
+    return TOOL_FAILED;
+  }
+  return TOOL_OK;
+}
+
+int inputs_assign_archive(input_list *list, const char *path) {
+  halo_npz *npz;
+  if (!tool_check(halo_npz_open(path, &npz))) return TOOL_FAILED;
+  int code = inputs_take_members(list, npz, path);
+  halo_npz_close(npz);
+  return code;
+}
+
+int inputs_generate(input_list *list, int *generated) {
+  *generated = 0;
+  for (int i = 0; i < list->count; i++) {
+    if (list->data[i].value) continue;
+    int code = inputs_make(list, i, (inputs_recipe){.kind = INPUTS_RANDOM}, list->seed);
+    if (code != TOOL_OK) return code;
+    ++*generated;
+  }
+  return TOOL_OK;
+}

@@ -1,0 +1,476 @@
+/* tools/run.c: `halo run`: compiles a module, runs it on a device, and shows what came out. */
+#include "args.h"
+#include "compare.h"
+#include "inputs.h"
+#include "output.h"
+#include "profile.h"
+#include "tool.h"
+
+#include "halo/client.h"
+#include "halo/npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  RUN_HELP = 1,
+  RUN_INPUT,
+  RUN_INPUTS,
+  RUN_SEED,
+  RUN_CONVERT,
+  RUN_PRINT,
+  RUN_OUTPUT,
+  RUN_COMPARE,
+  RUN_RTOL,
+  RUN_ATOL,
+  RUN_QUIET,
+  RUN_REPEAT,
+  RUN_PROFILE,
+  RUN_EXPLAIN,
+  RUN_PLAN,
+  RUN_SOURCE,
+  RUN_DEVICE,
+  RUN_NO_FUSION,
+  RUN_NO_OPTIMIZATION,
+  RUN_KERNELS,
+  RUN_DUMP,
+  RUN_COMPILE_ONLY
+};
+
+static const tool_option run_options[] = {
+    {.help = "Inputs"},
+    {RUN_INPUT, 'i', "input", "INPUT",
+     "one input, see below; give the option again for more"},
+    {RUN_INPUTS, 0, "inputs", "FILE.npz",
+     "inputs by name: an array goes to the parameter of its name, else arg0, arr_0, 0 to the first, "
+     "and so on"},
+    {RUN_SEED, 0, "seed", "N", "of the random numbers for inputs that are not given (default 0)"},
+    {RUN_CONVERT, 0, "convert", NULL,
+     "convert the element types of input files, as int64 to s32; else they must be right"},
+    {.help = "Results"},
+    {RUN_PRINT, 'p', "print", "HOW",
+     "full, summary or none (default: full up to 100 elements, else summary)"},
+    {RUN_OUTPUT, 'o', "output", "WHERE",
+     "write the results too: FILE.npz, FILE.npy (one result), or else a folder; they are called out0, "
+     "out1, ..."},
+    {RUN_COMPARE, 0, "compare", "WHERE",
+     "compare the results with those there (as --output writes, or any .npz in order); exit code 1 "
+     "when they differ"},
+    {RUN_RTOL, 0, "rtol", "X",
+     "for --compare: |difference| may be atol + rtol * |expected| (default: by element type, 1e-5 "
+     "for f32)"},
+    {RUN_ATOL, 0, "atol", "X", "see --rtol (default: a tenth of the type's rtol)"},
+    {RUN_QUIET, 'q', "quiet", NULL, "print the results and nothing else"},
+    {.help = "Speed"},
+    {RUN_REPEAT, 'n', "repeat", "N", "run N times more, and say how long that took"},
+    {RUN_PROFILE, 0, "profile", NULL, "say how long each step took on the device"},
+    {.help = "Compiling"},
+    {RUN_DEVICE, 'd', "device", "DEVICE",
+     "PLATFORM:DEVICE as 'halo info' lists, a part of the name, cpu, gpu, or null:FILE (default: "
+     "HALO_DEVICE, else the first GPU, else the first device)"},
+    {RUN_KERNELS, 0, "kernels", "LIST",
+     "implementations to force or to leave out, as dot:clblast,-reduce:tree"},
+    {RUN_NO_FUSION, 0, "no-fusion", NULL, "a kernel for every instruction"},
+    {RUN_NO_OPTIMIZATION, 0, "no-optimization", NULL, "only the passes that are needed to run"},
+    {RUN_EXPLAIN, 'e', "explain", NULL, "say which implementation each step got, and why"},
+    {RUN_PLAN, 0, "plan", NULL, "print the steps and their buffers"},
+    {RUN_SOURCE, 0, "source", NULL, "print the generated OpenCL C"},
+    {RUN_DUMP, 0, "dump", "DIR",
+     "write the module, the module after each pass, the OpenCL C and the plan there"},
+    {RUN_COMPILE_ONLY, 0, "compile-only", NULL, "do not run the program"},
+    {RUN_HELP, 'h', "help", NULL, "this text"},
+    {0}};
+
+typedef struct run_request {
+  const char *file, *output;
+  output_mode print;
+  compare_request compare;
+  bool quiet, compile_only, explain, plan, source;
+  int64_t repeat;
+  halo_client_options client;
+  halo_compile_options compile;
+  const char **inputs; /* what --input and --inputs said, in order */
+  bool *is_archive;
+  int input_count;
+  uint64_t seed;
+  bool convert;
+} run_request;
+
+typedef struct run_state {
+  halo_module *module;
+  input_list inputs;
+  halo_client *client;
+  halo_executable *executable;
+  halo_buffer **arguments;
+  int argument_count, result_count;
+  halo_literal **results;
+  double compile_seconds, first_seconds;
+  double *seconds; /* of each repeat, in order of time */
+} run_state;
+
+static void run_help(void) {
+  fputs("Compiles an HLO module, runs it on an OpenCL device, and prints the results.\n\n"
+        "Usage: halo run FILE.hlo [OPTIONS]\n\n"
+        "FILE.hlo is HLO text, as XLA and JAX print it; - is standard input.\n",
+        stdout);
+  args_print_options(stdout, run_options);
+  fputs("\nINPUT is FILE.npy for the next parameter, or WHICH=WHAT. WHICH is a parameter's name (x.1,\n"
+        "or x when that is clear) or its number from 0; the elements of a tuple count one by one.\n"
+        "WHAT is one of\n"
+        "  FILE.npy          an array that NumPy wrote\n"
+        "  FILE.npz:NAME     one of several\n"
+        "  zeros, ones       every element the same\n"
+        "  iota              0, 1, 2, ... in row-major order\n"
+        "  random            floats in [-1, 1), whole numbers from 0 to 9\n"
+        "  random:LOW:HIGH   from LOW on, below HIGH\n"
+        "  normal            the normal distribution\n"
+        "  2.5               every element this value\n"
+        "  1,2,3             a vector; {{1,2},{3,4}} and so on, as HLO writes it\n"
+        "An input that is not given is 'random'.\n\n"
+        "Exit codes: 0 all is well, 1 it failed or results differ, 2 wrong usage.\n",
+        stdout);
+}
+
+/* ---- Running ---- */
+
+/* One run, waited for. The results are new buffers; none when it fails. */
+static bool run_once(run_state *state, halo_buffer **results, double *seconds) {
+  double start = tool_now();
+  halo_status status = halo_executable_execute(state->executable, state->arguments,
+                                               state->argument_count, NULL, results);
+  if (!tool_check(status)) return false;
+  bool ok = true;
+  for (int i = 0; i < state->result_count; i++) {
+    halo_event *ready;
+    status = halo_buffer_ready_event(results[i], &ready);
+    if (status == HALO_OK) {
+      status = halo_event_wait(ready);
+      halo_event_release(ready);
+    }
+    ok = ok && tool_check(status);
+  }
+  *seconds = tool_now() - start;
+  for (int i = 0; i < state->result_count && !ok; i++) halo_buffer_release(results[i]);
+  return ok;
+}
+
+static bool run_fetch(run_state *state, halo_buffer **buffers) {
+  state->results = tool_alloc(sizeof(halo_literal *) * (size_t)state->result_count);
+  bool ok = true;
+  for (int i = 0; i < state->result_count && ok; i++) {
+    ok = tool_check(halo_buffer_to_literal(buffers[i], &state->results[i]));
+  }
+  return ok;
+}
+
+static int run_compare_times(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The first run, whose results are kept, and the repeats. */
+static bool run_all(const run_request *request, run_state *state) {
+  halo_buffer **buffers = tool_alloc(sizeof(halo_buffer *) * (size_t)state->result_count);
+  bool ok = run_once(state, buffers, &state->first_seconds);
+  if (ok) {
+    ok = run_fetch(state, buffers);
+    for (int i = 0; i < state->result_count; i++) halo_buffer_release(buffers[i]);
+  }
+  state->seconds = tool_alloc(sizeof(double) * (size_t)request->repeat);
+  for (int64_t n = 0; n < request->repeat && ok; n++) {
+    ok = run_once(state, buffers, &state->seconds[n]);
+    for (int i = 0; i < state->result_count && ok; i++) halo_buffer_release(buffers[i]);
+  }
+  qsort(state->seconds, (size_t)request->repeat, sizeof(double), run_compare_times);
+  free(buffers);
+  return ok;
+}
+
+/* Copies the inputs to the device. */
+static bool run_upload(run_state *state) {
+  state->argument_count = halo_executable_argument_count(state->executable);
+  state->result_count = halo_executable_result_count(state->executable);
+  state->arguments = tool_alloc(sizeof(halo_buffer *) * (size_t)state->argument_count);
+  if (state->argument_count != state->inputs.count) {
+    tool_error("the program takes %d arrays and its module %d: this is a bug in halo",
+               state->argument_count, state->inputs.count);
+    return false;
+  }
+  for (int i = 0; i < state->argument_count; i++) {
+    input *in = &state->inputs.data[i];
+    halo_status status =
+        halo_buffer_from_host(state->client, halo_literal_data(in->value),
+                              halo_executable_argument_shape(state->executable, i),
+                              &state->arguments[i]);
+    if (!tool_check(status)) return false;
+    halo_literal_release(in->value);
+    in->value = NULL;
+  }
+  return true;
+}
+
+/* ---- Showing ---- */
+
+static void run_print_heading(const run_request *request, const run_state *state) {
+  halo_device_info device;
+  halo_device_get_info(halo_client_device(state->client, 0), &device);
+  printf("%s (%s) on %s\n\n", strcmp(request->file, "-") == 0 ? "standard input" : request->file,
+         halo_module_name(state->module), device.name);
+}
+
+static void run_print_inputs(const run_request *request, const run_state *state, int generated) {
+  const input_list *list = &state->inputs;
+  size_t name = 0, shape = 0;
+  for (int i = 0; i < list->count; i++) {
+    size_t width = strlen(list->data[i].name);
+    if (width > name) name = width;
+    width = strlen(tool_shape(list->data[i].shape));
+    if (width > shape) shape = width;
+  }
+  if (list->count == 0) return;
+  puts(list->count == 1 ? "Input" : "Inputs");
+  for (int i = 0; i < list->count; i++) {
+    const input *in = &list->data[i];
+    printf("  %2d  %-*s  %-*s  %s\n", i, (int)name, in->name, (int)shape, tool_shape(in->shape),
+           in->origin);
+  }
+  if (generated > 0) {
+    printf("  (%d made up, --seed %llu; --input and --inputs give them)\n", generated,
+           (unsigned long long)request->seed);
+  }
+  putchar('\n');
+}
+
+static void run_print_results(const run_request *request, const run_state *state) {
+  if (request->print == OUTPUT_NONE) return;
+  for (int i = 0; i < state->result_count; i++) {
+    const char *shape = tool_shape(halo_literal_shape(state->results[i]));
+    if (state->result_count == 1) {
+      printf("Result %s\n", shape);
+    } else {
+      printf("Result %d: %s\n", i, shape);
+    }
+    output_value(state->results[i], request->print);
+    if (!request->quiet || i + 1 < state->result_count) putchar('\n');
+  }
+}
+
+static void run_print_times(const run_request *request, const run_state *state) {
+  int64_t n = request->repeat;
+  if (n == 0) {
+    printf("Compiled in %s, ran in %s.\n", tool_seconds(state->compile_seconds),
+           tool_seconds(state->first_seconds));
+    return;
+  }
+  const double *s = state->seconds;
+  double sum = 0, median = (s[(n - 1) / 2] + s[n / 2]) / 2;
+  for (int64_t i = 0; i < n; i++) sum += s[i];
+  printf("Time\n  compile    %s\n  first run  %s\n", tool_seconds(state->compile_seconds),
+         tool_seconds(state->first_seconds));
+  printf("  %-9s  median %s, min %s, mean %s, max %s\n",
+         n == 1 ? "1 more" : tool_count(n), tool_seconds(median), tool_seconds(s[0]),
+         tool_seconds(sum / (double)n), tool_seconds(s[n - 1]));
+  halo_memory_stats memory;
+  halo_device_memory_stats(halo_client_device(state->client, 0), &memory);
+  printf("  memory     %s at most\n", tool_bytes(memory.peak));
+}
+
+static void run_print_reports(const run_request *request, const run_state *state) {
+  struct {
+    bool wanted;
+    halo_report report;
+    const char *title;
+  } reports[] = {{request->explain, HALO_REPORT_EXPLAIN, "Implementations"},
+                 {request->plan, HALO_REPORT_PLAN, "Plan"},
+                 {request->source, HALO_REPORT_SOURCE, "OpenCL C"}};
+  for (int i = 0; i < 3; i++) {
+    if (!reports[i].wanted) continue;
+    const char *text = halo_executable_report(state->executable, reports[i].report);
+    printf("%s\n%s%s\n", reports[i].title, text, tool_ends_with(text, "\n") ? "" : "\n");
+  }
+}
+
+static bool run_write_results(const run_request *request, const run_state *state) {
+  const char *where = request->output;
+  int count = state->result_count;
+  bool ok = true;
+  if (tool_ends_with(where, ".npy")) {
+    if (count != 1) {
+      tool_error("the program has %d results; --output takes a .npz file or a folder for them",
+                 count);
+      return false;
+    }
+    ok = tool_check(halo_npy_write(where, state->results[0]));
+  } else if (tool_ends_with(where, ".npz")) {
+    char **names = tool_alloc(sizeof *names * (size_t)count);
+    for (int i = 0; i < count; i++) names[i] = tool_printf("out%d", i);
+    ok = tool_check(halo_npz_write(where, count, (const char *const *)names,
+                                   (const halo_literal *const *)state->results));
+    for (int i = 0; i < count; i++) free(names[i]);
+    free(names);
+  } else {
+    ok = tool_make_folder(where);
+    for (int i = 0; i < count && ok; i++) {
+      char *path = tool_printf("%s/out%d.npy", where, i);
+      ok = tool_check(halo_npy_write(path, state->results[i]));
+      free(path);
+    }
+  }
+  if (ok && !request->quiet) {
+    printf("Wrote %d result%s to %s\n\n", count, count == 1 ? "" : "s", where);
+  }
+  return ok;
+}
+
+/* ---- The whole of it ---- */
+
+static int run_give_inputs(const run_request *request, run_state *state, int *generated) {
+  inputs_create(state->module, &state->inputs);
+  state->inputs.convert = request->convert;
+  state->inputs.seed = request->seed;
+  for (int i = 0; i < request->input_count; i++) {
+    int code = request->is_archive[i] ? inputs_assign_archive(&state->inputs, request->inputs[i])
+                                      : inputs_assign(&state->inputs, request->inputs[i]);
+    if (code != TOOL_OK) return code;
+  }
+  return request->compile_only ? TOOL_OK : inputs_generate(&state->inputs, generated);
+}
+
+static bool run_compile(const run_request *request, run_state *state) {
+  if (!tool_check(halo_client_create(&request->client, &state->client))) return false;
+  double start = tool_now();
+  if (!tool_check(halo_client_compile(state->client, state->module, &request->compile,
+                                      &state->executable))) {
+    return false;
+  }
+  state->compile_seconds = tool_now() - start;
+  return true;
+}
+
+static int run_work(const run_request *request, run_state *state) {
+  int generated = 0;
+  if (!tool_read_module(request->file, &state->module)) return TOOL_FAILED;
+  int code = run_give_inputs(request, state, &generated);
+  if (code != TOOL_OK) return code;
+  if (request->compile.dump_dir && !tool_make_folder(request->compile.dump_dir)) return TOOL_FAILED;
+  if (!run_compile(request, state)) return TOOL_FAILED;
+  halo_device_info device;
+  halo_device_get_info(halo_client_device(state->client, 0), &device);
+  if (!request->quiet) run_print_heading(request, state);
+  run_print_reports(request, state);
+  if (request->compile_only || strcmp(device.kind, "null") == 0) {
+    printf("Compiled in %s; nothing was run%s.\n", tool_seconds(state->compile_seconds),
+           request->compile_only ? "" : ", since the device is a null device");
+    return TOOL_OK;
+  }
+  if (!request->quiet) run_print_inputs(request, state, generated);
+  fflush(stdout);
+  if (!run_upload(state) || !run_all(request, state)) return TOOL_FAILED;
+  run_print_results(request, state);
+  if (request->output && !run_write_results(request, state)) return TOOL_FAILED;
+  if (request->compare.path) {
+    code = compare_results(&request->compare, state->results, state->result_count);
+  }
+  if (request->client.profile && !profile_print(state->executable)) return TOOL_FAILED;
+  if (!request->quiet) run_print_times(request, state);
+  return code;
+}
+
+static void run_release(run_state *state) {
+  for (int i = 0; i < state->argument_count && state->arguments; i++) {
+    halo_buffer_release(state->arguments[i]);
+  }
+  for (int i = 0; i < state->result_count && state->results; i++) {
+    halo_literal_release(state->results[i]);
+  }
+  free(state->arguments);
+  free(state->results);
+  free(state->seconds);
+  halo_executable_release(state->executable);
+  halo_client_release(state->client);
+  inputs_release(&state->inputs);
+  halo_module_release(state->module);
+}
+
+/* ---- The command line ---- */
+
+static bool run_parse_print(const tool_args *args, const char *value, output_mode *out) {
+  static const char *const names[] = {"auto", "full", "summary", "none"};
+  for (int i = 0; i < 4; i++) {
+    if (strcmp(value, names[i]) != 0) continue;
+    *out = (output_mode)i;
+    return true;
+  }
+  args_usage_error(args, "--print must be full, summary or none, not '%s'", value);
+  return false;
+}
+
+/* One option; false after a message. */
+static bool run_take_option(const tool_args *args, int id, const char *value,
+                            run_request *request) {
+  int64_t number;
+  switch (id) {
+    case RUN_INPUT:
+    case RUN_INPUTS:
+      request->is_archive[request->input_count] = id == RUN_INPUTS;
+      request->inputs[request->input_count++] = value;
+      return true;
+    case RUN_SEED:
+      if (!args_integer(args, "seed", value, 0, INT64_MAX, &number)) return false;
+      request->seed = (uint64_t)number;
+      return true;
+    case RUN_CONVERT: request->convert = true; return true;
+    case RUN_PRINT: return run_parse_print(args, value, &request->print);
+    case RUN_OUTPUT: request->output = value; return true;
+    case RUN_COMPARE: request->compare.path = value; return true;
+    case RUN_RTOL: return args_number(args, "rtol", value, &request->compare.rtol);
+    case RUN_ATOL: return args_number(args, "atol", value, &request->compare.atol);
+    case RUN_QUIET: request->quiet = true; return true;
+    case RUN_REPEAT: return args_integer(args, "repeat", value, 0, 10000000, &request->repeat);
+    case RUN_PROFILE: request->client.profile = true; return true;
+    case RUN_EXPLAIN: request->explain = true; return true;
+    case RUN_PLAN: request->plan = true; return true;
+    case RUN_SOURCE: request->source = true; return true;
+    case RUN_DEVICE: request->client.device = value; return true;
+    case RUN_NO_FUSION: request->compile.no_fusion = true; return true;
+    case RUN_NO_OPTIMIZATION: request->compile.no_optimization = true; return true;
+    case RUN_KERNELS: request->compile.kernels = value; return true;
+    case RUN_DUMP: request->compile.dump_dir = value; return true;
+    case RUN_COMPILE_ONLY: request->compile_only = true; return true;
+    case ARGS_OPERAND:
+      if (!request->file) {
+        request->file = value;
+        return true;
+      }
+      args_usage_error(args, "one FILE at a time, not '%s' too (inputs: --input %s)", value, value);
+      return false;
+  }
+  return false;
+}
+
+int tool_run(int argc, char **argv) {
+  tool_args args = {.command = argv[0], .options = run_options, .argc = argc, .argv = argv,
+                    .next = 1};
+  run_request request = {.compare = {.rtol = -1, .atol = -1},
+                         .inputs = tool_alloc(sizeof(char *) * (size_t)argc),
+                         .is_archive = tool_alloc(sizeof(bool) * (size_t)argc)};
+  const char *value;
+  int id, code = TOOL_OK;
+  bool help = false;
+  while (code == TOOL_OK && !help && (id = args_next(&args, &value)) != ARGS_END) {
+    help = id == RUN_HELP;
+    if (!help && !run_take_option(&args, id, value, &request)) code = TOOL_USAGE;
+  }
+  if (help) {
+    run_help();
+  } else if (code == TOOL_OK && !request.file) {
+    code = args_usage_error(&args, "which FILE.hlo? (- for standard input)");
+  } else if (code == TOOL_OK) {
+    run_state state = {0};
+    code = run_work(&request, &state);
+    run_release(&state);
+  }
+  free(request.inputs);
+  free(request.is_archive);
+  return code;
+}

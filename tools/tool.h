@@ -1,0 +1,49 @@
+/* tools/tool.h: what the subcommands of `halo` share: exit codes, messages, units. */
+#ifndef HALO_TOOLS_TOOL_H
+#define HALO_TOOLS_TOOL_H
+
+#include "halo/literal.h"
+#include "halo/module.h"
+#include "halo/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+  TOOL_OK = 0,
+  TOOL_FAILED = 1, /* something went wrong while running, or results differ */
+  TOOL_USAGE = 2   /* the command line makes no sense */
+};
+
+/* The subcommands. argv[0] is the subcommand's name; the result is the exit code. */
+int tool_run(int argc, char **argv);
+int tool_info(int argc, char **argv);
+int tool_opt(int argc, char **argv);
+
+/* "halo: MESSAGE" on stderr, behind what was printed on stdout. Returns TOOL_FAILED. */
+int tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* True for HALO_OK; else prints the library's message. */
+bool tool_check(halo_status status);
+/* Like malloc, calloc and realloc in one; ends the program when there is no memory. */
+void *tool_alloc(size_t size);
+void *tool_realloc(void *old, size_t size);
+char *tool_strdup(const char *text);
+char *tool_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The HLO module in a file, or on stdin for "-"; false after a message. */
+bool tool_read_module(const char *path, halo_module **out);
+/* Makes a folder and those above it, when they are not there; false after a message. */
+bool tool_make_folder(const char *path);
+bool tool_ends_with(const char *text, const char *end);
+
+/* Seconds since some moment, for differences. */
+double tool_now(void);
+
+/* Short texts with units, in one of a few static buffers that are used in turn. */
+const char *tool_bytes(uint64_t bytes);        /* "1.5 MiB" */
+const char *tool_seconds(double seconds);      /* "12.3 ms" */
+const char *tool_count(int64_t count);         /* "1,048,576" */
+const char *tool_shape(const halo_shape *shape); /* "f32[2,3]"; cut when it is very long */
+
+#endif
