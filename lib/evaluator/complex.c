@@ -1,8 +1,8 @@
 /* evaluator/complex.c: complex operations by the formulas of XLA's CPU backend, in long double and
  * rounded once a part. */
+#include "evaluator/cmplx.h"
 #include "evaluator/scalar.h"
 
-#include <complex.h>
 #include <math.h>
 
 typedef long double real;

@@ -1,9 +1,9 @@
 /* evaluator/linalg.c: Cholesky, triangular solve and FFT by their definitions, in complex long
  * double whatever the type. */
 #include "base/memory.h"
+#include "evaluator/cmplx.h"
 #include "evaluator/eval.h"
 
-#include <complex.h>
 #include <math.h>
 #include <string.h>
 
