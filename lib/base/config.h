@@ -2,7 +2,8 @@
  *
  *   HALO_DEVICE          which device: see halo_client_options.device in halo/client.h
  *   HALO_CACHE_DIR       folder of compiled programs; empty: no disk cache; unset:
- *                        $XDG_CACHE_HOME/halo, else $HOME/.cache/halo
+ *                        $XDG_CACHE_HOME/halo, else $HOME/.cache/halo (which PoCL, with a cache
+ *                        of its own, leaves empty)
  *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
  *                        of 1024); unset or 0: what the device has
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:tree"

@@ -109,8 +109,7 @@ static halo_status buffer_check_shape(const halo_shape *shape) {
   return HALO_OK;
 }
 
-static halo_status buffer_alloc(halo_client *client, const halo_shape *shape,
-                                halo_cl_block **out) {
+static halo_status buffer_alloc(halo_client *client, const halo_shape *shape, halo_cl_block **out) {
   char text[40], what[64];
   halo_shape_to_text(shape, false, text, sizeof text);
   snprintf(what, sizeof what, "buffer %s", text);
@@ -171,8 +170,8 @@ static halo_status buffer_write_permuted(halo_client *client, halo_cl_block *blo
   return status;
 }
 
-static halo_status buffer_from_host(halo_client *client, const void *data,
-                                    const halo_shape *shape, bool wait, halo_buffer **out) {
+static halo_status buffer_from_host(halo_client *client, const void *data, const halo_shape *shape,
+                                    bool wait, halo_buffer **out) {
   *out = NULL;
   HALO_TRY(buffer_check_shape(shape));
   size_t size = (size_t)halo_shape_byte_size(shape);
@@ -244,16 +243,15 @@ static halo_status buffer_read(halo_cl_block *block, void *data, size_t size, cl
                                cl_event *done) {
   cl_command_queue queue = block->device->queue;
   cl_bool wait = done ? CL_FALSE : CL_TRUE;
-  HALO_TRY(halo_cl_check(clEnqueueReadBuffer(queue, block->mem, wait, 0, size, data,
-                                             after ? 1 : 0, after ? &after : NULL, done),
+  HALO_TRY(halo_cl_check(clEnqueueReadBuffer(queue, block->mem, wait, 0, size, data, after ? 1 : 0,
+                                             after ? &after : NULL, done),
                          "clEnqueueReadBuffer"));
   if (done) clFlush(queue);
   return HALO_OK;
 }
 
 /* Waits; as buffer_write_permuted. */
-static halo_status buffer_read_permuted(halo_cl_block *block, void *data,
-                                        const halo_shape *shape) {
+static halo_status buffer_read_permuted(halo_cl_block *block, void *data, const halo_shape *shape) {
   size_t size = (size_t)halo_shape_byte_size(shape);
   void *staging;
   if (block->device->caps.shares_host_memory) {

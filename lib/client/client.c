@@ -35,8 +35,8 @@ void halo_client_release(halo_client *client) {
 
 static bool client_event_is_over(cl_event event) {
   cl_int state = CL_QUEUED;
-  cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
-                               NULL);
+  cl_int code =
+      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
   return code == CL_SUCCESS && state <= CL_COMPLETE;
 }
 

@@ -19,9 +19,9 @@ void halo_event_retain(halo_event *event) { atomic_fetch_add(&event->references,
 
 static halo_status event_check(cl_event handle) {
   cl_int state = CL_COMPLETE;
-  HALO_TRY(halo_cl_check(clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                        &state, NULL),
-                         "clGetEventInfo"));
+  HALO_TRY(halo_cl_check(
+      clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
+      "clGetEventInfo"));
   return halo_cl_check(state, "a command on the device");
 }
 

@@ -70,8 +70,8 @@ static void layout_copy(const halo_shape *shape, const int64_t *from_strides,
     memcpy(to, from, size);
     return;
   }
-  layout_plane plane = {.rows = dims[row], .row_from = from_strides[row],
-                        .row_to = to_strides[row], .columns = 1};
+  layout_plane plane = {
+      .rows = dims[row], .row_from = from_strides[row], .row_to = to_strides[row], .columns = 1};
   if (column != row) {
     plane.columns = dims[column];
     plane.column_from = from_strides[column];

@@ -20,7 +20,8 @@ typedef enum caps_form {
   CAPS_ITEMS
 } caps_form;
 
-#define CAPS_FIELD(form, name) {#name, form, offsetof(halo_caps, name)}
+#define CAPS_FIELD(form, name)                                                                     \
+  { #name, form, offsetof(halo_caps, name) }
 
 static const struct caps_field {
   const char *key;
@@ -127,9 +128,7 @@ static const char *caps_set(halo_caps *caps, const struct caps_field *field, con
   const char *text = value;
   uint64_t number = 0;
   switch (field->form) {
-    case CAPS_TEXT:
-      snprintf(at, CAPS_TEXT_SIZE, "%s", value);
-      return NULL;
+    case CAPS_TEXT: snprintf(at, CAPS_TEXT_SIZE, "%s", value); return NULL;
     case CAPS_KIND:
       for (size_t i = 0; i < sizeof caps_kinds / sizeof caps_kinds[0]; i++) {
         if (strcmp(value, caps_kinds[i]) == 0) {
@@ -202,8 +201,8 @@ static halo_status caps_line(const char *path, int number, char *line, bool *see
     seen[i] = true;
     const char *expected = caps_set(caps, &caps_fields[i], value);
     if (!expected) return HALO_OK;
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s:%d: %s: expected %s, found \"%.40s\"", path,
-                     number, key, expected, value);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s:%d: %s: expected %s, found \"%.40s\"", path, number,
+                     key, expected, value);
   }
   return halo_fail(HALO_INVALID_ARGUMENT, "%s:%d: unknown key \"%.40s\"", path, number, key);
 }

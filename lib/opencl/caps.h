@@ -8,11 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum halo_caps_kind {
-  HALO_CAPS_CPU,
-  HALO_CAPS_GPU,
-  HALO_CAPS_ACCELERATOR
-} halo_caps_kind;
+typedef enum halo_caps_kind { HALO_CAPS_CPU, HALO_CAPS_GPU, HALO_CAPS_ACCELERATOR } halo_caps_kind;
 
 /* Plain data: may be copied. Texts are NUL-terminated and cut when longer. */
 typedef struct halo_caps {
@@ -43,13 +39,13 @@ typedef struct halo_caps {
   uint32_t base_alignment;     /* bytes (not bits): of a sub-buffer's origin */
   uint32_t cache_line;         /* bytes; of global memory's cache; 0: unknown */
   uint64_t max_work_group;
-  uint64_t max_items[3];       /* work items of a group along each axis */
-  uint64_t local_memory;       /* bytes a work group */
-  uint64_t global_memory;      /* bytes */
-  uint64_t max_allocation;     /* bytes in one block */
-  uint64_t global_cache;       /* bytes; 0: unknown */
-  uint64_t max_constant;       /* bytes of a __constant argument */
-  uint64_t max_parameters;     /* bytes of all arguments of a kernel */
+  uint64_t max_items[3];   /* work items of a group along each axis */
+  uint64_t local_memory;   /* bytes a work group */
+  uint64_t global_memory;  /* bytes */
+  uint64_t max_allocation; /* bytes in one block */
+  uint64_t global_cache;   /* bytes; 0: unknown */
+  uint64_t max_constant;   /* bytes of a __constant argument */
+  uint64_t max_parameters; /* bytes of all arguments of a kernel */
 } halo_caps;
 
 /* "cpu", "gpu", "accelerator"; "null" when is_null. Static. */

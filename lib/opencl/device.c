@@ -32,7 +32,7 @@ static halo_status device_init(halo_cl_device *device, const halo_client_options
   }
   device->memory = halo_cl_memory_create(limit ? limit : device->caps.global_memory);
   bool by_hand = options->cache_dir || halo_config_text(HALO_CONFIG_CACHE_DIR);
-  char *directory = !options->cache_dir    ? halo_config_cache_dir()
+  char *directory = !options->cache_dir   ? halo_config_cache_dir()
                     : *options->cache_dir ? halo_strdup(options->cache_dir)
                                           : NULL;
   device->programs = halo_cl_programs_create(directory, by_hand);

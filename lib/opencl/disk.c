@@ -30,8 +30,7 @@ static const uint64_t disk_max_total = 512ull << 20; /* the oldest files go beyo
 
 static char *disk_path(const char *directory, const uint64_t key[2], const char *suffix) {
   halo_strbuf path = {0};
-  halo_strbuf_printf(&path, "%s/%016" PRIx64 "%016" PRIx64 "%s", directory, key[0], key[1],
-                     suffix);
+  halo_strbuf_printf(&path, "%s/%016" PRIx64 "%016" PRIx64 "%s", directory, key[0], key[1], suffix);
   return halo_strbuf_take(&path);
 }
 
@@ -66,8 +65,7 @@ static bool disk_read_file(int file, const uint64_t key[2], unsigned char **bina
   if (header.size == 0 || header.size > disk_max_binary) return false;
   if ((uint64_t)about.st_size != sizeof header + header.size) return false;
   if (halo_try_alloc(header.size, "a program binary", &data) != HALO_OK) return false;
-  if (!disk_read(file, data, header.size) ||
-      halo_hash(data, header.size, 0) != header.checksum) {
+  if (!disk_read(file, data, header.size) || halo_hash(data, header.size, 0) != header.checksum) {
     halo_free(data);
     return false;
   }

@@ -236,8 +236,8 @@ static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
   /* Where the host shares the memory, ask for a place it can map without a copy. */
   cl_mem_flags place = device->caps.shares_host_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
   cl_int code;
-  block->mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | place, block->capacity, NULL,
-                              &code);
+  block->mem =
+      clCreateBuffer(device->context, CL_MEM_READ_WRITE | place, block->capacity, NULL, &code);
   return code;
 }
 

@@ -30,7 +30,7 @@ typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
  * hold references too, so that all may be released in any order. Fields are read-only. */
 typedef struct halo_cl_device {
   halo_caps caps;
-  bool profile;           /* the queue records times (CL_QUEUE_PROFILING_ENABLE) */
+  bool profile;            /* the queue records times (CL_QUEUE_PROFILING_ENABLE) */
   cl_platform_id platform; /* this and the next three: NULL when caps.is_null */
   cl_device_id id;
   cl_context context;
@@ -100,7 +100,7 @@ void halo_cl_memory_trim(halo_cl_device *device);
 typedef struct halo_cl_program {
   cl_program handle; /* NULL on a null device */
   halo_cl_device *device;
-  uint64_t key[2];   /* of source, options, device, driver and versions */
+  uint64_t key[2]; /* of source, options, device, driver and versions */
   bool from_disk;
   atomic_int references; /* this and the rest is program.c's */
   bool saved;
@@ -130,14 +130,15 @@ void halo_cl_program_save(halo_cl_program *program);
 halo_status halo_cl_kernel_create(halo_cl_program *program, const char *name, cl_kernel *out);
 
 typedef struct halo_cl_program_stats {
-  uint64_t memory_hits; /* served by a program in memory */
-  uint64_t disk_hits;   /* loaded from a file */
-  uint64_t builds;      /* built from source */
-  uint64_t saved;       /* files written */
+  uint64_t memory_hits;   /* served by a program in memory */
+  uint64_t disk_hits;     /* loaded from a file */
+  uint64_t builds;        /* built from source */
+  uint64_t saved;         /* files written */
   uint64_t save_failures; /* files that could not be written; after some, no more are tried */
-  uint64_t damaged;     /* files found unusable and built anew */
+  uint64_t damaged;       /* files found unusable and built anew */
   double build_seconds, load_seconds;
   const char *directory; /* NULL: no disk cache; lives as long as the device */
+  bool left_to_runtime;  /* nothing is stored there: PoCL keeps its own (halo_cl_program_save) */
 } halo_cl_program_stats;
 void halo_cl_program_get_stats(halo_cl_device *device, halo_cl_program_stats *out);
 

@@ -11,10 +11,10 @@
 #include <time.h>
 
 enum {
-  PROGRAM_UNUSED_MAX = 64,   /* remembered though nobody holds them */
-  PROGRAM_SAVE_TRIES = 3,    /* failed saves after which no more are tried */
-  PROGRAM_LOG_MAX = 6000,    /* bytes of a build log in a message */
-  PROGRAM_LINES_MAX = 8      /* source lines shown with it */
+  PROGRAM_UNUSED_MAX = 64, /* remembered though nobody holds them */
+  PROGRAM_SAVE_TRIES = 3,  /* failed saves after which no more are tried */
+  PROGRAM_LOG_MAX = 6000,  /* bytes of a build log in a message */
+  PROGRAM_LINES_MAX = 8    /* source lines shown with it */
 };
 
 struct halo_cl_programs {
@@ -81,9 +81,10 @@ static void program_key_add(uint64_t key[2], const char *text) {
 /* Everything that can change the binary. */
 static void program_key(const halo_caps *caps, const char *source, const char *options,
                         uint64_t key[2]) {
-  const char *const parts[] = {source,        options,           caps->name,
-                               caps->vendor,  caps->driver,      caps->version,
-                               caps->platform, caps->platform_version, HALO_VERSION_TEXT};
+  const char *const parts[] = {
+      source,           options,       caps->name,     caps->vendor,
+      caps->driver,     caps->version, caps->platform, caps->platform_version,
+      HALO_VERSION_TEXT};
   key[0] = 0;
   key[1] = 0x48414c4f;
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) program_key_add(key, parts[i]);
@@ -170,8 +171,8 @@ static halo_status program_build(halo_cl_device *device, const char *source, con
 static cl_program program_from_binary(halo_cl_device *device, const unsigned char *binary,
                                       size_t size, const char *options) {
   cl_int code, fit = CL_SUCCESS;
-  cl_program handle = clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary,
-                                                &fit, &code);
+  cl_program handle =
+      clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, &fit, &code);
   if (code == CL_SUCCESS && fit == CL_SUCCESS) {
     code = clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
   }
@@ -181,8 +182,7 @@ static cl_program program_from_binary(halo_cl_device *device, const unsigned cha
 }
 
 /* NULL when there is nothing usable on disk. */
-static cl_program program_load(halo_cl_device *device, const uint64_t key[2],
-                               const char *options) {
+static cl_program program_load(halo_cl_device *device, const uint64_t key[2], const char *options) {
   halo_cl_programs *programs = device->programs;
   unsigned char *binary = NULL;
   size_t size = 0;
@@ -243,9 +243,12 @@ static void program_store(halo_cl_program *program) {
   pthread_mutex_unlock(&programs->lock);
 }
 
+static bool program_left_to_runtime(const halo_cl_device *device) {
+  return program_is_pocl(device) && !device->programs->chosen_by_hand;
+}
+
 void halo_cl_program_save(halo_cl_program *program) {
-  if (program_is_pocl(program->device) && !program->device->programs->chosen_by_hand) return;
-  program_store(program);
+  if (!program_left_to_runtime(program->device)) program_store(program);
 }
 
 /* ---- Programs in memory ---- */
@@ -365,5 +368,6 @@ halo_status halo_cl_kernel_create(halo_cl_program *program, const char *name, cl
 void halo_cl_program_get_stats(halo_cl_device *device, halo_cl_program_stats *out) {
   pthread_mutex_lock(&device->programs->lock);
   *out = device->programs->stats;
+  out->left_to_runtime = program_left_to_runtime(device);
   pthread_mutex_unlock(&device->programs->lock);
 }

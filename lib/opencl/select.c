@@ -137,9 +137,7 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   uint64_t type = select_number(id, CL_DEVICE_TYPE, CL_DEVICE_TYPE_ACCELERATOR);
   caps->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   caps->is_gpu = !caps->is_cpu && (type & CL_DEVICE_TYPE_GPU) != 0;
-  caps->kind = caps->is_cpu   ? HALO_CAPS_CPU
-               : caps->is_gpu ? HALO_CAPS_GPU
-                              : HALO_CAPS_ACCELERATOR;
+  caps->kind = caps->is_cpu ? HALO_CAPS_CPU : caps->is_gpu ? HALO_CAPS_GPU : HALO_CAPS_ACCELERATOR;
   select_sizes(id, caps);
   select_floats(id, caps);
   caps->simd_width = select_simd_width(id, caps);

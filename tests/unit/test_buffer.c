@@ -322,8 +322,7 @@ START_TEST(release_order) {
     if (!(i & 2)) halo_event_release(done);
     if (i % 3 != 2) ck_ok(halo_event_wait(read));
     if (i % 3 == 2) {
-      while (!halo_event_is_ready(read)) {
-      }
+      while (!halo_event_is_ready(read)) {}
     }
     ck_assert_int_eq(memcmp(data, back, size), 0);
     halo_event_release(read);

@@ -65,11 +65,16 @@ START_TEST(config_sizes) {
     halo_status status;
     uint64_t value;
   } cases[] = {
-      {"", HALO_OK, 0},         {"0", HALO_OK, 0},
-      {"4096", HALO_OK, 4096},  {"3K", HALO_OK, 3072},
-      {"2M", HALO_OK, 2 << 20}, {"5G", HALO_OK, 5ull << 30},
-      {"-1", HALO_INVALID_ARGUMENT, 0}, {"1T", HALO_INVALID_ARGUMENT, 0},
-      {"M", HALO_INVALID_ARGUMENT, 0},  {"1 G", HALO_INVALID_ARGUMENT, 0},
+      {"", HALO_OK, 0},
+      {"0", HALO_OK, 0},
+      {"4096", HALO_OK, 4096},
+      {"3K", HALO_OK, 3072},
+      {"2M", HALO_OK, 2 << 20},
+      {"5G", HALO_OK, 5ull << 30},
+      {"-1", HALO_INVALID_ARGUMENT, 0},
+      {"1T", HALO_INVALID_ARGUMENT, 0},
+      {"M", HALO_INVALID_ARGUMENT, 0},
+      {"1 G", HALO_INVALID_ARGUMENT, 0},
       {"99999999999999999999", HALO_INVALID_ARGUMENT, 0},
       {"99999999999999G", HALO_INVALID_ARGUMENT, 0},
   };
@@ -343,6 +348,25 @@ START_TEST(memory_too_large) {
 }
 END_TEST
 
+/* OpenCL itself refuses: the cache is given back first, and things go on. */
+START_TEST(memory_refused) {
+  halo_cl_device *device = open_device((halo_client_options){.memory_limit = 1ull << 60});
+  halo_cl_block *block;
+  device->caps.max_allocation = 1ull << 60;
+  ck_assert_int_eq(halo_cl_alloc(device, 5000, "a", &block), HALO_OK);
+  halo_cl_free(block);
+  ck_assert_uint_gt(memory_stats(device).cached, 0);
+  ck_assert_int_eq(halo_cl_alloc(device, 1ull << 50, "b", &block), HALO_OUT_OF_MEMORY);
+  ck_message_has("b asks for 1024.0 TiB");
+  ck_message_has("OpenCL refused more (CL_");
+  ck_assert_uint_eq(memory_stats(device).cached, 0);
+  ck_assert_uint_eq(memory_stats(device).live, 0);
+  ck_assert_int_eq(halo_cl_alloc(device, 5000, "c", &block), HALO_OK);
+  halo_cl_free(block);
+  halo_cl_device_release(device);
+}
+END_TEST
+
 static void *memory_worker(void *data) {
   halo_cl_device *device = data;
   for (int i = 0; i < 2000; i++) {
@@ -412,9 +436,9 @@ static void run_twice(halo_cl_program *program) {
   clEnqueueWriteBuffer(device->queue, block->mem, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
   ck_assert_int_eq(halo_cl_kernel_create(program, "twice", &kernel), HALO_OK);
   clSetKernelArg(kernel, 0, sizeof block->mem, &block->mem);
-  ck_assert_int_eq(clEnqueueNDRangeKernel(device->queue, kernel, 1, NULL, &one, &one, 0, NULL,
-                                          NULL),
-                   CL_SUCCESS);
+  ck_assert_int_eq(
+      clEnqueueNDRangeKernel(device->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
+      CL_SUCCESS);
   clEnqueueReadBuffer(device->queue, block->mem, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
   ck_assert_float_eq(value, 3.0f);
   clReleaseKernel(kernel);
@@ -492,6 +516,7 @@ START_TEST(program_disk) {
   halo_cl_program_stats stats = use_program(good_source, NULL);
   ck_assert_uint_eq(stats.builds, 1);
   ck_assert_uint_eq(stats.saved, 1);
+  ck_assert(!stats.left_to_runtime);
   stats = use_program(good_source, NULL);
   ck_assert_uint_eq(stats.builds, 0);
   ck_assert_uint_eq(stats.disk_hits, 1);
@@ -677,6 +702,7 @@ int main(void) {
   tcase_add_test(plain, memory_classes);
   tcase_add_test(plain, memory_limit);
   tcase_add_test(plain, memory_too_large);
+  tcase_add_test(plain, memory_refused);
   tcase_add_test(plain, memory_threads);
   tcase_add_test(plain, program_memory);
   tcase_add_test(plain, program_many);
