@@ -250,10 +250,9 @@ inline float h_dec_f8e8m0fnu(uchar h) {
 inline uchar h_enc_f8e8m0fnu(float x) {
   uint u = as_uint(x);
   if (x != x || (u >> 31) || u == 0 || u >= 0x7f800000u) return 0xff;
-  if (u < 0x00800000u) return u > 0x00600000u ? 1 : 0;
+  if (u < 0x00800000u) return u >= 0x00600000u ? 1 : 0;
   uint e = u >> 23, m = u & 0x7fffffu;
-  if (m > 0x400000u || (m == 0x400000u && (e & 1u))) e++;
-  return (uchar)e;
+  return (uchar)(m >= 0x400000u ? e + 1 : e); /* ties go up, as XLA rounds them */
 }
 inline float h_round_f8e8m0fnu(float x) { return h_dec_f8e8m0fnu(h_enc_f8e8m0fnu(x)); }
 

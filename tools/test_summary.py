@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Sums up a run of `meson test`: what went wrong, then "N passed, N failed" as the last line.
 
-A Check program counts with each of its checks, any other test as one. usage: test_summary.py BUILD
+A Check program counts with each of its checks, a program whose own last line is such a sum with that,
+any other test as one. usage: test_summary.py BUILD
 """
 import glob
 import json
@@ -9,6 +10,7 @@ import re
 import sys
 
 CHECK_LINE = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.MULTILINE)
+SUM_LINE = re.compile(r"^(\d+) passed, (\d+) failed\n*\Z", re.MULTILINE)
 GOOD = {"OK", "EXPECTEDFAIL"}
 
 
@@ -22,6 +24,9 @@ def main():
         for line in lines:
             test = json.loads(line)
             totals = [tuple(map(int, m)) for m in CHECK_LINE.findall(test.get("stdout") or "")]
+            own = SUM_LINE.search(test.get("stdout") or "")
+            if own:
+                totals.append((int(own[1]) + int(own[2]), int(own[2]), 0))
             checks = sum(t[0] for t in totals)
             wrong = sum(t[1] + t[2] for t in totals)
             if test["result"] == "SKIP":

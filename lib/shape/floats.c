@@ -89,7 +89,7 @@ static uint64_t float_encode_e8m0(double value) {
   int power = e - 1;
   double ratio = fraction * 2; /* [1, 2) */
   if (power < -127) return 0;
-  if (ratio > 1.5 || (ratio == 1.5 && ((power + 127) & 1))) power++;
+  if (ratio >= 1.5) power++; /* ties go up here, as XLA rounds them */
   return power > 127 ? 0xff : (uint64_t)(power + 127);
 }
 

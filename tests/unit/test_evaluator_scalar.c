@@ -303,7 +303,7 @@ static const convert_case convert_cases[] = {
     {HALO_F32, 16, HALO_F8E3M4, INFINITY},
     {HALO_F32, 15.6, HALO_F8E3M4, 15.5},
     {HALO_F32, 0, HALO_F8E8M0FNU, NAN},
-    {HALO_F32, 3, HALO_F8E8M0FNU, 2},
+    {HALO_F32, 3, HALO_F8E8M0FNU, 4},
     {HALO_F32, 1.5, HALO_F8E8M0FNU, 2},
     {HALO_F32, -1, HALO_F8E8M0FNU, NAN},
     {HALO_F32, 7, HALO_F4E2M1FN, 6},

@@ -21,6 +21,8 @@ def _dot(case, label, types, dims, batch=((), ()), contract=((1,), (0,)), bound=
     for k in 0, 1:
         lowest = 0 if types[k][0] == "u" or types[k] == "pred" else low
         x = operands[k] if operands else r.randint(lowest, high if types[k] != "pred" else 2, dims[k])
+        if types[k] in FLOATS and not operands:
+            x = np.where(x == 0, high, x)  # without zeros: the sign of a zero product is anyone's
         if types[k] in COMPLEX and not operands:
             x = x + 1j * r.randint(low, high, dims[k])
         names.append(case.param(types[k], x, layouts[k]))
