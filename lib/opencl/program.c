@@ -92,7 +92,8 @@ static void program_key(const halo_caps *caps, const char *source, const char *o
 
 static char *program_options(const halo_caps *caps, const char *extra) {
   halo_strbuf text = {0};
-  halo_strbuf_append(&text, "-cl-std=CL1.2");
+  /* Warnings are for the authors of kernels; PoCL would count them on the user's terminal. */
+  halo_strbuf_append(&text, "-cl-std=CL1.2 -w");
   if (caps->correctly_rounded) {
     halo_strbuf_append(&text, " -cl-fp32-correctly-rounded-divide-sqrt");
   }

@@ -612,21 +612,22 @@ START_TEST(program_unwritable) {
 }
 END_TEST
 
-/* A file size limit makes writes fail half-way, as a full disk does. */
+/* A file size limit makes writes fail half-way, as a full disk does. PoCL's compiler does not survive
+ * that, so there the program is built before; elsewhere building stores at once. */
 START_TEST(program_full_disk) {
   char path[512];
   halo_cl_device *device = open_cached();
   halo_cl_program *program;
+  bool pocl = strstr(device->caps.platform, "Portable Computing Language");
   struct rlimit limit = {1000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
-  /* The runtime's own files must be in place before. */
-  use_program(good_source, NULL);
-  cache_file(path, sizeof path);
-  ck_assert_int_eq(unlink(path), 0);
-  ck_assert_int_eq(halo_cl_program_get(device, good_source, NULL, &program), HALO_OK);
+  if (pocl) ck_assert_int_eq(halo_cl_program_get(device, good_source, NULL, &program), HALO_OK);
   signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &limit);
-  halo_cl_program_save(program);
+  setrlimit(RLIMIT_FSIZE, &limit); /* of Check's own files too, so no checks meanwhile */
+  halo_status status = HALO_OK;
+  if (!pocl) status = halo_cl_program_get(device, good_source, NULL, &program);
+  if (status == HALO_OK) halo_cl_program_save(program);
   setrlimit(RLIMIT_FSIZE, &all);
+  ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
   halo_cl_program_stats stats = program_stats(device);
   ck_assert_uint_eq(stats.saved, 0);
   ck_assert_uint_eq(stats.save_failures, 1);
