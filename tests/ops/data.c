@@ -227,11 +227,11 @@ bool ops_case_open(const ops_family *family, const ops_case *one, ops_values *va
   for (int i = 0; i < values->expected_count; i++) {
     shapes[i] = is_tuple ? halo_shape_tuple_element(result, i) : result;
   }
-  good = good &&
-         data_split(family, one->outputs, values->expected_count, shapes, values->expected);
+  good = good && data_split(family, one->outputs, values->expected_count, shapes, values->expected);
   free(shapes);
   if (!good) {
-    fprintf(stderr, "test_ops: the recorded values of %s %s do not fit it\n", family->name, one->name);
+    fprintf(stderr, "test_ops: the recorded values of %s %s do not fit it\n", family->name,
+            one->name);
   }
   return good;
 }

@@ -53,9 +53,9 @@ void ops_values_free(ops_values *values);
 /* ---- The judge (judge.c) ---- */
 
 typedef struct ops_verdict {
-  int64_t wrong;   /* elements beyond the bound, or 0 */
-  int64_t first;   /* of which the first */
-  uint64_t worst;  /* greatest distance met, in ULP; UINT64_MAX: not comparable (NaN and number) */
+  int64_t wrong;  /* elements beyond the bound, or 0 */
+  int64_t first;  /* of which the first */
+  uint64_t worst; /* greatest distance met, in ULP; UINT64_MAX: not comparable (NaN and number) */
 } ops_verdict;
 
 /* Compares two arrays of one shape. Floats by ULP of their type: NaN matches NaN; zeros of different

@@ -16,7 +16,6 @@ static uint64_t judge_bits(const void *data, int64_t i, size_t size) {
   return bits;
 }
 
-
 /* Where a float lies among those of its type, as a number that grows by one from each to the next;
  * both zeros are in the middle. */
 static uint64_t judge_rank(halo_type type, uint64_t bits) {
@@ -54,8 +53,8 @@ static uint64_t judge_float(halo_type type, uint64_t got, uint64_t expected, uin
 static uint64_t judge_complex(halo_type part, const uint64_t got[2], const uint64_t expected[2]) {
   double a = halo_float_decode(part, got[0]) - halo_float_decode(part, expected[0]);
   double b = halo_float_decode(part, got[1]) - halo_float_decode(part, expected[1]);
-  double larger = fmax(fabs(halo_float_decode(part, expected[0])),
-                       fabs(halo_float_decode(part, expected[1])));
+  double larger =
+      fmax(fabs(halo_float_decode(part, expected[0])), fabs(halo_float_decode(part, expected[1])));
   int mantissa = part == HALO_F64 ? 52 : 23, least = part == HALO_F64 ? -1022 : -126;
   int exponent = larger == 0 ? least : ilogb(larger);
   double spacing = ldexp(1, (exponent < least ? least : exponent) - mantissa);
@@ -112,8 +111,7 @@ void ops_element_text(const halo_literal *literal, int64_t i, char *text, size_t
   const void *data = halo_literal_data((halo_literal *)literal);
   size_t bytes = halo_type_size(part);
   if (part != type) {
-    snprintf(text, size, "(%.17g, %.17g)",
-             halo_float_decode(part, judge_bits(data, 2 * i, bytes)),
+    snprintf(text, size, "(%.17g, %.17g)", halo_float_decode(part, judge_bits(data, 2 * i, bytes)),
              halo_float_decode(part, judge_bits(data, 2 * i + 1, bytes)));
   } else if (halo_type_is_float(type)) {
     uint64_t bits = judge_bits(data, i, bytes);

@@ -54,8 +54,9 @@ static bool ops_is_wanted(const ops_case *one, const char *label) {
 }
 
 static const char *ops_label(const ops_case *one, const ops_values *values, int i) {
-  return one->bound_count > 0 ? one->bounds[i].label
-                              : halo_type_name(halo_shape_type(halo_literal_shape(values->expected[i])));
+  return one->bound_count > 0
+             ? one->bounds[i].label
+             : halo_type_name(halo_shape_type(halo_literal_shape(values->expected[i])));
 }
 
 /* The elements at `index` of the operands that result `i` was computed from, where that is so simple:
@@ -286,9 +287,10 @@ static bool ops_read_arguments(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   if (!ops_read_arguments(argc, argv)) {
-    fprintf(stderr,
-            "usage: %s [--family NAME] [--mode fused|unfused|evaluator] [--device WHICH] [WORD...]\n",
-            argv[0]);
+    fprintf(
+        stderr,
+        "usage: %s [--family NAME] [--mode fused|unfused|evaluator] [--device WHICH] [WORD...]\n",
+        argv[0]);
     return 2;
   }
   if (ops.modes[OPS_FUSED] || ops.modes[OPS_UNFUSED]) {
