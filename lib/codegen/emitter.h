@@ -119,10 +119,6 @@ void halo_frame_bind(halo_emitter *e, emit_frame *frame, const halo_instr *instr
 /* The value (a name or literal of the compute type) of a leaf of an instruction at an index. */
 const char *halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                             int32_t leaf, emit_index *index);
-/* Shape of a leaf. */
-const halo_shape *halo_leaf_shape(const halo_shape *shape, int32_t leaf);
-/* Number of the leaf at which tuple element i begins. */
-int32_t halo_leaf_start(const halo_shape *tuple, int64_t i);
 /* Stores a value to a buffer argument at a position. */
 void halo_emit_store(halo_emitter *e, const char *arg, halo_type type, const char *position,
                      const char *value);

@@ -23,5 +23,9 @@ typedef halo_status halo_pass_fn(halo_module *module, bool *changed);
 halo_pass_fn halo_pass_inline_calls;
 /* Instructions that nothing needs, and computations that nothing calls, go. */
 halo_pass_fn halo_pass_dce;
+/* Row-major inside, callers' layouts at the edges; bitcasts become what they stand for. */
+halo_pass_fn halo_pass_layouts;
+/* Groups instructions into kernels (fusion.c). */
+halo_pass_fn halo_pass_fusion;
 
 #endif

@@ -29,9 +29,15 @@ enum { PASS_MAX_ROUNDS = 16 };
    halo_pass_inline_calls, true}
 #define DCE                                                                                        \
   {"dce", "Removes instructions and computations that nothing needs.", halo_pass_dce, true}
+#define LAYOUTS                                                                                    \
+  {"layouts", "Makes everything inside row-major; parameters and results keep their layouts.",     \
+   halo_pass_layouts, true}
+#define FUSION {"fusion", "Groups instructions into kernels.", halo_pass_fusion, false}
 
 static const pass_group pass_table[] = {
     {.rows = {INLINE_CALLS, DCE}},
+    {.rows = {LAYOUTS}},
+    {.fusion = true, .rows = {FUSION}},
 };
 
 enum { PASS_GROUPS = sizeof pass_table / sizeof pass_table[0] };

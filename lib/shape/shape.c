@@ -286,6 +286,25 @@ int halo_shape_leaf_count(const halo_shape *shape) {
   return count;
 }
 
+const halo_shape *halo_leaf_shape(const halo_shape *shape, int32_t leaf) {
+  while (halo_shape_is_tuple(shape)) {
+    int32_t i = 0;
+    for (;; i++) {
+      int32_t count = halo_shape_leaf_count(shape->elements[i]);
+      if (leaf < count) break;
+      leaf -= count;
+    }
+    shape = shape->elements[i];
+  }
+  return shape;
+}
+
+int32_t halo_leaf_start(const halo_shape *tuple, int64_t i) {
+  int32_t start = 0;
+  for (int64_t k = 0; k < i; k++) start += halo_shape_leaf_count(tuple->elements[k]);
+  return start;
+}
+
 static void shape_print_tuple(halo_strbuf *out, const halo_shape *shape, bool with_layout) {
   halo_strbuf_char(out, '(');
   for (int i = 0; i < shape->count; i++) {

@@ -67,6 +67,10 @@ bool halo_shape_same_dims(const halo_shape *a, const halo_shape *b);
 void halo_shape_strides(const halo_shape *shape, int64_t *strides);
 /* Number of leaves (non-tuple shapes) at any depth. */
 int halo_shape_leaf_count(const halo_shape *shape);
+/* Shape of leaf number `leaf`, counted in order over all depths; the shape itself when no tuple. */
+const halo_shape *halo_leaf_shape(const halo_shape *shape, int32_t leaf);
+/* Number of the leaf at which tuple element i begins. */
+int32_t halo_leaf_start(const halo_shape *tuple, int64_t i);
 /* Appends HLO text. */
 void halo_shape_print(halo_strbuf *out, const halo_shape *shape, bool with_layout);
 /* HLO text with layout, or without, in an arena; for messages. */

@@ -1,0 +1,22 @@
+/* client/executable.h: compiled modules from inside. */
+#ifndef HALO_CLIENT_EXECUTABLE_H
+#define HALO_CLIENT_EXECUTABLE_H
+
+#include "client/client.h"
+#include "exec/executor.h"
+#include "hlo/hlo.h"
+
+struct halo_executable {
+  atomic_int references;
+  halo_client *client;
+  halo_module *module; /* after the passes */
+  halo_program *program;
+  halo_shape *result;  /* of the module, tuples as they were */
+  halo_shape **parameters;
+  int parameter_count;
+  bool *module_donates; /* by flat argument: input_output_alias or buffer_donor */
+  pthread_mutex_t lock; /* of `reports` */
+  char *reports[4];
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* exec/profile.c: time per step from device events. */
+#include "exec/profile.h"
+
+#include "base/memory.h"
+
+/* Events are read out in batches, so that long runs do not pile them up. */
+enum { PROFILE_MAX_PENDING = 4096 };
+
+static void profile_collect(halo_profile *profile, const halo_steps *steps) {
+  static const char *const kinds[] = {"kernel", "library", "copy", NULL, NULL};
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    profile->row_of_step[step->number] = -1;
+    if (kinds[step->kind]) {
+      profile->row_of_step[step->number] = profile->rows.count;
+      halo_profile_row row = {.name = step->label,
+                              .kind = kinds[step->kind],
+                              .bytes = step->kind == HALO_STEP_COPY ? 2 * step->bytes : step->bytes,
+                              .flops = step->flops};
+      halo_vec_push(&profile->rows, row);
+    }
+    profile_collect(profile, &step->condition);
+    profile_collect(profile, &step->body);
+    for (int32_t b = 0; b < step->branch_count; b++) profile_collect(profile, &step->branches[b]);
+  }
+}
+
+void halo_profile_init(halo_profile *profile, const halo_plan *plan) {
+  *profile = (halo_profile){0};
+  profile->row_of_step = halo_alloc(sizeof(int32_t) * ((size_t)plan->step_count + 1));
+  profile_collect(profile, &plan->steps);
+}
+
+void halo_profile_deinit(halo_profile *profile) {
+  for (int32_t i = 0; i < profile->pending.count; i++) {
+    clReleaseEvent(profile->pending.data[i].event);
+  }
+  halo_vec_deinit(&profile->pending);
+  halo_vec_deinit(&profile->rows);
+  halo_free(profile->row_of_step);
+}
+
+static halo_status profile_read(halo_profile *profile) {
+  halo_status status = HALO_OK;
+  for (int32_t i = 0; i < profile->pending.count; i++) {
+    halo_profile_event *pending = &profile->pending.data[i];
+    halo_profile_row *row = &profile->rows.data[profile->row_of_step[pending->step]];
+    cl_ulong start = 0, end = 0;
+    cl_int code = clWaitForEvents(1, &pending->event);
+    if (code == CL_SUCCESS) {
+      code = clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof start,
+                                     &start, NULL);
+    }
+    if (code == CL_SUCCESS) {
+      code = clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end, &end,
+                                     NULL);
+    }
+    if (code != CL_SUCCESS) status = halo_cl_check(code, "clGetEventProfilingInfo");
+    row->runs++;
+    row->seconds += (double)(end - start) * 1e-9;
+    clReleaseEvent(pending->event);
+  }
+  profile->pending.count = 0;
+  return status;
+}
+
+void halo_profile_add(halo_profile *profile, int32_t step, cl_event event) {
+  halo_vec_push(&profile->pending, (halo_profile_event){step, event});
+  /* A failure here shows again when rows are asked for, as a run with no time. */
+  if (profile->pending.count >= PROFILE_MAX_PENDING) (void)profile_read(profile);
+}
+
+halo_status halo_profile_rows(halo_profile *profile, const halo_profile_row **rows, int *count) {
+  HALO_TRY(profile_read(profile));
+  *rows = profile->rows.data;
+  *count = profile->rows.count;
+  return HALO_OK;
+}

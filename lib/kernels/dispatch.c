@@ -1,0 +1,120 @@
+/* kernels/dispatch.c: from a fusion to the implementation that serves it best. */
+#include "kernels/kernels.h"
+
+#include <string.h>
+
+static const halo_family *dispatch_family(const halo_lowering *l) {
+  switch ((int)halo_lowering_root(l)->opcode) {
+    case HALO_OP_REDUCE: return &halo_family_reduce;
+    case HALO_OP_DOT: return &halo_family_dot;
+    case HALO_OP_DYNAMIC_UPDATE_SLICE: return &halo_family_update;
+    default: return &halo_family_loop;
+  }
+}
+
+/* What HALO_KERNELS says of "family:name": 1 forced, -1 skipped, 0 nothing. */
+static int dispatch_listed(const char *list, const char *family, const char *name) {
+  int verdict = 0;
+  while (list && *list) {
+    size_t item = strcspn(list, ",");
+    bool skip = *list == '-';
+    const char *entry = list + skip;
+    size_t length = item - skip, family_length = strlen(family);
+    if (length > family_length && strncmp(entry, family, family_length) == 0 &&
+        entry[family_length] == ':') {
+      const char *wanted = entry + family_length + 1;
+      size_t wanted_length = length - family_length - 1;
+      if (wanted_length == strlen(name) && strncmp(wanted, name, wanted_length) == 0) {
+        verdict = skip ? -1 : 1;
+      }
+    }
+    list += item;
+    if (*list == ',') list++;
+  }
+  return verdict;
+}
+
+static bool dispatch_exists(const halo_family *const *families, const char *entry, size_t length) {
+  for (; *families; families++) {
+    size_t n = strlen((*families)->name);
+    if (length <= n + 1 || strncmp(entry, (*families)->name, n) != 0 || entry[n] != ':') continue;
+    for (const halo_implementation *i = (*families)->implementations; i->name; i++) {
+      if (strlen(i->name) == length - n - 1 && strncmp(entry + n + 1, i->name, length - n - 1) == 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* Names that do not exist are mistakes, not wishes to ignore. */
+static halo_status dispatch_check_list(const char *list) {
+  static const halo_family *const families[] = {&halo_family_loop, &halo_family_update,
+                                                &halo_family_reduce, &halo_family_dot, NULL};
+  for (const char *p = list; p && *p;) {
+    size_t item = strcspn(p, ",");
+    bool skip = *p == '-';
+    if (item > (size_t)skip && !dispatch_exists(families, p + skip, item - skip)) {
+      return halo_fail(HALO_INVALID_ARGUMENT,
+                       "HALO_KERNELS: there is no implementation \"%.*s\" (see --explain for those "
+                       "that are)",
+                       (int)(item - skip), p + skip);
+    }
+    p += item;
+    if (*p == ',') p++;
+  }
+  return HALO_OK;
+}
+
+halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
+  HALO_TRY(dispatch_check_list(l->kernels));
+  for (int32_t i = 0; i < l->computation->instrs.count; i++) {
+    const halo_instr *instr = l->computation->instrs.data[i];
+    HALO_TRY(halo_emitter_check(instr));
+    halo_type part = halo_type_real_part(instr->shape->type);
+    if (part == HALO_F64 && !l->caps->has_f64) {
+      return halo_fail(HALO_UNIMPLEMENTED,
+                       "%s: the device %s has no 64-bit floats (cl_khr_fp64), which %s needs",
+                       instr->name, l->caps->name, halo_type_name(instr->shape->type));
+    }
+  }
+  const halo_family *family = dispatch_family(l);
+  const halo_implementation *best = NULL;
+  double best_cost = 0;
+  bool forced = false;
+  halo_strbuf_printf(l->explain, "%s: %s\n", l->name, family->name);
+  for (const halo_implementation *i = family->implementations; i->name; i++) {
+    const char *why = "";
+    int listed = dispatch_listed(l->kernels, family->name, i->name);
+    bool able = i->supports(l, &why);
+    if (!able) {
+      halo_strbuf_printf(l->explain, "    %-10s no: %s\n", i->name, why);
+      if (listed > 0) {
+        return halo_fail(HALO_INVALID_ARGUMENT, "HALO_KERNELS asks for %s:%s, which cannot serve %s: %s",
+                         family->name, i->name, l->name, why);
+      }
+      continue;
+    }
+    if (listed < 0) {
+      halo_strbuf_printf(l->explain, "    %-10s skipped by HALO_KERNELS\n", i->name);
+      continue;
+    }
+    double cost = i->cost(l);
+    halo_strbuf_printf(l->explain, "    %-10s cost %.3g%s\n", i->name, cost,
+                       listed > 0 ? ", forced by HALO_KERNELS" : "");
+    if (listed > 0 && !forced) best = NULL;
+    if (forced && listed <= 0) continue;
+    forced |= listed > 0;
+    if (!best || cost < best_cost) {
+      best = i;
+      best_cost = cost;
+    }
+  }
+  if (!best) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s: HALO_KERNELS leaves no implementation of %s",
+                     l->name, family->name);
+  }
+  *out_chosen = halo_arena_printf(l->arena, "%s:%s", family->name, best->name);
+  halo_strbuf_printf(l->explain, "    -> %s\n", *out_chosen);
+  return halo_fail_in(best->lower(l), "%s", l->name);
+}

@@ -1,0 +1,86 @@
+/* kernels/kernel.c: kernel text from described arguments, and launch sizes. */
+#include "codegen/ctype.h"
+#include "kernels/kernels.h"
+
+#include <ctype.h>
+
+const char *halo_kernel_name(halo_lowering *l, const char *suffix) {
+  char *name = halo_arena_printf(l->arena, "k%d_%.40s", (*l->next_kernel)++, suffix);
+  for (char *c = name; *c; c++) {
+    if (!isalnum((unsigned char)*c)) *c = '_';
+  }
+  return name;
+}
+
+static const char *kernel_const(halo_role role) {
+  return role == HALO_ROLE_INPUT || role == HALO_ROLE_CONST ? "const " : "";
+}
+
+void halo_kernel_signature(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(out, "%s__global %s%s *%s_, ulong %so", i ? ", " : "",
+                       kernel_const(args[i].role), halo_ctype_storage(args[i].type), args[i].name,
+                       args[i].name);
+  }
+}
+
+void halo_kernel_pointers(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(out, "  __global %s%s *%s = %s_ + %so;\n", kernel_const(args[i].role),
+                       halo_ctype_storage(args[i].type), args[i].name, args[i].name, args[i].name);
+  }
+}
+
+void halo_function_parameters(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(out, "%s__global %s%s *%s", i ? ", " : "", kernel_const(args[i].role),
+                       halo_ctype_storage(args[i].type), args[i].name);
+  }
+}
+
+void halo_function_arguments(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(out, "%s%s", i ? ", " : "", args[i].name);
+  }
+}
+
+halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name,
+                             const char *label) {
+  *l->sections |= e->sections;
+  halo_strbuf_printf(l->source, "\n/* %s */\n__kernel void %s(", label, name);
+  halo_kernel_signature(l->source, e->args.data, e->args.count);
+  halo_strbuf_append(l->source, ") {\n");
+  halo_kernel_pointers(l->source, e->args.data, e->args.count);
+  halo_strbuf_append(l->source, halo_strbuf_text(&e->body));
+  halo_strbuf_append(l->source, "}\n");
+  halo_launch launch = {
+      .kernel = name,
+      .label = label,
+      .args = halo_arena_copy(l->arena, e->args.data,
+                              sizeof(halo_kernel_arg) * (size_t)e->args.count),
+      .arg_count = e->args.count,
+      .dims = 1,
+      .updates = -1,
+  };
+  halo_vec_push(&l->launches, launch);
+  return &l->launches.data[l->launches.count - 1];
+}
+
+size_t halo_kernel_local_size(const halo_caps *caps, int64_t items) {
+  /* A CPU runs a group on one core as one loop: large groups mean fewer dispatches. A GPU wants a few
+   * wavefronts a group. */
+  size_t local = caps->is_cpu ? 1024 : 256;
+  while (local > caps->max_work_group || local > caps->max_items[0]) local /= 2;
+  if (caps->is_cpu && caps->compute_units > 0) {
+    /* leave every core something to do */
+    while (local > 16 && (int64_t)local * caps->compute_units > items) local /= 2;
+  }
+  return local ? local : 1;
+}
+
+void halo_launch_items(const halo_caps *caps, halo_launch *launch, int64_t items) {
+  size_t local = halo_kernel_local_size(caps, items);
+  launch->dims = 1;
+  launch->local[0] = local;
+  launch->global[0] = ((size_t)items + local - 1) / local * local;
+}

@@ -1,0 +1,100 @@
+/* kernels/kernels.h: which kernels can compute a fusion, and the dispatcher that chooses.
+ *
+ * Each family file (loop.c, reduce.c, dot.c, ...) exports a table of implementations, best-known
+ * first, the general one last. The dispatcher asks every implementation of the family whether it
+ * supports the fusion on the device and what it would cost, takes the cheapest, and lets it lower:
+ * append OpenCL C to the program and launches to the list. */
+#ifndef HALO_KERNELS_KERNELS_H
+#define HALO_KERNELS_KERNELS_H
+
+#include "base/strbuf.h"
+#include "codegen/emitter.h"
+#include "kernels/gemm.h"
+#include "opencl/caps.h"
+
+/* One kernel launch, or one library call. Arguments are (role, index) pairs that the plan resolves to
+ * buffers. */
+typedef struct halo_launch {
+  const char *kernel; /* the function's name in the program; NULL for library calls */
+  const char *label;  /* what people read: "fusion.3 reduce:row" */
+  const halo_kernel_arg *args;
+  int32_t arg_count;
+  uint32_t dims;      /* 1 to 3 */
+  size_t global[3], local[3];
+  /* Input `i` is read by each work item only where the same work item then writes the output, so
+   * that the output may take the input's buffer: bit i. */
+  uint64_t in_place;
+  /* An update of part of the output: everything else keeps what input `updates` held. -1: none. */
+  int32_t updates;
+  const halo_gemm *gemm; /* library call: CLBlast */
+} halo_launch;
+
+/* Scratch memory of one fusion: allocated before its first launch, free after its last. */
+typedef struct halo_scratch {
+  int64_t bytes;
+} halo_scratch;
+
+/* What lowering one fusion reads and writes. */
+typedef struct halo_lowering {
+  halo_arena *arena;
+  const halo_caps *caps;
+  const char *kernels;    /* the HALO_KERNELS list, or NULL */
+  halo_strbuf *source;    /* of the whole program; kernels are appended */
+  halo_sections *sections;
+  halo_strbuf *explain;   /* one line an implementation considered */
+  int32_t *next_kernel;   /* numbers kernel names in the program */
+  /* the fusion */
+  const char *name;                     /* of the fusion */
+  const halo_computation *computation;  /* its body */
+  bool may_update;        /* the output may start as a copy of an input (see halo_launch.updates) */
+  /* results */
+  HALO_VEC(halo_launch) launches;
+  HALO_VEC(halo_scratch) scratch;
+} halo_lowering;
+
+typedef struct halo_implementation {
+  const char *name; /* "row": unique in its family */
+  /* Whether it can; otherwise *why says why not, in a few words. */
+  bool (*supports)(const halo_lowering *l, const char **why);
+  /* Expected time in arbitrary units, comparable within the family on one device. */
+  double (*cost)(const halo_lowering *l);
+  halo_status (*lower)(halo_lowering *l);
+} halo_implementation;
+
+typedef struct halo_family {
+  const char *name;
+  const halo_implementation *implementations; /* ends with a NULL name */
+} halo_family;
+
+extern const halo_family halo_family_loop, halo_family_update, halo_family_reduce, halo_family_dot;
+
+/* Chooses and lowers. HALO_UNIMPLEMENTED (naming instruction and line) when an instruction of the
+ * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS forces an implementation that does
+ * not exist or cannot serve. `*out_chosen` is "family:name". */
+halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
+
+/* ---- For the families ---- */
+
+/* The fusion's root; for a multi-output fusion the tuple. */
+static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {
+  return l->computation->root;
+}
+/* A fresh kernel name such as "k3_add". */
+const char *halo_kernel_name(halo_lowering *l, const char *suffix);
+/* The parameter list "__global const float *a0_, ulong a0o, ..." of a kernel with these arguments,
+ * and the lines that make the pointers ("__global const float *a0 = a0_ + a0o;"). */
+void halo_kernel_signature(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
+void halo_kernel_pointers(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
+/* The same as parameters and arguments of helper functions: plain pointers. */
+void halo_function_parameters(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
+void halo_function_arguments(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
+/* Appends `__attribute__ __kernel void name(args) { body }` and a launch; e's arguments and sections
+ * are taken over. local[0] == 0: one dimension, sizes chosen for `items` work items. */
+halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name,
+                             const char *label);
+/* A work-group size for a one-dimensional launch of `items` items without local memory. */
+size_t halo_kernel_local_size(const halo_caps *caps, int64_t items);
+/* Sets a one-dimensional launch. */
+void halo_launch_items(const halo_caps *caps, halo_launch *launch, int64_t items);
+
+#endif

@@ -1,0 +1,19 @@
+/* passes/fusion.h: what the plan asks of fusion. */
+#ifndef HALO_PASSES_FUSION_H
+#define HALO_PASSES_FUSION_H
+
+#include "hlo/hlo.h"
+
+/* Whether an instruction of a computation that a plan walks (entry, loop body, branch) is computed by
+ * a kernel, rather than being a value, a tuple, control flow over arrays, or ordering. */
+bool halo_fusion_is_compute(const halo_instr *instr);
+
+/* A computation that holds just a copy of this instruction, with one parameter an operand: what the
+ * plan makes of instructions that fusion left alone. Added to the module's computations. */
+halo_computation *halo_fusion_wrap(halo_instr *instr);
+
+/* How often a while loop runs, as fusion noted it before it hid the loop's counter in kernels; -1 when
+ * that is not known. */
+int64_t halo_fusion_trips(const halo_instr *while_);
+
+#endif

@@ -1,0 +1,161 @@
+/* passes/layouts.c: which layout each value has. The entry's parameters and results keep the layouts
+ * that callers see; everything inside is row-major. Kernels read and write any layout, so a parameter
+ * needs no copy where it is used, only where its bytes themselves flow on (into a result, a loop's
+ * state, a branch), and bitcasts, whose meaning depends on layouts, become the transposes and reshape
+ * they stand for. */
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+/* Where the value's bytes flow on, so that the layout of the operand is that of the result. */
+static bool layouts_passes_on(halo_opcode opcode) {
+  switch ((int)opcode) {
+    case HALO_OP_TUPLE:
+    case HALO_OP_WHILE:
+    case HALO_OP_CONDITIONAL:
+    case HALO_OP_OPT_BARRIER:
+    case HALO_OP_DOMAIN:
+    case HALO_OP_ADD_DEPENDENCY: return true;
+    default: return false;
+  }
+}
+
+/* Transposes into or out of the order in which the elements lie in memory. */
+static halo_instr *layouts_transpose(halo_rewriter *r, halo_instr *x, const halo_shape *shape,
+                                     bool to_physical) {
+  halo_arena *arena = &r->computation->module->arena;
+  int rank = shape->rank;
+  int64_t dims[HALO_MAX_RANK], permutation[HALO_MAX_RANK];
+  for (int i = 0; i < rank; i++) {
+    int d = shape->minor_to_major[rank - 1 - i]; /* i-th slowest */
+    if (to_physical) {
+      permutation[i] = d;
+      dims[i] = shape->dims[d];
+    } else {
+      permutation[d] = i;
+      dims[d] = shape->dims[d];
+    }
+  }
+  const halo_shape *to = halo_shape_new(arena, x->shape->type, rank, dims);
+  return halo_rewrite_make_listed(r, x, HALO_OP_TRANSPOSE, to, x, HALO_ATTR_DIMENSIONS,
+                                  permutation, rank);
+}
+
+static halo_instr *layouts_expand_bitcast(halo_rewriter *r, halo_instr *bitcast) {
+  halo_arena *arena = &r->computation->module->arena;
+  halo_instr *x = bitcast->operands[0];
+  const halo_shape *from = x->shape, *to = bitcast->shape;
+  if (!halo_shape_has_default_layout(from)) x = layouts_transpose(r, x, from, true);
+  int64_t dims[HALO_MAX_RANK];
+  for (int i = 0; i < to->rank; i++) dims[i] = to->dims[to->minor_to_major[to->rank - 1 - i]];
+  const halo_shape *flat = halo_shape_new(arena, from->type, to->rank, dims);
+  x = halo_rewrite_make_unary(r, bitcast, HALO_OP_RESHAPE, flat, x);
+  if (from->type != to->type) {
+    x = halo_rewrite_make_unary(r, bitcast, HALO_OP_BITCAST_CONVERT,
+                                halo_shape_new(arena, to->type, to->rank, dims), x);
+  }
+  if (!halo_shape_has_default_layout(to)) x = layouts_transpose(r, x, to, false);
+  return x;
+}
+
+static halo_instr *layouts_copy(halo_rewriter *r, halo_instr *x, const halo_shape *shape) {
+  return halo_rewrite_make_unary(r, x, HALO_OP_COPY, shape, x);
+}
+
+/* Gives every operand of an instruction that passes bytes on the default layout. */
+static void layouts_fix_operands(halo_rewriter *r, halo_instr *instr) {
+  halo_arena *arena = &r->computation->module->arena;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    halo_instr *x = instr->operands[i];
+    if (!halo_shape_is_array(x->shape) || halo_shape_has_default_layout(x->shape)) continue;
+    instr->operands[i] = layouts_copy(r, x, halo_shape_with_default_layout(arena, x->shape));
+    r->changed = true;
+  }
+}
+
+static bool layouts_is_entry_root_tuple(const halo_instr *instr) {
+  const halo_computation *c = instr->parent;
+  return c == c->module->entry && instr == c->root && instr->opcode == HALO_OP_TUPLE;
+}
+
+/* A leaf of the entry's result in the layout that callers see. */
+static halo_instr *layouts_result(halo_rewriter *r, halo_instr *x, const halo_shape *want) {
+  if (!halo_shape_is_array(want) || halo_shape_equal(x->shape, want)) return x;
+  bool same = true;
+  for (int i = 0; i < want->rank; i++) {
+    same &= want->minor_to_major[i] == x->shape->minor_to_major[i];
+  }
+  if (same) return x;
+  r->changed = true;
+  return layouts_copy(r, x, halo_shape_clone(&r->computation->module->arena, want));
+}
+
+static void layouts_instr(halo_rewriter *r, halo_instr *instr) {
+  halo_module *module = r->computation->module;
+  if (instr->opcode == HALO_OP_BITCAST) {
+    halo_rewrite_replace(r, instr, layouts_expand_bitcast(r, instr));
+    return;
+  }
+  if (layouts_is_entry_root_tuple(instr) && halo_shape_is_tuple(module->entry_result)) {
+    for (int32_t i = 0; i < instr->operand_count; i++) {
+      instr->operands[i] =
+          layouts_result(r, instr->operands[i], module->entry_result->elements[i]);
+    }
+    return;
+  }
+  if (layouts_passes_on(instr->opcode)) layouts_fix_operands(r, instr);
+}
+
+/* Sets the row-major layout on everything inside that still has another. */
+static bool layouts_normalise(halo_computation *computation) {
+  halo_module *module = computation->module;
+  bool entry = computation == module->entry, changed = false;
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    halo_instr *instr = computation->instrs.data[i];
+    bool result_copy = entry && instr->opcode == HALO_OP_COPY;
+    bool from_caller = entry && instr->opcode == HALO_OP_PARAMETER;
+    bool element = entry && instr->opcode == HALO_OP_GET_TUPLE_ELEMENT;
+    if (result_copy || from_caller || element) continue;
+    bool entry_tuple = layouts_is_entry_root_tuple(instr);
+    if (entry_tuple || halo_shape_has_default_layout(instr->shape)) continue;
+    instr->shape = halo_shape_with_default_layout(&module->arena, instr->shape);
+    changed = true;
+  }
+  return changed;
+}
+
+halo_status halo_pass_layouts(halo_module *module, bool *changed) {
+  *changed = false;
+  for (int32_t p = 0; p < module->entry->params.count; p++) {
+    halo_instr *param = module->entry->params.data[p];
+    if (halo_shape_equal(param->shape, module->entry_params[p])) continue;
+    param->shape = module->entry_params[p];
+    *changed = true;
+  }
+  for (int32_t i = 0; i < module->computations.count; i++) {
+    halo_computation *computation = module->computations.data[i];
+    halo_rewriter r;
+    halo_rewrite_begin(&r, computation);
+    for (int32_t k = 0; k < computation->instrs.count; k++) {
+      halo_instr *instr = halo_rewrite_next(&r, k);
+      if (!instr) continue;
+      /* Elements of tuple parameters have the layouts that the parameter's leaves have. */
+      if (computation == module->entry && instr->opcode == HALO_OP_GET_TUPLE_ELEMENT) {
+        int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0);
+        const halo_shape *leaf = instr->operands[0]->shape->elements[index];
+        if (!halo_shape_equal(instr->shape, leaf)) {
+          instr->shape = leaf;
+          r.changed = true;
+        }
+      }
+      layouts_instr(&r, instr);
+    }
+    HALO_TRY(halo_rewrite_end(&r, changed));
+    if (computation == module->entry && halo_shape_is_array(module->entry_result)) {
+      halo_rewrite_begin(&r, computation);
+      computation->root = layouts_result(&r, computation->root, module->entry_result);
+      HALO_TRY(halo_rewrite_end(&r, changed));
+    }
+    *changed |= layouts_normalise(computation);
+  }
+  return HALO_OK;
+}

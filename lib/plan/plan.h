@@ -1,0 +1,107 @@
+/* plan/plan.h: a compiled program as data: an ordered list of steps over buffers. It knows no HLO.
+ *
+ * Buffers are numbered. Arguments and results are caller-visible blocks; temporaries are offsets in a
+ * few arenas that live for one execution; constants are offsets in one block that lives as long as
+ * the program. */
+#ifndef HALO_PLAN_PLAN_H
+#define HALO_PLAN_PLAN_H
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "shape/literal.h"
+
+typedef enum halo_place {
+  HALO_PLACE_NONE,     /* no elements, or never used */
+  HALO_PLACE_ARGUMENT, /* number `index` of the flat arguments */
+  HALO_PLACE_RESULT,   /* number `index` of the flat results */
+  HALO_PLACE_TEMP,     /* `offset` in arena `index` */
+  HALO_PLACE_CONSTANT  /* `offset` in the constants */
+} halo_place;
+
+typedef struct halo_plan_buffer {
+  halo_place place;
+  int32_t index;
+  int64_t offset, size; /* bytes */
+  /* Steps (numbered in execution order, nested ones included) between which it is used; only while
+   * the plan is being made. */
+  int32_t first, last;
+  const char *name; /* of the value, for people */
+} halo_plan_buffer;
+
+typedef struct halo_step halo_step;
+typedef struct halo_steps {
+  halo_step *data;
+  int32_t count, capacity;
+} halo_steps;
+
+typedef enum halo_step_kind {
+  HALO_STEP_KERNEL,
+  HALO_STEP_GEMM,        /* CLBlast; args A, B, C */
+  HALO_STEP_COPY,        /* args[0] to args[1], `bytes` */
+  HALO_STEP_WHILE,
+  HALO_STEP_CONDITIONAL
+} halo_step_kind;
+
+typedef struct halo_plan_arg {
+  int32_t buffer;
+  int32_t element_size; /* offsets are handed to kernels in elements */
+  bool written;
+} halo_plan_arg;
+
+struct halo_step {
+  halo_step_kind kind;
+  int32_t number;     /* position in execution order; also its row in profiles */
+  const char *label;
+  halo_plan_arg *args;
+  int32_t arg_count;
+  /* kernel */
+  const char *kernel;
+  uint32_t dims;
+  size_t global[3], local[3];
+  uint64_t in_place;  /* bit i: args[i] may share the output's buffer */
+  const void *gemm;   /* halo_gemm of kernels.h */
+  int64_t bytes;      /* read and written at least; of a copy, what it copies */
+  int64_t flops;
+  /* while: args[0] is the predicate that `condition` leaves behind; trips >= 0: known beforehand.
+   * conditional: args[0] is the selector, `branches` its branches. */
+  halo_steps condition, body;
+  int64_t trips;
+  halo_steps *branches;
+  int32_t branch_count;
+  bool selector_is_pred;
+};
+
+typedef struct halo_plan_constant {
+  int64_t offset;
+  halo_literal *literal; /* reference held by the plan */
+} halo_plan_constant;
+
+typedef struct halo_plan {
+  halo_arena arena;
+  const char *name;
+  const char *source; /* OpenCL C of all kernels; "" when there are none */
+  halo_steps steps;
+  int32_t step_count; /* nested ones included: numbers run from 0 */
+  HALO_VEC(halo_plan_buffer) buffers;
+  HALO_VEC(int64_t) arenas; /* bytes of each */
+  HALO_VEC(halo_plan_constant) constants;
+  int64_t constant_bytes;
+  const halo_shape **arguments; /* flat, layouts included; tokens left out */
+  int32_t argument_count;
+  const halo_shape **results;
+  int32_t result_count;
+  int32_t *result_buffers; /* buffer of each result: a RESULT of its own, or an ARGUMENT to share */
+  int32_t *result_alias;   /* argument that a donated result may take over, or -1 */
+  const char *explain;
+} halo_plan;
+
+void halo_plan_release(halo_plan *plan);
+/* The plan as text: buffers, then steps. */
+void halo_plan_print(halo_strbuf *out, const halo_plan *plan);
+
+/* Assigns offsets to temporaries (assign.c): values that are never alive together share memory.
+ * `max_arena` limits one arena's size. HALO_OUT_OF_MEMORY when one value alone is larger. */
+halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_arena);
+
+#endif
