@@ -37,7 +37,7 @@ static int args_distance(const char *a, const char *b) {
 
 const char *args_nearest(const char *wrong, const char *const *names, int count, size_t stride) {
   const char *best = NULL;
-  int least = strlen(wrong) > 4 ? 3 : 2; /* one slip in short names, two in longer ones */
+  int least = strlen(wrong) > 3 ? 3 : 2; /* one slip in short names, two in longer ones */
   for (int i = 0; i < count; i++) {
     const char *name = *(const char *const *)((const char *)names + (size_t)i * stride);
     if (!name) continue;

@@ -97,7 +97,7 @@ static void compare_element(const halo_literal *got, const halo_literal *expecte
     double ulps = compare_ulps(got, expected, i);
     if (ulps > stats->ulps) stats->ulps = ulps;
   }
-  if (absolute <= allowed) return;
+  if (isfinite(absolute) && absolute <= allowed) return;
   stats->different++;
   double excess = absolute - (isfinite(allowed) ? allowed : 0);
   if (excess > stats->excess || stats->different == 1) {
@@ -181,10 +181,10 @@ static void compare_print_worst(const halo_literal *got, const halo_literal *exp
 }
 
 /* Prints one row; false when the result differs too much. */
-static bool compare_one(const compare_request *request, int number, const halo_literal *got,
-                        const halo_literal *expected) {
+static bool compare_one(const compare_request *request, int number, int width,
+                        const halo_literal *got, const halo_literal *expected) {
   const halo_shape *shape = halo_literal_shape(got);
-  printf("  %-3d %-22s ", number, tool_shape(shape));
+  printf("  %2d  %-*s ", number, width, tool_shape(shape));
   if (!halo_shape_compatible(shape, halo_literal_shape(expected))) {
     printf("DIFFERS: %s was expected\n", tool_shape(halo_literal_shape(expected)));
     return false;
@@ -212,15 +212,24 @@ int compare_results(const compare_request *request, halo_literal *const *results
   int different = 0;
   bool ok = compare_read(request->path, results, count, expected);
   if (ok) {
+    int width = 0;
+    for (int i = 0; i < count; i++) {
+      int length = (int)strlen(tool_shape(halo_literal_shape(results[i])));
+      if (length > width) width = length;
+    }
     printf("Compared with %s\n", request->path);
-    printf("      %-22s %9s %9s %9s %8s %8s\n", "", "max abs", "max rel", "max ULP", "rtol", "atol");
-    for (int i = 0; i < count; i++) different += !compare_one(request, i, results[i], expected[i]);
+    printf("      %*s %9s %9s %9s %8s %8s\n", width, "", "max abs", "max rel", "max ULP", "rtol",
+           "atol");
+    for (int i = 0; i < count; i++) {
+      different += !compare_one(request, i, width, results[i], expected[i]);
+    }
     putchar('\n');
   }
   for (int i = 0; i < count; i++) halo_literal_release(expected[i]);
   free(expected);
   if (!ok) return TOOL_FAILED;
   if (different == 0) return TOOL_OK;
-  return tool_error("%d of %d result%s differ%s from %s", different, count, count == 1 ? "" : "s",
-                    different == 1 ? "s" : "", request->path);
+  if (count == 1) return tool_error("the result differs from %s", request->path);
+  return tool_error("%d of %d results differ%s from %s", different, count, different == 1 ? "s" : "",
+                    request->path);
 }

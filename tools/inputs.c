@@ -391,15 +391,13 @@ static int inputs_take_members(input_list *list, halo_npz *npz, const char *path
     used++;
   }
   if (used < halo_npz_count(npz)) {
-    tool_error("%d of the %d arrays of %s %s no input's name:", halo_npz_count(npz) - used,
-               halo_npz_count(npz), path, halo_npz_count(npz) - used == 1 ? "has" : "have");
+    tool_error("%s has arrays that no input is called after:", path);
     for (int i = 0; i < halo_npz_count(npz); i++) {
-      if (inputs_find(list, halo_npz_name(npz, i)) < 0) {
-        fprintf(stderr, "  %s\n", halo_npz_name(npz, i));
-      }
+      if (inputs_find(list, halo_npz_name(npz, i)) >= 0) continue;
+      fprintf(stderr, "  %s\n", halo_npz_name(npz, i));
     }
     inputs_print_names(list);
-    return TOOL_FAILED;
+    return TOOL_USAGE;
   }
   return TOOL_OK;
 }

@@ -235,7 +235,8 @@ static void run_print_inputs(const run_request *request, const run_state *state,
            in->origin);
   }
   if (generated > 0) {
-    printf("  (%d made up, --seed %llu; --input and --inputs give them)\n", generated,
+    printf("  (%s made up from --seed %llu; --input and --inputs give others)\n",
+           generated < list->count ? tool_count(generated) : generated == 1 ? "it is" : "all are",
            (unsigned long long)request->seed);
   }
   putchar('\n');
@@ -251,7 +252,8 @@ static void run_print_results(const run_request *request, const run_state *state
       printf("Result %d: %s\n", i, shape);
     }
     output_value(state->results[i], request->print);
-    if (!request->quiet || i + 1 < state->result_count) putchar('\n');
+    bool last = i + 1 == state->result_count;
+    if (!last || !request->quiet || request->compare.path || request->client.profile) putchar('\n');
   }
 }
 
@@ -267,9 +269,10 @@ static void run_print_times(const run_request *request, const run_state *state) 
   for (int64_t i = 0; i < n; i++) sum += s[i];
   printf("Time\n  compile    %s\n  first run  %s\n", tool_seconds(state->compile_seconds),
          tool_seconds(state->first_seconds));
-  printf("  %-9s  median %s, min %s, mean %s, max %s\n",
-         n == 1 ? "1 more" : tool_count(n), tool_seconds(median), tool_seconds(s[0]),
-         tool_seconds(sum / (double)n), tool_seconds(s[n - 1]));
+  char label[64];
+  snprintf(label, sizeof label, "%s more", tool_count(n));
+  printf("  %-9s  median %s, min %s, mean %s, max %s\n", label, tool_seconds(median),
+         tool_seconds(s[0]), tool_seconds(sum / (double)n), tool_seconds(s[n - 1]));
   halo_memory_stats memory;
   halo_device_memory_stats(halo_client_device(state->client, 0), &memory);
   printf("  memory     %s at most\n", tool_bytes(memory.peak));
@@ -290,16 +293,19 @@ static void run_print_reports(const run_request *request, const run_state *state
   }
 }
 
+/* Finds out before running whether the results can go where they should; false after a message. */
+static bool run_check_output(const run_request *request, const run_state *state) {
+  int count = halo_executable_result_count(state->executable);
+  if (!request->output || !tool_ends_with(request->output, ".npy") || count == 1) return true;
+  tool_error("the program has %d results; --output takes a .npz file or a folder for them", count);
+  return false;
+}
+
 static bool run_write_results(const run_request *request, const run_state *state) {
   const char *where = request->output;
   int count = state->result_count;
   bool ok = true;
   if (tool_ends_with(where, ".npy")) {
-    if (count != 1) {
-      tool_error("the program has %d results; --output takes a .npz file or a folder for them",
-                 count);
-      return false;
-    }
     ok = tool_check(halo_npy_write(where, state->results[0]));
   } else if (tool_ends_with(where, ".npz")) {
     char **names = tool_alloc(sizeof *names * (size_t)count);
@@ -365,7 +371,7 @@ static int run_work(const run_request *request, run_state *state) {
   }
   if (!request->quiet) run_print_inputs(request, state, generated);
   fflush(stdout);
-  if (!run_upload(state) || !run_all(request, state)) return TOOL_FAILED;
+  if (!run_check_output(request, state) || !run_upload(state) || !run_all(request, state)) return TOOL_FAILED;
   run_print_results(request, state);
   if (request->output && !run_write_results(request, state)) return TOOL_FAILED;
   if (request->compare.path) {

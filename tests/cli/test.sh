@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# tests/cli/test.sh HALO GROUP [--update]: runs the cases of GROUP.sh with the program HALO and compares
+# what each printed, on stdout and stderr, and its exit code with expected/NAME.txt. With --update the
+# expected files are written anew: read the diff.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+halo=$(realpath "$1") group=$2 update=${3:-}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/halo-cli.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cp "$here"/*.hlo "$here"/null.txt "$work"
+mkdir "$work/data"
+cp "$here"/../data/npy/*.np[yz] "$work/data"
+cd "$work"
+unset HALO_KERNELS HALO_KERNEL_PATH HALO_NO_FUSION HALO_DISABLE_PASSES HALO_DUMP_TO
+export HALO_CACHE_DIR=$work/cache
+
+checks=0 failures=0
+
+# What differs between machines: the device's name, times, and sizes of the device.
+normalise() {
+  sed -E -e 's/^((.*\.hlo|standard input) \([^()]*\)) on .*$/\1 on DEVICE/' \
+    -e 's/[0-9.]+ (s|ms|us|ns)\b/TIME/g' -e "s|$work|WORK|g"
+}
+
+# check NAME COMMAND...: `halo` in COMMAND is the program; its stdin is empty.
+check() {
+  local name=$1 code out
+  shift
+  checks=$((checks + 1))
+  out=$(bash -c 'halo() { "$HALO" "$@"; }; '"$*" </dev/null 2>stderr)
+  code=$?
+  {
+    echo "\$ $*"
+    [ -z "$out" ] || echo "$out"
+    [ ! -s stderr ] || sed 's/^/stderr: /' stderr
+    echo "exit code $code"
+  } | normalise >actual
+  if [ "$update" = --update ]; then
+    cp actual "$here/expected/$name.txt"
+  elif ! diff -u "$here/expected/$name.txt" actual; then
+    failures=$((failures + 1))
+  fi
+}
+
+export HALO=$halo
+# shellcheck source=/dev/null
+. "$here/$group.sh"
+
+[ $checks -gt 0 ] || failures=1
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ $failures -eq 0 ]
