@@ -1,0 +1,643 @@
+/* tests/unit/test_builder.c: the builder: every op's shape, broadcasting, and the first error kept. */
+#include "builder/build.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An array parameter; `dims` may hold up to six extents. */
+static halo_op param(halo_builder *b, int64_t number, halo_type type, int rank,
+                     const int64_t *dims) {
+  halo_shape *shape;
+  ck_assert_int_eq(halo_shape_create_array(type, rank, dims, &shape), HALO_OK);
+  halo_op op = halo_parameter(b, number, shape, NULL);
+  halo_shape_release(shape);
+  return op;
+}
+#define DIMS(...) ((int64_t[]){__VA_ARGS__})
+#define COUNT(...) ((int)(sizeof DIMS(__VA_ARGS__) / sizeof(int64_t)))
+#define LIST(...) COUNT(__VA_ARGS__), DIMS(__VA_ARGS__)
+
+static void check_shape(halo_op op, const char *expect) {
+  char text[256];
+  const halo_shape *shape = halo_op_shape(op);
+  ck_assert_msg(shape != NULL, "no shape, expected %s: %s", expect,
+                op.builder ? halo_builder_message(op.builder) : halo_error_message());
+  halo_shape_to_text(shape, false, text, sizeof text);
+  ck_assert_str_eq(text, expect);
+}
+
+/* Builds, checks that the module verifies, and drops everything. */
+static void finish(halo_builder *b, halo_op root) {
+  halo_module *module;
+  ck_assert_msg(halo_builder_build(b, root, &module) == HALO_OK, "%s", halo_error_message());
+  ck_assert_int_eq(halo_module_verify(module), HALO_OK);
+  ck_assert_ptr_null(halo_op_shape(root));
+  halo_builder_release(b);
+  halo_module_release(module);
+}
+
+/* The build fails with this message fragment, and nothing leaks. */
+static void fails(halo_builder *b, halo_op root, const char *expect) {
+  halo_module *module = (halo_module *)b;
+  ck_assert_int_ne(halo_builder_build(b, root, &module), HALO_OK);
+  ck_assert_ptr_null(module);
+  ck_assert_msg(strstr(halo_error_message(), expect) != NULL, "says '%s', not '%s'",
+                halo_error_message(), expect);
+  halo_builder_release(b);
+}
+
+START_TEST(build_axpy) {
+  halo_builder *b = halo_builder_create("axpy");
+  halo_shape *shape;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 1, DIMS(8), &shape), HALO_OK);
+  halo_op x = halo_parameter(b, 0, shape, "x"), y = halo_parameter(b, 1, shape, "x");
+  halo_op sum = halo_add(halo_mul(halo_constant_f32(b, 2), x), y);
+  halo_shape_release(shape);
+  check_shape(sum, "f32[8]");
+  halo_module *module;
+  ck_assert_int_eq(halo_builder_build(b, sum, &module), HALO_OK);
+  halo_builder_release(b);
+  ck_assert_str_eq(halo_module_name(module), "axpy");
+  ck_assert_int_eq(halo_module_parameter_count(module), 2);
+  ck_assert_str_eq(halo_module_parameter_name(module, 0), "x");
+  ck_assert_str_ne(halo_module_parameter_name(module, 1), "x");
+  ck_assert_ptr_eq(module->entry->root->shape, halo_module_result_shape(module));
+  halo_module_release(module);
+}
+END_TEST
+
+/* ---- Broadcasting, as XlaBuilder's page has it ---- */
+
+typedef struct broadcast_case {
+  int lhs_rank;
+  int64_t lhs[4];
+  int rhs_rank;
+  int64_t rhs[4];
+  int count;
+  int64_t dims[4];
+  const char *expect; /* "!" and a fragment of the message, or the result */
+} broadcast_case;
+
+static const broadcast_case broadcasts[] = {
+    {1, {4}, 2, {1, 2}, 1, {0}, "f32[4,2]"},
+    {2, {1, 2}, 3, {4, 3, 1}, 2, {1, 2}, "f32[4,3,2]"},
+    {1, {2}, 2, {4, 2}, 0, {0}, "!ranks must be equal"},
+    {1, {3}, 2, {4, 3}, 1, {0}, "!sizes of a dimension differ"},
+    {2, {2, 1}, 2, {1, 3}, 0, {0}, "f32[2,3]"},
+    {1, {3}, 2, {2, 3}, 1, {1}, "f32[2,3]"},
+    {1, {2}, 2, {2, 3}, 1, {0}, "f32[2,3]"},
+    {2, {2, 3}, 1, {2}, 1, {0}, "f32[2,3]"},
+    {0, {0}, 2, {2, 3}, 0, {0}, "f32[2,3]"},
+    {2, {2, 3}, 0, {0}, 0, {0}, "f32[2,3]"},
+    {0, {0}, 1, {3}, 1, {0}, "!one entry for each"},
+    {2, {2, 3}, 2, {2, 3}, 2, {0, 1}, "f32[2,3]"},
+    {2, {2, 3}, 2, {2, 3}, 2, {1, 0}, "!empty or the identity"},
+    {2, {2, 3}, 2, {2, 3}, 1, {0}, "!empty or the identity"},
+    {2, {2, 3}, 2, {2, 4}, 0, {0}, "!sizes of a dimension differ"},
+    {1, {1}, 1, {0}, 0, {0}, "f32[0]"},
+    {1, {0}, 1, {1}, 0, {0}, "f32[0]"},
+    {1, {3}, 1, {0}, 0, {0}, "!sizes of a dimension differ"},
+    {2, {2, 3}, 3, {4, 2, 3}, 2, {1, 2}, "f32[4,2,3]"},
+    {2, {3, 2}, 3, {4, 2, 3}, 2, {2, 1}, "!strictly increasing"},
+    {2, {3, 3}, 3, {3, 3, 3}, 2, {1, 1}, "!strictly increasing"},
+    {1, {3}, 2, {4, 3}, 1, {2}, "!out of range"},
+    {1, {3}, 2, {4, 3}, 1, {-1}, "!out of range"},
+    {1, {3}, 3, {2, 4, 3}, 2, {1, 2}, "!one entry for each"},
+    {3, {1, 1, 1}, 3, {2, 3, 4}, 0, {0}, "f32[2,3,4]"},
+};
+
+START_TEST(build_broadcasts) {
+  const broadcast_case *c = &broadcasts[_i];
+  halo_builder *b = halo_builder_create("broadcast");
+  halo_op l = param(b, 0, HALO_F32, c->lhs_rank, c->lhs);
+  halo_op r = param(b, 1, HALO_F32, c->rhs_rank, c->rhs);
+  halo_op sum = halo_add_dims(l, r, c->count, c->dims);
+  if (c->expect[0] == '!') {
+    fails(b, sum, c->expect + 1);
+  } else {
+    check_shape(sum, c->expect);
+    check_shape(halo_lt_dims(l, r, c->count, c->dims),
+                halo_arena_printf(&b->top->module->arena, "pred%s", c->expect + 3));
+    finish(b, sum);
+  }
+}
+END_TEST
+
+/* ---- Every op once ---- */
+
+START_TEST(build_elementwise) {
+  halo_builder *b = halo_builder_create("elementwise");
+  halo_op f = param(b, 0, HALO_F32, LIST(2, 3)), s = param(b, 1, HALO_S32, LIST(2, 3));
+  halo_op c = param(b, 2, HALO_C64, LIST(2, 3));
+  halo_op (*floats[])(halo_op) = {
+      halo_abs,   halo_acos, halo_acosh, halo_asin,  halo_asinh,    halo_atan,
+      halo_atanh, halo_cbrt, halo_ceil,  halo_floor, halo_cos,      halo_cosh,
+      halo_sin,   halo_sinh, halo_tan,   halo_tanh,  halo_erf,      halo_exp,
+      halo_expm1, halo_log,  halo_log1p, halo_sqrt,  halo_logistic, halo_rsqrt,
+      halo_neg,   halo_sign, halo_real,  halo_imag,  halo_round,    halo_round_nearest_afz,
+      halo_conj,  halo_copy, halo_square, halo_reciprocal, halo_round_nearest_even,
+      halo_optimization_barrier, halo_zeros_like, halo_ones_like};
+  for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) check_shape(floats[i](f), "f32[2,3]");
+  halo_op (*ints[])(halo_op) = {halo_not, halo_population_count, halo_clz};
+  for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) check_shape(ints[i](s), "s32[2,3]");
+  halo_op (*pairs[])(halo_op, halo_op) = {
+      halo_add, halo_sub, halo_mul, halo_div, halo_rem, halo_pow, halo_max, halo_min, halo_mulhi,
+      halo_and, halo_or, halo_xor, halo_shift_left, halo_shift_right_logical,
+      halo_shift_right_arithmetic};
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    check_shape(pairs[i](s, halo_constant_s32(b, 3)), "s32[2,3]");
+  }
+  halo_op (*compares[])(halo_op, halo_op) = {
+      halo_eq, halo_ne, halo_ge, halo_gt, halo_le, halo_lt, halo_eq_total_order,
+      halo_ne_total_order, halo_ge_total_order, halo_gt_total_order, halo_le_total_order,
+      halo_lt_total_order};
+  for (size_t i = 0; i < sizeof compares / sizeof compares[0]; i++) {
+    check_shape(compares[i](f, f), "pred[2,3]");
+    check_shape(compares[i](s, halo_scalar_like(s, 1)), "pred[2,3]");
+  }
+  check_shape(halo_atan2(f, f), "f32[2,3]");
+  check_shape(halo_complex(f, f), "c64[2,3]");
+  check_shape(halo_is_finite(f), "pred[2,3]");
+  check_shape(halo_abs(c), "f32[2,3]");
+  check_shape(halo_conj(c), "c64[2,3]");
+  check_shape(halo_convert(c, HALO_S8), "s8[2,3]");
+  check_shape(halo_convert(f, HALO_C128), "c128[2,3]");
+  check_shape(halo_bitcast_convert(f, HALO_U8), "u8[2,3,4]");
+  check_shape(halo_bitcast_convert(halo_bitcast_convert(f, HALO_U8), HALO_S32), "s32[2,3]");
+  check_shape(halo_reduce_precision(f, 5, 10), "f32[2,3]");
+  halo_op p = halo_constant_pred(b, true);
+  check_shape(halo_select(p, f, f), "f32[2,3]");
+  check_shape(halo_select(halo_lt(f, f), halo_one(b, HALO_F32), f), "f32[2,3]");
+  check_shape(halo_select(halo_lt(f, f), halo_one(b, HALO_F32), halo_zero(b, HALO_F32)),
+              "f32[2,3]");
+  check_shape(halo_clamp(halo_zero(b, HALO_F32), f, halo_one(b, HALO_F32)), "f32[2,3]");
+  halo_op pair = halo_tuple(b, 2, (halo_op[]){f, s});
+  check_shape(halo_select(p, pair, pair), "(f32[2,3], s32[2,3])");
+  check_shape(halo_full_like(c, 3), "c64[2,3]");
+  finish(b, f);
+}
+END_TEST
+
+START_TEST(build_constants) {
+  halo_builder *b = halo_builder_create(NULL);
+  check_shape(halo_constant_s64(b, -1), "s64[]");
+  check_shape(halo_constant_u32(b, 1), "u32[]");
+  check_shape(halo_constant_u64(b, 1), "u64[]");
+  check_shape(halo_constant_f64(b, 1), "f64[]");
+  check_shape(halo_constant_c64(b, 1, 2), "c64[]");
+  check_shape(halo_constant_c128(b, 1, 2), "c128[]");
+  check_shape(halo_constant_scalar(b, HALO_BF16, 1.5), "bf16[]");
+  check_shape(halo_constant_array(b, HALO_S32, 2, DIMS(1, 2), (int32_t[]){5, 6}), "s32[1,2]");
+  check_shape(halo_constant_array(b, HALO_S32, 1, DIMS(0), NULL), "s32[0]");
+  check_shape(halo_iota(b, HALO_S32, 5), "s32[5]");
+  check_shape(halo_iota_array(b, HALO_F32, 2, DIMS(2, 5), 1), "f32[2,5]");
+  for (int t = 1; t < HALO_TYPE_COUNT; t++) {
+    halo_type type = (halo_type)t;
+    if (halo_type_size(type) == 0 || type == HALO_C64 || type == HALO_C128) continue;
+    halo_op low = halo_min_value(b, type), high = halo_max_value(b, type);
+    const halo_instr *lo = b->ops.data[low.id], *hi = b->ops.data[high.id];
+    double least = halo_literal_get_f64(lo->literal, 0), most = halo_literal_get_f64(hi->literal, 0);
+    ck_assert_msg(least < most, "%s: %g, %g", halo_type_name(type), least, most);
+  }
+  halo_literal *literal;
+  ck_assert_int_eq(halo_literal_create_array(HALO_F32, 1, DIMS(2), (float[]){1, 2}, &literal),
+                   HALO_OK);
+  halo_op op = halo_constant_literal(b, literal);
+  halo_literal_release(literal);
+  finish(b, op);
+}
+END_TEST
+
+START_TEST(build_movement) {
+  halo_builder *b = halo_builder_create("movement");
+  halo_op x = param(b, 0, HALO_F32, LIST(2, 3, 4)), i = param(b, 1, HALO_S32, 0, NULL);
+  halo_op zero = halo_zero(b, HALO_F32), iv = param(b, 2, HALO_S32, LIST(3));
+  check_shape(halo_broadcast(x, LIST(5, 6)), "f32[5,6,2,3,4]");
+  check_shape(halo_broadcast(x, 0, NULL), "f32[2,3,4]");
+  check_shape(halo_broadcast_in_dim(zero, LIST(5, 6), 0, NULL), "f32[5,6]");
+  check_shape(halo_broadcast_in_dim(x, LIST(2, 7, 3, 4), LIST(0, 2, 3)), "f32[2,7,3,4]");
+  check_shape(halo_broadcast_in_dim(halo_reshape(x, LIST(24, 1)), LIST(24, 5), LIST(0, 1)),
+              "f32[24,5]");
+  check_shape(halo_reshape(x, LIST(6, 4)), "f32[6,4]");
+  check_shape(halo_reshape_to(x, halo_op_shape(halo_reshape(x, LIST(6, 4)))), "f32[6,4]");
+  check_shape(halo_reshape_permuted(x, LIST(1, 2, 0), LIST(12, 2)), "f32[12,2]");
+  check_shape(halo_collapse(x, LIST(0, 1)), "f32[6,4]");
+  check_shape(halo_collapse(x, LIST(1, 2)), "f32[2,12]");
+  check_shape(halo_collapse(x, LIST(0, 1, 2)), "f32[24]");
+  check_shape(halo_collapse(x, LIST(1)), "f32[2,3,4]");
+  check_shape(halo_collapse(x, 0, NULL), "f32[2,3,4]");
+  check_shape(halo_transpose(x, LIST(2, 0, 1)), "f32[4,2,3]");
+  check_shape(halo_slice(x, 3, DIMS(0, 1, 0), DIMS(2, 3, 4), NULL), "f32[2,2,4]");
+  check_shape(halo_slice(x, 3, DIMS(0, 1, 0), DIMS(2, 3, 4), DIMS(1, 1, 3)), "f32[2,2,2]");
+  check_shape(halo_slice_in_dim(x, 1, 3, 1, 2), "f32[2,3,2]");
+  check_shape(halo_dynamic_slice(x, 3, (halo_op[]){i, i, i}, DIMS(1, 2, 3)), "f32[1,2,3]");
+  check_shape(halo_dynamic_slice_vector(x, iv, LIST(1, 2, 3)), "f32[1,2,3]");
+  halo_op part = halo_slice_in_dim(x, 0, 1, 1, 0);
+  check_shape(halo_dynamic_update_slice(x, part, 3, (halo_op[]){i, i, i}), "f32[2,3,4]");
+  check_shape(halo_dynamic_update_slice_vector(x, part, iv), "f32[2,3,4]");
+  check_shape(halo_pad(x, zero, 3, (halo_padding[]){{1, 2, 0}, {-1, 0, 0}, {0, 0, 1}}),
+              "f32[5,2,7]");
+  check_shape(halo_pad_in_dim(x, zero, 1, 1, 1), "f32[2,5,4]");
+  check_shape(halo_concat_in_dim(b, 2, (halo_op[]){x, part}, 0), "f32[3,3,4]");
+  check_shape(halo_rev(x, LIST(0, 2)), "f32[2,3,4]");
+  halo_gather_dims dims = {.offset_count = 2, .offset_dims = DIMS(1, 2), .collapsed_count = 1,
+                           .collapsed_slice_dims = DIMS(0), .start_map_count = 1,
+                           .start_index_map = DIMS(0), .index_vector_dim = 1};
+  check_shape(halo_gather(x, iv, &dims, LIST(1, 3, 4), true), "f32[3,3,4]");
+  halo_op tuple = halo_tuple(b, 2, (halo_op[]){x, halo_tuple(b, 0, NULL)});
+  check_shape(halo_get_tuple_element(tuple, 1), "()");
+  finish(b, tuple);
+}
+END_TEST
+
+START_TEST(build_computations) {
+  halo_builder *b = halo_builder_create("computations");
+  halo_op x = param(b, 0, HALO_F32, LIST(2, 3)), n = param(b, 1, HALO_S32, 0, NULL);
+  halo_op zero = halo_zero(b, HALO_F32);
+  halo_comp add = halo_scalar_add(b, HALO_F32);
+  check_shape(halo_reduce(x, zero, add, LIST(1)), "f32[2]");
+  check_shape(halo_reduce_all(x, zero, halo_scalar_max(b, HALO_F32)), "f32[]");
+  check_shape(halo_reduce_all(halo_lt(x, x), halo_constant_pred(b, false),
+                              halo_scalar_or(b, HALO_PRED)),
+              "pred[]");
+  check_shape(halo_map_elements(b, 2, (halo_op[]){x, x}, halo_scalar_mul(b, HALO_F32)),
+              "f32[2,3]");
+  check_shape(halo_call(b, add, 2, (halo_op[]){zero, zero}), "f32[]");
+
+  halo_builder *both = halo_builder_create_sub(b, "add");
+  halo_op a0 = param(both, 0, HALO_F32, 0, NULL), a1 = param(both, 1, HALO_S32, 0, NULL);
+  halo_op v0 = param(both, 2, HALO_F32, 0, NULL), v1 = param(both, 3, HALO_S32, 0, NULL);
+  halo_comp sums = halo_builder_finish_sub(
+      both, halo_tuple(both, 2, (halo_op[]){halo_add(a0, v0), halo_max(a1, v1)}));
+  halo_op many = halo_reduce_many(b, 2, (halo_op[]){x, halo_convert(x, HALO_S32)},
+                                  (halo_op[]){zero, n}, sums, LIST(0));
+  check_shape(many, "(f32[3], s32[3])");
+
+  halo_builder *cond = halo_builder_create_sub(b, "cond");
+  halo_comp less = halo_builder_finish_sub(
+      cond, halo_lt(param(cond, 0, HALO_S32, 0, NULL), halo_constant_s32(cond, 9)));
+  halo_builder *body = halo_builder_create_sub(b, "body");
+  /* A sub of a sub, and a call from one sub to another. */
+  halo_builder *inner = halo_builder_create_sub(body, "inner");
+  halo_comp one_more = halo_builder_finish_sub(
+      inner, halo_add(param(inner, 0, HALO_S32, 0, NULL), halo_one(inner, HALO_S32)));
+  halo_op carried = param(body, 0, HALO_S32, 0, NULL);
+  halo_comp step = halo_builder_finish_sub(body, halo_call(body, one_more, 1, &carried));
+  check_shape(halo_while(less, step, n), "s32[]");
+  check_shape(halo_conditional(halo_lt(n, n), n, one_more, n, step), "s32[]");
+  check_shape(halo_conditional_indexed(n, 3, (halo_comp[]){one_more, step, step},
+                                       (halo_op[]){n, n, n}),
+              "s32[]");
+  halo_builder_create_sub(b, "never_finished");
+  finish(b, many);
+}
+END_TEST
+
+START_TEST(build_dots) {
+  halo_builder *b = halo_builder_create("dots");
+  halo_op m = param(b, 0, HALO_F32, LIST(2, 3)), v = param(b, 1, HALO_F32, LIST(3));
+  halo_op s = param(b, 2, HALO_S8, LIST(4, 2, 3));
+  check_shape(halo_dot(m, v, NULL), "f32[2]");
+  check_shape(halo_dot(v, v, NULL), "f32[]");
+  check_shape(halo_dot(m, halo_transpose(m, LIST(1, 0)), NULL), "f32[2,2]");
+  halo_dot_dims dims = {.batch_count = 1, .lhs_batch = DIMS(0), .rhs_batch = DIMS(0),
+                        .contracting_count = 1, .lhs_contracting = DIMS(2),
+                        .rhs_contracting = DIMS(2)};
+  halo_dot_options options = {.preferred_type = HALO_S32,
+                              .lhs_precision = HALO_PRECISION_HIGHEST,
+                              .rhs_precision = HALO_PRECISION_HIGH};
+  halo_op dot = halo_dot_general(s, s, &dims, &options);
+  check_shape(dot, "s32[4,2,2]");
+  const halo_instr *instr = b->ops.data[dot.id];
+  int32_t count;
+  const int64_t *precision = halo_instr_ints(instr, HALO_ATTR_OPERAND_PRECISION, &count);
+  ck_assert_int_eq(count, 2);
+  ck_assert_int_eq(precision[0], 2);
+  ck_assert_int_eq(precision[1], 1);
+  finish(b, dot);
+}
+END_TEST
+
+/* ---- Errors ---- */
+
+START_TEST(build_keeps_the_first_error) {
+  halo_builder *b = halo_builder_create("model");
+  halo_op x = param(b, 0, HALO_F32, LIST(2)), y = param(b, 1, HALO_F32, LIST(3));
+  halo_op bad = halo_add(x, y); /* call 3 */
+  ck_assert_int_lt(bad.id, 0);
+  ck_assert_ptr_null(halo_op_shape(bad));
+  ck_assert_int_eq(halo_builder_status(b), HALO_INVALID_ARGUMENT);
+  halo_op worse = halo_exp(halo_constant_s32(b, 1));
+  ck_assert_int_lt(worse.id, 0);
+  ck_assert_int_lt(halo_tanh(bad).id, 0);
+  ck_assert_ptr_nonnull(strstr(halo_builder_message(b), "model: call 3 (halo_add)"));
+  fails(b, bad, "model: call 3 (halo_add): operands f32[2] and f32[3]");
+}
+END_TEST
+
+START_TEST(build_keeps_errors_of_subs) {
+  halo_builder *b = halo_builder_create("model");
+  halo_builder *sub = halo_builder_create_sub(b, "sub");
+  halo_op p = param(sub, 0, HALO_PRED, 0, NULL);
+  halo_comp comp = halo_builder_finish_sub(sub, halo_sub(p, p));
+  ck_assert_int_lt(comp.id, 0);
+  halo_op x = param(b, 0, HALO_F32, 0, NULL);
+  ck_assert_int_lt(x.id, 0);
+  fails(b, x, "(halo_sub): subtract(pred[], pred[])");
+}
+END_TEST
+
+START_TEST(build_refuses_foreign_values) {
+  halo_builder *b = halo_builder_create("a"), *other = halo_builder_create("b");
+  halo_op x = param(b, 0, HALO_F32, 0, NULL), y = param(other, 0, HALO_F32, 0, NULL);
+  fails(b, halo_add(x, y), "belongs to another computation");
+  b = halo_builder_create("a");
+  x = param(b, 0, HALO_F32, 0, NULL);
+  halo_comp foreign = halo_scalar_add(other, HALO_F32);
+  fails(b, halo_reduce_all(x, x, foreign), "belongs to another builder");
+  b = halo_builder_create("a");
+  halo_builder *sub = halo_builder_create_sub(b, "sub");
+  x = param(b, 0, HALO_F32, 0, NULL);
+  halo_builder_finish_sub(sub, x);
+  fails(b, x, "belongs to another computation");
+  b = halo_builder_create("a");
+  x = param(b, 0, HALO_F32, 0, NULL);
+  fails(b, halo_neg((halo_op){.builder = b, .id = 77}), "is not a value of this builder");
+  finish(other, y);
+}
+END_TEST
+
+START_TEST(build_refuses_a_finished_builder) {
+  halo_builder *b = halo_builder_create("a");
+  halo_builder *sub = halo_builder_create_sub(b, "sub");
+  halo_op s = param(sub, 0, HALO_F32, 0, NULL);
+  halo_builder_finish_sub(sub, s);
+  ck_assert_int_lt(halo_neg(s).id, 0);
+  fails(b, s, "takes no more ops");
+  b = halo_builder_create("a");
+  halo_module *module, *second;
+  ck_assert_int_eq(halo_builder_build(b, halo_constant_f32(b, 1), &module), HALO_OK);
+  ck_assert_int_lt(halo_constant_f32(b, 1).id, 0);
+  ck_assert_int_eq(halo_builder_build(b, (halo_op){b, 0}, &second), HALO_FAILED_PRECONDITION);
+  sub = halo_builder_create_sub(b, "late");
+  ck_assert_int_lt(halo_constant_f32(sub, 1).id, 0);
+  halo_builder_release(b);
+  halo_module_release(module);
+}
+END_TEST
+
+START_TEST(build_refuses_gaps_and_repeats_in_parameters) {
+  halo_builder *b = halo_builder_create("a");
+  fails(b, param(b, 1, HALO_F32, 0, NULL), "parameter 0 of main is missing");
+  b = halo_builder_create("a");
+  param(b, 0, HALO_F32, 0, NULL);
+  fails(b, param(b, 0, HALO_F32, 0, NULL), "is used twice");
+  b = halo_builder_create("a");
+  fails(b, param(b, -1, HALO_F32, 0, NULL), "out of range");
+  b = halo_builder_create("a");
+  halo_builder *sub = halo_builder_create_sub(b, "sub");
+  halo_builder_finish_sub(sub, param(sub, 2, HALO_F32, 0, NULL));
+  fails(b, halo_constant_f32(b, 1), "parameter 0 of sub is missing");
+}
+END_TEST
+
+typedef halo_op bad_call(halo_builder *b, halo_op x); /* x: f32[2,3] */
+
+static halo_op bad_parameter(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_parameter(b, 1, NULL, "p");
+}
+static halo_op bad_literal(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_constant_literal(b, NULL);
+}
+static halo_op bad_type(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_constant_scalar(b, HALO_TUPLE, 1);
+}
+static halo_op bad_extreme(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_max_value(b, HALO_C64);
+}
+static halo_op bad_tuple(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_tuple(b, 2, NULL);
+}
+static halo_op bad_tuple_count(halo_builder *b, halo_op x) { return halo_tuple(b, -1, &x); }
+static halo_op bad_list(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_transpose(x, 2, NULL);
+}
+static halo_op bad_list_length(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_transpose(x, 1000, DIMS(1));
+}
+static halo_op bad_negative(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_reshape(x, LIST(-2, -3));
+}
+static halo_op bad_reshape(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_reshape(x, LIST(5));
+}
+static halo_op bad_reshape_to(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_reshape_to(x, NULL);
+}
+static halo_op bad_collapse(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_collapse(x, LIST(1, 0));
+}
+static halo_op bad_collapse_range(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_collapse(x, LIST(1, 2));
+}
+static halo_op bad_in_dim(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_broadcast_in_dim(x, LIST(3, 2), LIST(1, 0));
+}
+static halo_op bad_in_dim_size(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_broadcast_in_dim(x, LIST(2, 4), LIST(0, 1));
+}
+static halo_op bad_slice_dim(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_slice_in_dim(x, 0, 1, 1, 2);
+}
+static halo_op bad_pad_dim(halo_builder *b, halo_op x) {
+  return halo_pad_in_dim(x, halo_zero(b, HALO_F32), -1, 0, 0);
+}
+static halo_op bad_concat(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_concat_in_dim(b, 0, NULL, 0);
+}
+static halo_op bad_gather(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_gather(x, x, NULL, LIST(1, 1), false);
+}
+static halo_op bad_dot_rank(halo_builder *b, halo_op x) {
+  return halo_dot(x, halo_zero(b, HALO_F32), NULL);
+}
+static halo_op bad_dot_types(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_dot(x, halo_convert(x, HALO_S32), NULL);
+}
+static halo_op bad_dot_dims(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_dot_general(x, x, NULL, NULL);
+}
+static halo_op bad_precision(halo_builder *b, halo_op x) {
+  halo_dot_options options = {.lhs_precision = (halo_precision)9};
+  (void)b;
+  return halo_dot(x, x, &options);
+}
+static halo_op bad_preferred(halo_builder *b, halo_op x) {
+  halo_dot_options options = {.preferred_type = HALO_TOKEN};
+  return halo_dot(x, halo_constant_array(b, HALO_F32, 1, DIMS(3), (float[]){1, 2, 3}), &options);
+}
+static halo_op bad_comp(halo_builder *b, halo_op x) {
+  return halo_call(b, (halo_comp){0}, 1, &x);
+}
+static halo_op bad_branches(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_conditional_indexed(halo_constant_s32(b, 0), 0, NULL, NULL);
+}
+static halo_op bad_map(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_map_elements(b, 0, NULL, (halo_comp){0});
+}
+static halo_op bad_convert(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_convert(x, HALO_TYPE_INVALID);
+}
+static halo_op bad_bitcast(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_bitcast_convert(x, HALO_F64);
+}
+static halo_op bad_tuple_operand(halo_builder *b, halo_op x) {
+  return halo_add(halo_tuple(b, 1, &x), x);
+}
+static halo_op bad_select(halo_builder *b, halo_op x) {
+  return halo_select(halo_constant_pred(b, true), halo_tuple(b, 1, &x), halo_tuple(b, 0, NULL));
+}
+static halo_op bad_invalid(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_add(x, (halo_op){0});
+}
+static halo_op bad_iota(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_iota_array(b, HALO_S32, 1, DIMS(-4), 0);
+}
+static halo_op bad_scalar_comp(halo_builder *b, halo_op x) {
+  return halo_reduce_all(x, x, halo_scalar_add(b, HALO_TUPLE));
+}
+
+static const struct {
+  bad_call *call;
+  const char *expect;
+} bad_calls[] = {{bad_parameter, "the shape is NULL"},
+                 {bad_literal, "the literal is NULL"},
+                 {bad_type, "halo_constant_scalar"},
+                 {bad_extreme, "c64 has no order"},
+                 {bad_tuple, "the list is NULL"},
+                 {bad_tuple_count, "the count is negative"},
+                 {bad_list, "permutation: the list is NULL"},
+                 {bad_list_length, "permutation has 1000 entries"},
+                 {bad_negative, "dims entry 0 is negative"},
+                 {bad_reshape, "has 6 elements, but the result 5"},
+                 {bad_reshape_to, "the shape is NULL"},
+                 {bad_collapse, "must be consecutive"},
+                 {bad_collapse_range, "must be consecutive"},
+                 {bad_in_dim, "strictly increasing"},
+                 {bad_in_dim_size, "must be 1 or 4"},
+                 {bad_slice_dim, "dimension 2 is outside"},
+                 {bad_pad_dim, "dimension -1 is outside"},
+                 {bad_concat, "expects at least 1"},
+                 {bad_gather, "dims is NULL"},
+                 {bad_dot_rank, "vectors or matrices"},
+                 {bad_dot_types, "element types must match"},
+                 {bad_dot_dims, "dims is NULL"},
+                 {bad_precision, "a precision is not"},
+                 {bad_preferred, "preferred_type"},
+                 {bad_comp, "a computation is invalid"},
+                 {bad_branches, "at least one branch"},
+                 {bad_map, "at least one operand"},
+                 {bad_convert, "no element type"},
+                 {bad_bitcast, "must be the ratio"},
+                 {bad_tuple_operand, "must be an array, not (f32[2,3])"},
+                 {bad_select, "must return the shape"},
+                 {bad_invalid, "an operand is invalid"},
+                 {bad_iota, "negative extent"},
+                 {bad_scalar_comp, "must be an array"}};
+
+START_TEST(build_refuses_bad_calls) {
+  halo_builder *b = halo_builder_create("bad");
+  halo_op x = param(b, 0, HALO_F32, LIST(2, 3));
+  halo_op result = bad_calls[_i].call(b, x);
+  ck_assert_int_lt(result.id, 0);
+  fails(b, x, bad_calls[_i].expect);
+}
+END_TEST
+
+START_TEST(build_survives_null) {
+  halo_module *module;
+  halo_op none = {0};
+  ck_assert_int_eq(halo_builder_build(NULL, none, &module), HALO_INVALID_ARGUMENT);
+  halo_builder *b = halo_builder_create("");
+  ck_assert_int_eq(halo_builder_build(b, none, NULL), HALO_INVALID_ARGUMENT);
+  ck_assert_int_eq(halo_builder_status(b), HALO_OK);
+  ck_assert_int_lt(halo_add(none, none).id, 0);
+  ck_assert_ptr_nonnull(strstr(halo_error_message(), "halo_add: no builder"));
+  ck_assert_int_lt(halo_constant_f32(NULL, 1).id, 0);
+  ck_assert_ptr_null(halo_builder_create_sub(NULL, "x"));
+  ck_assert_int_lt(halo_builder_finish_sub(NULL, none).id, 0);
+  ck_assert_int_lt(halo_scalar_add(NULL, HALO_F32).id, 0);
+  ck_assert_int_lt(halo_select(none, none, none).id, 0);
+  ck_assert_ptr_null(halo_op_shape(none));
+  ck_assert_str_eq(halo_builder_message(NULL), "");
+  halo_builder_release(NULL);
+  fails(b, none, "an operand is invalid");
+}
+END_TEST
+
+START_TEST(build_cleans_names) {
+  halo_builder *b = halo_builder_create("my model/2");
+  halo_shape *shape;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 0, NULL, &shape), HALO_OK);
+  halo_op x = halo_parameter(b, 0, shape, "1st input\n");
+  halo_shape_release(shape);
+  halo_module *module;
+  ck_assert_int_eq(halo_builder_build(b, x, &module), HALO_OK);
+  ck_assert_str_eq(halo_module_name(module), "my_model_2");
+  ck_assert_str_eq(halo_module_parameter_name(module, 0), "_1st_input_");
+  halo_builder_release(b);
+  halo_module_release(module);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("builder");
+  TCase *tc = tcase_create("builder");
+  tcase_add_test(tc, build_axpy);
+  tcase_add_loop_test(tc, build_broadcasts, 0, sizeof broadcasts / sizeof broadcasts[0]);
+  tcase_add_test(tc, build_elementwise);
+  tcase_add_test(tc, build_constants);
+  tcase_add_test(tc, build_movement);
+  tcase_add_test(tc, build_computations);
+  tcase_add_test(tc, build_dots);
+  tcase_add_test(tc, build_keeps_the_first_error);
+  tcase_add_test(tc, build_keeps_errors_of_subs);
+  tcase_add_test(tc, build_refuses_foreign_values);
+  tcase_add_test(tc, build_refuses_a_finished_builder);
+  tcase_add_test(tc, build_refuses_gaps_and_repeats_in_parameters);
+  tcase_add_loop_test(tc, build_refuses_bad_calls, 0, sizeof bad_calls / sizeof bad_calls[0]);
+  tcase_add_test(tc, build_survives_null);
+  tcase_add_test(tc, build_cleans_names);
+  suite_add_tcase(suite, tc);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
