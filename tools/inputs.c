@@ -354,7 +354,7 @@ int inputs_assign(input_list *list, const char *text) {
   if (!equals) {
     if (tool_ends_with(text, ".npz")) return inputs_assign_archive(list, text);
     if (list->next >= list->count) {
-      tool_error("%s: the program takes only %d input%s", text, list->count,
+      tool_error("--input %s is one too many: the program takes %d input%s", text, list->count,
                  list->count == 1 ? "" : "s");
       return TOOL_USAGE;
     }

@@ -15,6 +15,7 @@ typedef struct main_command {
 } main_command;
 
 static const main_command main_commands[] = {
+    {"run", tool_run, "run an HLO module on an OpenCL device"},
     {"opt", tool_opt, "print an HLO module after the optimisation passes"},
     {"info", tool_info, "list devices, what they can do, and the program cache"},
 };

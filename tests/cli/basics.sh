@@ -1,4 +1,5 @@
 # tests/cli/basics.sh: the program itself, `halo info` and `halo opt`: what needs no device.
+# shellcheck shell=bash
 
 check main-none 'halo'
 check main-help 'halo --help'

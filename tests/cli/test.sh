@@ -8,12 +8,10 @@ halo=$(realpath "$1") group=$2 update=${3:-}
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/halo-cli.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cp "$here"/*.hlo "$here"/null.txt "$work"
-mkdir "$work/data"
-cp "$here"/../data/npy/*.np[yz] "$work/data"
-cd "$work"
+data=$(realpath "$here/../data/npy")
+cd "$work" || exit 1
 unset HALO_KERNELS HALO_KERNEL_PATH HALO_NO_FUSION HALO_DISABLE_PASSES HALO_DUMP_TO
-export HALO_CACHE_DIR=$work/cache
+export LC_ALL=C HALO_CACHE_DIR=$work/cache
 
 checks=0 failures=0
 
@@ -23,12 +21,17 @@ normalise() {
     -e 's/[0-9.]+ (s|ms|us|ns)\b/TIME/g' -e "s|$work|WORK|g"
 }
 
-# check NAME COMMAND...: `halo` in COMMAND is the program; its stdin is empty.
+# check NAME COMMAND: `halo` in COMMAND is the program; its stdin is empty, and its folder holds the
+# modules and data/.
 check() {
   local name=$1 code out
   shift
   checks=$((checks + 1))
-  out=$(bash -c 'halo() { "$HALO" "$@"; }; '"$*" </dev/null 2>stderr)
+  rm -rf here
+  mkdir here
+  cp "$here"/*.hlo "$here"/null.txt here
+  ln -s "$data" here/data
+  out=$(cd here && bash -c 'halo() { "$HALO" "$@"; }; '"$*" </dev/null 2>../stderr)
   code=$?
   {
     echo "\$ $*"
