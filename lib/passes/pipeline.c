@@ -1,6 +1,6 @@
 /* passes/pipeline.c: the table that orders the passes, and running it. */
 #include "base/strbuf.h"
-#include "passes/passes.h"
+#include "passes/table.h"
 
 #include <string.h>
 
@@ -24,9 +24,18 @@ typedef struct pass_group {
  * would feed each other. */
 enum { PASS_MAX_ROUNDS = 16 };
 
-#define INLINE_CALLS                                                                               \
-  {"inline-calls", "Puts called, fused and asynchronously started computations in place.",         \
-   halo_pass_inline_calls, true}
+#define TUPLES                                                                                     \
+  {"tuples", "Cancels packing and unpacking of tuples.", halo_pass_tuples, true}
+#define WHILE_STATE                                                                                \
+  {"while-state", "Takes what never changes, and what nothing reads, out of loops' state.",        \
+   halo_pass_while_state, false}
+#define SIMPLIFY                                                                                   \
+  {"simplify", "Applies exact algebraic rules.", halo_pass_simplify, false}
+#define CONSTANT_FOLDING                                                                           \
+  {"constant-folding", "Computes what constants alone determine, when it is small.",               \
+   halo_pass_constant_folding, false}
+#define CSE                                                                                        \
+  {"cse", "Makes equal instructions, and equal reducers, one.", halo_pass_cse, false}
 #define DCE                                                                                        \
   {"dce", "Removes instructions and computations that nothing needs.", halo_pass_dce, true}
 #define LAYOUTS                                                                                    \
@@ -35,8 +44,22 @@ enum { PASS_MAX_ROUNDS = 16 };
 #define FUSION {"fusion", "Groups instructions into kernels.", halo_pass_fusion, false}
 
 static const pass_group pass_table[] = {
-    {.rows = {INLINE_CALLS, DCE}},
-    {.rows = {LAYOUTS}},
+    {.rows = {{"inline-calls", "Puts called, fused and asynchronous computations in place.",
+               halo_pass_inline_calls, true},
+              {"canonicalize", "Rewrites identity ops, bitcasts and old forms to plain ops.",
+               halo_pass_canonicalize, true},
+              {"inline-map", "Turns map into elementwise ops on arrays.", halo_pass_inline_map,
+               false},
+              TUPLES,
+              DCE,
+              LAYOUTS}},
+    {.to_fixpoint = true,
+     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
+    {.rows = {{"drop-barriers", "Removes optimization barriers.", halo_pass_drop_barriers, true},
+              TUPLES}},
+    {.to_fixpoint = true,
+     .if_changed = true,
+     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
     {.fusion = true, .rows = {FUSION}},
 };
 
@@ -113,6 +136,14 @@ static halo_status pass_run_row(halo_module *module, const halo_pass_options *op
   if (!changed) return HALO_OK;
   *group_changed = true;
   if (options->dump) options->dump(options->user, row->name, module);
+#ifdef __OPTIMIZE__
+  bool verify = options->verify;
+#else
+  bool verify = true;
+#endif
+  if (verify && halo_module_verify(module) != HALO_OK) {
+    return halo_fail_in(HALO_INTERNAL, "the module is broken after pass %s", row->name);
+  }
   return HALO_OK;
 }
 

@@ -178,6 +178,8 @@ halo_instr *halo_rewrite_make_scalar(halo_rewriter *r, const halo_instr *like, h
   halo_arena_deinit(&scratch);
   if (halo_type_is_integral(type) || type == HALO_PRED) {
     halo_literal_set_i64(literal, 0, value);
+  } else if (halo_type_is_complex(type)) {
+    halo_literal_set_c128(literal, 0, (double)value, 0);
   } else {
     halo_literal_set_f64(literal, 0, (double)value);
   }

@@ -1,0 +1,199 @@
+/* passes/canonicalize.c: old and redundant forms become the ones that the rest of the library knows:
+ * identity ops go, tuple-select becomes selects of leaves, index vectors become scalars, scalar
+ * operands of select and clamp are broadcast, bitcasts become reshapes and transposes. */
+#include "passes/table.h"
+#include "passes/rewrite.h"
+
+/* ---- Ordering and identity ---- */
+
+/* add-dependency(x, token): x, and its users run after what made the token. */
+static void canonical_add_dependency(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *token = instr->operands[1];
+  while (token->opcode == HALO_OP_AFTER_ALL && token->operand_count == 1) {
+    token = token->operands[0];
+  }
+  bool source = token->opcode != HALO_OP_PARAMETER &&
+                !(token->opcode == HALO_OP_AFTER_ALL && token->operand_count == 0);
+  if (source) halo_rewrite_add_control_pred(instr, token);
+  halo_rewrite_replace(r, instr, instr->operands[0]);
+}
+
+/* ---- tuple-select ---- */
+
+static bool canonical_selectable(const halo_shape *shape) {
+  if (halo_shape_is_array(shape) || halo_shape_is_token(shape)) return true;
+  if (!halo_shape_is_tuple(shape)) return false;
+  for (int32_t i = 0; i < shape->count; i++) {
+    if (!canonical_selectable(shape->elements[i])) return false;
+  }
+  return true;
+}
+
+static halo_instr *canonical_select_leaves(halo_rewriter *r, halo_instr *like, halo_instr *pred,
+                                           halo_instr *a, halo_instr *b) {
+  halo_arena *arena = &r->computation->module->arena;
+  const halo_shape *shape = a->shape;
+  if (halo_shape_is_token(shape)) {
+    return halo_rewrite_make_binary(r, like, HALO_OP_AFTER_ALL, shape, a, b);
+  }
+  if (halo_shape_is_array(shape)) {
+    const halo_shape *mask = halo_shape_with_type(arena, shape, HALO_PRED);
+    halo_instr *operands[] = {halo_rewrite_make_splat(r, like, pred, mask), a, b};
+    return halo_rewrite_make(r, like, HALO_OP_SELECT, shape, operands, 3, NULL, 0);
+  }
+  HALO_VEC(halo_instr *) parts = {0};
+  for (int32_t i = 0; i < shape->count; i++) {
+    halo_vec_push(&parts,
+                  canonical_select_leaves(r, like, pred, halo_rewrite_make_gte(r, like, a, i),
+                                          halo_rewrite_make_gte(r, like, b, i)));
+  }
+  halo_instr *tuple =
+      halo_rewrite_make(r, like, HALO_OP_TUPLE, shape, parts.data, parts.count, NULL, 0);
+  halo_vec_deinit(&parts);
+  return tuple;
+}
+
+/* ---- Scalar operands ---- */
+
+static void canonical_broadcast_operand(halo_rewriter *r, halo_instr *instr, int32_t index) {
+  halo_instr *operand = instr->operands[index];
+  if (operand->shape->rank != 0 || instr->shape->rank == 0) return;
+  const halo_shape *shape = halo_shape_with_type(&r->computation->module->arena, instr->shape,
+                                                 operand->shape->type);
+  instr->operands[index] = halo_rewrite_make_splat(r, instr, operand, shape);
+  r->changed = true;
+}
+
+/* The index vector at operand `first` becomes one scalar a dimension. */
+static void canonical_index_vector(halo_rewriter *r, halo_instr *instr, int32_t first) {
+  if (instr->operand_count != first + 1 || instr->operands[first]->shape->rank != 1) return;
+  halo_module *module = r->computation->module;
+  halo_instr *vector = instr->operands[first];
+  int32_t rank = instr->operands[0]->shape->rank;
+  halo_instr **operands = halo_arena_array(&module->arena, halo_instr *, first + rank);
+  for (int32_t i = 0; i < first; i++) operands[i] = instr->operands[i];
+  const int64_t one = 1;
+  halo_type type = vector->shape->type;
+  const halo_shape *element = halo_shape_new(&module->arena, type, 1, &one);
+  const halo_shape *scalar = halo_shape_new(&module->arena, type, 0, NULL);
+  for (int32_t d = 0; d < rank; d++) {
+    const int64_t range[] = {d, d + 1, 1};
+    halo_instr *part = halo_rewrite_make_listed(r, instr, HALO_OP_SLICE, element, vector,
+                                                HALO_ATTR_SLICE, range, 3);
+    operands[first + d] = halo_rewrite_make_unary(r, instr, HALO_OP_RESHAPE, scalar, part);
+  }
+  instr->operands = operands;
+  instr->operand_count = first + rank;
+  r->changed = true;
+}
+
+/* ---- bitcast ---- */
+
+static bool canonical_plain_array(const halo_shape *shape) {
+  return halo_shape_is_array(shape) && !halo_shape_is_dynamic(shape) && !shape->layout_extras;
+}
+
+/* A bitcast keeps the bytes and gives them another logical view: bring the source's dimensions into
+ * the order of memory, reshape, and put the result's dimensions into their logical order. In these
+ * layouts none of the steps moves data. */
+static halo_instr *canonical_bitcast(halo_rewriter *r, halo_instr *instr) {
+  halo_arena *arena = &r->computation->module->arena;
+  halo_instr *value = instr->operands[0];
+  const halo_shape *out = instr->shape;
+  if (!canonical_plain_array(out) || !canonical_plain_array(value->shape)) return NULL;
+  if (value->shape->type != out->type) {
+    if (halo_type_bits(value->shape->type) != halo_type_bits(out->type)) return NULL;
+    bool complex_from = halo_type_is_complex(value->shape->type);
+    if (complex_from != halo_type_is_complex(out->type)) return NULL;
+    value = halo_rewrite_make_unary(r, instr, HALO_OP_BITCAST_CONVERT,
+                                    halo_shape_with_type(arena, value->shape, out->type), value);
+  }
+  if (halo_shape_equal(value->shape, out)) return value;
+  int64_t perm[HALO_MAX_RANK], dims[HALO_MAX_RANK];
+  if (!halo_shape_has_default_layout(value->shape)) {
+    const halo_shape *in = value->shape;
+    for (int32_t k = 0; k < in->rank; k++) {
+      perm[k] = in->minor_to_major[in->rank - 1 - k];
+      dims[k] = in->dims[perm[k]];
+    }
+    value = halo_rewrite_make_listed(r, instr, HALO_OP_TRANSPOSE,
+                                     halo_shape_new(arena, out->type, in->rank, dims), value,
+                                     HALO_ATTR_DIMENSIONS, perm, in->rank);
+  }
+  for (int32_t k = 0; k < out->rank; k++) {
+    int32_t d = out->minor_to_major[out->rank - 1 - k];
+    dims[k] = out->dims[d];
+    perm[d] = k;
+  }
+  const halo_shape *memory = halo_shape_new(arena, out->type, out->rank, dims);
+  if (!halo_shape_same_dims(value->shape, memory)) {
+    value = halo_rewrite_make_unary(r, instr, HALO_OP_RESHAPE, memory, value);
+  }
+  if (halo_shape_has_default_layout(out)) return value;
+  return halo_rewrite_make_listed(r, instr, HALO_OP_TRANSPOSE, out, value, HALO_ATTR_DIMENSIONS,
+                                  perm, out->rank);
+}
+
+/* ---- The pass ---- */
+
+static void canonical_instr(halo_rewriter *r, halo_instr *instr) {
+  switch ((int)instr->opcode) {
+    case HALO_OP_DOMAIN: halo_rewrite_replace(r, instr, instr->operands[0]); break;
+    case HALO_OP_ADD_DEPENDENCY: canonical_add_dependency(r, instr); break;
+    case HALO_OP_COPY:
+      if (halo_shape_equal(instr->shape, instr->operands[0]->shape)) {
+        halo_rewrite_replace(r, instr, instr->operands[0]);
+      }
+      break;
+    case HALO_OP_TUPLE_SELECT:
+      if (canonical_selectable(instr->shape)) {
+        halo_rewrite_replace(r, instr,
+                             canonical_select_leaves(r, instr, instr->operands[0],
+                                                     instr->operands[1], instr->operands[2]));
+      }
+      break;
+    case HALO_OP_SELECT: canonical_broadcast_operand(r, instr, 0); break;
+    case HALO_OP_CLAMP:
+      canonical_broadcast_operand(r, instr, 0);
+      canonical_broadcast_operand(r, instr, 2);
+      break;
+    case HALO_OP_DYNAMIC_SLICE: canonical_index_vector(r, instr, 1); break;
+    case HALO_OP_DYNAMIC_UPDATE_SLICE: canonical_index_vector(r, instr, 2); break;
+    case HALO_OP_BITCAST: {
+      halo_instr *value = canonical_bitcast(r, instr);
+      if (value) halo_rewrite_replace(r, instr, value);
+      break;
+    }
+    default: break;
+  }
+}
+
+halo_status halo_pass_canonicalize(halo_module *module, bool *changed) {
+  *changed = false;
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_rewriter r;
+    halo_rewrite_begin(&r, module->computations.data[c]);
+    for (int32_t i = 0; i < r.computation->instrs.count; i++) {
+      halo_instr *instr = halo_rewrite_next(&r, i);
+      if (instr) canonical_instr(&r, instr);
+    }
+    HALO_TRY(halo_rewrite_end(&r, changed));
+  }
+  return HALO_OK;
+}
+
+halo_status halo_pass_drop_barriers(halo_module *module, bool *changed) {
+  *changed = false;
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_rewriter r;
+    halo_rewrite_begin(&r, module->computations.data[c]);
+    for (int32_t i = 0; i < r.computation->instrs.count; i++) {
+      halo_instr *instr = halo_rewrite_next(&r, i);
+      if (instr && instr->opcode == HALO_OP_OPT_BARRIER) {
+        halo_rewrite_replace(&r, instr, instr->operands[0]);
+      }
+    }
+    HALO_TRY(halo_rewrite_end(&r, changed));
+  }
+  return HALO_OK;
+}

@@ -1,0 +1,75 @@
+/* passes/constant_folding.c: instructions whose operands are constants become constants. */
+#include "evaluator/evaluator.h"
+#include "passes/table.h"
+#include "passes/rewrite.h"
+
+/* Larger results stay as the program that makes them; so does what takes long to compute. */
+enum { FOLD_MAX_BYTES = 64 << 10, FOLD_MAX_COST = 1 << 20, FOLD_MAX_TOTAL_COST = 1 << 24 };
+
+static bool fold_allowed(const halo_instr *instr) {
+  switch ((int)instr->opcode) {
+    case HALO_OP_PARAMETER:
+    case HALO_OP_CONSTANT:
+    case HALO_OP_BROADCAST: /* broadcast(scalar) is the preferred form of a uniform array */
+    case HALO_OP_TUPLE:
+    case HALO_OP_OPT_BARRIER: return false;
+    default: break;
+  }
+  if (instr->operand_count == 0 || halo_shape_is_dynamic(instr->shape)) return false;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    const halo_instr *operand = instr->operands[i];
+    if (operand->opcode != HALO_OP_CONSTANT || operand->literal->elided) return false;
+  }
+  return halo_shape_byte_size(instr->shape) <= FOLD_MAX_BYTES && halo_evaluator_supports(instr);
+}
+
+/* The literal as a constant, tuples as tuples of constants; takes no reference. */
+static halo_instr *fold_constant(halo_rewriter *r, const halo_instr *like, halo_literal *literal,
+                                 const halo_shape *shape) {
+  if (!halo_shape_is_tuple(shape)) {
+    halo_literal_retain(literal);
+    halo_instr *constant = halo_rewrite_make_constant(r, like, literal);
+    constant->shape = shape; /* with the layout that users know */
+    return constant;
+  }
+  HALO_VEC(halo_instr *) parts = {0};
+  for (int32_t i = 0; i < shape->count; i++) {
+    halo_vec_push(&parts, fold_constant(r, like, literal->elements[i], shape->elements[i]));
+  }
+  halo_instr *tuple =
+      halo_rewrite_make(r, like, HALO_OP_TUPLE, shape, parts.data, parts.count, NULL, 0);
+  halo_vec_deinit(&parts);
+  return tuple;
+}
+
+/* NULL when it cannot be evaluated after all (too little memory, say): then it is left to run time. */
+static halo_literal *fold_evaluate(const halo_instr *instr) {
+  halo_literal **operands = halo_alloc(sizeof *operands * (size_t)instr->operand_count);
+  for (int32_t i = 0; i < instr->operand_count; i++) operands[i] = instr->operands[i]->literal;
+  halo_literal *value = NULL;
+  if (halo_evaluate_instr(instr, operands, &value) != HALO_OK) value = NULL;
+  halo_free(operands);
+  return value;
+}
+
+halo_status halo_pass_constant_folding(halo_module *module, bool *changed) {
+  int64_t budget = FOLD_MAX_TOTAL_COST;
+  *changed = false;
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_rewriter r;
+    halo_rewrite_begin(&r, module->computations.data[c]);
+    for (int32_t i = 0; i < r.computation->instrs.count; i++) {
+      halo_instr *instr = halo_rewrite_next(&r, i);
+      if (!instr || halo_rewrite_pinned(instr) || !fold_allowed(instr)) continue;
+      int64_t cost = halo_evaluator_cost(instr);
+      if (cost > FOLD_MAX_COST || cost > budget) continue;
+      budget -= cost;
+      halo_literal *value = fold_evaluate(instr);
+      if (!value) continue;
+      halo_rewrite_replace(&r, instr, fold_constant(&r, instr, value, instr->shape));
+      halo_literal_release(value);
+    }
+    HALO_TRY(halo_rewrite_end(&r, changed));
+  }
+  return HALO_OK;
+}

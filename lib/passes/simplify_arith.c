@@ -1,0 +1,245 @@
+/* passes/simplify_arith.c: rules for binary arithmetic and logic, compare and select. */
+#include "passes/simplify.h"
+#include "shape/floats.h"
+
+#include <math.h>
+
+static bool arith_is_int_like(halo_type type) {
+  return halo_type_is_integral(type) || type == HALO_PRED;
+}
+
+/* Types with the IEEE notions of zero and infinity that the float rules need. */
+static bool arith_is_ieee(halo_type type) {
+  return type == HALO_F16 || type == HALO_BF16 || type == HALO_F32 || type == HALO_F64;
+}
+
+/* ---- Integers and pred (pred: add is or, multiply is and, max is or, min is and) ---- */
+
+static int64_t arith_int_min(halo_type type) {
+  return halo_type_is_sint(type) ? INT64_MIN >> (64 - halo_type_bits(type)) : 0;
+}
+
+static int64_t arith_int_max(halo_type type) {
+  int bits = halo_type_bits(type);
+  if (halo_type_is_sint(type)) return INT64_MAX >> (64 - bits);
+  return bits == 64 ? -1 : (int64_t)((UINT64_C(1) << bits) - 1);
+}
+
+static halo_instr *arith_int(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  halo_type type = instr->shape->type;
+  bool pred = type == HALO_PRED;
+  int64_t ones = pred ? 1 : -1;
+  switch ((int)instr->opcode) {
+    case HALO_OP_ADD:
+      if (halo_simplify_is_int(y, 0)) return x;
+      if (pred && x == y) return x;
+      break;
+    case HALO_OP_SUBTRACT:
+      if (halo_simplify_is_int(y, 0)) return x;
+      if (x == y) return halo_simplify_fill(r, instr, 0);
+      if (halo_simplify_is_int(x, 0)) {
+        return halo_rewrite_make_unary(r, instr, HALO_OP_NEGATE, instr->shape, y);
+      }
+      break;
+    case HALO_OP_MULTIPLY:
+      if (halo_simplify_is_int(y, 1)) return x;
+      if (halo_simplify_is_int(y, 0)) return y;
+      if (pred && x == y) return x;
+      break;
+    case HALO_OP_DIVIDE:
+      if (halo_simplify_is_int(y, 1)) return x;
+      break;
+    case HALO_OP_REMAINDER:
+      if (halo_simplify_is_int(y, 1)) return halo_simplify_fill(r, instr, 0);
+      break;
+    case HALO_OP_AND:
+      if (x == y || halo_simplify_is_int(y, ones)) return x;
+      if (halo_simplify_is_int(y, 0)) return y;
+      break;
+    case HALO_OP_OR:
+      if (x == y || halo_simplify_is_int(y, 0)) return x;
+      if (halo_simplify_is_int(y, ones)) return y;
+      break;
+    case HALO_OP_XOR:
+      if (halo_simplify_is_int(y, 0)) return x;
+      if (x == y) return halo_simplify_fill(r, instr, 0);
+      if (halo_simplify_is_int(y, ones)) {
+        return halo_rewrite_make_unary(r, instr, HALO_OP_NOT, instr->shape, x);
+      }
+      break;
+    case HALO_OP_MAXIMUM:
+      if (halo_simplify_is_int(y, arith_int_min(type))) return x;
+      if (halo_simplify_is_int(y, arith_int_max(type))) return y;
+      break;
+    case HALO_OP_MINIMUM:
+      if (halo_simplify_is_int(y, arith_int_max(type))) return x;
+      if (halo_simplify_is_int(y, arith_int_min(type))) return y;
+      break;
+    case HALO_OP_SHIFT_LEFT:
+    case HALO_OP_SHIFT_RIGHT_LOGICAL:
+    case HALO_OP_SHIFT_RIGHT_ARITHMETIC:
+      if (halo_simplify_is_int(y, 0)) return x;
+      break;
+    default: break;
+  }
+  return NULL;
+}
+
+/* ---- Floats ---- */
+
+/* 1/c when c is a power of two whose reciprocal is a normal number of the type, so that x/c and
+ * x*(1/c) round alike; else 0. */
+static double arith_exact_reciprocal(halo_type type, double c) {
+  int exponent;
+  if (!isfinite(c) || fabs(frexp(c, &exponent)) != 0.5) return 0;
+  int limit = type == HALO_F64 ? 1000 : type == HALO_F16 ? 13 : 120;
+  return exponent > limit || exponent < -limit ? 0 : 1 / c;
+}
+
+static halo_instr *arith_float_divide(halo_rewriter *r, halo_instr *instr, halo_instr *x,
+                                      halo_instr *y) {
+  const halo_literal *divisor = halo_simplify_splat(y);
+  if (!divisor) return NULL;
+  double reciprocal =
+      arith_exact_reciprocal(divisor->shape->type, halo_literal_get_f64(divisor, 0));
+  if (reciprocal == 0) return NULL;
+  halo_instr *scalar = halo_rewrite_make_scalar(r, instr, divisor->shape->type, 1);
+  halo_literal_set_f64(scalar->literal, 0, reciprocal);
+  const halo_shape *shape = y->shape;
+  return halo_rewrite_make_binary(r, instr, HALO_OP_MULTIPLY, instr->shape, x,
+                                  halo_rewrite_make_splat(r, instr, scalar, shape));
+}
+
+/* x + 0 is not x for x = -0, x * 0 is not 0 for NaN, x - x is not 0 for Inf: none of those here. */
+static halo_instr *arith_float(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  if (!arith_is_ieee(instr->shape->type)) return NULL;
+  switch ((int)instr->opcode) {
+    case HALO_OP_ADD: return halo_simplify_is_float(y, -0.0) ? x : NULL;
+    case HALO_OP_SUBTRACT: return halo_simplify_is_float(y, 0.0) ? x : NULL;
+    case HALO_OP_MULTIPLY:
+      if (halo_simplify_is_float(y, 1)) return x;
+      if (halo_simplify_is_float(y, -1)) {
+        return halo_rewrite_make_unary(r, instr, HALO_OP_NEGATE, instr->shape, x);
+      }
+      return NULL;
+    case HALO_OP_DIVIDE:
+      if (halo_simplify_is_float(y, 1)) return x;
+      return arith_float_divide(r, instr, x, y);
+    case HALO_OP_MAXIMUM: return halo_simplify_is_float(y, -INFINITY) ? x : NULL;
+    case HALO_OP_MINIMUM: return halo_simplify_is_float(y, INFINITY) ? x : NULL;
+    default: return NULL;
+  }
+}
+
+/* Powers with a constant exponent; pow(x, 0) is 1 even for NaN. */
+static halo_instr *arith_power(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  halo_type type = instr->shape->type;
+  const halo_literal *exponent = halo_simplify_splat(y);
+  if (!exponent || !(halo_type_is_integral(type) || arith_is_ieee(type))) return NULL;
+  double value = halo_literal_get_f64(exponent, 0);
+  if (value == 0) return halo_simplify_fill(r, instr, 1);
+  if (value == 1) return x;
+  if (value == 2) {
+    return halo_rewrite_make_binary(r, instr, HALO_OP_MULTIPLY, instr->shape, x, x);
+  }
+  if (value == -1 && arith_is_ieee(type)) {
+    return halo_rewrite_make_binary(r, instr, HALO_OP_DIVIDE, instr->shape,
+                                    halo_simplify_fill(r, instr, 1), x);
+  }
+  return NULL;
+}
+
+halo_instr *halo_simplify_binary(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *x = instr->operands[0], *y = instr->operands[1];
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_COMM) && halo_simplify_splat(x) &&
+      !halo_simplify_splat(y)) {
+    /* Constants stand on the right, so that rules look for them there only. */
+    instr->operands[0] = y;
+    instr->operands[1] = x;
+    r->changed = true;
+    x = instr->operands[0];
+    y = instr->operands[1];
+  }
+  if ((instr->opcode == HALO_OP_MAXIMUM || instr->opcode == HALO_OP_MINIMUM) && x == y) return x;
+  if (instr->opcode == HALO_OP_POWER) return arith_power(r, instr, x, y);
+  if (arith_is_int_like(instr->shape->type)) return arith_int(r, instr, x, y);
+  return arith_float(r, instr, x, y);
+}
+
+/* ---- compare ---- */
+
+static halo_direction arith_mirrored(halo_direction direction) {
+  switch (direction) {
+    case HALO_EQ: return HALO_EQ;
+    case HALO_NE: return HALO_NE;
+    case HALO_GE: return HALO_LE;
+    case HALO_GT: return HALO_LT;
+    case HALO_LE: return HALO_GE;
+    case HALO_LT: return HALO_GT;
+  }
+  return direction;
+}
+
+static halo_instr *arith_compare_self(halo_rewriter *r, halo_instr *instr, halo_direction direction,
+                                      bool has_nan) {
+  switch (direction) {
+    case HALO_EQ:
+    case HALO_LE:
+    case HALO_GE: return has_nan ? NULL : halo_simplify_fill(r, instr, 1);
+    case HALO_NE: return has_nan ? NULL : halo_simplify_fill(r, instr, 0);
+    case HALO_LT:
+    case HALO_GT: return halo_simplify_fill(r, instr, 0);
+  }
+  return NULL;
+}
+
+halo_instr *halo_simplify_compare(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *x = instr->operands[0], *y = instr->operands[1];
+  halo_direction direction = (halo_direction)halo_instr_int(instr, HALO_ATTR_DIRECTION, HALO_EQ);
+  halo_compare_type type = halo_compare_type_of(instr);
+  if (halo_simplify_splat(x) && !halo_simplify_splat(y)) {
+    direction = arith_mirrored(direction);
+    halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = direction};
+    halo_instr_set_attr(instr, &attr);
+    instr->operands[0] = y;
+    instr->operands[1] = x;
+    r->changed = true;
+    x = instr->operands[0];
+    y = instr->operands[1];
+  }
+  if (x == y) return arith_compare_self(r, instr, direction, type == HALO_COMPARE_FLOAT);
+  if (x->shape->type == HALO_PRED && (direction == HALO_EQ || direction == HALO_NE)) {
+    bool one = halo_simplify_is_int(y, 1);
+    if (!one && !halo_simplify_is_int(y, 0)) return NULL;
+    if (one == (direction == HALO_EQ)) return x;
+    return halo_rewrite_make_unary(r, instr, HALO_OP_NOT, instr->shape, x);
+  }
+  if (type == HALO_COMPARE_UNSIGNED && halo_simplify_is_int(y, 0)) {
+    if (direction == HALO_LT) return halo_simplify_fill(r, instr, 0);
+    if (direction == HALO_GE) return halo_simplify_fill(r, instr, 1);
+  }
+  return NULL;
+}
+
+/* ---- select ---- */
+
+halo_instr *halo_simplify_select(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *pred = instr->operands[0], *a = instr->operands[1], *b = instr->operands[2];
+  if (a == b) return a;
+  if (halo_simplify_is_int(pred, 1)) return a;
+  if (halo_simplify_is_int(pred, 0)) return b;
+  if (pred->opcode == HALO_OP_NOT) {
+    instr->operands[0] = halo_simplify_arg(pred, 0);
+    instr->operands[1] = b;
+    instr->operands[2] = a;
+    r->changed = true;
+    return NULL;
+  }
+  if (instr->shape->type == HALO_PRED && halo_shape_same_dims(pred->shape, instr->shape)) {
+    if (halo_simplify_is_int(a, 1) && halo_simplify_is_int(b, 0)) return pred;
+    if (halo_simplify_is_int(a, 0) && halo_simplify_is_int(b, 1)) {
+      return halo_rewrite_make_unary(r, instr, HALO_OP_NOT, instr->shape, pred);
+    }
+  }
+  return NULL;
+}

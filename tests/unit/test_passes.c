@@ -1,0 +1,375 @@
+/* Passes: golden modules before and after, exact change reports, unchanged values, the pipeline.
+ *
+ * tests/golden/passes/NAME.hlo begins with a line "// passes: a, b, c" (or "all": the whole table, or
+ * "required": what no_optimization leaves of it); NAME.out holds the module afterwards. With
+ * HALO_UPDATE_GOLDEN=1 in the environment the .out files are written instead of compared. */
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "evaluator/evaluator.h"
+#include "passes/table.h"
+#include "text/text.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GOLDEN_DIR HALO_TEST_DATA "/../golden/passes"
+
+static const struct {
+  const char *name;
+  halo_pass_fn *run;
+} passes[] = {
+    {"inline-calls", halo_pass_inline_calls}, {"canonicalize", halo_pass_canonicalize},
+    {"inline-map", halo_pass_inline_map},     {"drop-barriers", halo_pass_drop_barriers},
+    {"tuples", halo_pass_tuples},             {"while-state", halo_pass_while_state},
+    {"simplify", halo_pass_simplify},         {"constant-folding", halo_pass_constant_folding},
+    {"cse", halo_pass_cse},                   {"dce", halo_pass_dce},
+};
+
+/* ---- Files and text ---- */
+
+static char *read_text(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  halo_strbuf text = {0};
+  char block[4096];
+  size_t n;
+  while ((n = fread(block, 1, sizeof block, file)) > 0) halo_strbuf_append_n(&text, block, n);
+  fclose(file);
+  return halo_strbuf_take(&text);
+}
+
+static halo_module *parse(const char *text, const char *name) {
+  halo_module *module = NULL;
+  halo_status status = halo_module_parse(text, strlen(text), name, &module);
+  ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
+  return module;
+}
+
+static char *print(const halo_module *module) {
+  halo_strbuf text = {0};
+  halo_module_print(&text, module, HALO_PRINT_SHORT);
+  return halo_strbuf_take(&text);
+}
+
+/* ---- Values before and after ---- */
+
+static uint64_t random_state;
+
+static uint64_t random_bits(void) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return random_state;
+}
+
+static double random_value(void) {
+  static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 1e-40, 65504};
+  uint64_t pick = random_bits() % 24;
+  if (pick < sizeof special / sizeof special[0]) return special[pick];
+  return (double)(int64_t)(random_bits() % 2001) / 100 - 10;
+}
+
+static halo_literal *random_literal(const halo_shape *shape) {
+  halo_literal *literal;
+  ck_assert_int_eq(halo_literal_create(shape, &literal), HALO_OK);
+  for (int32_t i = 0; i < shape->count; i++) {
+    halo_literal_release(literal->elements[i]);
+    literal->elements[i] = random_literal(shape->elements[i]);
+  }
+  if (!halo_shape_is_array(shape)) return literal;
+  for (int64_t i = 0; i < halo_shape_element_count(shape); i++) {
+    if (halo_type_is_complex(shape->type)) {
+      halo_literal_set_c128(literal, i, random_value(), random_value());
+    } else if (halo_type_is_float(shape->type)) {
+      halo_literal_set_f64(literal, i, random_value());
+    } else {
+      int64_t small = (int64_t)(random_bits() % 7) - 3;
+      halo_literal_set_i64(literal, i, random_bits() % 2 ? small : (int64_t)random_bits());
+    }
+  }
+  return literal;
+}
+
+static bool close_enough(double a, double b) {
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+  if (a == b) return signbit(a) == signbit(b);
+  return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+}
+
+static bool same_value(const halo_literal *a, const halo_literal *b) {
+  if (!halo_shape_compatible(a->shape, b->shape)) return false;
+  for (int32_t i = 0; i < a->shape->count; i++) {
+    if (!same_value(a->elements[i], b->elements[i])) return false;
+  }
+  if (!halo_shape_is_array(a->shape)) return true;
+  for (int64_t i = 0; i < halo_shape_element_count(a->shape); i++) {
+    double re[2], im[2];
+    halo_literal_get_c128(a, i, &re[0], &im[0]);
+    halo_literal_get_c128(b, i, &re[1], &im[1]);
+    if (!close_enough(re[0], re[1]) || !close_enough(im[0], im[1])) return false;
+    bool exact = !halo_type_is_float(a->shape->type) && !halo_type_is_complex(a->shape->type);
+    if (exact && halo_literal_get_i64(a, i) != halo_literal_get_i64(b, i)) return false;
+  }
+  return true;
+}
+
+/* Whether the evaluator can run the module at all: effects and unknown values cannot be compared. */
+static bool can_evaluate(const halo_module *module) {
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    const halo_computation *computation = module->computations.data[c];
+    for (int32_t i = 0; i < computation->instrs.count; i++) {
+      const halo_instr *instr = computation->instrs.data[i];
+      if (instr->opcode == HALO_OP_PARAMETER) continue;
+      if (instr->opcode == HALO_OP_CONSTANT && instr->literal->elided) return false;
+      if (halo_shape_byte_size(instr->shape) > 1 << 20) return false;
+      if (!halo_evaluator_supports(instr)) return false;
+    }
+  }
+  return true;
+}
+
+static void check_same_meaning(const halo_module *before, const halo_module *after,
+                               const char *name) {
+  if (!can_evaluate(before)) return;
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    random_state = seed * 0x9e3779b97f4a7c15u;
+    int32_t count = before->entry->params.count;
+    halo_literal **args = halo_alloc(sizeof *args * (size_t)count);
+    for (int32_t i = 0; i < count; i++) {
+      args[i] = random_literal(before->entry->params.data[i]->shape);
+    }
+    halo_literal *values[2];
+    ck_assert_msg(halo_evaluate(before->entry, args, count, &values[0]) == HALO_OK, "%s: %s", name,
+                  halo_error_message());
+    ck_assert_msg(halo_evaluate(after->entry, args, count, &values[1]) == HALO_OK, "%s: %s", name,
+                  halo_error_message());
+    if (!same_value(values[0], values[1])) {
+      halo_strbuf text = {0};
+      halo_literal_print(&text, values[0]);
+      halo_strbuf_append(&text, "\nafterwards\n");
+      halo_literal_print(&text, values[1]);
+      ck_abort_msg("%s: values differ, seed %llu: before\n%s", name, (unsigned long long)seed,
+                   halo_strbuf_text(&text));
+    }
+    for (int32_t i = 0; i < count; i++) halo_literal_release(args[i]);
+    halo_free(args);
+    halo_literal_release(values[0]);
+    halo_literal_release(values[1]);
+  }
+}
+
+/* ---- Golden modules ---- */
+
+/* Runs the passes that the first line names; each must verify, and change nothing when run again. */
+static void run_listed(halo_module *module, const char *text, const char *name) {
+  static const char prefix[] = "// passes: ";
+  ck_assert_msg(strncmp(text, prefix, strlen(prefix)) == 0, "%s lacks its first line", name);
+  size_t length = strcspn(text, "\n");
+  const char *end = text + length;
+  for (const char *p = text + strlen(prefix); p < end; p += strspn(p, ", ")) {
+    size_t item = strcspn(p, ", \n");
+    bool all = strncmp(p, "all", item) == 0, required = strncmp(p, "required", item) == 0;
+    if (all || required) {
+      halo_pass_options options = {.no_optimization = required, .no_fusion = true, .verify = true};
+      ck_assert_msg(halo_passes_run(module, &options) == HALO_OK, "%s: %s", name,
+                    halo_error_message());
+      p += item;
+      continue;
+    }
+    halo_pass_fn *run = NULL;
+    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+      if (strlen(passes[i].name) == item && strncmp(passes[i].name, p, item) == 0) {
+        run = passes[i].run;
+      }
+    }
+    ck_assert_msg(run != NULL, "%s names an unknown pass", name);
+    for (int round = 0; round < 20; round++) {
+      bool changed;
+      char *before = print(module);
+      ck_assert_msg(run(module, &changed) == HALO_OK, "%s: %s", name, halo_error_message());
+      char *after = print(module);
+      ck_assert_msg(changed == (strcmp(before, after) != 0), "%s: %.*s says changed = %d", name,
+                    (int)item, p, changed);
+      halo_free(before);
+      halo_free(after);
+      ck_assert_msg(halo_module_verify(module) == HALO_OK, "%s after %.*s: %s", name, (int)item, p,
+                    halo_error_message());
+      if (!changed) break;
+      ck_assert_msg(round < 19, "%s: %.*s does not come to rest", name, (int)item, p);
+    }
+    p += item;
+  }
+}
+
+static void check_golden(const char *name) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/%s", GOLDEN_DIR, name);
+  char *text = read_text(path);
+  ck_assert_msg(text != NULL, "cannot read %s", path);
+  halo_module *before = parse(text, name), *after = halo_module_clone(before);
+  run_listed(after, text, name);
+  check_same_meaning(before, after, name);
+
+  char *result = print(after);
+  snprintf(path + strlen(path) - 3, 4, "out");
+  if (getenv("HALO_UPDATE_GOLDEN")) {
+    FILE *file = fopen(path, "wb");
+    ck_assert_msg(file != NULL, "cannot write %s", path);
+    fputs(result, file);
+    fclose(file);
+  } else {
+    char *expected = read_text(path);
+    ck_assert_msg(expected && strcmp(result, expected) == 0,
+                  "%s differs from %s (HALO_UPDATE_GOLDEN=1 to accept):\n%s", name, path, result);
+    halo_free(expected);
+  }
+  halo_free(result);
+  halo_free(text);
+  halo_module_release(before);
+  halo_module_release(after);
+}
+
+START_TEST(golden_modules) {
+  DIR *folder = opendir(GOLDEN_DIR);
+  ck_assert_ptr_nonnull(folder);
+  int count = 0;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    size_t length = strlen(entry->d_name);
+    if (length < 5 || strcmp(entry->d_name + length - 4, ".hlo") != 0) continue;
+    check_golden(entry->d_name);
+    count++;
+  }
+  closedir(folder);
+  ck_assert_int_gt(count, 15);
+}
+END_TEST
+
+/* ---- The pipeline ---- */
+
+static const char small_text[] =
+    "HloModule m\n"
+    "f { p = f32[4] parameter(0)  one = f32[4] constant({1,1,1,1})  ROOT m = multiply(p, one) }\n"
+    "ENTRY e { x = f32[4] parameter(0)  ROOT c = f32[4] call(x), to_apply=f }\n";
+
+static void note_pass(void *user, const char *pass, const halo_module *module) {
+  ck_assert_int_eq(halo_module_verify(module), HALO_OK);
+  halo_strbuf_printf(user, "%s ", pass);
+}
+
+START_TEST(options_choose_passes) {
+  static const struct {
+    halo_pass_options options;
+    const char *ran;
+    halo_opcode root;
+  } cases[] = {
+      {{0}, "inline-calls dce simplify dce ", HALO_OP_PARAMETER},
+      {{.no_optimization = true}, "inline-calls dce ", HALO_OP_MULTIPLY},
+      {{.disabled = "simplify,cse"}, "inline-calls dce ", HALO_OP_MULTIPLY},
+      {{.disabled = "inline-calls, cse"}, "simplify dce ", HALO_OP_CALL},
+  };
+  halo_module *module = parse(small_text, "small");
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    halo_strbuf ran = {0};
+    halo_pass_options options = cases[i].options;
+    options.dump = note_pass;
+    options.user = &ran;
+    options.no_fusion = true;
+    halo_module *after;
+    ck_assert_int_eq(halo_module_optimize(module, &options, &after), HALO_OK);
+    ck_assert_str_eq(halo_strbuf_text(&ran), cases[i].ran);
+    ck_assert_int_eq(after->entry->root->opcode, cases[i].root);
+    halo_strbuf_deinit(&ran);
+    halo_module_release(after);
+  }
+  ck_assert_int_eq(module->entry->root->opcode, HALO_OP_CALL);
+  halo_module_release(module);
+}
+END_TEST
+
+START_TEST(unknown_pass_names_are_refused) {
+  halo_module *module = parse(small_text, "small"), *after;
+  halo_pass_options options = {.disabled = "cse,simplfy"};
+  ck_assert_int_eq(halo_module_optimize(module, &options, &after), HALO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(after);
+  ck_assert_ptr_nonnull(strstr(halo_error_message(), "\"simplfy\""));
+  ck_assert_ptr_nonnull(strstr(halo_error_message(), "constant-folding"));
+  ck_assert_int_eq(halo_module_optimize(NULL, NULL, &after), HALO_INVALID_ARGUMENT);
+  halo_module_release(module);
+}
+END_TEST
+
+START_TEST(passes_are_listed_once) {
+  int count = 0;
+  for (const char *name; (name = halo_pass_name(count)) != NULL; count++) {
+    ck_assert_ptr_nonnull(halo_pass_description(count));
+    for (int i = 0; i < count; i++) ck_assert_str_ne(halo_pass_name(i), name);
+  }
+  ck_assert_int_ge(count, (int)(sizeof passes / sizeof passes[0]));
+  ck_assert_ptr_null(halo_pass_name(-1));
+  ck_assert_ptr_null(halo_pass_description(count));
+}
+END_TEST
+
+/* Doubling calls 40 deep would make 2^40 instructions. */
+START_TEST(explosive_calls_are_refused) {
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text, "HloModule m\nf0 { p = f32[] parameter(0)  ROOT n = negate(p) }\n");
+  for (int i = 1; i <= 40; i++) {
+    halo_strbuf_printf(&text,
+                       "f%d { p = f32[] parameter(0)  a = f32[] call(p), to_apply=f%d\n"
+                       "  ROOT b = f32[] call(a), to_apply=f%d }\n", i, i - 1, i - 1);
+  }
+  halo_strbuf_append(&text, "ENTRY e { x = f32[] parameter(0)  ROOT c = f32[] call(x), to_apply=f40 }\n");
+  halo_module *module = parse(halo_strbuf_text(&text), "deep"), *after;
+  ck_assert_int_eq(halo_module_optimize(module, NULL, &after), HALO_UNIMPLEMENTED);
+  ck_assert_ptr_nonnull(strstr(halo_error_message(), "pass inline-calls"));
+  halo_module_release(module);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+/* A long chain with a replacement at each link stays near linear. */
+START_TEST(large_modules_are_quick) {
+  enum { LINKS = 50000 };
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text, "HloModule m\nENTRY e {\n x0 = f32[4] parameter(0)\n"
+                            " one = f32[] constant(1)\n ones = f32[4] broadcast(one), dimensions={}\n");
+  for (int i = 1; i <= LINKS; i++) {
+    if (i % 2) {
+      halo_strbuf_printf(&text, " x%d = f32[4] multiply(x%d, ones)\n", i, i - 1);
+    } else {
+      halo_strbuf_printf(&text, " x%d = f32[4] add(x%d, x%d)\n", i, i - 1, i - 2);
+    }
+  }
+  halo_strbuf_append(&text, "}\n");
+  halo_module *module = parse(halo_strbuf_text(&text), "long"), *after;
+  halo_pass_options options = {.no_fusion = true};
+  ck_assert_int_eq(halo_module_optimize(module, &options, &after), HALO_OK);
+  ck_assert_int_eq(after->entry->instrs.count, LINKS / 2 + 1);
+  halo_module_release(after);
+  halo_module_release(module);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("passes");
+  TCase *tcase = tcase_create("passes");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, golden_modules);
+  tcase_add_test(tcase, options_choose_passes);
+  tcase_add_test(tcase, unknown_pass_names_are_refused);
+  tcase_add_test(tcase, passes_are_listed_once);
+  tcase_add_test(tcase, explosive_calls_are_refused);
+  tcase_add_test(tcase, large_modules_are_quick);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
