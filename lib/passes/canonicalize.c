@@ -1,7 +1,7 @@
 /* passes/canonicalize.c: old and redundant forms become the ones that the rest of the library knows:
  * identity ops go, tuple-select becomes selects of leaves, index vectors become scalars, scalar
  * operands of select and clamp are broadcast, bitcasts become reshapes and transposes. */
-#include "passes/table.h"
+#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 /* ---- Ordering and identity ---- */

@@ -1,6 +1,6 @@
 /* passes/constant_folding.c: instructions whose operands are constants become constants. */
 #include "evaluator/evaluator.h"
-#include "passes/table.h"
+#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 /* Larger results stay as the program that makes them; so does what takes long to compute. */

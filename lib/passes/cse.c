@@ -1,7 +1,7 @@
 /* passes/cse.c: common subexpression elimination: instructions and reducers that are the same. */
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "passes/table.h"
+#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 #include <string.h>

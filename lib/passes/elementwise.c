@@ -1,6 +1,6 @@
 /* passes/elementwise.c: scalar computations applied to whole arrays, and map made of them. */
 #include "passes/elementwise.h"
-#include "passes/table.h"
+#include "passes/passes.h"
 
 bool halo_elementwise_computation(const halo_computation *computation) {
   for (int32_t i = 0; i < computation->instrs.count; i++) {

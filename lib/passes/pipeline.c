@@ -1,6 +1,6 @@
 /* passes/pipeline.c: the table that orders the passes, and running it. */
 #include "base/strbuf.h"
-#include "passes/table.h"
+#include "passes/passes.h"
 
 #include <string.h>
 

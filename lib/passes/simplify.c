@@ -1,6 +1,6 @@
 /* passes/simplify.c: algebraic simplification: which rule an opcode has, and what all rules share. */
 #include "passes/simplify.h"
-#include "passes/table.h"
+#include "passes/passes.h"
 
 #include <math.h>
 #include <string.h>

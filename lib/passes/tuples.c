@@ -1,5 +1,5 @@
 /* passes/tuples.c: tuples that are only packed and unpacked. */
-#include "passes/table.h"
+#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 /* tuple(gte(t, 0), ..., gte(t, n - 1)) with n = all of t's elements: t. */

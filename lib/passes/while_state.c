@@ -2,7 +2,7 @@
  * and those that nothing needs are dropped. */
 #include "base/map.h"
 #include "base/memory.h"
-#include "passes/table.h"
+#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 /* What is known of one while instruction of the computation at hand. */

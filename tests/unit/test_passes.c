@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "evaluator/evaluator.h"
-#include "passes/table.h"
+#include "passes/passes.h"
 #include "text/text.h"
 
 #include <check.h>
