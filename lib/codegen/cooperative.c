@@ -63,9 +63,9 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
   const char *at[HALO_MAX_RANK];
   bool reduced[HALO_MAX_RANK] = {false};
   for (int32_t i = 0; i < n_dims; i++) reduced[dims[i]] = true;
-  int kept = 0, opened = 0;
+  int outer = 0, opened = 0;
   for (int d = 0; d < in->rank; d++) {
-    if (!reduced[d]) at[d] = halo_index_at(e, index, kept++);
+    if (!reduced[d]) at[d] = halo_index_at(e, index, outer++);
   }
   for (int d = 0; d < in->rank; d++) {
     if (reduced[d]) at[d] = coop_loop(e, in->dims[d], &opened);
@@ -74,9 +74,18 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
   for (int32_t i = 0; i < n; i++) {
     values[n + i] = halo_emit_value(e, f, instr->operands[i], 0, from);
   }
+  /* XLA accumulates narrow floats in f32 and rounds once. */
+  bool kept = e->keep_f32;
+  e->keep_f32 = true;
   halo_emit_apply(e, body, values, next);
+  e->keep_f32 = kept;
   coop_assign(e, shapes, leaves, next, n);
   while (opened--) halo_emit_close(e);
+  for (int32_t i = 0; i < n && !kept; i++) {
+    halo_type type = shapes[i]->type;
+    if (!halo_type_is_float(type) || !halo_ctype_is_narrow(type)) continue;
+    leaves[i] = emit_declare(e, type, halo_ctype_fit(e->arena, type, leaves[i]));
+  }
 }
 
 /* The type a dot accumulates in: f32 for narrower floats, the result's own otherwise. */

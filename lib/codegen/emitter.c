@@ -242,7 +242,7 @@ static const char *emit_elementwise(halo_emitter *e, emit_frame *frame, const ha
   }
   const char *expr = "0";
   if (e->status != HALO_OK) return expr;
-  halo_status status = halo_scalar_expr(instr, operands, e->arena, &e->sections, &expr);
+  halo_status status = halo_scalar_expr(instr, operands, !e->keep_f32, e->arena, &e->sections, &expr);
   if (status != HALO_OK) emit_fail(e, status);
   return emit_declare(e, instr->shape->type, expr);
 }

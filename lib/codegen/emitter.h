@@ -49,6 +49,7 @@ typedef struct halo_emitter {
   halo_status status;
   bool wide;         /* indices need 64 bits */
   bool has_f64;
+  bool keep_f32;     /* do not round f32 results to narrower types: inside a reduction */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
   halo_strbuf body;

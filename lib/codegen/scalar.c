@@ -311,7 +311,7 @@ static bool scalar_needs_fit(halo_opcode opcode, halo_type type) {
   }
 }
 
-halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operands,
+halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operands, bool round,
                              halo_arena *arena, halo_sections *sections, const char **out) {
   halo_type type = instr->operands[0]->shape->type, result = instr->shape->type;
   scalar_ctx c = {instr, operands, arena, sections, type, halo_ctype_carrier(type)};
@@ -328,7 +328,8 @@ halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operand
     return halo_fail(HALO_UNIMPLEMENTED, "%s of %s has no device code yet",
                      halo_opcode_name(instr->opcode), halo_type_name(type));
   }
-  if (halo_ctype_is_narrow(result) && scalar_needs_fit(instr->opcode, result)) {
+  bool fit = round || !halo_type_is_float(result);
+  if (fit && halo_ctype_is_narrow(result) && scalar_needs_fit(instr->opcode, result)) {
     expr = halo_ctype_fit(arena, result, expr);
   }
   *out = expr;

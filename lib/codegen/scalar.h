@@ -7,9 +7,10 @@
 #include "hlo/hlo.h"
 
 /* Gives the expression (in `arena`) of an elementwise instruction from its operands' expressions
- * (names or literals, of compute types), and adds the sections it needs. HALO_UNIMPLEMENTED for an
- * op and type that has no meaning here. */
-halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operands,
+ * (names or literals, of compute types), and adds the sections it needs. `round`: results of narrow
+ * floats are rounded to what the type holds (an accumulator may want to stay in f32).
+ * HALO_UNIMPLEMENTED for an op and type that has no meaning here. */
+halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operands, bool round,
                              halo_arena *arena, halo_sections *sections, const char **out);
 
 /* The conversion of an expression between element types. */

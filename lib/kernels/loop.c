@@ -1,14 +1,15 @@
 /* kernels/loop.c: one work item an element: the general implementation of everything. */
 #include "codegen/ctype.h"
+#include "kernels/families.h"
 #include "kernels/kernels.h"
 
-bool halo_always(const halo_lowering *l, const char **why) {
+bool halo_loop_supports(const halo_lowering *l, const char **why) {
   (void)l;
   *why = "";
   return true;
 }
 
-static double loop_cost(const halo_lowering *l) {
+double halo_loop_cost(const halo_lowering *l) {
   return (double)halo_shape_element_count(halo_leaf_shape(halo_lowering_root(l)->shape, 0));
 }
 
@@ -41,7 +42,7 @@ static uint64_t loop_in_place(const halo_lowering *l) {
   return safe;
 }
 
-static halo_status loop_lower(halo_lowering *l) {
+halo_status halo_loop_lower(halo_lowering *l) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
@@ -78,25 +79,21 @@ static halo_status loop_lower(halo_lowering *l) {
   return status;
 }
 
-static const halo_implementation loop_implementations[] = {
-    {"generic", halo_always, loop_cost, loop_lower}, {0}};
-const halo_family halo_family_loop = {"loop", loop_implementations};
-
 /* A reduce or dot computed element by element costs its whole inner loop for each. */
-static double loop_inner_cost(const halo_lowering *l) {
+double halo_loop_inner_cost(const halo_lowering *l) {
   const halo_instr *root = halo_lowering_root(l);
   double inner = (double)halo_shape_element_count(root->operands[0]->shape);
-  return 4 * (loop_cost(l) + inner);
+  return 4 * (halo_loop_cost(l) + inner);
 }
 
-static const halo_implementation reduce_implementations[] = {
-    {"loop", halo_always, loop_inner_cost, loop_lower}, {0}};
-const halo_family halo_family_reduce = {"reduce", reduce_implementations};
+static const halo_implementation loop_implementations[] = {
+    {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower}, {0}};
+const halo_family halo_family_loop = {"loop", loop_implementations};
 
 static const halo_implementation dot_implementations[] = {
-    {"loop", halo_always, loop_inner_cost, loop_lower}, {0}};
+    {"loop", halo_loop_supports, halo_loop_inner_cost, halo_loop_lower}, {0}};
 const halo_family halo_family_dot = {"dot", dot_implementations};
 
 static const halo_implementation update_implementations[] = {
-    {"loop", halo_always, loop_cost, loop_lower}, {0}};
+    {"loop", halo_loop_supports, halo_loop_cost, halo_loop_lower}, {0}};
 const halo_family halo_family_update = {"update", update_implementations};

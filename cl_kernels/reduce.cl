@@ -1,0 +1,123 @@
+/* cl_kernels/reduce.cl: reductions of a row-major [outer, n, inner] array over n.
+ *
+ * Holes (each instance defines them, includes this text and undefines them):
+ *   H_NAME     the kernel's name                    H_PARAMS  its parameters
+ *   H_POINTERS declarations at its start            H_T       the accumulator's type
+ *   H_IN(p)    the value at position p              H_OP(a, b) combines two accumulators
+ *   H_OUT(p, v) finishes and stores result p
+ *   H_N H_INNER sizes of the reduced and inner part; H_OUTER of the outer
+ *   H_CHUNK    part of n that one work item or group takes; H_CHUNKS = ceil(n / chunk)
+ *   H_LANES    independent accumulators of a work item; H_LOCAL the work-group size
+ *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows */
+#ifndef H_NAME
+#define H_NAME reduce_example
+#define H_PARAMS __global const float *in_, __global float *out_
+#define H_POINTERS
+#define H_T float
+#define H_IN(p) in_[p]
+#define H_OP(a, b) ((a) + (b))
+#define H_OUT(p, v) out_[p] = (v)
+#define H_N 64
+#define H_INNER 1
+#define H_OUTER 4
+#define H_CHUNK 64
+#define H_CHUNKS 1
+#define H_LANES 1
+#define H_LOCAL 8
+#define H_COLUMNS 0
+#define H_INT int
+#endif
+
+#if H_COLUMNS
+/* Each work item takes H_LANES neighbouring columns of one chunk, so that a step reads one piece of a
+ * row. Result order: chunk, outer, inner. */
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  const H_INT item = (H_INT)get_global_id(0);
+  const H_INT strips = (H_INNER + H_LANES - 1) / H_LANES;
+  if (item >= strips * H_OUTER * H_CHUNKS) return;
+  const H_INT strip = item % strips, rest = item / strips;
+  const H_INT outer = rest % H_OUTER, chunk = rest / H_OUTER;
+  const H_INT column = strip * H_LANES;
+  const H_INT first = chunk * H_CHUNK;
+  const H_INT end = first + H_CHUNK < H_N ? first + H_CHUNK : H_N;
+  const H_INT base = outer * (H_N * H_INNER) + column;
+  const H_INT out = (chunk * H_OUTER + outer) * H_INNER + column;
+#if H_LANES == 1
+  H_T acc = H_IN(base + first * H_INNER);
+  for (H_INT r = first + 1; r < end; ++r) acc = H_OP(acc, H_IN(base + r * H_INNER));
+  H_OUT(out, acc);
+#else
+  H_T acc[H_LANES];
+#if H_INNER % H_LANES == 0
+  const int lanes = H_LANES;
+#else
+  const int lanes = H_INNER - column < H_LANES ? (int)(H_INNER - column) : H_LANES;
+#endif
+  for (int j = 0; j < lanes; ++j) acc[j] = H_IN(base + first * H_INNER + j);
+  for (H_INT r = first + 1; r < end; ++r) {
+    const H_INT at = base + r * H_INNER;
+    for (int j = 0; j < lanes; ++j) acc[j] = H_OP(acc[j], H_IN(at + j));
+  }
+  for (int j = 0; j < lanes; ++j) H_OUT(out + j, acc[j]);
+#endif
+}
+#else
+/* One work group takes one chunk of one row; its work items take H_LANES neighbours at a time. Result
+ * order: chunk, row. */
+#if H_LOCAL > 1
+__attribute__((reqd_work_group_size(H_LOCAL, 1, 1)))
+#endif
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+#if H_LOCAL > 1
+  __local H_T shared[H_LOCAL];
+  const int lid = (int)get_local_id(0);
+  const H_INT group = (H_INT)get_group_id(0);
+#else
+  const int lid = 0;
+  const H_INT group = (H_INT)get_global_id(0);
+#endif
+  if (group >= H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
+  const H_INT row = group % H_OUTER, chunk = group / H_OUTER;
+  const H_INT first = row * H_N + chunk * H_CHUNK;
+  const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
+  H_T acc;
+#if H_LANES > 1
+  /* The lanes start with the first elements: no identity needs to be known. */
+  if (size >= H_LANES * H_LOCAL) {
+    H_T lane[H_LANES];
+    H_INT c = lid * H_LANES;
+    for (int j = 0; j < H_LANES; ++j) lane[j] = H_IN(first + c + j);
+    for (c += H_LANES * H_LOCAL; c + H_LANES <= size; c += H_LANES * H_LOCAL) {
+      const H_INT at = first + c;
+      for (int j = 0; j < H_LANES; ++j) lane[j] = H_OP(lane[j], H_IN(at + j));
+    }
+    for (int width = H_LANES / 2; width > 0; width /= 2) {
+      for (int j = 0; j < width; ++j) lane[j] = H_OP(lane[j], lane[j + width]);
+    }
+    acc = lane[0];
+    if (c < size) {
+      for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(first + k));
+    }
+  } else
+#endif
+  {
+    H_INT c = lid < size ? lid : size - 1;
+    acc = H_IN(first + c);
+    for (c = lid + H_LOCAL; c < size; c += H_LOCAL) acc = H_OP(acc, H_IN(first + c));
+  }
+#if H_LOCAL > 1
+  shared[lid] = acc;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  H_INT live = size < H_LOCAL ? size : H_LOCAL; /* work items that hold a value of their own */
+  for (int width = H_LOCAL / 2; width > 0; width /= 2) {
+    if (lid < width && lid + width < live) shared[lid] = H_OP(shared[lid], shared[lid + width]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (lid == 0) H_OUT(chunk * H_OUTER + row, shared[0]);
+#else
+  H_OUT(chunk * H_OUTER + row, acc);
+#endif
+}
+#endif

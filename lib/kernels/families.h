@@ -1,0 +1,15 @@
+/* kernels/families.h: loop.c's general implementation, which other families have as their last. */
+#ifndef HALO_KERNELS_FAMILIES_H
+#define HALO_KERNELS_FAMILIES_H
+
+#include "kernels/kernels.h"
+
+/* Always. */
+bool halo_loop_supports(const halo_lowering *l, const char **why);
+/* Elements of the result. */
+double halo_loop_cost(const halo_lowering *l);
+/* Of an op that walks over its first operand for each element, or over parts of it. */
+double halo_loop_inner_cost(const halo_lowering *l);
+halo_status halo_loop_lower(halo_lowering *l);
+
+#endif

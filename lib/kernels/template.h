@@ -1,0 +1,23 @@
+/* kernels/template.h: instances of the templates in cl_kernels/ in a program's text. */
+#ifndef HALO_KERNELS_TEMPLATE_H
+#define HALO_KERNELS_TEMPLATE_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* The holes of one instance. */
+typedef struct halo_template {
+  const char *text; /* of the file in cl_kernels/ */
+  HALO_VEC(const char *) names;
+  halo_strbuf defines;
+} halo_template;
+
+void halo_template_init(halo_template *t, const char *text);
+/* `name` is the macro's name without parameters; `definition` what follows "#define " altogether, so
+ * that "H_OP(a, b) ((a) + (b))" is one. */
+void halo_template_define(halo_template *t, const char *name, const char *definition);
+void halo_template_define_int(halo_template *t, const char *name, long long value);
+/* Appends the instance (defines, text, undefines) and empties the template. */
+void halo_template_finish(halo_template *t, halo_strbuf *out);
+
+#endif
