@@ -206,6 +206,39 @@ def _fusion_cases():
     j = case.op("f32[6,6]{1,0}", "dot", i, b, attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}")
     case.result(case.op("f32[6,6]{1,0}", "negate", j), "dot-between")
     yield case
+    yield _layer()
+
+
+def _layer():
+    """A dense layer and its gradient's parts: dots between elementwise ops, transposes and sums."""
+    case = Case("chains.layer")
+    r = values.random(12)
+    x, w = case.param("f32", r.randint(-3, 4, (9, 20))), case.param("f32", r.randint(-3, 4, (20, 13)))
+    bias = case.param("f32", r.randint(-9, 10, (13,)))
+    case.computation("sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+                     "  ROOT s = f32[] add(x, y) }")
+    xw = case.op("f32[9,13]{1,0}", "dot", x, w,
+                 attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}")
+    wide = case.op("f32[9,13]{1,0}", "broadcast", bias, attrs="dimensions={1}")
+    z = case.op("f32[9,13]{1,0}", "add", xw, wide)
+    zero = case.constant("f32[]", "0")
+    zeros = case.op("f32[9,13]{1,0}", "broadcast", zero, attrs="dimensions={}")
+    h = case.op("f32[9,13]{1,0}", "maximum", z, zeros)
+    case.result(h, "relu")
+    on = case.op("pred[9,13]{1,0}", "compare", z, zeros, attrs="direction=GT")
+    g = case.op("f32[9,13]{1,0}", "select", on, wide, zeros)
+    case.result(case.op("f32[20,13]{1,0}", "dot", x, g,
+                        attrs="lhs_contracting_dims={0}, rhs_contracting_dims={0}"), "weights")
+    wt = case.op("f32[13,20]{1,0}", "transpose", w, attrs="dimensions={1,0}")
+    case.result(case.op("f32[9,20]{1,0}", "dot", g, wt,
+                        attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}"), "inputs")
+    case.result(case.op("f32[13]{0}", "reduce", g, zero, attrs="dimensions={0}, to_apply=sum"), "bias")
+    case.result(case.op("f32[]", "reduce", case.op("f32[9,13]{1,0}", "multiply", h, g), zero,
+                        attrs="dimensions={0,1}, to_apply=sum"), "loss")
+    both = case.op("(f32[9,13]{1,0}, f32[13]{0})", "tuple", h, bias)
+    kept = case.op("(f32[9,13]{1,0}, f32[13]{0})", "opt-barrier", both)
+    case.result(case.op("f32[9,13]{1,0}", "get-tuple-element", kept, attrs="index=0"), "barrier")
+    return case
 
 
 def cases():
