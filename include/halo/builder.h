@@ -8,9 +8,9 @@
  *   halo_builder_release(b);
  *
  * Ops never fail by themselves: the first error is kept in the builder, the op that made it and all
- * that follow return an invalid handle, and halo_builder_build reports it. A builder with its subs is
- * for one thread at a time. Lists are given as (count, array); the array may be NULL when count is 0
- * and is copied. */
+ * that follow return an invalid handle, and halo_builder_build reports it. A builder with its subs
+ * is for one thread at a time. Lists are given as (count, array); the array may be NULL when count
+ * is 0 and is copied. */
 #ifndef HALO_BUILDER_H
 #define HALO_BUILDER_H
 
@@ -26,7 +26,7 @@ extern "C" {
 typedef struct halo_builder halo_builder;
 
 /* A value of a builder. Copy it freely; it owns nothing and is dead once its builder is built,
- * finished or released. Invalid (an error happened, or zero-initialised): builder NULL or id < 0. */
+ * finished or released. Invalid after an error, or zero-initialised: builder NULL or id < 0. */
 typedef struct halo_op {
   halo_builder *builder;
   int32_t id;
@@ -45,14 +45,14 @@ HALO_API halo_builder *halo_builder_create(const char *name);
 /* Releases a top builder, built or not, and all its subs; NULL is allowed. Subs are not released on
  * their own: the call does nothing for them. */
 HALO_API void halo_builder_release(halo_builder *builder);
-/* A builder for a computation that ops of `parent`'s module can call. Owned by the top builder. NULL
- * only when `parent` is. */
+/* A builder for a computation that ops of `parent`'s module can call. Owned by the top builder.
+ * NULL only when `parent` is. */
 HALO_API halo_builder *halo_builder_create_sub(halo_builder *parent, const char *name);
 /* Ends a sub with its result. Afterwards the sub takes no more ops. */
 HALO_API halo_comp halo_builder_finish_sub(halo_builder *sub, halo_op root);
 /* Ends a top builder: the module, verified, with one reference for the caller; or the first error
- * with a message that names the call ("axpy: call 3 (halo_add): ..."), and *out NULL. The builder can
- * only be released then. */
+ * with a message that names the call ("axpy: call 3 (halo_add): ..."), and *out NULL. The builder
+ * can only be released then. */
 HALO_API HALO_MUST_USE halo_status halo_builder_build(halo_builder *builder, halo_op root,
                                                       halo_module **out);
 /* The first error so far (of the whole tree of builders), or HALO_OK. */
@@ -64,8 +64,8 @@ HALO_API const halo_shape *halo_op_shape(halo_op op);
 
 /* ---- Parameters and constants ---- */
 
-/* Parameter `number` of the computation; each number from 0 once. The shape is copied; `name` may be
- * NULL, is made an HLO name, and gets a suffix when it is taken. */
+/* Parameter `number` of the computation; each number from 0 once. The shape is copied; `name` may
+ * be NULL, is made an HLO name, and gets a suffix when it is taken. */
 HALO_API halo_op halo_parameter(halo_builder *builder, int64_t number, const halo_shape *shape,
                                 const char *name);
 /* A value in the program. The literal is retained; it must not change any more. */
@@ -108,7 +108,7 @@ HALO_API halo_op halo_get_tuple_element(halo_op tuple, int64_t index);
 
 /* ---- Elementwise, one operand: the result has the operand's dimensions ---- */
 
-HALO_API halo_op halo_abs(halo_op operand);   /* complex: the real magnitude */
+HALO_API halo_op halo_abs(halo_op operand); /* complex: the real magnitude */
 HALO_API halo_op halo_acos(halo_op operand);
 HALO_API halo_op halo_acosh(halo_op operand);
 HALO_API halo_op halo_asin(halo_op operand);
@@ -134,9 +134,9 @@ HALO_API halo_op halo_sqrt(halo_op operand);
 HALO_API halo_op halo_rsqrt(halo_op operand);
 HALO_API halo_op halo_neg(halo_op operand);
 HALO_API halo_op halo_sign(halo_op operand);
-HALO_API halo_op halo_not(halo_op operand);   /* pred: logical; integers: bitwise */
+HALO_API halo_op halo_not(halo_op operand); /* pred: logical; integers: bitwise */
 HALO_API halo_op halo_population_count(halo_op operand);
-HALO_API halo_op halo_clz(halo_op operand);   /* leading zero bits */
+HALO_API halo_op halo_clz(halo_op operand);       /* leading zero bits */
 HALO_API halo_op halo_is_finite(halo_op operand); /* result pred */
 HALO_API halo_op halo_real(halo_op operand);
 HALO_API halo_op halo_imag(halo_op operand);
@@ -150,8 +150,8 @@ HALO_API halo_op halo_reciprocal(halo_op operand); /* 1 / x */
 HALO_API halo_op halo_copy(halo_op operand);
 /* Values converted to another element type; complex to real takes the real part. */
 HALO_API halo_op halo_convert(halo_op operand, halo_type type);
-/* Bits reinterpreted. To a narrower type adds a minor dimension of the ratio of the widths, to a wider
- * one takes it away. */
+/* Bits reinterpreted. To a narrower type adds a minor dimension of the ratio of the widths, to a
+ * wider one takes it away. */
 HALO_API halo_op halo_bitcast_convert(halo_op operand, halo_type type);
 /* Floats rounded as if they had so few bits. */
 HALO_API halo_op halo_reduce_precision(halo_op operand, int exponent_bits, int mantissa_bits);
@@ -160,8 +160,8 @@ HALO_API halo_op halo_reduce_precision(halo_op operand, int exponent_bits, int m
  *
  * Element types must match. Operands of equal rank broadcast dimensions of size 1 to the other's
  * size. A scalar broadcasts to any shape. Otherwise the ranks must be equal, or the form with _dims
- * says for each dimension of the smaller operand which dimension of the larger one it is: a strictly
- * increasing list. Broadcasts become ops of their own in the module. */
+ * says for each dimension of the smaller operand which dimension of the larger one it is: a
+ * strictly increasing list. Broadcasts become ops of their own in the module. */
 
 HALO_API halo_op halo_add(halo_op lhs, halo_op rhs); /* pred: or */
 HALO_API halo_op halo_sub(halo_op lhs, halo_op rhs);
@@ -221,23 +221,17 @@ HALO_API halo_op halo_ge_dims(halo_op lhs, halo_op rhs, int count, const int64_t
 HALO_API halo_op halo_gt_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
 HALO_API halo_op halo_le_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
 HALO_API halo_op halo_lt_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
-HALO_API halo_op halo_eq_total_order_dims(halo_op lhs, halo_op rhs, int count,
-                                          const int64_t *dims);
-HALO_API halo_op halo_ne_total_order_dims(halo_op lhs, halo_op rhs, int count,
-                                          const int64_t *dims);
-HALO_API halo_op halo_ge_total_order_dims(halo_op lhs, halo_op rhs, int count,
-                                          const int64_t *dims);
-HALO_API halo_op halo_gt_total_order_dims(halo_op lhs, halo_op rhs, int count,
-                                          const int64_t *dims);
-HALO_API halo_op halo_le_total_order_dims(halo_op lhs, halo_op rhs, int count,
-                                          const int64_t *dims);
-HALO_API halo_op halo_lt_total_order_dims(halo_op lhs, halo_op rhs, int count,
-                                          const int64_t *dims);
+HALO_API halo_op halo_eq_total_order_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_ne_total_order_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_ge_total_order_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_gt_total_order_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_le_total_order_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
+HALO_API halo_op halo_lt_total_order_dims(halo_op lhs, halo_op rhs, int count, const int64_t *dims);
 
 /* ---- Elementwise, three operands ---- */
 
-/* on_true where pred holds, else on_false: arrays of one shape (a scalar is broadcast), pred a scalar
- * or of the same dimensions. Tuples: pred a scalar; becomes a conditional. */
+/* on_true where pred holds, else on_false: arrays of one shape (a scalar is broadcast), pred a
+ * scalar or of the same dimensions. Tuples: pred a scalar; becomes a conditional. */
 HALO_API halo_op halo_select(halo_op pred, halo_op on_true, halo_op on_false);
 /* min(max, max(min, x)); each bound a scalar or of x's shape. */
 HALO_API halo_op halo_clamp(halo_op min, halo_op operand, halo_op max);
@@ -246,13 +240,13 @@ HALO_API halo_op halo_clamp(halo_op min, halo_op operand, halo_op max);
 
 /* New dimensions of these sizes in front. */
 HALO_API halo_op halo_broadcast(halo_op operand, int count, const int64_t *sizes);
-/* To `dims`; operand dimension i becomes dimension broadcast_dims[i] (strictly increasing, one for each
- * operand dimension) and is of that size or 1. */
+/* To `dims`; operand dimension i becomes dimension broadcast_dims[i] (strictly increasing, one for
+ * each operand dimension) and is of that size or 1. */
 HALO_API halo_op halo_broadcast_in_dim(halo_op operand, int rank, const int64_t *dims, int count,
                                        const int64_t *broadcast_dims);
 /* The same elements in row-major order under other dimensions of the same product. */
 HALO_API halo_op halo_reshape(halo_op operand, int rank, const int64_t *dims);
-/* As above with the result's shape (its dynamic marks included); the element types must be equal. */
+/* As above with the result's shape (its dynamic marks included); element types must be equal. */
 HALO_API halo_op halo_reshape_to(halo_op operand, const halo_shape *shape);
 /* Transposes by `permutation` first: the operand's dimensions from slowest to fastest varying. */
 HALO_API halo_op halo_reshape_permuted(halo_op operand, int count, const int64_t *permutation,
@@ -261,8 +255,8 @@ HALO_API halo_op halo_reshape_permuted(halo_op operand, int count, const int64_t
 HALO_API halo_op halo_collapse(halo_op operand, int count, const int64_t *dims);
 /* Result dimension i is operand dimension permutation[i]. */
 HALO_API halo_op halo_transpose(halo_op operand, int count, const int64_t *permutation);
-/* Elements start, start+stride, ... below limit of each dimension; `count` must be the rank; strides
- * NULL: all 1. */
+/* Elements start, start+stride, ... below limit of each dimension; `count` must be the rank;
+ * strides NULL: all 1. */
 HALO_API halo_op halo_slice(halo_op operand, int count, const int64_t *starts,
                             const int64_t *limits, const int64_t *strides);
 /* The same along one dimension. */
@@ -298,15 +292,15 @@ HALO_API halo_op halo_rev(halo_op operand, int count, const int64_t *dims);
 /* What gather's dimensions mean, as in XLA. Zero-initialise what is not used. */
 typedef struct halo_gather_dims {
   int offset_count, collapsed_count, start_map_count, batching_count;
-  const int64_t *offset_dims;          /* [offset_count] */
-  const int64_t *collapsed_slice_dims; /* [collapsed_count] */
-  const int64_t *start_index_map;      /* [start_map_count] */
+  const int64_t *offset_dims;                                         /* [offset_count] */
+  const int64_t *collapsed_slice_dims;                                /* [collapsed_count] */
+  const int64_t *start_index_map;                                     /* [start_map_count] */
   const int64_t *operand_batching_dims, *start_indices_batching_dims; /* [batching_count] each */
   int64_t index_vector_dim;
 } halo_gather_dims;
 
-/* Slices of `slice_sizes` (count: the operand's rank) at the places that `indices` lists, moved to fit
- * inside. `sorted` promises sorted indices. */
+/* Slices of `slice_sizes` (count: the operand's rank) at the places that `indices` lists, moved to
+ * fit inside. `sorted` promises sorted indices. */
 HALO_API halo_op halo_gather(halo_op operand, halo_op indices, const halo_gather_dims *dims,
                              int count, const int64_t *slice_sizes, bool sorted);
 
@@ -366,8 +360,8 @@ typedef struct halo_dot_dims {
   const int64_t *lhs_contracting, *rhs_contracting; /* [contracting_count] each */
 } halo_dot_dims;
 
-/* Vector and matrix products: the last (or second) dimension of lhs with the first of rhs. `options`
- * may be NULL. */
+/* Vector and matrix products: the last (or second) dimension of lhs with the first of rhs.
+ * `options` may be NULL. */
 HALO_API halo_op halo_dot(halo_op lhs, halo_op rhs, const halo_dot_options *options);
 /* Result dimensions: batch, then lhs's others, then rhs's others. `options` may be NULL. */
 HALO_API halo_op halo_dot_general(halo_op lhs, halo_op rhs, const halo_dot_dims *dims,

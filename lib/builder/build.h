@@ -1,4 +1,4 @@
-/* builder/build.h: what the builder's files share: one call in progress, operands in, handles out. */
+/* builder/build.h: what the builder's files share: a call in progress, operands, handles. */
 #ifndef HALO_BUILDER_BUILD_H
 #define HALO_BUILDER_BUILD_H
 
@@ -7,14 +7,14 @@
 #include "hlo/hlo.h"
 
 struct halo_builder {
-  halo_builder *top;  /* itself, for a top builder */
-  halo_builder *next; /* the list of subs, from the top on */
+  halo_builder *top;             /* itself, for a top builder */
+  halo_builder *next;            /* the list of subs, from the top on */
   halo_computation *computation; /* NULL once finished or built */
   HALO_VEC(halo_instr *) ops;    /* by handle id */
   halo_map names;                /* of the computation's instructions */
   /* Of a top builder only: */
   char *name;
-  halo_module *module; /* NULL once built */
+  halo_module *module;                /* NULL once built */
   HALO_VEC(halo_computation *) comps; /* finished ones, by handle id */
   int32_t calls, numbered;
   halo_status status;
@@ -69,8 +69,8 @@ char *halo_build_clean_name(const char *text, const char *fallback);
 /* The handle to hand out; invalid for NULL. */
 halo_op halo_build_result(build_call *call, halo_instr *instr);
 
-/* An operand as part of a larger shape: its dimension i is dimension mapping[i] of `dims` and is of that
- * size or 1 (checked by the caller). Lowered to reshape and broadcast as needed. */
+/* An operand as part of a larger shape: its dimension i is dimension mapping[i] of `dims` and is of
+ * that size or 1 (checked by the caller). Lowered to reshape and broadcast as needed. */
 halo_instr *halo_build_expand(build_call *call, halo_instr *operand, int rank, const int64_t *dims,
                               const int64_t *mapping);
 /* A scalar as an array of another operand's dimensions. */

@@ -181,8 +181,7 @@ halo_attr halo_build_int(halo_attr_id id, int64_t value) {
 halo_attr halo_build_ints(build_call *call, halo_attr_id id, int count, const int64_t *values) {
   halo_attr attr = {.id = id};
   if (!call->ok) return attr;
-  attr.ints.data = halo_arena_copy(halo_build_arena(call), values,
-                                   sizeof *values * (size_t)count);
+  attr.ints.data = halo_arena_copy(halo_build_arena(call), values, sizeof *values * (size_t)count);
   attr.ints.count = count;
   return attr;
 }
@@ -281,8 +280,8 @@ halo_comp halo_builder_finish_sub(halo_builder *sub, halo_op root) {
   return (halo_comp){.builder = sub->top, .id = sub->top->comps.count - 1};
 }
 
-/* Leaves the module with the finished computations, callees first as they were finished, and the entry
- * last; what was begun and not finished goes. */
+/* Leaves the module with the finished computations, callees first as they were finished, and the
+ * entry last; what was begun and not finished goes. */
 static void builder_order(halo_builder *top) {
   halo_module *module = top->module;
   module->computations.count = 0;

@@ -34,9 +34,8 @@ halo_op halo_map_elements(halo_builder *builder, int count, const halo_op *opera
   if (!first) return halo_build_result(&call, NULL);
   int64_t dims[HALO_MAX_RANK];
   for (int i = 0; i < first->shape->rank; i++) dims[i] = i;
-  halo_attr attrs[] = {
-      halo_build_ints(&call, HALO_ATTR_DIMENSIONS, first->shape->rank, dims),
-      control_comp(&call, HALO_ATTR_TO_APPLY, computation)};
+  halo_attr attrs[] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, first->shape->rank, dims),
+                       control_comp(&call, HALO_ATTR_TO_APPLY, computation)};
   return control_nary(&call, HALO_OP_MAP, count, operands, 2, attrs);
 }
 
@@ -176,10 +175,10 @@ static halo_op control_dot(build_call *call, halo_op lhs, halo_op rhs, const hal
   halo_attr attrs[5];
   int count = 0;
   if (dims->batch_count) {
-    attrs[count++] = halo_build_ints(call, HALO_ATTR_LHS_BATCH_DIMS, dims->batch_count,
-                                     dims->lhs_batch);
-    attrs[count++] = halo_build_ints(call, HALO_ATTR_RHS_BATCH_DIMS, dims->batch_count,
-                                     dims->rhs_batch);
+    attrs[count++] =
+        halo_build_ints(call, HALO_ATTR_LHS_BATCH_DIMS, dims->batch_count, dims->lhs_batch);
+    attrs[count++] =
+        halo_build_ints(call, HALO_ATTR_RHS_BATCH_DIMS, dims->batch_count, dims->rhs_batch);
   }
   attrs[count++] = halo_build_ints(call, HALO_ATTR_LHS_CONTRACTING_DIMS, dims->contracting_count,
                                    dims->lhs_contracting);
@@ -209,8 +208,8 @@ static bool control_check_precisions(build_call *call, const halo_dot_options *o
 halo_op halo_dot(halo_op lhs, halo_op rhs, const halo_dot_options *options) {
   build_call call = halo_build_begin_with("halo_dot", 2, (halo_op[]){lhs, rhs});
   halo_instr *l = halo_build_array(&call, lhs), *r = halo_build_array(&call, rhs);
-  if (l && r && (l->shape->rank < 1 || l->shape->rank > 2 || r->shape->rank < 1 ||
-                 r->shape->rank > 2)) {
+  if (l && r &&
+      (l->shape->rank < 1 || l->shape->rank > 2 || r->shape->rank < 1 || r->shape->rank > 2)) {
     halo_build_fail(&call, "operands must be vectors or matrices, not of rank %d and %d",
                     l->shape->rank, r->shape->rank);
   }

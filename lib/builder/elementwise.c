@@ -126,8 +126,11 @@ static halo_op elementwise_extreme(build_call *call, halo_type type, int sign) {
     static const struct {
       halo_type type;
       double largest;
-    } finite[] = {{HALO_F4E2M1FN, 6},       {HALO_F8E4M3FN, 448},      {HALO_F8E4M3B11FNUZ, 30},
-                  {HALO_F8E4M3FNUZ, 240},   {HALO_F8E5M2FNUZ, 57344}};
+    } finite[] = {{HALO_F4E2M1FN, 6},
+                  {HALO_F8E4M3FN, 448},
+                  {HALO_F8E4M3B11FNUZ, 30},
+                  {HALO_F8E4M3FNUZ, 240},
+                  {HALO_F8E5M2FNUZ, 57344}};
     double value = sign * INFINITY;
     for (size_t i = 0; i < sizeof finite / sizeof finite[0]; i++) {
       if (finite[i].type == type) value = sign * finite[i].largest;
@@ -285,8 +288,8 @@ halo_op halo_reduce_precision(halo_op operand, int exponent_bits, int mantissa_b
   halo_instr *x = halo_build_operand(&call, operand);
   halo_attr attrs[] = {halo_build_int(HALO_ATTR_EXPONENT_BITS, exponent_bits),
                        halo_build_int(HALO_ATTR_MANTISSA_BITS, mantissa_bits)};
-  return halo_build_result(&call, halo_build_op(&call, HALO_OP_REDUCE_PRECISION, NULL,
-                                                (halo_instr *[3]){x}, 2, attrs));
+  return halo_build_result(
+      &call, halo_build_op(&call, HALO_OP_REDUCE_PRECISION, NULL, (halo_instr *[3]){x}, 2, attrs));
 }
 
 /* ---- Two operands ---- */
@@ -333,8 +336,8 @@ static halo_op elementwise_compare(const char *function, halo_direction directio
   halo_attr attrs[] = {halo_build_int(HALO_ATTR_DIRECTION, direction),
                        halo_build_int(HALO_ATTR_COMPARE_TYPE, HALO_COMPARE_TOTALORDER)};
   /* On other types than floats the ordinary order is total, and says so by itself. */
-  bool ordinary = !total || (shape && (halo_type_is_integral(shape->type) ||
-                                       shape->type == HALO_PRED));
+  bool ordinary =
+      !total || (shape && (halo_type_is_integral(shape->type) || shape->type == HALO_PRED));
   return elementwise_binary(function, HALO_OP_COMPARE, lhs, rhs, count, dims, ordinary ? 1 : 2,
                             attrs);
 }
@@ -382,14 +385,14 @@ halo_op halo_select(halo_op pred, halo_op on_true, halo_op on_false) {
   const halo_shape *full = a->shape->rank ? a->shape : b->shape->rank ? b->shape : p->shape;
   if (a->shape->rank == 0) a = halo_build_fill(&call, a, full);
   if (b->shape->rank == 0) b = halo_build_fill(&call, b, full);
-  return halo_build_result(&call, halo_build_op(&call, HALO_OP_SELECT, NULL,
-                                                (halo_instr *[3]){p, a, b}, 0, NULL));
+  return halo_build_result(
+      &call, halo_build_op(&call, HALO_OP_SELECT, NULL, (halo_instr *[3]){p, a, b}, 0, NULL));
 }
 
 halo_op halo_clamp(halo_op min, halo_op operand, halo_op max) {
   build_call call = halo_build_begin_with("halo_clamp", 3, (halo_op[]){min, operand, max});
   halo_instr *lo = halo_build_operand(&call, min), *x = halo_build_operand(&call, operand);
   halo_instr *hi = halo_build_operand(&call, max);
-  return halo_build_result(&call, halo_build_op(&call, HALO_OP_CLAMP, NULL,
-                                                (halo_instr *[3]){lo, x, hi}, 0, NULL));
+  return halo_build_result(
+      &call, halo_build_op(&call, HALO_OP_CLAMP, NULL, (halo_instr *[3]){lo, x, hi}, 0, NULL));
 }

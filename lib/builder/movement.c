@@ -233,8 +233,7 @@ static halo_op movement_dynamic(build_call *call, halo_opcode opcode, int fixed,
 }
 
 static halo_op movement_dynamic_slice(build_call *call, halo_op operand, int count,
-                                      const halo_op *starts, int size_count,
-                                      const int64_t *sizes) {
+                                      const halo_op *starts, int size_count, const int64_t *sizes) {
   if (!halo_build_check_list(call, size_count, sizes, "sizes")) {
     return halo_build_result(call, NULL);
   }
@@ -250,8 +249,8 @@ halo_op halo_dynamic_slice(halo_op operand, int count, const halo_op *starts,
 
 halo_op halo_dynamic_slice_vector(halo_op operand, halo_op starts, int count,
                                   const int64_t *sizes) {
-  build_call call = halo_build_begin_with("halo_dynamic_slice_vector", 2,
-                                          (halo_op[]){operand, starts});
+  build_call call =
+      halo_build_begin_with("halo_dynamic_slice_vector", 2, (halo_op[]){operand, starts});
   return movement_dynamic_slice(&call, operand, 1, &starts, count, sizes);
 }
 

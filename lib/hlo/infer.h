@@ -1,4 +1,4 @@
-/* hlo/infer.h: shape inference, the only gate. One function an op (or family), named in opcodes.def.
+/* hlo/infer.h: shape inference, the only gate. One function an op or family, named in opcodes.def.
  *
  * Each reads a finished instruction (opcode, operands with shapes, attributes, called computations;
  * for NOINFER ops the written shape too) and gives the result shape in `arena`, or

@@ -26,8 +26,9 @@ static halo_status dot_check_pairs(const halo_instr *instr, const dot_sides *sid
   }
   for (int32_t i = 0; i < lhs->count; i++) {
     if (sides->lhs->dims[lhs->dims[i]] != sides->rhs->dims[rhs->dims[i]]) {
-      return halo_infer_fail(instr, "%s dimension sizes differ: lhs dimension %lld is %lld, rhs "
-                                    "dimension %lld is %lld",
+      return halo_infer_fail(instr,
+                             "%s dimension sizes differ: lhs dimension %lld is %lld, rhs "
+                             "dimension %lld is %lld",
                              what, (long long)lhs->dims[i],
                              (long long)sides->lhs->dims[lhs->dims[i]], (long long)rhs->dims[i],
                              (long long)sides->rhs->dims[rhs->dims[i]]);
@@ -43,12 +44,12 @@ static halo_status dot_check(const halo_instr *instr, const halo_shape *lhs, con
   sides->rhs_batch = dot_list_of(instr, HALO_ATTR_RHS_BATCH_DIMS);
   sides->lhs_contract = dot_list_of(instr, HALO_ATTR_LHS_CONTRACTING_DIMS);
   sides->rhs_contract = dot_list_of(instr, HALO_ATTR_RHS_CONTRACTING_DIMS);
-  HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_LHS_BATCH_DIMS, lhs->rank, false,
-                                 sides->lhs_used));
+  HALO_TRY(
+      halo_infer_check_dims(instr, HALO_ATTR_LHS_BATCH_DIMS, lhs->rank, false, sides->lhs_used));
   HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_LHS_CONTRACTING_DIMS, lhs->rank, false,
                                  sides->lhs_used));
-  HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_RHS_BATCH_DIMS, rhs->rank, false,
-                                 sides->rhs_used));
+  HALO_TRY(
+      halo_infer_check_dims(instr, HALO_ATTR_RHS_BATCH_DIMS, rhs->rank, false, sides->rhs_used));
   HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_RHS_CONTRACTING_DIMS, rhs->rank, false,
                                  sides->rhs_used));
   HALO_TRY(dot_check_pairs(instr, sides, &sides->lhs_batch, &sides->rhs_batch, "batch"));
@@ -70,8 +71,8 @@ static halo_status dot_result(const halo_instr *instr, halo_arena *arena, const 
   for (int32_t i = 0; i < sides->lhs_batch.count; i++) {
     int l = (int)sides->lhs_batch.dims[i], r = (int)sides->rhs_batch.dims[i];
     dims[rank] = sides->lhs->dims[l];
-    dynamic[rank++] = halo_shape_dim_is_dynamic(sides->lhs, l) ||
-                      halo_shape_dim_is_dynamic(sides->rhs, r);
+    dynamic[rank++] =
+        halo_shape_dim_is_dynamic(sides->lhs, l) || halo_shape_dim_is_dynamic(sides->rhs, r);
   }
   for (int side = 0; side < 2; side++) {
     const halo_shape *shape = side ? sides->rhs : sides->lhs;
@@ -83,8 +84,8 @@ static halo_status dot_result(const halo_instr *instr, halo_arena *arena, const 
     }
   }
   if (rank > HALO_MAX_RANK) return halo_infer_fail(instr, "the result's rank is too large");
-  *out = halo_shape_new_full(arena, dot_type(instr, sides->lhs->type, sides->rhs->type), rank,
-                             dims, dynamic, NULL);
+  *out = halo_shape_new_full(arena, dot_type(instr, sides->lhs->type, sides->rhs->type), rank, dims,
+                             dynamic, NULL);
   return HALO_OK;
 }
 
@@ -132,7 +133,7 @@ static bool dot_list_has(const dot_list *list, int64_t dim) {
   return false;
 }
 
-/* group_sizes is [g], or [b.., x.., g] after the lhs dimensions that stand before the ragged one. */
+/* group_sizes is [g], or [b.., x.., g] after the lhs dimensions before the ragged one. */
 static halo_status dot_check_groups(const halo_instr *instr, const dot_sides *sides, int ragged) {
   const halo_shape *sizes = halo_infer_operand(instr, 2), *lhs = sides->lhs;
   if (!halo_type_is_integral(sizes->type)) {
@@ -155,8 +156,9 @@ static halo_status dot_check_groups(const halo_instr *instr, const dot_sides *si
   bool fits = sizes->rank == count + 1;
   for (int i = 0; fits && i < count; i++) fits = sizes->dims[i] == prefix[i];
   if (fits) return HALO_OK;
-  return halo_infer_fail(instr, "group_sizes must be [g], or [b.., x.., g] with the lhs dimensions "
-                                "before the ragged one");
+  return halo_infer_fail(instr,
+                         "group_sizes must be [g], or [b.., x.., g] with the lhs dimensions "
+                         "before the ragged one");
 }
 
 halo_status halo_infer_ragged_dot(const halo_instr *instr, halo_arena *arena,
@@ -171,20 +173,22 @@ halo_status halo_infer_ragged_dot(const halo_instr *instr, halo_arena *arena,
   if (ragged.count != 1) return halo_infer_fail(instr, "expects exactly one lhs ragged dimension");
   HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_LHS_RAGGED_DIMS, lhs->rank, false, NULL));
   /* Group dimensions may be neither batch nor contracting; afterwards they are no free ones. */
-  HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_RHS_GROUP_DIMS, rhs->rank, false,
-                                 sides.rhs_used));
+  HALO_TRY(
+      halo_infer_check_dims(instr, HALO_ATTR_RHS_GROUP_DIMS, rhs->rank, false, sides.rhs_used));
   if (sizes->rank == 0) return halo_infer_fail(instr, "group_sizes must have a dimension");
   HALO_TRY(dot_check_groups(instr, &sides, (int)ragged.dims[0]));
   bool contracting = dot_list_has(&sides.lhs_contract, ragged.dims[0]);
   bool batch = dot_list_has(&sides.lhs_batch, ragged.dims[0]);
   int64_t groups = sizes->dims[sizes->rank - 1];
   if (group.count != (contracting || batch ? 0 : 1)) {
-    return halo_infer_fail(instr, "expects %s rhs group dimension for this kind of ragged dimension",
+    return halo_infer_fail(instr,
+                           "this kind of ragged dimension takes %s rhs group dimension",
                            contracting || batch ? "no" : "one");
   }
   if (group.count == 1 && rhs->dims[group.dims[0]] != groups) {
-    return halo_infer_fail(instr, "the rhs group dimension must have one entry for each of the %lld "
-                                  "groups",
+    return halo_infer_fail(instr,
+                           "the rhs group dimension must have one entry for each of the %lld "
+                           "groups",
                            (long long)groups);
   }
   HALO_TRY(dot_result(instr, arena, &sides, out));

@@ -1,19 +1,18 @@
-/* hlo/infer_elementwise.c: inference of the elementwise ops. Element types of operand 0 and array-ness
- * are checked by the gate already. */
+/* hlo/infer_elementwise.c: inference of the elementwise ops. Element types of operand 0 and
+ * array-ness are checked by the gate already. */
 #include "hlo/infer_util.h"
 
-/* `shape` with another type, layout kept and its machine's extras dropped; `other`, if not NULL, has
- * the same dimensions and adds its dynamic marks. */
+/* `shape` with another type, layout kept and its machine's extras dropped; `other`, if not NULL,
+ * has the same dimensions and adds its dynamic marks. */
 static const halo_shape *elementwise_like(halo_arena *arena, const halo_shape *shape,
                                           halo_type type, const halo_shape *other) {
   if (shape->type == type && !shape->layout_extras && (!other || !other->dynamic)) return shape;
   bool dynamic[HALO_MAX_RANK];
   for (int i = 0; i < shape->rank; i++) {
-    dynamic[i] = halo_shape_dim_is_dynamic(shape, i) ||
-                 (other && halo_shape_dim_is_dynamic(other, i));
+    dynamic[i] =
+        halo_shape_dim_is_dynamic(shape, i) || (other && halo_shape_dim_is_dynamic(other, i));
   }
-  return halo_shape_new_full(arena, type, shape->rank, shape->dims, dynamic,
-                             shape->minor_to_major);
+  return halo_shape_new_full(arena, type, shape->rank, shape->dims, dynamic, shape->minor_to_major);
 }
 
 static halo_status elementwise_check_pair(const halo_instr *instr, int32_t i, int32_t j) {
@@ -50,8 +49,7 @@ halo_status halo_infer_is_finite(const halo_instr *instr, halo_arena *arena,
   return HALO_OK;
 }
 
-halo_status halo_infer_convert(const halo_instr *instr, halo_arena *arena,
-                               const halo_shape **out) {
+halo_status halo_infer_convert(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   HALO_TRY(halo_infer_need_written(instr));
   const halo_shape *shape = halo_infer_operand(instr, 0);
   if (!halo_shape_same_dims(shape, instr->shape)) {
@@ -68,8 +66,7 @@ halo_status halo_infer_stochastic_convert(const halo_instr *instr, halo_arena *a
   if (!halo_shape_same_dims(value, bits) || !halo_shape_same_dims(value, instr->shape)) {
     return halo_infer_fail(instr, "operands and result must have the same dimensions");
   }
-  if (!halo_type_is_uint(bits->type) ||
-      halo_type_bits(bits->type) != halo_type_bits(value->type)) {
+  if (!halo_type_is_uint(bits->type) || halo_type_bits(bits->type) != halo_type_bits(value->type)) {
     return halo_infer_fail(instr, "operand 1 must be unsigned and as wide as operand 0");
   }
   if (!halo_type_is_float(instr->shape->type) && !halo_type_is_integral(instr->shape->type)) {
@@ -97,8 +94,7 @@ halo_status halo_infer_binary(const halo_instr *instr, halo_arena *arena, const 
   return HALO_OK;
 }
 
-halo_status halo_infer_complex(const halo_instr *instr, halo_arena *arena,
-                               const halo_shape **out) {
+halo_status halo_infer_complex(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   HALO_TRY(elementwise_check_pair(instr, 0, 1));
   const halo_shape *a = halo_infer_operand(instr, 0), *b = halo_infer_operand(instr, 1);
   if (a->type != b->type || (a->type != HALO_F32 && a->type != HALO_F64)) {
@@ -135,8 +131,7 @@ static halo_status elementwise_check_compare(const halo_instr *instr, halo_type 
   return HALO_OK;
 }
 
-halo_status halo_infer_compare(const halo_instr *instr, halo_arena *arena,
-                               const halo_shape **out) {
+halo_status halo_infer_compare(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   HALO_TRY(elementwise_check_pair(instr, 0, 1));
   const halo_shape *a = halo_infer_operand(instr, 0);
   HALO_TRY(elementwise_check_compare(instr, a->type));
@@ -188,9 +183,7 @@ halo_status halo_infer_tuple_select(const halo_instr *instr, halo_arena *arena,
 }
 
 /* Bits that count for bitcast-convert; pred is stored as a byte. */
-static int elementwise_bits(halo_type type) {
-  return type == HALO_PRED ? 8 : halo_type_bits(type);
-}
+static int elementwise_bits(halo_type type) { return type == HALO_PRED ? 8 : halo_type_bits(type); }
 
 halo_status halo_infer_bitcast_convert(const halo_instr *instr, halo_arena *arena,
                                        const halo_shape **out) {
@@ -232,8 +225,7 @@ halo_status halo_infer_bitcast_convert(const halo_instr *instr, halo_arena *aren
   return HALO_OK;
 }
 
-halo_status halo_infer_bitcast(const halo_instr *instr, halo_arena *arena,
-                               const halo_shape **out) {
+halo_status halo_infer_bitcast(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   (void)arena;
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(halo_infer_need_written(instr));

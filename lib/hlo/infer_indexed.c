@@ -105,8 +105,8 @@ static halo_status indexed_check_numbers(const halo_instr *instr, const indexed_
   }
   int64_t vector_dim = halo_instr_int(instr, HALO_ATTR_INDEX_VECTOR_DIM, 0);
   if (vector_dim < 0 || vector_dim > indices->rank) {
-    return halo_infer_fail(instr, "index_vector_dim %lld is outside 0 to %d",
-                           (long long)vector_dim, indices->rank);
+    return halo_infer_fail(instr, "index_vector_dim %lld is outside 0 to %d", (long long)vector_dim,
+                           indices->rank);
   }
   int64_t vector = vector_dim == indices->rank ? 1 : indices->dims[vector_dim];
   if (indexed_count(instr, names->map) != vector) {
@@ -169,8 +169,9 @@ halo_status halo_infer_gather(const halo_instr *instr, halo_arena *arena, const 
                              (long long)sizes[i], i, (long long)operand->dims[i]);
     }
     if (dropped[i] && sizes[i] > 1) {
-      return halo_infer_fail(instr, "dimension %d is collapsed or batching, so its slice size must "
-                                    "be 0 or 1, not %lld",
+      return halo_infer_fail(instr,
+                             "dimension %d is collapsed or batching, so its slice size must "
+                             "be 0 or 1, not %lld",
                              i, (long long)sizes[i]);
     }
     if (!dropped[i]) kept[kept_count++] = sizes[i];
@@ -196,22 +197,24 @@ static halo_status indexed_check_updates(const halo_instr *instr, const halo_sha
     return halo_infer_fail(instr, "updates must have rank %d (%d of indices, %d of windows)",
                            batch_rank + window_count, batch_rank, window_count);
   }
-  HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_UPDATE_WINDOW_DIMS, updates->rank, true,
-                                 is_window));
+  HALO_TRY(
+      halo_infer_check_dims(instr, HALO_ATTR_UPDATE_WINDOW_DIMS, updates->rank, true, is_window));
   int kept[HALO_MAX_RANK], kept_count = 0;
   for (int i = 0; i < operand->rank; i++) {
     if (!dropped[i]) kept[kept_count++] = i;
   }
   if (kept_count != window_count) {
-    return halo_infer_fail(instr, "update_window_dims has %d entries, but windows keep %d dimensions",
+    return halo_infer_fail(instr,
+                           "update_window_dims has %d entries, but windows keep %d dimensions",
                            window_count, kept_count);
   }
   for (int i = 0, k = 0, b = 0; i < updates->rank; i++) {
     if (is_window[i]) {
       int64_t limit = operand->dims[kept[k++]];
       if (updates->dims[i] > limit) {
-        return halo_infer_fail(instr, "window dimension %d of updates is larger than the operand's "
-                                      "%lld",
+        return halo_infer_fail(instr,
+                               "window dimension %d of updates is larger than the operand's "
+                               "%lld",
                                i, (long long)limit);
       }
     } else if (updates->dims[i] != batch_dims[b++]) {
@@ -221,8 +224,7 @@ static halo_status indexed_check_updates(const halo_instr *instr, const halo_sha
   return HALO_OK;
 }
 
-halo_status halo_infer_scatter(const halo_instr *instr, halo_arena *arena,
-                               const halo_shape **out) {
+halo_status halo_infer_scatter(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   int32_t n = instr->operand_count / 2;
   if (instr->operand_count % 2 == 0) {

@@ -5,7 +5,7 @@
 
 enum { LINALG_FFT = 0, LINALG_IFFT = 1, LINALG_RFFT = 2, LINALG_IRFFT = 3 };
 
-/* The transformed (innermost) extents are the written lengths; `last` overrides the innermost one. */
+/* The transformed (innermost) extents are the written lengths, but `last` for the last one. */
 static halo_status linalg_check_lengths(const halo_instr *instr, const int64_t *lengths,
                                         int32_t count, int64_t last) {
   const halo_shape *from = halo_infer_operand(instr, 0);

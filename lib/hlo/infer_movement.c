@@ -81,8 +81,8 @@ halo_status halo_infer_get_tuple_element(const halo_instr *instr, halo_arena *ar
   int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, -1);
   if (!halo_shape_is_tuple(tuple)) return halo_infer_fail(instr, "the operand must be a tuple");
   if (index < 0 || index >= tuple->count) {
-    return halo_infer_fail(instr, "index %lld is outside the tuple's %d elements",
-                           (long long)index, tuple->count);
+    return halo_infer_fail(instr, "index %lld is outside the tuple's %d elements", (long long)index,
+                           tuple->count);
   }
   *out = tuple->elements[index];
   return HALO_OK;
@@ -103,9 +103,9 @@ halo_status halo_infer_broadcast(const halo_instr *instr, halo_arena *arena,
   bool dynamic[HALO_MAX_RANK] = {false};
   for (int i = 0; i < from->rank; i++) {
     if (from->dims[i] != to->dims[dims[i]]) {
-      return halo_infer_fail(instr, "operand dimension %d is %lld, but result dimension %lld is %lld",
-                             i, (long long)from->dims[i], (long long)dims[i],
-                             (long long)to->dims[dims[i]]);
+      return halo_infer_fail(
+          instr, "operand dimension %d is %lld, but result dimension %lld is %lld", i,
+          (long long)from->dims[i], (long long)dims[i], (long long)to->dims[dims[i]]);
     }
     dynamic[dims[i]] = halo_shape_dim_is_dynamic(from, i);
   }
@@ -113,8 +113,7 @@ halo_status halo_infer_broadcast(const halo_instr *instr, halo_arena *arena,
   return HALO_OK;
 }
 
-halo_status halo_infer_reshape(const halo_instr *instr, halo_arena *arena,
-                               const halo_shape **out) {
+halo_status halo_infer_reshape(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(halo_infer_need_written(instr));
   const halo_shape *from = halo_infer_operand(instr, 0), *to = instr->shape;
@@ -163,8 +162,7 @@ halo_status halo_infer_transpose(const halo_instr *instr, halo_arena *arena,
   return HALO_OK;
 }
 
-halo_status halo_infer_reverse(const halo_instr *instr, halo_arena *arena,
-                               const halo_shape **out) {
+halo_status halo_infer_reverse(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   const halo_shape *from = halo_infer_operand(instr, 0);
   HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_DIMENSIONS, from->rank, false, NULL));

@@ -224,8 +224,9 @@ static halo_status reduce_insert_dim(const halo_instr *instr, halo_arena *arena,
                                      const halo_shape *shape, int at, int64_t extent,
                                      const halo_shape **out) {
   if (!halo_shape_is_array(shape) || at > shape->rank || shape->rank >= HALO_MAX_RANK) {
-    return halo_infer_fail(instr, "the computation's outputs must be arrays that dimension %d can "
-                                  "be put into",
+    return halo_infer_fail(instr,
+                           "the computation's outputs must be arrays that dimension %d can "
+                           "be put into",
                            at);
   }
   int64_t dims[HALO_MAX_RANK];

@@ -175,8 +175,8 @@ halo_status halo_infer_scalar_params(const halo_instr *instr, const halo_computa
 }
 
 halo_status halo_infer_reducer(const halo_instr *instr, const halo_computation *computation,
-                               int32_t n, const halo_shape *const *inits,
-                               const halo_type *inputs, halo_type *types, bool *tuple) {
+                               int32_t n, const halo_shape *const *inits, const halo_type *inputs,
+                               halo_type *types, bool *tuple) {
   const halo_shape *result = computation->root->shape;
   const char *name = computation->name;
   HALO_TRY(halo_infer_scalar_params(instr, computation, 2 * n));
@@ -191,10 +191,9 @@ halo_status halo_infer_reducer(const halo_instr *instr, const halo_computation *
       return halo_infer_fail(instr, "the computation %s must return scalars", name);
     }
     if (halo_infer_param(computation, i)->type != part->type) {
-      return halo_infer_fail(instr,
-                             "result %d of the computation %s is %s, but its accumulator is %s", i,
-                             name, halo_type_name(part->type),
-                             halo_type_name(halo_infer_param(computation, i)->type));
+      return halo_infer_fail(
+          instr, "result %d of the computation %s is %s, but its accumulator is %s", i, name,
+          halo_type_name(part->type), halo_type_name(halo_infer_param(computation, i)->type));
     }
     if (!halo_shape_is_scalar(inits[i])) {
       return halo_infer_fail(instr, "init value %d must be a scalar", i);

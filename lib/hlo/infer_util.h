@@ -38,19 +38,18 @@ halo_status halo_infer_check_dims(const halo_instr *instr, halo_attr_id id, int 
 halo_status halo_infer_one_dim(const halo_instr *instr, int rank, int *out);
 
 /* The (first) computation of an attribute, complete: it has a root and dense parameters. */
-halo_status halo_infer_comp(const halo_instr *instr, halo_attr_id id,
-                            const halo_computation **out);
+halo_status halo_infer_comp(const halo_instr *instr, halo_attr_id id, const halo_computation **out);
 static inline const halo_shape *halo_infer_param(const halo_computation *computation, int32_t i) {
   return computation->params.data[i]->shape;
 }
 /* The computation takes `count` scalars. */
 halo_status halo_infer_scalar_params(const halo_instr *instr, const halo_computation *computation,
                                      int32_t count);
-/* A reducer over `n` values: (accumulators.., values..) -> accumulators, fit for these init and input
- * element types. *types [n] gets the accumulators' types; *tuple whether the result is one. */
+/* A reducer over `n` values: (accumulators.., values..) -> accumulators, fit for these init and
+ * input types. *types [n] gets the accumulators' types; *tuple whether the result is one. */
 halo_status halo_infer_reducer(const halo_instr *instr, const halo_computation *computation,
-                               int32_t n, const halo_shape *const *inits,
-                               const halo_type *inputs, halo_type *types, bool *tuple);
+                               int32_t n, const halo_shape *const *inits, const halo_type *inputs,
+                               halo_type *types, bool *tuple);
 
 /* The extent that sliding a window along a dimension of `extent` leaves. */
 halo_status halo_infer_window_extent(const halo_instr *instr, int64_t extent,

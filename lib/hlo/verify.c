@@ -1,4 +1,4 @@
-/* hlo/verify.c: the rules of a whole module: structure, call graph, and every shape inferred again. */
+/* hlo/verify.c: the rules of a whole module: structure, call graph, every shape inferred again. */
 #include "base/map.h"
 #include "hlo/infer_util.h"
 
@@ -58,9 +58,8 @@ static halo_status verify_edges(const verify_state *state, const halo_instr *ins
   }
   for (int32_t i = 0; i < instr->control_pred_count; i++) {
     if (!verify_is_defined(state, instr->parent, instr->control_preds[i])) {
-      return verify_fail(instr,
-                         "control predecessor %d is not defined earlier in the same computation",
-                         i);
+      return verify_fail(
+          instr, "control predecessor %d is not defined earlier in the same computation", i);
     }
   }
   int32_t called = halo_instr_called_count(instr);
@@ -187,8 +186,8 @@ static halo_status verify_calls_from(const verify_state *state, const halo_compu
   halo_vec_push(&stack, (verify_frame){.computation = start});
   while (stack.count && status == HALO_OK) {
     verify_frame *top = &stack.data[stack.count - 1];
-    intptr_t at = (intptr_t)halo_map_get(&state->computations, &top->computation,
-                                         sizeof top->computation);
+    intptr_t at =
+        (intptr_t)halo_map_get(&state->computations, &top->computation, sizeof top->computation);
     colours[at - 1] = VERIFY_OPEN;
     const halo_instr *from;
     const halo_computation *called = verify_next_call(top, &from);
@@ -199,8 +198,8 @@ static halo_status verify_calls_from(const verify_state *state, const halo_compu
     }
     intptr_t to = (intptr_t)halo_map_get(&state->computations, &called, sizeof called);
     if (colours[to - 1] == VERIFY_OPEN) {
-      status = verify_fail(from, "computations must not call themselves, but %s does",
-                           called->name);
+      status =
+          verify_fail(from, "computations must not call themselves, but %s does", called->name);
     } else if (colours[to - 1] == VERIFY_NEW) {
       halo_vec_push(&stack, (verify_frame){.computation = called});
     }
@@ -229,8 +228,7 @@ static halo_status verify_list(verify_state *state) {
   halo_status status = HALO_OK;
   for (int32_t i = 0; i < state->module->computations.count && status == HALO_OK; i++) {
     halo_computation *computation = state->module->computations.data[i];
-    halo_map_set(&state->computations, &computation, sizeof computation,
-                 (void *)(intptr_t)(i + 1));
+    halo_map_set(&state->computations, &computation, sizeof computation, (void *)(intptr_t)(i + 1));
     if (halo_map_set_text(&names, computation->name, computation)) {
       status = halo_fail(HALO_INVALID_ARGUMENT, "%s: two computations have this name",
                          computation->name);

@@ -1,9 +1,10 @@
-/* tests/unit/hlo_make.h: instructions from short texts, for tests of lib/hlo that must not lean on the
- * text room. Shapes as in HLO; lists of operands, attributes and called computations split by `;`.
+/* tests/unit/hlo_make.h: instructions from short texts, for tests of lib/hlo that must not lean on
+ * the text room. Shapes as in HLO; lists of operands, attributes and called computations split by
+ * `;`.
  *
  *   attribute    dimensions=0,1   window=size:stride:low:high:base_dilation:dilation|...
- *                dim_labels=bf0_oi0->bf0   to_apply=f32[] f32[] > f32[] (a computation that takes these
- *                and returns that)   branch_computations=f32[] > f32[] | f32[] > f32[] */
+ *                dim_labels=bf0_oi0->bf0   to_apply=f32[] f32[] > f32[] (parameters > result)
+ *                branch_computations=f32[] > f32[] | f32[] > f32[] */
 #ifndef HALO_TESTS_HLO_MAKE_H
 #define HALO_TESTS_HLO_MAKE_H
 
@@ -130,8 +131,8 @@ static inline halo_attr make_attr(halo_module *module, halo_opcode opcode, const
   halo_arena *arena = &module->arena;
   const char *value = strchr(text, '=');
   ck_assert_msg(value != NULL, "no attribute: '%s'", text);
-  halo_attr attr = {.id = halo_attr_from_name(
-                        opcode, halo_arena_strndup(arena, text, (size_t)(value - text)))};
+  halo_attr attr = {
+      .id = halo_attr_from_name(opcode, halo_arena_strndup(arena, text, (size_t)(value - text)))};
   ck_assert_msg(attr.id != HALO_ATTR_UNKNOWN, "no such attribute: '%s'", text);
   value++;
   halo_attr_kind kind = halo_attr_kind_of(attr.id);
@@ -180,8 +181,8 @@ static inline halo_attr make_attr(halo_module *module, halo_opcode opcode, const
 
 /* The instruction `op` of values of the operand shapes; `written` NULL: shape inferred. */
 static inline halo_status make_instr(halo_computation *computation, const char *op,
-                                     const char *operands, const char *written,
-                                     const char *attrs, halo_instr **out) {
+                                     const char *operands, const char *written, const char *attrs,
+                                     halo_instr **out) {
   halo_module *module = computation->module;
   halo_instr *values[MAKE_MAX];
   halo_attr list[HALO_MAX_OP_ATTRS];

@@ -1,4 +1,4 @@
-/* tests/unit/test_builder.c: the builder: every op's shape, broadcasting, and the first error kept. */
+/* tests/unit/test_builder.c: the builder: every op's shape, broadcasting, the first error kept. */
 #include "builder/build.h"
 
 #include <check.h>
@@ -130,28 +130,78 @@ START_TEST(build_elementwise) {
   halo_builder *b = halo_builder_create("elementwise");
   halo_op f = param(b, 0, HALO_F32, LIST(2, 3)), s = param(b, 1, HALO_S32, LIST(2, 3));
   halo_op c = param(b, 2, HALO_C64, LIST(2, 3));
-  halo_op (*floats[])(halo_op) = {
-      halo_abs,   halo_acos, halo_acosh, halo_asin,  halo_asinh,    halo_atan,
-      halo_atanh, halo_cbrt, halo_ceil,  halo_floor, halo_cos,      halo_cosh,
-      halo_sin,   halo_sinh, halo_tan,   halo_tanh,  halo_erf,      halo_exp,
-      halo_expm1, halo_log,  halo_log1p, halo_sqrt,  halo_logistic, halo_rsqrt,
-      halo_neg,   halo_sign, halo_real,  halo_imag,  halo_round,    halo_round_nearest_afz,
-      halo_conj,  halo_copy, halo_square, halo_reciprocal, halo_round_nearest_even,
-      halo_optimization_barrier, halo_zeros_like, halo_ones_like};
-  for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) check_shape(floats[i](f), "f32[2,3]");
+  halo_op (*floats[])(halo_op) = {halo_abs,
+                                  halo_acos,
+                                  halo_acosh,
+                                  halo_asin,
+                                  halo_asinh,
+                                  halo_atan,
+                                  halo_atanh,
+                                  halo_cbrt,
+                                  halo_ceil,
+                                  halo_floor,
+                                  halo_cos,
+                                  halo_cosh,
+                                  halo_sin,
+                                  halo_sinh,
+                                  halo_tan,
+                                  halo_tanh,
+                                  halo_erf,
+                                  halo_exp,
+                                  halo_expm1,
+                                  halo_log,
+                                  halo_log1p,
+                                  halo_sqrt,
+                                  halo_logistic,
+                                  halo_rsqrt,
+                                  halo_neg,
+                                  halo_sign,
+                                  halo_real,
+                                  halo_imag,
+                                  halo_round,
+                                  halo_round_nearest_afz,
+                                  halo_conj,
+                                  halo_copy,
+                                  halo_square,
+                                  halo_reciprocal,
+                                  halo_round_nearest_even,
+                                  halo_optimization_barrier,
+                                  halo_zeros_like,
+                                  halo_ones_like};
+  for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++)
+    check_shape(floats[i](f), "f32[2,3]");
   halo_op (*ints[])(halo_op) = {halo_not, halo_population_count, halo_clz};
   for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) check_shape(ints[i](s), "s32[2,3]");
-  halo_op (*pairs[])(halo_op, halo_op) = {
-      halo_add, halo_sub, halo_mul, halo_div, halo_rem, halo_pow, halo_max, halo_min, halo_mulhi,
-      halo_and, halo_or, halo_xor, halo_shift_left, halo_shift_right_logical,
-      halo_shift_right_arithmetic};
+  halo_op (*pairs[])(halo_op, halo_op) = {halo_add,
+                                          halo_sub,
+                                          halo_mul,
+                                          halo_div,
+                                          halo_rem,
+                                          halo_pow,
+                                          halo_max,
+                                          halo_min,
+                                          halo_mulhi,
+                                          halo_and,
+                                          halo_or,
+                                          halo_xor,
+                                          halo_shift_left,
+                                          halo_shift_right_logical,
+                                          halo_shift_right_arithmetic};
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
     check_shape(pairs[i](s, halo_constant_s32(b, 3)), "s32[2,3]");
   }
-  halo_op (*compares[])(halo_op, halo_op) = {
-      halo_eq, halo_ne, halo_ge, halo_gt, halo_le, halo_lt, halo_eq_total_order,
-      halo_ne_total_order, halo_ge_total_order, halo_gt_total_order, halo_le_total_order,
-      halo_lt_total_order};
+  halo_op (*compares[])(halo_op, halo_op) = {halo_eq,
+                                             halo_ne,
+                                             halo_ge,
+                                             halo_gt,
+                                             halo_le,
+                                             halo_lt,
+                                             halo_eq_total_order,
+                                             halo_ne_total_order,
+                                             halo_ge_total_order,
+                                             halo_gt_total_order,
+                                             halo_le_total_order,
+                                             halo_lt_total_order};
   for (size_t i = 0; i < sizeof compares / sizeof compares[0]; i++) {
     check_shape(compares[i](f, f), "pred[2,3]");
     check_shape(compares[i](s, halo_scalar_like(s, 1)), "pred[2,3]");
@@ -197,7 +247,8 @@ START_TEST(build_constants) {
     if (halo_type_size(type) == 0 || type == HALO_C64 || type == HALO_C128) continue;
     halo_op low = halo_min_value(b, type), high = halo_max_value(b, type);
     const halo_instr *lo = b->ops.data[low.id], *hi = b->ops.data[high.id];
-    double least = halo_literal_get_f64(lo->literal, 0), most = halo_literal_get_f64(hi->literal, 0);
+    double least = halo_literal_get_f64(lo->literal, 0),
+           most = halo_literal_get_f64(hi->literal, 0);
     ck_assert_msg(least < most, "%s: %g, %g", halo_type_name(type), least, most);
   }
   halo_literal *literal;
@@ -241,9 +292,13 @@ START_TEST(build_movement) {
   check_shape(halo_pad_in_dim(x, zero, 1, 1, 1), "f32[2,5,4]");
   check_shape(halo_concat_in_dim(b, 2, (halo_op[]){x, part}, 0), "f32[3,3,4]");
   check_shape(halo_rev(x, LIST(0, 2)), "f32[2,3,4]");
-  halo_gather_dims dims = {.offset_count = 2, .offset_dims = DIMS(1, 2), .collapsed_count = 1,
-                           .collapsed_slice_dims = DIMS(0), .start_map_count = 1,
-                           .start_index_map = DIMS(0), .index_vector_dim = 1};
+  halo_gather_dims dims = {.offset_count = 2,
+                           .offset_dims = DIMS(1, 2),
+                           .collapsed_count = 1,
+                           .collapsed_slice_dims = DIMS(0),
+                           .start_map_count = 1,
+                           .start_index_map = DIMS(0),
+                           .index_vector_dim = 1};
   check_shape(halo_gather(x, iv, &dims, LIST(1, 3, 4), true), "f32[3,3,4]");
   halo_op tuple = halo_tuple(b, 2, (halo_op[]){x, halo_tuple(b, 0, NULL)});
   check_shape(halo_get_tuple_element(tuple, 1), "()");
@@ -258,11 +313,10 @@ START_TEST(build_computations) {
   halo_comp add = halo_scalar_add(b, HALO_F32);
   check_shape(halo_reduce(x, zero, add, LIST(1)), "f32[2]");
   check_shape(halo_reduce_all(x, zero, halo_scalar_max(b, HALO_F32)), "f32[]");
-  check_shape(halo_reduce_all(halo_lt(x, x), halo_constant_pred(b, false),
-                              halo_scalar_or(b, HALO_PRED)),
-              "pred[]");
-  check_shape(halo_map_elements(b, 2, (halo_op[]){x, x}, halo_scalar_mul(b, HALO_F32)),
-              "f32[2,3]");
+  check_shape(
+      halo_reduce_all(halo_lt(x, x), halo_constant_pred(b, false), halo_scalar_or(b, HALO_PRED)),
+      "pred[]");
+  check_shape(halo_map_elements(b, 2, (halo_op[]){x, x}, halo_scalar_mul(b, HALO_F32)), "f32[2,3]");
   check_shape(halo_call(b, add, 2, (halo_op[]){zero, zero}), "f32[]");
 
   halo_builder *both = halo_builder_create_sub(b, "add");
@@ -286,9 +340,9 @@ START_TEST(build_computations) {
   halo_comp step = halo_builder_finish_sub(body, halo_call(body, one_more, 1, &carried));
   check_shape(halo_while(less, step, n), "s32[]");
   check_shape(halo_conditional(halo_lt(n, n), n, one_more, n, step), "s32[]");
-  check_shape(halo_conditional_indexed(n, 3, (halo_comp[]){one_more, step, step},
-                                       (halo_op[]){n, n, n}),
-              "s32[]");
+  check_shape(
+      halo_conditional_indexed(n, 3, (halo_comp[]){one_more, step, step}, (halo_op[]){n, n, n}),
+      "s32[]");
   halo_builder_create_sub(b, "never_finished");
   finish(b, many);
 }
@@ -301,8 +355,11 @@ START_TEST(build_dots) {
   check_shape(halo_dot(m, v, NULL), "f32[2]");
   check_shape(halo_dot(v, v, NULL), "f32[]");
   check_shape(halo_dot(m, halo_transpose(m, LIST(1, 0)), NULL), "f32[2,2]");
-  halo_dot_dims dims = {.batch_count = 1, .lhs_batch = DIMS(0), .rhs_batch = DIMS(0),
-                        .contracting_count = 1, .lhs_contracting = DIMS(2),
+  halo_dot_dims dims = {.batch_count = 1,
+                        .lhs_batch = DIMS(0),
+                        .rhs_batch = DIMS(0),
+                        .contracting_count = 1,
+                        .lhs_contracting = DIMS(2),
                         .rhs_contracting = DIMS(2)};
   halo_dot_options options = {.preferred_type = HALO_S32,
                               .lhs_precision = HALO_PRECISION_HIGHEST,
@@ -496,9 +553,7 @@ static halo_op bad_preferred(halo_builder *b, halo_op x) {
   halo_dot_options options = {.preferred_type = HALO_TOKEN};
   return halo_dot(x, halo_constant_array(b, HALO_F32, 1, DIMS(3), (float[]){1, 2, 3}), &options);
 }
-static halo_op bad_comp(halo_builder *b, halo_op x) {
-  return halo_call(b, (halo_comp){0}, 1, &x);
-}
+static halo_op bad_comp(halo_builder *b, halo_op x) { return halo_call(b, (halo_comp){0}, 1, &x); }
 static halo_op bad_branches(halo_builder *b, halo_op x) {
   (void)x;
   return halo_conditional_indexed(halo_constant_s32(b, 0), 0, NULL, NULL);

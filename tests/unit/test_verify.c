@@ -19,19 +19,19 @@ static halo_instr *make(halo_computation *computation, halo_opcode opcode, const
   halo_instr_spec spec = {.opcode = opcode,
                           .name = name,
                           .operands = operands,
-                          .operand_count = !x ? 0 : !y ? 1 : 2,
+                          .operand_count = !x   ? 0
+                                           : !y ? 1
+                                                : 2,
                           .attrs = &attr,
                           .attr_count = callee ? 1 : 0,
                           .line = 12};
-  ck_assert_msg(halo_instr_create(computation, &spec, &out) == HALO_OK, "%s",
-                halo_error_message());
+  ck_assert_msg(halo_instr_create(computation, &spec, &out) == HALO_OK, "%s", halo_error_message());
   return out;
 }
 
 static void set_entry(halo_module *module, halo_computation *entry) {
   module->entry = entry;
-  module->entry_params =
-      halo_arena_array(&module->arena, const halo_shape *, entry->params.count);
+  module->entry_params = halo_arena_array(&module->arena, const halo_shape *, entry->params.count);
   for (int32_t i = 0; i < entry->params.count; i++) {
     module->entry_params[i] = entry->params.data[i]->shape;
   }
@@ -100,9 +100,7 @@ static void break_param_unlisted(verify_fixture *f) {
   f->call->shape = f->callee->root->shape;
 }
 static void break_parent(verify_fixture *f) { f->call->parent = f->callee; }
-static void break_twice(verify_fixture *f) {
-  halo_vec_push(&f->main->instrs, f->sum);
-}
+static void break_twice(verify_fixture *f) { halo_vec_push(&f->main->instrs, f->sum); }
 static void break_id(verify_fixture *f) { f->sum->id = f->call->id; }
 static void break_big_id(verify_fixture *f) { f->sum->id = f->module->next_id; }
 static void break_opcode(verify_fixture *f) { f->sum->opcode = HALO_OPCODE_COUNT; }
@@ -202,8 +200,8 @@ START_TEST(verify_deep_modules) {
   for (int i = 0; i < CALLS; i++) {
     halo_computation *computation = halo_computation_create(module, "f");
     halo_instr *p = make_parameter(computation, 0, "f32[]");
-    computation->root = make(computation, callee ? HALO_OP_CALL : HALO_OP_NEGATE, NULL, p, NULL,
-                             callee);
+    computation->root =
+        make(computation, callee ? HALO_OP_CALL : HALO_OP_NEGATE, NULL, p, NULL, callee);
     callee = computation;
   }
   halo_computation *entry = halo_computation_create(module, "main");
