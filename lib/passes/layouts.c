@@ -89,19 +89,26 @@ static halo_instr *layouts_result(halo_rewriter *r, halo_instr *x, const halo_sh
   return layouts_copy(r, x, halo_shape_clone(&r->computation->module->arena, want));
 }
 
+/* Gives the entry's results, whose operands have got their final layouts, those that callers see. */
+static void layouts_fix_results(halo_rewriter *r) {
+  halo_computation *computation = r->computation;
+  const halo_shape *want = computation->module->entry_result;
+  halo_instr *root = computation->root;
+  if (halo_shape_is_array(want)) {
+    computation->root = layouts_result(r, root, want);
+  } else if (layouts_is_entry_root_tuple(root)) {
+    for (int32_t i = 0; i < root->operand_count; i++) {
+      root->operands[i] = layouts_result(r, root->operands[i], want->elements[i]);
+    }
+  }
+}
+
 static void layouts_instr(halo_rewriter *r, halo_instr *instr) {
-  halo_module *module = r->computation->module;
   if (instr->opcode == HALO_OP_BITCAST) {
     halo_rewrite_replace(r, instr, layouts_expand_bitcast(r, instr));
     return;
   }
-  if (layouts_is_entry_root_tuple(instr) && halo_shape_is_tuple(module->entry_result)) {
-    for (int32_t i = 0; i < instr->operand_count; i++) {
-      instr->operands[i] =
-          layouts_result(r, instr->operands[i], module->entry_result->elements[i]);
-    }
-    return;
-  }
+  if (layouts_is_entry_root_tuple(instr)) return; /* see layouts_fix_results */
   if (layouts_passes_on(instr->opcode)) layouts_fix_operands(r, instr);
 }
 
@@ -113,8 +120,15 @@ static bool layouts_normalise(halo_computation *computation) {
     halo_instr *instr = computation->instrs.data[i];
     bool result_copy = entry && instr->opcode == HALO_OP_COPY;
     bool from_caller = entry && instr->opcode == HALO_OP_PARAMETER;
-    bool element = entry && instr->opcode == HALO_OP_GET_TUPLE_ELEMENT;
-    if (result_copy || from_caller || element) continue;
+    if (result_copy || from_caller) continue;
+    if (instr->opcode == HALO_OP_GET_TUPLE_ELEMENT) { /* of a parameter: what callers see */
+      int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0);
+      const halo_shape *leaf = instr->operands[0]->shape->elements[index];
+      if (halo_shape_equal(instr->shape, leaf)) continue;
+      instr->shape = leaf;
+      changed = true;
+      continue;
+    }
     bool entry_tuple = layouts_is_entry_root_tuple(instr);
     if (entry_tuple || halo_shape_has_default_layout(instr->shape)) continue;
     instr->shape = halo_shape_with_default_layout(&module->arena, instr->shape);
@@ -150,12 +164,12 @@ halo_status halo_pass_layouts(halo_module *module, bool *changed) {
       layouts_instr(&r, instr);
     }
     HALO_TRY(halo_rewrite_end(&r, changed));
-    if (computation == module->entry && halo_shape_is_array(module->entry_result)) {
+    *changed |= layouts_normalise(computation);
+    if (computation == module->entry) {
       halo_rewrite_begin(&r, computation);
-      computation->root = layouts_result(&r, computation->root, module->entry_result);
+      layouts_fix_results(&r);
       HALO_TRY(halo_rewrite_end(&r, changed));
     }
-    *changed |= layouts_normalise(computation);
   }
   return HALO_OK;
 }
