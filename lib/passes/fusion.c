@@ -291,6 +291,13 @@ static halo_fusion_kind fusion_kind_of(const halo_instr *root) {
   return root->opcode == HALO_OP_DOT ? HALO_FUSION_OUTPUT : HALO_FUSION_LOOP;
 }
 
+/* Instruction names are unique in their computation only; the entry's keep the plain form. */
+static const char *fusion_body_name(const halo_instr *root) {
+  halo_module *module = root->parent->module;
+  const char *name = halo_arena_printf(&module->arena, "fused_%s", root->name);
+  return root->parent == module->entry ? name : halo_module_fresh_name(module, name);
+}
+
 /* Replaces a materialised instruction by a fusion over its body. False, with nothing changed, when it
  * would have too many inputs. */
 static bool fusion_build(fusion_state *s, halo_instr *root) {
@@ -300,7 +307,7 @@ static bool fusion_build(fusion_state *s, halo_instr *root) {
   bool fits = b.inputs.count <= FUSION_MAX_INPUTS;
   if (fits) {
     b.body = halo_computation_create(module, "fused");
-    b.body->name = halo_arena_printf(&module->arena, "fused_%s", root->name);
+    b.body->name = fusion_body_name(root);
     for (int32_t i = 0; i < b.inputs.count; i++) {
       b.inputs.data[i]->data = fusion_parameter(b.body, b.inputs.data[i], i);
     }
@@ -420,7 +427,7 @@ int64_t halo_fusion_trips(const halo_instr *while_) {
 halo_computation *halo_fusion_wrap(halo_instr *instr) {
   halo_module *module = instr->parent->module;
   halo_computation *body = halo_computation_create(module, "fused");
-  body->name = halo_arena_printf(&module->arena, "fused_%s", instr->name);
+  body->name = fusion_body_name(instr);
   void **saved = halo_alloc(sizeof(void *) * (size_t)instr->operand_count);
   for (int32_t o = 0; o < instr->operand_count; o++) {
     saved[o] = instr->operands[o]->data;
