@@ -83,11 +83,32 @@ bool halo_fusion_is_compute(const halo_instr *instr) {
     case HALO_OP_DOMAIN:
     case HALO_OP_ADD_DEPENDENCY: return false;
     case HALO_OP_WHILE:
-    case HALO_OP_CONDITIONAL: return fusion_is_scalar_control(instr);
+    case HALO_OP_CONDITIONAL:
+      for (int32_t i = 0; i < instr->operand_count; i++) {
+        if (halo_shape_is_tuple(instr->operands[i]->shape)) return false;
+      }
+      return fusion_is_scalar_control(instr);
     default:
       return !halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EFFECT | HALO_TRAIT_COLL |
                                                        HALO_TRAIT_ASYNC);
   }
+}
+
+/* What the pass can make a kernel of: also control flow whose tuples are put together from scalars
+ * right before it, which then happens inside the kernel. */
+static bool fusion_is_possible(const halo_instr *instr) {
+  if (instr->opcode != HALO_OP_WHILE && instr->opcode != HALO_OP_CONDITIONAL) {
+    return halo_fusion_is_compute(instr);
+  }
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    const halo_instr *operand = instr->operands[i];
+    if (!halo_shape_is_tuple(operand->shape)) continue;
+    if (operand->opcode != HALO_OP_TUPLE) return false;
+    for (int32_t k = 0; k < operand->operand_count; k++) {
+      if (halo_shape_is_tuple(operand->operands[k]->shape)) return false;
+    }
+  }
+  return fusion_is_scalar_control(instr);
 }
 
 /* Constants that a kernel spells as a number. */
@@ -157,7 +178,7 @@ static bool fusion_accepts(const halo_instr *user, int32_t i) {
   if (user->opcode == HALO_OP_DOT) return false;
   /* What is updated stays a buffer, so that the update can happen in place. */
   if (user->opcode == HALO_OP_DYNAMIC_UPDATE_SLICE && i == 0) return false;
-  return halo_fusion_is_compute(user);
+  return fusion_is_possible(user);
 }
 
 static void fusion_collect_users(fusion_state *s) {
@@ -197,7 +218,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->materialised = true;
   node->repeats = 1;
   bool pinned = instr == s->computation->root || instr->control_pred_count > 0;
-  if (!halo_fusion_is_compute(instr) || pinned || fusion_is_hero(instr)) return;
+  if (!fusion_is_possible(instr) || pinned || fusion_is_hero(instr)) return;
   int32_t begin = s->first_user[i], end = s->first_user[i + 1];
   if (begin == end) return;
   halo_instr *root = NULL;
@@ -252,7 +273,9 @@ static void fusion_gather(fusion_builder *b, halo_instr *instr, bool is_root) {
   fusion_node *node = &b->s->nodes[instr->mark];
   instr->data = instr; /* visited; replaced by the copy below */
   halo_vec_push(&b->seen, instr);
-  if (!is_root && (node->materialised && !fusion_is_inline_constant(instr))) {
+  bool inside = is_root || !node->materialised || fusion_is_inline_constant(instr) ||
+                instr->opcode == HALO_OP_TUPLE;
+  if (!inside) {
     halo_vec_push(&b->inputs, instr);
     return;
   }
@@ -368,7 +391,7 @@ static bool fusion_run(halo_computation *computation) {
     s.nodes[i].cost = fusion_own_cost(instr);
     for (int32_t o = 0; o < instr->operand_count; o++) {
       const fusion_node *operand = &s.nodes[instr->operands[o]->mark];
-      bool hero = fusion_is_hero(operand->instr) || !halo_fusion_is_compute(operand->instr);
+      bool hero = fusion_is_hero(operand->instr) || !fusion_is_possible(operand->instr);
       if (!hero) s.nodes[i].cost += operand->cost;
     }
     if (s.nodes[i].cost > 100000) s.nodes[i].cost = 100000;
@@ -376,7 +399,7 @@ static bool fusion_run(halo_computation *computation) {
   for (int32_t i = s.count - 1; i >= 0; i--) fusion_decide(&s, i);
   bool changed = false;
   for (int32_t i = s.count - 1; i >= 0; i--) {
-    if (!s.nodes[i].materialised || !halo_fusion_is_compute(s.nodes[i].instr)) continue;
+    if (!s.nodes[i].materialised || !fusion_is_possible(s.nodes[i].instr)) continue;
     fusion_build_node(&s, i);
     changed = true;
   }
@@ -397,7 +420,7 @@ static void fusion_visit(halo_computation *computation, bool *changed) {
   for (int32_t i = 0; i < computation->instrs.count; i++) {
     halo_instr *instr = computation->instrs.data[i];
     bool control = instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL;
-    if (!control || halo_fusion_is_compute(instr)) continue;
+    if (!control || fusion_is_possible(instr)) continue;
     int32_t called = halo_instr_called_count(instr);
     for (int32_t c = 0; c < called; c++) fusion_visit(halo_instr_called(instr, c), changed);
   }
