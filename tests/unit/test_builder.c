@@ -27,13 +27,19 @@ static void check_shape(halo_op op, const char *expect) {
   ck_assert_str_eq(text, expect);
 }
 
-/* Builds, checks that the module verifies, and drops everything. */
+/* Builds, checks that the module verifies and survives its text, and drops everything. */
 static void finish(halo_builder *b, halo_op root) {
-  halo_module *module;
+  halo_module *module, *again;
+  char *text;
   ck_assert_msg(halo_builder_build(b, root, &module) == HALO_OK, "%s", halo_error_message());
   ck_assert_int_eq(halo_module_verify(module), HALO_OK);
   ck_assert_ptr_null(halo_op_shape(root));
   halo_builder_release(b);
+  ck_assert_int_eq(halo_module_to_text(module, 0, &text), HALO_OK);
+  ck_assert_msg(halo_module_parse(text, strlen(text), "built", &again) == HALO_OK, "%s\n%s",
+                halo_error_message(), text);
+  halo_text_release(text);
+  halo_module_release(again);
   halo_module_release(module);
 }
 
