@@ -69,6 +69,10 @@ char *halo_build_clean_name(const char *text, const char *fallback);
 /* The handle to hand out; invalid for NULL. */
 halo_op halo_build_result(build_call *call, halo_instr *instr);
 
+/* One instruction of any number of operands, and its handle: the whole of many ops. */
+halo_op halo_build_nary(build_call *call, halo_opcode opcode, int count, const halo_op *ops,
+                        int attr_count, const halo_attr *attrs);
+
 /* An operand as part of a larger shape: its dimension i is dimension mapping[i] of `dims` and is of
  * that size or 1 (checked by the caller). Lowered to reshape and broadcast as needed. */
 halo_instr *halo_build_expand(build_call *call, halo_instr *operand, int rank, const int64_t *dims,

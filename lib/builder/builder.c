@@ -255,6 +255,18 @@ halo_op halo_build_result(build_call *call, halo_instr *instr) {
   return (halo_op){.builder = call->builder, .id = call->builder->ops.count - 1};
 }
 
+halo_op halo_build_nary(build_call *call, halo_opcode opcode, int count, const halo_op *ops,
+                        int attr_count, const halo_attr *attrs) {
+  halo_instr **operands = halo_build_operands(call, count, ops);
+  if (!call->ok) return halo_build_result(call, NULL);
+  halo_instr_spec spec = {.opcode = opcode,
+                          .operands = operands,
+                          .operand_count = count,
+                          .attrs = attrs,
+                          .attr_count = attr_count};
+  return halo_build_result(call, halo_build_add(call, &spec));
+}
+
 /* ---- Endings ---- */
 
 static bool builder_check_params(build_call *call) {

@@ -3,18 +3,6 @@
 
 #include <string.h>
 
-static halo_op control_nary(build_call *call, halo_opcode opcode, int count, const halo_op *ops,
-                            int attr_count, const halo_attr *attrs) {
-  halo_instr **operands = halo_build_operands(call, count, ops);
-  if (!call->ok) return halo_build_result(call, NULL);
-  halo_instr_spec spec = {.opcode = opcode,
-                          .operands = operands,
-                          .operand_count = count,
-                          .attrs = attrs,
-                          .attr_count = attr_count};
-  return halo_build_result(call, halo_build_add(call, &spec));
-}
-
 static halo_attr control_comp(build_call *call, halo_attr_id id, halo_comp comp) {
   halo_computation *computation = halo_build_comp(call, comp);
   return halo_build_comps(call, id, 1, &computation);
@@ -23,7 +11,7 @@ static halo_attr control_comp(build_call *call, halo_attr_id id, halo_comp comp)
 halo_op halo_call(halo_builder *builder, halo_comp computation, int count, const halo_op *args) {
   build_call call = halo_build_begin(builder, "halo_call");
   halo_attr attr = control_comp(&call, HALO_ATTR_TO_APPLY, computation);
-  return control_nary(&call, HALO_OP_CALL, count, args, 1, &attr);
+  return halo_build_nary(&call, HALO_OP_CALL, count, args, 1, &attr);
 }
 
 halo_op halo_map_elements(halo_builder *builder, int count, const halo_op *operands,
@@ -36,14 +24,14 @@ halo_op halo_map_elements(halo_builder *builder, int count, const halo_op *opera
   for (int i = 0; i < first->shape->rank; i++) dims[i] = i;
   halo_attr attrs[] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, first->shape->rank, dims),
                        control_comp(&call, HALO_ATTR_TO_APPLY, computation)};
-  return control_nary(&call, HALO_OP_MAP, count, operands, 2, attrs);
+  return halo_build_nary(&call, HALO_OP_MAP, count, operands, 2, attrs);
 }
 
 halo_op halo_while(halo_comp condition, halo_comp body, halo_op init) {
   build_call call = halo_build_begin_with("halo_while", 1, &init);
   halo_attr attrs[] = {control_comp(&call, HALO_ATTR_CONDITION, condition),
                        control_comp(&call, HALO_ATTR_BODY, body)};
-  return control_nary(&call, HALO_OP_WHILE, 1, &init, 2, attrs);
+  return halo_build_nary(&call, HALO_OP_WHILE, 1, &init, 2, attrs);
 }
 
 halo_op halo_conditional(halo_op pred, halo_op true_operand, halo_comp on_true,
@@ -52,7 +40,7 @@ halo_op halo_conditional(halo_op pred, halo_op true_operand, halo_comp on_true,
   build_call call = halo_build_begin_with("halo_conditional", 3, ops);
   halo_attr attrs[] = {control_comp(&call, HALO_ATTR_TRUE_COMPUTATION, on_true),
                        control_comp(&call, HALO_ATTR_FALSE_COMPUTATION, on_false)};
-  return control_nary(&call, HALO_OP_CONDITIONAL, 3, ops, 2, attrs);
+  return halo_build_nary(&call, HALO_OP_CONDITIONAL, 3, ops, 2, attrs);
 }
 
 halo_op halo_conditional_indexed(halo_op index, int count, const halo_comp *branches,
@@ -71,7 +59,7 @@ halo_op halo_conditional_indexed(halo_op index, int count, const halo_comp *bran
     comps[i] = halo_build_comp(&call, branches[i]);
   }
   halo_attr attr = halo_build_comps(&call, HALO_ATTR_BRANCH_COMPUTATIONS, count, comps);
-  return control_nary(&call, HALO_OP_CONDITIONAL, count + 1, ops, 1, &attr);
+  return halo_build_nary(&call, HALO_OP_CONDITIONAL, count + 1, ops, 1, &attr);
 }
 
 /* ---- Reduce ---- */
@@ -90,7 +78,7 @@ static halo_op control_reduce(build_call *call, int n, const halo_op *operands,
   memcpy(ops + n, inits, sizeof *ops * (size_t)n);
   halo_attr attrs[] = {halo_build_ints(call, HALO_ATTR_DIMENSIONS, count, dims),
                        control_comp(call, HALO_ATTR_TO_APPLY, computation)};
-  return control_nary(call, HALO_OP_REDUCE, 2 * n, ops, 2, attrs);
+  return halo_build_nary(call, HALO_OP_REDUCE, 2 * n, ops, 2, attrs);
 }
 
 halo_op halo_reduce(halo_op operand, halo_op init, halo_comp computation, int count,
@@ -144,12 +132,6 @@ halo_comp halo_scalar_or(halo_builder *builder, halo_type type) {
 
 /* ---- Dot ---- */
 
-/* The result dimensions of a dot whose lists have been found legal by inference. */
-static const halo_shape *control_with_preferred(build_call *call, const halo_instr *plain,
-                                                halo_type type) {
-  return halo_shape_with_type(halo_build_arena(call), plain->shape, type);
-}
-
 static halo_op control_dot(build_call *call, halo_op lhs, halo_op rhs, const halo_dot_dims *dims,
                            const halo_dot_options *options) {
   static const halo_dot_options none = {0};
@@ -191,7 +173,7 @@ static halo_op control_dot(build_call *call, halo_op lhs, halo_op rhs, const hal
   halo_instr *dot = halo_build_op(call, HALO_OP_DOT, NULL, (halo_instr *[3]){l, r}, count, attrs);
   /* A dot's written type is its preferred one, and any is legal. */
   if (dot && options->preferred_type != HALO_TYPE_INVALID) {
-    dot->shape = control_with_preferred(call, dot, options->preferred_type);
+    dot->shape = halo_shape_with_type(halo_build_arena(call), dot->shape, options->preferred_type);
   }
   return halo_build_result(call, dot);
 }

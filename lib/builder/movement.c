@@ -5,27 +5,15 @@
 
 /* ---- Tuples, iota ---- */
 
-static halo_op movement_nary(build_call *call, halo_opcode opcode, int count, const halo_op *ops,
-                             int attr_count, const halo_attr *attrs) {
-  halo_instr **operands = halo_build_operands(call, count, ops);
-  if (!call->ok) return halo_build_result(call, NULL);
-  halo_instr_spec spec = {.opcode = opcode,
-                          .operands = operands,
-                          .operand_count = count,
-                          .attrs = attrs,
-                          .attr_count = attr_count};
-  return halo_build_result(call, halo_build_add(call, &spec));
-}
-
 halo_op halo_tuple(halo_builder *builder, int count, const halo_op *elements) {
   build_call call = halo_build_begin(builder, "halo_tuple");
-  return movement_nary(&call, HALO_OP_TUPLE, count, elements, 0, NULL);
+  return halo_build_nary(&call, HALO_OP_TUPLE, count, elements, 0, NULL);
 }
 
 halo_op halo_get_tuple_element(halo_op tuple, int64_t index) {
   build_call call = halo_build_begin_with("halo_get_tuple_element", 1, &tuple);
   halo_attr attr = halo_build_int(HALO_ATTR_INDEX, index);
-  return movement_nary(&call, HALO_OP_GET_TUPLE_ELEMENT, 1, &tuple, 1, &attr);
+  return halo_build_nary(&call, HALO_OP_GET_TUPLE_ELEMENT, 1, &tuple, 1, &attr);
 }
 
 halo_op halo_iota_array(halo_builder *builder, halo_type type, int rank, const int64_t *dims,
@@ -229,7 +217,7 @@ static halo_op movement_dynamic(build_call *call, halo_opcode opcode, int fixed,
   if (!halo_build_check_list(call, count, starts, "starts")) return halo_build_result(call, NULL);
   memcpy(ops, first, sizeof *ops * (size_t)fixed);
   if (count) memcpy(ops + fixed, starts, sizeof *ops * (size_t)count);
-  return movement_nary(call, opcode, fixed + count, ops, attr_count, attrs);
+  return halo_build_nary(call, opcode, fixed + count, ops, attr_count, attrs);
 }
 
 static halo_op movement_dynamic_slice(build_call *call, halo_op operand, int count,
@@ -308,14 +296,14 @@ halo_op halo_concat_in_dim(halo_builder *builder, int count, const halo_op *oper
                            int64_t dimension) {
   build_call call = halo_build_begin(builder, "halo_concat_in_dim");
   halo_attr attr = halo_build_ints(&call, HALO_ATTR_DIMENSIONS, 1, &dimension);
-  return movement_nary(&call, HALO_OP_CONCATENATE, count, operands, 1, &attr);
+  return halo_build_nary(&call, HALO_OP_CONCATENATE, count, operands, 1, &attr);
 }
 
 halo_op halo_rev(halo_op operand, int count, const int64_t *dims) {
   build_call call = halo_build_begin_with("halo_rev", 1, &operand);
   if (!halo_build_check_list(&call, count, dims, "dims")) return halo_build_result(&call, NULL);
   halo_attr attr = halo_build_ints(&call, HALO_ATTR_DIMENSIONS, count, dims);
-  return movement_nary(&call, HALO_OP_REVERSE, 1, &operand, 1, &attr);
+  return halo_build_nary(&call, HALO_OP_REVERSE, 1, &operand, 1, &attr);
 }
 
 halo_op halo_gather(halo_op operand, halo_op indices, const halo_gather_dims *dims, int count,
@@ -349,5 +337,6 @@ halo_op halo_gather(halo_op operand, halo_op indices, const halo_gather_dims *di
   }
   attrs[attr_count++] = halo_build_int(HALO_ATTR_INDEX_VECTOR_DIM, dims->index_vector_dim);
   if (sorted) attrs[attr_count++] = halo_build_int(HALO_ATTR_INDICES_ARE_SORTED, 1);
-  return movement_nary(&call, HALO_OP_GATHER, 2, (halo_op[]){operand, indices}, attr_count, attrs);
+  return halo_build_nary(&call, HALO_OP_GATHER, 2, (halo_op[]){operand, indices}, attr_count,
+                         attrs);
 }
