@@ -259,6 +259,12 @@ bool halo_text_accept(halo_text_parser *p, int kind) {
   return true;
 }
 
+halo_status halo_text_separator(halo_text_parser *p, int closer, const char *what) {
+  if (p->tok.kind == closer) return HALO_OK;
+  HALO_TRY(halo_text_expect(p, ',', what));
+  return p->tok.kind == closer ? halo_text_expected(p, "another element after ','") : HALO_OK;
+}
+
 halo_status halo_text_enter(halo_text_parser *p) {
   if (p->depth >= HALO_TEXT_MAX_DEPTH) {
     return halo_text_error(p, p->tok.start, "nested more than %d deep", HALO_TEXT_MAX_DEPTH);

@@ -179,10 +179,9 @@ static void number_digits(halo_type type, int *few, int *many) {
 
 void halo_text_print_float(halo_strbuf *out, halo_type type, uint64_t bits) {
   double value = halo_float_decode(type, bits);
-  int mantissa = halo_type_mantissa_bits(type), exponent = halo_type_exponent_bits(type);
+  int mantissa = halo_type_mantissa_bits(type);
   if (isnan(value)) {
-    bool negative = number_has_payload(type) ? bits >> (mantissa + exponent) & 1
-                                             : signbit(value) && type != HALO_F8E8M0FNU;
+    bool negative = (number_has_payload(type) || type == HALO_F8E4M3FN) && signbit(value);
     halo_strbuf_append(out, negative ? "-nan" : "nan");
     uint64_t payload = bits & ((1ull << mantissa) - 1);
     if (number_has_payload(type) && payload != 1ull << (mantissa - 1)) {

@@ -22,7 +22,7 @@ static halo_status attr_read_ints(halo_text_parser *p, const char *what, attr_in
     int64_t value;
     HALO_TRY(halo_text_int(p, what, &value));
     halo_vec_push(out, value);
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a number"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a number"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -42,7 +42,7 @@ static halo_status attr_read_slices(halo_text_parser *p, attr_ints *out) {
     halo_vec_push(out, start);
     halo_vec_push(out, limit);
     halo_vec_push(out, stride);
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a slice"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a slice"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -60,7 +60,7 @@ static halo_status attr_read_pairs(halo_text_parser *p, attr_ints *out) {
     HALO_TRY(halo_text_expect(p, '}', "'}' after the pair"));
     halo_vec_push(out, first);
     halo_vec_push(out, second);
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a pair"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a pair"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -97,7 +97,7 @@ static halo_status attr_read_precisions(halo_text_parser *p, attr_ints *out) {
     int64_t value;
     HALO_TRY(attr_enum(p, halo_precision_names, true, &value));
     halo_vec_push(out, value);
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a precision"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a precision"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -145,7 +145,7 @@ static halo_status attr_read_comps(halo_text_parser *p, halo_text_scope *scope, 
   halo_text_advance(p);
   while (p->tok.kind != '}') {
     HALO_TRY(attr_read_comp(p, scope, op, attr, out));
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a computation"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a computation"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -159,7 +159,7 @@ static halo_status attr_read_shapes(halo_text_parser *p, attr_shapes *out) {
     const halo_shape *shape = NULL;
     HALO_TRY(halo_text_shape(p, &shape));
     halo_vec_push(out, shape);
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a shape"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a shape"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -303,7 +303,7 @@ static halo_status attr_control(halo_text_parser *p, halo_text_scope *scope,
     halo_instr *instr = NULL;
     HALO_TRY(halo_text_find_instr(p, scope, &instr));
     halo_vec_push(&draft->control, instr);
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after an instruction"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after an instruction"));
   }
   halo_text_advance(p);
   return HALO_OK;

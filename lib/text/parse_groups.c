@@ -38,11 +38,11 @@ static halo_status groups_read_list(halo_text_parser *p, groups_ints *ids, group
       int64_t id;
       HALO_TRY(halo_text_int(p, "a replica id", &id));
       halo_vec_push(ids, id);
-      if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a replica id"));
+      HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a replica id"));
     }
     halo_text_advance(p);
     halo_vec_push(starts, ids->count);
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after a group"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a group"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -221,7 +221,7 @@ static halo_status groups_mesh_axes(halo_text_parser *p, groups_mesh *mesh) {
     if (axis->size <= 0 || !halo_mul_i64(mesh->size, axis->size, &mesh->size)) {
       return halo_text_error(p, at, "expected a positive axis size");
     }
-    if (p->tok.kind != ']') HALO_TRY(halo_text_expect(p, ',', "',' or ']' after an axis"));
+    HALO_TRY(halo_text_separator(p, ']', "',' or ']' after an axis"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -293,7 +293,7 @@ static halo_status groups_mesh_refs(halo_text_parser *p, groups_mesh *mesh) {
         return halo_text_error(p, at, "this axis is named twice");
       }
     }
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after an axis"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after an axis"));
   }
   halo_text_advance(p);
   return HALO_OK;

@@ -50,7 +50,7 @@ static halo_status header_aliases(halo_text_parser *p, bool donors) {
     } else {
       halo_vec_push(&p->module->aliases, alias);
     }
-    if (p->tok.kind != '}') HALO_TRY(halo_text_expect(p, ',', "',' or '}' after an entry"));
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after an entry"));
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -69,7 +69,7 @@ static halo_status header_layout(halo_text_parser *p, halo_text_header *header) 
     status = halo_text_shape(p, &shape);
     if (status != HALO_OK) break;
     halo_vec_push(&shapes, shape);
-    if (p->tok.kind != ')') status = halo_text_expect(p, ',', "',' or ')' after a shape");
+    status = halo_text_separator(p, ')', "',' or ')' after a shape");
   }
   size_t count = (size_t)shapes.count;
   p->module->entry_params = halo_arena_copy(p->arena, shapes.data, sizeof *shapes.data * count);

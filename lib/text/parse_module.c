@@ -95,7 +95,7 @@ static halo_status module_signature(halo_text_parser *p, const halo_shape **resu
     HALO_TRY(halo_text_name(p, "a parameter's name or ')'", &name));
     HALO_TRY(halo_text_expect(p, ':', "':' after the parameter's name"));
     HALO_TRY(halo_text_shape(p, &shape));
-    if (p->tok.kind != ')') HALO_TRY(halo_text_expect(p, ',', "',' or ')' after a parameter"));
+    HALO_TRY(halo_text_separator(p, ')', "',' or ')' after a parameter"));
   }
   halo_text_advance(p);
   HALO_TRY(halo_text_expect(p, TOK_ARROW, "'->' and the result's shape"));
@@ -139,6 +139,9 @@ static halo_status module_computation(halo_text_parser *p) {
                              p->module->entry->name);
     }
     halo_text_advance(p);
+  }
+  if (halo_text_is_word(p, "HloModule")) {
+    return halo_text_error(p, at, "expected the end of the text: one text holds one module");
   }
   at = p->tok.start;
   HALO_TRY(halo_text_name(p, "a computation", &name));

@@ -126,7 +126,7 @@ static halo_status operand_list(halo_text_parser *p, halo_text_scope *scope,
     halo_instr *operand = NULL;
     HALO_TRY(operand_one(p, scope, &operand));
     halo_vec_push(&draft->operands, operand);
-    if (p->tok.kind != ')') HALO_TRY(halo_text_expect(p, ',', "',' or ')' after an operand"));
+    HALO_TRY(halo_text_separator(p, ')', "',' or ')' after an operand"));
   }
   return HALO_OK;
 }

@@ -119,7 +119,7 @@ static halo_status shape_array(halo_text_parser *p, halo_type type, const char *
     }
     HALO_TRY(shape_dim(p, &dims[rank], &dynamic[rank]));
     rank++;
-    if (p->tok.kind != ']') HALO_TRY(halo_text_expect(p, ',', "',' or ']' after a dimension"));
+    HALO_TRY(halo_text_separator(p, ']', "',' or ']' after a dimension"));
   }
   halo_text_advance(p);
   bool array = halo_type_is_array(type);
@@ -151,7 +151,7 @@ static halo_status shape_tuple(halo_text_parser *p, int64_t *bytes, const halo_s
     status = shape_read(p, bytes, &element);
     if (status != HALO_OK) break;
     halo_vec_push(&elements, element);
-    if (p->tok.kind != ')') status = halo_text_expect(p, ',', "',' or ')' after a tuple's element");
+    status = halo_text_separator(p, ')', "',' or ')' after a tuple's element");
   }
   if (status == HALO_OK) {
     halo_text_advance(p);

@@ -113,6 +113,9 @@ halo_status halo_text_expected(halo_text_parser *p, const char *what);
 /* Takes a token of this kind, or fails with "expected <what>". */
 halo_status halo_text_expect(halo_text_parser *p, int kind, const char *what);
 bool halo_text_accept(halo_text_parser *p, int kind);
+/* Between the elements of a list: takes a comma and makes sure that more follows, unless the list's
+ * closing token is here, which stays. `what` names both. */
+halo_status halo_text_separator(halo_text_parser *p, int closer, const char *what);
 /* Counts nesting; every success needs a halo_text_leave. */
 halo_status halo_text_enter(halo_text_parser *p);
 static inline void halo_text_leave(halo_text_parser *p) { p->depth--; }

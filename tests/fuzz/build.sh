@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# usage: tests/fuzz/build.sh OUTDIR
+# Builds every tests/fuzz/fuzz_*.c as OUTDIR/fuzz_* with clang's libFuzzer, ASan and UBSan. CC names
+# another clang, FUZZ_FLAGS more flags.
+set -eu
+out=${1:?usage: tests/fuzz/build.sh OUTDIR}
+cd "$(dirname "$0")/../.."
+cc=${CC:-}
+for candidate in clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14; do
+  [ -n "$cc" ] && break
+  if command -v "$candidate" >/dev/null; then cc=$candidate; fi
+done
+[ -n "$cc" ] || { echo "tests/fuzz/build.sh: no clang found; set CC" >&2; exit 1; }
+mkdir -p "$out"
+flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -ffp-contract=off -Iinclude -Ilib
+       '-DHALO_VERSION_TEXT="fuzz"' -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+# shellcheck disable=SC2206
+flags+=(${FUZZ_FLAGS:-})
+for target in tests/fuzz/fuzz_*.c; do
+  name=$(basename "$target" .c)
+  # Only the rooms that read untrusted bytes: no OpenCL is needed.
+  "$cc" "${flags[@]}" -fsanitize=fuzzer "$target" lib/base/*.c lib/shape/*.c lib/hlo/*.c \
+    lib/text/*.c -o "$out/$name" -lm -lz -lpthread
+  echo "built $out/$name"
+done
