@@ -252,21 +252,47 @@ halo_compare_type halo_compare_type_of(const halo_instr *compare) {
   return halo_type_is_sint(type) ? HALO_COMPARE_SIGNED : HALO_COMPARE_UNSIGNED;
 }
 
-bool halo_instr_has_side_effect(const halo_instr *instr) {
+/* What the opcode alone says: 1 has effects, 0 has none, -1 ask the computations it calls. */
+static int instr_own_effect(const halo_instr *instr) {
   if (instr->opcode == HALO_OP_CUSTOM_CALL) {
     return halo_instr_bool(instr, HALO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, false);
   }
   /* after-all only orders; what it orders keeps itself. */
-  if (instr->opcode == HALO_OP_AFTER_ALL) return false;
-  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EFFECT | HALO_TRAIT_COLL)) return true;
+  if (instr->opcode == HALO_OP_AFTER_ALL) return 0;
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EFFECT | HALO_TRAIT_COLL)) return 1;
+  return halo_instr_called_count(instr) ? -1 : 0;
+}
+
+typedef HALO_VEC(halo_computation *) computation_list;
+
+/* Computations may be called along many paths, but each is looked through once. */
+static void instr_push_called(const halo_instr *instr, computation_list *todo, halo_map *seen) {
   int32_t called = halo_instr_called_count(instr);
   for (int32_t c = 0; c < called; c++) {
-    const halo_computation *computation = halo_instr_called(instr, c);
-    for (int32_t i = 0; i < computation->instrs.count; i++) {
-      if (halo_instr_has_side_effect(computation->instrs.data[i])) return true;
+    halo_computation *computation = halo_instr_called(instr, c);
+    if (halo_map_set(seen, &computation, sizeof computation, computation)) continue;
+    halo_vec_push(todo, computation);
+  }
+}
+
+bool halo_instr_has_side_effect(const halo_instr *instr) {
+  int own = instr_own_effect(instr);
+  if (own >= 0) return own;
+  computation_list todo = {0};
+  halo_map seen = {0};
+  bool effect = false;
+  instr_push_called(instr, &todo, &seen);
+  while (todo.count && !effect) {
+    const halo_computation *computation = todo.data[--todo.count];
+    for (int32_t i = 0; i < computation->instrs.count && !effect; i++) {
+      own = instr_own_effect(computation->instrs.data[i]);
+      if (own < 0) instr_push_called(computation->instrs.data[i], &todo, &seen);
+      effect = own > 0;
     }
   }
-  return false;
+  halo_vec_deinit(&todo);
+  halo_map_deinit(&seen);
+  return effect;
 }
 
 const char *halo_instr_text(halo_arena *arena, const halo_instr *instr) {

@@ -19,6 +19,7 @@
 typedef struct halo_rewriter {
   halo_computation *computation;
   bool changed; /* rules that change an instruction in place set it themselves */
+  int64_t copies_left; /* instructions that rules may still copy from other computations */
 } halo_rewriter;
 
 void halo_rewrite_begin(halo_rewriter *r, halo_computation *computation);

@@ -170,16 +170,22 @@ static halo_status simplify_instr(halo_rewriter *r, halo_instr *instr) {
   return HALO_OK;
 }
 
+/* Branches and loop bodies put in place in one run: nested ones could double without end. */
+enum { SIMPLIFY_MAX_COPIES = 1 << 17 };
+
 halo_status halo_pass_simplify(halo_module *module, bool *changed) {
+  int64_t copies_left = SIMPLIFY_MAX_COPIES;
   *changed = false;
   for (int32_t c = 0; c < module->computations.count; c++) {
     halo_rewriter r;
     halo_rewrite_begin(&r, module->computations.data[c]);
+    r.copies_left = copies_left;
     for (int32_t i = 0; i < r.computation->instrs.count; i++) {
       halo_instr *instr = halo_rewrite_next(&r, i);
       if (!instr || halo_rewrite_pinned(instr) || !simplify_is_static(instr)) continue;
       HALO_TRY(simplify_instr(&r, instr));
     }
+    copies_left = r.copies_left;
     HALO_TRY(halo_rewrite_end(&r, changed));
   }
   return HALO_OK;

@@ -4,9 +4,6 @@
 #include "passes/simplify.h"
 #include "passes/trip_count.h"
 
-/* Branches and bodies are put in place only while the computation stays smaller than this. */
-enum { CONTROL_MAX_INSTRS = 1 << 19 };
-
 /* ---- reduce ---- */
 
 /* Every operand has the element type of its parameter, so that the computation fits as it is. */
@@ -107,7 +104,8 @@ halo_instr *halo_simplify_dot(halo_rewriter *r, halo_instr *instr) {
 static halo_instr *control_inline(halo_rewriter *r, const halo_instr *instr,
                                   const halo_computation *callee, halo_instr *arg) {
   if (!halo_shape_equal(callee->root->shape, instr->shape)) return NULL;
-  if (r->computation->instrs.count + callee->instrs.count > CONTROL_MAX_INSTRS) return NULL;
+  if (r->copies_left < callee->instrs.count) return NULL;
+  r->copies_left -= callee->instrs.count;
   return halo_computation_inline(r->computation, callee, &arg);
 }
 

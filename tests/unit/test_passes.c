@@ -231,6 +231,33 @@ START_TEST(explosive_calls_are_refused) {
 }
 END_TEST
 
+/* Conditionals nested 60 deep whose branches are all the same computation: 2^60 paths to walk, and
+ * with known selectors 2^60 copies to make. Neither may take long. */
+START_TEST(shared_branches_are_quick) {
+  for (int known = 0; known < 2; known++) {
+    halo_strbuf text = {0};
+    halo_strbuf_append(&text, "HloModule m\nf0 { p = f32[] parameter(0)  ROOT n = negate(p) }\n");
+    for (int i = 1; i < 60; i++) {
+      halo_strbuf_printf(&text,
+                         "f%d { p = f32[] parameter(0)  q = s32[] %s\n"
+                         "  a = f32[] conditional(q, p, p), branch_computations={f%d, f%d}\n"
+                         "  ROOT b = f32[] conditional(q, a, a), branch_computations={f%d, f%d} }\n",
+                         i, known ? "constant(1)" : "convert(p)", i - 1, i - 1, i - 1, i - 1);
+    }
+    halo_strbuf_append(&text, "ENTRY e { x = f32[] parameter(0)  i = s32[] parameter(1)\n"
+                              "  dead = f32[] conditional(i, x, x), branch_computations={f58, f59}\n"
+                              "  ROOT c = f32[] call(x), to_apply=f59 }\n");
+    halo_module *module = parse(halo_strbuf_text(&text), "shared"), *after;
+    halo_pass_options options = {.no_fusion = true};
+    ck_assert_msg(halo_module_optimize(module, &options, &after) == HALO_OK, "%s",
+                  halo_error_message());
+    halo_module_release(after);
+    halo_module_release(module);
+    halo_strbuf_deinit(&text);
+  }
+}
+END_TEST
+
 /* A long chain with a replacement at each link stays near linear. */
 START_TEST(large_modules_are_quick) {
   enum { LINKS = 50000 };
@@ -264,6 +291,7 @@ int main(void) {
   tcase_add_test(tcase, unknown_pass_names_are_refused);
   tcase_add_test(tcase, passes_are_listed_once);
   tcase_add_test(tcase, explosive_calls_are_refused);
+  tcase_add_test(tcase, shared_branches_are_quick);
   tcase_add_test(tcase, large_modules_are_quick);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
