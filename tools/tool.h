@@ -20,6 +20,7 @@ enum {
 int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_opt(int argc, char **argv);
+int tool_bench(int argc, char **argv);
 
 /* "halo: MESSAGE" on stderr, behind what was printed on stdout. Returns TOOL_FAILED. */
 int tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,148 @@
+/* bench_arrays.c: single operations and one fused chain on large arrays, against the machine. */
+#include "bench.h"
+#include "tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arrays_case {
+  const char *name, *size;
+  bench_kind kind;
+  double work; /* bytes that must move, or floating-point operations */
+  double target;
+  const char *kernels; /* which implementation to force, or NULL */
+  const char *text;    /* the module; of a dot: NULL, made from m, k, n */
+  int m, k, n;
+} arrays_case;
+
+static const char arrays_chain[] =
+    "HloModule chain\n"
+    "ENTRY main {\n"
+    "  x = f32[16777216] parameter(0)\n"
+    "  c = f32[] constant(1.25)\n"
+    "  d = f32[] constant(0.5)\n"
+    "  cs = f32[16777216] broadcast(c), dimensions={}\n"
+    "  ds = f32[16777216] broadcast(d), dimensions={}\n"
+    "  a0 = f32[16777216] multiply(x, cs)\n"
+    "  a1 = f32[16777216] add(a0, ds)\n"
+    "  a2 = f32[16777216] maximum(a1, x)\n"
+    "  a3 = f32[16777216] multiply(a2, a1)\n"
+    "  a4 = f32[16777216] subtract(a3, x)\n"
+    "  a5 = f32[16777216] abs(a4)\n"
+    "  a6 = f32[16777216] minimum(a5, cs)\n"
+    "  a7 = f32[16777216] multiply(a6, x)\n"
+    "  a8 = f32[16777216] negate(a7)\n"
+    "  ROOT a9 = f32[16777216] add(a8, a2)\n"
+    "}\n";
+
+#define ARRAYS_REDUCE(dimension)                                                                   \
+  "HloModule reduce\n"                                                                             \
+  "sum {\n"                                                                                        \
+  "  a = f32[] parameter(0)\n"                                                                     \
+  "  b = f32[] parameter(1)\n"                                                                     \
+  "  ROOT c = f32[] add(a, b)\n"                                                                   \
+  "}\n"                                                                                            \
+  "ENTRY main {\n"                                                                                 \
+  "  x = f32[4096,4096] parameter(0)\n"                                                            \
+  "  zero = f32[] constant(0)\n"                                                                   \
+  "  ROOT y = f32[4096] reduce(x, zero), dimensions={" dimension                                   \
+  "}, to_apply=sum\n"                                                                              \
+  "}\n"
+
+static const char arrays_transpose[] =
+    "HloModule transpose, "
+    "entry_computation_layout={(f32[4096,4096]{1,0})->f32[4096,4096]{1,0}}\n"
+    "ENTRY main {\n"
+    "  x = f32[4096,4096]{1,0} parameter(0)\n"
+    "  ROOT y = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}\n"
+    "}\n";
+
+#define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
+  { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
+
+static const arrays_case arrays_cases[] = {
+    {"chain of 10", "16M f32", BENCH_BANDWIDTH, 2.0 * 4 * 16777216, 0.85, NULL, arrays_chain, 0, 0,
+     0},
+    {"reduce rows", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4097, 0.85, NULL,
+     ARRAYS_REDUCE("1"), 0, 0, 0},
+    {"reduce columns", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4097, 0.85, NULL,
+     ARRAYS_REDUCE("0"), 0, 0, 0},
+    {"transpose", "4096x4096 f32", BENCH_BANDWIDTH, 2.0 * 4 * 4096 * 4096, 0.6, NULL,
+     arrays_transpose, 0, 0, 0},
+    ARRAYS_DOT(1024, 1024, 1024, 0.8, NULL),
+    ARRAYS_DOT(512, 512, 512, 0, NULL),
+    ARRAYS_DOT(1536, 1536, 1536, 0, NULL),
+    ARRAYS_DOT(1021, 1023, 1025, 0, NULL),
+    ARRAYS_DOT(256, 512, 512, 0, NULL),
+    ARRAYS_DOT(1024, 1024, 1024, 0, "dot:clblast"),
+};
+
+/* Writes the case's module to a file of the scratch folder. */
+static void arrays_write(const bench *b, const arrays_case *c, char *path, size_t size) {
+  snprintf(path, size, "%s/module.hlo", b->folder);
+  FILE *file = fopen(path, "w");
+  if (file == NULL) {
+    perror(path);
+    exit(1);
+  }
+  if (c->text != NULL) {
+    fputs(c->text, file);
+  } else {
+    fprintf(file,
+            "HloModule dot_%dx%dx%d\n"
+            "ENTRY main {\n"
+            "  a = f32[%d,%d] parameter(0)\n"
+            "  b = f32[%d,%d] parameter(1)\n"
+            "  ROOT c = f32[%d,%d] dot(a, b), lhs_contracting_dims={1}, "
+            "rhs_contracting_dims={0}\n"
+            "}\n",
+            c->m, c->k, c->n, c->m, c->k, c->k, c->n, c->m, c->n);
+  }
+  fclose(file);
+}
+
+static void arrays_measure(bench *b, const arrays_case *c, const char *path, bench_row *row) {
+  const bench_yardstick *yardstick = c->kind == BENCH_FLOPS ? &b->machine.fma : &b->machine.triad;
+  bench_program program;
+  halo_status status = bench_program_open(b->client, path, c->kernels, &program);
+  int rounds = 0, most = b->options.rounds;
+  double *ours = calloc((size_t)most * 3, sizeof *ours);
+  double *bare = ours + most, *xla = bare + most, start = tool_now();
+  bool has_xla = b->jax != NULL && c->kernels == NULL;
+  if (status == HALO_OK) status = bench_program_run(&program, 1, 0, ours); /* warm */
+  while (status == HALO_OK && bench_goes_on(b, rounds, start)) {
+    status = bench_program_run(&program, 1, 0, &ours[rounds]);
+    bare[rounds] = bench_yardstick_run(yardstick);
+    if (has_xla) has_xla = (xla[rounds] = bench_jax_run(b->jax, path, 1, 0)) >= 0;
+    rounds++;
+  }
+  if (status == HALO_OK) {
+    row->seconds = bench_median(ours, rounds);
+    row->work = c->work;
+    row->limit = yardstick->work / bench_median(bare, rounds);
+    if (has_xla) row->xla = bench_median(xla, rounds);
+  } else {
+    bench_fail_row(row, status);
+  }
+  bench_program_close(&program);
+  free(ours);
+}
+
+void bench_arrays(bench *b) {
+  for (size_t i = 0; i < sizeof arrays_cases / sizeof *arrays_cases; i++) {
+    const arrays_case *c = &arrays_cases[i];
+    char path[128], size[64], name[64];
+    if (c->text == NULL) {
+      snprintf(size, sizeof size, "%dx%dx%d f32", c->m, c->k, c->n);
+      snprintf(name, sizeof name, "%s", c->kernels != NULL ? "dot by CLBlast" : "dot");
+    } else {
+      snprintf(size, sizeof size, "%s", c->size);
+      snprintf(name, sizeof name, "%s", c->name);
+    }
+    bench_row *row = bench_add_row(b, name, size, c->kind, c->target);
+    if (row == NULL) continue;
+    arrays_write(b, c, path, sizeof path);
+    arrays_measure(b, c, path, row);
+  }
+}

@@ -1,0 +1,105 @@
+/* bench_program.c: compiling a module and timing its runs with made-up arguments. */
+#include "bench.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Floats from 0 to 0.1, so that no program under- or overflows, and integers from 0 to 9. */
+static halo_status program_make_argument(halo_client *client, const halo_shape *shape,
+                                         halo_buffer **out) {
+  halo_literal *literal;
+  halo_status status = halo_literal_create(shape, &literal);
+  if (status != HALO_OK) return status;
+  int64_t count = halo_shape_element_count(shape);
+  uint64_t state = 0x9e3779b97f4a7c15u;
+  void *data = halo_literal_data(literal);
+  for (int64_t i = 0; i < count; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    uint32_t bits = (uint32_t)(state >> 40); /* 24 random bits */
+    if (halo_shape_type(shape) == HALO_F32) ((float *)data)[i] = (float)bits * (0.1f / 16777216);
+    if (halo_shape_type(shape) == HALO_S32) ((int32_t *)data)[i] = (int32_t)(bits % 10);
+  }
+  status = halo_buffer_from_literal(client, literal, out);
+  halo_literal_release(literal);
+  return status;
+}
+
+halo_status bench_program_open(halo_client *client, const char *path, const char *kernels,
+                               bench_program *p) {
+  memset(p, 0, sizeof *p);
+  halo_module *module;
+  halo_status status = halo_module_parse_file(path, &module);
+  if (status != HALO_OK) return status;
+  halo_compile_options options = {.kernels = kernels};
+  status = halo_client_compile(client, module, &options, &p->executable);
+  halo_module_release(module);
+  if (status != HALO_OK) return status;
+
+  p->argument_count = halo_executable_argument_count(p->executable);
+  p->result_count = halo_executable_result_count(p->executable);
+  p->arguments = calloc((size_t)p->argument_count + 1, sizeof(halo_buffer *));
+  p->results = calloc((size_t)p->result_count + 1, sizeof(halo_buffer *));
+  for (int i = 0; i < p->argument_count && status == HALO_OK; i++) {
+    status = program_make_argument(client, halo_executable_argument_shape(p->executable, i),
+                                   &p->arguments[i]);
+  }
+  if (status != HALO_OK) bench_program_close(p);
+  return status;
+}
+
+static void program_release_results(bench_program *p) {
+  for (int i = 0; i < p->result_count; i++) {
+    if (p->results[i] != NULL) halo_buffer_release(p->results[i]);
+    p->results[i] = NULL;
+  }
+}
+
+void bench_program_close(bench_program *p) {
+  if (p->executable == NULL) return;
+  program_release_results(p);
+  for (int i = 0; i < p->argument_count; i++) {
+    if (p->arguments[i] != NULL) halo_buffer_release(p->arguments[i]);
+  }
+  free(p->arguments);
+  free(p->results);
+  halo_executable_release(p->executable);
+  memset(p, 0, sizeof *p);
+}
+
+static halo_status program_wait(bench_program *p) {
+  halo_status status = HALO_OK;
+  for (int i = 0; i < p->result_count && status == HALO_OK; i++) {
+    halo_event *event;
+    status = halo_buffer_ready_event(p->results[i], &event);
+    if (status != HALO_OK) break;
+    status = halo_event_wait(event);
+    halo_event_release(event);
+  }
+  return status;
+}
+
+halo_status bench_program_run(bench_program *p, int runs, int chained, double *seconds) {
+  enum { MAX_CHAINED = 64 };
+  int donated[MAX_CHAINED];
+  if (chained > MAX_CHAINED) chained = MAX_CHAINED;
+  for (int i = 0; i < chained; i++) donated[i] = i;
+  halo_execute_options options = {.donated = donated, .donated_count = chained};
+
+  halo_status status = HALO_OK;
+  double start = tool_now();
+  for (int run = 0; run < runs && status == HALO_OK; run++) {
+    program_release_results(p);
+    status = halo_executable_execute(p->executable, p->arguments, p->argument_count, &options,
+                                     p->results);
+    for (int i = 0; i < chained && status == HALO_OK; i++) {
+      halo_buffer_release(p->arguments[i]);
+      p->arguments[i] = p->results[i];
+      halo_buffer_retain(p->arguments[i]);
+    }
+  }
+  if (status == HALO_OK) status = program_wait(p);
+  *seconds = (tool_now() - start) / runs;
+  program_release_results(p);
+  return status;
+}
