@@ -177,7 +177,10 @@ inline ushort h_enc_f16(float x) {
   uint normal = ((a + 0xfffu + ((a >> 13) & 1u)) - 0x38000000u) >> 13;
   uint tiny = (uint)rint(fmin(fabs(x), 1.0f) * 0x1p24f);
   uint r = a < 0x38800000u ? tiny : normal;
-  r = a >= 0x47800000u ? (a > 0x7f800000u ? 0x7e00u | ((a >> 13) & 0x3ffu) : 0x7c00u) : r;
+  /* A NaN keeps what fits of its payload, so that values only moved about keep their bits. */
+  uint payload = (a >> 13) & 0x3ffu;
+  uint nan_ = 0x7c00u | (payload != 0 ? payload : 0x200u);
+  r = a >= 0x47800000u ? (a > 0x7f800000u ? nan_ : 0x7c00u) : r;
   return (ushort)(r | (u >> 16 & 0x8000u));
 }
 inline float h_round_f16(float x) { return h_dec_f16(h_enc_f16(x)); }
@@ -187,7 +190,8 @@ inline float h_dec_bf16(ushort h) { return as_float((uint)h << 16); }
 inline ushort h_enc_bf16(float x) {
   uint u = as_uint(x);
   uint r = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-  return (ushort)(x != x ? (u >> 16 | 0x40u) : r);
+  uint nan_ = u >> 16 | ((u & 0x7f0000u) != 0 ? 0u : 0x40u);
+  return (ushort)(x != x ? nan_ : r);
 }
 inline float h_round_bf16(float x) { return h_dec_bf16(h_enc_bf16(x)); }
 
@@ -216,7 +220,8 @@ inline uchar h_enc_f8(float x, int E, int M, int B, int K) {
   int nan = a > 0x7f800000u;
   int over = a >= 0x7f800000u || r > largest;
   if (K == 0) {
-    r = nan ? (top | 1u << (M - 1)) : over ? top : r;
+    uint payload = (a >> (23 - M)) & ((1u << M) - 1u);
+    r = nan ? (top | (payload != 0 ? payload : 1u << (M - 1))) : over ? top : r;
   } else if (K == 1) {
     r = over ? top + (1u << M) - 1u : r;
   } else if (K == 2) {

@@ -177,20 +177,23 @@ void halo_frame_bind(halo_emitter *e, emit_frame *frame, const halo_instr *instr
 
 /* ---- Values ---- */
 
+/* Parameters are numbered by their leaves: a loop's state is a tuple, as is a branch's argument. */
+static int32_t emit_parameter_leaf(const emit_frame *frame, const halo_instr *instr, int32_t leaf) {
+  for (int32_t p = 0; p < instr->parameter_number; p++) {
+    leaf += halo_shape_leaf_count(frame->computation->params.data[p]->shape);
+  }
+  return leaf;
+}
+
 static const char *emit_parameter(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                                   int32_t leaf, emit_index *index) {
-  if (!frame->is_kernel) {
-    int32_t start = 0;
-    for (int32_t p = 0; p < instr->parameter_number; p++) {
-      start += halo_shape_leaf_count(frame->computation->params.data[p]->shape);
-    }
-    return frame->values[start + leaf];
-  }
-  halo_type type = instr->shape->type;
-  const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, (int32_t)instr->parameter_number, type, NULL);
-  const char *position = halo_index_position(e, index, instr->shape);
+  int32_t number = emit_parameter_leaf(frame, instr, leaf);
+  if (!frame->is_kernel) return frame->values[number];
+  const halo_shape *shape = halo_leaf_shape(instr->shape, leaf);
+  const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, number, shape->type, NULL);
+  const char *position = halo_index_position(e, index, shape);
   const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg, position);
-  return emit_declare(e, type, halo_ctype_load(e->arena, type, raw));
+  return emit_declare(e, shape->type, halo_ctype_load(e->arena, shape->type, raw));
 }
 
 static bool emit_literal_is_uniform(const halo_literal *literal) {
@@ -296,7 +299,6 @@ static const char *emit_single(halo_emitter *e, emit_frame *frame, const halo_in
   }
   if (emit_is_movement(instr->opcode)) return emit_movement(e, frame, instr, index);
   switch ((int)instr->opcode) {
-    case HALO_OP_PARAMETER: return emit_parameter(e, frame, instr, 0, index);
     case HALO_OP_CONSTANT: return emit_constant(e, instr, index);
     case HALO_OP_IOTA: return emit_iota(e, instr, index);
     case HALO_OP_MAP: return emit_map(e, frame, instr, index);
@@ -340,7 +342,7 @@ const char *halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr
     return "0";
   }
   e->depth++;
-  if (instr->opcode == HALO_OP_PARAMETER && !frame->is_kernel) {
+  if (instr->opcode == HALO_OP_PARAMETER) {
     known = emit_parameter(e, frame, instr, leaf, index);
   } else if (emit_is_cooperative(instr->opcode) || instr->opcode == HALO_OP_CALL ||
              instr->opcode == HALO_OP_FUSION) {

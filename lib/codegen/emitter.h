@@ -19,7 +19,8 @@
 
 /* Where a kernel's buffer comes from. */
 typedef enum halo_role {
-  HALO_ROLE_INPUT,   /* `index`: parameter number of the fused computation */
+  HALO_ROLE_INPUT,   /* `index`: number of a parameter of the fused computation, or rather of its
+                        leaf, counted over all parameters */
   HALO_ROLE_CONST,   /* `literal`: an array constant that became a buffer */
   HALO_ROLE_OUTPUT,  /* `index`: leaf of the root */
   HALO_ROLE_SCRATCH  /* `index`: a kernel family's own; `bytes` says how much */

@@ -361,6 +361,14 @@ static const char *scalar_convert_to_int(halo_arena *arena, halo_sections *secti
     halo_sections_add(sections, is_double ? "d2i" : "f2i");
     value = halo_arena_printf(arena, "h_%s_to_%s(%s)", is_double ? "double" : "float",
                               halo_type_name(carrier), x);
+    if (carrier != to) { /* floats saturate at the narrow type's own ends */
+      int bits = halo_type_bits(to);
+      bool is_signed = halo_type_is_sint(to);
+      const char *type = halo_ctype_compute(to);
+      return halo_arena_printf(arena, "clamp(%s, (%s)(%d), (%s)%d)", value, type,
+                               is_signed ? -(1 << (bits - 1)) : 0, type,
+                               (1 << (is_signed ? bits - 1 : bits)) - 1);
+    }
   } else {
     value = halo_arena_printf(arena, "(%s)%s", halo_ctype_compute(to), x);
   }

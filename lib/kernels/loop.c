@@ -22,6 +22,9 @@ static uint64_t loop_in_place(const halo_lowering *l) {
   if (halo_shape_is_tuple(root->shape)) return 0;
   enum { SAME = 1, OTHER = 2 };
   for (int32_t i = 0; i < c->instrs.count; i++) c->instrs.data[i]->mark = 0;
+  for (int32_t i = 0; i < c->params.count; i++) {
+    if (halo_shape_is_tuple(c->params.data[i]->shape)) return 0; /* numbers are not leaf numbers */
+  }
   c->root->mark = SAME;
   uint64_t safe = 0;
   for (int32_t i = c->instrs.count - 1; i >= 0; i--) {

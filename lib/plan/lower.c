@@ -147,7 +147,15 @@ typedef struct lower_binding {
 
 static int32_t lower_resolve(lower_state *s, const lower_binding *b, const halo_kernel_arg *arg) {
   switch (arg->role) {
-    case HALO_ROLE_INPUT: return lower_value(b->fusion->operands[arg->index])[0];
+    case HALO_ROLE_INPUT: {
+      int32_t leaf = arg->index, i = 0;
+      for (;; i++) {
+        int32_t count = halo_shape_leaf_count(b->fusion->operands[i]->shape);
+        if (leaf < count) break;
+        leaf -= count;
+      }
+      return lower_value(b->fusion->operands[i])[leaf];
+    }
     case HALO_ROLE_OUTPUT: return b->outputs[arg->index];
     case HALO_ROLE_SCRATCH: return b->scratch[arg->index];
     case HALO_ROLE_CONST:
