@@ -114,9 +114,9 @@ static void run_help(void) {
         "FILE.hlo is HLO text, as XLA and JAX print it; - is standard input.\n",
         stdout);
   args_print_options(stdout, run_options);
-  fputs("\nINPUT is FILE.npy for the next parameter, or WHICH=WHAT. WHICH is a parameter's name (x.1,\n"
-        "or x when that is clear) or its number from 0; the elements of a tuple count one by one.\n"
-        "WHAT is one of\n"
+  fputs("\nINPUT is WHICH=WHAT, or just WHAT for the next parameter. WHICH is a parameter's name (x.1, or\n"
+        "x when that is clear) or its number from 0; the elements of a tuple count one by one. WHAT is\n"
+        "one of\n"
         "  FILE.npy          an array that NumPy wrote\n"
         "  FILE.npz:NAME     one of several\n"
         "  zeros, ones       every element the same\n"
