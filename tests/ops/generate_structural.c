@@ -114,6 +114,7 @@ static bool gen_slice(generator *g, gen_value a) {
 static bool gen_pad(generator *g, gen_value a) {
   const halo_shape *shape = a.instr->shape;
   int64_t triples[3 * HALO_MAX_RANK], total = 1;
+  if (shape->rank == 0) return false; /* HLO text has no way to write it */
   for (int d = 0; d < shape->rank; d++) {
     int64_t interior = gen_chance(g, 20) ? 1 : 0, n = shape->dims[d];
     int64_t low = gen_chance(g, 40) ? (int64_t)gen_below(g, 5) - 2 : 0;
@@ -201,7 +202,7 @@ static halo_type gen_index_type(generator *g) {
 
 static bool gen_dynamic_slice(generator *g, gen_value a) {
   const halo_shape *shape = a.instr->shape;
-  if (shape->rank > 4) return false;
+  if (shape->rank == 0 || shape->rank > 4) return false;
   halo_instr *operands[6] = {a.instr};
   int64_t sizes[HALO_MAX_RANK];
   halo_type type = gen_index_type(g);
