@@ -45,7 +45,7 @@ static bool gen_reshape(generator *g, gen_value a) {
   const halo_shape *shape = a.instr->shape;
   int64_t dims[HALO_MAX_RANK];
   int rank = shape->rank;
-  memcpy(dims, shape->dims, sizeof *dims * (size_t)rank);
+  if (rank) memcpy(dims, shape->dims, sizeof *dims * (size_t)rank);
   uint32_t what = gen_below(g, 4);
   int at = rank ? (int)gen_below(g, (uint32_t)rank) : 0;
   if (what == 0 && rank >= 2) {
@@ -151,7 +151,7 @@ static bool gen_bits(generator *g, gen_value a) {
                                       {HALO_S64, HALO_U64}};
   const halo_shape *shape = a.instr->shape;
   int64_t dims[HALO_MAX_RANK];
-  memcpy(dims, shape->dims, sizeof *dims * (size_t)shape->rank);
+  if (shape->rank) memcpy(dims, shape->dims, sizeof *dims * (size_t)shape->rank);
   if (a.error > 0 || (halo_type_is_float(shape->type) && a.instr->opcode != HALO_OP_PARAMETER)) {
     return false;
   }
