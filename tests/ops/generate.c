@@ -159,6 +159,36 @@ gen_value gen_parameter(generator *g, halo_type type, int rank, const int64_t *d
   return gen_leaf(instr, whole);
 }
 
+static int gen_random_dims(generator *g, int64_t *dims);
+
+/* A parameter that is a tuple of two arrays, which go to the pool. */
+static void gen_tuple_parameter(generator *g) {
+  const halo_shape *shapes[2];
+  for (int i = 0; i < 2; i++) {
+    int64_t dims[HALO_MAX_RANK];
+    int rank = gen_random_dims(g, dims);
+    shapes[i] = gen_laid_out(g, gen_random_type(g), rank, dims);
+  }
+  halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER, .parameter_number = g->args.count,
+                          .shape = halo_shape_new_tuple(&g->module->arena, 2, shapes)};
+  halo_instr *instr = NULL;
+  halo_literal *literal = NULL;
+  if (halo_instr_create(g->computation, &spec, &instr) != HALO_OK ||
+      halo_literal_create(spec.shape, &literal) != HALO_OK) {
+    g->failed = true;
+    return;
+  }
+  halo_vec_push(&g->args, literal);
+  for (int i = 0; i < 2; i++) {
+    halo_attr index = gen_int(HALO_ATTR_INDEX, i);
+    int64_t total = halo_shape_element_count(shapes[i]);
+    for (int64_t k = 0; k < total; k++) {
+      gen_fill_element(g, literal->elements[i], k, false, true);
+    }
+    gen_push(g, gen_leaf(gen_emit(g, HALO_OP_GET_TUPLE_ELEMENT, NULL, 1, &instr, 1, &index), true));
+  }
+}
+
 static gen_value gen_constant_of(generator *g, halo_literal *literal, int rank,
                                  const int64_t *dims, gen_value value) {
   value.instr = halo_instr_constant(g->computation, literal);
@@ -302,14 +332,19 @@ static void gen_finish(generator *g, halo_test_program *program) {
   entry->root = leaves[0];
   const halo_shape *result = gen_laid_out(g, leaves[0]->shape->type, leaves[0]->shape->rank,
                                           leaves[0]->shape->dims);
+  bool nested = count > 2 && gen_chance(g, 30);
   if (count > 1) {
     const halo_shape *shapes[4] = {result};
     for (int i = 1; i < count; i++) {
       shapes[i] = gen_laid_out(g, leaves[i]->shape->type, leaves[i]->shape->rank,
                                leaves[i]->shape->dims);
     }
-    entry->root = gen_emit(g, HALO_OP_TUPLE, NULL, count, leaves, 0, NULL);
-    result = halo_shape_new_tuple(&g->module->arena, count, shapes);
+    if (nested) { /* ((0, 1), 2, ...) */
+      leaves[1] = gen_emit(g, HALO_OP_TUPLE, NULL, 2, leaves, 0, NULL);
+      shapes[1] = halo_shape_new_tuple(&g->module->arena, 2, shapes);
+    }
+    entry->root = gen_emit(g, HALO_OP_TUPLE, NULL, count - nested, leaves + nested, 0, NULL);
+    result = halo_shape_new_tuple(&g->module->arena, count - nested, shapes + nested);
   }
   if (g->failed) return;
   g->module->entry = entry;
@@ -335,6 +370,7 @@ halo_test_program *halo_test_generate(uint64_t seed, const halo_test_options *op
     int rank = gen_random_dims(&g, dims);
     gen_push(&g, gen_parameter(&g, gen_random_type(&g), rank, dims, false));
   }
+  if (gen_chance(&g, 20)) gen_tuple_parameter(&g);
   for (int s = 0; s < steps && !g.failed; s++) {
     gen_value a = gen_pick(&g);
     if (gen_chance(&g, 50)) {

@@ -3,7 +3,7 @@
  *
  * usage: test_generated [SEED]
  *
- * HALO_TEST_SEEDS: how many seeds (default 12); HALO_TEST_DEVICE chooses the device, "none": only print
+ * HALO_TEST_SEEDS: how many seeds (default 12), or which: "100-199"; HALO_TEST_DEVICE chooses the device, "none": only print
  * and read back. With SEED, only that one, and its program is printed. The last line is "N passed, N
  * failed"; the exit code is 1 when something failed. */
 #include "generate.h"
@@ -151,6 +151,8 @@ int main(int argc, char **argv) {
   const char *seeds = getenv("HALO_TEST_SEEDS");
   uint64_t first = 1, count = seeds ? strtoull(seeds, NULL, 10) : 12;
   long passed = 0, failed = 0;
+  const char *dash = seeds ? strchr(seeds, '-') : NULL;
+  if (dash) first = count, count = strtoull(dash + 1, NULL, 10) - first + 1;
   if (argc > 1) first = strtoull(argv[1], NULL, 10), count = 1;
   const char *device = getenv("HALO_TEST_DEVICE");
   if (!device || strcmp(device, "none") != 0) {
