@@ -223,7 +223,6 @@ int compare_results(const compare_request *request, halo_literal *const *results
     for (int i = 0; i < count; i++) {
       different += !compare_one(request, i, width, results[i], expected[i]);
     }
-    putchar('\n');
   }
   for (int i = 0; i < count; i++) halo_literal_release(expected[i]);
   free(expected);

@@ -72,7 +72,7 @@ static void info_count(const char *path, int depth, int64_t *files, uint64_t *by
   closedir(folder);
 }
 
-static bool info_print_cache(void) {
+static bool info_print_cache(bool pocl) {
   char *path;
   if (!tool_check(halo_cache_directory(&path))) return false;
   if (!path) {
@@ -83,7 +83,8 @@ static bool info_print_cache(void) {
   uint64_t bytes = 0;
   info_count(path, 2, &files, &bytes);
   if (files == 0) {
-    printf("Program cache: %s, empty\n", path);
+    printf("Program cache: %s, empty%s\n", path,
+           pocl ? " (PoCL keeps what it compiles in a cache of its own)" : "");
   } else {
     printf("Program cache: %s, %s program%s, %s\n", path, tool_count(files), files == 1 ? "" : "s",
            tool_bytes(bytes));
@@ -122,7 +123,8 @@ static int info_print(const char *selector, bool capabilities) {
     }
   } else {
     for (int i = 0; i < count; i++) info_print_device(&list[i]);
-    if (!info_print_cache()) code = TOOL_FAILED;
+    bool pocl = chosen >= 0 && strcmp(list[chosen].info.platform, "Portable Computing Language") == 0;
+    if (!info_print_cache(pocl)) code = TOOL_FAILED;
     if (chosen < 0) code = info_no_match(selector, list, count);
   }
   halo_device_list_release(list);

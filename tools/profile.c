@@ -75,7 +75,6 @@ bool profile_print(halo_executable *executable) {
     printf("  and %d more steps: %s, %.1f%%\n", count - PROFILE_ROWS, tool_seconds(rest),
            total > 0 ? 100 * rest / total : 0);
   }
-  putchar('\n');
   free(sorted);
   return true;
 }

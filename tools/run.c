@@ -235,8 +235,9 @@ static void run_print_inputs(const run_request *request, const run_state *state,
            in->origin);
   }
   if (generated > 0) {
-    printf("  (%s made up from --seed %llu; --input and --inputs give others)\n",
-           generated < list->count ? tool_count(generated) : generated == 1 ? "it is" : "all are",
+    char some[32] = "";
+    if (generated < list->count) snprintf(some, sizeof some, "%d ", generated);
+    printf("  (%smade up from --seed %llu; --input and --inputs give your own)\n", some,
            (unsigned long long)request->seed);
   }
   putchar('\n');
@@ -376,8 +377,10 @@ static int run_work(const run_request *request, run_state *state) {
   if (request->output && !run_write_results(request, state)) return TOOL_FAILED;
   if (request->compare.path) {
     code = compare_results(&request->compare, state->results, state->result_count);
+    if (!request->quiet || request->client.profile) putchar('\n');
   }
   if (request->client.profile && !profile_print(state->executable)) return TOOL_FAILED;
+  if (request->client.profile && !request->quiet) putchar('\n');
   if (!request->quiet) run_print_times(request, state);
   return code;
 }

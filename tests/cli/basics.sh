@@ -1,5 +1,5 @@
 # tests/cli/basics.sh: the program itself, `halo info` and `halo opt`: what needs no device.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016
 
 check main-none 'halo'
 check main-help 'halo --help'

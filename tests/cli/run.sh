@@ -1,5 +1,5 @@
 # tests/cli/run.sh: `halo run` on the default device.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016
 
 check run-given 'halo run axpy.hlo -i a=2 -i x=1,2,3,4 -i y=iota'
 check run-quiet 'halo run -q axpy.hlo --input a=0.5 --input x=ones --input "2={1,2,3,4}"'

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# tests/cli/doc.sh HALO: what the console blocks of docs/halo-run.md show is what HALO prints, times
+# and the device's name apart.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+halo=$(realpath "$1")
+export HALO=$halo
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/halo-doc.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+ln -s "$here/../../examples" examples
+export LC_ALL=C HALO_CACHE_DIR=$work/cache
+
+normalise() {
+  sed -E -e 's/^(.*\.hlo \([^()]*\)) on .*$/\1 on DEVICE/' -e 's/[0-9.]+ (s|ms|us|ns)\b/TIME/g'
+}
+
+awk -v fence=$'\x60\x60\x60' '
+  inside && $0 == fence { inside = 0; next }
+  inside { print }
+  $0 == fence "console" { inside = 1 }' "$here/../../docs/halo-run.md" >shown
+while IFS= read -r line; do
+  [[ $line == '$ '* ]] || continue
+  printf '%s\n' "$line"
+  bash -c 'halo() { "$HALO" "$@"; }; '"${line#\$ }" 2>&1
+done <shown >actual
+[ -s shown ] && diff -u <(normalise <shown) <(normalise <actual)
