@@ -110,8 +110,9 @@ static halo_text_token lexer_token(halo_text_parser *p, const char *at) {
       return (halo_text_token){TOK_END, at, at};
     case '%':
       if (!halo_text_is_name_start(at[1])) {
-        return lexer_fail(p, at, "expected a name after '%': a letter or '_', then letters, "
-                                 "digits, '_', '.' and '-'");
+        return lexer_fail(p, at,
+                          "expected a name after '%': a letter or '_', then letters, "
+                          "digits, '_', '.' and '-'");
       }
       return (halo_text_token){TOK_NAME, at + 1, lexer_name_end(at + 1)};
     case '"':
@@ -146,8 +147,8 @@ static halo_text_token lexer_token(halo_text_parser *p, const char *at) {
     default: break;
   }
   if (halo_text_is_digit(c)) return lexer_number(p, at);
-  return lexer_fail(p, at, c == '/' ? "expected a comment after '/'"
-                                    : "this byte has no meaning in HLO text");
+  return lexer_fail(
+      p, at, c == '/' ? "expected a comment after '/'" : "this byte has no meaning in HLO text");
 }
 
 void halo_text_resume(halo_text_parser *p, const char *at) {

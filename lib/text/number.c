@@ -65,8 +65,7 @@ static const char *number_scan_finite(const char **at, halo_text_number *out) {
   }
   if (!digits) return "expected digits";
   if ((*p == 'e' || *p == 'E') &&
-      (halo_text_is_digit(p[1]) ||
-       ((p[1] == '-' || p[1] == '+') && halo_text_is_digit(p[2])))) {
+      (halo_text_is_digit(p[1]) || ((p[1] == '-' || p[1] == '+') && halo_text_is_digit(p[2])))) {
     decimal = true;
     bool minus = p[1] == '-';
     int e = 0;
@@ -132,8 +131,7 @@ static const char *number_encode_nan(const halo_text_number *number, halo_type t
   return NULL;
 }
 
-const char *halo_text_encode_float(const halo_text_number *number, halo_type type,
-                                   uint64_t *bits) {
+const char *halo_text_encode_float(const halo_text_number *number, halo_type type, uint64_t *bits) {
   if (number->kind == HALO_NUMBER_NAN) return number_encode_nan(number, type, bits);
   if (number->kind == HALO_NUMBER_DECIMAL && number->too_big) {
     return "this number is too large for a double";

@@ -139,8 +139,8 @@ static halo_status attr_read_comp(halo_text_parser *p, halo_text_scope *scope, h
 
 static halo_status attr_read_comps(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
                                    const halo_attr *attr, attr_comps *out) {
-  bool list = attr->id == HALO_ATTR_BRANCH_COMPUTATIONS ||
-              attr->id == HALO_ATTR_CALLED_COMPUTATIONS;
+  bool list =
+      attr->id == HALO_ATTR_BRANCH_COMPUTATIONS || attr->id == HALO_ATTR_CALLED_COMPUTATIONS;
   if (!list || p->tok.kind != '{') return attr_read_comp(p, scope, op, attr, out);
   halo_text_advance(p);
   while (p->tok.kind != '}') {
@@ -211,7 +211,8 @@ static halo_status attr_comps_value(halo_text_parser *p, halo_text_scope *scope,
   attr_comps comps = {0};
   halo_status status = attr_read_comps(p, scope, op, attr, &comps);
   attr->comps.count = comps.count;
-  attr->comps.data = halo_arena_copy(p->arena, comps.data, sizeof *comps.data * (size_t)comps.count);
+  attr->comps.data =
+      halo_arena_copy(p->arena, comps.data, sizeof *comps.data * (size_t)comps.count);
   halo_vec_deinit(&comps);
   return status;
 }
@@ -358,8 +359,8 @@ static halo_status attr_take(halo_text_parser *p, halo_text_scope *scope, halo_t
   }
   if (attr_is_set(draft, &attr)) return halo_text_error(p, at, "%s stands twice", name);
   HALO_TRY(halo_text_attr_value(p, scope, op, &attr));
-  bool ignored = attr_is_ignored(attr.id) ||
-                 (attr.id == HALO_ATTR_WINDOW && attr.window.count == 0);
+  bool ignored =
+      attr_is_ignored(attr.id) || (attr.id == HALO_ATTR_WINDOW && attr.window.count == 0);
   if (ignored) return HALO_OK;
   if (inner) {
     halo_vec_push(&draft->wrapped, attr);

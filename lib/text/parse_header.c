@@ -206,21 +206,27 @@ static halo_status header_check_layout(halo_text_parser *p, const halo_text_head
   const halo_module *module = p->module;
   const halo_computation *entry = module->entry;
   if (header->layout_params != entry->params.count) {
-    return halo_text_error(p, header->layout_at, "the entry has %d parameters: expected as many "
-                                                 "shapes, found %d", entry->params.count,
-                           header->layout_params);
+    return halo_text_error(p, header->layout_at,
+                           "the entry has %d parameters: expected as many "
+                           "shapes, found %d",
+                           entry->params.count, header->layout_params);
   }
   halo_arena scratch = {0};
   halo_status status = HALO_OK;
   for (int32_t i = 0; i <= entry->params.count && status == HALO_OK; i++) {
     bool last = i == entry->params.count;
     const halo_shape *real = last ? entry->root->shape : entry->params.data[i]->shape;
-    if (halo_shape_compatible(last ? module->entry_result : module->entry_params[i], real)) continue;
+    if (halo_shape_compatible(last ? module->entry_result : module->entry_params[i], real))
+      continue;
     const char *text = halo_shape_text(&scratch, real, false);
-    status = last ? halo_text_error(p, header->layout_at, "expected %s, the shape of the entry's "
-                                                          "root, as the result", text)
-                  : halo_text_error(p, header->layout_at, "expected %s, the shape of the entry's "
-                                                          "parameter %d", text, i);
+    status = last ? halo_text_error(p, header->layout_at,
+                                    "expected %s, the shape of the entry's "
+                                    "root, as the result",
+                                    text)
+                  : halo_text_error(p, header->layout_at,
+                                    "expected %s, the shape of the entry's "
+                                    "parameter %d",
+                                    text, i);
   }
   halo_arena_deinit(&scratch);
   return status;

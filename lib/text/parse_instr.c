@@ -112,8 +112,9 @@ static halo_status instr_check_attrs(halo_text_parser *p, const char *at, halo_o
     bool on_true = instr_has(attrs, count, HALO_ATTR_TRUE_COMPUTATION);
     bool on_false = instr_has(attrs, count, HALO_ATTR_FALSE_COMPUTATION);
     if (list ? on_true || on_false : !on_true || !on_false) {
-      return halo_text_error(p, at, "conditional expects either true_computation= and "
-                                    "false_computation=, or branch_computations=");
+      return halo_text_error(p, at,
+                             "conditional expects either true_computation= and "
+                             "false_computation=, or branch_computations=");
     }
   }
   return HALO_OK;
@@ -133,8 +134,10 @@ static halo_status instr_check_operands(halo_text_parser *p, const halo_text_dra
                            info->min_operands == 1 && info->max_operands == 1 ? "" : "s", count);
   }
   if (op == HALO_OP_TUPLE && shape && (shape->type != HALO_TUPLE || shape->count != count)) {
-    return halo_text_error(p, draft->start, "tuple expects as many operands as its shape has "
-                                            "elements, %d, but has %d", shape->count, count);
+    return halo_text_error(p, draft->start,
+                           "tuple expects as many operands as its shape has "
+                           "elements, %d, but has %d",
+                           shape->count, count);
   }
   return HALO_OK;
 }
@@ -142,15 +145,16 @@ static halo_status instr_check_operands(halo_text_parser *p, const halo_text_dra
 /* ---- Making ---- */
 
 /* The computation around a sugared operation: its parameters and it. */
-static halo_status instr_wrap(halo_text_parser *p, halo_text_scope *scope,
-                              halo_text_draft *draft) {
+static halo_status instr_wrap(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft) {
   halo_opcode op = draft->sugar;
   const halo_shape *shape = draft->shape;
   HALO_TRY(instr_check_operands(p, draft, op));
   HALO_TRY(instr_check_attrs(p, draft->start, op, draft->wrapped.data, draft->wrapped.count));
   if (!shape || shape->type != HALO_TUPLE || shape->count < 2) {
-    return halo_text_error(p, draft->start, "%s-start expects the shape ((operand shapes), result "
-                                            "shape, ...)", halo_opcode_name(op));
+    return halo_text_error(p, draft->start,
+                           "%s-start expects the shape ((operand shapes), result "
+                           "shape, ...)",
+                           halo_opcode_name(op));
   }
   char prefix[64];
   snprintf(prefix, sizeof prefix, "%s-wrapped", halo_opcode_name(op));
@@ -199,9 +203,10 @@ static halo_status instr_claim_name(halo_text_parser *p, halo_text_scope *scope,
   halo_instr *old = halo_map_get_text(&scope->names, draft->name);
   if (!old) return HALO_OK;
   if (!old->mark) {
-    return halo_text_error(p, draft->start, "instruction '%.200s' is defined twice in this "
-                                            "computation, first on line %d", draft->name,
-                           old->line);
+    return halo_text_error(p, draft->start,
+                           "instruction '%.200s' is defined twice in this "
+                           "computation, first on line %d",
+                           draft->name, old->line);
   }
   old->name = halo_text_fresh_name(p, &scope->names, halo_opcode_name(old->opcode));
   halo_map_set_text(&scope->names, old->name, old);
@@ -217,11 +222,13 @@ halo_status halo_text_build(halo_text_parser *p, halo_text_scope *scope, halo_te
   if (draft->sugar != HALO_OPCODE_COUNT && draft->opcode == HALO_OP_ASYNC_START) {
     HALO_TRY(instr_wrap(p, scope, draft));
   }
-  HALO_TRY(instr_check_attrs(p, draft->start, draft->opcode, draft->attrs.data,
-                             draft->attrs.count));
+  HALO_TRY(
+      instr_check_attrs(p, draft->start, draft->opcode, draft->attrs.data, draft->attrs.count));
   if (!draft->shape && (info->traits & HALO_TRAIT_NOINFER)) {
-    return halo_text_error(p, draft->start, "expected the result shape before '%s', which cannot "
-                                            "be inferred", info->name);
+    return halo_text_error(p, draft->start,
+                           "expected the result shape before '%s', which cannot "
+                           "be inferred",
+                           info->name);
   }
   halo_instr_spec spec = {
       .opcode = draft->opcode,
@@ -269,8 +276,10 @@ static halo_status instr_expect_equals(halo_text_parser *p) {
     fixed[length++] = halo_text_is_name_char(*c) ? *c : '_';
   }
   fixed[length] = '\0';
-  return halo_text_error(p, end, "expected letters, digits, '_', '.' and '-' only in a name, such "
-                                 "as '%s'", fixed);
+  return halo_text_error(p, end,
+                         "expected letters, digits, '_', '.' and '-' only in a name, such "
+                         "as '%s'",
+                         fixed);
 }
 
 static halo_status instr_read(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft,

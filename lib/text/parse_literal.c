@@ -11,8 +11,8 @@ typedef struct literal_scan {
   const char *at;
   halo_literal *literal; /* the array being filled */
   halo_type type;
-  size_t size;  /* of one element */
-  char *next;   /* where the next element goes */
+  size_t size; /* of one element */
+  char *next;  /* where the next element goes */
 } literal_scan;
 
 static halo_status literal_blank(literal_scan *s) {
@@ -64,8 +64,8 @@ static halo_status literal_float(literal_scan *s, halo_type type, char *to) {
   const char *start = s->at;
   halo_text_number number;
   const char *fault = halo_text_scan_number(&s->at, &number);
-  if (fault) return halo_text_error(s->p, start, "%s for element type %s", fault,
-                                    halo_type_name(s->type));
+  if (fault)
+    return halo_text_error(s->p, start, "%s for element type %s", fault, halo_type_name(s->type));
   uint64_t bits;
   fault = halo_text_encode_float(&number, type, &bits);
   if (fault) return halo_text_error(s->p, start, "%s (%s)", fault, halo_type_name(s->type));
@@ -242,8 +242,9 @@ static halo_status literal_value(literal_scan *s, const halo_shape *shape, halo_
   if (shape->type == HALO_TUPLE) return literal_tuple(s, shape, out);
   if (halo_shape_is_array(shape) && !literal_can_fit(shape, s->p->end - s->at)) {
     halo_arena scratch = {0};
-    halo_status status = halo_text_error(s->p, s->at, "expected a value of shape %s, and the text "
-                                                      "ends before one could",
+    halo_status status = halo_text_error(s->p, s->at,
+                                         "expected a value of shape %s, and the text "
+                                         "ends before one could",
                                          halo_shape_text(&scratch, shape, false));
     halo_arena_deinit(&scratch);
     return status;

@@ -21,9 +21,10 @@ halo_status halo_text_find_computation(halo_text_parser *p, halo_computation **o
   size_t length = (size_t)(p->tok.end - p->tok.start);
   *out = halo_map_get(&p->computations, p->tok.start, length);
   if (!*out) {
-    return halo_text_error(p, p->tok.start, "computation '%.*s' does not exist: expected the name "
-                                            "of one defined earlier", length > 200 ? 200 :
-                                            (int)length, p->tok.start);
+    return halo_text_error(p, p->tok.start,
+                           "computation '%.*s' does not exist: expected the name "
+                           "of one defined earlier",
+                           length > 200 ? 200 : (int)length, p->tok.start);
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -33,9 +34,10 @@ static halo_status module_check_params(halo_text_parser *p, const halo_computati
                                        const char *at) {
   for (int32_t i = 0; i < computation->params.count; i++) {
     if (!computation->params.data[i]) {
-      return halo_text_error(p, at, "computation '%.200s' has a parameter %d but no parameter %d: "
-                                    "expected parameter numbers without a gap", computation->name,
-                             computation->params.count - 1, i);
+      return halo_text_error(p, at,
+                             "computation '%.200s' has a parameter %d but no parameter %d: "
+                             "expected parameter numbers without a gap",
+                             computation->name, computation->params.count - 1, i);
     }
   }
   return HALO_OK;
@@ -108,8 +110,10 @@ static halo_status module_claim_name(halo_text_parser *p, const char *name, cons
   halo_computation *old = halo_map_get_text(&p->computations, name);
   if (!old) return HALO_OK;
   if (!old->data) {
-    return halo_text_error(p, at, "computation '%.200s' is defined twice: its first instruction "
-                                  "is on line %d", name, old->instrs.data[0]->line);
+    return halo_text_error(p, at,
+                           "computation '%.200s' is defined twice: its first instruction "
+                           "is on line %d",
+                           name, old->instrs.data[0]->line);
   }
   old->name = halo_text_fresh_name(p, &p->computations, name);
   halo_map_set_text(&p->computations, old->name, old);
@@ -150,9 +154,9 @@ static halo_status module_computation(halo_text_parser *p) {
   HALO_TRY(halo_text_body(p, name, NULL, &computation));
   if (result && !halo_shape_compatible(result, computation->root->shape)) {
     halo_arena scratch = {0};
-    halo_status status = halo_text_error(
-        p, result_at, "expected %s, the shape of the computation's root",
-        halo_shape_text(&scratch, computation->root->shape, false));
+    halo_status status =
+        halo_text_error(p, result_at, "expected %s, the shape of the computation's root",
+                        halo_shape_text(&scratch, computation->root->shape, false));
     halo_arena_deinit(&scratch);
     return status;
   }

@@ -16,8 +16,9 @@ halo_status halo_text_find_instr(halo_text_parser *p, halo_text_scope *scope, ha
   *out = operand_lookup(scope, &p->tok);
   if (!*out) {
     int length = (int)(p->tok.end - p->tok.start);
-    return halo_text_error(p, p->tok.start, "instruction '%.*s' does not exist: expected the name "
-                                            "of one defined earlier in this computation",
+    return halo_text_error(p, p->tok.start,
+                           "instruction '%.*s' does not exist: expected the name "
+                           "of one defined earlier in this computation",
                            length > 200 ? 200 : length, p->tok.start);
   }
   halo_text_advance(p);
@@ -28,8 +29,9 @@ halo_status halo_text_find_instr(halo_text_parser *p, halo_text_scope *scope, ha
 static halo_status operand_parameter(halo_text_parser *p, halo_text_scope *scope,
                                      const halo_shape *shape, halo_instr **out) {
   if (!shape) {
-    return halo_text_error(p, p->tok.start, "expected a shape before this operand, which is not "
-                                            "defined and so becomes a parameter");
+    return halo_text_error(p, p->tok.start,
+                           "expected a shape before this operand, which is not "
+                           "defined and so becomes a parameter");
   }
   size_t length = (size_t)(p->tok.end - p->tok.start);
   halo_instr_spec spec = {
@@ -111,9 +113,9 @@ static halo_status operand_one(halo_text_parser *p, halo_text_scope *scope, halo
   while (p->tok.kind == '#') HALO_TRY(operand_element(p, scope, out));
   if (shape && !halo_shape_compatible(shape, (*out)->shape)) {
     halo_arena scratch = {0};
-    halo_status status = halo_text_error(
-        p, start, "expected shape %s, which is the shape of operand '%.200s'",
-        halo_shape_text(&scratch, (*out)->shape, false), (*out)->name);
+    halo_status status =
+        halo_text_error(p, start, "expected shape %s, which is the shape of operand '%.200s'",
+                        halo_shape_text(&scratch, (*out)->shape, false), (*out)->name);
     halo_arena_deinit(&scratch);
     return status;
   }

@@ -34,8 +34,9 @@ static halo_status shape_extras(halo_text_parser *p, const char **out) {
     const char *letters = at;
     while ((*at >= 'A' && *at <= 'Z') || *at == '#' || *at == '*') at++;
     if (at == letters || *at != '(') {
-      return halo_text_error(p, at, "expected a layout property such as T(8,128), E(4) or S(1), or "
-                                    "the layout's '}'");
+      return halo_text_error(p, at,
+                             "expected a layout property such as T(8,128), E(4) or S(1), or "
+                             "the layout's '}'");
     }
     while (*at == '(') {
       int depth = 0;
@@ -173,8 +174,10 @@ static halo_status shape_read(halo_text_parser *p, int64_t *bytes, const halo_sh
   halo_type type = shape_type_of(&p->tok);
   if (type == HALO_TYPE_INVALID || type == HALO_TUPLE) {
     int length = (int)(p->tok.end - start);
-    return halo_text_error(p, start, "unknown element type '%.*s': expected a shape such as "
-                                     "f32[2,3]", length > 60 ? 60 : length, start);
+    return halo_text_error(p, start,
+                           "unknown element type '%.*s': expected a shape such as "
+                           "f32[2,3]",
+                           length > 60 ? 60 : length, start);
   }
   halo_text_advance(p);
   if (p->tok.kind != '[') return halo_text_expected(p, "'[' after the element type");

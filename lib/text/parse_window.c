@@ -45,8 +45,7 @@ static halo_status window_sizes(halo_text_parser *p, int64_t *values, int *count
 }
 
 /* Takes "0_1x2_-1_3": triples of low, high and interior. */
-static halo_status window_pads(halo_text_parser *p, int64_t (*pads)[3], int *count,
-                               bool interior) {
+static halo_status window_pads(halo_text_parser *p, int64_t (*pads)[3], int *count, bool interior) {
   const char *at = p->tok.start;
   *count = 0;
   for (;;) {
@@ -55,11 +54,14 @@ static halo_status window_pads(halo_text_parser *p, int64_t (*pads)[3], int *cou
     }
     int64_t *pad = pads[*count];
     pad[2] = 0;
-    bool good = window_scan_int(&at, &pad[0]) && *at == '_' && (at++, window_scan_int(&at, &pad[1]));
+    bool good =
+        window_scan_int(&at, &pad[0]) && *at == '_' && (at++, window_scan_int(&at, &pad[1]));
     if (good && interior && *at == '_') good = (at++, window_scan_int(&at, &pad[2]));
     if (!good) {
-      return halo_text_error(p, at, "expected a padding low_high%s for each dimension, joined by "
-                                    "'x', such as 0_1x2_-1", interior ? " or low_high_interior" : "");
+      return halo_text_error(p, at,
+                             "expected a padding low_high%s for each dimension, joined by "
+                             "'x', such as 0_1x2_-1",
+                             interior ? " or low_high_interior" : "");
     }
     ++*count;
     if (*at != 'x') break;
@@ -88,7 +90,12 @@ halo_status halo_text_padding(halo_text_parser *p, halo_attr *attr) {
 }
 
 typedef enum window_field {
-  WINDOW_SIZE, WINDOW_STRIDE, WINDOW_PAD, WINDOW_LHS_DILATE, WINDOW_RHS_DILATE, WINDOW_REVERSAL,
+  WINDOW_SIZE,
+  WINDOW_STRIDE,
+  WINDOW_PAD,
+  WINDOW_LHS_DILATE,
+  WINDOW_RHS_DILATE,
+  WINDOW_REVERSAL,
   WINDOW_FIELDS
 } window_field;
 
@@ -194,8 +201,10 @@ static halo_status labels_side(halo_text_parser *p, const char **at, const char 
   }
   for (int i = 0; i < digits; i++) {
     if (spatial[i] < 0) {
-      return halo_text_error(p, start, "expected the spatial dimensions 0 to %d in this part of "
-                                       "dim_labels", digits - 1);
+      return halo_text_error(p, start,
+                             "expected the spatial dimensions 0 to %d in this part of "
+                             "dim_labels",
+                             digits - 1);
     }
   }
   *count = digits;
@@ -206,24 +215,25 @@ halo_status halo_text_dim_labels(halo_text_parser *p, halo_attr *attr) {
   const char *start = p->tok.start, *at = start;
   halo_conv_dims *conv = halo_arena_new(p->arena, halo_conv_dims);
   int lhs, rhs, result;
-  HALO_TRY(labels_side(p, &at, "bf", &conv->lhs_batch, &conv->lhs_feature, conv->lhs_spatial,
-                       &lhs));
+  HALO_TRY(
+      labels_side(p, &at, "bf", &conv->lhs_batch, &conv->lhs_feature, conv->lhs_spatial, &lhs));
   if (*at != '_') return halo_text_error(p, at, "expected '_' and the right side's dim_labels");
   at++;
-  HALO_TRY(labels_side(p, &at, "io", &conv->rhs_input, &conv->rhs_output, conv->rhs_spatial,
-                       &rhs));
+  HALO_TRY(labels_side(p, &at, "io", &conv->rhs_input, &conv->rhs_output, conv->rhs_spatial, &rhs));
   if (at[0] != '-' || at[1] != '>') {
     return halo_text_error(p, at, "expected '->' and the result's dim_labels");
   }
   at += 2;
-  HALO_TRY(labels_side(p, &at, "bf", &conv->out_batch, &conv->out_feature, conv->out_spatial,
-                       &result));
+  HALO_TRY(
+      labels_side(p, &at, "bf", &conv->out_batch, &conv->out_feature, conv->out_spatial, &result));
   if (halo_text_is_name_char(*at)) {
     return halo_text_error(p, at, "expected b, f, '?' or a spatial dimension");
   }
   if (lhs != rhs || lhs != result) {
-    return halo_text_error(p, start, "the three parts of dim_labels have %d, %d and %d spatial "
-                                     "dimensions: expected the same number", lhs, rhs, result);
+    return halo_text_error(p, start,
+                           "the three parts of dim_labels have %d, %d and %d spatial "
+                           "dimensions: expected the same number",
+                           lhs, rhs, result);
   }
   conv->spatial = lhs;
   conv->text = halo_arena_strndup(p->arena, start, (size_t)(at - start));

@@ -24,15 +24,15 @@ enum { HALO_TEXT_MAX_GROUP_IDS = 1 << 24 };
 /* One-byte punctuation is its own kind. */
 enum {
   TOK_END = 256,
-  TOK_ERROR,    /* see lex_error */
-  TOK_WORD,     /* an identifier of any sort: name, opcode, type, keyword */
-  TOK_NAME,     /* `%` and an identifier; start is behind the `%` */
+  TOK_ERROR, /* see lex_error */
+  TOK_WORD,  /* an identifier of any sort: name, opcode, type, keyword */
+  TOK_NAME,  /* `%` and an identifier; start is behind the `%` */
   TOK_INT,
-  TOK_DECIMAL,  /* also -inf and -nan */
-  TOK_STRING,   /* with its quotes */
-  TOK_ARROW,    /* -> */
-  TOK_LEQ,      /* <= */
-  TOK_ELLIPSIS  /* ... */
+  TOK_DECIMAL, /* also -inf and -nan */
+  TOK_STRING,  /* with its quotes */
+  TOK_ARROW,   /* -> */
+  TOK_LEQ,     /* <= */
+  TOK_ELLIPSIS /* ... */
 };
 
 typedef struct halo_text_token {
@@ -106,8 +106,7 @@ int32_t halo_text_line_of(halo_text_parser *p, const char *at);
 /* A failure at a place: "name:line:column: error: message", the line, a caret. */
 halo_status halo_text_error_as(halo_text_parser *p, halo_status status, const char *at,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
-#define halo_text_error(p, at, ...)                                                                \
-  halo_text_error_as(p, HALO_INVALID_ARGUMENT, at, __VA_ARGS__)
+#define halo_text_error(p, at, ...) halo_text_error_as(p, HALO_INVALID_ARGUMENT, at, __VA_ARGS__)
 /* "expected <what>, found <token>" at the current token. */
 halo_status halo_text_expected(halo_text_parser *p, const char *what);
 /* Takes a token of this kind, or fails with "expected <what>". */

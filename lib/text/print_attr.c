@@ -7,10 +7,25 @@
 /* ---- Names and strings ---- */
 
 static bool print_is_reserved(const char *name) {
-  static const char *const keywords[] = {
-      "true", "false", "inf", "nan", "HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames",
-      "FileLocations", "StackFrames", "maximal", "replicated", "manual", "unknown", "unreduced",
-      "last_tile_dim_replicate", "shard_as", "shard_like"};
+  static const char *const keywords[] = {"true",
+                                         "false",
+                                         "inf",
+                                         "nan",
+                                         "HloModule",
+                                         "ENTRY",
+                                         "ROOT",
+                                         "FileNames",
+                                         "FunctionNames",
+                                         "FileLocations",
+                                         "StackFrames",
+                                         "maximal",
+                                         "replicated",
+                                         "manual",
+                                         "unknown",
+                                         "unreduced",
+                                         "last_tile_dim_replicate",
+                                         "shard_as",
+                                         "shard_like"};
   for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++) {
     if (strcmp(keywords[i], name) == 0) return true;
   }
@@ -157,8 +172,7 @@ static void print_labels(halo_strbuf *out, const halo_conv_dims *conv) {
   print_labels_side(out, "bf", conv->lhs_batch, conv->lhs_feature, conv->lhs_spatial,
                     conv->spatial);
   halo_strbuf_char(out, '_');
-  print_labels_side(out, "io", conv->rhs_input, conv->rhs_output, conv->rhs_spatial,
-                    conv->spatial);
+  print_labels_side(out, "io", conv->rhs_input, conv->rhs_output, conv->rhs_spatial, conv->spatial);
   halo_strbuf_append(out, "->");
   print_labels_side(out, "bf", conv->out_batch, conv->out_feature, conv->out_spatial,
                     conv->spatial);
@@ -286,8 +300,8 @@ static bool print_is_default(const halo_instr *instr, const halo_attr *attr) {
 static void print_attr(halo_strbuf *out, const halo_instr *instr, const halo_attr *attr,
                        unsigned flags, bool always) {
   if (!always && print_is_default(instr, attr)) return;
-  halo_strbuf_printf(out, ", %s=",
-                     attr->id == HALO_ATTR_UNKNOWN ? attr->name : halo_attr_name(attr->id));
+  halo_strbuf_printf(
+      out, ", %s=", attr->id == HALO_ATTR_UNKNOWN ? attr->name : halo_attr_name(attr->id));
   print_value(out, attr, flags);
 }
 

@@ -12,8 +12,8 @@ static void literal_print_element(halo_strbuf *out, const halo_literal *literal,
   uint64_t bits = 0;
   switch (halo_type_class_of(type)) {
     case HALO_CLASS_PRED:
-      halo_strbuf_append(out, literal->shape->rank ? (*data ? "1" : "0")
-                                                   : (*data ? "true" : "false"));
+      halo_strbuf_append(out,
+                         literal->shape->rank ? (*data ? "1" : "0") : (*data ? "true" : "false"));
       return;
     case HALO_CLASS_SINT:
       halo_strbuf_printf(out, "%lld", (long long)halo_literal_get_i64(literal, i));

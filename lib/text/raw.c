@@ -86,8 +86,9 @@ halo_status halo_text_string(halo_text_parser *p, const char *what, const char *
   *out = halo_arena_strdup(p->arena, halo_strbuf_text(&text));
   halo_strbuf_deinit(&text);
   if (bad) {
-    return halo_text_error(p, bad, "expected an escape such as \\n, \\\", \\303 or \\x2f (and not "
-                                   "of a NUL byte)");
+    return halo_text_error(p, bad,
+                           "expected an escape such as \\n, \\\", \\303 or \\x2f (and not "
+                           "of a NUL byte)");
   }
   halo_text_advance(p);
   return HALO_OK;
@@ -158,8 +159,9 @@ static halo_status raw_skip_group(halo_text_parser *p, raw_scan *scan) {
         return halo_text_error(p, scan->at, "a NUL byte cannot stand in HLO text");
       }
       int32_t last = scan->openers.count - 1;
-      return halo_text_error(p, scan->openers.data[last], "this '%c' is never closed: expected '%c'",
-                             *scan->openers.data[last], scan->closers.data[last]);
+      return halo_text_error(p, scan->openers.data[last],
+                             "this '%c' is never closed: expected '%c'", *scan->openers.data[last],
+                             scan->closers.data[last]);
     } else {
       scan->at++;
     }
@@ -167,9 +169,7 @@ static halo_status raw_skip_group(halo_text_parser *p, raw_scan *scan) {
   return HALO_OK;
 }
 
-static bool raw_is_plain(char c) {
-  return c && !halo_text_is_blank(c) && !strchr(",{}[]()\"'", c);
-}
+static bool raw_is_plain(char c) { return c && !halo_text_is_blank(c) && !strchr(",{}[]()\"'", c); }
 
 /* Moves over one item: a group, a string or a run of plain bytes. */
 static halo_status raw_skip_item(halo_text_parser *p, raw_scan *scan) {

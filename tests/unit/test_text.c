@@ -84,11 +84,24 @@ END_TEST
 /* ---- Shapes ---- */
 
 static const char *const good_shapes[] = {
-    "f32[]", "pred[0,3]{1,0}", "s4[2,3]{0,1}", "u1[7]{0}", "c128[1,2,3,4,5]{4,3,2,1,0}", "token[]",
-    "opaque[]", "()", "((), ((), ()))", "(f32[2]{0}, (token[], s8[]))", "f32[<=4,?]{1,0}",
-    "f32[2,3]{1,0:T(8,128)(2,1)S(1)}", "f32[]{:T(128)}", "s4[5]{0:E(4)}",
+    "f32[]",
+    "pred[0,3]{1,0}",
+    "s4[2,3]{0,1}",
+    "u1[7]{0}",
+    "c128[1,2,3,4,5]{4,3,2,1,0}",
+    "token[]",
+    "opaque[]",
+    "()",
+    "((), ((), ()))",
+    "(f32[2]{0}, (token[], s8[]))",
+    "f32[<=4,?]{1,0}",
+    "f32[2,3]{1,0:T(8,128)(2,1)S(1)}",
+    "f32[]{:T(128)}",
+    "s4[5]{0:E(4)}",
     "f32[4]{0:D(D,C~,S+)#(u32)*(u32)SC(0:16,32)P((f32[2]{0}, s32[]))M(8)}",
-    "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])", "f4e2m1fn[3]{0}", "f8e8m0fnu[]"};
+    "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])",
+    "f4e2m1fn[3]{0}",
+    "f8e8m0fnu[]"};
 
 START_TEST(shapes_print_as_read) {
   halo_arena arena = {0};
@@ -179,8 +192,9 @@ START_TEST(operands_of_every_generation_read) {
 END_TEST
 
 START_TEST(lone_instruction_reads) {
-  const char *texts[] = {"%r = f32[2]{0} add(f32[2] %x, f32[2] %y)", "ROOT r = add(f32[2] x, f32[2] y)",
-                         "f32[2] add(f32[2] x, f32[2] y)", "add(f32[2] x, f32[2] y)"};
+  const char *texts[] = {"%r = f32[2]{0} add(f32[2] %x, f32[2] %y)",
+                         "ROOT r = add(f32[2] x, f32[2] y)", "f32[2] add(f32[2] x, f32[2] y)",
+                         "add(f32[2] x, f32[2] y)"};
   for (int i = 0; i < 4; i++) {
     halo_module *module = text_read(texts[i]);
     ck_assert_int_eq(module->entry->params.count, 2);
@@ -188,8 +202,9 @@ START_TEST(lone_instruction_reads) {
     ck_assert_int_eq(module->entry->root->opcode, HALO_OP_ADD);
     halo_module_release(module);
   }
-  halo_module *module = text_read("m = map(f32[2] x), to_apply={ a = f32[] parameter(0) "
-                                  "ROOT b = negate(a) }");
+  halo_module *module = text_read(
+      "m = map(f32[2] x), to_apply={ a = f32[] parameter(0) "
+      "ROOT b = negate(a) }");
   ck_assert_ptr_eq(module->computations.data[1], module->entry);
   halo_module_release(module);
   text_refuse("r = add(x, f32[2] y)", "t:1:9: error: ", "expected a shape before this operand");
@@ -288,7 +303,8 @@ START_TEST(header_reads) {
   halo_module *module = text_read(
       "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias), {1,0}: (1, "
       "{0}, must-alias), {1,1}: (1, {1}) }, buffer_donor={ (1, {0}) }, "
-      "entry_computation_layout={(f32[2,3]{0,1}, /*index=1*/(s32[], f32[]))->(f32[2,3]{0,1}, (s32[], "
+      "entry_computation_layout={(f32[2,3]{0,1}, /*index=1*/(s32[], f32[]))->(f32[2,3]{0,1}, "
+      "(s32[], "
       "f32[]))}, allow_spmd_sharding_propagation_to_output={true,false}, replica_count=4, "
       "num_partitions=2, frontend_attributes={a=\"x\",b={\"}\"}}, later={1:2}\n"
       "FileNames\n1 \"a.py\"\nFunctionNames\n1 \"main\"\nFileLocations\n"
@@ -317,14 +333,16 @@ START_TEST(header_reads) {
 END_TEST
 
 START_TEST(entry_defaults_to_the_last) {
-  halo_module *module = text_read("HloModule m\na { p = f32[2]{0} parameter(0) q = f32[] constant(1)"
-                                  " }\nb { p = f32[3,2]{0,1} parameter(0) }");
+  halo_module *module = text_read(
+      "HloModule m\na { p = f32[2]{0} parameter(0) q = f32[] constant(1)"
+      " }\nb { p = f32[3,2]{0,1} parameter(0) }");
   ck_assert_str_eq(module->entry->name, "b");
   ck_assert_int_eq(halo_shape_minor_to_major(halo_module_result_shape(module), 0), 0);
   halo_module_release(module);
-  module = text_read("ENTRY a (p: f32[]) -> f32[] { p = f32[] parameter(0) }\n"
-                     "%b (p.1: f32[2], %q: s8[]) -> (f32[2]) { p = f32[2] parameter(0) "
-                     "q = s8[] parameter(1) ROOT r = tuple(p) }, execution_thread=\"host\"");
+  module = text_read(
+      "ENTRY a (p: f32[]) -> f32[] { p = f32[] parameter(0) }\n"
+      "%b (p.1: f32[2], %q: s8[]) -> (f32[2]) { p = f32[2] parameter(0) "
+      "q = s8[] parameter(1) ROOT r = tuple(p) }, execution_thread=\"host\"");
   ck_assert_str_eq(module->entry->name, "a");
   ck_assert_str_eq(text_computation(module, "b")->execution_thread, "host");
   halo_module_release(module);
@@ -422,8 +440,10 @@ START_TEST(time_is_linear) {
     }
   }
   for (int lines = 0; lines < 2; lines++) {
-    ck_assert_msg(seconds[1][lines] < 60 * (seconds[0][lines] + 0.01), "%g s for 10000, %g s for "
-                  "100000", seconds[0][lines], seconds[1][lines]);
+    ck_assert_msg(seconds[1][lines] < 60 * (seconds[0][lines] + 0.01),
+                  "%g s for 10000, %g s for "
+                  "100000",
+                  seconds[0][lines], seconds[1][lines]);
   }
 }
 END_TEST

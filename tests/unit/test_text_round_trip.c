@@ -196,8 +196,7 @@ START_TEST(files_come_back) {
     for (int32_t c = 0; c < module->computations.count; c++) {
       const halo_computation *computation = module->computations.data[c];
       for (int32_t i = 0; i < computation->instrs.count && _i == 0; i++) {
-        const halo_attr *unknown =
-            halo_instr_attr(computation->instrs.data[i], HALO_ATTR_UNKNOWN);
+        const halo_attr *unknown = halo_instr_attr(computation->instrs.data[i], HALO_ATTR_UNKNOWN);
         ck_assert_msg(!unknown, "%s: %s is not known", path, unknown ? unknown->name : "");
       }
     }
@@ -275,9 +274,10 @@ END_TEST
 
 START_TEST(operand_shapes_and_comments) {
   char *text = print("a = tuple(f32[2]{0} p, p, p, p, p, p)", HALO_PRINT_OPERAND_SHAPES);
-  ck_assert_ptr_nonnull(strstr(
-      text, "tuple(f32[2]{0} %p, f32[2]{0} %p, f32[2]{0} %p, f32[2]{0} %p, f32[2]{0} %p, "
-            "/*index=5*/f32[2]{0} %p)\n"));
+  ck_assert_ptr_nonnull(
+      strstr(text,
+             "tuple(f32[2]{0} %p, f32[2]{0} %p, f32[2]{0} %p, f32[2]{0} %p, f32[2]{0} %p, "
+             "/*index=5*/f32[2]{0} %p)\n"));
   halo_text_release(text);
 }
 END_TEST
@@ -292,19 +292,22 @@ START_TEST(attribute_order) {
       "operand_precision={default,default}, algorithm=dot_f32_f32_f32, rhs_contracting_dims={1}, "
       "frontend_attributes={k=\"v\"}, lhs_contracting_dims={1}, lhs_batch_dims={}, "
       "sharding={replicated}\n"
-      "}\n", 0);
-  ck_assert_ptr_nonnull(strstr(
-      text, "dot(%a, %a), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
-            "algorithm=dot_f32_f32_f32, sharding={replicated}, frontend_attributes={k=\"v\"}, "
-            "metadata={op_name=\"m\"}, backend_config=\"x\"\n"));
+      "}\n",
+      0);
+  ck_assert_ptr_nonnull(
+      strstr(text,
+             "dot(%a, %a), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
+             "algorithm=dot_f32_f32_f32, sharding={replicated}, frontend_attributes={k=\"v\"}, "
+             "metadata={op_name=\"m\"}, backend_config=\"x\"\n"));
   halo_text_release(text);
 }
 END_TEST
 
 /* Computations that a pass put behind their caller are printed before it. */
 START_TEST(callees_come_first) {
-  halo_module *module = text_read("HloModule m\nf { p = f32[] parameter(0) }\n"
-                                  "ENTRY e { p = f32[] parameter(0) q = call(p), to_apply=f }");
+  halo_module *module = text_read(
+      "HloModule m\nf { p = f32[] parameter(0) }\n"
+      "ENTRY e { p = f32[] parameter(0) q = call(p), to_apply=f }");
   halo_computation *swap = module->computations.data[0];
   module->computations.data[0] = module->computations.data[1];
   module->computations.data[1] = swap;
@@ -319,8 +322,10 @@ START_TEST(callees_come_first) {
 END_TEST
 
 START_TEST(strings_are_escaped) {
-  char *text = print("ENTRY e { ROOT c = f32[] custom-call(), "
-                     "custom_call_target='a\"\\'\\\\\\n\\001\303\251' }", 0);
+  char *text = print(
+      "ENTRY e { ROOT c = f32[] custom-call(), "
+      "custom_call_target='a\"\\'\\\\\\n\\001\303\251' }",
+      0);
   ck_assert_ptr_nonnull(strstr(text, "custom_call_target=\"a\\\"\\'\\\\\\n\\001\\303\\251\"\n"));
   halo_module *again = text_read(text);
   ck_assert_str_eq(halo_instr_attr(again->entry->root, HALO_ATTR_CUSTOM_CALL_TARGET)->text,

@@ -218,8 +218,7 @@ START_TEST(windows_read) {
   ck_assert(c->window.data[0].reversal && !c->window.data[1].reversal);
   ck_assert_int_eq(c->window.data[1].base_dilation, 2);
   ck_assert_int_eq(c->window.data[0].window_dilation, 2);
-  const halo_conv_dims *d =
-      halo_instr_attr(text_instr(module, "d"), HALO_ATTR_DIM_LABELS)->conv;
+  const halo_conv_dims *d = halo_instr_attr(text_instr(module, "d"), HALO_ATTR_DIM_LABELS)->conv;
   ck_assert_int_eq(d->spatial, 1);
   ck_assert_int_eq(d->rhs_input, 0);
   ck_assert_int_eq(d->rhs_spatial[0], 1);
@@ -281,19 +280,19 @@ static const struct {
 
 START_TEST(replica_groups_read) {
   halo_strbuf text = {0};
-  halo_strbuf_printf(&text,
-                     "HloModule m, replica_count=8\n"
-                     "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
-                     "ENTRY e { p = f32[4] parameter(0)\n"
-                     "  r = f32[4] all-reduce(p), replica_groups=%s /*x*/, to_apply=add }\n",
-                     groups[_i].text);
+  halo_strbuf_printf(
+      &text,
+      "HloModule m, replica_count=8\n"
+      "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+      "ENTRY e { p = f32[4] parameter(0)\n"
+      "  r = f32[4] all-reduce(p), replica_groups=%s /*x*/, to_apply=add }\n",
+      groups[_i].text);
   halo_arena arena = {0};
   halo_module *module;
   /* Not every list is a legal partition of eight replicas: only the reader is on trial. */
   halo_status status = halo_module_parse(text.data, text.length, "t", &module);
   if (status == HALO_OK) {
-    const halo_groups *g =
-        halo_instr_attr(module->entry->root, HALO_ATTR_REPLICA_GROUPS)->groups;
+    const halo_groups *g = halo_instr_attr(module->entry->root, HALO_ATTR_REPLICA_GROUPS)->groups;
     ck_assert_int_eq(g->count, groups[_i].count);
     int32_t total = g->count ? g->starts[g->count] : 0;
     for (int32_t i = 0; i < total; i++) ck_assert_int_eq(g->ids[i], groups[_i].ids[i]);
@@ -346,8 +345,9 @@ START_TEST(raw_values_are_kept) {
   ck_assert_str_eq(halo_instr_attr(d, HALO_ATTR_UNKNOWN)->text, "1.5");
   char *text;
   ck_assert_int_eq(halo_module_to_text(module, 0, &text), HALO_OK);
-  ck_assert_ptr_nonnull(strstr(text, ", control-predecessors={%a, %b}, result_accuracy={tolerance="
-                                     "{atol=0,rtol=1e-6,ulps=2}}, more=1.5\n"));
+  ck_assert_ptr_nonnull(strstr(text,
+                               ", control-predecessors={%a, %b}, result_accuracy={tolerance="
+                               "{atol=0,rtol=1e-6,ulps=2}}, more=1.5\n"));
   halo_text_release(text);
   halo_module_release(module);
 }
