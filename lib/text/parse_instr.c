@@ -144,52 +144,17 @@ static halo_status instr_check_operands(halo_text_parser *p, const halo_text_dra
 
 /* ---- Making ---- */
 
-/* The computation around a sugared operation: its parameters and it. */
-static halo_status instr_wrap(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft) {
+/* What async-start over one operation needs of it. */
+static halo_status instr_check_sugar(halo_text_parser *p, halo_text_draft *draft) {
   halo_opcode op = draft->sugar;
   const halo_shape *shape = draft->shape;
   HALO_TRY(instr_check_operands(p, draft, op));
   HALO_TRY(instr_check_attrs(p, draft->start, op, draft->wrapped.data, draft->wrapped.count));
   if (!shape || shape->type != HALO_TUPLE || shape->count < 2) {
     return halo_text_error(p, draft->start,
-                           "%s-start expects the shape ((operand shapes), result "
-                           "shape, ...)",
+                           "%s-start expects the shape ((operand shapes), result shape, ...)",
                            halo_opcode_name(op));
   }
-  char prefix[64];
-  snprintf(prefix, sizeof prefix, "%s-wrapped", halo_opcode_name(op));
-  const char *name = halo_text_fresh_name(p, &p->computations, prefix);
-  halo_computation *computation = halo_text_new_computation(p, name);
-  int32_t line = halo_text_line_of(p, draft->start);
-  HALO_VEC(halo_instr *) params = {0};
-  for (int32_t i = 0; i < draft->operands.count; i++) {
-    halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
-                            .shape = draft->operands.data[i]->shape,
-                            .parameter_number = i,
-                            .line = line};
-    spec.name = halo_arena_printf(p->arena, "param_%d", i);
-    halo_vec_push(&params, halo_instr_create_unchecked(computation, &spec));
-  }
-  halo_instr_spec spec = {.opcode = op,
-                          .name = halo_arena_printf(p->arena, "%s.wrapped", halo_opcode_name(op)),
-                          .shape = shape->elements[1],
-                          .operands = params.data,
-                          .operand_count = params.count,
-                          .attrs = draft->wrapped.data,
-                          .attr_count = draft->wrapped.count,
-                          .line = line};
-  computation->root = halo_instr_create_unchecked(computation, &spec);
-  halo_vec_deinit(&params);
-  /* The calls that the operation itself makes were counted for this scope; one more is between. */
-  computation->mark = scope->calls;
-  if (scope->calls < HALO_TEXT_MAX_CALLS) scope->calls++;
-  halo_vec_push(&p->module->computations, computation);
-  computation->data = p; /* made up: gives way to a name of the text */
-  halo_map_set_text(&p->computations, computation->name, computation);
-  halo_attr calls = {.id = HALO_ATTR_CALLS};
-  calls.comps.data = halo_arena_copy(p->arena, &computation, sizeof computation);
-  calls.comps.count = 1;
-  halo_vec_push(&draft->attrs, calls);
   return HALO_OK;
 }
 
@@ -220,7 +185,12 @@ halo_status halo_text_build(halo_text_parser *p, halo_text_scope *scope, halo_te
   HALO_TRY(instr_claim_name(p, scope, draft));
   HALO_TRY(instr_check_operands(p, draft, draft->opcode));
   if (draft->sugar != HALO_OPCODE_COUNT && draft->opcode == HALO_OP_ASYNC_START) {
-    HALO_TRY(instr_wrap(p, scope, draft));
+    HALO_TRY(instr_check_sugar(p, draft));
+    halo_text_wrap(p, scope, draft);
+  }
+  if (draft->opcode == HALO_OP_SORT &&
+      !instr_has(draft->attrs.data, draft->attrs.count, HALO_ATTR_TO_APPLY)) {
+    halo_text_make_comparator(p, scope, draft);
   }
   HALO_TRY(
       instr_check_attrs(p, draft->start, draft->opcode, draft->attrs.data, draft->attrs.count));

@@ -282,8 +282,16 @@ START_TEST(historic_spellings_read) {
       "  k = f32[4,4] custom-call(p), custom_call_target=\"f\", opaque=\"cfg\"\n"
       "  c = f32[2]{0} constant(f32[2]{0} {1, 2})\n"
       "  s = (f32[4,4], f32[4,4], u32[]) copy-start(p), is_cross_program_prefetch=true\n"
+      "  v = (s32[2], f32[2]) sort(i, c), dimensions={0}\n"
+      "  w = f32[2] sort(c), dimensions={0}\n"
       "  ROOT d = f32[4,4] copy-done(s)\n"
       "}\n");
+  const halo_computation *less = halo_instr_comp(text_instr(module, "v"), HALO_ATTR_TO_APPLY);
+  ck_assert_int_eq(less->params.count, 4);
+  ck_assert_int_eq(less->root->opcode, HALO_OP_COMPARE);
+  ck_assert_int_eq(halo_compare_type_of(less->root), HALO_COMPARE_SIGNED);
+  less = halo_instr_comp(text_instr(module, "w"), HALO_ATTR_TO_APPLY);
+  ck_assert_int_eq(halo_compare_type_of(less->root), HALO_COMPARE_TOTALORDER);
   ck_assert_int_eq(module->aliases.count, 1);
   ck_assert(!module->aliases.data[0].must);
   const halo_instr *gather = text_instr(module, "g");
