@@ -3,9 +3,9 @@
  *
  * usage: test_generated [SEED]
  *
- * HALO_TEST_SEEDS: how many seeds (default 12), or which: "100-199"; HALO_TEST_DEVICE chooses the device, "none": only print
- * and read back. With SEED, only that one, and its program is printed. The last line is "N passed, N
- * failed"; the exit code is 1 when something failed. */
+ * HALO_TEST_SEEDS: how many seeds (default 12), or which: "100-199". HALO_TEST_DEVICE chooses the
+ * device; "none": only print and read back. With SEED, only that one, and its program is printed. The
+ * last line is "N passed, N failed"; the exit code is 1 when something failed. */
 #include "generate.h"
 
 #include "evaluator/evaluator.h"
