@@ -72,19 +72,74 @@ static void layouts_fix_operands(halo_rewriter *r, halo_instr *instr) {
   }
 }
 
-static bool layouts_is_entry_root_tuple(const halo_instr *instr) {
-  const halo_computation *c = instr->parent;
-  return c == c->module->entry && instr == c->root && instr->opcode == HALO_OP_TUPLE;
+/* Whether `instr` is the tuple `root` or one of the tuples it is made of. */
+static bool layouts_is_within(const halo_instr *root, const halo_instr *instr) {
+  if (root == instr) return true;
+  for (int32_t i = 0; i < root->operand_count; i++) {
+    const halo_instr *x = root->operands[i];
+    if (x->opcode == HALO_OP_TUPLE && layouts_is_within(x, instr)) return true;
+  }
+  return false;
 }
 
-/* A leaf of the entry's result in the layout that callers see. */
-static halo_instr *layouts_result(halo_rewriter *r, halo_instr *x, const halo_shape *want) {
-  if (!halo_shape_is_array(want) || halo_shape_equal(x->shape, want)) return x;
-  bool same = true;
-  for (int i = 0; i < want->rank; i++) {
-    same &= want->minor_to_major[i] == x->shape->minor_to_major[i];
+/* The entry's root tuple, or a tuple within it that nothing else uses: its leaves have the layouts
+ * that callers see. */
+static bool layouts_is_result_tuple(const halo_instr *instr) {
+  const halo_computation *c = instr->parent;
+  if (instr->opcode != HALO_OP_TUPLE || c != c->module->entry ||
+      c->root->opcode != HALO_OP_TUPLE || !layouts_is_within(c->root, instr)) {
+    return false;
   }
-  if (same) return x;
+  if (instr == c->root) return true;
+  int32_t uses = 0;
+  for (int32_t i = 0; i < c->instrs.count; i++) {
+    for (int32_t k = 0; k < c->instrs.data[i]->operand_count; k++) {
+      uses += c->instrs.data[i]->operands[k] == instr;
+    }
+  }
+  return uses == 1;
+}
+
+static bool layouts_same(const halo_shape *a, const halo_shape *b) {
+  for (int32_t i = 0; i < a->count; i++) {
+    if (!layouts_same(a->elements[i], b->elements[i])) return false;
+  }
+  for (int i = 0; i < a->rank; i++) {
+    if (a->minor_to_major[i] != b->minor_to_major[i]) return false;
+  }
+  return true;
+}
+
+static halo_instr *layouts_result(halo_rewriter *r, halo_instr *x, const halo_shape *want);
+
+/* A tuple of the result with its leaves in the layouts that callers see. */
+static halo_instr *layouts_result_tuple(halo_rewriter *r, halo_instr *x, const halo_shape *want) {
+  if (x->opcode != HALO_OP_TUPLE && layouts_same(x->shape, want)) return x;
+  halo_arena scratch = {0};
+  halo_instr **parts = halo_arena_array(&scratch, halo_instr *, want->count);
+  const halo_shape **shapes = halo_arena_array(&scratch, const halo_shape *, want->count);
+  bool same = x->opcode == HALO_OP_TUPLE;
+  for (int32_t i = 0; i < want->count; i++) {
+    halo_instr *part = x->opcode == HALO_OP_TUPLE ? x->operands[i]
+                                                  : halo_rewrite_make_gte(r, x, x, i);
+    parts[i] = layouts_result(r, part, want->elements[i]);
+    shapes[i] = parts[i]->shape;
+    same &= parts[i] == part;
+  }
+  if (!same) {
+    const halo_shape *shape =
+        halo_shape_new_tuple(&r->computation->module->arena, want->count, shapes);
+    x = halo_rewrite_make(r, x, HALO_OP_TUPLE, shape, parts, want->count, NULL, 0);
+    r->changed = true;
+  }
+  halo_arena_deinit(&scratch);
+  return x;
+}
+
+/* A part of the entry's result in the layout that callers see. */
+static halo_instr *layouts_result(halo_rewriter *r, halo_instr *x, const halo_shape *want) {
+  if (halo_shape_is_tuple(want)) return layouts_result_tuple(r, x, want);
+  if (!halo_shape_is_array(want) || layouts_same(x->shape, want)) return x;
   r->changed = true;
   return layouts_copy(r, x, halo_shape_clone(&r->computation->module->arena, want));
 }
@@ -94,12 +149,12 @@ static void layouts_fix_results(halo_rewriter *r) {
   halo_computation *computation = r->computation;
   const halo_shape *want = computation->module->entry_result;
   halo_instr *root = computation->root;
-  if (halo_shape_is_array(want)) {
+  if (root->opcode != HALO_OP_TUPLE) {
     computation->root = layouts_result(r, root, want);
-  } else if (layouts_is_entry_root_tuple(root)) {
-    for (int32_t i = 0; i < root->operand_count; i++) {
-      root->operands[i] = layouts_result(r, root->operands[i], want->elements[i]);
-    }
+    return;
+  }
+  for (int32_t i = 0; i < root->operand_count; i++) {
+    root->operands[i] = layouts_result(r, root->operands[i], want->elements[i]);
   }
 }
 
@@ -108,7 +163,7 @@ static void layouts_instr(halo_rewriter *r, halo_instr *instr) {
     halo_rewrite_replace(r, instr, layouts_expand_bitcast(r, instr));
     return;
   }
-  if (layouts_is_entry_root_tuple(instr)) return; /* see layouts_fix_results */
+  if (layouts_is_result_tuple(instr)) return; /* see layouts_fix_results */
   if (layouts_passes_on(instr->opcode)) layouts_fix_operands(r, instr);
 }
 
@@ -129,7 +184,7 @@ static bool layouts_normalise(halo_computation *computation) {
       changed = true;
       continue;
     }
-    bool entry_tuple = layouts_is_entry_root_tuple(instr);
+    bool entry_tuple = layouts_is_result_tuple(instr);
     if (entry_tuple || halo_shape_has_default_layout(instr->shape)) continue;
     instr->shape = halo_shape_with_default_layout(&module->arena, instr->shape);
     changed = true;
