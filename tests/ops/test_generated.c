@@ -1,15 +1,16 @@
 /* test_generated: random programs on the device, fused and unfused, against the evaluator; and that
- * they mean the same when printed and read back.
+ * they mean the same when printed and read back, and after the passes.
  *
  * usage: test_generated [SEED]
  *
  * HALO_TEST_SEEDS: how many seeds (default 12), or which: "100-199". HALO_TEST_DEVICE chooses the
- * device; "none": only print and read back. With SEED, only that one, and its program is printed. The
+ * device; "none": no device at all. With SEED, only that one, and its program is printed. The
  * last line is "N passed, N failed"; the exit code is 1 when something failed. */
 #include "generate.h"
 
 #include "evaluator/evaluator.h"
 #include "halo/client.h"
+#include "halo/passes.h"
 #include "shape/literal.h"
 
 #include <math.h>
@@ -85,6 +86,26 @@ static bool generated_round_trip(const halo_test_program *program, const char *t
   return ok;
 }
 
+/* The module after the passes, each of them verified, still means the same. */
+static bool generated_optimized(const halo_test_program *program, halo_literal *expected) {
+  bool ok = true;
+  for (int fusion = 0; fusion < 2 && ok; fusion++) {
+    halo_pass_options options = {.no_fusion = !fusion, .verify = true};
+    halo_module *after = NULL;
+    halo_literal *value = NULL;
+    ok = halo_module_optimize(program->module, &options, &after) == HALO_OK &&
+         halo_evaluate(after->entry, program->args, program->arg_count, &value) == HALO_OK;
+    if (!ok) {
+      printf("the passes: %s\n", halo_error_message());
+    } else {
+      ok = generated_agree(program, value, expected, "the passes");
+    }
+    halo_literal_release(value);
+    halo_module_release(after);
+  }
+  return ok;
+}
+
 static halo_client *generated_client; /* NULL: no device */
 static bool generated_has_f64 = true;
 
@@ -137,6 +158,7 @@ static bool generated_try(uint64_t seed, bool show) {
     printf("evaluating: %s\n", halo_error_message());
   } else {
     ok = generated_round_trip(program, text, expected) &&
+         generated_optimized(program, expected) &&
          (!generated_client || generated_on_device(program, expected));
   }
   if (!ok) printf("FAIL seed %llu\n", (unsigned long long)seed);
