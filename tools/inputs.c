@@ -299,7 +299,10 @@ static int inputs_make(input_list *list, int index, inputs_recipe recipe, uint64
     if (type == HALO_F8E8M0FNU) recipe.low = 0.25; /* has no zero and no sign */
   }
   halo_literal *value;
-  if (!tool_check(halo_literal_create(shape, &value))) return TOOL_FAILED;
+  if (halo_literal_create(shape, &value) != HALO_OK) {
+    return tool_error("input %d (%s), %s: %s", index, list->data[index].name, tool_shape(shape),
+                      halo_error_message());
+  }
   uint64_t state = seed * 0x2545f4914f6cdd1du + (uint64_t)index;
   state = inputs_random(&state);
   bool is_complex = type == HALO_C64 || type == HALO_C128;

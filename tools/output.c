@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_INDENT = 2, OUTPUT_WIDTH = 100, OUTPUT_MAX_RANK = 64 };
+enum { OUTPUT_INDENT = 2, OUTPUT_WIDTH = 100, OUTPUT_MAX_RANK = 64, OUTPUT_ALIGN_LIMIT = 100000 };
 
 /* ---- Elements ---- */
 
@@ -90,7 +90,7 @@ static void output_row(output_grid *grid, int column) {
   int start = column + 1;
   putchar('[');
   column = start;
-  for (int64_t i = 0; i < count; i++) {
+  for (int64_t i = 0; i < count && !ferror(stdout); i++) {
     if (i > 0 && column + 1 + grid->width >= OUTPUT_WIDTH) {
       putchar('\n');
       output_spaces(start);
@@ -100,8 +100,7 @@ static void output_row(output_grid *grid, int column) {
       column++;
     }
     output_element(grid->literal, grid->next++, text);
-    printf("%*s", grid->width, text);
-    column += grid->width;
+    column += printf("%*s", grid->width, text);
   }
   putchar(']');
 }
@@ -113,7 +112,7 @@ static void output_block(output_grid *grid, int dimension) {
     return;
   }
   putchar('[');
-  for (int64_t i = 0; i < grid->dims[dimension]; i++) {
+  for (int64_t i = 0; i < grid->dims[dimension] && !ferror(stdout); i++) {
     if (i > 0) {
       for (int d = dimension; d < grid->rank - 1; d++) putchar('\n');
       output_spaces(column + 1);
@@ -127,8 +126,9 @@ static void output_full(const halo_literal *literal) {
   const halo_shape *shape = halo_literal_shape(literal);
   output_grid grid = {.literal = literal, .rank = halo_shape_rank(shape)};
   int64_t count = halo_shape_element_count(shape);
-  char text[OUTPUT_ELEMENT_SIZE];
-  for (int64_t i = 0; i < count; i++) {
+  char text[OUTPUT_ELEMENT_SIZE] = "";
+  /* Nobody reads the columns of a very large array, and measuring it takes as long as printing it. */
+  for (int64_t i = 0; i < count && count <= OUTPUT_ALIGN_LIMIT; i++) {
     output_element(literal, i, text);
     if ((int)strlen(text) > grid.width) grid.width = (int)strlen(text);
   }
