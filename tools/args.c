@@ -67,8 +67,7 @@ static int args_unknown(const tool_args *args, const char *name, size_t length) 
   while (args->options[count].name || args->options[count].help) count++;
   char wrong[64];
   snprintf(wrong, sizeof wrong, "%.*s", (int)length, name);
-  const char *near =
-      args_nearest(wrong, &args->options[0].name, count, sizeof args->options[0]);
+  const char *near = args_nearest(wrong, &args->options[0].name, count, sizeof args->options[0]);
   if (near) {
     args_usage_error(args, "there is no option --%s; is it --%s?", wrong, near);
   } else {

@@ -15,12 +15,12 @@ typedef struct tool_option {
 } tool_option;
 
 typedef struct tool_args {
-  const char *command;        /* "run": for messages */
+  const char *command; /* "run": for messages */
   const tool_option *options;
-  int argc, next;             /* argv[next] comes next */
+  int argc, next; /* argv[next] comes next */
   char **argv;
-  const char *cluster;        /* what is left of "-xyz" */
-  bool only_operands;         /* behind "--" */
+  const char *cluster; /* what is left of "-xyz" */
+  bool only_operands;  /* behind "--" */
 } tool_args;
 
 enum { ARGS_END = 0, ARGS_OPERAND = -1, ARGS_BAD = -2 };

@@ -14,7 +14,7 @@
 /* ---- Differences ---- */
 
 typedef struct compare_stats {
-  int64_t different, worst; /* how many elements; the position of the worst of them */
+  int64_t different, worst;        /* how many elements; the position of the worst of them */
   double absolute, relative, ulps; /* the largest */
   double excess;                   /* of the worst, over what is allowed */
 } compare_stats;
@@ -108,7 +108,6 @@ static void compare_element(const halo_literal *got, const halo_literal *expecte
 
 /* ---- Expected values ---- */
 
-
 static bool compare_read_folder(const char *path, halo_literal *const *results, int count,
                                 halo_literal **out) {
   for (int i = 0; i < count; i++) {
@@ -157,8 +156,7 @@ static bool compare_read(const char *path, halo_literal *const *results, int cou
                count);
     return false;
   }
-  return tool_check(
-      halo_npy_read(path, halo_shape_type(halo_literal_shape(results[0])), &out[0]));
+  return tool_check(halo_npy_read(path, halo_shape_type(halo_literal_shape(results[0])), &out[0]));
 }
 
 /* ---- The table ---- */
@@ -229,6 +227,6 @@ int compare_results(const compare_request *request, halo_literal *const *results
   if (!ok) return TOOL_FAILED;
   if (different == 0) return TOOL_OK;
   if (count == 1) return tool_error("the result differs from %s", request->path);
-  return tool_error("%d of %d results differ%s from %s", different, count, different == 1 ? "s" : "",
-                    request->path);
+  return tool_error("%d of %d results differ%s from %s", different, count,
+                    different == 1 ? "s" : "", request->path);
 }

@@ -23,13 +23,15 @@ static const tool_option info_options[] = {
     {0}};
 
 static void info_help(void) {
-  fputs("Lists the OpenCL devices, what they can do, and the cache of compiled programs.\n\n"
-        "Usage: halo info [OPTIONS]\n\nOptions:\n",
-        stdout);
+  fputs(
+      "Lists the OpenCL devices, what they can do, and the cache of compiled programs.\n\n"
+      "Usage: halo info [OPTIONS]\n\nOptions:\n",
+      stdout);
   args_print_options(stdout, info_options);
-  fputs("\nThe device marked with * is the one that 'halo run' uses by default. HALO_DEVICE changes\n"
-        "the default. Exit code 1: there is no such device.\n",
-        stdout);
+  fputs(
+      "\nThe device marked with * is the one that 'halo run' uses by default. HALO_DEVICE changes\n"
+      "the default. Exit code 1: there is no such device.\n",
+      stdout);
 }
 
 static void info_print_device(const halo_device_entry *entry) {
@@ -44,8 +46,8 @@ static void info_print_device(const halo_device_entry *entry) {
   printf("        kind       %s, %u compute unit%s, work groups up to %u\n", info->kind,
          info->compute_units, info->compute_units == 1 ? "" : "s", info->max_work_group);
   printf("        memory     %s%s; up to %s in one block, %s local\n", tool_bytes(info->memory),
-         info->shares_host_memory ? ", shared with the host" : "",
-         tool_bytes(info->max_allocation), tool_bytes(info->local_memory));
+         info->shares_host_memory ? ", shared with the host" : "", tool_bytes(info->max_allocation),
+         tool_bytes(info->local_memory));
   printf("        types      f64 %s; f16 arithmetic %s\n",
          info->has_f64 ? "yes" : "no (programs with f64 are refused)",
          info->has_f16 ? "yes" : "in f32");
@@ -123,7 +125,8 @@ static int info_print(const char *selector, bool capabilities) {
     }
   } else {
     for (int i = 0; i < count; i++) info_print_device(&list[i]);
-    bool pocl = chosen >= 0 && strcmp(list[chosen].info.platform, "Portable Computing Language") == 0;
+    bool pocl =
+        chosen >= 0 && strcmp(list[chosen].info.platform, "Portable Computing Language") == 0;
     if (!info_print_cache(pocl)) code = TOOL_FAILED;
     if (chosen < 0) code = info_no_match(selector, list, count);
   }
@@ -132,8 +135,8 @@ static int info_print(const char *selector, bool capabilities) {
 }
 
 int tool_info(int argc, char **argv) {
-  tool_args args = {.command = argv[0], .options = info_options, .argc = argc, .argv = argv,
-                    .next = 1};
+  tool_args args = {
+      .command = argv[0], .options = info_options, .argc = argc, .argv = argv, .next = 1};
   const char *value, *selector = NULL;
   bool capabilities = false;
   for (int id; (id = args_next(&args, &value)) != ARGS_END;) {

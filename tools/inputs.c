@@ -29,8 +29,7 @@ static void inputs_add(input_list *list, const char *name, const halo_shape *sha
 void inputs_create(const halo_module *module, input_list *list) {
   *list = (input_list){0};
   for (int i = 0; i < halo_module_parameter_count(module); i++) {
-    inputs_add(list, halo_module_parameter_name(module, i),
-               halo_module_parameter_shape(module, i));
+    inputs_add(list, halo_module_parameter_name(module, i), halo_module_parameter_shape(module, i));
   }
 }
 
@@ -309,7 +308,9 @@ static int inputs_make(input_list *list, int index, inputs_recipe recipe, uint64
   for (int64_t i = 0; i < halo_shape_element_count(shape) && recipe.kind != INPUTS_ZEROS; i++) {
     if (recipe.kind <= INPUTS_IOTA) {
       halo_literal_set_i64(value, i,
-                           recipe.kind == INPUTS_ONES ? 1 : type == HALO_PRED ? i % 2 : i);
+                           recipe.kind == INPUTS_ONES ? 1
+                           : type == HALO_PRED        ? i % 2
+                                                      : i);
     } else {
       double re = inputs_draw(&recipe, whole, &state);
       double im = is_complex ? inputs_draw(&recipe, whole, &state) : 0;
@@ -332,9 +333,8 @@ static bool inputs_parse_recipe(const char *text, inputs_recipe *recipe) {
   int used = 0;
   recipe->kind = INPUTS_RANDOM;
   recipe->ranged = true;
-  return sscanf(text, "random:%lf:%lf%n", &recipe->low, &recipe->high, &used) == 2 &&
-         !text[used] && isfinite(recipe->low) && isfinite(recipe->high) &&
-         recipe->low < recipe->high;
+  return sscanf(text, "random:%lf:%lf%n", &recipe->low, &recipe->high, &used) == 2 && !text[used] &&
+         isfinite(recipe->low) && isfinite(recipe->high) && recipe->low < recipe->high;
 }
 
 /* ---- What the command line says ---- */

@@ -18,8 +18,8 @@ typedef struct input {
 typedef struct input_list {
   input *data;
   int count;
-  int next;     /* where the next file without a name goes */
-  bool convert; /* element types of files may differ */
+  int next;      /* where the next file without a name goes */
+  bool convert;  /* element types of files may differ */
   uint64_t seed; /* of generated values */
 } input_list;
 

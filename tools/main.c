@@ -23,16 +23,18 @@ static const main_command main_commands[] = {
 enum { MAIN_COMMANDS = sizeof main_commands / sizeof *main_commands };
 
 static void main_help(FILE *out) {
-  fputs("halo runs XLA programs (HLO modules) on OpenCL devices.\n\n"
-        "Usage: halo COMMAND [OPTIONS]\n\n"
-        "Commands:\n",
-        out);
+  fputs(
+      "halo runs XLA programs (HLO modules) on OpenCL devices.\n\n"
+      "Usage: halo COMMAND [OPTIONS]\n\n"
+      "Commands:\n",
+      out);
   for (int i = 0; i < MAIN_COMMANDS; i++) {
     fprintf(out, "  %-8s %s\n", main_commands[i].name, main_commands[i].summary);
   }
-  fputs("\n'halo COMMAND --help' explains a command; 'halo --version' prints the version.\n"
-        "Exit codes: 0 all is well, 1 it failed or results differ, 2 wrong usage.\n",
-        out);
+  fputs(
+      "\n'halo COMMAND --help' explains a command; 'halo --version' prints the version.\n"
+      "Exit codes: 0 all is well, 1 it failed or results differ, 2 wrong usage.\n",
+      out);
 }
 
 static const main_command *main_find(const char *name) {

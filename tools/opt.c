@@ -51,10 +51,11 @@ typedef struct opt_request {
 } opt_request;
 
 static void opt_help(void) {
-  fputs("Prints an HLO module after the optimisation passes that 'halo run' puts it through.\n\n"
-        "Usage: halo opt FILE.hlo [OPTIONS]\n       halo opt --list-passes\n\n"
-        "FILE.hlo is HLO text; - is standard input.\n",
-        stdout);
+  fputs(
+      "Prints an HLO module after the optimisation passes that 'halo run' puts it through.\n\n"
+      "Usage: halo opt FILE.hlo [OPTIONS]\n       halo opt --list-passes\n\n"
+      "FILE.hlo is HLO text; - is standard input.\n",
+      stdout);
   args_print_options(stdout, opt_options);
 }
 
@@ -156,8 +157,8 @@ static int opt_work(opt_request *request) {
 }
 
 int tool_opt(int argc, char **argv) {
-  tool_args args = {.command = argv[0], .options = opt_options, .argc = argc, .argv = argv,
-                    .next = 1};
+  tool_args args = {
+      .command = argv[0], .options = opt_options, .argc = argc, .argv = argv, .next = 1};
   opt_request request = {0};
   const char *value;
   for (int id; (id = args_next(&args, &value)) != ARGS_END;) {

@@ -61,8 +61,8 @@ bool profile_print(halo_executable *executable) {
   printf("Profile: %s on the device in %d step%s, over all runs\n", tool_seconds(total), count,
          count == 1 ? "" : "s");
   if (count > 0) {
-    printf("  %-*s  %-*s %7s %10s %9s %7s %8s %8s\n", name_width, "step", kind_width, "kind", "runs",
-           "time", "each", "share", "GB/s", "GFLOP/s");
+    printf("  %-*s  %-*s %7s %10s %9s %7s %8s %8s\n", name_width, "step", kind_width, "kind",
+           "runs", "time", "each", "share", "GB/s", "GFLOP/s");
   }
   for (int i = 0; i < count; i++) {
     if (i < PROFILE_ROWS) {

@@ -39,11 +39,10 @@ enum {
 
 static const tool_option run_options[] = {
     {.help = "Inputs"},
-    {RUN_INPUT, 'i', "input", "INPUT",
-     "one input, see below; give the option again for more"},
+    {RUN_INPUT, 'i', "input", "INPUT", "one input, see below; give the option again for more"},
     {RUN_INPUTS, 0, "inputs", "FILE.npz",
-     "inputs by name: an array goes to the parameter of its name, else arg0, arr_0, 0 to the first, "
-     "and so on"},
+     "inputs by name: an array goes to the parameter of its name, else arg0, arr_0, 0 to the "
+     "first, and so on"},
     {RUN_SEED, 0, "seed", "N", "of the random numbers for inputs that are not given (default 0)"},
     {RUN_CONVERT, 0, "convert", NULL,
      "convert the element types of input files, as int64 to s32; else they must be right"},
@@ -51,8 +50,8 @@ static const tool_option run_options[] = {
     {RUN_PRINT, 'p', "print", "HOW",
      "full, summary or none (default: full up to 100 elements, else summary)"},
     {RUN_OUTPUT, 'o', "output", "WHERE",
-     "write the results too: FILE.npz, FILE.npy (one result), or else a folder; they are called out0, "
-     "out1, ..."},
+     "write the results too: FILE.npz, FILE.npy (one result), or else a folder; they are called "
+     "out0, out1, ..."},
     {RUN_COMPARE, 0, "compare", "WHERE",
      "compare the results with those there (as --output writes, or any .npz in order); exit code 1 "
      "when they differ"},
@@ -109,26 +108,28 @@ typedef struct run_state {
 } run_state;
 
 static void run_help(void) {
-  fputs("Compiles an HLO module, runs it on an OpenCL device, and prints the results.\n\n"
-        "Usage: halo run FILE.hlo [OPTIONS]\n\n"
-        "FILE.hlo is HLO text, as XLA and JAX print it; - is standard input.\n",
-        stdout);
+  fputs(
+      "Compiles an HLO module, runs it on an OpenCL device, and prints the results.\n\n"
+      "Usage: halo run FILE.hlo [OPTIONS]\n\n"
+      "FILE.hlo is HLO text, as XLA and JAX print it; - is standard input.\n",
+      stdout);
   args_print_options(stdout, run_options);
-  fputs("\nINPUT is WHICH=WHAT, or just WHAT for the next parameter. WHICH is a parameter's name (x.1, or\n"
-        "x when that is clear) or its number from 0; the elements of a tuple count one by one. WHAT is\n"
-        "one of\n"
-        "  FILE.npy          an array that NumPy wrote\n"
-        "  FILE.npz:NAME     one of several\n"
-        "  zeros, ones       every element the same\n"
-        "  iota              0, 1, 2, ... in row-major order\n"
-        "  random            floats in [-1, 1), whole numbers from 0 to 9\n"
-        "  random:LOW:HIGH   from LOW on, below HIGH\n"
-        "  normal            the normal distribution\n"
-        "  2.5               every element this value\n"
-        "  1,2,3             a vector; {{1,2},{3,4}} and so on, as HLO writes it\n"
-        "An input that is not given is 'random'.\n\n"
-        "Exit codes: 0 all is well, 1 it failed or results differ, 2 wrong usage.\n",
-        stdout);
+  fputs(
+      "\nINPUT is WHICH=WHAT, or just WHAT for the next parameter. WHICH is a parameter's name\n"
+      "(x.1, or x when that is clear) or its number from 0; the elements of a tuple count one by\n"
+      "one. WHAT is one of\n"
+      "  FILE.npy          an array that NumPy wrote\n"
+      "  FILE.npz:NAME     one of several\n"
+      "  zeros, ones       every element the same\n"
+      "  iota              0, 1, 2, ... in row-major order\n"
+      "  random            floats in [-1, 1), whole numbers from 0 to 9\n"
+      "  random:LOW:HIGH   from LOW on, below HIGH\n"
+      "  normal            the normal distribution\n"
+      "  2.5               every element this value\n"
+      "  1,2,3             a vector; {{1,2},{3,4}} and so on, as HLO writes it\n"
+      "An input that is not given is 'random'.\n\n"
+      "Exit codes: 0 all is well, 1 it failed or results differ, 2 wrong usage.\n",
+      stdout);
 }
 
 /* ---- Running ---- */
@@ -198,10 +199,9 @@ static bool run_upload(run_state *state) {
   }
   for (int i = 0; i < state->argument_count; i++) {
     input *in = &state->inputs.data[i];
-    halo_status status =
-        halo_buffer_from_host(state->client, halo_literal_data(in->value),
-                              halo_executable_argument_shape(state->executable, i),
-                              &state->arguments[i]);
+    halo_status status = halo_buffer_from_host(state->client, halo_literal_data(in->value),
+                                               halo_executable_argument_shape(state->executable, i),
+                                               &state->arguments[i]);
     if (!tool_check(status)) return false;
     halo_literal_release(in->value);
     in->value = NULL;
@@ -372,7 +372,8 @@ static int run_work(const run_request *request, run_state *state) {
   }
   if (!request->quiet) run_print_inputs(request, state, generated);
   fflush(stdout);
-  if (!run_check_output(request, state) || !run_upload(state) || !run_all(request, state)) return TOOL_FAILED;
+  if (!run_check_output(request, state) || !run_upload(state) || !run_all(request, state))
+    return TOOL_FAILED;
   run_print_results(request, state);
   if (request->output && !run_write_results(request, state)) return TOOL_FAILED;
   if (request->compare.path) {
@@ -458,8 +459,8 @@ static bool run_take_option(const tool_args *args, int id, const char *value,
 }
 
 int tool_run(int argc, char **argv) {
-  tool_args args = {.command = argv[0], .options = run_options, .argc = argc, .argv = argv,
-                    .next = 1};
+  tool_args args = {
+      .command = argv[0], .options = run_options, .argc = argc, .argv = argv, .next = 1};
   run_request request = {.compare = {.rtol = -1, .atol = -1},
                          .inputs = tool_alloc(sizeof(char *) * (size_t)argc),
                          .is_archive = tool_alloc(sizeof(bool) * (size_t)argc)};

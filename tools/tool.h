@@ -42,9 +42,9 @@ bool tool_ends_with(const char *text, const char *end);
 double tool_now(void);
 
 /* Short texts with units, in one of a few static buffers that are used in turn. */
-const char *tool_bytes(uint64_t bytes);        /* "1.5 MiB" */
-const char *tool_seconds(double seconds);      /* "12.3 ms" */
-const char *tool_count(int64_t count);         /* "1,048,576" */
+const char *tool_bytes(uint64_t bytes);          /* "1.5 MiB" */
+const char *tool_seconds(double seconds);        /* "12.3 ms" */
+const char *tool_count(int64_t count);           /* "1,048,576" */
 const char *tool_shape(const halo_shape *shape); /* "f32[2,3]"; cut when it is very long */
 
 #endif

@@ -25,8 +25,8 @@ typedef struct npy_dtype {
 } npy_dtype;
 
 static const npy_dtype npy_dtypes[] = {
-    {HALO_PRED, "b1"}, {HALO_S8, "i1"},  {HALO_S16, "i2"}, {HALO_S32, "i4"}, {HALO_S64, "i8"},
-    {HALO_U8, "u1"},   {HALO_U16, "u2"}, {HALO_U32, "u4"}, {HALO_U64, "u8"}, {HALO_F16, "f2"},
+    {HALO_PRED, "b1"}, {HALO_S8, "i1"},  {HALO_S16, "i2"}, {HALO_S32, "i4"},   {HALO_S64, "i8"},
+    {HALO_U8, "u1"},   {HALO_U16, "u2"}, {HALO_U32, "u4"}, {HALO_U64, "u8"},   {HALO_F16, "f2"},
     {HALO_F32, "f4"},  {HALO_F64, "f8"}, {HALO_C64, "c8"}, {HALO_C128, "c16"},
 };
 enum { NPY_DTYPE_COUNT = sizeof npy_dtypes / sizeof npy_dtypes[0] };
@@ -39,9 +39,7 @@ static const char *npy_code_of(halo_type type) {
 }
 
 /* A type that only ml_dtypes has. */
-static bool npy_is_custom(halo_type type) {
-  return halo_type_is_array(type) && !npy_code_of(type);
-}
+static bool npy_is_custom(halo_type type) { return halo_type_is_array(type) && !npy_code_of(type); }
 
 static halo_status npy_type_of_raw(int size, halo_type expected, halo_type *out) {
   if (npy_is_custom(expected) && halo_type_size(expected) == (size_t)size) {
@@ -161,8 +159,7 @@ static halo_status npy_scan_dim(npy_scanner *s, int64_t *out) {
     return npy_damaged(s, "a dimension of 'shape'");
   }
   for (; s->next < s->end && isdigit((unsigned char)*s->next); s->next++) {
-    if (!halo_mul_i64(value, 10, &value) ||
-        __builtin_add_overflow(value, *s->next - '0', &value)) {
+    if (!halo_mul_i64(value, 10, &value) || __builtin_add_overflow(value, *s->next - '0', &value)) {
       return halo_fail(HALO_INVALID_ARGUMENT, "a dimension in the header does not fit 63 bits");
     }
   }
@@ -227,7 +224,9 @@ static halo_status npy_scan_header(const char *text, size_t length, npy_header *
   if (s.next != s.end) return npy_damaged(&s, "the end of the header");
   if (!have_descr || !have_order || !have_shape) {
     return halo_fail(HALO_INVALID_ARGUMENT, "the header is damaged: it has no '%s'",
-                     !have_descr ? "descr" : !have_order ? "fortran_order" : "shape");
+                     !have_descr   ? "descr"
+                     : !have_order ? "fortran_order"
+                                   : "shape");
   }
   return HALO_OK;
 }
@@ -341,8 +340,7 @@ static halo_status npy_read_data(const halo_npy_source *source, const npy_header
   return status;
 }
 
-halo_status halo_npy_decode(const halo_npy_source *source, halo_type expected,
-                            halo_literal **out) {
+halo_status halo_npy_decode(const halo_npy_source *source, halo_type expected, halo_literal **out) {
   *out = NULL;
   npy_header header = {0};
   uint64_t offset = 0;

@@ -105,18 +105,19 @@ static halo_status npz_find_directory(const halo_npz *npz, npz_directory *out) {
   uint64_t start = npz->file_size - size;
   HALO_TRY(npz_pread(npz->fd, tail, size, start));
   size_t at = size - ZIP_END_SIZE;
-  while (zip_get(tail + at, 4) != ZIP_END || zip_get(tail + at + 20, 2) > size - at - ZIP_END_SIZE) {
+  while (zip_get(tail + at, 4) != ZIP_END ||
+         zip_get(tail + at + 20, 2) > size - at - ZIP_END_SIZE) {
     if (at-- == 0) {
-      return halo_fail(HALO_INVALID_ARGUMENT,
-                       size >= 6 && memcmp(tail, "\x93NUMPY", 6) == 0 && start == 0
-                           ? "not a .npz file: it is a single .npy array"
-                           : "not a .npz file, or one that is cut off (no zip directory at its end)");
+      return halo_fail(
+          HALO_INVALID_ARGUMENT,
+          size >= 6 && memcmp(tail, "\x93NUMPY", 6) == 0 && start == 0
+              ? "not a .npz file: it is a single .npy array"
+              : "not a .npz file, or one that is cut off (no zip directory at its end)");
     }
   }
   const unsigned char *end = tail + at;
-  *out = (npz_directory){.count = zip_get(end + 10, 2),
-                         .size = zip_get(end + 12, 4),
-                         .offset = zip_get(end + 16, 4)};
+  *out = (npz_directory){
+      .count = zip_get(end + 10, 2), .size = zip_get(end + 12, 4), .offset = zip_get(end + 16, 4)};
   if (zip_get(end + 4, 2) != 0 && zip_get(end + 4, 2) != ZIP_COUNT_IN_64) {
     return halo_fail(HALO_INVALID_ARGUMENT, "a part of a split zip archive");
   }
@@ -135,8 +136,8 @@ static halo_status npz_find_directory(const halo_npz *npz, npz_directory *out) {
  * gives them. */
 static halo_status npz_apply_zip64(const unsigned char *extra, size_t length, npz_member *member) {
   uint64_t *fields[] = {&member->size, &member->packed, &member->offset};
-  bool wanted = member->size == ZIP_IN_64 || member->packed == ZIP_IN_64 ||
-                member->offset == ZIP_IN_64;
+  bool wanted =
+      member->size == ZIP_IN_64 || member->packed == ZIP_IN_64 || member->offset == ZIP_IN_64;
   while (wanted && length >= 4) {
     size_t size = zip_get(extra + 2, 2);
     if (size > length - 4) break;
@@ -311,7 +312,8 @@ static halo_status npz_locate(const halo_npz *npz, const npz_member *member, uin
   }
   unsigned char local[ZIP_LOCAL_SIZE];
   if (npz->directory < sizeof local || member->offset > npz->directory - sizeof local) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "damaged zip archive: the member lies outside the file");
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "damaged zip archive: the member lies outside the file");
   }
   HALO_TRY(npz_pread(npz->fd, local, sizeof local, member->offset));
   if (zip_get(local, 4) != ZIP_LOCAL) {

@@ -199,7 +199,8 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {"bad_text.npy", HALO_F32, HALO_INVALID_ARGUMENT, "bad_text.npy: element type '<U2' means text"},
+    {"bad_text.npy", HALO_F32, HALO_INVALID_ARGUMENT,
+     "bad_text.npy: element type '<U2' means text"},
     {"bad_records.npy", HALO_F32, HALO_INVALID_ARGUMENT, "a structured array"},
     {"bad_objects.npy", HALO_F32, HALO_INVALID_ARGUMENT, "Python objects"},
     {"bad_dates.npy", HALO_F32, HALO_INVALID_ARGUMENT, "save them as int64"},
@@ -462,7 +463,8 @@ START_TEST(npz_round_trip) {
   for (int i = 0; i < 5000; i++) narrow[i] = (signed char)(i % 16 - 8);
   halo_literal *literals[3], *again;
   ck_assert_int_eq(halo_literal_create_array(HALO_F32, 2, dims, values, &literals[0]), HALO_OK);
-  ck_assert_int_eq(halo_literal_create_array(HALO_S4, 1, narrow_dims, narrow, &literals[1]), HALO_OK);
+  ck_assert_int_eq(halo_literal_create_array(HALO_S4, 1, narrow_dims, narrow, &literals[1]),
+                   HALO_OK);
   ck_assert_int_eq(halo_literal_create_array(HALO_F64, 0, NULL, &(double){-1.5}, &literals[2]),
                    HALO_OK);
   const char *names[] = {"weights", "a/narrow one", "\xc3\xa9tat"};
