@@ -89,10 +89,6 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
     bool able = i->supports(l, &why);
     if (!able) {
       halo_strbuf_printf(l->explain, "    %-10s no: %s\n", i->name, why);
-      if (listed > 0) {
-        return halo_fail(HALO_INVALID_ARGUMENT, "HALO_KERNELS asks for %s:%s, which cannot serve %s: %s",
-                         family->name, i->name, l->name, why);
-      }
       continue;
     }
     if (listed < 0) {

@@ -69,8 +69,8 @@ typedef struct halo_family {
 extern const halo_family halo_family_loop, halo_family_update, halo_family_reduce, halo_family_dot;
 
 /* Chooses and lowers. HALO_UNIMPLEMENTED (naming instruction and line) when an instruction of the
- * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS forces an implementation that does
- * not exist or cannot serve. `*out_chosen` is "family:name". */
+ * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS names an implementation that does
+ * not exist. A named one is taken wherever it can serve. `*out_chosen` is "family:name". */
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
 
 /* ---- For the families ---- */

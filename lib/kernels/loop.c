@@ -93,10 +93,6 @@ static const halo_implementation loop_implementations[] = {
     {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower}, {0}};
 const halo_family halo_family_loop = {"loop", loop_implementations};
 
-static const halo_implementation dot_implementations[] = {
-    {"loop", halo_loop_supports, halo_loop_inner_cost, halo_loop_lower}, {0}};
-const halo_family halo_family_dot = {"dot", dot_implementations};
-
 static const halo_implementation update_implementations[] = {
     {"loop", halo_loop_supports, halo_loop_cost, halo_loop_lower}, {0}};
 const halo_family halo_family_update = {"update", update_implementations};

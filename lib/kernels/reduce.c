@@ -50,6 +50,8 @@ static bool reduce_describe(const halo_instr *reduce, reduce_view *v, const char
 static bool reduce_is_reorderable(const halo_computation *body) {
   const halo_instr *root = body->root;
   if (halo_opcode_has_trait(root->opcode, HALO_TRAIT_ASSOC)) {
+    /* A complex product loses the sign of zeros when its factors change places. */
+    if (halo_type_is_complex(root->shape->type) && root->opcode == HALO_OP_MULTIPLY) return false;
     const halo_instr *a = root->operands[0], *b = root->operands[1];
     return a->opcode == HALO_OP_PARAMETER && b->opcode == HALO_OP_PARAMETER && a != b;
   }

@@ -1,0 +1,54 @@
+/* cl_kernels/gemm_pack.cl: packs one operand of a matrix product into panels: P lines (rows of A,
+ * columns of B) side by side for each k, zeros beyond the last line.
+ *
+ * Holes: H_NAME, H_PARAMS, H_POINTERS; H_IN(b, line, k) an element; H_OUT(p, v) stores it at panel
+ * position p; H_T; H_LINES, H_K, H_BATCH sizes; H_P lines of a panel; H_KFAST 1: neighbours in k are
+ * neighbours in memory, 0: neighbouring lines are. */
+#ifndef H_NAME
+#define H_NAME gemm_pack_example
+#define H_PARAMS __global const float *in_, __global float *out_
+#define H_POINTERS
+#define H_T float
+#define H_IN(b, line, k) in_[((b)*H_K + (k)) * H_LINES + (line)]
+#define H_OUT(p, v) out_[p] = (v)
+#define H_LINES 100
+#define H_K 64
+#define H_BATCH 1
+#define H_P 64
+#define H_KFAST 0
+#define H_INT int
+#endif
+/* One work item packs a block of 16 k of one panel. */
+#define H_KBLOCKS ((H_K + 15) / 16)
+#define H_PANELS ((H_LINES + H_P - 1) / H_P)
+
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  const H_INT item = (H_INT)get_global_id(0);
+  if (item >= (H_INT)H_KBLOCKS * H_PANELS * H_BATCH) return;
+  const H_INT k0 = item % H_KBLOCKS * 16, rest = item / H_KBLOCKS;
+  const H_INT l0 = rest % H_PANELS * H_P, batch = rest / H_PANELS;
+  const H_INT base = (rest * H_K + k0) * H_P;
+  const int ks = H_K - k0 < 16 ? (int)(H_K - k0) : 16;
+  const int lines = H_LINES - l0 < H_P ? (int)(H_LINES - l0) : H_P;
+#if H_KFAST
+  for (int l = 0; l < lines; ++l) {
+    for (int k = 0; k < ks; ++k) H_OUT(base + k * H_P + l, H_IN(batch, l0 + l, k0 + k));
+  }
+#else
+  if (lines == H_P) {
+    for (int k = 0; k < ks; ++k) {
+      for (int l = 0; l < H_P; ++l) H_OUT(base + k * H_P + l, H_IN(batch, l0 + l, k0 + k));
+    }
+    return;
+  }
+  for (int k = 0; k < ks; ++k) {
+    for (int l = 0; l < lines; ++l) H_OUT(base + k * H_P + l, H_IN(batch, l0 + l, k0 + k));
+  }
+#endif
+  for (int k = 0; k < ks; ++k) {
+    for (int l = lines; l < H_P; ++l) H_OUT(base + k * H_P + l, (H_T)0);
+  }
+}
+#undef H_KBLOCKS
+#undef H_PANELS

@@ -1,0 +1,100 @@
+/* cl_kernels/gemm_panels.cl: matrix product C = A B for CPUs, from packed panels.
+ *
+ * B lies as panels of H_NR columns, element (k, column) of a panel at k * H_NR + column, padded with
+ * zeros (the packing of Goto and van de Geijn, 2008). A is read in place or from panels of H_MR rows;
+ * H_A(row, k) says where its element is. One work item keeps an H_MR x H_NR block of C in registers,
+ * H_NV vectors of H_W elements wide.
+ *
+ * Holes: H_NAME, H_PARAMS, H_POINTERS (they declare PA and PB); H_T element type, H_V vector type,
+ * H_LOADV(p), H_STOREV(v, p); H_ABATCH, H_APANEL, H_AROW, H_AK strides of A from batch to batch, row
+ * panel to row panel, row to row and k to k; H_M, H_N, H_K; H_MR, H_NV, H_W; H_MPANELS, H_NPANELS,
+ * H_BATCH; H_OUT(b, row, column, v) stores one element, H_OUTV(b, row, column, v) H_W of one row;
+ * H_CLAMP 1: rows beyond H_M must not be read. */
+#ifndef H_NAME
+#define H_NAME gemm_panels_example
+#define H_PARAMS __global const float *PA_, __global const float *PB_, __global float *C_
+#define H_POINTERS __global const float *PA = PA_, *PB = PB_;
+#define H_T float
+#define H_V float16
+#define H_W 16
+#define H_LOADV(p) vload16(0, p)
+#define H_STOREV(v, p) vstore16(v, 0, p)
+#define H_M 13
+#define H_N 100
+#define H_K 64
+#define H_ABATCH (H_M * H_K)
+#define H_APANEL (H_MR * H_K)
+#define H_AROW H_K
+#define H_AK 1
+#define H_BATCH 1
+#define H_MR 6
+#define H_NV 4
+#define H_MPANELS 3
+#define H_NPANELS 2
+#define H_CLAMP 1
+#define H_OUT(b, row, column, v) C_[((b)*H_M + (row)) * H_N + (column)] = (v)
+#define H_OUTV(b, row, column, v) vstore16(v, 0, C_ + ((b)*H_M + (row)) * H_N + (column))
+#define H_INT int
+#endif
+#define H_NR (H_NV * H_W)
+
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  /* Work items run through the row panels first: the panel of B, the larger one, stays in cache. */
+  const H_INT item = (H_INT)get_global_id(0);
+  if (item >= (H_INT)H_MPANELS * H_NPANELS * H_BATCH) return;
+  const H_INT mp = item % H_MPANELS, rest = item / H_MPANELS;
+  const H_INT np = rest % H_NPANELS, batch = rest / H_NPANELS;
+  const H_INT r0 = mp * H_MR, c0 = np * H_NR;
+  __global const H_T *a = PA + batch * (H_INT)H_ABATCH + mp * (H_INT)H_APANEL;
+  __global const H_T *b = PB + (batch * H_NPANELS + np) * ((H_INT)H_K * H_NR);
+  H_INT rows[H_MR];
+#pragma unroll
+  for (int i = 0; i < H_MR; ++i) {
+#if H_CLAMP
+    rows[i] = (r0 + i < H_M ? i : 0) * (H_INT)H_AROW;
+#else
+    rows[i] = i * (H_INT)H_AROW;
+#endif
+  }
+  H_V c[H_MR][H_NV];
+#pragma unroll
+  for (int i = 0; i < H_MR; ++i) {
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) c[i][j] = (H_V)((H_T)0);
+  }
+  for (H_INT k = 0; k < H_K; ++k) {
+    H_V row[H_NV];
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) row[j] = H_LOADV(b + j * H_W);
+#pragma unroll
+    for (int i = 0; i < H_MR; ++i) {
+      const H_V x = (H_V)(a[rows[i]]);
+#pragma unroll
+      for (int j = 0; j < H_NV; ++j) c[i][j] = x * row[j] + c[i][j];
+    }
+    a += H_AK;
+    b += H_NR;
+  }
+#if H_M % H_MR != 0 || H_N % H_NR != 0
+  if (r0 + H_MR > H_M || c0 + H_NR > H_N) {
+    /* The rim: through memory, element by element. */
+    H_T rim[H_MR][H_NR];
+#pragma unroll
+    for (int i = 0; i < H_MR; ++i) {
+#pragma unroll
+      for (int j = 0; j < H_NV; ++j) H_STOREV(c[i][j], &rim[i][j * H_W]);
+    }
+    for (int i = 0; i < H_MR && r0 + i < H_M; ++i) {
+      for (int j = 0; j < H_NR && c0 + j < H_N; ++j) H_OUT(batch, r0 + i, c0 + j, rim[i][j]);
+    }
+    return;
+  }
+#endif
+#pragma unroll
+  for (int i = 0; i < H_MR; ++i) {
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) H_OUTV(batch, r0 + i, c0 + j * H_W, c[i][j]);
+  }
+}
+#undef H_NR

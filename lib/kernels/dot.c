@@ -1,0 +1,457 @@
+/* kernels/dot.c: matrix products: from packed panels on CPUs, in local-memory tiles on GPUs, by CLBlast,
+ * and element by element. */
+#include "codegen/ctype.h"
+#include "kernels/dot_view.h"
+#include "kernels/families.h"
+#include "kernels/template.h"
+
+#include "exec/gemm.h"
+
+extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[], halo_cl_gemm_tile[];
+
+static halo_dot_view dot_view(const halo_lowering *l) {
+  halo_dot_view v;
+  halo_dot_describe(halo_lowering_root(l), &v);
+  return v;
+}
+
+static double dot_flops(const halo_dot_view *v) {
+  return 2.0 * (double)v->batch * (double)v->m * (double)v->n * (double)v->k;
+}
+
+/* What every fast kernel needs. */
+static bool dot_is_plain(const halo_dot_view *v, const char **why) {
+  if (v->batch == 0 || v->m == 0 || v->n == 0 || v->k == 0) {
+    *why = "an extent is 0";
+    return false;
+  }
+  if (v->accumulator == HALO_PRED || halo_type_is_complex(v->accumulator)) {
+    *why = "the element type is pred or complex";
+    return false;
+  }
+  for (int side = 0; side < 2; side++) {
+    halo_type type = (side ? &v->rhs : &v->lhs)->operand->shape->type;
+    if (halo_type_is_complex(type)) {
+      *why = "an operand is complex";
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- Text shared by the kernels ---- */
+
+typedef struct dot_text {
+  halo_lowering *l;
+  halo_dot_view v;
+  halo_emitter e;
+  const char *name; /* of the kernel; prefix of its helpers */
+  const char *itype, *type;
+} dot_text;
+
+static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, const char *name) {
+  *t = (dot_text){.l = l, .v = *v, .name = name};
+  halo_emitter_init(&t->e, l->arena, l->computation, l->caps->has_f64);
+  /* Padded panels may be larger than any array of the program. */
+  double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
+  double other = (double)v->batch * ((double)v->n + 64) * ((double)v->k + 64);
+  if (padded > 1e9 || other > 1e9) t->e.wide = true;
+  t->itype = halo_emitter_index_type(&t->e);
+  t->type = halo_ctype_compute(v->accumulator);
+  halo_sections_add(&t->e.sections, halo_ctype_section(v->accumulator));
+}
+
+/* The body of "inline T name_suffix(..., batch, x, y)" that gives an element of an operand. */
+static const char *dot_element_body(dot_text *t, bool rhs) {
+  halo_emitter_restart(&t->e);
+  emit_frame *frame = halo_frame_kernel(&t->e, t->l->computation);
+  const char *value = halo_dot_element(&t->e, frame, &t->v, rhs, "b", "x", "k");
+  halo_emit_line(&t->e, "return %s;", value);
+  return halo_arena_strdup(t->l->arena, halo_strbuf_text(&t->e.body));
+}
+
+static const char *dot_store_body(dot_text *t) {
+  halo_emitter_restart(&t->e);
+  const char *out = halo_emit_arg(&t->e, HALO_ROLE_OUTPUT, 0, t->v.result, NULL);
+  const char *position = halo_dot_result_position(&t->e, &t->v, "b", "x", "y");
+  halo_emit_store(&t->e, out, t->v.result, position, halo_dot_result_value(&t->e, &t->v, "v"));
+  return halo_arena_strdup(t->l->arena, halo_strbuf_text(&t->e.body));
+}
+
+/* Helper functions with all of the kernel's arguments; call when those are complete. */
+static void dot_function(dot_text *t, const char *returns, const char *suffix,
+                         const char *parameters, const char *body) {
+  halo_strbuf *source = t->l->source;
+  halo_strbuf_printf(source, "inline %s %s%s(", returns, t->name, suffix);
+  halo_function_parameters(source, t->e.args.data, t->e.args.count);
+  halo_strbuf_printf(source, ", %s) {\n%s}\n", parameters, body);
+}
+
+static const char *dot_arguments(dot_text *t) {
+  halo_strbuf text = {0};
+  halo_function_arguments(&text, t->e.args.data, t->e.args.count);
+  const char *copy = halo_arena_strdup(t->l->arena, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return copy;
+}
+
+#define HOLE(k, name, ...) halo_template_define(k, name, halo_arena_printf(arena, __VA_ARGS__))
+
+/* The holes that all templates have. */
+static void dot_common_holes(dot_text *t, halo_template *k, const char *pointers_extra) {
+  halo_arena *arena = t->l->arena;
+  halo_strbuf signature = {0}, pointers = {0};
+  halo_kernel_signature(&signature, t->e.args.data, t->e.args.count);
+  halo_kernel_pointers(&pointers, t->e.args.data, t->e.args.count);
+  HOLE(k, "H_NAME", "H_NAME %s", t->name);
+  HOLE(k, "H_PARAMS", "H_PARAMS %s", halo_strbuf_text(&signature));
+  HOLE(k, "H_POINTERS", "H_POINTERS %s%s", halo_strbuf_text(&pointers), pointers_extra);
+  HOLE(k, "H_T", "H_T %s", t->type);
+  HOLE(k, "H_INT", "H_INT %s", t->itype);
+  halo_strbuf_deinit(&signature);
+  halo_strbuf_deinit(&pointers);
+}
+
+static halo_launch *dot_launch(dot_text *t, const char *label) {
+  halo_launch launch = {
+      .kernel = t->name,
+      .label = halo_arena_printf(t->l->arena, "%s %s", t->l->name, label),
+      .args = halo_arena_copy(t->l->arena, t->e.args.data,
+                              sizeof(halo_kernel_arg) * (size_t)t->e.args.count),
+      .arg_count = t->e.args.count,
+      .dims = 1,
+      .updates = -1,
+  };
+  *t->l->sections |= t->e.sections;
+  halo_vec_push(&t->l->launches, launch);
+  return &t->l->launches.data[t->l->launches.count - 1];
+}
+
+static halo_status dot_end(dot_text *t) {
+  halo_status status = t->e.status;
+  halo_emitter_deinit(&t->e);
+  return status;
+}
+
+/* ---- Panels ---- */
+
+/* Block sizes for the device's registers. */
+typedef struct dot_blocks {
+  int w, nv, mr, nr;
+} dot_blocks;
+
+static dot_blocks dot_blocks_of(const halo_caps *caps, halo_type accumulator) {
+  int lanes = (int)caps->simd_width; /* f32 lanes of a CPU */
+  if (lanes > 16) lanes = 16;
+  if (lanes < 4) lanes = 4;
+  while (lanes & (lanes - 1)) lanes--;
+  dot_blocks b = {.w = lanes, .mr = 6};
+  if (halo_type_size(accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
+  b.nv = lanes >= 16 ? 4 : 2; /* 32 vector registers, or 16 */
+  b.nr = b.nv * b.w;
+  return b;
+}
+
+/* A may be read in place: memory holds just the accumulator's type, in plain strides. */
+static bool dot_a_in_place(const halo_dot_view *v) {
+  return v->lhs.is_parameter && v->lhs.operand->shape->type == v->accumulator &&
+         v->lhs.batch.stride >= 0 && v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0;
+}
+
+static bool dot_panels_supports(const halo_lowering *l, const char **why) {
+  halo_dot_view v = dot_view(l);
+  if (!l->caps->is_cpu) {
+    *why = "the device is no CPU";
+    return false;
+  }
+  return dot_is_plain(&v, why);
+}
+
+static int64_t dot_round_up(int64_t x, int64_t by) { return (x + by - 1) / by * by; }
+
+/* In nanoseconds of one core, roughly as measured. */
+static double dot_panels_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  dot_blocks b = dot_blocks_of(l->caps, v.accumulator);
+  double m = (double)dot_round_up(v.m, b.mr), n = (double)dot_round_up(v.n, b.nr);
+  double batch = (double)v.batch, k = (double)v.k;
+  double cost = 8000 + batch * (m * n * k * 2 / (10.0 * b.w) + n * k * 0.6 + m * n * 0.3);
+  return cost + (dot_a_in_place(&v) ? 0 : 4000 + batch * m * k * 0.8);
+}
+
+static double dot_loop_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  return dot_flops(&v) * (l->caps->is_cpu ? 0.6 : 0.02) + 2000;
+}
+
+/* One packing kernel. */
+static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, const char *name, bool rhs,
+                            int lines, int32_t scratch) {
+  halo_arena *arena = l->arena;
+  dot_text t;
+  dot_begin(&t, l, v, name);
+  const char *in = dot_element_body(&t, rhs);
+  const char *out = halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
+  halo_strbuf_printf(l->source, "\n/* %s: packs %s */\n", l->name, rhs ? "B" : "A");
+  dot_function(&t, t.type, "_in",
+               halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype,
+                                 t.itype),
+               in);
+  const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
+  int64_t size = rhs ? v->n : v->m;
+  halo_template k;
+  halo_template_init(&k, halo_cl_gemm_pack);
+  dot_common_holes(&t, &k, "");
+  HOLE(&k, "H_IN", "H_IN(b, line, k) %s_in(%s, b, line, k)", name, dot_arguments(&t));
+  HOLE(&k, "H_OUT", "H_OUT(p, v) %s[p] = (v)", out);
+  halo_template_define_int(&k, "H_LINES", size);
+  halo_template_define_int(&k, "H_K", v->k);
+  halo_template_define_int(&k, "H_BATCH", v->batch);
+  halo_template_define_int(&k, "H_P", lines);
+  bool k_fast = side->contract.stride == 1 && side->free.stride != 1;
+  halo_template_define_int(&k, "H_KFAST", k_fast);
+  halo_template_finish(&k, l->source);
+  halo_launch *launch = dot_launch(&t, rhs ? "dot:panels pack B" : "dot:panels pack A");
+  int64_t items = (v->k + 15) / 16 * ((size + lines - 1) / lines) * v->batch;
+  launch->local[0] = items >= 64 ? 8 : 1;
+  launch->global[0] = (size_t)dot_round_up(items, (int64_t)launch->local[0]);
+  return dot_end(&t);
+}
+
+static const char *dot_vector_type(halo_arena *arena, halo_type accumulator, int w) {
+  return halo_arena_printf(arena, "%s%d", halo_ctype_compute(accumulator), w);
+}
+
+/* Stores a vector of results: at once where result and memory are plain, else lane by lane. */
+static const char *dot_store_vector(dot_text *t, const dot_blocks *b) {
+  halo_arena *arena = t->l->arena;
+  const char *out = halo_emit_arg(&t->e, HALO_ROLE_OUTPUT, 0, t->v.result, NULL);
+  if (t->v.result == t->v.accumulator && halo_shape_has_default_layout(t->v.dot->shape)) {
+    return halo_arena_printf(arena,
+                             "H_OUTV(b, x, y, v) vstore%d(v, 0, %s + ((b) * (%s)%lld + (x)) * "
+                             "(%s)%lld + (y))",
+                             b->w, out, t->itype, (long long)t->v.m, t->itype, (long long)t->v.n);
+  }
+  halo_strbuf text = {0};
+  halo_strbuf_printf(&text, "H_OUTV(b, x, y, v) do { %s lanes[%d]; vstore%d(v, 0, lanes); "
+                     "for (int q = 0; q < %d; ++q) H_OUT(b, x, (y) + q, lanes[q]); } while (0)",
+                     t->type, b->w, b->w, b->w);
+  const char *copy = halo_arena_strdup(arena, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return copy;
+}
+
+static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const dot_blocks *b,
+                                     const char *name, bool in_place) {
+  halo_arena *arena = l->arena;
+  dot_text t;
+  dot_begin(&t, l, v, name);
+  const char *store = dot_store_body(&t);
+  const char *pa = in_place ? halo_emit_arg(&t.e, HALO_ROLE_INPUT,
+                                            (int32_t)v->lhs.operand->parameter_number,
+                                            v->accumulator, NULL)
+                            : halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, 1, v->accumulator, NULL);
+  const char *pb = halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, 0, v->accumulator, NULL);
+  const char *outv = dot_store_vector(&t, b);
+  int64_t m_panels = (v->m + b->mr - 1) / b->mr, n_panels = (v->n + b->nr - 1) / b->nr;
+  halo_strbuf_printf(l->source, "\n/* %s */\n", l->name);
+  dot_function(&t, "void", "_out",
+               halo_arena_printf(arena, "const %s b, const %s x, const %s y, const %s v", t.itype,
+                                 t.itype, t.itype, t.type),
+               store);
+  halo_template k;
+  halo_template_init(&k, halo_cl_gemm_panels);
+  dot_common_holes(&t, &k,
+                   halo_arena_printf(arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa,
+                                     pb));
+  HOLE(&k, "H_V", "H_V %s", dot_vector_type(arena, v->accumulator, b->w));
+  HOLE(&k, "H_LOADV", "H_LOADV(p) vload%d(0, p)", b->w);
+  HOLE(&k, "H_STOREV", "H_STOREV(v, p) vstore%d(v, 0, p)", b->w);
+  HOLE(&k, "H_OUT", "H_OUT(b, x, y, v) %s_out(%s, b, x, y, v)", name, dot_arguments(&t));
+  halo_template_define(&k, "H_OUTV", outv);
+  halo_template_define_int(&k, "H_W", b->w);
+  halo_template_define_int(&k, "H_NV", b->nv);
+  halo_template_define_int(&k, "H_MR", b->mr);
+  halo_template_define_int(&k, "H_M", v->m);
+  halo_template_define_int(&k, "H_N", v->n);
+  halo_template_define_int(&k, "H_K", v->k);
+  halo_template_define_int(&k, "H_BATCH", v->batch);
+  halo_template_define_int(&k, "H_MPANELS", m_panels);
+  halo_template_define_int(&k, "H_NPANELS", n_panels);
+  halo_template_define_int(&k, "H_ABATCH",
+                           in_place ? v->lhs.batch.stride : m_panels * b->mr * v->k);
+  halo_template_define_int(&k, "H_APANEL", in_place ? b->mr * v->lhs.free.stride : b->mr * v->k);
+  halo_template_define_int(&k, "H_AROW", in_place ? v->lhs.free.stride : 1);
+  halo_template_define_int(&k, "H_AK", in_place ? v->lhs.contract.stride : b->mr);
+  halo_template_define_int(&k, "H_CLAMP", in_place && v->m % b->mr != 0);
+  halo_template_finish(&k, l->source);
+  halo_launch *launch = dot_launch(&t, "dot:panels");
+  int64_t items = m_panels * n_panels * v->batch;
+  launch->local[0] = 1;
+  /* Small products: several blocks a group, or starting groups costs more than the work. */
+  while (launch->local[0] < 16 && items / (int64_t)launch->local[0] > 64 &&
+         (double)launch->local[0] * (double)v->k * b->mr * b->nr < 4e5) {
+    launch->local[0] *= 2;
+  }
+  launch->global[0] = (size_t)dot_round_up(items, (int64_t)launch->local[0]);
+  return dot_end(&t);
+}
+
+static halo_status dot_panels_lower(halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  dot_blocks b = dot_blocks_of(l->caps, v.accumulator);
+  bool in_place = dot_a_in_place(&v);
+  int64_t size = (int64_t)halo_type_size(v.accumulator);
+  const char *name = halo_kernel_name(l, l->name);
+  halo_vec_push(&l->scratch,
+                (halo_scratch){v.batch * dot_round_up(v.n, b.nr) * v.k * size});
+  HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packb", name), true, b.nr, 0));
+  if (!in_place) {
+    halo_vec_push(&l->scratch,
+                  (halo_scratch){v.batch * dot_round_up(v.m, b.mr) * v.k * size});
+    HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packa", name), false, b.mr, 1));
+  }
+  return dot_panels_kernel(l, &v, &b, name, in_place);
+}
+
+/* ---- Tiles ---- */
+
+static bool dot_tile_supports(const halo_lowering *l, const char **why) {
+  halo_dot_view v = dot_view(l);
+  const halo_caps *caps = l->caps;
+  size_t local = 2 * 16 * 65 * halo_type_size(v.accumulator);
+  if (caps->max_work_group < 256 || caps->max_items[0] < 16 || caps->max_items[1] < 16) {
+    *why = "work groups of 16 x 16 do not fit the device";
+    return false;
+  }
+  if (caps->local_memory < local) {
+    *why = "the device has too little local memory";
+    return false;
+  }
+  return dot_is_plain(&v, why);
+}
+
+static double dot_tile_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  double m = (double)dot_round_up(v.m, 64), n = (double)dot_round_up(v.n, 64);
+  double flops = 2 * (double)v.batch * m * n * (double)v.k;
+  return flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000;
+}
+
+static halo_status dot_tile_lower(halo_lowering *l) {
+  halo_arena *arena = l->arena;
+  halo_dot_view v = dot_view(l);
+  const char *name = halo_kernel_name(l, l->name);
+  dot_text t;
+  dot_begin(&t, l, &v, name);
+  const char *a = dot_element_body(&t, false), *b = dot_element_body(&t, true);
+  const char *out = dot_store_body(&t);
+  const char *coordinates =
+      halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype, t.itype);
+  halo_strbuf_printf(l->source, "\n/* %s */\n", l->name);
+  dot_function(&t, t.type, "_a", coordinates, a);
+  dot_function(&t, t.type, "_b", coordinates, b);
+  dot_function(&t, "void", "_out",
+               halo_arena_printf(arena, "const %s b, const %s x, const %s y, const %s v", t.itype,
+                                 t.itype, t.itype, t.type),
+               out);
+  const char *arguments = dot_arguments(&t);
+  halo_template k;
+  halo_template_init(&k, halo_cl_gemm_tile);
+  dot_common_holes(&t, &k, "");
+  HOLE(&k, "H_A", "H_A(b, row, k) %s_a(%s, b, row, k)", name, arguments);
+  HOLE(&k, "H_B", "H_B(b, k, column) %s_b(%s, b, column, k)", name, arguments);
+  HOLE(&k, "H_FMA", "H_FMA(a, b, c) ((a) * (b) + (c))");
+  HOLE(&k, "H_OUT", "H_OUT(b, row, column, v) %s_out(%s, b, row, column, v)", name, arguments);
+  halo_template_define_int(&k, "H_M", v.m);
+  halo_template_define_int(&k, "H_N", v.n);
+  halo_template_define_int(&k, "H_K", v.k);
+  halo_template_define_int(&k, "H_AKFAST", v.lhs.contract.stride == 1);
+  halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
+  halo_template_finish(&k, l->source);
+  halo_launch *launch = dot_launch(&t, "dot:tile");
+  launch->dims = 3;
+  launch->local[0] = launch->local[1] = 16;
+  launch->local[2] = 1;
+  launch->global[0] = (size_t)((v.n + 63) / 64 * 16);
+  launch->global[1] = (size_t)((v.m + 63) / 64 * 16);
+  launch->global[2] = (size_t)v.batch;
+  return dot_end(&t);
+}
+
+/* ---- CLBlast ---- */
+
+/* A matrix that BLAS can name: unit stride along one of its two directions. */
+static bool dot_blas_matrix(const halo_dot_side *side, halo_type type, bool rhs, bool *transpose,
+                            int64_t *ld, int64_t *batch_stride) {
+  if (!side->is_parameter || side->operand->shape->type != type) return false;
+  int64_t f = side->free.stride, c = side->contract.stride;
+  if (f < 0 || c < 0 || side->batch.stride < 0) return false;
+  /* A stride of 0 belongs to an extent of 1, where any other does as well. */
+  int64_t row = rhs ? c : f, column = rhs ? f : c;
+  int64_t columns = rhs ? side->free.size : side->contract.size;
+  int64_t rows = rhs ? side->contract.size : side->free.size;
+  *batch_stride = side->batch.stride;
+  *transpose = !(column == 1 || columns == 1);
+  *ld = *transpose ? (columns > 1 ? column : rows) : (rows > 1 ? row : columns);
+  if (*transpose && !(row == 1 || rows == 1)) return false;
+  return *ld >= (*transpose ? rows : columns);
+}
+
+static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char **why) {
+  halo_dot_view v = dot_view(l);
+  if (!dot_is_plain(&v, why)) return false;
+  *why = "the library was built without CLBlast";
+  if (!halo_gemm_available()) return false;
+  *why = "the type is neither f32 nor f64";
+  if (v.result != HALO_F32 && v.result != HALO_F64) return false;
+  *why = "the result is not row-major";
+  if (!halo_shape_has_default_layout(v.dot->shape)) return false;
+  *g = (halo_gemm){.type = v.result, .m = v.m, .n = v.n, .k = v.k, .batch = v.batch, .ldc = v.n,
+                   .stride_c = v.m * v.n};
+  *why = "an operand is not a plain matrix in memory";
+  return dot_blas_matrix(&v.lhs, v.result, false, &g->transpose_a, &g->lda, &g->stride_a) &&
+         dot_blas_matrix(&v.rhs, v.result, true, &g->transpose_b, &g->ldb, &g->stride_b);
+}
+
+static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
+  halo_gemm g;
+  return dot_blas_describe(l, &g, why);
+}
+
+static double dot_clblast_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  /* On CPUs it was measured at a tenth of the panels' speed, with 12 s for its first call; on GPUs its
+   * tuned kernels should win where the product is large. */
+  return l->caps->is_cpu ? dot_flops(&v) * 0.2 + 1e7 : dot_flops(&v) * 0.0005 + 100000;
+}
+
+static halo_status dot_clblast_lower(halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  halo_gemm *g = halo_arena_new(l->arena, halo_gemm);
+  const char *why;
+  dot_blas_describe(l, g, &why);
+  halo_kernel_arg *args = halo_arena_array(l->arena, halo_kernel_arg, 3);
+  args[0] = (halo_kernel_arg){.role = HALO_ROLE_INPUT,
+                              .index = (int32_t)v.lhs.operand->parameter_number,
+                              .type = g->type};
+  args[1] = (halo_kernel_arg){.role = HALO_ROLE_INPUT,
+                              .index = (int32_t)v.rhs.operand->parameter_number,
+                              .type = g->type};
+  args[2] = (halo_kernel_arg){.role = HALO_ROLE_OUTPUT, .type = g->type};
+  halo_launch launch = {.label = halo_arena_printf(l->arena, "%s dot:clblast", l->name),
+                        .args = args,
+                        .arg_count = 3,
+                        .updates = -1,
+                        .gemm = g};
+  halo_vec_push(&l->launches, launch);
+  return HALO_OK;
+}
+
+static const halo_implementation dot_implementations[] = {
+    {"panels", dot_panels_supports, dot_panels_cost, dot_panels_lower},
+    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower},
+    {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower},
+    {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower},
+    {0}};
+const halo_family halo_family_dot = {"dot", dot_implementations};

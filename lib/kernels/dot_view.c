@@ -1,0 +1,134 @@
+/* kernels/dot_view.c: a dot-general seen as batched matrix products. */
+#include "kernels/dot_view.h"
+
+#include "codegen/ctype.h"
+#include "codegen/scalar.h"
+
+static void dot_group_add(halo_dot_group *group, const halo_shape *shape, int64_t dim) {
+  group->dims[group->count++] = (int)dim;
+  group->size *= shape->dims[dim];
+}
+
+static int64_t dot_group_stride(const halo_dot_group *group, const halo_shape *shape,
+                                const int64_t *strides) {
+  int64_t stride = 0, next = 0; /* next: what the stride of the next slower dimension must be */
+  for (int i = group->count - 1; i >= 0; i--) {
+    int d = group->dims[i];
+    if (shape->dims[d] == 1) continue;
+    if (stride == 0) {
+      stride = strides[d];
+    } else if (strides[d] != next) {
+      return -1;
+    }
+    next = strides[d] * shape->dims[d];
+  }
+  return stride;
+}
+
+static void dot_describe_side(halo_dot_side *side, const halo_instr *operand, const int64_t *batch,
+                              int32_t n_batch, const int64_t *contract, int32_t n_contract) {
+  const halo_shape *shape = operand->shape;
+  bool used[HALO_MAX_RANK] = {false};
+  side->operand = operand;
+  side->is_parameter = operand->opcode == HALO_OP_PARAMETER;
+  side->batch = side->free = side->contract = (halo_dot_group){.size = 1, .stride = -1};
+  for (int32_t i = 0; i < n_batch; i++) {
+    dot_group_add(&side->batch, shape, batch[i]);
+    used[batch[i]] = true;
+  }
+  for (int32_t i = 0; i < n_contract; i++) {
+    dot_group_add(&side->contract, shape, contract[i]);
+    used[contract[i]] = true;
+  }
+  for (int d = 0; d < shape->rank; d++) {
+    if (!used[d]) dot_group_add(&side->free, shape, d);
+  }
+  if (!side->is_parameter) return;
+  int64_t strides[HALO_MAX_RANK];
+  halo_shape_strides(shape, strides);
+  side->batch.stride = dot_group_stride(&side->batch, shape, strides);
+  side->free.stride = dot_group_stride(&side->free, shape, strides);
+  side->contract.stride = dot_group_stride(&side->contract, shape, strides);
+}
+
+static halo_type dot_accumulator(halo_type result) {
+  switch (halo_type_class_of(result)) {
+    case HALO_CLASS_FLOAT: return result == HALO_F64 ? HALO_F64 : HALO_F32;
+    case HALO_CLASS_SINT: return halo_type_size(result) == 8 ? HALO_S64 : HALO_S32;
+    case HALO_CLASS_UINT: return halo_type_size(result) == 8 ? HALO_U64 : HALO_U32;
+    case HALO_CLASS_PRED:
+    case HALO_CLASS_COMPLEX:
+    case HALO_CLASS_OTHER: break;
+  }
+  return result;
+}
+
+void halo_dot_describe(const halo_instr *dot, halo_dot_view *v) {
+  int32_t lb, rb, lc, rc;
+  const int64_t *l_batch = halo_instr_ints(dot, HALO_ATTR_LHS_BATCH_DIMS, &lb);
+  const int64_t *r_batch = halo_instr_ints(dot, HALO_ATTR_RHS_BATCH_DIMS, &rb);
+  const int64_t *l_contract = halo_instr_ints(dot, HALO_ATTR_LHS_CONTRACTING_DIMS, &lc);
+  const int64_t *r_contract = halo_instr_ints(dot, HALO_ATTR_RHS_CONTRACTING_DIMS, &rc);
+  v->dot = dot;
+  dot_describe_side(&v->lhs, dot->operands[0], l_batch, lb, l_contract, lc);
+  dot_describe_side(&v->rhs, dot->operands[1], r_batch, rb, r_contract, rc);
+  v->batch = v->lhs.batch.size;
+  v->m = v->lhs.free.size;
+  v->n = v->rhs.free.size;
+  v->k = v->lhs.contract.size;
+  v->result = dot->shape->type;
+  v->accumulator = dot_accumulator(v->result);
+}
+
+static void dot_place(halo_emitter *e, const halo_dot_group *group, const halo_shape *shape,
+                      const char *linear, const char **at) {
+  const char *rest = linear;
+  int first = 0;
+  while (first < group->count && shape->dims[group->dims[first]] == 1) first++;
+  for (int i = group->count - 1; i >= 0; i--) {
+    int64_t size = shape->dims[group->dims[i]];
+    if (size == 1) {
+      at[group->dims[i]] = "0";
+      continue;
+    }
+    at[group->dims[i]] = i == first ? rest : halo_int_mod(e, rest, size);
+    if (i != first) rest = halo_int_div(e, rest, size);
+  }
+}
+
+const char *halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *v, bool rhs,
+                             const char *batch, const char *line, const char *k) {
+  const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
+  const halo_shape *shape = side->operand->shape;
+  const char *at[HALO_MAX_RANK];
+  dot_place(e, &side->batch, shape, batch, at);
+  dot_place(e, &side->free, shape, line, at);
+  dot_place(e, &side->contract, shape, k, at);
+  const char *value = halo_emit_value(e, frame, side->operand, 0,
+                                      halo_index_of(e, shape->rank, shape->dims, at));
+  return halo_scalar_convert(e->arena, &e->sections, shape->type, v->accumulator, value);
+}
+
+const char *halo_dot_result_position(halo_emitter *e, const halo_dot_view *v, const char *batch,
+                                     const char *row, const char *column) {
+  const halo_shape *shape = v->dot->shape;
+  if (halo_shape_has_default_layout(shape)) {
+    const char *line = halo_int_add(e, halo_int_mul(e, batch, v->m), row);
+    return halo_int_add(e, halo_int_mul(e, line, v->n), column);
+  }
+  /* The result's dimensions are batch, lhs free, rhs free, in this order. */
+  const char *at[HALO_MAX_RANK];
+  halo_dot_group groups[3] = {v->lhs.batch, v->lhs.free, v->rhs.free};
+  const char *linear[3] = {batch, row, column};
+  int next = 0;
+  for (int g = 0; g < 3; g++) {
+    for (int i = 0; i < groups[g].count; i++) groups[g].dims[i] = next++;
+    dot_place(e, &groups[g], shape, linear[g], at);
+  }
+  return halo_index_position(e, halo_index_of(e, shape->rank, shape->dims, at), shape);
+}
+
+const char *halo_dot_result_value(halo_emitter *e, const halo_dot_view *v, const char *value) {
+  halo_sections_add(&e->sections, halo_ctype_section(v->result));
+  return halo_scalar_convert(e->arena, &e->sections, v->accumulator, v->result, value);
+}

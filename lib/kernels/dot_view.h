@@ -1,0 +1,42 @@
+/* kernels/dot_view.h: a dot-general seen as batched matrix products [b,m,k] x [b,k,n]. */
+#ifndef HALO_KERNELS_DOT_VIEW_H
+#define HALO_KERNELS_DOT_VIEW_H
+
+#include "kernels/kernels.h"
+
+/* The dimensions of an operand that play one part, slowest first. */
+typedef struct halo_dot_group {
+  int count;
+  int dims[HALO_MAX_RANK];
+  int64_t size; /* product of their extents */
+  /* When the operand is a plain parameter whose dimensions of this group follow each other in memory:
+   * the distance in elements from one to the next. -1 otherwise. */
+  int64_t stride;
+} halo_dot_group;
+
+typedef struct halo_dot_side {
+  const halo_instr *operand;
+  bool is_parameter;
+  halo_dot_group batch, free, contract;
+} halo_dot_side;
+
+typedef struct halo_dot_view {
+  const halo_instr *dot;
+  halo_dot_side lhs, rhs;
+  int64_t batch, m, n, k;
+  halo_type result;      /* element type */
+  halo_type accumulator; /* f32 for narrower floats, 32 bits for narrower integers */
+} halo_dot_view;
+
+void halo_dot_describe(const halo_instr *dot, halo_dot_view *out);
+
+/* The element (batch, line, k) of a side, with those given as index expressions, as an accumulator
+ * value. */
+const char *halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *view,
+                             bool rhs, const char *batch, const char *line, const char *k);
+/* Position of result element (batch, row, column), and its value made from an accumulator. */
+const char *halo_dot_result_position(halo_emitter *e, const halo_dot_view *view,
+                                     const char *batch, const char *row, const char *column);
+const char *halo_dot_result_value(halo_emitter *e, const halo_dot_view *view, const char *value);
+
+#endif
