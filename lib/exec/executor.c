@@ -63,16 +63,17 @@ static halo_status exec_upload_constants(halo_program *p) {
   if (plan->constant_bytes == 0) return HALO_OK;
   HALO_TRY(halo_cl_alloc(p->device, (size_t)plan->constant_bytes, "constants", &p->constants));
   if (p->device->caps.is_null) return HALO_OK;
+  void *memory;
+  HALO_TRY(halo_try_alloc((size_t)plan->constant_bytes, "constants", &memory));
+  char *image = memory;
   for (int32_t i = 0; i < plan->constants.count; i++) {
     const halo_plan_constant *c = &plan->constants.data[i];
-    HALO_TRY(halo_cl_check(
-        clEnqueueWriteBuffer(p->device->queue, p->constants->mem, CL_FALSE, (size_t)c->offset,
-                             (size_t)halo_shape_byte_size(c->literal->shape), c->literal->data, 0,
-                             NULL, NULL),
-        "clEnqueueWriteBuffer of constants"));
+    memcpy(image + c->offset, c->literal->data, (size_t)halo_shape_byte_size(c->literal->shape));
   }
-  /* The literals stay in the plan, but whoever holds the module may be impatient: wait once. */
-  return halo_cl_check(clFinish(p->device->queue), "clFinish");
+  cl_int code = clEnqueueWriteBuffer(p->device->queue, p->constants->mem, CL_TRUE, 0,
+                                     (size_t)plan->constant_bytes, image, 0, NULL, NULL);
+  halo_free(memory);
+  return halo_cl_check(code, "clEnqueueWriteBuffer of constants");
 }
 
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_program **out) {
