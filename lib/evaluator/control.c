@@ -9,11 +9,11 @@ typedef struct control_plan {
   int32_t count;
   struct control_slot {
     int32_t id, position;
-  } *slots;                 /* sorted by id */
-  bool *needed;             /* [count] */
-  int32_t *last_use;        /* [count] position of the last user; -1: none */
-  halo_literal **values;    /* [count] references */
-  halo_literal **operands;  /* room for one instruction's */
+  } * slots;               /* sorted by id */
+  bool *needed;            /* [count] */
+  int32_t *last_use;       /* [count] position of the last user; -1: none */
+  halo_literal **values;   /* [count] references */
+  halo_literal **operands; /* room for one instruction's */
 } control_plan;
 
 static int control_slot_order(const void *a, const void *b) {
@@ -112,10 +112,9 @@ halo_status eval_computation(const halo_computation *computation, halo_literal *
     const halo_shape *shape = computation->params.data[i]->shape;
     if (halo_shape_compatible(args[i]->shape, shape)) continue;
     halo_arena scratch = {0};
-    halo_status status = halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s is %s, not %s", i,
-                                   computation->name,
-                                   halo_shape_text(&scratch, args[i]->shape, false),
-                                   halo_shape_text(&scratch, shape, false));
+    halo_status status = halo_fail(
+        HALO_INVALID_ARGUMENT, "argument %d of %s is %s, not %s", i, computation->name,
+        halo_shape_text(&scratch, args[i]->shape, false), halo_shape_text(&scratch, shape, false));
     halo_arena_deinit(&scratch);
     return status;
   }
@@ -166,6 +165,6 @@ halo_status eval_conditional(const eval_call *call, halo_literal **out) {
     int64_t index = halo_literal_get_i64(selector, 0);
     branch = index < 0 || index >= count ? count - 1 : (int32_t)index;
   }
-  return eval_computation(halo_conditional_branch(call->instr, branch),
-                          &call->operands[1 + branch], 1, call->depth + 1, out);
+  return eval_computation(halo_conditional_branch(call->instr, branch), &call->operands[1 + branch],
+                          1, call->depth + 1, out);
 }

@@ -181,8 +181,8 @@ static void conv_one(const conv_plan *p, const int64_t *at, dot_mode mode, const
   int64_t sizes[HALO_MAX_RANK], k[HALO_MAX_RANK] = {0};
   for (int s = 0; s < spatial; s++) sizes[s] = p->rhs->dims[dims->rhs_spatial[s]];
   do {
-    int64_t i = row * p->lhs_strides[dims->lhs_batch] +
-                group * inputs * p->lhs_strides[dims->lhs_feature];
+    int64_t i =
+        row * p->lhs_strides[dims->lhs_batch] + group * inputs * p->lhs_strides[dims->lhs_feature];
     int64_t j = o * p->rhs_strides[dims->rhs_output];
     bool inside = true;
     for (int s = 0; s < spatial && inside; s++) {
@@ -217,7 +217,9 @@ halo_status eval_convolution(const eval_call *call, halo_literal **out) {
       plan.window[s] = window->window.data[s];
     } else {
       plan.window[s] = (halo_window_dim){.size = plan.rhs->dims[plan.dims->rhs_spatial[s]],
-                                         .stride = 1, .base_dilation = 1, .window_dilation = 1};
+                                         .stride = 1,
+                                         .base_dilation = 1,
+                                         .window_dilation = 1};
     }
   }
   eval_strides(plan.lhs->rank, plan.lhs->dims, plan.lhs_strides);

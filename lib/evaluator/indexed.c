@@ -84,17 +84,16 @@ static void indexed_attributes(const halo_instr *instr, bool is_gather, indexed_
   n->array_batching = halo_instr_ints(
       instr, is_gather ? HALO_ATTR_OPERAND_BATCHING_DIMS : HALO_ATTR_INPUT_BATCHING_DIMS,
       &n->batching_count);
-  n->indices_batching = halo_instr_ints(instr,
-                                        is_gather ? HALO_ATTR_START_INDICES_BATCHING_DIMS
-                                                  : HALO_ATTR_SCATTER_INDICES_BATCHING_DIMS,
-                                        &n->batching_count);
+  n->indices_batching = halo_instr_ints(
+      instr,
+      is_gather ? HALO_ATTR_START_INDICES_BATCHING_DIMS : HALO_ATTR_SCATTER_INDICES_BATCHING_DIMS,
+      &n->batching_count);
   n->vector_dim = halo_instr_int(instr, HALO_ATTR_INDEX_VECTOR_DIM, n->indices->shape->rank);
 }
 
 static void indexed_prepare(const eval_call *call, bool is_gather, const halo_shape *windows,
                             const halo_literal *indices, indexed_numbers *n) {
-  *n = (indexed_numbers){.array = call->operands[0]->shape, .windows = windows,
-                         .indices = indices};
+  *n = (indexed_numbers){.array = call->operands[0]->shape, .windows = windows, .indices = indices};
   indexed_attributes(call->instr, is_gather, n);
   const halo_shape *index_shape = indices->shape;
   eval_strides(n->array->rank, n->array->dims, n->array_strides);
@@ -156,8 +155,8 @@ halo_status eval_gather(const eval_call *call, halo_literal **out) {
     int64_t from = indexed_batching_offset(&n, batch);
     for (int32_t k = 0; k < n.index_count; k++) {
       int64_t d = n.index_map[k], most = n.array->dims[d] - n.extent[d];
-      from += n.array_strides[d] *
-              eval_clamped_index(n.indices, indexed_component(&n, batch, k), most);
+      from +=
+          n.array_strides[d] * eval_clamped_index(n.indices, indexed_component(&n, batch, k), most);
     }
     int64_t to = eval_offset(n.batch_rank, batch, n.batch_window_strides);
     eval_move(size, n.window_count, n.box, (char *)(*out)->data + to * (int64_t)size,
@@ -194,8 +193,9 @@ static halo_status scatter_combine(const eval_call *call, eval_function *functio
   }
   HALO_TRY(eval_function_call(function, values, values + 2 * count));
   for (int32_t k = 0; k < count; k++) {
-    eval_set(results[k], to, eval_convert(function->result_types[k], results[k]->shape->type,
-                                          values[2 * count + k]));
+    eval_set(
+        results[k], to,
+        eval_convert(function->result_types[k], results[k]->shape->type, values[2 * count + k]));
   }
   return HALO_OK;
 }
@@ -231,16 +231,16 @@ halo_status eval_scatter(const eval_call *call, halo_literal **out) {
     types[count + k] = call->operands[count + 1 + k]->shape->type;
     int64_t total = halo_shape_element_count(results[k]->shape);
     for (int64_t i = 0; i < total; i++) {
-      eval_set(results[k], i, eval_convert(call->operands[k]->shape->type, types[k],
-                                           eval_get(call->operands[k], i)));
+      eval_set(
+          results[k], i,
+          eval_convert(call->operands[k]->shape->type, types[k], eval_get(call->operands[k], i)));
     }
   }
   indexed_numbers n;
   indexed_prepare(call, false, call->operands[count + 1]->shape, call->operands[count], &n);
   eval_function function;
-  halo_status status =
-      eval_function_init(&function, halo_instr_comp(call->instr, HALO_ATTR_TO_APPLY), types,
-                         2 * count, call->depth);
+  halo_status status = eval_function_init(
+      &function, halo_instr_comp(call->instr, HALO_ATTR_TO_APPLY), types, 2 * count, call->depth);
   if (status == HALO_OK) status = scatter_all(call, &n, &function, results, values);
   eval_function_deinit(&function);
   halo_arena_deinit(&arena);

@@ -70,8 +70,8 @@ halo_status eval_cholesky(const eval_call *call, halo_literal **out) {
     bool ok = linalg_cholesky(a, n);
     for (int64_t i = 0; i < n; i++) {
       for (int64_t j = 0; j < n; j++) {
-        linalg_number value = lower ? (j <= i ? a[i * n + j] : 0)
-                                    : (j >= i ? conjl(a[j * n + i]) : 0);
+        linalg_number value =
+            lower ? (j <= i ? a[i * n + j] : 0) : (j >= i ? conjl(a[j * n + i]) : 0);
         linalg_set(*out, base + i * n + j, ok ? value : CMPLXL(NAN, NAN));
       }
     }
@@ -170,8 +170,8 @@ static void linalg_dft(linalg_number *x, int64_t n, int64_t step, bool inverse,
 }
 
 /* Transforms the axis of every line of an array of these dims. */
-static void linalg_dft_axis(linalg_number *x, int rank, const int64_t *dims, int axis,
-                            bool inverse, linalg_number *spare) {
+static void linalg_dft_axis(linalg_number *x, int rank, const int64_t *dims, int axis, bool inverse,
+                            linalg_number *spare) {
   int64_t strides[HALO_MAX_RANK], others[HALO_MAX_RANK], index[HALO_MAX_RANK] = {0};
   eval_strides(rank, dims, strides);
   memcpy(others, dims, sizeof *others * (size_t)rank);

@@ -26,8 +26,8 @@ static halo_status movement_gather(const eval_call *call, int64_t base, const in
   int64_t to_strides[HALO_MAX_RANK];
   eval_strides(shape->rank, shape->dims, to_strides);
   const char *from = call->operands[0]->data;
-  eval_move(size, shape->rank, shape->dims, (*out)->data, to_strides,
-            from + base * (int64_t)size, strides);
+  eval_move(size, shape->rank, shape->dims, (*out)->data, to_strides, from + base * (int64_t)size,
+            strides);
   return HALO_OK;
 }
 

@@ -91,9 +91,9 @@ halo_status eval_batch_norm_grad(const eval_call *call, halo_literal **out) {
     for (int64_t i = 0; i < p.outer * p.inner; i++) {
       int64_t at = norm_at(&p, f, i);
       long double centred = halo_literal_get_f64(x, at) - mean;
-      norm_set((*out)->elements[0], at,
-               factor * (p.count * halo_literal_get_f64(dy, at) - sum -
-                         centred * product / variance));
+      norm_set(
+          (*out)->elements[0], at,
+          factor * (p.count * halo_literal_get_f64(dy, at) - sum - centred * product / variance));
     }
     norm_set((*out)->elements[1], f, product / sqrtl(variance));
     norm_set((*out)->elements[2], f, sum);

@@ -104,8 +104,8 @@ void eval_reducer_finish(eval_reducer *reducer, int64_t i) {
   }
   for (int32_t k = 0; k < reducer->count; k++) {
     halo_literal *out = reducer->outs[k];
-    eval_set(out, i, eval_convert(reducer->function.param_types[k], out->shape->type,
-                                  reducer->values[k]));
+    eval_set(out, i,
+             eval_convert(reducer->function.param_types[k], out->shape->type, reducer->values[k]));
   }
 }
 
@@ -154,13 +154,12 @@ halo_status eval_reduce(const eval_call *call, halo_literal **out) {
   reduce_dims split;
   reduce_split(call, &split);
   eval_reducer reducer;
-  halo_status status = eval_reducer_init(&reducer, call, HALO_ATTR_TO_APPLY,
-                                         call->instr->operand_count / 2, *out);
+  halo_status status =
+      eval_reducer_init(&reducer, call, HALO_ATTR_TO_APPLY, call->instr->operand_count / 2, *out);
   int64_t index[HALO_MAX_RANK] = {0}, total = eval_count(split.kept, split.kept_dims);
   for (int64_t i = 0; i < total && status == HALO_OK; i++) {
     eval_reducer_start(&reducer);
-    status = reduce_one(&reducer, call, &split,
-                        eval_offset(split.kept, index, split.kept_strides));
+    status = reduce_one(&reducer, call, &split, eval_offset(split.kept, index, split.kept_strides));
     eval_reducer_finish(&reducer, i);
     eval_next(split.kept, split.kept_dims, index);
   }

@@ -207,12 +207,12 @@ static eval_scalar scalar_compare(const eval_op *op, eval_scalar a, eval_scalar 
     result = (op->direction == HALO_EQ) == equal;
   } else if (halo_type_is_float(type) && op->compare != HALO_COMPARE_TOTALORDER) {
     double x = eval_decode(type, a.re), y = eval_decode(type, b.re);
-    result = scalar_by_direction(op->direction, x < y, x == y, x > y);
+    result = scalar_by_direction(op->direction, x<y, x == y, x> y);
   } else if (halo_type_is_float(type) || halo_type_is_sint(type)) {
     int64_t x = eval_total_order_key(type, a), y = eval_total_order_key(type, b);
-    result = scalar_by_direction(op->direction, x < y, x == y, x > y);
+    result = scalar_by_direction(op->direction, x<y, x == y, x> y);
   } else {
-    result = scalar_by_direction(op->direction, a.re < b.re, a.re == b.re, a.re > b.re);
+    result = scalar_by_direction(op->direction, a.re<b.re, a.re == b.re, a.re> b.re);
   }
   return (eval_scalar){result, 0};
 }
@@ -235,11 +235,11 @@ bool eval_op_init(eval_op *op, const halo_instr *instr) {
   for (int32_t i = typed + 1; i < instr->operand_count; i++) {
     if (instr->operands[i]->shape->type != instr->operands[typed]->shape->type) return false;
   }
-  *op = (eval_op){.opcode = opcode,
-                  .in = instr->operands[typed]->shape->type,
-                  .out = instr->shape->type};
-  if (bits) return halo_type_size(op->in) == halo_type_size(op->out) &&
-                   halo_type_bits(op->in) == halo_type_bits(op->out);
+  *op = (eval_op){
+      .opcode = opcode, .in = instr->operands[typed]->shape->type, .out = instr->shape->type};
+  if (bits)
+    return halo_type_size(op->in) == halo_type_size(op->out) &&
+           halo_type_bits(op->in) == halo_type_bits(op->out);
   unsigned mask = halo_type_mask(instr->operands[0]->shape->type);
   if (!(halo_op_info_of(opcode)->types & mask)) return false;
   if (opcode == HALO_OP_COMPARE) {

@@ -113,8 +113,11 @@ halo_status eval_sort(const eval_call *call, halo_literal **out) {
     types[2 * k] = types[2 * k + 1] = call->operands[k]->shape->type;
   }
   eval_function comparator;
-  sort_line line = {.before = sort_ask_comparator, .order = order, .spare = order + extent,
-                    .call = call, .comparator = &comparator,
+  sort_line line = {.before = sort_ask_comparator,
+                    .order = order,
+                    .spare = order + extent,
+                    .call = call,
+                    .comparator = &comparator,
                     .args = halo_arena_array(&arena, eval_scalar, 2 * n)};
   halo_status status = eval_function_init(
       &comparator, halo_instr_comp(call->instr, HALO_ATTR_TO_APPLY), types, 2 * n, call->depth);
@@ -131,8 +134,12 @@ halo_status eval_topk(const eval_call *call, halo_literal **out) {
   int64_t rows = eval_count(shape->rank - 1, shape->dims), *order;
   HALO_TRY(halo_literal_create(call->instr->shape, out));
   HALO_TRY(sort_buffer(n, &order));
-  sort_line line = {.before = sort_ask_total_order, .n = n, .order = order, .spare = order + n,
-                    .call = call, .stride = 1,
+  sort_line line = {.before = sort_ask_total_order,
+                    .n = n,
+                    .order = order,
+                    .spare = order + n,
+                    .call = call,
+                    .stride = 1,
                     .largest = halo_instr_bool(call->instr, HALO_ATTR_LARGEST, true)};
   halo_status status = HALO_OK;
   for (int64_t row = 0; row < rows && status == HALO_OK; row++) {

@@ -6,8 +6,7 @@
 static void window_of(const halo_instr *instr, int rank, halo_window_dim *window) {
   const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_WINDOW);
   for (int d = 0; d < rank; d++) {
-    window[d] = (halo_window_dim){.size = 1, .stride = 1, .base_dilation = 1,
-                                  .window_dilation = 1};
+    window[d] = (halo_window_dim){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
     if (attr && d < attr->window.count) window[d] = attr->window.data[d];
   }
 }
@@ -51,8 +50,8 @@ halo_status eval_reduce_window(const eval_call *call, halo_literal **out) {
   int64_t at[HALO_MAX_RANK] = {0};
   window_of(call->instr, call->operands[0]->shape->rank, window);
   eval_reducer reducer;
-  halo_status status = eval_reducer_init(&reducer, call, HALO_ATTR_TO_APPLY,
-                                         call->instr->operand_count / 2, *out);
+  halo_status status =
+      eval_reducer_init(&reducer, call, HALO_ATTR_TO_APPLY, call->instr->operand_count / 2, *out);
   const halo_shape *shape = call->instr->shape;
   if (halo_shape_is_tuple(shape)) shape = shape->elements[0];
   int64_t total = halo_shape_element_count(shape);
@@ -70,8 +69,7 @@ halo_status eval_reduce_window(const eval_call *call, halo_literal **out) {
 
 /* The element of the window that `select` settles on, or -1 when the window holds none. */
 static halo_status window_select(eval_function *select, const halo_literal *operand,
-                                 const halo_window_dim *window, const int64_t *at,
-                                 int64_t *best) {
+                                 const halo_window_dim *window, const int64_t *at, int64_t *best) {
   const halo_shape *shape = operand->shape;
   int64_t strides[HALO_MAX_RANK], sizes[HALO_MAX_RANK], offset[HALO_MAX_RANK] = {0};
   eval_strides(shape->rank, shape->dims, strides);
@@ -117,8 +115,8 @@ halo_status eval_select_and_scatter(const eval_call *call, halo_literal **out) {
   halo_type scatter_types[2] = {call->instr->shape->type, call->operands[1]->shape->type};
   for (int64_t i = 0; i < total; i++) eval_set(*out, i, eval_get(call->operands[2], 0));
   eval_function select, scatter;
-  halo_status status = eval_function_init(
-      &select, halo_instr_comp(call->instr, HALO_ATTR_SELECT), select_types, 2, call->depth);
+  halo_status status = eval_function_init(&select, halo_instr_comp(call->instr, HALO_ATTR_SELECT),
+                                          select_types, 2, call->depth);
   if (status == HALO_OK) {
     status = eval_function_init(&scatter, halo_instr_comp(call->instr, HALO_ATTR_SCATTER),
                                 scatter_types, 2, call->depth);

@@ -27,10 +27,10 @@ double gen_whole_limit(halo_type type) {
 }
 
 halo_type gen_random_type(generator *g) {
-  static const halo_type whole[] = {HALO_S32, HALO_U32, HALO_S64, HALO_U64, HALO_S8, HALO_U8,
-                                    HALO_S16, HALO_U16, HALO_S4, HALO_U4, HALO_PRED};
-  static const halo_type fractional[] = {HALO_F32, HALO_F32, HALO_F32, HALO_F16, HALO_BF16,
-                                         HALO_C64, HALO_F64, HALO_C128};
+  static const halo_type whole[] = {HALO_S32, HALO_U32, HALO_S64, HALO_U64, HALO_S8,  HALO_U8,
+                                    HALO_S16, HALO_U16, HALO_S4,  HALO_U4,  HALO_PRED};
+  static const halo_type fractional[] = {HALO_F32,  HALO_F32, HALO_F32, HALO_F16,
+                                         HALO_BF16, HALO_C64, HALO_F64, HALO_C128};
   if (g->options.whole || gen_chance(g, 40)) return whole[gen_below(g, 11)];
   return fractional[gen_below(g, g->options.has_f64 ? 8 : 6)];
 }
@@ -59,8 +59,11 @@ halo_attr gen_comp(generator *g, halo_attr_id id, halo_computation *computation)
 
 halo_instr *gen_emit(generator *g, halo_opcode opcode, const halo_shape *shape, int operand_count,
                      halo_instr *const *operands, int attr_count, const halo_attr *attrs) {
-  halo_instr_spec spec = {.opcode = opcode, .shape = shape, .operands = operands,
-                          .operand_count = operand_count, .attrs = attrs,
+  halo_instr_spec spec = {.opcode = opcode,
+                          .shape = shape,
+                          .operands = operands,
+                          .operand_count = operand_count,
+                          .attrs = attrs,
                           .attr_count = attr_count};
   halo_instr *instr = NULL;
   for (int i = 0; i < operand_count; i++) {
@@ -78,8 +81,8 @@ void gen_push(generator *g, gen_value value) {
   if (fractional && value.size > GEN_LARGEST) {
     int down = ilogb(value.size);
     double factor = ldexp(1, -down);
-    gen_value scale = gen_constant(g, type, value.instr->shape->rank, value.instr->shape->dims,
-                                   factor);
+    gen_value scale =
+        gen_constant(g, type, value.instr->shape->rank, value.instr->shape->dims, factor);
     value.instr = gen_binary(g, HALO_OP_MULTIPLY, value.instr, scale.instr);
     /* Exact, but for numbers that become denormal, and complex products of non-zero parts. */
     value.size *= factor;
@@ -110,8 +113,7 @@ static void gen_fill_element(generator *g, halo_literal *literal, int64_t i, boo
     }
     halo_literal_set_c128(literal, i, parts[0], parts[1]);
   } else if (small) {
-    halo_literal_set_i64(literal, i,
-                         (int64_t)gen_below(g, 16) - (halo_type_is_sint(type) ? 4 : 0));
+    halo_literal_set_i64(literal, i, (int64_t)gen_below(g, 16) - (halo_type_is_sint(type) ? 4 : 0));
   } else if (gen_chance(g, 15)) {
     static const int64_t extremes[] = {0, 1, -1, INT64_MAX, INT64_MIN, 127, -128, 31};
     halo_literal_set_i64(literal, i, extremes[gen_below(g, 8)]);
@@ -127,8 +129,7 @@ static gen_value gen_leaf(halo_instr *instr, bool whole) {
 }
 
 /* A shape with these extents and, often, another layout than the default one. */
-static const halo_shape *gen_laid_out(generator *g, halo_type type, int rank,
-                                      const int64_t *dims) {
+static const halo_shape *gen_laid_out(generator *g, halo_type type, int rank, const int64_t *dims) {
   int32_t layout[HALO_MAX_RANK];
   for (int i = 0; i < rank; i++) layout[i] = rank - 1 - i;
   if (gen_chance(g, 50)) {
@@ -143,7 +144,8 @@ static const halo_shape *gen_laid_out(generator *g, halo_type type, int rank,
 }
 
 gen_value gen_parameter(generator *g, halo_type type, int rank, const int64_t *dims, bool small) {
-  halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER, .parameter_number = g->args.count,
+  halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
+                          .parameter_number = g->args.count,
                           .shape = gen_laid_out(g, type, rank, dims)};
   halo_instr *instr = NULL;
   halo_literal *literal = NULL;
@@ -169,7 +171,8 @@ static void gen_tuple_parameter(generator *g) {
     int rank = gen_random_dims(g, dims);
     shapes[i] = gen_laid_out(g, gen_random_type(g), rank, dims);
   }
-  halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER, .parameter_number = g->args.count,
+  halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
+                          .parameter_number = g->args.count,
                           .shape = halo_shape_new_tuple(&g->module->arena, 2, shapes)};
   halo_instr *instr = NULL;
   halo_literal *literal = NULL;
@@ -189,15 +192,14 @@ static void gen_tuple_parameter(generator *g) {
   }
 }
 
-static gen_value gen_constant_of(generator *g, halo_literal *literal, int rank,
-                                 const int64_t *dims, gen_value value) {
+static gen_value gen_constant_of(generator *g, halo_literal *literal, int rank, const int64_t *dims,
+                                 gen_value value) {
   value.instr = halo_instr_constant(g->computation, literal);
   halo_literal_release(literal);
   if (rank > 0) {
     halo_attr none = gen_ints(g, HALO_ATTR_DIMENSIONS, 0, NULL);
-    value.instr = gen_emit(g, HALO_OP_BROADCAST,
-                           gen_shape(g, value.instr->shape->type, rank, dims), 1, &value.instr, 1,
-                           &none);
+    value.instr = gen_emit(g, HALO_OP_BROADCAST, gen_shape(g, value.instr->shape->type, rank, dims),
+                           1, &value.instr, 1, &none);
   }
   return value;
 }
@@ -268,9 +270,10 @@ halo_computation *gen_body(generator *g, int count, const gen_value *params, boo
   memset(&inner.pool, 0, sizeof inner.pool);
   for (int i = 0; i < count; i++) {
     const halo_shape *shape = params[i].instr->shape;
-    halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER, .parameter_number = i,
-                            .shape = gen_shape(g, shape->type, scalar ? 0 : shape->rank,
-                                               shape->dims)};
+    halo_instr_spec spec = {
+        .opcode = HALO_OP_PARAMETER,
+        .parameter_number = i,
+        .shape = gen_shape(g, shape->type, scalar ? 0 : shape->rank, shape->dims)};
     gen_value value = params[i];
     if (halo_instr_create(inner.computation, &spec, &value.instr) != HALO_OK) inner.failed = true;
     halo_vec_push(&inner.pool, value);
@@ -330,14 +333,14 @@ static void gen_finish(generator *g, halo_test_program *program) {
   program->leaf_count = count;
   halo_computation *entry = g->computation;
   entry->root = leaves[0];
-  const halo_shape *result = gen_laid_out(g, leaves[0]->shape->type, leaves[0]->shape->rank,
-                                          leaves[0]->shape->dims);
+  const halo_shape *result =
+      gen_laid_out(g, leaves[0]->shape->type, leaves[0]->shape->rank, leaves[0]->shape->dims);
   bool nested = count > 2 && gen_chance(g, 30);
   if (count > 1) {
     const halo_shape *shapes[4] = {result};
     for (int i = 1; i < count; i++) {
-      shapes[i] = gen_laid_out(g, leaves[i]->shape->type, leaves[i]->shape->rank,
-                               leaves[i]->shape->dims);
+      shapes[i] =
+          gen_laid_out(g, leaves[i]->shape->type, leaves[i]->shape->rank, leaves[i]->shape->dims);
     }
     if (nested) { /* ((0, 1), 2, ...) */
       leaves[1] = gen_emit(g, HALO_OP_TUPLE, NULL, 2, leaves, 0, NULL);

@@ -5,8 +5,8 @@
 #include "hlo/hlo.h"
 
 typedef struct halo_test_options {
-  int steps;   /* operations to try; 0: chosen by the seed */
-  bool whole;  /* only integers and pred: every result exact */
+  int steps;    /* operations to try; 0: chosen by the seed */
+  bool whole;   /* only integers and pred: every result exact */
   bool has_f64; /* may use F64 and C128 */
 } halo_test_options;
 

@@ -74,10 +74,10 @@ static bool gen_float_function(generator *g, gen_value a) {
       gen_value x = gen_at_least_one(g, gen_limited(g, a, 8));
       gen_value y = gen_limited(g, gen_partner(g, a), 2);
       double size = x.size * x.size, epsilon = gen_epsilon(a.instr->shape->type);
-      return gen_done(g, gen_binary(g, HALO_OP_POWER, x.instr, y.instr), size,
-                      2 * x.size * x.error + log(x.size) * size * y.error +
-                          size * epsilon * FUNCTION_ULP,
-                      false);
+      return gen_done(
+          g, gen_binary(g, HALO_OP_POWER, x.instr, y.instr), size,
+          2 * x.size * x.error + log(x.size) * size * y.error + size * epsilon * FUNCTION_ULP,
+          false);
     }
   }
 }
@@ -96,11 +96,11 @@ static bool gen_float_jump(generator *g, gen_value a) {
     return gen_done(g, gen_binary(g, HALO_OP_REMAINDER, a.instr, b.instr), a.size, 0, a.whole);
   }
   halo_type type = a.instr->shape->type;
-  halo_attr bits[2] = {gen_int(HALO_ATTR_EXPONENT_BITS, halo_type_exponent_bits(type)),
-                       gen_int(HALO_ATTR_MANTISSA_BITS,
-                               1 + gen_below(g, (uint32_t)halo_type_mantissa_bits(type)))};
-  return gen_done(g, gen_emit(g, HALO_OP_REDUCE_PRECISION, NULL, 1, &a.instr, 2, bits),
-                  a.size * 2, 0, false);
+  halo_attr bits[2] = {
+      gen_int(HALO_ATTR_EXPONENT_BITS, halo_type_exponent_bits(type)),
+      gen_int(HALO_ATTR_MANTISSA_BITS, 1 + gen_below(g, (uint32_t)halo_type_mantissa_bits(type)))};
+  return gen_done(g, gen_emit(g, HALO_OP_REDUCE_PRECISION, NULL, 1, &a.instr, 2, bits), a.size * 2,
+                  0, false);
 }
 
 /* Sums and products, also complex ones (then each part has two products). */
@@ -148,8 +148,8 @@ static bool gen_float(generator *g, gen_value a) {
     case 7:
       if (type == HALO_F32 || type == HALO_F64) {
         gen_value b = gen_partner(g, a);
-        return gen_done(g, gen_binary(g, HALO_OP_COMPLEX, a.instr, b.instr),
-                        fmax(a.size, b.size), fmax(a.error, b.error), a.whole && b.whole);
+        return gen_done(g, gen_binary(g, HALO_OP_COMPLEX, a.instr, b.instr), fmax(a.size, b.size),
+                        fmax(a.error, b.error), a.whole && b.whole);
       }
       return gen_arithmetic(g, a);
     default: return gen_arithmetic(g, a);
@@ -166,8 +166,7 @@ static bool gen_complex(generator *g, gen_value a) {
     case 1:
       return gen_done(g, gen_unary(g, HALO_OP_ABS, a.instr), 1.5 * a.size,
                       1.5 * a.error + 8 * a.size * epsilon, false);
-    case 2:
-      return gen_done(g, gen_unary(g, HALO_OP_NEGATE, a.instr), a.size, a.error, a.whole);
+    case 2: return gen_done(g, gen_unary(g, HALO_OP_NEGATE, a.instr), a.size, a.error, a.whole);
     default: return gen_arithmetic(g, a);
   }
 }
@@ -175,12 +174,22 @@ static bool gen_complex(generator *g, gen_value a) {
 /* ---- Integers and pred ---- */
 
 static bool gen_integer(generator *g, gen_value a) {
-  static const halo_opcode binary[] = {
-      HALO_OP_ADD, HALO_OP_SUBTRACT, HALO_OP_MULTIPLY, HALO_OP_DIVIDE, HALO_OP_REMAINDER,
-      HALO_OP_MAXIMUM, HALO_OP_MINIMUM, HALO_OP_AND, HALO_OP_OR, HALO_OP_XOR, HALO_OP_SHIFT_LEFT,
-      HALO_OP_SHIFT_RIGHT_LOGICAL, HALO_OP_SHIFT_RIGHT_ARITHMETIC, HALO_OP_POWER};
-  static const halo_opcode unary[] = {HALO_OP_NEGATE, HALO_OP_NOT, HALO_OP_CLZ, HALO_OP_POPCNT,
-                                      HALO_OP_ABS, HALO_OP_SIGN};
+  static const halo_opcode binary[] = {HALO_OP_ADD,
+                                       HALO_OP_SUBTRACT,
+                                       HALO_OP_MULTIPLY,
+                                       HALO_OP_DIVIDE,
+                                       HALO_OP_REMAINDER,
+                                       HALO_OP_MAXIMUM,
+                                       HALO_OP_MINIMUM,
+                                       HALO_OP_AND,
+                                       HALO_OP_OR,
+                                       HALO_OP_XOR,
+                                       HALO_OP_SHIFT_LEFT,
+                                       HALO_OP_SHIFT_RIGHT_LOGICAL,
+                                       HALO_OP_SHIFT_RIGHT_ARITHMETIC,
+                                       HALO_OP_POWER};
+  static const halo_opcode unary[] = {HALO_OP_NEGATE, HALO_OP_NOT, HALO_OP_CLZ,
+                                      HALO_OP_POPCNT, HALO_OP_ABS, HALO_OP_SIGN};
   halo_type type = a.instr->shape->type;
   uint32_t signed_too = halo_type_is_sint(type) ? 6 : 4;
   if (gen_chance(g, 25)) {
@@ -201,8 +210,9 @@ static bool gen_integer(generator *g, gen_value a) {
 }
 
 static bool gen_logic(generator *g, gen_value a) {
-  static const halo_opcode binary[] = {HALO_OP_AND, HALO_OP_OR,      HALO_OP_XOR,    HALO_OP_ADD,
-                                       HALO_OP_MULTIPLY, HALO_OP_MAXIMUM, HALO_OP_MINIMUM};
+  static const halo_opcode binary[] = {HALO_OP_AND,    HALO_OP_OR,       HALO_OP_XOR,
+                                       HALO_OP_ADD,    HALO_OP_MULTIPLY, HALO_OP_MAXIMUM,
+                                       HALO_OP_MINIMUM};
   if (gen_chance(g, 20)) return gen_done(g, gen_unary(g, HALO_OP_NOT, a.instr), 1, 0, true);
   gen_value b = gen_partner(g, a);
   return gen_done(g, gen_binary(g, binary[gen_below(g, 7)], a.instr, b.instr), 1, 0, true);
@@ -228,8 +238,8 @@ static bool gen_compare(generator *g, gen_value a) {
 static bool gen_select(generator *g, gen_value a) {
   gen_value b = gen_partner(g, a), p = gen_pred_like(g, a);
   halo_instr *operands[3] = {p.instr, a.instr, b.instr};
-  return gen_done(g, gen_emit(g, HALO_OP_SELECT, NULL, 3, operands, 0, NULL),
-                  fmax(a.size, b.size), fmax(a.error, b.error), a.whole && b.whole);
+  return gen_done(g, gen_emit(g, HALO_OP_SELECT, NULL, 3, operands, 0, NULL), fmax(a.size, b.size),
+                  fmax(a.error, b.error), a.whole && b.whole);
 }
 
 static bool gen_convert(generator *g, gen_value a) {

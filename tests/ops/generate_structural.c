@@ -34,10 +34,9 @@ static bool gen_broadcast(generator *g, gen_value a) {
     dims[at++] = shape->dims[d];
   }
   halo_attr attr = gen_ints(g, HALO_ATTR_DIMENSIONS, shape->rank, map);
-  return gen_keep(g,
-                  gen_emit(g, HALO_OP_BROADCAST, gen_shape(g, shape->type, at, dims), 1, &a.instr,
-                           1, &attr),
-                  a);
+  return gen_keep(
+      g, gen_emit(g, HALO_OP_BROADCAST, gen_shape(g, shape->type, at, dims), 1, &a.instr, 1, &attr),
+      a);
 }
 
 /* Merges two neighbours, splits one dimension, adds a 1, or flattens. */
@@ -67,10 +66,9 @@ static bool gen_reshape(generator *g, gen_value a) {
     dims[0] = halo_shape_element_count(shape);
     rank = 1;
   }
-  return gen_keep(g,
-                  gen_emit(g, HALO_OP_RESHAPE, gen_shape(g, shape->type, rank, dims), 1, &a.instr,
-                           0, NULL),
-                  a);
+  return gen_keep(
+      g, gen_emit(g, HALO_OP_RESHAPE, gen_shape(g, shape->type, rank, dims), 1, &a.instr, 0, NULL),
+      a);
 }
 
 static bool gen_transpose(generator *g, gen_value a) {
@@ -146,8 +144,10 @@ static bool gen_concatenate(generator *g, gen_value a) {
 }
 
 static bool gen_bits(generator *g, gen_value a) {
-  static const halo_type same[][2] = {{HALO_S32, HALO_U32}, {HALO_S8, HALO_U8},
-                                      {HALO_F32, HALO_U32}, {HALO_BF16, HALO_S16},
+  static const halo_type same[][2] = {{HALO_S32, HALO_U32},
+                                      {HALO_S8, HALO_U8},
+                                      {HALO_F32, HALO_U32},
+                                      {HALO_BF16, HALO_S16},
                                       {HALO_S64, HALO_U64}};
   const halo_shape *shape = a.instr->shape;
   int64_t dims[HALO_MAX_RANK];
@@ -223,10 +223,9 @@ static bool gen_dynamic_slice(generator *g, gen_value a) {
   }
   halo_instr *update_operands[7] = {a.instr, update.instr};
   for (int d = 0; d < shape->rank; d++) update_operands[2 + d] = operands[1 + d];
-  return gen_keep(g,
-                  gen_emit(g, HALO_OP_DYNAMIC_UPDATE_SLICE, NULL, 2 + shape->rank,
-                           update_operands, 0, NULL),
-                  gen_either(a, update));
+  return gen_keep(
+      g, gen_emit(g, HALO_OP_DYNAMIC_UPDATE_SLICE, NULL, 2 + shape->rank, update_operands, 0, NULL),
+      gen_either(a, update));
 }
 
 /* Slices along one dimension, picked by a vector or matrix of indices. */
@@ -246,8 +245,7 @@ static bool gen_gather(generator *g, gen_value a) {
       offsets++;
     }
   }
-  halo_instr *operands[2] = {a.instr,
-                             gen_indices(g, gen_index_type(g), index_rank, index_dims)};
+  halo_instr *operands[2] = {a.instr, gen_indices(g, gen_index_type(g), index_rank, index_dims)};
   halo_attr attrs[5] = {gen_ints(g, HALO_ATTR_OFFSET_DIMS, offsets, offset),
                         gen_ints(g, HALO_ATTR_COLLAPSED_SLICE_DIMS, 1, &dimension),
                         gen_ints(g, HALO_ATTR_START_INDEX_MAP, 1, &dimension),
@@ -264,8 +262,8 @@ static halo_computation *gen_reducer(generator *g, halo_type type, halo_opcode o
   halo_computation *outer = g->computation;
   halo_instr *params[2] = {NULL, NULL};
   for (int i = 0; i < 2; i++) {
-    halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER, .parameter_number = i,
-                            .shape = gen_shape(g, type, 0, NULL)};
+    halo_instr_spec spec = {
+        .opcode = HALO_OP_PARAMETER, .parameter_number = i, .shape = gen_shape(g, type, 0, NULL)};
     if (halo_instr_create(body, &spec, &params[i]) != HALO_OK) g->failed = true;
   }
   g->computation = body;
@@ -275,8 +273,9 @@ static halo_computation *gen_reducer(generator *g, halo_type type, halo_opcode o
 }
 
 static bool gen_reduce(generator *g, gen_value a) {
-  static const halo_opcode whole[] = {HALO_OP_ADD, HALO_OP_MULTIPLY, HALO_OP_MAXIMUM,
-                                      HALO_OP_MINIMUM, HALO_OP_AND, HALO_OP_OR, HALO_OP_XOR};
+  static const halo_opcode whole[] = {HALO_OP_ADD,     HALO_OP_MULTIPLY, HALO_OP_MAXIMUM,
+                                      HALO_OP_MINIMUM, HALO_OP_AND,      HALO_OP_OR,
+                                      HALO_OP_XOR};
   static const double identities[] = {0, 1, 0, 0, -1, 0, 0};
   const halo_shape *shape = a.instr->shape;
   halo_type type = shape->type;
@@ -325,7 +324,8 @@ static bool gen_arg_max(generator *g, gen_value a) {
   halo_computation *body = halo_computation_create(g->module, "arg_max"), *outer = g->computation;
   halo_instr *p[4];
   for (int i = 0; i < 4; i++) {
-    halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER, .parameter_number = i,
+    halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
+                            .parameter_number = i,
                             .shape = gen_shape(g, i % 2 ? HALO_S32 : type, 0, NULL)};
     if (halo_instr_create(body, &spec, &p[i]) != HALO_OK) g->failed = true;
   }
@@ -520,10 +520,10 @@ static bool gen_while(generator *g, gen_value a) {
 
 bool gen_structural(generator *g, gen_value a) {
   static bool (*const kinds[])(generator *, gen_value) = {
-      gen_broadcast, gen_reshape,       gen_transpose, gen_reverse, gen_slice,   gen_pad,
-      gen_concatenate, gen_bits,        gen_iota,      gen_dynamic_slice, gen_gather, gen_reduce,
-      gen_reduce,    gen_arg_max,       gen_dot,       gen_map,     gen_call,    gen_conditional,
-      gen_while};
+      gen_broadcast, gen_reshape,     gen_transpose,   gen_reverse, gen_slice,
+      gen_pad,       gen_concatenate, gen_bits,        gen_iota,    gen_dynamic_slice,
+      gen_gather,    gen_reduce,      gen_reduce,      gen_arg_max, gen_dot,
+      gen_map,       gen_call,        gen_conditional, gen_while};
   if (!a.instr) return false;
   return kinds[gen_below(g, sizeof kinds / sizeof kinds[0])](g, a);
 }

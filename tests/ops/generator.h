@@ -31,7 +31,9 @@ enum { GEN_MAX_ELEMENTS = 2000, GEN_MAX_PARAMETERS = 10 };
 
 /* A number below n, n > 0. */
 uint32_t gen_below(generator *g, uint32_t n);
-static inline bool gen_chance(generator *g, uint32_t percent) { return gen_below(g, 100) < percent; }
+static inline bool gen_chance(generator *g, uint32_t percent) {
+  return gen_below(g, 100) < percent;
+}
 double gen_unit(generator *g); /* in [0, 1) */
 
 /* Half the spacing of the type's numbers around 1. */

@@ -55,10 +55,10 @@ static bool generated_agree(const halo_test_program *program, halo_literal *got,
       double p[2], q[2], tolerance = program->tolerances[leaf];
       halo_literal_get_c128(a[leaf], i, &p[0], &p[1]);
       halo_literal_get_c128(b[leaf], i, &q[0], &q[1]);
-      bool same = halo_type_is_integral(b[leaf]->shape->type)
-                      ? halo_literal_get_i64(a[leaf], i) == halo_literal_get_i64(b[leaf], i)
-                      : generated_close(p[0], q[0], tolerance) &&
-                            generated_close(p[1], q[1], tolerance);
+      bool same =
+          halo_type_is_integral(b[leaf]->shape->type)
+              ? halo_literal_get_i64(a[leaf], i) == halo_literal_get_i64(b[leaf], i)
+              : generated_close(p[0], q[0], tolerance) && generated_close(p[1], q[1], tolerance);
       if (same) continue;
       printf("%s: result %d, element %lld: %.17g %.17g, expected %.17g %.17g, tolerance %g\n", what,
              leaf, (long long)i, p[0], p[1], q[0], q[1], tolerance);
@@ -114,8 +114,7 @@ static halo_literal *generated_run(const halo_test_program *program, const char 
                                    const halo_compile_options *options) {
   halo_executable *executable = NULL;
   halo_literal *value = NULL;
-  halo_status status =
-      halo_client_compile(generated_client, program->module, options, &executable);
+  halo_status status = halo_client_compile(generated_client, program->module, options, &executable);
   if (status == HALO_OK) {
     status = halo_executable_run(executable, program->args, program->arg_count, &value);
   }
@@ -160,8 +159,7 @@ static bool generated_try(uint64_t seed, bool show) {
   if (!ok) {
     printf("evaluating: %s\n", halo_error_message());
   } else {
-    ok = generated_round_trip(program, text, expected) &&
-         generated_optimized(program, expected) &&
+    ok = generated_round_trip(program, text, expected) && generated_optimized(program, expected) &&
          (!generated_client || generated_on_device(program, expected));
   }
   if (!ok) printf("FAIL seed %llu\n", (unsigned long long)seed);

@@ -166,9 +166,9 @@ START_TEST(clamp_known) {
     halo_type type;
     double low, value, high, expected;
   } cases[] = {
-      {HALO_S32, 0, -1, 6, 0},       {HALO_S32, 0, 9, 6, 6},      {HALO_S32, 5, 3, 1, 1},
-      {HALO_U8, 10, 200, 100, 100},  {HALO_F32, 0, NAN, 1, NAN},  {HALO_F32, NAN, 0.5, 1, NAN},
-      {HALO_F32, 0, 0.5, NAN, NAN},  {HALO_F32, 0, -0.0, 1, 0.0}, {HALO_BF16, -1, -7, 1, -1},
+      {HALO_S32, 0, -1, 6, 0},      {HALO_S32, 0, 9, 6, 6},      {HALO_S32, 5, 3, 1, 1},
+      {HALO_U8, 10, 200, 100, 100}, {HALO_F32, 0, NAN, 1, NAN},  {HALO_F32, NAN, 0.5, 1, NAN},
+      {HALO_F32, 0, 0.5, NAN, NAN}, {HALO_F32, 0, -0.0, 1, 0.0}, {HALO_BF16, -1, -7, 1, -1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     halo_type type = cases[i].type;
@@ -185,7 +185,10 @@ END_TEST
 
 static bool compare(halo_type type, halo_compare_type how, halo_direction direction, uint64_t a,
                     uint64_t b) {
-  eval_op op = {.opcode = HALO_OP_COMPARE, .in = type, .out = HALO_PRED, .direction = direction,
+  eval_op op = {.opcode = HALO_OP_COMPARE,
+                .in = type,
+                .out = HALO_PRED,
+                .direction = direction,
                 .compare = how};
   eval_scalar args[2] = {{a, 0}, {b, 0}};
   return eval_apply(&op, args).re;
@@ -212,13 +215,15 @@ START_TEST(compare_by_total_order) {
     halo_type type;
     uint64_t ascending[10];
   } cases[] = {
-      {HALO_F32, {0xffc00001, 0xffc00000, 0xff800000, 0xbf800000, 0x80000001, 0x80000000, 0x00000000,
-                  0x3f800000, 0x7f800000, 0x7fc00000}},
+      {HALO_F32,
+       {0xffc00001, 0xffc00000, 0xff800000, 0xbf800000, 0x80000001, 0x80000000, 0x00000000,
+        0x3f800000, 0x7f800000, 0x7fc00000}},
       {HALO_F16, {0xfe01, 0xfe00, 0xfc00, 0xbc00, 0x8001, 0x8000, 0x0000, 0x3c00, 0x7c00, 0x7e00}},
       {HALO_BF16, {0xffc1, 0xffc0, 0xff80, 0xbf80, 0x8001, 0x8000, 0x0000, 0x3f80, 0x7f80, 0x7fc0}},
-      {HALO_F64, {0xfff8000000000001, 0xfff8000000000000, 0xfff0000000000000, 0xbff0000000000000,
-                  0x8000000000000001, 0x8000000000000000, 0, 0x3ff0000000000000,
-                  0x7ff0000000000000, 0x7ff8000000000000}},
+      {HALO_F64,
+       {0xfff8000000000001, 0xfff8000000000000, 0xfff0000000000000, 0xbff0000000000000,
+        0x8000000000000001, 0x8000000000000000, 0, 0x3ff0000000000000, 0x7ff0000000000000,
+        0x7ff8000000000000}},
       {HALO_F8E5M2, {0xff, 0xfe, 0xfc, 0xbc, 0x81, 0x80, 0x00, 0x3c, 0x7c, 0x7e}},
   };
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
