@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "passes/passes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -433,18 +432,6 @@ halo_status halo_pass_fusion(halo_module *module, bool *changed) {
   fusion_visit(module->entry, changed);
   if (*changed) halo_module_remove_dead(module);
   return HALO_OK;
-}
-
-static const char fusion_trips_name[] = "known_trip_count";
-
-int64_t halo_fusion_trips(const halo_instr *while_) {
-  for (int32_t i = 0; i < while_->attr_count; i++) {
-    const halo_attr *attr = &while_->attrs[i];
-    if (attr->id == HALO_ATTR_UNKNOWN && strcmp(attr->name, fusion_trips_name) == 0) {
-      return strtoll(attr->text, NULL, 10);
-    }
-  }
-  return -1;
 }
 
 halo_computation *halo_fusion_wrap(halo_instr *instr) {

@@ -12,8 +12,4 @@ bool halo_fusion_is_compute(const halo_instr *instr);
  * plan makes of instructions that fusion left alone. Added to the module's computations. */
 halo_computation *halo_fusion_wrap(halo_instr *instr);
 
-/* How often a while loop runs, as fusion noted it before it hid the loop's counter in kernels; -1 when
- * that is not known. */
-int64_t halo_fusion_trips(const halo_instr *while_);
-
 #endif

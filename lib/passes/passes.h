@@ -42,6 +42,10 @@ halo_pass_fn halo_pass_cse;
 halo_pass_fn halo_pass_dce;
 /* Row-major inside, callers' layouts at the edges; bitcasts become what they stand for. */
 halo_pass_fn halo_pass_layouts;
+/* transpose and dot become dot with other dimension numbers. */
+halo_pass_fn halo_pass_dots;
+/* Notes known trip counts on while loops, before fusion hides the counters (trip_count.h). */
+halo_pass_fn halo_pass_trip_counts;
 /* Groups instructions into kernels (fusion.c). */
 halo_pass_fn halo_pass_fusion;
 

@@ -60,6 +60,10 @@ static const pass_group pass_table[] = {
     {.to_fixpoint = true,
      .if_changed = true,
      .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
+    {.rows = {{"dots", "Moves transposes into the dimension numbers of dot.", halo_pass_dots, false},
+              DCE,
+              LAYOUTS,
+              {"trip-counts", "Notes how often counted loops run.", halo_pass_trip_counts, true}}},
     {.fusion = true, .rows = {FUSION}},
 };
 

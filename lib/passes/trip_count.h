@@ -10,4 +10,7 @@
  * Exact: loops that would wrap around, or never end, are refused. Needs no scratch fields. */
 bool halo_while_trip_count(const halo_instr *while_, int64_t *trips);
 
+/* What the trip-counts pass noted on a loop; -1: nothing. */
+int64_t halo_noted_trip_count(const halo_instr *while_);
+
 #endif

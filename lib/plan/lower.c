@@ -6,6 +6,7 @@
 #include "codegen/ctype.h"
 #include "kernels/kernels.h"
 #include "passes/fusion.h"
+#include "passes/trip_count.h"
 #include "plan/coalesce.h"
 
 #include <string.h>
@@ -307,7 +308,7 @@ static halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *st
   }
   halo_step *step = lower_step(s, steps, HALO_STEP_WHILE, instr->name);
   int32_t begin = step->number;
-  step->trips = halo_fusion_trips(instr);
+  step->trips = halo_noted_trip_count(instr);
   halo_steps inner_condition = {0}, inner_body = {0};
   const int32_t *predicate = NULL, *next = NULL;
   halo_status status = lower_computation(s, condition, state, &inner_condition, &predicate);

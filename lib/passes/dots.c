@@ -1,0 +1,110 @@
+/* passes/dots.c: transposes around matrix products move into their dimension numbers, where they cost
+ * nothing: kernels read operands in any order and the result can be computed transposed. */
+#include "base/memory.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+#include <string.h>
+
+static const halo_attr_id dots_side_attrs[2][2] = {
+    {HALO_ATTR_LHS_BATCH_DIMS, HALO_ATTR_LHS_CONTRACTING_DIMS},
+    {HALO_ATTR_RHS_BATCH_DIMS, HALO_ATTR_RHS_CONTRACTING_DIMS}};
+
+/* dot(transpose(x), y) = dot(x, y) with other dimension numbers, as long as the free dimensions of x
+ * come in the same order. */
+static bool dots_fold_operand(halo_rewriter *r, halo_instr *dot, int side) {
+  halo_instr *transpose = dot->operands[side];
+  if (transpose->opcode != HALO_OP_TRANSPOSE || transpose->control_pred_count) return false;
+  int32_t rank;
+  const int64_t *permutation = halo_instr_ints(transpose, HALO_ATTR_DIMENSIONS, &rank);
+  bool used[HALO_MAX_RANK] = {false};
+  halo_attr attrs[2];
+  for (int k = 0; k < 2; k++) {
+    int32_t count;
+    const int64_t *dims = halo_instr_ints(dot, dots_side_attrs[side][k], &count);
+    int64_t mapped[HALO_MAX_RANK];
+    for (int32_t i = 0; i < count; i++) {
+      used[dims[i]] = true;
+      mapped[i] = permutation[dims[i]];
+    }
+    attrs[k] = halo_rewrite_list_attr(r->computation->module, dots_side_attrs[side][k], mapped,
+                                      count);
+  }
+  int64_t last = -1;
+  for (int32_t d = 0; d < rank; d++) {
+    if (used[d] || transpose->shape->dims[d] == 1) continue;
+    if (permutation[d] < last) return false;
+    last = permutation[d];
+  }
+  for (int k = 0; k < 2; k++) {
+    if (attrs[k].ints.count || halo_instr_attr(dot, attrs[k].id)) halo_instr_set_attr(dot, &attrs[k]);
+  }
+  dot->operands[side] = halo_rewrite_resolve(transpose->operands[0]);
+  r->changed = true;
+  return true;
+}
+
+/* transpose(dot(x, y)) that only exchanges the free dimensions of x and y = dot(y, x). */
+static bool dots_fold_result(halo_rewriter *r, halo_instr *transpose, const int32_t *uses,
+                             int32_t use_count) {
+  halo_instr *dot = transpose->operands[0];
+  if (dot->opcode != HALO_OP_DOT || dot->operand_count != 2) return false;
+  if (dot->id >= use_count || uses[dot->id] != 1 || dot == r->computation->root) return false;
+  int32_t batch, contracting, rank;
+  halo_instr_ints(dot, HALO_ATTR_LHS_BATCH_DIMS, &batch);
+  halo_instr_ints(dot, HALO_ATTR_LHS_CONTRACTING_DIMS, &contracting);
+  int left = dot->operands[0]->shape->rank - batch - contracting;
+  int right = dot->operands[1]->shape->rank - batch - contracting;
+  const int64_t *permutation = halo_instr_ints(transpose, HALO_ATTR_DIMENSIONS, &rank);
+  for (int32_t d = 0; d < rank; d++) {
+    int64_t want = d < batch ? d : d < batch + right ? d + left : d - right;
+    if (permutation[d] != want) return false;
+  }
+  halo_attr *attrs = halo_alloc(sizeof *attrs * (size_t)dot->attr_count);
+  for (int32_t i = 0; i < dot->attr_count; i++) {
+    attrs[i] = dot->attrs[i];
+    for (int k = 0; k < 2; k++) {
+      if (dot->attrs[i].id == dots_side_attrs[0][k]) attrs[i].id = dots_side_attrs[1][k];
+      if (dot->attrs[i].id == dots_side_attrs[1][k]) attrs[i].id = dots_side_attrs[0][k];
+    }
+    if (attrs[i].id == HALO_ATTR_OPERAND_PRECISION && attrs[i].ints.count == 2) {
+      int64_t swapped[2] = {attrs[i].ints.data[1], attrs[i].ints.data[0]};
+      attrs[i] = halo_rewrite_list_attr(r->computation->module, attrs[i].id, swapped, 2);
+    }
+  }
+  halo_instr *operands[2] = {dot->operands[1], dot->operands[0]};
+  halo_instr *swapped = halo_rewrite_make(r, dot, HALO_OP_DOT, transpose->shape, operands, 2, attrs,
+                                          dot->attr_count);
+  halo_free(attrs);
+  halo_rewrite_replace(r, transpose, swapped);
+  return true;
+}
+
+halo_status halo_pass_dots(halo_module *module, bool *changed) {
+  *changed = false;
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_computation *computation = module->computations.data[c];
+    int32_t use_count = module->next_id;
+    int32_t *uses = halo_alloc(sizeof *uses * (size_t)use_count);
+    for (int32_t i = 0; i < computation->instrs.count; i++) {
+      const halo_instr *instr = computation->instrs.data[i];
+      for (int32_t o = 0; o < instr->operand_count; o++) uses[instr->operands[o]->id]++;
+    }
+    halo_rewriter r;
+    halo_rewrite_begin(&r, computation);
+    for (int32_t i = 0; i < computation->instrs.count; i++) {
+      halo_instr *instr = halo_rewrite_next(&r, i);
+      if (!instr || halo_rewrite_pinned(instr)) continue;
+      if (instr->opcode == HALO_OP_DOT && instr->operand_count == 2) {
+        for (int side = 0; side < 2; side++) {
+          while (dots_fold_operand(&r, instr, side)) continue;
+        }
+      }
+      if (instr->opcode == HALO_OP_TRANSPOSE) dots_fold_result(&r, instr, uses, use_count);
+    }
+    halo_status status = halo_rewrite_end(&r, changed);
+    halo_free(uses);
+    HALO_TRY(status);
+  }
+  return HALO_OK;
+}
