@@ -156,7 +156,8 @@ halo_module *halo_module_clone(const halo_module *module) {
   copy->num_partitions = module->num_partitions;
   for (int32_t i = 0; i < module->computations.count; i++) {
     halo_computation *from = module->computations.data[i];
-    halo_computation *to = halo_computation_create(copy, from->name);
+    halo_computation *to = halo_computation_create(copy, NULL);
+    to->name = halo_arena_strdup(&copy->arena, from->name);
     from->data = to;
     clone_body(to, from, false);
   }

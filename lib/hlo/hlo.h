@@ -141,7 +141,8 @@ struct halo_module {
 
 /* An empty module; one reference. `name` is copied. */
 halo_module *halo_module_create(const char *name);
-/* Appends an empty computation; `name` is copied and made unique with a suffix ".N" if need be. */
+/* Appends an empty computation; `name` is copied and made unique with a suffix ".N" if need be, which
+ * looks through all others. NULL: no look; the caller sets a name that it knows to be unique. */
 halo_computation *halo_computation_create(halo_module *module, const char *name);
 
 /* What an instruction is made of. Pointers are copied into the module's arena (attribute payloads

@@ -66,7 +66,9 @@ const char *halo_module_fresh_name(halo_module *module, const char *prefix) {
 halo_computation *halo_computation_create(halo_module *module, const char *name) {
   halo_computation *computation = halo_arena_new(&module->arena, halo_computation);
   computation->module = module;
-  if (module_has_computation(module, name)) {
+  if (!name) {
+    computation->name = ""; /* the caller's business */
+  } else if (module_has_computation(module, name)) {
     computation->name = halo_module_fresh_name(module, name);
   } else {
     computation->name = halo_arena_strdup(&module->arena, name);

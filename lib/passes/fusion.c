@@ -328,7 +328,7 @@ static bool fusion_build(fusion_state *s, halo_instr *root) {
   fusion_gather(&b, root, true);
   bool fits = b.inputs.count <= FUSION_MAX_INPUTS;
   if (fits) {
-    b.body = halo_computation_create(module, "fused");
+    b.body = halo_computation_create(module, NULL);
     b.body->name = fusion_body_name(root);
     for (int32_t i = 0; i < b.inputs.count; i++) {
       b.inputs.data[i]->data = fusion_parameter(b.body, b.inputs.data[i], i);
@@ -436,7 +436,7 @@ halo_status halo_pass_fusion(halo_module *module, bool *changed) {
 
 halo_computation *halo_fusion_wrap(halo_instr *instr) {
   halo_module *module = instr->parent->module;
-  halo_computation *body = halo_computation_create(module, "fused");
+  halo_computation *body = halo_computation_create(module, NULL);
   body->name = fusion_body_name(instr);
   void **saved = halo_alloc(sizeof(void *) * (size_t)instr->operand_count);
   for (int32_t o = 0; o < instr->operand_count; o++) {

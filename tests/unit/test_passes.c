@@ -277,6 +277,8 @@ START_TEST(large_modules_are_quick) {
   ck_assert_int_eq(halo_module_optimize(module, &options, &after), HALO_OK);
   ck_assert_int_eq(after->entry->instrs.count, LINKS / 2 + 1);
   halo_module_release(after);
+  ck_assert_int_eq(halo_module_optimize(module, NULL, &after), HALO_OK);
+  halo_module_release(after);
   halo_module_release(module);
   halo_strbuf_deinit(&text);
 }
