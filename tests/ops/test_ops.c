@@ -53,6 +53,17 @@ static bool ops_is_wanted(const ops_case *one, const char *label) {
   return true;
 }
 
+/* Whether a case has results that are wanted, if only their types are the right ones. */
+static bool ops_may_be_wanted(const ops_case *one) {
+  for (int i = 0; i < ops.word_count; i++) {
+    if (!ops_is_part(one->name, ops.words[i]) &&
+        halo_type_from_name(ops.words[i]) == HALO_TYPE_INVALID) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static const char *ops_label(const ops_case *one, const ops_values *values, int i) {
   return one->bound_count > 0
              ? one->bounds[i].label
@@ -195,7 +206,8 @@ static const char *ops_why_not(ops_mode mode, const ops_values *values) {
 }
 
 static void ops_try_case(const ops_family *family, const ops_case *one) {
-  bool wanted = ops.word_count == 0 || one->bound_count == 0;
+  /* The labels of a worked example are its results' types, not known yet. */
+  bool wanted = ops.word_count == 0 || (one->bound_count == 0 && ops_may_be_wanted(one));
   for (int i = 0; i < one->bound_count && !wanted; i++) {
     wanted = ops_is_wanted(one, one->bounds[i].label);
   }
