@@ -128,6 +128,11 @@ void halo_emit_store(halo_emitter *e, const char *arg, halo_type type, const cha
 void halo_emit_apply(halo_emitter *e, const halo_computation *computation,
                      const char *const *values, const char **results);
 
+/* Start index `d` of a dynamic-slice or -update-slice whose start operands begin at operand `first`,
+ * clamped to [0, most]. */
+const char *halo_emit_start(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                            int32_t first, int d, int64_t most);
+
 /* Whether the emitter can compute this instruction (its called computations included); otherwise a
  * message is recorded naming instruction and line. Non-scalar while and conditional, for example,
  * are steps of a plan, not code. */

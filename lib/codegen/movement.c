@@ -156,9 +156,8 @@ static const char *move_clamped(halo_emitter *e, halo_type type, const char *sta
                                             start, (long long)most));
 }
 
-/* Start `d` of a dynamic-slice or -update-slice whose start operands begin at `first`. */
-static const char *move_start(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                              int32_t first, int d, int64_t most) {
+const char *halo_emit_start(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                            int32_t first, int d, int64_t most) {
   const halo_instr *start = instr->operands[first];
   const char *value;
   if (start->shape->rank == 1) { /* the old form: one vector of starts */
@@ -177,7 +176,7 @@ static const char *move_dynamic_slice(halo_emitter *e, emit_frame *f, const halo
   const char *at[HALO_MAX_RANK];
   for (int d = 0; d < index->rank; d++) {
     const char *start =
-        move_start(e, f, instr, 1, d, x->shape->dims[d] - instr->shape->dims[d]);
+        halo_emit_start(e, f, instr, 1, d, x->shape->dims[d] - instr->shape->dims[d]);
     at[d] = halo_int_add(e, start, halo_index_at(e, index, d));
   }
   return halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
@@ -212,7 +211,7 @@ static const char *move_dynamic_update_slice(halo_emitter *e, emit_frame *f,
       at[d] = halo_index_at(e, index, d);
       continue;
     }
-    const char *start = move_start(e, f, instr, 2, d, whole - size);
+    const char *start = halo_emit_start(e, f, instr, 2, d, whole - size);
     at[d] = halo_int_name(e, halo_arena_printf(e->arena, "%s - %s", halo_index_at(e, index, d),
                                                start));
     halo_strbuf_printf(&inside, "%s(u%s)%s < %lld", inside.length ? " && " : "",

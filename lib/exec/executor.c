@@ -133,10 +133,8 @@ static exec_bound exec_resolve(const exec_run *run, int32_t buffer) {
 }
 
 /* The event to ask a command for: the caller's, or the profile's. */
-static cl_event *exec_event(exec_run *run, const halo_step *step, cl_event *wanted,
-                            cl_event *storage) {
+static cl_event *exec_event(const exec_run *run, cl_event *wanted, cl_event *storage) {
   *storage = NULL;
-  (void)step;
   if (run->program->device->profile) return storage;
   return wanted;
 }
@@ -175,7 +173,7 @@ static halo_status exec_kernel_step(exec_run *run, const halo_step *step, cl_eve
   halo_program *p = run->program;
   exec_kernel *kernel = &p->kernels[step->number];
   HALO_TRY(exec_bind(run, step, kernel));
-  cl_event storage, *event = exec_event(run, step, wanted, &storage);
+  cl_event storage, *event = exec_event(run, wanted, &storage);
   cl_int code = clEnqueueNDRangeKernel(p->device->queue, kernel->handle, step->dims, NULL,
                                        step->global, step->local, 0, NULL, event);
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
@@ -192,7 +190,9 @@ static halo_status exec_kernel_step(exec_run *run, const halo_step *step, cl_eve
 static halo_status exec_copy_step(exec_run *run, const halo_step *step, cl_event *wanted) {
   exec_bound from = exec_resolve(run, step->args[0].buffer);
   exec_bound to = exec_resolve(run, step->args[1].buffer);
-  cl_event storage, *event = exec_event(run, step, wanted, &storage);
+  /* A donated argument whose memory became the result's. */
+  if (from.mem == to.mem && from.offset == to.offset) return HALO_OK;
+  cl_event storage, *event = exec_event(run, wanted, &storage);
   HALO_TRY(halo_cl_check(
       clEnqueueCopyBuffer(run->program->device->queue, from.mem, to.mem, (size_t)from.offset,
                           (size_t)to.offset, (size_t)step->bytes, 0, NULL, event),
@@ -209,7 +209,7 @@ static halo_status exec_gemm_step(exec_run *run, const halo_step *step, cl_event
     mems[i] = at.mem;
     offsets[i] = (size_t)at.offset / (size_t)step->args[i].element_size;
   }
-  cl_event storage, *event = exec_event(run, step, wanted, &storage);
+  cl_event storage, *event = exec_event(run, wanted, &storage);
   HALO_TRY(halo_gemm_enqueue(run->program->device->queue, step->gemm, mems, offsets, event));
   exec_event_done(run, step, wanted, &storage);
   return HALO_OK;

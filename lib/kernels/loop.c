@@ -13,13 +13,12 @@ double halo_loop_cost(const halo_lowering *l) {
   return (double)halo_shape_element_count(halo_leaf_shape(halo_lowering_root(l)->shape, 0));
 }
 
-/* Inputs that an output may overwrite: read only by the work item that writes the same position.
- * That holds when every path from the input to the root is of elementwise ops, all of one shape and
- * layout. */
+/* Inputs that an output may overwrite: read only by the work item that writes the same position (and
+ * reads everything before it writes). That holds when every path from the input to a result is of
+ * elementwise ops, all of one shape and layout. */
 static uint64_t loop_in_place(const halo_lowering *l) {
   const halo_computation *c = l->computation;
   const halo_instr *root = c->root;
-  if (halo_shape_is_tuple(root->shape)) return 0;
   enum { SAME = 1, OTHER = 2 };
   for (int32_t i = 0; i < c->instrs.count; i++) c->instrs.data[i]->mark = 0;
   for (int32_t i = 0; i < c->params.count; i++) {
@@ -27,18 +26,20 @@ static uint64_t loop_in_place(const halo_lowering *l) {
   }
   c->root->mark = SAME;
   uint64_t safe = 0;
+  const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   for (int32_t i = c->instrs.count - 1; i >= 0; i--) {
     const halo_instr *instr = c->instrs.data[i];
     bool elementwise = halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW);
     for (int32_t o = 0; o < instr->operand_count; o++) {
       halo_instr *operand = instr->operands[o];
-      bool keeps = elementwise && halo_shape_same_dims(operand->shape, instr->shape);
+      bool keeps = instr == root && instr->opcode == HALO_OP_TUPLE;
+      keeps |= elementwise && halo_shape_same_dims(operand->shape, instr->shape);
       operand->mark |= keeps ? instr->mark : OTHER;
     }
     if (instr->opcode != HALO_OP_PARAMETER || instr->mark != SAME) continue;
-    bool equal = halo_type_size(instr->shape->type) == halo_type_size(root->shape->type);
-    for (int d = 0; equal && d < root->shape->rank; d++) {
-      equal = instr->shape->minor_to_major[d] == root->shape->minor_to_major[d];
+    bool equal = halo_shape_same_dims(instr->shape, shape);
+    for (int d = 0; equal && d < shape->rank; d++) {
+      equal = instr->shape->minor_to_major[d] == shape->minor_to_major[d];
     }
     if (equal && instr->parameter_number < 64) safe |= 1ull << instr->parameter_number;
   }
@@ -90,9 +91,7 @@ double halo_loop_inner_cost(const halo_lowering *l) {
 }
 
 static const halo_implementation loop_implementations[] = {
-    {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower}, {0}};
+    {"tile", halo_tile_supports, halo_tile_cost, halo_tile_lower},
+    {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower},
+    {0}};
 const halo_family halo_family_loop = {"loop", loop_implementations};
-
-static const halo_implementation update_implementations[] = {
-    {"loop", halo_loop_supports, halo_loop_cost, halo_loop_lower}, {0}};
-const halo_family halo_family_update = {"update", update_implementations};

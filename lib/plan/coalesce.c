@@ -32,7 +32,8 @@ static bool coalesce_uses(const coalesce_state *s, const halo_step *step, int32_
   return false;
 }
 
-/* All uses of `buffer` in `step` are reads that the output may overwrite as it goes. */
+/* All uses of `buffer` in `step` are reads that an output may overwrite as it goes; a buffer that the
+ * step writes already has its reader. */
 static bool coalesce_in_place(const coalesce_state *s, const halo_step *step, int32_t buffer) {
   if (!step || step->kind != HALO_STEP_KERNEL) return false;
   for (int32_t a = 0; a < step->arg_count; a++) {
@@ -40,6 +41,12 @@ static bool coalesce_in_place(const coalesce_state *s, const halo_step *step, in
     if (a >= 64 || !(step->in_place >> a & 1)) return false;
   }
   return true;
+}
+
+static bool coalesce_is_copy(const coalesce_state *s, const halo_step *step, int32_t from,
+                             int32_t to) {
+  return step && step->kind == HALO_STEP_COPY && coalesce_find(s, step->args[0].buffer) == from &&
+         coalesce_find(s, step->args[1].buffer) == to;
 }
 
 static void coalesce_merge(coalesce_state *s, int32_t from, int32_t to) {
@@ -65,6 +72,8 @@ static bool coalesce_copy(coalesce_state *s, const halo_step *copy) {
   for (int32_t n = source->first; n < copy->number; n++) {
     if (!coalesce_uses(s, s->steps[n], to)) continue;
     if (n == source->first && coalesce_in_place(s, s->steps[n], to)) continue;
+    /* The source began as a copy of the target: then nothing has to be copied at all. */
+    if (n == source->first && coalesce_is_copy(s, s->steps[n], to, from)) continue;
     return false;
   }
   coalesce_merge(s, from, to);
@@ -74,22 +83,24 @@ static bool coalesce_copy(coalesce_state *s, const halo_step *copy) {
 /* An elementwise kernel's result takes over an operand that it is the last to read. */
 static void coalesce_reuse(coalesce_state *s, const halo_step *step) {
   if (step->kind != HALO_STEP_KERNEL || !step->in_place) return;
-  int32_t output = -1;
-  for (int32_t a = 0; a < step->arg_count; a++) {
-    if (step->args[a].written) output = coalesce_find(s, step->args[a].buffer);
-  }
-  if (output < 0) return;
-  const halo_plan_buffer *target = &s->plan->buffers.data[output];
-  if (target->place != HALO_PLACE_TEMP || target->first != step->number) return;
-  for (int32_t a = 0; a < step->arg_count; a++) {
-    int32_t input = coalesce_find(s, step->args[a].buffer);
-    const halo_plan_buffer *source = &s->plan->buffers.data[input];
-    if (input == output || source->place != HALO_PLACE_TEMP || source->last != step->number ||
-        source->size != target->size || !coalesce_in_place(s, step, input)) {
+  for (int32_t w = 0; w < step->arg_count; w++) {
+    int32_t output = coalesce_find(s, step->args[w].buffer);
+    const halo_plan_buffer *target = &s->plan->buffers.data[output];
+    if (!step->args[w].written || target->place != HALO_PLACE_TEMP ||
+        target->first != step->number) {
       continue;
     }
-    coalesce_merge(s, output, input);
-    return;
+    for (int32_t a = 0; a < step->arg_count; a++) {
+      int32_t input = coalesce_find(s, step->args[a].buffer);
+      const halo_plan_buffer *source = &s->plan->buffers.data[input];
+      if (input == output || source->place != HALO_PLACE_TEMP || source->last != step->number ||
+          source->first == step->number || source->size != target->size ||
+          !coalesce_in_place(s, step, input)) {
+        continue;
+      }
+      coalesce_merge(s, output, input);
+      break;
+    }
   }
 }
 
@@ -118,7 +129,9 @@ static bool coalesce_may_donate(const coalesce_state *s, int32_t argument, int32
   const halo_plan_buffer *to = &s->plan->buffers.data[id];
   if (from->size != to->size || from->size == 0) return false;
   if (from->last < to->first) return true;
-  return from->last == to->first && coalesce_in_place(s, s->steps[to->first], argument);
+  if (from->last != to->first) return false;
+  const halo_step *step = s->steps[to->first];
+  return coalesce_in_place(s, step, argument) || coalesce_is_copy(s, step, argument, id);
 }
 
 static int32_t coalesce_flat_index(const halo_shape *shape, const int64_t *index, int32_t count) {

@@ -1,0 +1,66 @@
+/* cl_kernels/tile.cl: elementwise work whose input and output run along different dimensions: a tile of
+ * H_TILE x H_TILE is read along p, the input's fast dimension, and written along o, the output's.
+ *
+ * Holes: H_NAME, H_PARAMS, H_POINTERS; H_T the value's type; H_IN(b, p, o) computes one value;
+ * H_OUT(b, p, o, v) stores it; H_P, H_O sizes; H_BATCH the product of all other dimensions; H_TILE;
+ * H_LOCAL 1: through local memory by groups of H_TILE x H_ROWS, 0: one work item a tile. */
+#ifndef H_NAME
+#define H_NAME tile_example
+#define H_PARAMS __global const float *in_, __global float *out_
+#define H_POINTERS
+#define H_T float
+#define H_IN(b, p, o) in_[((b)*H_O + (o)) * H_P + (p)]
+#define H_OUT(b, p, o, v) out_[((b)*H_P + (p)) * H_O + (o)] = (v)
+#define H_P 100
+#define H_O 70
+#define H_BATCH 1
+#define H_TILE 32
+#define H_ROWS 8
+#define H_LOCAL 0
+#define H_INT int
+#endif
+
+#if H_LOCAL
+__attribute__((reqd_work_group_size(H_TILE, H_ROWS, 1)))
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  /* One column more than needed: reads across the rows then spread over the banks. */
+  __local H_T tile[H_TILE][H_TILE + 1];
+  const int x = (int)get_local_id(0), y = (int)get_local_id(1);
+  const H_INT o0 = (H_INT)get_group_id(0) * H_TILE, p0 = (H_INT)get_group_id(1) * H_TILE;
+  const H_INT b = (H_INT)get_group_id(2);
+  for (int k = y; k < H_TILE; k += H_ROWS) {
+    if (p0 + x < H_P && o0 + k < H_O) tile[k][x] = H_IN(b, p0 + x, o0 + k);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int k = y; k < H_TILE; k += H_ROWS) {
+    if (p0 + k < H_P && o0 + x < H_O) H_OUT(b, p0 + k, o0 + x, tile[x][k]);
+  }
+}
+#else
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  const H_INT tiles_p = (H_P + H_TILE - 1) / H_TILE, tiles_o = (H_O + H_TILE - 1) / H_TILE;
+  const H_INT item = (H_INT)get_global_id(0);
+  if (item >= tiles_p * tiles_o * H_BATCH) return;
+  const H_INT p0 = item % tiles_p * H_TILE, rest = item / tiles_p;
+  const H_INT o0 = rest % tiles_o * H_TILE, b = rest / tiles_o;
+  H_T tile[H_TILE][H_TILE];
+#if H_P % H_TILE != 0 || H_O % H_TILE != 0
+  if (p0 + H_TILE > H_P || o0 + H_TILE > H_O) {
+    for (int p = 0; p < H_TILE && p0 + p < H_P; ++p) {
+      for (int o = 0; o < H_TILE && o0 + o < H_O; ++o) {
+        H_OUT(b, p0 + p, o0 + o, H_IN(b, p0 + p, o0 + o));
+      }
+    }
+    return;
+  }
+#endif
+  for (int o = 0; o < H_TILE; ++o) {
+    for (int p = 0; p < H_TILE; ++p) tile[p][o] = H_IN(b, p0 + p, o0 + o);
+  }
+  for (int p = 0; p < H_TILE; ++p) {
+    for (int o = 0; o < H_TILE; ++o) H_OUT(b, p0 + p, o0 + o, tile[p][o]);
+  }
+}
+#endif

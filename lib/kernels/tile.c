@@ -1,0 +1,178 @@
+/* kernels/tile.c: loop:tile: elementwise fusions that read a large input along another dimension than
+ * they write: transposes, and whatever is fused around them. */
+#include "codegen/ctype.h"
+#include "kernels/families.h"
+#include "kernels/template.h"
+
+extern const char halo_cl_tile[];
+
+enum { TILE_SIZE = 32, TILE_ROWS = 8, TILE_LEAST = 16 };
+
+/* Follows inputs from the root: `map[d]` is the result's dimension that dimension d of the instruction
+ * at hand runs along, or -1. Finds the dimension along which a large transposed input is fast. */
+static int tile_find(const halo_instr *instr, const int *map, int out_minor, int64_t elements,
+                     int depth) {
+  if (depth > 40) return -1;
+  if (instr->opcode == HALO_OP_PARAMETER) {
+    if (halo_shape_element_count(instr->shape) < elements) return -1;
+    for (int i = 0; i < instr->shape->rank; i++) {
+      int d = instr->shape->minor_to_major[i];
+      if (instr->shape->dims[d] == 1) continue;
+      return map[d] >= 0 && map[d] != out_minor ? map[d] : -1;
+    }
+    return -1;
+  }
+  int inner[HALO_MAX_RANK];
+  if (instr->opcode == HALO_OP_TRANSPOSE) {
+    int32_t rank;
+    const int64_t *permutation = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &rank);
+    for (int32_t d = 0; d < rank; d++) inner[permutation[d]] = map[d];
+    return tile_find(instr->operands[0], inner, out_minor, elements, depth + 1);
+  }
+  if (!halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW)) return -1;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    if (!halo_shape_same_dims(instr->operands[i]->shape, instr->shape)) continue;
+    int found = tile_find(instr->operands[i], map, out_minor, elements, depth + 1);
+    if (found >= 0) return found;
+  }
+  return -1;
+}
+
+/* The result's fast dimension and the one along which an input is fast. */
+static bool tile_dimensions(const halo_lowering *l, int *p, int *o) {
+  const halo_instr *root = halo_lowering_root(l);
+  const halo_shape *shape = root->shape;
+  if (!halo_shape_is_array(shape)) return false;
+  *o = -1;
+  for (int i = 0; i < shape->rank && *o < 0; i++) {
+    if (shape->dims[shape->minor_to_major[i]] != 1) *o = shape->minor_to_major[i];
+  }
+  if (*o < 0 || l->computation->instrs.count > 40) return false;
+  int map[HALO_MAX_RANK];
+  for (int d = 0; d < shape->rank; d++) map[d] = d;
+  *p = tile_find(root, map, *o, halo_shape_element_count(shape), 0);
+  return *p >= 0 && shape->dims[*p] >= TILE_LEAST && shape->dims[*o] >= TILE_LEAST;
+}
+
+bool halo_tile_supports(const halo_lowering *l, const char **why) {
+  int p, o;
+  *why = "no large input runs along another dimension than the result";
+  if (!tile_dimensions(l, &p, &o)) return false;
+  if (!l->caps->is_cpu &&
+      (l->caps->max_work_group < TILE_SIZE * TILE_ROWS || l->caps->max_items[0] < TILE_SIZE ||
+       l->caps->max_items[1] < TILE_ROWS)) {
+    *why = "work groups of 32 x 8 do not fit the device";
+    return false;
+  }
+  return true;
+}
+
+double halo_tile_cost(const halo_lowering *l) { return 0.3 * halo_loop_cost(l); }
+
+/* Coordinates of the result from (b, p, o). */
+static emit_index *tile_index(halo_emitter *e, const halo_shape *shape, int p, int o) {
+  const char *at[HALO_MAX_RANK], *rest = "b";
+  int slowest = -1;
+  for (int d = 0; d < shape->rank && slowest < 0; d++) {
+    if (d != p && d != o && shape->dims[d] != 1) slowest = d;
+  }
+  for (int d = shape->rank - 1; d >= 0; d--) {
+    if (d == p) {
+      at[d] = "p";
+    } else if (d == o) {
+      at[d] = "o";
+    } else if (shape->dims[d] == 1) {
+      at[d] = "0";
+    } else {
+      at[d] = d == slowest ? rest : halo_int_mod(e, rest, shape->dims[d]);
+      if (d != slowest) rest = halo_int_div(e, rest, shape->dims[d]);
+    }
+  }
+  return halo_index_of(e, shape->rank, shape->dims, at);
+}
+
+halo_status halo_tile_lower(halo_lowering *l) {
+  const halo_instr *root = halo_lowering_root(l);
+  const halo_shape *shape = root->shape;
+  halo_arena *arena = l->arena;
+  int p, o;
+  tile_dimensions(l, &p, &o);
+  const char *name = halo_kernel_name(l, l->name);
+  halo_emitter e;
+  halo_emitter_init(&e, arena, l->computation, l->caps->has_f64);
+  const char *itype = halo_emitter_index_type(&e);
+  emit_frame *frame = halo_frame_kernel(&e, l->computation);
+  const char *value = halo_emit_value(&e, frame, root, 0, tile_index(&e, shape, p, o));
+  /* In storage form, so that the tile is no larger than the data. */
+  halo_emit_line(&e, "return %s;", halo_ctype_store(arena, shape->type, value));
+  const char *in = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
+  halo_emitter_restart(&e);
+  const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, shape->type, NULL);
+  const char *position = halo_index_position(&e, tile_index(&e, shape, p, o), shape);
+  halo_emit_line(&e, "%s[%s] = v;", out, position);
+  const char *storage = halo_ctype_storage(shape->type);
+  halo_strbuf parameters = {0}, arguments = {0}, signature = {0}, pointers = {0};
+  halo_function_parameters(&parameters, e.args.data, e.args.count);
+  halo_function_arguments(&arguments, e.args.data, e.args.count);
+  halo_kernel_signature(&signature, e.args.data, e.args.count);
+  halo_kernel_pointers(&pointers, e.args.data, e.args.count);
+  halo_strbuf_printf(l->source,
+                     "\n/* %s */\ninline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
+                     l->name, storage, name, parameters.data, itype, itype, itype, in);
+  halo_strbuf_printf(l->source,
+                     "inline void %s_out(%s, const %s b, const %s p, const %s o, const %s v) "
+                     "{\n%s}\n",
+                     name, parameters.data, itype, itype, itype, storage,
+                     halo_strbuf_text(&e.body));
+  bool local = !l->caps->is_cpu;
+  int64_t batch = 1;
+  for (int d = 0; d < shape->rank; d++) {
+    if (d != p && d != o) batch *= shape->dims[d];
+  }
+  halo_template k;
+  halo_template_init(&k, halo_cl_tile);
+#define HOLE(name_, ...) halo_template_define(&k, name_, halo_arena_printf(arena, __VA_ARGS__))
+  HOLE("H_NAME", "H_NAME %s", name);
+  HOLE("H_PARAMS", "H_PARAMS %s", signature.data);
+  HOLE("H_POINTERS", "H_POINTERS %s", pointers.data);
+  HOLE("H_T", "H_T %s", storage);
+  HOLE("H_IN", "H_IN(b, p, o) %s_in(%s, b, p, o)", name, arguments.data);
+  HOLE("H_OUT", "H_OUT(b, p, o, v) %s_out(%s, b, p, o, v)", name, arguments.data);
+  HOLE("H_INT", "H_INT %s", itype);
+#undef HOLE
+  halo_template_define_int(&k, "H_P", shape->dims[p]);
+  halo_template_define_int(&k, "H_O", shape->dims[o]);
+  halo_template_define_int(&k, "H_BATCH", batch);
+  halo_template_define_int(&k, "H_TILE", TILE_SIZE);
+  halo_template_define_int(&k, "H_ROWS", TILE_ROWS);
+  halo_template_define_int(&k, "H_LOCAL", local);
+  halo_template_finish(&k, l->source);
+  *l->sections |= e.sections;
+  size_t tiles_p = (size_t)((shape->dims[p] + TILE_SIZE - 1) / TILE_SIZE);
+  size_t tiles_o = (size_t)((shape->dims[o] + TILE_SIZE - 1) / TILE_SIZE);
+  halo_launch launch = {
+      .kernel = name,
+      .label = halo_arena_printf(arena, "%s loop:tile", l->name),
+      .args = halo_arena_copy(arena, e.args.data, sizeof(halo_kernel_arg) * (size_t)e.args.count),
+      .arg_count = e.args.count,
+      .dims = local ? 3 : 1,
+      .global = {tiles_p * tiles_o * (size_t)batch, 1, 1},
+      .local = {1, 1, 1},
+      .updates = -1,
+  };
+  if (local) {
+    launch.global[0] = tiles_o * TILE_SIZE;
+    launch.global[1] = tiles_p * TILE_ROWS;
+    launch.global[2] = (size_t)batch;
+    launch.local[0] = TILE_SIZE;
+    launch.local[1] = TILE_ROWS;
+  }
+  halo_vec_push(&l->launches, launch);
+  halo_strbuf_deinit(&parameters);
+  halo_strbuf_deinit(&arguments);
+  halo_strbuf_deinit(&signature);
+  halo_strbuf_deinit(&pointers);
+  halo_status status = e.status;
+  halo_emitter_deinit(&e);
+  return status;
+}

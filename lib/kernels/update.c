@@ -1,0 +1,63 @@
+/* kernels/update.c: dynamic-update-slice: only the window is computed; the rest of the result is what
+ * the operand's memory held, which the plan arranges without a copy where the operand dies. */
+#include "codegen/ctype.h"
+#include "kernels/families.h"
+
+static bool update_window_supports(const halo_lowering *l, const char **why) {
+  const halo_instr *root = halo_lowering_root(l);
+  const halo_shape *x = root->operands[0]->shape;
+  *why = "the operand is computed in the same kernel";
+  if (root->operands[0]->opcode != HALO_OP_PARAMETER) return false;
+  *why = "operand and result have different layouts";
+  for (int i = 0; i < x->rank; i++) {
+    if (x->minor_to_major[i] != root->shape->minor_to_major[i]) return false;
+  }
+  return true;
+}
+
+static double update_window_cost(const halo_lowering *l) {
+  const halo_instr *root = halo_lowering_root(l);
+  return 0.9 * (double)halo_shape_element_count(root->operands[1]->shape);
+}
+
+static halo_status update_window_lower(halo_lowering *l) {
+  const halo_instr *root = halo_lowering_root(l);
+  const halo_instr *update = root->operands[1];
+  const halo_shape *shape = update->shape;
+  int64_t items = halo_shape_element_count(shape);
+  halo_emitter e;
+  halo_emitter_init(&e, l->arena, l->computation, l->caps->has_f64);
+  emit_frame *frame = halo_frame_kernel(&e, l->computation);
+  const char *itype = halo_emitter_index_type(&e);
+  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
+  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  const halo_shape *row_major = halo_shape_new(l->arena, shape->type, shape->rank, shape->dims);
+  emit_index *index = halo_index_from_position(&e, row_major, items == 1 ? "0" : "i");
+  const char *value = halo_emit_value(&e, frame, update, 0, index);
+  const char *at[HALO_MAX_RANK];
+  for (int d = 0; d < shape->rank; d++) {
+    const char *start =
+        halo_emit_start(&e, frame, root, 2, d, root->shape->dims[d] - shape->dims[d]);
+    at[d] = halo_int_add(&e, start, halo_index_at(&e, index, d));
+  }
+  const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
+  const char *position = halo_index_position(
+      &e, halo_index_of(&e, root->shape->rank, root->shape->dims, at), root->shape);
+  halo_emit_store(&e, out, root->shape->type, position, value);
+  halo_emit_close(&e);
+  halo_status status = e.status;
+  if (status == HALO_OK) {
+    const char *label = halo_arena_printf(l->arena, "%s update:window", l->name);
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, l->name), label);
+    halo_launch_items(l->caps, launch, items > 0 ? items : 1);
+    launch->updates = (int32_t)root->operands[0]->parameter_number;
+  }
+  halo_emitter_deinit(&e);
+  return status;
+}
+
+static const halo_implementation update_implementations[] = {
+    {"window", update_window_supports, update_window_cost, update_window_lower},
+    {"loop", halo_loop_supports, halo_loop_cost, halo_loop_lower},
+    {0}};
+const halo_family halo_family_update = {"update", update_implementations};
