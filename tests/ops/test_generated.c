@@ -119,9 +119,6 @@ static halo_literal *generated_run(const halo_test_program *program, const char 
     status = halo_executable_run(executable, program->args, program->arg_count, &value);
   }
   halo_executable_release(executable);
-  if (getenv("HALO_TEST_TRIM")) { /* see test_ops.c */
-    halo_device_trim_memory(halo_client_device(generated_client, 0));
-  }
   if (status != HALO_OK) printf("%s: %s\n", how, halo_error_message());
   return status == HALO_OK ? value : NULL;
 }

@@ -3,9 +3,9 @@
  * usage: test_ops [--family NAME] [--mode fused|unfused|evaluator] [--device WHICH] [WORD...]
  *
  * A result is tried when each WORD is its case's name or a part of it (parts are separated by dots),
- * or its label or a part of that: `test_ops add f32`. HALO_TEST_DEVICE chooses the device when
- * --device does not; HALO_TEST_SMALL leaves out large cases; HALO_TEST_TRIM gives every run fresh
- * memory; HALO_CACHE_DIR lets programs be cached on disk. The last line is "N passed, N failed"; the exit code is 1 when something failed. */
+ * or its label or a part of that: `test_ops add f32`; `=NAME` means that case alone. HALO_TEST_DEVICE chooses the device when
+ * --device does not; HALO_TEST_SMALL leaves out large cases; HALO_CACHE_DIR lets programs be cached
+ * on disk. The last line is "N passed, N failed"; the exit code is 1 when something failed. */
 #include "harness.h"
 
 #include "evaluator/evaluator.h"
@@ -29,8 +29,11 @@ static struct {
   long passed, failed, skipped;
 } ops;
 
-/* Whether `word` is `text` or one of its parts between dots. */
+/* Whether `word` is `text` or one of its parts between dots; "=text" must be all of it. */
 static bool ops_is_part(const char *text, const char *word) {
+  if (*word == '=') {
+    return strcmp(text, word + 1) == 0;
+  }
   size_t length = strlen(word);
   if (strcmp(text, word) == 0) {
     return true;
@@ -131,9 +134,6 @@ static halo_status ops_run(ops_mode mode, const ops_values *values, halo_literal
     status = halo_executable_run(executable, values->arguments, values->argument_count, result);
     halo_executable_release(executable);
   }
-  /* Oclgrind 21.10 takes a host write to a block for its whole size: a reused block would show
-   * reads of uninitialised memory that are none. */
-  if (getenv("HALO_TEST_TRIM")) halo_device_trim_memory(halo_client_device(ops.client, 0));
   return status;
 }
 
