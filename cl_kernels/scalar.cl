@@ -4,6 +4,17 @@
  * sections it uses: "//! name" or "//! name : needed sections". It also compiles as it stands. Names:
  * h_<op>_<type> where <type> is XLA's name. Narrow floats are float values that their type can hold. */
 
+//! stream
+/* Stores a vector past the caches where the compiler knows how; `p` is aligned to the vector. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#define h_stream(v, p) __builtin_nontemporal_store(v, p)
+#endif
+#endif
+#ifndef h_stream
+#define h_stream(v, p) (*(p) = (v))
+#endif
+
 //! fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

@@ -4,6 +4,10 @@
 
 #include "kernels/kernels.h"
 
+/* Results of at least this many bytes are written past a CPU's caches: whoever reads them next will
+ * not find them there anyway, and a plain store would first read the line it overwrites. */
+enum { HALO_STREAM_BYTES = 8 << 20 };
+
 /* Always. */
 bool halo_loop_supports(const halo_lowering *l, const char **why);
 /* Elements of the result. */

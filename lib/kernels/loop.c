@@ -46,36 +46,101 @@ static uint64_t loop_in_place(const halo_lowering *l) {
   return safe;
 }
 
-halo_status halo_loop_lower(halo_lowering *l) {
+/* Elements that one work item of the streaming form computes: those of a cache line of 4-byte values. */
+enum { LOOP_STREAM = 16 };
+
+/* Whether results are large enough, and of a form, to be written past a CPU's caches. */
+static bool loop_streams(const halo_lowering *l, int64_t items) {
+  const halo_instr *root = halo_lowering_root(l);
+  int32_t leaves = halo_shape_leaf_count(root->shape);
+  if (!l->caps->is_cpu || items % LOOP_STREAM != 0) return false;
+  int64_t bytes = 0;
+  for (int32_t k = 0; k < leaves; k++) {
+    const halo_shape *leaf = halo_leaf_shape(root->shape, k);
+    if (halo_type_size(leaf->type) != 4) return false;
+    bytes += halo_shape_byte_size(leaf);
+  }
+  return bytes >= HALO_STREAM_BYTES;
+}
+
+/* The body of a work item that computes one element. */
+static void loop_emit_item(halo_lowering *l, halo_emitter *e, int64_t items) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
-  int64_t items = halo_shape_element_count(shape);
+  const char *itype = halo_emitter_index_type(e);
+  emit_frame *frame = halo_frame_kernel(e, l->computation);
+  size_t local = halo_kernel_local_size(l->caps, items);
+  halo_emit_line(e, "const %s i = (%s)get_global_id(0);", itype, itype);
+  bool guard = items % (int64_t)local != 0;
+  if (guard) halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  const char **values = halo_arena_array(l->arena, const char *, leaves);
+  const char *at = items == 1 ? "0" : "i";
+  emit_index *index = halo_index_from_position(e, shape, at);
+  for (int32_t k = 0; k < leaves; k++) values[k] = halo_emit_value(e, frame, root, k, index);
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), type, at, values[k]);
+  }
+  if (guard) halo_emit_close(e);
+}
+
+/* The body of a work item that computes LOOP_STREAM neighbours and stores them as one line. */
+static void loop_emit_stream(halo_lowering *l, halo_emitter *e) {
+  const halo_instr *root = halo_lowering_root(l);
+  int32_t leaves = halo_shape_leaf_count(root->shape);
+  const halo_shape *shape = halo_leaf_shape(root->shape, 0);
+  const char *itype = halo_emitter_index_type(e);
+  emit_frame *frame = halo_frame_kernel(e, l->computation);
+  halo_sections_add(&e->sections, "stream");
+  halo_emit_line(e, "const %s first = (%s)get_global_id(0) * %d;", itype, itype, LOOP_STREAM);
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_emit_line(e, "%s line%d[%d];", halo_ctype_storage(halo_leaf_shape(root->shape, k)->type), k,
+                   LOOP_STREAM);
+  }
+  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_STREAM));
+  halo_emit_line(e, "const %s i = first + j;", itype);
+  emit_index *index = halo_index_from_position(e, shape, "i");
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    const char *value = halo_emit_value(e, frame, root, k, index);
+    halo_emit_line(e, "line%d[j] = %s;", k, halo_ctype_store(l->arena, type, value));
+  }
+  halo_emit_close(e);
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL);
+    halo_emit_line(e, "h_stream(vload%d(0, line%d), (__global %s%d *)(%s + first));", LOOP_STREAM, k,
+                   halo_ctype_storage(type), LOOP_STREAM, out);
+  }
+}
+
+halo_status halo_loop_lower(halo_lowering *l) {
+  const halo_instr *root = halo_lowering_root(l);
+  int64_t items = halo_shape_element_count(halo_leaf_shape(root->shape, 0));
   if (items == 0) return HALO_OK;
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation, l->caps->has_f64);
-  emit_frame *frame = halo_frame_kernel(&e, l->computation);
-  const char *itype = halo_emitter_index_type(&e);
-  size_t local = halo_kernel_local_size(l->caps, items);
-  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
-  bool guard = items % (int64_t)local != 0;
-  if (guard) {
-    halo_emit_line(&e, "if (i < %lld)", (long long)items);
-    halo_emit_open(&e, NULL);
+  bool stream = loop_streams(l, items);
+  if (stream) {
+    loop_emit_stream(l, &e);
+  } else {
+    loop_emit_item(l, &e, items);
   }
-  const char **values = halo_arena_array(l->arena, const char *, leaves);
-  emit_index *index = halo_index_from_position(&e, shape, items == 1 ? "0" : "i");
-  for (int32_t k = 0; k < leaves; k++) values[k] = halo_emit_value(&e, frame, root, k, index);
-  for (int32_t k = 0; k < leaves; k++) {
-    halo_type type = halo_leaf_shape(root->shape, k)->type;
-    const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, k, type, NULL);
-    halo_emit_store(&e, out, type, items == 1 ? "0" : "i", values[k]);
-  }
-  if (guard) halo_emit_close(&e);
   if (e.status == HALO_OK) {
-    const char *label = halo_arena_printf(l->arena, "%s loop", l->name);
+    const char *label =
+        halo_arena_printf(l->arena, "%s %s", l->name, stream ? "loop:stream" : "loop");
     halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, l->name), label);
-    halo_launch_items(l->caps, launch, items);
+    if (stream) {
+      items /= LOOP_STREAM;
+      launch->local[0] = 1;
+      while (launch->local[0] < 64 && items % (2 * (int64_t)launch->local[0]) == 0) {
+        launch->local[0] *= 2;
+      }
+      launch->global[0] = (size_t)items;
+    } else {
+      halo_launch_items(l->caps, launch, items);
+    }
     launch->in_place = loop_in_place(l);
   }
   halo_status status = e.status;
@@ -83,15 +148,15 @@ halo_status halo_loop_lower(halo_lowering *l) {
   return status;
 }
 
-/* A reduce or dot computed element by element costs its whole inner loop for each. */
-double halo_loop_inner_cost(const halo_lowering *l) {
-  const halo_instr *root = halo_lowering_root(l);
-  double inner = (double)halo_shape_element_count(root->operands[0]->shape);
-  return 4 * (halo_loop_cost(l) + inner);
-}
-
 static const halo_implementation loop_implementations[] = {
     {"tile", halo_tile_supports, halo_tile_cost, halo_tile_lower},
     {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_loop = {"loop", loop_implementations};
+
+/* A reduce computed element by element costs its whole inner loop for each. */
+double halo_loop_inner_cost(const halo_lowering *l) {
+  const halo_instr *root = halo_lowering_root(l);
+  double inner = (double)halo_shape_element_count(root->operands[0]->shape);
+  return 4 * (halo_loop_cost(l) + inner);
+}

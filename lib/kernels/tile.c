@@ -8,6 +8,9 @@ extern const char halo_cl_tile[];
 
 enum { TILE_SIZE = 32, TILE_ROWS = 8, TILE_LEAST = 16 };
 
+/* The ways of tile.cl. */
+enum { TILE_ITEM = 0, TILE_LOCAL = 1, TILE_REGISTERS = 2 };
+
 /* Follows inputs from the root: `map[d]` is the result's dimension that dimension d of the instruction
  * at hand runs along, or -1. Finds the dimension along which a large transposed input is fast. */
 static int tile_find(const halo_instr *instr, const int *map, int out_minor, int64_t elements,
@@ -91,6 +94,48 @@ static emit_index *tile_index(halo_emitter *e, const halo_shape *shape, int p, i
   return halo_index_of(e, shape->rank, shape->dims, at);
 }
 
+/* "a.s0, b.s0, a.s1, b.s1, ..." of elements first .. first + n/2 - 1. */
+static const char *tile_interleave(halo_arena *arena, const char *hole, const char *vector, int n,
+                                   int first) {
+  halo_strbuf text = {0};
+  halo_strbuf_printf(&text, "%s(a, b) (%s)(", hole, vector);
+  for (int i = 0; i < n / 2; i++) {
+    halo_strbuf_printf(&text, "%s(a).s%x, (b).s%x", i ? ", " : "", first + i, first + i);
+  }
+  halo_strbuf_char(&text, ')');
+  const char *copy = halo_arena_strdup(arena, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return copy;
+}
+
+/* The holes of the way through registers: tiles of one cache line squared, for 4- and 8-byte values. */
+static void tile_register_holes(halo_lowering *l, halo_template *k, const halo_shape *shape,
+                                const char *out, const char *name, const char *arguments, int o) {
+  halo_arena *arena = l->arena;
+  int size = (int)halo_type_size(shape->type), n = 64 / size;
+  const char *word = size == 4 ? "uint" : "ulong";
+  const char *vector = halo_arena_printf(arena, "%s%d", word, n);
+  int64_t bytes = halo_shape_byte_size(shape);
+  /* Whole aligned lines of a large result need not pass through the cache. */
+  bool stream = bytes >= HALO_STREAM_BYTES && shape->dims[o] % n == 0;
+  halo_template_define(k, "H_W", halo_arena_printf(arena, "H_W %s", word));
+  halo_template_define(k, "H_V", halo_arena_printf(arena, "H_V %s", vector));
+  halo_template_define(k, "H_BITS", halo_arena_printf(arena, "H_BITS(v) as_%s(v)", word));
+  halo_template_define(k, "H_LOADV", halo_arena_printf(arena, "H_LOADV(p) vload%d(0, p)", n));
+  halo_template_define(
+      k, "H_STOREV",
+      stream ? halo_arena_printf(arena,
+                                 "H_STOREV(v, b, p, o) h_stream(v, (__global %s *)(%s + "
+                                 "%s_at(%s, b, p, o)))",
+                                 vector, out, name, arguments)
+             : halo_arena_printf(arena,
+                                 "H_STOREV(v, b, p, o) vstore%d(v, 0, (__global %s *)%s + "
+                                 "%s_at(%s, b, p, o))",
+                                 n, word, out, name, arguments));
+  halo_template_define(k, "H_LO", tile_interleave(arena, "H_LO", vector, n, 0));
+  halo_template_define(k, "H_HI", tile_interleave(arena, "H_HI", vector, n, n / 2));
+}
+
 halo_status halo_tile_lower(halo_lowering *l) {
   const halo_instr *root = halo_lowering_root(l);
   const halo_shape *shape = root->shape;
@@ -109,7 +154,7 @@ halo_status halo_tile_lower(halo_lowering *l) {
   halo_emitter_restart(&e);
   const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, shape->type, NULL);
   const char *position = halo_index_position(&e, tile_index(&e, shape, p, o), shape);
-  halo_emit_line(&e, "%s[%s] = v;", out, position);
+  halo_emit_line(&e, "return %s;", position);
   const char *storage = halo_ctype_storage(shape->type);
   halo_strbuf parameters = {0}, arguments = {0}, signature = {0}, pointers = {0};
   halo_function_parameters(&parameters, e.args.data, e.args.count);
@@ -120,11 +165,13 @@ halo_status halo_tile_lower(halo_lowering *l) {
                      "\n/* %s */\ninline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
                      l->name, storage, name, parameters.data, itype, itype, itype, in);
   halo_strbuf_printf(l->source,
-                     "inline void %s_out(%s, const %s b, const %s p, const %s o, const %s v) "
-                     "{\n%s}\n",
-                     name, parameters.data, itype, itype, itype, storage,
-                     halo_strbuf_text(&e.body));
+                     "inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n", itype,
+                     name, parameters.data, itype, itype, itype, halo_strbuf_text(&e.body));
+  size_t size = halo_type_size(shape->type);
   bool local = !l->caps->is_cpu;
+  bool words = (size == 4 || size == 8) && !halo_type_is_complex(shape->type);
+  int mode = local ? TILE_LOCAL : words ? TILE_REGISTERS : TILE_ITEM;
+  int tile = mode == TILE_REGISTERS ? 64 / (int)size : TILE_SIZE;
   int64_t batch = 1;
   for (int d = 0; d < shape->rank; d++) {
     if (d != p && d != o) batch *= shape->dims[d];
@@ -137,19 +184,23 @@ halo_status halo_tile_lower(halo_lowering *l) {
   HOLE("H_POINTERS", "H_POINTERS %s", pointers.data);
   HOLE("H_T", "H_T %s", storage);
   HOLE("H_IN", "H_IN(b, p, o) %s_in(%s, b, p, o)", name, arguments.data);
-  HOLE("H_OUT", "H_OUT(b, p, o, v) %s_out(%s, b, p, o, v)", name, arguments.data);
+  HOLE("H_OUT", "H_OUT(b, p, o, v) %s[%s_at(%s, b, p, o)] = (v)", out, name, arguments.data);
   HOLE("H_INT", "H_INT %s", itype);
 #undef HOLE
   halo_template_define_int(&k, "H_P", shape->dims[p]);
   halo_template_define_int(&k, "H_O", shape->dims[o]);
   halo_template_define_int(&k, "H_BATCH", batch);
-  halo_template_define_int(&k, "H_TILE", TILE_SIZE);
+  halo_template_define_int(&k, "H_TILE", tile);
   halo_template_define_int(&k, "H_ROWS", TILE_ROWS);
-  halo_template_define_int(&k, "H_LOCAL", local);
+  halo_template_define_int(&k, "H_MODE", mode);
+  if (mode == TILE_REGISTERS) {
+    halo_sections_add(&e.sections, "stream");
+    tile_register_holes(l, &k, shape, out, name, arguments.data, o);
+  }
   halo_template_finish(&k, l->source);
   *l->sections |= e.sections;
-  size_t tiles_p = (size_t)((shape->dims[p] + TILE_SIZE - 1) / TILE_SIZE);
-  size_t tiles_o = (size_t)((shape->dims[o] + TILE_SIZE - 1) / TILE_SIZE);
+  size_t tiles_p = (size_t)((shape->dims[p] + tile - 1) / tile);
+  size_t tiles_o = (size_t)((shape->dims[o] + tile - 1) / tile);
   halo_launch launch = {
       .kernel = name,
       .label = halo_arena_printf(arena, "%s loop:tile", l->name),
@@ -160,6 +211,7 @@ halo_status halo_tile_lower(halo_lowering *l) {
       .local = {1, 1, 1},
       .updates = -1,
   };
+  if (!local && launch.global[0] % 4 == 0 && launch.global[0] >= 64) launch.local[0] = 4;
   if (local) {
     launch.global[0] = tiles_o * TILE_SIZE;
     launch.global[1] = tiles_p * TILE_ROWS;
