@@ -2,9 +2,9 @@
  *
  * usage: digits [FOLDER]     FOLDER holds the files that make.py writes (default: examples/digits)
  *
- * train_step.hlo is a whole step (loss, gradients, Adam): it takes and gives back the parameters, the
- * two moments of each and the step number, which stay on the device from step to step, and a batch of
- * images and labels. eval_step.hlo counts the images that are classified rightly. */
+ * train_step.hlo is a whole step (loss, gradients, Adam): it takes and gives back the parameters,
+ * the two moments of each and the step number, which stay on the device from step to step, and a
+ * batch of images and labels. eval_step.hlo counts the images that are classified rightly. */
 #include "halo/halo.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ static void make_initial_state(halo_client *client, halo_executable *train, halo
   halo_npz_close(npz);
 }
 
-/* The images and labels of a step: the training images in order, round and round (as in make.py). */
+/* The images and labels of a step: the training images in order, round and round, as in make.py. */
 static void make_batch(halo_client *client, halo_literal *x_train, halo_literal *y_train, int step,
                        halo_buffer **x, halo_buffer **y) {
   static float images[BATCH * PIXELS];

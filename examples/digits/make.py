@@ -1,5 +1,5 @@
-"""Remakes the digits example: the two programs as JAX lowers them, the data, the initial parameters,
-and the losses that XLA's CPU backend gives for the same training.
+"""Remakes the digits example: the two programs as JAX lowers them, the data, the initial
+parameters, and the losses that XLA's CPU backend gives for the same training.
 
     python -m venv env && env/bin/pip install -r requirements.txt
     env/bin/python make.py
@@ -49,8 +49,8 @@ def initial_parameters():
 
 
 def batch_rows(count, step):
-    """The rows of a step's batch. The same rule is in digits.c: the images are taken in order, round
-    and round, so that no shuffling has to be stored or matched (the split itself is shuffled)."""
+    """The rows of a step's batch. The same rule is in digits.c: the images are taken in order,
+    round and round, so that no shuffling has to be stored or matched (the split is shuffled)."""
     return (step * BATCH + np.arange(BATCH)) % count
 
 
@@ -105,10 +105,16 @@ def main():
     lowered_eval = jax.jit(eval_step).lower(params, x_test, y_test)
     write_hlo("train_step", lowered_train)
     write_hlo("eval_step", lowered_eval)
-    np.savez(HERE / "parameters.npz",
-             **{f"{kind}{i // 2}": p for i, (p, kind) in enumerate(zip(params, "wbwbwb"))})
-    for name, value in [("x_train", x_train), ("y_train", y_train),
-                        ("x_test", x_test), ("y_test", y_test)]:
+    np.savez(
+        HERE / "parameters.npz",
+        **{f"{kind}{i // 2}": p for i, (p, kind) in enumerate(zip(params, "wbwbwb"))},
+    )
+    for name, value in [
+        ("x_train", x_train),
+        ("y_train", y_train),
+        ("x_test", x_test),
+        ("y_test", y_test),
+    ]:
         np.save(HERE / f"{name}.npy", value)
 
     train, evaluate = lowered_train.compile(), lowered_eval.compile()
@@ -123,8 +129,10 @@ def main():
     seconds = time.time() - start
     np.save(HERE / "losses_xla.npy", losses)
     correct = int(evaluate(params, x_test, y_test))
-    print(f"{STEPS} steps in {seconds:.2f} s, last loss {losses[-1]:.6f}, "
-          f"held-out accuracy {100 * correct / len(x_test):.2f} %")
+    print(
+        f"{STEPS} steps in {seconds:.2f} s, last loss {losses[-1]:.6f}, "
+        f"held-out accuracy {100 * correct / len(x_test):.2f} %"
+    )
 
 
 if __name__ == "__main__":

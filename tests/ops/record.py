@@ -3,13 +3,13 @@
     python -m venv env && env/bin/pip install -r requirements.txt
     env/bin/python record.py [FAMILY ...]
 
-A family is one file of recorder/: it yields modules, and for each its inputs and, result by result, a
-label (the element type or what is special) and how many ULP a result may be away, with the reason.
+A family is one file of recorder/: it yields modules, and for each its inputs and, result by result,
+a label (the element type or what is special) and how many ULP a result may be away, with a reason.
 What comes out, data/FAMILY.hlo and data/FAMILY.npz, is committed; nothing of this is needed to run
 the tests. In the .hlo, lines that start with `//!` are read by tests/ops/data.c:
 
     //! case NAME                       a new case; the module's text follows
-    //! inputs MEMBER                   the .npz member with all arguments' bytes, one after the other
+    //! inputs MEMBER                   the .npz member with all arguments' bytes in order
     //! outputs MEMBER                  likewise the results
     //! result LABEL BOUND REASON...    one for each result, in order
 """
@@ -24,8 +24,21 @@ import numpy as np
 from recorder import xla
 
 HERE = pathlib.Path(__file__).parent
-FAMILIES = ["unary", "unary_complex", "binary", "compare", "ternary", "convert", "f8", "denormal",
-            "movement", "indexing", "reduce", "dot", "control"]
+FAMILIES = [
+    "unary",
+    "unary_complex",
+    "binary",
+    "compare",
+    "ternary",
+    "convert",
+    "f8",
+    "denormal",
+    "movement",
+    "indexing",
+    "reduce",
+    "dot",
+    "control",
+]
 
 
 def record(family):
@@ -44,10 +57,14 @@ def record(family):
         except Exception as error:
             raise SystemExit(f"{family} {case.name}: {error}\n{hlo}") from error
         case.finish(outputs)
-        text += [f"//! case {case.name}", f"//! inputs {member('in', case.inputs)}",
-                 f"//! outputs {member('out', outputs)}"]
-        text += [f"//! result {label} {bound} {reason}".rstrip()
-                 for label, bound, reason in case.bounds]
+        text += [
+            f"//! case {case.name}",
+            f"//! inputs {member('in', case.inputs)}",
+            f"//! outputs {member('out', outputs)}",
+        ]
+        text += [
+            f"//! result {label} {bound} {reason}".rstrip() for label, bound, reason in case.bounds
+        ]
         text += [hlo, ""]
         results += len(outputs)
     (HERE / "data" / f"{family}.hlo").write_text("\n".join(text))

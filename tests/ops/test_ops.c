@@ -2,10 +2,11 @@
  *
  * usage: test_ops [--family NAME] [--mode fused|unfused|evaluator] [--device WHICH] [WORD...]
  *
- * A result is tried when each WORD is its case's name or a part of it (parts are separated by dots),
- * or its label or a part of that: `test_ops add f32`; `=NAME` means that case alone. HALO_TEST_DEVICE chooses the device when
- * --device does not; HALO_TEST_SMALL leaves out large cases; HALO_CACHE_DIR lets programs be cached
- * on disk. The last line is "N passed, N failed"; the exit code is 1 when something failed. */
+ * A result is tried when each WORD is its case's name or a part of it (parts are between dots), or
+ * its label or a part of that: `test_ops add f32`; `=NAME` means that case alone. HALO_TEST_DEVICE
+ * chooses the device when --device does not; HALO_TEST_SMALL leaves out large cases; HALO_CACHE_DIR
+ * lets programs be cached on disk. The last line is "N passed, N failed"; the exit code is 1 when
+ * something failed. */
 #include "harness.h"
 
 #include "evaluator/evaluator.h"
@@ -73,8 +74,8 @@ static const char *ops_label(const ops_case *one, const ops_values *values, int 
              : halo_type_name(halo_shape_type(halo_literal_shape(values->expected[i])));
 }
 
-/* The elements at `index` of the operands that result `i` was computed from, where that is so simple:
- * parameters of the result's size, or scalars. */
+/* The elements at `index` of the operands that result `i` was computed from, where that is so
+ * simple: parameters of the result's size, or scalars. */
 static void ops_print_inputs(const ops_values *values, int i, int64_t index) {
   const halo_instr *root = values->module->entry->root;
   const halo_instr *op = root->opcode == HALO_OP_TUPLE ? root->operands[i] : root;

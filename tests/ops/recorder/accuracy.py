@@ -1,7 +1,7 @@
 """Bounds for functions that nobody computes exactly.
 
-A device's result may be as far from the true value as OpenCL allows its built-in function to be, and
-XLA's as far as it turned out to be for the recorded inputs, so the two may be apart by the sum."""
+A device's result may be as far from the true value as OpenCL allows its built-in function to be,
+and XLA's as far as it turned out to be for the recorded inputs, so the two may be apart by both."""
 
 import numpy as np
 
@@ -14,8 +14,9 @@ MIN_EXPONENT = {"bf16": -126, "f16": -14, "f32": -126, "f64": -1022}
 def ulp_of(type_, value):
     """The spacing of the type's numbers around `value` (that of the least normal number below)."""
     _, exponent = np.frexp(np.abs(value))
-    return np.ldexp(np.ones_like(value), np.maximum(exponent - 1, MIN_EXPONENT[type_])
-                    - MANTISSA[type_])
+    return np.ldexp(
+        np.ones_like(value), np.maximum(exponent - 1, MIN_EXPONENT[type_]) - MANTISSA[type_]
+    )
 
 
 def errors(type_, output, exact):
@@ -39,23 +40,30 @@ def _note_specials(name, type_, output, exact, inputs):
     wide = output.astype(np.float64)
     kind = (np.isnan(wide) != np.isnan(exact)) | (np.isinf(wide) != np.isinf(exact))
     for i in np.flatnonzero(kind):
-        print(f"note: {name} {type_} of {[x[i] for x in inputs]}: XLA {output[i]}, truth {exact[i]}")
+        print(
+            f"note: {name} {type_} of {[x[i] for x in inputs]}: XLA {output[i]}, truth {exact[i]}"
+        )
 
 
 def judge(name, type_, function, opencl_ulp, *inputs):
     """A function of XLA's output that gives the bound and its reason, for Case.measure."""
+
     def of(output):
         exact = true_value(function, *inputs)
         _note_specials(name, type_, output, exact, inputs)
         e = errors(type_, output, exact)
         worst = int(np.argmax(e))
         if e[worst] > 16:
-            print(f"note: {name} {type_} of {[i[worst] for i in inputs]}: XLA is {e[worst]:.0f} ULP off")
+            print(
+                f"note: {name} {type_} of {[i[worst] for i in inputs]}: "
+                f"XLA is {e[worst]:.0f} ULP off"
+            )
         if type_ in ("bf16", "f16"):
             xla = int(np.ceil(e[worst] - 0.5))
             return xla + 1, f"computed in f32 and rounded once: 1 ULP; XLA's is {xla} off"
         xla = int(np.ceil(e[worst]))
         return xla + opencl_ulp, f"OpenCL allows {opencl_ulp} ULP, XLA's is {xla} off"
+
     return of
 
 
@@ -73,5 +81,9 @@ def complex_judge(name, type_, function, own_ulp, *inputs):
         xla = int(np.ceil(float(e[worst])))
         if xla > 64:
             print(f"note: {name} {type_} of {[i[worst] for i in inputs]}: XLA is {xla} ULP off")
-        return xla + own_ulp, f"made of real functions, {own_ulp} ULP of the larger part; XLA's {xla}"
+        return (
+            xla + own_ulp,
+            f"made of real functions, {own_ulp} ULP of the larger part; XLA's {xla}",
+        )
+
     return of

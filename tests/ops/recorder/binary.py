@@ -7,10 +7,16 @@ from recorder.accuracy import complex_judge, judge
 from recorder.xla import COMPLEX, FLOATS, INTS, Case, array, by_device, limits, shape
 
 EXACT = {
-    "add": ["pred"] + INTS + FLOATS + COMPLEX, "subtract": INTS + FLOATS + COMPLEX,
-    "multiply": ["pred"] + INTS + FLOATS, "divide": INTS + FLOATS, "remainder": INTS + FLOATS,
-    "maximum": ["pred"] + INTS + FLOATS, "minimum": ["pred"] + INTS + FLOATS,
-    "and": ["pred"] + INTS, "or": ["pred"] + INTS, "xor": ["pred"] + INTS,
+    "add": ["pred"] + INTS + FLOATS + COMPLEX,
+    "subtract": INTS + FLOATS + COMPLEX,
+    "multiply": ["pred"] + INTS + FLOATS,
+    "divide": INTS + FLOATS,
+    "remainder": INTS + FLOATS,
+    "maximum": ["pred"] + INTS + FLOATS,
+    "minimum": ["pred"] + INTS + FLOATS,
+    "and": ["pred"] + INTS,
+    "or": ["pred"] + INTS,
+    "xor": ["pred"] + INTS,
 }
 SHIFTS = ["shift-left", "shift-right-logical", "shift-right-arithmetic"]
 
@@ -20,8 +26,13 @@ def _near(type_, a, b):
     if type_ in values.MAX:
         with np.errstate(all="ignore"):
             wide_a, wide_b = a.astype(np.longdouble), b.astype(np.longdouble)
-            results = [wide_a + wide_b, wide_a - wide_b, wide_a * wide_b, wide_a / wide_b,
-                       np.fmod(wide_a, wide_b)]
+            results = [
+                wide_a + wide_b,
+                wide_a - wide_b,
+                wide_a * wide_b,
+                wide_a / wide_b,
+                np.fmod(wide_a, wide_b),
+            ]
         tiny = [(np.abs(r) < 2 * values.MIN_NORMAL[type_]) & (r != 0) for r in results]
         keep = ~np.any(tiny, axis=0)
         a, b = a[keep], b[keep]
@@ -35,8 +46,14 @@ def _shift_cases():
             a = values.ints(type_, 8)
             low, high = limits(type_)
             bits = (high - low).bit_length()
-            amounts = array(type_, [v for v in [0, 1, bits // 2, bits - 1, bits, bits + 1, high, -1]
-                                    if low <= v <= high])
+            amounts = array(
+                type_,
+                [
+                    v
+                    for v in [0, 1, bits // 2, bits - 1, bits, bits + 1, high, -1]
+                    if low <= v <= high
+                ],
+            )
             p = case.param(type_, np.repeat(a, len(amounts)))
             q = case.param(type_, np.tile(amounts, len(a)))
             case.result(case.op(shape(type_, case.inputs[-1].shape), op, p, q), type_)
@@ -45,7 +62,9 @@ def _shift_cases():
 
 def _power_cases():
     case = Case("power")
-    for type_ in INTS:  # exponents below 64 and no base -1 with a negative one: XLA's own are odd there
+    for (
+        type_
+    ) in INTS:  # exponents below 64 and no base -1 with a negative one: XLA's own are odd there
         low, high = limits(type_)
         bases = [v for v in [0, 1, 2, 3, -2, -3, 5, 7, 10, high, low] if low <= v <= high]
         exponents = [v for v in [0, 1, 2, 3, 5, 7, 13, 31, 62, -1, -2, -5] if low <= v <= high]
@@ -58,8 +77,11 @@ def _power_cases():
         for suffix, types in by_device(FLOATS):
             case = Case(f"{op}.float{suffix}")
             for i, type_ in enumerate(types):
-                a = array(type_, [x for x in few for _ in few] +
-                          list(np.abs(values.spread(type_, 80, 3, -3, 3))))
+                a = array(
+                    type_,
+                    [x for x in few for _ in few]
+                    + list(np.abs(values.spread(type_, 80, 3, -3, 3))),
+                )
                 b = array(type_, [y for _ in few for y in few] + values.spread(type_, 80, 4, -2, 2))
                 p, q = case.param(type_, a), case.param(type_, b)
                 case.result(case.op(shape(type_, a.shape), op, p, q), type_)
@@ -81,8 +103,19 @@ def _complex_cases():
 
 def _rank_cases():
     case = Case("add.ranks")
-    for dims in (), (1,), (2, 3), (2, 3, 4), (2, 1, 3, 2), (2, 1, 3, 1, 2), (2, 3, 1, 2, 2, 3), \
-            (1, 2, 1, 2, 1, 2, 1, 2), (0, 4), (1000, 3), (3, 1001):
+    for dims in (
+        (),
+        (1,),
+        (2, 3),
+        (2, 3, 4),
+        (2, 1, 3, 2),
+        (2, 1, 3, 1, 2),
+        (2, 3, 1, 2, 2, 3),
+        (1, 2, 1, 2, 1, 2, 1, 2),
+        (0, 4),
+        (1000, 3),
+        (3, 1001),
+    ):
         p = case.param("f32", np.arange(np.prod(dims)).reshape(dims))
         q = case.param("f32", np.arange(np.prod(dims)).reshape(dims) * -3)
         case.result(case.op(shape("f32", dims), "add", p, q), f"rank{len(dims)}")
@@ -104,7 +137,7 @@ def _mulhi_cases():
 
 
 def _broadcast_cases():
-    """What the builder's two broadcasting forms become: an explicit broadcast of the smaller operand."""
+    """What the builder's two broadcasting forms become: a broadcast of the smaller operand."""
     case = Case("broadcasting")
     a = np.arange(24.0).reshape(2, 3, 4)
     p = case.param("f32", a)
@@ -114,8 +147,15 @@ def _broadcast_cases():
         case.result(case.op("f32[2,3,4]{2,1,0}", "subtract", p, wide), f"{len(dims)}to3")
     q = case.param("f32", np.arange(2.0).reshape(2, 1))
     r = case.param("f32", np.arange(3.0).reshape(1, 3))
-    wide = [case.op("f32[2,3]{1,0}", "broadcast", case.op(f"f32[{n}]{{0}}", "reshape", v),
-                    attrs=f"dimensions={{{i}}}") for i, (n, v) in enumerate([(2, q), (3, r)])]
+    wide = [
+        case.op(
+            "f32[2,3]{1,0}",
+            "broadcast",
+            case.op(f"f32[{n}]{{0}}", "reshape", v),
+            attrs=f"dimensions={{{i}}}",
+        )
+        for i, (n, v) in enumerate([(2, q), (3, r)])
+    ]
     case.result(case.op("f32[2,3]{1,0}", "add", *wide), "outer")
     yield case
 

@@ -26,10 +26,15 @@ def cases():
                 case.result(case.op(out, "compare", p, q, attrs=f"direction={direction}"), type_)
                 if type_ in FLOATS:
                     few = np.concatenate([_nans(type_), values.floats(type_, 0)])
-                    p, q = (case.param(type_, x) for x in
-                            (np.repeat(few, len(few)), np.tile(few, len(few))))
+                    p, q = (
+                        case.param(type_, x)
+                        for x in (np.repeat(few, len(few)), np.tile(few, len(few)))
+                    )
                     out = shape("pred", (len(few) ** 2,))
-                    case.result(case.op(out, "compare", p, q,
-                                        attrs=f"direction={direction}, type=TOTALORDER"),
-                                f"{type_}.totalorder")
+                    case.result(
+                        case.op(
+                            out, "compare", p, q, attrs=f"direction={direction}, type=TOTALORDER"
+                        ),
+                        f"{type_}.totalorder",
+                    )
             yield case

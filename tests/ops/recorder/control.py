@@ -10,14 +10,18 @@ from recorder.xla import COMPLEX, FLOATS, INTS, Case, by_device, shape
 def _call_cases():
     case = Case("call")
     case.computation("twice { x = f32[2,3]{1,0} parameter(0)\n  ROOT r = f32[2,3]{1,0} add(x, x) }")
-    case.computation("both { x = f32[2,3]{1,0} parameter(0)\n  y = f32[2,3]{1,0} parameter(1)\n"
-                     "  t = f32[2,3]{1,0} call(x), to_apply=twice\n"
-                     "  ROOT r = (f32[2,3]{1,0}, f32[2,3]{1,0}) tuple(t, y) }")
+    case.computation(
+        "both { x = f32[2,3]{1,0} parameter(0)\n  y = f32[2,3]{1,0} parameter(1)\n"
+        "  t = f32[2,3]{1,0} call(x), to_apply=twice\n"
+        "  ROOT r = (f32[2,3]{1,0}, f32[2,3]{1,0}) tuple(t, y) }"
+    )
     p, q = case.param("f32", fill("f32", (2, 3))), case.param("f32", fill("f32", (2, 3), 9))
     case.result(case.op("f32[2,3]{1,0}", "call", p, attrs="to_apply=twice"), "simple")
     pair = case.op("(f32[2,3]{1,0}, f32[2,3]{1,0})", "call", p, q, attrs="to_apply=both")
     for k in 0, 1:
-        case.result(case.op("f32[2,3]{1,0}", "get-tuple-element", pair, attrs=f"index={k}"), "nested")
+        case.result(
+            case.op("f32[2,3]{1,0}", "get-tuple-element", pair, attrs=f"index={k}"), "nested"
+        )
     inner = case.op("(f32[2,3]{1,0}, f32[2,3]{1,0})", "tuple", p, q)
     outer = case.op("((f32[2,3]{1,0}, f32[2,3]{1,0}), f32[2,3]{1,0})", "tuple", inner, q)
     back = case.op("(f32[2,3]{1,0}, f32[2,3]{1,0})", "get-tuple-element", outer, attrs="index=0")
@@ -31,22 +35,38 @@ def _map_cases():
     for suffix, part in by_device(INTS + FLOATS + COMPLEX):
         case = Case("map" + suffix)
         for type_ in part:
-            case.computation(f"f_{type_} {{ x = {type_}[] parameter(0)\n  y = {type_}[] parameter(1)\n"
-                             f"  s = {type_}[] add(x, y)\n  ROOT r = {type_}[] subtract(s, x) }}")
+            case.computation(
+                f"f_{type_} {{ x = {type_}[] parameter(0)\n  y = {type_}[] parameter(1)\n"
+                f"  s = {type_}[] add(x, y)\n  ROOT r = {type_}[] subtract(s, x) }}"
+            )
             x = np.arange(24).reshape(2, 3, 4) % 8
             p, q = case.param(type_, x), case.param(type_, x[::-1])
-            case.result(case.op(shape(type_, x.shape), "map", p, q,
-                                attrs=f"dimensions={{0,1,2}}, to_apply=f_{type_}"), type_)
+            case.result(
+                case.op(
+                    shape(type_, x.shape),
+                    "map",
+                    p,
+                    q,
+                    attrs=f"dimensions={{0,1,2}}, to_apply=f_{type_}",
+                ),
+                type_,
+            )
         yield case
     case = Case("map.forms")
-    case.computation("greater { x = f32[] parameter(0)\n  y = s32[] parameter(1)\n"
-                     "  c = f32[] convert(y)\n  ROOT r = pred[] compare(x, c), direction=GT }")
-    case.computation("half { x = f32[] parameter(0)\n  c = f32[] constant(0.5)\n"
-                     "  ROOT r = f32[] multiply(x, c) }")
+    case.computation(
+        "greater { x = f32[] parameter(0)\n  y = s32[] parameter(1)\n"
+        "  c = f32[] convert(y)\n  ROOT r = pred[] compare(x, c), direction=GT }"
+    )
+    case.computation(
+        "half { x = f32[] parameter(0)\n  c = f32[] constant(0.5)\n"
+        "  ROOT r = f32[] multiply(x, c) }"
+    )
     case.computation("nothing { x = f32[] parameter(0)\n  ROOT r = f32[] constant(7) }")
     x = fill("f32", (5,))
     p, q = case.param("f32", x), case.param("s32", x[::-1])
-    case.result(case.op("pred[5]{0}", "map", p, q, attrs="dimensions={0}, to_apply=greater"), "mixed")
+    case.result(
+        case.op("pred[5]{0}", "map", p, q, attrs="dimensions={0}, to_apply=greater"), "mixed"
+    )
     case.result(case.op("f32[5]{0}", "map", p, attrs="dimensions={0}, to_apply=half"), "constant")
     case.result(case.op("f32[5]{0}", "map", p, attrs="dimensions={0}, to_apply=nothing"), "unused")
     s = case.param("f32", 3)
@@ -59,16 +79,20 @@ def _while_cases():
     state = "(s32[], f32[4]{0})"
     case.computation(
         f"below {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
-        "  n = s32[] constant(10)\n  ROOT c = pred[] compare(i, n), direction=LT }")
+        "  n = s32[] constant(10)\n  ROOT c = pred[] compare(i, n), direction=LT }"
+    )
     case.computation(
         f"step {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
         "  x = f32[4]{0} get-tuple-element(s), index=1\n  one = s32[] constant(1)\n"
         "  j = s32[] add(i, one)\n  f = f32[] convert(i)\n"
         "  b = f32[4]{0} broadcast(f), dimensions={}\n  y = f32[4]{0} add(x, b)\n"
-        f"  ROOT r = {state} tuple(j, y) }}")
+        f"  ROOT r = {state} tuple(j, y) }}"
+    )
     for start in 0, 9, 10, 25, -3:
         i, x = case.param("s32", start), case.param("f32", fill("f32", (4,)))
-        t = case.op(state, "while", case.op(state, "tuple", i, x), attrs="condition=below, body=step")
+        t = case.op(
+            state, "while", case.op(state, "tuple", i, x), attrs="condition=below, body=step"
+        )
         case.result(case.op("s32[]", "get-tuple-element", t, attrs="index=0"), f"from{start}")
         case.result(case.op("f32[4]{0}", "get-tuple-element", t, attrs="index=1"), f"from{start}")
     yield case
@@ -76,7 +100,8 @@ def _while_cases():
     state = "(s32[], s32[])"
     case.computation(
         f"not_one {{ s = {state} parameter(0)\n  n = s32[] get-tuple-element(s), index=0\n"
-        "  one = s32[] constant(1)\n  ROOT c = pred[] compare(n, one), direction=GT }")
+        "  one = s32[] constant(1)\n  ROOT c = pred[] compare(n, one), direction=GT }"
+    )
     case.computation(
         f"collatz {{ s = {state} parameter(0)\n  n = s32[] get-tuple-element(s), index=0\n"
         "  k = s32[] get-tuple-element(s), index=1\n  one = s32[] constant(1)\n"
@@ -84,14 +109,18 @@ def _while_cases():
         "  is_odd = pred[] compare(odd, one), direction=EQ\n  half = s32[] divide(n, two)\n"
         "  triple = s32[] multiply(n, three)\n  up = s32[] add(triple, one)\n"
         "  m = s32[] select(is_odd, up, half)\n  j = s32[] add(k, one)\n"
-        f"  ROOT r = {state} tuple(m, j) }}")
+        f"  ROOT r = {state} tuple(m, j) }}"
+    )
     for start in 1, 7, 27:
         n, k = case.param("s32", start), case.param("s32", 0)
-        t = case.op(state, "while", case.op(state, "tuple", n, k),
-                    attrs="condition=not_one, body=collatz")
+        t = case.op(
+            state, "while", case.op(state, "tuple", n, k), attrs="condition=not_one, body=collatz"
+        )
         case.result(case.op("s32[]", "get-tuple-element", t, attrs="index=1"), f"collatz{start}")
-    case.computation("small { x = f32[] parameter(0)\n  n = f32[] constant(100)\n"
-                     "  ROOT c = pred[] compare(x, n), direction=LT }")
+    case.computation(
+        "small { x = f32[] parameter(0)\n  n = f32[] constant(100)\n"
+        "  ROOT c = pred[] compare(x, n), direction=LT }"
+    )
     case.computation("double { x = f32[] parameter(0)\n  ROOT y = f32[] add(x, x) }")
     x = case.param("f32", 3)
     case.result(case.op("f32[]", "while", x, attrs="condition=small, body=double"), "plain-state")
@@ -104,33 +133,44 @@ def _nested_while():
     case = Case("while.nested")
     state = "(s32[], s32[], s32[3]{0})"
     for name, n, at in ("outer_more", 3, 0), ("inner_more", 4, 1):
-        case.computation(f"{name} {{ s = {state} parameter(0)\n"
-                         f"  i = s32[] get-tuple-element(s), index={at}\n  n = s32[] constant({n})\n"
-                         "  ROOT c = pred[] compare(i, n), direction=LT }")
-    parts = (f"s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
-             "  j = s32[] get-tuple-element(s), index=1\n"
-             "  x = s32[3]{0} get-tuple-element(s), index=2\n  one = s32[] constant(1)\n")
-    case.computation(f"inner {{ {parts}  k = s32[] add(j, one)\n  m = s32[] multiply(i, j)\n"
-                     "  b = s32[3]{0} broadcast(m), dimensions={}\n  y = s32[3]{0} add(x, b)\n"
-                     f"  ROOT r = {state} tuple(i, k, y) }}")
-    case.computation(f"outer {{ {parts}  zero = s32[] constant(0)\n"
-                     f"  t = {state} tuple(i, zero, x)\n"
-                     f"  w = {state} while(t), condition=inner_more, body=inner\n"
-                     "  y = s32[3]{0} get-tuple-element(w), index=2\n  k = s32[] add(i, one)\n"
-                     f"  ROOT r = {state} tuple(k, zero, y) }}")
+        case.computation(
+            f"{name} {{ s = {state} parameter(0)\n"
+            f"  i = s32[] get-tuple-element(s), index={at}\n  n = s32[] constant({n})\n"
+            "  ROOT c = pred[] compare(i, n), direction=LT }"
+        )
+    parts = (
+        f"s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  j = s32[] get-tuple-element(s), index=1\n"
+        "  x = s32[3]{0} get-tuple-element(s), index=2\n  one = s32[] constant(1)\n"
+    )
+    case.computation(
+        f"inner {{ {parts}  k = s32[] add(j, one)\n  m = s32[] multiply(i, j)\n"
+        "  b = s32[3]{0} broadcast(m), dimensions={}\n  y = s32[3]{0} add(x, b)\n"
+        f"  ROOT r = {state} tuple(i, k, y) }}"
+    )
+    case.computation(
+        f"outer {{ {parts}  zero = s32[] constant(0)\n"
+        f"  t = {state} tuple(i, zero, x)\n"
+        f"  w = {state} while(t), condition=inner_more, body=inner\n"
+        "  y = s32[3]{0} get-tuple-element(w), index=2\n  k = s32[] add(i, one)\n"
+        f"  ROOT r = {state} tuple(k, zero, y) }}"
+    )
     i, x = case.param("s32", 0), case.param("s32", [1, 2, 3])
-    t = case.op(state, "while", case.op(state, "tuple", i, i, x),
-                attrs="condition=outer_more, body=outer")
+    t = case.op(
+        state, "while", case.op(state, "tuple", i, i, x), attrs="condition=outer_more, body=outer"
+    )
     case.result(case.op("s32[3]{0}", "get-tuple-element", t, attrs="index=2"), "nested")
     return case
 
 
 def _swap_while():
-    """State whose parts change places, one part is never touched, and a slice is updated in place."""
+    """State whose parts change places, and of which a slice is updated."""
     case = Case("while.swap")
     state = "(s32[], f32[3]{0}, f32[3]{0}, f32[10]{0})"
-    case.computation(f"go {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
-                     "  n = s32[] constant(7)\n  ROOT c = pred[] compare(i, n), direction=LT }")
+    case.computation(
+        f"go {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  n = s32[] constant(7)\n  ROOT c = pred[] compare(i, n), direction=LT }"
+    )
     case.computation(
         f"swap {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
         "  a = f32[3]{0} get-tuple-element(s), index=1\n"
@@ -138,11 +178,14 @@ def _swap_while():
         "  h = f32[10]{0} get-tuple-element(s), index=3\n  one = s32[] constant(1)\n"
         "  j = s32[] add(i, one)\n  f = f32[] convert(i)\n  u = f32[1]{0} reshape(f)\n"
         "  k = f32[10]{0} dynamic-update-slice(h, u, i)\n"
-        f"  ROOT r = {state} tuple(j, b, a, k) }}")
+        f"  ROOT r = {state} tuple(j, b, a, k) }}"
+    )
     i = case.param("s32", 0)
     a, b = case.param("f32", [1, 2, 3]), case.param("f32", [4, 5, 6])
     h = case.param("f32", -np.ones(10))
-    t = case.op(state, "while", case.op(state, "tuple", i, a, b, h), attrs="condition=go, body=swap")
+    t = case.op(
+        state, "while", case.op(state, "tuple", i, a, b, h), attrs="condition=go, body=swap"
+    )
     for k, text in (1, "f32[3]{0}"), (2, "f32[3]{0}"), (3, "f32[10]{0}"):
         case.result(case.op(text, "get-tuple-element", t, attrs=f"index={k}"), f"part{k}")
     case.result(a, "untouched-parameter")
@@ -154,31 +197,61 @@ def _conditional_cases():
     case.computation("negated { x = f32[3]{0} parameter(0)\n  ROOT r = f32[3]{0} negate(x) }")
     case.computation("doubled { x = f32[3]{0} parameter(0)\n  ROOT r = f32[3]{0} add(x, x) }")
     case.computation("same { x = f32[3]{0} parameter(0)\n  ROOT r = f32[3]{0} copy(x) }")
-    case.computation("pair { p = (f32[3]{0}, s32[]) parameter(0)\n"
-                     "  x = f32[3]{0} get-tuple-element(p), index=0\n"
-                     "  n = s32[] get-tuple-element(p), index=1\n  m = s32[] negate(n)\n"
-                     "  ROOT r = (f32[3]{0}, s32[]) tuple(x, m) }")
-    case.computation("single { x = f32[3]{0} parameter(0)\n  m = s32[] constant(5)\n"
-                     "  y = f32[3]{0} add(x, x)\n  ROOT r = (f32[3]{0}, s32[]) tuple(y, m) }")
+    case.computation(
+        "pair { p = (f32[3]{0}, s32[]) parameter(0)\n"
+        "  x = f32[3]{0} get-tuple-element(p), index=0\n"
+        "  n = s32[] get-tuple-element(p), index=1\n  m = s32[] negate(n)\n"
+        "  ROOT r = (f32[3]{0}, s32[]) tuple(x, m) }"
+    )
+    case.computation(
+        "single { x = f32[3]{0} parameter(0)\n  m = s32[] constant(5)\n"
+        "  y = f32[3]{0} add(x, x)\n  ROOT r = (f32[3]{0}, s32[]) tuple(y, m) }"
+    )
     x, y = case.param("f32", [1, 2, 3]), case.param("f32", [4, 5, 6])
     for value in True, False:
         p = case.param("pred", value)
-        case.result(case.op("f32[3]{0}", "conditional", p, x, y,
-                            attrs="true_computation=negated, false_computation=doubled"),
-                    f"pred.{str(value).lower()}")
+        case.result(
+            case.op(
+                "f32[3]{0}",
+                "conditional",
+                p,
+                x,
+                y,
+                attrs="true_computation=negated, false_computation=doubled",
+            ),
+            f"pred.{str(value).lower()}",
+        )
         n = case.param("s32", 8)
         both = case.op("(f32[3]{0}, s32[])", "tuple", x, n)
-        t = case.op("(f32[3]{0}, s32[])", "conditional", p, both, y,
-                    attrs="true_computation=pair, false_computation=single")
+        t = case.op(
+            "(f32[3]{0}, s32[])",
+            "conditional",
+            p,
+            both,
+            y,
+            attrs="true_computation=pair, false_computation=single",
+        )
         case.result(case.op("f32[3]{0}", "get-tuple-element", t, attrs="index=0"), "tuple")
         case.result(case.op("s32[]", "get-tuple-element", t, attrs="index=1"), "tuple")
-    for index in 0, 1, 2, 3, -1, 100, -2**31:
+    for index in 0, 1, 2, 3, -1, 100, -(2**31):
         i = case.param("s32", index)
-        case.result(case.op("f32[3]{0}", "conditional", i, x, y, x,
-                            attrs="branch_computations={negated, doubled, same}"), f"index{index}")
+        case.result(
+            case.op(
+                "f32[3]{0}",
+                "conditional",
+                i,
+                x,
+                y,
+                x,
+                attrs="branch_computations={negated, doubled, same}",
+            ),
+            f"index{index}",
+        )
     i = case.param("s32", 5)
-    case.result(case.op("f32[3]{0}", "conditional", i, x, attrs="branch_computations={negated}"),
-                "one-branch")
+    case.result(
+        case.op("f32[3]{0}", "conditional", i, x, attrs="branch_computations={negated}"),
+        "one-branch",
+    )
     yield case
 
 
@@ -196,14 +269,17 @@ def _fusion_cases():
     f = case.op("s32[24]{0}", "convert", e)
     case.result(f, "movement")
     case.result(a, "shared")
-    case.computation("sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
-                     "  ROOT s = f32[] add(x, y) }")
+    case.computation(
+        "sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n" "  ROOT s = f32[] add(x, y) }"
+    )
     zero = case.constant("f32[]", "0")
     g = case.op("f32[6]{0}", "reduce", a, zero, attrs="dimensions={1}, to_apply=sum")
     h = case.op("f32[6,8]{1,0}", "broadcast", g, attrs="dimensions={0}")
     i = case.op("f32[6,8]{1,0}", "subtract", a, h)
     case.result(i, "reduce-in-the-middle")
-    j = case.op("f32[6,6]{1,0}", "dot", i, b, attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}")
+    j = case.op(
+        "f32[6,6]{1,0}", "dot", i, b, attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    )
     case.result(case.op("f32[6,6]{1,0}", "negate", j), "dot-between")
     yield case
     yield _layer()
@@ -213,12 +289,16 @@ def _layer():
     """A dense layer and its gradient's parts: dots between elementwise ops, transposes and sums."""
     case = Case("chains.layer")
     r = values.random(12)
-    x, w = case.param("f32", r.randint(-3, 4, (9, 20))), case.param("f32", r.randint(-3, 4, (20, 13)))
+    x, w = case.param("f32", r.randint(-3, 4, (9, 20))), case.param(
+        "f32", r.randint(-3, 4, (20, 13))
+    )
     bias = case.param("f32", r.randint(-9, 10, (13,)))
-    case.computation("sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
-                     "  ROOT s = f32[] add(x, y) }")
-    xw = case.op("f32[9,13]{1,0}", "dot", x, w,
-                 attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}")
+    case.computation(
+        "sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n" "  ROOT s = f32[] add(x, y) }"
+    )
+    xw = case.op(
+        "f32[9,13]{1,0}", "dot", x, w, attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    )
     wide = case.op("f32[9,13]{1,0}", "broadcast", bias, attrs="dimensions={1}")
     z = case.op("f32[9,13]{1,0}", "add", xw, wide)
     zero = case.constant("f32[]", "0")
@@ -227,14 +307,40 @@ def _layer():
     case.result(h, "relu")
     on = case.op("pred[9,13]{1,0}", "compare", z, zeros, attrs="direction=GT")
     g = case.op("f32[9,13]{1,0}", "select", on, wide, zeros)
-    case.result(case.op("f32[20,13]{1,0}", "dot", x, g,
-                        attrs="lhs_contracting_dims={0}, rhs_contracting_dims={0}"), "weights")
+    case.result(
+        case.op(
+            "f32[20,13]{1,0}",
+            "dot",
+            x,
+            g,
+            attrs="lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+        ),
+        "weights",
+    )
     wt = case.op("f32[13,20]{1,0}", "transpose", w, attrs="dimensions={1,0}")
-    case.result(case.op("f32[9,20]{1,0}", "dot", g, wt,
-                        attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}"), "inputs")
-    case.result(case.op("f32[13]{0}", "reduce", g, zero, attrs="dimensions={0}, to_apply=sum"), "bias")
-    case.result(case.op("f32[]", "reduce", case.op("f32[9,13]{1,0}", "multiply", h, g), zero,
-                        attrs="dimensions={0,1}, to_apply=sum"), "loss")
+    case.result(
+        case.op(
+            "f32[9,20]{1,0}",
+            "dot",
+            g,
+            wt,
+            attrs="lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        ),
+        "inputs",
+    )
+    case.result(
+        case.op("f32[13]{0}", "reduce", g, zero, attrs="dimensions={0}, to_apply=sum"), "bias"
+    )
+    case.result(
+        case.op(
+            "f32[]",
+            "reduce",
+            case.op("f32[9,13]{1,0}", "multiply", h, g),
+            zero,
+            attrs="dimensions={0,1}, to_apply=sum",
+        ),
+        "loss",
+    )
     both = case.op("(f32[9,13]{1,0}, f32[13]{0})", "tuple", h, bias)
     kept = case.op("(f32[9,13]{1,0}, f32[13]{0})", "opt-barrier", both)
     case.result(case.op("f32[9,13]{1,0}", "get-tuple-element", kept, attrs="index=0"), "barrier")

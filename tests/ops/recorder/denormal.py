@@ -7,17 +7,41 @@ from recorder import values
 from recorder.xla import FLOATS, Case, array, by_device, shape
 
 UNARY = {"negate": np.negative, "abs": np.abs, "copy": np.positive, "sqrt": np.sqrt}
-BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
-          "maximum": np.maximum, "minimum": np.minimum}
+BINARY = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
 COMPARE = {"EQ": np.equal, "LT": np.less}
 
 
 def _values(type_):
     tiny = values.MIN_NORMAL[type_]
-    least = tiny * float(np.finfo(np.float64).eps if type_ == "f64" else
-                         {"bf16": 2.0**-7, "f16": 2.0**-10, "f32": 2.0**-23}[type_])
-    return array(type_, [least, -least, 2 * least, 5 * least, tiny - least, -tiny / 2, tiny,
-                         tiny * 1.5, 0.0, 1.0, -2.0, 0.5])
+    least = tiny * float(
+        np.finfo(np.float64).eps
+        if type_ == "f64"
+        else {"bf16": 2.0**-7, "f16": 2.0**-10, "f32": 2.0**-23}[type_]
+    )
+    return array(
+        type_,
+        [
+            least,
+            -least,
+            2 * least,
+            5 * least,
+            tiny - least,
+            -tiny / 2,
+            tiny,
+            tiny * 1.5,
+            0.0,
+            1.0,
+            -2.0,
+            0.5,
+        ],
+    )
 
 
 def cases():
@@ -26,8 +50,9 @@ def cases():
         case.expected = []
 
         def add(label, result_type, expected, op, *operands, attrs=""):
-            case.result(case.op(shape(result_type, expected.shape), op, *operands, attrs=attrs),
-                        label)
+            case.result(
+                case.op(shape(result_type, expected.shape), op, *operands, attrs=attrs), label
+            )
             case.expected.append(array(result_type, expected))
 
         for type_ in part:
@@ -42,7 +67,13 @@ def cases():
                     expected = function(a.astype(wide), b.astype(wide))
                     add(f"{op}.{type_}", type_, expected, op, p, q)
                 for direction, function in COMPARE.items():
-                    add(f"compare-{direction.lower()}.{type_}", "pred",
-                        function(a.astype(wide), b.astype(wide)), "compare", p, q,
-                        attrs=f"direction={direction}")
+                    add(
+                        f"compare-{direction.lower()}.{type_}",
+                        "pred",
+                        function(a.astype(wide), b.astype(wide)),
+                        "compare",
+                        p,
+                        q,
+                        attrs=f"direction={direction}",
+                    )
         yield case

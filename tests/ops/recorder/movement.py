@@ -27,8 +27,9 @@ def _every_type(name, dims, out_dims, opcode, attrs, more=()):
     for suffix, part in by_device(TYPES):
         case = Case(f"{name}.types{suffix}")
         for type_ in part:
-            operands = [case.param(type_, fill(type_, d, 1 + 40 * i))
-                        for i, d in enumerate([dims, *more])]
+            operands = [
+                case.param(type_, fill(type_, d, 1 + 40 * i)) for i, d in enumerate([dims, *more])
+            ]
             case.result(case.op(shape(type_, out_dims), opcode, *operands, attrs=attrs), type_)
         yield case
 
@@ -36,25 +37,48 @@ def _every_type(name, dims, out_dims, opcode, attrs, more=()):
 def _broadcast_cases():
     yield from _every_type("broadcast", (3,), (2, 3, 2), "broadcast", "dimensions={1}")
     case = Case("broadcast")
-    for dims, at, out in (((), (), ()), ((), (), (4,)), ((), (), (2, 3, 4)), ((3,), (0,), (3,)),
-                          ((3,), (0,), (3, 5)), ((3,), (1,), (5, 3)), ((2, 3), (0, 2), (2, 4, 3)),
-                          ((2, 3), (1, 3), (2, 2, 4, 3)), ((1,), (0,), (1, 3)), ((0,), (0,), (0, 3)),
-                          ((3,), (0,), (3, 0)), ((2, 3), (2, 5), (1, 2, 2, 1, 2, 3)),
-                          ((2, 1, 3), (0, 1, 2), (2, 1, 3)), ((40,), (1,), (30, 40)),
-                          ((30,), (0,), (30, 40))):
+    for dims, at, out in (
+        ((), (), ()),
+        ((), (), (4,)),
+        ((), (), (2, 3, 4)),
+        ((3,), (0,), (3,)),
+        ((3,), (0,), (3, 5)),
+        ((3,), (1,), (5, 3)),
+        ((2, 3), (0, 2), (2, 4, 3)),
+        ((2, 3), (1, 3), (2, 2, 4, 3)),
+        ((1,), (0,), (1, 3)),
+        ((0,), (0,), (0, 3)),
+        ((3,), (0,), (3, 0)),
+        ((2, 3), (2, 5), (1, 2, 2, 1, 2, 3)),
+        ((2, 1, 3), (0, 1, 2), (2, 1, 3)),
+        ((40,), (1,), (30, 40)),
+        ((30,), (0,), (30, 40)),
+    ):
         p = case.param("f32", fill("f32", dims))
         attrs = f"dimensions={{{','.join(map(str, at))}}}"
-        case.result(case.op(shape("f32", out), "broadcast", p, attrs=attrs), f"{len(dims)}to{len(out)}")
+        case.result(
+            case.op(shape("f32", out), "broadcast", p, attrs=attrs), f"{len(dims)}to{len(out)}"
+        )
     yield case
 
 
 def _reshape_cases():
     yield from _every_type("reshape", (2, 6), (3, 4), "reshape", "")
     case = Case("reshape")
-    for dims, out in (((), ()), ((), (1,)), ((1, 1), ()), ((6,), (2, 3)), ((2, 3), (6,)),
-                      ((2, 3, 4), (4, 3, 2)), ((2, 3, 4), (24,)), ((4, 1, 3), (4, 3)),
-                      ((0, 3), (5, 0)), ((2, 2, 2, 2, 2, 2), (8, 8)), ((64,), (2, 2, 2, 2, 2, 2)),
-                      ((30, 40), (24, 50))):
+    for dims, out in (
+        ((), ()),
+        ((), (1,)),
+        ((1, 1), ()),
+        ((6,), (2, 3)),
+        ((2, 3), (6,)),
+        ((2, 3, 4), (4, 3, 2)),
+        ((2, 3, 4), (24,)),
+        ((4, 1, 3), (4, 3)),
+        ((0, 3), (5, 0)),
+        ((2, 2, 2, 2, 2, 2), (8, 8)),
+        ((64,), (2, 2, 2, 2, 2, 2)),
+        ((30, 40), (24, 50)),
+    ):
         p = case.param("s32", fill("s32", dims))
         case.result(case.op(shape("s32", out), "reshape", p), f"{len(dims)}to{len(out)}")
     yield case
@@ -72,15 +96,26 @@ def _transpose_cases():
     yield from _every_type("transpose", (3, 5), (5, 3), "transpose", "dimensions={1,0}")
     case = Case("transpose")
     r = values.random(5)
-    for dims in ((), (3,), (3, 4), (2, 3, 4), (2, 3, 4, 5), (2, 3, 2, 3, 2), (2, 3, 2, 1, 2, 3),
-                 (0, 3), (33, 70)):
+    for dims in (
+        (),
+        (3,),
+        (3, 4),
+        (2, 3, 4),
+        (2, 3, 4, 5),
+        (2, 3, 2, 3, 2),
+        (2, 3, 2, 1, 2, 3),
+        (0, 3),
+        (33, 70),
+    ):
         for _ in range(2 if len(dims) > 2 else 1):
             order = [int(i) for i in r.permutation(len(dims))] if len(dims) != 2 else [1, 0]
             p = case.param("f32", fill("f32", dims))
             out = [dims[i] for i in order]
             attrs = f"dimensions={{{','.join(map(str, order))}}}"
-            case.result(case.op(shape("f32", out), "transpose", p, attrs=attrs),
-                        "".join(map(str, order)) or "scalar")
+            case.result(
+                case.op(shape("f32", out), "transpose", p, attrs=attrs),
+                "".join(map(str, order)) or "scalar",
+            )
     yield case
 
 
@@ -88,17 +123,29 @@ def _reverse_slice_cases():
     yield from _every_type("reverse", (3, 4), (3, 4), "reverse", "dimensions={0,1}")
     yield from _every_type("slice", (5, 4), (2, 3), "slice", "slice={[1:5:2], [1:4]}")
     case = Case("reverse")
-    for dims, at in (((4,), (0,)), ((4,), ()), ((2, 3, 4), (0, 2)), ((2, 3, 4), (1,)),
-                     ((0, 3), (0,)), ((2, 1, 3, 2, 2, 2), (0, 5, 3))):
+    for dims, at in (
+        ((4,), (0,)),
+        ((4,), ()),
+        ((2, 3, 4), (0, 2)),
+        ((2, 3, 4), (1,)),
+        ((0, 3), (0,)),
+        ((2, 1, 3, 2, 2, 2), (0, 5, 3)),
+    ):
         p = case.param("s16", fill("s16", dims))
         attrs = f"dimensions={{{','.join(map(str, at))}}}"
         case.result(case.op(shape("s16", dims), "reverse", p, attrs=attrs), f"rank{len(dims)}")
     yield case
     case = Case("slice")
-    for dims, windows in (((5,), [(1, 3, 1)]), ((5,), [(0, 5, 1)]), ((5,), [(2, 2, 1)]),
-                          ((10,), [(1, 10, 4)]), ((5, 6), [(0, 5, 2), (1, 6, 3)]),
-                          ((3, 4, 5), [(1, 2, 1), (0, 4, 3), (2, 5, 1)]), ((0, 3), [(0, 0, 1), (1, 3, 1)]),
-                          ((2, 2, 3, 2, 2, 3), [(0, 1, 1), (1, 2, 1), (0, 3, 2), (0, 2, 1), (1, 2, 1), (0, 3, 2)])):
+    for dims, windows in (
+        ((5,), [(1, 3, 1)]),
+        ((5,), [(0, 5, 1)]),
+        ((5,), [(2, 2, 1)]),
+        ((10,), [(1, 10, 4)]),
+        ((5, 6), [(0, 5, 2), (1, 6, 3)]),
+        ((3, 4, 5), [(1, 2, 1), (0, 4, 3), (2, 5, 1)]),
+        ((0, 3), [(0, 0, 1), (1, 3, 1)]),
+        ((2, 2, 3, 2, 2, 3), [(0, 1, 1), (1, 2, 1), (0, 3, 2), (0, 2, 1), (1, 2, 1), (0, 3, 2)]),
+    ):
         p = case.param("f32", fill("f32", dims))
         out = [-(-(b - a) // s) for a, b, s in windows]
         attrs = "slice={" + ", ".join(f"[{a}:{b}:{s}]" for a, b, s in windows) + "}"
@@ -109,12 +156,21 @@ def _reverse_slice_cases():
 def _pad_cases():
     yield from _every_type("pad", (2, 3), (5, 5), "pad", "padding=1_1_1x0_2", more=[()])
     case = Case("pad")
-    for dims, config in (((3,), [(1, 2, 0)]), ((3,), [(0, 0, 2)]), ((5,), [(-1, -2, 0)]),
-                         ((4,), [(-2, 3, 1)]), ((4,), [(3, -5, 2)]), ((3,), [(-7, 9, 0)]),
-                         ((0,), [(2, 1, 3)]), ((1,), [(1, 1, 5)]), ((3,), [(-3, 0, 0)]),
-                         ((2, 3), [(1, 0, 0), (0, 1, 1)]), ((2, 3), [(-1, 2, 1), (1, -2, 2)]),
-                         ((2, 1, 2, 1, 2, 2), [(0, 1, 0), (1, 0, 0), (0, 0, 1), (0, 0, 0), (-1, 1, 0), (0, 0, 0)]),
-                         ((20, 30), [(1, 1, 0), (2, 2, 0)])):
+    for dims, config in (
+        ((3,), [(1, 2, 0)]),
+        ((3,), [(0, 0, 2)]),
+        ((5,), [(-1, -2, 0)]),
+        ((4,), [(-2, 3, 1)]),
+        ((4,), [(3, -5, 2)]),
+        ((3,), [(-7, 9, 0)]),
+        ((0,), [(2, 1, 3)]),
+        ((1,), [(1, 1, 5)]),
+        ((3,), [(-3, 0, 0)]),
+        ((2, 3), [(1, 0, 0), (0, 1, 1)]),
+        ((2, 3), [(-1, 2, 1), (1, -2, 2)]),
+        ((2, 1, 2, 1, 2, 2), [(0, 1, 0), (1, 0, 0), (0, 0, 1), (0, 0, 0), (-1, 1, 0), (0, 0, 0)]),
+        ((20, 30), [(1, 1, 0), (2, 2, 0)]),
+    ):
         p, v = case.param("f32", fill("f32", dims)), case.param("f32", -1)
         out = [d + a + b + max(d - 1, 0) * i for d, (a, b, i) in zip(dims, config)]
         attrs = "padding=" + "x".join(f"{a}_{b}_{i}" for a, b, i in config)
@@ -123,17 +179,27 @@ def _pad_cases():
 
 
 def _concatenate_cases():
-    yield from _every_type("concatenate", (2, 3), (2, 5), "concatenate", "dimensions={1}",
-                           more=[(2, 2)])
+    yield from _every_type(
+        "concatenate", (2, 3), (2, 5), "concatenate", "dimensions={1}", more=[(2, 2)]
+    )
     case = Case("concatenate")
-    for parts, at in ((((3,),), 0), (((3,), (2,), (4,)), 0), (((2, 3), (1, 3)), 0),
-                      (((2, 3), (2, 1), (2, 2)), 1), (((2, 0), (2, 3), (2, 0)), 1), (((0,), (0,)), 0),
-                      (((2, 1, 2, 2, 1, 3), (2, 1, 2, 4, 1, 3)), 3), (((1,),) * 12, 0)):
+    for parts, at in (
+        (((3,),), 0),
+        (((3,), (2,), (4,)), 0),
+        (((2, 3), (1, 3)), 0),
+        (((2, 3), (2, 1), (2, 2)), 1),
+        (((2, 0), (2, 3), (2, 0)), 1),
+        (((0,), (0,)), 0),
+        (((2, 1, 2, 2, 1, 3), (2, 1, 2, 4, 1, 3)), 3),
+        (((1,),) * 12, 0),
+    ):
         operands = [case.param("s32", fill("s32", d, 1 + 50 * i)) for i, d in enumerate(parts)]
         out = list(parts[0])
         out[at] = sum(d[at] for d in parts)
-        case.result(case.op(shape("s32", out), "concatenate", *operands, attrs=f"dimensions={{{at}}}"),
-                    f"{len(parts)}parts")
+        case.result(
+            case.op(shape("s32", out), "concatenate", *operands, attrs=f"dimensions={{{at}}}"),
+            f"{len(parts)}parts",
+        )
     yield case
 
 
@@ -149,8 +215,9 @@ def _iota_cases():
     case = Case("iota.ranks")
     case.param("f32", 0)
     for dims, at in ((0,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 1, 3, 2, 2, 2), 2), ((3, 0), 0):
-        case.result(case.op(shape("s32", dims), "iota", attrs=f"iota_dimension={at}"),
-                    f"rank{len(dims)}")
+        case.result(
+            case.op(shape("s32", dims), "iota", attrs=f"iota_dimension={at}"), f"rank{len(dims)}"
+        )
     yield case
 
 
@@ -167,22 +234,36 @@ def _layout_cases():
     case.result(case.op("f32[4,3]{0,1}", "transpose", a, attrs="dimensions={1,0}"), "transpose")
     case.result(case.op("f32[2,6]{0,1}", "reshape", a), "reshape")
     case.result(case.op("f32[3,2]{0,1}", "slice", a, attrs="slice={[0:3], [1:3]}"), "slice")
-    case.result(case.op("f32[4,4]{0,1}", "pad", a, case.constant("f32[]", "9"),
-                        attrs="padding=0_1x0_0"), "pad")
-    case.result(case.op("f32[6,4]{0,1}", "concatenate", a, b, attrs="dimensions={0}"), "concatenate")
+    case.result(
+        case.op("f32[4,4]{0,1}", "pad", a, case.constant("f32[]", "9"), attrs="padding=0_1x0_0"),
+        "pad",
+    )
+    case.result(
+        case.op("f32[6,4]{0,1}", "concatenate", a, b, attrs="dimensions={0}"), "concatenate"
+    )
     case.result(case.op(column, "reverse", a, attrs="dimensions={0}"), "reverse")
-    case.result(case.op("f32[3,4]{0,1}", "broadcast", case.param("f32", fill("f32", (4,))),
-                        attrs="dimensions={1}"), "broadcast")
+    case.result(
+        case.op(
+            "f32[3,4]{0,1}",
+            "broadcast",
+            case.param("f32", fill("f32", (4,))),
+            attrs="dimensions={1}",
+        ),
+        "broadcast",
+    )
     case.result(case.op("s32[3,4]{0,1}", "iota", attrs="iota_dimension=1"), "iota")
     dot = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
     case.result(case.op("f32[3,3]{0,1}", "dot", a, b, attrs=dot), "dot")
-    case.computation("sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
-                     "  ROOT s = f32[] add(x, y) }")
+    case.computation(
+        "sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n" "  ROOT s = f32[] add(x, y) }"
+    )
     zero = case.constant("f32[]", "0")
     for at in 0, 1:
         out = "f32[4]{0}" if at == 0 else "f32[3]{0}"
-        case.result(case.op(out, "reduce", a, zero, attrs=f"dimensions={{{at}}}, to_apply=sum"),
-                    f"reduce{at}")
+        case.result(
+            case.op(out, "reduce", a, zero, attrs=f"dimensions={{{at}}}, to_apply=sum"),
+            f"reduce{at}",
+        )
     yield case
     case = Case("layouts.rank")
     r = values.random(8)
@@ -194,9 +275,15 @@ def _layout_cases():
         case.result(case.op(shape("s16", dims), "copy", p), f"rank{len(dims)}")
         case.result(case.op(shape("s16", (int(np.prod(dims)),)), "reshape", p), f"rank{len(dims)}")
         permutation = [int(i) for i in r.permutation(len(dims))]
-        case.result(case.op(shape("s16", [dims[i] for i in permutation], orders[2]), "transpose", q,
-                            attrs=f"dimensions={{{','.join(map(str, permutation))}}}"),
-                    f"rank{len(dims)}")
+        case.result(
+            case.op(
+                shape("s16", [dims[i] for i in permutation], orders[2]),
+                "transpose",
+                q,
+                attrs=f"dimensions={{{','.join(map(str, permutation))}}}",
+            ),
+            f"rank{len(dims)}",
+        )
     yield case
 
 

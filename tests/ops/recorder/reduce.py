@@ -10,8 +10,10 @@ from recorder.xla import COMPLEX, FLOATS, INTS, Case, array, by_device, shape
 
 
 def _body(name, type_, op):
-    return (f"{name} {{ x = {type_}[] parameter(0)\n  y = {type_}[] parameter(1)\n"
-            f"  ROOT r = {type_}[] {op}(x, y) }}")
+    return (
+        f"{name} {{ x = {type_}[] parameter(0)\n  y = {type_}[] parameter(1)\n"
+        f"  ROOT r = {type_}[] {op}(x, y) }}"
+    )
 
 
 def _reduce(case, label, type_, op, values_, init, at, bound=0, reason="", layout=None):
@@ -24,9 +26,15 @@ def _reduce(case, label, type_, op, values_, init, at, bound=0, reason="", layou
 
 
 def _type_cases():
-    table = {"add": (["pred"] + INTS + FLOATS + COMPLEX, 0), "multiply": (INTS + FLOATS + COMPLEX, 1),
-             "maximum": (["pred"] + INTS + FLOATS, None), "minimum": (["pred"] + INTS + FLOATS, None),
-             "and": (["pred"] + INTS, -1), "or": (["pred"] + INTS, 0), "xor": (["pred"] + INTS, 0)}
+    table = {
+        "add": (["pred"] + INTS + FLOATS + COMPLEX, 0),
+        "multiply": (INTS + FLOATS + COMPLEX, 1),
+        "maximum": (["pred"] + INTS + FLOATS, None),
+        "minimum": (["pred"] + INTS + FLOATS, None),
+        "and": (["pred"] + INTS, -1),
+        "or": (["pred"] + INTS, 0),
+        "xor": (["pred"] + INTS, 0),
+    }
     r = values.random(4)
     for op, (types, init) in table.items():
         for suffix, part in by_device(types):
@@ -48,7 +56,9 @@ def _type_cases():
                 elif init is None:
                     start = x.ravel()[7]
                 every = [(0,), (2,), (0, 2), (0, 1, 2)]
-                zero_sign = (1, "the order decides the sign of a zero part") if type_ in COMPLEX else ()
+                zero_sign = (
+                    (1, "the order decides the sign of a zero part") if type_ in COMPLEX else ()
+                )
                 for at in every if type_ in ("pred", "s32", "bf16", "f32") else every[1:3]:
                     _reduce(case, type_, type_, op, x, start, at, *zero_sign)
             yield case
@@ -57,7 +67,14 @@ def _type_cases():
 def _special_cases():
     case = Case("reduce.special")
     nan, inf = np.nan, np.inf
-    rows = [[1, nan, 2], [inf, 1, 2], [-inf, inf, 0], [nan, nan, nan], [-inf, -inf, -inf], [0, 0, 0]]
+    rows = [
+        [1, nan, 2],
+        [inf, 1, 2],
+        [-inf, inf, 0],
+        [nan, nan, nan],
+        [-inf, -inf, -inf],
+        [0, 0, 0],
+    ]
     for op, init in ("maximum", -inf), ("minimum", inf), ("add", 0):
         for type_ in "f32", "bf16", "f16":
             _reduce(case, f"{op}.{type_}", type_, op, rows, init, (1,))
@@ -67,49 +84,109 @@ def _special_cases():
 def _shape_cases():
     case = Case("reduce.shapes")
     r = values.random(6)
-    for dims, at in (((), ()), ((1,), (0,)), ((5,), ()), ((7,), (0,)), ((2, 3), (0,)), ((2, 3), (1,)),
-                     ((2, 3), (1, 0)), ((2, 3, 4), (1,)), ((2, 3, 4, 5), (0, 2)),
-                     ((2, 3, 4, 5), (1, 3)), ((2, 1, 3, 2, 2, 3), (0, 3, 5)), ((3, 0), (1,)),
-                     ((3, 0), (0,)), ((0,), (0,)), ((0, 2), (0, 1)), ((1, 1, 1), (0, 2))):
-        # XLA takes init for an identity where the reduced dimensions are of size 1, so there it is one
+    for dims, at in (
+        ((), ()),
+        ((1,), (0,)),
+        ((5,), ()),
+        ((7,), (0,)),
+        ((2, 3), (0,)),
+        ((2, 3), (1,)),
+        ((2, 3), (1, 0)),
+        ((2, 3, 4), (1,)),
+        ((2, 3, 4, 5), (0, 2)),
+        ((2, 3, 4, 5), (1, 3)),
+        ((2, 1, 3, 2, 2, 3), (0, 3, 5)),
+        ((3, 0), (1,)),
+        ((3, 0), (0,)),
+        ((0,), (0,)),
+        ((0, 2), (0, 1)),
+        ((1, 1, 1), (0, 2)),
+    ):
+        # XLA takes init for an identity where the reduced dimensions are of size 1: there it is
         init = 0 if all(dims[k] == 1 for k in at) else 3
         _reduce(case, f"rank{len(dims)}", "f32", "add", r.randint(-9, 10, dims), init, at)
     yield case
     case = Case("reduce.large")
-    for dims, at in (((5000,), (0,)), ((37, 300), (1,)), ((300, 37), (0,)), ((20, 30, 17), (0, 2)),
-                     ((1, 4097), (1,)), ((1025, 1), (0,)), ((70, 65), (0, 1)), ((9, 40, 11), (1,))):
+    for dims, at in (
+        ((5000,), (0,)),
+        ((37, 300), (1,)),
+        ((300, 37), (0,)),
+        ((20, 30, 17), (0, 2)),
+        ((1, 4097), (1,)),
+        ((1025, 1), (0,)),
+        ((70, 65), (0, 1)),
+        ((9, 40, 11), (1,)),
+    ):
         _reduce(case, f"exact{dims}".replace(" ", ""), "f32", "add", r.randint(-9, 10, dims), 0, at)
-        _reduce(case, f"max{dims}".replace(" ", ""), "s32", "maximum", r.randint(-10**6, 10**6, dims),
-                -2**31, at)
+        _reduce(
+            case,
+            f"max{dims}".replace(" ", ""),
+            "s32",
+            "maximum",
+            r.randint(-(10**6), 10**6, dims),
+            -(2**31),
+            at,
+        )
     x = r.uniform(0.5, 1.5, (8, 1000)).astype(np.float32)
-    _reduce(case, "positive", "f32", "add", x, 0, (1,), 64,
-            "1000 positive terms added in any order: half an ULP for each of the last levels")
+    _reduce(
+        case,
+        "positive",
+        "f32",
+        "add",
+        x,
+        0,
+        (1,),
+        64,
+        "1000 positive terms added in any order: half an ULP for each of the last levels",
+    )
     yield case
     case = Case("reduce.layouts")
-    for dims, at, layout in ((4, 5), (0,), (0, 1)), ((4, 5), (1,), (0, 1)), ((3, 4, 5), (1,), (0, 2, 1)), \
-            ((3, 4, 5), (0, 2), (1, 0, 2)), ((2, 3, 2, 2), (2,), (2, 0, 3, 1)):
-        _reduce(case, f"rank{len(dims)}", "f32", "add", r.randint(-9, 10, dims), 0, at, layout=layout)
+    for dims, at, layout in (
+        ((4, 5), (0,), (0, 1)),
+        ((4, 5), (1,), (0, 1)),
+        ((3, 4, 5), (1,), (0, 2, 1)),
+        ((3, 4, 5), (0, 2), (1, 0, 2)),
+        ((2, 3, 2, 2), (2,), (2, 0, 3, 1)),
+    ):
+        _reduce(
+            case, f"rank{len(dims)}", "f32", "add", r.randint(-9, 10, dims), 0, at, layout=layout
+        )
     yield case
 
 
 def _computation_cases():
     case = Case("reduce.computations")
-    case.computation("absmax { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  a = f32[] abs(x)\n"
-                     "  b = f32[] abs(y)\n  ROOT r = f32[] maximum(a, b) }")
-    case.computation("either { x = s32[] parameter(0)\n  y = s32[] parameter(1)\n"
-                     "  c = pred[] compare(y, x), direction=GT\n  ROOT r = s32[] select(c, y, x) }")
-    case.computation("swapped { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
-                     "  ROOT r = f32[] add(y, x) }")
-    case.computation("second { x = s32[] parameter(0)\n  y = s32[] parameter(1)\n"
-                     "  m = s32[] constant(1000003)\n  a = s32[] multiply(x, y)\n"
-                     "  ROOT r = s32[] multiply(a, m) }")
+    case.computation(
+        "absmax { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  a = f32[] abs(x)\n"
+        "  b = f32[] abs(y)\n  ROOT r = f32[] maximum(a, b) }"
+    )
+    case.computation(
+        "either { x = s32[] parameter(0)\n  y = s32[] parameter(1)\n"
+        "  c = pred[] compare(y, x), direction=GT\n  ROOT r = s32[] select(c, y, x) }"
+    )
+    case.computation(
+        "swapped { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+        "  ROOT r = f32[] add(y, x) }"
+    )
+    case.computation(
+        "second { x = s32[] parameter(0)\n  y = s32[] parameter(1)\n"
+        "  m = s32[] constant(1000003)\n  a = s32[] multiply(x, y)\n"
+        "  ROOT r = s32[] multiply(a, m) }"
+    )
     x = values.random(7).randint(-50, 50, (6, 9))
-    for label, type_, name, init in (("absmax", "f32", "absmax", 0), ("select", "s32", "either", -99),
-                                     ("swapped", "f32", "swapped", 5)):
+    for label, type_, name, init in (
+        ("absmax", "f32", "absmax", 0),
+        ("select", "s32", "either", -99),
+        ("swapped", "f32", "swapped", 5),
+    ):
         p, i = case.param(type_, x), case.param(type_, init)
         for at, out in (0, (9,)), (1, (6,)):
-            case.result(case.op(shape(type_, out), "reduce", p, i,
-                                attrs=f"dimensions={{{at}}}, to_apply={name}"), label)
+            case.result(
+                case.op(
+                    shape(type_, out), "reduce", p, i, attrs=f"dimensions={{{at}}}, to_apply={name}"
+                ),
+                label,
+            )
     yield case
 
 
@@ -125,29 +202,47 @@ def _variadic_cases():
                 f"  first = pred[] compare(ai, bi), direction=LT\n"
                 f"  tie = pred[] and(same, first)\n  left = pred[] or(better, tie)\n"
                 f"  v = {type_}[] select(left, av, bv)\n  i = s32[] select(left, ai, bi)\n"
-                f"  ROOT r = ({type_}[], s32[]) tuple(v, i) }}")
+                f"  ROOT r = ({type_}[], s32[]) tuple(v, i) }}"
+            )
             lowest = -3000 if name == "argmax" else 3000
             x = values.random(3).randint(-20, 20, (5, 33, 4))
             p, init = case.param(type_, x), case.param(type_, lowest)
             none = case.param("s32", 2**31 - 1)
             for at in 1, 2, 0:
-                dims = x.shape[:at] + x.shape[at + 1:]
+                dims = x.shape[:at] + x.shape[at + 1 :]
                 index = case.op(shape("s32", x.shape), "iota", attrs=f"iota_dimension={at}")
-                both = case.op(f"({shape(type_, dims)}, {shape('s32', dims)})", "reduce", p, index, init,
-                               none, attrs=f"dimensions={{{at}}}, to_apply={name}")
+                both = case.op(
+                    f"({shape(type_, dims)}, {shape('s32', dims)})",
+                    "reduce",
+                    p,
+                    index,
+                    init,
+                    none,
+                    attrs=f"dimensions={{{at}}}, to_apply={name}",
+                )
                 for k, t in enumerate((type_, "s32")):
-                    case.result(case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"),
-                                name)
+                    case.result(
+                        case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"), name
+                    )
         yield case
     case = Case("reduce.variadic.sums")
-    case.computation("sums { a = f32[] parameter(0)\n  b = s32[] parameter(1)\n  c = f32[] parameter(2)\n"
-                     "  d = s32[] parameter(3)\n  e = f32[] add(a, c)\n  f = s32[] maximum(b, d)\n"
-                     "  ROOT r = (f32[], s32[]) tuple(e, f) }")
+    case.computation(
+        "sums { a = f32[] parameter(0)\n  b = s32[] parameter(1)\n  c = f32[] parameter(2)\n"
+        "  d = s32[] parameter(3)\n  e = f32[] add(a, c)\n  f = s32[] maximum(b, d)\n"
+        "  ROOT r = (f32[], s32[]) tuple(e, f) }"
+    )
     p, q = case.param("f32", fill("f32", (3, 40))), case.param("s32", fill("s32", (3, 40))[:, ::-1])
     i, j = case.param("f32", 1), case.param("s32", -5)
     for at, dims in ("0", (40,)), ("1", (3,)), ("0,1", ()):
-        both = case.op(f"({shape('f32', dims)}, {shape('s32', dims)})", "reduce", p, q, i, j,
-                       attrs=f"dimensions={{{at}}}, to_apply=sums")
+        both = case.op(
+            f"({shape('f32', dims)}, {shape('s32', dims)})",
+            "reduce",
+            p,
+            q,
+            i,
+            j,
+            attrs=f"dimensions={{{at}}}, to_apply=sums",
+        )
         for k, t in enumerate(("f32", "s32")):
             case.result(case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"), t)
     yield case

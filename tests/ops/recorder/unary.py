@@ -8,10 +8,20 @@ from recorder.accuracy import judge
 from recorder.xla import FLOATS, INTS, SIGNED, THROUGH_JAX, Case, by_device, run_through_jax, shape
 
 EXACT = {  # op: element types
-    "abs": SIGNED + FLOATS, "negate": INTS + FLOATS, "sign": SIGNED + FLOATS,
-    "not": ["pred"] + INTS, "popcnt": INTS, "count-leading-zeros": INTS,
-    "ceil": FLOATS, "floor": FLOATS, "round-nearest-afz": FLOATS, "round-nearest-even": FLOATS,
-    "is-finite": FLOATS, "real": FLOATS, "imag": FLOATS, "sqrt": FLOATS,
+    "abs": SIGNED + FLOATS,
+    "negate": INTS + FLOATS,
+    "sign": SIGNED + FLOATS,
+    "not": ["pred"] + INTS,
+    "popcnt": INTS,
+    "count-leading-zeros": INTS,
+    "ceil": FLOATS,
+    "floor": FLOATS,
+    "round-nearest-afz": FLOATS,
+    "round-nearest-even": FLOATS,
+    "is-finite": FLOATS,
+    "real": FLOATS,
+    "imag": FLOATS,
+    "sqrt": FLOATS,
     "copy": ["pred"] + INTS + FLOATS,
 }
 
@@ -22,15 +32,26 @@ def _erf(x):
 
 # op: (true function, ULP that OpenCL allows in f32 and f64, range of the inputs' binary exponents)
 ROUNDED = {
-    "exponential": (np.exp, 3, -10, 6), "exponential-minus-one": (np.expm1, 3, -20, 6),
-    "log": (np.log, 3, -60, 60), "log-plus-one": (np.log1p, 2, -20, 60),
+    "exponential": (np.exp, 3, -10, 6),
+    "exponential-minus-one": (np.expm1, 3, -20, 6),
+    "log": (np.log, 3, -60, 60),
+    "log-plus-one": (np.log1p, 2, -20, 60),
     "logistic": (lambda x: 1 / (1 + np.exp(-x)), 6, -10, 6),
-    "rsqrt": (lambda x: 1 / np.sqrt(x), 2, -60, 60), "cbrt": (np.cbrt, 2, -60, 60),
-    "sine": (np.sin, 4, -12, 10), "cosine": (np.cos, 4, -12, 10), "tan": (np.tan, 5, -12, 10),
-    "tanh": (np.tanh, 5, -12, 5), "erf": (_erf, 16, -12, 3),
-    "acos": (np.arccos, 4, -12, 0), "asin": (np.arcsin, 4, -12, 0), "atan": (np.arctan, 5, -12, 12),
-    "acosh": (np.arccosh, 4, 0, 40), "asinh": (np.arcsinh, 4, -12, 40),
-    "atanh": (np.arctanh, 5, -12, 0), "cosh": (np.cosh, 4, -12, 6), "sinh": (np.sinh, 4, -12, 6),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 2, -60, 60),
+    "cbrt": (np.cbrt, 2, -60, 60),
+    "sine": (np.sin, 4, -12, 10),
+    "cosine": (np.cos, 4, -12, 10),
+    "tan": (np.tan, 5, -12, 10),
+    "tanh": (np.tanh, 5, -12, 5),
+    "erf": (_erf, 16, -12, 3),
+    "acos": (np.arccos, 4, -12, 0),
+    "asin": (np.arcsin, 4, -12, 0),
+    "atan": (np.arctan, 5, -12, 12),
+    "acosh": (np.arccosh, 4, 0, 40),
+    "asinh": (np.arcsinh, 4, -12, 40),
+    "atanh": (np.arctanh, 5, -12, 0),
+    "cosh": (np.cosh, 4, -12, 6),
+    "sinh": (np.sinh, 4, -12, 6),
 }
 
 
@@ -52,9 +73,18 @@ def cases():
         for suffix, part in by_device(FLOATS):
             case = Case(op + suffix)
             for i, type_ in enumerate(part):
-                few = values.array(type_, [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5])
-                inputs = np.append(few, values.array(type_, values.spread(
-                    type_, 150, 7, low if type_ != "f16" else max(low, -12), high)))
+                few = values.array(
+                    type_, [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5]
+                )
+                inputs = np.append(
+                    few,
+                    values.array(
+                        type_,
+                        values.spread(
+                            type_, 150, 7, low if type_ != "f16" else max(low, -12), high
+                        ),
+                    ),
+                )
                 if (op, type_) == ("logistic", "f16"):
                     inputs = inputs[~(inputs < -11)]  # exp(-x) overflows in XLA's f16, not in f32
                 p = case.param(type_, inputs)

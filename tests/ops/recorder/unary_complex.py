@@ -8,12 +8,26 @@ from recorder.accuracy import complex_judge, judge
 from recorder.xla import DTYPES, PART, THROUGH_JAX, Case, run_through_jax, shape
 
 ROUNDED = {
-    "exponential": np.exp, "exponential-minus-one": np.expm1, "log": np.log,
-    "log-plus-one": np.log1p, "logistic": lambda z: 1 / (1 + np.exp(-z)),
-    "sqrt": np.sqrt, "rsqrt": lambda z: 1 / np.sqrt(z), "sine": np.sin, "cosine": np.cos,
-    "tan": np.tan, "tanh": np.tanh, "sign": lambda z: z / np.abs(z),
-    "acos": np.arccos, "asin": np.arcsin, "atan": np.arctan, "acosh": np.arccosh,
-    "asinh": np.arcsinh, "atanh": np.arctanh, "cosh": np.cosh, "sinh": np.sinh,
+    "exponential": np.exp,
+    "exponential-minus-one": np.expm1,
+    "log": np.log,
+    "log-plus-one": np.log1p,
+    "logistic": lambda z: 1 / (1 + np.exp(-z)),
+    "sqrt": np.sqrt,
+    "rsqrt": lambda z: 1 / np.sqrt(z),
+    "sine": np.sin,
+    "cosine": np.cos,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "sign": lambda z: z / np.abs(z),
+    "acos": np.arccos,
+    "asin": np.arcsin,
+    "atan": np.arctan,
+    "acosh": np.arccosh,
+    "asinh": np.arcsinh,
+    "atanh": np.arctanh,
+    "cosh": np.cosh,
+    "sinh": np.sinh,
 }
 
 
@@ -37,12 +51,14 @@ def cases():
         finite = np.append(np.zeros(1, DTYPES[type_]), values.complexes(type_, 80))
         q = case.param(type_, finite)
         case.result(case.op(shape(part, finite.shape), "abs", q), f"abs.{type_}")
-        case.measure(4, judge("abs", part, lambda x: np.abs(finite.astype(np.clongdouble)), 4,
-                              finite.real))
+        case.measure(
+            4, judge("abs", part, lambda x: np.abs(finite.astype(np.clongdouble)), 4, finite.real)
+        )
         re = case.param(part, values.floats(part))
         im = case.param(part, values.floats(part)[::-1])
-        case.result(case.op(shape(type_, case.inputs[-1].shape), "complex", re, im),
-                    f"complex.{type_}")
+        case.result(
+            case.op(shape(type_, case.inputs[-1].shape), "complex", re, im), f"complex.{type_}"
+        )
         yield case
         for op, function in ROUNDED.items():
             case = Case(op + ".complex" + suffix)

@@ -4,8 +4,12 @@ import numpy as np
 
 from recorder.xla import DTYPES, PART, array, limits
 
-MAX = {"bf16": 3.3895314e38, "f16": 65504.0, "f32": 3.4028234663852886e38,
-       "f64": 1.7976931348623157e308}
+MAX = {
+    "bf16": 3.3895314e38,
+    "f16": 65504.0,
+    "f32": 3.4028234663852886e38,
+    "f64": 1.7976931348623157e308,
+}
 MIN_NORMAL = {"bf16": 2.0**-126, "f16": 2.0**-14, "f32": 2.0**-126, "f64": 2.0**-1022}
 
 
@@ -16,13 +20,32 @@ def random(seed=0):
 def in_range(type_, values):
     """Without what would be denormal in the type (XLA's CPU backend flushes denormals to zero; see
     the family `denormal`) or would overflow it."""
-    return [v for v in values
-            if not np.isfinite(v) or v == 0 or MIN_NORMAL[type_] <= abs(v) <= MAX[type_]]
+    return [
+        v
+        for v in values
+        if not np.isfinite(v) or v == 0 or MIN_NORMAL[type_] <= abs(v) <= MAX[type_]
+    ]
 
 
 def float_specials(type_):
-    values = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, MAX[type_], -MAX[type_],
-              MIN_NORMAL[type_], -MIN_NORMAL[type_], 0.5, -2.5, 3.0, -7.25, 1 / 3]
+    values = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        MAX[type_],
+        -MAX[type_],
+        MIN_NORMAL[type_],
+        -MIN_NORMAL[type_],
+        0.5,
+        -2.5,
+        3.0,
+        -7.25,
+        1 / 3,
+    ]
     return values
 
 
@@ -46,9 +69,11 @@ def floats(type_, count=60, seed=0):
 def ints(type_, count=40, seed=0):
     low, high = limits(type_)
     r = random(seed)
-    return array(type_, int_specials(type_) +
-                 [int(r.randint(0, 2**32)) * 2**32 + int(r.randint(0, 2**32))
-                  for _ in range(count)])
+    return array(
+        type_,
+        int_specials(type_)
+        + [int(r.randint(0, 2**32)) * 2**32 + int(r.randint(0, 2**32)) for _ in range(count)],
+    )
 
 
 def complexes(type_, count=60, seed=0, low=-4, high=4):
@@ -82,10 +107,10 @@ def crossed(type_, count=60):
         return complexes(type_, count, 1), complexes(type_, count, 5)
     if type_ in MAX:
         special, more = float_specials(type_), [spread(type_, count, s) for s in (1, 2)]
-        more = [m[:min(map(len, more))] for m in more]
+        more = [m[: min(map(len, more))] for m in more]
     elif type_[0] in "su":
         special = int_specials(type_)
-        more = [[int(v) for v in ints(type_, count, s)[len(special):]] for s in (1, 2)]
+        more = [[int(v) for v in ints(type_, count, s)[len(special) :]] for s in (1, 2)]
     else:
         r = random(3)
         every = every_float8(type_)

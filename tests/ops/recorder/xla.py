@@ -13,16 +13,33 @@ jax.config.update("jax_enable_x64", True)
 
 DTYPES = {
     "pred": np.bool_,
-    "s2": ml_dtypes.int2, "s4": ml_dtypes.int4, "u2": ml_dtypes.uint2, "u4": ml_dtypes.uint4,
-    "s8": np.int8, "s16": np.int16, "s32": np.int32, "s64": np.int64,
-    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
-    "f8e3m4": ml_dtypes.float8_e3m4, "f8e4m3": ml_dtypes.float8_e4m3,
-    "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e4m3b11fnuz": ml_dtypes.float8_e4m3b11fnuz,
-    "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz, "f8e5m2": ml_dtypes.float8_e5m2,
-    "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz, "f8e8m0fnu": ml_dtypes.float8_e8m0fnu,
+    "s2": ml_dtypes.int2,
+    "s4": ml_dtypes.int4,
+    "u2": ml_dtypes.uint2,
+    "u4": ml_dtypes.uint4,
+    "s8": np.int8,
+    "s16": np.int16,
+    "s32": np.int32,
+    "s64": np.int64,
+    "u8": np.uint8,
+    "u16": np.uint16,
+    "u32": np.uint32,
+    "u64": np.uint64,
+    "f8e3m4": ml_dtypes.float8_e3m4,
+    "f8e4m3": ml_dtypes.float8_e4m3,
+    "f8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "f8e4m3b11fnuz": ml_dtypes.float8_e4m3b11fnuz,
+    "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "f8e5m2": ml_dtypes.float8_e5m2,
+    "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "f8e8m0fnu": ml_dtypes.float8_e8m0fnu,
     "f4e2m1fn": ml_dtypes.float4_e2m1fn,
-    "bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64,
-    "c64": np.complex64, "c128": np.complex128,
+    "bf16": ml_dtypes.bfloat16,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "c64": np.complex64,
+    "c128": np.complex128,
 }
 SIGNED = ["s4", "s8", "s16", "s32", "s64"]
 UNSIGNED = ["u4", "u8", "u16", "u32", "u64"]
@@ -46,7 +63,7 @@ def limits(type_):
 
 
 def by_device(types):
-    """Splits off, as (suffix of the case's name, types), what a device needs double precision for."""
+    """(Suffix of the case's name, types): split off is what needs double precision."""
     plain = [t for t in types if t not in DOUBLES]
     double = [t for t in types if t in DOUBLES]
     return [(suffix, part) for suffix, part in (("", plain), (".f64", double)) if part]
@@ -102,8 +119,9 @@ class Case:
         return self._add(f"parameter({len(self.inputs) - 1})", shape(type_, values.shape, layout))
 
     def op(self, shape_text, opcode, *operands, attrs=""):
-        return self._add(f"{opcode}({', '.join(operands)})" + (f", {attrs}" if attrs else ""),
-                         shape_text)
+        return self._add(
+            f"{opcode}({', '.join(operands)})" + (f", {attrs}" if attrs else ""), shape_text
+        )
 
     def constant(self, shape_text, literal):
         return self._add(f"constant({literal})", shape_text)
@@ -130,8 +148,12 @@ class Case:
         root = ", ".join(self.shapes[r] for r in self.results)
         lines = [f"HloModule {module}", ""]
         lines += [c + "\n" for c in self.computations]
-        lines += ["ENTRY main {", *self.lines,
-                  f"  ROOT results = ({root}) tuple({', '.join(self.results)})", "}"]
+        lines += [
+            "ENTRY main {",
+            *self.lines,
+            f"  ROOT results = ({root}) tuple({', '.join(self.results)})",
+            "}",
+        ]
         return "\n".join(lines)
 
 
@@ -141,15 +163,23 @@ def run(hlo, inputs):
     stablehlo = xla_client._xla.mlir.xla_computation_to_mlir_module(computation)
     device = jax.devices("cpu")[0]
     executable = device.client.compile_and_load(
-        stablehlo, xla_client.DeviceList((device,)), xla_client.CompileOptions())
+        stablehlo, xla_client.DeviceList((device,)), xla_client.CompileOptions()
+    )
     return [np.asarray(r) for r in executable.execute([jax.device_put(a) for a in inputs])]
 
 
-# Opcodes that have no way from HLO text into this jaxlib: JAX's function, lowered to simpler ops, is
-# what XLA's CPU backend runs instead.
-THROUGH_JAX = {"acos": jax.lax.acos, "acosh": jax.lax.acosh, "asin": jax.lax.asin,
-               "asinh": jax.lax.asinh, "atan": jax.lax.atan, "atanh": jax.lax.atanh,
-               "cosh": jax.lax.cosh, "sinh": jax.lax.sinh}
+# Opcodes that have no way from HLO text into this jaxlib: JAX's function, lowered to simpler ops,
+# is what XLA's CPU backend runs instead.
+THROUGH_JAX = {
+    "acos": jax.lax.acos,
+    "acosh": jax.lax.acosh,
+    "asin": jax.lax.asin,
+    "asinh": jax.lax.asinh,
+    "atan": jax.lax.atan,
+    "atanh": jax.lax.atanh,
+    "cosh": jax.lax.cosh,
+    "sinh": jax.lax.sinh,
+}
 
 
 def run_through_jax(op, inputs):
