@@ -78,9 +78,10 @@ static const arrays_case arrays_cases[] = {
     ARRAYS_DOT(1024, 1024, 1024, 0, "dot:clblast"),
 };
 
-/* Writes the case's module to a file of the scratch folder. */
+/* Writes the case's module to a file of its own in the scratch folder: the Python process knows
+ * modules by their paths. */
 static void arrays_write(const bench *b, const arrays_case *c, char *path, size_t size) {
-  snprintf(path, size, "%s/module.hlo", b->folder);
+  snprintf(path, size, "%s/case%d.hlo", b->folder, (int)(c - arrays_cases));
   FILE *file = fopen(path, "w");
   if (file == NULL) {
     perror(path);

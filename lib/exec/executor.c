@@ -2,8 +2,8 @@
 #include "exec/executor.h"
 
 #include "base/memory.h"
-#include "exec/gemm.h"
 #include "exec/profile.h"
+#include "kernels/gemm.h"
 
 #include <pthread.h>
 #include <string.h>

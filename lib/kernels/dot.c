@@ -5,8 +5,6 @@
 #include "kernels/families.h"
 #include "kernels/template.h"
 
-#include "exec/gemm.h"
-
 extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[], halo_cl_gemm_tile[];
 
 static halo_dot_view dot_view(const halo_lowering *l) {

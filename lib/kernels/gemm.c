@@ -1,6 +1,4 @@
-/* exec/gemm.c: matrix products by CLBlast. Its codes are translated here and nowhere else. */
-#include "exec/gemm.h"
-
+/* kernels/gemm.c: matrix products by CLBlast. Its codes are translated here and nowhere else. */
 #include "kernels/gemm.h"
 
 #ifdef HALO_HAVE_CLBLAST
@@ -8,9 +6,8 @@
 
 bool halo_gemm_available(void) { return true; }
 
-halo_status halo_gemm_enqueue(cl_command_queue queue, const void *data, const cl_mem *memories,
+halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const cl_mem *memories,
                               const size_t *offsets, cl_event *event) {
-  const halo_gemm *g = data;
   CLBlastTranspose ta = g->transpose_a ? CLBlastTransposeYes : CLBlastTransposeNo;
   CLBlastTranspose tb = g->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo;
   size_t m = (size_t)g->m, n = (size_t)g->n, k = (size_t)g->k;
@@ -37,9 +34,9 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const void *data, const cl
 
 bool halo_gemm_available(void) { return false; }
 
-halo_status halo_gemm_enqueue(cl_command_queue queue, const void *data, const cl_mem *memories,
+halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const cl_mem *memories,
                               const size_t *offsets, cl_event *event) {
-  (void)queue, (void)data, (void)memories, (void)offsets, (void)event;
+  (void)queue, (void)g, (void)memories, (void)offsets, (void)event;
   return halo_fail(HALO_UNIMPLEMENTED, "this library was built without CLBlast");
 }
 
