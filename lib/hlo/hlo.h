@@ -198,6 +198,10 @@ static inline halo_instr *halo_instr_operand(const halo_instr *instr, int32_t i)
 /* Whether the instruction must be kept even when unused (its op, or a computation it calls, has side
  * effects). */
 bool halo_instr_has_side_effect(const halo_instr *instr);
+/* Bit p: parameter p of a fused computation is read only at the position that is being written, since
+ * every path from it to a result is of elementwise ops, all of one shape and layout. Parameters beyond
+ * 63, and computations with tuple parameters, give 0 bits. Uses the instructions' marks. */
+uint64_t halo_computation_same_position(const halo_computation *computation);
 /* "%name = f32[2] add(f32[2] %a, f32[2] %b)" in an arena: for messages. */
 const char *halo_instr_text(halo_arena *arena, const halo_instr *instr);
 

@@ -46,7 +46,6 @@ typedef struct halo_lowering {
   /* the fusion */
   const char *name;                     /* of the fusion */
   const halo_computation *computation;  /* its body */
-  bool may_update;        /* the output may start as a copy of an input (see halo_launch.updates) */
   /* results */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;

@@ -13,39 +13,6 @@ double halo_loop_cost(const halo_lowering *l) {
   return (double)halo_shape_element_count(halo_leaf_shape(halo_lowering_root(l)->shape, 0));
 }
 
-/* Inputs that an output may overwrite: read only by the work item that writes the same position (and
- * reads everything before it writes). That holds when every path from the input to a result is of
- * elementwise ops, all of one shape and layout. */
-static uint64_t loop_in_place(const halo_lowering *l) {
-  const halo_computation *c = l->computation;
-  const halo_instr *root = c->root;
-  enum { SAME = 1, OTHER = 2 };
-  for (int32_t i = 0; i < c->instrs.count; i++) c->instrs.data[i]->mark = 0;
-  for (int32_t i = 0; i < c->params.count; i++) {
-    if (halo_shape_is_tuple(c->params.data[i]->shape)) return 0; /* numbers are not leaf numbers */
-  }
-  c->root->mark = SAME;
-  uint64_t safe = 0;
-  const halo_shape *shape = halo_leaf_shape(root->shape, 0);
-  for (int32_t i = c->instrs.count - 1; i >= 0; i--) {
-    const halo_instr *instr = c->instrs.data[i];
-    bool elementwise = halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW);
-    for (int32_t o = 0; o < instr->operand_count; o++) {
-      halo_instr *operand = instr->operands[o];
-      bool keeps = instr == root && instr->opcode == HALO_OP_TUPLE;
-      keeps |= elementwise && halo_shape_same_dims(operand->shape, instr->shape);
-      operand->mark |= keeps ? instr->mark : OTHER;
-    }
-    if (instr->opcode != HALO_OP_PARAMETER || instr->mark != SAME) continue;
-    bool equal = halo_shape_same_dims(instr->shape, shape);
-    for (int d = 0; equal && d < shape->rank; d++) {
-      equal = instr->shape->minor_to_major[d] == shape->minor_to_major[d];
-    }
-    if (equal && instr->parameter_number < 64) safe |= 1ull << instr->parameter_number;
-  }
-  return safe;
-}
-
 /* Elements that one work item of the streaming form computes: those of a cache line of 4-byte values. */
 enum { LOOP_STREAM = 16 };
 
@@ -141,7 +108,8 @@ halo_status halo_loop_lower(halo_lowering *l) {
     } else {
       halo_launch_items(l->caps, launch, items);
     }
-    launch->in_place = loop_in_place(l);
+    /* A work item reads everything before it writes. */
+    launch->in_place = halo_computation_same_position(l->computation);
   }
   halo_status status = e.status;
   halo_emitter_deinit(&e);

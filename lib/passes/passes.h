@@ -48,5 +48,7 @@ halo_pass_fn halo_pass_dots;
 halo_pass_fn halo_pass_trip_counts;
 /* Groups instructions into kernels (fusion.c). */
 halo_pass_fn halo_pass_fusion;
+/* Loop fusions over the same arrays become one with several results. */
+halo_pass_fn halo_pass_multi_output;
 
 #endif

@@ -64,7 +64,10 @@ static const pass_group pass_table[] = {
               DCE,
               LAYOUTS,
               {"trip-counts", "Notes how often counted loops run.", halo_pass_trip_counts, true}}},
-    {.fusion = true, .rows = {FUSION}},
+    {.fusion = true,
+     .rows = {FUSION,
+              {"multi-output", "Joins kernels over the same arrays.", halo_pass_multi_output, false},
+              TUPLES}},
 };
 
 enum { PASS_GROUPS = sizeof pass_table / sizeof pass_table[0] };

@@ -225,8 +225,7 @@ static halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *
                      .explain = &s->explain,
                      .next_kernel = &s->next_kernel,
                      .name = instr->name,
-                     .computation = body,
-                     .may_update = true};
+                     .computation = body};
   const char *chosen = "";
   halo_status status = halo_kernels_lower(&l, &chosen);
   int32_t *scratch = halo_arena_array(&s->plan->arena, int32_t, l.scratch.count);
