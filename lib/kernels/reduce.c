@@ -333,23 +333,32 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
 
 /* ---- Cutting ---- */
 
-static reduce_cut reduce_cut_of(const halo_caps *caps, int64_t outer, int64_t n, int64_t inner,
+/* Columns that one work item of a CPU keeps sums of: as many as a part of the first-level cache holds, so
+ * that memory is read in long pieces. */
+enum { REDUCE_CACHE_BYTES = 16384 };
+
+static int64_t reduce_divide_up(int64_t x, int64_t by) { return (x + by - 1) / by; }
+
+static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, int64_t inner,
                                 bool may_split) {
+  const halo_caps *caps = t->l->caps;
   reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1};
   int64_t units = caps->compute_units ? caps->compute_units : 1;
   int64_t parallel; /* independent pieces of work there are already */
   if (caps->is_cpu) {
-    cut.lanes = cut.columns ? 512 : 32;
+    cut.lanes = 32;
     if (cut.columns) {
-      while (cut.lanes > 16 && (int64_t)cut.lanes >= 2 * inner) cut.lanes /= 2;
-      while (cut.lanes > 64 && outer * ((inner + cut.lanes - 1) / cut.lanes) < units) {
-        cut.lanes /= 2;
+      int64_t bytes = 0;
+      for (int32_t i = 0; i < t->view.arity; i++) {
+        bytes += (int64_t)halo_type_size(reduce_type(halo_leaf_shape(t->reduce->shape, i)->type));
       }
+      int64_t most = REDUCE_CACHE_BYTES / bytes;
+      /* equal strips, or one */
+      cut.lanes = (int)reduce_divide_up(inner, reduce_divide_up(inner, most));
     }
-    parallel = cut.columns ? outer * ((inner + cut.lanes - 1) / cut.lanes) : outer;
-    units *= 2;
+    parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;
+    units *= cut.columns ? 4 : 2;
   } else {
-    cut.local = 1;
     while (!cut.columns && cut.local < 256 && cut.local < n &&
            2 * cut.local <= (int)caps->max_work_group) {
       cut.local *= 2;
@@ -359,12 +368,14 @@ static reduce_cut reduce_cut_of(const halo_caps *caps, int64_t outer, int64_t n,
   }
   int64_t least = caps->is_cpu ? 8192 : 2048; /* elements worth a piece of their own */
   if (may_split && parallel < units && n * inner >= 2 * least) {
-    int64_t want = (units + parallel - 1) / parallel;
-    int64_t most = n / (cut.columns ? 16 : least) > 0 ? n / (cut.columns ? 16 : least) : 1;
+    int64_t want = reduce_divide_up(units, parallel);
+    int64_t rows = cut.columns ? reduce_divide_up(least, inner) : least; /* of a piece, at least */
+    int64_t most = n / rows > 0 ? n / rows : 1;
+    if (cut.columns && most > n / 8) most = n / 8 > 0 ? n / 8 : 1;
     if (want > most) want = most;
-    cut.chunk = (n + want - 1) / want;
-    if (!cut.columns) cut.chunk = (cut.chunk + 63) / 64 * 64;
-    cut.chunks = (n + cut.chunk - 1) / cut.chunk;
+    cut.chunk = reduce_divide_up(n, want);
+    if (!cut.columns) cut.chunk = reduce_divide_up(cut.chunk, 64) * 64;
+    cut.chunks = reduce_divide_up(n, cut.chunk);
   }
   return cut;
 }
@@ -383,7 +394,7 @@ static halo_status reduce_lower(halo_lowering *l) {
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   HALO_TRY(status);
-  reduce_cut first = reduce_cut_of(l->caps, t.view.outer, t.view.n, t.view.inner, true);
+  reduce_cut first = reduce_cut_of(&t, t.view.outer, t.view.n, t.view.inner, true);
   if (first.chunks == 1) return reduce_stage(&t, &first, "", reduce_emit_in, reduce_emit_out);
   int64_t partials = first.chunks * t.view.outer * t.view.inner;
   for (int32_t i = 0; i < t.view.arity; i++) {
@@ -393,7 +404,7 @@ static halo_status reduce_lower(halo_lowering *l) {
   HALO_TRY(reduce_stage(&t, &first, "_parts", reduce_emit_in, reduce_emit_partial_out));
   /* The partial results are a [chunks, outer * inner] array. */
   reduce_cut second =
-      reduce_cut_of(l->caps, 1, first.chunks, t.view.outer * t.view.inner, false);
+      reduce_cut_of(&t, 1, first.chunks, t.view.outer * t.view.inner, false);
   return reduce_stage(&t, &second, "", reduce_emit_partial_in, reduce_emit_out);
 }
 
