@@ -13,7 +13,7 @@ done
 [ -n "$cc" ] || { echo "tests/fuzz/build.sh: no clang found; set CC" >&2; exit 1; }
 mkdir -p "$out"
 flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -ffp-contract=off -Iinclude -Ilib
-       '-DHALO_VERSION_TEXT="fuzz"' -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+       '-DHALO_VERSION_TEXT="fuzz"' '-fsanitize=address,undefined' -fno-sanitize-recover=undefined)
 # shellcheck disable=SC2206
 flags+=(${FUZZ_FLAGS:-})
 for target in tests/fuzz/fuzz_*.c; do
