@@ -138,14 +138,19 @@ typedef struct dot_blocks {
   int w, nv, mr, nr;
 } dot_blocks;
 
-static dot_blocks dot_blocks_of(const halo_caps *caps, halo_type accumulator) {
+static dot_blocks dot_blocks_of(const halo_caps *caps, const halo_dot_view *v) {
   int lanes = (int)caps->simd_width; /* f32 lanes of a CPU */
   if (lanes > 16) lanes = 16;
   if (lanes < 4) lanes = 4;
   while (lanes & (lanes - 1)) lanes--;
   dot_blocks b = {.w = lanes, .mr = 6};
-  if (halo_type_size(accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
+  if (halo_type_size(v->accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
   b.nv = lanes >= 16 ? 4 : 2; /* 32 vector registers, or 16 */
+  /* Narrow results: fewer columns and more rows, so that little of the block is padding. */
+  while (b.nv > 1 && v->n <= (b.nv / 2) * b.w) {
+    b.nv /= 2;
+    if (b.mr < 12) b.mr *= 2;
+  }
   b.nr = b.nv * b.w;
   return b;
 }
@@ -170,7 +175,7 @@ static int64_t dot_round_up(int64_t x, int64_t by) { return (x + by - 1) / by * 
 /* In nanoseconds of one core, roughly as measured. */
 static double dot_panels_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  dot_blocks b = dot_blocks_of(l->caps, v.accumulator);
+  dot_blocks b = dot_blocks_of(l->caps, &v);
   double m = (double)dot_round_up(v.m, b.mr), n = (double)dot_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
   double cost = 8000 + batch * (m * n * k * 2 / (10.0 * b.w) + n * k * 0.6 + m * n * 0.3);
@@ -297,7 +302,7 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
 
 static halo_status dot_panels_lower(halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  dot_blocks b = dot_blocks_of(l->caps, v.accumulator);
+  dot_blocks b = dot_blocks_of(l->caps, &v);
   bool in_place = dot_a_in_place(&v);
   int64_t size = (int64_t)halo_type_size(v.accumulator);
   const char *name = halo_kernel_name(l, l->name);

@@ -366,7 +366,8 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
     parallel = cut.columns ? outer * inner / 256 + 1 : outer;
     units *= 8;
   }
-  int64_t least = caps->is_cpu ? 8192 : 2048; /* elements worth a piece of their own */
+  /* Elements worth a piece of their own, a second kernel counted in. */
+  int64_t least = !caps->is_cpu ? 2048 : cut.columns ? 131072 : 32768;
   if (may_split && parallel < units && n * inner >= 2 * least) {
     int64_t want = reduce_divide_up(units, parallel);
     int64_t rows = cut.columns ? reduce_divide_up(least, inner) : least; /* of a piece, at least */

@@ -16,7 +16,9 @@ enum {
   FUSION_MAX_INSTRS = 160, /* of one kernel: keeps its compile time and registers in bounds */
   FUSION_MAX_INPUTS = 24,  /* buffers of one kernel: OpenCL promises 1024 bytes of arguments */
   FUSION_CHEAP = 6,        /* cost an element that is not worth a buffer */
-  FUSION_MAX_REPEATS = 4   /* how often one kernel may compute a cheap value for one element */
+  FUSION_MAX_REPEATS = 4,  /* how often one kernel may compute a cheap value for one element */
+  FUSION_TINY = 30000,     /* simple operations in all that cost less than starting a kernel */
+  FUSION_MAX_EXTENT = 64   /* of a reduction that another kernel may do on the side */
 };
 
 /* What the pass knows of an instruction; found by its `mark`. */
@@ -26,6 +28,7 @@ typedef struct fusion_node {
   halo_instr *root;  /* the one kernel it is computed in, or NULL when there are several */
   int64_t cost;      /* to compute one element, fused operands included */
   int64_t repeats;   /* how many times one kernel evaluates it for one of its elements */
+  int64_t runs;      /* how many elements of it are evaluated in all kernels together */
   int32_t size;      /* instructions in the kernel, of materialised ones */
 } fusion_node;
 
@@ -151,19 +154,27 @@ static int64_t fusion_own_cost(const halo_instr *instr) {
     case HALO_OP_LOG1P:
     case HALO_OP_LOGISTIC:
     case HALO_OP_POWER: return 20;
+    case HALO_OP_REDUCE: return 0; /* of its elements: counted by the caller */
     case HALO_OP_MAP:
     case HALO_OP_WHILE:
     case HALO_OP_CONDITIONAL:
     case HALO_OP_DOT: return 1000;
-    case HALO_OP_REDUCE: return 1000;
     default: return 1;
   }
+}
+
+/* Elements that a reduce combines for one of its result. */
+static int64_t fusion_extent(const halo_instr *reduce) {
+  int64_t results = halo_shape_element_count(halo_leaf_shape(reduce->shape, 0));
+  int64_t inputs = halo_shape_element_count(reduce->operands[0]->shape);
+  return results > 0 ? inputs / results : 0;
 }
 
 /* Ops that always end a kernel: their result is worth a buffer. */
 static bool fusion_is_hero(const halo_instr *instr) {
   switch ((int)instr->opcode) {
     case HALO_OP_REDUCE:
+      return !halo_shape_is_array(instr->shape) || fusion_extent(instr) > FUSION_MAX_EXTENT;
     case HALO_OP_DOT:
     case HALO_OP_WHILE:
     case HALO_OP_CONDITIONAL:
@@ -216,13 +227,16 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->root = instr;
   node->materialised = true;
   node->repeats = 1;
+  bool leaves = halo_shape_leaf_count(instr->shape) > 0;
+  node->runs = leaves ? halo_shape_element_count(halo_leaf_shape(instr->shape, 0)) : 0;
+  if (node->runs > FUSION_TINY) node->runs = FUSION_TINY + 1;
   bool pinned = instr == s->computation->root || instr->control_pred_count > 0;
   if (!fusion_is_possible(instr) || pinned || fusion_is_hero(instr)) return;
   int32_t begin = s->first_user[i], end = s->first_user[i + 1];
   if (begin == end) return;
   halo_instr *root = NULL;
   bool several = false;
-  int64_t same_index = 0, other_index = 0, expansion = 1;
+  int64_t same_index = 0, other_index = 0, expansion = 1, runs = 0;
   for (int32_t u = begin; u < end; u++) {
     const fusion_node *user = &s->nodes[s->users[u]];
     for (int32_t o = 0; o < user->instr->operand_count; o++) {
@@ -239,14 +253,17 @@ static void fusion_decide(fusion_state *s, int32_t i) {
     }
     int64_t e = fusion_expansion(user->instr, instr);
     if (e > expansion) expansion = e;
+    runs += user->instr->opcode == HALO_OP_REDUCE ? user->runs * fusion_extent(user->instr)
+                                                  : user->runs;
+    if (runs > FUSION_TINY) runs = FUSION_TINY + 1;
   }
   int64_t repeats = same_index + other_index;
-  bool cheap = node->cost <= FUSION_CHEAP;
-  bool trivial = node->cost == 0;
-  if (several && !cheap) return;
-  if (!trivial && repeats > (cheap ? FUSION_MAX_REPEATS : 1)) return;
-  if (repeats > 64) return;
-  if (expansion > 1 && !cheap) return;
+  /* A little work is cheaper done over than handed on. */
+  bool tiny = runs <= FUSION_TINY && runs * node->cost <= FUSION_TINY;
+  bool cheap = node->cost <= FUSION_CHEAP || tiny;
+  if (repeats > 64 || (instr->opcode == HALO_OP_REDUCE && !tiny)) return;
+  if ((several || expansion > 1) && !cheap) return;
+  if (node->cost > 0 && !tiny && repeats > (cheap ? FUSION_MAX_REPEATS : 1)) return;
   if (!several) {
     fusion_node *owner = &s->nodes[root->mark];
     if (owner->size >= FUSION_MAX_INSTRS) return;
@@ -255,6 +272,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->materialised = false;
   node->root = several ? NULL : root;
   node->repeats = repeats;
+  node->runs = runs;
 }
 
 /* ---- Building ---- */
@@ -390,8 +408,14 @@ static bool fusion_run(halo_computation *computation) {
     s.nodes[i].cost = fusion_own_cost(instr);
     for (int32_t o = 0; o < instr->operand_count; o++) {
       const fusion_node *operand = &s.nodes[instr->operands[o]->mark];
-      bool hero = fusion_is_hero(operand->instr) || !fusion_is_possible(operand->instr);
-      if (!hero) s.nodes[i].cost += operand->cost;
+      if (fusion_is_hero(operand->instr) || !fusion_is_possible(operand->instr)) continue;
+      /* What is costly and would be computed over and over is going to be a buffer. */
+      bool spread = fusion_expansion(instr, operand->instr) > 1 && operand->cost > FUSION_CHEAP &&
+                    operand->cost * halo_shape_element_count(instr->shape) > FUSION_TINY;
+      if (!spread) s.nodes[i].cost += operand->cost;
+    }
+    if (instr->opcode == HALO_OP_REDUCE && !fusion_is_hero(instr)) {
+      s.nodes[i].cost = fusion_extent(instr) * (s.nodes[i].cost + 2);
     }
     if (s.nodes[i].cost > 100000) s.nodes[i].cost = 100000;
   }
