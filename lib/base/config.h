@@ -7,7 +7,6 @@
  *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
  *                        of 1024); unset or 0: what the device has
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:tree"
- *   HALO_KERNEL_PATH     folder whose kernel files replace the built-in ones of the same name
  *   HALO_NO_FUSION       1: every instruction its own kernel
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
  *   HALO_VERIFY          1: verify the module after every pass
@@ -27,7 +26,6 @@ typedef enum halo_config {
   HALO_CONFIG_CACHE_DIR,
   HALO_CONFIG_MEMORY_LIMIT,
   HALO_CONFIG_KERNELS,
-  HALO_CONFIG_KERNEL_PATH,
   HALO_CONFIG_NO_FUSION,
   HALO_CONFIG_DISABLE_PASSES,
   HALO_CONFIG_VERIFY,

@@ -225,9 +225,17 @@ static halo_status exec_read(exec_run *run, int32_t buffer, size_t size, void *o
 
 static halo_status exec_steps(exec_run *run, const halo_steps *steps, cl_event *last);
 
+/* Iterations that may be queued before the host waits: a loop of a billion turns must not pile up a
+ * billion commands. */
+enum { EXEC_MAX_AHEAD = 1024 };
+
 static halo_status exec_while_step(exec_run *run, const halo_step *step) {
   if (step->trips >= 0) {
-    for (int64_t i = 0; i < step->trips; i++) HALO_TRY(exec_steps(run, &step->body, NULL));
+    for (int64_t i = 0; i < step->trips; i++) {
+      HALO_TRY(exec_steps(run, &step->body, NULL));
+      if (i % EXEC_MAX_AHEAD != EXEC_MAX_AHEAD - 1) continue;
+      HALO_TRY(halo_cl_check(clFinish(run->program->device->queue), "clFinish in a loop"));
+    }
     return HALO_OK;
   }
   for (;;) {

@@ -10,7 +10,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/halo-cli.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 data=$(realpath "$here/../data/npy")
 cd "$work" || exit 1
-unset HALO_KERNELS HALO_KERNEL_PATH HALO_NO_FUSION HALO_DISABLE_PASSES HALO_DUMP_TO
+unset HALO_KERNELS HALO_NO_FUSION HALO_DISABLE_PASSES HALO_DUMP_TO
 export LC_ALL=C HALO_CACHE_DIR=$work/cache
 
 checks=0 failures=0
