@@ -47,24 +47,6 @@ static void compile_dump_module(void *user, const char *pass, const halo_module 
 
 /* ---- Compiling ---- */
 
-static void compile_mark_donors(halo_executable *e, const halo_alias *aliases, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    int32_t flat = 0;
-    for (int64_t p = 0; p < aliases[i].parameter && p < e->parameter_count; p++) {
-      flat += halo_shape_leaf_count(e->parameters[p]);
-    }
-    if (aliases[i].parameter < 0 || aliases[i].parameter >= e->parameter_count) continue;
-    const halo_shape *shape = e->parameters[aliases[i].parameter];
-    for (int32_t k = 0; k < aliases[i].param_index_count; k++) {
-      int64_t index = aliases[i].param_index[k];
-      if (!halo_shape_is_tuple(shape) || index < 0 || index >= shape->count) return;
-      flat += halo_leaf_start(shape, index);
-      shape = shape->elements[index];
-    }
-    if (flat < halo_program_plan(e->program)->argument_count) e->module_donates[flat] = true;
-  }
-}
-
 static halo_status compile_program(halo_executable *e, const halo_compile_options *options,
                                    compile_dump *dump) {
   halo_pass_options passes = {
@@ -125,10 +107,6 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
   halo_status status = dump.status;
   if (status == HALO_OK) status = compile_program(e, options, &dump);
   if (status == HALO_OK) {
-    int arguments = halo_program_plan(e->program)->argument_count;
-    e->module_donates = halo_alloc((size_t)arguments + 1);
-    compile_mark_donors(e, module->aliases.data, module->aliases.count);
-    compile_mark_donors(e, module->donors.data, module->donors.count);
     *out = e;
     return HALO_OK;
   }
@@ -149,7 +127,6 @@ void halo_executable_release(halo_executable *e) {
   halo_shape_release(e->result);
   for (int p = 0; p < e->parameter_count; p++) halo_shape_release(e->parameters[p]);
   halo_free(e->parameters);
-  halo_free(e->module_donates);
   for (int i = 0; i < 4; i++) halo_free(e->reports[i]);
   pthread_mutex_destroy(&e->lock);
   halo_client_release(e->client);

@@ -14,7 +14,6 @@ struct halo_executable {
   halo_shape *result;  /* of the module, tuples as they were */
   halo_shape **parameters;
   int parameter_count;
-  bool *module_donates; /* by flat argument: input_output_alias or buffer_donor */
   pthread_mutex_t lock; /* of `reports` */
   char *reports[4];
 };

@@ -32,28 +32,44 @@ static halo_status execute_check(const halo_executable *e, halo_buffer *const *a
   return HALO_OK;
 }
 
-/* Borrows or donates each argument's block; on failure everything is as before. */
+/* Gives back what execute_take took: everything is as before it. */
+static void execute_untake(halo_buffer *const *arguments, int count, const bool *donated,
+                           halo_cl_block **blocks) {
+  for (int i = 0; i < count; i++) {
+    if (!blocks[i]) continue;
+    if (donated[i]) {
+      halo_buffer_undonate(arguments[i], blocks[i]);
+    } else {
+      halo_cl_free(blocks[i]);
+    }
+  }
+}
+
+/* Borrows or donates each argument's block; on failure everything is as before. Donations go first, so
+ * that a buffer which is given twice cannot be given away. */
 static halo_status execute_take(halo_buffer *const *arguments, int count, const bool *donated,
                                 halo_cl_block **blocks) {
-  for (int i = 0; i < count; i++) {
-    halo_status status = donated[i] ? halo_buffer_donate(arguments[i], &blocks[i])
-                                    : halo_buffer_borrow(arguments[i], &blocks[i]);
-    if (status == HALO_OK) continue;
-    for (int k = 0; k < i; k++) {
-      if (donated[k]) {
-        halo_buffer_undonate(arguments[k], blocks[k]);
-      } else {
-        halo_cl_free(blocks[k]);
-      }
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < count; i++) {
+      if (donated[i] != (pass == 0)) continue;
+      halo_status status = donated[i] ? halo_buffer_donate(arguments[i], &blocks[i])
+                                      : halo_buffer_borrow(arguments[i], &blocks[i]);
+      if (status == HALO_OK) continue;
+      execute_untake(arguments, count, donated, blocks);
+      return halo_fail_in(status, "argument %d", i);
     }
-    return halo_fail_in(status, "argument %d", i);
   }
   return HALO_OK;
 }
 
-static halo_status execute_donations(const halo_executable *e, int count,
-                                     const halo_execute_options *options, bool *donated) {
-  for (int i = 0; options && i < options->donated_count; i++) {
+static halo_status execute_donations(int count, const halo_execute_options *options,
+                                     bool *donated) {
+  if (!options || options->donated_count == 0) return HALO_OK;
+  if (options->donated_count < 0 || !options->donated) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d donated arguments",
+                     options->donated_count);
+  }
+  for (int i = 0; i < options->donated_count; i++) {
     int index = options->donated[i];
     if (index < 0 || index >= count) {
       return halo_fail(HALO_INVALID_ARGUMENT, "donated argument %d: there are %d arguments", index,
@@ -61,7 +77,6 @@ static halo_status execute_donations(const halo_executable *e, int count,
     }
     donated[index] = true;
   }
-  (void)e;
   return HALO_OK;
 }
 
@@ -79,7 +94,7 @@ halo_status halo_executable_execute(halo_executable *e, halo_buffer *const *argu
   halo_cl_block **blocks = halo_alloc(sizeof *blocks * ((size_t)argument_count + 1));
   halo_cl_block **outputs = halo_alloc(sizeof *outputs * ((size_t)plan->result_count + 1));
   cl_event ready = NULL;
-  halo_status status = execute_donations(e, argument_count, options, donated);
+  halo_status status = execute_donations(argument_count, options, donated);
   bool taken = false;
   if (status == HALO_OK) {
     status = execute_take(arguments, argument_count, donated, blocks);
@@ -93,12 +108,10 @@ halo_status halo_executable_execute(halo_executable *e, halo_buffer *const *argu
     results[r] = halo_buffer_wrap(e->client, plan->results[r], outputs[r], ready);
   }
   if (ready) clReleaseEvent(ready);
-  for (int i = 0; taken && i < argument_count; i++) {
-    if (donated[i] && status != HALO_OK) {
-      halo_buffer_undonate(arguments[i], blocks[i]);
-    } else {
-      halo_cl_free(blocks[i]);
-    }
+  if (taken && status != HALO_OK) {
+    execute_untake(arguments, argument_count, donated, blocks);
+  } else if (taken) {
+    for (int i = 0; i < argument_count; i++) halo_cl_free(blocks[i]);
   }
   halo_free(donated);
   halo_free(blocks);

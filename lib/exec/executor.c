@@ -6,11 +6,14 @@
 #include "kernels/gemm.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
-/* What an argument of a step's kernel was last set to: equal ones need no call. */
+/* What an argument of a step's kernel was last set to: equal ones need no call. Memory is known by its
+ * serial number, since OpenCL may give the handle of released memory again. */
 typedef struct exec_bound {
   cl_mem mem;
+  uint64_t serial;
   cl_ulong offset;
 } exec_bound;
 
@@ -27,7 +30,7 @@ struct halo_program {
   halo_cl_block *constants;
   pthread_mutex_t lock; /* of a run: kernels' arguments and the profile */
   halo_profile profile;
-  bool saved;
+  atomic_bool ran;
 };
 
 /* One run in the making. */
@@ -107,6 +110,7 @@ void halo_program_release(halo_program *p) {
   halo_free(p->kernels);
   halo_profile_deinit(&p->profile);
   halo_cl_free(p->constants);
+  if (p->cl && p->ran) halo_cl_program_save(p->cl);
   halo_cl_program_release(p->cl);
   halo_plan_release(p->plan);
   halo_cl_device_release(p->device);
@@ -120,16 +124,23 @@ const halo_plan *halo_program_plan(const halo_program *p) { return p->plan; }
 
 static exec_bound exec_resolve(const exec_run *run, int32_t buffer) {
   const halo_plan_buffer *b = &run->program->plan->buffers.data[buffer];
+  const halo_cl_block *block = NULL;
+  bool at_offset = false;
   switch (b->place) {
-    case HALO_PLACE_ARGUMENT: return (exec_bound){run->arguments[b->index]->mem, 0};
-    case HALO_PLACE_RESULT: return (exec_bound){run->results[b->index]->mem, 0};
+    case HALO_PLACE_ARGUMENT: block = run->arguments[b->index]; break;
+    case HALO_PLACE_RESULT: block = run->results[b->index]; break;
     case HALO_PLACE_TEMP:
-      return (exec_bound){run->arenas[b->index]->mem, (cl_ulong)b->offset};
+      block = run->arenas[b->index];
+      at_offset = true;
+      break;
     case HALO_PLACE_CONSTANT:
-      return (exec_bound){run->program->constants->mem, (cl_ulong)b->offset};
+      block = run->program->constants;
+      at_offset = true;
+      break;
     case HALO_PLACE_NONE: break;
   }
-  return (exec_bound){NULL, 0};
+  if (!block) return (exec_bound){0};
+  return (exec_bound){block->mem, block->serial, at_offset ? (cl_ulong)b->offset : 0};
 }
 
 /* The event to ask a command for: the caller's, or the profile's. */
@@ -154,7 +165,7 @@ static halo_status exec_bind(exec_run *run, const halo_step *step, exec_kernel *
     exec_bound to = exec_resolve(run, step->args[a].buffer);
     to.offset /= (cl_ulong)step->args[a].element_size;
     exec_bound *bound = &kernel->bound[a];
-    if (bound->mem != to.mem || bound->offset == ~(cl_ulong)0) {
+    if (bound->serial != to.serial || bound->offset == ~(cl_ulong)0) {
       HALO_TRY(halo_cl_check(clSetKernelArg(kernel->handle, (cl_uint)(2 * a), sizeof to.mem,
                                             &to.mem),
                              step->label));
@@ -325,6 +336,7 @@ halo_status halo_program_run(halo_program *p, halo_cl_block *const *arguments,
                            "clEnqueueMarkerWithWaitList");
   }
   if (status == HALO_OK) status = halo_cl_check(clFlush(p->device->queue), "clFlush");
+  if (status == HALO_OK) p->ran = true;
   if (status != HALO_OK) {
     char *message = halo_error_save();
     /* Steps already queued still write to the blocks; the queue is in order, so giving them back is

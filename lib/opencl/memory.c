@@ -25,6 +25,7 @@ struct halo_cl_memory {
   memory_list cached; /* the longest unused first */
   halo_cl_block *bins[MEMORY_BINS];
   halo_memory_stats stats; /* `live` includes what is being allocated */
+  uint64_t serials;
 };
 
 halo_cl_memory *halo_cl_memory_create(uint64_t limit) {
@@ -295,6 +296,7 @@ halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
     if (code != CL_SUCCESS) code = memory_create_after_trim(device, block);
     pthread_mutex_lock(&memory->lock);
     if (code == CL_SUCCESS) {
+      block->serial = ++memory->serials;
       memory_hand_out(memory, block, size, what);
     } else {
       memory->stats.live -= capacity;

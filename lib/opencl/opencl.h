@@ -70,6 +70,7 @@ typedef struct halo_cl_block {
   cl_mem mem;      /* read-write; NULL on a null device */
   size_t size;     /* as asked for */
   size_t capacity; /* bytes of `mem`, at least `size` and never 0 */
+  uint64_t serial; /* of `mem`, never 0: no other one ever has it, as it may have the handle */
   halo_cl_device *device;
   atomic_int references; /* this and the rest is memory.c's */
   char what[48];
@@ -119,8 +120,8 @@ void halo_cl_program_retain(halo_cl_program *program);
 /* Drops one reference; NULL is allowed. The device remembers a number of unused programs. */
 void halo_cl_program_release(halo_cl_program *program);
 /* Stores the program's binary on disk unless that was done. To be called once AFTER the first run
- * of the program's kernels has been waited for, since PoCL compiles a kernel only at its first
- * launch; where binaries are complete at once, halo_cl_program_get has stored them already. Does
+ * of the program's kernels has been queued, for which it waits, since PoCL compiles a kernel only at
+ * its first launch; where binaries are complete at once, halo_cl_program_get has stored them already. Does
  * nothing on PoCL unless the cache folder was chosen by hand: PoCL keeps what it compiled itself
  * (a second process builds 20 kernels in 0.05 s), and giving out a binary makes it compile every
  * kernel a second time. */

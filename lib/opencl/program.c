@@ -249,7 +249,13 @@ static bool program_left_to_runtime(const halo_cl_device *device) {
 }
 
 void halo_cl_program_save(halo_cl_program *program) {
-  if (!program_left_to_runtime(program->device)) program_store(program);
+  if (program_left_to_runtime(program->device)) return;
+  pthread_mutex_lock(&program->device->programs->lock);
+  bool saved = program->saved;
+  pthread_mutex_unlock(&program->device->programs->lock);
+  if (saved) return;
+  if (program->device->queue) clFinish(program->device->queue);
+  program_store(program);
 }
 
 /* ---- Programs in memory ---- */

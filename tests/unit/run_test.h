@@ -1,0 +1,83 @@
+/* unit/run_test.h: what the tests of compiling and running share. */
+#ifndef HALO_TESTS_RUN_TEST_H
+#define HALO_TESTS_RUN_TEST_H
+
+#include "halo/client.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ck_ok(call) ck_assert_msg((call) == HALO_OK, "%s", halo_error_message())
+#define ck_fails(call, status_, part)                                                              \
+  do {                                                                                             \
+    halo_status ck_got = (call);                                                                   \
+    ck_assert_msg(ck_got == (status_), "%s instead of %s: %s", halo_status_name(ck_got),           \
+                  halo_status_name(status_), ck_got ? halo_error_message() : "");                  \
+    ck_message_has(part);                                                                          \
+  } while (0)
+#define ck_message_has(part)                                                                       \
+  ck_assert_msg(strstr(halo_error_message(), part), "\"%s\" is not in: %s", part,                  \
+                halo_error_message())
+
+/* A client of the default device, or of `device`; nothing is cached on disk. */
+static inline halo_client *run_client(const char *device) {
+  halo_client *client;
+  halo_client_options options = {.device = device, .cache_dir = ""};
+  ck_ok(halo_client_create(&options, &client));
+  return client;
+}
+
+static inline halo_module *run_parse(const char *text) {
+  halo_module *module;
+  ck_assert_msg(halo_module_parse(text, strlen(text), "t", &module) == HALO_OK, "%s\n%s",
+                halo_error_message(), text);
+  return module;
+}
+
+static inline halo_status run_try_compile(halo_client *client, const char *text,
+                                          const halo_compile_options *options,
+                                          halo_executable **out) {
+  halo_module *module = run_parse(text);
+  halo_status status = halo_client_compile(client, module, options, out);
+  halo_module_release(module);
+  return status;
+}
+
+static inline halo_executable *run_compile(halo_client *client, const char *text) {
+  halo_executable *executable;
+  ck_assert_msg(run_try_compile(client, text, NULL, &executable) == HALO_OK, "%s\n%s",
+                halo_error_message(), text);
+  return executable;
+}
+
+/* A buffer of f32 values in one dimension. */
+static inline halo_buffer *run_buffer(halo_client *client, int64_t count, const float *values) {
+  halo_shape *shape;
+  halo_buffer *buffer;
+  ck_ok(halo_shape_create_array(HALO_F32, 1, &count, &shape));
+  ck_ok(halo_buffer_from_host(client, values, shape, &buffer));
+  halo_shape_release(shape);
+  return buffer;
+}
+
+/* A literal of the executable's argument `index`'s shape from HLO text. */
+static inline halo_literal *run_literal(const halo_shape *shape, const char *text) {
+  halo_literal *literal;
+  ck_ok(halo_literal_from_text(text, shape, &literal));
+  return literal;
+}
+
+/* The buffer holds what the text says. */
+static inline void run_check(halo_buffer *buffer, const char *expected) {
+  halo_literal *literal;
+  char *text;
+  ck_ok(halo_buffer_to_literal(buffer, &literal));
+  ck_ok(halo_literal_to_text(literal, &text));
+  ck_assert_str_eq(text, expected);
+  halo_text_release(text);
+  halo_literal_release(literal);
+}
+
+#endif
