@@ -1,13 +1,13 @@
 /* cl_kernels/gemm_panels.cl: matrix product C = A B for CPUs, from packed panels.
  *
  * B lies as panels of H_NR columns, element (k, column) of a panel at k * H_NR + column, padded with
- * zeros (the packing of Goto and van de Geijn, 2008). A is read in place or from panels of H_MR rows;
- * H_A(row, k) says where its element is. One work item keeps an H_MR x H_NR block of C in registers,
+ * zeros (the packing of Goto and van de Geijn, 2008), or is read in place when its rows are whole panels;
+ * A is read in place or from panels of H_MR rows. One work item keeps an H_MR x H_NR block of C in registers,
  * H_NV vectors of H_W elements wide.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS (they declare PA and PB); H_T element type, H_V vector type,
  * H_LOADV(p), H_STOREV(v, p); H_ABATCH, H_APANEL, H_AROW, H_AK strides of A from batch to batch, row
- * panel to row panel, row to row and k to k; H_M, H_N, H_K; H_MR, H_NV, H_W; H_MPANELS, H_NPANELS,
+ * panel to row panel, row to row and k to k; H_BBATCH, H_BPANEL, H_BK likewise of B; H_M, H_N, H_K; H_MR, H_NV, H_W; H_MPANELS, H_NPANELS,
  * H_BATCH; H_OUT(b, row, column, v) stores one element, H_OUTV(b, row, column, v) H_W of one row;
  * H_CLAMP 1: rows beyond H_M must not be read. */
 #ifndef H_NAME
@@ -26,6 +26,9 @@
 #define H_APANEL (H_MR * H_K)
 #define H_AROW H_K
 #define H_AK 1
+#define H_BBATCH (H_NPANELS * H_K * H_NV * H_W)
+#define H_BPANEL (H_K * H_NV * H_W)
+#define H_BK (H_NV * H_W)
 #define H_BATCH 1
 #define H_MR 6
 #define H_NV 4
@@ -47,7 +50,7 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT np = rest % H_NPANELS, batch = rest / H_NPANELS;
   const H_INT r0 = mp * H_MR, c0 = np * H_NR;
   __global const H_T *a = PA + batch * (H_INT)H_ABATCH + mp * (H_INT)H_APANEL;
-  __global const H_T *b = PB + (batch * H_NPANELS + np) * ((H_INT)H_K * H_NR);
+  __global const H_T *b = PB + batch * (H_INT)H_BBATCH + np * (H_INT)H_BPANEL;
   H_INT rows[H_MR];
 #pragma unroll
   for (int i = 0; i < H_MR; ++i) {
@@ -74,7 +77,7 @@ __kernel void H_NAME(H_PARAMS) {
       for (int j = 0; j < H_NV; ++j) c[i][j] = x * row[j] + c[i][j];
     }
     a += H_AK;
-    b += H_NR;
+    b += H_BK;
   }
 #if H_M % H_MR != 0 || H_N % H_NR != 0
   if (r0 + H_MR > H_M || c0 + H_NR > H_N) {

@@ -161,6 +161,15 @@ static bool dot_a_in_place(const halo_dot_view *v) {
          v->lhs.batch.stride >= 0 && v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0;
 }
 
+/* B may be read in place: whole panels of neighbouring columns, and few enough rows, at distances that
+ * do not all fall on the same places of the caches. */
+static bool dot_b_in_place(const halo_dot_view *v, const dot_blocks *b) {
+  int64_t row = v->rhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
+  return v->rhs.is_parameter && v->rhs.operand->shape->type == v->accumulator &&
+         v->rhs.batch.stride >= 0 && v->rhs.free.stride == 1 && row > 0 && v->n % b->nr == 0 &&
+         row * v->k <= 2 << 20 && (row % 4096 != 0 || v->k <= 256);
+}
+
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {
   halo_dot_view v = dot_view(l);
   if (!l->caps->is_cpu) {
@@ -178,7 +187,8 @@ static double dot_panels_cost(const halo_lowering *l) {
   dot_blocks b = dot_blocks_of(l->caps, &v);
   double m = (double)dot_round_up(v.m, b.mr), n = (double)dot_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
-  double cost = 8000 + batch * (m * n * k * 2 / (10.0 * b.w) + n * k * 0.6 + m * n * 0.3);
+  double cost = 4000 + batch * (m * n * k * 2 / (10.0 * b.w) + m * n * 0.3);
+  cost += dot_b_in_place(&v, &b) ? 0 : 4000 + batch * n * k * 0.6;
   return cost + (dot_a_in_place(&v) ? 0 : 4000 + batch * m * k * 0.8);
 }
 
@@ -244,17 +254,27 @@ static const char *dot_store_vector(dot_text *t, const dot_blocks *b) {
   return copy;
 }
 
+/* Where the kernel finds its operands: scratch numbers of packed ones, -1 for in place. */
+typedef struct dot_places {
+  int32_t a, b;
+} dot_places;
+
+static const char *dot_place_arg(dot_text *t, const halo_dot_side *side, int32_t scratch) {
+  return scratch < 0 ? halo_emit_arg(&t->e, HALO_ROLE_INPUT,
+                                     (int32_t)side->operand->parameter_number, t->v.accumulator,
+                                     NULL)
+                     : halo_emit_arg(&t->e, HALO_ROLE_SCRATCH, scratch, t->v.accumulator, NULL);
+}
+
 static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const dot_blocks *b,
-                                     const char *name, bool in_place) {
+                                     const char *name, dot_places places) {
   halo_arena *arena = l->arena;
   dot_text t;
   dot_begin(&t, l, v, name);
   const char *store = dot_store_body(&t);
-  const char *pa = in_place ? halo_emit_arg(&t.e, HALO_ROLE_INPUT,
-                                            (int32_t)v->lhs.operand->parameter_number,
-                                            v->accumulator, NULL)
-                            : halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, 1, v->accumulator, NULL);
-  const char *pb = halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, 0, v->accumulator, NULL);
+  bool in_place = places.a < 0, b_in_place = places.b < 0;
+  const char *pa = dot_place_arg(&t, &v->lhs, places.a);
+  const char *pb = dot_place_arg(&t, &v->rhs, places.b);
   const char *outv = dot_store_vector(&t, b);
   int64_t m_panels = (v->m + b->mr - 1) / b->mr, n_panels = (v->n + b->nr - 1) / b->nr;
   halo_strbuf_printf(l->source, "\n/* %s */\n", l->name);
@@ -286,6 +306,10 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
   halo_template_define_int(&k, "H_APANEL", in_place ? b->mr * v->lhs.free.stride : b->mr * v->k);
   halo_template_define_int(&k, "H_AROW", in_place ? v->lhs.free.stride : 1);
   halo_template_define_int(&k, "H_AK", in_place ? v->lhs.contract.stride : b->mr);
+  halo_template_define_int(&k, "H_BBATCH",
+                           b_in_place ? v->rhs.batch.stride : n_panels * b->nr * v->k);
+  halo_template_define_int(&k, "H_BPANEL", b_in_place ? b->nr : b->nr * v->k);
+  halo_template_define_int(&k, "H_BK", b_in_place ? v->rhs.contract.stride : b->nr);
   halo_template_define_int(&k, "H_CLAMP", in_place && v->m % b->mr != 0);
   halo_template_finish(&k, l->source);
   halo_launch *launch = dot_launch(&t, "dot:panels");
@@ -303,18 +327,22 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
 static halo_status dot_panels_lower(halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   dot_blocks b = dot_blocks_of(l->caps, &v);
-  bool in_place = dot_a_in_place(&v);
   int64_t size = (int64_t)halo_type_size(v.accumulator);
   const char *name = halo_kernel_name(l, l->name);
-  halo_vec_push(&l->scratch,
-                (halo_scratch){v.batch * dot_round_up(v.n, b.nr) * v.k * size});
-  HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packb", name), true, b.nr, 0));
-  if (!in_place) {
+  dot_places places = {-1, -1};
+  if (!dot_b_in_place(&v, &b)) {
+    places.b = l->scratch.count;
+    halo_vec_push(&l->scratch,
+                  (halo_scratch){v.batch * dot_round_up(v.n, b.nr) * v.k * size});
+    HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packb", name), true, b.nr, places.b));
+  }
+  if (!dot_a_in_place(&v)) {
+    places.a = l->scratch.count;
     halo_vec_push(&l->scratch,
                   (halo_scratch){v.batch * dot_round_up(v.m, b.mr) * v.k * size});
-    HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packa", name), false, b.mr, 1));
+    HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packa", name), false, b.mr, places.a));
   }
-  return dot_panels_kernel(l, &v, &b, name, in_place);
+  return dot_panels_kernel(l, &v, &b, name, places);
 }
 
 /* ---- Tiles ---- */
