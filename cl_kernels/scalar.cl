@@ -20,32 +20,32 @@
 
 //! wrap
 /* Integers narrower than a byte live in (u)char, sign- or zero-extended. */
-inline char h_wrap_s1(char x) { return (char)((char)(x << 7) >> 7); }
-inline char h_wrap_s2(char x) { return (char)((char)(x << 6) >> 6); }
-inline char h_wrap_s4(char x) { return (char)((char)(x << 4) >> 4); }
-inline uchar h_wrap_u1(uchar x) { return (uchar)(x & 1); }
-inline uchar h_wrap_u2(uchar x) { return (uchar)(x & 3); }
-inline uchar h_wrap_u4(uchar x) { return (uchar)(x & 15); }
+static inline char h_wrap_s1(char x) { return (char)((char)(x << 7) >> 7); }
+static inline char h_wrap_s2(char x) { return (char)((char)(x << 6) >> 6); }
+static inline char h_wrap_s4(char x) { return (char)((char)(x << 4) >> 4); }
+static inline uchar h_wrap_u1(uchar x) { return (uchar)(x & 1); }
+static inline uchar h_wrap_u2(uchar x) { return (uchar)(x & 3); }
+static inline uchar h_wrap_u4(uchar x) { return (uchar)(x & 15); }
 
 //! idiv
 /* Truncating division that never traps: x / 0 = all ones, MIN / -1 = MIN; x % 0 = x, MIN % -1 = 0. */
 #define H_SDIV(N, T, U)                                                                            \
-  inline T h_div_##N(T a, T b) {                                                                   \
+  static inline T h_div_##N(T a, T b) {                                                                   \
     T d = (b == 0 || b == (T)-1) ? (T)1 : b;                                                       \
     T q = a / d;                                                                                   \
     return b == 0 ? (T)-1 : b == (T)-1 ? (T)((U)0 - (U)a) : q;                                     \
   }                                                                                                \
-  inline T h_rem_##N(T a, T b) {                                                                   \
+  static inline T h_rem_##N(T a, T b) {                                                                   \
     T d = (b == 0 || b == (T)-1) ? (T)1 : b;                                                       \
     T r = a % d;                                                                                   \
     return b == 0 ? a : b == (T)-1 ? (T)0 : r;                                                     \
   }
 #define H_UDIV(N, T)                                                                               \
-  inline T h_div_##N(T a, T b) {                                                                   \
+  static inline T h_div_##N(T a, T b) {                                                                   \
     T q = a / (b == 0 ? (T)1 : b);                                                                 \
     return b == 0 ? (T)~(T)0 : q;                                                                  \
   }                                                                                                \
-  inline T h_rem_##N(T a, T b) {                                                                   \
+  static inline T h_rem_##N(T a, T b) {                                                                   \
     T r = a % (b == 0 ? (T)1 : b);                                                                 \
     return b == 0 ? a : r;                                                                         \
   }
@@ -60,7 +60,7 @@ H_UDIV(u64, ulong)
 
 //! ipow
 /* Square-and-multiply modulo 2^64; a negative exponent gives 1 for base 1, +-1 for base -1, else 0. */
-inline ulong h_pow_u64(ulong a, ulong b) {
+static inline ulong h_pow_u64(ulong a, ulong b) {
   ulong r = 1;
   while (b != 0) {
     if (b & 1) r *= a;
@@ -69,7 +69,7 @@ inline ulong h_pow_u64(ulong a, ulong b) {
   }
   return r;
 }
-inline long h_pow_s64(long a, long b) {
+static inline long h_pow_s64(long a, long b) {
   if (b >= 0) return (long)h_pow_u64((ulong)a, (ulong)b);
   if (a == 1) return 1;
   if (a == -1) return (b & 1) ? -1 : 1;
@@ -79,13 +79,13 @@ inline long h_pow_s64(long a, long b) {
 //! shift
 /* The amount is unsigned; an amount of at least the width W saturates. */
 #define H_SHIFT(N, T, U)                                                                           \
-  inline T h_shl_##N(T a, T b, uint w) { return (U)b >= w ? (T)0 : (T)((U)a << (U)b); }            \
-  inline T h_shr_##N(T a, T b, uint w) {                                                           \
+  static inline T h_shl_##N(T a, T b, uint w) { return (U)b >= w ? (T)0 : (T)((U)a << (U)b); }            \
+  static inline T h_shr_##N(T a, T b, uint w) {                                                           \
     ulong bits = (ulong)(U)a & (~0UL >> (64 - w));                                                 \
     return (U)b >= w ? (T)0 : (T)(bits >> (U)b);                                                   \
   }
 #define H_SAR(N, T, U, S)                                                                          \
-  inline T h_sar_##N(T a, T b, uint w) {                                                           \
+  static inline T h_sar_##N(T a, T b, uint w) {                                                           \
     long value = (long)((ulong)(U)a << (64 - w)) >> (64 - w);                                      \
     return (T)(value >> ((U)b >= w ? (U)(w - 1) : (U)b));                                          \
   }
@@ -108,13 +108,13 @@ H_SAR(u64, ulong, ulong, long)
 
 //! fminmax
 /* IEEE maximum and minimum: NaN if either is NaN, +0 above -0. */
-inline float h_max_f32(float a, float b) {
+static inline float h_max_f32(float a, float b) {
   float r = a > b ? a : b;
   r = a == b ? as_float(as_int(a) & as_int(b)) : r;
   r = a != a ? a : r;
   return b != b ? b : r;
 }
-inline float h_min_f32(float a, float b) {
+static inline float h_min_f32(float a, float b) {
   float r = a < b ? a : b;
   r = a == b ? as_float(as_int(a) | as_int(b)) : r;
   r = a != a ? a : r;
@@ -122,13 +122,13 @@ inline float h_min_f32(float a, float b) {
 }
 
 //! dminmax : fp64
-inline double h_max_f64(double a, double b) {
+static inline double h_max_f64(double a, double b) {
   double r = a > b ? a : b;
   r = a == b ? as_double(as_long(a) & as_long(b)) : r;
   r = a != a ? a : r;
   return b != b ? b : r;
 }
-inline double h_min_f64(double a, double b) {
+static inline double h_min_f64(double a, double b) {
   double r = a < b ? a : b;
   r = a == b ? as_double(as_long(a) | as_long(b)) : r;
   r = a != a ? a : r;
@@ -138,7 +138,7 @@ inline double h_min_f64(double a, double b) {
 //! f2i
 /* Float to integer: truncate, saturate at the ends (MIN, MAX), NaN to 0. */
 #define H_F2I(N, F, T, LO, HI)                                                                     \
-  inline T h_##F##_to_##N(F x) {                                                                   \
+  static inline T h_##F##_to_##N(F x) {                                                                   \
     F c = x > (F)(LO) ? x : (F)(LO);                                                               \
     T r = c >= (F)(HI) ? (T)(HI) : (T)(c < (F)(HI) ? c : (F)0);                                    \
     return x != x ? (T)0 : r;                                                                      \
@@ -164,7 +164,7 @@ H_F2I(u64, double, ulong, 0, ULONG_MAX)
 
 //! odd : fp64
 /* To f32 with round-to-odd: a second rounding to a type of at most 22 mantissa bits is then exact. */
-inline float h_f64_to_f32_odd(double x) {
+static inline float h_f64_to_f32_odd(double x) {
   float f = (float)x;
   if (x != x || isinf(f) == (isinf(x) != 0) && (double)f == x) return f;
   if (isinf(f)) f = as_float((as_uint(f) & 0x80000000u) | 0x7f7fffffu);
@@ -175,7 +175,7 @@ inline float h_f64_to_f32_odd(double x) {
 }
 
 //! f16
-inline float h_dec_f16(ushort h) {
+static inline float h_dec_f16(ushort h) {
   uint e = (h >> 10) & 31u, m = h & 0x3ffu;
   float normal = as_float(((uint)(h & 0x7fff) << 13) + 0x38000000u);
   float special = as_float(0x7f800000u | m << 13);
@@ -183,7 +183,7 @@ inline float h_dec_f16(ushort h) {
   float r = e == 0 ? tiny : e == 31u ? special : normal;
   return as_float(as_uint(r) | (uint)(h & 0x8000) << 16);
 }
-inline ushort h_enc_f16(float x) {
+static inline ushort h_enc_f16(float x) {
   uint u = as_uint(x), a = u & 0x7fffffffu;
   uint normal = ((a + 0xfffu + ((a >> 13) & 1u)) - 0x38000000u) >> 13;
   uint tiny = (uint)rint(fmin(fabs(x), 1.0f) * 0x1p24f);
@@ -194,23 +194,23 @@ inline ushort h_enc_f16(float x) {
   r = a >= 0x47800000u ? (a > 0x7f800000u ? nan_ : 0x7c00u) : r;
   return (ushort)(r | (u >> 16 & 0x8000u));
 }
-inline float h_round_f16(float x) { return h_dec_f16(h_enc_f16(x)); }
+static inline float h_round_f16(float x) { return h_dec_f16(h_enc_f16(x)); }
 
 //! bf16
-inline float h_dec_bf16(ushort h) { return as_float((uint)h << 16); }
-inline ushort h_enc_bf16(float x) {
+static inline float h_dec_bf16(ushort h) { return as_float((uint)h << 16); }
+static inline ushort h_enc_bf16(float x) {
   uint u = as_uint(x);
   uint r = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
   uint nan_ = u >> 16 | ((u & 0x7f0000u) != 0 ? 0u : 0x40u);
   return (ushort)(x != x ? nan_ : r);
 }
-inline float h_round_bf16(float x) { return h_dec_bf16(h_enc_bf16(x)); }
+static inline float h_round_bf16(float x) { return h_dec_bf16(h_enc_bf16(x)); }
 
 //! f8
 /* Formats of at most 8 bits by exponent bits E, mantissa bits M, bias B and kind K of specials:
  * 0 IEEE (Inf and NaN), 1 FN (no Inf, all ones is NaN), 2 FNUZ (no Inf, no -0, sign bit is NaN),
  * 3 finite (saturates; NaN becomes -0). */
-inline float h_dec_f8(uchar h, int E, int M, int B, int K) {
+static inline float h_dec_f8(uchar h, int E, int M, int B, int K) {
   uint m = h & ((1u << M) - 1u), e = (h >> M) & ((1u << E) - 1u), s = (h >> (E + M)) & 1u;
   float r = e == 0 ? (float)m * as_float((uint)(127 + 1 - B - M) << 23)
                    : as_float(((e + 127u - (uint)B) << 23) | m << (23 - M));
@@ -219,7 +219,7 @@ inline float h_dec_f8(uchar h, int E, int M, int B, int K) {
   if (K == 2 && s && e == 0 && m == 0) return as_float(0xffc00000u);
   return as_float(as_uint(r) | s << 31);
 }
-inline uchar h_enc_f8(float x, int E, int M, int B, int K) {
+static inline uchar h_enc_f8(float x, int E, int M, int B, int K) {
   uint u = as_uint(x), a = u & 0x7fffffffu, s = (u >> 31) << (E + M);
   uint top = ((1u << E) - 1u) << M;
   uint largest = K == 0 ? top - 1u : K == 1 ? top + (1u << M) - 2u : top + (1u << M) - 1u;
@@ -245,9 +245,9 @@ inline uchar h_enc_f8(float x, int E, int M, int B, int K) {
   return (uchar)(r | s);
 }
 #define H_F8(N, E, M, B, K)                                                                        \
-  inline float h_dec_##N(uchar h) { return h_dec_f8(h, E, M, B, K); }                              \
-  inline uchar h_enc_##N(float x) { return h_enc_f8(x, E, M, B, K); }                              \
-  inline float h_round_##N(float x) { return h_dec_##N(h_enc_##N(x)); }
+  static inline float h_dec_##N(uchar h) { return h_dec_f8(h, E, M, B, K); }                              \
+  static inline uchar h_enc_##N(float x) { return h_enc_f8(x, E, M, B, K); }                              \
+  static inline float h_round_##N(float x) { return h_dec_##N(h_enc_##N(x)); }
 H_F8(f8e5m2, 5, 2, 15, 0)
 H_F8(f8e4m3, 4, 3, 7, 0)
 H_F8(f8e3m4, 3, 4, 3, 0)
@@ -259,54 +259,54 @@ H_F8(f4e2m1fn, 2, 1, 1, 3)
 
 //! e8m0
 /* Exponent only: 2^(h - 127), no zero, no sign; 0xff is NaN. */
-inline float h_dec_f8e8m0fnu(uchar h) {
+static inline float h_dec_f8e8m0fnu(uchar h) {
   uint bits = h == 0 ? 0x00400000u : (uint)h << 23;
   return as_float(h == 0xff ? 0x7fc00000u : bits);
 }
-inline uchar h_enc_f8e8m0fnu(float x) {
+static inline uchar h_enc_f8e8m0fnu(float x) {
   uint u = as_uint(x);
   if (x != x || (u >> 31) || u == 0 || u >= 0x7f800000u) return 0xff;
   if (u < 0x00800000u) return u >= 0x00600000u ? 1 : 0;
   uint e = u >> 23, m = u & 0x7fffffu;
   return (uchar)(m >= 0x400000u ? e + 1 : e); /* ties go up, as XLA rounds them */
 }
-inline float h_round_f8e8m0fnu(float x) { return h_dec_f8e8m0fnu(h_enc_f8e8m0fnu(x)); }
+static inline float h_round_f8e8m0fnu(float x) { return h_dec_f8e8m0fnu(h_enc_f8e8m0fnu(x)); }
 
 //! fsign
-inline float h_sign_f32(float x) { return x != x || x == 0.0f ? x : copysign(1.0f, x); }
+static inline float h_sign_f32(float x) { return x != x || x == 0.0f ? x : copysign(1.0f, x); }
 
 //! dsign : fp64
-inline double h_sign_f64(double x) { return x != x || x == 0.0 ? x : copysign(1.0, x); }
+static inline double h_sign_f64(double x) { return x != x || x == 0.0 ? x : copysign(1.0, x); }
 
 //! flogistic
-inline float h_logistic_f32(float x) { return 1.0f / (1.0f + exp(-x)); }
+static inline float h_logistic_f32(float x) { return 1.0f / (1.0f + exp(-x)); }
 
 //! dlogistic : fp64
-inline double h_logistic_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
+static inline double h_logistic_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
 
 //! ftotal
 /* Keys whose signed order is IEEE's total order. */
-inline int h_total_f32(float x) {
+static inline int h_total_f32(float x) {
   int i = as_int(x);
   return i >= 0 ? i : (int)(0x7fffffffu - (uint)i);
 }
 
 //! dtotal : fp64
-inline long h_total_f64(double x) {
+static inline long h_total_f64(double x) {
   long i = as_long(x);
   return i >= 0 ? i : (long)(0x7fffffffffffffffUL - (ulong)i);
 }
 
 //! nantotal
 /* Total order of a narrow float by its bits, widened: w = width in bits. */
-inline int h_total_bits(uint bits, int w) {
+static inline int h_total_bits(uint bits, int w) {
   int i = (int)(bits << (32 - w)) >> (32 - w);
   return i >= 0 ? i : (int)((uint)((1 << (w - 1)) - 1) - (uint)i);
 }
 
 //! freduce_precision
 /* XLA's reduce-precision on a type with se exponent and sm mantissa bits, to e and m bits. */
-inline uint h_rp_32(uint x, uint se, uint sm, uint e, uint m) {
+static inline uint h_rp_32(uint x, uint se, uint sm, uint e, uint m) {
   uint sign = x >> (se + sm), mask = (1u << sm) - 1u, top = ((1u << se) - 1u) << sm;
   uint a = x & (top | mask);
   int nan = a > top;
@@ -327,7 +327,7 @@ inline uint h_rp_32(uint x, uint se, uint sm, uint e, uint m) {
 }
 
 //! dreduce_precision : fp64
-inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
+static inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
   ulong sign = x >> (se + sm), mask = (1UL << sm) - 1UL, top = ((1UL << se) - 1UL) << sm;
   ulong a = x & (top | mask);
   int nan = a > top;
@@ -349,10 +349,10 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
 
 //! c64
 #define H_COMPLEX(N, C, R)                                                                         \
-  inline C h_mul_##N(C a, C b) {                                                                   \
+  static inline C h_mul_##N(C a, C b) {                                                                   \
     return (C)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                                      \
   }                                                                                                \
-  inline C h_div_##N(C a, C b) {                                                                   \
+  static inline C h_div_##N(C a, C b) {                                                                   \
     C q;                                                                                           \
     if (fabs(b.x) < fabs(b.y)) {                                                                   \
       R r = b.x / b.y, d = b.x * r + b.y;                                                          \
@@ -375,7 +375,7 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     }                                                                                              \
     return q;                                                                                      \
   }                                                                                                \
-  inline R h_abs_##N(C a) {                                                                        \
+  static inline R h_abs_##N(C a) {                                                                        \
     R x = fabs(a.x), y = fabs(a.y);                                                                \
     R hi = x > y ? x : y, lo = x > y ? y : x;                                                      \
     if (isinf(x) || isinf(y)) return x != x || y != y ? (R)NAN : (R)INFINITY;                      \
@@ -383,12 +383,12 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     R r = hi * sqrt((R)1 + q * q);                                                                 \
     return x != x || y != y ? (R)NAN : hi == 0 ? (R)0 : r;                                         \
   }                                                                                                \
-  inline C h_exp_##N(C a) {                                                                        \
+  static inline C h_exp_##N(C a) {                                                                        \
     R e = exp(a.x);                                                                                \
     if (a.y == 0) return (C)(e, a.y);                                                              \
     return (C)(e * cos(a.y), e * sin(a.y));                                                        \
   }                                                                                                \
-  inline C h_log_##N(C a) {                                                                        \
+  static inline C h_log_##N(C a) {                                                                        \
     /* log|z| = log(hi) + log1p((lo/hi)^2) / 2, and near |z| = 1 from (x-1)(x+1) + y^2 */          \
     R x = fabs(a.x), y = fabs(a.y);                                                                \
     R hi = x > y ? x : y, lo = x > y ? y : x, q = lo / hi;                                         \
@@ -398,12 +398,12 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     if (x != x || y != y) l = isinf(x) || isinf(y) ? (R)INFINITY : (R)NAN;                         \
     return (C)(l, atan2(a.y, a.x));                                                                \
   }                                                                                                \
-  inline C h_sign_##N(C a) {                                                                       \
+  static inline C h_sign_##N(C a) {                                                                       \
     R m = h_abs_##N(a);                                                                            \
     if (m == 0) return (C)(0, 0);                                                                  \
     return (C)(a.x / m, a.y / m);                                                                  \
   }                                                                                                \
-  inline C h_sqrt_##N(C a) {                                                                       \
+  static inline C h_sqrt_##N(C a) {                                                                       \
     if (a.x == 0 && a.y == 0) return (C)(0, a.y);                                                  \
     if (isinf(a.y)) return (C)((R)INFINITY, a.y);                                                  \
     if (isinf(a.x) && a.y == a.y) {                                                                \
@@ -421,7 +421,7 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     R o = a.y / s * (R)0.5;                                                                        \
     return a.x >= 0 ? (C)(s, o) : (C)(fabs(o), copysign(s, a.y));                                  \
   }                                                                                                \
-  inline C h_rsqrt_##N(C a) {                                                                      \
+  static inline C h_rsqrt_##N(C a) {                                                                      \
     if (a.x == 0 && a.y == 0) return (C)((R)INFINITY, (R)NAN);                                     \
     if (isinf(a.x) || isinf(a.y)) {                                                                \
       return a.x != a.x || a.y != a.y ? (C)((R)NAN, (R)NAN) : (C)(0, -copysign((R)0, a.y));        \
@@ -429,12 +429,12 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     C s = h_sqrt_##N(a);                                                                           \
     return h_div_##N((C)(1, 0), s);                                                                \
   }                                                                                                \
-  inline C h_expm1_##N(C a) {                                                                      \
+  static inline C h_expm1_##N(C a) {                                                                      \
     R h = sin(a.y * (R)0.5), cosm1 = (R)-2 * h * h;                                                \
     R em1 = expm1(a.x);                                                                            \
     return (C)(em1 * cos(a.y) + cosm1, a.y == 0 ? a.y : exp(a.x) * sin(a.y));                      \
   }                                                                                                \
-  inline C h_log1p_##N(C a) {                                                                      \
+  static inline C h_log1p_##N(C a) {                                                                      \
     R t = (R)1 + a.x;                                                                              \
     R x = fabs(t), y = fabs(a.y);                                                                  \
     R hi = x > y ? x : y, lo = x > y ? y : x, q = hi == 0 ? (R)0 : lo / hi;                        \
@@ -443,11 +443,11 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
               : log(hi) + (R)0.5 * log1p(q * q);                                                   \
     return (C)(l, atan2(a.y, t));                                                                  \
   }                                                                                                \
-  inline C h_cos_##N(C a) { return (C)(cos(a.x) * cosh(a.y), -sin(a.x) * sinh(a.y)); }             \
-  inline C h_sin_##N(C a) { return (C)(sin(a.x) * cosh(a.y), cos(a.x) * sinh(a.y)); }              \
-  inline C h_cosh_##N(C a) { return (C)(cosh(a.x) * cos(a.y), sinh(a.x) * sin(a.y)); }             \
-  inline C h_sinh_##N(C a) { return (C)(sinh(a.x) * cos(a.y), cosh(a.x) * sin(a.y)); }             \
-  inline C h_tanh_##N(C a) {                                                                       \
+  static inline C h_cos_##N(C a) { return (C)(cos(a.x) * cosh(a.y), -sin(a.x) * sinh(a.y)); }             \
+  static inline C h_sin_##N(C a) { return (C)(sin(a.x) * cosh(a.y), cos(a.x) * sinh(a.y)); }              \
+  static inline C h_cosh_##N(C a) { return (C)(cosh(a.x) * cos(a.y), sinh(a.x) * sin(a.y)); }             \
+  static inline C h_sinh_##N(C a) { return (C)(sinh(a.x) * cos(a.y), cosh(a.x) * sin(a.y)); }             \
+  static inline C h_tanh_##N(C a) {                                                                       \
     /* Kahan's form: t = tan y, s = sinh x */                                                      \
     if (a.x != a.x) return (C)(a.x, a.y == 0 ? a.y : a.x);                                         \
     if (fabs(a.x) > (R)20) {                                                                       \
@@ -460,11 +460,11 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     R d = (R)1 + b * s * s;                                                                        \
     return (C)(b * r * s / d, t / d);                                                              \
   }                                                                                                \
-  inline C h_tan_##N(C a) {                                                                        \
+  static inline C h_tan_##N(C a) {                                                                        \
     C t = h_tanh_##N((C)(-a.y, a.x));                                                              \
     return (C)(t.y, -t.x);                                                                         \
   }                                                                                                \
-  inline C h_pow_##N(C a, C b) {                                                                   \
+  static inline C h_pow_##N(C a, C b) {                                                                   \
     if (b.x == 0 && b.y == 0) return (C)(1, 0);                                                    \
     if (a.x == 1 && a.y == 0) return (C)(1, 0);                                                    \
     if (a.x == 0 && a.y == 0 && b.x > 0 && b.y == 0) return (C)(0, 0);                             \
@@ -476,11 +476,11 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     R m = exp(b.x * l.x - b.y * l.y), q = b.x * l.y + b.y * l.x;                                   \
     return (C)(m * cos(q), m * sin(q));                                                            \
   }                                                                                                \
-  inline C h_logistic_##N(C a) {                                                                   \
+  static inline C h_logistic_##N(C a) {                                                                   \
     C e = h_exp_##N(-a);                                                                           \
     return h_div_##N((C)(1, 0), (C)((R)1 + e.x, e.y));                                             \
   }                                                                                                \
-  inline C h_atan2_##N(C y, C x) {                                                                 \
+  static inline C h_atan2_##N(C y, C x) {                                                                 \
     C n = (C)(x.x - y.y, x.y + y.x);                                                               \
     C s = h_sqrt_##N(h_mul_##N(x, x) + h_mul_##N(y, y));                                           \
     C l = h_log_##N(h_div_##N(n, s));                                                              \
@@ -488,7 +488,7 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
   }                                                                                                \
   /* Inverse functions after Hull, Fairgrieve and Tang (1997), in their simple regions; enough for  \
    * ordinary values. asin z = -i asinh(i z), acos z = pi/2 - asin z. */                           \
-  inline C h_asinh_##N(C a) {                                                                      \
+  static inline C h_asinh_##N(C a) {                                                                      \
     C s = h_sqrt_##N((C)((R)1 + (a.x - a.y) * (a.x + a.y), (R)2 * a.x * a.y));                     \
     C p = a.x >= 0 ? a : -a;                                                                       \
     C q = a.x >= 0 ? s : s;                                                                        \
@@ -496,23 +496,23 @@ inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     C l = h_log1p_##N(p + t);                                                                      \
     return a.x >= 0 ? l : -l;                                                                      \
   }                                                                                                \
-  inline C h_asin_##N(C a) {                                                                       \
+  static inline C h_asin_##N(C a) {                                                                       \
     C t = h_asinh_##N((C)(-a.y, a.x));                                                             \
     return (C)(t.y, -t.x);                                                                         \
   }                                                                                                \
-  inline C h_acos_##N(C a) {                                                                       \
+  static inline C h_acos_##N(C a) {                                                                       \
     C t = h_asin_##N(a);                                                                           \
     return (C)((R)1.57079632679489661923 - t.x, -t.y);                                             \
   }                                                                                                \
-  inline C h_acosh_##N(C a) {                                                                      \
+  static inline C h_acosh_##N(C a) {                                                                      \
     C p = h_sqrt_##N((C)(a.x + (R)1, a.y)), m = h_sqrt_##N((C)(a.x - (R)1, a.y));                  \
     return h_log_##N(a + h_mul_##N(p, m));                                                         \
   }                                                                                                \
-  inline C h_atanh_##N(C a) {                                                                      \
+  static inline C h_atanh_##N(C a) {                                                                      \
     C p = h_log1p_##N(a), m = h_log1p_##N(-a);                                                     \
     return (C)((R)0.5 * (p.x - m.x), (R)0.5 * (p.y - m.y));                                        \
   }                                                                                                \
-  inline C h_atan_##N(C a) {                                                                       \
+  static inline C h_atan_##N(C a) {                                                                       \
     C t = h_atanh_##N((C)(-a.y, a.x));                                                             \
     return (C)(t.y, -t.x);                                                                         \
   }

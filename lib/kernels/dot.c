@@ -80,7 +80,7 @@ static const char *dot_store_body(dot_text *t) {
 static void dot_function(dot_text *t, const char *returns, const char *suffix,
                          const char *parameters, const char *body) {
   halo_strbuf *source = t->l->source;
-  halo_strbuf_printf(source, "inline %s %s%s(", returns, t->name, suffix);
+  halo_strbuf_printf(source, "static inline %s %s%s(", returns, t->name, suffix);
   halo_function_parameters(source, t->e.args.data, t->e.args.count);
   halo_strbuf_printf(source, ", %s) {\n%s}\n", parameters, body);
 }

@@ -135,7 +135,9 @@ static const char *reduce_member(const reduce_text *t, const char *value, int32_
 static void reduce_declare_type(reduce_text *t) {
   halo_arena *arena = t->l->arena;
   if (t->view.arity == 1) {
-    t->accumulator = halo_ctype_compute(reduce_type(halo_leaf_shape(t->reduce->shape, 0)->type));
+    halo_type type = reduce_type(halo_leaf_shape(t->reduce->shape, 0)->type);
+    /* bool has no promised size, which an array in local memory should have */
+    t->accumulator = type == HALO_PRED ? "uchar" : halo_ctype_compute(type);
     return;
   }
   t->accumulator = halo_arena_printf(arena, "%s_t", t->name);
@@ -169,7 +171,7 @@ static void reduce_emit_op(const reduce_text *t, halo_emitter *e) {
     bool pred = halo_leaf_shape(t->reduce->shape, i)->type == HALO_PRED;
     values[i] = reduce_member(t, "a", i);
     values[t->view.arity + i] = reduce_member(t, "b", i);
-    for (int side = 0; side < 2 && pred && t->view.arity > 1; side++) {
+    for (int side = 0; side < 2 && pred; side++) {
       const char **value = &values[side * t->view.arity + i];
       *value = halo_arena_printf(t->l->arena, "((bool)%s)", *value);
     }
@@ -178,7 +180,7 @@ static void reduce_emit_op(const reduce_text *t, halo_emitter *e) {
   halo_emit_apply(e, halo_instr_comp(t->reduce, HALO_ATTR_TO_APPLY), values, results);
   e->keep_f32 = false;
   reduce_return(t, e, results);
-  halo_strbuf_printf(t->l->source, "inline %s %s_op(%s a, %s b) {\n%s}\n", t->accumulator, t->name,
+  halo_strbuf_printf(t->l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", t->accumulator, t->name,
                      t->accumulator, t->accumulator, halo_strbuf_text(&e->body));
 }
 
@@ -207,7 +209,7 @@ static void reduce_emit_out(const reduce_text *t, halo_emitter *e) {
     values[i] = halo_emit_value(e, frame, t->reduce->operands[t->view.arity + i], 0,
                                 halo_index_of(e, 0, NULL, NULL));
     values[t->view.arity + i] = reduce_member(t, "v", i);
-    if (pred && t->view.arity > 1) {
+    if (pred) {
       values[t->view.arity + i] =
           halo_arena_printf(t->l->arena, "((bool)%s)", values[t->view.arity + i]);
     }
@@ -275,9 +277,9 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   halo_function_arguments(&arguments, e.args.data, e.args.count);
   halo_kernel_signature(&signature, e.args.data, e.args.count);
   halo_kernel_pointers(&pointers, e.args.data, e.args.count);
-  halo_strbuf_printf(l->source, "inline %s %s_in(%s, const %s p) {\n%s}\n", t->accumulator, kernel,
+  halo_strbuf_printf(l->source, "static inline %s %s_in(%s, const %s p) {\n%s}\n", t->accumulator, kernel,
                      parameters.data, itype, in_body);
-  halo_strbuf_printf(l->source, "inline void %s_out(%s, const %s p, const %s v) {\n%s}\n", kernel,
+  halo_strbuf_printf(l->source, "static inline void %s_out(%s, const %s p, const %s v) {\n%s}\n", kernel,
                      parameters.data, itype, t->accumulator, out_body);
   halo_template k;
   halo_template_init(&k, halo_cl_reduce);

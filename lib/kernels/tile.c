@@ -162,10 +162,10 @@ halo_status halo_tile_lower(halo_lowering *l) {
   halo_kernel_signature(&signature, e.args.data, e.args.count);
   halo_kernel_pointers(&pointers, e.args.data, e.args.count);
   halo_strbuf_printf(l->source,
-                     "\n/* %s */\ninline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
+                     "\n/* %s */\nstatic inline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
                      l->name, storage, name, parameters.data, itype, itype, itype, in);
   halo_strbuf_printf(l->source,
-                     "inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n", itype,
+                     "static inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n", itype,
                      name, parameters.data, itype, itype, itype, halo_strbuf_text(&e.body));
   size_t size = halo_type_size(shape->type);
   bool local = !l->caps->is_cpu;
