@@ -293,6 +293,44 @@ static bool lower_is_invariant(const halo_computation *body, int32_t leaf) {
                          halo_instr_int(element, HALO_ATTR_INDEX, 0)) == start;
 }
 
+static bool lower_reads_state(const halo_instr *instr, int64_t part) {
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    const halo_instr *operand = instr->operands[i];
+    if (operand->opcode == HALO_OP_GET_TUPLE_ELEMENT &&
+        operand->operands[0]->opcode == HALO_OP_PARAMETER &&
+        halo_instr_int(operand, HALO_ATTR_INDEX, 0) == part) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Moves the computation of a part of the next state behind the last reader of the old part, where
+ * nothing else needs it: it can then be written over the old part, without a copy. */
+static void lower_delay_state(halo_computation *body) {
+  const halo_instr *root = body->root;
+  int32_t last = body->instrs.count - 1;
+  halo_instr **instrs = body->instrs.data;
+  if (root->opcode != HALO_OP_TUPLE || instrs[last] != root) return;
+  for (int32_t i = 0; i <= last; i++) instrs[i]->mark = 0;
+  for (int32_t i = 0; i <= last; i++) {
+    for (int32_t o = 0; o < instrs[i]->operand_count; o++) instrs[i]->operands[o]->mark++;
+    for (int32_t c = 0; c < instrs[i]->control_pred_count; c++) instrs[i]->control_preds[c]->mark++;
+  }
+  for (int32_t part = 0; part < root->operand_count; part++) {
+    halo_instr *next = root->operands[part];
+    if (next->mark != 1 || next->opcode == HALO_OP_PARAMETER) continue;
+    int32_t at = 0, reader = -1;
+    for (int32_t i = 0; i < last; i++) {
+      if (instrs[i] == next) at = i;
+      if (instrs[i] != next && lower_reads_state(instrs[i], part)) reader = i;
+    }
+    if (reader < at) continue;
+    memmove(&instrs[at], &instrs[at + 1], sizeof *instrs * (size_t)(reader - at));
+    instrs[reader] = next;
+  }
+}
+
 static halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_computation *condition = halo_instr_comp(instr, HALO_ATTR_CONDITION);
   halo_computation *body = halo_instr_comp(instr, HALO_ATTR_BODY);
@@ -310,21 +348,25 @@ static halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *st
   step->trips = halo_noted_trip_count(instr);
   halo_steps inner_condition = {0}, inner_body = {0};
   const int32_t *predicate = NULL, *next = NULL;
-  halo_status status = lower_computation(s, condition, state, &inner_condition, &predicate);
-  if (status == HALO_OK) {
-    /* Steps may have moved: the list grows while inner steps are appended elsewhere only, but the
-     * predicate must stay alive until it is read. */
-    lower_touch(s, predicate[0], s->clock++);
-    status = lower_computation(s, body, state, &inner_body, &next);
+  halo_status status = HALO_OK;
+  /* A loop of known length asks nobody. */
+  if (step->trips < 0) {
+    status = lower_computation(s, condition, state, &inner_condition, &predicate);
+    /* The predicate must stay alive until it is read. */
+    if (status == HALO_OK) lower_touch(s, predicate[0], s->clock++);
   }
+  lower_delay_state(body);
+  if (status == HALO_OK) status = lower_computation(s, body, state, &inner_body, &next);
   if (status == HALO_OK) lower_assign_state(s, &inner_body, state, next, count, instr->name);
   step = &steps->data[steps->count - 1];
   step->condition = inner_condition;
   step->body = inner_body;
   HALO_TRY(status);
   int32_t end = s->clock++;
-  lower_set_args(s, step, 1);
-  step->args[0] = (halo_plan_arg){predicate[0], 1, false};
+  if (predicate) {
+    lower_set_args(s, step, 1);
+    step->args[0] = (halo_plan_arg){predicate[0], 1, false};
+  }
   for (int32_t l = 0; l < count; l++) {
     if (state[l] < 0) continue;
     lower_touch(s, state[l], begin);

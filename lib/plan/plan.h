@@ -63,7 +63,8 @@ struct halo_step {
   const void *gemm;   /* halo_gemm of kernels.h */
   int64_t bytes;      /* read and written at least; of a copy, what it copies */
   int64_t flops;
-  /* while: args[0] is the predicate that `condition` leaves behind; trips >= 0: known beforehand.
+  /* while: args[0] is the predicate that `condition` leaves behind; trips >= 0: known beforehand, then
+   * there is neither.
    * conditional: args[0] is the selector, `branches` its branches. */
   halo_steps condition, body;
   int64_t trips;

@@ -1,0 +1,335 @@
+/* tests/unit/test_plan.c: plans and OpenCL C for devices that are not there, placing of temporaries,
+ * and what is left of copies.
+ *
+ * tests/golden/plan/NAME.hlo begins with a line "// device: D" for tests/data/devices/D.caps; NAME.out
+ * holds the reports of its executable, with the texts of cl_kernels/ cut out. With
+ * HALO_UPDATE_GOLDEN=1 in the environment the .out files are written instead of compared. */
+#include "base/memory.h"
+#include "client/executable.h"
+#include "run_test.h"
+
+#include <dirent.h>
+
+#define GOLDEN_DIR HALO_TEST_DATA "/../golden/plan"
+#define DEVICE(name) "null:" HALO_TEST_DATA "/devices/" name ".caps"
+
+static char *read_text(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  halo_strbuf text = {0};
+  char block[4096];
+  size_t n;
+  while ((n = fread(block, 1, sizeof block, file)) > 0) halo_strbuf_append_n(&text, block, n);
+  fclose(file);
+  return halo_strbuf_take(&text);
+}
+
+/* ---- Golden plans ---- */
+
+extern const char halo_cl_gemm_pack[], halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[],
+    halo_cl_tile[];
+
+/* The generated source, with a line for each whole template. */
+static void append_source(halo_strbuf *out, const char *source) {
+  static const struct {
+    const char *name, *text;
+  } templates[] = {{"gemm_pack.cl", halo_cl_gemm_pack},
+                   {"gemm_panels.cl", halo_cl_gemm_panels},
+                   {"gemm_tile.cl", halo_cl_gemm_tile},
+                   {"reduce.cl", halo_cl_reduce},
+                   {"tile.cl", halo_cl_tile}};
+  while (*source) {
+    size_t skip = 0;
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0] && !skip; i++) {
+      size_t length = strlen(templates[i].text);
+      if (strncmp(source, templates[i].text, length) != 0) continue;
+      halo_strbuf_printf(out, "[%s]\n", templates[i].name);
+      skip = length;
+    }
+    if (!skip) {
+      skip = strcspn(source, "\n");
+      skip += source[skip] == '\n';
+      halo_strbuf_append_n(out, source, skip);
+    }
+    source += skip;
+  }
+}
+
+static halo_client *null_client(const char *text, const char *name) {
+  static const char prefix[] = "// device: ";
+  ck_assert_msg(strncmp(text, prefix, strlen(prefix)) == 0, "%s lacks its first line", name);
+  text += strlen(prefix);
+  char device[600];
+  snprintf(device, sizeof device, DEVICE("%.*s"), (int)strcspn(text, "\n"), text);
+  return run_client(device);
+}
+
+static void check_golden(const char *name) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/%s", GOLDEN_DIR, name);
+  char *text = read_text(path);
+  ck_assert_msg(text != NULL, "cannot read %s", path);
+  halo_client *client = null_client(text, name);
+  halo_executable *e = run_compile(client, text);
+  halo_strbuf result = {0};
+  halo_strbuf_append(&result, halo_executable_report(e, HALO_REPORT_EXPLAIN));
+  halo_strbuf_printf(&result, "\n%s\n", halo_executable_report(e, HALO_REPORT_PLAN));
+  append_source(&result, halo_executable_report(e, HALO_REPORT_SOURCE));
+  halo_executable_release(e);
+  halo_client_release(client);
+
+  snprintf(path + strlen(path) - 3, 4, "out");
+  if (getenv("HALO_UPDATE_GOLDEN")) {
+    FILE *file = fopen(path, "wb");
+    ck_assert_msg(file != NULL, "cannot write %s", path);
+    fputs(halo_strbuf_text(&result), file);
+    fclose(file);
+  } else {
+    char *expected = read_text(path);
+    ck_assert_msg(expected && strcmp(halo_strbuf_text(&result), expected) == 0,
+                  "%s differs from %s (HALO_UPDATE_GOLDEN=1 to accept):\n%s", name, path,
+                  halo_strbuf_text(&result));
+    halo_free(expected);
+  }
+  halo_strbuf_deinit(&result);
+  halo_free(text);
+}
+
+START_TEST(golden_plans) {
+  DIR *folder = opendir(GOLDEN_DIR);
+  ck_assert_ptr_nonnull(folder);
+  int count = 0;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    size_t length = strlen(entry->d_name);
+    if (length < 5 || strcmp(entry->d_name + length - 4, ".hlo") != 0) continue;
+    check_golden(entry->d_name);
+    count++;
+  }
+  closedir(folder);
+  ck_assert_int_ge(count, 9);
+}
+END_TEST
+
+START_TEST(no_f64) {
+  static const char text[] = "HloModule wide\nENTRY e {\n  x = f32[4] parameter(0)\n"
+                             "  w = f64[4] convert(x)\n  s = f64[4] sine(w)\n"
+                             "  ROOT r = f32[4] convert(s)\n}\n";
+  halo_client *client = run_client(DEVICE("mobile-no-f64"));
+  halo_executable *e = (void *)&client;
+  for (int way = 0; way < 3; way++) {
+    const halo_compile_options options = {.no_fusion = way == 1, .no_optimization = way == 2};
+    ck_fails(run_try_compile(client, text, &options, &e), HALO_UNIMPLEMENTED,
+             "mobile-no-f64 has no 64-bit floats (cl_khr_fp64)");
+    ck_message_has("f64");
+    ck_message_has("compiling wide");
+    ck_assert_ptr_null(e);
+  }
+  halo_client_release(client);
+  client = run_client(DEVICE("amd-wave64"));
+  e = run_compile(client, text);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* A plan can be made and read without a device, and not run. */
+START_TEST(null_device_runs_nothing) {
+  halo_client *client = run_client(DEVICE("amd-wave64"));
+  halo_executable *e =
+      run_compile(client, "HloModule c\nENTRY e {\n  ROOT c = s32[] constant(5)\n}\n");
+  halo_buffer *result = (void *)&client;
+  ck_fails(halo_executable_execute(e, NULL, 0, NULL, &result), HALO_UNIMPLEMENTED, "running");
+  ck_assert_ptr_null(result);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* ---- Placing temporaries ---- */
+
+static halo_plan *plan_of_temps(int32_t count, const halo_plan_buffer *temps) {
+  halo_plan *plan = halo_alloc(sizeof *plan);
+  for (int32_t i = 0; i < count; i++) {
+    halo_plan_buffer buffer = temps[i];
+    buffer.place = HALO_PLACE_TEMP;
+    buffer.name = "value";
+    halo_vec_push(&plan->buffers, buffer);
+  }
+  return plan;
+}
+
+static bool overlap(const halo_plan_buffer *a, const halo_plan_buffer *b) {
+  return a->index == b->index && a->first <= b->last && b->first <= a->last &&
+         a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+}
+
+static void check_placed(const halo_plan *plan, int64_t alignment, int64_t max_arena) {
+  for (int32_t i = 0; i < plan->arenas.count; i++) {
+    ck_assert_int_gt(plan->arenas.data[i], 0);
+    ck_assert_int_le(plan->arenas.data[i], max_arena);
+  }
+  for (int32_t i = 0; i < plan->buffers.count; i++) {
+    const halo_plan_buffer *b = &plan->buffers.data[i];
+    ck_assert_int_ge(b->index, 0);
+    ck_assert_int_lt(b->index, plan->arenas.count);
+    ck_assert_int_ge(b->offset, 0);
+    ck_assert_int_eq(b->offset % alignment, 0);
+    ck_assert_int_le(b->offset + b->size, plan->arenas.data[b->index]);
+    for (int32_t k = 0; k < i; k++) {
+      ck_assert_msg(!overlap(b, &plan->buffers.data[k]), "values %d and %d share memory", i, k);
+    }
+  }
+}
+
+START_TEST(assign_random) {
+  uint64_t random = 88172645463325252ull + (uint64_t)_i;
+  for (int round = 0; round < 40; round++) {
+    halo_plan_buffer temps[60];
+    int32_t count = 0;
+    for (; count < 60; count++) {
+      random = random * 6364136223846793005ull + 1442695040888963407ull;
+      int32_t first = (int32_t)(random >> 33) % 100, length = (int32_t)(random >> 50) % 30;
+      int64_t size = 1 + (int64_t)(random >> 20 & 0xfff);
+      temps[count] = (halo_plan_buffer){.first = first, .last = first + length, .size = size};
+    }
+    int64_t limit = round % 2 ? 4096 + 128 * (round % 20) : INT64_MAX;
+    halo_plan *plan = plan_of_temps(count, temps);
+    ck_ok(halo_plan_assign(plan, 128, limit));
+    if (limit == INT64_MAX) ck_assert_int_eq(plan->arenas.count, 1);
+    check_placed(plan, 128, limit);
+    halo_plan_release(plan);
+  }
+}
+END_TEST
+
+START_TEST(assign_shares) {
+  /* Two at a time of equal size: two places are enough for the whole chain. */
+  halo_plan_buffer temps[20];
+  for (int32_t i = 0; i < 20; i++) {
+    temps[i] = (halo_plan_buffer){.first = i, .last = i + 1, .size = 1000};
+  }
+  halo_plan *plan = plan_of_temps(20, temps);
+  ck_ok(halo_plan_assign(plan, 256, INT64_MAX));
+  check_placed(plan, 256, INT64_MAX);
+  ck_assert_int_eq(plan->arenas.data[0], 2048);
+  halo_plan_release(plan);
+
+  /* What does not fit one arena goes to the next; one that is too large is refused by name. */
+  for (int32_t i = 0; i < 20; i++) temps[i].last = 20;
+  plan = plan_of_temps(20, temps);
+  ck_ok(halo_plan_assign(plan, 256, 4096));
+  check_placed(plan, 256, 4096);
+  ck_assert_int_eq(plan->arenas.count, 5);
+  halo_plan_release(plan);
+  plan = plan_of_temps(20, temps);
+  ck_fails(halo_plan_assign(plan, 256, 1000), HALO_OUT_OF_MEMORY, "value needs 1024 bytes");
+  halo_plan_release(plan);
+  plan = plan_of_temps(0, temps);
+  ck_ok(halo_plan_assign(plan, 256, 1000));
+  ck_assert_int_eq(plan->arenas.count, 0);
+  halo_plan_release(plan);
+}
+END_TEST
+
+/* ---- Copies ---- */
+
+static int count_copies(const halo_steps *steps, bool inside) {
+  int count = 0;
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    count += inside && step->kind == HALO_STEP_COPY;
+    count += count_copies(&step->condition, true) + count_copies(&step->body, true);
+    for (int32_t b = 0; b < step->branch_count; b++) {
+      count += count_copies(&step->branches[b], true);
+    }
+  }
+  return count;
+}
+
+static halo_executable *golden_executable(halo_client *client, const char *path) {
+  char *text = read_text(path);
+  ck_assert_ptr_nonnull(text);
+  halo_executable *e = run_compile(client, text);
+  halo_free(text);
+  return e;
+}
+
+/* Copies in loops and branches, when each instruction is a kernel of its own and when not. */
+START_TEST(copies_in_loops) {
+  static const struct {
+    const char *path;
+    int copies;
+  } loops[] = {{GOLDEN_DIR "/update_loop.hlo", 0}, {GOLDEN_DIR "/swap_loop.hlo", 3}};
+  halo_client *client = run_client(DEVICE("amd-wave64"));
+  for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
+    halo_executable *e = golden_executable(client, loops[i].path);
+    const halo_plan *plan = halo_program_plan(e->program);
+    ck_assert_msg(count_copies(&plan->steps, false) <= loops[i].copies, "%s:\n%s", loops[i].path,
+                  halo_executable_report(e, HALO_REPORT_PLAN));
+    if (loops[i].copies) ck_assert_int_ge(count_copies(&plan->steps, false), 3);
+    halo_executable_release(e);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
+/* The same loops, run where they can be. */
+START_TEST(copies_keep_values) {
+  halo_client *client = run_client(NULL);
+  halo_executable *e = golden_executable(client, GOLDEN_DIR "/swap_loop.hlo");
+  const float a[8] = {1}, b[8] = {2};
+  halo_buffer *arguments[2] = {run_buffer(client, 8, a), run_buffer(client, 8, b)}, *results[2];
+  const int all[] = {0, 1};
+  for (int donated = 0; donated < 3; donated += 2) {
+    const halo_execute_options options = {all, donated};
+    ck_ok(halo_executable_execute(e, arguments, 2, &options, results));
+    run_check(results[0], "{2, 0, 0, 0, 0, 0, 0, 0}");
+    run_check(results[1], "{1, 0, 0, 0, 0, 0, 0, 0}");
+    for (int i = 0; i < 2; i++) halo_buffer_release(results[i]);
+  }
+  for (int i = 0; i < 2; i++) halo_buffer_release(arguments[i]);
+  halo_executable_release(e);
+
+  e = golden_executable(client, GOLDEN_DIR "/update_loop.hlo");
+  halo_literal *literals[2], *result;
+  ck_ok(halo_literal_create(halo_executable_argument_shape(e, 0), &literals[0]));
+  ck_ok(halo_literal_create(halo_executable_argument_shape(e, 1), &literals[1]));
+  for (int i = 0; i < 8; i++) halo_literal_set_f64(literals[1], i, i);
+  ck_ok(halo_executable_run(e, literals, 2, &result));
+  for (int i = 0; i < 8; i++) {
+    /* sin(sin(...)) falls from row to row. */
+    for (int row = 1; row < 100; row++) {
+      double before = halo_literal_get_f64(result, (row - 1) * 8 + i);
+      double now = halo_literal_get_f64(result, row * 8 + i);
+      ck_assert(i == 0 ? now == 0 : now != 0 && now * now < before * before);
+    }
+  }
+  halo_literal_release(result);
+  for (int i = 0; i < 2; i++) halo_literal_release(literals[i]);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("plan");
+  TCase *golden = tcase_create("golden"), *assign = tcase_create("assign");
+  TCase *copies = tcase_create("copies");
+  tcase_add_test(golden, golden_plans);
+  tcase_add_test(golden, no_f64);
+  tcase_add_test(golden, null_device_runs_nothing);
+  tcase_add_loop_test(assign, assign_random, 0, 5);
+  tcase_add_test(assign, assign_shares);
+  tcase_add_test(copies, copies_in_loops);
+  tcase_add_test(copies, copies_keep_values);
+  TCase *cases[] = {golden, assign, copies};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    tcase_set_timeout(cases[i], 120);
+    suite_add_tcase(suite, cases[i]);
+  }
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
