@@ -146,6 +146,12 @@ static void memory_print_bytes(halo_strbuf *text, uint64_t bytes) {
   halo_strbuf_printf(text, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+/* Large sizes in both ways: rounded to be read, exact to be searched for. */
+static void memory_print_exactly(halo_strbuf *text, size_t size) {
+  memory_print_bytes(text, size);
+  if (size >= 1024) halo_strbuf_printf(text, " (%zu bytes)", size);
+}
+
 /* Who holds most, summed by name; the lock is held. */
 static void memory_print_holders(const halo_cl_memory *memory, halo_strbuf *text) {
   size_t count = 0, kinds = 0;
@@ -183,8 +189,8 @@ static halo_status memory_fail(const halo_cl_memory *memory, size_t size, const 
                                cl_int code) {
   halo_strbuf text = {0};
   halo_strbuf_printf(&text, "out of device memory: %s asks for ", what);
-  memory_print_bytes(&text, size);
-  halo_strbuf_printf(&text, " (%zu bytes); in use are ", size);
+  memory_print_exactly(&text, size);
+  halo_strbuf_append(&text, "; in use are ");
   memory_print_bytes(&text, memory->stats.live);
   halo_strbuf_append(&text, " of at most ");
   memory_print_bytes(&text, memory->stats.limit);
@@ -201,9 +207,8 @@ static halo_status memory_fail_too_large(const halo_cl_device *device, size_t si
                                          const char *what) {
   halo_strbuf text = {0};
   halo_strbuf_printf(&text, "%s asks for ", what);
-  memory_print_bytes(&text, size);
-  halo_strbuf_printf(&text, " (%zu bytes) in one piece; %s gives at most ", size,
-                     device->caps.name);
+  memory_print_exactly(&text, size);
+  halo_strbuf_printf(&text, " in one piece; %s gives at most ", device->caps.name);
   memory_print_bytes(&text, device->caps.max_allocation);
   halo_status status = halo_fail(HALO_OUT_OF_MEMORY, "%s", halo_strbuf_text(&text));
   halo_strbuf_deinit(&text);

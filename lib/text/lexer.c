@@ -221,7 +221,10 @@ halo_status halo_text_error_as(halo_text_parser *p, halo_status status, const ch
     while (to > at && (*to & 0xc0) == 0x80) to--;
   }
   if (from > start) halo_strbuf_append(&text, "...");
-  halo_strbuf_append_n(&text, from, (size_t)(to - from));
+  for (const char *c = from; c < to; c++) {
+    bool control = (unsigned char)*c < ' ' || *c == 0x7f; /* terminals would obey it */
+    halo_strbuf_char(&text, control && *c != '\t' ? '?' : *c);
+  }
   if (to < end) halo_strbuf_append(&text, "...");
   halo_strbuf_char(&text, '\n');
   if (from > start) halo_strbuf_append(&text, "   ");
