@@ -8,7 +8,8 @@
  *   H_N H_INNER sizes of the reduced and inner part; H_OUTER of the outer
  *   H_CHUNK    part of n that one work item or group takes; H_CHUNKS = ceil(n / chunk)
  *   H_LANES    independent accumulators of a work item; H_LOCAL the work-group size
- *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows */
+ *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
+ *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
 #define H_NAME reduce_example
 #define H_PARAMS __global const float *in_, __global float *out_
@@ -25,6 +26,7 @@
 #define H_LANES 1
 #define H_LOCAL 8
 #define H_COLUMNS 0
+#define H_ORDERED 0
 #define H_INT int
 #endif
 
@@ -63,8 +65,8 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
 }
 #else
-/* One work group takes one chunk of one row; its work items take H_LANES neighbours at a time. Result
- * order: chunk, row. */
+/* One work group takes one chunk of one row; its work items take H_LANES neighbours at a time, or, when
+ * the order counts, a piece each. Result order: chunk, row. */
 #if H_LOCAL > 1
 __attribute__((reqd_work_group_size(H_LOCAL, 1, 1)))
 #endif
@@ -83,6 +85,30 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT first = row * H_N + chunk * H_CHUNK;
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
   H_T acc;
+#if H_ORDERED
+  const H_INT piece = (size + H_LOCAL - 1) / H_LOCAL;
+  const H_INT live = (size + piece - 1) / piece; /* work items that hold a value of their own */
+  const H_INT begin = lid < live ? lid * piece : 0;
+  const H_INT end = begin + piece < size ? begin + piece : size;
+  const H_INT part = (end - begin) / H_LANES;
+  H_INT c = begin + 1;
+  acc = H_IN(first + begin);
+#if H_LANES > 1
+  if (part > 1) {
+    H_T lane[H_LANES];
+    for (int j = 0; j < H_LANES; ++j) lane[j] = H_IN(first + begin + j * part);
+    for (H_INT k = 1; k < part; ++k) {
+      for (int j = 0; j < H_LANES; ++j) {
+        lane[j] = H_OP(lane[j], H_IN(first + begin + j * part + k));
+      }
+    }
+    acc = lane[0];
+    for (int j = 1; j < H_LANES; ++j) acc = H_OP(acc, lane[j]);
+    c = begin + H_LANES * part;
+  }
+#endif
+  for (; c < end; ++c) acc = H_OP(acc, H_IN(first + c));
+#else
 #if H_LANES > 1
   /* The lanes start with the first elements: no identity needs to be known. */
   if (size >= H_LANES * H_LOCAL) {
@@ -108,11 +134,21 @@ __kernel void H_NAME(H_PARAMS) {
     for (c = lid + H_LOCAL; c < size; c += H_LOCAL) acc = H_OP(acc, H_IN(first + c));
   }
 #if H_LOCAL > 1
+  const H_INT live = size < H_LOCAL ? size : H_LOCAL; /* work items that hold a value of their own */
+#endif
+#endif
+#if H_LOCAL > 1
   shared[lid] = acc;
   barrier(CLK_LOCAL_MEM_FENCE);
-  H_INT live = size < H_LOCAL ? size : H_LOCAL; /* work items that hold a value of their own */
+#if H_ORDERED
+  for (int width = 1; width < H_LOCAL; width *= 2) {
+    if (lid % (2 * width) == 0 && lid + width < live) {
+      shared[lid] = H_OP(shared[lid], shared[lid + width]);
+    }
+#else
   for (int width = H_LOCAL / 2; width > 0; width /= 2) {
     if (lid < width && lid + width < live) shared[lid] = H_OP(shared[lid], shared[lid + width]);
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (lid == 0) H_OUT(chunk * H_OUTER + row, shared[0]);

@@ -44,10 +44,12 @@ static bool reduce_describe(const halo_instr *reduce, reduce_view *v, const char
   return v->n > 1 && v->outer > 0 && v->inner > 0;
 }
 
-/* Bodies whose elements may be combined in any order: one associative and commutative op on the two
- * parameters, or, with several accumulators, a choice among the arguments by comparisons (argmax and
- * its kin). Other bodies keep the order of the reference: reduce:loop. */
-static bool reduce_is_reorderable(const halo_computation *body) {
+/* Bodies whose elements need not be combined one after the other: one associative and commutative op
+ * on the two parameters, or, with several accumulators, a choice among the arguments by comparisons
+ * (argmax and its kin). The latter may prefer the earlier of two (the first NaN), so that neighbours
+ * may be combined in groups but not change places. Other bodies keep the order of the reference:
+ * reduce:loop. */
+static bool reduce_is_associative(const halo_computation *body) {
   const halo_instr *root = body->root;
   if (halo_opcode_has_trait(root->opcode, HALO_TRAIT_ASSOC)) {
     /* A complex product loses the sign of zeros when its factors change places. */
@@ -92,7 +94,7 @@ static bool reduce_supports(const halo_lowering *l, bool columns, const char **w
     *why = columns ? "rows are reduced" : "columns are reduced";
     return false;
   }
-  if (!reduce_is_reorderable(halo_instr_comp(reduce, HALO_ATTR_TO_APPLY))) {
+  if (!reduce_is_associative(halo_instr_comp(reduce, HALO_ATTR_TO_APPLY))) {
     *why = "the computation may depend on the order of the elements";
     return false;
   }
@@ -301,6 +303,7 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   halo_template_define_int(&k, "H_LANES", cut->lanes);
   halo_template_define_int(&k, "H_LOCAL", cut->local);
   halo_template_define_int(&k, "H_COLUMNS", cut->columns);
+  halo_template_define_int(&k, "H_ORDERED", t->view.arity > 1);
   halo_template_finish(&k, l->source);
   *l->sections |= e.sections;
   int64_t work = cut->outer * cut->chunks;
