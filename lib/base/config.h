@@ -6,6 +6,7 @@
  *                        of its own, leaves empty)
  *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
  *                        of 1024); unset or 0: what the device has
+ *   HALO_TREAT_AS        "gpu" or "cpu": choose kernels as for such a device, whatever it is
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:tree"
  *   HALO_NO_FUSION       1: every instruction its own kernel
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
@@ -25,6 +26,7 @@ typedef enum halo_config {
   HALO_CONFIG_DEVICE,
   HALO_CONFIG_CACHE_DIR,
   HALO_CONFIG_MEMORY_LIMIT,
+  HALO_CONFIG_TREAT_AS,
   HALO_CONFIG_KERNELS,
   HALO_CONFIG_NO_FUSION,
   HALO_CONFIG_DISABLE_PASSES,

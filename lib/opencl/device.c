@@ -17,6 +17,18 @@ static halo_status device_open_queue(halo_cl_device *device, const char *selecto
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 
+/* Kernels for GPUs can be tried on a CPU, and the other way round. */
+static halo_status device_treat(halo_caps *caps) {
+  const char *kind = halo_config_text(HALO_CONFIG_TREAT_AS);
+  if (!kind || !*kind) return HALO_OK;
+  caps->is_cpu = strcmp(kind, "cpu") == 0;
+  caps->is_gpu = strcmp(kind, "gpu") == 0;
+  caps->kind = caps->is_cpu ? HALO_CAPS_CPU : HALO_CAPS_GPU;
+  if (caps->is_cpu || caps->is_gpu) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT, "%s: \"gpu\" or \"cpu\" is expected, not \"%s\"",
+                   halo_config_name(HALO_CONFIG_TREAT_AS), kind);
+}
+
 static halo_status device_init(halo_cl_device *device, const halo_client_options *options) {
   static const char null_prefix[] = "null:";
   const char *selector = options->device;
@@ -29,6 +41,7 @@ static halo_status device_init(halo_cl_device *device, const halo_client_options
     HALO_TRY(halo_caps_read(selector + strlen(null_prefix), &device->caps));
   } else {
     HALO_TRY(device_open_queue(device, selector));
+    HALO_TRY(device_treat(&device->caps));
   }
   device->memory = halo_cl_memory_create(limit ? limit : device->caps.global_memory);
   bool by_hand = options->cache_dir || halo_config_text(HALO_CONFIG_CACHE_DIR);

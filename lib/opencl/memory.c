@@ -217,6 +217,12 @@ static halo_status memory_fail_too_large(const halo_cl_device *device, size_t si
 
 /* ---- Allocation ---- */
 
+/* On Oclgrind, which watches every access, a block is as large as was asked for and never used again:
+ * what it is to find would else lie in the room to spare or in old contents. */
+static bool memory_is_watched(const halo_cl_device *device) {
+  return strcmp(device->caps.platform, "Oclgrind") == 0;
+}
+
 /* The best cached block of the class that holds `size`; the lock is held. */
 static halo_cl_block *memory_reuse(halo_cl_memory *memory, size_t size, size_t capacity) {
   for (halo_cl_block *b = memory->bins[memory_bin(capacity)]; b; b = b->bin_next) {
@@ -264,10 +270,12 @@ static halo_status memory_reserve(halo_cl_device *device, size_t size, const cha
   halo_status status = HALO_OK;
   halo_cl_block *evicted = NULL;
   size_t least = size ? size : 1;
-  *capacity = memory_round(size) > device->caps.max_allocation ? least : memory_round(size);
+  bool watched = memory_is_watched(device);
+  *capacity = memory_round(size);
+  if (*capacity > device->caps.max_allocation || watched) *capacity = least;
   pthread_mutex_lock(&memory->lock);
   stats->allocations++;
-  *block = too_large ? NULL : memory_reuse(memory, size, *capacity);
+  *block = too_large || watched ? NULL : memory_reuse(memory, size, *capacity);
   if (*block) {
     stats->reused++;
     stats->live += (*block)->capacity;

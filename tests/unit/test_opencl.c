@@ -217,6 +217,19 @@ START_TEST(device_from_environment) {
 END_TEST
 
 /* The loader looks for drivers in this folder instead of /etc/OpenCL/vendors. */
+START_TEST(device_treated) {
+  setenv("HALO_TREAT_AS", "gpu", 1);
+  halo_cl_device *device = open_device((halo_client_options){.cache_dir = ""});
+  ck_assert(device->caps.is_gpu && !device->caps.is_cpu);
+  ck_assert_str_eq(halo_caps_kind_name(&device->caps), "gpu");
+  halo_cl_device_release(device);
+  setenv("HALO_TREAT_AS", "toaster", 1);
+  ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(device);
+  ck_assert_ptr_nonnull(strstr(halo_error_message(), "HALO_TREAT_AS"));
+}
+END_TEST
+
 START_TEST(device_none) {
   char empty[] = "/tmp/halo-no-drivers.XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(empty));
@@ -697,6 +710,7 @@ int main(void) {
   tcase_add_test(plain, caps_unreadable);
   tcase_add_test(plain, device_selection);
   tcase_add_test(plain, device_from_environment);
+  tcase_add_test(plain, device_treated);
   tcase_add_test(plain, device_none);
   tcase_add_test(plain, null_device);
   tcase_add_test(plain, memory_reuse);
