@@ -12,6 +12,7 @@ enum {
   MULTI_MAX_MEMBERS = 8,
   MULTI_MAX_INPUTS = 24,
   MULTI_MAX_INSTRS = 160,
+  MULTI_SMALL = 4096, /* elements: below, starting a kernel costs more than running it */
   MULTI_NO_GROUP = -1
 };
 
@@ -29,7 +30,7 @@ typedef struct multi_state {
 
 static bool multi_is_candidate(const halo_instr *instr) {
   return instr->opcode == HALO_OP_FUSION && instr->control_pred_count == 0 &&
-         halo_shape_is_array(instr->shape) && halo_shape_element_count(instr->shape) > 1 &&
+         halo_shape_is_array(instr->shape) && halo_shape_element_count(instr->shape) > 0 &&
          halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) == HALO_FUSION_LOOP &&
          halo_instr_comp(instr, HALO_ATTR_CALLS)->root->opcode != HALO_OP_DYNAMIC_UPDATE_SLICE;
 }
@@ -78,10 +79,11 @@ static void multi_taint(multi_state *s, const multi_group *g) {
 }
 
 /* Whether `instr` reads a member's result (at the same position only), or an array that a member reads
- * too, so that joining saves memory traffic. False also when it reads a member's result elsewhere. */
+ * too, so that joining saves memory traffic; or is so small that joining saves a kernel's start. False
+ * also when it reads a member's result elsewhere. */
 static bool multi_shares(const multi_state *s, const multi_group *g, const halo_instr *instr) {
   uint64_t same = halo_computation_same_position(halo_instr_comp(instr, HALO_ATTR_CALLS));
-  bool shares = false;
+  bool shares = halo_shape_element_count(instr->shape) <= MULTI_SMALL;
   for (int32_t o = 0; o < instr->operand_count; o++) {
     const halo_instr *operand = instr->operands[o];
     if (multi_is_member(g, operand->mark)) {
@@ -120,7 +122,7 @@ static bool multi_may_join(multi_state *s, const multi_group *g, const halo_inst
     int32_t at = instr->operands[o]->mark;
     if (s->tainted[at]) return false;
   }
-  return !s->tainted[instr->mark] || multi_shares(s, g, instr);
+  return true;
 }
 
 static void multi_find(multi_state *s) {
