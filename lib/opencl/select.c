@@ -170,16 +170,26 @@ static void select_add_platform(cl_platform_id platform, int number, select_list
 
 static halo_status select_all(select_list *list) {
   cl_uint count = 0;
+  char name[64] = ""; /* of a platform */
   cl_int code = clGetPlatformIDs(0, NULL, &count);
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
     code = clGetPlatformIDs(count, platforms, NULL);
+    if (code == CL_SUCCESS) {
+      select_platform_text(platforms[0], CL_PLATFORM_NAME, name, sizeof name);
+    }
     for (cl_uint i = 0; code == CL_SUCCESS && i < count; i++) {
       select_add_platform(platforms[i], (int)i, list);
     }
     halo_free(platforms);
   }
   if (list->count) return HALO_OK;
+  if (*name) {
+    return halo_fail(HALO_NO_DEVICE,
+                     "no OpenCL device: the driver is there (%s), and offers none; PoCL does so when "
+                     "it can write neither to POCL_CACHE_DIR nor to HOME",
+                     name);
+  }
   return halo_fail(HALO_NO_DEVICE,
                    "no OpenCL device: install your GPU vendor's OpenCL driver, or the CPU driver "
                    "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)");
