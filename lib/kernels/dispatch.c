@@ -3,10 +3,41 @@
 
 #include <string.h>
 
+/* A product that the root is, or finishes elementwise, position by position. */
+static const halo_instr *dispatch_find_dot(const halo_computation *body) {
+  const halo_instr *root = body->root, *dot = NULL;
+  if (root->opcode == HALO_OP_DOT) return root;
+  if (!halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW)) return NULL;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    if (body->instrs.data[i]->opcode != HALO_OP_DOT) continue;
+    if (dot) return NULL;
+    dot = body->instrs.data[i];
+  }
+  bool fits = dot && halo_shape_same_dims(dot->shape, root->shape) &&
+              halo_shape_has_default_layout(root->shape) &&
+              halo_shape_has_default_layout(dot->shape);
+  if (!fits) return NULL;
+  /* Whatever depends on the product must do so at its own position. */
+  for (int32_t i = 0; i < body->instrs.count; i++) body->instrs.data[i]->mark = 0;
+  ((halo_instr *)dot)->mark = 1;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    halo_instr *instr = body->instrs.data[i];
+    for (int32_t o = 0; o < instr->operand_count; o++) {
+      if (!instr->operands[o]->mark) continue;
+      if (!halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) ||
+          !halo_shape_same_dims(instr->shape, dot->shape)) {
+        return NULL;
+      }
+      instr->mark = 1;
+    }
+  }
+  return dot;
+}
+
 static const halo_family *dispatch_family(const halo_lowering *l) {
+  if (l->dot) return &halo_family_dot;
   switch ((int)halo_lowering_root(l)->opcode) {
     case HALO_OP_REDUCE: return &halo_family_reduce;
-    case HALO_OP_DOT: return &halo_family_dot;
     case HALO_OP_DYNAMIC_UPDATE_SLICE: return &halo_family_update;
     default: return &halo_family_loop;
   }
@@ -78,6 +109,7 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
                        instr->name, l->caps->name, halo_type_name(instr->shape->type));
     }
   }
+  l->dot = dispatch_find_dot(l->computation);
   const halo_family *family = dispatch_family(l);
   const halo_implementation *best = NULL;
   double best_cost = 0;

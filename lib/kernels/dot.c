@@ -9,7 +9,7 @@ extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[], halo_cl_gemm_tile[
 
 static halo_dot_view dot_view(const halo_lowering *l) {
   halo_dot_view v;
-  halo_dot_describe(halo_lowering_root(l), &v);
+  halo_dot_describe(l->dot, &v);
   return v;
 }
 
@@ -68,12 +68,19 @@ static const char *dot_element_body(dot_text *t, bool rhs) {
   return halo_arena_strdup(t->l->arena, halo_strbuf_text(&t->e.body));
 }
 
+/* The body that finishes and stores result (b, x, y) from accumulator v: whatever is fused behind the
+ * product sees it as the dot's value. */
 static const char *dot_store_body(dot_text *t) {
-  halo_emitter_restart(&t->e);
-  const char *out = halo_emit_arg(&t->e, HALO_ROLE_OUTPUT, 0, t->v.result, NULL);
-  const char *position = halo_dot_result_position(&t->e, &t->v, "b", "x", "y");
-  halo_emit_store(&t->e, out, t->v.result, position, halo_dot_result_value(&t->e, &t->v, "v"));
-  return halo_arena_strdup(t->l->arena, halo_strbuf_text(&t->e.body));
+  halo_emitter *e = &t->e;
+  const halo_instr *root = halo_lowering_root(t->l);
+  halo_emitter_restart(e);
+  emit_frame *frame = halo_frame_kernel(e, t->l->computation);
+  halo_frame_bind(e, frame, t->v.dot, 0, halo_dot_result_value(e, &t->v, "v"));
+  emit_index *index = halo_dot_result_index(e, &t->v, "b", "x", "y");
+  const char *value = halo_emit_value(e, frame, root, 0, index);
+  const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
+  halo_emit_store(e, out, root->shape->type, halo_index_position(e, index, root->shape), value);
+  return halo_arena_strdup(t->l->arena, halo_strbuf_text(&e->body));
 }
 
 /* Helper functions with all of the kernel's arguments; call when those are complete. */
@@ -238,8 +245,10 @@ static const char *dot_vector_type(halo_arena *arena, halo_type accumulator, int
 /* Stores a vector of results: at once where result and memory are plain, else lane by lane. */
 static const char *dot_store_vector(dot_text *t, const dot_blocks *b) {
   halo_arena *arena = t->l->arena;
-  const char *out = halo_emit_arg(&t->e, HALO_ROLE_OUTPUT, 0, t->v.result, NULL);
-  if (t->v.result == t->v.accumulator && halo_shape_has_default_layout(t->v.dot->shape)) {
+  const char *out =
+      halo_emit_arg(&t->e, HALO_ROLE_OUTPUT, 0, halo_lowering_root(t->l)->shape->type, NULL);
+  bool plain = t->v.dot == halo_lowering_root(t->l) && t->v.result == t->v.accumulator;
+  if (plain && halo_shape_has_default_layout(t->v.dot->shape)) {
     return halo_arena_printf(arena,
                              "H_OUTV(b, x, y, v) vstore%d(v, 0, %s + ((b) * (%s)%lld + (x)) * "
                              "(%s)%lld + (y))",
@@ -457,6 +466,33 @@ static double dot_clblast_cost(const halo_lowering *l) {
   return l->caps->is_cpu ? dot_flops(&v) * 0.2 + 1e7 : dot_flops(&v) * 0.0005 + 100000;
 }
 
+/* What is fused behind a product that lies in scratch memory 0, as a kernel of its own. */
+static halo_status dot_finish(halo_lowering *l, const halo_dot_view *v) {
+  const halo_instr *root = halo_lowering_root(l);
+  int64_t items = halo_shape_element_count(root->shape);
+  halo_emitter e;
+  halo_emitter_init(&e, l->arena, l->computation, l->caps->has_f64);
+  const char *itype = halo_emitter_index_type(&e);
+  emit_frame *frame = halo_frame_kernel(&e, l->computation);
+  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
+  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  const char *product = halo_emit_arg(&e, HALO_ROLE_SCRATCH, 0, v->result, NULL);
+  halo_frame_bind(&e, frame, v->dot, 0, halo_arena_printf(l->arena, "%s[i]", product));
+  const char *value =
+      halo_emit_value(&e, frame, root, 0, halo_index_from_position(&e, root->shape, "i"));
+  const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
+  halo_emit_store(&e, out, root->shape->type, "i", value);
+  halo_emit_close(&e);
+  halo_status status = e.status;
+  if (status == HALO_OK) {
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, l->name),
+                                          halo_arena_printf(l->arena, "%s dot:finish", l->name));
+    halo_launch_items(l->caps, launch, items);
+  }
+  halo_emitter_deinit(&e);
+  return status;
+}
+
 static halo_status dot_clblast_lower(halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   halo_gemm *g = halo_arena_new(l->arena, halo_gemm);
@@ -469,14 +505,18 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
   args[1] = (halo_kernel_arg){.role = HALO_ROLE_INPUT,
                               .index = (int32_t)v.rhs.operand->parameter_number,
                               .type = g->type};
-  args[2] = (halo_kernel_arg){.role = HALO_ROLE_OUTPUT, .type = g->type};
+  bool finished = v.dot == halo_lowering_root(l);
+  args[2] = (halo_kernel_arg){.role = finished ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH,
+                              .type = g->type};
   halo_launch launch = {.label = halo_arena_printf(l->arena, "%s dot:clblast", l->name),
                         .args = args,
                         .arg_count = 3,
                         .updates = -1,
                         .gemm = g};
   halo_vec_push(&l->launches, launch);
-  return HALO_OK;
+  if (finished) return HALO_OK;
+  halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(v.dot->shape)});
+  return dot_finish(l, &v);
 }
 
 static const halo_implementation dot_implementations[] = {

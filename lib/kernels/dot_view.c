@@ -109,12 +109,13 @@ const char *halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_
   return halo_scalar_convert(e->arena, &e->sections, shape->type, v->accumulator, value);
 }
 
-const char *halo_dot_result_position(halo_emitter *e, const halo_dot_view *v, const char *batch,
-                                     const char *row, const char *column) {
+emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *v, const char *batch,
+                                  const char *row, const char *column) {
   const halo_shape *shape = v->dot->shape;
   if (halo_shape_has_default_layout(shape)) {
     const char *line = halo_int_add(e, halo_int_mul(e, batch, v->m), row);
-    return halo_int_add(e, halo_int_mul(e, line, v->n), column);
+    return halo_index_from_position(e, shape,
+                                    halo_int_add(e, halo_int_mul(e, line, v->n), column));
   }
   /* The result's dimensions are batch, lhs free, rhs free, in this order. */
   const char *at[HALO_MAX_RANK];
@@ -125,7 +126,7 @@ const char *halo_dot_result_position(halo_emitter *e, const halo_dot_view *v, co
     for (int i = 0; i < groups[g].count; i++) groups[g].dims[i] = next++;
     dot_place(e, &groups[g], shape, linear[g], at);
   }
-  return halo_index_position(e, halo_index_of(e, shape->rank, shape->dims, at), shape);
+  return halo_index_of(e, shape->rank, shape->dims, at);
 }
 
 const char *halo_dot_result_value(halo_emitter *e, const halo_dot_view *v, const char *value) {

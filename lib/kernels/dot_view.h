@@ -34,9 +34,10 @@ void halo_dot_describe(const halo_instr *dot, halo_dot_view *out);
  * value. */
 const char *halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *view,
                              bool rhs, const char *batch, const char *line, const char *k);
-/* Position of result element (batch, row, column), and its value made from an accumulator. */
-const char *halo_dot_result_position(halo_emitter *e, const halo_dot_view *view,
-                                     const char *batch, const char *row, const char *column);
+/* Result element (batch, row, column) as an index of the dot's shape, and its value in the dot's own
+ * type made from an accumulator. */
+emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *view, const char *batch,
+                                  const char *row, const char *column);
 const char *halo_dot_result_value(halo_emitter *e, const halo_dot_view *view, const char *value);
 
 #endif

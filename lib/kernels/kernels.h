@@ -46,6 +46,7 @@ typedef struct halo_lowering {
   /* the fusion */
   const char *name;                     /* of the fusion */
   const halo_computation *computation;  /* its body */
+  const halo_instr *dot; /* the matrix product in it, or NULL: the root, or what the root finishes */
   /* results */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;

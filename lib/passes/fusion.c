@@ -30,6 +30,8 @@ typedef struct fusion_node {
   int64_t repeats;   /* how many times one kernel evaluates it for one of its elements */
   int64_t runs;      /* how many elements of it are evaluated in all kernels together */
   int32_t size;      /* instructions in the kernel, of materialised ones */
+  bool at_root;      /* its kernel evaluates it at the position that is written, and nowhere else */
+  bool has_dot;      /* of materialised ones: the kernel finishes a matrix product */
 } fusion_node;
 
 typedef struct fusion_state {
@@ -220,6 +222,33 @@ static int64_t fusion_expansion(const halo_instr *user, const halo_instr *operan
   return to / from;
 }
 
+/* What follows a matrix product elementwise is done to its results before they are stored, when
+ * nobody else wants them. */
+static bool fusion_finishes_dot(fusion_state *s, int32_t i) {
+  fusion_node *node = &s->nodes[i];
+  if (node->instr->opcode != HALO_OP_DOT || s->first_user[i + 1] - s->first_user[i] != 1) {
+    return false;
+  }
+  const fusion_node *user = &s->nodes[s->users[s->first_user[i]]];
+  halo_instr *root = user->materialised ? user->instr : user->root;
+  if (!root || !user->at_root || !halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW) ||
+      !halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW)) {
+    return false;
+  }
+  fusion_node *owner = &s->nodes[root->mark];
+  if (owner->has_dot || owner->size >= FUSION_MAX_INSTRS || !fusion_is_possible(root) ||
+      !halo_shape_same_dims(node->instr->shape, root->shape) ||
+      !halo_shape_same_dims(node->instr->shape, user->instr->shape) ||
+      !halo_shape_has_default_layout(root->shape)) {
+    return false;
+  }
+  owner->has_dot = true;
+  owner->size++;
+  node->materialised = false;
+  node->root = root;
+  return true;
+}
+
 /* Decides one node, whose users are decided already. */
 static void fusion_decide(fusion_state *s, int32_t i) {
   fusion_node *node = &s->nodes[i];
@@ -231,11 +260,13 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->runs = leaves ? halo_shape_element_count(halo_leaf_shape(instr->shape, 0)) : 0;
   if (node->runs > FUSION_TINY) node->runs = FUSION_TINY + 1;
   bool pinned = instr == s->computation->root || instr->control_pred_count > 0;
-  if (!fusion_is_possible(instr) || pinned || fusion_is_hero(instr)) return;
+  node->at_root = true;
+  if (!fusion_is_possible(instr) || pinned || fusion_finishes_dot(s, i)) return;
+  if (fusion_is_hero(instr)) return;
   int32_t begin = s->first_user[i], end = s->first_user[i + 1];
   if (begin == end) return;
   halo_instr *root = NULL;
-  bool several = false;
+  bool several = false, at_root = true;
   int64_t same_index = 0, other_index = 0, expansion = 1, runs = 0;
   for (int32_t u = begin; u < end; u++) {
     const fusion_node *user = &s->nodes[s->users[u]];
@@ -251,6 +282,8 @@ static void fusion_decide(fusion_state *s, int32_t i) {
     } else {
       other_index += user->repeats;
     }
+    at_root &= user->at_root && halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW) &&
+               halo_shape_same_dims(user->instr->shape, instr->shape);
     int64_t e = fusion_expansion(user->instr, instr);
     if (e > expansion) expansion = e;
     runs += user->instr->opcode == HALO_OP_REDUCE ? user->runs * fusion_extent(user->instr)
@@ -273,6 +306,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->root = several ? NULL : root;
   node->repeats = repeats;
   node->runs = runs;
+  node->at_root = at_root && !several;
 }
 
 /* ---- Building ---- */
@@ -326,9 +360,11 @@ static halo_instr *fusion_parameter(halo_computation *body, const halo_instr *in
   return halo_instr_create_unchecked(body, &spec);
 }
 
-static halo_fusion_kind fusion_kind_of(const halo_instr *root) {
-  if (root->opcode == HALO_OP_REDUCE) return HALO_FUSION_INPUT;
-  return root->opcode == HALO_OP_DOT ? HALO_FUSION_OUTPUT : HALO_FUSION_LOOP;
+static halo_fusion_kind fusion_kind_of(const halo_instr *root, const halo_computation *body) {
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    if (body->instrs.data[i]->opcode == HALO_OP_DOT) return HALO_FUSION_OUTPUT;
+  }
+  return root->opcode == HALO_OP_REDUCE ? HALO_FUSION_INPUT : HALO_FUSION_LOOP;
 }
 
 /* Instruction names are unique in their computation only; the entry's keep the plain form. */
@@ -357,7 +393,7 @@ static bool fusion_build(fusion_state *s, halo_instr *root) {
     b.body->root = root->data;
     halo_computation **calls = halo_arena_new(&module->arena, halo_computation *);
     *calls = b.body;
-    halo_attr attrs[3] = {{.id = HALO_ATTR_FUSION_KIND, .i = fusion_kind_of(root)},
+    halo_attr attrs[3] = {{.id = HALO_ATTR_FUSION_KIND, .i = fusion_kind_of(root, b.body)},
                           {.id = HALO_ATTR_CALLS, .comps = {calls, 1}}};
     int32_t attr_count = 2;
     const halo_attr *metadata = halo_instr_attr(root, HALO_ATTR_METADATA);

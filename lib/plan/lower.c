@@ -194,13 +194,12 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
   }
 }
 
-static int64_t lower_flops(const halo_computation *body) {
-  const halo_instr *root = body->root;
-  if (root->opcode != HALO_OP_DOT) return 0;
-  int64_t flops = 2 * halo_shape_element_count(root->shape);
+static int64_t lower_flops(const halo_instr *dot) {
+  if (!dot) return 0;
+  int64_t flops = 2 * halo_shape_element_count(dot->shape);
   int32_t count;
-  const int64_t *dims = halo_instr_ints(root, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
-  for (int32_t i = 0; i < count; i++) flops *= root->operands[0]->shape->dims[dims[i]];
+  const int64_t *dims = halo_instr_ints(dot, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
+  for (int32_t i = 0; i < count; i++) flops *= dot->operands[0]->shape->dims[dims[i]];
   return flops;
 }
 
@@ -234,7 +233,7 @@ static halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *
                               halo_arena_printf(&s->plan->arena, "scratch of %s", instr->name));
   }
   lower_binding binding = {instr, leaves, scratch};
-  int64_t flops = lower_flops(body);
+  int64_t flops = lower_flops(l.dot);
   for (int32_t i = 0; i < l.launches.count && status == HALO_OK; i++) {
     bool last = i + 1 == l.launches.count;
     lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);
