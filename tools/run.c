@@ -68,7 +68,7 @@ static const tool_option run_options[] = {
      "PLATFORM:DEVICE as 'halo info' lists, a part of the name, cpu, gpu, or null:FILE (default: "
      "HALO_DEVICE, else the first GPU, else the first device)"},
     {RUN_KERNELS, 0, "kernels", "LIST",
-     "implementations to force or to leave out, as dot:clblast,-reduce:tree"},
+     "implementations to force or to leave out, as dot:clblast,-reduce:row"},
     {RUN_NO_FUSION, 0, "no-fusion", NULL, "a kernel for every instruction"},
     {RUN_NO_OPTIMIZATION, 0, "no-optimization", NULL, "only the passes that are needed to run"},
     {RUN_EXPLAIN, 'e', "explain", NULL, "say which implementation each step got, and why"},

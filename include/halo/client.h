@@ -87,7 +87,7 @@ HALO_API void halo_device_trim_memory(halo_device *device);
 typedef struct halo_compile_options {
   bool no_fusion;        /* every instruction its own kernel; for tests and for finding faults */
   bool no_optimization;  /* only the passes that are needed to run at all */
-  const char *kernels;   /* "dot:clblast,-reduce:tree": as HALO_KERNELS; NULL: that variable */
+  const char *kernels;   /* "dot:clblast,-reduce:row": as HALO_KERNELS; NULL: that variable */
   const char *dump_dir;  /* module, passes, OpenCL C and plan as text; NULL: HALO_DUMP_TO */
 } halo_compile_options;
 

@@ -7,7 +7,7 @@
  *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
  *                        of 1024); unset or 0: what the device has
  *   HALO_TREAT_AS        "gpu" or "cpu": choose kernels as for such a device, whatever it is
- *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:tree"
+ *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
  *   HALO_NO_FUSION       1: every instruction its own kernel
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
  *   HALO_VERIFY          1: verify the module after every pass

@@ -72,8 +72,7 @@ halo_device *halo_client_device(const halo_client *client, int index) {
   return client && index == 0 ? (halo_device *)&client->device : NULL;
 }
 
-void halo_device_get_info(const halo_device *device, halo_device_info *out) {
-  const halo_caps *caps = &device->cl->caps;
+void halo_client_describe(const halo_caps *caps, halo_device_info *out) {
   *out = (halo_device_info){
       .platform = caps->platform,
       .name = caps->name,
@@ -90,6 +89,10 @@ void halo_device_get_info(const halo_device *device, halo_device_info *out) {
       .has_f16 = caps->has_f16,
       .shares_host_memory = caps->shares_host_memory,
   };
+}
+
+void halo_device_get_info(const halo_device *device, halo_device_info *out) {
+  halo_client_describe(&device->cl->caps, out);
 }
 
 void halo_device_memory_stats(halo_device *device, halo_memory_stats *out) {

@@ -34,6 +34,8 @@ void halo_client_retain(halo_client *client);
 void halo_client_sweep(halo_client *client);
 /* Hands host memory (halo_free) over until `event` (whose reference is taken) has happened. */
 void halo_client_keep(halo_client *client, cl_event event, void *memory);
+/* The public description of a device; its texts are those of `caps`. */
+void halo_client_describe(const halo_caps *caps, halo_device_info *out);
 
 /* ---- Buffers ---- */
 

@@ -1,8 +1,7 @@
 /* client/list.c: what devices and which program cache there are, for those who want to look. */
 #include "base/config.h"
 #include "base/memory.h"
-#include "halo/client.h"
-#include "opencl/opencl.h"
+#include "client/client.h"
 
 #include <string.h>
 
@@ -23,20 +22,7 @@ static void list_fill(halo_device_entry *entry, const halo_cl_listing *listing) 
   entry->device = listing->device;
   entry->usable = listing->usable;
   entry->capabilities = halo_caps_text(caps);
-  entry->info = (halo_device_info){.platform = caps->platform,
-                                   .name = caps->name,
-                                   .vendor = caps->vendor,
-                                   .driver = caps->driver,
-                                   .version = caps->version,
-                                   .kind = halo_caps_kind_name(caps),
-                                   .memory = caps->global_memory,
-                                   .max_allocation = caps->max_allocation,
-                                   .local_memory = caps->local_memory,
-                                   .compute_units = caps->compute_units,
-                                   .max_work_group = (uint32_t)caps->max_work_group,
-                                   .has_f64 = caps->has_f64,
-                                   .has_f16 = caps->has_f16,
-                                   .shares_host_memory = caps->shares_host_memory};
+  halo_client_describe(caps, &entry->info);
 }
 
 halo_status halo_device_list(const char *selector, halo_device_entry **out, int *count) {
