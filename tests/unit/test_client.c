@@ -94,9 +94,9 @@ static halo_buffer *shaped(halo_client *client, halo_type type, int rank, const 
 
 START_TEST(wrong_shapes) {
   halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(
-      client, "HloModule neg\nENTRY e {\n  x = f32[2,3]{1,0} parameter(0)\n"
-              "  ROOT n = f32[2,3]{1,0} negate(x)\n}\n");
+  halo_executable *e = run_compile(client,
+                                   "HloModule neg\nENTRY e {\n  x = f32[2,3]{1,0} parameter(0)\n"
+                                   "  ROOT n = f32[2,3]{1,0} negate(x)\n}\n");
   const int64_t dims[] = {2, 3}, turned[] = {3, 2};
   const int32_t columns[] = {0, 1};
   const struct {
@@ -243,8 +243,8 @@ END_TEST
 START_TEST(donated_shared) {
   halo_client *client = run_client(NULL);
   halo_executable *twice = run_compile(client, twice_text);
-  halo_executable *same = run_compile(
-      client, "HloModule same\nENTRY e {\n  ROOT x = f32[1024] parameter(0)\n}\n");
+  halo_executable *same =
+      run_compile(client, "HloModule same\nENTRY e {\n  ROOT x = f32[1024] parameter(0)\n}\n");
   halo_buffer *x = filled(client, 1024, 5), *view, *y, *z;
   const int zero = 0;
   const halo_execute_options options = {.donated = &zero, .donated_count = 1};
@@ -269,15 +269,16 @@ END_TEST
 /* Results that cross: each argument is still needed when the first result is written. */
 START_TEST(donated_crossing) {
   halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(
-      client, "HloModule cross, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, "
-              "must-alias) }\nENTRY e {\n"
-              "  x = f32[2,2] parameter(0)\n  y = f32[2,2] parameter(1)\n"
-              "  yt = f32[2,2] transpose(y), dimensions={1,0}\n"
-              "  d = f32[2,2] dot(x, yt), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-              "  r = f32[2,2] reverse(x), dimensions={0,1}\n"
-              "  s = f32[2,2] subtract(r, y)\n"
-              "  ROOT t = (f32[2,2], f32[2,2]) tuple(s, d)\n}\n");
+  halo_executable *e =
+      run_compile(client,
+                  "HloModule cross, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, "
+                  "must-alias) }\nENTRY e {\n"
+                  "  x = f32[2,2] parameter(0)\n  y = f32[2,2] parameter(1)\n"
+                  "  yt = f32[2,2] transpose(y), dimensions={1,0}\n"
+                  "  d = f32[2,2] dot(x, yt), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                  "  r = f32[2,2] reverse(x), dimensions={0,1}\n"
+                  "  s = f32[2,2] subtract(r, y)\n"
+                  "  ROOT t = (f32[2,2], f32[2,2]) tuple(s, d)\n}\n");
   const int all[] = {0, 1};
   const halo_execute_options some[] = {{0}, {all, 1}, {all + 1, 1}, {all, 2}};
   for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {

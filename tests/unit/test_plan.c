@@ -111,9 +111,10 @@ START_TEST(golden_plans) {
 END_TEST
 
 START_TEST(no_f64) {
-  static const char text[] = "HloModule wide\nENTRY e {\n  x = f32[4] parameter(0)\n"
-                             "  w = f64[4] convert(x)\n  s = f64[4] sine(w)\n"
-                             "  ROOT r = f32[4] convert(s)\n}\n";
+  static const char text[] =
+      "HloModule wide\nENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  w = f64[4] convert(x)\n  s = f64[4] sine(w)\n"
+      "  ROOT r = f32[4] convert(s)\n}\n";
   halo_client *client = run_client(DEVICE("mobile-no-f64"));
   halo_executable *e = (void *)&client;
   for (int way = 0; way < 3; way++) {

@@ -1,0 +1,337 @@
+/* tests/unit/test_kernels.c: every file in cl_kernels/ by itself, the templates with other holes, and
+ * each implementation forced on a small module, as for a CPU and as for a GPU. */
+#include "evaluator/evaluator.h"
+#include "kernels/template.h"
+#include "opencl/opencl.h"
+#include "run_test.h"
+
+extern const char halo_cl_gemm_pack[], halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[],
+    halo_cl_scalar[], halo_cl_tile[];
+
+static halo_cl_device *open_device(void) {
+  halo_cl_device *device;
+  ck_ok(halo_cl_device_open(&(halo_client_options){.cache_dir = ""}, &device));
+  return device;
+}
+
+/* The text builds and, if one is named, has the kernel. */
+static void check_builds(halo_cl_device *device, const char *text, const char *kernel,
+                         const char *about) {
+  halo_cl_program *program;
+  ck_assert_msg(halo_cl_program_get(device, text, "-Werror", &program) == HALO_OK, "%s: %s", about,
+                halo_error_message());
+  cl_kernel handle = NULL;
+  if (kernel) {
+    ck_assert_msg(halo_cl_kernel_create(program, kernel, &handle) == HALO_OK, "%s: %s", about,
+                  halo_error_message());
+    clReleaseKernel(handle);
+  }
+  halo_cl_program_release(program);
+}
+
+/* ---- Files by themselves ---- */
+
+static const struct {
+  const char *name, *text, *kernel;
+} files[] = {
+    {"gemm_pack.cl", halo_cl_gemm_pack, "gemm_pack_example"},
+    {"gemm_panels.cl", halo_cl_gemm_panels, "gemm_panels_example"},
+    {"gemm_tile.cl", halo_cl_gemm_tile, "gemm_tile_example"},
+    {"reduce.cl", halo_cl_reduce, "reduce_example"},
+    {"scalar.cl", halo_cl_scalar, NULL},
+    {"tile.cl", halo_cl_tile, "tile_example"},
+};
+enum { FILE_COUNT = sizeof files / sizeof files[0] };
+
+START_TEST(alone) {
+  halo_cl_device *device = open_device();
+  if (strcmp(files[_i].name, "scalar.cl") != 0 || device->caps.has_f64) {
+    check_builds(device, files[_i].text, files[_i].kernel, files[_i].name);
+  }
+  halo_cl_device_release(device);
+}
+END_TEST
+
+/* ---- Holes ---- */
+
+/* Puts an instance with these holes ("H_T float; H_IN(p) in_[p]; ...") into `out`. `@` stands for a
+ * semicolon in a hole. */
+static void instance(halo_strbuf *out, const char *text, const char *holes) {
+  char copy[4000], *rest = copy, *names[64];
+  int count = 0;
+  ck_assert_uint_lt(strlen(holes), sizeof copy);
+  strcpy(copy, holes);
+  halo_template t;
+  halo_template_init(&t, text);
+  for (char *hole; (hole = strsep(&rest, ";")) != NULL;) {
+    hole += strspn(hole, " ");
+    if (!*hole) continue;
+    for (char *at; (at = strchr(hole, '@')) != NULL;) *at = ';';
+    names[count] = strndup(hole, strcspn(hole, " ("));
+    halo_template_define(&t, names[count++], hole);
+  }
+  halo_template_finish(&t, out);
+  while (count > 0) free(names[--count]);
+}
+
+typedef struct element {
+  const char *type;
+  int width; /* of vectors in gemm_panels.cl */
+  bool f64;
+} element;
+static const element elements[] = {{"float", 8, false},  {"float", 4, false}, {"int", 8, false},
+                                   {"uchar", 16, false}, {"ulong", 8, false}, {"double", 4, true}};
+enum { ELEMENT_COUNT = sizeof elements / sizeof elements[0] };
+
+static const char common[] =
+    "H_NAME k%d; H_INT %s; H_T %s; "
+    "H_PARAMS __global const %s *in_, __global const %s *rhs_, __global %s *out_; ";
+
+/* All instances in one program: each must leave no macro behind. */
+static void check_instances(const char *text, const char *const *holes, int count) {
+  halo_cl_device *device = open_device();
+  const element *e = &elements[0];
+  for (int i = 0; i < ELEMENT_COUNT; i++) {
+    e = &elements[i];
+    if (e->f64 && !device->caps.has_f64) continue;
+    halo_strbuf program = {0};
+    for (int k = 0; k < count; k++) {
+      char whole[4000];
+      int length = snprintf(whole, sizeof whole, common, k, k % 2 ? "long" : "int", e->type,
+                            e->type, e->type, e->type);
+      /* %1$s the type, %2$d the width */
+      length += snprintf(whole + length, sizeof whole - (size_t)length, "H_TYPE %s; H_WIDTH %d; ",
+                         e->type, e->width);
+      snprintf(whole + length, sizeof whole - (size_t)length, "%s", holes[k]);
+      instance(&program, text, whole);
+    }
+    char kernel[16];
+    snprintf(kernel, sizeof kernel, "k%d", count - 1);
+    check_builds(device, halo_strbuf_text(&program), kernel, e->type);
+    halo_strbuf_deinit(&program);
+  }
+  halo_cl_device_release(device);
+}
+#define CHECK_INSTANCES(text, list) check_instances(text, list, sizeof list / sizeof list[0])
+
+START_TEST(reduce_holes) {
+#define REDUCE                                                                                     \
+  "H_POINTERS; H_IN(p) in_[p]; H_OP(a, b) ((a) < (b) ? (b) : (a)); H_OUT(p, v) out_[p] = (v); "
+  static const char *const holes[] = {
+      REDUCE
+      "H_N 100; H_INNER 1; H_OUTER 7; H_CHUNK 100; H_CHUNKS 1; H_LANES 1; H_LOCAL 1; "
+      "H_COLUMNS 0; H_ORDERED 0",
+      REDUCE
+      "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 128; H_CHUNKS 8; H_LANES 32; H_LOCAL 1; "
+      "H_COLUMNS 0; H_ORDERED 0",
+      REDUCE
+      "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 1000; H_CHUNKS 1; H_LANES 1; H_LOCAL 64; "
+      "H_COLUMNS 0; H_ORDERED 0",
+      REDUCE
+      "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 500; H_CHUNKS 2; H_LANES 8; H_LOCAL 16; "
+      "H_COLUMNS 0; H_ORDERED 0",
+      REDUCE
+      "H_N 100; H_INNER 9; H_OUTER 2; H_CHUNK 100; H_CHUNKS 1; H_LANES 1; H_LOCAL 1; "
+      "H_COLUMNS 1; H_ORDERED 0",
+      REDUCE
+      "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 500; H_CHUNKS 2; H_LANES 1; H_LOCAL 16; "
+      "H_COLUMNS 0; H_ORDERED 1",
+      REDUCE
+      "H_N 1000; H_INNER 1; H_OUTER 7; H_CHUNK 500; H_CHUNKS 2; H_LANES 8; H_LOCAL 1; "
+      "H_COLUMNS 0; H_ORDERED 1",
+      REDUCE
+      "H_N 100; H_INNER 9; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 4; H_LOCAL 1; "
+      "H_COLUMNS 1; H_ORDERED 0",
+      REDUCE
+      "H_N 100; H_INNER 64; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 32; H_LOCAL 1; "
+      "H_COLUMNS 1; H_ORDERED 0"};
+  CHECK_INSTANCES(halo_cl_reduce, holes);
+}
+END_TEST
+
+START_TEST(pack_holes) {
+#define PACK                                                                                       \
+  "H_POINTERS; H_IN(b, l, k) in_[((b)*H_K + (k)) * H_LINES + (l)]; H_OUT(p, v) out_[p] = (v); "
+  static const char *const holes[] = {PACK "H_LINES 64; H_K 64; H_BATCH 1; H_P 16; H_KFAST 0",
+                                      PACK "H_LINES 65; H_K 7; H_BATCH 3; H_P 16; H_KFAST 0",
+                                      PACK "H_LINES 5; H_K 33; H_BATCH 1; H_P 6; H_KFAST 1"};
+  CHECK_INSTANCES(halo_cl_gemm_pack, holes);
+}
+END_TEST
+
+START_TEST(panels_holes) {
+#define PASTE                                                                                      \
+  "H_PASTE2(a, b) a##b; H_PASTE(a, b) H_PASTE2(a, b); H_V H_PASTE(H_TYPE, H_WIDTH); "              \
+  "H_LOADV(p) H_PASTE(vload, H_WIDTH)(0, p); H_STOREV(v, p) H_PASTE(vstore, H_WIDTH)(v, 0, p); "   \
+  "H_W H_WIDTH; "
+#define PANELS                                                                                     \
+  PASTE                                                                                            \
+  "H_POINTERS __global const H_T *PA = in_, *PB = rhs_@; "                                         \
+  "H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "                                    \
+  "H_OUTV(b, r, c, v) H_STOREV(v, out_ + ((b)*H_M + (r)) * H_N + (c)); "                           \
+  "H_ABATCH (H_M * H_K); H_APANEL (H_MR * H_K); H_AROW H_K; H_AK 1; "                              \
+  "H_BBATCH (H_NPANELS * H_K * H_NV * H_W); H_BPANEL (H_K * H_NV * H_W); "                         \
+  "H_BK (H_NV * H_W); H_MPANELS ((H_M + H_MR - 1) / H_MR); "                                       \
+  "H_NPANELS ((H_N + H_NV * H_W - 1) / (H_NV * H_W)); "
+  static const char *const holes[] = {
+      PANELS "H_M 12; H_N 64; H_K 33; H_BATCH 1; H_MR 6; H_NV 2; H_CLAMP 0",
+      PANELS "H_M 13; H_N 67; H_K 1; H_BATCH 2; H_MR 6; H_NV 4; H_CLAMP 1",
+      PANELS "H_M 1; H_N 3; H_K 100; H_BATCH 1; H_MR 1; H_NV 1; H_CLAMP 0"};
+  CHECK_INSTANCES(halo_cl_gemm_panels, holes);
+}
+END_TEST
+
+START_TEST(tile_product_holes) {
+#define PRODUCT                                                                                    \
+  "H_POINTERS; H_A(b, r, k) in_[((b)*H_M + (r)) * H_K + (k)]; H_B(b, k, c) rhs_[((b)*H_K + (k)) "  \
+  "* H_N + (c)]; "                                                                                 \
+  "H_FMA(a, b, c) ((a) * (b) + (c)); H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "
+  static const char *const holes[] = {PRODUCT "H_M 64; H_N 64; H_K 16; H_AKFAST 0; H_BKFAST 0",
+                                      PRODUCT "H_M 65; H_N 1; H_K 17; H_AKFAST 1; H_BKFAST 0",
+                                      PRODUCT "H_M 3; H_N 130; H_K 5; H_AKFAST 0; H_BKFAST 1",
+                                      PRODUCT "H_M 3; H_N 130; H_K 5; H_AKFAST 1; H_BKFAST 1"};
+  CHECK_INSTANCES(halo_cl_gemm_tile, holes);
+}
+END_TEST
+
+START_TEST(tile_holes) {
+#define TILE                                                                                       \
+  "H_POINTERS; H_IN(b, p, o) in_[((b)*H_O + (o)) * H_P + (p)]; H_OUT(b, p, o, v) out_[((b)*H_P + " \
+  "(p)) * H_O + "                                                                                  \
+  "(o)] = (v); H_ROWS 8; "
+  static const char *const holes[] = {TILE "H_P 64; H_O 64; H_BATCH 2; H_TILE 32; H_MODE 0",
+                                      TILE "H_P 65; H_O 33; H_BATCH 1; H_TILE 32; H_MODE 0",
+                                      TILE "H_P 65; H_O 33; H_BATCH 1; H_TILE 32; H_MODE 1",
+                                      TILE "H_P 64; H_O 32; H_BATCH 3; H_TILE 16; H_MODE 1"};
+  CHECK_INSTANCES(halo_cl_tile, holes);
+}
+END_TEST
+
+/* ---- Implementations ---- */
+
+#define REDUCER                                                                                    \
+  "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
+static const char rows_text[] =
+    "HloModule m\n" REDUCER
+    "ENTRY e {\n  x = f32[5,300] parameter(0)\n  z = f32[] constant(1)\n"
+    "  ROOT r = f32[5] reduce(x, z), dimensions={1}, to_apply=add\n}\n";
+static const char columns_text[] =
+    "HloModule m\n" REDUCER
+    "ENTRY e {\n  x = f32[70,33] parameter(0)\n  z = f32[] constant(1)\n"
+    "  ROOT r = f32[33] reduce(x, z), dimensions={0}, to_apply=add\n}\n";
+static const char dot_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[37,20] parameter(0)\n  y = f32[20,70] parameter(1)\n"
+    "  ROOT d = f32[37,70] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
+static const char turn_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[50,130] parameter(0)\n"
+    "  ROOT t = f32[130,50] transpose(x), dimensions={1,0}\n}\n";
+static const char update_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[50,13] parameter(0)\n  u = f32[5,3] parameter(1)\n"
+    "  i = s32[] constant(7)\n"
+    "  ROOT t = f32[50,13] dynamic-update-slice(x, u, i, i)\n}\n";
+
+static const struct {
+  const char *name, *text;
+} forced[] = {
+    {"loop:tile", turn_text},   {"loop:generic", turn_text},     {"reduce:row", rows_text},
+    {"reduce:loop", rows_text}, {"reduce:column", columns_text}, {"reduce:loop", columns_text},
+    {"dot:panels", dot_text},   {"dot:tile", dot_text},          {"dot:clblast", dot_text},
+    {"dot:loop", dot_text},     {"update:window", update_text},  {"update:loop", update_text}};
+enum { FORCED_COUNT = sizeof forced / sizeof forced[0] };
+
+/* Small whole numbers, so that sums are exact in any order. */
+static halo_literal *numbers(const halo_shape *shape, int seed) {
+  halo_literal *literal;
+  ck_ok(halo_literal_create(shape, &literal));
+  for (int64_t i = 0; i < halo_shape_element_count(shape); i++) {
+    halo_literal_set_f64(literal, i, (double)((i * 7 + seed) % 11 - 5));
+  }
+  return literal;
+}
+
+static void check_forced(const char *name, const char *text) {
+  halo_client *client = run_client(NULL);
+  halo_module *module = run_parse(text);
+  halo_executable *e;
+  const halo_compile_options options = {.kernels = name};
+  ck_ok(halo_client_compile(client, module, &options, &e));
+  const char *explain = halo_executable_report(e, HALO_REPORT_EXPLAIN);
+  char chosen[64], refused[64];
+  snprintf(chosen, sizeof chosen, "-> %s\n", name);
+  snprintf(refused, sizeof refused, "    %-10s no: ", strchr(name, ':') + 1);
+  ck_assert_msg(strstr(explain, chosen) || strstr(explain, refused), "%s:\n%s", name, explain);
+  halo_literal *arguments[2], *expected, *got;
+  int count = halo_module_parameter_count(module);
+  for (int i = 0; i < count; i++) arguments[i] = numbers(halo_module_parameter_shape(module, i), i);
+  ck_ok(halo_evaluate(module->entry, arguments, count, &expected));
+  ck_ok(halo_executable_run(e, arguments, count, &got));
+  for (int64_t i = 0; i < halo_shape_element_count(halo_literal_shape(got)); i++) {
+    ck_assert_msg(halo_literal_get_f64(got, i) == halo_literal_get_f64(expected, i),
+                  "%s: element %lld is %g, not %g", name, (long long)i,
+                  halo_literal_get_f64(got, i), halo_literal_get_f64(expected, i));
+  }
+  for (int i = 0; i < count; i++) halo_literal_release(arguments[i]);
+  halo_literal_release(expected);
+  halo_literal_release(got);
+  halo_executable_release(e);
+  halo_module_release(module);
+  halo_client_release(client);
+}
+
+START_TEST(forced_here) { check_forced(forced[_i].name, forced[_i].text); }
+END_TEST
+
+START_TEST(forced_as_gpu) {
+  setenv("HALO_TREAT_AS", "gpu", 1);
+  check_forced(forced[_i].name, forced[_i].text);
+}
+END_TEST
+
+START_TEST(unknown_names) {
+  static const char *const bad[] = {
+      "dot:best", "dot", "-loop:", "dott:loop", "dot:loop,what", "dot:"};
+  halo_client *client = run_client(NULL);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    halo_executable *e = (void *)&client;
+    ck_fails(run_try_compile(client, dot_text, &(halo_compile_options){.kernels = bad[i]}, &e),
+             HALO_INVALID_ARGUMENT, "HALO_KERNELS: there is no implementation");
+    ck_assert_ptr_null(e);
+  }
+  halo_executable *e;
+  ck_fails(
+      run_try_compile(
+          client, dot_text,
+          &(halo_compile_options){.kernels = "-dot:loop,-dot:tile,-dot:panels,-dot:clblast"}, &e),
+      HALO_INVALID_ARGUMENT, "leaves no implementation of dot");
+  /* The variable says what the option would; the option wins. */
+  setenv("HALO_KERNELS", "dot:best", 1);
+  ck_fails(run_try_compile(client, dot_text, NULL, &e), HALO_INVALID_ARGUMENT, "dot:best");
+  ck_ok(run_try_compile(client, dot_text, &(halo_compile_options){.kernels = ",dot:loop,,"}, &e));
+  ck_assert_ptr_nonnull(strstr(halo_executable_report(e, HALO_REPORT_EXPLAIN), "-> dot:loop"));
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("kernels");
+  TCase *texts = tcase_create("texts"), *choices = tcase_create("implementations");
+  tcase_add_loop_test(texts, alone, 0, FILE_COUNT);
+  tcase_add_test(texts, reduce_holes);
+  tcase_add_test(texts, pack_holes);
+  tcase_add_test(texts, panels_holes);
+  tcase_add_test(texts, tile_product_holes);
+  tcase_add_test(texts, tile_holes);
+  tcase_add_loop_test(choices, forced_here, 0, FORCED_COUNT);
+  tcase_add_loop_test(choices, forced_as_gpu, 0, FORCED_COUNT);
+  tcase_add_test(choices, unknown_names);
+  tcase_set_timeout(texts, 120);
+  tcase_set_timeout(choices, 120);
+  suite_add_tcase(suite, texts);
+  suite_add_tcase(suite, choices);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
