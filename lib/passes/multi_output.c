@@ -12,6 +12,7 @@ enum {
   MULTI_MAX_MEMBERS = 8,
   MULTI_MAX_INPUTS = 24,
   MULTI_MAX_INSTRS = 160,
+  MULTI_MAX_TRIES = 4, /* groups looked at closely for one instruction */
   MULTI_SMALL = 4096, /* elements: below, starting a kernel costs more than running it */
   MULTI_NO_GROUP = -1
 };
@@ -111,12 +112,16 @@ static int32_t multi_inputs(const multi_state *s, const multi_group *g, const ha
   return count; /* an upper bound: shared ones count twice */
 }
 
-static bool multi_may_join(multi_state *s, const multi_group *g, const halo_instr *instr) {
+static bool multi_fits(const multi_state *s, const multi_group *g, const halo_instr *instr) {
   const halo_instr *first = s->computation->instrs.data[g->members[0]];
   int32_t size = halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count;
   if (g->count == MULTI_MAX_MEMBERS || g->instrs + size > MULTI_MAX_INSTRS) return false;
   if (!multi_same_space(first, instr) || !multi_shares(s, g, instr)) return false;
-  if (multi_inputs(s, g, instr) > MULTI_MAX_INPUTS + g->count) return false;
+  return multi_inputs(s, g, instr) <= MULTI_MAX_INPUTS + g->count;
+}
+
+/* Whether joining makes no cycle: nothing that `instr` reads depends on the group from outside. */
+static bool multi_is_free(multi_state *s, const multi_group *g, const halo_instr *instr) {
   multi_taint(s, g);
   for (int32_t o = 0; o < instr->operand_count; o++) {
     int32_t at = instr->operands[o]->mark;
@@ -134,9 +139,12 @@ static void multi_find(multi_state *s) {
   for (int32_t i = 0; i < n; i++) {
     halo_instr *instr = s->computation->instrs.data[i];
     if (!multi_is_candidate(instr)) continue;
+    int tries = MULTI_MAX_TRIES;
     for (int32_t g = s->groups.count - 1; g >= 0 && s->group_of[i] == MULTI_NO_GROUP; g--) {
       multi_group *group = &s->groups.data[g];
-      if (!multi_may_join(s, group, instr)) continue;
+      if (!multi_fits(s, group, instr)) continue;
+      if (tries-- == 0) break;
+      if (!multi_is_free(s, group, instr)) continue;
       group->members[group->count++] = i;
       group->instrs += halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count;
       s->group_of[i] = g;
