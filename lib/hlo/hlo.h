@@ -184,9 +184,19 @@ bool halo_instr_bool(const halo_instr *instr, halo_attr_id id, bool default_);
 const int64_t *halo_instr_ints(const halo_instr *instr, halo_attr_id id, int32_t *count);
 /* The first computation of a COMPS attribute, or NULL. */
 halo_computation *halo_instr_comp(const halo_instr *instr, halo_attr_id id);
-/* All computations an instruction calls, in attribute order: calls `visit` for each. */
+/* All computations an instruction calls, in attribute order. */
 int32_t halo_instr_called_count(const halo_instr *instr);
 halo_computation *halo_instr_called(const halo_instr *instr, int32_t i);
+
+/* A walk over all calls that a computation makes; begins as {computation}. */
+typedef struct halo_call_walk {
+  halo_computation *computation;
+  int32_t instr, called; /* where it stands */
+} halo_call_walk;
+/* The next computation called, and (when `from` is not NULL) the instruction that calls it; NULL at
+ * the end. */
+halo_computation *halo_call_walk_next(halo_call_walk *walk, const halo_instr **from);
+
 /* Branches of a conditional in index order (true, false for the pred form). */
 int32_t halo_conditional_branch_count(const halo_instr *instr);
 halo_computation *halo_conditional_branch(const halo_instr *instr, int32_t i);

@@ -230,6 +230,19 @@ halo_computation *halo_instr_called(const halo_instr *instr, int32_t n) {
   return NULL;
 }
 
+halo_computation *halo_call_walk_next(halo_call_walk *walk, const halo_instr **from) {
+  while (walk->instr < walk->computation->instrs.count) {
+    const halo_instr *instr = walk->computation->instrs.data[walk->instr];
+    if (walk->called < halo_instr_called_count(instr)) {
+      if (from) *from = instr;
+      return halo_instr_called(instr, walk->called++);
+    }
+    walk->instr++;
+    walk->called = 0;
+  }
+  return NULL;
+}
+
 int32_t halo_conditional_branch_count(const halo_instr *instr) {
   const halo_attr *branches = halo_instr_attr(instr, HALO_ATTR_BRANCH_COMPUTATIONS);
   return branches ? branches->comps.count : 2;

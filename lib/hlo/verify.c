@@ -158,39 +158,21 @@ static halo_status verify_computation(verify_state *state, const halo_computatio
 
 /* ---- The call graph ---- */
 
-typedef struct verify_frame {
-  const halo_computation *computation;
-  int32_t instr, called;
-} verify_frame;
-
 enum { VERIFY_NEW = 0, VERIFY_OPEN = 1, VERIFY_DONE = 2 };
 
-static halo_computation *verify_next_call(verify_frame *frame, const halo_instr **from) {
-  while (frame->instr < frame->computation->instrs.count) {
-    const halo_instr *instr = frame->computation->instrs.data[frame->instr];
-    if (frame->called < halo_instr_called_count(instr)) {
-      *from = instr;
-      return halo_instr_called(instr, frame->called++);
-    }
-    frame->instr++;
-    frame->called = 0;
-  }
-  return NULL;
-}
-
 /* Depth-first with a stack of its own; `state->computations` gives positions into `colours`. */
-static halo_status verify_calls_from(const verify_state *state, const halo_computation *start,
+static halo_status verify_calls_from(const verify_state *state, halo_computation *start,
                                      char *colours) {
-  HALO_VEC(verify_frame) stack = {0};
+  HALO_VEC(halo_call_walk) stack = {0};
   halo_status status = HALO_OK;
-  halo_vec_push(&stack, (verify_frame){.computation = start});
+  halo_vec_push(&stack, (halo_call_walk){.computation = start});
   while (stack.count && status == HALO_OK) {
-    verify_frame *top = &stack.data[stack.count - 1];
+    halo_call_walk *top = &stack.data[stack.count - 1];
     intptr_t at =
         (intptr_t)halo_map_get(&state->computations, &top->computation, sizeof top->computation);
     colours[at - 1] = VERIFY_OPEN;
     const halo_instr *from;
-    const halo_computation *called = verify_next_call(top, &from);
+    halo_computation *called = halo_call_walk_next(top, &from);
     if (!called) {
       colours[at - 1] = VERIFY_DONE;
       stack.count--;
@@ -201,7 +183,7 @@ static halo_status verify_calls_from(const verify_state *state, const halo_compu
       status =
           verify_fail(from, "computations must not call themselves, but %s does", called->name);
     } else if (colours[to - 1] == VERIFY_NEW) {
-      halo_vec_push(&stack, (verify_frame){.computation = called});
+      halo_vec_push(&stack, (halo_call_walk){.computation = called});
     }
   }
   halo_vec_deinit(&stack);

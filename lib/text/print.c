@@ -78,41 +78,23 @@ static void print_computation(halo_strbuf *out, const halo_computation *computat
   halo_strbuf_append(out, "\n\n");
 }
 
-typedef struct print_frame {
-  halo_computation *computation;
-  int32_t instr, called; /* where the walk over its calls stands */
-} print_frame;
-
-/* The next computation that a frame's calls lead to, or NULL at its end. */
-static halo_computation *print_next_called(print_frame *frame) {
-  while (frame->instr < frame->computation->instrs.count) {
-    const halo_instr *instr = frame->computation->instrs.data[frame->instr];
-    if (frame->called < halo_instr_called_count(instr)) {
-      return halo_instr_called(instr, frame->called++);
-    }
-    frame->instr++;
-    frame->called = 0;
-  }
-  return NULL;
-}
-
 /* Prints all computations in their order, but callees first: passes may have appended new ones.
  * Modules are shared between threads, so what was printed is noted beside them. */
 static void print_computations(halo_strbuf *out, const halo_module *module, unsigned flags) {
   halo_map done = {0};
-  HALO_VEC(print_frame) stack = {0};
+  HALO_VEC(halo_call_walk) stack = {0};
   for (int32_t i = 0; i < module->computations.count; i++) {
     halo_computation *root = module->computations.data[i];
     if (halo_map_set(&done, &root, sizeof root, root)) continue;
-    halo_vec_push(&stack, (print_frame){root, 0, 0});
+    halo_vec_push(&stack, (halo_call_walk){root, 0, 0});
     while (stack.count) {
-      print_frame *top = &stack.data[stack.count - 1];
-      halo_computation *called = print_next_called(top);
+      halo_call_walk *top = &stack.data[stack.count - 1];
+      halo_computation *called = halo_call_walk_next(top, NULL);
       if (!called) {
         print_computation(out, top->computation, flags);
         stack.count--;
       } else if (!halo_map_set(&done, &called, sizeof called, called)) {
-        halo_vec_push(&stack, (print_frame){called, 0, 0});
+        halo_vec_push(&stack, (halo_call_walk){called, 0, 0});
       }
     }
   }
