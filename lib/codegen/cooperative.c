@@ -1,5 +1,5 @@
-/* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, dot, and while and
- * conditional on scalars. */
+/* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, reduce-window, dot, and
+ * while and conditional on scalars. */
 #include "codegen/ctype.h"
 #include "codegen/emitter.h"
 #include "codegen/scalar.h"
@@ -7,6 +7,7 @@
 bool emit_is_cooperative(halo_opcode opcode) {
   switch ((int)opcode) {
     case HALO_OP_REDUCE:
+    case HALO_OP_REDUCE_WINDOW:
     case HALO_OP_DOT:
     case HALO_OP_WHILE:
     case HALO_OP_CONDITIONAL: return true;
@@ -45,21 +46,49 @@ static void coop_assign(halo_emitter *e, const halo_shape *const *shapes,
   for (int32_t i = 0; i < count; i++) halo_emit_line(e, "%s = %s;", variables[i], fresh[i]);
 }
 
-static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
-                        const char **leaves) {
-  int32_t n = instr->operand_count / 2, n_dims;
-  const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &n_dims);
-  const halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
-  const halo_shape *in = instr->operands[0]->shape;
-  const char **values = halo_arena_array(e->arena, const char *, 2 * n);
+/* The accumulators of a reduction with their initial values in the first n of `values`. */
+static void coop_start(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t n,
+                       const char **values, const char **leaves) {
+  for (int32_t i = 0; i < n; i++) {
+    const char *init =
+        halo_emit_value(e, f, instr->operands[n + i], 0, halo_index_of(e, 0, NULL, NULL));
+    leaves[i] = values[i] = coop_variable(e, halo_leaf_shape(instr->shape, i)->type, init);
+  }
+}
+
+/* One step: combines the accumulators with the inputs' elements at an index. XLA accumulates narrow
+ * floats in f32 and rounds once. */
+static void coop_step(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t n,
+                      emit_index *from, const char **values, const char *const *leaves) {
   const char **next = halo_arena_array(e->arena, const char *, n);
   const halo_shape **shapes = halo_arena_array(e->arena, const halo_shape *, n);
   for (int32_t i = 0; i < n; i++) {
     shapes[i] = halo_leaf_shape(instr->shape, i);
-    const char *init =
-        halo_emit_value(e, f, instr->operands[n + i], 0, halo_index_of(e, 0, NULL, NULL));
-    leaves[i] = values[i] = coop_variable(e, shapes[i]->type, init);
+    values[n + i] = halo_emit_value(e, f, instr->operands[i], 0, from);
   }
+  bool kept = e->keep_f32;
+  e->keep_f32 = true;
+  halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_TO_APPLY), values, next);
+  e->keep_f32 = kept;
+  coop_assign(e, shapes, leaves, next, n);
+}
+
+/* Rounds finished accumulators to what their types hold. */
+static void coop_round(halo_emitter *e, const halo_instr *instr, int32_t n, const char **leaves) {
+  for (int32_t i = 0; i < n && !e->keep_f32; i++) {
+    halo_type type = halo_leaf_shape(instr->shape, i)->type;
+    if (!halo_type_is_float(type) || !halo_ctype_is_narrow(type)) continue;
+    leaves[i] = emit_declare(e, type, halo_ctype_fit(e->arena, type, leaves[i]));
+  }
+}
+
+static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                        const char **leaves) {
+  int32_t n = instr->operand_count / 2, n_dims;
+  const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &n_dims);
+  const halo_shape *in = instr->operands[0]->shape;
+  const char **values = halo_arena_array(e->arena, const char *, 2 * n);
+  coop_start(e, f, instr, n, values, leaves);
   const char *at[HALO_MAX_RANK];
   bool reduced[HALO_MAX_RANK] = {false};
   for (int32_t i = 0; i < n_dims; i++) reduced[dims[i]] = true;
@@ -70,22 +99,52 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
   for (int d = 0; d < in->rank; d++) {
     if (reduced[d]) at[d] = coop_loop(e, in->dims[d], &opened);
   }
-  emit_index *from = halo_index_of(e, in->rank, in->dims, at);
-  for (int32_t i = 0; i < n; i++) {
-    values[n + i] = halo_emit_value(e, f, instr->operands[i], 0, from);
-  }
-  /* XLA accumulates narrow floats in f32 and rounds once. */
-  bool kept = e->keep_f32;
-  e->keep_f32 = true;
-  halo_emit_apply(e, body, values, next);
-  e->keep_f32 = kept;
-  coop_assign(e, shapes, leaves, next, n);
+  coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
   while (opened--) halo_emit_close(e);
-  for (int32_t i = 0; i < n && !kept; i++) {
-    halo_type type = shapes[i]->type;
-    if (!halo_type_is_float(type) || !halo_ctype_is_narrow(type)) continue;
-    leaves[i] = emit_declare(e, type, halo_ctype_fit(e->arena, type, leaves[i]));
+  coop_round(e, instr, n, leaves);
+}
+
+/* Where a window's element lies along one dimension: the position in the input, after a test that
+ * skips padding and the holes of a dilated base. */
+static const char *coop_window_position(halo_emitter *e, const halo_window_dim *w, int64_t size,
+                                        const char *out, const char *k, int *opened) {
+  const char *itype = halo_emitter_index_type(e);
+  const char *t = halo_int_add(e, halo_int_mul(e, out, w->stride),
+                               halo_int_mul(e, k, w->window_dilation));
+  t = halo_int_add(e, t, halo_int(e, -w->pad_low));
+  int64_t base = size > 0 ? (size - 1) * w->base_dilation + 1 : 0;
+  t = halo_int_name(e, halo_arena_printf(e->arena, "(%s)%s", itype, t));
+  const char *inside = halo_arena_printf(e->arena, "(u%s)%s < %lld", itype, t, (long long)base);
+  if (w->base_dilation > 1) {
+    inside = halo_arena_printf(e->arena, "%s && %s %% %lld == 0", inside, t,
+                               (long long)w->base_dilation);
   }
+  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s)", inside));
+  ++*opened;
+  return halo_int_div(e, t, w->base_dilation);
+}
+
+static void coop_reduce_window(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                               emit_index *index, const char **leaves) {
+  int32_t n = instr->operand_count / 2;
+  const halo_shape *in = instr->operands[0]->shape;
+  const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
+  const char **values = halo_arena_array(e->arena, const char *, 2 * n);
+  coop_start(e, f, instr, n, values, leaves);
+  const char *at[HALO_MAX_RANK], *k[HALO_MAX_RANK], *out[HALO_MAX_RANK];
+  int opened = 0;
+  for (int d = 0; d < in->rank; d++) out[d] = halo_index_at(e, index, d);
+  for (int d = 0; d < in->rank; d++) {
+    k[d] = window ? coop_loop(e, window->window.data[d].size, &opened) : "0";
+  }
+  for (int d = 0; d < in->rank; d++) {
+    at[d] = window ? coop_window_position(e, &window->window.data[d], in->dims[d], out[d], k[d],
+                                          &opened)
+                   : out[d];
+  }
+  coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
+  while (opened--) halo_emit_close(e);
+  coop_round(e, instr, n, leaves);
 }
 
 /* The type a dot accumulates in: f32 for narrower floats, the result's own otherwise. */
@@ -218,6 +277,7 @@ void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *inst
   }
   switch ((int)instr->opcode) {
     case HALO_OP_REDUCE: coop_reduce(e, frame, instr, index, leaves); return;
+    case HALO_OP_REDUCE_WINDOW: coop_reduce_window(e, frame, instr, index, leaves); return;
     case HALO_OP_DOT: coop_dot(e, frame, instr, index, leaves); return;
     case HALO_OP_WHILE: coop_while(e, frame, instr, leaves); return;
     case HALO_OP_CONDITIONAL: coop_conditional(e, frame, instr, leaves); return;

@@ -177,6 +177,7 @@ static bool fusion_is_hero(const halo_instr *instr) {
   switch ((int)instr->opcode) {
     case HALO_OP_REDUCE:
       return !halo_shape_is_array(instr->shape) || fusion_extent(instr) > FUSION_MAX_EXTENT;
+    case HALO_OP_REDUCE_WINDOW:
     case HALO_OP_DOT:
     case HALO_OP_WHILE:
     case HALO_OP_CONDITIONAL:
@@ -187,7 +188,7 @@ static bool fusion_is_hero(const halo_instr *instr) {
 
 /* Whether a kernel may compute operand `i` of `user` on the fly. */
 static bool fusion_accepts(const halo_instr *user, int32_t i) {
-  if (user->opcode == HALO_OP_DOT) return false;
+  if (user->opcode == HALO_OP_DOT || user->opcode == HALO_OP_REDUCE_WINDOW) return false;
   /* What is updated stays a buffer, so that the update can happen in place. */
   if (user->opcode == HALO_OP_DYNAMIC_UPDATE_SLICE && i == 0) return false;
   return fusion_is_possible(user);
