@@ -366,8 +366,10 @@ static int run_work(const run_request *request, run_state *state) {
   if (!request->quiet) run_print_heading(request, state);
   run_print_reports(request, state);
   if (request->compile_only || strcmp(device.kind, "null") == 0) {
-    printf("Compiled in %s; nothing was run%s.\n", tool_seconds(state->compile_seconds),
-           request->compile_only ? "" : ", since the device is a null device");
+    if (!request->quiet || !request->compile_only) {
+      printf("Compiled in %s; nothing was run%s.\n", tool_seconds(state->compile_seconds),
+             request->compile_only ? "" : ", since the device is a null device");
+    }
     return TOOL_OK;
   }
   if (!request->quiet) run_print_inputs(request, state, generated);
