@@ -83,21 +83,15 @@ static const char *dot_store_body(dot_text *t) {
   return halo_arena_strdup(t->l->arena, halo_strbuf_text(&e->body));
 }
 
+static halo_arg_texts dot_texts(dot_text *t) {
+  return halo_kernel_arg_texts(t->l->arena, t->e.args.data, t->e.args.count);
+}
+
 /* Helper functions with all of the kernel's arguments; call when those are complete. */
 static void dot_function(dot_text *t, const char *returns, const char *suffix,
                          const char *parameters, const char *body) {
-  halo_strbuf *source = t->l->source;
-  halo_strbuf_printf(source, "static inline %s %s%s(", returns, t->name, suffix);
-  halo_function_parameters(source, t->e.args.data, t->e.args.count);
-  halo_strbuf_printf(source, ", %s) {\n%s}\n", parameters, body);
-}
-
-static const char *dot_arguments(dot_text *t) {
-  halo_strbuf text = {0};
-  halo_function_arguments(&text, t->e.args.data, t->e.args.count);
-  const char *copy = halo_arena_strdup(t->l->arena, halo_strbuf_text(&text));
-  halo_strbuf_deinit(&text);
-  return copy;
+  halo_strbuf_printf(t->l->source, "static inline %s %s%s(%s, %s) {\n%s}\n", returns, t->name,
+                     suffix, dot_texts(t).parameters, parameters, body);
 }
 
 #define HOLE(k, name, ...) halo_template_define(k, name, halo_arena_printf(arena, __VA_ARGS__))
@@ -105,16 +99,12 @@ static const char *dot_arguments(dot_text *t) {
 /* The holes that all templates have. */
 static void dot_common_holes(dot_text *t, halo_template *k, const char *pointers_extra) {
   halo_arena *arena = t->l->arena;
-  halo_strbuf signature = {0}, pointers = {0};
-  halo_kernel_signature(&signature, t->e.args.data, t->e.args.count);
-  halo_kernel_pointers(&pointers, t->e.args.data, t->e.args.count);
+  halo_arg_texts texts = dot_texts(t);
   HOLE(k, "H_NAME", "H_NAME %s", t->name);
-  HOLE(k, "H_PARAMS", "H_PARAMS %s", halo_strbuf_text(&signature));
-  HOLE(k, "H_POINTERS", "H_POINTERS %s%s", halo_strbuf_text(&pointers), pointers_extra);
+  HOLE(k, "H_PARAMS", "H_PARAMS %s", texts.signature);
+  HOLE(k, "H_POINTERS", "H_POINTERS %s%s", texts.pointers, pointers_extra);
   HOLE(k, "H_T", "H_T %s", t->type);
   HOLE(k, "H_INT", "H_INT %s", t->itype);
-  halo_strbuf_deinit(&signature);
-  halo_strbuf_deinit(&pointers);
 }
 
 static halo_launch *dot_launch(dot_text *t, const char *label) {
@@ -222,7 +212,7 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, const char
   halo_template k;
   halo_template_init(&k, halo_cl_gemm_pack);
   dot_common_holes(&t, &k, "");
-  HOLE(&k, "H_IN", "H_IN(b, line, k) %s_in(%s, b, line, k)", name, dot_arguments(&t));
+  HOLE(&k, "H_IN", "H_IN(b, line, k) %s_in(%s, b, line, k)", name, dot_texts(&t).arguments);
   HOLE(&k, "H_OUT", "H_OUT(p, v) %s[p] = (v)", out);
   halo_template_define_int(&k, "H_LINES", size);
   halo_template_define_int(&k, "H_K", v->k);
@@ -299,7 +289,7 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
   HOLE(&k, "H_V", "H_V %s", dot_vector_type(arena, v->accumulator, b->w));
   HOLE(&k, "H_LOADV", "H_LOADV(p) vload%d(0, p)", b->w);
   HOLE(&k, "H_STOREV", "H_STOREV(v, p) vstore%d(v, 0, p)", b->w);
-  HOLE(&k, "H_OUT", "H_OUT(b, x, y, v) %s_out(%s, b, x, y, v)", name, dot_arguments(&t));
+  HOLE(&k, "H_OUT", "H_OUT(b, x, y, v) %s_out(%s, b, x, y, v)", name, dot_texts(&t).arguments);
   halo_template_define(&k, "H_OUTV", outv);
   halo_template_define_int(&k, "H_W", b->w);
   halo_template_define_int(&k, "H_NV", b->nv);
@@ -395,7 +385,7 @@ static halo_status dot_tile_lower(halo_lowering *l) {
                halo_arena_printf(arena, "const %s b, const %s x, const %s y, const %s v", t.itype,
                                  t.itype, t.itype, t.type),
                out);
-  const char *arguments = dot_arguments(&t);
+  const char *arguments = dot_texts(&t).arguments;
   halo_template k;
   halo_template_init(&k, halo_cl_gemm_tile);
   dot_common_holes(&t, &k, "");

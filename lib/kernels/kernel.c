@@ -16,43 +16,35 @@ static const char *kernel_const(halo_role role) {
   return role == HALO_ROLE_INPUT || role == HALO_ROLE_CONST ? "const " : "";
 }
 
-void halo_kernel_signature(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
+halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args,
+                                     int32_t count) {
+  halo_strbuf signature = {0}, pointers = {0}, parameters = {0}, arguments = {0};
   for (int32_t i = 0; i < count; i++) {
-    halo_strbuf_printf(out, "%s__global %s%s *%s_, ulong %so", i ? ", " : "",
-                       kernel_const(args[i].role), halo_ctype_storage(args[i].type), args[i].name,
-                       args[i].name);
+    const char *comma = i ? ", " : "", *name = args[i].name;
+    const char *type = halo_arena_printf(arena, "__global %s%s *", kernel_const(args[i].role),
+                                         halo_ctype_storage(args[i].type));
+    halo_strbuf_printf(&signature, "%s%s%s_, ulong %so", comma, type, name, name);
+    halo_strbuf_printf(&pointers, "  %s%s = %s_ + %so;\n", type, name, name, name);
+    halo_strbuf_printf(&parameters, "%s%s%s", comma, type, name);
+    halo_strbuf_printf(&arguments, "%s%s", comma, name);
   }
-}
-
-void halo_kernel_pointers(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    halo_strbuf_printf(out, "  __global %s%s *%s = %s_ + %so;\n", kernel_const(args[i].role),
-                       halo_ctype_storage(args[i].type), args[i].name, args[i].name, args[i].name);
-  }
-}
-
-void halo_function_parameters(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    halo_strbuf_printf(out, "%s__global %s%s *%s", i ? ", " : "", kernel_const(args[i].role),
-                       halo_ctype_storage(args[i].type), args[i].name);
-  }
-}
-
-void halo_function_arguments(halo_strbuf *out, const halo_kernel_arg *args, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    halo_strbuf_printf(out, "%s%s", i ? ", " : "", args[i].name);
-  }
+  halo_arg_texts texts = {halo_arena_strdup(arena, halo_strbuf_text(&signature)),
+                          halo_arena_strdup(arena, halo_strbuf_text(&pointers)),
+                          halo_arena_strdup(arena, halo_strbuf_text(&parameters)),
+                          halo_arena_strdup(arena, halo_strbuf_text(&arguments))};
+  halo_strbuf_deinit(&signature);
+  halo_strbuf_deinit(&pointers);
+  halo_strbuf_deinit(&parameters);
+  halo_strbuf_deinit(&arguments);
+  return texts;
 }
 
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name,
                              const char *label) {
   *l->sections |= e->sections;
-  halo_strbuf_printf(l->source, "\n/* %s */\n__kernel void %s(", label, name);
-  halo_kernel_signature(l->source, e->args.data, e->args.count);
-  halo_strbuf_append(l->source, ") {\n");
-  halo_kernel_pointers(l->source, e->args.data, e->args.count);
-  halo_strbuf_append(l->source, halo_strbuf_text(&e->body));
-  halo_strbuf_append(l->source, "}\n");
+  halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count);
+  halo_strbuf_printf(l->source, "\n/* %s */\n__kernel void %s(%s) {\n%s%s}\n", label, name,
+                     texts.signature, texts.pointers, halo_strbuf_text(&e->body));
   halo_launch launch = {
       .kernel = name,
       .label = label,

@@ -81,13 +81,15 @@ static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {
 }
 /* A fresh kernel name such as "k3_add". */
 const char *halo_kernel_name(halo_lowering *l, const char *suffix);
-/* The parameter list "__global const float *a0_, ulong a0o, ..." of a kernel with these arguments,
- * and the lines that make the pointers ("__global const float *a0 = a0_ + a0o;"). */
-void halo_kernel_signature(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
-void halo_kernel_pointers(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
-/* The same as parameters and arguments of helper functions: plain pointers. */
-void halo_function_parameters(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
-void halo_function_arguments(halo_strbuf *out, const halo_kernel_arg *args, int32_t count);
+/* A list of arguments as OpenCL C text. A kernel gets a pointer and an element offset for each; its
+ * helper functions get plain pointers. In the arena. */
+typedef struct halo_arg_texts {
+  const char *signature;  /* of the kernel: "__global const float *a0_, ulong a0o, ..." */
+  const char *pointers;   /* its first lines: "__global const float *a0 = a0_ + a0o;" ... */
+  const char *parameters; /* of functions: "__global const float *a0, ..." */
+  const char *arguments;  /* in calls of them: "a0, ..." */
+} halo_arg_texts;
+halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count);
 /* Appends `__attribute__ __kernel void name(args) { body }` and a launch; e's arguments and sections
  * are taken over. local[0] == 0: one dimension, sizes chosen for `items` work items. */
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name,

@@ -274,25 +274,21 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   char *in_body = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
   emit_out(t, &e);
   char *out_body = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
-  halo_strbuf parameters = {0}, arguments = {0}, signature = {0}, pointers = {0};
-  halo_function_parameters(&parameters, e.args.data, e.args.count);
-  halo_function_arguments(&arguments, e.args.data, e.args.count);
-  halo_kernel_signature(&signature, e.args.data, e.args.count);
-  halo_kernel_pointers(&pointers, e.args.data, e.args.count);
+  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count);
   halo_strbuf_printf(l->source, "static inline %s %s_in(%s, const %s p) {\n%s}\n", t->accumulator, kernel,
-                     parameters.data, itype, in_body);
+                     texts.parameters, itype, in_body);
   halo_strbuf_printf(l->source, "static inline void %s_out(%s, const %s p, const %s v) {\n%s}\n", kernel,
-                     parameters.data, itype, t->accumulator, out_body);
+                     texts.parameters, itype, t->accumulator, out_body);
   halo_template k;
   halo_template_init(&k, halo_cl_reduce);
 #define HOLE(name, ...) halo_template_define(&k, name, halo_arena_printf(arena, __VA_ARGS__))
   HOLE("H_NAME", "H_NAME %s", kernel);
-  HOLE("H_PARAMS", "H_PARAMS %s", signature.data);
-  HOLE("H_POINTERS", "H_POINTERS %s", pointers.data);
+  HOLE("H_PARAMS", "H_PARAMS %s", texts.signature);
+  HOLE("H_POINTERS", "H_POINTERS %s", texts.pointers);
   HOLE("H_T", "H_T %s", t->accumulator);
-  HOLE("H_IN", "H_IN(p) %s_in(%s, p)", kernel, arguments.data);
+  HOLE("H_IN", "H_IN(p) %s_in(%s, p)", kernel, texts.arguments);
   HOLE("H_OP", "H_OP(a, b) %s_op(a, b)", t->name);
-  HOLE("H_OUT", "H_OUT(p, v) %s_out(%s, p, v)", kernel, arguments.data);
+  HOLE("H_OUT", "H_OUT(p, v) %s_out(%s, p, v)", kernel, texts.arguments);
   HOLE("H_INT", "H_INT %s", itype);
 #undef HOLE
   halo_template_define_int(&k, "H_N", cut->n);
@@ -327,10 +323,6 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
       .updates = -1,
   };
   halo_vec_push(&l->launches, launch);
-  halo_strbuf_deinit(&parameters);
-  halo_strbuf_deinit(&arguments);
-  halo_strbuf_deinit(&signature);
-  halo_strbuf_deinit(&pointers);
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;

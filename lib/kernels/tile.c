@@ -156,17 +156,13 @@ halo_status halo_tile_lower(halo_lowering *l) {
   const char *position = halo_index_position(&e, tile_index(&e, shape, p, o), shape);
   halo_emit_line(&e, "return %s;", position);
   const char *storage = halo_ctype_storage(shape->type);
-  halo_strbuf parameters = {0}, arguments = {0}, signature = {0}, pointers = {0};
-  halo_function_parameters(&parameters, e.args.data, e.args.count);
-  halo_function_arguments(&arguments, e.args.data, e.args.count);
-  halo_kernel_signature(&signature, e.args.data, e.args.count);
-  halo_kernel_pointers(&pointers, e.args.data, e.args.count);
+  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count);
   halo_strbuf_printf(l->source,
                      "\n/* %s */\nstatic inline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
-                     l->name, storage, name, parameters.data, itype, itype, itype, in);
+                     l->name, storage, name, texts.parameters, itype, itype, itype, in);
   halo_strbuf_printf(l->source,
                      "static inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n", itype,
-                     name, parameters.data, itype, itype, itype, halo_strbuf_text(&e.body));
+                     name, texts.parameters, itype, itype, itype, halo_strbuf_text(&e.body));
   size_t size = halo_type_size(shape->type);
   bool local = !l->caps->is_cpu;
   bool words = (size == 4 || size == 8) && !halo_type_is_complex(shape->type);
@@ -180,11 +176,11 @@ halo_status halo_tile_lower(halo_lowering *l) {
   halo_template_init(&k, halo_cl_tile);
 #define HOLE(name_, ...) halo_template_define(&k, name_, halo_arena_printf(arena, __VA_ARGS__))
   HOLE("H_NAME", "H_NAME %s", name);
-  HOLE("H_PARAMS", "H_PARAMS %s", signature.data);
-  HOLE("H_POINTERS", "H_POINTERS %s", pointers.data);
+  HOLE("H_PARAMS", "H_PARAMS %s", texts.signature);
+  HOLE("H_POINTERS", "H_POINTERS %s", texts.pointers);
   HOLE("H_T", "H_T %s", storage);
-  HOLE("H_IN", "H_IN(b, p, o) %s_in(%s, b, p, o)", name, arguments.data);
-  HOLE("H_OUT", "H_OUT(b, p, o, v) %s[%s_at(%s, b, p, o)] = (v)", out, name, arguments.data);
+  HOLE("H_IN", "H_IN(b, p, o) %s_in(%s, b, p, o)", name, texts.arguments);
+  HOLE("H_OUT", "H_OUT(b, p, o, v) %s[%s_at(%s, b, p, o)] = (v)", out, name, texts.arguments);
   HOLE("H_INT", "H_INT %s", itype);
 #undef HOLE
   halo_template_define_int(&k, "H_P", shape->dims[p]);
@@ -195,7 +191,7 @@ halo_status halo_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_MODE", mode);
   if (mode == TILE_REGISTERS) {
     halo_sections_add(&e.sections, "stream");
-    tile_register_holes(l, &k, shape, out, name, arguments.data, o);
+    tile_register_holes(l, &k, shape, out, name, texts.arguments, o);
   }
   halo_template_finish(&k, l->source);
   *l->sections |= e.sections;
@@ -220,10 +216,6 @@ halo_status halo_tile_lower(halo_lowering *l) {
     launch.local[1] = TILE_ROWS;
   }
   halo_vec_push(&l->launches, launch);
-  halo_strbuf_deinit(&parameters);
-  halo_strbuf_deinit(&arguments);
-  halo_strbuf_deinit(&signature);
-  halo_strbuf_deinit(&pointers);
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;
