@@ -104,9 +104,11 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
     HALO_TRY(halo_emitter_check(instr));
     halo_type part = halo_type_real_part(instr->shape->type);
     if (part == HALO_F64 && !l->caps->has_f64) {
+      const char *line =
+          instr->line > 0 ? halo_arena_printf(l->arena, "line %d: ", instr->line) : "";
       return halo_fail(HALO_UNIMPLEMENTED,
-                       "%s: the device %s has no 64-bit floats (cl_khr_fp64), which %s needs",
-                       instr->name, l->caps->name, halo_type_name(instr->shape->type));
+                       "%s%s: the device %s has no 64-bit floats (cl_khr_fp64), which %s needs",
+                       line, instr->name, l->caps->name, halo_type_name(instr->shape->type));
     }
   }
   l->dot = dispatch_find_dot(l->computation);
