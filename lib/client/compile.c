@@ -51,8 +51,8 @@ static halo_status compile_program(halo_executable *e, const halo_compile_option
                                    compile_dump *dump) {
   halo_pass_options passes = {
       .no_optimization = options->no_optimization,
-      .no_fusion = options->no_fusion || options->no_optimization ||
-                   halo_config_flag(HALO_CONFIG_NO_FUSION),
+      .no_fusion =
+          options->no_fusion || options->no_optimization || halo_config_flag(HALO_CONFIG_NO_FUSION),
       .disabled = halo_config_text(HALO_CONFIG_DISABLE_PASSES),
       .dump = dump->folder ? compile_dump_module : NULL,
       .user = dump,
@@ -100,9 +100,9 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
   for (int p = 0; p < e->parameter_count; p++) {
     e->parameters[p] = halo_shape_clone_heap(module->entry_params[p]);
   }
-  compile_dump dump = {.folder = options->dump_dir ? options->dump_dir
-                                                   : halo_config_text(HALO_CONFIG_DUMP_TO),
-                       .module = module->name};
+  compile_dump dump = {
+      .folder = options->dump_dir ? options->dump_dir : halo_config_text(HALO_CONFIG_DUMP_TO),
+      .module = module->name};
   if (dump.folder) compile_dump_module(&dump, "input", module);
   halo_status status = dump.status;
   if (status == HALO_OK) status = compile_program(e, options, &dump);
@@ -166,8 +166,7 @@ const char *halo_executable_report(halo_executable *e, halo_report report) {
   return e->reports[report];
 }
 
-halo_status halo_executable_profile(halo_executable *e, const halo_profile_row **rows,
-                                    int *count) {
+halo_status halo_executable_profile(halo_executable *e, const halo_profile_row **rows, int *count) {
   if (!e || !rows || !count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_profile: NULL argument");
   }

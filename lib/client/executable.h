@@ -11,7 +11,7 @@ struct halo_executable {
   halo_client *client;
   halo_module *module; /* after the passes */
   halo_program *program;
-  halo_shape *result;  /* of the module, tuples as they were */
+  halo_shape *result; /* of the module, tuples as they were */
   halo_shape **parameters;
   int parameter_count;
   pthread_mutex_t lock; /* of `reports` */

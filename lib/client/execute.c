@@ -152,8 +152,8 @@ static halo_status execute_download(const halo_shape *shape, halo_buffer **buffe
   return status;
 }
 
-static halo_status execute_check_literals(const halo_executable *e,
-                                          halo_literal *const *arguments, int count) {
+static halo_status execute_check_literals(const halo_executable *e, halo_literal *const *arguments,
+                                          int count) {
   const char *name = halo_program_plan(e->program)->name;
   if (count != e->parameter_count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d parameters, %d were given", name,

@@ -109,8 +109,8 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
 static const char *coop_window_position(halo_emitter *e, const halo_window_dim *w, int64_t size,
                                         const char *out, const char *k, int *opened) {
   const char *itype = halo_emitter_index_type(e);
-  const char *t = halo_int_add(e, halo_int_mul(e, out, w->stride),
-                               halo_int_mul(e, k, w->window_dilation));
+  const char *t =
+      halo_int_add(e, halo_int_mul(e, out, w->stride), halo_int_mul(e, k, w->window_dilation));
   t = halo_int_add(e, t, halo_int(e, -w->pad_low));
   int64_t base = size > 0 ? (size - 1) * w->base_dilation + 1 : 0;
   t = halo_int_name(e, halo_arena_printf(e->arena, "(%s)%s", itype, t));
@@ -179,10 +179,10 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
   for (int32_t i = 0; i < n_contract; i++) {
     x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, x->shape->dims[xc[i]], &opened);
   }
-  const char *a = halo_emit_value(
-      e, f, x, 0, halo_index_of(e, x->shape->rank, x->shape->dims, x_at));
-  const char *b = halo_emit_value(
-      e, f, y, 0, halo_index_of(e, y->shape->rank, y->shape->dims, y_at));
+  const char *a =
+      halo_emit_value(e, f, x, 0, halo_index_of(e, x->shape->rank, x->shape->dims, x_at));
+  const char *b =
+      halo_emit_value(e, f, y, 0, halo_index_of(e, y->shape->rank, y->shape->dims, y_at));
   a = halo_scalar_convert(e->arena, &e->sections, x->shape->type, type, a);
   b = halo_scalar_convert(e->arena, &e->sections, y->shape->type, type, b);
   a = emit_declare(e, type, a);
@@ -255,8 +255,9 @@ static void coop_conditional(halo_emitter *e, emit_frame *f, const halo_instr *i
     /* An index outside the range runs the last branch, which therefore has no test. */
     const char *test = NULL;
     if (b + 1 < branches) {
-      test = is_pred ? halo_arena_printf(e->arena, "if (%s)", selector)
-                     : halo_arena_printf(e->arena, "%sif (%s == %d)", b ? "else " : "", selector, b);
+      test = is_pred
+                 ? halo_arena_printf(e->arena, "if (%s)", selector)
+                 : halo_arena_printf(e->arena, "%sif (%s == %d)", b ? "else " : "", selector, b);
     } else if (b > 0) {
       test = "else";
     }

@@ -87,8 +87,9 @@ static const char *ctype_integer(halo_arena *arena, halo_type type, int64_t valu
     switch (halo_type_size(type)) {
       case 4: return halo_arena_printf(arena, "%lluu", (unsigned long long)value);
       case 8: return halo_arena_printf(arena, "%lluUL", (unsigned long long)value);
-      default: return halo_arena_printf(arena, "(%s)%llu", halo_ctype_compute(type),
-                                        (unsigned long long)value);
+      default:
+        return halo_arena_printf(arena, "(%s)%llu", halo_ctype_compute(type),
+                                 (unsigned long long)value);
     }
   }
   if (type == HALO_S64) {

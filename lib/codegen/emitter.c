@@ -219,8 +219,8 @@ static const char *emit_constant(halo_emitter *e, const halo_instr *instr, emit_
   const char *arg = halo_emit_arg(e, HALO_ROLE_CONST, 0, type, instr->literal);
   const halo_shape *row_major =
       halo_shape_new(e->arena, type, instr->shape->rank, instr->shape->dims);
-  const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg,
-                                      halo_index_position(e, index, row_major));
+  const char *raw =
+      halo_arena_printf(e->arena, "%s[%s]", arg, halo_index_position(e, index, row_major));
   return emit_declare(e, type, halo_ctype_load(e->arena, type, raw));
 }
 
@@ -238,14 +238,14 @@ static const char *emit_elementwise(halo_emitter *e, emit_frame *frame, const ha
   for (int32_t i = 0; i < instr->operand_count && i < 3; i++) {
     const halo_instr *operand = instr->operands[i];
     /* select's predicate and clamp's bounds may be scalars beside arrays */
-    emit_index *at = operand->shape->rank == instr->shape->rank
-                         ? index
-                         : halo_index_of(e, 0, NULL, NULL);
+    emit_index *at =
+        operand->shape->rank == instr->shape->rank ? index : halo_index_of(e, 0, NULL, NULL);
     operands[i] = halo_emit_value(e, frame, operand, 0, at);
   }
   const char *expr = "0";
   if (e->status != HALO_OK) return expr;
-  halo_status status = halo_scalar_expr(instr, operands, !e->keep_f32, e->arena, &e->sections, &expr);
+  halo_status status =
+      halo_scalar_expr(instr, operands, !e->keep_f32, e->arena, &e->sections, &expr);
   if (status != HALO_OK) emit_fail(e, status);
   return emit_declare(e, instr->shape->type, expr);
 }
@@ -280,8 +280,8 @@ static void emit_call(halo_emitter *e, emit_frame *frame, const halo_instr *inst
   for (int32_t i = 0; i < instr->operand_count; i++) {
     int32_t count = halo_shape_leaf_count(instr->operands[i]->shape);
     for (int32_t l = 0; l < count; l++) {
-      const char *value = halo_emit_value(e, frame, instr->operands[i], l,
-                                          halo_index_of(e, 0, NULL, NULL));
+      const char *value =
+          halo_emit_value(e, frame, instr->operands[i], l, halo_index_of(e, 0, NULL, NULL));
       halo_vec_push(&values, value);
     }
   }
@@ -305,9 +305,7 @@ static const char *emit_single(halo_emitter *e, emit_frame *frame, const halo_in
     case HALO_OP_OPT_BARRIER:
     case HALO_OP_DOMAIN:
     case HALO_OP_ADD_DEPENDENCY: return halo_emit_value(e, frame, instr->operands[0], 0, index);
-    default:
-      emit_fail(e, halo_emitter_check(instr));
-      return "0";
+    default: emit_fail(e, halo_emitter_check(instr)); return "0";
   }
 }
 

@@ -19,11 +19,11 @@
 
 /* Where a kernel's buffer comes from. */
 typedef enum halo_role {
-  HALO_ROLE_INPUT,   /* `index`: number of a parameter of the fused computation, or rather of its
+  HALO_ROLE_INPUT,  /* `index`: number of a parameter of the fused computation, or rather of its
                         leaf, counted over all parameters */
-  HALO_ROLE_CONST,   /* `literal`: an array constant that became a buffer */
-  HALO_ROLE_OUTPUT,  /* `index`: leaf of the root */
-  HALO_ROLE_SCRATCH  /* `index`: a kernel family's own; `bytes` says how much */
+  HALO_ROLE_CONST,  /* `literal`: an array constant that became a buffer */
+  HALO_ROLE_OUTPUT, /* `index`: leaf of the root */
+  HALO_ROLE_SCRATCH /* `index`: a kernel family's own; `bytes` says how much */
 } halo_role;
 
 /* One buffer argument: in OpenCL C a pointer and an element offset. The same list makes the signature
@@ -48,15 +48,15 @@ typedef struct emit_undo {
 typedef struct halo_emitter {
   halo_arena *arena; /* of the whole lowering; everything below lives in it */
   halo_status status;
-  bool wide;         /* indices need 64 bits */
+  bool wide; /* indices need 64 bits */
   bool has_f64;
-  bool keep_f32;     /* do not round f32 results to narrower types: inside a reduction */
+  bool keep_f32; /* do not round f32 results to narrower types: inside a reduction */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
   halo_strbuf body;
   int indent;
   int32_t next_name, next_index, next_frame;
-  halo_map memo;     /* key -> box, see emitter.c */
+  halo_map memo; /* key -> box, see emitter.c */
   HALO_VEC(emit_undo) undo;
   HALO_VEC(int32_t) scopes;
   int32_t depth;
@@ -74,8 +74,7 @@ void halo_emitter_restart(halo_emitter *e);
 const char *halo_emitter_index_type(const halo_emitter *e);
 
 /* A statement line with the right indentation. */
-void halo_emit_line(halo_emitter *e, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void halo_emit_line(halo_emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Scopes: values computed inside are forgotten at the close. `header` is e.g. "if (x)"; NULL: none. */
 void halo_emit_open(halo_emitter *e, const char *header);
 void halo_emit_close(halo_emitter *e);
@@ -157,10 +156,10 @@ struct emit_frame {
 struct emit_index {
   int32_t id, rank;
   const int64_t *dims;
-  const char **at;          /* [rank], entries NULL until they are needed */
-  const char *linear;       /* row-major position, or NULL until it is needed */
-  const char *physical;     /* position under `order`, or NULL */
-  const int32_t *order;     /* minor-to-major of `physical` */
+  const char **at;      /* [rank], entries NULL until they are needed */
+  const char *linear;   /* row-major position, or NULL until it is needed */
+  const char *physical; /* position under `order`, or NULL */
+  const int32_t *order; /* minor-to-major of `physical` */
 };
 
 /* movement.c: the operand index of a data-movement op. cooperative.c: ops that become loops. */

@@ -64,8 +64,9 @@ static const char *move_reshape(halo_emitter *e, emit_frame *f, const halo_instr
 static const char *move_bits_of(halo_emitter *e, halo_type type, const char *value) {
   const char *stored = halo_ctype_store(e->arena, type, value);
   switch (halo_type_size(type)) {
-    case 1: return halo_arena_printf(e->arena, "((uchar)(%s) & 0x%x)", stored,
-                                     type == HALO_PRED ? 1 : (1 << halo_type_bits(type)) - 1);
+    case 1:
+      return halo_arena_printf(e->arena, "((uchar)(%s) & 0x%x)", stored,
+                               type == HALO_PRED ? 1 : (1 << halo_type_bits(type)) - 1);
     case 2: return halo_arena_printf(e->arena, "as_ushort(%s)", stored);
     case 4: return halo_arena_printf(e->arena, "as_uint(%s)", stored);
     default: return halo_arena_printf(e->arena, "as_ulong(%s)", stored);
@@ -95,8 +96,7 @@ static const char *move_bitcast(halo_emitter *e, emit_frame *f, const halo_instr
                                 emit_index *index) {
   const halo_instr *x = instr->operands[0];
   const char *position = halo_index_position(e, index, instr->shape);
-  const char *value =
-      halo_emit_value(e, f, x, 0, halo_index_from_position(e, x->shape, position));
+  const char *value = halo_emit_value(e, f, x, 0, halo_index_from_position(e, x->shape, position));
   halo_type from = x->shape->type, to = instr->shape->type;
   if (from == to) return value;
   return emit_declare(e, to, move_from_bits(e, to, move_bits_of(e, from, value)));
@@ -108,8 +108,7 @@ static const char *move_transpose(halo_emitter *e, emit_frame *f, const halo_ins
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   const char *at[HALO_MAX_RANK];
   for (int32_t i = 0; i < count; i++) at[dims[i]] = halo_index_at(e, index, i);
-  return halo_emit_value(e, f, instr->operands[0], 0,
-                         move_index(e, instr->operands[0]->shape, at));
+  return halo_emit_value(e, f, instr->operands[0], 0, move_index(e, instr->operands[0]->shape, at));
 }
 
 static const char *move_reverse(halo_emitter *e, emit_frame *f, const halo_instr *instr,
@@ -121,8 +120,8 @@ static const char *move_reverse(halo_emitter *e, emit_frame *f, const halo_instr
   for (int32_t i = 0; i < count; i++) {
     int d = (int)dims[i];
     if (instr->shape->dims[d] == 1) continue;
-    at[d] = halo_int_name(e, halo_arena_printf(e->arena, "%lld - %s",
-                                               (long long)instr->shape->dims[d] - 1, at[d]));
+    at[d] = halo_int_name(
+        e, halo_arena_printf(e->arena, "%lld - %s", (long long)instr->shape->dims[d] - 1, at[d]));
   }
   return halo_emit_value(e, f, instr->operands[0], 0, move_index(e, instr->shape, at));
 }
@@ -136,8 +135,7 @@ static const char *move_slice(halo_emitter *e, emit_frame *f, const halo_instr *
     at[d] = halo_int_add(e, halo_int_mul(e, halo_index_at(e, index, d), range[2]),
                          halo_int(e, range[0]));
   }
-  return halo_emit_value(e, f, instr->operands[0], 0,
-                         move_index(e, instr->operands[0]->shape, at));
+  return halo_emit_value(e, f, instr->operands[0], 0, move_index(e, instr->operands[0]->shape, at));
 }
 
 /* A start index clamped to [0, most], in 64 bits as XLA does, as an index expression. */
@@ -156,8 +154,8 @@ static const char *move_clamped(halo_emitter *e, halo_type type, const char *sta
                                             start, (long long)most));
 }
 
-const char *halo_emit_start(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                            int32_t first, int d, int64_t most) {
+const char *halo_emit_start(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t first,
+                            int d, int64_t most) {
   const halo_instr *start = instr->operands[first];
   const char *value;
   if (start->shape->rank == 1) { /* the old form: one vector of starts */
@@ -212,8 +210,8 @@ static const char *move_dynamic_update_slice(halo_emitter *e, emit_frame *f,
       continue;
     }
     const char *start = halo_emit_start(e, f, instr, 2, d, whole - size);
-    at[d] = halo_int_name(e, halo_arena_printf(e->arena, "%s - %s", halo_index_at(e, index, d),
-                                               start));
+    at[d] =
+        halo_int_name(e, halo_arena_printf(e->arena, "%s - %s", halo_index_at(e, index, d), start));
     halo_strbuf_printf(&inside, "%s(u%s)%s < %lld", inside.length ? " && " : "",
                        halo_emitter_index_type(e), at[d], (long long)size);
   }
@@ -294,13 +292,12 @@ static const char *move_concatenate(halo_emitter *e, emit_frame *f, const halo_i
     if (start + size == total) {
       halo_emit_open(e, first ? NULL : "else");
     } else {
-      halo_emit_open(e, halo_arena_printf(e->arena, "%s (%s < %lld)", word, along,
-                                          (long long)(start + size)));
+      halo_emit_open(
+          e, halo_arena_printf(e->arena, "%s (%s < %lld)", word, along, (long long)(start + size)));
     }
     const char *old = at[d];
     at[d] = halo_int_add(e, along, halo_int(e, -start));
-    halo_emit_line(e, "%s = %s;", name,
-                   halo_emit_value(e, f, x, 0, move_index(e, x->shape, at)));
+    halo_emit_line(e, "%s = %s;", name, halo_emit_value(e, f, x, 0, move_index(e, x->shape, at)));
     at[d] = old;
     halo_emit_close(e);
     start += size;
@@ -370,8 +367,8 @@ static const char *move_bitcast_convert(halo_emitter *e, emit_frame *f, const ha
   for (int d = 0; d < common; d++) at[d] = halo_index_at(e, index, d);
   if (halo_type_is_complex(from) || halo_type_is_complex(to)) {
     if (from == to) return halo_emit_value(e, f, x, 0, index);
-    emit_fail(e, halo_fail(HALO_UNIMPLEMENTED, "%s: bitcast-convert between %s and %s",
-                           instr->name, halo_type_name(from), halo_type_name(to)));
+    emit_fail(e, halo_fail(HALO_UNIMPLEMENTED, "%s: bitcast-convert between %s and %s", instr->name,
+                           halo_type_name(from), halo_type_name(to)));
     return "0";
   }
   if (from_bits == to_bits) {
@@ -381,17 +378,17 @@ static const char *move_bitcast_convert(halo_emitter *e, emit_frame *f, const ha
   if (from_bits > to_bits) {
     const char *value = halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
     const char *part = halo_index_at(e, index, index->rank - 1);
-    const char *bits = halo_arena_printf(e->arena, "((%s >> (%s * %d)) & 0x%llxUL)",
-                                         move_bits_of(e, from, value), part, to_bits,
-                                         to_bits == 64 ? ~0ull : (1ull << to_bits) - 1);
+    const char *bits =
+        halo_arena_printf(e->arena, "((%s >> (%s * %d)) & 0x%llxUL)", move_bits_of(e, from, value),
+                          part, to_bits, to_bits == 64 ? ~0ull : (1ull << to_bits) - 1);
     return emit_declare(e, to, move_from_bits(e, to, bits));
   }
   const char *sum = NULL;
   for (int k = 0; k < to_bits / from_bits; k++) {
     at[common] = halo_int(e, k);
     const char *value = halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
-    const char *bits = halo_arena_printf(e->arena, "((ulong)%s << %d)", move_bits_of(e, from, value),
-                                         k * from_bits);
+    const char *bits = halo_arena_printf(e->arena, "((ulong)%s << %d)",
+                                         move_bits_of(e, from, value), k * from_bits);
     sum = sum ? halo_arena_printf(e->arena, "%s | %s", sum, bits) : bits;
   }
   return emit_declare(e, to, move_from_bits(e, to, sum));

@@ -120,12 +120,12 @@ static const char *scalar_compare(const scalar_ctx *c) {
   int direction = (int)halo_instr_int(c->instr, HALO_ATTR_DIRECTION, HALO_EQ);
   const char *a = c->in[0], *b = c->in[1];
   if (halo_type_is_complex(c->type)) {
-    return EXPR(c, direction == HALO_EQ ? "(bool)(%s.x == %s.x && %s.y == %s.y)"
-                                        : "(bool)(%s.x != %s.x || %s.y != %s.y)",
+    return EXPR(c,
+                direction == HALO_EQ ? "(bool)(%s.x == %s.x && %s.y == %s.y)"
+                                     : "(bool)(%s.x != %s.x || %s.y != %s.y)",
                 a, b, a, b);
   }
-  if (halo_type_is_float(c->type) &&
-      halo_compare_type_of(c->instr) == HALO_COMPARE_TOTALORDER) {
+  if (halo_type_is_float(c->type) && halo_compare_type_of(c->instr) == HALO_COMPARE_TOTALORDER) {
     a = scalar_total_key(c, a);
     b = scalar_total_key(c, b);
   }
@@ -345,15 +345,14 @@ static const char *scalar_convert_to_float(halo_arena *arena, halo_sections *sec
     halo_sections_add(sections, "odd");
     return halo_ctype_fit(arena, to, halo_arena_printf(arena, "h_f64_to_f32_odd(%s)", x));
   }
-  const char *value = halo_type_is_float(from) && from != HALO_F64
-                          ? x
-                          : halo_arena_printf(arena, "(float)%s", x);
+  const char *value =
+      halo_type_is_float(from) && from != HALO_F64 ? x : halo_arena_printf(arena, "(float)%s", x);
   if (!narrow || from == to) return value;
   return halo_ctype_fit(arena, to, value);
 }
 
-static const char *scalar_convert_to_int(halo_arena *arena, halo_sections *sections,
-                                         halo_type from, halo_type to, const char *x) {
+static const char *scalar_convert_to_int(halo_arena *arena, halo_sections *sections, halo_type from,
+                                         halo_type to, const char *x) {
   halo_type carrier = halo_ctype_carrier(to);
   const char *value;
   if (halo_type_is_float(from)) {

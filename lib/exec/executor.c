@@ -166,14 +166,13 @@ static halo_status exec_bind(exec_run *run, const halo_step *step, exec_kernel *
     to.offset /= (cl_ulong)step->args[a].element_size;
     exec_bound *bound = &kernel->bound[a];
     if (bound->serial != to.serial || bound->offset == ~(cl_ulong)0) {
-      HALO_TRY(halo_cl_check(clSetKernelArg(kernel->handle, (cl_uint)(2 * a), sizeof to.mem,
-                                            &to.mem),
-                             step->label));
+      HALO_TRY(halo_cl_check(
+          clSetKernelArg(kernel->handle, (cl_uint)(2 * a), sizeof to.mem, &to.mem), step->label));
     }
     if (bound->offset != to.offset) {
-      HALO_TRY(halo_cl_check(clSetKernelArg(kernel->handle, (cl_uint)(2 * a + 1),
-                                            sizeof to.offset, &to.offset),
-                             step->label));
+      HALO_TRY(halo_cl_check(
+          clSetKernelArg(kernel->handle, (cl_uint)(2 * a + 1), sizeof to.offset, &to.offset),
+          step->label));
     }
     *bound = to;
   }
@@ -190,8 +189,8 @@ static halo_status exec_kernel_step(exec_run *run, const halo_step *step, cl_eve
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
     /* OpenCL may allocate only now; what the cache holds may be what is missing. */
     halo_cl_memory_trim(p->device);
-    code = clEnqueueNDRangeKernel(p->device->queue, kernel->handle, step->dims, NULL,
-                                  step->global, step->local, 0, NULL, event);
+    code = clEnqueueNDRangeKernel(p->device->queue, kernel->handle, step->dims, NULL, step->global,
+                                  step->local, 0, NULL, event);
   }
   HALO_TRY(halo_cl_check(code, step->label));
   exec_event_done(run, step, wanted, &storage);
@@ -293,9 +292,9 @@ static halo_status exec_results(exec_run *run, const bool *donated) {
   for (int32_t r = 0; r < plan->result_count; r++) {
     const halo_plan_buffer *b = &plan->buffers.data[plan->result_buffers[r]];
     int32_t alias = b->place == HALO_PLACE_ARGUMENT ? b->index : plan->result_alias[r];
-    bool share = b->place == HALO_PLACE_ARGUMENT ||
-                 (alias >= 0 && donated && donated[alias] &&
-                  atomic_load(&run->arguments[alias]->references) == 1);
+    bool share =
+        b->place == HALO_PLACE_ARGUMENT || (alias >= 0 && donated && donated[alias] &&
+                                            atomic_load(&run->arguments[alias]->references) == 1);
     if (share) {
       halo_cl_block_retain(run->arguments[alias]);
       run->results[r] = run->arguments[alias];
@@ -316,8 +315,8 @@ static halo_status exec_arenas(exec_run *run) {
   return HALO_OK;
 }
 
-halo_status halo_program_run(halo_program *p, halo_cl_block *const *arguments,
-                             const bool *donated, halo_cl_block **results, cl_event *ready) {
+halo_status halo_program_run(halo_program *p, halo_cl_block *const *arguments, const bool *donated,
+                             halo_cl_block **results, cl_event *ready) {
   HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
   const halo_plan *plan = p->plan;
   exec_run run = {.program = p, .arguments = arguments, .results = results};

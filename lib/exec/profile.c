@@ -52,8 +52,8 @@ static halo_status profile_read(halo_profile *profile) {
                                      &start, NULL);
     }
     if (code == CL_SUCCESS) {
-      code = clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end, &end,
-                                     NULL);
+      code =
+          clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     }
     if (code != CL_SUCCESS) status = halo_cl_check(code, "clGetEventProfilingInfo");
     row->runs++;

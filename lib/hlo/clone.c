@@ -22,8 +22,8 @@ static halo_attr clone_attr(halo_module *to, const halo_attr *from) {
     case HALO_KIND_SLICES:
     case HALO_KIND_PADDING:
     case HALO_KIND_PAIRS:
-      attr.ints.data = halo_arena_copy(arena, from->ints.data,
-                                       sizeof(int64_t) * (size_t)from->ints.count);
+      attr.ints.data =
+          halo_arena_copy(arena, from->ints.data, sizeof(int64_t) * (size_t)from->ints.count);
       break;
     case HALO_KIND_WINDOW:
       attr.window.data = halo_arena_copy(arena, from->window.data,
@@ -39,8 +39,8 @@ static halo_attr clone_attr(halo_module *to, const halo_attr *from) {
       halo_groups *groups = halo_arena_copy(arena, from->groups, sizeof *groups);
       int32_t ids = groups->count ? groups->starts[groups->count] : 0;
       if (groups->count) {
-        groups->starts = halo_arena_copy(arena, groups->starts,
-                                         sizeof(int32_t) * (size_t)(groups->count + 1));
+        groups->starts =
+            halo_arena_copy(arena, groups->starts, sizeof(int32_t) * (size_t)(groups->count + 1));
       }
       groups->ids = halo_arena_copy(arena, groups->ids, sizeof(int64_t) * (size_t)ids);
       if (groups->text) groups->text = halo_arena_strdup(arena, groups->text);

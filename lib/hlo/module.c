@@ -336,8 +336,8 @@ void halo_instr_set_attr(halo_instr *instr, const halo_attr *attr) {
       return;
     }
   }
-  halo_attr *attrs = halo_arena_array(&instr->parent->module->arena, halo_attr,
-                                      instr->attr_count + 1);
+  halo_attr *attrs =
+      halo_arena_array(&instr->parent->module->arena, halo_attr, instr->attr_count + 1);
   if (instr->attr_count) memcpy(attrs, instr->attrs, sizeof *attrs * (size_t)instr->attr_count);
   attrs[instr->attr_count++] = *attr;
   instr->attrs = attrs;

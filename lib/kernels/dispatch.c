@@ -70,7 +70,8 @@ static bool dispatch_exists(const halo_family *const *families, const char *entr
     size_t n = strlen((*families)->name);
     if (length <= n + 1 || strncmp(entry, (*families)->name, n) != 0 || entry[n] != ':') continue;
     for (const halo_implementation *i = (*families)->implementations; i->name; i++) {
-      if (strlen(i->name) == length - n - 1 && strncmp(entry + n + 1, i->name, length - n - 1) == 0) {
+      if (strlen(i->name) == length - n - 1 &&
+          strncmp(entry + n + 1, i->name, length - n - 1) == 0) {
         return true;
       }
     }

@@ -203,10 +203,10 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, const char
   const char *in = dot_element_body(&t, rhs);
   const char *out = halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
   halo_strbuf_printf(l->source, "\n/* %s: packs %s */\n", l->name, rhs ? "B" : "A");
-  dot_function(&t, t.type, "_in",
-               halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype,
-                                 t.itype),
-               in);
+  dot_function(
+      &t, t.type, "_in",
+      halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype, t.itype),
+      in);
   const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
   int64_t size = rhs ? v->n : v->m;
   halo_template k;
@@ -245,7 +245,8 @@ static const char *dot_store_vector(dot_text *t, const dot_blocks *b) {
                              b->w, out, t->itype, (long long)t->v.m, t->itype, (long long)t->v.n);
   }
   halo_strbuf text = {0};
-  halo_strbuf_printf(&text, "H_OUTV(b, x, y, v) do { %s lanes[%d]; vstore%d(v, 0, lanes); "
+  halo_strbuf_printf(&text,
+                     "H_OUTV(b, x, y, v) do { %s lanes[%d]; vstore%d(v, 0, lanes); "
                      "for (int q = 0; q < %d; ++q) H_OUT(b, x, (y) + q, lanes[q]); } while (0)",
                      t->type, b->w, b->w, b->w);
   const char *copy = halo_arena_strdup(arena, halo_strbuf_text(&text));
@@ -259,10 +260,10 @@ typedef struct dot_places {
 } dot_places;
 
 static const char *dot_place_arg(dot_text *t, const halo_dot_side *side, int32_t scratch) {
-  return scratch < 0 ? halo_emit_arg(&t->e, HALO_ROLE_INPUT,
-                                     (int32_t)side->operand->parameter_number, t->v.accumulator,
-                                     NULL)
-                     : halo_emit_arg(&t->e, HALO_ROLE_SCRATCH, scratch, t->v.accumulator, NULL);
+  return scratch < 0
+             ? halo_emit_arg(&t->e, HALO_ROLE_INPUT, (int32_t)side->operand->parameter_number,
+                             t->v.accumulator, NULL)
+             : halo_emit_arg(&t->e, HALO_ROLE_SCRATCH, scratch, t->v.accumulator, NULL);
 }
 
 static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const dot_blocks *b,
@@ -283,9 +284,8 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
                store);
   halo_template k;
   halo_template_init(&k, halo_cl_gemm_panels);
-  dot_common_holes(&t, &k,
-                   halo_arena_printf(arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa,
-                                     pb));
+  dot_common_holes(
+      &t, &k, halo_arena_printf(arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
   HOLE(&k, "H_V", "H_V %s", dot_vector_type(arena, v->accumulator, b->w));
   HOLE(&k, "H_LOADV", "H_LOADV(p) vload%d(0, p)", b->w);
   HOLE(&k, "H_STOREV", "H_STOREV(v, p) vstore%d(v, 0, p)", b->w);
@@ -331,14 +331,12 @@ static halo_status dot_panels_lower(halo_lowering *l) {
   dot_places places = {-1, -1};
   if (!dot_b_in_place(&v, &b)) {
     places.b = l->scratch.count;
-    halo_vec_push(&l->scratch,
-                  (halo_scratch){v.batch * dot_round_up(v.n, b.nr) * v.k * size});
+    halo_vec_push(&l->scratch, (halo_scratch){v.batch * dot_round_up(v.n, b.nr) * v.k * size});
     HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packb", name), true, b.nr, places.b));
   }
   if (!dot_a_in_place(&v)) {
     places.a = l->scratch.count;
-    halo_vec_push(&l->scratch,
-                  (halo_scratch){v.batch * dot_round_up(v.m, b.mr) * v.k * size});
+    halo_vec_push(&l->scratch, (halo_scratch){v.batch * dot_round_up(v.m, b.mr) * v.k * size});
     HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packa", name), false, b.mr, places.a));
   }
   return dot_panels_kernel(l, &v, &b, name, places);
@@ -437,7 +435,12 @@ static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char *
   if (v.result != HALO_F32 && v.result != HALO_F64) return false;
   *why = "the result is not row-major";
   if (!halo_shape_has_default_layout(v.dot->shape)) return false;
-  *g = (halo_gemm){.type = v.result, .m = v.m, .n = v.n, .k = v.k, .batch = v.batch, .ldc = v.n,
+  *g = (halo_gemm){.type = v.result,
+                   .m = v.m,
+                   .n = v.n,
+                   .k = v.k,
+                   .batch = v.batch,
+                   .ldc = v.n,
                    .stride_c = v.m * v.n};
   *why = "an operand is not a plain matrix in memory";
   return dot_blas_matrix(&v.lhs, v.result, false, &g->transpose_a, &g->lda, &g->stride_a) &&
@@ -489,15 +492,13 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
   const char *why;
   dot_blas_describe(l, g, &why);
   halo_kernel_arg *args = halo_arena_array(l->arena, halo_kernel_arg, 3);
-  args[0] = (halo_kernel_arg){.role = HALO_ROLE_INPUT,
-                              .index = (int32_t)v.lhs.operand->parameter_number,
-                              .type = g->type};
-  args[1] = (halo_kernel_arg){.role = HALO_ROLE_INPUT,
-                              .index = (int32_t)v.rhs.operand->parameter_number,
-                              .type = g->type};
+  args[0] = (halo_kernel_arg){
+      .role = HALO_ROLE_INPUT, .index = (int32_t)v.lhs.operand->parameter_number, .type = g->type};
+  args[1] = (halo_kernel_arg){
+      .role = HALO_ROLE_INPUT, .index = (int32_t)v.rhs.operand->parameter_number, .type = g->type};
   bool finished = v.dot == halo_lowering_root(l);
-  args[2] = (halo_kernel_arg){.role = finished ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH,
-                              .type = g->type};
+  args[2] =
+      (halo_kernel_arg){.role = finished ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH, .type = g->type};
   halo_launch launch = {.label = halo_arena_printf(l->arena, "%s dot:clblast", l->name),
                         .args = args,
                         .arg_count = 3,

@@ -104,8 +104,8 @@ const char *halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_
   dot_place(e, &side->batch, shape, batch, at);
   dot_place(e, &side->free, shape, line, at);
   dot_place(e, &side->contract, shape, k, at);
-  const char *value = halo_emit_value(e, frame, side->operand, 0,
-                                      halo_index_of(e, shape->rank, shape->dims, at));
+  const char *value =
+      halo_emit_value(e, frame, side->operand, 0, halo_index_of(e, shape->rank, shape->dims, at));
   return halo_scalar_convert(e->arena, &e->sections, shape->type, v->accumulator, value);
 }
 
@@ -114,8 +114,7 @@ emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *v, const
   const halo_shape *shape = v->dot->shape;
   if (halo_shape_has_default_layout(shape)) {
     const char *line = halo_int_add(e, halo_int_mul(e, batch, v->m), row);
-    return halo_index_from_position(e, shape,
-                                    halo_int_add(e, halo_int_mul(e, line, v->n), column));
+    return halo_index_from_position(e, shape, halo_int_add(e, halo_int_mul(e, line, v->n), column));
   }
   /* The result's dimensions are batch, lhs free, rhs free, in this order. */
   const char *at[HALO_MAX_RANK];

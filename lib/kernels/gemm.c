@@ -13,17 +13,17 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const 
   size_t m = (size_t)g->m, n = (size_t)g->n, k = (size_t)g->k;
   CLBlastStatusCode code;
   if (g->type == HALO_F64) {
-    code = CLBlastDgemmStridedBatched(
-        CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0, memories[0], offsets[0], (size_t)g->lda,
-        (size_t)g->stride_a, memories[1], offsets[1], (size_t)g->ldb, (size_t)g->stride_b, 0.0,
-        memories[2], offsets[2], (size_t)g->ldc, (size_t)g->stride_c, (size_t)g->batch, &queue,
-        event);
+    code = CLBlastDgemmStridedBatched(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0, memories[0],
+                                      offsets[0], (size_t)g->lda, (size_t)g->stride_a, memories[1],
+                                      offsets[1], (size_t)g->ldb, (size_t)g->stride_b, 0.0,
+                                      memories[2], offsets[2], (size_t)g->ldc, (size_t)g->stride_c,
+                                      (size_t)g->batch, &queue, event);
   } else {
-    code = CLBlastSgemmStridedBatched(
-        CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0f, memories[0], offsets[0], (size_t)g->lda,
-        (size_t)g->stride_a, memories[1], offsets[1], (size_t)g->ldb, (size_t)g->stride_b, 0.0f,
-        memories[2], offsets[2], (size_t)g->ldc, (size_t)g->stride_c, (size_t)g->batch, &queue,
-        event);
+    code = CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0f, memories[0],
+                                      offsets[0], (size_t)g->lda, (size_t)g->stride_a, memories[1],
+                                      offsets[1], (size_t)g->ldb, (size_t)g->stride_b, 0.0f,
+                                      memories[2], offsets[2], (size_t)g->ldc, (size_t)g->stride_c,
+                                      (size_t)g->batch, &queue, event);
   }
   if (code == CLBlastSuccess) return HALO_OK;
   if (code > CLBlastNotImplemented) return halo_cl_check((cl_int)code, "CLBlast");

@@ -48,8 +48,8 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
   halo_launch launch = {
       .kernel = name,
       .label = label,
-      .args = halo_arena_copy(l->arena, e->args.data,
-                              sizeof(halo_kernel_arg) * (size_t)e->args.count),
+      .args =
+          halo_arena_copy(l->arena, e->args.data, sizeof(halo_kernel_arg) * (size_t)e->args.count),
       .arg_count = e->args.count,
       .dims = 1,
       .updates = -1,

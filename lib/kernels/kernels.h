@@ -19,7 +19,7 @@ typedef struct halo_launch {
   const char *label;  /* what people read: "fusion.3 reduce:row" */
   const halo_kernel_arg *args;
   int32_t arg_count;
-  uint32_t dims;      /* 1 to 3 */
+  uint32_t dims; /* 1 to 3 */
   size_t global[3], local[3];
   /* Input `i` is read by each work item only where the same work item then writes the output, so
    * that the output may take the input's buffer: bit i. */
@@ -38,15 +38,16 @@ typedef struct halo_scratch {
 typedef struct halo_lowering {
   halo_arena *arena;
   const halo_caps *caps;
-  const char *kernels;    /* the HALO_KERNELS list, or NULL */
-  halo_strbuf *source;    /* of the whole program; kernels are appended */
+  const char *kernels; /* the HALO_KERNELS list, or NULL */
+  halo_strbuf *source; /* of the whole program; kernels are appended */
   halo_sections *sections;
-  halo_strbuf *explain;   /* one line an implementation considered */
-  int32_t *next_kernel;   /* numbers kernel names in the program */
+  halo_strbuf *explain; /* one line an implementation considered */
+  int32_t *next_kernel; /* numbers kernel names in the program */
   /* the fusion */
-  const char *name;                     /* of the fusion */
-  const halo_computation *computation;  /* its body */
-  const halo_instr *dot; /* the matrix product in it, or NULL: the root, or what the root finishes */
+  const char *name;                    /* of the fusion */
+  const halo_computation *computation; /* its body */
+  const halo_instr
+      *dot; /* the matrix product in it, or NULL: the root, or what the root finishes */
   /* results */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;

@@ -62,8 +62,8 @@ static void loop_emit_stream(halo_lowering *l, halo_emitter *e) {
   halo_sections_add(&e->sections, "stream");
   halo_emit_line(e, "const %s first = (%s)get_global_id(0) * %d;", itype, itype, LOOP_STREAM);
   for (int32_t k = 0; k < leaves; k++) {
-    halo_emit_line(e, "%s line%d[%d];", halo_ctype_storage(halo_leaf_shape(root->shape, k)->type), k,
-                   LOOP_STREAM);
+    halo_emit_line(e, "%s line%d[%d];", halo_ctype_storage(halo_leaf_shape(root->shape, k)->type),
+                   k, LOOP_STREAM);
   }
   halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_STREAM));
   halo_emit_line(e, "const %s i = first + j;", itype);
@@ -77,8 +77,8 @@ static void loop_emit_stream(halo_lowering *l, halo_emitter *e) {
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL);
-    halo_emit_line(e, "h_stream(vload%d(0, line%d), (__global %s%d *)(%s + first));", LOOP_STREAM, k,
-                   halo_ctype_storage(type), LOOP_STREAM, out);
+    halo_emit_line(e, "h_stream(vload%d(0, line%d), (__global %s%d *)(%s + first));", LOOP_STREAM,
+                   k, halo_ctype_storage(type), LOOP_STREAM, out);
   }
 }
 

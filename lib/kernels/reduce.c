@@ -182,8 +182,8 @@ static void reduce_emit_op(const reduce_text *t, halo_emitter *e) {
   halo_emit_apply(e, halo_instr_comp(t->reduce, HALO_ATTR_TO_APPLY), values, results);
   e->keep_f32 = false;
   reduce_return(t, e, results);
-  halo_strbuf_printf(t->l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", t->accumulator, t->name,
-                     t->accumulator, t->accumulator, halo_strbuf_text(&e->body));
+  halo_strbuf_printf(t->l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", t->accumulator,
+                     t->name, t->accumulator, t->accumulator, halo_strbuf_text(&e->body));
 }
 
 /* The input at a position, through everything fused in front of the reduction. */
@@ -275,10 +275,10 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   emit_out(t, &e);
   char *out_body = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
   halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count);
-  halo_strbuf_printf(l->source, "static inline %s %s_in(%s, const %s p) {\n%s}\n", t->accumulator, kernel,
-                     texts.parameters, itype, in_body);
-  halo_strbuf_printf(l->source, "static inline void %s_out(%s, const %s p, const %s v) {\n%s}\n", kernel,
-                     texts.parameters, itype, t->accumulator, out_body);
+  halo_strbuf_printf(l->source, "static inline %s %s_in(%s, const %s p) {\n%s}\n", t->accumulator,
+                     kernel, texts.parameters, itype, in_body);
+  halo_strbuf_printf(l->source, "static inline void %s_out(%s, const %s p, const %s v) {\n%s}\n",
+                     kernel, texts.parameters, itype, t->accumulator, out_body);
   halo_template k;
   halo_template_init(&k, halo_cl_reduce);
 #define HOLE(name, ...) halo_template_define(&k, name, halo_arena_printf(arena, __VA_ARGS__))
@@ -401,8 +401,7 @@ static halo_status reduce_lower(halo_lowering *l) {
   }
   HALO_TRY(reduce_stage(&t, &first, "_parts", reduce_emit_in, reduce_emit_partial_out));
   /* The partial results are a [chunks, outer * inner] array. */
-  reduce_cut second =
-      reduce_cut_of(&t, 1, first.chunks, t.view.outer * t.view.inner, false);
+  reduce_cut second = reduce_cut_of(&t, 1, first.chunks, t.view.outer * t.view.inner, false);
   return reduce_stage(&t, &second, "", reduce_emit_partial_in, reduce_emit_out);
 }
 

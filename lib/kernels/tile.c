@@ -157,12 +157,13 @@ halo_status halo_tile_lower(halo_lowering *l) {
   halo_emit_line(&e, "return %s;", position);
   const char *storage = halo_ctype_storage(shape->type);
   halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count);
+  halo_strbuf_printf(
+      l->source,
+      "\n/* %s */\nstatic inline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
+      l->name, storage, name, texts.parameters, itype, itype, itype, in);
   halo_strbuf_printf(l->source,
-                     "\n/* %s */\nstatic inline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
-                     l->name, storage, name, texts.parameters, itype, itype, itype, in);
-  halo_strbuf_printf(l->source,
-                     "static inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n", itype,
-                     name, texts.parameters, itype, itype, itype, halo_strbuf_text(&e.body));
+                     "static inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n",
+                     itype, name, texts.parameters, itype, itype, itype, halo_strbuf_text(&e.body));
   size_t size = halo_type_size(shape->type);
   bool local = !l->caps->is_cpu;
   bool words = (size == 4 || size == 8) && !halo_type_is_complex(shape->type);

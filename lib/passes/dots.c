@@ -27,8 +27,8 @@ static bool dots_fold_operand(halo_rewriter *r, halo_instr *dot, int side) {
       used[dims[i]] = true;
       mapped[i] = permutation[dims[i]];
     }
-    attrs[k] = halo_rewrite_list_attr(r->computation->module, dots_side_attrs[side][k], mapped,
-                                      count);
+    attrs[k] =
+        halo_rewrite_list_attr(r->computation->module, dots_side_attrs[side][k], mapped, count);
   }
   int64_t last = -1;
   for (int32_t d = 0; d < rank; d++) {
@@ -37,7 +37,8 @@ static bool dots_fold_operand(halo_rewriter *r, halo_instr *dot, int side) {
     last = permutation[d];
   }
   for (int k = 0; k < 2; k++) {
-    if (attrs[k].ints.count || halo_instr_attr(dot, attrs[k].id)) halo_instr_set_attr(dot, &attrs[k]);
+    if (attrs[k].ints.count || halo_instr_attr(dot, attrs[k].id))
+      halo_instr_set_attr(dot, &attrs[k]);
   }
   dot->operands[side] = halo_rewrite_resolve(transpose->operands[0]);
   r->changed = true;
@@ -73,8 +74,8 @@ static bool dots_fold_result(halo_rewriter *r, halo_instr *transpose, const int3
     }
   }
   halo_instr *operands[2] = {dot->operands[1], dot->operands[0]};
-  halo_instr *swapped = halo_rewrite_make(r, dot, HALO_OP_DOT, transpose->shape, operands, 2, attrs,
-                                          dot->attr_count);
+  halo_instr *swapped =
+      halo_rewrite_make(r, dot, HALO_OP_DOT, transpose->shape, operands, 2, attrs, dot->attr_count);
   halo_free(attrs);
   halo_rewrite_replace(r, transpose, swapped);
   return true;

@@ -25,13 +25,13 @@ enum {
 typedef struct fusion_node {
   halo_instr *instr;
   bool materialised;
-  halo_instr *root;  /* the one kernel it is computed in, or NULL when there are several */
-  int64_t cost;      /* to compute one element, fused operands included */
-  int64_t repeats;   /* how many times one kernel evaluates it for one of its elements */
-  int64_t runs;      /* how many elements of it are evaluated in all kernels together */
-  int32_t size;      /* instructions in the kernel, of materialised ones */
-  bool at_root;      /* its kernel evaluates it at the position that is written, and nowhere else */
-  bool has_dot;      /* of materialised ones: the kernel finishes a matrix product */
+  halo_instr *root; /* the one kernel it is computed in, or NULL when there are several */
+  int64_t cost;     /* to compute one element, fused operands included */
+  int64_t repeats;  /* how many times one kernel evaluates it for one of its elements */
+  int64_t runs;     /* how many elements of it are evaluated in all kernels together */
+  int32_t size;     /* instructions in the kernel, of materialised ones */
+  bool at_root;     /* its kernel evaluates it at the position that is written, and nowhere else */
+  bool has_dot;     /* of materialised ones: the kernel finishes a matrix product */
 } fusion_node;
 
 typedef struct fusion_state {
@@ -93,8 +93,8 @@ bool halo_fusion_is_compute(const halo_instr *instr) {
       }
       return fusion_is_scalar_control(instr);
     default:
-      return !halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EFFECT | HALO_TRAIT_COLL |
-                                                       HALO_TRAIT_ASYNC);
+      return !halo_opcode_has_trait(instr->opcode,
+                                    HALO_TRAIT_EFFECT | HALO_TRAIT_COLL | HALO_TRAIT_ASYNC);
   }
 }
 
@@ -216,8 +216,8 @@ static void fusion_collect_users(fusion_state *s) {
 
 /* How often `user`, evaluated once an element of its own, evaluates an element of the operand. */
 static int64_t fusion_expansion(const halo_instr *user, const halo_instr *operand) {
-  int64_t to = halo_shape_element_count(halo_shape_is_tuple(user->shape) ? operand->shape
-                                                                         : user->shape);
+  int64_t to =
+      halo_shape_element_count(halo_shape_is_tuple(user->shape) ? operand->shape : user->shape);
   int64_t from = halo_shape_element_count(operand->shape);
   if (from <= 0 || to <= from || user->opcode == HALO_OP_REDUCE) return 1;
   return to / from;

@@ -36,8 +36,8 @@ static halo_instr *layouts_transpose(halo_rewriter *r, halo_instr *x, const halo
     }
   }
   const halo_shape *to = halo_shape_new(arena, x->shape->type, rank, dims);
-  return halo_rewrite_make_listed(r, x, HALO_OP_TRANSPOSE, to, x, HALO_ATTR_DIMENSIONS,
-                                  permutation, rank);
+  return halo_rewrite_make_listed(r, x, HALO_OP_TRANSPOSE, to, x, HALO_ATTR_DIMENSIONS, permutation,
+                                  rank);
 }
 
 static halo_instr *layouts_expand_bitcast(halo_rewriter *r, halo_instr *bitcast) {
@@ -86,8 +86,8 @@ static bool layouts_is_within(const halo_instr *root, const halo_instr *instr) {
  * that callers see. */
 static bool layouts_is_result_tuple(const halo_instr *instr) {
   const halo_computation *c = instr->parent;
-  if (instr->opcode != HALO_OP_TUPLE || c != c->module->entry ||
-      c->root->opcode != HALO_OP_TUPLE || !layouts_is_within(c->root, instr)) {
+  if (instr->opcode != HALO_OP_TUPLE || c != c->module->entry || c->root->opcode != HALO_OP_TUPLE ||
+      !layouts_is_within(c->root, instr)) {
     return false;
   }
   if (instr == c->root) return true;
@@ -120,8 +120,8 @@ static halo_instr *layouts_result_tuple(halo_rewriter *r, halo_instr *x, const h
   const halo_shape **shapes = halo_arena_array(&scratch, const halo_shape *, want->count);
   bool same = x->opcode == HALO_OP_TUPLE;
   for (int32_t i = 0; i < want->count; i++) {
-    halo_instr *part = x->opcode == HALO_OP_TUPLE ? x->operands[i]
-                                                  : halo_rewrite_make_gte(r, x, x, i);
+    halo_instr *part =
+        x->opcode == HALO_OP_TUPLE ? x->operands[i] : halo_rewrite_make_gte(r, x, x, i);
     parts[i] = layouts_result(r, part, want->elements[i]);
     shapes[i] = parts[i]->shape;
     same &= parts[i] == part;

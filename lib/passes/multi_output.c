@@ -13,7 +13,7 @@ enum {
   MULTI_MAX_INPUTS = 24,
   MULTI_MAX_INSTRS = 160,
   MULTI_MAX_TRIES = 4, /* groups looked at closely for one instruction */
-  MULTI_SMALL = 4096, /* elements: below, starting a kernel costs more than running it */
+  MULTI_SMALL = 4096,  /* elements: below, starting a kernel costs more than running it */
   MULTI_NO_GROUP = -1
 };
 
@@ -177,7 +177,8 @@ static void multi_build(halo_rewriter *r, halo_instr *const *members, int32_t co
   halo_module *module = r->computation->module;
   halo_arena *arena = &module->arena;
   halo_computation *body = halo_computation_create(module, NULL);
-  body->name = halo_module_fresh_name(module, halo_arena_printf(arena, "fused_%s", members[0]->name));
+  body->name =
+      halo_module_fresh_name(module, halo_arena_printf(arena, "fused_%s", members[0]->name));
   HALO_VEC(multi_input) inputs = {0};
   HALO_VEC(halo_instr *) operands = {0};
   halo_instr *roots[MULTI_MAX_MEMBERS];
@@ -202,10 +203,8 @@ static void multi_build(halo_rewriter *r, halo_instr *const *members, int32_t co
     halo_free(args);
   }
   const halo_shape *tuple = halo_shape_new_tuple(arena, count, shapes);
-  halo_instr_spec root = {.opcode = HALO_OP_TUPLE,
-                          .shape = tuple,
-                          .operands = roots,
-                          .operand_count = count};
+  halo_instr_spec root = {
+      .opcode = HALO_OP_TUPLE, .shape = tuple, .operands = roots, .operand_count = count};
   body->root = halo_instr_create_unchecked(body, &root);
   halo_computation **calls = halo_arena_new(arena, halo_computation *);
   *calls = body;

@@ -56,10 +56,9 @@ halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_are
   for (int32_t i = 0; i < count && status == HALO_OK; i++) {
     assign_item *item = &items[i];
     if (item->size > max_arena) {
-      status = halo_fail(HALO_OUT_OF_MEMORY,
-                         "%s needs %lld bytes in one piece, the device gives at most %lld",
-                         plan->buffers.data[item->buffer].name, (long long)item->size,
-                         (long long)max_arena);
+      status = halo_fail(
+          HALO_OUT_OF_MEMORY, "%s needs %lld bytes in one piece, the device gives at most %lld",
+          plan->buffers.data[item->buffer].name, (long long)item->size, (long long)max_arena);
       break;
     }
     for (int32_t arena = 0;; arena++) {

@@ -6,8 +6,8 @@
 
 typedef struct coalesce_state {
   halo_plan *plan;
-  halo_step **steps;  /* by number; NULL where a number marks the end of a loop or branch list */
-  int32_t *renamed;   /* buffer -> the buffer it was merged into, or itself */
+  halo_step **steps; /* by number; NULL where a number marks the end of a loop or branch list */
+  int32_t *renamed;  /* buffer -> the buffer it was merged into, or itself */
 } coalesce_state;
 
 static void coalesce_collect(coalesce_state *s, halo_steps *steps) {
@@ -166,14 +166,13 @@ static void coalesce_donate(coalesce_state *s, const halo_module *module) {
     }
     int32_t argument = coalesce_flat_index(module->entry_params[alias->parameter],
                                            alias->param_index, alias->param_index_count);
-    int32_t result = coalesce_flat_index(module->entry_result, alias->out_index,
-                                         alias->out_index_count);
+    int32_t result =
+        coalesce_flat_index(module->entry_result, alias->out_index, alias->out_index_count);
     if (argument < 0 || result < 0 || result >= plan->result_count) continue;
     argument += before;
     int32_t id = plan->result_buffers[result];
     bool fits = argument < plan->argument_count && !taken[argument] &&
-                plan->buffers.data[id].place == HALO_PLACE_RESULT &&
-                plan->result_alias[result] < 0;
+                plan->buffers.data[id].place == HALO_PLACE_RESULT && plan->result_alias[result] < 0;
     if (fits && coalesce_may_donate(s, argument_buffers[argument], id)) {
       plan->result_alias[result] = argument;
       taken[argument] = true;

@@ -90,8 +90,7 @@ static void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t 
 
 /* Buffers of an instruction's leaves live in its `data` while its computation is walked. */
 static int32_t *lower_leaves(lower_state *s, halo_instr *instr) {
-  int32_t *leaves =
-      halo_arena_array(&s->plan->arena, int32_t, halo_shape_leaf_count(instr->shape));
+  int32_t *leaves = halo_arena_array(&s->plan->arena, int32_t, halo_shape_leaf_count(instr->shape));
   instr->data = leaves;
   return leaves;
 }
@@ -171,8 +170,8 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
     int32_t from = lower_value(binding->fusion->operands[launch->updates])[0];
     lower_copy(s, steps, from, binding->outputs[0], binding->fusion->name);
   }
-  halo_step *step = lower_step(s, steps, launch->gemm ? HALO_STEP_GEMM : HALO_STEP_KERNEL,
-                               launch->label);
+  halo_step *step =
+      lower_step(s, steps, launch->gemm ? HALO_STEP_GEMM : HALO_STEP_KERNEL, launch->label);
   step->kernel = launch->kernel ? halo_arena_strdup(&s->plan->arena, launch->kernel) : NULL;
   step->dims = launch->dims;
   memcpy(step->global, launch->global, sizeof step->global);

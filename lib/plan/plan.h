@@ -37,8 +37,8 @@ typedef struct halo_steps {
 
 typedef enum halo_step_kind {
   HALO_STEP_KERNEL,
-  HALO_STEP_GEMM,        /* CLBlast; args A, B, C */
-  HALO_STEP_COPY,        /* args[0] to args[1], `bytes` */
+  HALO_STEP_GEMM, /* CLBlast; args A, B, C */
+  HALO_STEP_COPY, /* args[0] to args[1], `bytes` */
   HALO_STEP_WHILE,
   HALO_STEP_CONDITIONAL
 } halo_step_kind;
@@ -51,7 +51,7 @@ typedef struct halo_plan_arg {
 
 struct halo_step {
   halo_step_kind kind;
-  int32_t number;     /* position in execution order; also its row in profiles */
+  int32_t number; /* position in execution order; also its row in profiles */
   const char *label;
   halo_plan_arg *args;
   int32_t arg_count;
@@ -59,9 +59,9 @@ struct halo_step {
   const char *kernel;
   uint32_t dims;
   size_t global[3], local[3];
-  uint64_t in_place;  /* bit i: args[i] may share the output's buffer */
-  const void *gemm;   /* halo_gemm of kernels.h */
-  int64_t bytes;      /* read and written at least; of a copy, what it copies */
+  uint64_t in_place; /* bit i: args[i] may share the output's buffer */
+  const void *gemm;  /* halo_gemm of kernels.h */
+  int64_t bytes;     /* read and written at least; of a copy, what it copies */
   int64_t flops;
   /* while: args[0] is the predicate that `condition` leaves behind; trips >= 0: known beforehand, then
    * there is neither.
