@@ -306,8 +306,10 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   if (cut->columns) work *= (cut->inner + cut->lanes - 1) / cut->lanes;
   size_t local = (size_t)cut->local;
   if (cut->columns || cut->local == 1) {
-    /* few, long work items on a CPU; on a GPU neighbours side by side */
+    /* On a GPU neighbours side by side. On a CPU work items are long: a few a group, so that groups cost
+     * nothing, but enough groups to share out evenly. */
     local = l->caps->is_cpu ? 1 : halo_kernel_local_size(l->caps, work);
+    while (l->caps->is_cpu && local < 32 && work >= (int64_t)(64 * local)) local *= 2;
   } else {
     work *= cut->local;
   }
@@ -343,7 +345,7 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
   int64_t units = caps->compute_units ? caps->compute_units : 1;
   int64_t parallel; /* independent pieces of work there are already */
   if (caps->is_cpu) {
-    cut.lanes = 32;
+    cut.lanes = 64;
     if (cut.columns) {
       int64_t bytes = 0;
       for (int32_t i = 0; i < t->view.arity; i++) {
