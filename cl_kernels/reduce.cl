@@ -8,6 +8,7 @@
  *   H_N H_INNER sizes of the reduced and inner part; H_OUTER of the outer
  *   H_CHUNK    part of n that one work item or group takes; H_CHUNKS = ceil(n / chunk)
  *   H_LANES    independent accumulators of a work item; H_LOCAL the work-group size
+ *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
@@ -26,6 +27,7 @@
 #define H_LANES 1
 #define H_LOCAL 8
 #define H_COLUMNS 0
+#define H_ROWS 1
 #define H_ORDERED 0
 #define H_INT int
 #endif
@@ -63,6 +65,39 @@ __kernel void H_NAME(H_PARAMS) {
   }
   for (int j = 0; j < lanes; ++j) H_OUT(out + j, acc[j]);
 #endif
+}
+#elif H_ROWS > 1
+/* One work item takes one chunk of H_ROWS neighbouring rows at a time: a core then reads several streams,
+ * which is what it takes to use the memory's bandwidth. H_ROWS divides H_OUTER, and every chunk is at
+ * least H_LANES long. Result order: chunk, row. */
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  const H_INT item = (H_INT)get_global_id(0), blocks = H_OUTER / H_ROWS;
+  if (item >= blocks * H_CHUNKS) return;
+  const H_INT row = item % blocks * H_ROWS, chunk = item / blocks;
+  const H_INT first = row * H_N + chunk * H_CHUNK;
+  const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
+  H_T lane[H_ROWS][H_LANES];
+#pragma unroll
+  for (int r = 0; r < H_ROWS; ++r) {
+    for (int j = 0; j < H_LANES; ++j) lane[r][j] = H_IN(first + r * H_N + j);
+  }
+  H_INT c = H_LANES;
+  for (; c + H_LANES <= size; c += H_LANES) {
+#pragma unroll
+    for (int r = 0; r < H_ROWS; ++r) {
+      const H_INT at = first + r * H_N + c;
+      for (int j = 0; j < H_LANES; ++j) lane[r][j] = H_OP(lane[r][j], H_IN(at + j));
+    }
+  }
+  for (int r = 0; r < H_ROWS; ++r) {
+    for (int width = H_LANES / 2; width > 0; width /= 2) {
+      for (int j = 0; j < width; ++j) lane[r][j] = H_OP(lane[r][j], lane[r][j + width]);
+    }
+    H_T acc = lane[r][0];
+    for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(first + r * H_N + k));
+    H_OUT(chunk * H_OUTER + row + r, acc);
+  }
 }
 #else
 /* One work group takes one chunk of one row; its work items take H_LANES neighbours at a time, or, when

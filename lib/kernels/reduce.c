@@ -258,6 +258,9 @@ typedef struct reduce_cut {
   bool columns;
 } reduce_cut;
 
+/* Rows that a work item of a CPU reads side by side. */
+enum { REDUCE_ROWS = 4 };
+
 typedef void reduce_emit_fn(const reduce_text *t, halo_emitter *e);
 
 /* One kernel: helper functions for input and output, then the template. */
@@ -299,10 +302,15 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   halo_template_define_int(&k, "H_LANES", cut->lanes);
   halo_template_define_int(&k, "H_LOCAL", cut->local);
   halo_template_define_int(&k, "H_COLUMNS", cut->columns);
+  int64_t last_chunk = cut->n - (cut->chunks - 1) * cut->chunk;
+  bool several = l->caps->is_cpu && !cut->columns && t->view.arity == 1 &&
+                 cut->outer % REDUCE_ROWS == 0 && last_chunk >= cut->lanes &&
+                 cut->outer * cut->chunks >= 8 * REDUCE_ROWS;
+  halo_template_define_int(&k, "H_ROWS", several ? REDUCE_ROWS : 1);
   halo_template_define_int(&k, "H_ORDERED", t->view.arity > 1);
   halo_template_finish(&k, l->source);
   *l->sections |= e.sections;
-  int64_t work = cut->outer * cut->chunks;
+  int64_t work = cut->outer * cut->chunks / (several ? REDUCE_ROWS : 1);
   if (cut->columns) work *= (cut->inner + cut->lanes - 1) / cut->lanes;
   size_t local = (size_t)cut->local;
   if (cut->columns || cut->local == 1) {
