@@ -146,12 +146,6 @@ const char *halo_ctype_constant(halo_arena *arena, const halo_literal *literal, 
   return "0";
 }
 
-const char *halo_ctype_constant_f64(halo_arena *arena, halo_type type, double value) {
-  if (halo_type_is_complex(type)) return ctype_complex(arena, type, value, 0);
-  if (halo_type_is_float(type)) return ctype_float(arena, value, type == HALO_F64);
-  return halo_ctype_constant_i64(arena, type, (int64_t)value);
-}
-
 const char *halo_ctype_constant_i64(halo_arena *arena, halo_type type, int64_t value) {
   if (type == HALO_PRED) return value ? "true" : "false";
   if (halo_type_is_complex(type)) return ctype_complex(arena, type, (double)value, 0);

@@ -29,7 +29,6 @@ const char *halo_ctype_fit(halo_arena *arena, halo_type type, const char *expr);
 /* Element `i` of a literal as a constant expression of the compute type: exact, INT_MIN and NaN
  * included. */
 const char *halo_ctype_constant(halo_arena *arena, const halo_literal *literal, int64_t i);
-const char *halo_ctype_constant_f64(halo_arena *arena, halo_type type, double value);
 const char *halo_ctype_constant_i64(halo_arena *arena, halo_type type, int64_t value);
 
 #endif

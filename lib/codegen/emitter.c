@@ -33,9 +33,8 @@ static void emit_measure(const halo_computation *computation, bool *wide, int de
   }
 }
 
-void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation,
-                       bool has_f64) {
-  *e = (halo_emitter){.arena = arena, .has_f64 = has_f64, .indent = 1};
+void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation) {
+  *e = (halo_emitter){.arena = arena, .indent = 1};
   emit_measure(computation, &e->wide, 0);
 }
 

@@ -48,8 +48,7 @@ typedef struct emit_undo {
 typedef struct halo_emitter {
   halo_arena *arena; /* of the whole lowering; everything below lives in it */
   halo_status status;
-  bool wide; /* indices need 64 bits */
-  bool has_f64;
+  bool wide;     /* indices need 64 bits */
   bool keep_f32; /* do not round f32 results to narrower types: inside a reduction */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
@@ -63,8 +62,7 @@ typedef struct halo_emitter {
 } halo_emitter;
 
 /* An emitter for code over `computation` (decides the index width). */
-void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation,
-                       bool has_f64);
+void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation);
 void halo_emitter_deinit(halo_emitter *e);
 /* Starts another function body over the same computation: clears the body, the memo and the scopes;
  * arguments and sections stay. */

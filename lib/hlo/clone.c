@@ -116,21 +116,15 @@ halo_instr *halo_computation_inline(halo_computation *to, const halo_computation
   return from->root->data;
 }
 
-static void clone_body(halo_computation *to, const halo_computation *from, bool same_module) {
+static void clone_body(halo_computation *to, const halo_computation *from) {
   for (int32_t i = 0; i < from->instrs.count; i++) {
     halo_instr *instr = from->instrs.data[i];
-    instr->data = clone_instr(to, instr, same_module);
+    instr->data = clone_instr(to, instr, false);
   }
   to->root = from->root ? from->root->data : NULL;
   if (from->execution_thread) {
     to->execution_thread = halo_arena_strdup(&to->module->arena, from->execution_thread);
   }
-}
-
-halo_computation *halo_computation_clone(const halo_computation *computation) {
-  halo_computation *copy = halo_computation_create(computation->module, computation->name);
-  clone_body(copy, computation, true);
-  return copy;
 }
 
 static void clone_aliases(halo_module *to, const halo_alias *from, int32_t count, bool donors) {
@@ -159,7 +153,7 @@ halo_module *halo_module_clone(const halo_module *module) {
     halo_computation *to = halo_computation_create(copy, NULL);
     to->name = halo_arena_strdup(&copy->arena, from->name);
     from->data = to;
-    clone_body(to, from, false);
+    clone_body(to, from);
   }
   copy->entry = module->entry->data;
   int32_t params = module->entry->params.count;

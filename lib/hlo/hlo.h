@@ -242,7 +242,5 @@ halo_module *halo_module_clone(const halo_module *module);
  * [from->params.count], and returns the copy of the root. Called computations are shared. */
 halo_instr *halo_computation_inline(halo_computation *to, const halo_computation *from,
                                     halo_instr *const *args);
-/* A copy of a computation under a fresh name in the same module; called computations are shared. */
-halo_computation *halo_computation_clone(const halo_computation *computation);
 
 #endif

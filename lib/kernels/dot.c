@@ -49,7 +49,7 @@ typedef struct dot_text {
 
 static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, const char *name) {
   *t = (dot_text){.l = l, .v = *v, .name = name};
-  halo_emitter_init(&t->e, l->arena, l->computation, l->caps->has_f64);
+  halo_emitter_init(&t->e, l->arena, l->computation);
   /* Padded panels may be larger than any array of the program. */
   double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
   double other = (double)v->batch * ((double)v->n + 64) * ((double)v->k + 64);
@@ -464,7 +464,7 @@ static halo_status dot_finish(halo_lowering *l, const halo_dot_view *v) {
   const halo_instr *root = halo_lowering_root(l);
   int64_t items = halo_shape_element_count(root->shape);
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation, l->caps->has_f64);
+  halo_emitter_init(&e, l->arena, l->computation);
   const char *itype = halo_emitter_index_type(&e);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
   halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);

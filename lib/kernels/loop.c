@@ -87,7 +87,7 @@ halo_status halo_loop_lower(halo_lowering *l) {
   int64_t items = halo_shape_element_count(halo_leaf_shape(root->shape, 0));
   if (items == 0) return HALO_OK;
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation, l->caps->has_f64);
+  halo_emitter_init(&e, l->arena, l->computation);
   bool stream = loop_streams(l, items);
   if (stream) {
     loop_emit_stream(l, &e);

@@ -269,7 +269,7 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   halo_lowering *l = t->l;
   halo_arena *arena = l->arena;
   halo_emitter e;
-  halo_emitter_init(&e, arena, l->computation, l->caps->has_f64);
+  halo_emitter_init(&e, arena, l->computation);
   const char *itype = halo_emitter_index_type(&e);
   const char *kernel = halo_arena_printf(arena, "%s%s", t->name, suffix);
   /* Arguments are known only after both bodies, and both need all of them. */
@@ -396,7 +396,7 @@ static halo_status reduce_lower(halo_lowering *l) {
   halo_strbuf_printf(l->source, "\n/* %s */\n", l->name);
   reduce_declare_type(&t);
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation, l->caps->has_f64);
+  halo_emitter_init(&e, l->arena, l->computation);
   reduce_emit_op(&t, &e);
   *l->sections |= e.sections;
   halo_status status = e.status;

@@ -144,7 +144,7 @@ halo_status halo_tile_lower(halo_lowering *l) {
   tile_dimensions(l, &p, &o);
   const char *name = halo_kernel_name(l, l->name);
   halo_emitter e;
-  halo_emitter_init(&e, arena, l->computation, l->caps->has_f64);
+  halo_emitter_init(&e, arena, l->computation);
   const char *itype = halo_emitter_index_type(&e);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
   const char *value = halo_emit_value(&e, frame, root, 0, tile_index(&e, shape, p, o));

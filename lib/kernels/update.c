@@ -26,7 +26,7 @@ static halo_status update_window_lower(halo_lowering *l) {
   const halo_shape *shape = update->shape;
   int64_t items = halo_shape_element_count(shape);
   halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation, l->caps->has_f64);
+  halo_emitter_init(&e, l->arena, l->computation);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
   const char *itype = halo_emitter_index_type(&e);
   halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);

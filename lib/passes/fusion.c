@@ -352,7 +352,7 @@ static halo_instr *fusion_copy(halo_computation *body, halo_instr *instr) {
   return copy;
 }
 
-static halo_instr *fusion_parameter(halo_computation *body, const halo_instr *input, int32_t n) {
+halo_instr *halo_fusion_parameter(halo_computation *body, const halo_instr *input, int32_t n) {
   halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
                           .name = halo_arena_printf(&body->module->arena, "param_%d", n),
                           .shape = input->shape,
@@ -386,7 +386,7 @@ static bool fusion_build(fusion_state *s, halo_instr *root) {
     b.body = halo_computation_create(module, NULL);
     b.body->name = fusion_body_name(root);
     for (int32_t i = 0; i < b.inputs.count; i++) {
-      b.inputs.data[i]->data = fusion_parameter(b.body, b.inputs.data[i], i);
+      b.inputs.data[i]->data = halo_fusion_parameter(b.body, b.inputs.data[i], i);
     }
     for (int32_t i = 0; i < b.inner.count; i++) {
       b.inner.data[i]->data = fusion_copy(b.body, b.inner.data[i]);
@@ -502,7 +502,7 @@ halo_computation *halo_fusion_wrap(halo_instr *instr) {
   void **saved = halo_alloc(sizeof(void *) * (size_t)instr->operand_count);
   for (int32_t o = 0; o < instr->operand_count; o++) {
     saved[o] = instr->operands[o]->data;
-    instr->operands[o]->data = fusion_parameter(body, instr->operands[o], o);
+    instr->operands[o]->data = halo_fusion_parameter(body, instr->operands[o], o);
   }
   body->root = fusion_copy(body, instr);
   for (int32_t o = instr->operand_count - 1; o >= 0; o--) instr->operands[o]->data = saved[o];

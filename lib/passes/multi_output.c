@@ -2,6 +2,7 @@
  * which reads another's result at the same position, into one fusion with several results: each array
  * is then read once, and there are fewer kernels to start. */
 #include "base/memory.h"
+#include "passes/fusion.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -164,15 +165,6 @@ typedef struct multi_input {
   halo_instr *outside, *inside; /* operand of the fusion, and what stands for it in the body */
 } multi_input;
 
-static halo_instr *multi_parameter(halo_computation *body, halo_instr *operand, int32_t number) {
-  halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
-                          .name = halo_arena_printf(&body->module->arena, "param_%d", number),
-                          .shape = operand->shape,
-                          .parameter_number = number,
-                          .line = operand->line};
-  return halo_instr_create_unchecked(body, &spec);
-}
-
 static void multi_build(halo_rewriter *r, halo_instr *const *members, int32_t count) {
   halo_module *module = r->computation->module;
   halo_arena *arena = &module->arena;
@@ -192,7 +184,7 @@ static void multi_build(halo_rewriter *r, halo_instr *const *members, int32_t co
         if (inputs.data[i].outside == operand) args[o] = inputs.data[i].inside;
       }
       if (args[o]) continue;
-      args[o] = multi_parameter(body, operand, operands.count);
+      args[o] = halo_fusion_parameter(body, operand, operands.count);
       halo_vec_push(&operands, operand);
       halo_vec_push(&inputs, (multi_input){operand, args[o]});
     }
