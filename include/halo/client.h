@@ -176,7 +176,8 @@ HALO_API void halo_event_release(halo_event *event);
 
 typedef struct halo_execute_options {
   /* Arguments, by flat index, whose memory the program may take over; NULL: none. Their buffers are
-   * unusable afterwards (HALO_FAILED_PRECONDITION). Parameters that the module itself aliases to
+   * unusable afterwards (HALO_FAILED_PRECONDITION); also when the run fails, unless it failed before
+   * any of its work was queued: then they are as before. Parameters that the module itself aliases to
    * results (input_output_alias) or donates are donated when this is set for them too. */
   const int *donated;
   int donated_count;

@@ -32,12 +32,12 @@ static halo_status execute_check(const halo_executable *e, halo_buffer *const *a
   return HALO_OK;
 }
 
-/* Gives back what execute_take took: everything is as before it. */
+/* Gives back what execute_take took; NULL for `donated`: what was given away stays away. */
 static void execute_untake(halo_buffer *const *arguments, int count, const bool *donated,
                            halo_cl_block **blocks) {
   for (int i = 0; i < count; i++) {
     if (!blocks[i]) continue;
-    if (donated[i]) {
+    if (donated && donated[i]) {
       halo_buffer_undonate(arguments[i], blocks[i]);
     } else {
       halo_cl_free(blocks[i]);
@@ -95,24 +95,22 @@ halo_status halo_executable_execute(halo_executable *e, halo_buffer *const *argu
   halo_cl_block **outputs = halo_alloc(sizeof *outputs * ((size_t)plan->result_count + 1));
   cl_event ready = NULL;
   halo_status status = execute_donations(argument_count, options, donated);
-  bool taken = false;
+  bool taken = false, began = false;
   if (status == HALO_OK) {
     status = execute_take(arguments, argument_count, donated, blocks);
     taken = status == HALO_OK;
   }
   if (status == HALO_OK) {
-    status = halo_program_run(e->program, blocks, donated, outputs, &ready);
+    status = halo_program_run(e->program, blocks, donated, outputs, &ready, &began);
   }
   for (int r = 0; status == HALO_OK && r < plan->result_count; r++) {
     if (ready) clRetainEvent(ready);
     results[r] = halo_buffer_wrap(e->client, plan->results[r], outputs[r], ready);
   }
   if (ready) clReleaseEvent(ready);
-  if (taken && status != HALO_OK) {
-    execute_untake(arguments, argument_count, donated, blocks);
-  } else if (taken) {
-    for (int i = 0; i < argument_count; i++) halo_cl_free(blocks[i]);
-  }
+  /* What was given away comes back from a run that failed before it touched anything. */
+  bool untouched = status != HALO_OK && !began;
+  if (taken) execute_untake(arguments, argument_count, untouched ? donated : NULL, blocks);
   halo_free(donated);
   halo_free(blocks);
   halo_free(outputs);

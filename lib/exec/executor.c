@@ -39,6 +39,7 @@ typedef struct exec_run {
   halo_cl_block *const *arguments;
   halo_cl_block **results;
   halo_cl_block **arenas;
+  bool began; /* a command was queued */
 } exec_run;
 
 /* ---- Making ---- */
@@ -152,6 +153,7 @@ static cl_event *exec_event(const exec_run *run, cl_event *wanted, cl_event *sto
 
 static void exec_event_done(exec_run *run, const halo_step *step, cl_event *wanted,
                             cl_event *storage) {
+  run->began = true;
   if (!*storage) return;
   if (wanted) {
     clRetainEvent(*storage);
@@ -316,7 +318,8 @@ static halo_status exec_arenas(exec_run *run) {
 }
 
 halo_status halo_program_run(halo_program *p, halo_cl_block *const *arguments, const bool *donated,
-                             halo_cl_block **results, cl_event *ready) {
+                             halo_cl_block **results, cl_event *ready, bool *began) {
+  *began = false;
   HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
   const halo_plan *plan = p->plan;
   exec_run run = {.program = p, .arguments = arguments, .results = results};
@@ -336,6 +339,7 @@ halo_status halo_program_run(halo_program *p, halo_cl_block *const *arguments, c
   }
   if (status == HALO_OK) status = halo_cl_check(clFlush(p->device->queue), "clFlush");
   if (status == HALO_OK) p->ran = true;
+  *began = run.began;
   if (status != HALO_OK) {
     char *message = halo_error_save();
     /* Steps already queued still write to the blocks; the queue is in order, so giving them back is

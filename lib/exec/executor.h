@@ -18,9 +18,11 @@ const halo_plan *halo_program_plan(const halo_program *program);
 /* Queues one run. `arguments`: a block for each flat argument, borrowed. `donated[i]`: argument i's
  * memory may become a result's (NULL: none may be). `results` receives a new reference to a block for
  * each flat result; *ready (a reference, never NULL on success) happens when all are there. Returns
- * without waiting unless a loop's condition or a branch's selector has to be read. */
+ * without waiting unless a loop's condition or a branch's selector has to be read. *began: steps were
+ * queued, also when it fails then: donated memory may have been written over. */
 halo_status halo_program_run(halo_program *program, halo_cl_block *const *arguments,
-                             const bool *donated, halo_cl_block **results, cl_event *ready);
+                             const bool *donated, halo_cl_block **results, cl_event *ready,
+                             bool *began);
 
 /* Waits, then gives one row a step that can be timed; NULL and 0 without profiling. Owned by the
  * program until the next call. */
