@@ -11,7 +11,10 @@ extern "C" {
 
 /* A client holds the devices of one OpenCL platform, their memory and the program cache. All objects
  * below may be used from several threads at once unless said otherwise; each keeps what it needs
- * alive, so they may be released in any order. */
+ * alive, so they may be released in any order.
+ *
+ * OpenCL drivers do not survive a fork: in a process that was forked after its parent had made a client
+ * or a list of devices, calls that need the device give HALO_FAILED_PRECONDITION. */
 typedef struct halo_client halo_client;
 typedef struct halo_device halo_device;         /* belongs to its client */
 typedef struct halo_executable halo_executable; /* a compiled module; reference-counted */
@@ -43,8 +46,8 @@ HALO_API halo_device *halo_client_device(const halo_client *client, int index);
 
 typedef struct halo_device_info {
   const char *platform, *name, *vendor, *driver, *version; /* live as long as the client */
-  const char *kind;                                         /* "gpu", "cpu", "accelerator", "null" */
-  uint64_t memory, max_allocation, local_memory;            /* bytes */
+  const char *kind;                                        /* "gpu", "cpu", "accelerator", "null" */
+  uint64_t memory, max_allocation, local_memory;           /* bytes */
   uint32_t compute_units, max_work_group;
   bool has_f64, has_f16, shares_host_memory;
 } halo_device_info;
@@ -52,10 +55,10 @@ HALO_API void halo_device_get_info(const halo_device *device, halo_device_info *
 
 /* A device of this machine, whether or not it is opened. */
 typedef struct halo_device_entry {
-  int platform, device;  /* "PLATFORM:DEVICE" selects it */
-  bool usable;           /* it has what this library needs */
-  bool chosen;           /* it is the one that the selector means */
-  halo_device_info info; /* this and the next live as long as the list */
+  int platform, device;     /* "PLATFORM:DEVICE" selects it */
+  bool usable;              /* it has what this library needs */
+  bool chosen;              /* it is the one that the selector means */
+  halo_device_info info;    /* this and the next live as long as the list */
   const char *capabilities; /* all that is known of it, in the form that "null:FILE" reads */
 } halo_device_entry;
 /* All OpenCL devices, without opening any. `selector` is as halo_client_options.device, and may be
@@ -85,10 +88,10 @@ HALO_API void halo_device_trim_memory(halo_device *device);
 /* ---- Compiling ---- */
 
 typedef struct halo_compile_options {
-  bool no_fusion;        /* every instruction its own kernel; for tests and for finding faults */
-  bool no_optimization;  /* only the passes that are needed to run at all */
-  const char *kernels;   /* "dot:clblast,-reduce:row": as HALO_KERNELS; NULL: that variable */
-  const char *dump_dir;  /* module, passes, OpenCL C and plan as text; NULL: HALO_DUMP_TO */
+  bool no_fusion;       /* every instruction its own kernel; for tests and for finding faults */
+  bool no_optimization; /* only the passes that are needed to run at all */
+  const char *kernels;  /* "dot:clblast,-reduce:row": as HALO_KERNELS; NULL: that variable */
+  const char *dump_dir; /* module, passes, OpenCL C and plan as text; NULL: HALO_DUMP_TO */
 } halo_compile_options;
 
 /* Compiles a module for the client's first device. The module is not changed. `options` may be NULL.
@@ -101,7 +104,8 @@ HALO_API void halo_executable_retain(halo_executable *executable);
 HALO_API void halo_executable_release(halo_executable *executable);
 
 /* Arguments and results are flat lists of arrays: a tuple parameter or result counts once for each
- * of its leaves, in order; tokens are left out. */
+ * of its leaves, in order; tokens are left out. Shapes are owned by the executable; NULL for an index
+ * that is out of range. */
 HALO_API int halo_executable_argument_count(const halo_executable *executable);
 HALO_API const halo_shape *halo_executable_argument_shape(const halo_executable *executable,
                                                           int index);
@@ -122,9 +126,9 @@ typedef struct halo_profile_row {
   const char *name; /* of the step; lives as long as the executable */
   const char *kind; /* "kernel", "copy", "library", ... */
   uint64_t runs;
-  double seconds;   /* device time over all runs */
-  int64_t bytes;    /* that one run must read and write at least, or 0 */
-  int64_t flops;    /* of one run, or 0 */
+  double seconds; /* device time over all runs */
+  int64_t bytes;  /* that one run must read and write at least, or 0 */
+  int64_t flops;  /* of one run, or 0 */
 } halo_profile_row;
 /* Waits for the device, then gives rows by step order; needs halo_client_options.profile. The array
  * is owned by the executable until the next call. */
@@ -160,8 +164,7 @@ HALO_API HALO_MUST_USE halo_status halo_buffer_to_host(halo_buffer *buffer, void
 /* As above without waiting: `data` is complete when *done has happened. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_host_async(halo_buffer *buffer, void *data,
                                                              size_t size, halo_event **done);
-HALO_API HALO_MUST_USE halo_status halo_buffer_to_literal(halo_buffer *buffer,
-                                                          halo_literal **out);
+HALO_API HALO_MUST_USE halo_status halo_buffer_to_literal(halo_buffer *buffer, halo_literal **out);
 /* An event that happens when the buffer's value is there (or its computation failed). */
 HALO_API HALO_MUST_USE halo_status halo_buffer_ready_event(halo_buffer *buffer, halo_event **out);
 

@@ -28,7 +28,7 @@ void halo_buffer_retain(halo_buffer *buffer) {
 void halo_buffer_release(halo_buffer *buffer) {
   if (!buffer || atomic_fetch_sub(&buffer->references, 1) != 1) return;
   halo_cl_free(buffer->block);
-  if (buffer->ready) clReleaseEvent(buffer->ready);
+  if (buffer->ready && !halo_cl_is_forked()) clReleaseEvent(buffer->ready);
   halo_shape_release(buffer->shape);
   pthread_mutex_destroy(&buffer->lock);
   halo_client_release(buffer->client);
@@ -235,7 +235,7 @@ static halo_status buffer_check_out(const halo_buffer *buffer, const void *data,
                      size);
   }
   if (size && !data) return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_to_host: data is NULL");
-  return HALO_OK;
+  return halo_cl_process_check();
 }
 
 /* Queues a copy out, which fails with `after` (if not NULL); waits for it when `done` is NULL. */

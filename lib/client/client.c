@@ -7,7 +7,13 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_client_create: out is NULL");
   *out = NULL;
   halo_cl_device *cl;
-  HALO_TRY(halo_cl_device_open(options, &cl));
+  static const halo_client_options defaults;
+  if (!options) options = &defaults;
+  HALO_TRY(halo_cl_device_open(&(halo_cl_options){.device = options->device,
+                                                  .memory_limit = options->memory_limit,
+                                                  .cache_dir = options->cache_dir,
+                                                  .profile = options->profile},
+                               &cl));
   halo_client *client = halo_alloc(sizeof *client);
   atomic_init(&client->references, 1);
   pthread_mutex_init(&client->lock, NULL);
@@ -21,10 +27,11 @@ void halo_client_retain(halo_client *client) { atomic_fetch_add(&client->referen
 
 void halo_client_release(halo_client *client) {
   if (!client || atomic_fetch_sub(&client->references, 1) != 1) return;
-  if (client->device.cl->queue) clFinish(client->device.cl->queue);
+  bool forked = halo_cl_is_forked();
+  if (client->device.cl->queue && !forked) clFinish(client->device.cl->queue);
   for (halo_pending *p = client->pending, *next; p; p = next) {
     next = p->next;
-    clReleaseEvent(p->event);
+    if (!forked) clReleaseEvent(p->event);
     halo_free(p->memory);
     halo_free(p);
   }
@@ -96,7 +103,14 @@ void halo_device_get_info(const halo_device *device, halo_device_info *out) {
 }
 
 void halo_device_memory_stats(halo_device *device, halo_memory_stats *out) {
-  halo_cl_memory_get_stats(device->cl, out);
+  halo_cl_memory_stats stats;
+  halo_cl_memory_get_stats(device->cl, &stats);
+  *out = (halo_memory_stats){.live = stats.live,
+                             .cached = stats.cached,
+                             .peak = stats.peak,
+                             .limit = stats.limit,
+                             .allocations = stats.allocations,
+                             .reused = stats.reused};
 }
 
 void halo_device_trim_memory(halo_device *device) { halo_cl_memory_trim(device->cl); }

@@ -128,6 +128,7 @@ void halo_executable_release(halo_executable *e) {
   for (int p = 0; p < e->parameter_count; p++) halo_shape_release(e->parameters[p]);
   halo_free(e->parameters);
   for (int i = 0; i < 4; i++) halo_free(e->reports[i]);
+  halo_free(e->rows);
   pthread_mutex_destroy(&e->lock);
   halo_client_release(e->client);
   halo_free(e);
@@ -139,13 +140,15 @@ int halo_executable_argument_count(const halo_executable *e) {
   return halo_program_plan(e->program)->argument_count;
 }
 const halo_shape *halo_executable_argument_shape(const halo_executable *e, int index) {
-  return halo_program_plan(e->program)->arguments[index];
+  const halo_plan *plan = halo_program_plan(e->program);
+  return index >= 0 && index < plan->argument_count ? plan->arguments[index] : NULL;
 }
 int halo_executable_result_count(const halo_executable *e) {
   return halo_program_plan(e->program)->result_count;
 }
 const halo_shape *halo_executable_result_shape(const halo_executable *e, int index) {
-  return halo_program_plan(e->program)->results[index];
+  const halo_plan *plan = halo_program_plan(e->program);
+  return index >= 0 && index < plan->result_count ? plan->results[index] : NULL;
 }
 
 const char *halo_executable_report(halo_executable *e, halo_report report) {
@@ -174,5 +177,22 @@ halo_status halo_executable_profile(halo_executable *e, const halo_profile_row *
     return halo_fail(HALO_FAILED_PRECONDITION,
                      "profiling needs a client made with halo_client_options.profile");
   }
-  return halo_program_profile(e->program, rows, count);
+  const halo_step_time *times;
+  HALO_TRY(halo_program_profile(e->program, &times, count));
+  pthread_mutex_lock(&e->lock);
+  halo_free(e->rows);
+  e->rows = halo_alloc(sizeof *e->rows * ((size_t)*count + 1));
+  for (int i = 0; i < *count; i++) {
+    const halo_step *step = times[i].step;
+    e->rows[i] =
+        (halo_profile_row){.name = step->label,
+                           .kind = halo_step_kind_name(step->kind),
+                           .runs = times[i].runs,
+                           .seconds = times[i].seconds,
+                           .bytes = step->kind == HALO_STEP_COPY ? 2 * step->bytes : step->bytes,
+                           .flops = step->flops};
+  }
+  *rows = e->rows;
+  pthread_mutex_unlock(&e->lock);
+  return HALO_OK;
 }

@@ -27,6 +27,7 @@ static halo_status event_check(cl_event handle) {
 
 halo_status halo_event_await(cl_event handle) {
   if (!handle) return HALO_OK;
+  HALO_TRY(halo_cl_process_check());
   cl_int code = clWaitForEvents(1, &handle);
   /* That code only says that the event failed; the event itself says why. */
   if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
@@ -54,6 +55,7 @@ halo_status halo_event_wait(halo_event *event) {
 bool halo_event_is_ready(halo_event *event) {
   if (!event) return false;
   if (event->handle) {
+    if (halo_cl_is_forked()) return true; /* waiting says what is wrong */
     cl_int state = CL_QUEUED;
     cl_int code = clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
                                  &state, NULL);
@@ -72,7 +74,7 @@ void halo_event_release(halo_event *event) {
     event_run_finish(event, status != HALO_OK);
     halo_error_restore(message);
   }
-  if (event->handle) clReleaseEvent(event->handle);
+  if (event->handle && !halo_cl_is_forked()) clReleaseEvent(event->handle);
   pthread_mutex_destroy(&event->lock);
   halo_client_release(event->client);
   halo_free(event);

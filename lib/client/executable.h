@@ -14,8 +14,9 @@ struct halo_executable {
   halo_shape *result; /* of the module, tuples as they were */
   halo_shape **parameters;
   int parameter_count;
-  pthread_mutex_t lock; /* of `reports` */
+  pthread_mutex_t lock; /* of what follows */
   char *reports[4];
+  halo_profile_row *rows; /* as last asked for */
 };
 
 #endif

@@ -105,7 +105,7 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_pr
 void halo_program_release(halo_program *p) {
   if (!p) return;
   for (int32_t i = 0; i < p->plan->step_count; i++) {
-    if (p->kernels[i].handle) clReleaseKernel(p->kernels[i].handle);
+    if (p->kernels[i].handle && !halo_cl_is_forked()) clReleaseKernel(p->kernels[i].handle);
     halo_free(p->kernels[i].bound);
   }
   halo_free(p->kernels);
@@ -357,7 +357,7 @@ halo_status halo_program_run(halo_program *p, halo_cl_block *const *arguments, c
   return status;
 }
 
-halo_status halo_program_profile(halo_program *p, const halo_profile_row **rows, int *count) {
+halo_status halo_program_profile(halo_program *p, const halo_step_time **rows, int *count) {
   pthread_mutex_lock(&p->lock);
   halo_status status = HALO_OK;
   if (p->device->queue) status = halo_cl_check(clFinish(p->device->queue), "clFinish");

@@ -2,6 +2,7 @@
 #ifndef HALO_EXEC_EXECUTOR_H
 #define HALO_EXEC_EXECUTOR_H
 
+#include "exec/profile.h"
 #include "opencl/opencl.h"
 #include "plan/plan.h"
 
@@ -26,6 +27,6 @@ halo_status halo_program_run(halo_program *program, halo_cl_block *const *argume
 
 /* Waits, then gives one row a step that can be timed; NULL and 0 without profiling. Owned by the
  * program until the next call. */
-halo_status halo_program_profile(halo_program *program, const halo_profile_row **rows, int *count);
+halo_status halo_program_profile(halo_program *program, const halo_step_time **rows, int *count);
 
 #endif

@@ -7,17 +7,12 @@
 enum { PROFILE_MAX_PENDING = 4096 };
 
 static void profile_collect(halo_profile *profile, const halo_steps *steps) {
-  static const char *const kinds[] = {"kernel", "library", "copy", NULL, NULL};
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
     profile->row_of_step[step->number] = -1;
-    if (kinds[step->kind]) {
+    if (halo_step_is_command(step)) {
       profile->row_of_step[step->number] = profile->rows.count;
-      halo_profile_row row = {.name = step->label,
-                              .kind = kinds[step->kind],
-                              .bytes = step->kind == HALO_STEP_COPY ? 2 * step->bytes : step->bytes,
-                              .flops = step->flops};
-      halo_vec_push(&profile->rows, row);
+      halo_vec_push(&profile->rows, (halo_step_time){.step = step});
     }
     profile_collect(profile, &step->condition);
     profile_collect(profile, &step->body);
@@ -44,7 +39,7 @@ static halo_status profile_read(halo_profile *profile) {
   halo_status status = HALO_OK;
   for (int32_t i = 0; i < profile->pending.count; i++) {
     halo_profile_event *pending = &profile->pending.data[i];
-    halo_profile_row *row = &profile->rows.data[profile->row_of_step[pending->step]];
+    halo_step_time *row = &profile->rows.data[profile->row_of_step[pending->step]];
     cl_ulong start = 0, end = 0;
     cl_int code = clWaitForEvents(1, &pending->event);
     if (code == CL_SUCCESS) {
@@ -70,7 +65,7 @@ void halo_profile_add(halo_profile *profile, int32_t step, cl_event event) {
   if (profile->pending.count >= PROFILE_MAX_PENDING) (void)profile_read(profile);
 }
 
-halo_status halo_profile_rows(halo_profile *profile, const halo_profile_row **rows, int *count) {
+halo_status halo_profile_rows(halo_profile *profile, const halo_step_time **rows, int *count) {
   HALO_TRY(profile_read(profile));
   *rows = profile->rows.data;
   *count = profile->rows.count;

@@ -1,7 +1,7 @@
 /* opencl/device.c: opening and closing a device. */
 #include "base/config.h"
 #include "base/memory.h"
-#include "opencl/room.h"
+#include "opencl/private.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ static halo_status device_treat(halo_caps *caps) {
                    halo_config_name(HALO_CONFIG_TREAT_AS), kind);
 }
 
-static halo_status device_init(halo_cl_device *device, const halo_client_options *options) {
+static halo_status device_init(halo_cl_device *device, const halo_cl_options *options) {
   static const char null_prefix[] = "null:";
   const char *selector = options->device;
   if (!selector || !*selector) selector = halo_config_text(HALO_CONFIG_DEVICE);
@@ -52,9 +52,10 @@ static halo_status device_init(halo_cl_device *device, const halo_client_options
   return HALO_OK;
 }
 
-halo_status halo_cl_device_open(const halo_client_options *options, halo_cl_device **out) {
-  static const halo_client_options defaults;
+halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device **out) {
+  static const halo_cl_options defaults;
   *out = NULL;
+  HALO_TRY(halo_cl_process_check());
   halo_cl_device *device = halo_alloc(sizeof *device);
   atomic_init(&device->references, 1);
   halo_status status = device_init(device, options ? options : &defaults);
@@ -72,6 +73,7 @@ void halo_cl_device_retain(halo_cl_device *device) { atomic_fetch_add(&device->r
 
 void halo_cl_device_release(halo_cl_device *device) {
   if (!device || atomic_fetch_sub(&device->references, 1) != 1) return;
+  if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
   if (device->queue) clFinish(device->queue);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);
@@ -81,7 +83,7 @@ void halo_cl_device_release(halo_cl_device *device) {
 }
 
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what) {
-  if (!device->caps.is_null) return HALO_OK;
+  if (!device->caps.is_null) return halo_cl_process_check();
   return halo_fail(HALO_UNIMPLEMENTED, "%s needs a device that can run; \"%s\" is a null device",
                    what, device->caps.name);
 }

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "opencl/room.h"
+#include "opencl/private.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* opencl/memory.c: device memory: blocks in size classes, kept for reuse, counted and limited. */
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "opencl/room.h"
+#include "opencl/private.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct halo_cl_memory {
   memory_list live;   /* in order of allocation */
   memory_list cached; /* the longest unused first */
   halo_cl_block *bins[MEMORY_BINS];
-  halo_memory_stats stats; /* `live` includes what is being allocated */
+  halo_cl_memory_stats stats; /* `live` includes what is being allocated */
   uint64_t serials;
 };
 
@@ -95,7 +95,7 @@ static void memory_cache_remove(halo_cl_memory *memory, halo_cl_block *block) {
  * (or all of them); the caller gives them back to OpenCL without the lock. */
 static halo_cl_block *memory_evict(halo_cl_memory *memory, size_t size, bool all) {
   halo_cl_block *out = NULL;
-  halo_memory_stats *stats = &memory->stats;
+  halo_cl_memory_stats *stats = &memory->stats;
   while (memory->cached.first) {
     uint64_t held = stats->live + stats->cached;
     if (!all && held <= stats->limit && size <= stats->limit - held) break;
@@ -110,7 +110,7 @@ static halo_cl_block *memory_evict(halo_cl_memory *memory, size_t size, bool all
 static void memory_give_back(halo_cl_block *blocks) {
   for (halo_cl_block *next; blocks; blocks = next) {
     next = blocks->next;
-    if (blocks->mem) clReleaseMemObject(blocks->mem);
+    if (blocks->mem && !halo_cl_is_forked()) clReleaseMemObject(blocks->mem);
     halo_free(blocks);
   }
 }
@@ -265,7 +265,7 @@ static cl_int memory_create_after_trim(halo_cl_device *device, halo_cl_block *bl
 static halo_status memory_reserve(halo_cl_device *device, size_t size, const char *what,
                                   size_t *capacity, halo_cl_block **block) {
   halo_cl_memory *memory = device->memory;
-  halo_memory_stats *stats = &memory->stats;
+  halo_cl_memory_stats *stats = &memory->stats;
   bool too_large = size > device->caps.max_allocation;
   halo_status status = HALO_OK;
   halo_cl_block *evicted = NULL;
@@ -299,6 +299,7 @@ halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
   size_t capacity;
   halo_cl_block *block;
   *out = NULL;
+  HALO_TRY(halo_cl_process_check());
   halo_status status = memory_reserve(device, size, what, &capacity, &block);
   if (status != HALO_OK) return status;
   if (!block) {
@@ -340,7 +341,7 @@ void halo_cl_free(halo_cl_block *block) {
   halo_cl_device_release(device);
 }
 
-void halo_cl_memory_get_stats(halo_cl_device *device, halo_memory_stats *out) {
+void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out) {
   pthread_mutex_lock(&device->memory->lock);
   *out = device->memory->stats;
   pthread_mutex_unlock(&device->memory->lock);

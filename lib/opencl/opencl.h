@@ -4,7 +4,6 @@
 #define HALO_OPENCL_OPENCL_H
 
 #include "base/status.h"
-#include "halo/client.h"
 #include "opencl/caps.h"
 
 #include <CL/cl.h>
@@ -20,6 +19,14 @@
 halo_status halo_cl_check(cl_int code, const char *call);
 /* "CL_INVALID_KERNEL_ARGS"; "unknown OpenCL error" for codes not in the table. Static. */
 const char *halo_cl_code_name(cl_int code);
+
+/* ---- Processes (process.c) ---- */
+
+/* A process that was forked from one which uses OpenCL has none of the driver's threads: calls would
+ * wait for ever. Whether this is one. */
+bool halo_cl_is_forked(void);
+/* HALO_FAILED_PRECONDITION, with what to do, in such a process; else HALO_OK. */
+halo_status halo_cl_process_check(void);
 
 /* ---- Devices (device.c, select.c) ---- */
 
@@ -40,16 +47,23 @@ typedef struct halo_cl_device {
   atomic_int references; /* use retain and release */
 } halo_cl_device;
 
-/* Opens the device that halo_client_options.device selects (see there); the other options apply to
- * its memory, queue and program cache. `options` may be NULL. HALO_NO_DEVICE when the machine has
+typedef struct halo_cl_options {
+  const char *device;    /* as halo_client_options.device; NULL or "": the default */
+  uint64_t memory_limit; /* bytes; 0: what the device has */
+  const char *cache_dir; /* NULL: the default folder; "": no disk cache */
+  bool profile;          /* the queue records times */
+} halo_cl_options;
+
+/* Opens a device. `options` may be NULL. HALO_NO_DEVICE when the machine has
  * no OpenCL device, HALO_NOT_FOUND (listing what there is) when none matches,
  * HALO_INVALID_ARGUMENT for a bad HALO_MEMORY_LIMIT or null-device file, HALO_UNIMPLEMENTED for a
  * device below OpenCL 1.2, of big-endian byte order or without a compiler. */
-halo_status halo_cl_device_open(const halo_client_options *options, halo_cl_device **out);
+halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device **out);
 void halo_cl_device_retain(halo_cl_device *device);
 /* Drops one reference; NULL is allowed. The last one waits for the queue to drain. */
 void halo_cl_device_release(halo_cl_device *device);
-/* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; else HALO_OK. */
+/* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; a forked process as
+ * halo_cl_process_check; else HALO_OK. */
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what);
 
 typedef struct halo_cl_listing {
@@ -64,6 +78,15 @@ halo_status halo_cl_enumerate(halo_cl_listing **out, int *count);
 int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector);
 
 /* ---- Memory (memory.c) ---- */
+
+typedef struct halo_cl_memory_stats {
+  uint64_t live;   /* bytes handed out */
+  uint64_t cached; /* bytes kept for reuse */
+  uint64_t peak;   /* most live bytes so far */
+  uint64_t limit;
+  uint64_t allocations; /* requests so far */
+  uint64_t reused;      /* of which served from the cache */
+} halo_cl_memory_stats;
 
 /* A piece of device memory. Reference-counted; `mem` and the sizes never change. */
 typedef struct halo_cl_block {
@@ -90,7 +113,7 @@ void halo_cl_block_retain(halo_cl_block *block);
  * commands queued before may still use it, because the queue runs in order and only commands queued
  * after can get it again. Memory that the HOST will write to directly (maps) needs a wait first. */
 void halo_cl_free(halo_cl_block *block);
-void halo_cl_memory_get_stats(halo_cl_device *device, halo_memory_stats *out);
+void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out);
 /* Gives all cached blocks back to OpenCL. Worth one retry after a HALO_OUT_OF_MEMORY from an
  * enqueue call, because OpenCL may postpone allocating until the first use. */
 void halo_cl_memory_trim(halo_cl_device *device);

@@ -2,7 +2,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "opencl/room.h"
+#include "opencl/private.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) 
 }
 
 static void program_destroy(halo_cl_program *program) {
-  if (program->handle) clReleaseProgram(program->handle);
+  if (program->handle && !halo_cl_is_forked()) clReleaseProgram(program->handle);
   halo_free(program);
 }
 
@@ -249,7 +249,7 @@ static bool program_left_to_runtime(const halo_cl_device *device) {
 }
 
 void halo_cl_program_save(halo_cl_program *program) {
-  if (program_left_to_runtime(program->device)) return;
+  if (program_left_to_runtime(program->device) || halo_cl_is_forked()) return;
   pthread_mutex_lock(&program->device->programs->lock);
   bool saved = program->saved;
   pthread_mutex_unlock(&program->device->programs->lock);
@@ -317,6 +317,7 @@ halo_status halo_cl_program_get(halo_cl_device *device, const char *source, cons
   halo_cl_programs *programs = device->programs;
   uint64_t key[2];
   *out = NULL;
+  HALO_TRY(halo_cl_process_check());
   char *all_options = program_options(&device->caps, options);
   program_key(&device->caps, source, all_options, key);
   pthread_mutex_lock(&programs->lock);

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "opencl/room.h"
+#include "opencl/private.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -171,6 +171,8 @@ static void select_add_platform(cl_platform_id platform, int number, select_list
 static halo_status select_all(select_list *list) {
   cl_uint count = 0;
   char name[64] = ""; /* of a platform */
+  HALO_TRY(halo_cl_process_check());
+  halo_cl_process_begin();
   cl_int code = clGetPlatformIDs(0, NULL, &count);
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
@@ -185,10 +187,11 @@ static halo_status select_all(select_list *list) {
   }
   if (list->count) return HALO_OK;
   if (*name) {
-    return halo_fail(HALO_NO_DEVICE,
-                     "no OpenCL device: the driver is there (%s), and offers none; PoCL does so when "
-                     "it can write neither to POCL_CACHE_DIR nor to HOME",
-                     name);
+    return halo_fail(
+        HALO_NO_DEVICE,
+        "no OpenCL device: the driver is there (%s), and offers none; PoCL does so when "
+        "it can write neither to POCL_CACHE_DIR nor to HOME",
+        name);
   }
   return halo_fail(HALO_NO_DEVICE,
                    "no OpenCL device: install your GPU vendor's OpenCL driver, or the CPU driver "

@@ -3,6 +3,16 @@
 
 #include "base/memory.h"
 
+const char *halo_step_kind_name(halo_step_kind kind) {
+  static const char *const names[] = {"kernel", "library", "copy", "while", "conditional"};
+  return names[kind];
+}
+
+bool halo_step_is_command(const halo_step *step) {
+  return step->kind == HALO_STEP_KERNEL || step->kind == HALO_STEP_GEMM ||
+         step->kind == HALO_STEP_COPY;
+}
+
 static void plan_free_steps(halo_steps *steps) {
   for (int32_t i = 0; i < steps->count; i++) {
     halo_step *step = &steps->data[i];
@@ -43,11 +53,10 @@ static void plan_print_buffer(halo_strbuf *out, const halo_plan *plan, int32_t i
 
 static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo_steps *steps,
                              int indent) {
-  static const char *const kinds[] = {"kernel", "gemm", "copy", "while", "conditional"};
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
-    halo_strbuf_printf(out, "%*s%d: %s %s", indent, "", step->number, kinds[step->kind],
-                       step->label ? step->label : "");
+    halo_strbuf_printf(out, "%*s%d: %s %s", indent, "", step->number,
+                       halo_step_kind_name(step->kind), step->label ? step->label : "");
     if (step->kind == HALO_STEP_KERNEL) {
       halo_strbuf_printf(out, " %s global", step->kernel);
       for (uint32_t d = 0; d < step->dims; d++) {

@@ -59,9 +59,9 @@ struct halo_step {
   const char *kernel;
   uint32_t dims;
   size_t global[3], local[3];
-  uint64_t in_place; /* bit i: args[i] may share the output's buffer */
-  const void *gemm;  /* halo_gemm of kernels.h */
-  int64_t bytes;     /* read and written at least; of a copy, what it copies */
+  uint64_t in_place;            /* bit i: args[i] may share the output's buffer */
+  const struct halo_gemm *gemm; /* of kernels/gemm.h */
+  int64_t bytes;                /* read and written at least; of a copy, what it copies */
   int64_t flops;
   /* while: args[0] is the predicate that `condition` leaves behind; trips >= 0: known beforehand, then
    * there is neither.
@@ -96,6 +96,11 @@ typedef struct halo_plan {
   int32_t *result_alias;   /* argument that a donated result may take over, or -1 */
   const char *explain;
 } halo_plan;
+
+/* "kernel", "library", "copy", "while", "conditional". Static. */
+const char *halo_step_kind_name(halo_step_kind kind);
+/* Whether the step is one command to the device, and so can be timed. */
+bool halo_step_is_command(const halo_step *step);
 
 void halo_plan_release(halo_plan *plan);
 /* The plan as text: buffers, then steps. */

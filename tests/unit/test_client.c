@@ -149,6 +149,12 @@ START_TEST(shapes_of_executable) {
   char text[64];
   ck_assert_int_eq(halo_executable_argument_count(e), 2);
   ck_assert_int_eq(halo_executable_result_count(e), 1);
+  static const int outside[] = {-1, 2, 1 << 30, -(1 << 30)};
+  for (int i = 0; i < 4; i++) {
+    ck_assert_ptr_null(halo_executable_argument_shape(e, outside[i]));
+    ck_assert_ptr_null(halo_executable_result_shape(e, outside[i]));
+  }
+  ck_assert_ptr_null(halo_executable_result_shape(e, 1));
   halo_shape_to_text(halo_executable_argument_shape(e, 1), true, text, sizeof text);
   ck_assert_str_eq(text, "f32[4]{0}");
   halo_shape_to_text(halo_executable_result_shape(e, 0), true, text, sizeof text);

@@ -115,6 +115,76 @@ START_TEST(failure_without_donation) {
 }
 END_TEST
 
+/* ---- Processes ---- */
+
+/* What a forked child may do: everything gives a clear failure, and nothing hangs. */
+static int child_of(const fixture *f, const halo_module *module, halo_event *event) {
+  halo_client *client = NULL;
+  halo_executable *executable = NULL;
+  halo_device_entry *list = NULL;
+  halo_buffer *results[2];
+  float values[1024];
+  int count, wrong = 0;
+  alarm(30);
+  const halo_status got[] = {
+      halo_client_create(NULL, &client),
+      halo_device_list(NULL, &list, &count),
+      halo_client_compile(f->client, module, NULL, &executable),
+      halo_buffer_from_host(f->client, values, halo_buffer_shape(f->x), &results[0]),
+      halo_buffer_to_host(f->x, values, sizeof values),
+      halo_executable_execute(f->executable, &f->x, 1, NULL, results),
+      halo_event_wait(event),
+  };
+  for (size_t i = 0; i < sizeof got / sizeof got[0]; i++) {
+    if (got[i] == HALO_FAILED_PRECONDITION) continue;
+    fprintf(stderr, "call %zu in the child: %s\n", i, halo_status_name(got[i]));
+    wrong = 1;
+  }
+  if (!strstr(halo_error_message(), "forked")) wrong = 1;
+  halo_event_release(event);
+  halo_buffer_release(f->x);
+  halo_executable_release(f->executable);
+  halo_client_release(f->client);
+  return wrong;
+}
+
+START_TEST(forked_child) {
+  fixture f = set_up();
+  halo_module *module = run_parse(steps_text);
+  halo_buffer *results[2];
+  halo_event *event;
+  ck_ok(halo_executable_execute(f.executable, &f.x, 1, NULL, results));
+  ck_ok(halo_buffer_ready_event(results[0], &event));
+  pid_t child = fork();
+  if (child == 0) _exit(child_of(&f, module, event));
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_msg(WIFEXITED(status), "the child ended by signal %d", WTERMSIG(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 0);
+  ck_ok(halo_event_wait(event));
+  halo_event_release(event);
+  halo_buffer_release(results[0]);
+  halo_buffer_release(results[1]);
+  halo_module_release(module);
+  tear_down(&f);
+}
+END_TEST
+
+/* A fork before the first use is no harm. */
+START_TEST(forked_before) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    halo_client *client = run_client(NULL);
+    halo_client_release(client);
+    _exit(0);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("faults");
   TCase *runs = tcase_create("runs");
@@ -124,6 +194,11 @@ int main(void) {
   tcase_add_test(runs, last_flush_fails);
   tcase_add_test(runs, failure_without_donation);
   suite_add_tcase(suite, runs);
+  TCase *processes = tcase_create("processes");
+  tcase_set_timeout(processes, 120);
+  tcase_add_test(processes, forked_before);
+  tcase_add_test(processes, forked_child);
+  suite_add_tcase(suite, processes);
   SRunner *all = srunner_create(suite);
   srunner_run_all(all, CK_NORMAL);
   int failed = srunner_ntests_failed(all);

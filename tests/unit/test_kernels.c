@@ -10,7 +10,7 @@ extern const char halo_cl_gemm_pack[], halo_cl_gemm_panels[], halo_cl_gemm_tile[
 
 static halo_cl_device *open_device(void) {
   halo_cl_device *device;
-  ck_ok(halo_cl_device_open(&(halo_client_options){.cache_dir = ""}, &device));
+  ck_ok(halo_cl_device_open(&(halo_cl_options){.cache_dir = ""}, &device));
   return device;
 }
 

@@ -21,15 +21,15 @@ static const char wave64[] = "null:" HALO_TEST_DATA "/devices/amd-wave64.caps";
 
 static char cache_dir[] = "/tmp/halo-test-opencl.XXXXXX";
 
-static halo_cl_device *open_device(halo_client_options options) {
+static halo_cl_device *open_device(halo_cl_options options) {
   halo_cl_device *device;
   halo_status status = halo_cl_device_open(&options, &device);
   ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
   return device;
 }
 
-static halo_memory_stats memory_stats(halo_cl_device *device) {
-  halo_memory_stats stats;
+static halo_cl_memory_stats memory_stats(halo_cl_device *device) {
+  halo_cl_memory_stats stats;
   halo_cl_memory_get_stats(device, &stats);
   return stats;
 }
@@ -180,18 +180,18 @@ START_TEST(device_selection) {
     if (!list[i].usable) continue;
     char selector[32];
     snprintf(selector, sizeof selector, "%d:%d", list[i].platform, list[i].device);
-    halo_cl_device *device = open_device((halo_client_options){.device = selector});
+    halo_cl_device *device = open_device((halo_cl_options){.device = selector});
     ck_assert_str_eq(device->caps.name, list[i].caps.name);
     ck_assert_uint_gt(device->caps.global_memory, 0);
     halo_cl_device_release(device);
-    device = open_device((halo_client_options){.device = list[i].caps.platform});
+    device = open_device((halo_cl_options){.device = list[i].caps.platform});
     halo_cl_device_release(device);
   }
   halo_free(list);
   static const char *const absent[] = {"no such device", "99:0", "0:99", "accelerator"};
   for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
     halo_cl_device *device;
-    halo_client_options options = {.device = absent[i]};
+    halo_cl_options options = {.device = absent[i]};
     ck_assert_int_eq(halo_cl_device_open(&options, &device), HALO_NOT_FOUND);
     ck_assert_ptr_null(device);
     ck_message_has(absent[i]);
@@ -202,7 +202,7 @@ END_TEST
 
 START_TEST(device_from_environment) {
   setenv("HALO_DEVICE", wave64, 1);
-  halo_cl_device *device = open_device((halo_client_options){0});
+  halo_cl_device *device = open_device((halo_cl_options){0});
   ck_assert(device->caps.is_null);
   halo_cl_device_release(device);
   ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_OK);
@@ -219,7 +219,7 @@ END_TEST
 /* The loader looks for drivers in this folder instead of /etc/OpenCL/vendors. */
 START_TEST(device_treated) {
   setenv("HALO_TREAT_AS", "gpu", 1);
-  halo_cl_device *device = open_device((halo_client_options){.cache_dir = ""});
+  halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
   ck_assert(device->caps.is_gpu && !device->caps.is_cpu);
   ck_assert_str_eq(halo_caps_kind_name(&device->caps), "gpu");
   halo_cl_device_release(device);
@@ -242,7 +242,7 @@ START_TEST(device_none) {
 END_TEST
 
 START_TEST(null_device) {
-  halo_cl_device *device = open_device((halo_client_options){.device = wave64});
+  halo_cl_device *device = open_device((halo_cl_options){.device = wave64});
   halo_cl_block *block;
   halo_cl_program *program;
   cl_kernel kernel;
@@ -265,7 +265,7 @@ END_TEST
 /* ---- Memory ---- */
 
 START_TEST(memory_reuse) {
-  halo_cl_device *device = open_device((halo_client_options){0});
+  halo_cl_device *device = open_device((halo_cl_options){0});
   halo_cl_block *a, *b, *c;
   ck_assert_int_eq(halo_cl_alloc(device, 100000, "a", &a), HALO_OK);
   ck_assert_uint_ge(a->capacity, 100000);
@@ -281,7 +281,7 @@ START_TEST(memory_reuse) {
   ck_assert_int_eq(halo_cl_alloc(device, 99000, "c", &c), HALO_OK);
   ck_assert_ptr_eq(c->mem, first);
   ck_assert_uint_eq(c->size, 99000);
-  halo_memory_stats stats = memory_stats(device);
+  halo_cl_memory_stats stats = memory_stats(device);
   ck_assert_uint_eq(stats.allocations, 3);
   ck_assert_uint_eq(stats.reused, 1);
   ck_assert_uint_eq(stats.cached, 0);
@@ -300,7 +300,7 @@ END_TEST
 
 /* Every size gets enough, wastes at most a quarter, and gets its own block back. */
 START_TEST(memory_classes) {
-  halo_cl_device *device = open_device((halo_client_options){.device = wave64});
+  halo_cl_device *device = open_device((halo_cl_options){.device = wave64});
   for (size_t size = 0; size < 8ull << 30; size = size < 70000 ? size + 1 : size + size / 37) {
     halo_cl_block *a, *b;
     ck_assert_int_eq(halo_cl_alloc(device, size, "a", &a), HALO_OK);
@@ -318,7 +318,7 @@ START_TEST(memory_classes) {
 END_TEST
 
 START_TEST(memory_limit) {
-  halo_cl_device *device = open_device((halo_client_options){.memory_limit = 1 << 20});
+  halo_cl_device *device = open_device((halo_cl_options){.memory_limit = 1 << 20});
   halo_cl_block *weights, *inputs[3], *block;
   ck_assert_int_eq(halo_cl_alloc(device, 400 << 10, "weights", &weights), HALO_OK);
   for (int i = 0; i < 3; i++) {
@@ -346,7 +346,7 @@ START_TEST(memory_limit) {
 END_TEST
 
 START_TEST(memory_too_large) {
-  halo_cl_device *device = open_device((halo_client_options){0});
+  halo_cl_device *device = open_device((halo_cl_options){0});
   halo_cl_block *block;
   ck_assert_int_eq(halo_cl_alloc(device, device->caps.max_allocation + 1, "a matrix", &block),
                    HALO_OUT_OF_MEMORY);
@@ -363,7 +363,7 @@ END_TEST
 
 /* OpenCL itself refuses: the cache is given back first, and things go on. */
 START_TEST(memory_refused) {
-  halo_cl_device *device = open_device((halo_client_options){.memory_limit = 1ull << 60});
+  halo_cl_device *device = open_device((halo_cl_options){.memory_limit = 1ull << 60});
   halo_cl_block *block;
   device->caps.max_allocation = 1ull << 60;
   ck_assert_int_eq(halo_cl_alloc(device, 5000, "a", &block), HALO_OK);
@@ -394,7 +394,7 @@ static void *memory_worker(void *data) {
 }
 
 START_TEST(memory_threads) {
-  halo_cl_device *device = open_device((halo_client_options){0});
+  halo_cl_device *device = open_device((halo_cl_options){0});
   pthread_t threads[4];
   for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, memory_worker, device);
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
@@ -421,7 +421,7 @@ static void cache_tear_down(void) {
 }
 
 static halo_cl_device *open_cached(void) {
-  return open_device((halo_client_options){.cache_dir = cache_dir});
+  return open_device((halo_cl_options){.cache_dir = cache_dir});
 }
 
 /* The only file in the cache, or "" when there is none. */
@@ -474,7 +474,7 @@ static halo_cl_program_stats use_program(const char *source, const char *options
 }
 
 START_TEST(program_memory) {
-  halo_cl_device *device = open_device((halo_client_options){.cache_dir = ""});
+  halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
   halo_cl_program *a, *b, *c;
   cl_kernel kernel;
   ck_assert_int_eq(halo_cl_program_get(device, good_source, NULL, &a), HALO_OK);
@@ -501,7 +501,7 @@ START_TEST(program_memory) {
 END_TEST
 
 START_TEST(program_many) {
-  halo_cl_device *device = open_device((halo_client_options){.device = wave64});
+  halo_cl_device *device = open_device((halo_cl_options){.device = wave64});
   halo_cl_program *held, *program;
   ck_assert_int_eq(halo_cl_program_get(device, "held", NULL, &held), HALO_OK);
   for (int i = 0; i < 500; i++) {
@@ -607,7 +607,7 @@ END_TEST
 
 /* A folder that cannot be: saving stops quietly, building goes on. */
 START_TEST(program_unwritable) {
-  halo_cl_device *device = open_device((halo_client_options){.cache_dir = "/dev/null/cache"});
+  halo_cl_device *device = open_device((halo_cl_options){.cache_dir = "/dev/null/cache"});
   for (int i = 0; i < 5; i++) {
     halo_cl_program *program;
     char options[16];
@@ -658,7 +658,7 @@ START_TEST(program_bad_source) {
       "  a[0] = 1.0f;\n"
       "  a[0] = undeclared_thing + 1.0f;\n"
       "}\n";
-  halo_cl_device *device = open_device((halo_client_options){.cache_dir = ""});
+  halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
   halo_cl_program *program;
   ck_assert_int_eq(halo_cl_program_get(device, source, "-DY=2", &program), HALO_DEVICE_ERROR);
   ck_assert_ptr_null(program);

@@ -1,8 +1,11 @@
-/* opencl/room.h: what the files of the OpenCL room know of each other. */
-#ifndef HALO_OPENCL_ROOM_H
-#define HALO_OPENCL_ROOM_H
+/* opencl/private.h: what the files of the OpenCL room know of each other. */
+#ifndef HALO_OPENCL_PRIVATE_H
+#define HALO_OPENCL_PRIVATE_H
 
 #include "opencl/opencl.h"
+
+/* process.c: notes that this process uses OpenCL; from then on its children do not. */
+void halo_cl_process_begin(void);
 
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
