@@ -1,16 +1,29 @@
-"""Turns OpenCL C files into a C file with one string constant each.
+"""Turns OpenCL C files into a C file with one string constant each, without comments.
 
 usage: embed.py OUT.c FILE.cl...   FILE.cl becomes `const char halo_cl_FILE[]`.
 """
 import pathlib
+import re
 import sys
+
+
+def lines_of(path):
+    """The lines of a file without comments ("//!" marks stay) and without blanks that mean nothing."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    for line in text.splitlines():
+        line = re.sub(r"\s*\\$", " \\\\", line.rstrip())
+        if line.strip() not in ("", "\\"):
+            yield re.sub(r"^ +", " ", line)
+
 
 out = ["/* Made by cl_kernels/embed.py; do not edit. */\n"]
 for name in sys.argv[2:]:
     path = pathlib.Path(name)
     out.append(f"extern const char halo_cl_{path.stem}[];\nconst char halo_cl_{path.stem}[] =\n")
-    for line in path.read_text().splitlines():
-        text = line.rstrip().replace("\\", "\\\\").replace('"', '\\"')
+    # prelude.c looks for marks behind a line end
+    out.append('    "\\n"\n' if path.stem == "scalar" else "")
+    for line in lines_of(path):
+        text = line.replace("\\", "\\\\").replace('"', '\\"')
         out.append(f'    "{text}\\n"\n')
     out.append("    ;\n")
 pathlib.Path(sys.argv[1]).write_text("".join(out))

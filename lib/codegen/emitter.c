@@ -1,6 +1,7 @@
 /* codegen/emitter.c: the emitter's state, scopes and memo, and the walk over instructions. */
 #include "codegen/emitter.h"
 
+#include "base/config.h"
 #include "codegen/ctype.h"
 #include "codegen/scalar.h"
 
@@ -34,7 +35,8 @@ static void emit_measure(const halo_computation *computation, bool *wide, int de
 }
 
 void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation) {
-  *e = (halo_emitter){.arena = arena, .indent = 1};
+  *e = (halo_emitter){
+      .arena = arena, .indent = 1, .wide = halo_config_flag(HALO_CONFIG_WIDE_INDICES)};
   emit_measure(computation, &e->wide, 0);
 }
 

@@ -61,7 +61,7 @@ typedef struct halo_emitter {
   int32_t depth;
 } halo_emitter;
 
-/* An emitter for code over `computation` (decides the index width). */
+/* An emitter for code over `computation` (decides the index width, as HALO_WIDE_INDICES may). */
 void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation);
 void halo_emitter_deinit(halo_emitter *e);
 /* Starts another function body over the same computation: clears the body, the memo and the scopes;

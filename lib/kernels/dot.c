@@ -84,7 +84,7 @@ static const char *dot_store_body(dot_text *t) {
 }
 
 static halo_arg_texts dot_texts(dot_text *t) {
-  return halo_kernel_arg_texts(t->l->arena, t->e.args.data, t->e.args.count);
+  return halo_kernel_arg_texts(t->l->arena, t->e.args.data, t->e.args.count, 0);
 }
 
 /* Helper functions with all of the kernel's arguments; call when those are complete. */
@@ -202,7 +202,6 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, const char
   dot_begin(&t, l, v, name);
   const char *in = dot_element_body(&t, rhs);
   const char *out = halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
-  halo_strbuf_printf(l->source, "\n/* %s: packs %s */\n", l->name, rhs ? "B" : "A");
   dot_function(
       &t, t.type, "_in",
       halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype, t.itype),
@@ -277,7 +276,6 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
   const char *pb = dot_place_arg(&t, &v->rhs, places.b);
   const char *outv = dot_store_vector(&t, b);
   int64_t m_panels = (v->m + b->mr - 1) / b->mr, n_panels = (v->n + b->nr - 1) / b->nr;
-  halo_strbuf_printf(l->source, "\n/* %s */\n", l->name);
   dot_function(&t, "void", "_out",
                halo_arena_printf(arena, "const %s b, const %s x, const %s y, const %s v", t.itype,
                                  t.itype, t.itype, t.type),
@@ -327,7 +325,7 @@ static halo_status dot_panels_lower(halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   dot_blocks b = dot_blocks_of(l->caps, &v);
   int64_t size = (int64_t)halo_type_size(v.accumulator);
-  const char *name = halo_kernel_name(l, l->name);
+  const char *name = halo_kernel_name(l, "panels");
   dot_places places = {-1, -1};
   if (!dot_b_in_place(&v, &b)) {
     places.b = l->scratch.count;
@@ -369,14 +367,13 @@ static double dot_tile_cost(const halo_lowering *l) {
 static halo_status dot_tile_lower(halo_lowering *l) {
   halo_arena *arena = l->arena;
   halo_dot_view v = dot_view(l);
-  const char *name = halo_kernel_name(l, l->name);
+  const char *name = halo_kernel_name(l, "tile");
   dot_text t;
   dot_begin(&t, l, &v, name);
   const char *a = dot_element_body(&t, false), *b = dot_element_body(&t, true);
   const char *out = dot_store_body(&t);
   const char *coordinates =
       halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype, t.itype);
-  halo_strbuf_printf(l->source, "\n/* %s */\n", l->name);
   dot_function(&t, t.type, "_a", coordinates, a);
   dot_function(&t, t.type, "_b", coordinates, b);
   dot_function(&t, "void", "_out",
@@ -478,8 +475,8 @@ static halo_status dot_finish(halo_lowering *l, const halo_dot_view *v) {
   halo_emit_close(&e);
   halo_status status = e.status;
   if (status == HALO_OK) {
-    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, l->name),
-                                          halo_arena_printf(l->arena, "%s dot:finish", l->name));
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "finish"),
+                                          halo_arena_printf(l->arena, "%s dot:finish", l->name), 0);
     halo_launch_items(l->caps, launch, items);
   }
   halo_emitter_deinit(&e);

@@ -2,28 +2,34 @@
 #include "codegen/ctype.h"
 #include "kernels/kernels.h"
 
-#include <ctype.h>
-
 const char *halo_kernel_name(halo_lowering *l, const char *suffix) {
-  char *name = halo_arena_printf(l->arena, "k%d_%.40s", (*l->next_kernel)++, suffix);
-  for (char *c = name; *c; c++) {
-    if (!isalnum((unsigned char)*c)) *c = '_';
-  }
-  return name;
+  return halo_arena_printf(l->arena, "%sk%d_%s", l->prefix, l->next_kernel++, suffix);
 }
 
 static const char *kernel_const(halo_role role) {
   return role == HALO_ROLE_INPUT || role == HALO_ROLE_CONST ? "const " : "";
 }
 
-halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args,
-                                     int32_t count) {
+/* Whether an argument's memory is its own, as far as it is written. */
+static bool kernel_is_restrict(const halo_kernel_arg *arg, uint64_t in_place) {
+  switch (arg->role) {
+    case HALO_ROLE_INPUT: return arg->index >= 64 || !(in_place >> arg->index & 1);
+    case HALO_ROLE_OUTPUT: return in_place == 0;
+    case HALO_ROLE_CONST:
+    case HALO_ROLE_SCRATCH: break;
+  }
+  return true;
+}
+
+halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
+                                     uint64_t in_place) {
   halo_strbuf signature = {0}, pointers = {0}, parameters = {0}, arguments = {0};
   for (int32_t i = 0; i < count; i++) {
     const char *comma = i ? ", " : "", *name = args[i].name;
     const char *type = halo_arena_printf(arena, "__global %s%s *", kernel_const(args[i].role),
                                          halo_ctype_storage(args[i].type));
-    halo_strbuf_printf(&signature, "%s%s%s_, ulong %so", comma, type, name, name);
+    halo_strbuf_printf(&signature, "%s%s%s%s_, ulong %so", comma, type,
+                       kernel_is_restrict(&args[i], in_place) ? "restrict " : "", name, name);
     halo_strbuf_printf(&pointers, "  %s%s = %s_ + %so;\n", type, name, name, name);
     halo_strbuf_printf(&parameters, "%s%s%s", comma, type, name);
     halo_strbuf_printf(&arguments, "%s%s", comma, name);
@@ -39,12 +45,12 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
   return texts;
 }
 
-halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name,
-                             const char *label) {
+halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
+                             uint64_t in_place) {
   *l->sections |= e->sections;
-  halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count);
-  halo_strbuf_printf(l->source, "\n/* %s */\n__kernel void %s(%s) {\n%s%s}\n", label, name,
-                     texts.signature, texts.pointers, halo_strbuf_text(&e->body));
+  halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
+  halo_strbuf_printf(l->source, "__kernel void %s(%s) {\n%s%s}\n", name, texts.signature,
+                     texts.pointers, halo_strbuf_text(&e->body));
   halo_launch launch = {
       .kernel = name,
       .label = label,
@@ -52,6 +58,7 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
           halo_arena_copy(l->arena, e->args.data, sizeof(halo_kernel_arg) * (size_t)e->args.count),
       .arg_count = e->args.count,
       .dims = 1,
+      .in_place = in_place,
       .updates = -1,
   };
   halo_vec_push(&l->launches, launch);

@@ -42,7 +42,8 @@ typedef struct halo_lowering {
   halo_strbuf *source; /* of the whole program; kernels are appended */
   halo_sections *sections;
   halo_strbuf *explain; /* one line an implementation considered */
-  int32_t *next_kernel; /* numbers kernel names in the program */
+  const char *prefix;   /* of kernel names: what keeps those of one program apart, or "" */
+  int32_t next_kernel;  /* numbers kernels in the lowering */
   /* the fusion */
   const char *name;                    /* of the fusion */
   const halo_computation *computation; /* its body */
@@ -80,21 +81,25 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
 static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {
   return l->computation->root;
 }
-/* A fresh kernel name such as "k3_add". */
+/* A fresh kernel name such as "k0_row". The text of a kernel names nothing of the program, so that
+ * equal fusions have equal texts: what people read is the launch's label. */
 const char *halo_kernel_name(halo_lowering *l, const char *suffix);
 /* A list of arguments as OpenCL C text. A kernel gets a pointer and an element offset for each; its
- * helper functions get plain pointers. In the arena. */
+ * helper functions get plain pointers. No two arguments may share memory that the kernel writes, other
+ * than inputs in `in_place` (bits, as in halo_launch) and outputs where there is such an input. In the
+ * arena. */
 typedef struct halo_arg_texts {
   const char *signature;  /* of the kernel: "__global const float *a0_, ulong a0o, ..." */
   const char *pointers;   /* its first lines: "__global const float *a0 = a0_ + a0o;" ... */
   const char *parameters; /* of functions: "__global const float *a0, ..." */
   const char *arguments;  /* in calls of them: "a0, ..." */
 } halo_arg_texts;
-halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count);
-/* Appends `__attribute__ __kernel void name(args) { body }` and a launch; e's arguments and sections
- * are taken over. local[0] == 0: one dimension, sizes chosen for `items` work items. */
-halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name,
-                             const char *label);
+halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
+                                     uint64_t in_place);
+/* Appends `__kernel void name(args) { body }` and a launch; e's arguments and sections are taken
+ * over, and `in_place` into the launch. */
+halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
+                             uint64_t in_place);
 /* A work-group size for a one-dimensional launch of `items` items without local memory. */
 size_t halo_kernel_local_size(const halo_caps *caps, int64_t items);
 /* Sets a one-dimensional launch. */

@@ -97,7 +97,10 @@ halo_status halo_loop_lower(halo_lowering *l) {
   if (e.status == HALO_OK) {
     const char *label =
         halo_arena_printf(l->arena, "%s %s", l->name, stream ? "loop:stream" : "loop");
-    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, l->name), label);
+    /* A work item reads everything before it writes. */
+    uint64_t in_place = halo_computation_same_position(l->computation);
+    const char *name = halo_kernel_name(l, stream ? "stream" : "loop");
+    halo_launch *launch = halo_kernel_add(l, &e, name, label, in_place);
     if (stream) {
       items /= LOOP_STREAM;
       launch->local[0] = 1;
@@ -108,8 +111,6 @@ halo_status halo_loop_lower(halo_lowering *l) {
     } else {
       halo_launch_items(l->caps, launch, items);
     }
-    /* A work item reads everything before it writes. */
-    launch->in_place = halo_computation_same_position(l->computation);
   }
   halo_status status = e.status;
   halo_emitter_deinit(&e);

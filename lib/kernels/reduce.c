@@ -277,7 +277,7 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   char *in_body = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
   emit_out(t, &e);
   char *out_body = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
-  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count);
+  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count, 0);
   halo_strbuf_printf(l->source, "static inline %s %s_in(%s, const %s p) {\n%s}\n", t->accumulator,
                      kernel, texts.parameters, itype, in_body);
   halo_strbuf_printf(l->source, "static inline void %s_out(%s, const %s p, const %s v) {\n%s}\n",
@@ -390,10 +390,10 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
 
 static halo_status reduce_lower(halo_lowering *l) {
   const halo_instr *reduce = halo_lowering_root(l);
-  reduce_text t = {.l = l, .reduce = reduce, .name = halo_kernel_name(l, l->name)};
+  reduce_text t = {.l = l, .reduce = reduce};
   const char *why;
   reduce_describe(reduce, &t.view, &why);
-  halo_strbuf_printf(l->source, "\n/* %s */\n", l->name);
+  t.name = halo_kernel_name(l, t.view.inner > 1 ? "column" : "row");
   reduce_declare_type(&t);
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);

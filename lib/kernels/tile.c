@@ -142,7 +142,7 @@ halo_status halo_tile_lower(halo_lowering *l) {
   halo_arena *arena = l->arena;
   int p, o;
   tile_dimensions(l, &p, &o);
-  const char *name = halo_kernel_name(l, l->name);
+  const char *name = halo_kernel_name(l, "tile");
   halo_emitter e;
   halo_emitter_init(&e, arena, l->computation);
   const char *itype = halo_emitter_index_type(&e);
@@ -156,11 +156,10 @@ halo_status halo_tile_lower(halo_lowering *l) {
   const char *position = halo_index_position(&e, tile_index(&e, shape, p, o), shape);
   halo_emit_line(&e, "return %s;", position);
   const char *storage = halo_ctype_storage(shape->type);
-  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count);
-  halo_strbuf_printf(
-      l->source,
-      "\n/* %s */\nstatic inline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
-      l->name, storage, name, texts.parameters, itype, itype, itype, in);
+  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count, 0);
+  halo_strbuf_printf(l->source,
+                     "static inline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
+                     storage, name, texts.parameters, itype, itype, itype, in);
   halo_strbuf_printf(l->source,
                      "static inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n",
                      itype, name, texts.parameters, itype, itype, itype, halo_strbuf_text(&e.body));

@@ -48,7 +48,7 @@ static halo_status update_window_lower(halo_lowering *l) {
   halo_status status = e.status;
   if (status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s update:window", l->name);
-    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, l->name), label);
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "window"), label, 0);
     halo_launch_items(l->caps, launch, items > 0 ? items : 1);
     launch->updates = (int32_t)root->operands[0]->parameter_number;
   }

@@ -17,7 +17,7 @@ typedef struct lower_state {
   const char *kernels;
   halo_strbuf source, explain;
   halo_sections sections;
-  int32_t next_kernel, clock, depth;
+  int32_t next_fusion, clock, depth;
 } lower_state;
 
 enum { LOWER_MAX_DEPTH = 100, LOWER_NO_BUFFER = -1 };
@@ -221,7 +221,7 @@ static halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *
                      .source = &s->source,
                      .sections = &s->sections,
                      .explain = &s->explain,
-                     .next_kernel = &s->next_kernel,
+                     .prefix = halo_arena_printf(&s->plan->arena, "f%d_", s->next_fusion++),
                      .name = instr->name,
                      .computation = body};
   const char *chosen = "";

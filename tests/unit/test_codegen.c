@@ -1,0 +1,186 @@
+/* tests/unit/test_codegen.c: the text of kernels, from modules whose entry is one fusion after another. */
+#include "codegen/emitter.h"
+#include "kernels/kernels.h"
+#include "passes/fusion.h"
+#include "run_test.h"
+
+/* A CPU or GPU as kernels see it. */
+static halo_caps some_device(bool is_cpu) {
+  return (halo_caps){.is_cpu = is_cpu,
+                     .is_gpu = !is_cpu,
+                     .has_f64 = true,
+                     .compute_units = 8,
+                     .simd_width = is_cpu ? 8 : 32,
+                     .max_work_group = 1024,
+                     .max_items = {1024, 1024, 64},
+                     .local_memory = 32768};
+}
+
+/* The text of the kernels of entry instruction `name`, as of a fusion; the launches' first `in_place`
+ * goes to `*in_place` if that is not NULL. */
+static char *lower(halo_module *module, const halo_caps *caps, const char *name,
+                   uint64_t *in_place) {
+  halo_instr *instr = NULL;
+  for (int32_t i = 0; i < module->entry->instrs.count; i++) {
+    if (strcmp(module->entry->instrs.data[i]->name, name) == 0) {
+      instr = module->entry->instrs.data[i];
+    }
+  }
+  ck_assert_msg(instr != NULL, "no instruction %s", name);
+  halo_arena arena = {0};
+  halo_strbuf source = {0}, explain = {0};
+  halo_sections sections = 0;
+  halo_lowering l = {.arena = &arena,
+                     .caps = caps,
+                     .source = &source,
+                     .sections = &sections,
+                     .explain = &explain,
+                     .prefix = "",
+                     .name = instr->name,
+                     .computation = instr->opcode == HALO_OP_FUSION
+                                        ? halo_instr_comp(instr, HALO_ATTR_CALLS)
+                                        : halo_fusion_wrap(instr)};
+  const char *chosen;
+  ck_ok(halo_kernels_lower(&l, &chosen));
+  ck_assert_int_gt(l.launches.count, 0);
+  if (in_place) *in_place = l.launches.data[0].in_place;
+  halo_vec_deinit(&l.launches);
+  halo_vec_deinit(&l.scratch);
+  halo_strbuf_deinit(&explain);
+  halo_arena_deinit(&arena);
+  return halo_strbuf_take(&source);
+}
+
+/* Not the whole of a text in the message: Check has room for a page. */
+#define has(text, part)                                                                            \
+  ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%.2000s", part, text)
+#define lacks(text, part)                                                                          \
+  ck_assert_msg(strstr(text, part) == NULL, "\"%s\" in:\n%.2000s", part, text)
+
+/* ---- Names ---- */
+
+static const char twins_text[] =
+    "HloModule twins\n"
+    "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
+    "plus { x = f32[] parameter(0) y = f32[] parameter(1) ROOT sum = f32[] add(x, y) }\n"
+    "one {\n"
+    "  p = f32[300,40] parameter(0)\n"
+    "  c = f32[40] iota(), iota_dimension=0\n"
+    "  k = f32[3] constant({1, 2, 3})\n"
+    "  kb = f32[3,100,40] broadcast(k), dimensions={0}\n"
+    "  kr = f32[300,40] reshape(kb)\n"
+    "  b = f32[300,40] broadcast(c), dimensions={1}\n"
+    "  e = f32[300,40] exponential(p)\n"
+    "  s = f32[300,40] add(e, b)\n"
+    "  ROOT r = f32[300,40] multiply(s, kr)\n"
+    "}\n"
+    "another {\n"
+    "  operand = f32[300,40] parameter(0)\n"
+    "  unused.like = f32[300,40] exponential(operand)\n"
+    "  numbers = f32[40] iota(), iota_dimension=0\n"
+    "  table = f32[3] constant({4, 5, 6})\n"
+    "  wide = f32[300,40] broadcast(numbers), dimensions={1}\n"
+    "  table.b = f32[3,100,40] broadcast(table), dimensions={0}\n"
+    "  table.r = f32[300,40] reshape(table.b)\n"
+    "  total = f32[300,40] add(unused.like, wide)\n"
+    "  ROOT out = f32[300,40] multiply(total, table.r)\n"
+    "}\n"
+    "ENTRY e {\n"
+    "  p0 = f32[300,40] parameter(0)\n"
+    "  p1 = f32[300,40] parameter(1)\n"
+    "  zero = f32[] constant(0)\n"
+    "  loop.a = f32[300,40] fusion(p0), kind=kLoop, calls=one\n"
+    "  loop.b = f32[300,40] fusion(p1), kind=kLoop, calls=another\n"
+    "  reduce.a = f32[300] reduce(p0, zero), dimensions={1}, to_apply=add\n"
+    "  reduce.b = f32[300] reduce(p1, zero), dimensions={1}, to_apply=plus\n"
+    "  column.a = f32[40] reduce(p0, zero), dimensions={0}, to_apply=add\n"
+    "  column.b = f32[40] reduce(p1, zero), dimensions={0}, to_apply=plus\n"
+    "  dot.a = f32[300,300] dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+    "  dot.b = f32[300,300] dot(p1, p0), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+    "  turn.a = f32[40,300] transpose(p0), dimensions={1,0}\n"
+    "  turn.b = f32[40,300] transpose(p1), dimensions={1,0}\n"
+    "  ROOT t = (f32[300,40], f32[300,40]) tuple(loop.a, loop.b)\n"
+    "}\n";
+
+/* Kernels of equal fusions are one text, which names nothing of the program. */
+START_TEST(equal_text) {
+  static const char *const names[] = {"loop", "reduce", "column", "dot", "turn"};
+  for (int device = 0; device < 2; device++) {
+    halo_caps caps = some_device(device == 0);
+    halo_module *module = run_parse(twins_text);
+    char a_name[20], b_name[20];
+    snprintf(a_name, sizeof a_name, "%s.a", names[_i]);
+    snprintf(b_name, sizeof b_name, "%s.b", names[_i]);
+    char *a = lower(module, &caps, a_name, NULL), *b = lower(module, &caps, b_name, NULL);
+    ck_assert_str_eq(a, b);
+    has(a, "k0_");
+    lacks(a, a_name);
+    lacks(a, "/* ");
+    halo_free(a);
+    halo_free(b);
+    halo_module_release(module);
+  }
+}
+END_TEST
+
+/* ---- Restrict ---- */
+
+START_TEST(restricted) {
+  halo_caps caps = some_device(true);
+  halo_module *module = run_parse(twins_text);
+  uint64_t in_place;
+  /* The result may lie where the input lies: neither promises to be alone; the constant does. */
+  char *text = lower(module, &caps, "loop.a", &in_place);
+  ck_assert_uint_eq(in_place, 1);
+  has(text, "const float *a0_");
+  has(text, "float *q0_");
+  has(text, "const float *restrict k");
+  halo_free(text);
+  text = lower(module, &caps, "reduce.a", &in_place);
+  ck_assert_uint_eq(in_place, 0);
+  has(text, "const float *restrict a0_");
+  has(text, "float *restrict q0_");
+  halo_free(text);
+  halo_module_release(module);
+}
+END_TEST
+
+/* ---- Width of indices ---- */
+
+static void check_width(const char *dims, bool wide) {
+  char source[300];
+  snprintf(source, sizeof source,
+           "HloModule m\nENTRY e { p = f32[%s] parameter(0) ROOT r = f32[%s] sine(p) }\n", dims,
+           dims);
+  halo_caps caps = some_device(false);
+  halo_module *module = run_parse(source);
+  char *text = lower(module, &caps, "r", NULL);
+  has(text,
+      wide ? "const long i = (long)get_global_id(0);" : "const int i = (int)get_global_id(0)");
+  halo_free(text);
+  halo_module_release(module);
+}
+
+START_TEST(index_width) {
+  check_width("1024,1024", false);
+  check_width("1023,1048576", false);
+  check_width("1024,1048576", true);
+  setenv("HALO_WIDE_INDICES", "1", 1);
+  check_width("1024,1024", true);
+  unsetenv("HALO_WIDE_INDICES");
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("codegen");
+  TCase *cases = tcase_create("text");
+  tcase_add_loop_test(cases, equal_text, 0, 5);
+  tcase_add_test(cases, restricted);
+  tcase_add_test(cases, index_width);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
