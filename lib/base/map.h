@@ -25,5 +25,8 @@ void halo_map_deinit(halo_map *map);
 
 /* 64-bit FNV-1a with a final mix. `seed` chains calls; start with 0. */
 uint64_t halo_hash(const void *data, size_t size, uint64_t seed);
+/* Adds data to a key of 128 bits: two unlike hashes, so that equal keys can be taken for equal data.
+ * Begin with any two numbers. */
+void halo_hash_wide(uint64_t key[2], const void *data, size_t size);
 
 #endif

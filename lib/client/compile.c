@@ -67,8 +67,10 @@ static halo_status compile_program(halo_executable *e, const halo_compile_option
   if (dump->folder) {
     halo_strbuf text = {0};
     halo_plan_print(&text, plan);
-    status = compile_write(dump, "cl", plan->source);
-    if (status == HALO_OK) status = compile_write(dump, "plan.txt", halo_strbuf_text(&text));
+    status = compile_write(dump, "plan.txt", halo_strbuf_text(&text));
+    halo_strbuf_deinit(&text);
+    halo_plan_source(&text, plan, NULL, 0);
+    if (status == HALO_OK) status = compile_write(dump, "cl", halo_strbuf_text(&text));
     if (status == HALO_OK) status = compile_write(dump, "explain.txt", plan->explain);
     halo_strbuf_deinit(&text);
   }
@@ -154,12 +156,14 @@ const halo_shape *halo_executable_result_shape(const halo_executable *e, int ind
 const char *halo_executable_report(halo_executable *e, halo_report report) {
   const halo_plan *plan = halo_program_plan(e->program);
   if (report == HALO_REPORT_EXPLAIN) return plan->explain;
-  if (report == HALO_REPORT_SOURCE) return plan->source;
-  if (report != HALO_REPORT_PLAN && report != HALO_REPORT_MODULE) return "";
+  if (report != HALO_REPORT_PLAN && report != HALO_REPORT_MODULE && report != HALO_REPORT_SOURCE) {
+    return "";
+  }
   pthread_mutex_lock(&e->lock);
-  if (!e->reports[report] && report == HALO_REPORT_PLAN) {
+  if (!e->reports[report] && report != HALO_REPORT_MODULE) {
     halo_strbuf text = {0};
-    halo_plan_print(&text, plan);
+    if (report == HALO_REPORT_PLAN) halo_plan_print(&text, plan);
+    if (report == HALO_REPORT_SOURCE) halo_plan_source(&text, plan, NULL, 0);
     e->reports[report] = halo_strbuf_take(&text);
   }
   if (!e->reports[report] && halo_module_to_text(e->module, 0, &e->reports[report]) != HALO_OK) {

@@ -2,6 +2,7 @@
 #include "exec/executor.h"
 
 #include "base/memory.h"
+#include "exec/build.h"
 #include "exec/profile.h"
 #include "kernels/gemm.h"
 
@@ -25,7 +26,7 @@ typedef struct exec_kernel {
 struct halo_program {
   halo_cl_device *device;
   halo_plan *plan;
-  halo_cl_program *cl;
+  halo_built_unit *units;
   exec_kernel *kernels; /* by step number */
   halo_cl_block *constants;
   pthread_mutex_t lock; /* of a run: kernels' arguments and the profile */
@@ -49,7 +50,7 @@ static halo_status exec_create_kernels(halo_program *p, const halo_steps *steps)
     const halo_step *step = &steps->data[i];
     if (step->kind == HALO_STEP_KERNEL) {
       exec_kernel *kernel = &p->kernels[step->number];
-      HALO_TRY(halo_cl_kernel_create(p->cl, step->kernel, &kernel->handle));
+      HALO_TRY(halo_unit_kernel(&p->units[step->unit], step->kernel, &kernel->handle));
       kernel->bound = halo_alloc(sizeof *kernel->bound * (size_t)step->arg_count);
       for (int32_t a = 0; a < step->arg_count; a++) kernel->bound[a].offset = ~(cl_ulong)0;
     }
@@ -89,8 +90,9 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_pr
   p->kernels = halo_alloc(sizeof *p->kernels * ((size_t)plan->step_count + 1));
   halo_profile_init(&p->profile, plan);
   halo_status status = HALO_OK;
-  if (*plan->source && !device->caps.is_null) {
-    status = halo_cl_program_get(device, plan->source, NULL, &p->cl);
+  p->units = halo_alloc(sizeof *p->units * ((size_t)plan->units.count + 1));
+  if (!device->caps.is_null) {
+    status = halo_units_build(device, plan, p->units);
     if (status == HALO_OK) status = exec_create_kernels(p, &plan->steps);
   }
   if (status == HALO_OK) status = exec_upload_constants(p);
@@ -111,8 +113,11 @@ void halo_program_release(halo_program *p) {
   halo_free(p->kernels);
   halo_profile_deinit(&p->profile);
   halo_cl_free(p->constants);
-  if (p->cl && p->ran) halo_cl_program_save(p->cl);
-  halo_cl_program_release(p->cl);
+  for (int32_t u = 0; u < p->plan->units.count && p->ran; u++) {
+    if (p->units[u].program) halo_cl_program_save(p->units[u].program);
+  }
+  halo_built_units_release(p->units, p->plan->units.count);
+  halo_free(p->units);
   halo_plan_release(p->plan);
   halo_cl_device_release(p->device);
   pthread_mutex_destroy(&p->lock);

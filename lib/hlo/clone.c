@@ -146,6 +146,7 @@ halo_module *halo_module_clone(const halo_module *module) {
   halo_module *copy = halo_module_create(module->name);
   copy->next_id = module->next_id;
   copy->is_scheduled = module->is_scheduled;
+  copy->target = module->target;
   copy->replica_count = module->replica_count;
   copy->num_partitions = module->num_partitions;
   for (int32_t i = 0; i < module->computations.count; i++) {

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "halo/module.h"
 #include "hlo/opcode.h"
+#include "hlo/target.h"
 #include "shape/literal.h"
 #include "shape/shape.h"
 
@@ -127,6 +128,7 @@ struct halo_module {
   halo_computation *entry;
   int32_t next_id;
   bool is_scheduled;
+  halo_target target; /* what it is optimised for; at first halo_target_cpu */
   int64_t replica_count, num_partitions; /* 1 when not given */
   /* Shapes of the entry's parameters and result with the layouts callers see. */
   const halo_shape **entry_params; /* [entry->params.count] */

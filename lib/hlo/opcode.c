@@ -16,6 +16,8 @@ enum {
   COLL = HALO_TRAIT_COLL,
   ID = HALO_TRAIT_ID,
   ASYNC = HALO_TRAIT_ASYNC,
+  ELEM = HALO_TRAIT_ELEM,
+  FINISH = HALO_TRAIT_FINISH,
   T_PRED = HALO_T_PRED,
   T_SINT = HALO_T_SINT,
   T_UINT = HALO_T_UINT,
@@ -28,10 +30,11 @@ enum {
 #define R(id) {HALO_ATTR_##id, HALO_ATTR_REQUIRED, true}
 #define O(id) {HALO_ATTR_##id, 0, true}
 #define P(id) {HALO_ATTR_##id, HALO_ATTR_ALWAYS_PRINTED, true}
+#define EXEC(class, cost, reads) HALO_EXEC_##class, cost, reads
 
 static const halo_op_info op_rows[HALO_OPCODE_COUNT] = {
-#define OP(id, name, lo, hi, traits, types, infer, ...)                                            \
-  [HALO_OP_##id] = {name, lo, hi, traits, types, halo_infer_##infer, __VA_ARGS__},
+#define OP(id, name, lo, hi, traits, types, infer, exec, ...)                                      \
+  [HALO_OP_##id] = {name, lo, hi, traits, types, halo_infer_##infer, exec, __VA_ARGS__},
 #include "hlo/opcodes.def"
 #undef OP
 };
@@ -49,6 +52,22 @@ const char *const halo_precision_names[] = {"default", "high", "highest", "packe
 
 const halo_op_info *halo_op_info_of(halo_opcode op) { return &op_rows[op]; }
 const char *halo_opcode_name(halo_opcode op) { return op_rows[op].name; }
+
+
+halo_exec_class halo_opcode_exec(halo_opcode op) { return op_rows[op].exec; }
+
+halo_reading halo_opcode_reading(halo_opcode op, int operand) {
+  const char *reads = op_rows[op].reads;
+  size_t count = strlen(reads);
+  if (count == 0) return HALO_READ_MEMORY;
+  return (halo_reading)reads[(size_t)operand < count ? (size_t)operand : count - 1];
+}
+
+bool halo_opcode_is_elemental(halo_opcode op) {
+  const halo_op_info *row = &op_rows[op];
+  return row->exec == HALO_EXEC_ELEMENTWISE || row->exec == HALO_EXEC_MOVEMENT ||
+         (row->traits & HALO_TRAIT_ELEM) != 0;
+}
 
 bool halo_opcode_from_name(const char *name, halo_opcode *out) {
   for (int i = 0; i < HALO_OPCODE_COUNT; i++) {

@@ -6,7 +6,7 @@
 #include "halo/types.h"
 
 typedef enum halo_opcode {
-#define OP(id, name, lo, hi, traits, types, infer, attrs) HALO_OP_##id,
+#define OP(id, name, lo, hi, traits, types, infer, exec, attrs) HALO_OP_##id,
 #include "hlo/opcodes.def"
 #undef OP
   HALO_OPCODE_COUNT
@@ -49,8 +49,37 @@ enum {
   HALO_TRAIT_NOINFER = 16,
   HALO_TRAIT_COLL = 32,
   HALO_TRAIT_ID = 64,
-  HALO_TRAIT_ASYNC = 128
+  HALO_TRAIT_ASYNC = 128,
+  HALO_TRAIT_ELEM = 256,
+  HALO_TRAIT_FINISH = 512
 };
+
+/* How an operation executes; what decides about kernels, buffers and steps reads this and nothing else
+ * of the kind. A row that says nothing better is STRUCTURED: without a family it is refused by name. */
+typedef enum halo_exec_class {
+  HALO_EXEC_VALUE,       /* is there already: parameters, constants */
+  HALO_EXEC_ALIAS,       /* names, packs or orders values that are there: nothing runs */
+  HALO_EXEC_ELEMENTWISE, /* one expression an element */
+  HALO_EXEC_MOVEMENT,    /* elements of operands at other indices, or made from the index */
+  HALO_EXEC_REDUCTION,   /* combines elements by a computation */
+  HALO_EXEC_STRUCTURED,  /* a family of kernels of its own */
+  HALO_EXEC_EXPANDED,    /* rewritten into others before it gets that far (passes/expand.c) */
+  HALO_EXEC_CONTROL,     /* runs computations: loops, branches, calls */
+  HALO_EXEC_ASYNC,       /* start and end of what something else does meanwhile */
+  HALO_EXEC_COLLECTIVE,  /* together with other replicas or partitions */
+  HALO_EXEC_HOST         /* needs the host while running */
+} halo_exec_class;
+
+/* How an operand is read: the letters of opcodes.def. */
+typedef enum halo_reading {
+  HALO_READ_SAME = '=',     /* at the position that is computed */
+  HALO_READ_ONCE = 'o',     /* each element once, or nearly, by an index known beforehand */
+  HALO_READ_INDEXED = 'i',  /* by an index that is data */
+  HALO_READ_REPEATED = 'r', /* again and again */
+  HALO_READ_SCALAR = 's',
+  HALO_READ_MEMORY = 'm',  /* must be a buffer */
+  HALO_READ_UPDATED = 'u'  /* must be a buffer, which the result may take over */
+} halo_reading;
 
 /* Masks over halo_type_class. */
 enum {
@@ -81,6 +110,9 @@ typedef struct halo_op_info {
   unsigned traits;                /* HALO_TRAIT_* */
   unsigned types;                 /* HALO_T_*: element types operand 0 may have */
   halo_infer_fn *infer;
+  halo_exec_class exec;
+  int cost;          /* of one element, in additions */
+  const char *reads; /* a halo_reading an operand, the last for all that follow; "": has none */
   halo_attr_spec attrs[HALO_MAX_OP_ATTRS + 1];
 } halo_op_info;
 
@@ -90,6 +122,10 @@ const char *halo_opcode_name(halo_opcode op);
 /* Finds an opcode by HLO name; false when there is none. */
 bool halo_opcode_from_name(const char *name, halo_opcode *out);
 bool halo_opcode_has_trait(halo_opcode op, unsigned trait);
+halo_exec_class halo_opcode_exec(halo_opcode op);
+halo_reading halo_opcode_reading(halo_opcode op, int operand);
+/* Whether one element of its result can be computed by itself, in any kernel. */
+bool halo_opcode_is_elemental(halo_opcode op);
 /* The HALO_T_* bit of a type; 0 for non-array types. */
 unsigned halo_type_mask(halo_type type);
 

@@ -39,10 +39,10 @@ typedef struct halo_lowering {
   halo_arena *arena;
   const halo_caps *caps;
   const char *kernels; /* the HALO_KERNELS list, or NULL */
-  halo_strbuf *source; /* of the whole program; kernels are appended */
+  halo_strbuf *source; /* of this fusion; kernels are appended; nothing of the program is named in it */
   halo_sections *sections;
   halo_strbuf *explain; /* one line an implementation considered */
-  const char *prefix;   /* of kernel names: what keeps those of one program apart, or "" */
+  const char *prefix;   /* of kernel names: what keeps those of one program apart, such as "u@_" */
   int32_t next_kernel;  /* numbers kernels in the lowering */
   /* the fusion */
   const char *name;                    /* of the fusion */

@@ -120,6 +120,11 @@ void halo_cl_memory_trim(halo_cl_device *device);
 
 /* ---- Programs (program.c, disk.c) ---- */
 
+/* What a piece of a program's source is known by: a key of its text. */
+typedef struct halo_cl_unit_key {
+  uint64_t part[2];
+} halo_cl_unit_key;
+
 /* A built program. Reference-counted. */
 typedef struct halo_cl_program {
   cl_program handle; /* NULL on a null device */
@@ -128,6 +133,8 @@ typedef struct halo_cl_program {
   bool from_disk;
   atomic_int references; /* this and the rest is program.c's */
   bool saved;
+  halo_cl_unit_key *units; /* [unit_count] */
+  int32_t unit_count;
   uint64_t used;
   struct halo_cl_program *next;
 } halo_cl_program;
@@ -139,6 +146,17 @@ typedef struct halo_cl_program {
  * Nothing about the disk cache is ever an error. */
 halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
                                 halo_cl_program **out);
+/* Says of which units a program's source is made, in order, so that others find them. The first call
+ * counts. */
+void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key *keys,
+                               int32_t count);
+/* A program in memory that holds this unit, with a new reference, and the unit's number in it; NULL
+ * when there is none. */
+halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_unit_key *key,
+                                         int32_t *index);
+/* How many units one program should hold, and whether several threads build faster than one. */
+int32_t halo_cl_units_per_program(const halo_cl_device *device);
+bool halo_cl_builds_in_parallel(const halo_cl_device *device);
 void halo_cl_program_retain(halo_cl_program *program);
 /* Drops one reference; NULL is allowed. The device remembers a number of unused programs. */
 void halo_cl_program_release(halo_cl_program *program);

@@ -14,7 +14,11 @@ enum {
   PROGRAM_UNUSED_MAX = 64, /* remembered though nobody holds them */
   PROGRAM_SAVE_TRIES = 3,  /* failed saves after which no more are tried */
   PROGRAM_LOG_MAX = 6000,  /* bytes of a build log in a message */
-  PROGRAM_LINES_MAX = 8    /* source lines shown with it */
+  PROGRAM_LINES_MAX = 8,   /* source lines shown with it */
+  /* Units of one program. Few, where programs are built side by side; many on PoCL, which builds one at
+   * a time and takes 0.1 s for a program of even one kernel, and 0.03 s to find that in its cache. */
+  PROGRAM_UNITS = 8,
+  PROGRAM_POCL_UNITS = 256
 };
 
 struct halo_cl_programs {
@@ -37,6 +41,7 @@ halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) 
 
 static void program_destroy(halo_cl_program *program) {
   if (program->handle && !halo_cl_is_forked()) clReleaseProgram(program->handle);
+  halo_free(program->units);
   halo_free(program);
 }
 
@@ -59,25 +64,6 @@ static double program_now(void) {
 
 /* ---- Keys ---- */
 
-/* A second hash, unlike halo_hash: eight bytes at a time, multiply and fold. */
-static uint64_t program_fold(uint64_t state, const char *text, size_t size) {
-  for (size_t i = 0; i < size; i += 8) {
-    uint64_t word = 0;
-    memcpy(&word, text + i, size - i < 8 ? size - i : 8);
-    state = (state ^ word) * 0x9e3779b97f4a7c15ull;
-    state ^= state >> 29;
-    state = (state << 23) | (state >> 41);
-  }
-  return state;
-}
-
-static void program_key_add(uint64_t key[2], const char *text) {
-  uint64_t size = strlen(text);
-  key[0] = halo_hash(&size, sizeof size, key[0]);
-  key[0] = halo_hash(text, size, key[0]);
-  key[1] = program_fold(key[1] + size, text, size);
-}
-
 /* Everything that can change the binary. */
 static void program_key(const halo_caps *caps, const char *source, const char *options,
                         uint64_t key[2]) {
@@ -87,7 +73,9 @@ static void program_key(const halo_caps *caps, const char *source, const char *o
       HALO_VERSION_TEXT};
   key[0] = 0;
   key[1] = 0x48414c4f;
-  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) program_key_add(key, parts[i]);
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    halo_hash_wide(key, parts[i], strlen(parts[i]));
+  }
 }
 
 static char *program_options(const halo_caps *caps, const char *extra) {
@@ -342,6 +330,54 @@ halo_status halo_cl_program_get(halo_cl_device *device, const char *source, cons
   halo_free(all_options);
   return status;
 }
+
+/* ---- Units ---- */
+
+void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key *keys,
+                               int32_t count) {
+  halo_cl_programs *programs = program->device->programs;
+  pthread_mutex_lock(&programs->lock);
+  if (!program->units && count > 0) {
+    program->units = halo_alloc(sizeof *keys * (size_t)count);
+    memcpy(program->units, keys, sizeof *keys * (size_t)count);
+    program->unit_count = count;
+  }
+  pthread_mutex_unlock(&programs->lock);
+}
+
+/* The lock is held. */
+static halo_cl_program *program_find_unit(halo_cl_programs *programs, const halo_cl_unit_key *key,
+                                          int32_t *index) {
+  for (halo_cl_program *p = programs->first; p; p = p->next) {
+    for (int32_t i = 0; i < p->unit_count; i++) {
+      if (memcmp(&p->units[i], key, sizeof *key) != 0) continue;
+      *index = i;
+      return p;
+    }
+  }
+  return NULL;
+}
+
+halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_unit_key *key,
+                                         int32_t *index) {
+  halo_cl_programs *programs = device->programs;
+  pthread_mutex_lock(&programs->lock);
+  halo_cl_program *program = program_find_unit(programs, key, index);
+  if (program) {
+    atomic_fetch_add(&program->references, 1);
+    program->used = ++programs->clock;
+    programs->stats.memory_hits++;
+    halo_cl_device_retain(device);
+  }
+  pthread_mutex_unlock(&programs->lock);
+  return program;
+}
+
+int32_t halo_cl_units_per_program(const halo_cl_device *device) {
+  return program_is_pocl(device) ? PROGRAM_POCL_UNITS : PROGRAM_UNITS;
+}
+
+bool halo_cl_builds_in_parallel(const halo_cl_device *device) { return !program_is_pocl(device); }
 
 void halo_cl_program_retain(halo_cl_program *program) {
   atomic_fetch_add(&program->references, 1);

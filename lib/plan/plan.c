@@ -32,6 +32,7 @@ void halo_plan_release(halo_plan *plan) {
   halo_vec_deinit(&plan->buffers);
   halo_vec_deinit(&plan->arenas);
   halo_vec_deinit(&plan->constants);
+  halo_vec_deinit(&plan->units);
   halo_arena_deinit(&plan->arena);
   halo_free(plan);
 }
@@ -58,7 +59,9 @@ static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo
     halo_strbuf_printf(out, "%*s%d: %s %s", indent, "", step->number,
                        halo_step_kind_name(step->kind), step->label ? step->label : "");
     if (step->kind == HALO_STEP_KERNEL) {
-      halo_strbuf_printf(out, " %s global", step->kernel);
+      halo_strbuf_char(out, ' ');
+      halo_plan_kernel_name(out, step->kernel, step->unit);
+      halo_strbuf_append(out, " global");
       for (uint32_t d = 0; d < step->dims; d++) {
         halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->global[d]);
       }

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "codegen/prelude.h"
 #include "shape/literal.h"
 
 typedef enum halo_place {
@@ -56,7 +57,8 @@ struct halo_step {
   halo_plan_arg *args;
   int32_t arg_count;
   /* kernel */
-  const char *kernel;
+  int32_t unit;       /* that holds the kernel; -1 when the step has none */
+  const char *kernel; /* its name there, "u@_k0_row": see halo_plan_unit */
   uint32_t dims;
   size_t global[3], local[3];
   uint64_t in_place;            /* bit i: args[i] may share the output's buffer */
@@ -78,10 +80,18 @@ typedef struct halo_plan_constant {
   halo_literal *literal; /* reference held by the plan */
 } halo_plan_constant;
 
+/* A piece of OpenCL C with the kernels of one fusion, which equal fusions share. '@' in the text and in
+ * the names of its kernels stands for the unit's number in whatever program it becomes a part of. */
+typedef struct halo_plan_unit {
+  const char *text;
+  halo_sections sections; /* of the prelude that it needs */
+  uint64_t key[2];        /* of both */
+} halo_plan_unit;
+
 typedef struct halo_plan {
   halo_arena arena;
   const char *name;
-  const char *source; /* OpenCL C of all kernels; "" when there are none */
+  HALO_VEC(halo_plan_unit) units; /* OpenCL C of all kernels */
   halo_steps steps;
   int32_t step_count; /* nested ones included: numbers run from 0 */
   HALO_VEC(halo_plan_buffer) buffers;
@@ -103,6 +113,10 @@ const char *halo_step_kind_name(halo_step_kind kind);
 bool halo_step_is_command(const halo_step *step);
 
 void halo_plan_release(halo_plan *plan);
+/* Appends the OpenCL C of `count` units (all of the plan's when `units` is NULL) as one program. */
+void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units, int32_t count);
+/* Appends a kernel's name in a program in which its unit has this number. */
+void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number);
 /* The plan as text: buffers, then steps. */
 void halo_plan_print(halo_strbuf *out, const halo_plan *plan);
 

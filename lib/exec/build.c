@@ -1,0 +1,115 @@
+/* exec/build.c: units that are not in memory yet are put into programs and built. */
+#include "exec/build.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* Units `first` to `first + count - 1` of `missing` become one program. */
+typedef struct build_job {
+  const int32_t *missing;
+  int32_t count;
+  halo_status status;
+  char *message; /* of a failure */
+} build_job;
+
+typedef struct build_work {
+  halo_cl_device *device;
+  const halo_plan *plan;
+  halo_built_unit *units;
+  build_job *jobs;
+  int32_t job_count;
+  atomic_int next;
+} build_work;
+
+enum { BUILD_MAX_THREADS = 16 };
+
+static halo_status build_one(build_work *w, const build_job *job) {
+  halo_strbuf source = {0};
+  halo_plan_source(&source, w->plan, job->missing, job->count);
+  halo_cl_program *program;
+  halo_status status = halo_cl_program_get(w->device, halo_strbuf_text(&source), NULL, &program);
+  halo_strbuf_deinit(&source);
+  HALO_TRY(status);
+  halo_cl_unit_key *keys = halo_alloc(sizeof *keys * (size_t)job->count);
+  for (int32_t i = 0; i < job->count; i++) {
+    const halo_plan_unit *unit = &w->plan->units.data[job->missing[i]];
+    keys[i] = (halo_cl_unit_key){{unit->key[0], unit->key[1]}};
+    if (i > 0) halo_cl_program_retain(program);
+    w->units[job->missing[i]] = (halo_built_unit){program, i};
+  }
+  halo_cl_program_set_units(program, keys, job->count);
+  halo_free(keys);
+  return HALO_OK;
+}
+
+static void *build_run(void *data) {
+  build_work *w = data;
+  for (int32_t j; (j = atomic_fetch_add(&w->next, 1)) < w->job_count;) {
+    build_job *job = &w->jobs[j];
+    job->status = build_one(w, job);
+    if (job->status != HALO_OK) job->message = halo_error_save();
+  }
+  return NULL;
+}
+
+/* Messages are kept by thread: those of helpers are handed to the caller's. */
+static halo_status build_all(build_work *w) {
+  pthread_t threads[BUILD_MAX_THREADS];
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  int32_t wanted = cores < BUILD_MAX_THREADS ? (int32_t)cores : BUILD_MAX_THREADS, started = 0;
+  if (wanted > w->job_count) wanted = w->job_count;
+  if (!halo_cl_builds_in_parallel(w->device)) wanted = 1;
+  while (started + 1 < wanted && pthread_create(&threads[started], NULL, build_run, w) == 0) {
+    started++;
+  }
+  build_run(w);
+  for (int32_t t = 0; t < started; t++) pthread_join(threads[t], NULL);
+  halo_status status = HALO_OK;
+  for (int32_t j = 0; j < w->job_count; j++) {
+    build_job *job = &w->jobs[j];
+    if (job->status != HALO_OK && status == HALO_OK) {
+      status = job->status;
+      halo_error_restore(job->message);
+    } else {
+      halo_free(job->message);
+    }
+  }
+  return status;
+}
+
+halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan,
+                             halo_built_unit *units) {
+  int32_t *missing = halo_alloc(sizeof *missing * ((size_t)plan->units.count + 1)), count = 0;
+  for (int32_t u = 0; u < plan->units.count; u++) {
+    halo_cl_unit_key key = {{plan->units.data[u].key[0], plan->units.data[u].key[1]}};
+    units[u].program = halo_cl_program_of_unit(device, &key, &units[u].number);
+    if (!units[u].program) missing[count++] = u;
+  }
+  int32_t most = halo_cl_units_per_program(device);
+  build_work w = {.device = device, .plan = plan, .units = units};
+  w.job_count = (count + most - 1) / most;
+  w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)w.job_count + 1));
+  for (int32_t j = 0; j < w.job_count; j++) {
+    w.jobs[j].missing = missing + j * most;
+    w.jobs[j].count = count - j * most < most ? count - j * most : most;
+  }
+  halo_status status = w.job_count ? build_all(&w) : HALO_OK;
+  halo_free(w.jobs);
+  halo_free(missing);
+  return status;
+}
+
+void halo_built_units_release(halo_built_unit *units, int32_t count) {
+  for (int32_t u = 0; u < count; u++) halo_cl_program_release(units[u].program);
+}
+
+halo_status halo_unit_kernel(const halo_built_unit *unit, const char *name, cl_kernel *out) {
+  halo_strbuf text = {0};
+  halo_plan_kernel_name(&text, name, unit->number);
+  halo_status status = halo_cl_kernel_create(unit->program, halo_strbuf_text(&text), out);
+  halo_strbuf_deinit(&text);
+  return status;
+}

@@ -1,0 +1,23 @@
+/* exec/build.h: from a plan's units to built programs. */
+#ifndef HALO_EXEC_BUILD_H
+#define HALO_EXEC_BUILD_H
+
+#include "opencl/opencl.h"
+#include "plan/plan.h"
+
+/* Where a unit ended up: a program (one reference a unit) and the unit's number in it. */
+typedef struct halo_built_unit {
+  halo_cl_program *program;
+  int32_t number;
+} halo_built_unit;
+
+/* Finds each unit in a program that is in memory already, or builds it, several units a program and
+ * several programs at once where the runtime gains by that. `units` [plan->units.count] is zeroed
+ * memory; what it holds is released with halo_built_units_release also after a failure. HALO_DEVICE_ERROR
+ * with the build log, HALO_OUT_OF_MEMORY. */
+halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan, halo_built_unit *units);
+void halo_built_units_release(halo_built_unit *units, int32_t count);
+/* A kernel of a built unit by its name in the plan; to be released with clReleaseKernel. */
+halo_status halo_unit_kernel(const halo_built_unit *unit, const char *name, cl_kernel *out);
+
+#endif

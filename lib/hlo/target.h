@@ -1,0 +1,32 @@
+/* hlo/target.h: what things cost on the device that a module is optimised for. Plain data, so that
+ * passes can price what they do without knowing devices. */
+#ifndef HALO_HLO_TARGET_H
+#define HALO_HLO_TARGET_H
+
+#include <stdint.h>
+
+typedef struct halo_target {
+  double launch;        /* seconds that starting one more kernel takes */
+  double bandwidth;     /* bytes a second that a kernel of middling size moves */
+  double rate;          /* simple operations a second of the whole device */
+  double item_rate;     /* of one work item */
+  int32_t max_buffers;  /* of one kernel */
+  int32_t side_extent;  /* elements a reduction may have that a kernel does on the side */
+} halo_target;
+
+/* A few cores under an OpenCL of medium speed (PoCL). */
+static const halo_target halo_target_cpu = {.launch = 6e-6,
+                                            .bandwidth = 10e9,
+                                            .rate = 5e9,
+                                            .item_rate = 5e9,
+                                            .max_buffers = 60,
+                                            .side_extent = 64};
+/* A GPU of middling size: much is done at once, and one work item is slow. */
+static const halo_target halo_target_gpu = {.launch = 8e-6,
+                                            .bandwidth = 300e9,
+                                            .rate = 1e12,
+                                            .item_rate = 5e8,
+                                            .max_buffers = 60,
+                                            .side_extent = 32};
+
+#endif

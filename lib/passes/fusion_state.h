@@ -1,0 +1,52 @@
+/* passes/fusion_state.h: what the two halves of fusion share: fusion.c decides, fusion_build.c builds. */
+#ifndef HALO_PASSES_FUSION_STATE_H
+#define HALO_PASSES_FUSION_STATE_H
+
+#include "hlo/hlo.h"
+
+enum {
+  FUSION_MAX_INSTRS = 160, /* of one kernel: keeps its compile time and registers in bounds */
+  FUSION_MAX_INPUTS = 24,  /* buffers that one kernel reads, where the device allows that many */
+  FUSION_MAX_OUTPUTS = 8   /* and writes, once multi-output fusion is done */
+};
+
+/* What the pass knows of an instruction; found by its `mark`. */
+typedef struct fusion_node {
+  halo_instr *instr;
+  bool possible;    /* a kernel can compute it */
+  bool hero;        /* its result is worth a buffer: it is not computed inside other kernels */
+  bool pinned;      /* a result of the computation, or ordered by control edges */
+  bool materialised;
+  halo_instr *root; /* the one kernel it is computed in, or NULL when there are several */
+  int64_t cost;     /* to compute one element, fused operands included */
+  int64_t repeats;  /* how many times one kernel evaluates it for one of its elements */
+  int64_t runs;     /* how many elements of it are evaluated in all kernels together */
+  int32_t size;     /* instructions in the kernel, of materialised ones */
+  bool at_root;     /* its kernel evaluates it at the position that is written, and nowhere else */
+  bool has_hero;    /* of materialised ones: the kernel finishes another instruction elementwise */
+} fusion_node;
+
+typedef struct fusion_state {
+  halo_computation *computation;
+  const halo_target *target;
+  int32_t max_inputs;
+  fusion_node *nodes;
+  int32_t count;
+  int32_t *first_user; /* users of node i: users[first_user[i]] .. users[first_user[i + 1] - 1] */
+  int32_t *users;
+} fusion_state;
+
+static inline fusion_node *fusion_node_of(const fusion_state *s, const halo_instr *instr) {
+  return &s->nodes[instr->mark];
+}
+
+/* Constants that a kernel spells as a number. */
+static inline bool fusion_is_inline_constant(const halo_instr *instr) {
+  return instr->opcode == HALO_OP_CONSTANT && halo_shape_element_count(instr->shape) == 1;
+}
+
+/* Makes node i a fusion of all that is computed inside it. What does not fit (too many instructions or
+ * inputs) is materialised instead: those nodes come before i and are to be built after it. */
+void halo_fusion_build(fusion_state *s, int32_t i);
+
+#endif

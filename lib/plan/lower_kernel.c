@@ -1,0 +1,148 @@
+/* plan/lower_kernel.c: what kernels compute. A fusion's text is a unit of the plan; fusions of equal
+ * text share one. */
+#include "base/memory.h"
+#include "passes/fusion.h"
+#include "plan/lowering.h"
+
+#include <string.h>
+
+/* A fusion that only renames positions: its value is its operand's memory. Gives the operand. */
+static halo_instr *lower_view(const halo_instr *instr, const halo_computation *body) {
+  const halo_instr *at = body->root;
+  if (!halo_shape_is_array(at->shape) || !halo_shape_has_default_layout(at->shape)) return NULL;
+  while (at->opcode == HALO_OP_RESHAPE || at->opcode == HALO_OP_COPY) at = at->operands[0];
+  if (at->opcode != HALO_OP_PARAMETER || !halo_shape_has_default_layout(at->shape)) return NULL;
+  return instr->operands[at->parameter_number];
+}
+
+/* ---- Units ---- */
+
+/* The unit of this text: an equal one that is there, or a new one. */
+static int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections) {
+  size_t length = text->length;
+  halo_strbuf_append_n(text, (const char *)&sections, sizeof sections);
+  intptr_t known = (intptr_t)halo_map_get(&s->units, text->data, text->length);
+  if (!known) {
+    halo_plan_unit unit = {.sections = sections};
+    halo_hash_wide(unit.key, text->data, text->length);
+    known = s->plan->units.count + 1;
+    halo_map_set(&s->units, text->data, text->length, (void *)known);
+    text->data[length] = '\0';
+    unit.text = halo_arena_strdup(&s->plan->arena, text->data);
+    halo_vec_push(&s->plan->units, unit);
+  }
+  return (int32_t)known - 1;
+}
+
+/* ---- Launches ---- */
+
+/* Buffers that a launch's arguments stand for. */
+typedef struct lower_binding {
+  const int32_t *inputs, *outputs, *scratch;
+  const char *name; /* of the fusion */
+  int32_t unit;
+} lower_binding;
+
+static const int32_t *lower_inputs(lower_state *s, const halo_instr *instr) {
+  int32_t total = 0;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    total += halo_shape_leaf_count(instr->operands[i]->shape);
+  }
+  int32_t *inputs = halo_arena_array(&s->plan->arena, int32_t, total), next = 0;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    int32_t count = halo_shape_leaf_count(instr->operands[i]->shape);
+    for (int32_t l = 0; l < count; l++) inputs[next++] = lower_value(instr->operands[i])[l];
+  }
+  return inputs;
+}
+
+static int32_t lower_resolve(lower_state *s, const lower_binding *b, const halo_kernel_arg *arg) {
+  switch (arg->role) {
+    case HALO_ROLE_INPUT: return b->inputs[arg->index];
+    case HALO_ROLE_OUTPUT: return b->outputs[arg->index];
+    case HALO_ROLE_SCRATCH: return b->scratch[arg->index];
+    case HALO_ROLE_CONST: return lower_constant_leaf(s, (halo_literal *)arg->literal, b->name);
+  }
+  return LOWER_NO_BUFFER;
+}
+
+static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *launch,
+                         const lower_binding *binding, int64_t flops) {
+  if (launch->updates >= 0) {
+    lower_copy(s, steps, binding->inputs[launch->updates], binding->outputs[0], binding->name);
+  }
+  halo_step *step =
+      lower_step(s, steps, launch->gemm ? HALO_STEP_GEMM : HALO_STEP_KERNEL, launch->label);
+  step->unit = binding->unit;
+  step->kernel = launch->kernel ? halo_arena_strdup(&s->plan->arena, launch->kernel) : NULL;
+  step->dims = launch->dims;
+  memcpy(step->global, launch->global, sizeof step->global);
+  memcpy(step->local, launch->local, sizeof step->local);
+  if (launch->gemm) {
+    step->gemm = halo_arena_copy(&s->plan->arena, launch->gemm, sizeof *launch->gemm);
+  }
+  step->flops = flops;
+  lower_set_args(s, step, launch->arg_count);
+  for (int32_t i = 0; i < launch->arg_count; i++) {
+    const halo_kernel_arg *arg = &launch->args[i];
+    bool written = arg->role == HALO_ROLE_OUTPUT || arg->role == HALO_ROLE_SCRATCH;
+    int32_t buffer = lower_resolve(s, binding, arg);
+    lower_arg(s, step, i, buffer, halo_type_size(arg->type), written);
+    step->bytes += s->plan->buffers.data[buffer].size;
+    bool in_place = arg->role == HALO_ROLE_INPUT && arg->index < 64 &&
+                    (launch->in_place >> arg->index & 1) && i < 64;
+    if (in_place) step->in_place |= 1ull << i;
+  }
+}
+
+static int64_t lower_flops(const halo_instr *dot) {
+  if (!dot) return 0;
+  int64_t flops = 2 * halo_shape_element_count(dot->shape);
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(dot, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
+  for (int32_t i = 0; i < count; i++) flops *= dot->operands[0]->shape->dims[dims[i]];
+  return flops;
+}
+
+halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) {
+  halo_computation *body = instr->opcode == HALO_OP_FUSION ? halo_instr_comp(instr, HALO_ATTR_CALLS)
+                                                           : halo_fusion_wrap(instr);
+  int32_t *leaves = lower_leaves(s, instr);
+  halo_instr *view = lower_view(instr, body);
+  if (view) {
+    leaves[0] = lower_value(view)[0];
+    return HALO_OK;
+  }
+  int32_t count;
+  const halo_shape **shapes = lower_leaf_shapes(s, instr->shape, &count);
+  for (int32_t l = 0; l < count; l++) leaves[l] = lower_temp(s, shapes[l], instr->name);
+  halo_strbuf source = {0};
+  halo_sections sections = 0;
+  halo_lowering l = {.arena = &s->plan->arena,
+                     .caps = s->caps,
+                     .kernels = s->kernels,
+                     .source = &source,
+                     .sections = &sections,
+                     .explain = &s->explain,
+                     .prefix = "u@_",
+                     .name = instr->name,
+                     .computation = body};
+  const char *chosen = "";
+  halo_status status = halo_kernels_lower(&l, &chosen);
+  int32_t *scratch = halo_arena_array(&s->plan->arena, int32_t, l.scratch.count);
+  for (int32_t i = 0; i < l.scratch.count; i++) {
+    scratch[i] = lower_buffer(s, HALO_PLACE_TEMP, 0, l.scratch.data[i].bytes,
+                              halo_arena_printf(&s->plan->arena, "scratch of %s", instr->name));
+  }
+  lower_binding binding = {lower_inputs(s, instr), leaves, scratch, instr->name, -1};
+  if (status == HALO_OK && source.length) binding.unit = lower_unit(s, &source, sections);
+  int64_t flops = lower_flops(l.dot);
+  for (int32_t i = 0; i < l.launches.count && status == HALO_OK; i++) {
+    bool last = i + 1 == l.launches.count;
+    lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);
+  }
+  halo_strbuf_deinit(&source);
+  halo_vec_deinit(&l.launches);
+  halo_vec_deinit(&l.scratch);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* plan/lower_step.c: steps and their arguments. */
+#include "plan/lowering.h"
+
+halo_step *lower_step(lower_state *s, halo_steps *steps, halo_step_kind kind, const char *label) {
+  halo_vec_reserve(steps, steps->count + 1);
+  halo_step *step = &steps->data[steps->count++];
+  *step = (halo_step){.kind = kind,
+                      .number = s->clock++,
+                      .unit = -1,
+                      .label = label ? halo_arena_strdup(&s->plan->arena, label) : "",
+                      .trips = -1};
+  return step;
+}
+
+void lower_set_args(lower_state *s, halo_step *step, int32_t count) {
+  step->args = halo_arena_array(&s->plan->arena, halo_plan_arg, count);
+  step->arg_count = count;
+}
+
+void lower_arg(lower_state *s, halo_step *step, int32_t i, int32_t buffer, size_t element,
+               bool written) {
+  step->args[i] = (halo_plan_arg){buffer, (int32_t)element, written};
+  lower_touch(s, buffer, step->number);
+}
+
+void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, const char *label) {
+  int64_t bytes = s->plan->buffers.data[to].size;
+  if (bytes == 0 || from == to) return;
+  halo_step *step = lower_step(s, steps, HALO_STEP_COPY, label);
+  lower_set_args(s, step, 2);
+  lower_arg(s, step, 0, from, 1, false);
+  lower_arg(s, step, 1, to, 1, true);
+  step->bytes = bytes;
+}

@@ -1,0 +1,71 @@
+/* plan/lowering.h: what the files of lowering share: its state, and the makers of buffers, steps and
+ * values. Private to this room. */
+#ifndef HALO_PLAN_LOWERING_H
+#define HALO_PLAN_LOWERING_H
+
+#include "base/map.h"
+#include "hlo/hlo.h"
+#include "kernels/kernels.h"
+#include "plan/plan.h"
+
+typedef struct lower_state {
+  halo_plan *plan;
+  const halo_caps *caps;
+  const char *kernels;
+  halo_strbuf explain;
+  halo_map units;     /* text and sections of a unit -> its number + 1 */
+  halo_map constants; /* literal -> its number in plan->constants + 1 */
+  int32_t clock, depth;
+} lower_state;
+
+enum { LOWER_NO_BUFFER = -1 };
+
+/* ---- lower_buffer.c: buffers and the values of instructions ---- */
+
+int32_t lower_buffer(lower_state *s, halo_place place, int32_t index, int64_t size,
+                     const char *name);
+int32_t lower_temp(lower_state *s, const halo_shape *shape, const char *name);
+/* Notes that a step uses a buffer. */
+void lower_touch(lower_state *s, int32_t buffer, int32_t step);
+/* Buffers of an instruction's leaves live in its `data` while its computation is walked: makes room
+ * for them, and reads them. */
+int32_t *lower_leaves(lower_state *s, halo_instr *instr);
+static inline const int32_t *lower_value(const halo_instr *instr) { return instr->data; }
+/* The leaves of a shape, in the plan's arena; tokens included. */
+const halo_shape **lower_leaf_shapes(lower_state *s, const halo_shape *shape, int32_t *count);
+/* The buffer of an array constant, and those of a constant of any shape (their number is given). */
+int32_t lower_constant_leaf(lower_state *s, halo_literal *literal, const char *name);
+int32_t lower_constant(lower_state *s, halo_literal *literal, const char *name, int32_t *leaves);
+
+/* ---- lower_step.c: steps ---- */
+
+/* A new step at the end of a list; the pointer is good until the next one is added to it. */
+halo_step *lower_step(lower_state *s, halo_steps *steps, halo_step_kind kind, const char *label);
+void lower_set_args(lower_state *s, halo_step *step, int32_t count);
+void lower_arg(lower_state *s, halo_step *step, int32_t i, int32_t buffer, size_t element,
+               bool written);
+/* Nothing where nothing has to be copied. */
+void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, const char *label);
+
+/* ---- One kind of instruction each ---- */
+
+/* lower_kernel.c: what kernels compute: fusions, and instructions that fusion left alone. */
+halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
+/* lower_control.c */
+halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps);
+halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *steps);
+
+/* ---- lower.c: the walk ---- */
+
+/* Appends the steps of a computation whose parameters' leaves are `params`; *out_root receives the
+ * leaves of its root. */
+halo_status lower_computation(lower_state *s, const halo_computation *computation,
+                              const int32_t *params, halo_steps *steps, const int32_t **out_root);
+
+/* ---- lower_entry.c: what the caller of a program sees ---- */
+
+/* Buffers of the entry's parameters, one a leaf. */
+void lower_arguments(lower_state *s, const halo_module *module, int32_t **out);
+void lower_results(lower_state *s, const halo_module *module, const int32_t *root);
+
+#endif

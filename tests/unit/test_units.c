@@ -1,0 +1,97 @@
+/* tests/unit/test_units.c: equal kernels are one: in a module, and across the modules of a client. */
+#include "client/executable.h"
+#include "run_test.h"
+
+static int count_in(const char *text, const char *word) {
+  int count = 0;
+  for (; (text = strstr(text, word)); text++) count++;
+  return count;
+}
+
+static int kernels_of(halo_executable *e) {
+  return count_in(halo_executable_report(e, HALO_REPORT_SOURCE), "__kernel void");
+}
+
+static const char layers[] =
+    "HloModule layers\n"
+    "ENTRY e {\n"
+    "  x = f32[96,96] parameter(0)\n"
+    "  w = f32[96,96] parameter(1)\n"
+    "  a = f32[96,96] dot(x, w), lhs_contracting_dims={1}, "
+    "rhs_contracting_dims={0}\n"
+    "  b = f32[96,96] sine(a)\n"
+    "  c = f32[96,96] dot(b, w), lhs_contracting_dims={1}, "
+    "rhs_contracting_dims={0}\n"
+    "  d = f32[96,96] sine(c)\n"
+    "  f = f32[96,96] dot(d, w), lhs_contracting_dims={1}, "
+    "rhs_contracting_dims={0}\n"
+    "  ROOT g = f32[96,96] sine(f)\n"
+    "}\n";
+
+START_TEST(equal_fusions_are_one_kernel) {
+  halo_client *client = run_client("null:" HALO_TEST_DATA "/devices/amd-wave64.caps");
+  halo_executable *e = run_compile(client, layers);
+  const halo_plan *plan = halo_program_plan(e->program);
+  ck_assert_int_eq(plan->units.count, 1);
+  ck_assert_int_eq(kernels_of(e), 1);
+  ck_assert_int_eq(plan->steps.count, 3);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+static const char halves[] =
+    "HloModule halves\n"
+    "ENTRY e {\n"
+    "  x = f32[50] parameter(0)\n"
+    "  y = f32[60] parameter(1)\n"
+    "  a = f32[50] cosine(x)\n"
+    "  b = f32[60] sine(y)\n"
+    "  ROOT r = (f32[50], f32[60]) tuple(a, b)\n"
+    "}\n";
+static const char half[] =
+    "HloModule half\n"
+    "ENTRY other {\n"
+    "  named = f32[60] parameter(0)\n"
+    "  ROOT otherwise = f32[60] sine(named)\n"
+    "}\n";
+
+START_TEST(modules_share_what_is_built) {
+  halo_client *client = run_client(NULL);
+  halo_executable *first = run_compile(client, halves);
+  halo_cl_program_stats before, after;
+  halo_cl_program_get_stats(client->device.cl, &before);
+  halo_executable *second = run_compile(client, half);
+  halo_cl_program_get_stats(client->device.cl, &after);
+  ck_assert_int_eq(after.builds, before.builds);
+  ck_assert_int_eq(after.disk_hits, before.disk_hits);
+  ck_assert_int_eq(after.memory_hits, before.memory_hits + 1);
+  /* The kernel has another number in the program it is found in than in its own plan. */
+  halo_executable_release(first);
+  float in[60], out[60];
+  for (int i = 0; i < 60; i++) in[i] = 0;
+  halo_buffer *x, *y;
+  ck_ok(halo_buffer_from_host(client, in, halo_executable_argument_shape(second, 0), &x));
+  ck_ok(halo_executable_execute(second, &x, 1, NULL, &y));
+  ck_ok(halo_buffer_to_host(y, out, sizeof out));
+  for (int i = 0; i < 60; i++) ck_assert(out[i] == 0); /* the cosine would be 1 */
+  halo_buffer_release(x);
+  halo_buffer_release(y);
+  halo_executable_release(second);
+  halo_client_release(client);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("units");
+  TCase *c = tcase_create("units");
+  tcase_set_timeout(c, 120);
+  tcase_add_test(c, equal_fusions_are_one_kernel);
+  tcase_add_test(c, modules_share_what_is_built);
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
