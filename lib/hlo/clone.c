@@ -1,12 +1,19 @@
 /* hlo/clone.c: copies of computations and whole modules. */
 #include "base/memory.h"
+#include "base/pointer_map.h"
 #include "hlo/hlo.h"
 
 #include <string.h>
 
+/* The source may be read by other threads at the same time, so what became of its parts is noted
+ * here and not in them. */
+typedef struct clone_state {
+  halo_pointer_map copies; /* computation or instruction -> its copy */
+} clone_state;
+
 /* Within one module attribute payloads are immutable arena data and can be shared; across modules
- * they are copied, and computations are mapped through their `data` pointer. */
-static halo_attr clone_attr(halo_module *to, const halo_attr *from) {
+ * they are copied. */
+static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_attr *from) {
   halo_arena *arena = &to->arena;
   halo_attr attr = *from;
   if (from->name) attr.name = halo_arena_strdup(arena, from->name);
@@ -50,7 +57,7 @@ static halo_attr clone_attr(halo_module *to, const halo_attr *from) {
     case HALO_KIND_COMPS:
       attr.comps.data = halo_arena_array(arena, halo_computation *, from->comps.count);
       for (int32_t i = 0; i < from->comps.count; i++) {
-        attr.comps.data[i] = from->comps.data[i]->data;
+        attr.comps.data[i] = halo_pointer_map_get(&s->copies, from->comps.data[i]);
       }
       break;
     case HALO_KIND_SHAPE: attr.shape = halo_shape_clone(arena, from->shape); break;
@@ -70,14 +77,17 @@ static halo_attr clone_attr(halo_module *to, const halo_attr *from) {
   return attr;
 }
 
-/* Copies one instruction; operands are found through their `data` pointers. */
-static halo_instr *clone_instr(halo_computation *to, const halo_instr *from, bool same_module) {
+/* Copies one instruction, whose operands were copied before. */
+static halo_instr *clone_instr(clone_state *s, halo_computation *to, const halo_instr *from,
+                               bool same_module) {
   halo_arena *arena = &to->module->arena;
   halo_instr **operands = halo_alloc(sizeof(halo_instr *) * (size_t)from->operand_count);
   halo_attr *attrs = halo_alloc(sizeof *attrs * (size_t)from->attr_count);
-  for (int32_t i = 0; i < from->operand_count; i++) operands[i] = from->operands[i]->data;
+  for (int32_t i = 0; i < from->operand_count; i++) {
+    operands[i] = halo_pointer_map_get(&s->copies, from->operands[i]);
+  }
   for (int32_t i = 0; i < from->attr_count; i++) {
-    attrs[i] = same_module ? from->attrs[i] : clone_attr(to->module, &from->attrs[i]);
+    attrs[i] = same_module ? from->attrs[i] : clone_attr(s, to->module, &from->attrs[i]);
   }
   halo_instr_spec spec = {
       .opcode = from->opcode,
@@ -98,30 +108,31 @@ static halo_instr *clone_instr(halo_computation *to, const halo_instr *from, boo
   copy->control_pred_count = from->control_pred_count;
   copy->control_preds = halo_arena_array(arena, halo_instr *, from->control_pred_count);
   for (int32_t i = 0; i < from->control_pred_count; i++) {
-    copy->control_preds[i] = from->control_preds[i]->data;
+    copy->control_preds[i] = halo_pointer_map_get(&s->copies, from->control_preds[i]);
   }
+  halo_pointer_map_set(&s->copies, from, copy);
   return copy;
 }
 
 halo_instr *halo_computation_inline(halo_computation *to, const halo_computation *from,
                                     halo_instr *const *args) {
+  clone_state s = {0};
   for (int32_t i = 0; i < from->instrs.count; i++) {
-    halo_instr *instr = from->instrs.data[i];
+    const halo_instr *instr = from->instrs.data[i];
     if (instr->opcode == HALO_OP_PARAMETER) {
-      instr->data = args[instr->parameter_number];
+      halo_pointer_map_set(&s.copies, instr, args[instr->parameter_number]);
     } else {
-      instr->data = clone_instr(to, instr, true);
+      clone_instr(&s, to, instr, true);
     }
   }
-  return from->root->data;
+  halo_instr *root = halo_pointer_map_get(&s.copies, from->root);
+  halo_pointer_map_deinit(&s.copies);
+  return root;
 }
 
-static void clone_body(halo_computation *to, const halo_computation *from) {
-  for (int32_t i = 0; i < from->instrs.count; i++) {
-    halo_instr *instr = from->instrs.data[i];
-    instr->data = clone_instr(to, instr, false);
-  }
-  to->root = from->root ? from->root->data : NULL;
+static void clone_body(clone_state *s, halo_computation *to, const halo_computation *from) {
+  for (int32_t i = 0; i < from->instrs.count; i++) clone_instr(s, to, from->instrs.data[i], false);
+  to->root = from->root ? halo_pointer_map_get(&s->copies, from->root) : NULL;
   if (from->execution_thread) {
     to->execution_thread = halo_arena_strdup(&to->module->arena, from->execution_thread);
   }
@@ -149,14 +160,16 @@ halo_module *halo_module_clone(const halo_module *module) {
   copy->target = module->target;
   copy->replica_count = module->replica_count;
   copy->num_partitions = module->num_partitions;
+  clone_state s = {0};
   for (int32_t i = 0; i < module->computations.count; i++) {
-    halo_computation *from = module->computations.data[i];
+    const halo_computation *from = module->computations.data[i];
     halo_computation *to = halo_computation_create(copy, NULL);
     to->name = halo_arena_strdup(&copy->arena, from->name);
-    from->data = to;
-    clone_body(to, from);
+    halo_pointer_map_set(&s.copies, from, to);
+    clone_body(&s, to, from);
   }
-  copy->entry = module->entry->data;
+  copy->entry = halo_pointer_map_get(&s.copies, module->entry);
+  halo_pointer_map_deinit(&s.copies);
   int32_t params = module->entry->params.count;
   copy->entry_params = halo_arena_array(&copy->arena, const halo_shape *, params);
   for (int32_t i = 0; i < params; i++) {

@@ -1,7 +1,8 @@
 /* hlo/hlo.h: modules, computations and instructions.
  *
  * Everything of a module lives in the module's arena and dies with it; literals are held by
- * reference. A module may be read from several threads; changing one is for one thread at a time.
+ * reference. A module may be read from several threads, since nothing that takes a const module,
+ * computation or instruction writes to it; changing one is for one thread at a time.
  * Front ends build modules with halo_instr_create (which runs shape inference), passes change them
  * in place and call halo_computation_sort. */
 #ifndef HALO_HLO_HLO_H
@@ -76,9 +77,9 @@ typedef struct halo_attr {
 
 struct halo_instr {
   halo_opcode opcode;
-  int32_t id;            /* unique in the module, never reused */
-  int32_t line;          /* of the text it came from, from 1; 0: not from text */
-  const char *name;      /* without `%`; unique in its computation */
+  int32_t id;       /* unique in the module, never reused */
+  int32_t line;     /* of the text it came from, from 1; 0: not from text */
+  const char *name; /* without `%`; unique in its computation */
   const halo_shape *shape;
   halo_instr **operands;
   int32_t operand_count;
@@ -212,7 +213,7 @@ static inline halo_instr *halo_instr_operand(const halo_instr *instr, int32_t i)
 bool halo_instr_has_side_effect(const halo_instr *instr);
 /* Bit p: parameter p of a fused computation is read only at the position that is being written, since
  * every path from it to a result is of elementwise ops, all of one shape and layout. Parameters beyond
- * 63, and computations with tuple parameters, give 0 bits. Uses the instructions' marks. */
+ * 63, and computations with tuple parameters, give 0 bits. */
 uint64_t halo_computation_same_position(const halo_computation *computation);
 /* "%name = f32[2] add(f32[2] %a, f32[2] %b)" in an arena: for messages. */
 const char *halo_instr_text(halo_arena *arena, const halo_instr *instr);

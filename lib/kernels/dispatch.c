@@ -1,4 +1,5 @@
 /* kernels/dispatch.c: from a fusion to the implementation that serves it best. */
+#include "base/pointer_map.h"
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -18,20 +19,19 @@ static const halo_instr *dispatch_find_dot(const halo_computation *body) {
               halo_shape_has_default_layout(dot->shape);
   if (!fits) return NULL;
   /* Whatever depends on the product must do so at its own position. */
-  for (int32_t i = 0; i < body->instrs.count; i++) body->instrs.data[i]->mark = 0;
-  ((halo_instr *)dot)->mark = 1;
-  for (int32_t i = 0; i < body->instrs.count; i++) {
+  halo_pointer_map depends = {0};
+  halo_pointer_map_set(&depends, dot, body->root);
+  for (int32_t i = 0; i < body->instrs.count && fits; i++) {
     halo_instr *instr = body->instrs.data[i];
-    for (int32_t o = 0; o < instr->operand_count; o++) {
-      if (!instr->operands[o]->mark) continue;
-      if (!halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) ||
-          !halo_shape_same_dims(instr->shape, dot->shape)) {
-        return NULL;
-      }
-      instr->mark = 1;
+    for (int32_t o = 0; o < instr->operand_count && fits; o++) {
+      if (!halo_pointer_map_get(&depends, instr->operands[o])) continue;
+      fits = halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) &&
+             halo_shape_same_dims(instr->shape, dot->shape);
+      halo_pointer_map_set(&depends, instr, instr);
     }
   }
-  return dot;
+  halo_pointer_map_deinit(&depends);
+  return fits ? dot : NULL;
 }
 
 static const halo_family *dispatch_family(const halo_lowering *l) {

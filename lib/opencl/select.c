@@ -5,6 +5,7 @@
 #include "opencl/private.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -168,11 +169,16 @@ static void select_add_platform(cl_platform_id platform, int number, select_list
   halo_free(ids);
 }
 
+/* Runtimes find their devices when they are first asked, and PoCL 3.1 offers none, or crashes, when two
+ * threads are the first at once. */
+static pthread_mutex_t select_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static halo_status select_all(select_list *list) {
   cl_uint count = 0;
   char name[64] = ""; /* of a platform */
   HALO_TRY(halo_cl_process_check());
   halo_cl_process_begin();
+  pthread_mutex_lock(&select_lock);
   cl_int code = clGetPlatformIDs(0, NULL, &count);
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
@@ -185,6 +191,7 @@ static halo_status select_all(select_list *list) {
     }
     halo_free(platforms);
   }
+  pthread_mutex_unlock(&select_lock);
   if (list->count) return HALO_OK;
   if (*name) {
     return halo_fail(

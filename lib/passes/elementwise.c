@@ -1,5 +1,7 @@
 /* passes/elementwise.c: scalar computations applied to whole arrays, and map made of them. */
 #include "passes/elementwise.h"
+
+#include "base/pointer_map.h"
 #include "passes/passes.h"
 
 bool halo_elementwise_computation(const halo_computation *computation) {
@@ -19,23 +21,23 @@ halo_instr *halo_elementwise_inline(halo_rewriter *r, const halo_instr *like,
                                     const halo_shape *shape) {
   halo_arena *arena = &r->computation->module->arena;
   HALO_VEC(halo_instr *) operands = {0};
-  /* As halo_computation_inline does, the source's `data` maps to the copies. */
+  halo_pointer_map copies = {0};
   for (int32_t i = 0; i < computation->instrs.count; i++) {
-    halo_instr *instr = computation->instrs.data[i];
+    const halo_instr *instr = computation->instrs.data[i];
     if (instr->opcode == HALO_OP_PARAMETER) {
-      instr->data = args[instr->parameter_number];
+      halo_pointer_map_set(&copies, instr, args[instr->parameter_number]);
       continue;
     }
     if (instr->opcode == HALO_OP_CONSTANT) {
       halo_literal_retain(instr->literal);
       halo_instr *scalar = halo_rewrite_make_constant(r, like, instr->literal);
-      instr->data = halo_rewrite_make_splat(
-          r, like, scalar, halo_shape_with_type(arena, shape, instr->shape->type));
+      const halo_shape *splat = halo_shape_with_type(arena, shape, instr->shape->type);
+      halo_pointer_map_set(&copies, instr, halo_rewrite_make_splat(r, like, scalar, splat));
       continue;
     }
     operands.count = 0;
     for (int32_t o = 0; o < instr->operand_count; o++) {
-      halo_vec_push(&operands, instr->operands[o]->data);
+      halo_vec_push(&operands, halo_pointer_map_get(&copies, instr->operands[o]));
     }
     const halo_shape *result;
     if (instr->opcode == HALO_OP_TUPLE) {
@@ -45,18 +47,22 @@ halo_instr *halo_elementwise_inline(halo_rewriter *r, const halo_instr *like,
     } else {
       result = halo_shape_with_type(arena, shape, instr->shape->type);
     }
-    instr->data = halo_rewrite_make(r, like, instr->opcode, result, operands.data, operands.count,
-                                    instr->attrs, instr->attr_count);
+    halo_instr *copy = halo_rewrite_make(r, like, instr->opcode, result, operands.data,
+                                         operands.count, instr->attrs, instr->attr_count);
+    halo_pointer_map_set(&copies, instr, copy);
   }
   halo_vec_deinit(&operands);
-  return computation->root->data;
+  halo_instr *root = halo_pointer_map_get(&copies, computation->root);
+  halo_pointer_map_deinit(&copies);
+  return root;
 }
 
 /* map(arrays), to_apply=scalar program -> the program on arrays. */
 static void elementwise_map(halo_rewriter *r, halo_instr *map) {
   const halo_computation *computation = halo_instr_comp(map, HALO_ATTR_TO_APPLY);
   if (!computation || halo_shape_is_dynamic(map->shape) || !halo_shape_is_array(map->shape) ||
-      !halo_elementwise_computation(computation) || !halo_shape_is_array(computation->root->shape)) {
+      !halo_elementwise_computation(computation) ||
+      !halo_shape_is_array(computation->root->shape)) {
     return;
   }
   halo_arena *arena = &r->computation->module->arena;
