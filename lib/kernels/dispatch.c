@@ -4,43 +4,52 @@
 
 #include <string.h>
 
-/* A product that the root is, or finishes elementwise, position by position. */
-static const halo_instr *dispatch_find_dot(const halo_computation *body) {
-  const halo_instr *root = body->root, *dot = NULL;
-  if (root->opcode == HALO_OP_DOT) return root;
-  if (!halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW)) return NULL;
-  for (int32_t i = 0; i < body->instrs.count; i++) {
-    if (body->instrs.data[i]->opcode != HALO_OP_DOT) continue;
-    if (dot) return NULL;
-    dot = body->instrs.data[i];
+/* All families; a new one is a line here. What has none of its own is for loops. */
+static const halo_family *const dispatch_families[] = {&halo_family_loop, &halo_family_update,
+                                                       &halo_family_reduce, &halo_family_dot};
+enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
+
+static const halo_family *dispatch_family(halo_opcode opcode) {
+  for (size_t i = 1; i < DISPATCH_FAMILIES; i++) {
+    if (dispatch_families[i]->opcode == opcode) return dispatch_families[i];
   }
-  bool fits = dot && halo_shape_same_dims(dot->shape, root->shape) &&
+  return NULL;
+}
+
+/* Whether the root finishes `hero` elementwise: whatever depends on it does so at its own position. */
+static bool dispatch_finishes(const halo_computation *body, const halo_instr *hero) {
+  const halo_instr *root = body->root;
+  bool fits = halo_shape_is_array(hero->shape) && halo_shape_same_dims(hero->shape, root->shape) &&
               halo_shape_has_default_layout(root->shape) &&
-              halo_shape_has_default_layout(dot->shape);
-  if (!fits) return NULL;
-  /* Whatever depends on the product must do so at its own position. */
+              halo_shape_has_default_layout(hero->shape);
   halo_pointer_map depends = {0};
-  halo_pointer_map_set(&depends, dot, body->root);
+  halo_pointer_map_set(&depends, hero, body->root);
   for (int32_t i = 0; i < body->instrs.count && fits; i++) {
     halo_instr *instr = body->instrs.data[i];
     for (int32_t o = 0; o < instr->operand_count && fits; o++) {
       if (!halo_pointer_map_get(&depends, instr->operands[o])) continue;
       fits = halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) &&
-             halo_shape_same_dims(instr->shape, dot->shape);
+             halo_shape_same_dims(instr->shape, hero->shape);
       halo_pointer_map_set(&depends, instr, instr);
     }
   }
   halo_pointer_map_deinit(&depends);
-  return fits ? dot : NULL;
+  return fits;
 }
 
-static const halo_family *dispatch_family(const halo_lowering *l) {
-  if (l->dot) return &halo_family_dot;
-  switch ((int)halo_lowering_root(l)->opcode) {
-    case HALO_OP_REDUCE: return &halo_family_reduce;
-    case HALO_OP_DYNAMIC_UPDATE_SLICE: return &halo_family_update;
-    default: return &halo_family_loop;
+/* The one instruction for which a family of its own is there: the root, or what the root finishes. */
+static const halo_instr *dispatch_hero(const halo_computation *body) {
+  const halo_instr *root = body->root, *hero = NULL;
+  if (dispatch_family(root->opcode)) return root;
+  if (!halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW)) return NULL;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    if (!halo_opcode_has_trait(instr->opcode, HALO_TRAIT_FINISH)) continue;
+    if (hero && hero->opcode == instr->opcode) return NULL;
+    /* What is done on the side of a product is no hero beside it. */
+    if (!hero || halo_opcode_exec(instr->opcode) == HALO_EXEC_STRUCTURED) hero = instr;
   }
+  return hero && dispatch_finishes(body, hero) ? hero : NULL;
 }
 
 /* What HALO_KERNELS says of "family:name": 1 forced, -1 skipped, 0 nothing. */
@@ -65,11 +74,12 @@ static int dispatch_listed(const char *list, const char *family, const char *nam
   return verdict;
 }
 
-static bool dispatch_exists(const halo_family *const *families, const char *entry, size_t length) {
-  for (; *families; families++) {
-    size_t n = strlen((*families)->name);
-    if (length <= n + 1 || strncmp(entry, (*families)->name, n) != 0 || entry[n] != ':') continue;
-    for (const halo_implementation *i = (*families)->implementations; i->name; i++) {
+static bool dispatch_exists(const char *entry, size_t length) {
+  for (size_t f = 0; f < DISPATCH_FAMILIES; f++) {
+    const halo_family *family = dispatch_families[f];
+    size_t n = strlen(family->name);
+    if (length <= n + 1 || strncmp(entry, family->name, n) != 0 || entry[n] != ':') continue;
+    for (const halo_implementation *i = family->implementations; i->name; i++) {
       if (strlen(i->name) == length - n - 1 &&
           strncmp(entry + n + 1, i->name, length - n - 1) == 0) {
         return true;
@@ -81,12 +91,10 @@ static bool dispatch_exists(const halo_family *const *families, const char *entr
 
 /* Names that do not exist are mistakes, not wishes to ignore. */
 static halo_status dispatch_check_list(const char *list) {
-  static const halo_family *const families[] = {&halo_family_loop, &halo_family_update,
-                                                &halo_family_reduce, &halo_family_dot, NULL};
   for (const char *p = list; p && *p;) {
     size_t item = strcspn(p, ",");
     bool skip = *p == '-';
-    if (item > (size_t)skip && !dispatch_exists(families, p + skip, item - skip)) {
+    if (item > (size_t)skip && !dispatch_exists(p + skip, item - skip)) {
       return halo_fail(HALO_INVALID_ARGUMENT,
                        "HALO_KERNELS: there is no implementation \"%.*s\" (see --explain for those "
                        "that are)",
@@ -98,11 +106,12 @@ static halo_status dispatch_check_list(const char *list) {
   return HALO_OK;
 }
 
-halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
-  HALO_TRY(dispatch_check_list(l->kernels));
+/* Every instruction but a hero whose family is all there is must be computable element by element. */
+static halo_status dispatch_check(const halo_lowering *l) {
   for (int32_t i = 0; i < l->computation->instrs.count; i++) {
     const halo_instr *instr = l->computation->instrs.data[i];
-    HALO_TRY(halo_emitter_check(instr));
+    bool own = instr == l->hero && !halo_opcode_is_elemental(instr->opcode);
+    if (!own) HALO_TRY(halo_emitter_check(instr));
     halo_type part = halo_type_real_part(instr->shape->type);
     if (part == HALO_F64 && !l->caps->has_f64) {
       const char *line =
@@ -112,8 +121,14 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
                        line, instr->name, l->caps->name, halo_type_name(instr->shape->type));
     }
   }
-  l->dot = dispatch_find_dot(l->computation);
-  const halo_family *family = dispatch_family(l);
+  return HALO_OK;
+}
+
+halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
+  HALO_TRY(dispatch_check_list(l->kernels));
+  l->hero = dispatch_hero(l->computation);
+  HALO_TRY(dispatch_check(l));
+  const halo_family *family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
   const halo_implementation *best = NULL;
   double best_cost = 0;
   bool forced = false;

@@ -9,7 +9,7 @@ extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[], halo_cl_gemm_tile[
 
 static halo_dot_view dot_view(const halo_lowering *l) {
   halo_dot_view v;
-  halo_dot_describe(l->dot, &v);
+  halo_dot_describe(l->hero, &v);
   return v;
 }
 
@@ -513,4 +513,4 @@ static const halo_implementation dot_implementations[] = {
     {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower},
     {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_dot = {"dot", dot_implementations};
+const halo_family halo_family_dot = {"dot", HALO_OP_DOT, dot_implementations};

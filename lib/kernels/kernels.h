@@ -39,7 +39,8 @@ typedef struct halo_lowering {
   halo_arena *arena;
   const halo_caps *caps;
   const char *kernels; /* the HALO_KERNELS list, or NULL */
-  halo_strbuf *source; /* of this fusion; kernels are appended; nothing of the program is named in it */
+  halo_strbuf
+      *source; /* of this fusion; kernels are appended; nothing of the program is named in it */
   halo_sections *sections;
   halo_strbuf *explain; /* one line an implementation considered */
   const char *prefix;   /* of kernel names: what keeps those of one program apart, such as "u@_" */
@@ -47,8 +48,10 @@ typedef struct halo_lowering {
   /* the fusion */
   const char *name;                    /* of the fusion */
   const halo_computation *computation; /* its body */
-  const halo_instr
-      *dot; /* the matrix product in it, or NULL: the root, or what the root finishes */
+  /* What a family of its own computes: the root, or the instruction that the root finishes elementwise,
+   * position by position (HALO_TRAIT_FINISH). NULL: loops over elements do it all. Set by
+   * halo_kernels_lower. */
+  const halo_instr *hero;
   /* results */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;
@@ -65,6 +68,7 @@ typedef struct halo_implementation {
 
 typedef struct halo_family {
   const char *name;
+  halo_opcode opcode; /* of its heroes; HALO_OPCODE_COUNT: whatever has no family of its own */
   const halo_implementation *implementations; /* ends with a NULL name */
 } halo_family;
 

@@ -121,7 +121,7 @@ static const halo_implementation loop_implementations[] = {
     {"tile", halo_tile_supports, halo_tile_cost, halo_tile_lower},
     {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_loop = {"loop", loop_implementations};
+const halo_family halo_family_loop = {"loop", HALO_OPCODE_COUNT, loop_implementations};
 
 /* A reduce computed element by element costs its whole inner loop for each. */
 double halo_loop_inner_cost(const halo_lowering *l) {

@@ -420,4 +420,4 @@ static const halo_implementation reduce_implementations[] = {
     {"column", reduce_column_supports, reduce_cost, reduce_lower},
     {"loop", halo_loop_supports, halo_loop_inner_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_reduce = {"reduce", reduce_implementations};
+const halo_family halo_family_reduce = {"reduce", HALO_OP_REDUCE, reduce_implementations};

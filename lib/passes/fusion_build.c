@@ -6,7 +6,7 @@
 typedef struct fusion_builder {
   fusion_state *s;
   halo_computation *body;
-  HALO_VEC(int32_t) waiting;    /* heap of nodes that are needed and not yet looked at: latest first */
+  HALO_VEC(int32_t) waiting; /* heap of nodes that are needed and not yet looked at: latest first */
   HALO_VEC(halo_instr *) inputs;
   HALO_VEC(halo_instr *) inner; /* users before what they use */
 } fusion_builder;

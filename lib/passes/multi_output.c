@@ -1,45 +1,61 @@
 /* passes/multi_output.c: joins loop fusions of one iteration space that read the same arrays, or one of
  * which reads another's result at the same position, into one fusion with several results: each array
  * is then read once, and there are fewer kernels to start. */
+#include "base/map.h"
 #include "base/memory.h"
 #include "passes/fusion.h"
+#include "passes/fusion_state.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-  MULTI_MAX_COMPUTATION = 3000, /* instructions; finding cycles walks over all of them */
-  MULTI_MAX_MEMBERS = 8,
-  MULTI_MAX_INPUTS = 24,
+  MULTI_MAX_MEMBERS = 64,
   MULTI_MAX_INSTRS = 160,
-  MULTI_MAX_TRIES = 4, /* groups looked at closely for one instruction */
-  MULTI_SMALL = 4096,  /* elements: below, starting a kernel costs more than running it */
+  MULTI_MAX_TRIES = 4,    /* groups looked at closely for one instruction */
+  MULTI_RECENT = 16,      /* groups of the same dimensions that small ones are tried with */
+  MULTI_READERS = 4,      /* groups remembered that read an array */
+  MULTI_MAX_VISITS = 512, /* instructions looked at for one answer whether a cycle would arise */
+  MULTI_SMALL = 4096,     /* elements: below, starting a kernel costs more than running it */
   MULTI_NO_GROUP = -1
 };
 
 typedef struct multi_group {
   int32_t members[MULTI_MAX_MEMBERS]; /* positions in the computation, ascending */
   int32_t count, instrs;
+  int32_t previous; /* group of the same dimensions, or MULTI_NO_GROUP */
 } multi_group;
 
+/* A group is one instruction to be. So that joining makes no cycle, an order of instructions and groups
+ * is kept in which each comes behind what it uses: a member more moves only what lies between it and its
+ * group (the method of Pearce and Kelly, 2006). */
 typedef struct multi_state {
   halo_computation *computation;
   int32_t *group_of; /* by position */
-  bool *tainted;     /* depends on the group at hand through something outside it */
+  int32_t *order;    /* by position; of groups, by that of their first member */
+  int32_t *stamp;    /* likewise: the question in which it was last met */
+  int32_t question;
+  int32_t *first_user; /* users of i: users[first_user[i]] .. users[first_user[i + 1] - 1] */
+  int32_t *users;
+  int32_t (*readers)[MULTI_READERS]; /* by position: the last groups that read it, + 1 */
+  halo_map by_dims;                  /* dimensions -> last group of them, + 1 */
   HALO_VEC(multi_group) groups;
+  HALO_VEC(int32_t) before, after; /* found by the question at hand: representatives */
 } multi_state;
 
 static bool multi_is_candidate(const halo_instr *instr) {
-  return instr->opcode == HALO_OP_FUSION && instr->control_pred_count == 0 &&
-         halo_shape_is_array(instr->shape) && halo_shape_element_count(instr->shape) > 0 &&
-         halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) == HALO_FUSION_LOOP &&
-         halo_instr_comp(instr, HALO_ATTR_CALLS)->root->opcode != HALO_OP_DYNAMIC_UPDATE_SLICE;
-}
-
-static bool multi_same_space(const halo_instr *a, const halo_instr *b) {
-  if (!halo_shape_same_dims(a->shape, b->shape)) return false;
-  return halo_shape_has_default_layout(a->shape) && halo_shape_has_default_layout(b->shape);
+  if (instr->opcode != HALO_OP_FUSION || instr->control_pred_count > 0 ||
+      !halo_shape_is_array(instr->shape) || halo_shape_element_count(instr->shape) == 0 ||
+      !halo_shape_has_default_layout(instr->shape) ||
+      halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) != HALO_FUSION_LOOP) {
+    return false;
+  }
+  /* What a family computes as a whole is not part of a loop over elements. */
+  halo_opcode root = halo_instr_comp(instr, HALO_ATTR_CALLS)->root->opcode;
+  return halo_opcode_exec(root) != HALO_EXEC_STRUCTURED &&
+         instr->operand_count <= FUSION_MAX_INPUTS;
 }
 
 static bool multi_is_member(const multi_group *g, int32_t position) {
@@ -49,36 +65,119 @@ static bool multi_is_member(const multi_group *g, int32_t position) {
   return false;
 }
 
-/* Marks everything that depends on a member of `g` without being one. A group is one instruction to
- * be, so a tainted member taints its whole group. */
-static void multi_taint(multi_state *s, const multi_group *g) {
-  int32_t n = s->computation->instrs.count;
-  memset(s->tainted, 0, (size_t)n);
-  for (bool again = true; again;) {
-    again = false;
-    for (int32_t i = 0; i < n; i++) {
-      const halo_instr *instr = s->computation->instrs.data[i];
-      if (s->tainted[i] || multi_is_member(g, i)) continue;
-      bool hit = false;
-      for (int32_t o = 0; o < instr->operand_count && !hit; o++) {
-        int32_t at = instr->operands[o]->mark;
-        hit = s->tainted[at] || multi_is_member(g, at);
-      }
-      for (int32_t o = 0; o < instr->control_pred_count && !hit; o++) {
-        int32_t at = instr->control_preds[o]->mark;
-        hit = s->tainted[at] || multi_is_member(g, at);
-      }
-      if (!hit) continue;
-      s->tainted[i] = true;
-      if (s->group_of[i] == MULTI_NO_GROUP) continue;
-      const multi_group *other = &s->groups.data[s->group_of[i]];
-      for (int32_t m = 0; m < other->count; m++) {
-        again |= other->members[m] < i && !s->tainted[other->members[m]];
-        s->tainted[other->members[m]] = true;
-      }
-    }
+/* ---- The order ---- */
+
+/* Who stands for an instruction: the first of its group, or itself. */
+static int32_t multi_representative(const multi_state *s, int32_t position) {
+  int32_t g = s->group_of[position];
+  return g == MULTI_NO_GROUP ? position : s->groups.data[g].members[0];
+}
+
+/* The instructions that a representative stands for. */
+static const int32_t *multi_members(const multi_state *s, const int32_t *representative,
+                                    int32_t *count) {
+  int32_t g = s->group_of[*representative];
+  *count = g == MULTI_NO_GROUP ? 1 : s->groups.data[g].count;
+  return g == MULTI_NO_GROUP ? representative : s->groups.data[g].members;
+}
+
+/* Notes what an instruction uses, if it comes behind `low` in the order. False when that is `target`. */
+static bool multi_look_before(multi_state *s, const halo_instr *instr, int32_t low,
+                              int32_t target) {
+  for (int32_t o = 0; o < instr->operand_count + instr->control_pred_count; o++) {
+    const halo_instr *used = o < instr->operand_count
+                                 ? instr->operands[o]
+                                 : instr->control_preds[o - instr->operand_count];
+    int32_t at = multi_representative(s, used->mark);
+    if (at == target) return false;
+    if (s->order[at] < low || s->stamp[at] == s->question) continue;
+    s->stamp[at] = s->question;
+    halo_vec_push(&s->before, at);
+  }
+  return true;
+}
+
+static void multi_look_after(multi_state *s, int32_t position, int32_t high, int32_t newest) {
+  for (int32_t u = s->first_user[position]; u < s->first_user[position + 1]; u++) {
+    int32_t at = multi_representative(s, s->users[u]);
+    if (s->users[u] == newest || s->order[at] > high || s->stamp[at] == s->question) continue;
+    s->stamp[at] = s->question;
+    halo_vec_push(&s->after, at);
   }
 }
+
+/* Whether instruction i may become a member of `g`: nothing that it uses depends on the group. Fills
+ * `before` with what i uses, and `after` with what uses the group, of what lies between the two in the
+ * order. False also when that is too much to look at. */
+static bool multi_is_free(multi_state *s, const multi_group *g, int32_t i) {
+  int32_t target = g->members[0], low = s->order[target], high = s->order[i], count;
+  const halo_instr *instr = s->computation->instrs.data[i];
+  s->question++;
+  s->before.count = s->after.count = 0;
+  s->stamp[target] = s->stamp[i] = s->question;
+  /* What i itself uses of the group is no detour. */
+  for (int32_t o = 0; o < instr->operand_count; o++) {
+    int32_t at = multi_representative(s, instr->operands[o]->mark);
+    if (s->order[at] < low || s->stamp[at] == s->question) continue;
+    s->stamp[at] = s->question;
+    halo_vec_push(&s->before, at);
+  }
+  for (int32_t n = 0; n < s->before.count; n++) {
+    int32_t at = s->before.data[n];
+    const int32_t *members = multi_members(s, &at, &count);
+    if (s->before.count > MULTI_MAX_VISITS) return false;
+    for (int32_t m = 0; m < count; m++) {
+      const halo_instr *member = s->computation->instrs.data[members[m]];
+      if (!multi_look_before(s, member, low, target)) return false;
+    }
+  }
+  for (int32_t m = 0; m < g->count; m++) multi_look_after(s, g->members[m], high, i);
+  for (int32_t n = 0; n < s->after.count; n++) {
+    int32_t at = s->after.data[n];
+    const int32_t *members = multi_members(s, &at, &count);
+    if (s->after.count > MULTI_MAX_VISITS) return false;
+    for (int32_t m = 0; m < count; m++) multi_look_after(s, members[m], high, i);
+  }
+  return true;
+}
+
+typedef struct multi_ranked {
+  int32_t representative, order;
+} multi_ranked;
+
+static int multi_compare_ranked(const void *a, const void *b) {
+  return ((const multi_ranked *)a)->order - ((const multi_ranked *)b)->order;
+}
+
+static int multi_compare_numbers(const void *a, const void *b) {
+  return *(const int32_t *)a - *(const int32_t *)b;
+}
+
+/* Puts what multi_is_free found into order again: what i uses, the group with i, what uses the group. */
+static void multi_reorder(multi_state *s, int32_t representative, int32_t i) {
+  int32_t before = s->before.count, after = s->after.count, count = before + after;
+  multi_ranked *ranked = halo_alloc(sizeof *ranked * (size_t)(count + 1));
+  int32_t *places = halo_alloc(sizeof *places * (size_t)(count + 2));
+  for (int32_t n = 0; n < count; n++) {
+    int32_t at = n < before ? s->before.data[n] : s->after.data[n - before];
+    ranked[n] = (multi_ranked){at, s->order[at]};
+    places[n] = s->order[at];
+  }
+  places[count] = s->order[representative];
+  places[count + 1] = s->order[i];
+  qsort(ranked, (size_t)before, sizeof *ranked, multi_compare_ranked);
+  qsort(ranked + before, (size_t)after, sizeof *ranked, multi_compare_ranked);
+  qsort(places, (size_t)count + 2, sizeof *places, multi_compare_numbers);
+  for (int32_t n = 0; n < before; n++) s->order[ranked[n].representative] = places[n];
+  s->order[representative] = places[before];
+  for (int32_t n = 0; n < after; n++) {
+    s->order[ranked[before + n].representative] = places[before + 2 + n];
+  }
+  halo_free(ranked);
+  halo_free(places);
+}
+
+/* ---- Groups ---- */
 
 /* Whether `instr` reads a member's result (at the same position only), or an array that a member reads
  * too, so that joining saves memory traffic; or is so small that joining saves a kernel's start. False
@@ -105,30 +204,139 @@ static bool multi_shares(const multi_state *s, const multi_group *g, const halo_
   return shares;
 }
 
+/* Arrays that the group with the instruction would read: an upper bound, since what two members read
+ * counts twice. */
 static int32_t multi_inputs(const multi_state *s, const multi_group *g, const halo_instr *instr) {
-  int32_t count = instr->operand_count;
-  for (int32_t m = 0; m < g->count; m++) {
-    count += s->computation->instrs.data[g->members[m]]->operand_count;
+  int32_t count = 0;
+  for (int32_t m = 0; m <= g->count; m++) {
+    const halo_instr *member = m < g->count ? s->computation->instrs.data[g->members[m]] : instr;
+    for (int32_t o = 0; o < member->operand_count; o++) {
+      count += s->group_of[member->operands[o]->mark] != s->group_of[g->members[0]];
+    }
   }
-  return count; /* an upper bound: shared ones count twice */
+  return count;
+}
+
+/* Whether anything but members of `g`, and instruction `also`, uses a member's result. */
+static bool multi_is_output(const multi_state *s, int32_t member, int32_t g, int32_t also) {
+  for (int32_t u = s->first_user[member]; u < s->first_user[member + 1]; u++) {
+    if (s->users[u] != also && s->group_of[s->users[u]] != g) return true;
+  }
+  return s->computation->instrs.data[member] == s->computation->root;
+}
+
+/* Results of the group with instruction i that are needed outside. */
+static int32_t multi_outputs(const multi_state *s, const multi_group *g, int32_t i) {
+  int32_t count = 1;
+  for (int32_t m = 0; m < g->count; m++) {
+    count += multi_is_output(s, g->members[m], s->group_of[g->members[0]], i);
+  }
+  return count;
 }
 
 static bool multi_fits(const multi_state *s, const multi_group *g, const halo_instr *instr) {
   const halo_instr *first = s->computation->instrs.data[g->members[0]];
   int32_t size = halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count;
   if (g->count == MULTI_MAX_MEMBERS || g->instrs + size > MULTI_MAX_INSTRS) return false;
-  if (!multi_same_space(first, instr) || !multi_shares(s, g, instr)) return false;
-  return multi_inputs(s, g, instr) <= MULTI_MAX_INPUTS + g->count;
+  if (!halo_shape_same_dims(first->shape, instr->shape)) return false;
+  int32_t room = s->computation->module->target.max_buffers - FUSION_MAX_OUTPUTS;
+  int32_t most = room < FUSION_MAX_INPUTS ? room : FUSION_MAX_INPUTS;
+  return multi_inputs(s, g, instr) <= most && multi_shares(s, g, instr) &&
+         multi_outputs(s, g, instr->mark) <= FUSION_MAX_OUTPUTS;
 }
 
-/* Whether joining makes no cycle: nothing that `instr` reads depends on the group from outside. */
-static bool multi_is_free(multi_state *s, const multi_group *g, const halo_instr *instr) {
-  multi_taint(s, g);
+/* Groups worth a look for an instruction, the latest first: those that make or read what it reads, and
+ * when it is small the latest of its dimensions. */
+typedef struct multi_list {
+  int32_t groups[64];
+  int32_t count;
+} multi_list;
+
+static void multi_list_add(multi_list *list, int32_t g) {
+  if (g == MULTI_NO_GROUP || list->count == 64) return;
+  int32_t at = 0;
+  while (at < list->count && list->groups[at] > g) at++;
+  if (at < list->count && list->groups[at] == g) return;
+  memmove(&list->groups[at + 1], &list->groups[at], sizeof g * (size_t)(list->count - at));
+  list->groups[at] = g;
+  list->count++;
+}
+
+static void multi_collect(const multi_state *s, const halo_instr *instr, int32_t last,
+                          multi_list *list) {
+  list->count = 0;
+  int32_t g = halo_shape_element_count(instr->shape) <= MULTI_SMALL ? last : MULTI_NO_GROUP;
+  for (int n = 0; n < MULTI_RECENT && g != MULTI_NO_GROUP; n++) {
+    multi_list_add(list, g);
+    g = s->groups.data[g].previous;
+  }
   for (int32_t o = 0; o < instr->operand_count; o++) {
     int32_t at = instr->operands[o]->mark;
-    if (s->tainted[at]) return false;
+    multi_list_add(list, s->group_of[at]);
+    for (int r = 0; r < MULTI_READERS; r++) multi_list_add(list, s->readers[at][r] - 1);
   }
-  return true;
+}
+
+static void multi_note_readers(multi_state *s, const halo_instr *instr, int32_t g) {
+  for (int32_t o = 0; o < instr->operand_count; o++) {
+    int32_t *readers = s->readers[instr->operands[o]->mark];
+    if (readers[0] == g + 1) continue;
+    memmove(readers + 1, readers, sizeof *readers * (MULTI_READERS - 1));
+    readers[0] = g + 1;
+  }
+}
+
+static void multi_place(multi_state *s, int32_t i) {
+  halo_instr *instr = s->computation->instrs.data[i];
+  const halo_shape *shape = instr->shape;
+  size_t key_size = sizeof *shape->dims * (size_t)shape->rank;
+  int64_t scalar = -1;
+  const void *key = shape->rank ? (const void *)shape->dims : &scalar;
+  if (!shape->rank) key_size = sizeof scalar;
+  int32_t last = (int32_t)(intptr_t)halo_map_get(&s->by_dims, key, key_size) - 1;
+  multi_list list;
+  multi_collect(s, instr, last, &list);
+  int tries = MULTI_MAX_TRIES;
+  int32_t size = halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count;
+  for (int32_t n = 0; n < list.count && tries > 0; n++) {
+    multi_group *group = &s->groups.data[list.groups[n]];
+    if (!multi_fits(s, group, instr)) continue;
+    tries--;
+    if (!multi_is_free(s, group, i)) continue;
+    multi_reorder(s, group->members[0], i);
+    group->members[group->count++] = i;
+    group->instrs += size;
+    s->group_of[i] = list.groups[n];
+    multi_note_readers(s, instr, s->group_of[i]);
+    return;
+  }
+  multi_group fresh = {.members = {i}, .count = 1, .instrs = size, .previous = last};
+  s->group_of[i] = s->groups.count;
+  halo_vec_push(&s->groups, fresh);
+  halo_map_set(&s->by_dims, key, key_size, (void *)(intptr_t)s->groups.count);
+  multi_note_readers(s, instr, s->group_of[i]);
+}
+
+static void multi_collect_users(multi_state *s, int32_t n) {
+  halo_instr **instrs = s->computation->instrs.data;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t i = 0; i < n; i++) {
+      const halo_instr *instr = instrs[i];
+      for (int32_t o = 0; o < instr->operand_count + instr->control_pred_count; o++) {
+        const halo_instr *used = o < instr->operand_count
+                                     ? instr->operands[o]
+                                     : instr->control_preds[o - instr->operand_count];
+        if (pass == 0) {
+          s->first_user[used->mark + 2]++;
+        } else {
+          s->users[s->first_user[used->mark + 1]++] = i;
+        }
+      }
+    }
+    if (pass == 1) return;
+    for (int32_t i = 2; i < n + 2; i++) s->first_user[i] += s->first_user[i - 1];
+    s->users = halo_alloc(sizeof *s->users * ((size_t)s->first_user[n + 1] + 1));
+  }
 }
 
 static void multi_find(multi_state *s) {
@@ -136,27 +344,34 @@ static void multi_find(multi_state *s) {
   for (int32_t i = 0; i < n; i++) {
     s->computation->instrs.data[i]->mark = i;
     s->group_of[i] = MULTI_NO_GROUP;
+    s->order[i] = i;
   }
+  multi_collect_users(s, n);
   for (int32_t i = 0; i < n; i++) {
-    halo_instr *instr = s->computation->instrs.data[i];
-    if (!multi_is_candidate(instr)) continue;
-    int tries = MULTI_MAX_TRIES;
-    for (int32_t g = s->groups.count - 1; g >= 0 && s->group_of[i] == MULTI_NO_GROUP; g--) {
-      multi_group *group = &s->groups.data[g];
-      if (!multi_fits(s, group, instr)) continue;
-      if (tries-- == 0) break;
-      if (!multi_is_free(s, group, instr)) continue;
-      group->members[group->count++] = i;
-      group->instrs += halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count;
-      s->group_of[i] = g;
-    }
-    if (s->group_of[i] != MULTI_NO_GROUP) continue;
-    multi_group fresh = {.members = {i},
-                         .count = 1,
-                         .instrs = halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count};
-    s->group_of[i] = s->groups.count;
-    halo_vec_push(&s->groups, fresh);
+    if (multi_is_candidate(s->computation->instrs.data[i])) multi_place(s, i);
   }
+}
+
+static void multi_begin(multi_state *s, int32_t n) {
+  size_t count = (size_t)n + 2;
+  s->group_of = halo_alloc(sizeof *s->group_of * count);
+  s->order = halo_alloc(sizeof *s->order * count);
+  s->stamp = halo_alloc(sizeof *s->stamp * count);
+  s->first_user = halo_alloc(sizeof *s->first_user * count);
+  s->readers = halo_alloc(sizeof *s->readers * count);
+}
+
+static void multi_end(multi_state *s) {
+  halo_free(s->group_of);
+  halo_free(s->order);
+  halo_free(s->stamp);
+  halo_free(s->first_user);
+  halo_free(s->users);
+  halo_free(s->readers);
+  halo_map_deinit(&s->by_dims);
+  halo_vec_deinit(&s->groups);
+  halo_vec_deinit(&s->before);
+  halo_vec_deinit(&s->after);
 }
 
 /* ---- Building ---- */
@@ -165,18 +380,25 @@ typedef struct multi_input {
   halo_instr *outside, *inside; /* operand of the fusion, and what stands for it in the body */
 } multi_input;
 
-static void multi_build(halo_rewriter *r, halo_instr *const *members, int32_t count) {
+/* A member of a group that is built. */
+typedef struct multi_part {
+  halo_instr *instr;
+  bool is_output;
+} multi_part;
+
+static void multi_build(halo_rewriter *r, const multi_part *parts, int32_t count) {
   halo_module *module = r->computation->module;
   halo_arena *arena = &module->arena;
+  const halo_instr *first = parts[0].instr;
   halo_computation *body = halo_computation_create(module, NULL);
-  body->name =
-      halo_module_fresh_name(module, halo_arena_printf(arena, "fused_%s", members[0]->name));
+  body->name = halo_module_fresh_name(module, halo_arena_printf(arena, "fused_%s", first->name));
   HALO_VEC(multi_input) inputs = {0};
   HALO_VEC(halo_instr *) operands = {0};
-  halo_instr *roots[MULTI_MAX_MEMBERS];
-  const halo_shape *shapes[MULTI_MAX_MEMBERS];
+  halo_instr *roots[FUSION_MAX_OUTPUTS];
+  const halo_shape *shapes[FUSION_MAX_OUTPUTS];
+  int32_t outputs = 0;
   for (int32_t m = 0; m < count; m++) {
-    halo_instr *member = members[m];
+    halo_instr *member = parts[m].instr;
     halo_instr **args = halo_alloc(sizeof *args * ((size_t)member->operand_count + 1));
     for (int32_t o = 0; o < member->operand_count; o++) {
       halo_instr *operand = halo_rewrite_resolve(member->operands[o]);
@@ -188,26 +410,35 @@ static void multi_build(halo_rewriter *r, halo_instr *const *members, int32_t co
       halo_vec_push(&operands, operand);
       halo_vec_push(&inputs, (multi_input){operand, args[o]});
     }
-    roots[m] = halo_computation_inline(body, halo_instr_comp(member, HALO_ATTR_CALLS), args);
-    shapes[m] = member->shape;
+    halo_instr *root =
+        halo_computation_inline(body, halo_instr_comp(member, HALO_ATTR_CALLS), args);
     /* Later members that read this one's result find its value inside. */
-    halo_vec_push(&inputs, (multi_input){member, roots[m]});
+    halo_vec_push(&inputs, (multi_input){member, root});
     halo_free(args);
+    if (!parts[m].is_output) continue;
+    roots[outputs] = root;
+    shapes[outputs++] = member->shape;
   }
-  const halo_shape *tuple = halo_shape_new_tuple(arena, count, shapes);
-  halo_instr_spec root = {
-      .opcode = HALO_OP_TUPLE, .shape = tuple, .operands = roots, .operand_count = count};
-  body->root = halo_instr_create_unchecked(body, &root);
+  const halo_shape *shape = shapes[0];
+  body->root = roots[0];
+  if (outputs > 1) {
+    shape = halo_shape_new_tuple(arena, outputs, shapes);
+    halo_instr_spec root = {
+        .opcode = HALO_OP_TUPLE, .shape = shape, .operands = roots, .operand_count = outputs};
+    body->root = halo_instr_create_unchecked(body, &root);
+  }
   halo_computation **calls = halo_arena_new(arena, halo_computation *);
   *calls = body;
   halo_attr attrs[2] = {{.id = HALO_ATTR_FUSION_KIND, .i = HALO_FUSION_LOOP},
                         {.id = HALO_ATTR_CALLS, .comps = {calls, 1}}};
-  halo_instr *fusion = halo_rewrite_make(r, members[0], HALO_OP_FUSION, tuple, operands.data,
-                                         operands.count, attrs, 2);
-  fusion->name = halo_arena_printf(arena, "%s.and.%d", members[0]->name, count - 1);
-  for (int32_t m = 0; m < count; m++) {
-    halo_instr *element = halo_rewrite_make_gte(r, members[m], fusion, m);
-    halo_rewrite_replace(r, members[m], element);
+  halo_instr *fusion =
+      halo_rewrite_make(r, first, HALO_OP_FUSION, shape, operands.data, operands.count, attrs, 2);
+  fusion->name = halo_arena_printf(arena, "%s.and.%d", first->name, count - 1);
+  for (int32_t m = 0, output = 0; m < count; m++) {
+    if (!parts[m].is_output) continue;
+    halo_instr *value =
+        outputs > 1 ? halo_rewrite_make_gte(r, parts[m].instr, fusion, output++) : fusion;
+    halo_rewrite_replace(r, parts[m].instr, value);
   }
   halo_vec_deinit(&inputs);
   halo_vec_deinit(&operands);
@@ -216,9 +447,7 @@ static void multi_build(halo_rewriter *r, halo_instr *const *members, int32_t co
 static halo_status multi_run(halo_computation *computation, bool *changed) {
   multi_state s = {.computation = computation};
   int32_t n = computation->instrs.count;
-  if (n > MULTI_MAX_COMPUTATION) return HALO_OK;
-  s.group_of = halo_alloc(sizeof *s.group_of * ((size_t)n + 1));
-  s.tainted = halo_alloc((size_t)n + 1);
+  multi_begin(&s, n);
   multi_find(&s);
   /* The rewriter takes the marks over: from here on instructions are named by pointers. */
   halo_instr **members = halo_alloc(sizeof *members * ((size_t)n + 1));
@@ -228,15 +457,18 @@ static halo_status multi_run(halo_computation *computation, bool *changed) {
   for (int32_t g = 0; g < s.groups.count; g++) {
     const multi_group *group = &s.groups.data[g];
     if (group->count < 2) continue;
-    halo_instr *of_group[MULTI_MAX_MEMBERS];
-    for (int32_t m = 0; m < group->count; m++) of_group[m] = members[group->members[m]];
-    multi_build(&r, of_group, group->count);
+    multi_part parts[MULTI_MAX_MEMBERS];
+    for (int32_t m = 0; m < group->count; m++) {
+      int32_t at = group->members[m];
+      parts[m] = (multi_part){members[at], multi_is_output(&s, at, g, at)};
+    }
+    multi_build(&r, parts, group->count);
   }
   halo_status status = halo_rewrite_end(&r, changed);
+  /* Members whose results stay inside have no users any more. */
+  if (status == HALO_OK) halo_computation_remove_dead(computation);
   halo_free(members);
-  halo_free(s.group_of);
-  halo_free(s.tainted);
-  halo_vec_deinit(&s.groups);
+  multi_end(&s);
   return status;
 }
 

@@ -24,6 +24,10 @@ halo_pass_fn halo_pass_inline_calls;
 /* Identity ops (copy to the same layout, domain, add-dependency), tuple-select, index vectors, scalar
  * operands of select and clamp, and bitcasts become plain forms. */
 halo_pass_fn halo_pass_canonicalize;
+/* What has no kernels of its own is written as other operations (expand.c). */
+halo_pass_fn halo_pass_expand;
+/* What has more operands than a kernel of the target may have buffers becomes several (expand.c). */
+halo_pass_fn halo_pass_split;
 /* map of a scalar program becomes that program on arrays. */
 halo_pass_fn halo_pass_inline_map;
 /* opt-barrier has done its work: it goes. */

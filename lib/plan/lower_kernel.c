@@ -66,6 +66,22 @@ static int32_t lower_resolve(lower_state *s, const lower_binding *b, const halo_
   return LOWER_NO_BUFFER;
 }
 
+/* A kernel's arguments: a pointer and an offset for each buffer. */
+static halo_status lower_check_launch(lower_state *s, const halo_launch *launch,
+                                      const halo_instr *instr) {
+  int64_t bytes = (int64_t)launch->arg_count * (s->caps->address_bits / 8 + 8);
+  if (!launch->kernel || !s->caps->max_parameters || bytes <= (int64_t)s->caps->max_parameters) {
+    return HALO_OK;
+  }
+  const char *line =
+      instr->line > 0 ? halo_arena_printf(&s->plan->arena, "line %d: ", instr->line) : "";
+  return halo_fail(HALO_UNIMPLEMENTED,
+                   "%s%s needs a kernel with %d buffers, whose arguments take %lld bytes; the "
+                   "device %s allows %lld",
+                   line, instr->name, launch->arg_count, (long long)bytes, s->caps->name,
+                   (long long)s->caps->max_parameters);
+}
+
 static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *launch,
                          const lower_binding *binding, int64_t flops) {
   if (launch->updates >= 0) {
@@ -96,7 +112,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
 }
 
 static int64_t lower_flops(const halo_instr *dot) {
-  if (!dot) return 0;
+  if (!dot || dot->opcode != HALO_OP_DOT) return 0;
   int64_t flops = 2 * halo_shape_element_count(dot->shape);
   int32_t count;
   const int64_t *dims = halo_instr_ints(dot, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
@@ -136,9 +152,11 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
   }
   lower_binding binding = {lower_inputs(s, instr), leaves, scratch, instr->name, -1};
   if (status == HALO_OK && source.length) binding.unit = lower_unit(s, &source, sections);
-  int64_t flops = lower_flops(l.dot);
+  int64_t flops = lower_flops(l.hero);
   for (int32_t i = 0; i < l.launches.count && status == HALO_OK; i++) {
     bool last = i + 1 == l.launches.count;
+    status = lower_check_launch(s, &l.launches.data[i], instr);
+    if (status != HALO_OK) break;
     lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);
   }
   halo_strbuf_deinit(&source);

@@ -1,0 +1,63 @@
+/* passes/expand.c: the table of operations that are written as others, and the two passes that do it:
+ * early, what has no kernels of its own; late, after everything else has had its say about the whole
+ * operation, what does not fit the target's kernels. */
+#include "passes/expander.h"
+#include "passes/passes.h"
+
+typedef struct expand_row {
+  halo_opcode opcode;
+  bool late;
+  halo_expand_fn *rewrite;
+} expand_row;
+
+static const expand_row expand_table[] = {
+    {HALO_OP_BATCH_NORM_TRAINING, false, halo_expand_batch_norm_training},
+    {HALO_OP_BATCH_NORM_INFERENCE, false, halo_expand_batch_norm_inference},
+    {HALO_OP_BATCH_NORM_GRAD, false, halo_expand_batch_norm_grad},
+    {HALO_OP_CONCATENATE, true, halo_expand_wide_concatenate},
+};
+
+static halo_expand_fn *expand_find(halo_opcode opcode, bool late) {
+  for (size_t i = 0; i < sizeof expand_table / sizeof expand_table[0]; i++) {
+    if (expand_table[i].opcode == opcode && expand_table[i].late == late) {
+      return expand_table[i].rewrite;
+    }
+  }
+  return NULL;
+}
+
+static halo_status expand_computation(halo_computation *computation, bool late, bool *changed) {
+  halo_rewriter r;
+  halo_rewrite_begin(&r, computation);
+  halo_status status = HALO_OK;
+  int32_t count = computation->instrs.count; /* what is made need not be looked at again */
+  for (int32_t i = 0; i < count && status == HALO_OK; i++) {
+    halo_instr *instr = halo_rewrite_next(&r, i);
+    halo_expand_fn *rewrite = instr ? expand_find(instr->opcode, late) : NULL;
+    if (!rewrite) continue;
+    halo_expander x = {.r = &r, .like = instr};
+    halo_instr *value = rewrite(&x, instr);
+    status = x.status;
+    if (value && status == HALO_OK) halo_rewrite_replace(&r, instr, value);
+  }
+  halo_status ended = halo_rewrite_end(&r, changed);
+  return status != HALO_OK ? status : ended;
+}
+
+static halo_status expand_run(halo_module *module, bool late, bool *changed) {
+  *changed = false;
+  int32_t count = module->computations.count;
+  for (int32_t c = 0; c < count; c++) {
+    HALO_TRY(expand_computation(module->computations.data[c], late, changed));
+  }
+  if (*changed) halo_module_remove_dead(module);
+  return HALO_OK;
+}
+
+halo_status halo_pass_expand(halo_module *module, bool *changed) {
+  return expand_run(module, false, changed);
+}
+
+halo_status halo_pass_split(halo_module *module, bool *changed) {
+  return expand_run(module, true, changed);
+}

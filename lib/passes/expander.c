@@ -1,0 +1,92 @@
+/* passes/expander.c: new instructions for rewrites, their shapes inferred. */
+#include "passes/expander.h"
+
+halo_instr *halo_expand_op(halo_expander *x, halo_opcode opcode, halo_instr *const *operands,
+                           int32_t operand_count, const halo_attr *attrs, int32_t attr_count) {
+  for (int32_t i = 0; i < operand_count; i++) {
+    if (!operands[i]) return NULL;
+  }
+  halo_instr_spec spec = {.opcode = opcode,
+                          .operands = operands,
+                          .operand_count = operand_count,
+                          .attrs = attrs,
+                          .attr_count = attr_count,
+                          .line = x->like->line};
+  halo_instr *instr = NULL;
+  halo_status status = halo_instr_create(x->r->computation, &spec, &instr);
+  if (x->status == HALO_OK) x->status = status;
+  if (status != HALO_OK) return NULL;
+  const halo_attr *metadata = halo_instr_attr(x->like, HALO_ATTR_METADATA);
+  if (metadata) halo_instr_set_attr(instr, metadata);
+  return instr;
+}
+
+halo_instr *halo_expand_unary(halo_expander *x, halo_opcode opcode, halo_instr *a) {
+  return halo_expand_op(x, opcode, &a, 1, NULL, 0);
+}
+
+halo_instr *halo_expand_binary(halo_expander *x, halo_opcode opcode, halo_instr *a, halo_instr *b) {
+  return halo_expand_op(x, opcode, (halo_instr *[]){a, b}, 2, NULL, 0);
+}
+
+halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value) {
+  halo_literal *literal = NULL;
+  const halo_shape *shape = halo_shape_new(&x->r->computation->module->arena, type, 0, NULL);
+  halo_status status = halo_literal_create(shape, &literal);
+  if (x->status == HALO_OK) x->status = status;
+  if (status != HALO_OK) return NULL;
+  halo_literal_set_f64(literal, 0, value);
+  return halo_rewrite_make_constant(x->r, x->like, literal);
+}
+
+halo_instr *halo_expand_broadcast(halo_expander *x, halo_instr *a, const int64_t *dims,
+                                  const halo_shape *like) {
+  if (!a) return NULL;
+  const halo_shape *shape =
+      halo_shape_new(&x->r->computation->module->arena, a->shape->type, like->rank, like->dims);
+  return halo_rewrite_make_listed(x->r, x->like, HALO_OP_BROADCAST, shape, a, HALO_ATTR_DIMENSIONS,
+                                  dims, a->shape->rank);
+}
+
+halo_instr *halo_expand_splat(halo_expander *x, halo_instr *scalar, const halo_shape *like) {
+  return halo_expand_broadcast(x, scalar, NULL, like);
+}
+
+static halo_computation *expand_adder(halo_expander *x, halo_type type) {
+  halo_module *module = x->r->computation->module;
+  halo_computation *adder = halo_computation_create(module, NULL);
+  const halo_shape *scalar = halo_shape_new(&module->arena, type, 0, NULL);
+  halo_instr *params[2];
+  adder->name = halo_module_fresh_name(module, "add");
+  for (int32_t p = 0; p < 2; p++) {
+    halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
+                            .name = p ? "b" : "a",
+                            .shape = scalar,
+                            .parameter_number = p,
+                            .line = x->like->line};
+    params[p] = halo_instr_create_unchecked(adder, &spec);
+  }
+  halo_instr_spec sum = {.opcode = HALO_OP_ADD,
+                         .name = "sum",
+                         .shape = scalar,
+                         .operands = params,
+                         .operand_count = 2,
+                         .line = x->like->line};
+  adder->root = halo_instr_create_unchecked(adder, &sum);
+  return adder;
+}
+
+halo_instr *halo_expand_sum(halo_expander *x, halo_instr *a, const int64_t *dims, int32_t count) {
+  if (!a) return NULL;
+  halo_module *module = x->r->computation->module;
+  halo_computation **comps = halo_arena_new(&module->arena, halo_computation *);
+  *comps = expand_adder(x, a->shape->type);
+  halo_attr attrs[2] = {halo_rewrite_list_attr(module, HALO_ATTR_DIMENSIONS, dims, count),
+                        {.id = HALO_ATTR_TO_APPLY, .comps = {comps, 1}}};
+  halo_instr *zero = halo_expand_scalar(x, a->shape->type, 0);
+  return halo_expand_op(x, HALO_OP_REDUCE, (halo_instr *[]){a, zero}, 2, attrs, 2);
+}
+
+halo_instr *halo_expand_tuple(halo_expander *x, halo_instr *const *elements, int32_t count) {
+  return halo_expand_op(x, HALO_OP_TUPLE, elements, count, NULL, 0);
+}

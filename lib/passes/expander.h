@@ -1,0 +1,42 @@
+/* passes/expander.h: writing one operation as others. The rewrites that are made of these calls stand in
+ * the table of expand.c, one an opcode.
+ *
+ *   halo_instr *mean = halo_expand_binary(x, HALO_OP_DIVIDE, sum, halo_expand_splat(x, n, sum->shape));
+ *
+ * Shapes are inferred. The first failure sticks (halo_expander.status); calls after it give NULL and take
+ * NULL operands. New instructions have the line and metadata of the one that is expanded. */
+#ifndef HALO_PASSES_EXPANDER_H
+#define HALO_PASSES_EXPANDER_H
+
+#include "passes/rewrite.h"
+
+typedef struct halo_expander {
+  halo_rewriter *r;
+  const halo_instr *like; /* what is expanded */
+  halo_status status;
+} halo_expander;
+
+/* Gives what stands for `instr` from now on; NULL to leave it as it is, or after a failure. */
+typedef halo_instr *halo_expand_fn(halo_expander *x, halo_instr *instr);
+
+halo_instr *halo_expand_op(halo_expander *x, halo_opcode opcode, halo_instr *const *operands,
+                           int32_t operand_count, const halo_attr *attrs, int32_t attr_count);
+halo_instr *halo_expand_unary(halo_expander *x, halo_opcode opcode, halo_instr *a);
+halo_instr *halo_expand_binary(halo_expander *x, halo_opcode opcode, halo_instr *a, halo_instr *b);
+/* A scalar constant. */
+halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value);
+/* `a` along dimensions `dims` [a's rank] of a result with the extents of `like`. */
+halo_instr *halo_expand_broadcast(halo_expander *x, halo_instr *a, const int64_t *dims,
+                                  const halo_shape *like);
+/* A scalar as an array of the extents of `like`. */
+halo_instr *halo_expand_splat(halo_expander *x, halo_instr *scalar, const halo_shape *like);
+/* Sums over `dims`. */
+halo_instr *halo_expand_sum(halo_expander *x, halo_instr *a, const int64_t *dims, int32_t count);
+halo_instr *halo_expand_tuple(halo_expander *x, halo_instr *const *elements, int32_t count);
+
+/* The rewrites, by file. */
+halo_expand_fn halo_expand_batch_norm_training, halo_expand_batch_norm_inference,
+    halo_expand_batch_norm_grad;             /* expand_norm.c */
+halo_expand_fn halo_expand_wide_concatenate; /* expand_wide.c */
+
+#endif

@@ -1,0 +1,345 @@
+/* tests/unit/test_fusion.c: what becomes one kernel and what does not: limits of kernels, order, prices
+ * of devices, and how many kernels real programs need. */
+#include "client/executable.h"
+#include "passes/passes.h"
+#include "run_test.h"
+
+#define GPU "null:" HALO_TEST_DATA "/devices/amd-wave64.caps"
+#define MOBILE "null:" HALO_TEST_DATA "/devices/mobile-no-f64.caps"
+
+static int count_in(const char *text, const char *word) {
+  int count = 0;
+  for (; (text = strstr(text, word)); text++) count++;
+  return count;
+}
+
+/* Kernels that a plan launches; loops' bodies count once. */
+static int launches_of(halo_executable *e) {
+  return count_in(halo_executable_report(e, HALO_REPORT_PLAN), ": kernel ");
+}
+
+static int most_arguments(const halo_steps *steps) {
+  int most = 0;
+  for (int32_t i = 0; i < steps->count; i++) {
+    if (steps->data[i].arg_count > most) most = steps->data[i].arg_count;
+  }
+  return most;
+}
+
+/* ---- Size ---- */
+
+/* A chain of scalar operations that feeds two consumers: two kernels would each compute all of it. */
+START_TEST(size_holds_with_several_users) {
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text, "HloModule m\nENTRY e {\n  c0 = f32[] parameter(0)\n");
+  for (int i = 1; i <= 4200; i++) {
+    halo_strbuf_printf(&text, "  c%d = f32[] %s(c%d, c%d)\n", i, i % 2 ? "add" : "multiply", i - 1,
+                       i > 7 ? i - 7 : 0);
+  }
+  halo_strbuf_append(&text,
+                     "  x = f32[8] parameter(1)\n"
+                     "  b = f32[8] broadcast(c4200), dimensions={}\n"
+                     "  s = f32[8] add(x, b)\n"
+                     "  ROOT r = (f32[8], f32[]) tuple(s, c4200)\n}\n");
+  halo_client *client = run_client(GPU);
+  halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+  const halo_plan *plan = halo_program_plan(e->program);
+  for (int32_t u = 0; u < plan->units.count; u++) {
+    ck_assert_int_lt(count_in(plan->units.data[u].text, "\n"), 1000);
+  }
+  ck_assert_int_lt(launches_of(e), 200);
+  halo_executable_release(e);
+  halo_client_release(client);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+/* Every step uses both results of the one before: each kernel takes as many steps as fit, however long
+ * the program is. */
+static int ladder_launches(int steps) {
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text,
+                     "HloModule m\nENTRY e {\n  a0 = f32[1000] parameter(0)\n"
+                     "  b0 = f32[1000] parameter(1)\n");
+  for (int i = 1; i <= steps; i++) {
+    halo_strbuf_printf(&text,
+                       "  a%d = f32[1000] add(a%d, b%d)\n  b%d = f32[1000] multiply(a%d, b%d)\n", i,
+                       i - 1, i - 1, i, i - 1, i - 1);
+  }
+  halo_strbuf_printf(&text, "  ROOT r = (f32[1000], f32[1000]) tuple(a%d, b%d)\n}\n", steps, steps);
+  halo_client *client = run_client(GPU);
+  halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+  int launches = launches_of(e);
+  halo_executable_release(e);
+  halo_client_release(client);
+  halo_strbuf_deinit(&text);
+  return launches;
+}
+
+START_TEST(joining_has_no_limit) {
+  int few = ladder_launches(500), many = ladder_launches(2500);
+  ck_assert_int_le(few, 25);
+  ck_assert_int_le(many, 5 * few + 5);
+}
+END_TEST
+
+/* ---- Arguments ---- */
+
+static halo_strbuf concatenate_text(int count) {
+  halo_strbuf text = {0};
+  int total = 0;
+  halo_strbuf_append(&text, "HloModule m\nENTRY e {\n");
+  for (int i = 0; i < count; i++) {
+    int extent = i % 3 + 1;
+    halo_strbuf_printf(&text, "  p%d = s32[2,%d] parameter(%d)\n", i, extent, i);
+    total += extent;
+  }
+  halo_strbuf_printf(&text, "  ROOT r = s32[2,%d] concatenate(", total);
+  for (int i = 0; i < count; i++) halo_strbuf_printf(&text, "%sp%d", i ? ", " : "", i);
+  halo_strbuf_append(&text, "), dimensions={1}\n}\n");
+  return text;
+}
+
+START_TEST(wide_concatenate_fits_every_device) {
+  static const char *const devices[] = {GPU, MOBILE, NULL};
+  halo_strbuf text = concatenate_text(1000);
+  for (int d = 0; d < 3; d++) {
+    halo_client *client = run_client(devices[d]);
+    halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+    const halo_caps *caps = &client->device.cl->caps;
+    int bytes =
+        most_arguments(&halo_program_plan(e->program)->steps) * (int)(caps->address_bits / 8 + 8);
+    ck_assert_int_le(bytes, (int)caps->max_parameters);
+    halo_executable_release(e);
+    halo_client_release(client);
+  }
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+START_TEST(wide_concatenate_is_right) {
+  enum { COUNT = 200 };
+  halo_strbuf text = concatenate_text(COUNT);
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+  halo_buffer *arguments[COUNT], *result;
+  int32_t value = 0;
+  for (int i = 0; i < COUNT; i++) {
+    int32_t values[6];
+    for (int k = 0; k < 6; k++) values[k] = value++;
+    ck_ok(
+        halo_buffer_from_host(client, values, halo_executable_argument_shape(e, i), &arguments[i]));
+  }
+  ck_ok(halo_executable_execute(e, arguments, COUNT, NULL, &result));
+  const halo_shape *shape = halo_executable_result_shape(e, 0);
+  int32_t *got = malloc(sizeof *got * (size_t)halo_shape_element_count(shape));
+  ck_ok(halo_buffer_to_host(result, got, sizeof *got * (size_t)halo_shape_element_count(shape)));
+  int64_t width = halo_shape_element_count(shape) / 2;
+  for (int row = 0; row < 2; row++) {
+    int64_t at = row * width;
+    for (int i = 0; i < COUNT; i++) {
+      int extent = i % 3 + 1;
+      for (int k = 0; k < extent; k++) ck_assert_int_eq(got[at++], 6 * i + row * extent + k);
+    }
+  }
+  free(got);
+  for (int i = 0; i < COUNT; i++) halo_buffer_release(arguments[i]);
+  halo_buffer_release(result);
+  halo_executable_release(e);
+  halo_client_release(client);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+/* What cannot be split is refused, with numbers. */
+START_TEST(wide_reduction_is_refused) {
+  halo_strbuf text = {0}, out = {0};
+  enum { COUNT = 60 };
+  halo_strbuf_append(&text, "HloModule m\nf {\n");
+  for (int i = 0; i < 2 * COUNT; i++) {
+    halo_strbuf_printf(&text, "  p%d = f32[] parameter(%d)\n", i, i);
+  }
+  for (int i = 0; i < COUNT; i++) {
+    halo_strbuf_printf(&text, "  s%d = f32[] add(p%d, p%d)\n", i, i, COUNT + i);
+    halo_strbuf_printf(&out, "%sf32[]", i ? ", " : "");
+  }
+  halo_strbuf_printf(&text, "  ROOT t = (%s) tuple(", halo_strbuf_text(&out));
+  for (int i = 0; i < COUNT; i++) halo_strbuf_printf(&text, "%ss%d", i ? ", " : "", i);
+  halo_strbuf_append(&text, ")\n}\nENTRY e {\n  z = f32[] constant(0)\n");
+  for (int i = 0; i < COUNT; i++) {
+    halo_strbuf_printf(&text, "  x%d = f32[100] parameter(%d)\n", i, i);
+  }
+  halo_strbuf_printf(&text, "  ROOT r = (%s) reduce(", halo_strbuf_text(&out));
+  for (int i = 0; i < COUNT; i++) halo_strbuf_printf(&text, "x%d, ", i);
+  for (int i = 0; i < COUNT; i++) halo_strbuf_printf(&text, "%sz", i ? ", " : "");
+  halo_strbuf_append(&text, "), dimensions={0}, to_apply=f\n}\n");
+  halo_client *client = run_client(GPU);
+  halo_executable *e;
+  ck_fails(run_try_compile(client, halo_strbuf_text(&text), NULL, &e), HALO_UNIMPLEMENTED,
+           "arguments take 1920 bytes");
+  ck_message_has(": r needs a kernel with 120 buffers");
+  halo_client_release(client);
+  halo_strbuf_deinit(&text);
+  halo_strbuf_deinit(&out);
+}
+END_TEST
+
+/* A kernel has no more inputs than fit, whatever an elementwise tree reads. */
+START_TEST(inputs_are_bounded) {
+  halo_strbuf text = {0};
+  enum { COUNT = 300 };
+  halo_strbuf_append(&text, "HloModule m\nENTRY e {\n");
+  for (int i = 0; i < COUNT; i++) {
+    halo_strbuf_printf(&text, "  p%d = f32[5000000] parameter(%d)\n", i, i);
+  }
+  for (int i = 1; i < COUNT; i++) {
+    if (i == 1) halo_strbuf_append(&text, "  s1 = f32[5000000] add(p0, p1)\n");
+    if (i > 1) halo_strbuf_printf(&text, "  s%d = f32[5000000] add(s%d, p%d)\n", i, i - 1, i);
+  }
+  halo_strbuf_printf(&text, "  ROOT r = f32[5000000] negate(s%d)\n}\n", COUNT - 1);
+  halo_client *client = run_client(GPU);
+  halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+  ck_assert_int_le(most_arguments(&halo_program_plan(e->program)->steps), 25);
+  ck_assert_int_le(launches_of(e), 20);
+  halo_executable_release(e);
+  halo_client_release(client);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+/* ---- Order ---- */
+
+/* What a control edge begins at is computed before what it ends at, and not only where it is used. */
+START_TEST(control_edges_hold) {
+  static const char text[] =
+      "HloModule m\n"
+      "ENTRY e {\n"
+      "  x = f32[64] parameter(0)\n"
+      "  first = f32[64] negate(x)\n"
+      "  user = f32[64] cosine(first)\n"
+      "  second = f32[64] sine(x), control-predecessors={first}\n"
+      "  third = f32[64] add(second, x)\n"
+      "  ROOT r = (f32[64], f32[64]) tuple(user, third)\n"
+      "}\n";
+  halo_client *client = run_client(GPU);
+  halo_executable *e = run_compile(client, text);
+  const char *plan = halo_executable_report(e, HALO_REPORT_PLAN);
+  const char *first = strstr(plan, ": kernel first"), *second = strstr(plan, ": kernel second ");
+  ck_assert_msg(first && second && first < second, "%s", plan);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* ---- Updates ---- */
+
+/* Writing only the window needs the operand's bytes in the result's layout. */
+START_TEST(update_in_another_layout) {
+  static const char text[] =
+      "HloModule m, entry_computation_layout={(f32[2,3]{0,1}, f32[1,2], s32[])->f32[2,3]{1,0}}\n"
+      "ENTRY e {\n"
+      "  x = f32[2,3]{0,1} parameter(0)\n"
+      "  u = f32[1,2] parameter(1)\n"
+      "  i = s32[] parameter(2)\n"
+      "  z = s32[] constant(0)\n"
+      "  ROOT r = f32[2,3]{1,0} dynamic-update-slice(x, u, i, z)\n"
+      "}\n";
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, text);
+  halo_literal *in[3], *out;
+  in[0] = run_literal(halo_executable_argument_shape(e, 0), "{{1,2,3},{4,5,6}}");
+  in[1] = run_literal(halo_executable_argument_shape(e, 1), "{{10,20}}");
+  in[2] = run_literal(halo_executable_argument_shape(e, 2), "1");
+  ck_ok(halo_executable_run(e, in, 3, &out));
+  char *got;
+  ck_ok(halo_literal_to_text(out, &got));
+  ck_assert_str_eq(got, "{ { 1, 2, 3 }, { 10, 20, 6 } }");
+  halo_text_release(got);
+  halo_literal_release(out);
+  for (int i = 0; i < 3; i++) halo_literal_release(in[i]);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* ---- Prices ---- */
+
+/* Where starting a kernel costs more than the work, the work is done over. */
+START_TEST(prices_decide) {
+  static const char text[] =
+      "HloModule m\n"
+      "ENTRY e {\n"
+      "  x = f32[3000] parameter(0)\n"
+      "  w = f32[3000] tanh(x)\n"
+      "  a = f32[100,3000] broadcast(w), dimensions={1}\n"
+      "  b = f32[300,3000] broadcast(w), dimensions={1}\n"
+      "  ROOT r = (f32[100,3000], f32[300,3000]) tuple(a, b)\n"
+      "}\n";
+  halo_module *module = run_parse(text), *slow = halo_module_clone(module);
+  slow->target.launch = 1; /* a second */
+  ck_ok(halo_passes_run(slow, NULL));
+  ck_assert_int_eq(slow->entry->instrs.count, 4); /* x, two fusions, the tuple */
+  halo_module *quick = halo_module_clone(module);
+  quick->target.launch = 1e-9;
+  ck_ok(halo_passes_run(quick, NULL));
+  ck_assert_int_eq(quick->entry->instrs.count, 5);
+  halo_module_release(slow);
+  halo_module_release(quick);
+  halo_module_release(module);
+}
+END_TEST
+
+/* ---- Real programs ---- */
+
+/* Launches that each program takes on a GPU. Fewer is better: take over what is printed.
+ * More needs a reason, in the commit that changes it. */
+static const struct {
+  const char *path;
+  int gpu;
+} programs[] = {
+    {"golden/modules/transformer.hlo", 18},
+    {"golden/modules/transformer_grad.hlo", 51},
+    {"golden/modules/lstm.hlo", 8},
+    {"golden/modules/adam.hlo", 14},
+    {"golden/modules/mlp_step.hlo", 12},
+    {"golden/modules/rk4.hlo", 2},
+    {"../examples/digits/train_step.hlo", 23},
+};
+
+START_TEST(real_programs) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/../%s", HALO_TEST_DATA, programs[_i].path);
+  halo_module *module;
+  ck_ok(halo_module_parse_file(path, &module));
+  halo_client *client = run_client(GPU);
+  halo_executable *e;
+  ck_ok(halo_client_compile(client, module, NULL, &e));
+  ck_assert_msg(launches_of(e) == programs[_i].gpu, "%s takes %d launches, not %d",
+                programs[_i].path, launches_of(e), programs[_i].gpu);
+  halo_executable_release(e);
+  halo_module_release(module);
+  halo_client_release(client);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("fusion");
+  TCase *c = tcase_create("fusion");
+  tcase_set_timeout(c, 120);
+  tcase_add_test(c, size_holds_with_several_users);
+  tcase_add_test(c, joining_has_no_limit);
+  tcase_add_test(c, wide_concatenate_fits_every_device);
+  tcase_add_test(c, wide_concatenate_is_right);
+  tcase_add_test(c, wide_reduction_is_refused);
+  tcase_add_test(c, inputs_are_bounded);
+  tcase_add_test(c, control_edges_hold);
+  tcase_add_test(c, update_in_another_layout);
+  tcase_add_test(c, prices_decide);
+  tcase_add_loop_test(c, real_programs, 0, (int)(sizeof programs / sizeof programs[0]));
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
