@@ -1,8 +1,7 @@
 /* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, reduce-window, dot, and
  * while and conditional on scalars. */
 #include "codegen/ctype.h"
-#include "codegen/emitter.h"
-#include "codegen/scalar.h"
+#include "codegen/emitter_private.h"
 
 bool emit_is_cooperative(halo_opcode opcode) {
   switch ((int)opcode) {
@@ -16,135 +15,139 @@ bool emit_is_cooperative(halo_opcode opcode) {
 }
 
 /* Opens "for (v = 0; v < size; ++v)" and returns the variable; an extent of 1 needs no loop. */
-static const char *coop_loop(halo_emitter *e, int64_t size, int *opened) {
-  if (size == 1) return "0";
+static const halo_integer *coop_loop(halo_emitter *e, int64_t size, int *opened) {
+  if (size == 1) return halo_integer_constant(&e->integers, 0);
   const char *v = emit_name(e, "r");
   halo_emit_open(e, halo_arena_printf(e->arena, "for (%s %s = 0; %s < %lld; ++%s)",
                                       halo_emitter_index_type(e), v, v, (long long)size, v));
   ++*opened;
-  return v;
+  return halo_emit_counter(e, v, size);
 }
 
 /* A mutable variable with a start value. */
-static const char *coop_variable(halo_emitter *e, halo_type type, const char *start) {
+static halo_value coop_variable(halo_emitter *e, halo_type type, const char *start) {
   const char *name = emit_name(e, "w");
   halo_emit_line(e, "%s %s = %s;", halo_ctype_compute(type), name, start);
-  return name;
+  return halo_value_name(type, name);
 }
 
 /* Assigns all at once: the new values may be written in terms of the old variables. */
-static void coop_assign(halo_emitter *e, const halo_shape *const *shapes,
-                        const char *const *variables, const char *const *values, int32_t count) {
+static void coop_assign(halo_emitter *e, const halo_value *variables, const halo_value *values,
+                        int32_t count) {
   const char **fresh = halo_arena_array(e->arena, const char *, count);
   for (int32_t i = 0; i < count; i++) {
-    fresh[i] = values[i];
+    fresh[i] = values[i].text;
     if (count == 1) continue;
     fresh[i] = emit_name(e, "v");
-    halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(shapes[i]->type), fresh[i],
-                   values[i]);
+    halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(variables[i].type), fresh[i],
+                   values[i].text);
   }
-  for (int32_t i = 0; i < count; i++) halo_emit_line(e, "%s = %s;", variables[i], fresh[i]);
+  for (int32_t i = 0; i < count; i++) halo_emit_line(e, "%s = %s;", variables[i].text, fresh[i]);
 }
 
 /* The accumulators of a reduction with their initial values in the first n of `values`. */
 static void coop_start(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t n,
-                       const char **values, const char **leaves) {
+                       halo_value *values, halo_value *leaves) {
   for (int32_t i = 0; i < n; i++) {
-    const char *init =
-        halo_emit_value(e, f, instr->operands[n + i], 0, halo_index_of(e, 0, NULL, NULL));
-    leaves[i] = values[i] = coop_variable(e, halo_leaf_shape(instr->shape, i)->type, init);
+    halo_value init = halo_emit_value(e, f, instr->operands[n + i], 0, halo_index_scalar(e));
+    halo_type type = halo_leaf_shape(instr->shape, i)->type;
+    leaves[i] = values[i] = coop_variable(e, type, init.text);
   }
 }
 
 /* One step: combines the accumulators with the inputs' elements at an index. XLA accumulates narrow
  * floats in f32 and rounds once. */
 static void coop_step(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t n,
-                      emit_index *from, const char **values, const char *const *leaves) {
-  const char **next = halo_arena_array(e->arena, const char *, n);
-  const halo_shape **shapes = halo_arena_array(e->arena, const halo_shape *, n);
+                      emit_index *from, halo_value *values, const halo_value *leaves) {
+  halo_value *next = halo_arena_array(e->arena, halo_value, n);
   for (int32_t i = 0; i < n; i++) {
-    shapes[i] = halo_leaf_shape(instr->shape, i);
     values[n + i] = halo_emit_value(e, f, instr->operands[i], 0, from);
   }
   bool kept = e->keep_f32;
   e->keep_f32 = true;
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_TO_APPLY), values, next);
   e->keep_f32 = kept;
-  coop_assign(e, shapes, leaves, next, n);
+  coop_assign(e, leaves, next, n);
 }
 
 /* Rounds finished accumulators to what their types hold. */
-static void coop_round(halo_emitter *e, const halo_instr *instr, int32_t n, const char **leaves) {
+static void coop_round(halo_emitter *e, int32_t n, halo_value *leaves) {
   for (int32_t i = 0; i < n && !e->keep_f32; i++) {
-    halo_type type = halo_leaf_shape(instr->shape, i)->type;
+    halo_type type = leaves[i].type;
     if (!halo_type_is_float(type) || !halo_ctype_is_narrow(type)) continue;
-    leaves[i] = emit_declare(e, type, halo_ctype_fit(e->arena, type, leaves[i]));
+    const char *rounded = halo_ctype_fit(e->arena, type, leaves[i].text);
+    leaves[i] = emit_declare(e, halo_value_expression(type, rounded));
   }
 }
 
 static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
-                        const char **leaves) {
+                        halo_value *leaves) {
   int32_t n = instr->operand_count / 2, n_dims;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &n_dims);
   const halo_shape *in = instr->operands[0]->shape;
-  const char **values = halo_arena_array(e->arena, const char *, 2 * n);
+  halo_value *values = halo_arena_array(e->arena, halo_value, 2 * n);
   coop_start(e, f, instr, n, values, leaves);
-  const char *at[HALO_MAX_RANK];
+  const halo_integer *at[HALO_MAX_RANK];
   bool reduced[HALO_MAX_RANK] = {false};
   for (int32_t i = 0; i < n_dims; i++) reduced[dims[i]] = true;
   int outer = 0, opened = 0;
+  emit_index_prepare(e, index);
   for (int d = 0; d < in->rank; d++) {
-    if (!reduced[d]) at[d] = halo_index_at(e, index, outer++);
+    if (!reduced[d]) at[d] = halo_index_at(index, outer++);
   }
   for (int d = 0; d < in->rank; d++) {
     if (reduced[d]) at[d] = coop_loop(e, in->dims[d], &opened);
   }
   coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
   while (opened--) halo_emit_close(e);
-  coop_round(e, instr, n, leaves);
+  coop_round(e, n, leaves);
 }
 
-/* Where a window's element lies along one dimension: the position in the input, after a test that
- * skips padding and the holes of a dilated base. */
-static const char *coop_window_position(halo_emitter *e, const halo_window_dim *w, int64_t size,
-                                        const char *out, const char *k, int *opened) {
-  const char *itype = halo_emitter_index_type(e);
-  const char *t =
-      halo_int_add(e, halo_int_mul(e, out, w->stride), halo_int_mul(e, k, w->window_dilation));
-  t = halo_int_add(e, t, halo_int(e, -w->pad_low));
+/* Where a window's element lies along one dimension: the position in the input, after a test, if one is
+ * needed, that skips padding and the holes of a dilated base. */
+static const halo_integer *coop_window_position(halo_emitter *e, const halo_window_dim *w,
+                                                int64_t size, const halo_integer *out,
+                                                const halo_integer *k, int *opened) {
+  halo_integers *pool = &e->integers;
+  const halo_integer *t = halo_integer_add(pool, halo_integer_mul(pool, out, w->stride),
+                                           halo_integer_mul(pool, k, w->window_dilation));
+  t = halo_integer_plus(pool, t, -w->pad_low);
   int64_t base = size > 0 ? (size - 1) * w->base_dilation + 1 : 0;
-  t = halo_int_name(e, halo_arena_printf(e->arena, "(%s)%s", itype, t));
-  const char *inside = halo_arena_printf(e->arena, "(u%s)%s < %lld", itype, t, (long long)base);
-  if (w->base_dilation > 1) {
-    inside = halo_arena_printf(e->arena, "%s && %s %% %lld == 0", inside, t,
+  const char *inside = emit_integer_test(e, t, base);
+  bool whole = halo_integer_is_multiple(t, w->base_dilation);
+  t = emit_integer_bounded(e, t, 0, base - 1);
+  if (!whole) {
+    inside = halo_arena_printf(e->arena, "%s%s%s %% %lld == 0", inside ? inside : "",
+                               inside ? " && " : "", emit_integer_atom(e, t),
                                (long long)w->base_dilation);
   }
-  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s)", inside));
-  ++*opened;
-  return halo_int_div(e, t, w->base_dilation);
+  if (inside) {
+    halo_emit_open(e, halo_arena_printf(e->arena, "if (%s)", inside));
+    ++*opened;
+  }
+  return halo_integer_div(pool, t, w->base_dilation);
 }
 
 static void coop_reduce_window(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                               emit_index *index, const char **leaves) {
+                               emit_index *index, halo_value *leaves) {
   int32_t n = instr->operand_count / 2;
   const halo_shape *in = instr->operands[0]->shape;
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
-  const char **values = halo_arena_array(e->arena, const char *, 2 * n);
+  halo_value *values = halo_arena_array(e->arena, halo_value, 2 * n);
   coop_start(e, f, instr, n, values, leaves);
-  const char *at[HALO_MAX_RANK], *k[HALO_MAX_RANK], *out[HALO_MAX_RANK];
+  const halo_integer *at[HALO_MAX_RANK], *k[HALO_MAX_RANK];
   int opened = 0;
-  for (int d = 0; d < in->rank; d++) out[d] = halo_index_at(e, index, d);
+  emit_index_prepare(e, index);
   for (int d = 0; d < in->rank; d++) {
-    k[d] = window ? coop_loop(e, window->window.data[d].size, &opened) : "0";
+    at[d] = halo_index_at(index, d);
+    if (window) k[d] = coop_loop(e, window->window.data[d].size, &opened);
   }
-  for (int d = 0; d < in->rank; d++) {
-    at[d] = window ? coop_window_position(e, &window->window.data[d], in->dims[d], out[d], k[d],
-                                          &opened)
-                   : out[d];
+  for (int d = 0; d < in->rank && window; d++) {
+    at[d] = coop_window_position(e, &window->window.data[d], in->dims[d], at[d], k[d], &opened);
   }
   coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
   while (opened--) halo_emit_close(e);
-  coop_round(e, instr, n, leaves);
+  coop_round(e, n, leaves);
 }
 
 /* The type a dot accumulates in: f32 for narrower floats, the result's own otherwise. */
@@ -153,125 +156,124 @@ static halo_type coop_accumulator(halo_type result) {
   return result;
 }
 
+/* sum += a * b */
+static void coop_multiply_add(halo_emitter *e, halo_value sum, halo_value x, halo_value y) {
+  const char *s = sum.text, *a = x.text, *b = y.text;
+  if (sum.type == HALO_PRED) {
+    halo_emit_line(e, "%s = %s | (%s & %s);", s, s, a, b);
+  } else if (halo_type_is_complex(sum.type)) {
+    halo_sections_add(&e->sections, halo_type_name(sum.type));
+    halo_emit_line(e, "%s += h_mul_%s(%s, %s);", s, halo_type_name(sum.type), a, b);
+  } else if (halo_type_is_integral(sum.type)) {
+    const char *c = halo_ctype_compute(sum.type);
+    const char *u = halo_type_size(sum.type) == 8 ? "ulong" : "uint";
+    halo_emit_line(e, "%s = (%s)((%s)%s + (%s)%s * (%s)%s);", s, c, u, s, u, a, u, b);
+  } else {
+    halo_emit_line(e, "%s += %s * %s;", s, a, b);
+  }
+}
+
 static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
-                     const char **leaves) {
+                     halo_value *leaves) {
   const halo_instr *x = instr->operands[0], *y = instr->operands[1];
   int32_t n_batch, n_contract, count;
   const int64_t *xb = halo_instr_ints(instr, HALO_ATTR_LHS_BATCH_DIMS, &n_batch);
   const int64_t *yb = halo_instr_ints(instr, HALO_ATTR_RHS_BATCH_DIMS, &count);
   const int64_t *xc = halo_instr_ints(instr, HALO_ATTR_LHS_CONTRACTING_DIMS, &n_contract);
   const int64_t *yc = halo_instr_ints(instr, HALO_ATTR_RHS_CONTRACTING_DIMS, &count);
-  const char *x_at[HALO_MAX_RANK] = {0}, *y_at[HALO_MAX_RANK] = {0};
+  const halo_integer *x_at[HALO_MAX_RANK] = {0}, *y_at[HALO_MAX_RANK] = {0};
   halo_type result = instr->shape->type, type = coop_accumulator(result);
-  leaves[0] = coop_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
+  halo_value sum = coop_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
   int next = 0, opened = 0;
+  emit_index_prepare(e, index);
   for (int32_t i = 0; i < n_batch; i++) {
-    x_at[xb[i]] = y_at[yb[i]] = halo_index_at(e, index, next++);
+    x_at[xb[i]] = y_at[yb[i]] = halo_index_at(index, next++);
   }
   bool contracted[2][HALO_MAX_RANK] = {{false}};
   for (int32_t i = 0; i < n_contract; i++) contracted[0][xc[i]] = contracted[1][yc[i]] = true;
   for (int d = 0; d < x->shape->rank; d++) {
-    if (!x_at[d] && !contracted[0][d]) x_at[d] = halo_index_at(e, index, next++);
+    if (!x_at[d] && !contracted[0][d]) x_at[d] = halo_index_at(index, next++);
   }
   for (int d = 0; d < y->shape->rank; d++) {
-    if (!y_at[d] && !contracted[1][d]) y_at[d] = halo_index_at(e, index, next++);
+    if (!y_at[d] && !contracted[1][d]) y_at[d] = halo_index_at(index, next++);
   }
   for (int32_t i = 0; i < n_contract; i++) {
     x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, x->shape->dims[xc[i]], &opened);
   }
-  const char *a =
+  halo_value a =
       halo_emit_value(e, f, x, 0, halo_index_of(e, x->shape->rank, x->shape->dims, x_at));
-  const char *b =
+  halo_value b =
       halo_emit_value(e, f, y, 0, halo_index_of(e, y->shape->rank, y->shape->dims, y_at));
-  a = halo_scalar_convert(e->arena, &e->sections, x->shape->type, type, a);
-  b = halo_scalar_convert(e->arena, &e->sections, y->shape->type, type, b);
-  a = emit_declare(e, type, a);
-  b = emit_declare(e, type, b);
-  if (type == HALO_PRED) {
-    halo_emit_line(e, "%s = %s | (%s & %s);", leaves[0], leaves[0], a, b);
-  } else if (halo_type_is_complex(type)) {
-    halo_sections_add(&e->sections, halo_type_name(type));
-    halo_emit_line(e, "%s += h_mul_%s(%s, %s);", leaves[0], halo_type_name(type), a, b);
-  } else if (halo_type_is_integral(type)) {
-    const char *c = halo_ctype_compute(type);
-    const char *u = halo_type_size(type) == 8 ? "ulong" : "uint";
-    halo_emit_line(e, "%s = (%s)((%s)%s + (%s)%s * (%s)%s);", leaves[0], c, u, leaves[0], u, a, u,
-                   b);
-  } else {
-    halo_emit_line(e, "%s += %s * %s;", leaves[0], a, b);
-  }
+  a = halo_emit_convert(e, a, type);
+  b = halo_emit_convert(e, b, type);
+  coop_multiply_add(e, sum, a, b);
   while (opened--) halo_emit_close(e);
+  leaves[0] = sum;
+  leaves[0].type = result;
   if (halo_ctype_is_narrow(result)) {
-    leaves[0] = emit_declare(e, result, halo_ctype_fit(e->arena, result, leaves[0]));
+    const char *rounded = halo_ctype_fit(e->arena, result, sum.text);
+    leaves[0] = emit_declare(e, halo_value_expression(result, rounded));
   }
 }
 
 /* The leaves of an operand as values. */
-static const char **coop_operand_leaves(halo_emitter *e, emit_frame *f, const halo_instr *operand) {
+static halo_value *coop_operand_leaves(halo_emitter *e, emit_frame *f, const halo_instr *operand) {
   int32_t count = halo_shape_leaf_count(operand->shape);
-  const char **values = halo_arena_array(e->arena, const char *, count);
+  halo_value *values = halo_arena_array(e->arena, halo_value, count);
   for (int32_t l = 0; l < count; l++) {
-    values[l] = halo_emit_value(e, f, operand, l, halo_index_of(e, 0, NULL, NULL));
+    values[l] = halo_emit_value(e, f, operand, l, halo_index_scalar(e));
   }
   return values;
 }
 
-static const halo_shape **coop_leaf_shapes(halo_emitter *e, const halo_shape *shape) {
-  int32_t count = halo_shape_leaf_count(shape);
-  const halo_shape **shapes = halo_arena_array(e->arena, const halo_shape *, count);
-  for (int32_t l = 0; l < count; l++) shapes[l] = halo_leaf_shape(shape, l);
-  return shapes;
-}
-
 static void coop_while(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                       const char **leaves) {
+                       halo_value *leaves) {
   int32_t count = halo_shape_leaf_count(instr->shape);
-  const halo_shape **shapes = coop_leaf_shapes(e, instr->shape);
-  const char **start = coop_operand_leaves(e, f, instr->operands[0]);
-  for (int32_t l = 0; l < count; l++) leaves[l] = coop_variable(e, shapes[l]->type, start[l]);
+  halo_value *start = coop_operand_leaves(e, f, instr->operands[0]);
+  for (int32_t l = 0; l < count; l++) leaves[l] = coop_variable(e, start[l].type, start[l].text);
   halo_emit_open(e, "for (;;)");
-  const char *more = "false";
+  halo_value more;
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_CONDITION), leaves, &more);
-  halo_emit_line(e, "if (!%s) break;", more);
-  const char **next = halo_arena_array(e->arena, const char *, count);
+  halo_emit_line(e, "if (!%s) break;", more.text);
+  halo_value *next = halo_arena_array(e->arena, halo_value, count);
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_BODY), leaves, next);
-  coop_assign(e, shapes, leaves, next, count);
+  coop_assign(e, leaves, next, count);
   halo_emit_close(e);
 }
 
 static void coop_conditional(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                             const char **leaves) {
+                             halo_value *leaves) {
   int32_t count = halo_shape_leaf_count(instr->shape);
-  const halo_shape **shapes = coop_leaf_shapes(e, instr->shape);
-  const char *selector =
-      halo_emit_value(e, f, instr->operands[0], 0, halo_index_of(e, 0, NULL, NULL));
+  halo_value selector = halo_emit_value(e, f, instr->operands[0], 0, halo_index_scalar(e));
   for (int32_t l = 0; l < count; l++) {
-    leaves[l] = emit_name(e, "w");
-    halo_emit_line(e, "%s %s;", halo_ctype_compute(shapes[l]->type), leaves[l]);
+    leaves[l] = halo_value_name(halo_leaf_shape(instr->shape, l)->type, emit_name(e, "w"));
+    halo_emit_line(e, "%s %s;", halo_ctype_compute(leaves[l].type), leaves[l].text);
   }
-  bool is_pred = instr->operands[0]->shape->type == HALO_PRED;
+  bool is_pred = selector.type == HALO_PRED;
   int32_t branches = halo_conditional_branch_count(instr);
   for (int32_t b = 0; b < branches; b++) {
     /* An index outside the range runs the last branch, which therefore has no test. */
     const char *test = NULL;
     if (b + 1 < branches) {
-      test = is_pred
-                 ? halo_arena_printf(e->arena, "if (%s)", selector)
-                 : halo_arena_printf(e->arena, "%sif (%s == %d)", b ? "else " : "", selector, b);
+      test = is_pred ? halo_arena_printf(e->arena, "if (%s)", selector.text)
+                     : halo_arena_printf(e->arena, "%sif (%s == %d)", b ? "else " : "",
+                                         selector.text, b);
     } else if (b > 0) {
       test = "else";
     }
     halo_emit_open(e, test);
-    const char **next = halo_arena_array(e->arena, const char *, count);
+    halo_value *next = halo_arena_array(e->arena, halo_value, count);
     halo_emit_apply(e, halo_conditional_branch(instr, b),
                     coop_operand_leaves(e, f, instr->operands[1 + b]), next);
-    for (int32_t l = 0; l < count; l++) halo_emit_line(e, "%s = %s;", leaves[l], next[l]);
+    for (int32_t l = 0; l < count; l++) {
+      halo_emit_line(e, "%s = %s;", leaves[l].text, next[l].text);
+    }
     halo_emit_close(e);
   }
 }
 
 void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                      emit_index *index, const char **leaves) {
+                      emit_index *index, halo_value *leaves) {
   int32_t count = halo_shape_leaf_count(instr->shape);
   for (int32_t l = 0; l < count; l++) {
     halo_sections_add(&e->sections, halo_ctype_section(halo_leaf_shape(instr->shape, l)->type));

@@ -1,10 +1,10 @@
 /* codegen/emitter.h: OpenCL C for "element of this instruction at this index".
  *
- * Index expressions travel down from a root through broadcasts, transposes, slices, ... to the
- * parameters of a fused computation; values travel up. Any tree of such ops becomes straight code;
- * ops that cooperate (reduce, dot, scalar while and conditional) become loops, so that everything the
- * emitter takes can be computed element by element: it is the general implementation of every op,
- * and the prologue and epilogue of the fast kernels.
+ * Indices travel down from a root through broadcasts, transposes, slices, ... to the parameters of a
+ * fused computation; values travel up. Any tree of such ops becomes straight code; ops that cooperate
+ * (reduce, dot, scalar while and conditional) become loops, so that everything the emitter takes can
+ * be computed element by element: it is the general implementation of every op, and the prologue and
+ * epilogue of the fast kernels.
  *
  * One emitter writes one OpenCL C function body. The first error sticks (halo_emitter.status); calls
  * after it are harmless. */
@@ -14,7 +14,9 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "codegen/integer.h"
 #include "codegen/prelude.h"
+#include "codegen/value.h"
 #include "hlo/hlo.h"
 
 /* Where a kernel's buffer comes from. */
@@ -36,6 +38,7 @@ typedef struct halo_kernel_arg {
   const char *name; /* of the pointer in OpenCL C */
 } halo_kernel_arg;
 
+/* What an instruction's parameters mean, and the place of an element in an array: emitter_private.h. */
 typedef struct emit_frame emit_frame;
 typedef struct emit_index emit_index;
 
@@ -53,9 +56,12 @@ typedef struct halo_emitter {
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
   halo_strbuf body;
+  halo_integers integers; /* index arithmetic of the body */
+  /* the emitter's own */
   int indent;
   int32_t next_name, next_index, next_frame;
-  halo_map memo; /* key -> box, see emitter.c */
+  halo_map memo;    /* key -> box, see emitter.c */
+  halo_map indices; /* coordinates -> emit_index */
   HALO_VEC(emit_undo) undo;
   HALO_VEC(int32_t) scopes;
   int32_t depth;
@@ -64,8 +70,8 @@ typedef struct halo_emitter {
 /* An emitter for code over `computation` (decides the index width, as HALO_WIDE_INDICES may). */
 void halo_emitter_init(halo_emitter *e, halo_arena *arena, const halo_computation *computation);
 void halo_emitter_deinit(halo_emitter *e);
-/* Starts another function body over the same computation: clears the body, the memo and the scopes;
- * arguments and sections stay. */
+/* Starts another function body over the same computation: clears the body, the memo, the integers and
+ * the scopes; arguments and sections stay. */
 void halo_emitter_restart(halo_emitter *e);
 
 /* "int" or "long". */
@@ -83,89 +89,56 @@ const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_t
 
 /* ---- Indices ---- */
 
-/* The index of an element of `dims` by its coordinates (expressions). */
-emit_index *halo_index_of(halo_emitter *e, int rank, const int64_t *dims, const char *const *at);
-/* By its position (an expression) in an array of this shape and layout. */
-emit_index *halo_index_from_position(halo_emitter *e, const halo_shape *shape,
-                                     const char *position);
-/* Coordinate d as an expression, and the position under the shape's layout. */
-const char *halo_index_at(halo_emitter *e, emit_index *index, int d);
-const char *halo_index_position(halo_emitter *e, emit_index *index, const halo_shape *shape);
+/* A C variable of the index type that is in [0, size), declared by the caller. */
+const halo_integer *halo_emit_counter(halo_emitter *e, const char *name, int64_t size);
+/* An integer as an expression that may stand in brackets, be assigned or returned; what it needs is
+ * put into variables of the scope at hand. */
+const char *halo_emit_integer(halo_emitter *e, const halo_integer *a);
 
-/* Integer arithmetic on index expressions, folded where constant. Operands of div and mod must not
- * be negative; `by` is a positive constant. */
-const char *halo_int(halo_emitter *e, int64_t value);
-const char *halo_int_add(halo_emitter *e, const char *a, const char *b);
-const char *halo_int_mul(halo_emitter *e, const char *a, int64_t by);
-const char *halo_int_div(halo_emitter *e, const char *a, int64_t by);
-const char *halo_int_mod(halo_emitter *e, const char *a, int64_t by);
-/* An expression put into a variable (or found again, when the same text already is in one). */
-const char *halo_int_name(halo_emitter *e, const char *expr);
-bool halo_int_is_constant(const char *expr, int64_t *value);
+/* The index of an element of `dims` by its coordinates. */
+emit_index *halo_index_of(halo_emitter *e, int rank, const int64_t *dims,
+                          const halo_integer *const *at);
+/* The index of a scalar. */
+emit_index *halo_index_scalar(halo_emitter *e);
+/* By the position in an array of this shape and layout. */
+emit_index *halo_index_from_position(halo_emitter *e, const halo_shape *shape,
+                                     const halo_integer *position);
+/* Coordinate d, and the position under the shape's layout. */
+const halo_integer *halo_index_at(const emit_index *index, int d);
+const halo_integer *halo_index_position(halo_emitter *e, const emit_index *index,
+                                        const halo_shape *shape);
 
 /* ---- Values ---- */
 
 /* The frame of the fused computation itself: its parameters are kernel arguments. */
 emit_frame *halo_frame_kernel(halo_emitter *e, const halo_computation *computation);
-/* A frame whose (scalar or tuple-of-scalar) parameters are these expressions, one a leaf in order. */
-emit_frame *halo_frame_values(halo_emitter *e, const halo_computation *computation,
-                              const char *const *values);
-/* Makes `instr` leaf `leaf` in `frame` mean this expression at every index: a fast kernel's
- * accumulator in its epilogue. */
+/* Makes `instr` leaf `leaf` in `frame` mean this value at every index: a fast kernel's accumulator in
+ * its epilogue. */
 void halo_frame_bind(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
-                     const char *value);
+                     halo_value value);
 
-/* The value (a name or literal of the compute type) of a leaf of an instruction at an index. */
-const char *halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                            int32_t leaf, emit_index *index);
-/* Stores a value to a buffer argument at a position. */
-void halo_emit_store(halo_emitter *e, const char *arg, halo_type type, const char *position,
-                     const char *value);
+/* The value of a leaf of an instruction at an index. */
+halo_value halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                           int32_t leaf, emit_index *index);
+/* The value that lies in a buffer argument at a position, and storing it there. */
+halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
+                          const halo_integer *position);
+void halo_emit_store(halo_emitter *e, const char *arg, const halo_integer *position,
+                     halo_value value);
+/* Converts between element types, with the rounding and saturation that XLA's convert has. */
+halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to);
 /* Applies a computation on scalars to values (one a parameter leaf): results[leaf of its root]. */
-void halo_emit_apply(halo_emitter *e, const halo_computation *computation,
-                     const char *const *values, const char **results);
+void halo_emit_apply(halo_emitter *e, const halo_computation *computation, const halo_value *values,
+                     halo_value *results);
 
 /* Start index `d` of a dynamic-slice or -update-slice whose start operands begin at operand `first`,
  * clamped to [0, most]. */
-const char *halo_emit_start(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                            int32_t first, int d, int64_t most);
+const halo_integer *halo_emit_start(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                    int32_t first, int d, int64_t most);
 
 /* Whether the emitter can compute this instruction (its called computations included); otherwise a
  * message is recorded naming instruction and line. Non-scalar while and conditional, for example,
  * are steps of a plan, not code. */
 halo_status halo_emitter_check(const halo_instr *instr);
-
-/* ---- Kept for the emitter's own files ---- */
-const char *emit_name(halo_emitter *e, const char *prefix);
-void emit_fail(halo_emitter *e, halo_status status);
-const void *emit_memo_get(halo_emitter *e, const void *key, size_t size);
-void emit_memo_set(halo_emitter *e, const void *key, size_t size, const void *value);
-void emit_remember(halo_emitter *e, const void **slot, const void *value);
-/* Declares a variable of an element type's compute type with a value; returns its name. */
-const char *emit_declare(halo_emitter *e, halo_type type, const char *expr);
-
-struct emit_frame {
-  int32_t id;
-  const halo_computation *computation;
-  bool is_kernel;
-  const char *const *values; /* per parameter leaf, when not the kernel's frame */
-};
-
-struct emit_index {
-  int32_t id, rank;
-  const int64_t *dims;
-  const char **at;      /* [rank], entries NULL until they are needed */
-  const char *linear;   /* row-major position, or NULL until it is needed */
-  const char *physical; /* position under `order`, or NULL */
-  const int32_t *order; /* minor-to-major of `physical` */
-};
-
-/* movement.c: the operand index of a data-movement op. cooperative.c: ops that become loops. */
-const char *emit_movement(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                          emit_index *index);
-void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
-                      emit_index *index, const char **leaves);
-bool emit_is_movement(halo_opcode opcode);
-bool emit_is_cooperative(halo_opcode opcode);
 
 #endif

@@ -1,191 +1,208 @@
-/* codegen/index.c: index expressions: constants fold, equal texts share one variable, and an index
- * keeps whichever of its forms (coordinates, row-major position, physical position) it was made from
- * until another is needed, so that reshapes and equal layouts cost no arithmetic. */
-#include "codegen/emitter.h"
+/* codegen/index.c: integers put into variables and printed, and the indices of elements. */
+#include "codegen/emitter_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-bool halo_int_is_constant(const char *expr, int64_t *value) {
-  char *end;
-  *value = 0;
-  if (*expr == '\0') return false;
-  *value = strtoll(expr, &end, 10);
-  return *end == '\0';
+/* ---- Printing integers ---- */
+
+static int64_t index_limit(const halo_emitter *e) { return e->wide ? INT64_MAX : INT32_MAX; }
+
+/* Whether a term or a partial sum may leave the index type although the whole does not. */
+static bool index_overflows(const halo_emitter *e, const halo_integer *sum) {
+  int64_t limit = index_limit(e), low = sum->value, high = sum->value;
+  if (e->wide) return false;
+  for (int32_t i = 0; i < sum->count; i++) {
+    const halo_integer_term *t = &sum->terms[i];
+    int64_t a, b, least, most;
+    if (__builtin_mul_overflow(t->node->low, t->by, &a) ||
+        __builtin_mul_overflow(t->node->high, t->by, &b)) {
+      return true;
+    }
+    least = a < b ? a : b;
+    most = a < b ? b : a;
+    if (least < -limit || most > limit) return true;
+    low += least < 0 ? least : 0;
+    high += most > 0 ? most : 0;
+  }
+  return low < -limit || high > limit;
 }
 
-const char *halo_int(halo_emitter *e, int64_t value) {
-  return halo_arena_printf(e->arena, "%lld", (long long)value);
+static const char *index_sum_text(halo_emitter *e, const halo_integer *sum) {
+  bool widen = index_overflows(e, sum);
+  bool constant_first = sum->value > 0 && sum->terms[0].by < 0;
+  halo_strbuf text = {0};
+  if (widen) halo_strbuf_append(&text, "(int)(");
+  if (constant_first) halo_strbuf_printf(&text, "%lld", (long long)sum->value);
+  for (int32_t i = 0; i < sum->count; i++) {
+    int64_t by = sum->terms[i].by;
+    const char *atom = emit_integer_atom(e, sum->terms[i].node);
+    bool first = i == 0 && !constant_first;
+    const char *sign = by < 0 ? (first ? "-" : " - ") : first ? "" : " + ";
+    halo_strbuf_printf(&text, "%s%s%s", sign, widen ? "(long)" : "", atom);
+    if (by != 1 && by != -1) {
+      halo_strbuf_printf(&text, " * %llu",
+                         by < 0 ? -(unsigned long long)by : (unsigned long long)by);
+    }
+  }
+  if (sum->value > 0 && !constant_first)
+    halo_strbuf_printf(&text, " + %lld", (long long)sum->value);
+  if (sum->value < 0) halo_strbuf_printf(&text, " - %lld", -(long long)sum->value);
+  if (widen) halo_strbuf_append(&text, ")");
+  const char *copy = halo_arena_strdup(e->arena, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return copy;
 }
 
-const char *halo_int_name(halo_emitter *e, const char *expr) {
-  const char *known = emit_memo_get(e, expr, strlen(expr));
-  if (known) return known;
+/* Dividends are never negative, and an unsigned division by a constant is the cheaper one. */
+static const char *index_quotient_text(halo_emitter *e, const halo_integer *a) {
+  const char *type = halo_emitter_index_type(e), *of = emit_integer_atom(e, a->of);
+  return halo_arena_printf(e->arena, "(%s)((u%s)%s %c %lld%s)", type, type, of,
+                           a->kind == HALO_INTEGER_DIV ? '/' : '%', (long long)a->value,
+                           e->wide ? "UL" : "u");
+}
+
+static const char *index_text(halo_emitter *e, const halo_integer *a) {
+  switch (a->kind) {
+    case HALO_INTEGER_CONSTANT:
+      return halo_arena_printf(e->arena, a->value < 0 ? "(%lld)" : "%lld", (long long)a->value);
+    case HALO_INTEGER_VARIABLE: return a->name;
+    case HALO_INTEGER_SUM: return index_sum_text(e, a);
+    case HALO_INTEGER_DIV:
+    case HALO_INTEGER_MOD: return index_quotient_text(e, a);
+  }
+  return "0";
+}
+
+static const char *index_variable(halo_emitter *e, const char *expression) {
   const char *name = emit_name(e, "i");
-  halo_emit_line(e, "const %s %s = %s;", halo_emitter_index_type(e), name, expr);
-  emit_memo_set(e, expr, strlen(expr), name);
+  halo_emit_line(e, "const %s %s = %s;", halo_emitter_index_type(e), name, expression);
   return name;
 }
 
-const char *halo_int_add(halo_emitter *e, const char *a, const char *b) {
-  int64_t x, y;
-  bool a_is = halo_int_is_constant(a, &x), b_is = halo_int_is_constant(b, &y);
-  if (a_is && b_is) return halo_int(e, x + y);
-  if (a_is && x == 0) return b;
-  if (b_is && y == 0) return a;
-  if (b_is && y < 0) {
-    return halo_int_name(e, halo_arena_printf(e->arena, "%s - %lld", a, -(long long)y));
+const char *emit_integer_atom(halo_emitter *e, const halo_integer *a) {
+  if (a->kind == HALO_INTEGER_CONSTANT || a->kind == HALO_INTEGER_VARIABLE) {
+    return index_text(e, a);
   }
-  return halo_int_name(e, halo_arena_printf(e->arena, "%s + %s", a, b));
+  if (!a->held) {
+    const char *name = index_variable(e, index_text(e, a));
+    emit_remember(e, (const void **)&a->held, name);
+  }
+  return a->held;
 }
 
-const char *halo_int_mul(halo_emitter *e, const char *a, int64_t by) {
-  int64_t x;
-  if (halo_int_is_constant(a, &x)) return halo_int(e, x * by);
-  if (by == 1) return a;
-  if (by == 0) return "0";
-  return halo_int_name(e, halo_arena_printf(e->arena, "%s * %lld", a, (long long)by));
+/* Sums of so few parts are written where they are used. */
+enum { INDEX_SHORT_SUM = 2 };
+
+const char *halo_emit_integer(halo_emitter *e, const halo_integer *a) {
+  bool is_short = a->kind == HALO_INTEGER_SUM && a->count + (a->value != 0) <= INDEX_SHORT_SUM;
+  return is_short && !a->held ? index_sum_text(e, a) : emit_integer_atom(e, a);
 }
 
-/* Positions are never negative, and an unsigned division by a constant is the cheaper one. */
-static const char *index_unsigned(halo_emitter *e, const char *a, const char *op, int64_t by) {
-  const char *type = halo_emitter_index_type(e);
-  return halo_int_name(e, halo_arena_printf(e->arena, "(%s)((u%s)%s %s %lld%s)", type, type, a, op,
-                                            (long long)by, e->wide ? "UL" : "u"));
+/* ---- Integers with ranges ---- */
+
+const halo_integer *halo_emit_counter(halo_emitter *e, const char *name, int64_t size) {
+  return halo_integer_variable(&e->integers, name, 0, size > 0 ? size - 1 : 0);
 }
 
-const char *halo_int_div(halo_emitter *e, const char *a, int64_t by) {
-  int64_t x;
-  if (by <= 1) return a;
-  if (halo_int_is_constant(a, &x)) return halo_int(e, x / by);
-  return index_unsigned(e, a, "/", by);
+const halo_integer *emit_integer_of(halo_emitter *e, const char *expression, int64_t low,
+                                    int64_t high) {
+  const char *known = emit_memo_get(e, expression, strlen(expression));
+  if (!known) {
+    known = index_variable(e, expression);
+    emit_memo_set(e, expression, strlen(expression), known);
+  }
+  return halo_integer_variable(&e->integers, known, low, high);
 }
 
-const char *halo_int_mod(halo_emitter *e, const char *a, int64_t by) {
-  int64_t x;
-  if (by <= 1) return "0";
-  if (halo_int_is_constant(a, &x)) return halo_int(e, x % by);
-  return index_unsigned(e, a, "%", by);
+const halo_integer *emit_integer_bounded(halo_emitter *e, const halo_integer *a, int64_t low,
+                                         int64_t high) {
+  if (halo_integer_is_within(a, low, high)) return a;
+  if (a->low > low) low = a->low;
+  if (a->high < high) high = a->high;
+  if (low >= high) return halo_integer_constant(&e->integers, low);
+  return halo_integer_variable(&e->integers, emit_integer_atom(e, a), low, high);
 }
 
-static emit_index *index_new(halo_emitter *e, int rank, const int64_t *dims) {
-  emit_index *index = halo_arena_new(e->arena, emit_index);
+const char *emit_integer_test(halo_emitter *e, const halo_integer *a, int64_t end) {
+  if (halo_integer_is_within(a, 0, end - 1)) return NULL;
+  if (a->high < 0 || a->low >= end) return "false";
+  const char *text = emit_integer_atom(e, a);
+  if (a->low >= 0) return halo_arena_printf(e->arena, "%s < %lld", text, (long long)end);
+  if (a->high < end) return halo_arena_printf(e->arena, "%s >= 0", text);
+  return halo_arena_printf(e->arena, "(u%s)%s < %lld", halo_emitter_index_type(e), text,
+                           (long long)end);
+}
+
+/* ---- Indices of elements ---- */
+
+/* The index with these coordinates, which are copied. */
+static emit_index *index_intern(halo_emitter *e, int rank, const halo_integer *const *at) {
+  int32_t key[HALO_MAX_RANK + 2];
+  key[0] = rank;
+  for (int d = 0; d < rank; d++) key[1 + d] = at[d]->id;
+  size_t size = sizeof *key * (size_t)(rank + 1);
+  emit_index *index = halo_map_get(&e->indices, key, size);
+  if (index) return index;
+  index = halo_arena_new(e->arena, emit_index);
   index->id = e->next_index++;
   index->rank = rank;
-  index->dims = halo_arena_copy(e->arena, dims, sizeof *dims * (size_t)rank);
-  index->at = halo_arena_array(e->arena, const char *, rank);
-  for (int d = 0; d < rank; d++) {
-    if (dims[d] == 1) index->at[d] = "0";
-  }
+  index->at = halo_arena_copy(e->arena, at, sizeof *at * (size_t)rank);
+  halo_map_set(&e->indices, key, size, index);
   return index;
 }
 
-emit_index *halo_index_of(halo_emitter *e, int rank, const int64_t *dims, const char *const *at) {
-  /* Equal coordinates give the same index, so that two paths to one element share its value. */
-  halo_strbuf key = {0};
-  halo_strbuf_append(&key, "@");
+emit_index *halo_index_of(halo_emitter *e, int rank, const int64_t *dims,
+                          const halo_integer *const *at) {
+  const halo_integer *kept[HALO_MAX_RANK + 1];
   for (int d = 0; d < rank; d++) {
-    halo_strbuf_printf(&key, "%s/%lld,", dims[d] == 1 ? "0" : at[d], (long long)dims[d]);
+    kept[d] = dims[d] == 1 ? halo_integer_constant(&e->integers, 0) : at[d];
   }
-  emit_index *index = (emit_index *)emit_memo_get(e, key.data, key.length);
-  if (!index) {
-    index = index_new(e, rank, dims);
-    for (int d = 0; d < rank; d++) {
-      if (dims[d] != 1) index->at[d] = at[d];
-    }
-    emit_memo_set(e, key.data, key.length, index);
-  }
-  halo_strbuf_deinit(&key);
-  return index;
+  return index_intern(e, rank, kept);
 }
+
+emit_index *halo_index_scalar(halo_emitter *e) { return index_intern(e, 0, NULL); }
 
 emit_index *halo_index_from_position(halo_emitter *e, const halo_shape *shape,
-                                     const char *position) {
-  halo_strbuf key = {0};
-  halo_strbuf_printf(&key, "#%s/", position);
-  halo_shape_print(&key, shape, true);
-  emit_index *index = (emit_index *)emit_memo_get(e, key.data, key.length);
-  if (!index) {
-    index = index_new(e, shape->rank, shape->dims);
-    if (halo_shape_has_default_layout(shape)) {
-      index->linear = position;
-    } else {
-      index->physical = position;
-      index->order = shape->minor_to_major;
-    }
-    emit_memo_set(e, key.data, key.length, index);
+                                     const halo_integer *position) {
+  const halo_integer *at[HALO_MAX_RANK + 1];
+  const int32_t *order = shape->minor_to_major;
+  int slowest = -1; /* needs no remainder */
+  for (int i = 0; i < shape->rank; i++) {
+    if (shape->dims[order[i]] != 1) slowest = order[i];
   }
-  halo_strbuf_deinit(&key);
-  return index;
+  int64_t stride = 1;
+  for (int i = 0; i < shape->rank; i++) {
+    int d = order[i];
+    at[d] = halo_integer_constant(&e->integers, 0);
+    if (shape->dims[d] <= 1) continue;
+    at[d] = halo_integer_div(&e->integers, position, stride);
+    if (d != slowest) at[d] = halo_integer_mod(&e->integers, at[d], shape->dims[d]);
+    stride *= shape->dims[d];
+  }
+  return index_intern(e, shape->rank, at);
 }
 
-/* Splits a position into coordinates, fastest dimension first. */
-static void index_split(halo_emitter *e, emit_index *index, const char *position,
-                        const int32_t *order) {
-  int last = -1; /* the slowest dimension of more than one element needs no modulo */
-  for (int i = 0; i < index->rank; i++) {
-    int d = order ? order[i] : index->rank - 1 - i;
-    if (index->dims[d] != 1) last = d;
-  }
-  const char *rest = position;
-  for (int i = 0; i < index->rank; i++) {
-    int d = order ? order[i] : index->rank - 1 - i;
-    if (index->dims[d] == 1) continue;
-    int64_t size = index->dims[d] > 0 ? index->dims[d] : 1;
-    const char *at = d == last ? rest : halo_int_mod(e, rest, size);
-    if (!index->at[d]) emit_remember(e, (const void **)&index->at[d], at);
-    if (d != last) rest = halo_int_div(e, rest, size);
-  }
-}
+const halo_integer *halo_index_at(const emit_index *index, int d) { return index->at[d]; }
 
-const char *halo_index_at(halo_emitter *e, emit_index *index, int d) {
-  if (!index->at[d]) {
-    if (index->linear) {
-      index_split(e, index, index->linear, NULL);
-    } else {
-      index_split(e, index, index->physical, index->order);
-    }
-  }
-  return index->at[d];
-}
-
-static bool index_is_default_order(int rank, const int32_t *order) {
-  for (int i = 0; i < rank; i++) {
-    if (order[i] != rank - 1 - i) return false;
-  }
-  return true;
-}
-
-/* The same order of the dimensions that have more than one element. */
-static bool index_same_order(const emit_index *index, const int32_t *a, const int32_t *b) {
-  int i = 0, j = 0;
-  for (;;) {
-    while (i < index->rank && index->dims[a[i]] == 1) i++;
-    while (j < index->rank && index->dims[b[j]] == 1) j++;
-    if (i == index->rank || j == index->rank) return i == j;
-    if (a[i++] != b[j++]) return false;
-  }
-}
-
-const char *halo_index_position(halo_emitter *e, emit_index *index, const halo_shape *shape) {
-  bool row_major = index_is_default_order(index->rank, shape->minor_to_major);
-  if (row_major && index->linear) return index->linear;
-  if (index->physical && index_same_order(index, index->order, shape->minor_to_major)) {
-    return index->physical;
-  }
-  if (index->linear) {
-    int32_t order[HALO_MAX_RANK];
-    for (int i = 0; i < index->rank; i++) order[i] = index->rank - 1 - i;
-    if (index_same_order(index, order, shape->minor_to_major)) return index->linear;
-  }
+const halo_integer *halo_index_position(halo_emitter *e, const emit_index *index,
+                                        const halo_shape *shape) {
   int64_t strides[HALO_MAX_RANK];
   halo_shape_strides(shape, strides);
-  const char *sum = "0";
-  for (int i = index->rank - 1; i >= 0; i--) {
+  const halo_integer *sum = halo_integer_constant(&e->integers, 0);
+  for (int i = 0; i < index->rank; i++) { /* from the fast end: digits join as they come */
     int d = shape->minor_to_major[i];
-    if (index->dims[d] == 1) continue;
-    sum = halo_int_add(e, sum, halo_int_mul(e, halo_index_at(e, index, d), strides[d]));
+    if (shape->dims[d] == 1) continue;
+    const halo_integer *part = halo_integer_mul(&e->integers, index->at[d], strides[d]);
+    sum = halo_integer_add(&e->integers, sum, part);
   }
-  if (row_major) emit_remember(e, (const void **)&index->linear, sum);
   return sum;
+}
+
+static void index_prepare(halo_emitter *e, const halo_integer *a) {
+  for (int32_t i = 0; i < a->count; i++) index_prepare(e, a->terms[i].node);
+  if (a->kind == HALO_INTEGER_DIV || a->kind == HALO_INTEGER_MOD) emit_integer_atom(e, a);
+}
+
+void emit_index_prepare(halo_emitter *e, const emit_index *index) {
+  for (int d = 0; d < index->rank; d++) index_prepare(e, index->at[d]);
 }

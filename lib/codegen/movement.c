@@ -1,9 +1,6 @@
 /* codegen/movement.c: ops that only say where an element comes from. */
 #include "codegen/ctype.h"
-#include "codegen/emitter.h"
-#include "codegen/scalar.h"
-
-#include <string.h>
+#include "codegen/emitter_private.h"
 
 bool emit_is_movement(halo_opcode opcode) {
   switch ((int)opcode) {
@@ -23,46 +20,35 @@ bool emit_is_movement(halo_opcode opcode) {
   }
 }
 
-static emit_index *move_index(halo_emitter *e, const halo_shape *shape, const char *const *at) {
+static emit_index *move_index(halo_emitter *e, const halo_shape *shape,
+                              const halo_integer *const *at) {
   return halo_index_of(e, shape->rank, shape->dims, at);
 }
 
-static const char *move_broadcast(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                  emit_index *index) {
+static halo_value move_broadcast(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                 emit_index *index) {
   const halo_instr *x = instr->operands[0];
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
-  /* A broadcast that only adds leading or no dimensions of extent 1 keeps positions. */
-  if (halo_shape_element_count(x->shape) == halo_shape_element_count(instr->shape) &&
-      index->linear) {
-    bool sorted = true;
-    for (int32_t i = 1; i < count; i++) sorted &= dims[i] > dims[i - 1];
-    if (sorted) {
-      const halo_shape *row_major =
-          halo_shape_new(e->arena, x->shape->type, x->shape->rank, x->shape->dims);
-      return halo_emit_value(e, f, x, 0, halo_index_from_position(e, row_major, index->linear));
-    }
-  }
-  const char *at[HALO_MAX_RANK];
-  for (int32_t i = 0; i < count; i++) {
-    at[i] = x->shape->dims[i] == 1 ? "0" : halo_index_at(e, index, (int)dims[i]);
-  }
+  const halo_integer *at[HALO_MAX_RANK];
+  for (int32_t i = 0; i < count; i++) at[i] = halo_index_at(index, (int)dims[i]);
   return halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
 }
 
-static const char *move_reshape(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                emit_index *index) {
+static halo_value move_reshape(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                               emit_index *index) {
   const halo_shape *from = instr->shape;
   const halo_instr *x = instr->operands[0];
   const halo_shape *row_major = halo_shape_new(e->arena, from->type, from->rank, from->dims);
-  const char *position = halo_index_position(e, index, row_major);
+  const halo_integer *position = halo_index_position(e, index, row_major);
   row_major = halo_shape_new(e->arena, x->shape->type, x->shape->rank, x->shape->dims);
   return halo_emit_value(e, f, x, 0, halo_index_from_position(e, row_major, position));
 }
 
 /* Bits of a value as the unsigned integer of its storage, and back. */
-static const char *move_bits_of(halo_emitter *e, halo_type type, const char *value) {
-  const char *stored = halo_ctype_store(e->arena, type, value);
+static const char *move_bits_of(halo_emitter *e, halo_value value) {
+  halo_type type = value.type;
+  const char *stored = halo_ctype_store(e->arena, type, value.text);
   switch (halo_type_size(type)) {
     case 1:
       return halo_arena_printf(e->arena, "((uchar)(%s) & 0x%x)", stored,
@@ -73,11 +59,10 @@ static const char *move_bits_of(halo_emitter *e, halo_type type, const char *val
   }
 }
 
-static const char *move_from_bits(halo_emitter *e, halo_type type, const char *bits) {
+static const char *move_bits_text(halo_emitter *e, halo_type type, const char *bits) {
   const char *storage = halo_ctype_storage(type);
-  const char *text;
   if (halo_type_is_integral(type) || type == HALO_PRED) {
-    text = halo_arena_printf(e->arena, "(%s)(%s)", storage, bits);
+    const char *text = halo_arena_printf(e->arena, "(%s)(%s)", storage, bits);
     if (halo_type_bits(type) < 8 && type != HALO_PRED) {
       return halo_ctype_fit(e->arena, type, text);
     }
@@ -91,219 +76,215 @@ static const char *move_from_bits(halo_emitter *e, halo_type type, const char *b
   return halo_arena_printf(e->arena, "as_%s((%s)(%s))", storage, word, bits);
 }
 
-/* The element that lies at the same place in memory, by the two declared layouts. */
-static const char *move_bitcast(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                emit_index *index) {
-  const halo_instr *x = instr->operands[0];
-  const char *position = halo_index_position(e, index, instr->shape);
-  const char *value = halo_emit_value(e, f, x, 0, halo_index_from_position(e, x->shape, position));
-  halo_type from = x->shape->type, to = instr->shape->type;
-  if (from == to) return value;
-  return emit_declare(e, to, move_from_bits(e, to, move_bits_of(e, from, value)));
+static halo_value move_from_bits(halo_emitter *e, halo_type type, const char *bits) {
+  return emit_declare(e, halo_value_expression(type, move_bits_text(e, type, bits)));
 }
 
-static const char *move_transpose(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                  emit_index *index) {
+/* The element that lies at the same place in memory, by the two declared layouts. */
+static halo_value move_bitcast(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                               emit_index *index) {
+  const halo_instr *x = instr->operands[0];
+  const halo_integer *position = halo_index_position(e, index, instr->shape);
+  halo_value value = halo_emit_value(e, f, x, 0, halo_index_from_position(e, x->shape, position));
+  if (value.type == instr->shape->type) return value;
+  return move_from_bits(e, instr->shape->type, move_bits_of(e, value));
+}
+
+static halo_value move_transpose(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                 emit_index *index) {
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
-  const char *at[HALO_MAX_RANK];
-  for (int32_t i = 0; i < count; i++) at[dims[i]] = halo_index_at(e, index, i);
+  const halo_integer *at[HALO_MAX_RANK];
+  for (int32_t i = 0; i < count; i++) at[dims[i]] = halo_index_at(index, i);
   return halo_emit_value(e, f, instr->operands[0], 0, move_index(e, instr->operands[0]->shape, at));
 }
 
-static const char *move_reverse(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                emit_index *index) {
+static halo_value move_reverse(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                               emit_index *index) {
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
-  const char *at[HALO_MAX_RANK];
-  for (int d = 0; d < index->rank; d++) at[d] = halo_index_at(e, index, d);
+  const halo_integer *at[HALO_MAX_RANK];
+  for (int d = 0; d < index->rank; d++) at[d] = halo_index_at(index, d);
   for (int32_t i = 0; i < count; i++) {
     int d = (int)dims[i];
-    if (instr->shape->dims[d] == 1) continue;
-    at[d] = halo_int_name(
-        e, halo_arena_printf(e->arena, "%lld - %s", (long long)instr->shape->dims[d] - 1, at[d]));
+    const halo_integer *last = halo_integer_constant(&e->integers, instr->shape->dims[d] - 1);
+    at[d] = halo_integer_sub(&e->integers, last, at[d]);
   }
   return halo_emit_value(e, f, instr->operands[0], 0, move_index(e, instr->shape, at));
 }
 
-static const char *move_slice(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                              emit_index *index) {
+static halo_value move_slice(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                             emit_index *index) {
   const halo_attr *slice = halo_instr_attr(instr, HALO_ATTR_SLICE);
-  const char *at[HALO_MAX_RANK];
+  const halo_integer *at[HALO_MAX_RANK];
   for (int d = 0; d < index->rank; d++) {
     const int64_t *range = &slice->ints.data[3 * d];
-    at[d] = halo_int_add(e, halo_int_mul(e, halo_index_at(e, index, d), range[2]),
-                         halo_int(e, range[0]));
+    at[d] = halo_integer_mul(&e->integers, halo_index_at(index, d), range[2]);
+    at[d] = halo_integer_plus(&e->integers, at[d], range[0]);
   }
   return halo_emit_value(e, f, instr->operands[0], 0, move_index(e, instr->operands[0]->shape, at));
 }
 
-/* A start index clamped to [0, most], in 64 bits as XLA does, as an index expression. */
-static const char *move_clamped(halo_emitter *e, halo_type type, const char *start, int64_t most) {
-  if (most <= 0) return "0";
-  int64_t known;
-  if (halo_int_is_constant(start, &known)) {
-    return halo_int(e, known < 0 ? 0 : known > most ? most : known);
+/* A start index clamped to [0, most], in 64 bits as XLA does. */
+static const halo_integer *move_clamped(halo_emitter *e, halo_value start, int64_t most) {
+  if (most <= 0) return halo_integer_constant(&e->integers, 0);
+  bool is_unsigned = halo_type_is_uint(start.type);
+  if (start.is_constant) {
+    bool above = is_unsigned ? (uint64_t)start.integer > (uint64_t)most : start.integer > most;
+    bool below = !is_unsigned && start.integer < 0;
+    return halo_integer_constant(&e->integers, below ? 0 : above ? most : start.integer);
   }
   const char *itype = halo_emitter_index_type(e);
-  if (halo_type_is_uint(type)) {
-    return halo_int_name(e, halo_arena_printf(e->arena, "(%s)min((ulong)%s, (ulong)%lld)", itype,
-                                              start, (long long)most));
-  }
-  return halo_int_name(e, halo_arena_printf(e->arena, "(%s)clamp((long)%s, 0L, %lldL)", itype,
-                                            start, (long long)most));
+  const char *text = is_unsigned ? halo_arena_printf(e->arena, "(%s)min((ulong)%s, (ulong)%lld)",
+                                                     itype, start.text, (long long)most)
+                                 : halo_arena_printf(e->arena, "(%s)clamp((long)%s, 0L, %lldL)",
+                                                     itype, start.text, (long long)most);
+  return emit_integer_of(e, text, 0, most);
 }
 
-const char *halo_emit_start(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t first,
-                            int d, int64_t most) {
+const halo_integer *halo_emit_start(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                    int32_t first, int d, int64_t most) {
   const halo_instr *start = instr->operands[first];
-  const char *value;
+  halo_value value;
   if (start->shape->rank == 1) { /* the old form: one vector of starts */
-    const char *at[] = {halo_int(e, d)};
+    const halo_integer *at[] = {halo_integer_constant(&e->integers, d)};
     value = halo_emit_value(e, f, start, 0, move_index(e, start->shape, at));
   } else {
-    start = instr->operands[first + d];
-    value = halo_emit_value(e, f, start, 0, halo_index_of(e, 0, NULL, NULL));
+    value = halo_emit_value(e, f, instr->operands[first + d], 0, halo_index_scalar(e));
   }
-  return move_clamped(e, start->shape->type, value, most);
+  return move_clamped(e, value, most);
 }
 
-static const char *move_dynamic_slice(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                      emit_index *index) {
+static halo_value move_dynamic_slice(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                     emit_index *index) {
   const halo_instr *x = instr->operands[0];
-  const char *at[HALO_MAX_RANK];
+  const halo_integer *at[HALO_MAX_RANK];
   for (int d = 0; d < index->rank; d++) {
-    const char *start =
+    const halo_integer *start =
         halo_emit_start(e, f, instr, 1, d, x->shape->dims[d] - instr->shape->dims[d]);
-    at[d] = halo_int_add(e, start, halo_index_at(e, index, d));
+    at[d] = halo_integer_add(&e->integers, start, halo_index_at(index, d));
   }
   return halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
 }
 
-/* if (condition) result = inside at inside_at; else result = outside; each computed in its branch. */
-static const char *move_choose(halo_emitter *e, emit_frame *f, halo_type type,
-                               const char *condition, const halo_instr *inside,
-                               const halo_shape *inside_shape, const char *const *inside_at,
-                               const halo_instr *outside, emit_index *outside_index) {
-  const char *name = emit_name(e, "v");
-  halo_emit_line(e, "%s %s;", halo_ctype_compute(type), name);
-  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s)", condition));
-  halo_emit_line(e, "%s = %s;", name,
-                 halo_emit_value(e, f, inside, 0, move_index(e, inside_shape, inside_at)));
+/* ---- Ops that choose between operands by where the element is ---- */
+
+/* Adds a test to those that must all hold; NULL always does. */
+static const char *move_and(halo_emitter *e, const char *tests, const char *test) {
+  if (!test) return tests;
+  return tests ? halo_arena_printf(e->arena, "%s && %s", tests, test) : test;
+}
+
+/* A variable that branches will set. */
+static halo_value move_variable(halo_emitter *e, halo_type type) {
+  halo_value variable = halo_value_name(type, emit_name(e, "v"));
+  halo_emit_line(e, "%s %s;", halo_ctype_compute(type), variable.text);
+  return variable;
+}
+
+static void move_set(halo_emitter *e, halo_value variable, halo_value value) {
+  halo_emit_line(e, "%s = %s;", variable.text, value.text);
+}
+
+/* if (tests) inside at inside_index; else outside at outside_index; each computed in its branch. No tests:
+ * always inside. */
+static halo_value move_choose(halo_emitter *e, emit_frame *f, const char *tests,
+                              const halo_instr *inside, emit_index *inside_index,
+                              const halo_instr *outside, emit_index *outside_index) {
+  if (!tests) return halo_emit_value(e, f, inside, 0, inside_index);
+  emit_index_prepare(e, inside_index);
+  emit_index_prepare(e, outside_index);
+  halo_value result = move_variable(e, outside->shape->type);
+  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s)", tests));
+  move_set(e, result, halo_emit_value(e, f, inside, 0, inside_index));
   halo_emit_close(e);
   halo_emit_open(e, "else");
-  halo_emit_line(e, "%s = %s;", name, halo_emit_value(e, f, outside, 0, outside_index));
+  move_set(e, result, halo_emit_value(e, f, outside, 0, outside_index));
   halo_emit_close(e);
-  return name;
+  return result;
 }
 
-static const char *move_dynamic_update_slice(halo_emitter *e, emit_frame *f,
-                                             const halo_instr *instr, emit_index *index) {
+static halo_value move_dynamic_update_slice(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                            emit_index *index) {
   const halo_instr *x = instr->operands[0], *update = instr->operands[1];
   if (halo_shape_element_count(update->shape) == 0) return halo_emit_value(e, f, x, 0, index);
-  const char *at[HALO_MAX_RANK];
-  halo_strbuf inside = {0};
+  const halo_integer *at[HALO_MAX_RANK];
+  const char *tests = NULL;
   for (int d = 0; d < index->rank; d++) {
     int64_t size = update->shape->dims[d], whole = x->shape->dims[d];
-    if (size == whole) {
-      at[d] = halo_index_at(e, index, d);
-      continue;
-    }
-    const char *start = halo_emit_start(e, f, instr, 2, d, whole - size);
-    at[d] =
-        halo_int_name(e, halo_arena_printf(e->arena, "%s - %s", halo_index_at(e, index, d), start));
-    halo_strbuf_printf(&inside, "%s(u%s)%s < %lld", inside.length ? " && " : "",
-                       halo_emitter_index_type(e), at[d], (long long)size);
+    at[d] = halo_index_at(index, d);
+    if (size == whole) continue;
+    const halo_integer *start = halo_emit_start(e, f, instr, 2, d, whole - size);
+    at[d] = halo_integer_sub(&e->integers, at[d], start);
+    tests = move_and(e, tests, emit_integer_test(e, at[d], size));
+    at[d] = emit_integer_bounded(e, at[d], 0, size - 1);
   }
-  const char *result;
-  if (!inside.length) {
-    result = halo_emit_value(e, f, update, 0, move_index(e, update->shape, at));
-  } else {
-    const char *condition = halo_arena_strdup(e->arena, halo_strbuf_text(&inside));
-    result = move_choose(e, f, instr->shape->type, condition, update, update->shape, at, x, index);
-  }
-  halo_strbuf_deinit(&inside);
-  return result;
+  return move_choose(e, f, tests, update, move_index(e, update->shape, at), x, index);
 }
 
-static const char *move_pad(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                            emit_index *index) {
+static halo_value move_pad(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                           emit_index *index) {
   const halo_instr *x = instr->operands[0], *value = instr->operands[1];
-  emit_index *scalar = halo_index_of(e, 0, NULL, NULL);
+  emit_index *scalar = halo_index_scalar(e);
   if (halo_shape_element_count(x->shape) == 0) return halo_emit_value(e, f, value, 0, scalar);
   const halo_attr *padding = halo_instr_attr(instr, HALO_ATTR_PADDING);
-  const char *itype = halo_emitter_index_type(e);
-  const char *at[HALO_MAX_RANK];
-  halo_strbuf inside = {0};
+  const halo_integer *at[HALO_MAX_RANK];
+  const char *tests = NULL;
   for (int d = 0; d < index->rank; d++) {
     const int64_t *p = &padding->ints.data[3 * d];
-    int64_t size = x->shape->dims[d], step = p[2] + 1;
-    const char *t = halo_int_add(e, halo_index_at(e, index, d), halo_int(e, -p[0]));
+    int64_t size = x->shape->dims[d], step = p[2] + 1, end = (size - 1) * step + 1;
+    const halo_integer *t = halo_integer_plus(&e->integers, halo_index_at(index, d), -p[0]);
+    tests = move_and(e, tests, emit_integer_test(e, t, end));
+    t = emit_integer_bounded(e, t, 0, end - 1);
+    const halo_integer *rest = halo_integer_mod(&e->integers, t, step);
     int64_t known;
-    if (halo_int_is_constant(t, &known)) {
-      /* A result dimension of extent 1: decided here and now. */
-      bool in = known >= 0 && known % step == 0 && known / step < size;
-      at[d] = halo_int(e, in ? known / step : 0);
-      if (!in) halo_strbuf_printf(&inside, "%sfalse", inside.length ? " && " : "");
-      continue;
+    if (!halo_integer_is_constant(rest, &known)) {
+      /* in words: where the test before fails, `t` may be anything */
+      tests =
+          move_and(e, tests,
+                   halo_arena_printf(e->arena, "(u%s)%s %% %lld == 0", halo_emitter_index_type(e),
+                                     emit_integer_atom(e, t), (long long)step));
+    } else if (known != 0) {
+      tests = "false";
     }
-    if (step > 1) {
-      halo_strbuf_printf(&inside, "%s(u%s)%s %% %lldu == 0 && (u%s)%s < %lld",
-                         inside.length ? " && " : "", itype, t, (long long)step, itype, t,
-                         (long long)((size - 1) * step + 1));
-      at[d] = halo_int_name(e, halo_arena_printf(e->arena, "(%s)((u%s)%s / %lldu)", itype, itype, t,
-                                                 (long long)step));
-      continue;
-    }
-    at[d] = t;
-    bool from_below = p[0] > 0, from_above = instr->shape->dims[d] - p[0] > size;
-    if (from_below || from_above) {
-      halo_strbuf_printf(&inside, "%s(u%s)%s < %lld", inside.length ? " && " : "", itype, t,
-                         (long long)size);
-    }
+    at[d] = halo_integer_div(&e->integers, t, step);
   }
-  const char *result;
-  if (!inside.length) {
-    result = halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
-  } else {
-    const char *condition = halo_arena_strdup(e->arena, halo_strbuf_text(&inside));
-    result = move_choose(e, f, instr->shape->type, condition, x, x->shape, at, value, scalar);
-  }
-  halo_strbuf_deinit(&inside);
-  return result;
+  emit_index *inside = move_index(e, x->shape, at);
+  return move_choose(e, f, tests, x, inside, value, scalar);
 }
 
-static const char *move_concatenate(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                    emit_index *index) {
+static halo_value move_concatenate(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                   emit_index *index) {
   int32_t count;
   int d = (int)halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count)[0];
-  const char *name = emit_name(e, "v");
-  halo_emit_line(e, "%s %s;", halo_ctype_compute(instr->shape->type), name);
-  const char *along = halo_index_at(e, index, d);
-  const char *at[HALO_MAX_RANK];
-  for (int k = 0; k < index->rank; k++) at[k] = halo_index_at(e, index, k);
-  int64_t start = 0, total = instr->shape->dims[d];
-  bool first = true;
-  for (int32_t i = 0; i < instr->operand_count; i++) {
+  const halo_integer *at[HALO_MAX_RANK], *along = halo_index_at(index, d);
+  for (int k = 0; k < index->rank; k++) at[k] = halo_index_at(index, k);
+  halo_value result = halo_value_whole(e->arena, instr->shape->type, 0);
+  int64_t begin = 0, end = 0;
+  bool first = true, last = false;
+  for (int32_t i = 0; i < instr->operand_count && !last; i++, begin = end) {
     const halo_instr *x = instr->operands[i];
-    int64_t size = x->shape->dims[d];
-    if (size == 0) continue;
-    const char *word = first ? "if" : "else if";
-    if (start + size == total) {
-      halo_emit_open(e, first ? NULL : "else");
-    } else {
-      halo_emit_open(
-          e, halo_arena_printf(e->arena, "%s (%s < %lld)", word, along, (long long)(start + size)));
+    end = begin + x->shape->dims[d];
+    if (end == begin || along->low >= end) continue;
+    last = along->high < end;
+    if (first && !last) { /* what the branches share comes first */
+      emit_index_prepare(e, index);
+      emit_integer_atom(e, along);
+      result = move_variable(e, instr->shape->type);
     }
-    const char *old = at[d];
-    at[d] = halo_int_add(e, along, halo_int(e, -start));
-    halo_emit_line(e, "%s = %s;", name, halo_emit_value(e, f, x, 0, move_index(e, x->shape, at)));
-    at[d] = old;
+    const halo_integer *here = along;
+    if (!first || !last) here = emit_integer_bounded(e, along, begin, end - 1);
+    at[d] = halo_integer_plus(&e->integers, here, -begin);
+    emit_index *from = move_index(e, x->shape, at);
+    if (first && last) return halo_emit_value(e, f, x, 0, from);
+    const char *test = halo_arena_printf(e->arena, "%s (%s < %lld)", first ? "if" : "else if",
+                                         emit_integer_atom(e, along), (long long)end);
+    halo_emit_open(e, last ? "else" : test);
+    move_set(e, result, halo_emit_value(e, f, x, 0, from));
     halo_emit_close(e);
-    start += size;
     first = false;
   }
-  return name;
+  return result;
 }
 
 static int move_position_of(const int64_t *list, int32_t count, int64_t value) {
@@ -313,8 +294,8 @@ static int move_position_of(const int64_t *list, int32_t count, int64_t value) {
   return -1;
 }
 
-static const char *move_gather(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                               emit_index *index) {
+static halo_value move_gather(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                              emit_index *index) {
   const halo_instr *x = instr->operands[0], *indices = instr->operands[1];
   int32_t n_offset, n_collapsed, n_map, n_batch, n_index_batch, n_sizes;
   const int64_t *offset = halo_instr_ints(instr, HALO_ATTR_OFFSET_DIMS, &n_offset);
@@ -327,75 +308,76 @@ static const char *move_gather(halo_emitter *e, emit_frame *f, const halo_instr 
   int vector_dim = (int)halo_instr_int(instr, HALO_ATTR_INDEX_VECTOR_DIM, 0);
   /* Coordinates in `indices`, by its own dimension numbers: the result's batch dimensions in order,
    * the index vector dimension left out. */
-  const char *from[HALO_MAX_RANK];
+  const halo_integer *from[HALO_MAX_RANK];
   int next = 0;
   for (int d = 0; d < instr->shape->rank; d++) {
     if (move_position_of(offset, n_offset, d) >= 0) continue;
     if (next == vector_dim) next++;
-    from[next++] = halo_index_at(e, index, d);
+    from[next++] = halo_index_at(index, d);
   }
-  const char *at[HALO_MAX_RANK];
+  const halo_integer *at[HALO_MAX_RANK];
   int32_t next_offset = 0;
   for (int d = 0; d < x->shape->rank; d++) {
-    const char *base = "0";
+    const halo_integer *base = halo_integer_constant(&e->integers, 0);
     int k = move_position_of(map, n_map, d);
     if (k >= 0) {
-      if (vector_dim < indices->shape->rank) from[vector_dim] = halo_int(e, k);
-      const char *start = halo_emit_value(e, f, indices, 0, move_index(e, indices->shape, from));
-      base = move_clamped(e, indices->shape->type, start, x->shape->dims[d] - sizes[d]);
+      if (vector_dim < indices->shape->rank) {
+        from[vector_dim] = halo_integer_constant(&e->integers, k);
+      }
+      halo_value start = halo_emit_value(e, f, indices, 0, move_index(e, indices->shape, from));
+      base = move_clamped(e, start, x->shape->dims[d] - sizes[d]);
     }
     int b = move_position_of(batch, n_batch, d);
     if (b >= 0) {
       base = from[index_batch[b]];
     } else if (move_position_of(collapsed, n_collapsed, d) < 0) {
-      base = halo_int_add(e, base, halo_index_at(e, index, (int)offset[next_offset++]));
+      base = halo_integer_add(&e->integers, base, halo_index_at(index, (int)offset[next_offset++]));
     }
     at[d] = base;
   }
   return halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
 }
 
-static const char *move_bitcast_convert(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                        emit_index *index) {
+static halo_value move_bitcast_convert(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                       emit_index *index) {
   const halo_instr *x = instr->operands[0];
   halo_type from = x->shape->type, to = instr->shape->type;
   halo_sections_add(&e->sections, halo_ctype_section(from));
   int from_bits = from == HALO_PRED ? 8 : halo_type_bits(from);
   int to_bits = to == HALO_PRED ? 8 : halo_type_bits(to);
-  const char *at[HALO_MAX_RANK + 1];
+  const halo_integer *at[HALO_MAX_RANK + 1];
   int common = from_bits > to_bits ? x->shape->rank : instr->shape->rank;
-  for (int d = 0; d < common; d++) at[d] = halo_index_at(e, index, d);
+  for (int d = 0; d < common; d++) at[d] = halo_index_at(index, d);
+  if (from == to) return halo_emit_value(e, f, x, 0, index);
   if (halo_type_is_complex(from) || halo_type_is_complex(to)) {
-    if (from == to) return halo_emit_value(e, f, x, 0, index);
     emit_fail(e, halo_fail(HALO_UNIMPLEMENTED, "%s: bitcast-convert between %s and %s", instr->name,
                            halo_type_name(from), halo_type_name(to)));
-    return "0";
+    return halo_value_name(to, "0");
   }
   if (from_bits == to_bits) {
-    return emit_declare(
-        e, to, move_from_bits(e, to, move_bits_of(e, from, halo_emit_value(e, f, x, 0, index))));
+    return move_from_bits(e, to, move_bits_of(e, halo_emit_value(e, f, x, 0, index)));
   }
   if (from_bits > to_bits) {
-    const char *value = halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
-    const char *part = halo_index_at(e, index, index->rank - 1);
+    halo_value value = halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
+    const char *part = emit_integer_atom(e, halo_index_at(index, index->rank - 1));
     const char *bits =
-        halo_arena_printf(e->arena, "((%s >> (%s * %d)) & 0x%llxUL)", move_bits_of(e, from, value),
-                          part, to_bits, to_bits == 64 ? ~0ull : (1ull << to_bits) - 1);
-    return emit_declare(e, to, move_from_bits(e, to, bits));
+        halo_arena_printf(e->arena, "((%s >> (%s * %d)) & 0x%llxUL)", move_bits_of(e, value), part,
+                          to_bits, to_bits == 64 ? ~0ull : (1ull << to_bits) - 1);
+    return move_from_bits(e, to, bits);
   }
   const char *sum = NULL;
   for (int k = 0; k < to_bits / from_bits; k++) {
-    at[common] = halo_int(e, k);
-    const char *value = halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
-    const char *bits = halo_arena_printf(e->arena, "((ulong)%s << %d)",
-                                         move_bits_of(e, from, value), k * from_bits);
+    at[common] = halo_integer_constant(&e->integers, k);
+    halo_value value = halo_emit_value(e, f, x, 0, move_index(e, x->shape, at));
+    const char *bits =
+        halo_arena_printf(e->arena, "((ulong)%s << %d)", move_bits_of(e, value), k * from_bits);
     sum = sum ? halo_arena_printf(e->arena, "%s | %s", sum, bits) : bits;
   }
-  return emit_declare(e, to, move_from_bits(e, to, sum));
+  return move_from_bits(e, to, sum);
 }
 
-const char *emit_movement(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                          emit_index *index) {
+halo_value emit_movement(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                         emit_index *index) {
   switch ((int)instr->opcode) {
     case HALO_OP_BROADCAST: return move_broadcast(e, f, instr, index);
     case HALO_OP_RESHAPE: return move_reshape(e, f, instr, index);
@@ -409,6 +391,6 @@ const char *emit_movement(halo_emitter *e, emit_frame *f, const halo_instr *inst
     case HALO_OP_PAD: return move_pad(e, f, instr, index);
     case HALO_OP_CONCATENATE: return move_concatenate(e, f, instr, index);
     case HALO_OP_GATHER: return move_gather(e, f, instr, index);
-    default: return "0";
+    default: return halo_value_name(instr->shape->type, "0");
   }
 }

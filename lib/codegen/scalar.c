@@ -5,12 +5,11 @@
 #include "shape/types.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct scalar_ctx {
   const halo_instr *instr;
-  const char *const *in;
+  const halo_value *operands;
+  const char *in[3]; /* their texts */
   halo_arena *arena;
   halo_sections *sections;
   halo_type type;    /* element type of operand 0 */
@@ -54,26 +53,25 @@ static const char *scalar_arithmetic(const scalar_ctx *c, const char *op, const 
   return EXPR(c, "%s %s %s", c->in[0], op, c->in[1]);
 }
 
-/* The value of a float constant expression, if it is one that minmax may use: finite, not -0. */
-static bool scalar_plain_constant(const char *expr) {
-  const char *start = *expr == '(' ? expr + 1 : expr;
-  char *end;
-  double value = strtod(start, &end);
-  if (end == start || !isfinite(value) || (value == 0 && signbit(value))) return false;
-  while (*end == 'f' || *end == ')') end++;
-  return *end == '\0';
+/* A float constant that minmax may use: finite, not -0. */
+static bool scalar_is_plain(const halo_value *value) {
+  return value->is_constant && isfinite(value->real) && !(value->real == 0 && signbit(value->real));
 }
 
-static const char *scalar_minmax(const scalar_ctx *c, halo_type type, const char *a, const char *b,
+static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value x, halo_value y,
                                  bool max) {
+  const char *a = x.text, *b = y.text;
   if (type == HALO_PRED) return EXPR(c, "(bool)(%s %s %s)", a, max ? "|" : "&", b);
   if (!halo_type_is_float(type)) return EXPR(c, "%s %s %s ? %s : %s", a, max ? ">" : "<", b, a, b);
   /* Against a plain constant one comparison keeps NaN and turns -0 into the constant +0. For min the
    * constant 0 would have to lose against -0, so that goes the general way. */
-  const char *x = a, *k = b;
-  if (scalar_plain_constant(a)) x = b, k = a;
-  if (scalar_plain_constant(k) && (max || strtod(*k == '(' ? k + 1 : k, NULL) != 0)) {
-    return EXPR(c, "!(%s %s %s) ? %s : %s", x, max ? "<=" : ">=", k, x, k);
+  halo_value k = y;
+  if (scalar_is_plain(&x)) {
+    k = x;
+    x = y;
+  }
+  if (scalar_is_plain(&k) && (max || k.real != 0)) {
+    return EXPR(c, "!(%s %s %s) ? %s : %s", x.text, max ? "<=" : ">=", k.text, x.text, k.text);
   }
   scalar_need(c, type == HALO_F64 ? "dminmax" : "fminmax");
   return EXPR(c, "h_%s_%s(%s, %s)", max ? "max" : "min", scalar_name(halo_ctype_carrier(type)), a,
@@ -158,8 +156,9 @@ static const char *scalar_clamp(const scalar_ctx *c) {
     const char *raised = EXPR(c, "(%s > %s ? %s : %s)", x, low, x, low);
     return EXPR(c, "%s < %s ? %s : %s", raised, high, raised, high);
   }
-  const char *raised = EXPR(c, "(%s)", scalar_minmax(c, type, low, x, true));
-  return scalar_minmax(c, type, raised, high, false);
+  const char *raised =
+      EXPR(c, "(%s)", scalar_minmax(c, type, c->operands[0], c->operands[1], true));
+  return scalar_minmax(c, type, halo_value_expression(type, raised), c->operands[2], false);
 }
 
 static const char *scalar_float_unary(const scalar_ctx *c, const char *f, const char *d,
@@ -183,6 +182,74 @@ static const char *scalar_power(const scalar_ctx *c) {
   return EXPR(c, "(%s)h_pow_%s(%s, %s)", halo_ctype_compute(c->type), is_signed ? "s64" : "u64",
               c->in[0], c->in[1]);
 }
+
+/* ---- Conversions ---- */
+
+static const char *scalar_convert_to_float(halo_arena *arena, halo_sections *sections,
+                                           halo_type from, halo_type to, const char *x) {
+  bool narrow = halo_ctype_is_narrow(to);
+  if (to == HALO_F64) return halo_arena_printf(arena, "(double)%s", x);
+  if (from == HALO_F64 && narrow && to != HALO_BF16) {
+    /* XLA's CPU backend rounds f64 -> bf16 through f32, every other narrow float once. */
+    halo_sections_add(sections, "odd");
+    return halo_ctype_fit(arena, to, halo_arena_printf(arena, "h_f64_to_f32_odd(%s)", x));
+  }
+  const char *value =
+      halo_type_is_float(from) && from != HALO_F64 ? x : halo_arena_printf(arena, "(float)%s", x);
+  if (!narrow || from == to) return value;
+  return halo_ctype_fit(arena, to, value);
+}
+
+static const char *scalar_convert_to_int(halo_arena *arena, halo_sections *sections, halo_type from,
+                                         halo_type to, const char *x) {
+  halo_type carrier = halo_ctype_carrier(to);
+  const char *value;
+  if (halo_type_is_float(from)) {
+    bool is_double = from == HALO_F64;
+    halo_sections_add(sections, is_double ? "d2i" : "f2i");
+    value = halo_arena_printf(arena, "h_%s_to_%s(%s)", is_double ? "double" : "float",
+                              halo_type_name(carrier), x);
+    if (carrier != to) { /* floats saturate at the narrow type's own ends */
+      int bits = halo_type_bits(to);
+      bool is_signed = halo_type_is_sint(to);
+      const char *type = halo_ctype_compute(to);
+      return halo_arena_printf(arena, "clamp(%s, (%s)(%d), (%s)%d)", value, type,
+                               is_signed ? -(1 << (bits - 1)) : 0, type,
+                               (1 << (is_signed ? bits - 1 : bits)) - 1);
+    }
+  } else {
+    value = halo_arena_printf(arena, "(%s)%s", halo_ctype_compute(to), x);
+  }
+  return halo_ctype_fit(arena, to, value);
+}
+
+static const char *scalar_convert(halo_arena *arena, halo_sections *sections, halo_type from,
+                                  halo_type to, const char *x) {
+  if (from == to) return x;
+  if (halo_type_is_complex(from)) {
+    halo_type part = halo_type_real_part(from);
+    if (halo_type_is_complex(to)) {
+      return halo_arena_printf(arena, "convert_%s(%s)", halo_ctype_compute(to), x);
+    }
+    x = halo_arena_printf(arena, "%s.x", x);
+    return part == to ? x : scalar_convert(arena, sections, part, to, x);
+  }
+  switch (halo_type_class_of(to)) {
+    case HALO_CLASS_PRED: return halo_arena_printf(arena, "(bool)(%s != 0)", x);
+    case HALO_CLASS_SINT:
+    case HALO_CLASS_UINT: return scalar_convert_to_int(arena, sections, from, to, x);
+    case HALO_CLASS_FLOAT: return scalar_convert_to_float(arena, sections, from, to, x);
+    case HALO_CLASS_COMPLEX: {
+      halo_type part = halo_type_real_part(to);
+      const char *re = scalar_convert(arena, sections, from, part, x);
+      return halo_arena_printf(arena, "(%s)(%s, 0)", halo_ctype_compute(to), re);
+    }
+    case HALO_CLASS_OTHER: break;
+  }
+  return x;
+}
+
+/* ---- By the number of operands ---- */
 
 static const char *scalar_unary(const scalar_ctx *c) {
   bool complex_ = halo_type_is_complex(c->type), integer = halo_type_is_integral(c->type);
@@ -243,7 +310,7 @@ static const char *scalar_unary(const scalar_ctx *c) {
       if (complex_) return EXPR(c, "%s.y", x);
       return c->type == HALO_F64 ? "0.0" : "0.0f";
     case HALO_OP_CONVERT:
-      return halo_scalar_convert(c->arena, c->sections, c->type, c->instr->shape->type, x);
+      return scalar_convert(c->arena, c->sections, c->type, c->instr->shape->type, x);
     case HALO_OP_COPY: return x;
     case HALO_OP_REDUCE_PRECISION: return scalar_reduce_precision(c);
     default: return NULL;
@@ -268,8 +335,8 @@ static const char *scalar_binary(const scalar_ctx *c) {
       scalar_need(c, "idiv");
       return scalar_helper(c, "rem");
     case HALO_OP_POWER: return scalar_power(c);
-    case HALO_OP_MAXIMUM: return scalar_minmax(c, c->type, a, b, true);
-    case HALO_OP_MINIMUM: return scalar_minmax(c, c->type, a, b, false);
+    case HALO_OP_MAXIMUM: return scalar_minmax(c, c->type, c->operands[0], c->operands[1], true);
+    case HALO_OP_MINIMUM: return scalar_minmax(c, c->type, c->operands[0], c->operands[1], false);
     case HALO_OP_MULHI:
       if (halo_type_bits(c->type) >= 8) return EXPR(c, "mul_hi(%s, %s)", a, b);
       return EXPR(c, "(%s)(((int)%s * (int)%s) >> %d)", halo_ctype_compute(c->type), a, b,
@@ -311,17 +378,23 @@ static bool scalar_needs_fit(halo_opcode opcode, halo_type type) {
   }
 }
 
-halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operands, bool round,
-                             halo_arena *arena, halo_sections *sections, const char **out) {
+halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
+                             halo_arena *arena, halo_sections *sections, halo_value *out) {
   halo_type type = instr->operands[0]->shape->type, result = instr->shape->type;
-  scalar_ctx c = {instr, operands, arena, sections, type, halo_ctype_carrier(type)};
+  scalar_ctx c = {.instr = instr,
+                  .operands = operands,
+                  .arena = arena,
+                  .sections = sections,
+                  .type = type,
+                  .carrier = halo_ctype_carrier(type)};
+  for (int32_t i = 0; i < instr->operand_count && i < 3; i++) c.in[i] = operands[i].text;
   halo_sections_add(sections, halo_ctype_section(type));
   halo_sections_add(sections, halo_ctype_section(result));
   const char *expr = NULL;
   if (instr->operand_count == 1) expr = scalar_unary(&c);
   if (instr->operand_count == 2) expr = scalar_binary(&c);
   if (instr->opcode == HALO_OP_SELECT) {
-    expr = EXPR(&c, "%s ? %s : %s", operands[0], operands[1], operands[2]);
+    expr = EXPR(&c, "%s ? %s : %s", c.in[0], c.in[1], c.in[2]);
   }
   if (instr->opcode == HALO_OP_CLAMP) expr = scalar_clamp(&c);
   if (!expr) {
@@ -332,72 +405,22 @@ halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operand
   if (fit && halo_ctype_is_narrow(result) && scalar_needs_fit(instr->opcode, result)) {
     expr = halo_ctype_fit(arena, result, expr);
   }
-  *out = expr;
+  *out = halo_value_expression(result, expr);
+  out->is_atom = instr->opcode == HALO_OP_REAL || instr->opcode == HALO_OP_IMAG; /* z.x, 0.0f */
+  if (expr == c.in[0]) { /* nothing to compute */
+    *out = operands[0];
+    out->type = result;
+  }
   return HALO_OK;
 }
 
-static const char *scalar_convert_to_float(halo_arena *arena, halo_sections *sections,
-                                           halo_type from, halo_type to, const char *x) {
-  bool narrow = halo_ctype_is_narrow(to);
-  if (to == HALO_F64) return halo_arena_printf(arena, "(double)%s", x);
-  if (from == HALO_F64 && narrow && to != HALO_BF16) {
-    /* XLA's CPU backend rounds f64 -> bf16 through f32, every other narrow float once. */
-    halo_sections_add(sections, "odd");
-    return halo_ctype_fit(arena, to, halo_arena_printf(arena, "h_f64_to_f32_odd(%s)", x));
-  }
-  const char *value =
-      halo_type_is_float(from) && from != HALO_F64 ? x : halo_arena_printf(arena, "(float)%s", x);
-  if (!narrow || from == to) return value;
-  return halo_ctype_fit(arena, to, value);
-}
-
-static const char *scalar_convert_to_int(halo_arena *arena, halo_sections *sections, halo_type from,
-                                         halo_type to, const char *x) {
-  halo_type carrier = halo_ctype_carrier(to);
-  const char *value;
-  if (halo_type_is_float(from)) {
-    bool is_double = from == HALO_F64;
-    halo_sections_add(sections, is_double ? "d2i" : "f2i");
-    value = halo_arena_printf(arena, "h_%s_to_%s(%s)", is_double ? "double" : "float",
-                              halo_type_name(carrier), x);
-    if (carrier != to) { /* floats saturate at the narrow type's own ends */
-      int bits = halo_type_bits(to);
-      bool is_signed = halo_type_is_sint(to);
-      const char *type = halo_ctype_compute(to);
-      return halo_arena_printf(arena, "clamp(%s, (%s)(%d), (%s)%d)", value, type,
-                               is_signed ? -(1 << (bits - 1)) : 0, type,
-                               (1 << (is_signed ? bits - 1 : bits)) - 1);
-    }
-  } else {
-    value = halo_arena_printf(arena, "(%s)%s", halo_ctype_compute(to), x);
-  }
-  return halo_ctype_fit(arena, to, value);
-}
-
-const char *halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_type from,
-                                halo_type to, const char *x) {
-  halo_sections_add(sections, halo_ctype_section(from));
+halo_value halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_value value,
+                               halo_type to) {
+  halo_sections_add(sections, halo_ctype_section(value.type));
   halo_sections_add(sections, halo_ctype_section(to));
-  if (from == to) return x;
-  if (halo_type_is_complex(from)) {
-    halo_type part = halo_type_real_part(from);
-    if (halo_type_is_complex(to)) {
-      return halo_arena_printf(arena, "convert_%s(%s)", halo_ctype_compute(to), x);
-    }
-    x = halo_arena_printf(arena, "%s.x", x);
-    return part == to ? x : halo_scalar_convert(arena, sections, part, to, x);
-  }
-  switch (halo_type_class_of(to)) {
-    case HALO_CLASS_PRED: return halo_arena_printf(arena, "(bool)(%s != 0)", x);
-    case HALO_CLASS_SINT:
-    case HALO_CLASS_UINT: return scalar_convert_to_int(arena, sections, from, to, x);
-    case HALO_CLASS_FLOAT: return scalar_convert_to_float(arena, sections, from, to, x);
-    case HALO_CLASS_COMPLEX: {
-      halo_type part = halo_type_real_part(to);
-      const char *re = halo_scalar_convert(arena, sections, from, part, x);
-      return halo_arena_printf(arena, "(%s)(%s, 0)", halo_ctype_compute(to), re);
-    }
-    case HALO_CLASS_OTHER: break;
-  }
-  return x;
+  if (value.type == to) return value;
+  const char *text = scalar_convert(arena, sections, value.type, to, value.text);
+  if (text != value.text) return halo_value_expression(to, text);
+  value.type = to;
+  return value;
 }

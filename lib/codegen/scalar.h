@@ -4,17 +4,18 @@
 #define HALO_CODEGEN_SCALAR_H
 
 #include "codegen/prelude.h"
+#include "codegen/value.h"
 #include "hlo/hlo.h"
 
-/* Gives the expression (in `arena`) of an elementwise instruction from its operands' expressions
- * (names or literals, of compute types), and adds the sections it needs. `round`: results of narrow
+/* Gives the value (an expression in `arena`, or an operand itself) of an elementwise instruction from
+ * its operands' values, which are atoms, and adds the sections it needs. `round`: results of narrow
  * floats are rounded to what the type holds (an accumulator may want to stay in f32).
  * HALO_UNIMPLEMENTED for an op and type that has no meaning here. */
-halo_status halo_scalar_expr(const halo_instr *instr, const char *const *operands, bool round,
-                             halo_arena *arena, halo_sections *sections, const char **out);
+halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
+                             halo_arena *arena, halo_sections *sections, halo_value *out);
 
-/* The conversion of an expression between element types. */
-const char *halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_type from,
-                                halo_type to, const char *expr);
+/* The conversion of a value, an atom, to another element type. */
+halo_value halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_value value,
+                               halo_type to);
 
 #endif

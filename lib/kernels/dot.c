@@ -63,8 +63,11 @@ static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, con
 static const char *dot_element_body(dot_text *t, bool rhs) {
   halo_emitter_restart(&t->e);
   emit_frame *frame = halo_frame_kernel(&t->e, t->l->computation);
-  const char *value = halo_dot_element(&t->e, frame, &t->v, rhs, "b", "x", "k");
-  halo_emit_line(&t->e, "return %s;", value);
+  const halo_integer *b = halo_emit_counter(&t->e, "b", t->v.batch);
+  const halo_integer *x = halo_emit_counter(&t->e, "x", rhs ? t->v.n : t->v.m);
+  const halo_integer *k = halo_emit_counter(&t->e, "k", t->v.k);
+  halo_value value = halo_dot_element(&t->e, frame, &t->v, rhs, b, x, k);
+  halo_emit_line(&t->e, "return %s;", value.text);
   return halo_arena_strdup(t->l->arena, halo_strbuf_text(&t->e.body));
 }
 
@@ -75,11 +78,14 @@ static const char *dot_store_body(dot_text *t) {
   const halo_instr *root = halo_lowering_root(t->l);
   halo_emitter_restart(e);
   emit_frame *frame = halo_frame_kernel(e, t->l->computation);
-  halo_frame_bind(e, frame, t->v.dot, 0, halo_dot_result_value(e, &t->v, "v"));
-  emit_index *index = halo_dot_result_index(e, &t->v, "b", "x", "y");
-  const char *value = halo_emit_value(e, frame, root, 0, index);
+  halo_value product = halo_emit_convert(e, halo_value_name(t->v.accumulator, "v"), t->v.result);
+  halo_frame_bind(e, frame, t->v.dot, 0, product);
+  emit_index *index =
+      halo_dot_result_index(e, &t->v, halo_emit_counter(e, "b", t->v.batch),
+                            halo_emit_counter(e, "x", t->v.m), halo_emit_counter(e, "y", t->v.n));
+  halo_value value = halo_emit_value(e, frame, root, 0, index);
   const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
-  halo_emit_store(e, out, root->shape->type, halo_index_position(e, index, root->shape), value);
+  halo_emit_store(e, out, halo_index_position(e, index, root->shape), value);
   return halo_arena_strdup(t->l->arena, halo_strbuf_text(&e->body));
 }
 
@@ -467,11 +473,12 @@ static halo_status dot_finish(halo_lowering *l, const halo_dot_view *v) {
   halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
   halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   const char *product = halo_emit_arg(&e, HALO_ROLE_SCRATCH, 0, v->result, NULL);
-  halo_frame_bind(&e, frame, v->dot, 0, halo_arena_printf(l->arena, "%s[i]", product));
-  const char *value =
-      halo_emit_value(&e, frame, root, 0, halo_index_from_position(&e, root->shape, "i"));
+  const halo_integer *i = halo_emit_counter(&e, "i", items);
+  halo_frame_bind(&e, frame, v->dot, 0, halo_emit_load(&e, product, v->result, i));
+  halo_value value =
+      halo_emit_value(&e, frame, root, 0, halo_index_from_position(&e, root->shape, i));
   const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
-  halo_emit_store(&e, out, root->shape->type, "i", value);
+  halo_emit_store(&e, out, i, value);
   halo_emit_close(&e);
   halo_status status = e.status;
   if (status == HALO_OK) {

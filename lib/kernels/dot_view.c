@@ -1,9 +1,6 @@
 /* kernels/dot_view.c: a dot-general seen as batched matrix products. */
 #include "kernels/dot_view.h"
 
-#include "codegen/ctype.h"
-#include "codegen/scalar.h"
-
 static void dot_group_add(halo_dot_group *group, const halo_shape *shape, int64_t dim) {
   group->dims[group->count++] = (int)dim;
   group->size *= shape->dims[dim];
@@ -80,55 +77,48 @@ void halo_dot_describe(const halo_instr *dot, halo_dot_view *v) {
   v->accumulator = dot_accumulator(v->result);
 }
 
+/* Coordinates along a group's dimensions from the position in it. */
 static void dot_place(halo_emitter *e, const halo_dot_group *group, const halo_shape *shape,
-                      const char *linear, const char **at) {
-  const char *rest = linear;
+                      const halo_integer *position, const halo_integer **at) {
+  const halo_integer *rest = position;
   int first = 0;
   while (first < group->count && shape->dims[group->dims[first]] == 1) first++;
   for (int i = group->count - 1; i >= 0; i--) {
     int64_t size = shape->dims[group->dims[i]];
     if (size == 1) {
-      at[group->dims[i]] = "0";
+      at[group->dims[i]] = halo_integer_constant(&e->integers, 0);
       continue;
     }
-    at[group->dims[i]] = i == first ? rest : halo_int_mod(e, rest, size);
-    if (i != first) rest = halo_int_div(e, rest, size);
+    at[group->dims[i]] = i == first ? rest : halo_integer_mod(&e->integers, rest, size);
+    if (i != first) rest = halo_integer_div(&e->integers, rest, size);
   }
 }
 
-const char *halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *v, bool rhs,
-                             const char *batch, const char *line, const char *k) {
+halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *v, bool rhs,
+                            const halo_integer *batch, const halo_integer *line,
+                            const halo_integer *k) {
   const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
   const halo_shape *shape = side->operand->shape;
-  const char *at[HALO_MAX_RANK];
+  const halo_integer *at[HALO_MAX_RANK];
   dot_place(e, &side->batch, shape, batch, at);
   dot_place(e, &side->free, shape, line, at);
   dot_place(e, &side->contract, shape, k, at);
-  const char *value =
+  halo_value value =
       halo_emit_value(e, frame, side->operand, 0, halo_index_of(e, shape->rank, shape->dims, at));
-  return halo_scalar_convert(e->arena, &e->sections, shape->type, v->accumulator, value);
+  return halo_emit_convert(e, value, v->accumulator);
 }
 
-emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *v, const char *batch,
-                                  const char *row, const char *column) {
-  const halo_shape *shape = v->dot->shape;
-  if (halo_shape_has_default_layout(shape)) {
-    const char *line = halo_int_add(e, halo_int_mul(e, batch, v->m), row);
-    return halo_index_from_position(e, shape, halo_int_add(e, halo_int_mul(e, line, v->n), column));
-  }
+emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *v,
+                                  const halo_integer *batch, const halo_integer *row,
+                                  const halo_integer *column) {
   /* The result's dimensions are batch, lhs free, rhs free, in this order. */
-  const char *at[HALO_MAX_RANK];
+  const halo_shape *shape = v->dot->shape;
+  const halo_integer *at[HALO_MAX_RANK], *position[3] = {batch, row, column};
   halo_dot_group groups[3] = {v->lhs.batch, v->lhs.free, v->rhs.free};
-  const char *linear[3] = {batch, row, column};
   int next = 0;
   for (int g = 0; g < 3; g++) {
     for (int i = 0; i < groups[g].count; i++) groups[g].dims[i] = next++;
-    dot_place(e, &groups[g], shape, linear[g], at);
+    dot_place(e, &groups[g], shape, position[g], at);
   }
   return halo_index_of(e, shape->rank, shape->dims, at);
-}
-
-const char *halo_dot_result_value(halo_emitter *e, const halo_dot_view *v, const char *value) {
-  halo_sections_add(&e->sections, halo_ctype_section(v->result));
-  return halo_scalar_convert(e->arena, &e->sections, v->accumulator, v->result, value);
 }

@@ -30,14 +30,13 @@ typedef struct halo_dot_view {
 
 void halo_dot_describe(const halo_instr *dot, halo_dot_view *out);
 
-/* The element (batch, line, k) of a side, with those given as index expressions, as an accumulator
- * value. */
-const char *halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *view,
-                             bool rhs, const char *batch, const char *line, const char *k);
-/* Result element (batch, row, column) as an index of the dot's shape, and its value in the dot's own
- * type made from an accumulator. */
-emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *view, const char *batch,
-                                  const char *row, const char *column);
-const char *halo_dot_result_value(halo_emitter *e, const halo_dot_view *view, const char *value);
+/* The element (batch, line, k) of a side as an accumulator value. */
+halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *view, bool rhs,
+                            const halo_integer *batch, const halo_integer *line,
+                            const halo_integer *k);
+/* Result element (batch, row, column) as an index of the dot's shape. */
+emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *view,
+                                  const halo_integer *batch, const halo_integer *row,
+                                  const halo_integer *column);
 
 #endif

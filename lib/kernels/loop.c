@@ -41,19 +41,19 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, int64_t items) {
   halo_emit_line(e, "const %s i = (%s)get_global_id(0);", itype, itype);
   bool guard = items % (int64_t)local != 0;
   if (guard) halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
-  const char **values = halo_arena_array(l->arena, const char *, leaves);
-  const char *at = items == 1 ? "0" : "i";
+  halo_value *values = halo_arena_array(l->arena, halo_value, leaves);
+  const halo_integer *at = halo_emit_counter(e, "i", items);
   emit_index *index = halo_index_from_position(e, shape, at);
   for (int32_t k = 0; k < leaves; k++) values[k] = halo_emit_value(e, frame, root, k, index);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
-    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), type, at, values[k]);
+    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), at, values[k]);
   }
   if (guard) halo_emit_close(e);
 }
 
 /* The body of a work item that computes LOOP_STREAM neighbours and stores them as one line. */
-static void loop_emit_stream(halo_lowering *l, halo_emitter *e) {
+static void loop_emit_stream(halo_lowering *l, halo_emitter *e, int64_t items) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
@@ -67,11 +67,11 @@ static void loop_emit_stream(halo_lowering *l, halo_emitter *e) {
   }
   halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_STREAM));
   halo_emit_line(e, "const %s i = first + j;", itype);
-  emit_index *index = halo_index_from_position(e, shape, "i");
+  emit_index *index = halo_index_from_position(e, shape, halo_emit_counter(e, "i", items));
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
-    const char *value = halo_emit_value(e, frame, root, k, index);
-    halo_emit_line(e, "line%d[j] = %s;", k, halo_ctype_store(l->arena, type, value));
+    halo_value value = halo_emit_value(e, frame, root, k, index);
+    halo_emit_line(e, "line%d[j] = %s;", k, halo_ctype_store(l->arena, type, value.text));
   }
   halo_emit_close(e);
   for (int32_t k = 0; k < leaves; k++) {
@@ -90,7 +90,7 @@ halo_status halo_loop_lower(halo_lowering *l) {
   halo_emitter_init(&e, l->arena, l->computation);
   bool stream = loop_streams(l, items);
   if (stream) {
-    loop_emit_stream(l, &e);
+    loop_emit_stream(l, &e, items);
   } else {
     loop_emit_item(l, &e, items);
   }

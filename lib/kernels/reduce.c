@@ -134,6 +134,19 @@ static const char *reduce_member(const reduce_text *t, const char *value, int32_
   return halo_arena_printf(t->l->arena, "%s.m%d", value, i);
 }
 
+/* Member `i` of an accumulator as a value that the computation takes. */
+static halo_value reduce_value(const reduce_text *t, const char *value, int32_t i) {
+  halo_type type = halo_leaf_shape(t->reduce->shape, i)->type;
+  const char *text = reduce_member(t, value, i);
+  if (type == HALO_PRED) text = halo_arena_printf(t->l->arena, "((bool)%s)", text);
+  return halo_value_name(type, text);
+}
+
+/* The position "p" in an array that is no larger than the input. */
+static const halo_integer *reduce_position(const reduce_text *t, halo_emitter *e) {
+  return halo_emit_counter(e, "p", halo_shape_element_count(t->reduce->operands[0]->shape));
+}
+
 static void reduce_declare_type(reduce_text *t) {
   halo_arena *arena = t->l->arena;
   if (t->view.arity == 1) {
@@ -152,14 +165,14 @@ static void reduce_declare_type(reduce_text *t) {
   halo_strbuf_printf(t->l->source, " } %s;\n", t->accumulator);
 }
 
-static void reduce_return(const reduce_text *t, halo_emitter *e, const char *const *values) {
+static void reduce_return(const reduce_text *t, halo_emitter *e, const halo_value *values) {
   if (t->view.arity == 1) {
-    halo_emit_line(e, "return %s;", values[0]);
+    halo_emit_line(e, "return %s;", values[0].text);
     return;
   }
   halo_emit_line(e, "%s result;", t->accumulator);
   for (int32_t i = 0; i < t->view.arity; i++) {
-    halo_emit_line(e, "result.m%d = %s;", i, values[i]);
+    halo_emit_line(e, "result.m%d = %s;", i, values[i].text);
   }
   halo_emit_line(e, "return result;");
 }
@@ -167,16 +180,11 @@ static void reduce_return(const reduce_text *t, halo_emitter *e, const char *con
 /* inline T name_op(T a, T b) */
 static void reduce_emit_op(const reduce_text *t, halo_emitter *e) {
   halo_emitter_restart(e);
-  const char **values = halo_arena_array(t->l->arena, const char *, 2 * t->view.arity);
-  const char **results = halo_arena_array(t->l->arena, const char *, t->view.arity);
+  halo_value *values = halo_arena_array(t->l->arena, halo_value, 2 * t->view.arity);
+  halo_value *results = halo_arena_array(t->l->arena, halo_value, t->view.arity);
   for (int32_t i = 0; i < t->view.arity; i++) {
-    bool pred = halo_leaf_shape(t->reduce->shape, i)->type == HALO_PRED;
-    values[i] = reduce_member(t, "a", i);
-    values[t->view.arity + i] = reduce_member(t, "b", i);
-    for (int side = 0; side < 2 && pred; side++) {
-      const char **value = &values[side * t->view.arity + i];
-      *value = halo_arena_printf(t->l->arena, "((bool)%s)", *value);
-    }
+    values[i] = reduce_value(t, "a", i);
+    values[t->view.arity + i] = reduce_value(t, "b", i);
   }
   e->keep_f32 = true;
   halo_emit_apply(e, halo_instr_comp(t->reduce, HALO_ATTR_TO_APPLY), values, results);
@@ -190,12 +198,13 @@ static void reduce_emit_op(const reduce_text *t, halo_emitter *e) {
 static void reduce_emit_in(const reduce_text *t, halo_emitter *e) {
   halo_emitter_restart(e);
   emit_frame *frame = halo_frame_kernel(e, t->l->computation);
-  const char **values = halo_arena_array(t->l->arena, const char *, t->view.arity);
+  halo_value *values = halo_arena_array(t->l->arena, halo_value, t->view.arity);
   for (int32_t i = 0; i < t->view.arity; i++) {
     const halo_instr *operand = t->reduce->operands[i];
     const halo_shape *row_major = halo_shape_new(t->l->arena, operand->shape->type,
                                                  operand->shape->rank, operand->shape->dims);
-    values[i] = halo_emit_value(e, frame, operand, 0, halo_index_from_position(e, row_major, "p"));
+    values[i] = halo_emit_value(e, frame, operand, 0,
+                                halo_index_from_position(e, row_major, reduce_position(t, e)));
   }
   reduce_return(t, e, values);
 }
@@ -204,17 +213,12 @@ static void reduce_emit_in(const reduce_text *t, halo_emitter *e) {
 static void reduce_emit_out(const reduce_text *t, halo_emitter *e) {
   halo_emitter_restart(e);
   emit_frame *frame = halo_frame_kernel(e, t->l->computation);
-  const char **values = halo_arena_array(t->l->arena, const char *, 2 * t->view.arity);
-  const char **results = halo_arena_array(t->l->arena, const char *, t->view.arity);
+  halo_value *values = halo_arena_array(t->l->arena, halo_value, 2 * t->view.arity);
+  halo_value *results = halo_arena_array(t->l->arena, halo_value, t->view.arity);
   for (int32_t i = 0; i < t->view.arity; i++) {
-    bool pred = halo_leaf_shape(t->reduce->shape, i)->type == HALO_PRED;
-    values[i] = halo_emit_value(e, frame, t->reduce->operands[t->view.arity + i], 0,
-                                halo_index_of(e, 0, NULL, NULL));
-    values[t->view.arity + i] = reduce_member(t, "v", i);
-    if (pred) {
-      values[t->view.arity + i] =
-          halo_arena_printf(t->l->arena, "((bool)%s)", values[t->view.arity + i]);
-    }
+    values[i] =
+        halo_emit_value(e, frame, t->reduce->operands[t->view.arity + i], 0, halo_index_scalar(e));
+    values[t->view.arity + i] = reduce_value(t, "v", i);
   }
   e->keep_f32 = true;
   halo_emit_apply(e, halo_instr_comp(t->reduce, HALO_ATTR_TO_APPLY), values, results);
@@ -222,7 +226,7 @@ static void reduce_emit_out(const reduce_text *t, halo_emitter *e) {
   for (int32_t i = 0; i < t->view.arity; i++) {
     halo_type type = halo_leaf_shape(t->reduce->shape, i)->type;
     const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, i, type, NULL);
-    halo_emit_store(e, out, type, "p", results[i]);
+    halo_emit_store(e, out, reduce_position(t, e), results[i]);
   }
 }
 
@@ -236,17 +240,17 @@ static void reduce_emit_partial_out(const reduce_text *t, halo_emitter *e) {
   halo_emitter_restart(e);
   for (int32_t i = 0; i < t->view.arity; i++) {
     halo_type type = reduce_type(halo_leaf_shape(t->reduce->shape, i)->type);
-    halo_emit_store(e, reduce_scratch_arg(t, e, i), type, "p", reduce_member(t, "v", i));
+    halo_emit_store(e, reduce_scratch_arg(t, e, i), reduce_position(t, e),
+                    halo_value_name(type, reduce_member(t, "v", i)));
   }
 }
 
 static void reduce_emit_partial_in(const reduce_text *t, halo_emitter *e) {
   halo_emitter_restart(e);
-  const char **values = halo_arena_array(t->l->arena, const char *, t->view.arity);
+  halo_value *values = halo_arena_array(t->l->arena, halo_value, t->view.arity);
   for (int32_t i = 0; i < t->view.arity; i++) {
     halo_type type = reduce_type(halo_leaf_shape(t->reduce->shape, i)->type);
-    values[i] = halo_ctype_load(
-        t->l->arena, type, halo_arena_printf(t->l->arena, "%s[p]", reduce_scratch_arg(t, e, i)));
+    values[i] = halo_emit_load(e, reduce_scratch_arg(t, e, i), type, reduce_position(t, e));
   }
   reduce_return(t, e, values);
 }

@@ -72,23 +72,20 @@ bool halo_tile_supports(const halo_lowering *l, const char **why) {
 
 double halo_tile_cost(const halo_lowering *l) { return 0.3 * halo_loop_cost(l); }
 
-/* Coordinates of the result from (b, p, o). */
+/* Coordinates of the result from (b, p, o): its dimensions p and o, and the position in the others. */
 static emit_index *tile_index(halo_emitter *e, const halo_shape *shape, int p, int o) {
-  const char *at[HALO_MAX_RANK], *rest = "b";
-  int slowest = -1;
-  for (int d = 0; d < shape->rank && slowest < 0; d++) {
-    if (d != p && d != o && shape->dims[d] != 1) slowest = d;
+  const halo_integer *at[HALO_MAX_RANK];
+  int64_t batch = 1;
+  for (int d = 0; d < shape->rank; d++) {
+    if (d != p && d != o) batch *= shape->dims[d];
   }
+  const halo_integer *rest = halo_emit_counter(e, "b", batch);
   for (int d = shape->rank - 1; d >= 0; d--) {
-    if (d == p) {
-      at[d] = "p";
-    } else if (d == o) {
-      at[d] = "o";
-    } else if (shape->dims[d] == 1) {
-      at[d] = "0";
+    if (d == p || d == o) {
+      at[d] = halo_emit_counter(e, d == p ? "p" : "o", shape->dims[d]);
     } else {
-      at[d] = d == slowest ? rest : halo_int_mod(e, rest, shape->dims[d]);
-      if (d != slowest) rest = halo_int_div(e, rest, shape->dims[d]);
+      at[d] = halo_integer_mod(&e->integers, rest, shape->dims[d]);
+      rest = halo_integer_div(&e->integers, rest, shape->dims[d]);
     }
   }
   return halo_index_of(e, shape->rank, shape->dims, at);
@@ -147,14 +144,14 @@ halo_status halo_tile_lower(halo_lowering *l) {
   halo_emitter_init(&e, arena, l->computation);
   const char *itype = halo_emitter_index_type(&e);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
-  const char *value = halo_emit_value(&e, frame, root, 0, tile_index(&e, shape, p, o));
+  halo_value value = halo_emit_value(&e, frame, root, 0, tile_index(&e, shape, p, o));
   /* In storage form, so that the tile is no larger than the data. */
-  halo_emit_line(&e, "return %s;", halo_ctype_store(arena, shape->type, value));
+  halo_emit_line(&e, "return %s;", halo_ctype_store(arena, shape->type, value.text));
   const char *in = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
   halo_emitter_restart(&e);
   const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, shape->type, NULL);
-  const char *position = halo_index_position(&e, tile_index(&e, shape, p, o), shape);
-  halo_emit_line(&e, "return %s;", position);
+  const halo_integer *position = halo_index_position(&e, tile_index(&e, shape, p, o), shape);
+  halo_emit_line(&e, "return %s;", halo_emit_integer(&e, position));
   const char *storage = halo_ctype_storage(shape->type);
   halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count, 0);
   halo_strbuf_printf(l->source,

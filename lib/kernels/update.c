@@ -32,18 +32,18 @@ static halo_status update_window_lower(halo_lowering *l) {
   halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
   halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   const halo_shape *row_major = halo_shape_new(l->arena, shape->type, shape->rank, shape->dims);
-  emit_index *index = halo_index_from_position(&e, row_major, items == 1 ? "0" : "i");
-  const char *value = halo_emit_value(&e, frame, update, 0, index);
-  const char *at[HALO_MAX_RANK];
+  emit_index *index = halo_index_from_position(&e, row_major, halo_emit_counter(&e, "i", items));
+  halo_value value = halo_emit_value(&e, frame, update, 0, index);
+  const halo_integer *at[HALO_MAX_RANK];
   for (int d = 0; d < shape->rank; d++) {
-    const char *start =
+    const halo_integer *start =
         halo_emit_start(&e, frame, root, 2, d, root->shape->dims[d] - shape->dims[d]);
-    at[d] = halo_int_add(&e, start, halo_index_at(&e, index, d));
+    at[d] = halo_integer_add(&e.integers, start, halo_index_at(index, d));
   }
   const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
-  const char *position = halo_index_position(
+  const halo_integer *position = halo_index_position(
       &e, halo_index_of(&e, root->shape->rank, root->shape->dims, at), root->shape);
-  halo_emit_store(&e, out, root->shape->type, position, value);
+  halo_emit_store(&e, out, position, value);
   halo_emit_close(&e);
   halo_status status = e.status;
   if (status == HALO_OK) {

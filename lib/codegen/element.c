@@ -1,0 +1,270 @@
+/* codegen/element.c: the walk from an element of a root to the parameters: which op becomes what. */
+#include "codegen/ctype.h"
+#include "codegen/emitter_private.h"
+#include "codegen/scalar.h"
+
+#include <string.h>
+
+/* Trees deeper than this would overflow the stack; the fusion pass stays far below. */
+enum { ELEMENT_MAX_DEPTH = 4000 };
+
+/* ---- Frames ---- */
+
+emit_frame *halo_frame_kernel(halo_emitter *e, const halo_computation *computation) {
+  emit_frame *frame = halo_arena_new(e->arena, emit_frame);
+  frame->id = e->next_frame++;
+  frame->computation = computation;
+  frame->is_kernel = true;
+  return frame;
+}
+
+emit_frame *emit_frame_values(halo_emitter *e, const halo_computation *computation,
+                              const halo_value *values) {
+  emit_frame *frame = halo_frame_kernel(e, computation);
+  frame->is_kernel = false;
+  frame->values = values;
+  return frame;
+}
+
+/* ---- What is known already ---- */
+
+/* Keys of values in the memo. ELEMENT_ANYWHERE: at every index. */
+typedef struct element_key {
+  int32_t frame, instr, leaf, index;
+} element_key;
+
+enum { ELEMENT_ANYWHERE = -1 };
+
+static const halo_value *element_get(halo_emitter *e, const emit_frame *frame,
+                                     const halo_instr *instr, int32_t leaf, int32_t index) {
+  element_key key = {frame->id, instr->id, leaf, index};
+  return emit_memo_get(e, &key, sizeof key);
+}
+
+static void element_set(halo_emitter *e, const emit_frame *frame, const halo_instr *instr,
+                        int32_t leaf, int32_t index, halo_value value) {
+  element_key key = {frame->id, instr->id, leaf, index};
+  emit_memo_set(e, &key, sizeof key, halo_arena_copy(e->arena, &value, sizeof value));
+}
+
+void halo_frame_bind(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
+                     halo_value value) {
+  element_set(e, frame, instr, leaf, ELEMENT_ANYWHERE, value);
+}
+
+/* ---- Memory ---- */
+
+halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
+                          const halo_integer *position) {
+  const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg, halo_emit_integer(e, position));
+  return emit_declare(e, halo_value_expression(type, halo_ctype_load(e->arena, type, raw)));
+}
+
+void halo_emit_store(halo_emitter *e, const char *arg, const halo_integer *position,
+                     halo_value value) {
+  const char *at = halo_emit_integer(e, position);
+  halo_emit_line(e, "%s[%s] = %s;", arg, at, halo_ctype_store(e->arena, value.type, value.text));
+}
+
+/* Parameters are numbered by their leaves: a loop's state is a tuple, as is a branch's argument. */
+static int32_t element_parameter_leaf(const emit_frame *frame, const halo_instr *instr,
+                                      int32_t leaf) {
+  for (int32_t p = 0; p < instr->parameter_number; p++) {
+    leaf += halo_shape_leaf_count(frame->computation->params.data[p]->shape);
+  }
+  return leaf;
+}
+
+static halo_value element_parameter(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                    int32_t leaf, emit_index *index) {
+  int32_t number = element_parameter_leaf(frame, instr, leaf);
+  const halo_shape *shape = halo_leaf_shape(instr->shape, leaf);
+  if (!frame->is_kernel) {
+    halo_value value = frame->values[number];
+    value.type = shape->type;
+    return value;
+  }
+  const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, number, shape->type, NULL);
+  return halo_emit_load(e, arg, shape->type, halo_index_position(e, index, shape));
+}
+
+static bool element_is_uniform(const halo_literal *literal) {
+  int64_t count = halo_shape_element_count(literal->shape);
+  size_t size = halo_type_size(literal->shape->type);
+  const char *data = literal->data;
+  for (int64_t i = 1; i < count; i++) {
+    if (memcmp(data, data + (size_t)i * size, size) != 0) return false;
+  }
+  return count > 0;
+}
+
+static halo_value element_constant(halo_emitter *e, const halo_instr *instr, emit_index *index) {
+  halo_type type = instr->shape->type;
+  halo_sections_add(&e->sections, halo_ctype_section(type));
+  if (halo_shape_element_count(instr->shape) == 0) return halo_value_whole(e->arena, type, 0);
+  if (element_is_uniform(instr->literal)) return halo_value_constant(e->arena, instr->literal, 0);
+  /* Literals are row-major whatever the constant's layout says. */
+  const char *arg = halo_emit_arg(e, HALO_ROLE_CONST, 0, type, instr->literal);
+  const halo_shape *row_major =
+      halo_shape_new(e->arena, type, instr->shape->rank, instr->shape->dims);
+  return halo_emit_load(e, arg, type, halo_index_position(e, index, row_major));
+}
+
+/* ---- Computed ---- */
+
+halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to) {
+  return emit_declare(e, halo_scalar_convert(e->arena, &e->sections, value, to));
+}
+
+static halo_value element_iota(halo_emitter *e, const halo_instr *instr, emit_index *index) {
+  int64_t d = halo_instr_int(instr, HALO_ATTR_IOTA_DIMENSION, 0), known;
+  const halo_integer *at = halo_index_at(index, (int)d);
+  halo_type type = e->wide ? HALO_S64 : HALO_S32;
+  halo_value value = halo_integer_is_constant(at, &known)
+                         ? halo_value_whole(e->arena, type, known)
+                         : halo_value_name(type, emit_integer_atom(e, at));
+  return halo_emit_convert(e, value, instr->shape->type);
+}
+
+static halo_value element_elementwise(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                      emit_index *index) {
+  halo_value operands[3] = {{0}}, result;
+  for (int32_t i = 0; i < instr->operand_count && i < 3; i++) {
+    const halo_instr *operand = instr->operands[i];
+    /* select's predicate and clamp's bounds may be scalars beside arrays */
+    emit_index *at = operand->shape->rank == instr->shape->rank ? index : halo_index_scalar(e);
+    operands[i] = halo_emit_value(e, frame, operand, 0, at);
+  }
+  if (e->status != HALO_OK) return halo_value_name(instr->shape->type, "0");
+  halo_status status =
+      halo_scalar_expr(instr, operands, !e->keep_f32, e->arena, &e->sections, &result);
+  if (status != HALO_OK) {
+    emit_fail(e, status);
+    return halo_value_name(instr->shape->type, "0");
+  }
+  return emit_declare(e, result);
+}
+
+static halo_value element_map(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                              emit_index *index) {
+  halo_value *values = halo_arena_array(e->arena, halo_value, instr->operand_count), result;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    values[i] = halo_emit_value(e, frame, instr->operands[i], 0, index);
+  }
+  halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_TO_APPLY), values, &result);
+  return result;
+}
+
+void halo_emit_apply(halo_emitter *e, const halo_computation *computation, const halo_value *values,
+                     halo_value *results) {
+  emit_frame *frame = emit_frame_values(e, computation, values);
+  int32_t leaves = halo_shape_leaf_count(computation->root->shape);
+  for (int32_t l = 0; l < leaves; l++) {
+    results[l] = halo_emit_value(e, frame, computation->root, l, halo_index_scalar(e));
+  }
+}
+
+/* A call or fusion met inside another computation: its parameters are our values. Only scalars get
+ * here; the passes inline everything else. */
+static void element_call(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                         halo_value *leaves) {
+  const halo_computation *callee =
+      halo_instr_comp(instr, instr->opcode == HALO_OP_CALL ? HALO_ATTR_TO_APPLY : HALO_ATTR_CALLS);
+  int32_t total = 0, next = 0;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    total += halo_shape_leaf_count(instr->operands[i]->shape);
+  }
+  halo_value *values = halo_arena_array(e->arena, halo_value, total);
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    int32_t count = halo_shape_leaf_count(instr->operands[i]->shape);
+    for (int32_t l = 0; l < count; l++) {
+      values[next++] = halo_emit_value(e, frame, instr->operands[i], l, halo_index_scalar(e));
+    }
+  }
+  halo_emit_apply(e, callee, values, leaves);
+}
+
+/* ---- The walk ---- */
+
+static halo_value element_single(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                 emit_index *index) {
+  halo_sections_add(&e->sections, halo_ctype_section(instr->shape->type));
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW)) {
+    return element_elementwise(e, frame, instr, index);
+  }
+  if (emit_is_movement(instr->opcode)) return emit_movement(e, frame, instr, index);
+  switch ((int)instr->opcode) {
+    case HALO_OP_CONSTANT: return element_constant(e, instr, index);
+    case HALO_OP_IOTA: return element_iota(e, instr, index);
+    case HALO_OP_MAP: return element_map(e, frame, instr, index);
+    case HALO_OP_OPT_BARRIER:
+    case HALO_OP_DOMAIN:
+    case HALO_OP_ADD_DEPENDENCY: return halo_emit_value(e, frame, instr->operands[0], 0, index);
+    default: emit_fail(e, halo_emitter_check(instr)); break;
+  }
+  return halo_value_name(instr->shape->type, "0");
+}
+
+/* Ops that make all their leaves at once. */
+static halo_value element_several(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                  int32_t leaf, emit_index *index) {
+  int32_t count = halo_shape_leaf_count(instr->shape);
+  halo_value *leaves = halo_arena_array(e->arena, halo_value, count);
+  for (int32_t l = 0; l < count; l++) {
+    leaves[l] = halo_value_name(halo_leaf_shape(instr->shape, l)->type, "0");
+  }
+  if (emit_is_cooperative(instr->opcode)) {
+    emit_cooperative(e, frame, instr, index, leaves);
+  } else {
+    element_call(e, frame, instr, leaves);
+  }
+  for (int32_t l = 0; l < count; l++) element_set(e, frame, instr, l, index->id, leaves[l]);
+  return leaves[leaf];
+}
+
+/* Looks through tuples: the instruction and leaf that hold a leaf's value. */
+static const halo_instr *element_through_tuples(const halo_instr *instr, int32_t *leaf) {
+  for (;;) {
+    if (instr->opcode == HALO_OP_GET_TUPLE_ELEMENT) {
+      const halo_instr *tuple = instr->operands[0];
+      *leaf += halo_leaf_start(tuple->shape, halo_instr_int(instr, HALO_ATTR_INDEX, 0));
+      instr = tuple;
+    } else if (instr->opcode == HALO_OP_TUPLE) {
+      int32_t i = 0, count;
+      while (*leaf >= (count = halo_shape_leaf_count(instr->operands[i]->shape))) {
+        *leaf -= count;
+        i++;
+      }
+      instr = instr->operands[i];
+    } else {
+      return instr;
+    }
+  }
+}
+
+halo_value halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                           int32_t leaf, emit_index *index) {
+  instr = element_through_tuples(instr, &leaf);
+  halo_value value = halo_value_name(halo_leaf_shape(instr->shape, leaf)->type, "0");
+  if (e->status != HALO_OK) return value;
+  const halo_value *known = element_get(e, frame, instr, leaf, ELEMENT_ANYWHERE);
+  if (!known) known = element_get(e, frame, instr, leaf, index->id);
+  if (known) return *known;
+  if (e->depth >= ELEMENT_MAX_DEPTH) {
+    emit_fail(e, halo_fail(HALO_UNIMPLEMENTED, "%s: more than %d nested operations in one kernel",
+                           instr->name, ELEMENT_MAX_DEPTH));
+    return value;
+  }
+  e->depth++;
+  if (instr->opcode == HALO_OP_PARAMETER) {
+    value = element_parameter(e, frame, instr, leaf, index);
+  } else if (emit_is_cooperative(instr->opcode) || instr->opcode == HALO_OP_CALL ||
+             instr->opcode == HALO_OP_FUSION) {
+    value = element_several(e, frame, instr, leaf, index);
+  } else {
+    value = element_single(e, frame, instr, index);
+  }
+  e->depth--;
+  element_set(e, frame, instr, leaf, index->id, value);
+  return value;
+}

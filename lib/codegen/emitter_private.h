@@ -1,0 +1,67 @@
+/* codegen/emitter_private.h: what the emitter's own files share. */
+#ifndef HALO_CODEGEN_EMITTER_PRIVATE_H
+#define HALO_CODEGEN_EMITTER_PRIVATE_H
+
+#include "codegen/emitter.h"
+
+/* What the parameters of a computation mean. */
+struct emit_frame {
+  int32_t id;
+  const halo_computation *computation;
+  bool is_kernel;           /* kernel arguments */
+  const halo_value *values; /* otherwise: one a parameter leaf */
+};
+
+/* Coordinates of an element; equal ones are one object. */
+struct emit_index {
+  int32_t id, rank;
+  const halo_integer **at;
+};
+
+/* ---- emitter.c: state ---- */
+
+/* A name that no other variable of the body has. */
+const char *emit_name(halo_emitter *e, const char *prefix);
+void emit_fail(halo_emitter *e, halo_status status);
+/* What is known in the scope at hand, by key. */
+const void *emit_memo_get(halo_emitter *e, const void *key, size_t size);
+void emit_memo_set(halo_emitter *e, const void *key, size_t size, const void *value);
+/* Sets *slot until the scope closes. */
+void emit_remember(halo_emitter *e, const void **slot, const void *value);
+/* Puts an expression into a variable, unless it is an atom. */
+halo_value emit_declare(halo_emitter *e, halo_value value);
+
+/* ---- index.c ---- */
+
+/* An integer as an atom. */
+const char *emit_integer_atom(halo_emitter *e, const halo_integer *a);
+/* An expression of the index type that is in [low, high], in a variable. */
+const halo_integer *emit_integer_of(halo_emitter *e, const char *expression, int64_t low,
+                                    int64_t high);
+/* `a` where a test has shown that it is in [low, high]; it is put into a variable of the scope at
+ * hand, so call before the scope of the test is opened. */
+const halo_integer *emit_integer_bounded(halo_emitter *e, const halo_integer *a, int64_t low,
+                                         int64_t high);
+/* The test for low <= a < end, or NULL when the range of `a` says that it is always so. */
+const char *emit_integer_test(halo_emitter *e, const halo_integer *a, int64_t end);
+/* Puts the quotients and remainders in an index into variables now: before a loop or branches that
+ * would each do so again. */
+void emit_index_prepare(halo_emitter *e, const emit_index *index);
+
+/* ---- element.c: the walk ---- */
+
+/* A frame whose (scalar or tuple-of-scalar) parameters are these values, one a leaf in order. */
+emit_frame *emit_frame_values(halo_emitter *e, const halo_computation *computation,
+                              const halo_value *values);
+
+/* ---- movement.c: ops that say where an element comes from ---- */
+bool emit_is_movement(halo_opcode opcode);
+halo_value emit_movement(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                         emit_index *index);
+
+/* ---- cooperative.c: ops that become loops ---- */
+bool emit_is_cooperative(halo_opcode opcode);
+void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                      emit_index *index, halo_value *leaves);
+
+#endif

@@ -1,0 +1,28 @@
+/* codegen/value.h: a value of an element type in generated code. */
+#ifndef HALO_CODEGEN_VALUE_H
+#define HALO_CODEGEN_VALUE_H
+
+#include "base/arena.h"
+#include "shape/literal.h"
+
+/* A value in its compute type (see ctype.h). */
+typedef struct halo_value {
+  halo_type type;
+  const char *text; /* an expression in the scope at hand */
+  bool is_atom;     /* a name or a literal: may be used any number of times, anywhere */
+  bool
+      is_constant; /* known when the code is made: `integer` of integers and pred, `real` of floats */
+  int64_t integer; /* u64 by its bits */
+  double real;
+} halo_value;
+
+/* A variable of the compute type, or any other atom. */
+halo_value halo_value_name(halo_type type, const char *name);
+/* An expression of the compute type. */
+halo_value halo_value_expression(halo_type type, const char *text);
+/* Element `i` of a literal, exactly, INT_MIN and NaN included. */
+halo_value halo_value_constant(halo_arena *arena, const halo_literal *literal, int64_t i);
+/* A whole number that the type can hold. */
+halo_value halo_value_whole(halo_arena *arena, halo_type type, int64_t value);
+
+#endif
