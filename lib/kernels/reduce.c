@@ -346,49 +346,78 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
 
 /* Columns that one work item of a CPU keeps sums of: as many as a part of the first-level cache holds, so
  * that memory is read in long pieces. */
-enum { REDUCE_CACHE_BYTES = 16384 };
+enum { REDUCE_CACHE_BYTES = 16384, REDUCE_CACHED_LANES = 256 };
+
+/* How far reductions of few results are cut. A cut is an order of summation, and results repeat on
+ * however many cores: so it follows from the shape and the class of device, never from the number of
+ * compute units. There are pieces enough for the largest devices of a class, and each is worth its
+ * share of a second kernel. */
+typedef struct reduce_limits {
+  int64_t pieces; /* wanted at most, those that there are anyway counted in */
+  int64_t least;  /* elements of a piece */
+  int64_t plenty; /* of so many pieces that there are anyway ... */
+  int64_t large;  /* ... only inputs of so many elements are cut further */
+} reduce_limits;
+
+static const reduce_limits reduce_cpu_rows = {64, 32768, 4, 4 << 20},
+                           reduce_cpu_columns = {64, 131072, 8, 4 << 20},
+                           reduce_gpu = {1024, 2048, 64, 4 << 20};
 
 static int64_t reduce_divide_up(int64_t x, int64_t by) { return (x + by - 1) / by; }
 
+/* Bytes of an accumulator. */
+static int64_t reduce_bytes(const reduce_text *t) {
+  int64_t bytes = 0, most = 1;
+  for (int32_t i = 0; i < t->view.arity; i++) {
+    int64_t size = (int64_t)halo_type_size(reduce_type(halo_leaf_shape(t->reduce->shape, i)->type));
+    bytes += size;
+    if (size > most) most = size;
+  }
+  return (bytes + most - 1) / most * most;
+}
+
+/* Neighbouring columns for a work item of a CPU: strips of equal length. */
+static int reduce_strip(const reduce_text *t, int64_t inner, bool cached) {
+  int64_t most = cached ? REDUCE_CACHED_LANES : REDUCE_CACHE_BYTES / reduce_bytes(t);
+  return (int)reduce_divide_up(inner, reduce_divide_up(inner, most));
+}
+
+static void reduce_split(reduce_cut *cut, const reduce_limits *limits, int64_t parallel) {
+  int64_t elements = cut->outer * cut->n * cut->inner;
+  if (parallel >= limits->pieces || cut->n * cut->inner < 2 * limits->least) return;
+  if (parallel >= limits->plenty && elements < limits->large) return;
+  int64_t want = reduce_divide_up(limits->pieces, parallel);
+  int64_t rows = reduce_divide_up(limits->least, cut->inner); /* of a piece, at least */
+  int64_t most = cut->n / rows > 0 ? cut->n / rows : 1;
+  if (cut->columns && most > cut->n / 8) most = cut->n / 8 > 0 ? cut->n / 8 : 1;
+  if (want > most) want = most;
+  cut->chunk = reduce_divide_up(cut->n, want);
+  if (!cut->columns) cut->chunk = reduce_divide_up(cut->chunk, 64) * 64;
+  cut->chunks = reduce_divide_up(cut->n, cut->chunk);
+}
+
+/* `first`: the stage that reads the input, which may be cut; the other reads what that left in the
+ * caches. */
 static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, int64_t inner,
-                                bool may_split) {
+                                bool first) {
   const halo_caps *caps = t->l->caps;
   reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1};
-  int64_t units = caps->compute_units ? caps->compute_units : 1;
+  const reduce_limits *limits = &reduce_gpu;
   int64_t parallel; /* independent pieces of work there are already */
   if (caps->is_cpu) {
-    cut.lanes = 64;
-    if (cut.columns) {
-      int64_t bytes = 0;
-      for (int32_t i = 0; i < t->view.arity; i++) {
-        bytes += (int64_t)halo_type_size(reduce_type(halo_leaf_shape(t->reduce->shape, i)->type));
-      }
-      int64_t most = REDUCE_CACHE_BYTES / bytes;
-      /* equal strips, or one */
-      cut.lanes = (int)reduce_divide_up(inner, reduce_divide_up(inner, most));
-    }
+    cut.lanes = cut.columns ? reduce_strip(t, inner, !first) : 64;
     parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;
-    units *= cut.columns ? 4 : 2;
+    limits = cut.columns ? &reduce_cpu_columns : &reduce_cpu_rows;
   } else {
-    while (!cut.columns && cut.local < 256 && cut.local < n &&
-           2 * cut.local <= (int)caps->max_work_group) {
+    uint64_t most = caps->local_memory / (uint64_t)reduce_bytes(t);
+    if (most > caps->max_work_group) most = caps->max_work_group;
+    if (most > caps->max_items[0]) most = caps->max_items[0];
+    while (!cut.columns && cut.local < 256 && cut.local < n && 2 * (uint64_t)cut.local <= most) {
       cut.local *= 2;
     }
     parallel = cut.columns ? outer * inner / 256 + 1 : outer;
-    units *= 8;
   }
-  /* Elements worth a piece of their own, a second kernel counted in. */
-  int64_t least = !caps->is_cpu ? 2048 : cut.columns ? 131072 : 32768;
-  if (may_split && parallel < units && n * inner >= 2 * least) {
-    int64_t want = reduce_divide_up(units, parallel);
-    int64_t rows = cut.columns ? reduce_divide_up(least, inner) : least; /* of a piece, at least */
-    int64_t most = n / rows > 0 ? n / rows : 1;
-    if (cut.columns && most > n / 8) most = n / 8 > 0 ? n / 8 : 1;
-    if (want > most) want = most;
-    cut.chunk = reduce_divide_up(n, want);
-    if (!cut.columns) cut.chunk = reduce_divide_up(cut.chunk, 64) * 64;
-    cut.chunks = reduce_divide_up(n, cut.chunk);
-  }
+  if (first) reduce_split(&cut, limits, parallel);
   return cut;
 }
 
