@@ -37,6 +37,7 @@ FAMILIES = [
     "indexing",
     "reduce",
     "dot",
+    "norm",
     "control",
 ]
 
