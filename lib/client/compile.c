@@ -4,6 +4,7 @@
 #include "client/executable.h"
 #include "halo/passes.h"
 #include "passes/passes.h"
+#include "plan/check.h"
 #include "plan/lower.h"
 
 #include <stdio.h>
@@ -58,6 +59,7 @@ static halo_status compile_program(halo_executable *e, const halo_compile_option
       .user = dump,
       .verify = halo_config_flag(HALO_CONFIG_VERIFY),
   };
+  HALO_TRY(halo_plan_check(e->module));
   e->module->target = halo_target_of_device(&e->client->device.cl->caps);
   HALO_TRY(halo_passes_run(e->module, &passes));
   HALO_TRY(dump->status);

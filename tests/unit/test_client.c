@@ -496,6 +496,46 @@ START_TEST(unimplemented) {
 }
 END_TEST
 
+/* What would run as something else is refused, with what it is called. */
+START_TEST(refused) {
+  static const struct {
+    const char *text, *parts[3];
+  } cases[] = {
+      {"HloModule m, replica_count=2\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n",
+       {"compiling m", "replica_count=2", ""}},
+      {"HloModule m, num_partitions=8\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n",
+       {"compiling m", "num_partitions=8", ""}},
+      {"HloModule m\nENTRY e {\n  x = f32[8] parameter(0)\n  n = s32[] parameter(1)\n"
+       "  d = f32[<=8] set-dimension-size(x, n), dimensions={0}\n  ROOT s = f32[<=8] add(d, "
+       "d)\n}\n",
+       {"line 5", "d: f32[<=8]", "run time"}},
+      {"HloModule m\nENTRY e {\n  ROOT x = f32[<=8] parameter(0)\n}\n",
+       {"line 3", "x: f32[<=8]", "run time"}},
+      {"HloModule m\nf {\n  ROOT y = f32[<=8,3] parameter(0)\n}\nENTRY e {\n"
+       "  x = f32[8,3] parameter(0)\n  n = s32[] parameter(1)\n"
+       "  t = (f32[8,3], f32[<=8,3]) custom-call(x, n), custom_call_target=\"a\"\n"
+       "  g = f32[<=8,3] get-tuple-element(t), index=1\n"
+       "  ROOT c = f32[<=8,3] call(g), to_apply=f\n}\n",
+       {"line 8", "t: (f32[8,3], f32[<=8,3])", "run time"}},
+  };
+  halo_client *client = run_client(NULL);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    halo_executable *e = (void *)&client;
+    ck_fails(run_try_compile(client, cases[i].text, NULL, &e), HALO_UNIMPLEMENTED,
+             cases[i].parts[0]);
+    ck_message_has(cases[i].parts[1]);
+    ck_message_has(cases[i].parts[2]);
+    ck_assert_ptr_null(e);
+  }
+  /* What the entry does not reach, and counts of one, are nobody's concern. */
+  halo_executable_release(run_compile(
+      client,
+      "HloModule m, replica_count=1, num_partitions=1\nf {\n  ROOT y = f32[<=8] parameter(0)"
+      "\n}\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n"));
+  halo_client_release(client);
+}
+END_TEST
+
 START_TEST(elided) {
   halo_client *client = run_client(NULL);
   static const char *const roots[] = {"c", "n"};
@@ -719,6 +759,7 @@ int main(void) {
   tcase_add_test(running, release_order);
   tcase_add_test(running, results);
   tcase_add_test(running, unimplemented);
+  tcase_add_test(running, refused);
   tcase_add_test(running, elided);
   tcase_add_test(running, memory_limit);
   tcase_add_test(reporting, reports);

@@ -1,0 +1,47 @@
+/* plan/check.c: refusing by name what would otherwise run as something else. */
+#include "plan/check.h"
+
+#include "base/pointer_map.h"
+
+static halo_status check_count(const char *name, int64_t value) {
+  if (value == 1) return HALO_OK;
+  return halo_fail(HALO_UNIMPLEMENTED,
+                   "%s=%lld: programs of more than one replica or partition cannot run yet", name,
+                   (long long)value);
+}
+
+static halo_status check_instr(const halo_instr *instr) {
+  if (!halo_shape_is_dynamic(instr->shape)) return HALO_OK;
+  halo_arena scratch = {0};
+  const char *line = instr->line > 0 ? halo_arena_printf(&scratch, "line %d: ", instr->line) : "";
+  halo_status status =
+      halo_fail(HALO_UNIMPLEMENTED,
+                "%s%s: %s has a dimension that is known at run time only, which cannot run yet",
+                line, instr->name, halo_shape_text(&scratch, instr->shape, false));
+  halo_arena_deinit(&scratch);
+  return status;
+}
+
+halo_status halo_plan_check(const halo_module *module) {
+  HALO_TRY(check_count("replica_count", module->replica_count));
+  HALO_TRY(check_count("num_partitions", module->num_partitions));
+  /* What the entry does not reach does not run. */
+  halo_pointer_map reached = {0};
+  halo_pointer_map_set(&reached, module->entry, module->entry);
+  halo_status status = HALO_OK;
+  for (int32_t c = module->computations.count - 1; c >= 0 && status == HALO_OK; c--) {
+    halo_computation *computation = module->computations.data[c];
+    if (!halo_pointer_map_get(&reached, computation)) continue;
+    for (int32_t i = 0; i < computation->instrs.count && status == HALO_OK; i++) {
+      const halo_instr *instr = computation->instrs.data[i];
+      status = check_instr(instr);
+      int32_t called = halo_instr_called_count(instr);
+      for (int32_t k = 0; k < called; k++) {
+        halo_computation *callee = halo_instr_called(instr, k);
+        halo_pointer_map_set(&reached, callee, callee);
+      }
+    }
+  }
+  halo_pointer_map_deinit(&reached);
+  return status;
+}
