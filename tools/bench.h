@@ -123,4 +123,7 @@ void bench_dispatch(bench *b); /* what a launch costs the host (bench_digits.c) 
 /* What the second process does: compiles a module, runs it once, waits. Returns the exit code. */
 int bench_first_step(const char *device, const char *path);
 
+/* `halo bench scale`, a command of its own (bench_scale.c): argv[0] is "scale". */
+int bench_scale(int argc, char **argv);
+
 #endif

@@ -180,8 +180,9 @@ HALO_API void halo_event_release(halo_event *event);
 typedef struct halo_execute_options {
   /* Arguments, by flat index, whose memory the program may take over; NULL: none. Their buffers are
    * unusable afterwards (HALO_FAILED_PRECONDITION); also when the run fails, unless it failed before
-   * any of its work was queued: then they are as before. Parameters that the module itself aliases to
-   * results (input_output_alias) or donates are donated when this is set for them too. */
+   * any of its work was queued: then they are as before. Donating is the caller's decision alone; what the module
+   * says (input_output_alias, buffer_donor) decides which result takes over which donated argument:
+   * pairs that it names come first, then arguments that it offers, then others of the right size. */
   const int *donated;
   int donated_count;
 } halo_execute_options;

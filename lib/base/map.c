@@ -74,8 +74,7 @@ void *halo_map_set(halo_map *map, const void *key, size_t size, void *value) {
   void *old = slot->value;
   if (!old) {
     slot->hash = hash;
-    slot->key = halo_alloc(size);
-    memcpy(slot->key, key, size);
+    slot->key = halo_arena_copy(&map->keys, key, size);
     slot->size = size;
     map->count++;
   }
@@ -92,7 +91,7 @@ void *halo_map_set_text(halo_map *map, const char *key, void *value) {
 }
 
 void halo_map_deinit(halo_map *map) {
-  for (size_t i = 0; i < map->capacity; i++) halo_free(map->slots[i].key);
+  halo_arena_deinit(&map->keys);
   halo_free(map->slots);
   *map = (halo_map){0};
 }

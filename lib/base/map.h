@@ -2,6 +2,8 @@
 #ifndef HALO_BASE_MAP_H
 #define HALO_BASE_MAP_H
 
+#include "base/arena.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +14,7 @@ typedef struct halo_map_slot halo_map_slot;
 typedef struct halo_map {
   halo_map_slot *slots;
   size_t capacity, count;
+  halo_arena keys;
 } halo_map;
 
 /* The value under a key, or NULL. */

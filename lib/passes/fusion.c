@@ -152,11 +152,16 @@ static bool fusion_is_hero(const fusion_state *s, const halo_instr *instr) {
   return false;
 }
 
+/* Whether there are operands at all that a kernel may compute on the fly; they are few then. */
+static bool fusion_accepts_some(const fusion_state *s, const fusion_node *user) {
+  return user->possible && user->instr->operand_count <= s->max_inputs;
+}
+
 /* Whether a kernel may compute operand `i` of `user` on the fly. */
 static bool fusion_accepts(const fusion_state *s, const fusion_node *user, int32_t i) {
   halo_reading reading = halo_opcode_reading(user->instr->opcode, i);
   if (reading == HALO_READ_MEMORY || reading == HALO_READ_UPDATED) return false;
-  return user->possible && user->instr->operand_count <= s->max_inputs;
+  return fusion_accepts_some(s, user);
 }
 
 /* How often `user`, evaluated once an element of its own, evaluates an element of the operand. */
@@ -250,6 +255,7 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
     const fusion_node *user = &s->nodes[s->users[u]];
     bool elementwise = halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW);
     bool reduction = fusion_is_reduction(user->instr);
+    if (!fusion_accepts_some(s, user)) return false;
     for (int32_t o = 0; o < user->instr->operand_count; o++) {
       if (user->instr->operands[o] == instr && !fusion_accepts(s, user, o)) return false;
     }

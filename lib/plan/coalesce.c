@@ -1,41 +1,105 @@
-/* plan/coalesce.c: taking copies out of a plan and letting results reuse memory. */
+/* plan/coalesce.c: taking copies out of a plan, and letting kernels write over what dies with them. */
 #include "plan/coalesce.h"
 
 #include "base/memory.h"
 #include "kernels/kernels.h"
 
+/* The steps that use a buffer, in order: a slice of one array. Buffers that were merged are a list of
+ * such runs, by first step. */
+typedef struct coalesce_run {
+  const int32_t *steps;
+  int32_t count, next; /* the buffer of the next run; -1: none */
+} coalesce_run;
+
 typedef struct coalesce_state {
   halo_plan *plan;
-  halo_step **steps; /* by number; NULL where a number marks the end of a loop or branch list */
-  int32_t *renamed;  /* buffer -> the buffer it was merged into, or itself */
+  halo_step **steps;  /* by number; NULL where a number marks the end of a loop or branch list */
+  int32_t *renamed;   /* buffer -> one it was merged into, or itself */
+  coalesce_run *runs; /* by buffer */
+  int32_t *heads;     /* buffer, if it is its own -> buffer of its first run; -1: none */
+  int32_t *uses;      /* what the runs are slices of */
 } coalesce_state;
 
-static void coalesce_collect(coalesce_state *s, halo_steps *steps) {
-  for (int32_t i = 0; i < steps->count; i++) {
-    halo_step *step = &steps->data[i];
-    s->steps[step->number] = step;
-    coalesce_collect(s, &step->condition);
-    coalesce_collect(s, &step->body);
-    for (int32_t b = 0; b < step->branch_count; b++) coalesce_collect(s, &step->branches[b]);
-  }
-}
-
 static int32_t coalesce_find(const coalesce_state *s, int32_t buffer) {
-  while (s->renamed[buffer] != buffer) buffer = s->renamed[buffer];
+  while (s->renamed[buffer] != buffer) {
+    s->renamed[buffer] = s->renamed[s->renamed[buffer]];
+    buffer = s->renamed[buffer];
+  }
   return buffer;
 }
 
-static bool coalesce_uses(const coalesce_state *s, const halo_step *step, int32_t buffer) {
-  for (int32_t a = 0; step && a < step->arg_count; a++) {
-    if (coalesce_find(s, step->args[a].buffer) == buffer) return true;
+/* ---- Uses ---- */
+
+/* Counting first, so that all uses lie in one array, by buffer and then by step. */
+static void coalesce_note_uses(coalesce_state *s) {
+  const halo_plan *plan = s->plan;
+  int64_t total = 0;
+  for (int32_t n = 0; n < plan->step_count; n++) {
+    for (int32_t a = 0; s->steps[n] && a < s->steps[n]->arg_count; a++) {
+      s->runs[s->steps[n]->args[a].buffer].count++;
+      total++;
+    }
   }
-  return false;
+  s->uses = halo_alloc(sizeof *s->uses * (size_t)total);
+  int32_t *next = s->uses;
+  for (int32_t i = 0; i < plan->buffers.count; i++) {
+    s->runs[i].steps = next;
+    next += s->runs[i].count;
+    s->runs[i].count = 0;
+    s->runs[i].next = s->heads[i] = -1;
+  }
+  for (int32_t n = 0; n < plan->step_count; n++) {
+    for (int32_t a = 0; s->steps[n] && a < s->steps[n]->arg_count; a++) {
+      coalesce_run *run = &s->runs[s->steps[n]->args[a].buffer];
+      s->uses[run->steps - s->uses + run->count++] = n;
+      s->heads[s->steps[n]->args[a].buffer] = s->steps[n]->args[a].buffer;
+    }
+  }
 }
+
+/* The first step from `from` on, and before `to`, that uses the buffer; -1 when none does. */
+static int32_t coalesce_next_use(const coalesce_state *s, int32_t buffer, int32_t from,
+                                 int32_t to) {
+  int32_t found = -1;
+  for (int32_t r = s->heads[buffer]; r >= 0 && s->runs[r].steps[0] < to; r = s->runs[r].next) {
+    const coalesce_run *run = &s->runs[r];
+    int32_t low = 0, high = run->count;
+    while (low < high) {
+      int32_t middle = low + (high - low) / 2;
+      if (run->steps[middle] < from) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == run->count || run->steps[low] >= to) continue;
+    if (found < 0 || run->steps[low] < found) found = run->steps[low];
+  }
+  return found;
+}
+
+/* Two lists by first step become one. Copies are taken from the last to the first, so the runs of the
+ * target that have to be passed are few. */
+static void coalesce_join_uses(coalesce_state *s, int32_t from, int32_t to) {
+  int32_t *place = &s->heads[to];
+  for (int32_t r = s->heads[from], next; r >= 0; r = next) {
+    next = s->runs[r].next;
+    while (*place >= 0 && s->runs[*place].steps[0] < s->runs[r].steps[0]) {
+      place = &s->runs[*place].next;
+    }
+    s->runs[r].next = *place;
+    *place = r;
+    place = &s->runs[r].next;
+  }
+  s->heads[from] = -1;
+}
+
+/* ---- Copies ---- */
 
 /* All uses of `buffer` in `step` are reads that an output may overwrite as it goes; a buffer that the
  * step writes already has its reader. */
 static bool coalesce_in_place(const coalesce_state *s, const halo_step *step, int32_t buffer) {
-  if (!step || step->kind != HALO_STEP_KERNEL) return false;
+  if (!step || step->kind != HALO_STEP_KERNEL || !step->in_place) return false;
   for (int32_t a = 0; a < step->arg_count; a++) {
     if (coalesce_find(s, step->args[a].buffer) != buffer) continue;
     if (a >= 64 || !(step->in_place >> a & 1)) return false;
@@ -56,6 +120,7 @@ static void coalesce_merge(coalesce_state *s, int32_t from, int32_t to) {
   if (target->place == HALO_PLACE_RESULT) target->name = source->name;
   source->place = HALO_PLACE_NONE;
   s->renamed[from] = to;
+  coalesce_join_uses(s, from, to);
 }
 
 /* A copy can go when its source is a temporary that nobody reads later, and nobody uses the target
@@ -69,13 +134,14 @@ static bool coalesce_copy(coalesce_state *s, const halo_step *copy) {
   if (source->place != HALO_PLACE_TEMP || source->last != copy->number) return false;
   if (target->place != HALO_PLACE_TEMP && target->place != HALO_PLACE_RESULT) return false;
   if (source->size != target->size || source->first < 0) return false;
-  for (int32_t n = source->first; n < copy->number; n++) {
-    if (!coalesce_uses(s, s->steps[n], to)) continue;
-    if (n == source->first && coalesce_in_place(s, s->steps[n], to)) continue;
+  int32_t use = coalesce_next_use(s, to, source->first, copy->number);
+  if (use == source->first) {
+    const halo_step *first = s->steps[use];
     /* The source began as a copy of the target: then nothing has to be copied at all. */
-    if (n == source->first && coalesce_is_copy(s, s->steps[n], to, from)) continue;
-    return false;
+    if (!coalesce_in_place(s, first, to) && !coalesce_is_copy(s, first, to, from)) return false;
+    use = coalesce_next_use(s, to, use + 1, copy->number);
   }
+  if (use >= 0) return false;
   coalesce_merge(s, from, to);
   return true;
 }
@@ -90,7 +156,8 @@ static void coalesce_reuse(coalesce_state *s, const halo_step *step) {
         target->first != step->number) {
       continue;
     }
-    for (int32_t a = 0; a < step->arg_count; a++) {
+    for (int32_t a = 0; a < step->arg_count && a < 64; a++) {
+      if (!(step->in_place >> a & 1)) continue;
       int32_t input = coalesce_find(s, step->args[a].buffer);
       const halo_plan_buffer *source = &s->plan->buffers.data[input];
       if (input == output || source->place != HALO_PLACE_TEMP || source->last != step->number ||
@@ -120,84 +187,16 @@ static void coalesce_rewrite(coalesce_state *s, halo_steps *steps) {
   steps->count = kept;
 }
 
-/* ---- Donation ---- */
-
-/* Whether result buffer `id` may lie where argument buffer `argument` lies: the argument is not read
- * after the result's first write, or only by that write itself, in place. */
-static bool coalesce_may_donate(const coalesce_state *s, int32_t argument, int32_t id) {
-  const halo_plan_buffer *from = &s->plan->buffers.data[argument];
-  const halo_plan_buffer *to = &s->plan->buffers.data[id];
-  if (from->size != to->size || from->size == 0) return false;
-  if (from->last < to->first) return true;
-  if (from->last != to->first) return false;
-  const halo_step *step = s->steps[to->first];
-  return coalesce_in_place(s, step, argument) || coalesce_is_copy(s, step, argument, id);
-}
-
-static int32_t coalesce_flat_index(const halo_shape *shape, const int64_t *index, int32_t count) {
-  int32_t flat = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (!halo_shape_is_tuple(shape) || index[i] < 0 || index[i] >= shape->count) return -1;
-    flat += halo_leaf_start(shape, index[i]);
-    shape = shape->elements[index[i]];
-  }
-  return halo_shape_is_array(shape) ? flat : -1;
-}
-
-static void coalesce_donate(coalesce_state *s, const halo_module *module) {
-  halo_plan *plan = s->plan;
-  bool *taken = halo_alloc((size_t)plan->argument_count + 1);
-  int32_t *argument_buffers = halo_alloc(sizeof(int32_t) * ((size_t)plan->argument_count + 1));
-  for (int32_t i = 0; i < plan->buffers.count; i++) {
-    if (plan->buffers.data[i].place == HALO_PLACE_ARGUMENT) {
-      argument_buffers[plan->buffers.data[i].index] = i;
-    }
-  }
-  for (int32_t r = 0; r < plan->result_count; r++) {
-    const halo_plan_buffer *b = &plan->buffers.data[plan->result_buffers[r]];
-    if (b->place == HALO_PLACE_ARGUMENT) taken[b->index] = true;
-  }
-  for (int32_t i = 0; i < module->aliases.count; i++) {
-    const halo_alias *alias = &module->aliases.data[i];
-    if (alias->parameter < 0 || alias->parameter >= module->entry->params.count) continue;
-    int32_t before = 0;
-    for (int64_t p = 0; p < alias->parameter; p++) {
-      before += halo_shape_leaf_count(module->entry_params[p]);
-    }
-    int32_t argument = coalesce_flat_index(module->entry_params[alias->parameter],
-                                           alias->param_index, alias->param_index_count);
-    int32_t result =
-        coalesce_flat_index(module->entry_result, alias->out_index, alias->out_index_count);
-    if (argument < 0 || result < 0 || result >= plan->result_count) continue;
-    argument += before;
-    int32_t id = plan->result_buffers[result];
-    bool fits = argument < plan->argument_count && !taken[argument] &&
-                plan->buffers.data[id].place == HALO_PLACE_RESULT && plan->result_alias[result] < 0;
-    if (fits && coalesce_may_donate(s, argument_buffers[argument], id)) {
-      plan->result_alias[result] = argument;
-      taken[argument] = true;
-    }
-  }
-  for (int32_t r = 0; r < plan->result_count; r++) {
-    int32_t id = plan->result_buffers[r];
-    if (plan->buffers.data[id].place != HALO_PLACE_RESULT || plan->result_alias[r] >= 0) continue;
-    for (int32_t a = 0; a < plan->argument_count; a++) {
-      if (taken[a] || !coalesce_may_donate(s, argument_buffers[a], id)) continue;
-      plan->result_alias[r] = a;
-      taken[a] = true;
-      break;
-    }
-  }
-  halo_free(taken);
-  halo_free(argument_buffers);
-}
-
 void halo_plan_coalesce(halo_plan *plan, const halo_module *module) {
   coalesce_state s = {.plan = plan};
+  size_t buffers = (size_t)plan->buffers.count + 1;
   s.steps = halo_alloc(sizeof *s.steps * ((size_t)plan->step_count + 1));
-  s.renamed = halo_alloc(sizeof *s.renamed * ((size_t)plan->buffers.count + 1));
+  s.renamed = halo_alloc(sizeof *s.renamed * buffers);
+  s.runs = halo_alloc(sizeof *s.runs * buffers);
+  s.heads = halo_alloc(sizeof *s.heads * buffers);
   for (int32_t i = 0; i < plan->buffers.count; i++) s.renamed[i] = i;
-  coalesce_collect(&s, &plan->steps);
+  halo_plan_index_steps(&plan->steps, s.steps);
+  coalesce_note_uses(&s);
   /* Last copies first: a chain of copies then collapses into its end. */
   for (int32_t n = plan->step_count - 1; n >= 0; n--) {
     if (s.steps[n] && s.steps[n]->kind == HALO_STEP_COPY) coalesce_copy(&s, s.steps[n]);
@@ -208,8 +207,11 @@ void halo_plan_coalesce(halo_plan *plan, const halo_module *module) {
   for (int32_t r = 0; r < plan->result_count; r++) {
     plan->result_buffers[r] = coalesce_find(&s, plan->result_buffers[r]);
   }
-  coalesce_donate(&s, module);
   coalesce_rewrite(&s, &plan->steps);
   halo_free(s.steps);
   halo_free(s.renamed);
+  halo_free(s.runs);
+  halo_free(s.heads);
+  halo_free(s.uses);
+  halo_plan_donate(plan, module);
 }

@@ -37,6 +37,18 @@ void halo_plan_release(halo_plan *plan) {
   halo_free(plan);
 }
 
+void halo_plan_index_steps(halo_steps *steps, halo_step **by_number) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    halo_step *step = &steps->data[i];
+    by_number[step->number] = step;
+    halo_plan_index_steps(&step->condition, by_number);
+    halo_plan_index_steps(&step->body, by_number);
+    for (int32_t b = 0; b < step->branch_count; b++) {
+      halo_plan_index_steps(&step->branches[b], by_number);
+    }
+  }
+}
+
 static void plan_print_buffer(halo_strbuf *out, const halo_plan *plan, int32_t id) {
   const halo_plan_buffer *b = &plan->buffers.data[id];
   switch (b->place) {

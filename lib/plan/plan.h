@@ -120,6 +120,9 @@ void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number)
 /* The plan as text: buffers, then steps. */
 void halo_plan_print(halo_strbuf *out, const halo_plan *plan);
 
+/* Puts each step, nested ones included, at its number; other places are left alone. */
+void halo_plan_index_steps(halo_steps *steps, halo_step **by_number);
+
 /* Assigns offsets to temporaries (assign.c): values that are never alive together share memory.
  * `max_arena` limits one arena's size. HALO_OUT_OF_MEMORY when one value alone is larger. */
 halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_arena);

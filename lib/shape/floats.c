@@ -8,10 +8,10 @@
 
 /* How a format spells what is not a finite number. */
 typedef enum float_specials {
-  FLOAT_IEEE,    /* top exponent: Inf and NaN */
-  FLOAT_FN,      /* no Inf; all ones is NaN, with either sign */
-  FLOAT_FNUZ,    /* no Inf, no minus zero; the sign bit alone is NaN */
-  FLOAT_FINITE   /* neither Inf nor NaN */
+  FLOAT_IEEE,  /* top exponent: Inf and NaN */
+  FLOAT_FN,    /* no Inf; all ones is NaN, with either sign */
+  FLOAT_FNUZ,  /* no Inf, no minus zero; the sign bit alone is NaN */
+  FLOAT_FINITE /* neither Inf nor NaN */
 } float_specials;
 
 typedef struct float_format {

@@ -45,10 +45,9 @@ halo_status halo_literal_create_array(halo_type type, int rank, const int64_t *d
   halo_shape *shape;
   HALO_TRY(halo_shape_create_array(type, rank, dims, &shape));
   int64_t size = halo_shape_byte_size(shape);
-  halo_status status =
-      size > 0 && !data
-          ? halo_fail(HALO_INVALID_ARGUMENT, "halo_literal_create_array: data is NULL")
-          : halo_literal_create(shape, out);
+  halo_status status = size > 0 && !data ? halo_fail(HALO_INVALID_ARGUMENT,
+                                                     "halo_literal_create_array: data is NULL")
+                                         : halo_literal_create(shape, out);
   halo_shape_release(shape);
   if (status == HALO_OK && size > 0) memcpy((*out)->data, data, (size_t)size);
   return status;
@@ -199,9 +198,7 @@ void halo_literal_set_c128(halo_literal *literal, int64_t i, double re, double i
   switch (halo_type_class_of(type)) {
     case HALO_CLASS_PRED: literal_store(literal, 1, i, re != 0); return;
     case HALO_CLASS_UINT:
-    case HALO_CLASS_SINT:
-      halo_literal_set_i64(literal, i, literal_truncate(type, re));
-      return;
+    case HALO_CLASS_SINT: halo_literal_set_i64(literal, i, literal_truncate(type, re)); return;
     case HALO_CLASS_FLOAT:
       literal_store(literal, halo_type_size(type), i, halo_float_encode(type, re));
       return;

@@ -9,10 +9,10 @@
 
 struct halo_literal {
   atomic_int references;
-  halo_shape *shape; /* heap, owned */
-  void *data;        /* arrays: halo_shape_byte_size(shape) bytes, row-major; else NULL */
+  halo_shape *shape;       /* heap, owned */
+  void *data;              /* arrays: halo_shape_byte_size(shape) bytes, row-major; else NULL */
   halo_literal **elements; /* tuples: [shape->count], each a reference */
-  bool elided;       /* text said `{...}`: the data was lost, and is zeros */
+  bool elided;             /* text said `{...}`: the data was lost, and is zeros */
 };
 
 /* Same shape (layouts aside) and same bits. */

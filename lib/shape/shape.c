@@ -22,14 +22,28 @@ const halo_shape *halo_shape_new_full(halo_arena *arena, halo_type type, int ran
   bool any = false;
   for (int i = 0; dynamic && i < rank; i++) any |= dynamic[i];
   if (any) s->dynamic = halo_arena_copy(arena, dynamic, sizeof *dynamic * (size_t)rank);
-  s->minor_to_major = minor_to_major ? halo_arena_copy(arena, minor_to_major,
-                                                       sizeof *minor_to_major * (size_t)rank)
-                                     : shape_default_layout(arena, rank);
+  s->has_dynamic = any;
+  s->minor_to_major =
+      minor_to_major ? halo_arena_copy(arena, minor_to_major, sizeof *minor_to_major * (size_t)rank)
+                     : shape_default_layout(arena, rank);
   return s;
 }
 
 const halo_shape *halo_shape_new(halo_arena *arena, halo_type type, int rank, const int64_t *dims) {
   return halo_shape_new_full(arena, type, rank, dims, NULL, NULL);
+}
+
+/* Elements may be shared, so that a small shape can have more leaves than fit: those are refused later
+ * (halo_infer_check_size), and here only must not overflow. */
+static const int32_t *shape_leaf_starts(halo_arena *arena, int count,
+                                        const halo_shape *const *elements) {
+  int32_t *starts = halo_arena_array(arena, int32_t, count + 1);
+  for (int i = 0; i < count; i++) {
+    if (__builtin_add_overflow(starts[i], halo_shape_leaf_count(elements[i]), &starts[i + 1])) {
+      starts[i + 1] = INT32_MAX;
+    }
+  }
+  return starts;
 }
 
 const halo_shape *halo_shape_new_tuple(halo_arena *arena, int count,
@@ -38,6 +52,8 @@ const halo_shape *halo_shape_new_tuple(halo_arena *arena, int count,
   s->type = HALO_TUPLE;
   s->count = count;
   s->elements = halo_arena_copy(arena, elements, sizeof *elements * (size_t)count);
+  s->leaf_starts = shape_leaf_starts(arena, count, s->elements);
+  for (int i = 0; i < count; i++) s->has_dynamic |= elements[i]->has_dynamic;
   return s;
 }
 
@@ -58,6 +74,8 @@ const halo_shape *halo_shape_clone(halo_arena *arena, const halo_shape *shape) {
     }
     s->count = shape->count;
     s->elements = elements;
+    s->leaf_starts = shape_leaf_starts(arena, s->count, elements);
+    for (int i = 0; i < s->count; i++) s->has_dynamic |= elements[i]->has_dynamic;
   } else if (shape->rank > 0) {
     size_t rank = (size_t)shape->rank;
     s->rank = shape->rank;
@@ -65,6 +83,7 @@ const halo_shape *halo_shape_clone(halo_arena *arena, const halo_shape *shape) {
     s->minor_to_major =
         halo_arena_copy(arena, shape->minor_to_major, sizeof *shape->minor_to_major * rank);
     if (shape->dynamic) {
+      s->has_dynamic = true;
       s->dynamic = halo_arena_copy(arena, shape->dynamic, sizeof *shape->dynamic * rank);
     }
   }
@@ -157,8 +176,7 @@ halo_status halo_shape_create_array_with_layout(halo_type type, int rank, const 
   }
   if (minor_to_major) HALO_TRY(halo_shape_check_layout(rank, minor_to_major));
   halo_arena arena = {0};
-  *out = halo_shape_clone_heap(
-      halo_shape_new_full(&arena, type, rank, dims, NULL, minor_to_major));
+  *out = halo_shape_clone_heap(halo_shape_new_full(&arena, type, rank, dims, NULL, minor_to_major));
   halo_arena_deinit(&arena);
   return HALO_OK;
 }
@@ -232,14 +250,6 @@ bool halo_shape_has_default_layout(const halo_shape *shape) {
   return true;
 }
 
-bool halo_shape_is_dynamic(const halo_shape *shape) {
-  if (shape->dynamic) return true;
-  for (int i = 0; i < shape->count; i++) {
-    if (halo_shape_is_dynamic(shape->elements[i])) return true;
-  }
-  return false;
-}
-
 bool halo_shape_same_dims(const halo_shape *a, const halo_shape *b) {
   if (a->rank != b->rank) return false;
   for (int i = 0; i < a->rank; i++) {
@@ -279,30 +289,27 @@ void halo_shape_strides(const halo_shape *shape, int64_t *strides) {
   }
 }
 
-int halo_shape_leaf_count(const halo_shape *shape) {
-  if (!halo_shape_is_tuple(shape)) return 1;
-  int count = 0;
-  for (int i = 0; i < shape->count; i++) count += halo_shape_leaf_count(shape->elements[i]);
-  return count;
+int32_t halo_leaf_element(const halo_shape *tuple, int32_t leaf) {
+  /* The last element that begins at or before the leaf: empty tuples begin where the next does. */
+  int32_t low = 0, high = tuple->count - 1;
+  while (low < high) {
+    int32_t middle = low + (high - low + 1) / 2;
+    if (tuple->leaf_starts[middle] <= leaf) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
 }
 
 const halo_shape *halo_leaf_shape(const halo_shape *shape, int32_t leaf) {
   while (halo_shape_is_tuple(shape)) {
-    int32_t i = 0;
-    for (;; i++) {
-      int32_t count = halo_shape_leaf_count(shape->elements[i]);
-      if (leaf < count) break;
-      leaf -= count;
-    }
+    int32_t i = halo_leaf_element(shape, leaf);
+    leaf -= shape->leaf_starts[i];
     shape = shape->elements[i];
   }
   return shape;
-}
-
-int32_t halo_leaf_start(const halo_shape *tuple, int64_t i) {
-  int32_t start = 0;
-  for (int64_t k = 0; k < i; k++) start += halo_shape_leaf_count(tuple->elements[k]);
-  return start;
 }
 
 static void shape_print_tuple(halo_strbuf *out, const halo_shape *shape, bool with_layout) {

@@ -14,13 +14,16 @@ enum { HALO_MAX_RANK = 64 };
 /* Immutable. Lives in an arena, or in one heap block when made by the public create calls. */
 struct halo_shape {
   halo_type type;
-  int32_t rank;                 /* arrays; 0 otherwise */
-  const int64_t *dims;          /* [rank]; the bound of a bounded dynamic dimension */
-  const bool *dynamic;          /* [rank], or NULL when every dimension is static */
-  const int32_t *minor_to_major; /* [rank]; never NULL when rank > 0 */
-  const char *layout_extras;    /* raw text after the `:` of a layout ("T(8,128)"), or NULL */
-  int32_t count;                /* tuples */
+  int32_t rank;                      /* arrays; 0 otherwise */
+  const int64_t *dims;               /* [rank]; the bound of a bounded dynamic dimension */
+  const bool *dynamic;               /* [rank], or NULL when every dimension is static */
+  const int32_t *minor_to_major;     /* [rank]; never NULL when rank > 0 */
+  const char *layout_extras;         /* raw text after the `:` of a layout ("T(8,128)"), or NULL */
+  int32_t count;                     /* tuples */
   const halo_shape *const *elements; /* [count] */
+  /* Tuples: number of the first leaf of each element, and of all leaves: [count + 1]. */
+  const int32_t *leaf_starts;
+  bool has_dynamic; /* a dynamic dimension, at any depth */
 };
 
 /* An array shape in `arena` with the default layout; no checks (callers have done them). `dims` is
@@ -59,18 +62,25 @@ static inline bool halo_shape_is_scalar_of(const halo_shape *s, halo_type t) {
   return s->type == t && s->rank == 0;
 }
 bool halo_shape_has_default_layout(const halo_shape *shape);
-bool halo_shape_is_dynamic(const halo_shape *shape); /* any dimension, at any depth */
+/* Any dimension, at any depth. */
+static inline bool halo_shape_is_dynamic(const halo_shape *shape) { return shape->has_dynamic; }
 /* Same rank and extents (types, layouts and marks aside); both arrays. */
 bool halo_shape_same_dims(const halo_shape *a, const halo_shape *b);
 
 /* strides[d] = distance in elements between neighbours along d, in the shape's layout. */
 void halo_shape_strides(const halo_shape *shape, int64_t *strides);
 /* Number of leaves (non-tuple shapes) at any depth. */
-int halo_shape_leaf_count(const halo_shape *shape);
+static inline int32_t halo_shape_leaf_count(const halo_shape *shape) {
+  return halo_shape_is_tuple(shape) ? shape->leaf_starts[shape->count] : 1;
+}
+/* Number of the leaf at which tuple element i begins. */
+static inline int32_t halo_leaf_start(const halo_shape *tuple, int64_t i) {
+  return tuple->leaf_starts[i];
+}
+/* The tuple's element that holds leaf number `leaf`, by bisection. */
+int32_t halo_leaf_element(const halo_shape *tuple, int32_t leaf);
 /* Shape of leaf number `leaf`, counted in order over all depths; the shape itself when no tuple. */
 const halo_shape *halo_leaf_shape(const halo_shape *shape, int32_t leaf);
-/* Number of the leaf at which tuple element i begins. */
-int32_t halo_leaf_start(const halo_shape *tuple, int64_t i);
 /* Appends HLO text. */
 void halo_shape_print(halo_strbuf *out, const halo_shape *shape, bool with_layout);
 /* HLO text with layout, or without, in an arena; for messages. */

@@ -146,6 +146,75 @@ START_TEST(null_device_runs_nothing) {
 }
 END_TEST
 
+/* ---- Donation ---- */
+
+/* Which argument result 0, 1, ... may take over: "1 -", where "-" is none. */
+static void check_donation(halo_client *client, const char *header, const char *body,
+                           const char *expected) {
+  char text[2048], got[256] = "";
+  snprintf(text, sizeof text, "HloModule m%s\nENTRY e {\n%s}\n", header, body);
+  halo_executable *e = run_compile(client, text);
+  const char *plan = halo_executable_report(e, HALO_REPORT_PLAN);
+  for (const char *line = plan; (line = strstr(line, "\nresult ")) != NULL;) {
+    line++;
+    const char *end = strchr(line, '\n'), *taken = strstr(line, "may take over argument ");
+    size_t used = strlen(got);
+    snprintf(got + used, sizeof got - used, "%s%.*s", used ? " " : "",
+             taken && taken < end ? (int)(end - taken - 23) : 1,
+             taken && taken < end ? taken + 23 : "-");
+  }
+  ck_assert_msg(strcmp(got, expected) == 0, "%s instead of %s:\n%s\n%s", got, expected, text, plan);
+  halo_executable_release(e);
+}
+
+static const char two_sums[] =
+    "  x = f32[64] parameter(0)\n  y = f32[64] parameter(1)\n  z = f32[32] parameter(2)\n"
+    "  s = f32[64] add(x, y)\n  t = f32[32] sine(z)\n"
+    "  ROOT r = (f32[64], f32[32]) tuple(s, t)\n";
+/* Nobody reads y; the result's kernel reads x elsewhere than it writes. */
+static const char one_reverse[] =
+    "  x = f32[64] parameter(0)\n  y = f32[64] parameter(1)\n  z = f32[64] parameter(2)\n"
+    "  ROOT r = f32[64] reverse(x), dimensions={0}\n";
+
+START_TEST(donates) {
+  halo_client *client = run_client("null:/dev/null");
+  check_donation(client, "", two_sums, "0 2");
+  check_donation(client, ", buffer_donor={ (1, {}) }", two_sums, "1 2");
+  check_donation(client, ", buffer_donor={ (2, {}), (0, {}) }", two_sums, "0 2");
+  check_donation(client,
+                 ", input_output_alias={ {0}: (1, {}, may-alias) }, buffer_donor={ (0, {}) }",
+                 two_sums, "1 2");
+  /* A pair that does not fit is no pair. */
+  check_donation(client, ", input_output_alias={ {0}: (2, {}, may-alias) }", two_sums, "0 2");
+  check_donation(client, "", one_reverse, "1");
+  check_donation(client, ", buffer_donor={ (2, {}) }", one_reverse, "2");
+  /* What is offered and cannot be had is left alone. */
+  check_donation(client, ", buffer_donor={ (0, {}) }", one_reverse, "1");
+  halo_client_release(client);
+}
+END_TEST
+
+/* As many results as can get an argument do, whatever the order in which they are computed. */
+START_TEST(donates_to_many) {
+  halo_client *client = run_client("null:/dev/null");
+  check_donation(client, "",
+                 "  x = f32[64] parameter(0)\n  y = f32[64] parameter(1)\n"
+                 "  a = f32[64] reverse(x), dimensions={0}\n"
+                 "  b = f32[64] reverse(a), dimensions={0}\n"
+                 "  c = f32[64] add(b, y)\n"
+                 "  ROOT r = (f32[64], f32[64]) tuple(c, x)\n",
+                 "1 -");
+  check_donation(client, "",
+                 "  x = f32[8,8] parameter(0)\n  y = f32[8,8] parameter(1)\n"
+                 "  a = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                 "  b = f32[8,8] dot(a, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                 "  c = f32[8,8] dot(b, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                 "  ROOT r = (f32[8,8], f32[8,8], f32[8,8]) tuple(c, b, a)\n",
+                 "1 0 -");
+  halo_client_release(client);
+}
+END_TEST
+
 /* ---- Placing temporaries ---- */
 
 static halo_plan *plan_of_temps(int32_t count, const halo_plan_buffer *temps) {
@@ -198,6 +267,60 @@ START_TEST(assign_random) {
     ck_ok(halo_plan_assign(plan, 128, limit));
     if (limit == INT64_MAX) ck_assert_int_eq(plan->arenas.count, 1);
     check_placed(plan, 128, limit);
+    halo_plan_release(plan);
+  }
+}
+END_TEST
+
+/* The rule in its plainest form: largest first, each at the lowest offset of the first arena where it
+ * meets none that is placed. */
+static void place_plainly(halo_plan_buffer *temps, int32_t count, int64_t alignment,
+                          int64_t max_arena) {
+  bool placed[200] = {false};
+  for (int32_t n = 0; n < count; n++) {
+    int32_t next = -1;
+    for (int32_t i = 0; i < count; i++) {
+      if (!placed[i] && (next < 0 || temps[i].size > temps[next].size)) next = i;
+    }
+    halo_plan_buffer *b = &temps[next];
+    b->index = 0;
+    b->offset = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int32_t i = 0; i < count; i++) {
+        if (!placed[i] || !overlap(b, &temps[i])) continue;
+        b->offset = (temps[i].offset + temps[i].size + alignment - 1) / alignment * alignment;
+        moved = true;
+      }
+      if (b->offset + b->size <= max_arena) continue;
+      b->index++;
+      b->offset = 0;
+      moved = true;
+    }
+    placed[next] = true;
+  }
+}
+
+START_TEST(assign_plainly) {
+  uint64_t random = 1234567 + (uint64_t)_i * 7919;
+  for (int round = 0; round < 60; round++) {
+    halo_plan_buffer temps[200];
+    int32_t count = 20 + round * 3, span = 1 + round * 5;
+    for (int32_t i = 0; i < count; i++) {
+      random = random * 6364136223846793005ull + 1442695040888963407ull;
+      int32_t first = (int32_t)(random >> 33) % span;
+      int32_t length = (int32_t)(random >> 50) % (round % 3 ? 30 : 300);
+      int64_t size = 128 * (1 + (int64_t)(random >> 20 & (round % 2 ? 0x3 : 0xff)));
+      temps[i] = (halo_plan_buffer){.first = first, .last = first + length, .size = size};
+    }
+    int64_t limit = round % 4 == 3 ? 128 * 300 : 1 << 30;
+    halo_plan *plan = plan_of_temps(count, temps);
+    ck_ok(halo_plan_assign(plan, 128, limit));
+    place_plainly(temps, count, 128, limit);
+    for (int32_t i = 0; i < count; i++) {
+      ck_assert_int_eq(plan->buffers.data[i].index, temps[i].index);
+      ck_assert_int_eq(plan->buffers.data[i].offset, temps[i].offset);
+    }
     halo_plan_release(plan);
   }
 }
@@ -319,6 +442,10 @@ int main(void) {
   tcase_add_test(golden, golden_plans);
   tcase_add_test(golden, no_f64);
   tcase_add_test(golden, null_device_runs_nothing);
+  tcase_add_test(assign, donates);
+  tcase_add_test(assign, donates_to_many);
+  tcase_add_loop_test(assign, assign_plainly, 0, 10);
+  tcase_add_loop_test(assign, assign_plainly, 0, 10);
   tcase_add_loop_test(assign, assign_random, 0, 5);
   tcase_add_test(assign, assign_shares);
   tcase_add_test(copies, copies_in_loops);

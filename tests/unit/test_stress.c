@@ -1,0 +1,116 @@
+/* tests/unit/test_stress.c: programs of a hundred thousand instructions from text to plan, on a device
+ * that is not there: that it works, and that the time grows with the size and no faster. */
+#include "../../tools/scale_forms.h"
+#include "halo/passes.h"
+#include "run_test.h"
+
+#include <time.h>
+
+/* A file that says nothing describes a plain device. */
+#define PLAIN_DEVICE "null:/dev/null"
+
+/* Of the processor: tests run beside each other. */
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static halo_executable *compile_form(halo_client *client, const char *form, int count) {
+  size_t length;
+  char *text = scale_form_text(form, count, &length);
+  halo_module *module;
+  halo_executable *executable;
+  ck_assert_ptr_nonnull(text);
+  ck_assert_msg(halo_module_parse(text, length, form, &module) == HALO_OK, "%s",
+                halo_error_message());
+  ck_assert_msg(halo_client_compile(client, module, NULL, &executable) == HALO_OK, "%s: %s", form,
+                halo_error_message());
+  halo_module_release(module);
+  free(text);
+  return executable;
+}
+
+/* ---- Growth ---- */
+
+static double seconds_of(halo_client *client, const char *form, int count) {
+  double best = 1e9;
+  for (int i = 0; i < 2; i++) {
+    double start = seconds_now();
+    halo_executable_release(compile_form(client, form, count));
+    double seconds = seconds_now() - start;
+    if (seconds < best) best = seconds;
+  }
+  return best;
+}
+
+/* Four times the size takes sixteen times as long where something is quadratic, and little more than
+ * four times where nothing is; the constant is for what caches do. */
+START_TEST(grows_with_size) {
+  halo_client *client = run_client(PLAIN_DEVICE);
+  const char *form = scale_form_at(_i)->name;
+  double small = seconds_of(client, form, 8000), large = seconds_of(client, form, 32000);
+  ck_assert_msg(large < 8 * small + 0.1, "%s: %.3f s for 8000 instructions, %.3f s for 32000", form,
+                small, large);
+  halo_client_release(client);
+}
+END_TEST
+
+/* ---- Sizes that took minutes once, or did not end well ---- */
+
+static const struct {
+  const char *form;
+  int count;   /* instructions */
+  int results; /* that the program then has */
+} large_programs[] = {
+    {"equal", 200000, 200000}, {"different", 75000, 25000}, {"state", 100000, 25000},
+    {"tape", 30000, 29999},    {"chain", 100000, 1},        {"concat", 8000, 1},
+};
+
+START_TEST(large_program) {
+  halo_client *client = run_client(PLAIN_DEVICE);
+  halo_executable *e = compile_form(client, large_programs[_i].form, large_programs[_i].count);
+  ck_assert_int_eq(halo_executable_result_count(e), large_programs[_i].results);
+  ck_assert_ptr_nonnull(strstr(halo_executable_report(e, HALO_REPORT_PLAN), "plan scale: "));
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* What is printed is read again, and is the same. */
+START_TEST(large_text) {
+  size_t length;
+  char *text = scale_form_text("wide", 30000, &length), *printed, *again;
+  halo_module *module, *read;
+  ck_ok(halo_module_parse(text, length, "wide", &module));
+  ck_ok(halo_module_to_text(module, 0, &printed));
+  ck_ok(halo_module_parse(printed, strlen(printed), "again", &read));
+  ck_ok(halo_module_to_text(read, 0, &again));
+  ck_assert_int_eq(strcmp(printed, again), 0);
+  halo_text_release(printed);
+  halo_text_release(again);
+  halo_module_release(module);
+  halo_module_release(read);
+  free(text);
+}
+END_TEST
+
+int main(void) {
+  int forms = 0;
+  while (scale_form_at(forms)) forms++;
+  Suite *suite = suite_create("stress");
+  TCase *growth = tcase_create("growth"), *large = tcase_create("large");
+  tcase_set_timeout(growth, 240);
+  tcase_set_timeout(large, 240);
+  tcase_add_loop_test(growth, grows_with_size, 0, forms);
+  tcase_add_loop_test(large, large_program, 0,
+                      (int)(sizeof large_programs / sizeof large_programs[0]));
+  tcase_add_test(large, large_text);
+  suite_add_tcase(suite, growth);
+  suite_add_tcase(suite, large);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
