@@ -58,8 +58,8 @@ static halo_instr *canonical_select_leaves(halo_rewriter *r, halo_instr *like, h
 static void canonical_broadcast_operand(halo_rewriter *r, halo_instr *instr, int32_t index) {
   halo_instr *operand = instr->operands[index];
   if (operand->shape->rank != 0 || instr->shape->rank == 0) return;
-  const halo_shape *shape = halo_shape_with_type(&r->computation->module->arena, instr->shape,
-                                                 operand->shape->type);
+  const halo_shape *shape =
+      halo_shape_with_type(&r->computation->module->arena, instr->shape, operand->shape->type);
   instr->operands[index] = halo_rewrite_make_splat(r, instr, operand, shape);
   r->changed = true;
 }
@@ -136,37 +136,56 @@ static halo_instr *canonical_bitcast(halo_rewriter *r, halo_instr *instr) {
 
 /* ---- The pass ---- */
 
-static void canonical_instr(halo_rewriter *r, halo_instr *instr) {
-  switch ((int)instr->opcode) {
-    case HALO_OP_DOMAIN: halo_rewrite_replace(r, instr, instr->operands[0]); break;
-    case HALO_OP_ADD_DEPENDENCY: canonical_add_dependency(r, instr); break;
-    case HALO_OP_COPY:
-      if (halo_shape_equal(instr->shape, instr->operands[0]->shape)) {
-        halo_rewrite_replace(r, instr, instr->operands[0]);
-      }
-      break;
-    case HALO_OP_TUPLE_SELECT:
-      if (canonical_selectable(instr->shape)) {
-        halo_rewrite_replace(r, instr,
-                             canonical_select_leaves(r, instr, instr->operands[0],
-                                                     instr->operands[1], instr->operands[2]));
-      }
-      break;
-    case HALO_OP_SELECT: canonical_broadcast_operand(r, instr, 0); break;
-    case HALO_OP_CLAMP:
-      canonical_broadcast_operand(r, instr, 0);
-      canonical_broadcast_operand(r, instr, 2);
-      break;
-    case HALO_OP_DYNAMIC_SLICE: canonical_index_vector(r, instr, 1); break;
-    case HALO_OP_DYNAMIC_UPDATE_SLICE: canonical_index_vector(r, instr, 2); break;
-    case HALO_OP_BITCAST: {
-      halo_instr *value = canonical_bitcast(r, instr);
-      if (value) halo_rewrite_replace(r, instr, value);
-      break;
-    }
-    default: break;
-  }
+static void canonical_domain(halo_rewriter *r, halo_instr *instr) {
+  halo_rewrite_replace(r, instr, instr->operands[0]);
 }
+
+static void canonical_copy(halo_rewriter *r, halo_instr *instr) {
+  bool same = halo_shape_equal(instr->shape, instr->operands[0]->shape);
+  if (same) halo_rewrite_replace(r, instr, instr->operands[0]);
+}
+
+static void canonical_tuple_select(halo_rewriter *r, halo_instr *instr) {
+  if (!canonical_selectable(instr->shape)) return;
+  halo_rewrite_replace(r, instr,
+                       canonical_select_leaves(r, instr, instr->operands[0], instr->operands[1],
+                                               instr->operands[2]));
+}
+
+static void canonical_select(halo_rewriter *r, halo_instr *instr) {
+  canonical_broadcast_operand(r, instr, 0);
+}
+
+static void canonical_clamp(halo_rewriter *r, halo_instr *instr) {
+  canonical_broadcast_operand(r, instr, 0);
+  canonical_broadcast_operand(r, instr, 2);
+}
+
+static void canonical_dynamic_slice(halo_rewriter *r, halo_instr *instr) {
+  canonical_index_vector(r, instr, 1);
+}
+
+static void canonical_dynamic_update_slice(halo_rewriter *r, halo_instr *instr) {
+  canonical_index_vector(r, instr, 2);
+}
+
+static void canonical_bitcast_op(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *value = canonical_bitcast(r, instr);
+  if (value) halo_rewrite_replace(r, instr, value);
+}
+
+typedef void canonical_rule(halo_rewriter *r, halo_instr *instr);
+static canonical_rule *const canonical_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_DOMAIN] = canonical_domain,
+    [HALO_OP_ADD_DEPENDENCY] = canonical_add_dependency,
+    [HALO_OP_COPY] = canonical_copy,
+    [HALO_OP_TUPLE_SELECT] = canonical_tuple_select,
+    [HALO_OP_SELECT] = canonical_select,
+    [HALO_OP_CLAMP] = canonical_clamp,
+    [HALO_OP_DYNAMIC_SLICE] = canonical_dynamic_slice,
+    [HALO_OP_DYNAMIC_UPDATE_SLICE] = canonical_dynamic_update_slice,
+    [HALO_OP_BITCAST] = canonical_bitcast_op,
+};
 
 halo_status halo_pass_canonicalize(halo_module *module, bool *changed) {
   *changed = false;
@@ -175,7 +194,7 @@ halo_status halo_pass_canonicalize(halo_module *module, bool *changed) {
     halo_rewrite_begin(&r, module->computations.data[c]);
     for (int32_t i = 0; i < r.computation->instrs.count; i++) {
       halo_instr *instr = halo_rewrite_next(&r, i);
-      if (instr) canonical_instr(&r, instr);
+      if (instr && canonical_rules[instr->opcode]) canonical_rules[instr->opcode](&r, instr);
     }
     HALO_TRY(halo_rewrite_end(&r, changed));
   }

@@ -7,14 +7,12 @@
 enum { FOLD_MAX_BYTES = 64 << 10, FOLD_MAX_COST = 1 << 20, FOLD_MAX_TOTAL_COST = 1 << 24 };
 
 static bool fold_allowed(const halo_instr *instr) {
-  switch ((int)instr->opcode) {
-    case HALO_OP_PARAMETER:
-    case HALO_OP_CONSTANT:
-    case HALO_OP_BROADCAST: /* broadcast(scalar) is the preferred form of a uniform array */
-    case HALO_OP_TUPLE:
-    case HALO_OP_OPT_BARRIER: return false;
-    default: break;
+  if (halo_opcode_exec(instr->opcode) == HALO_EXEC_VALUE || instr->opcode == HALO_OP_TUPLE ||
+      instr->opcode == HALO_OP_OPT_BARRIER) {
+    return false;
   }
+  /* broadcast(scalar) is the preferred form of a uniform array */
+  if (instr->opcode == HALO_OP_BROADCAST) return false;
   if (instr->operand_count == 0 || halo_shape_is_dynamic(instr->shape)) return false;
   for (int32_t i = 0; i < instr->operand_count; i++) {
     const halo_instr *operand = instr->operands[i];

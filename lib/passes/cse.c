@@ -70,8 +70,8 @@ static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
     case HALO_KIND_WINDOW:
       for (int32_t i = 0; i < attr->window.count; i++) {
         const halo_window_dim *d = &attr->window.data[i];
-        const int64_t fields[] = {d->size, d->stride, d->pad_low, d->pad_high, d->base_dilation,
-                                  d->window_dilation, d->reversal};
+        const int64_t fields[] = {d->size,          d->stride,          d->pad_low, d->pad_high,
+                                  d->base_dilation, d->window_dilation, d->reversal};
         cse_put(key, fields, sizeof fields);
       }
       break;
@@ -114,20 +114,24 @@ static bool cse_has_token(const halo_shape *shape) {
 }
 
 static bool cse_allowed(const halo_instr *instr) {
-  switch ((int)instr->opcode) {
-    case HALO_OP_PARAMETER:
-    case HALO_OP_OPT_BARRIER: /* there to keep equal things apart */
-    case HALO_OP_CALL:
-    case HALO_OP_FUSION:
-    case HALO_OP_WHILE:
-    case HALO_OP_CONDITIONAL:
-    case HALO_OP_CUSTOM_CALL: return false;
-    default: break;
+  switch (halo_opcode_exec(instr->opcode)) {
+    case HALO_EXEC_VALUE: return instr->opcode == HALO_OP_CONSTANT;
+    case HALO_EXEC_ALIAS:
+      if (instr->opcode == HALO_OP_OPT_BARRIER) return false; /* there to keep equal things apart */
+      break;
+    case HALO_EXEC_ELEMENTWISE:
+    case HALO_EXEC_MOVEMENT:
+    case HALO_EXEC_REDUCTION:
+    case HALO_EXEC_STRUCTURED:
+    case HALO_EXEC_EXPANDED: break;
+    case HALO_EXEC_CONTROL:
+    case HALO_EXEC_ASYNC:
+    case HALO_EXEC_HOST: return false;
+    case HALO_EXEC_COLLECTIVE:
+      if (instr->operand_count > 0) return false; /* a replica's number is always the same */
+      break;
   }
-  if (halo_opcode_has_trait(instr->opcode,
-                            HALO_TRAIT_EFFECT | HALO_TRAIT_COLL | HALO_TRAIT_ASYNC)) {
-    return false;
-  }
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EFFECT)) return false;
   return instr->control_pred_count == 0 && !cse_has_token(instr->shape) &&
          !(halo_instr_called_count(instr) && halo_instr_has_side_effect(instr));
 }
@@ -181,8 +185,8 @@ static void cse_share_computations(halo_rewriter *r, halo_instr *instr) {
       differs |= attr.comps.data[c]->data != attr.comps.data[c];
     }
     if (!differs) continue;
-    halo_computation **comps = halo_arena_array(&r->computation->module->arena,
-                                                halo_computation *, attr.comps.count);
+    halo_computation **comps =
+        halo_arena_array(&r->computation->module->arena, halo_computation *, attr.comps.count);
     for (int32_t c = 0; c < attr.comps.count; c++) comps[c] = attr.comps.data[c]->data;
     attr.comps.data = comps;
     halo_instr_set_attr(instr, &attr);

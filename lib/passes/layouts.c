@@ -8,15 +8,9 @@
 
 /* Where the value's bytes flow on, so that the layout of the operand is that of the result. */
 static bool layouts_passes_on(halo_opcode opcode) {
-  switch ((int)opcode) {
-    case HALO_OP_TUPLE:
-    case HALO_OP_WHILE:
-    case HALO_OP_CONDITIONAL:
-    case HALO_OP_OPT_BARRIER:
-    case HALO_OP_DOMAIN:
-    case HALO_OP_ADD_DEPENDENCY: return true;
-    default: return false;
-  }
+  if (opcode == HALO_OP_GET_TUPLE_ELEMENT) return false; /* its users are asked */
+  halo_exec_class exec = halo_opcode_exec(opcode);
+  return exec == HALO_EXEC_ALIAS || exec == HALO_EXEC_CONTROL;
 }
 
 /* Transposes into or out of the order in which the elements lie in memory. */

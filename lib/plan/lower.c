@@ -17,32 +17,49 @@ static void lower_tuple(lower_state *s, halo_instr *instr) {
   }
 }
 
+/* A name for, a part of, or a pack of values that are there. */
+static void lower_alias(lower_state *s, halo_instr *instr) {
+  if (instr->opcode == HALO_OP_TUPLE) {
+    lower_tuple(s, instr);
+  } else if (instr->opcode == HALO_OP_GET_TUPLE_ELEMENT) {
+    halo_instr *tuple = instr->operands[0];
+    int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0);
+    instr->data = (void *)(lower_value(tuple) + halo_leaf_start(tuple->shape, index));
+  } else if (halo_shape_is_token(instr->shape)) {
+    lower_leaves(s, instr)[0] = LOWER_NO_BUFFER;
+  } else {
+    instr->data = instr->operands[0]->data;
+  }
+}
+
 static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t *params,
                                halo_steps *steps) {
-  switch ((int)instr->opcode) {
-    case HALO_OP_PARAMETER: instr->data = (void *)params; return HALO_OK;
-    case HALO_OP_CONSTANT:
+  switch (halo_opcode_exec(instr->opcode)) {
+    case HALO_EXEC_VALUE:
+      if (instr->opcode == HALO_OP_PARAMETER) {
+        instr->data = (void *)params;
+        return HALO_OK;
+      }
       HALO_TRY(halo_emitter_check(instr));
       lower_constant(s, instr->literal, instr->name, lower_leaves(s, instr));
       return HALO_OK;
-    case HALO_OP_TUPLE: lower_tuple(s, instr); return HALO_OK;
-    case HALO_OP_GET_TUPLE_ELEMENT: {
-      halo_instr *tuple = instr->operands[0];
-      int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0);
-      instr->data = (void *)(lower_value(tuple) + halo_leaf_start(tuple->shape, index));
-      return HALO_OK;
-    }
-    case HALO_OP_OPT_BARRIER:
-    case HALO_OP_DOMAIN:
-    case HALO_OP_ADD_DEPENDENCY: instr->data = instr->operands[0]->data; return HALO_OK;
-    case HALO_OP_AFTER_ALL: lower_leaves(s, instr)[0] = LOWER_NO_BUFFER; return HALO_OK;
-    default: break;
+    case HALO_EXEC_ALIAS: lower_alias(s, instr); return HALO_OK;
+    case HALO_EXEC_ELEMENTWISE:
+    case HALO_EXEC_MOVEMENT:
+    case HALO_EXEC_REDUCTION:
+    case HALO_EXEC_STRUCTURED:
+    case HALO_EXEC_EXPANDED: return lower_compute(s, instr, steps);
+    case HALO_EXEC_CONTROL:
+      if (instr->opcode == HALO_OP_FUSION || halo_fusion_is_compute(instr)) {
+        return lower_compute(s, instr, steps);
+      }
+      if (instr->opcode == HALO_OP_WHILE) return lower_while(s, instr, steps);
+      if (instr->opcode == HALO_OP_CONDITIONAL) return lower_conditional(s, instr, steps);
+      break;
+    case HALO_EXEC_ASYNC:
+    case HALO_EXEC_COLLECTIVE:
+    case HALO_EXEC_HOST: break;
   }
-  if (halo_fusion_is_compute(instr) || instr->opcode == HALO_OP_FUSION) {
-    return lower_compute(s, instr, steps);
-  }
-  if (instr->opcode == HALO_OP_WHILE) return lower_while(s, instr, steps);
-  if (instr->opcode == HALO_OP_CONDITIONAL) return lower_conditional(s, instr, steps);
   return halo_emitter_check(instr);
 }
 
