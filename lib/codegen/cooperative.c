@@ -336,6 +336,8 @@ halo_status halo_emitter_check(const halo_instr *instr) {
     case HALO_OP_TUPLE:
     case HALO_OP_GET_TUPLE_ELEMENT:
     case HALO_OP_IOTA:
+    case HALO_OP_REPLICA_ID:
+    case HALO_OP_PARTITION_ID:
     case HALO_OP_OPT_BARRIER:
     case HALO_OP_DOMAIN:
     case HALO_OP_ADD_DEPENDENCY: break;

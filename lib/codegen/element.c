@@ -126,6 +126,10 @@ static halo_value element_iota(halo_emitter *e, const halo_instr *instr, emit_in
   return halo_emit_convert(e, value, instr->shape->type);
 }
 
+static halo_value element_id(halo_emitter *e, halo_argument_value what) {
+  return halo_value_name(HALO_U32, halo_emit_value_arg(e, what, HALO_U32, 0));
+}
+
 static halo_value element_elementwise(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                                       emit_index *index) {
   halo_value operands[3] = {{0}}, result;
@@ -196,6 +200,8 @@ static halo_value element_single(halo_emitter *e, emit_frame *frame, const halo_
   switch ((int)instr->opcode) {
     case HALO_OP_CONSTANT: return element_constant(e, instr, index);
     case HALO_OP_IOTA: return element_iota(e, instr, index);
+    case HALO_OP_REPLICA_ID: return element_id(e, HALO_VALUE_REPLICA_ID);
+    case HALO_OP_PARTITION_ID: return element_id(e, HALO_VALUE_PARTITION_ID);
     case HALO_OP_MAP: return element_map(e, frame, instr, index);
     case HALO_OP_OPT_BARRIER:
     case HALO_OP_DOMAIN:

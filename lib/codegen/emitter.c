@@ -125,15 +125,31 @@ halo_value emit_declare(halo_emitter *e, halo_value value) {
 
 const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_type type,
                           const halo_literal *literal) {
-  static const char *const letters[] = {"a", "k", "q", "s"};
+  static const char *const letters[] = {"a", "k", "q", "s", "n"};
   for (int32_t i = 0; i < e->args.count; i++) {
     const halo_kernel_arg *arg = &e->args.data[i];
     if (arg->role == role && arg->index == index && arg->literal == literal) return arg->name;
   }
   int32_t number = role == HALO_ROLE_CONST ? e->args.count : index;
-  halo_kernel_arg arg = {role, index, literal, type,
-                         halo_arena_printf(e->arena, "%s%d", letters[role], number)};
+  halo_kernel_arg arg = {
+      role, index, literal, type, halo_arena_printf(e->arena, "%s%d", letters[role], number), 0};
   halo_vec_push(&e->args, arg);
   halo_sections_add(&e->sections, halo_ctype_section(type));
+  return arg.name;
+}
+
+const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_type type,
+                                int64_t number) {
+  for (int32_t i = 0; i < e->args.count; i++) {
+    const halo_kernel_arg *arg = &e->args.data[i];
+    bool same = arg->role == HALO_ROLE_VALUE && arg->index == (int32_t)what;
+    if (same && arg->type == type && arg->number == number) return arg->name;
+  }
+  halo_kernel_arg arg = {.role = HALO_ROLE_VALUE,
+                         .index = (int32_t)what,
+                         .type = type,
+                         .name = halo_arena_printf(e->arena, "n%d", e->args.count),
+                         .number = number};
+  halo_vec_push(&e->args, arg);
   return arg.name;
 }

@@ -14,28 +14,31 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "codegen/argument.h"
 #include "codegen/integer.h"
 #include "codegen/prelude.h"
 #include "codegen/value.h"
 #include "hlo/hlo.h"
 
-/* Where a kernel's buffer comes from. */
+/* Where a kernel's argument comes from. */
 typedef enum halo_role {
   HALO_ROLE_INPUT,  /* `index`: number of a parameter of the fused computation, or rather of its
                         leaf, counted over all parameters */
   HALO_ROLE_CONST,  /* `literal`: an array constant that became a buffer */
   HALO_ROLE_OUTPUT, /* `index`: leaf of the root */
-  HALO_ROLE_SCRATCH /* `index`: a kernel family's own; `bytes` says how much */
+  HALO_ROLE_SCRATCH, /* `index`: a kernel family's own; `bytes` says how much */
+  HALO_ROLE_VALUE    /* no buffer: `index` is a halo_argument_value, `number` that of a NUMBER */
 } halo_role;
 
-/* One buffer argument: in OpenCL C a pointer and an element offset. The same list makes the signature
- * and, on the host, the clSetKernelArg calls. */
+/* One argument: in OpenCL C a pointer and an element offset, or a value. The same list makes the
+ * signature and, on the host, the clSetKernelArg calls. */
 typedef struct halo_kernel_arg {
   halo_role role;
   int32_t index;
   const halo_literal *literal;
   halo_type type;
-  const char *name; /* of the pointer in OpenCL C */
+  const char *name; /* of the pointer or value in OpenCL C */
+  int64_t number;
 } halo_kernel_arg;
 
 /* What an instruction's parameters mean, and the place of an element in an array: emitter_private.h. */
@@ -86,6 +89,12 @@ void halo_emit_close(halo_emitter *e);
 /* The argument for a buffer, added when it is not there yet; its pointer's name is returned. */
 const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_type type,
                           const halo_literal *literal);
+
+/* The argument for a value of a type (integers of 32 or 64 bits), added when it is not there yet; its
+ * name is returned. `number` is that of a HALO_VALUE_NUMBER: it is no part of the text, so that kernels
+ * that differ in nothing else are one. */
+const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_type type,
+                                int64_t number);
 
 /* ---- Indices ---- */
 

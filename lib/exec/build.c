@@ -106,10 +106,32 @@ void halo_built_units_release(halo_built_unit *units, int32_t count) {
   for (int32_t u = 0; u < count; u++) halo_cl_program_release(units[u].program);
 }
 
-halo_status halo_unit_kernel(const halo_built_unit *unit, const char *name, cl_kernel *out) {
+static halo_status build_set_values(cl_kernel kernel, const halo_step *step, halo_run_ids ids) {
+  for (int32_t v = 0; v < step->value_count; v++) {
+    const halo_plan_value *value = &step->values[v];
+    int64_t number = value->number;
+    if (value->what == HALO_VALUE_REPLICA_ID) number = ids.replica;
+    if (value->what == HALO_VALUE_PARTITION_ID) number = ids.partition;
+    cl_int narrow = (cl_int)number;
+    cl_long wide = number;
+    const void *data = value->size == 8 ? (const void *)&wide : &narrow;
+    HALO_TRY(halo_cl_check(
+        clSetKernelArg(kernel, (cl_uint)(2 * step->arg_count + v), (size_t)value->size, data),
+        step->label));
+  }
+  return HALO_OK;
+}
+
+halo_status halo_unit_kernel(const halo_built_unit *unit, const halo_step *step, halo_run_ids ids,
+                             cl_kernel *out) {
   halo_strbuf text = {0};
-  halo_plan_kernel_name(&text, name, unit->number);
+  halo_plan_kernel_name(&text, step->kernel, unit->number);
   halo_status status = halo_cl_kernel_create(unit->program, halo_strbuf_text(&text), out);
   halo_strbuf_deinit(&text);
+  HALO_TRY(status);
+  status = build_set_values(*out, step, ids);
+  if (status == HALO_OK) return HALO_OK;
+  clReleaseKernel(*out);
+  *out = NULL;
   return status;
 }

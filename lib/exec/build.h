@@ -17,7 +17,14 @@ typedef struct halo_built_unit {
  * with the build log, HALO_OUT_OF_MEMORY. */
 halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan, halo_built_unit *units);
 void halo_built_units_release(halo_built_unit *units, int32_t count);
-/* A kernel of a built unit by its name in the plan; to be released with clReleaseKernel. */
-halo_status halo_unit_kernel(const halo_built_unit *unit, const char *name, cl_kernel *out);
+/* Which replica and partition of a program a run is. */
+typedef struct halo_run_ids {
+  uint32_t replica, partition;
+} halo_run_ids;
+
+/* A step's kernel from the unit it is in, with its values set, those of a run for `ids`; its buffers are
+ * for the caller to set. To be released with clReleaseKernel. */
+halo_status halo_unit_kernel(const halo_built_unit *unit, const halo_step *step, halo_run_ids ids,
+                             cl_kernel *out);
 
 #endif

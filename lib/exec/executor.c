@@ -50,7 +50,7 @@ static halo_status exec_create_kernels(halo_program *p, const halo_steps *steps)
     const halo_step *step = &steps->data[i];
     if (step->kind == HALO_STEP_KERNEL) {
       exec_kernel *kernel = &p->kernels[step->number];
-      HALO_TRY(halo_unit_kernel(&p->units[step->unit], step->kernel, &kernel->handle));
+      HALO_TRY(halo_unit_kernel(&p->units[step->unit], step, (halo_run_ids){0}, &kernel->handle));
       kernel->bound = halo_alloc(sizeof *kernel->bound * (size_t)step->arg_count);
       for (int32_t a = 0; a < step->arg_count; a++) kernel->bound[a].offset = ~(cl_ulong)0;
     }

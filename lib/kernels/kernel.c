@@ -16,33 +16,47 @@ static bool kernel_is_restrict(const halo_kernel_arg *arg, uint64_t in_place) {
     case HALO_ROLE_INPUT: return arg->index >= 64 || !(in_place >> arg->index & 1);
     case HALO_ROLE_OUTPUT: return in_place == 0;
     case HALO_ROLE_CONST:
-    case HALO_ROLE_SCRATCH: break;
+    case HALO_ROLE_SCRATCH:
+    case HALO_ROLE_VALUE: break;
   }
   return true;
 }
 
+/* Texts of one argument, each behind a comma if there was one before. */
+static void kernel_arg_text(halo_strbuf texts[4], const halo_kernel_arg *arg, uint64_t in_place) {
+  const char *comma = texts[3].length ? ", " : "", *name = arg->name;
+  halo_strbuf_printf(&texts[3], "%s%s", comma, name);
+  if (arg->role == HALO_ROLE_VALUE) {
+    const char *type = halo_ctype_compute(arg->type);
+    halo_strbuf_printf(&texts[0], "%sconst %s %s", comma, type, name);
+    halo_strbuf_printf(&texts[2], "%sconst %s %s", comma, type, name);
+    return;
+  }
+  const char *constant = kernel_const(arg->role), *type = halo_ctype_storage(arg->type);
+  const char *own = kernel_is_restrict(arg, in_place) ? "restrict " : "";
+  halo_strbuf_printf(&texts[0], "%s__global %s%s *%s%s_, ulong %so", comma, constant, type, own,
+                     name, name);
+  halo_strbuf_printf(&texts[1], "  __global %s%s *%s = %s_ + %so;\n", constant, type, name, name,
+                     name);
+  halo_strbuf_printf(&texts[2], "%s__global %s%s *%s", comma, constant, type, name);
+}
+
+/* Values come behind buffers, as a plan's steps have them. */
 halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
                                      uint64_t in_place) {
-  halo_strbuf signature = {0}, pointers = {0}, parameters = {0}, arguments = {0};
-  for (int32_t i = 0; i < count; i++) {
-    const char *comma = i ? ", " : "", *name = args[i].name;
-    const char *type = halo_arena_printf(arena, "__global %s%s *", kernel_const(args[i].role),
-                                         halo_ctype_storage(args[i].type));
-    halo_strbuf_printf(&signature, "%s%s%s%s_, ulong %so", comma, type,
-                       kernel_is_restrict(&args[i], in_place) ? "restrict " : "", name, name);
-    halo_strbuf_printf(&pointers, "  %s%s = %s_ + %so;\n", type, name, name, name);
-    halo_strbuf_printf(&parameters, "%s%s%s", comma, type, name);
-    halo_strbuf_printf(&arguments, "%s%s", comma, name);
+  halo_strbuf texts[4] = {{0}};
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t i = 0; i < count; i++) {
+      bool is_value = args[i].role == HALO_ROLE_VALUE;
+      if (is_value == (pass == 1)) kernel_arg_text(texts, &args[i], in_place);
+    }
   }
-  halo_arg_texts texts = {halo_arena_strdup(arena, halo_strbuf_text(&signature)),
-                          halo_arena_strdup(arena, halo_strbuf_text(&pointers)),
-                          halo_arena_strdup(arena, halo_strbuf_text(&parameters)),
-                          halo_arena_strdup(arena, halo_strbuf_text(&arguments))};
-  halo_strbuf_deinit(&signature);
-  halo_strbuf_deinit(&pointers);
-  halo_strbuf_deinit(&parameters);
-  halo_strbuf_deinit(&arguments);
-  return texts;
+  halo_arg_texts result = {halo_arena_strdup(arena, halo_strbuf_text(&texts[0])),
+                           halo_arena_strdup(arena, halo_strbuf_text(&texts[1])),
+                           halo_arena_strdup(arena, halo_strbuf_text(&texts[2])),
+                           halo_arena_strdup(arena, halo_strbuf_text(&texts[3]))};
+  for (int t = 0; t < 4; t++) halo_strbuf_deinit(&texts[t]);
+  return result;
 }
 
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,

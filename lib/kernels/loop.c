@@ -30,6 +30,34 @@ static bool loop_streams(const halo_lowering *l, int64_t items) {
   return bytes >= HALO_STREAM_BYTES;
 }
 
+/* Whether everything is done at the position that is written, so that the code depends on no extent:
+ * elementwise operations of one shape, and scalars. */
+static bool loop_is_flat(const halo_computation *body) {
+  const halo_shape *shape = halo_leaf_shape(body->root->shape, 0);
+  uint64_t same = halo_computation_same_position(body);
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    bool ends = instr == body->root && instr->opcode == HALO_OP_TUPLE;
+    if (ends || halo_shape_is_scalar(instr->shape)) {
+      bool plain = ends || halo_opcode_exec(instr->opcode) == HALO_EXEC_VALUE ||
+                   halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW);
+      if (plain) continue;
+      return false;
+    }
+    if (!halo_shape_is_array(instr->shape) || !halo_shape_same_dims(instr->shape, shape)) {
+      return false;
+    }
+    if (instr->opcode == HALO_OP_PARAMETER) {
+      if (instr->parameter_number > 63 || !(same >> instr->parameter_number & 1)) return false;
+    } else if (instr->opcode == HALO_OP_BROADCAST) {
+      if (!halo_shape_is_scalar(instr->operands[0]->shape)) return false;
+    } else if (!halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* The body of a work item that computes one element. */
 static void loop_emit_item(halo_lowering *l, halo_emitter *e, int64_t items) {
   const halo_instr *root = halo_lowering_root(l);
@@ -40,7 +68,13 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, int64_t items) {
   size_t local = halo_kernel_local_size(l->caps, items);
   halo_emit_line(e, "const %s i = (%s)get_global_id(0);", itype, itype);
   bool guard = items % (int64_t)local != 0;
-  if (guard) halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  if (guard && loop_is_flat(l->computation)) {
+    halo_type type = e->wide ? HALO_S64 : HALO_S32;
+    const char *size = halo_emit_value_arg(e, HALO_VALUE_NUMBER, type, items);
+    halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %s)", size));
+  } else if (guard) {
+    halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  }
   halo_value *values = halo_arena_array(l->arena, halo_value, leaves);
   const halo_integer *at = halo_emit_counter(e, "i", items);
   emit_index *index = halo_index_from_position(e, shape, at);

@@ -126,10 +126,8 @@ static bool cse_allowed(const halo_instr *instr) {
     case HALO_EXEC_EXPANDED: break;
     case HALO_EXEC_CONTROL:
     case HALO_EXEC_ASYNC:
-    case HALO_EXEC_HOST: return false;
     case HALO_EXEC_COLLECTIVE:
-      if (instr->operand_count > 0) return false; /* a replica's number is always the same */
-      break;
+    case HALO_EXEC_HOST: return false;
   }
   if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EFFECT)) return false;
   return instr->control_pred_count == 0 && !cse_has_token(instr->shape) &&

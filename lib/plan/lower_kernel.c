@@ -62,11 +62,20 @@ static int32_t lower_resolve(lower_state *s, const lower_binding *b, const halo_
     case HALO_ROLE_OUTPUT: return b->outputs[arg->index];
     case HALO_ROLE_SCRATCH: return b->scratch[arg->index];
     case HALO_ROLE_CONST: return lower_constant_leaf(s, (halo_literal *)arg->literal, b->name);
+    case HALO_ROLE_VALUE: break;
   }
   return LOWER_NO_BUFFER;
 }
 
-/* A kernel's arguments: a pointer and an offset for each buffer. */
+static int32_t lower_value_count(const halo_launch *launch) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < launch->arg_count; i++) {
+    count += launch->args[i].role == HALO_ROLE_VALUE;
+  }
+  return count;
+}
+
+/* A kernel's arguments: a pointer and an offset for each buffer; of values little. */
 static halo_status lower_check_launch(lower_state *s, const halo_launch *launch,
                                       const halo_instr *instr) {
   int64_t bytes = (int64_t)launch->arg_count * (s->caps->address_bits / 8 + 8);
@@ -98,16 +107,26 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
     step->gemm = halo_arena_copy(&s->plan->arena, launch->gemm, sizeof *launch->gemm);
   }
   step->flops = flops;
-  lower_set_args(s, step, launch->arg_count);
+  int32_t values = lower_value_count(launch), buffers = launch->arg_count - values;
+  step->values = halo_arena_array(&s->plan->arena, halo_plan_value, values);
+  lower_set_args(s, step, buffers);
+  int32_t next = 0;
   for (int32_t i = 0; i < launch->arg_count; i++) {
     const halo_kernel_arg *arg = &launch->args[i];
+    int32_t size = (int32_t)halo_type_size(arg->type);
+    if (arg->role == HALO_ROLE_VALUE) {
+      step->values[step->value_count++] =
+          (halo_plan_value){(halo_argument_value)arg->index, size, arg->number};
+      continue;
+    }
     bool written = arg->role == HALO_ROLE_OUTPUT || arg->role == HALO_ROLE_SCRATCH;
     int32_t buffer = lower_resolve(s, binding, arg);
-    lower_arg(s, step, i, buffer, halo_type_size(arg->type), written);
+    lower_arg(s, step, next, buffer, (size_t)size, written);
     step->bytes += s->plan->buffers.data[buffer].size;
     bool in_place = arg->role == HALO_ROLE_INPUT && arg->index < 64 &&
-                    (launch->in_place >> arg->index & 1) && i < 64;
-    if (in_place) step->in_place |= 1ull << i;
+                    (launch->in_place >> arg->index & 1) && next < 64;
+    if (in_place) step->in_place |= 1ull << next;
+    next++;
   }
 }
 

@@ -64,6 +64,15 @@ static void plan_print_buffer(halo_strbuf *out, const halo_plan *plan, int32_t i
   }
 }
 
+static void plan_print_value(halo_strbuf *out, const halo_plan_value *value) {
+  switch (value->what) {
+    case HALO_VALUE_NUMBER: halo_strbuf_printf(out, ", %lld", (long long)value->number); return;
+    case HALO_VALUE_REPLICA_ID: halo_strbuf_append(out, ", replica"); return;
+    case HALO_VALUE_PARTITION_ID: halo_strbuf_append(out, ", partition"); return;
+    case HALO_VALUE_NONE: return;
+  }
+}
+
 static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo_steps *steps,
                              int indent) {
   for (int32_t i = 0; i < steps->count; i++) {
@@ -91,6 +100,7 @@ static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo
       if (step->args[a].written) halo_strbuf_append(out, "-> ");
       plan_print_buffer(out, plan, step->args[a].buffer);
     }
+    for (int32_t v = 0; v < step->value_count; v++) plan_print_value(out, &step->values[v]);
     halo_strbuf_append(out, ")\n");
     if (step->kind == HALO_STEP_WHILE) {
       if (step->trips < 0) {

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "codegen/argument.h"
 #include "codegen/prelude.h"
 #include "shape/literal.h"
 
@@ -50,6 +51,13 @@ typedef struct halo_plan_arg {
   bool written;
 } halo_plan_arg;
 
+/* What a kernel gets by value; these come behind the buffers. */
+typedef struct halo_plan_value {
+  halo_argument_value what;
+  int32_t size;   /* bytes: 4 or 8 */
+  int64_t number; /* of HALO_VALUE_NUMBER */
+} halo_plan_value;
+
 struct halo_step {
   halo_step_kind kind;
   int32_t number; /* position in execution order; also its row in profiles */
@@ -61,6 +69,8 @@ struct halo_step {
   const char *kernel; /* its name there, "u@_k0_row": see halo_plan_unit */
   uint32_t dims;
   size_t global[3], local[3];
+  halo_plan_value *values;
+  int32_t value_count;
   uint64_t in_place;            /* bit i: args[i] may share the output's buffer */
   const struct halo_gemm *gemm; /* of kernels/gemm.h */
   int64_t bytes;                /* read and written at least; of a copy, what it copies */

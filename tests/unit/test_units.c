@@ -40,6 +40,49 @@ START_TEST(equal_fusions_are_one_kernel) {
 }
 END_TEST
 
+/* Sizes are arguments where the code depends on nothing else of the shape. */
+START_TEST(sizes_are_arguments) {
+  static const char text[] =
+      "HloModule sizes\n"
+      "ENTRY e {\n"
+      "  x = f32[50] parameter(0)\n"
+      "  y = f32[3,19] parameter(1)\n"
+      "  z = f32[7001] parameter(2)\n"
+      "  s = f32[] parameter(3)\n"
+      "  bx = f32[50] broadcast(s), dimensions={}\n"
+      "  by = f32[3,19] broadcast(s), dimensions={}\n"
+      "  bz = f32[7001] broadcast(s), dimensions={}\n"
+      "  a = f32[50] multiply(x, bx)\n"
+      "  b = f32[3,19] multiply(y, by)\n"
+      "  c = f32[7001] multiply(z, bz)\n"
+      "  ROOT r = (f32[50], f32[3,19], f32[7001]) tuple(a, b, c)\n"
+      "}\n";
+  static const int sizes[3] = {50, 57, 7001};
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, text);
+  ck_assert_int_eq(halo_program_plan(e->program)->units.count, 1);
+  static float in[3][7001], out[7001];
+  float factor = 3;
+  halo_buffer *arguments[4], *results[3];
+  for (int k = 0; k < 3; k++) {
+    for (int i = 0; i < sizes[k]; i++) in[k][i] = (float)(k * 10000 + i);
+    ck_ok(
+        halo_buffer_from_host(client, in[k], halo_executable_argument_shape(e, k), &arguments[k]));
+  }
+  ck_ok(
+      halo_buffer_from_host(client, &factor, halo_executable_argument_shape(e, 3), &arguments[3]));
+  ck_ok(halo_executable_execute(e, arguments, 4, NULL, results));
+  for (int k = 0; k < 3; k++) {
+    ck_ok(halo_buffer_to_host(results[k], out, sizeof *out * (size_t)sizes[k]));
+    for (int i = 0; i < sizes[k]; i++) ck_assert(out[i] == 3 * in[k][i]);
+    halo_buffer_release(results[k]);
+  }
+  for (int k = 0; k < 4; k++) halo_buffer_release(arguments[k]);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 static const char halves[] =
     "HloModule halves\n"
     "ENTRY e {\n"
@@ -87,6 +130,7 @@ int main(void) {
   TCase *c = tcase_create("units");
   tcase_set_timeout(c, 120);
   tcase_add_test(c, equal_fusions_are_one_kernel);
+  tcase_add_test(c, sizes_are_arguments);
   tcase_add_test(c, modules_share_what_is_built);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
