@@ -140,6 +140,10 @@ struct halo_module {
   HALO_VEC(halo_literal *) literals; /* references to drop at the end */
 };
 
+/* Computations may call each other this deep, so that walks over the call graph may recurse. Verifying a
+ * module holds it to that. */
+enum { HALO_MAX_CALL_DEPTH = 500 };
+
 /* ---- Building ---- */
 
 /* An empty module; one reference. `name` is copied. */

@@ -160,30 +160,46 @@ static halo_status verify_computation(verify_state *state, const halo_computatio
 
 enum { VERIFY_NEW = 0, VERIFY_OPEN = 1, VERIFY_DONE = 2 };
 
-/* Depth-first with a stack of its own; `state->computations` gives positions into `colours`. */
+/* What is known of a computation. */
+typedef struct verify_node {
+  char colour;
+  int32_t height; /* calls on the longest way down from it, as far as it was looked through */
+} verify_node;
+
+static intptr_t verify_position(const verify_state *state, const halo_computation *computation) {
+  return (intptr_t)halo_map_get(&state->computations, &computation, sizeof computation) - 1;
+}
+
+/* Depth-first with a stack of its own; `nodes` are by position. */
 static halo_status verify_calls_from(const verify_state *state, halo_computation *start,
-                                     char *colours) {
+                                     verify_node *nodes) {
   HALO_VEC(halo_call_walk) stack = {0};
   halo_status status = HALO_OK;
   halo_vec_push(&stack, (halo_call_walk){.computation = start});
   while (stack.count && status == HALO_OK) {
     halo_call_walk *top = &stack.data[stack.count - 1];
-    intptr_t at =
-        (intptr_t)halo_map_get(&state->computations, &top->computation, sizeof top->computation);
-    colours[at - 1] = VERIFY_OPEN;
+    verify_node *node = &nodes[verify_position(state, top->computation)];
+    node->colour = VERIFY_OPEN;
     const halo_instr *from;
     halo_computation *called = halo_call_walk_next(top, &from);
     if (!called) {
-      colours[at - 1] = VERIFY_DONE;
+      node->colour = VERIFY_DONE;
       stack.count--;
       continue;
     }
-    intptr_t to = (intptr_t)halo_map_get(&state->computations, &called, sizeof called);
-    if (colours[to - 1] == VERIFY_OPEN) {
+    const verify_node *callee = &nodes[verify_position(state, called)];
+    if (callee->colour == VERIFY_OPEN) {
       status =
           verify_fail(from, "computations must not call themselves, but %s does", called->name);
-    } else if (colours[to - 1] == VERIFY_NEW) {
+    } else if (callee->colour == VERIFY_NEW) {
+      /* The call is met again when it has been looked through. */
+      top->called--;
       halo_vec_push(&stack, (halo_call_walk){.computation = called});
+    } else if (callee->height >= HALO_MAX_CALL_DEPTH) {
+      status =
+          verify_fail(from, "computations call each other more than %d deep", HALO_MAX_CALL_DEPTH);
+    } else if (node->height <= callee->height) {
+      node->height = callee->height + 1;
     }
   }
   halo_vec_deinit(&stack);
@@ -192,14 +208,14 @@ static halo_status verify_calls_from(const verify_state *state, halo_computation
 
 static halo_status verify_calls(const verify_state *state) {
   int32_t count = state->module->computations.count;
-  char *colours = halo_alloc((size_t)count);
+  verify_node *nodes = halo_alloc(sizeof *nodes * (size_t)count);
   halo_status status = HALO_OK;
   for (int32_t i = 0; i < count && status == HALO_OK; i++) {
-    if (colours[i] == VERIFY_NEW) {
-      status = verify_calls_from(state, state->module->computations.data[i], colours);
+    if (nodes[i].colour == VERIFY_NEW) {
+      status = verify_calls_from(state, state->module->computations.data[i], nodes);
     }
   }
-  halo_free(colours);
+  halo_free(nodes);
   return status;
 }
 

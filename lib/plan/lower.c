@@ -7,7 +7,9 @@
 #include "plan/coalesce.h"
 #include "plan/lowering.h"
 
-enum { LOWER_MAX_DEPTH = 100 };
+/* Loops and branches become steps at each place that they are called from, of which a short text can
+ * have very many. */
+enum { LOWER_MAX_STEPS = 1 << 21 };
 
 static void lower_tuple(lower_state *s, halo_instr *instr) {
   int32_t *leaves = lower_leaves(s, instr), next = 0;
@@ -65,9 +67,10 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
 
 halo_status lower_computation(lower_state *s, const halo_computation *computation,
                               const int32_t *params, halo_steps *steps, const int32_t **out_root) {
-  if (++s->depth > LOWER_MAX_DEPTH) {
-    return halo_fail(HALO_UNIMPLEMENTED, "control flow is nested more than %d deep",
-                     LOWER_MAX_DEPTH);
+  if (s->clock > LOWER_MAX_STEPS) {
+    return halo_fail(HALO_UNIMPLEMENTED,
+                     "the program has more than %d steps, with what its loops and branches call",
+                     LOWER_MAX_STEPS);
   }
   /* First number of each parameter's leaves. */
   int32_t start = 0;
@@ -84,7 +87,6 @@ halo_status lower_computation(lower_state *s, const halo_computation *computatio
     status = lower_instr(s, instr, params + at, steps);
   }
   halo_vec_deinit(&starts);
-  s->depth--;
   if (status == HALO_OK) *out_root = lower_value(computation->root);
   return status;
 }

@@ -15,7 +15,7 @@ typedef struct lower_state {
   halo_strbuf explain;
   halo_map units;     /* text and sections of a unit -> its number + 1 */
   halo_map constants; /* literal -> its number in plan->constants + 1 */
-  int32_t clock, depth;
+  int32_t clock;
 } lower_state;
 
 enum { LOWER_NO_BUFFER = -1 };

@@ -28,7 +28,7 @@ static void made_attach(halo_text_parser *p, halo_text_draft *draft, halo_attr_i
   halo_vec_push(&draft->attrs, attr);
 }
 
-void halo_text_wrap(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft) {
+void halo_text_wrap(halo_text_parser *p, halo_text_draft *draft) {
   const char *name = halo_opcode_name(draft->sugar);
   int32_t line = halo_text_line_of(p, draft->start), count = draft->operands.count;
   const halo_shape **shapes = halo_alloc(sizeof *shapes * (size_t)count);
@@ -45,14 +45,10 @@ void halo_text_wrap(halo_text_parser *p, halo_text_scope *scope, halo_text_draft
                           .attr_count = draft->wrapped.count,
                           .line = line};
   computation->root = halo_instr_create_unchecked(computation, &spec);
-  /* The calls that the operation itself makes were counted for this scope; one more is between. */
-  computation->mark = scope->calls;
-  if (scope->calls < HALO_TEXT_MAX_CALLS) scope->calls++;
   made_attach(p, draft, HALO_ATTR_CALLS, computation);
 }
 
-void halo_text_make_comparator(halo_text_parser *p, halo_text_scope *scope,
-                               halo_text_draft *draft) {
+void halo_text_make_comparator(halo_text_parser *p, halo_text_draft *draft) {
   int32_t line = halo_text_line_of(p, draft->start), count = draft->operands.count;
   const halo_shape **shapes = halo_alloc(sizeof *shapes * 2 * (size_t)count);
   bool floating = false;
@@ -76,6 +72,5 @@ void halo_text_make_comparator(halo_text_parser *p, halo_text_scope *scope,
                           .attr_count = floating ? 2 : 1,
                           .line = line};
   computation->root = halo_instr_create_unchecked(computation, &spec);
-  if (scope->calls < 1) scope->calls = 1;
   made_attach(p, draft, HALO_ATTR_TO_APPLY, computation);
 }

@@ -112,15 +112,10 @@ static bool attr_enum_is_loose(halo_attr_id id) {
 
 typedef HALO_VEC(halo_computation *) attr_comps;
 
-static void attr_note_call(halo_text_scope *scope, const halo_computation *callee) {
-  if (scope->calls <= callee->mark) scope->calls = callee->mark + 1;
-}
-
 /* Takes a computation's name or a body written in place. */
-static halo_status attr_read_comp(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
-                                  const halo_attr *attr, attr_comps *out) {
+static halo_status attr_read_comp(halo_text_parser *p, halo_opcode op, const halo_attr *attr,
+                                  attr_comps *out) {
   halo_computation *computation = NULL;
-  const char *at = p->tok.start;
   if (p->tok.kind == '{') {
     char prefix[64];
     snprintf(prefix, sizeof prefix, "%s_%s", halo_opcode_name(op), halo_attr_name(attr->id));
@@ -128,23 +123,18 @@ static halo_status attr_read_comp(halo_text_parser *p, halo_text_scope *scope, h
   } else {
     HALO_TRY(halo_text_find_computation(p, &computation));
   }
-  attr_note_call(scope, computation);
-  if (scope->calls > HALO_TEXT_MAX_CALLS) {
-    return halo_text_error(p, at, "computations call each other more than %d deep",
-                           HALO_TEXT_MAX_CALLS);
-  }
   halo_vec_push(out, computation);
   return HALO_OK;
 }
 
-static halo_status attr_read_comps(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
-                                   const halo_attr *attr, attr_comps *out) {
+static halo_status attr_read_comps(halo_text_parser *p, halo_opcode op, const halo_attr *attr,
+                                   attr_comps *out) {
   bool list =
       attr->id == HALO_ATTR_BRANCH_COMPUTATIONS || attr->id == HALO_ATTR_CALLED_COMPUTATIONS;
-  if (!list || p->tok.kind != '{') return attr_read_comp(p, scope, op, attr, out);
+  if (!list || p->tok.kind != '{') return attr_read_comp(p, op, attr, out);
   halo_text_advance(p);
   while (p->tok.kind != '}') {
-    HALO_TRY(attr_read_comp(p, scope, op, attr, out));
+    HALO_TRY(attr_read_comp(p, op, attr, out));
     HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a computation"));
   }
   halo_text_advance(p);
@@ -206,10 +196,9 @@ static halo_status attr_list(halo_text_parser *p, halo_attr_kind kind, halo_attr
   return status;
 }
 
-static halo_status attr_comps_value(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
-                                    halo_attr *attr) {
+static halo_status attr_comps_value(halo_text_parser *p, halo_opcode op, halo_attr *attr) {
   attr_comps comps = {0};
-  halo_status status = attr_read_comps(p, scope, op, attr, &comps);
+  halo_status status = attr_read_comps(p, op, attr, &comps);
   attr->comps.count = comps.count;
   attr->comps.data =
       halo_arena_copy(p->arena, comps.data, sizeof *comps.data * (size_t)comps.count);
@@ -233,8 +222,7 @@ static int attr_json_depth(halo_attr_id id) {
   return id == HALO_ATTR_FRONTEND_ATTRIBUTES ? 2 : INT32_MAX;
 }
 
-halo_status halo_text_attr_value(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
-                                 halo_attr *attr) {
+halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr *attr) {
   halo_attr_kind kind = halo_attr_kind_of(attr->id);
   switch (kind) {
     case HALO_KIND_INT: return halo_text_int(p, "an integer", &attr->i);
@@ -256,7 +244,7 @@ halo_status halo_text_attr_value(halo_text_parser *p, halo_text_scope *scope, ha
     case HALO_KIND_WINDOW: return halo_text_window(p, attr);
     case HALO_KIND_DIM_LABELS: return halo_text_dim_labels(p, attr);
     case HALO_KIND_GROUPS: return halo_text_groups(p, attr);
-    case HALO_KIND_COMPS: return attr_comps_value(p, scope, op, attr);
+    case HALO_KIND_COMPS: return attr_comps_value(p, op, attr);
     case HALO_KIND_SHAPE: return halo_text_shape(p, &attr->shape);
     case HALO_KIND_SHAPES: return attr_shapes_value(p, attr);
     case HALO_KIND_LITERAL: return attr_literal(p, attr);
@@ -358,7 +346,7 @@ static halo_status attr_take(halo_text_parser *p, halo_text_scope *scope, halo_t
     return halo_text_error(p, at, "an instruction has at most %d attributes", ATTR_MOST);
   }
   if (attr_is_set(draft, &attr)) return halo_text_error(p, at, "%s stands twice", name);
-  HALO_TRY(halo_text_attr_value(p, scope, op, &attr));
+  HALO_TRY(halo_text_attr_value(p, op, &attr));
   bool ignored =
       attr_is_ignored(attr.id) || (attr.id == HALO_ATTR_WINDOW && attr.window.count == 0);
   if (ignored) return HALO_OK;

@@ -186,11 +186,11 @@ halo_status halo_text_build(halo_text_parser *p, halo_text_scope *scope, halo_te
   HALO_TRY(instr_check_operands(p, draft, draft->opcode));
   if (draft->sugar != HALO_OPCODE_COUNT && draft->opcode == HALO_OP_ASYNC_START) {
     HALO_TRY(instr_check_sugar(p, draft));
-    halo_text_wrap(p, scope, draft);
+    halo_text_wrap(p, draft);
   }
   if (draft->opcode == HALO_OP_SORT &&
       !instr_has(draft->attrs.data, draft->attrs.count, HALO_ATTR_TO_APPLY)) {
-    halo_text_make_comparator(p, scope, draft);
+    halo_text_make_comparator(p, draft);
   }
   HALO_TRY(
       instr_check_attrs(p, draft->start, draft->opcode, draft->attrs.data, draft->attrs.count));

@@ -74,7 +74,6 @@ halo_status halo_text_body(halo_text_parser *p, const char *name, const char *pr
   halo_computation *computation = halo_text_new_computation(p, name);
   scope.computation = computation;
   halo_status status = module_body_instrs(p, &scope);
-  computation->mark = scope.calls;
   computation->data = made ? p : NULL;
   /* After those it calls; on a failure too, so that the module frees it. */
   halo_vec_push(&p->module->computations, computation);

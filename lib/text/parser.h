@@ -16,8 +16,6 @@
 
 /* Shapes, literals, nested operands and inline bodies together may nest this deep. */
 enum { HALO_TEXT_MAX_DEPTH = 500 };
-/* Computations may call each other this deep, so that walks over the call graph are safe. */
-enum { HALO_TEXT_MAX_CALLS = 500 };
 /* Ids that all replica groups of a module may expand to. */
 enum { HALO_TEXT_MAX_GROUP_IDS = 1 << 24 };
 
@@ -54,7 +52,6 @@ typedef struct halo_text_scope {
   halo_computation *computation;
   halo_map names;
   int64_t parameters; /* seen so far */
-  int32_t calls;      /* how deep the computations called from here nest */
   bool lone;          /* a lone instruction: unknown operands become parameters */
 } halo_text_scope;
 
@@ -160,8 +157,7 @@ halo_status halo_text_literal(halo_text_parser *p, const halo_shape *shape, halo
 
 /* Reads the value of an attribute whose id (and name) is set; the current token is the first of the
  * value. */
-halo_status halo_text_attr_value(halo_text_parser *p, halo_text_scope *scope, halo_opcode op,
-                                 halo_attr *attr);
+halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr *attr);
 halo_status halo_text_ints(halo_text_parser *p, const char *what, halo_attr *attr);
 halo_status halo_text_window(halo_text_parser *p, halo_attr *attr);
 halo_status halo_text_padding(halo_text_parser *p, halo_attr *attr);
@@ -211,9 +207,9 @@ halo_status halo_text_attrs(halo_text_parser *p, halo_text_scope *scope, halo_te
 /* ---- made.c ---- */
 
 /* Puts a sugared operation into a computation of its own, and calls= into the draft. */
-void halo_text_wrap(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft);
+void halo_text_wrap(halo_text_parser *p, halo_text_draft *draft);
 /* The comparator that sort had before it was written out: ascending by the first operand. */
-void halo_text_make_comparator(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft);
+void halo_text_make_comparator(halo_text_parser *p, halo_text_draft *draft);
 
 /* ---- parse_module.c ---- */
 

@@ -95,6 +95,97 @@ START_TEST(large_text) {
 }
 END_TEST
 
+/* ---- Depth ---- */
+
+/* Loops in one another, of which the inner ones fit a kernel and the outer ones are steps: x + depth. */
+static char *nested_loops(int depth) {
+  char *text;
+  size_t length;
+  FILE *out = open_memstream(&text, &length);
+  fputs(
+      "HloModule nested\n"
+      "b0 {\n  p = (s32[], s32[]) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+      "  x = s32[] get-tuple-element(p), index=1\n  one = s32[] constant(1)\n"
+      "  n = s32[] add(i, one)\n  y = s32[] add(x, one)\n"
+      "  ROOT r = (s32[], s32[]) tuple(n, y)\n}\n"
+      /* i < x + 1 - x, which nobody finds out beforehand */
+      "c {\n  p = (s32[], s32[]) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+      "  x = s32[] get-tuple-element(p), index=1\n  one = s32[] constant(1)\n"
+      "  m = s32[] add(x, one)\n  s = s32[] subtract(m, x)\n"
+      "  ROOT r = pred[] compare(i, s), direction=LT\n}\n",
+      out);
+  for (int i = 1; i < depth; i++) {
+    fprintf(out,
+            "b%d {\n  p = (s32[], s32[]) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+            "  x = s32[] get-tuple-element(p), index=1\n  one = s32[] constant(1)\n"
+            "  zero = s32[] constant(0)\n  t = (s32[], s32[]) tuple(zero, x)\n"
+            "  w = (s32[], s32[]) while(t), condition=c, body=b%d\n  n = s32[] add(i, one)\n"
+            "  y = s32[] get-tuple-element(w), index=1\n  z = s32[] add(y, one)\n"
+            "  ROOT r = (s32[], s32[]) tuple(n, z)\n}\n",
+            i, i - 1);
+  }
+  fprintf(out,
+          "ENTRY e {\n  x = s32[] parameter(0)\n  zero = s32[] constant(0)\n"
+          "  t = (s32[], s32[]) tuple(zero, x)\n"
+          "  w = (s32[], s32[]) while(t), condition=c, body=b%d\n"
+          "  ROOT y = s32[] get-tuple-element(w), index=1\n}\n",
+          depth - 1);
+  fclose(out);
+  return text;
+}
+
+START_TEST(nested_loops_run) {
+  static const int depths[] = {30, 400};
+  char *text = nested_loops(depths[_i]);
+  const int32_t x = 7;
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, text);
+  halo_literal *argument, *result;
+  ck_ok(halo_literal_create_array(HALO_S32, 0, NULL, &x, &argument));
+  ck_ok(halo_executable_run(e, &argument, 1, &result));
+  ck_assert_int_eq(halo_literal_get_i64(result, 0), 7 + depths[_i]);
+  halo_literal_release(argument);
+  halo_literal_release(result);
+  halo_executable_release(e);
+  halo_client_release(client);
+  free(text);
+}
+END_TEST
+
+START_TEST(too_deep) {
+  char *text = nested_loops(600);
+  halo_module *module;
+  ck_fails(halo_module_parse(text, strlen(text), "deep", &module), HALO_INVALID_ARGUMENT,
+           "computations call each other more than 500 deep");
+  free(text);
+}
+END_TEST
+
+/* Branches that share what they call: a short text, and 2^40 places. */
+START_TEST(too_many_steps) {
+  char *text;
+  size_t length;
+  FILE *out = open_memstream(&text, &length);
+  fputs("HloModule branches\nf0 {\n  ROOT x = f32[64] parameter(0)\n}\n", out);
+  for (int i = 1; i <= 40; i++) {
+    fprintf(out,
+            "f%d {\n  x = f32[64] parameter(0)\n  s = f32[1] slice(x), slice={[0:1]}\n"
+            "  f = f32[] reshape(s)\n  c = pred[] is-finite(f)\n  y = f32[64] sine(x)\n"
+            "  ROOT r = f32[64] conditional(c, x, y), true_computation=f%d, "
+            "false_computation=f%d\n}\n",
+            i, i - 1, i - 1);
+  }
+  fputs("ENTRY e {\n  x = f32[64] parameter(0)\n  ROOT r = f32[64] call(x), to_apply=f40\n}\n",
+        out);
+  fclose(out);
+  halo_client *client = run_client(PLAIN_DEVICE);
+  halo_executable *e;
+  ck_fails(run_try_compile(client, text, NULL, &e), HALO_UNIMPLEMENTED, "steps");
+  halo_client_release(client);
+  free(text);
+}
+END_TEST
+
 int main(void) {
   int forms = 0;
   while (scale_form_at(forms)) forms++;
@@ -106,6 +197,9 @@ int main(void) {
   tcase_add_loop_test(large, large_program, 0,
                       (int)(sizeof large_programs / sizeof large_programs[0]));
   tcase_add_test(large, large_text);
+  tcase_add_loop_test(large, nested_loops_run, 0, 2);
+  tcase_add_test(large, too_deep);
+  tcase_add_test(large, too_many_steps);
   suite_add_tcase(suite, growth);
   suite_add_tcase(suite, large);
   SRunner *runner = srunner_create(suite);

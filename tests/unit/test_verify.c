@@ -192,12 +192,11 @@ START_TEST(verify_refuses_null) {
 }
 END_TEST
 
-/* A chain of calls and one of operands, both far deeper than a stack of frames could hold. */
-START_TEST(verify_deep_modules) {
-  enum { CALLS = 3000, OPS = 200000 };
+/* A chain of calls, and one of operands that is far deeper than a stack of frames could hold. */
+static halo_module *deep_module(int calls, int operands) {
   halo_module *module = halo_module_create("deep");
   halo_computation *callee = NULL;
-  for (int i = 0; i < CALLS; i++) {
+  for (int i = 0; i < calls; i++) {
     halo_computation *computation = halo_computation_create(module, "f");
     halo_instr *p = make_parameter(computation, 0, "f32[]");
     computation->root =
@@ -206,11 +205,24 @@ START_TEST(verify_deep_modules) {
   }
   halo_computation *entry = halo_computation_create(module, "main");
   halo_instr *value = make_parameter(entry, 0, "f32[]");
-  for (int i = 0; i < OPS; i++) value = make(entry, HALO_OP_ADD, NULL, value, value, NULL);
+  for (int i = 0; i < operands; i++) value = make(entry, HALO_OP_ADD, NULL, value, value, NULL);
   entry->root = make(entry, HALO_OP_CALL, NULL, value, NULL, callee);
   set_entry(module, entry);
+  return module;
+}
+
+START_TEST(verify_deep_modules) {
+  halo_module *module = deep_module(HALO_MAX_CALL_DEPTH, 200000);
   ck_assert_msg(halo_module_verify(module) == HALO_OK, "%s", halo_error_message());
   halo_module_release(module);
+  /* Deeper calls are refused, however much deeper; whoever made the module. */
+  for (int calls = HALO_MAX_CALL_DEPTH + 1; calls < 100000; calls *= 10) {
+    module = deep_module(calls, 0);
+    ck_assert_int_eq(halo_module_verify(module), HALO_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(
+        strstr(halo_error_message(), "computations call each other more than 500 deep"));
+    halo_module_release(module);
+  }
 }
 END_TEST
 
