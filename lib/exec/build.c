@@ -135,3 +135,22 @@ halo_status halo_unit_kernel(const halo_built_unit *unit, const halo_step *step,
   *out = NULL;
   return status;
 }
+
+halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl_kernel kernel,
+                          size_t local[3]) {
+  size_t most = 0, wanted = 1;
+  for (int d = 0; d < 3; d++) local[d] = step->local[d];
+  for (uint32_t d = 0; d < step->dims; d++) wanted *= local[d];
+  HALO_TRY(
+      halo_cl_check(clGetKernelWorkGroupInfo(kernel, unit->program->device->id,
+                                             CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL),
+                    step->label));
+  if (most == 0 || wanted <= most) return HALO_OK;
+  /* Halves of what divides the global size divide it too. */
+  while (step->any_local && step->dims == 1 && local[0] > most && local[0] % 2 == 0) local[0] /= 2;
+  if (step->dims == 1 && local[0] <= most) return HALO_OK;
+  return halo_fail(HALO_UNIMPLEMENTED,
+                   "%s needs work groups of %zu, and the device %s gives this kernel %zu; "
+                   "HALO_KERNELS with a minus sign before the kernel's name leaves it out",
+                   step->label, wanted, unit->program->device->caps.name, most);
+}

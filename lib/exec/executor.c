@@ -21,6 +21,7 @@ typedef struct exec_bound {
 typedef struct exec_kernel {
   cl_kernel handle;
   exec_bound *bound;
+  size_t local[3];
 } exec_kernel;
 
 struct halo_program {
@@ -51,6 +52,7 @@ static halo_status exec_create_kernels(halo_program *p, const halo_steps *steps)
     if (step->kind == HALO_STEP_KERNEL) {
       exec_kernel *kernel = &p->kernels[step->number];
       HALO_TRY(halo_unit_kernel(&p->units[step->unit], step, (halo_run_ids){0}, &kernel->handle));
+      HALO_TRY(halo_unit_fit(&p->units[step->unit], step, kernel->handle, kernel->local));
       kernel->bound = halo_alloc(sizeof *kernel->bound * (size_t)step->arg_count);
       for (int32_t a = 0; a < step->arg_count; a++) kernel->bound[a].offset = ~(cl_ulong)0;
     }
@@ -192,12 +194,12 @@ static halo_status exec_kernel_step(exec_run *run, const halo_step *step, cl_eve
   HALO_TRY(exec_bind(run, step, kernel));
   cl_event storage, *event = exec_event(run, wanted, &storage);
   cl_int code = clEnqueueNDRangeKernel(p->device->queue, kernel->handle, step->dims, NULL,
-                                       step->global, step->local, 0, NULL, event);
+                                       step->global, kernel->local, 0, NULL, event);
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
     /* OpenCL may allocate only now; what the cache holds may be what is missing. */
     halo_cl_memory_trim(p->device);
     code = clEnqueueNDRangeKernel(p->device->queue, kernel->handle, step->dims, NULL, step->global,
-                                  step->local, 0, NULL, event);
+                                  kernel->local, 0, NULL, event);
   }
   HALO_TRY(halo_cl_check(code, step->label));
   exec_event_done(run, step, wanted, &storage);

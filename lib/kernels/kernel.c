@@ -94,6 +94,7 @@ size_t halo_kernel_local_size(const halo_caps *caps, int64_t items) {
 void halo_launch_items(const halo_caps *caps, halo_launch *launch, int64_t items) {
   size_t local = halo_kernel_local_size(caps, items);
   launch->dims = 1;
+  launch->any_local = true;
   launch->local[0] = local;
   launch->global[0] = ((size_t)items + local - 1) / local * local;
 }

@@ -137,6 +137,7 @@ halo_status halo_loop_lower(halo_lowering *l) {
     halo_launch *launch = halo_kernel_add(l, &e, name, label, in_place);
     if (stream) {
       items /= LOOP_STREAM;
+      launch->any_local = true;
       launch->local[0] = 1;
       while (launch->local[0] < 64 && items % (2 * (int64_t)launch->local[0]) == 0) {
         launch->local[0] *= 2;

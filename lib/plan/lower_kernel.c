@@ -103,6 +103,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
   step->dims = launch->dims;
   memcpy(step->global, launch->global, sizeof step->global);
   memcpy(step->local, launch->local, sizeof step->local);
+  step->any_local = launch->any_local;
   if (launch->gemm) {
     step->gemm = halo_arena_copy(&s->plan->arena, launch->gemm, sizeof *launch->gemm);
   }

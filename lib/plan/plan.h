@@ -69,6 +69,7 @@ struct halo_step {
   const char *kernel; /* its name there, "u@_k0_row": see halo_plan_unit */
   uint32_t dims;
   size_t global[3], local[3];
+  bool any_local; /* smaller groups will do too */
   halo_plan_value *values;
   int32_t value_count;
   uint64_t in_place;            /* bit i: args[i] may share the output's buffer */

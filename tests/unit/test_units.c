@@ -2,6 +2,8 @@
 #include "client/executable.h"
 #include "run_test.h"
 
+#include <dlfcn.h>
+
 static int count_in(const char *text, const char *word) {
   int count = 0;
   for (; (text = strstr(text, word)); text++) count++;
@@ -36,6 +38,66 @@ START_TEST(equal_fusions_are_one_kernel) {
   ck_assert_int_eq(kernels_of(e), 1);
   ck_assert_int_eq(plan->steps.count, 3);
   halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* A device that gives each kernel groups of `group_limit` (0: what it really gives), and the largest group
+ * launched: these functions come before those of the OpenCL library. */
+static size_t group_limit, group_largest;
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                cl_kernel_work_group_info name, size_t size, void *value,
+                                size_t *size_ret) {
+  cl_int code = ((__typeof__(&clGetKernelWorkGroupInfo))dlsym(
+      RTLD_NEXT, "clGetKernelWorkGroupInfo"))(kernel, device, name, size, value, size_ret);
+  if (code == CL_SUCCESS && group_limit && name == CL_KERNEL_WORK_GROUP_SIZE && value) {
+    *(size_t *)value = group_limit;
+  }
+  return code;
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                              const size_t *offset, const size_t *global, const size_t *local,
+                              cl_uint count, const cl_event *list, cl_event *event) {
+  size_t group = 1;
+  for (cl_uint d = 0; d < dims; d++) group *= local[d];
+  if (group > group_largest) group_largest = group;
+  return ((__typeof__(&clEnqueueNDRangeKernel))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel"))(
+      queue, kernel, dims, offset, global, local, count, list, event);
+}
+
+START_TEST(groups_fit_the_kernel) {
+  group_limit = 8;
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client,
+                                   "HloModule m\n"
+                                   "ENTRY e {\n"
+                                   "  x = f32[3] parameter(0)\n"
+                                   "  b = f32[900,3] broadcast(x), dimensions={1}\n"
+                                   "  ROOT y = f32[900,3] negate(b)\n"
+                                   "}\n");
+  float in[3] = {1, 2, 3};
+  static float out[2700];
+  halo_buffer *x = run_buffer(client, 3, in), *y;
+  group_largest = 0;
+  ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
+  ck_ok(halo_buffer_to_host(y, out, sizeof out));
+  ck_assert_int_eq((int)group_largest, 8);
+  for (int i = 0; i < 2700; i++) ck_assert(out[i] == -in[i % 3]);
+  halo_buffer_release(x);
+  halo_buffer_release(y);
+  halo_executable_release(e);
+  halo_compile_options tiles = {.kernels = "dot:tile"};
+  ck_fails(run_try_compile(client,
+                           "HloModule m\n"
+                           "ENTRY e {\n"
+                           "  x = f32[64,64] parameter(0)\n"
+                           "  ROOT y = f32[64,64] dot(x, x), lhs_contracting_dims={1}, "
+                           "rhs_contracting_dims={0}\n"
+                           "}\n",
+                           &tiles, &e),
+           HALO_UNIMPLEMENTED, "needs work groups of 256");
   halo_client_release(client);
 }
 END_TEST
@@ -130,6 +192,7 @@ int main(void) {
   TCase *c = tcase_create("units");
   tcase_set_timeout(c, 120);
   tcase_add_test(c, equal_fusions_are_one_kernel);
+  tcase_add_test(c, groups_fit_the_kernel);
   tcase_add_test(c, sizes_are_arguments);
   tcase_add_test(c, modules_share_what_is_built);
   suite_add_tcase(suite, c);
