@@ -234,7 +234,10 @@ static const tool_option bench_options_table[] = {
 static void bench_help(void) {
   puts(
       "Usage: halo bench [OPTIONS]\n"
-      "       halo bench scale [OPTIONS]   how long large programs take to compile (its own --help)\n\n"
+      "       halo bench costs [OPTIONS]   what compiling takes a launch, a byte, an operation to "
+      "cost\n"
+      "       halo bench scale [OPTIONS]   how long large programs take to compile (its own "
+      "--help)\n\n"
       "Measures in one run what the device can do and what compiled programs reach of it. Ours "
       "and\n"
       "the yardstick take turns; medians are compared.\n");
@@ -243,6 +246,7 @@ static void bench_help(void) {
 
 int tool_bench(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "scale") == 0) return bench_scale(argc - 1, argv + 1);
+  if (argc > 1 && strcmp(argv[1], "costs") == 0) return bench_costs(argc - 1, argv + 1);
   static bench b; /* too large for the stack to hold with ease */
   b.options = (bench_options){.jax = getenv("HALO_JAX_PYTHON"),
                               .script = "tools/bench_jax.py",

@@ -126,4 +126,7 @@ int bench_first_step(const char *device, const char *path);
 /* `halo bench scale`, a command of its own (bench_scale.c): argv[0] is "scale". */
 int bench_scale(int argc, char **argv);
 
+/* `halo bench costs`, another (bench_costs.c): argv[0] is "costs". */
+int bench_costs(int argc, char **argv);
+
 #endif

@@ -53,6 +53,23 @@ typedef struct halo_device_info {
 } halo_device_info;
 HALO_API void halo_device_get_info(const halo_device *device, halo_device_info *out);
 
+/* What things cost on a device. Compiling weighs with these which values are worth memory and a kernel of
+ * their own; results do not change by more than what another order of sums changes. */
+typedef struct halo_device_costs {
+  double launch;     /* seconds that starting one more kernel takes */
+  double bandwidth;  /* bytes a second that a kernel of some megabytes moves */
+  double rate;       /* simple operations a second of the whole device */
+  double item_rate;  /* of one work item */
+  bool measured;     /* stored by halo_device_store_costs; else defaults of the device's kind */
+} halo_device_costs;
+HALO_API void halo_device_get_costs(const halo_device *device, halo_device_costs *out);
+/* Keeps measured costs in the client's cache folder, for all clients of this device from now on that use
+ * that folder, this one included (`halo bench costs --store` measures and calls this). All four must be
+ * positive. HALO_FAILED_PRECONDITION without a cache folder, HALO_IO_ERROR. Not while another thread
+ * compiles. */
+HALO_API HALO_MUST_USE halo_status halo_device_store_costs(halo_device *device,
+                                                           const halo_device_costs *costs);
+
 /* A device of this machine, whether or not it is opened. */
 typedef struct halo_device_entry {
   int platform, device;     /* "PLATFORM:DEVICE" selects it */

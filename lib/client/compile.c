@@ -60,7 +60,7 @@ static halo_status compile_program(halo_executable *e, const halo_compile_option
       .verify = halo_config_flag(HALO_CONFIG_VERIFY),
   };
   HALO_TRY(halo_plan_check(e->module));
-  e->module->target = halo_target_of_device(&e->client->device.cl->caps);
+  e->module->target = halo_target_of_device(e->client->device.cl);
   HALO_TRY(halo_passes_run(e->module, &passes));
   HALO_TRY(dump->status);
   const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);

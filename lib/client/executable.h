@@ -19,7 +19,7 @@ struct halo_executable {
   halo_profile_row *rows; /* as last asked for */
 };
 
-/* What things cost on a device: defaults by its kind, and how many buffers a kernel may have. */
-halo_target halo_target_of_device(const halo_caps *caps);
+/* What things cost on a device, stored or by its kind, and how many buffers a kernel may have. */
+halo_target halo_target_of_device(halo_cl_device *device);
 
 #endif

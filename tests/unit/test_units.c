@@ -187,6 +187,41 @@ START_TEST(modules_share_what_is_built) {
 }
 END_TEST
 
+/* ---- Costs ---- */
+
+START_TEST(costs_are_kept) {
+  char folder[] = "/tmp/halo-test-costs.XXXXXX";
+  ck_assert(mkdtemp(folder) != NULL);
+  halo_client_options options = {.device = "null:" HALO_TEST_DATA "/devices/amd-wave64.caps",
+                                 .cache_dir = folder};
+  halo_client *client;
+  ck_ok(halo_client_create(&options, &client));
+  halo_device_costs costs;
+  halo_device_get_costs(halo_client_device(client, 0), &costs);
+  ck_assert(!costs.measured && costs.launch == halo_target_gpu.launch);
+  halo_device_costs mine = {.launch = 1, .bandwidth = 2e9, .rate = 3e9, .item_rate = 4e9};
+  ck_ok(halo_device_store_costs(halo_client_device(client, 0), &mine));
+  mine.rate = 0;
+  ck_fails(halo_device_store_costs(halo_client_device(client, 0), &mine), HALO_INVALID_ARGUMENT,
+           "positive");
+  halo_client_release(client);
+  ck_ok(halo_client_create(&options, &client));
+  halo_device_get_costs(halo_client_device(client, 0), &costs);
+  ck_assert(costs.measured && costs.launch == 1 && costs.bandwidth == 2e9 && costs.rate == 3e9 &&
+            costs.item_rate == 4e9);
+  halo_target target = halo_target_of_device(client->device.cl);
+  ck_assert(target.launch == 1 && target.max_buffers > 0);
+  halo_client_release(client);
+  client = run_client(options.device); /* no folder */
+  ck_fails(halo_device_store_costs(halo_client_device(client, 0), &costs), HALO_FAILED_PRECONDITION,
+           "cache folder");
+  halo_client_release(client);
+  char command[100];
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("units");
   TCase *c = tcase_create("units");
@@ -194,6 +229,7 @@ int main(void) {
   tcase_add_test(c, equal_fusions_are_one_kernel);
   tcase_add_test(c, groups_fit_the_kernel);
   tcase_add_test(c, sizes_are_arguments);
+  tcase_add_test(c, costs_are_kept);
   tcase_add_test(c, modules_share_what_is_built);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
