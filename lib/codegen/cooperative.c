@@ -3,17 +3,6 @@
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
 
-bool emit_is_cooperative(halo_opcode opcode) {
-  switch ((int)opcode) {
-    case HALO_OP_REDUCE:
-    case HALO_OP_REDUCE_WINDOW:
-    case HALO_OP_DOT:
-    case HALO_OP_WHILE:
-    case HALO_OP_CONDITIONAL: return true;
-    default: return false;
-  }
-}
-
 /* Opens "for (v = 0; v < size; ++v)" and returns the variable; an extent of 1 needs no loop. */
 static const halo_integer *coop_loop(halo_emitter *e, int64_t size, int *opened) {
   if (size == 1) return halo_integer_constant(&e->integers, 0);
@@ -226,8 +215,9 @@ static halo_value *coop_operand_leaves(halo_emitter *e, emit_frame *f, const hal
   return values;
 }
 
-static void coop_while(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+static void coop_while(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
                        halo_value *leaves) {
+  (void)index; /* of scalars */
   int32_t count = halo_shape_leaf_count(instr->shape);
   halo_value *start = coop_operand_leaves(e, f, instr->operands[0]);
   for (int32_t l = 0; l < count; l++) leaves[l] = coop_variable(e, start[l].type, start[l].text);
@@ -242,7 +232,8 @@ static void coop_while(halo_emitter *e, emit_frame *f, const halo_instr *instr,
 }
 
 static void coop_conditional(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                             halo_value *leaves) {
+                             emit_index *index, halo_value *leaves) {
+  (void)index; /* of scalars */
   int32_t count = halo_shape_leaf_count(instr->shape);
   halo_value selector = halo_emit_value(e, f, instr->operands[0], 0, halo_index_scalar(e));
   for (int32_t l = 0; l < count; l++) {
@@ -272,94 +263,23 @@ static void coop_conditional(halo_emitter *e, emit_frame *f, const halo_instr *i
   }
 }
 
+typedef void coop_rule(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                       halo_value *leaves);
+static coop_rule *const coop_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_REDUCE] = coop_reduce,
+    [HALO_OP_REDUCE_WINDOW] = coop_reduce_window,
+    [HALO_OP_DOT] = coop_dot,
+    [HALO_OP_WHILE] = coop_while,
+    [HALO_OP_CONDITIONAL] = coop_conditional,
+};
+
+bool emit_is_cooperative(halo_opcode opcode) { return coop_rules[opcode] != NULL; }
+
 void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                       emit_index *index, halo_value *leaves) {
   int32_t count = halo_shape_leaf_count(instr->shape);
   for (int32_t l = 0; l < count; l++) {
     halo_sections_add(&e->sections, halo_ctype_section(halo_leaf_shape(instr->shape, l)->type));
   }
-  switch ((int)instr->opcode) {
-    case HALO_OP_REDUCE: coop_reduce(e, frame, instr, index, leaves); return;
-    case HALO_OP_REDUCE_WINDOW: coop_reduce_window(e, frame, instr, index, leaves); return;
-    case HALO_OP_DOT: coop_dot(e, frame, instr, index, leaves); return;
-    case HALO_OP_WHILE: coop_while(e, frame, instr, leaves); return;
-    case HALO_OP_CONDITIONAL: coop_conditional(e, frame, instr, leaves); return;
-    default: return;
-  }
-}
-
-/* ---- What can be emitted ---- */
-
-static bool coop_all_scalars(const halo_shape *shape) {
-  if (halo_shape_is_tuple(shape)) {
-    for (int32_t i = 0; i < shape->count; i++) {
-      if (!coop_all_scalars(shape->elements[i])) return false;
-    }
-    return true;
-  }
-  return halo_shape_is_scalar(shape);
-}
-
-static halo_status coop_refuse(const halo_instr *instr, const char *why) {
-  halo_arena scratch = {0};
-  const char *text = halo_instr_text(&scratch, instr);
-  halo_status status =
-      instr->line > 0
-          ? halo_fail(HALO_UNIMPLEMENTED, "line %d: %s cannot run on a device yet: %s", instr->line,
-                      text, why)
-          : halo_fail(HALO_UNIMPLEMENTED, "%s cannot run on a device yet: %s", text, why);
-  halo_arena_deinit(&scratch);
-  return status;
-}
-
-static halo_status coop_check_computation(const halo_computation *computation) {
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    HALO_TRY(halo_emitter_check(computation->instrs.data[i]));
-  }
-  return HALO_OK;
-}
-
-halo_status halo_emitter_check(const halo_instr *instr) {
-  bool control = instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL ||
-                 instr->opcode == HALO_OP_CALL || instr->opcode == HALO_OP_FUSION;
-  if (control) {
-    bool scalars = coop_all_scalars(instr->shape);
-    for (int32_t i = 0; i < instr->operand_count; i++) {
-      scalars &= coop_all_scalars(instr->operands[i]->shape);
-    }
-    if (!scalars) {
-      return coop_refuse(instr, "inside a kernel, control flow over arrays is not supported");
-    }
-  }
-  switch ((int)instr->opcode) {
-    case HALO_OP_PARAMETER:
-    case HALO_OP_TUPLE:
-    case HALO_OP_GET_TUPLE_ELEMENT:
-    case HALO_OP_IOTA:
-    case HALO_OP_REPLICA_ID:
-    case HALO_OP_PARTITION_ID:
-    case HALO_OP_OPT_BARRIER:
-    case HALO_OP_DOMAIN:
-    case HALO_OP_ADD_DEPENDENCY: break;
-    case HALO_OP_CONSTANT:
-      if (instr->literal && instr->literal->elided) {
-        return coop_refuse(instr, "the constant's data was left out of the text ({...})");
-      }
-      break;
-    case HALO_OP_STOCHASTIC_CONVERT: return coop_refuse(instr, "the operation has no kernel");
-    default:
-      if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) || emit_is_movement(instr->opcode) ||
-          emit_is_cooperative(instr->opcode) || instr->opcode == HALO_OP_MAP || control) {
-        break;
-      }
-      return coop_refuse(instr, "the operation has no kernel");
-  }
-  if (instr->opcode == HALO_OP_DOT && instr->operand_count > 2) {
-    return coop_refuse(instr, "sparse operands are not supported");
-  }
-  int32_t called = halo_instr_called_count(instr);
-  for (int32_t c = 0; c < called; c++) {
-    HALO_TRY(coop_check_computation(halo_instr_called(instr, c)));
-  }
-  return HALO_OK;
+  coop_rules[instr->opcode](e, frame, instr, index, leaves);
 }

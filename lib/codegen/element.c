@@ -98,7 +98,9 @@ static bool element_is_uniform(const halo_literal *literal) {
   return count > 0;
 }
 
-static halo_value element_constant(halo_emitter *e, const halo_instr *instr, emit_index *index) {
+static halo_value element_constant(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                   emit_index *index) {
+  (void)frame;
   halo_type type = instr->shape->type;
   halo_sections_add(&e->sections, halo_ctype_section(type));
   if (halo_shape_element_count(instr->shape) == 0) return halo_value_whole(e->arena, type, 0);
@@ -116,7 +118,9 @@ halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to) {
   return emit_declare(e, halo_scalar_convert(e->arena, &e->sections, value, to));
 }
 
-static halo_value element_iota(halo_emitter *e, const halo_instr *instr, emit_index *index) {
+static halo_value element_iota(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                               emit_index *index) {
+  (void)frame;
   int64_t d = halo_instr_int(instr, HALO_ATTR_IOTA_DIMENSION, 0), known;
   const halo_integer *at = halo_index_at(index, (int)d);
   halo_type type = e->wide ? HALO_S64 : HALO_S32;
@@ -126,7 +130,11 @@ static halo_value element_iota(halo_emitter *e, const halo_instr *instr, emit_in
   return halo_emit_convert(e, value, instr->shape->type);
 }
 
-static halo_value element_id(halo_emitter *e, halo_argument_value what) {
+static halo_value element_id(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                             emit_index *index) {
+  (void)frame, (void)index;
+  bool replica = instr->opcode == HALO_OP_REPLICA_ID;
+  halo_argument_value what = replica ? HALO_VALUE_REPLICA_ID : HALO_VALUE_PARTITION_ID;
   return halo_value_name(HALO_U32, halo_emit_value_arg(e, what, HALO_U32, 0));
 }
 
@@ -190,24 +198,35 @@ static void element_call(halo_emitter *e, emit_frame *frame, const halo_instr *i
 
 /* ---- The walk ---- */
 
+static halo_value element_same(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                               emit_index *index) {
+  return halo_emit_value(e, frame, instr->operands[0], 0, index);
+}
+
+typedef halo_value element_rule(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                emit_index *index);
+/* What is neither elementwise nor movement nor cooperative. */
+static element_rule *const element_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_CONSTANT] = element_constant, [HALO_OP_IOTA] = element_iota,
+    [HALO_OP_REPLICA_ID] = element_id,     [HALO_OP_PARTITION_ID] = element_id,
+    [HALO_OP_MAP] = element_map,           [HALO_OP_OPT_BARRIER] = element_same,
+    [HALO_OP_DOMAIN] = element_same,       [HALO_OP_ADD_DEPENDENCY] = element_same,
+};
+
+bool halo_emitter_knows(halo_opcode opcode) {
+  bool elementwise = halo_opcode_exec(opcode) == HALO_EXEC_ELEMENTWISE;
+  return (elementwise && halo_opcode_has_trait(opcode, HALO_TRAIT_EW)) ||
+         emit_is_movement(opcode) || emit_is_cooperative(opcode) || element_rules[opcode] != NULL;
+}
+
 static halo_value element_single(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                                  emit_index *index) {
   halo_sections_add(&e->sections, halo_ctype_section(instr->shape->type));
-  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW)) {
-    return element_elementwise(e, frame, instr, index);
-  }
   if (emit_is_movement(instr->opcode)) return emit_movement(e, frame, instr, index);
-  switch ((int)instr->opcode) {
-    case HALO_OP_CONSTANT: return element_constant(e, instr, index);
-    case HALO_OP_IOTA: return element_iota(e, instr, index);
-    case HALO_OP_REPLICA_ID: return element_id(e, HALO_VALUE_REPLICA_ID);
-    case HALO_OP_PARTITION_ID: return element_id(e, HALO_VALUE_PARTITION_ID);
-    case HALO_OP_MAP: return element_map(e, frame, instr, index);
-    case HALO_OP_OPT_BARRIER:
-    case HALO_OP_DOMAIN:
-    case HALO_OP_ADD_DEPENDENCY: return halo_emit_value(e, frame, instr->operands[0], 0, index);
-    default: emit_fail(e, halo_emitter_check(instr)); break;
-  }
+  element_rule *rule = element_rules[instr->opcode];
+  if (!rule && halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW)) rule = element_elementwise;
+  if (rule) return rule(e, frame, instr, index);
+  emit_fail(e, halo_emitter_check(instr));
   return halo_value_name(instr->shape->type, "0");
 }
 

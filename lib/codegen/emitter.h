@@ -149,5 +149,8 @@ const halo_integer *halo_emit_start(halo_emitter *e, emit_frame *frame, const ha
  * message is recorded naming instruction and line. Non-scalar while and conditional, for example,
  * are steps of a plan, not code. */
 halo_status halo_emitter_check(const halo_instr *instr);
+/* Whether there is code for one element of an opcode's result; true of all that the opcode table calls
+ * elemental, which a test sees to. */
+bool halo_emitter_knows(halo_opcode opcode);
 
 #endif

@@ -2,24 +2,6 @@
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
 
-bool emit_is_movement(halo_opcode opcode) {
-  switch ((int)opcode) {
-    case HALO_OP_BROADCAST:
-    case HALO_OP_RESHAPE:
-    case HALO_OP_BITCAST:
-    case HALO_OP_BITCAST_CONVERT:
-    case HALO_OP_TRANSPOSE:
-    case HALO_OP_REVERSE:
-    case HALO_OP_SLICE:
-    case HALO_OP_DYNAMIC_SLICE:
-    case HALO_OP_DYNAMIC_UPDATE_SLICE:
-    case HALO_OP_PAD:
-    case HALO_OP_CONCATENATE:
-    case HALO_OP_GATHER: return true;
-    default: return false;
-  }
-}
-
 static emit_index *move_index(halo_emitter *e, const halo_shape *shape,
                               const halo_integer *const *at) {
   return halo_index_of(e, shape->rank, shape->dims, at);
@@ -376,21 +358,26 @@ static halo_value move_bitcast_convert(halo_emitter *e, emit_frame *f, const hal
   return move_from_bits(e, to, sum);
 }
 
+typedef halo_value move_rule(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                             emit_index *index);
+static move_rule *const move_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_BROADCAST] = move_broadcast,
+    [HALO_OP_RESHAPE] = move_reshape,
+    [HALO_OP_BITCAST] = move_bitcast,
+    [HALO_OP_BITCAST_CONVERT] = move_bitcast_convert,
+    [HALO_OP_TRANSPOSE] = move_transpose,
+    [HALO_OP_REVERSE] = move_reverse,
+    [HALO_OP_SLICE] = move_slice,
+    [HALO_OP_DYNAMIC_SLICE] = move_dynamic_slice,
+    [HALO_OP_DYNAMIC_UPDATE_SLICE] = move_dynamic_update_slice,
+    [HALO_OP_PAD] = move_pad,
+    [HALO_OP_CONCATENATE] = move_concatenate,
+    [HALO_OP_GATHER] = move_gather,
+};
+
+bool emit_is_movement(halo_opcode opcode) { return move_rules[opcode] != NULL; }
+
 halo_value emit_movement(halo_emitter *e, emit_frame *f, const halo_instr *instr,
                          emit_index *index) {
-  switch ((int)instr->opcode) {
-    case HALO_OP_BROADCAST: return move_broadcast(e, f, instr, index);
-    case HALO_OP_RESHAPE: return move_reshape(e, f, instr, index);
-    case HALO_OP_BITCAST: return move_bitcast(e, f, instr, index);
-    case HALO_OP_BITCAST_CONVERT: return move_bitcast_convert(e, f, instr, index);
-    case HALO_OP_TRANSPOSE: return move_transpose(e, f, instr, index);
-    case HALO_OP_REVERSE: return move_reverse(e, f, instr, index);
-    case HALO_OP_SLICE: return move_slice(e, f, instr, index);
-    case HALO_OP_DYNAMIC_SLICE: return move_dynamic_slice(e, f, instr, index);
-    case HALO_OP_DYNAMIC_UPDATE_SLICE: return move_dynamic_update_slice(e, f, instr, index);
-    case HALO_OP_PAD: return move_pad(e, f, instr, index);
-    case HALO_OP_CONCATENATE: return move_concatenate(e, f, instr, index);
-    case HALO_OP_GATHER: return move_gather(e, f, instr, index);
-    default: return halo_value_name(instr->shape->type, "0");
-  }
+  return move_rules[instr->opcode](e, f, instr, index);
 }
