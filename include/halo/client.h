@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* A client holds the devices of one OpenCL platform, their memory and the program cache. All objects
+/* A client holds one or several OpenCL devices, their memory and the program cache. All objects
  * below may be used from several threads at once unless said otherwise; each keeps what it needs
  * alive, so they may be released in any order.
  *
@@ -26,9 +26,11 @@ typedef struct halo_event halo_event;           /* something that will have happ
 typedef struct halo_client_options {
   /* Which devices: NULL or "" for the default (HALO_DEVICE if set, else the first GPU, else the
    * first device of any kind); "gpu", "cpu"; "PLATFORM:DEVICE" by number as `halo info` lists them;
-   * or a part of a device's or platform's name; "null:FILE" for a device that runs nothing. */
+   * or a part of a device's or platform's name; "null:FILE" for a device that runs nothing. Several,
+   * separated by commas, become the client's devices 0, 1, ...; "X*2" is X twice, with queues and memory
+   * of their own, and "X/2" two halves of X (not all devices can be divided). */
   const char *device;
-  /* Device memory this client may hold, in bytes; 0: what the device has. */
+  /* Device memory this client may hold on each device, in bytes; 0: what the device has. */
   uint64_t memory_limit;
   /* Where compiled programs are cached: NULL for $HALO_CACHE_DIR or $XDG_CACHE_HOME/halo or
    * ~/.cache/halo; "" for no disk cache. */
@@ -109,9 +111,14 @@ typedef struct halo_compile_options {
   bool no_optimization; /* only the passes that are needed to run at all */
   const char *kernels;  /* "dot:clblast,-reduce:row": as HALO_KERNELS; NULL: that variable */
   const char *dump_dir; /* module, passes, OpenCL C and plan as text; NULL: HALO_DUMP_TO */
+  /* On which devices it runs: replica r's partition p on the client's device number
+   * devices[r * partition_count + p]. Counts of 0 mean 1; NULL: devices 0, 1, 2, ... in that order. */
+  const int *devices;
+  int replica_count, partition_count;
 } halo_compile_options;
 
-/* Compiles a module for the client's first device. The module is not changed. `options` may be NULL.
+/* Compiles a module for the client's first device, or those of options->devices. The module is not
+ * changed. `options` may be NULL.
  * An instruction that cannot run yet gives HALO_UNIMPLEMENTED naming it and its line. */
 HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
                                                        const halo_module *module,
@@ -130,6 +137,11 @@ HALO_API int halo_executable_result_count(const halo_executable *executable);
 HALO_API const halo_shape *halo_executable_result_shape(const halo_executable *executable,
                                                         int index);
 
+/* The devices it was compiled for, in the order of halo_compile_options.devices; NULL for an index out of
+ * range. */
+HALO_API int halo_executable_device_count(const halo_executable *executable);
+HALO_API halo_device *halo_executable_device(const halo_executable *executable, int index);
+
 /* Text about a compiled program, owned by the executable. */
 typedef enum halo_report {
   HALO_REPORT_EXPLAIN, /* each step's chosen implementation, and who was refused and why */
@@ -147,7 +159,7 @@ typedef struct halo_profile_row {
   int64_t bytes;  /* that one run must read and write at least, or 0 */
   int64_t flops;  /* of one run, or 0 */
 } halo_profile_row;
-/* Waits for the device, then gives rows by step order; needs halo_client_options.profile. The array
+/* Waits for the (first) device, then gives rows by step order; needs halo_client_options.profile. The array
  * is owned by the executable until the next call. */
 HALO_API HALO_MUST_USE halo_status halo_executable_profile(halo_executable *executable,
                                                            const halo_profile_row **rows,
@@ -155,8 +167,8 @@ HALO_API HALO_MUST_USE halo_status halo_executable_profile(halo_executable *exec
 
 /* ---- Buffers ---- */
 
-/* A copy of dense row-major host data (halo_type_size bytes an element) on the device, in the
- * shape's layout. `data` may be reused when the call returns. */
+/* A copy of dense row-major host data (halo_type_size bytes an element) on the client's first device, in
+ * the shape's layout. `data` may be reused when the call returns. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_from_host(halo_client *client, const void *data,
                                                          const halo_shape *shape,
                                                          halo_buffer **out);
@@ -170,10 +182,34 @@ HALO_API HALO_MUST_USE halo_status halo_buffer_from_host_async(halo_client *clie
 HALO_API HALO_MUST_USE halo_status halo_buffer_from_literal(halo_client *client,
                                                             const halo_literal *literal,
                                                             halo_buffer **out);
+/* The general form, for any device. Dimension d's elements lie byte_strides[d] bytes apart in `data` (the
+ * address of element 0,0,..., so that strides may be negative or zero); NULL: dense and row-major. With
+ * `done` NULL it waits for the copy; else `data` must stay unchanged until *done has happened. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_put(halo_device *device, const void *data,
+                                                   const int64_t *byte_strides,
+                                                   const halo_shape *shape, halo_buffer **out,
+                                                   halo_event **done);
+/* A buffer whose value the host gives later: by fulfil, once (data and strides as above; it waits for the
+ * copy), or fail. Until then runs that take it wait, without keeping others waiting. Its release without
+ * either is a failure for what depends on it. HALO_FAILED_PRECONDITION the second time. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_promise(halo_device *device, const halo_shape *shape,
+                                                       halo_buffer **out);
+HALO_API HALO_MUST_USE halo_status halo_buffer_fulfil(halo_buffer *buffer, const void *data,
+                                                      const int64_t *byte_strides);
+HALO_API HALO_MUST_USE halo_status halo_buffer_fail(halo_buffer *buffer, halo_status status,
+                                                    const char *message);
+/* A new buffer with the same value on a device of the same client (also on the same one); returns without
+ * waiting. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_copy_to_device(halo_buffer *buffer,
+                                                              halo_device *device,
+                                                              halo_buffer **out);
 HALO_API void halo_buffer_retain(halo_buffer *buffer);
 HALO_API void halo_buffer_release(halo_buffer *buffer);
 /* Owned by the buffer. */
 HALO_API const halo_shape *halo_buffer_shape(const halo_buffer *buffer);
+HALO_API halo_device *halo_buffer_device(const halo_buffer *buffer); /* its client's */
+/* Its memory went to a program: it has no value any more. */
+HALO_API bool halo_buffer_is_donated(halo_buffer *buffer);
 /* Waits for the buffer and copies it to `data` as dense row-major elements; `size` must be its byte
  * size. HALO_FAILED_PRECONDITION for a donated buffer. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_host(halo_buffer *buffer, void *data,
@@ -182,15 +218,36 @@ HALO_API HALO_MUST_USE halo_status halo_buffer_to_host(halo_buffer *buffer, void
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_host_async(halo_buffer *buffer, void *data,
                                                              size_t size, halo_event **done);
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_literal(halo_buffer *buffer, halo_literal **out);
-/* An event that happens when the buffer's value is there (or its computation failed). */
+/* The general form: strides as for halo_buffer_put (no two elements may lie in one place); `done` NULL
+ * waits, else `data` is complete when *done has happened. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_get(halo_buffer *buffer, void *data,
+                                                   const int64_t *byte_strides, halo_event **done);
+/* An event that happens when the buffer's value is there (or its computation failed).
+ * HALO_FAILED_PRECONDITION for a donated buffer. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_ready_event(halo_buffer *buffer, halo_event **out);
 
 /* ---- Events ---- */
 
-/* Waits; a failure of what was waited for is returned. */
+/* Waits; a failure of what was waited for is returned, as often as it is asked for. */
 HALO_API HALO_MUST_USE halo_status halo_event_wait(halo_event *event);
+/* Whether it has happened, or failed; does not wait. */
 HALO_API bool halo_event_is_ready(halo_event *event);
+HALO_API void halo_event_retain(halo_event *event);
 HALO_API void halo_event_release(halo_event *event);
+/* Calls back once, when the event has happened or failed: from inside this call when that is so already,
+ * else from another thread. No lock of the library is held: the callback may call anything here and may
+ * wait. `message` ("" without a failure) is good until it returns. Several callbacks may be asked for,
+ * and the event may be released before. */
+typedef void (*halo_event_callback)(halo_status status, const char *message, void *data);
+HALO_API HALO_MUST_USE halo_status halo_event_on_ready(halo_event *event, halo_event_callback call,
+                                                       void *data);
+
+/* An event that the host makes happen, well or with a failure, once (what comes later is ignored); if its
+ * last reference goes before, that is a failure. Runs can be told to wait for it. */
+HALO_API HALO_MUST_USE halo_status halo_promise_create(halo_client *client, halo_event **out);
+HALO_API HALO_MUST_USE halo_status halo_promise_set(halo_event *promise);
+HALO_API HALO_MUST_USE halo_status halo_promise_fail(halo_event *promise, halo_status status,
+                                                     const char *message);
 
 /* ---- Running ---- */
 
@@ -202,16 +259,30 @@ typedef struct halo_execute_options {
    * pairs that it names come first, then arguments that it offers, then others of the right size. */
   const int *donated;
   int donated_count;
+  /* Events that must have happened before the run begins; their failures are the run's. */
+  halo_event *const *after;
+  int after_count;
 } halo_execute_options;
 
-/* Queues one run and returns without waiting for it. `arguments` are borrowed for the call;
+/* Queues one run and returns without waiting for it, whatever the program needs of the host: loops and
+ * branches that depend on values go on in another thread. A failure that is met before this returns is
+ * returned, with no results. One that comes later, or that an argument brings with it, is told by the
+ * results' events, and by whatever uses these results; it harms nothing else.
+ * `arguments` are borrowed for the call;
  * `results` receives halo_executable_result_count new buffers, each ready at its own event. Shapes
- * must equal those of the program (layouts included). `options` may be NULL. */
+ * must equal those of the program (layouts included), and devices too. `options` may be NULL. */
 HALO_API HALO_MUST_USE halo_status halo_executable_execute(halo_executable *executable,
                                                            halo_buffer *const *arguments,
                                                            int argument_count,
                                                            const halo_execute_options *options,
                                                            halo_buffer **results);
+/* The same for programs that were compiled for several devices: arguments[d] and results[d] are the lists
+ * of device d of the executable, and `options` hold for each. */
+HALO_API HALO_MUST_USE halo_status halo_executable_execute_all(halo_executable *executable,
+                                                               halo_buffer *const *const *arguments,
+                                                               int argument_count,
+                                                               const halo_execute_options *options,
+                                                               halo_buffer **const *results);
 /* Copies literals in (one a parameter, tuples as tuples), runs, waits, and copies the result out. */
 HALO_API HALO_MUST_USE halo_status halo_executable_run(halo_executable *executable,
                                                        halo_literal *const *arguments,

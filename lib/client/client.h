@@ -1,7 +1,8 @@
-/* client/client.h: clients, buffers and events from inside: for the files of this room. */
+/* client/client.h: clients, devices, buffers and events from inside: for the files of this room. */
 #ifndef HALO_CLIENT_CLIENT_H
 #define HALO_CLIENT_CLIENT_H
 
+#include "exec/value.h"
 #include "halo/client.h"
 #include "opencl/opencl.h"
 #include "shape/shape.h"
@@ -12,83 +13,78 @@
 struct halo_device {
   halo_client *client; /* not a reference: the device is a part of it */
   halo_cl_device *cl;
+  int index; /* in the client */
 };
-
-/* Host memory that a queued write still reads. */
-typedef struct halo_pending {
-  cl_event event;
-  void *memory;
-  struct halo_pending *next;
-} halo_pending;
 
 /* Reference-counted: buffers, events and executables hold references. */
 struct halo_client {
   atomic_int references;
-  halo_device device;
-  pthread_mutex_t lock; /* of `pending` */
-  halo_pending *pending;
+  int device_count;
+  halo_device *devices;
 };
 
 void halo_client_retain(halo_client *client);
-/* Frees host memory whose writes are done; cheap when there is none. */
-void halo_client_sweep(halo_client *client);
-/* Hands host memory (halo_free) over until `event` (whose reference is taken) has happened. */
-void halo_client_keep(halo_client *client, cl_event event, void *memory);
 /* The public description of a device; its texts are those of `caps`. */
 void halo_client_describe(const halo_caps *caps, halo_device_info *out);
 
-/* ---- Buffers ---- */
+/* ---- Buffers (buffer.c) ---- */
 
 struct halo_buffer {
   atomic_int references;
-  halo_client *client;
+  halo_device *device; /* with a reference to its client */
   halo_shape *shape;
   pthread_mutex_t lock; /* of what follows */
-  halo_cl_block *block; /* NULL once donated */
-  cl_event ready;       /* NULL: nothing to wait for */
+  halo_value *value;    /* NULL once donated */
+  halo_value
+      *promise; /* a reference to a value that the host is to give; NULL: it was, or is not */
 };
 
-/* A buffer over a block that a run fills. Takes over one reference each to `block` and `ready`
- * (NULL when the value is there already); the shape is copied. Cannot fail. */
-halo_buffer *halo_buffer_wrap(halo_client *client, const halo_shape *shape, halo_cl_block *block,
-                              cl_event ready);
-/* The buffer's block with a new reference, for commands on the client's queue, which runs in order:
- * no need to wait for `ready`. HALO_FAILED_PRECONDITION for a donated buffer. */
-halo_status halo_buffer_borrow(halo_buffer *buffer, halo_cl_block **out);
-/* Takes the block out: the buffer is donated from now on, and the caller has its reference. Others
- * may hold references to the block for commands queued before. HALO_FAILED_PRECONDITION for a
- * buffer donated before. */
-halo_status halo_buffer_donate(halo_buffer *buffer, halo_cl_block **out);
-/* Undoes halo_buffer_donate, with its block, when the run could not be queued after all. */
-void halo_buffer_undonate(halo_buffer *buffer, halo_cl_block *block);
+/* A buffer over a value, of which one reference is taken over; the shape is copied. Cannot fail. */
+halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value);
+/* The buffer's value with a new reference. HALO_FAILED_PRECONDITION for a donated buffer. */
+halo_status halo_buffer_borrow(halo_buffer *buffer, halo_value **out);
+/* Takes the value out: the buffer is donated from now on, and the caller has its reference. Others may
+ * hold references for what was queued before. HALO_FAILED_PRECONDITION for a buffer donated before. */
+halo_status halo_buffer_donate(halo_buffer *buffer, halo_value **out);
+/* Undoes halo_buffer_donate, with its value, when the run could not be queued after all. */
+void halo_buffer_undonate(halo_buffer *buffer, halo_value *value);
 
-/* ---- Events ---- */
+/* ---- Events (event.c) ---- */
 
-/* Work on the host that belongs to an event's happening; it runs once, in whichever thread waits,
- * polls or releases first after the device is done. `failed`: only clean up. */
-typedef void (*halo_event_finish)(void *data, bool failed);
+/* Takes over one reference to `inner` (NULL: it has happened). Cannot fail. */
+halo_event *halo_event_wrap(halo_client *client, halo_cl_event *inner);
+halo_cl_event *halo_event_inner(const halo_event *event);
 
-struct halo_event {
-  atomic_int references;
-  halo_client *client;
-  cl_event handle;          /* NULL: happened before it was made */
-  pthread_mutex_t lock;     /* of `finish` */
-  halo_event_finish finish; /* NULL: none, or done */
+/* ---- Transfers (transfer.c) ---- */
+
+/* An array of the host: row-major elements of a shape's type `strides` bytes apart (NULL: dense). */
+typedef struct halo_host_array {
   void *data;
-};
+  const int64_t *strides;
+} halo_host_array;
 
-/* Takes over one reference to `handle` (NULL allowed). Cannot fail. */
-halo_event *halo_event_wrap(halo_client *client, cl_event handle, halo_event_finish finish,
-                            void *data);
-void halo_event_retain(halo_event *event);
-/* Waits for an OpenCL event (NULL: happened); its failure as a status. */
-halo_status halo_event_await(cl_event handle);
+/* Copies a host array to a block that was just allocated, in the shape's layout. With `done` NULL it
+ * waits; else `done`, which is pending, becomes queued or over on the way, and the array must stay as it
+ * is until it is over. A failure that is returned has not touched `done`. */
+halo_status halo_transfer_in(halo_cl_block *block, const halo_shape *shape, halo_host_array from,
+                             halo_cl_event *done);
+/* Copies a value out; waits for it if `done` is NULL, else as above. The failure of a value that is not
+ * there is that of the copy. */
+halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_host_array to,
+                              halo_cl_event *done);
+/* Copies a value of `size` bytes to a new one on another device, or the same. */
+halo_status halo_transfer_across(halo_value *from, size_t size, halo_cl_device *device,
+                                 const char *what, halo_value **out);
 
 /* ---- Layouts (layout.c) ---- */
 
-/* Copies an array's elements between row-major order (`host`) and the shape's layout (`device`, in
- * host memory). The two do not overlap. */
-void halo_layout_to_device(const halo_shape *shape, const void *host, void *device);
-void halo_layout_to_host(const halo_shape *shape, const void *device, void *host);
+/* Copies an array's elements between host order with these strides in bytes (NULL: dense and row-major)
+ * and the shape's layout (`device`, in host memory). The two do not overlap. */
+void halo_layout_to_device(const halo_shape *shape, const void *host, const int64_t *strides,
+                           void *device);
+void halo_layout_to_host(const halo_shape *shape, const void *device, void *host,
+                         const int64_t *strides);
+/* Whether such an array's bytes are those on the device. */
+bool halo_layout_is_same(const halo_shape *shape, const int64_t *strides);
 
 #endif

@@ -48,8 +48,23 @@ static void compile_dump_module(void *user, const char *pass, const halo_module 
 
 /* ---- Compiling ---- */
 
-static halo_status compile_program(halo_executable *e, const halo_compile_options *options,
-                                   compile_dump *dump) {
+static halo_status compile_dump_plan(compile_dump *dump, const halo_plan *plan) {
+  halo_strbuf text = {0};
+  if (!dump->folder) return HALO_OK;
+  halo_plan_print(&text, plan);
+  halo_status status = compile_write(dump, "plan.txt", halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  halo_plan_source(&text, plan, NULL, 0);
+  if (status == HALO_OK) status = compile_write(dump, "cl", halo_strbuf_text(&text));
+  if (status == HALO_OK) status = compile_write(dump, "explain.txt", plan->explain);
+  halo_strbuf_deinit(&text);
+  return status;
+}
+
+/* Runs the passes on the module, which is changed, and plans it for a device. */
+static halo_status compile_plan(halo_module *module, halo_cl_device *device,
+                                const halo_compile_options *options, compile_dump *dump,
+                                halo_plan **out) {
   halo_pass_options passes = {
       .no_optimization = options->no_optimization,
       .no_fusion =
@@ -59,29 +74,71 @@ static halo_status compile_program(halo_executable *e, const halo_compile_option
       .user = dump,
       .verify = halo_config_flag(HALO_CONFIG_VERIFY),
   };
-  HALO_TRY(halo_plan_check(e->module));
-  e->module->target = halo_target_of_device(e->client->device.cl);
-  HALO_TRY(halo_passes_run(e->module, &passes));
+  HALO_TRY(halo_plan_check(module));
+  module->target = halo_target_of_device(device);
+  HALO_TRY(halo_passes_run(module, &passes));
   HALO_TRY(dump->status);
   const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
+  HALO_TRY(halo_plan_lower(module, &device->caps, kernels, out));
+  halo_status status = compile_dump_plan(dump, *out);
+  if (status == HALO_OK) return HALO_OK;
+  halo_plan_release(*out);
+  return status;
+}
+
+static bool compile_same_caps(const halo_caps *a, const halo_caps *b) {
+  char *first = halo_caps_text(a), *second = halo_caps_text(b);
+  bool same = strcmp(first, second) == 0 && a->is_null == b->is_null;
+  halo_free(first);
+  halo_free(second);
+  return same;
+}
+
+/* Devices of one kind share a plan. */
+static halo_status compile_placement(halo_executable *e, int index, const halo_module *module,
+                                     const halo_compile_options *options, compile_dump *dump) {
+  halo_cl_device *device = e->placements[index].device->cl;
   halo_plan *plan = NULL;
-  HALO_TRY(halo_plan_lower(e->module, &e->client->device.cl->caps, kernels, &plan));
-  halo_status status = HALO_OK;
-  if (dump->folder) {
-    halo_strbuf text = {0};
-    halo_plan_print(&text, plan);
-    status = compile_write(dump, "plan.txt", halo_strbuf_text(&text));
-    halo_strbuf_deinit(&text);
-    halo_plan_source(&text, plan, NULL, 0);
-    if (status == HALO_OK) status = compile_write(dump, "cl", halo_strbuf_text(&text));
-    if (status == HALO_OK) status = compile_write(dump, "explain.txt", plan->explain);
-    halo_strbuf_deinit(&text);
+  for (int i = 0; i < index && !plan; i++) {
+    if (!compile_same_caps(&e->placements[i].device->cl->caps, &device->caps)) continue;
+    plan = (halo_plan *)halo_program_plan(e->placements[i].program);
+    halo_plan_retain(plan);
   }
-  if (status != HALO_OK) {
-    halo_plan_release(plan);
-    return status;
+  if (!plan) {
+    halo_module *changed = index == 0 ? e->module : halo_module_clone(module);
+    halo_status status = compile_plan(changed, device, options, dump, &plan);
+    if (index > 0) halo_module_release(changed);
+    HALO_TRY(status);
   }
-  return halo_program_create(e->client->device.cl, plan, &e->program);
+  uint32_t partitions = options->partition_count ? (uint32_t)options->partition_count : 1;
+  halo_run_ids ids = {(uint32_t)index / partitions, (uint32_t)index % partitions};
+  return halo_program_create(device, plan, ids, &e->placements[index].program);
+}
+
+static halo_status compile_place(halo_executable *e, const halo_compile_options *options) {
+  int replicas = options->replica_count ? options->replica_count : 1;
+  int partitions = options->partition_count ? options->partition_count : 1;
+  int devices = e->client->device_count;
+  if (replicas < 1 || partitions < 1 || replicas > devices || partitions > devices / replicas) {
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "%d replicas of %d partitions do not fit the client's %d device%s", replicas,
+                     partitions, devices, devices == 1 ? "" : "s");
+  }
+  e->placement_count = replicas * partitions;
+  e->placements = halo_alloc(sizeof *e->placements * (size_t)e->placement_count);
+  for (int i = 0; i < e->placement_count; i++) {
+    int number = options->devices ? options->devices[i] : i;
+    e->placements[i].device = halo_client_device(e->client, number);
+    if (!e->placements[i].device) {
+      return halo_fail(HALO_INVALID_ARGUMENT, "the client has no device %d to compile for", number);
+    }
+    for (int k = 0; k < i; k++) {
+      if (e->placements[k].device != e->placements[i].device) continue;
+      return halo_fail(HALO_INVALID_ARGUMENT, "device %d is given two parts of one program",
+                       number);
+    }
+  }
+  return HALO_OK;
 }
 
 halo_status halo_client_compile(halo_client *client, const halo_module *module,
@@ -110,7 +167,10 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
       .module = module->name};
   if (dump.folder) compile_dump_module(&dump, "input", module);
   halo_status status = dump.status;
-  if (status == HALO_OK) status = compile_program(e, options, &dump);
+  if (status == HALO_OK) status = compile_place(e, options);
+  for (int i = 0; i < e->placement_count && status == HALO_OK; i++) {
+    status = compile_placement(e, i, module, options, &dump);
+  }
   if (status == HALO_OK) {
     *out = e;
     return HALO_OK;
@@ -127,7 +187,8 @@ void halo_executable_retain(halo_executable *e) {
 
 void halo_executable_release(halo_executable *e) {
   if (!e || atomic_fetch_sub(&e->references, 1) != 1) return;
-  halo_program_release(e->program);
+  for (int i = 0; i < e->placement_count; i++) halo_program_release(e->placements[i].program);
+  halo_free(e->placements);
   halo_module_release(e->module);
   halo_shape_release(e->result);
   for (int p = 0; p < e->parameter_count; p++) halo_shape_release(e->parameters[p]);
@@ -142,22 +203,27 @@ void halo_executable_release(halo_executable *e) {
 /* ---- Questions ---- */
 
 int halo_executable_argument_count(const halo_executable *e) {
-  return halo_program_plan(e->program)->argument_count;
+  return halo_executable_plan(e)->argument_count;
 }
 const halo_shape *halo_executable_argument_shape(const halo_executable *e, int index) {
-  const halo_plan *plan = halo_program_plan(e->program);
+  const halo_plan *plan = halo_executable_plan(e);
   return index >= 0 && index < plan->argument_count ? plan->arguments[index] : NULL;
 }
 int halo_executable_result_count(const halo_executable *e) {
-  return halo_program_plan(e->program)->result_count;
+  return halo_executable_plan(e)->result_count;
 }
 const halo_shape *halo_executable_result_shape(const halo_executable *e, int index) {
-  const halo_plan *plan = halo_program_plan(e->program);
+  const halo_plan *plan = halo_executable_plan(e);
   return index >= 0 && index < plan->result_count ? plan->results[index] : NULL;
 }
 
+int halo_executable_device_count(const halo_executable *e) { return e->placement_count; }
+halo_device *halo_executable_device(const halo_executable *e, int index) {
+  return index >= 0 && index < e->placement_count ? e->placements[index].device : NULL;
+}
+
 const char *halo_executable_report(halo_executable *e, halo_report report) {
-  const halo_plan *plan = halo_program_plan(e->program);
+  const halo_plan *plan = halo_executable_plan(e);
   if (report == HALO_REPORT_EXPLAIN) return plan->explain;
   if (report != HALO_REPORT_PLAN && report != HALO_REPORT_MODULE && report != HALO_REPORT_SOURCE) {
     return "";
@@ -180,12 +246,12 @@ halo_status halo_executable_profile(halo_executable *e, const halo_profile_row *
   if (!e || !rows || !count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_profile: NULL argument");
   }
-  if (!e->client->device.cl->profile) {
+  if (!e->client->devices[0].cl->profile) {
     return halo_fail(HALO_FAILED_PRECONDITION,
                      "profiling needs a client made with halo_client_options.profile");
   }
   const halo_step_time *times;
-  HALO_TRY(halo_program_profile(e->program, &times, count));
+  HALO_TRY(halo_program_profile(e->placements[0].program, &times, count));
   pthread_mutex_lock(&e->lock);
   halo_free(e->rows);
   e->rows = halo_alloc(sizeof *e->rows * ((size_t)*count + 1));

@@ -1,81 +1,101 @@
-/* client/event.c: waiting for what the device does. */
+/* client/event.c: the public face of events. */
 #include "base/memory.h"
 #include "client/client.h"
 
-halo_event *halo_event_wrap(halo_client *client, cl_event handle, halo_event_finish finish,
-                            void *data) {
+/* A halo_event is a halo_cl_event with its client, which it keeps alive. */
+struct halo_event {
+  atomic_int references;
+  halo_client *client;
+  halo_cl_event *event; /* NULL: happened before it was made */
+  bool is_promise;
+};
+
+halo_event *halo_event_wrap(halo_client *client, halo_cl_event *inner) {
   halo_event *event = halo_alloc(sizeof *event);
   atomic_init(&event->references, 1);
-  pthread_mutex_init(&event->lock, NULL);
-  event->handle = handle;
-  event->finish = finish;
-  event->data = data;
   event->client = client;
   halo_client_retain(client);
+  event->event = inner;
   return event;
 }
 
-void halo_event_retain(halo_event *event) { atomic_fetch_add(&event->references, 1); }
+halo_cl_event *halo_event_inner(const halo_event *event) { return event->event; }
 
-static halo_status event_check(cl_event handle) {
-  cl_int state = CL_COMPLETE;
-  HALO_TRY(halo_cl_check(
-      clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
-      "clGetEventInfo"));
-  return halo_cl_check(state, "a command on the device");
-}
-
-halo_status halo_event_await(cl_event handle) {
-  if (!handle) return HALO_OK;
-  HALO_TRY(halo_cl_process_check());
-  cl_int code = clWaitForEvents(1, &handle);
-  /* That code only says that the event failed; the event itself says why. */
-  if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-    HALO_TRY(halo_cl_check(code, "clWaitForEvents"));
-  }
-  return event_check(handle);
-}
-
-static void event_run_finish(halo_event *event, bool failed) {
-  pthread_mutex_lock(&event->lock);
-  halo_event_finish finish = event->finish;
-  event->finish = NULL;
-  if (finish) finish(event->data, failed);
-  pthread_mutex_unlock(&event->lock);
-}
-
-halo_status halo_event_wait(halo_event *event) {
-  if (!event) return halo_fail(HALO_INVALID_ARGUMENT, "halo_event_wait: event is NULL");
-  halo_status status = halo_event_await(event->handle);
-  event_run_finish(event, status != HALO_OK);
-  halo_client_sweep(event->client);
-  return status;
-}
-
-bool halo_event_is_ready(halo_event *event) {
-  if (!event) return false;
-  if (event->handle) {
-    if (halo_cl_is_forked()) return true; /* waiting says what is wrong */
-    cl_int state = CL_QUEUED;
-    cl_int code = clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                 &state, NULL);
-    if (code != CL_SUCCESS || state > CL_COMPLETE) return false;
-    event_run_finish(event, state < 0);
-  }
-  return true;
+void halo_event_retain(halo_event *event) {
+  if (event) atomic_fetch_add(&event->references, 1);
 }
 
 void halo_event_release(halo_event *event) {
   if (!event || atomic_fetch_sub(&event->references, 1) != 1) return;
-  /* The finishing work has the device's target in its hands: it cannot go before the device. */
-  if (event->finish) {
-    char *message = halo_error_save();
-    halo_status status = halo_event_await(event->handle);
-    event_run_finish(event, status != HALO_OK);
-    halo_error_restore(message);
+  /* A promise that nobody can keep any more would keep others waiting for ever. */
+  if (event->is_promise) {
+    halo_cl_event_set_failed(event->event, HALO_FAILED_PRECONDITION,
+                             "a promise was released without being kept");
   }
-  if (event->handle && !halo_cl_is_forked()) clReleaseEvent(event->handle);
-  pthread_mutex_destroy(&event->lock);
+  halo_cl_event_release(event->event);
   halo_client_release(event->client);
   halo_free(event);
+}
+
+halo_status halo_event_wait(halo_event *event) {
+  if (!event) return halo_fail(HALO_INVALID_ARGUMENT, "halo_event_wait: event is NULL");
+  return halo_cl_event_wait(event->event);
+}
+
+bool halo_event_is_ready(halo_event *event) { return event && halo_cl_event_is_over(event->event); }
+
+/* ---- Callbacks ---- */
+
+typedef struct event_listener {
+  halo_event_callback call;
+  void *data;
+} event_listener;
+
+static void event_tell(halo_cl_event *event, void *data) {
+  event_listener listener = *(event_listener *)data;
+  halo_free(data);
+  halo_status status = halo_cl_event_wait(event);
+  listener.call(status, status == HALO_OK ? "" : halo_error_message(), listener.data);
+}
+
+halo_status halo_event_on_ready(halo_event *event, halo_event_callback call, void *data) {
+  if (!event || !call) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_event_on_ready: NULL argument");
+  }
+  HALO_TRY(halo_cl_process_check());
+  event_listener *listener = halo_alloc(sizeof *listener);
+  *listener = (event_listener){call, data};
+  halo_cl_event_when_over(event->event, event_tell, listener);
+  return HALO_OK;
+}
+
+/* ---- Promises ---- */
+
+halo_status halo_promise_create(halo_client *client, halo_event **out) {
+  if (!client || !out) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_promise_create: NULL argument");
+  }
+  *out = halo_event_wrap(client, halo_cl_event_create());
+  (*out)->is_promise = true;
+  return HALO_OK;
+}
+
+static halo_status event_check_promise(const halo_event *event, const char *call) {
+  if (event && event->is_promise) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT, "%s: not a promise", call);
+}
+
+halo_status halo_promise_set(halo_event *promise) {
+  HALO_TRY(event_check_promise(promise, "halo_promise_set"));
+  halo_cl_event_set_done(promise->event);
+  return HALO_OK;
+}
+
+halo_status halo_promise_fail(halo_event *promise, halo_status status, const char *message) {
+  HALO_TRY(event_check_promise(promise, "halo_promise_fail"));
+  if (status == HALO_OK) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_promise_fail: HALO_OK is no failure");
+  }
+  halo_cl_event_set_failed(promise->event, status, message ? message : "");
+  return HALO_OK;
 }

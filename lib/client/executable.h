@@ -6,12 +6,19 @@
 #include "exec/executor.h"
 #include "hlo/hlo.h"
 
+/* A device that the executable runs on, and the program there. */
+typedef struct halo_placement {
+  halo_device *device;
+  halo_program *program;
+} halo_placement;
+
 struct halo_executable {
   atomic_int references;
   halo_client *client;
-  halo_module *module; /* after the passes */
-  halo_program *program;
-  halo_shape *result; /* of the module, tuples as they were */
+  halo_module *module; /* after the passes, as for the first device */
+  halo_placement *placements;
+  int placement_count; /* replicas times partitions, replica-major */
+  halo_shape *result;  /* of the module, tuples as they were */
   halo_shape **parameters;
   int parameter_count;
   pthread_mutex_t lock; /* of what follows */
@@ -21,5 +28,10 @@ struct halo_executable {
 
 /* What things cost on a device, stored or by its kind, and how many buffers a kernel may have. */
 halo_target halo_target_of_device(halo_cl_device *device);
+
+/* The plan on the first device: arguments and results are the same on all. */
+static inline const halo_plan *halo_executable_plan(const halo_executable *e) {
+  return halo_program_plan(e->placements[0].program);
+}
 
 #endif

@@ -6,66 +6,62 @@
 
 #include <string.h>
 
-static halo_status execute_check(const halo_executable *e, halo_buffer *const *arguments,
-                                 int count) {
-  const halo_plan *plan = halo_program_plan(e->program);
+/* ---- Arguments ---- */
+
+static halo_status execute_check_argument(const halo_executable *e, const halo_placement *at, int i,
+                                          const halo_buffer *argument) {
+  const halo_plan *plan = halo_executable_plan(e);
+  if (!argument) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s is NULL", i, plan->name);
+  }
+  if (argument->device->client != e->client) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s belongs to another client", i,
+                     plan->name);
+  }
+  if (argument->device != at->device) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s lies on device %d, not on device %d",
+                     i, plan->name, argument->device->index, at->device->index);
+  }
+  const halo_shape *want = plan->arguments[i], *got = argument->shape;
+  if (halo_shape_equal(want, got)) return HALO_OK;
+  char want_text[256], got_text[256];
+  halo_shape_to_text(want, true, want_text, sizeof want_text);
+  halo_shape_to_text(got, true, got_text, sizeof got_text);
+  return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s must be %s, %s was given", i,
+                   plan->name, want_text, got_text);
+}
+
+static halo_status execute_check(const halo_executable *e, const halo_placement *at,
+                                 halo_buffer *const *arguments, int count) {
+  const halo_plan *plan = halo_executable_plan(e);
   if (count != plan->argument_count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d arguments, %d were given", plan->name,
                      plan->argument_count, count);
   }
   for (int i = 0; i < count; i++) {
-    if (!arguments || !arguments[i]) {
-      return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s is NULL", i, plan->name);
-    }
-    if (arguments[i]->client != e->client) {
-      return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s belongs to another client", i,
-                       plan->name);
-    }
-    const halo_shape *want = plan->arguments[i], *got = arguments[i]->shape;
-    if (halo_shape_equal(want, got)) continue;
-    char want_text[256], got_text[256];
-    halo_shape_to_text(want, true, want_text, sizeof want_text);
-    halo_shape_to_text(got, true, got_text, sizeof got_text);
-    return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s must be %s, %s was given", i,
-                     plan->name, want_text, got_text);
+    HALO_TRY(execute_check_argument(e, at, i, arguments ? arguments[i] : NULL));
   }
   return HALO_OK;
 }
 
-/* Gives back what execute_take took; NULL for `donated`: what was given away stays away. */
-static void execute_untake(halo_buffer *const *arguments, int count, const bool *donated,
-                           halo_cl_block **blocks) {
-  for (int i = 0; i < count; i++) {
-    if (!blocks[i]) continue;
-    if (donated && donated[i]) {
-      halo_buffer_undonate(arguments[i], blocks[i]);
-    } else {
-      halo_cl_free(blocks[i]);
-    }
-  }
+/* What an execution needs of its options, checked. */
+typedef struct execute_plan {
+  bool *donated;
+  halo_cl_event **after;
+  int after_count;
+} execute_plan;
+
+static void execute_forget(execute_plan *x) {
+  halo_free(x->donated);
+  halo_free(x->after);
 }
 
-/* Borrows or donates each argument's block; on failure everything is as before. Donations go first, so
- * that a buffer which is given twice cannot be given away. */
-static halo_status execute_take(halo_buffer *const *arguments, int count, const bool *donated,
-                                halo_cl_block **blocks) {
-  for (int pass = 0; pass < 2; pass++) {
-    for (int i = 0; i < count; i++) {
-      if (donated[i] != (pass == 0)) continue;
-      halo_status status = donated[i] ? halo_buffer_donate(arguments[i], &blocks[i])
-                                      : halo_buffer_borrow(arguments[i], &blocks[i]);
-      if (status == HALO_OK) continue;
-      execute_untake(arguments, count, donated, blocks);
-      return halo_fail_in(status, "argument %d", i);
-    }
-  }
-  return HALO_OK;
-}
-
-static halo_status execute_donations(int count, const halo_execute_options *options,
-                                     bool *donated) {
-  if (!options || options->donated_count == 0) return HALO_OK;
-  if (options->donated_count < 0 || !options->donated) {
+static halo_status execute_prepare(int count, const halo_execute_options *options,
+                                   execute_plan *x) {
+  static const halo_execute_options defaults;
+  if (!options) options = &defaults;
+  *x = (execute_plan){.donated = halo_alloc((size_t)count + 1)};
+  if (options->donated_count < 0 || (options->donated_count && !options->donated)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d donated arguments",
                      options->donated_count);
   }
@@ -75,45 +71,128 @@ static halo_status execute_donations(int count, const halo_execute_options *opti
       return halo_fail(HALO_INVALID_ARGUMENT, "donated argument %d: there are %d arguments", index,
                        count);
     }
-    donated[index] = true;
+    x->donated[index] = true;
+  }
+  if (options->after_count < 0 || (options->after_count && !options->after)) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d events",
+                     options->after_count);
+  }
+  x->after = halo_alloc(sizeof *x->after * ((size_t)options->after_count + 1));
+  x->after_count = options->after_count;
+  for (int i = 0; i < options->after_count; i++) {
+    if (options->after[i]) x->after[i] = halo_event_inner(options->after[i]);
   }
   return HALO_OK;
+}
+
+/* ---- Running ---- */
+
+/* Gives back what execute_take took; NULL for `donated`: what was given away stays away. */
+static void execute_untake(halo_buffer *const *arguments, int count, const bool *donated,
+                           halo_value **values) {
+  for (int i = 0; i < count; i++) {
+    if (!values[i]) continue;
+    if (donated[i]) {
+      halo_buffer_undonate(arguments[i], values[i]);
+    } else {
+      halo_value_release(values[i]);
+    }
+  }
+}
+
+/* Borrows or donates each argument's value; on failure everything is as before. Donations go first, so
+ * that a buffer which is given twice cannot be given away. */
+static halo_status execute_take(halo_buffer *const *arguments, int count, const bool *donated,
+                                halo_value **values) {
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < count; i++) {
+      if (donated[i] != (pass == 0)) continue;
+      halo_status status = donated[i] ? halo_buffer_donate(arguments[i], &values[i])
+                                      : halo_buffer_borrow(arguments[i], &values[i]);
+      if (status == HALO_OK) continue;
+      execute_untake(arguments, count, donated, values);
+      return halo_fail_in(status, "argument %d", i);
+    }
+  }
+  return HALO_OK;
+}
+
+/* One device's part. */
+static halo_status execute_at(const halo_executable *e, const halo_placement *at,
+                              halo_buffer *const *arguments, const execute_plan *x,
+                              halo_buffer **results) {
+  const halo_plan *plan = halo_executable_plan(e);
+  int count = plan->argument_count;
+  halo_value **values = halo_alloc(sizeof *values * ((size_t)count + 1));
+  halo_value **outputs = halo_alloc(sizeof *outputs * ((size_t)plan->result_count + 1));
+  halo_status status = execute_take(arguments, count, x->donated, values);
+  if (status == HALO_OK) {
+    bool began = false;
+    status = halo_program_run(at->program, values, x->donated, x->after, x->after_count, outputs,
+                              &began);
+    /* What was given away comes back from a run that failed before it touched anything; else the run
+     * has its reference. */
+    for (int i = 0; i < count; i++) {
+      if (x->donated[i] && (status == HALO_OK || began)) values[i] = NULL;
+    }
+    execute_untake(arguments, count, x->donated, values);
+  }
+  for (int r = 0; r < plan->result_count && status == HALO_OK; r++) {
+    results[r] = halo_buffer_wrap(at->device, plan->results[r], outputs[r]);
+  }
+  halo_free(values);
+  halo_free(outputs);
+  return status;
 }
 
 halo_status halo_executable_execute(halo_executable *e, halo_buffer *const *arguments,
                                     int argument_count, const halo_execute_options *options,
                                     halo_buffer **results) {
   if (!e) return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: NULL executable");
-  const halo_plan *plan = halo_program_plan(e->program);
-  if (plan->result_count && !results) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: results is NULL");
+  if (e->placement_count != 1) {
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "%s was compiled for %d devices: halo_executable_execute_all runs it",
+                     halo_executable_plan(e)->name, e->placement_count);
   }
-  for (int r = 0; r < plan->result_count; r++) results[r] = NULL;
-  HALO_TRY(execute_check(e, arguments, argument_count));
-  bool *donated = halo_alloc((size_t)argument_count + 1);
-  halo_cl_block **blocks = halo_alloc(sizeof *blocks * ((size_t)argument_count + 1));
-  halo_cl_block **outputs = halo_alloc(sizeof *outputs * ((size_t)plan->result_count + 1));
-  cl_event ready = NULL;
-  halo_status status = execute_donations(argument_count, options, donated);
-  bool taken = false, began = false;
-  if (status == HALO_OK) {
-    status = execute_take(arguments, argument_count, donated, blocks);
-    taken = status == HALO_OK;
+  return halo_executable_execute_all(e, &arguments, argument_count, options, &results);
+}
+
+halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *const *arguments,
+                                        int argument_count, const halo_execute_options *options,
+                                        halo_buffer **const *results) {
+  if (!e) return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: NULL executable");
+  int result_count = halo_executable_plan(e)->result_count, devices = e->placement_count;
+  for (int d = 0; d < devices && result_count; d++) {
+    if (!results || !results[d]) {
+      return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: results is NULL");
+    }
   }
-  if (status == HALO_OK) {
-    status = halo_program_run(e->program, blocks, donated, outputs, &ready, &began);
+  for (int d = 0; d < devices; d++) {
+    for (int r = 0; r < result_count; r++) results[d][r] = NULL;
   }
-  for (int r = 0; status == HALO_OK && r < plan->result_count; r++) {
-    if (ready) clRetainEvent(ready);
-    results[r] = halo_buffer_wrap(e->client, plan->results[r], outputs[r], ready);
+  if (argument_count && !arguments) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: arguments is NULL");
   }
-  if (ready) clReleaseEvent(ready);
-  /* What was given away comes back from a run that failed before it touched anything. */
-  bool untouched = status != HALO_OK && !began;
-  if (taken) execute_untake(arguments, argument_count, untouched ? donated : NULL, blocks);
-  halo_free(donated);
-  halo_free(blocks);
-  halo_free(outputs);
+  for (int d = 0; d < devices; d++) {
+    HALO_TRY(execute_check(e, &e->placements[d], argument_count > 0 ? arguments[d] : NULL,
+                           argument_count));
+  }
+  execute_plan x;
+  halo_status status = execute_prepare(argument_count, options, &x);
+  for (int d = 0; d < devices && status == HALO_OK; d++) {
+    status = execute_at(e, &e->placements[d], argument_count ? arguments[d] : NULL, &x,
+                        result_count ? results[d] : NULL);
+  }
+  execute_forget(&x);
+  if (status == HALO_OK) return HALO_OK;
+  char *message = halo_error_save();
+  for (int d = 0; d < devices; d++) {
+    for (int r = 0; r < result_count; r++) {
+      halo_buffer_release(results[d][r]);
+      results[d][r] = NULL;
+    }
+  }
+  halo_error_restore(message);
   return status;
 }
 
@@ -129,8 +208,9 @@ static halo_status execute_upload(halo_executable *e, const halo_literal *litera
     return HALO_OK;
   }
   if (!halo_shape_is_array(literal->shape)) return HALO_OK;
-  const halo_shape *want = halo_program_plan(e->program)->arguments[*next];
-  HALO_TRY(halo_buffer_from_host(e->client, literal->data, want, &buffers[*next]));
+  const halo_shape *want = halo_executable_plan(e)->arguments[*next];
+  HALO_TRY(
+      halo_buffer_put(e->placements[0].device, literal->data, NULL, want, &buffers[*next], NULL));
   ++*next;
   return HALO_OK;
 }
@@ -152,7 +232,7 @@ static halo_status execute_download(const halo_shape *shape, halo_buffer **buffe
 
 static halo_status execute_check_literals(const halo_executable *e, halo_literal *const *arguments,
                                           int count) {
-  const char *name = halo_program_plan(e->program)->name;
+  const char *name = halo_executable_plan(e)->name;
   if (count != e->parameter_count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d parameters, %d were given", name,
                      e->parameter_count, count);
@@ -178,7 +258,7 @@ halo_status halo_executable_run(halo_executable *e, halo_literal *const *argumen
   }
   *result = NULL;
   HALO_TRY(execute_check_literals(e, arguments, argument_count));
-  const halo_plan *plan = halo_program_plan(e->program);
+  const halo_plan *plan = halo_executable_plan(e);
   halo_buffer **buffers = halo_alloc(sizeof *buffers * ((size_t)plan->argument_count + 1));
   halo_buffer **results = halo_alloc(sizeof *results * ((size_t)plan->result_count + 1));
   halo_status status = HALO_OK;

@@ -1,46 +1,43 @@
 /* client/layout.c: host copies between row-major order and a shape's layout. */
 #include "client/client.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LAYOUT_TILE = 16 };
 
 /* A plane of the array: `rows` steps along one side's fastest dimension, `columns` along the
- * other's; strides in elements. */
+ * other's; strides in bytes. */
 typedef struct layout_plane {
   int64_t rows, columns;
   int64_t row_from, row_to;       /* strides of a step down */
   int64_t column_from, column_to; /* strides of a step right */
 } layout_plane;
 
-#define LAYOUT_COPY(name, type)                                                                    \
-  static void layout_copy_##name(const layout_plane *p, const void *from, void *to) {              \
-    const type *f = from;                                                                          \
-    type *t = to;                                                                                  \
+/* The host's elements may lie at any address: they are moved as bytes, whose number is known. */
+#define LAYOUT_COPY(size)                                                                          \
+  static void layout_copy_##size(const layout_plane *p, const char *from, char *to) {              \
     for (int64_t r0 = 0; r0 < p->rows; r0 += LAYOUT_TILE) {                                        \
       int64_t r1 = r0 + LAYOUT_TILE < p->rows ? r0 + LAYOUT_TILE : p->rows;                        \
       for (int64_t c0 = 0; c0 < p->columns; c0 += LAYOUT_TILE) {                                   \
         int64_t c1 = c0 + LAYOUT_TILE < p->columns ? c0 + LAYOUT_TILE : p->columns;                \
         for (int64_t r = r0; r < r1; r++) {                                                        \
           for (int64_t c = c0; c < c1; c++) {                                                      \
-            t[r * p->row_to + c * p->column_to] = f[r * p->row_from + c * p->column_from];         \
+            memcpy(to + r * p->row_to + c * p->column_to,                                          \
+                   from + r * p->row_from + c * p->column_from, size);                             \
           }                                                                                        \
         }                                                                                          \
       }                                                                                            \
     }                                                                                              \
   }
 
-typedef struct layout_16 {
-  uint64_t part[2];
-} layout_16;
+LAYOUT_COPY(1)
+LAYOUT_COPY(2)
+LAYOUT_COPY(4)
+LAYOUT_COPY(8)
+LAYOUT_COPY(16)
 
-LAYOUT_COPY(1, uint8_t)
-LAYOUT_COPY(2, uint16_t)
-LAYOUT_COPY(4, uint32_t)
-LAYOUT_COPY(8, uint64_t)
-LAYOUT_COPY(16, layout_16)
-
-static void layout_copy_plane(const layout_plane *p, size_t size, const void *from, void *to) {
+static void layout_copy_plane(const layout_plane *p, size_t size, const char *from, char *to) {
   switch (size) {
     case 1: layout_copy_1(p, from, to); break;
     case 2: layout_copy_2(p, from, to); break;
@@ -54,7 +51,7 @@ static void layout_copy_plane(const layout_plane *p, size_t size, const void *fr
 static int layout_fastest(int rank, const int64_t *dims, const int64_t *strides) {
   int best = -1;
   for (int d = 0; d < rank; d++) {
-    if (dims[d] > 1 && (best < 0 || strides[d] < strides[best])) best = d;
+    if (dims[d] > 1 && (best < 0 || llabs(strides[d]) < llabs(strides[best]))) best = d;
   }
   return best;
 }
@@ -85,7 +82,7 @@ static void layout_copy(const halo_shape *shape, const int64_t *from_strides,
       f += at[i] * from_strides[i];
       t += at[i] * to_strides[i];
     }
-    layout_copy_plane(&plane, size, from + f * (int64_t)size, to + t * (int64_t)size);
+    layout_copy_plane(&plane, size, from + f, to + t);
     for (d = shape->rank - 1; d >= 0; d--) {
       if (d == row || d == column) continue;
       if (++at[d] < dims[d]) break;
@@ -94,31 +91,53 @@ static void layout_copy(const halo_shape *shape, const int64_t *from_strides,
   } while (d >= 0);
 }
 
-static void layout_host_strides(const halo_shape *shape, int64_t *strides) {
-  int64_t step = 1;
+/* Of dense row-major elements, in bytes. */
+static void layout_dense_strides(const halo_shape *shape, int64_t *strides) {
+  int64_t step = (int64_t)halo_type_size(shape->type);
   for (int d = shape->rank - 1; d >= 0; d--) {
     strides[d] = step;
     step *= shape->dims[d];
   }
 }
 
-static void layout_convert(const halo_shape *shape, const void *from, void *to, bool to_device) {
-  int64_t host[HALO_MAX_RANK] = {0}, device[HALO_MAX_RANK] = {0};
-  int64_t bytes = halo_shape_byte_size(shape);
-  if (bytes == 0) return;
-  if (halo_shape_has_default_layout(shape)) {
-    memcpy(to, from, (size_t)bytes);
-    return;
+bool halo_layout_is_same(const halo_shape *shape, const int64_t *strides) {
+  int64_t dense[HALO_MAX_RANK] = {0};
+  if (!halo_shape_has_default_layout(shape)) return false;
+  if (!strides || halo_shape_byte_size(shape) == 0) return true;
+  layout_dense_strides(shape, dense);
+  for (int d = 0; d < shape->rank; d++) {
+    if (shape->dims[d] > 1 && strides[d] != dense[d]) return false;
   }
-  layout_host_strides(shape, host);
+  return true;
+}
+
+/* Host strides, and those of the shape's layout, in bytes; false when there is nothing to copy. */
+static bool layout_prepare(const halo_shape *shape, const int64_t *strides, int64_t *host,
+                           int64_t *device) {
+  if (halo_shape_byte_size(shape) == 0) return false;
+  layout_dense_strides(shape, host);
+  for (int d = 0; strides && d < shape->rank; d++) host[d] = strides[d];
   halo_shape_strides(shape, device);
-  layout_copy(shape, to_device ? host : device, to_device ? device : host, from, to);
+  for (int d = 0; d < shape->rank; d++) device[d] *= (int64_t)halo_type_size(shape->type);
+  return true;
 }
 
-void halo_layout_to_device(const halo_shape *shape, const void *host, void *device) {
-  layout_convert(shape, host, device, true);
+void halo_layout_to_device(const halo_shape *shape, const void *host, const int64_t *strides,
+                           void *device) {
+  int64_t from[HALO_MAX_RANK] = {0}, to[HALO_MAX_RANK] = {0};
+  if (halo_layout_is_same(shape, strides)) {
+    memcpy(device, host, (size_t)halo_shape_byte_size(shape));
+  } else if (layout_prepare(shape, strides, from, to)) {
+    layout_copy(shape, from, to, host, device);
+  }
 }
 
-void halo_layout_to_host(const halo_shape *shape, const void *device, void *host) {
-  layout_convert(shape, device, host, false);
+void halo_layout_to_host(const halo_shape *shape, const void *device, void *host,
+                         const int64_t *strides) {
+  int64_t from[HALO_MAX_RANK] = {0}, to[HALO_MAX_RANK] = {0};
+  if (halo_layout_is_same(shape, strides)) {
+    memcpy(host, device, (size_t)halo_shape_byte_size(shape));
+  } else if (layout_prepare(shape, strides, to, from)) {
+    layout_copy(shape, from, to, device, host);
+  }
 }

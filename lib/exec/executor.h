@@ -1,29 +1,37 @@
-/* exec/executor.h: runs a plan on a device queue. It knows plans and OpenCL, and no HLO. */
+/* exec/executor.h: runs a plan on a device. It knows plans and OpenCL, and no HLO. */
 #ifndef HALO_EXEC_EXECUTOR_H
 #define HALO_EXEC_EXECUTOR_H
 
+#include "exec/build.h"
 #include "exec/profile.h"
+#include "exec/value.h"
 #include "opencl/opencl.h"
 #include "plan/plan.h"
 
-/* A plan made ready: program built, kernels created, constants on the device. Runs from several
- * threads are queued one after the other. */
+/* A plan made ready: programs built, constants on the device. Several runs may be in progress at once,
+ * from any threads: each has kernels and temporaries of its own. */
 typedef struct halo_program halo_program;
 
-/* Takes over the plan (also when it fails). HALO_DEVICE_ERROR with the build log, HALO_OUT_OF_MEMORY.
+/* Takes over one owner's share of the plan (also when it fails). `ids`: which replica and partition it is. HALO_DEVICE_ERROR with the build log, HALO_OUT_OF_MEMORY.
  * On a null device nothing is built and the program cannot run. */
-halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_program **out);
+halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_run_ids ids,
+                                halo_program **out);
+/* Runs in progress go on to their end. */
 void halo_program_release(halo_program *program);
 const halo_plan *halo_program_plan(const halo_program *program);
 
-/* Queues one run. `arguments`: a block for each flat argument, borrowed. `donated[i]`: argument i's
- * memory may become a result's (NULL: none may be). `results` receives a new reference to a block for
- * each flat result; *ready (a reference, never NULL on success) happens when all are there. Returns
- * without waiting unless a loop's condition or a branch's selector has to be read. *began: steps were
- * queued, also when it fails then: donated memory may have been written over. */
-halo_status halo_program_run(halo_program *program, halo_cl_block *const *arguments,
-                             const bool *donated, halo_cl_block **results, cl_event *ready,
-                             bool *began);
+/* One run. `arguments`: a value for each flat argument, on the program's device; borrowed, but for those
+ * with donated[i] (NULL: none), whose reference is taken over and whose memory may become a result's.
+ * The run begins when no argument is pending any more and the events `after` (NULL: none) are over.
+ * `results` receives a value for each flat result.
+ *
+ * Returns without waiting. A failure is returned, with no results, when it happens before this
+ * returns; later ones, and failures of what the run depends on, are those of the results. Donated
+ * arguments are the caller's again only when a failure is returned before anything was queued:
+ * `*began` tells. */
+halo_status halo_program_run(halo_program *program, halo_value *const *arguments,
+                             const bool *donated, halo_cl_event *const *after, int after_count,
+                             halo_value **results, bool *began);
 
 /* Waits, then gives one row a step that can be timed; NULL and 0 without profiling. Owned by the
  * program until the next call. */

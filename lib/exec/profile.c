@@ -14,9 +14,7 @@ static void profile_collect(halo_profile *profile, const halo_steps *steps) {
       profile->row_of_step[step->number] = profile->rows.count;
       halo_vec_push(&profile->rows, (halo_step_time){.step = step});
     }
-    profile_collect(profile, &step->condition);
-    profile_collect(profile, &step->body);
-    for (int32_t b = 0; b < step->branch_count; b++) profile_collect(profile, &step->branches[b]);
+    for (int32_t l = 0; l < step->list_count; l++) profile_collect(profile, &step->lists[l]);
   }
 }
 

@@ -1,19 +1,67 @@
 /* opencl/device.c: opening and closing a device. */
 #include "base/config.h"
 #include "base/memory.h"
+#include "base/vec.h"
 #include "opencl/private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static halo_status device_open_queue(halo_cl_device *device, const char *selector) {
+/* One of a list of devices: "SELECTOR", and the part of it that is meant. */
+typedef struct device_item {
+  char *selector;
+  int part, parts; /* parts 0: the whole device */
+} device_item;
+
+typedef HALO_VEC(device_item) device_items;
+
+static const char device_null_prefix[] = "null:";
+
+static bool device_is_null(const char *selector) {
+  return strncmp(selector, device_null_prefix, strlen(device_null_prefix)) == 0;
+}
+
+/* An equal part of the selected device becomes the device. */
+static halo_status device_take_part(halo_cl_device *device, const device_item *item) {
+  cl_uint units = device->caps.compute_units / (cl_uint)item->parts, count = 0;
+  if (units == 0) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s has %u compute units: not enough for %d parts",
+                     device->caps.name, device->caps.compute_units, item->parts);
+  }
+  const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, (intptr_t)units, 0};
+  HALO_TRY(
+      halo_cl_check(clCreateSubDevices(device->id, how, 0, NULL, &count), "clCreateSubDevices"));
+  if (count < (cl_uint)item->parts) {
+    return halo_fail(HALO_DEVICE_ERROR, "%s gives %u parts, not %d", device->caps.name, count,
+                     item->parts);
+  }
+  cl_device_id *ids = halo_alloc(sizeof *ids * count);
+  halo_status status =
+      halo_cl_check(clCreateSubDevices(device->id, how, count, ids, NULL), "clCreateSubDevices");
+  for (cl_uint i = 0; i < count && status == HALO_OK; i++) {
+    if ((int)i != item->part) clReleaseDevice(ids[i]);
+  }
+  if (status == HALO_OK) {
+    device->id = ids[item->part];
+    device->is_part = true;
+    device->caps.compute_units = units;
+  }
+  halo_free(ids);
+  return status;
+}
+
+static halo_status device_open_queues(halo_cl_device *device, const device_item *item) {
   cl_int code;
-  HALO_TRY(halo_cl_select(selector, &device->platform, &device->id, &device->caps));
+  HALO_TRY(halo_cl_select(item->selector, &device->platform, &device->id, &device->caps));
+  if (item->parts) HALO_TRY(device_take_part(device, item));
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
   device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
   device->queue = clCreateCommandQueue(device->context, device->id,
                                        device->profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
+  HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
+  device->transfers = clCreateCommandQueue(device->context, device->id, 0, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 
@@ -29,18 +77,15 @@ static halo_status device_treat(halo_caps *caps) {
                    halo_config_name(HALO_CONFIG_TREAT_AS), kind);
 }
 
-static halo_status device_init(halo_cl_device *device, const halo_cl_options *options) {
-  static const char null_prefix[] = "null:";
-  const char *selector = options->device;
-  if (!selector || !*selector) selector = halo_config_text(HALO_CONFIG_DEVICE);
-  if (!selector) selector = "";
+static halo_status device_init(halo_cl_device *device, const halo_cl_options *options,
+                               const device_item *item) {
   uint64_t limit = options->memory_limit;
   if (!limit) HALO_TRY(halo_config_bytes(HALO_CONFIG_MEMORY_LIMIT, &limit));
   device->profile = options->profile;
-  if (strncmp(selector, null_prefix, strlen(null_prefix)) == 0) {
-    HALO_TRY(halo_caps_read(selector + strlen(null_prefix), &device->caps));
+  if (device_is_null(item->selector)) {
+    HALO_TRY(halo_caps_read(item->selector + strlen(device_null_prefix), &device->caps));
   } else {
-    HALO_TRY(device_open_queue(device, selector));
+    HALO_TRY(device_open_queues(device, item));
     HALO_TRY(device_treat(&device->caps));
   }
   device->memory = halo_cl_memory_create(limit ? limit : device->caps.global_memory);
@@ -49,16 +94,18 @@ static halo_status device_init(halo_cl_device *device, const halo_cl_options *op
                     : *options->cache_dir ? halo_strdup(options->cache_dir)
                                           : NULL;
   device->programs = halo_cl_programs_create(directory, by_hand);
+  device->timeline = halo_cl_timeline_create();
+  device->stages = halo_cl_stages_create();
   return HALO_OK;
 }
 
-halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device **out) {
-  static const halo_cl_options defaults;
+static halo_status device_open_item(const halo_cl_options *options, const device_item *item,
+                                    halo_cl_device **out) {
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
   halo_cl_device *device = halo_alloc(sizeof *device);
   atomic_init(&device->references, 1);
-  halo_status status = device_init(device, options ? options : &defaults);
+  halo_status status = device_init(device, options, item);
   if (status != HALO_OK) {
     char *message = halo_error_save();
     halo_cl_device_release(device);
@@ -69,17 +116,115 @@ halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device *
   return HALO_OK;
 }
 
+/* ---- Lists ---- */
+
+enum { DEVICE_MOST = 64 };
+
+/* "SELECTOR", "SELECTOR*N" (N times) or "SELECTOR/N" (N equal parts) as items. */
+static halo_status device_parse_item(const char *text, size_t length, device_items *items) {
+  char *selector = halo_alloc(length + 1), *end = NULL;
+  memcpy(selector, text, length);
+  char *times = device_is_null(selector) ? NULL : strpbrk(selector, "*/");
+  long count = 1;
+  bool parts = false;
+  if (times) {
+    count = strtol(times + 1, &end, 10);
+    parts = *times == '/';
+    if (end == times + 1 || *end || count < 1 || count > DEVICE_MOST) {
+      halo_status status = halo_fail(HALO_INVALID_ARGUMENT,
+                                     "the device \"%s\": after %c comes how many, from 1 to %d",
+                                     selector, *times, DEVICE_MOST);
+      halo_free(selector);
+      return status;
+    }
+    *times = '\0';
+  }
+  for (int i = 0; i < count; i++) {
+    device_item item = {halo_strdup(selector), i, parts ? (int)count : 0};
+    halo_vec_push(items, item);
+  }
+  halo_free(selector);
+  return HALO_OK;
+}
+
+static halo_status device_parse(const char *text, device_items *items) {
+  for (;;) {
+    size_t length = strcspn(text, ",");
+    HALO_TRY(device_parse_item(text, length, items));
+    if (items->count > DEVICE_MOST) {
+      return halo_fail(HALO_INVALID_ARGUMENT, "more than %d devices", DEVICE_MOST);
+    }
+    if (!text[length]) return HALO_OK;
+    text += length + 1;
+  }
+}
+
+halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device ***out,
+                                 int *count) {
+  const char *text = options->device;
+  if (!text || !*text) text = halo_config_text(HALO_CONFIG_DEVICE);
+  device_items items = {0};
+  *out = NULL;
+  *count = 0;
+  halo_status status = device_parse(text ? text : "", &items);
+  halo_cl_device **devices = halo_alloc(sizeof *devices * ((size_t)items.count + 1));
+  int opened = 0;
+  for (int i = 0; i < items.count && status == HALO_OK; i++) {
+    status = device_open_item(options, &items.data[i], &devices[i]);
+    opened += status == HALO_OK;
+  }
+  for (int i = 0; i < items.count; i++) halo_free(items.data[i].selector);
+  halo_vec_deinit(&items);
+  if (status == HALO_OK) {
+    *out = devices;
+    *count = opened;
+    return HALO_OK;
+  }
+  char *message = halo_error_save();
+  for (int i = 0; i < opened; i++) halo_cl_device_release(devices[i]);
+  halo_free(devices);
+  halo_error_restore(message);
+  return status;
+}
+
+halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device **out) {
+  static const halo_cl_options defaults;
+  halo_cl_device **devices;
+  int count;
+  *out = NULL;
+  HALO_TRY(halo_cl_devices_open(options ? options : &defaults, &devices, &count));
+  *out = devices[0];
+  for (int i = 1; i < count; i++) halo_cl_device_release(devices[i]);
+  halo_free(devices);
+  return HALO_OK;
+}
+
 void halo_cl_device_retain(halo_cl_device *device) { atomic_fetch_add(&device->references, 1); }
 
 void halo_cl_device_release(halo_cl_device *device) {
-  if (!device || atomic_fetch_sub(&device->references, 1) != 1) return;
+  if (device && atomic_fetch_sub(&device->references, 1) == 1) halo_cl_device_destroy(device);
+}
+
+void halo_cl_device_destroy(halo_cl_device *device) {
   if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
   if (device->queue) clFinish(device->queue);
+  if (device->transfers) clFinish(device->transfers);
+  halo_cl_stages_release(device->stages);
+  halo_cl_timeline_release(device->timeline);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);
+  if (device->transfers) clReleaseCommandQueue(device->transfers);
   if (device->queue) clReleaseCommandQueue(device->queue);
   if (device->context) clReleaseContext(device->context);
+  if (device->is_part) clReleaseDevice(device->id);
   halo_free(device);
+}
+
+void halo_cl_device_finish(halo_cl_device *device) {
+  if (halo_cl_is_forked()) return;
+  halo_cl_timeline_drain(device->timeline);
+  if (device->queue) clFinish(device->queue);
+  if (device->transfers) clFinish(device->transfers);
 }
 
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what) {

@@ -1,6 +1,7 @@
 /* opencl/memory.c: device memory: blocks in size classes, kept for reuse, counted and limited. */
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "opencl/event.h"
 #include "opencl/private.h"
 
 #include <pthread.h>
@@ -23,6 +24,7 @@ struct halo_cl_memory {
   pthread_mutex_t lock;
   memory_list live;   /* in order of allocation */
   memory_list cached; /* the longest unused first */
+  memory_list parked; /* nobody's, but a copy to or from the host uses them still */
   halo_cl_block *bins[MEMORY_BINS];
   halo_cl_memory_stats stats; /* `live` includes what is being allocated */
   uint64_t serials;
@@ -107,6 +109,30 @@ static halo_cl_block *memory_evict(halo_cl_memory *memory, size_t size, bool all
   return out;
 }
 
+/* Forgets a copy of the block that has happened; whether there is none left. */
+static bool memory_transfer_is_over(halo_cl_block *block, halo_cl_transfer kind) {
+  cl_event event = atomic_load(&block->transfers[kind]);
+  if (!event) return true;
+  if (!halo_cl_has_happened(event)) return false;
+  atomic_store(&block->transfers[kind], NULL);
+  if (!halo_cl_is_forked()) clReleaseEvent(event);
+  return true;
+}
+
+/* Puts into the cache what copies are done with; the lock is held. */
+static void memory_sweep(halo_cl_memory *memory) {
+  for (halo_cl_block *block = memory->parked.first, *next; block; block = next) {
+    next = block->next;
+    if (!memory_transfer_is_over(block, HALO_CL_TRANSFER_IN) ||
+        !memory_transfer_is_over(block, HALO_CL_TRANSFER_OUT)) {
+      continue;
+    }
+    memory_list_remove(&memory->parked, block);
+    memory->stats.live -= block->capacity;
+    memory_cache_add(memory, block);
+  }
+}
+
 static void memory_give_back(halo_cl_block *blocks) {
   for (halo_cl_block *next; blocks; blocks = next) {
     next = blocks->next;
@@ -117,6 +143,7 @@ static void memory_give_back(halo_cl_block *blocks) {
 
 void halo_cl_memory_release(halo_cl_memory *memory) {
   if (!memory) return;
+  memory_sweep(memory);
   memory_give_back(memory_evict(memory, 0, true));
   pthread_mutex_destroy(&memory->lock);
   halo_free(memory);
@@ -253,6 +280,14 @@ static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
   return code;
 }
 
+/* Whether waiting for copies may help against a lack of memory. */
+static bool memory_wait_for_parked(halo_cl_device *device) {
+  pthread_mutex_lock(&device->memory->lock);
+  bool any = device->memory->parked.first != NULL;
+  pthread_mutex_unlock(&device->memory->lock);
+  return any && clFinish(device->transfers) == CL_SUCCESS;
+}
+
 /* OpenCL gives memory back only when queued commands are done with it, hence the wait. */
 static cl_int memory_create_after_trim(halo_cl_device *device, halo_cl_block *block) {
   halo_cl_memory_trim(device);
@@ -274,6 +309,7 @@ static halo_status memory_reserve(halo_cl_device *device, size_t size, const cha
   *capacity = memory_round(size);
   if (*capacity > device->caps.max_allocation || watched) *capacity = least;
   pthread_mutex_lock(&memory->lock);
+  memory_sweep(memory);
   stats->allocations++;
   *block = too_large || watched ? NULL : memory_reuse(memory, size, *capacity);
   if (*block) {
@@ -301,7 +337,10 @@ halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
   halo_status status = memory_reserve(device, size, what, &capacity, &block);
-  if (status != HALO_OK) return status;
+  if (status == HALO_OUT_OF_MEMORY && memory_wait_for_parked(device)) {
+    status = memory_reserve(device, size, what, &capacity, &block);
+  }
+  HALO_TRY(status);
   if (!block) {
     block = halo_alloc(sizeof *block);
     block->device = device;
@@ -333,16 +372,36 @@ void halo_cl_free(halo_cl_block *block) {
   if (!block || atomic_fetch_sub(&block->references, 1) != 1) return;
   halo_cl_device *device = block->device;
   halo_cl_memory *memory = device->memory;
+  block->ticket = halo_cl_timeline_last(device);
   pthread_mutex_lock(&memory->lock);
   memory_list_remove(&memory->live, block);
-  memory->stats.live -= block->capacity;
-  memory_cache_add(memory, block);
+  memory_list_add(&memory->parked, block);
+  memory_sweep(memory);
   pthread_mutex_unlock(&memory->lock);
   halo_cl_device_release(device);
 }
 
+void halo_cl_block_set_transfer(halo_cl_block *block, halo_cl_transfer kind, cl_event event) {
+  clRetainEvent(event);
+  pthread_mutex_lock(&block->device->memory->lock);
+  cl_event before = atomic_exchange(&block->transfers[kind], event);
+  pthread_mutex_unlock(&block->device->memory->lock);
+  if (before) clReleaseEvent(before); /* came earlier on the same queue */
+}
+
+cl_event halo_cl_block_transfer(halo_cl_block *block, halo_cl_transfer kind) {
+  if (!atomic_load(&block->transfers[kind])) return NULL;
+  pthread_mutex_lock(&block->device->memory->lock);
+  cl_event event =
+      memory_transfer_is_over(block, kind) ? NULL : atomic_load(&block->transfers[kind]);
+  if (event) clRetainEvent(event);
+  pthread_mutex_unlock(&block->device->memory->lock);
+  return event;
+}
+
 void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out) {
   pthread_mutex_lock(&device->memory->lock);
+  memory_sweep(device->memory);
   *out = device->memory->stats;
   pthread_mutex_unlock(&device->memory->lock);
 }

@@ -9,6 +9,8 @@
 #include <CL/cl.h>
 #include <stdatomic.h>
 
+typedef struct halo_cl_block halo_cl_block;
+
 /* ---- Errors (check.c) ---- */
 
 /* The one place that translates OpenCL's codes. HALO_OK for CL_SUCCESS (and for positive codes,
@@ -32,18 +34,25 @@ halo_status halo_cl_process_check(void);
 
 typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */
 typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
+typedef struct halo_cl_timeline halo_cl_timeline; /* of a device: timeline.c */
+typedef struct halo_cl_stages halo_cl_stages;     /* of a device: staging.c */
 
-/* A device with its own context and one in-order queue. Reference-counted: live blocks and programs
+/* A device with its own context and two in-order queues: programs run on one, copies to and from the
+ * host on the other, and events order what of one depends on the other. Reference-counted: live blocks and programs
  * hold references too, so that all may be released in any order. Fields are read-only. */
 typedef struct halo_cl_device {
   halo_caps caps;
   bool profile;            /* the queue records times (CL_QUEUE_PROFILING_ENABLE) */
-  cl_platform_id platform; /* this and the next three: NULL when caps.is_null */
+  cl_platform_id platform; /* this and the next four: NULL when caps.is_null */
   cl_device_id id;
+  bool is_part; /* of a larger device, made by us */
   cl_context context;
-  cl_command_queue queue;
+  cl_command_queue queue; /* of programs */
+  cl_command_queue transfers;
   halo_cl_memory *memory;
   halo_cl_programs *programs;
+  halo_cl_timeline *timeline;
+  halo_cl_stages *stages;
   atomic_int references; /* use retain and release */
 } halo_cl_device;
 
@@ -59,9 +68,14 @@ typedef struct halo_cl_options {
  * HALO_INVALID_ARGUMENT for a bad HALO_MEMORY_LIMIT or null-device file, HALO_UNIMPLEMENTED for a
  * device below OpenCL 1.2, of big-endian byte order or without a compiler. */
 halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device **out);
+/* Opens all that a list of devices names; halo_cl_device_open gives its first. *out is freed with
+ * halo_free, after its devices were released. */
+halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device ***out, int *count);
 void halo_cl_device_retain(halo_cl_device *device);
 /* Drops one reference; NULL is allowed. The last one waits for the queue to drain. */
 void halo_cl_device_release(halo_cl_device *device);
+/* Waits until both queues are empty and no work on host threads (timeline.c) goes on. */
+void halo_cl_device_finish(halo_cl_device *device);
 /* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; a forked process as
  * halo_cl_process_check; else HALO_OK. */
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what);
@@ -77,6 +91,30 @@ halo_status halo_cl_enumerate(halo_cl_listing **out, int *count);
 /* The index of the listed device that a selector means ("": the default; not "null:FILE"), or -1. */
 int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector);
 
+/* ---- What came before what (timeline.c) ---- */
+
+/* Notes an event of the programs' queue (a reference is added), whose commands up to it have the ticket
+ * that is returned. Tickets grow. */
+uint64_t halo_cl_timeline_note(halo_cl_device *device, cl_event last);
+/* The ticket of what was noted last; 0: nothing was. */
+uint64_t halo_cl_timeline_last(halo_cl_device *device);
+/* An event (a new reference) that happens no sooner than the commands with this ticket; NULL: they have
+ * happened. */
+cl_event halo_cl_timeline_event(halo_cl_device *device, uint64_t ticket);
+
+/* Work for the device that goes on on another thread of the host, which halo_cl_device_finish waits
+ * for: between these two, which hold a reference to the device. */
+void halo_cl_work_begin(halo_cl_device *device);
+void halo_cl_work_end(halo_cl_device *device);
+
+/* ---- Copies to and from the host (staging.c) ---- */
+
+/* Copies bytes between the host and a block on the transfer queue, and waits for that; `after` (NULL:
+ * nothing) happens first. Where the device does not share the host's memory, they go through pinned
+ * memory in pieces, of which one is filled or emptied while another is on its way. */
+halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, cl_event after);
+halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event after);
+
 /* ---- Memory (memory.c) ---- */
 
 typedef struct halo_cl_memory_stats {
@@ -88,18 +126,23 @@ typedef struct halo_cl_memory_stats {
   uint64_t reused;      /* of which served from the cache */
 } halo_cl_memory_stats;
 
+typedef enum halo_cl_transfer { HALO_CL_TRANSFER_IN, HALO_CL_TRANSFER_OUT } halo_cl_transfer;
+
 /* A piece of device memory. Reference-counted; `mem` and the sizes never change. */
-typedef struct halo_cl_block {
+struct halo_cl_block {
   cl_mem mem;      /* read-write; NULL on a null device */
   size_t size;     /* as asked for */
   size_t capacity; /* bytes of `mem`, at least `size` and never 0 */
   uint64_t serial; /* of `mem`, never 0: no other one ever has it, as it may have the handle */
   halo_cl_device *device;
+  uint64_t ticket;       /* programs queued until then may use it for something else still */
   atomic_int references; /* this and the rest is memory.c's */
+  _Atomic(cl_event)
+      transfers[2]; /* the last copy in, and out, that was not seen to have happened */
   char what[48];
   struct halo_cl_block *previous, *next;         /* all live blocks, or all cached by age */
   struct halo_cl_block *bin_previous, *bin_next; /* cached blocks of one size class */
-} halo_cl_block;
+};
 
 /* A block of at least `size` bytes (0 gives a small real block) with unspecified contents, from the
  * cache when one of its size class is there. `what` names the holder in out-of-memory messages ("an
@@ -109,10 +152,16 @@ typedef struct halo_cl_block {
 halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
                           halo_cl_block **out);
 void halo_cl_block_retain(halo_cl_block *block);
-/* Drops one reference; NULL is allowed. The last one puts the block back into the cache at once:
- * commands queued before may still use it, because the queue runs in order and only commands queued
- * after can get it again. Memory that the HOST will write to directly (maps) needs a wait first. */
+/* Drops one reference; NULL is allowed. The last one puts the block back into the cache, at once if no
+ * copy to or from the host still uses it: programs queued before may use it still, because their queue
+ * runs in order and only programs queued after can get it again. Whoever writes to a block that was just
+ * allocated otherwise than by the programs' queue first waits for its `ticket`. */
 void halo_cl_free(halo_cl_block *block);
+/* Notes the event (a reference is added) of a copy of the block on the transfer queue, and gives it with
+ * a new reference while it has not happened: programs that read the block wait for copies in, those
+ * that write to it for both. */
+void halo_cl_block_set_transfer(halo_cl_block *block, halo_cl_transfer kind, cl_event event);
+cl_event halo_cl_block_transfer(halo_cl_block *block, halo_cl_transfer kind);
 void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out);
 /* Gives all cached blocks back to OpenCL. Worth one retry after a HALO_OUT_OF_MEMORY from an
  * enqueue call, because OpenCL may postpone allocating until the first use. */

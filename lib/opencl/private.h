@@ -16,6 +16,19 @@ halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_de
 halo_cl_memory *halo_cl_memory_create(uint64_t limit);
 void halo_cl_memory_release(halo_cl_memory *memory);
 
+/* device.c: for whoever drops the last reference otherwise than by release. */
+void halo_cl_device_destroy(halo_cl_device *device);
+
+/* staging.c */
+halo_cl_stages *halo_cl_stages_create(void);
+void halo_cl_stages_release(halo_cl_stages *stages);
+
+/* timeline.c */
+halo_cl_timeline *halo_cl_timeline_create(void);
+void halo_cl_timeline_release(halo_cl_timeline *timeline);
+/* Waits until no work on host threads goes on. */
+void halo_cl_timeline_drain(halo_cl_timeline *timeline);
+
 /* program.c: takes `directory` (heap, or NULL for no disk cache). `chosen_by_hand`: not just the
  * default folder. */
 halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand);

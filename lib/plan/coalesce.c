@@ -175,9 +175,7 @@ static void coalesce_rewrite(coalesce_state *s, halo_steps *steps) {
   int32_t kept = 0;
   for (int32_t i = 0; i < steps->count; i++) {
     halo_step *step = &steps->data[i];
-    coalesce_rewrite(s, &step->condition);
-    coalesce_rewrite(s, &step->body);
-    for (int32_t b = 0; b < step->branch_count; b++) coalesce_rewrite(s, &step->branches[b]);
+    for (int32_t l = 0; l < step->list_count; l++) coalesce_rewrite(s, &step->lists[l]);
     for (int32_t a = 0; a < step->arg_count; a++) {
       step->args[a].buffer = coalesce_find(s, step->args[a].buffer);
     }

@@ -143,22 +143,22 @@ halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_step *step = lower_step(s, steps, HALO_STEP_WHILE, instr->name);
   int32_t begin = step->number;
   step->trips = halo_noted_trip_count(instr);
-  halo_steps inner_condition = {0}, inner_body = {0};
+  enum { CONDITION, BODY };
+  halo_steps *lists = lower_lists(s, step, 2);
   const int32_t *predicate = NULL, *next = NULL;
   halo_status status = HALO_OK;
   /* A loop of known length asks nobody. */
   if (step->trips < 0) {
-    status = lower_computation(s, condition, state, &inner_condition, &predicate);
+    lists[CONDITION].label = "condition";
+    status = lower_computation(s, condition, state, &lists[CONDITION], &predicate);
     /* The predicate must stay alive until it is read. */
     if (status == HALO_OK) lower_touch(s, predicate[0], s->clock++);
   }
   lower_delay_state(body);
-  if (status == HALO_OK) status = lower_computation(s, body, state, &inner_body, &next);
-  if (status == HALO_OK) lower_assign_state(s, &inner_body, state, next, count, instr->name);
-  step = &steps->data[steps->count - 1];
-  step->condition = inner_condition;
-  step->body = inner_body;
+  lists[BODY].label = "body";
+  if (status == HALO_OK) status = lower_computation(s, body, state, &lists[BODY], &next);
   HALO_TRY(status);
+  lower_assign_state(s, &lists[BODY], state, next, count, instr->name);
   int32_t end = s->clock++;
   if (predicate) {
     lower_set_args(s, step, 1);
@@ -186,12 +186,11 @@ halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *ste
   lower_set_args(s, step, 1);
   lower_arg(s, step, 0, lower_value(instr->operands[0])[0], 1, false);
   step->selector_is_pred = instr->operands[0]->shape->type == HALO_PRED;
-  halo_steps *lists = halo_arena_array(&s->plan->arena, halo_steps, branches);
-  step->branches = lists;
-  step->branch_count = branches;
+  halo_steps *lists = lower_lists(s, step, branches);
   int32_t begin = step->number;
   for (int32_t b = 0; b < branches; b++) {
     const int32_t *root = NULL;
+    lists[b].label = halo_arena_printf(&s->plan->arena, "branch %d", b);
     HALO_TRY(lower_computation(s, halo_conditional_branch(instr, b),
                                lower_value(instr->operands[1 + b]), &lists[b], &root));
     for (int32_t l = 0; l < count; l++) {

@@ -97,7 +97,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
     lower_copy(s, steps, binding->inputs[launch->updates], binding->outputs[0], binding->name);
   }
   halo_step *step =
-      lower_step(s, steps, launch->gemm ? HALO_STEP_GEMM : HALO_STEP_KERNEL, launch->label);
+      lower_step(s, steps, launch->gemm ? HALO_STEP_LIBRARY : HALO_STEP_KERNEL, launch->label);
   step->unit = binding->unit;
   step->kernel = launch->kernel ? halo_arena_strdup(&s->plan->arena, launch->kernel) : NULL;
   step->dims = launch->dims;

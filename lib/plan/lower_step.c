@@ -17,6 +17,12 @@ void lower_set_args(lower_state *s, halo_step *step, int32_t count) {
   step->arg_count = count;
 }
 
+halo_steps *lower_lists(lower_state *s, halo_step *step, int32_t count) {
+  step->lists = halo_arena_array(&s->plan->arena, halo_steps, count);
+  step->list_count = count;
+  return step->lists;
+}
+
 void lower_arg(lower_state *s, halo_step *step, int32_t i, int32_t buffer, size_t element,
                bool written) {
   step->args[i] = (halo_plan_arg){buffer, (int32_t)element, written};

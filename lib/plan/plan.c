@@ -3,28 +3,31 @@
 
 #include "base/memory.h"
 
-const char *halo_step_kind_name(halo_step_kind kind) {
-  static const char *const names[] = {"kernel", "library", "copy", "while", "conditional"};
-  return names[kind];
-}
+static const struct plan_kind {
+  const char *name;
+  bool is_command;
+} plan_kinds[] = {
+#define HALO_STEP(KIND, name, is_command) {#name, is_command},
+#include "plan/steps.def"
+#undef HALO_STEP
+};
 
-bool halo_step_is_command(const halo_step *step) {
-  return step->kind == HALO_STEP_KERNEL || step->kind == HALO_STEP_GEMM ||
-         step->kind == HALO_STEP_COPY;
-}
+const char *halo_step_kind_name(halo_step_kind kind) { return plan_kinds[kind].name; }
+
+bool halo_step_is_command(const halo_step *step) { return plan_kinds[step->kind].is_command; }
 
 static void plan_free_steps(halo_steps *steps) {
   for (int32_t i = 0; i < steps->count; i++) {
     halo_step *step = &steps->data[i];
-    plan_free_steps(&step->condition);
-    plan_free_steps(&step->body);
-    for (int32_t b = 0; b < step->branch_count; b++) plan_free_steps(&step->branches[b]);
+    for (int32_t l = 0; l < step->list_count; l++) plan_free_steps(&step->lists[l]);
   }
   halo_free(steps->data);
 }
 
+void halo_plan_retain(halo_plan *plan) { atomic_fetch_add(&plan->owners, 1); }
+
 void halo_plan_release(halo_plan *plan) {
-  if (!plan) return;
+  if (!plan || atomic_fetch_sub(&plan->owners, 1) > 0) return;
   plan_free_steps(&plan->steps);
   for (int32_t i = 0; i < plan->constants.count; i++) {
     halo_literal_release(plan->constants.data[i].literal);
@@ -41,11 +44,8 @@ void halo_plan_index_steps(halo_steps *steps, halo_step **by_number) {
   for (int32_t i = 0; i < steps->count; i++) {
     halo_step *step = &steps->data[i];
     by_number[step->number] = step;
-    halo_plan_index_steps(&step->condition, by_number);
-    halo_plan_index_steps(&step->body, by_number);
-    for (int32_t b = 0; b < step->branch_count; b++) {
-      halo_plan_index_steps(&step->branches[b], by_number);
-    }
+    for (int32_t l = 0; l < step->list_count; l++)
+      halo_plan_index_steps(&step->lists[l], by_number);
   }
 }
 
@@ -73,27 +73,27 @@ static void plan_print_value(halo_strbuf *out, const halo_plan_value *value) {
   }
 }
 
+static void plan_print_launch(halo_strbuf *out, const halo_step *step) {
+  halo_strbuf_char(out, ' ');
+  halo_plan_kernel_name(out, step->kernel, step->unit);
+  halo_strbuf_append(out, " global");
+  for (uint32_t d = 0; d < step->dims; d++) {
+    halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->global[d]);
+  }
+  halo_strbuf_append(out, " local");
+  for (uint32_t d = 0; d < step->dims; d++) {
+    halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->local[d]);
+  }
+}
+
 static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo_steps *steps,
                              int indent) {
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
     halo_strbuf_printf(out, "%*s%d: %s %s", indent, "", step->number,
                        halo_step_kind_name(step->kind), step->label ? step->label : "");
-    if (step->kind == HALO_STEP_KERNEL) {
-      halo_strbuf_char(out, ' ');
-      halo_plan_kernel_name(out, step->kernel, step->unit);
-      halo_strbuf_append(out, " global");
-      for (uint32_t d = 0; d < step->dims; d++) {
-        halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->global[d]);
-      }
-      halo_strbuf_append(out, " local");
-      for (uint32_t d = 0; d < step->dims; d++) {
-        halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->local[d]);
-      }
-    }
-    if (step->kind == HALO_STEP_WHILE && step->trips >= 0) {
-      halo_strbuf_printf(out, " trips %lld", (long long)step->trips);
-    }
+    if (step->kernel) plan_print_launch(out, step);
+    if (step->trips >= 0) halo_strbuf_printf(out, " trips %lld", (long long)step->trips);
     halo_strbuf_append(out, " (");
     for (int32_t a = 0; a < step->arg_count; a++) {
       halo_strbuf_append(out, a ? ", " : "");
@@ -102,17 +102,10 @@ static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo
     }
     for (int32_t v = 0; v < step->value_count; v++) plan_print_value(out, &step->values[v]);
     halo_strbuf_append(out, ")\n");
-    if (step->kind == HALO_STEP_WHILE) {
-      if (step->trips < 0) {
-        halo_strbuf_printf(out, "%*scondition:\n", indent + 2, "");
-        plan_print_steps(out, plan, &step->condition, indent + 4);
-      }
-      halo_strbuf_printf(out, "%*sbody:\n", indent + 2, "");
-      plan_print_steps(out, plan, &step->body, indent + 4);
-    }
-    for (int32_t b = 0; b < step->branch_count; b++) {
-      halo_strbuf_printf(out, "%*sbranch %d:\n", indent + 2, "", b);
-      plan_print_steps(out, plan, &step->branches[b], indent + 4);
+    for (int32_t l = 0; l < step->list_count; l++) {
+      if (!step->lists[l].label) continue;
+      halo_strbuf_printf(out, "%*s%s:\n", indent + 2, "", step->lists[l].label);
+      plan_print_steps(out, plan, &step->lists[l], indent + 4);
     }
   }
 }

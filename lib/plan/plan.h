@@ -13,6 +13,8 @@
 #include "codegen/prelude.h"
 #include "shape/literal.h"
 
+#include <stdatomic.h>
+
 typedef enum halo_place {
   HALO_PLACE_NONE,     /* no elements, or never used */
   HALO_PLACE_ARGUMENT, /* number `index` of the flat arguments */
@@ -35,14 +37,13 @@ typedef struct halo_step halo_step;
 typedef struct halo_steps {
   halo_step *data;
   int32_t count, capacity;
+  const char *label; /* of a list within a step, for people: "body", "branch 0" */
 } halo_steps;
 
 typedef enum halo_step_kind {
-  HALO_STEP_KERNEL,
-  HALO_STEP_GEMM, /* CLBlast; args A, B, C */
-  HALO_STEP_COPY, /* args[0] to args[1], `bytes` */
-  HALO_STEP_WHILE,
-  HALO_STEP_CONDITIONAL
+#define HALO_STEP(KIND, name, is_command) HALO_STEP_##KIND,
+#include "plan/steps.def"
+#undef HALO_STEP
 } halo_step_kind;
 
 typedef struct halo_plan_arg {
@@ -62,8 +63,10 @@ struct halo_step {
   halo_step_kind kind;
   int32_t number; /* position in execution order; also its row in profiles */
   const char *label;
-  halo_plan_arg *args;
+  halo_plan_arg *args; /* all that the step itself reads and writes */
   int32_t arg_count;
+  halo_steps *lists; /* steps within the step, in the order of their numbers */
+  int32_t list_count;
   /* kernel */
   int32_t unit;       /* that holds the kernel; -1 when the step has none */
   const char *kernel; /* its name there, "u@_k0_row": see halo_plan_unit */
@@ -76,13 +79,10 @@ struct halo_step {
   const struct halo_gemm *gemm; /* of kernels/gemm.h */
   int64_t bytes;                /* read and written at least; of a copy, what it copies */
   int64_t flops;
-  /* while: args[0] is the predicate that `condition` leaves behind; trips >= 0: known beforehand, then
-   * there is neither.
-   * conditional: args[0] is the selector, `branches` its branches. */
-  halo_steps condition, body;
+  /* while: the lists are condition and body, args[0] is the predicate that the condition leaves behind;
+   * trips >= 0: known beforehand, then there is neither predicate nor condition.
+   * conditional: the lists are the branches, args[0] is the selector. */
   int64_t trips;
-  halo_steps *branches;
-  int32_t branch_count;
   bool selector_is_pred;
 };
 
@@ -99,8 +99,10 @@ typedef struct halo_plan_unit {
   uint64_t key[2];        /* of both */
 } halo_plan_unit;
 
+/* Does not change once it is made. */
 typedef struct halo_plan {
   halo_arena arena;
+  atomic_int owners; /* besides the first */
   const char *name;
   HALO_VEC(halo_plan_unit) units; /* OpenCL C of all kernels */
   halo_steps steps;
@@ -123,6 +125,7 @@ const char *halo_step_kind_name(halo_step_kind kind);
 /* Whether the step is one command to the device, and so can be timed. */
 bool halo_step_is_command(const halo_step *step);
 
+void halo_plan_retain(halo_plan *plan);
 void halo_plan_release(halo_plan *plan);
 /* Appends the OpenCL C of `count` units (all of the plan's when `units` is NULL) as one program. */
 void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units, int32_t count);

@@ -45,15 +45,16 @@ static halo_shape *make_shape(halo_type type, int rank, const int64_t *dims,
 
 /* What lies in device memory, byte for byte. */
 static unsigned char *raw_bytes(halo_client *client, halo_buffer *buffer, size_t size) {
-  halo_cl_block *block;
+  halo_value *value;
   unsigned char *bytes = malloc(size ? size : 1);
-  ck_ok(halo_buffer_borrow(buffer, &block));
+  ck_ok(halo_buffer_borrow(buffer, &value));
   if (size) {
-    ck_assert_int_eq(clEnqueueReadBuffer(client->device.cl->queue, block->mem, CL_TRUE, 0, size,
-                                         bytes, 0, NULL, NULL),
+    ck_ok(halo_cl_event_wait(value->ready));
+    ck_assert_int_eq(clEnqueueReadBuffer(client->devices[0].cl->queue, value->block->mem, CL_TRUE,
+                                         0, size, bytes, 0, NULL, NULL),
                      CL_SUCCESS);
   }
-  halo_cl_free(block);
+  halo_value_release(value);
   return bytes;
 }
 
@@ -154,7 +155,7 @@ START_TEST(layout) {
     halo_shape_release(shape);
   }
   /* As on a device that does not share the host's memory. */
-  client->device.cl->caps.shares_host_memory = false;
+  client->devices[0].cl->caps.shares_host_memory = false;
   halo_shape *shape = make_shape(HALO_F32, layouts[_i].rank, layouts[_i].dims, layouts[_i].layout);
   round_trip(client, shape, false);
   halo_shape_release(shape);
@@ -250,11 +251,13 @@ START_TEST(donation) {
   halo_shape *shape = make_shape(HALO_F32, 1, (const int64_t[]){3}, NULL);
   float data[3] = {1, 2, 3}, back[3];
   halo_buffer *buffer, *other;
-  halo_cl_block *block, *again;
+  halo_value *value, *again;
   halo_event *event;
   halo_literal *literal;
   ck_ok(halo_buffer_from_host(client, data, shape, &buffer));
-  ck_ok(halo_buffer_donate(buffer, &block));
+  ck_assert(!halo_buffer_is_donated(buffer));
+  ck_ok(halo_buffer_donate(buffer, &value));
+  ck_assert(halo_buffer_is_donated(buffer));
   ck_assert_int_eq(halo_buffer_donate(buffer, &again), HALO_FAILED_PRECONDITION);
   ck_message_has("f32[3]");
   ck_assert_int_eq(halo_buffer_borrow(buffer, &again), HALO_FAILED_PRECONDITION);
@@ -263,12 +266,12 @@ START_TEST(donation) {
                    HALO_FAILED_PRECONDITION);
   ck_assert_int_eq(halo_buffer_to_literal(buffer, &literal), HALO_FAILED_PRECONDITION);
   ck_assert_ptr_null(literal);
-  halo_buffer_undonate(buffer, block);
+  halo_buffer_undonate(buffer, value);
   ck_ok(halo_buffer_to_host(buffer, back, sizeof back));
   ck_assert_float_eq(back[2], 3);
   /* The memory lives on in the result of the program that took it. */
-  ck_ok(halo_buffer_donate(buffer, &block));
-  other = halo_buffer_wrap(client, shape, block, NULL);
+  ck_ok(halo_buffer_donate(buffer, &value));
+  other = halo_buffer_wrap(client->devices, shape, value);
   halo_buffer_release(buffer);
   ck_ok(halo_buffer_to_host(other, back, sizeof back));
   ck_assert_float_eq(back[1], 2);
@@ -347,9 +350,9 @@ START_TEST(release_unwaited) {
   ck_ok(halo_buffer_to_host_async(buffer, back, size, &read));
   halo_buffer_release(buffer);
   halo_event_release(read);
-  ck_assert_int_eq(memcmp(data, back, size), 0);
   halo_shape_release(shape);
-  halo_client_release(client);
+  halo_client_release(client); /* waits for what is under way */
+  ck_assert_int_eq(memcmp(data, back, size), 0);
   free(data);
   free(back);
 }
@@ -363,10 +366,13 @@ START_TEST(failed_computation) {
   halo_event *event;
   float back[4];
   cl_int code;
-  ck_ok(halo_cl_alloc(client->device.cl, 16, "a result", &block));
-  cl_event failed = clCreateUserEvent(client->device.cl->context, &code);
+  ck_ok(halo_cl_alloc(client->devices[0].cl, 16, "a result", &block));
+  cl_event failed = clCreateUserEvent(client->devices[0].cl->context, &code);
   ck_assert_int_eq(code, CL_SUCCESS);
-  halo_buffer *buffer = halo_buffer_wrap(client, shape, block, failed);
+  halo_cl_event *ready = halo_cl_event_create();
+  halo_cl_event_set_queued(ready, failed);
+  halo_buffer *buffer = halo_buffer_wrap(client->devices, shape,
+                                         halo_value_create(client->devices[0].cl, block, ready));
   ck_ok(halo_buffer_ready_event(buffer, &event));
   ck_assert(!halo_event_is_ready(event));
   ck_assert_int_eq(clSetUserEventStatus(failed, CL_OUT_OF_RESOURCES), CL_SUCCESS);

@@ -43,7 +43,7 @@ START_TEST(size_holds_with_several_users) {
                      "  ROOT r = (f32[8], f32[]) tuple(s, c4200)\n}\n");
   halo_client *client = run_client(GPU);
   halo_executable *e = run_compile(client, halo_strbuf_text(&text));
-  const halo_plan *plan = halo_program_plan(e->program);
+  const halo_plan *plan = halo_executable_plan(e);
   for (int32_t u = 0; u < plan->units.count; u++) {
     ck_assert_int_lt(count_in(plan->units.data[u].text, "\n"), 1000);
   }
@@ -106,9 +106,8 @@ START_TEST(wide_concatenate_fits_every_device) {
   for (int d = 0; d < 3; d++) {
     halo_client *client = run_client(devices[d]);
     halo_executable *e = run_compile(client, halo_strbuf_text(&text));
-    const halo_caps *caps = &client->device.cl->caps;
-    int bytes =
-        most_arguments(&halo_program_plan(e->program)->steps) * (int)(caps->address_bits / 8 + 8);
+    const halo_caps *caps = &client->devices[0].cl->caps;
+    int bytes = most_arguments(&halo_executable_plan(e)->steps) * (int)(caps->address_bits / 8 + 8);
     ck_assert_int_le(bytes, (int)caps->max_parameters);
     halo_executable_release(e);
     halo_client_release(client);
@@ -199,7 +198,7 @@ START_TEST(inputs_are_bounded) {
   halo_strbuf_printf(&text, "  ROOT r = f32[5000000] negate(s%d)\n}\n", COUNT - 1);
   halo_client *client = run_client(GPU);
   halo_executable *e = run_compile(client, halo_strbuf_text(&text));
-  ck_assert_int_le(most_arguments(&halo_program_plan(e->program)->steps), 25);
+  ck_assert_int_le(most_arguments(&halo_executable_plan(e)->steps), 25);
   ck_assert_int_le(launches_of(e), 20);
   halo_executable_release(e);
   halo_client_release(client);

@@ -362,10 +362,7 @@ static int count_copies(const halo_steps *steps, bool inside) {
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
     count += inside && step->kind == HALO_STEP_COPY;
-    count += count_copies(&step->condition, true) + count_copies(&step->body, true);
-    for (int32_t b = 0; b < step->branch_count; b++) {
-      count += count_copies(&step->branches[b], true);
-    }
+    for (int32_t l = 0; l < step->list_count; l++) count += count_copies(&step->lists[l], true);
   }
   return count;
 }
@@ -387,7 +384,7 @@ START_TEST(copies_in_loops) {
   halo_client *client = run_client(DEVICE("amd-wave64"));
   for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
     halo_executable *e = golden_executable(client, loops[i].path);
-    const halo_plan *plan = halo_program_plan(e->program);
+    const halo_plan *plan = halo_executable_plan(e);
     ck_assert_msg(count_copies(&plan->steps, false) <= loops[i].copies, "%s:\n%s", loops[i].path,
                   halo_executable_report(e, HALO_REPORT_PLAN));
     if (loops[i].copies) ck_assert_int_ge(count_copies(&plan->steps, false), 3);

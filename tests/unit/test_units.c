@@ -33,7 +33,7 @@ static const char layers[] =
 START_TEST(equal_fusions_are_one_kernel) {
   halo_client *client = run_client("null:" HALO_TEST_DATA "/devices/amd-wave64.caps");
   halo_executable *e = run_compile(client, layers);
-  const halo_plan *plan = halo_program_plan(e->program);
+  const halo_plan *plan = halo_executable_plan(e);
   ck_assert_int_eq(plan->units.count, 1);
   ck_assert_int_eq(kernels_of(e), 1);
   ck_assert_int_eq(plan->steps.count, 3);
@@ -122,7 +122,7 @@ START_TEST(sizes_are_arguments) {
   static const int sizes[3] = {50, 57, 7001};
   halo_client *client = run_client(NULL);
   halo_executable *e = run_compile(client, text);
-  ck_assert_int_eq(halo_program_plan(e->program)->units.count, 1);
+  ck_assert_int_eq(halo_executable_plan(e)->units.count, 1);
   static float in[3][7001], out[7001];
   float factor = 3;
   halo_buffer *arguments[4], *results[3];
@@ -165,9 +165,9 @@ START_TEST(modules_share_what_is_built) {
   halo_client *client = run_client(NULL);
   halo_executable *first = run_compile(client, halves);
   halo_cl_program_stats before, after;
-  halo_cl_program_get_stats(client->device.cl, &before);
+  halo_cl_program_get_stats(client->devices[0].cl, &before);
   halo_executable *second = run_compile(client, half);
-  halo_cl_program_get_stats(client->device.cl, &after);
+  halo_cl_program_get_stats(client->devices[0].cl, &after);
   ck_assert_int_eq(after.builds, before.builds);
   ck_assert_int_eq(after.disk_hits, before.disk_hits);
   ck_assert_int_eq(after.memory_hits, before.memory_hits + 1);
@@ -209,7 +209,7 @@ START_TEST(costs_are_kept) {
   halo_device_get_costs(halo_client_device(client, 0), &costs);
   ck_assert(costs.measured && costs.launch == 1 && costs.bandwidth == 2e9 && costs.rate == 3e9 &&
             costs.item_rate == 4e9);
-  halo_target target = halo_target_of_device(client->device.cl);
+  halo_target target = halo_target_of_device(client->devices[0].cl);
   ck_assert(target.launch == 1 && target.max_buffers > 0);
   halo_client_release(client);
   client = run_client(options.device); /* no folder */

@@ -1,0 +1,446 @@
+/* exec/run.c: one run of a program: its memory, its steps one after the other, and the thread they are
+ * started from. */
+#include "exec/run.h"
+
+#include "base/memory.h"
+#include "base/worker.h"
+
+#include <string.h>
+
+/* Commands that a run may have queued before the host waits: a loop of a billion turns must not pile up
+ * a billion commands. */
+enum { RUN_MAX_AHEAD = 4096 };
+
+/* ---- Sets of states ---- */
+
+static halo_status run_prepare(halo_program *p, const halo_steps *steps, halo_run_set *set) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    const halo_step_runner *runner = halo_step_runners[step->kind];
+    if (runner->prepare) HALO_TRY(runner->prepare(p, step, &set->states[step->number]));
+    for (int32_t l = 0; l < step->list_count; l++) HALO_TRY(run_prepare(p, &step->lists[l], set));
+  }
+  return HALO_OK;
+}
+
+static void run_unprepare(halo_program *p, const halo_steps *steps, halo_run_set *set) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    void *state = set->states[step->number];
+    if (state) halo_step_runners[step->kind]->release(state);
+    for (int32_t l = 0; l < step->list_count; l++) run_unprepare(p, &step->lists[l], set);
+  }
+}
+
+halo_status halo_run_set_create(halo_program *p, halo_run_set **out) {
+  size_t count = (size_t)p->plan->step_count;
+  halo_run_set *set = halo_alloc(sizeof *set + sizeof *set->states * count);
+  halo_status status = run_prepare(p, &p->plan->steps, set);
+  if (status != HALO_OK) {
+    halo_run_set_release(p, set);
+    set = NULL;
+  }
+  *out = set;
+  return status;
+}
+
+void halo_run_set_release(halo_program *p, halo_run_set *set) {
+  if (!set) return;
+  run_unprepare(p, &p->plan->steps, set);
+  halo_free(set);
+}
+
+/* A free set, or one more. */
+static halo_status run_take_set(halo_run *run) {
+  halo_program *p = run->program;
+  pthread_mutex_lock(&p->lock);
+  run->set = p->free_sets;
+  if (run->set) p->free_sets = run->set->next;
+  pthread_mutex_unlock(&p->lock);
+  return run->set ? HALO_OK : halo_run_set_create(p, &run->set);
+}
+
+static void run_put_set(halo_run *run) {
+  if (!run->set) return;
+  pthread_mutex_lock(&run->program->lock);
+  run->set->next = run->program->free_sets;
+  run->program->free_sets = run->set;
+  pthread_mutex_unlock(&run->program->lock);
+  run->set = NULL;
+}
+
+/* ---- For the runners ---- */
+
+halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer) {
+  const halo_plan_buffer *b = &run->program->plan->buffers.data[buffer];
+  const halo_cl_block *block = NULL;
+  bool at_offset = false;
+  switch (b->place) {
+    case HALO_PLACE_ARGUMENT: block = run->arguments[b->index]->block; break;
+    case HALO_PLACE_RESULT: block = run->results[b->index]->block; break;
+    case HALO_PLACE_TEMP:
+      block = run->arenas[b->index];
+      at_offset = true;
+      break;
+    case HALO_PLACE_CONSTANT:
+      block = run->program->constants;
+      at_offset = true;
+      break;
+    case HALO_PLACE_NONE: break;
+  }
+  if (!block) return (halo_place_at){0};
+  return (halo_place_at){block->mem, block->serial, at_offset ? (cl_ulong)b->offset : 0};
+}
+
+cl_event *halo_run_event(const halo_run *run, cl_event *storage) {
+  *storage = NULL;
+  return run->program->device->profile || run->wanted ? storage : NULL;
+}
+
+void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
+  run->began = true;
+  run->ahead++;
+  if (!*storage) return;
+  if (run->wanted) {
+    clRetainEvent(*storage);
+    *run->wanted = *storage;
+  }
+  halo_program *p = run->program;
+  if (p->device->profile) {
+    pthread_mutex_lock(&p->lock);
+    halo_profile_add(&p->profile, step->number, *storage);
+    pthread_mutex_unlock(&p->lock);
+  } else {
+    clReleaseEvent(*storage);
+  }
+}
+
+halo_status halo_run_steps(halo_run *run, const halo_steps *steps) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    const halo_step_runner *runner = halo_step_runners[step->kind];
+    void *state = run->set->states[step->number];
+    HALO_TRY(runner->start(run, step, state));
+    if (runner->finish) HALO_TRY(runner->finish(run, step, state));
+  }
+  return HALO_OK;
+}
+
+halo_status halo_run_limit_ahead(halo_run *run) {
+  if (run->ahead < RUN_MAX_AHEAD) return HALO_OK;
+  run->ahead = 0;
+  cl_event marker;
+  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(run->program->device->queue, 0, NULL, &marker),
+                         "clEnqueueMarkerWithWaitList in a loop"));
+  halo_status status = halo_cl_await(marker);
+  clReleaseEvent(marker);
+  return status;
+}
+
+/* At least so many commands a step queues. */
+static int64_t run_command_count(const halo_step *step) {
+  int64_t count = halo_step_is_command(step), trips = step->trips > 0 ? step->trips : 1, product;
+  for (int32_t l = 0; l < step->list_count; l++) {
+    for (int32_t i = 0; i < step->lists[l].count && count < INT32_MAX; i++) {
+      count += run_command_count(&step->lists[l].data[i]);
+    }
+  }
+  return halo_mul_i64(count, trips, &product) && product < INT32_MAX ? product : INT32_MAX;
+}
+
+bool halo_run_is_long(const halo_step *step) { return run_command_count(step) > RUN_MAX_AHEAD; }
+
+bool halo_steps_ask_host(const halo_program *p, const halo_steps *steps) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    if (p->asks_host[steps->data[i].number]) return true;
+  }
+  return false;
+}
+
+/* ---- Memory ---- */
+
+/* Blocks for results: shared with an argument, taken over from a donated one that nobody else holds, or
+ * new. */
+static halo_status run_take_results(halo_run *run) {
+  const halo_plan *plan = run->program->plan;
+  for (int32_t r = 0; r < plan->result_count; r++) {
+    const halo_plan_buffer *b = &plan->buffers.data[plan->result_buffers[r]];
+    int32_t alias = b->place == HALO_PLACE_ARGUMENT ? b->index : plan->result_alias[r];
+    halo_value *from = alias >= 0 ? run->arguments[alias] : NULL;
+    bool share = b->place == HALO_PLACE_ARGUMENT ||
+                 (from && run->donated[alias] && atomic_load(&from->references) == 1 &&
+                  atomic_load(&from->block->references) == 1);
+    if (share) {
+      halo_cl_block_retain(from->block);
+      run->results[r]->block = from->block;
+      continue;
+    }
+    HALO_TRY(halo_cl_alloc(run->program->device, (size_t)halo_shape_byte_size(plan->results[r]),
+                           "a result", &run->results[r]->block));
+  }
+  return HALO_OK;
+}
+
+static halo_status run_take_arenas(halo_run *run) {
+  const halo_plan *plan = run->program->plan;
+  for (int32_t i = 0; i < plan->arenas.count; i++) {
+    HALO_TRY(halo_cl_alloc(run->program->device, (size_t)plan->arenas.data[i],
+                           "temporaries of a program", &run->arenas[i]));
+  }
+  return HALO_OK;
+}
+
+static void run_free_arenas(halo_run *run) {
+  for (int32_t i = 0; i < run->program->plan->arenas.count; i++) {
+    halo_cl_free(run->arenas[i]);
+    run->arenas[i] = NULL;
+  }
+}
+
+/* Puts what the run must wait for on the programs' queue: copies on the other queue, and events. */
+static halo_status run_wait_on_device(halo_run *run) {
+  const halo_program *p = run->program;
+  HALO_VEC(cl_event) list = {0};
+  for (int32_t i = 0; i < p->plan->argument_count; i++) {
+    for (int kind = HALO_CL_TRANSFER_IN; kind <= HALO_CL_TRANSFER_OUT; kind++) {
+      /* Reading beside a copy out is no harm; only a donated block is written to. */
+      if (kind == HALO_CL_TRANSFER_OUT && !run->donated[i]) continue;
+      cl_event event = halo_cl_block_transfer(run->arguments[i]->block, (halo_cl_transfer)kind);
+      if (event) halo_vec_push(&list, event);
+    }
+  }
+  cl_int code = CL_SUCCESS;
+  if (list.count) {
+    code = clEnqueueBarrierWithWaitList(p->device->queue, (cl_uint)list.count, list.data, NULL);
+  }
+  for (int32_t i = 0; i < list.count; i++) clReleaseEvent(list.data[i]);
+  halo_vec_deinit(&list);
+  return halo_cl_check(code, "clEnqueueBarrierWithWaitList");
+}
+
+/* ---- The end ---- */
+
+static void run_give_up(halo_run *run) {
+  const halo_plan *plan = run->program->plan;
+  for (int32_t i = 0; i < plan->argument_count; i++) halo_value_release(run->arguments[i]);
+  for (int32_t r = 0; r < plan->result_count; r++) halo_value_release(run->results[r]);
+  for (int32_t i = 0; i < run->after.count; i++) halo_cl_event_release(run->after.data[i]);
+  halo_vec_deinit(&run->after);
+  halo_free(run->arguments);
+  halo_free(run->results);
+  halo_free(run->donated);
+  halo_free(run->arenas);
+  halo_program_release(run->program);
+}
+
+/* The last event of all that was queued, so that its memory is known to be in use until then. */
+static halo_status run_note_end(halo_run *run) {
+  halo_cl_device *device = run->program->device;
+  if (!run->last) {
+    HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &run->last),
+                           "clEnqueueMarkerWithWaitList"));
+  }
+  halo_cl_timeline_note(device, run->last);
+  return halo_cl_check(clFlush(device->queue), "clFlush");
+}
+
+/* Lets go of everything; the very last is to say that the results are queued, or why there are none:
+ * whoever waits for that may end the process then. A failure is kept as this thread's message. */
+static halo_status run_end(halo_run *run, halo_status status) {
+  halo_cl_device *device = run->program->device;
+  halo_cl_event *done = run->done;
+  cl_event last = NULL;
+  if (status == HALO_OK) status = run_note_end(run);
+  char *message = status == HALO_OK ? NULL : halo_error_save();
+  if (status == HALO_OK) {
+    run->program->ran = true;
+    last = run->last;
+  } else {
+    /* Steps that were queued still write to the blocks; a later failure adds nothing. */
+    if (run->last) clReleaseEvent(run->last);
+    run->last = NULL;
+    if (run->began && run_note_end(run) != HALO_OK) clFinish(device->queue);
+    if (run->last) clReleaseEvent(run->last);
+    for (int32_t r = 0; r < run->program->plan->result_count; r++) {
+      halo_cl_free(run->results[r]->block);
+      run->results[r]->block = NULL;
+    }
+  }
+  run_free_arenas(run);
+  run_put_set(run);
+  run_give_up(run);
+  halo_free(run);
+  if (status == HALO_OK) {
+    halo_cl_event_set_queued(done, last);
+  } else {
+    halo_cl_event_set_failed(done, status, message);
+  }
+  halo_cl_event_release(done);
+  halo_error_restore(message);
+  return status;
+}
+
+/* ---- The way ---- */
+
+/* Starts the plan's steps from `next` on. True when the rest is for a worker, since the host has to wait:
+ * then `next` is a step that was started and not finished. */
+static bool run_advance(halo_run *run, bool may_wait, halo_status *status) {
+  const halo_steps *steps = &run->program->plan->steps;
+  for (*status = HALO_OK; *status == HALO_OK && run->next < steps->count; run->next++) {
+    const halo_step *step = &steps->data[run->next];
+    const halo_step_runner *runner = halo_step_runners[step->kind];
+    void *state = run->set->states[step->number];
+    bool is_last = run->next + 1 == steps->count && halo_step_is_command(step);
+    run->wanted = is_last ? &run->last : NULL;
+    *status = runner->start(run, step, state);
+    if (*status != HALO_OK || !runner->finish) continue;
+    if (!may_wait && run->program->asks_host[step->number]) return true;
+    *status = runner->finish(run, step, state);
+  }
+  return false;
+}
+
+/* The failure of what the run depends on, which is its own; nothing of that is pending. */
+static halo_status run_check_causes(halo_run *run) {
+  for (int32_t i = 0; i < run->program->plan->argument_count; i++) {
+    HALO_TRY(halo_cl_event_failure(run->arguments[i]->ready));
+  }
+  for (int32_t i = 0; i < run->after.count; i++) HALO_TRY(halo_cl_event_wait(run->after.data[i]));
+  return HALO_OK;
+}
+
+/* What a run needs before its first step. */
+static halo_status run_begin(halo_run *run) {
+  HALO_TRY(run_take_results(run));
+  HALO_TRY(run_take_arenas(run));
+  HALO_TRY(run_take_set(run));
+  return run_wait_on_device(run);
+}
+
+static void run_begin_job(void *data) {
+  halo_run *run = data;
+  halo_cl_device *device = run->program->device;
+  halo_status status = run_check_causes(run);
+  if (status == HALO_OK) status = run_begin(run);
+  if (status == HALO_OK) (void)run_advance(run, true, &status);
+  (void)run_end(run, status);
+  halo_cl_work_end(device);
+}
+
+/* From the step that asks the host. */
+static void run_continue_job(void *data) {
+  halo_run *run = data;
+  halo_cl_device *device = run->program->device;
+  const halo_step *step = &run->program->plan->steps.data[run->next];
+  halo_status status =
+      halo_step_runners[step->kind]->finish(run, step, run->set->states[step->number]);
+  run->next++;
+  if (status == HALO_OK) (void)run_advance(run, true, &status);
+  (void)run_end(run, status);
+  halo_cl_work_end(device);
+}
+
+/* One of the things that a run waits for is not pending any more. */
+static void run_is_met(halo_cl_event *event, void *data) {
+  halo_run *run = data;
+  (void)event;
+  if (atomic_fetch_sub(&run->waits_for, 1) != 1) return;
+  halo_cl_work_begin(run->program->device);
+  halo_worker_run(run_begin_job, run);
+}
+
+/* ---- From the caller's thread ---- */
+
+static halo_run *run_create(halo_program *p, halo_value *const *arguments, const bool *donated,
+                            halo_cl_event *const *after, int after_count) {
+  const halo_plan *plan = p->plan;
+  size_t arguments_size = (size_t)plan->argument_count, results_size = (size_t)plan->result_count;
+  halo_run *run = halo_alloc(sizeof *run);
+  run->program = p;
+  atomic_fetch_add(&p->references, 1);
+  run->done = halo_cl_event_create();
+  run->arguments = halo_alloc(sizeof *run->arguments * (arguments_size + 1));
+  run->donated = halo_alloc(arguments_size + 1);
+  run->results = halo_alloc(sizeof *run->results * (results_size + 1));
+  run->arenas = halo_alloc(sizeof *run->arenas * ((size_t)plan->arenas.count + 1));
+  for (int32_t i = 0; i < plan->argument_count; i++) {
+    run->arguments[i] = arguments[i];
+    run->donated[i] = donated && donated[i];
+    if (!run->donated[i]) halo_value_retain(arguments[i]);
+    halo_cl_event_add_cause(run->done, arguments[i]->ready);
+  }
+  for (int32_t r = 0; r < plan->result_count; r++) {
+    halo_cl_event_retain(run->done);
+    run->results[r] = halo_value_create(p->device, NULL, run->done);
+  }
+  for (int i = 0; i < after_count; i++) {
+    if (!after[i]) continue;
+    halo_cl_event_retain(after[i]);
+    halo_vec_push(&run->after, after[i]);
+  }
+  return run;
+}
+
+/* Asks to be called by what is pending; false when nothing is. */
+static bool run_defer(halo_run *run) {
+  const halo_plan *plan = run->program->plan;
+  bool ready = true;
+  for (int32_t i = 0; i < plan->argument_count && ready; i++) {
+    ready = halo_cl_event_is_queued(run->arguments[i]->ready);
+  }
+  for (int32_t i = 0; i < run->after.count && ready; i++) {
+    ready = halo_cl_event_is_over(run->after.data[i]);
+  }
+  if (ready) return false;
+  /* The run may be over before this is: the last one called takes it away. */
+  int32_t after_count = run->after.count;
+  atomic_store(&run->waits_for, plan->argument_count + after_count + 1);
+  for (int32_t i = 0; i < plan->argument_count; i++) {
+    halo_cl_event_when_queued(run->arguments[i]->ready, run_is_met, run);
+  }
+  for (int32_t i = 0; i < after_count; i++) {
+    halo_cl_event_when_over(run->after.data[i], run_is_met, run);
+  }
+  run_is_met(NULL, run);
+  return true;
+}
+
+halo_status halo_program_run(halo_program *p, halo_value *const *arguments, const bool *donated,
+                             halo_cl_event *const *after, int after_count, halo_value **results,
+                             bool *began) {
+  const halo_plan *plan = p->plan;
+  *began = false;
+  for (int32_t r = 0; r < plan->result_count; r++) results[r] = NULL;
+  HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
+  halo_run *run = run_create(p, arguments, donated, after, after_count);
+  for (int32_t r = 0; r < plan->result_count; r++) {
+    results[r] = run->results[r];
+    halo_value_retain(results[r]);
+  }
+  if (run_defer(run)) return HALO_OK;
+  halo_status status = run_check_causes(run);
+  if (status != HALO_OK) {
+    (void)run_end(run, status); /* what failed before is told by the results */
+    return HALO_OK;
+  }
+  status = run_begin(run);
+  if (status == HALO_OK && run_advance(run, false, &status)) {
+    halo_cl_work_begin(p->device);
+    halo_worker_run(run_continue_job, run);
+    return HALO_OK;
+  }
+  /* If nothing was queued, what was given away is the caller's again after a failure. */
+  *began = run->began;
+  for (int32_t i = 0; i < plan->argument_count && !*began; i++) {
+    if (donated && donated[i]) halo_value_retain(arguments[i]);
+  }
+  halo_status outcome = run_end(run, status);
+  for (int32_t i = 0; i < plan->argument_count && !*began && outcome == HALO_OK; i++) {
+    if (donated && donated[i]) halo_value_release(arguments[i]);
+  }
+  for (int32_t r = 0; r < plan->result_count && outcome != HALO_OK; r++) {
+    halo_value_release(results[r]);
+    results[r] = NULL;
+  }
+  return outcome;
+}

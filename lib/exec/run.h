@@ -1,0 +1,96 @@
+/* exec/run.h: programs and runs from inside: for the files of this room. */
+#ifndef HALO_EXEC_RUN_H
+#define HALO_EXEC_RUN_H
+
+#include "exec/executor.h"
+#include "exec/profile.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct halo_run halo_run;
+
+/* How steps of one kind run: the interface between the executor and lib/exec/step_*.c. A step's `state` is
+ * what one run at a time needs of it (a kernel with its arguments); a program has as many sets of states
+ * as it has had runs in progress at once. */
+typedef struct halo_step_runner {
+  /* Makes a state; `*state` is NULL before. NULL: the kind needs none. */
+  halo_status (*prepare)(halo_program *program, const halo_step *step, void **state);
+  void (*release)(void *state);
+  /* Whether the host must wait while this step runs. NULL: no. Steps that hold steps which do are asked
+   * no more. */
+  bool (*asks_host)(const halo_program *program, const halo_step *step);
+  /* Queues all that can be queued without waiting. */
+  halo_status (*start)(halo_run *run, const halo_step *step, void *state);
+  /* Does the rest, and may wait; then comes what follows the step. Runs on a worker's thread where the
+   * step asks the host. NULL: there is no rest. */
+  halo_status (*finish)(halo_run *run, const halo_step *step, void *state);
+} halo_step_runner;
+
+/* By kind of step. */
+extern const halo_step_runner *const halo_step_runners[];
+
+/* What one run at a time needs of all steps, by step number. */
+typedef struct halo_run_set {
+  struct halo_run_set *next; /* of the free ones */
+  void *states[];
+} halo_run_set;
+
+struct halo_program {
+  atomic_int references; /* the executable's, and each run's */
+  halo_cl_device *device;
+  halo_plan *plan;
+  halo_run_ids ids;
+  halo_built_unit *units; /* by unit of the plan */
+  halo_cl_block *constants;
+  bool *asks_host;      /* by step number */
+  pthread_mutex_t lock; /* of what follows; never held while anything is waited for */
+  halo_run_set *free_sets;
+  halo_profile profile;
+  atomic_bool ran;
+};
+
+/* One run: it lives until all its work is queued. */
+struct halo_run {
+  halo_program *program;
+  halo_value **arguments; /* a reference each; NULL once given up */
+  bool *donated;
+  halo_value **results; /* a reference each */
+  halo_cl_block **arenas;
+  halo_run_set *set;
+  halo_cl_event *done;  /* the results' */
+  cl_event *wanted;     /* where the step that is started puts its command's event; NULL: nowhere */
+  cl_event last;        /* of the last step, if that was a command of its own */
+  int32_t next;         /* of the plan's steps */
+  bool began;           /* a command was queued */
+  int64_t ahead;        /* commands queued since the host last waited */
+  atomic_int waits_for; /* values and events that are pending */
+  HALO_VEC(halo_cl_event *) after; /* that it was told to wait for; a reference each */
+};
+
+/* Where a buffer lies; `mem` is NULL for one without a place. */
+typedef struct halo_place_at {
+  cl_mem mem;
+  uint64_t serial;
+  cl_ulong offset; /* bytes */
+} halo_place_at;
+halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer);
+
+/* Around each command: where its event shall go, and that it was queued. */
+cl_event *halo_run_event(const halo_run *run, cl_event *storage);
+void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage);
+
+/* A list from start to end, waiting where steps wait. */
+halo_status halo_run_steps(halo_run *run, const halo_steps *steps);
+/* Waits for the commands queued so far when there are many, so that they do not pile up. */
+halo_status halo_run_limit_ahead(halo_run *run);
+/* Whether a step queues so many commands that it has to wait in between. */
+bool halo_run_is_long(const halo_step *step);
+/* Whether a list of steps needs the host. */
+bool halo_steps_ask_host(const halo_program *program, const halo_steps *steps);
+
+/* run.c: the program's sets. */
+halo_status halo_run_set_create(halo_program *program, halo_run_set **out);
+void halo_run_set_release(halo_program *program, halo_run_set *set);
+
+#endif

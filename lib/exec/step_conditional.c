@@ -1,0 +1,59 @@
+/* exec/step_conditional.c: one of several lists of steps, by a value on the device. */
+#include "exec/run.h"
+
+#include "base/memory.h"
+
+typedef struct conditional_state {
+  union {
+    unsigned char pred;
+    int32_t index;
+  } selector; /* on its way from the device */
+  cl_event read;
+} conditional_state;
+
+static halo_status conditional_prepare(halo_program *p, const halo_step *step, void **out) {
+  (void)p;
+  (void)step;
+  *out = halo_alloc(sizeof(conditional_state));
+  return HALO_OK;
+}
+
+static void conditional_release(void *data) { halo_free(data); }
+
+static bool conditional_asks_host(const halo_program *p, const halo_step *step) {
+  (void)p;
+  (void)step;
+  return true;
+}
+
+static halo_status conditional_start(halo_run *run, const halo_step *step, void *data) {
+  conditional_state *state = data;
+  halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
+  size_t size = step->selector_is_pred ? sizeof state->selector.pred : sizeof state->selector.index;
+  run->wanted = NULL;
+  HALO_TRY(halo_cl_check(
+      clEnqueueReadBuffer(run->program->device->queue, at.mem, CL_FALSE, (size_t)at.offset, size,
+                          &state->selector, 0, NULL, &state->read),
+      "reading a branch's selector"));
+  return halo_cl_check(clFlush(run->program->device->queue), "clFlush");
+}
+
+static halo_status conditional_finish(halo_run *run, const halo_step *step, void *data) {
+  conditional_state *state = data;
+  halo_status status = halo_cl_await(state->read);
+  clReleaseEvent(state->read);
+  HALO_TRY(status);
+  run->ahead = 0;
+  int32_t branch = state->selector.pred ? 0 : 1;
+  if (!step->selector_is_pred) {
+    branch = state->selector.index;
+    if (branch < 0 || branch >= step->list_count) branch = step->list_count - 1;
+  }
+  return halo_run_steps(run, &step->lists[branch]);
+}
+
+const halo_step_runner halo_runner_conditional = {.prepare = conditional_prepare,
+                                                  .release = conditional_release,
+                                                  .asks_host = conditional_asks_host,
+                                                  .start = conditional_start,
+                                                  .finish = conditional_finish};

@@ -1,0 +1,74 @@
+/* exec/step_kernel.c: launches. */
+#include "exec/run.h"
+
+#include "base/memory.h"
+
+/* What an argument of a kernel was last set to: equal ones need no call. Memory is known by its serial
+ * number, since OpenCL may give the handle of released memory again. */
+typedef struct kernel_bound {
+  uint64_t serial;
+  cl_ulong offset; /* elements; KERNEL_UNBOUND: never set */
+} kernel_bound;
+
+typedef struct kernel_state {
+  cl_kernel handle;
+  size_t local[3];
+  kernel_bound bound[]; /* by argument */
+} kernel_state;
+
+#define KERNEL_UNBOUND (~(cl_ulong)0)
+
+static halo_status kernel_prepare(halo_program *p, const halo_step *step, void **out) {
+  kernel_state *state = halo_alloc(sizeof *state + sizeof *state->bound * (size_t)step->arg_count);
+  *out = state;
+  for (int32_t a = 0; a < step->arg_count; a++) state->bound[a].offset = KERNEL_UNBOUND;
+  const halo_built_unit *unit = &p->units[step->unit];
+  HALO_TRY(halo_unit_kernel(unit, step, p->ids, &state->handle));
+  return halo_unit_fit(unit, step, state->handle, state->local);
+}
+
+static void kernel_release(void *data) {
+  kernel_state *state = data;
+  if (state->handle && !halo_cl_is_forked()) clReleaseKernel(state->handle);
+  halo_free(state);
+}
+
+static halo_status kernel_bind(halo_run *run, const halo_step *step, kernel_state *state) {
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    halo_place_at to = halo_run_resolve(run, step->args[a].buffer);
+    to.offset /= (cl_ulong)step->args[a].element_size;
+    kernel_bound *bound = &state->bound[a];
+    if (bound->serial != to.serial || bound->offset == KERNEL_UNBOUND) {
+      HALO_TRY(halo_cl_check(
+          clSetKernelArg(state->handle, (cl_uint)(2 * a), sizeof to.mem, &to.mem), step->label));
+    }
+    if (bound->offset != to.offset) {
+      HALO_TRY(halo_cl_check(
+          clSetKernelArg(state->handle, (cl_uint)(2 * a + 1), sizeof to.offset, &to.offset),
+          step->label));
+    }
+    *bound = (kernel_bound){to.serial, to.offset};
+  }
+  return HALO_OK;
+}
+
+static halo_status kernel_start(halo_run *run, const halo_step *step, void *data) {
+  halo_cl_device *device = run->program->device;
+  kernel_state *state = data;
+  HALO_TRY(kernel_bind(run, step, state));
+  cl_event storage, *event = halo_run_event(run, &storage);
+  cl_int code = clEnqueueNDRangeKernel(device->queue, state->handle, step->dims, NULL, step->global,
+                                       state->local, 0, NULL, event);
+  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
+    /* OpenCL may allocate only now; what the cache holds may be what is missing. */
+    halo_cl_memory_trim(device);
+    code = clEnqueueNDRangeKernel(device->queue, state->handle, step->dims, NULL, step->global,
+                                  state->local, 0, NULL, event);
+  }
+  HALO_TRY(halo_cl_check(code, step->label));
+  halo_run_queued(run, step, &storage);
+  return HALO_OK;
+}
+
+const halo_step_runner halo_runner_kernel = {
+    .prepare = kernel_prepare, .release = kernel_release, .start = kernel_start};

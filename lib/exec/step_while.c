@@ -1,0 +1,88 @@
+/* exec/step_while.c: loops, of known length or until their condition says no. */
+#include "exec/run.h"
+
+#include "base/memory.h"
+
+enum { WHILE_CONDITION, WHILE_BODY };
+
+/* What the condition said, on its way from the device. */
+typedef struct while_state {
+  unsigned char more;
+  cl_event read;
+} while_state;
+
+static halo_status while_prepare(halo_program *p, const halo_step *step, void **out) {
+  (void)p;
+  (void)step;
+  *out = halo_alloc(sizeof(while_state));
+  return HALO_OK;
+}
+
+static void while_release(void *data) { halo_free(data); }
+
+static bool while_asks_host(const halo_program *p, const halo_step *step) {
+  (void)p;
+  return step->trips < 0 || halo_run_is_long(step);
+}
+
+static halo_status while_read(halo_run *run, const halo_step *step, while_state *state,
+                              cl_event *event) {
+  halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
+  run->ahead = 0;
+  return halo_cl_check(
+      clEnqueueReadBuffer(run->program->device->queue, at.mem, event ? CL_FALSE : CL_TRUE,
+                          (size_t)at.offset, 1, &state->more, 0, NULL, event),
+      "reading a loop's condition");
+}
+
+static halo_status while_rounds(halo_run *run, const halo_step *step) {
+  bool may_wait = run->program->asks_host[step->number];
+  for (int64_t i = 0; i < step->trips; i++) {
+    HALO_TRY(halo_run_steps(run, &step->lists[WHILE_BODY]));
+    if (may_wait) HALO_TRY(halo_run_limit_ahead(run));
+  }
+  return HALO_OK;
+}
+
+static halo_status while_start(halo_run *run, const halo_step *step, void *data) {
+  while_state *state = data;
+  const halo_steps *condition = &step->lists[WHILE_CONDITION];
+  run->wanted = NULL;
+  state->read = NULL;
+  if (step->trips >= 0) {
+    return run->program->asks_host[step->number] ? HALO_OK : while_rounds(run, step);
+  }
+  if (halo_steps_ask_host(run->program, condition)) return HALO_OK;
+  HALO_TRY(halo_run_steps(run, condition));
+  HALO_TRY(while_read(run, step, state, &state->read));
+  return halo_cl_check(clFlush(run->program->device->queue), "clFlush");
+}
+
+static halo_status while_finish(halo_run *run, const halo_step *step, void *data) {
+  while_state *state = data;
+  if (step->trips >= 0) {
+    return run->program->asks_host[step->number] ? while_rounds(run, step) : HALO_OK;
+  }
+  if (state->read) {
+    cl_event read = state->read;
+    state->read = NULL;
+    halo_status status = halo_cl_await(read);
+    clReleaseEvent(read);
+    HALO_TRY(status);
+  } else {
+    HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
+    HALO_TRY(while_read(run, step, state, NULL));
+  }
+  while (state->more) {
+    HALO_TRY(halo_run_steps(run, &step->lists[WHILE_BODY]));
+    HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
+    HALO_TRY(while_read(run, step, state, NULL));
+  }
+  return HALO_OK;
+}
+
+const halo_step_runner halo_runner_while = {.prepare = while_prepare,
+                                            .release = while_release,
+                                            .asks_host = while_asks_host,
+                                            .start = while_start,
+                                            .finish = while_finish};

@@ -1,0 +1,199 @@
+/* opencl/staging.c: copies between the host and the device, through pinned memory where that helps. */
+#include "base/memory.h"
+#include "opencl/event.h"
+#include "opencl/private.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+  STAGE_SIZE = 4 << 20,
+  STAGE_SMALL = 64 << 10, /* drivers have pinned memory of their own for so little */
+  STAGE_KEEP = 4          /* pieces kept for the next copy */
+};
+
+/* A piece of pinned memory, mapped for as long as it lives. */
+typedef struct stage {
+  cl_mem mem;
+  char *host;
+  cl_event busy; /* the copy that uses it; NULL: none */
+  struct stage *next;
+} stage;
+
+struct halo_cl_stages {
+  pthread_mutex_t lock;
+  stage *first;
+  int count;
+};
+
+halo_cl_stages *halo_cl_stages_create(void) {
+  halo_cl_stages *stages = halo_alloc(sizeof *stages);
+  pthread_mutex_init(&stages->lock, NULL);
+  return stages;
+}
+
+static void stage_destroy(stage *s) {
+  if (s->mem) clReleaseMemObject(s->mem); /* the mapping goes with it */
+  halo_free(s);
+}
+
+void halo_cl_stages_release(halo_cl_stages *stages) {
+  if (!stages) return;
+  for (stage *s = stages->first, *next; s; s = next) {
+    next = s->next;
+    stage_destroy(s);
+  }
+  pthread_mutex_destroy(&stages->lock);
+  halo_free(stages);
+}
+
+static halo_status stage_take(halo_cl_device *device, stage **out) {
+  halo_cl_stages *stages = device->stages;
+  pthread_mutex_lock(&stages->lock);
+  stage *s = stages->first;
+  if (s) {
+    stages->first = s->next;
+    stages->count--;
+  }
+  pthread_mutex_unlock(&stages->lock);
+  *out = s;
+  if (s) return HALO_OK;
+  cl_int code;
+  s = halo_alloc(sizeof *s);
+  s->mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, STAGE_SIZE,
+                          NULL, &code);
+  if (code == CL_SUCCESS) {
+    s->host = clEnqueueMapBuffer(device->transfers, s->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                 STAGE_SIZE, 0, NULL, NULL, &code);
+  }
+  if (code != CL_SUCCESS) {
+    stage_destroy(s);
+    return halo_cl_check(code, "pinned memory for a transfer");
+  }
+  *out = s;
+  return HALO_OK;
+}
+
+static void stage_put(halo_cl_device *device, stage *s) {
+  halo_cl_stages *stages = device->stages;
+  if (!s) return;
+  pthread_mutex_lock(&stages->lock);
+  bool keep = stages->count < STAGE_KEEP;
+  if (keep) {
+    s->next = stages->first;
+    stages->first = s;
+    stages->count++;
+  }
+  pthread_mutex_unlock(&stages->lock);
+  if (!keep) stage_destroy(s);
+}
+
+static halo_status stage_wait(stage *s) {
+  cl_event busy = s->busy;
+  s->busy = NULL;
+  halo_status status = halo_cl_await(busy);
+  if (busy) clReleaseEvent(busy);
+  return status;
+}
+
+/* A copy in pieces: turn i works on piece i, and on reading empties piece i - 1. */
+typedef struct stage_copy {
+  halo_cl_block *block;
+  char *to;         /* reading */
+  const char *from; /* writing */
+  size_t size;
+  cl_event after;
+  stage *stages[2];
+} stage_copy;
+
+static size_t stage_length(const stage_copy *c, size_t at) {
+  return c->size - at < STAGE_SIZE ? c->size - at : STAGE_SIZE;
+}
+
+static halo_status stage_write_pieces(stage_copy *c) {
+  cl_command_queue queue = c->block->device->transfers;
+  int turn = 0;
+  for (size_t at = 0; at < c->size; at += STAGE_SIZE, turn ^= 1) {
+    stage *s = c->stages[turn];
+    size_t length = stage_length(c, at);
+    HALO_TRY(stage_wait(s));
+    memcpy(s->host, c->from + at, length);
+    bool wait = at == 0 && c->after;
+    HALO_TRY(halo_cl_check(clEnqueueWriteBuffer(queue, c->block->mem, CL_FALSE, at, length, s->host,
+                                                wait, wait ? &c->after : NULL, &s->busy),
+                           "clEnqueueWriteBuffer"));
+    clFlush(queue);
+  }
+  HALO_TRY(stage_wait(c->stages[0]));
+  return stage_wait(c->stages[1]);
+}
+
+static halo_status stage_read_pieces(stage_copy *c) {
+  cl_command_queue queue = c->block->device->transfers;
+  int turn = 0;
+  size_t emptied = 0;
+  for (size_t at = 0; emptied < c->size; at += STAGE_SIZE, turn ^= 1) {
+    stage *s = c->stages[turn], *before = c->stages[turn ^ 1];
+    if (at < c->size) {
+      bool wait = at == 0 && c->after;
+      HALO_TRY(
+          halo_cl_check(clEnqueueReadBuffer(queue, c->block->mem, CL_FALSE, at, stage_length(c, at),
+                                            s->host, wait, wait ? &c->after : NULL, &s->busy),
+                        "clEnqueueReadBuffer"));
+      clFlush(queue);
+    }
+    if (at == 0) continue;
+    size_t length = stage_length(c, emptied);
+    HALO_TRY(stage_wait(before));
+    memcpy(c->to + emptied, before->host, length);
+    emptied += length;
+  }
+  return HALO_OK;
+}
+
+static halo_status stage_run(stage_copy *c) {
+  halo_cl_device *device = c->block->device;
+  halo_status status = stage_take(device, &c->stages[0]);
+  if (status == HALO_OK) status = stage_take(device, &c->stages[1]);
+  if (status == HALO_OK) status = c->to ? stage_read_pieces(c) : stage_write_pieces(c);
+  for (int i = 0; i < 2; i++) {
+    /* After a failure a copy may still be on its way. */
+    if (c->stages[i] && c->stages[i]->busy) (void)stage_wait(c->stages[i]);
+    stage_put(device, c->stages[i]);
+  }
+  return status;
+}
+
+static bool stage_helps(const halo_cl_block *block, size_t size) {
+  return !block->device->caps.shares_host_memory && size > STAGE_SMALL;
+}
+
+halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, cl_event after) {
+  halo_cl_device *device = block->device;
+  if (stage_helps(block, size)) {
+    stage_copy copy = {.block = block, .from = data, .size = size, .after = after};
+    return stage_run(&copy);
+  }
+  cl_uint count = after ? 1 : 0;
+  cl_event *list = after ? &after : NULL;
+  cl_int code = clEnqueueWriteBuffer(device->transfers, block->mem, CL_TRUE, 0, size, data, count,
+                                     list, NULL);
+  if (halo_cl_check(code, "clEnqueueWriteBuffer") == HALO_OUT_OF_MEMORY) {
+    /* Memory may only be taken at the first use: now. */
+    halo_cl_memory_trim(device);
+    clFinish(device->queue);
+    code = clEnqueueWriteBuffer(device->transfers, block->mem, CL_TRUE, 0, size, data, count, list,
+                                NULL);
+  }
+  return halo_cl_check(code, "clEnqueueWriteBuffer");
+}
+
+halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event after) {
+  if (stage_helps(block, size)) {
+    stage_copy copy = {.block = block, .to = data, .size = size, .after = after};
+    return stage_run(&copy);
+  }
+  return halo_cl_check(clEnqueueReadBuffer(block->device->transfers, block->mem, CL_TRUE, 0, size,
+                                           data, after ? 1 : 0, after ? &after : NULL, NULL),
+                       "clEnqueueReadBuffer");
+}
