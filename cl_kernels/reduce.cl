@@ -8,6 +8,7 @@
  *   H_N H_INNER sizes of the reduced and inner part; H_OUTER of the outer
  *   H_CHUNK    part of n that one work item or group takes; H_CHUNKS = ceil(n / chunk)
  *   H_LANES    independent accumulators of a work item; H_LOCAL the work-group size
+ *   H_SIDE     the type of H_LANES accumulators, H_GET(l, j) one of them, H_SET(l, j, v) sets it
  *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
@@ -19,6 +20,9 @@
 #define H_IN(p) in_[p]
 #define H_OP(a, b) ((a) + (b))
 #define H_OUT(p, v) out_[p] = (v)
+#define H_SIDE struct { float m0[H_LANES]; }
+#define H_GET(l, j) (l).m0[j]
+#define H_SET(l, j, v) (l).m0[j] = (v)
 #define H_N 64
 #define H_INNER 1
 #define H_OUTER 4
@@ -52,18 +56,24 @@ __kernel void H_NAME(H_PARAMS) {
   for (H_INT r = first + 1; r < end; ++r) acc = H_OP(acc, H_IN(base + r * H_INNER));
   H_OUT(out, acc);
 #else
-  H_T acc[H_LANES];
+  H_SIDE acc;
 #if H_INNER % H_LANES == 0
   const int lanes = H_LANES;
 #else
   const int lanes = H_INNER - column < H_LANES ? (int)(H_INNER - column) : H_LANES;
 #endif
-  for (int j = 0; j < lanes; ++j) acc[j] = H_IN(base + first * H_INNER + j);
+  for (int j = 0; j < lanes; ++j) {
+    const H_T v = H_IN(base + first * H_INNER + j);
+    H_SET(acc, j, v);
+  }
   for (H_INT r = first + 1; r < end; ++r) {
     const H_INT at = base + r * H_INNER;
-    for (int j = 0; j < lanes; ++j) acc[j] = H_OP(acc[j], H_IN(at + j));
+    for (int j = 0; j < lanes; ++j) {
+      const H_T v = H_OP(H_GET(acc, j), H_IN(at + j));
+      H_SET(acc, j, v);
+    }
   }
-  for (int j = 0; j < lanes; ++j) H_OUT(out + j, acc[j]);
+  for (int j = 0; j < lanes; ++j) H_OUT(out + j, H_GET(acc, j));
 #endif
 }
 #elif H_ROWS > 1
@@ -77,24 +87,33 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT row = item % blocks * H_ROWS, chunk = item / blocks;
   const H_INT first = row * H_N + chunk * H_CHUNK;
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
-  H_T lane[H_ROWS][H_LANES];
+  H_SIDE lane[H_ROWS];
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
-    for (int j = 0; j < H_LANES; ++j) lane[r][j] = H_IN(first + r * H_N + j);
+    for (int j = 0; j < H_LANES; ++j) {
+      const H_T v = H_IN(first + r * H_N + j);
+      H_SET(lane[r], j, v);
+    }
   }
   H_INT c = H_LANES;
   for (; c + H_LANES <= size; c += H_LANES) {
 #pragma unroll
     for (int r = 0; r < H_ROWS; ++r) {
       const H_INT at = first + r * H_N + c;
-      for (int j = 0; j < H_LANES; ++j) lane[r][j] = H_OP(lane[r][j], H_IN(at + j));
+      for (int j = 0; j < H_LANES; ++j) {
+        const H_T v = H_OP(H_GET(lane[r], j), H_IN(at + j));
+        H_SET(lane[r], j, v);
+      }
     }
   }
   for (int r = 0; r < H_ROWS; ++r) {
     for (int width = H_LANES / 2; width > 0; width /= 2) {
-      for (int j = 0; j < width; ++j) lane[r][j] = H_OP(lane[r][j], lane[r][j + width]);
+      for (int j = 0; j < width; ++j) {
+        const H_T v = H_OP(H_GET(lane[r], j), H_GET(lane[r], j + width));
+        H_SET(lane[r], j, v);
+      }
     }
-    H_T acc = lane[r][0];
+    H_T acc = H_GET(lane[r], 0);
     for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(first + r * H_N + k));
     H_OUT(chunk * H_OUTER + row + r, acc);
   }
@@ -130,15 +149,19 @@ __kernel void H_NAME(H_PARAMS) {
   acc = H_IN(first + begin);
 #if H_LANES > 1
   if (part > 1) {
-    H_T lane[H_LANES];
-    for (int j = 0; j < H_LANES; ++j) lane[j] = H_IN(first + begin + j * part);
+    H_SIDE lane;
+    for (int j = 0; j < H_LANES; ++j) {
+      const H_T v = H_IN(first + begin + j * part);
+      H_SET(lane, j, v);
+    }
     for (H_INT k = 1; k < part; ++k) {
       for (int j = 0; j < H_LANES; ++j) {
-        lane[j] = H_OP(lane[j], H_IN(first + begin + j * part + k));
+        const H_T v = H_OP(H_GET(lane, j), H_IN(first + begin + j * part + k));
+        H_SET(lane, j, v);
       }
     }
-    acc = lane[0];
-    for (int j = 1; j < H_LANES; ++j) acc = H_OP(acc, lane[j]);
+    acc = H_GET(lane, 0);
+    for (int j = 1; j < H_LANES; ++j) acc = H_OP(acc, H_GET(lane, j));
     c = begin + H_LANES * part;
   }
 #endif
@@ -147,17 +170,26 @@ __kernel void H_NAME(H_PARAMS) {
 #if H_LANES > 1
   /* The lanes start with the first elements: no identity needs to be known. */
   if (size >= H_LANES * H_LOCAL) {
-    H_T lane[H_LANES];
+    H_SIDE lane;
     H_INT c = lid * H_LANES;
-    for (int j = 0; j < H_LANES; ++j) lane[j] = H_IN(first + c + j);
+    for (int j = 0; j < H_LANES; ++j) {
+      const H_T v = H_IN(first + c + j);
+      H_SET(lane, j, v);
+    }
     for (c += H_LANES * H_LOCAL; c + H_LANES <= size; c += H_LANES * H_LOCAL) {
       const H_INT at = first + c;
-      for (int j = 0; j < H_LANES; ++j) lane[j] = H_OP(lane[j], H_IN(at + j));
+      for (int j = 0; j < H_LANES; ++j) {
+        const H_T v = H_OP(H_GET(lane, j), H_IN(at + j));
+        H_SET(lane, j, v);
+      }
     }
     for (int width = H_LANES / 2; width > 0; width /= 2) {
-      for (int j = 0; j < width; ++j) lane[j] = H_OP(lane[j], lane[j + width]);
+      for (int j = 0; j < width; ++j) {
+        const H_T v = H_OP(H_GET(lane, j), H_GET(lane, j + width));
+        H_SET(lane, j, v);
+      }
     }
-    acc = lane[0];
+    acc = H_GET(lane, 0);
     if (c < size) {
       for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(first + k));
     }

@@ -1,5 +1,6 @@
 /* kernels/dispatch.c: from a fusion to the implementation that serves it best. */
 #include "base/pointer_map.h"
+#include "hlo/reduction.h"
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -50,6 +51,14 @@ static const halo_instr *dispatch_hero(const halo_computation *body) {
     if (!hero || halo_opcode_exec(instr->opcode) == HALO_EXEC_STRUCTURED) hero = instr;
   }
   return hero && dispatch_finishes(body, hero) ? hero : NULL;
+}
+
+/* The first of several reductions, or what the root finishes by more than elementwise operations: their
+ * family looks for all of them. */
+static const halo_instr *dispatch_reduction(const halo_computation *body) {
+  halo_reduce_view v;
+  halo_reduce_find(body, &v);
+  return v.hero_count > 0 ? v.heroes[0] : NULL;
 }
 
 /* What HALO_KERNELS says of "family:name": 1 forced, -1 skipped, 0 nothing. */
@@ -127,6 +136,7 @@ static halo_status dispatch_check(const halo_lowering *l) {
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
   HALO_TRY(dispatch_check_list(l->kernels));
   l->hero = dispatch_hero(l->computation);
+  if (!l->hero) l->hero = dispatch_reduction(l->computation);
   HALO_TRY(dispatch_check(l));
   const halo_family *family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
   const halo_implementation *best = NULL;

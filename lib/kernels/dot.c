@@ -3,7 +3,7 @@
 #include "codegen/ctype.h"
 #include "kernels/dot_view.h"
 #include "kernels/families.h"
-#include "kernels/template.h"
+#include "kernels/parts.h"
 
 extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[], halo_cl_gemm_tile[];
 
@@ -40,98 +40,51 @@ static bool dot_is_plain(const halo_dot_view *v, const char **why) {
 /* ---- Text shared by the kernels ---- */
 
 typedef struct dot_text {
-  halo_lowering *l;
   halo_dot_view v;
-  halo_emitter e;
-  const char *name; /* of the kernel; prefix of its helpers */
-  const char *itype, *type;
+  halo_parts parts;
+  const char *type; /* of accumulators */
 } dot_text;
 
 static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, const char *name) {
-  *t = (dot_text){.l = l, .v = *v, .name = name};
-  halo_emitter_init(&t->e, l->arena, l->computation);
+  *t = (dot_text){.v = *v, .type = halo_ctype_compute(v->accumulator)};
   /* Padded panels may be larger than any array of the program. */
   double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
   double other = (double)v->batch * ((double)v->n + 64) * ((double)v->k + 64);
-  if (padded > 1e9 || other > 1e9) t->e.wide = true;
-  t->itype = halo_emitter_index_type(&t->e);
-  t->type = halo_ctype_compute(v->accumulator);
-  halo_sections_add(&t->e.sections, halo_ctype_section(v->accumulator));
+  halo_parts_begin(&t->parts, l, name, padded > 1e9 || other > 1e9);
+  halo_sections_add(&t->parts.e.sections, halo_ctype_section(v->accumulator));
 }
 
-/* The body of "inline T name_suffix(..., batch, x, y)" that gives an element of an operand. */
-static const char *dot_element_body(dot_text *t, bool rhs) {
-  halo_emitter_restart(&t->e);
-  emit_frame *frame = halo_frame_kernel(&t->e, t->l->computation);
-  const halo_integer *b = halo_emit_counter(&t->e, "b", t->v.batch);
-  const halo_integer *x = halo_emit_counter(&t->e, "x", rhs ? t->v.n : t->v.m);
-  const halo_integer *k = halo_emit_counter(&t->e, "k", t->v.k);
-  halo_value value = halo_dot_element(&t->e, frame, &t->v, rhs, b, x, k);
-  halo_emit_line(&t->e, "return %s;", value.text);
-  return halo_arena_strdup(t->l->arena, halo_strbuf_text(&t->e.body));
+/* "inline T name_suffix(..., b, x, k)": an element of an operand. */
+static void dot_element(dot_text *t, bool rhs, const char *suffix) {
+  halo_emitter *e = &t->parts.e;
+  emit_frame *frame = halo_parts_open(&t->parts);
+  const halo_integer *b = halo_emit_counter(e, "b", t->v.batch);
+  const halo_integer *x = halo_emit_counter(e, "x", rhs ? t->v.n : t->v.m);
+  const halo_integer *k = halo_emit_counter(e, "k", t->v.k);
+  halo_emit_line(e, "return %s;", halo_dot_element(e, frame, &t->v, rhs, b, x, k).text);
+  halo_parts_close(&t->parts, t->type, suffix, "b, x, k", NULL);
 }
 
-/* The body that finishes and stores result (b, x, y) from accumulator v: whatever is fused behind the
- * product sees it as the dot's value. */
-static const char *dot_store_body(dot_text *t) {
-  halo_emitter *e = &t->e;
-  const halo_instr *root = halo_lowering_root(t->l);
-  halo_emitter_restart(e);
-  emit_frame *frame = halo_frame_kernel(e, t->l->computation);
+/* "inline void name_out(..., b, x, y, v)": finishes and stores a result from accumulator v; whatever is
+ * fused behind the product sees it as the dot's value. */
+static void dot_store(dot_text *t) {
+  halo_emitter *e = &t->parts.e;
+  emit_frame *frame = halo_parts_open(&t->parts);
   halo_value product = halo_emit_convert(e, halo_value_name(t->v.accumulator, "v"), t->v.result);
   halo_frame_bind(e, frame, t->v.dot, 0, product);
   emit_index *index =
       halo_dot_result_index(e, &t->v, halo_emit_counter(e, "b", t->v.batch),
                             halo_emit_counter(e, "x", t->v.m), halo_emit_counter(e, "y", t->v.n));
-  halo_value value = halo_emit_value(e, frame, root, 0, index);
-  const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
-  halo_emit_store(e, out, halo_index_position(e, index, root->shape), value);
-  return halo_arena_strdup(t->l->arena, halo_strbuf_text(&e->body));
+  halo_parts_store(&t->parts, frame, t->v.dot->shape, index);
+  halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
 }
 
-static halo_arg_texts dot_texts(dot_text *t) {
-  return halo_kernel_arg_texts(t->l->arena, t->e.args.data, t->e.args.count, 0);
-}
-
-/* Helper functions with all of the kernel's arguments; call when those are complete. */
-static void dot_function(dot_text *t, const char *returns, const char *suffix,
-                         const char *parameters, const char *body) {
-  halo_strbuf_printf(t->l->source, "static inline %s %s%s(%s, %s) {\n%s}\n", returns, t->name,
-                     suffix, dot_texts(t).parameters, parameters, body);
-}
-
-#define HOLE(k, name, ...) halo_template_define(k, name, halo_arena_printf(arena, __VA_ARGS__))
-
-/* The holes that all templates have. */
-static void dot_common_holes(dot_text *t, halo_template *k, const char *pointers_extra) {
-  halo_arena *arena = t->l->arena;
-  halo_arg_texts texts = dot_texts(t);
-  HOLE(k, "H_NAME", "H_NAME %s", t->name);
-  HOLE(k, "H_PARAMS", "H_PARAMS %s", texts.signature);
-  HOLE(k, "H_POINTERS", "H_POINTERS %s%s", texts.pointers, pointers_extra);
-  HOLE(k, "H_T", "H_T %s", t->type);
-  HOLE(k, "H_INT", "H_INT %s", t->itype);
-}
-
-static halo_launch *dot_launch(dot_text *t, const char *label) {
-  halo_launch launch = {
-      .kernel = t->name,
-      .label = halo_arena_printf(t->l->arena, "%s %s", t->l->name, label),
-      .args = halo_arena_copy(t->l->arena, t->e.args.data,
-                              sizeof(halo_kernel_arg) * (size_t)t->e.args.count),
-      .arg_count = t->e.args.count,
-      .dims = 1,
-      .updates = -1,
-  };
-  *t->l->sections |= t->e.sections;
-  halo_vec_push(&t->l->launches, launch);
-  return &t->l->launches.data[t->l->launches.count - 1];
-}
-
-static halo_status dot_end(dot_text *t) {
-  halo_status status = t->e.status;
-  halo_emitter_deinit(&t->e);
-  return status;
+/* Begins an instance of a template, with the sizes that all of them have. */
+static void dot_template(dot_text *t, halo_template *k, const char *text, const char *pointers) {
+  halo_parts_template(&t->parts, k, text, pointers);
+  halo_parts_hole(&t->parts, k, "H_T", "%s", t->type);
+  halo_template_define_int(k, "H_K", t->v.k);
+  halo_template_define_int(k, "H_BATCH", t->v.batch);
 }
 
 /* ---- Panels ---- */
@@ -203,34 +156,27 @@ static double dot_loop_cost(const halo_lowering *l) {
 /* One packing kernel. */
 static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, const char *name, bool rhs,
                             int lines, int32_t scratch) {
-  halo_arena *arena = l->arena;
   dot_text t;
   dot_begin(&t, l, v, name);
-  const char *in = dot_element_body(&t, rhs);
-  const char *out = halo_emit_arg(&t.e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
-  dot_function(
-      &t, t.type, "_in",
-      halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype, t.itype),
-      in);
+  dot_element(&t, rhs, "_in");
+  const char *out = halo_emit_arg(&t.parts.e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
   const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
   int64_t size = rhs ? v->n : v->m;
   halo_template k;
-  halo_template_init(&k, halo_cl_gemm_pack);
-  dot_common_holes(&t, &k, "");
-  HOLE(&k, "H_IN", "H_IN(b, line, k) %s_in(%s, b, line, k)", name, dot_texts(&t).arguments);
-  HOLE(&k, "H_OUT", "H_OUT(p, v) %s[p] = (v)", out);
+  dot_template(&t, &k, halo_cl_gemm_pack, "");
+  halo_parts_call(&t.parts, &k, "H_IN", "_in", "b, line, k");
+  halo_parts_hole(&t.parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
   halo_template_define_int(&k, "H_LINES", size);
-  halo_template_define_int(&k, "H_K", v->k);
-  halo_template_define_int(&k, "H_BATCH", v->batch);
   halo_template_define_int(&k, "H_P", lines);
   bool k_fast = side->contract.stride == 1 && side->free.stride != 1;
   halo_template_define_int(&k, "H_KFAST", k_fast);
   halo_template_finish(&k, l->source);
-  halo_launch *launch = dot_launch(&t, rhs ? "dot:panels pack B" : "dot:panels pack A");
+  halo_launch *launch =
+      halo_parts_launch(&t.parts, rhs ? "dot:panels pack B" : "dot:panels pack A");
   int64_t items = (v->k + 15) / 16 * ((size + lines - 1) / lines) * v->batch;
   launch->local[0] = items >= 64 ? 8 : 1;
   launch->global[0] = (size_t)dot_round_up(items, (int64_t)launch->local[0]);
-  return dot_end(&t);
+  return halo_parts_end(&t.parts);
 }
 
 static const char *dot_vector_type(halo_arena *arena, halo_type accumulator, int w) {
@@ -239,15 +185,17 @@ static const char *dot_vector_type(halo_arena *arena, halo_type accumulator, int
 
 /* Stores a vector of results: at once where result and memory are plain, else lane by lane. */
 static const char *dot_store_vector(dot_text *t, const dot_blocks *b) {
-  halo_arena *arena = t->l->arena;
-  const char *out =
-      halo_emit_arg(&t->e, HALO_ROLE_OUTPUT, 0, halo_lowering_root(t->l)->shape->type, NULL);
-  bool plain = t->v.dot == halo_lowering_root(t->l) && t->v.result == t->v.accumulator;
+  halo_lowering *l = t->parts.l;
+  halo_arena *arena = l->arena;
+  const halo_instr *root = halo_lowering_root(l);
+  const char *out = halo_emit_arg(&t->parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
+  bool plain = t->v.dot == root && t->v.result == t->v.accumulator;
   if (plain && halo_shape_has_default_layout(t->v.dot->shape)) {
     return halo_arena_printf(arena,
                              "H_OUTV(b, x, y, v) vstore%d(v, 0, %s + ((b) * (%s)%lld + (x)) * "
                              "(%s)%lld + (y))",
-                             b->w, out, t->itype, (long long)t->v.m, t->itype, (long long)t->v.n);
+                             b->w, out, t->parts.itype, (long long)t->v.m, t->parts.itype,
+                             (long long)t->v.n);
   }
   halo_strbuf text = {0};
   halo_strbuf_printf(&text,
@@ -265,10 +213,9 @@ typedef struct dot_places {
 } dot_places;
 
 static const char *dot_place_arg(dot_text *t, const halo_dot_side *side, int32_t scratch) {
-  return scratch < 0
-             ? halo_emit_arg(&t->e, HALO_ROLE_INPUT, (int32_t)side->operand->parameter_number,
-                             t->v.accumulator, NULL)
-             : halo_emit_arg(&t->e, HALO_ROLE_SCRATCH, scratch, t->v.accumulator, NULL);
+  halo_role role = scratch < 0 ? HALO_ROLE_INPUT : HALO_ROLE_SCRATCH;
+  int32_t number = scratch < 0 ? (int32_t)side->operand->parameter_number : scratch;
+  return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
 }
 
 static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const dot_blocks *b,
@@ -276,32 +223,25 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
   halo_arena *arena = l->arena;
   dot_text t;
   dot_begin(&t, l, v, name);
-  const char *store = dot_store_body(&t);
+  dot_store(&t);
   bool in_place = places.a < 0, b_in_place = places.b < 0;
   const char *pa = dot_place_arg(&t, &v->lhs, places.a);
   const char *pb = dot_place_arg(&t, &v->rhs, places.b);
   const char *outv = dot_store_vector(&t, b);
   int64_t m_panels = (v->m + b->mr - 1) / b->mr, n_panels = (v->n + b->nr - 1) / b->nr;
-  dot_function(&t, "void", "_out",
-               halo_arena_printf(arena, "const %s b, const %s x, const %s y, const %s v", t.itype,
-                                 t.itype, t.itype, t.type),
-               store);
   halo_template k;
-  halo_template_init(&k, halo_cl_gemm_panels);
-  dot_common_holes(
-      &t, &k, halo_arena_printf(arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
-  HOLE(&k, "H_V", "H_V %s", dot_vector_type(arena, v->accumulator, b->w));
-  HOLE(&k, "H_LOADV", "H_LOADV(p) vload%d(0, p)", b->w);
-  HOLE(&k, "H_STOREV", "H_STOREV(v, p) vstore%d(v, 0, p)", b->w);
-  HOLE(&k, "H_OUT", "H_OUT(b, x, y, v) %s_out(%s, b, x, y, v)", name, dot_texts(&t).arguments);
+  dot_template(&t, &k, halo_cl_gemm_panels,
+               halo_arena_printf(arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
+  halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, x, y, v");
+  halo_parts_hole(&t.parts, &k, "H_V", "%s", dot_vector_type(arena, v->accumulator, b->w));
+  halo_parts_hole(&t.parts, &k, "H_LOADV(p)", "vload%d(0, p)", b->w);
+  halo_parts_hole(&t.parts, &k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
   halo_template_define(&k, "H_OUTV", outv);
   halo_template_define_int(&k, "H_W", b->w);
   halo_template_define_int(&k, "H_NV", b->nv);
   halo_template_define_int(&k, "H_MR", b->mr);
   halo_template_define_int(&k, "H_M", v->m);
   halo_template_define_int(&k, "H_N", v->n);
-  halo_template_define_int(&k, "H_K", v->k);
-  halo_template_define_int(&k, "H_BATCH", v->batch);
   halo_template_define_int(&k, "H_MPANELS", m_panels);
   halo_template_define_int(&k, "H_NPANELS", n_panels);
   halo_template_define_int(&k, "H_ABATCH",
@@ -315,7 +255,7 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
   halo_template_define_int(&k, "H_BK", b_in_place ? v->rhs.contract.stride : b->nr);
   halo_template_define_int(&k, "H_CLAMP", in_place && v->m % b->mr != 0);
   halo_template_finish(&k, l->source);
-  halo_launch *launch = dot_launch(&t, "dot:panels");
+  halo_launch *launch = halo_parts_launch(&t.parts, "dot:panels");
   int64_t items = m_panels * n_panels * v->batch;
   launch->local[0] = 1;
   /* Small products: several blocks a group, or starting groups costs more than the work. */
@@ -324,7 +264,7 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
     launch->local[0] *= 2;
   }
   launch->global[0] = (size_t)dot_round_up(items, (int64_t)launch->local[0]);
-  return dot_end(&t);
+  return halo_parts_end(&t.parts);
 }
 
 static halo_status dot_panels_lower(halo_lowering *l) {
@@ -371,43 +311,35 @@ static double dot_tile_cost(const halo_lowering *l) {
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
-  halo_arena *arena = l->arena;
   halo_dot_view v = dot_view(l);
   const char *name = halo_kernel_name(l, "tile");
   dot_text t;
   dot_begin(&t, l, &v, name);
-  const char *a = dot_element_body(&t, false), *b = dot_element_body(&t, true);
-  const char *out = dot_store_body(&t);
-  const char *coordinates =
-      halo_arena_printf(arena, "const %s b, const %s x, const %s k", t.itype, t.itype, t.itype);
-  dot_function(&t, t.type, "_a", coordinates, a);
-  dot_function(&t, t.type, "_b", coordinates, b);
-  dot_function(&t, "void", "_out",
-               halo_arena_printf(arena, "const %s b, const %s x, const %s y, const %s v", t.itype,
-                                 t.itype, t.itype, t.type),
-               out);
-  const char *arguments = dot_texts(&t).arguments;
+  dot_element(&t, false, "_a");
+  dot_element(&t, true, "_b");
+  dot_store(&t);
   halo_template k;
-  halo_template_init(&k, halo_cl_gemm_tile);
-  dot_common_holes(&t, &k, "");
-  HOLE(&k, "H_A", "H_A(b, row, k) %s_a(%s, b, row, k)", name, arguments);
-  HOLE(&k, "H_B", "H_B(b, k, column) %s_b(%s, b, column, k)", name, arguments);
-  HOLE(&k, "H_FMA", "H_FMA(a, b, c) ((a) * (b) + (c))");
-  HOLE(&k, "H_OUT", "H_OUT(b, row, column, v) %s_out(%s, b, row, column, v)", name, arguments);
+  dot_template(&t, &k, halo_cl_gemm_tile, "");
+  halo_parts_call(&t.parts, &k, "H_A", "_a", "b, row, k");
+  /* the helper takes the line before the place in it */
+  halo_parts_hole(&t.parts, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
+                  t.parts.texts.arguments);
+  halo_parts_hole(&t.parts, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
+  halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, row, column, v");
   halo_template_define_int(&k, "H_M", v.m);
   halo_template_define_int(&k, "H_N", v.n);
   halo_template_define_int(&k, "H_K", v.k);
   halo_template_define_int(&k, "H_AKFAST", v.lhs.contract.stride == 1);
   halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
   halo_template_finish(&k, l->source);
-  halo_launch *launch = dot_launch(&t, "dot:tile");
+  halo_launch *launch = halo_parts_launch(&t.parts, "dot:tile");
   launch->dims = 3;
   launch->local[0] = launch->local[1] = 16;
   launch->local[2] = 1;
   launch->global[0] = (size_t)((v.n + 63) / 64 * 16);
   launch->global[1] = (size_t)((v.m + 63) / 64 * 16);
   launch->global[2] = (size_t)v.batch;
-  return dot_end(&t);
+  return halo_parts_end(&t.parts);
 }
 
 /* ---- CLBlast ---- */

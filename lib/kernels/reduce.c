@@ -1,105 +1,20 @@
-/* kernels/reduce.c: reductions that run in parallel, in one or two stages; reduce:loop in loop.c is the
- * general one. The order in which elements are combined depends on the shape and the device alone, so
- * results repeat bit for bit. */
+/* kernels/reduce.c: reductions that run in parallel, in one or two stages, alone or several together, and
+ * what follows them; reduce:loop in loop.c is the general one. The order in which elements are combined
+ * depends on the shape and the class of device alone, so results repeat bit for bit. */
 #include "codegen/ctype.h"
+#include "hlo/reduction.h"
 #include "kernels/families.h"
-#include "kernels/kernels.h"
-#include "kernels/template.h"
+#include "kernels/parts.h"
 
 #include <string.h>
 
 extern const char halo_cl_reduce[];
 
-/* The input as a row-major [outer, n, inner] array of which n is reduced. */
-typedef struct reduce_view {
-  int64_t outer, n, inner;
-  int32_t arity; /* accumulators */
-} reduce_view;
-
-static bool reduce_describe(const halo_instr *reduce, reduce_view *v, const char **why) {
-  const halo_shape *in = reduce->operands[0]->shape;
-  bool reduced[HALO_MAX_RANK] = {false};
-  int32_t count;
-  const int64_t *dims = halo_instr_ints(reduce, HALO_ATTR_DIMENSIONS, &count);
-  for (int32_t i = 0; i < count; i++) reduced[dims[i]] = true;
-  *v = (reduce_view){1, 1, 1, reduce->operand_count / 2};
-  int stage = 0; /* 0 before, 1 in, 2 behind the reduced dimensions */
-  for (int d = 0; d < in->rank; d++) {
-    if (in->dims[d] == 1) continue;
-    if (reduced[d] && stage == 2) {
-      *why = "kept and reduced dimensions alternate";
-      return false;
-    }
-    if (reduced[d]) {
-      stage = 1;
-      v->n *= in->dims[d];
-    } else if (stage == 0) {
-      v->outer *= in->dims[d];
-    } else {
-      stage = 2;
-      v->inner *= in->dims[d];
-    }
-  }
-  *why = "nothing to reduce";
-  return v->n > 1 && v->outer > 0 && v->inner > 0;
-}
-
-/* Bodies whose elements need not be combined one after the other: one associative and commutative op
- * on the two parameters, or, with several accumulators, a choice among the arguments by comparisons
- * (argmax and its kin). The latter may prefer the earlier of two (the first NaN), so that neighbours
- * may be combined in groups but not change places. Other bodies keep the order of the reference:
- * reduce:loop. */
-static bool reduce_is_associative(const halo_computation *body) {
-  const halo_instr *root = body->root;
-  if (halo_opcode_has_trait(root->opcode, HALO_TRAIT_ASSOC)) {
-    /* A complex product loses the sign of zeros when its factors change places. */
-    if (halo_type_is_complex(root->shape->type) && root->opcode == HALO_OP_MULTIPLY) return false;
-    const halo_instr *a = root->operands[0], *b = root->operands[1];
-    return a->opcode == HALO_OP_PARAMETER && b->opcode == HALO_OP_PARAMETER && a != b;
-  }
-  bool selects = false;
-  for (int32_t i = 0; i < body->instrs.count; i++) {
-    switch ((int)body->instrs.data[i]->opcode) {
-      case HALO_OP_SELECT:
-      case HALO_OP_MAXIMUM:
-      case HALO_OP_MINIMUM: selects = true; break;
-      case HALO_OP_COMPARE:
-      case HALO_OP_AND:
-      case HALO_OP_OR:
-      case HALO_OP_NOT:
-      case HALO_OP_TUPLE:
-      case HALO_OP_PARAMETER: break;
-      default: return false;
-    }
-  }
-  return selects && root->opcode == HALO_OP_TUPLE;
-}
-
-static bool reduce_types_agree(const halo_instr *reduce) {
-  int32_t n = reduce->operand_count / 2;
-  for (int32_t i = 0; i < n; i++) {
-    halo_type type = halo_leaf_shape(reduce->shape, i)->type;
-    if (reduce->operands[i]->shape->type != type || reduce->operands[n + i]->shape->type != type) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static bool reduce_supports(const halo_lowering *l, bool columns, const char **why) {
-  const halo_instr *reduce = halo_lowering_root(l);
-  reduce_view v;
-  if (!reduce_describe(reduce, &v, why)) return false;
-  if (columns != (v.inner > 1)) {
-    *why = columns ? "rows are reduced" : "columns are reduced";
-    return false;
-  }
-  if (!reduce_is_associative(halo_instr_comp(reduce, HALO_ATTR_TO_APPLY))) {
-    *why = "the computation may depend on the order of the elements";
-    return false;
-  }
-  *why = "input and result types differ";
-  return reduce_types_agree(reduce);
+  halo_reduce_view v;
+  if (!halo_reduce_describe(l->computation, &v, why)) return false;
+  *why = columns ? "rows are reduced" : "columns are reduced";
+  return columns == (v.inner > 1);
 }
 
 static bool reduce_row_supports(const halo_lowering *l, const char **why) {
@@ -110,150 +25,191 @@ static bool reduce_column_supports(const halo_lowering *l, const char **why) {
   return reduce_supports(l, true, why);
 }
 
+/* Elements that are combined, the results on top. */
 static double reduce_cost(const halo_lowering *l) {
-  return (double)halo_shape_element_count(halo_lowering_root(l)->operands[0]->shape) + 1;
+  halo_reduce_view v;
+  const char *why;
+  halo_reduce_describe(l->computation, &v, &why);
+  return (double)v.hero_count * (double)(v.outer * v.n * v.inner) + 1;
+}
+
+/* Element by element every result costs its whole inner loop, with no help from neighbours. */
+static double reduce_loop_cost(const halo_lowering *l) {
+  halo_reduce_view v;
+  halo_reduce_find(l->computation, &v);
+  double cost = 0;
+  for (int32_t h = 0; h < v.hero_count && h < HALO_REDUCE_HEROES; h++) {
+    cost += (double)halo_shape_element_count(v.heroes[h]->operands[0]->shape);
+  }
+  return 4 * (halo_loop_cost(l) + cost);
 }
 
 /* ---- Text ---- */
 
-/* The type an accumulator is kept in. */
-static halo_type reduce_type(halo_type type) {
-  return halo_type_is_float(type) && halo_ctype_is_narrow(type) ? HALO_F32 : type;
-}
-
 typedef struct reduce_text {
   halo_lowering *l;
-  const halo_instr *reduce;
-  reduce_view view;
-  const char *name;        /* of the kernel: prefix of its helpers */
-  const char *accumulator; /* its C type */
+  halo_reduce_view v;
+  const char *name;        /* of the last kernel; prefix of the names of all of them */
+  const char *accumulator; /* the C type of an accumulator */
 } reduce_text;
 
-static const char *reduce_member(const reduce_text *t, const char *value, int32_t i) {
-  if (t->view.arity == 1) return value;
-  return halo_arena_printf(t->l->arena, "%s.m%d", value, i);
+/* The C type of one value of an accumulator. */
+static const char *reduce_ctype(const halo_reduce_value *value) {
+  /* bool has no promised size, which an array in local memory should have */
+  return value->accumulator == HALO_PRED ? "uchar" : halo_ctype_compute(value->accumulator);
 }
 
-/* Member `i` of an accumulator as a value that the computation takes. */
-static halo_value reduce_value(const reduce_text *t, const char *value, int32_t i) {
-  halo_type type = halo_leaf_shape(t->reduce->shape, i)->type;
-  const char *text = reduce_member(t, value, i);
+/* Value i of accumulator `name` as it lies there, and as a value to compute with. */
+static const char *reduce_member(const reduce_text *t, const char *name, int32_t i) {
+  if (t->v.value_count == 1) return name;
+  return halo_arena_printf(t->l->arena, "%s.m%d", name, i);
+}
+
+static halo_value reduce_load(const reduce_text *t, const char *name, int32_t i) {
+  halo_type type = t->v.values[i].type;
+  const char *text = reduce_member(t, name, i);
   if (type == HALO_PRED) text = halo_arena_printf(t->l->arena, "((bool)%s)", text);
   return halo_value_name(type, text);
 }
 
-/* The position "p" in an array that is no larger than the input. */
-static const halo_integer *reduce_position(const reduce_text *t, halo_emitter *e) {
-  return halo_emit_counter(e, "p", halo_shape_element_count(t->reduce->operands[0]->shape));
-}
-
 static void reduce_declare_type(reduce_text *t) {
-  halo_arena *arena = t->l->arena;
-  if (t->view.arity == 1) {
-    halo_type type = reduce_type(halo_leaf_shape(t->reduce->shape, 0)->type);
-    /* bool has no promised size, which an array in local memory should have */
-    t->accumulator = type == HALO_PRED ? "uchar" : halo_ctype_compute(type);
-    return;
-  }
-  t->accumulator = halo_arena_printf(arena, "%s_t", t->name);
+  t->accumulator = reduce_ctype(&t->v.values[0]);
+  if (t->v.value_count == 1) return;
+  t->accumulator = halo_arena_printf(t->l->arena, "%s_t", t->name);
   halo_strbuf_append(t->l->source, "typedef struct {");
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    halo_type type = reduce_type(halo_leaf_shape(t->reduce->shape, i)->type);
-    halo_strbuf_printf(t->l->source, " %s m%d;",
-                       type == HALO_PRED ? "uchar" : halo_ctype_compute(type), i);
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    halo_strbuf_printf(t->l->source, " %s m%d;", reduce_ctype(&t->v.values[i]), i);
   }
   halo_strbuf_printf(t->l->source, " } %s;\n", t->accumulator);
 }
 
 static void reduce_return(const reduce_text *t, halo_emitter *e, const halo_value *values) {
-  if (t->view.arity == 1) {
+  if (t->v.value_count == 1) {
     halo_emit_line(e, "return %s;", values[0].text);
     return;
   }
   halo_emit_line(e, "%s result;", t->accumulator);
-  for (int32_t i = 0; i < t->view.arity; i++) {
+  for (int32_t i = 0; i < t->v.value_count; i++) {
     halo_emit_line(e, "result.m%d = %s;", i, values[i].text);
   }
   halo_emit_line(e, "return result;");
 }
 
-/* inline T name_op(T a, T b) */
-static void reduce_emit_op(const reduce_text *t, halo_emitter *e) {
-  halo_emitter_restart(e);
-  halo_value *values = halo_arena_array(t->l->arena, halo_value, 2 * t->view.arity);
-  halo_value *results = halo_arena_array(t->l->arena, halo_value, t->view.arity);
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    values[i] = reduce_value(t, "a", i);
-    values[t->view.arity + i] = reduce_value(t, "b", i);
-  }
+/* Combines the values of each reduction by its body. */
+static void reduce_combine(const reduce_text *t, halo_emitter *e, const halo_value *a,
+                           const halo_value *b, halo_value *results) {
   e->keep_f32 = true;
-  halo_emit_apply(e, halo_instr_comp(t->reduce, HALO_ATTR_TO_APPLY), values, results);
+  for (int32_t first = 0, n; first < t->v.value_count; first += n) {
+    const halo_instr *reduce = t->v.values[first].reduce;
+    n = reduce->operand_count / 2;
+    halo_value *both = halo_arena_array(e->arena, halo_value, 2 * n);
+    for (int32_t i = 0; i < n; i++) {
+      both[i] = a[first + i];
+      both[n + i] = b[first + i];
+    }
+    halo_emit_apply(e, halo_instr_comp(reduce, HALO_ATTR_TO_APPLY), both, results + first);
+  }
   e->keep_f32 = false;
-  reduce_return(t, e, results);
-  halo_strbuf_printf(t->l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", t->accumulator,
-                     t->name, t->accumulator, t->accumulator, halo_strbuf_text(&e->body));
 }
 
-/* The input at a position, through everything fused in front of the reduction. */
-static void reduce_emit_in(const reduce_text *t, halo_emitter *e) {
-  halo_emitter_restart(e);
-  emit_frame *frame = halo_frame_kernel(e, t->l->computation);
-  halo_value *values = halo_arena_array(t->l->arena, halo_value, t->view.arity);
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    const halo_instr *operand = t->reduce->operands[i];
-    const halo_shape *row_major = halo_shape_new(t->l->arena, operand->shape->type,
-                                                 operand->shape->rank, operand->shape->dims);
-    values[i] = halo_emit_value(e, frame, operand, 0,
-                                halo_index_from_position(e, row_major, reduce_position(t, e)));
+/* inline T name_op(T a, T b) */
+static halo_status reduce_emit_op(const reduce_text *t) {
+  halo_emitter e;
+  halo_emitter_init(&e, t->l->arena, t->l->computation);
+  halo_value a[HALO_REDUCE_VALUES], b[HALO_REDUCE_VALUES], results[HALO_REDUCE_VALUES];
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    a[i] = reduce_load(t, "a", i);
+    b[i] = reduce_load(t, "b", i);
+  }
+  reduce_combine(t, &e, a, b, results);
+  reduce_return(t, &e, results);
+  halo_strbuf_printf(t->l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", t->accumulator,
+                     t->name, t->accumulator, t->accumulator, halo_strbuf_text(&e.body));
+  *t->l->sections |= e.sections;
+  halo_status status = e.status;
+  halo_emitter_deinit(&e);
+  return status;
+}
+
+/* The element with the row-major position "p". */
+static emit_index *reduce_index(halo_emitter *e, const halo_shape *shape) {
+  const halo_shape *row_major = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
+  return halo_index_from_position(e, row_major,
+                                  halo_emit_counter(e, "p", halo_shape_element_count(shape)));
+}
+
+/* The input at a position, through everything fused in front of the reductions. */
+static void reduce_emit_in(const reduce_text *t, halo_parts *parts) {
+  halo_emitter *e = &parts->e;
+  emit_frame *frame = halo_parts_open(parts);
+  halo_value values[HALO_REDUCE_VALUES];
+  emit_index *index = reduce_index(e, t->v.in);
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    const halo_reduce_value *value = &t->v.values[i];
+    values[i] = halo_emit_value(e, frame, value->reduce->operands[value->leaf], 0, index);
   }
   reduce_return(t, e, values);
+  halo_parts_close(parts, t->accumulator, "_in", "p", NULL);
 }
 
-/* Combines a total with the initial values, rounds and stores it. */
-static void reduce_emit_out(const reduce_text *t, halo_emitter *e) {
-  halo_emitter_restart(e);
-  emit_frame *frame = halo_frame_kernel(e, t->l->computation);
-  halo_value *values = halo_arena_array(t->l->arena, halo_value, 2 * t->view.arity);
-  halo_value *results = halo_arena_array(t->l->arena, halo_value, t->view.arity);
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    values[i] =
-        halo_emit_value(e, frame, t->reduce->operands[t->view.arity + i], 0, halo_index_scalar(e));
-    values[t->view.arity + i] = reduce_value(t, "v", i);
+/* Combines a total with the initial values, rounds it, and computes and stores what follows. */
+static void reduce_emit_out(const reduce_text *t, halo_parts *parts) {
+  halo_emitter *e = &parts->e;
+  emit_frame *frame = halo_parts_open(parts);
+  halo_value starts[HALO_REDUCE_VALUES], totals[HALO_REDUCE_VALUES], results[HALO_REDUCE_VALUES];
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    const halo_reduce_value *value = &t->v.values[i];
+    int32_t n = value->reduce->operand_count / 2;
+    starts[i] = halo_emit_value(e, frame, value->reduce->operands[n + value->leaf], 0,
+                                halo_index_scalar(e));
+    totals[i] = reduce_load(t, "v", i);
   }
-  e->keep_f32 = true;
-  halo_emit_apply(e, halo_instr_comp(t->reduce, HALO_ATTR_TO_APPLY), values, results);
-  e->keep_f32 = false;
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    halo_type type = halo_leaf_shape(t->reduce->shape, i)->type;
-    const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, i, type, NULL);
-    halo_emit_store(e, out, reduce_position(t, e), results[i]);
+  reduce_combine(t, e, starts, totals, results);
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    const halo_reduce_value *value = &t->v.values[i];
+    const char *text = results[i].text;
+    if (value->type != value->accumulator) text = halo_ctype_fit(e->arena, value->type, text);
+    const char *name = halo_arena_printf(e->arena, "total%d", i);
+    halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(value->type), name, text);
+    halo_frame_bind(e, frame, value->reduce, value->leaf, halo_value_name(value->type, name));
   }
+  halo_parts_store(parts, frame, t->v.out, reduce_index(e, t->v.out));
+  halo_parts_close(parts, "void", "_out", "p", t->accumulator);
 }
 
 /* Partial results go to scratch in the accumulator's own type. */
 static const char *reduce_scratch_arg(const reduce_text *t, halo_emitter *e, int32_t i) {
-  return halo_emit_arg(e, HALO_ROLE_SCRATCH, i,
-                       reduce_type(halo_leaf_shape(t->reduce->shape, i)->type), NULL);
+  return halo_emit_arg(e, HALO_ROLE_SCRATCH, i, t->v.values[i].accumulator, NULL);
 }
 
-static void reduce_emit_partial_out(const reduce_text *t, halo_emitter *e) {
-  halo_emitter_restart(e);
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    halo_type type = reduce_type(halo_leaf_shape(t->reduce->shape, i)->type);
-    halo_emit_store(e, reduce_scratch_arg(t, e, i), reduce_position(t, e),
-                    halo_value_name(type, reduce_member(t, "v", i)));
+/* A position among them: there are fewer than elements of the input. */
+static const halo_integer *reduce_partial(const reduce_text *t, halo_emitter *e) {
+  return halo_emit_counter(e, "p", t->v.outer * t->v.n * t->v.inner);
+}
+
+static void reduce_emit_partial_out(const reduce_text *t, halo_parts *parts) {
+  halo_emitter *e = &parts->e;
+  halo_parts_open(parts);
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    halo_value value = halo_value_name(t->v.values[i].accumulator, reduce_member(t, "v", i));
+    halo_emit_store(e, reduce_scratch_arg(t, e, i), reduce_partial(t, e), value);
   }
+  halo_parts_close(parts, "void", "_out", "p", t->accumulator);
 }
 
-static void reduce_emit_partial_in(const reduce_text *t, halo_emitter *e) {
-  halo_emitter_restart(e);
-  halo_value *values = halo_arena_array(t->l->arena, halo_value, t->view.arity);
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    halo_type type = reduce_type(halo_leaf_shape(t->reduce->shape, i)->type);
-    values[i] = halo_emit_load(e, reduce_scratch_arg(t, e, i), type, reduce_position(t, e));
+static void reduce_emit_partial_in(const reduce_text *t, halo_parts *parts) {
+  halo_emitter *e = &parts->e;
+  halo_parts_open(parts);
+  halo_value values[HALO_REDUCE_VALUES];
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    values[i] = halo_emit_load(e, reduce_scratch_arg(t, e, i), t->v.values[i].accumulator,
+                               reduce_partial(t, e));
   }
   reduce_return(t, e, values);
+  halo_parts_close(parts, t->accumulator, "_in", "p", NULL);
 }
+
+/* ---- Kernels ---- */
 
 /* How the work of one stage is cut. */
 typedef struct reduce_cut {
@@ -265,39 +221,61 @@ typedef struct reduce_cut {
 /* Rows that a work item of a CPU reads side by side. */
 enum { REDUCE_ROWS = 4 };
 
-typedef void reduce_emit_fn(const reduce_text *t, halo_emitter *e);
+typedef void reduce_emit_fn(const reduce_text *t, halo_parts *parts);
+
+/* The holes for a work item's own accumulators side by side: an array for each value, so that neighbours
+ * are neighbours in memory and registers. */
+static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, halo_template *k) {
+  halo_strbuf type = {0}, get = {0}, set = {0};
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    bool one = t->v.value_count == 1;
+    halo_strbuf_printf(&type, "%s m%d[H_LANES]; ", reduce_ctype(&t->v.values[i]), i);
+    halo_strbuf_printf(&get, "%s(l).m%d[j]", i ? ", " : "", i);
+    halo_strbuf_printf(&set, "(l).m%d[j] = (v)%s; ", i,
+                       one ? "" : halo_arena_printf(t->l->arena, ".m%d", i));
+  }
+  halo_parts_hole(parts, k, "H_SIDE", "struct { %s}", halo_strbuf_text(&type));
+  halo_parts_hole(parts, k, "H_GET(l, j)", t->v.value_count == 1 ? "(%s)" : "((H_T){%s})",
+                  halo_strbuf_text(&get));
+  halo_parts_hole(parts, k, "H_SET(l, j, v)", "%s", halo_strbuf_text(&set));
+  halo_strbuf_deinit(&type);
+  halo_strbuf_deinit(&get);
+  halo_strbuf_deinit(&set);
+}
+
+static void reduce_size_launch(const reduce_text *t, const reduce_cut *cut, bool several,
+                               halo_launch *launch) {
+  const halo_caps *caps = t->l->caps;
+  int64_t work = cut->outer * cut->chunks / (several ? REDUCE_ROWS : 1);
+  if (cut->columns) work *= (cut->inner + cut->lanes - 1) / cut->lanes;
+  size_t local = (size_t)cut->local;
+  if (cut->columns || cut->local == 1) {
+    /* On a GPU neighbours side by side. On a CPU work items are long: a few a group, so that groups cost
+     * nothing, but enough groups to share out evenly. */
+    local = caps->is_cpu ? 1 : halo_kernel_local_size(caps, work);
+    while (caps->is_cpu && local < 32 && work >= (int64_t)(64 * local)) local *= 2;
+  } else {
+    work *= cut->local;
+  }
+  launch->local[0] = local;
+  launch->global[0] = ((size_t)work + local - 1) / local * local;
+}
 
 /* One kernel: helper functions for input and output, then the template. */
-static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const char *suffix,
+static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, const char *suffix,
                                 reduce_emit_fn *emit_in, reduce_emit_fn *emit_out) {
   halo_lowering *l = t->l;
-  halo_arena *arena = l->arena;
-  halo_emitter e;
-  halo_emitter_init(&e, arena, l->computation);
-  const char *itype = halo_emitter_index_type(&e);
-  const char *kernel = halo_arena_printf(arena, "%s%s", t->name, suffix);
-  /* Arguments are known only after both bodies, and both need all of them. */
-  emit_in(t, &e);
-  char *in_body = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
-  emit_out(t, &e);
-  char *out_body = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
-  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count, 0);
-  halo_strbuf_printf(l->source, "static inline %s %s_in(%s, const %s p) {\n%s}\n", t->accumulator,
-                     kernel, texts.parameters, itype, in_body);
-  halo_strbuf_printf(l->source, "static inline void %s_out(%s, const %s p, const %s v) {\n%s}\n",
-                     kernel, texts.parameters, itype, t->accumulator, out_body);
+  halo_parts parts;
+  halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix), false);
+  emit_in(t, &parts);
+  emit_out(t, &parts);
   halo_template k;
-  halo_template_init(&k, halo_cl_reduce);
-#define HOLE(name, ...) halo_template_define(&k, name, halo_arena_printf(arena, __VA_ARGS__))
-  HOLE("H_NAME", "H_NAME %s", kernel);
-  HOLE("H_PARAMS", "H_PARAMS %s", texts.signature);
-  HOLE("H_POINTERS", "H_POINTERS %s", texts.pointers);
-  HOLE("H_T", "H_T %s", t->accumulator);
-  HOLE("H_IN", "H_IN(p) %s_in(%s, p)", kernel, texts.arguments);
-  HOLE("H_OP", "H_OP(a, b) %s_op(a, b)", t->name);
-  HOLE("H_OUT", "H_OUT(p, v) %s_out(%s, p, v)", kernel, texts.arguments);
-  HOLE("H_INT", "H_INT %s", itype);
-#undef HOLE
+  halo_parts_template(&parts, &k, halo_cl_reduce, "");
+  halo_parts_hole(&parts, &k, "H_T", "%s", t->accumulator);
+  halo_parts_call(&parts, &k, "H_IN", "_in", "p");
+  halo_parts_call(&parts, &k, "H_OUT", "_out", "p, v");
+  halo_parts_hole(&parts, &k, "H_OP(a, b)", "%s_op(a, b)", t->name);
+  reduce_lane_holes(t, &parts, &k);
   halo_template_define_int(&k, "H_N", cut->n);
   halo_template_define_int(&k, "H_INNER", cut->inner);
   halo_template_define_int(&k, "H_OUTER", cut->outer);
@@ -307,39 +285,16 @@ static halo_status reduce_stage(reduce_text *t, const reduce_cut *cut, const cha
   halo_template_define_int(&k, "H_LOCAL", cut->local);
   halo_template_define_int(&k, "H_COLUMNS", cut->columns);
   int64_t last_chunk = cut->n - (cut->chunks - 1) * cut->chunk;
-  bool several = l->caps->is_cpu && !cut->columns && t->view.arity == 1 &&
+  bool several = l->caps->is_cpu && !cut->columns && !t->v.ordered &&
                  cut->outer % REDUCE_ROWS == 0 && last_chunk >= cut->lanes &&
                  cut->outer * cut->chunks >= 8 * REDUCE_ROWS;
   halo_template_define_int(&k, "H_ROWS", several ? REDUCE_ROWS : 1);
-  halo_template_define_int(&k, "H_ORDERED", t->view.arity > 1);
+  halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   halo_template_finish(&k, l->source);
-  *l->sections |= e.sections;
-  int64_t work = cut->outer * cut->chunks / (several ? REDUCE_ROWS : 1);
-  if (cut->columns) work *= (cut->inner + cut->lanes - 1) / cut->lanes;
-  size_t local = (size_t)cut->local;
-  if (cut->columns || cut->local == 1) {
-    /* On a GPU neighbours side by side. On a CPU work items are long: a few a group, so that groups cost
-     * nothing, but enough groups to share out evenly. */
-    local = l->caps->is_cpu ? 1 : halo_kernel_local_size(l->caps, work);
-    while (l->caps->is_cpu && local < 32 && work >= (int64_t)(64 * local)) local *= 2;
-  } else {
-    work *= cut->local;
-  }
-  halo_launch launch = {
-      .kernel = kernel,
-      .label = halo_arena_printf(arena, "%s reduce:%s%s", l->name, cut->columns ? "column" : "row",
-                                 suffix),
-      .args = halo_arena_copy(arena, e.args.data, sizeof(halo_kernel_arg) * (size_t)e.args.count),
-      .arg_count = e.args.count,
-      .dims = 1,
-      .global = {((size_t)work + local - 1) / local * local},
-      .local = {local},
-      .updates = -1,
-  };
-  halo_vec_push(&l->launches, launch);
-  halo_status status = e.status;
-  halo_emitter_deinit(&e);
-  return status;
+  const char *label =
+      halo_arena_printf(l->arena, "reduce:%s%s", cut->columns ? "column" : "row", suffix);
+  reduce_size_launch(t, cut, several, halo_parts_launch(&parts, label));
+  return halo_parts_end(&parts);
 }
 
 /* ---- Cutting ---- */
@@ -368,8 +323,8 @@ static int64_t reduce_divide_up(int64_t x, int64_t by) { return (x + by - 1) / b
 /* Bytes of an accumulator. */
 static int64_t reduce_bytes(const reduce_text *t) {
   int64_t bytes = 0, most = 1;
-  for (int32_t i = 0; i < t->view.arity; i++) {
-    int64_t size = (int64_t)halo_type_size(reduce_type(halo_leaf_shape(t->reduce->shape, i)->type));
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    int64_t size = (int64_t)halo_type_size(t->v.values[i].accumulator);
     bytes += size;
     if (size > most) most = size;
   }
@@ -380,6 +335,13 @@ static int64_t reduce_bytes(const reduce_text *t) {
 static int reduce_strip(const reduce_text *t, int64_t inner, bool cached) {
   int64_t most = cached ? REDUCE_CACHED_LANES : REDUCE_CACHE_BYTES / reduce_bytes(t);
   return (int)reduce_divide_up(inner, reduce_divide_up(inner, most));
+}
+
+/* Sums that a work item of a CPU has side by side in a row: what its vector registers hold. */
+static int reduce_lanes(const reduce_text *t) {
+  int lanes = 64;
+  while (!t->v.ordered && lanes > 8 && lanes * t->v.value_count > 64) lanes /= 2;
+  return lanes;
 }
 
 static void reduce_split(reduce_cut *cut, const reduce_limits *limits, int64_t parallel) {
@@ -405,7 +367,7 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
   const reduce_limits *limits = &reduce_gpu;
   int64_t parallel; /* independent pieces of work there are already */
   if (caps->is_cpu) {
-    cut.lanes = cut.columns ? reduce_strip(t, inner, !first) : 64;
+    cut.lanes = cut.columns ? reduce_strip(t, inner, !first) : reduce_lanes(t);
     parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;
     limits = cut.columns ? &reduce_cpu_columns : &reduce_cpu_rows;
   } else {
@@ -422,35 +384,28 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
 }
 
 static halo_status reduce_lower(halo_lowering *l) {
-  const halo_instr *reduce = halo_lowering_root(l);
-  reduce_text t = {.l = l, .reduce = reduce};
+  reduce_text t = {.l = l};
   const char *why;
-  reduce_describe(reduce, &t.view, &why);
-  t.name = halo_kernel_name(l, t.view.inner > 1 ? "column" : "row");
+  halo_reduce_describe(l->computation, &t.v, &why);
+  t.name = halo_kernel_name(l, t.v.inner > 1 ? "column" : "row");
   reduce_declare_type(&t);
-  halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
-  reduce_emit_op(&t, &e);
-  *l->sections |= e.sections;
-  halo_status status = e.status;
-  halo_emitter_deinit(&e);
-  HALO_TRY(status);
-  reduce_cut first = reduce_cut_of(&t, t.view.outer, t.view.n, t.view.inner, true);
+  HALO_TRY(reduce_emit_op(&t));
+  reduce_cut first = reduce_cut_of(&t, t.v.outer, t.v.n, t.v.inner, true);
   if (first.chunks == 1) return reduce_stage(&t, &first, "", reduce_emit_in, reduce_emit_out);
-  int64_t partials = first.chunks * t.view.outer * t.view.inner;
-  for (int32_t i = 0; i < t.view.arity; i++) {
-    halo_type type = reduce_type(halo_leaf_shape(reduce->shape, i)->type);
-    halo_vec_push(&l->scratch, (halo_scratch){partials * (int64_t)halo_type_size(type)});
+  int64_t partials = first.chunks * t.v.outer * t.v.inner;
+  for (int32_t i = 0; i < t.v.value_count; i++) {
+    int64_t size = (int64_t)halo_type_size(t.v.values[i].accumulator);
+    halo_vec_push(&l->scratch, (halo_scratch){partials * size});
   }
   HALO_TRY(reduce_stage(&t, &first, "_parts", reduce_emit_in, reduce_emit_partial_out));
   /* The partial results are a [chunks, outer * inner] array. */
-  reduce_cut second = reduce_cut_of(&t, 1, first.chunks, t.view.outer * t.view.inner, false);
+  reduce_cut second = reduce_cut_of(&t, 1, first.chunks, t.v.outer * t.v.inner, false);
   return reduce_stage(&t, &second, "", reduce_emit_partial_in, reduce_emit_out);
 }
 
 static const halo_implementation reduce_implementations[] = {
     {"row", reduce_row_supports, reduce_cost, reduce_lower},
     {"column", reduce_column_supports, reduce_cost, reduce_lower},
-    {"loop", halo_loop_supports, halo_loop_inner_cost, halo_loop_lower},
+    {"loop", halo_loop_supports, reduce_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_reduce = {"reduce", HALO_OP_REDUCE, reduce_implementations};

@@ -2,7 +2,7 @@
  * they write: transposes, and whatever is fused around them. */
 #include "codegen/ctype.h"
 #include "kernels/families.h"
-#include "kernels/template.h"
+#include "kernels/parts.h"
 
 extern const char halo_cl_tile[];
 
@@ -106,60 +106,71 @@ static const char *tile_interleave(halo_arena *arena, const char *hole, const ch
 }
 
 /* The holes of the way through registers: tiles of one cache line squared, for 4- and 8-byte values. */
-static void tile_register_holes(halo_lowering *l, halo_template *k, const halo_shape *shape,
-                                const char *out, const char *name, const char *arguments, int o) {
-  halo_arena *arena = l->arena;
+static void tile_register_holes(const halo_parts *t, halo_template *k, const halo_shape *shape,
+                                const char *out, int o) {
+  halo_arena *arena = t->l->arena;
   int size = (int)halo_type_size(shape->type), n = 64 / size;
   const char *word = size == 4 ? "uint" : "ulong";
   const char *vector = halo_arena_printf(arena, "%s%d", word, n);
-  int64_t bytes = halo_shape_byte_size(shape);
+  const char *at = halo_arena_printf(arena, "%s_at(%s, b, p, o)", t->name, t->texts.arguments);
   /* Whole aligned lines of a large result need not pass through the cache. */
-  bool stream = bytes >= HALO_STREAM_BYTES && shape->dims[o] % n == 0;
-  halo_template_define(k, "H_W", halo_arena_printf(arena, "H_W %s", word));
-  halo_template_define(k, "H_V", halo_arena_printf(arena, "H_V %s", vector));
-  halo_template_define(k, "H_BITS", halo_arena_printf(arena, "H_BITS(v) as_%s(v)", word));
-  halo_template_define(k, "H_LOADV", halo_arena_printf(arena, "H_LOADV(p) vload%d(0, p)", n));
-  halo_template_define(
-      k, "H_STOREV",
-      stream ? halo_arena_printf(arena,
-                                 "H_STOREV(v, b, p, o) h_stream(v, (__global %s *)(%s + "
-                                 "%s_at(%s, b, p, o)))",
-                                 vector, out, name, arguments)
-             : halo_arena_printf(arena,
-                                 "H_STOREV(v, b, p, o) vstore%d(v, 0, (__global %s *)%s + "
-                                 "%s_at(%s, b, p, o))",
-                                 n, word, out, name, arguments));
+  bool stream = halo_shape_byte_size(shape) >= HALO_STREAM_BYTES && shape->dims[o] % n == 0;
+  halo_parts_hole(t, k, "H_W", "%s", word);
+  halo_parts_hole(t, k, "H_V", "%s", vector);
+  halo_parts_hole(t, k, "H_BITS(v)", "as_%s(v)", word);
+  halo_parts_hole(t, k, "H_LOADV(p)", "vload%d(0, p)", n);
+  if (stream) {
+    halo_parts_hole(t, k, "H_STOREV(v, b, p, o)", "h_stream(v, (__global %s *)(%s + %s))", vector,
+                    out, at);
+  } else {
+    halo_parts_hole(t, k, "H_STOREV(v, b, p, o)", "vstore%d(v, 0, (__global %s *)%s + %s)", n, word,
+                    out, at);
+  }
   halo_template_define(k, "H_LO", tile_interleave(arena, "H_LO", vector, n, 0));
   halo_template_define(k, "H_HI", tile_interleave(arena, "H_HI", vector, n, n / 2));
 }
 
-halo_status halo_tile_lower(halo_lowering *l) {
-  const halo_instr *root = halo_lowering_root(l);
+static void tile_size_launch(halo_launch *launch, bool local, size_t tiles_p, size_t tiles_o,
+                             size_t batch) {
+  if (local) {
+    launch->dims = 3;
+    launch->global[0] = tiles_o * TILE_SIZE;
+    launch->global[1] = tiles_p * TILE_ROWS;
+    launch->global[2] = batch;
+    launch->local[0] = TILE_SIZE;
+    launch->local[1] = TILE_ROWS;
+    launch->local[2] = 1;
+    return;
+  }
+  launch->global[0] = tiles_p * tiles_o * batch;
+  launch->local[0] = launch->global[0] % 4 == 0 && launch->global[0] >= 64 ? 4 : 1;
+}
+
+/* The helpers: an element in storage form, so that the tile is no larger than the data, and where in
+ * the result it belongs. */
+static const char *tile_helpers(halo_parts *t, int p, int o) {
+  halo_emitter *e = &t->e;
+  const halo_instr *root = halo_lowering_root(t->l);
   const halo_shape *shape = root->shape;
-  halo_arena *arena = l->arena;
+  emit_frame *frame = halo_parts_open(t);
+  halo_value value = halo_emit_value(e, frame, root, 0, tile_index(e, shape, p, o));
+  halo_emit_line(e, "return %s;", halo_ctype_store(t->l->arena, shape->type, value.text));
+  halo_parts_close(t, halo_ctype_storage(shape->type), "_in", "b, p, o", NULL);
+  halo_parts_open(t);
+  const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, shape->type, NULL);
+  const halo_integer *position = halo_index_position(e, tile_index(e, shape, p, o), shape);
+  halo_emit_line(e, "return %s;", halo_emit_integer(e, position));
+  halo_parts_close(t, t->itype, "_at", "b, p, o", NULL);
+  return out;
+}
+
+halo_status halo_tile_lower(halo_lowering *l) {
+  const halo_shape *shape = halo_lowering_root(l)->shape;
   int p, o;
   tile_dimensions(l, &p, &o);
-  const char *name = halo_kernel_name(l, "tile");
-  halo_emitter e;
-  halo_emitter_init(&e, arena, l->computation);
-  const char *itype = halo_emitter_index_type(&e);
-  emit_frame *frame = halo_frame_kernel(&e, l->computation);
-  halo_value value = halo_emit_value(&e, frame, root, 0, tile_index(&e, shape, p, o));
-  /* In storage form, so that the tile is no larger than the data. */
-  halo_emit_line(&e, "return %s;", halo_ctype_store(arena, shape->type, value.text));
-  const char *in = halo_arena_strdup(arena, halo_strbuf_text(&e.body));
-  halo_emitter_restart(&e);
-  const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, shape->type, NULL);
-  const halo_integer *position = halo_index_position(&e, tile_index(&e, shape, p, o), shape);
-  halo_emit_line(&e, "return %s;", halo_emit_integer(&e, position));
-  const char *storage = halo_ctype_storage(shape->type);
-  halo_arg_texts texts = halo_kernel_arg_texts(arena, e.args.data, e.args.count, 0);
-  halo_strbuf_printf(l->source,
-                     "static inline %s %s_in(%s, const %s b, const %s p, const %s o) {\n%s}\n",
-                     storage, name, texts.parameters, itype, itype, itype, in);
-  halo_strbuf_printf(l->source,
-                     "static inline %s %s_at(%s, const %s b, const %s p, const %s o) {\n%s}\n",
-                     itype, name, texts.parameters, itype, itype, itype, halo_strbuf_text(&e.body));
+  halo_parts t;
+  halo_parts_begin(&t, l, halo_kernel_name(l, "tile"), false);
+  const char *out = tile_helpers(&t, p, o);
   size_t size = halo_type_size(shape->type);
   bool local = !l->caps->is_cpu;
   bool words = (size == 4 || size == 8) && !halo_type_is_complex(shape->type);
@@ -169,51 +180,23 @@ halo_status halo_tile_lower(halo_lowering *l) {
   for (int d = 0; d < shape->rank; d++) {
     if (d != p && d != o) batch *= shape->dims[d];
   }
+  if (mode == TILE_REGISTERS) halo_sections_add(&t.e.sections, "stream");
   halo_template k;
-  halo_template_init(&k, halo_cl_tile);
-#define HOLE(name_, ...) halo_template_define(&k, name_, halo_arena_printf(arena, __VA_ARGS__))
-  HOLE("H_NAME", "H_NAME %s", name);
-  HOLE("H_PARAMS", "H_PARAMS %s", texts.signature);
-  HOLE("H_POINTERS", "H_POINTERS %s", texts.pointers);
-  HOLE("H_T", "H_T %s", storage);
-  HOLE("H_IN", "H_IN(b, p, o) %s_in(%s, b, p, o)", name, texts.arguments);
-  HOLE("H_OUT", "H_OUT(b, p, o, v) %s[%s_at(%s, b, p, o)] = (v)", out, name, texts.arguments);
-  HOLE("H_INT", "H_INT %s", itype);
-#undef HOLE
+  halo_parts_template(&t, &k, halo_cl_tile, "");
+  halo_parts_hole(&t, &k, "H_T", "%s", halo_ctype_storage(shape->type));
+  halo_parts_call(&t, &k, "H_IN", "_in", "b, p, o");
+  halo_parts_hole(&t, &k, "H_OUT(b, p, o, v)", "%s[%s_at(%s, b, p, o)] = (v)", out, t.name,
+                  t.texts.arguments);
   halo_template_define_int(&k, "H_P", shape->dims[p]);
   halo_template_define_int(&k, "H_O", shape->dims[o]);
   halo_template_define_int(&k, "H_BATCH", batch);
   halo_template_define_int(&k, "H_TILE", tile);
   halo_template_define_int(&k, "H_ROWS", TILE_ROWS);
   halo_template_define_int(&k, "H_MODE", mode);
-  if (mode == TILE_REGISTERS) {
-    halo_sections_add(&e.sections, "stream");
-    tile_register_holes(l, &k, shape, out, name, texts.arguments, o);
-  }
+  if (mode == TILE_REGISTERS) tile_register_holes(&t, &k, shape, out, o);
   halo_template_finish(&k, l->source);
-  *l->sections |= e.sections;
-  size_t tiles_p = (size_t)((shape->dims[p] + tile - 1) / tile);
-  size_t tiles_o = (size_t)((shape->dims[o] + tile - 1) / tile);
-  halo_launch launch = {
-      .kernel = name,
-      .label = halo_arena_printf(arena, "%s loop:tile", l->name),
-      .args = halo_arena_copy(arena, e.args.data, sizeof(halo_kernel_arg) * (size_t)e.args.count),
-      .arg_count = e.args.count,
-      .dims = local ? 3 : 1,
-      .global = {tiles_p * tiles_o * (size_t)batch, 1, 1},
-      .local = {1, 1, 1},
-      .updates = -1,
-  };
-  if (!local && launch.global[0] % 4 == 0 && launch.global[0] >= 64) launch.local[0] = 4;
-  if (local) {
-    launch.global[0] = tiles_o * TILE_SIZE;
-    launch.global[1] = tiles_p * TILE_ROWS;
-    launch.global[2] = (size_t)batch;
-    launch.local[0] = TILE_SIZE;
-    launch.local[1] = TILE_ROWS;
-  }
-  halo_vec_push(&l->launches, launch);
-  halo_status status = e.status;
-  halo_emitter_deinit(&e);
-  return status;
+  tile_size_launch(halo_parts_launch(&t, "loop:tile"), local,
+                   (size_t)((shape->dims[p] + tile - 1) / tile),
+                   (size_t)((shape->dims[o] + tile - 1) / tile), (size_t)batch);
+  return halo_parts_end(&t);
 }

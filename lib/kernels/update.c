@@ -60,4 +60,5 @@ static const halo_implementation update_implementations[] = {
     {"window", update_window_supports, update_window_cost, update_window_lower},
     {"loop", halo_loop_supports, halo_loop_cost, halo_loop_lower},
     {0}};
-const halo_family halo_family_update = {"update", HALO_OP_DYNAMIC_UPDATE_SLICE, update_implementations};
+const halo_family halo_family_update = {"update", HALO_OP_DYNAMIC_UPDATE_SLICE,
+                                        update_implementations};

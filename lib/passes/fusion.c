@@ -211,24 +211,33 @@ static void fusion_collect_users(fusion_state *s) {
   }
 }
 
+/* Whether all users of a hero are elementwise operations of one kernel at the position that it writes;
+ * gives that kernel's root. */
+static halo_instr *fusion_finisher(const fusion_state *s, int32_t i) {
+  halo_instr *root = NULL;
+  for (int32_t u = s->first_user[i]; u < s->first_user[i + 1]; u++) {
+    const fusion_node *user = &s->nodes[s->users[u]];
+    halo_instr *user_root = user->materialised ? user->instr : user->root;
+    if (!user_root || (root && root != user_root) || !user->at_root ||
+        !halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW) ||
+        !halo_shape_same_dims(s->nodes[i].instr->shape, user->instr->shape)) {
+      return NULL;
+    }
+    root = user_root;
+  }
+  return root && halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW) ? root : NULL;
+}
+
 /* What follows a hero elementwise is done to its results before they are stored, where its family can
  * do that and nobody else wants them. */
 static bool fusion_is_finished(fusion_state *s, int32_t i) {
   fusion_node *node = &s->nodes[i];
-  if (!halo_opcode_has_trait(node->instr->opcode, HALO_TRAIT_FINISH) ||
-      s->first_user[i + 1] - s->first_user[i] != 1) {
-    return false;
-  }
-  const fusion_node *user = &s->nodes[s->users[s->first_user[i]]];
-  halo_instr *root = user->materialised ? user->instr : user->root;
-  if (!root || !user->at_root || !halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW) ||
-      !halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW)) {
-    return false;
-  }
+  if (!halo_opcode_has_trait(node->instr->opcode, HALO_TRAIT_FINISH)) return false;
+  halo_instr *root = fusion_finisher(s, i);
+  if (!root) return false;
   fusion_node *owner = fusion_node_of(s, root);
   if (owner->has_hero || owner->size >= FUSION_MAX_INSTRS || !owner->possible ||
       !halo_shape_same_dims(node->instr->shape, root->shape) ||
-      !halo_shape_same_dims(node->instr->shape, user->instr->shape) ||
       !halo_shape_has_default_layout(root->shape)) {
     return false;
   }
@@ -288,7 +297,11 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   bool leaves = halo_shape_leaf_count(instr->shape) > 0;
   node->runs = leaves ? halo_shape_element_count(halo_leaf_shape(instr->shape, 0)) : 0;
   if (node->runs > tiny_work) node->runs = tiny_work + 1;
-  if (!node->possible || node->pinned || fusion_is_finished(s, i) || node->hero) return;
+  if (!node->possible || node->pinned) return;
+  if (node->hero) {
+    fusion_is_finished(s, i);
+    return;
+  }
   fusion_wish w;
   if (s->first_user[i] == s->first_user[i + 1] || !fusion_ask_users(s, i, &w)) return;
   int64_t repeats = w.same_index + w.other_index;
@@ -296,7 +309,11 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   bool tiny = w.runs <= tiny_work && w.runs * node->cost <= tiny_work &&
               (double)node->cost <= s->target->launch * s->target->item_rate;
   bool cheap = node->cost <= fusion_cheap(s) || tiny;
-  if (repeats > FUSION_MANY_REPEATS || (fusion_is_reduction(instr) && !tiny)) return;
+  if (fusion_is_reduction(instr) && !tiny) {
+    fusion_is_finished(s, i);
+    return;
+  }
+  if (repeats > FUSION_MANY_REPEATS) return;
   if ((w.several || w.expansion > 1) && !cheap) return;
   if (node->cost > 0 && !tiny && repeats > (cheap ? FUSION_MAX_REPEATS : 1)) return;
   if (!w.several) {

@@ -124,15 +124,15 @@ halo_instr *halo_fusion_parameter(halo_computation *body, const halo_instr *inpu
   return halo_instr_create_unchecked(body, &spec);
 }
 
-static halo_fusion_kind fusion_kind_of(const halo_instr *root, const halo_computation *body) {
+static halo_fusion_kind fusion_kind_of(const fusion_node *root, const halo_computation *body) {
   for (int32_t i = 0; i < body->instrs.count; i++) {
     halo_opcode opcode = body->instrs.data[i]->opcode;
     bool structured = halo_opcode_exec(opcode) == HALO_EXEC_STRUCTURED;
     if (structured && halo_opcode_has_trait(opcode, HALO_TRAIT_FINISH)) return HALO_FUSION_OUTPUT;
   }
-  bool reduces = halo_opcode_exec(root->opcode) == HALO_EXEC_REDUCTION &&
-                 halo_opcode_reading(root->opcode, 0) == HALO_READ_ONCE;
-  return reduces ? HALO_FUSION_INPUT : HALO_FUSION_LOOP;
+  bool reduces = halo_opcode_exec(root->instr->opcode) == HALO_EXEC_REDUCTION &&
+                 halo_opcode_reading(root->instr->opcode, 0) == HALO_READ_ONCE;
+  return reduces || root->has_hero ? HALO_FUSION_INPUT : HALO_FUSION_LOOP;
 }
 
 /* Instruction names are unique in their computation only; the entry's keep the plain form. */
@@ -143,12 +143,13 @@ static const char *fusion_body_name(const halo_instr *root) {
 }
 
 /* The root becomes the fusion itself: its users, its name and its control edges stay. */
-static void fusion_become(halo_instr *root, halo_computation *body, halo_instr **inputs,
+static void fusion_become(const fusion_node *node, halo_computation *body, halo_instr **inputs,
                           int32_t count) {
+  halo_instr *root = node->instr;
   halo_arena *arena = &body->module->arena;
   halo_computation **calls = halo_arena_new(arena, halo_computation *);
   *calls = body;
-  halo_attr attrs[3] = {{.id = HALO_ATTR_FUSION_KIND, .i = fusion_kind_of(root, body)},
+  halo_attr attrs[3] = {{.id = HALO_ATTR_FUSION_KIND, .i = fusion_kind_of(node, body)},
                         {.id = HALO_ATTR_CALLS, .comps = {calls, 1}}};
   int32_t attr_count = 2;
   const halo_attr *metadata = halo_instr_attr(root, HALO_ATTR_METADATA);
@@ -194,7 +195,7 @@ void halo_fusion_build(fusion_state *s, int32_t i) {
     b.inner.data[k]->data = fusion_copy(b.body, b.inner.data[k]);
   }
   b.body->root = root->data;
-  fusion_become(root, b.body, b.inputs.data, b.inputs.count);
+  fusion_become(&s->nodes[i], b.body, b.inputs.data, b.inputs.count);
   fusion_forget(&b);
   halo_vec_deinit(&b.waiting);
   halo_vec_deinit(&b.inputs);

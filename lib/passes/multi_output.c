@@ -1,8 +1,10 @@
 /* passes/multi_output.c: joins loop fusions of one iteration space that read the same arrays, or one of
  * which reads another's result at the same position, into one fusion with several results: each array
- * is then read once, and there are fewer kernels to start. */
+ * is then read once, and there are fewer kernels to start. Likewise reductions over the same dimensions
+ * of one array, and what follows them. */
 #include "base/map.h"
 #include "base/memory.h"
+#include "hlo/reduction.h"
 #include "passes/fusion.h"
 #include "passes/fusion_state.h"
 #include "passes/passes.h"
@@ -19,12 +21,14 @@ enum {
   MULTI_READERS = 4,      /* groups remembered that read an array */
   MULTI_MAX_VISITS = 512, /* instructions looked at for one answer whether a cycle would arise */
   MULTI_SMALL = 4096,     /* elements: below, starting a kernel costs more than running it */
+  MULTI_MAX_VALUES = 8,   /* that a kernel accumulates side by side, in registers */
   MULTI_NO_GROUP = -1
 };
 
 typedef struct multi_group {
   int32_t members[MULTI_MAX_MEMBERS]; /* positions in the computation, ascending */
   int32_t count, instrs;
+  int32_t values;   /* accumulated, of reductions; 0 of loops */
   int32_t previous; /* group of the same dimensions, or MULTI_NO_GROUP */
 } multi_group;
 
@@ -45,17 +49,25 @@ typedef struct multi_state {
   HALO_VEC(int32_t) before, after; /* found by the question at hand: representatives */
 } multi_state;
 
+/* A fusion that ends in reductions which one kernel can compute. */
+static bool multi_is_reduction(const halo_instr *instr, halo_reduce_view *v) {
+  const char *why;
+  return halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) == HALO_FUSION_INPUT &&
+         halo_reduce_describe(halo_instr_comp(instr, HALO_ATTR_CALLS), v, &why);
+}
+
 static bool multi_is_candidate(const halo_instr *instr) {
   if (instr->opcode != HALO_OP_FUSION || instr->control_pred_count > 0 ||
       !halo_shape_is_array(instr->shape) || halo_shape_element_count(instr->shape) == 0 ||
-      !halo_shape_has_default_layout(instr->shape) ||
-      halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) != HALO_FUSION_LOOP) {
+      !halo_shape_has_default_layout(instr->shape) || instr->operand_count > FUSION_MAX_INPUTS) {
     return false;
   }
+  halo_reduce_view view;
+  if (multi_is_reduction(instr, &view)) return view.value_count <= MULTI_MAX_VALUES;
   /* What a family computes as a whole is not part of a loop over elements. */
   halo_opcode root = halo_instr_comp(instr, HALO_ATTR_CALLS)->root->opcode;
-  return halo_opcode_exec(root) != HALO_EXEC_STRUCTURED &&
-         instr->operand_count <= FUSION_MAX_INPUTS;
+  return halo_instr_int(instr, HALO_ATTR_FUSION_KIND, 0) == HALO_FUSION_LOOP &&
+         halo_opcode_exec(root) != HALO_EXEC_STRUCTURED;
 }
 
 static bool multi_is_member(const multi_group *g, int32_t position) {
@@ -204,6 +216,43 @@ static bool multi_shares(const multi_state *s, const multi_group *g, const halo_
   return shares;
 }
 
+/* Whether a reduction goes over an array that the group goes over too, or a small one. False also when
+ * it reads a member's result other than behind its own reduction, at the same position. */
+static bool multi_shares_input(const multi_state *s, const multi_group *g, const halo_instr *instr,
+                               const halo_reduce_view *v) {
+  int64_t elements = halo_shape_element_count(v->in);
+  bool shares = elements <= MULTI_SMALL;
+  for (int32_t o = 0; o < instr->operand_count; o++) {
+    const halo_instr *operand = instr->operands[o];
+    if (multi_is_member(g, operand->mark)) {
+      if (!halo_reduce_reads_behind(halo_instr_comp(instr, HALO_ATTR_CALLS), v, o)) return false;
+      continue;
+    }
+    if (!halo_shape_is_array(operand->shape) ||
+        halo_shape_element_count(operand->shape) < elements) {
+      continue;
+    }
+    for (int32_t m = 0; m < g->count && !shares; m++) {
+      const halo_instr *member = s->computation->instrs.data[g->members[m]];
+      for (int32_t k = 0; k < member->operand_count; k++) shares |= member->operands[k] == operand;
+    }
+  }
+  return shares;
+}
+
+/* Whether an instruction goes with a group, and something is saved. */
+static bool multi_matches(const multi_state *s, const multi_group *g, const halo_instr *instr) {
+  const halo_instr *first = s->computation->instrs.data[g->members[0]];
+  halo_reduce_view ours, theirs;
+  bool reduces = multi_is_reduction(instr, &ours);
+  if (reduces != (g->values > 0)) return false;
+  if (!reduces) {
+    return halo_shape_same_dims(first->shape, instr->shape) && multi_shares(s, g, instr);
+  }
+  return g->values + ours.value_count <= MULTI_MAX_VALUES && multi_is_reduction(first, &theirs) &&
+         halo_reduce_match(&ours, &theirs) && multi_shares_input(s, g, instr, &ours);
+}
+
 /* Arrays that the group with the instruction would read: an upper bound, since what two members read
  * counts twice. */
 static int32_t multi_inputs(const multi_state *s, const multi_group *g, const halo_instr *instr) {
@@ -235,13 +284,11 @@ static int32_t multi_outputs(const multi_state *s, const multi_group *g, int32_t
 }
 
 static bool multi_fits(const multi_state *s, const multi_group *g, const halo_instr *instr) {
-  const halo_instr *first = s->computation->instrs.data[g->members[0]];
   int32_t size = halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count;
   if (g->count == MULTI_MAX_MEMBERS || g->instrs + size > MULTI_MAX_INSTRS) return false;
-  if (!halo_shape_same_dims(first->shape, instr->shape)) return false;
   int32_t room = s->computation->module->target.max_buffers - FUSION_MAX_OUTPUTS;
   int32_t most = room < FUSION_MAX_INPUTS ? room : FUSION_MAX_INPUTS;
-  return multi_inputs(s, g, instr) <= most && multi_shares(s, g, instr) &&
+  return multi_inputs(s, g, instr) <= most && multi_matches(s, g, instr) &&
          multi_outputs(s, g, instr->mark) <= FUSION_MAX_OUTPUTS;
 }
 
@@ -288,11 +335,13 @@ static void multi_note_readers(multi_state *s, const halo_instr *instr, int32_t 
 
 static void multi_place(multi_state *s, int32_t i) {
   halo_instr *instr = s->computation->instrs.data[i];
-  const halo_shape *shape = instr->shape;
-  size_t key_size = sizeof *shape->dims * (size_t)shape->rank;
-  int64_t scalar = -1;
-  const void *key = shape->rank ? (const void *)shape->dims : &scalar;
-  if (!shape->rank) key_size = sizeof scalar;
+  /* Groups are known by the dimensions of their results, those of reductions by those they go over. */
+  halo_reduce_view view;
+  int32_t values = multi_is_reduction(instr, &view) ? view.value_count : 0;
+  const halo_shape *shape = values ? view.in : instr->shape;
+  int64_t key[HALO_MAX_RANK + 1] = {values ? -2 : -1};
+  size_t key_size = sizeof *key * ((size_t)shape->rank + 1);
+  memcpy(key + 1, shape->dims, sizeof *key * (size_t)shape->rank);
   int32_t last = (int32_t)(intptr_t)halo_map_get(&s->by_dims, key, key_size) - 1;
   multi_list list;
   multi_collect(s, instr, last, &list);
@@ -306,11 +355,13 @@ static void multi_place(multi_state *s, int32_t i) {
     multi_reorder(s, group->members[0], i);
     group->members[group->count++] = i;
     group->instrs += size;
+    group->values += values;
     s->group_of[i] = list.groups[n];
     multi_note_readers(s, instr, s->group_of[i]);
     return;
   }
-  multi_group fresh = {.members = {i}, .count = 1, .instrs = size, .previous = last};
+  multi_group fresh = {
+      .members = {i}, .count = 1, .instrs = size, .values = values, .previous = last};
   s->group_of[i] = s->groups.count;
   halo_vec_push(&s->groups, fresh);
   halo_map_set(&s->by_dims, key, key_size, (void *)(intptr_t)s->groups.count);
@@ -429,7 +480,8 @@ static void multi_build(halo_rewriter *r, const multi_part *parts, int32_t count
   }
   halo_computation **calls = halo_arena_new(arena, halo_computation *);
   *calls = body;
-  halo_attr attrs[2] = {{.id = HALO_ATTR_FUSION_KIND, .i = HALO_FUSION_LOOP},
+  halo_attr attrs[2] = {{.id = HALO_ATTR_FUSION_KIND,
+                         .i = halo_instr_int(first, HALO_ATTR_FUSION_KIND, HALO_FUSION_LOOP)},
                         {.id = HALO_ATTR_CALLS, .comps = {calls, 1}}};
   halo_instr *fusion =
       halo_rewrite_make(r, first, HALO_OP_FUSION, shape, operands.data, operands.count, attrs, 2);

@@ -296,8 +296,8 @@ static const struct {
   const char *path;
   int gpu;
 } programs[] = {
-    {"golden/modules/transformer.hlo", 18},
-    {"golden/modules/transformer_grad.hlo", 51},
+    {"golden/modules/transformer.hlo", 17},
+    {"golden/modules/transformer_grad.hlo", 49},
     {"golden/modules/lstm.hlo", 8},
     {"golden/modules/adam.hlo", 14},
     {"golden/modules/mlp_step.hlo", 12},

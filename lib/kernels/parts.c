@@ -1,0 +1,128 @@
+/* kernels/parts.c: helper functions, holes and launches of kernels made of a template. */
+#include "kernels/parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void halo_parts_begin(halo_parts *p, halo_lowering *l, const char *name, bool wide) {
+  *p = (halo_parts){.l = l, .name = name};
+  halo_emitter_init(&p->e, l->arena, l->computation);
+  p->e.wide |= wide;
+  p->itype = halo_emitter_index_type(&p->e);
+}
+
+emit_frame *halo_parts_open(halo_parts *p) {
+  halo_emitter_restart(&p->e);
+  return halo_frame_kernel(&p->e, p->l->computation);
+}
+
+/* "const int b, const int x, const float v" */
+static const char *parts_parameters(const halo_parts *p, const char *indices, const char *value) {
+  halo_strbuf text = {0};
+  while (*indices) {
+    size_t length = strcspn(indices, ", ");
+    halo_strbuf_printf(&text, "%sconst %s %.*s", text.length ? ", " : "", p->itype, (int)length,
+                       indices);
+    indices += length;
+    indices += strspn(indices, ", ");
+  }
+  if (value) halo_strbuf_printf(&text, "%sconst %s v", text.length ? ", " : "", value);
+  const char *copy = halo_arena_strdup(p->l->arena, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return copy;
+}
+
+void halo_parts_close(halo_parts *p, const char *returns, const char *suffix, const char *indices,
+                      const char *value) {
+  const char *body = halo_arena_strdup(p->l->arena, halo_strbuf_text(&p->e.body));
+  halo_part part = {returns, suffix, parts_parameters(p, indices, value), body};
+  halo_vec_push(&p->helpers, part);
+}
+
+static const halo_shape *parts_row_major(const halo_parts *p, const halo_shape *shape) {
+  return halo_shape_new(p->l->arena, shape->type, shape->rank, shape->dims);
+}
+
+void halo_parts_store(halo_parts *p, emit_frame *frame, const halo_shape *shape,
+                      emit_index *index) {
+  halo_emitter *e = &p->e;
+  const halo_instr *root = halo_lowering_root(p->l);
+  int32_t leaves = halo_shape_leaf_count(root->shape);
+  halo_value *values = halo_arena_array(p->l->arena, halo_value, leaves);
+  const halo_integer **at = halo_arena_array(p->l->arena, const halo_integer *, leaves);
+  for (int32_t k = 0; k < leaves; k++) {
+    const halo_shape *leaf = halo_leaf_shape(root->shape, k);
+    emit_index *there = index;
+    if (!halo_shape_same_dims(leaf, shape)) {
+      const halo_integer *position = halo_index_position(e, index, parts_row_major(p, shape));
+      there = halo_index_from_position(e, parts_row_major(p, leaf), position);
+    }
+    values[k] = halo_emit_value(e, frame, root, k, there);
+    at[k] = halo_index_position(e, there, leaf);
+  }
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), at[k], values[k]);
+  }
+}
+
+void halo_parts_template(halo_parts *p, halo_template *k, const char *text, const char *pointers) {
+  halo_lowering *l = p->l;
+  p->texts = halo_kernel_arg_texts(l->arena, p->e.args.data, p->e.args.count, 0);
+  for (int32_t i = 0; i < p->helpers.count; i++) {
+    const halo_part *part = &p->helpers.data[i];
+    halo_strbuf_printf(l->source, "static inline %s %s%s(%s, %s) {\n%s}\n", part->returns, p->name,
+                       part->suffix, p->texts.parameters, part->parameters, part->body);
+  }
+  halo_template_init(k, text);
+  halo_parts_hole(p, k, "H_NAME", "%s", p->name);
+  halo_parts_hole(p, k, "H_PARAMS", "%s", p->texts.signature);
+  halo_parts_hole(p, k, "H_POINTERS", "%s%s", p->texts.pointers, pointers);
+  halo_parts_hole(p, k, "H_INT", "%s", p->itype);
+}
+
+void halo_parts_call(const halo_parts *p, halo_template *k, const char *hole, const char *suffix,
+                     const char *parameters) {
+  halo_template_define(k, hole,
+                       halo_arena_printf(p->l->arena, "%s(%s) %s%s(%s, %s)", hole, parameters,
+                                         p->name, suffix, p->texts.arguments, parameters));
+}
+
+void halo_parts_hole(const halo_parts *p, halo_template *k, const char *name, const char *format,
+                     ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = halo_arena_alloc(p->l->arena, (size_t)length + 1);
+  vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  /* The macro's own name may come with parameters. */
+  const char *bare = halo_arena_strndup(p->l->arena, name, strcspn(name, "("));
+  halo_template_define(k, bare, halo_arena_printf(p->l->arena, "%s %s", name, text));
+}
+
+halo_launch *halo_parts_launch(halo_parts *p, const char *label) {
+  halo_lowering *l = p->l;
+  halo_launch launch = {
+      .kernel = p->name,
+      .label = halo_arena_printf(l->arena, "%s %s", l->name, label),
+      .args = halo_arena_copy(l->arena, p->e.args.data,
+                              sizeof(halo_kernel_arg) * (size_t)p->e.args.count),
+      .arg_count = p->e.args.count,
+      .dims = 1,
+      .updates = -1,
+  };
+  *l->sections |= p->e.sections;
+  halo_vec_push(&l->launches, launch);
+  return &l->launches.data[l->launches.count - 1];
+}
+
+halo_status halo_parts_end(halo_parts *p) {
+  halo_status status = p->e.status;
+  halo_emitter_deinit(&p->e);
+  halo_vec_deinit(&p->helpers);
+  return status;
+}

@@ -1,0 +1,56 @@
+/* kernels/parts.h: what kernels made of a template have in common: helper functions that read or write
+ * elements and take all of the kernel's arguments ("inline T name_in(args, p)"), the holes that call
+ * them, and the launch.
+ *
+ * In order: begin; open, write a body, close, once for each helper; template, holes, finish; launch;
+ * end. The emitter's first error sticks and is what `end` returns. */
+#ifndef HALO_KERNELS_PARTS_H
+#define HALO_KERNELS_PARTS_H
+
+#include "kernels/kernels.h"
+#include "kernels/template.h"
+
+/* A helper: "static inline `returns` NAME`suffix`(ARGUMENTS, `parameters`) {`body`}". */
+typedef struct halo_part {
+  const char *returns, *suffix, *parameters, *body;
+} halo_part;
+
+typedef struct halo_parts {
+  halo_lowering *l;
+  halo_emitter e;    /* writes one body at a time and collects the kernel's arguments */
+  const char *name;  /* of the kernel; prefix of its helpers */
+  const char *itype; /* of indices: "int" or "long" */
+  HALO_VEC(halo_part) helpers;
+  halo_arg_texts texts; /* from halo_parts_template on */
+} halo_parts;
+
+/* `wide`: indices of 64 bits even where the arrays do not need them. */
+void halo_parts_begin(halo_parts *p, halo_lowering *l, const char *name, bool wide);
+
+/* Starts the body of a helper, which p->e writes; gives the frame of the fused computation. */
+emit_frame *halo_parts_open(halo_parts *p);
+/* Ends it. It takes all of the kernel's arguments, then indices (their names, as "b, x, y") and, unless
+ * `value` is NULL, v of that type. */
+void halo_parts_close(halo_parts *p, const char *returns, const char *suffix, const char *indices,
+                      const char *value);
+/* Writes what stores all the root's results at an index of an array of `shape`, each where its memory has
+ * it; a result of other dimensions has the same row-major position there. Whatever is fused behind what
+ * the frame has bound is computed on the way. */
+void halo_parts_store(halo_parts *p, emit_frame *frame, const halo_shape *shape, emit_index *index);
+
+/* All arguments are known now: puts the helpers into the program's text and begins an instance of a
+ * template, with the holes that all have: H_NAME, H_PARAMS, H_POINTERS (and `pointers` behind them),
+ * H_INT. */
+void halo_parts_template(halo_parts *p, halo_template *k, const char *text, const char *pointers);
+/* "hole(parameters)" calls the helper `suffix` with these parameters. */
+void halo_parts_call(const halo_parts *p, halo_template *k, const char *hole, const char *suffix,
+                     const char *parameters);
+/* Any other hole: "name" and what it stands for. */
+void halo_parts_hole(const halo_parts *p, halo_template *k, const char *name, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
+
+/* The record of the kernel's launch, of one dimension and no sizes yet. */
+halo_launch *halo_parts_launch(halo_parts *p, const char *label);
+halo_status halo_parts_end(halo_parts *p);
+
+#endif
