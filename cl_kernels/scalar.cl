@@ -174,7 +174,33 @@ static inline float h_f64_to_f32_odd(double x) {
   return as_float(u | 1u);
 }
 
-//! f16
+//! rint
+/* Conversions to narrow floats choose between values and have no branches and no calls, so that
+ * compilers make vectors of them. A value in [0, 2^22] to the nearest whole number, ties to even: */
+static inline uint h_rint_small(float x) { return as_uint(x + 0x1p23f) - 0x4b000000u; }
+
+//! f16 : rint
+#if defined(__F16C__) && defined(__has_builtin)
+#if __has_builtin(__builtin_load_halff) && __has_builtin(__builtin_store_halff)
+#define H_F16_BY_PROCESSOR
+#endif
+#endif
+#ifdef H_F16_BY_PROCESSOR
+/* x86's own conversions, as vectors where the compiler makes vectors. They make NaNs quiet, which values
+ * that are only moved about must not become: those go the way of the bits, as below. */
+static inline float h_dec_f16(ushort h) {
+  uint m = h & 0x7fffu;
+  float x = __builtin_load_halff((const __private half *)&h);
+  return m > 0x7c00u ? as_float((uint)(h & 0x8000) << 16 | m << 13 | 0x7f800000u) : x;
+}
+static inline ushort h_enc_f16(float x) {
+  uint u = as_uint(x), payload = (u >> 13) & 0x3ffu;
+  ushort r;
+  __builtin_store_halff(x, (__private half *)&r);
+  uint nan_ = (u >> 16 & 0x8000u) | 0x7c00u | (payload != 0 ? payload : 0x200u);
+  return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)nan_ : r;
+}
+#else
 static inline float h_dec_f16(ushort h) {
   uint e = (h >> 10) & 31u, m = h & 0x3ffu;
   float normal = as_float(((uint)(h & 0x7fff) << 13) + 0x38000000u);
@@ -186,14 +212,15 @@ static inline float h_dec_f16(ushort h) {
 static inline ushort h_enc_f16(float x) {
   uint u = as_uint(x), a = u & 0x7fffffffu;
   uint normal = ((a + 0xfffu + ((a >> 13) & 1u)) - 0x38000000u) >> 13;
-  uint tiny = (uint)rint(fmin(fabs(x), 1.0f) * 0x1p24f);
+  uint tiny = h_rint_small(as_float(a) * 0x1p24f);
   uint r = a < 0x38800000u ? tiny : normal;
   /* A NaN keeps what fits of its payload, so that values only moved about keep their bits. */
   uint payload = (a >> 13) & 0x3ffu;
   uint nan_ = 0x7c00u | (payload != 0 ? payload : 0x200u);
-  r = a >= 0x47800000u ? (a > 0x7f800000u ? nan_ : 0x7c00u) : r;
-  return (ushort)(r | (u >> 16 & 0x8000u));
+  uint over = a > 0x7f800000u ? nan_ : 0x7c00u;
+  return (ushort)((a >= 0x47800000u ? over : r) | (u >> 16 & 0x8000u));
 }
+#endif
 static inline float h_round_f16(float x) { return h_dec_f16(h_enc_f16(x)); }
 
 //! bf16
@@ -206,18 +233,19 @@ static inline ushort h_enc_bf16(float x) {
 }
 static inline float h_round_bf16(float x) { return h_dec_bf16(h_enc_bf16(x)); }
 
-//! f8
+//! f8 : rint
 /* Formats of at most 8 bits by exponent bits E, mantissa bits M, bias B and kind K of specials:
  * 0 IEEE (Inf and NaN), 1 FN (no Inf, all ones is NaN), 2 FNUZ (no Inf, no -0, sign bit is NaN),
  * 3 finite (saturates; NaN becomes -0). */
 static inline float h_dec_f8(uchar h, int E, int M, int B, int K) {
   uint m = h & ((1u << M) - 1u), e = (h >> M) & ((1u << E) - 1u), s = (h >> (E + M)) & 1u;
-  float r = e == 0 ? (float)m * as_float((uint)(127 + 1 - B - M) << 23)
-                   : as_float(((e + 127u - (uint)B) << 23) | m << (23 - M));
-  if (K == 0 && e == (1u << E) - 1u) r = as_float(0x7f800000u | m << (23 - M));
-  if (K == 1 && e == (1u << E) - 1u && m == (1u << M) - 1u) r = as_float(0x7fc00000u);
-  if (K == 2 && s && e == 0 && m == 0) return as_float(0xffc00000u);
-  return as_float(as_uint(r) | s << 31);
+  float small = (float)(int)m * as_float((uint)(127 + 1 - B - M) << 23);
+  float r = e == 0 ? small : as_float(((e + 127u - (uint)B) << 23) | m << (23 - M));
+  if (K == 0) r = e == (1u << E) - 1u ? as_float(0x7f800000u | m << (23 - M)) : r;
+  if (K == 1) r = e == (1u << E) - 1u && m == (1u << M) - 1u ? as_float(0x7fc00000u) : r;
+  uint bits = as_uint(r) | s << 31;
+  if (K == 2) bits = s && e == 0 && m == 0 ? 0xffc00000u : bits;
+  return as_float(bits);
 }
 static inline uchar h_enc_f8(float x, int E, int M, int B, int K) {
   uint u = as_uint(x), a = u & 0x7fffffffu, s = (u >> 31) << (E + M);
@@ -226,23 +254,21 @@ static inline uchar h_enc_f8(float x, int E, int M, int B, int K) {
   uint low = (uint)(128 - B) << 23; /* the smallest normal, 2^(1-B) */
   uint half_ = (1u << (22 - M)) - 1u + ((a >> (23 - M)) & 1u);
   uint normal = (a + half_ - ((uint)(127 - B) << 23)) >> (23 - M);
-  uint tiny = (uint)rint(fmin(fabs(x), 1.0f) * as_float((uint)(127 + B - 1 + M) << 23));
+  uint tiny = h_rint_small(as_float(a) * as_float((uint)(127 + B - 1 + M) << 23));
   uint r = a < low ? tiny : normal;
-  int nan = a > 0x7f800000u;
-  int over = a >= 0x7f800000u || r > largest;
+  bool nan_ = a > 0x7f800000u, over = a >= 0x7f800000u || r > largest;
   if (K == 0) {
     uint payload = (a >> (23 - M)) & ((1u << M) - 1u);
-    r = nan ? (top | (payload != 0 ? payload : 1u << (M - 1))) : over ? top : r;
+    uint quiet = top | (payload != 0 ? payload : 1u << (M - 1));
+    r = (nan_ ? quiet : over ? top : r) | s;
   } else if (K == 1) {
-    r = over ? top + (1u << M) - 1u : r;
+    r = (over ? top + (1u << M) - 1u : r) | s;
   } else if (K == 2) {
-    if (over) return (uchar)(1u << (E + M));
-    if (r == 0) return 0;
+    r = over ? 1u << (E + M) : r == 0 ? 0 : r | s;
   } else {
-    if (nan) return (uchar)(1u << (E + M));
-    r = over ? largest : r;
+    r = nan_ ? 1u << (E + M) : (over ? largest : r) | s;
   }
-  return (uchar)(r | s);
+  return (uchar)r;
 }
 #define H_F8(N, E, M, B, K)                                                                        \
   static inline float h_dec_##N(uchar h) { return h_dec_f8(h, E, M, B, K); }                              \
@@ -264,11 +290,10 @@ static inline float h_dec_f8e8m0fnu(uchar h) {
   return as_float(h == 0xff ? 0x7fc00000u : bits);
 }
 static inline uchar h_enc_f8e8m0fnu(float x) {
-  uint u = as_uint(x);
-  if (x != x || (u >> 31) || u == 0 || u >= 0x7f800000u) return 0xff;
-  if (u < 0x00800000u) return u >= 0x00600000u ? 1 : 0;
-  uint e = u >> 23, m = u & 0x7fffffu;
-  return (uchar)(m >= 0x400000u ? e + 1 : e); /* ties go up, as XLA rounds them */
+  uint u = as_uint(x), tiny = u >= 0x00600000u ? 1 : 0;
+  uint normal = (u >> 23) + (u >> 22 & 1u); /* ties go up, as XLA rounds them */
+  uint r = u < 0x00800000u ? tiny : normal;
+  return (uchar)(u - 1u < 0x7f7fffffu ? r : 0xffu); /* 0, infinite, negative, NaN */
 }
 static inline float h_round_f8e8m0fnu(float x) { return h_dec_f8e8m0fnu(h_enc_f8e8m0fnu(x)); }
 
