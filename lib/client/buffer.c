@@ -8,13 +8,16 @@
 
 /* ---- Life ---- */
 
-halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value) {
+halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value,
+                              const halo_plan *plan) {
   halo_buffer *buffer = halo_alloc(sizeof *buffer);
   atomic_init(&buffer->references, 1);
   pthread_mutex_init(&buffer->lock, NULL);
   buffer->device = device;
   halo_client_retain(device->client);
-  buffer->shape = halo_shape_clone_heap(shape);
+  buffer->shape = plan ? shape : halo_shape_clone_heap(shape);
+  buffer->plan = (halo_plan *)plan;
+  if (plan) halo_plan_retain(buffer->plan);
   buffer->value = value;
   return buffer;
 }
@@ -31,7 +34,11 @@ void halo_buffer_release(halo_buffer *buffer) {
     halo_value_release(buffer->promise);
   }
   halo_value_release(buffer->value);
-  halo_shape_release(buffer->shape);
+  if (buffer->plan) {
+    halo_plan_release(buffer->plan);
+  } else {
+    halo_shape_release((halo_shape *)buffer->shape);
+  }
   pthread_mutex_destroy(&buffer->lock);
   halo_client_release(buffer->device->client);
   halo_free(buffer);
@@ -143,7 +150,7 @@ static halo_status buffer_put(halo_device *device, const void *data, const int64
     halo_value_release(value);
     return status;
   }
-  *out = halo_buffer_wrap(device, shape, value);
+  *out = halo_buffer_wrap(device, shape, value, NULL);
   return HALO_OK;
 }
 
@@ -194,7 +201,7 @@ halo_status halo_buffer_promise(halo_device *device, const halo_shape *shape, ha
   halo_cl_block *block;
   HALO_TRY(buffer_alloc(device, shape, &block));
   halo_value *value = halo_value_create(device->cl, block, halo_cl_event_create());
-  *out = halo_buffer_wrap(device, shape, value);
+  *out = halo_buffer_wrap(device, shape, value, NULL);
   (*out)->promise = value;
   halo_value_retain(value);
   return HALO_OK;
@@ -329,7 +336,7 @@ halo_status halo_buffer_copy_to_device(halo_buffer *buffer, halo_device *device,
   buffer_name(buffer->shape, what);
   halo_status status = halo_transfer_across(from, (size_t)halo_shape_byte_size(buffer->shape),
                                             device->cl, what, &to);
-  if (status == HALO_OK) *out = halo_buffer_wrap(device, buffer->shape, to);
+  if (status == HALO_OK) *out = halo_buffer_wrap(device, buffer->shape, to, NULL);
   halo_value_release(from);
   return status;
 }

@@ -5,6 +5,7 @@
 #include "exec/value.h"
 #include "halo/client.h"
 #include "opencl/opencl.h"
+#include "plan/plan.h"
 #include "shape/shape.h"
 
 #include <pthread.h>
@@ -32,15 +33,18 @@ void halo_client_describe(const halo_caps *caps, halo_device_info *out);
 struct halo_buffer {
   atomic_int references;
   halo_device *device; /* with a reference to its client */
-  halo_shape *shape;
+  const halo_shape *shape;
+  halo_plan *plan;      /* whose shape it is, with a reference; NULL: the buffer's own */
   pthread_mutex_t lock; /* of what follows */
   halo_value *value;    /* NULL once donated */
   halo_value
       *promise; /* a reference to a value that the host is to give; NULL: it was, or is not */
 };
 
-/* A buffer over a value, of which one reference is taken over; the shape is copied. Cannot fail. */
-halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value);
+/* A buffer over a value, of which one reference is taken over. The shape is copied, unless it belongs to
+ * `plan`, which the buffer then keeps. Cannot fail. */
+halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value,
+                              const halo_plan *plan);
 /* The buffer's value with a new reference. HALO_FAILED_PRECONDITION for a donated buffer. */
 halo_status halo_buffer_borrow(halo_buffer *buffer, halo_value **out);
 /* Takes the value out: the buffer is donated from now on, and the caller has its reference. Others may

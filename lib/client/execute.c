@@ -46,21 +46,26 @@ static halo_status execute_check(const halo_executable *e, const halo_placement 
 
 /* What an execution needs of its options, checked. */
 typedef struct execute_plan {
-  bool *donated;
+  halo_value **values;  /* room for one device's arguments, */
+  halo_value **outputs; /* and its results; in one piece of memory with the rest */
   halo_cl_event **after;
   int after_count;
+  bool *donated; /* by argument */
 } execute_plan;
 
-static void execute_forget(execute_plan *x) {
-  halo_free(x->donated);
-  halo_free(x->after);
-}
+static void execute_forget(execute_plan *x) { halo_free(x->values); }
 
-static halo_status execute_prepare(int count, const halo_execute_options *options,
+static halo_status execute_prepare(int count, int result_count, const halo_execute_options *options,
                                    execute_plan *x) {
   static const halo_execute_options defaults;
   if (!options) options = &defaults;
-  *x = (execute_plan){.donated = halo_alloc((size_t)count + 1)};
+  size_t events = options->after_count > 0 ? (size_t)options->after_count : 0;
+  size_t pointers = (size_t)count + (size_t)result_count + events;
+  x->values = halo_alloc(sizeof(void *) * pointers + (size_t)count + 1);
+  x->outputs = x->values + count;
+  x->after = (halo_cl_event **)(x->outputs + result_count);
+  x->after_count = options->after_count;
+  x->donated = (bool *)(x->after + events);
   if (options->donated_count < 0 || (options->donated_count && !options->donated)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d donated arguments",
                      options->donated_count);
@@ -77,8 +82,6 @@ static halo_status execute_prepare(int count, const halo_execute_options *option
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d events",
                      options->after_count);
   }
-  x->after = halo_alloc(sizeof *x->after * ((size_t)options->after_count + 1));
-  x->after_count = options->after_count;
   for (int i = 0; i < options->after_count; i++) {
     if (options->after[i]) x->after[i] = halo_event_inner(options->after[i]);
   }
@@ -119,12 +122,12 @@ static halo_status execute_take(halo_buffer *const *arguments, int count, const 
 
 /* One device's part. */
 static halo_status execute_at(const halo_executable *e, const halo_placement *at,
-                              halo_buffer *const *arguments, const execute_plan *x,
+                              halo_buffer *const *arguments, execute_plan *x,
                               halo_buffer **results) {
   const halo_plan *plan = halo_executable_plan(e);
   int count = plan->argument_count;
-  halo_value **values = halo_alloc(sizeof *values * ((size_t)count + 1));
-  halo_value **outputs = halo_alloc(sizeof *outputs * ((size_t)plan->result_count + 1));
+  halo_value **values = x->values, **outputs = x->outputs;
+  for (int i = 0; i < count; i++) values[i] = NULL;
   halo_status status = execute_take(arguments, count, x->donated, values);
   if (status == HALO_OK) {
     bool began = false;
@@ -138,10 +141,8 @@ static halo_status execute_at(const halo_executable *e, const halo_placement *at
     execute_untake(arguments, count, x->donated, values);
   }
   for (int r = 0; r < plan->result_count && status == HALO_OK; r++) {
-    results[r] = halo_buffer_wrap(at->device, plan->results[r], outputs[r]);
+    results[r] = halo_buffer_wrap(at->device, plan->results[r], outputs[r], plan);
   }
-  halo_free(values);
-  halo_free(outputs);
   return status;
 }
 
@@ -178,7 +179,7 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
                            argument_count));
   }
   execute_plan x;
-  halo_status status = execute_prepare(argument_count, options, &x);
+  halo_status status = execute_prepare(argument_count, result_count, options, &x);
   for (int d = 0; d < devices && status == HALO_OK; d++) {
     status = execute_at(e, &e->placements[d], argument_count ? arguments[d] : NULL, &x,
                         result_count ? results[d] : NULL);

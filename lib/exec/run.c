@@ -226,10 +226,6 @@ static void run_give_up(halo_run *run) {
   for (int32_t r = 0; r < plan->result_count; r++) halo_value_release(run->results[r]);
   for (int32_t i = 0; i < run->after.count; i++) halo_cl_event_release(run->after.data[i]);
   halo_vec_deinit(&run->after);
-  halo_free(run->arguments);
-  halo_free(run->results);
-  halo_free(run->donated);
-  halo_free(run->arenas);
   halo_program_release(run->program);
 }
 
@@ -355,14 +351,16 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
                             halo_cl_event *const *after, int after_count) {
   const halo_plan *plan = p->plan;
   size_t arguments_size = (size_t)plan->argument_count, results_size = (size_t)plan->result_count;
-  halo_run *run = halo_alloc(sizeof *run);
+  /* Its lists lie behind it: runs are started often. */
+  size_t pointers = arguments_size + results_size + (size_t)plan->arenas.count;
+  halo_run *run = halo_alloc(sizeof *run + sizeof(void *) * pointers + arguments_size);
   run->program = p;
   atomic_fetch_add(&p->references, 1);
   run->done = halo_cl_event_create();
-  run->arguments = halo_alloc(sizeof *run->arguments * (arguments_size + 1));
-  run->donated = halo_alloc(arguments_size + 1);
-  run->results = halo_alloc(sizeof *run->results * (results_size + 1));
-  run->arenas = halo_alloc(sizeof *run->arenas * ((size_t)plan->arenas.count + 1));
+  run->arguments = (halo_value **)(run + 1);
+  run->results = run->arguments + arguments_size;
+  run->arenas = (halo_cl_block **)(run->results + results_size);
+  run->donated = (bool *)(run->arenas + plan->arenas.count);
   for (int32_t i = 0; i < plan->argument_count; i++) {
     run->arguments[i] = arguments[i];
     run->donated[i] = donated && donated[i];

@@ -5,7 +5,6 @@
 #include "opencl/private.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,7 +263,9 @@ static halo_cl_block *memory_reuse(halo_cl_memory *memory, size_t size, size_t c
 static void memory_hand_out(halo_cl_memory *memory, halo_cl_block *block, size_t size,
                             const char *what) {
   block->size = size;
-  snprintf(block->what, sizeof block->what, "%s", what);
+  size_t length = strnlen(what, sizeof block->what - 1);
+  memcpy(block->what, what, length);
+  block->what[length] = '\0';
   atomic_init(&block->references, 1);
   memory_list_add(&memory->live, block);
   if (memory->stats.live > memory->stats.peak) memory->stats.peak = memory->stats.live;

@@ -17,8 +17,8 @@ struct halo_cl_timeline {
   pthread_cond_t idle;
   HALO_VEC(timeline_entry) open; /* from `first` on: not seen to have happened; oldest first */
   int32_t first;
-  uint64_t last;
-  int working; /* pieces of work on host threads */
+  atomic_uint_fast64_t last; /* written under the lock */
+  int working;               /* pieces of work on host threads */
 };
 
 /* Events looked at when one is added: more than one, so that the list stays as short as the queue. */
@@ -65,17 +65,14 @@ uint64_t halo_cl_timeline_note(halo_cl_device *device, cl_event last) {
     timeline->first = 0;
     timeline->open.count = count;
   }
-  uint64_t ticket = ++timeline->last;
+  uint64_t ticket = atomic_fetch_add(&timeline->last, 1) + 1;
   halo_vec_push(&timeline->open, ((timeline_entry){ticket, last}));
   pthread_mutex_unlock(&timeline->lock);
   return ticket;
 }
 
 uint64_t halo_cl_timeline_last(halo_cl_device *device) {
-  pthread_mutex_lock(&device->timeline->lock);
-  uint64_t last = device->timeline->last;
-  pthread_mutex_unlock(&device->timeline->lock);
-  return last;
+  return atomic_load(&device->timeline->last);
 }
 
 cl_event halo_cl_timeline_event(halo_cl_device *device, uint64_t ticket) {
