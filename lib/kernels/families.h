@@ -16,9 +16,9 @@ double halo_loop_cost(const halo_lowering *l);
 double halo_loop_inner_cost(const halo_lowering *l);
 halo_status halo_loop_lower(halo_lowering *l);
 
-/* tile.c: loop:tile. */
-bool halo_tile_supports(const halo_lowering *l, const char **why);
-double halo_tile_cost(const halo_lowering *l);
-halo_status halo_tile_lower(halo_lowering *l);
+/* turn.c: loop:turn. */
+bool halo_turn_supports(const halo_lowering *l, const char **why);
+double halo_turn_cost(const halo_lowering *l);
+halo_status halo_turn_lower(halo_lowering *l);
 
 #endif

@@ -153,7 +153,7 @@ halo_status halo_loop_lower(halo_lowering *l) {
 }
 
 static const halo_implementation loop_implementations[] = {
-    {"tile", halo_tile_supports, halo_tile_cost, halo_tile_lower},
+    {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower},
     {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_loop = {"loop", HALO_OPCODE_COUNT, loop_implementations};

@@ -6,7 +6,7 @@
 #include "run_test.h"
 
 extern const char halo_cl_gemm_pack[], halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[],
-    halo_cl_scalar[], halo_cl_tile[];
+    halo_cl_scalar[], halo_cl_turn[];
 
 static halo_cl_device *open_device(void) {
   halo_cl_device *device;
@@ -39,7 +39,7 @@ static const struct {
     {"gemm_tile.cl", halo_cl_gemm_tile, "gemm_tile_example"},
     {"reduce.cl", halo_cl_reduce, "reduce_example"},
     {"scalar.cl", halo_cl_scalar, NULL},
-    {"tile.cl", halo_cl_tile, "tile_example"},
+    {"turn.cl", halo_cl_turn, "turn_example"},
 };
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
@@ -195,7 +195,7 @@ START_TEST(tile_product_holes) {
 }
 END_TEST
 
-START_TEST(tile_holes) {
+START_TEST(turn_holes) {
 #define TILE                                                                                       \
   "H_POINTERS; H_IN(b, p, o) in_[((b)*H_O + (o)) * H_P + (p)]; H_OUT(b, p, o, v) out_[((b)*H_P + " \
   "(p)) * H_O + "                                                                                  \
@@ -204,7 +204,7 @@ START_TEST(tile_holes) {
                                       TILE "H_P 65; H_O 33; H_BATCH 1; H_TILE 32; H_MODE 0",
                                       TILE "H_P 65; H_O 33; H_BATCH 1; H_TILE 32; H_MODE 1",
                                       TILE "H_P 64; H_O 32; H_BATCH 3; H_TILE 16; H_MODE 1"};
-  CHECK_INSTANCES(halo_cl_tile, holes);
+  CHECK_INSTANCES(halo_cl_turn, holes);
 }
 END_TEST
 
@@ -234,7 +234,7 @@ static const char update_text[] =
 static const struct {
   const char *name, *text;
 } forced[] = {
-    {"loop:tile", turn_text},   {"loop:generic", turn_text},     {"reduce:row", rows_text},
+    {"loop:turn", turn_text},   {"loop:generic", turn_text},     {"reduce:row", rows_text},
     {"reduce:loop", rows_text}, {"reduce:column", columns_text}, {"reduce:loop", columns_text},
     {"dot:panels", dot_text},   {"dot:tile", dot_text},          {"dot:clblast", dot_text},
     {"dot:loop", dot_text},     {"update:window", update_text},  {"update:loop", update_text}};
@@ -322,7 +322,7 @@ int main(void) {
   tcase_add_test(texts, pack_holes);
   tcase_add_test(texts, panels_holes);
   tcase_add_test(texts, tile_product_holes);
-  tcase_add_test(texts, tile_holes);
+  tcase_add_test(texts, turn_holes);
   tcase_add_loop_test(choices, forced_here, 0, FORCED_COUNT);
   tcase_add_loop_test(choices, forced_as_gpu, 0, FORCED_COUNT);
   tcase_add_test(choices, unknown_names);

@@ -27,7 +27,7 @@ static char *read_text(const char *path) {
 /* ---- Golden plans ---- */
 
 extern const char halo_cl_gemm_pack[], halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[],
-    halo_cl_tile[];
+    halo_cl_turn[];
 
 /* The generated source, with a line for each whole template. */
 static void append_source(halo_strbuf *out, const char *source) {
@@ -37,7 +37,7 @@ static void append_source(halo_strbuf *out, const char *source) {
                    {"gemm_panels.cl", halo_cl_gemm_panels},
                    {"gemm_tile.cl", halo_cl_gemm_tile},
                    {"reduce.cl", halo_cl_reduce},
-                   {"tile.cl", halo_cl_tile}};
+                   {"turn.cl", halo_cl_turn}};
   while (*source) {
     size_t skip = 0;
     for (size_t i = 0; i < sizeof templates / sizeof templates[0] && !skip; i++) {

@@ -1,4 +1,4 @@
-/* cl_kernels/tile.cl: elementwise work whose input and output run along different dimensions: a tile of
+/* cl_kernels/turn.cl: elementwise work whose input and output run along different dimensions: a tile of
  * H_TILE x H_TILE is read along p, the input's fast dimension, and written along o, the output's.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_T the value's type; H_IN(b, p, o) computes one value;
@@ -8,7 +8,7 @@
  * integers of the value's size, H_LOADV(p) and H_STOREV(v, b, p, o), and H_LO(a, b), H_HI(a, b) that
  * interleave the lower and upper halves of two vectors. */
 #ifndef H_NAME
-#define H_NAME tile_example
+#define H_NAME turn_example
 #define H_PARAMS __global const float *in_, __global float *out_
 #define H_POINTERS
 #define H_T float
