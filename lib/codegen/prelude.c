@@ -62,11 +62,27 @@ void halo_sections_add(halo_sections *set, const char *name) {
   (void)found;
 }
 
-void halo_sections_print(halo_strbuf *out, halo_sections set) {
+/* Whether the code calls helpers that a line "H_SDIV(s32, int, uint)" makes: "h_div_s32(" and such. */
+static bool prelude_is_used(const char *line, size_t length, const char *code) {
+  char call[40];
+  const char *type = memchr(line, '(', length), *comma = memchr(line, ',', length);
+  if (line[0] != 'H' || line[1] != '_' || !type || !comma) return true;
+  size_t size = (size_t)(comma - type - 1);
+  if (size + 3 > sizeof call) return true;
+  call[0] = '_';
+  memcpy(call + 1, type + 1, size);
+  memcpy(call + 1 + size, "(", 2);
+  return strstr(code, call) != NULL;
+}
+
+void halo_sections_print(halo_strbuf *out, halo_sections set, const char *code) {
   pthread_once(&prelude_once, prelude_split);
   for (int i = 0; i < prelude_count; i++) {
-    if (set >> i & 1) {
-      halo_strbuf_append_n(out, prelude_sections[i].text, prelude_sections[i].text_length);
+    const char *line = prelude_sections[i].text, *end = line + prelude_sections[i].text_length;
+    while (set >> i & 1 && line < end) {
+      size_t length = strcspn(line, "\n") + 1;
+      if (prelude_is_used(line, length, code)) halo_strbuf_append_n(out, line, length);
+      line += length;
     }
   }
 }

@@ -11,7 +11,8 @@ typedef uint64_t halo_sections;
 
 /* Adds a section by name, with what it needs. The name must exist. NULL adds nothing. */
 void halo_sections_add(halo_sections *set, const char *name);
-/* Appends the text of the sections, in file order. */
-void halo_sections_print(halo_strbuf *out, halo_sections set);
+/* Appends the text of the sections, in file order, for a program of this code. Of lines that make one
+ * type's helpers from a macro, "H_SDIV(s32, int, uint)", only those whose type the code names. */
+void halo_sections_print(halo_strbuf *out, halo_sections set, const char *code);
 
 #endif

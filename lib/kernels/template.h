@@ -17,6 +17,8 @@ void halo_template_init(halo_template *t, const char *text);
  * that "H_OP(a, b) ((a) + (b))" is one. */
 void halo_template_define(halo_template *t, const char *name, const char *definition);
 void halo_template_define_int(halo_template *t, const char *name, long long value);
+/* A file's text without the holes' defaults, "#ifndef H_NAME ... #endif" at its start. */
+const char *halo_template_body(const char *text);
 /* Appends the instance (defines, text, undefines) and empties the template. */
 void halo_template_finish(halo_template *t, halo_strbuf *out);
 

@@ -19,8 +19,11 @@ void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *un
   for (int32_t i = 0; i < count; i++) {
     sections |= plan->units.data[units ? units[i] : i].sections;
   }
-  halo_sections_print(out, sections);
+  halo_strbuf code = {0};
   for (int32_t i = 0; i < count; i++) {
-    halo_plan_kernel_name(out, plan->units.data[units ? units[i] : i].text, i);
+    halo_plan_kernel_name(&code, plan->units.data[units ? units[i] : i].text, i);
   }
+  halo_sections_print(out, sections, halo_strbuf_text(&code));
+  halo_strbuf_append(out, halo_strbuf_text(&code));
+  halo_strbuf_deinit(&code);
 }

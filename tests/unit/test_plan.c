@@ -6,6 +6,7 @@
  * HALO_UPDATE_GOLDEN=1 in the environment the .out files are written instead of compared. */
 #include "base/memory.h"
 #include "client/executable.h"
+#include "kernels/template.h"
 #include "run_test.h"
 
 #include <dirent.h>
@@ -41,8 +42,9 @@ static void append_source(halo_strbuf *out, const char *source) {
   while (*source) {
     size_t skip = 0;
     for (size_t i = 0; i < sizeof templates / sizeof templates[0] && !skip; i++) {
-      size_t length = strlen(templates[i].text);
-      if (strncmp(source, templates[i].text, length) != 0) continue;
+      const char *body = halo_template_body(templates[i].text);
+      size_t length = strlen(body);
+      if (strncmp(source, body, length) != 0) continue;
       halo_strbuf_printf(out, "[%s]\n", templates[i].name);
       skip = length;
     }
