@@ -183,6 +183,113 @@ START_TEST(table_and_code_agree) {
 }
 END_TEST
 
+/* ---- Index arithmetic ---- */
+
+static const char moves_text[] =
+    "HloModule moves\n"
+    "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
+    "there_and_back {\n"
+    "  p = f32[24,10] parameter(0)\n"
+    "  r = f32[4,6,10] reshape(p)\n"
+    "  t = f32[10,4,6] transpose(r), dimensions={2,0,1}\n"
+    "  s = f32[40,6] reshape(t)\n"
+    "  m = f32[40,6] sine(s)\n"
+    "  u = f32[10,4,6] reshape(m)\n"
+    "  v = f32[4,6,10] transpose(u), dimensions={1,2,0}\n"
+    "  ROOT o = f32[240] reshape(v)\n"
+    "}\n"
+    "padded {\n"
+    "  p = f32[100] parameter(0)\n"
+    "  z = f32[] constant(0)\n"
+    "  q = f32[120] pad(p, z), padding=5_15\n"
+    "  ROOT o = f32[100] slice(q), slice={[5:105]}\n"
+    "}\n"
+    "joined {\n"
+    "  p = f32[100] parameter(0)\n"
+    "  n = f32[100] negate(p)\n"
+    "  c = f32[200] concatenate(p, n), dimensions={0}\n"
+    "  ROOT o = f32[50] slice(c), slice={[120:170]}\n"
+    "}\n"
+    "whole_windows {\n"
+    "  p = f32[40,40] parameter(0)\n"
+    "  z = f32[] constant(0)\n"
+    "  ROOT o = f32[20,20] reduce-window(p, z), window={size=2x2 stride=2x2}, to_apply=add\n"
+    "}\n"
+    "ENTRY e {\n"
+    "  a = f32[24,10] parameter(0)\n"
+    "  b = f32[100] parameter(1)\n"
+    "  c = f32[40,40] parameter(2)\n"
+    "  back = f32[240] fusion(a), kind=kLoop, calls=there_and_back\n"
+    "  inside = f32[100] fusion(b), kind=kLoop, calls=padded\n"
+    "  second = f32[50] fusion(b), kind=kLoop, calls=joined\n"
+    "  windows = f32[20,20] fusion(c), kind=kLoop, calls=whole_windows\n"
+    "  ROOT t = (f32[240], f32[100], f32[50], f32[20,20]) tuple(back, inside, second, windows)\n"
+    "}\n";
+
+/* Moves that undo each other cost nothing, and tests that ranges decide are not made. */
+START_TEST(simple_moves) {
+  halo_caps caps = some_device(false);
+  halo_module *module = run_parse(moves_text);
+  char *text = lower(module, &caps, "back", NULL);
+  has(text, "= a0[i];");
+  lacks(text, "%");
+  lacks(text, " / ");
+  halo_free(text);
+  text = lower(module, &caps, "inside", NULL);
+  has(text, "= a0[i];");
+  lacks(text, "else");
+  halo_free(text);
+  text = lower(module, &caps, "second", NULL);
+  has(text, "= a0[i + 20];");
+  lacks(text, "else");
+  halo_free(text);
+  text = lower(module, &caps, "windows", NULL);
+  lacks(text, "(uint)i0 <");
+  has(text, "    for (int r"); /* one loop in the other, and no test in the inner one */
+  lacks(text, "      if (");
+  halo_free(text);
+  halo_module_release(module);
+}
+END_TEST
+
+/* A sum whose parts leave 32 bits although it does not is made in 64. */
+START_TEST(wide_sum) {
+  halo_arena arena = {0};
+  halo_module *module = run_parse(moves_text);
+  halo_emitter e;
+  halo_emitter_init(&e, &arena, module->entry);
+  const halo_integer *a = halo_emit_counter(&e, "a", 1 << 29);
+  const halo_integer *b = halo_emit_counter(&e, "b", 1 << 29);
+  const halo_integer *sum = halo_integer_sub(&e.integers, halo_integer_mul(&e.integers, a, 3),
+                                             halo_integer_mul(&e.integers, b, 3));
+  ck_assert_str_eq(halo_emit_integer(&e, sum), "a * 3 - b * 3");
+  sum = halo_integer_sub(&e.integers, halo_integer_mul(&e.integers, a, 8),
+                         halo_integer_mul(&e.integers, b, 8));
+  ck_assert_str_eq(halo_emit_integer(&e, sum), "(int)((long)a * 8 - (long)b * 8)");
+  e.wide = true;
+  ck_assert_str_eq(halo_emit_integer(&e, sum), "a * 8 - b * 8");
+  halo_emitter_deinit(&e);
+  halo_arena_deinit(&arena);
+  halo_module_release(module);
+}
+END_TEST
+
+/* ---- Helpers ---- */
+
+START_TEST(helpers_in_use) {
+  halo_sections set = 0;
+  halo_strbuf out = {0};
+  halo_sections_add(&set, "idiv");
+  halo_sections_print(&out, set, "x = h_div_s32(a, b); y = h_rem_u8(c, d);");
+  has(halo_strbuf_text(&out), "\nH_SDIV(s32, ");
+  has(halo_strbuf_text(&out), "\nH_UDIV(u8, ");
+  lacks(halo_strbuf_text(&out), "\nH_SDIV(s8, ");
+  lacks(halo_strbuf_text(&out), "\nH_UDIV(u32, ");
+  lacks(halo_strbuf_text(&out), "h_max_f32");
+  halo_strbuf_deinit(&out);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("codegen");
   TCase *cases = tcase_create("text");
@@ -190,6 +297,9 @@ int main(void) {
   tcase_add_test(cases, restricted);
   tcase_add_test(cases, table_and_code_agree);
   tcase_add_test(cases, index_width);
+  tcase_add_test(cases, simple_moves);
+  tcase_add_test(cases, wide_sum);
+  tcase_add_test(cases, helpers_in_use);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
