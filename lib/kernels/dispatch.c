@@ -156,7 +156,7 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
       continue;
     }
     double cost = i->cost(l);
-    halo_strbuf_printf(l->explain, "    %-10s cost %.3g%s\n", i->name, cost,
+    halo_strbuf_printf(l->explain, "    %-10s %.3g us%s\n", i->name, cost * 1e6,
                        listed > 0 ? ", forced by HALO_KERNELS" : "");
     if (listed > 0 && !forced) best = NULL;
     if (forced && listed <= 0) continue;

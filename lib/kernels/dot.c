@@ -137,7 +137,9 @@ static bool dot_panels_supports(const halo_lowering *l, const char **why) {
 
 static int64_t dot_round_up(int64_t x, int64_t by) { return (x + by - 1) / by * by; }
 
-/* In nanoseconds of one core, roughly as measured. */
+/* The figures of CPUs are nanoseconds of one core, roughly as measured; those of GPUs are guesses. */
+static double dot_seconds(double nanoseconds) { return nanoseconds * 1e-9; }
+
 static double dot_panels_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   dot_blocks b = dot_blocks_of(l->caps, &v);
@@ -145,12 +147,12 @@ static double dot_panels_cost(const halo_lowering *l) {
   double batch = (double)v.batch, k = (double)v.k;
   double cost = 4000 + batch * (m * n * k * 2 / (10.0 * b.w) + m * n * 0.3);
   cost += dot_b_in_place(&v, &b) ? 0 : 4000 + batch * n * k * 0.6;
-  return cost + (dot_a_in_place(&v) ? 0 : 4000 + batch * m * k * 0.8);
+  return dot_seconds(cost + (dot_a_in_place(&v) ? 0 : 4000 + batch * m * k * 0.8));
 }
 
 static double dot_loop_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  return dot_flops(&v) * (l->caps->is_cpu ? 0.6 : 0.02) + 2000;
+  return dot_seconds(dot_flops(&v) * (l->caps->is_cpu ? 0.6 : 0.02) + 2000);
 }
 
 /* One packing kernel. */
@@ -307,7 +309,7 @@ static double dot_tile_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   double m = (double)dot_round_up(v.m, 64), n = (double)dot_round_up(v.n, 64);
   double flops = 2 * (double)v.batch * m * n * (double)v.k;
-  return flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000;
+  return dot_seconds(flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000);
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
@@ -391,7 +393,7 @@ static double dot_clblast_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   /* On CPUs it was measured at a tenth of the panels' speed, with 12 s for its first call; on GPUs its
    * tuned kernels should win where the product is large. */
-  return l->caps->is_cpu ? dot_flops(&v) * 0.2 + 1e7 : dot_flops(&v) * 0.0005 + 100000;
+  return dot_seconds(l->caps->is_cpu ? dot_flops(&v) * 0.2 + 1e7 : dot_flops(&v) * 0.0005 + 100000);
 }
 
 /* What is fused behind a product that lies in scratch memory 0, as a kernel of its own. */

@@ -10,10 +10,8 @@ enum { HALO_STREAM_BYTES = 8 << 20 };
 
 /* Always. */
 bool halo_loop_supports(const halo_lowering *l, const char **why);
-/* Elements of the result. */
+/* Seconds, by the elements of the result. */
 double halo_loop_cost(const halo_lowering *l);
-/* Of an op that walks over its first operand for each element, or over parts of it. */
-double halo_loop_inner_cost(const halo_lowering *l);
 halo_status halo_loop_lower(halo_lowering *l);
 
 /* turn.c: loop:turn. */

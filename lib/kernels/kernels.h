@@ -62,7 +62,7 @@ typedef struct halo_implementation {
   const char *name; /* "row": unique in its family */
   /* Whether it can; otherwise *why says why not, in a few words. */
   bool (*supports)(const halo_lowering *l, const char **why);
-  /* Expected time in arbitrary units, comparable within the family on one device. */
+  /* Expected seconds, by what things cost on the target. */
   double (*cost)(const halo_lowering *l);
   halo_status (*lower)(halo_lowering *l);
 } halo_implementation;
@@ -85,6 +85,14 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
 /* The fusion's root; for a multi-output fusion the tuple. */
 static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {
   return l->computation->root;
+}
+/* What things cost where the program is to run. */
+static inline const halo_target *halo_lowering_target(const halo_lowering *l) {
+  return &l->computation->module->target;
+}
+/* Seconds of one kernel that moves so many bytes. */
+static inline double halo_lowering_seconds(const halo_lowering *l, double bytes) {
+  return halo_lowering_target(l)->launch + bytes / halo_lowering_target(l)->bandwidth;
 }
 /* A fresh kernel name such as "k0_row". The text of a kernel names nothing of the program, so that
  * equal fusions have equal texts: what people read is the launch's label. */

@@ -9,8 +9,12 @@ bool halo_loop_supports(const halo_lowering *l, const char **why) {
   return true;
 }
 
+/* Of an element: read, and written to memory that is read first. */
+enum { LOOP_BYTES = 12 };
+
 double halo_loop_cost(const halo_lowering *l) {
-  return (double)halo_shape_element_count(halo_leaf_shape(halo_lowering_root(l)->shape, 0));
+  const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
+  return halo_lowering_seconds(l, LOOP_BYTES * (double)halo_shape_element_count(shape));
 }
 
 /* Elements that one work item of the streaming form computes: those of a cache line of 4-byte values. */
@@ -157,10 +161,3 @@ static const halo_implementation loop_implementations[] = {
     {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_loop = {"loop", HALO_OPCODE_COUNT, loop_implementations};
-
-/* A reduce computed element by element costs its whole inner loop for each. */
-double halo_loop_inner_cost(const halo_lowering *l) {
-  const halo_instr *root = halo_lowering_root(l);
-  double inner = (double)halo_shape_element_count(root->operands[0]->shape);
-  return 4 * (halo_loop_cost(l) + inner);
-}

@@ -30,7 +30,7 @@ static double reduce_cost(const halo_lowering *l) {
   halo_reduce_view v;
   const char *why;
   halo_reduce_describe(l->computation, &v, &why);
-  return (double)v.hero_count * (double)(v.outer * v.n * v.inner) + 1;
+  return halo_lowering_seconds(l, 4.0 * v.hero_count * (double)(v.outer * v.n * v.inner));
 }
 
 /* Element by element every result costs its whole inner loop, with no help from neighbours. */
@@ -41,7 +41,7 @@ static double reduce_loop_cost(const halo_lowering *l) {
   for (int32_t h = 0; h < v.hero_count && h < HALO_REDUCE_HEROES; h++) {
     cost += (double)halo_shape_element_count(v.heroes[h]->operands[0]->shape);
   }
-  return 4 * (halo_loop_cost(l) + cost);
+  return halo_loop_cost(l) + 16 * cost / halo_lowering_target(l)->bandwidth;
 }
 
 /* ---- Text ---- */

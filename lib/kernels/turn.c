@@ -70,7 +70,11 @@ bool halo_turn_supports(const halo_lowering *l, const char **why) {
   return true;
 }
 
-double halo_turn_cost(const halo_lowering *l) { return 0.3 * halo_loop_cost(l); }
+/* A loop reads a line of memory for each element; this is what was measured beside it. */
+double halo_turn_cost(const halo_lowering *l) {
+  double launch = halo_lowering_target(l)->launch;
+  return launch + 0.3 * (halo_loop_cost(l) - launch);
+}
 
 /* Coordinates of the result from (b, p, o): its dimensions p and o, and the position in the others. */
 static emit_index *turn_index(halo_emitter *e, const halo_shape *shape, int p, int o) {

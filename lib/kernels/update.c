@@ -17,7 +17,8 @@ static bool update_window_supports(const halo_lowering *l, const char **why) {
 
 static double update_window_cost(const halo_lowering *l) {
   const halo_instr *root = halo_lowering_root(l);
-  return 0.9 * (double)halo_shape_element_count(root->operands[1]->shape);
+  double elements = (double)halo_shape_element_count(root->operands[1]->shape);
+  return halo_lowering_seconds(l, 10 * elements); /* a little less than computing all of it */
 }
 
 static halo_status update_window_lower(halo_lowering *l) {
