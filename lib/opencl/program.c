@@ -377,7 +377,10 @@ int32_t halo_cl_units_per_program(const halo_cl_device *device) {
   return program_is_pocl(device) ? PROGRAM_POCL_UNITS : PROGRAM_UNITS;
 }
 
-bool halo_cl_builds_in_parallel(const halo_cl_device *device) { return !program_is_pocl(device); }
+bool halo_cl_builds_in_parallel(const halo_cl_device *device) {
+  /* PoCL builds under one lock; Oclgrind 21.10 lets builds of one context overwrite each other's data. */
+  return !program_is_pocl(device) && !strstr(device->caps.platform, "Oclgrind");
+}
 
 void halo_cl_program_retain(halo_cl_program *program) {
   atomic_fetch_add(&program->references, 1);
