@@ -61,10 +61,21 @@ static halo_status compile_dump_plan(compile_dump *dump, const halo_plan *plan) 
   return status;
 }
 
-/* Runs the passes on the module, which is changed, and plans it for a device. */
-static halo_status compile_plan(halo_module *module, halo_cl_device *device,
-                                const halo_compile_options *options, compile_dump *dump,
-                                halo_plan **out) {
+/* From a module to a plan for a device: a computation on memory alone. */
+typedef struct compile_job {
+  const halo_module *module;
+  const halo_caps *caps;
+  halo_target target;
+  const halo_compile_options *options;
+  compile_dump *dump;
+  /* results */
+  halo_module *optimized;
+  halo_plan *plan;
+} compile_job;
+
+static halo_status compile_plan(compile_job *job) {
+  const halo_compile_options *options = job->options;
+  compile_dump *dump = job->dump;
   halo_pass_options passes = {
       .no_optimization = options->no_optimization,
       .no_fusion =
@@ -74,15 +85,22 @@ static halo_status compile_plan(halo_module *module, halo_cl_device *device,
       .user = dump,
       .verify = halo_config_flag(HALO_CONFIG_VERIFY),
   };
-  HALO_TRY(halo_plan_check(module));
-  module->target = halo_target_of_device(device);
-  HALO_TRY(halo_passes_run(module, &passes));
+  HALO_TRY(halo_plan_check(job->optimized));
+  job->optimized->target = job->target;
+  HALO_TRY(halo_passes_run(job->optimized, &passes));
   HALO_TRY(dump->status);
   const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
-  HALO_TRY(halo_plan_lower(module, &device->caps, kernels, out));
-  halo_status status = compile_dump_plan(dump, *out);
+  HALO_TRY(halo_plan_lower(job->optimized, job->caps, kernels, &job->plan));
+  return compile_dump_plan(dump, job->plan);
+}
+
+static halo_status compile_run(void *user) {
+  compile_job *job = user;
+  job->optimized = halo_module_clone(job->module);
+  halo_status status = compile_plan(job);
   if (status == HALO_OK) return HALO_OK;
-  halo_plan_release(*out);
+  halo_plan_release(job->plan);
+  halo_module_release(job->optimized);
   return status;
 }
 
@@ -105,14 +123,40 @@ static halo_status compile_placement(halo_executable *e, int index, const halo_m
     halo_plan_retain(plan);
   }
   if (!plan) {
-    halo_module *changed = index == 0 ? e->module : halo_module_clone(module);
-    halo_status status = compile_plan(changed, device, options, dump, &plan);
-    if (index > 0) halo_module_release(changed);
-    HALO_TRY(status);
+    compile_job job = {.module = module,
+                       .caps = &device->caps,
+                       .target = halo_target_of_device(device),
+                       .options = options,
+                       .dump = dump};
+    HALO_TRY(halo_memory_guard(compile_run, &job));
+    plan = job.plan;
+    if (index == 0) {
+      e->module = job.optimized;
+    } else {
+      halo_module_release(job.optimized);
+    }
   }
   uint32_t partitions = options->partition_count ? (uint32_t)options->partition_count : 1;
   halo_run_ids ids = {(uint32_t)index / partitions, (uint32_t)index % partitions};
   return halo_program_create(device, plan, ids, &e->placements[index].program);
+}
+
+/* What the caller sees of the module's entry. */
+typedef struct compile_entry {
+  const halo_module *module;
+  halo_shape *result, **parameters;
+} compile_entry;
+
+static halo_status compile_copy_entry(void *user) {
+  compile_entry *entry = user;
+  const halo_module *module = entry->module;
+  int count = module->entry->params.count;
+  entry->result = halo_shape_clone_heap(module->entry_result);
+  entry->parameters = halo_alloc(sizeof *entry->parameters * (size_t)count);
+  for (int p = 0; p < count; p++) {
+    entry->parameters[p] = halo_shape_clone_heap(module->entry_params[p]);
+  }
+  return HALO_OK;
 }
 
 static halo_status compile_place(halo_executable *e, const halo_compile_options *options) {
@@ -124,8 +168,11 @@ static halo_status compile_place(halo_executable *e, const halo_compile_options 
                      "%d replicas of %d partitions do not fit the client's %d device%s", replicas,
                      partitions, devices, devices == 1 ? "" : "s");
   }
+  void *memory;
+  size_t size = sizeof *e->placements * (size_t)(replicas * partitions);
+  HALO_TRY(halo_try_alloc(size, "the devices of an executable", &memory));
   e->placement_count = replicas * partitions;
-  e->placements = halo_alloc(sizeof *e->placements * (size_t)e->placement_count);
+  e->placements = memory;
   for (int i = 0; i < e->placement_count; i++) {
     int number = options->devices ? options->devices[i] : i;
     e->placements[i].device = halo_client_device(e->client, number);
@@ -150,24 +197,26 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
   *out = NULL;
   if (!options) options = &defaults;
   HALO_TRY(halo_module_verify(module));
-  halo_executable *e = halo_alloc(sizeof *e);
+  void *memory;
+  HALO_TRY(halo_try_alloc(sizeof(halo_executable), "an executable", &memory));
+  halo_executable *e = memory;
   atomic_init(&e->references, 1);
   pthread_mutex_init(&e->lock, NULL);
   e->client = client;
   halo_client_retain(client);
-  e->module = halo_module_clone(module);
-  e->result = halo_shape_clone_heap(module->entry_result);
-  e->parameter_count = module->entry->params.count;
-  e->parameters = halo_alloc(sizeof *e->parameters * (size_t)e->parameter_count);
-  for (int p = 0; p < e->parameter_count; p++) {
-    e->parameters[p] = halo_shape_clone_heap(module->entry_params[p]);
-  }
   compile_dump dump = {
       .folder = options->dump_dir ? options->dump_dir : halo_config_text(HALO_CONFIG_DUMP_TO),
       .module = module->name};
   if (dump.folder) compile_dump_module(&dump, "input", module);
+  compile_entry entry = {.module = module};
   halo_status status = dump.status;
-  if (status == HALO_OK) status = compile_place(e, options);
+  if (status == HALO_OK) status = halo_memory_guard(compile_copy_entry, &entry);
+  if (status == HALO_OK) {
+    e->result = entry.result;
+    e->parameters = entry.parameters;
+    e->parameter_count = module->entry->params.count;
+    status = compile_place(e, options);
+  }
   for (int i = 0; i < e->placement_count && status == HALO_OK; i++) {
     status = compile_placement(e, i, module, options, &dump);
   }

@@ -4,6 +4,18 @@
 
 #include <stdlib.h>
 
+/* The values so far; dropped also when memory runs out. */
+typedef struct control_values {
+  int32_t count;
+  halo_literal *of[]; /* [count] references, or NULL */
+} control_values;
+
+static void control_drop(void *object) {
+  control_values *values = object;
+  for (int32_t i = 0; i < values->count; i++) halo_literal_release(values->of[i]);
+  values->count = 0;
+}
+
 /* A computation's instructions by id, what of them the root needs, and where values die. */
 typedef struct control_plan {
   int32_t count;
@@ -12,7 +24,8 @@ typedef struct control_plan {
   } * slots;               /* sorted by id */
   bool *needed;            /* [count] */
   int32_t *last_use;       /* [count] position of the last user; -1: none */
-  halo_literal **values;   /* [count] references */
+  control_values *held;    /* [count] */
+  halo_literal **values;   /* held->of */
   halo_literal **operands; /* room for one instruction's */
 } control_plan;
 
@@ -36,7 +49,9 @@ static halo_status control_plan_init(control_plan *plan, const halo_computation 
   plan->slots = halo_alloc(n * sizeof *plan->slots);
   plan->needed = halo_alloc(n * sizeof *plan->needed);
   plan->last_use = halo_alloc(n * sizeof *plan->last_use);
-  plan->values = halo_alloc(n * sizeof *plan->values);
+  plan->held = halo_alloc_object(sizeof *plan->held + n * sizeof *plan->values, control_drop);
+  plan->held->count = count;
+  plan->values = plan->held->of;
   for (int32_t i = 0; i < count; i++) {
     const halo_instr *instr = computation->instrs.data[i];
     plan->slots[i] = (struct control_slot){instr->id, i};
@@ -65,11 +80,11 @@ static halo_status control_plan_init(control_plan *plan, const halo_computation 
 }
 
 static void control_plan_deinit(control_plan *plan) {
-  for (int32_t i = 0; plan->values && i < plan->count; i++) halo_literal_release(plan->values[i]);
+  if (plan->held) control_drop(plan->held);
   halo_free(plan->slots);
   halo_free(plan->needed);
   halo_free(plan->last_use);
-  halo_free(plan->values);
+  halo_free(plan->held);
   halo_free(plan->operands);
 }
 

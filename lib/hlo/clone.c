@@ -70,8 +70,8 @@ static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_at
       break;
     }
     case HALO_KIND_LITERAL:
-      halo_literal_retain(from->literal);
       halo_vec_push(&to->literals, from->literal);
+      halo_literal_retain(from->literal);
       break;
   }
   return attr;

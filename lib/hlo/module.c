@@ -9,8 +9,17 @@
 
 /* ---- Modules ---- */
 
+static void module_drop_literals(halo_module *module) {
+  for (int32_t i = 0; i < module->literals.count; i++) {
+    halo_literal_release(module->literals.data[i]);
+  }
+  module->literals.count = 0;
+}
+
+static void module_undo(void *object) { module_drop_literals(object); }
+
 halo_module *halo_module_create(const char *name) {
-  halo_module *module = halo_alloc(sizeof *module);
+  halo_module *module = halo_alloc_object(sizeof *module, module_undo);
   atomic_init(&module->references, 1);
   module->name = halo_arena_strdup(&module->arena, name && *name ? name : "module");
   module->replica_count = module->num_partitions = 1;
@@ -27,9 +36,7 @@ void halo_module_release(halo_module *module) {
     halo_vec_deinit(&module->computations.data[i]->instrs);
     halo_vec_deinit(&module->computations.data[i]->params);
   }
-  for (int32_t i = 0; i < module->literals.count; i++) {
-    halo_literal_release(module->literals.data[i]);
-  }
+  module_drop_literals(module);
   halo_vec_deinit(&module->computations);
   halo_vec_deinit(&module->literals);
   halo_vec_deinit(&module->aliases);
@@ -127,8 +134,8 @@ halo_instr *halo_instr_create_unchecked(halo_computation *computation,
   instr->parameter_number = spec->parameter_number;
   instr->parent = computation;
   if (spec->literal) {
-    halo_literal_retain(spec->literal);
     halo_vec_push(&module->literals, spec->literal);
+    halo_literal_retain(spec->literal);
     instr->literal = spec->literal;
   }
   halo_vec_push(&computation->instrs, instr);

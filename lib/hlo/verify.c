@@ -255,8 +255,8 @@ static halo_status verify_entry(const halo_module *module) {
   return HALO_OK;
 }
 
-halo_status halo_module_verify(const halo_module *module) {
-  if (!module) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_verify: module is NULL");
+static halo_status verify_run(void *user) {
+  const halo_module *module = user;
   verify_state state = {.module = module};
   state.passed = halo_alloc(sizeof *state.passed * (size_t)module->next_id);
   halo_status status = verify_list(&state);
@@ -273,4 +273,9 @@ halo_status halo_module_verify(const halo_module *module) {
   halo_map_deinit(&state.computations);
   halo_arena_deinit(&state.scratch);
   return status;
+}
+
+halo_status halo_module_verify(const halo_module *module) {
+  if (!module) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_verify: module is NULL");
+  return halo_memory_guard(verify_run, (void *)module);
 }

@@ -25,8 +25,7 @@ static bool fold_allowed(const halo_instr *instr) {
 static halo_instr *fold_constant(halo_rewriter *r, const halo_instr *like, halo_literal *literal,
                                  const halo_shape *shape) {
   if (!halo_shape_is_tuple(shape)) {
-    halo_literal_retain(literal);
-    halo_instr *constant = halo_rewrite_make_constant(r, like, literal);
+    halo_instr *constant = halo_rewrite_make_shared_constant(r, like, literal);
     constant->shape = shape; /* with the layout that users know */
     return constant;
   }
@@ -40,20 +39,33 @@ static halo_instr *fold_constant(halo_rewriter *r, const halo_instr *like, halo_
   return tuple;
 }
 
-/* NULL when it cannot be evaluated after all (too little memory, say): then it is left to run time. */
-static halo_literal *fold_evaluate(const halo_instr *instr) {
+/* Where the value at hand is kept, so that it is dropped when memory runs out, too. */
+typedef struct fold_holder {
+  halo_literal *value;
+} fold_holder;
+
+static void fold_drop(void *object) {
+  fold_holder *holder = object;
+  halo_literal_release(holder->value);
+  holder->value = NULL;
+}
+
+/* False when it cannot be evaluated after all (too little memory, say): then it is left to run time. */
+static bool fold_evaluate(const halo_instr *instr, fold_holder *holder) {
   halo_literal **operands = halo_alloc(sizeof *operands * (size_t)instr->operand_count);
   for (int32_t i = 0; i < instr->operand_count; i++) operands[i] = instr->operands[i]->literal;
-  halo_literal *value = NULL;
-  if (halo_evaluate_instr(instr, operands, &value) != HALO_OK) value = NULL;
+  bool good = halo_evaluate_instr(instr, operands, &holder->value) == HALO_OK;
+  if (!good) fold_drop(holder);
   halo_free(operands);
-  return value;
+  return good;
 }
 
 halo_status halo_pass_constant_folding(halo_module *module, bool *changed) {
   int64_t budget = FOLD_MAX_TOTAL_COST;
+  halo_status status = HALO_OK;
+  fold_holder *holder = halo_alloc_object(sizeof *holder, fold_drop);
   *changed = false;
-  for (int32_t c = 0; c < module->computations.count; c++) {
+  for (int32_t c = 0; c < module->computations.count && status == HALO_OK; c++) {
     halo_rewriter r;
     halo_rewrite_begin(&r, module->computations.data[c]);
     for (int32_t i = 0; i < r.computation->instrs.count; i++) {
@@ -62,12 +74,12 @@ halo_status halo_pass_constant_folding(halo_module *module, bool *changed) {
       int64_t cost = halo_evaluator_cost(instr);
       if (cost > FOLD_MAX_COST || cost > budget) continue;
       budget -= cost;
-      halo_literal *value = fold_evaluate(instr);
-      if (!value) continue;
-      halo_rewrite_replace(&r, instr, fold_constant(&r, instr, value, instr->shape));
-      halo_literal_release(value);
+      if (!fold_evaluate(instr, holder)) continue;
+      halo_rewrite_replace(&r, instr, fold_constant(&r, instr, holder->value, instr->shape));
+      fold_drop(holder);
     }
-    HALO_TRY(halo_rewrite_end(&r, changed));
+    status = halo_rewrite_end(&r, changed);
   }
-  return HALO_OK;
+  halo_free(holder);
+  return status;
 }

@@ -29,8 +29,7 @@ halo_instr *halo_elementwise_inline(halo_rewriter *r, const halo_instr *like,
       continue;
     }
     if (instr->opcode == HALO_OP_CONSTANT) {
-      halo_literal_retain(instr->literal);
-      halo_instr *scalar = halo_rewrite_make_constant(r, like, instr->literal);
+      halo_instr *scalar = halo_rewrite_make_shared_constant(r, like, instr->literal);
       const halo_shape *splat = halo_shape_with_type(arena, shape, instr->shape->type);
       halo_pointer_map_set(&copies, instr, halo_rewrite_make_splat(r, like, scalar, splat));
       continue;

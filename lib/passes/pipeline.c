@@ -25,23 +25,30 @@ typedef struct pass_group {
 enum { PASS_MAX_ROUNDS = 16 };
 
 #define TUPLES                                                                                     \
-  {"tuples", "Cancels packing and unpacking of tuples.", halo_pass_tuples, true}
+  { "tuples", "Cancels packing and unpacking of tuples.", halo_pass_tuples, true }
 #define WHILE_STATE                                                                                \
-  {"while-state", "Takes what never changes, and what nothing reads, out of loops' state.",        \
-   halo_pass_while_state, false}
+  {                                                                                                \
+    "while-state", "Takes what never changes, and what nothing reads, out of loops' state.",       \
+        halo_pass_while_state, false                                                               \
+  }
 #define SIMPLIFY                                                                                   \
-  {"simplify", "Applies exact algebraic rules.", halo_pass_simplify, false}
+  { "simplify", "Applies exact algebraic rules.", halo_pass_simplify, false }
 #define CONSTANT_FOLDING                                                                           \
-  {"constant-folding", "Computes what constants alone determine, when it is small.",               \
-   halo_pass_constant_folding, false}
+  {                                                                                                \
+    "constant-folding", "Computes what constants alone determine, when it is small.",              \
+        halo_pass_constant_folding, false                                                          \
+  }
 #define CSE                                                                                        \
-  {"cse", "Makes equal instructions, and equal reducers, one.", halo_pass_cse, false}
+  { "cse", "Makes equal instructions, and equal reducers, one.", halo_pass_cse, false }
 #define DCE                                                                                        \
-  {"dce", "Removes instructions and computations that nothing needs.", halo_pass_dce, true}
+  { "dce", "Removes instructions and computations that nothing needs.", halo_pass_dce, true }
 #define LAYOUTS                                                                                    \
-  {"layouts", "Makes everything inside row-major; parameters and results keep their layouts.",     \
-   halo_pass_layouts, true}
-#define FUSION {"fusion", "Groups instructions into kernels.", halo_pass_fusion, false}
+  {                                                                                                \
+    "layouts", "Makes everything inside row-major; parameters and results keep their layouts.",    \
+        halo_pass_layouts, true                                                                    \
+  }
+#define FUSION                                                                                     \
+  { "fusion", "Groups instructions into kernels.", halo_pass_fusion, false }
 
 static const pass_group pass_table[] = {
     {.rows = {{"inline-calls", "Puts called, fused and asynchronous computations in place.",
@@ -55,14 +62,14 @@ static const pass_group pass_table[] = {
               TUPLES,
               DCE,
               LAYOUTS}},
-    {.to_fixpoint = true,
-     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
+    {.to_fixpoint = true, .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
     {.rows = {{"drop-barriers", "Removes optimization barriers.", halo_pass_drop_barriers, true},
               TUPLES}},
     {.to_fixpoint = true,
      .if_changed = true,
      .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
-    {.rows = {{"dots", "Moves transposes into the dimension numbers of dot.", halo_pass_dots, false},
+    {.rows = {{"dots", "Moves transposes into the dimension numbers of dot.", halo_pass_dots,
+               false},
               DCE,
               LAYOUTS,
               {"split", "Makes several of operations that are too wide for one kernel.",
@@ -70,7 +77,8 @@ static const pass_group pass_table[] = {
               {"trip-counts", "Notes how often counted loops run.", halo_pass_trip_counts, true}}},
     {.fusion = true,
      .rows = {FUSION,
-              {"multi-output", "Joins kernels over the same arrays.", halo_pass_multi_output, false},
+              {"multi-output", "Joins kernels over the same arrays.", halo_pass_multi_output,
+               false},
               TUPLES}},
 };
 
@@ -180,17 +188,32 @@ halo_status halo_passes_run(halo_module *module, const halo_pass_options *option
   return HALO_OK;
 }
 
+typedef struct optimize_request {
+  const halo_module *module;
+  const halo_pass_options *options;
+  halo_module *out;
+} optimize_request;
+
+static halo_status optimize_run(void *user) {
+  optimize_request *request = user;
+  halo_module *copy = halo_module_clone(request->module);
+  halo_status status = halo_passes_run(copy, request->options);
+  if (status == HALO_OK) {
+    request->out = copy;
+  } else {
+    halo_module_release(copy);
+  }
+  return status;
+}
+
 halo_status halo_module_optimize(const halo_module *module, const halo_pass_options *options,
                                  halo_module **out) {
   if (!module || !out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_optimize: NULL argument");
   }
-  halo_module *copy = halo_module_clone(module);
-  halo_status status = halo_passes_run(copy, options);
-  if (status != HALO_OK) {
-    halo_module_release(copy);
-    copy = NULL;
-  }
-  *out = copy;
-  return status;
+  *out = NULL;
+  optimize_request request = {.module = module, .options = options};
+  HALO_TRY(halo_memory_guard(optimize_run, &request));
+  *out = request.out;
+  return HALO_OK;
 }

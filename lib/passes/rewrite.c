@@ -160,11 +160,17 @@ halo_instr *halo_rewrite_make_gte(halo_rewriter *r, const halo_instr *like, halo
                            &tuple, 1, &attr, 1);
 }
 
+halo_instr *halo_rewrite_make_shared_constant(halo_rewriter *r, const halo_instr *like,
+                                              halo_literal *literal) {
+  halo_instr *instr = halo_instr_constant(r->computation, literal);
+  instr->line = like->line;
+  return instr;
+}
+
 halo_instr *halo_rewrite_make_constant(halo_rewriter *r, const halo_instr *like,
                                        halo_literal *literal) {
-  halo_instr *instr = halo_instr_constant(r->computation, literal);
+  halo_instr *instr = halo_rewrite_make_shared_constant(r, like, literal);
   halo_literal_release(literal);
-  instr->line = like->line;
   return instr;
 }
 

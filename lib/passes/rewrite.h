@@ -54,9 +54,11 @@ halo_instr *halo_rewrite_make_listed(halo_rewriter *r, const halo_instr *like, h
                                      halo_attr_id attr, const int64_t *list, int32_t count);
 halo_instr *halo_rewrite_make_gte(halo_rewriter *r, const halo_instr *like, halo_instr *tuple,
                                   int64_t index);
-/* A constant; `literal`'s reference is taken over. */
+/* A constant; `literal`'s reference is taken over, or stays with the caller. */
 halo_instr *halo_rewrite_make_constant(halo_rewriter *r, const halo_instr *like,
                                        halo_literal *literal);
+halo_instr *halo_rewrite_make_shared_constant(halo_rewriter *r, const halo_instr *like,
+                                              halo_literal *literal);
 /* A scalar constant of any type, from an integer. */
 halo_instr *halo_rewrite_make_scalar(halo_rewriter *r, const halo_instr *like, halo_type type,
                                      int64_t value);

@@ -93,7 +93,7 @@ halo_status lower_computation(lower_state *s, const halo_computation *computatio
 
 halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const char *kernels,
                             halo_plan **out) {
-  lower_state s = {.plan = halo_alloc(sizeof(halo_plan)), .caps = caps, .kernels = kernels};
+  lower_state s = {.plan = halo_plan_create(), .caps = caps, .kernels = kernels};
   s.plan->name = halo_arena_strdup(&s.plan->arena, module->name);
   *out = NULL;
   int32_t *params = NULL;

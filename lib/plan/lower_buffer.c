@@ -53,8 +53,8 @@ int32_t lower_constant_leaf(lower_state *s, halo_literal *literal, const char *n
   if (size == 0) return id;
   intptr_t known = (intptr_t)halo_map_get(&s->constants, &literal, sizeof literal);
   if (!known) {
-    halo_literal_retain(literal);
     halo_vec_push(&s->plan->constants, (halo_plan_constant){s->plan->constant_bytes, literal});
+    halo_literal_retain(literal);
     s->plan->constant_bytes += (size + 127) / 128 * 128;
     known = s->plan->constants.count;
     halo_map_set(&s->constants, &literal, sizeof literal, (void *)known);

@@ -24,14 +24,23 @@ static void plan_free_steps(halo_steps *steps) {
   halo_free(steps->data);
 }
 
+static void plan_drop_literals(halo_plan *plan) {
+  for (int32_t i = 0; i < plan->constants.count; i++) {
+    halo_literal_release(plan->constants.data[i].literal);
+  }
+  plan->constants.count = 0;
+}
+
+static void plan_undo(void *object) { plan_drop_literals(object); }
+
+halo_plan *halo_plan_create(void) { return halo_alloc_object(sizeof(halo_plan), plan_undo); }
+
 void halo_plan_retain(halo_plan *plan) { atomic_fetch_add(&plan->owners, 1); }
 
 void halo_plan_release(halo_plan *plan) {
   if (!plan || atomic_fetch_sub(&plan->owners, 1) > 0) return;
   plan_free_steps(&plan->steps);
-  for (int32_t i = 0; i < plan->constants.count; i++) {
-    halo_literal_release(plan->constants.data[i].literal);
-  }
+  plan_drop_literals(plan);
   halo_vec_deinit(&plan->buffers);
   halo_vec_deinit(&plan->arenas);
   halo_vec_deinit(&plan->constants);

@@ -125,6 +125,7 @@ const char *halo_step_kind_name(halo_step_kind kind);
 /* Whether the step is one command to the device, and so can be timed. */
 bool halo_step_is_command(const halo_step *step);
 
+halo_plan *halo_plan_create(void);
 void halo_plan_retain(halo_plan *plan);
 void halo_plan_release(halo_plan *plan);
 /* Appends the OpenCL C of `count` units (all of the plan's when `units` is NULL) as one program. */

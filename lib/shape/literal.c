@@ -7,9 +7,22 @@
 #include <math.h>
 #include <string.h>
 
-halo_status halo_literal_create(const halo_shape *shape, halo_literal **out) {
-  if (!shape || !out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_literal_create: NULL argument");
-  *out = NULL;
+/* What a literal that is given up refers to, as far as it was made. */
+static void literal_undo(void *object) {
+  halo_literal *literal = object;
+  for (int i = 0; literal->shape && literal->elements && i < literal->shape->count; i++) {
+    halo_literal_release(literal->elements[i]);
+    literal->elements[i] = NULL;
+  }
+}
+
+static halo_literal *literal_new(void) {
+  halo_literal *literal = halo_alloc_object(sizeof *literal, literal_undo);
+  atomic_init(&literal->references, 1);
+  return literal;
+}
+
+static halo_status literal_create(const halo_shape *shape, halo_literal **out) {
   if (shape->type == HALO_OPAQUE || shape->type == HALO_TYPE_INVALID) {
     return halo_fail(HALO_INVALID_ARGUMENT, "a literal cannot be %s", halo_type_name(shape->type));
   }
@@ -18,14 +31,13 @@ halo_status halo_literal_create(const halo_shape *shape, halo_literal **out) {
       return halo_fail(HALO_INVALID_ARGUMENT, "a literal's dimensions must be bounded");
     }
   }
-  halo_literal *literal = halo_alloc(sizeof *literal);
-  atomic_init(&literal->references, 1);
+  halo_literal *literal = literal_new();
   literal->shape = halo_shape_clone_heap(shape);
   halo_status status = HALO_OK;
   if (halo_shape_is_tuple(shape)) {
     literal->elements = halo_alloc(sizeof(halo_literal *) * (size_t)shape->count);
     for (int i = 0; i < shape->count && status == HALO_OK; i++) {
-      status = halo_literal_create(shape->elements[i], &literal->elements[i]);
+      status = literal_create(shape->elements[i], &literal->elements[i]);
     }
   } else if (halo_shape_is_array(shape)) {
     status = halo_try_alloc((size_t)halo_shape_byte_size(shape), "a literal", &literal->data);
@@ -35,6 +47,27 @@ halo_status halo_literal_create(const halo_shape *shape, halo_literal **out) {
     return status;
   }
   *out = literal;
+  return HALO_OK;
+}
+
+typedef struct literal_request {
+  const halo_shape *shape;
+  halo_literal *const *elements;
+  halo_literal *out;
+  int count;
+} literal_request;
+
+static halo_status literal_run_create(void *user) {
+  literal_request *request = user;
+  return literal_create(request->shape, &request->out);
+}
+
+halo_status halo_literal_create(const halo_shape *shape, halo_literal **out) {
+  if (!shape || !out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_literal_create: NULL argument");
+  *out = NULL;
+  literal_request request = {.shape = shape};
+  HALO_TRY(halo_memory_guard(literal_run_create, &request));
+  *out = request.out;
   return HALO_OK;
 }
 
@@ -53,6 +86,24 @@ halo_status halo_literal_create_array(halo_type type, int rank, const int64_t *d
   return status;
 }
 
+static halo_status literal_run_create_tuple(void *user) {
+  literal_request *request = user;
+  int count = request->count;
+  const halo_shape **shapes = halo_alloc(sizeof *shapes * (size_t)count);
+  for (int i = 0; i < count; i++) shapes[i] = request->elements[i]->shape;
+  halo_shape tuple = {.type = HALO_TUPLE, .count = count, .elements = shapes};
+  halo_literal *literal = literal_new();
+  literal->shape = halo_shape_clone_heap(&tuple);
+  halo_free(shapes);
+  literal->elements = halo_alloc(sizeof(halo_literal *) * (size_t)count);
+  for (int i = 0; i < count; i++) {
+    literal->elements[i] = request->elements[i];
+    halo_literal_retain(request->elements[i]);
+  }
+  request->out = literal;
+  return HALO_OK;
+}
+
 halo_status halo_literal_create_tuple(int count, halo_literal *const *elements,
                                       halo_literal **out) {
   if (!out || count < 0 || (count && !elements)) {
@@ -64,19 +115,9 @@ halo_status halo_literal_create_tuple(int count, halo_literal *const *elements,
       return halo_fail(HALO_INVALID_ARGUMENT, "halo_literal_create_tuple: element %d is NULL", i);
     }
   }
-  const halo_shape **shapes = halo_alloc(sizeof *shapes * (size_t)count);
-  halo_literal *literal = halo_alloc(sizeof *literal);
-  atomic_init(&literal->references, 1);
-  literal->elements = halo_alloc(sizeof(halo_literal *) * (size_t)count);
-  for (int i = 0; i < count; i++) {
-    shapes[i] = elements[i]->shape;
-    literal->elements[i] = elements[i];
-    halo_literal_retain(elements[i]);
-  }
-  halo_shape tuple = {.type = HALO_TUPLE, .count = count, .elements = shapes};
-  literal->shape = halo_shape_clone_heap(&tuple);
-  halo_free(shapes);
-  *out = literal;
+  literal_request request = {.elements = elements, .count = count};
+  HALO_TRY(halo_memory_guard(literal_run_create_tuple, &request));
+  *out = request.out;
   return HALO_OK;
 }
 

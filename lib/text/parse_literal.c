@@ -275,16 +275,29 @@ halo_status halo_text_literal(halo_text_parser *p, const halo_shape *shape, halo
   return HALO_OK;
 }
 
-halo_status halo_text_parse_literal(const char *text, const halo_shape *shape, halo_literal **out) {
+typedef struct literal_request {
+  const char *text;
+  const halo_shape *shape;
+  halo_literal *out;
+} literal_request;
+
+static halo_status literal_run(void *user) {
+  literal_request *request = user;
   halo_text_parser p = {0};
-  *out = NULL;
-  HALO_TRY(halo_text_begin(&p, text, strlen(text), "literal"));
-  halo_status status = halo_text_literal(&p, shape, out);
+  HALO_TRY(halo_text_begin(&p, request->text, strlen(request->text), "literal"));
+  halo_status status = halo_text_literal(&p, request->shape, &request->out);
   if (status == HALO_OK && p.tok.kind != TOK_END) {
     status = halo_text_expected(&p, "the end of the value");
-    halo_literal_release(*out);
-    *out = NULL;
+    halo_literal_release(request->out);
   }
   halo_text_finish(&p);
   return status;
+}
+
+halo_status halo_text_parse_literal(const char *text, const halo_shape *shape, halo_literal **out) {
+  literal_request request = {.text = text, .shape = shape};
+  *out = NULL;
+  HALO_TRY(halo_memory_guard(literal_run, &request));
+  *out = request.out;
+  return HALO_OK;
 }

@@ -262,13 +262,16 @@ static halo_status module_verify(halo_text_parser *p) {
   return status;
 }
 
-halo_status halo_module_parse(const char *text, size_t length, const char *name,
-                              halo_module **out) {
-  if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse: out is NULL");
-  *out = NULL;
-  if (!text) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse: text is NULL");
+typedef struct module_request {
+  const char *text, *name;
+  size_t length;
+  halo_module *out;
+} module_request;
+
+static halo_status module_run(void *user) {
+  module_request *request = user;
   halo_text_parser p = {0};
-  HALO_TRY(halo_text_begin(&p, text, length, name));
+  HALO_TRY(halo_text_begin(&p, request->text, request->length, request->name));
   p.module = halo_module_create("module");
   p.arena = &p.module->arena;
   halo_status status = module_read(&p);
@@ -277,12 +280,23 @@ halo_status halo_module_parse(const char *text, size_t length, const char *name,
   }
   if (status == HALO_OK) status = module_verify(&p);
   if (status == HALO_OK) {
-    *out = p.module;
+    request->out = p.module;
   } else {
     halo_module_release(p.module);
   }
   halo_text_finish(&p);
   return status;
+}
+
+halo_status halo_module_parse(const char *text, size_t length, const char *name,
+                              halo_module **out) {
+  if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse: out is NULL");
+  *out = NULL;
+  if (!text) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse: text is NULL");
+  module_request request = {.text = text, .name = name, .length = length};
+  HALO_TRY(halo_memory_guard(module_run, &request));
+  *out = request.out;
+  return HALO_OK;
 }
 
 /* ---- Files ---- */

@@ -190,12 +190,26 @@ void halo_module_print(halo_strbuf *out, const halo_module *module, unsigned fla
   halo_text_locale_leave(locale);
 }
 
+typedef struct print_request {
+  const halo_module *module;
+  unsigned flags;
+  char *text;
+} print_request;
+
+static halo_status print_run(void *user) {
+  print_request *request = user;
+  halo_strbuf text = {0};
+  halo_module_print(&text, request->module, request->flags);
+  request->text = halo_strbuf_take(&text);
+  return HALO_OK;
+}
+
 halo_status halo_module_to_text(const halo_module *module, unsigned flags, char **out) {
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_to_text: out is NULL");
   *out = NULL;
   if (!module) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_to_text: module is NULL");
-  halo_strbuf text = {0};
-  halo_module_print(&text, module, flags);
-  *out = halo_strbuf_take(&text);
+  print_request request = {.module = module, .flags = flags};
+  HALO_TRY(halo_memory_guard(print_run, &request));
+  *out = request.text;
   return HALO_OK;
 }
