@@ -180,7 +180,8 @@ START_TEST(too_many_steps) {
   fclose(out);
   halo_client *client = run_client(PLAIN_DEVICE);
   halo_executable *e;
-  ck_fails(run_try_compile(client, text, NULL, &e), HALO_UNIMPLEMENTED, "steps");
+  ck_fails(run_try_compile(client, text, NULL, &e), HALO_UNIMPLEMENTED,
+           "more than 4194304 instructions");
   halo_client_release(client);
   free(text);
 }
