@@ -1,46 +1,23 @@
-/* passes/trip_counts.c: notes on counted loops, as an attribute `known_trip_count=N` that is printed and
- * read back like any other. Only what this pass finds itself is trusted: a note that came with the text
- * is replaced or removed. */
+/* passes/trip_counts.c: notes on counted loops, as an attribute that is printed and read back like any
+ * other. Only what this pass finds itself is trusted: a note that came with the text is replaced or
+ * removed. */
 #include "passes/passes.h"
 #include "passes/trip_count.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static const char trip_counts_name[] = "known_trip_count";
-
-static const halo_attr *trip_counts_find(const halo_instr *instr) {
-  for (int32_t i = 0; i < instr->attr_count; i++) {
-    const halo_attr *attr = &instr->attrs[i];
-    if (attr->id == HALO_ATTR_UNKNOWN && strcmp(attr->name, trip_counts_name) == 0) return attr;
-  }
-  return NULL;
-}
-
 int64_t halo_noted_trip_count(const halo_instr *while_) {
-  const halo_attr *attr = trip_counts_find(while_);
-  return attr ? strtoll(attr->text, NULL, 10) : -1;
-}
-
-static void trip_counts_remove(halo_instr *instr, const halo_attr *attr) {
-  int32_t at = (int32_t)(attr - instr->attrs);
-  for (int32_t i = at; i + 1 < instr->attr_count; i++) instr->attrs[i] = instr->attrs[i + 1];
-  instr->attr_count--;
+  return halo_instr_int(while_, HALO_ATTR_TRIP_COUNT, -1);
 }
 
 static bool trip_counts_note(halo_instr *instr) {
   int64_t trips = -1;
   bool known = halo_while_trip_count(instr, &trips);
-  const halo_attr *old = trip_counts_find(instr);
-  if (!known && !old) return false;
-  if (known && old && strtoll(old->text, NULL, 10) == trips) return false;
-  if (old) trip_counts_remove(instr, old);
+  const halo_attr *old = halo_instr_attr(instr, HALO_ATTR_TRIP_COUNT);
+  if (known ? old && old->i == trips : !old) return false;
   if (known) {
-    halo_arena *arena = &instr->parent->module->arena;
-    halo_attr attr = {.id = HALO_ATTR_UNKNOWN,
-                      .name = trip_counts_name,
-                      .text = halo_arena_printf(arena, "%lld", (long long)trips)};
+    const halo_attr attr = {.id = HALO_ATTR_TRIP_COUNT, .i = trips};
     halo_instr_set_attr(instr, &attr);
+  } else {
+    halo_instr_remove_attr(instr, HALO_ATTR_TRIP_COUNT);
   }
   return true;
 }
