@@ -40,7 +40,7 @@ eval_fn eval_cholesky, eval_triangular_solve, eval_fft;                         
 eval_fn eval_batch_norm_training, eval_batch_norm_inference, eval_batch_norm_grad; /* norm.c */
 eval_fn eval_rng_bit_generator;                                                    /* random.c */
 
-/* ---- Computations of scalars: the bodies of map, reduce, sort, ... (function.c) ---- */
+/* ---- Computations of scalars: the bodies of map, reduce, sort, ... (scalar_program.c) ---- */
 
 typedef struct eval_program eval_program;
 

@@ -204,7 +204,7 @@ halo_status halo_text_find_instr(halo_text_parser *p, halo_text_scope *scope, ha
 /* Reads ", name=value, ..." into the draft. */
 halo_status halo_text_attrs(halo_text_parser *p, halo_text_scope *scope, halo_text_draft *draft);
 
-/* ---- made.c ---- */
+/* ---- implied.c ---- */
 
 /* Puts a sugared operation into a computation of its own, and calls= into the draft. */
 void halo_text_wrap(halo_text_parser *p, halo_text_draft *draft);

@@ -1,11 +1,11 @@
-/* evaluator/support.c: what the evaluator can do, and what it costs. */
+/* evaluator/cost.c: what the evaluator can do, and what it costs. */
 #include "evaluator/eval.h"
 
 /* How many instructions of called computations either question looks at before it gives up: calls
  * may fan out without bound. */
-enum { SUPPORT_MAX_VISITS = 100000 };
+enum { COST_MAX_VISITS = 100000 };
 
-static bool support_types(const halo_instr *instr) {
+static bool cost_types(const halo_instr *instr) {
   eval_op op;
   bool elementwise = eval_fn_of(instr->opcode) == eval_elementwise;
   if (elementwise) return eval_op_init(&op, instr);
@@ -16,20 +16,20 @@ static bool support_types(const halo_instr *instr) {
   return true;
 }
 
-static bool support_visit(const halo_instr *instr, int depth, int64_t *visits) {
-  if (++*visits > SUPPORT_MAX_VISITS || depth > EVAL_MAX_DEPTH) return false;
+static bool cost_visit(const halo_instr *instr, int depth, int64_t *visits) {
+  if (++*visits > COST_MAX_VISITS || depth > EVAL_MAX_DEPTH) return false;
   if (!eval_fn_of(instr->opcode) || halo_shape_is_dynamic(instr->shape)) return false;
   for (int32_t i = 0; i < instr->operand_count; i++) {
     if (halo_shape_is_dynamic(instr->operands[i]->shape)) return false;
   }
-  if (!support_types(instr)) return false;
+  if (!cost_types(instr)) return false;
   int32_t called = halo_instr_called_count(instr);
   for (int32_t c = 0; c < called; c++) {
     const halo_computation *computation = halo_instr_called(instr, c);
     for (int32_t i = 0; i < computation->instrs.count; i++) {
       const halo_instr *inner = computation->instrs.data[i];
       if (inner->opcode == HALO_OP_PARAMETER) continue;
-      if (!support_visit(inner, depth + 1, visits)) return false;
+      if (!cost_visit(inner, depth + 1, visits)) return false;
     }
   }
   return true;
@@ -37,51 +37,51 @@ static bool support_visit(const halo_instr *instr, int depth, int64_t *visits) {
 
 bool halo_evaluator_supports(const halo_instr *instr) {
   int64_t visits = 0;
-  return support_visit(instr, 0, &visits);
+  return cost_visit(instr, 0, &visits);
 }
 
 /* ---- Cost ---- */
 
-static int64_t support_add(int64_t a, int64_t b) {
+static int64_t cost_add(int64_t a, int64_t b) {
   int64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-static int64_t support_multiply(int64_t a, int64_t b) {
+static int64_t cost_multiply(int64_t a, int64_t b) {
   int64_t product;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-static int64_t support_elements(const halo_shape *shape) {
+static int64_t cost_elements(const halo_shape *shape) {
   if (!halo_shape_is_tuple(shape)) return halo_shape_element_count(shape);
   int64_t total = 0;
   for (int32_t i = 0; i < shape->count; i++) {
-    total = support_add(total, support_elements(shape->elements[i]));
+    total = cost_add(total, cost_elements(shape->elements[i]));
   }
   return total;
 }
 
-static int64_t support_cost(const halo_instr *instr, int depth, int64_t *visits);
+static int64_t cost_of(const halo_instr *instr, int depth, int64_t *visits);
 
 /* One run of a computation. */
-static int64_t support_body(const halo_computation *computation, int depth, int64_t *visits) {
+static int64_t cost_body(const halo_computation *computation, int depth, int64_t *visits) {
   int64_t total = 1;
   for (int32_t i = 0; computation && i < computation->instrs.count; i++) {
-    total = support_add(total, support_cost(computation->instrs.data[i], depth + 1, visits));
+    total = cost_add(total, cost_of(computation->instrs.data[i], depth + 1, visits));
   }
   return total;
 }
 
-static int64_t support_window(const halo_instr *instr) {
+static int64_t cost_window(const halo_instr *instr) {
   const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_WINDOW);
   int64_t size = 1;
   for (int32_t d = 0; attr && d < attr->window.count; d++) {
-    size = support_multiply(size, attr->window.data[d].size);
+    size = cost_multiply(size, attr->window.data[d].size);
   }
   return size;
 }
 
-static int64_t support_log2(int64_t n) {
+static int64_t cost_log2(int64_t n) {
   int64_t log = 1;
   while (n > 1) {
     n /= 2;
@@ -91,8 +91,8 @@ static int64_t support_log2(int64_t n) {
 }
 
 /* How many times over the result's (or operand's) elements the work is done. */
-static int64_t support_work(const halo_instr *instr, int64_t in, int64_t out, int depth,
-                            int64_t *visits) {
+static int64_t cost_work(const halo_instr *instr, int64_t in, int64_t out, int depth,
+                         int64_t *visits) {
   halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
   switch ((int)instr->opcode) {
     case HALO_OP_DOT: {
@@ -100,7 +100,7 @@ static int64_t support_work(const halo_instr *instr, int64_t in, int64_t out, in
       const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
       int64_t work = out;
       for (int32_t i = 0; i < count; i++) {
-        work = support_multiply(work, instr->operands[0]->shape->dims[dims[i]]);
+        work = cost_multiply(work, instr->operands[0]->shape->dims[dims[i]]);
       }
       return work;
     }
@@ -109,36 +109,33 @@ static int64_t support_work(const halo_instr *instr, int64_t in, int64_t out, in
       const halo_shape *kernel = instr->operands[1]->shape;
       int64_t outputs = labels ? kernel->dims[labels->conv->rhs_output] : 1;
       int64_t taps = halo_shape_element_count(kernel) / (outputs ? outputs : 1);
-      return support_multiply(out, taps);
+      return cost_multiply(out, taps);
     }
     case HALO_OP_MAP:
     case HALO_OP_REDUCE:
-    case HALO_OP_SCATTER: return support_multiply(in, support_body(body, depth, visits));
+    case HALO_OP_SCATTER: return cost_multiply(in, cost_body(body, depth, visits));
     case HALO_OP_REDUCE_WINDOW:
-      return support_multiply(support_multiply(out, support_window(instr)),
-                              support_body(body, depth, visits));
+      return cost_multiply(cost_multiply(out, cost_window(instr)), cost_body(body, depth, visits));
     case HALO_OP_SELECT_AND_SCATTER:
-      return support_multiply(
-          support_multiply(in, support_window(instr)),
-          support_body(halo_instr_comp(instr, HALO_ATTR_SELECT), depth, visits));
+      return cost_multiply(cost_multiply(in, cost_window(instr)),
+                           cost_body(halo_instr_comp(instr, HALO_ATTR_SELECT), depth, visits));
     case HALO_OP_SORT:
-      return support_multiply(support_multiply(in, support_log2(in)),
-                              support_body(body, depth, visits));
-    case HALO_OP_TOPK: return support_multiply(in, support_log2(in));
+      return cost_multiply(cost_multiply(in, cost_log2(in)), cost_body(body, depth, visits));
+    case HALO_OP_TOPK: return cost_multiply(in, cost_log2(in));
     case HALO_OP_FFT:
     case HALO_OP_CHOLESKY:
     case HALO_OP_TRIANGULAR_SOLVE: {
       const halo_shape *shape = instr->operands[0]->shape;
-      return support_multiply(in, shape->rank ? shape->dims[shape->rank - 1] : 1);
+      return cost_multiply(in, shape->rank ? shape->dims[shape->rank - 1] : 1);
     }
-    case HALO_OP_RNG_BIT_GENERATOR: return support_multiply(out, 10);
+    case HALO_OP_RNG_BIT_GENERATOR: return cost_multiply(out, 10);
     case HALO_OP_WHILE: return INT64_MAX;
     case HALO_OP_CALL:
     case HALO_OP_FUSION:
     case HALO_OP_CONDITIONAL: {
       int64_t work = 0;
       for (int32_t c = 0; c < halo_instr_called_count(instr); c++) {
-        work = support_add(work, support_body(halo_instr_called(instr, c), depth, visits));
+        work = cost_add(work, cost_body(halo_instr_called(instr, c), depth, visits));
       }
       return work;
     }
@@ -146,16 +143,16 @@ static int64_t support_work(const halo_instr *instr, int64_t in, int64_t out, in
   return 0;
 }
 
-static int64_t support_cost(const halo_instr *instr, int depth, int64_t *visits) {
-  if (++*visits > SUPPORT_MAX_VISITS || depth > EVAL_MAX_DEPTH) return INT64_MAX;
-  int64_t out = support_elements(instr->shape), in = 0;
+static int64_t cost_of(const halo_instr *instr, int depth, int64_t *visits) {
+  if (++*visits > COST_MAX_VISITS || depth > EVAL_MAX_DEPTH) return INT64_MAX;
+  int64_t out = cost_elements(instr->shape), in = 0;
   for (int32_t i = 0; i < instr->operand_count; i++) {
-    in = support_add(in, support_elements(instr->operands[i]->shape));
+    in = cost_add(in, cost_elements(instr->operands[i]->shape));
   }
-  return support_add(support_add(in, out), support_work(instr, in, out, depth, visits));
+  return cost_add(cost_add(in, out), cost_work(instr, in, out, depth, visits));
 }
 
 int64_t halo_evaluator_cost(const halo_instr *instr) {
   int64_t visits = 0;
-  return support_cost(instr, 0, &visits);
+  return cost_of(instr, 0, &visits);
 }

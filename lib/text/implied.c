@@ -1,9 +1,10 @@
-/* text/made.c: computations that a text means without spelling them out. */
+/* text/implied.c: computations that a text means without spelling them out. */
 #include "text/parser.h"
 
 /* A computation of the module with parameters of these shapes; its root is still to be set. */
-static halo_computation *made_begin(halo_text_parser *p, const char *prefix,
-                                    const halo_shape *const *shapes, int32_t count, int32_t line) {
+static halo_computation *implied_begin(halo_text_parser *p, const char *prefix,
+                                       const halo_shape *const *shapes, int32_t count,
+                                       int32_t line) {
   halo_computation *computation =
       halo_text_new_computation(p, halo_text_fresh_name(p, &p->computations, prefix));
   for (int32_t i = 0; i < count; i++) {
@@ -20,8 +21,8 @@ static halo_computation *made_begin(halo_text_parser *p, const char *prefix,
   return computation;
 }
 
-static void made_attach(halo_text_parser *p, halo_text_draft *draft, halo_attr_id id,
-                        halo_computation *computation) {
+static void implied_attach(halo_text_parser *p, halo_text_draft *draft, halo_attr_id id,
+                           halo_computation *computation) {
   halo_attr attr = {.id = id};
   attr.comps.data = halo_arena_copy(p->arena, &computation, sizeof computation);
   attr.comps.count = 1;
@@ -34,7 +35,7 @@ void halo_text_wrap(halo_text_parser *p, halo_text_draft *draft) {
   const halo_shape **shapes = halo_alloc(sizeof *shapes * (size_t)count);
   for (int32_t i = 0; i < count; i++) shapes[i] = draft->operands.data[i]->shape;
   const char *prefix = halo_arena_printf(p->arena, "%s-wrapped", name);
-  halo_computation *computation = made_begin(p, prefix, shapes, count, line);
+  halo_computation *computation = implied_begin(p, prefix, shapes, count, line);
   halo_free(shapes);
   halo_instr_spec spec = {.opcode = draft->sugar,
                           .name = halo_arena_printf(p->arena, "%s.wrapped", name),
@@ -45,7 +46,7 @@ void halo_text_wrap(halo_text_parser *p, halo_text_draft *draft) {
                           .attr_count = draft->wrapped.count,
                           .line = line};
   computation->root = halo_instr_create_unchecked(computation, &spec);
-  made_attach(p, draft, HALO_ATTR_CALLS, computation);
+  implied_attach(p, draft, HALO_ATTR_CALLS, computation);
 }
 
 void halo_text_make_comparator(halo_text_parser *p, halo_text_draft *draft) {
@@ -59,7 +60,7 @@ void halo_text_make_comparator(halo_text_parser *p, halo_text_draft *draft) {
     if (i == 0) floating = halo_type_is_float(type);
     shapes[2 * i] = shapes[2 * i + 1] = halo_shape_new(p->arena, type, 0, NULL);
   }
-  halo_computation *computation = made_begin(p, "sort-ascending", shapes, 2 * count, line);
+  halo_computation *computation = implied_begin(p, "sort-ascending", shapes, 2 * count, line);
   halo_free(shapes);
   halo_attr attrs[] = {{.id = HALO_ATTR_DIRECTION, .i = HALO_LT},
                        {.id = HALO_ATTR_COMPARE_TYPE, .i = HALO_COMPARE_TOTALORDER}};
@@ -72,5 +73,5 @@ void halo_text_make_comparator(halo_text_parser *p, halo_text_draft *draft) {
                           .attr_count = floating ? 2 : 1,
                           .line = line};
   computation->root = halo_instr_create_unchecked(computation, &spec);
-  made_attach(p, draft, HALO_ATTR_TO_APPLY, computation);
+  implied_attach(p, draft, HALO_ATTR_TO_APPLY, computation);
 }
