@@ -69,6 +69,14 @@ static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_at
       attr.shapes.data = shapes;
       break;
     }
+    case HALO_KIND_STRINGS: {
+      const char **strings = halo_arena_array(arena, const char *, from->strings.count);
+      for (int32_t i = 0; i < from->strings.count; i++) {
+        strings[i] = halo_arena_strdup(arena, from->strings.data[i]);
+      }
+      attr.strings.data = strings;
+      break;
+    }
     case HALO_KIND_LITERAL:
       halo_vec_push(&to->literals, from->literal);
       halo_literal_retain(from->literal);

@@ -60,6 +60,10 @@ typedef struct halo_attr {
       const halo_window_dim *data;
       int32_t count;
     } window;
+    struct {
+      const char *const *data;
+      int32_t count;
+    } strings;
     const halo_conv_dims *conv;
     const halo_groups *groups;
     struct {

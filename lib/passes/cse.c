@@ -59,6 +59,10 @@ static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
     case HALO_KIND_FLOAT: cse_put(key, &attr->f, sizeof attr->f); break;
     case HALO_KIND_STRING:
     case HALO_KIND_RAW: cse_put_text(key, attr->text); break;
+    case HALO_KIND_STRINGS:
+      cse_put_i64(key, attr->strings.count);
+      for (int32_t i = 0; i < attr->strings.count; i++) cse_put_text(key, attr->strings.data[i]);
+      break;
     case HALO_KIND_INTS:
     case HALO_KIND_PRECISIONS:
     case HALO_KIND_SLICES:

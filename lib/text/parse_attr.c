@@ -142,6 +142,7 @@ static halo_status attr_read_comps(halo_text_parser *p, halo_opcode op, const ha
 }
 
 typedef HALO_VEC(const halo_shape *) attr_shapes;
+typedef HALO_VEC(const char *) attr_strings;
 
 static halo_status attr_read_shapes(halo_text_parser *p, attr_shapes *out) {
   HALO_TRY(halo_text_expect(p, '{', "'{' to open the shapes"));
@@ -216,10 +217,39 @@ static halo_status attr_shapes_value(halo_text_parser *p, halo_attr *attr) {
   return status;
 }
 
+/* Takes "{name="value", name={json}}"; JSON is kept as it is written. */
+static halo_status attr_strings_list(halo_text_parser *p, attr_strings *out) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open the list of names and values"));
+  while (p->tok.kind != '}') {
+    const char *name, *value;
+    HALO_TRY(halo_text_name(p, "a name, or '}'", &name));
+    HALO_TRY(halo_text_expect(p, '=', "'=' after the name"));
+    if (p->tok.kind == TOK_STRING) {
+      HALO_TRY(halo_text_string(p, "a string in quotes", &value));
+    } else {
+      HALO_TRY(halo_text_raw(p, 1, &value));
+    }
+    halo_vec_push(out, name);
+    halo_vec_push(out, value);
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a value"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+static halo_status attr_strings_value(halo_text_parser *p, halo_attr *attr) {
+  attr_strings strings = {0};
+  halo_status status = attr_strings_list(p, &strings);
+  attr->strings.data =
+      halo_arena_copy(p->arena, strings.data, sizeof *strings.data * (size_t)strings.count);
+  attr->strings.count = strings.count;
+  halo_vec_deinit(&strings);
+  return status;
+}
+
 /* From how many brackets on a raw value is JSON. */
 static int attr_json_depth(halo_attr_id id) {
-  if (id == HALO_ATTR_BACKEND_CONFIG) return 1;
-  return id == HALO_ATTR_FRONTEND_ATTRIBUTES ? 2 : INT32_MAX;
+  return id == HALO_ATTR_BACKEND_CONFIG ? 1 : INT32_MAX;
 }
 
 halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr *attr) {
@@ -248,6 +278,7 @@ halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr 
     case HALO_KIND_SHAPE: return halo_text_shape(p, &attr->shape);
     case HALO_KIND_SHAPES: return attr_shapes_value(p, attr);
     case HALO_KIND_LITERAL: return attr_literal(p, attr);
+    case HALO_KIND_STRINGS: return attr_strings_value(p, attr);
     case HALO_KIND_RAW: return halo_text_raw(p, attr_json_depth(attr->id), &attr->text);
   }
   return HALO_OK;

@@ -301,28 +301,44 @@ halo_status halo_module_parse(const char *text, size_t length, const char *name,
 
 /* ---- Files ---- */
 
+typedef struct module_file {
+  FILE *file;
+  char *text;
+  size_t length;
+} module_file;
+
+static halo_status module_run_read(void *user) {
+  module_file *from = user;
+  halo_strbuf content = {0};
+  char chunk[65536];
+  size_t got;
+  while ((got = fread(chunk, 1, sizeof chunk, from->file)) > 0) {
+    halo_strbuf_append_n(&content, chunk, got);
+    if (content.length > INT32_MAX) break;
+  }
+  from->length = content.length;
+  from->text = halo_strbuf_take(&content);
+  return HALO_OK;
+}
+
 static halo_status module_read_file(const char *path, char **text, size_t *length) {
   FILE *file = fopen(path, "rb");
   if (!file) {
     return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
                      strerror(errno));
   }
-  halo_strbuf content = {0};
-  char chunk[65536];
-  size_t got;
-  while ((got = fread(chunk, 1, sizeof chunk, file)) > 0) {
-    halo_strbuf_append_n(&content, chunk, got);
-    if (content.length > INT32_MAX) break;
-  }
+  module_file from = {.file = file};
+  halo_status status = halo_memory_guard(module_run_read, &from);
   bool failed = ferror(file) != 0;
   int reason = errno;
   fclose(file);
+  HALO_TRY(status);
   if (failed) {
-    halo_strbuf_deinit(&content);
+    halo_free(from.text);
     return halo_fail(HALO_IO_ERROR, "%s: %s", path, strerror(reason));
   }
-  *length = content.length;
-  *text = halo_strbuf_take(&content);
+  *length = from.length;
+  *text = from.text;
   return HALO_OK;
 }
 
@@ -330,8 +346,8 @@ halo_status halo_module_parse_file(const char *path, halo_module **out) {
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse_file: out is NULL");
   *out = NULL;
   if (!path) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse_file: path is NULL");
-  char *text;
-  size_t length;
+  char *text = NULL;
+  size_t length = 0;
   HALO_TRY(module_read_file(path, &text, &length));
   halo_status status = halo_module_parse(text, length, path, out);
   halo_free(text);

@@ -218,6 +218,39 @@ static void print_shapes(halo_strbuf *out, const halo_attr *attr) {
   halo_strbuf_char(out, '}');
 }
 
+/* One group in braces, as JSON is: what reading takes without quotes. */
+static bool print_is_group(const char *text) {
+  int depth = 0;
+  if (*text != '{') return false;
+  for (bool quoted = false; *text; text++) {
+    if (quoted) {
+      if (*text == '\\' && text[1])
+        text++;
+      else if (*text == '"')
+        quoted = false;
+    } else {
+      quoted = *text == '"';
+      depth += *text == '{';
+      depth -= *text == '}';
+      if (depth == 0) return text[1] == '\0';
+    }
+  }
+  return false;
+}
+
+static void print_strings(halo_strbuf *out, const halo_attr *attr) {
+  for (int32_t i = 0; i + 1 < attr->strings.count; i += 2) {
+    const char *value = attr->strings.data[i + 1];
+    halo_strbuf_printf(out, "%s%s=", i ? "," : "{", attr->strings.data[i]);
+    if (print_is_group(value)) {
+      halo_strbuf_append(out, value);
+    } else {
+      halo_text_print_string(out, value);
+    }
+  }
+  halo_strbuf_append(out, attr->strings.count ? "}" : "{}");
+}
+
 static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags) {
   switch (halo_attr_kind_of(attr->id)) {
     case HALO_KIND_INT: halo_strbuf_printf(out, "%lld", (long long)attr->i); break;
@@ -242,6 +275,7 @@ static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags)
       halo_text_print_literal(out, attr->literal, flags & HALO_PRINT_ELIDE_LARGE);
       break;
     case HALO_KIND_RAW: halo_strbuf_append(out, attr->text); break;
+    case HALO_KIND_STRINGS: print_strings(out, attr); break;
   }
 }
 
@@ -292,6 +326,7 @@ static bool print_is_default(const halo_instr *instr, const halo_attr *attr) {
     case HALO_KIND_SHAPE:
     case HALO_KIND_SHAPES:
     case HALO_KIND_LITERAL:
+    case HALO_KIND_STRINGS:
     case HALO_KIND_RAW: return false;
   }
   return false;

@@ -78,6 +78,17 @@ static halo_status run_parse_text(const work *w) {
   return status;
 }
 
+static halo_status run_parse_file(const work *w) {
+  (void)w;
+  halo_module *module;
+  halo_status status = halo_module_parse_file(HALO_TEST_DATA "/hlo/while_compiled.hlo", &module);
+  if (status == HALO_OK) halo_module_release(module);
+  return status;
+}
+
+START_TEST(parsing_files) { ck_assert_int_gt(walk(run_parse_file, NULL, ALL), 50); }
+END_TEST
+
 START_TEST(parsing) { ck_assert_int_gt(walk(run_parse_text, NULL, ALL), 100); }
 END_TEST
 
@@ -261,6 +272,7 @@ int main(void) {
   TCase *tests = tcase_create("memory");
   tcase_set_timeout(tests, 300);
   tcase_add_test(tests, parsing);
+  tcase_add_test(tests, parsing_files);
   tcase_add_test(tests, modules);
   tcase_add_test(tests, compiling);
   tcase_add_test(tests, literals);

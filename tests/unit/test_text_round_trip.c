@@ -70,6 +70,12 @@ static void equal_attr(const halo_instr *instr, const halo_attr *a, const halo_a
         ck_assert(halo_shape_equal(a->shapes.data[i], b->shapes.data[i]));
       }
       break;
+    case HALO_KIND_STRINGS:
+      ck_assert_int_eq(a->strings.count, b->strings.count);
+      for (int32_t i = 0; i < a->strings.count; i++) {
+        ck_assert_str_eq(a->strings.data[i], b->strings.data[i]);
+      }
+      break;
     case HALO_KIND_LITERAL: ck_assert(halo_literal_same_bits(a->literal, b->literal)); break;
   }
 }

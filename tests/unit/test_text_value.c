@@ -318,7 +318,7 @@ START_TEST(raw_values_are_kept) {
       "  p = f32[4] parameter(0), sharding={devices=[2]<=[2] last_tile_dims={manual}}, "
       "parameter_replication={true,false}, origin={{\"a\" {0}}}\n"
       "  a = negate(p), backend_config={\"a\":\"}\\\"\",\"b\":{\"c\":[1,2]}}, "
-      "frontend_attributes={k=\"}\",j={\"x\":\"//\"}}\n"
+      "frontend_attributes={k=\"}\",j={\"x\":\"//\"}, empty=\"\", l=\"{a}}\"}\n"
       "  b = negate(a), backend_config=\"{\\\"q\\\": 1}\", metadata={op_type=\"a\" "
       "op_name='it\\'s\nraw', source_line=3 /* } */}\n"
       "  c = negate(b), statistics={visualizing_index=0,x=12.5}, newer=[1,2]<=\"}\"(3) {4}\n"
@@ -329,8 +329,10 @@ START_TEST(raw_values_are_kept) {
   const halo_instr *c = text_instr(module, "c"), *d = text_instr(module, "d");
   ck_assert_str_eq(halo_instr_attr(a, HALO_ATTR_BACKEND_CONFIG)->text,
                    "{\"a\":\"}\\\"\",\"b\":{\"c\":[1,2]}}");
-  ck_assert_str_eq(halo_instr_attr(a, HALO_ATTR_FRONTEND_ATTRIBUTES)->text,
-                   "{k=\"}\",j={\"x\":\"//\"}}");
+  const halo_attr *frontend = halo_instr_attr(a, HALO_ATTR_FRONTEND_ATTRIBUTES);
+  static const char *const strings[] = {"k", "}", "j", "{\"x\":\"//\"}", "empty", "", "l", "{a}}"};
+  ck_assert_int_eq(frontend->strings.count, 8);
+  for (int i = 0; i < 8; i++) ck_assert_str_eq(frontend->strings.data[i], strings[i]);
   const char *quoted = halo_instr_attr(b, HALO_ATTR_BACKEND_CONFIG)->text;
   ck_assert_str_eq(quoted, "\"{\\\"q\\\": 1}\"");
   ck_assert_str_eq(halo_text_unquote(&module->arena, quoted), "{\"q\": 1}");
@@ -345,6 +347,8 @@ START_TEST(raw_values_are_kept) {
   ck_assert_str_eq(halo_instr_attr(d, HALO_ATTR_UNKNOWN)->text, "1.5");
   char *text;
   ck_assert_int_eq(halo_module_to_text(module, 0, &text), HALO_OK);
+  ck_assert_ptr_nonnull(
+      strstr(text, ", frontend_attributes={k=\"}\",j={\"x\":\"//\"},empty=\"\",l=\"{a}}\"}"));
   ck_assert_ptr_nonnull(strstr(text,
                                ", control-predecessors={%a, %b}, result_accuracy={tolerance="
                                "{atol=0,rtol=1e-6,ulps=2}}, more=1.5\n"));

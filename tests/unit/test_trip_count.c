@@ -1,5 +1,6 @@
 /* Trip counts of counted loops, and loops that are none. */
 #include "base/strbuf.h"
+#include "passes/passes.h"
 #include "passes/trip_count.h"
 
 #include <check.h>
@@ -86,9 +87,12 @@ static void check_case(const loop_case *c, bool tuple, bool limit_in_state) {
   } else {
     halo_strbuf_printf(&text,
                        "cond { s = (f32[], %s[], %s[]) parameter(0)\n"
-                       "  i = %s[] get-tuple-element(s), index=1\n", t, t, t);
-    halo_strbuf_printf(&text, limit_in_state ? "  n = %s[] get-tuple-element(s), index=2\n"
-                                             : "  n = %s[] constant(%s)\n", t, c->limit);
+                       "  i = %s[] get-tuple-element(s), index=1\n",
+                       t, t, t);
+    halo_strbuf_printf(
+        &text,
+        limit_in_state ? "  n = %s[] get-tuple-element(s), index=2\n" : "  n = %s[] constant(%s)\n",
+        t, c->limit);
     halo_strbuf_printf(&text, "  ROOT c = pred[] compare(%s), direction=%s }\n",
                        c->limit_first ? "n, i" : "i, n", c->direction);
     halo_strbuf_printf(&text,
@@ -125,17 +129,18 @@ END_TEST
 /* The limit is an argument: not known here. */
 START_TEST(unknown_limits) {
   ck_assert_int_eq(
-      trips_of("HloModule m\n"
-               "cond { s = (s32[], s32[]) parameter(0)\n"
-               "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
-               "  ROOT c = pred[] compare(i, n), direction=LT }\n"
-               "body { s = (s32[], s32[]) parameter(0)\n"
-               "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
-               "  k = s32[] constant(1)  j = s32[] add(i, k)\n"
-               "  ROOT t = (s32[], s32[]) tuple(j, n) }\n"
-               "ENTRY e { n = s32[] parameter(0)  z = s32[] constant(0)\n"
-               "  t = (s32[], s32[]) tuple(z, n)\n"
-               "  ROOT w = (s32[], s32[]) while(t), condition=cond, body=body }\n"),
+      trips_of(
+          "HloModule m\n"
+          "cond { s = (s32[], s32[]) parameter(0)\n"
+          "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
+          "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+          "body { s = (s32[], s32[]) parameter(0)\n"
+          "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
+          "  k = s32[] constant(1)  j = s32[] add(i, k)\n"
+          "  ROOT t = (s32[], s32[]) tuple(j, n) }\n"
+          "ENTRY e { n = s32[] parameter(0)  z = s32[] constant(0)\n"
+          "  t = (s32[], s32[]) tuple(z, n)\n"
+          "  ROOT w = (s32[], s32[]) while(t), condition=cond, body=body }\n"),
       -1);
 }
 END_TEST
@@ -143,17 +148,18 @@ END_TEST
 /* The limit changes inside the loop. */
 START_TEST(moving_limits) {
   ck_assert_int_eq(
-      trips_of("HloModule m\n"
-               "cond { s = (s32[], s32[]) parameter(0)\n"
-               "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
-               "  ROOT c = pred[] compare(i, n), direction=LT }\n"
-               "body { s = (s32[], s32[]) parameter(0)\n"
-               "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
-               "  k = s32[] constant(1)  j = s32[] add(i, k)  m = s32[] subtract(n, k)\n"
-               "  ROOT t = (s32[], s32[]) tuple(j, m) }\n"
-               "ENTRY e { n = s32[] constant(9)  z = s32[] constant(0)\n"
-               "  t = (s32[], s32[]) tuple(z, n)\n"
-               "  ROOT w = (s32[], s32[]) while(t), condition=cond, body=body }\n"),
+      trips_of(
+          "HloModule m\n"
+          "cond { s = (s32[], s32[]) parameter(0)\n"
+          "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
+          "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+          "body { s = (s32[], s32[]) parameter(0)\n"
+          "  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1\n"
+          "  k = s32[] constant(1)  j = s32[] add(i, k)  m = s32[] subtract(n, k)\n"
+          "  ROOT t = (s32[], s32[]) tuple(j, m) }\n"
+          "ENTRY e { n = s32[] constant(9)  z = s32[] constant(0)\n"
+          "  t = (s32[], s32[]) tuple(z, n)\n"
+          "  ROOT w = (s32[], s32[]) while(t), condition=cond, body=body }\n"),
       -1);
 }
 END_TEST
@@ -183,6 +189,53 @@ START_TEST(other_conditions) {
 }
 END_TEST
 
+/* The note is an attribute with a number, and only what the pass finds itself counts. */
+START_TEST(notes) {
+  static const struct {
+    const char *note, *limit;
+    int64_t trips;
+  } rows[] = {{"", "constant(3)", 3},
+              {", known_trip_count=7", "constant(3)", 3},
+              {", known_trip_count=3", "constant(3)", 3},
+              {", known_trip_count=7", "parameter(0)", -1},
+              {"", "parameter(0)", -1}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    halo_strbuf text = {0};
+    halo_strbuf_printf(&text,
+                       "HloModule m\n"
+                       "cond { s = (s32[], s32[]) parameter(0)\n"
+                       "  i = s32[] get-tuple-element(s), index=0\n"
+                       "  n = s32[] get-tuple-element(s), index=1\n"
+                       "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+                       "body { s = (s32[], s32[]) parameter(0)\n"
+                       "  i = s32[] get-tuple-element(s), index=0\n"
+                       "  n = s32[] get-tuple-element(s), index=1\n"
+                       "  k = s32[] constant(1)\n  j = s32[] add(i, k)\n"
+                       "  ROOT t = (s32[], s32[]) tuple(j, n) }\n"
+                       "ENTRY e { n = s32[] %s\n  z = s32[] constant(0)\n"
+                       "  t = (s32[], s32[]) tuple(z, n)\n"
+                       "  ROOT w = (s32[], s32[]) while(t), condition=cond, body=body%s }\n",
+                       rows[i].limit, rows[i].note);
+    halo_module *module;
+    char *printed;
+    bool changed;
+    ck_assert_msg(halo_module_parse(text.data, text.length, "t", &module) == HALO_OK, "%s",
+                  halo_error_message());
+    ck_assert_int_eq(halo_module_to_text(module, 0, &printed), HALO_OK);
+    ck_assert_int_eq(strstr(printed, "known_trip_count=") != NULL, *rows[i].note != '\0');
+    halo_text_release(printed);
+    ck_assert_int_eq(halo_pass_trip_counts(module, &changed), HALO_OK);
+    ck_assert_int_eq(halo_noted_trip_count(module->entry->root), rows[i].trips);
+    ck_assert_int_eq(halo_module_to_text(module, 0, &printed), HALO_OK);
+    ck_assert_int_eq(strstr(printed, "known_trip_count=3") != NULL, rows[i].trips == 3);
+    ck_assert_ptr_null(strstr(printed, "known_trip_count=7"));
+    halo_text_release(printed);
+    halo_module_release(module);
+    halo_strbuf_deinit(&text);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("trip_count");
   TCase *tcase = tcase_create("trip_count");
@@ -190,6 +243,7 @@ int main(void) {
   tcase_add_test(tcase, unknown_limits);
   tcase_add_test(tcase, moving_limits);
   tcase_add_test(tcase, other_conditions);
+  tcase_add_test(tcase, notes);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
