@@ -341,7 +341,7 @@ static void multi_place(multi_state *s, int32_t i) {
   const halo_shape *shape = values ? view.in : instr->shape;
   int64_t key[HALO_MAX_RANK + 1] = {values ? -2 : -1};
   size_t key_size = sizeof *key * ((size_t)shape->rank + 1);
-  memcpy(key + 1, shape->dims, sizeof *key * (size_t)shape->rank);
+  if (shape->rank) memcpy(key + 1, shape->dims, sizeof *key * (size_t)shape->rank);
   int32_t last = (int32_t)(intptr_t)halo_map_get(&s->by_dims, key, key_size) - 1;
   multi_list list;
   multi_collect(s, instr, last, &list);

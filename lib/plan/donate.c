@@ -110,6 +110,11 @@ static int donate_by_size_and_step(const void *a, const void *b) {
   return x->index - y->index;
 }
 
+static void donate_sort(donate_list *list) {
+  if (list->count == 0) return;
+  qsort(list->data, (size_t)list->count, sizeof *list->data, donate_by_size_and_step);
+}
+
 /* A heap of free arguments, the lowest number on top. */
 typedef HALO_VEC(int32_t) donate_heap;
 
@@ -183,8 +188,8 @@ static void donate_rest(donate_state *s) {
     const halo_plan_buffer *b = donate_buffer(s, a);
     if (!s->taken[a]) halo_vec_push(&arguments, (donate_pair){b->size, b->last, a});
   }
-  qsort(results.data, (size_t)results.count, sizeof *results.data, donate_by_size_and_step);
-  qsort(arguments.data, (size_t)arguments.count, sizeof *arguments.data, donate_by_size_and_step);
+  donate_sort(&results);
+  donate_sort(&arguments);
   donate_heap free[2] = {{0}, {0}}; /* [1]: those the module offers */
   int64_t size = -1;
   for (int32_t r = 0, a = 0; r < results.count; r++) {
