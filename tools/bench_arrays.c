@@ -58,6 +58,30 @@ static const char arrays_transpose[] =
     "  ROOT y = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}\n"
     "}\n";
 
+/* What the gradient of an embedding is. Read: updates, indices, and what they go to; written: that. */
+static const char arrays_scatter[] =
+    "HloModule scatter\n"
+    "sum {\n"
+    "  a = f32[] parameter(0)\n"
+    "  b = f32[] parameter(1)\n"
+    "  ROOT c = f32[] add(a, b)\n"
+    "}\n"
+    "ENTRY main {\n"
+    "  i = s32[65536] iota(), iota_dimension=0\n"
+    "  f = s32[] constant(7919)\n"
+    "  fs = s32[65536] broadcast(f), dimensions={}\n"
+    "  p = s32[65536] multiply(i, fs)\n"
+    "  m = s32[] constant(8191)\n"
+    "  ms = s32[65536] broadcast(m), dimensions={}\n"
+    "  at = s32[65536] and(p, ms)\n"
+    "  zero = f32[] constant(0)\n"
+    "  x = f32[8192,128] broadcast(zero), dimensions={}\n"
+    "  u = f32[65536,128] parameter(0)\n"
+    "  ROOT y = f32[8192,128] scatter(x, at, u), update_window_dims={1}, "
+    "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+    "to_apply=sum\n"
+    "}\n";
+
 #define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
@@ -70,6 +94,8 @@ static const arrays_case arrays_cases[] = {
      ARRAYS_REDUCE("0"), 0, 0, 0},
     {"transpose", "4096x4096 f32", BENCH_BANDWIDTH, 2.0 * 4 * 4096 * 4096, 0.6, NULL,
      arrays_transpose, 0, 0, 0},
+    {"scatter rows", "65536x128 f32", BENCH_BANDWIDTH, 4.0 * 128 * 3 * 65536, 0, NULL,
+     arrays_scatter, 0, 0, 0},
     ARRAYS_DOT(1024, 1024, 1024, 0.8, NULL),
     ARRAYS_DOT(512, 512, 512, 0, NULL),
     ARRAYS_DOT(1536, 1536, 1536, 0, NULL),

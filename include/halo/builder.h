@@ -299,10 +299,30 @@ typedef struct halo_gather_dims {
   int64_t index_vector_dim;
 } halo_gather_dims;
 
+/* What scatter's dimensions mean, likewise. */
+typedef struct halo_scatter_dims {
+  int window_count, inserted_count, operand_count, batching_count;
+  const int64_t *update_window_dims;                                  /* [window_count] */
+  const int64_t *inserted_window_dims;                                /* [inserted_count] */
+  const int64_t *scatter_dims_to_operand_dims;                        /* [operand_count] */
+  const int64_t *input_batching_dims, *scatter_indices_batching_dims; /* [batching_count] each */
+  int64_t index_vector_dim;
+} halo_scatter_dims;
+
 /* Slices of `slice_sizes` (count: the operand's rank) at the places that `indices` lists, moved to
  * fit inside. `sorted` promises sorted indices. */
 HALO_API halo_op halo_gather(halo_op operand, halo_op indices, const halo_gather_dims *dims,
                              int count, const int64_t *slice_sizes, bool sorted);
+/* The operand with windows of `updates` combined into it at the places that `indices` lists, one after
+ * the other: element = computation(element, update). A window that does not fit inside is left out as
+ * a whole. `sorted` promises sorted indices, `unique` that no element is met twice. */
+HALO_API halo_op halo_scatter(halo_op operand, halo_op indices, halo_op updates,
+                              halo_comp computation, const halo_scatter_dims *dims, bool sorted,
+                              bool unique);
+/* N arrays of equal dimensions at once: (elements.., updates..) to a tuple; result a tuple. */
+HALO_API halo_op halo_scatter_many(halo_builder *builder, int n, const halo_op *operands,
+                                   halo_op indices, const halo_op *updates, halo_comp computation,
+                                   const halo_scatter_dims *dims, bool sorted, bool unique);
 
 /* ---- Computations ---- */
 

@@ -255,7 +255,7 @@ halo_op halo_dynamic_update_slice_vector(halo_op operand, halo_op update, halo_o
   return movement_dynamic(&call, HALO_OP_DYNAMIC_UPDATE_SLICE, 2, first, 1, &starts, 0, NULL);
 }
 
-/* ---- Pad, concatenate, reverse, gather ---- */
+/* ---- Pad, concatenate, reverse ---- */
 
 static halo_instr *movement_pad(build_call *call, halo_instr *x, halo_instr *value, int count,
                                 const halo_padding *padding) {
@@ -304,39 +304,4 @@ halo_op halo_rev(halo_op operand, int count, const int64_t *dims) {
   if (!halo_build_check_list(&call, count, dims, "dims")) return halo_build_result(&call, NULL);
   halo_attr attr = halo_build_ints(&call, HALO_ATTR_DIMENSIONS, count, dims);
   return halo_build_nary(&call, HALO_OP_REVERSE, 1, &operand, 1, &attr);
-}
-
-halo_op halo_gather(halo_op operand, halo_op indices, const halo_gather_dims *dims, int count,
-                    const int64_t *slice_sizes, bool sorted) {
-  build_call call = halo_build_begin_with("halo_gather", 2, (halo_op[]){operand, indices});
-  if (call.ok && !dims) halo_build_fail(&call, "dims is NULL");
-  if (!call.ok || !halo_build_check_list(&call, count, slice_sizes, "slice_sizes")) {
-    return halo_build_result(&call, NULL);
-  }
-  const struct {
-    halo_attr_id id;
-    int count;
-    const int64_t *list;
-  } rows[] = {{HALO_ATTR_OFFSET_DIMS, dims->offset_count, dims->offset_dims},
-              {HALO_ATTR_COLLAPSED_SLICE_DIMS, dims->collapsed_count, dims->collapsed_slice_dims},
-              {HALO_ATTR_START_INDEX_MAP, dims->start_map_count, dims->start_index_map},
-              {HALO_ATTR_OPERAND_BATCHING_DIMS, dims->batching_count, dims->operand_batching_dims},
-              {HALO_ATTR_START_INDICES_BATCHING_DIMS, dims->batching_count,
-               dims->start_indices_batching_dims},
-              {HALO_ATTR_SLICE_SIZES, count, slice_sizes}};
-  halo_attr attrs[8];
-  int attr_count = 0;
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    bool optional = rows[i].id == HALO_ATTR_OPERAND_BATCHING_DIMS ||
-                    rows[i].id == HALO_ATTR_START_INDICES_BATCHING_DIMS;
-    if (!halo_build_check_list(&call, rows[i].count, rows[i].list, halo_attr_name(rows[i].id))) {
-      return halo_build_result(&call, NULL);
-    }
-    if (optional && rows[i].count == 0) continue;
-    attrs[attr_count++] = halo_build_ints(&call, rows[i].id, rows[i].count, rows[i].list);
-  }
-  attrs[attr_count++] = halo_build_int(HALO_ATTR_INDEX_VECTOR_DIM, dims->index_vector_dim);
-  if (sorted) attrs[attr_count++] = halo_build_int(HALO_ATTR_INDICES_ARE_SORTED, 1);
-  return halo_build_nary(&call, HALO_OP_GATHER, 2, (halo_op[]){operand, indices}, attr_count,
-                         attrs);
 }

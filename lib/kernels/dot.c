@@ -440,7 +440,6 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
   halo_launch launch = {.label = halo_arena_printf(l->arena, "%s dot:clblast", l->name),
                         .args = args,
                         .arg_count = 3,
-                        .updates = -1,
                         .gemm = g};
   halo_vec_push(&l->launches, launch);
   if (finished) return HALO_OK;

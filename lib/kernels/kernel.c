@@ -73,10 +73,17 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
       .arg_count = e->args.count,
       .dims = 1,
       .in_place = in_place,
-      .updates = -1,
   };
   halo_vec_push(&l->launches, launch);
   return &l->launches.data[l->launches.count - 1];
+}
+
+int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter) {
+  int32_t number = 0;
+  for (int32_t p = 0; p < parameter->parameter_number; p++) {
+    number += halo_shape_leaf_count(l->computation->params.data[p]->shape);
+  }
+  return number;
 }
 
 size_t halo_kernel_local_size(const halo_caps *caps, int64_t items) {

@@ -25,8 +25,10 @@ typedef struct halo_launch {
   /* Input `i` is read by each work item only where the same work item then writes the output, so
    * that the output may take the input's buffer: bit i. */
   uint64_t in_place;
-  /* An update of part of the output: everything else keeps what input `updates` held. -1: none. */
-  int32_t updates;
+  /* What output k holds before the launch: what input updates[k] does, or anything where that is -1; the
+   * launch then writes parts of it. The plan copies, unless the input dies there. NULL: none. */
+  const int32_t *updates;
+  int32_t update_count;
   const halo_gemm *gemm; /* library call: CLBlast */
 } halo_launch;
 
@@ -73,7 +75,8 @@ typedef struct halo_family {
   const halo_implementation *implementations; /* ends with a NULL name */
 } halo_family;
 
-extern const halo_family halo_family_loop, halo_family_update, halo_family_reduce, halo_family_dot;
+extern const halo_family halo_family_loop, halo_family_update, halo_family_reduce, halo_family_dot,
+    halo_family_scatter;
 
 /* Chooses and lowers. HALO_UNIMPLEMENTED (naming instruction and line) when an instruction of the
  * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS names an implementation that does
@@ -113,6 +116,8 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
  * over, and `in_place` into the launch. */
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
                              uint64_t in_place);
+/* The number of the input that an array parameter of the fusion's body is. */
+int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter);
 /* A work-group size for a one-dimensional launch of `items` items without local memory. */
 size_t halo_kernel_local_size(const halo_caps *caps, int64_t items);
 /* Sets a one-dimensional launch. */

@@ -113,7 +113,6 @@ halo_launch *halo_parts_launch(halo_parts *p, const char *label) {
                               sizeof(halo_kernel_arg) * (size_t)p->e.args.count),
       .arg_count = p->e.args.count,
       .dims = 1,
-      .updates = -1,
   };
   *l->sections |= p->e.sections;
   halo_vec_push(&l->launches, launch);

@@ -5,6 +5,14 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+/* A file of cl_kernels/ as it is embedded: its name, its text without comments, and the kernel that the
+ * defaults of its holes make; NULL: it is no template. */
+typedef struct halo_cl_file {
+  const char *name, *text, *kernel;
+} halo_cl_file;
+/* All of them; a NULL name ends the list. */
+extern const halo_cl_file halo_cl_files[];
+
 /* The holes of one instance. */
 typedef struct halo_template {
   const char *text; /* of the file in cl_kernels/ */

@@ -51,7 +51,9 @@ static halo_status update_window_lower(halo_lowering *l) {
     const char *label = halo_arena_printf(l->arena, "%s update:window", l->name);
     halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "window"), label, 0);
     halo_launch_items(l->caps, launch, items > 0 ? items : 1);
-    launch->updates = (int32_t)root->operands[0]->parameter_number;
+    int32_t input = halo_lowering_input(l, root->operands[0]);
+    launch->updates = halo_arena_copy(l->arena, &input, sizeof input);
+    launch->update_count = 1;
   }
   halo_emitter_deinit(&e);
   return status;

@@ -93,8 +93,9 @@ static halo_status lower_check_launch(lower_state *s, const halo_launch *launch,
 
 static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *launch,
                          const lower_binding *binding, int64_t flops) {
-  if (launch->updates >= 0) {
-    lower_copy(s, steps, binding->inputs[launch->updates], binding->outputs[0], binding->name);
+  for (int32_t k = 0; k < launch->update_count; k++) {
+    if (launch->updates[k] < 0) continue;
+    lower_copy(s, steps, binding->inputs[launch->updates[k]], binding->outputs[k], binding->name);
   }
   halo_step *step =
       lower_step(s, steps, launch->gemm ? HALO_STEP_LIBRARY : HALO_STEP_KERNEL, launch->label);

@@ -229,29 +229,44 @@ static bool gen_dynamic_slice(generator *g, gen_value a) {
 }
 
 /* Slices along one dimension, picked by a vector or matrix of indices. */
-static bool gen_gather(generator *g, gen_value a) {
-  const halo_shape *shape = a.instr->shape;
+typedef struct gen_places {
+  int64_t dimension, index_dims[2], offset[8];
+  int index_rank, offsets;
+} gen_places;
+
+static bool gen_choose_places(generator *g, const halo_shape *shape, gen_places *p) {
   if (shape->rank == 0 || shape->rank > 5) return false;
-  int64_t dimension = gen_below(g, (uint32_t)shape->rank), sizes[HALO_MAX_RANK], offset[8];
-  int64_t index_dims[2] = {1 + gen_below(g, 6), 1 + gen_below(g, 3)};
-  int index_rank = 1 + (int)gen_below(g, 2), offsets = 0;
-  int64_t extent = shape->dims[dimension];
+  *p = (gen_places){.dimension = gen_below(g, (uint32_t)shape->rank),
+                    .index_dims = {1 + gen_below(g, 6), 1 + gen_below(g, 3)},
+                    .index_rank = 1 + (int)gen_below(g, 2)};
+  int64_t extent = shape->dims[p->dimension];
   if (extent == 0 || halo_shape_element_count(shape) / extent * 18 > GEN_MAX_ELEMENTS) return false;
   bool last = gen_chance(g, 50); /* window dimensions behind the batch ones, or before them */
   for (int d = 0; d < shape->rank; d++) {
-    sizes[d] = d == dimension ? 1 : shape->dims[d];
-    if (d != dimension) {
-      offset[offsets] = offsets + (last ? index_rank : 0);
-      offsets++;
-    }
+    if (d == p->dimension) continue;
+    p->offset[p->offsets] = p->offsets + (last ? p->index_rank : 0);
+    p->offsets++;
   }
-  halo_instr *operands[2] = {a.instr, gen_indices(g, gen_index_type(g), index_rank, index_dims)};
-  halo_attr attrs[5] = {gen_ints(g, HALO_ATTR_OFFSET_DIMS, offsets, offset),
-                        gen_ints(g, HALO_ATTR_COLLAPSED_SLICE_DIMS, 1, &dimension),
-                        gen_ints(g, HALO_ATTR_START_INDEX_MAP, 1, &dimension),
-                        gen_int(HALO_ATTR_INDEX_VECTOR_DIM, index_rank),
+  return true;
+}
+
+static bool gen_gather_at(generator *g, gen_value a, const gen_places *p) {
+  const halo_shape *shape = a.instr->shape;
+  int64_t sizes[HALO_MAX_RANK];
+  for (int d = 0; d < shape->rank; d++) sizes[d] = d == p->dimension ? 1 : shape->dims[d];
+  halo_instr *operands[2] = {a.instr,
+                             gen_indices(g, gen_index_type(g), p->index_rank, p->index_dims)};
+  halo_attr attrs[5] = {gen_ints(g, HALO_ATTR_OFFSET_DIMS, p->offsets, p->offset),
+                        gen_ints(g, HALO_ATTR_COLLAPSED_SLICE_DIMS, 1, &p->dimension),
+                        gen_ints(g, HALO_ATTR_START_INDEX_MAP, 1, &p->dimension),
+                        gen_int(HALO_ATTR_INDEX_VECTOR_DIM, p->index_rank),
                         gen_ints(g, HALO_ATTR_SLICE_SIZES, shape->rank, sizes)};
   return gen_keep(g, gen_emit(g, HALO_OP_GATHER, NULL, 2, operands, 5, attrs), a);
+}
+
+static bool gen_gather(generator *g, gen_value a) {
+  gen_places p;
+  return gen_choose_places(g, a.instr->shape, &p) && gen_gather_at(g, a, &p);
 }
 
 /* ---- Reductions and dot ---- */
@@ -270,6 +285,43 @@ static halo_computation *gen_reducer(generator *g, halo_type type, halo_opcode o
   body->root = gen_binary(g, opcode, params[0], params[1]);
   g->computation = outer;
   return body;
+}
+
+/* Slices picked from an array, or what was made of them, combined into it at other places. */
+static bool gen_scatter(generator *g, gen_value a) {
+  static const halo_opcode opcodes[] = {HALO_OP_ADD,      HALO_OP_MAXIMUM, HALO_OP_MINIMUM,
+                                        HALO_OP_MULTIPLY, HALO_OP_AND,     HALO_OP_XOR};
+  halo_type type = a.instr->shape->type;
+  bool floating = halo_type_is_float(type), complex_ = halo_type_is_complex(type);
+  gen_places p;
+  if (!gen_choose_places(g, a.instr->shape, &p) || !gen_gather_at(g, a, &p)) return false;
+  gen_value update = g->pool.data[g->pool.count - 1];
+  if (gen_chance(g, 60) && gen_elementwise(g, update)) {
+    gen_value made = g->pool.data[g->pool.count - 1];
+    if (made.instr->shape->type == type &&
+        halo_shape_same_dims(made.instr->shape, update.instr->shape)) {
+      update = made;
+    }
+  }
+  halo_opcode opcode = opcodes[complex_ ? 0 : gen_below(g, floating ? 3 : 6)];
+  halo_instr *operands[3] = {a.instr, gen_indices(g, gen_index_type(g), p.index_rank, p.index_dims),
+                             update.instr};
+  halo_attr attrs[5] = {gen_ints(g, HALO_ATTR_UPDATE_WINDOW_DIMS, p.offsets, p.offset),
+                        gen_ints(g, HALO_ATTR_INSERTED_WINDOW_DIMS, 1, &p.dimension),
+                        gen_ints(g, HALO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS, 1, &p.dimension),
+                        gen_int(HALO_ATTR_INDEX_VECTOR_DIM, p.index_rank),
+                        gen_comp(g, HALO_ATTR_TO_APPLY, gen_reducer(g, type, opcode))};
+  halo_instr *instr = gen_emit(g, HALO_OP_SCATTER, NULL, 3, operands, 5, attrs);
+  gen_value result = gen_either(a, update);
+  if ((floating || complex_) && opcode == HALO_OP_ADD) {
+    double n = 1 + (double)(p.index_dims[0] * p.index_dims[1]), size = n * result.size;
+    if (size > 16384) return false; /* f16 could overflow */
+    bool exact = result.whole && result.error == 0 && size <= gen_whole_limit(type);
+    result.error = exact ? 0 : n * result.error + n * size * gen_epsilon(type);
+    result.size = size;
+    result.whole = exact;
+  }
+  return gen_keep(g, instr, result);
 }
 
 static bool gen_reduce(generator *g, gen_value a) {
@@ -520,10 +572,10 @@ static bool gen_while(generator *g, gen_value a) {
 
 bool gen_structural(generator *g, gen_value a) {
   static bool (*const kinds[])(generator *, gen_value) = {
-      gen_broadcast, gen_reshape,     gen_transpose,   gen_reverse, gen_slice,
-      gen_pad,       gen_concatenate, gen_bits,        gen_iota,    gen_dynamic_slice,
-      gen_gather,    gen_reduce,      gen_reduce,      gen_arg_max, gen_dot,
-      gen_map,       gen_call,        gen_conditional, gen_while};
+      gen_broadcast, gen_reshape,     gen_transpose, gen_reverse,     gen_slice,
+      gen_pad,       gen_concatenate, gen_bits,      gen_iota,        gen_dynamic_slice,
+      gen_gather,    gen_scatter,     gen_reduce,    gen_reduce,      gen_arg_max,
+      gen_dot,       gen_map,         gen_call,      gen_conditional, gen_while};
   if (!a.instr) return false;
   return kinds[gen_below(g, sizeof kinds / sizeof kinds[0])](g, a);
 }

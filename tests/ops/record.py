@@ -35,6 +35,7 @@ FAMILIES = [
     "denormal",
     "movement",
     "indexing",
+    "scatter",
     "reduce",
     "dot",
     "norm",

@@ -334,6 +334,30 @@ START_TEST(build_computations) {
                                   (halo_op[]){zero, n}, sums, LIST(0));
   check_shape(many, "(f32[3], s32[3])");
 
+  halo_op at = param(b, 2, HALO_S64, LIST(4)), rows = param(b, 3, HALO_F32, LIST(4, 3));
+  halo_scatter_dims dims = {.window_count = 1,
+                            .update_window_dims = DIMS(1),
+                            .inserted_count = 1,
+                            .inserted_window_dims = DIMS(0),
+                            .operand_count = 1,
+                            .scatter_dims_to_operand_dims = DIMS(0),
+                            .index_vector_dim = 1};
+  check_shape(halo_scatter(x, at, rows, add, &dims, true, true), "f32[2,3]");
+  halo_op scattered =
+      halo_scatter_many(b, 2, (halo_op[]){x, halo_convert(x, HALO_S32)}, at,
+                        (halo_op[]){rows, halo_convert(rows, HALO_S32)}, sums, &dims, false, false);
+  check_shape(scattered, "(f32[2,3], s32[2,3])");
+  halo_scatter_dims batched = {.inserted_count = 1,
+                               .inserted_window_dims = DIMS(1),
+                               .operand_count = 1,
+                               .scatter_dims_to_operand_dims = DIMS(1),
+                               .batching_count = 1,
+                               .input_batching_dims = DIMS(0),
+                               .scatter_indices_batching_dims = DIMS(0),
+                               .index_vector_dim = 2};
+  halo_op places = param(b, 4, HALO_U8, LIST(2, 5)), points = param(b, 5, HALO_F32, LIST(2, 5));
+  check_shape(halo_scatter(x, places, points, add, &batched, false, false), "f32[2,3]");
+
   halo_builder *cond = halo_builder_create_sub(b, "cond");
   halo_comp less = halo_builder_finish_sub(
       cond, halo_lt(param(cond, 0, HALO_S32, 0, NULL), halo_constant_s32(cond, 9)));
@@ -539,6 +563,17 @@ static halo_op bad_gather(halo_builder *b, halo_op x) {
   (void)b;
   return halo_gather(x, x, NULL, LIST(1, 1), false);
 }
+static halo_op bad_scatter(halo_builder *b, halo_op x) {
+  return halo_scatter(x, x, x, halo_scalar_add(b, HALO_F32), NULL, false, false);
+}
+static halo_op bad_scatter_count(halo_builder *b, halo_op x) {
+  halo_scatter_dims dims = {0};
+  return halo_scatter_many(b, 0, NULL, x, NULL, halo_scalar_add(b, HALO_F32), &dims, false, false);
+}
+static halo_op bad_scatter_list(halo_builder *b, halo_op x) {
+  halo_scatter_dims dims = {.window_count = 2};
+  return halo_scatter(x, x, x, halo_scalar_add(b, HALO_F32), &dims, false, false);
+}
 static halo_op bad_dot_rank(halo_builder *b, halo_op x) {
   return halo_dot(x, halo_zero(b, HALO_F32), NULL);
 }
@@ -616,6 +651,9 @@ static const struct {
                  {bad_pad_dim, "dimension -1 is outside"},
                  {bad_concat, "expects at least 1"},
                  {bad_gather, "dims is NULL"},
+                 {bad_scatter, "dims is NULL"},
+                 {bad_scatter_count, "at least one operand"},
+                 {bad_scatter_list, "update_window_dims"},
                  {bad_dot_rank, "vectors or matrices"},
                  {bad_dot_types, "element types must match"},
                  {bad_dot_dims, "dims is NULL"},

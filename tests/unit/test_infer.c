@@ -14,6 +14,7 @@ typedef struct infer_case {
 #define SCATTER(w, i, m, v)                                                                        \
   "update_window_dims=" w ";inserted_window_dims=" i ";scatter_dims_to_operand_dims=" m            \
   ";index_vector_dim=" v
+#define SCATTER_BATCH(o, i) "input_batching_dims=" o ";scatter_indices_batching_dims=" i
 #define NORM "epsilon=1;feature_index="
 #define DOT(l, r) "lhs_contracting_dims=" l ";rhs_contracting_dims=" r
 #define BDOT(bl, br, l, r) "lhs_batch_dims=" bl ";rhs_batch_dims=" br ";" DOT(l, r)
@@ -33,8 +34,7 @@ static const infer_case cases[] = {
     {"slice", "f32[?]", "f32[?]", "slice=0,1,1", "f32[?]"},
     /* Unary */
     {"negate", "s32[2,3]{0,1}", NULL, NULL, "s32[2,3]{0,1}"},
-    {"negate", "pred[]", NULL, NULL,
-     "!must be signed integer or unsigned integer"},
+    {"negate", "pred[]", NULL, NULL, "!must be signed integer or unsigned integer"},
     {"exponential", "s32[2]", NULL, NULL, "!must be float or complex, not s32"},
     {"cosine", "f32[<=4]", NULL, NULL, "f32[<=4]"},
     {"not", "f32[]", NULL, NULL, "!must be pred or signed"},
@@ -272,6 +272,27 @@ static const infer_case cases[] = {
      "(f32[5], s32[5])"},
     {"scatter", "f32[5];s32[3];f32[3]", NULL,
      SCATTER("", "0", "0", "1") ";to_apply=s32[] s32[] > s32[]", "!does not fit"},
+    {"scatter", "f32[5];f32[6];s32[3];f32[3];f32[3]", NULL,
+     SCATTER("", "0", "0", "1") ";to_apply=f32[] f32[] f32[] f32[] > (f32[], f32[])",
+     "!must have the same dimensions"},
+    {"scatter", "f32[5];s32[3];f32[3]", NULL, SCATTER("", "0", "0", "2") ";" ADD,
+     "!index_vector_dim 2 is outside"},
+    {"scatter", "f32[5,6];s32[3];f32[3,4]", NULL, SCATTER("2", "0", "0", "1") ";" ADD,
+     "!outside 0 to 1"},
+    {"scatter", "f32[5,6];s32[3,2];f32[3]", NULL, SCATTER("", "1,0", "0,1", "1") ";" ADD,
+     "!increasing order"},
+    {"scatter", "f32[5,6];s32[3,2];f32[3]", NULL, SCATTER("", "0,1", "0,0", "1") ";" ADD,
+     "!a second time"},
+    {"scatter", "f32[3,5];s32[3,2];f32[3,2]", NULL,
+     SCATTER("", "1", "1", "2") ";" SCATTER_BATCH("0", "0") ";" ADD, "f32[3,5]"},
+    {"scatter", "f32[4,5];s32[3,2];f32[3,2]", NULL,
+     SCATTER("", "1", "1", "2") ";" SCATTER_BATCH("0", "0") ";" ADD, "!differ in size"},
+    {"scatter", "f32[3,5];s32[3,2];f32[3,2]", NULL,
+     SCATTER("", "1", "1", "2") ";" SCATTER_BATCH("0", "0,1") ";" ADD, "!the same length"},
+    {"scatter", "f32[3,5];s32[3,2];f32[3,2]", NULL,
+     SCATTER("", "1", "0", "2") ";" SCATTER_BATCH("0", "0") ";" ADD, "!share dimension 0"},
+    {"scatter", "f32[3,5];s32[3,1];f32[3]", NULL,
+     SCATTER("", "1", "1", "1") ";" SCATTER_BATCH("0", "1") ";" ADD, "!contains index_vector_dim"},
     /* Reductions */
     {"reduce", "f32[2,<=3,4];f32[]", NULL, "dimensions=2,0;" ADD, "f32[<=3]"},
     {"reduce", "f32[2];f32[]", NULL, "dimensions=;" ADD, "f32[2]"},

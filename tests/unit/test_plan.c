@@ -27,25 +27,15 @@ static char *read_text(const char *path) {
 
 /* ---- Golden plans ---- */
 
-extern const char halo_cl_gemm_pack[], halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[],
-    halo_cl_turn[];
-
 /* The generated source, with a line for each whole template. */
 static void append_source(halo_strbuf *out, const char *source) {
-  static const struct {
-    const char *name, *text;
-  } templates[] = {{"gemm_pack.cl", halo_cl_gemm_pack},
-                   {"gemm_panels.cl", halo_cl_gemm_panels},
-                   {"gemm_tile.cl", halo_cl_gemm_tile},
-                   {"reduce.cl", halo_cl_reduce},
-                   {"turn.cl", halo_cl_turn}};
   while (*source) {
     size_t skip = 0;
-    for (size_t i = 0; i < sizeof templates / sizeof templates[0] && !skip; i++) {
-      const char *body = halo_template_body(templates[i].text);
+    for (const halo_cl_file *file = halo_cl_files; file->name && !skip; file++) {
+      const char *body = halo_template_body(file->text);
       size_t length = strlen(body);
-      if (strncmp(source, body, length) != 0) continue;
-      halo_strbuf_printf(out, "[%s]\n", templates[i].name);
+      if (!file->kernel || strncmp(source, body, length) != 0) continue;
+      halo_strbuf_printf(out, "[%s]\n", file->name);
       skip = length;
     }
     if (!skip) {
