@@ -27,6 +27,6 @@ static const halo_target halo_target_gpu = {.launch = 8e-6,
                                             .rate = 1e12,
                                             .item_rate = 5e8,
                                             .max_buffers = 60,
-                                            .side_extent = 32};
+                                            .side_extent = 64};
 
 #endif

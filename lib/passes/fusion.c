@@ -189,6 +189,13 @@ static int64_t fusion_price(const fusion_state *s, const fusion_node *node) {
   return cost < FUSION_MAX_COST ? cost : FUSION_MAX_COST;
 }
 
+/* A little work, `runs` times a node: it is cheaper done over than handed on. */
+static bool fusion_is_tiny(const fusion_state *s, const fusion_node *node, int64_t runs) {
+  int64_t most = fusion_tiny(s);
+  return runs <= most && runs * node->cost <= most &&
+         (double)node->cost <= s->target->launch * s->target->item_rate;
+}
+
 /* ---- Decisions ---- */
 
 static void fusion_collect_users(fusion_state *s) {
@@ -305,9 +312,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   fusion_wish w;
   if (s->first_user[i] == s->first_user[i + 1] || !fusion_ask_users(s, i, &w)) return;
   int64_t repeats = w.same_index + w.other_index;
-  /* A little work is cheaper done over than handed on. */
-  bool tiny = w.runs <= tiny_work && w.runs * node->cost <= tiny_work &&
-              (double)node->cost <= s->target->launch * s->target->item_rate;
+  bool tiny = fusion_is_tiny(s, node, w.runs);
   bool cheap = node->cost <= fusion_cheap(s) || tiny;
   if (fusion_is_reduction(instr) && !tiny) {
     fusion_is_finished(s, i);
@@ -345,6 +350,10 @@ static void fusion_begin(fusion_state *s) {
       fusion_node_of(s, node->instr->control_preds[c])->pinned = true;
     }
     node->cost = fusion_price(s, node);
+    /* It is going to be a buffer, so it does not make dear what reads it. */
+    if (fusion_is_reduction(node->instr) && !node->hero) {
+      node->hero = !fusion_is_tiny(s, node, halo_shape_element_count(node->instr->shape));
+    }
   }
   fusion_node_of(s, s->computation->root)->pinned = true;
   fusion_collect_users(s);
