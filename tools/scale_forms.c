@@ -198,6 +198,48 @@ static void scale_layers(FILE *out, int count) {
   fprintf(out, "  ROOT r = f32[8,8] negate(x%d)\n}\n", layers);
 }
 
+/* Every argument becomes a result. */
+static void scale_arguments(FILE *out, int count) {
+  int parts = count / 2 > 0 ? count / 2 : 1;
+  fputs("HloModule scale\nENTRY e {\n", out);
+  for (int i = 0; i < parts; i++) fprintf(out, "  p%d = f32[64] parameter(%d)\n", i, i);
+  for (int i = 0; i < parts; i++) fprintf(out, "  x%d = f32[64] sine(p%d)\n", i, i);
+  scale_root_tuple(out, "x", 0, parts);
+}
+
+/* Branches one after another, all with the same computations. */
+static void scale_branches(FILE *out, int count) {
+  fputs(
+      "HloModule scale\nf {\n  a = f32[64] parameter(0)\n  ROOT b = f32[64] sine(a)\n}\n"
+      "g {\n  a = f32[64] parameter(0)\n  ROOT b = f32[64] cosine(a)\n}\n"
+      "ENTRY e {\n  x0 = f32[64] parameter(0)\n  c = pred[] parameter(1)\n",
+      out);
+  for (int i = 0; i < count; i++) {
+    fprintf(out,
+            "  x%d = f32[64] conditional(c, x%d, x%d), true_computation=f, false_computation=g\n",
+            i + 1, i, i);
+  }
+  fprintf(out, "  ROOT r = f32[64] negate(x%d)\n}\n", count);
+}
+
+/* Reductions of values, each spread out again. */
+static void scale_reduces(FILE *out, int count) {
+  int rounds = count / 3 > 0 ? count / 3 : 1;
+  fputs(
+      "HloModule scale\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+      "  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n  x0 = f32[16,256] parameter(0)\n"
+      "  z = f32[] constant(0)\n",
+      out);
+  for (int i = 0; i < rounds; i++) {
+    fprintf(out,
+            "  r%d = f32[16] reduce(x%d, z), dimensions={1}, to_apply=sum\n"
+            "  b%d = f32[16,256] broadcast(r%d), dimensions={0}\n"
+            "  x%d = f32[16,256] subtract(x%d, b%d)\n",
+            i, i, i, i, i + 1, i, i);
+  }
+  fprintf(out, "  ROOT r = f32[16,256] negate(x%d)\n}\n", rounds);
+}
+
 static const struct {
   scale_form form;
   scale_writer *write;
@@ -212,6 +254,9 @@ static const struct {
     {{"concat", "a concatenate of many operands"}, scale_concat},
     {{"calls", "computations that are called"}, scale_calls},
     {{"whiles", "loops one after another"}, scale_whiles},
+    {{"arguments", "every argument becomes a result"}, scale_arguments},
+    {{"branches", "branches one after another"}, scale_branches},
+    {{"reduces", "reductions, each spread out again"}, scale_reduces},
     {{"layers", "products with what finishes them"}, scale_layers},
 };
 

@@ -120,7 +120,6 @@ static void coalesce_merge(coalesce_state *s, int32_t from, int32_t to) {
   if (target->place == HALO_PLACE_RESULT) target->name = source->name;
   source->place = HALO_PLACE_NONE;
   s->renamed[from] = to;
-  coalesce_join_uses(s, from, to);
 }
 
 /* A copy can go when its source is a temporary that nobody reads later, and nobody uses the target
@@ -143,10 +142,13 @@ static bool coalesce_copy(coalesce_state *s, const halo_step *copy) {
   }
   if (use >= 0) return false;
   coalesce_merge(s, from, to);
+  coalesce_join_uses(s, from, to);
   return true;
 }
 
-/* An elementwise kernel's result takes over an operand that it is the last to read. */
+/* From here on nobody asks for uses any more.
+ *
+ * An elementwise kernel's result takes over an operand that it is the last to read. */
 static void coalesce_reuse(coalesce_state *s, const halo_step *step) {
   if (step->kind != HALO_STEP_KERNEL || !step->in_place) return;
   for (int32_t w = 0; w < step->arg_count; w++) {
