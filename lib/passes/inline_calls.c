@@ -104,17 +104,17 @@ static halo_status inline_async_start(inline_state *s, halo_instr *start) {
 }
 
 /* copy-start(x) -> tuple(copy(x), x, contexts). */
-static void inline_copy_start(inline_state *s, halo_instr *start) {
+static halo_status inline_copy_start(inline_state *s, halo_instr *start) {
   const halo_shape *shape = start->shape;
   halo_instr *source = start->operands[0];
-  if (!inline_is_start_shape(shape) ||
-      !halo_shape_compatible(shape->elements[0], source->shape)) {
-    return;
+  if (!inline_is_start_shape(shape) || !halo_shape_compatible(shape->elements[0], source->shape)) {
+    return HALO_OK;
   }
-  halo_instr *copy = halo_rewrite_make_unary(&s->r, start, HALO_OP_COPY, shape->elements[0],
-                                             source);
+  halo_instr *copy =
+      halo_rewrite_make_unary(&s->r, start, HALO_OP_COPY, shape->elements[0], source);
   halo_instr *tuple = inline_start_tuple(s, start, copy, source);
   if (tuple) halo_rewrite_replace(&s->r, start, tuple);
+  return HALO_OK;
 }
 
 /* The done half picks element `index` of what its start half became. */
@@ -125,28 +125,43 @@ static void inline_done(inline_state *s, halo_instr *done, int32_t index) {
   halo_rewrite_replace(&s->r, done, start->operands[index]);
 }
 
-static halo_status inline_instr(inline_state *s, halo_instr *instr) {
-  halo_computation *callee = NULL;
-  switch ((int)instr->opcode) {
-    case HALO_OP_CALL: callee = halo_instr_comp(instr, HALO_ATTR_TO_APPLY); break;
-    case HALO_OP_FUSION: callee = halo_instr_comp(instr, HALO_ATTR_CALLS); break;
-    case HALO_OP_ASYNC_START: return inline_async_start(s, instr);
-    case HALO_OP_ASYNC_UPDATE:
-      if (instr->operands[0]->opcode == HALO_OP_TUPLE) {
-        halo_rewrite_replace(&s->r, instr, instr->operands[0]);
-      }
-      return HALO_OK;
-    case HALO_OP_ASYNC_DONE: inline_done(s, instr, 1); return HALO_OK;
-    case HALO_OP_COPY_START: inline_copy_start(s, instr); return HALO_OK;
-    case HALO_OP_COPY_DONE: inline_done(s, instr, 0); return HALO_OK;
-    default: return HALO_OK;
+static halo_status inline_async_update(inline_state *s, halo_instr *update) {
+  if (update->operands[0]->opcode == HALO_OP_TUPLE) {
+    halo_rewrite_replace(&s->r, update, update->operands[0]);
   }
+  return HALO_OK;
+}
+
+static halo_status inline_async_done(inline_state *s, halo_instr *done) {
+  inline_done(s, done, 1);
+  return HALO_OK;
+}
+
+static halo_status inline_copy_done(inline_state *s, halo_instr *done) {
+  inline_done(s, done, 0);
+  return HALO_OK;
+}
+
+static halo_status inline_callee(inline_state *s, halo_instr *instr) {
+  halo_attr_id attr = instr->opcode == HALO_OP_CALL ? HALO_ATTR_TO_APPLY : HALO_ATTR_CALLS;
+  halo_computation *callee = halo_instr_comp(instr, attr);
   if (!callee) return HALO_OK;
   halo_instr *result;
   HALO_TRY(inline_body(s, instr, callee, &result));
   halo_rewrite_replace(&s->r, instr, result);
   return HALO_OK;
 }
+
+typedef halo_status inline_rule(inline_state *s, halo_instr *instr);
+static inline_rule *const inline_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_CALL] = inline_callee,
+    [HALO_OP_FUSION] = inline_callee,
+    [HALO_OP_ASYNC_START] = inline_async_start,
+    [HALO_OP_ASYNC_UPDATE] = inline_async_update,
+    [HALO_OP_ASYNC_DONE] = inline_async_done,
+    [HALO_OP_COPY_START] = inline_copy_start,
+    [HALO_OP_COPY_DONE] = inline_copy_done,
+};
 
 halo_status halo_pass_inline_calls(halo_module *module, bool *changed) {
   inline_state s = {0};
@@ -157,7 +172,8 @@ halo_status halo_pass_inline_calls(halo_module *module, bool *changed) {
     halo_status status = HALO_OK;
     for (int32_t i = 0; i < s.r.computation->instrs.count && status == HALO_OK; i++) {
       halo_instr *instr = halo_rewrite_next(&s.r, i);
-      if (instr) status = inline_instr(&s, instr);
+      inline_rule *rule = instr ? inline_rules[instr->opcode] : NULL;
+      if (rule) status = rule(&s, instr);
     }
     HALO_TRY(status);
     HALO_TRY(halo_rewrite_end(&s.r, changed));

@@ -60,8 +60,8 @@ static halo_status simplify_uniform(halo_rewriter *r, halo_instr *instr, halo_in
   if (literal->elided || memcmp(data, data + size, bytes - size) != 0) return HALO_OK;
   halo_literal *scalar;
   HALO_TRY(halo_literal_create_array(instr->shape->type, 0, NULL, data, &scalar));
-  *out = halo_rewrite_make_splat(r, instr, halo_rewrite_make_constant(r, instr, scalar),
-                                 instr->shape);
+  *out =
+      halo_rewrite_make_splat(r, instr, halo_rewrite_make_constant(r, instr, scalar), instr->shape);
   return HALO_OK;
 }
 
@@ -102,13 +102,13 @@ static halo_simplify_fn *const simplify_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_SHIFT_RIGHT_ARITHMETIC] = halo_simplify_binary,
     [HALO_OP_COMPARE] = halo_simplify_compare,
     [HALO_OP_SELECT] = halo_simplify_select,
-    [HALO_OP_NEGATE] = halo_simplify_unary,
-    [HALO_OP_NOT] = halo_simplify_unary,
-    [HALO_OP_ABS] = halo_simplify_unary,
-    [HALO_OP_REAL] = halo_simplify_unary,
-    [HALO_OP_IMAG] = halo_simplify_unary,
-    [HALO_OP_COMPLEX] = halo_simplify_unary,
-    [HALO_OP_REDUCE_PRECISION] = halo_simplify_unary,
+    [HALO_OP_NEGATE] = halo_simplify_negate,
+    [HALO_OP_NOT] = halo_simplify_not,
+    [HALO_OP_ABS] = halo_simplify_abs,
+    [HALO_OP_REAL] = halo_simplify_real,
+    [HALO_OP_IMAG] = halo_simplify_imag,
+    [HALO_OP_COMPLEX] = halo_simplify_complex,
+    [HALO_OP_REDUCE_PRECISION] = halo_simplify_reduce_precision,
     [HALO_OP_CONVERT] = halo_simplify_convert,
     [HALO_OP_BITCAST_CONVERT] = halo_simplify_bitcast_convert,
     [HALO_OP_RESHAPE] = halo_simplify_reshape,
@@ -144,7 +144,7 @@ static halo_status simplify_find(halo_rewriter *r, halo_instr *instr, halo_instr
   if (instr->opcode == HALO_OP_PARAMETER) return HALO_OK;
   if (instr->opcode == HALO_OP_CONSTANT) {
     return array && elements > 0 && instr->shape->rank > 0 ? simplify_uniform(r, instr, out)
-                                                          : HALO_OK;
+                                                           : HALO_OK;
   }
   if (array && elements == 0 && !halo_instr_has_side_effect(instr)) {
     return simplify_empty(r, instr, out);

@@ -15,7 +15,8 @@ typedef halo_instr *halo_simplify_fn(halo_rewriter *r, halo_instr *instr);
 halo_simplify_fn halo_simplify_binary; /* every binary arithmetic and logic op */
 halo_simplify_fn halo_simplify_compare, halo_simplify_select;
 /* simplify_unary.c */
-halo_simplify_fn halo_simplify_unary; /* negate, not, abs, real, imag, complex, ... */
+halo_simplify_fn halo_simplify_negate, halo_simplify_not, halo_simplify_abs, halo_simplify_real,
+    halo_simplify_imag, halo_simplify_complex, halo_simplify_reduce_precision;
 halo_simplify_fn halo_simplify_convert, halo_simplify_bitcast_convert;
 /* simplify_moves.c */
 halo_simplify_fn halo_simplify_reshape, halo_simplify_transpose, halo_simplify_broadcast,

@@ -56,8 +56,7 @@ static halo_instr *control_reduce_once(halo_rewriter *r, halo_instr *instr,
     } else if (halo_shape_same_dims(operand->shape, shape)) {
       halo_vec_push(&args, operand);
     } else {
-      halo_vec_push(&args,
-                    halo_rewrite_make_unary(r, instr, HALO_OP_RESHAPE, shape, operand));
+      halo_vec_push(&args, halo_rewrite_make_unary(r, instr, HALO_OP_RESHAPE, shape, operand));
     }
   }
   halo_instr *inlined = halo_elementwise_inline(r, instr, computation, args.data, result);
@@ -78,9 +77,9 @@ halo_instr *halo_simplify_reduce(halo_rewriter *r, halo_instr *instr) {
   if ((!nothing && !once) || !control_types_fit(instr, computation)) return NULL;
   for (int32_t i = 0; i < instr->operand_count / 2; i++) {
     const halo_shape *part = control_reduce_shape(instr, i);
-    const halo_shape *like = halo_shape_with_type(&r->computation->module->arena,
-                                                  control_reduce_shape(instr, 0),
-                                                  instr->operands[i]->shape->type);
+    const halo_shape *like =
+        halo_shape_with_type(&r->computation->module->arena, control_reduce_shape(instr, 0),
+                             instr->operands[i]->shape->type);
     if (!halo_shape_equal(part, like)) return NULL;
   }
   if (nothing) return control_reduce_nothing(r, instr);
@@ -120,7 +119,8 @@ halo_instr *halo_simplify_conditional(halo_rewriter *r, halo_instr *instr) {
     int64_t index = halo_literal_get_i64(literal, 0);
     chosen = index < 0 || index >= branches ? branches - 1 : (int32_t)index;
   }
-  return control_inline(r, instr, halo_conditional_branch(instr, chosen), instr->operands[1 + chosen]);
+  return control_inline(r, instr, halo_conditional_branch(instr, chosen),
+                        instr->operands[1 + chosen]);
 }
 
 halo_instr *halo_simplify_while(halo_rewriter *r, halo_instr *instr) {

@@ -152,8 +152,8 @@ halo_instr *halo_simplify_pad(halo_rewriter *r, halo_instr *instr) {
     return halo_rewrite_make_splat(r, instr, scalar, instr->shape);
   }
   if (crops && !adds && !inside) {
-    return halo_rewrite_make_listed(r, instr, HALO_OP_SLICE, instr->shape, operand,
-                                    HALO_ATTR_SLICE, range, 3 * operand->shape->rank);
+    return halo_rewrite_make_listed(r, instr, HALO_OP_SLICE, instr->shape, operand, HALO_ATTR_SLICE,
+                                    range, 3 * operand->shape->rank);
   }
   return NULL;
 }

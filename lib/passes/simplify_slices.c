@@ -41,8 +41,8 @@ static halo_instr *slices_of_concatenate(halo_rewriter *r, halo_instr *instr, ha
       for (int32_t k = 0; k < 3 * instr->shape->rank; k++) range[k] = outer_range[k];
       range[3 * dim] = start - offset;
       range[3 * dim + 1] = last - offset + 1;
-      return halo_rewrite_make_listed(r, instr, HALO_OP_SLICE, instr->shape, part,
-                                      HALO_ATTR_SLICE, range, 3 * instr->shape->rank);
+      return halo_rewrite_make_listed(r, instr, HALO_OP_SLICE, instr->shape, part, HALO_ATTR_SLICE,
+                                      range, 3 * instr->shape->rank);
     }
     offset += extent;
   }

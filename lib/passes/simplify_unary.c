@@ -36,29 +36,47 @@ static halo_instr *unary_reduce_precision(halo_instr *instr, halo_instr *x) {
   return again ? x : NULL;
 }
 
-halo_instr *halo_simplify_unary(halo_rewriter *r, halo_instr *instr) {
+halo_instr *halo_simplify_negate(halo_rewriter *r, halo_instr *instr) {
+  (void)r;
   halo_instr *x = instr->operands[0];
-  switch ((int)instr->opcode) {
-    case HALO_OP_NEGATE:
-      return x->opcode == HALO_OP_NEGATE ? halo_simplify_arg(x, 0) : NULL;
-    case HALO_OP_NOT:
-      if (x->opcode == HALO_OP_NOT) return halo_simplify_arg(x, 0);
-      return x->opcode == HALO_OP_COMPARE ? unary_not_compare(r, instr, x) : NULL;
-    case HALO_OP_ABS:
-      if (halo_type_is_complex(x->shape->type)) return NULL;
-      if (x->opcode == HALO_OP_ABS) return x;
-      if (x->opcode != HALO_OP_NEGATE) return NULL;
-      return halo_rewrite_make_unary(r, instr, HALO_OP_ABS, instr->shape, halo_simplify_arg(x, 0));
-    case HALO_OP_REAL:
-      if (!halo_type_is_complex(x->shape->type)) return x;
-      return x->opcode == HALO_OP_COMPLEX ? halo_simplify_arg(x, 0) : NULL;
-    case HALO_OP_IMAG:
-      if (!halo_type_is_complex(x->shape->type)) return halo_simplify_fill(r, instr, 0);
-      return x->opcode == HALO_OP_COMPLEX ? halo_simplify_arg(x, 1) : NULL;
-    case HALO_OP_COMPLEX: return unary_complex(x, instr->operands[1]);
-    case HALO_OP_REDUCE_PRECISION: return unary_reduce_precision(instr, x);
-    default: return NULL;
-  }
+  return x->opcode == HALO_OP_NEGATE ? halo_simplify_arg(x, 0) : NULL;
+}
+
+halo_instr *halo_simplify_not(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *x = instr->operands[0];
+  if (x->opcode == HALO_OP_NOT) return halo_simplify_arg(x, 0);
+  return x->opcode == HALO_OP_COMPARE ? unary_not_compare(r, instr, x) : NULL;
+}
+
+halo_instr *halo_simplify_abs(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *x = instr->operands[0];
+  if (halo_type_is_complex(x->shape->type)) return NULL;
+  if (x->opcode == HALO_OP_ABS) return x;
+  if (x->opcode != HALO_OP_NEGATE) return NULL;
+  return halo_rewrite_make_unary(r, instr, HALO_OP_ABS, instr->shape, halo_simplify_arg(x, 0));
+}
+
+halo_instr *halo_simplify_real(halo_rewriter *r, halo_instr *instr) {
+  (void)r;
+  halo_instr *x = instr->operands[0];
+  if (!halo_type_is_complex(x->shape->type)) return x;
+  return x->opcode == HALO_OP_COMPLEX ? halo_simplify_arg(x, 0) : NULL;
+}
+
+halo_instr *halo_simplify_imag(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *x = instr->operands[0];
+  if (!halo_type_is_complex(x->shape->type)) return halo_simplify_fill(r, instr, 0);
+  return x->opcode == HALO_OP_COMPLEX ? halo_simplify_arg(x, 1) : NULL;
+}
+
+halo_instr *halo_simplify_complex(halo_rewriter *r, halo_instr *instr) {
+  (void)r;
+  return unary_complex(instr->operands[0], instr->operands[1]);
+}
+
+halo_instr *halo_simplify_reduce_precision(halo_rewriter *r, halo_instr *instr) {
+  (void)r;
+  return unary_reduce_precision(instr, instr->operands[0]);
 }
 
 /* ---- convert ---- */
