@@ -69,7 +69,7 @@ void halo_parts_store(halo_parts *p, emit_frame *frame, const halo_shape *shape,
 
 void halo_parts_template(halo_parts *p, halo_template *k, const char *text, const char *pointers) {
   halo_lowering *l = p->l;
-  p->texts = halo_kernel_arg_texts(l->arena, p->e.args.data, p->e.args.count, 0);
+  p->texts = halo_kernel_arg_texts(l->arena, p->e.args.data, p->e.args.count, p->in_place);
   for (int32_t i = 0; i < p->helpers.count; i++) {
     const halo_part *part = &p->helpers.data[i];
     halo_strbuf_printf(l->source, "static inline %s %s%s(%s, %s) {\n%s}\n", part->returns, p->name,
@@ -113,6 +113,7 @@ halo_launch *halo_parts_launch(halo_parts *p, const char *label) {
                               sizeof(halo_kernel_arg) * (size_t)p->e.args.count),
       .arg_count = p->e.args.count,
       .dims = 1,
+      .in_place = p->in_place,
   };
   *l->sections |= p->e.sections;
   halo_vec_push(&l->launches, launch);

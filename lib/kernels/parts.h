@@ -20,6 +20,7 @@ typedef struct halo_parts {
   halo_emitter e;    /* writes one body at a time and collects the kernel's arguments */
   const char *name;  /* of the kernel; prefix of its helpers */
   const char *itype; /* of indices: "int" or "long" */
+  uint64_t in_place; /* as in halo_launch; set it before halo_parts_template */
   HALO_VEC(halo_part) helpers;
   halo_arg_texts texts; /* from halo_parts_template on */
 } halo_parts;

@@ -25,23 +25,40 @@ static bool reduce_column_supports(const halo_lowering *l, const char **why) {
   return reduce_supports(l, true, why);
 }
 
-/* Elements that are combined, the results on top. */
+/* Simple operations that computing a result takes behind the reductions, or beside them. */
+static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_view *v) {
+  double cost = 0;
+  int32_t results = halo_shape_leaf_count(l->computation->root->shape);
+  for (int32_t i = 0; i < l->computation->instrs.count; i++) {
+    const halo_instr *instr = l->computation->instrs.data[i];
+    bool behind = halo_shape_is_array(instr->shape) &&
+                  halo_shape_element_count(instr->shape) == halo_shape_element_count(v->out);
+    if (behind) cost += halo_op_info_of(instr->opcode)->cost;
+  }
+  return (cost + results) * (double)halo_shape_element_count(v->out);
+}
+
+/* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. */
 static double reduce_cost(const halo_lowering *l) {
   halo_reduce_view v;
   const char *why;
   halo_reduce_describe(l->computation, &v, &why);
-  return halo_lowering_seconds(l, 4.0 * v.hero_count * (double)(v.outer * v.n * v.inner));
+  double combined = (double)v.hero_count * (double)(v.outer * v.n * v.inner);
+  double behind = reduce_cost_behind(l, &v) * (l->caps->is_cpu ? 4 : 1);
+  return halo_lowering_seconds(l, 4 * (combined + behind));
 }
 
 /* Element by element every result costs its whole inner loop, with no help from neighbours. */
 static double reduce_loop_cost(const halo_lowering *l) {
   halo_reduce_view v;
   halo_reduce_find(l->computation, &v);
-  double cost = 0;
+  v.out = halo_leaf_shape(l->computation->root->shape, 0);
+  double combined = 0;
   for (int32_t h = 0; h < v.hero_count && h < HALO_REDUCE_HEROES; h++) {
-    cost += (double)halo_shape_element_count(v.heroes[h]->operands[0]->shape);
+    combined += (double)halo_shape_element_count(v.heroes[h]->operands[0]->shape);
   }
-  return halo_loop_cost(l) + 16 * cost / halo_lowering_target(l)->bandwidth;
+  double work = 16 * combined + 4 * reduce_cost_behind(l, &v);
+  return halo_loop_cost(l) + work / halo_lowering_target(l)->bandwidth;
 }
 
 /* ---- Text ---- */
@@ -177,6 +194,26 @@ static void reduce_emit_out(const reduce_text *t, halo_parts *parts) {
   halo_parts_close(parts, "void", "_out", "p", t->accumulator);
 }
 
+/* Inputs that only what follows the reductions reads, each element where its result is written. */
+static uint64_t reduce_in_place(const reduce_text *t) {
+  const halo_computation *body = t->l->computation;
+  int64_t count = halo_shape_element_count(t->v.out);
+  int32_t leaves = halo_shape_leaf_count(body->root->shape);
+  uint64_t bits = 0;
+  for (int32_t k = 0; k < leaves; k++) {
+    if (!halo_shape_has_default_layout(halo_leaf_shape(body->root->shape, k))) return 0;
+  }
+  for (int32_t p = 0; p < body->params.count; p++) {
+    const halo_shape *shape = body->params.data[p]->shape;
+    if (!halo_shape_is_array(shape)) return 0;
+    if (p < 64 && halo_shape_element_count(shape) == count &&
+        halo_shape_has_default_layout(shape) && halo_reduce_reads_behind(body, &t->v, p)) {
+      bits |= 1ull << p;
+    }
+  }
+  return bits;
+}
+
 /* Partial results go to scratch in the accumulator's own type. */
 static const char *reduce_scratch_arg(const reduce_text *t, halo_emitter *e, int32_t i) {
   return halo_emit_arg(e, HALO_ROLE_SCRATCH, i, t->v.values[i].accumulator, NULL);
@@ -269,6 +306,7 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix), false);
   emit_in(t, &parts);
   emit_out(t, &parts);
+  if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_reduce, "");
   halo_parts_hole(&parts, &k, "H_T", "%s", t->accumulator);

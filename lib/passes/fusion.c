@@ -235,6 +235,18 @@ static halo_instr *fusion_finisher(const fusion_state *s, int32_t i) {
   return root && halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW) ? root : NULL;
 }
 
+/* Whether what `owner` computes is better done by the kernel of a reduction. A kernel that combines many
+ * elements at a time does what follows for one result at a time: that is for little work, or for work
+ * that is small against the reduction's own. */
+static bool fusion_is_small_behind(const fusion_state *s, const fusion_node *node,
+                                   const fusion_node *owner) {
+  enum { SIDE_BY_SIDE = 16 };
+  if (!fusion_is_reduction(node->instr)) return true;
+  int64_t results = halo_shape_element_count(owner->instr->shape);
+  return owner->cost * results <= fusion_tiny(s) ||
+         owner->cost * SIDE_BY_SIDE <= fusion_extent(node->instr);
+}
+
 /* What follows a hero elementwise is done to its results before they are stored, where its family can
  * do that and nobody else wants them. */
 static bool fusion_is_finished(fusion_state *s, int32_t i) {
@@ -244,6 +256,7 @@ static bool fusion_is_finished(fusion_state *s, int32_t i) {
   if (!root) return false;
   fusion_node *owner = fusion_node_of(s, root);
   if (owner->has_hero || owner->size >= FUSION_MAX_INSTRS || !owner->possible ||
+      !fusion_is_small_behind(s, node, owner) ||
       !halo_shape_same_dims(node->instr->shape, root->shape) ||
       !halo_shape_has_default_layout(root->shape)) {
     return false;

@@ -578,6 +578,75 @@ START_TEST(whole) {
 }
 END_TEST
 
+/* What follows a reduction reads a loop's state where it writes the next one: no copy, no buffer. */
+START_TEST(state_in_place) {
+  if (_i) setenv("HALO_TREAT_AS", "gpu", 1);
+  static const char text[] =
+      "HloModule m\n"
+      "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n"
+      "body {\n  s = (s32[], f32[64], f32[64,96]) parameter(0)\n"
+      "  i = s32[] get-tuple-element(s), index=0\n  b = f32[64] get-tuple-element(s), index=1\n"
+      "  x = f32[64,96] get-tuple-element(s), index=2\n  one = s32[] constant(1)\n"
+      "  j = s32[] add(i, one)\n  z = f32[] constant(0)\n"
+      "  g = f32[64] reduce(x, z), dimensions={1}, to_apply=add\n"
+      "  n = f32[64] subtract(b, g)\n  ROOT t = (s32[], f32[64], f32[64,96]) tuple(j, n, x)\n}\n"
+      "more {\n  s = (s32[], f32[64], f32[64,96]) parameter(0)\n"
+      "  i = s32[] get-tuple-element(s), index=0\n  k = s32[] constant(5)\n"
+      "  ROOT r = pred[] compare(i, k), direction=LT\n}\n"
+      "ENTRY e {\n  x = f32[64,96] parameter(0)\n  b = f32[64] parameter(1)\n"
+      "  i = s32[] constant(0)\n  s = (s32[], f32[64], f32[64,96]) tuple(i, b, x)\n"
+      "  w = (s32[], f32[64], f32[64,96]) while(s), condition=more, body=body\n"
+      "  ROOT r = f32[64] get-tuple-element(w), index=1\n}\n";
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, text);
+  const char *plan = halo_executable_report(e, HALO_REPORT_PLAN);
+  const char *body = strstr(plan, "  body:");
+  ck_assert_ptr_nonnull(body);
+  ck_assert_msg(!strstr(body, ": copy ") && strstr(body, "reduce:row"), "%s", plan);
+  halo_literal *x[2], *got;
+  for (int n = 0; n < 2; n++) {
+    ck_ok(halo_literal_create(halo_executable_argument_shape(e, n), &x[n]));
+    int64_t count = halo_shape_element_count(halo_literal_shape(x[n]));
+    for (int64_t i = 0; i < count; i++) halo_literal_set_f64(x[n], i, n ? (double)i : 0.5);
+  }
+  ck_ok(halo_executable_run(e, x, 2, &got));
+  for (int64_t i = 0; i < 64; i++) {
+    ck_assert_double_eq(halo_literal_get_f64(got, i), (double)i - 5 * 48);
+  }
+  halo_literal_release(x[0]);
+  halo_literal_release(x[1]);
+  halo_literal_release(got);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* A processor does what follows one result at a time: much of it is a kernel of its own, in vectors. */
+START_TEST(much_behind) {
+  static const struct {
+    const char *shape, *result;
+    int kernels;
+  } cases[] = {{"f32[65536,8]", "f32[65536]", 2}, {"f32[64,8192]", "f32[64]", 1}};
+  halo_client *client = run_client(NULL);
+  for (int i = 0; i < 2; i++) {
+    halo_strbuf text = {0};
+    halo_strbuf_append(&text, "HloModule m\n");
+    append_reducer(&text, "add", "f32", false, "ROOT s = f32[] add(a, b)");
+    halo_strbuf_printf(&text,
+                       "ENTRY e {\n  x = %s parameter(0)\n  z = f32[] constant(0)\n"
+                       "  s = %s reduce(x, z), dimensions={1}, to_apply=add\n"
+                       "  t = %s tanh(s)\n  ROOT r = %s exponential(t)\n}\n",
+                       cases[i].shape, cases[i].result, cases[i].result, cases[i].result);
+    halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+    const char *plan = halo_executable_report(e, HALO_REPORT_PLAN);
+    ck_assert_msg(whole_kernels(plan) == cases[i].kernels, "%s", plan);
+    halo_executable_release(e);
+    halo_strbuf_deinit(&text);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("reduce");
   TCase *cut = tcase_create("cut"), *order = tcase_create("order"),
@@ -588,6 +657,8 @@ int main(void) {
   tcase_add_loop_test(together, fused_shape, 0, 2 * FUSED_COUNT);
   tcase_add_loop_test(together, fused_form, 0, 2 * FORM_COUNT);
   tcase_add_loop_test(together, whole, 0, 2 * WHOLE_COUNT);
+  tcase_add_loop_test(together, state_in_place, 0, 2);
+  tcase_add_test(together, much_behind);
   tcase_set_timeout(together, 240);
   suite_add_tcase(suite, together);
   tcase_set_timeout(cut, 240);
