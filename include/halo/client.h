@@ -58,11 +58,11 @@ HALO_API void halo_device_get_info(const halo_device *device, halo_device_info *
 /* What things cost on a device. Compiling weighs with these which values are worth memory and a kernel of
  * their own; results do not change by more than what another order of sums changes. */
 typedef struct halo_device_costs {
-  double launch;     /* seconds that starting one more kernel takes */
-  double bandwidth;  /* bytes a second that a kernel of some megabytes moves */
-  double rate;       /* simple operations a second of the whole device */
-  double item_rate;  /* of one work item */
-  bool measured;     /* stored by halo_device_store_costs; else defaults of the device's kind */
+  double launch;    /* seconds that starting one more kernel takes */
+  double bandwidth; /* bytes a second that a kernel of some megabytes moves */
+  double rate;      /* simple operations a second of the whole device */
+  double item_rate; /* of one work item */
+  bool measured;    /* stored by halo_device_store_costs; else defaults of the device's kind */
 } halo_device_costs;
 HALO_API void halo_device_get_costs(const halo_device *device, halo_device_costs *out);
 /* Keeps measured costs in the client's cache folder, for all clients of this device from now on that use
@@ -126,6 +126,21 @@ HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
                                                        halo_executable **out);
 HALO_API void halo_executable_retain(halo_executable *executable);
 HALO_API void halo_executable_release(halo_executable *executable);
+
+/* The compiled program as bytes, to be freed with halo_text_release: the module after the passes, what it
+ * was compiled for and with. Kernels are not in it; those are found in the caches or built. Loading it does
+ * without the passes. HALO_UNIMPLEMENTED for programs that were compiled for devices of several kinds. */
+HALO_API HALO_MUST_USE halo_status halo_executable_serialize(halo_executable *executable,
+                                                             char **data, size_t *size);
+/* An executable from such bytes, which this version must have written for a device of the same kind
+ * (HALO_FAILED_PRECONDITION otherwise). `devices`: one for each part it was compiled for; NULL: 0, 1, ....
+ * HALO_INVALID_ARGUMENT for bytes that are damaged. They are checked for damage, not for malice. */
+HALO_API HALO_MUST_USE halo_status halo_client_deserialize(halo_client *client, const void *data,
+                                                           size_t size, const int *devices,
+                                                           halo_executable **out);
+/* 32 hexadecimal digits that differ when the module after the passes, the choice of kernels, the kind of
+ * device or the library's version does. Owned by the executable. */
+HALO_API const char *halo_executable_fingerprint(halo_executable *executable);
 
 /* Arguments and results are flat lists of arrays: a tuple parameter or result counts once for each
  * of its leaves, in order; tokens are left out. Shapes are owned by the executable; NULL for an index

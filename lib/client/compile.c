@@ -112,69 +112,58 @@ static bool compile_same_caps(const halo_caps *a, const halo_caps *b) {
   return same;
 }
 
-/* Devices of one kind share a plan. */
-static halo_status compile_placement(halo_executable *e, int index, const halo_module *module,
-                                     const halo_compile_options *options, compile_dump *dump) {
+halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan) {
   halo_cl_device *device = e->placements[index].device->cl;
-  halo_plan *plan = NULL;
   for (int i = 0; i < index && !plan; i++) {
     if (!compile_same_caps(&e->placements[i].device->cl->caps, &device->caps)) continue;
     plan = (halo_plan *)halo_program_plan(e->placements[i].program);
     halo_plan_retain(plan);
   }
-  if (!plan) {
-    compile_job job = {.module = module,
-                       .caps = &device->caps,
-                       .target = halo_target_of_device(device),
-                       .options = options,
-                       .dump = dump};
-    HALO_TRY(halo_memory_guard(compile_run, &job));
-    plan = job.plan;
-    if (index == 0) {
-      e->module = job.optimized;
-    } else {
-      halo_module_release(job.optimized);
-    }
-  }
-  uint32_t partitions = options->partition_count ? (uint32_t)options->partition_count : 1;
-  halo_run_ids ids = {(uint32_t)index / partitions, (uint32_t)index % partitions};
+  if (!plan) return HALO_NOT_FOUND;
+  halo_run_ids ids = {(uint32_t)(index / e->partition_count),
+                      (uint32_t)(index % e->partition_count)};
   return halo_program_create(device, plan, ids, &e->placements[index].program);
 }
 
-/* What the caller sees of the module's entry. */
-typedef struct compile_entry {
-  const halo_module *module;
-  halo_shape *result, **parameters;
-} compile_entry;
-
-static halo_status compile_copy_entry(void *user) {
-  compile_entry *entry = user;
-  const halo_module *module = entry->module;
-  int count = module->entry->params.count;
-  entry->result = halo_shape_clone_heap(module->entry_result);
-  entry->parameters = halo_alloc(sizeof *entry->parameters * (size_t)count);
-  for (int p = 0; p < count; p++) {
-    entry->parameters[p] = halo_shape_clone_heap(module->entry_params[p]);
+/* Devices of one kind share a plan. */
+static halo_status compile_placement(halo_executable *e, int index, const halo_module *module,
+                                     const halo_compile_options *options, compile_dump *dump) {
+  halo_status status = halo_executable_load(e, index, NULL);
+  if (status != HALO_NOT_FOUND) return status;
+  halo_cl_device *device = e->placements[index].device->cl;
+  compile_job job = {.module = module,
+                     .caps = &device->caps,
+                     .target = halo_target_of_device(device),
+                     .options = options,
+                     .dump = dump};
+  HALO_TRY(halo_memory_guard(compile_run, &job));
+  if (index == 0) {
+    e->module = job.optimized;
+  } else {
+    halo_module_release(job.optimized);
   }
-  return HALO_OK;
+  return halo_executable_load(e, index, job.plan);
 }
 
-static halo_status compile_place(halo_executable *e, const halo_compile_options *options) {
-  int replicas = options->replica_count ? options->replica_count : 1;
-  int partitions = options->partition_count ? options->partition_count : 1;
-  int devices = e->client->device_count;
-  if (replicas < 1 || partitions < 1 || replicas > devices || partitions > devices / replicas) {
+halo_status halo_executable_place(halo_executable *e, const int *devices, int replicas,
+                                  int partitions) {
+  int count = e->client->device_count;
+  if (replicas == 0) replicas = 1;
+  if (partitions == 0) partitions = 1;
+  if (replicas < 1 || partitions < 1 || replicas > count || partitions > count / replicas) {
     return halo_fail(HALO_INVALID_ARGUMENT,
                      "%d replicas of %d partitions do not fit the client's %d device%s", replicas,
-                     partitions, devices, devices == 1 ? "" : "s");
+                     partitions, count, count == 1 ? "" : "s");
   }
   void *memory;
   size_t size = sizeof *e->placements * (size_t)(replicas * partitions);
   HALO_TRY(halo_try_alloc(size, "the devices of an executable", &memory));
+  e->replica_count = replicas;
+  e->partition_count = partitions;
   e->placement_count = replicas * partitions;
   e->placements = memory;
   for (int i = 0; i < e->placement_count; i++) {
-    int number = options->devices ? options->devices[i] : i;
+    int number = devices ? devices[i] : i;
     e->placements[i].device = halo_client_device(e->client, number);
     if (!e->placements[i].device) {
       return halo_fail(HALO_INVALID_ARGUMENT, "the client has no device %d to compile for", number);
@@ -188,6 +177,51 @@ static halo_status compile_place(halo_executable *e, const halo_compile_options 
   return HALO_OK;
 }
 
+/* What the caller sees of the module's entry. */
+typedef struct compile_entry {
+  const halo_module *module;
+  const char *kernels;
+  halo_shape *result, **parameters;
+  char *kernels_copy;
+} compile_entry;
+
+static halo_status compile_copy_entry(void *user) {
+  compile_entry *entry = user;
+  const halo_module *module = entry->module;
+  int count = module->entry->params.count;
+  entry->result = halo_shape_clone_heap(module->entry_result);
+  entry->parameters = halo_alloc(sizeof *entry->parameters * (size_t)count);
+  for (int p = 0; p < count; p++) {
+    entry->parameters[p] = halo_shape_clone_heap(module->entry_params[p]);
+  }
+  if (entry->kernels) entry->kernels_copy = halo_strdup(entry->kernels);
+  return HALO_OK;
+}
+
+halo_status halo_executable_create(halo_client *client, const halo_module *module,
+                                   const char *kernels, halo_executable **out) {
+  compile_entry entry = {.module = module, .kernels = kernels};
+  void *memory;
+  *out = NULL;
+  HALO_TRY(halo_try_alloc(sizeof(halo_executable), "an executable", &memory));
+  halo_status status = halo_memory_guard(compile_copy_entry, &entry);
+  if (status != HALO_OK) {
+    halo_free(memory);
+    return status;
+  }
+  halo_executable *e = memory;
+  atomic_init(&e->references, 1);
+  pthread_mutex_init(&e->lock, NULL);
+  e->client = client;
+  halo_client_retain(client);
+  e->result = entry.result;
+  e->parameters = entry.parameters;
+  e->parameter_count = module->entry->params.count;
+  e->kernels = entry.kernels_copy;
+  *out = e;
+  return HALO_OK;
+}
+
 halo_status halo_client_compile(halo_client *client, const halo_module *module,
                                 const halo_compile_options *options, halo_executable **out) {
   static const halo_compile_options defaults = {0};
@@ -197,25 +231,17 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
   *out = NULL;
   if (!options) options = &defaults;
   HALO_TRY(halo_module_verify(module));
-  void *memory;
-  HALO_TRY(halo_try_alloc(sizeof(halo_executable), "an executable", &memory));
-  halo_executable *e = memory;
-  atomic_init(&e->references, 1);
-  pthread_mutex_init(&e->lock, NULL);
-  e->client = client;
-  halo_client_retain(client);
+  const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
+  halo_executable *e;
+  HALO_TRY(halo_executable_create(client, module, kernels, &e));
   compile_dump dump = {
       .folder = options->dump_dir ? options->dump_dir : halo_config_text(HALO_CONFIG_DUMP_TO),
       .module = module->name};
   if (dump.folder) compile_dump_module(&dump, "input", module);
-  compile_entry entry = {.module = module};
   halo_status status = dump.status;
-  if (status == HALO_OK) status = halo_memory_guard(compile_copy_entry, &entry);
   if (status == HALO_OK) {
-    e->result = entry.result;
-    e->parameters = entry.parameters;
-    e->parameter_count = module->entry->params.count;
-    status = compile_place(e, options);
+    status = halo_executable_place(e, options->devices, options->replica_count,
+                                   options->partition_count);
   }
   for (int i = 0; i < e->placement_count && status == HALO_OK; i++) {
     status = compile_placement(e, i, module, options, &dump);
@@ -238,6 +264,8 @@ void halo_executable_release(halo_executable *e) {
   if (!e || atomic_fetch_sub(&e->references, 1) != 1) return;
   for (int i = 0; i < e->placement_count; i++) halo_program_release(e->placements[i].program);
   halo_free(e->placements);
+  halo_free(e->kernels);
+  halo_free(e->fingerprint);
   halo_module_release(e->module);
   halo_shape_release(e->result);
   for (int p = 0; p < e->parameter_count; p++) halo_shape_release(e->parameters[p]);

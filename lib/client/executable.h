@@ -18,16 +18,30 @@ struct halo_executable {
   halo_module *module; /* after the passes, as for the first device */
   halo_placement *placements;
   int placement_count; /* replicas times partitions, replica-major */
-  halo_shape *result;  /* of the module, tuples as they were */
+  int replica_count, partition_count;
+  char *
+      kernels; /* which implementations it was compiled with: HALO_KERNELS or the option; or NULL */
+  halo_shape *result; /* of the module, tuples as they were */
   halo_shape **parameters;
   int parameter_count;
   pthread_mutex_t lock; /* of what follows */
   char *reports[4];
+  char *fingerprint;      /* NULL until somebody asks */
   halo_profile_row *rows; /* as last asked for */
 };
 
 /* What things cost on a device, stored or by its kind, and how many buffers a kernel may have. */
 halo_target halo_target_of_device(halo_cl_device *device);
+
+/* compile.c: an executable that looks to callers like the module's entry, which is to be placed and
+ * planned (`module` of it is still NULL, `kernels` are copied); then its devices. `devices` NULL: 0, 1, 2, ... */
+halo_status halo_executable_create(halo_client *client, const halo_module *module,
+                                   const char *kernels, halo_executable **out);
+halo_status halo_executable_place(halo_executable *e, const int *devices, int replicas,
+                                  int partitions);
+/* Makes the program of placement `index`; takes over one owner's share of the plan. NULL: that of an earlier
+ * device of the same kind, or HALO_NOT_FOUND (without a message) when there is none. */
+halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan);
 
 /* The plan on the first device: arguments and results are the same on all. */
 static inline const halo_plan *halo_executable_plan(const halo_executable *e) {

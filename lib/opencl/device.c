@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "opencl/private.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,17 +121,24 @@ static halo_status device_open_item(const halo_cl_options *options, const device
 
 enum { DEVICE_MOST = 64 };
 
+/* The last "*" or "/" if only digits follow: else it is a part of a name. */
+static char *device_find_count(char *selector) {
+  char *end = selector + strlen(selector), *at = end;
+  while (at > selector && isdigit((unsigned char)at[-1])) at--;
+  return at < end && at > selector && strchr("*/", at[-1]) ? at - 1 : NULL;
+}
+
 /* "SELECTOR", "SELECTOR*N" (N times) or "SELECTOR/N" (N equal parts) as items. */
 static halo_status device_parse_item(const char *text, size_t length, device_items *items) {
-  char *selector = halo_alloc(length + 1), *end = NULL;
+  char *selector = halo_alloc(length + 1);
   memcpy(selector, text, length);
-  char *times = device_is_null(selector) ? NULL : strpbrk(selector, "*/");
+  char *times = device_is_null(selector) ? NULL : device_find_count(selector);
   long count = 1;
   bool parts = false;
   if (times) {
-    count = strtol(times + 1, &end, 10);
+    count = strtol(times + 1, NULL, 10);
     parts = *times == '/';
-    if (end == times + 1 || *end || count < 1 || count > DEVICE_MOST) {
+    if (count < 1 || count > DEVICE_MOST) {
       halo_status status = halo_fail(HALO_INVALID_ARGUMENT,
                                      "the device \"%s\": after %c comes how many, from 1 to %d",
                                      selector, *times, DEVICE_MOST);

@@ -159,6 +159,7 @@ START_TEST(promised_events) {
   run_check(y, "{2, 4, 6, 8}");
   ck_ok(halo_executable_execute(e, &x, 1, &wait, &z));
   run_check(z, "{2, 4, 6, 8}");
+  halo_buffer_release(z);
   ck_fails(halo_promise_set(done), HALO_INVALID_ARGUMENT, "not a promise");
   ck_fails(halo_promise_fail(promises[1], HALO_OK, ""), HALO_INVALID_ARGUMENT, "HALO_OK");
   ck_fails(halo_executable_execute(e, &x, 1, &(halo_execute_options){.after_count = 1}, &z),

@@ -44,13 +44,16 @@ START_TEST(device_lists) {
   client = run_client("cpu*3");
   ck_assert_int_eq(halo_client_device_count(client), 3);
   halo_client_release(client);
-  static const char *const wrong[] = {"cpu*0", "cpu*", "cpu*x", "cpu*65", "cpu/2000000000"};
+  static const char *const wrong[] = {"cpu*0", "cpu/0", "cpu*65", "cpu/2000000000"};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     halo_client_options options = {.device = wrong[i], .cache_dir = ""};
     ck_fails(halo_client_create(&options, &client), HALO_INVALID_ARGUMENT, "from 1 to 64");
     ck_assert_ptr_null(client);
   }
-  halo_client_options options = {.device = "0:0,99:0", .cache_dir = ""};
+  /* What no number follows is a part of a name. */
+  halo_client_options options = {.device = "cpu/x*", .cache_dir = ""};
+  ck_fails(halo_client_create(&options, &client), HALO_NOT_FOUND, "cpu/x*");
+  options.device = "0:0,99:0";
   ck_fails(halo_client_create(&options, &client), HALO_NOT_FOUND, "99:0");
   options.device = "0:0,";
   ck_ok(halo_client_create(&options, &client)); /* the empty one is the default */
