@@ -226,13 +226,32 @@ static const char update_text[] =
     "  i = s32[] constant(7)\n"
     "  ROOT t = f32[50,13] dynamic-update-slice(x, u, i, i)\n}\n";
 
+/* Rows that a work group takes whole, several at once, or with a part of a group left over; that a
+ * reshape cuts anew; and that are written past the caches. */
+static const char long_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[3,2053] parameter(0)\n"
+    "  ROOT t = f32[3,2053] reverse(x), dimensions={1}\n}\n";
+static const char short_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[64,17] parameter(0)\n"
+    "  ROOT t = f32[64,17] reverse(x), dimensions={0}\n}\n";
+static const char cut_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[8,10,30] parameter(0)\n"
+    "  t = f32[10,8,30] transpose(x), dimensions={1,0,2}\n"
+    "  ROOT r = f32[10,240] reshape(t)\n}\n";
+static const char stream_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[1024,2048] parameter(0)\n"
+    "  ROOT t = f32[1024,2048] reverse(x), dimensions={0}\n}\n";
+
 static const struct {
   const char *name, *text;
-} forced[] = {
-    {"loop:turn", turn_text},   {"loop:generic", turn_text},     {"reduce:row", rows_text},
-    {"reduce:loop", rows_text}, {"reduce:column", columns_text}, {"reduce:loop", columns_text},
-    {"dot:panels", dot_text},   {"dot:tile", dot_text},          {"dot:clblast", dot_text},
-    {"dot:loop", dot_text},     {"update:window", update_text},  {"update:loop", update_text}};
+} forced[] = {{"loop:generic", long_rows_text}, {"loop:generic", short_rows_text},
+              {"loop:generic", cut_rows_text},  {"loop:generic", stream_rows_text},
+              {"loop:turn", turn_text},         {"loop:generic", turn_text},
+              {"reduce:row", rows_text},        {"reduce:loop", rows_text},
+              {"reduce:column", columns_text},  {"reduce:loop", columns_text},
+              {"dot:panels", dot_text},         {"dot:tile", dot_text},
+              {"dot:clblast", dot_text},        {"dot:loop", dot_text},
+              {"update:window", update_text},   {"update:loop", update_text}};
 enum { FORCED_COUNT = sizeof forced / sizeof forced[0] };
 
 /* Small whole numbers, so that sums are exact in any order. */
