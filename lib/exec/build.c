@@ -146,11 +146,19 @@ halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl
                                              CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL),
                     step->label));
   if (most == 0 || wanted <= most) return HALO_OK;
-  /* Halves of what divides the global size divide it too. */
-  while (step->any_local && step->dims == 1 && local[0] > most && local[0] % 2 == 0) local[0] /= 2;
-  if (step->dims == 1 && local[0] <= most) return HALO_OK;
-  return halo_fail(HALO_UNIMPLEMENTED,
-                   "%s needs work groups of %zu, and the device %s gives this kernel %zu; "
-                   "HALO_KERNELS with a minus sign before the kernel's name leaves it out",
-                   step->label, wanted, unit->program->device->caps.name, most);
+  if (!step->any_local) {
+    return halo_fail(HALO_UNIMPLEMENTED,
+                     "%s needs work groups of %zu, and the device %s gives this kernel %zu; "
+                     "HALO_KERNELS with a minus sign before the kernel's name leaves it out",
+                     step->label, wanted, unit->program->device->caps.name, most);
+  }
+  /* Halves of what divides the global size divide it too, and so does 1. */
+  for (uint32_t d = step->dims; d-- > 0;) {
+    while (wanted > most && local[d] > 1) {
+      wanted /= local[d];
+      local[d] = local[d] % 2 == 0 ? local[d] / 2 : 1;
+      wanted *= local[d];
+    }
+  }
+  return HALO_OK;
 }

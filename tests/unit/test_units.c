@@ -88,6 +88,27 @@ START_TEST(groups_fit_the_kernel) {
   halo_buffer_release(x);
   halo_buffer_release(y);
   halo_executable_release(e);
+  /* Rows of 18 and of 27 in groups of two dimensions. */
+  for (int row = 18; row <= 27; row += 9) {
+    char text[300];
+    snprintf(text, sizeof text,
+             "HloModule m\nENTRY e {\n  x = f32[%d] parameter(0)\n"
+             "  b = f32[64,%d] broadcast(x), dimensions={1}\n"
+             "  ROOT y = f32[64,%d] negate(b)\n}\n",
+             row, row, row);
+    float line[27];
+    for (int i = 0; i < row; i++) line[i] = (float)i;
+    e = run_compile(client, text);
+    x = run_buffer(client, row, line);
+    group_largest = 0;
+    ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
+    ck_ok(halo_buffer_to_host(y, out, sizeof(float) * 64 * (size_t)row));
+    ck_assert_int_le((int)group_largest, 8);
+    for (int i = 0; i < 64 * row; i++) ck_assert(out[i] == -line[i % row]);
+    halo_buffer_release(x);
+    halo_buffer_release(y);
+    halo_executable_release(e);
+  }
   halo_compile_options tiles = {.kernels = "dot:tile"};
   ck_fails(run_try_compile(client,
                            "HloModule m\n"
