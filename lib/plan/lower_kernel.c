@@ -124,7 +124,9 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
     bool written = arg->role == HALO_ROLE_OUTPUT || arg->role == HALO_ROLE_SCRATCH;
     int32_t buffer = lower_resolve(s, binding, arg);
     lower_arg(s, step, next, buffer, (size_t)size, written);
-    step->bytes += s->plan->buffers.data[buffer].size;
+    if (__builtin_add_overflow(step->bytes, s->plan->buffers.data[buffer].size, &step->bytes)) {
+      step->bytes = INT64_MAX;
+    }
     bool in_place = arg->role == HALO_ROLE_INPUT && arg->index < 64 &&
                     (launch->in_place >> arg->index & 1) && next < 64;
     if (in_place) step->in_place |= 1ull << next;
@@ -134,11 +136,14 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
 
 static int64_t lower_flops(const halo_instr *dot) {
   if (!dot || dot->opcode != HALO_OP_DOT) return 0;
-  int64_t flops = 2 * halo_shape_element_count(dot->shape);
+  int64_t flops = halo_shape_element_count(dot->shape);
   int32_t count;
   const int64_t *dims = halo_instr_ints(dot, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
-  for (int32_t i = 0; i < count; i++) flops *= dot->operands[0]->shape->dims[dims[i]];
-  return flops;
+  bool fits = halo_mul_i64(flops, 2, &flops);
+  for (int32_t i = 0; i < count && fits; i++) {
+    fits = halo_mul_i64(flops, dot->operands[0]->shape->dims[dims[i]], &flops);
+  }
+  return fits ? flops : INT64_MAX;
 }
 
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) {

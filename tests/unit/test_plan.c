@@ -126,6 +126,30 @@ START_TEST(no_f64) {
 END_TEST
 
 /* A plan can be made and read without a device, and not run. */
+/* What a step does is counted as far as 64 bits go. */
+START_TEST(counts_do_not_wrap) {
+  static const char text[] =
+      "HloModule huge\nENTRY e {\n  x = s8[4611686018427387904] parameter(0)\n"
+      "  a = f32[1048576,1073741824] parameter(1)\n  b = f32[1073741824,1048576] parameter(2)\n"
+      "  n = s8[4611686018427387904] not(x)\n"
+      "  d = f32[1048576,1048576] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  ROOT r = (s8[4611686018427387904], f32[1048576,1048576]) tuple(n, d)\n}\n";
+  halo_client *client = run_client(DEVICE("amd-wave64"));
+  halo_executable *e = run_compile(client, text);
+  const halo_steps *steps = &halo_executable_plan(e)->steps;
+  int64_t bytes = 0, flops = 0;
+  for (int32_t i = 0; i < steps->count; i++) {
+    ck_assert_int_gt(steps->data[i].bytes, 0);
+    if (steps->data[i].bytes > bytes) bytes = steps->data[i].bytes;
+    if (steps->data[i].flops != 0) flops = steps->data[i].flops;
+  }
+  ck_assert(bytes == INT64_MAX);
+  ck_assert(flops == INT64_MAX);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 START_TEST(null_device_runs_nothing) {
   halo_client *client = run_client(DEVICE("amd-wave64"));
   halo_executable *e =
@@ -430,6 +454,7 @@ int main(void) {
   TCase *copies = tcase_create("copies");
   tcase_add_test(golden, golden_plans);
   tcase_add_test(golden, no_f64);
+  tcase_add_test(golden, counts_do_not_wrap);
   tcase_add_test(golden, null_device_runs_nothing);
   tcase_add_test(assign, donates);
   tcase_add_test(assign, donates_to_many);
