@@ -176,12 +176,7 @@ halo_instr *halo_rewrite_make_constant(halo_rewriter *r, const halo_instr *like,
 
 halo_instr *halo_rewrite_make_scalar(halo_rewriter *r, const halo_instr *like, halo_type type,
                                      int64_t value) {
-  halo_arena scratch = {0};
-  halo_literal *literal = NULL;
-  /* One element: the shape is legal and the memory small, so this cannot fail. */
-  halo_status status = halo_literal_create(halo_shape_new(&scratch, type, 0, NULL), &literal);
-  (void)status;
-  halo_arena_deinit(&scratch);
+  halo_literal *literal = halo_literal_new_scalar(type);
   if (halo_type_is_integral(type) || type == HALO_PRED) {
     halo_literal_set_i64(literal, 0, value);
   } else if (halo_type_is_complex(type)) {

@@ -50,6 +50,15 @@ static halo_status literal_create(const halo_shape *shape, halo_literal **out) {
   return HALO_OK;
 }
 
+halo_literal *halo_literal_new_scalar(halo_type type) {
+  halo_arena scratch = {0};
+  halo_literal *literal = literal_new();
+  literal->shape = halo_shape_clone_heap(halo_shape_new(&scratch, type, 0, NULL));
+  literal->data = halo_alloc(halo_type_size(type));
+  halo_arena_deinit(&scratch);
+  return literal;
+}
+
 typedef struct literal_request {
   const halo_shape *shape;
   halo_literal *const *elements;

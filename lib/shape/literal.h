@@ -15,6 +15,10 @@ struct halo_literal {
   bool elided;             /* text said `{...}`: the data was lost, and is zeros */
 };
 
+/* An array of one element, zero, of a type that arrays can have. Memory as by halo_alloc: none left is no
+ * status. */
+halo_literal *halo_literal_new_scalar(halo_type type);
+
 /* Same shape (layouts aside) and same bits. */
 bool halo_literal_same_bits(const halo_literal *a, const halo_literal *b);
 

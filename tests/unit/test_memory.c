@@ -2,6 +2,7 @@
  * plan is a status. `tools/dev sanitize` says whether anything is lost or used after it is gone. */
 #include "base/memory.h"
 
+#include "base/strbuf.h"
 #include "halo/passes.h"
 #include "opencl/caps.h"
 #include "passes/passes.h"
@@ -135,6 +136,28 @@ static halo_status plan_run(void *user) {
 }
 
 static halo_status run_plan(const work *w) { return halo_memory_guard(plan_run, (void *)w); }
+
+/* Where passes make constants: wide operations are split, others written as simpler ones. */
+START_TEST(rewriting) {
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text,
+                     "HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n"
+                     "  k = f32[] constant(3)\n  b = f32[3] broadcast(k), dimensions={}\n"
+                     "  q = f32[3] divide(x, b)\n  m = f32[3] multiply(q, b)\n"
+                     "  c = f32[3000] concatenate(x");
+  for (int i = 1; i < 1000; i++) halo_strbuf_append(&text, i % 2 ? ", q" : ", x");
+  halo_strbuf_append(&text,
+                     "), dimensions={0}\n"
+                     "  bn = f32[1,3,1] reshape(m)\n"
+                     "  t = (f32[1,3,1], f32[3], f32[3]) batch-norm-training(bn, x, q), "
+                     "epsilon=0.01, feature_index=1\n"
+                     "  ROOT r = (f32[3000], (f32[1,3,1], f32[3], f32[3])) tuple(c, t)\n}\n");
+  work w = {.module = run_parse(halo_strbuf_text(&text))};
+  ck_assert_int_gt(walk(run_optimize, &w, ALL), 200);
+  halo_module_release((halo_module *)w.module);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
 
 static halo_status run_compiling(const work *w) {
   halo_executable *e;
@@ -274,6 +297,7 @@ int main(void) {
   tcase_add_test(tests, parsing);
   tcase_add_test(tests, parsing_files);
   tcase_add_test(tests, modules);
+  tcase_add_test(tests, rewriting);
   tcase_add_test(tests, compiling);
   tcase_add_test(tests, literals);
   tcase_add_test(tests, guards);
