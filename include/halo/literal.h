@@ -47,8 +47,7 @@ HALO_API int64_t halo_literal_get_i64(const halo_literal *literal, int64_t i);
 /* Float types exactly; integers rounded; complex: the real part. */
 HALO_API double halo_literal_get_f64(const halo_literal *literal, int64_t i);
 /* Real and imaginary part (0 for real types). */
-HALO_API void halo_literal_get_c128(const halo_literal *literal, int64_t i, double *re,
-                                    double *im);
+HALO_API void halo_literal_get_c128(const halo_literal *literal, int64_t i, double *re, double *im);
 /* Stores with wrapping to the element type; pred stores value != 0; floats round to nearest. */
 HALO_API void halo_literal_set_i64(halo_literal *literal, int64_t i, int64_t value);
 /* Stores rounded to nearest even (integers: truncated toward zero and saturated, NaN to 0). */
@@ -60,8 +59,7 @@ HALO_API void halo_literal_set_c128(halo_literal *literal, int64_t i, double re,
 /* Reads a value of the given shape as HLO writes it ("2.5", "{ { 1, 2 }, { 3, 4 } }"); a tuple as
  * "( ..., ... )". The text must hold nothing else. HALO_INVALID_ARGUMENT with the place of the fault,
  * HALO_OUT_OF_MEMORY. */
-HALO_API HALO_MUST_USE halo_status halo_literal_from_text(const char *text,
-                                                          const halo_shape *shape,
+HALO_API HALO_MUST_USE halo_status halo_literal_from_text(const char *text, const halo_shape *shape,
                                                           halo_literal **out);
 /* The literal in that form, on one line; reading it gives the same bits. Freed with
  * halo_text_release (halo/module.h). */

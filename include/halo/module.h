@@ -22,9 +22,9 @@ HALO_API HALO_MUST_USE halo_status halo_module_parse(const char *text, size_t le
 HALO_API HALO_MUST_USE halo_status halo_module_parse_file(const char *path, halo_module **out);
 
 enum {
-  HALO_PRINT_SHORT = 1,          /* no `%`, no signatures, no metadata */
-  HALO_PRINT_ELIDE_LARGE = 2,    /* constants of more than 10 elements as {...}: cannot run again */
-  HALO_PRINT_OPERAND_SHAPES = 4  /* "add(f32[2]{0} %a, ...)" as older dumps have it */
+  HALO_PRINT_SHORT = 1,         /* no `%`, no signatures, no metadata */
+  HALO_PRINT_ELIDE_LARGE = 2,   /* constants of more than 10 elements as {...}: cannot run again */
+  HALO_PRINT_OPERAND_SHAPES = 4 /* "add(f32[2]{0} %a, ...)" as older dumps have it */
 };
 /* The module as HLO text, to be freed with halo_text_release. parse(print(m)) equals m unless
  * constants are elided. */

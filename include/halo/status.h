@@ -18,13 +18,13 @@ extern "C" {
  * calling thread (halo_error_message). */
 typedef enum halo_status {
   HALO_OK = 0,
-  HALO_INVALID_ARGUMENT = 1,    /* the caller's fault: a bad argument, a broken program text */
-  HALO_UNIMPLEMENTED = 2,       /* legal, but this library or this device cannot do it */
-  HALO_NOT_FOUND = 3,           /* a named thing (file, device, name) does not exist */
-  HALO_OUT_OF_MEMORY = 4,       /* device or host memory; the message says what was asked and held */
-  HALO_IO_ERROR = 5,            /* reading or writing a file failed */
-  HALO_NO_DEVICE = 6,           /* no OpenCL device could be found */
-  HALO_DEVICE_ERROR = 7,        /* the OpenCL runtime or its compiler failed */
+  HALO_INVALID_ARGUMENT = 1, /* the caller's fault: a bad argument, a broken program text */
+  HALO_UNIMPLEMENTED = 2,    /* legal, but this library or this device cannot do it */
+  HALO_NOT_FOUND = 3,        /* a named thing (file, device, name) does not exist */
+  HALO_OUT_OF_MEMORY = 4,    /* device or host memory; the message says what was asked and held */
+  HALO_IO_ERROR = 5,         /* reading or writing a file failed */
+  HALO_NO_DEVICE = 6,        /* no OpenCL device could be found */
+  HALO_DEVICE_ERROR = 7,     /* the OpenCL runtime or its compiler failed */
   HALO_FAILED_PRECONDITION = 8, /* right call, wrong moment: a donated buffer, a used-up builder */
   HALO_DEADLINE_EXCEEDED = 9,   /* something that had a time limit did not happen in time */
   HALO_INTERNAL = 10            /* a bug in this library */

@@ -76,9 +76,8 @@ HALO_API HALO_MUST_USE halo_status halo_shape_create_array(halo_type type, int r
                                                            const int64_t *dims, halo_shape **out);
 /* As above with a layout: `minor_to_major` lists the dimensions from fastest to slowest varying and
  * must be a permutation of 0..rank-1. */
-HALO_API HALO_MUST_USE halo_status
-halo_shape_create_array_with_layout(halo_type type, int rank, const int64_t *dims,
-                                    const int32_t *minor_to_major, halo_shape **out);
+HALO_API HALO_MUST_USE halo_status halo_shape_create_array_with_layout(
+    halo_type type, int rank, const int64_t *dims, const int32_t *minor_to_major, halo_shape **out);
 /* A tuple of copies of `elements` (`count` may be 0). */
 HALO_API HALO_MUST_USE halo_status halo_shape_create_tuple(int count,
                                                            const halo_shape *const *elements,

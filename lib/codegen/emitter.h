@@ -22,10 +22,10 @@
 
 /* Where a kernel's argument comes from. */
 typedef enum halo_role {
-  HALO_ROLE_INPUT,  /* `index`: number of a parameter of the fused computation, or rather of its
+  HALO_ROLE_INPUT,   /* `index`: number of a parameter of the fused computation, or rather of its
                         leaf, counted over all parameters */
-  HALO_ROLE_CONST,  /* `literal`: an array constant that became a buffer */
-  HALO_ROLE_OUTPUT, /* `index`: leaf of the root */
+  HALO_ROLE_CONST,   /* `literal`: an array constant that became a buffer */
+  HALO_ROLE_OUTPUT,  /* `index`: leaf of the root */
   HALO_ROLE_SCRATCH, /* `index`: a kernel family's own; `bytes` says how much */
   HALO_ROLE_VALUE    /* no buffer: `index` is a halo_argument_value, `number` that of a NUMBER */
 } halo_role;

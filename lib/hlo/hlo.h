@@ -133,7 +133,7 @@ struct halo_module {
   halo_computation *entry;
   int32_t next_id;
   bool is_scheduled;
-  halo_target target; /* what it is optimised for; at first halo_target_cpu */
+  halo_target target;                    /* what it is optimised for; at first halo_target_cpu */
   int64_t replica_count, num_partitions; /* 1 when not given */
   /* Shapes of the entry's parameters and result with the layouts callers see. */
   const halo_shape **entry_params; /* [entry->params.count] */

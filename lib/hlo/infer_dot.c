@@ -181,8 +181,7 @@ halo_status halo_infer_ragged_dot(const halo_instr *instr, halo_arena *arena,
   bool batch = dot_list_has(&sides.lhs_batch, ragged.dims[0]);
   int64_t groups = sizes->dims[sizes->rank - 1];
   if (group.count != (contracting || batch ? 0 : 1)) {
-    return halo_infer_fail(instr,
-                           "this kind of ragged dimension takes %s rhs group dimension",
+    return halo_infer_fail(instr, "this kind of ragged dimension takes %s rhs group dimension",
                            contracting || batch ? "no" : "one");
   }
   if (group.count == 1 && rhs->dims[group.dims[0]] != groups) {

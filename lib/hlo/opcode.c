@@ -26,10 +26,14 @@ enum {
   T_ANY = HALO_T_ANY
 };
 
-#define ATTRS(...) {__VA_ARGS__}
-#define R(id) {HALO_ATTR_##id, HALO_ATTR_REQUIRED, true}
-#define O(id) {HALO_ATTR_##id, 0, true}
-#define P(id) {HALO_ATTR_##id, HALO_ATTR_ALWAYS_PRINTED, true}
+#define ATTRS(...)                                                                                 \
+  { __VA_ARGS__ }
+#define R(id)                                                                                      \
+  { HALO_ATTR_##id, HALO_ATTR_REQUIRED, true }
+#define O(id)                                                                                      \
+  { HALO_ATTR_##id, 0, true }
+#define P(id)                                                                                      \
+  { HALO_ATTR_##id, HALO_ATTR_ALWAYS_PRINTED, true }
 #define EXEC(class, cost, reads) HALO_EXEC_##class, cost, reads
 
 static const halo_op_info op_rows[HALO_OPCODE_COUNT] = {
@@ -52,7 +56,6 @@ const char *const halo_precision_names[] = {"default", "high", "highest", "packe
 
 const halo_op_info *halo_op_info_of(halo_opcode op) { return &op_rows[op]; }
 const char *halo_opcode_name(halo_opcode op) { return op_rows[op].name; }
-
 
 halo_exec_class halo_opcode_exec(halo_opcode op) { return op_rows[op].exec; }
 
@@ -120,8 +123,8 @@ const char *const *halo_attr_enum_names(halo_attr_id id) {
   static const char *const schedule[] = {"SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST",
                                          NULL};
   static const char *const api[] = {"API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
-                                    "API_VERSION_STATUS_RETURNING_UNIFIED",
-                                    "API_VERSION_TYPED_FFI", NULL};
+                                    "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI",
+                                    NULL};
   static const char *const algorithm[] = {"dot_unset",
                                           "dot_any_f8_any_f8_f32",
                                           "dot_any_f8_any_f8_f32_fast_accum",
@@ -141,13 +144,20 @@ const char *const *halo_attr_enum_names(halo_attr_id id) {
     halo_attr_id id;
     const char *const *names;
   } rows[] = {
-      {HALO_ATTR_DIRECTION, direction},       {HALO_ATTR_COMPARE_TYPE, type},
-      {HALO_ATTR_COMPARE_ORDER, order},       {HALO_ATTR_FUSION_KIND, fusion},
-      {HALO_ATTR_FFT_TYPE, fft},              {HALO_ATTR_TRANSPOSE_A, transpose},
-      {HALO_ATTR_DISTRIBUTION, distribution}, {HALO_ATTR_RNG_ALGORITHM, rng},
-      {HALO_ATTR_CONVOLUTION_KIND, conv},     {HALO_ATTR_CONV_KIND, conv},
-      {HALO_ATTR_PADDING_TYPE, padding},      {HALO_ATTR_SCHEDULE, schedule},
-      {HALO_ATTR_API_VERSION, api},           {HALO_ATTR_ALGORITHM, algorithm},
+      {HALO_ATTR_DIRECTION, direction},
+      {HALO_ATTR_COMPARE_TYPE, type},
+      {HALO_ATTR_COMPARE_ORDER, order},
+      {HALO_ATTR_FUSION_KIND, fusion},
+      {HALO_ATTR_FFT_TYPE, fft},
+      {HALO_ATTR_TRANSPOSE_A, transpose},
+      {HALO_ATTR_DISTRIBUTION, distribution},
+      {HALO_ATTR_RNG_ALGORITHM, rng},
+      {HALO_ATTR_CONVOLUTION_KIND, conv},
+      {HALO_ATTR_CONV_KIND, conv},
+      {HALO_ATTR_PADDING_TYPE, padding},
+      {HALO_ATTR_SCHEDULE, schedule},
+      {HALO_ATTR_API_VERSION, api},
+      {HALO_ATTR_ALGORITHM, algorithm},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].id == id) return rows[i].names;

@@ -78,8 +78,8 @@ typedef enum halo_reading {
   HALO_READ_INDEXED = 'i',  /* by an index that is data */
   HALO_READ_REPEATED = 'r', /* again and again */
   HALO_READ_SCALAR = 's',
-  HALO_READ_MEMORY = 'm',  /* must be a buffer */
-  HALO_READ_UPDATED = 'u'  /* must be a buffer, which the result may take over */
+  HALO_READ_MEMORY = 'm', /* must be a buffer */
+  HALO_READ_UPDATED = 'u' /* must be a buffer, which the result may take over */
 } halo_reading;
 
 /* Masks over halo_type_class. */
@@ -142,16 +142,23 @@ const char *const *halo_attr_enum_names(halo_attr_id id);
 extern const char *const halo_precision_names[];
 
 /* Values of the enumerated attributes that code looks at; positions in halo_attr_enum_names. */
-typedef enum halo_direction {
-  HALO_EQ, HALO_NE, HALO_GE, HALO_GT, HALO_LE, HALO_LT
-} halo_direction;
+typedef enum halo_direction { HALO_EQ, HALO_NE, HALO_GE, HALO_GT, HALO_LE, HALO_LT } halo_direction;
 typedef enum halo_compare_type {
-  HALO_COMPARE_FLOAT, HALO_COMPARE_TOTALORDER, HALO_COMPARE_SIGNED, HALO_COMPARE_UNSIGNED
+  HALO_COMPARE_FLOAT,
+  HALO_COMPARE_TOTALORDER,
+  HALO_COMPARE_SIGNED,
+  HALO_COMPARE_UNSIGNED
 } halo_compare_type;
-typedef enum halo_compare_order { HALO_ORDER_TOTAL, HALO_ORDER_PARTIAL, HALO_ORDER_WEAK
+typedef enum halo_compare_order {
+  HALO_ORDER_TOTAL,
+  HALO_ORDER_PARTIAL,
+  HALO_ORDER_WEAK
 } halo_compare_order;
 typedef enum halo_fusion_kind {
-  HALO_FUSION_LOOP, HALO_FUSION_INPUT, HALO_FUSION_OUTPUT, HALO_FUSION_CUSTOM
+  HALO_FUSION_LOOP,
+  HALO_FUSION_INPUT,
+  HALO_FUSION_OUTPUT,
+  HALO_FUSION_CUSTOM
 } halo_fusion_kind;
 
 #endif

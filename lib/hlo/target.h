@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 typedef struct halo_target {
-  double launch;        /* seconds that starting one more kernel takes */
-  double bandwidth;     /* bytes a second that a kernel of middling size moves */
-  double rate;          /* simple operations a second of the whole device */
-  double item_rate;     /* of one work item */
-  int32_t max_buffers;  /* of one kernel */
-  int32_t side_extent;  /* elements a reduction may have that a kernel does on the side */
+  double launch;       /* seconds that starting one more kernel takes */
+  double bandwidth;    /* bytes a second that a kernel of middling size moves */
+  double rate;         /* simple operations a second of the whole device */
+  double item_rate;    /* of one work item */
+  int32_t max_buffers; /* of one kernel */
+  int32_t side_extent; /* elements a reduction may have that a kernel does on the side */
 } halo_target;
 
 /* A few cores under an OpenCL of medium speed (PoCL). */

@@ -18,7 +18,7 @@
 
 typedef struct halo_rewriter {
   halo_computation *computation;
-  bool changed; /* rules that change an instruction in place set it themselves */
+  bool changed;        /* rules that change an instruction in place set it themselves */
   int64_t copies_left; /* instructions that rules may still copy from other computations */
 } halo_rewriter;
 

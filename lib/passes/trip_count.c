@@ -86,9 +86,7 @@ static bool trip_solve(halo_direction direction, trip_wide init, trip_wide limit
       if (step == 0 || (limit - init) % step != 0 || (limit - init) / step < 0) return false;
       *trips = (limit - init) / step;
       return true;
-    case HALO_EQ:
-      *trips = init == limit ? 1 : 0;
-      return init != limit || step != 0;
+    case HALO_EQ: *trips = init == limit ? 1 : 0; return init != limit || step != 0;
   }
   return false;
 }
@@ -108,8 +106,7 @@ bool halo_while_trip_count(const halo_instr *while_, int64_t *trips) {
   halo_direction direction = (halo_direction)halo_instr_int(compare, HALO_ATTR_DIRECTION, HALO_EQ);
   const halo_instr *counters[] = {compare->operands[0], compare->operands[1]};
   halo_type type = counters[0]->shape->type;
-  halo_compare_type natural = halo_type_is_sint(type) ? HALO_COMPARE_SIGNED
-                                                      : HALO_COMPARE_UNSIGNED;
+  halo_compare_type natural = halo_type_is_sint(type) ? HALO_COMPARE_SIGNED : HALO_COMPARE_UNSIGNED;
   if (!halo_shape_is_scalar(counters[0]->shape) || !halo_type_is_integral(type)) return false;
   if (halo_compare_type_of(compare) != natural) return false;
   for (int side = 0; side < 2; side++) {

@@ -9,10 +9,11 @@
 typedef struct state_loop {
   halo_instr *instr;
   halo_computation *condition, *body;
-  int32_t count;   /* state elements */
-  bool whole;      /* the state is used other than through get-tuple-element: leave it */
-  bool *live;      /* [count] */
-  int64_t *renumbered; /* [count]: new position of a live element; NULL until elements are dropped */
+  int32_t count; /* state elements */
+  bool whole;    /* the state is used other than through get-tuple-element: leave it */
+  bool *live;    /* [count] */
+  int64_t
+      *renumbered; /* [count]: new position of a live element; NULL until elements are dropped */
 } state_loop;
 
 /* Instructions outside that read the loop's result are noted in `live`, through the loops' `data`. */
@@ -72,7 +73,8 @@ static void state_close_over_body(state_loop *loop) {
   HALO_VEC(halo_instr *) todo = {0};
   for (int32_t i = 0; i < body->instrs.count; i++) body->instrs.data[i]->mark = 0;
   for (int32_t i = 0; i < body->instrs.count; i++) {
-    if (halo_instr_has_side_effect(body->instrs.data[i])) halo_vec_push(&todo, body->instrs.data[i]);
+    if (halo_instr_has_side_effect(body->instrs.data[i]))
+      halo_vec_push(&todo, body->instrs.data[i]);
   }
   for (int32_t i = 0; i < loop->count; i++) {
     if (loop->live[i]) halo_vec_push(&todo, body->root->operands[i]);
@@ -134,9 +136,8 @@ static void state_drop(halo_rewriter *r, state_loop *loop, int32_t kept) {
   for (int32_t i = 0; i < loop->count; i++) {
     if (!loop->live[i]) continue;
     elements[renumbered[i]] = instr->shape->elements[i];
-    parts[renumbered[i]] = init->opcode == HALO_OP_TUPLE
-                               ? init->operands[i]
-                               : halo_rewrite_make_gte(r, instr, init, i);
+    parts[renumbered[i]] = init->opcode == HALO_OP_TUPLE ? init->operands[i]
+                                                         : halo_rewrite_make_gte(r, instr, init, i);
   }
   const halo_shape *shape = halo_shape_new_tuple(arena, kept, elements);
   instr->operands[0] = halo_rewrite_make(r, instr, HALO_OP_TUPLE, shape, parts, kept, NULL, 0);
@@ -185,7 +186,8 @@ static void state_forward_invariants(halo_rewriter *r, state_loop *loop, halo_in
   if (halo_rewrite_pinned(user)) return;
   int64_t index = halo_instr_int(user, HALO_ATTR_INDEX, 0);
   const halo_instr *next = loop->body->root->operands[index];
-  if (next->opcode != HALO_OP_GET_TUPLE_ELEMENT || next->operands[0] != loop->body->params.data[0] ||
+  if (next->opcode != HALO_OP_GET_TUPLE_ELEMENT ||
+      next->operands[0] != loop->body->params.data[0] ||
       halo_instr_int(next, HALO_ATTR_INDEX, 0) != index) {
     return;
   }

@@ -200,22 +200,24 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) table_read_file(argv[i]);
   int runs = 0;
   for (int op = 0; op < HALO_OPCODE_COUNT; op++) runs += has_records[op] || statuses[op].runs;
-  printf("# Operations\n\n"
-         "All %d opcodes of HLO are read, checked and printed. %d of them run; the others are refused "
-         "at\ncompile time by name and line.\n\n"
-         "This page is made by `tests/docs/ops.sh --update` from `lib/hlo/opcodes.def`, the recorded "
-         "tests in\n`tests/ops/data` and `tests/docs/op_status.def`; a test holds it to them. *Types* "
-         "are those that the first\noperand may have; *compared with XLA* are those of them for which "
-         "results recorded from XLA's CPU\nbackend are in the tests. Attributes in **bold** must be "
-         "written in HLO text. [Adding an\noperation](adding-an-op.md) says what a row takes.\n",
-         (int)HALO_OPCODE_COUNT, runs);
+  printf(
+      "# Operations\n\n"
+      "All %d opcodes of HLO are read, checked and printed. %d of them run; the others are refused "
+      "at\ncompile time by name and line.\n\n"
+      "This page is made by `tests/docs/ops.sh --update` from `lib/hlo/opcodes.def`, the recorded "
+      "tests in\n`tests/ops/data` and `tests/docs/op_status.def`; a test holds it to them. *Types* "
+      "are those that the first\noperand may have; *compared with XLA* are those of them for which "
+      "results recorded from XLA's CPU\nbackend are in the tests. Attributes in **bold** must be "
+      "written in HLO text. [Adding an\noperation](adding-an-op.md) says what a row takes.\n",
+      (int)HALO_OPCODE_COUNT, runs);
   size_t next = 0;
   for (int op = 0; op < HALO_OPCODE_COUNT; op++) {
     if (next < sizeof sections / sizeof *sections && (int)sections[next].first == op) {
-      printf("\n## %s\n\n"
-             "| operation | operands | types | attributes | runs | compared with XLA | notes |\n"
-             "|---|---|---|---|---|---|---|\n",
-             sections[next++].title);
+      printf(
+          "\n## %s\n\n"
+          "| operation | operands | types | attributes | runs | compared with XLA | notes |\n"
+          "|---|---|---|---|---|---|---|\n",
+          sections[next++].title);
     }
     print_row(op);
   }

@@ -21,11 +21,16 @@ static const struct {
   const char *name;
   halo_pass_fn *run;
 } passes[] = {
-    {"inline-calls", halo_pass_inline_calls}, {"canonicalize", halo_pass_canonicalize},
-    {"inline-map", halo_pass_inline_map},     {"drop-barriers", halo_pass_drop_barriers},
-    {"tuples", halo_pass_tuples},             {"while-state", halo_pass_while_state},
-    {"simplify", halo_pass_simplify},         {"constant-folding", halo_pass_constant_folding},
-    {"cse", halo_pass_cse},                   {"dce", halo_pass_dce},
+    {"inline-calls", halo_pass_inline_calls},
+    {"canonicalize", halo_pass_canonicalize},
+    {"inline-map", halo_pass_inline_map},
+    {"drop-barriers", halo_pass_drop_barriers},
+    {"tuples", halo_pass_tuples},
+    {"while-state", halo_pass_while_state},
+    {"simplify", halo_pass_simplify},
+    {"constant-folding", halo_pass_constant_folding},
+    {"cse", halo_pass_cse},
+    {"dce", halo_pass_dce},
 };
 
 /* ---- Files and text ---- */
@@ -220,9 +225,11 @@ START_TEST(explosive_calls_are_refused) {
   for (int i = 1; i <= 40; i++) {
     halo_strbuf_printf(&text,
                        "f%d { p = f32[] parameter(0)  a = f32[] call(p), to_apply=f%d\n"
-                       "  ROOT b = f32[] call(a), to_apply=f%d }\n", i, i - 1, i - 1);
+                       "  ROOT b = f32[] call(a), to_apply=f%d }\n",
+                       i, i - 1, i - 1);
   }
-  halo_strbuf_append(&text, "ENTRY e { x = f32[] parameter(0)  ROOT c = f32[] call(x), to_apply=f40 }\n");
+  halo_strbuf_append(&text,
+                     "ENTRY e { x = f32[] parameter(0)  ROOT c = f32[] call(x), to_apply=f40 }\n");
   halo_module *module = parse(halo_strbuf_text(&text), "deep"), *after;
   ck_assert_int_eq(halo_module_optimize(module, NULL, &after), HALO_UNIMPLEMENTED);
   ck_assert_ptr_nonnull(strstr(halo_error_message(), "pass inline-calls"));
@@ -238,15 +245,17 @@ START_TEST(shared_branches_are_quick) {
     halo_strbuf text = {0};
     halo_strbuf_append(&text, "HloModule m\nf0 { p = f32[] parameter(0)  ROOT n = negate(p) }\n");
     for (int i = 1; i < 60; i++) {
-      halo_strbuf_printf(&text,
-                         "f%d { p = f32[] parameter(0)  q = s32[] %s\n"
-                         "  a = f32[] conditional(q, p, p), branch_computations={f%d, f%d}\n"
-                         "  ROOT b = f32[] conditional(q, a, a), branch_computations={f%d, f%d} }\n",
-                         i, known ? "constant(1)" : "convert(p)", i - 1, i - 1, i - 1, i - 1);
+      halo_strbuf_printf(
+          &text,
+          "f%d { p = f32[] parameter(0)  q = s32[] %s\n"
+          "  a = f32[] conditional(q, p, p), branch_computations={f%d, f%d}\n"
+          "  ROOT b = f32[] conditional(q, a, a), branch_computations={f%d, f%d} }\n",
+          i, known ? "constant(1)" : "convert(p)", i - 1, i - 1, i - 1, i - 1);
     }
-    halo_strbuf_append(&text, "ENTRY e { x = f32[] parameter(0)  i = s32[] parameter(1)\n"
-                              "  dead = f32[] conditional(i, x, x), branch_computations={f58, f59}\n"
-                              "  ROOT c = f32[] call(x), to_apply=f59 }\n");
+    halo_strbuf_append(&text,
+                       "ENTRY e { x = f32[] parameter(0)  i = s32[] parameter(1)\n"
+                       "  dead = f32[] conditional(i, x, x), branch_computations={f58, f59}\n"
+                       "  ROOT c = f32[] call(x), to_apply=f59 }\n");
     halo_module *module = parse(halo_strbuf_text(&text), "shared"), *after;
     halo_pass_options options = {.no_fusion = true};
     ck_assert_msg(halo_module_optimize(module, &options, &after) == HALO_OK, "%s",
@@ -262,8 +271,9 @@ END_TEST
 START_TEST(large_modules_are_quick) {
   enum { LINKS = 50000 };
   halo_strbuf text = {0};
-  halo_strbuf_append(&text, "HloModule m\nENTRY e {\n x0 = f32[4] parameter(0)\n"
-                            " one = f32[] constant(1)\n ones = f32[4] broadcast(one), dimensions={}\n");
+  halo_strbuf_append(&text,
+                     "HloModule m\nENTRY e {\n x0 = f32[4] parameter(0)\n"
+                     " one = f32[] constant(1)\n ones = f32[4] broadcast(one), dimensions={}\n");
   for (int i = 1; i <= LINKS; i++) {
     if (i % 2) {
       halo_strbuf_printf(&text, " x%d = f32[4] multiply(x%d, ones)\n", i, i - 1);

@@ -16,9 +16,9 @@ typedef struct program {
   int count;
 } program;
 
-static const halo_type program_types[] = {HALO_F32, HALO_F32, HALO_S32, HALO_S32, HALO_PRED,
-                                          HALO_F16, HALO_BF16, HALO_S8, HALO_U8, HALO_U32,
-                                          HALO_S64, HALO_F64, HALO_C64};
+static const halo_type program_types[] = {HALO_F32, HALO_F32,  HALO_S32, HALO_S32, HALO_PRED,
+                                          HALO_F16, HALO_BF16, HALO_S8,  HALO_U8,  HALO_U32,
+                                          HALO_S64, HALO_F64,  HALO_C64};
 
 static int below(int n) { return (int)(random_bits() % (uint64_t)n); }
 
@@ -76,7 +76,8 @@ static halo_instr *make_constant(program *p, const halo_shape *shape, bool unifo
       halo_literal_set_i64(literal, i, isfinite(value) ? (int64_t)value : INT64_MIN);
     }
   }
-  halo_instr_spec spec = {.opcode = HALO_OP_CONSTANT, .literal = literal,
+  halo_instr_spec spec = {.opcode = HALO_OP_CONSTANT,
+                          .literal = literal,
                           .shape = halo_shape_clone(&p->module->arena, shape)};
   halo_instr *instr;
   ck_assert_int_eq(halo_instr_create(p->entry, &spec, &instr), HALO_OK);
@@ -103,12 +104,22 @@ static halo_instr *operand_like(program *p, const halo_shape *shape) {
 /* ---- Steps ---- */
 
 static void step_elementwise(program *p) {
-  static const halo_opcode unary[] = {HALO_OP_NEGATE, HALO_OP_NOT, HALO_OP_ABS, HALO_OP_REAL,
-                                      HALO_OP_IMAG, HALO_OP_SIGN, HALO_OP_FLOOR, HALO_OP_COPY};
-  static const halo_opcode binary[] = {
-      HALO_OP_ADD, HALO_OP_SUBTRACT, HALO_OP_MULTIPLY, HALO_OP_DIVIDE, HALO_OP_REMAINDER,
-      HALO_OP_MAXIMUM, HALO_OP_MINIMUM, HALO_OP_AND, HALO_OP_OR, HALO_OP_XOR, HALO_OP_SHIFT_LEFT,
-      HALO_OP_SHIFT_RIGHT_LOGICAL, HALO_OP_SHIFT_RIGHT_ARITHMETIC, HALO_OP_COMPLEX};
+  static const halo_opcode unary[] = {HALO_OP_NEGATE, HALO_OP_NOT,  HALO_OP_ABS,   HALO_OP_REAL,
+                                      HALO_OP_IMAG,   HALO_OP_SIGN, HALO_OP_FLOOR, HALO_OP_COPY};
+  static const halo_opcode binary[] = {HALO_OP_ADD,
+                                       HALO_OP_SUBTRACT,
+                                       HALO_OP_MULTIPLY,
+                                       HALO_OP_DIVIDE,
+                                       HALO_OP_REMAINDER,
+                                       HALO_OP_MAXIMUM,
+                                       HALO_OP_MINIMUM,
+                                       HALO_OP_AND,
+                                       HALO_OP_OR,
+                                       HALO_OP_XOR,
+                                       HALO_OP_SHIFT_LEFT,
+                                       HALO_OP_SHIFT_RIGHT_LOGICAL,
+                                       HALO_OP_SHIFT_RIGHT_ARITHMETIC,
+                                       HALO_OP_COMPLEX};
   halo_instr *x = pick(p);
   halo_arena *arena = &p->module->arena;
   switch (below(6)) {
@@ -201,8 +212,8 @@ static void step_pad(program *p, halo_instr *x) {
   }
   const halo_shape *scalar = halo_shape_new(&p->module->arena, x->shape->type, 0, NULL);
   halo_instr *operands[] = {x, operand_like(p, scalar)};
-  halo_attr attr = halo_rewrite_list_attr(p->module, HALO_ATTR_PADDING, padding,
-                                          3 * x->shape->rank);
+  halo_attr attr =
+      halo_rewrite_list_attr(p->module, HALO_ATTR_PADDING, padding, 3 * x->shape->rank);
   emit(p, HALO_OP_PAD, NULL, operands, 2, &attr, 1);
 }
 
@@ -255,8 +266,7 @@ static void step_dynamic(program *p) {
     operands[first + d] = operand_like(p, index);
   }
   if (update) {
-    operands[1] = operand_like(
-        p, halo_shape_new(&p->module->arena, x->shape->type, rank, sizes));
+    operands[1] = operand_like(p, halo_shape_new(&p->module->arena, x->shape->type, rank, sizes));
     emit(p, HALO_OP_DYNAMIC_UPDATE_SLICE, NULL, operands, 2 + rank, NULL, 0);
   } else {
     halo_attr attr = halo_rewrite_list_attr(p->module, HALO_ATTR_DYNAMIC_SLICE_SIZES, sizes, rank);
@@ -338,10 +348,10 @@ static void step_while(program *p) {
   halo_attr less = {.id = HALO_ATTR_DIRECTION, .i = HALO_LT};
   halo_instr *compared[] = {read[0][0], limit}, *added[] = {read[1][0], one};
   condition->root = emit_in(condition, HALO_OP_COMPARE, NULL, compared, 2, &less, 1);
-  halo_attr call_f = comp_attr(p, HALO_ATTR_TO_APPLY, f), call_g = comp_attr(p, HALO_ATTR_TO_APPLY, g);
+  halo_attr call_f = comp_attr(p, HALO_ATTR_TO_APPLY, f),
+            call_g = comp_attr(p, HALO_ATTR_TO_APPLY, g);
   halo_instr *next[] = {emit_in(body, HALO_OP_ADD, NULL, added, 2, NULL, 0),
-                        emit_in(body, HALO_OP_CALL, NULL, &read[1][1], 1, &call_f, 1),
-                        read[1][2]};
+                        emit_in(body, HALO_OP_CALL, NULL, &read[1][1], 1, &call_f, 1), read[1][2]};
   if (below(2)) next[2] = emit_in(body, HALO_OP_CALL, NULL, &read[1][2], 1, &call_g, 1);
   body->root = emit_in(body, HALO_OP_TUPLE, NULL, next, 3, NULL, 0);
   int32_t zero_at = p->count;
@@ -393,12 +403,18 @@ static halo_module *make_program(void) {
   }
   for (int i = 0; i < STEPS; i++) {
     int choice = below(20);
-    if (choice < 9) step_elementwise(&p);
-    else if (choice < 14) step_move(&p);
-    else if (choice < 16) step_dynamic(&p);
-    else if (choice < 18) step_reduce(&p);
-    else if (choice < 19) step_control(&p);
-    else step_while(&p);
+    if (choice < 9)
+      step_elementwise(&p);
+    else if (choice < 14)
+      step_move(&p);
+    else if (choice < 16)
+      step_dynamic(&p);
+    else if (choice < 18)
+      step_reduce(&p);
+    else if (choice < 19)
+      step_control(&p);
+    else
+      step_while(&p);
   }
   halo_instr *results[8];
   for (int i = 0; i < 8; i++) results[i] = i < 4 ? p.pool[p.count - 1 - i % p.count] : pick(&p);

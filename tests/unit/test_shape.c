@@ -34,19 +34,15 @@ typedef struct encode_case {
 } encode_case;
 
 static const encode_case encode_cases[] = {
-    {HALO_F16, 65504, 0x7bff},        {HALO_F16, 65519.99, 0x7bff},
-    {HALO_F16, 65520, 0x7c00},        {HALO_F16, 0x1p-24, 0x0001},
-    {HALO_F16, 0x1p-25, 0x0000},      {HALO_F16, -0.0, 0x8000},
-    {HALO_BF16, 1.00390625, 0x3f80},  {HALO_BF16, 1.01171875, 0x3f82},
-    {HALO_F8E4M3FN, 464, 0x7e},       {HALO_F8E4M3FN, 465, 0x7f},
-    {HALO_F8E4M3FN, INFINITY, 0x7f},  {HALO_F8E5M2, 57344, 0x7b},
-    {HALO_F8E5M2, 61440, 0x7c},       {HALO_F8E4M3FNUZ, -0.0, 0x00},
-    {HALO_F8E4M3FNUZ, 1000, 0x80},    {HALO_F8E4M3B11FNUZ, 30, 0x7f},
-    {HALO_F8E8M0FNU, 0, 0xff},        {HALO_F8E8M0FNU, 1.5, 0x80},
-    {HALO_F8E8M0FNU, 1e-45, 0x00},    {HALO_F4E2M1FN, 7, 0x7},
-    {HALO_F4E2M1FN, 0.25, 0x0},       {HALO_F4E2M1FN, 0.75, 0x2},
-    {HALO_F4E2M1FN, -INFINITY, 0xf},  {HALO_F32, 1.0, 0x3f800000},
-    {HALO_F32, 1e-45, 0x00000001},    {HALO_F32, 3.5e38, 0x7f800000},
+    {HALO_F16, 65504, 0x7bff},       {HALO_F16, 65519.99, 0x7bff},    {HALO_F16, 65520, 0x7c00},
+    {HALO_F16, 0x1p-24, 0x0001},     {HALO_F16, 0x1p-25, 0x0000},     {HALO_F16, -0.0, 0x8000},
+    {HALO_BF16, 1.00390625, 0x3f80}, {HALO_BF16, 1.01171875, 0x3f82}, {HALO_F8E4M3FN, 464, 0x7e},
+    {HALO_F8E4M3FN, 465, 0x7f},      {HALO_F8E4M3FN, INFINITY, 0x7f}, {HALO_F8E5M2, 57344, 0x7b},
+    {HALO_F8E5M2, 61440, 0x7c},      {HALO_F8E4M3FNUZ, -0.0, 0x00},   {HALO_F8E4M3FNUZ, 1000, 0x80},
+    {HALO_F8E4M3B11FNUZ, 30, 0x7f},  {HALO_F8E8M0FNU, 0, 0xff},       {HALO_F8E8M0FNU, 1.5, 0x80},
+    {HALO_F8E8M0FNU, 1e-45, 0x00},   {HALO_F4E2M1FN, 7, 0x7},         {HALO_F4E2M1FN, 0.25, 0x0},
+    {HALO_F4E2M1FN, 0.75, 0x2},      {HALO_F4E2M1FN, -INFINITY, 0xf}, {HALO_F32, 1.0, 0x3f800000},
+    {HALO_F32, 1e-45, 0x00000001},   {HALO_F32, 3.5e38, 0x7f800000},
 };
 
 START_TEST(floats_encode_known) {
@@ -83,9 +79,9 @@ START_TEST(shape_refuses_nonsense) {
   ck_assert_ptr_null(shape);
   ck_assert_int_eq(halo_shape_create_array(HALO_F32, 1, negative, &shape), HALO_INVALID_ARGUMENT);
   ck_assert_int_eq(halo_shape_create_array(HALO_TUPLE, 0, NULL, &shape), HALO_INVALID_ARGUMENT);
-  ck_assert_int_eq(halo_shape_create_array_with_layout(HALO_F32, 2, (int64_t[]){2, 2}, twice,
-                                                       &shape),
-                   HALO_INVALID_ARGUMENT);
+  ck_assert_int_eq(
+      halo_shape_create_array_with_layout(HALO_F32, 2, (int64_t[]){2, 2}, twice, &shape),
+      HALO_INVALID_ARGUMENT);
 }
 END_TEST
 
