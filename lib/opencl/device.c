@@ -215,9 +215,9 @@ void halo_cl_device_release(halo_cl_device *device) {
 
 void halo_cl_device_destroy(halo_cl_device *device) {
   if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
+  halo_cl_stages_release(device);
   if (device->queue) clFinish(device->queue);
   if (device->transfers) clFinish(device->transfers);
-  halo_cl_stages_release(device->stages);
   halo_cl_timeline_release(device->timeline);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);

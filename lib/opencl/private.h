@@ -21,7 +21,8 @@ void halo_cl_device_destroy(halo_cl_device *device);
 
 /* staging.c */
 halo_cl_stages *halo_cl_stages_create(void);
-void halo_cl_stages_release(halo_cl_stages *stages);
+/* Of a device whose queues still work. */
+void halo_cl_stages_release(halo_cl_device *device);
 
 /* timeline.c */
 halo_cl_timeline *halo_cl_timeline_create(void);

@@ -32,16 +32,18 @@ halo_cl_stages *halo_cl_stages_create(void) {
   return stages;
 }
 
-static void stage_destroy(stage *s) {
-  if (s->mem) clReleaseMemObject(s->mem); /* the mapping goes with it */
+static void stage_destroy(halo_cl_device *device, stage *s) {
+  if (s->host) clEnqueueUnmapMemObject(device->transfers, s->mem, s->host, 0, NULL, NULL);
+  if (s->mem) clReleaseMemObject(s->mem); /* when that is done */
   halo_free(s);
 }
 
-void halo_cl_stages_release(halo_cl_stages *stages) {
+void halo_cl_stages_release(halo_cl_device *device) {
+  halo_cl_stages *stages = device->stages;
   if (!stages) return;
   for (stage *s = stages->first, *next; s; s = next) {
     next = s->next;
-    stage_destroy(s);
+    stage_destroy(device, s);
   }
   pthread_mutex_destroy(&stages->lock);
   halo_free(stages);
@@ -67,7 +69,7 @@ static halo_status stage_take(halo_cl_device *device, stage **out) {
                                  STAGE_SIZE, 0, NULL, NULL, &code);
   }
   if (code != CL_SUCCESS) {
-    stage_destroy(s);
+    stage_destroy(device, s);
     return halo_cl_check(code, "pinned memory for a transfer");
   }
   *out = s;
@@ -85,7 +87,7 @@ static void stage_put(halo_cl_device *device, stage *s) {
     stages->count++;
   }
   pthread_mutex_unlock(&stages->lock);
-  if (!keep) stage_destroy(s);
+  if (!keep) stage_destroy(device, s);
 }
 
 static halo_status stage_wait(stage *s) {
