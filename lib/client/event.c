@@ -1,5 +1,6 @@
 /* client/event.c: the public face of events. */
 #include "base/memory.h"
+#include "base/worker.h"
 #include "client/client.h"
 
 /* A halo_event is a halo_cl_event with its client, which it keeps alive. */
@@ -49,13 +50,22 @@ bool halo_event_is_ready(halo_event *event) { return event && halo_cl_event_is_o
 typedef struct event_listener {
   halo_event_callback call;
   void *data;
+  halo_cl_event *event; /* a reference */
 } event_listener;
 
-static void event_tell(halo_cl_event *event, void *data) {
+static void event_tell(void *data) {
   event_listener listener = *(event_listener *)data;
   halo_free(data);
-  halo_status status = halo_cl_event_wait(event);
+  halo_status status = halo_cl_event_wait(listener.event);
+  halo_cl_event_release(listener.event);
   listener.call(status, status == HALO_OK ? "" : halo_error_message(), listener.data);
+}
+
+/* Not from here: what ends an event is counted as work of the device, and the callback may release the
+ * client, which waits for that. */
+static void event_tell_later(halo_cl_event *event, void *data) {
+  (void)event;
+  halo_worker_run(event_tell, data);
 }
 
 halo_status halo_event_on_ready(halo_event *event, halo_event_callback call, void *data) {
@@ -64,8 +74,13 @@ halo_status halo_event_on_ready(halo_event *event, halo_event_callback call, voi
   }
   HALO_TRY(halo_cl_process_check());
   event_listener *listener = halo_alloc(sizeof *listener);
-  *listener = (event_listener){call, data};
-  halo_cl_event_when_over(event->event, event_tell, listener);
+  *listener = (event_listener){call, data, event->event};
+  halo_cl_event_retain(event->event);
+  if (halo_cl_event_is_over(event->event)) {
+    event_tell(listener);
+  } else {
+    halo_cl_event_when_over(event->event, event_tell_later, listener);
+  }
   return HALO_OK;
 }
 

@@ -450,6 +450,43 @@ START_TEST(callback_of_device) {
 }
 END_TEST
 
+/* The callback has the last reference to everything, and gives it back. */
+typedef struct last_reference {
+  atomic_bool others_gone, done;
+  halo_event *event;
+} last_reference;
+
+static void release_last(halo_status status, const char *message, void *data) {
+  last_reference *last = data;
+  (void)status;
+  (void)message;
+  while (!atomic_load(&last->others_gone)) usleep(100);
+  halo_event_release(last->event);
+  atomic_store(&last->done, true);
+}
+
+START_TEST(callback_releases_all) {
+  for (int fails = 0; fails < 2; fails++) {
+    halo_client *client = run_client(NULL);
+    halo_executable *e = run_compile(client, twice_text);
+    halo_buffer *x = promised(client), *y = execute1(e, x);
+    last_reference last = {.event = ready_of(y)};
+    ck_ok(halo_event_on_ready(last.event, release_last, &last));
+    halo_buffer_release(y);
+    halo_executable_release(e);
+    halo_client_release(client);
+    if (fails) {
+      ck_ok(halo_buffer_fail(x, HALO_INTERNAL, "wanted"));
+    } else {
+      ck_ok(halo_buffer_fulfil(x, four, NULL));
+    }
+    halo_buffer_release(x);
+    atomic_store(&last.others_gone, true);
+    while (!atomic_load(&last.done)) usleep(100);
+  }
+}
+END_TEST
+
 /* ---- Two that meet ---- */
 
 /* Two runs of one executable, each of which can only begin when the other's results are there or its
@@ -500,6 +537,7 @@ int main(void) {
   tcase_add_test(loops, host_loop_fails);
   tcase_add_test(calls, callbacks);
   tcase_add_test(calls, callback_of_device);
+  tcase_add_test(calls, callback_releases_all);
   TCase *cases[] = {promises, failures, loops, calls};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     tcase_set_timeout(cases[i], 120);
