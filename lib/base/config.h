@@ -10,6 +10,7 @@
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
  *   HALO_NO_FUSION       1: every instruction its own kernel
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
+ *   HALO_SYNCHRONOUS     1: what a run needs of the host is done in the caller's thread
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
  *   HALO_VERIFY          1: verify the module after every pass
  *   HALO_DUMP_TO         folder for the module, each pass, OpenCL C and the plan as text
@@ -31,6 +32,7 @@ typedef enum halo_config {
   HALO_CONFIG_KERNELS,
   HALO_CONFIG_NO_FUSION,
   HALO_CONFIG_WIDE_INDICES,
+  HALO_CONFIG_SYNCHRONOUS,
   HALO_CONFIG_DISABLE_PASSES,
   HALO_CONFIG_VERIFY,
   HALO_CONFIG_DUMP_TO

@@ -1,6 +1,7 @@
 /* exec/executor.c: making plans ready, and what is known of a program. */
 #include "exec/executor.h"
 
+#include "base/config.h"
 #include "base/memory.h"
 #include "exec/run.h"
 
@@ -58,6 +59,7 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_ru
   p->ids = ids;
   pthread_mutex_init(&p->lock, NULL);
   p->asks_host = halo_alloc((size_t)plan->step_count + 1);
+  p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
   exec_survey(p, &plan->steps);
   p->units = halo_alloc(sizeof *p->units * ((size_t)plan->units.count + 1));
   halo_profile_init(&p->profile, plan);

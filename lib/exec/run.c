@@ -422,7 +422,7 @@ halo_status halo_program_run(halo_program *p, halo_value *const *arguments, cons
     return HALO_OK;
   }
   status = run_begin(run);
-  if (status == HALO_OK && run_advance(run, false, &status)) {
+  if (status == HALO_OK && run_advance(run, p->synchronous, &status)) {
     halo_cl_work_begin(p->device);
     halo_worker_run(run_continue_job, run);
     return HALO_OK;

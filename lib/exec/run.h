@@ -44,6 +44,7 @@ struct halo_program {
   halo_built_unit *units; /* by unit of the plan */
   halo_cl_block *constants;
   bool *asks_host;      /* by step number */
+  bool synchronous;     /* the caller's thread may wait */
   pthread_mutex_t lock; /* of what follows; never held while anything is waited for */
   halo_run_set *free_sets;
   halo_profile profile;
