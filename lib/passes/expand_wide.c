@@ -3,12 +3,6 @@
 #include "passes/expander.h"
 #include "passes/fusion_state.h"
 
-/* As many operands as fusion would let one kernel have. */
-static int32_t wide_most(const halo_expander *x) {
-  int32_t room = x->r->computation->module->target.max_buffers - FUSION_MAX_OUTPUTS;
-  return room < FUSION_MAX_INPUTS ? room : FUSION_MAX_INPUTS;
-}
-
 /* The operands `first` to `end - 1` next to each other. */
 static halo_instr *wide_group(halo_expander *x, const halo_instr *instr, int32_t first, int32_t end,
                               int64_t dimension) {
@@ -21,7 +15,8 @@ static halo_instr *wide_group(halo_expander *x, const halo_instr *instr, int32_t
 /* concatenate(many) = an array with the first few at their place, into which the others are put, a few
  * at a time. Those updates happen in place, so that each element is written twice at most. */
 halo_instr *halo_expand_wide_concatenate(halo_expander *x, halo_instr *instr) {
-  int32_t most = wide_most(x), count = instr->operand_count, dims, rank = instr->shape->rank;
+  int32_t most = fusion_max_inputs(&x->r->computation->module->target);
+  int32_t count = instr->operand_count, dims, rank = instr->shape->rank;
   if (count <= most) return NULL;
   halo_arena *arena = &x->r->computation->module->arena;
   int64_t dimension = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &dims)[0], start = 0;

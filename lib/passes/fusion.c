@@ -376,8 +376,7 @@ static bool fusion_run(halo_computation *computation) {
   fusion_state s = {.computation = computation,
                     .target = &computation->module->target,
                     .count = computation->instrs.count};
-  int32_t room = s.target->max_buffers - FUSION_MAX_OUTPUTS;
-  s.max_inputs = room < FUSION_MAX_INPUTS ? room : FUSION_MAX_INPUTS;
+  s.max_inputs = fusion_max_inputs(s.target);
   s.nodes = halo_alloc(sizeof *s.nodes * (size_t)s.count);
   fusion_begin(&s);
   for (int32_t i = s.count - 1; i >= 0; i--) fusion_decide(&s, i);

@@ -10,6 +10,12 @@ enum {
   FUSION_MAX_OUTPUTS = 8   /* and writes, once multi-output fusion is done */
 };
 
+/* Buffers that one kernel may read on a device, with room for all that it may write. */
+static inline int32_t fusion_max_inputs(const halo_target *target) {
+  int32_t room = target->max_buffers - FUSION_MAX_OUTPUTS;
+  return room < FUSION_MAX_INPUTS ? room : FUSION_MAX_INPUTS;
+}
+
 /* What the pass knows of an instruction; found by its `mark`. */
 typedef struct fusion_node {
   halo_instr *instr;

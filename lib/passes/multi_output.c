@@ -286,8 +286,7 @@ static int32_t multi_outputs(const multi_state *s, const multi_group *g, int32_t
 static bool multi_fits(const multi_state *s, const multi_group *g, const halo_instr *instr) {
   int32_t size = halo_instr_comp(instr, HALO_ATTR_CALLS)->instrs.count;
   if (g->count == MULTI_MAX_MEMBERS || g->instrs + size > MULTI_MAX_INSTRS) return false;
-  int32_t room = s->computation->module->target.max_buffers - FUSION_MAX_OUTPUTS;
-  int32_t most = room < FUSION_MAX_INPUTS ? room : FUSION_MAX_INPUTS;
+  int32_t most = fusion_max_inputs(&s->computation->module->target);
   return multi_inputs(s, g, instr) <= most && multi_matches(s, g, instr) &&
          multi_outputs(s, g, instr->mark) <= FUSION_MAX_OUTPUTS;
 }

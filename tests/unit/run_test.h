@@ -52,6 +52,13 @@ static inline halo_executable *run_compile(halo_client *client, const char *text
   return executable;
 }
 
+/* How often a word occurs in a text. */
+static inline int run_count(const char *text, const char *word) {
+  int count = 0;
+  for (; (text = strstr(text, word)); text++) count++;
+  return count;
+}
+
 /* A buffer of f32 values in one dimension. */
 static inline halo_buffer *run_buffer(halo_client *client, int64_t count, const float *values) {
   halo_shape *shape;

@@ -7,15 +7,9 @@
 #define GPU "null:" HALO_TEST_DATA "/devices/amd-wave64.caps"
 #define MOBILE "null:" HALO_TEST_DATA "/devices/mobile-no-f64.caps"
 
-static int count_in(const char *text, const char *word) {
-  int count = 0;
-  for (; (text = strstr(text, word)); text++) count++;
-  return count;
-}
-
 /* Kernels that a plan launches; loops' bodies count once. */
 static int launches_of(halo_executable *e) {
-  return count_in(halo_executable_report(e, HALO_REPORT_PLAN), ": kernel ");
+  return run_count(halo_executable_report(e, HALO_REPORT_PLAN), ": kernel ");
 }
 
 static int most_arguments(const halo_steps *steps) {
@@ -45,7 +39,7 @@ START_TEST(size_holds_with_several_users) {
   halo_executable *e = run_compile(client, halo_strbuf_text(&text));
   const halo_plan *plan = halo_executable_plan(e);
   for (int32_t u = 0; u < plan->units.count; u++) {
-    ck_assert_int_lt(count_in(plan->units.data[u].text, "\n"), 1000);
+    ck_assert_int_lt(run_count(plan->units.data[u].text, "\n"), 1000);
   }
   ck_assert_int_lt(launches_of(e), 200);
   halo_executable_release(e);

@@ -4,14 +4,8 @@
 
 #include <dlfcn.h>
 
-static int count_in(const char *text, const char *word) {
-  int count = 0;
-  for (; (text = strstr(text, word)); text++) count++;
-  return count;
-}
-
 static int kernels_of(halo_executable *e) {
-  return count_in(halo_executable_report(e, HALO_REPORT_SOURCE), "__kernel void");
+  return run_count(halo_executable_report(e, HALO_REPORT_SOURCE), "__kernel void");
 }
 
 static const char layers[] =
