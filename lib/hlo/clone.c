@@ -11,6 +11,14 @@ typedef struct clone_state {
   halo_pointer_map copies; /* computation or instruction -> its copy */
 } clone_state;
 
+static halo_alias clone_alias(halo_arena *arena, halo_alias alias) {
+  alias.out_index =
+      halo_arena_copy(arena, alias.out_index, sizeof(int64_t) * (size_t)alias.out_index_count);
+  alias.param_index =
+      halo_arena_copy(arena, alias.param_index, sizeof(int64_t) * (size_t)alias.param_index_count);
+  return alias;
+}
+
 /* Within one module attribute payloads are immutable arena data and can be shared; across modules
  * they are copied. */
 static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_attr *from) {
@@ -67,6 +75,14 @@ static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_at
         shapes[i] = halo_shape_clone(arena, from->shapes.data[i]);
       }
       attr.shapes.data = shapes;
+      break;
+    }
+    case HALO_KIND_ALIASES: {
+      halo_alias *aliases = halo_arena_array(arena, halo_alias, from->aliases.count);
+      for (int32_t i = 0; i < from->aliases.count; i++) {
+        aliases[i] = clone_alias(arena, from->aliases.data[i]);
+      }
+      attr.aliases.data = aliases;
       break;
     }
     case HALO_KIND_STRINGS: {
@@ -146,21 +162,6 @@ static void clone_body(clone_state *s, halo_computation *to, const halo_computat
   }
 }
 
-static void clone_aliases(halo_module *to, const halo_alias *from, int32_t count, bool donors) {
-  for (int32_t i = 0; i < count; i++) {
-    halo_alias alias = from[i];
-    alias.out_index = halo_arena_copy(&to->arena, alias.out_index,
-                                      sizeof(int64_t) * (size_t)alias.out_index_count);
-    alias.param_index = halo_arena_copy(&to->arena, alias.param_index,
-                                        sizeof(int64_t) * (size_t)alias.param_index_count);
-    if (donors) {
-      halo_vec_push(&to->donors, alias);
-    } else {
-      halo_vec_push(&to->aliases, alias);
-    }
-  }
-}
-
 halo_module *halo_module_clone(const halo_module *module) {
   halo_module *copy = halo_module_create(module->name);
   copy->next_id = module->next_id;
@@ -184,8 +185,12 @@ halo_module *halo_module_clone(const halo_module *module) {
     copy->entry_params[i] = halo_shape_clone(&copy->arena, module->entry_params[i]);
   }
   copy->entry_result = halo_shape_clone(&copy->arena, module->entry_result);
-  clone_aliases(copy, module->aliases.data, module->aliases.count, false);
-  clone_aliases(copy, module->donors.data, module->donors.count, true);
+  for (int32_t i = 0; i < module->aliases.count; i++) {
+    halo_vec_push(&copy->aliases, clone_alias(&copy->arena, module->aliases.data[i]));
+  }
+  for (int32_t i = 0; i < module->donors.count; i++) {
+    halo_vec_push(&copy->donors, clone_alias(&copy->arena, module->donors.data[i]));
+  }
   for (int32_t i = 0; i < module->header.count; i++) {
     halo_header_attr attr = module->header.data[i];
     attr.name = halo_arena_strdup(&copy->arena, attr.name);

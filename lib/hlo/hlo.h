@@ -43,6 +43,19 @@ typedef struct halo_groups {
   const char *text; /* original spelling when it was not the list form, else NULL */
 } halo_groups;
 
+/* A part of a result that shares memory with a part of an input: one row of input_output_alias (the
+ * entry's result and its parameters) or of output_to_operand_aliasing (an instruction's result and its
+ * operands). A row of buffer_donor has no out_index. Indices are those of nested tuples. */
+typedef struct halo_alias {
+  const int64_t *out_index;
+  int32_t out_index_count;
+  int64_t parameter; /* or operand */
+  const int64_t *param_index;
+  int32_t param_index_count;
+  bool must; /* must-alias rather than may-alias; input_output_alias only */
+} halo_alias;
+typedef HALO_VEC(halo_alias) halo_aliases;
+
 /* An attribute that is set on an instruction; absent ones have their default. Which member holds the
  * value follows from halo_attr_kind_of(id). All pointers are into the module's arena. */
 typedef struct halo_attr {
@@ -75,6 +88,10 @@ typedef struct halo_attr {
       const halo_shape *const *data;
       int32_t count;
     } shapes;
+    struct {
+      const halo_alias *data;
+      int32_t count;
+    } aliases;
     halo_literal *literal; /* reference held by the module */
   };
 } halo_attr;
@@ -110,16 +127,6 @@ struct halo_computation {
   void *data;
 };
 
-/* One row of input_output_alias, or of buffer_donor (then out_index is NULL). */
-typedef struct halo_alias {
-  const int64_t *out_index;
-  int32_t out_index_count;
-  int64_t parameter;
-  const int64_t *param_index;
-  int32_t param_index_count;
-  bool must; /* must-alias rather than may-alias */
-} halo_alias;
-
 /* A header attribute that only has to be printed back. */
 typedef struct halo_header_attr {
   const char *name, *text;
@@ -138,8 +145,8 @@ struct halo_module {
   /* Shapes of the entry's parameters and result with the layouts callers see. */
   const halo_shape **entry_params; /* [entry->params.count] */
   const halo_shape *entry_result;
-  HALO_VEC(halo_alias) aliases; /* input_output_alias */
-  HALO_VEC(halo_alias) donors;  /* buffer_donor */
+  halo_aliases aliases; /* input_output_alias */
+  halo_aliases donors;  /* buffer_donor */
   HALO_VEC(halo_header_attr) header;
   HALO_VEC(halo_literal *) literals; /* references to drop at the end */
 };

@@ -38,6 +38,7 @@ typedef enum halo_attr_kind {
   HALO_KIND_SHAPE,      /* shape */
   HALO_KIND_SHAPES,     /* shapes */
   HALO_KIND_LITERAL,    /* literal */
+  HALO_KIND_ALIASES,    /* aliases */
   HALO_KIND_STRINGS,    /* strings, two a pair: its name and its value */
   HALO_KIND_RAW         /* text, exactly as written */
 } halo_attr_kind;

@@ -83,6 +83,33 @@ static halo_status verify_shape(verify_state *state, const halo_instr *instr) {
   return HALO_OK;
 }
 
+/* What an instruction says of its output_to_operand_aliasing. (An asynchronous one repeats what the
+ * wrapped one says, by whose shapes it goes.) */
+static halo_status verify_aliasing(const halo_instr *instr) {
+  if (instr->opcode != HALO_OP_CUSTOM_CALL && instr->opcode != HALO_OP_FUSION) return HALO_OK;
+  const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
+  for (int32_t i = 0; attr && i < attr->aliases.count; i++) {
+    const halo_alias *alias = &attr->aliases.data[i];
+    const halo_shape *out = halo_shape_part(instr->shape, alias->out_index, alias->out_index_count);
+    if (!out) {
+      return verify_fail(instr, "output_to_operand_aliasing: the result has no such part");
+    }
+    if (alias->parameter < 0 || alias->parameter >= instr->operand_count) {
+      return verify_fail(instr, "output_to_operand_aliasing: there is no operand %lld",
+                         (long long)alias->parameter);
+    }
+    const halo_shape *in = halo_shape_part(instr->operands[alias->parameter]->shape,
+                                           alias->param_index, alias->param_index_count);
+    if (!in || !halo_shape_compatible(out, in)) {
+      return verify_fail(instr,
+                         "output_to_operand_aliasing: operand %lld has no such part, or one of "
+                         "another shape than the result's",
+                         (long long)alias->parameter);
+    }
+  }
+  return HALO_OK;
+}
+
 static halo_status verify_instr(verify_state *state, const halo_computation *computation,
                                 const halo_instr *instr) {
   if ((unsigned)instr->opcode >= HALO_OPCODE_COUNT) {
@@ -103,7 +130,8 @@ static halo_status verify_instr(verify_state *state, const halo_computation *com
   }
   halo_status status = verify_shape(state, instr);
   halo_arena_deinit(&state->scratch);
-  return status;
+  HALO_TRY(status);
+  return verify_aliasing(instr);
 }
 
 /* ---- One computation ---- */

@@ -24,6 +24,11 @@ static void cse_put_text(halo_strbuf *key, const char *text) {
   if (text) halo_strbuf_append(key, text);
 }
 
+static void cse_put_index(halo_strbuf *key, const int64_t *index, int32_t count) {
+  cse_put_i64(key, count);
+  cse_put(key, index, sizeof *index * (size_t)count);
+}
+
 static void cse_put_shape(halo_strbuf *key, const halo_shape *shape) {
   cse_put_i64(key, shape->type);
   if (halo_shape_is_tuple(shape)) {
@@ -63,14 +68,19 @@ static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
       cse_put_i64(key, attr->strings.count);
       for (int32_t i = 0; i < attr->strings.count; i++) cse_put_text(key, attr->strings.data[i]);
       break;
+    case HALO_KIND_ALIASES:
+      for (int32_t i = 0; i < attr->aliases.count; i++) {
+        const halo_alias *alias = &attr->aliases.data[i];
+        cse_put_index(key, alias->out_index, alias->out_index_count);
+        cse_put_i64(key, alias->parameter);
+        cse_put_index(key, alias->param_index, alias->param_index_count);
+      }
+      break;
     case HALO_KIND_INTS:
     case HALO_KIND_PRECISIONS:
     case HALO_KIND_SLICES:
     case HALO_KIND_PADDING:
-    case HALO_KIND_PAIRS:
-      cse_put_i64(key, attr->ints.count);
-      cse_put(key, attr->ints.data, sizeof(int64_t) * (size_t)attr->ints.count);
-      break;
+    case HALO_KIND_PAIRS: cse_put_index(key, attr->ints.data, attr->ints.count); break;
     case HALO_KIND_WINDOW:
       for (int32_t i = 0; i < attr->window.count; i++) {
         const halo_window_dim *d = &attr->window.data[i];

@@ -363,3 +363,11 @@ size_t halo_shape_to_text(const halo_shape *shape, bool with_layout, char *buffe
   halo_strbuf_deinit(&text);
   return length;
 }
+
+const halo_shape *halo_shape_part(const halo_shape *shape, const int64_t *index, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    if (!halo_shape_is_tuple(shape) || index[i] < 0 || index[i] >= shape->count) return NULL;
+    shape = shape->elements[index[i]];
+  }
+  return shape;
+}

@@ -69,6 +69,8 @@ bool halo_shape_same_dims(const halo_shape *a, const halo_shape *b);
 
 /* strides[d] = distance in elements between neighbours along d, in the shape's layout. */
 void halo_shape_strides(const halo_shape *shape, int64_t *strides);
+/* The part of nested tuples that an index names; NULL when there is none. */
+const halo_shape *halo_shape_part(const halo_shape *shape, const int64_t *index, int32_t count);
 /* Number of leaves (non-tuple shapes) at any depth. */
 static inline int32_t halo_shape_leaf_count(const halo_shape *shape) {
   return halo_shape_is_tuple(shape) ? shape->leaf_starts[shape->count] : 1;

@@ -278,6 +278,7 @@ halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr 
     case HALO_KIND_SHAPE: return halo_text_shape(p, &attr->shape);
     case HALO_KIND_SHAPES: return attr_shapes_value(p, attr);
     case HALO_KIND_LITERAL: return attr_literal(p, attr);
+    case HALO_KIND_ALIASES: return halo_text_aliases(p, attr);
     case HALO_KIND_STRINGS: return attr_strings_value(p, attr);
     case HALO_KIND_RAW: return halo_text_raw(p, attr_json_depth(attr->id), &attr->text);
   }

@@ -3,59 +3,6 @@
 
 #include <string.h>
 
-/* ---- Aliases ---- */
-
-/* Takes "{0,1}". */
-static halo_status header_index(halo_text_parser *p, const int64_t **data, int32_t *count) {
-  halo_attr attr = {0};
-  HALO_TRY(halo_text_ints(p, "a tuple index", &attr));
-  *data = attr.ints.data;
-  *count = attr.ints.count;
-  return HALO_OK;
-}
-
-/* Takes "(0, {1}" up to where the kind may follow. */
-static halo_status header_alias_source(halo_text_parser *p, halo_alias *alias) {
-  HALO_TRY(halo_text_expect(p, '(', "'(' to open (parameter, {index})"));
-  HALO_TRY(halo_text_int(p, "a parameter number", &alias->parameter));
-  if (p->tok.kind == ')') return HALO_OK;
-  HALO_TRY(halo_text_expect(p, ',', "',' after the parameter number"));
-  return header_index(p, &alias->param_index, &alias->param_index_count);
-}
-
-static halo_status header_alias_kind(halo_text_parser *p, halo_alias *alias) {
-  if (!halo_text_accept(p, ',')) return HALO_OK;
-  static const char *const may[] = {"may-alias", "USER", "SYSTEM"};
-  alias->must = halo_text_is_word(p, "must-alias");
-  bool known = alias->must;
-  for (int i = 0; i < 3; i++) known |= halo_text_is_word(p, may[i]);
-  if (!known) return halo_text_expected(p, "may-alias or must-alias");
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
-static halo_status header_aliases(halo_text_parser *p, bool donors) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the list"));
-  while (p->tok.kind != '}') {
-    halo_alias alias = {0};
-    if (!donors) {
-      HALO_TRY(header_index(p, &alias.out_index, &alias.out_index_count));
-      HALO_TRY(halo_text_expect(p, ':', "':' after the output's index"));
-    }
-    HALO_TRY(header_alias_source(p, &alias));
-    if (!donors) HALO_TRY(header_alias_kind(p, &alias));
-    HALO_TRY(halo_text_expect(p, ')', "')' after the parameter"));
-    if (donors) {
-      halo_vec_push(&p->module->donors, alias);
-    } else {
-      halo_vec_push(&p->module->aliases, alias);
-    }
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after an entry"));
-  }
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
 /* ---- Entry layout ---- */
 
 /* Takes "{(shape, shape)->shape}". */
@@ -100,11 +47,11 @@ static halo_status header_value(halo_text_parser *p, halo_text_header *header, c
   }
   if (strcmp(name, "input_output_alias") == 0) {
     header->alias_at = p->tok.start;
-    return header_aliases(p, false);
+    return halo_text_alias_list(p, HALO_ALIAS_RESULT, &module->aliases);
   }
   if (strcmp(name, "buffer_donor") == 0) {
     header->donor_at = p->tok.start;
-    return header_aliases(p, true);
+    return halo_text_alias_list(p, HALO_ALIAS_DONOR, &module->donors);
   }
   if (strcmp(name, "entry_computation_layout") == 0) {
     header->layout_at = p->tok.start;
@@ -180,23 +127,15 @@ halo_status halo_text_stack_tables(halo_text_parser *p) {
 
 /* ---- The entry ---- */
 
-static bool header_index_is_legal(const halo_shape *shape, const int64_t *index, int32_t count) {
-  for (int32_t i = 0; i < count; i++) {
-    if (shape->type != HALO_TUPLE || index[i] < 0 || index[i] >= shape->count) return false;
-    shape = shape->elements[index[i]];
-  }
-  return true;
-}
-
 static halo_status header_check_alias(halo_text_parser *p, const halo_alias *alias,
                                       const char *at) {
   const halo_module *module = p->module;
   if (alias->parameter < 0 || alias->parameter >= module->entry->params.count ||
-      !header_index_is_legal(module->entry_params[alias->parameter], alias->param_index,
-                             alias->param_index_count)) {
+      !halo_shape_part(module->entry_params[alias->parameter], alias->param_index,
+                       alias->param_index_count)) {
     return halo_text_error(p, at, "expected parameters of the entry, and indices into them");
   }
-  if (!header_index_is_legal(module->entry_result, alias->out_index, alias->out_index_count)) {
+  if (!halo_shape_part(module->entry_result, alias->out_index, alias->out_index_count)) {
     return halo_text_error(p, at, "expected indices into the entry's result");
   }
   return HALO_OK;

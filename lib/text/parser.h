@@ -164,6 +164,18 @@ halo_status halo_text_padding(halo_text_parser *p, halo_attr *attr);
 halo_status halo_text_dim_labels(halo_text_parser *p, halo_attr *attr);
 halo_status halo_text_groups(halo_text_parser *p, halo_attr *attr);
 
+/* ---- parse_alias.c ---- */
+
+typedef enum halo_text_alias_form {
+  HALO_ALIAS_RESULT, /* {0}: (1, {}, may-alias) */
+  HALO_ALIAS_DONOR,  /* (1, {}) */
+  HALO_ALIAS_OPERAND /* {0}: (1, {}) */
+} halo_text_alias_form;
+
+/* Appends the rows of a list in braces; nothing is looked up. */
+halo_status halo_text_alias_list(halo_text_parser *p, halo_text_alias_form form, halo_aliases *out);
+halo_status halo_text_aliases(halo_text_parser *p, halo_attr *attr);
+
 /* ---- parse_instr.c ---- */
 
 /* Reads one instruction of a body; *root tells whether it was marked ROOT. */

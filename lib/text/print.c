@@ -104,28 +104,14 @@ static void print_computations(halo_strbuf *out, const halo_module *module, unsi
 
 /* ---- Modules ---- */
 
-static void print_index(halo_strbuf *out, const int64_t *index, int32_t count) {
-  halo_strbuf_char(out, '{');
-  for (int32_t i = 0; i < count; i++) {
-    halo_strbuf_printf(out, "%s%lld", i ? "," : "", (long long)index[i]);
-  }
-  halo_strbuf_char(out, '}');
-}
-
 static void print_alias_list(halo_strbuf *out, const char *name, const halo_alias *rows,
                              int32_t count, bool donors) {
   if (!count) return;
   halo_strbuf_printf(out, ", %s={ ", name);
   for (int32_t i = 0; i < count; i++) {
     if (i) halo_strbuf_append(out, ", ");
-    if (!donors) {
-      print_index(out, rows[i].out_index, rows[i].out_index_count);
-      halo_strbuf_append(out, ": ");
-    }
-    halo_strbuf_printf(out, "(%lld, ", (long long)rows[i].parameter);
-    print_index(out, rows[i].param_index, rows[i].param_index_count);
-    if (!donors) halo_strbuf_append(out, rows[i].must ? ", must-alias" : ", may-alias");
-    halo_strbuf_char(out, ')');
+    const char *kind = donors ? "" : rows[i].must ? ", must-alias" : ", may-alias";
+    halo_text_print_alias(out, &rows[i], !donors, kind);
   }
   halo_strbuf_append(out, " }");
 }

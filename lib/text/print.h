@@ -11,6 +11,10 @@ void halo_text_print_literal(halo_strbuf *out, const halo_literal *literal, bool
 void halo_text_print_name(halo_strbuf *out, const char *name, unsigned flags);
 /* In double quotes, escaped. */
 void halo_text_print_string(halo_strbuf *out, const char *text);
+/* "{0,1}". */
+void halo_text_print_ints(halo_strbuf *out, const int64_t *ints, int32_t count);
+/* "{0}: (1, {}<kind>)"; the first part only when `from`. */
+void halo_text_print_alias(halo_strbuf *out, const halo_alias *alias, bool from, const char *kind);
 /* ", name=value" for every attribute that is not at its default, in the order that XLA has. */
 void halo_text_print_attrs(halo_strbuf *out, const halo_instr *instr, unsigned flags);
 

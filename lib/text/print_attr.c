@@ -58,10 +58,29 @@ void halo_text_print_string(halo_strbuf *out, const char *text) {
 
 /* ---- Values ---- */
 
-static void print_ints(halo_strbuf *out, const halo_attr *attr) {
+void halo_text_print_ints(halo_strbuf *out, const int64_t *ints, int32_t count) {
   halo_strbuf_char(out, '{');
-  for (int32_t i = 0; i < attr->ints.count; i++) {
-    halo_strbuf_printf(out, "%s%lld", i ? "," : "", (long long)attr->ints.data[i]);
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(out, "%s%lld", i ? "," : "", (long long)ints[i]);
+  }
+  halo_strbuf_char(out, '}');
+}
+
+void halo_text_print_alias(halo_strbuf *out, const halo_alias *alias, bool from, const char *kind) {
+  if (from) {
+    halo_text_print_ints(out, alias->out_index, alias->out_index_count);
+    halo_strbuf_append(out, ": ");
+  }
+  halo_strbuf_printf(out, "(%lld, ", (long long)alias->parameter);
+  halo_text_print_ints(out, alias->param_index, alias->param_index_count);
+  halo_strbuf_printf(out, "%s)", kind);
+}
+
+static void print_aliases(halo_strbuf *out, const halo_attr *attr) {
+  halo_strbuf_char(out, '{');
+  for (int32_t i = 0; i < attr->aliases.count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    halo_text_print_alias(out, &attr->aliases.data[i], true, "");
   }
   halo_strbuf_char(out, '}');
 }
@@ -258,7 +277,7 @@ static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags)
     case HALO_KIND_FLOAT: halo_text_print_double(out, attr->f); break;
     case HALO_KIND_STRING: halo_text_print_string(out, attr->text); break;
     case HALO_KIND_ENUM: halo_strbuf_append(out, halo_attr_enum_names(attr->id)[attr->i]); break;
-    case HALO_KIND_INTS: print_ints(out, attr); break;
+    case HALO_KIND_INTS: halo_text_print_ints(out, attr->ints.data, attr->ints.count); break;
     case HALO_KIND_PRECISIONS: print_precisions(out, attr); break;
     case HALO_KIND_SLICES: print_slices(out, attr); break;
     case HALO_KIND_PADDING: print_padding(out, attr); break;
@@ -275,6 +294,7 @@ static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags)
       halo_text_print_literal(out, attr->literal, flags & HALO_PRINT_ELIDE_LARGE);
       break;
     case HALO_KIND_RAW: halo_strbuf_append(out, attr->text); break;
+    case HALO_KIND_ALIASES: print_aliases(out, attr); break;
     case HALO_KIND_STRINGS: print_strings(out, attr); break;
   }
 }
@@ -326,6 +346,7 @@ static bool print_is_default(const halo_instr *instr, const halo_attr *attr) {
     case HALO_KIND_SHAPE:
     case HALO_KIND_SHAPES:
     case HALO_KIND_LITERAL:
+    case HALO_KIND_ALIASES:
     case HALO_KIND_STRINGS:
     case HALO_KIND_RAW: return false;
   }

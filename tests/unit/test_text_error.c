@@ -95,6 +95,42 @@ static const struct {
     {"ENTRY a { p = f32[2] parameter(0)\n q = f32[2] add(p, transpose(p)) }",
      "t:2:20: error: ", "transpose expects attribute dimensions="},
     /* Attributes */
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={0: (0, {0})} }",
+     "t:4:29: error: ", "expected '{' to open a list of numbers"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{} (0, {0})} }",
+     "t:4:32: error: ", "':' after the output's index"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{}: (x, {0})} }",
+     "t:4:34: error: ", "an operand's number"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{}: (0, {0}, may-alias)} }",
+     "t:4:40: error: ", "')' after the index"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{}: (0, {0}) {} }",
+     "t:4:42: error: ", "',' or '}' after an entry"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{1}: (0, {0})} }",
+     "t:3:3: error: ", "the result has no such part"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{}: (1, {})} }",
+     "t:3:3: error: ", "there is no operand 1"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{}: (0, {1})} }",
+     "t:3:3: error: ", "operand 0 has no such part"},
+    {"ENTRY a {\n  p = (f32[4]) parameter(0)\n  q = f32[4] custom-call(p), "
+     "custom_call_target=\"f\",\n"
+     "output_to_operand_aliasing={{}: (0, {})} }",
+     "t:3:3: error: ", "another shape than the result's"},
     {"ENTRY a { p = f32[2] parameter(0) q = f32[2] transpose(p) }",
      "t:1:35: error: ", "transpose expects attribute dimensions="},
     {"ENTRY a { p = f32[2] parameter(0) q = f32[2] transpose(p), dimensions={0}, dimensions={0} }",

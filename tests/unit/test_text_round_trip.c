@@ -21,6 +21,8 @@ static bool equal_is_default(const halo_attr *attr) {
   return true;
 }
 
+static void equal_aliases(const halo_alias *a, const halo_alias *b, int32_t count);
+
 static void equal_attr(const halo_instr *instr, const halo_attr *a, const halo_attr *b) {
   const char *name = instr->name;
   switch (halo_attr_kind_of(a->id)) {
@@ -75,6 +77,10 @@ static void equal_attr(const halo_instr *instr, const halo_attr *a, const halo_a
       for (int32_t i = 0; i < a->strings.count; i++) {
         ck_assert_str_eq(a->strings.data[i], b->strings.data[i]);
       }
+      break;
+    case HALO_KIND_ALIASES:
+      ck_assert_int_eq(a->aliases.count, b->aliases.count);
+      equal_aliases(a->aliases.data, b->aliases.data, a->aliases.count);
       break;
     case HALO_KIND_LITERAL: ck_assert(halo_literal_same_bits(a->literal, b->literal)); break;
   }

@@ -311,6 +311,36 @@ START_TEST(replica_groups_read) {
 }
 END_TEST
 
+START_TEST(aliasing_is_typed) {
+  halo_module *module = text_read(
+      "HloModule m\n"
+      "ENTRY e {\n"
+      "  p = (f32[4], (s32[2], f32[])) parameter(0)\n"
+      "  q = f32[4] parameter(1)\n"
+      "  ROOT c = (f32[4], (f32[], f32[4])) custom-call(p, q), custom_call_target=\"f\", "
+      "output_to_operand_aliasing={{0}:(1,{}), {1,0}: (0, {1,1})}\n"
+      "}\n");
+  const halo_attr *attr =
+      halo_instr_attr(module->entry->root, HALO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
+  ck_assert_int_eq(attr->aliases.count, 2);
+  const halo_alias *first = &attr->aliases.data[0], *second = &attr->aliases.data[1];
+  ck_assert_int_eq(first->out_index_count, 1);
+  ck_assert_int_eq(first->parameter, 1);
+  ck_assert_int_eq(first->param_index_count, 0);
+  ck_assert_int_eq(second->out_index[1], 0);
+  ck_assert_int_eq(second->parameter, 0);
+  ck_assert_int_eq(second->param_index[0], 1);
+  halo_module *copy = halo_module_clone(module);
+  halo_module_release(module);
+  char *text;
+  ck_assert_int_eq(halo_module_to_text(copy, 0, &text), HALO_OK);
+  ck_assert_ptr_nonnull(
+      strstr(text, ", output_to_operand_aliasing={{0}: (1, {}), {1,0}: (0, {1,1})}\n"));
+  halo_text_release(text);
+  halo_module_release(copy);
+}
+END_TEST
+
 START_TEST(raw_values_are_kept) {
   halo_module *module = text_read(
       "HloModule m\n"
@@ -387,6 +417,7 @@ int main(void) {
   tcase_add_test(attrs, windows_read);
   tcase_add_test(attrs, lists_read);
   tcase_add_loop_test(attrs, replica_groups_read, 0, sizeof groups / sizeof groups[0]);
+  tcase_add_test(attrs, aliasing_is_typed);
   tcase_add_test(attrs, raw_values_are_kept);
   suite_add_tcase(suite, attrs);
   SRunner *runner = srunner_create(suite);
