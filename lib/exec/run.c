@@ -130,7 +130,7 @@ halo_status halo_run_limit_ahead(halo_run *run) {
   if (run->ahead < RUN_MAX_AHEAD) return HALO_OK;
   run->ahead = 0;
   cl_event marker;
-  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(run->program->device->queue, 0, NULL, &marker),
+  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker),
                          "clEnqueueMarkerWithWaitList in a loop"));
   halo_status status = halo_cl_await(marker);
   clReleaseEvent(marker);
@@ -255,6 +255,7 @@ static halo_status run_end(halo_run *run, halo_status status) {
     /* Steps that were queued still write to the blocks; a later failure adds nothing. */
     if (run->last) clReleaseEvent(run->last);
     run->last = NULL;
+    if (run->strayed) clFinish(device->aside);
     if (run->began && run_note_end(run) != HALO_OK) clFinish(device->queue);
     if (run->last) clReleaseEvent(run->last);
     for (int32_t r = 0; r < run->program->plan->result_count; r++) {
@@ -355,6 +356,7 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
   size_t pointers = arguments_size + results_size + (size_t)plan->arenas.count;
   halo_run *run = halo_alloc(sizeof *run + sizeof(void *) * pointers + arguments_size);
   run->program = p;
+  run->queue = p->device->queue;
   atomic_fetch_add(&p->references, 1);
   run->done = halo_cl_event_create();
   run->arguments = (halo_value **)(run + 1);

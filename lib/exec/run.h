@@ -59,11 +59,13 @@ struct halo_run {
   halo_value **results; /* a reference each */
   halo_cl_block **arenas;
   halo_run_set *set;
-  halo_cl_event *done;  /* the results' */
+  halo_cl_event *done;    /* the results' */
+  cl_command_queue queue; /* that steps are put on */
   cl_event *wanted;     /* where the step that is started puts its command's event; NULL: nowhere */
   cl_event last;        /* of the last step, if that was a command of its own */
   int32_t next;         /* of the plan's steps */
   bool began;           /* a command was queued */
+  bool strayed;         /* something was put on the second queue */
   int64_t ahead;        /* commands queued since the host last waited */
   atomic_int waits_for; /* values and events that are pending */
   HALO_VEC(halo_cl_event *) after; /* that it was told to wait for; a reference each */

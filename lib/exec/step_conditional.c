@@ -31,11 +31,10 @@ static halo_status conditional_start(halo_run *run, const halo_step *step, void 
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
   size_t size = step->selector_is_pred ? sizeof state->selector.pred : sizeof state->selector.index;
   run->wanted = NULL;
-  HALO_TRY(halo_cl_check(
-      clEnqueueReadBuffer(run->program->device->queue, at.mem, CL_FALSE, (size_t)at.offset, size,
-                          &state->selector, 0, NULL, &state->read),
-      "reading a branch's selector"));
-  return halo_cl_check(clFlush(run->program->device->queue), "clFlush");
+  HALO_TRY(halo_cl_check(clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset, size,
+                                             &state->selector, 0, NULL, &state->read),
+                         "reading a branch's selector"));
+  return halo_cl_check(clFlush(run->queue), "clFlush");
 }
 
 static halo_status conditional_finish(halo_run *run, const halo_step *step, void *data) {

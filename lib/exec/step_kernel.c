@@ -57,12 +57,12 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   kernel_state *state = data;
   HALO_TRY(kernel_bind(run, step, state));
   cl_event storage, *event = halo_run_event(run, &storage);
-  cl_int code = clEnqueueNDRangeKernel(device->queue, state->handle, step->dims, NULL, step->global,
+  cl_int code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
                                        state->local, 0, NULL, event);
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
     /* OpenCL may allocate only now; what the cache holds may be what is missing. */
     halo_cl_memory_trim(device);
-    code = clEnqueueNDRangeKernel(device->queue, state->handle, step->dims, NULL, step->global,
+    code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
                                   state->local, 0, NULL, event);
   }
   HALO_TRY(halo_cl_check(code, step->label));

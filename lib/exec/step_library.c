@@ -12,7 +12,7 @@ static halo_status library_start(halo_run *run, const halo_step *step, void *sta
     offsets[i] = (size_t)at.offset / (size_t)step->args[i].element_size;
   }
   cl_event storage, *event = halo_run_event(run, &storage);
-  HALO_TRY(halo_gemm_enqueue(run->program->device->queue, step->gemm, mems, offsets, event));
+  HALO_TRY(halo_gemm_enqueue(run->queue, step->gemm, mems, offsets, event));
   halo_run_queued(run, step, &storage);
   return HALO_OK;
 }

@@ -29,10 +29,9 @@ static halo_status while_read(halo_run *run, const halo_step *step, while_state 
                               cl_event *event) {
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
   run->ahead = 0;
-  return halo_cl_check(
-      clEnqueueReadBuffer(run->program->device->queue, at.mem, event ? CL_FALSE : CL_TRUE,
-                          (size_t)at.offset, 1, &state->more, 0, NULL, event),
-      "reading a loop's condition");
+  return halo_cl_check(clEnqueueReadBuffer(run->queue, at.mem, event ? CL_FALSE : CL_TRUE,
+                                           (size_t)at.offset, 1, &state->more, 0, NULL, event),
+                       "reading a loop's condition");
 }
 
 static halo_status while_rounds(halo_run *run, const halo_step *step) {
@@ -55,7 +54,7 @@ static halo_status while_start(halo_run *run, const halo_step *step, void *data)
   if (halo_steps_ask_host(run->program, condition)) return HALO_OK;
   HALO_TRY(halo_run_steps(run, condition));
   HALO_TRY(while_read(run, step, state, &state->read));
-  return halo_cl_check(clFlush(run->program->device->queue), "clFlush");
+  return halo_cl_check(clFlush(run->queue), "clFlush");
 }
 
 static halo_status while_finish(halo_run *run, const halo_step *step, void *data) {

@@ -59,8 +59,10 @@ static halo_status device_open_queues(halo_cl_device *device, const device_item 
                                         (cl_context_properties)device->platform, 0};
   device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
-  device->queue = clCreateCommandQueue(device->context, device->id,
-                                       device->profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
+  cl_command_queue_properties timed = device->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
+  device->queue = clCreateCommandQueue(device->context, device->id, timed, &code);
+  HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
+  device->aside = clCreateCommandQueue(device->context, device->id, timed, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   device->transfers = clCreateCommandQueue(device->context, device->id, 0, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
@@ -216,12 +218,14 @@ void halo_cl_device_release(halo_cl_device *device) {
 void halo_cl_device_destroy(halo_cl_device *device) {
   if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
   halo_cl_stages_release(device);
+  if (device->aside) clFinish(device->aside);
   if (device->queue) clFinish(device->queue);
   if (device->transfers) clFinish(device->transfers);
   halo_cl_timeline_release(device->timeline);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);
   if (device->transfers) clReleaseCommandQueue(device->transfers);
+  if (device->aside) clReleaseCommandQueue(device->aside);
   if (device->queue) clReleaseCommandQueue(device->queue);
   if (device->context) clReleaseContext(device->context);
   if (device->is_part) clReleaseDevice(device->id);
@@ -231,6 +235,7 @@ void halo_cl_device_destroy(halo_cl_device *device) {
 void halo_cl_device_finish(halo_cl_device *device) {
   if (halo_cl_is_forked()) return;
   halo_cl_timeline_drain(device->timeline);
+  if (device->aside) clFinish(device->aside);
   if (device->queue) clFinish(device->queue);
   if (device->transfers) clFinish(device->transfers);
 }

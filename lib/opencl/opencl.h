@@ -37,17 +37,20 @@ typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
 typedef struct halo_cl_timeline halo_cl_timeline; /* of a device: timeline.c */
 typedef struct halo_cl_stages halo_cl_stages;     /* of a device: staging.c */
 
-/* A device with its own context and two in-order queues: programs run on one, copies to and from the
- * host on the other, and events order what of one depends on the other. Reference-counted: live blocks and programs
- * hold references too, so that all may be released in any order. Fields are read-only. */
+/* A device with its own context and three in-order queues: programs run on one, what they start beside
+ * themselves on the second, copies to and from the host on the third, and events order what of one depends on
+ * another. All that a program puts aside it also waits for on the first queue, which so stands for both.
+ * Reference-counted: live blocks and programs hold references too, so that all may be released in any
+ * order. Fields are read-only. */
 typedef struct halo_cl_device {
   halo_caps caps;
   bool profile;            /* the queue records times (CL_QUEUE_PROFILING_ENABLE) */
-  cl_platform_id platform; /* this and the next four: NULL when caps.is_null */
+  cl_platform_id platform; /* this, the id, the context and the queues: NULL when caps.is_null */
   cl_device_id id;
   bool is_part; /* of a larger device, made by us */
   cl_context context;
   cl_command_queue queue; /* of programs */
+  cl_command_queue aside;
   cl_command_queue transfers;
   halo_cl_memory *memory;
   halo_cl_programs *programs;
@@ -74,7 +77,7 @@ halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device 
 void halo_cl_device_retain(halo_cl_device *device);
 /* Drops one reference; NULL is allowed. The last one waits for the queue to drain. */
 void halo_cl_device_release(halo_cl_device *device);
-/* Waits until both queues are empty and no work on host threads (timeline.c) goes on. */
+/* Waits until all queues are empty and no work on host threads (timeline.c) goes on. */
 void halo_cl_device_finish(halo_cl_device *device);
 /* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; a forked process as
  * halo_cl_process_check; else HALO_OK. */

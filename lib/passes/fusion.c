@@ -248,7 +248,8 @@ static bool fusion_is_small_behind(const fusion_state *s, const fusion_node *nod
 }
 
 /* What follows a hero elementwise is done to its results before they are stored, where its family can
- * do that and nobody else wants them. */
+ * do that and nobody else wants them. A hero that can be computed while something goes on beside it does
+ * not wait for that. */
 static bool fusion_is_finished(fusion_state *s, int32_t i) {
   fusion_node *node = &s->nodes[i];
   if (!halo_opcode_has_trait(node->instr->opcode, HALO_TRAIT_FINISH)) return false;
@@ -256,7 +257,7 @@ static bool fusion_is_finished(fusion_state *s, int32_t i) {
   if (!root) return false;
   fusion_node *owner = fusion_node_of(s, root);
   if (owner->has_hero || owner->size >= FUSION_MAX_INSTRS || !owner->possible ||
-      !fusion_is_small_behind(s, node, owner) ||
+      !fusion_is_small_behind(s, node, owner) || owner->late != node->late ||
       !halo_shape_same_dims(node->instr->shape, root->shape) ||
       !halo_shape_has_default_layout(root->shape)) {
     return false;
@@ -359,6 +360,10 @@ static void fusion_begin(fusion_state *s) {
     node->possible = fusion_is_possible(node->instr);
     node->hero = fusion_is_hero(s, node->instr);
     node->pinned |= node->instr->control_pred_count > 0;
+    node->late = node->instr->opcode == HALO_OP_ASYNC_DONE;
+    for (int32_t o = 0; o < node->instr->operand_count; o++) {
+      node->late |= fusion_node_of(s, node->instr->operands[o])->late;
+    }
     for (int32_t c = 0; c < node->instr->control_pred_count; c++) {
       fusion_node_of(s, node->instr->control_preds[c])->pinned = true;
     }
@@ -402,7 +407,8 @@ static void fusion_visit(halo_computation *computation, bool *changed) {
   computation->mark = 1;
   for (int32_t i = 0; i < computation->instrs.count; i++) {
     halo_instr *instr = computation->instrs.data[i];
-    if (!fusion_is_branching(instr) || fusion_is_possible(instr)) continue;
+    bool walked = fusion_is_branching(instr) || instr->opcode == HALO_OP_ASYNC_START;
+    if (!walked || fusion_is_possible(instr)) continue;
     int32_t called = halo_instr_called_count(instr);
     for (int32_t c = 0; c < called; c++) fusion_visit(halo_instr_called(instr, c), changed);
   }

@@ -22,6 +22,7 @@ typedef struct fusion_node {
   bool possible; /* a kernel can compute it */
   bool hero;     /* its result is worth a buffer: it is not computed inside other kernels */
   bool pinned;   /* a result of the computation, or ordered by control edges */
+  bool late;     /* needs the end of an asynchronous pair */
   bool materialised;
   halo_instr *root; /* the one kernel it is computed in, or NULL when there are several */
   int64_t cost;     /* to compute one element, fused operands included */

@@ -1,4 +1,6 @@
-/* passes/inline_calls.c: call, fusion and the asynchronous wrappers become what they wrap. */
+/* passes/inline_calls.c: call, fusion and the asynchronous wrappers become what they wrap; asynchronous
+ * work that is long stays apart, for the plan to run beside the rest. */
+#include "passes/async_pairs.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -7,7 +9,8 @@ enum { INLINE_MAX_INSTRS = 1 << 21 };
 
 typedef struct inline_state {
   halo_rewriter r;
-  int64_t made; /* instructions made so far in the whole module */
+  int64_t made;          /* instructions made so far in the whole module */
+  halo_pointer_map kept; /* the computation's starts that stay */
 } inline_state;
 
 /* Copies `callee` into the computation; *out is the result. The copies are ordered as the call was. */
@@ -23,6 +26,11 @@ static halo_status inline_body(inline_state *s, halo_instr *call, halo_computati
   int32_t first = computation->instrs.count;
   halo_instr *result = halo_computation_inline(computation, callee, call->operands);
   *out = result;
+  for (int32_t i = first; i < computation->instrs.count; i++) {
+    /* Whether it stays was decided where it stood. */
+    halo_instr *copy = computation->instrs.data[i];
+    if (copy->opcode == HALO_OP_ASYNC_START) halo_pointer_map_set(&s->kept, copy, copy);
+  }
   if (!halo_rewrite_pinned(call)) return HALO_OK;
 
   int32_t preds = call->control_pred_count;
@@ -83,6 +91,7 @@ static bool inline_is_start_shape(const halo_shape *shape) {
 
 /* async-start((operands) , calls=C) -> tuple(tuple(operands), C(operands), contexts). */
 static halo_status inline_async_start(inline_state *s, halo_instr *start) {
+  if (halo_pointer_map_get(&s->kept, start)) return HALO_OK;
   halo_computation *callee = halo_instr_comp(start, HALO_ATTR_CALLS);
   const halo_shape *shape = start->shape;
   if (!callee || !inline_is_start_shape(shape) || !halo_shape_is_tuple(shape->elements[0]) ||
@@ -126,8 +135,9 @@ static void inline_done(inline_state *s, halo_instr *done, int32_t index) {
 }
 
 static halo_status inline_async_update(inline_state *s, halo_instr *update) {
-  if (update->operands[0]->opcode == HALO_OP_TUPLE) {
-    halo_rewrite_replace(&s->r, update, update->operands[0]);
+  halo_instr *before = update->operands[0];
+  if (before->opcode == HALO_OP_TUPLE || halo_pointer_map_get(&s->kept, before)) {
+    halo_rewrite_replace(&s->r, update, before);
   }
   return HALO_OK;
 }
@@ -168,6 +178,7 @@ halo_status halo_pass_inline_calls(halo_module *module, bool *changed) {
   *changed = false;
   /* Callees come before callers, so what is copied contains no calls any more. */
   for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_async_pairs_keep(module->computations.data[c], &s.kept);
     halo_rewrite_begin(&s.r, module->computations.data[c]);
     halo_status status = HALO_OK;
     for (int32_t i = 0; i < s.r.computation->instrs.count && status == HALO_OK; i++) {
@@ -175,6 +186,7 @@ halo_status halo_pass_inline_calls(halo_module *module, bool *changed) {
       inline_rule *rule = instr ? inline_rules[instr->opcode] : NULL;
       if (rule) status = rule(&s, instr);
     }
+    halo_pointer_map_deinit(&s.kept);
     HALO_TRY(status);
     HALO_TRY(halo_rewrite_end(&s.r, changed));
   }

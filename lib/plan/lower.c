@@ -21,7 +21,10 @@ static halo_status lower_check_size(const halo_module *module) {
     count = 1 + computation->instrs.count;
     for (int32_t i = 0; i < computation->instrs.count; i++) {
       const halo_instr *instr = computation->instrs.data[i];
-      if (instr->opcode != HALO_OP_WHILE && instr->opcode != HALO_OP_CONDITIONAL) continue;
+      if (instr->opcode != HALO_OP_WHILE && instr->opcode != HALO_OP_CONDITIONAL &&
+          instr->opcode != HALO_OP_ASYNC_START) {
+        continue;
+      }
       int32_t called = halo_instr_called_count(instr);
       for (int32_t k = 0; k < called && count <= LOWER_MAX_INSTRS; k++) {
         count += (intptr_t)halo_pointer_map_get(&counts, halo_instr_called(instr, k));
@@ -87,14 +90,18 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
       if (instr->opcode == HALO_OP_CONDITIONAL) return lower_conditional(s, instr, steps);
       break;
     case HALO_EXEC_ASYNC:
+      if (instr->opcode == HALO_OP_ASYNC_START || instr->opcode == HALO_OP_ASYNC_DONE) {
+        return lower_async(s, instr, steps);
+      }
+      break;
     case HALO_EXEC_COLLECTIVE:
     case HALO_EXEC_HOST: break;
   }
   return halo_emitter_check(instr);
 }
 
-halo_status lower_computation(lower_state *s, const halo_computation *computation,
-                              const int32_t *params, halo_steps *steps, const int32_t **out_root) {
+halo_status lower_computation(lower_state *s, halo_computation *computation, const int32_t *params,
+                              halo_steps *steps, const int32_t **out_root) {
   /* First number of each parameter's leaves. */
   int32_t start = 0;
   HALO_VEC(int32_t) starts = {0};
@@ -103,6 +110,7 @@ halo_status lower_computation(lower_state *s, const halo_computation *computatio
     start += halo_shape_leaf_count(computation->params.data[p]->shape);
   }
   halo_status status = HALO_OK;
+  lower_spread_pairs(computation);
   int32_t count = computation->instrs.count;
   for (int32_t i = 0; i < count && status == HALO_OK; i++) {
     halo_instr *instr = computation->instrs.data[i];
@@ -128,6 +136,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     lower_results(&s, module, root);
     s.plan->step_count = s.clock;
     halo_plan_coalesce(s.plan, module);
+    lower_hold_pairs(s.plan);
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
     status = halo_plan_assign(s.plan, alignment, most);
@@ -136,6 +145,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
   halo_strbuf_deinit(&s.explain);
   halo_map_deinit(&s.units);
   halo_map_deinit(&s.constants);
+  halo_pointer_map_deinit(&s.starts);
   if (status != HALO_OK) {
     halo_plan_release(s.plan);
     return status;

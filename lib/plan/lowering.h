@@ -4,6 +4,7 @@
 #define HALO_PLAN_LOWERING_H
 
 #include "base/map.h"
+#include "base/pointer_map.h"
 #include "hlo/hlo.h"
 #include "kernels/kernels.h"
 #include "plan/plan.h"
@@ -13,8 +14,9 @@ typedef struct lower_state {
   const halo_caps *caps;
   const char *kernels;
   halo_strbuf explain;
-  halo_map units;     /* text and sections of a unit -> its number + 1 */
-  halo_map constants; /* literal -> its number in plan->constants + 1 */
+  halo_map units;          /* text and sections of a unit -> its number + 1 */
+  halo_map constants;      /* literal -> its number in plan->constants + 1 */
+  halo_pointer_map starts; /* async-start -> the number of its step + 1 */
   int32_t clock;
 } lower_state;
 
@@ -56,13 +58,19 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* lower_control.c */
 halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps);
 halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *steps);
+/* lower_async.c: asynchronous pairs. */
+halo_status lower_async(lower_state *s, halo_instr *instr, halo_steps *steps);
+/* Puts starts as early and dones as late in a computation as their operands and users allow. */
+void lower_spread_pairs(halo_computation *computation);
+/* What steps of a start use is theirs until its done: to be called when no steps go any more. */
+void lower_hold_pairs(halo_plan *plan);
 
 /* ---- lower.c: the walk ---- */
 
 /* Appends the steps of a computation whose parameters' leaves are `params`; *out_root receives the
  * leaves of its root. */
-halo_status lower_computation(lower_state *s, const halo_computation *computation,
-                              const int32_t *params, halo_steps *steps, const int32_t **out_root);
+halo_status lower_computation(lower_state *s, halo_computation *computation, const int32_t *params,
+                              halo_steps *steps, const int32_t **out_root);
 
 /* ---- lower_entry.c: what the caller of a program sees ---- */
 

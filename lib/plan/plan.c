@@ -103,6 +103,7 @@ static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo
                        halo_step_kind_name(step->kind), step->label ? step->label : "");
     if (step->kernel) plan_print_launch(out, step);
     if (step->trips >= 0) halo_strbuf_printf(out, " trips %lld", (long long)step->trips);
+    if (step->kind == HALO_STEP_DONE) halo_strbuf_printf(out, " ends %d", step->ends);
     halo_strbuf_append(out, " (");
     for (int32_t a = 0; a < step->arg_count; a++) {
       halo_strbuf_append(out, a ? ", " : "");

@@ -84,6 +84,9 @@ struct halo_step {
    * conditional: the lists are the branches, args[0] is the selector. */
   int64_t trips;
   bool selector_is_pred;
+  /* done: the number of the start that it ends. Until then the start's steps may run, whatever their
+   * numbers say, so that all they use stays as it is. */
+  int32_t ends;
 };
 
 typedef struct halo_plan_constant {
