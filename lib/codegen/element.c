@@ -214,9 +214,8 @@ static element_rule *const element_rules[HALO_OPCODE_COUNT] = {
 };
 
 bool halo_emitter_knows(halo_opcode opcode) {
-  bool elementwise = halo_opcode_exec(opcode) == HALO_EXEC_ELEMENTWISE;
-  return (elementwise && halo_opcode_has_trait(opcode, HALO_TRAIT_EW)) ||
-         emit_is_movement(opcode) || emit_is_cooperative(opcode) || element_rules[opcode] != NULL;
+  return halo_scalar_knows(opcode) || emit_is_movement(opcode) || emit_is_cooperative(opcode) ||
+         element_rules[opcode] != NULL;
 }
 
 static halo_value element_single(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
@@ -224,7 +223,7 @@ static halo_value element_single(halo_emitter *e, emit_frame *frame, const halo_
   halo_sections_add(&e->sections, halo_ctype_section(instr->shape->type));
   if (emit_is_movement(instr->opcode)) return emit_movement(e, frame, instr, index);
   element_rule *rule = element_rules[instr->opcode];
-  if (!rule && halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW)) rule = element_elementwise;
+  if (!rule && halo_scalar_knows(instr->opcode)) rule = element_elementwise;
   if (rule) return rule(e, frame, instr, index);
   emit_fail(e, halo_emitter_check(instr));
   return halo_value_name(instr->shape->type, "0");

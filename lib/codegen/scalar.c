@@ -6,8 +6,11 @@
 
 #include <math.h>
 
+typedef struct scalar_rule scalar_rule;
+
 typedef struct scalar_ctx {
   const halo_instr *instr;
+  const scalar_rule *rule;
   const halo_value *operands;
   const char *in[3]; /* their texts */
   halo_arena *arena;
@@ -15,6 +18,24 @@ typedef struct scalar_ctx {
   halo_type type;    /* element type of operand 0 */
   halo_type carrier; /* whose helpers compute it */
 } scalar_ctx;
+
+typedef const char *scalar_write(const scalar_ctx *c);
+
+/* When a result may fall outside what a narrow type holds although the operands do not. */
+typedef enum scalar_fit {
+  SCALAR_ROUNDS = 0,
+  SCALAR_FITS,
+  SCALAR_SIGNS /* exact for the floats that have a sign, but FNUZ types lack -0 */
+} scalar_fit;
+
+/* How one operation is written. */
+struct scalar_rule {
+  scalar_write *write; /* NULL: not elementwise */
+  /* What tells the operations of one `write` apart: the operator or OpenCL function on real numbers,
+   * and the operator on pred or the helper on complex numbers. */
+  const char *real, *other;
+  scalar_fit fit;
+};
 
 #define EXPR(c, ...) halo_arena_printf((c)->arena, __VA_ARGS__)
 
@@ -34,23 +55,53 @@ static const char *scalar_helper(const scalar_ctx *c, const char *op) {
 }
 
 /* An OpenCL builtin on real floats, the complex helper on complex ones. */
-static const char *scalar_math(const scalar_ctx *c, const char *builtin, const char *helper) {
-  if (halo_type_is_complex(c->type)) return scalar_helper(c, helper);
-  if (c->instr->operand_count == 1) return EXPR(c, "%s(%s)", builtin, c->in[0]);
-  return EXPR(c, "%s(%s, %s)", builtin, c->in[0], c->in[1]);
+static const char *scalar_math(const scalar_ctx *c) {
+  if (halo_type_is_complex(c->type)) return scalar_helper(c, c->rule->other);
+  if (c->instr->operand_count == 1) return EXPR(c, "%s(%s)", c->rule->real, c->in[0]);
+  return EXPR(c, "%s(%s, %s)", c->rule->real, c->in[0], c->in[1]);
 }
 
 /* Integer arithmetic that wraps: signed overflow is undefined in C, so it goes through unsigned. */
-static const char *scalar_wrapping(const scalar_ctx *c, const char *op) {
+static const char *scalar_wrapping(const scalar_ctx *c) {
   const char *type = halo_ctype_compute(c->type);
   const char *unsigned_ = halo_type_size(c->type) == 8 ? "ulong" : "uint";
-  return EXPR(c, "(%s)((%s)%s %s (%s)%s)", type, unsigned_, c->in[0], op, unsigned_, c->in[1]);
+  return EXPR(c, "(%s)((%s)%s %s (%s)%s)", type, unsigned_, c->in[0], c->rule->real, unsigned_,
+              c->in[1]);
 }
 
-static const char *scalar_arithmetic(const scalar_ctx *c, const char *op, const char *on_pred) {
-  if (c->type == HALO_PRED) return EXPR(c, "(bool)(%s %s %s)", c->in[0], on_pred, c->in[1]);
-  if (halo_type_is_integral(c->type)) return scalar_wrapping(c, op);
-  return EXPR(c, "%s %s %s", c->in[0], op, c->in[1]);
+static const char *scalar_arithmetic(const scalar_ctx *c) {
+  const scalar_rule *rule = c->rule;
+  if (c->type == HALO_PRED) return EXPR(c, "(bool)(%s %s %s)", c->in[0], rule->other, c->in[1]);
+  if (halo_type_is_integral(c->type)) return scalar_wrapping(c);
+  return EXPR(c, "%s %s %s", c->in[0], rule->real, c->in[1]);
+}
+
+static const char *scalar_multiply(const scalar_ctx *c) {
+  return halo_type_is_complex(c->type) ? scalar_helper(c, "mul") : scalar_arithmetic(c);
+}
+
+static const char *scalar_bitwise(const scalar_ctx *c) {
+  return EXPR(c, "(%s)(%s %s %s)", halo_ctype_compute(c->type), c->in[0], c->rule->real, c->in[1]);
+}
+
+static const char *scalar_divide(const scalar_ctx *c) {
+  if (halo_type_is_complex(c->type)) return scalar_helper(c, "div");
+  if (!halo_type_is_integral(c->type)) return EXPR(c, "%s / %s", c->in[0], c->in[1]);
+  scalar_need(c, "idiv");
+  return scalar_helper(c, "div");
+}
+
+static const char *scalar_remainder(const scalar_ctx *c) {
+  if (!halo_type_is_integral(c->type)) return EXPR(c, "fmod(%s, %s)", c->in[0], c->in[1]);
+  scalar_need(c, "idiv");
+  return scalar_helper(c, "rem");
+}
+
+static const char *scalar_mulhi(const scalar_ctx *c) {
+  const char *a = c->in[0], *b = c->in[1];
+  if (halo_type_bits(c->type) >= 8) return EXPR(c, "mul_hi(%s, %s)", a, b);
+  return EXPR(c, "(%s)(((int)%s * (int)%s) >> %d)", halo_ctype_compute(c->type), a, b,
+              halo_type_bits(c->type));
 }
 
 /* A float constant that minmax may use: finite, not -0. */
@@ -78,9 +129,17 @@ static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value
               b);
 }
 
-static const char *scalar_shift(const scalar_ctx *c, const char *op) {
+static const char *scalar_maximum(const scalar_ctx *c) {
+  return scalar_minmax(c, c->type, c->operands[0], c->operands[1], true);
+}
+
+static const char *scalar_minimum(const scalar_ctx *c) {
+  return scalar_minmax(c, c->type, c->operands[0], c->operands[1], false);
+}
+
+static const char *scalar_shift(const scalar_ctx *c) {
   scalar_need(c, "shift");
-  return EXPR(c, "h_%s_%s(%s, %s, %du)", op, scalar_name(c->carrier), c->in[0], c->in[1],
+  return EXPR(c, "h_%s_%s(%s, %s, %du)", c->rule->real, scalar_name(c->carrier), c->in[0], c->in[1],
               halo_type_bits(c->type));
 }
 
@@ -161,10 +220,64 @@ static const char *scalar_clamp(const scalar_ctx *c) {
   return scalar_minmax(c, type, halo_value_expression(type, raised), c->operands[2], false);
 }
 
-static const char *scalar_float_unary(const scalar_ctx *c, const char *f, const char *d,
-                                      const char *helper) {
-  scalar_need(c, c->type == HALO_F64 ? d : f);
-  return scalar_helper(c, helper);
+static const char *scalar_abs(const scalar_ctx *c) {
+  const char *x = c->in[0], *type = halo_ctype_compute(c->type);
+  if (halo_type_is_complex(c->type)) return scalar_helper(c, "abs");
+  if (!halo_type_is_integral(c->type)) return EXPR(c, "fabs(%s)", x);
+  return EXPR(c, "(%s)(%s < 0 ? (u%s)0 - (u%s)%s : (u%s)%s)", type, x, type, type, x, type, x);
+}
+
+static const char *scalar_negate(const scalar_ctx *c) {
+  const char *x = c->in[0];
+  if (!halo_type_is_integral(c->type)) return EXPR(c, "-%s", x);
+  bool wide = halo_type_size(c->type) == 8;
+  return EXPR(c, "(%s)(0%s - (%s)%s)", halo_ctype_compute(c->type), wide ? "UL" : "u",
+              wide ? "ulong" : "uint", x);
+}
+
+static const char *scalar_sign(const scalar_ctx *c) {
+  const char *x = c->in[0];
+  if (halo_type_is_integral(c->type)) {
+    return EXPR(c, "(%s)((%s > 0) - (%s < 0))", halo_ctype_compute(c->type), x, x);
+  }
+  if (!halo_type_is_complex(c->type)) scalar_need(c, c->type == HALO_F64 ? "dsign" : "fsign");
+  return scalar_helper(c, "sign");
+}
+
+static const char *scalar_not(const scalar_ctx *c) {
+  if (c->type == HALO_PRED) return EXPR(c, "(bool)!%s", c->in[0]);
+  return EXPR(c, "(%s)~%s", halo_ctype_compute(c->type), c->in[0]);
+}
+
+static const char *scalar_rsqrt(const scalar_ctx *c) {
+  if (halo_type_is_complex(c->type)) return scalar_helper(c, "rsqrt");
+  return EXPR(c, "%s / sqrt(%s)", c->type == HALO_F64 ? "1.0" : "1.0f", c->in[0]);
+}
+
+static const char *scalar_logistic(const scalar_ctx *c) {
+  if (!halo_type_is_complex(c->type)) {
+    scalar_need(c, c->type == HALO_F64 ? "dlogistic" : "flogistic");
+  }
+  return scalar_helper(c, "logistic");
+}
+
+static const char *scalar_real(const scalar_ctx *c) {
+  return halo_type_is_complex(c->type) ? EXPR(c, "%s.x", c->in[0]) : c->in[0];
+}
+
+static const char *scalar_imag(const scalar_ctx *c) {
+  if (halo_type_is_complex(c->type)) return EXPR(c, "%s.y", c->in[0]);
+  return c->type == HALO_F64 ? "0.0" : "0.0f";
+}
+
+static const char *scalar_complex(const scalar_ctx *c) {
+  return EXPR(c, "(%s)(%s, %s)", halo_ctype_compute(c->instr->shape->type), c->in[0], c->in[1]);
+}
+
+static const char *scalar_copy(const scalar_ctx *c) { return c->in[0]; }
+
+static const char *scalar_select(const scalar_ctx *c) {
+  return EXPR(c, "%s ? %s : %s", c->in[0], c->in[1], c->in[2]);
 }
 
 static const char *scalar_is_finite(const scalar_ctx *c) {
@@ -176,212 +289,98 @@ static const char *scalar_is_finite(const scalar_ctx *c) {
 }
 
 static const char *scalar_power(const scalar_ctx *c) {
-  if (!halo_type_is_integral(c->type)) return scalar_math(c, "pow", "pow");
+  if (!halo_type_is_integral(c->type)) return scalar_math(c);
   scalar_need(c, "ipow");
   bool is_signed = halo_type_is_sint(c->type);
   return EXPR(c, "(%s)h_pow_%s(%s, %s)", halo_ctype_compute(c->type), is_signed ? "s64" : "u64",
               c->in[0], c->in[1]);
 }
 
-/* ---- Conversions ---- */
-
-static const char *scalar_convert_to_float(halo_arena *arena, halo_sections *sections,
-                                           halo_type from, halo_type to, const char *x) {
-  bool narrow = halo_ctype_is_narrow(to);
-  if (to == HALO_F64) return halo_arena_printf(arena, "(double)%s", x);
-  if (from == HALO_F64 && narrow && to != HALO_BF16) {
-    /* XLA's CPU backend rounds f64 -> bf16 through f32, every other narrow float once. */
-    halo_sections_add(sections, "odd");
-    return halo_ctype_fit(arena, to, halo_arena_printf(arena, "h_f64_to_f32_odd(%s)", x));
-  }
-  const char *value =
-      halo_type_is_float(from) && from != HALO_F64 ? x : halo_arena_printf(arena, "(float)%s", x);
-  if (!narrow || from == to) return value;
-  return halo_ctype_fit(arena, to, value);
+static const char *scalar_convert_op(const scalar_ctx *c) {
+  return halo_scalar_convert_text(c->arena, c->sections, c->type, c->instr->shape->type, c->in[0]);
 }
 
-static const char *scalar_convert_to_int(halo_arena *arena, halo_sections *sections, halo_type from,
-                                         halo_type to, const char *x) {
-  halo_type carrier = halo_ctype_carrier(to);
-  const char *value;
-  if (halo_type_is_float(from)) {
-    bool is_double = from == HALO_F64;
-    halo_sections_add(sections, is_double ? "d2i" : "f2i");
-    value = halo_arena_printf(arena, "h_%s_to_%s(%s)", is_double ? "double" : "float",
-                              halo_type_name(carrier), x);
-    if (carrier != to) { /* floats saturate at the narrow type's own ends */
-      int bits = halo_type_bits(to);
-      bool is_signed = halo_type_is_sint(to);
-      const char *type = halo_ctype_compute(to);
-      return halo_arena_printf(arena, "clamp(%s, (%s)(%d), (%s)%d)", value, type,
-                               is_signed ? -(1 << (bits - 1)) : 0, type,
-                               (1 << (is_signed ? bits - 1 : bits)) - 1);
-    }
-  } else {
-    value = halo_arena_printf(arena, "(%s)%s", halo_ctype_compute(to), x);
-  }
-  return halo_ctype_fit(arena, to, value);
-}
+/* ---- The table ---- */
 
-static const char *scalar_convert(halo_arena *arena, halo_sections *sections, halo_type from,
-                                  halo_type to, const char *x) {
-  if (from == to) return x;
-  if (halo_type_is_complex(from)) {
-    halo_type part = halo_type_real_part(from);
-    if (halo_type_is_complex(to)) {
-      return halo_arena_printf(arena, "convert_%s(%s)", halo_ctype_compute(to), x);
-    }
-    x = halo_arena_printf(arena, "%s.x", x);
-    return part == to ? x : scalar_convert(arena, sections, part, to, x);
-  }
-  switch (halo_type_class_of(to)) {
-    case HALO_CLASS_PRED: return halo_arena_printf(arena, "(bool)(%s != 0)", x);
-    case HALO_CLASS_SINT:
-    case HALO_CLASS_UINT: return scalar_convert_to_int(arena, sections, from, to, x);
-    case HALO_CLASS_FLOAT: return scalar_convert_to_float(arena, sections, from, to, x);
-    case HALO_CLASS_COMPLEX: {
-      halo_type part = halo_type_real_part(to);
-      const char *re = scalar_convert(arena, sections, from, part, x);
-      return halo_arena_printf(arena, "(%s)(%s, 0)", halo_ctype_compute(to), re);
-    }
-    case HALO_CLASS_OTHER: break;
-  }
-  return x;
-}
+static const scalar_rule scalar_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_ACOS] = {scalar_math, "acos", "acos"},
+    [HALO_OP_ACOSH] = {scalar_math, "acosh", "acosh"},
+    [HALO_OP_ASIN] = {scalar_math, "asin", "asin"},
+    [HALO_OP_ASINH] = {scalar_math, "asinh", "asinh"},
+    [HALO_OP_ATAN] = {scalar_math, "atan", "atan"},
+    [HALO_OP_ATANH] = {scalar_math, "atanh", "atanh"},
+    [HALO_OP_CBRT] = {scalar_math, "cbrt", "cbrt"},
+    [HALO_OP_CEIL] = {scalar_math, "ceil", "ceil"},
+    [HALO_OP_FLOOR] = {scalar_math, "floor", "floor"},
+    [HALO_OP_COS] = {scalar_math, "cos", "cos"},
+    [HALO_OP_COSH] = {scalar_math, "cosh", "cosh"},
+    [HALO_OP_SIN] = {scalar_math, "sin", "sin"},
+    [HALO_OP_SINH] = {scalar_math, "sinh", "sinh"},
+    [HALO_OP_TAN] = {scalar_math, "tan", "tan"},
+    [HALO_OP_TANH] = {scalar_math, "tanh", "tanh"},
+    [HALO_OP_ERF] = {scalar_math, "erf", "erf"},
+    [HALO_OP_EXP] = {scalar_math, "exp", "exp"},
+    [HALO_OP_EXPM1] = {scalar_math, "expm1", "expm1"},
+    [HALO_OP_LOG] = {scalar_math, "log", "log"},
+    [HALO_OP_LOG1P] = {scalar_math, "log1p", "log1p"},
+    [HALO_OP_SQRT] = {scalar_math, "sqrt", "sqrt"},
+    [HALO_OP_ROUND_AFZ] = {scalar_math, "round", "round"},
+    [HALO_OP_ROUND_EVEN] = {scalar_math, "rint", "rint"},
+    [HALO_OP_RSQRT] = {scalar_rsqrt},
+    [HALO_OP_LOGISTIC] = {scalar_logistic},
+    [HALO_OP_POPCNT] = {scalar_popcnt},
+    [HALO_OP_CLZ] = {scalar_clz},
+    [HALO_OP_IS_FINITE] = {scalar_is_finite},
+    [HALO_OP_ABS] = {scalar_abs, .fit = SCALAR_SIGNS},
+    [HALO_OP_NEGATE] = {scalar_negate, .fit = SCALAR_SIGNS},
+    [HALO_OP_SIGN] = {scalar_sign, .fit = SCALAR_SIGNS},
+    [HALO_OP_NOT] = {scalar_not},
+    [HALO_OP_REAL] = {scalar_real, .fit = SCALAR_FITS},
+    [HALO_OP_IMAG] = {scalar_imag, .fit = SCALAR_FITS},
+    [HALO_OP_CONVERT] = {scalar_convert_op, .fit = SCALAR_FITS},
+    [HALO_OP_COPY] = {scalar_copy, .fit = SCALAR_FITS},
+    [HALO_OP_REDUCE_PRECISION] = {scalar_reduce_precision, .fit = SCALAR_FITS},
+    [HALO_OP_ADD] = {scalar_arithmetic, "+", "|"},
+    [HALO_OP_SUBTRACT] = {scalar_arithmetic, "-", "^"},
+    [HALO_OP_MULTIPLY] = {scalar_multiply, "*", "&"},
+    [HALO_OP_DIVIDE] = {scalar_divide},
+    [HALO_OP_REMAINDER] = {scalar_remainder},
+    [HALO_OP_MULHI] = {scalar_mulhi},
+    [HALO_OP_COMPLEX] = {scalar_complex},
+    [HALO_OP_COMPARE] = {scalar_compare},
+    [HALO_OP_POWER] = {scalar_power, "pow", "pow"},
+    [HALO_OP_ATAN2] = {scalar_math, "atan2", "atan2"},
+    [HALO_OP_MAXIMUM] = {scalar_maximum, .fit = SCALAR_FITS},
+    [HALO_OP_MINIMUM] = {scalar_minimum, .fit = SCALAR_FITS},
+    [HALO_OP_AND] = {scalar_bitwise, "&", .fit = SCALAR_FITS},
+    [HALO_OP_OR] = {scalar_bitwise, "|", .fit = SCALAR_FITS},
+    [HALO_OP_XOR] = {scalar_bitwise, "^", .fit = SCALAR_FITS},
+    [HALO_OP_SHIFT_LEFT] = {scalar_shift, "shl"},
+    [HALO_OP_SHIFT_RIGHT_LOGICAL] = {scalar_shift, "shr"},
+    [HALO_OP_SHIFT_RIGHT_ARITHMETIC] = {scalar_shift, "sar"},
+    [HALO_OP_SELECT] = {scalar_select, .fit = SCALAR_FITS},
+    [HALO_OP_CLAMP] = {scalar_clamp, .fit = SCALAR_FITS},
+};
 
-/* ---- By the number of operands ---- */
+bool halo_scalar_knows(halo_opcode opcode) { return scalar_rules[opcode].write != NULL; }
 
-static const char *scalar_unary(const scalar_ctx *c) {
-  bool complex_ = halo_type_is_complex(c->type), integer = halo_type_is_integral(c->type);
-  const char *x = c->in[0];
-  const char *one = c->type == HALO_F64 ? "1.0" : "1.0f";
-  switch ((int)c->instr->opcode) {
-    case HALO_OP_ABS:
-      if (complex_) return scalar_helper(c, "abs");
-      if (!integer) return EXPR(c, "fabs(%s)", x);
-      return EXPR(c, "(%s)(%s < 0 ? (u%s)0 - (u%s)%s : (u%s)%s)", halo_ctype_compute(c->type), x,
-                  halo_ctype_compute(c->type), halo_ctype_compute(c->type), x,
-                  halo_ctype_compute(c->type), x);
-    case HALO_OP_NEGATE:
-      if (!integer) return EXPR(c, "-%s", x);
-      return EXPR(c, "(%s)(0%s - (%s)%s)", halo_ctype_compute(c->type),
-                  halo_type_size(c->type) == 8 ? "UL" : "u",
-                  halo_type_size(c->type) == 8 ? "ulong" : "uint", x);
-    case HALO_OP_SIGN:
-      if (complex_) return scalar_helper(c, "sign");
-      if (!integer) return scalar_float_unary(c, "fsign", "dsign", "sign");
-      return EXPR(c, "(%s)((%s > 0) - (%s < 0))", halo_ctype_compute(c->type), x, x);
-    case HALO_OP_NOT:
-      if (c->type == HALO_PRED) return EXPR(c, "(bool)!%s", x);
-      return EXPR(c, "(%s)~%s", halo_ctype_compute(c->type), x);
-    case HALO_OP_ACOS: return scalar_math(c, "acos", "acos");
-    case HALO_OP_ACOSH: return scalar_math(c, "acosh", "acosh");
-    case HALO_OP_ASIN: return scalar_math(c, "asin", "asin");
-    case HALO_OP_ASINH: return scalar_math(c, "asinh", "asinh");
-    case HALO_OP_ATAN: return scalar_math(c, "atan", "atan");
-    case HALO_OP_ATANH: return scalar_math(c, "atanh", "atanh");
-    case HALO_OP_CBRT: return scalar_math(c, "cbrt", "cbrt");
-    case HALO_OP_CEIL: return scalar_math(c, "ceil", "ceil");
-    case HALO_OP_FLOOR: return scalar_math(c, "floor", "floor");
-    case HALO_OP_COS: return scalar_math(c, "cos", "cos");
-    case HALO_OP_COSH: return scalar_math(c, "cosh", "cosh");
-    case HALO_OP_SIN: return scalar_math(c, "sin", "sin");
-    case HALO_OP_SINH: return scalar_math(c, "sinh", "sinh");
-    case HALO_OP_TAN: return scalar_math(c, "tan", "tan");
-    case HALO_OP_TANH: return scalar_math(c, "tanh", "tanh");
-    case HALO_OP_ERF: return scalar_math(c, "erf", "erf");
-    case HALO_OP_EXP: return scalar_math(c, "exp", "exp");
-    case HALO_OP_EXPM1: return scalar_math(c, "expm1", "expm1");
-    case HALO_OP_LOG: return scalar_math(c, "log", "log");
-    case HALO_OP_LOG1P: return scalar_math(c, "log1p", "log1p");
-    case HALO_OP_SQRT: return scalar_math(c, "sqrt", "sqrt");
-    case HALO_OP_ROUND_AFZ: return scalar_math(c, "round", "round");
-    case HALO_OP_ROUND_EVEN: return scalar_math(c, "rint", "rint");
-    case HALO_OP_RSQRT:
-      return complex_ ? scalar_helper(c, "rsqrt") : EXPR(c, "%s / sqrt(%s)", one, x);
-    case HALO_OP_LOGISTIC:
-      if (complex_) return scalar_helper(c, "logistic");
-      return scalar_float_unary(c, "flogistic", "dlogistic", "logistic");
-    case HALO_OP_POPCNT: return scalar_popcnt(c);
-    case HALO_OP_CLZ: return scalar_clz(c);
-    case HALO_OP_IS_FINITE: return scalar_is_finite(c);
-    case HALO_OP_REAL: return complex_ ? EXPR(c, "%s.x", x) : x;
-    case HALO_OP_IMAG:
-      if (complex_) return EXPR(c, "%s.y", x);
-      return c->type == HALO_F64 ? "0.0" : "0.0f";
-    case HALO_OP_CONVERT:
-      return scalar_convert(c->arena, c->sections, c->type, c->instr->shape->type, x);
-    case HALO_OP_COPY: return x;
-    case HALO_OP_REDUCE_PRECISION: return scalar_reduce_precision(c);
-    default: return NULL;
-  }
-}
-
-static const char *scalar_binary(const scalar_ctx *c) {
-  bool complex_ = halo_type_is_complex(c->type), integer = halo_type_is_integral(c->type);
-  const char *a = c->in[0], *b = c->in[1];
-  switch ((int)c->instr->opcode) {
-    case HALO_OP_ADD: return scalar_arithmetic(c, "+", "|");
-    case HALO_OP_SUBTRACT: return scalar_arithmetic(c, "-", "^");
-    case HALO_OP_MULTIPLY:
-      return complex_ ? scalar_helper(c, "mul") : scalar_arithmetic(c, "*", "&");
-    case HALO_OP_DIVIDE:
-      if (complex_) return scalar_helper(c, "div");
-      if (!integer) return EXPR(c, "%s / %s", a, b);
-      scalar_need(c, "idiv");
-      return scalar_helper(c, "div");
-    case HALO_OP_REMAINDER:
-      if (!integer) return EXPR(c, "fmod(%s, %s)", a, b);
-      scalar_need(c, "idiv");
-      return scalar_helper(c, "rem");
-    case HALO_OP_POWER: return scalar_power(c);
-    case HALO_OP_MAXIMUM: return scalar_minmax(c, c->type, c->operands[0], c->operands[1], true);
-    case HALO_OP_MINIMUM: return scalar_minmax(c, c->type, c->operands[0], c->operands[1], false);
-    case HALO_OP_MULHI:
-      if (halo_type_bits(c->type) >= 8) return EXPR(c, "mul_hi(%s, %s)", a, b);
-      return EXPR(c, "(%s)(((int)%s * (int)%s) >> %d)", halo_ctype_compute(c->type), a, b,
-                  halo_type_bits(c->type));
-    case HALO_OP_ATAN2: return scalar_math(c, "atan2", "atan2");
-    case HALO_OP_AND: return EXPR(c, "(%s)(%s & %s)", halo_ctype_compute(c->type), a, b);
-    case HALO_OP_OR: return EXPR(c, "(%s)(%s | %s)", halo_ctype_compute(c->type), a, b);
-    case HALO_OP_XOR: return EXPR(c, "(%s)(%s ^ %s)", halo_ctype_compute(c->type), a, b);
-    case HALO_OP_SHIFT_LEFT: return scalar_shift(c, "shl");
-    case HALO_OP_SHIFT_RIGHT_LOGICAL: return scalar_shift(c, "shr");
-    case HALO_OP_SHIFT_RIGHT_ARITHMETIC: return scalar_shift(c, "sar");
-    case HALO_OP_COMPLEX:
-      return EXPR(c, "(%s)(%s, %s)", halo_ctype_compute(c->instr->shape->type), a, b);
-    case HALO_OP_COMPARE: return scalar_compare(c);
-    default: return NULL;
-  }
-}
-
-/* Whether an op's result may fall outside what a narrow type holds although its operands do not. */
-static bool scalar_needs_fit(halo_opcode opcode, halo_type type) {
-  switch ((int)opcode) {
-    case HALO_OP_COPY:
-    case HALO_OP_SELECT:
-    case HALO_OP_CLAMP:
-    case HALO_OP_MAXIMUM:
-    case HALO_OP_MINIMUM:
-    case HALO_OP_REAL:
-    case HALO_OP_IMAG:
-    case HALO_OP_CONVERT:
-    case HALO_OP_REDUCE_PRECISION: return false;
-    case HALO_OP_ABS:
-    case HALO_OP_NEGATE:
-    case HALO_OP_SIGN: /* exact for the floats that have a sign, but FNUZ types lack -0 */
+/* Whether a result of this narrow type has to be made to fit. */
+static bool scalar_needs_fit(const scalar_rule *rule, halo_type type) {
+  switch (rule->fit) {
+    case SCALAR_ROUNDS: return true;
+    case SCALAR_FITS: return false;
+    case SCALAR_SIGNS:
       return !halo_type_is_float(type) || type == HALO_F8E8M0FNU || halo_type_size(type) == 1;
-    case HALO_OP_AND:
-    case HALO_OP_OR:
-    case HALO_OP_XOR: return false;
-    default: return true;
   }
+  return true;
 }
 
 halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
                              halo_arena *arena, halo_sections *sections, halo_value *out) {
   halo_type type = instr->operands[0]->shape->type, result = instr->shape->type;
+  const scalar_rule *rule = &scalar_rules[instr->opcode];
   scalar_ctx c = {.instr = instr,
+                  .rule = rule,
                   .operands = operands,
                   .arena = arena,
                   .sections = sections,
@@ -390,19 +389,13 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
   for (int32_t i = 0; i < instr->operand_count && i < 3; i++) c.in[i] = operands[i].text;
   halo_sections_add(sections, halo_ctype_section(type));
   halo_sections_add(sections, halo_ctype_section(result));
-  const char *expr = NULL;
-  if (instr->operand_count == 1) expr = scalar_unary(&c);
-  if (instr->operand_count == 2) expr = scalar_binary(&c);
-  if (instr->opcode == HALO_OP_SELECT) {
-    expr = EXPR(&c, "%s ? %s : %s", c.in[0], c.in[1], c.in[2]);
-  }
-  if (instr->opcode == HALO_OP_CLAMP) expr = scalar_clamp(&c);
+  const char *expr = rule->write ? rule->write(&c) : NULL;
   if (!expr) {
     return halo_fail(HALO_UNIMPLEMENTED, "%s of %s has no device code yet",
                      halo_opcode_name(instr->opcode), halo_type_name(type));
   }
   bool fit = round || !halo_type_is_float(result);
-  if (fit && halo_ctype_is_narrow(result) && scalar_needs_fit(instr->opcode, result)) {
+  if (fit && halo_ctype_is_narrow(result) && scalar_needs_fit(rule, result)) {
     expr = halo_ctype_fit(arena, result, expr);
   }
   *out = halo_value_expression(result, expr);
@@ -412,15 +405,4 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
     out->type = result;
   }
   return HALO_OK;
-}
-
-halo_value halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_value value,
-                               halo_type to) {
-  halo_sections_add(sections, halo_ctype_section(value.type));
-  halo_sections_add(sections, halo_ctype_section(to));
-  if (value.type == to) return value;
-  const char *text = scalar_convert(arena, sections, value.type, to, value.text);
-  if (text != value.text) return halo_value_expression(to, text);
-  value.type = to;
-  return value;
 }

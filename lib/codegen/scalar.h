@@ -14,8 +14,14 @@
 halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
                              halo_arena *arena, halo_sections *sections, halo_value *out);
 
+/* Whether it has a meaning for the opcode. */
+bool halo_scalar_knows(halo_opcode opcode);
+
 /* The conversion of a value, an atom, to another element type. */
 halo_value halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_value value,
                                halo_type to);
+/* The same of texts; `x` itself when there is nothing to do. */
+const char *halo_scalar_convert_text(halo_arena *arena, halo_sections *sections, halo_type from,
+                                     halo_type to, const char *x);
 
 #endif

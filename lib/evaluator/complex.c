@@ -143,66 +143,70 @@ static cnum complex_logistic(cnum z) {
   return complex_divide((cnum){1, 0}, (cnum){1 + e.re, e.im});
 }
 
-/* The inverse functions and the hyperbolic ones are the C library's. */
-static cnum complex_library(halo_opcode opcode, cnum z) {
-  long double _Complex v = CMPLXL(z.re, z.im), r = v;
-  switch ((int)opcode) {
-    case HALO_OP_ACOS: r = cacosl(v); break;
-    case HALO_OP_ACOSH: r = cacoshl(v); break;
-    case HALO_OP_ASIN: r = casinl(v); break;
-    case HALO_OP_ASINH: r = casinhl(v); break;
-    case HALO_OP_ATAN: r = catanl(v); break;
-    case HALO_OP_ATANH: r = catanhl(v); break;
-    case HALO_OP_COSH: r = ccoshl(v); break;
-    case HALO_OP_SINH: r = csinhl(v); break;
-  }
-  return (cnum){creall(r), cimagl(r)};
+static cnum complex_negate(cnum z) { return (cnum){-z.re, -z.im}; }
+
+/* Sums round as the component type's own do: from double, not from long double. */
+static cnum complex_plus(cnum a, cnum b) {
+  return (cnum){(double)a.re + (double)b.re, (double)a.im + (double)b.im};
 }
 
-static cnum complex_unary(halo_opcode opcode, cnum z) {
-  switch ((int)opcode) {
-    case HALO_OP_NEGATE: return (cnum){-z.re, -z.im};
-    case HALO_OP_SIGN: return complex_sign(z);
-    case HALO_OP_EXP: return complex_exp(z);
-    case HALO_OP_EXPM1: return complex_expm1(z);
-    case HALO_OP_LOG: return complex_log(z);
-    case HALO_OP_LOG1P: return complex_log1p(z);
-    case HALO_OP_SQRT: return complex_sqrt(z);
-    case HALO_OP_RSQRT: return complex_rsqrt(z);
-    case HALO_OP_SIN: return complex_sin(z);
-    case HALO_OP_COS: return complex_cos(z);
-    case HALO_OP_TAN: return complex_tan(z);
-    case HALO_OP_TANH: return complex_tanh(z);
-    case HALO_OP_LOGISTIC: return complex_logistic(z);
-  }
-  return complex_library(opcode, z);
+static cnum complex_minus(cnum a, cnum b) {
+  return (cnum){(double)a.re - (double)b.re, (double)a.im - (double)b.im};
 }
 
-static cnum complex_binary(halo_opcode opcode, cnum a, cnum b) {
-  switch ((int)opcode) {
-    case HALO_OP_MULTIPLY: return complex_multiply(a, b);
-    case HALO_OP_DIVIDE: return complex_divide(a, b);
-    case HALO_OP_POWER: return complex_power(a, b);
-    case HALO_OP_ATAN2: return complex_atan2(a, b);
-  }
-  return (cnum){NAN, NAN};
+/* What computes one operation: one of the three. */
+static const struct complex_rule {
+  cnum (*unary)(cnum);
+  cnum (*binary)(cnum, cnum);
+  long double _Complex (*library)(long double _Complex); /* the C library's */
+} complex_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_NEGATE] = {.unary = complex_negate},
+    [HALO_OP_SIGN] = {.unary = complex_sign},
+    [HALO_OP_EXP] = {.unary = complex_exp},
+    [HALO_OP_EXPM1] = {.unary = complex_expm1},
+    [HALO_OP_LOG] = {.unary = complex_log},
+    [HALO_OP_LOG1P] = {.unary = complex_log1p},
+    [HALO_OP_SQRT] = {.unary = complex_sqrt},
+    [HALO_OP_RSQRT] = {.unary = complex_rsqrt},
+    [HALO_OP_SIN] = {.unary = complex_sin},
+    [HALO_OP_COS] = {.unary = complex_cos},
+    [HALO_OP_TAN] = {.unary = complex_tan},
+    [HALO_OP_TANH] = {.unary = complex_tanh},
+    [HALO_OP_LOGISTIC] = {.unary = complex_logistic},
+    [HALO_OP_ADD] = {.binary = complex_plus},
+    [HALO_OP_SUBTRACT] = {.binary = complex_minus},
+    [HALO_OP_MULTIPLY] = {.binary = complex_multiply},
+    [HALO_OP_DIVIDE] = {.binary = complex_divide},
+    [HALO_OP_POWER] = {.binary = complex_power},
+    [HALO_OP_ATAN2] = {.binary = complex_atan2},
+    [HALO_OP_ACOS] = {.library = cacosl},
+    [HALO_OP_ACOSH] = {.library = cacoshl},
+    [HALO_OP_ASIN] = {.library = casinl},
+    [HALO_OP_ASINH] = {.library = casinhl},
+    [HALO_OP_ATAN] = {.library = catanl},
+    [HALO_OP_ATANH] = {.library = catanhl},
+    [HALO_OP_COSH] = {.library = ccoshl},
+    [HALO_OP_SINH] = {.library = csinhl},
+};
+
+bool eval_complex_knows(halo_opcode opcode) {
+  const struct complex_rule *rule = &complex_rules[opcode];
+  /* A real result: no rule of the table. */
+  return opcode == HALO_OP_ABS || rule->unary || rule->binary || rule->library;
 }
 
 eval_scalar eval_complex_op(const eval_op *op, const eval_scalar *args) {
   halo_type part = halo_type_real_part(op->in);
+  const struct complex_rule *rule = &complex_rules[op->opcode];
   cnum a = {eval_decode(part, args[0].re), eval_decode(part, args[0].im)}, r;
   if (op->opcode == HALO_OP_ABS) return (eval_scalar){eval_encode_long(part, complex_abs(a)), 0};
-  if (halo_op_info_of(op->opcode)->min_operands == 2) {
-    cnum b = {eval_decode(part, args[1].re), eval_decode(part, args[1].im)};
-    if (op->opcode == HALO_OP_ADD || op->opcode == HALO_OP_SUBTRACT) {
-      /* Sums round as the component type's own do: from double, not from long double. */
-      double sign = op->opcode == HALO_OP_ADD ? 1 : -1;
-      return (eval_scalar){eval_encode(part, (double)a.re + sign * (double)b.re),
-                           eval_encode(part, (double)a.im + sign * (double)b.im)};
-    }
-    r = complex_binary(op->opcode, a, b);
+  if (rule->unary) {
+    r = rule->unary(a);
+  } else if (rule->binary) {
+    r = rule->binary(a, (cnum){eval_decode(part, args[1].re), eval_decode(part, args[1].im)});
   } else {
-    r = complex_unary(op->opcode, a);
+    long double _Complex value = rule->library(CMPLXL(a.re, a.im));
+    r = (cnum){creall(value), cimagl(value)};
   }
   return (eval_scalar){eval_encode_long(part, r.re), eval_encode_long(part, r.im)};
 }

@@ -64,21 +64,15 @@ eval_scalar eval_convert(halo_type from, halo_type to, eval_scalar value) {
 
 /* The type in whose bits the rounding is done: the small floats that are not plain IEEE formats
  * widen first. */
-static halo_type reduce_precision_type(halo_type type) {
-  switch ((int)type) {
-    case HALO_F8E4M3FN:
-    case HALO_F8E4M3B11FNUZ:
-    case HALO_F8E4M3FNUZ:
-    case HALO_F8E5M2FNUZ:
-    case HALO_F4E2M1FN: return HALO_F16;
-    case HALO_F8E8M0FNU: return HALO_F32;
-  }
-  return type;
-}
+static const halo_type reduce_precision_types[HALO_TYPE_COUNT] = {
+    [HALO_F8E4M3FN] = HALO_F16,   [HALO_F8E4M3B11FNUZ] = HALO_F16, [HALO_F8E4M3FNUZ] = HALO_F16,
+    [HALO_F8E5M2FNUZ] = HALO_F16, [HALO_F4E2M1FN] = HALO_F16,      [HALO_F8E8M0FNU] = HALO_F32,
+};
 
 eval_scalar eval_reduce_precision(halo_type type, int exponent_bits, int mantissa_bits,
                                   eval_scalar value) {
-  halo_type wide = reduce_precision_type(type);
+  halo_type wide = reduce_precision_types[type];
+  if (wide == HALO_TYPE_INVALID) wide = type;
   uint64_t bits = convert_float_to_float(type, wide, value.re);
   int se = halo_type_exponent_bits(wide), sm = halo_type_mantissa_bits(wide);
   uint64_t sign = bits >> (se + sm) << (se + sm), body = bits ^ sign;

@@ -90,58 +90,97 @@ static int64_t cost_log2(int64_t n) {
   return log;
 }
 
-/* How many times over the result's (or operand's) elements the work is done. */
-static int64_t cost_work(const halo_instr *instr, int64_t in, int64_t out, int depth,
-                         int64_t *visits) {
-  halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
-  switch ((int)instr->opcode) {
-    case HALO_OP_DOT: {
-      int32_t count;
-      const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
-      int64_t work = out;
-      for (int32_t i = 0; i < count; i++) {
-        work = cost_multiply(work, instr->operands[0]->shape->dims[dims[i]]);
-      }
-      return work;
-    }
-    case HALO_OP_CONVOLUTION: {
-      const halo_attr *labels = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS);
-      const halo_shape *kernel = instr->operands[1]->shape;
-      int64_t outputs = labels ? kernel->dims[labels->conv->rhs_output] : 1;
-      int64_t taps = halo_shape_element_count(kernel) / (outputs ? outputs : 1);
-      return cost_multiply(out, taps);
-    }
-    case HALO_OP_MAP:
-    case HALO_OP_REDUCE:
-    case HALO_OP_SCATTER: return cost_multiply(in, cost_body(body, depth, visits));
-    case HALO_OP_REDUCE_WINDOW:
-      return cost_multiply(cost_multiply(out, cost_window(instr)), cost_body(body, depth, visits));
-    case HALO_OP_SELECT_AND_SCATTER:
-      return cost_multiply(cost_multiply(in, cost_window(instr)),
-                           cost_body(halo_instr_comp(instr, HALO_ATTR_SELECT), depth, visits));
-    case HALO_OP_SORT:
-      return cost_multiply(cost_multiply(in, cost_log2(in)), cost_body(body, depth, visits));
-    case HALO_OP_TOPK: return cost_multiply(in, cost_log2(in));
-    case HALO_OP_FFT:
-    case HALO_OP_CHOLESKY:
-    case HALO_OP_TRIANGULAR_SOLVE: {
-      const halo_shape *shape = instr->operands[0]->shape;
-      return cost_multiply(in, shape->rank ? shape->dims[shape->rank - 1] : 1);
-    }
-    case HALO_OP_RNG_BIT_GENERATOR: return cost_multiply(out, 10);
-    case HALO_OP_WHILE: return INT64_MAX;
-    case HALO_OP_CALL:
-    case HALO_OP_FUSION:
-    case HALO_OP_CONDITIONAL: {
-      int64_t work = 0;
-      for (int32_t c = 0; c < halo_instr_called_count(instr); c++) {
-        work = cost_add(work, cost_body(halo_instr_called(instr, c), depth, visits));
-      }
-      return work;
-    }
-  }
-  return 0;
+/* An instruction whose cost is asked for. */
+typedef struct cost_call {
+  const halo_instr *instr;
+  int64_t in, out; /* elements of all operands, and of the result */
+  int depth;
+  int64_t *visits;
+} cost_call;
+
+static int64_t cost_called(const cost_call *c, halo_attr_id body) {
+  return cost_body(halo_instr_comp(c->instr, body), c->depth, c->visits);
 }
+
+static int64_t cost_dot(const cost_call *c) {
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(c->instr, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
+  int64_t work = c->out;
+  for (int32_t i = 0; i < count; i++) {
+    work = cost_multiply(work, c->instr->operands[0]->shape->dims[dims[i]]);
+  }
+  return work;
+}
+
+static int64_t cost_convolution(const cost_call *c) {
+  const halo_attr *labels = halo_instr_attr(c->instr, HALO_ATTR_DIM_LABELS);
+  const halo_shape *kernel = c->instr->operands[1]->shape;
+  int64_t outputs = labels ? kernel->dims[labels->conv->rhs_output] : 1;
+  int64_t taps = halo_shape_element_count(kernel) / (outputs ? outputs : 1);
+  return cost_multiply(c->out, taps);
+}
+
+static int64_t cost_each(const cost_call *c) {
+  return cost_multiply(c->in, cost_called(c, HALO_ATTR_TO_APPLY));
+}
+
+static int64_t cost_reduce_window(const cost_call *c) {
+  return cost_multiply(cost_multiply(c->out, cost_window(c->instr)),
+                       cost_called(c, HALO_ATTR_TO_APPLY));
+}
+
+static int64_t cost_select_and_scatter(const cost_call *c) {
+  return cost_multiply(cost_multiply(c->in, cost_window(c->instr)),
+                       cost_called(c, HALO_ATTR_SELECT));
+}
+
+static int64_t cost_topk(const cost_call *c) { return cost_multiply(c->in, cost_log2(c->in)); }
+
+static int64_t cost_sort(const cost_call *c) {
+  return cost_multiply(cost_topk(c), cost_called(c, HALO_ATTR_TO_APPLY));
+}
+
+static int64_t cost_rows(const cost_call *c) {
+  const halo_shape *shape = c->instr->operands[0]->shape;
+  return cost_multiply(c->in, shape->rank ? shape->dims[shape->rank - 1] : 1);
+}
+
+static int64_t cost_random(const cost_call *c) { return cost_multiply(c->out, 10); }
+
+static int64_t cost_endless(const cost_call *c) {
+  (void)c;
+  return INT64_MAX;
+}
+
+static int64_t cost_calls(const cost_call *c) {
+  int64_t work = 0;
+  for (int32_t i = 0; i < halo_instr_called_count(c->instr); i++) {
+    work = cost_add(work, cost_body(halo_instr_called(c->instr, i), c->depth, c->visits));
+  }
+  return work;
+}
+
+/* What is done beyond looking at each element of operands and result once. */
+typedef int64_t cost_rule(const cost_call *c);
+static cost_rule *const cost_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_DOT] = cost_dot,
+    [HALO_OP_CONVOLUTION] = cost_convolution,
+    [HALO_OP_MAP] = cost_each,
+    [HALO_OP_REDUCE] = cost_each,
+    [HALO_OP_SCATTER] = cost_each,
+    [HALO_OP_REDUCE_WINDOW] = cost_reduce_window,
+    [HALO_OP_SELECT_AND_SCATTER] = cost_select_and_scatter,
+    [HALO_OP_SORT] = cost_sort,
+    [HALO_OP_TOPK] = cost_topk,
+    [HALO_OP_FFT] = cost_rows,
+    [HALO_OP_CHOLESKY] = cost_rows,
+    [HALO_OP_TRIANGULAR_SOLVE] = cost_rows,
+    [HALO_OP_RNG_BIT_GENERATOR] = cost_random,
+    [HALO_OP_WHILE] = cost_endless,
+    [HALO_OP_CALL] = cost_calls,
+    [HALO_OP_FUSION] = cost_calls,
+    [HALO_OP_CONDITIONAL] = cost_calls,
+};
 
 static int64_t cost_of(const halo_instr *instr, int depth, int64_t *visits) {
   if (++*visits > COST_MAX_VISITS || depth > EVAL_MAX_DEPTH) return INT64_MAX;
@@ -149,7 +188,9 @@ static int64_t cost_of(const halo_instr *instr, int depth, int64_t *visits) {
   for (int32_t i = 0; i < instr->operand_count; i++) {
     in = cost_add(in, cost_elements(instr->operands[i]->shape));
   }
-  return cost_add(cost_add(in, out), cost_work(instr, in, out, depth, visits));
+  cost_call call = {.instr = instr, .in = in, .out = out, .depth = depth, .visits = visits};
+  cost_rule *rule = cost_rules[instr->opcode];
+  return cost_add(cost_add(in, out), rule ? rule(&call) : 0);
 }
 
 int64_t halo_evaluator_cost(const halo_instr *instr) {

@@ -123,64 +123,94 @@ static bool integer_less(halo_type type, uint64_t a, uint64_t b) {
   return halo_type_is_sint(type) ? (int64_t)a < (int64_t)b : a < b;
 }
 
+static uint64_t integer_clamp(halo_type type, uint64_t low, uint64_t x, uint64_t high) {
+  uint64_t raised = integer_less(type, x, low) ? low : x;
+  return integer_less(type, high, raised) ? high : raised;
+}
+
 static uint64_t integer_clz(halo_type type, uint64_t a) {
   int bits = halo_type_bits(type);
   uint64_t top = a << (64 - bits);
   return (uint64_t)(top ? __builtin_clzll(top) : bits);
 }
 
-static eval_scalar integer_op(const eval_op *op, const eval_scalar *args) {
-  halo_type type = op->in;
-  uint64_t a = args[0].re, r = 0;
-  uint64_t b = halo_op_info_of(op->opcode)->min_operands > 1 ? args[1].re : 0;
-  switch ((int)op->opcode) {
-    case HALO_OP_ABS: r = (int64_t)a < 0 && halo_type_is_sint(type) ? 0 - a : a; break;
-    case HALO_OP_NEGATE: r = 0 - a; break;
-    case HALO_OP_SIGN:
-      r = a == 0 ? 0 : halo_type_is_sint(type) && (int64_t)a < 0 ? UINT64_MAX : 1;
-      break;
-    case HALO_OP_NOT: r = ~a; break;
-    case HALO_OP_POPCNT:
-      r = (uint64_t)__builtin_popcountll(a << (64 - halo_type_bits(type)));
-      break;
-    case HALO_OP_CLZ: r = integer_clz(type, a); break;
-    case HALO_OP_ADD: r = a + b; break;
-    case HALO_OP_SUBTRACT: r = a - b; break;
-    case HALO_OP_MULTIPLY: r = a * b; break;
-    case HALO_OP_DIVIDE: r = integer_divide(type, a, b); break;
-    case HALO_OP_REMAINDER: r = integer_remainder(type, a, b); break;
-    case HALO_OP_POWER: r = integer_power(type, a, b); break;
-    case HALO_OP_MULHI: r = integer_mulhi(type, a, b); break;
-    case HALO_OP_MAXIMUM: r = integer_less(type, a, b) ? b : a; break;
-    case HALO_OP_MINIMUM: r = integer_less(type, b, a) ? b : a; break;
-    case HALO_OP_AND: r = a & b; break;
-    case HALO_OP_OR: r = a | b; break;
-    case HALO_OP_XOR: r = a ^ b; break;
-    case HALO_OP_SHIFT_LEFT:
-    case HALO_OP_SHIFT_RIGHT_LOGICAL:
-    case HALO_OP_SHIFT_RIGHT_ARITHMETIC: r = integer_shift(op->opcode, type, a, b); break;
-    case HALO_OP_CLAMP:
-      r = integer_less(type, b, a) ? a : b;
-      if (integer_less(type, args[2].re, r)) r = args[2].re;
-      break;
+/* One operation on integers, which are extended to 64 bits; the result is wrapped by the caller. */
+typedef uint64_t integer_fn(halo_type type, uint64_t a, uint64_t b, uint64_t c);
+
+#define INTEGER(name, expression)                                                                  \
+  static uint64_t integer_op_##name(halo_type type, uint64_t a, uint64_t b, uint64_t c) {          \
+    (void)type, (void)a, (void)b, (void)c;                                                         \
+    return expression;                                                                             \
   }
-  return (eval_scalar){eval_wrap(type, r), 0};
+
+INTEGER(abs, halo_type_is_sint(type) && (int64_t)a < 0 ? 0 - a : a)
+INTEGER(negate, 0 - a)
+INTEGER(sign, a == 0 ? 0 : halo_type_is_sint(type) && (int64_t)a < 0 ? UINT64_MAX : 1)
+INTEGER(not, ~a)
+INTEGER(popcnt, (uint64_t)__builtin_popcountll(a << (64 - halo_type_bits(type))))
+INTEGER(clz, integer_clz(type, a))
+INTEGER(add, a + b)
+INTEGER(subtract, a - b)
+INTEGER(multiply, a *b)
+INTEGER(divide, integer_divide(type, a, b))
+INTEGER(remainder, integer_remainder(type, a, b))
+INTEGER(power, integer_power(type, a, b))
+INTEGER(mulhi, integer_mulhi(type, a, b))
+INTEGER(maximum, integer_less(type, a, b) ? b : a)
+INTEGER(minimum, integer_less(type, b, a) ? b : a)
+INTEGER(and, a &b)
+INTEGER(or, a | b)
+INTEGER(xor, a ^ b)
+INTEGER(shift_left, integer_shift(HALO_OP_SHIFT_LEFT, type, a, b))
+INTEGER(shift_right_logical, integer_shift(HALO_OP_SHIFT_RIGHT_LOGICAL, type, a, b))
+INTEGER(shift_right_arithmetic, integer_shift(HALO_OP_SHIFT_RIGHT_ARITHMETIC, type, a, b))
+INTEGER(clamp, integer_clamp(type, a, b, c))
+#undef INTEGER
+
+static integer_fn *const integer_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_ABS] = integer_op_abs,
+    [HALO_OP_NEGATE] = integer_op_negate,
+    [HALO_OP_SIGN] = integer_op_sign,
+    [HALO_OP_NOT] = integer_op_not,
+    [HALO_OP_POPCNT] = integer_op_popcnt,
+    [HALO_OP_CLZ] = integer_op_clz,
+    [HALO_OP_ADD] = integer_op_add,
+    [HALO_OP_SUBTRACT] = integer_op_subtract,
+    [HALO_OP_MULTIPLY] = integer_op_multiply,
+    [HALO_OP_DIVIDE] = integer_op_divide,
+    [HALO_OP_REMAINDER] = integer_op_remainder,
+    [HALO_OP_POWER] = integer_op_power,
+    [HALO_OP_MULHI] = integer_op_mulhi,
+    [HALO_OP_MAXIMUM] = integer_op_maximum,
+    [HALO_OP_MINIMUM] = integer_op_minimum,
+    [HALO_OP_AND] = integer_op_and,
+    [HALO_OP_OR] = integer_op_or,
+    [HALO_OP_XOR] = integer_op_xor,
+    [HALO_OP_SHIFT_LEFT] = integer_op_shift_left,
+    [HALO_OP_SHIFT_RIGHT_LOGICAL] = integer_op_shift_right_logical,
+    [HALO_OP_SHIFT_RIGHT_ARITHMETIC] = integer_op_shift_right_arithmetic,
+    [HALO_OP_CLAMP] = integer_op_clamp,
+};
+
+static eval_scalar integer_op(const eval_op *op, const eval_scalar *args) {
+  int count = halo_op_info_of(op->opcode)->min_operands;
+  uint64_t b = count > 1 ? args[1].re : 0, c = count > 2 ? args[2].re : 0;
+  return (eval_scalar){eval_wrap(op->in, integer_rules[op->opcode](op->in, args[0].re, b, c)), 0};
 }
 
+/* The integer operation that does the same to 0 and 1. */
+static integer_fn *const pred_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_ADD] = integer_op_or,      [HALO_OP_MAXIMUM] = integer_op_or,
+    [HALO_OP_OR] = integer_op_or,       [HALO_OP_MULTIPLY] = integer_op_and,
+    [HALO_OP_MINIMUM] = integer_op_and, [HALO_OP_AND] = integer_op_and,
+    [HALO_OP_XOR] = integer_op_xor,     [HALO_OP_SUBTRACT] = integer_op_xor,
+    [HALO_OP_CLAMP] = integer_op_clamp, [HALO_OP_NOT] = integer_op_not,
+};
+
 static eval_scalar pred_op(const eval_op *op, const eval_scalar *args) {
-  uint64_t a = args[0].re;
-  switch ((int)op->opcode) {
-    case HALO_OP_NOT: return (eval_scalar){!a, 0};
-    case HALO_OP_ADD:
-    case HALO_OP_MAXIMUM:
-    case HALO_OP_OR: return (eval_scalar){a | args[1].re, 0};
-    case HALO_OP_MULTIPLY:
-    case HALO_OP_MINIMUM:
-    case HALO_OP_AND: return (eval_scalar){a & args[1].re, 0};
-    case HALO_OP_XOR: return (eval_scalar){a ^ args[1].re, 0};
-    case HALO_OP_CLAMP: return (eval_scalar){(a | args[1].re) & args[2].re, 0};
-  }
-  return (eval_scalar){0, 0};
+  int count = halo_op_info_of(op->opcode)->min_operands;
+  uint64_t b = count > 1 ? args[1].re : 0, c = count > 2 ? args[2].re : 0;
+  return (eval_scalar){pred_rules[op->opcode](HALO_PRED, args[0].re, b, c) & 1, 0};
 }
 
 /* ---- Any type ---- */
@@ -197,7 +227,8 @@ static bool scalar_by_direction(halo_direction direction, bool less, bool equal,
   return false;
 }
 
-static eval_scalar scalar_compare(const eval_op *op, eval_scalar a, eval_scalar b) {
+static eval_scalar scalar_compare(const eval_op *op, const eval_scalar *args) {
+  eval_scalar a = args[0], b = args[1];
   halo_type type = op->in;
   bool result = false;
   if (halo_type_is_complex(type)) {
@@ -217,17 +248,77 @@ static eval_scalar scalar_compare(const eval_op *op, eval_scalar a, eval_scalar 
   return (eval_scalar){result, 0};
 }
 
-static eval_scalar scalar_reinterpret(halo_type from, halo_type to, eval_scalar value) {
+static eval_scalar scalar_reinterpret(const eval_op *op, const eval_scalar *args) {
   char bytes[16] = {0};
-  eval_store(from, bytes, 0, value);
-  return eval_load(to, bytes, 0);
+  eval_store(op->in, bytes, 0, args[0]);
+  return eval_load(op->out, bytes, 0);
+}
+
+static eval_scalar any_copy(const eval_op *op, const eval_scalar *args) {
+  (void)op;
+  return args[0];
+}
+
+static eval_scalar any_select(const eval_op *op, const eval_scalar *args) {
+  (void)op;
+  return args[0].re ? args[1] : args[2];
+}
+
+static eval_scalar any_convert(const eval_op *op, const eval_scalar *args) {
+  return eval_convert(op->in, op->out, args[0]);
+}
+
+static eval_scalar any_reduce_precision(const eval_op *op, const eval_scalar *args) {
+  return eval_reduce_precision(op->in, op->exponent_bits, op->mantissa_bits, args[0]);
+}
+
+static eval_scalar any_complex(const eval_op *op, const eval_scalar *args) {
+  (void)op;
+  return (eval_scalar){args[0].re, args[1].re};
+}
+
+static eval_scalar any_real(const eval_op *op, const eval_scalar *args) {
+  (void)op;
+  return (eval_scalar){args[0].re, 0};
+}
+
+static eval_scalar any_imag(const eval_op *op, const eval_scalar *args) {
+  if (halo_type_is_complex(op->in)) return (eval_scalar){args[0].im, 0};
+  return (eval_scalar){eval_encode(op->in, 0), 0};
+}
+
+/* What one function does for all types. */
+static eval_apply_fn *const any_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_COPY] = any_copy,
+    [HALO_OP_SELECT] = any_select,
+    [HALO_OP_COMPARE] = scalar_compare,
+    [HALO_OP_CONVERT] = any_convert,
+    [HALO_OP_BITCAST_CONVERT] = scalar_reinterpret,
+    [HALO_OP_REDUCE_PRECISION] = any_reduce_precision,
+    [HALO_OP_COMPLEX] = any_complex,
+    [HALO_OP_REAL] = any_real,
+    [HALO_OP_IMAG] = any_imag,
+};
+
+/* What computes the operation on elements of the type; NULL: nothing does. */
+static eval_apply_fn *scalar_rule(halo_opcode opcode, halo_type type) {
+  if (any_rules[opcode]) return any_rules[opcode];
+  switch (halo_type_class_of(type)) {
+    case HALO_CLASS_PRED: return pred_rules[opcode] ? pred_op : NULL;
+    case HALO_CLASS_SINT:
+    case HALO_CLASS_UINT: return integer_rules[opcode] ? integer_op : NULL;
+    case HALO_CLASS_FLOAT: return eval_float_knows(opcode) ? eval_float_op : NULL;
+    case HALO_CLASS_COMPLEX: return eval_complex_knows(opcode) ? eval_complex_op : NULL;
+    case HALO_CLASS_OTHER: break;
+  }
+  return NULL;
 }
 
 bool eval_op_init(eval_op *op, const halo_instr *instr) {
   halo_opcode opcode = instr->opcode;
   bool bits = opcode == HALO_OP_BITCAST_CONVERT;
   if (!halo_opcode_has_trait(opcode, HALO_TRAIT_EW) && !bits) return false;
-  if (opcode == HALO_OP_STOCHASTIC_CONVERT || !halo_shape_is_array(instr->shape)) return false;
+  if (!halo_shape_is_array(instr->shape)) return false;
   for (int32_t i = 0; i < instr->operand_count; i++) {
     if (!halo_shape_is_array(instr->operands[i]->shape)) return false;
   }
@@ -237,6 +328,7 @@ bool eval_op_init(eval_op *op, const halo_instr *instr) {
   }
   *op = (eval_op){
       .opcode = opcode, .in = instr->operands[typed]->shape->type, .out = instr->shape->type};
+  if (!scalar_rule(opcode, op->in)) return false;
   if (bits)
     return halo_type_size(op->in) == halo_type_size(op->out) &&
            halo_type_bits(op->in) == halo_type_bits(op->out);
@@ -253,28 +345,5 @@ bool eval_op_init(eval_op *op, const halo_instr *instr) {
 }
 
 eval_scalar eval_apply(const eval_op *op, const eval_scalar *args) {
-  halo_type part = halo_type_real_part(op->in);
-  switch ((int)op->opcode) {
-    case HALO_OP_COPY: return args[0];
-    case HALO_OP_SELECT: return args[0].re ? args[1] : args[2];
-    case HALO_OP_COMPARE: return scalar_compare(op, args[0], args[1]);
-    case HALO_OP_CONVERT: return eval_convert(op->in, op->out, args[0]);
-    case HALO_OP_BITCAST_CONVERT: return scalar_reinterpret(op->in, op->out, args[0]);
-    case HALO_OP_REDUCE_PRECISION:
-      return eval_reduce_precision(op->in, op->exponent_bits, op->mantissa_bits, args[0]);
-    case HALO_OP_COMPLEX: return (eval_scalar){args[0].re, args[1].re};
-    case HALO_OP_REAL: return (eval_scalar){args[0].re, 0};
-    case HALO_OP_IMAG:
-      if (halo_type_is_complex(op->in)) return (eval_scalar){args[0].im, 0};
-      return (eval_scalar){eval_encode(part, 0), 0};
-  }
-  switch (halo_type_class_of(op->in)) {
-    case HALO_CLASS_PRED: return pred_op(op, args);
-    case HALO_CLASS_SINT:
-    case HALO_CLASS_UINT: return integer_op(op, args);
-    case HALO_CLASS_FLOAT: return eval_float_op(op, args);
-    case HALO_CLASS_COMPLEX: return eval_complex_op(op, args);
-    case HALO_CLASS_OTHER: break;
-  }
-  return (eval_scalar){0, 0};
+  return scalar_rule(op->opcode, op->in)(op, args);
 }

@@ -36,15 +36,17 @@ typedef struct eval_op {
  * Bitcast-convert counts when its widths are equal. */
 bool eval_op_init(eval_op *op, const halo_instr *instr);
 /* The result for the operands' elements. */
-eval_scalar eval_apply(const eval_op *op, const eval_scalar *args);
+typedef eval_scalar eval_apply_fn(const eval_op *op, const eval_scalar *args);
+eval_apply_fn eval_apply;
 
 /* Families, by file. */
 eval_scalar eval_convert(halo_type from, halo_type to, eval_scalar value); /* convert.c */
 eval_scalar eval_reduce_precision(halo_type type, int exponent_bits, int mantissa_bits,
                                   eval_scalar value); /* convert.c */
 /* The key whose signed order is the total order of a float type, or the plain order of others. */
-int64_t eval_total_order_key(halo_type type, eval_scalar value);         /* convert.c */
-eval_scalar eval_float_op(const eval_op *op, const eval_scalar *args);   /* float.c */
-eval_scalar eval_complex_op(const eval_op *op, const eval_scalar *args); /* complex.c */
+int64_t eval_total_order_key(halo_type type, eval_scalar value); /* convert.c */
+/* Floats (float.c) and complex numbers (complex.c), and which operations they have. */
+eval_apply_fn eval_float_op, eval_complex_op;
+bool eval_float_knows(halo_opcode opcode), eval_complex_knows(halo_opcode opcode);
 
 #endif

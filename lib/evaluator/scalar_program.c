@@ -64,7 +64,9 @@ static void function_load_literal(const halo_literal *literal, eval_scalar *leav
   }
 }
 
-static bool function_constant(function_builder *b, const halo_instr *instr, function_value *out) {
+static bool function_constant(function_builder *b, const halo_instr *instr,
+                              const function_value *operands, int depth, function_value *out) {
+  (void)operands, (void)depth;
   if (instr->literal->elided) return false;
   int32_t count = function_leaves(instr->shape), at = 0;
   eval_scalar *leaves = halo_arena_array(b->arena, eval_scalar, count);
@@ -76,7 +78,8 @@ static bool function_constant(function_builder *b, const halo_instr *instr, func
 }
 
 static bool function_tuple(function_builder *b, const halo_instr *instr,
-                           const function_value *operands, function_value *out) {
+                           const function_value *operands, int depth, function_value *out) {
+  (void)depth;
   int32_t count = function_leaves(instr->shape), at = 0;
   int32_t *registers = halo_arena_array(b->arena, int32_t, count);
   for (int32_t k = 0; k < instr->operand_count; k++) {
@@ -86,8 +89,9 @@ static bool function_tuple(function_builder *b, const halo_instr *instr,
   return true;
 }
 
-static bool function_element(const halo_instr *instr, const function_value *operands,
-                             function_value *out) {
+static bool function_element(function_builder *b, const halo_instr *instr,
+                             const function_value *operands, int depth, function_value *out) {
+  (void)b, (void)depth;
   const halo_shape *tuple = instr->operands[0]->shape;
   int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0), skip = 0;
   for (int64_t i = 0; i < index; i++) skip += function_leaves(tuple->elements[i]);
@@ -95,26 +99,44 @@ static bool function_element(const halo_instr *instr, const function_value *oper
   return true;
 }
 
+static bool function_called(function_builder *b, const halo_instr *instr,
+                            const function_value *operands, int depth, function_value *out) {
+  return function_inline(b, halo_instr_called(instr, 0), operands, depth + 1, out);
+}
+
+/* What does nothing to a scalar. */
+static bool function_same(function_builder *b, const halo_instr *instr,
+                          const function_value *operands, int depth, function_value *out) {
+  (void)b, (void)instr, (void)depth;
+  *out = operands[0];
+  return true;
+}
+
+typedef bool function_rule(function_builder *b, const halo_instr *instr,
+                           const function_value *operands, int depth, function_value *out);
+/* What is no step of its own; the rest must be elementwise. */
+static function_rule *const function_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_CONSTANT] = function_constant,
+    [HALO_OP_TUPLE] = function_tuple,
+    [HALO_OP_GET_TUPLE_ELEMENT] = function_element,
+    [HALO_OP_CALL] = function_called,
+    [HALO_OP_FUSION] = function_called,
+    [HALO_OP_MAP] = function_called,
+    [HALO_OP_COPY] = function_same,
+    [HALO_OP_OPT_BARRIER] = function_same,
+    [HALO_OP_DOMAIN] = function_same,
+    [HALO_OP_ADD_DEPENDENCY] = function_same,
+    [HALO_OP_RESHAPE] = function_same,
+    [HALO_OP_BROADCAST] = function_same,
+    [HALO_OP_TRANSPOSE] = function_same,
+};
+
 /* One instruction; false when the program cannot hold it. */
 static bool function_instr(function_builder *b, const halo_instr *instr,
                            const function_value *operands, int depth, function_value *out) {
   if (function_leaves(instr->shape) < 0) return false;
-  switch ((int)instr->opcode) {
-    case HALO_OP_CONSTANT: return function_constant(b, instr, out);
-    case HALO_OP_TUPLE: return function_tuple(b, instr, operands, out);
-    case HALO_OP_GET_TUPLE_ELEMENT: return function_element(instr, operands, out);
-    case HALO_OP_CALL:
-    case HALO_OP_FUSION:
-    case HALO_OP_MAP:
-      return function_inline(b, halo_instr_called(instr, 0), operands, depth + 1, out);
-    case HALO_OP_COPY:
-    case HALO_OP_OPT_BARRIER:
-    case HALO_OP_DOMAIN:
-    case HALO_OP_ADD_DEPENDENCY:
-    case HALO_OP_RESHAPE:
-    case HALO_OP_BROADCAST:
-    case HALO_OP_TRANSPOSE: *out = operands[0]; return true;
-  }
+  function_rule *rule = function_rules[instr->opcode];
+  if (rule) return rule(b, instr, operands, depth, out);
   function_step step = {.arg_count = instr->operand_count};
   if (!eval_op_init(&step.op, instr)) return false;
   for (int32_t k = 0; k < instr->operand_count; k++) step.args[k] = operands[k].registers[0];

@@ -91,6 +91,21 @@ static bool reduction_same_dimensions(const halo_instr *a, const halo_instr *b) 
   return x_set == y_set;
 }
 
+/* What an operation does in a body that chooses one of its arguments. */
+typedef enum reduction_part {
+  REDUCTION_OTHER, /* makes a value that is none of them */
+  REDUCTION_CHOOSES,
+  REDUCTION_DECIDES /* which, or holds what is chosen */
+} reduction_part;
+
+static const reduction_part reduction_parts[HALO_OPCODE_COUNT] = {
+    [HALO_OP_SELECT] = REDUCTION_CHOOSES,    [HALO_OP_MAXIMUM] = REDUCTION_CHOOSES,
+    [HALO_OP_MINIMUM] = REDUCTION_CHOOSES,   [HALO_OP_COMPARE] = REDUCTION_DECIDES,
+    [HALO_OP_AND] = REDUCTION_DECIDES,       [HALO_OP_OR] = REDUCTION_DECIDES,
+    [HALO_OP_NOT] = REDUCTION_DECIDES,       [HALO_OP_TUPLE] = REDUCTION_DECIDES,
+    [HALO_OP_PARAMETER] = REDUCTION_DECIDES,
+};
+
 /* Bodies whose elements need not be combined one after the other: one associative and commutative op
  * on the two parameters, or, with several accumulators, a choice among the arguments by comparisons
  * (argmax and its kin). The latter may prefer the earlier of two (the first NaN), so that neighbours
@@ -106,18 +121,9 @@ static bool reduction_is_associative(const halo_computation *body) {
   }
   bool selects = false;
   for (int32_t i = 0; i < body->instrs.count; i++) {
-    switch ((int)body->instrs.data[i]->opcode) {
-      case HALO_OP_SELECT:
-      case HALO_OP_MAXIMUM:
-      case HALO_OP_MINIMUM: selects = true; break;
-      case HALO_OP_COMPARE:
-      case HALO_OP_AND:
-      case HALO_OP_OR:
-      case HALO_OP_NOT:
-      case HALO_OP_TUPLE:
-      case HALO_OP_PARAMETER: break;
-      default: return false;
-    }
+    reduction_part part = reduction_parts[body->instrs.data[i]->opcode];
+    if (part == REDUCTION_OTHER) return false;
+    selects |= part == REDUCTION_CHOOSES;
   }
   return selects && root->opcode == HALO_OP_TUPLE;
 }

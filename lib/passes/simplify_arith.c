@@ -25,64 +25,85 @@ static int64_t arith_int_max(halo_type type) {
   return bits == 64 ? -1 : (int64_t)((UINT64_C(1) << bits) - 1);
 }
 
-static halo_instr *arith_int(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+/* A rule for one operation: what stands for instr(x, y), or NULL. */
+typedef halo_instr *arith_rule(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y);
+
+/* A constant of all bits. */
+static bool arith_is_ones(const halo_instr *y) {
+  return halo_simplify_is_int(y, y->shape->type == HALO_PRED ? 1 : -1);
+}
+
+static halo_instr *int_add(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  bool same = instr->shape->type == HALO_PRED && x == y;
+  return same || halo_simplify_is_int(y, 0) ? x : NULL;
+}
+
+static halo_instr *int_subtract(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  if (halo_simplify_is_int(y, 0)) return x;
+  if (x == y) return halo_simplify_fill(r, instr, 0);
+  if (!halo_simplify_is_int(x, 0)) return NULL;
+  return halo_rewrite_make_unary(r, instr, HALO_OP_NEGATE, instr->shape, y);
+}
+
+static halo_instr *int_multiply(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  if (halo_simplify_is_int(y, 1)) return x;
+  if (halo_simplify_is_int(y, 0)) return y;
+  return instr->shape->type == HALO_PRED && x == y ? x : NULL;
+}
+
+static halo_instr *int_divide(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  (void)instr;
+  return halo_simplify_is_int(y, 1) ? x : NULL;
+}
+
+static halo_instr *int_remainder(halo_rewriter *r, halo_instr *instr, halo_instr *x,
+                                 halo_instr *y) {
+  (void)x;
+  return halo_simplify_is_int(y, 1) ? halo_simplify_fill(r, instr, 0) : NULL;
+}
+
+static halo_instr *int_and(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  (void)instr;
+  if (x == y || arith_is_ones(y)) return x;
+  return halo_simplify_is_int(y, 0) ? y : NULL;
+}
+
+static halo_instr *int_or(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  (void)instr;
+  if (x == y || halo_simplify_is_int(y, 0)) return x;
+  return arith_is_ones(y) ? y : NULL;
+}
+
+static halo_instr *int_xor(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  if (halo_simplify_is_int(y, 0)) return x;
+  if (x == y) return halo_simplify_fill(r, instr, 0);
+  if (!arith_is_ones(y)) return NULL;
+  return halo_rewrite_make_unary(r, instr, HALO_OP_NOT, instr->shape, x);
+}
+
+static halo_instr *int_maximum(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
   halo_type type = instr->shape->type;
-  bool pred = type == HALO_PRED;
-  int64_t ones = pred ? 1 : -1;
-  switch ((int)instr->opcode) {
-    case HALO_OP_ADD:
-      if (halo_simplify_is_int(y, 0)) return x;
-      if (pred && x == y) return x;
-      break;
-    case HALO_OP_SUBTRACT:
-      if (halo_simplify_is_int(y, 0)) return x;
-      if (x == y) return halo_simplify_fill(r, instr, 0);
-      if (halo_simplify_is_int(x, 0)) {
-        return halo_rewrite_make_unary(r, instr, HALO_OP_NEGATE, instr->shape, y);
-      }
-      break;
-    case HALO_OP_MULTIPLY:
-      if (halo_simplify_is_int(y, 1)) return x;
-      if (halo_simplify_is_int(y, 0)) return y;
-      if (pred && x == y) return x;
-      break;
-    case HALO_OP_DIVIDE:
-      if (halo_simplify_is_int(y, 1)) return x;
-      break;
-    case HALO_OP_REMAINDER:
-      if (halo_simplify_is_int(y, 1)) return halo_simplify_fill(r, instr, 0);
-      break;
-    case HALO_OP_AND:
-      if (x == y || halo_simplify_is_int(y, ones)) return x;
-      if (halo_simplify_is_int(y, 0)) return y;
-      break;
-    case HALO_OP_OR:
-      if (x == y || halo_simplify_is_int(y, 0)) return x;
-      if (halo_simplify_is_int(y, ones)) return y;
-      break;
-    case HALO_OP_XOR:
-      if (halo_simplify_is_int(y, 0)) return x;
-      if (x == y) return halo_simplify_fill(r, instr, 0);
-      if (halo_simplify_is_int(y, ones)) {
-        return halo_rewrite_make_unary(r, instr, HALO_OP_NOT, instr->shape, x);
-      }
-      break;
-    case HALO_OP_MAXIMUM:
-      if (halo_simplify_is_int(y, arith_int_min(type))) return x;
-      if (halo_simplify_is_int(y, arith_int_max(type))) return y;
-      break;
-    case HALO_OP_MINIMUM:
-      if (halo_simplify_is_int(y, arith_int_max(type))) return x;
-      if (halo_simplify_is_int(y, arith_int_min(type))) return y;
-      break;
-    case HALO_OP_SHIFT_LEFT:
-    case HALO_OP_SHIFT_RIGHT_LOGICAL:
-    case HALO_OP_SHIFT_RIGHT_ARITHMETIC:
-      if (halo_simplify_is_int(y, 0)) return x;
-      break;
-    default: break;
-  }
-  return NULL;
+  if (halo_simplify_is_int(y, arith_int_min(type))) return x;
+  return halo_simplify_is_int(y, arith_int_max(type)) ? y : NULL;
+}
+
+static halo_instr *int_minimum(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  halo_type type = instr->shape->type;
+  if (halo_simplify_is_int(y, arith_int_max(type))) return x;
+  return halo_simplify_is_int(y, arith_int_min(type)) ? y : NULL;
+}
+
+static halo_instr *int_shift(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  (void)instr;
+  return halo_simplify_is_int(y, 0) ? x : NULL;
 }
 
 /* ---- Floats ---- */
@@ -96,8 +117,8 @@ static double arith_exact_reciprocal(halo_type type, double c) {
   return exponent > limit || exponent < -limit ? 0 : 1 / c;
 }
 
-static halo_instr *arith_float_divide(halo_rewriter *r, halo_instr *instr, halo_instr *x,
-                                      halo_instr *y) {
+static halo_instr *float_divide(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  if (halo_simplify_is_float(y, 1)) return x;
   const halo_literal *divisor = halo_simplify_splat(y);
   if (!divisor) return NULL;
   double reciprocal =
@@ -111,24 +132,38 @@ static halo_instr *arith_float_divide(halo_rewriter *r, halo_instr *instr, halo_
 }
 
 /* x + 0 is not x for x = -0, x * 0 is not 0 for NaN, x - x is not 0 for Inf: none of those here. */
-static halo_instr *arith_float(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
-  if (!arith_is_ieee(instr->shape->type)) return NULL;
-  switch ((int)instr->opcode) {
-    case HALO_OP_ADD: return halo_simplify_is_float(y, -0.0) ? x : NULL;
-    case HALO_OP_SUBTRACT: return halo_simplify_is_float(y, 0.0) ? x : NULL;
-    case HALO_OP_MULTIPLY:
-      if (halo_simplify_is_float(y, 1)) return x;
-      if (halo_simplify_is_float(y, -1)) {
-        return halo_rewrite_make_unary(r, instr, HALO_OP_NEGATE, instr->shape, x);
-      }
-      return NULL;
-    case HALO_OP_DIVIDE:
-      if (halo_simplify_is_float(y, 1)) return x;
-      return arith_float_divide(r, instr, x, y);
-    case HALO_OP_MAXIMUM: return halo_simplify_is_float(y, -INFINITY) ? x : NULL;
-    case HALO_OP_MINIMUM: return halo_simplify_is_float(y, INFINITY) ? x : NULL;
-    default: return NULL;
-  }
+static halo_instr *float_add(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  (void)r;
+  (void)instr;
+  return halo_simplify_is_float(y, -0.0) ? x : NULL;
+}
+
+static halo_instr *float_subtract(halo_rewriter *r, halo_instr *instr, halo_instr *x,
+                                  halo_instr *y) {
+  (void)r;
+  (void)instr;
+  return halo_simplify_is_float(y, 0.0) ? x : NULL;
+}
+
+static halo_instr *float_multiply(halo_rewriter *r, halo_instr *instr, halo_instr *x,
+                                  halo_instr *y) {
+  if (halo_simplify_is_float(y, 1)) return x;
+  if (!halo_simplify_is_float(y, -1)) return NULL;
+  return halo_rewrite_make_unary(r, instr, HALO_OP_NEGATE, instr->shape, x);
+}
+
+static halo_instr *float_maximum(halo_rewriter *r, halo_instr *instr, halo_instr *x,
+                                 halo_instr *y) {
+  (void)r;
+  (void)instr;
+  return halo_simplify_is_float(y, -INFINITY) ? x : NULL;
+}
+
+static halo_instr *float_minimum(halo_rewriter *r, halo_instr *instr, halo_instr *x,
+                                 halo_instr *y) {
+  (void)r;
+  (void)instr;
+  return halo_simplify_is_float(y, INFINITY) ? x : NULL;
 }
 
 /* Powers with a constant exponent; pow(x, 0) is 1 even for NaN. */
@@ -149,6 +184,27 @@ static halo_instr *arith_power(halo_rewriter *r, halo_instr *instr, halo_instr *
   return NULL;
 }
 
+/* By operation and kind of element; an operation of which nothing is known has no rule. */
+static const struct {
+  arith_rule *integer; /* and pred */
+  arith_rule *ieee;
+} arith_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_ADD] = {int_add, float_add},
+    [HALO_OP_SUBTRACT] = {int_subtract, float_subtract},
+    [HALO_OP_MULTIPLY] = {int_multiply, float_multiply},
+    [HALO_OP_DIVIDE] = {int_divide, float_divide},
+    [HALO_OP_REMAINDER] = {int_remainder, NULL},
+    [HALO_OP_POWER] = {arith_power, arith_power},
+    [HALO_OP_MAXIMUM] = {int_maximum, float_maximum},
+    [HALO_OP_MINIMUM] = {int_minimum, float_minimum},
+    [HALO_OP_AND] = {int_and, NULL},
+    [HALO_OP_OR] = {int_or, NULL},
+    [HALO_OP_XOR] = {int_xor, NULL},
+    [HALO_OP_SHIFT_LEFT] = {int_shift, NULL},
+    [HALO_OP_SHIFT_RIGHT_LOGICAL] = {int_shift, NULL},
+    [HALO_OP_SHIFT_RIGHT_ARITHMETIC] = {int_shift, NULL},
+};
+
 halo_instr *halo_simplify_binary(halo_rewriter *r, halo_instr *instr) {
   halo_instr *x = instr->operands[0], *y = instr->operands[1];
   if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_COMM) && halo_simplify_splat(x) &&
@@ -161,9 +217,10 @@ halo_instr *halo_simplify_binary(halo_rewriter *r, halo_instr *instr) {
     y = instr->operands[1];
   }
   if ((instr->opcode == HALO_OP_MAXIMUM || instr->opcode == HALO_OP_MINIMUM) && x == y) return x;
-  if (instr->opcode == HALO_OP_POWER) return arith_power(r, instr, x, y);
-  if (arith_is_int_like(instr->shape->type)) return arith_int(r, instr, x, y);
-  return arith_float(r, instr, x, y);
+  arith_rule *rule = NULL;
+  if (arith_is_int_like(instr->shape->type)) rule = arith_rules[instr->opcode].integer;
+  if (arith_is_ieee(instr->shape->type)) rule = arith_rules[instr->opcode].ieee;
+  return rule ? rule(r, instr, x, y) : NULL;
 }
 
 /* ---- compare ---- */

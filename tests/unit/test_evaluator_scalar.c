@@ -1,4 +1,5 @@
 /* tests/unit/test_evaluator_scalar.c: what operations mean on single elements: the value tables. */
+#include "evaluator/eval.h"
 #include "evaluator/scalar.h"
 #include "shape/floats.h"
 
@@ -177,6 +178,30 @@ START_TEST(clamp_known) {
                            make(type, cases[i].high)};
     double result = value_of(type, eval_apply(&op, args));
     ck_assert_msg(same(result, cases[i].expected), "case %zu gives %g", i, result);
+  }
+}
+END_TEST
+
+/* Whatever elementwise operation the opcode table admits for a type, the evaluator computes, but those
+ * that it has not at all. */
+START_TEST(every_operation_has_a_rule) {
+  for (int i = 0; i < HALO_OPCODE_COUNT; i++) {
+    halo_opcode opcode = (halo_opcode)i;
+    const halo_op_info *info = halo_op_info_of(opcode);
+    if (eval_fn_of(opcode) != eval_elementwise) continue;
+    for (int type = 1; type < HALO_TYPE_COUNT; type++) {
+      if (!(info->types & halo_type_mask((halo_type)type))) continue;
+      halo_shape shape = {.type = (halo_type)type}, pred = {.type = HALO_PRED};
+      halo_instr a = {.shape = &shape}, p = {.shape = &pred};
+      halo_instr *operands[] = {opcode == HALO_OP_SELECT ? &p : &a, &a, &a};
+      halo_instr instr = {.opcode = opcode,
+                          .shape = &shape,
+                          .operands = operands,
+                          .operand_count = info->min_operands};
+      eval_op op;
+      ck_assert_msg(eval_op_init(&op, &instr), "%s of %s", info->name,
+                    halo_type_name((halo_type)type));
+    }
   }
 }
 END_TEST
@@ -464,6 +489,7 @@ int main(void) {
   tcase_set_timeout(tests, 60);
   tcase_add_loop_test(tests, operations_known, 0, sizeof op_cases / sizeof op_cases[0]);
   tcase_add_test(tests, clamp_known);
+  tcase_add_test(tests, every_operation_has_a_rule);
   tcase_add_test(tests, compare_by_value);
   tcase_add_test(tests, compare_by_total_order);
   tcase_add_test(tests, select_keeps_bits);
