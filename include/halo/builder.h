@@ -387,6 +387,61 @@ HALO_API halo_op halo_dot(halo_op lhs, halo_op rhs, const halo_dot_options *opti
 HALO_API halo_op halo_dot_general(halo_op lhs, halo_op rhs, const halo_dot_dims *dims,
                                   const halo_dot_options *options);
 
+/* ---- Convolution ----
+ *
+ * Each result element is the sum, over a window of `lhs` and its input features, of products with the
+ * elements of the kernel `rhs`. The calls differ in what they leave to defaults, as in XLA. `count` is
+ * the number of spatial dimensions, of every list too: 0 or more. Lists that are NULL are all 1 (strides,
+ * dilations), all 0 (padding) or all false (window_reversal). */
+
+/* What is put around the image. */
+typedef enum halo_conv_padding {
+  HALO_CONV_VALID, /* nothing */
+  HALO_CONV_SAME /* as much as makes the result ceil(size / stride) large; the odd one at the end */
+} halo_conv_padding;
+
+/* Which dimension of each array plays which part. */
+typedef struct halo_conv_numbers {
+  int64_t lhs_batch, lhs_feature;
+  int64_t rhs_input_feature, rhs_output_feature;
+  int64_t out_batch, out_feature;
+  const int64_t *lhs_spatial, *rhs_spatial, *out_spatial; /* [count] each */
+} halo_conv_numbers;
+
+/* Zero-initialise what is not used. */
+typedef struct halo_conv_options {
+  /* Groups that do not see each other, of features (the kernel's input features are those of one) or of
+   * the batch; at most one of the two above 1. 0 is 1. */
+  int64_t feature_group_count, batch_group_count;
+  halo_type preferred_type; /* of the result; HALO_TYPE_INVALID: the higher of the operands' */
+  halo_precision lhs_precision, rhs_precision;
+} halo_conv_options;
+
+/* Numbers by default: batch (the kernel: output features) 0, features (the kernel: input features) 1,
+ * then the spatial dimensions. `options` may be NULL in all five. */
+HALO_API halo_op halo_conv(halo_op lhs, halo_op rhs, int count, const int64_t *strides,
+                           halo_conv_padding padding, const halo_conv_options *options);
+/* Padding as (low, high) pairs, where negative ones crop; `interior` must be 0. */
+HALO_API halo_op halo_conv_with_general_padding(halo_op lhs, halo_op rhs, int count,
+                                                const int64_t *strides, const halo_padding *padding,
+                                                const halo_conv_options *options);
+HALO_API halo_op halo_conv_with_general_dimensions(halo_op lhs, halo_op rhs, int count,
+                                                   const int64_t *strides,
+                                                   halo_conv_padding padding,
+                                                   const halo_conv_numbers *numbers,
+                                                   const halo_conv_options *options);
+HALO_API halo_op halo_conv_general(halo_op lhs, halo_op rhs, int count, const int64_t *strides,
+                                   const halo_padding *padding, const halo_conv_numbers *numbers,
+                                   const halo_conv_options *options);
+/* All of it: holes of dilation - 1 zeros between the elements of the image before it is padded, and
+ * of the kernel; kernels that run backwards along a dimension. */
+HALO_API halo_op halo_conv_general_dilated(halo_op lhs, halo_op rhs, int count,
+                                           const int64_t *strides, const halo_padding *padding,
+                                           const int64_t *lhs_dilation, const int64_t *rhs_dilation,
+                                           const bool *window_reversal,
+                                           const halo_conv_numbers *numbers,
+                                           const halo_conv_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,14 +58,25 @@ static halo_status check_control(const halo_instr *instr) {
              : check_refuse(instr, "inside a kernel, control flow over arrays is not supported");
 }
 
+/* Convolutions of these kinds, which compilers for GPUs make, have operands of other meanings. */
+static bool check_is_gradient(const halo_instr *instr) {
+  enum { FPROP = 1 };
+  return halo_instr_int(instr, HALO_ATTR_CONVOLUTION_KIND, 0) > FPROP ||
+         halo_instr_int(instr, HALO_ATTR_CONV_KIND, 0) > FPROP;
+}
+
 halo_status halo_emitter_check(const halo_instr *instr) {
   if (!check_class(instr->opcode)) return check_refuse(instr, "the operation has no kernel");
   if (halo_opcode_exec(instr->opcode) == HALO_EXEC_CONTROL) HALO_TRY(check_control(instr));
   if (instr->opcode == HALO_OP_CONSTANT && instr->literal && instr->literal->elided) {
     return check_refuse(instr, "the constant's data was left out of the text ({...})");
   }
-  if (instr->opcode == HALO_OP_DOT && instr->operand_count > 2) {
+  bool product = instr->opcode == HALO_OP_DOT || instr->opcode == HALO_OP_CONVOLUTION;
+  if (product && instr->operand_count > 2) {
     return check_refuse(instr, "sparse operands are not supported");
+  }
+  if (check_is_gradient(instr)) {
+    return check_refuse(instr, "convolution_kind other than fprop is not supported");
   }
   int32_t called = halo_instr_called_count(instr);
   for (int32_t c = 0; c < called; c++) {

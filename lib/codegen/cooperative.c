@@ -1,5 +1,5 @@
-/* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, reduce-window, dot, and
- * while and conditional on scalars. */
+/* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, reduce-window, dot,
+ * convolution, and while and conditional on scalars. */
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
 
@@ -162,6 +162,27 @@ static void coop_multiply_add(halo_emitter *e, halo_value sum, halo_value x, hal
   }
 }
 
+/* sum += the product of an element of each operand. */
+static void coop_add_product(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                             const halo_integer *at[2][HALO_MAX_RANK], halo_value sum) {
+  halo_value values[2];
+  for (int i = 0; i < 2; i++) {
+    const halo_instr *operand = instr->operands[i];
+    const halo_shape *shape = operand->shape;
+    values[i] =
+        halo_emit_value(e, f, operand, 0, halo_index_of(e, shape->rank, shape->dims, at[i]));
+  }
+  halo_value a = halo_emit_convert(e, values[0], sum.type);
+  coop_multiply_add(e, sum, a, halo_emit_convert(e, values[1], sum.type));
+}
+
+/* What a sum gives, rounded once. */
+static halo_value coop_finish_sum(halo_emitter *e, halo_value sum, halo_type result) {
+  sum.type = result;
+  if (!halo_ctype_is_narrow(result)) return sum;
+  return emit_declare(e, halo_value_expression(result, halo_ctype_fit(e->arena, result, sum.text)));
+}
+
 static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
                      halo_value *leaves) {
   const halo_instr *x = instr->operands[0], *y = instr->operands[1];
@@ -170,7 +191,7 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
   const int64_t *yb = halo_instr_ints(instr, HALO_ATTR_RHS_BATCH_DIMS, &count);
   const int64_t *xc = halo_instr_ints(instr, HALO_ATTR_LHS_CONTRACTING_DIMS, &n_contract);
   const int64_t *yc = halo_instr_ints(instr, HALO_ATTR_RHS_CONTRACTING_DIMS, &count);
-  const halo_integer *x_at[HALO_MAX_RANK] = {0}, *y_at[HALO_MAX_RANK] = {0};
+  const halo_integer *at[2][HALO_MAX_RANK] = {{0}}, **x_at = at[0], **y_at = at[1];
   halo_type result = instr->shape->type, type = coop_accumulator(result);
   halo_value sum = coop_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
   int next = 0, opened = 0;
@@ -189,20 +210,65 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
   for (int32_t i = 0; i < n_contract; i++) {
     x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, x->shape->dims[xc[i]], &opened);
   }
-  halo_value a =
-      halo_emit_value(e, f, x, 0, halo_index_of(e, x->shape->rank, x->shape->dims, x_at));
-  halo_value b =
-      halo_emit_value(e, f, y, 0, halo_index_of(e, y->shape->rank, y->shape->dims, y_at));
-  a = halo_emit_convert(e, a, type);
-  b = halo_emit_convert(e, b, type);
-  coop_multiply_add(e, sum, a, b);
+  coop_add_product(e, f, instr, at, sum);
   while (opened--) halo_emit_close(e);
-  leaves[0] = sum;
-  leaves[0].type = result;
-  if (halo_ctype_is_narrow(result)) {
-    const char *rounded = halo_ctype_fit(e->arena, result, sum.text);
-    leaves[0] = emit_declare(e, halo_value_expression(result, rounded));
+  leaves[0] = coop_finish_sum(e, sum, result);
+}
+
+/* A window dimension that the text leaves out does nothing. */
+static halo_window_dim coop_conv_window(const halo_instr *instr, int d, int64_t size) {
+  const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
+  if (window && d < window->window.count) return window->window.data[d];
+  return (halo_window_dim){.size = size, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+}
+
+/* Coordinates in the operands of a convolution for a result element, window by window dimension: opens the
+ * loops over the window, and behind each the test that what it meets lies inside the array. */
+static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, const emit_index *index,
+                                  const halo_integer **lhs, const halo_integer **rhs, int *opened) {
+  const halo_conv_dims *dims = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS)->conv;
+  const halo_shape *x = instr->operands[0]->shape, *y = instr->operands[1]->shape;
+  halo_integers *pool = &e->integers;
+  int64_t batch_groups = halo_instr_int(instr, HALO_ATTR_BATCH_GROUP_COUNT, 1);
+  int64_t feature_groups = halo_instr_int(instr, HALO_ATTR_FEATURE_GROUP_COUNT, 1);
+  int64_t inputs = y->dims[dims->rhs_input], outputs = y->dims[dims->rhs_output];
+  if (outputs == 0) outputs = batch_groups * feature_groups; /* no element is ever computed */
+  const halo_integer *n = halo_index_at(index, dims->out_batch);
+  const halo_integer *o = halo_index_at(index, dims->out_feature);
+  const halo_integer *part = halo_integer_div(pool, o, outputs / batch_groups);
+  lhs[dims->lhs_batch] = halo_integer_add(
+      pool, n, halo_integer_mul(pool, part, x->dims[dims->lhs_batch] / batch_groups));
+  rhs[dims->rhs_output] = o;
+  for (int d = 0; d < dims->spatial; d++) {
+    int at = dims->lhs_spatial[d];
+    int64_t size = y->dims[dims->rhs_spatial[d]];
+    halo_window_dim w = coop_conv_window(instr, d, size);
+    const halo_integer *k = coop_loop(e, size, opened);
+    lhs[at] = coop_window_position(e, &w, x->dims[at], halo_index_at(index, dims->out_spatial[d]),
+                                   k, opened);
+    if (w.reversal) k = halo_integer_plus(pool, halo_integer_mul(pool, k, -1), size - 1);
+    rhs[dims->rhs_spatial[d]] = k;
   }
+  const halo_integer *group = halo_integer_div(pool, o, outputs / feature_groups);
+  rhs[dims->rhs_input] = coop_loop(e, inputs, opened);
+  lhs[dims->lhs_feature] =
+      halo_integer_add(pool, halo_integer_mul(pool, group, inputs), rhs[dims->rhs_input]);
+}
+
+static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                             emit_index *index, halo_value *leaves) {
+  const halo_integer *at[2][HALO_MAX_RANK];
+  halo_type result = instr->shape->type, type = coop_accumulator(result);
+  halo_value sum = coop_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
+  int opened = 0;
+  emit_index_prepare(e, index);
+  if (halo_shape_element_count(instr->operands[0]->shape) > 0 &&
+      halo_shape_element_count(instr->operands[1]->shape) > 0) {
+    coop_conv_coordinates(e, instr, index, at[0], at[1], &opened);
+    coop_add_product(e, f, instr, at, sum);
+  }
+  while (opened--) halo_emit_close(e);
+  leaves[0] = coop_finish_sum(e, sum, result);
 }
 
 /* The leaves of an operand as values. */
@@ -266,11 +332,9 @@ static void coop_conditional(halo_emitter *e, emit_frame *f, const halo_instr *i
 typedef void coop_rule(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
                        halo_value *leaves);
 static coop_rule *const coop_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_REDUCE] = coop_reduce,
-    [HALO_OP_REDUCE_WINDOW] = coop_reduce_window,
-    [HALO_OP_DOT] = coop_dot,
-    [HALO_OP_WHILE] = coop_while,
-    [HALO_OP_CONDITIONAL] = coop_conditional,
+    [HALO_OP_REDUCE] = coop_reduce, [HALO_OP_REDUCE_WINDOW] = coop_reduce_window,
+    [HALO_OP_DOT] = coop_dot,       [HALO_OP_CONVOLUTION] = coop_convolution,
+    [HALO_OP_WHILE] = coop_while,   [HALO_OP_CONDITIONAL] = coop_conditional,
 };
 
 bool emit_is_cooperative(halo_opcode opcode) { return coop_rules[opcode] != NULL; }

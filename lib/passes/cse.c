@@ -54,6 +54,16 @@ static void cse_put_literal(halo_strbuf *key, const halo_literal *literal) {
   cse_put(key, literal->data, (size_t)size);
 }
 
+static void cse_put_labels(halo_strbuf *key, const halo_conv_dims *c) {
+  const int fields[] = {c->spatial,    c->lhs_batch, c->lhs_feature, c->rhs_input,
+                        c->rhs_output, c->out_batch, c->out_feature};
+  cse_put(key, fields, sizeof fields);
+  for (int i = 0; i < c->spatial; i++) {
+    const int spatial[] = {c->lhs_spatial[i], c->rhs_spatial[i], c->out_spatial[i]};
+    cse_put(key, spatial, sizeof spatial);
+  }
+}
+
 /* Called computations are keyed by their representative, kept in their `data`. */
 static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
   cse_put_i64(key, attr->id);
@@ -89,7 +99,7 @@ static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
         cse_put(key, fields, sizeof fields);
       }
       break;
-    case HALO_KIND_DIM_LABELS: cse_put_text(key, attr->conv->text); break;
+    case HALO_KIND_DIM_LABELS: cse_put_labels(key, attr->conv); break;
     case HALO_KIND_COMPS:
       for (int32_t i = 0; i < attr->comps.count; i++) {
         cse_put(key, &attr->comps.data[i]->data, sizeof(void *));

@@ -134,14 +134,23 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
   }
 }
 
-static int64_t lower_flops(const halo_instr *dot) {
-  if (!dot || dot->opcode != HALO_OP_DOT) return 0;
-  int64_t flops = halo_shape_element_count(dot->shape);
-  int32_t count;
-  const int64_t *dims = halo_instr_ints(dot, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
+/* Additions and multiplications of a product, as if no window met padding. */
+static int64_t lower_flops(const halo_instr *hero) {
+  if (!hero || (hero->opcode != HALO_OP_DOT && hero->opcode != HALO_OP_CONVOLUTION)) return 0;
+  int64_t flops = halo_shape_element_count(hero->shape);
   bool fits = halo_mul_i64(flops, 2, &flops);
+  if (hero->opcode == HALO_OP_CONVOLUTION) {
+    const halo_shape *kernel = hero->operands[1]->shape;
+    int output = halo_instr_attr(hero, HALO_ATTR_DIM_LABELS)->conv->rhs_output;
+    for (int d = 0; d < kernel->rank && fits; d++) {
+      if (d != output) fits = halo_mul_i64(flops, kernel->dims[d], &flops);
+    }
+    return fits ? flops : INT64_MAX;
+  }
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(hero, HALO_ATTR_LHS_CONTRACTING_DIMS, &count);
   for (int32_t i = 0; i < count && fits; i++) {
-    fits = halo_mul_i64(flops, dot->operands[0]->shape->dims[dims[i]], &flops);
+    fits = halo_mul_i64(flops, hero->operands[0]->shape->dims[dims[i]], &flops);
   }
   return fits ? flops : INT64_MAX;
 }

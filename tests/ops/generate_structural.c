@@ -1,4 +1,4 @@
-/* generate_structural.c: random operations on whole arrays: movement, indices, reductions, dot, and
+/* generate_structural.c: random operations on whole arrays: movement, indices, reductions, and
  * running other computations. */
 #include "generator.h"
 
@@ -269,7 +269,7 @@ static bool gen_gather(generator *g, gen_value a) {
   return gen_choose_places(g, a.instr->shape, &p) && gen_gather_at(g, a, &p);
 }
 
-/* ---- Reductions and dot ---- */
+/* ---- Reductions ---- */
 
 /* A body of one operation on two scalars. */
 static halo_computation *gen_reducer(generator *g, halo_type type, halo_opcode opcode) {
@@ -415,52 +415,6 @@ static bool gen_arg_max(generator *g, gen_value a) {
   return ok;
 }
 
-/* a against another array with one dimension of the same extent; or, of two partners, all of it. */
-static bool gen_dot(generator *g, gen_value a) {
-  const halo_shape *shape = a.instr->shape;
-  halo_type type = shape->type;
-  int rank = shape->rank;
-  if (rank == 0 || rank > 4) return false;
-  int64_t contracting = gen_below(g, (uint32_t)rank), batch[HALO_MAX_RANK], rhs_dims[4];
-  int64_t rhs_batch[HALO_MAX_RANK], rhs_contracting, n = shape->dims[contracting], total = 1;
-  int batches = 0, at = 0;
-  for (int d = 0; d < rank; d++) {
-    if (d == contracting || !gen_chance(g, 30)) continue;
-    batch[batches] = d;
-    rhs_batch[batches++] = at;
-    rhs_dims[at++] = shape->dims[d];
-  }
-  rhs_contracting = at;
-  rhs_dims[at++] = n;
-  if (at < 4 && gen_chance(g, 70)) rhs_dims[at++] = 1 + gen_below(g, 9);
-  for (int d = 0; d < at; d++) total *= rhs_dims[d];
-  if (n > 128 || total * halo_shape_element_count(shape) > 200000) return false;
-  gen_value like = {.instr = gen_random_constant(g, type, at, rhs_dims).instr};
-  if (!like.instr) return false;
-  gen_value b = gen_partner(g, like);
-  double parts = halo_type_is_complex(type) ? 2 : 1;
-  double size = parts * (double)n * a.size * b.size;
-  bool floating = halo_type_is_float(type) || halo_type_is_complex(type);
-  if (floating && size > 16384) return false;
-  bool exact = a.whole && b.whole && a.error == 0 && b.error == 0 && size <= gen_whole_limit(type);
-  gen_value result = {.size = fmax(size, 1), .whole = exact};
-  if (floating && !exact) {
-    result.error = parts * (double)n * (a.size * b.error + b.size * a.error + a.error * b.error) +
-                   (double)(n + 2) * size * gen_epsilon(type);
-  }
-  halo_instr *operands[2] = {a.instr, b.instr};
-  halo_attr attrs[4] = {gen_ints(g, HALO_ATTR_LHS_CONTRACTING_DIMS, 1, &contracting),
-                        gen_ints(g, HALO_ATTR_RHS_CONTRACTING_DIMS, 1, &rhs_contracting),
-                        gen_ints(g, HALO_ATTR_LHS_BATCH_DIMS, batches, batch),
-                        gen_ints(g, HALO_ATTR_RHS_BATCH_DIMS, batches, rhs_batch)};
-  result.instr = gen_emit(g, HALO_OP_DOT, NULL, 2, operands, batches ? 4 : 2, attrs);
-  if (result.instr && halo_shape_element_count(result.instr->shape) > 4 * GEN_MAX_ELEMENTS) {
-    return false;
-  }
-  gen_push(g, result);
-  return result.instr != NULL;
-}
-
 /* ---- Computations ---- */
 
 static bool gen_map(generator *g, gen_value a) {
@@ -572,10 +526,11 @@ static bool gen_while(generator *g, gen_value a) {
 
 bool gen_structural(generator *g, gen_value a) {
   static bool (*const kinds[])(generator *, gen_value) = {
-      gen_broadcast, gen_reshape,     gen_transpose, gen_reverse,     gen_slice,
-      gen_pad,       gen_concatenate, gen_bits,      gen_iota,        gen_dynamic_slice,
-      gen_gather,    gen_scatter,     gen_reduce,    gen_reduce,      gen_arg_max,
-      gen_dot,       gen_map,         gen_call,      gen_conditional, gen_while};
+      gen_broadcast, gen_reshape,     gen_transpose, gen_reverse, gen_slice,
+      gen_pad,       gen_concatenate, gen_bits,      gen_iota,    gen_dynamic_slice,
+      gen_gather,    gen_scatter,     gen_reduce,    gen_reduce,  gen_arg_max,
+      gen_dot,       gen_convolution, gen_map,       gen_call,    gen_conditional,
+      gen_while};
   if (!a.instr) return false;
   return kinds[gen_below(g, sizeof kinds / sizeof kinds[0])](g, a);
 }

@@ -76,6 +76,9 @@ halo_type gen_random_type(generator *g);
 bool gen_elementwise(generator *g, gen_value a);
 /* One operation that moves, reduces, multiplies or runs computations. */
 bool gen_structural(generator *g, gen_value a);
+/* Two of these: products.c of the generator. */
+bool gen_dot(generator *g, gen_value a);
+bool gen_convolution(generator *g, gen_value a);
 /* A new computation: its parameters have the types and extents of `params` and their bounds, `steps`
  * elementwise operations follow. *result is in it; its type and extents are those of params[0] when
  * `same`. */

@@ -38,6 +38,7 @@ FAMILIES = [
     "scatter",
     "reduce",
     "dot",
+    "conv",
     "norm",
     "control",
 ]

@@ -509,6 +509,10 @@ START_TEST(refused) {
        "  d = f32[<=8] set-dimension-size(x, n), dimensions={0}\n  ROOT s = f32[<=8] add(d, "
        "d)\n}\n",
        {"line 5", "d: f32[<=8]", "run time"}},
+      {"HloModule m\nENTRY e {\n  x = f32[4,4] parameter(0)\n  ROOT c = f32[4,4] convolution(x, "
+       "x), "
+       "dim_labels=bf_io->bf, convolution_kind=wgrad\n}\n",
+       {"line 4", "%c = f32[4,4] convolution", "convolution_kind other than fprop"}},
       {"HloModule m\nENTRY e {\n  ROOT x = f32[<=8] parameter(0)\n}\n",
        {"line 3", "x: f32[<=8]", "run time"}},
       {"HloModule m\nf {\n  ROOT y = f32[<=8,3] parameter(0)\n}\nENTRY e {\n"
