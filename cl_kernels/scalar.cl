@@ -180,23 +180,29 @@ static inline float h_f64_to_f32_odd(double x) {
 static inline uint h_rint_small(float x) { return as_uint(x + 0x1p23f) - 0x4b000000u; }
 
 //! f16 : rint
-#if defined(__F16C__) && defined(__has_builtin)
+#if defined(H_HALF_FUNCTIONS)
+/* A GPU: its own conversions are one instruction each. */
+#define H_LOAD_HALF(h) vload_half(0, (const __private half *)&h)
+#define H_STORE_HALF(x, r) vstore_half_rte(x, 0, (__private half *)&r)
+#elif defined(__F16C__) && defined(__has_builtin)
 #if __has_builtin(__builtin_load_halff) && __has_builtin(__builtin_store_halff)
-#define H_F16_BY_PROCESSOR
+/* x86's own conversions, as vectors where the compiler makes vectors. */
+#define H_LOAD_HALF(h) __builtin_load_halff((const __private half *)&h)
+#define H_STORE_HALF(x, r) __builtin_store_halff(x, (__private half *)&r)
 #endif
 #endif
-#ifdef H_F16_BY_PROCESSOR
-/* x86's own conversions, as vectors where the compiler makes vectors. They make NaNs quiet, which values
- * that are only moved about must not become: those go the way of the bits, as below. */
+#ifdef H_LOAD_HALF
+/* A processor's conversions make NaNs quiet, which values that are only moved about must not become: those
+ * go the way of the bits, as below. */
 static inline float h_dec_f16(ushort h) {
   uint m = h & 0x7fffu;
-  float x = __builtin_load_halff((const __private half *)&h);
+  float x = H_LOAD_HALF(h);
   return m > 0x7c00u ? as_float((uint)(h & 0x8000) << 16 | m << 13 | 0x7f800000u) : x;
 }
 static inline ushort h_enc_f16(float x) {
   uint u = as_uint(x), payload = (u >> 13) & 0x3ffu;
   ushort r;
-  __builtin_store_halff(x, (__private half *)&r);
+  H_STORE_HALF(x, r);
   uint nan_ = (u >> 16 & 0x8000u) | 0x7c00u | (payload != 0 ? payload : 0x200u);
   return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)nan_ : r;
 }

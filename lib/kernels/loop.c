@@ -72,7 +72,33 @@ typedef struct loop_shape {
   int64_t items;
   int64_t row; /* its elements; 0: no rows */
   bool stream; /* a work item computes LOOP_STREAM neighbours and stores them as one line */
+  int lanes;   /* neighbours that a work item loads and stores as vectors; 1: one element */
 } loop_shape;
+
+/* Bytes that a GPU's work item moves at once at best, and neighbours that it has registers for. */
+enum { LOOP_VECTOR = 16, LOOP_LANES = 8 };
+
+/* How many neighbours a work item of a GPU takes: its compilers make no vectors across work items, and
+ * narrow loads leave most of the bus idle. On CPUs, whose compilers do, it is slower. Buffers begin at
+ * places where any vector may (halo_plan_assign), and their sizes are whole vectors. */
+static int loop_lanes(const halo_lowering *l, int64_t items) {
+  const halo_computation *body = l->computation;
+  if (!l->caps->is_gpu || !loop_is_flat(body)) return 1;
+  size_t largest = 1;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    if (instr->opcode != HALO_OP_PARAMETER && instr != body->root) continue;
+    int32_t leaves = halo_shape_leaf_count(instr->shape);
+    for (int32_t k = 0; k < leaves; k++) {
+      halo_type type = halo_leaf_shape(instr->shape, k)->type;
+      if (halo_type_is_complex(type)) return 1;
+      if (halo_type_size(type) > largest) largest = halo_type_size(type);
+    }
+  }
+  int lanes = LOOP_VECTOR / (int)largest < LOOP_LANES ? LOOP_VECTOR / (int)largest : LOOP_LANES;
+  while (items % lanes != 0) lanes /= 2;
+  return lanes;
+}
 
 /* Elements of the fastest dimensions that make a row. */
 static int64_t loop_row_of(const halo_shape *shape) {
@@ -102,8 +128,10 @@ static int64_t loop_common_row(const halo_computation *body) {
 
 static loop_shape loop_shape_of(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
-  loop_shape s = {.items = halo_shape_element_count(shape)};
+  loop_shape s = {.items = halo_shape_element_count(shape), .lanes = 1};
+  if (s.items == 0) return s;
   s.stream = loop_streams(l, s.items);
+  s.lanes = loop_lanes(l, s.items);
   if (!l->caps->is_cpu || l->caps->max_work_group < LOOP_GROUP || loop_is_flat(l->computation)) {
     return s;
   }
@@ -144,7 +172,7 @@ static int64_t loop_row_group(int64_t columns) {
 static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_shape *s) {
   int64_t step = s->stream ? LOOP_STREAM : 1;
   if (!s->row && !s->stream) {
-    halo_launch_items(caps, launch, s->items);
+    halo_launch_items(caps, launch, s->items / s->lanes);
     return;
   }
   int64_t along = s->items / step, across = 1, local = 1;
@@ -170,6 +198,16 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
   launch->local[1] = (size_t)rows;
 }
 
+/* Opens the test for work items of a flat kernel that have something to do, where some have not. The
+ * number is an argument, so that the text is the same for all sizes. */
+static bool loop_open_guard(halo_emitter *e, const halo_lowering *l, int64_t items) {
+  if (items % (int64_t)halo_kernel_local_size(l->caps, items) == 0) return false;
+  const char *size =
+      halo_emit_value_arg(e, HALO_VALUE_NUMBER, e->wide ? HALO_S64 : HALO_S32, items);
+  halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %s)", size));
+  return true;
+}
+
 /* The body of a work item that computes one element. */
 static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   int64_t items = s->items;
@@ -183,9 +221,7 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *
   if (guard && s->row) {
     halo_emit_open(e, halo_arena_printf(l->arena, "if (c < %lld)", (long long)s->row));
   } else if (guard && loop_is_flat(l->computation)) {
-    halo_type type = e->wide ? HALO_S64 : HALO_S32;
-    const char *size = halo_emit_value_arg(e, HALO_VALUE_NUMBER, type, items);
-    halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %s)", size));
+    loop_open_guard(e, l, items);
   } else if (guard) {
     halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   }
@@ -195,6 +231,74 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), at, values[k]);
+  }
+  if (guard) halo_emit_close(e);
+}
+
+/* The parts of an array or vector: "out0[0], out0[1]", with `format` "%sout%d[%d]". */
+static const char *loop_list(const halo_lowering *l, const char *format, int32_t number,
+                             int count) {
+  halo_strbuf text = {0};
+  for (int i = 0; i < count; i++) {
+    halo_strbuf_printf(&text, format, i > 0 ? ", " : "", number, i);
+  }
+  const char *list = halo_arena_strdup(l->arena, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return list;
+}
+
+/* Loads what lies at a work item's lanes: `in` followed by the parameter's number is an array of it. */
+static void loop_load_lanes(const halo_lowering *l, halo_emitter *e, int lanes) {
+  for (int32_t p = 0; p < l->computation->params.count; p++) {
+    const halo_shape *shape = l->computation->params.data[p]->shape;
+    if (halo_shape_is_scalar(shape)) continue;
+    const char *type = halo_ctype_storage(shape->type);
+    const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, p, shape->type, NULL);
+    halo_emit_line(e, "const %s%d vector%d = ((__global const %s%d *)%s)[i];", type, lanes, p, type,
+                   lanes, arg);
+    halo_emit_line(e, "const %s in%d[%d] = {%s};", type, p, lanes,
+                   loop_list(l, "%svector%d.s%d", p, lanes));
+  }
+}
+
+/* The body of a work item that computes neighbours, which are loaded and stored as vectors. */
+static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
+  const halo_computation *body = l->computation;
+  const halo_instr *root = halo_lowering_root(l);
+  int32_t leaves = halo_shape_leaf_count(root->shape);
+  emit_frame *frame = halo_frame_kernel(e, body);
+  const char *itype = halo_emitter_index_type(e);
+  halo_emit_line(e, "const %s i = (%s)get_global_id(0);", itype, itype);
+  bool guard = loop_open_guard(e, l, s->items / s->lanes);
+  loop_load_lanes(l, e, s->lanes);
+  for (int32_t k = 0; k < leaves; k++) {
+    const char *type = halo_ctype_storage(halo_leaf_shape(root->shape, k)->type);
+    halo_emit_line(e, "%s out%d[%d];", type, k, s->lanes);
+  }
+  halo_emit_line(e, "#pragma unroll"); /* arrays are registers then, and only then */
+  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", s->lanes));
+  for (int32_t p = 0; p < body->params.count; p++) {
+    const halo_instr *param = body->params.data[p];
+    if (halo_shape_is_scalar(param->shape)) continue;
+    const char *lane = halo_arena_printf(l->arena, "in%d", p);
+    const halo_integer *j = halo_emit_counter(e, "j", s->lanes);
+    halo_frame_bind(e, frame, param, 0, halo_emit_load(e, lane, param->shape->type, j));
+  }
+  /* Nothing in a flat kernel looks at its place but what was bound. */
+  emit_index *index = halo_index_from_position(e, halo_leaf_shape(root->shape, 0),
+                                               halo_emit_counter(e, "i", s->items));
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    halo_value value = halo_emit_value(e, frame, root, k, index);
+    halo_emit_line(e, "out%d[j] = %s;", k, halo_ctype_store(l->arena, type, value.text));
+  }
+  halo_emit_close(e);
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL);
+    halo_emit_line(e, "((__global %s%d *)%s)[i] = (%s%d)(%s);", halo_ctype_storage(type), s->lanes,
+                   out, halo_ctype_storage(type), s->lanes,
+                   loop_list(l, "%sout%d[%d]", k, s->lanes));
   }
   if (guard) halo_emit_close(e);
 }
@@ -236,15 +340,19 @@ halo_status halo_loop_lower(halo_lowering *l) {
   halo_emitter_init(&e, l->arena, l->computation);
   if (s.stream) {
     loop_emit_stream(l, &e, &s);
+  } else if (s.lanes > 1) {
+    loop_emit_lanes(l, &e, &s);
   } else {
     loop_emit_item(l, &e, &s);
   }
   if (e.status == HALO_OK) {
-    const char *label = halo_arena_printf(l->arena, "%s loop%s%s", l->name, s.row ? ":rows" : "",
-                                          s.stream ? ":stream" : "");
+    const char *how = s.stream ? ":stream" : s.lanes > 1 ? ":lanes" : "";
+    const char *label =
+        halo_arena_printf(l->arena, "%s loop%s%s", l->name, s.row ? ":rows" : "", how);
     /* A work item reads everything before it writes. */
     uint64_t in_place = halo_computation_same_position(l->computation);
-    const char *name = halo_kernel_name(l, s.stream ? "stream" : s.row ? "rows" : "loop");
+    const char *form = s.stream ? "stream" : s.row ? "rows" : s.lanes > 1 ? "lanes" : "loop";
+    const char *name = halo_kernel_name(l, form);
     halo_launch *launch = halo_kernel_add(l, &e, name, label, in_place);
     loop_launch(launch, l->caps, &s);
   }

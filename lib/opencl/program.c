@@ -85,6 +85,8 @@ static char *program_options(const halo_caps *caps, const char *extra) {
   if (caps->correctly_rounded) {
     halo_strbuf_append(&text, " -cl-fp32-correctly-rounded-divide-sqrt");
   }
+  /* scalar.cl: on CPUs these functions are slower than what stands beside them. */
+  if (caps->is_gpu) halo_strbuf_append(&text, " -DH_HALF_FUNCTIONS");
   if (extra && *extra) halo_strbuf_printf(&text, " %s", extra);
   return halo_strbuf_take(&text);
 }
