@@ -14,6 +14,7 @@
 #ifndef HALO_BUILDER_H
 #define HALO_BUILDER_H
 
+#include "halo/annotations.h"
 #include "halo/literal.h"
 #include "halo/module.h"
 #include "halo/types.h"
@@ -61,6 +62,27 @@ HALO_API halo_status halo_builder_status(const halo_builder *builder);
 HALO_API const char *halo_builder_message(const halo_builder *builder);
 /* The shape of a value; NULL for an invalid handle. Lives as long as the handle. */
 HALO_API const halo_shape *halo_op_shape(halo_op op);
+
+/* ---- Annotations ---- */
+
+/* What the ops that are made from now on in this computation carry, until it is set anew; at first nothing.
+ * NULL: nothing again. A call that makes several instructions gives it to each. All is copied. A NULL
+ * builder is ignored; what is wrong becomes the builder's first error. */
+
+/* Where they come from (XlaBuilder::SetOpMetadata). */
+HALO_API void halo_builder_set_metadata(halo_builder *builder, const halo_metadata *metadata);
+/* How their results are spread (XlaBuilder::SetSharding): as many devices as tiles, and no tuple within a
+ * tuple. A NAMED one's text is taken as it is. */
+HALO_API void halo_builder_set_sharding(halo_builder *builder, const halo_sharding *sharding);
+/* One of their frontend attributes (XlaBuilder::SetFrontendAttributes). The name is an HLO identifier;
+ * value NULL: none of this name; name NULL: none at all. */
+HALO_API void halo_builder_set_frontend_attribute(halo_builder *builder, const char *name,
+                                                  const char *value);
+/* The same for one op that is made already (XlaBuilder::SetInstructionSharding and
+ * SetInstructionFrontendAttribute); of several instructions that a call made, the one with its result. */
+HALO_API void halo_op_set_metadata(halo_op op, const halo_metadata *metadata);
+HALO_API void halo_op_set_sharding(halo_op op, const halo_sharding *sharding);
+HALO_API void halo_op_set_frontend_attribute(halo_op op, const char *name, const char *value);
 
 /* ---- Parameters and constants ---- */
 

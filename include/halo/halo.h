@@ -2,6 +2,7 @@
 #ifndef HALO_HALO_H
 #define HALO_HALO_H
 
+#include "halo/annotations.h"
 #include "halo/builder.h"
 #include "halo/client.h"
 #include "halo/literal.h"

@@ -12,6 +12,7 @@ struct halo_builder {
   halo_computation *computation; /* NULL once finished or built */
   HALO_VEC(halo_instr *) ops;    /* by handle id */
   halo_map names;                /* of the computation's instructions */
+  HALO_VEC(halo_attr) notes;     /* that new instructions carry */
   /* Of a top builder only: */
   char *name;
   halo_module *module;                /* NULL once built */

@@ -53,6 +53,7 @@ void halo_builder_release(halo_builder *builder) {
     halo_vec_deinit(&builder->ops);
     halo_vec_deinit(&builder->comps);
     halo_map_deinit(&builder->names);
+    halo_vec_deinit(&builder->notes);
     halo_free(builder->name);
     halo_free(builder->message);
     halo_free(builder);
@@ -224,9 +225,14 @@ halo_instr *halo_build_add(build_call *call, const halo_instr_spec *spec) {
   }
   halo_instr *instr;
   halo_status status = halo_instr_create(call->builder->computation, &named, &instr);
-  if (status == HALO_OK) return instr;
-  halo_build_record(call, status);
-  return NULL;
+  if (status != HALO_OK) {
+    halo_build_record(call, status);
+    return NULL;
+  }
+  for (int32_t i = 0; i < call->builder->notes.count; i++) {
+    halo_instr_set_attr(instr, &call->builder->notes.data[i]);
+  }
+  return instr;
 }
 
 halo_instr *halo_build_op(build_call *call, halo_opcode opcode, const halo_shape *shape,

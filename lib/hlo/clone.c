@@ -11,6 +11,12 @@ typedef struct clone_state {
   halo_pointer_map copies; /* computation or instruction -> its copy */
 } clone_state;
 
+static const char *const *clone_strings(halo_arena *arena, const char *const *from, int32_t count) {
+  const char **strings = halo_arena_array(arena, const char *, count);
+  for (int32_t i = 0; i < count; i++) strings[i] = halo_arena_strdup(arena, from[i]);
+  return strings;
+}
+
 static halo_alias clone_alias(halo_arena *arena, halo_alias alias) {
   alias.out_index =
       halo_arena_copy(arena, alias.out_index, sizeof(int64_t) * (size_t)alias.out_index_count);
@@ -37,6 +43,7 @@ static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_at
     case HALO_KIND_SLICES:
     case HALO_KIND_PADDING:
     case HALO_KIND_PAIRS:
+    case HALO_KIND_BOOLS:
       attr.ints.data =
           halo_arena_copy(arena, from->ints.data, sizeof(int64_t) * (size_t)from->ints.count);
       break;
@@ -85,14 +92,16 @@ static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_at
       attr.aliases.data = aliases;
       break;
     }
-    case HALO_KIND_STRINGS: {
-      const char **strings = halo_arena_array(arena, const char *, from->strings.count);
-      for (int32_t i = 0; i < from->strings.count; i++) {
-        strings[i] = halo_arena_strdup(arena, from->strings.data[i]);
-      }
-      attr.strings.data = strings;
+    case HALO_KIND_STRINGS:
+      attr.strings.data = clone_strings(arena, from->strings.data, from->strings.count);
       break;
-    }
+    case HALO_KIND_METADATA: attr.metadata = halo_metadata_clone(arena, from->metadata); break;
+    case HALO_KIND_SHARDING: attr.sharding = halo_sharding_clone(arena, from->sharding); break;
+    case HALO_KIND_DOMAIN: attr.domain = halo_domain_clone(arena, from->domain); break;
+    case HALO_KIND_ACCURACY:
+      attr.accuracy = halo_arena_copy(arena, from->accuracy, sizeof *from->accuracy);
+      break;
+    case HALO_KIND_CONFIGS: attr.configs = halo_operand_configs_clone(arena, from->configs); break;
     case HALO_KIND_LITERAL:
       halo_vec_push(&to->literals, from->literal);
       halo_literal_retain(from->literal);
@@ -191,6 +200,8 @@ halo_module *halo_module_clone(const halo_module *module) {
   for (int32_t i = 0; i < module->donors.count; i++) {
     halo_vec_push(&copy->donors, clone_alias(&copy->arena, module->donors.data[i]));
   }
+  copy->frontend = clone_strings(&copy->arena, module->frontend, module->frontend_count);
+  copy->frontend_count = module->frontend_count;
   for (int32_t i = 0; i < module->header.count; i++) {
     halo_header_attr attr = module->header.data[i];
     attr.name = halo_arena_strdup(&copy->arena, attr.name);

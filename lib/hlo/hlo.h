@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "halo/module.h"
+#include "hlo/annotations.h"
 #include "hlo/opcode.h"
 #include "hlo/target.h"
 #include "shape/literal.h"
@@ -92,6 +93,11 @@ typedef struct halo_attr {
       const halo_alias *data;
       int32_t count;
     } aliases;
+    const halo_metadata *metadata;
+    const halo_sharding *sharding;
+    const halo_domain *domain;
+    const halo_accuracy *accuracy;
+    const halo_operand_configs *configs;
     halo_literal *literal; /* reference held by the module */
   };
 } halo_attr;
@@ -147,6 +153,9 @@ struct halo_module {
   const halo_shape *entry_result;
   halo_aliases aliases; /* input_output_alias */
   halo_aliases donors;  /* buffer_donor */
+  /* frontend_attributes, as those of an instruction: names and values in turns. */
+  const char *const *frontend;
+  int32_t frontend_count;
   HALO_VEC(halo_header_attr) header;
   HALO_VEC(halo_literal *) literals; /* references to drop at the end */
 };

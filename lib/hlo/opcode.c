@@ -119,6 +119,8 @@ const char *const *halo_attr_enum_names(halo_attr_id id) {
   static const char *const distribution[] = {"rng_uniform", "rng_normal", NULL};
   static const char *const rng[] = {"rng_default", "rng_three_fry", "rng_philox", NULL};
   static const char *const conv[] = {"unset", "fprop", "wgrad", "dgrad", NULL};
+  static const char *const mode[] = {"cross_replica", "cross_partition",
+                                     "cross_replica_and_partition", "flattened_id", NULL};
   static const char *const padding[] = {"PADDING_VALID", "PADDING_SAME", NULL};
   static const char *const schedule[] = {"SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST",
                                          NULL};
@@ -140,27 +142,22 @@ const char *const *halo_attr_enum_names(halo_attr_id id) {
                                           "dot_f32_f32_f32",
                                           "dot_f64_f64_f64",
                                           NULL};
-  static const struct {
-    halo_attr_id id;
-    const char *const *names;
-  } rows[] = {
-      {HALO_ATTR_DIRECTION, direction},
-      {HALO_ATTR_COMPARE_TYPE, type},
-      {HALO_ATTR_COMPARE_ORDER, order},
-      {HALO_ATTR_FUSION_KIND, fusion},
-      {HALO_ATTR_FFT_TYPE, fft},
-      {HALO_ATTR_TRANSPOSE_A, transpose},
-      {HALO_ATTR_DISTRIBUTION, distribution},
-      {HALO_ATTR_RNG_ALGORITHM, rng},
-      {HALO_ATTR_CONVOLUTION_KIND, conv},
-      {HALO_ATTR_CONV_KIND, conv},
-      {HALO_ATTR_PADDING_TYPE, padding},
-      {HALO_ATTR_SCHEDULE, schedule},
-      {HALO_ATTR_API_VERSION, api},
-      {HALO_ATTR_ALGORITHM, algorithm},
+  static const char *const *const rows[HALO_ATTR_COUNT] = {
+      [HALO_ATTR_DIRECTION] = direction,
+      [HALO_ATTR_COMPARE_TYPE] = type,
+      [HALO_ATTR_COMPARE_ORDER] = order,
+      [HALO_ATTR_FUSION_KIND] = fusion,
+      [HALO_ATTR_FFT_TYPE] = fft,
+      [HALO_ATTR_TRANSPOSE_A] = transpose,
+      [HALO_ATTR_DISTRIBUTION] = distribution,
+      [HALO_ATTR_RNG_ALGORITHM] = rng,
+      [HALO_ATTR_CONVOLUTION_KIND] = conv,
+      [HALO_ATTR_CONV_KIND] = conv,
+      [HALO_ATTR_PADDING_TYPE] = padding,
+      [HALO_ATTR_SCHEDULE] = schedule,
+      [HALO_ATTR_API_VERSION] = api,
+      [HALO_ATTR_ALGORITHM] = algorithm,
+      [HALO_ATTR_COLLECTIVE_MODE] = mode,
   };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (rows[i].id == id) return rows[i].names;
-  }
-  return none;
+  return rows[id] ? rows[id] : none;
 }

@@ -38,7 +38,13 @@ typedef enum halo_attr_kind {
   HALO_KIND_SHAPE,      /* shape */
   HALO_KIND_SHAPES,     /* shapes */
   HALO_KIND_LITERAL,    /* literal */
+  HALO_KIND_BOOLS,      /* ints, 0 or 1 */
   HALO_KIND_ALIASES,    /* aliases */
+  HALO_KIND_METADATA,   /* metadata */
+  HALO_KIND_SHARDING,   /* sharding */
+  HALO_KIND_DOMAIN,     /* domain */
+  HALO_KIND_ACCURACY,   /* accuracy */
+  HALO_KIND_CONFIGS,    /* configs */
   HALO_KIND_STRINGS,    /* strings, two a pair: its name and its value */
   HALO_KIND_RAW         /* text, exactly as written */
 } halo_attr_kind;

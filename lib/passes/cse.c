@@ -90,7 +90,8 @@ static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
     case HALO_KIND_PRECISIONS:
     case HALO_KIND_SLICES:
     case HALO_KIND_PADDING:
-    case HALO_KIND_PAIRS: cse_put_index(key, attr->ints.data, attr->ints.count); break;
+    case HALO_KIND_PAIRS:
+    case HALO_KIND_BOOLS: cse_put_index(key, attr->ints.data, attr->ints.count); break;
     case HALO_KIND_WINDOW:
       for (int32_t i = 0; i < attr->window.count; i++) {
         const halo_window_dim *d = &attr->window.data[i];
@@ -105,6 +106,16 @@ static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
         cse_put(key, &attr->comps.data[i]->data, sizeof(void *));
       }
       break;
+    case HALO_KIND_ACCURACY:
+      cse_put_i64(key, attr->accuracy->mode);
+      cse_put(key, &attr->accuracy->atol, sizeof attr->accuracy->atol);
+      cse_put(key, &attr->accuracy->rtol, sizeof attr->accuracy->rtol);
+      cse_put_i64(key, attr->accuracy->ulps);
+      break;
+    case HALO_KIND_METADATA: break; /* says nothing about the value */
+    case HALO_KIND_SHARDING:
+    case HALO_KIND_DOMAIN:
+    case HALO_KIND_CONFIGS:
     case HALO_KIND_GROUPS:
     case HALO_KIND_SHAPE:
     case HALO_KIND_SHAPES:

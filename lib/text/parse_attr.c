@@ -2,6 +2,7 @@
 #include "text/parser.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -66,11 +67,23 @@ static halo_status attr_read_pairs(halo_text_parser *p, attr_ints *out) {
   return HALO_OK;
 }
 
+/* Takes "{true,false}". */
+static halo_status attr_read_bools(halo_text_parser *p, attr_ints *out) {
+  HALO_TRY(halo_text_expect(p, '{', "'{' to open a list of true and false"));
+  while (p->tok.kind != '}') {
+    bool value;
+    HALO_TRY(halo_text_bool(p, "true or false", &value));
+    halo_vec_push(out, value);
+    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after true or false"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
 /* ---- Names out of a list ---- */
 
-/* Takes one of the names; `loose`: whatever the case. */
-static halo_status attr_enum(halo_text_parser *p, const char *const *names, bool loose,
-                             int64_t *out) {
+halo_status halo_text_enum(halo_text_parser *p, const char *const *names, bool loose,
+                           int64_t *out) {
   size_t length = (size_t)(p->tok.end - p->tok.start);
   for (int i = 0; names[i] && p->tok.kind == TOK_WORD; i++) {
     if (strlen(names[i]) != length) continue;
@@ -95,7 +108,7 @@ static halo_status attr_read_precisions(halo_text_parser *p, attr_ints *out) {
   HALO_TRY(halo_text_expect(p, '{', "'{' to open the precisions"));
   while (p->tok.kind != '}') {
     int64_t value;
-    HALO_TRY(attr_enum(p, halo_precision_names, true, &value));
+    HALO_TRY(halo_text_enum(p, halo_precision_names, true, &value));
     halo_vec_push(out, value);
     HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a precision"));
   }
@@ -164,7 +177,7 @@ static halo_status attr_literal(halo_text_parser *p, halo_attr *attr) {
   return HALO_OK;
 }
 
-static halo_status attr_float(halo_text_parser *p, double *out) {
+halo_status halo_text_double(halo_text_parser *p, double *out) {
   const char *at = p->tok.start;
   halo_text_number number;
   if (p->tok.kind != TOK_INT && p->tok.kind != TOK_DECIMAL && p->tok.kind != TOK_WORD) {
@@ -192,6 +205,7 @@ static halo_status attr_list(halo_text_parser *p, halo_attr_kind kind, halo_attr
   attr_ints ints = {0};
   halo_status status = kind == HALO_KIND_SLICES  ? attr_read_slices(p, &ints)
                        : kind == HALO_KIND_PAIRS ? attr_read_pairs(p, &ints)
+                       : kind == HALO_KIND_BOOLS ? attr_read_bools(p, &ints)
                                                  : attr_read_precisions(p, &ints);
   attr_keep_ints(p, &ints, attr);
   return status;
@@ -237,9 +251,39 @@ static halo_status attr_strings_list(halo_text_parser *p, attr_strings *out) {
   return HALO_OK;
 }
 
-static halo_status attr_strings_value(halo_text_parser *p, halo_attr *attr) {
+typedef struct attr_pair {
+  const char *name, *value;
+  int32_t at; /* in the text */
+} attr_pair;
+
+static int attr_compare_pairs(const void *a, const void *b) {
+  const attr_pair *x = a, *y = b;
+  int order = strcmp(x->name, y->name);
+  return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Sorts the pairs by name, as XLA has them; of those of one name the last stays. */
+static void attr_sort_strings(attr_strings *strings) {
+  int32_t count = strings->count / 2;
+  if (count < 2) return;
+  attr_pair *pairs = halo_alloc(sizeof *pairs * (size_t)count);
+  for (int32_t i = 0; i < count; i++) {
+    pairs[i] = (attr_pair){strings->data[2 * i], strings->data[2 * i + 1], i};
+  }
+  qsort(pairs, (size_t)count, sizeof *pairs, attr_compare_pairs);
+  strings->count = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (i + 1 < count && strcmp(pairs[i].name, pairs[i + 1].name) == 0) continue;
+    strings->data[strings->count++] = pairs[i].name;
+    strings->data[strings->count++] = pairs[i].value;
+  }
+  halo_free(pairs);
+}
+
+halo_status halo_text_strings_value(halo_text_parser *p, halo_attr *attr) {
   attr_strings strings = {0};
   halo_status status = attr_strings_list(p, &strings);
+  attr_sort_strings(&strings);
   attr->strings.data =
       halo_arena_copy(p->arena, strings.data, sizeof *strings.data * (size_t)strings.count);
   attr->strings.count = strings.count;
@@ -262,13 +306,15 @@ halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr 
       attr->i = value;
       return HALO_OK;
     }
-    case HALO_KIND_FLOAT: return attr_float(p, &attr->f);
+    case HALO_KIND_FLOAT: return halo_text_double(p, &attr->f);
     case HALO_KIND_STRING: return halo_text_string(p, "a string in quotes", &attr->text);
     case HALO_KIND_ENUM:
-      return attr_enum(p, halo_attr_enum_names(attr->id), attr_enum_is_loose(attr->id), &attr->i);
+      return halo_text_enum(p, halo_attr_enum_names(attr->id), attr_enum_is_loose(attr->id),
+                            &attr->i);
     case HALO_KIND_INTS: return halo_text_ints(p, "an integer", attr);
     case HALO_KIND_PRECISIONS:
     case HALO_KIND_SLICES:
+    case HALO_KIND_BOOLS:
     case HALO_KIND_PAIRS: return attr_list(p, kind, attr);
     case HALO_KIND_PADDING: return halo_text_padding(p, attr);
     case HALO_KIND_WINDOW: return halo_text_window(p, attr);
@@ -278,8 +324,13 @@ halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr 
     case HALO_KIND_SHAPE: return halo_text_shape(p, &attr->shape);
     case HALO_KIND_SHAPES: return attr_shapes_value(p, attr);
     case HALO_KIND_LITERAL: return attr_literal(p, attr);
+    case HALO_KIND_METADATA: return halo_text_metadata(p, attr);
+    case HALO_KIND_SHARDING: return halo_text_sharding(p, attr);
+    case HALO_KIND_DOMAIN: return halo_text_domain(p, attr);
+    case HALO_KIND_ACCURACY: return halo_text_accuracy(p, attr);
+    case HALO_KIND_CONFIGS: return halo_text_configs(p, attr);
     case HALO_KIND_ALIASES: return halo_text_aliases(p, attr);
-    case HALO_KIND_STRINGS: return attr_strings_value(p, attr);
+    case HALO_KIND_STRINGS: return halo_text_strings_value(p, attr);
     case HALO_KIND_RAW: return halo_text_raw(p, attr_json_depth(attr->id), &attr->text);
   }
   return HALO_OK;

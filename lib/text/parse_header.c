@@ -59,9 +59,15 @@ static halo_status header_value(halo_text_parser *p, halo_text_header *header, c
   }
   if (strcmp(name, "replica_count") == 0) return header_count(p, &module->replica_count);
   if (strcmp(name, "num_partitions") == 0) return header_count(p, &module->num_partitions);
-  int json = strcmp(name, "frontend_attributes") == 0 ? 2 : INT32_MAX;
+  if (strcmp(name, "frontend_attributes") == 0) {
+    halo_attr frontend = {0};
+    HALO_TRY(halo_text_strings_value(p, &frontend));
+    module->frontend = frontend.strings.data;
+    module->frontend_count = frontend.strings.count;
+    return HALO_OK;
+  }
   halo_header_attr attr = {.name = name};
-  HALO_TRY(halo_text_raw(p, json, &attr.text));
+  HALO_TRY(halo_text_raw(p, INT32_MAX, &attr.text));
   halo_vec_push(&module->header, attr);
   return HALO_OK;
 }

@@ -28,7 +28,8 @@ static halo_status window_sizes(halo_text_parser *p, int64_t *values, int *count
   *count = 0;
   for (;;) {
     if (*count == HALO_MAX_RANK) {
-      return halo_text_error(p, at, "a window has at most %d dimensions", HALO_MAX_RANK);
+      return halo_text_error(p, at, "at most %d numbers can stand here, one for each dimension",
+                             HALO_MAX_RANK);
     }
     if (!window_scan_int(&at, &values[*count])) {
       return halo_text_error(p, at, "expected numbers joined by 'x', such as 3x3");
@@ -41,6 +42,15 @@ static halo_status window_sizes(halo_text_parser *p, int64_t *values, int *count
     return halo_text_error(p, at, "expected numbers joined by 'x', such as 3x3");
   }
   halo_text_resume(p, at);
+  return HALO_OK;
+}
+
+halo_status halo_text_sizes(halo_text_parser *p, halo_attr *attr) {
+  int64_t sizes[HALO_MAX_RANK];
+  int count;
+  HALO_TRY(window_sizes(p, sizes, &count));
+  attr->ints.data = halo_arena_copy(p->arena, sizes, sizeof *sizes * (size_t)count);
+  attr->ints.count = count;
   return HALO_OK;
 }
 

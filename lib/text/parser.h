@@ -159,6 +159,13 @@ halo_status halo_text_literal(halo_text_parser *p, const halo_shape *shape, halo
  * value. */
 halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr *attr);
 halo_status halo_text_ints(halo_text_parser *p, const char *what, halo_attr *attr);
+/* "{name="value",name={json}}". */
+halo_status halo_text_strings_value(halo_text_parser *p, halo_attr *attr);
+/* "1x32". */
+halo_status halo_text_sizes(halo_text_parser *p, halo_attr *attr);
+halo_status halo_text_double(halo_text_parser *p, double *out);
+/* Takes one of the names (NULL ends them); `loose`: whatever the case. */
+halo_status halo_text_enum(halo_text_parser *p, const char *const *names, bool loose, int64_t *out);
 halo_status halo_text_window(halo_text_parser *p, halo_attr *attr);
 halo_status halo_text_padding(halo_text_parser *p, halo_attr *attr);
 halo_status halo_text_dim_labels(halo_text_parser *p, halo_attr *attr);
@@ -175,6 +182,14 @@ typedef enum halo_text_alias_form {
 /* Appends the rows of a list in braces; nothing is looked up. */
 halo_status halo_text_alias_list(halo_text_parser *p, halo_text_alias_form form, halo_aliases *out);
 halo_status halo_text_aliases(halo_text_parser *p, halo_attr *attr);
+
+/* ---- parse_annotation.c ---- */
+
+halo_status halo_text_metadata(halo_text_parser *p, halo_attr *attr);
+halo_status halo_text_sharding(halo_text_parser *p, halo_attr *attr);
+halo_status halo_text_domain(halo_text_parser *p, halo_attr *attr);
+halo_status halo_text_accuracy(halo_text_parser *p, halo_attr *attr);
+halo_status halo_text_configs(halo_text_parser *p, halo_attr *attr);
 
 /* ---- parse_instr.c ---- */
 

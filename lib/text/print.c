@@ -159,6 +159,10 @@ static void print_header(halo_strbuf *out, const halo_module *module, unsigned f
   if (module->num_partitions != 1) {
     halo_strbuf_printf(out, ", num_partitions=%lld", (long long)module->num_partitions);
   }
+  if (module->frontend_count) {
+    halo_strbuf_append(out, ", frontend_attributes=");
+    halo_text_print_strings(out, module->frontend, module->frontend_count);
+  }
   print_raw_header(out, module, 2);
   halo_strbuf_append(out, "\n\n");
   for (int32_t i = 0; i < module->header.count && !(flags & HALO_PRINT_SHORT); i++) {

@@ -257,20 +257,30 @@ static bool print_is_group(const char *text) {
   return false;
 }
 
-static void print_strings(halo_strbuf *out, const halo_attr *attr) {
-  for (int32_t i = 0; i + 1 < attr->strings.count; i += 2) {
-    const char *value = attr->strings.data[i + 1];
-    halo_strbuf_printf(out, "%s%s=", i ? "," : "{", attr->strings.data[i]);
+void halo_text_print_strings(halo_strbuf *out, const char *const *strings, int32_t count) {
+  halo_strbuf_char(out, '{');
+  for (int32_t i = 0; i + 1 < count; i += 2) {
+    const char *value = strings[i + 1];
+    halo_strbuf_printf(out, "%s%s=", i ? "," : "", strings[i]);
     if (print_is_group(value)) {
       halo_strbuf_append(out, value);
     } else {
       halo_text_print_string(out, value);
     }
   }
-  halo_strbuf_append(out, attr->strings.count ? "}" : "{}");
+  halo_strbuf_char(out, '}');
+}
+
+static void print_bools(halo_strbuf *out, const halo_attr *attr) {
+  halo_strbuf_char(out, '{');
+  for (int32_t i = 0; i < attr->ints.count; i++) {
+    halo_strbuf_printf(out, "%s%s", i ? "," : "", attr->ints.data[i] ? "true" : "false");
+  }
+  halo_strbuf_char(out, '}');
 }
 
 static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags) {
+  bool metadata = !(flags & HALO_PRINT_SHORT);
   switch (halo_attr_kind_of(attr->id)) {
     case HALO_KIND_INT: halo_strbuf_printf(out, "%lld", (long long)attr->i); break;
     case HALO_KIND_BOOL: halo_strbuf_append(out, attr->i ? "true" : "false"); break;
@@ -295,7 +305,15 @@ static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags)
       break;
     case HALO_KIND_RAW: halo_strbuf_append(out, attr->text); break;
     case HALO_KIND_ALIASES: print_aliases(out, attr); break;
-    case HALO_KIND_STRINGS: print_strings(out, attr); break;
+    case HALO_KIND_STRINGS:
+      halo_text_print_strings(out, attr->strings.data, attr->strings.count);
+      break;
+    case HALO_KIND_BOOLS: print_bools(out, attr); break;
+    case HALO_KIND_METADATA: halo_text_print_metadata(out, attr->metadata); break;
+    case HALO_KIND_SHARDING: halo_text_print_sharding(out, attr->sharding, metadata); break;
+    case HALO_KIND_DOMAIN: halo_text_print_domain(out, attr->domain, metadata); break;
+    case HALO_KIND_ACCURACY: halo_text_print_accuracy(out, attr->accuracy); break;
+    case HALO_KIND_CONFIGS: halo_text_print_configs(out, attr->id, attr->configs); break;
   }
 }
 
@@ -346,9 +364,15 @@ static bool print_is_default(const halo_instr *instr, const halo_attr *attr) {
     case HALO_KIND_SHAPE:
     case HALO_KIND_SHAPES:
     case HALO_KIND_LITERAL:
+    case HALO_KIND_BOOLS:
     case HALO_KIND_ALIASES:
-    case HALO_KIND_STRINGS:
+    case HALO_KIND_SHARDING:
+    case HALO_KIND_DOMAIN:
+    case HALO_KIND_CONFIGS:
     case HALO_KIND_RAW: return false;
+    case HALO_KIND_STRINGS: return attr->strings.count == 0;
+    case HALO_KIND_METADATA: return halo_text_metadata_is_empty(attr->metadata);
+    case HALO_KIND_ACCURACY: return attr->accuracy->mode == HALO_ACCURACY_DEFAULT;
   }
   return false;
 }
@@ -384,7 +408,7 @@ static void print_own(halo_strbuf *out, const halo_instr *instr, unsigned flags,
 static void print_common(halo_strbuf *out, const halo_instr *instr, halo_attr_id id,
                          unsigned flags) {
   const halo_attr *attr = halo_instr_attr(instr, id);
-  if (attr) print_attr(out, instr, attr, flags, true);
+  if (attr) print_attr(out, instr, attr, flags, false);
 }
 
 void halo_text_print_attrs(halo_strbuf *out, const halo_instr *instr, unsigned flags) {

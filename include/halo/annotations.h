@@ -1,0 +1,74 @@
+/* halo/annotations.h: what instructions and modules say beside what they compute: where they come from
+ * and how their data is spread over devices. Results do not depend on it. */
+#ifndef HALO_ANNOTATIONS_H
+#define HALO_ANNOTATIONS_H
+
+#include "halo/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Numbers; `data` may be NULL when count is 0. */
+typedef struct halo_int_list {
+  const int64_t *data;
+  int32_t count;
+} halo_int_list;
+
+/* Where an instruction comes from (xla::OpMetadata). A text that is not known is NULL, a number 0. */
+typedef struct halo_metadata {
+  const char *op_type, *op_name; /* of the front end's operation */
+  const char *source_file;
+  int64_t source_line, source_end_line, source_column, source_end_column; /* from 1 */
+  halo_int_list profile_type;
+  const char *deduplicated_name; /* of the instruction that this one repeats */
+  bool preserve_layout;          /* old dumps only */
+  const char *scheduling_name;
+  int64_t stack_frame_id; /* row of the module's StackFrames, from 1 */
+  const char *payload;    /* the front end's business */
+  /* Fields that are not known here: a name and its value as HLO text, in turns. */
+  const char *const *unknown;
+  int32_t unknown_count; /* of both */
+} halo_metadata;
+
+/* How an array lies on several devices (xla::OpSharding). */
+typedef enum halo_sharding_kind {
+  HALO_SHARDING_REPLICATED, /* each device has all of it */
+  HALO_SHARDING_MAXIMAL,    /* one device has all of it */
+  HALO_SHARDING_MANUAL,     /* the program says by itself */
+  HALO_SHARDING_UNKNOWN,
+  HALO_SHARDING_UNREDUCED, /* each device has a summand */
+  HALO_SHARDING_TILED,     /* each device has a tile */
+  HALO_SHARDING_TUPLE,     /* one sharding for each leaf of a tuple */
+  HALO_SHARDING_NAMED      /* by axes of a mesh; held as text */
+} halo_sharding_kind;
+
+/* Whether shardings that share an id are to be equal. */
+typedef enum halo_shard_group { HALO_SHARD_ALONE, HALO_SHARD_AS, HALO_SHARD_LIKE } halo_shard_group;
+
+typedef struct halo_sharding {
+  halo_sharding_kind kind;
+  int64_t device; /* MAXIMAL */
+  /* TILED: into how many tiles each dimension is cut. Behind those of the array may stand further
+   * dimensions, over which the devices of one tile are spread. */
+  halo_int_list tiles;
+  /* TILED: which device has each tile, row-major: either a list, or (count 0) the numbers from 0 in an
+   * array of the dimensions `reshape`, transposed by `transpose` (count 0 when there is one dimension). */
+  halo_int_list devices, reshape, transpose;
+  bool replicate_last; /* TILED: over the last dimension of `tiles` all have the same */
+  /* TILED: the halo_sharding_kind (REPLICATED, MANUAL or UNREDUCED) over each of the last dimensions. */
+  halo_int_list last_kinds;
+  halo_shard_group group;
+  int64_t group_id;
+  const halo_metadata *metadata;
+  int32_t metadata_count;
+  const struct halo_sharding *elements; /* TUPLE */
+  int32_t element_count;
+  const char *text; /* NAMED: HLO text with its braces */
+} halo_sharding;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
