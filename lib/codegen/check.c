@@ -66,6 +66,9 @@ static bool check_is_gradient(const halo_instr *instr) {
 }
 
 halo_status halo_emitter_check(const halo_instr *instr) {
+  if (halo_opcode_exec(instr->opcode) == HALO_EXEC_COLLECTIVE) {
+    return check_refuse(instr, "it names others than the one replica and partition there is");
+  }
   if (!check_class(instr->opcode)) return check_refuse(instr, "the operation has no kernel");
   if (halo_opcode_exec(instr->opcode) == HALO_EXEC_CONTROL) HALO_TRY(check_control(instr));
   if (instr->opcode == HALO_OP_CONSTANT && instr->literal && instr->literal->elided) {

@@ -41,6 +41,7 @@ FAMILIES = [
     "conv",
     "norm",
     "control",
+    "collective",
 ]
 
 

@@ -173,6 +173,32 @@ static const struct {
      "t:1:81: error: ", "stands twice"},
     {"ENTRY a { p = f32[] parameter(0) q = negate-start(p) }",
      "t:1:34: error: ", "expects the shape ((operand shapes), result shape, ...)"},
+/* Collectives */
+#define COLLECT(rest)                                                                              \
+  "a { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }\n"                 \
+  "ENTRY e {\n p = f32[4,2] parameter(0)\n q = " rest " }"
+    {COLLECT("f32[4,3] all-reduce(p), to_apply=a"), "t:4:2: error: ", "dimensions of operand 0"},
+    {COLLECT("f32[4,2] all-reduce(p), replica_groups={{0,1},{1,2}}, to_apply=a"),
+     "t:4:2: error: ", "replica_groups have 1 twice"},
+    {COLLECT("f32[4,2] all-reduce(p), replica_groups={{0},{}}, to_apply=a"),
+     "t:4:2: error: ", "an empty group"},
+    {COLLECT("(f32[4,2]) all-reduce(p, p), to_apply=a"), "t:4:2: error: ", "tuple of 2 arrays"},
+    {COLLECT("f32[9,2] all-gather(p), dimensions={0}"), "t:4:2: error: ", "no multiples"},
+    {COLLECT("f32[8,3] all-gather(p), dimensions={0}"), "t:4:2: error: ", "only dimension 0"},
+    {COLLECT("f32[8,2] all-gather(p), replica_groups={{0,1,2}}, dimensions={0}"),
+     "t:4:2: error: ", "groups of 3 do not make extent 8 of 4"},
+    {COLLECT("s32[8,2] all-gather(p), dimensions={0}"), "t:4:2: error: ", "type and rank"},
+    {COLLECT("f32[8,2] reduce-scatter(p), dimensions={0}, to_apply=a"),
+     "t:4:2: error: ", "no multiples"},
+    {COLLECT("(f32[4,2], f32[4,2]) all-to-all(p, p), replica_groups={{0,1,2}}"),
+     "t:4:2: error: ", "as many operands, not 2"},
+    {COLLECT("f32[4,2] all-to-all(p), replica_groups={{0,1,2}}, dimensions={0}"),
+     "t:4:2: error: ", "no multiple of the 3 members"},
+    {COLLECT("f32[4,2] collective-permute(p), source_target_pairs={{0,1},{2,1}}"),
+     "t:4:2: error: ", "targets of source_target_pairs have 1 twice"},
+    {COLLECT("f32[4,2] collective-permute(p), source_target_pairs={{0,1},{0,2}}"),
+     "t:4:2: error: ", "sources of source_target_pairs have 0 twice"},
+    {COLLECT("f32[4,2] ragged-all-to-all(p, p, p, p, p, p)"), "t:4:2: error: ", "must be integers"},
     /* Rules of the operations, found when a shape is inferred and when the module is verified */
     {"ENTRY a {\n p = f32[2] parameter(0)\n q = f32[3] parameter(1)\n  r = add(p, q)\n}",
      "t:4:3: error: ", "add"},
