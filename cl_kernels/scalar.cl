@@ -551,3 +551,53 @@ H_COMPLEX(c64, float2, float)
 
 //! c128 : fp64 c64
 H_COMPLEX(c128, double2, double)
+
+//! threefry
+/* Threefry2x32 of 20 rounds: the block of a counter, its first word lowest. */
+#define H_THREEFRY(a, b, c, d)                                                                     \
+  x += y, y = rotate(y, (uint)a) ^ x, x += y, y = rotate(y, (uint)b) ^ x;                          \
+  x += y, y = rotate(y, (uint)c) ^ x, x += y, y = rotate(y, (uint)d) ^ x
+static inline ulong h_threefry_u64(ulong key, ulong counter, int part) {
+  uint k0 = (uint)key, k1 = (uint)(key >> 32), k2 = 0x1BD11BDAu ^ k0 ^ k1;
+  uint x = (uint)counter + k0, y = (uint)(counter >> 32) + k1;
+  H_THREEFRY(13, 15, 26, 6);
+  x += k1, y += k2 + 1u;
+  H_THREEFRY(17, 29, 16, 24);
+  x += k2, y += k0 + 2u;
+  H_THREEFRY(13, 15, 26, 6);
+  x += k0, y += k1 + 3u;
+  H_THREEFRY(17, 29, 16, 24);
+  x += k1, y += k2 + 4u;
+  H_THREEFRY(13, 15, 26, 6);
+  x += k2, y += k0 + 5u;
+  return (ulong)y << 32 | x;
+}
+static inline uint h_threefry_u32(ulong key, ulong counter, int part) {
+  ulong block = h_threefry_u64(key, counter, 0);
+  return (uint)(part ? block >> 32 : block);
+}
+
+//! philox
+/* Philox4x32 of 10 rounds: words a b c d of the block of the counter high:low + number. Plain variables and
+ * no loop, so that compilers compute neighbours side by side. */
+#define H_PHILOX                                                                                   \
+  p = (ulong)a * 0xD2511F53u, q = (ulong)c * 0xCD9E8D57u;                                          \
+  a = (uint)(q >> 32) ^ b ^ k, b = (uint)q, c = (uint)(p >> 32) ^ d ^ l, d = (uint)p;              \
+  k += 0x9E3779B9u, l += 0xBB67AE85u
+#define H_PHILOX_BLOCK                                                                             \
+  uint k = (uint)key, l = (uint)(key >> 32);                                                       \
+  low += number;                                                                                   \
+  high += low < number;                                                                            \
+  uint a = (uint)low, b = (uint)(low >> 32), c = (uint)high, d = (uint)(high >> 32);               \
+  ulong p, q;                                                                                      \
+  H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX;                                                \
+  H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX
+static inline uint h_philox_u32(ulong key, ulong low, ulong high, ulong number, int part) {
+  H_PHILOX_BLOCK;
+  uint first = part & 1 ? b : a, second = part & 1 ? d : c;
+  return part & 2 ? second : first;
+}
+static inline ulong h_philox_u64(ulong key, ulong low, ulong high, ulong number, int part) {
+  H_PHILOX_BLOCK;
+  return part ? (ulong)d << 32 | c : (ulong)b << 32 | a;
+}

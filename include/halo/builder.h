@@ -346,6 +346,20 @@ HALO_API halo_op halo_scatter_many(halo_builder *builder, int n, const halo_op *
                                    halo_op indices, const halo_op *updates, halo_comp computation,
                                    const halo_scatter_dims *dims, bool sorted, bool unique);
 
+/* ---- Random numbers ---- */
+
+typedef enum halo_rng_algorithm {
+  HALO_RNG_DEFAULT, /* Philox */
+  HALO_RNG_THREE_FRY,
+  HALO_RNG_PHILOX
+} halo_rng_algorithm;
+
+/* Random bits for an array, which the state (u64[2], or u64[3] for Philox) determines: the same bits as
+ * XLA's. Integers of any type, or floats, which get the bits as they are. The result is a tuple: the
+ * state for the next call, and the array. */
+HALO_API halo_op halo_rng_bit_generator(halo_op initial_state, halo_rng_algorithm algorithm,
+                                        halo_type type, int rank, const int64_t *dims);
+
 /* ---- Computations ---- */
 
 /* fn(args..); the result is what the computation returns. */

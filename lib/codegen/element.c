@@ -207,10 +207,15 @@ typedef halo_value element_rule(halo_emitter *e, emit_frame *frame, const halo_i
                                 emit_index *index);
 /* What is neither elementwise nor movement nor cooperative. */
 static element_rule *const element_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_CONSTANT] = element_constant, [HALO_OP_IOTA] = element_iota,
-    [HALO_OP_REPLICA_ID] = element_id,     [HALO_OP_PARTITION_ID] = element_id,
-    [HALO_OP_MAP] = element_map,           [HALO_OP_OPT_BARRIER] = element_same,
-    [HALO_OP_DOMAIN] = element_same,       [HALO_OP_ADD_DEPENDENCY] = element_same,
+    [HALO_OP_CONSTANT] = element_constant,
+    [HALO_OP_IOTA] = element_iota,
+    [HALO_OP_REPLICA_ID] = element_id,
+    [HALO_OP_PARTITION_ID] = element_id,
+    [HALO_OP_MAP] = element_map,
+    [HALO_OP_OPT_BARRIER] = element_same,
+    [HALO_OP_DOMAIN] = element_same,
+    [HALO_OP_ADD_DEPENDENCY] = element_same,
+    [HALO_OP_RNG_BIT_GENERATOR] = emit_random_bits,
 };
 
 bool halo_emitter_knows(halo_opcode opcode) {

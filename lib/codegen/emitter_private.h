@@ -59,6 +59,10 @@ bool emit_is_movement(halo_opcode opcode);
 halo_value emit_movement(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                          emit_index *index);
 
+/* ---- random.c: rng-bit-generator as an array of random bits ---- */
+halo_value emit_random_bits(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                            emit_index *index);
+
 /* ---- cooperative.c: ops that become loops ---- */
 bool emit_is_cooperative(halo_opcode opcode);
 void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,

@@ -104,7 +104,8 @@ static uint64_t random_fill_philox(uint64_t key, uint64_t low, uint64_t high, ha
 halo_status eval_rng_bit_generator(const eval_call *call, halo_literal **out) {
   HALO_TRY(halo_literal_create(call->instr->shape, out));
   const halo_literal *state = call->operands[0];
-  halo_literal *next = (*out)->elements[0], *data = (*out)->elements[1];
+  bool pair = halo_shape_is_tuple(call->instr->shape);
+  halo_literal *next = pair ? (*out)->elements[0] : NULL, *data = pair ? (*out)->elements[1] : *out;
   int64_t words = halo_shape_element_count(state->shape);
   int64_t algorithm = halo_instr_int(call->instr, HALO_ATTR_RNG_ALGORITHM, RANDOM_DEFAULT);
   bool threefry = algorithm == RANDOM_THREEFRY;
@@ -120,6 +121,7 @@ halo_status eval_rng_bit_generator(const eval_call *call, halo_literal **out) {
   } else {
     after = low + random_fill_philox(key, low, high, data);
   }
+  if (!pair) return HALO_OK;
   halo_literal_set_i64(next, 0, (int64_t)key);
   halo_literal_set_i64(next, 1, (int64_t)after);
   if (words == 3) halo_literal_set_i64(next, 2, (int64_t)(high + (after < low)));

@@ -61,6 +61,7 @@ halo_infer_fn halo_infer_reduce_scatter;
 halo_infer_fn halo_infer_reduce_window;
 halo_infer_fn halo_infer_reshape;
 halo_infer_fn halo_infer_reverse;
+halo_infer_fn halo_infer_rng_bit_generator;
 halo_infer_fn halo_infer_scaled_dot;
 halo_infer_fn halo_infer_scan;
 halo_infer_fn halo_infer_scatter;

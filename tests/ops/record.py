@@ -40,6 +40,7 @@ FAMILIES = [
     "dot",
     "conv",
     "norm",
+    "random",
     "control",
     "collective",
 ]

@@ -306,6 +306,10 @@ START_TEST(build_computations) {
   halo_op places = param(b, 4, HALO_U8, LIST(2, 5)), points = param(b, 5, HALO_F32, LIST(2, 5));
   check_shape(halo_scatter(x, places, points, add, &batched, false, false), "f32[2,3]");
 
+  halo_op key = param(b, 6, HALO_U64, LIST(2));
+  check_shape(halo_rng_bit_generator(key, HALO_RNG_THREE_FRY, HALO_F32, LIST(3, 2)),
+              "(u64[2], f32[3,2])");
+
   halo_builder *cond = halo_builder_create_sub(b, "cond");
   halo_comp less = halo_builder_finish_sub(
       cond, halo_lt(param(cond, 0, HALO_S32, 0, NULL), halo_constant_s32(cond, 9)));

@@ -475,6 +475,15 @@ static const infer_case cases[] = {
     {"rng", "f32[];f32[]", NULL, "distribution=0", "!must be written"},
     {"rng-bit-generator", "u64[2]", "(u64[2], u32[5])", "algorithm=1", "(u64[2], u32[5])"},
     {"rng-bit-generator", "f32[2]", "u32[5]", "algorithm=1", "!must be unsigned integer"},
+    {"rng-bit-generator", "u64[3]", "(u64[3], f32[5])", "algorithm=2", "(u64[3], f32[5])"},
+    {"rng-bit-generator", "u64[2]", "u8[5]", "algorithm=0", "u8[5]"},
+    {"rng-bit-generator", "u64[3]", "(u64[3], u32[5])", "algorithm=1", "!state must be u64[2]"},
+    {"rng-bit-generator", "u64[4]", "(u64[4], u32[5])", "algorithm=0", "!u64[2] or u64[3]"},
+    {"rng-bit-generator", "u32[4]", "(u32[4], u32[5])", "algorithm=2", "!u64[2] or u64[3]"},
+    {"rng-bit-generator", "u64[2]", "(u64[3], u32[5])", "algorithm=0", "!the new state and"},
+    {"rng-bit-generator", "u64[2]", "(u64[2], u32[], u32[])", "algorithm=0", "!the new state and"},
+    {"rng-bit-generator", "u64[2]", "(u64[2], pred[5])", "algorithm=0", "!integers or floats"},
+    {"rng-bit-generator", "u64[2]", NULL, "algorithm=0", "!must be written"},
     {"custom-call", "f32[]", "(f32[7], token[])", "custom_call_target=f", "(f32[7], token[])"},
 };
 
