@@ -43,7 +43,8 @@ static const tool_option run_options[] = {
     {RUN_INPUTS, 0, "inputs", "FILE.npz",
      "inputs by name: an array goes to the parameter of its name, else arg0, arr_0, 0 to the "
      "first, and so on"},
-    {RUN_SEED, 0, "seed", "N", "of the random numbers for inputs that are not given (default 0)"},
+    {RUN_SEED, 0, "seed", "N",
+     "of inputs that are made up, and of the program's own random numbers (default 0)"},
     {RUN_CONVERT, 0, "convert", NULL,
      "convert the element types of input files, as int64 to s32; else they must be right"},
     {.help = "Results"},
@@ -351,6 +352,7 @@ static bool run_compile(const run_request *request, run_state *state) {
     return false;
   }
   state->compile_seconds = tool_now() - start;
+  halo_executable_set_seed(state->executable, request->seed);
   return true;
 }
 

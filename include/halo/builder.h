@@ -360,6 +360,17 @@ typedef enum halo_rng_algorithm {
 HALO_API halo_op halo_rng_bit_generator(halo_op initial_state, halo_rng_algorithm algorithm,
                                         halo_type type, int rank, const int64_t *dims);
 
+/* Numbers of the program's own random state (halo_executable_set_seed), of the type of the two scalars:
+ * from a to b, of floats mostly below b, of integers always; and with mean mu and deviation sigma, floats
+ * only. Statistically as XLA's, which promises no values. */
+HALO_API halo_op halo_rng_uniform(halo_op a, halo_op b, int rank, const int64_t *dims);
+HALO_API halo_op halo_rng_normal(halo_op mu, halo_op sigma, int rank, const int64_t *dims);
+/* u32: 1 with the probability `mean`, an f32 scalar, else 0. An operation of old pages, made of others. */
+HALO_API halo_op halo_rng_bernoulli(halo_op mean, int rank, const int64_t *dims);
+/* Floats rounded to signed integers, up with the probability of what is cut off: where `random`, unsigned
+ * and of the float's width, is less than that fraction of its range. What is too large becomes the largest, NaN 0. */
+HALO_API halo_op halo_stochastic_convert_type(halo_op operand, halo_op random, halo_type type);
+
 /* ---- Computations ---- */
 
 /* fn(args..); the result is what the computation returns. */

@@ -127,6 +127,11 @@ HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
 HALO_API void halo_executable_retain(halo_executable *executable);
 HALO_API void halo_executable_release(halo_executable *executable);
 
+/* The numbers that the program's own random operations (rng, rng-get-and-update-state) give are determined
+ * by a seed, 0 at first, and by how many runs were started since it was set. They go on from run to run;
+ * setting it, to the same number too, starts them anew for runs that are started later. Any thread. */
+HALO_API void halo_executable_set_seed(halo_executable *executable, uint64_t seed);
+
 /* The compiled program as bytes, to be freed with halo_text_release: the module after the passes, what it
  * was compiled for and with. Kernels are not in it; those are found in the caches or built. Loading it does
  * without the passes. HALO_UNIMPLEMENTED for programs that were compiled for devices of several kinds. */

@@ -277,6 +277,10 @@ void halo_executable_release(halo_executable *e) {
   halo_free(e);
 }
 
+void halo_executable_set_seed(halo_executable *e, uint64_t seed) {
+  for (int i = 0; i < e->placement_count; i++) halo_program_seed(e->placements[i].program, seed);
+}
+
 /* ---- Questions ---- */
 
 int halo_executable_argument_count(const halo_executable *e) {

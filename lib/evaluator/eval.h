@@ -38,7 +38,7 @@ eval_fn eval_dot, eval_convolution;                                             
 eval_fn eval_call_op, eval_while, eval_conditional;                                /* control.c */
 eval_fn eval_cholesky, eval_triangular_solve, eval_fft;                            /* linalg.c */
 eval_fn eval_batch_norm_training, eval_batch_norm_inference, eval_batch_norm_grad; /* norm.c */
-eval_fn eval_rng_bit_generator;                                                    /* random.c */
+eval_fn eval_rng_bit_generator, eval_stochastic_convert;                           /* random.c */
 
 /* ---- Computations of scalars: the bodies of map, reduce, sort, ... (scalar_program.c) ---- */
 

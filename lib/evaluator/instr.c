@@ -49,12 +49,13 @@ static eval_fn *const instr_rows[HALO_OPCODE_COUNT] = {
     [HALO_OP_BATCH_NORM_INFERENCE] = eval_batch_norm_inference,
     [HALO_OP_BATCH_NORM_GRAD] = eval_batch_norm_grad,
     [HALO_OP_RNG_BIT_GENERATOR] = eval_rng_bit_generator,
+    [HALO_OP_STOCHASTIC_CONVERT] = eval_stochastic_convert,
 };
 
 eval_fn *eval_fn_of(halo_opcode opcode) {
   if (instr_rows[opcode]) return instr_rows[opcode];
   bool elementwise = halo_opcode_has_trait(opcode, HALO_TRAIT_EW);
-  return elementwise && opcode != HALO_OP_STOCHASTIC_CONVERT ? eval_elementwise : NULL;
+  return elementwise ? eval_elementwise : NULL;
 }
 
 static halo_status instr_unimplemented(const halo_instr *instr) {

@@ -1,5 +1,8 @@
-/* evaluator/random.c: rng-bit-generator: Threefry2x32 and Philox4x32 with XLA's counter layouts. */
+/* evaluator/random.c: rng-bit-generator: Threefry2x32 and Philox4x32 with XLA's counter layouts; and
+ * stochastic-convert. */
 #include "evaluator/eval.h"
+
+#include <math.h>
 
 enum { RANDOM_DEFAULT, RANDOM_THREEFRY, RANDOM_PHILOX }; /* algorithm */
 
@@ -125,5 +128,33 @@ halo_status eval_rng_bit_generator(const eval_call *call, halo_literal **out) {
   halo_literal_set_i64(next, 0, (int64_t)key);
   halo_literal_set_i64(next, 1, (int64_t)after);
   if (words == 3) halo_literal_set_i64(next, 2, (int64_t)(high + (after < low)));
+  return HALO_OK;
+}
+
+/* `random` of so many bits decides whether the fraction counts. */
+static int64_t random_round(double value, uint64_t random, int bits, int64_t least) {
+  int64_t most = -(least + 1);
+  if (isnan(value)) return 0;
+  if (value <= (double)least) return least;
+  if (value >= (double)most) return most;
+  double size = fabs(value), whole = floor(size);
+  int64_t result = (int64_t)whole + (random < (uint64_t)ldexp(size - whole, bits));
+  return value < 0 ? -result : result;
+}
+
+halo_status eval_stochastic_convert(const eval_call *call, halo_literal **out) {
+  const halo_literal *values = call->operands[0], *random = call->operands[1];
+  halo_type type = call->instr->shape->type, from = values->shape->type;
+  if (!halo_type_is_sint(type)) {
+    return halo_fail(HALO_UNIMPLEMENTED, "%s: to signed integers only", call->instr->name);
+  }
+  HALO_TRY(halo_literal_create(call->instr->shape, out));
+  int64_t least = (int64_t)(UINT64_MAX << (halo_type_bits(type) - 1));
+  int64_t count = halo_shape_element_count(values->shape);
+  for (int64_t i = 0; i < count; i++) {
+    double value = eval_decode(from, eval_get(values, i).re);
+    int64_t rounded = random_round(value, eval_get(random, i).re, halo_type_bits(from), least);
+    eval_set(*out, i, (eval_scalar){eval_wrap(type, (uint64_t)rounded), 0});
+  }
   return HALO_OK;
 }

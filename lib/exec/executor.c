@@ -59,6 +59,8 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_ru
   p->ids = ids;
   pthread_mutex_init(&p->lock, NULL);
   p->asks_host = halo_alloc((size_t)plan->step_count + 1);
+  p->random = halo_alloc(sizeof *p->random * ((size_t)plan->step_count + 1));
+  halo_program_seed(p, 0);
   p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
   exec_survey(p, &plan->steps);
   p->units = halo_alloc(sizeof *p->units * ((size_t)plan->units.count + 1));
@@ -85,6 +87,7 @@ void halo_program_release(halo_program *p) {
     halo_run_set_release(p, set);
   }
   halo_free(p->asks_host);
+  halo_free(p->random);
   halo_profile_deinit(&p->profile);
   halo_cl_free(p->constants);
   for (int32_t u = 0; u < p->plan->units.count && p->ran; u++) {
@@ -96,6 +99,12 @@ void halo_program_release(halo_program *p) {
   halo_cl_device_release(p->device);
   pthread_mutex_destroy(&p->lock);
   halo_free(p);
+}
+
+void halo_program_seed(halo_program *p, uint64_t seed) {
+  pthread_mutex_lock(&p->lock);
+  for (int32_t i = 0; i < p->plan->step_count; i++) halo_random_restart(p->random[i], seed);
+  pthread_mutex_unlock(&p->lock);
 }
 
 const halo_plan *halo_program_plan(const halo_program *p) { return p->plan; }

@@ -33,6 +33,9 @@ halo_status halo_program_run(halo_program *program, halo_value *const *arguments
                              const bool *donated, halo_cl_event *const *after, int after_count,
                              halo_value **results, bool *began);
 
+/* Random numbers of runs that are started from now on begin anew, as `seed` says; 0 at first. */
+void halo_program_seed(halo_program *program, uint64_t seed);
+
 /* Waits, then gives one row a step that can be timed; NULL and 0 without profiling. Owned by the
  * program until the next call. */
 halo_status halo_program_profile(halo_program *program, const halo_step_time **rows, int *count);

@@ -43,9 +43,10 @@ struct halo_program {
   halo_run_ids ids;
   halo_built_unit *units; /* by unit of the plan */
   halo_cl_block *constants;
-  bool *asks_host;      /* by step number */
-  bool synchronous;     /* the caller's thread may wait */
-  pthread_mutex_t lock; /* of what follows; never held while anything is waited for */
+  bool *asks_host;       /* by step number */
+  bool synchronous;      /* the caller's thread may wait */
+  pthread_mutex_t lock;  /* of what follows; never held while anything is waited for */
+  uint64_t (*random)[2]; /* random states, low word first, by step number */
   halo_run_set *free_sets;
   halo_profile profile;
   atomic_bool ran;
@@ -91,6 +92,9 @@ halo_status halo_run_limit_ahead(halo_run *run);
 bool halo_run_is_long(const halo_step *step);
 /* Whether a list of steps needs the host. */
 bool halo_steps_ask_host(const halo_program *program, const halo_steps *steps);
+
+/* step_random.c: a state as it is before the first run. */
+void halo_random_restart(uint64_t state[2], uint64_t seed);
 
 /* run.c: the program's sets. */
 halo_status halo_run_set_create(halo_program *program, halo_run_set **out);

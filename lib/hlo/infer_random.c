@@ -28,3 +28,35 @@ halo_status halo_infer_rng_bit_generator(const halo_instr *instr, halo_arena *ar
   *out = instr->shape;
   return HALO_OK;
 }
+
+/* Two scalars of the result's type: bounds, or mean and deviation. */
+halo_status halo_infer_rng(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
+  (void)arena;
+  HALO_TRY(halo_infer_need_written(instr));
+  HALO_TRY(halo_infer_need_arrays(instr, 0));
+  halo_type type = instr->shape->type;
+  for (int32_t i = 0; i < 2; i++) {
+    const halo_shape *parameter = halo_infer_operand(instr, i);
+    if (parameter->rank == 0 && parameter->type == type) continue;
+    return halo_infer_fail(instr, "the parameters must be scalars of the result's type, %s",
+                           halo_type_name(type));
+  }
+  bool normal = halo_instr_int(instr, HALO_ATTR_DISTRIBUTION, 0) == HALO_RNG_ID_NORMAL;
+  if (normal && !halo_type_is_float(type)) {
+    return halo_infer_fail(instr, "a normal distribution needs a float type");
+  }
+  *out = instr->shape;
+  return HALO_OK;
+}
+
+halo_status halo_infer_rng_state(const halo_instr *instr, halo_arena *arena,
+                                 const halo_shape **out) {
+  (void)arena;
+  HALO_TRY(halo_infer_need_written(instr));
+  const halo_shape *shape = instr->shape;
+  if (shape->type != HALO_U64 || shape->rank != 1 || shape->dims[0] != 2) {
+    return halo_infer_fail(instr, "the result must be u64[2]");
+  }
+  *out = shape;
+  return HALO_OK;
+}

@@ -6,6 +6,8 @@
 
 /* Values of the attribute `algorithm`: positions in its list of names. */
 enum { HALO_RNG_ID_DEFAULT, HALO_RNG_ID_THREEFRY, HALO_RNG_ID_PHILOX };
+/* Likewise of `distribution`. */
+enum { HALO_RNG_ID_UNIFORM, HALO_RNG_ID_NORMAL };
 
 /* Blocks of random words by counter: two words of 32 bits (Threefry) or four (Philox). */
 typedef struct halo_rng_view {

@@ -28,7 +28,9 @@ static const expand_row expand_table[] = {
     {HALO_OP_ALL_REDUCE_DONE, false, halo_expand_collective_done},
     {HALO_OP_COLLECTIVE_PERMUTE_START, false, halo_expand_collective_permute_start},
     {HALO_OP_COLLECTIVE_PERMUTE_DONE, false, halo_expand_collective_done},
+    {HALO_OP_RNG, false, halo_expand_rng},
     {HALO_OP_RNG_BIT_GENERATOR, false, halo_expand_rng_bit_generator},
+    {HALO_OP_STOCHASTIC_CONVERT, false, halo_expand_stochastic_convert},
     {HALO_OP_CONCATENATE, true, halo_expand_wide_concatenate},
 };
 

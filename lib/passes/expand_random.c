@@ -35,9 +35,8 @@ static halo_instr *random_advance(halo_expander *x, halo_instr *state, int64_t b
     halo_attr direction = {.id = HALO_ATTR_DIRECTION, .i = HALO_LT};
     halo_instr *carry =
         halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){low, words[1]}, 2, &direction, 1);
-    if (!carry) return NULL;
-    carry = halo_rewrite_make_unary(x->r, x->like, HALO_OP_CONVERT, low->shape, carry);
-    words[2] = halo_expand_binary(x, HALO_OP_ADD, random_word(x, state, 2), carry);
+    words[2] = halo_expand_binary(x, HALO_OP_ADD, random_word(x, state, 2),
+                                  halo_expand_convert(x, carry, HALO_U64));
   }
   words[1] = low;
   return random_join(x, words, (int32_t)state->shape->dims[0]);
@@ -54,4 +53,121 @@ halo_instr *halo_expand_rng_bit_generator(halo_expander *x, halo_instr *instr) {
                                        algorithm, algorithm ? 1 : 0);
   halo_instr *next = random_advance(x, state, v.blocks);
   return halo_expand_tuple(x, (halo_instr *[]){next, data}, 2);
+}
+
+/* ---- rng ---- */
+
+#define MUL(a, b) halo_expand_binary(x, HALO_OP_MULTIPLY, a, b)
+#define ADD(a, b) halo_expand_binary(x, HALO_OP_ADD, a, b)
+#define SUB(a, b) halo_expand_binary(x, HALO_OP_SUBTRACT, a, b)
+
+/* The key of an instruction's numbers: no two of a module, and no two replicas or partitions, share one. */
+static halo_instr *random_key(halo_expander *x) {
+  halo_module *module = x->r->computation->module;
+  const int64_t one = 1;
+  const halo_shape *shape = halo_shape_new(&module->arena, HALO_U64, 1, &one);
+  halo_instr *key = random_u64(x, ((uint64_t)x->like->id + 1) * 0x9E3779B97F4A7C15u);
+  halo_instr *replica = halo_expand_op(x, HALO_OP_REPLICA_ID, NULL, 0, NULL, 0);
+  halo_instr *partition = halo_expand_op(x, HALO_OP_PARTITION_ID, NULL, 0, NULL, 0);
+  replica = halo_expand_splat(x, halo_expand_convert(x, replica, HALO_U64), shape);
+  partition = halo_expand_splat(x, halo_expand_convert(x, partition, HALO_U64), shape);
+  partition = halo_expand_binary(x, HALO_OP_SHIFT_LEFT, partition, random_u64(x, 32));
+  return ADD(key, ADD(replica, partition));
+}
+
+/* Fresh random words, `count` arrays of them: u32 or u64 [count, elements]. */
+static halo_instr *random_words(halo_expander *x, halo_type type, int64_t count, int64_t elements) {
+  halo_arena *arena = &x->r->computation->module->arena;
+  const int64_t dims[] = {count, elements}, two = 2;
+  const halo_shape *shape = halo_shape_new(arena, type, 2, dims);
+  halo_attr philox = {.id = HALO_ATTR_RNG_ALGORITHM, .i = HALO_RNG_ID_PHILOX};
+  halo_attr delta = {.id = HALO_ATTR_DELTA};
+  /* The state goes on by the blocks that are used. */
+  halo_instr probe = {.opcode = HALO_OP_RNG_BIT_GENERATOR, .shape = shape};
+  delta.i = halo_rng_view_of(&probe).blocks;
+  halo_instr *counter =
+      halo_rewrite_make(x->r, x->like, HALO_OP_RNG_GET_AND_UPDATE_STATE,
+                        halo_shape_new(arena, HALO_U64, 1, &two), NULL, 0, &delta, 1);
+  halo_instr *state = random_join(x, (halo_instr *[]){random_key(x), counter}, 2);
+  if (!state) return NULL;
+  return halo_rewrite_make(x->r, x->like, HALO_OP_RNG_BIT_GENERATOR, shape, &state, 1, &philox, 1);
+}
+
+/* Row `i` of words [count, elements]. */
+static halo_instr *random_row(halo_expander *x, halo_instr *words, int64_t i) {
+  if (!words) return NULL;
+  const int64_t elements = words->shape->dims[1], bounds[] = {i, i + 1, 1, 0, elements, 1};
+  halo_module *module = x->r->computation->module;
+  halo_attr attr = halo_rewrite_list_attr(module, HALO_ATTR_SLICE, bounds, 6);
+  halo_instr *row = halo_expand_op(x, HALO_OP_SLICE, &words, 1, &attr, 1);
+  const halo_shape *flat = halo_shape_new(&module->arena, words->shape->type, 1, &elements);
+  return row ? halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE, flat, row) : NULL;
+}
+
+static halo_instr *random_splat(halo_expander *x, double value, const halo_instr *like) {
+  return like ? halo_expand_splat(x, halo_expand_scalar(x, like->shape->type, value), like->shape)
+              : NULL;
+}
+
+/* Words as multiples of 2^-m in [0, 1), of which the float type holds each: the highest m bits count. */
+static halo_instr *random_unit(halo_expander *x, halo_instr *words, halo_type type) {
+  bool is_double = type == HALO_F64;
+  int m = is_double ? 52 : 23, unused = is_double ? 12 : 9;
+  halo_instr *high =
+      halo_expand_binary(x, HALO_OP_SHIFT_RIGHT_LOGICAL, words, random_splat(x, unused, words));
+  halo_instr *whole = halo_expand_convert(x, high, type);
+  return MUL(whole, random_splat(x, 1.0 / (double)((uint64_t)1 << m), whole));
+}
+
+/* Box and Muller's method. What a logarithm is taken of is in (0, 1]. */
+static halo_instr *random_normal(halo_expander *x, halo_type type, int64_t elements) {
+  bool is_double = type == HALO_F64;
+  halo_instr *words = random_words(x, is_double ? HALO_U64 : HALO_U32, 2, elements);
+  halo_instr *u = random_unit(x, random_row(x, words, 0), type);
+  halo_instr *v = random_unit(x, random_row(x, words, 1), type);
+  halo_instr *log = halo_expand_unary(x, HALO_OP_LOG, SUB(random_splat(x, 1, u), u));
+  halo_instr *radius = halo_expand_unary(x, HALO_OP_SQRT, MUL(random_splat(x, -2, log), log));
+  halo_instr *angle = MUL(v, random_splat(x, 6.283185307179586, v));
+  return MUL(radius, halo_expand_unary(x, HALO_OP_COS, angle));
+}
+
+/* Of a range that holds each remainder as often, but for the last part of a turn; an empty range leaves
+ * the words as they are. */
+static halo_instr *random_whole(halo_expander *x, halo_instr *low, halo_instr *high,
+                                int64_t elements) {
+  halo_type type = halo_type_bits(low->shape->type) > 32 ? HALO_U64 : HALO_U32;
+  halo_instr *words = random_row(x, random_words(x, type, 1, elements), 0);
+  if (!words) return NULL;
+  halo_instr *from = halo_expand_convert(x, low, type);
+  halo_instr *range = SUB(halo_expand_convert(x, high, type), from);
+  halo_instr *rest =
+      halo_expand_binary(x, HALO_OP_REMAINDER, words, halo_expand_splat(x, range, words->shape));
+  return ADD(halo_expand_splat(x, from, words->shape), rest);
+}
+
+halo_instr *halo_expand_rng(halo_expander *x, halo_instr *instr) {
+  const halo_shape *shape = instr->shape;
+  int64_t elements = halo_shape_element_count(shape);
+  halo_instr *a = instr->operands[0], *b = instr->operands[1], *flat;
+  if (halo_type_is_integral(shape->type)) {
+    flat = random_whole(x, a, b, elements);
+  } else {
+    halo_type type = shape->type == HALO_F64 ? HALO_F64 : HALO_F32;
+    bool is_normal = halo_instr_int(instr, HALO_ATTR_DISTRIBUTION, 0) == HALO_RNG_ID_NORMAL;
+    halo_instr *first = halo_expand_convert(x, a, type), *second = halo_expand_convert(x, b, type);
+    halo_type words = type == HALO_F64 ? HALO_U64 : HALO_U32;
+    halo_instr *unit =
+        is_normal ? random_normal(x, type, elements)
+                  : random_unit(x, random_row(x, random_words(x, words, 1, elements), 0), type);
+    if (!unit) return NULL;
+    halo_instr *scale = is_normal ? second : SUB(second, first);
+    flat = ADD(MUL(unit, halo_expand_splat(x, scale, unit->shape)),
+               halo_expand_splat(x, first, unit->shape));
+  }
+  flat = halo_expand_convert(x, flat, shape->type);
+  if (!flat) return NULL;
+  halo_arena *arena = &x->r->computation->module->arena;
+  return halo_rewrite_make_unary(x->r, instr, HALO_OP_RESHAPE,
+                                 halo_shape_new(arena, shape->type, shape->rank, shape->dims),
+                                 flat);
 }

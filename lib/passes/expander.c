@@ -29,6 +29,13 @@ halo_instr *halo_expand_binary(halo_expander *x, halo_opcode opcode, halo_instr 
   return halo_expand_op(x, opcode, (halo_instr *[]){a, b}, 2, NULL, 0);
 }
 
+halo_instr *halo_expand_convert(halo_expander *x, halo_instr *a, halo_type type) {
+  if (!a || a->shape->type == type) return a;
+  const halo_shape *shape =
+      halo_shape_new(&x->r->computation->module->arena, type, a->shape->rank, a->shape->dims);
+  return halo_rewrite_make_unary(x->r, x->like, HALO_OP_CONVERT, shape, a);
+}
+
 halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value) {
   halo_literal *literal = NULL;
   const halo_shape *shape = halo_shape_new(&x->r->computation->module->arena, type, 0, NULL);

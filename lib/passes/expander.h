@@ -23,6 +23,8 @@ halo_instr *halo_expand_op(halo_expander *x, halo_opcode opcode, halo_instr *con
                            int32_t operand_count, const halo_attr *attrs, int32_t attr_count);
 halo_instr *halo_expand_unary(halo_expander *x, halo_opcode opcode, halo_instr *a);
 halo_instr *halo_expand_binary(halo_expander *x, halo_opcode opcode, halo_instr *a, halo_instr *b);
+/* The same extents in another element type; `a` itself where it has that type. */
+halo_instr *halo_expand_convert(halo_expander *x, halo_instr *a, halo_type type);
 /* A scalar constant. */
 halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value);
 /* `a` along dimensions `dims` [a's rank] of a result with the extents of `like`. */
@@ -36,9 +38,10 @@ halo_instr *halo_expand_tuple(halo_expander *x, halo_instr *const *elements, int
 
 /* The rewrites, by file. */
 halo_expand_fn halo_expand_batch_norm_training, halo_expand_batch_norm_inference,
-    halo_expand_batch_norm_grad;              /* expand_norm.c */
-halo_expand_fn halo_expand_rng_bit_generator; /* expand_random.c */
-halo_expand_fn halo_expand_wide_concatenate;  /* expand_wide.c */
+    halo_expand_batch_norm_grad;                               /* expand_norm.c */
+halo_expand_fn halo_expand_rng, halo_expand_rng_bit_generator; /* expand_random.c */
+halo_expand_fn halo_expand_stochastic_convert;                 /* expand_stochastic.c */
+halo_expand_fn halo_expand_wide_concatenate;                   /* expand_wide.c */
 halo_expand_fn halo_expand_collective, halo_expand_collective_root, halo_expand_collective_permute,
     halo_expand_all_gather_start, halo_expand_collective_permute_start, halo_expand_collective_done,
     halo_expand_ragged_all_to_all; /* expand_collective.c */

@@ -89,13 +89,16 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
       if (instr->opcode == HALO_OP_WHILE) return lower_while(s, instr, steps);
       if (instr->opcode == HALO_OP_CONDITIONAL) return lower_conditional(s, instr, steps);
       break;
+    case HALO_EXEC_HOST:
+      if (instr->opcode != HALO_OP_RNG_GET_AND_UPDATE_STATE) break;
+      lower_random(s, instr, steps);
+      return HALO_OK;
     case HALO_EXEC_ASYNC:
       if (instr->opcode == HALO_OP_ASYNC_START || instr->opcode == HALO_OP_ASYNC_DONE) {
         return lower_async(s, instr, steps);
       }
       break;
-    case HALO_EXEC_COLLECTIVE:
-    case HALO_EXEC_HOST: break;
+    case HALO_EXEC_COLLECTIVE: break;
   }
   return halo_emitter_check(instr);
 }

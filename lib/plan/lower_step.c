@@ -38,3 +38,13 @@ void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, con
   lower_arg(s, step, 1, to, 1, true);
   step->bytes = bytes;
 }
+
+void lower_random(lower_state *s, halo_instr *instr, halo_steps *steps) {
+  int32_t *leaves = lower_leaves(s, instr);
+  leaves[0] = lower_temp(s, instr->shape, instr->name);
+  halo_step *step = lower_step(s, steps, HALO_STEP_RANDOM, instr->name);
+  step->delta = halo_instr_int(instr, HALO_ATTR_DELTA, 0);
+  lower_set_args(s, step, 1);
+  lower_arg(s, step, 0, leaves[0], 1, true);
+  step->bytes = halo_shape_byte_size(instr->shape);
+}

@@ -48,6 +48,8 @@ halo_steps *lower_lists(lower_state *s, halo_step *step, int32_t count);
 void lower_set_args(lower_state *s, halo_step *step, int32_t count);
 void lower_arg(lower_state *s, halo_step *step, int32_t i, int32_t buffer, size_t element,
                bool written);
+/* The step that puts the random state into the instruction's value. */
+void lower_random(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* Nothing where nothing has to be copied. */
 void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, const char *label);
 

@@ -77,6 +77,7 @@ struct halo_step {
   int32_t value_count;
   uint64_t in_place;            /* bit i: args[i] may share the output's buffer */
   const struct halo_gemm *gemm; /* of kernels/gemm.h */
+  int64_t delta;                /* random: the state goes on by so much */
   int64_t bytes;                /* read and written at least; of a copy, what it copies */
   int64_t flops;                /* this and bytes: INT64_MAX when that is not enough */
   /* while: the lists are condition and body, args[0] is the predicate that the condition leaves behind;
@@ -123,7 +124,7 @@ typedef struct halo_plan {
   const char *explain;
 } halo_plan;
 
-/* "kernel", "library", "copy", "while", "conditional". Static. */
+/* "kernel", "library", "copy", ...: the names in steps.def. Static. */
 const char *halo_step_kind_name(halo_step_kind kind);
 /* Whether the step is one command to the device, and so can be timed. */
 bool halo_step_is_command(const halo_step *step);

@@ -41,6 +41,7 @@ FAMILIES = [
     "conv",
     "norm",
     "random",
+    "real",
     "control",
     "collective",
 ]

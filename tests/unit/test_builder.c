@@ -309,6 +309,10 @@ START_TEST(build_computations) {
   halo_op key = param(b, 6, HALO_U64, LIST(2));
   check_shape(halo_rng_bit_generator(key, HALO_RNG_THREE_FRY, HALO_F32, LIST(3, 2)),
               "(u64[2], f32[3,2])");
+  check_shape(halo_rng_uniform(n, n, LIST(4, 2)), "s32[4,2]");
+  check_shape(halo_rng_normal(zero, zero, 0, NULL), "f32[]");
+  check_shape(halo_rng_bernoulli(zero, LIST(7)), "u32[7]");
+  check_shape(halo_stochastic_convert_type(x, halo_convert(x, HALO_U32), HALO_S8), "s8[2,3]");
 
   halo_builder *cond = halo_builder_create_sub(b, "cond");
   halo_comp less = halo_builder_finish_sub(

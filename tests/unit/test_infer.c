@@ -472,6 +472,12 @@ static const infer_case cases[] = {
      "!the data's shape"},
     /* Declared */
     {"rng", "f32[];f32[]", "f32[7]", "distribution=0", "f32[7]"},
+    {"rng", "f32[];f32[2]", "f32[7]", "distribution=0", "!must be scalars"},
+    {"rng", "f32[];f64[]", "f32[7]", "distribution=1", "!the result's type, f32"},
+    {"rng", "s32[];s32[]", "s32[7]", "distribution=1", "!needs a float"},
+    {"rng", "pred[];pred[]", "pred[7]", "distribution=0", "!must be"},
+    {"rng-get-and-update-state", "", "u64[2]", "delta=1", "u64[2]"},
+    {"rng-get-and-update-state", "", "u64[3]", "delta=1", "!must be u64[2]"},
     {"rng", "f32[];f32[]", NULL, "distribution=0", "!must be written"},
     {"rng-bit-generator", "u64[2]", "(u64[2], u32[5])", "algorithm=1", "(u64[2], u32[5])"},
     {"rng-bit-generator", "f32[2]", "u32[5]", "algorithm=1", "!must be unsigned integer"},

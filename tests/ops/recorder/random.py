@@ -1,8 +1,9 @@
-"""Random numbers: the bits and the new states of rng-bit-generator."""
+"""Random numbers: the bits and the new states of rng-bit-generator, random states, and
+stochastic-convert."""
 
 import numpy as np
 
-from recorder.xla import DTYPES, F8, FLOATS, INTS, Case, by_device, shape
+from recorder.xla import DTYPES, F8, FLOATS, INTS, SIGNED, Case, by_device, shape
 
 ALGORITHMS = {"rng_default": [2, 3], "rng_three_fry": [2], "rng_philox": [2, 3]}
 TYPES = [*INTS, "u2", "s2", *FLOATS, *F8]
@@ -68,3 +69,32 @@ def cases():
     part = case.op("u32[4,11]{1,0}", "slice", turned, attrs="slice={[1:9:2], [0:33:3]}")
     case.result(part, "fused")
     yield case
+
+    # Each instruction has a state of its own. (The runs of one executable differ; test_random.c.)
+    case = Case("states")
+    for delta in (1, 2**62):
+        case.result(case.op("u64[2]", "rng-get-and-update-state", attrs=f"delta={delta}"), "states")
+    case.expected = [np.array([0x7012395, 0], np.uint64)] * 2
+    yield case
+    yield from _stochastic()
+
+
+def _stochastic():
+    rng = np.random.default_rng(6)
+    edges = [0.0, -0.0, 0.5, -0.5, 1.25, -1.75, 126.5, 127.0, 127.5, 128.0, -127.5, -128.0, -128.5]
+    edges += [6.5, 7.25, -7.5, -8.25, 1e30, -1e30, np.nan, np.inf, -np.inf, 32766.5, -32768.5]
+    for suffix, types in by_device(["bf16", "f16", "f32", "f64"]):
+        case = Case(f"stochastic{suffix}")
+        for type_ in types:
+            values = np.concatenate([edges, np.array(edges) * 3.1, rng.normal(0, 99, 52)])
+            width = {"f64": 64, "f32": 32}.get(type_, 16)
+            bits = rng.integers(0, 2**width, len(values), np.uint64)
+            bits[:48:2] = 2 ** (width - 1)
+            with np.errstate(over="ignore"):
+                x = case.param(type_, values)
+            r = case.param(f"u{width}", bits)
+            for to in SIGNED:
+                case.result(
+                    case.op(f"{to}[{len(values)}]", "stochastic-convert", x, r), f"{type_} to {to}"
+                )
+        yield case

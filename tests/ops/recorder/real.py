@@ -1,0 +1,73 @@
+"""Programs as JAX lowers them, with what XLA's CPU backend makes of them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recorder.xla import Case
+
+CHAINED = "sums of products in another order"
+
+
+class Program(Case):
+    """`function` of `arguments`, which are arrays; one bound for all its results. To floats `offset` is
+    added, a number of the size that their sums' terms have: what is small beside these is rounding."""
+
+    def __init__(self, name, function, arguments, bound, reason, offset=0):
+        super().__init__(name)
+        self.inputs = [np.asarray(a) for a in arguments]
+
+        def shift(leaf):
+            return leaf + offset if offset and leaf.dtype == np.float32 else leaf
+
+        lowered = jax.jit(lambda *a: jax.tree.map(shift, function(*a))).lower(*self.inputs)
+        self.hlo = lowered.as_text(dialect="hlo")
+        for leaf in jax.tree.leaves(lowered.out_info):
+            self.bounds.append((str(leaf.dtype), bound, reason))
+
+    def text(self):
+        return self.hlo.strip()
+
+
+def _normal(seed, *dims, dtype=np.float32):
+    return np.random.default_rng(seed).normal(0, 1, dims).astype(dtype)
+
+
+# ---- Random numbers ----
+
+
+def dropout_step(key, w1, w2, x, y):
+    """Loss and gradients of two layers with dropout between them."""
+
+    def loss(weights):
+        h = jnp.tanh(x @ weights[0])
+        keep = jax.random.bernoulli(jax.random.wrap_key_data(key), np.float32(0.75), h.shape)
+        h = jnp.where(keep, h / 0.75, 0)
+        return ((h @ weights[1] - y) ** 2).mean()
+
+    return jax.value_and_grad(loss)((w1, w2))
+
+
+def samples(key):
+    """Splitting, and what most distributions are made of."""
+    a, b, c = jax.random.split(jax.random.wrap_key_data(key), 3)
+    folded = jax.random.fold_in(c, 5)
+    return (
+        jax.random.uniform(a, (7, 5), np.float32),
+        jax.random.randint(b, (31,), -9, 100, np.int32),
+        jax.random.bits(c, (6, 4), jnp.uint8),
+        jax.random.normal(folded, (11,), np.float32),
+    )
+
+
+def _random():
+    data = (_normal(1, 20, 33), _normal(2, 33, 4), _normal(3, 12, 20), _normal(4, 12, 4))
+    for implementation, words in (("threefry2x32", 2), ("rbg", 4), ("unsafe_rbg", 4)):
+        with jax.default_prng_impl(implementation):
+            key = np.arange(17, 17 + words).astype(np.uint32)
+            yield Program(f"dropout.{implementation}", dropout_step, (key, *data), 2, CHAINED, 32)
+            yield Program(f"samples.{implementation}", samples, (key,), 8, "erf_inv", 4)
+
+
+def cases():
+    yield from _random()
