@@ -82,6 +82,30 @@ static const char arrays_scatter[] =
     "to_apply=sum\n"
     "}\n";
 
+/* Numbers with a diagonal that makes them a positive definite matrix, of which the lower triangle is read. */
+#define ARRAYS_DEFINITE                                                                            \
+  "  x = f32[1024,1024] parameter(0)\n"                                                            \
+  "  i = s32[1024,1024] iota(), iota_dimension=0\n"                                                \
+  "  j = s32[1024,1024] iota(), iota_dimension=1\n"                                                \
+  "  e = pred[1024,1024] compare(i, j), direction=EQ\n"                                            \
+  "  d = f32[] constant(2048)\n"                                                                   \
+  "  ds = f32[1024,1024] broadcast(d), dimensions={}\n"                                            \
+  "  a = f32[1024,1024] select(e, ds, x)\n"
+
+static const char arrays_cholesky[] =
+    "HloModule cholesky\n"
+    "ENTRY main {\n" ARRAYS_DEFINITE
+    "  ROOT l = f32[1024,1024] cholesky(a), lower=true\n"
+    "}\n";
+
+static const char arrays_solve[] =
+    "HloModule solve\n"
+    "ENTRY main {\n" ARRAYS_DEFINITE
+    "  b = f32[1024,1024] parameter(1)\n"
+    "  ROOT y = f32[1024,1024] triangular-solve(a, b), left_side=true, lower=true, "
+    "transpose_a=NO_TRANSPOSE\n"
+    "}\n";
+
 #define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
@@ -96,6 +120,10 @@ static const arrays_case arrays_cases[] = {
      arrays_transpose, 0, 0, 0},
     {"scatter rows", "65536x128 f32", BENCH_BANDWIDTH, 4.0 * 128 * 3 * 65536, 0, NULL,
      arrays_scatter, 0, 0, 0},
+    {"cholesky", "1024x1024 f32", BENCH_FLOPS, 1024.0 * 1024 * 1024 / 3, 0.25, NULL,
+     arrays_cholesky, 0, 0, 0},
+    {"triangular solve", "1024x1024 f32", BENCH_FLOPS, 1024.0 * 1024 * 1024, 0.25, NULL,
+     arrays_solve, 0, 0, 0},
     ARRAYS_DOT(1024, 1024, 1024, 0.8, NULL),
     ARRAYS_DOT(512, 512, 512, 0, NULL),
     ARRAYS_DOT(1536, 1536, 1536, 0, NULL),

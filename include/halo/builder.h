@@ -489,6 +489,22 @@ HALO_API halo_op halo_conv_general_dilated(halo_op lhs, halo_op rhs, int count,
                                            const halo_conv_numbers *numbers,
                                            const halo_conv_options *options);
 
+/* ---- Linear algebra: a matrix is the last two dimensions of an array, the others number it ---- */
+
+/* What stands for a in a system of equations. */
+typedef enum halo_matrix_op { HALO_NO_TRANSPOSE, HALO_TRANSPOSE, HALO_ADJOINT } halo_matrix_op;
+
+/* The l of a = l l^H for each (Hermitian, positive definite) matrix of `a`, of which the lower triangle is
+ * read; or the u of a = u^H u from the upper one. The other triangle of the result is 0. A matrix that has no
+ * factor gives NaN altogether. Floats and complex numbers. */
+HALO_API halo_op halo_cholesky(halo_op a, bool lower);
+/* The x of op(a) x = b, or of x op(a) = b where not `left_side`, for each matrix of `a` and of `b`, whose
+ * batch dimensions are equal. Of `a` the lower or the upper triangle is read and taken to be all there is;
+ * with `unit_diagonal` its diagonal is taken to be 1 and not read. A 0 on the diagonal gives infinities and
+ * NaN. Floats and complex numbers. */
+HALO_API halo_op halo_triangular_solve(halo_op a, halo_op b, bool left_side, bool lower,
+                                       bool unit_diagonal, halo_matrix_op transpose_a);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,6 @@
 /* evaluator/linalg.c: Cholesky, triangular solve and FFT by their definitions, in complex long
  * double whatever the type. */
+#include "hlo/linalg.h"
 #include "base/memory.h"
 #include "evaluator/cmplx.h"
 #include "evaluator/eval.h"
@@ -31,7 +32,9 @@ static void linalg_set(halo_literal *literal, int64_t i, linalg_number value) {
 
 /* ---- Cholesky ---- */
 
-/* Factors a (n by n, lower triangle read) in place; false when it is not positive definite. */
+/* Factors a (n by n, lower triangle read) in place; false when it is not positive definite. What the
+ * diagonal has of imaginary parts stays there, as with XLA; a pivot of 0 gives NaN, but for a matrix of one
+ * element. */
 static bool linalg_cholesky(linalg_number *a, int64_t n) {
   for (int64_t j = 0; j < n; j++) {
     long double pivot = creall(a[j * n + j]);
@@ -41,8 +44,11 @@ static bool linalg_cholesky(linalg_number *a, int64_t n) {
     }
     if (isnan(pivot) || pivot < 0) return false;
     long double root = sqrtl(pivot);
-    a[j * n + j] = root;
-    for (int64_t i = j + 1; i < n; i++) {
+    if (n == 1) {
+      a[0] = root;
+      return true;
+    }
+    for (int64_t i = j; i < n; i++) {
       linalg_number sum = a[i * n + j];
       for (int64_t k = 0; k < j; k++) sum -= a[i * n + k] * conjl(a[j * n + k]);
       a[i * n + j] = CMPLXL(creall(sum) / root, cimagl(sum) / root);
@@ -72,7 +78,7 @@ halo_status eval_cholesky(const eval_call *call, halo_literal **out) {
       for (int64_t j = 0; j < n; j++) {
         linalg_number value =
             lower ? (j <= i ? a[i * n + j] : 0) : (j >= i ? conjl(a[j * n + i]) : 0);
-        linalg_set(*out, base + i * n + j, ok ? value : CMPLXL(NAN, NAN));
+        linalg_set(*out, base + i * n + j, ok ? value : CMPLXL(NAN, 0));
       }
     }
   }
@@ -81,8 +87,6 @@ halo_status eval_cholesky(const eval_call *call, halo_literal **out) {
 }
 
 /* ---- Triangular solve ---- */
-
-enum { LINALG_NO_TRANSPOSE, LINALG_TRANSPOSE, LINALG_ADJOINT }; /* transpose_a */
 
 /* Solves t x = b for one column, t a dense triangular matrix of size n. */
 static void linalg_substitute(const linalg_number *t, int64_t n, bool lower, linalg_number *x) {
@@ -102,14 +106,14 @@ static bool linalg_triangle(const eval_call *call, int64_t base, int64_t n, lina
   bool lower = halo_instr_bool(call->instr, HALO_ATTR_LOWER, false);
   bool left = halo_instr_bool(call->instr, HALO_ATTR_LEFT_SIDE, false);
   bool unit = halo_instr_bool(call->instr, HALO_ATTR_UNIT_DIAGONAL, false);
-  int64_t op = halo_instr_int(call->instr, HALO_ATTR_TRANSPOSE_A, LINALG_NO_TRANSPOSE);
-  bool transposed = (op != LINALG_NO_TRANSPOSE) != !left;
+  int64_t op = halo_instr_int(call->instr, HALO_ATTR_TRANSPOSE_A, HALO_NO_TRANSPOSE);
+  bool transposed = (op != HALO_NO_TRANSPOSE) != !left;
   for (int64_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < n; j++) {
       bool inside = lower ? j <= i : j >= i;
       linalg_number value = inside ? linalg_get(call->operands[0], base + i * n + j) : 0;
       if (i == j && unit) value = 1;
-      if (op == LINALG_ADJOINT) value = conjl(value);
+      if (op == HALO_ADJOINT) value = conjl(value);
       t[transposed ? j * n + i : i * n + j] = value;
     }
   }

@@ -40,6 +40,7 @@ FAMILIES = [
     "dot",
     "conv",
     "norm",
+    "linalg",
     "random",
     "real",
     "control",

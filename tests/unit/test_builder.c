@@ -313,6 +313,10 @@ START_TEST(build_computations) {
   check_shape(halo_rng_normal(zero, zero, 0, NULL), "f32[]");
   check_shape(halo_rng_bernoulli(zero, LIST(7)), "u32[7]");
   check_shape(halo_stochastic_convert_type(x, halo_convert(x, HALO_U32), HALO_S8), "s8[2,3]");
+  halo_op square = param(b, 7, HALO_C64, LIST(4, 3, 3)),
+          sides = param(b, 8, HALO_C64, LIST(4, 2, 3));
+  check_shape(halo_cholesky(square, true), "c64[4,3,3]");
+  check_shape(halo_triangular_solve(square, sides, false, true, false, HALO_ADJOINT), "c64[4,2,3]");
 
   halo_builder *cond = halo_builder_create_sub(b, "cond");
   halo_comp less = halo_builder_finish_sub(
@@ -530,6 +534,14 @@ static halo_op bad_scatter_list(halo_builder *b, halo_op x) {
   halo_scatter_dims dims = {.window_count = 2};
   return halo_scatter(x, x, x, halo_scalar_add(b, HALO_F32), &dims, false, false);
 }
+static halo_op bad_cholesky(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_cholesky(x, true);
+}
+static halo_op bad_matrix_op(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_triangular_solve(x, x, true, true, false, (halo_matrix_op)3);
+}
 static halo_op bad_dot_rank(halo_builder *b, halo_op x) {
   return halo_dot(x, halo_zero(b, HALO_F32), NULL);
 }
@@ -610,6 +622,8 @@ static const struct {
                  {bad_scatter, "dims is NULL"},
                  {bad_scatter_count, "at least one operand"},
                  {bad_scatter_list, "update_window_dims"},
+                 {bad_cholesky, "must be equal"},
+                 {bad_matrix_op, "transpose_a"},
                  {bad_dot_rank, "vectors or matrices"},
                  {bad_dot_types, "element types must match"},
                  {bad_dot_dims, "dims is NULL"},
