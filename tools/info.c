@@ -14,8 +14,8 @@ enum { INFO_HELP = 1, INFO_DEVICE, INFO_CAPABILITIES };
 
 static const tool_option info_options[] = {
     {INFO_DEVICE, 'd', "device", "DEVICE",
-     "only the device that this means: PLATFORM:DEVICE as listed, a part of its name, cpu, gpu, or "
-     "null:FILE"},
+     "only the devices that this means: PLATFORM:DEVICE as listed, a part of its name, cpu, gpu, "
+     "null:FILE; several with commas, '*N' for N times, '/N' for N parts"},
     {INFO_CAPABILITIES, 'c', "capabilities", NULL,
      "everything known of the device (--device, or the default one), in the form that null:FILE "
      "reads"},
@@ -42,6 +42,7 @@ static void info_print_device(const halo_device_entry *entry) {
   }
   printf("%c %-5s %s%s\n", entry->chosen ? '*' : ' ', number, info->name,
          entry->usable ? "" : "   (not usable: below OpenCL 1.2, or without a compiler)");
+  if (entry->uses > 1) printf("        used as    %d devices\n", entry->uses);
   printf("        platform   %s\n", info->platform);
   printf("        kind       %s, %u compute unit%s, work groups up to %u\n", info->kind,
          info->compute_units, info->compute_units == 1 ? "" : "s", info->max_work_group);
@@ -116,12 +117,14 @@ static int info_print(const char *selector, bool capabilities) {
   }
   int code = TOOL_OK;
   if (capabilities || selector) {
-    if (chosen < 0) {
-      code = info_no_match(selector, list, count);
-    } else if (capabilities) {
-      fputs(list[chosen].capabilities, stdout);
-    } else {
-      info_print_device(&list[chosen]);
+    if (chosen < 0) code = info_no_match(selector, list, count);
+    for (int i = 0; i < count; i++) {
+      if (!list[i].chosen) continue;
+      if (capabilities) {
+        fputs(list[i].capabilities, stdout);
+      } else {
+        info_print_device(&list[i]);
+      }
     }
   } else {
     for (int i = 0; i < count; i++) info_print_device(&list[i]);

@@ -74,14 +74,15 @@ HALO_API HALO_MUST_USE halo_status halo_device_store_costs(halo_device *device,
 
 /* A device of this machine, whether or not it is opened. */
 typedef struct halo_device_entry {
-  int platform, device;     /* "PLATFORM:DEVICE" selects it */
-  bool usable;              /* it has what this library needs */
-  bool chosen;              /* it is the one that the selector means */
-  halo_device_info info;    /* this and the next live as long as the list */
+  int platform, device;  /* "PLATFORM:DEVICE" selects it */
+  bool usable;           /* it has what this library needs */
+  bool chosen;           /* the selector means it, or one or more of its list do */
+  int uses;              /* how many of a client's devices it becomes: 3 for "0:0*3" or "0:0/3" */
+  halo_device_info info; /* this and the next live as long as the list */
   const char *capabilities; /* all that is known of it, in the form that "null:FILE" reads */
 } halo_device_entry;
-/* All OpenCL devices, without opening any. `selector` is as halo_client_options.device, and may be
- * NULL; for "null:FILE" the list has that one device. *out is released with
+/* All OpenCL devices, without opening any. `selector` is as halo_client_options.device, a list too, and
+ * may be NULL; devices "null:FILE" stand first, and alone when it names no others. *out is released with
  * halo_device_list_release. HALO_NO_DEVICE as for halo_client_create; that no device matches the
  * selector is no error (none is `chosen`). */
 HALO_API HALO_MUST_USE halo_status halo_device_list(const char *selector, halo_device_entry **out,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +24,15 @@ halo_status halo_fail_errno(int error, const char *verb, const char *path) {
                    "cannot %s %s: %s", verb, path, strerror(error));
 }
 
+enum { OUTFILE_SUFFIX = 48 }; /* bytes that a temporary name has beyond the path */
+
 /* Opens a name beside the target that nobody else has; the process id and a counter keep writers of
  * one path apart, and O_EXCL catches what is left over from a dead process with the same id. */
 static int outfile_open_temporary(halo_outfile *file) {
   static atomic_uint counter;
-  size_t size = strlen(file->path) + 48;
-  file->temporary = halo_alloc(size);
   for (int attempt = 0; attempt < 100; attempt++) {
-    snprintf(file->temporary, size, "%s.tmp-%ld-%u", file->path, (long)getpid(),
-             atomic_fetch_add(&counter, 1));
+    snprintf(file->temporary, strlen(file->path) + OUTFILE_SUFFIX, "%s.tmp-%ld-%u", file->path,
+             (long)getpid(), atomic_fetch_add(&counter, 1));
     int fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
@@ -45,20 +46,34 @@ static void outfile_free(halo_outfile *file) {
   halo_free(file);
 }
 
+typedef struct outfile_request {
+  const char *path;
+  bool in_place;
+  halo_outfile *file;
+} outfile_request;
+
+static halo_status outfile_make(void *user) {
+  outfile_request *request = user;
+  halo_outfile *file = halo_alloc(sizeof *file);
+  file->path = halo_strdup(request->path);
+  if (!request->in_place) file->temporary = halo_alloc(strlen(file->path) + OUTFILE_SUFFIX);
+  request->file = file;
+  return HALO_OK;
+}
+
 halo_status halo_outfile_create(const char *path, halo_outfile **out) {
   *out = NULL;
-  halo_outfile *file = halo_alloc(sizeof *file);
-  char *real = realpath(path, NULL);
-  file->path = halo_strdup(real ? real : path);
-  free(real);
   struct stat info;
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-    file->fd = open(path, O_WRONLY | O_CLOEXEC);
-  } else {
-    file->fd = outfile_open_temporary(file);
-  }
+  char *real = realpath(path, NULL);
+  outfile_request request = {.path = real ? real : path};
+  request.in_place = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  halo_status status = halo_memory_guard(outfile_make, &request);
+  free(real);
+  HALO_TRY(status);
+  halo_outfile *file = request.file;
+  file->fd = request.in_place ? open(path, O_WRONLY | O_CLOEXEC) : outfile_open_temporary(file);
   if (file->fd < 0) {
-    halo_status status = halo_fail_errno(errno, "write", path);
+    status = halo_fail_errno(errno, "write", path);
     outfile_free(file);
     return status;
   }

@@ -16,6 +16,7 @@ struct halo_builder {
   /* Of a top builder only: */
   char *name;
   halo_module *module;                /* NULL once built */
+  halo_map computations;              /* by name, finished or not */
   HALO_VEC(halo_computation *) comps; /* finished ones, by handle id */
   int32_t calls, numbered;
   halo_status status;

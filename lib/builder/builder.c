@@ -20,12 +20,23 @@ char *halo_build_clean_name(const char *text, const char *fallback) {
   return halo_strbuf_take(&name);
 }
 
+/* A name that no other computation of the module has. */
+static const char *builder_computation_name(halo_builder *top, const char *wanted) {
+  const char *name = halo_arena_strdup(&top->module->arena, wanted);
+  while (halo_map_get_text(&top->computations, name)) {
+    name = halo_module_fresh_name(top->module, wanted);
+  }
+  halo_map_set_text(&top->computations, name, top);
+  return name;
+}
+
 halo_builder *halo_builder_create(const char *name) {
   halo_builder *builder = halo_alloc(sizeof *builder);
   builder->top = builder;
   builder->name = halo_build_clean_name(name, "module");
   builder->module = halo_module_create(builder->name);
-  builder->computation = halo_computation_create(builder->module, "main");
+  builder->computation = halo_computation_create(builder->module, NULL);
+  builder->computation->name = builder_computation_name(builder, "main");
   return builder;
 }
 
@@ -40,7 +51,8 @@ halo_builder *halo_builder_create_sub(halo_builder *parent, const char *name) {
   top->next = sub;
   if (!top->module) return sub;
   char *clean = halo_build_clean_name(name, "computation");
-  sub->computation = halo_computation_create(top->module, clean);
+  sub->computation = halo_computation_create(top->module, NULL);
+  sub->computation->name = builder_computation_name(top, clean);
   halo_free(clean);
   return sub;
 }
@@ -53,6 +65,7 @@ void halo_builder_release(halo_builder *builder) {
     halo_vec_deinit(&builder->ops);
     halo_vec_deinit(&builder->comps);
     halo_map_deinit(&builder->names);
+    halo_map_deinit(&builder->computations);
     halo_vec_deinit(&builder->notes);
     halo_free(builder->name);
     halo_free(builder->message);

@@ -20,7 +20,10 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   client->device_count = count;
   client->devices = halo_alloc(sizeof *client->devices * (size_t)count);
   for (int i = 0; i < count; i++) {
-    client->devices[i] = (halo_device){.client = client, .cl = opened[i], .index = i};
+    halo_device_costs_kept *costs = halo_alloc(sizeof *costs);
+    pthread_mutex_init(&costs->lock, NULL);
+    client->devices[i] =
+        (halo_device){.client = client, .cl = opened[i], .costs = costs, .index = i};
   }
   halo_free(opened);
   *out = client;
@@ -32,7 +35,11 @@ void halo_client_retain(halo_client *client) { atomic_fetch_add(&client->referen
 void halo_client_release(halo_client *client) {
   if (!client || atomic_fetch_sub(&client->references, 1) != 1) return;
   for (int i = 0; i < client->device_count; i++) halo_cl_device_finish(client->devices[i].cl);
-  for (int i = 0; i < client->device_count; i++) halo_cl_device_release(client->devices[i].cl);
+  for (int i = 0; i < client->device_count; i++) {
+    halo_cl_device_release(client->devices[i].cl);
+    pthread_mutex_destroy(&client->devices[i].costs->lock);
+    halo_free(client->devices[i].costs);
+  }
   halo_free(client->devices);
   halo_free(client);
 }

@@ -11,9 +11,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* What was measured of a device, once somebody has asked (target.c). */
+typedef struct halo_device_costs_kept {
+  pthread_mutex_t lock; /* of what follows */
+  bool looked;
+  halo_device_costs costs;
+} halo_device_costs_kept;
+
 struct halo_device {
   halo_client *client; /* not a reference: the device is a part of it */
   halo_cl_device *cl;
+  halo_device_costs_kept *costs;
   int index; /* in the client */
 };
 

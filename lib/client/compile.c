@@ -130,9 +130,9 @@ static halo_status compile_placement(halo_executable *e, int index, const halo_m
                                      const halo_compile_options *options, compile_dump *dump) {
   halo_status status = halo_executable_load(e, index, NULL);
   if (status != HALO_NOT_FOUND) return status;
-  halo_cl_device *device = e->placements[index].device->cl;
+  const halo_device *device = e->placements[index].device;
   compile_job job = {.module = module,
-                     .caps = &device->caps,
+                     .caps = &device->cl->caps,
                      .target = halo_target_of_device(device),
                      .options = options,
                      .dump = dump};

@@ -31,7 +31,7 @@ struct halo_executable {
 };
 
 /* What things cost on a device, stored or by its kind, and how many buffers a kernel may have. */
-halo_target halo_target_of_device(halo_cl_device *device);
+halo_target halo_target_of_device(const halo_device *device);
 
 /* compile.c: an executable that looks to callers like the module's entry, which is to be placed and
  * planned (`module` of it is still NULL, `kernels` are copied); then its devices. `devices` NULL: 0, 1, 2, ... */

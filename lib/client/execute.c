@@ -61,7 +61,11 @@ static halo_status execute_prepare(int count, int result_count, const halo_execu
   if (!options) options = &defaults;
   size_t events = options->after_count > 0 ? (size_t)options->after_count : 0;
   size_t pointers = (size_t)count + (size_t)result_count + events;
-  x->values = halo_alloc(sizeof(void *) * pointers + (size_t)count + 1);
+  void *memory;
+  x->values = NULL;
+  HALO_TRY(halo_try_alloc(sizeof(void *) * pointers + (size_t)count + 1,
+                          "the arguments and results of a run", &memory));
+  x->values = memory;
   x->outputs = x->values + count;
   x->after = (halo_cl_event **)(x->outputs + result_count);
   x->after_count = options->after_count;
@@ -220,7 +224,9 @@ static halo_status execute_download(const halo_shape *shape, halo_buffer **buffe
                                     halo_literal **out) {
   if (halo_shape_is_array(shape)) return halo_buffer_to_literal(buffers[(*next)++], out);
   if (!halo_shape_is_tuple(shape)) return halo_literal_create(shape, out);
-  halo_literal **elements = halo_alloc(sizeof *elements * ((size_t)shape->count + 1));
+  void *memory;
+  HALO_TRY(halo_try_alloc(sizeof(halo_literal *) * (size_t)shape->count, "a result", &memory));
+  halo_literal **elements = memory;
   halo_status status = HALO_OK;
   for (int i = 0; i < shape->count && status == HALO_OK; i++) {
     status = execute_download(shape->elements[i], buffers, next, &elements[i]);
@@ -260,8 +266,11 @@ halo_status halo_executable_run(halo_executable *e, halo_literal *const *argumen
   *result = NULL;
   HALO_TRY(execute_check_literals(e, arguments, argument_count));
   const halo_plan *plan = halo_executable_plan(e);
-  halo_buffer **buffers = halo_alloc(sizeof *buffers * ((size_t)plan->argument_count + 1));
-  halo_buffer **results = halo_alloc(sizeof *results * ((size_t)plan->result_count + 1));
+  void *memory;
+  HALO_TRY(halo_try_alloc(
+      sizeof(halo_buffer *) * ((size_t)plan->argument_count + (size_t)plan->result_count),
+      "the buffers of a run", &memory));
+  halo_buffer **buffers = memory, **results = buffers + plan->argument_count;
   halo_status status = HALO_OK;
   int next = 0;
   for (int i = 0; i < argument_count && status == HALO_OK; i++) {
@@ -274,7 +283,6 @@ halo_status halo_executable_run(halo_executable *e, halo_literal *const *argumen
   if (status == HALO_OK) status = execute_download(e->result, results, &next, result);
   for (int i = 0; i < plan->argument_count; i++) halo_buffer_release(buffers[i]);
   for (int i = 0; i < plan->result_count; i++) halo_buffer_release(results[i]);
-  halo_free(buffers);
-  halo_free(results);
+  halo_free(memory);
   return status;
 }

@@ -211,11 +211,11 @@ static halo_status serialize_load(halo_executable *e, const serialize_parts *p,
   for (int i = 0; i < e->placement_count; i++) {
     HALO_TRY(serialize_check(p, e->placements[i].device->cl));
   }
-  halo_cl_device *first = e->placements[0].device->cl;
+  const halo_device *first = e->placements[0].device;
   halo_plan *plan;
   HALO_TRY(halo_plan_check(e->module));
   e->module->target = halo_target_of_device(first);
-  HALO_TRY(halo_plan_lower(e->module, &first->caps, e->kernels, &plan));
+  HALO_TRY(halo_plan_lower(e->module, &first->cl->caps, e->kernels, &plan));
   for (int i = 0; i < e->placement_count; i++) {
     HALO_TRY(halo_executable_load(e, i, i == 0 ? plan : NULL));
   }

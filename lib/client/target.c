@@ -1,5 +1,6 @@
 /* client/target.c: what things cost on a device: defaults by its kind, or what was measured and stored. */
 #include "base/file.h"
+#include "base/locale.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "client/executable.h"
@@ -27,23 +28,38 @@ static bool target_positive(const halo_device_costs *c) {
 }
 
 /* False when there is no file, or none that can be believed. */
-static bool target_load(halo_cl_device *device, halo_device_costs *out) {
+static bool target_read(halo_cl_device *device, halo_device_costs *out) {
   halo_strbuf path = {0};
   target_path(device, &path);
   FILE *file = path.length ? fopen(path.data, "r") : NULL;
   halo_strbuf_deinit(&path);
   if (!file) return false;
   halo_device_costs read = {.measured = true};
+  halo_c_locale locale = halo_c_locale_enter();
   int fields = fscanf(file, "launch = %lf bandwidth = %lf rate = %lf item_rate = %lf", &read.launch,
                       &read.bandwidth, &read.rate, &read.item_rate);
+  halo_c_locale_leave(locale);
   fclose(file);
   if (fields != 4 || !target_positive(&read)) return false;
   *out = read;
   return true;
 }
 
-halo_target halo_target_of_device(halo_cl_device *device) {
-  const halo_caps *caps = &device->caps;
+/* The measured costs, which are read once a device. */
+static bool target_load(const halo_device *device, halo_device_costs *out) {
+  halo_device_costs_kept *kept = device->costs;
+  pthread_mutex_lock(&kept->lock);
+  if (!kept->looked && !target_read(device->cl, &kept->costs)) {
+    kept->costs = (halo_device_costs){.measured = false};
+  }
+  kept->looked = true;
+  *out = kept->costs;
+  pthread_mutex_unlock(&kept->lock);
+  return out->measured;
+}
+
+halo_target halo_target_of_device(const halo_device *device) {
+  const halo_caps *caps = &device->cl->caps;
   halo_target target = caps->is_cpu ? halo_target_cpu : halo_target_gpu;
   halo_device_costs costs;
   if (target_load(device, &costs)) {
@@ -60,8 +76,8 @@ halo_target halo_target_of_device(halo_cl_device *device) {
 }
 
 void halo_device_get_costs(const halo_device *device, halo_device_costs *out) {
-  if (target_load(device->cl, out)) return;
-  halo_target target = halo_target_of_device(device->cl);
+  if (target_load(device, out)) return;
+  halo_target target = halo_target_of_device(device);
   *out = (halo_device_costs){target.launch, target.bandwidth, target.rate, target.item_rate, false};
 }
 
@@ -76,8 +92,10 @@ halo_status halo_device_store_costs(halo_device *device, const halo_device_costs
     return halo_fail(HALO_FAILED_PRECONDITION,
                      "the costs of a device are kept in the cache folder, and there is none");
   }
+  halo_c_locale locale = halo_c_locale_enter();
   halo_strbuf_printf(&text, "launch = %.6g\nbandwidth = %.6g\nrate = %.6g\nitem_rate = %.6g\n",
                      costs->launch, costs->bandwidth, costs->rate, costs->item_rate);
+  halo_c_locale_leave(locale);
   char *slash = strrchr(path.data, '/');
   *slash = '\0';
   mkdir(path.data, 0777); /* there already, most often; opening the file tells if not */
@@ -94,5 +112,8 @@ halo_status halo_device_store_costs(halo_device *device, const halo_device_costs
   }
   halo_strbuf_deinit(&path);
   halo_strbuf_deinit(&text);
+  pthread_mutex_lock(&device->costs->lock);
+  device->costs->looked = false; /* the next one to ask reads them */
+  pthread_mutex_unlock(&device->costs->lock);
   return status;
 }

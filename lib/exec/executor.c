@@ -49,6 +49,28 @@ static void exec_survey(halo_program *p, const halo_steps *steps) {
   }
 }
 
+static halo_status exec_make_profile(void *user) {
+  halo_program *p = user;
+  halo_profile profile;
+  halo_profile_init(&profile, p->plan);
+  p->profile = profile;
+  return HALO_OK;
+}
+
+/* What grows with the program. */
+static halo_status exec_make_room(halo_program *p) {
+  size_t steps = (size_t)p->plan->step_count, units = (size_t)p->plan->units.count;
+  void *memory;
+  HALO_TRY(halo_try_alloc(steps, "what is known of a program's steps", &memory));
+  p->asks_host = memory;
+  HALO_TRY(halo_try_alloc(sizeof *p->units * units, "a program's units", &memory));
+  p->units = memory;
+  HALO_TRY(halo_try_alloc(sizeof *p->random * steps, "the states of a program's random numbers",
+                          &memory));
+  p->random = memory;
+  return halo_memory_guard(exec_make_profile, p);
+}
+
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_run_ids ids,
                                 halo_program **out) {
   halo_program *p = halo_alloc(sizeof *p);
@@ -58,15 +80,13 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_ru
   p->plan = plan;
   p->ids = ids;
   pthread_mutex_init(&p->lock, NULL);
-  p->asks_host = halo_alloc((size_t)plan->step_count + 1);
-  p->random = halo_alloc(sizeof *p->random * ((size_t)plan->step_count + 1));
-  halo_program_seed(p, 0);
   p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
-  exec_survey(p, &plan->steps);
-  p->units = halo_alloc(sizeof *p->units * ((size_t)plan->units.count + 1));
-  halo_profile_init(&p->profile, plan);
-  halo_status status = HALO_OK;
-  if (!device->caps.is_null) {
+  halo_status status = exec_make_room(p);
+  if (status == HALO_OK) {
+    halo_program_seed(p, 0);
+    exec_survey(p, &plan->steps);
+  }
+  if (status == HALO_OK && !device->caps.is_null) {
     status = halo_units_build(device, plan, p->units);
     /* The first set finds kernels that cannot be made; more are made as runs overlap. */
     if (status == HALO_OK) status = halo_run_set_create(p, &p->free_sets);
@@ -93,7 +113,7 @@ void halo_program_release(halo_program *p) {
   for (int32_t u = 0; u < p->plan->units.count && p->ran; u++) {
     if (p->units[u].program) halo_cl_program_save(p->units[u].program);
   }
-  halo_built_units_release(p->units, p->plan->units.count);
+  if (p->units) halo_built_units_release(p->units, p->plan->units.count);
   halo_free(p->units);
   halo_plan_release(p->plan);
   halo_cl_device_release(p->device);

@@ -4,26 +4,11 @@
 #include "base/vec.h"
 #include "opencl/private.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One of a list of devices: "SELECTOR", and the part of it that is meant. */
-typedef struct device_item {
-  char *selector;
-  int part, parts; /* parts 0: the whole device */
-} device_item;
-
-typedef HALO_VEC(device_item) device_items;
-
-static const char device_null_prefix[] = "null:";
-
-static bool device_is_null(const char *selector) {
-  return strncmp(selector, device_null_prefix, strlen(device_null_prefix)) == 0;
-}
-
 /* An equal part of the selected device becomes the device. */
-static halo_status device_take_part(halo_cl_device *device, const device_item *item) {
+static halo_status device_take_part(halo_cl_device *device, const halo_cl_item *item) {
   cl_uint units = device->caps.compute_units / (cl_uint)item->parts, count = 0;
   if (units == 0) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s has %u compute units: not enough for %d parts",
@@ -51,7 +36,7 @@ static halo_status device_take_part(halo_cl_device *device, const device_item *i
   return status;
 }
 
-static halo_status device_open_queues(halo_cl_device *device, const device_item *item) {
+static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item *item) {
   cl_int code;
   HALO_TRY(halo_cl_select(item->selector, &device->platform, &device->id, &device->caps));
   if (item->parts) HALO_TRY(device_take_part(device, item));
@@ -81,12 +66,12 @@ static halo_status device_treat(halo_caps *caps) {
 }
 
 static halo_status device_init(halo_cl_device *device, const halo_cl_options *options,
-                               const device_item *item) {
+                               const halo_cl_item *item) {
   uint64_t limit = options->memory_limit;
   if (!limit) HALO_TRY(halo_config_bytes(HALO_CONFIG_MEMORY_LIMIT, &limit));
   device->profile = options->profile;
-  if (device_is_null(item->selector)) {
-    HALO_TRY(halo_caps_read(item->selector + strlen(device_null_prefix), &device->caps));
+  if (halo_cl_is_null(item->selector)) {
+    HALO_TRY(halo_caps_read(item->selector + strlen(halo_cl_null_prefix), &device->caps));
   } else {
     HALO_TRY(device_open_queues(device, item));
     HALO_TRY(device_treat(&device->caps));
@@ -102,7 +87,7 @@ static halo_status device_init(halo_cl_device *device, const halo_cl_options *op
   return HALO_OK;
 }
 
-static halo_status device_open_item(const halo_cl_options *options, const device_item *item,
+static halo_status device_open_item(const halo_cl_options *options, const halo_cl_item *item,
                                     halo_cl_device **out) {
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
@@ -121,70 +106,19 @@ static halo_status device_open_item(const halo_cl_options *options, const device
 
 /* ---- Lists ---- */
 
-enum { DEVICE_MOST = 64 };
-
-/* The last "*" or "/" if only digits follow: else it is a part of a name. */
-static char *device_find_count(char *selector) {
-  char *end = selector + strlen(selector), *at = end;
-  while (at > selector && isdigit((unsigned char)at[-1])) at--;
-  return at < end && at > selector && strchr("*/", at[-1]) ? at - 1 : NULL;
-}
-
-/* "SELECTOR", "SELECTOR*N" (N times) or "SELECTOR/N" (N equal parts) as items. */
-static halo_status device_parse_item(const char *text, size_t length, device_items *items) {
-  char *selector = halo_alloc(length + 1);
-  memcpy(selector, text, length);
-  char *times = device_is_null(selector) ? NULL : device_find_count(selector);
-  long count = 1;
-  bool parts = false;
-  if (times) {
-    count = strtol(times + 1, NULL, 10);
-    parts = *times == '/';
-    if (count < 1 || count > DEVICE_MOST) {
-      halo_status status = halo_fail(HALO_INVALID_ARGUMENT,
-                                     "the device \"%s\": after %c comes how many, from 1 to %d",
-                                     selector, *times, DEVICE_MOST);
-      halo_free(selector);
-      return status;
-    }
-    *times = '\0';
-  }
-  for (int i = 0; i < count; i++) {
-    device_item item = {halo_strdup(selector), i, parts ? (int)count : 0};
-    halo_vec_push(items, item);
-  }
-  halo_free(selector);
-  return HALO_OK;
-}
-
-static halo_status device_parse(const char *text, device_items *items) {
-  for (;;) {
-    size_t length = strcspn(text, ",");
-    HALO_TRY(device_parse_item(text, length, items));
-    if (items->count > DEVICE_MOST) {
-      return halo_fail(HALO_INVALID_ARGUMENT, "more than %d devices", DEVICE_MOST);
-    }
-    if (!text[length]) return HALO_OK;
-    text += length + 1;
-  }
-}
-
 halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device ***out,
                                  int *count) {
-  const char *text = options->device;
-  if (!text || !*text) text = halo_config_text(HALO_CONFIG_DEVICE);
-  device_items items = {0};
+  halo_cl_items items = {0};
   *out = NULL;
   *count = 0;
-  halo_status status = device_parse(text ? text : "", &items);
+  halo_status status = halo_cl_items_parse(options->device, &items);
   halo_cl_device **devices = halo_alloc(sizeof *devices * ((size_t)items.count + 1));
   int opened = 0;
   for (int i = 0; i < items.count && status == HALO_OK; i++) {
     status = device_open_item(options, &items.data[i], &devices[i]);
     opened += status == HALO_OK;
   }
-  for (int i = 0; i < items.count; i++) halo_free(items.data[i].selector);
-  halo_vec_deinit(&items);
+  halo_cl_items_release(&items);
   if (status == HALO_OK) {
     *out = devices;
     *count = opened;

@@ -4,6 +4,7 @@
 #define HALO_OPENCL_OPENCL_H
 
 #include "base/status.h"
+#include "base/vec.h"
 #include "opencl/caps.h"
 
 #include <CL/cl.h>
@@ -82,6 +83,22 @@ void halo_cl_device_finish(halo_cl_device *device);
 /* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; a forked process as
  * halo_cl_process_check; else HALO_OK. */
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what);
+
+/* One of a list of devices: "SELECTOR", and the part of it that is meant. */
+typedef struct halo_cl_item {
+  char *selector;
+  int part, parts; /* parts 0: the whole device */
+} halo_cl_item;
+typedef HALO_VEC(halo_cl_item) halo_cl_items;
+
+/* The devices that a list means (items.c): selectors with commas between, "SELECTOR*N" (N times) and
+ * "SELECTOR/N" (N equal parts) as so many items. NULL or "": HALO_DEVICE, or one item "". What is in
+ * *items, after a failure too, is released by the caller. HALO_INVALID_ARGUMENT for a number that is too
+ * large. */
+halo_status halo_cl_items_parse(const char *text, halo_cl_items *items);
+void halo_cl_items_release(halo_cl_items *items);
+extern const char halo_cl_null_prefix[]; /* "null:", before the file of a null device */
+bool halo_cl_is_null(const char *selector);
 
 typedef struct halo_cl_listing {
   int platform, device; /* the selector is "PLATFORM:DEVICE" */

@@ -3,12 +3,12 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/strbuf.h"
 #include "shape/literal.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -382,50 +382,62 @@ halo_status halo_npy_check_writable(const halo_literal *literal) {
   return HALO_OK;
 }
 
-/* The bytes before the data, as NumPy itself writes them: room for the first dimension to grow to 21
- * digits, then spaces up to a multiple of 64. */
-static void npy_print_header(const halo_literal *literal, halo_strbuf *out) {
+/* The bytes before the data. HALO_MAX_RANK dimensions of 21 digits take less. */
+typedef struct npy_head {
+  char bytes[64 * (HALO_MAX_RANK / 2 + 4)];
+  size_t length;
+} npy_head;
+
+static void npy_put(npy_head *header, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void npy_put(npy_head *header, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  header->length += (size_t)vsnprintf(header->bytes + header->length,
+                                      sizeof header->bytes - header->length, format, args);
+  va_end(args);
+}
+
+enum { NPY_PREFIX = 10 }; /* bytes of magic, version and length */
+
+/* As NumPy itself writes it: room for the first dimension to grow to 21 digits, then spaces up to a
+ * multiple of 64. */
+static void npy_fill_head(const halo_literal *literal, npy_head *header) {
   const halo_shape *shape = literal->shape;
-  halo_strbuf text = {0};
   const char *code = npy_code_of(shape->type);
   size_t size = halo_type_size(shape->type);
   char raw[8];
   snprintf(raw, sizeof raw, "V%d", (int)size);
-  halo_strbuf_printf(&text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                     code && size == 1 ? '|' : '<', code ? code : raw);
+  header->length = NPY_PREFIX;
+  npy_put(header, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+          code && size == 1 ? '|' : '<', code ? code : raw);
   for (int i = 0; i < shape->rank; i++) {
-    halo_strbuf_printf(&text, "%s%lld", i ? ", " : "", (long long)shape->dims[i]);
+    npy_put(header, "%s%lld", i ? ", " : "", (long long)shape->dims[i]);
   }
-  halo_strbuf_append(&text, shape->rank == 1 ? ",), }" : "), }");
+  npy_put(header, "%s", shape->rank == 1 ? ",), }" : "), }");
   if (shape->rank > 0) {
     int digits = snprintf(NULL, 0, "%lld", (long long)shape->dims[0]);
-    for (int i = digits; i < 21; i++) halo_strbuf_char(&text, ' ');
+    npy_put(header, "%*s", digits < 21 ? 21 - digits : 0, "");
   }
-  while ((10 + text.length + 1) % 64 != 0) halo_strbuf_char(&text, ' ');
-  halo_strbuf_char(&text, '\n');
-  /* Version 1.0 holds 65535 bytes; HALO_MAX_RANK dimensions take far less. */
-  halo_strbuf_append_n(out, npy_magic, sizeof npy_magic);
-  halo_strbuf_append_n(out, "\1\0", 2);
-  halo_strbuf_char(out, (char)(text.length & 255));
-  halo_strbuf_char(out, (char)(text.length >> 8));
-  halo_strbuf_append_n(out, text.data, text.length);
-  halo_strbuf_deinit(&text);
+  npy_put(header, "%*s\n", (int)(63 - header->length % 64), "");
+  /* Version 1.0 holds 65535 bytes. */
+  size_t text = header->length - NPY_PREFIX;
+  memcpy(header->bytes, npy_magic, sizeof npy_magic);
+  memcpy(header->bytes + sizeof npy_magic, "\1\0", 2);
+  header->bytes[NPY_PREFIX - 2] = (char)(text & 255);
+  header->bytes[NPY_PREFIX - 1] = (char)(text >> 8);
 }
 
 uint64_t halo_npy_encoded_size(const halo_literal *literal) {
-  halo_strbuf header = {0};
-  npy_print_header(literal, &header);
-  uint64_t size = header.length + (uint64_t)halo_shape_byte_size(literal->shape);
-  halo_strbuf_deinit(&header);
-  return size;
+  npy_head header;
+  npy_fill_head(literal, &header);
+  return header.length + (uint64_t)halo_shape_byte_size(literal->shape);
 }
 
 halo_status halo_npy_encode(const halo_literal *literal, halo_npy_sink sink, void *context) {
-  halo_strbuf header = {0};
-  npy_print_header(literal, &header);
-  halo_status status = sink(context, header.data, header.length);
-  halo_strbuf_deinit(&header);
-  HALO_TRY(status);
+  npy_head header;
+  npy_fill_head(literal, &header);
+  HALO_TRY(sink(context, header.bytes, header.length));
   size_t size = (size_t)halo_shape_byte_size(literal->shape);
   int bits = halo_type_bits(literal->shape->type);
   if (bits >= 8 || literal->shape->type == HALO_PRED) return sink(context, literal->data, size);

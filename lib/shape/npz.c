@@ -406,26 +406,43 @@ static void npz_put_common(halo_strbuf *out, const npz_member *member, size_t ex
   zip_put(out, extra, 2);
 }
 
+/* Headers are made on memory of their own before they are written. */
+typedef struct npz_header {
+  const npz_member *members;
+  int count;
+  uint64_t offset; /* of the directory */
+  halo_strbuf out;
+} npz_header;
+
+static halo_status npz_make_local(void *user) {
+  npz_header *header = user;
+  const npz_member *member = header->members;
+  halo_strbuf out = {0};
+  size_t extra = member->size >= ZIP_IN_64 ? 20 : 0;
+  zip_put(&out, ZIP_LOCAL, 4);
+  npz_put_common(&out, member, extra);
+  halo_strbuf_printf(&out, "%s.npy", member->name);
+  if (extra > 0) {
+    zip_put(&out, ZIP64_EXTRA, 2);
+    zip_put(&out, 16, 2);
+    zip_put(&out, member->size, 8);
+    zip_put(&out, member->size, 8);
+  }
+  header->out = out;
+  return HALO_OK;
+}
+
 static halo_status npz_write_member(halo_outfile *file, const halo_literal *literal,
                                     npz_member *member, uint64_t *offset) {
   member->offset = *offset;
   member->size = halo_npy_encoded_size(literal);
   member->crc = (uint32_t)crc32(0, NULL, 0);
   HALO_TRY(halo_npy_encode(literal, npz_crc_sink, &member->crc));
-  halo_strbuf header = {0};
-  size_t extra = member->size >= ZIP_IN_64 ? 20 : 0;
-  zip_put(&header, ZIP_LOCAL, 4);
-  npz_put_common(&header, member, extra);
-  halo_strbuf_printf(&header, "%s.npy", member->name);
-  if (extra > 0) {
-    zip_put(&header, ZIP64_EXTRA, 2);
-    zip_put(&header, 16, 2);
-    zip_put(&header, member->size, 8);
-    zip_put(&header, member->size, 8);
-  }
-  halo_status status = halo_outfile_write(file, header.data, header.length);
-  *offset += header.length + member->size;
-  halo_strbuf_deinit(&header);
+  npz_header header = {.members = member};
+  HALO_TRY(halo_memory_guard(npz_make_local, &header));
+  halo_status status = halo_outfile_write(file, header.out.data, header.out.length);
+  *offset += header.out.length + member->size;
+  halo_strbuf_deinit(&header.out);
   return status == HALO_OK ? halo_npy_encode(literal, npz_file_sink, file) : status;
 }
 
@@ -452,11 +469,13 @@ static void npz_put_entry(halo_strbuf *out, const npz_member *member) {
   }
 }
 
-/* The directory of all members, which starts at `offset`, and the end records. */
-static halo_status npz_write_directory(halo_outfile *file, const npz_member *members, int count,
-                                       uint64_t offset) {
+/* The directory of all members and the end records. */
+static halo_status npz_make_directory(void *user) {
+  npz_header *header = user;
+  int count = header->count;
+  uint64_t offset = header->offset;
   halo_strbuf out = {0};
-  for (int i = 0; i < count; i++) npz_put_entry(&out, &members[i]);
+  for (int i = 0; i < count; i++) npz_put_entry(&out, &header->members[i]);
   uint64_t size = out.length;
   if (offset >= ZIP_IN_64 || count >= ZIP_COUNT_IN_64) {
     zip_put(&out, ZIP64_END, 4);
@@ -481,8 +500,16 @@ static halo_status npz_write_directory(halo_outfile *file, const npz_member *mem
   zip_put(&out, size, 4);
   zip_put(&out, zip_small(offset), 4);
   zip_put(&out, 0, 2);
-  halo_status status = halo_outfile_write(file, out.data, out.length);
-  halo_strbuf_deinit(&out);
+  header->out = out;
+  return HALO_OK;
+}
+
+static halo_status npz_write_directory(halo_outfile *file, const npz_member *members, int count,
+                                       uint64_t offset) {
+  npz_header header = {.members = members, .count = count, .offset = offset};
+  HALO_TRY(halo_memory_guard(npz_make_directory, &header));
+  halo_status status = halo_outfile_write(file, header.out.data, header.out.length);
+  halo_strbuf_deinit(&header.out);
   return status;
 }
 
@@ -503,9 +530,15 @@ halo_status halo_npz_write(const char *path, int count, const char *const *names
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_npz_write: bad arguments");
   }
   HALO_TRY(halo_fail_in(npz_check_members(count, names, literals), "%s", path));
+  void *memory;
+  HALO_TRY(halo_try_alloc(sizeof(npz_member) * (size_t)count, "the list of arrays", &memory));
+  npz_member *members = memory;
   halo_outfile *file;
-  HALO_TRY(halo_outfile_create(path, &file));
-  npz_member *members = halo_alloc(sizeof *members * (size_t)count);
+  halo_status opened = halo_outfile_create(path, &file);
+  if (opened != HALO_OK) {
+    halo_free(members);
+    return opened;
+  }
   uint64_t offset = 0;
   halo_status status = HALO_OK;
   for (int i = 0; i < count && status == HALO_OK; i++) {

@@ -7,18 +7,6 @@
 
 /* ---- Begin and end ---- */
 
-halo_text_locale halo_text_locale_enter(void) {
-  halo_text_locale locale = {.c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
-  if (locale.c) locale.old = uselocale(locale.c);
-  return locale;
-}
-
-void halo_text_locale_leave(halo_text_locale locale) {
-  if (!locale.c) return;
-  uselocale(locale.old);
-  freelocale(locale.c);
-}
-
 halo_status halo_text_begin(halo_text_parser *p, const char *text, size_t length,
                             const char *name) {
   void *copy;
@@ -33,13 +21,13 @@ halo_status halo_text_begin(halo_text_parser *p, const char *text, size_t length
   p->end = p->begin + length;
   p->line = 1;
   p->at = p->begin;
-  p->locale = halo_text_locale_enter();
+  p->locale = halo_c_locale_enter();
   halo_text_advance(p);
   return HALO_OK;
 }
 
 void halo_text_finish(halo_text_parser *p) {
-  halo_text_locale_leave(p->locale);
+  halo_c_locale_leave(p->locale);
   halo_map_deinit(&p->computations);
   halo_map_deinit(&p->groups);
   halo_free((void *)p->begin);

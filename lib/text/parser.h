@@ -7,12 +7,11 @@
 #ifndef HALO_TEXT_PARSER_H
 #define HALO_TEXT_PARSER_H
 
+#include "base/locale.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "text/text.h"
-
-#include <locale.h>
 
 /* Shapes, literals, nested operands and inline bodies together may nest this deep. */
 enum { HALO_TEXT_MAX_DEPTH = 500 };
@@ -38,15 +37,6 @@ typedef struct halo_text_token {
   const char *start, *end;
 } halo_text_token;
 
-/* The C locale for this thread between enter and leave: a user's must not decide what a decimal
- * point is. */
-typedef struct halo_text_locale {
-  locale_t c, old;
-} halo_text_locale;
-
-halo_text_locale halo_text_locale_enter(void);
-void halo_text_locale_leave(halo_text_locale locale);
-
 /* An instruction scope: the names of one body. */
 typedef struct halo_text_scope {
   halo_computation *computation;
@@ -70,7 +60,7 @@ typedef struct halo_text_parser {
   halo_map groups;       /* iota and mesh replica groups by spelling */
   int64_t group_ids;     /* expanded so far */
   int64_t fresh;         /* counter of made-up names */
-  halo_text_locale locale;
+  halo_c_locale locale;
 } halo_text_parser;
 
 /* ---- lexer.c ---- */

@@ -39,9 +39,9 @@ static void print_instr(halo_strbuf *out, const halo_instr *instr, unsigned flag
 }
 
 void halo_instr_print(halo_strbuf *out, const halo_instr *instr, unsigned flags) {
-  halo_text_locale locale = halo_text_locale_enter();
+  halo_c_locale locale = halo_c_locale_enter();
   print_instr(out, instr, flags);
-  halo_text_locale_leave(locale);
+  halo_c_locale_leave(locale);
 }
 
 /* ---- Computations ---- */
@@ -172,12 +172,12 @@ static void print_header(halo_strbuf *out, const halo_module *module, unsigned f
 }
 
 void halo_module_print(halo_strbuf *out, const halo_module *module, unsigned flags) {
-  halo_text_locale locale = halo_text_locale_enter();
+  halo_c_locale locale = halo_c_locale_enter();
   print_header(out, module, flags);
   print_computations(out, module, flags);
   /* Every computation is followed by a blank line but the last. */
   if (out->length >= 2 && out->data[out->length - 2] == '\n') out->data[--out->length] = '\0';
-  halo_text_locale_leave(locale);
+  halo_c_locale_leave(locale);
 }
 
 typedef struct print_request {

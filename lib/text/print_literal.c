@@ -109,7 +109,7 @@ void halo_text_print_literal(halo_strbuf *out, const halo_literal *literal, bool
 }
 
 void halo_literal_print(halo_strbuf *out, const halo_literal *literal) {
-  halo_text_locale locale = halo_text_locale_enter();
+  halo_c_locale locale = halo_c_locale_enter();
   halo_text_print_literal(out, literal, false);
-  halo_text_locale_leave(locale);
+  halo_c_locale_leave(locale);
 }

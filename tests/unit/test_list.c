@@ -43,6 +43,34 @@ START_TEST(list_null_device) {
 }
 END_TEST
 
+/* Lists of devices mean in `halo info` what they mean to a client. */
+START_TEST(list_of_several) {
+  static const struct {
+    const char *selector;
+    int uses; /* of the first device of the machine */
+  } cases[] = {{"0:0", 1}, {"0:0*3", 3}, {"0:0/2", 2}, {"0:0,0:0*2", 3}, {"0:0,no such", 1}};
+  halo_device_entry *list;
+  int count;
+  if (halo_device_list(NULL, &list, &count) == HALO_NO_DEVICE) return;
+  halo_device_list_release(list);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    ck_assert_int_eq(halo_device_list(cases[i].selector, &list, &count), HALO_OK);
+    ck_assert_int_ge(count, 1);
+    ck_assert_msg(list[0].chosen && list[0].uses == cases[i].uses, "%s: %d", cases[i].selector,
+                  list[0].uses);
+    halo_device_list_release(list);
+  }
+  ck_assert_int_eq(halo_device_list("0:0*1000", &list, &count), HALO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(list);
+  static const char two[] = "null:" HALO_TEST_DATA "/devices/amd-wave64.caps,null:" HALO_TEST_DATA
+                            "/devices/amd-wave64.caps";
+  ck_assert_int_eq(halo_device_list(two, &list, &count), HALO_OK);
+  ck_assert_int_eq(count, 2);
+  ck_assert(list[0].chosen && list[1].chosen);
+  halo_device_list_release(list);
+}
+END_TEST
+
 /* What the list marks is what a client opens. */
 START_TEST(list_agrees_with_client) {
   unsetenv("HALO_DEVICE");
@@ -114,6 +142,7 @@ int main(void) {
   Suite *suite = suite_create("list");
   TCase *tests = tcase_create("list");
   tcase_add_test(tests, list_null_device);
+  tcase_add_test(tests, list_of_several);
   tcase_add_test(tests, list_agrees_with_client);
   tcase_add_test(tests, list_cache_directory);
   tcase_add_test(tests, list_literal_text);

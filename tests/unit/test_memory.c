@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include "base/strbuf.h"
+#include "halo/npy.h"
 #include "halo/passes.h"
 #include "opencl/caps.h"
 #include "passes/passes.h"
@@ -222,6 +223,74 @@ START_TEST(literals) {
 }
 END_TEST
 
+/* ---- Files ---- */
+
+static char folder[] = "/tmp/halo-test-memory.XXXXXX";
+
+static halo_status run_npz(const work *w) {
+  (void)w;
+  const float data[] = {1, 2, 3};
+  const int64_t three = 3;
+  halo_literal *literal;
+  int64_t left = halo_memory_fail(0);
+  ck_ok(halo_literal_create_array(HALO_F32, 1, &three, data, &literal));
+  halo_memory_fail(left);
+  char path[100];
+  snprintf(path, sizeof path, "%s/arrays.npz", folder);
+  const char *const names[] = {"a", "b"};
+  const halo_literal *const both[] = {literal, literal};
+  halo_status status = halo_npz_write(path, 2, names, both);
+  halo_literal_release(literal);
+  return status;
+}
+
+/* A failure leaves nothing behind: neither half a file nor a temporary one. */
+START_TEST(files) {
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  ck_assert_int_gt(walk(run_npz, NULL, ALL), 5);
+  char command[100];
+  snprintf(command, sizeof command, "test \"$(ls %s)\" = arrays.npz && rm -r %s", folder, folder);
+  ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* ---- Running ---- */
+
+/* What grows with a program's arguments and results, and with its steps. */
+START_TEST(running) {
+  enum { COUNT = 1000 };
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text, "HloModule m\nENTRY e {\n  x = f32[] parameter(0)\n  ROOT r = (f32[]");
+  for (int i = 1; i < COUNT; i++) halo_strbuf_append(&text, ", f32[]");
+  halo_strbuf_append(&text, ") tuple(x");
+  for (int i = 1; i < COUNT; i++) halo_strbuf_append(&text, ", x");
+  halo_strbuf_append(&text, ")\n}\n");
+  halo_client *client = run_client(NULL);
+  halo_executable *executable = run_compile(client, text.data);
+  halo_strbuf_deinit(&text);
+  halo_literal *one = NULL, *result = NULL;
+  ck_ok(halo_literal_create_array(HALO_F32, 0, NULL, (const float[]){1}, &one));
+  halo_memory_fail(1); /* the buffers of the run */
+  ck_fails(halo_executable_run(executable, &one, 1, &result), HALO_OUT_OF_MEMORY, "of a run");
+  halo_shape *shape;
+  halo_buffer *x, *results[COUNT];
+  ck_ok(halo_shape_create_array(HALO_F32, 0, NULL, &shape));
+  ck_ok(halo_buffer_from_host(client, (const float[]){1}, shape, &x));
+  halo_memory_fail(1);
+  ck_fails(halo_executable_execute(executable, &x, 1, NULL, results), HALO_OUT_OF_MEMORY,
+           "arguments and results of a run");
+  halo_memory_fail(0);
+  for (int i = 0; i < COUNT; i++) ck_assert_ptr_null(results[i]);
+  ck_ok(halo_executable_run(executable, &one, 1, &result)); /* nothing is lost */
+  halo_literal_release(result);
+  halo_literal_release(one);
+  halo_buffer_release(x);
+  halo_shape_release(shape);
+  halo_executable_release(executable);
+  halo_client_release(client);
+}
+END_TEST
+
 /* ---- Guards ---- */
 
 typedef struct guarded {
@@ -300,6 +369,8 @@ int main(void) {
   tcase_add_test(tests, rewriting);
   tcase_add_test(tests, compiling);
   tcase_add_test(tests, literals);
+  tcase_add_test(tests, files);
+  tcase_add_test(tests, running);
   tcase_add_test(tests, guards);
   tcase_add_test(tests, guards_in_guards);
   suite_add_tcase(suite, tests);

@@ -3,6 +3,7 @@
 #include "run_test.h"
 
 #include <dlfcn.h>
+#include <locale.h>
 
 static int kernels_of(halo_executable *e) {
   return run_count(halo_executable_report(e, HALO_REPORT_SOURCE), "__kernel void");
@@ -215,17 +216,24 @@ START_TEST(costs_are_kept) {
   halo_device_get_costs(halo_client_device(client, 0), &costs);
   ck_assert(!costs.measured && costs.launch == halo_target_gpu.launch);
   halo_device_costs mine = {.launch = 1, .bandwidth = 2e9, .rate = 3e9, .item_rate = 4e9};
+  /* A user's decimal comma has no say, neither in writing nor in reading. */
+  bool comma = setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "fr_FR.UTF-8");
+  mine.launch = 1.5;
   ck_ok(halo_device_store_costs(halo_client_device(client, 0), &mine));
+  halo_device_get_costs(halo_client_device(client, 0), &costs);
+  ck_assert(costs.measured && costs.launch == 1.5); /* at once, in the same client */
+  ck_assert(!comma || localeconv()->decimal_point[0] == ',');
   mine.rate = 0;
   ck_fails(halo_device_store_costs(halo_client_device(client, 0), &mine), HALO_INVALID_ARGUMENT,
            "positive");
   halo_client_release(client);
   ck_ok(halo_client_create(&options, &client));
   halo_device_get_costs(halo_client_device(client, 0), &costs);
-  ck_assert(costs.measured && costs.launch == 1 && costs.bandwidth == 2e9 && costs.rate == 3e9 &&
+  setlocale(LC_ALL, "C");
+  ck_assert(costs.measured && costs.launch == 1.5 && costs.bandwidth == 2e9 && costs.rate == 3e9 &&
             costs.item_rate == 4e9);
-  halo_target target = halo_target_of_device(client->devices[0].cl);
-  ck_assert(target.launch == 1 && target.max_buffers > 0);
+  halo_target target = halo_target_of_device(&client->devices[0]);
+  ck_assert(target.launch == 1.5 && target.max_buffers > 0);
   halo_client_release(client);
   client = run_client(options.device); /* no folder */
   ck_fails(halo_device_store_costs(halo_client_device(client, 0), &costs), HALO_FAILED_PRECONDITION,
