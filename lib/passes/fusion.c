@@ -198,32 +198,12 @@ static bool fusion_is_tiny(const fusion_state *s, const fusion_node *node, int64
 
 /* ---- Decisions ---- */
 
-static void fusion_collect_users(fusion_state *s) {
-  s->first_user = halo_alloc(sizeof(int32_t) * ((size_t)s->count + 2));
-  int32_t total = 0;
-  for (int32_t i = 0; i < s->count; i++) {
-    halo_instr *instr = s->nodes[i].instr;
-    for (int32_t o = 0; o < instr->operand_count; o++) {
-      s->first_user[instr->operands[o]->mark + 2]++;
-      total++;
-    }
-  }
-  for (int32_t i = 2; i < s->count + 2; i++) s->first_user[i] += s->first_user[i - 1];
-  s->users = halo_alloc(sizeof(int32_t) * (size_t)(total + 1));
-  for (int32_t i = 0; i < s->count; i++) {
-    halo_instr *instr = s->nodes[i].instr;
-    for (int32_t o = 0; o < instr->operand_count; o++) {
-      s->users[s->first_user[instr->operands[o]->mark + 1]++] = i;
-    }
-  }
-}
-
 /* Whether all users of a hero are elementwise operations of one kernel at the position that it writes;
  * gives that kernel's root. */
 static halo_instr *fusion_finisher(const fusion_state *s, int32_t i) {
   halo_instr *root = NULL;
-  for (int32_t u = s->first_user[i]; u < s->first_user[i + 1]; u++) {
-    const fusion_node *user = &s->nodes[s->users[u]];
+  for (int32_t u = s->users.first[i]; u < s->users.first[i + 1]; u++) {
+    const fusion_node *user = &s->nodes[s->users.list[u]];
     halo_instr *user_root = user->materialised ? user->instr : user->root;
     if (!user_root || (root && root != user_root) || !user->at_root ||
         !halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW) ||
@@ -281,8 +261,8 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
   const halo_instr *instr = s->nodes[i].instr;
   int64_t many = fusion_tiny(s) + 1;
   *w = (fusion_wish){.at_root = true, .expansion = 1};
-  for (int32_t u = s->first_user[i]; u < s->first_user[i + 1]; u++) {
-    const fusion_node *user = &s->nodes[s->users[u]];
+  for (int32_t u = s->users.first[i]; u < s->users.first[i + 1]; u++) {
+    const fusion_node *user = &s->nodes[s->users.list[u]];
     bool elementwise = halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW);
     bool reduction = fusion_is_reduction(user->instr);
     if (!fusion_accepts_some(s, user)) return false;
@@ -324,7 +304,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
     return;
   }
   fusion_wish w;
-  if (s->first_user[i] == s->first_user[i + 1] || !fusion_ask_users(s, i, &w)) return;
+  if (s->users.first[i] == s->users.first[i + 1] || !fusion_ask_users(s, i, &w)) return;
   int64_t repeats = w.same_index + w.other_index;
   bool tiny = fusion_is_tiny(s, node, w.runs);
   bool cheap = node->cost <= fusion_cheap(s) || tiny;
@@ -374,7 +354,7 @@ static void fusion_begin(fusion_state *s) {
     }
   }
   fusion_node_of(s, s->computation->root)->pinned = true;
-  fusion_collect_users(s);
+  halo_users_collect(&s->users, s->computation, false);
 }
 
 static bool fusion_run(halo_computation *computation) {
@@ -392,8 +372,7 @@ static bool fusion_run(halo_computation *computation) {
     changed = true;
   }
   halo_free(s.nodes);
-  halo_free(s.first_user);
-  halo_free(s.users);
+  halo_users_deinit(&s.users);
   if (changed) {
     halo_computation_sort(computation);
     halo_computation_remove_dead(computation);

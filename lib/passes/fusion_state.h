@@ -3,6 +3,7 @@
 #define HALO_PASSES_FUSION_STATE_H
 
 #include "hlo/hlo.h"
+#include "passes/users.h"
 
 enum {
   FUSION_MAX_INSTRS = 160, /* of one kernel: keeps its compile time and registers in bounds */
@@ -39,8 +40,7 @@ typedef struct fusion_state {
   int32_t max_inputs;
   fusion_node *nodes;
   int32_t count;
-  int32_t *first_user; /* users of node i: users[first_user[i]] .. users[first_user[i + 1] - 1] */
-  int32_t *users;
+  halo_users users;
 } fusion_state;
 
 static inline fusion_node *fusion_node_of(const fusion_state *s, const halo_instr *instr) {

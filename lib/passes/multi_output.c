@@ -41,8 +41,7 @@ typedef struct multi_state {
   int32_t *order;    /* by position; of groups, by that of their first member */
   int32_t *stamp;    /* likewise: the question in which it was last met */
   int32_t question;
-  int32_t *first_user; /* users of i: users[first_user[i]] .. users[first_user[i + 1] - 1] */
-  int32_t *users;
+  halo_users users;  /* control successors too */
   int32_t (*readers)[MULTI_READERS]; /* by position: the last groups that read it, + 1 */
   halo_map by_dims;                  /* dimensions -> last group of them, + 1 */
   HALO_VEC(multi_group) groups;
@@ -110,9 +109,9 @@ static bool multi_look_before(multi_state *s, const halo_instr *instr, int32_t l
 }
 
 static void multi_look_after(multi_state *s, int32_t position, int32_t high, int32_t newest) {
-  for (int32_t u = s->first_user[position]; u < s->first_user[position + 1]; u++) {
-    int32_t at = multi_representative(s, s->users[u]);
-    if (s->users[u] == newest || s->order[at] > high || s->stamp[at] == s->question) continue;
+  for (int32_t u = s->users.first[position]; u < s->users.first[position + 1]; u++) {
+    int32_t at = multi_representative(s, s->users.list[u]);
+    if (s->users.list[u] == newest || s->order[at] > high || s->stamp[at] == s->question) continue;
     s->stamp[at] = s->question;
     halo_vec_push(&s->after, at);
   }
@@ -268,8 +267,8 @@ static int32_t multi_inputs(const multi_state *s, const multi_group *g, const ha
 
 /* Whether anything but members of `g`, and instruction `also`, uses a member's result. */
 static bool multi_is_output(const multi_state *s, int32_t member, int32_t g, int32_t also) {
-  for (int32_t u = s->first_user[member]; u < s->first_user[member + 1]; u++) {
-    if (s->users[u] != also && s->group_of[s->users[u]] != g) return true;
+  for (int32_t u = s->users.first[member]; u < s->users.first[member + 1]; u++) {
+    if (s->users.list[u] != also && s->group_of[s->users.list[u]] != g) return true;
   }
   return s->computation->instrs.data[member] == s->computation->root;
 }
@@ -367,28 +366,6 @@ static void multi_place(multi_state *s, int32_t i) {
   multi_note_readers(s, instr, s->group_of[i]);
 }
 
-static void multi_collect_users(multi_state *s, int32_t n) {
-  halo_instr **instrs = s->computation->instrs.data;
-  for (int pass = 0; pass < 2; pass++) {
-    for (int32_t i = 0; i < n; i++) {
-      const halo_instr *instr = instrs[i];
-      for (int32_t o = 0; o < instr->operand_count + instr->control_pred_count; o++) {
-        const halo_instr *used = o < instr->operand_count
-                                     ? instr->operands[o]
-                                     : instr->control_preds[o - instr->operand_count];
-        if (pass == 0) {
-          s->first_user[used->mark + 2]++;
-        } else {
-          s->users[s->first_user[used->mark + 1]++] = i;
-        }
-      }
-    }
-    if (pass == 1) return;
-    for (int32_t i = 2; i < n + 2; i++) s->first_user[i] += s->first_user[i - 1];
-    s->users = halo_alloc(sizeof *s->users * ((size_t)s->first_user[n + 1] + 1));
-  }
-}
-
 static void multi_find(multi_state *s) {
   int32_t n = s->computation->instrs.count;
   for (int32_t i = 0; i < n; i++) {
@@ -396,7 +373,7 @@ static void multi_find(multi_state *s) {
     s->group_of[i] = MULTI_NO_GROUP;
     s->order[i] = i;
   }
-  multi_collect_users(s, n);
+  halo_users_collect(&s->users, s->computation, true);
   for (int32_t i = 0; i < n; i++) {
     if (multi_is_candidate(s->computation->instrs.data[i])) multi_place(s, i);
   }
@@ -407,7 +384,6 @@ static void multi_begin(multi_state *s, int32_t n) {
   s->group_of = halo_alloc(sizeof *s->group_of * count);
   s->order = halo_alloc(sizeof *s->order * count);
   s->stamp = halo_alloc(sizeof *s->stamp * count);
-  s->first_user = halo_alloc(sizeof *s->first_user * count);
   s->readers = halo_alloc(sizeof *s->readers * count);
 }
 
@@ -415,8 +391,7 @@ static void multi_end(multi_state *s) {
   halo_free(s->group_of);
   halo_free(s->order);
   halo_free(s->stamp);
-  halo_free(s->first_user);
-  halo_free(s->users);
+  halo_users_deinit(&s->users);
   halo_free(s->readers);
   halo_map_deinit(&s->by_dims);
   halo_vec_deinit(&s->groups);
