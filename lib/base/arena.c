@@ -1,11 +1,11 @@
 /* base/arena.c: a bump allocator over a chain of growing blocks. */
 #include "base/arena.h"
 
+#include "base/format.h"
 #include "base/memory.h"
 
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { ARENA_FIRST_BLOCK = 4096, ARENA_LAST_BLOCK = 1 << 20 };
@@ -50,13 +50,19 @@ char *halo_arena_strdup(halo_arena *arena, const char *text) {
 }
 
 char *halo_arena_printf(halo_arena *arena, const char *format, ...) {
+  char likely[256];
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
+  size_t length = halo_format(likely, sizeof likely, format, args);
   va_end(args);
-  char *text = halo_arena_alloc(arena, (size_t)length + 1);
-  vsnprintf(text, (size_t)length + 1, format, again);
+  char *text;
+  if (length < sizeof likely) {
+    text = halo_arena_copy(arena, likely, length + 1);
+  } else {
+    text = halo_arena_alloc(arena, length + 1);
+    halo_format(text, length + 1, format, again);
+  }
   va_end(again);
   return text;
 }

@@ -1,10 +1,10 @@
 /* base/strbuf.c: a string builder. */
 #include "base/strbuf.h"
 
+#include "base/format.h"
 #include "base/memory.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static void strbuf_reserve(halo_strbuf *s, size_t more) {
@@ -29,17 +29,20 @@ void halo_strbuf_append(halo_strbuf *s, const char *text) {
 void halo_strbuf_char(halo_strbuf *s, char c) { halo_strbuf_append_n(s, &c, 1); }
 
 void halo_strbuf_printf(halo_strbuf *s, const char *format, ...) {
-  va_list args, again;
-  va_start(args, format);
-  va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
-  va_end(args);
-  if (length > 0) {
-    strbuf_reserve(s, (size_t)length);
-    vsnprintf(s->data + s->length, (size_t)length + 1, format, again);
-    s->length += (size_t)length;
+  enum { LIKELY = 64 };
+  strbuf_reserve(s, LIKELY);
+  for (;;) {
+    size_t room = s->capacity - s->length;
+    va_list args;
+    va_start(args, format);
+    size_t length = halo_format(s->data + s->length, room, format, args);
+    va_end(args);
+    if (length < room) {
+      s->length += length;
+      return;
+    }
+    strbuf_reserve(s, length);
   }
-  va_end(again);
 }
 
 const char *halo_strbuf_text(const halo_strbuf *s) { return s->data ? s->data : ""; }

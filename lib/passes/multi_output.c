@@ -41,7 +41,7 @@ typedef struct multi_state {
   int32_t *order;    /* by position; of groups, by that of their first member */
   int32_t *stamp;    /* likewise: the question in which it was last met */
   int32_t question;
-  halo_users users;  /* control successors too */
+  halo_users users;                  /* control successors too */
   int32_t (*readers)[MULTI_READERS]; /* by position: the last groups that read it, + 1 */
   halo_map by_dims;                  /* dimensions -> last group of them, + 1 */
   HALO_VEC(multi_group) groups;

@@ -1,0 +1,81 @@
+/* tests/unit/test_format.c: texts by formats: what the C library would give, whatever the room. */
+#include "base/arena.h"
+#include "base/format.h"
+#include "base/strbuf.h"
+
+#include <check.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t ours(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static size_t ours(char *out, size_t size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  size_t length = halo_format(out, size, format, args);
+  va_end(args);
+  return length;
+}
+
+/* Both ways, with all the room there can be and with ever less. */
+#define SAME(...)                                                                                  \
+  do {                                                                                             \
+    char mine[400], theirs[400];                                                                   \
+    int length = snprintf(NULL, 0, __VA_ARGS__);                                                   \
+    for (size_t size = 0; size <= (size_t)length + 2; size++) {                                    \
+      memset(mine, 'x', sizeof mine);                                                              \
+      memset(theirs, 'x', sizeof theirs);                                                          \
+      snprintf(theirs, size, __VA_ARGS__);                                                         \
+      ck_assert_uint_eq(ours(mine, size, __VA_ARGS__), (size_t)length);                            \
+      ck_assert_msg(memcmp(mine, theirs, sizeof mine) == 0, "%s with room for %zu", #__VA_ARGS__,  \
+                    size);                                                                         \
+    }                                                                                              \
+  } while (0)
+
+START_TEST(as_the_c_library) {
+  SAME("%s", "");
+  SAME("plain");
+  SAME("%s and %s", "one", "another");
+  SAME("%d %d %d %d", 0, -1, INT_MAX, INT_MIN);
+  SAME("%u %u", 0u, UINT_MAX);
+  SAME("%lld %lld %lld", 0ll, LLONG_MIN, LLONG_MAX);
+  SAME("%llu %zu", ULLONG_MAX, SIZE_MAX);
+  SAME("%c%%%c", 'a', 'z');
+  SAME("[%.*s] [%.*s] [%.*s]", 2, "abc", 5, "abc", 0, "abc");
+  SAME("%5d|%-4s|%04x|%g|%.17g", 42, "ab", 0xbeefu, 0.5, 0.1); /* left to the C library */
+  SAME("%s %5d", "mixed", 7);
+}
+END_TEST
+
+START_TEST(builders_grow) {
+  halo_strbuf text = {0};
+  halo_arena arena = {0};
+  char *expected = malloc(40000), *at = expected;
+  for (int i = 0; i < 1000; i++) {
+    halo_strbuf_printf(&text, "%d:%s,%.*s;", i, "value", i % 30, "123456789012345678901234567890");
+    at += sprintf(at, "%d:%s,%.*s;", i, "value", i % 30, "123456789012345678901234567890");
+  }
+  ck_assert_str_eq(text.data, expected);
+  ck_assert_str_eq(halo_arena_printf(&arena, "<%s>", text.data) + 1 + text.length, ">");
+  ck_assert_str_eq(halo_arena_printf(&arena, "%s", ""), "");
+  halo_strbuf_deinit(&text);
+  halo_arena_deinit(&arena);
+  free(expected);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("format");
+  TCase *tests = tcase_create("format");
+  tcase_add_test(tests, as_the_c_library);
+  tcase_add_test(tests, builders_grow);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
