@@ -4,7 +4,6 @@
 #include "base/format.h"
 #include "base/memory.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -49,13 +48,11 @@ char *halo_arena_strdup(halo_arena *arena, const char *text) {
   return halo_arena_strndup(arena, text, strlen(text));
 }
 
-char *halo_arena_printf(halo_arena *arena, const char *format, ...) {
+char *halo_arena_vprintf(halo_arena *arena, const char *format, va_list args) {
   char likely[256];
-  va_list args, again;
-  va_start(args, format);
+  va_list again;
   va_copy(again, args);
   size_t length = halo_format(likely, sizeof likely, format, args);
-  va_end(args);
   char *text;
   if (length < sizeof likely) {
     text = halo_arena_copy(arena, likely, length + 1);
@@ -64,6 +61,14 @@ char *halo_arena_printf(halo_arena *arena, const char *format, ...) {
     halo_format(text, length + 1, format, again);
   }
   va_end(again);
+  return text;
+}
+
+char *halo_arena_printf(halo_arena *arena, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char *text = halo_arena_vprintf(arena, format, args);
+  va_end(args);
   return text;
 }
 

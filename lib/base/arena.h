@@ -2,6 +2,7 @@
 #ifndef HALO_BASE_ARENA_H
 #define HALO_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 typedef struct halo_arena_block halo_arena_block;
@@ -19,6 +20,7 @@ char *halo_arena_strdup(halo_arena *arena, const char *text);
 char *halo_arena_strndup(halo_arena *arena, const char *text, size_t length);
 char *halo_arena_printf(halo_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+char *halo_arena_vprintf(halo_arena *arena, const char *format, va_list args);
 /* Frees everything; the arena is empty and usable again. */
 void halo_arena_deinit(halo_arena *arena);
 

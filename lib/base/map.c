@@ -12,11 +12,8 @@ struct halo_map_slot {
   void *value; /* NULL: free slot */
 };
 
-uint64_t halo_hash(const void *data, size_t size, uint64_t seed) {
-  const unsigned char *bytes = data;
-  uint64_t h = 0xcbf29ce484222325u ^ seed;
-  for (size_t i = 0; i < size; i++) h = (h ^ bytes[i]) * 0x100000001b3u;
-  /* The finaliser of MurmurHash3 (Appleby, public domain): FNV's low bits alone mix poorly. */
+/* The finaliser of MurmurHash3 (Appleby, public domain): the low bits of the hashes below mix poorly. */
+static uint64_t map_mix(uint64_t h) {
   h ^= h >> 33;
   h *= 0xff51afd7ed558ccdu;
   h ^= h >> 33;
@@ -24,16 +21,36 @@ uint64_t halo_hash(const void *data, size_t size, uint64_t seed) {
   return h ^ (h >> 33);
 }
 
+uint64_t halo_hash(const void *data, size_t size, uint64_t seed) {
+  const unsigned char *bytes = data;
+  uint64_t h = 0xcbf29ce484222325u ^ seed;
+  for (size_t i = 0; i < size; i++) h = (h ^ bytes[i]) * 0x100000001b3u;
+  return map_mix(h);
+}
+
 /* A second hash, unlike halo_hash: eight bytes at a time, multiply and fold. */
+static uint64_t map_fold_word(uint64_t state, uint64_t word) {
+  state = (state ^ word) * 0x9e3779b97f4a7c15ull;
+  state ^= state >> 29;
+  return (state << 23) | (state >> 41);
+}
+
 static uint64_t map_fold(uint64_t state, const unsigned char *data, size_t size) {
-  for (size_t i = 0; i < size; i += 8) {
-    uint64_t word = 0;
-    memcpy(&word, data + i, size - i < 8 ? size - i : 8);
-    state = (state ^ word) * 0x9e3779b97f4a7c15ull;
-    state ^= state >> 29;
-    state = (state << 23) | (state >> 41);
+  uint64_t word;
+  size_t i = 0;
+  for (; size - i >= sizeof word; i += sizeof word) {
+    memcpy(&word, data + i, sizeof word);
+    state = map_fold_word(state, word);
   }
-  return state;
+  if (i == size) return state;
+  word = 0;
+  memcpy(&word, data + i, size - i);
+  return map_fold_word(state, word);
+}
+
+/* Of keys in memory: kernels' texts are long, and looked up often. */
+static uint64_t map_hash(const void *key, size_t size) {
+  return map_mix(map_fold(size, key, size));
 }
 
 void halo_hash_wide(uint64_t key[2], const void *data, size_t size) {
@@ -53,7 +70,7 @@ static halo_map_slot *map_find(const halo_map *map, const void *key, size_t size
 
 void *halo_map_get(const halo_map *map, const void *key, size_t size) {
   if (!map->count) return NULL;
-  return map_find(map, key, size, halo_hash(key, size, 0))->value;
+  return map_find(map, key, size, map_hash(key, size))->value;
 }
 
 static void map_grow(halo_map *map) {
@@ -69,7 +86,7 @@ static void map_grow(halo_map *map) {
 
 void *halo_map_set(halo_map *map, const void *key, size_t size, void *value) {
   if (map->count * 3 >= map->capacity * 2) map_grow(map);
-  uint64_t hash = halo_hash(key, size, 0);
+  uint64_t hash = map_hash(key, size);
   halo_map_slot *slot = map_find(map, key, size, hash);
   void *old = slot->value;
   if (!old) {

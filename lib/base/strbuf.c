@@ -4,7 +4,6 @@
 #include "base/format.h"
 #include "base/memory.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 static void strbuf_reserve(halo_strbuf *s, size_t more) {
@@ -28,21 +27,28 @@ void halo_strbuf_append(halo_strbuf *s, const char *text) {
 
 void halo_strbuf_char(halo_strbuf *s, char c) { halo_strbuf_append_n(s, &c, 1); }
 
-void halo_strbuf_printf(halo_strbuf *s, const char *format, ...) {
+void halo_strbuf_vprintf(halo_strbuf *s, const char *format, va_list args) {
   enum { LIKELY = 64 };
   strbuf_reserve(s, LIKELY);
   for (;;) {
     size_t room = s->capacity - s->length;
-    va_list args;
-    va_start(args, format);
-    size_t length = halo_format(s->data + s->length, room, format, args);
-    va_end(args);
+    va_list copy;
+    va_copy(copy, args);
+    size_t length = halo_format(s->data + s->length, room, format, copy);
+    va_end(copy);
     if (length < room) {
       s->length += length;
       return;
     }
     strbuf_reserve(s, length);
   }
+}
+
+void halo_strbuf_printf(halo_strbuf *s, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  halo_strbuf_vprintf(s, format, args);
+  va_end(args);
 }
 
 const char *halo_strbuf_text(const halo_strbuf *s) { return s->data ? s->data : ""; }

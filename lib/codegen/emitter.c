@@ -64,17 +64,11 @@ void emit_fail(halo_emitter *e, halo_status status) {
 
 void halo_emit_line(halo_emitter *e, const char *format, ...) {
   for (int i = 0; i < e->indent; i++) halo_strbuf_append(&e->body, "  ");
-  va_list args, again;
+  va_list args;
   va_start(args, format);
-  va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
+  halo_strbuf_vprintf(&e->body, format, args);
   va_end(args);
-  char *text = halo_alloc((size_t)length + 1);
-  vsnprintf(text, (size_t)length + 1, format, again);
-  va_end(again);
-  halo_strbuf_append_n(&e->body, text, (size_t)length);
   halo_strbuf_char(&e->body, '\n');
-  halo_free(text);
 }
 
 void halo_emit_open(halo_emitter *e, const char *header) {

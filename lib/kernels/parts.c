@@ -2,7 +2,6 @@
 #include "kernels/parts.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 void halo_parts_begin(halo_parts *p, halo_lowering *l, const char *name, bool wide) {
@@ -91,14 +90,10 @@ void halo_parts_call(const halo_parts *p, halo_template *k, const char *hole, co
 
 void halo_parts_hole(const halo_parts *p, halo_template *k, const char *name, const char *format,
                      ...) {
-  va_list args, again;
+  va_list args;
   va_start(args, format);
-  va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
+  const char *text = halo_arena_vprintf(p->l->arena, format, args);
   va_end(args);
-  char *text = halo_arena_alloc(p->l->arena, (size_t)length + 1);
-  vsnprintf(text, (size_t)length + 1, format, again);
-  va_end(again);
   /* The macro's own name may come with parameters. */
   const char *bare = halo_arena_strndup(p->l->arena, name, strcspn(name, "("));
   halo_template_define(k, bare, halo_arena_printf(p->l->arena, "%s %s", name, text));
