@@ -105,6 +105,7 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
 
 halo_status lower_computation(lower_state *s, halo_computation *computation, const int32_t *params,
                               halo_steps *steps, const int32_t **out_root) {
+  HALO_TRY(lower_check_pairs(computation));
   /* First number of each parameter's leaves. */
   int32_t start = 0;
   HALO_VEC(int32_t) starts = {0};

@@ -3,6 +3,26 @@
 #include "base/memory.h"
 #include "plan/lowering.h"
 
+/* ---- Which ---- */
+
+/* What a start carries until it is done is no value: only its done may use it. The passes see to that; a
+ * serialised module may come from elsewhere. */
+halo_status lower_check_pairs(const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    const halo_instr *instr = computation->instrs.data[i];
+    bool wrong = instr->opcode == HALO_OP_ASYNC_START && instr == computation->root;
+    for (int32_t o = 0; o < instr->operand_count && !wrong; o++) {
+      wrong =
+          instr->operands[o]->opcode == HALO_OP_ASYNC_START && instr->opcode != HALO_OP_ASYNC_DONE;
+    }
+    if (wrong) {
+      return halo_fail(HALO_UNIMPLEMENTED,
+                       "%s: the result of an async-start has no use but async-done", instr->name);
+    }
+  }
+  return HALO_OK;
+}
+
 /* ---- Order ---- */
 
 /* Behind which position a start may run: that of the last instruction it needs, or its own where it needs

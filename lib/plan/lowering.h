@@ -62,6 +62,8 @@ halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps);
 halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* lower_async.c: asynchronous pairs. */
 halo_status lower_async(lower_state *s, halo_instr *instr, halo_steps *steps);
+/* HALO_UNIMPLEMENTED, with a name, where something other than a done uses a start. */
+halo_status lower_check_pairs(const halo_computation *computation);
 /* Puts starts as early and dones as late in a computation as their operands and users allow. */
 void lower_spread_pairs(halo_computation *computation);
 /* What steps of a start use is theirs until its done: to be called when no steps go any more. */
