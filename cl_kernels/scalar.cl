@@ -353,7 +353,7 @@ static inline uint h_rp_32(uint x, uint se, uint sm, uint e, uint m) {
     if (field > bias + small) r = top;
     if (field <= bias - small) r = 0;
   }
-  if (nan) return m > 0 ? x : top;
+  if (nan) return x;
   return r | sign << (se + sm);
 }
 
@@ -374,7 +374,7 @@ static inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     if (field > bias + small) r = top;
     if (field <= bias - small) r = 0;
   }
-  if (nan) return m > 0 ? x : top;
+  if (nan) return x;
   return r | sign << (se + sm);
 }
 
@@ -440,7 +440,7 @@ static inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
     if (isinf(a.x) && a.y == a.y) {                                                                \
       return a.x > 0 ? (C)(a.x, copysign((R)0, a.y)) : (C)(0, copysign((R)INFINITY, a.y));         \
     }                                                                                              \
-    R m = h_abs_##N(a), s = sqrt((R)0.5 * (m + fabs(a.x)));                                        \
+    R m = h_abs_##N(a), s = sqrt((R)0.5 * m + (R)0.5 * fabs(a.x));                                  \
     if (isinf(m)) {                                                                                \
       m = h_abs_##N((C)(a.x * (R)0.25, a.y * (R)0.25));                                            \
       s = (R)2 * sqrt((R)0.5 * (m + fabs(a.x) * (R)0.25));                                         \
@@ -454,16 +454,15 @@ static inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
   }                                                                                                \
   static inline C h_rsqrt_##N(C a) {                                                                      \
     if (a.x == 0 && a.y == 0) return (C)((R)INFINITY, (R)NAN);                                     \
-    if (isinf(a.x) || isinf(a.y)) {                                                                \
-      return a.x != a.x || a.y != a.y ? (C)((R)NAN, (R)NAN) : (C)(0, -copysign((R)0, a.y));        \
-    }                                                                                              \
+    if (isinf(a.x)) return (C)(copysign((R)0, a.x), -copysign((R)0, a.y));                         \
+    if (isinf(a.y)) return a.x != a.x ? (C)((R)NAN, (R)NAN) : (C)(0, -copysign((R)0, a.y));        \
     C s = h_sqrt_##N(a);                                                                           \
     return h_div_##N((C)(1, 0), s);                                                                \
   }                                                                                                \
   static inline C h_expm1_##N(C a) {                                                                      \
-    R h = sin(a.y * (R)0.5), cosm1 = (R)-2 * h * h;                                                \
+    R h = sin(a.y * (R)0.5), cosm1 = (R)0 - (R)2 * h * h; /* never -0 */                           \
     R em1 = expm1(a.x);                                                                            \
-    return (C)(em1 * cos(a.y) + cosm1, a.y == 0 ? a.y : exp(a.x) * sin(a.y));                      \
+    return (C)(em1 * cos(a.y) + cosm1, a.y == 0 ? (R)0 : exp(a.x) * sin(a.y));                     \
   }                                                                                                \
   static inline C h_log1p_##N(C a) {                                                                      \
     R t = (R)1 + a.x;                                                                              \
@@ -476,8 +475,15 @@ static inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
   }                                                                                                \
   static inline C h_cos_##N(C a) { return (C)(cos(a.x) * cosh(a.y), -sin(a.x) * sinh(a.y)); }             \
   static inline C h_sin_##N(C a) { return (C)(sin(a.x) * cosh(a.y), cos(a.x) * sinh(a.y)); }              \
-  static inline C h_cosh_##N(C a) { return (C)(cosh(a.x) * cos(a.y), sinh(a.x) * sin(a.y)); }             \
-  static inline C h_sinh_##N(C a) { return (C)(sinh(a.x) * cos(a.y), cosh(a.x) * sin(a.y)); }             \
+  /* No part is -0: they are sums. */                                                            \
+  static inline C h_cosh_##N(C a) {                                                                       \
+    R im = a.y == 0 ? (R)0 : sinh(a.x) * sin(a.y) + (R)0;                                          \
+    return (C)(cosh(a.x) * cos(a.y) + (R)0, im);                                                   \
+  }                                                                                                \
+  static inline C h_sinh_##N(C a) {                                                                       \
+    R im = a.y == 0 ? (R)0 : cosh(a.x) * sin(a.y) + (R)0;                                          \
+    return (C)(sinh(a.x) * cos(a.y) + (R)0, im);                                                   \
+  }                                                                                                \
   static inline C h_tanh_##N(C a) {                                                                       \
     /* Kahan's form: t = tan y, s = sinh x */                                                      \
     if (a.x != a.x) return (C)(a.x, a.y == 0 ? a.y : a.x);                                         \
@@ -503,8 +509,11 @@ static inline ulong h_rp_64(ulong x, uint se, uint sm, uint e, uint m) {
       if (b.x > 0) return (C)((R)INFINITY, 0);                                                     \
       if (b.x < 0) return (C)(0, 0);                                                               \
     }                                                                                              \
-    C l = h_log_##N(a);                                                                            \
-    R m = exp(b.x * l.x - b.y * l.y), q = b.x * l.y + b.y * l.x;                                   \
+    R size = h_abs_##N(a), angle = atan2(a.y, a.x), m = pow(size, b.x), q = b.x * angle;           \
+    if (b.y != 0) {                                                                                \
+      m *= exp(-b.y * angle);                                                                      \
+      q += b.y * log(size);                                                                        \
+    }                                                                                              \
     return (C)(m * cos(q), m * sin(q));                                                            \
   }                                                                                                \
   static inline C h_logistic_##N(C a) {                                                                   \

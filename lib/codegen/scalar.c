@@ -129,11 +129,18 @@ static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value
               b);
 }
 
+/* Of complex numbers the real parts decide; the second one is taken where they do not compare. */
+static const char *scalar_complex_extreme(const scalar_ctx *c, const char *sign) {
+  return EXPR(c, "%s.x %s %s.x ? %s : %s", c->in[0], sign, c->in[1], c->in[0], c->in[1]);
+}
+
 static const char *scalar_maximum(const scalar_ctx *c) {
+  if (halo_type_is_complex(c->type)) return scalar_complex_extreme(c, ">=");
   return scalar_minmax(c, c->type, c->operands[0], c->operands[1], true);
 }
 
 static const char *scalar_minimum(const scalar_ctx *c) {
+  if (halo_type_is_complex(c->type)) return scalar_complex_extreme(c, "<=");
   return scalar_minmax(c, c->type, c->operands[0], c->operands[1], false);
 }
 

@@ -63,7 +63,7 @@ static cnum complex_exp(cnum z) {
 }
 
 static cnum complex_expm1(cnum z) {
-  real s = sinl(z.im / 2), cosm1 = -2 * s * s;
+  real s = sinl(z.im / 2), cosm1 = 0 - 2 * s * s; /* never -0 */
   return (cnum){expm1l(z.re) * cosl(z.im) + cosm1, z.im == 0 ? 0 : expl(z.re) * sinl(z.im)};
 }
 
@@ -154,6 +154,21 @@ static cnum complex_minus(cnum a, cnum b) {
   return (cnum){(double)a.re - (double)b.re, (double)a.im - (double)b.im};
 }
 
+/* The real parts decide; the second one is taken where they do not compare. */
+static cnum complex_maximum(cnum a, cnum b) { return a.re >= b.re ? a : b; }
+static cnum complex_minimum(cnum a, cnum b) { return a.re <= b.re ? a : b; }
+
+/* No part is -0: they are sums. */
+static long double _Complex complex_sinh(long double _Complex z) {
+  long double _Complex s = csinhl(z);
+  return CMPLXL(creall(s) + 0, cimagl(s) + 0);
+}
+
+static long double _Complex complex_cosh(long double _Complex z) {
+  long double _Complex c = ccoshl(z);
+  return CMPLXL(creall(c) + 0, cimagl(c) + 0);
+}
+
 /* What computes one operation: one of the three. */
 static const struct complex_rule {
   cnum (*unary)(cnum);
@@ -179,14 +194,16 @@ static const struct complex_rule {
     [HALO_OP_DIVIDE] = {.binary = complex_divide},
     [HALO_OP_POWER] = {.binary = complex_power},
     [HALO_OP_ATAN2] = {.binary = complex_atan2},
+    [HALO_OP_MAXIMUM] = {.binary = complex_maximum},
+    [HALO_OP_MINIMUM] = {.binary = complex_minimum},
     [HALO_OP_ACOS] = {.library = cacosl},
     [HALO_OP_ACOSH] = {.library = cacoshl},
     [HALO_OP_ASIN] = {.library = casinl},
     [HALO_OP_ASINH] = {.library = casinhl},
     [HALO_OP_ATAN] = {.library = catanl},
     [HALO_OP_ATANH] = {.library = catanhl},
-    [HALO_OP_COSH] = {.library = ccoshl},
-    [HALO_OP_SINH] = {.library = csinhl},
+    [HALO_OP_COSH] = {.library = complex_cosh},
+    [HALO_OP_SINH] = {.library = complex_sinh},
 };
 
 bool eval_complex_knows(halo_opcode opcode) {

@@ -77,10 +77,7 @@ eval_scalar eval_reduce_precision(halo_type type, int exponent_bits, int mantiss
   int se = halo_type_exponent_bits(wide), sm = halo_type_mantissa_bits(wide);
   uint64_t sign = bits >> (se + sm) << (se + sm), body = bits ^ sign;
   uint64_t infinity = ((1ull << se) - 1) << sm;
-  if (body > infinity) { /* NaN */
-    if (mantissa_bits > 0) return value;
-    return (eval_scalar){eval_encode(type, INFINITY), 0};
-  }
+  if (body > infinity) return value; /* NaN, even where no mantissa is left to say so */
   if (mantissa_bits < sm) {
     int drop = sm - mantissa_bits;
     uint64_t half = (1ull << (drop - 1)) - 1 + (body >> drop & 1);

@@ -307,6 +307,6 @@ halo_opcode eval_function_binary(const eval_function *function) {
   }
   bool in_order = step->args[0] == 0 && step->args[1] == 1;
   bool swapped = step->args[0] == 1 && step->args[1] == 0 &&
-                 halo_opcode_has_trait(step->op.opcode, HALO_TRAIT_COMM);
+                 halo_opcode_commutes(step->op.opcode, step->op.in);
   return in_order || swapped ? step->op.opcode : HALO_OPCODE_COUNT;
 }

@@ -57,6 +57,17 @@ const char *const halo_precision_names[] = {"default", "high", "highest", "packe
 const halo_op_info *halo_op_info_of(halo_opcode op) { return &op_rows[op]; }
 const char *halo_opcode_name(halo_opcode op) { return op_rows[op].name; }
 
+bool halo_opcode_commutes(halo_opcode op, halo_type type) {
+  bool extreme = op == HALO_OP_MAXIMUM || op == HALO_OP_MINIMUM;
+  if (halo_type_is_complex(type) && extreme) return false;
+  return halo_opcode_has_trait(op, HALO_TRAIT_COMM);
+}
+
+bool halo_opcode_associates(halo_opcode op, halo_type type) {
+  if (halo_type_is_complex(type) && op != HALO_OP_ADD) return false;
+  return halo_opcode_has_trait(op, HALO_TRAIT_ASSOC);
+}
+
 halo_exec_class halo_opcode_exec(halo_opcode op) { return op_rows[op].exec; }
 
 halo_reading halo_opcode_reading(halo_opcode op, int operand) {

@@ -130,6 +130,10 @@ const char *halo_opcode_name(halo_opcode op);
 /* Finds an opcode by HLO name; false when there is none. */
 bool halo_opcode_from_name(const char *name, halo_opcode *out);
 bool halo_opcode_has_trait(halo_opcode op, unsigned trait);
+/* The traits COMM and ASSOC, of elements of one type: the larger of two complex numbers is the first where
+ * their real parts are equal, and a complex product loses the sign of zeros when its factors change. */
+bool halo_opcode_commutes(halo_opcode op, halo_type type);
+bool halo_opcode_associates(halo_opcode op, halo_type type);
 halo_exec_class halo_opcode_exec(halo_opcode op);
 halo_reading halo_opcode_reading(halo_opcode op, int operand);
 /* Whether one element of its result can be computed by itself, in any kernel. */

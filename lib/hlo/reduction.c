@@ -114,15 +114,17 @@ static const reduction_part reduction_parts[HALO_OPCODE_COUNT] = {
 static bool reduction_is_associative(const halo_computation *body) {
   const halo_instr *root = body->root;
   if (halo_opcode_has_trait(root->opcode, HALO_TRAIT_ASSOC)) {
-    /* A complex product loses the sign of zeros when its factors change places. */
-    if (halo_type_is_complex(root->shape->type) && root->opcode == HALO_OP_MULTIPLY) return false;
+    if (!halo_opcode_associates(root->opcode, root->shape->type)) return false;
     const halo_instr *a = root->operands[0], *b = root->operands[1];
     return a->opcode == HALO_OP_PARAMETER && b->opcode == HALO_OP_PARAMETER && a != b;
   }
   bool selects = false;
   for (int32_t i = 0; i < body->instrs.count; i++) {
-    reduction_part part = reduction_parts[body->instrs.data[i]->opcode];
+    const halo_instr *instr = body->instrs.data[i];
+    reduction_part part = reduction_parts[instr->opcode];
+    bool extreme = part == REDUCTION_CHOOSES && instr->opcode != HALO_OP_SELECT;
     if (part == REDUCTION_OTHER) return false;
+    if (extreme && !halo_opcode_associates(instr->opcode, instr->shape->type)) return false;
     selects |= part == REDUCTION_CHOOSES;
   }
   return selects && root->opcode == HALO_OP_TUPLE;

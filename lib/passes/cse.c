@@ -170,7 +170,7 @@ static bool cse_allowed(const halo_instr *instr) {
 }
 
 static bool cse_swaps(const halo_instr *instr) {
-  return instr->operand_count == 2 && halo_opcode_has_trait(instr->opcode, HALO_TRAIT_COMM);
+  return instr->operand_count == 2 && halo_opcode_commutes(instr->opcode, instr->shape->type);
 }
 
 /* ---- Called computations ---- */

@@ -207,7 +207,7 @@ static const struct {
 
 halo_instr *halo_simplify_binary(halo_rewriter *r, halo_instr *instr) {
   halo_instr *x = instr->operands[0], *y = instr->operands[1];
-  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_COMM) && halo_simplify_splat(x) &&
+  if (halo_opcode_commutes(instr->opcode, instr->shape->type) && halo_simplify_splat(x) &&
       !halo_simplify_splat(y)) {
     /* Constants stand on the right, so that rules look for them there only. */
     instr->operands[0] = y;

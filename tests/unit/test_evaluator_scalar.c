@@ -389,7 +389,7 @@ START_TEST(reduce_precision_known) {
       {HALO_F32, 1e-40, 7, 23, 0},
       {HALO_F32, INFINITY, 5, 0, INFINITY},
       {HALO_F32, NAN, 5, 2, NAN},
-      {HALO_F32, NAN, 5, 0, INFINITY},
+      {HALO_F32, NAN, 5, 0, NAN},
       {HALO_F32, 1.75, 8, 23, 1.75},
       {HALO_F32, 3.4028235e38, 8, 7, INFINITY},
       {HALO_F64, 1e300, 8, 23, INFINITY},

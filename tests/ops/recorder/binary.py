@@ -101,6 +101,27 @@ def _complex_cases():
             yield case
 
 
+def _complex_edges():
+    for suffix, (type_,) in by_device(COMPLEX):
+        parts = [complex(x, y) for x in (0.0, -0.0, 1.0, np.inf, np.nan) for y in (2.0, -1.0, np.nan)]
+        a = array(type_, [x for x in parts for _ in parts])
+        b = array(type_, [y for _ in parts for y in parts])
+        case = Case("extremes.complex" + suffix)
+        p, q = case.param(type_, a), case.param(type_, b)
+        for op in "maximum", "minimum":
+            case.result(case.op(shape(type_, a.shape), op, p, q), f"{op}.{type_}")
+        yield case
+        top = 1.7e308 if type_ == "c128" else 3.3e38
+        root = top ** (1 / 3)
+        a = array(type_, [complex(top, 2), complex(top / 2, top / 2), top**0.8, complex(root, -root / 2)])
+        b = array(type_, [1, 1, 0.5, complex(2.5, 0)])
+        case = Case("power.complex.large" + suffix)
+        p, q = case.param(type_, a), case.param(type_, b)
+        case.result(case.op(shape(type_, a.shape), "power", p, q), type_)
+        case.measure(0, complex_judge("power", type_, np.power, 64, a, b))
+        yield case
+
+
 def _rank_cases():
     case = Case("add.ranks")
     for dims in (
@@ -172,6 +193,7 @@ def cases():
     yield from _shift_cases()
     yield from _power_cases()
     yield from _complex_cases()
+    yield from _complex_edges()
     yield from _broadcast_cases()
     yield from _rank_cases()
     yield from _mulhi_cases()

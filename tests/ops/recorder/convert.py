@@ -153,6 +153,15 @@ def _reduce_precision_cases():
                 ),
                 f"{type_}.nan",
             )
+            case.result(
+                case.op(
+                    shape(type_, (1,)),
+                    "reduce-precision",
+                    q,
+                    attrs="exponent_bits=8, mantissa_bits=0",
+                ),
+                f"{type_}.nan.m0",
+            )
         yield case
 
 

@@ -38,8 +38,45 @@ def _specials(type_):
     return z
 
 
+def _edges(type_):
+    """Numbers near the top, where |z| + |re z| is beyond the type, for rsqrt; and, for functions that give
+    zeros, the signs of both parts, which results within a bound do not tell."""
+    part, suffix = PART[type_], ".f64" if type_ == "c128" else ""
+    top = float(np.finfo(DTYPES[part]).max)
+    case = Case("rsqrt.complex.large" + suffix)
+    z = np.array([0.6 * top, top, -0.7 * top, complex(0.6 * top, 0.6 * top), complex(-0.8, 0.4) * top,
+                  complex(0.2, -0.9) * top, complex(0.99, -0.99) * top], DTYPES[type_])
+    p = case.param(type_, z)
+    case.result(case.op(shape(type_, z.shape), "rsqrt", p), type_)
+    case.measure(0, complex_judge("rsqrt", type_, ROUNDED["rsqrt"], 12, z))
+    yield case
+    z = np.array([complex(100, -0.0), complex(100, 0.0), complex(-0.0, -0.0), complex(0.0, -0.0),
+                  complex(-0.0, 0.0), complex(-0.0, 1e-30), complex(1, -0.0), complex(-1, 0.0)],
+                 DTYPES[type_])
+    bits, width = ("u64", 63) if part == "f64" else ("u32", 31)
+    for op in "sinh", "cosh", "exponential-minus-one":
+        case = Case(op + ".complex.zeros" + suffix)
+        if op == "exponential-minus-one":
+            z = np.delete(z, 5)  # its real part is negative, and too small for f32
+        p = case.param(type_, z)
+        value = case.op(shape(type_, z.shape), op, p)
+        last = case.constant(bits + "[]", str(width))
+        shift = case.op(shape(bits, z.shape), "broadcast", last, attrs="dimensions={}")
+        for side in "real", "imag":
+            one = case.op(shape(part, z.shape), side, value)
+            word = case.op(shape(bits, z.shape), "bitcast-convert", one)
+            sign = case.op(shape(bits, z.shape), "shift-right-logical", word, shift)
+            case.result(sign, f"{side}.sign.{type_}")
+        if op in THROUGH_JAX:
+            [w] = run_through_jax(op, case.inputs)
+            integer = np.uint64 if part == "f64" else np.uint32
+            case.expected = [np.signbit(x).astype(integer) for x in (w.real, w.imag)]
+        yield case
+
+
 def cases():
     for type_ in "c64", "c128":
+        yield from _edges(type_)
         part, suffix = PART[type_], ".f64" if type_ == "c128" else ""
         case = Case("complex-parts" + suffix)
         z = np.append(_specials(type_), values.complexes(type_))
