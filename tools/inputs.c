@@ -345,8 +345,18 @@ static int inputs_assign_to(input_list *list, int index, const char *what) {
   if (tool_ends_with(what, ".npy")) return inputs_read_npy(list, index, what);
   if (member) return inputs_read_member(list, index, what, (size_t)(member - what) + 4);
   if (inputs_parse_recipe(what, &recipe)) return inputs_make(list, index, recipe, list->seed);
+  const char *name = list->data[index].name;
   if (!*what) {
-    tool_error("input %d (%s) is given nothing", index, list->data[index].name);
+    tool_error("input %d (%s) is given nothing", index, name);
+    return TOOL_USAGE;
+  }
+  if (tool_ends_with(what, ".npz")) {
+    tool_error("which array of %s is input %d (%s)? (%s:NAME)", what, index, name, what);
+    return TOOL_USAGE;
+  }
+  if (strncmp(what, "random:", 7) == 0) {
+    tool_error("input %d (%s): random:LOW:HIGH takes two numbers, the first smaller, not '%s'",
+               index, name, what);
     return TOOL_USAGE;
   }
   return inputs_parse_value(list, index, what);

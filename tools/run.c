@@ -9,8 +9,10 @@
 #include "halo/client.h"
 #include "halo/npy.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
   RUN_HELP = 1,
@@ -295,6 +297,32 @@ static void run_print_reports(const run_request *request, const run_state *state
   }
 }
 
+/* Whether files can be made beside `path`; an error message if not. */
+static bool run_check_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *folder = !slash          ? tool_strdup(".")
+                 : slash == path ? tool_strdup("/")
+                                 : tool_printf("%.*s", (int)(slash - path), path);
+  bool ok = access(path, W_OK) == 0 || access(folder, W_OK) == 0;
+  if (!ok) tool_error("cannot write %s: %s", path, strerror(errno));
+  free(folder);
+  return ok;
+}
+
+/* Finds out before anything is done whether the files that come afterwards can be read and written. */
+static bool run_check_files(const run_request *request) {
+  const char *compare = request->compare.path, *output = request->output;
+  if (!*request->file) return tool_error("the program's file has no name"), false;
+  if (compare && access(compare, R_OK) != 0) {
+    tool_error("cannot read %s: %s", compare, strerror(errno));
+    return false;
+  }
+  if (!output || request->compile_only) return true;
+  if (!*output) return tool_error("--output is given nothing"), false;
+  bool file = tool_ends_with(output, ".npy") || tool_ends_with(output, ".npz");
+  return file ? run_check_folder(output) : tool_make_folder(output);
+}
+
 /* Finds out before running whether the results can go where they should; false after a message. */
 static bool run_check_output(const run_request *request, const run_state *state) {
   int count = halo_executable_result_count(state->executable);
@@ -481,7 +509,7 @@ int tool_run(int argc, char **argv) {
     code = args_usage_error(&args, "which FILE.hlo? (- for standard input)");
   } else if (code == TOOL_OK) {
     run_state state = {0};
-    code = run_work(&request, &state);
+    code = run_check_files(&request) ? run_work(&request, &state) : TOOL_FAILED;
     run_release(&state);
   }
   free(request.inputs);

@@ -89,8 +89,9 @@ bool tool_make_folder(const char *path) {
     if (!last && *at != '/') continue;
     *at = '\0';
     struct stat info;
-    if (mkdir(copy, 0777) != 0 && !(stat(copy, &info) == 0 && S_ISDIR(info.st_mode))) {
-      tool_error("cannot make the folder %s: %s", copy, strerror(errno));
+    int reason = mkdir(copy, 0777) == 0 ? 0 : errno;
+    if (reason && !(stat(copy, &info) == 0 && S_ISDIR(info.st_mode))) {
+      tool_error("cannot make the folder %s: %s", copy, strerror(reason));
       ok = false;
     }
     if (last) break;

@@ -237,6 +237,7 @@ halo_status halo_caps_read(const char *path, halo_caps *out) {
   char *text = NULL;
   bool seen[CAPS_FIELD_COUNT] = {0};
   halo_caps caps = caps_plain;
+  if (!*path) return halo_fail(HALO_INVALID_ARGUMENT, "null:FILE needs a file of capabilities");
   HALO_TRY(caps_load(path, &text));
   halo_status status = HALO_OK;
   int number = 0;

@@ -11,6 +11,11 @@ halo_status halo_text_begin(halo_text_parser *p, const char *text, size_t length
                             const char *name) {
   void *copy;
   p->name = name && *name ? name : "hlo";
+  static const char byte_order_mark[] = "\xef\xbb\xbf";
+  if (length >= 3 && memcmp(text, byte_order_mark, 3) == 0) { /* some editors begin UTF-8 with it */
+    text += 3;
+    length -= 3;
+  }
   if (length >= INT32_MAX) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s:1:1: error: the text is longer than 2 GiB",
                      p->name);

@@ -54,3 +54,7 @@ check run-dump 'halo run -q -p none axpy.hlo --dump dumped/here && ls dumped/her
 check run-reports 'halo run -q -p none axpy.hlo --explain --plan --source | grep -E "^(Implementations|Plan|OpenCL C)"'
 check run-profile 'halo run -q -p none axpy.hlo --profile | grep -oE "^Profile|step +kind +runs +time +each +share +GB/s +GFLOP/s"'
 check run-loop 'for how in --no-fusion --no-optimization "--seed 0"; do halo run -q loop.hlo -i n=3 -i x=8 $how; done'
+check run-wrong-files 'halo run ""; halo run axpy.hlo -o ""; halo run axpy.hlo -o none/x.npz; halo run axpy.hlo --compare none.npz'
+check run-wrong-null 'halo run axpy.hlo -d null:'
+check run-wrong-recipe 'halo run axpy.hlo -i x=random:5:1; halo run axpy.hlo -i x=all.npz'
+check run-other-forms 'echo "module @f { func.func @main() {} }" >f.mlir; halo run f.mlir; printf "\n\005f\022\004main" >f.pb; halo run f.pb'

@@ -342,6 +342,13 @@ START_TEST(header_reads) {
 }
 END_TEST
 
+START_TEST(a_byte_order_mark_is_skipped) {
+  halo_module *module = text_read("\xef\xbb\xbfHloModule m\na { p = f32[2] parameter(0) }");
+  ck_assert_str_eq(module->name, "m");
+  halo_module_release(module);
+}
+END_TEST
+
 START_TEST(entry_defaults_to_the_last) {
   halo_module *module = text_read(
       "HloModule m\na { p = f32[2]{0} parameter(0) q = f32[] constant(1)"
@@ -480,6 +487,7 @@ int main(void) {
   TCase *modules = tcase_create("modules");
   tcase_add_test(modules, header_reads);
   tcase_add_test(modules, entry_defaults_to_the_last);
+  tcase_add_test(modules, a_byte_order_mark_is_skipped);
   tcase_add_test(modules, files_read);
   suite_add_tcase(suite, modules);
   TCase *size = tcase_create("size");
