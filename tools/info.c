@@ -3,6 +3,7 @@
 #include "tool.h"
 
 #include "halo/client.h"
+#include "halo/custom_call.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -131,6 +132,8 @@ static int info_print(const char *selector, bool capabilities) {
     bool pocl =
         chosen >= 0 && strcmp(list[chosen].info.platform, "Portable Computing Language") == 0;
     if (!info_print_cache(pocl)) code = TOOL_FAILED;
+    printf("LAPACK, for custom calls: %s\n",
+           halo_custom_call_find("lapack_sgetrf_ffi") ? "yes" : "no (built without LAPACKE)");
     if (chosen < 0) code = info_no_match(selector, list, count);
   }
   halo_device_list_release(list);

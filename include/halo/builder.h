@@ -505,6 +505,32 @@ HALO_API halo_op halo_cholesky(halo_op a, bool lower);
 HALO_API halo_op halo_triangular_solve(halo_op a, halo_op b, bool left_side, bool lower,
                                        bool unit_diagonal, halo_matrix_op transpose_a);
 
+/* ---- Custom calls: functions by the name of their target (halo/custom_call.h) ---- */
+
+/* Zero-initialise what is not used. */
+typedef struct halo_custom_options {
+  const char
+      *config; /* handed to the function: any text, or "{name = 1 : i64, ...}" with `typed` */
+  bool typed;  /* API_VERSION_TYPED_FFI: `config` is a dictionary of attributes */
+  bool has_side_effect; /* is called even where nobody uses the result */
+} halo_custom_options;
+
+/* The function's result for these operands. It has this shape, tuples and layouts included; nothing checks that
+ * the function writes it. Operands are row-major. `options` may be NULL in all three. */
+HALO_API halo_op halo_custom_call(halo_builder *builder, const char *target, int count,
+                                  const halo_op *operands, const halo_shape *shape,
+                                  const halo_custom_options *options);
+/* The operands in the layouts of `operand_shapes` [count]. */
+HALO_API halo_op halo_custom_call_with_layout(halo_builder *builder, const char *target, int count,
+                                              const halo_op *operands, const halo_shape *shape,
+                                              const halo_shape *const *operand_shapes,
+                                              const halo_custom_options *options);
+/* With a computation, for those that read the module; functions do not get it. */
+HALO_API halo_op halo_custom_call_with_computation(halo_builder *builder, const char *target,
+                                                   int count, const halo_op *operands,
+                                                   halo_comp computation, const halo_shape *shape,
+                                                   const halo_custom_options *options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
 #include "halo/annotations.h"
 #include "halo/builder.h"
 #include "halo/client.h"
+#include "halo/custom_call.h"
 #include "halo/literal.h"
 #include "halo/module.h"
 #include "halo/npy.h"

@@ -29,14 +29,15 @@ halo_status eval_computation(const halo_computation *computation, halo_literal *
 eval_fn eval_elementwise, eval_identity, eval_constant, eval_tuple, eval_get_tuple_element,
     eval_after_all, eval_get_dimension_size, eval_tuple_select; /* instr.c */
 eval_fn eval_iota, eval_broadcast, eval_reshape, eval_transpose, eval_reverse, eval_slice, eval_pad,
-    eval_concatenate, eval_bitcast, eval_bitcast_convert;                          /* movement.c */
-eval_fn eval_dynamic_slice, eval_dynamic_update_slice, eval_gather, eval_scatter;  /* indexed.c */
-eval_fn eval_map, eval_reduce;                                                     /* reduce.c */
-eval_fn eval_reduce_window, eval_select_and_scatter;                               /* window.c */
-eval_fn eval_sort, eval_topk;                                                      /* sort.c */
-eval_fn eval_dot, eval_convolution;                                                /* dot.c */
-eval_fn eval_call_op, eval_while, eval_conditional;                                /* control.c */
-eval_fn eval_cholesky, eval_triangular_solve, eval_fft;                            /* linalg.c */
+    eval_concatenate, eval_bitcast, eval_bitcast_convert;                         /* movement.c */
+eval_fn eval_dynamic_slice, eval_dynamic_update_slice, eval_gather, eval_scatter; /* indexed.c */
+eval_fn eval_map, eval_reduce;                                                    /* reduce.c */
+eval_fn eval_reduce_window, eval_select_and_scatter;                              /* window.c */
+eval_fn eval_sort, eval_topk;                                                     /* sort.c */
+eval_fn eval_dot, eval_convolution;                                               /* dot.c */
+eval_fn eval_call_op, eval_while, eval_conditional;                               /* control.c */
+eval_fn eval_custom_call;                               /* custom_call.c */
+eval_fn eval_cholesky, eval_triangular_solve, eval_fft; /* linalg.c */
 eval_fn eval_batch_norm_training, eval_batch_norm_inference, eval_batch_norm_grad; /* norm.c */
 eval_fn eval_rng_bit_generator, eval_stochastic_convert;                           /* random.c */
 

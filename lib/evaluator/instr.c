@@ -42,6 +42,7 @@ static eval_fn *const instr_rows[HALO_OPCODE_COUNT] = {
     [HALO_OP_FUSION] = eval_call_op,
     [HALO_OP_WHILE] = eval_while,
     [HALO_OP_CONDITIONAL] = eval_conditional,
+    [HALO_OP_CUSTOM_CALL] = eval_custom_call,
     [HALO_OP_CHOLESKY] = eval_cholesky,
     [HALO_OP_TRIANGULAR_SOLVE] = eval_triangular_solve,
     [HALO_OP_FFT] = eval_fft,

@@ -100,7 +100,7 @@ enum {
 };
 
 enum { HALO_ATTR_REQUIRED = 1, HALO_ATTR_ALWAYS_PRINTED = 2 };
-enum { HALO_MAX_OP_ATTRS = 16 };
+enum { HALO_MAX_OP_ATTRS = 20 };
 
 typedef struct halo_attr_spec {
   halo_attr_id id;
@@ -165,6 +165,12 @@ typedef enum halo_compare_order {
   HALO_ORDER_PARTIAL,
   HALO_ORDER_WEAK
 } halo_compare_order;
+typedef enum halo_api_version {
+  HALO_API_ORIGINAL,
+  HALO_API_STATUS_RETURNING,
+  HALO_API_STATUS_RETURNING_UNIFIED,
+  HALO_API_TYPED_FFI
+} halo_api_version;
 typedef enum halo_fusion_kind {
   HALO_FUSION_LOOP,
   HALO_FUSION_INPUT,

@@ -7,7 +7,8 @@
 enum { FOLD_MAX_BYTES = 64 << 10, FOLD_MAX_COST = 1 << 20, FOLD_MAX_TOTAL_COST = 1 << 24 };
 
 static bool fold_allowed(const halo_instr *instr) {
-  if (halo_opcode_exec(instr->opcode) == HALO_EXEC_VALUE || instr->opcode == HALO_OP_TUPLE ||
+  halo_exec_class exec = halo_opcode_exec(instr->opcode);
+  if (exec == HALO_EXEC_VALUE || exec == HALO_EXEC_HOST || instr->opcode == HALO_OP_TUPLE ||
       instr->opcode == HALO_OP_OPT_BARRIER) {
     return false;
   }

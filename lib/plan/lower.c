@@ -90,6 +90,7 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
       if (instr->opcode == HALO_OP_CONDITIONAL) return lower_conditional(s, instr, steps);
       break;
     case HALO_EXEC_HOST:
+      if (instr->opcode == HALO_OP_CUSTOM_CALL) return lower_custom_call(s, instr, steps);
       if (instr->opcode != HALO_OP_RNG_GET_AND_UPDATE_STATE) break;
       lower_random(s, instr, steps);
       return HALO_OK;

@@ -60,6 +60,8 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* lower_control.c */
 halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps);
 halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *steps);
+/* lower_custom_call.c */
+halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* lower_async.c: asynchronous pairs. */
 halo_status lower_async(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* HALO_UNIMPLEMENTED, with a name, where something other than a done uses a start. */

@@ -75,11 +75,12 @@ struct halo_step {
   bool any_local; /* smaller groups will do too */
   halo_plan_value *values;
   int32_t value_count;
-  uint64_t in_place;            /* bit i: args[i] may share the output's buffer */
-  const struct halo_gemm *gemm; /* of kernels/gemm.h */
-  int64_t delta;                /* random: the state goes on by so much */
-  int64_t bytes;                /* read and written at least; of a copy, what it copies */
-  int64_t flops;                /* this and bytes: INT64_MAX when that is not enough */
+  uint64_t in_place;                     /* bit i: args[i] may share the output's buffer */
+  const struct halo_gemm *gemm;          /* of kernels/gemm.h */
+  const struct halo_custom_site *custom; /* of custom/custom.h */
+  int64_t delta;                         /* random: the state goes on by so much */
+  int64_t bytes;                         /* read and written at least; of a copy, what it copies */
+  int64_t flops;                         /* this and bytes: INT64_MAX when that is not enough */
   /* while: the lists are condition and body, args[0] is the predicate that the condition leaves behind;
    * trips >= 0: known beforehand, then there is neither predicate nor condition.
    * conditional: the lists are the branches, args[0] is the selector. */

@@ -43,6 +43,7 @@ FAMILIES = [
     "linalg",
     "random",
     "real",
+    "lapack",
     "control",
     "collective",
 ]

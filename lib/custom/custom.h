@@ -1,0 +1,50 @@
+/* custom/custom.h: what custom-calls run: the registry of targets, and the site of a call. */
+#ifndef HALO_CUSTOM_CUSTOM_H
+#define HALO_CUSTOM_CUSTOM_H
+
+#include "base/arena.h"
+#include "halo/custom_call.h"
+#include "shape/shape.h"
+
+/* Lives as long as the process. */
+typedef struct halo_custom_target {
+  const char *name;
+  halo_custom_plain_fn *plain; /* one of these three */
+  halo_custom_host_fn *host;
+  halo_custom_device_fn *device;
+  void *user;
+  struct halo_custom_target *next;
+} halo_custom_target;
+
+/* NULL when there is none. */
+const halo_custom_target *halo_custom_target_find(const char *name);
+
+/* A call as compiling leaves it, without memory: all in one arena. */
+typedef struct halo_custom_site {
+  const halo_custom_target *target;
+  int operand_count;               /* of the instruction: arrays and tuples */
+  const halo_shape *const *shapes; /* of these */
+  const halo_shape *result;        /* likewise */
+  halo_custom_frame call;          /* arrays without data */
+  int32_t
+      *places; /* of the step's arguments, one an array; -1 for tokens. Set by who plans the call */
+} halo_custom_site;
+
+/* Describes a call. `operands` and `result` are shapes with layouts and are kept; `config` is the attribute
+ * backend_config as HLO text has it, or NULL; with `typed` it is a dictionary. HALO_INVALID_ARGUMENT when that
+ * cannot be read. */
+halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target *target,
+                                    int operand_count, const halo_shape *const *operands,
+                                    const halo_shape *result, const char *config, bool typed,
+                                    halo_custom_site **out);
+/* Calls the function. `arrays` are the call's operands, then its results, with their memory. */
+halo_status halo_custom_site_call(const halo_custom_site *site, const halo_custom_array *arrays,
+                                  void *queue);
+
+/* config.c: reads "{name = value : type, ...}" into the call's attributes. */
+halo_status halo_custom_config_read(halo_arena *arena, const char *text, halo_custom_frame *call);
+
+/* lapack.c: LAPACK by the names of JAX; NULL without LAPACKE. */
+const halo_custom_target *halo_custom_lapack_find(const char *name);
+
+#endif

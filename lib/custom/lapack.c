@@ -1,0 +1,182 @@
+/* custom/lapack.c: LAPACK by the names under which JAX calls it on CPUs, lapack_sgetrf_ffi and its kin: batches
+ * are walked over, and arrays of any layout brought into columns. */
+#include "custom/lapack.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef HALO_HAVE_LAPACKE
+
+/* ---- Parts of arrays ---- */
+
+static int64_t lapack_batch(const halo_custom_array *array, int rank) {
+  int64_t batch = 1;
+  for (int d = 0; d < array->rank - rank; d++) batch *= array->dims[d];
+  return batch;
+}
+
+/* Elements between neighbours along a dimension. */
+static int64_t lapack_stride(const halo_custom_array *array, int dim) {
+  int64_t stride = 1;
+  for (int i = 0; array->minor_to_major[i] != dim; i++) {
+    stride *= array->dims[array->minor_to_major[i]];
+  }
+  return stride;
+}
+
+/* Copies the part of problem `number` out of its array, or into it. */
+static void lapack_copy(const lapack_part *part, int64_t number, bool out) {
+  const halo_custom_array *array = part->array;
+  if (array->bytes == 0) return;
+  size_t size = halo_type_size(array->type);
+  int64_t start = 0;
+  for (int d = array->rank - part->rank - 1; d >= 0; d--) {
+    start += number % array->dims[d] * lapack_stride(array, d);
+    number /= array->dims[d];
+  }
+  int64_t row = part->rank >= 1 ? lapack_stride(array, array->rank - part->rank) : 0;
+  int64_t column = part->rank == 2 ? lapack_stride(array, array->rank - 1) : 0;
+  for (int64_t c = 0; c < part->columns; c++) {
+    char *dense = (char *)part->data + (size_t)(c * part->rows) * size;
+    char *there = (char *)array->data + (size_t)(start + c * column) * size;
+    if (row == 1 || part->rows == 1) {
+      memcpy(out ? there : dense, out ? dense : there, size * (size_t)part->rows);
+      continue;
+    }
+    for (int64_t r = 0; r < part->rows; r++) {
+      char *a = dense + (size_t)r * size, *b = there + (size_t)(r * row) * size;
+      memcpy(out ? b : a, out ? a : b, size);
+    }
+  }
+}
+
+/* ---- Problems ---- */
+
+void *lapack_work(lapack_job *job, size_t bytes) {
+  if (job->status != HALO_OK) return NULL;
+  if (bytes > job->work_size) {
+    halo_free(job->work);
+    job->work = NULL;
+    job->work_size = 0;
+    job->status = halo_try_alloc(bytes, "LAPACK's workspace", &job->work);
+    if (job->status == HALO_OK) job->work_size = bytes;
+  }
+  return job->work;
+}
+
+static halo_status lapack_parts(const char *ranks, int count, const halo_custom_array *arrays,
+                                lapack_part *parts) {
+  if ((int)strlen(ranks) != count) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "%d arrays are expected, not %d", (int)strlen(ranks),
+                     count);
+  }
+  for (int i = 0; i < count; i++) {
+    const halo_custom_array *a = &arrays[i];
+    int rank = ranks[i] - '0';
+    if (a->rank < rank) {
+      return halo_fail(HALO_INVALID_ARGUMENT, "array %d must have at least %d dimensions", i, rank);
+    }
+    lapack_part *part = &parts[i];
+    *part = (lapack_part){a, rank, rank ? a->dims[a->rank - rank] : 1,
+                          rank == 2 ? a->dims[a->rank - 1] : 1, NULL};
+    int64_t elements = part->rows * part->columns;
+    HALO_TRY(
+        halo_try_alloc((size_t)(elements + 1) * halo_type_size(a->type), "a matrix", &part->data));
+  }
+  return HALO_OK;
+}
+
+static halo_status lapack_solve(lapack_job *job, const lapack_routine *routine, int type) {
+  const halo_custom_frame *call = job->call;
+  int64_t batch = lapack_batch(&call->results[0], routine->out[0] - '0');
+  for (int64_t b = 0; b < batch && job->status == HALO_OK; b++) {
+    for (int i = 0; i < call->operand_count; i++) lapack_copy(&job->in[i], b, false);
+    for (int i = 0; i < call->result_count; i++) {
+      size_t size = halo_type_size(job->out[i].array->type);
+      size_t bytes = (size_t)(job->out[i].rows * job->out[i].columns) * size;
+      bool same = i < call->operand_count && job->in[i].rows == job->out[i].rows &&
+                  job->in[i].columns == job->out[i].columns &&
+                  job->in[i].array->type == job->out[i].array->type;
+      if (same) {
+        memcpy(job->out[i].data, job->in[i].data, bytes);
+      } else {
+        memset(job->out[i].data, 0, bytes);
+      }
+    }
+    routine->run[type](job);
+    for (int i = 0; i < call->result_count && job->status == HALO_OK; i++) {
+      lapack_copy(&job->out[i], b, true);
+    }
+  }
+  return job->status;
+}
+
+/* What the target's `user` points to. */
+typedef struct lapack_user {
+  const lapack_routine *routine;
+  int type;
+} lapack_user;
+
+static halo_status lapack_run(const halo_custom_frame *call, void *user) {
+  const lapack_user *u = user;
+  bool is_complex = u->type >= 2;
+  const char *out =
+      is_complex && u->routine->complex_out ? u->routine->complex_out : u->routine->out;
+  if (call->operand_count > LAPACK_MOST || call->result_count > LAPACK_MOST) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "too many arrays");
+  }
+  lapack_job job = {.call = call};
+  halo_status status = lapack_parts(u->routine->in, call->operand_count, call->operands, job.in);
+  if (status == HALO_OK) status = lapack_parts(out, call->result_count, call->results, job.out);
+  if (status == HALO_OK) status = lapack_solve(&job, u->routine, u->type);
+  for (int i = 0; i < LAPACK_MOST; i++) {
+    halo_free(job.in[i].data);
+    halo_free(job.out[i].data);
+  }
+  halo_free(job.work);
+  return status;
+}
+
+/* ---- Names ---- */
+
+enum { LAPACK_TYPES = 4, LAPACK_TARGETS = 64 };
+
+static halo_custom_target lapack_targets[LAPACK_TARGETS];
+static lapack_user lapack_users[LAPACK_TARGETS];
+static char lapack_names[LAPACK_TARGETS][24];
+static pthread_once_t lapack_once = PTHREAD_ONCE_INIT;
+
+static void lapack_fill(void) {
+  int count = 0;
+  for (const lapack_routine *r = lapack_routines; r->name; r++) {
+    for (int type = 0; type < LAPACK_TYPES && count < LAPACK_TARGETS; type++, count++) {
+      const char *name = type >= 2 && r->complex_name ? r->complex_name : r->name;
+      snprintf(lapack_names[count], sizeof lapack_names[count], "lapack_%c%s_ffi", "sdcz"[type],
+               name);
+      lapack_users[count] = (lapack_user){r, type};
+      lapack_targets[count] = (halo_custom_target){
+          .name = lapack_names[count], .host = lapack_run, .user = &lapack_users[count]};
+    }
+  }
+}
+
+const halo_custom_target *halo_custom_lapack_find(const char *name) {
+  pthread_once(&lapack_once, lapack_fill);
+  for (int i = 0; i < LAPACK_TARGETS && lapack_targets[i].name; i++) {
+    if (strcmp(lapack_targets[i].name, name) == 0) return &lapack_targets[i];
+  }
+  return NULL;
+}
+
+#else
+
+const halo_custom_target *halo_custom_lapack_find(const char *name) {
+  (void)name;
+  return NULL;
+}
+
+#endif

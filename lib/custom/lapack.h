@@ -1,0 +1,40 @@
+/* custom/lapack.h: one matrix of a batch at a time, in column-major order, for LAPACK. Private to lapack*.c. */
+#ifndef HALO_CUSTOM_LAPACK_H
+#define HALO_CUSTOM_LAPACK_H
+
+#include "custom/custom.h"
+
+enum { LAPACK_MOST = 6 }; /* operands, or results */
+
+/* A vector, a matrix or a number of one problem. */
+typedef struct lapack_part {
+  const halo_custom_array *array;
+  int rank; /* 0 to 2: the last dimensions of the array, of which the others are the batch */
+  int64_t rows, columns; /* 1 where there is no such dimension */
+  void *data;            /* dense, columns one after the other */
+} lapack_part;
+
+/* One problem. Results whose operand of the same number has their size begin as its copy. */
+typedef struct lapack_job {
+  const halo_custom_frame *call;
+  lapack_part in[LAPACK_MOST], out[LAPACK_MOST];
+  void *work; /* grows; see lapack_work */
+  size_t work_size;
+  halo_status status;
+} lapack_job;
+
+/* At least so many bytes of workspace beside what earlier calls for this problem gave: NULL, and a status,
+ * when there is no memory. */
+void *lapack_work(lapack_job *job, size_t bytes);
+
+/* A routine in the four types. */
+typedef struct lapack_routine {
+  const char *name, *complex_name; /* "getrf"; NULL: the same for complex numbers */
+  const char *in, *out;            /* ranks of the parts, a digit each */
+  const char *complex_out;         /* NULL: the same */
+  void (*run[4])(lapack_job *job); /* s, d, c, z */
+} lapack_routine;
+
+extern const lapack_routine lapack_routines[]; /* lapack_routines.c; a NULL name ends the list */
+
+#endif

@@ -1,0 +1,344 @@
+/* custom/lapack_routines.c: the routines of LAPACK that JAX calls, each in its four types. Workspaces are what
+ * LAPACK asks for. */
+#include "custom/lapack.h"
+
+#ifdef HALO_HAVE_LAPACKE
+
+#include <complex.h>
+#define lapack_complex_float float _Complex
+#define lapack_complex_double double _Complex
+#include <lapacke.h>
+
+#define COL LAPACK_COL_MAJOR
+#define IN(i) ((void *)job->in[i].data)
+#define OUT(i) ((void *)job->out[i].data)
+#define ROWS(part) ((lapack_int)(part).rows)
+#define COLS(part) ((lapack_int)(part).columns)
+/* The letter that an attribute is, such as mode = 86 : ui8. */
+#define LETTER(name, otherwise) ((char)halo_custom_call_integer(job->call, name, otherwise))
+
+static lapack_int lapack_most(lapack_int a, lapack_int b) { return a > b ? a : b; }
+static lapack_int lapack_least(lapack_int a, lapack_int b) { return a < b ? a : b; }
+
+/* info in result i. LAPACK takes no notice of what is empty; a leading dimension is 1 at least. */
+static void lapack_info(lapack_job *job, int i, lapack_int info) { *(int32_t *)OUT(i) = info; }
+static lapack_int lapack_ld(const lapack_part *part) { return lapack_most(1, ROWS(*part)); }
+
+/* A routine for one type: p prefix, T elements, R real ones. */
+#define FOR_REAL(M) M(s, float, float) M(d, double, double)
+#define FOR_COMPLEX(M) M(c, float _Complex, float) M(z, double _Complex, double)
+#define FOR_ALL(M) FOR_REAL(M) FOR_COMPLEX(M)
+
+#define POTRF(p, T, R)                                                                             \
+  static void p##potrf(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_info(                                                                                   \
+        job, 1,                                                                                    \
+        LAPACKE_##p##potrf_work(COL, LETTER("uplo", 'L'), COLS(*a), a->data, lapack_ld(a)));       \
+  }
+FOR_ALL(POTRF)
+
+#define GETRF(p, T, R)                                                                             \
+  static void p##getrf(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_info(job, 2,                                                                            \
+                LAPACKE_##p##getrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1)));  \
+  }
+FOR_ALL(GETRF)
+
+#define GEQRF(p, T, R)                                                                             \
+  static void p##geqrf(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), &size, -1);    \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), work, count);  \
+  }
+FOR_ALL(GEQRF)
+
+#define ORGQR(p, routine, T)                                                                       \
+  static void p##orgqr(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_int k = ROWS(job->in[1]);                                                               \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##routine##_work(COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), &size,   \
+                                -1);                                                               \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    LAPACKE_##p##routine##_work(COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), work,    \
+                                count);                                                            \
+  }
+ORGQR(s, orgqr, float)
+ORGQR(d, orgqr, double)
+ORGQR(c, ungqr, float _Complex)
+ORGQR(z, ungqr, double _Complex)
+
+#define GEQP3_REAL(p, T, R)                                                                        \
+  static void p##geqp3(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, \
+                            -1);                                                                   \
+    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work,  \
+                            count);                                                                \
+  }
+FOR_REAL(GEQP3_REAL)
+
+#define GEQP3_COMPLEX(p, T, R)                                                                     \
+  static void p##geqp3(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    T size = 0;                                                                                    \
+    R none = 0;                                                                                    \
+    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, \
+                            -1, &none);                                                            \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size)), n = lapack_most(1, COLS(*a));      \
+    T *work = lapack_work(job, sizeof(T) * (size_t)(count + n));                                   \
+    if (!work) return;                                                                             \
+    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work,  \
+                            count, (R *)(work + count));                                           \
+  }
+FOR_COMPLEX(GEQP3_COMPLEX)
+
+#define SYEVD_REAL(p, T, R)                                                                        \
+  static void p##syevd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_int n = COLS(*a), whole = 1, ld = lapack_ld(a);                                         \
+    char mode = LETTER("mode", 'V'), uplo = LETTER("uplo", 'L');                                   \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##syevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), &size, -1, &whole, -1);       \
+    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof whole * (size_t)whole);          \
+    if (!work) return;                                                                             \
+    lapack_info(job, 2,                                                                            \
+                LAPACKE_##p##syevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), work, count,      \
+                                        (lapack_int *)(work + count), whole));                     \
+  }
+FOR_REAL(SYEVD_REAL)
+
+#define HEEVD(p, T, R)                                                                             \
+  static void p##heevd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_int n = COLS(*a), whole = 1, ld = lapack_ld(a);                                         \
+    char mode = LETTER("mode", 'V'), uplo = LETTER("uplo", 'L');                                   \
+    T size = 0;                                                                                    \
+    R real_size = 0;                                                                               \
+    LAPACKE_##p##heevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), &size, -1, &real_size, -1,    \
+                            &whole, -1);                                                           \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    lapack_int reals = lapack_most(1, (lapack_int)real_size);                                      \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * (size_t)reals +             \
+                                   sizeof whole * (size_t)whole);                                  \
+    if (!work) return;                                                                             \
+    R *real_work = (R *)(work + count);                                                            \
+    lapack_info(                                                                                   \
+        job, 2,                                                                                    \
+        LAPACKE_##p##heevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), work, count, real_work,   \
+                                reals, (lapack_int *)(real_work + reals), whole));                 \
+  }
+FOR_COMPLEX(HEEVD)
+
+/* Results: what is left of a, singular values, u, v^H, info. */
+#define GESDD_REAL(p, T, R)                                                                        \
+  static void p##gesdd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0], *u = &job->out[2], *vt = &job->out[3];                          \
+    lapack_int m = ROWS(*a), n = COLS(*a), least = lapack_least(m, n), ignored = 0;                \
+    char mode = LETTER("mode", 'S');                                                               \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), \
+                            vt->data, lapack_ld(vt), &size, -1, &ignored);                         \
+    lapack_int count = lapack_most(1, (lapack_int)size), whole = lapack_most(1, 8 * least);        \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof whole * (size_t)whole);          \
+    if (!work) return;                                                                             \
+    lapack_info(job, 4,                                                                            \
+                LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,   \
+                                        lapack_ld(u), vt->data, lapack_ld(vt), work, count,        \
+                                        (lapack_int *)(work + count)));                            \
+  }
+FOR_REAL(GESDD_REAL)
+
+#define GESDD_COMPLEX(p, T, R)                                                                     \
+  static void p##gesdd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0], *u = &job->out[2], *vt = &job->out[3];                          \
+    lapack_int m = ROWS(*a), n = COLS(*a), least = lapack_least(m, n), ignored = 0;                \
+    lapack_int most = lapack_most(m, n);                                                           \
+    char mode = LETTER("mode", 'S');                                                               \
+    T size = 0;                                                                                    \
+    R none = 0;                                                                                    \
+    LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), \
+                            vt->data, lapack_ld(vt), &size, -1, &none, &ignored);                  \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size)), whole = lapack_most(1, 8 * least); \
+    size_t reals = (size_t)least * (size_t)lapack_most(5 * least + 7, 2 * most + 2 * least + 1);   \
+    T *work = lapack_work(                                                                         \
+        job, sizeof(T) * (size_t)count + sizeof(R) * (reals + 1) + sizeof whole * (size_t)whole);  \
+    if (!work) return;                                                                             \
+    R *real_work = (R *)(work + count);                                                            \
+    lapack_info(job, 4,                                                                            \
+                LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,   \
+                                        lapack_ld(u), vt->data, lapack_ld(vt), work, count,        \
+                                        real_work, (lapack_int *)(real_work + reals + 1)));        \
+  }
+FOR_COMPLEX(GESDD_COMPLEX)
+
+/* The complex vectors that LAPACK packs into real ones: where an eigenvalue is one of a pair, two columns are
+ * the real and the imaginary part. */
+#define UNPACK(p, R)                                                                               \
+  static void p##unpack(lapack_int n, const R *imaginary, const R *packed, R _Complex *out) {      \
+    for (lapack_int j = 0; j < n; j++) {                                                           \
+      bool pair = imaginary[j] != 0 && j + 1 < n;                                                  \
+      for (lapack_int i = 0; i < n; i++) {                                                         \
+        R re = packed[j * n + i], im = pair ? packed[(j + 1) * n + i] : 0;                         \
+        out[j * n + i] = re + im * I;                                                              \
+        if (pair) out[(j + 1) * n + i] = re - im * I;                                              \
+      }                                                                                            \
+      j += pair;                                                                                   \
+    }                                                                                              \
+  }
+UNPACK(s, float)
+UNPACK(d, double)
+
+#define GEEV_REAL(p, T, R)                                                                         \
+  static void p##geev(lapack_job *job) {                                                           \
+    lapack_part *a = &job->in[0];                                                                  \
+    lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
+    char left = LETTER("compute_left", 'N'), right = LETTER("compute_right", 'N');                 \
+    size_t square = (size_t)n * (size_t)n;                                                         \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), NULL, ld, NULL, ld,   \
+                           &size, -1);                                                             \
+    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
+    T *work = lapack_work(job, sizeof(T) * ((size_t)count + 2 * square + 1));                      \
+    if (!work) return;                                                                             \
+    T *vl = work + count, *vr = vl + square;                                                       \
+    lapack_info(job, 4,                                                                            \
+                LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), vl, ld,   \
+                                       vr, ld, work, count));                                      \
+    if (left == 'V') p##unpack(n, OUT(1), vl, OUT(2));                                             \
+    if (right == 'V') p##unpack(n, OUT(1), vr, OUT(3));                                            \
+  }
+FOR_REAL(GEEV_REAL)
+
+#define GEEV_COMPLEX(p, T, R)                                                                      \
+  static void p##geev(lapack_job *job) {                                                           \
+    lapack_part *a = &job->in[0];                                                                  \
+    lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
+    char left = LETTER("compute_left", 'N'), right = LETTER("compute_right", 'N');                 \
+    T size = 0;                                                                                    \
+    R none = 0;                                                                                    \
+    LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2), ld,       \
+                           &size, -1, &none);                                                      \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * (2 * (size_t)n + 1));       \
+    if (!work) return;                                                                             \
+    lapack_info(job, 3,                                                                            \
+                LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld,       \
+                                       OUT(2), ld, work, count, (R *)(work + count)));             \
+  }
+FOR_COMPLEX(GEEV_COMPLEX)
+
+#define GEES_REAL(p, T, R)                                                                         \
+  static void p##gees(lapack_job *job) {                                                           \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
+    char mode = LETTER("mode", 'V');                                                               \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2), OUT(3), OUT(1),   \
+                           ld, &size, -1, NULL);                                                   \
+    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    lapack_info(job, 5,                                                                            \
+                LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2),       \
+                                       OUT(3), OUT(1), ld, work, count, NULL));                    \
+  }
+FOR_REAL(GEES_REAL)
+
+#define GEES_COMPLEX(p, T, R)                                                                      \
+  static void p##gees(lapack_job *job) {                                                           \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
+    char mode = LETTER("mode", 'V');                                                               \
+    T size = 0;                                                                                    \
+    R none = 0;                                                                                    \
+    LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2), OUT(1), ld,       \
+                           &size, -1, &none, NULL);                                                \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * ((size_t)n + 1));           \
+    if (!work) return;                                                                             \
+    lapack_info(job, 4,                                                                            \
+                LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2),       \
+                                       OUT(1), ld, work, count, (R *)(work + count), NULL));       \
+  }
+FOR_COMPLEX(GEES_COMPLEX)
+
+#define GEHRD(p, T, R)                                                                             \
+  static void p##gehrd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
+    lapack_int low = (lapack_int)halo_custom_call_integer(job->call, "low", 1);                    \
+    lapack_int high = (lapack_int)halo_custom_call_integer(job->call, "high", n);                  \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##gehrd_work(COL, n, low, high, a->data, ld, OUT(1), &size, -1);                    \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    lapack_info(job, 2,                                                                            \
+                LAPACKE_##p##gehrd_work(COL, n, low, high, a->data, ld, OUT(1), work, count));     \
+  }
+FOR_ALL(GEHRD)
+
+/* Results: a, diagonal, side, tau, info. */
+#define SYTRD(p, routine, T)                                                                       \
+  static void p##sytrd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
+    char uplo = LETTER("uplo", 'L');                                                               \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##routine##_work(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3), &size, -1);     \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    lapack_info(job, 4,                                                                            \
+                LAPACKE_##p##routine##_work(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3),     \
+                                            work, count));                                         \
+  }
+SYTRD(s, sytrd, float)
+SYTRD(d, sytrd, double)
+SYTRD(c, hetrd, float _Complex)
+SYTRD(z, hetrd, double _Complex)
+
+/* JAX's lower diagonal has an unused first element. */
+#define GTSV(p, T, R)                                                                              \
+  static void p##gtsv(lapack_job *job) {                                                           \
+    lapack_part *b = &job->out[3];                                                                 \
+    T *lower = OUT(0);                                                                             \
+    lapack_info(job, 4,                                                                            \
+                LAPACKE_##p##gtsv_work(COL, ROWS(*b), COLS(*b), lower + 1, OUT(1), OUT(2),         \
+                                       b->data, lapack_ld(b)));                                    \
+  }
+FOR_ALL(GTSV)
+
+#define ALL(routine)                                                                               \
+  { s##routine, d##routine, c##routine, z##routine }
+
+const lapack_routine lapack_routines[] = {
+    {"potrf", NULL, "2", "20", NULL, ALL(potrf)},
+    {"getrf", NULL, "2", "210", NULL, ALL(getrf)},
+    {"geqrf", NULL, "2", "21", NULL, ALL(geqrf)},
+    {"orgqr", "ungqr", "21", "2", NULL, ALL(orgqr)},
+    {"geqp3", NULL, "21", "211", NULL, ALL(geqp3)},
+    {"syevd", "heevd", "2", "210", NULL, {ssyevd, dsyevd, cheevd, zheevd}},
+    {"gesdd", NULL, "2", "21220", NULL, ALL(gesdd)},
+    {"geev", NULL, "2", "11220", "1220", ALL(geev)},
+    {"gees", NULL, "2", "221100", "22100", ALL(gees)},
+    {"gehrd", NULL, "2", "210", NULL, ALL(gehrd)},
+    {"sytrd", "hetrd", "2", "21110", NULL, ALL(sytrd)},
+    {"gtsv", NULL, "1112", "11120", NULL, ALL(gtsv)},
+    {0}};
+
+#endif

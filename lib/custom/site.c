@@ -1,0 +1,109 @@
+/* custom/site.c: one call: its arrays, and what each form of a function is handed. */
+#include "base/status.h"
+#include "custom/custom.h"
+
+#include <string.h>
+
+static void site_add_arrays(halo_arena *arena, const halo_shape *shape, halo_custom_array *arrays,
+                            int *count) {
+  if (halo_shape_is_tuple(shape)) {
+    for (int32_t i = 0; i < shape->count; i++) {
+      site_add_arrays(arena, shape->elements[i], arrays, count);
+    }
+    return;
+  }
+  halo_custom_array *array = &arrays[(*count)++];
+  array->type = shape->type;
+  if (!halo_shape_is_array(shape)) return;
+  int *order = halo_arena_array(arena, int, shape->rank + 1);
+  for (int d = 0; d < shape->rank; d++) order[d] = shape->minor_to_major[d];
+  array->rank = shape->rank;
+  array->dims = shape->dims;
+  array->minor_to_major = order;
+  array->elements = halo_shape_element_count(shape);
+  array->bytes = (size_t)halo_shape_byte_size(shape);
+}
+
+/* The string that HLO text puts in quotes, or any other value as it stands. */
+static const char *site_config(halo_arena *arena, const char *text, size_t *size) {
+  size_t length = strlen(text);
+  if (length < 2 || text[0] != '"' || text[length - 1] != '"') {
+    *size = length;
+    return halo_arena_strdup(arena, text);
+  }
+  char *out = halo_arena_alloc(arena, length), *end = out;
+  for (const char *p = text + 1; p < text + length - 1; p++) {
+    if (*p != '\\' || p + 1 == text + length - 1) {
+      *end++ = *p;
+      continue;
+    }
+    char c = *++p;
+    *end++ = (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);
+  }
+  *end = 0;
+  *size = (size_t)(end - out);
+  return out;
+}
+
+halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target *target,
+                                    int operand_count, const halo_shape *const *operands,
+                                    const halo_shape *result, const char *config, bool typed,
+                                    halo_custom_site **out) {
+  halo_custom_site *site = halo_arena_new(arena, halo_custom_site);
+  int leaves = 0, count = 0;
+  for (int i = 0; i < operand_count; i++) leaves += halo_shape_leaf_count(operands[i]);
+  halo_custom_array *arrays =
+      halo_arena_array(arena, halo_custom_array, leaves + halo_shape_leaf_count(result) + 1);
+  for (int i = 0; i < operand_count; i++) site_add_arrays(arena, operands[i], arrays, &count);
+  site_add_arrays(arena, result, arrays, &count);
+  *site = (halo_custom_site){.target = target,
+                             .operand_count = operand_count,
+                             .shapes = operands,
+                             .result = result,
+                             .call = {.target = target->name,
+                                      .operand_count = leaves,
+                                      .result_count = count - leaves,
+                                      .operands = arrays,
+                                      .results = arrays + leaves}};
+  site->call.config = site_config(arena, config ? config : "", &site->call.config_size);
+  if (typed) HALO_TRY(halo_custom_config_read(arena, site->call.config, &site->call));
+  *out = site;
+  return HALO_OK;
+}
+
+/* What a plain function gets for a shape: memory, or a table of what it gets for each element. */
+static void *site_pointer(halo_arena *arena, const halo_shape *shape,
+                          const halo_custom_array *arrays, int *next) {
+  if (!halo_shape_is_tuple(shape)) return arrays[(*next)++].data;
+  void **table = halo_arena_array(arena, void *, shape->count + 1);
+  for (int32_t i = 0; i < shape->count; i++) {
+    table[i] = site_pointer(arena, shape->elements[i], arrays, next);
+  }
+  return table;
+}
+
+static void site_call_plain(const halo_custom_site *site, const halo_custom_array *arrays) {
+  halo_arena scratch = {0};
+  int next = 0;
+  const void **in = halo_arena_array(&scratch, const void *, site->operand_count + 1);
+  for (int i = 0; i < site->operand_count; i++) {
+    in[i] = site_pointer(&scratch, site->shapes[i], arrays, &next);
+  }
+  site->target->plain(site_pointer(&scratch, site->result, arrays, &next), in);
+  halo_arena_deinit(&scratch);
+}
+
+halo_status halo_custom_site_call(const halo_custom_site *site, const halo_custom_array *arrays,
+                                  void *queue) {
+  const halo_custom_target *target = site->target;
+  if (target->plain) {
+    site_call_plain(site, arrays);
+    return HALO_OK;
+  }
+  halo_custom_frame call = site->call;
+  call.operands = arrays;
+  call.results = arrays + call.operand_count;
+  call.queue = queue;
+  halo_status status = (target->host ? target->host : target->device)(&call, target->user);
+  return halo_fail_in(status, "custom call %s", target->name);
+}

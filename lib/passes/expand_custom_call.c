@@ -1,0 +1,146 @@
+/* passes/expand_custom_call.c: calls that are the identity on one device go; others, whose functions want other
+ * layouts than the row-major one that everything inside has, get transposes around them. */
+#include "custom/custom.h"
+#include "hlo/linalg.h"
+#include "passes/expander.h"
+
+#include <string.h>
+
+/* Marks for programs of several devices, and for compilers. */
+static bool custom_is_marker(const char *target) {
+  static const char *const markers[] = {"Sharding",
+                                        "SPMDFullToShardShape",
+                                        "SPMDShardToFullShape",
+                                        "LayoutConstraint",
+                                        "annotate_device_placement",
+                                        "MoveToHost",
+                                        "MoveToDevice",
+                                        "PinToDevice",
+                                        "PinToDeviceSram",
+                                        "Pin",
+                                        "Unpin",
+                                        "xla.sdy.FuncResultSharding",
+                                        "xla.sdy.GlobalToLocalShape",
+                                        "xla.sdy.LocalToGlobalShape"};
+  for (size_t i = 0; i < sizeof markers / sizeof markers[0]; i++) {
+    if (strcmp(markers[i], target) == 0) return true;
+  }
+  return false;
+}
+
+/* Row-major over the dimensions in the order in which they lie in memory. */
+static const halo_shape *custom_physical(halo_arena *arena, const halo_shape *shape) {
+  if (halo_shape_is_tuple(shape)) {
+    const halo_shape **elements = halo_arena_array(arena, const halo_shape *, shape->count + 1);
+    for (int32_t i = 0; i < shape->count; i++) {
+      elements[i] = custom_physical(arena, shape->elements[i]);
+    }
+    return halo_shape_new_tuple(arena, shape->count, elements);
+  }
+  if (!halo_shape_is_array(shape)) return shape;
+  int64_t dims[HALO_MAX_RANK];
+  for (int i = 0; i < shape->rank; i++) {
+    dims[i] = shape->dims[shape->minor_to_major[shape->rank - 1 - i]];
+  }
+  return halo_shape_new(arena, shape->type, shape->rank, dims);
+}
+
+/* An array as it lies in memory under the layout of `shape`, or back. */
+static halo_instr *custom_transpose(halo_expander *x, halo_instr *a, const halo_shape *shape,
+                                    bool to_physical) {
+  int64_t permutation[HALO_MAX_RANK];
+  for (int i = 0; i < shape->rank; i++) {
+    int d = shape->minor_to_major[shape->rank - 1 - i];
+    permutation[to_physical ? i : d] = to_physical ? d : i;
+  }
+  halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DIMENSIONS,
+                                          permutation, shape->rank);
+  return halo_expand_op(x, HALO_OP_TRANSPOSE, &a, 1, &attr, 1);
+}
+
+static bool custom_is_plain(const halo_shape *shape) {
+  for (int32_t i = 0; i < shape->count; i++) {
+    if (!custom_is_plain(shape->elements[i])) return false;
+  }
+  return !halo_shape_is_array(shape) || halo_shape_has_default_layout(shape);
+}
+
+/* What the physical value stands for. */
+static halo_instr *custom_logical(halo_expander *x, halo_instr *value, const halo_shape *shape) {
+  if (custom_is_plain(shape)) return value;
+  if (halo_shape_is_array(shape)) return custom_transpose(x, value, shape, false);
+  halo_arena *arena = &x->r->computation->module->arena;
+  halo_instr **parts = halo_arena_array(arena, halo_instr *, shape->count);
+  for (int32_t i = 0; i < shape->count; i++) {
+    halo_instr *part = halo_rewrite_make_gte(x->r, x->like, value, i);
+    parts[i] = custom_logical(x, part, shape->elements[i]);
+  }
+  return halo_expand_tuple(x, parts, shape->count);
+}
+
+/* ---- Triangular systems ---- */
+
+/* JAX's name for BLAS's routine, which we have an operation for. */
+static bool custom_is_solve(const char *target) {
+  return strlen(target) == 16 && strncmp(target, "lapack_", 7) == 0 && strchr("sdcz", target[7]) &&
+         strcmp(target + 8, "trsm_ffi") == 0;
+}
+
+static halo_instr *custom_solve(halo_expander *x, halo_instr *instr) {
+  const halo_attr *config = halo_instr_attr(instr, HALO_ATTR_BACKEND_CONFIG);
+  halo_arena scratch = {0};
+  halo_custom_frame call = {0};
+  halo_status status = halo_custom_config_read(&scratch, config ? config->text : "", &call);
+  int64_t op = halo_custom_call_integer(&call, "trans_x", 'N');
+  const halo_attr attrs[4] = {
+      {.id = HALO_ATTR_LEFT_SIDE, .i = halo_custom_call_integer(&call, "side", 'L') == 'L'},
+      {.id = HALO_ATTR_LOWER, .i = halo_custom_call_integer(&call, "uplo", 'L') == 'L'},
+      {.id = HALO_ATTR_UNIT_DIAGONAL, .i = halo_custom_call_integer(&call, "diag", 'N') == 'U'},
+      {.id = HALO_ATTR_TRANSPOSE_A,
+       .i = op == 'C'   ? HALO_ADJOINT
+            : op == 'T' ? HALO_TRANSPOSE
+                        : HALO_NO_TRANSPOSE}};
+  halo_arena_deinit(&scratch);
+  if (status != HALO_OK) x->status = halo_fail_in(status, "%s", instr->name);
+  if (status != HALO_OK) return NULL;
+  return halo_expand_op(x, HALO_OP_TRIANGULAR_SOLVE, instr->operands, instr->operand_count, attrs,
+                        4);
+}
+
+halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
+  halo_module *module = x->r->computation->module;
+  const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
+  if (target && custom_is_marker(target->text) && instr->operand_count == 1 &&
+      halo_shape_same_dims(instr->shape, instr->operands[0]->shape) &&
+      instr->shape->type == instr->operands[0]->shape->type) {
+    return instr->operands[0];
+  }
+  if (target && custom_is_solve(target->text) && !halo_custom_target_find(target->text)) {
+    halo_instr *solved = custom_solve(x, instr);
+    halo_instr *split = solved ? halo_expand_triangular_solve(x, solved) : NULL;
+    return split ? split : solved;
+  }
+  const halo_attr *wanted = halo_instr_attr(instr, HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
+  bool plain = custom_is_plain(instr->shape);
+  for (int32_t i = 0; i < instr->operand_count && wanted; i++) {
+    plain &= custom_is_plain(wanted->shapes.data[i]);
+  }
+  if (plain || halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_RESULT)) return NULL;
+  halo_instr **operands = halo_arena_array(&module->arena, halo_instr *, instr->operand_count + 1);
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    operands[i] = instr->operands[i];
+    const halo_shape *shape = wanted ? wanted->shapes.data[i] : operands[i]->shape;
+    if (!wanted || !halo_shape_is_array(shape) || halo_shape_has_default_layout(shape)) continue;
+    operands[i] = custom_transpose(x, operands[i], shape, true);
+    if (!operands[i]) return NULL;
+  }
+  halo_instr *call = halo_rewrite_make(x->r, instr, HALO_OP_CUSTOM_CALL,
+                                       custom_physical(&module->arena, instr->shape), operands,
+                                       instr->operand_count, instr->attrs, instr->attr_count);
+  const halo_attr result = {.id = HALO_ATTR_CUSTOM_CALL_RESULT, .shape = instr->shape};
+  halo_instr_set_attr(call, &result);
+  for (int32_t i = 0; i < instr->control_pred_count; i++) {
+    halo_rewrite_add_control_pred(call, instr->control_preds[i]);
+  }
+  return custom_logical(x, call, instr->shape);
+}

@@ -1,0 +1,106 @@
+/* plan/lower_custom_call.c: calls of registered functions. */
+#include "custom/custom.h"
+#include "plan/lowering.h"
+
+#include <string.h>
+
+/* The leaf that an index of nested tuples names; -1 for what is no leaf. */
+static int32_t custom_leaf(const halo_shape *shape, const int64_t *index, int32_t count) {
+  int32_t leaf = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (!halo_shape_is_tuple(shape) || index[i] < 0 || index[i] >= shape->count) return -1;
+    leaf += halo_leaf_start(shape, index[i]);
+    shape = shape->elements[index[i]];
+  }
+  return halo_shape_is_array(shape) ? leaf : -1;
+}
+
+/* Results that share memory with an operand begin as its copy, which goes where the operand dies here. */
+static void custom_alias(lower_state *s, const halo_instr *instr, halo_steps *steps,
+                         const int32_t *starts, int32_t *operands, const int32_t *results) {
+  const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
+  for (int32_t i = 0; attr && i < attr->aliases.count; i++) {
+    const halo_alias *alias = &attr->aliases.data[i];
+    if (alias->parameter < 0 || alias->parameter >= instr->operand_count) continue;
+    const halo_shape *from = instr->operands[alias->parameter]->shape;
+    int32_t out = custom_leaf(instr->shape, alias->out_index, alias->out_index_count);
+    int32_t in = custom_leaf(from, alias->param_index, alias->param_index_count);
+    if (out < 0 || in < 0) continue;
+    in += starts[alias->parameter];
+    const halo_plan_buffer *buffers = s->plan->buffers.data;
+    if (buffers[results[out]].size != buffers[operands[in]].size) continue;
+    lower_copy(s, steps, operands[in], results[out], instr->name);
+    operands[in] = results[out];
+  }
+}
+
+static const halo_shape **custom_shapes(halo_arena *arena, const halo_instr *instr) {
+  const halo_attr *wanted = halo_instr_attr(instr, HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
+  const halo_shape **shapes = halo_arena_array(arena, const halo_shape *, instr->operand_count + 1);
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    const halo_shape *shape = wanted ? wanted->shapes.data[i] : instr->operands[i]->shape;
+    shapes[i] = halo_shape_clone(arena, shape);
+  }
+  return shapes;
+}
+
+static halo_status custom_site(lower_state *s, const halo_instr *instr, halo_custom_site **out) {
+  const halo_attr *name = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
+  const halo_attr *result = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_RESULT);
+  const halo_attr *config = halo_instr_attr(instr, HALO_ATTR_BACKEND_CONFIG);
+  halo_arena *arena = &s->plan->arena;
+  const char *line = instr->line > 0 ? halo_arena_printf(arena, "line %d: ", instr->line) : "";
+  const halo_custom_target *target = halo_custom_target_find(name->text);
+  if (!target) {
+    return halo_fail(HALO_UNIMPLEMENTED,
+                     "%s%s: no function is registered for the custom call target \"%s\"", line,
+                     instr->name, name->text);
+  }
+  bool typed = halo_instr_int(instr, HALO_ATTR_API_VERSION, 0) == HALO_API_TYPED_FFI;
+  if (typed && target->plain) {
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "%s%s: \"%s\" is registered as a plain function, which API_VERSION_TYPED_FFI "
+                     "does not call",
+                     line, instr->name, name->text);
+  }
+  halo_status status =
+      halo_custom_site_create(arena, target, instr->operand_count, custom_shapes(arena, instr),
+                              halo_shape_clone(arena, result ? result->shape : instr->shape),
+                              config ? config->text : NULL, typed, out);
+  return halo_fail_in(status, "%s%s", line, instr->name);
+}
+
+halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *steps) {
+  halo_custom_site *site;
+  HALO_TRY(custom_site(s, instr, &site));
+  halo_arena *arena = &s->plan->arena;
+  int32_t *starts = halo_arena_array(arena, int32_t, instr->operand_count + 1), count = 0;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    starts[i] = count;
+    count += halo_shape_leaf_count(instr->operands[i]->shape);
+  }
+  int32_t *operands = halo_arena_array(arena, int32_t, count + 1), leaves;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    int32_t parts = halo_shape_leaf_count(instr->operands[i]->shape);
+    memcpy(operands + starts[i], lower_value(instr->operands[i]), sizeof *operands * (size_t)parts);
+  }
+  const halo_shape **shapes = lower_leaf_shapes(s, instr->shape, &leaves);
+  int32_t *results = lower_leaves(s, instr);
+  for (int32_t l = 0; l < leaves; l++) {
+    bool array = halo_shape_is_array(shapes[l]);
+    results[l] = array ? lower_temp(s, shapes[l], instr->name) : LOWER_NO_BUFFER;
+  }
+  custom_alias(s, instr, steps, starts, operands, results);
+  halo_step *step = lower_step(s, steps, HALO_STEP_CUSTOM_CALL, instr->name);
+  step->custom = site;
+  lower_set_args(s, step, count + leaves);
+  int32_t used = 0; /* tokens have no memory */
+  site->places = halo_arena_array(arena, int32_t, count + leaves + 1);
+  for (int32_t i = 0; i < count + leaves; i++) {
+    int32_t buffer = i < count ? operands[i] : results[i - count];
+    site->places[i] = buffer == LOWER_NO_BUFFER ? -1 : used;
+    if (buffer != LOWER_NO_BUFFER) lower_arg(s, step, used++, buffer, 1, i >= count);
+  }
+  step->arg_count = used;
+  return HALO_OK;
+}

@@ -1,0 +1,200 @@
+"""Programs of linear algebra as JAX lowers them for CPUs: custom calls of LAPACK, and what is around them.
+
+Eigenvectors and the like are unique but for signs, so what is compared is put together from them again; all
+results are moved away from zero, as their errors are relative to the largest element."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.linalg as jsl
+import numpy as np
+
+from recorder import values
+
+REASON = "rounding errors of another LAPACK, in well-conditioned problems"
+DTYPES = {"f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.complex128}
+
+
+class Program:
+    """A jitted function as a case; the results are those of its compiled form."""
+
+    def __init__(self, name, function, *inputs, bound=256):
+        flat = jax.jit(lambda *a: tuple(jax.tree.leaves(function(*a))), keep_unused=True)
+        lowered = flat.lower(*inputs)
+        text = lowered.as_text(dialect="hlo")
+        text = re.sub(r', (metadata|frontend_attributes)=\{(?:[^"}]|"[^"]*")*\}', "", text)
+        self.hlo = text.rstrip()
+        self.name, self.inputs = name, list(inputs)
+        self.expected = [np.asarray(r) for r in lowered.compile()(*inputs)]
+        labels = [f"{i}" for i in range(len(self.expected))]
+        exact = [r.dtype == np.int32 for r in self.expected]
+        self.bounds = [(n, 0 if e else bound, "" if e else REASON) for n, e in zip(labels, exact)]
+
+    def text(self):
+        return self.hlo
+
+    def finish(self, outputs):
+        pass
+
+
+def _matrix(type_, *dims, seed=1):
+    r = values.random(sum(dims) + seed)
+    x = r.standard_normal(dims)
+    if type_[0] == "c":
+        x = x + 1j * r.standard_normal(dims)
+    return x.astype(DTYPES[type_])
+
+
+def _adjoint(x):
+    return jnp.conj(jnp.swapaxes(x, -1, -2))
+
+
+def _definite(type_, *dims):
+    x = _matrix(type_, *dims)
+    return (x @ np.conj(np.swapaxes(x, -1, -2)) + dims[-1] * np.eye(dims[-1])).astype(x.dtype)
+
+
+def _away(*results):
+    return tuple(r + 8 for r in results)
+
+
+def _qr(a):
+    q, r = jnp.linalg.qr(a)
+    return _away(q @ r, _adjoint(q) @ q)
+
+
+def _eigh(a):
+    w, v = jnp.linalg.eigh(a)
+    return _away(w, (v * w[..., None, :]) @ _adjoint(v))
+
+
+def _svd(full):
+    def f(a):
+        u, s, v = jnp.linalg.svd(a, full_matrices=full)
+        k = s.shape[-1]
+        return _away(s, (u[..., :, :k] * s[..., None, :]) @ v[..., :k, :], _adjoint(u) @ u)
+
+    return f
+
+
+def _eig(a):
+    w, left, right = jax.lax.linalg.eig(a, compute_left_eigenvectors=True)
+    a = a.astype(right.dtype)
+    return _away(
+        jnp.sum(w, -1),
+        a @ right - right * w[..., None, :],
+        _adjoint(left) @ a - w[..., :, None] * _adjoint(left),
+    )
+
+
+def _schur(a):
+    t, z = jsl.schur(a)
+    return _away(z @ t @ _adjoint(z), _adjoint(z) @ z)
+
+
+def _hessenberg(a):
+    h, q = jsl.hessenberg(a, calc_q=True)
+    return _away(q @ h @ _adjoint(q))
+
+
+def _tridiagonal(a):
+    _, d, e, _ = jax.lax.linalg.tridiagonal(a, lower=True)
+    return _away(d, jnp.abs(e))
+
+
+def _type_cases(type_):
+    def program(name, function, *inputs):
+        return Program(f"lapack.{name}.{type_}", function, *inputs)
+
+    square = _matrix(type_, 5, 5)
+    yield program("potrf", lambda a: _away(jnp.linalg.cholesky(a)), _definite(type_, 2, 5, 5))
+    yield program("getrf", lambda a: jsl.lu_factor(a), _matrix(type_, 2, 4, 3))
+    yield program("geqrf", _qr, _matrix(type_, 2, 5, 3))
+    yield program("syevd", _eigh, _definite(type_, 2, 5, 5))
+    yield program("gesdd", _svd(False), _matrix(type_, 2, 5, 3))
+    yield program("gesdd_full", _svd(True), _matrix(type_, 3, 5))
+    yield program("geev", _eig, _matrix(type_, 2, 4, 4))
+    yield program("gees", _schur, square)
+    yield program("gehrd", _hessenberg, square)
+    yield program("sytrd", _tridiagonal, _definite(type_, 2, 5, 5))
+    yield program("geqp3", lambda a: (jsl.qr(a, pivoting=True)[2],), _matrix(type_, 5, 3))
+    d, b = _matrix(type_, 5), _matrix(type_, 5, 2)
+    solve = jax.lax.linalg.tridiagonal_solve
+    yield program("gtsv", lambda d, b: _away(solve(d, d + 4, d, b)), d, b)
+    right = jax.lax.linalg.triangular_solve
+    yield program(
+        "trsm",
+        lambda a, b: _away(
+            right(a, b, left_side=False, lower=True, conjugate_a=True, transpose_a=True),
+            jsl.solve_triangular(a[0], b[0].T, trans=1, unit_diagonal=True) / 64,
+        ),
+        _definite(type_, 2, 5, 5) / 5,
+        _matrix(type_, 2, 3, 5),
+    )
+
+
+# ---- Programs with a purpose ----
+
+
+def _gaussian_process(x, y, at):
+    """Mean, variance and log marginal likelihood."""
+
+    def kernel(a, b):
+        return jnp.exp(-0.5 * (a[:, None] - b[None, :]) ** 2)
+
+    factor = jnp.linalg.cholesky(kernel(x, x) + 0.1 * jnp.eye(x.shape[0], dtype=x.dtype))
+    alpha = jsl.cho_solve((factor, True), y)
+    cross = kernel(x, at)
+    v = jsl.solve_triangular(factor, cross, lower=True)
+    likelihood = -0.5 * y @ alpha - jnp.sum(jnp.log(jnp.diag(factor)))
+    return _away(cross.T @ alpha, 1 - jnp.sum(v * v, 0), likelihood)
+
+
+def _pca(x):
+    x = x - jnp.mean(x, 0)
+    w, v = jnp.linalg.eigh(x.T @ x / x.shape[0])
+    top = v[:, -3:]
+    return _away(w, jnp.abs(x @ top), x @ top @ top.T)
+
+
+def _least_squares(a, b):
+    q, r = jnp.linalg.qr(a)
+    x = jsl.solve_triangular(r, q.T @ b)
+    return _away(x, jnp.sum((a @ x - b) ** 2, 0))
+
+
+def _programs():
+    x = np.linspace(-3, 3, 40).astype(np.float32)
+    at = np.linspace(-2.5, 2.5, 7).astype(np.float32)
+    yield Program("lapack.gaussian_process", _gaussian_process, x, np.sin(x), at, bound=1024)
+    slope = jax.grad(lambda y, x, at: jnp.sum(_gaussian_process(x, y, at)[0]))
+    yield Program(
+        "lapack.gaussian_process_grad",
+        lambda y, x, at: _away(slope(y, x, at)),
+        np.sin(x),
+        x,
+        at,
+        bound=1024,
+    )
+    yield Program("lapack.pca", _pca, _matrix("f32", 60, 8), bound=1024)
+    yield Program(
+        "lapack.least_squares", _least_squares, _matrix("f32", 30, 4), _matrix("f32", 30, 2)
+    )
+    a = (_matrix("f32", 3, 6, 6) + 4 * np.eye(6)).astype(np.float32)
+    yield Program(
+        "lapack.solve",
+        lambda a, b: _away(jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.slogdet(a)[1]),
+        a,
+        _matrix("f32", 3, 6, 2),
+    )
+
+
+def cases():
+    # A routine's real types are one text, and so are its complex ones: each once in full.
+    for type_ in "f32", "c128":
+        yield from _type_cases(type_)
+    for type_ in "f64", "c64":
+        some = ("potrf", "getrf", "syevd", "geev")
+        yield from (c for c in _type_cases(type_) if c.name.split(".")[1] in some)
+    yield from _programs()
