@@ -2,14 +2,16 @@
  *
  * B lies as panels of H_NR columns, element (k, column) of a panel at k * H_NR + column, padded with
  * zeros (the packing of Goto and van de Geijn, 2008), or is read in place when its rows are whole panels;
- * A is read in place or from panels of H_MR rows. One work item keeps an H_MR x H_NR block of C in registers,
- * H_NV vectors of H_W elements wide.
+ * A is read in place, row by row wherever rows lie, or from panels of H_MR rows. One work item keeps an
+ * H_MR x H_NR block of C in registers, H_NV vectors of H_W elements wide. Sums over many k may be cut into
+ * H_PARTS.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS (they declare PA and PB); H_T element type, H_V vector type,
- * H_LOADV(p), H_STOREV(v, p); H_ABATCH, H_APANEL, H_AROW, H_AK strides of A from batch to batch, row
- * panel to row panel, row to row and k to k; H_BBATCH, H_BPANEL, H_BK likewise of B; H_M, H_N, H_K; H_MR, H_NV, H_W; H_MPANELS, H_NPANELS,
- * H_BATCH; H_OUT(b, row, column, v) stores one element, H_OUTV(b, row, column, v) H_W of one row;
- * H_CLAMP 1: rows beyond H_M must not be read. */
+ * H_LOADV(p), H_STOREV(v, p); H_ROW(batch, panel, i) where row i of a row panel begins in A, the last row
+ * of A for those beyond it; H_BBATCH, H_BPANEL strides of B from batch to batch and panel to panel; H_LOOPS the
+ * loops over what is k of part `part`, and in them H_KA, H_KB where in a row of A and in a panel of B; H_M, H_N;
+ * H_MR, H_NV, H_W; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS; H_OUT(b, row, column, v) stores one element,
+ * H_OUTV(b, row, column, v) H_W of one row. */
 #ifndef H_NAME
 #define H_NAME gemm_panels_example
 #define H_PARAMS __global const float *PA_, __global const float *PB_, __global float *C_
@@ -22,19 +24,18 @@
 #define H_M 13
 #define H_N 100
 #define H_K 64
-#define H_ABATCH (H_M * H_K)
-#define H_APANEL (H_MR * H_K)
-#define H_AROW H_K
-#define H_AK 1
+#define H_ROW(b, p, i) ((b)*H_M + ((p)*H_MR + (i) < H_M ? (p)*H_MR + (i) : H_M - 1)) * H_K
 #define H_BBATCH (H_NPANELS * H_K * H_NV * H_W)
 #define H_BPANEL (H_K * H_NV * H_W)
-#define H_BK (H_NV * H_W)
+#define H_LOOPS for (int k = 0; k < H_K; ++k)
+#define H_KA k
+#define H_KB k *H_NV *H_W
 #define H_BATCH 1
+#define H_PARTS 1
 #define H_MR 6
 #define H_NV 4
 #define H_MPANELS 3
 #define H_NPANELS 2
-#define H_CLAMP 1
 #define H_OUT(b, row, column, v) C_[((b)*H_M + (row)) * H_N + (column)] = (v)
 #define H_OUTV(b, row, column, v) vstore16(v, 0, C_ + ((b)*H_M + (row)) * H_N + (column))
 #define H_INT int
@@ -45,28 +46,23 @@ __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   /* Work items run through the row panels first: the panel of B, the larger one, stays in cache. */
   const H_INT item = (H_INT)get_global_id(0);
-  if (item >= (H_INT)H_MPANELS * H_NPANELS * H_BATCH) return;
+  if (item >= (H_INT)H_MPANELS * H_NPANELS * H_BATCH * H_PARTS) return;
   const H_INT mp = item % H_MPANELS, rest = item / H_MPANELS;
-  const H_INT np = rest % H_NPANELS, batch = rest / H_NPANELS;
+  const H_INT np = rest % H_NPANELS, batch = rest / H_NPANELS % H_BATCH;
+  const H_INT part = rest / H_NPANELS / H_BATCH;
   const H_INT r0 = mp * H_MR, c0 = np * H_NR;
-  __global const H_T *a = PA + batch * (H_INT)H_ABATCH + mp * (H_INT)H_APANEL;
-  __global const H_T *b = PB + batch * (H_INT)H_BBATCH + np * (H_INT)H_BPANEL;
+  __global const H_T *b0 = PB + batch * (H_INT)H_BBATCH + np * (H_INT)H_BPANEL;
   H_INT rows[H_MR];
 #pragma unroll
-  for (int i = 0; i < H_MR; ++i) {
-#if H_CLAMP
-    rows[i] = (r0 + i < H_M ? i : 0) * (H_INT)H_AROW;
-#else
-    rows[i] = i * (H_INT)H_AROW;
-#endif
-  }
+  for (int i = 0; i < H_MR; ++i) rows[i] = H_ROW(batch, mp, i);
   H_V c[H_MR][H_NV];
 #pragma unroll
   for (int i = 0; i < H_MR; ++i) {
 #pragma unroll
     for (int j = 0; j < H_NV; ++j) c[i][j] = (H_V)((H_T)0);
   }
-  for (H_INT k = 0; k < H_K; ++k) {
+  H_LOOPS {
+    __global const H_T *a = PA + (H_KA), *b = b0 + (H_KB);
     H_V row[H_NV];
 #pragma unroll
     for (int j = 0; j < H_NV; ++j) row[j] = H_LOADV(b + j * H_W);
@@ -76,8 +72,6 @@ __kernel void H_NAME(H_PARAMS) {
 #pragma unroll
       for (int j = 0; j < H_NV; ++j) c[i][j] = x * row[j] + c[i][j];
     }
-    a += H_AK;
-    b += H_BK;
   }
 #if H_M % H_MR != 0 || H_N % H_NR != 0
   if (r0 + H_MR > H_M || c0 + H_NR > H_N) {

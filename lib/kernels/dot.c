@@ -3,9 +3,9 @@
 #include "codegen/ctype.h"
 #include "kernels/dot_view.h"
 #include "kernels/families.h"
-#include "kernels/parts.h"
+#include "kernels/panels.h"
 
-extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[], halo_cl_gemm_tile[];
+extern const char halo_cl_gemm_tile[];
 
 static halo_dot_view dot_view(const halo_lowering *l) {
   halo_dot_view v;
@@ -79,37 +79,7 @@ static void dot_store(dot_text *t) {
   halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
 }
 
-/* Begins an instance of a template, with the sizes that all of them have. */
-static void dot_template(dot_text *t, halo_template *k, const char *text, const char *pointers) {
-  halo_parts_template(&t->parts, k, text, pointers);
-  halo_parts_hole(&t->parts, k, "H_T", "%s", t->type);
-  halo_template_define_int(k, "H_K", t->v.k);
-  halo_template_define_int(k, "H_BATCH", t->v.batch);
-}
-
 /* ---- Panels ---- */
-
-/* Block sizes for the device's registers. */
-typedef struct dot_blocks {
-  int w, nv, mr, nr;
-} dot_blocks;
-
-static dot_blocks dot_blocks_of(const halo_caps *caps, const halo_dot_view *v) {
-  int lanes = (int)caps->simd_width; /* f32 lanes of a CPU */
-  if (lanes > 16) lanes = 16;
-  if (lanes < 4) lanes = 4;
-  while (lanes & (lanes - 1)) lanes--;
-  dot_blocks b = {.w = lanes, .mr = 6};
-  if (halo_type_size(v->accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
-  b.nv = lanes >= 16 ? 4 : 2; /* 32 vector registers, or 16 */
-  /* Narrow results: fewer columns and more rows, so that little of the block is padding. */
-  while (b.nv > 1 && v->n <= (b.nv / 2) * b.w) {
-    b.nv /= 2;
-    if (b.mr < 12) b.mr *= 2;
-  }
-  b.nr = b.nv * b.w;
-  return b;
-}
 
 /* A may be read in place: memory holds just the accumulator's type, in plain strides. */
 static bool dot_a_in_place(const halo_dot_view *v) {
@@ -119,7 +89,7 @@ static bool dot_a_in_place(const halo_dot_view *v) {
 
 /* B may be read in place: whole panels of neighbouring columns, and few enough rows, at distances that
  * do not all fall on the same places of the caches. */
-static bool dot_b_in_place(const halo_dot_view *v, const dot_blocks *b) {
+static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
   int64_t row = v->rhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
   return v->rhs.is_parameter && v->rhs.operand->shape->type == v->accumulator &&
          v->rhs.batch.stride >= 0 && v->rhs.free.stride == 1 && row > 0 && v->n % b->nr == 0 &&
@@ -135,15 +105,13 @@ static bool dot_panels_supports(const halo_lowering *l, const char **why) {
   return dot_is_plain(&v, why);
 }
 
-static int64_t dot_round_up(int64_t x, int64_t by) { return (x + by - 1) / by * by; }
-
 /* The figures of CPUs are nanoseconds of one core, roughly as measured; those of GPUs are guesses. */
 static double dot_seconds(double nanoseconds) { return nanoseconds * 1e-9; }
 
 static double dot_panels_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  dot_blocks b = dot_blocks_of(l->caps, &v);
-  double m = (double)dot_round_up(v.m, b.mr), n = (double)dot_round_up(v.n, b.nr);
+  halo_panels b = halo_panels_choose(l->caps, v.accumulator, v.n);
+  double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
   double cost = 4000 + batch * (m * n * k * 2 / (10.0 * b.w) + m * n * 0.3);
   cost += dot_b_in_place(&v, &b) ? 0 : 4000 + batch * n * k * 0.6;
@@ -155,58 +123,38 @@ static double dot_loop_cost(const halo_lowering *l) {
   return dot_seconds(dot_flops(&v) * (l->caps->is_cpu ? 0.6 : 0.02) + 2000);
 }
 
-/* One packing kernel. */
-static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, const char *name, bool rhs,
-                            int lines, int32_t scratch) {
+/* One packing kernel, and its scratch. */
+static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs, int panel,
+                            const char *name, int32_t *scratch) {
+  const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
+  halo_panels_pack pack = {.type = v->accumulator,
+                           .batch = v->batch,
+                           .lines = rhs ? v->n : v->m,
+                           .k = v->k,
+                           .panel = panel,
+                           .k_fast = side->contract.stride == 1 && side->free.stride != 1};
+  *scratch = l->scratch.count;
+  int64_t size = (int64_t)halo_type_size(v->accumulator);
+  halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
   dot_text t;
   dot_begin(&t, l, v, name);
   dot_element(&t, rhs, "_in");
-  const char *out = halo_emit_arg(&t.parts.e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
-  const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
-  int64_t size = rhs ? v->n : v->m;
-  halo_template k;
-  dot_template(&t, &k, halo_cl_gemm_pack, "");
-  halo_parts_call(&t.parts, &k, "H_IN", "_in", "b, line, k");
-  halo_parts_hole(&t.parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
-  halo_template_define_int(&k, "H_LINES", size);
-  halo_template_define_int(&k, "H_P", lines);
-  bool k_fast = side->contract.stride == 1 && side->free.stride != 1;
-  halo_template_define_int(&k, "H_KFAST", k_fast);
-  halo_template_finish(&k, l->source);
-  halo_launch *launch =
-      halo_parts_launch(&t.parts, rhs ? "dot:panels pack B" : "dot:panels pack A");
-  int64_t items = (v->k + 15) / 16 * ((size + lines - 1) / lines) * v->batch;
-  launch->local[0] = items >= 64 ? 8 : 1;
-  launch->global[0] = (size_t)dot_round_up(items, (int64_t)launch->local[0]);
-  return halo_parts_end(&t.parts);
-}
-
-static const char *dot_vector_type(halo_arena *arena, halo_type accumulator, int w) {
-  return halo_arena_printf(arena, "%s%d", halo_ctype_compute(accumulator), w);
+  return halo_panels_pack_lower(&t.parts, &pack, *scratch,
+                                rhs ? "dot:panels pack B" : "dot:panels pack A");
 }
 
 /* Stores a vector of results: at once where result and memory are plain, else lane by lane. */
-static const char *dot_store_vector(dot_text *t, const dot_blocks *b) {
-  halo_lowering *l = t->parts.l;
-  halo_arena *arena = l->arena;
-  const halo_instr *root = halo_lowering_root(l);
-  const char *out = halo_emit_arg(&t->parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
+static void dot_store_vector(dot_text *t, halo_template *k, const halo_panels *b) {
+  const halo_instr *root = halo_lowering_root(t->parts.l);
   bool plain = t->v.dot == root && t->v.result == t->v.accumulator;
-  if (plain && halo_shape_has_default_layout(t->v.dot->shape)) {
-    return halo_arena_printf(arena,
-                             "H_OUTV(b, x, y, v) vstore%d(v, 0, %s + ((b) * (%s)%lld + (x)) * "
-                             "(%s)%lld + (y))",
-                             b->w, out, t->parts.itype, (long long)t->v.m, t->parts.itype,
-                             (long long)t->v.n);
+  if (!plain || !halo_shape_has_default_layout(t->v.dot->shape)) {
+    halo_panels_store_elements(&t->parts, k, b, t->v.accumulator);
+    return;
   }
-  halo_strbuf text = {0};
-  halo_strbuf_printf(&text,
-                     "H_OUTV(b, x, y, v) do { %s lanes[%d]; vstore%d(v, 0, lanes); "
-                     "for (int q = 0; q < %d; ++q) H_OUT(b, x, (y) + q, lanes[q]); } while (0)",
-                     t->type, b->w, b->w, b->w);
-  const char *copy = halo_arena_strdup(arena, halo_strbuf_text(&text));
-  halo_strbuf_deinit(&text);
-  return copy;
+  const char *out = halo_emit_arg(&t->parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
+  halo_parts_hole(&t->parts, k, "H_OUTV(b, x, y, v)",
+                  "vstore%d(v, 0, %s + ((b) * (%s)%lld + (x)) * (%s)%lld + (y))", b->w, out,
+                  t->parts.itype, (long long)t->v.m, t->parts.itype, (long long)t->v.n);
 }
 
 /* Where the kernel finds its operands: scratch numbers of packed ones, -1 for in place. */
@@ -220,70 +168,64 @@ static const char *dot_place_arg(dot_text *t, const halo_dot_side *side, int32_t
   return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
 }
 
-static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const dot_blocks *b,
+/* Where rows of A and panels of B lie. */
+static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *b,
+                              dot_places places) {
+  const halo_dot_view *v = &t->v;
+  const halo_dot_side *lhs = &v->lhs, *rhs = &v->rhs;
+  bool a_in_place = places.a < 0, b_in_place = places.b < 0;
+  int64_t panel = b->mr * (a_in_place ? lhs->free.stride : v->k);
+  int64_t batch = a_in_place ? lhs->batch.stride : halo_panels_round_up(v->m, b->mr) * v->k;
+  bool clamp = a_in_place && v->m % b->mr != 0;
+  /* Rows beyond the last must not be read. */
+  const char *row = clamp
+                        ? halo_arena_printf(t->parts.l->arena, "((p) * %d + (i) < %lld ? (i) : 0)",
+                                            b->mr, (long long)v->m)
+                        : "(i)";
+  const char *type = t->parts.itype;
+  halo_parts_hole(&t->parts, k, "H_ROW(b, p, i)",
+                  "((b) * (%s)%lld + (p) * (%s)%lld + %s * (%s)%lld)", type, (long long)batch, type,
+                  (long long)panel, row, type, (long long)(a_in_place ? lhs->free.stride : 1));
+  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = 0; k < %lld; ++k)", type, (long long)v->k);
+  halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%lld", type,
+                  (long long)(a_in_place ? lhs->contract.stride : b->mr));
+  halo_parts_hole(&t->parts, k, "H_KB", "k * (%s)%lld", type,
+                  (long long)(b_in_place ? rhs->contract.stride : b->nr));
+  halo_template_define_int(
+      k, "H_BBATCH", b_in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * v->k);
+  halo_template_define_int(k, "H_BPANEL", b_in_place ? b->nr : b->nr * v->k);
+}
+
+static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const halo_panels *b,
                                      const char *name, dot_places places) {
-  halo_arena *arena = l->arena;
   dot_text t;
   dot_begin(&t, l, v, name);
   dot_store(&t);
-  bool in_place = places.a < 0, b_in_place = places.b < 0;
   const char *pa = dot_place_arg(&t, &v->lhs, places.a);
   const char *pb = dot_place_arg(&t, &v->rhs, places.b);
-  const char *outv = dot_store_vector(&t, b);
-  int64_t m_panels = (v->m + b->mr - 1) / b->mr, n_panels = (v->n + b->nr - 1) / b->nr;
   halo_template k;
-  dot_template(&t, &k, halo_cl_gemm_panels,
-               halo_arena_printf(arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
+  halo_panels_template(
+      &t.parts, &k, b, v->accumulator, v->m, v->n, v->batch, 1,
+      halo_arena_printf(l->arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
+  dot_panels_places(&t, &k, b, places);
   halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, x, y, v");
-  halo_parts_hole(&t.parts, &k, "H_V", "%s", dot_vector_type(arena, v->accumulator, b->w));
-  halo_parts_hole(&t.parts, &k, "H_LOADV(p)", "vload%d(0, p)", b->w);
-  halo_parts_hole(&t.parts, &k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
-  halo_template_define(&k, "H_OUTV", outv);
-  halo_template_define_int(&k, "H_W", b->w);
-  halo_template_define_int(&k, "H_NV", b->nv);
-  halo_template_define_int(&k, "H_MR", b->mr);
-  halo_template_define_int(&k, "H_M", v->m);
-  halo_template_define_int(&k, "H_N", v->n);
-  halo_template_define_int(&k, "H_MPANELS", m_panels);
-  halo_template_define_int(&k, "H_NPANELS", n_panels);
-  halo_template_define_int(&k, "H_ABATCH",
-                           in_place ? v->lhs.batch.stride : m_panels * b->mr * v->k);
-  halo_template_define_int(&k, "H_APANEL", in_place ? b->mr * v->lhs.free.stride : b->mr * v->k);
-  halo_template_define_int(&k, "H_AROW", in_place ? v->lhs.free.stride : 1);
-  halo_template_define_int(&k, "H_AK", in_place ? v->lhs.contract.stride : b->mr);
-  halo_template_define_int(&k, "H_BBATCH",
-                           b_in_place ? v->rhs.batch.stride : n_panels * b->nr * v->k);
-  halo_template_define_int(&k, "H_BPANEL", b_in_place ? b->nr : b->nr * v->k);
-  halo_template_define_int(&k, "H_BK", b_in_place ? v->rhs.contract.stride : b->nr);
-  halo_template_define_int(&k, "H_CLAMP", in_place && v->m % b->mr != 0);
+  dot_store_vector(&t, &k, b);
   halo_template_finish(&k, l->source);
-  halo_launch *launch = halo_parts_launch(&t.parts, "dot:panels");
-  int64_t items = m_panels * n_panels * v->batch;
-  launch->local[0] = 1;
-  /* Small products: several blocks a group, or starting groups costs more than the work. */
-  while (launch->local[0] < 16 && items / (int64_t)launch->local[0] > 64 &&
-         (double)launch->local[0] * (double)v->k * b->mr * b->nr < 4e5) {
-    launch->local[0] *= 2;
-  }
-  launch->global[0] = (size_t)dot_round_up(items, (int64_t)launch->local[0]);
+  halo_panels_launch(&t.parts, "dot:panels", b, v->m, v->n, v->batch, v->k);
   return halo_parts_end(&t.parts);
 }
 
 static halo_status dot_panels_lower(halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  dot_blocks b = dot_blocks_of(l->caps, &v);
-  int64_t size = (int64_t)halo_type_size(v.accumulator);
+  halo_panels b = halo_panels_choose(l->caps, v.accumulator, v.n);
   const char *name = halo_kernel_name(l, "panels");
   dot_places places = {-1, -1};
   if (!dot_b_in_place(&v, &b)) {
-    places.b = l->scratch.count;
-    halo_vec_push(&l->scratch, (halo_scratch){v.batch * dot_round_up(v.n, b.nr) * v.k * size});
-    HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packb", name), true, b.nr, places.b));
+    HALO_TRY(dot_pack(l, &v, true, b.nr, halo_arena_printf(l->arena, "%s_packb", name), &places.b));
   }
   if (!dot_a_in_place(&v)) {
-    places.a = l->scratch.count;
-    halo_vec_push(&l->scratch, (halo_scratch){v.batch * dot_round_up(v.m, b.mr) * v.k * size});
-    HALO_TRY(dot_pack(l, &v, halo_arena_printf(l->arena, "%s_packa", name), false, b.mr, places.a));
+    HALO_TRY(
+        dot_pack(l, &v, false, b.mr, halo_arena_printf(l->arena, "%s_packa", name), &places.a));
   }
   return dot_panels_kernel(l, &v, &b, name, places);
 }
@@ -307,7 +249,7 @@ static bool dot_tile_supports(const halo_lowering *l, const char **why) {
 
 static double dot_tile_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  double m = (double)dot_round_up(v.m, 64), n = (double)dot_round_up(v.n, 64);
+  double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
   double flops = 2 * (double)v.batch * m * n * (double)v.k;
   return dot_seconds(flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000);
 }
@@ -321,7 +263,9 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   dot_element(&t, true, "_b");
   dot_store(&t);
   halo_template k;
-  dot_template(&t, &k, halo_cl_gemm_tile, "");
+  halo_parts_template(&t.parts, &k, halo_cl_gemm_tile, "");
+  halo_parts_hole(&t.parts, &k, "H_T", "%s", t.type);
+  halo_template_define_int(&k, "H_BATCH", v.batch);
   halo_parts_call(&t.parts, &k, "H_A", "_a", "b, row, k");
   /* the helper takes the line before the place in it */
   halo_parts_hole(&t.parts, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
@@ -396,34 +340,6 @@ static double dot_clblast_cost(const halo_lowering *l) {
   return dot_seconds(l->caps->is_cpu ? dot_flops(&v) * 0.2 + 1e7 : dot_flops(&v) * 0.0005 + 100000);
 }
 
-/* What is fused behind a product that lies in scratch memory 0, as a kernel of its own. */
-static halo_status dot_finish(halo_lowering *l, const halo_dot_view *v) {
-  const halo_instr *root = halo_lowering_root(l);
-  int64_t items = halo_shape_element_count(root->shape);
-  halo_emitter e;
-  halo_emitter_init(&e, l->arena, l->computation);
-  const char *itype = halo_emitter_index_type(&e);
-  emit_frame *frame = halo_frame_kernel(&e, l->computation);
-  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
-  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
-  const char *product = halo_emit_arg(&e, HALO_ROLE_SCRATCH, 0, v->result, NULL);
-  const halo_integer *i = halo_emit_counter(&e, "i", items);
-  halo_frame_bind(&e, frame, v->dot, 0, halo_emit_load(&e, product, v->result, i));
-  halo_value value =
-      halo_emit_value(&e, frame, root, 0, halo_index_from_position(&e, root->shape, i));
-  const char *out = halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
-  halo_emit_store(&e, out, i, value);
-  halo_emit_close(&e);
-  halo_status status = e.status;
-  if (status == HALO_OK) {
-    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "finish"),
-                                          halo_arena_printf(l->arena, "%s dot:finish", l->name), 0);
-    halo_launch_items(l->caps, launch, items);
-  }
-  halo_emitter_deinit(&e);
-  return status;
-}
-
 static halo_status dot_clblast_lower(halo_lowering *l) {
   halo_dot_view v = dot_view(l);
   halo_gemm *g = halo_arena_new(l->arena, halo_gemm);
@@ -444,7 +360,7 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
   halo_vec_push(&l->launches, launch);
   if (finished) return HALO_OK;
   halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(v.dot->shape)});
-  return dot_finish(l, &v);
+  return halo_panels_finish(l, v.dot, v.result, 0, 1, "dot:finish");
 }
 
 static const halo_implementation dot_implementations[] = {

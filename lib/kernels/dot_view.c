@@ -48,7 +48,7 @@ static void dot_describe_side(halo_dot_side *side, const halo_instr *operand, co
   side->contract.stride = dot_group_stride(&side->contract, shape, strides);
 }
 
-static halo_type dot_accumulator(halo_type result) {
+halo_type halo_dot_accumulator(halo_type result) {
   switch (halo_type_class_of(result)) {
     case HALO_CLASS_FLOAT: return result == HALO_F64 ? HALO_F64 : HALO_F32;
     case HALO_CLASS_SINT: return halo_type_size(result) == 8 ? HALO_S64 : HALO_S32;
@@ -74,7 +74,7 @@ void halo_dot_describe(const halo_instr *dot, halo_dot_view *v) {
   v->n = v->rhs.free.size;
   v->k = v->lhs.contract.size;
   v->result = dot->shape->type;
-  v->accumulator = dot_accumulator(v->result);
+  v->accumulator = halo_dot_accumulator(v->result);
 }
 
 /* Coordinates along a group's dimensions from the position in it. */

@@ -5,8 +5,8 @@
 #include "opencl/opencl.h"
 #include "run_test.h"
 
-extern const char halo_cl_gemm_pack[], halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[],
-    halo_cl_scalar[], halo_cl_turn[];
+extern const char halo_cl_conv_image[], halo_cl_gemm_pack[], halo_cl_gemm_panels[],
+    halo_cl_gemm_tile[], halo_cl_reduce[], halo_cl_scalar[], halo_cl_turn[];
 
 static halo_cl_device *open_device(void) {
   halo_cl_device *device;
@@ -145,6 +145,16 @@ START_TEST(reduce_holes) {
 }
 END_TEST
 
+START_TEST(image_holes) {
+#define IMAGE                                                                                      \
+  "H_POINTERS; H_IN(line, x, i) ((x) < 2 ? 0 : in_[((line)*H_X + (x)-2) * H_I + (i)]); "           \
+  "H_OUT(p, v) out_[p] = (v); "
+  static const char *const holes[] = {IMAGE "H_LINES 64; H_X 5; H_I 3",
+                                      IMAGE "H_LINES 1; H_X 2; H_I 1"};
+  CHECK_INSTANCES(halo_cl_conv_image, holes);
+}
+END_TEST
+
 START_TEST(pack_holes) {
 #define PACK                                                                                       \
   "H_POINTERS; H_IN(b, l, k) in_[((b)*H_K + (k)) * H_LINES + (l)]; H_OUT(p, v) out_[p] = (v); "
@@ -165,14 +175,18 @@ START_TEST(panels_holes) {
   "H_POINTERS __global const H_T *PA = in_, *PB = rhs_@; "                                         \
   "H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "                                    \
   "H_OUTV(b, r, c, v) H_STOREV(v, out_ + ((b)*H_M + (r)) * H_N + (c)); "                           \
-  "H_ABATCH (H_M * H_K); H_APANEL (H_MR * H_K); H_AROW H_K; H_AK 1; "                              \
+  "H_ROW(b, p, i) ((b)*H_M + ((p)*H_MR + (i) < H_M ? (p)*H_MR + (i) : H_M - 1)) * H_K; "           \
   "H_BBATCH (H_NPANELS * H_K * H_NV * H_W); H_BPANEL (H_K * H_NV * H_W); "                         \
-  "H_BK (H_NV * H_W); H_MPANELS ((H_M + H_MR - 1) / H_MR); "                                       \
+  "H_MPANELS ((H_M + H_MR - 1) / H_MR); "                                                          \
   "H_NPANELS ((H_N + H_NV * H_W - 1) / (H_NV * H_W)); "
+#define LINE "H_LOOPS for (H_INT k = 0@ k < H_K@ ++k); H_KA k; H_KB k * H_NV * H_W; "
+#define NEST                                                                                       \
+  "H_LOOPS for (H_INT k = part@ k < part + 1@ ++k) for (H_INT j = 0@ j < 2@ ++j); H_KA k; "        \
+  "H_KB k * H_NV * H_W; "
   static const char *const holes[] = {
-      PANELS "H_M 12; H_N 64; H_K 33; H_BATCH 1; H_MR 6; H_NV 2; H_CLAMP 0",
-      PANELS "H_M 13; H_N 67; H_K 1; H_BATCH 2; H_MR 6; H_NV 4; H_CLAMP 1",
-      PANELS "H_M 1; H_N 3; H_K 100; H_BATCH 1; H_MR 1; H_NV 1; H_CLAMP 0"};
+      PANELS "H_M 12; H_N 64; H_K 33; H_BATCH 1; H_MR 6; H_NV 2; " LINE "H_PARTS 1",
+      PANELS "H_M 13; H_N 67; H_K 3; H_BATCH 2; H_MR 6; H_NV 4; " NEST "H_PARTS 3",
+      PANELS "H_M 1; H_N 3; H_K 100; H_BATCH 1; H_MR 1; H_NV 1; " LINE "H_PARTS 1"};
   CHECK_INSTANCES(halo_cl_gemm_panels, holes);
 }
 END_TEST
@@ -218,6 +232,10 @@ static const char columns_text[] =
 static const char dot_text[] =
     "HloModule m\nENTRY e {\n  x = f32[37,20] parameter(0)\n  y = f32[20,70] parameter(1)\n"
     "  ROOT d = f32[37,70] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
+static const char conv_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[2,9,8,20] parameter(0)\n  k = f32[3,2,20,33] parameter(1)\n"
+    "  ROOT c = f32[2,9,8,33] convolution(x, k), window={size=3x2 pad=1_1x0_1}, "
+    "dim_labels=b01f_01io->b01f\n}\n";
 static const char turn_text[] =
     "HloModule m\nENTRY e {\n  x = f32[50,130] parameter(0)\n"
     "  ROOT t = f32[130,50] transpose(x), dimensions={1,0}\n}\n";
@@ -251,7 +269,9 @@ static const struct {
               {"reduce:column", columns_text},  {"reduce:loop", columns_text},
               {"dot:panels", dot_text},         {"dot:tile", dot_text},
               {"dot:clblast", dot_text},        {"dot:loop", dot_text},
-              {"update:window", update_text},   {"update:loop", update_text}};
+              {"conv:panels", conv_text},       {"conv:tile", conv_text},
+              {"conv:loop", conv_text},         {"update:window", update_text},
+              {"update:loop", update_text}};
 enum { FORCED_COUNT = sizeof forced / sizeof forced[0] };
 
 /* Small whole numbers, so that sums are exact in any order. */
@@ -333,6 +353,7 @@ int main(void) {
   TCase *texts = tcase_create("texts"), *choices = tcase_create("implementations");
   tcase_add_loop_test(texts, alone, 0, file_count());
   tcase_add_test(texts, reduce_holes);
+  tcase_add_test(texts, image_holes);
   tcase_add_test(texts, pack_holes);
   tcase_add_test(texts, panels_holes);
   tcase_add_test(texts, tile_product_holes);

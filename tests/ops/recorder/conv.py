@@ -260,7 +260,7 @@ def _random_cases():
     r = values.random(2026)
     for part, types in enumerate((F32, ("s32",) * 3, F32)):
         case = Case(f"conv.random{part}")
-        for i in range(40):
+        for i in range(30):
             spatial = int(r.choice([0, 1, 2, 2, 3]))
             pick = lambda *options: [int(r.choice(options)) for _ in range(spatial)]
             window = pick(1, 2, 3)

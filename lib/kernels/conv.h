@@ -1,0 +1,20 @@
+/* kernels/conv.h: what the files of the family of convolutions share. */
+#ifndef HALO_KERNELS_CONV_H
+#define HALO_KERNELS_CONV_H
+
+#include "kernels/conv_view.h"
+
+/* What every fast kernel needs: real numbers, and some. */
+bool halo_conv_is_plain(const halo_conv_view *v, const char **why);
+/* Begins a kernel over the view. */
+void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_view *v, const char *name);
+/* "inline void name_out(..., b, x, y, v)": finishes and stores a result from accumulator v, of group b, row
+ * x and column y; whatever is fused behind the convolution sees it as its value. */
+void halo_conv_store(halo_parts *p, const halo_conv_view *v);
+
+/* conv_panels.c */
+bool halo_conv_panels_supports(const halo_lowering *l, const char **why);
+double halo_conv_panels_cost(const halo_lowering *l);
+halo_status halo_conv_panels_lower(halo_lowering *l);
+
+#endif

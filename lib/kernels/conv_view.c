@@ -1,0 +1,136 @@
+/* kernels/conv_view.c: a convolution seen as products of matrices. */
+#include "kernels/conv_view.h"
+
+#include "kernels/dot_view.h"
+
+void halo_conv_describe(const halo_instr *conv, halo_conv_view *v) {
+  const halo_conv_dims *dims = halo_instr_attr(conv, HALO_ATTR_DIM_LABELS)->conv;
+  const halo_attr *window = halo_instr_attr(conv, HALO_ATTR_WINDOW);
+  const halo_shape *x = conv->operands[0]->shape, *y = conv->operands[1]->shape;
+  int64_t feature_groups = halo_instr_int(conv, HALO_ATTR_FEATURE_GROUP_COUNT, 1);
+  int64_t batch_groups = halo_instr_int(conv, HALO_ATTR_BATCH_GROUP_COUNT, 1);
+  *v = (halo_conv_view){.conv = conv,
+                        .lhs = conv->operands[0],
+                        .rhs = conv->operands[1],
+                        .dims = dims,
+                        .groups = feature_groups * batch_groups, /* one of them is 1 */
+                        .by_batch = batch_groups > 1,
+                        .batch = x->dims[dims->lhs_batch] / batch_groups,
+                        .inputs = y->dims[dims->rhs_input],
+                        .result = conv->shape->type,
+                        .accumulator = halo_dot_accumulator(conv->shape->type)};
+  v->outputs = y->dims[dims->rhs_output] / v->groups;
+  v->m = v->batch;
+  v->n = v->outputs;
+  v->k = v->inputs;
+  for (int d = 0; d < dims->spatial; d++) {
+    v->window[d] = window->window.data[d];
+    v->m *= conv->shape->dims[dims->out_spatial[d]];
+    v->k *= v->window[d].size;
+  }
+}
+
+static void conv_add_axis(halo_conv_axes *axes, int part, int64_t size) {
+  if (size != 1) axes->axis[axes->count++] = (halo_conv_axis){.size = size, .part = part};
+}
+
+halo_conv_axes halo_conv_rows(const halo_conv_view *v) {
+  halo_conv_axes axes = {0};
+  const halo_shape *shape = v->conv->shape;
+  for (int i = shape->rank - 1; i >= 0; i--) {
+    int d = shape->minor_to_major[i];
+    if (d == v->dims->out_batch) conv_add_axis(&axes, HALO_CONV_BATCH, v->batch);
+    for (int s = 0; s < v->dims->spatial; s++) {
+      if (d == v->dims->out_spatial[s]) conv_add_axis(&axes, s, shape->dims[d]);
+    }
+  }
+  return axes;
+}
+
+halo_conv_axes halo_conv_window(const halo_conv_view *v) {
+  halo_conv_axes axes = {0};
+  for (int s = 0; s < v->dims->spatial; s++) conv_add_axis(&axes, s, v->window[s].size);
+  conv_add_axis(&axes, HALO_CONV_FEATURE, v->inputs);
+  return axes;
+}
+
+void halo_conv_place(halo_emitter *e, const halo_conv_axes *axes, const halo_integer *position,
+                     const halo_integer **at, const halo_integer **other) {
+  for (int d = 0; d < HALO_MAX_RANK; d++) at[d] = halo_integer_constant(&e->integers, 0);
+  *other = halo_integer_constant(&e->integers, 0);
+  for (int i = axes->count - 1; i >= 0; i--) {
+    const halo_conv_axis *axis = &axes->axis[i];
+    const halo_integer *digit =
+        i == 0 ? position : halo_integer_mod(&e->integers, position, axis->size);
+    *(axis->part >= 0 ? &at[axis->part] : other) = digit;
+    if (i > 0) position = halo_integer_div(&e->integers, position, axis->size);
+  }
+}
+
+/* A coordinate that counts through the groups' own ones. */
+static const halo_integer *conv_grouped(halo_emitter *e, const halo_integer *group,
+                                        const halo_integer *own, int64_t size) {
+  return halo_integer_add(&e->integers, halo_integer_mul(&e->integers, group, size), own);
+}
+
+halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
+                         const halo_integer *group, const halo_integer *n, const halo_integer *f,
+                         const halo_integer *const *t) {
+  const halo_shape *shape = v->lhs->shape;
+  const halo_integer *at[HALO_MAX_RANK];
+  const char *unsigned_type = e->wide ? "ulong" : "uint";
+  at[v->dims->lhs_batch] = v->by_batch ? conv_grouped(e, group, n, v->batch) : n;
+  at[v->dims->lhs_feature] = v->by_batch ? f : conv_grouped(e, group, f, v->inputs);
+  for (int s = 0; s < v->dims->spatial; s++) {
+    int d = v->dims->lhs_spatial[s];
+    int64_t holes = v->window[s].base_dilation, size = shape->dims[d];
+    int64_t extent = size > 0 ? (size - 1) * holes + 1 : 0;
+    const halo_integer *place = t[s];
+    if (!halo_integer_is_within(place, 0, extent - 1)) {
+      const char *name = halo_arena_printf(e->arena, "t%d", s);
+      halo_emit_line(e, "const %s %s = %s;", halo_emitter_index_type(e), name,
+                     halo_emit_integer(e, place));
+      halo_emit_line(e, "if ((%s)%s >= %lld) return 0;", unsigned_type, name, (long long)extent);
+      place = halo_emit_counter(e, name, extent);
+    }
+    if (!halo_integer_is_multiple(place, holes)) {
+      halo_emit_line(e, "if ((%s) %% %lld) return 0;", halo_emit_integer(e, place),
+                     (long long)holes);
+    }
+    at[d] = halo_integer_div(&e->integers, place, holes);
+  }
+  halo_value value =
+      halo_emit_value(e, frame, v->lhs, 0, halo_index_of(e, shape->rank, shape->dims, at));
+  return halo_emit_convert(e, value, v->accumulator);
+}
+
+halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
+                         const halo_integer *group, const halo_integer *column,
+                         const halo_integer *f, const halo_integer *const *k) {
+  const halo_shape *shape = v->rhs->shape;
+  const halo_integer *at[HALO_MAX_RANK];
+  at[v->dims->rhs_output] = conv_grouped(e, group, column, v->outputs);
+  at[v->dims->rhs_input] = f;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    const halo_integer *place = k[s];
+    if (v->window[s].reversal) {
+      place = halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, place, -1),
+                                v->window[s].size - 1);
+    }
+    at[v->dims->rhs_spatial[s]] = place;
+  }
+  halo_value value =
+      halo_emit_value(e, frame, v->rhs, 0, halo_index_of(e, shape->rank, shape->dims, at));
+  return halo_emit_convert(e, value, v->accumulator);
+}
+
+emit_index *halo_conv_result_index(halo_emitter *e, const halo_conv_view *v,
+                                   const halo_conv_axes *rows, const halo_integer *group,
+                                   const halo_integer *row, const halo_integer *column) {
+  const halo_shape *shape = v->conv->shape;
+  const halo_integer *at[HALO_MAX_RANK], *spatial[HALO_MAX_RANK];
+  halo_conv_place(e, rows, row, spatial, &at[v->dims->out_batch]);
+  for (int s = 0; s < v->dims->spatial; s++) at[v->dims->out_spatial[s]] = spatial[s];
+  at[v->dims->out_feature] = conv_grouped(e, group, column, v->outputs);
+  return halo_index_of(e, shape->rank, shape->dims, at);
+}

@@ -1,0 +1,62 @@
+/* kernels/conv_view.h: a convolution seen as products of matrices, one for each group: a row for each
+ * image of the batch and place in the result, a column for each output feature, and a k for each place
+ * in the window and input feature. */
+#ifndef HALO_KERNELS_CONV_VIEW_H
+#define HALO_KERNELS_CONV_VIEW_H
+
+#include "kernels/parts.h"
+
+typedef struct halo_conv_view {
+  const halo_instr *conv, *lhs, *rhs;
+  const halo_conv_dims *dims;
+  halo_window_dim window[HALO_MAX_RANK]; /* a spatial dimension each */
+  int64_t groups;                        /* of features or of the batch */
+  bool by_batch;                         /* which of the two */
+  int64_t batch, inputs, outputs;        /* of one group */
+  int64_t m, n, k;
+  halo_type result;      /* element type */
+  halo_type accumulator; /* f32 for narrower floats, 32 bits for narrower integers */
+} halo_conv_view;
+
+void halo_conv_describe(const halo_instr *conv, halo_conv_view *out);
+
+/* A dimension of the rows or of k. */
+typedef struct halo_conv_axis {
+  int64_t size;
+  int part; /* HALO_CONV_BATCH, HALO_CONV_FEATURE, or the number of a spatial dimension */
+  int64_t a,
+      b; /* distances in memory, in lhs and in rhs; of an axis of the rows in lhs and in the result */
+} halo_conv_axis;
+enum { HALO_CONV_BATCH = -1, HALO_CONV_FEATURE = -2 };
+
+typedef struct halo_conv_axes {
+  int count;
+  halo_conv_axis axis[HALO_MAX_RANK]; /* slowest first */
+} halo_conv_axes;
+
+/* Axes of the rows, in the order of the result's memory; and of k in row-major order of the window, input
+ * features last. Those of extent 1 are left out. Distances: 0. */
+halo_conv_axes halo_conv_rows(const halo_conv_view *v);
+halo_conv_axes halo_conv_window(const halo_conv_view *v);
+
+/* Coordinates along axes from a position among them, by part: at[part] for spatial ones, `*other` for
+ * batch or features; 0 for those left out. */
+void halo_conv_place(halo_emitter *e, const halo_conv_axes *axes, const halo_integer *position,
+                     const halo_integer **at, const halo_integer **other);
+
+/* What lhs holds at image `n` of a group and input feature `f` of it, at places `t` of the image with its
+ * holes (and without its padding), as an accumulator: writes what returns 0 where there is nothing, and
+ * then the value's code. */
+halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
+                         const halo_integer *group, const halo_integer *n, const halo_integer *f,
+                         const halo_integer *const *t);
+/* What rhs holds for an output feature of a group, an input feature and a place in the window. */
+halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
+                         const halo_integer *group, const halo_integer *column,
+                         const halo_integer *f, const halo_integer *const *k);
+/* An element of the result. */
+emit_index *halo_conv_result_index(halo_emitter *e, const halo_conv_view *v,
+                                   const halo_conv_axes *rows, const halo_integer *group,
+                                   const halo_integer *row, const halo_integer *column);
+
+#endif

@@ -1,0 +1,131 @@
+/* kernels/panels.c: products from packed panels: blocks, packing, and what all instances have. */
+#include "kernels/panels.h"
+
+#include "codegen/ctype.h"
+
+extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[];
+
+int64_t halo_panels_round_up(int64_t x, int64_t by) { return (x + by - 1) / by * by; }
+
+halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int64_t columns) {
+  int lanes = (int)caps->simd_width; /* f32 lanes of a CPU */
+  if (lanes > 16) lanes = 16;
+  if (lanes < 4) lanes = 4;
+  while (lanes & (lanes - 1)) lanes--;
+  halo_panels b = {.w = lanes, .mr = 6};
+  if (halo_type_size(accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
+  b.nv = lanes >= 16 ? 4 : 2; /* 32 vector registers, or 16 */
+  /* Narrow results: fewer columns and more rows, so that little of the block is padding. */
+  while (b.nv > 1 && columns <= (b.nv / 2) * b.w) {
+    b.nv /= 2;
+    if (b.mr < 12) b.mr *= 2;
+  }
+  b.nr = b.nv * b.w;
+  return b;
+}
+
+int64_t halo_panels_pack_size(const halo_panels_pack *p) {
+  return p->batch * halo_panels_round_up(p->lines, p->panel) * p->k;
+}
+
+halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
+                                   const char *label) {
+  const char *out = halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
+  halo_template k;
+  halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
+  halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
+  halo_parts_call(parts, &k, "H_IN", "_in", "b, line, k");
+  halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
+  halo_template_define_int(&k, "H_LINES", p->lines);
+  halo_template_define_int(&k, "H_K", p->k);
+  halo_template_define_int(&k, "H_BATCH", p->batch);
+  halo_template_define_int(&k, "H_P", p->panel);
+  halo_template_define_int(&k, "H_KFAST", p->k_fast);
+  halo_template_finish(&k, parts->l->source);
+  halo_launch *launch = halo_parts_launch(parts, label);
+  int64_t items = (p->k + 15) / 16 * ((p->lines + p->panel - 1) / p->panel) * p->batch;
+  launch->local[0] = items >= 64 ? 8 : 1;
+  launch->global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->local[0]);
+  return halo_parts_end(parts);
+}
+
+void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
+                          int64_t rows, int64_t columns, int64_t batch, int64_t cuts,
+                          const char *pointers) {
+  const char *name = halo_ctype_compute(type);
+  halo_parts_template(parts, k, halo_cl_gemm_panels, pointers);
+  halo_parts_hole(parts, k, "H_T", "%s", name);
+  halo_parts_hole(parts, k, "H_V", "%s%d", name, b->w);
+  halo_parts_hole(parts, k, "H_LOADV(p)", "vload%d(0, p)", b->w);
+  halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
+  halo_template_define_int(k, "H_W", b->w);
+  halo_template_define_int(k, "H_NV", b->nv);
+  halo_template_define_int(k, "H_MR", b->mr);
+  halo_template_define_int(k, "H_M", rows);
+  halo_template_define_int(k, "H_N", columns);
+  halo_template_define_int(k, "H_MPANELS", (rows + b->mr - 1) / b->mr);
+  halo_template_define_int(k, "H_NPANELS", (columns + b->nr - 1) / b->nr);
+  halo_template_define_int(k, "H_BATCH", batch);
+  halo_template_define_int(k, "H_PARTS", cuts);
+}
+
+void halo_panels_store_elements(halo_parts *parts, halo_template *k, const halo_panels *b,
+                                halo_type type) {
+  halo_parts_hole(parts, k, "H_OUTV(b, x, y, v)",
+                  "do { %s lanes[%d]; vstore%d(v, 0, lanes); "
+                  "for (int q = 0; q < %d; ++q) H_OUT(b, x, (y) + q, lanes[q]); } while (0)",
+                  halo_ctype_compute(type), b->w, b->w, b->w);
+}
+
+void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b, int64_t rows,
+                        int64_t columns, int64_t batch, int64_t k) {
+  halo_launch *launch = halo_parts_launch(parts, label);
+  int64_t items = (rows + b->mr - 1) / b->mr * ((columns + b->nr - 1) / b->nr) * batch;
+  launch->local[0] = 1;
+  /* Small products: several blocks a group, or starting groups costs more than the work. */
+  while (launch->local[0] < 16 && items / (int64_t)launch->local[0] > 64 &&
+         (double)launch->local[0] * (double)k * b->mr * b->nr < 4e5) {
+    launch->local[0] *= 2;
+  }
+  launch->global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->local[0]);
+}
+
+/* The sum of an element's parts. */
+static halo_value panels_emit_sum(halo_emitter *e, const char *parts, halo_type type, int64_t items,
+                                  int64_t cuts, const halo_integer *i) {
+  if (cuts == 1) return halo_emit_load(e, parts, type, i);
+  const char *itype = halo_emitter_index_type(e);
+  halo_emit_line(e, "%s sum = 0;", halo_ctype_compute(type));
+  halo_emit_line(e, "for (%s p = 0; p < %lld; ++p) sum += %s[p * (%s)%lld + i];", itype,
+                 (long long)cuts, parts, itype, (long long)items);
+  return halo_value_name(type, "sum");
+}
+
+halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo_type type,
+                               int32_t scratch, int64_t cuts, const char *label) {
+  const halo_instr *root = halo_lowering_root(l);
+  int64_t items = halo_shape_element_count(root->shape);
+  halo_emitter e;
+  halo_emitter_init(&e, l->arena, l->computation);
+  e.wide |= (double)items * (double)cuts > 1e9;
+  const char *itype = halo_emitter_index_type(&e);
+  emit_frame *frame = halo_frame_kernel(&e, l->computation);
+  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
+  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  const char *parts = halo_emit_arg(&e, HALO_ROLE_SCRATCH, scratch, type, NULL);
+  const halo_integer *i = halo_emit_counter(&e, "i", items);
+  halo_value sum = panels_emit_sum(&e, parts, type, items, cuts, i);
+  halo_frame_bind(&e, frame, product, 0, halo_emit_convert(&e, sum, product->shape->type));
+  halo_value value =
+      halo_emit_value(&e, frame, root, 0, halo_index_from_position(&e, root->shape, i));
+  halo_emit_store(&e, halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL), i, value);
+  halo_emit_close(&e);
+  halo_status status = e.status;
+  if (status == HALO_OK) {
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "finish"),
+                                          halo_arena_printf(l->arena, "%s %s", l->name, label), 0);
+    halo_launch_items(l->caps, launch, items);
+  }
+  halo_emitter_deinit(&e);
+  return status;
+}

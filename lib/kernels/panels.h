@@ -1,0 +1,51 @@
+/* kernels/panels.h: products from packed panels on CPUs, gemm_panels.cl: what the families that use it
+ * share. */
+#ifndef HALO_KERNELS_PANELS_H
+#define HALO_KERNELS_PANELS_H
+
+#include "kernels/parts.h"
+
+/* The block of the result that a work item keeps in registers: mr rows of nv vectors of w elements, nr
+ * columns. */
+typedef struct halo_panels {
+  int w, nv, mr, nr;
+} halo_panels;
+
+/* For a device's registers and a result of so many columns. */
+halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int64_t columns);
+
+/* An operand that is packed: lines (rows of A, columns of B) of k elements, `panel` lines side by side. */
+typedef struct halo_panels_pack {
+  halo_type type;
+  int64_t batch, lines, k;
+  int panel;
+  bool k_fast; /* neighbours in k are neighbours in memory, and neighbouring lines are not */
+} halo_panels_pack;
+
+/* Elements that it takes. */
+int64_t halo_panels_pack_size(const halo_panels_pack *p);
+/* The kernel that packs into a scratch. `parts` has the helper "_in"(b, x, k) for an element, and is
+ * ended. */
+halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
+                                   const char *label);
+
+/* Begins an instance of the product's kernel: blocks, types, sizes and numbers of panels. Left to the
+ * caller: H_ROW, H_LOOPS, H_KA, H_KB, H_BBATCH, H_BPANEL, H_OUT, H_OUTV. */
+void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
+                          int64_t rows, int64_t columns, int64_t batch, int64_t cuts,
+                          const char *pointers);
+/* H_OUTV by H_OUT, element by element. */
+void halo_panels_store_elements(halo_parts *parts, halo_template *k, const halo_panels *b,
+                                halo_type type);
+/* The launch, for sums of `k` products. */
+void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b, int64_t rows,
+                        int64_t columns, int64_t batch, int64_t k);
+
+/* A kernel that adds up the `cuts` parts of a product that lie in a scratch, each as the result's memory
+ * will be, and does what is fused behind it. */
+halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo_type type,
+                               int32_t scratch, int64_t cuts, const char *label);
+
+int64_t halo_panels_round_up(int64_t x, int64_t by);
+
+#endif
