@@ -46,6 +46,8 @@ halo_pass_fn halo_pass_cse;
 halo_pass_fn halo_pass_dce;
 /* Row-major inside, callers' layouts at the edges; bitcasts become what they stand for. */
 halo_pass_fn halo_pass_layouts;
+/* transpose, reverse and pad beside convolutions move into their attributes; some become dots. */
+halo_pass_fn halo_pass_convs;
 /* transpose and dot become dot with other dimension numbers. */
 halo_pass_fn halo_pass_dots;
 /* Notes known trip counts on while loops, before fusion hides the counters (trip_count.h). */

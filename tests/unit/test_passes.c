@@ -31,6 +31,7 @@ static const struct {
     {"constant-folding", halo_pass_constant_folding},
     {"cse", halo_pass_cse},
     {"dce", halo_pass_dce},
+    {"convs", halo_pass_convs},
 };
 
 /* ---- Files and text ---- */
