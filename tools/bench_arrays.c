@@ -106,6 +106,20 @@ static const char arrays_solve[] =
     "transpose_a=NO_TRANSPOSE\n"
     "}\n";
 
+/* A convolution of images and what its gradients are: by the images a kernel that is reversed, by the kernel
+ * batch and features exchanged. */
+#define ARRAYS_CONV(kernel, result, attributes)                                                    \
+  "HloModule convolution\n"                                                                        \
+  "ENTRY main {\n"                                                                                 \
+  "  x = f32[32,56,56,64] parameter(0)\n"                                                          \
+  "  k = f32[" kernel                                                                              \
+  "] parameter(1)\n"                                                                               \
+  "  ROOT y = f32[" result "] convolution(x, k), " attributes                                      \
+  "\n"                                                                                             \
+  "}\n"
+#define ARRAYS_PIXELS (32.0 * 56 * 56)
+#define ARRAYS_CONV_FLOPS (2 * ARRAYS_PIXELS * 9 * 64 * 64)
+
 #define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
@@ -124,6 +138,24 @@ static const arrays_case arrays_cases[] = {
      arrays_cholesky, 0, 0, 0},
     {"triangular solve", "1024x1024 f32", BENCH_FLOPS, 1024.0 * 1024 * 1024, 0.25, NULL,
      arrays_solve, 0, 0, 0},
+    {"conv 3x3", "32x56x56x64 to 64 f32", BENCH_FLOPS, ARRAYS_CONV_FLOPS, 0.6, NULL,
+     ARRAYS_CONV("3,3,64,64", "32,56,56,64",
+                 "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"),
+     0, 0, 0},
+    {"conv 3x3 by image", "32x56x56x64 to 64 f32", BENCH_FLOPS, ARRAYS_CONV_FLOPS, 0.6, NULL,
+     ARRAYS_CONV("3,3,64,64", "32,56,56,64",
+                 "window={size=3x3 pad=1_1x1_1 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f"),
+     0, 0, 0},
+    {"conv 3x3 by kernel", "32x56x56x64 to 64 f32", BENCH_FLOPS, ARRAYS_CONV_FLOPS, 0.6, NULL,
+     ARRAYS_CONV("32,56,56,64", "3,3,64,64",
+                 "window={size=56x56 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"),
+     0, 0, 0},
+    {"conv 3x3 depthwise", "32x56x56x64 f32", BENCH_BANDWIDTH, 2.0 * 4 * ARRAYS_PIXELS * 64, 0.6,
+     NULL,
+     ARRAYS_CONV("3,3,1,64", "32,56,56,64",
+                 "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, "
+                 "feature_group_count=64"),
+     0, 0, 0},
     ARRAYS_DOT(1024, 1024, 1024, 0.8, NULL),
     ARRAYS_DOT(512, 512, 512, 0, NULL),
     ARRAYS_DOT(1536, 1536, 1536, 0, NULL),

@@ -53,6 +53,25 @@ void halo_conv_store(halo_parts *p, const halo_conv_view *v) {
   halo_parts_close(p, "void", "_out", "b, x, y", halo_ctype_compute(v->accumulator));
 }
 
+void halo_conv_emit_at(halo_parts *p, const halo_conv_view *v) {
+  halo_emitter *e = &p->e;
+  halo_conv_axes rows = halo_conv_rows(v);
+  halo_parts_open(p);
+  emit_index *index =
+      halo_conv_result_index(e, v, &rows, halo_emit_counter(e, "b", v->groups),
+                             halo_emit_counter(e, "x", v->m), halo_emit_counter(e, "y", v->n));
+  halo_emit_line(e, "return %s;",
+                 halo_emit_integer(e, halo_index_position(e, index, v->conv->shape)));
+  halo_parts_close(p, p->itype, "_at", "b, x, y", NULL);
+}
+
+const char *halo_conv_operand(halo_parts *p, const halo_conv_view *v, const halo_instr *operand,
+                              int32_t scratch) {
+  halo_role role = scratch < 0 ? HALO_ROLE_INPUT : HALO_ROLE_SCRATCH;
+  int32_t number = scratch < 0 ? (int32_t)operand->parameter_number : scratch;
+  return halo_emit_arg(&p->e, role, number, v->accumulator, NULL);
+}
+
 /* ---- Tiles ---- */
 
 /* "inline T name_a(..., b, x, k)": an element of lhs for a row and a k. */
@@ -64,11 +83,7 @@ static void conv_tile_lhs(halo_parts *p, const halo_conv_view *v) {
   halo_conv_place(e, &rows, halo_emit_counter(e, "x", v->m), y, &n);
   halo_conv_place(e, &window, halo_emit_counter(e, "k", v->k), k, &f);
   for (int s = 0; s < v->dims->spatial; s++) {
-    const halo_window_dim *w = &v->window[s];
-    const halo_integer *t =
-        halo_integer_add(&e->integers, halo_integer_mul(&e->integers, y[s], w->stride),
-                         halo_integer_mul(&e->integers, k[s], w->window_dilation));
-    y[s] = halo_integer_plus(&e->integers, t, -w->pad_low);
+    y[s] = halo_conv_meets(e, v, s, y[s], k[s]);
   }
   halo_value value = halo_conv_lhs(e, frame, v, halo_emit_counter(e, "b", v->groups), n, f, y);
   halo_emit_line(e, "return %s;", value.text);
@@ -175,6 +190,8 @@ static halo_status conv_tile_lower(halo_lowering *l) {
 
 static const halo_implementation conv_implementations[] = {
     {"panels", halo_conv_panels_supports, halo_conv_panels_cost, halo_conv_panels_lower},
+    {"depthwise", halo_conv_depthwise_supports, halo_conv_depthwise_cost,
+     halo_conv_depthwise_lower},
     {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower},
     {"loop", halo_loop_supports, conv_loop_cost, halo_loop_lower},
     {0}};

@@ -12,6 +12,16 @@ void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_view *v, c
  * x and column y; whatever is fused behind the convolution sees it as its value. */
 void halo_conv_store(halo_parts *p, const halo_conv_view *v);
 
+/* "inline int name_at(..., b, x, y)": where an element of the result lies in its memory. */
+void halo_conv_emit_at(halo_parts *p, const halo_conv_view *v);
+/* The argument for an operand that is read in place, or (scratch not below 0) for what is made of it. */
+const char *halo_conv_operand(halo_parts *p, const halo_conv_view *v, const halo_instr *operand,
+                              int32_t scratch);
+
+/* conv_depthwise.c */
+bool halo_conv_depthwise_supports(const halo_lowering *l, const char **why);
+double halo_conv_depthwise_cost(const halo_lowering *l);
+halo_status halo_conv_depthwise_lower(halo_lowering *l);
 /* conv_panels.c */
 bool halo_conv_panels_supports(const halo_lowering *l, const char **why);
 double halo_conv_panels_cost(const halo_lowering *l);

@@ -63,18 +63,18 @@ typedef struct conv_product {
   int64_t cuts, share;  /* parts, and steps of that loop in each */
 } conv_product;
 
-/* rhs may be read in place: whole panels of neighbouring columns, at distances that do not all fall on the
- * same places of the caches. */
+/* rhs may be read in place: whole panels of neighbouring columns, which are not so far from each other that
+ * they fall on few places of the caches. */
 static bool conv_rhs_in_place(const halo_conv_view *v, const halo_panels *b) {
   const halo_shape *shape = v->rhs->shape;
-  int64_t strides[HALO_MAX_RANK], size = (int64_t)halo_type_size(v->accumulator);
+  int64_t strides[HALO_MAX_RANK];
   if (v->rhs->opcode != HALO_OP_PARAMETER || shape->type != v->accumulator) return false;
   halo_shape_strides(shape, strides);
   if (strides[v->dims->rhs_output] != 1 || v->n % b->nr != 0) return false;
   for (int s = 0; s < v->dims->spatial; s++) {
     if (v->window[s].reversal && v->window[s].size > 1) return false;
   }
-  return v->n * v->groups * size % 4096 != 0 || v->k <= 256;
+  return v->n * v->groups <= 2 * b->nr;
 }
 
 static void conv_sort(halo_conv_axes *axes) {
@@ -131,7 +131,7 @@ static void conv_join_loops(conv_product *p) {
 
 /* A panel of rhs beyond the first of these is cut into pieces of the second, which stay in a core's cache
  * while all rows meet them. */
-enum { CONV_LONG_PANEL = 2 << 20, CONV_PIECE = 512 << 10 };
+enum { CONV_LONG_PANEL = 2 << 20, CONV_PIECE = 384 << 10 };
 
 static void conv_choose_cuts(conv_product *p) {
   int64_t bytes = p->v.k * p->b.nr * (int64_t)halo_type_size(p->v.accumulator), steps = 1;
@@ -267,19 +267,6 @@ static void conv_emit_row(halo_parts *parts, const conv_product *p) {
   halo_parts_close(parts, parts->itype, "_row", "b, x", NULL);
 }
 
-/* "inline int name_at(..., b, x, y)": where an element of the result lies. */
-static void conv_emit_at(halo_parts *parts, const conv_product *p) {
-  halo_emitter *e = &parts->e;
-  halo_parts_open(parts);
-  const halo_conv_view *v = &p->v;
-  emit_index *index =
-      halo_conv_result_index(e, v, &p->rows, halo_emit_counter(e, "b", v->groups),
-                             halo_emit_counter(e, "x", v->m), halo_emit_counter(e, "y", v->n));
-  halo_emit_line(e, "return %s;",
-                 halo_emit_integer(e, halo_index_position(e, index, v->conv->shape)));
-  halo_parts_close(parts, parts->itype, "_at", "b, x, y", NULL);
-}
-
 /* The loops over k, and where they are in the image and in a panel. */
 static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_product *p) {
   halo_strbuf loops = {0}, a = {0}, b = {0};
@@ -344,13 +331,6 @@ typedef struct conv_places {
   int32_t image, panels, parts;
 } conv_places;
 
-static const char *conv_operand(halo_parts *parts, const halo_conv_view *v,
-                                const halo_instr *operand, int32_t scratch) {
-  halo_role role = scratch < 0 ? HALO_ROLE_INPUT : HALO_ROLE_SCRATCH;
-  int32_t number = scratch < 0 ? (int32_t)operand->parameter_number : scratch;
-  return halo_emit_arg(&parts->e, role, number, v->accumulator, NULL);
-}
-
 static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, const char *name,
                                       conv_places places) {
   const halo_conv_view *v = &p->v;
@@ -358,7 +338,7 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
   halo_parts parts;
   halo_conv_begin(&parts, l, v, name);
   conv_emit_row(&parts, p);
-  conv_emit_at(&parts, p);
+  halo_conv_emit_at(&parts, v);
   if (p->cuts > 1) {
     out = halo_emit_arg(&parts.e, HALO_ROLE_SCRATCH, places.parts, v->accumulator, NULL);
   } else {
@@ -366,8 +346,8 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
     const halo_instr *root = halo_lowering_root(l);
     out = halo_emit_arg(&parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
   }
-  const char *pa = conv_operand(&parts, v, v->lhs, places.image);
-  const char *pb = conv_operand(&parts, v, v->rhs, places.panels);
+  const char *pa = halo_conv_operand(&parts, v, v->lhs, places.image);
+  const char *pb = halo_conv_operand(&parts, v, v->rhs, places.panels);
   halo_template k;
   halo_panels_template(
       &parts, &k, &p->b, v->accumulator, v->m, v->n, v->groups, p->cuts,

@@ -73,31 +73,51 @@ static const halo_integer *conv_grouped(halo_emitter *e, const halo_integer *gro
   return halo_integer_add(&e->integers, halo_integer_mul(&e->integers, group, size), own);
 }
 
+const halo_integer *halo_conv_meets(halo_emitter *e, const halo_conv_view *v, int s,
+                                    const halo_integer *y, const halo_integer *k) {
+  const halo_window_dim *w = &v->window[s];
+  const halo_integer *t =
+      halo_integer_add(&e->integers, halo_integer_mul(&e->integers, y, w->stride),
+                       halo_integer_mul(&e->integers, k, w->window_dilation));
+  return halo_integer_plus(&e->integers, t, -w->pad_low);
+}
+
+const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_view *v, int s,
+                                             const halo_integer *t, const char *nothing) {
+  int64_t holes = v->window[s].base_dilation;
+  int64_t size = v->lhs->shape->dims[v->dims->lhs_spatial[s]];
+  int64_t extent = size > 0 ? (size - 1) * holes + 1 : 0;
+  if (!halo_integer_is_within(t, 0, extent - 1)) {
+    const char *name = halo_arena_printf(e->arena, "t%d", s);
+    halo_emit_line(e, "const %s %s = %s;", halo_emitter_index_type(e), name,
+                   halo_emit_integer(e, t));
+    halo_emit_line(e, "if ((u%s)%s >= %lld) return %s;", halo_emitter_index_type(e), name,
+                   (long long)extent, nothing);
+    t = halo_emit_counter(e, name, extent);
+  }
+  if (!halo_integer_is_multiple(t, holes)) {
+    halo_emit_line(e, "if ((%s) %% %lld) return %s;", halo_emit_integer(e, t), (long long)holes,
+                   nothing);
+  }
+  return halo_integer_div(&e->integers, t, holes);
+}
+
+const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_view *v, int s,
+                                              const halo_integer *k) {
+  if (!v->window[s].reversal) return k;
+  return halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, k, -1),
+                           v->window[s].size - 1);
+}
+
 halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
                          const halo_integer *group, const halo_integer *n, const halo_integer *f,
                          const halo_integer *const *t) {
   const halo_shape *shape = v->lhs->shape;
   const halo_integer *at[HALO_MAX_RANK];
-  const char *unsigned_type = e->wide ? "ulong" : "uint";
   at[v->dims->lhs_batch] = v->by_batch ? conv_grouped(e, group, n, v->batch) : n;
   at[v->dims->lhs_feature] = v->by_batch ? f : conv_grouped(e, group, f, v->inputs);
   for (int s = 0; s < v->dims->spatial; s++) {
-    int d = v->dims->lhs_spatial[s];
-    int64_t holes = v->window[s].base_dilation, size = shape->dims[d];
-    int64_t extent = size > 0 ? (size - 1) * holes + 1 : 0;
-    const halo_integer *place = t[s];
-    if (!halo_integer_is_within(place, 0, extent - 1)) {
-      const char *name = halo_arena_printf(e->arena, "t%d", s);
-      halo_emit_line(e, "const %s %s = %s;", halo_emitter_index_type(e), name,
-                     halo_emit_integer(e, place));
-      halo_emit_line(e, "if ((%s)%s >= %lld) return 0;", unsigned_type, name, (long long)extent);
-      place = halo_emit_counter(e, name, extent);
-    }
-    if (!halo_integer_is_multiple(place, holes)) {
-      halo_emit_line(e, "if ((%s) %% %lld) return 0;", halo_emit_integer(e, place),
-                     (long long)holes);
-    }
-    at[d] = halo_integer_div(&e->integers, place, holes);
+    at[v->dims->lhs_spatial[s]] = halo_conv_place_in_image(e, v, s, t[s], "0");
   }
   halo_value value =
       halo_emit_value(e, frame, v->lhs, 0, halo_index_of(e, shape->rank, shape->dims, at));
@@ -112,12 +132,7 @@ halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_vie
   at[v->dims->rhs_output] = conv_grouped(e, group, column, v->outputs);
   at[v->dims->rhs_input] = f;
   for (int s = 0; s < v->dims->spatial; s++) {
-    const halo_integer *place = k[s];
-    if (v->window[s].reversal) {
-      place = halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, place, -1),
-                                v->window[s].size - 1);
-    }
-    at[v->dims->rhs_spatial[s]] = place;
+    at[v->dims->rhs_spatial[s]] = halo_conv_place_in_kernel(e, v, s, k[s]);
   }
   halo_value value =
       halo_emit_value(e, frame, v->rhs, 0, halo_index_of(e, shape->rank, shape->dims, at));

@@ -44,6 +44,18 @@ halo_conv_axes halo_conv_window(const halo_conv_view *v);
 void halo_conv_place(halo_emitter *e, const halo_conv_axes *axes, const halo_integer *position,
                      const halo_integer **at, const halo_integer **other);
 
+/* Along spatial dimension s: the place in the image, its holes included, that place k of the window meets
+ * for place y of the result. */
+const halo_integer *halo_conv_meets(halo_emitter *e, const halo_conv_view *v, int s,
+                                    const halo_integer *y, const halo_integer *k);
+/* The coordinate in lhs of a place in the image; writes what returns `nothing` where that is padding or
+ * a hole. */
+const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_view *v, int s,
+                                             const halo_integer *t, const char *nothing);
+/* The coordinate in rhs of a place in the window. */
+const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_view *v, int s,
+                                              const halo_integer *k);
+
 /* What lhs holds at image `n` of a group and input feature `f` of it, at places `t` of the image with its
  * holes (and without its padding), as an accumulator: writes what returns 0 where there is nothing, and
  * then the value's code. */

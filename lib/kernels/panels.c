@@ -49,16 +49,21 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   return halo_parts_end(parts);
 }
 
-void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
-                          int64_t rows, int64_t columns, int64_t batch, int64_t cuts,
-                          const char *pointers) {
+void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_panels *b,
+                              halo_type type) {
   const char *name = halo_ctype_compute(type);
-  halo_parts_template(parts, k, halo_cl_gemm_panels, pointers);
   halo_parts_hole(parts, k, "H_T", "%s", name);
   halo_parts_hole(parts, k, "H_V", "%s%d", name, b->w);
   halo_parts_hole(parts, k, "H_LOADV(p)", "vload%d(0, p)", b->w);
-  halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
   halo_template_define_int(k, "H_W", b->w);
+}
+
+void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
+                          int64_t rows, int64_t columns, int64_t batch, int64_t cuts,
+                          const char *pointers) {
+  halo_parts_template(parts, k, halo_cl_gemm_panels, pointers);
+  halo_panels_vector_holes(parts, k, b, type);
+  halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
   halo_template_define_int(k, "H_NV", b->nv);
   halo_template_define_int(k, "H_MR", b->mr);
   halo_template_define_int(k, "H_M", rows);

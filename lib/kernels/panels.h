@@ -29,6 +29,9 @@ int64_t halo_panels_pack_size(const halo_panels_pack *p);
 halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
                                    const char *label);
 
+/* H_T, H_V, H_LOADV, H_W: the vectors. */
+void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_panels *b,
+                              halo_type type);
 /* Begins an instance of the product's kernel: blocks, types, sizes and numbers of panels. Left to the
  * caller: H_ROW, H_LOOPS, H_KA, H_KB, H_BBATCH, H_BPANEL, H_OUT, H_OUTV. */
 void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,

@@ -5,8 +5,8 @@
 #include "opencl/opencl.h"
 #include "run_test.h"
 
-extern const char halo_cl_conv_image[], halo_cl_gemm_pack[], halo_cl_gemm_panels[],
-    halo_cl_gemm_tile[], halo_cl_reduce[], halo_cl_scalar[], halo_cl_turn[];
+extern const char halo_cl_conv_depthwise[], halo_cl_conv_image[], halo_cl_gemm_pack[],
+    halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[], halo_cl_scalar[], halo_cl_turn[];
 
 static halo_cl_device *open_device(void) {
   halo_cl_device *device;
@@ -145,6 +145,11 @@ START_TEST(reduce_holes) {
 }
 END_TEST
 
+#define PASTE                                                                                      \
+  "H_PASTE2(a, b) a##b; H_PASTE(a, b) H_PASTE2(a, b); H_V H_PASTE(H_TYPE, H_WIDTH); "              \
+  "H_LOADV(p) H_PASTE(vload, H_WIDTH)(0, p); H_STOREV(v, p) H_PASTE(vstore, H_WIDTH)(v, 0, p); "   \
+  "H_W H_WIDTH; "
+
 START_TEST(image_holes) {
 #define IMAGE                                                                                      \
   "H_POINTERS; H_IN(line, x, i) ((x) < 2 ? 0 : in_[((line)*H_X + (x)-2) * H_I + (i)]); "           \
@@ -152,6 +157,24 @@ START_TEST(image_holes) {
   static const char *const holes[] = {IMAGE "H_LINES 64; H_X 5; H_I 3",
                                       IMAGE "H_LINES 1; H_X 2; H_I 1"};
   CHECK_INSTANCES(halo_cl_conv_image, holes);
+}
+END_TEST
+
+START_TEST(depthwise_holes) {
+#define DEPTHWISE                                                                                  \
+  PASTE                                                                                            \
+  "H_POINTERS __global const H_T *PX = in_, *PK = rhs_@; "                                         \
+  "H_LINE(line, k) ((line) + (k) < 1 ? -1 : ((line) + (k)-1) * H_SIZE * H_C); "                    \
+  "H_TAP(k, x) ((k)*H_KX + (x)) * H_C; H_STEP H_C; "                                               \
+  "H_OUTV(c, line, x, v) H_STOREV(v, out_ + ((line)*H_X + (x)) * H_C + (c)); "
+  static const char *const holes[] = {
+      DEPTHWISE
+      "H_LINES 9; H_X 20; H_XB 8; H_C 40; H_KLINES 3; H_KX 3; H_SIZE 20; H_STRIDE 1; "
+      "H_PAD 1; H_DILATION 1",
+      DEPTHWISE
+      "H_LINES 9; H_X 5; H_XB 4; H_C 16; H_KLINES 1; H_KX 2; H_SIZE 20; H_STRIDE 3; "
+      "H_PAD 0; H_DILATION 2"};
+  CHECK_INSTANCES(halo_cl_conv_depthwise, holes);
 }
 END_TEST
 
@@ -166,10 +189,6 @@ START_TEST(pack_holes) {
 END_TEST
 
 START_TEST(panels_holes) {
-#define PASTE                                                                                      \
-  "H_PASTE2(a, b) a##b; H_PASTE(a, b) H_PASTE2(a, b); H_V H_PASTE(H_TYPE, H_WIDTH); "              \
-  "H_LOADV(p) H_PASTE(vload, H_WIDTH)(0, p); H_STOREV(v, p) H_PASTE(vstore, H_WIDTH)(v, 0, p); "   \
-  "H_W H_WIDTH; "
 #define PANELS                                                                                     \
   PASTE                                                                                            \
   "H_POINTERS __global const H_T *PA = in_, *PB = rhs_@; "                                         \
@@ -236,6 +255,15 @@ static const char conv_text[] =
     "HloModule m\nENTRY e {\n  x = f32[2,9,8,20] parameter(0)\n  k = f32[3,2,20,33] parameter(1)\n"
     "  ROOT c = f32[2,9,8,33] convolution(x, k), window={size=3x2 pad=1_1x0_1}, "
     "dim_labels=b01f_01io->b01f\n}\n";
+static const char depthwise_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[2,9,21,40] parameter(0)\n  k = f32[3,2,1,40] parameter(1)\n"
+    "  ROOT c = f32[2,5,20,40] convolution(x, k), window={size=3x2 pad=1_1x0_0 stride=2x1}, "
+    "dim_labels=b01f_01io->b01f, feature_group_count=40\n}\n";
+static const char stream_depthwise_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[1,512,256,16] parameter(0)\n  k = f32[1,1,1,16] "
+    "parameter(1)\n"
+    "  ROOT c = f32[1,512,256,16] convolution(x, k), window={size=1x1}, "
+    "dim_labels=b01f_01io->b01f, feature_group_count=16\n}\n";
 static const char turn_text[] =
     "HloModule m\nENTRY e {\n  x = f32[50,130] parameter(0)\n"
     "  ROOT t = f32[130,50] transpose(x), dimensions={1,0}\n}\n";
@@ -262,15 +290,26 @@ static const char stream_rows_text[] =
 
 static const struct {
   const char *name, *text;
-} forced[] = {{"loop:generic", long_rows_text}, {"loop:generic", short_rows_text},
-              {"loop:generic", cut_rows_text},  {"loop:generic", stream_rows_text},
-              {"loop:turn", turn_text},         {"loop:generic", turn_text},
-              {"reduce:row", rows_text},        {"reduce:loop", rows_text},
-              {"reduce:column", columns_text},  {"reduce:loop", columns_text},
-              {"dot:panels", dot_text},         {"dot:tile", dot_text},
-              {"dot:clblast", dot_text},        {"dot:loop", dot_text},
-              {"conv:panels", conv_text},       {"conv:tile", conv_text},
-              {"conv:loop", conv_text},         {"update:window", update_text},
+} forced[] = {{"loop:generic", long_rows_text},
+              {"loop:generic", short_rows_text},
+              {"loop:generic", cut_rows_text},
+              {"loop:generic", stream_rows_text},
+              {"loop:turn", turn_text},
+              {"loop:generic", turn_text},
+              {"reduce:row", rows_text},
+              {"reduce:loop", rows_text},
+              {"reduce:column", columns_text},
+              {"reduce:loop", columns_text},
+              {"dot:panels", dot_text},
+              {"dot:tile", dot_text},
+              {"dot:clblast", dot_text},
+              {"dot:loop", dot_text},
+              {"conv:panels", conv_text},
+              {"conv:tile", conv_text},
+              {"conv:loop", conv_text},
+              {"conv:depthwise", depthwise_text},
+              {"conv:depthwise", stream_depthwise_text},
+              {"update:window", update_text},
               {"update:loop", update_text}};
 enum { FORCED_COUNT = sizeof forced / sizeof forced[0] };
 
@@ -353,6 +392,7 @@ int main(void) {
   TCase *texts = tcase_create("texts"), *choices = tcase_create("implementations");
   tcase_add_loop_test(texts, alone, 0, file_count());
   tcase_add_test(texts, reduce_holes);
+  tcase_add_test(texts, depthwise_holes);
   tcase_add_test(texts, image_holes);
   tcase_add_test(texts, pack_holes);
   tcase_add_test(texts, panels_holes);
