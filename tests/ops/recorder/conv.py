@@ -3,6 +3,8 @@
 As for dot most operands are small whole numbers without zeros, so that sums are exact in any order, the
 bound is 0, and an error of indexing cannot hide in a tolerance."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from recorder import values
@@ -361,6 +363,63 @@ def _fused_cases():
     yield case
 
 
+class _Program(Case):
+    """What JAX lowers a function to; the results in order."""
+
+    def __init__(self, name, function, arguments):
+        super().__init__(name)
+        self.inputs = [np.asarray(a) for a in jax.tree.leaves(arguments)]
+        self.module = jax.jit(function).lower(*arguments).as_text(dialect="hlo")
+        for i, leaf in enumerate(jax.tree.leaves(jax.eval_shape(function, *arguments))):
+            self.result(f"r{i}", f"{i}.{'x'.join(map(str, leaf.shape))}")
+
+    def text(self):
+        return self.module
+
+
+def _network(numbers):
+    """Convolutions with padding, strides, groups and windows of one element, bias, relu and sums over windows; as
+    whole numbers all of it, its gradients too, is exact."""
+    first = numbers[0][1] == "C"
+    image = (2, 3) if first else (1, 2)
+    channels = 1 if first else 3
+
+    def layer(x, w, b, stride, groups=1):
+        y = jax.lax.conv_general_dilated(
+            x, w, (stride, stride), "SAME", dimension_numbers=numbers, feature_group_count=groups
+        )
+        return jax.nn.relu(y + jnp.expand_dims(b, [d for d in range(4) if d != channels]))
+
+    def loss(p, x, r):
+        x = layer(x, p["w1"], p["b1"], 1)
+        window = tuple(2 if d in image else 1 for d in range(4))
+        x = jax.lax.reduce_window(x, 0.0, jax.lax.add, window, window, "VALID")
+        x = layer(x, p["w2"], p["b2"], 2)
+        x = layer(x, p["w3"], p["b3"], 1, 16)
+        return (layer(x, p["w4"], p["b4"], 1) * r).sum()
+
+    return loss
+
+
+def _program_cases():
+    r = values.random(5)
+    pick = lambda *dims: r.choice([-1.0, 1.0], dims).astype(np.float32)
+    for name, numbers in (("last", ("NHWC", "HWIO", "NHWC")), ("first", ("NCHW", "OIHW", "NCHW"))):
+        turn = lambda a, to: np.transpose(a, ["NHWC".index(c) for c in to])
+        kernel = lambda a, to: np.transpose(a, ["HWIO".index(c) for c in to])
+        params = {
+            "w1": kernel(pick(3, 3, 3, 8), numbers[1]),
+            "w2": kernel(pick(3, 3, 8, 16), numbers[1]),
+            "w3": kernel(pick(3, 3, 1, 16), numbers[1]),
+            "w4": kernel(pick(1, 1, 16, 4), numbers[1]),
+            **{f"b{i}": pick(n) for i, n in ((1, 8), (2, 16), (3, 16), (4, 4))},
+        }
+        x = turn(r.randint(-2, 3, (2, 8, 8, 3)).astype(np.float32), numbers[0])
+        out = turn(pick(2, 2, 2, 4), numbers[0])
+        step = jax.value_and_grad(_network(numbers), argnums=(0, 1))
+        yield _Program(f"conv.network-{name}", step, (params, x, out))
+
+
 def cases():
     yield from _type_cases()
     yield from _window_cases()
@@ -370,3 +429,4 @@ def cases():
     yield from _random_cases()
     yield from _rounded_cases()
     yield from _fused_cases()
+    yield from _program_cases()
