@@ -1,51 +1,61 @@
 /* kernels/conv_panels.c: convolutions on CPUs as products of matrices whose rows are read where they lie: all
- * that a row of the product is of lhs lies at the same distances from where the row begins. Padding, holes
- * and other element types are put into a copy of lhs first. */
+ * that a row of the product is of lhs lies at the same distances from where the row begins. Padding and other
+ * element types are put into a copy of lhs first; holes are done without, in phases. */
 #include "codegen/ctype.h"
 #include "kernels/conv.h"
 #include "kernels/panels.h"
 
 extern const char halo_cl_conv_image[];
 
-/* Where the kernel finds lhs. */
+/* Where the kernel finds lhs: in place, or a copy of all that windows meet. */
 typedef struct conv_image {
   bool in_place;
+  int64_t low[HALO_MAX_RANK]; /* where the copy begins, by spatial dimension */
   int64_t dims[HALO_MAX_RANK], strides[HALO_MAX_RANK]; /* by lhs's dimensions */
-  int64_t base, elements;                              /* where the first window begins */
-  const int32_t *order;                                /* minor to major */
+  int64_t elements;
+  const int32_t *order; /* minor to major */
   int rank;
 } conv_image;
 
-/* Whether no window meets padding or holes. */
-static bool conv_is_inside(const halo_conv_view *v) {
-  for (int s = 0; s < v->dims->spatial; s++) {
-    const halo_window_dim *w = &v->window[s];
-    int64_t size = v->lhs->shape->dims[v->dims->lhs_spatial[s]];
-    int64_t steps = v->conv->shape->dims[v->dims->out_spatial[s]] - 1;
-    int64_t last = steps * w->stride + (w->size - 1) * w->window_dilation - w->pad_low;
-    if (w->pad_low > 0 || last >= size || (w->base_dilation > 1 && size > 1)) return false;
+/* The first and the last place of the image that windows meet along a spatial dimension. */
+static void conv_reach(const halo_conv_view *v, int s, int64_t *low, int64_t *high) {
+  *low = INT64_MAX;
+  *high = INT64_MIN;
+  for (int64_t phase = halo_conv_phases(v); phase-- > 0;) {
+    halo_conv_view p = halo_conv_phase(v, phase);
+    const halo_window_dim *w = &p.window[s];
+    if (p.taps[s].count == 0 || p.results[s].count == 0) continue;
+    int64_t last = (p.results[s].count - 1) * w->stride - w->pad_low +
+                   (p.taps[s].count - 1) * w->window_dilation;
+    if (-w->pad_low < *low) *low = -w->pad_low;
+    if (last > *high) *high = last;
   }
-  return true;
+  if (*low > *high) *low = *high = 0; /* there is nothing but zeros to add up */
 }
 
 static conv_image conv_image_of(const halo_conv_view *v) {
   const halo_shape *shape = v->lhs->shape;
   conv_image image = {.elements = 1, .order = shape->minor_to_major, .rank = shape->rank};
+  int64_t high[HALO_MAX_RANK];
+  halo_conv_view first = halo_conv_phase(v, 0);
   for (int d = 0; d < shape->rank; d++) image.dims[d] = shape->dims[d];
-  image.in_place =
-      v->lhs->opcode == HALO_OP_PARAMETER && shape->type == v->accumulator && conv_is_inside(v);
-  for (int s = 0; s < v->dims->spatial && !image.in_place; s++) {
-    const halo_window_dim *w = &v->window[s];
-    image.dims[v->dims->lhs_spatial[s]] =
-        (v->conv->shape->dims[v->dims->out_spatial[s]] - 1) * w->stride +
-        (w->size - 1) * w->window_dilation + 1;
+  image.in_place = v->lhs->opcode == HALO_OP_PARAMETER && shape->type == v->accumulator;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    int64_t size = shape->dims[v->dims->lhs_spatial[s]];
+    conv_reach(v, s, &image.low[s], &high[s]);
+    bool holes = first.window[s].base_dilation > 1 && size > 1;
+    if (image.low[s] < 0 || high[s] >= size || holes) image.in_place = false;
+  }
+  for (int s = 0; s < v->dims->spatial; s++) {
+    if (image.in_place) {
+      image.low[s] = 0;
+    } else {
+      image.dims[v->dims->lhs_spatial[s]] = high[s] - image.low[s] + 1;
+    }
   }
   for (int i = 0; i < shape->rank; i++) {
     image.strides[image.order[i]] = image.elements;
     image.elements *= image.dims[image.order[i]];
-  }
-  for (int s = 0; s < v->dims->spatial && image.in_place; s++) {
-    image.base -= v->window[s].pad_low * image.strides[v->dims->lhs_spatial[s]];
   }
   return image;
 }
@@ -57,7 +67,7 @@ typedef struct conv_product {
   halo_panels b;
   bool rhs_in_place;
   halo_conv_axes rows, window; /* with distances; the window's by falling distance in the image */
-  int64_t group_a;             /* from group to group in the image */
+  int64_t base_a, group_a;     /* of the first window in the image, and from group to group */
   halo_conv_axes loops; /* the window's axes, neighbours joined where they are one in memory */
   int outer;            /* so many loops are one, which is cut */
   int64_t cuts, share;  /* parts, and steps of that loop in each */
@@ -72,7 +82,7 @@ static bool conv_rhs_in_place(const halo_conv_view *v, const halo_panels *b) {
   halo_shape_strides(shape, strides);
   if (strides[v->dims->rhs_output] != 1 || v->n % b->nr != 0) return false;
   for (int s = 0; s < v->dims->spatial; s++) {
-    if (v->window[s].reversal && v->window[s].size > 1) return false;
+    if (v->taps[s].step != 1 || (v->window[s].reversal && v->window[s].size > 1)) return false;
   }
   return v->n * v->groups <= 2 * b->nr;
 }
@@ -110,6 +120,10 @@ static void conv_set_distances(conv_product *p) {
     p->window.axis[i].b = packed;
     packed *= p->window.axis[i].size;
   }
+  p->base_a = 0;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    p->base_a -= (v->window[s].pad_low + p->image.low[s]) * image[v->dims->lhs_spatial[s]];
+  }
   p->group_a =
       v->by_batch ? v->batch * image[v->dims->lhs_batch] : v->inputs * image[v->dims->lhs_feature];
 }
@@ -136,17 +150,19 @@ enum { CONV_LONG_PANEL = 2 << 20, CONV_PIECE = 384 << 10 };
 static void conv_choose_cuts(conv_product *p) {
   int64_t bytes = p->v.k * p->b.nr * (int64_t)halo_type_size(p->v.accumulator), steps = 1;
   p->cuts = p->share = 1;
-  if (bytes <= CONV_LONG_PANEL) return;
+  /* Parts are summed for all of the result at once. */
+  bool whole = halo_shape_element_count(p->v.conv->shape) == p->v.groups * p->v.m * p->v.n;
+  if (bytes <= CONV_LONG_PANEL || !whole) return;
   int64_t want = (bytes + CONV_PIECE - 1) / CONV_PIECE;
   while (steps < want && p->outer < p->loops.count) steps *= p->loops.axis[p->outer++].size;
   p->share = (steps + want - 1) / want;
   p->cuts = (steps + p->share - 1) / p->share;
 }
 
-static conv_product conv_product_of(const halo_lowering *l) {
-  conv_product p = {.cuts = 1};
-  halo_conv_describe(l->hero, &p.v);
-  p.image = conv_image_of(&p.v);
+/* A phase of a convolution, or all of it. */
+static conv_product conv_product_of(const halo_lowering *l, const halo_conv_view *v,
+                                    const conv_image *image) {
+  conv_product p = {.v = *v, .image = *image, .cuts = 1};
   p.b = halo_panels_choose(l->caps, p.v.accumulator, p.v.n);
   p.rhs_in_place = conv_rhs_in_place(&p.v, &p.b);
   p.rows = halo_conv_rows(&p.v);
@@ -157,6 +173,9 @@ static conv_product conv_product_of(const halo_lowering *l) {
   return p;
 }
 
+/* More phases are more kernels than they are worth. */
+enum { CONV_MOST_PHASES = 64 };
+
 bool halo_conv_panels_supports(const halo_lowering *l, const char **why) {
   halo_conv_view v;
   halo_conv_describe(l->hero, &v);
@@ -164,22 +183,47 @@ bool halo_conv_panels_supports(const halo_lowering *l, const char **why) {
     *why = "the device is no CPU";
     return false;
   }
-  return halo_conv_is_plain(&v, why);
+  if (!halo_conv_is_plain(&v, why)) return false;
+  *why = "there are too many phases";
+  if (halo_conv_phases(&v) > CONV_MOST_PHASES) return false;
+  /* In floating point, since it may be anything. */
+  double bytes =
+      (double)halo_type_size(v.accumulator) * (double)v.batch * (double)v.groups * (double)v.inputs;
+  for (int s = 0; s < v.dims->spatial; s++) {
+    const halo_window_dim *w = &v.window[s];
+    bytes *= ((double)v.results[s].count * (double)w->stride +
+              (double)w->size * (double)w->window_dilation);
+  }
+  *why = "the image with its padding is larger than the device allocates";
+  return bytes <= (double)l->caps->max_allocation;
+}
+
+/* Seconds of one phase, its image apart. */
+static double conv_product_cost(const halo_lowering *l, const conv_product *p) {
+  const halo_conv_view *v = &p->v;
+  double size = (double)halo_type_size(v->accumulator), groups = (double)v->groups;
+  double m = (double)halo_panels_round_up(v->m, p->b.mr);
+  double n = (double)halo_panels_round_up(v->n, p->b.nr), k = (double)v->k;
+  /* A vector's multiplication and addition takes about two simple operations. */
+  double cost = halo_lowering_target(l)->launch +
+                groups * m * n * (k * 2 / p->b.w + 1) / halo_lowering_target(l)->rate;
+  if (!p->rhs_in_place) cost += halo_lowering_seconds(l, 2 * size * groups * n * k);
+  if (p->cuts > 1) {
+    cost += halo_lowering_seconds(l, 2 * size * groups * m * n * (double)p->cuts);
+  }
+  return cost;
 }
 
 double halo_conv_panels_cost(const halo_lowering *l) {
-  conv_product p = conv_product_of(l);
-  const halo_conv_view *v = &p.v;
-  double size = (double)halo_type_size(v->accumulator), groups = (double)v->groups;
-  double m = (double)halo_panels_round_up(v->m, p.b.mr);
-  double n = (double)halo_panels_round_up(v->n, p.b.nr), k = (double)v->k;
-  /* A vector's multiplication and addition takes about two simple operations. */
-  double cost = halo_lowering_target(l)->launch +
-                groups * m * n * (k * 2 / p.b.w + 1) / halo_lowering_target(l)->rate;
-  if (!p.image.in_place) cost += halo_lowering_seconds(l, 2 * size * (double)p.image.elements);
-  if (!p.rhs_in_place) cost += halo_lowering_seconds(l, 2 * size * groups * n * k);
-  if (p.cuts > 1) {
-    cost += halo_lowering_seconds(l, 2 * size * groups * m * n * (double)p.cuts);
+  halo_conv_view v;
+  halo_conv_describe(l->hero, &v);
+  conv_image image = conv_image_of(&v);
+  double bytes = 2 * (double)halo_type_size(v.accumulator) * (double)image.elements;
+  double cost = image.in_place ? 0 : halo_lowering_seconds(l, bytes);
+  for (int64_t i = halo_conv_phases(&v); i-- > 0;) {
+    halo_conv_view phase = halo_conv_phase(&v, i);
+    conv_product p = conv_product_of(l, &phase, &image);
+    cost += conv_product_cost(l, &p);
   }
   return cost;
 }
@@ -187,10 +231,8 @@ double halo_conv_panels_cost(const halo_lowering *l) {
 /* ---- Copies ---- */
 
 /* The image with its padding and holes. */
-static halo_status conv_image_lower(halo_lowering *l, const conv_product *p, const char *name,
-                                    int32_t scratch) {
-  const halo_conv_view *v = &p->v;
-  const conv_image *image = &p->image;
+static halo_status conv_image_lower(halo_lowering *l, const halo_conv_view *v,
+                                    const conv_image *image, const char *name, int32_t scratch) {
   halo_parts parts;
   halo_conv_begin(&parts, l, v, name);
   halo_emitter *e = &parts.e;
@@ -207,7 +249,7 @@ static halo_status conv_image_lower(halo_lowering *l, const conv_product *p, con
   }
   const halo_integer *t[HALO_MAX_RANK], *zero = halo_integer_constant(&e->integers, 0);
   for (int s = 0; s < v->dims->spatial; s++) {
-    t[s] = halo_integer_plus(&e->integers, at[v->dims->lhs_spatial[s]], -v->window[s].pad_low);
+    t[s] = halo_integer_plus(&e->integers, at[v->dims->lhs_spatial[s]], image->low[s]);
   }
   /* All groups at once: as the first one's, beyond its end. */
   halo_value value =
@@ -254,7 +296,7 @@ static void conv_emit_row(halo_parts *parts, const conv_product *p) {
   halo_parts_open(parts);
   const halo_integer *at[HALO_MAX_RANK], *n;
   halo_conv_place(e, &p->rows, halo_emit_counter(e, "x", p->v.m), at, &n);
-  const halo_integer *sum = halo_integer_constant(&e->integers, p->image.base);
+  const halo_integer *sum = halo_integer_constant(&e->integers, p->base_a);
   sum = halo_integer_add(
       &e->integers, sum,
       halo_integer_mul(&e->integers, halo_emit_counter(e, "b", p->v.groups), p->group_a));
@@ -374,30 +416,48 @@ static int32_t conv_scratch(halo_lowering *l, const halo_conv_view *v, int64_t e
   return l->scratch.count - 1;
 }
 
-halo_status halo_conv_panels_lower(halo_lowering *l) {
-  conv_product p = conv_product_of(l);
-  const halo_conv_view *v = &p.v;
+static halo_status conv_phase_lower(halo_lowering *l, const conv_product *p, int32_t image) {
+  const halo_conv_view *v = &p->v;
   const char *name = halo_kernel_name(l, "conv");
-  conv_places places = {-1, -1, -1};
-  if (!p.image.in_place) {
-    places.image = conv_scratch(l, v, p.image.elements);
-    HALO_TRY(conv_image_lower(l, &p, halo_arena_printf(l->arena, "%s_image", name), places.image));
-  }
-  if (!p.rhs_in_place) {
+  conv_places places = {image, -1, -1};
+  if (!p->rhs_in_place) {
     halo_panels_pack pack = {.type = v->accumulator,
                              .batch = v->groups,
                              .lines = v->n,
                              .k = v->k,
-                             .panel = p.b.nr,
+                             .panel = p->b.nr,
                              .k_fast = v->rhs->shape->minor_to_major[0] != v->dims->rhs_output};
-    places.panels = conv_scratch(l, v, halo_panels_pack_size(&pack));
-    HALO_TRY(
-        conv_pack_lower(l, &p, halo_arena_printf(l->arena, "%s_pack", name), &pack, places.panels));
+    int64_t elements = halo_panels_pack_size(&pack);
+    places.panels = conv_scratch(l, v, elements > 0 ? elements : 1);
+    if (elements > 0) {
+      HALO_TRY(conv_pack_lower(l, p, halo_arena_printf(l->arena, "%s_pack", name), &pack,
+                               places.panels));
+    }
   }
-  if (p.cuts > 1) {
-    places.parts = conv_scratch(l, v, p.cuts * halo_shape_element_count(v->conv->shape));
+  if (p->cuts > 1) {
+    places.parts = conv_scratch(l, v, p->cuts * halo_shape_element_count(v->conv->shape));
   }
-  HALO_TRY(conv_product_lower(l, &p, name, places));
-  if (p.cuts == 1) return HALO_OK;
-  return halo_panels_finish(l, v->conv, v->accumulator, places.parts, p.cuts, "conv:finish");
+  HALO_TRY(conv_product_lower(l, p, name, places));
+  if (p->cuts == 1) return HALO_OK;
+  return halo_panels_finish(l, v->conv, v->accumulator, places.parts, p->cuts, "conv:finish");
+}
+
+halo_status halo_conv_panels_lower(halo_lowering *l) {
+  halo_conv_view v;
+  halo_conv_describe(l->hero, &v);
+  conv_image image = conv_image_of(&v);
+  halo_conv_view first = halo_conv_phase(&v, 0); /* what holes are left, all phases have */
+  int32_t scratch = -1;
+  if (!image.in_place) {
+    scratch = conv_scratch(l, &v, image.elements);
+    HALO_TRY(conv_image_lower(l, &first, &image, halo_kernel_name(l, "image"), scratch));
+  }
+  int64_t phases = halo_conv_phases(&v);
+  for (int64_t i = 0; i < phases; i++) {
+    halo_conv_view phase = halo_conv_phase(&v, i);
+    if (phase.m == 0) continue;
+    conv_product p = conv_product_of(l, &phase, &image);
+    HALO_TRY(conv_phase_lower(l, &p, scratch));
+  }
+  return HALO_OK;
 }

@@ -3,6 +3,16 @@
 
 #include "kernels/dot_view.h"
 
+static void conv_set_sizes(halo_conv_view *v) {
+  v->m = v->batch;
+  v->n = v->outputs;
+  v->k = v->inputs;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    v->m *= v->results[s].count;
+    v->k *= v->taps[s].count;
+  }
+}
+
 void halo_conv_describe(const halo_instr *conv, halo_conv_view *v) {
   const halo_conv_dims *dims = halo_instr_attr(conv, HALO_ATTR_DIM_LABELS)->conv;
   const halo_attr *window = halo_instr_attr(conv, HALO_ATTR_WINDOW);
@@ -20,14 +30,54 @@ void halo_conv_describe(const halo_instr *conv, halo_conv_view *v) {
                         .result = conv->shape->type,
                         .accumulator = halo_dot_accumulator(conv->shape->type)};
   v->outputs = y->dims[dims->rhs_output] / v->groups;
-  v->m = v->batch;
-  v->n = v->outputs;
-  v->k = v->inputs;
   for (int d = 0; d < dims->spatial; d++) {
     v->window[d] = window->window.data[d];
-    v->m *= conv->shape->dims[dims->out_spatial[d]];
-    v->k *= v->window[d].size;
+    v->results[d].count = conv->shape->dims[dims->out_spatial[d]];
+    v->taps[d].count = v->window[d].size;
+    v->results[d].step = v->taps[d].step = 1;
   }
+  conv_set_sizes(v);
+}
+
+/* Whether the holes along a spatial dimension can be done without. */
+static bool conv_has_phases(const halo_window_dim *w) {
+  return w->base_dilation > 1 && w->stride == 1 && w->window_dilation == 1;
+}
+
+int64_t halo_conv_phases(const halo_conv_view *v) {
+  int64_t phases = 1;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    if (conv_has_phases(&v->window[s]) &&
+        __builtin_mul_overflow(phases, v->window[s].base_dilation, &phases)) {
+      return INT64_MAX;
+    }
+  }
+  return phases;
+}
+
+/* The least number that is not negative and equal to a modulo d. */
+static int64_t conv_modulo(int64_t a, int64_t d) { return (a % d + d) % d; }
+
+halo_conv_view halo_conv_phase(const halo_conv_view *v, int64_t phase) {
+  halo_conv_view p = *v;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    halo_window_dim *w = &p.window[s];
+    int64_t d = w->base_dilation;
+    if (!conv_has_phases(w)) continue;
+    int64_t first = phase % d, results = p.results[s].count;
+    phase /= d;
+    /* Result y meets the image at (y - pad + k) / d, where that is whole. */
+    int64_t tap = conv_modulo(w->pad_low - first, d);
+    p.results[s].first = first;
+    p.results[s].step = p.taps[s].step = d;
+    p.results[s].count = first < results ? (results - first + d - 1) / d : 0;
+    p.taps[s].first = tap;
+    p.taps[s].count = tap < w->size ? (w->size - tap + d - 1) / d : 0;
+    w->pad_low = -((first - w->pad_low + tap) / d);
+    w->base_dilation = 1;
+  }
+  conv_set_sizes(&p);
+  return p;
 }
 
 static void conv_add_axis(halo_conv_axes *axes, int part, int64_t size) {
@@ -41,7 +91,7 @@ halo_conv_axes halo_conv_rows(const halo_conv_view *v) {
     int d = shape->minor_to_major[i];
     if (d == v->dims->out_batch) conv_add_axis(&axes, HALO_CONV_BATCH, v->batch);
     for (int s = 0; s < v->dims->spatial; s++) {
-      if (d == v->dims->out_spatial[s]) conv_add_axis(&axes, s, shape->dims[d]);
+      if (d == v->dims->out_spatial[s]) conv_add_axis(&axes, s, v->results[s].count);
     }
   }
   return axes;
@@ -49,7 +99,7 @@ halo_conv_axes halo_conv_rows(const halo_conv_view *v) {
 
 halo_conv_axes halo_conv_window(const halo_conv_view *v) {
   halo_conv_axes axes = {0};
-  for (int s = 0; s < v->dims->spatial; s++) conv_add_axis(&axes, s, v->window[s].size);
+  for (int s = 0; s < v->dims->spatial; s++) conv_add_axis(&axes, s, v->taps[s].count);
   conv_add_axis(&axes, HALO_CONV_FEATURE, v->inputs);
   return axes;
 }
@@ -104,6 +154,8 @@ const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_vi
 
 const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_view *v, int s,
                                               const halo_integer *k) {
+  k = halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, k, v->taps[s].step),
+                        v->taps[s].first);
   if (!v->window[s].reversal) return k;
   return halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, k, -1),
                            v->window[s].size - 1);
@@ -145,7 +197,10 @@ emit_index *halo_conv_result_index(halo_emitter *e, const halo_conv_view *v,
   const halo_shape *shape = v->conv->shape;
   const halo_integer *at[HALO_MAX_RANK], *spatial[HALO_MAX_RANK];
   halo_conv_place(e, rows, row, spatial, &at[v->dims->out_batch]);
-  for (int s = 0; s < v->dims->spatial; s++) at[v->dims->out_spatial[s]] = spatial[s];
+  for (int s = 0; s < v->dims->spatial; s++) {
+    const halo_integer *y = halo_integer_mul(&e->integers, spatial[s], v->results[s].step);
+    at[v->dims->out_spatial[s]] = halo_integer_plus(&e->integers, y, v->results[s].first);
+  }
   at[v->dims->out_feature] = conv_grouped(e, group, column, v->outputs);
   return halo_index_of(e, shape->rank, shape->dims, at);
 }

@@ -10,15 +10,27 @@ typedef struct halo_conv_view {
   const halo_instr *conv, *lhs, *rhs;
   const halo_conv_dims *dims;
   halo_window_dim window[HALO_MAX_RANK]; /* a spatial dimension each */
-  int64_t groups;                        /* of features or of the batch */
-  bool by_batch;                         /* which of the two */
-  int64_t batch, inputs, outputs;        /* of one group */
+  /* Which results and which elements of the kernel, along each: `count` of them, `step` apart. All of
+   * them, or those of a phase. */
+  struct {
+    int64_t count, first, step;
+  } results[HALO_MAX_RANK], taps[HALO_MAX_RANK];
+  int64_t groups;                 /* of features or of the batch */
+  bool by_batch;                  /* which of the two */
+  int64_t batch, inputs, outputs; /* of one group */
   int64_t m, n, k;
   halo_type result;      /* element type */
   halo_type accumulator; /* f32 for narrower floats, 32 bits for narrower integers */
 } halo_conv_view;
 
 void halo_conv_describe(const halo_instr *conv, halo_conv_view *out);
+
+/* An image with holes, of `base_dilation` d, meets different elements of the kernel at places of the result
+ * that differ modulo d, and none of the others. So many phases are convolutions of their own without holes;
+ * 1 where strides or dilated windows stand in the way. */
+int64_t halo_conv_phases(const halo_conv_view *v);
+/* One of them: its results, its elements of the kernel (there may be none: k is 0). */
+halo_conv_view halo_conv_phase(const halo_conv_view *v, int64_t phase);
 
 /* A dimension of the rows or of k. */
 typedef struct halo_conv_axis {
