@@ -3,7 +3,7 @@
  * Holes (each instance defines them, includes this text and undefines them):
  *   H_NAME     the kernel's name                    H_PARAMS  its parameters
  *   H_POINTERS declarations at its start            H_T       the accumulator's type
- *   H_IN(p)    the value at position p              H_OP(a, b) combines two accumulators
+ *   H_IN(o, r, c) the value at [o, r, c]            H_OP(a, b) combines two accumulators
  *   H_OUT(p, v) finishes and stores result p
  *   H_N H_INNER sizes of the reduced and inner part; H_OUTER of the outer
  *   H_CHUNK    part of n that one work item or group takes; H_CHUNKS = ceil(n / chunk)
@@ -17,7 +17,7 @@
 #define H_PARAMS __global const float *in_, __global float *out_
 #define H_POINTERS
 #define H_T float
-#define H_IN(p) in_[p]
+#define H_IN(o, r, c) in_[((o) * H_N + (r)) * H_INNER + (c)]
 #define H_OP(a, b) ((a) + (b))
 #define H_OUT(p, v) out_[p] = (v)
 #define H_SIDE struct { float m0[H_LANES]; }
@@ -49,11 +49,10 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT column = strip * H_LANES;
   const H_INT first = chunk * H_CHUNK;
   const H_INT end = first + H_CHUNK < H_N ? first + H_CHUNK : H_N;
-  const H_INT base = outer * (H_N * H_INNER) + column;
   const H_INT out = (chunk * H_OUTER + outer) * H_INNER + column;
 #if H_LANES == 1
-  H_T acc = H_IN(base + first * H_INNER);
-  for (H_INT r = first + 1; r < end; ++r) acc = H_OP(acc, H_IN(base + r * H_INNER));
+  H_T acc = H_IN(outer, first, column);
+  for (H_INT r = first + 1; r < end; ++r) acc = H_OP(acc, H_IN(outer, r, column));
   H_OUT(out, acc);
 #else
   H_SIDE acc;
@@ -63,13 +62,12 @@ __kernel void H_NAME(H_PARAMS) {
   const int lanes = H_INNER - column < H_LANES ? (int)(H_INNER - column) : H_LANES;
 #endif
   for (int j = 0; j < lanes; ++j) {
-    const H_T v = H_IN(base + first * H_INNER + j);
+    const H_T v = H_IN(outer, first, column + j);
     H_SET(acc, j, v);
   }
   for (H_INT r = first + 1; r < end; ++r) {
-    const H_INT at = base + r * H_INNER;
     for (int j = 0; j < lanes; ++j) {
-      const H_T v = H_OP(H_GET(acc, j), H_IN(at + j));
+      const H_T v = H_OP(H_GET(acc, j), H_IN(outer, r, column + j));
       H_SET(acc, j, v);
     }
   }
@@ -85,13 +83,13 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT item = (H_INT)get_global_id(0), blocks = H_OUTER / H_ROWS;
   if (item >= blocks * H_CHUNKS) return;
   const H_INT row = item % blocks * H_ROWS, chunk = item / blocks;
-  const H_INT first = row * H_N + chunk * H_CHUNK;
+  const H_INT first = chunk * H_CHUNK;
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
   H_SIDE lane[H_ROWS];
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
     for (int j = 0; j < H_LANES; ++j) {
-      const H_T v = H_IN(first + r * H_N + j);
+      const H_T v = H_IN(row + r, first + j, 0);
       H_SET(lane[r], j, v);
     }
   }
@@ -99,9 +97,8 @@ __kernel void H_NAME(H_PARAMS) {
   for (; c + H_LANES <= size; c += H_LANES) {
 #pragma unroll
     for (int r = 0; r < H_ROWS; ++r) {
-      const H_INT at = first + r * H_N + c;
       for (int j = 0; j < H_LANES; ++j) {
-        const H_T v = H_OP(H_GET(lane[r], j), H_IN(at + j));
+        const H_T v = H_OP(H_GET(lane[r], j), H_IN(row + r, first + c + j, 0));
         H_SET(lane[r], j, v);
       }
     }
@@ -114,7 +111,7 @@ __kernel void H_NAME(H_PARAMS) {
       }
     }
     H_T acc = H_GET(lane[r], 0);
-    for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(first + r * H_N + k));
+    for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(row + r, first + k, 0));
     H_OUT(chunk * H_OUTER + row + r, acc);
   }
 }
@@ -136,7 +133,7 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
   if (group >= H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
   const H_INT row = group % H_OUTER, chunk = group / H_OUTER;
-  const H_INT first = row * H_N + chunk * H_CHUNK;
+  const H_INT first = chunk * H_CHUNK;
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
   H_T acc;
 #if H_ORDERED
@@ -146,17 +143,17 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT end = begin + piece < size ? begin + piece : size;
   const H_INT part = (end - begin) / H_LANES;
   H_INT c = begin + 1;
-  acc = H_IN(first + begin);
+  acc = H_IN(row, first + begin, 0);
 #if H_LANES > 1
   if (part > 1) {
     H_SIDE lane;
     for (int j = 0; j < H_LANES; ++j) {
-      const H_T v = H_IN(first + begin + j * part);
+      const H_T v = H_IN(row, first + begin + j * part, 0);
       H_SET(lane, j, v);
     }
     for (H_INT k = 1; k < part; ++k) {
       for (int j = 0; j < H_LANES; ++j) {
-        const H_T v = H_OP(H_GET(lane, j), H_IN(first + begin + j * part + k));
+        const H_T v = H_OP(H_GET(lane, j), H_IN(row, first + begin + j * part + k, 0));
         H_SET(lane, j, v);
       }
     }
@@ -165,7 +162,7 @@ __kernel void H_NAME(H_PARAMS) {
     c = begin + H_LANES * part;
   }
 #endif
-  for (; c < end; ++c) acc = H_OP(acc, H_IN(first + c));
+  for (; c < end; ++c) acc = H_OP(acc, H_IN(row, first + c, 0));
 #else
 #if H_LANES > 1
   /* The lanes start with the first elements: no identity needs to be known. */
@@ -173,13 +170,12 @@ __kernel void H_NAME(H_PARAMS) {
     H_SIDE lane;
     H_INT c = lid * H_LANES;
     for (int j = 0; j < H_LANES; ++j) {
-      const H_T v = H_IN(first + c + j);
+      const H_T v = H_IN(row, first + c + j, 0);
       H_SET(lane, j, v);
     }
     for (c += H_LANES * H_LOCAL; c + H_LANES <= size; c += H_LANES * H_LOCAL) {
-      const H_INT at = first + c;
       for (int j = 0; j < H_LANES; ++j) {
-        const H_T v = H_OP(H_GET(lane, j), H_IN(at + j));
+        const H_T v = H_OP(H_GET(lane, j), H_IN(row, first + c + j, 0));
         H_SET(lane, j, v);
       }
     }
@@ -191,14 +187,14 @@ __kernel void H_NAME(H_PARAMS) {
     }
     acc = H_GET(lane, 0);
     if (c < size) {
-      for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(first + k));
+      for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(row, first + k, 0));
     }
   } else
 #endif
   {
     H_INT c = lid < size ? lid : size - 1;
-    acc = H_IN(first + c);
-    for (c = lid + H_LOCAL; c < size; c += H_LOCAL) acc = H_OP(acc, H_IN(first + c));
+    acc = H_IN(row, first + c, 0);
+    for (c = lid + H_LOCAL; c < size; c += H_LOCAL) acc = H_OP(acc, H_IN(row, first + c, 0));
   }
 #if H_LOCAL > 1
   const H_INT live = size < H_LOCAL ? size : H_LOCAL; /* work items that hold a value of their own */

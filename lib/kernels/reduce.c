@@ -148,29 +148,48 @@ static halo_status reduce_emit_op(const reduce_text *t) {
   return status;
 }
 
-/* The element with the row-major position "p". */
-static emit_index *reduce_index(halo_emitter *e, const halo_shape *shape) {
+/* The element with this row-major position. */
+static emit_index *reduce_index(halo_emitter *e, const halo_shape *shape,
+                                const halo_integer *position) {
   const halo_shape *row_major = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
-  return halo_index_from_position(e, row_major,
-                                  halo_emit_counter(e, "p", halo_shape_element_count(shape)));
+  return halo_index_from_position(e, row_major, position);
+}
+
+/* How the work of one stage is cut: an [outer, n, inner] array, summed over n. */
+typedef struct reduce_cut {
+  int64_t outer, n, inner, chunk, chunks;
+  int lanes, local;
+  bool columns;
+} reduce_cut;
+
+/* The position of the element at "o", "r" and "c". It is put together from them here so that what is fused
+ * in front, which may need a row's number alone, takes nothing apart again. */
+static const halo_integer *reduce_position(halo_emitter *e, const reduce_cut *cut) {
+  halo_integers *n = &e->integers;
+  const halo_integer *at = halo_emit_counter(e, "o", cut->outer);
+  at = halo_integer_add(n, halo_integer_mul(n, at, cut->n), halo_emit_counter(e, "r", cut->n));
+  if (cut->inner == 1) return at;
+  return halo_integer_add(n, halo_integer_mul(n, at, cut->inner),
+                          halo_emit_counter(e, "c", cut->inner));
 }
 
 /* The input at a position, through everything fused in front of the reductions. */
-static void reduce_emit_in(const reduce_text *t, halo_parts *parts) {
+static void reduce_emit_in(const reduce_text *t, const reduce_cut *cut, halo_parts *parts) {
   halo_emitter *e = &parts->e;
   emit_frame *frame = halo_parts_open(parts);
   halo_value values[HALO_REDUCE_VALUES];
-  emit_index *index = reduce_index(e, t->v.in);
+  emit_index *index = reduce_index(e, t->v.in, reduce_position(e, cut));
   for (int32_t i = 0; i < t->v.value_count; i++) {
     const halo_reduce_value *value = &t->v.values[i];
     values[i] = halo_emit_value(e, frame, value->reduce->operands[value->leaf], 0, index);
   }
   reduce_return(t, e, values);
-  halo_parts_close(parts, t->accumulator, "_in", "p", NULL);
+  halo_parts_close(parts, t->accumulator, "_in", "o, r, c", NULL);
 }
 
 /* Combines a total with the initial values, rounds it, and computes and stores what follows. */
-static void reduce_emit_out(const reduce_text *t, halo_parts *parts) {
+static void reduce_emit_out(const reduce_text *t, const reduce_cut *cut, halo_parts *parts) {
+  (void)cut;
   halo_emitter *e = &parts->e;
   emit_frame *frame = halo_parts_open(parts);
   halo_value starts[HALO_REDUCE_VALUES], totals[HALO_REDUCE_VALUES], results[HALO_REDUCE_VALUES];
@@ -190,7 +209,8 @@ static void reduce_emit_out(const reduce_text *t, halo_parts *parts) {
     halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(value->type), name, text);
     halo_frame_bind(e, frame, value->reduce, value->leaf, halo_value_name(value->type, name));
   }
-  halo_parts_store(parts, frame, t->v.out, reduce_index(e, t->v.out));
+  const halo_integer *p = halo_emit_counter(e, "p", halo_shape_element_count(t->v.out));
+  halo_parts_store(parts, frame, t->v.out, reduce_index(e, t->v.out, p));
   halo_parts_close(parts, "void", "_out", "p", t->accumulator);
 }
 
@@ -219,46 +239,37 @@ static const char *reduce_scratch_arg(const reduce_text *t, halo_emitter *e, int
   return halo_emit_arg(e, HALO_ROLE_SCRATCH, i, t->v.values[i].accumulator, NULL);
 }
 
-/* A position among them: there are fewer than elements of the input. */
-static const halo_integer *reduce_partial(const reduce_text *t, halo_emitter *e) {
-  return halo_emit_counter(e, "p", t->v.outer * t->v.n * t->v.inner);
-}
-
-static void reduce_emit_partial_out(const reduce_text *t, halo_parts *parts) {
+/* There are fewer of them than elements of the input. */
+static void reduce_emit_partial_out(const reduce_text *t, const reduce_cut *cut,
+                                    halo_parts *parts) {
   halo_emitter *e = &parts->e;
   halo_parts_open(parts);
   for (int32_t i = 0; i < t->v.value_count; i++) {
     halo_value value = halo_value_name(t->v.values[i].accumulator, reduce_member(t, "v", i));
-    halo_emit_store(e, reduce_scratch_arg(t, e, i), reduce_partial(t, e), value);
+    const halo_integer *p = halo_emit_counter(e, "p", cut->outer * cut->n * cut->inner);
+    halo_emit_store(e, reduce_scratch_arg(t, e, i), p, value);
   }
   halo_parts_close(parts, "void", "_out", "p", t->accumulator);
 }
 
-static void reduce_emit_partial_in(const reduce_text *t, halo_parts *parts) {
+static void reduce_emit_partial_in(const reduce_text *t, const reduce_cut *cut, halo_parts *parts) {
   halo_emitter *e = &parts->e;
   halo_parts_open(parts);
   halo_value values[HALO_REDUCE_VALUES];
   for (int32_t i = 0; i < t->v.value_count; i++) {
     values[i] = halo_emit_load(e, reduce_scratch_arg(t, e, i), t->v.values[i].accumulator,
-                               reduce_partial(t, e));
+                               reduce_position(e, cut));
   }
   reduce_return(t, e, values);
-  halo_parts_close(parts, t->accumulator, "_in", "p", NULL);
+  halo_parts_close(parts, t->accumulator, "_in", "o, r, c", NULL);
 }
 
 /* ---- Kernels ---- */
 
-/* How the work of one stage is cut. */
-typedef struct reduce_cut {
-  int64_t outer, n, inner, chunk, chunks;
-  int lanes, local;
-  bool columns;
-} reduce_cut;
-
 /* Rows that a work item of a CPU reads side by side. */
 enum { REDUCE_ROWS = 4 };
 
-typedef void reduce_emit_fn(const reduce_text *t, halo_parts *parts);
+typedef void reduce_emit_fn(const reduce_text *t, const reduce_cut *cut, halo_parts *parts);
 
 /* The holes for a work item's own accumulators side by side: an array for each value, so that neighbours
  * are neighbours in memory and registers. */
@@ -304,13 +315,13 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_lowering *l = t->l;
   halo_parts parts;
   halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix), false);
-  emit_in(t, &parts);
-  emit_out(t, &parts);
+  emit_in(t, cut, &parts);
+  emit_out(t, cut, &parts);
   if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_reduce, "");
   halo_parts_hole(&parts, &k, "H_T", "%s", t->accumulator);
-  halo_parts_call(&parts, &k, "H_IN", "_in", "p");
+  halo_parts_call(&parts, &k, "H_IN", "_in", "o, r, c");
   halo_parts_call(&parts, &k, "H_OUT", "_out", "p, v");
   halo_parts_hole(&parts, &k, "H_OP(a, b)", "%s_op(a, b)", t->name);
   reduce_lane_holes(t, &parts, &k);

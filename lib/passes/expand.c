@@ -34,6 +34,7 @@ static const expand_row expand_table[] = {
     {HALO_OP_CHOLESKY, false, halo_expand_cholesky},
     {HALO_OP_TRIANGULAR_SOLVE, false, halo_expand_triangular_solve},
     {HALO_OP_CUSTOM_CALL, false, halo_expand_custom_call},
+    {HALO_OP_DOT, true, halo_expand_vector_product},
     {HALO_OP_CONCATENATE, true, halo_expand_wide_concatenate},
 };
 

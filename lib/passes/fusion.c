@@ -198,21 +198,27 @@ static bool fusion_is_tiny(const fusion_state *s, const fusion_node *node, int64
 
 /* ---- Decisions ---- */
 
-/* Whether all users of a hero are elementwise operations of one kernel at the position that it writes;
- * gives that kernel's root. */
+/* Whether results need a hero's result of this shape at their own row-major position alone. */
+static bool fusion_keeps_place(const halo_instr *user, const halo_shape *shape) {
+  if (user->opcode == HALO_OP_RESHAPE) return halo_shape_has_default_layout(user->shape);
+  return halo_opcode_has_trait(user->opcode, HALO_TRAIT_EW) &&
+         halo_shape_same_dims(shape, user->shape);
+}
+
+/* Whether all users of a hero are operations of one kernel that keep the position which it writes; gives
+ * that kernel's root. */
 static halo_instr *fusion_finisher(const fusion_state *s, int32_t i) {
   halo_instr *root = NULL;
   for (int32_t u = s->users.first[i]; u < s->users.first[i + 1]; u++) {
     const fusion_node *user = &s->nodes[s->users.list[u]];
     halo_instr *user_root = user->materialised ? user->instr : user->root;
     if (!user_root || (root && root != user_root) || !user->at_root ||
-        !halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW) ||
-        !halo_shape_same_dims(s->nodes[i].instr->shape, user->instr->shape)) {
+        !fusion_keeps_place(user->instr, s->nodes[i].instr->shape)) {
       return NULL;
     }
     root = user_root;
   }
-  return root && halo_opcode_has_trait(root->opcode, HALO_TRAIT_EW) ? root : NULL;
+  return root && fusion_keeps_place(root, root->shape) ? root : NULL;
 }
 
 /* Whether what `owner` computes is better done by the kernel of a reduction. A kernel that combines many
@@ -238,7 +244,6 @@ static bool fusion_is_finished(fusion_state *s, int32_t i) {
   fusion_node *owner = fusion_node_of(s, root);
   if (owner->has_hero || owner->size >= FUSION_MAX_INSTRS || !owner->possible ||
       !fusion_is_small_behind(s, node, owner) || owner->late != node->late ||
-      !halo_shape_same_dims(node->instr->shape, root->shape) ||
       !halo_shape_has_default_layout(root->shape)) {
     return false;
   }

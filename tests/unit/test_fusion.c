@@ -338,8 +338,8 @@ static const struct {
   const char *path;
   int gpu;
 } programs[] = {
-    {"golden/modules/transformer.hlo", 15},
-    {"golden/modules/transformer_grad.hlo", 47},
+    {"golden/modules/transformer.hlo", 14},
+    {"golden/modules/transformer_grad.hlo", 46},
     {"golden/modules/lstm.hlo", 8},
     {"golden/modules/adam.hlo", 14},
     {"golden/modules/mlp_step.hlo", 12},
