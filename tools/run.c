@@ -1,6 +1,7 @@
 /* tools/run.c: `halo run`: compiles a module, runs it on a device, and shows what came out. */
 #include "args.h"
 #include "compare.h"
+#include "feeds.h"
 #include "inputs.h"
 #include "output.h"
 #include "profile.h"
@@ -18,10 +19,12 @@ enum {
   RUN_HELP = 1,
   RUN_INPUT,
   RUN_INPUTS,
+  RUN_INFEED,
   RUN_SEED,
   RUN_CONVERT,
   RUN_PRINT,
   RUN_OUTPUT,
+  RUN_OUTFEED,
   RUN_COMPARE,
   RUN_RTOL,
   RUN_ATOL,
@@ -45,6 +48,9 @@ static const tool_option run_options[] = {
     {RUN_INPUTS, 0, "inputs", "FILE.npz",
      "inputs by name: an array goes to the parameter of its name, else arg0, arr_0, 0 to the "
      "first, and so on"},
+    {RUN_INFEED, 0, "infeed", "FILE",
+     "items for the infeed queue, for each run: FILE.npy is one, the arrays of FILE.npz are one "
+     "each, or one together where their names are the same up to a dot; may be given again"},
     {RUN_SEED, 0, "seed", "N",
      "of inputs that are made up, and of the program's own random numbers (default 0)"},
     {RUN_CONVERT, 0, "convert", NULL,
@@ -55,6 +61,7 @@ static const tool_option run_options[] = {
     {RUN_OUTPUT, 'o', "output", "WHERE",
      "write the results too: FILE.npz, FILE.npy (one result), or else a folder; they are called "
      "out0, out1, ..."},
+    {RUN_OUTFEED, 0, "outfeed", "FILE.npz", "write what came out of the outfeed queue too"},
     {RUN_COMPARE, 0, "compare", "WHERE",
      "compare the results with those there (as --output writes, or any .npz in order); exit code 1 "
      "when they differ"},
@@ -84,7 +91,7 @@ static const tool_option run_options[] = {
     {0}};
 
 typedef struct run_request {
-  const char *file, *output;
+  const char *file, *output, *outfeed;
   output_mode print;
   compare_request compare;
   bool quiet, compile_only, explain, plan, source;
@@ -94,6 +101,8 @@ typedef struct run_request {
   const char **inputs; /* what --input and --inputs said, in order */
   bool *is_archive;
   int input_count;
+  const char **infeeds;
+  int infeed_count;
   uint64_t seed;
   bool convert;
 } run_request;
@@ -101,6 +110,7 @@ typedef struct run_request {
 typedef struct run_state {
   halo_module *module;
   input_list inputs;
+  feed_list infeed, outfeed; /* of each run; of the first */
   halo_client *client;
   halo_executable *executable;
   halo_buffer **arguments;
@@ -139,6 +149,8 @@ static void run_help(void) {
 
 /* One run, waited for. The results are new buffers; none when it fails. */
 static bool run_once(run_state *state, halo_buffer **results, double *seconds) {
+  halo_device *device = halo_client_device(state->client, 0);
+  if (!feeds_give(device, &state->infeed)) return false;
   double start = tool_now();
   halo_status status = halo_executable_execute(state->executable, state->arguments,
                                                state->argument_count, NULL, results);
@@ -176,6 +188,7 @@ static int run_compare_times(const void *a, const void *b) {
 static bool run_all(const run_request *request, run_state *state) {
   halo_buffer **buffers = tool_alloc(sizeof(halo_buffer *) * (size_t)state->result_count);
   bool ok = run_once(state, buffers, &state->first_seconds);
+  feeds_take(halo_client_device(state->client, 0), &state->outfeed);
   if (ok) {
     ok = run_fetch(state, buffers);
     for (int i = 0; i < state->result_count; i++) halo_buffer_release(buffers[i]);
@@ -184,6 +197,9 @@ static bool run_all(const run_request *request, run_state *state) {
   for (int64_t n = 0; n < request->repeat && ok; n++) {
     ok = run_once(state, buffers, &state->seconds[n]);
     for (int i = 0; i < state->result_count && ok; i++) halo_buffer_release(buffers[i]);
+    feed_list more = {0};
+    feeds_take(halo_client_device(state->client, 0), &more);
+    feeds_release(&more);
   }
   qsort(state->seconds, (size_t)request->repeat, sizeof(double), run_compare_times);
   free(buffers);
@@ -369,6 +385,9 @@ static int run_give_inputs(const run_request *request, run_state *state, int *ge
                                       : inputs_assign(&state->inputs, request->inputs[i]);
     if (code != TOOL_OK) return code;
   }
+  for (int i = 0; i < request->infeed_count; i++) {
+    if (!feeds_read(request->infeeds[i], &state->infeed)) return TOOL_FAILED;
+  }
   return request->compile_only ? TOOL_OK : inputs_generate(&state->inputs, generated);
 }
 
@@ -407,6 +426,8 @@ static int run_work(const run_request *request, run_state *state) {
   if (!run_check_output(request, state) || !run_upload(state) || !run_all(request, state))
     return TOOL_FAILED;
   run_print_results(request, state);
+  feeds_print(&state->outfeed, request->print);
+  if (request->outfeed && !feeds_write(request->outfeed, &state->outfeed)) return TOOL_FAILED;
   if (request->output && !run_write_results(request, state)) return TOOL_FAILED;
   if (request->compare.path) {
     code = compare_results(&request->compare, state->results, state->result_count);
@@ -431,6 +452,8 @@ static void run_release(run_state *state) {
   halo_executable_release(state->executable);
   halo_client_release(state->client);
   inputs_release(&state->inputs);
+  feeds_release(&state->infeed);
+  feeds_release(&state->outfeed);
   halo_module_release(state->module);
 }
 
@@ -457,6 +480,8 @@ static bool run_take_option(const tool_args *args, int id, const char *value,
       request->is_archive[request->input_count] = id == RUN_INPUTS;
       request->inputs[request->input_count++] = value;
       return true;
+    case RUN_INFEED: request->infeeds[request->infeed_count++] = value; return true;
+    case RUN_OUTFEED: request->outfeed = value; return true;
     case RUN_SEED:
       if (!args_integer(args, "seed", value, 0, INT64_MAX, &number)) return false;
       request->seed = (uint64_t)number;
@@ -495,7 +520,8 @@ int tool_run(int argc, char **argv) {
       .command = argv[0], .options = run_options, .argc = argc, .argv = argv, .next = 1};
   run_request request = {.compare = {.rtol = -1, .atol = -1},
                          .inputs = tool_alloc(sizeof(char *) * (size_t)argc),
-                         .is_archive = tool_alloc(sizeof(bool) * (size_t)argc)};
+                         .is_archive = tool_alloc(sizeof(bool) * (size_t)argc),
+                         .infeeds = tool_alloc(sizeof(char *) * (size_t)argc)};
   const char *value;
   int id, code = TOOL_OK;
   bool help = false;
@@ -514,5 +540,6 @@ int tool_run(int argc, char **argv) {
   }
   free(request.inputs);
   free(request.is_archive);
+  free(request.infeeds);
   return code;
 }

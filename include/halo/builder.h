@@ -398,6 +398,28 @@ HALO_API halo_op halo_reduce_many(halo_builder *builder, int n, const halo_op *o
                                   const int64_t *dims);
 /* The value, unchanged; nothing is moved across. */
 HALO_API halo_op halo_optimization_barrier(halo_op operand);
+
+/* ---- Exchange with the host: halo/channels.h says what happens. Tokens order what has effects; a call
+ * without one is ordered after nothing. Shapes are copied. ---- */
+
+/* A token that nothing comes before: XLA's CreateToken. */
+HALO_API halo_op halo_create_token(halo_builder *builder);
+/* A token that comes after all of `tokens`. */
+HALO_API halo_op halo_after_all(halo_builder *builder, int count, const halo_op *tokens);
+/* The next item of the infeed queue, which must be of this shape (an array, or a tuple). `config` means
+ * nothing here and is kept (NULL: none). Infeed. */
+HALO_API halo_op halo_infeed(halo_builder *builder, const halo_shape *shape, const char *config);
+/* The same, after a token, as (item, token). InfeedWithToken. */
+HALO_API halo_op halo_infeed_with_token(halo_op token, const halo_shape *shape, const char *config);
+/* Puts a value into the outfeed queue. `shape` (NULL: the operand's) may say another layout, which changes
+ * nothing. The result is a token, where XLA's Outfeed gives an empty tuple. */
+HALO_API halo_op halo_outfeed(halo_op operand, const halo_shape *shape, const char *config);
+HALO_API halo_op halo_outfeed_with_token(halo_op operand, halo_op token, const halo_shape *shape,
+                                         const char *config);
+/* Hands a value to the functions of a channel, after a token; the result is a token. SendToHost. */
+HALO_API halo_op halo_send_to_host(halo_op operand, halo_op token, int64_t channel);
+/* A value from the functions of a channel, after a token, as (value, token). RecvFromHost. */
+HALO_API halo_op halo_recv_from_host(halo_op token, const halo_shape *shape, int64_t channel);
 /* New sub-computations (a, b) -> a op b on scalars of a type, for reduce and its like. */
 HALO_API halo_comp halo_scalar_add(halo_builder *builder, halo_type type);
 HALO_API halo_comp halo_scalar_mul(halo_builder *builder, halo_type type);

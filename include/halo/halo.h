@@ -4,6 +4,7 @@
 
 #include "halo/annotations.h"
 #include "halo/builder.h"
+#include "halo/channels.h"
 #include "halo/client.h"
 #include "halo/custom_call.h"
 #include "halo/literal.h"

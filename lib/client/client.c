@@ -22,8 +22,11 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   for (int i = 0; i < count; i++) {
     halo_device_costs_kept *costs = halo_alloc(sizeof *costs);
     pthread_mutex_init(&costs->lock, NULL);
-    client->devices[i] =
-        (halo_device){.client = client, .cl = opened[i], .costs = costs, .index = i};
+    client->devices[i] = (halo_device){.client = client,
+                                       .cl = opened[i],
+                                       .costs = costs,
+                                       .index = i,
+                                       .feeds = halo_feeds_create()};
   }
   halo_free(opened);
   *out = client;
@@ -34,11 +37,14 @@ void halo_client_retain(halo_client *client) { atomic_fetch_add(&client->referen
 
 void halo_client_release(halo_client *client) {
   if (!client || atomic_fetch_sub(&client->references, 1) != 1) return;
+  /* Runs that wait for the host wait in vain. */
+  for (int i = 0; i < client->device_count; i++) halo_feeds_close(client->devices[i].feeds);
   for (int i = 0; i < client->device_count; i++) halo_cl_device_finish(client->devices[i].cl);
   for (int i = 0; i < client->device_count; i++) {
     halo_cl_device_release(client->devices[i].cl);
     pthread_mutex_destroy(&client->devices[i].costs->lock);
     halo_free(client->devices[i].costs);
+    halo_feeds_release(client->devices[i].feeds);
   }
   halo_free(client->devices);
   halo_free(client);

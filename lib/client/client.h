@@ -2,6 +2,7 @@
 #ifndef HALO_CLIENT_CLIENT_H
 #define HALO_CLIENT_CLIENT_H
 
+#include "exec/feed.h"
 #include "exec/value.h"
 #include "halo/client.h"
 #include "opencl/opencl.h"
@@ -23,6 +24,7 @@ struct halo_device {
   halo_cl_device *cl;
   halo_device_costs_kept *costs;
   int index; /* in the client */
+  halo_feeds *feeds;
 };
 
 /* Reference-counted: buffers, events and executables hold references. */

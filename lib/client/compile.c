@@ -122,7 +122,8 @@ halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan)
   if (!plan) return HALO_NOT_FOUND;
   halo_run_ids ids = {(uint32_t)(index / e->partition_count),
                       (uint32_t)(index % e->partition_count)};
-  return halo_program_create(device, plan, ids, &e->placements[index].program);
+  return halo_program_create(device, plan, ids, e->placements[index].device->feeds,
+                             &e->placements[index].program);
 }
 
 /* Devices of one kind share a plan. */

@@ -72,13 +72,14 @@ static halo_status exec_make_room(halo_program *p) {
 }
 
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_run_ids ids,
-                                halo_program **out) {
+                                halo_feeds *feeds, halo_program **out) {
   halo_program *p = halo_alloc(sizeof *p);
   atomic_init(&p->references, 1);
   p->device = device;
   halo_cl_device_retain(device);
   p->plan = plan;
   p->ids = ids;
+  p->feeds = feeds;
   pthread_mutex_init(&p->lock, NULL);
   p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
   halo_status status = exec_make_room(p);

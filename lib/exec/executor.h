@@ -3,6 +3,7 @@
 #define HALO_EXEC_EXECUTOR_H
 
 #include "exec/build.h"
+#include "exec/feed.h"
 #include "exec/profile.h"
 #include "exec/value.h"
 #include "opencl/opencl.h"
@@ -12,10 +13,11 @@
  * from any threads: each has kernels and temporaries of its own. */
 typedef struct halo_program halo_program;
 
-/* Takes over one owner's share of the plan (also when it fails). `ids`: which replica and partition it is. HALO_DEVICE_ERROR with the build log, HALO_OUT_OF_MEMORY.
+/* Takes over one owner's share of the plan (also when it fails). `ids`: which replica and partition it is;
+ * `feeds`: its host, which outlives its runs, or NULL. HALO_DEVICE_ERROR with the build log, HALO_OUT_OF_MEMORY.
  * On a null device nothing is built and the program cannot run. */
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_run_ids ids,
-                                halo_program **out);
+                                halo_feeds *feeds, halo_program **out);
 /* Runs in progress go on to their end. */
 void halo_program_release(halo_program *program);
 const halo_plan *halo_program_plan(const halo_program *program);

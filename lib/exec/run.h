@@ -41,6 +41,7 @@ struct halo_program {
   halo_cl_device *device;
   halo_plan *plan;
   halo_run_ids ids;
+  halo_feeds *feeds;      /* the host; may be NULL */
   halo_built_unit *units; /* by unit of the plan */
   halo_cl_block *constants;
   bool *asks_host;       /* by step number */

@@ -91,7 +91,7 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
       break;
     case HALO_EXEC_HOST:
       if (instr->opcode == HALO_OP_CUSTOM_CALL) return lower_custom_call(s, instr, steps);
-      if (instr->opcode != HALO_OP_RNG_GET_AND_UPDATE_STATE) break;
+      if (instr->opcode != HALO_OP_RNG_GET_AND_UPDATE_STATE) return lower_host(s, instr, steps);
       lower_random(s, instr, steps);
       return HALO_OK;
     case HALO_EXEC_ASYNC:

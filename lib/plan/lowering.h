@@ -70,6 +70,8 @@ halo_status lower_check_pairs(const halo_computation *computation);
 void lower_spread_pairs(halo_computation *computation);
 /* What steps of a start use is theirs until its done: to be called when no steps go any more. */
 void lower_hold_pairs(halo_plan *plan);
+/* lower_host.c: exchange with the host. */
+halo_status lower_host(lower_state *s, halo_instr *instr, halo_steps *steps);
 
 /* ---- lower.c: the walk ---- */
 

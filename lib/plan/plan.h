@@ -89,6 +89,9 @@ struct halo_step {
   /* done: the number of the start that it ends. Until then the start's steps may run, whatever their
    * numbers say, so that all they use stays as it is. */
   int32_t ends;
+  /* in, out: what is exchanged, by which channel; -1: the device's queue. */
+  const halo_shape *host_shape;
+  int64_t channel;
 };
 
 typedef struct halo_plan_constant {
