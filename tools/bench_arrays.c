@@ -120,6 +120,21 @@ static const char arrays_solve[] =
 #define ARRAYS_PIXELS (32.0 * 56 * 56)
 #define ARRAYS_CONV_FLOPS (2 * ARRAYS_PIXELS * 9 * 64 * 64)
 
+static const char arrays_fft[] =
+    "HloModule fft\n"
+    "ENTRY main {\n"
+    "  x = c64[1024,1024] parameter(0)\n"
+    "  ROOT y = c64[1024,1024] fft(x), fft_type=FFT, fft_length={1024}\n"
+    "}\n";
+
+static const char arrays_bits[] =
+    "HloModule threefry\n"
+    "ENTRY main {\n"
+    "  s = u64[2] parameter(0)\n"
+    "  p = (u64[2], u32[4096,4096]) rng-bit-generator(s), algorithm=rng_three_fry\n"
+    "  ROOT y = u32[4096,4096] get-tuple-element(p), index=1\n"
+    "}\n";
+
 #define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
@@ -156,6 +171,8 @@ static const arrays_case arrays_cases[] = {
                  "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, "
                  "feature_group_count=64"),
      0, 0, 0},
+    {"fft", "1024x1024 c64", BENCH_BANDWIDTH, 2.0 * 8 * 1024 * 1024, 0, NULL, arrays_fft, 0, 0, 0},
+    {"threefry bits", "16M u32", BENCH_BANDWIDTH, 4.0 * 16777216, 0, NULL, arrays_bits, 0, 0, 0},
     ARRAYS_DOT(1024, 1024, 1024, 0.8, NULL),
     ARRAYS_DOT(512, 512, 512, 0, NULL),
     ARRAYS_DOT(1536, 1536, 1536, 0, NULL),

@@ -346,6 +346,20 @@ HALO_API halo_op halo_scatter_many(halo_builder *builder, int n, const halo_op *
                                    halo_op indices, const halo_op *updates, halo_comp computation,
                                    const halo_scatter_dims *dims, bool sorted, bool unique);
 
+/* ---- Fourier transforms ---- */
+
+typedef enum halo_fft_type {
+  HALO_FFT_FORWARD,
+  HALO_FFT_INVERSE,     /* divided by the number of elements */
+  HALO_FFT_REAL,        /* real to the first half, and the middle, of a complex spectrum */
+  HALO_FFT_REAL_INVERSE /* the inverse of that */
+} halo_fft_type;
+
+/* Transforms the last `count` (1 to 3) dimensions, whose extents in space are `lengths`, any numbers; the
+ * others number transforms of their own. c64 or c128 to the same; real: f32 or f64 to complex with lengths / 2
+ * + 1 elements in the last dimension, and back. */
+HALO_API halo_op halo_fft(halo_op operand, halo_fft_type type, int count, const int64_t *lengths);
+
 /* ---- Random numbers ---- */
 
 typedef enum halo_rng_algorithm {

@@ -197,5 +197,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
   halo_strbuf_deinit(&source);
   halo_vec_deinit(&l.launches);
   halo_vec_deinit(&l.scratch);
+  for (int32_t i = 0; i < l.tables.count; i++) halo_literal_release(l.tables.data[i]);
+  halo_vec_deinit(&l.tables);
   return status;
 }

@@ -42,6 +42,7 @@ FAMILIES = [
     "norm",
     "linalg",
     "random",
+    "fft",
     "real",
     "lapack",
     "control",

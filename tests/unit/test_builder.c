@@ -309,6 +309,11 @@ START_TEST(build_computations) {
   halo_op key = param(b, 6, HALO_U64, LIST(2));
   check_shape(halo_rng_bit_generator(key, HALO_RNG_THREE_FRY, HALO_F32, LIST(3, 2)),
               "(u64[2], f32[3,2])");
+  check_shape(halo_fft(x, HALO_FFT_REAL, LIST(2, 3)), "c64[2,2]");
+  halo_op spectrum = halo_complex(x, x);
+  check_shape(halo_fft(spectrum, HALO_FFT_FORWARD, LIST(3)), "c64[2,3]");
+  check_shape(halo_fft(spectrum, HALO_FFT_INVERSE, LIST(2, 3)), "c64[2,3]");
+  check_shape(halo_fft(spectrum, HALO_FFT_REAL_INVERSE, LIST(4)), "f32[2,4]");
   check_shape(halo_rng_uniform(n, n, LIST(4, 2)), "s32[4,2]");
   check_shape(halo_rng_normal(zero, zero, 0, NULL), "f32[]");
   check_shape(halo_rng_bernoulli(zero, LIST(7)), "u32[7]");
