@@ -69,5 +69,42 @@ def _random():
             yield Program(f"samples.{implementation}", samples, (key,), 8, "erf_inv", 4)
 
 
+# ---- Fourier transforms ----
+
+
+def poisson(f):
+    """The periodic u of mean 0 with Laplacian f less its mean, its gradient, and its energy's spectrum."""
+    rows, columns = f.shape
+    ky = 2 * np.pi * jnp.fft.fftfreq(rows, 1 / rows, dtype=f.dtype)[:, None]
+    kx = 2 * np.pi * jnp.fft.rfftfreq(columns, 1 / columns, dtype=f.dtype)[None, :]
+    square = kx**2 + ky**2
+    spectrum = jnp.fft.rfft2(f)
+    u = jnp.where(square > 0, -spectrum / jnp.where(square > 0, square, 1), 0)
+    gradient = [jnp.fft.irfft2(1j * k.astype(u.dtype) * u, f.shape) for k in (kx, ky)]
+    return jnp.fft.irfft2(u, f.shape), *gradient, jnp.abs(u) ** 2
+
+
+def schroedinger(re, im, potential):
+    """Steps of a wave function by turns in space and among frequencies."""
+    n = potential.shape[0]
+    k = 2 * np.pi * jnp.fft.fftfreq(n, 1 / n, dtype=np.float32)
+    here = jax.lax.complex(jnp.cos(potential), -jnp.sin(potential))
+    there = jax.lax.complex(jnp.cos(k**2 * np.float32(1e-4)), -jnp.sin(k**2 * np.float32(1e-4)))
+
+    def step(_, psi):
+        return jnp.fft.ifft(jnp.fft.fft(psi * here) * there)
+
+    psi = jax.lax.fori_loop(0, 5, step, jax.lax.complex(re, im))
+    return psi.real, psi.imag
+
+
+def _fourier():
+    yield Program("poisson", poisson, (_normal(5, 24, 35),), 4, CHAINED, 8)
+    yield Program("poisson.batch", jax.vmap(poisson), (_normal(6, 3, 16, 16),), 4, CHAINED, 8)
+    waves = (_normal(7, 4, 100), _normal(8, 4, 100), _normal(9, 100))
+    yield Program("schroedinger", schroedinger, waves, 4, CHAINED, 8)
+
+
 def cases():
     yield from _random()
+    yield from _fourier()
