@@ -470,6 +470,19 @@ HALO_API halo_op halo_dot(halo_op lhs, halo_op rhs, const halo_dot_options *opti
 HALO_API halo_op halo_dot_general(halo_op lhs, halo_op rhs, const halo_dot_dims *dims,
                                   const halo_dot_options *options);
 
+/* A product whose lhs dimension `lhs_ragged` is cut into groups of the sizes that `group_sizes` lists: [g], or
+ * one list for each index of the lhs dimensions before it that are batch or of its kind. A free dimension:
+ * each group meets its own entry of rhs dimension `rhs_group`, and what is in no group gives 0. A contracting
+ * one (`rhs_group` -1): a result for each group, numbered by dimension 0. A batch one: groups mean nothing.
+ * As in XLA lhs is taken once for each group, so that work grows with their number. */
+HALO_API halo_op halo_ragged_dot(halo_op lhs, halo_op rhs, halo_op group_sizes,
+                                 const halo_dot_dims *dims, int64_t lhs_ragged, int64_t rhs_group,
+                                 const halo_dot_options *options);
+/* A product of scaled sides: each extent of a scale divides its operand's, and a scale holds for a block of
+ * neighbours. A scalar scale stands for none, whatever its value. */
+HALO_API halo_op halo_scaled_dot(halo_op lhs, halo_op lhs_scale, halo_op rhs, halo_op rhs_scale,
+                                 const halo_dot_dims *dims, const halo_dot_options *options);
+
 /* ---- Convolution ----
  *
  * Each result element is the sum, over a window of `lhs` and its input features, of products with the

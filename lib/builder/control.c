@@ -132,11 +132,14 @@ halo_comp halo_scalar_or(halo_builder *builder, halo_type type) {
 
 /* ---- Dot ---- */
 
-static halo_op control_dot(build_call *call, halo_op lhs, halo_op rhs, const halo_dot_dims *dims,
-                           const halo_dot_options *options) {
+/* A product of the operands, of which the first two are its sides; `extra` are its own attributes. */
+static halo_op control_product(build_call *call, halo_opcode opcode, int operand_count,
+                               const halo_op *operands, const halo_dot_dims *dims,
+                               const halo_dot_options *options, int extra_count,
+                               const halo_attr *extra) {
   static const halo_dot_options none = {0};
   if (!options) options = &none;
-  halo_instr *l = halo_build_array(call, lhs), *r = halo_build_array(call, rhs);
+  halo_instr *l = halo_build_array(call, operands[0]), *r = halo_build_array(call, operands[1]);
   if (!halo_build_check_list(call, dims->batch_count, dims->lhs_batch, "lhs_batch") ||
       !halo_build_check_list(call, dims->batch_count, dims->rhs_batch, "rhs_batch") ||
       !halo_build_check_list(call, dims->contracting_count, dims->lhs_contracting,
@@ -154,8 +157,9 @@ static halo_op control_dot(build_call *call, halo_op lhs, halo_op rhs, const hal
       !halo_type_is_array(options->preferred_type)) {
     halo_build_fail(call, "preferred_type is no element type");
   }
-  halo_attr attrs[5];
+  halo_attr attrs[7];
   int count = 0;
+  if (!call->ok) return halo_build_result(call, NULL);
   if (dims->batch_count) {
     attrs[count++] =
         halo_build_ints(call, HALO_ATTR_LHS_BATCH_DIMS, dims->batch_count, dims->lhs_batch);
@@ -170,12 +174,20 @@ static halo_op control_dot(build_call *call, halo_op lhs, halo_op rhs, const hal
     int64_t precisions[] = {options->lhs_precision, options->rhs_precision};
     attrs[count++] = halo_build_ints(call, HALO_ATTR_OPERAND_PRECISION, 2, precisions);
   }
-  halo_instr *dot = halo_build_op(call, HALO_OP_DOT, NULL, (halo_instr *[3]){l, r}, count, attrs);
+  for (int i = 0; i < extra_count; i++) attrs[count++] = extra[i];
+  halo_op product = halo_build_nary(call, opcode, operand_count, operands, count, attrs);
   /* A dot's written type is its preferred one, and any is legal. */
-  if (dot && options->preferred_type != HALO_TYPE_INVALID) {
+  if (call->ok && options->preferred_type != HALO_TYPE_INVALID) {
+    halo_instr *dot = halo_build_operand(call, product);
     dot->shape = halo_shape_with_type(halo_build_arena(call), dot->shape, options->preferred_type);
   }
-  return halo_build_result(call, dot);
+  return product;
+}
+
+static halo_op control_dot(build_call *call, halo_op lhs, halo_op rhs, const halo_dot_dims *dims,
+                           const halo_dot_options *options) {
+  halo_op operands[] = {lhs, rhs};
+  return control_product(call, HALO_OP_DOT, 2, operands, dims, options, 0, NULL);
 }
 
 static bool control_check_precisions(build_call *call, const halo_dot_options *options) {
@@ -208,4 +220,25 @@ halo_op halo_dot_general(halo_op lhs, halo_op rhs, const halo_dot_dims *dims,
   if (call.ok && !dims) halo_build_fail(&call, "dims is NULL");
   if (!control_check_precisions(&call, options)) return halo_build_result(&call, NULL);
   return control_dot(&call, lhs, rhs, dims, options);
+}
+
+halo_op halo_ragged_dot(halo_op lhs, halo_op rhs, halo_op group_sizes, const halo_dot_dims *dims,
+                        int64_t lhs_ragged, int64_t rhs_group, const halo_dot_options *options) {
+  halo_op operands[] = {lhs, rhs, group_sizes};
+  build_call call = halo_build_begin_with("halo_ragged_dot", 3, operands);
+  if (call.ok && !dims) halo_build_fail(&call, "dims is NULL");
+  if (!control_check_precisions(&call, options)) return halo_build_result(&call, NULL);
+  halo_attr extra[] = {halo_build_ints(&call, HALO_ATTR_LHS_RAGGED_DIMS, 1, &lhs_ragged),
+                       halo_build_ints(&call, HALO_ATTR_RHS_GROUP_DIMS, 1, &rhs_group)};
+  return control_product(&call, HALO_OP_RAGGED_DOT, 3, operands, dims, options,
+                         rhs_group < 0 ? 1 : 2, extra);
+}
+
+halo_op halo_scaled_dot(halo_op lhs, halo_op lhs_scale, halo_op rhs, halo_op rhs_scale,
+                        const halo_dot_dims *dims, const halo_dot_options *options) {
+  halo_op operands[] = {lhs, rhs, lhs_scale, rhs_scale};
+  build_call call = halo_build_begin_with("halo_scaled_dot", 4, operands);
+  if (call.ok && !dims) halo_build_fail(&call, "dims is NULL");
+  if (!control_check_precisions(&call, options)) return halo_build_result(&call, NULL);
+  return control_product(&call, HALO_OP_SCALED_DOT, 4, operands, dims, options, 0, NULL);
 }

@@ -39,6 +39,7 @@ halo_instr *halo_expand_tuple(halo_expander *x, halo_instr *const *elements, int
 /* The rewrites, by file. */
 halo_expand_fn halo_expand_batch_norm_training, halo_expand_batch_norm_inference,
     halo_expand_batch_norm_grad;                                   /* expand_norm.c */
+halo_expand_fn halo_expand_ragged_dot, halo_expand_scaled_dot;     /* expand_dots.c */
 halo_expand_fn halo_expand_rng, halo_expand_rng_bit_generator;     /* expand_random.c */
 halo_expand_fn halo_expand_stochastic_convert;                     /* expand_stochastic.c */
 halo_expand_fn halo_expand_cholesky, halo_expand_triangular_solve; /* expand_linalg.c */

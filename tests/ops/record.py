@@ -43,6 +43,7 @@ FAMILIES = [
     "linalg",
     "random",
     "fft",
+    "ragged",
     "real",
     "lapack",
     "control",

@@ -309,6 +309,18 @@ START_TEST(build_computations) {
   halo_op key = param(b, 6, HALO_U64, LIST(2));
   check_shape(halo_rng_bit_generator(key, HALO_RNG_THREE_FRY, HALO_F32, LIST(3, 2)),
               "(u64[2], f32[3,2])");
+  halo_op sides[] = {param(b, 7, HALO_F32, LIST(8, 4)), param(b, 8, HALO_F32, LIST(2, 4, 3))};
+  halo_op sizes = param(b, 9, HALO_S32, LIST(2));
+  halo_dot_dims meeting = {
+      .contracting_count = 1, .lhs_contracting = DIMS(1), .rhs_contracting = DIMS(1)};
+  check_shape(halo_ragged_dot(sides[0], sides[1], sizes, &meeting, 0, 0, NULL), "f32[8,3]");
+  meeting.rhs_contracting = DIMS(0);
+  halo_op plain = param(b, 10, HALO_F32, LIST(4, 3));
+  check_shape(halo_ragged_dot(sides[0], plain, sizes, &meeting, 1, -1, NULL), "f32[2,8,3]");
+  halo_dot_options wide = {.preferred_type = HALO_F64};
+  check_shape(
+      halo_scaled_dot(sides[0], param(b, 11, HALO_F32, LIST(8, 2)), plain, zero, &meeting, &wide),
+      "f64[8,3]");
   check_shape(halo_fft(x, HALO_FFT_REAL, LIST(2, 3)), "c64[2,2]");
   halo_op spectrum = halo_complex(x, x);
   check_shape(halo_fft(spectrum, HALO_FFT_FORWARD, LIST(3)), "c64[2,3]");
