@@ -85,8 +85,8 @@ static halo_instr *ragged_ends(const ragged_parts *p) {
   halo_instr *all = halo_expand_broadcast(x, p->sizes, map, square);
   halo_instr *so_far =
       ragged_compare(x, ragged_iota(x, square, rank), HALO_LE, ragged_iota(x, square, rank - 1));
-  halo_instr *none = halo_expand_splat(x, halo_rewrite_make_scalar(x->r, x->like, sizes->type, 0),
-                                       square);
+  halo_instr *none =
+      halo_expand_splat(x, halo_rewrite_make_scalar(x->r, x->like, sizes->type, 0), square);
   halo_instr *counted =
       halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){so_far, all, none}, 3, NULL, 0);
   const int64_t last = rank;
@@ -126,8 +126,8 @@ static halo_instr *ragged_masked(const ragged_parts *p) {
   int64_t map[HALO_MAX_RANK];
   for (int d = 0; d < lhs->rank; d++) map[d] = d + 1;
   halo_instr *copies = halo_expand_broadcast(x, p->lhs, map, p->spread);
-  halo_instr *zero = halo_expand_splat(x, halo_rewrite_make_scalar(x->r, x->like, lhs->type, 0),
-                                       p->spread);
+  halo_instr *zero =
+      halo_expand_splat(x, halo_rewrite_make_scalar(x->r, x->like, lhs->type, 0), p->spread);
   return halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){inside, copies, zero}, 3, NULL, 0);
 }
 
@@ -192,9 +192,8 @@ static halo_instr *scaled_spread(halo_expander *x, halo_instr *scale, const halo
   }
   const halo_shape *split = dots_shape(x, scale->shape->type, rank, dims);
   halo_instr *blocks = halo_expand_broadcast(x, scale, map, split);
-  return halo_rewrite_make_unary(
-      x->r, x->like, HALO_OP_RESHAPE,
-      dots_shape(x, scale->shape->type, like->rank, like->dims), blocks);
+  return halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE,
+                                 dots_shape(x, scale->shape->type, like->rank, like->dims), blocks);
 }
 
 static halo_instr *scaled_side(halo_expander *x, halo_instr *value, halo_instr *scale) {

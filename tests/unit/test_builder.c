@@ -309,27 +309,6 @@ START_TEST(build_computations) {
   halo_op key = param(b, 6, HALO_U64, LIST(2));
   check_shape(halo_rng_bit_generator(key, HALO_RNG_THREE_FRY, HALO_F32, LIST(3, 2)),
               "(u64[2], f32[3,2])");
-  halo_op sides[] = {param(b, 7, HALO_F32, LIST(8, 4)), param(b, 8, HALO_F32, LIST(2, 4, 3))};
-  halo_op sizes = param(b, 9, HALO_S32, LIST(2));
-  halo_dot_dims meeting = {
-      .contracting_count = 1, .lhs_contracting = DIMS(1), .rhs_contracting = DIMS(1)};
-  check_shape(halo_ragged_dot(sides[0], sides[1], sizes, &meeting, 0, 0, NULL), "f32[8,3]");
-  meeting.rhs_contracting = DIMS(0);
-  halo_op plain = param(b, 10, HALO_F32, LIST(4, 3));
-  check_shape(halo_ragged_dot(sides[0], plain, sizes, &meeting, 1, -1, NULL), "f32[2,8,3]");
-  halo_dot_options wide = {.preferred_type = HALO_F64};
-  check_shape(
-      halo_scaled_dot(sides[0], param(b, 11, HALO_F32, LIST(8, 2)), plain, zero, &meeting, &wide),
-      "f64[8,3]");
-  check_shape(halo_fft(x, HALO_FFT_REAL, LIST(2, 3)), "c64[2,2]");
-  halo_op spectrum = halo_complex(x, x);
-  check_shape(halo_fft(spectrum, HALO_FFT_FORWARD, LIST(3)), "c64[2,3]");
-  check_shape(halo_fft(spectrum, HALO_FFT_INVERSE, LIST(2, 3)), "c64[2,3]");
-  check_shape(halo_fft(spectrum, HALO_FFT_REAL_INVERSE, LIST(4)), "f32[2,4]");
-  check_shape(halo_rng_uniform(n, n, LIST(4, 2)), "s32[4,2]");
-  check_shape(halo_rng_normal(zero, zero, 0, NULL), "f32[]");
-  check_shape(halo_rng_bernoulli(zero, LIST(7)), "u32[7]");
-  check_shape(halo_stochastic_convert_type(x, halo_convert(x, HALO_U32), HALO_S8), "s8[2,3]");
   halo_op square = param(b, 7, HALO_C64, LIST(4, 3, 3)),
           sides = param(b, 8, HALO_C64, LIST(4, 2, 3));
   check_shape(halo_cholesky(square, true), "c64[4,3,3]");
@@ -352,6 +331,36 @@ START_TEST(build_computations) {
       "s32[]");
   halo_builder_create_sub(b, "never_finished");
   finish(b, many);
+}
+END_TEST
+
+/* Grouped and scaled products, transforms, random numbers. */
+START_TEST(build_late_operations) {
+  halo_builder *b = halo_builder_create("late");
+  halo_op zero = halo_zero(b, HALO_F32), n = halo_constant_s32(b, 5);
+  halo_op sides[] = {param(b, 0, HALO_F32, LIST(8, 4)), param(b, 1, HALO_F32, LIST(2, 4, 3))};
+  halo_op sizes = param(b, 2, HALO_S32, LIST(2));
+  halo_dot_dims meeting = {
+      .contracting_count = 1, .lhs_contracting = DIMS(1), .rhs_contracting = DIMS(1)};
+  check_shape(halo_ragged_dot(sides[0], sides[1], sizes, &meeting, 0, 0, NULL), "f32[8,3]");
+  meeting.rhs_contracting = DIMS(0);
+  halo_op plain = param(b, 3, HALO_F32, LIST(4, 3));
+  check_shape(halo_ragged_dot(sides[0], plain, sizes, &meeting, 1, -1, NULL), "f32[2,8,3]");
+  halo_dot_options wide = {.preferred_type = HALO_F64};
+  check_shape(
+      halo_scaled_dot(sides[0], param(b, 4, HALO_F32, LIST(8, 2)), plain, zero, &meeting, &wide),
+      "f64[8,3]");
+  halo_op x = param(b, 5, HALO_F32, LIST(2, 3));
+  check_shape(halo_fft(x, HALO_FFT_REAL, LIST(2, 3)), "c64[2,2]");
+  halo_op spectrum = halo_complex(x, x);
+  check_shape(halo_fft(spectrum, HALO_FFT_FORWARD, LIST(3)), "c64[2,3]");
+  check_shape(halo_fft(spectrum, HALO_FFT_INVERSE, LIST(2, 3)), "c64[2,3]");
+  check_shape(halo_fft(spectrum, HALO_FFT_REAL_INVERSE, LIST(4)), "f32[2,4]");
+  check_shape(halo_rng_uniform(n, n, LIST(4, 2)), "s32[4,2]");
+  check_shape(halo_rng_normal(zero, zero, 0, NULL), "f32[]");
+  check_shape(halo_rng_bernoulli(zero, LIST(7)), "u32[7]");
+  check_shape(halo_stochastic_convert_type(x, halo_convert(x, HALO_U32), HALO_S8), "s8[2,3]");
+  finish(b, halo_rng_bernoulli(zero, LIST(7)));
 }
 END_TEST
 
@@ -711,6 +720,7 @@ int main(void) {
   tcase_add_test(tc, build_constants);
   tcase_add_test(tc, build_movement);
   tcase_add_test(tc, build_computations);
+  tcase_add_test(tc, build_late_operations);
   tcase_add_test(tc, build_dots);
   tcase_add_test(tc, build_keeps_the_first_error);
   tcase_add_test(tc, build_keeps_errors_of_subs);
