@@ -79,6 +79,9 @@ bool gen_structural(generator *g, gen_value a);
 /* Two of these: products.c of the generator. */
 bool gen_dot(generator *g, gen_value a);
 bool gen_convolution(generator *g, gen_value a);
+/* Two kinds of it; false where they do not fit. generate_transform.c */
+bool gen_fft(generator *g, gen_value a);
+bool gen_random_bits(generator *g, gen_value a);
 /* A new computation: its parameters have the types and extents of `params` and their bounds, `steps`
  * elementwise operations follow. *result is in it; its type and extents are those of params[0] when
  * `same`. */
