@@ -31,9 +31,8 @@ bool gen_random_bits(generator *g, gen_value a) {
   bool is_given = g->depth == 0 && gen_chance(g, 50);
   gen_value state = is_given ? gen_parameter(g, HALO_U64, 1, &words, false)
                              : gen_random_constant(g, HALO_U64, 1, &words);
-  const halo_shape *parts[] = {
-      gen_shape(g, HALO_U64, 1, &words),
-      gen_shape(g, types[gen_below(g, 5)], like->rank, like->dims)};
+  const halo_shape *parts[] = {gen_shape(g, HALO_U64, 1, &words),
+                               gen_shape(g, types[gen_below(g, 5)], like->rank, like->dims)};
   if (!state.instr) return false;
   halo_attr attr = gen_int(HALO_ATTR_RNG_ALGORITHM, algorithm);
   halo_instr *pair =
@@ -45,8 +44,9 @@ bool gen_random_bits(generator *g, gen_value a) {
     if (!part) return false;
     const halo_shape *shape = part->shape;
     gen_value seven = gen_constant(g, shape->type, shape->rank, shape->dims, 7);
-    gen_push(g, (gen_value){.instr = gen_binary(g, HALO_OP_AND, part, seven.instr), .size = 7,
-                            .whole = true});
+    gen_push(g,
+             (gen_value){
+                 .instr = gen_binary(g, HALO_OP_AND, part, seven.instr), .size = 7, .whole = true});
   }
   return pair != NULL;
 }
