@@ -111,7 +111,8 @@ static void check_instances(const char *text, const char *const *holes, int coun
 
 START_TEST(reduce_holes) {
 #define REDUCE                                                                                     \
-  "H_POINTERS; H_IN(p) in_[p]; H_OP(a, b) ((a) < (b) ? (b) : (a)); H_OUT(p, v) out_[p] = (v); "    \
+  "H_POINTERS; H_IN(o, r, c) in_[((o)*H_N + (r)) * H_INNER + (c)]; H_OP(a, b) ((a) < (b) ? (b) : " \
+  "(a)); H_OUT(p, v) out_[p] = (v); "                                                              \
   "H_SIDE struct { H_T m0[H_LANES]@ }; H_GET(l, j) (l).m0[j]; H_SET(l, j, v) (l).m0[j] = (v); "
   static const char *const holes[] = {
       REDUCE
