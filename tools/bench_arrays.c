@@ -135,6 +135,73 @@ static const char arrays_bits[] =
     "  ROOT y = u32[4096,4096] get-tuple-element(p), index=1\n"
     "}\n";
 
+/* As JAX writes them: zeros are alike, and so are NaNs. */
+#define ARRAYS_SORTED_KEY(side, n)                                                                 \
+  "  " side " = f32[] parameter(" n                                                                \
+  ")\n"                                                                                            \
+  "  " side "n = pred[] compare(" side ", " side                                                   \
+  "), direction=NE\n"                                                                              \
+  "  " side "z = pred[] compare(" side                                                             \
+  ", zero), direction=EQ\n"                                                                        \
+  "  " side "s = f32[] select(" side "z, zero, " side                                              \
+  ")\n"                                                                                            \
+  "  " side "k = f32[] select(" side "n, nan, " side "s)\n"
+#define ARRAYS_COMPARATOR(more)                                                                    \
+  "before {\n"                                                                                     \
+  "  zero = f32[] constant(0)\n"                                                                   \
+  "  nan = f32[] constant(nan)\n" ARRAYS_SORTED_KEY("a", "0") ARRAYS_SORTED_KEY("b", "1") more     \
+      "  ROOT c = pred[] compare(ak, bk), direction=LT, type=TOTALORDER\n"                         \
+      "}\n"
+
+static const char arrays_sort[] =
+    "HloModule sort\n" ARRAYS_COMPARATOR("")
+    "ENTRY main {\n"
+    "  x = f32[4194304] parameter(0)\n"
+    "  ROOT y = f32[4194304] sort(x), dimensions={0}, is_stable=true, to_apply=before\n"
+    "}\n";
+
+static const char arrays_argsort[] =
+    "HloModule argsort\n" ARRAYS_COMPARATOR("  i = s32[] parameter(2)\n  j = s32[] parameter(3)\n")
+    "ENTRY main {\n"
+    "  x = f32[1048576,64] parameter(0)\n"
+    "  i = s32[1048576,64] iota(), iota_dimension=1\n"
+    "  ROOT y = (f32[1048576,64], s32[1048576,64]) sort(x, i), dimensions={1}, is_stable=true, "
+    "to_apply=before\n"
+    "}\n";
+
+static const char arrays_topk[] =
+    "HloModule topk\n"
+    "ENTRY main {\n"
+    "  x = f32[1048576] parameter(0)\n"
+    "  ROOT y = (f32[64], s32[64]) topk(x), k=64, largest=true\n"
+    "}\n";
+
+#define ARRAYS_WINDOW(name, in, out, op, start, window)                                            \
+  "HloModule " name                                                                                \
+  "\n"                                                                                             \
+  "combine {\n"                                                                                    \
+  "  a = f32[] parameter(0)\n"                                                                     \
+  "  b = f32[] parameter(1)\n"                                                                     \
+  "  ROOT c = f32[] " op                                                                           \
+  "(a, b)\n"                                                                                       \
+  "}\n"                                                                                            \
+  "ENTRY main {\n"                                                                                 \
+  "  x = f32[" in                                                                                  \
+  "] parameter(0)\n"                                                                               \
+  "  start = f32[] constant(" start                                                                \
+  ")\n"                                                                                            \
+  "  ROOT y = f32[" out "] reduce-window(x, start), window={" window                               \
+  "}, to_apply=combine\n"                                                                          \
+  "}\n"
+
+static const char arrays_cumsum[] =
+    ARRAYS_WINDOW("cumsum", "16777216", "16777216", "add", "0", "size=16777216 pad=16777215_0");
+static const char arrays_pool2[] = ARRAYS_WINDOW("pool2", "32,112,112,64", "32,56,56,64", "maximum",
+                                                 "-inf", "size=1x2x2x1 stride=1x2x2x1");
+static const char arrays_pool3[] =
+    ARRAYS_WINDOW("pool3", "32,112,112,64", "32,56,56,64", "maximum", "-inf",
+                  "size=1x3x3x1 stride=1x2x2x1 pad=0_0x0_1x0_1x0_0");
+
 #define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
@@ -173,6 +240,15 @@ static const arrays_case arrays_cases[] = {
      0, 0, 0},
     {"fft", "1024x1024 c64", BENCH_BANDWIDTH, 2.0 * 8 * 1024 * 1024, 0, NULL, arrays_fft, 0, 0, 0},
     {"threefry bits", "16M u32", BENCH_BANDWIDTH, 4.0 * 16777216, 0, NULL, arrays_bits, 0, 0, 0},
+    {"sort", "4M f32", BENCH_BANDWIDTH, 2.0 * 4 * 4194304, 0, NULL, arrays_sort, 0, 0, 0},
+    {"argsort rows", "1Mx64 f32", BENCH_BANDWIDTH, 3.0 * 4 * 67108864, 0, NULL, arrays_argsort, 0,
+     0, 0},
+    {"cumsum", "16M f32", BENCH_BANDWIDTH, 2.0 * 4 * 16777216, 0.5, NULL, arrays_cumsum, 0, 0, 0},
+    {"max-pool 2x2", "32x112x112x64 f32", BENCH_BANDWIDTH, 5.0 * 4 * 6422528, 0.6, NULL,
+     arrays_pool2, 0, 0, 0},
+    {"max-pool 3x3", "32x112x112x64 f32", BENCH_BANDWIDTH, 5.0 * 4 * 6422528, 0.6, NULL,
+     arrays_pool3, 0, 0, 0},
+    {"topk 64", "1M f32", BENCH_BANDWIDTH, 4.0 * 1048576, 0, NULL, arrays_topk, 0, 0, 0},
     ARRAYS_DOT(1024, 1024, 1024, 0.8, NULL),
     ARRAYS_DOT(512, 512, 512, 0, NULL),
     ARRAYS_DOT(1536, 1536, 1536, 0, NULL),

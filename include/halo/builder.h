@@ -410,6 +410,25 @@ HALO_API halo_op halo_reduce_all(halo_op operand, halo_op init, halo_comp comput
 HALO_API halo_op halo_reduce_many(halo_builder *builder, int n, const halo_op *operands,
                                   const halo_op *inits, halo_comp computation, int count,
                                   const int64_t *dims);
+/* Sorts along a dimension (-1: the last one): arrays of equal dimensions, of which equally placed elements
+ * stay together. comparator(lhs0, rhs0, lhs1, rhs1, ...) says whether lhs goes before rhs, and must be a
+ * strict weak order, else the order is anyhow. Equal elements keep their order if `stable` (here always).
+ * One operand gives an array, several a tuple. XLA: Sort. */
+HALO_API halo_op halo_sort(halo_builder *builder, int count, const halo_op *operands,
+                           halo_comp comparator, int64_t dimension, bool stable);
+/* The older form without a comparator: ascending by the first operand, floats in total order; the other
+ * operands go along. */
+HALO_API halo_op halo_sort_ascending(halo_builder *builder, int count, const halo_op *operands,
+                                     int64_t dimension);
+/* The k largest (or smallest) elements along the last dimension, the first of them first, and their places as
+ * s32: a tuple. Floats are in total order; of equal ones the first comes first. XLA: TopK. */
+HALO_API halo_op halo_top_k(halo_op operand, int64_t k, bool largest);
+/* The older form: comparator(a, b) says whether a goes before b, by a < b or a > b. */
+HALO_API halo_op halo_top_k_by(halo_op operand, int64_t k, halo_comp comparator);
+/* New sub-computations that compare the first of `count` operands of these types, floats in total order:
+ * comparators of an ascending and of a descending sort. XLA: CreateScalarLtComputation and -Gt-. */
+HALO_API halo_comp halo_comparator_lt(halo_builder *builder, int count, const halo_type *types);
+HALO_API halo_comp halo_comparator_gt(halo_builder *builder, int count, const halo_type *types);
 /* The value, unchanged; nothing is moved across. */
 HALO_API halo_op halo_optimization_barrier(halo_op operand);
 
@@ -553,6 +572,34 @@ HALO_API halo_op halo_cholesky(halo_op a, bool lower);
  * NaN. Floats and complex numbers. */
 HALO_API halo_op halo_triangular_solve(halo_op a, halo_op b, bool left_side, bool lower,
                                        bool unit_diagonal, halo_matrix_op transpose_a);
+/* ---- Windows ---- */
+
+/* Windows over an array, by its dimensions: `count` must be the rank. NULL strides and dilations are all 1, NULL
+ * padding is none (VALID), unless `same`: then as much as makes the result ceil(extent / stride) large, the
+ * odd one at the end (SAME). Padding may be negative; its interior must be 0. Zero-initialise what is not
+ * used. */
+typedef struct halo_window {
+  int count;
+  const int64_t *sizes, *strides, *base_dilations, *window_dilations; /* [count] each */
+  const halo_padding *padding;                                        /* [count] */
+  bool same;
+} halo_window;
+
+/* Folds the elements of each window with computation(accumulator, value), from the scalar `init` on; padding and
+ * holes are left out. XLA: ReduceWindow and ReduceWindowWithGeneralPadding. */
+HALO_API halo_op halo_reduce_window(halo_op operand, halo_op init, halo_comp computation,
+                                    const halo_window *window);
+/* N arrays of equal dimensions at once, as in halo_reduce_many; result a tuple. */
+HALO_API halo_op halo_reduce_window_many(halo_builder *builder, int n, const halo_op *operands,
+                                         const halo_op *inits, halo_comp computation,
+                                         const halo_window *window);
+/* The gradient of a pooling: each window of the operand settles on an element, the first one that
+ * select(settled, another) keeps throughout, and its element of `source` is combined with what lies there by
+ * scatter(held, source); all begins as the scalar `init`. The window has no dilations. XLA:
+ * SelectAndScatter and SelectAndScatterWithGeneralPadding. */
+HALO_API halo_op halo_select_and_scatter(halo_op operand, halo_comp select,
+                                         const halo_window *window, halo_op source, halo_op init,
+                                         halo_comp scatter);
 
 /* ---- Custom calls: functions by the name of their target (halo/custom_call.h) ---- */
 

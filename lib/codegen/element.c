@@ -176,6 +176,12 @@ void halo_emit_apply(halo_emitter *e, const halo_computation *computation, const
   }
 }
 
+halo_value halo_emit_inner(halo_emitter *e, const halo_computation *computation,
+                           const halo_value *values, const halo_instr *instr) {
+  emit_frame *frame = emit_frame_values(e, computation, values);
+  return halo_emit_value(e, frame, instr, 0, halo_index_scalar(e));
+}
+
 /* A call or fusion met inside another computation: its parameters are our values. Only scalars get
  * here; the passes inline everything else. */
 static void element_call(halo_emitter *e, emit_frame *frame, const halo_instr *instr,

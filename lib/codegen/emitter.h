@@ -139,6 +139,9 @@ halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to);
 /* Applies a computation on scalars to values (one a parameter leaf): results[leaf of its root]. */
 void halo_emit_apply(halo_emitter *e, const halo_computation *computation, const halo_value *values,
                      halo_value *results);
+/* The value that a scalar instruction of such a computation has then. */
+halo_value halo_emit_inner(halo_emitter *e, const halo_computation *computation,
+                           const halo_value *values, const halo_instr *instr);
 
 /* Start index `d` of a dynamic-slice or -update-slice whose start operands begin at operand `first`,
  * clamped to [0, most]. */

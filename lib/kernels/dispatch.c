@@ -7,9 +7,11 @@
 
 /* All families; a new one is a line here. What has none of its own is for loops. */
 static const halo_family *const dispatch_families[] = {
-    &halo_family_loop, &halo_family_update,   &halo_family_reduce,
-    &halo_family_dot,  &halo_family_scatter,  &halo_family_fft,
-    &halo_family_conv, &halo_family_cholesky, &halo_family_triangular_solve};
+    &halo_family_loop,          &halo_family_update,   &halo_family_reduce,
+    &halo_family_dot,           &halo_family_scatter,  &halo_family_fft,
+    &halo_family_conv,          &halo_family_cholesky, &halo_family_triangular_solve,
+    &halo_family_sort,          &halo_family_topk,     &halo_family_window,
+    &halo_family_select_scatter};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {

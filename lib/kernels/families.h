@@ -19,4 +19,9 @@ bool halo_turn_supports(const halo_lowering *l, const char **why);
 double halo_turn_cost(const halo_lowering *l);
 halo_status halo_turn_lower(halo_lowering *l);
 
+/* scan.c: window:scan. */
+bool halo_scan_supports(const halo_lowering *l, const char **why);
+double halo_scan_cost(const halo_lowering *l);
+halo_status halo_scan_lower(halo_lowering *l);
+
 #endif

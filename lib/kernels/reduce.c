@@ -1,8 +1,8 @@
 /* kernels/reduce.c: reductions that run in parallel, in one or two stages, alone or several together, and
  * what follows them; reduce:loop in loop.c is the general one. The order in which elements are combined
  * depends on the shape and the class of device alone, so results repeat bit for bit. */
-#include "codegen/ctype.h"
 #include "hlo/reduction.h"
+#include "kernels/accumulator.h"
 #include "kernels/families.h"
 #include "kernels/parts.h"
 
@@ -66,87 +66,9 @@ static double reduce_loop_cost(const halo_lowering *l) {
 typedef struct reduce_text {
   halo_lowering *l;
   halo_reduce_view v;
-  const char *name;        /* of the last kernel; prefix of the names of all of them */
-  const char *accumulator; /* the C type of an accumulator */
+  const char *name; /* of the last kernel; prefix of the names of all of them */
+  halo_accumulator a;
 } reduce_text;
-
-/* The C type of one value of an accumulator. */
-static const char *reduce_ctype(const halo_reduce_value *value) {
-  /* bool has no promised size, which an array in local memory should have */
-  return value->accumulator == HALO_PRED ? "uchar" : halo_ctype_compute(value->accumulator);
-}
-
-/* Value i of accumulator `name` as it lies there, and as a value to compute with. */
-static const char *reduce_member(const reduce_text *t, const char *name, int32_t i) {
-  if (t->v.value_count == 1) return name;
-  return halo_arena_printf(t->l->arena, "%s.m%d", name, i);
-}
-
-static halo_value reduce_load(const reduce_text *t, const char *name, int32_t i) {
-  halo_type type = t->v.values[i].type;
-  const char *text = reduce_member(t, name, i);
-  if (type == HALO_PRED) text = halo_arena_printf(t->l->arena, "((bool)%s)", text);
-  return halo_value_name(type, text);
-}
-
-static void reduce_declare_type(reduce_text *t) {
-  t->accumulator = reduce_ctype(&t->v.values[0]);
-  if (t->v.value_count == 1) return;
-  t->accumulator = halo_arena_printf(t->l->arena, "%s_t", t->name);
-  halo_strbuf_append(t->l->source, "typedef struct {");
-  for (int32_t i = 0; i < t->v.value_count; i++) {
-    halo_strbuf_printf(t->l->source, " %s m%d;", reduce_ctype(&t->v.values[i]), i);
-  }
-  halo_strbuf_printf(t->l->source, " } %s;\n", t->accumulator);
-}
-
-static void reduce_return(const reduce_text *t, halo_emitter *e, const halo_value *values) {
-  if (t->v.value_count == 1) {
-    halo_emit_line(e, "return %s;", values[0].text);
-    return;
-  }
-  halo_emit_line(e, "%s result;", t->accumulator);
-  for (int32_t i = 0; i < t->v.value_count; i++) {
-    halo_emit_line(e, "result.m%d = %s;", i, values[i].text);
-  }
-  halo_emit_line(e, "return result;");
-}
-
-/* Combines the values of each reduction by its body. */
-static void reduce_combine(const reduce_text *t, halo_emitter *e, const halo_value *a,
-                           const halo_value *b, halo_value *results) {
-  e->keep_f32 = true;
-  for (int32_t first = 0, n; first < t->v.value_count; first += n) {
-    const halo_instr *reduce = t->v.values[first].reduce;
-    n = reduce->operand_count / 2;
-    halo_value *both = halo_arena_array(e->arena, halo_value, 2 * n);
-    for (int32_t i = 0; i < n; i++) {
-      both[i] = a[first + i];
-      both[n + i] = b[first + i];
-    }
-    halo_emit_apply(e, halo_instr_comp(reduce, HALO_ATTR_TO_APPLY), both, results + first);
-  }
-  e->keep_f32 = false;
-}
-
-/* inline T name_op(T a, T b) */
-static halo_status reduce_emit_op(const reduce_text *t) {
-  halo_emitter e;
-  halo_emitter_init(&e, t->l->arena, t->l->computation);
-  halo_value a[HALO_REDUCE_VALUES], b[HALO_REDUCE_VALUES], results[HALO_REDUCE_VALUES];
-  for (int32_t i = 0; i < t->v.value_count; i++) {
-    a[i] = reduce_load(t, "a", i);
-    b[i] = reduce_load(t, "b", i);
-  }
-  reduce_combine(t, &e, a, b, results);
-  reduce_return(t, &e, results);
-  halo_strbuf_printf(t->l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", t->accumulator,
-                     t->name, t->accumulator, t->accumulator, halo_strbuf_text(&e.body));
-  *t->l->sections |= e.sections;
-  halo_status status = e.status;
-  halo_emitter_deinit(&e);
-  return status;
-}
 
 /* The element with this row-major position. */
 static emit_index *reduce_index(halo_emitter *e, const halo_shape *shape,
@@ -183,8 +105,8 @@ static void reduce_emit_in(const reduce_text *t, const reduce_cut *cut, halo_par
     const halo_reduce_value *value = &t->v.values[i];
     values[i] = halo_emit_value(e, frame, value->reduce->operands[value->leaf], 0, index);
   }
-  reduce_return(t, e, values);
-  halo_parts_close(parts, t->accumulator, "_in", "o, r, c", NULL);
+  halo_accumulator_return(&t->a, e, values);
+  halo_parts_close(parts, t->a.type, "_in", "o, r, c", NULL);
 }
 
 /* Combines a total with the initial values, rounds it, and computes and stores what follows. */
@@ -198,20 +120,17 @@ static void reduce_emit_out(const reduce_text *t, const reduce_cut *cut, halo_pa
     int32_t n = value->reduce->operand_count / 2;
     starts[i] = halo_emit_value(e, frame, value->reduce->operands[n + value->leaf], 0,
                                 halo_index_scalar(e));
-    totals[i] = reduce_load(t, "v", i);
+    totals[i] = halo_accumulator_load(&t->a, "v", i);
   }
-  reduce_combine(t, e, starts, totals, results);
+  halo_accumulator_combine(&t->a, e, starts, totals, results);
   for (int32_t i = 0; i < t->v.value_count; i++) {
     const halo_reduce_value *value = &t->v.values[i];
-    const char *text = results[i].text;
-    if (value->type != value->accumulator) text = halo_ctype_fit(e->arena, value->type, text);
-    const char *name = halo_arena_printf(e->arena, "total%d", i);
-    halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(value->type), name, text);
-    halo_frame_bind(e, frame, value->reduce, value->leaf, halo_value_name(value->type, name));
+    halo_frame_bind(e, frame, value->reduce, value->leaf,
+                    halo_accumulator_round(&t->a, e, "total", results, i));
   }
   const halo_integer *p = halo_emit_counter(e, "p", halo_shape_element_count(t->v.out));
   halo_parts_store(parts, frame, t->v.out, reduce_index(e, t->v.out, p));
-  halo_parts_close(parts, "void", "_out", "p", t->accumulator);
+  halo_parts_close(parts, "void", "_out", "p", t->a.type);
 }
 
 /* Inputs that only what follows the reductions reads, each element where its result is written. */
@@ -245,11 +164,12 @@ static void reduce_emit_partial_out(const reduce_text *t, const reduce_cut *cut,
   halo_emitter *e = &parts->e;
   halo_parts_open(parts);
   for (int32_t i = 0; i < t->v.value_count; i++) {
-    halo_value value = halo_value_name(t->v.values[i].accumulator, reduce_member(t, "v", i));
+    halo_value value =
+        halo_value_name(t->v.values[i].accumulator, halo_accumulator_member(&t->a, "v", i));
     const halo_integer *p = halo_emit_counter(e, "p", cut->outer * cut->n * cut->inner);
     halo_emit_store(e, reduce_scratch_arg(t, e, i), p, value);
   }
-  halo_parts_close(parts, "void", "_out", "p", t->accumulator);
+  halo_parts_close(parts, "void", "_out", "p", t->a.type);
 }
 
 static void reduce_emit_partial_in(const reduce_text *t, const reduce_cut *cut, halo_parts *parts) {
@@ -260,8 +180,8 @@ static void reduce_emit_partial_in(const reduce_text *t, const reduce_cut *cut, 
     values[i] = halo_emit_load(e, reduce_scratch_arg(t, e, i), t->v.values[i].accumulator,
                                reduce_position(e, cut));
   }
-  reduce_return(t, e, values);
-  halo_parts_close(parts, t->accumulator, "_in", "o, r, c", NULL);
+  halo_accumulator_return(&t->a, e, values);
+  halo_parts_close(parts, t->a.type, "_in", "o, r, c", NULL);
 }
 
 /* ---- Kernels ---- */
@@ -277,7 +197,7 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
   halo_strbuf type = {0}, get = {0}, set = {0};
   for (int32_t i = 0; i < t->v.value_count; i++) {
     bool one = t->v.value_count == 1;
-    halo_strbuf_printf(&type, "%s m%d[H_LANES]; ", reduce_ctype(&t->v.values[i]), i);
+    halo_strbuf_printf(&type, "%s m%d[H_LANES]; ", halo_accumulator_ctype(&t->v.values[i]), i);
     halo_strbuf_printf(&get, "%s(l).m%d[j]", i ? ", " : "", i);
     halo_strbuf_printf(&set, "(l).m%d[j] = (v)%s; ", i,
                        one ? "" : halo_arena_printf(t->l->arena, ".m%d", i));
@@ -320,7 +240,7 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_reduce, "");
-  halo_parts_hole(&parts, &k, "H_T", "%s", t->accumulator);
+  halo_parts_hole(&parts, &k, "H_T", "%s", t->a.type);
   halo_parts_call(&parts, &k, "H_IN", "_in", "o, r, c");
   halo_parts_call(&parts, &k, "H_OUT", "_out", "p, v");
   halo_parts_hole(&parts, &k, "H_OP(a, b)", "%s_op(a, b)", t->name);
@@ -437,8 +357,7 @@ static halo_status reduce_lower(halo_lowering *l) {
   const char *why;
   halo_reduce_describe(l->computation, &t.v, &why);
   t.name = halo_kernel_name(l, t.v.inner > 1 ? "column" : "row");
-  reduce_declare_type(&t);
-  HALO_TRY(reduce_emit_op(&t));
+  HALO_TRY(halo_accumulator_declare(l, &t.a, t.name, t.v.values, t.v.value_count));
   reduce_cut first = reduce_cut_of(&t, t.v.outer, t.v.n, t.v.inner, true);
   if (first.chunks == 1) return reduce_stage(&t, &first, "", reduce_emit_in, reduce_emit_out);
   int64_t partials = first.chunks * t.v.outer * t.v.inner;

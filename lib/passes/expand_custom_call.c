@@ -115,6 +115,8 @@ halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
       instr->shape->type == instr->operands[0]->shape->type) {
     return instr->operands[0];
   }
+  halo_instr *topk = halo_expand_topk_call(x, instr);
+  if (topk || x->status != HALO_OK) return topk;
   if (target && custom_is_solve(target->text) && !halo_custom_target_find(target->text)) {
     halo_instr *solved = custom_solve(x, instr);
     halo_instr *split = solved ? halo_expand_triangular_solve(x, solved) : NULL;

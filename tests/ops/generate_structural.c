@@ -526,11 +526,12 @@ static bool gen_while(generator *g, gen_value a) {
 
 bool gen_structural(generator *g, gen_value a) {
   static bool (*const kinds[])(generator *, gen_value) = {
-      gen_broadcast, gen_reshape,     gen_transpose,  gen_reverse, gen_slice,
-      gen_pad,       gen_concatenate, gen_bits,       gen_iota,    gen_dynamic_slice,
-      gen_gather,    gen_scatter,     gen_reduce,     gen_reduce,  gen_arg_max,
-      gen_dot,       gen_convolution, gen_map,        gen_call,    gen_conditional,
-      gen_while,     gen_fft,         gen_random_bits};
+      gen_broadcast, gen_reshape,     gen_transpose,   gen_reverse, gen_slice,
+      gen_pad,       gen_concatenate, gen_bits,        gen_iota,    gen_dynamic_slice,
+      gen_gather,    gen_scatter,     gen_reduce,      gen_reduce,  gen_arg_max,
+      gen_dot,       gen_convolution, gen_map,         gen_call,    gen_conditional,
+      gen_while,     gen_fft,         gen_random_bits, gen_sort,    gen_window,
+      gen_window};
   if (!a.instr) return false;
   return kinds[gen_below(g, sizeof kinds / sizeof kinds[0])](g, a);
 }

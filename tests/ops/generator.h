@@ -82,6 +82,10 @@ bool gen_convolution(generator *g, gen_value a);
 /* Two kinds of it; false where they do not fit. generate_transform.c */
 bool gen_fft(generator *g, gen_value a);
 bool gen_random_bits(generator *g, gen_value a);
+/* A sort along one dimension. */
+bool gen_sort(generator *g, gen_value a);
+/* A reduction of windows with any attributes. */
+bool gen_window(generator *g, gen_value a);
 /* A new computation: its parameters have the types and extents of `params` and their bounds, `steps`
  * elementwise operations follow. *result is in it; its type and extents are those of params[0] when
  * `same`. */

@@ -313,6 +313,30 @@ START_TEST(build_computations) {
           sides = param(b, 8, HALO_C64, LIST(4, 2, 3));
   check_shape(halo_cholesky(square, true), "c64[4,3,3]");
   check_shape(halo_triangular_solve(square, sides, false, true, false, HALO_ADJOINT), "c64[4,2,3]");
+  halo_op keys[] = {rows, halo_convert(rows, HALO_S32)};
+  halo_type types[] = {HALO_F32, HALO_S32};
+  check_shape(halo_sort(b, 2, keys, halo_comparator_gt(b, 2, types), 0, true),
+              "(f32[4,3], s32[4,3])");
+  check_shape(halo_sort(b, 1, keys + 1, halo_comparator_lt(b, 1, types + 1), -1, false),
+              "s32[4,3]");
+  check_shape(halo_sort_ascending(b, 1, keys, -1), "f32[4,3]");
+  check_shape(halo_top_k(rows, 2, false), "(f32[4,2], s32[4,2])");
+  check_shape(halo_top_k_by(rows, 3, halo_comparator_gt(b, 1, types)), "(f32[4,3], s32[4,3])");
+  check_shape(halo_sort_ascending(b, 2, keys, 0), "(f32[4,3], s32[4,3])");
+
+  halo_window window = {.count = 2, .sizes = DIMS(2, 2), .strides = DIMS(2, 1), .same = true};
+  check_shape(halo_reduce_window(rows, zero, add, &window), "f32[2,3]");
+  halo_window padded = {.count = 2,
+                        .sizes = DIMS(2, 2),
+                        .base_dilations = DIMS(2, 1),
+                        .window_dilations = DIMS(1, 2),
+                        .padding = (halo_padding[]){{1, 0, 0}, {-1, 2, 0}}};
+  check_shape(halo_reduce_window_many(b, 2, keys, (halo_op[]){zero, n}, sums, &padded),
+              "(f32[7,2], s32[7,2])");
+  halo_window pool = {.count = 2, .sizes = DIMS(2, 3), .strides = DIMS(2, 3)};
+  halo_comp greater = halo_comparator_gt(b, 1, types);
+  halo_op pooled = halo_reduce_window(rows, zero, halo_scalar_max(b, HALO_F32), &pool);
+  check_shape(halo_select_and_scatter(rows, greater, &pool, pooled, zero, add), "f32[4,3]");
 
   halo_builder *cond = halo_builder_create_sub(b, "cond");
   halo_comp less = halo_builder_finish_sub(
@@ -568,6 +592,45 @@ static halo_op bad_matrix_op(halo_builder *b, halo_op x) {
   (void)b;
   return halo_triangular_solve(x, x, true, true, false, (halo_matrix_op)3);
 }
+static halo_op bad_sort_count(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_sort_ascending(b, 0, NULL, 0);
+}
+static halo_op bad_sort_types(halo_builder *b, halo_op x) {
+  return halo_sort(b, 1, &x, halo_comparator_lt(b, 0, NULL), 0, false);
+}
+static halo_op bad_sort_dimension(halo_builder *b, halo_op x) {
+  return halo_sort_ascending(b, 1, &x, 5);
+}
+static halo_op bad_top_k(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_top_k(x, 1000, true);
+}
+static halo_op bad_top_k_by(halo_builder *b, halo_op x) {
+  return halo_top_k_by(x, 1, halo_scalar_add(b, HALO_F32));
+}
+static halo_op bad_window(halo_builder *b, halo_op x) {
+  return halo_reduce_window(x, halo_zero(b, HALO_F32), halo_scalar_add(b, HALO_F32), NULL);
+}
+static halo_op bad_window_count(halo_builder *b, halo_op x) {
+  halo_window window = {.count = 5, .sizes = DIMS(1, 1, 1, 1, 1)};
+  return halo_reduce_window(x, halo_zero(b, HALO_F32), halo_scalar_add(b, HALO_F32), &window);
+}
+static halo_op bad_window_padding(halo_builder *b, halo_op x) {
+  halo_window window = {
+      .count = 2, .sizes = DIMS(1, 1), .padding = (halo_padding[]){{0}, {0}}, .same = true};
+  return halo_reduce_window(x, halo_zero(b, HALO_F32), halo_scalar_add(b, HALO_F32), &window);
+}
+static halo_op bad_window_many(halo_builder *b, halo_op x) {
+  halo_window window = {.count = 2, .sizes = DIMS(1, 1)};
+  (void)x;
+  return halo_reduce_window_many(b, 0, NULL, NULL, halo_scalar_add(b, HALO_F32), &window);
+}
+static halo_op bad_select_scatter(halo_builder *b, halo_op x) {
+  halo_window window = {.count = 2, .sizes = DIMS(1, 1), .window_dilations = DIMS(2, 2)};
+  halo_comp add = halo_scalar_add(b, HALO_F32);
+  return halo_select_and_scatter(x, add, &window, x, halo_zero(b, HALO_F32), add);
+}
 static halo_op bad_dot_rank(halo_builder *b, halo_op x) {
   return halo_dot(x, halo_zero(b, HALO_F32), NULL);
 }
@@ -650,6 +713,16 @@ static const struct {
                  {bad_scatter_list, "update_window_dims"},
                  {bad_cholesky, "must be equal"},
                  {bad_matrix_op, "transpose_a"},
+                 {bad_sort_count, "at least one operand"},
+                 {bad_sort_types, "at least one type"},
+                 {bad_sort_dimension, "dimension"},
+                 {bad_top_k, "k is 1000"},
+                 {bad_top_k_by, "must compare its two parameters"},
+                 {bad_window, "the window is NULL"},
+                 {bad_window_count, "a size for each of the 2 dimensions"},
+                 {bad_window_padding, "SAME padding"},
+                 {bad_window_many, "at least one operand"},
+                 {bad_select_scatter, "must not be dilated"},
                  {bad_dot_rank, "vectors or matrices"},
                  {bad_dot_types, "element types must match"},
                  {bad_dot_dims, "dims is NULL"},

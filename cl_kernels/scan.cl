@@ -1,0 +1,139 @@
+/* cl_kernels/scan.cl: running combinations along the middle of a row-major [outer, n, inner] array, which is
+ * cut into chunks. The first kernel combines each chunk, the second what these give, so that each chunk
+ * knows what comes before it, and the third goes through the chunks once more. A work item has several of
+ * them at once, so that they need not wait for each other.
+ *
+ * Holes (each instance defines them, includes this text and undefines them):
+ *   H_NAME     the kernel's name                    H_PARAMS  its parameters
+ *   H_POINTERS declarations at its start            H_INT     the index type
+ *   H_T        the accumulator's type               H_OP(a, b) combines two
+ *   H_IN(p)    the value at position p              H_OUT(p, v) finishes and stores result p
+ *   H_START(s) the initial value                    H_HELD(s) what is kept of sequence s,
+ *   H_HOLD(s, v) and keeping it
+ *   H_STEP     0: combine chunks, 1: what comes before them, 2: results
+ *   H_OUTER H_N H_INNER sizes                       H_CHUNK H_CHUNKS along n
+ *   H_REVERSE  1: from the end, where what is met later stands to the left
+ *   H_LANES    sequences (outer, chunk, inner) of a work item
+ *   H_LOCAL    work items of a group of the second kernel */
+#ifndef H_NAME
+#define H_NAME scan_example
+#define H_PARAMS __global const float *in_, __global float *held_, __global float *out_
+#define H_POINTERS
+#define H_INT int
+#define H_T float
+#define H_OP(a, b) ((a) + (b))
+#define H_IN(p) in_[p]
+#define H_OUT(p, v) out_[p] = (v)
+#define H_START(s) 0
+#define H_HELD(s) held_[s]
+#define H_HOLD(s, v) held_[s] = (v)
+#define H_STEP 2
+#define H_OUTER 2
+#define H_N 40
+#define H_INNER 3
+#define H_CHUNK 8
+#define H_CHUNKS 5
+#define H_REVERSE 0
+#define H_LANES 3
+#define H_LOCAL 1
+#endif
+
+#if H_REVERSE
+#define SCAN_OP(a, b) H_OP(b, a)
+#else
+#define SCAN_OP(a, b) H_OP(a, b)
+#endif
+
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+#if H_STEP == 1
+  __local H_T sums[H_LOCAL];
+  const H_INT t = (H_INT)get_local_id(0), line = (H_INT)get_group_id(0);
+  const H_INT base = line / H_INNER * (H_INNER * H_CHUNKS) + line % H_INNER;
+  const H_INT share = (H_CHUNKS + H_LOCAL - 1) / H_LOCAL, first = t * share;
+  const H_INT end = first + share < H_CHUNKS ? first + share : H_CHUNKS;
+  if (first < end) {
+    H_T sum = H_HELD(base + first * H_INNER);
+    for (H_INT k = first + 1; k < end; ++k) sum = SCAN_OP(sum, H_HELD(base + k * H_INNER));
+    sums[t] = sum;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (first < end) {
+    H_T sum = H_START(0);
+    for (H_INT k = 0; k < t; ++k) sum = SCAN_OP(sum, sums[k]);
+    for (H_INT k = first; k < end; ++k) {
+      const H_T own = H_HELD(base + k * H_INNER);
+      H_HOLD(base + k * H_INNER, sum);
+      sum = SCAN_OP(sum, own);
+    }
+  }
+#else
+  const H_INT all = (H_INT)H_OUTER * H_CHUNKS * H_INNER;
+  const H_INT low = (H_INT)get_global_id(0) * H_LANES;
+  if (low >= all) return;
+  const H_INT step = H_REVERSE ? -H_INNER : H_INNER;
+  H_T sums[H_LANES];
+  /* Where each sequence begins, and how many elements it has. */
+  H_INT at[H_LANES], size[H_LANES], common = H_CHUNK;
+  for (H_INT l = 0; l < H_LANES; ++l) {
+    const H_INT s = low + l < all ? low + l : all - 1;
+    const H_INT chunk = s / H_INNER % H_CHUNKS, first = chunk * H_CHUNK;
+    const H_INT row = s / H_INNER / H_CHUNKS * H_N + (H_REVERSE ? H_N - 1 - first : first);
+    at[l] = row * H_INNER + s % H_INNER;
+    size[l] = H_N - first < H_CHUNK ? H_N - first : H_CHUNK;
+    if (low + l >= all) size[l] = 0;
+    common = size[l] < common ? size[l] : common;
+  }
+#if H_STEP == 0
+  for (H_INT l = 0; l < H_LANES; ++l) {
+    sums[l] = H_IN(at[l]);
+    at[l] += step;
+  }
+  const H_INT begin = 1;
+#else
+  for (H_INT l = 0; l < H_LANES; ++l) {
+    sums[l] = H_CHUNKS > 1 ? H_HELD(low + l < all ? low + l : all - 1) : H_START(0);
+  }
+  const H_INT begin = 0;
+#endif
+#if H_INNER % H_LANES == 0 && H_INNER > 1
+  /* Neighbouring columns of one chunk. */
+  H_INT p = at[0];
+  for (H_INT i = begin; i < common; ++i, p += step) {
+    for (H_INT l = 0; l < H_LANES; ++l) {
+      const H_T sum = SCAN_OP(sums[l], H_IN(p + l));
+      sums[l] = sum;
+#if H_STEP == 2
+      H_OUT(p + l, sum);
+#endif
+    }
+  }
+#else
+  H_INT gone = 0;
+  for (H_INT i = begin; i < common; ++i, gone += step) {
+    for (H_INT l = 0; l < H_LANES; ++l) {
+      const H_T sum = SCAN_OP(sums[l], H_IN(at[l] + gone));
+      sums[l] = sum;
+#if H_STEP == 2
+      H_OUT(at[l] + gone, sum);
+#endif
+    }
+  }
+  for (H_INT l = 0; l < H_LANES; ++l) {
+    H_INT p = at[l] + gone;
+    for (H_INT i = common > begin ? common : begin; i < size[l]; ++i, p += step) {
+      sums[l] = SCAN_OP(sums[l], H_IN(p));
+#if H_STEP == 2
+      H_OUT(p, sums[l]);
+#endif
+    }
+  }
+#endif
+#if H_STEP == 0
+  for (H_INT l = 0; l < H_LANES; ++l) {
+    if (low + l < all) H_HOLD(low + l, sums[l]);
+  }
+#endif
+#endif
+}
+#undef SCAN_OP

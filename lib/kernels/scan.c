@@ -1,0 +1,189 @@
+/* kernels/scan.c: cumulative reduce-windows (each result is of all elements up to its own, or from it on) in
+ * as many steps as there are elements. Combining is taken to be associative, as XLA takes it to be. */
+#include "kernels/families.h"
+#include "kernels/window_parts.h"
+
+extern const char halo_cl_scan[];
+
+/* A scan of a row-major [outer, n, inner] array along n. */
+typedef struct scan_view {
+  halo_window_parts w;
+  int64_t outer, n, inner;
+  bool reverse;
+  int64_t chunk, chunks;
+  int lanes;
+} scan_view;
+
+/* A window that lets an element through as it is. */
+static bool scan_is_trivial(const halo_window_dim *w) {
+  return w->size == 1 && w->stride == 1 && w->base_dilation == 1 && w->pad_low == 0 &&
+         w->pad_high == 0;
+}
+
+static bool scan_describe(const halo_lowering *l, scan_view *out, const char **why) {
+  const halo_instr *instr = halo_lowering_root(l);
+  const halo_shape *shape = instr->operands[0]->shape;
+  const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
+  *out = (scan_view){.outer = 1, .inner = 1, .lanes = 1};
+  *why = "the windows are not all that comes before, or after";
+  int along = -1;
+  for (int d = 0; d < shape->rank && window; d++) {
+    const halo_window_dim *w = &window->window.data[d];
+    if (scan_is_trivial(w)) continue;
+    int64_t n = shape->dims[d];
+    bool whole = w->stride == 1 && w->base_dilation == 1 && w->window_dilation == 1 &&
+                 w->size == n && n > 1 && w->pad_low + w->pad_high == n - 1 &&
+                 (w->pad_low == 0 || w->pad_high == 0);
+    if (along >= 0 || !whole) return false;
+    along = d;
+    out->reverse = w->pad_low == 0;
+  }
+  if (along < 0) return false;
+  out->n = shape->dims[along];
+  for (int d = 0; d < along; d++) out->outer *= shape->dims[d];
+  for (int d = along + 1; d < shape->rank; d++) out->inner *= shape->dims[d];
+  return halo_window_describe(l, &out->w, why);
+}
+
+bool halo_scan_supports(const halo_lowering *l, const char **why) {
+  scan_view v;
+  return scan_describe(l, &v, why);
+}
+
+double halo_scan_cost(const halo_lowering *l) {
+  scan_view v;
+  const char *why;
+  scan_describe(l, &v, &why);
+  return 3 * halo_lowering_seconds(l, 16.0 * (double)(v.outer * v.n * v.inner * v.w.count));
+}
+
+/* Sequences that there are to be, and elements of a chunk at least: the order of combining depends on these and
+ * on the shape, not on the device's size. Sequences that a work item of a CPU has side by side: few rows,
+ * which may all fall on the same lines of a cache, and as many columns as are a page or so. */
+enum {
+  SCAN_CPU_ROWS = 256,
+  SCAN_CPU_COLUMNS = 1024,
+  SCAN_CPU_LEAST = 256,
+  SCAN_GPU = 1 << 14,
+  SCAN_GPU_LEAST = 16,
+  SCAN_ROWS = 4,
+  SCAN_COLUMNS = 512,
+  SCAN_LINE = 16
+};
+
+static void scan_cut(scan_view *v, const halo_caps *caps) {
+  int64_t lines = v->outer * v->inner, want = SCAN_GPU, least = SCAN_GPU_LEAST;
+  if (caps->is_cpu) {
+    want = v->inner > 1 ? SCAN_CPU_COLUMNS : SCAN_CPU_ROWS;
+    least = SCAN_CPU_LEAST;
+  }
+  int64_t chunks = lines < want ? want / lines : 1, most = v->n / least;
+  if (chunks > most) chunks = most > 0 ? most : 1;
+  v->chunk = (v->n + chunks - 1) / chunks;
+  if (chunks > 1 && caps->is_cpu) {
+    /* An odd number of cache lines, so that chunks side by side fall on different ones. */
+    v->chunk = (v->chunk + SCAN_LINE - 1) / SCAN_LINE * SCAN_LINE;
+    if (v->chunk / SCAN_LINE % 2 == 0) v->chunk += SCAN_LINE;
+  }
+  v->chunks = (v->n + v->chunk - 1) / v->chunk;
+  if (!caps->is_cpu) return;
+  int64_t items = 4 * (caps->compute_units > 0 ? (int64_t)caps->compute_units : 1);
+  v->lanes = SCAN_ROWS;
+  for (int lanes = SCAN_LINE; lanes <= SCAN_COLUMNS && v->inner % lanes == 0; lanes *= 2) {
+    if (lanes == SCAN_LINE || lines * v->chunks / lanes >= items) v->lanes = lanes;
+  }
+  while (v->lanes > v->chunks * lines) v->lanes /= 2;
+}
+
+/* ---- Helpers ---- */
+
+/* What is kept of a sequence: each value in scratch of its own. */
+static void scan_emit_held(const scan_view *v, halo_parts *p) {
+  halo_emitter *e = &p->e;
+  int64_t sequences = v->outer * v->chunks * v->inner;
+  halo_value values[HALO_REDUCE_VALUES];
+  halo_parts_open(p);
+  for (int32_t i = 0; i < v->w.count; i++) {
+    halo_type type = v->w.values[i].accumulator;
+    values[i] = halo_emit_load(e, halo_emit_arg(e, HALO_ROLE_SCRATCH, i, type, NULL), type,
+                               halo_emit_counter(e, "p", sequences));
+  }
+  halo_accumulator_return(&v->w.a, e, values);
+  halo_parts_close(p, v->w.a.type, "_held", "p", NULL);
+  halo_parts_open(p);
+  for (int32_t i = 0; i < v->w.count; i++) {
+    halo_type type = v->w.values[i].accumulator;
+    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_SCRATCH, i, type, NULL),
+                    halo_emit_counter(e, "p", sequences),
+                    halo_value_name(type, halo_accumulator_member(&v->w.a, "v", i)));
+  }
+  halo_parts_close(p, "void", "_hold", "p", v->w.a.type);
+}
+
+/* ---- Kernels ---- */
+
+enum { SCAN_COMBINE, SCAN_BEFORE, SCAN_RESULTS };
+
+static halo_status scan_step(const scan_view *v, int step) {
+  static const char *const labels[] = {"window:scan_chunks", "window:scan_before", "window:scan"};
+  const halo_caps *caps = v->w.l->caps;
+  halo_parts p;
+  halo_parts_begin(&p, v->w.l, halo_arena_printf(v->w.l->arena, "%s_%d", v->w.name, step), false);
+  if (step != SCAN_BEFORE) halo_window_emit_in(&v->w, &p);
+  if (step != SCAN_COMBINE) halo_window_emit_start(&v->w, &p);
+  if (step == SCAN_RESULTS) halo_window_emit_out(&v->w, &p);
+  if (v->chunks > 1) scan_emit_held(v, &p);
+  halo_template k;
+  halo_parts_template(&p, &k, halo_cl_scan, "");
+  halo_window_holes(&v->w, &p, &k);
+  if (v->chunks > 1) {
+    halo_parts_call(&p, &k, "H_HELD", "_held", "p");
+    halo_parts_call(&p, &k, "H_HOLD", "_hold", "p, v");
+  } else {
+    halo_parts_call(&p, &k, "H_HELD", "_start", "p"); /* not used */
+  }
+  int64_t lines = v->outer * v->inner, local = 1;
+  while (step == SCAN_BEFORE && !caps->is_cpu && local < 256 && local < v->chunks &&
+         2 * local <= (int64_t)caps->max_work_group && 2 * local <= (int64_t)caps->max_items[0] &&
+         2 * local * 16 * v->w.count <= (int64_t)caps->local_memory) {
+    local *= 2;
+  }
+  halo_template_define_int(&k, "H_STEP", step);
+  halo_template_define_int(&k, "H_OUTER", v->outer);
+  halo_template_define_int(&k, "H_N", v->n);
+  halo_template_define_int(&k, "H_INNER", v->inner);
+  halo_template_define_int(&k, "H_CHUNK", v->chunk);
+  halo_template_define_int(&k, "H_CHUNKS", v->chunks);
+  halo_template_define_int(&k, "H_REVERSE", v->reverse);
+  halo_template_define_int(&k, "H_LANES", v->lanes);
+  halo_template_define_int(&k, "H_LOCAL", local);
+  halo_template_finish(&k, v->w.l->source);
+  halo_launch *launch = halo_parts_launch(&p, labels[step]);
+  if (step == SCAN_BEFORE) {
+    launch->local[0] = (size_t)local;
+    launch->global[0] = (size_t)(lines * local);
+  } else {
+    int64_t items = (lines * v->chunks + v->lanes - 1) / v->lanes;
+    halo_launch_items(caps, launch, items);
+    if (caps->is_cpu && items < 4096) launch->global[0] = (size_t)items, launch->local[0] = 1;
+  }
+  return halo_parts_end(&p);
+}
+
+halo_status halo_scan_lower(halo_lowering *l) {
+  scan_view v;
+  const char *why;
+  scan_describe(l, &v, &why);
+  if (v.outer * v.n * v.inner == 0) return HALO_OK;
+  scan_cut(&v, l->caps);
+  HALO_TRY(halo_window_declare(&v.w, l, "scan"));
+  if (v.chunks > 1) {
+    for (int32_t i = 0; i < v.w.count; i++) {
+      int64_t size = (int64_t)halo_type_size(v.w.values[i].accumulator);
+      halo_vec_push(&l->scratch, (halo_scratch){v.outer * v.chunks * v.inner * size});
+    }
+    HALO_TRY(scan_step(&v, SCAN_COMBINE));
+    HALO_TRY(scan_step(&v, SCAN_BEFORE));
+  }
+  return scan_step(&v, SCAN_RESULTS);
+}

@@ -1,0 +1,78 @@
+/* kernels/window_parts.c: what the kernels of a reduce-window have in common. */
+#include "kernels/window_parts.h"
+
+#include "codegen/ctype.h"
+
+bool halo_window_describe(const halo_lowering *l, halo_window_parts *out, const char **why) {
+  const halo_instr *instr = halo_lowering_root(l);
+  *out = (halo_window_parts){.instr = instr, .count = instr->operand_count / 2};
+  *why = "too many arrays together";
+  if (out->count > HALO_REDUCE_VALUES) return false;
+  for (int32_t i = 0; i < out->count; i++) {
+    halo_type type = halo_leaf_shape(instr->shape, i)->type;
+    bool narrow = halo_type_is_float(type) && halo_ctype_is_narrow(type);
+    out->values[i] = (halo_reduce_value){instr, i, type, narrow ? HALO_F32 : type};
+  }
+  return true;
+}
+
+halo_status halo_window_declare(halo_window_parts *w, halo_lowering *l, const char *suffix) {
+  w->l = l;
+  w->name = halo_kernel_name(l, suffix);
+  return halo_accumulator_declare(l, &w->a, w->name, w->values, w->count);
+}
+
+/* The element at the row-major position "p" of an array of these dimensions. */
+static emit_index *window_index(halo_emitter *e, const halo_shape *shape) {
+  const halo_shape *row_major = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
+  return halo_index_from_position(e, row_major,
+                                  halo_emit_counter(e, "p", halo_shape_element_count(shape)));
+}
+
+/* Values of operands from the first one on, as what the accumulator holds. */
+static void window_emit_operands(const halo_window_parts *w, halo_parts *p, emit_frame *frame,
+                                 int32_t first, emit_index *index) {
+  halo_value values[HALO_REDUCE_VALUES];
+  for (int32_t i = 0; i < w->count; i++) {
+    values[i] = halo_emit_value(&p->e, frame, w->instr->operands[first + i], 0, index);
+    if (values[i].type != w->values[i].type) {
+      values[i] = halo_emit_convert(&p->e, values[i], w->values[i].type);
+    }
+  }
+  halo_accumulator_return(&w->a, &p->e, values);
+}
+
+void halo_window_emit_in(const halo_window_parts *w, halo_parts *p) {
+  emit_frame *frame = halo_parts_open(p);
+  window_emit_operands(w, p, frame, 0, window_index(&p->e, w->instr->operands[0]->shape));
+  halo_parts_close(p, w->a.type, "_in", "p", NULL);
+}
+
+void halo_window_emit_start(const halo_window_parts *w, halo_parts *p) {
+  emit_frame *frame = halo_parts_open(p);
+  window_emit_operands(w, p, frame, w->count, halo_index_scalar(&p->e));
+  halo_parts_close(p, w->a.type, "_start", "p", NULL);
+}
+
+void halo_window_emit_out(const halo_window_parts *w, halo_parts *p) {
+  halo_emitter *e = &p->e;
+  halo_parts_open(p);
+  emit_index *index = window_index(e, halo_leaf_shape(w->instr->shape, 0));
+  halo_value values[HALO_REDUCE_VALUES];
+  for (int32_t i = 0; i < w->count; i++) values[i] = halo_accumulator_load(&w->a, "v", i);
+  for (int32_t i = 0; i < w->count; i++) {
+    const halo_shape *leaf = halo_leaf_shape(w->instr->shape, i);
+    halo_value value = halo_accumulator_round(&w->a, e, "result", values, i);
+    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, i, leaf->type, NULL),
+                    halo_index_position(e, index, leaf), value);
+  }
+  halo_parts_close(p, "void", "_out", "p", w->a.type);
+}
+
+void halo_window_holes(const halo_window_parts *w, halo_parts *p, halo_template *k) {
+  halo_parts_hole(p, k, "H_T", "%s", w->a.type);
+  halo_parts_hole(p, k, "H_OP(a, b)", "%s_op(a, b)", w->name);
+  halo_parts_call(p, k, "H_IN", "_in", "p");
+  halo_parts_call(p, k, "H_START", "_start", "p");
+  halo_parts_call(p, k, "H_OUT", "_out", "p, v");
+}

@@ -1,0 +1,30 @@
+/* kernels/window_parts.h: what the kernels of a reduce-window have in common: its accumulator, and the
+ * helpers that read elements and store results, both by row-major positions. */
+#ifndef HALO_KERNELS_WINDOW_PARTS_H
+#define HALO_KERNELS_WINDOW_PARTS_H
+
+#include "kernels/accumulator.h"
+#include "kernels/parts.h"
+
+typedef struct halo_window_parts {
+  halo_lowering *l; /* once declared */
+  const halo_instr *instr;
+  int32_t count; /* arrays, and values of the accumulator */
+  halo_reduce_value values[HALO_REDUCE_VALUES];
+  const char *name; /* prefix of what is declared */
+  halo_accumulator a;
+} halo_window_parts;
+
+/* Of the lowering's root. False, and why, when it has too many arrays. */
+bool halo_window_describe(const halo_lowering *l, halo_window_parts *out, const char **why);
+/* Declares accumulator and combination in the program's text. `out` must stay where it is. */
+halo_status halo_window_declare(halo_window_parts *w, halo_lowering *l, const char *suffix);
+/* "_in(p)" gives element p of the operands, "_start(p)" the initial values, "_out(p, v)" rounds and stores
+ * result p. */
+void halo_window_emit_in(const halo_window_parts *w, halo_parts *p);
+void halo_window_emit_start(const halo_window_parts *w, halo_parts *p);
+void halo_window_emit_out(const halo_window_parts *w, halo_parts *p);
+/* The holes H_T, H_OP, H_IN, H_START and H_OUT. */
+void halo_window_holes(const halo_window_parts *w, halo_parts *p, halo_template *k);
+
+#endif
