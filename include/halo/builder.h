@@ -600,6 +600,12 @@ HALO_API halo_op halo_reduce_window_many(halo_builder *builder, int n, const hal
 HALO_API halo_op halo_select_and_scatter(halo_op operand, halo_comp select,
                                          const halo_window *window, halo_op source, halo_op init,
                                          halo_comp scatter);
+/* Slices of the inputs along a dimension one after the other (from the last one on if `reverse`), and carries
+ * from one to the next: computation(slices.., carries..) gives a tuple of outputs and new carries. The
+ * result is a tuple of the outputs, put together along that dimension, and the last carries. XLA: Scan. */
+HALO_API halo_op halo_scan(halo_builder *builder, int inputs, const halo_op *arrays, int carries,
+                           const halo_op *inits, halo_comp computation, int64_t dimension,
+                           bool reverse);
 
 /* ---- Custom calls: functions by the name of their target (halo/custom_call.h) ---- */
 

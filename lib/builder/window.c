@@ -96,3 +96,23 @@ halo_op halo_select_and_scatter(halo_op operand, halo_comp select, const halo_wi
   attrs[2] = halo_build_comps(&call, HALO_ATTR_SCATTER, 1, &combines);
   return halo_build_nary(&call, HALO_OP_SELECT_AND_SCATTER, 3, ops, 3, attrs);
 }
+
+halo_op halo_scan(halo_builder *builder, int inputs, const halo_op *arrays, int carries,
+                  const halo_op *inits, halo_comp computation, int64_t dimension, bool reverse) {
+  build_call call = halo_build_begin(builder, "halo_scan");
+  if (call.ok && (inputs < 1 || !arrays)) halo_build_fail(&call, "at least one input is needed");
+  if (call.ok && (carries < 0 || (carries > 0 && !inits))) {
+    halo_build_fail(&call, "the list of initial carries is NULL");
+  }
+  halo_computation *body = halo_build_comp(&call, computation);
+  if (!call.ok) return halo_build_result(&call, NULL);
+  size_t count = (size_t)inputs + (size_t)carries;
+  halo_op *ops = halo_arena_array(halo_build_arena(&call), halo_op, count);
+  memcpy(ops, arrays, sizeof *ops * (size_t)inputs);
+  if (carries) memcpy(ops + inputs, inits, sizeof *ops * (size_t)carries);
+  halo_attr attrs[4] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, 1, &dimension),
+                        halo_build_int(HALO_ATTR_NUM_CARRIES, carries),
+                        halo_build_comps(&call, HALO_ATTR_TO_APPLY, 1, &body),
+                        halo_build_int(HALO_ATTR_IS_REVERSE, 1)};
+  return halo_build_nary(&call, HALO_OP_SCAN, (int)count, ops, reverse ? 4 : 3, attrs);
+}

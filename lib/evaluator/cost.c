@@ -167,6 +167,7 @@ static cost_rule *const cost_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_CONVOLUTION] = cost_convolution,
     [HALO_OP_MAP] = cost_each,
     [HALO_OP_REDUCE] = cost_each,
+    [HALO_OP_SCAN] = cost_each,
     [HALO_OP_SCATTER] = cost_each,
     [HALO_OP_REDUCE_WINDOW] = cost_reduce_window,
     [HALO_OP_SELECT_AND_SCATTER] = cost_select_and_scatter,

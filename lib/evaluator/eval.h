@@ -36,6 +36,7 @@ eval_fn eval_reduce_window, eval_select_and_scatter;                            
 eval_fn eval_sort, eval_topk;                                                     /* sort.c */
 eval_fn eval_dot, eval_convolution;                                               /* dot.c */
 eval_fn eval_call_op, eval_while, eval_conditional;                               /* control.c */
+eval_fn eval_scan;                                                                /* scan.c */
 eval_fn eval_custom_call;                               /* custom_call.c */
 eval_fn eval_cholesky, eval_triangular_solve, eval_fft; /* linalg.c */
 eval_fn eval_batch_norm_training, eval_batch_norm_inference, eval_batch_norm_grad; /* norm.c */

@@ -34,6 +34,7 @@ static eval_fn *const instr_rows[HALO_OPCODE_COUNT] = {
     [HALO_OP_REDUCE] = eval_reduce,
     [HALO_OP_REDUCE_WINDOW] = eval_reduce_window,
     [HALO_OP_SELECT_AND_SCATTER] = eval_select_and_scatter,
+    [HALO_OP_SCAN] = eval_scan,
     [HALO_OP_SORT] = eval_sort,
     [HALO_OP_TOPK] = eval_topk,
     [HALO_OP_DOT] = eval_dot,

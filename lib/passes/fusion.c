@@ -198,9 +198,13 @@ static bool fusion_is_tiny(const fusion_state *s, const fusion_node *node, int64
 
 /* ---- Decisions ---- */
 
-/* Whether results need a hero's result of this shape at their own row-major position alone. */
-static bool fusion_keeps_place(const halo_instr *user, const halo_shape *shape) {
-  if (user->opcode == HALO_OP_RESHAPE) return halo_shape_has_default_layout(user->shape);
+/* Whether results need a hero's result of this shape at their own row-major position alone. Families but
+ * that of reductions know it by coordinates. */
+static bool fusion_keeps_place(const halo_instr *hero, const halo_instr *user,
+                               const halo_shape *shape) {
+  if (user->opcode == HALO_OP_RESHAPE) {
+    return fusion_is_reduction(hero) && halo_shape_has_default_layout(user->shape);
+  }
   return halo_opcode_has_trait(user->opcode, HALO_TRAIT_EW) &&
          halo_shape_same_dims(shape, user->shape);
 }
@@ -213,12 +217,12 @@ static halo_instr *fusion_finisher(const fusion_state *s, int32_t i) {
     const fusion_node *user = &s->nodes[s->users.list[u]];
     halo_instr *user_root = user->materialised ? user->instr : user->root;
     if (!user_root || (root && root != user_root) || !user->at_root ||
-        !fusion_keeps_place(user->instr, s->nodes[i].instr->shape)) {
+        !fusion_keeps_place(s->nodes[i].instr, user->instr, s->nodes[i].instr->shape)) {
       return NULL;
     }
     root = user_root;
   }
-  return root && fusion_keeps_place(root, root->shape) ? root : NULL;
+  return root && fusion_keeps_place(s->nodes[i].instr, root, root->shape) ? root : NULL;
 }
 
 /* Whether what `owner` computes is better done by the kernel of a reduction. A kernel that combines many

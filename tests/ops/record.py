@@ -36,6 +36,7 @@ FAMILIES = [
     "movement",
     "indexing",
     "scatter",
+    "scan",
     "sort",
     "topk",
     "window",

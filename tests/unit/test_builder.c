@@ -338,6 +338,13 @@ START_TEST(build_computations) {
   halo_op pooled = halo_reduce_window(rows, zero, halo_scalar_max(b, HALO_F32), &pool);
   check_shape(halo_select_and_scatter(rows, greater, &pool, pooled, zero, add), "f32[4,3]");
 
+  halo_builder *stepper = halo_builder_create_sub(b, "step");
+  halo_op row = param(stepper, 0, HALO_F32, LIST(3)), held = param(stepper, 1, HALO_F32, 0, NULL);
+  halo_op scaled = halo_mul(row, halo_broadcast(held, LIST(3)));
+  halo_comp scaling = halo_builder_finish_sub(
+      stepper, halo_tuple(stepper, 2, (halo_op[]){halo_exp(scaled), halo_neg(held)}));
+  check_shape(halo_scan(b, 1, &rows, 1, &zero, scaling, 0, true), "(f32[4,3], f32[])");
+
   halo_builder *cond = halo_builder_create_sub(b, "cond");
   halo_comp less = halo_builder_finish_sub(
       cond, halo_lt(param(cond, 0, HALO_S32, 0, NULL), halo_constant_s32(cond, 9)));
@@ -631,6 +638,13 @@ static halo_op bad_select_scatter(halo_builder *b, halo_op x) {
   halo_comp add = halo_scalar_add(b, HALO_F32);
   return halo_select_and_scatter(x, add, &window, x, halo_zero(b, HALO_F32), add);
 }
+static halo_op bad_scan(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_scan(b, 0, NULL, 0, NULL, halo_scalar_add(b, HALO_F32), 0, false);
+}
+static halo_op bad_scan_carries(halo_builder *b, halo_op x) {
+  return halo_scan(b, 1, &x, 2, NULL, halo_scalar_add(b, HALO_F32), 0, false);
+}
 static halo_op bad_dot_rank(halo_builder *b, halo_op x) {
   return halo_dot(x, halo_zero(b, HALO_F32), NULL);
 }
@@ -723,6 +737,8 @@ static const struct {
                  {bad_window_padding, "SAME padding"},
                  {bad_window_many, "at least one operand"},
                  {bad_select_scatter, "must not be dilated"},
+                 {bad_scan, "at least one input"},
+                 {bad_scan_carries, "carries is NULL"},
                  {bad_dot_rank, "vectors or matrices"},
                  {bad_dot_types, "element types must match"},
                  {bad_dot_dims, "dims is NULL"},

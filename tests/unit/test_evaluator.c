@@ -289,6 +289,13 @@ static const example modules[] = {
      "t = (f32[3], s32[3]) topk(a), k=3, largest=true "
      "ROOT r = s32[3] get-tuple-element(t), index=1 }",
      "{1,3,4}"},
+    {"scan, from the end",
+     "step { x = s32[] parameter(0) c = s32[] parameter(1) n = s32[] add(x, c) "
+     "m = s32[] multiply(x, c) ROOT r = (s32[], s32[]) tuple(m, n) } "
+     "ENTRY e { a = s32[4] constant({1,2,3,4}) z = s32[] constant(10) "
+     "t = (s32[4], s32[]) scan(a, z), dimensions={0}, num_carries=1, is_reverse=true, "
+     "to_apply=step ROOT r = s32[4] get-tuple-element(t), index=0 }",
+     "{19,34,42,40}"},
     {"convolution",
      "ENTRY e { a = s32[1,4,1] constant({{{1},{2},{3},{4}}}) k = s32[2,1,1] "
      "constant({{{1}},{{10}}}) ROOT r = s32[1,5,1] convolution(a, k), "
