@@ -32,7 +32,6 @@ static const expand_row expand_table[] = {
     {HALO_OP_RNG_BIT_GENERATOR, false, halo_expand_rng_bit_generator},
     {HALO_OP_RAGGED_DOT, false, halo_expand_ragged_dot},
     {HALO_OP_SCALED_DOT, false, halo_expand_scaled_dot},
-    {HALO_OP_CUSTOM_CALL, false, halo_expand_topk_call},
     {HALO_OP_SCAN, false, halo_expand_scan},
     {HALO_OP_STOCHASTIC_CONVERT, false, halo_expand_stochastic_convert},
     {HALO_OP_CHOLESKY, false, halo_expand_cholesky},

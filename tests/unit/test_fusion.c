@@ -339,7 +339,7 @@ static const struct {
   int gpu;
 } programs[] = {
     {"golden/modules/transformer.hlo", 14},
-    {"golden/modules/transformer_grad.hlo", 46},
+    {"golden/modules/transformer_grad.hlo", 47},
     {"golden/modules/lstm.hlo", 8},
     {"golden/modules/adam.hlo", 14},
     {"golden/modules/mlp_step.hlo", 12},
