@@ -338,7 +338,7 @@ static const struct {
   const char *path;
   int gpu;
 } programs[] = {
-    {"golden/modules/transformer.hlo", 14},
+    {"golden/modules/transformer.hlo", 15},
     {"golden/modules/transformer_grad.hlo", 47},
     {"golden/modules/lstm.hlo", 8},
     {"golden/modules/adam.hlo", 14},
