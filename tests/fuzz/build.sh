@@ -20,7 +20,8 @@ flags+=(${FUZZ_FLAGS:-})
 python3 cl_kernels/embed.py "$out/kernels.c" cl_kernels/*.cl
 objects=()
 compile() {
-  local object="$out/$(echo "$1" | tr / _).o"
+  local object
+  object=$out/$(echo "$1" | tr / _).o
   objects+=("$object")
   if [ "$object" -nt "$1" ] && [ -z "$(find include lib -name '*.h' -newer "$object")" ]; then return; fi
   "$cc" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$1" -o "$object"
