@@ -145,11 +145,11 @@ static const char arrays_bits[] =
   ", zero), direction=EQ\n"                                                                        \
   "  " side "s = f32[] select(" side "z, zero, " side                                              \
   ")\n"                                                                                            \
-  "  " side "k = f32[] select(" side "n, nan, " side "s)\n"
+  "  " side "k = f32[] select(" side "n, odd, " side "s)\n"
 #define ARRAYS_COMPARATOR(more)                                                                    \
   "before {\n"                                                                                     \
   "  zero = f32[] constant(0)\n"                                                                   \
-  "  nan = f32[] constant(nan)\n" ARRAYS_SORTED_KEY("a", "0") ARRAYS_SORTED_KEY("b", "1") more     \
+  "  odd = f32[] constant(nan)\n" ARRAYS_SORTED_KEY("a", "0") ARRAYS_SORTED_KEY("b", "1") more     \
       "  ROOT c = pred[] compare(ak, bk), direction=LT, type=TOTALORDER\n"                         \
       "}\n"
 
