@@ -48,18 +48,6 @@ static void dot_describe_side(halo_dot_side *side, const halo_instr *operand, co
   side->contract.stride = dot_group_stride(&side->contract, shape, strides);
 }
 
-halo_type halo_dot_accumulator(halo_type result) {
-  switch (halo_type_class_of(result)) {
-    case HALO_CLASS_FLOAT: return result == HALO_F64 ? HALO_F64 : HALO_F32;
-    case HALO_CLASS_SINT: return halo_type_size(result) == 8 ? HALO_S64 : HALO_S32;
-    case HALO_CLASS_UINT: return halo_type_size(result) == 8 ? HALO_U64 : HALO_U32;
-    case HALO_CLASS_PRED:
-    case HALO_CLASS_COMPLEX:
-    case HALO_CLASS_OTHER: break;
-  }
-  return result;
-}
-
 void halo_dot_describe(const halo_instr *dot, halo_dot_view *v) {
   int32_t lb, rb, lc, rc;
   const int64_t *l_batch = halo_instr_ints(dot, HALO_ATTR_LHS_BATCH_DIMS, &lb);

@@ -2,6 +2,7 @@
 #ifndef HALO_KERNELS_DOT_VIEW_H
 #define HALO_KERNELS_DOT_VIEW_H
 
+#include "hlo/dot.h"
 #include "kernels/kernels.h"
 
 /* The dimensions of an operand that play one part, slowest first. */
@@ -28,8 +29,6 @@ typedef struct halo_dot_view {
   halo_type accumulator; /* f32 for narrower floats, 32 bits for narrower integers */
 } halo_dot_view;
 
-/* What products for a result of this type are added up in; pred and complex types: themselves. */
-halo_type halo_dot_accumulator(halo_type result);
 void halo_dot_describe(const halo_instr *dot, halo_dot_view *out);
 
 /* The element (batch, line, k) of a side as an accumulator value. */

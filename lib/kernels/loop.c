@@ -261,6 +261,18 @@ static void loop_load_lanes(const halo_lowering *l, halo_emitter *e, int lanes) 
   }
 }
 
+/* Puts all results at an index into element j of arrays: `array` followed by the result's number. */
+static void loop_put_neighbour(halo_lowering *l, halo_emitter *e, emit_frame *frame,
+                               emit_index *index, const char *array) {
+  const halo_instr *root = halo_lowering_root(l);
+  int32_t leaves = halo_shape_leaf_count(root->shape);
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    halo_value value = halo_emit_value(e, frame, root, k, index);
+    halo_emit_line(e, "%s%d[j] = %s;", array, k, halo_ctype_store(l->arena, type, value.text));
+  }
+}
+
 /* The body of a work item that computes neighbours, which are loaded and stored as vectors. */
 static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   const halo_computation *body = l->computation;
@@ -287,11 +299,7 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
   /* Nothing in a flat kernel looks at its place but what was bound. */
   emit_index *index = halo_index_from_position(e, halo_leaf_shape(root->shape, 0),
                                                halo_emit_counter(e, "i", s->items));
-  for (int32_t k = 0; k < leaves; k++) {
-    halo_type type = halo_leaf_shape(root->shape, k)->type;
-    halo_value value = halo_emit_value(e, frame, root, k, index);
-    halo_emit_line(e, "out%d[j] = %s;", k, halo_ctype_store(l->arena, type, value.text));
-  }
+  loop_put_neighbour(l, e, frame, index, "out");
   halo_emit_close(e);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
@@ -319,11 +327,7 @@ static void loop_emit_stream(halo_lowering *l, halo_emitter *e, const loop_shape
   const halo_integer *at =
       halo_integer_add(&e->integers, first, halo_emit_counter(e, "j", LOOP_STREAM));
   emit_index *index = halo_index_from_position(e, shape, at);
-  for (int32_t k = 0; k < leaves; k++) {
-    halo_type type = halo_leaf_shape(root->shape, k)->type;
-    halo_value value = halo_emit_value(e, frame, root, k, index);
-    halo_emit_line(e, "line%d[j] = %s;", k, halo_ctype_store(l->arena, type, value.text));
-  }
+  loop_put_neighbour(l, e, frame, index, "line");
   halo_emit_close(e);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;

@@ -1,6 +1,7 @@
 /* passes/expand_vector.c: products of a matrix and a vector as a multiplication and a sum: each element of
  * the matrix is used once, so that nothing is won by packing it or by tiles, and the kernels of
  * reductions read it where it lies, with what is fused before and behind. */
+#include "hlo/dot.h"
 #include "passes/expander.h"
 
 #include <string.h>
@@ -27,20 +28,6 @@ static vector_side vector_side_of(const halo_instr *dot, int side) {
     if (!used[d]) s.free_size *= s.operand->shape->dims[d];
   }
   return s;
-}
-
-/* Where the products are added up: f32 for narrower floats, 32 bits for narrower integers. */
-static halo_type vector_accumulator(halo_type result) {
-  bool narrow = halo_type_size(result) < 4;
-  switch (halo_type_class_of(result)) {
-    case HALO_CLASS_FLOAT: return narrow ? HALO_F32 : result;
-    case HALO_CLASS_SINT: return narrow ? HALO_S32 : result;
-    case HALO_CLASS_UINT: return narrow ? HALO_U32 : result;
-    case HALO_CLASS_PRED:
-    case HALO_CLASS_COMPLEX:
-    case HALO_CLASS_OTHER: break;
-  }
-  return result;
 }
 
 static halo_instr *vector_convert(halo_expander *x, halo_instr *a, halo_type type) {
@@ -124,7 +111,7 @@ halo_instr *halo_expand_vector_product(halo_expander *x, halo_instr *dot) {
   int v = sides[1].free_size == 1;
   if (sides[v].free_size != 1) return NULL;
   const vector_side *vector = &sides[v], *matrix = &sides[1 - v];
-  halo_type type = vector_accumulator(dot->shape->type);
+  halo_type type = halo_dot_accumulator(dot->shape->type);
   if (type == HALO_PRED || halo_shape_element_count(matrix->operand->shape) == 0) return NULL;
   if (matrix->contract_count == 0 || !vector_order_fits(matrix)) return NULL;
   int64_t dims[HALO_MAX_RANK], sums[HALO_MAX_RANK];
