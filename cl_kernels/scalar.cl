@@ -28,25 +28,26 @@ static inline uchar h_wrap_u2(uchar x) { return (uchar)(x & 3); }
 static inline uchar h_wrap_u4(uchar x) { return (uchar)(x & 15); }
 
 //! idiv
-/* Truncating division that never traps: x / 0 = all ones, MIN / -1 = MIN; x % 0 = x, MIN % -1 = 0. */
+/* Truncating division that never traps: x / 0 = all ones, MIN / -1 = MIN; x % 0 = x, MIN % -1 = 0. Divisors that
+ * would trap become 1 by addition: LLVM 15 crashes over a choice there, as vectors of bytes. */
 #define H_SDIV(N, T, U)                                                                            \
-  static inline T h_div_##N(T a, T b) {                                                                   \
-    T d = (b == 0 || b == (T)-1) ? (T)1 : b;                                                       \
+  static inline T h_div_##N(T a, T b) {                                                            \
+    T d = (T)(b + (b == 0) + 2 * (b == (T)-1));                                                    \
     T q = a / d;                                                                                   \
     return b == 0 ? (T)-1 : b == (T)-1 ? (T)((U)0 - (U)a) : q;                                     \
   }                                                                                                \
-  static inline T h_rem_##N(T a, T b) {                                                                   \
-    T d = (b == 0 || b == (T)-1) ? (T)1 : b;                                                       \
+  static inline T h_rem_##N(T a, T b) {                                                            \
+    T d = (T)(b + (b == 0) + 2 * (b == (T)-1));                                                    \
     T r = a % d;                                                                                   \
     return b == 0 ? a : b == (T)-1 ? (T)0 : r;                                                     \
   }
 #define H_UDIV(N, T)                                                                               \
-  static inline T h_div_##N(T a, T b) {                                                                   \
-    T q = a / (b == 0 ? (T)1 : b);                                                                 \
+  static inline T h_div_##N(T a, T b) {                                                            \
+    T q = a / (T)(b + (b == 0));                                                                   \
     return b == 0 ? (T)~(T)0 : q;                                                                  \
   }                                                                                                \
-  static inline T h_rem_##N(T a, T b) {                                                                   \
-    T r = a % (b == 0 ? (T)1 : b);                                                                 \
+  static inline T h_rem_##N(T a, T b) {                                                            \
+    T r = a % (T)(b + (b == 0));                                                                   \
     return b == 0 ? a : r;                                                                         \
   }
 H_SDIV(s8, char, uchar)
@@ -59,22 +60,24 @@ H_UDIV(u32, uint)
 H_UDIV(u64, ulong)
 
 //! ipow
-/* Square-and-multiply modulo 2^64; a negative exponent gives 1 for base 1, +-1 for base -1, else 0. */
-static inline ulong h_pow_u64(ulong a, ulong b) {
-  ulong r = 1;
-  while (b != 0) {
-    if (b & 1) r *= a;
-    a *= a;
-    b >>= 1;
+/* Square-and-multiply, modulo 2^32 or 2^64; a negative exponent gives 1 for base 1, +-1 for base -1, else 0.
+ * Whether it is negative is asked in its own width, since Mesa takes a widened int for positive, and last, since
+ * LLVM 15 crashes over a choice of exponents. */
+#define H_POW(N, T, U)                                                                             \
+  static inline T h_pow_##N(T a, T b) {                                                            \
+    U square = (U)a, left = (U)b, power = 1;                                                       \
+    while (left != 0) {                                                                            \
+      power *= left & 1 ? square : (U)1;                                                           \
+      square *= square;                                                                            \
+      left >>= 1;                                                                                  \
+    }                                                                                              \
+    T inverse = a == 1 ? (T)1 : a != (T)-1 ? (T)0 : b & 1 ? (T)-1 : (T)1;                          \
+    return b < 0 ? inverse : (T)power;                                                             \
   }
-  return r;
-}
-static inline long h_pow_s64(long a, long b) {
-  if (b >= 0) return (long)h_pow_u64((ulong)a, (ulong)b);
-  if (a == 1) return 1;
-  if (a == -1) return (b & 1) ? -1 : 1;
-  return 0;
-}
+H_POW(s32, int, uint)
+H_POW(s64, long, ulong)
+H_POW(u32, uint, uint)
+H_POW(u64, ulong, ulong)
 
 //! shift
 /* The amount is unsigned; an amount of at least the width W saturates. */

@@ -298,9 +298,10 @@ static const char *scalar_is_finite(const scalar_ctx *c) {
 static const char *scalar_power(const scalar_ctx *c) {
   if (!halo_type_is_integral(c->type)) return scalar_math(c);
   scalar_need(c, "ipow");
-  bool is_signed = halo_type_is_sint(c->type);
-  return EXPR(c, "(%s)h_pow_%s(%s, %s)", halo_ctype_compute(c->type), is_signed ? "s64" : "u64",
-              c->in[0], c->in[1]);
+  const char *sign = halo_type_is_sint(c->type) ? "s" : "u";
+  int width = halo_type_size(c->type) == 8 ? 64 : 32;
+  return EXPR(c, "(%s)h_pow_%s%d(%s, %s)", halo_ctype_compute(c->type), sign, width, c->in[0],
+              c->in[1]);
 }
 
 static const char *scalar_convert_op(const scalar_ctx *c) {
