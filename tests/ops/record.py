@@ -49,6 +49,7 @@ FAMILIES = [
     "fft",
     "ragged",
     "real",
+    "models",
     "lapack",
     "control",
     "collective",

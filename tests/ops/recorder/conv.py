@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from recorder import values
+from recorder.program import Program
 from recorder.xla import COMPLEX, F8, FLOATS, INTS, Case, array, by_device, shape
 
 F32 = ("f32",) * 3
@@ -363,20 +364,6 @@ def _fused_cases():
     yield case
 
 
-class _Program(Case):
-    """What JAX lowers a function to; the results in order."""
-
-    def __init__(self, name, function, arguments):
-        super().__init__(name)
-        self.inputs = [np.asarray(a) for a in jax.tree.leaves(arguments)]
-        self.module = jax.jit(function).lower(*arguments).as_text(dialect="hlo")
-        for i, leaf in enumerate(jax.tree.leaves(jax.eval_shape(function, *arguments))):
-            self.result(f"r{i}", f"{i}.{'x'.join(map(str, leaf.shape))}")
-
-    def text(self):
-        return self.module
-
-
 def _network(numbers):
     """Convolutions with padding, strides, groups and windows of one element, bias, relu and sums over windows; as
     whole numbers all of it, its gradients too, is exact."""
@@ -417,7 +404,7 @@ def _program_cases():
         x = turn(r.randint(-2, 3, (2, 8, 8, 3)).astype(np.float32), numbers[0])
         out = turn(pick(2, 2, 2, 4), numbers[0])
         step = jax.value_and_grad(_network(numbers), argnums=(0, 1))
-        yield _Program(f"conv.network-{name}", step, (params, x, out))
+        yield Program(f"conv.network-{name}", step, (params, x, out))
 
 
 def cases():

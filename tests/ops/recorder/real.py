@@ -1,36 +1,10 @@
-"""Programs as JAX lowers them, with what XLA's CPU backend makes of them."""
+"""Programs of random numbers and Fourier transforms as JAX lowers them, with what XLA's CPU backend makes of them."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recorder.xla import Case
-
-CHAINED = "sums of products in another order"
-
-
-class Program(Case):
-    """`function` of `arguments`, which are arrays; one bound for all its results. To floats `offset` is
-    added, a number of the size that their sums' terms have: what is small beside these is rounding."""
-
-    def __init__(self, name, function, arguments, bound, reason, offset=0):
-        super().__init__(name)
-        self.inputs = [np.asarray(a) for a in arguments]
-
-        def shift(leaf):
-            return leaf + offset if offset and leaf.dtype == np.float32 else leaf
-
-        lowered = jax.jit(lambda *a: jax.tree.map(shift, function(*a))).lower(*self.inputs)
-        self.hlo = lowered.as_text(dialect="hlo")
-        for leaf in jax.tree.leaves(lowered.out_info):
-            self.bounds.append((str(leaf.dtype), bound, reason))
-
-    def text(self):
-        return self.hlo.strip()
-
-
-def _normal(seed, *dims, dtype=np.float32):
-    return np.random.default_rng(seed).normal(0, 1, dims).astype(dtype)
+from recorder.program import CHAINED, Program, normal
 
 
 # ---- Random numbers ----
@@ -61,7 +35,7 @@ def samples(key):
 
 
 def _random():
-    data = (_normal(1, 20, 33), _normal(2, 33, 4), _normal(3, 12, 20), _normal(4, 12, 4))
+    data = (normal(1, 20, 33), normal(2, 33, 4), normal(3, 12, 20), normal(4, 12, 4))
     for implementation, words in (("threefry2x32", 2), ("rbg", 4), ("unsafe_rbg", 4)):
         with jax.default_prng_impl(implementation):
             key = np.arange(17, 17 + words).astype(np.uint32)
@@ -99,9 +73,9 @@ def schroedinger(re, im, potential):
 
 
 def _fourier():
-    yield Program("poisson", poisson, (_normal(5, 24, 35),), 4, CHAINED, 8)
-    yield Program("poisson.batch", jax.vmap(poisson), (_normal(6, 3, 16, 16),), 4, CHAINED, 8)
-    waves = (_normal(7, 4, 100), _normal(8, 4, 100), _normal(9, 100))
+    yield Program("poisson", poisson, (normal(5, 24, 35),), 4, CHAINED, 8)
+    yield Program("poisson.batch", jax.vmap(poisson), (normal(6, 3, 16, 16),), 4, CHAINED, 8)
+    waves = (normal(7, 4, 100), normal(8, 4, 100), normal(9, 100))
     yield Program("schroedinger", schroedinger, waves, 4, CHAINED, 8)
 
 
