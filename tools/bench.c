@@ -223,7 +223,7 @@ static const tool_option bench_options_table[] = {
      "a Python that has jax: the same programs on XLA's CPU backend too (default: "
      "$HALO_JAX_PYTHON)"},
     {BENCH_SCRIPT, 0, "script", "FILE", "where bench_jax.py is (tools/bench_jax.py)"},
-    {BENCH_DIGITS, 0, "digits", "FOLDER", "where train_step.hlo is (examples/digits)"},
+    {BENCH_DIGITS, 0, "digits", "FOLDER", "where train_step.hlo is (examples/digits/dense)"},
     {BENCH_JSON, 0, "json", "FILE", "write the figures there as well"},
     {BENCH_FIRST_STEP, 0, "first-step", "FILE",
      "compile this module, run it once, and end: what the starts are measured with"},
@@ -250,7 +250,7 @@ int tool_bench(int argc, char **argv) {
   static bench b; /* too large for the stack to hold with ease */
   b.options = (bench_options){.jax = getenv("HALO_JAX_PYTHON"),
                               .script = "tools/bench_jax.py",
-                              .digits = "examples/digits",
+                              .digits = "examples/digits/dense",
                               .rounds = 15};
   tool_args args = {
       .command = "bench", .options = bench_options_table, .argc = argc, .argv = argv, .next = 1};

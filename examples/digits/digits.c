@@ -1,10 +1,13 @@
 /* digits: trains a classifier of handwritten digits with two XLA programs that JAX lowered.
  *
- * usage: digits [FOLDER]     FOLDER holds the files that make.py writes (default: examples/digits)
+ * usage: digits [NETWORK [FOLDER]]     NETWORK is dense (the default) or conv: three dense layers, or
+ *                                      convolutions with batch norm and max-pool
+ *                                      FOLDER holds what make.py writes (default: examples/digits)
  *
  * train_step.hlo is a whole step (loss, gradients, Adam): it takes and gives back the parameters,
- * the two moments of each and the step number, which stay on the device from step to step, and a
- * batch of images and labels. eval_step.hlo counts the images that are classified rightly. */
+ * the moving means of batch norm, the two moments of each parameter and the step number, which stay on
+ * the device from step to step, and a batch of images and labels. eval_step.hlo counts the images that
+ * are classified rightly. */
 #include "halo/halo.h"
 
 #include <math.h>
@@ -13,16 +16,27 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-  PARAMETERS = 6,             /* w0, b0, w1, b1, w2, b2 */
-  STATE = 3 * PARAMETERS + 1, /* parameters, first moments, second moments, step number */
-  BATCH = 256,
-  PIXELS = 64,
-  STEPS = 300,
-  STEPS_PER_LINE = 25
-};
+enum { MAX_STATE = 64, BATCH = 256, PIXELS = 64, STEPS = 300, STEPS_PER_LINE = 25 };
+
+typedef struct digits_network {
+  const char *name;
+  double accuracy; /* of the held-out images, to be exceeded */
+} digits_network;
+
+static const digits_network digits_networks[] = {{"dense", 0.95}, {"conv", 0.98}};
 
 static const char *digits_folder = "examples/digits";
+
+typedef struct digits_trainer {
+  halo_client *client;
+  halo_executable *train, *eval;
+  int model_count; /* parameters and moving means, with which the state begins */
+  int state_count;
+  halo_buffer *state[MAX_STATE];
+  halo_literal *x_train, *y_train;
+  halo_buffer *x_test, *y_test;
+  float losses[STEPS];
+} digits_trainer;
 
 /* Ends the program with the library's message when a call failed. */
 static void check(halo_status status) {
@@ -32,22 +46,25 @@ static void check(halo_status status) {
   }
 }
 
-static const char *path_of(const char *name) {
+/* The path of a file of the folder, or of that of a network. */
+static const char *path_of(const digits_network *network, const char *name) {
   static char path[4096];
-  snprintf(path, sizeof path, "%s/%s", digits_folder, name);
+  snprintf(path, sizeof path, "%s/%s%s%s", digits_folder, network != NULL ? network->name : "",
+           network != NULL ? "/" : "", name);
   return path;
 }
 
-static halo_literal *read_array(const char *name) {
+static halo_literal *read_array(const digits_network *network, const char *name) {
   halo_literal *literal;
-  check(halo_npy_read(path_of(name), HALO_TYPE_INVALID, &literal));
+  check(halo_npy_read(path_of(network, name), HALO_TYPE_INVALID, &literal));
   return literal;
 }
 
-static halo_executable *compile(halo_client *client, const char *name) {
+static halo_executable *compile(halo_client *client, const digits_network *network,
+                                const char *name) {
   halo_module *module;
   halo_executable *executable;
-  check(halo_module_parse_file(path_of(name), &module));
+  check(halo_module_parse_file(path_of(network, name), &module));
   check(halo_client_compile(client, module, NULL, &executable));
   halo_module_release(module);
   return executable;
@@ -59,86 +76,133 @@ static double seconds_now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The state before the first step: the stored parameters, and zeros for all else. */
-static void make_initial_state(halo_client *client, halo_executable *train, halo_buffer **state) {
-  static const char *const names[PARAMETERS] = {"w0", "b0", "w1", "b1", "w2", "b2"};
+/* Compiles the programs. Both take images and labels last; before them the one takes the whole state, the
+ * other its beginning. */
+static void load_programs(digits_trainer *t, const digits_network *network) {
+  double start = seconds_now();
+  t->train = compile(t->client, network, "train_step.hlo");
+  t->eval = compile(t->client, network, "eval_step.hlo");
+  printf("train_step.hlo and eval_step.hlo compiled in %.2f s\n", seconds_now() - start);
+  t->state_count = halo_executable_argument_count(t->train) - 2;
+  t->model_count = halo_executable_argument_count(t->eval) - 2;
+  const halo_shape *x = halo_executable_argument_shape(t->train, t->state_count);
+  if (t->model_count < 1 || t->model_count > t->state_count || t->state_count > MAX_STATE ||
+      halo_executable_result_count(t->train) != t->state_count + 1 ||
+      halo_shape_element_count(x) != BATCH * PIXELS) {
+    fprintf(stderr, "digits: the programs are not those that make.py writes\n");
+    exit(1);
+  }
+}
+
+static void load_images(digits_trainer *t) {
+  halo_literal *x = read_array(NULL, "x_test.npy"), *y = read_array(NULL, "y_test.npy");
+  t->x_train = read_array(NULL, "x_train.npy");
+  t->y_train = read_array(NULL, "y_train.npy");
+  printf("digits: %lld images to learn from, %lld held out\n",
+         (long long)halo_shape_dim(halo_literal_shape(t->x_train), 0),
+         (long long)halo_shape_dim(halo_literal_shape(x), 0));
+  check(halo_buffer_from_literal(t->client, x, &t->x_test));
+  check(halo_buffer_from_literal(t->client, y, &t->y_test));
+  halo_literal_release(x);
+  halo_literal_release(y);
+}
+
+/* The state before the first step: what is stored, in order, and zeros for all else. */
+static void make_initial_state(digits_trainer *t, const digits_network *network) {
   halo_npz *npz;
-  check(halo_npz_open(path_of("parameters.npz"), &npz));
-  for (int i = 0; i < STATE; i++) {
-    halo_literal *literal = NULL;
-    for (int k = 0; i < PARAMETERS && k < halo_npz_count(npz); k++) {
-      if (strcmp(halo_npz_name(npz, k), names[i]) == 0) {
-        check(halo_npz_read(npz, k, HALO_TYPE_INVALID, &literal));
-      }
+  check(halo_npz_open(path_of(network, "parameters.npz"), &npz));
+  if (halo_npz_count(npz) != t->model_count) {
+    fprintf(stderr, "digits: parameters.npz does not belong to eval_step.hlo\n");
+    exit(1);
+  }
+  for (int i = 0; i < t->state_count; i++) {
+    halo_literal *literal;
+    if (i < t->model_count) {
+      check(halo_npz_read(npz, i, HALO_TYPE_INVALID, &literal));
+    } else {
+      check(halo_literal_create(halo_executable_argument_shape(t->train, i), &literal));
     }
-    if (literal == NULL) {
-      check(halo_literal_create(halo_executable_argument_shape(train, i), &literal));
-    }
-    check(halo_buffer_from_literal(client, literal, &state[i]));
+    check(halo_buffer_from_literal(t->client, literal, &t->state[i]));
     halo_literal_release(literal);
   }
   halo_npz_close(npz);
 }
 
 /* The images and labels of a step: the training images in order, round and round, as in make.py. */
-static void make_batch(halo_client *client, halo_literal *x_train, halo_literal *y_train, int step,
-                       halo_buffer **x, halo_buffer **y) {
+static void make_batch(const digits_trainer *t, int step, halo_buffer **x, halo_buffer **y) {
   static float images[BATCH * PIXELS];
   static int32_t labels[BATCH];
-  const float *all_images = halo_literal_data(x_train);
-  const int32_t *all_labels = halo_literal_data(y_train);
-  int64_t count = halo_shape_dim(halo_literal_shape(x_train), 0);
+  const float *all_images = halo_literal_data(t->x_train);
+  const int32_t *all_labels = halo_literal_data(t->y_train);
+  int64_t count = halo_shape_dim(halo_literal_shape(t->x_train), 0);
   for (int i = 0; i < BATCH; i++) {
     int64_t row = ((int64_t)step * BATCH + i) % count;
     memcpy(&images[i * PIXELS], &all_images[row * PIXELS], PIXELS * sizeof(float));
     labels[i] = all_labels[row];
   }
-  halo_shape *x_shape, *y_shape;
-  check(halo_shape_create_array(HALO_F32, 2, (int64_t[]){BATCH, PIXELS}, &x_shape));
-  check(halo_shape_create_array(HALO_S32, 1, (int64_t[]){BATCH}, &y_shape));
-  check(halo_buffer_from_host(client, images, x_shape, x));
-  check(halo_buffer_from_host(client, labels, y_shape, y));
-  halo_shape_release(x_shape);
-  halo_shape_release(y_shape);
+  const halo_shape *x_shape = halo_executable_argument_shape(t->train, t->state_count);
+  const halo_shape *y_shape = halo_executable_argument_shape(t->train, t->state_count + 1);
+  check(halo_buffer_from_host(t->client, images, x_shape, x));
+  check(halo_buffer_from_host(t->client, labels, y_shape, y));
 }
 
 /* Queues one step. The old state is donated: the program writes the new one over it. */
-static void queue_step(halo_executable *train, halo_buffer **state, halo_buffer *x, halo_buffer *y,
-                       halo_buffer **loss) {
-  halo_buffer *arguments[STATE + 2], *results[STATE + 1];
-  int donated[STATE];
-  memcpy(arguments, state, STATE * sizeof(*state));
-  arguments[STATE] = x;
-  arguments[STATE + 1] = y;
-  for (int i = 0; i < STATE; i++) {
+static void queue_step(digits_trainer *t, int step, halo_buffer **loss) {
+  halo_buffer *arguments[MAX_STATE + 2], *results[MAX_STATE + 1];
+  int donated[MAX_STATE];
+  memcpy(arguments, t->state, sizeof t->state);
+  make_batch(t, step, &arguments[t->state_count], &arguments[t->state_count + 1]);
+  for (int i = 0; i < t->state_count; i++) {
     donated[i] = i;
   }
-  halo_execute_options options = {.donated = donated, .donated_count = STATE};
-  check(halo_executable_execute(train, arguments, STATE + 2, &options, results));
-  for (int i = 0; i < STATE; i++) {
-    halo_buffer_release(state[i]);
-    state[i] = results[i];
+  halo_execute_options options = {.donated = donated, .donated_count = t->state_count};
+  check(halo_executable_execute(t->train, arguments, t->state_count + 2, &options, results));
+  for (int i = 0; i < t->state_count + 2; i++) {
+    halo_buffer_release(arguments[i]);
   }
-  *loss = results[STATE];
+  memcpy(t->state, results, (size_t)t->state_count * sizeof(*results));
+  *loss = results[t->state_count];
 }
 
 /* The part of the held-out images that is classified rightly. */
-static double measure_accuracy(halo_executable *eval, halo_buffer **state, halo_buffer *x_test,
-                               halo_buffer *y_test) {
-  halo_buffer *arguments[PARAMETERS + 2], *result;
-  memcpy(arguments, state, PARAMETERS * sizeof(*state));
-  arguments[PARAMETERS] = x_test;
-  arguments[PARAMETERS + 1] = y_test;
-  check(halo_executable_execute(eval, arguments, PARAMETERS + 2, NULL, &result));
+static double measure_accuracy(const digits_trainer *t) {
+  halo_buffer *arguments[MAX_STATE + 2], *result;
+  memcpy(arguments, t->state, sizeof t->state);
+  arguments[t->model_count] = t->x_test;
+  arguments[t->model_count + 1] = t->y_test;
+  check(halo_executable_execute(t->eval, arguments, t->model_count + 2, NULL, &result));
   int32_t correct;
   check(halo_buffer_to_host(result, &correct, sizeof correct));
   halo_buffer_release(result);
-  return (double)correct / (double)halo_shape_dim(halo_buffer_shape(x_test), 0);
+  return (double)correct / (double)halo_shape_dim(halo_buffer_shape(t->x_test), 0);
+}
+
+/* All steps, with a line now and then; the accuracy at their end. */
+static double train(digits_trainer *t) {
+  halo_buffer *queued[STEPS_PER_LINE];
+  double training = 0, accuracy = 0;
+  for (int done = 0; done < STEPS; done += STEPS_PER_LINE) {
+    double start = seconds_now();
+    for (int i = 0; i < STEPS_PER_LINE; i++) { /* queued without waiting for one another */
+      queue_step(t, done + i, &queued[i]);
+    }
+    for (int i = 0; i < STEPS_PER_LINE; i++) {
+      check(halo_buffer_to_host(queued[i], &t->losses[done + i], sizeof(float)));
+      halo_buffer_release(queued[i]);
+    }
+    training += seconds_now() - start;
+    accuracy = measure_accuracy(t);
+    printf("step %4d   loss %.6f   held-out accuracy %6.2f %%\n", done + STEPS_PER_LINE,
+           (double)t->losses[done + STEPS_PER_LINE - 1], 100 * accuracy);
+    fflush(stdout);
+  }
+  printf("%d steps in %.2f s: %.0f steps/s\n", STEPS, training, STEPS / training);
+  return accuracy;
 }
 
 /* Prints how far the losses are from those that XLA's CPU backend gave. */
-static void compare_losses(const float *losses) {
-  halo_literal *literal = read_array("losses_xla.npy");
+static void compare_losses(const float *losses, const digits_network *network) {
+  halo_literal *literal = read_array(network, "losses_xla.npy");
   const float *expected = halo_literal_data(literal);
   double sum = 0, greatest = 0;
   for (int i = 0; i < STEPS; i++) {
@@ -151,73 +215,47 @@ static void compare_losses(const float *losses) {
   halo_literal_release(literal);
 }
 
+static void release(digits_trainer *t) {
+  for (int i = 0; i < t->state_count; i++) {
+    halo_buffer_release(t->state[i]);
+  }
+  halo_buffer_release(t->x_test);
+  halo_buffer_release(t->y_test);
+  halo_literal_release(t->x_train);
+  halo_literal_release(t->y_train);
+  halo_executable_release(t->train);
+  halo_executable_release(t->eval);
+  halo_client_release(t->client);
+}
+
 int main(int argc, char **argv) {
-  if (argc > 1) {
-    digits_folder = argv[1];
+  const digits_network *network = NULL;
+  for (size_t i = 0; i < sizeof digits_networks / sizeof *digits_networks; i++) {
+    if (strcmp(argc > 1 ? argv[1] : "dense", digits_networks[i].name) == 0) {
+      network = &digits_networks[i];
+    }
   }
-  halo_client *client;
-  check(halo_client_create(NULL, &client));
+  if (network == NULL || argc > 3) {
+    fprintf(stderr, "usage: digits [dense|conv [FOLDER]]\n");
+    return 2;
+  }
+  if (argc > 2) {
+    digits_folder = argv[2];
+  }
+  static digits_trainer t;
+  check(halo_client_create(NULL, &t.client));
   halo_device_info device;
-  halo_device_get_info(halo_client_device(client, 0), &device);
-  halo_literal *x_train = read_array("x_train.npy"), *y_train = read_array("y_train.npy");
-  halo_literal *x_held = read_array("x_test.npy"), *y_held = read_array("y_test.npy");
+  halo_device_get_info(halo_client_device(t.client, 0), &device);
   printf("device: %s (%s)\n", device.name, device.platform);
-  printf("digits: %lld images to learn from, %lld held out\n",
-         (long long)halo_shape_dim(halo_literal_shape(x_train), 0),
-         (long long)halo_shape_dim(halo_literal_shape(x_held), 0));
-
-  double start = seconds_now();
-  halo_executable *train = compile(client, "train_step.hlo");
-  halo_executable *eval = compile(client, "eval_step.hlo");
-  printf("train_step.hlo and eval_step.hlo compiled in %.2f s\n", seconds_now() - start);
-  if (halo_executable_argument_count(train) != STATE + 2 ||
-      halo_executable_result_count(train) != STATE + 1) {
-    fprintf(stderr, "digits: train_step.hlo is not the program that make.py writes\n");
-    return 1;
-  }
-
-  halo_buffer *state[STATE], *x_test, *y_test, *queued[STEPS_PER_LINE];
-  make_initial_state(client, train, state);
-  check(halo_buffer_from_literal(client, x_held, &x_test));
-  check(halo_buffer_from_literal(client, y_held, &y_test));
-  static float losses[STEPS];
-  double training = 0, accuracy = 0;
-  for (int done = 0; done < STEPS; done += STEPS_PER_LINE) {
-    start = seconds_now();
-    for (int i = 0; i < STEPS_PER_LINE; i++) { /* queued without waiting for one another */
-      halo_buffer *x, *y;
-      make_batch(client, x_train, y_train, done + i, &x, &y);
-      queue_step(train, state, x, y, &queued[i]);
-      halo_buffer_release(x);
-      halo_buffer_release(y);
-    }
-    for (int i = 0; i < STEPS_PER_LINE; i++) {
-      check(halo_buffer_to_host(queued[i], &losses[done + i], sizeof(float)));
-      halo_buffer_release(queued[i]);
-    }
-    training += seconds_now() - start;
-    accuracy = measure_accuracy(eval, state, x_test, y_test);
-    printf("step %4d   loss %.6f   held-out accuracy %6.2f %%\n", done + STEPS_PER_LINE,
-           (double)losses[done + STEPS_PER_LINE - 1], 100 * accuracy);
-    fflush(stdout);
-  }
-  printf("%d steps in %.2f s: %.0f steps/s\n", STEPS, training, STEPS / training);
-  compare_losses(losses);
-
-  for (int i = 0; i < STATE; i++) {
-    halo_buffer_release(state[i]);
-  }
-  halo_buffer_release(x_test);
-  halo_buffer_release(y_test);
-  halo_literal_release(x_train);
-  halo_literal_release(y_train);
-  halo_literal_release(x_held);
-  halo_literal_release(y_held);
-  halo_executable_release(train);
-  halo_executable_release(eval);
-  halo_client_release(client);
-  if (accuracy <= 0.95) {
-    fprintf(stderr, "digits: the held-out accuracy should be above 95 %%\n");
+  load_images(&t);
+  load_programs(&t, network);
+  make_initial_state(&t, network);
+  double accuracy = train(&t);
+  compare_losses(t.losses, network);
+  release(&t);
+  if (accuracy <= network->accuracy) {
+    fprintf(stderr, "digits: the held-out accuracy should be above %.0f %%\n",
+            100 * network->accuracy);
     return 1;
   }
   return 0;

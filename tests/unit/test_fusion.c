@@ -344,7 +344,8 @@ static const struct {
     {"golden/modules/adam.hlo", 14},
     {"golden/modules/mlp_step.hlo", 12},
     {"golden/modules/rk4.hlo", 2},
-    {"../examples/digits/train_step.hlo", 23},
+    {"../examples/digits/dense/train_step.hlo", 23},
+    {"../examples/digits/conv/train_step.hlo", 52},
 };
 
 START_TEST(real_programs) {

@@ -57,7 +57,7 @@ static void expect_same(halo_client *client, halo_executable *e, const char *nam
 START_TEST(same_plans) {
   static const char *const patterns[] = {HALO_TEST_DATA "/../golden/plan/*.hlo",
                                          HALO_TEST_DATA "/../golden/real/*.hlo",
-                                         HALO_TEST_DATA "/../../examples/digits/*.hlo"};
+                                         HALO_TEST_DATA "/../../examples/digits/*/*.hlo"};
   static const char *const devices[] = {DEVICE("amd-wave64"), NULL};
   int count = 0;
   for (size_t d = 0; d < 2; d++) {
