@@ -311,6 +311,23 @@ HALO_API halo_op halo_concat_in_dim(halo_builder *builder, int count, const halo
 /* Reverses the order along these dimensions. */
 HALO_API halo_op halo_rev(halo_op operand, int count, const int64_t *dims);
 
+/* ---- Dimensions that are known at run time only ----
+ * A dynamic dimension has a bound, which is its extent in shapes, and a size from 0 to that when the program
+ * runs; operations do not see what lies behind the size. Parameters have some by halo_shape_create_dynamic. */
+
+/* The size as an s32 scalar; the extent, of a dimension that is not dynamic. */
+HALO_API halo_op halo_get_dimension_size(halo_op operand, int64_t dimension);
+/* The operand with as many elements along a dimension as an s32 scalar says, which must be from 0 to the bound.
+ * Nothing moves. The result's dimension is dynamic, unless `size` is a constant and is the bound. */
+HALO_API halo_op halo_set_dimension_size(halo_op operand, halo_op size, int64_t dimension);
+/* The operand with as many as the bound. */
+HALO_API halo_op halo_remove_dynamic_dimension(halo_op operand, int64_t dimension);
+/* The elements in row-major order as an array of `sizes`, an s32 scalar a dimension: as many as there are.
+ * The product of the bounds must be the operand's; dimensions that are not `dynamic` are as long as their
+ * bounds. */
+HALO_API halo_op halo_dynamic_reshape(halo_op operand, int rank, const halo_op *sizes,
+                                      const int64_t *bounds, const bool *dynamic);
+
 /* What gather's dimensions mean, as in XLA. Zero-initialise what is not used. */
 typedef struct halo_gather_dims {
   int offset_count, collapsed_count, start_map_count, batching_count;

@@ -210,6 +210,13 @@ HALO_API HALO_MUST_USE halo_status halo_buffer_put(halo_device *device, const vo
                                                    const int64_t *byte_strides,
                                                    const halo_shape *shape, halo_buffer **out,
                                                    halo_event **done);
+/* As above for a shape with dynamic dimensions, of which the data has `sizes` [rank]: at most the bound where
+ * a dimension is dynamic, all of it elsewhere. (The calls before fill all dimensions to their bounds.) Waits
+ * for the copy. HALO_INVALID_ARGUMENT for sizes that do not fit. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_put_sized(halo_device *device, const void *data,
+                                                         const int64_t *byte_strides,
+                                                         const halo_shape *shape,
+                                                         const int64_t *sizes, halo_buffer **out);
 /* A buffer whose value the host gives later: by fulfil, once (data and strides as above; it waits for the
  * copy), or fail. Until then runs that take it wait, without keeping others waiting. Its release without
  * either is a failure for what depends on it. HALO_FAILED_PRECONDITION the second time. */
@@ -229,13 +236,19 @@ HALO_API void halo_buffer_release(halo_buffer *buffer);
 /* Owned by the buffer. */
 HALO_API const halo_shape *halo_buffer_shape(const halo_buffer *buffer);
 HALO_API halo_device *halo_buffer_device(const halo_buffer *buffer); /* its client's */
+/* How many elements there are along each dimension: of dynamic ones the sizes at run time, for which it waits;
+ * of others those of the shape. `sizes` has room for the shape's rank. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_sizes(halo_buffer *buffer, int64_t *sizes);
 /* Its memory went to a program: it has no value any more. */
 HALO_API bool halo_buffer_is_donated(halo_buffer *buffer);
 /* Waits for the buffer and copies it to `data` as dense row-major elements; `size` must be its byte
- * size. HALO_FAILED_PRECONDITION for a donated buffer. */
+ * size. HALO_FAILED_PRECONDITION for a donated buffer.
+ * Of dynamic dimensions, here and in all that follow, as many elements are copied as there are
+ * (halo_buffer_sizes); `size` may then be more than they take. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_host(halo_buffer *buffer, void *data,
                                                        size_t size);
-/* As above without waiting: `data` is complete when *done has happened. */
+/* As above without waiting: `data` is complete when *done has happened. It has room for the bounds of dynamic
+ * dimensions. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_host_async(halo_buffer *buffer, void *data,
                                                              size_t size, halo_event **done);
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_literal(halo_buffer *buffer, halo_literal **out);
@@ -304,7 +317,8 @@ HALO_API HALO_MUST_USE halo_status halo_executable_execute_all(halo_executable *
                                                                int argument_count,
                                                                const halo_execute_options *options,
                                                                halo_buffer **const *results);
-/* Copies literals in (one a parameter, tuples as tuples), runs, waits, and copies the result out. */
+/* Copies literals in (one a parameter, tuples as tuples), runs, waits, and copies the result out. Along a
+ * dynamic dimension a literal may have fewer elements than the bound; a result's has as many as there are. */
 HALO_API HALO_MUST_USE halo_status halo_executable_run(halo_executable *executable,
                                                        halo_literal *const *arguments,
                                                        int argument_count, halo_literal **result);

@@ -78,6 +78,11 @@ HALO_API HALO_MUST_USE halo_status halo_shape_create_array(halo_type type, int r
  * must be a permutation of 0..rank-1. */
 HALO_API HALO_MUST_USE halo_status halo_shape_create_array_with_layout(
     halo_type type, int rank, const int64_t *dims, const int32_t *minor_to_major, halo_shape **out);
+/* An array shape with dynamic dimensions: where dynamic[d], dims[d] is a bound, and how many elements there
+ * are along it is known at run time only. Otherwise as the first. */
+HALO_API HALO_MUST_USE halo_status halo_shape_create_dynamic(halo_type type, int rank,
+                                                             const int64_t *dims,
+                                                             const bool *dynamic, halo_shape **out);
 /* A tuple of copies of `elements` (`count` may be 0). */
 HALO_API HALO_MUST_USE halo_status halo_shape_create_tuple(int count,
                                                            const halo_shape *const *elements,

@@ -9,7 +9,7 @@
 /* ---- Life ---- */
 
 halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value,
-                              const halo_plan *plan) {
+                              halo_value **sizes, const halo_plan *plan) {
   halo_buffer *buffer = halo_alloc(sizeof *buffer);
   atomic_init(&buffer->references, 1);
   pthread_mutex_init(&buffer->lock, NULL);
@@ -19,6 +19,7 @@ halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo
   buffer->plan = (halo_plan *)plan;
   if (plan) halo_plan_retain(buffer->plan);
   buffer->value = value;
+  buffer->sizes = sizes;
   return buffer;
 }
 
@@ -34,6 +35,7 @@ void halo_buffer_release(halo_buffer *buffer) {
     halo_value_release(buffer->promise);
   }
   halo_value_release(buffer->value);
+  halo_sizes_release(buffer->shape, buffer->sizes);
   if (buffer->plan) {
     halo_plan_release(buffer->plan);
   } else {
@@ -133,8 +135,10 @@ static halo_status buffer_alloc(halo_device *device, const halo_shape *shape, ha
   return halo_cl_alloc(device->cl, (size_t)halo_shape_byte_size(shape), what, out);
 }
 
+/* `extents`: of dynamic dimensions; NULL: the bounds. */
 static halo_status buffer_put(halo_device *device, const void *data, const int64_t *strides,
-                              const halo_shape *shape, bool wait, halo_buffer **out) {
+                              const halo_shape *shape, const int64_t *extents, bool wait,
+                              halo_buffer **out) {
   *out = NULL;
   HALO_TRY(buffer_check_shape(shape));
   if (halo_shape_byte_size(shape) && !data) {
@@ -144,13 +148,17 @@ static halo_status buffer_put(halo_device *device, const void *data, const int64
   HALO_TRY(buffer_alloc(device, shape, &block));
   halo_cl_event *done = wait ? NULL : halo_cl_event_create();
   halo_value *value = halo_value_create(device->cl, block, done);
-  halo_status status =
-      halo_transfer_in(block, shape, (halo_host_array){(void *)data, strides}, done);
+  halo_value **sizes = NULL;
+  halo_status status = halo_sizes_put(device, shape, extents, &sizes);
+  if (status == HALO_OK) {
+    status = halo_transfer_in(block, shape, (halo_host_array){(void *)data, strides}, done);
+  }
   if (status != HALO_OK) {
+    halo_sizes_release(shape, sizes);
     halo_value_release(value);
     return status;
   }
-  *out = halo_buffer_wrap(device, shape, value, NULL);
+  *out = halo_buffer_wrap(device, shape, value, sizes, NULL);
   return HALO_OK;
 }
 
@@ -160,7 +168,7 @@ halo_status halo_buffer_put(halo_device *device, const void *data, const int64_t
   if (!device || !shape || !out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_put: NULL argument");
   }
-  HALO_TRY(buffer_put(device, data, byte_strides, shape, !done, out));
+  HALO_TRY(buffer_put(device, data, byte_strides, shape, NULL, !done, out));
   return done ? halo_buffer_ready_event(*out, done) : HALO_OK;
 }
 
@@ -169,7 +177,7 @@ halo_status halo_buffer_from_host(halo_client *client, const void *data, const h
   if (!client || !shape || !out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_from_host: NULL argument");
   }
-  return buffer_put(client->devices, data, NULL, shape, true, out);
+  return buffer_put(client->devices, data, NULL, shape, NULL, true, out);
 }
 
 halo_status halo_buffer_from_host_async(halo_client *client, const void *data,
@@ -179,7 +187,7 @@ halo_status halo_buffer_from_host_async(halo_client *client, const void *data,
   if (!client || !shape || !out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_from_host_async: NULL argument");
   }
-  HALO_TRY(buffer_put(client->devices, data, NULL, shape, false, out));
+  HALO_TRY(buffer_put(client->devices, data, NULL, shape, NULL, false, out));
   return done ? halo_buffer_ready_event(*out, done) : HALO_OK;
 }
 
@@ -188,7 +196,36 @@ halo_status halo_buffer_from_literal(halo_client *client, const halo_literal *li
   if (!client || !literal || !out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_from_literal: NULL argument");
   }
-  return buffer_put(client->devices, literal->data, NULL, literal->shape, true, out);
+  return buffer_put(client->devices, literal->data, NULL, literal->shape, NULL, true, out);
+}
+
+halo_status halo_buffer_put_sized(halo_device *device, const void *data,
+                                  const int64_t *byte_strides, const halo_shape *shape,
+                                  const int64_t *sizes, halo_buffer **out) {
+  void *dense;
+  if (!device || !shape || !out || (shape->rank && !sizes)) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_put_sized: NULL argument");
+  }
+  *out = NULL;
+  HALO_TRY(buffer_check_shape(shape));
+  for (int d = 0; d < shape->rank; d++) {
+    bool dynamic = halo_shape_dim_is_dynamic(shape, d);
+    if (sizes[d] == shape->dims[d] || (dynamic && sizes[d] >= 0 && sizes[d] < shape->dims[d])) {
+      continue;
+    }
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "halo_buffer_put_sized: dimension %d has %s%lld elements, not %lld", d,
+                     dynamic ? "at most " : "", (long long)shape->dims[d], (long long)sizes[d]);
+  }
+  const halo_shape extents = {.type = shape->type, .rank = shape->rank, .dims = sizes};
+  if (halo_shape_byte_size(&extents) && !data) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_put_sized: data is NULL");
+  }
+  HALO_TRY(halo_try_alloc((size_t)halo_shape_byte_size(shape), "a transfer", &dense));
+  halo_layout_part_in(shape, sizes, data, byte_strides, dense);
+  halo_status status = buffer_put(device, dense, NULL, shape, sizes, true, out);
+  halo_free(dense);
+  return status;
 }
 
 /* ---- Promised ---- */
@@ -200,8 +237,14 @@ halo_status halo_buffer_promise(halo_device *device, const halo_shape *shape, ha
   *out = NULL;
   halo_cl_block *block;
   HALO_TRY(buffer_alloc(device, shape, &block));
+  halo_value **sizes;
+  halo_status status = halo_sizes_put(device, shape, NULL, &sizes);
+  if (status != HALO_OK) {
+    halo_cl_free(block);
+    return status;
+  }
   halo_value *value = halo_value_create(device->cl, block, halo_cl_event_create());
-  *out = halo_buffer_wrap(device, shape, value, NULL);
+  *out = halo_buffer_wrap(device, shape, value, sizes, NULL);
   (*out)->promise = value;
   halo_value_retain(value);
   return HALO_OK;
@@ -259,10 +302,17 @@ static halo_status buffer_check_out(const halo_buffer *buffer, const void *data)
   return halo_cl_process_check();
 }
 
-static halo_status buffer_check_size(const halo_buffer *buffer, size_t size) {
+/* `wait`: for the sizes of dynamic dimensions; otherwise there must be room for the bounds. */
+static halo_status buffer_check_size(halo_buffer *buffer, size_t size, bool wait) {
   if (!buffer) return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_to_host: buffer is NULL");
   size_t needed = (size_t)halo_shape_byte_size(buffer->shape);
-  if (size == needed) return HALO_OK;
+  if (buffer->sizes && wait) {
+    int64_t extents[HALO_MAX_RANK];
+    halo_shape valid = {.type = buffer->shape->type, .rank = buffer->shape->rank, .dims = extents};
+    HALO_TRY(halo_sizes_get(buffer->shape, buffer->sizes, extents));
+    needed = (size_t)halo_shape_byte_size(&valid);
+  }
+  if (size == needed || (buffer->sizes && size > needed)) return HALO_OK;
   char text[256];
   halo_shape_to_text(buffer->shape, false, text, sizeof text);
   return halo_fail(HALO_INVALID_ARGUMENT,
@@ -277,8 +327,8 @@ halo_status halo_buffer_get(halo_buffer *buffer, void *data, const int64_t *byte
   halo_value *value;
   HALO_TRY(halo_buffer_borrow(buffer, &value));
   halo_cl_event *event = done ? halo_cl_event_create() : NULL;
-  halo_status status =
-      halo_transfer_out(value, buffer->shape, (halo_host_array){data, byte_strides}, event);
+  halo_status status = halo_transfer_out(value, buffer->shape, buffer->sizes,
+                                         (halo_host_array){data, byte_strides}, event);
   if (status == HALO_OK && done) {
     *done = halo_event_wrap(buffer->device->client, event);
   } else {
@@ -289,7 +339,7 @@ halo_status halo_buffer_get(halo_buffer *buffer, void *data, const int64_t *byte
 }
 
 halo_status halo_buffer_to_host(halo_buffer *buffer, void *data, size_t size) {
-  HALO_TRY(buffer_check_size(buffer, size));
+  HALO_TRY(buffer_check_size(buffer, size, true));
   return halo_buffer_get(buffer, data, NULL, NULL);
 }
 
@@ -297,8 +347,15 @@ halo_status halo_buffer_to_host_async(halo_buffer *buffer, void *data, size_t si
                                       halo_event **done) {
   if (!done) return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_to_host_async: done is NULL");
   *done = NULL;
-  HALO_TRY(buffer_check_size(buffer, size));
+  HALO_TRY(buffer_check_size(buffer, size, false));
   return halo_buffer_get(buffer, data, NULL, done);
+}
+
+halo_status halo_buffer_sizes(halo_buffer *buffer, int64_t *sizes) {
+  if (!buffer || (buffer->shape->rank && !sizes)) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_sizes: NULL argument");
+  }
+  return halo_sizes_get(buffer->shape, buffer->sizes, sizes);
 }
 
 halo_status halo_buffer_to_literal(halo_buffer *buffer, halo_literal **out) {
@@ -307,7 +364,13 @@ halo_status halo_buffer_to_literal(halo_buffer *buffer, halo_literal **out) {
   }
   *out = NULL;
   halo_literal *literal;
-  HALO_TRY(halo_literal_create(buffer->shape, &literal));
+  int64_t extents[HALO_MAX_RANK];
+  halo_shape valid = *buffer->shape;
+  HALO_TRY(halo_buffer_sizes(buffer, extents));
+  valid.dims = extents;
+  valid.dynamic = NULL;
+  valid.has_dynamic = false;
+  HALO_TRY(halo_literal_create(&valid, &literal));
   halo_status status = halo_buffer_get(buffer, literal->data, NULL, NULL);
   if (status == HALO_OK) {
     *out = literal;
@@ -336,7 +399,14 @@ halo_status halo_buffer_copy_to_device(halo_buffer *buffer, halo_device *device,
   buffer_name(buffer->shape, what);
   halo_status status = halo_transfer_across(from, (size_t)halo_shape_byte_size(buffer->shape),
                                             device->cl, what, &to);
-  if (status == HALO_OK) *out = halo_buffer_wrap(device, buffer->shape, to, NULL);
   halo_value_release(from);
+  HALO_TRY(status);
+  halo_value **sizes;
+  status = halo_sizes_across(buffer->shape, buffer->sizes, device->cl, &sizes);
+  if (status == HALO_OK) {
+    *out = halo_buffer_wrap(device, buffer->shape, to, sizes, NULL);
+  } else {
+    halo_value_release(to);
+  }
   return status;
 }

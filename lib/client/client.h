@@ -44,17 +44,18 @@ struct halo_buffer {
   atomic_int references;
   halo_device *device; /* with a reference to its client */
   const halo_shape *shape;
-  halo_plan *plan;      /* whose shape it is, with a reference; NULL: the buffer's own */
+  halo_plan *plan;    /* whose shape it is, with a reference; NULL: the buffer's own */
+  halo_value **sizes; /* of the dynamic dimensions, in order (sizes.c); NULL when there are none */
   pthread_mutex_t lock; /* of what follows */
   halo_value *value;    /* NULL once donated */
   halo_value
       *promise; /* a reference to a value that the host is to give; NULL: it was, or is not */
 };
 
-/* A buffer over a value, of which one reference is taken over. The shape is copied, unless it belongs to
- * `plan`, which the buffer then keeps. Cannot fail. */
+/* A buffer over a value, of which one reference is taken over, as of the list of sizes. The shape is copied,
+ * unless it belongs to `plan`, which the buffer then keeps. Cannot fail. */
 halo_buffer *halo_buffer_wrap(halo_device *device, const halo_shape *shape, halo_value *value,
-                              const halo_plan *plan);
+                              halo_value **sizes, const halo_plan *plan);
 /* The buffer's value with a new reference. HALO_FAILED_PRECONDITION for a donated buffer. */
 halo_status halo_buffer_borrow(halo_buffer *buffer, halo_value **out);
 /* Takes the value out: the buffer is donated from now on, and the caller has its reference. Others may
@@ -62,6 +63,20 @@ halo_status halo_buffer_borrow(halo_buffer *buffer, halo_value **out);
 halo_status halo_buffer_donate(halo_buffer *buffer, halo_value **out);
 /* Undoes halo_buffer_donate, with its value, when the run could not be queued after all. */
 void halo_buffer_undonate(halo_buffer *buffer, halo_value *value);
+
+/* ---- Sizes (sizes.c): lists with an s32 scalar for each dynamic dimension of an array ---- */
+
+/* A list of the given extents [rank], or of the bounds; NULL when no dimension is dynamic. */
+halo_status halo_sizes_put(halo_device *device, const halo_shape *shape, const int64_t *extents,
+                           halo_value ***out);
+/* A new list of the same values. */
+halo_value **halo_sizes_retain(const halo_shape *shape, halo_value *const *sizes);
+void halo_sizes_release(const halo_shape *shape, halo_value **sizes);
+/* Waits for them and gives all extents, [rank]. */
+halo_status halo_sizes_get(const halo_shape *shape, halo_value *const *sizes, int64_t *extents);
+/* A list of copies on another device, or the same. */
+halo_status halo_sizes_across(const halo_shape *shape, halo_value *const *sizes,
+                              halo_cl_device *device, halo_value ***out);
 
 /* ---- Events (event.c) ---- */
 
@@ -83,9 +98,10 @@ typedef struct halo_host_array {
 halo_status halo_transfer_in(halo_cl_block *block, const halo_shape *shape, halo_host_array from,
                              halo_cl_event *done);
 /* Copies a value out; waits for it if `done` is NULL, else as above. The failure of a value that is not
- * there is that of the copy. */
-halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_host_array to,
-                              halo_cl_event *done);
+ * there is that of the copy. With `sizes` (NULL: static) as many elements as there are, dense in the array
+ * where it has no strides. */
+halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_value *const *sizes,
+                              halo_host_array to, halo_cl_event *done);
 /* Copies a value of `size` bytes to a new one on another device, or the same. */
 halo_status halo_transfer_across(halo_value *from, size_t size, halo_cl_device *device,
                                  const char *what, halo_value **out);
@@ -98,6 +114,12 @@ void halo_layout_to_device(const halo_shape *shape, const void *host, const int6
                            void *device);
 void halo_layout_to_host(const halo_shape *shape, const void *device, void *host,
                          const int64_t *strides);
+/* Copies the first `extents` elements along each dimension between the host's order, as above, and a dense
+ * row-major array of the shape's dimensions. */
+void halo_layout_part_in(const halo_shape *shape, const int64_t *extents, const void *host,
+                         const int64_t *strides, void *dense);
+void halo_layout_part_out(const halo_shape *shape, const int64_t *extents, const void *dense,
+                          void *host, const int64_t *strides);
 /* Whether such an array's bytes are those on the device. */
 bool halo_layout_is_same(const halo_shape *shape, const int64_t *strides);
 

@@ -189,8 +189,8 @@ typedef struct compile_entry {
 static halo_status compile_copy_entry(void *user) {
   compile_entry *entry = user;
   const halo_module *module = entry->module;
-  int count = module->entry->params.count;
-  entry->result = halo_shape_clone_heap(module->entry_result);
+  int count = halo_module_visible_params(module);
+  entry->result = halo_shape_clone_heap(halo_module_visible_result(module));
   entry->parameters = halo_alloc(sizeof *entry->parameters * (size_t)count);
   for (int p = 0; p < count; p++) {
     entry->parameters[p] = halo_shape_clone_heap(module->entry_params[p]);
@@ -217,7 +217,7 @@ halo_status halo_executable_create(halo_client *client, const halo_module *modul
   halo_client_retain(client);
   e->result = entry.result;
   e->parameters = entry.parameters;
-  e->parameter_count = module->entry->params.count;
+  e->parameter_count = halo_module_visible_params(module);
   e->kernels = entry.kernels_copy;
   *out = e;
   return HALO_OK;
@@ -285,18 +285,18 @@ void halo_executable_set_seed(halo_executable *e, uint64_t seed) {
 /* ---- Questions ---- */
 
 int halo_executable_argument_count(const halo_executable *e) {
-  return halo_executable_plan(e)->argument_count;
+  return halo_plan_visible_arguments(halo_executable_plan(e));
 }
 const halo_shape *halo_executable_argument_shape(const halo_executable *e, int index) {
   const halo_plan *plan = halo_executable_plan(e);
-  return index >= 0 && index < plan->argument_count ? plan->arguments[index] : NULL;
+  return index >= 0 && index < halo_plan_visible_arguments(plan) ? plan->arguments[index] : NULL;
 }
 int halo_executable_result_count(const halo_executable *e) {
-  return halo_executable_plan(e)->result_count;
+  return halo_plan_visible_results(halo_executable_plan(e));
 }
 const halo_shape *halo_executable_result_shape(const halo_executable *e, int index) {
   const halo_plan *plan = halo_executable_plan(e);
-  return index >= 0 && index < plan->result_count ? plan->results[index] : NULL;
+  return index >= 0 && index < halo_plan_visible_results(plan) ? plan->results[index] : NULL;
 }
 
 int halo_executable_device_count(const halo_executable *e) { return e->placement_count; }

@@ -34,9 +34,10 @@ static halo_status execute_check_argument(const halo_executable *e, const halo_p
 static halo_status execute_check(const halo_executable *e, const halo_placement *at,
                                  halo_buffer *const *arguments, int count) {
   const halo_plan *plan = halo_executable_plan(e);
-  if (count != plan->argument_count) {
+  int wanted = halo_plan_visible_arguments(plan);
+  if (count != wanted) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d arguments, %d were given", plan->name,
-                     plan->argument_count, count);
+                     wanted, count);
   }
   for (int i = 0; i < count; i++) {
     HALO_TRY(execute_check_argument(e, at, i, arguments ? arguments[i] : NULL));
@@ -46,7 +47,7 @@ static halo_status execute_check(const halo_executable *e, const halo_placement 
 
 /* What an execution needs of its options, checked. */
 typedef struct execute_plan {
-  halo_value **values;  /* room for one device's arguments, */
+  halo_value **values;  /* room for one device's arguments, sizes of dynamic ones included, */
   halo_value **outputs; /* and its results; in one piece of memory with the rest */
   halo_cl_event **after;
   int after_count;
@@ -55,19 +56,20 @@ typedef struct execute_plan {
 
 static void execute_forget(execute_plan *x) { halo_free(x->values); }
 
-static halo_status execute_prepare(int count, int result_count, const halo_execute_options *options,
+static halo_status execute_prepare(const halo_plan *plan, const halo_execute_options *options,
                                    execute_plan *x) {
   static const halo_execute_options defaults;
+  int count = halo_plan_visible_arguments(plan), all = plan->argument_count;
   if (!options) options = &defaults;
   size_t events = options->after_count > 0 ? (size_t)options->after_count : 0;
-  size_t pointers = (size_t)count + (size_t)result_count + events;
+  size_t pointers = (size_t)all + (size_t)plan->result_count + events;
   void *memory;
   x->values = NULL;
-  HALO_TRY(halo_try_alloc(sizeof(void *) * pointers + (size_t)count + 1,
+  HALO_TRY(halo_try_alloc(sizeof(void *) * pointers + (size_t)all + 1,
                           "the arguments and results of a run", &memory));
   x->values = memory;
-  x->outputs = x->values + count;
-  x->after = (halo_cl_event **)(x->outputs + result_count);
+  x->outputs = x->values + all;
+  x->after = (halo_cl_event **)(x->outputs + plan->result_count);
   x->after_count = options->after_count;
   x->donated = (bool *)(x->after + events);
   if (options->donated_count < 0 || (options->donated_count && !options->donated)) {
@@ -124,17 +126,42 @@ static halo_status execute_take(halo_buffer *const *arguments, int count, const 
   return HALO_OK;
 }
 
+/* The sizes of dynamic arguments, behind the arguments. */
+static void execute_take_sizes(halo_buffer *const *arguments, int count, halo_value **values) {
+  int next = count;
+  for (int i = 0; i < count; i++) {
+    int32_t sizes = halo_shape_dynamic_count(arguments[i]->shape);
+    for (int32_t s = 0; s < sizes; s++) {
+      values[next] = arguments[i]->sizes[s];
+      halo_value_retain(values[next++]);
+    }
+  }
+}
+
+/* The results as buffers, which take the sizes of dynamic ones from behind the results. */
+static void execute_wrap(const halo_plan *plan, halo_device *device, halo_value **outputs,
+                         halo_buffer **results) {
+  int count = halo_plan_visible_results(plan), next = count;
+  for (int r = 0; r < count; r++) {
+    int32_t dynamic = halo_shape_dynamic_count(plan->results[r]);
+    halo_value **sizes = dynamic ? halo_alloc(sizeof *sizes * (size_t)dynamic) : NULL;
+    for (int32_t s = 0; s < dynamic; s++) sizes[s] = outputs[next++];
+    results[r] = halo_buffer_wrap(device, plan->results[r], outputs[r], sizes, plan);
+  }
+}
+
 /* One device's part. */
 static halo_status execute_at(const halo_executable *e, const halo_placement *at,
                               halo_buffer *const *arguments, execute_plan *x,
                               halo_buffer **results) {
   const halo_plan *plan = halo_executable_plan(e);
-  int count = plan->argument_count;
+  int count = halo_plan_visible_arguments(plan);
   halo_value **values = x->values, **outputs = x->outputs;
-  for (int i = 0; i < count; i++) values[i] = NULL;
+  for (int i = 0; i < plan->argument_count; i++) values[i] = NULL;
   halo_status status = execute_take(arguments, count, x->donated, values);
   if (status == HALO_OK) {
     bool began = false;
+    execute_take_sizes(arguments, count, values);
     status = halo_program_run(at->program, values, x->donated, x->after, x->after_count, outputs,
                               &began);
     /* What was given away comes back from a run that failed before it touched anything; else the run
@@ -142,11 +169,9 @@ static halo_status execute_at(const halo_executable *e, const halo_placement *at
     for (int i = 0; i < count; i++) {
       if (x->donated[i] && (status == HALO_OK || began)) values[i] = NULL;
     }
-    execute_untake(arguments, count, x->donated, values);
+    execute_untake(arguments, plan->argument_count, x->donated, values);
   }
-  for (int r = 0; r < plan->result_count && status == HALO_OK; r++) {
-    results[r] = halo_buffer_wrap(at->device, plan->results[r], outputs[r], plan);
-  }
+  if (status == HALO_OK) execute_wrap(plan, at->device, outputs, results);
   return status;
 }
 
@@ -166,7 +191,8 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
                                         int argument_count, const halo_execute_options *options,
                                         halo_buffer **const *results) {
   if (!e) return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: NULL executable");
-  int result_count = halo_executable_plan(e)->result_count, devices = e->placement_count;
+  const halo_plan *plan = halo_executable_plan(e);
+  int result_count = halo_plan_visible_results(plan), devices = e->placement_count;
   for (int d = 0; d < devices && result_count; d++) {
     if (!results || !results[d]) {
       return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: results is NULL");
@@ -183,7 +209,7 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
                            argument_count));
   }
   execute_plan x;
-  halo_status status = execute_prepare(argument_count, result_count, options, &x);
+  halo_status status = execute_prepare(plan, options, &x);
   for (int d = 0; d < devices && status == HALO_OK; d++) {
     status = execute_at(e, &e->placements[d], argument_count ? arguments[d] : NULL, &x,
                         result_count ? results[d] : NULL);
@@ -214,10 +240,12 @@ static halo_status execute_upload(halo_executable *e, const halo_literal *litera
   }
   if (!halo_shape_is_array(literal->shape)) return HALO_OK;
   const halo_shape *want = halo_executable_plan(e)->arguments[*next];
-  HALO_TRY(
-      halo_buffer_put(e->placements[0].device, literal->data, NULL, want, &buffers[*next], NULL));
-  ++*next;
-  return HALO_OK;
+  halo_device *device = e->placements[0].device;
+  halo_buffer **buffer = &buffers[(*next)++];
+  if (halo_shape_is_dynamic(want)) {
+    return halo_buffer_put_sized(device, literal->data, NULL, want, literal->shape->dims, buffer);
+  }
+  return halo_buffer_put(device, literal->data, NULL, want, buffer, NULL);
 }
 
 static halo_status execute_download(const halo_shape *shape, halo_buffer **buffers, int *next,
@@ -248,7 +276,7 @@ static halo_status execute_check_literals(const halo_executable *e, halo_literal
     if (!arguments || !arguments[i]) {
       return halo_fail(HALO_INVALID_ARGUMENT, "parameter %d of %s is NULL", i, name);
     }
-    if (halo_shape_compatible(arguments[i]->shape, e->parameters[i])) continue;
+    if (halo_shape_fits(arguments[i]->shape, e->parameters[i])) continue;
     char want[256], got[256];
     halo_shape_to_text(e->parameters[i], false, want, sizeof want);
     halo_shape_to_text(arguments[i]->shape, false, got, sizeof got);
@@ -266,23 +294,23 @@ halo_status halo_executable_run(halo_executable *e, halo_literal *const *argumen
   *result = NULL;
   HALO_TRY(execute_check_literals(e, arguments, argument_count));
   const halo_plan *plan = halo_executable_plan(e);
+  int inputs = halo_plan_visible_arguments(plan), outputs = halo_plan_visible_results(plan);
   void *memory;
-  HALO_TRY(halo_try_alloc(
-      sizeof(halo_buffer *) * ((size_t)plan->argument_count + (size_t)plan->result_count),
-      "the buffers of a run", &memory));
-  halo_buffer **buffers = memory, **results = buffers + plan->argument_count;
+  HALO_TRY(halo_try_alloc(sizeof(halo_buffer *) * ((size_t)inputs + (size_t)outputs),
+                          "the buffers of a run", &memory));
+  halo_buffer **buffers = memory, **results = buffers + inputs;
   halo_status status = HALO_OK;
   int next = 0;
   for (int i = 0; i < argument_count && status == HALO_OK; i++) {
     status = execute_upload(e, arguments[i], buffers, &next);
   }
   if (status == HALO_OK) {
-    status = halo_executable_execute(e, buffers, plan->argument_count, NULL, results);
+    status = halo_executable_execute(e, buffers, inputs, NULL, results);
   }
   next = 0;
   if (status == HALO_OK) status = execute_download(e->result, results, &next, result);
-  for (int i = 0; i < plan->argument_count; i++) halo_buffer_release(buffers[i]);
-  for (int i = 0; i < plan->result_count; i++) halo_buffer_release(results[i]);
+  for (int i = 0; i < inputs; i++) halo_buffer_release(buffers[i]);
+  for (int i = 0; i < outputs; i++) halo_buffer_release(results[i]);
   halo_free(memory);
   return status;
 }

@@ -141,3 +141,31 @@ void halo_layout_to_host(const halo_shape *shape, const void *device, void *host
     layout_copy(shape, from, to, device, host);
   }
 }
+
+/* The part's shape, and strides of the host's elements and of the dense array's; false when it is empty. */
+static bool layout_prepare_part(const halo_shape *shape, const int64_t *extents,
+                                const int64_t *strides, halo_shape *part, int64_t *host,
+                                int64_t *dense) {
+  *part = (halo_shape){.type = shape->type, .rank = shape->rank, .dims = extents};
+  if (halo_shape_byte_size(part) == 0) return false;
+  layout_dense_strides(part, host);
+  for (int d = 0; strides && d < shape->rank; d++) host[d] = strides[d];
+  layout_dense_strides(shape, dense);
+  return true;
+}
+
+void halo_layout_part_in(const halo_shape *shape, const int64_t *extents, const void *host,
+                         const int64_t *strides, void *dense) {
+  int64_t from[HALO_MAX_RANK] = {0}, to[HALO_MAX_RANK] = {0};
+  halo_shape part;
+  if (!layout_prepare_part(shape, extents, strides, &part, from, to)) return;
+  layout_copy(&part, from, to, host, dense);
+}
+
+void halo_layout_part_out(const halo_shape *shape, const int64_t *extents, const void *dense,
+                          void *host, const int64_t *strides) {
+  int64_t from[HALO_MAX_RANK] = {0}, to[HALO_MAX_RANK] = {0};
+  halo_shape part;
+  if (!layout_prepare_part(shape, extents, strides, &part, to, from)) return;
+  layout_copy(&part, from, to, dense, host);
+}

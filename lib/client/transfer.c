@@ -87,12 +87,27 @@ static halo_status transfer_out_now(halo_value *value, const halo_shape *shape,
   return before != HALO_OK ? before : status;
 }
 
+/* The valid part of an array with dynamic dimensions, by way of all of it. */
+static halo_status transfer_out_valid(halo_value *value, const halo_shape *shape,
+                                      halo_value *const *sizes, halo_host_array to) {
+  int64_t extents[HALO_MAX_RANK];
+  void *dense;
+  if (!sizes) return transfer_out_now(value, shape, to);
+  HALO_TRY(halo_sizes_get(shape, sizes, extents));
+  HALO_TRY(halo_try_alloc((size_t)halo_shape_byte_size(shape), "a transfer", &dense));
+  halo_status status = transfer_out_now(value, shape, (halo_host_array){dense, NULL});
+  if (status == HALO_OK) halo_layout_part_out(shape, extents, dense, to.data, to.strides);
+  halo_free(dense);
+  return status;
+}
+
 /* ---- While nobody waits ---- */
 
 typedef struct transfer_job {
   halo_cl_device *device;
   halo_cl_block *block; /* copying in; a reference */
   halo_value *value;    /* copying out; a reference */
+  halo_value **sizes;   /* of it, or NULL; a list of the job's own */
   halo_shape *shape;
   halo_host_array host;
   int64_t strides[HALO_MAX_RANK];
@@ -104,9 +119,11 @@ static void transfer_run(void *data) {
   transfer_job *job = data;
   halo_cl_device *device = job->device;
   halo_cl_event *done = job->done;
-  halo_status status = job->block ? transfer_in_now(job->block, job->shape, job->host)
-                                  : transfer_out_now(job->value, job->shape, job->host);
+  halo_status status = job->block
+                           ? transfer_in_now(job->block, job->shape, job->host)
+                           : transfer_out_valid(job->value, job->shape, job->sizes, job->host);
   halo_cl_free(job->block);
+  halo_sizes_release(job->shape, job->sizes);
   halo_value_release(job->value);
   halo_shape_release(job->shape);
   halo_free(job);
@@ -174,14 +191,16 @@ halo_status halo_transfer_in(halo_cl_block *block, const halo_shape *shape, halo
   return HALO_OK;
 }
 
-halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_host_array to,
-                              halo_cl_event *done) {
+halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_value *const *sizes,
+                              halo_host_array to, halo_cl_event *done) {
   halo_cl_device *device = value->device;
   size_t size = (size_t)halo_shape_byte_size(shape);
-  if (!done) return transfer_out_now(value, shape, to);
+  if (!done) return transfer_out_valid(value, shape, sizes, to);
   bool queued = halo_cl_event_is_queued(value->ready);
-  if (!queued || !value->block || size == 0 || !transfer_is_plain(device, shape, to.strides)) {
+  if (!queued || !value->block || size == 0 || sizes ||
+      !transfer_is_plain(device, shape, to.strides)) {
     transfer_job *job = transfer_create(device, shape, to, done);
+    if (sizes) job->sizes = halo_sizes_retain(shape, sizes);
     job->value = value;
     halo_value_retain(value);
     halo_cl_event_when_queued(value->ready, transfer_submit, job);

@@ -125,7 +125,7 @@ halo_status eval_computation(const halo_computation *computation, halo_literal *
   }
   for (int32_t i = 0; i < arg_count; i++) {
     const halo_shape *shape = computation->params.data[i]->shape;
-    if (halo_shape_compatible(args[i]->shape, shape)) continue;
+    if (halo_shape_fits(args[i]->shape, shape)) continue;
     halo_arena scratch = {0};
     halo_status status = halo_fail(
         HALO_INVALID_ARGUMENT, "argument %d of %s is %s, not %s", i, computation->name,

@@ -27,7 +27,9 @@ halo_status eval_computation(const halo_computation *computation, halo_literal *
                              int32_t arg_count, int depth, halo_literal **out);
 
 eval_fn eval_elementwise, eval_identity, eval_constant, eval_tuple, eval_get_tuple_element,
-    eval_after_all, eval_get_dimension_size, eval_tuple_select; /* instr.c */
+    eval_after_all, eval_tuple_select; /* instr.c */
+/* dynamic.c; the first: any operation, when operands have other extents than the shapes in its text. */
+eval_fn eval_dynamic, eval_get_dimension_size, eval_set_dimension_size, eval_dynamic_reshape;
 eval_fn eval_iota, eval_broadcast, eval_reshape, eval_transpose, eval_reverse, eval_slice, eval_pad,
     eval_concatenate, eval_bitcast, eval_bitcast_convert;                         /* movement.c */
 eval_fn eval_dynamic_slice, eval_dynamic_update_slice, eval_gather, eval_scatter; /* indexed.c */

@@ -3,7 +3,8 @@
  *
  * Everything here reads verified modules only (inference has accepted each instruction), changes
  * nothing in them and keeps no state: safe from several threads at once. Literals are row-major
- * whatever their layouts say; only `bitcast` looks at the layouts of its shapes. */
+ * whatever their layouts say; only `bitcast` looks at the layouts of its shapes. A value with dynamic
+ * dimensions is a literal of the extents that it has. */
 #ifndef HALO_EVALUATOR_EVALUATOR_H
 #define HALO_EVALUATOR_EVALUATOR_H
 

@@ -16,6 +16,8 @@ static eval_fn *const instr_rows[HALO_OPCODE_COUNT] = {
     [HALO_OP_TUPLE_SELECT] = eval_tuple_select,
     [HALO_OP_AFTER_ALL] = eval_after_all,
     [HALO_OP_GET_DIMENSION_SIZE] = eval_get_dimension_size,
+    [HALO_OP_SET_DIMENSION_SIZE] = eval_set_dimension_size,
+    [HALO_OP_DYNAMIC_RESHAPE] = eval_dynamic_reshape,
     [HALO_OP_BITCAST] = eval_bitcast,
     [HALO_OP_BITCAST_CONVERT] = eval_bitcast_convert,
     [HALO_OP_IOTA] = eval_iota,
@@ -68,12 +70,42 @@ static halo_status instr_unimplemented(const halo_instr *instr) {
   return status;
 }
 
+/* Opcodes whose functions go by their operands' values alone, whatever their extents. */
+static const bool instr_any_size[HALO_OPCODE_COUNT] = {
+    [HALO_OP_COPY] = true,
+    [HALO_OP_OPT_BARRIER] = true,
+    [HALO_OP_DOMAIN] = true,
+    [HALO_OP_ADD_DEPENDENCY] = true,
+    [HALO_OP_TUPLE] = true,
+    [HALO_OP_GET_TUPLE_ELEMENT] = true,
+    [HALO_OP_TUPLE_SELECT] = true,
+    [HALO_OP_AFTER_ALL] = true,
+    [HALO_OP_CALL] = true,
+    [HALO_OP_FUSION] = true,
+    [HALO_OP_WHILE] = true,
+    [HALO_OP_CONDITIONAL] = true,
+    [HALO_OP_GET_DIMENSION_SIZE] = true,
+    [HALO_OP_SET_DIMENSION_SIZE] = true,
+    [HALO_OP_DYNAMIC_RESHAPE] = true,
+};
+
+/* Whether an operand has other extents than the text says. */
+static bool instr_is_sized(const eval_call *call) {
+  if (instr_any_size[call->instr->opcode]) return false;
+  for (int32_t o = 0; o < call->instr->operand_count; o++) {
+    if (!halo_shape_compatible(call->operands[o]->shape, call->instr->operands[o]->shape)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 halo_status eval_instr(const eval_call *call, halo_literal **out) {
   const halo_instr *instr = call->instr;
   eval_fn *fn = eval_fn_of(instr->opcode);
   *out = NULL;
-  if (!fn || halo_shape_is_dynamic(instr->shape)) return instr_unimplemented(instr);
-  halo_status status = fn(call, out);
+  if (!fn) return instr_unimplemented(instr);
+  halo_status status = instr_is_sized(call) ? eval_dynamic(call, out) : fn(call, out);
   if (status != HALO_OK) {
     halo_literal_release(*out);
     *out = NULL;
@@ -149,12 +181,4 @@ halo_status eval_tuple_select(const eval_call *call, halo_literal **out) {
 
 halo_status eval_after_all(const eval_call *call, halo_literal **out) {
   return halo_literal_create(call->instr->shape, out);
-}
-
-halo_status eval_get_dimension_size(const eval_call *call, halo_literal **out) {
-  int32_t count;
-  const int64_t *dims = halo_instr_ints(call->instr, HALO_ATTR_DIMENSIONS, &count);
-  HALO_TRY(halo_literal_create(call->instr->shape, out));
-  halo_literal_set_i64(*out, 0, call->operands[0]->shape->dims[dims[0]]);
-  return HALO_OK;
 }

@@ -261,6 +261,18 @@ void halo_module_remove_dead(halo_module *module);
 /* A name not yet used in the module, from `prefix`. In the module's arena. */
 const char *halo_module_fresh_name(halo_module *module, const char *prefix);
 
+/* ---- Sizes that are known at run time only ---- */
+
+/* Set by the pass dynamic-sizes: all shapes of instructions are static, and the sizes of the dynamic
+ * dimensions of entry_params and entry_result, which keep their marks, are s32 scalars behind the parameters
+ * that callers see, and behind the result that callers see in a tuple of both; each in the order of leaves and
+ * dimensions. A note among the module's frontend attributes, so that it lives in text. */
+bool halo_module_sizes_are_values(const halo_module *module);
+void halo_module_set_sizes_are_values(halo_module *module);
+/* The parameters and the result that callers see. */
+int32_t halo_module_visible_params(const halo_module *module);
+const halo_shape *halo_module_visible_result(const halo_module *module);
+
 /* ---- Copying ---- */
 
 /* A deep copy with its own arena (literals shared); one reference. */

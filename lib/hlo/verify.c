@@ -268,6 +268,28 @@ static halo_status verify_list(verify_state *state) {
   return status;
 }
 
+/* A scalar for each dynamic dimension where the module says so. */
+static halo_status verify_sizes(const halo_module *module) {
+  if (!halo_module_sizes_are_values(module)) return HALO_OK;
+  const halo_computation *entry = module->entry;
+  const halo_shape *result = module->entry_result;
+  int32_t visible = halo_module_visible_params(module);
+  bool good = visible >= 0;
+  for (int32_t p = visible; good && p < entry->params.count; p++) {
+    good = halo_shape_is_scalar_of(module->entry_params[p], HALO_S32);
+  }
+  if (halo_shape_is_dynamic(result)) {
+    int32_t hidden = halo_shape_dynamic_count(result);
+    good = good && result->count == 1 + hidden;
+    for (int32_t i = 1; good && i < result->count; i++) {
+      good = halo_shape_is_scalar_of(result->elements[i], HALO_S32);
+    }
+  }
+  if (good) return HALO_OK;
+  return verify_fail(entry->root,
+                     "the module lacks the sizes that it says its entry takes and gives");
+}
+
 static halo_status verify_entry(const halo_module *module) {
   const halo_computation *entry = module->entry;
   for (int32_t i = 0; i < entry->params.count; i++) {
@@ -280,7 +302,7 @@ static halo_status verify_entry(const halo_module *module) {
   if (!module->entry_result || !halo_shape_compatible(module->entry_result, entry->root->shape)) {
     return verify_fail(entry->root, "the entry layout gives the result another shape");
   }
-  return HALO_OK;
+  return verify_sizes(module);
 }
 
 static halo_status verify_run(void *user) {

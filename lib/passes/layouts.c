@@ -131,6 +131,11 @@ static halo_instr *layouts_result_tuple(halo_rewriter *r, halo_instr *x, const h
   return x;
 }
 
+/* A shape of the entry as instructions have it: sizes that are known at run time only are values by now. */
+static const halo_shape *layouts_of_caller(halo_module *module, const halo_shape *shape) {
+  return halo_shape_static(&module->arena, shape);
+}
+
 /* A part of the entry's result in the layout that callers see. */
 static halo_instr *layouts_result(halo_rewriter *r, halo_instr *x, const halo_shape *want) {
   if (halo_shape_is_tuple(want)) return layouts_result_tuple(r, x, want);
@@ -142,7 +147,8 @@ static halo_instr *layouts_result(halo_rewriter *r, halo_instr *x, const halo_sh
 /* Gives the entry's results, whose operands have got their final layouts, those that callers see. */
 static void layouts_fix_results(halo_rewriter *r) {
   halo_computation *computation = r->computation;
-  const halo_shape *want = computation->module->entry_result;
+  const halo_shape *want =
+      layouts_of_caller(computation->module, computation->module->entry_result);
   halo_instr *root = computation->root;
   if (root->opcode != HALO_OP_TUPLE) {
     computation->root = layouts_result(r, root, want);
@@ -191,8 +197,9 @@ halo_status halo_pass_layouts(halo_module *module, bool *changed) {
   *changed = false;
   for (int32_t p = 0; p < module->entry->params.count; p++) {
     halo_instr *param = module->entry->params.data[p];
-    if (halo_shape_equal(param->shape, module->entry_params[p])) continue;
-    param->shape = module->entry_params[p];
+    const halo_shape *want = layouts_of_caller(module, module->entry_params[p]);
+    if (halo_shape_equal(param->shape, want)) continue;
+    param->shape = want;
     *changed = true;
   }
   for (int32_t i = 0; i < module->computations.count; i++) {

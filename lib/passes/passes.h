@@ -21,6 +21,10 @@ typedef halo_status halo_pass_fn(halo_module *module, bool *changed);
 
 /* call, fusion, async-start/update/done and copy-start/done become what they wrap, in place. */
 halo_pass_fn halo_pass_inline_calls;
+/* Sizes of dimensions that are known at run time only become values, and all shapes static (dynamic.h). The
+ * sizes of the entry's dynamic parameters and results become parameters and results behind the others:
+ * halo_module_sizes_are_values. HALO_UNIMPLEMENTED for what cannot be followed. */
+halo_pass_fn halo_pass_dynamic_sizes;
 /* Identity ops (copy to the same layout, domain, add-dependency), tuple-select, index vectors, scalar
  * operands of select and clamp, and bitcasts become plain forms. */
 halo_pass_fn halo_pass_canonicalize;

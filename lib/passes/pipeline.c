@@ -53,6 +53,9 @@ enum { PASS_MAX_ROUNDS = 16 };
 static const pass_group pass_table[] = {
     {.rows = {{"inline-calls", "Puts called, fused and asynchronous computations in place.",
                halo_pass_inline_calls, true},
+              {"dynamic-sizes",
+               "Makes sizes that are known at run time only into values, and shapes static.",
+               halo_pass_dynamic_sizes, true},
               {"canonicalize", "Rewrites identity ops, bitcasts and old forms to plain ops.",
                halo_pass_canonicalize, true},
               {"expand", "Writes operations without kernels of their own as others.",

@@ -10,13 +10,22 @@ static halo_status check_count(const char *name, int64_t value) {
                    (long long)value);
 }
 
+static bool check_unbounded(const halo_shape *shape) {
+  for (int32_t i = 0; i < shape->rank; i++) {
+    if (shape->dims[i] == HALO_UNBOUNDED) return true;
+  }
+  for (int32_t i = 0; i < shape->count && shape->has_dynamic; i++) {
+    if (check_unbounded(shape->elements[i])) return true;
+  }
+  return false;
+}
+
 static halo_status check_instr(const halo_instr *instr) {
-  if (!halo_shape_is_dynamic(instr->shape)) return HALO_OK;
+  if (!check_unbounded(instr->shape)) return HALO_OK;
   halo_arena scratch = {0};
   const char *line = instr->line > 0 ? halo_arena_printf(&scratch, "line %d: ", instr->line) : "";
   halo_status status =
-      halo_fail(HALO_UNIMPLEMENTED,
-                "%s%s: %s has a dimension that is known at run time only, which cannot run yet",
+      halo_fail(HALO_UNIMPLEMENTED, "%s%s: %s has a dimension without a bound, which cannot run",
                 line, instr->name, halo_shape_text(&scratch, instr->shape, false));
   halo_arena_deinit(&scratch);
   return status;

@@ -24,6 +24,7 @@ void lower_arguments(lower_state *s, const halo_module *module, int32_t **out) {
       next++;
     }
   }
+  plan->size_argument_count = module->entry->params.count - halo_module_visible_params(module);
   *out = ids;
 }
 
@@ -31,6 +32,9 @@ void lower_results(lower_state *s, const halo_module *module, const int32_t *roo
   halo_plan *plan = s->plan;
   int32_t leaves;
   const halo_shape **shapes = lower_leaf_shapes(s, module->entry_result, &leaves);
+  if (halo_module_sizes_are_values(module)) {
+    plan->size_result_count = halo_shape_dynamic_count(module->entry_result);
+  }
   plan->results = halo_arena_array(&plan->arena, const halo_shape *, leaves);
   plan->result_buffers = halo_arena_array(&plan->arena, int32_t, leaves);
   plan->result_alias = halo_arena_array(&plan->arena, int32_t, leaves);

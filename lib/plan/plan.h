@@ -123,10 +123,21 @@ typedef struct halo_plan {
   int32_t argument_count;
   const halo_shape **results;
   int32_t result_count;
+  /* The last arguments and results, which callers do not see: s32 scalars, the sizes of the dynamic
+   * dimensions of those before them, in order. */
+  int32_t size_argument_count, size_result_count;
   int32_t *result_buffers; /* buffer of each result: a RESULT of its own, or an ARGUMENT to share */
   int32_t *result_alias;   /* argument that a donated result may take over, or -1 */
   const char *explain;
 } halo_plan;
+
+/* The arguments and results that callers see. */
+static inline int32_t halo_plan_visible_arguments(const halo_plan *plan) {
+  return plan->argument_count - plan->size_argument_count;
+}
+static inline int32_t halo_plan_visible_results(const halo_plan *plan) {
+  return plan->result_count - plan->size_result_count;
+}
 
 /* "kernel", "library", "copy", ...: the names in steps.def. Static. */
 const char *halo_step_kind_name(halo_step_kind kind);

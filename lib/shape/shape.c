@@ -127,6 +127,43 @@ const halo_shape *halo_shape_with_default_layout(halo_arena *arena, const halo_s
   return halo_shape_new_full(arena, shape->type, shape->rank, shape->dims, shape->dynamic, NULL);
 }
 
+const halo_shape *halo_shape_static(halo_arena *arena, const halo_shape *shape) {
+  if (!shape->has_dynamic) return shape;
+  if (!halo_shape_is_tuple(shape)) {
+    return halo_shape_new_full(arena, shape->type, shape->rank, shape->dims, NULL,
+                               shape->minor_to_major);
+  }
+  const halo_shape **elements = halo_arena_array(arena, const halo_shape *, shape->count);
+  for (int i = 0; i < shape->count; i++) {
+    elements[i] = halo_shape_static(arena, shape->elements[i]);
+  }
+  return halo_shape_new_tuple(arena, shape->count, elements);
+}
+
+bool halo_shape_fits(const halo_shape *extents, const halo_shape *shape) {
+  if (!shape->has_dynamic) return halo_shape_compatible(extents, shape);
+  if (extents->type != shape->type || extents->rank != shape->rank ||
+      extents->count != shape->count) {
+    return false;
+  }
+  for (int i = 0; i < shape->rank; i++) {
+    int64_t size = extents->dims[i], bound = shape->dims[i];
+    if (shape->dynamic[i] ? size > bound : size != bound) return false;
+  }
+  for (int i = 0; i < shape->count; i++) {
+    if (!halo_shape_fits(extents->elements[i], shape->elements[i])) return false;
+  }
+  return true;
+}
+
+int32_t halo_shape_dynamic_count(const halo_shape *shape) {
+  int32_t count = 0;
+  if (!shape->has_dynamic) return 0;
+  for (int i = 0; i < shape->rank; i++) count += shape->dynamic[i];
+  for (int i = 0; i < shape->count; i++) count += halo_shape_dynamic_count(shape->elements[i]);
+  return count;
+}
+
 halo_status halo_shape_check_array(halo_type type, int rank, const int64_t *dims) {
   if (!halo_type_is_array(type)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s is not an array element type",
@@ -184,6 +221,22 @@ halo_status halo_shape_create_array_with_layout(halo_type type, int rank, const 
 halo_status halo_shape_create_array(halo_type type, int rank, const int64_t *dims,
                                     halo_shape **out) {
   return halo_shape_create_array_with_layout(type, rank, dims, NULL, out);
+}
+
+halo_status halo_shape_create_dynamic(halo_type type, int rank, const int64_t *dims,
+                                      const bool *dynamic, halo_shape **out) {
+  HALO_TRY(halo_shape_create_array(type, rank, dims, out));
+  if (rank && !dynamic) {
+    halo_shape_release(*out);
+    *out = NULL;
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_shape_create_dynamic: dynamic is NULL");
+  }
+  shape_heap *heap = (shape_heap *)*out;
+  for (int i = 0; i < rank; i++) heap->shape.has_dynamic |= dynamic[i];
+  if (heap->shape.has_dynamic) {
+    heap->shape.dynamic = halo_arena_copy(&heap->arena, dynamic, sizeof *dynamic * (size_t)rank);
+  }
+  return HALO_OK;
 }
 
 halo_status halo_shape_create_tuple(int count, const halo_shape *const *elements,

@@ -45,6 +45,14 @@ halo_shape *halo_shape_clone_heap(const halo_shape *shape);
 const halo_shape *halo_shape_with_type(halo_arena *arena, const halo_shape *shape, halo_type type);
 /* The shape, tuples included, with every layout set to the default and extras dropped. */
 const halo_shape *halo_shape_with_default_layout(halo_arena *arena, const halo_shape *shape);
+/* The shape, tuples included, with every dimension static: at its bound, where it was dynamic. The shape
+ * itself when none is. */
+const halo_shape *halo_shape_static(halo_arena *arena, const halo_shape *shape);
+/* Whether an array or tuple of these static extents fits a shape: equal but for layouts, and for dynamic
+ * dimensions, which may be smaller than their bounds. */
+bool halo_shape_fits(const halo_shape *extents, const halo_shape *shape);
+/* Number of dynamic dimensions of all leaves. */
+int32_t halo_shape_dynamic_count(const halo_shape *shape);
 
 /* Checks extents, rank and total size; HALO_INVALID_ARGUMENT with a message otherwise. Unbounded
  * dimensions are allowed and count as 0 elements. */

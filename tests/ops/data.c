@@ -94,6 +94,8 @@ bool ops_family_load(const char *folder, const char *name, ops_family *family) {
       one->inputs = line + 7;
     } else if (data_starts(line, "outputs ")) {
       one->outputs = line + 8;
+    } else if (data_starts(line, "sizes ")) {
+      one->sizes = line + 6;
     } else if (data_starts(line, "result ")) {
       good = data_add_bound(one, line + 7);
     } else if (data_starts(line, "values")) {
@@ -200,6 +202,42 @@ static bool data_open_worked(const ops_case *one, ops_values *values) {
   return good;
 }
 
+/* The shape with its dynamic dimensions as long as the next numbers of *sizes say. */
+static halo_shape *data_sized_shape(const halo_shape *shape, char **sizes) {
+  int64_t dims[HALO_MAX_RANK];
+  halo_shape *sized = NULL;
+  for (int d = 0; d < halo_shape_rank(shape); d++) {
+    dims[d] = halo_shape_dim(shape, d);
+    if (halo_shape_dim_is_dynamic(shape, d) && *sizes != NULL) {
+      dims[d] = strtoll(*sizes, sizes, 10);
+    }
+  }
+  return halo_shape_create_array(halo_shape_type(shape), halo_shape_rank(shape), dims, &sized) ==
+                 HALO_OK
+             ? sized
+             : NULL;
+}
+
+/* The recorded results, of which those with dynamic dimensions are as long as they were then. */
+static bool data_open_outputs(const ops_family *family, const ops_case *one,
+                              const halo_shape *const *shapes, ops_values *values) {
+  int count = values->expected_count;
+  halo_shape **sized = calloc((size_t)count + 1, sizeof(*sized));
+  char *sizes = one->sizes;
+  bool good = true;
+  for (int i = 0; i < count && good; i++) {
+    sized[i] = data_sized_shape(shapes[i], &sizes);
+    good = sized[i] != NULL;
+  }
+  good = good && data_split(family, one->outputs, count, (const halo_shape *const *)sized,
+                            values->expected);
+  for (int i = 0; i < count; i++) {
+    halo_shape_release(sized[i]);
+  }
+  free(sized);
+  return good;
+}
+
 bool ops_case_open(const ops_family *family, const ops_case *one, ops_values *values) {
   memset(values, 0, sizeof *values);
   if (halo_module_parse(one->text, strlen(one->text), one->name, &values->module) != HALO_OK) {
@@ -227,7 +265,7 @@ bool ops_case_open(const ops_family *family, const ops_case *one, ops_values *va
   for (int i = 0; i < values->expected_count; i++) {
     shapes[i] = is_tuple ? halo_shape_tuple_element(result, i) : result;
   }
-  good = good && data_split(family, one->outputs, values->expected_count, shapes, values->expected);
+  good = good && data_open_outputs(family, one, shapes, values);
   free(shapes);
   if (!good) {
     fprintf(stderr, "test_ops: the recorded values of %s %s do not fit it\n", family->name,

@@ -20,6 +20,7 @@ typedef struct ops_case {
   char *values;  /* worked examples: a module whose constants in0, in1.., out0.. are the values */
   char *inputs;  /* recorded cases: the .npz member with the arguments' bytes */
   char *outputs; /* ditto, results */
+  char *sizes;   /* the extents of the results' dynamic dimensions, in order; NULL: none */
   ops_bound *bounds;
   int bound_count;
 } ops_case;

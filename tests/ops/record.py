@@ -11,6 +11,7 @@ the tests. In the .hlo, lines that start with `//!` are read by tests/ops/data.c
     //! case NAME                       a new case; the module's text follows
     //! inputs MEMBER                   the .npz member with all arguments' bytes in order
     //! outputs MEMBER                  likewise the results
+    //! sizes N...                      of the results' dynamic dimensions, in order
     //! result LABEL BOUND REASON...    one for each result, in order
 """
 
@@ -52,6 +53,7 @@ FAMILIES = [
     "models",
     "lapack",
     "control",
+    "dynamic",
     "collective",
 ]
 
@@ -77,6 +79,8 @@ def record(family):
             f"//! inputs {member('in', case.inputs)}",
             f"//! outputs {member('out', outputs)}",
         ]
+        if case.sizes:
+            text.append(f"//! sizes {' '.join(map(str, case.sizes))}")
         text += [
             f"//! result {label} {bound} {reason}".rstrip() for label, bound, reason in case.bounds
         ]

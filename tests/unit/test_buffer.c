@@ -271,7 +271,7 @@ START_TEST(donation) {
   ck_assert_float_eq(back[2], 3);
   /* The memory lives on in the result of the program that took it. */
   ck_ok(halo_buffer_donate(buffer, &value));
-  other = halo_buffer_wrap(client->devices, shape, value, NULL);
+  other = halo_buffer_wrap(client->devices, shape, value, NULL, NULL);
   halo_buffer_release(buffer);
   ck_ok(halo_buffer_to_host(other, back, sizeof back));
   ck_assert_float_eq(back[1], 2);
@@ -372,7 +372,7 @@ START_TEST(failed_computation) {
   halo_cl_event *ready = halo_cl_event_create();
   halo_cl_event_set_queued(ready, failed);
   halo_buffer *buffer = halo_buffer_wrap(
-      client->devices, shape, halo_value_create(client->devices[0].cl, block, ready), NULL);
+      client->devices, shape, halo_value_create(client->devices[0].cl, block, ready), NULL, NULL);
   ck_ok(halo_buffer_ready_event(buffer, &event));
   ck_assert(!halo_event_is_ready(event));
   ck_assert_int_eq(clSetUserEventStatus(failed, CL_OUT_OF_RESOURCES), CL_SUCCESS);

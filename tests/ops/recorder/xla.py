@@ -106,6 +106,7 @@ class Case:
         self.results, self.shapes, self.bounds = [], {}, []
         self.expected = None  # filled by a family that does not ask XLA, and says why
         self.measured = []
+        self.dynamic, self.sizes = {}, []  # where the sizes of a dynamic result are; what they were
 
     def _add(self, text, shape_text):
         name = f"v{len(self.lines)}"
@@ -135,11 +136,29 @@ class Case:
         self.results.append(name)
         self.bounds.append((label, bound, reason))
 
+    def result_sized(self, name, label, bound=0, reason=""):
+        """A result with dynamic dimensions, `<=8`, whose sizes are results before it."""
+        dims = self.shapes[name].split("[")[1].split("]")[0].split(",")
+        where = {}
+        for d, text in enumerate(dims):
+            if text.startswith("<="):
+                size = self.op("s32[]", "get-dimension-size", name, attrs=f"dimensions={{{d}}}")
+                where[d] = len(self.results)
+                self.result(size, f"{label}.size{d}")
+        self.dynamic[len(self.results)] = where
+        self.result(name, label, bound, reason)
+
     def measure(self, result_index, judge):
         """`judge(output)` gives (bound, reason) once XLA's output is known."""
         self.measured.append((result_index, judge))
 
     def finish(self, outputs):
+        for i, where in self.dynamic.items():
+            cut = {d: int(outputs[at]) for d, at in where.items()}
+            dims = [cut.get(d, n) for d, n in enumerate(outputs[i].shape)]
+            # XLA puts the valid elements of a result at the front of its memory.
+            outputs[i] = outputs[i].ravel()[: np.prod(dims, dtype=int)].reshape(dims)
+            self.sizes += cut.values()
         for i, judge in self.measured:
             self.bounds[i] = (self.bounds[i][0], *judge(outputs[i]))
 

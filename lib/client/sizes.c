@@ -1,0 +1,89 @@
+/* client/sizes.c: the run-time sizes of a buffer's dynamic dimensions, each an s32 scalar on the device. */
+#include "base/memory.h"
+#include "client/client.h"
+
+static const halo_shape sizes_scalar = {.type = HALO_S32};
+
+static halo_status sizes_put_one(halo_device *device, int32_t size, halo_value **out) {
+  halo_cl_block *block;
+  HALO_TRY(halo_cl_alloc(device->cl, sizeof size, "a size", &block));
+  *out = halo_value_create(device->cl, block, NULL);
+  return halo_transfer_in(block, &sizes_scalar, (halo_host_array){&size, NULL}, NULL);
+}
+
+halo_status halo_sizes_put(halo_device *device, const halo_shape *shape, const int64_t *extents,
+                           halo_value ***out) {
+  int32_t count = halo_shape_dynamic_count(shape), next = 0;
+  halo_status status = HALO_OK;
+  *out = NULL;
+  if (count == 0) return HALO_OK;
+  halo_value **sizes = halo_alloc(sizeof *sizes * (size_t)count);
+  for (int d = 0; d < shape->rank && status == HALO_OK; d++) {
+    if (!halo_shape_dim_is_dynamic(shape, d)) continue;
+    int64_t size = extents ? extents[d] : shape->dims[d];
+    if (size > INT32_MAX) {
+      status = halo_fail(HALO_INVALID_ARGUMENT,
+                         "the size of dynamic dimension %d, %lld, does not "
+                         "fit s32",
+                         d, (long long)size);
+    } else {
+      status = sizes_put_one(device, (int32_t)size, &sizes[next++]);
+    }
+  }
+  if (status == HALO_OK) {
+    *out = sizes;
+  } else {
+    halo_sizes_release(shape, sizes);
+  }
+  return status;
+}
+
+halo_value **halo_sizes_retain(const halo_shape *shape, halo_value *const *sizes) {
+  int32_t count = halo_shape_dynamic_count(shape);
+  if (count == 0) return NULL;
+  halo_value **copy = halo_alloc(sizeof *copy * (size_t)count);
+  for (int32_t i = 0; i < count; i++) {
+    copy[i] = sizes[i];
+    halo_value_retain(copy[i]);
+  }
+  return copy;
+}
+
+void halo_sizes_release(const halo_shape *shape, halo_value **sizes) {
+  if (!sizes) return;
+  int32_t count = halo_shape_dynamic_count(shape);
+  for (int32_t i = 0; i < count; i++) halo_value_release(sizes[i]);
+  halo_free(sizes);
+}
+
+halo_status halo_sizes_get(const halo_shape *shape, halo_value *const *sizes, int64_t *extents) {
+  int32_t next = 0;
+  for (int d = 0; d < shape->rank; d++) {
+    int32_t size;
+    extents[d] = shape->dims[d];
+    if (!halo_shape_dim_is_dynamic(shape, d)) continue;
+    HALO_TRY(halo_transfer_out(sizes[next++], &sizes_scalar, NULL, (halo_host_array){&size, NULL},
+                               NULL));
+    /* A program may set any size; there are no more elements than the bound. */
+    if (size < extents[d]) extents[d] = size > 0 ? size : 0;
+  }
+  return HALO_OK;
+}
+
+halo_status halo_sizes_across(const halo_shape *shape, halo_value *const *sizes,
+                              halo_cl_device *device, halo_value ***out) {
+  int32_t count = halo_shape_dynamic_count(shape);
+  halo_status status = HALO_OK;
+  *out = NULL;
+  if (count == 0) return HALO_OK;
+  halo_value **copies = halo_alloc(sizeof *copies * (size_t)count);
+  for (int32_t i = 0; i < count && status == HALO_OK; i++) {
+    status = halo_transfer_across(sizes[i], sizeof(int32_t), device, "a size", &copies[i]);
+  }
+  if (status == HALO_OK) {
+    *out = copies;
+  } else {
+    halo_sizes_release(shape, copies);
+  }
+  return status;
+}

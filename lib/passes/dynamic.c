@@ -1,0 +1,176 @@
+/* passes/dynamic.c: notes of run-time sizes, and what rules make new instructions with. */
+#include "passes/dynamic.h"
+
+#include <stdlib.h>
+
+/* ---- Notes: for a value a list by leaf, of lists by dimension, of sizes; each may be NULL ---- */
+
+halo_instr *halo_dynamic_leaf_size(const halo_dynamic *d, const halo_instr *value, int32_t leaf,
+                                   int dim) {
+  halo_instr ***leaves = value ? halo_pointer_map_get(&d->sizes, value) : NULL;
+  return leaves && leaves[leaf] ? leaves[leaf][dim] : NULL;
+}
+
+halo_instr *halo_dynamic_size(const halo_dynamic *d, const halo_instr *array, int dim) {
+  return halo_dynamic_leaf_size(d, array, 0, dim);
+}
+
+halo_instr *halo_dynamic_extent(halo_dynamic *d, const halo_instr *array, int dim) {
+  halo_instr *size = halo_dynamic_size(d, array, dim);
+  return size ? size : halo_dynamic_number(d, array->shape->dims[dim]);
+}
+
+bool halo_dynamic_any(const halo_dynamic *d, const halo_instr *value) {
+  return halo_pointer_map_get(&d->sizes, value) != NULL;
+}
+
+static halo_arena *dynamic_arena(const halo_dynamic *d) { return &d->all->module->arena; }
+
+/* The list of a value, made if need be. */
+static halo_instr ***dynamic_leaves(halo_dynamic *d, const halo_instr *value) {
+  halo_instr ***leaves = halo_pointer_map_get(&d->sizes, value);
+  if (leaves) return leaves;
+  leaves = halo_arena_array(dynamic_arena(d), halo_instr **, halo_shape_leaf_count(value->shape));
+  halo_pointer_map_set(&d->sizes, value, leaves);
+  return leaves;
+}
+
+static bool dynamic_is_number(const halo_instr *size, int64_t *out) {
+  if (!size || size->opcode != HALO_OP_CONSTANT || size->literal->elided) return false;
+  *out = halo_literal_get_i64(size->literal, 0);
+  return true;
+}
+
+void halo_dynamic_set_leaf(halo_dynamic *d, const halo_instr *value, int32_t leaf, int dim,
+                           halo_instr *size) {
+  int64_t number;
+  if (!value || !size) return;
+  const halo_shape *shape = halo_leaf_shape(value->shape, leaf);
+  if (dynamic_is_number(size, &number) && number == shape->dims[dim]) return;
+  halo_instr ***leaves = dynamic_leaves(d, value);
+  if (!leaves[leaf]) leaves[leaf] = halo_arena_array(dynamic_arena(d), halo_instr *, shape->rank);
+  leaves[leaf][dim] = size;
+}
+
+void halo_dynamic_set(halo_dynamic *d, const halo_instr *array, int dim, halo_instr *size) {
+  halo_dynamic_set_leaf(d, array, 0, dim, size);
+}
+
+void halo_dynamic_copy_leaves(halo_dynamic *d, const halo_instr *from, int32_t from_leaf,
+                              const halo_instr *to, int32_t to_leaf, int32_t count) {
+  halo_instr ***leaves = halo_pointer_map_get(&d->sizes, from);
+  for (int32_t l = 0; leaves && l < count; l++) {
+    if (leaves[from_leaf + l]) dynamic_leaves(d, to)[to_leaf + l] = leaves[from_leaf + l];
+  }
+}
+
+void halo_dynamic_copy(halo_dynamic *d, const halo_instr *from, const halo_instr *to) {
+  if (!from || !to) return;
+  halo_dynamic_copy_leaves(d, from, 0, to, 0, halo_shape_leaf_count(from->shape));
+}
+
+halo_instr *halo_dynamic_fail(halo_dynamic *d, const halo_instr *instr, const char *why) {
+  if (d->x.status != HALO_OK) return NULL;
+  halo_arena scratch = {0};
+  const char *line = instr->line > 0 ? halo_arena_printf(&scratch, "line %d: ", instr->line) : "";
+  d->x.status = halo_fail(HALO_UNIMPLEMENTED, "%s%s: %s %s", line, instr->name,
+                          halo_opcode_name(instr->opcode), why);
+  halo_arena_deinit(&scratch);
+  return NULL;
+}
+
+/* ---- New instructions ---- */
+
+halo_instr *halo_dynamic_number(halo_dynamic *d, int64_t value) {
+  return halo_rewrite_make_scalar(&d->r, d->x.like, HALO_S32, value);
+}
+
+static int64_t dynamic_fold(halo_opcode opcode, int64_t a, int64_t b) {
+  if (opcode == HALO_OP_ADD) return a + b;
+  if (opcode == HALO_OP_SUBTRACT) return a - b;
+  if (opcode == HALO_OP_MULTIPLY) return a * b;
+  if (opcode == HALO_OP_MAXIMUM) return a > b ? a : b;
+  if (opcode == HALO_OP_MINIMUM) return a < b ? a : b;
+  return b ? a / b : 0;
+}
+
+halo_instr *halo_dynamic_binary(halo_dynamic *d, halo_opcode opcode, halo_instr *a, halo_instr *b) {
+  int64_t x, y;
+  if (dynamic_is_number(a, &x) && dynamic_is_number(b, &y)) {
+    return halo_dynamic_number(d, dynamic_fold(opcode, x, y));
+  }
+  return halo_expand_binary(&d->x, opcode, a, b);
+}
+
+halo_instr *halo_dynamic_compare(halo_dynamic *d, halo_direction direction, halo_instr *a,
+                                 halo_instr *b) {
+  halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = direction};
+  return halo_expand_op(&d->x, HALO_OP_COMPARE, (halo_instr *[]){a, b}, 2, &attr, 1);
+}
+
+halo_instr *halo_dynamic_iota(halo_dynamic *d, const halo_shape *like, int dim) {
+  halo_attr attr = {.id = HALO_ATTR_IOTA_DIMENSION, .i = dim};
+  const halo_shape *shape = halo_shape_new(dynamic_arena(d), HALO_S32, like->rank, like->dims);
+  return halo_rewrite_make(&d->r, d->x.like, HALO_OP_IOTA, shape, NULL, 0, &attr, 1);
+}
+
+halo_instr *halo_dynamic_mask(halo_dynamic *d, halo_instr *array, const bool *dims,
+                              halo_instr *scalar) {
+  halo_instr *valid = NULL;
+  if (!array || !scalar) return NULL;
+  for (int i = 0; i < array->shape->rank; i++) {
+    halo_instr *size = halo_dynamic_size(d, array, i);
+    if (!size || (dims && !dims[i])) continue;
+    halo_instr *within = halo_dynamic_compare(d, HALO_LT, halo_dynamic_iota(d, array->shape, i),
+                                              halo_expand_splat(&d->x, size, array->shape));
+    valid = valid ? halo_expand_binary(&d->x, HALO_OP_AND, valid, within) : within;
+  }
+  if (!valid) return array;
+  halo_instr *operands[] = {valid, array, halo_expand_splat(&d->x, scalar, array->shape)};
+  halo_instr *masked = halo_expand_op(&d->x, HALO_OP_SELECT, operands, 3, NULL, 0);
+  halo_dynamic_copy(d, array, masked);
+  return masked;
+}
+
+void halo_dynamic_mask_operand(halo_dynamic *d, halo_instr *instr, int32_t operand,
+                               const bool *dims, halo_instr *scalar) {
+  halo_instr *masked = halo_dynamic_mask(d, instr->operands[operand], dims, scalar);
+  if (!masked || masked == instr->operands[operand]) return;
+  instr->operands[operand] = masked;
+  d->r.changed = true;
+}
+
+halo_instr *halo_dynamic_shift(halo_dynamic *d, halo_instr *array, halo_instr *const *starts) {
+  if (!array) return NULL;
+  const halo_shape *shape = array->shape;
+  int64_t padding[3 * HALO_MAX_RANK] = {0};
+  halo_instr *operands[1 + HALO_MAX_RANK];
+  for (int i = 0; i < shape->rank; i++) {
+    if (starts[i]) padding[3 * i + 1] = shape->dims[i];
+    operands[1 + i] = starts[i] ? starts[i] : halo_dynamic_number(d, 0);
+  }
+  halo_attr pad =
+      halo_rewrite_list_attr(d->all->module, HALO_ATTR_PADDING, padding, 3 * shape->rank);
+  halo_instr *zero = halo_rewrite_make_scalar(&d->r, d->x.like, shape->type, 0);
+  operands[0] = halo_expand_op(&d->x, HALO_OP_PAD, (halo_instr *[]){array, zero}, 2, &pad, 1);
+  halo_attr sizes = halo_rewrite_list_attr(d->all->module, HALO_ATTR_DYNAMIC_SLICE_SIZES,
+                                           shape->dims, shape->rank);
+  return halo_expand_op(&d->x, HALO_OP_DYNAMIC_SLICE, operands, 1 + shape->rank, &sizes, 1);
+}
+
+halo_instr *halo_dynamic_window(halo_dynamic *d, halo_instr *size, const halo_window_dim *window) {
+  halo_instr *zero = halo_dynamic_number(d, 0);
+  if (window->base_dilation != 1) { /* n elements and n - 1 runs of holes between them */
+    halo_instr *step = halo_dynamic_number(d, window->base_dilation);
+    halo_instr *spread = halo_dynamic_binary(d, HALO_OP_MULTIPLY, size, step);
+    halo_instr *tail = halo_dynamic_number(d, window->base_dilation - 1);
+    spread = halo_dynamic_binary(d, HALO_OP_SUBTRACT, spread, tail);
+    size = halo_dynamic_binary(d, HALO_OP_MAXIMUM, spread, zero);
+  }
+  int64_t width = window->size > 0 ? (window->size - 1) * window->window_dilation + 1 : 0;
+  /* ceil((pads + size - width + 1) / stride), nothing for what is negative */
+  int64_t more = window->pad_low + window->pad_high - width + window->stride;
+  size = halo_dynamic_binary(d, HALO_OP_ADD, size, halo_dynamic_number(d, more));
+  size = halo_dynamic_binary(d, HALO_OP_MAXIMUM, size, zero);
+  return halo_dynamic_binary(d, HALO_OP_DIVIDE, size, halo_dynamic_number(d, window->stride));
+}
