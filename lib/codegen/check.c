@@ -1,5 +1,5 @@
 /* codegen/check.c: what the emitter can compute, by the opcode table. */
-#include "codegen/emitter.h"
+#include "codegen/emitter_private.h"
 
 static bool check_all_scalars(const halo_shape *shape) {
   if (halo_shape_is_tuple(shape)) {
@@ -21,13 +21,6 @@ static halo_status check_refuse(const halo_instr *instr, const char *why) {
           : halo_fail(HALO_UNIMPLEMENTED, "%s cannot run on a device yet: %s", text, why);
   halo_arena_deinit(&scratch);
   return status;
-}
-
-static halo_status check_computation(const halo_computation *computation) {
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    HALO_TRY(halo_emitter_check(computation->instrs.data[i]));
-  }
-  return HALO_OK;
 }
 
 /* Whether an operation of this class has a meaning inside a kernel. */
@@ -58,6 +51,14 @@ static halo_status check_control(const halo_instr *instr) {
              : check_refuse(instr, "inside a kernel, control flow over arrays is not supported");
 }
 
+/* An operation of a computation that a kernel applies, which makes private arrays. */
+static halo_status check_private(const halo_instr *instr) {
+  if (emit_held_elements(instr) <= EMIT_MAX_PRIVATE) return HALO_OK;
+  return check_refuse(instr,
+                      "in a computation that is applied element by element, it may have no "
+                      "more than 1024 elements");
+}
+
 /* Convolutions of these kinds, which compilers for GPUs make, have operands of other meanings. */
 static bool check_is_gradient(const halo_instr *instr) {
   enum { FPROP = 1 };
@@ -65,11 +66,17 @@ static bool check_is_gradient(const halo_instr *instr) {
          halo_instr_int(instr, HALO_ATTR_CONV_KIND, 0) > FPROP;
 }
 
-halo_status halo_emitter_check(const halo_instr *instr) {
+/* What an instruction is by itself; `called`: in a computation that a kernel applies. */
+static halo_status check_instr(const halo_instr *instr, bool called) {
   if (halo_opcode_exec(instr->opcode) == HALO_EXEC_COLLECTIVE) {
     return check_refuse(instr, "it names others than the one replica and partition there is");
   }
-  if (!check_class(instr->opcode)) return check_refuse(instr, "the operation has no kernel");
+  if (called && emit_is_private(instr->opcode)) return check_private(instr);
+  if (!check_class(instr->opcode)) {
+    return check_refuse(instr,
+                        called ? "a computation that is applied element by element cannot hold it"
+                               : "the operation has no kernel");
+  }
   if (halo_opcode_exec(instr->opcode) == HALO_EXEC_CONTROL) HALO_TRY(check_control(instr));
   if (instr->opcode == HALO_OP_CONSTANT && instr->literal && instr->literal->elided) {
     return check_refuse(instr, "the constant's data was left out of the text ({...})");
@@ -81,9 +88,22 @@ halo_status halo_emitter_check(const halo_instr *instr) {
   if (check_is_gradient(instr)) {
     return check_refuse(instr, "convolution_kind other than fprop is not supported");
   }
+  return HALO_OK;
+}
+
+halo_status halo_emitter_check_called(const halo_instr *instr) {
   int32_t called = halo_instr_called_count(instr);
   for (int32_t c = 0; c < called; c++) {
-    HALO_TRY(check_computation(halo_instr_called(instr, c)));
+    const halo_computation *computation = halo_instr_called(instr, c);
+    for (int32_t i = 0; i < computation->instrs.count; i++) {
+      HALO_TRY(check_instr(computation->instrs.data[i], true));
+      HALO_TRY(halo_emitter_check_called(computation->instrs.data[i]));
+    }
   }
   return HALO_OK;
+}
+
+halo_status halo_emitter_check(const halo_instr *instr) {
+  HALO_TRY(check_instr(instr, false));
+  return halo_emitter_check_called(instr);
 }

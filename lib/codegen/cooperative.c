@@ -1,38 +1,7 @@
 /* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, reduce-window, dot,
- * convolution, and while and conditional on scalars. */
+ * convolution; while and conditional on scalars are such too (control.c). */
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
-
-/* Opens "for (v = 0; v < size; ++v)" and returns the variable; an extent of 1 needs no loop. */
-static const halo_integer *coop_loop(halo_emitter *e, int64_t size, int *opened) {
-  if (size == 1) return halo_integer_constant(&e->integers, 0);
-  const char *v = emit_name(e, "r");
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (%s %s = 0; %s < %lld; ++%s)",
-                                      halo_emitter_index_type(e), v, v, (long long)size, v));
-  ++*opened;
-  return halo_emit_counter(e, v, size);
-}
-
-/* A mutable variable with a start value. */
-static halo_value coop_variable(halo_emitter *e, halo_type type, const char *start) {
-  const char *name = emit_name(e, "w");
-  halo_emit_line(e, "%s %s = %s;", halo_ctype_compute(type), name, start);
-  return halo_value_name(type, name);
-}
-
-/* Assigns all at once: the new values may be written in terms of the old variables. */
-static void coop_assign(halo_emitter *e, const halo_value *variables, const halo_value *values,
-                        int32_t count) {
-  const char **fresh = halo_arena_array(e->arena, const char *, count);
-  for (int32_t i = 0; i < count; i++) {
-    fresh[i] = values[i].text;
-    if (count == 1) continue;
-    fresh[i] = emit_name(e, "v");
-    halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(variables[i].type), fresh[i],
-                   values[i].text);
-  }
-  for (int32_t i = 0; i < count; i++) halo_emit_line(e, "%s = %s;", variables[i].text, fresh[i]);
-}
 
 /* The accumulators of a reduction with their initial values in the first n of `values`. */
 static void coop_start(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t n,
@@ -40,7 +9,7 @@ static void coop_start(halo_emitter *e, emit_frame *f, const halo_instr *instr, 
   for (int32_t i = 0; i < n; i++) {
     halo_value init = halo_emit_value(e, f, instr->operands[n + i], 0, halo_index_scalar(e));
     halo_type type = halo_leaf_shape(instr->shape, i)->type;
-    leaves[i] = values[i] = coop_variable(e, type, init.text);
+    leaves[i] = values[i] = emit_variable(e, type, init.text);
   }
 }
 
@@ -56,7 +25,7 @@ static void coop_step(halo_emitter *e, emit_frame *f, const halo_instr *instr, i
   e->keep_f32 = true;
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_TO_APPLY), values, next);
   e->keep_f32 = kept;
-  coop_assign(e, leaves, next, n);
+  emit_assign(e, leaves, next, n);
 }
 
 /* Rounds finished accumulators to what their types hold. */
@@ -85,7 +54,7 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
     if (!reduced[d]) at[d] = halo_index_at(index, outer++);
   }
   for (int d = 0; d < in->rank; d++) {
-    if (reduced[d]) at[d] = coop_loop(e, in->dims[d], &opened);
+    if (reduced[d]) at[d] = emit_loop(e, in->dims[d], &opened);
   }
   coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
   while (opened--) halo_emit_close(e);
@@ -129,7 +98,7 @@ static void coop_reduce_window(halo_emitter *e, emit_frame *f, const halo_instr 
   emit_index_prepare(e, index);
   for (int d = 0; d < in->rank; d++) {
     at[d] = halo_index_at(index, d);
-    if (window) k[d] = coop_loop(e, window->window.data[d].size, &opened);
+    if (window) k[d] = emit_loop(e, window->window.data[d].size, &opened);
   }
   for (int d = 0; d < in->rank && window; d++) {
     at[d] = coop_window_position(e, &window->window.data[d], in->dims[d], at[d], k[d], &opened);
@@ -193,7 +162,7 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
   const int64_t *yc = halo_instr_ints(instr, HALO_ATTR_RHS_CONTRACTING_DIMS, &count);
   const halo_integer *at[2][HALO_MAX_RANK] = {{0}}, **x_at = at[0], **y_at = at[1];
   halo_type result = instr->shape->type, type = coop_accumulator(result);
-  halo_value sum = coop_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
+  halo_value sum = emit_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
   int next = 0, opened = 0;
   emit_index_prepare(e, index);
   for (int32_t i = 0; i < n_batch; i++) {
@@ -208,7 +177,7 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
     if (!y_at[d] && !contracted[1][d]) y_at[d] = halo_index_at(index, next++);
   }
   for (int32_t i = 0; i < n_contract; i++) {
-    x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, x->shape->dims[xc[i]], &opened);
+    x_at[xc[i]] = y_at[yc[i]] = emit_loop(e, x->shape->dims[xc[i]], &opened);
   }
   coop_add_product(e, f, instr, at, sum);
   while (opened--) halo_emit_close(e);
@@ -243,14 +212,14 @@ static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, cons
     int at = dims->lhs_spatial[d];
     int64_t size = y->dims[dims->rhs_spatial[d]];
     halo_window_dim w = coop_conv_window(instr, d, size);
-    const halo_integer *k = coop_loop(e, size, opened);
+    const halo_integer *k = emit_loop(e, size, opened);
     lhs[at] = coop_window_position(e, &w, x->dims[at], halo_index_at(index, dims->out_spatial[d]),
                                    k, opened);
     if (w.reversal) k = halo_integer_plus(pool, halo_integer_mul(pool, k, -1), size - 1);
     rhs[dims->rhs_spatial[d]] = k;
   }
   const halo_integer *group = halo_integer_div(pool, o, outputs / feature_groups);
-  rhs[dims->rhs_input] = coop_loop(e, inputs, opened);
+  rhs[dims->rhs_input] = emit_loop(e, inputs, opened);
   lhs[dims->lhs_feature] =
       halo_integer_add(pool, halo_integer_mul(pool, group, inputs), rhs[dims->rhs_input]);
 }
@@ -259,7 +228,7 @@ static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *i
                              emit_index *index, halo_value *leaves) {
   const halo_integer *at[2][HALO_MAX_RANK];
   halo_type result = instr->shape->type, type = coop_accumulator(result);
-  halo_value sum = coop_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
+  halo_value sum = emit_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
   int opened = 0;
   emit_index_prepare(e, index);
   if (halo_shape_element_count(instr->operands[0]->shape) > 0 &&
@@ -271,70 +240,12 @@ static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *i
   leaves[0] = coop_finish_sum(e, sum, result);
 }
 
-/* The leaves of an operand as values. */
-static halo_value *coop_operand_leaves(halo_emitter *e, emit_frame *f, const halo_instr *operand) {
-  int32_t count = halo_shape_leaf_count(operand->shape);
-  halo_value *values = halo_arena_array(e->arena, halo_value, count);
-  for (int32_t l = 0; l < count; l++) {
-    values[l] = halo_emit_value(e, f, operand, l, halo_index_scalar(e));
-  }
-  return values;
-}
-
-static void coop_while(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
-                       halo_value *leaves) {
-  (void)index; /* of scalars */
-  int32_t count = halo_shape_leaf_count(instr->shape);
-  halo_value *start = coop_operand_leaves(e, f, instr->operands[0]);
-  for (int32_t l = 0; l < count; l++) leaves[l] = coop_variable(e, start[l].type, start[l].text);
-  halo_emit_open(e, "for (;;)");
-  halo_value more;
-  halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_CONDITION), leaves, &more);
-  halo_emit_line(e, "if (!%s) break;", more.text);
-  halo_value *next = halo_arena_array(e->arena, halo_value, count);
-  halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_BODY), leaves, next);
-  coop_assign(e, leaves, next, count);
-  halo_emit_close(e);
-}
-
-static void coop_conditional(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                             emit_index *index, halo_value *leaves) {
-  (void)index; /* of scalars */
-  int32_t count = halo_shape_leaf_count(instr->shape);
-  halo_value selector = halo_emit_value(e, f, instr->operands[0], 0, halo_index_scalar(e));
-  for (int32_t l = 0; l < count; l++) {
-    leaves[l] = halo_value_name(halo_leaf_shape(instr->shape, l)->type, emit_name(e, "w"));
-    halo_emit_line(e, "%s %s;", halo_ctype_compute(leaves[l].type), leaves[l].text);
-  }
-  bool is_pred = selector.type == HALO_PRED;
-  int32_t branches = halo_conditional_branch_count(instr);
-  for (int32_t b = 0; b < branches; b++) {
-    /* An index outside the range runs the last branch, which therefore has no test. */
-    const char *test = NULL;
-    if (b + 1 < branches) {
-      test = is_pred ? halo_arena_printf(e->arena, "if (%s)", selector.text)
-                     : halo_arena_printf(e->arena, "%sif (%s == %d)", b ? "else " : "",
-                                         selector.text, b);
-    } else if (b > 0) {
-      test = "else";
-    }
-    halo_emit_open(e, test);
-    halo_value *next = halo_arena_array(e->arena, halo_value, count);
-    halo_emit_apply(e, halo_conditional_branch(instr, b),
-                    coop_operand_leaves(e, f, instr->operands[1 + b]), next);
-    for (int32_t l = 0; l < count; l++) {
-      halo_emit_line(e, "%s = %s;", leaves[l].text, next[l].text);
-    }
-    halo_emit_close(e);
-  }
-}
-
 typedef void coop_rule(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
                        halo_value *leaves);
 static coop_rule *const coop_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_REDUCE] = coop_reduce, [HALO_OP_REDUCE_WINDOW] = coop_reduce_window,
     [HALO_OP_DOT] = coop_dot,       [HALO_OP_CONVOLUTION] = coop_convolution,
-    [HALO_OP_WHILE] = coop_while,   [HALO_OP_CONDITIONAL] = coop_conditional,
+    [HALO_OP_WHILE] = emit_while,   [HALO_OP_CONDITIONAL] = emit_conditional,
 };
 
 bool emit_is_cooperative(halo_opcode opcode) { return coop_rules[opcode] != NULL; }

@@ -81,6 +81,7 @@ static halo_value element_parameter(halo_emitter *e, emit_frame *frame, const ha
   const halo_shape *shape = halo_leaf_shape(instr->shape, leaf);
   if (!frame->is_kernel) {
     halo_value value = frame->values[number];
+    if (value.array) return emit_array_load(e, value, index);
     value.type = shape->type;
     return value;
   }
@@ -106,6 +107,9 @@ static halo_value element_constant(halo_emitter *e, emit_frame *frame, const hal
   if (halo_shape_element_count(instr->shape) == 0) return halo_value_whole(e->arena, type, 0);
   if (element_is_uniform(instr->literal)) return halo_value_constant(e->arena, instr->literal, 0);
   /* Literals are row-major whatever the constant's layout says. */
+  if (e->own_constants && emit_constant_fits(instr->literal)) {
+    return emit_array_load(e, emit_constant_array(e, instr->literal), index);
+  }
   const char *arg = halo_emit_arg(e, HALO_ROLE_CONST, 0, type, instr->literal);
   const halo_shape *row_major =
       halo_shape_new(e->arena, type, instr->shape->rank, instr->shape->dims);
@@ -170,15 +174,17 @@ static halo_value element_map(halo_emitter *e, emit_frame *frame, const halo_ins
 void halo_emit_apply(halo_emitter *e, const halo_computation *computation, const halo_value *values,
                      halo_value *results) {
   emit_frame *frame = emit_frame_values(e, computation, values);
+  emit_hold(e, frame, computation);
   int32_t leaves = halo_shape_leaf_count(computation->root->shape);
   for (int32_t l = 0; l < leaves; l++) {
-    results[l] = halo_emit_value(e, frame, computation->root, l, halo_index_scalar(e));
+    results[l] = emit_leaf(e, frame, computation->root, l);
   }
 }
 
 halo_value halo_emit_inner(halo_emitter *e, const halo_computation *computation,
                            const halo_value *values, const halo_instr *instr) {
   emit_frame *frame = emit_frame_values(e, computation, values);
+  emit_hold(e, frame, computation);
   return halo_emit_value(e, frame, instr, 0, halo_index_scalar(e));
 }
 
@@ -277,21 +283,33 @@ static const halo_instr *element_through_tuples(const halo_instr *instr, int32_t
   }
 }
 
+const halo_value *emit_known_array(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                   int32_t leaf) {
+  instr = element_through_tuples(instr, &leaf);
+  if (instr->opcode == HALO_OP_PARAMETER && !frame->is_kernel) {
+    return &frame->values[element_parameter_leaf(frame, instr, leaf)];
+  }
+  return element_get(e, frame, instr, leaf, ELEMENT_ANYWHERE);
+}
+
 halo_value halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                            int32_t leaf, emit_index *index) {
   instr = element_through_tuples(instr, &leaf);
   halo_value value = halo_value_name(halo_leaf_shape(instr->shape, leaf)->type, "0");
   if (e->status != HALO_OK) return value;
-  const halo_value *known = element_get(e, frame, instr, leaf, ELEMENT_ANYWHERE);
-  if (!known) known = element_get(e, frame, instr, leaf, index->id);
-  if (known) return *known;
+  const halo_value *known = element_get(e, frame, instr, leaf, ELEMENT_ANYWHERE), *here;
+  if (known && !known->array) return *known;
+  here = element_get(e, frame, instr, leaf, index->id);
+  if (here) return *here;
   if (e->depth >= ELEMENT_MAX_DEPTH) {
     emit_fail(e, halo_fail(HALO_UNIMPLEMENTED, "%s: more than %d nested operations in one kernel",
                            instr->name, ELEMENT_MAX_DEPTH));
     return value;
   }
   e->depth++;
-  if (instr->opcode == HALO_OP_PARAMETER) {
+  if (known) {
+    value = emit_array_load(e, *known, index);
+  } else if (instr->opcode == HALO_OP_PARAMETER) {
     value = element_parameter(e, frame, instr, leaf, index);
   } else if (emit_is_cooperative(instr->opcode) || instr->opcode == HALO_OP_CALL ||
              instr->opcode == HALO_OP_FUSION) {

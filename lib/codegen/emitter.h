@@ -56,6 +56,8 @@ typedef struct halo_emitter {
   halo_status status;
   bool wide;     /* indices need 64 bits */
   bool keep_f32; /* do not round f32 results to narrower types: inside a reduction */
+  bool
+      own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
   halo_strbuf body;
@@ -136,7 +138,8 @@ void halo_emit_store(halo_emitter *e, const char *arg, const halo_integer *posit
                      halo_value value);
 /* Converts between element types, with the rounding and saturation that XLA's convert has. */
 halo_value halo_emit_convert(halo_emitter *e, halo_value value, halo_type to);
-/* Applies a computation on scalars to values (one a parameter leaf): results[leaf of its root]. */
+/* Applies a computation to scalar values (one a parameter leaf): results[leaf of its root]. Arrays inside of
+ * it that must be held lie in private memory. */
 void halo_emit_apply(halo_emitter *e, const halo_computation *computation, const halo_value *values,
                      halo_value *results);
 /* The value that a scalar instruction of such a computation has then. */
@@ -148,10 +151,15 @@ halo_value halo_emit_inner(halo_emitter *e, const halo_computation *computation,
 const halo_integer *halo_emit_start(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                                     int32_t first, int d, int64_t most);
 
+/* The test that a start index of a window lies in [0, most]. */
+const char *halo_emit_start_test(halo_emitter *e, halo_value start, int64_t most);
+
 /* Whether the emitter can compute this instruction (its called computations included); otherwise a
  * message is recorded naming instruction and line. Non-scalar while and conditional, for example,
- * are steps of a plan, not code. */
+ * are steps of a plan, not code, unless they stand in a called computation. */
 halo_status halo_emitter_check(const halo_instr *instr);
+/* Whether it can apply the computations that an instruction calls. */
+halo_status halo_emitter_check_called(const halo_instr *instr);
 /* Whether there is code for one element of an opcode's result; true of all that the opcode table calls
  * elemental, which a test sees to. */
 bool halo_emitter_knows(halo_opcode opcode);

@@ -50,9 +50,12 @@ void emit_index_prepare(halo_emitter *e, const emit_index *index);
 
 /* ---- element.c: the walk ---- */
 
-/* A frame whose (scalar or tuple-of-scalar) parameters are these values, one a leaf in order. */
+/* A frame whose parameters are these values, one a leaf in order. */
 emit_frame *emit_frame_values(halo_emitter *e, const halo_computation *computation,
                               const halo_value *values);
+/* The private array that holds a leaf of rank 1 or more already, or NULL. */
+const halo_value *emit_known_array(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                                   int32_t leaf);
 
 /* ---- movement.c: ops that say where an element comes from ---- */
 bool emit_is_movement(halo_opcode opcode);
@@ -62,6 +65,51 @@ halo_value emit_movement(halo_emitter *e, emit_frame *frame, const halo_instr *i
 /* ---- random.c: rng-bit-generator as an array of random bits ---- */
 halo_value emit_random_bits(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                             emit_index *index);
+
+/* ---- private.c: variables, loops and arrays in private memory ---- */
+
+enum { EMIT_MAX_PRIVATE = 1024 }; /* elements of an array */
+
+/* Opens "for (v = 0; v < size; ++v)" and returns the variable; an extent of 1 needs no loop. */
+const halo_integer *emit_loop(halo_emitter *e, int64_t size, int *opened);
+/* Such loops over all elements of a shape. */
+emit_index *emit_loops(halo_emitter *e, const halo_shape *shape, int *opened);
+/* A mutable variable with a start value. */
+halo_value emit_variable(halo_emitter *e, halo_type type, const char *start);
+/* A leaf of an instruction: its value, or a private array, made where there is none yet. Not to be
+ * written to. */
+halo_value emit_leaf(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf);
+/* A mutable variable or array of the shape: with nothing in it, or begun as a leaf. */
+halo_value emit_leaf_variable(halo_emitter *e, const halo_shape *shape);
+halo_value emit_leaf_copy(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
+                          const halo_shape *shape);
+/* Assigns all at once: the new values may be written in terms of the old variables. */
+void emit_assign(halo_emitter *e, const halo_value *variables, const halo_value *values,
+                 int32_t count);
+halo_value emit_array_load(halo_emitter *e, halo_value array, emit_index *index);
+/* Converts where the types differ. */
+void emit_array_store(halo_emitter *e, halo_value array, emit_index *index, halo_value value);
+/* A constant as an array in the scope at hand, if it is small enough. */
+bool emit_constant_fits(const halo_literal *literal);
+halo_value emit_constant_array(halo_emitter *e, const halo_literal *literal);
+
+/* Whether an operation makes private arrays, as these rules do: all leaves, at no index. */
+bool emit_is_private(halo_opcode opcode);
+/* Whether an instruction of a computation that is applied is held in private arrays; and the elements of
+ * its largest operand or of its results. */
+bool emit_is_held(const halo_instr *instr);
+int64_t emit_held_elements(const halo_instr *instr);
+/* Makes the arrays of all that a computation holds, in the scope at hand. */
+void emit_hold(halo_emitter *e, emit_frame *frame, const halo_computation *computation);
+
+void emit_while(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit_index *index,
+                halo_value *leaves);
+void emit_conditional(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                      emit_index *index, halo_value *leaves);
+void emit_sort(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit_index *index,
+               halo_value *leaves);
+void emit_scatter(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit_index *index,
+                  halo_value *leaves);
 
 /* ---- cooperative.c: ops that become loops ---- */
 bool emit_is_cooperative(halo_opcode opcode);

@@ -137,6 +137,14 @@ const halo_integer *halo_emit_start(halo_emitter *e, emit_frame *f, const halo_i
   return move_clamped(e, value, most);
 }
 
+const char *halo_emit_start_test(halo_emitter *e, halo_value start, int64_t most) {
+  if (halo_type_is_uint(start.type)) {
+    return halo_arena_printf(e->arena, "(ulong)%s <= %lldUL", start.text, (long long)most);
+  }
+  return halo_arena_printf(e->arena, "(long)%s >= 0 && (long)%s <= %lldL", start.text, start.text,
+                           (long long)most);
+}
+
 static halo_value move_dynamic_slice(halo_emitter *e, emit_frame *f, const halo_instr *instr,
                                      emit_index *index) {
   const halo_instr *x = instr->operands[0];

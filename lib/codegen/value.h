@@ -5,11 +5,13 @@
 #include "base/arena.h"
 #include "shape/literal.h"
 
-/* A value in its compute type (see ctype.h). */
+/* A value in its compute type (see ctype.h), or an array of such values. */
 typedef struct halo_value {
   halo_type type;
   const char *text; /* an expression in the scope at hand */
-  bool is_atom;     /* a name or a literal: may be used any number of times, anywhere */
+  const halo_shape
+      *array;   /* not NULL: `text` names a private array of this shape's elements, row-major */
+  bool is_atom; /* a name or a literal: may be used any number of times, anywhere */
   bool
       is_constant; /* known when the code is made: `integer` of integers and pred, `real` of floats */
   int64_t integer; /* u64 by its bits */

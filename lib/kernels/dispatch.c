@@ -124,7 +124,7 @@ static halo_status dispatch_check(const halo_lowering *l) {
   for (int32_t i = 0; i < l->computation->instrs.count; i++) {
     const halo_instr *instr = l->computation->instrs.data[i];
     bool own = instr == l->hero && !halo_opcode_is_elemental(instr->opcode);
-    if (!own) HALO_TRY(halo_emitter_check(instr));
+    HALO_TRY(own ? halo_emitter_check_called(instr) : halo_emitter_check(instr));
     halo_type part = halo_type_real_part(instr->shape->type);
     if (part == HALO_F64 && !l->caps->has_f64) {
       const char *line =

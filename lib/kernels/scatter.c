@@ -203,24 +203,20 @@ static void scatter_emit_starts(halo_emitter *e, emit_frame *frame, const scatte
   for (int32_t k = 0; k < v->batching_count; k++) {
     starts[v->array_batching[k]] = from[v->indices_batching[k]];
   }
-  const char *values[HALO_MAX_RANK];
+  halo_value values[HALO_MAX_RANK];
   halo_strbuf tests = {0};
   for (int32_t k = 0; k < v->map_count; k++) {
     int d = (int)v->map[k];
-    long long most = (long long)(v->array->dims[d] - v->extent[d]);
     if (v->vector_dim < v->indices->rank) {
       from[v->vector_dim] = halo_integer_constant(&e->integers, k);
     }
     emit_index *index = halo_index_of(e, v->indices->rank, v->indices->dims, from);
-    values[k] = halo_emit_value(e, frame, indices, 0, index).text;
-    halo_strbuf_append(&tests, k ? " && " : "if (");
-    if (halo_type_is_uint(v->indices->type)) {
-      halo_strbuf_printf(&tests, "(ulong)%s <= %lldUL", values[k], most);
-    } else {
-      halo_strbuf_printf(&tests, "(long)%s >= 0 && (long)%s <= %lldL", values[k], values[k], most);
-    }
+    values[k] = halo_emit_value(e, frame, indices, 0, index);
+    halo_strbuf_printf(&tests, "%s%s", k ? " && " : "if (",
+                       halo_emit_start_test(e, values[k], v->array->dims[d] - v->extent[d]));
     if (parts && d == v->split) {
-      halo_strbuf_printf(&tests, " && (long)%s >= low && (long)%s < high", values[k], values[k]);
+      halo_strbuf_printf(&tests, " && (long)%s >= low && (long)%s < high", values[k].text,
+                         values[k].text);
     }
   }
   if (v->map_count > 0) halo_strbuf_char(&tests, ')');
@@ -231,7 +227,7 @@ static void scatter_emit_starts(halo_emitter *e, emit_frame *frame, const scatte
   for (int32_t k = 0; k < v->map_count; k++) {
     int64_t d = v->map[k];
     const char *name = halo_arena_printf(e->arena, "start%d", k);
-    halo_emit_line(e, "const %s %s = (%s)%s;", itype, name, itype, values[k]);
+    halo_emit_line(e, "const %s %s = (%s)%s;", itype, name, itype, values[k].text);
     starts[d] = halo_emit_counter(e, name, v->array->dims[d] - v->extent[d] + 1);
   }
 }

@@ -218,6 +218,7 @@ static halo_status sort_declare_function(const halo_sort_records *r, halo_emitte
 static halo_status sort_declare_code(const halo_sort_records *r) {
   halo_emitter e;
   halo_emitter_init(&e, r->l->arena, r->l->computation);
+  e.own_constants = true;
   halo_emit_line(&e, "return %s;", sort_emit_code(r, &e, sort_values(r, &e, "a")));
   return sort_declare_function(r, &e, r->code_bits > 32 ? "ulong" : "uint", "code", false);
 }
@@ -226,6 +227,7 @@ static halo_status sort_declare_before(const halo_sort_records *r) {
   const halo_computation *comparator = halo_instr_comp(r->sort, HALO_ATTR_TO_APPLY);
   halo_emitter e;
   halo_emitter_init(&e, r->l->arena, r->l->computation);
+  e.own_constants = true;
   const halo_value *a = sort_values(r, &e, "a"), *b = sort_values(r, &e, "b");
   halo_value *values = halo_arena_array(e.arena, halo_value, 2 * r->arity), before;
   for (int32_t i = 0; i < 2 * r->arity; i++) {

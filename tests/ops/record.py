@@ -54,6 +54,7 @@ FAMILIES = [
     "lapack",
     "control",
     "dynamic",
+    "nested",
     "collective",
 ]
 

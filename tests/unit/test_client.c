@@ -518,6 +518,21 @@ START_TEST(refused) {
        "  g = f32[<=8,3] get-tuple-element(t), index=1\n"
        "  ROOT c = f32[<=8,3] call(g), to_apply=f\n}\n",
        {"line 8", "t: custom-call", "run time"}},
+      /* What computations that are applied cannot hold, also where the family is all there is. */
+      {"HloModule m\nc {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+       "  ROOT r = pred[] compare(x, y), direction=LT\n}\nf {\n  x = f32[] parameter(0)\n"
+       "  b = f32[1025] broadcast(x), dimensions={}\n"
+       "  s = f32[1025] sort(b), dimensions={0}, to_apply=c\n"
+       "  d = f32[1] slice(s), slice={[7:8]}\n  ROOT r = f32[] reshape(d)\n}\nENTRY e {\n"
+       "  p = f32[9] parameter(0)\n  ROOT m = f32[9] map(p), dimensions={0}, to_apply=f\n}\n",
+       {"line 10", "%s = f32[1025] sort", "no more than 1024 elements"}},
+      {"HloModule m\nc {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+       "  b = f32[4] broadcast(x), dimensions={}\n"
+       "  k = c64[3] fft(b), fft_type=RFFT, fft_length={4}\n  a = f32[3] real(k)\n"
+       "  d = f32[1] slice(a), slice={[0:1]}\n  g = f32[] reshape(d)\n"
+       "  ROOT r = pred[] compare(g, y), direction=LT\n}\nENTRY e {\n"
+       "  p = f32[9] parameter(0)\n  ROOT m = f32[9] sort(p), dimensions={0}, to_apply=c\n}\n",
+       {"line 6", "%k = c64[3] fft", "applied element by element cannot hold it"}},
   };
   halo_client *client = run_client(NULL);
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -1,0 +1,165 @@
+/* codegen/arrange.c: sort and scatter of arrays in private memory. */
+#include "codegen/emitter_private.h"
+
+/* ---- Sort ---- */
+
+typedef struct arrange_sort {
+  const halo_instr *sort;
+  const halo_computation *comparator;
+  const halo_value *arrays;
+  const halo_integer *at[HALO_MAX_RANK]; /* the line, but for place `dim` along it */
+  int dim;
+} arrange_sort;
+
+static emit_index *arrange_place(halo_emitter *e, arrange_sort *s, const halo_integer *place) {
+  const halo_shape *shape = s->sort->operands[0]->shape;
+  s->at[s->dim] = place;
+  return halo_index_of(e, shape->rank, shape->dims, s->at);
+}
+
+/* Whether `taken` goes before `other`. */
+static halo_value arrange_before(halo_emitter *e, const arrange_sort *s, const halo_value *taken,
+                                 const halo_value *other) {
+  int32_t n = s->sort->operand_count;
+  halo_value *values = halo_arena_array(e->arena, halo_value, 2 * n), before;
+  for (int32_t i = 0; i < 2 * n; i++) {
+    halo_type type = s->comparator->params.data[i]->shape->type;
+    values[i] = i % 2 ? other[i / 2] : taken[i / 2];
+    if (values[i].type != type) values[i] = halo_emit_convert(e, values[i], type);
+  }
+  halo_emit_apply(e, s->comparator, values, &before);
+  return before;
+}
+
+/* Puts the element at each place, from the second on, before those that it goes before: stable. */
+static void arrange_sort_line(halo_emitter *e, arrange_sort *s, int64_t size) {
+  int32_t n = s->sort->operand_count;
+  const char *itype = halo_emitter_index_type(e), *i = emit_name(e, "r"), *j = emit_name(e, "r");
+  halo_integers *pool = &e->integers;
+  halo_value *taken = halo_arena_array(e->arena, halo_value, n);
+  halo_value *other = halo_arena_array(e->arena, halo_value, n);
+  halo_emit_open(e, halo_arena_printf(e->arena, "for (%s %s = 1; %s < %lld; ++%s)", itype, i, i,
+                                      (long long)size, i));
+  emit_index *from = arrange_place(e, s, halo_integer_variable(pool, i, 1, size - 1));
+  for (int32_t k = 0; k < n; k++) taken[k] = emit_array_load(e, s->arrays[k], from);
+  halo_emit_line(e, "%s %s = %s;", itype, j, i);
+  halo_emit_open(e, halo_arena_printf(e->arena, "for (; %s > 0; --%s)", j, j));
+  const halo_integer *place = halo_integer_variable(pool, j, 1, size - 1);
+  emit_index *before = arrange_place(e, s, halo_integer_plus(pool, place, -1));
+  for (int32_t k = 0; k < n; k++) other[k] = emit_array_load(e, s->arrays[k], before);
+  halo_emit_line(e, "if (!%s) break;", arrange_before(e, s, taken, other).text);
+  emit_index *to = arrange_place(e, s, place);
+  for (int32_t k = 0; k < n; k++) emit_array_store(e, s->arrays[k], to, other[k]);
+  halo_emit_close(e);
+  to = arrange_place(e, s, halo_integer_variable(pool, j, 0, size - 1));
+  for (int32_t k = 0; k < n; k++) emit_array_store(e, s->arrays[k], to, taken[k]);
+  halo_emit_close(e);
+}
+
+void emit_sort(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+               halo_value *leaves) {
+  (void)index; /* all of it */
+  int32_t count;
+  const halo_shape *shape = instr->operands[0]->shape;
+  arrange_sort s = {.sort = instr,
+                    .comparator = halo_instr_comp(instr, HALO_ATTR_TO_APPLY),
+                    .arrays = leaves,
+                    .dim = (int)halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count)[0]};
+  for (int32_t k = 0; k < instr->operand_count; k++) {
+    leaves[k] = emit_leaf_copy(e, f, instr->operands[k], 0, halo_leaf_shape(instr->shape, k));
+  }
+  if (halo_shape_element_count(shape) == 0 || shape->dims[s.dim] == 1) return;
+  int opened = 0;
+  for (int d = 0; d < shape->rank; d++) {
+    if (d != s.dim) s.at[d] = emit_loop(e, shape->dims[d], &opened);
+  }
+  arrange_sort_line(e, &s, shape->dims[s.dim]);
+  while (opened--) halo_emit_close(e);
+}
+
+/* ---- Scatter ---- */
+
+static int arrange_find(const int64_t *list, int32_t count, int64_t value) {
+  for (int32_t i = 0; i < count; i++) {
+    if (list[i] == value) return i;
+  }
+  return -1;
+}
+
+/* Where the element of the updates at `at` goes, behind a test that the whole of its window lies inside the
+ * array, which opens a scope. */
+static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                  emit_index *update) {
+  int32_t arity = instr->operand_count / 2, n_window, n_inserted, n_map, n_batch, ignored;
+  const halo_instr *indices = instr->operands[arity];
+  const halo_shape *array = instr->operands[0]->shape, *updates = instr->operands[arity + 1]->shape;
+  const int64_t *window = halo_instr_ints(instr, HALO_ATTR_UPDATE_WINDOW_DIMS, &n_window);
+  const int64_t *inserted = halo_instr_ints(instr, HALO_ATTR_INSERTED_WINDOW_DIMS, &n_inserted);
+  const int64_t *map = halo_instr_ints(instr, HALO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS, &n_map);
+  const int64_t *batch = halo_instr_ints(instr, HALO_ATTR_INPUT_BATCHING_DIMS, &n_batch);
+  const int64_t *index_batch =
+      halo_instr_ints(instr, HALO_ATTR_SCATTER_INDICES_BATCHING_DIMS, &ignored);
+  int vector_dim = (int)halo_instr_int(instr, HALO_ATTR_INDEX_VECTOR_DIM, 0), next = 0;
+  const halo_integer *from[HALO_MAX_RANK], *to[HALO_MAX_RANK];
+  for (int d = 0; d < updates->rank; d++) {
+    if (arrange_find(window, n_window, d) >= 0) continue;
+    if (next == vector_dim) next++;
+    from[next++] = halo_index_at(update, d);
+  }
+  halo_strbuf tests = {0};
+  int32_t offset = 0;
+  for (int d = 0; d < array->rank; d++) {
+    int b = arrange_find(batch, n_batch, d), k = arrange_find(map, n_map, d);
+    bool inside = b < 0 && arrange_find(inserted, n_inserted, d) < 0;
+    int64_t extent = inside ? updates->dims[window[offset]] : 1;
+    to[d] = b >= 0 ? from[index_batch[b]] : halo_integer_constant(&e->integers, 0);
+    if (k >= 0) {
+      if (vector_dim < indices->shape->rank) {
+        from[vector_dim] = halo_integer_constant(&e->integers, k);
+      }
+      emit_index *where = halo_index_of(e, indices->shape->rank, indices->shape->dims, from);
+      halo_value start = halo_emit_value(e, f, indices, 0, where);
+      int64_t most = array->dims[d] - extent;
+      halo_strbuf_printf(&tests, "%s%s", tests.length ? " && " : "",
+                         halo_emit_start_test(e, start, most));
+      const char *itype = halo_emitter_index_type(e), *name = emit_name(e, "i");
+      halo_emit_line(e, "const %s %s = (%s)%s;", itype, name, itype, start.text);
+      to[d] = halo_emit_counter(e, name, most + 1);
+    }
+    if (inside) {
+      to[d] = halo_integer_add(&e->integers, to[d], halo_index_at(update, (int)window[offset++]));
+    }
+  }
+  halo_emit_open(
+      e, tests.length ? halo_arena_printf(e->arena, "if (%s)", halo_strbuf_text(&tests)) : NULL);
+  halo_strbuf_deinit(&tests);
+  return halo_index_of(e, array->rank, array->dims, to);
+}
+
+void emit_scatter(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
+                  halo_value *leaves) {
+  (void)index; /* all of it */
+  int32_t n = instr->operand_count / 2;
+  const halo_computation *computation = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
+  for (int32_t k = 0; k < n; k++) {
+    leaves[k] = emit_leaf_copy(e, f, instr->operands[k], 0, halo_leaf_shape(instr->shape, k));
+  }
+  if (halo_shape_element_count(instr->operands[n + 1]->shape) == 0) return;
+  int opened = 0;
+  emit_index *update = emit_loops(e, instr->operands[n + 1]->shape, &opened);
+  emit_index *to = arrange_target(e, f, instr, update);
+  halo_value *values = halo_arena_array(e->arena, halo_value, 2 * n);
+  halo_value *results = halo_arena_array(e->arena, halo_value, n);
+  for (int32_t k = 0; k < n; k++) {
+    values[k] = emit_array_load(e, leaves[k], to);
+    values[n + k] = halo_emit_value(e, f, instr->operands[n + 1 + k], 0, update);
+  }
+  for (int32_t k = 0; k < 2 * n; k++) {
+    halo_type type = computation->params.data[k]->shape->type;
+    if (values[k].type != type) values[k] = halo_emit_convert(e, values[k], type);
+  }
+  halo_emit_apply(e, computation, values, results);
+  for (int32_t k = 0; k < n; k++) emit_array_store(e, leaves[k], to, results[k]);
+  halo_emit_close(e);
+  while (opened--) halo_emit_close(e);
+}

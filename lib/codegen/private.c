@@ -1,0 +1,248 @@
+/* codegen/private.c: arrays in private memory, of computations that a kernel applies to values.
+ *
+ * There, operations whose elements cannot be computed one by one (loops over arrays, sorts, scatters) make
+ * arrays in a work item's own memory, at the place where the computation is applied; so do those whose
+ * elements are loops, since doing them over for each that reads one would multiply in a nest. What is
+ * elementwise or movement stays as it is: its elements are computed when they are read. */
+#include "codegen/ctype.h"
+#include "codegen/emitter_private.h"
+
+#include <string.h>
+
+typedef void private_rule(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                          emit_index *index, halo_value *leaves);
+/* What makes its leaves at once. */
+static private_rule *const private_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_WHILE] = emit_while,
+    [HALO_OP_CONDITIONAL] = emit_conditional,
+    [HALO_OP_SORT] = emit_sort,
+    [HALO_OP_SCATTER] = emit_scatter,
+};
+
+bool emit_is_private(halo_opcode opcode) { return private_rules[opcode] != NULL; }
+
+/* ---- Variables and loops ---- */
+
+const halo_integer *emit_loop(halo_emitter *e, int64_t size, int *opened) {
+  if (size == 1) return halo_integer_constant(&e->integers, 0);
+  const char *v = emit_name(e, "r");
+  halo_emit_open(e, halo_arena_printf(e->arena, "for (%s %s = 0; %s < %lld; ++%s)",
+                                      halo_emitter_index_type(e), v, v, (long long)size, v));
+  ++*opened;
+  return halo_emit_counter(e, v, size);
+}
+
+emit_index *emit_loops(halo_emitter *e, const halo_shape *shape, int *opened) {
+  const halo_integer *at[HALO_MAX_RANK];
+  for (int d = 0; d < shape->rank; d++) at[d] = emit_loop(e, shape->dims[d], opened);
+  return halo_index_of(e, shape->rank, shape->dims, at);
+}
+
+halo_value emit_variable(halo_emitter *e, halo_type type, const char *start) {
+  const char *name = emit_name(e, "w");
+  halo_emit_line(e, "%s %s = %s;", halo_ctype_compute(type), name, start);
+  return halo_value_name(type, name);
+}
+
+static halo_value private_array(halo_emitter *e, const halo_shape *shape) {
+  int64_t count = halo_shape_element_count(shape);
+  halo_value array = halo_value_name(shape->type, emit_name(e, "z"));
+  array.array = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
+  halo_emit_line(e, "%s %s[%lld];", halo_ctype_compute(shape->type), array.text,
+                 (long long)(count > 0 ? count : 1));
+  halo_sections_add(&e->sections, halo_ctype_section(shape->type));
+  return array;
+}
+
+halo_value emit_leaf_variable(halo_emitter *e, const halo_shape *shape) {
+  if (shape->rank > 0) return private_array(e, shape);
+  halo_value variable = halo_value_name(shape->type, emit_name(e, "w"));
+  halo_emit_line(e, "%s %s;", halo_ctype_compute(shape->type), variable.text);
+  return variable;
+}
+
+/* ---- Elements ---- */
+
+static const char *private_element(halo_emitter *e, halo_value array, emit_index *index) {
+  const halo_integer *position = halo_index_position(e, index, array.array);
+  return halo_arena_printf(e->arena, "%s[%s]", array.text, halo_emit_integer(e, position));
+}
+
+halo_value emit_array_load(halo_emitter *e, halo_value array, emit_index *index) {
+  return emit_declare(e, halo_value_expression(array.type, private_element(e, array, index)));
+}
+
+void emit_array_store(halo_emitter *e, halo_value array, emit_index *index, halo_value value) {
+  if (value.type != array.type) value = halo_emit_convert(e, value, array.type);
+  halo_emit_line(e, "%s = %s;", private_element(e, array, index), value.text);
+}
+
+static void private_copy(halo_emitter *e, halo_value to, halo_value from) {
+  int opened = 0;
+  const char *at = emit_integer_atom(e, emit_loop(e, halo_shape_element_count(to.array), &opened));
+  halo_emit_line(e, "%s[%s] = %s[%s];", to.text, at, from.text, at);
+  while (opened--) halo_emit_close(e);
+}
+
+/* ---- Leaves ---- */
+
+/* Fills an array with a leaf's elements. */
+static void private_fill(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t leaf,
+                         halo_value array) {
+  int opened = 0;
+  emit_index *index = emit_loops(e, array.array, &opened);
+  emit_array_store(e, array, index, halo_emit_value(e, f, instr, leaf, index));
+  while (opened--) halo_emit_close(e);
+}
+
+halo_value emit_leaf(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t leaf) {
+  const halo_shape *shape = halo_leaf_shape(instr->shape, leaf);
+  if (shape->rank == 0) return halo_emit_value(e, f, instr, leaf, halo_index_scalar(e));
+  const halo_value *known = emit_known_array(e, f, instr, leaf);
+  if (known) return *known;
+  halo_value array = private_array(e, shape);
+  private_fill(e, f, instr, leaf, array);
+  halo_frame_bind(e, f, instr, leaf, array);
+  return array;
+}
+
+halo_value emit_leaf_copy(halo_emitter *e, emit_frame *f, const halo_instr *instr, int32_t leaf,
+                          const halo_shape *shape) {
+  if (shape->rank == 0) {
+    halo_value start = halo_emit_value(e, f, instr, leaf, halo_index_scalar(e));
+    if (start.type != shape->type) start = halo_emit_convert(e, start, shape->type);
+    return emit_variable(e, shape->type, start.text);
+  }
+  halo_value array = private_array(e, shape);
+  private_fill(e, f, instr, leaf, array);
+  return array;
+}
+
+/* What is to be assigned, where no assignment before can change it. */
+static halo_value private_settle(halo_emitter *e, const halo_value *variables, int32_t count,
+                                 int32_t i, halo_value value) {
+  if (!value.array) {
+    const char *name = emit_name(e, "v");
+    halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(variables[i].type), name, value.text);
+    return halo_value_name(value.type, name);
+  }
+  for (int32_t k = 0; k < count; k++) {
+    if (k == i || strcmp(variables[k].text, value.text) != 0) continue;
+    halo_value fresh = private_array(e, value.array);
+    private_copy(e, fresh, value);
+    return fresh;
+  }
+  return value;
+}
+
+void emit_assign(halo_emitter *e, const halo_value *variables, const halo_value *values,
+                 int32_t count) {
+  halo_value *fresh = halo_arena_array(e->arena, halo_value, count);
+  for (int32_t i = 0; i < count; i++) {
+    fresh[i] = count > 1 ? private_settle(e, variables, count, i, values[i]) : values[i];
+  }
+  for (int32_t i = 0; i < count; i++) {
+    if (!variables[i].array) {
+      halo_emit_line(e, "%s = %s;", variables[i].text, fresh[i].text);
+    } else if (strcmp(variables[i].text, fresh[i].text) != 0) {
+      private_copy(e, variables[i], fresh[i]);
+    }
+  }
+}
+
+/* ---- Constants ---- */
+
+bool emit_constant_fits(const halo_literal *literal) {
+  return halo_shape_element_count(literal->shape) <= EMIT_MAX_PRIVATE;
+}
+
+halo_value emit_constant_array(halo_emitter *e, const halo_literal *literal) {
+  const halo_value *known = emit_memo_get(e, &literal, sizeof literal);
+  if (known) return *known;
+  halo_value array = halo_value_name(literal->shape->type, emit_name(e, "z"));
+  array.array = literal->shape;
+  int64_t count = halo_shape_element_count(literal->shape);
+  halo_strbuf text = {0};
+  for (int64_t i = 0; i < count; i++) {
+    halo_strbuf_printf(&text, "%s%s", i ? ", " : "", halo_ctype_constant(e->arena, literal, i));
+  }
+  halo_emit_line(e, "const %s %s[%lld] = {%s};", halo_ctype_compute(array.type), array.text,
+                 (long long)count, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  emit_memo_set(e, &literal, sizeof literal, halo_arena_copy(e->arena, &array, sizeof array));
+  return array;
+}
+
+/* ---- What a computation holds ---- */
+
+static bool private_has_array(const halo_shape *shape) {
+  int32_t leaves = halo_shape_leaf_count(shape);
+  for (int32_t l = 0; l < leaves; l++) {
+    const halo_shape *leaf = halo_leaf_shape(shape, l);
+    if (halo_shape_is_array(leaf) && leaf->rank > 0) return true;
+  }
+  return false;
+}
+
+static int64_t private_elements(const halo_shape *shape) {
+  int32_t leaves = halo_shape_leaf_count(shape);
+  int64_t count = 0;
+  for (int32_t l = 0; l < leaves; l++) {
+    const halo_shape *leaf = halo_leaf_shape(shape, l);
+    if (halo_shape_is_array(leaf) && leaf->rank > 0) count += halo_shape_element_count(leaf);
+  }
+  return count;
+}
+
+bool emit_is_held(const halo_instr *instr) {
+  if (instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL) {
+    if (private_has_array(instr->shape)) return true;
+    for (int32_t i = 0; i < instr->operand_count; i++) {
+      if (private_has_array(instr->operands[i]->shape)) return true;
+    }
+    return false;
+  }
+  if (private_rules[instr->opcode]) return true;
+  int64_t count = private_elements(instr->shape);
+  return emit_is_cooperative(instr->opcode) && count > 1 && count <= EMIT_MAX_PRIVATE;
+}
+
+/* All leaves in one loop: an element of each comes from one computation. */
+static void private_fill_all(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                             halo_value *leaves) {
+  int32_t count = halo_shape_leaf_count(instr->shape);
+  for (int32_t l = 0; l < count; l++) {
+    leaves[l] = private_array(e, halo_leaf_shape(instr->shape, l));
+  }
+  int opened = 0;
+  emit_index *index = emit_loops(e, leaves[0].array, &opened);
+  for (int32_t l = 0; l < count; l++) {
+    emit_array_store(e, leaves[l], index, halo_emit_value(e, f, instr, l, index));
+  }
+  while (opened--) halo_emit_close(e);
+}
+
+void emit_hold(halo_emitter *e, emit_frame *f, const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count && e->status == HALO_OK; i++) {
+    const halo_instr *instr = computation->instrs.data[i];
+    if (!emit_is_held(instr)) continue;
+    int32_t count = halo_shape_leaf_count(instr->shape);
+    halo_value *leaves = halo_arena_array(e->arena, halo_value, count);
+    private_rule *rule = private_rules[instr->opcode];
+    if (rule) {
+      rule(e, f, instr, NULL, leaves);
+    } else {
+      private_fill_all(e, f, instr, leaves);
+    }
+    for (int32_t l = 0; l < count; l++) halo_frame_bind(e, f, instr, l, leaves[l]);
+  }
+}
+
+int64_t emit_held_elements(const halo_instr *instr) {
+  int64_t count = private_elements(instr->shape);
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    int64_t operand = private_elements(instr->operands[i]->shape);
+    if (operand > count) count = operand;
+  }
+  return count;
+}
