@@ -163,6 +163,9 @@ static halo_status dynamic_adapt(dynamic_call *c, const halo_shape *bounds) {
   } else if (opcode == HALO_OP_DOT) {
     HALO_TRY(dynamic_agree_lists(c, HALO_ATTR_LHS_BATCH_DIMS, HALO_ATTR_RHS_BATCH_DIMS));
     return dynamic_agree_lists(c, HALO_ATTR_LHS_CONTRACTING_DIMS, HALO_ATTR_RHS_CONTRACTING_DIMS);
+  } else if (opcode == HALO_OP_DYNAMIC_UPDATE_SLICE) {
+    const halo_shape *all = c->operands[0]->shape;
+    for (int d = 0; d < all->rank; d++) HALO_TRY(dynamic_cut(c, 1, d, all->dims[d]));
   } else if (opcode == HALO_OP_SLICE) {
     dynamic_clip_slices(c);
   } else if (opcode == HALO_OP_DYNAMIC_SLICE) {

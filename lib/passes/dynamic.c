@@ -1,8 +1,6 @@
 /* passes/dynamic.c: notes of run-time sizes, and what rules make new instructions with. */
 #include "passes/dynamic.h"
 
-#include <stdlib.h>
-
 /* ---- Notes: for a value a list by leaf, of lists by dimension, of sizes; each may be NULL ---- */
 
 halo_instr *halo_dynamic_leaf_size(const halo_dynamic *d, const halo_instr *value, int32_t leaf,
@@ -114,30 +112,49 @@ halo_instr *halo_dynamic_iota(halo_dynamic *d, const halo_shape *like, int dim) 
   return halo_rewrite_make(&d->r, d->x.like, HALO_OP_IOTA, shape, NULL, 0, &attr, 1);
 }
 
-halo_instr *halo_dynamic_mask(halo_dynamic *d, halo_instr *array, const bool *dims,
-                              halo_instr *scalar) {
+/* Whether each position of the array lies below the sizes; NULL where they hide nothing. */
+static halo_instr *dynamic_valid(halo_dynamic *d, halo_instr *array, halo_instr *const *sizes) {
   halo_instr *valid = NULL;
-  if (!array || !scalar) return NULL;
   for (int i = 0; i < array->shape->rank; i++) {
-    halo_instr *size = halo_dynamic_size(d, array, i);
-    if (!size || (dims && !dims[i])) continue;
-    halo_instr *within = halo_dynamic_compare(d, HALO_LT, halo_dynamic_iota(d, array->shape, i),
-                                              halo_expand_splat(&d->x, size, array->shape));
+    halo_instr *size = sizes ? sizes[i] : halo_dynamic_size(d, array, i);
+    if (!size) continue;
+    size = halo_expand_splat(&d->x, size, array->shape);
+    halo_instr *within =
+        halo_dynamic_compare(d, HALO_LT, halo_dynamic_iota(d, array->shape, i), size);
     valid = valid ? halo_expand_binary(&d->x, HALO_OP_AND, valid, within) : within;
   }
+  return valid;
+}
+
+halo_instr *halo_dynamic_choose(halo_dynamic *d, halo_instr *array, halo_instr *const *sizes,
+                                halo_instr *other) {
+  if (!array || !other) return NULL;
+  halo_instr *valid = dynamic_valid(d, array, sizes);
   if (!valid) return array;
-  halo_instr *operands[] = {valid, array, halo_expand_splat(&d->x, scalar, array->shape)};
-  halo_instr *masked = halo_expand_op(&d->x, HALO_OP_SELECT, operands, 3, NULL, 0);
-  halo_dynamic_copy(d, array, masked);
-  return masked;
+  halo_instr *operands[] = {valid, array, other};
+  halo_instr *chosen = halo_expand_op(&d->x, HALO_OP_SELECT, operands, 3, NULL, 0);
+  halo_dynamic_copy(d, array, chosen);
+  return chosen;
 }
 
 void halo_dynamic_mask_operand(halo_dynamic *d, halo_instr *instr, int32_t operand,
-                               const bool *dims, halo_instr *scalar) {
-  halo_instr *masked = halo_dynamic_mask(d, instr->operands[operand], dims, scalar);
-  if (!masked || masked == instr->operands[operand]) return;
+                               halo_instr *const *sizes, halo_instr *scalar) {
+  halo_instr *array = instr->operands[operand];
+  bool any = false;
+  for (int i = 0; i < array->shape->rank; i++) any |= sizes[i] != NULL;
+  if (!any || !scalar) return;
+  scalar = halo_expand_convert(&d->x, scalar, array->shape->type);
+  halo_instr *other = halo_expand_splat(&d->x, scalar, array->shape);
+  halo_instr *masked = halo_dynamic_choose(d, array, sizes, other);
+  if (!masked) return;
   instr->operands[operand] = masked;
   d->r.changed = true;
+}
+
+halo_instr *halo_dynamic_again(halo_dynamic *d, const halo_instr *instr) {
+  return halo_rewrite_make(&d->r, instr, instr->opcode,
+                           halo_shape_static(dynamic_arena(d), instr->shape), instr->operands,
+                           instr->operand_count, instr->attrs, instr->attr_count);
 }
 
 halo_instr *halo_dynamic_shift(halo_dynamic *d, halo_instr *array, halo_instr *const *starts) {
@@ -158,19 +175,20 @@ halo_instr *halo_dynamic_shift(halo_dynamic *d, halo_instr *array, halo_instr *c
   return halo_expand_op(&d->x, HALO_OP_DYNAMIC_SLICE, operands, 1 + shape->rank, &sizes, 1);
 }
 
+halo_instr *halo_dynamic_spread(halo_dynamic *d, halo_instr *size, int64_t step) {
+  if (step == 1) return size;
+  halo_instr *spread = halo_dynamic_binary(d, HALO_OP_MULTIPLY, size, halo_dynamic_number(d, step));
+  spread = halo_dynamic_binary(d, HALO_OP_SUBTRACT, spread, halo_dynamic_number(d, step - 1));
+  return halo_dynamic_binary(d, HALO_OP_MAXIMUM, spread, halo_dynamic_number(d, 0));
+}
+
 halo_instr *halo_dynamic_window(halo_dynamic *d, halo_instr *size, const halo_window_dim *window) {
-  halo_instr *zero = halo_dynamic_number(d, 0);
-  if (window->base_dilation != 1) { /* n elements and n - 1 runs of holes between them */
-    halo_instr *step = halo_dynamic_number(d, window->base_dilation);
-    halo_instr *spread = halo_dynamic_binary(d, HALO_OP_MULTIPLY, size, step);
-    halo_instr *tail = halo_dynamic_number(d, window->base_dilation - 1);
-    spread = halo_dynamic_binary(d, HALO_OP_SUBTRACT, spread, tail);
-    size = halo_dynamic_binary(d, HALO_OP_MAXIMUM, spread, zero);
-  }
+  size = halo_dynamic_spread(d, size, window->base_dilation);
   int64_t width = window->size > 0 ? (window->size - 1) * window->window_dilation + 1 : 0;
-  /* ceil((pads + size - width + 1) / stride), nothing for what is negative */
+  /* (pads + size - width) / stride + 1, or nothing where no window fits */
   int64_t more = window->pad_low + window->pad_high - width + window->stride;
-  size = halo_dynamic_binary(d, HALO_OP_ADD, size, halo_dynamic_number(d, more));
-  size = halo_dynamic_binary(d, HALO_OP_MAXIMUM, size, zero);
+  if (more) size = halo_dynamic_binary(d, HALO_OP_ADD, size, halo_dynamic_number(d, more));
+  if (more < 0) size = halo_dynamic_binary(d, HALO_OP_MAXIMUM, size, halo_dynamic_number(d, 0));
+  if (window->stride == 1) return size;
   return halo_dynamic_binary(d, HALO_OP_DIVIDE, size, halo_dynamic_number(d, window->stride));
 }

@@ -64,14 +64,19 @@ halo_instr *halo_dynamic_compare(halo_dynamic *d, halo_direction direction, halo
                                  halo_instr *b);
 /* Positions along `dim`, as an s32 array of the extents of `like`. */
 halo_instr *halo_dynamic_iota(halo_dynamic *d, const halo_shape *like, int dim);
-/* The array with its padding along `dims` (NULL: all) replaced by a scalar, which has its element type. */
-halo_instr *halo_dynamic_mask(halo_dynamic *d, halo_instr *array, const bool *dims,
-                              halo_instr *scalar);
-/* The same with zeros, and as an operand of an instruction. */
+/* The array where each position lies below the sizes [rank] (those that are NULL hide nothing; `sizes` NULL:
+ * the array's own), and another of the same shape elsewhere. */
+halo_instr *halo_dynamic_choose(halo_dynamic *d, halo_instr *array, halo_instr *const *sizes,
+                                halo_instr *other);
+/* Makes an operand such an array, with a scalar of its element type elsewhere. */
 void halo_dynamic_mask_operand(halo_dynamic *d, halo_instr *instr, int32_t operand,
-                               const bool *dims, halo_instr *scalar);
+                               halo_instr *const *sizes, halo_instr *scalar);
+/* The instruction once more, with its operands as they are now. */
+halo_instr *halo_dynamic_again(halo_dynamic *d, const halo_instr *instr);
 /* The array from `starts[dim]` on (NULL: 0) along each dimension; what would lie behind its end is whatever. */
 halo_instr *halo_dynamic_shift(halo_dynamic *d, halo_instr *array, halo_instr *const *starts);
+/* The extent of `size` elements that lie `step` apart. */
+halo_instr *halo_dynamic_spread(halo_dynamic *d, halo_instr *size, int64_t step);
 /* What a window along a dimension gives: its number of positions over `size` elements. */
 halo_instr *halo_dynamic_window(halo_dynamic *d, halo_instr *size, const halo_window_dim *window);
 
@@ -80,16 +85,28 @@ halo_instr *halo_dynamic_window(halo_dynamic *d, halo_instr *size, const halo_wi
 /* Whether a computation has something dynamic in it. */
 bool halo_dynamic_touched(const halo_dynamic *d, const halo_computation *computation);
 /* Begins the walk over a computation; then sizes of parameters may be noted; then the walk, the result of
- * which is the root's successor; then its end. */
+ * which is the root's successor; then its end. The first failure is the end's, too. */
 void halo_dynamic_begin(halo_dynamic *d, halo_dynamic_module *all, halo_computation *computation);
 halo_instr *halo_dynamic_walk(halo_dynamic *d);
 halo_status halo_dynamic_end(halo_dynamic *d);
+/* Walks over what a rule has made, from instruction number `first` of the computation on. */
+void halo_dynamic_walk_from(halo_dynamic *d, int32_t first);
 
 /* ---- The rules ---- */
 
-halo_dynamic_rule halo_dynamic_elementwise, halo_dynamic_same, halo_dynamic_tuple,
-    halo_dynamic_get_tuple_element, halo_dynamic_get_size, halo_dynamic_set_size,
-    halo_dynamic_broadcast, halo_dynamic_transpose; /* dynamic_plain.c */
-halo_dynamic_rule halo_dynamic_reduce;              /* dynamic_reduce.c */
+halo_dynamic_rule halo_sized_elementwise, halo_sized_same, halo_sized_tuple,
+    halo_sized_get_tuple_element, halo_sized_tuple_select, halo_sized_get_dimension_size,
+    halo_sized_set_dimension_size, halo_sized_broadcast, halo_sized_transpose; /* dynamic_plain.c */
+halo_dynamic_rule halo_sized_reverse, halo_sized_concatenate, halo_sized_slice, halo_sized_pad,
+    halo_sized_bitcast_convert, halo_sized_reshape,
+    halo_sized_dynamic_reshape; /* dynamic_moves.c */
+halo_dynamic_rule halo_sized_reduce, halo_sized_reduce_window, halo_sized_select_and_scatter,
+    halo_sized_dot, halo_sized_convolution; /* dynamic_combine.c */
+halo_dynamic_rule halo_sized_dynamic_slice, halo_sized_dynamic_update_slice, halo_sized_gather,
+    halo_sized_scatter, halo_sized_sort; /* dynamic_indexed.c */
+halo_dynamic_rule halo_sized_fft, halo_sized_cholesky, halo_sized_topk, halo_sized_triangular_solve,
+    halo_sized_batch_norm_training, halo_sized_batch_norm_inference, halo_sized_batch_norm_grad,
+    halo_sized_collective, halo_sized_custom_call;          /* dynamic_batched.c */
+halo_dynamic_rule halo_sized_while, halo_sized_conditional; /* dynamic_control.c */
 
 #endif

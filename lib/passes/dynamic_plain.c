@@ -3,7 +3,7 @@
 #include "passes/dynamic.h"
 
 /* Operands agree in their sizes; one that is static where another is dynamic has room enough. */
-halo_instr *halo_dynamic_elementwise(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_elementwise(halo_dynamic *d, halo_instr *instr) {
   for (int32_t o = instr->operand_count - 1; o >= 0; o--) {
     if (instr->operands[o]->shape->rank != instr->shape->rank) continue;
     halo_dynamic_copy(d, instr->operands[o], instr);
@@ -11,12 +11,12 @@ halo_instr *halo_dynamic_elementwise(halo_dynamic *d, halo_instr *instr) {
   return instr;
 }
 
-halo_instr *halo_dynamic_same(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_same(halo_dynamic *d, halo_instr *instr) {
   halo_dynamic_copy(d, instr->operands[0], instr);
   return instr;
 }
 
-halo_instr *halo_dynamic_tuple(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_tuple(halo_dynamic *d, halo_instr *instr) {
   for (int32_t o = 0; o < instr->operand_count; o++) {
     const halo_instr *part = instr->operands[o];
     halo_dynamic_copy_leaves(d, part, 0, instr, halo_leaf_start(instr->shape, o),
@@ -25,11 +25,31 @@ halo_instr *halo_dynamic_tuple(halo_dynamic *d, halo_instr *instr) {
   return instr;
 }
 
-halo_instr *halo_dynamic_get_tuple_element(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_get_tuple_element(halo_dynamic *d, halo_instr *instr) {
   const halo_instr *tuple = instr->operands[0];
   int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0);
   halo_dynamic_copy_leaves(d, tuple, halo_leaf_start(tuple->shape, index), instr, 0,
                            halo_shape_leaf_count(instr->shape));
+  return instr;
+}
+
+/* Where the two differ in a size, the predicate chooses that too. */
+halo_instr *halo_sized_tuple_select(halo_dynamic *d, halo_instr *instr) {
+  halo_instr *a = instr->operands[1], *b = instr->operands[2];
+  for (int32_t l = 0; l < halo_shape_leaf_count(instr->shape); l++) {
+    const halo_shape *leaf = halo_leaf_shape(instr->shape, l);
+    for (int i = 0; i < leaf->rank; i++) {
+      halo_instr *x = halo_dynamic_leaf_size(d, a, l, i), *y = halo_dynamic_leaf_size(d, b, l, i);
+      if (x == y) {
+        halo_dynamic_set_leaf(d, instr, l, i, x);
+        continue;
+      }
+      halo_instr *operands[] = {instr->operands[0], x ? x : halo_dynamic_number(d, leaf->dims[i]),
+                                y ? y : halo_dynamic_number(d, leaf->dims[i])};
+      halo_instr *size = halo_expand_op(&d->x, HALO_OP_SELECT, operands, 3, NULL, 0);
+      halo_dynamic_set_leaf(d, instr, l, i, size);
+    }
+  }
   return instr;
 }
 
@@ -38,11 +58,11 @@ static int plain_dim(const halo_instr *instr) {
   return (int)halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count)[0];
 }
 
-halo_instr *halo_dynamic_get_size(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_get_dimension_size(halo_dynamic *d, halo_instr *instr) {
   return halo_dynamic_extent(d, instr->operands[0], plain_dim(instr));
 }
 
-halo_instr *halo_dynamic_set_size(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_set_dimension_size(halo_dynamic *d, halo_instr *instr) {
   halo_instr *array = instr->operands[0];
   int dim = plain_dim(instr);
   if (array->shape->dims[dim] > INT32_MAX) {
@@ -57,7 +77,7 @@ halo_instr *halo_dynamic_set_size(halo_dynamic *d, halo_instr *instr) {
   return same;
 }
 
-halo_instr *halo_dynamic_broadcast(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_broadcast(halo_dynamic *d, halo_instr *instr) {
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   for (int32_t i = 0; i < count; i++) {
@@ -66,7 +86,7 @@ halo_instr *halo_dynamic_broadcast(halo_dynamic *d, halo_instr *instr) {
   return instr;
 }
 
-halo_instr *halo_dynamic_transpose(halo_dynamic *d, halo_instr *instr) {
+halo_instr *halo_sized_transpose(halo_dynamic *d, halo_instr *instr) {
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   for (int32_t i = 0; i < count; i++) {

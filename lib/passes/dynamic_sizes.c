@@ -11,28 +11,56 @@ static halo_instr *sizes_whole(halo_dynamic *d, halo_instr *instr) {
   return instr;
 }
 
-/* The rules of operations that are not elementwise; those all go by halo_dynamic_elementwise. */
+/* The rules of operations that are not elementwise; those all go by halo_sized_elementwise. */
 static halo_dynamic_rule *const sizes_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_PARAMETER] = sizes_whole,
     [HALO_OP_CONSTANT] = sizes_whole,
     [HALO_OP_IOTA] = sizes_whole,
-    [HALO_OP_GET_DIMENSION_SIZE] = halo_dynamic_get_size,
-    [HALO_OP_SET_DIMENSION_SIZE] = halo_dynamic_set_size,
-    [HALO_OP_MAP] = halo_dynamic_elementwise,
-    [HALO_OP_COPY] = halo_dynamic_same,
-    [HALO_OP_DOMAIN] = halo_dynamic_same,
-    [HALO_OP_ADD_DEPENDENCY] = halo_dynamic_same,
-    [HALO_OP_OPT_BARRIER] = halo_dynamic_same,
-    [HALO_OP_TUPLE] = halo_dynamic_tuple,
-    [HALO_OP_GET_TUPLE_ELEMENT] = halo_dynamic_get_tuple_element,
-    [HALO_OP_BROADCAST] = halo_dynamic_broadcast,
-    [HALO_OP_TRANSPOSE] = halo_dynamic_transpose,
-    [HALO_OP_REDUCE] = halo_dynamic_reduce,
+    [HALO_OP_GET_DIMENSION_SIZE] = halo_sized_get_dimension_size,
+    [HALO_OP_SET_DIMENSION_SIZE] = halo_sized_set_dimension_size,
+    [HALO_OP_DYNAMIC_RESHAPE] = halo_sized_dynamic_reshape,
+    [HALO_OP_MAP] = halo_sized_elementwise,
+    [HALO_OP_COPY] = halo_sized_same,
+    [HALO_OP_DOMAIN] = halo_sized_same,
+    [HALO_OP_ADD_DEPENDENCY] = halo_sized_same,
+    [HALO_OP_OPT_BARRIER] = halo_sized_same,
+    [HALO_OP_TUPLE] = halo_sized_tuple,
+    [HALO_OP_GET_TUPLE_ELEMENT] = halo_sized_get_tuple_element,
+    [HALO_OP_TUPLE_SELECT] = halo_sized_tuple_select,
+    [HALO_OP_BROADCAST] = halo_sized_broadcast,
+    [HALO_OP_TRANSPOSE] = halo_sized_transpose,
+    [HALO_OP_RESHAPE] = halo_sized_reshape,
+    [HALO_OP_REVERSE] = halo_sized_reverse,
+    [HALO_OP_CONCATENATE] = halo_sized_concatenate,
+    [HALO_OP_SLICE] = halo_sized_slice,
+    [HALO_OP_PAD] = halo_sized_pad,
+    [HALO_OP_BITCAST_CONVERT] = halo_sized_bitcast_convert,
+    [HALO_OP_REDUCE] = halo_sized_reduce,
+    [HALO_OP_REDUCE_WINDOW] = halo_sized_reduce_window,
+    [HALO_OP_SELECT_AND_SCATTER] = halo_sized_select_and_scatter,
+    [HALO_OP_DOT] = halo_sized_dot,
+    [HALO_OP_CONVOLUTION] = halo_sized_convolution,
+    [HALO_OP_DYNAMIC_SLICE] = halo_sized_dynamic_slice,
+    [HALO_OP_DYNAMIC_UPDATE_SLICE] = halo_sized_dynamic_update_slice,
+    [HALO_OP_GATHER] = halo_sized_gather,
+    [HALO_OP_SCATTER] = halo_sized_scatter,
+    [HALO_OP_SORT] = halo_sized_sort,
+    [HALO_OP_TOPK] = halo_sized_topk,
+    [HALO_OP_FFT] = halo_sized_fft,
+    [HALO_OP_CHOLESKY] = halo_sized_cholesky,
+    [HALO_OP_TRIANGULAR_SOLVE] = halo_sized_triangular_solve,
+    [HALO_OP_BATCH_NORM_TRAINING] = halo_sized_batch_norm_training,
+    [HALO_OP_BATCH_NORM_INFERENCE] = halo_sized_batch_norm_inference,
+    [HALO_OP_BATCH_NORM_GRAD] = halo_sized_batch_norm_grad,
+    [HALO_OP_ALL_REDUCE] = halo_sized_collective,
+    [HALO_OP_CUSTOM_CALL] = halo_sized_custom_call,
+    [HALO_OP_WHILE] = halo_sized_while,
+    [HALO_OP_CONDITIONAL] = halo_sized_conditional,
 };
 
 static halo_dynamic_rule *sizes_rule(halo_opcode opcode) {
   if (sizes_rules[opcode]) return sizes_rules[opcode];
-  return halo_opcode_has_trait(opcode, HALO_TRAIT_EW) ? halo_dynamic_elementwise : NULL;
+  return halo_opcode_has_trait(opcode, HALO_TRAIT_EW) ? halo_sized_elementwise : NULL;
 }
 
 /* Opcodes that make sizes, or ask for them. */
@@ -72,14 +100,19 @@ void halo_dynamic_begin(halo_dynamic *d, halo_dynamic_module *all, halo_computat
   d->x.r = &d->r;
 }
 
-halo_instr *halo_dynamic_walk(halo_dynamic *d) {
-  halo_computation *computation = d->r.computation;
-  int32_t count = computation->instrs.count; /* what rules make is finished */
-  for (int32_t i = 0; i < count && d->x.status == HALO_OK; i++) {
+void halo_dynamic_walk_from(halo_dynamic *d, int32_t first) {
+  const halo_instr *like = d->x.like;
+  int32_t count = d->r.computation->instrs.count; /* what rules make is finished */
+  for (int32_t i = first; i < count && d->x.status == HALO_OK; i++) {
     halo_instr *instr = halo_rewrite_next(&d->r, i);
     if (instr) sizes_visit(d, instr);
   }
-  return halo_rewrite_resolve(computation->root);
+  d->x.like = like;
+}
+
+halo_instr *halo_dynamic_walk(halo_dynamic *d) {
+  halo_dynamic_walk_from(d, 0);
+  return halo_rewrite_resolve(d->r.computation->root);
 }
 
 halo_status halo_dynamic_end(halo_dynamic *d) {

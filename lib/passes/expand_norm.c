@@ -11,19 +11,36 @@ typedef struct norm_parts {
   halo_instr *count, *epsilon; /* elements a feature, as an array by feature; likewise epsilon */
 } norm_parts;
 
+/* How many elements a feature has: a number, times what is known at run time only (which is asked for). */
+static halo_instr *norm_count(halo_expander *x, halo_instr *array, int64_t feature) {
+  const halo_shape *shape = array->shape;
+  double number = 1;
+  halo_instr *count = NULL;
+  for (int64_t d = 0; d < shape->rank; d++) {
+    if (d == feature) continue;
+    if (!halo_shape_dim_is_dynamic(shape, (int)d)) {
+      number *= (double)shape->dims[d];
+      continue;
+    }
+    halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DIMENSIONS, &d, 1);
+    halo_instr *size = halo_expand_op(x, HALO_OP_GET_DIMENSION_SIZE, &array, 1, &attr, 1);
+    size = halo_expand_convert(x, size, shape->type);
+    count = count ? halo_expand_binary(x, HALO_OP_MULTIPLY, count, size) : size;
+  }
+  halo_instr *fixed = halo_expand_scalar(x, shape->type, number);
+  return count ? halo_expand_binary(x, HALO_OP_MULTIPLY, count, fixed) : fixed;
+}
+
 static norm_parts norm_begin(halo_expander *x, halo_instr *instr, halo_instr *by_feature) {
   norm_parts n = {.x = x, .array = instr->operands[0]};
   const halo_shape *shape = n.array->shape;
   const halo_attr *epsilon = halo_instr_attr(instr, HALO_ATTR_EPSILON);
-  int64_t count = 1;
   n.feature = halo_instr_int(instr, HALO_ATTR_FEATURE_INDEX, 0);
   for (int d = 0; d < shape->rank; d++) {
     if (d == n.feature) continue;
     n.others[n.other_count++] = d;
-    count *= shape->dims[d];
   }
-  n.count =
-      halo_expand_splat(x, halo_expand_scalar(x, shape->type, (double)count), by_feature->shape);
+  n.count = halo_expand_splat(x, norm_count(x, n.array, n.feature), by_feature->shape);
   n.epsilon = halo_expand_splat(x, halo_expand_scalar(x, shape->type, epsilon ? epsilon->f : 0),
                                 by_feature->shape);
   return n;
