@@ -14,6 +14,9 @@
  *   H_OUTER H_N H_INNER sizes                       H_CHUNK H_CHUNKS along n
  *   H_REVERSE  1: from the end, where what is met later stands to the left
  *   H_LANES    sequences (outer, chunk, inner) of a work item
+ *   H_LINE     elements of a sequence that are combined side by side: 1 or a multiple of 4
+ *   H_STREAM   1: H_OUTV(p, line) stores H_LINE neighbouring results from p on; sizes of chunks, or
+ *              H_LANES where a work item has neighbouring columns, are multiples of H_LINE
  *   H_LOCAL    work items of a group of the second kernel */
 #ifndef H_NAME
 #define H_NAME scan_example
@@ -35,6 +38,8 @@
 #define H_CHUNKS 5
 #define H_REVERSE 0
 #define H_LANES 3
+#define H_LINE 1
+#define H_STREAM 0
 #define H_LOCAL 1
 #endif
 
@@ -43,6 +48,8 @@
 #else
 #define SCAN_OP(a, b) H_OP(a, b)
 #endif
+#define SCAN_UNROLL _Pragma("unroll")
+#define SCAN_TAIL(size) (begin + (H_LINE > 1 && size > 0 ? (size - begin) / H_LINE * H_LINE : 0))
 
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
@@ -74,7 +81,7 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT step = H_REVERSE ? -H_INNER : H_INNER;
   H_T sums[H_LANES];
   /* Where each sequence begins, and how many elements it has. */
-  H_INT at[H_LANES], size[H_LANES], common = H_CHUNK;
+  H_INT at[H_LANES], size[H_LANES];
   for (H_INT l = 0; l < H_LANES; ++l) {
     const H_INT s = low + l < all ? low + l : all - 1;
     const H_INT chunk = s / H_INNER % H_CHUNKS, first = chunk * H_CHUNK;
@@ -82,49 +89,76 @@ __kernel void H_NAME(H_PARAMS) {
     at[l] = row * H_INNER + s % H_INNER;
     size[l] = H_N - first < H_CHUNK ? H_N - first : H_CHUNK;
     if (low + l >= all) size[l] = 0;
-    common = size[l] < common ? size[l] : common;
   }
+  /* Results begin with what comes before the chunk, sums of chunks with the first element. */
+  const H_INT begin = H_STEP == 0;
+  for (H_INT l = 0; l < H_LANES; ++l) {
 #if H_STEP == 0
-  for (H_INT l = 0; l < H_LANES; ++l) {
     sums[l] = H_IN(at[l]);
-    at[l] += step;
-  }
-  const H_INT begin = 1;
 #else
-  for (H_INT l = 0; l < H_LANES; ++l) {
     sums[l] = H_CHUNKS > 1 ? H_HELD(low + l < all ? low + l : all - 1) : H_START(0);
-  }
-  const H_INT begin = 0;
 #endif
+  }
 #if H_INNER % H_LANES == 0 && H_INNER > 1
   /* Neighbouring columns of one chunk. */
-  H_INT p = at[0];
-  for (H_INT i = begin; i < common; ++i, p += step) {
+  H_INT p = at[0] + begin * step;
+  for (H_INT i = begin; i < size[0]; ++i, p += step) {
+#if H_STEP == 2 && H_STREAM
+    for (H_INT m = 0; m < H_LANES; m += H_LINE) {
+      H_T line[H_LINE];
+      for (H_INT l = 0; l < H_LINE; ++l) {
+        line[l] = SCAN_OP(sums[m + l], H_IN(p + m + l));
+        sums[m + l] = line[l];
+      }
+      H_OUTV(p + m, line);
+    }
+#else
     for (H_INT l = 0; l < H_LANES; ++l) {
-      const H_T sum = SCAN_OP(sums[l], H_IN(p + l));
-      sums[l] = sum;
+      sums[l] = SCAN_OP(sums[l], H_IN(p + l));
 #if H_STEP == 2
-      H_OUT(p + l, sum);
+      H_OUT(p + l, sums[l]);
 #endif
     }
+#endif
   }
 #else
-  H_INT gone = 0;
-  for (H_INT i = begin; i < common; ++i, gone += step) {
+#if H_LINE > 1
+  for (H_INT i = begin; i + H_LINE <= H_CHUNK; i += H_LINE) {
     for (H_INT l = 0; l < H_LANES; ++l) {
-      const H_T sum = SCAN_OP(sums[l], H_IN(at[l] + gone));
-      sums[l] = sum;
-#if H_STEP == 2
-      H_OUT(at[l] + gone, sum);
+      if (i + H_LINE > size[l]) continue;
+      H_T line[H_LINE];
+      SCAN_UNROLL for (int j = 0; j < H_LINE; ++j) line[j] = H_IN(at[l] + (i + j) * step);
+#if H_STEP == 0
+      SCAN_UNROLL for (int m = 1; m < H_LINE; m *= 2) {
+        SCAN_UNROLL for (int j = 0; j < H_LINE; j += 2 * m) line[j] = SCAN_OP(line[j], line[j + m]);
+      }
+      sums[l] = SCAN_OP(sums[l], line[0]);
+#else
+      /* Runs of four side by side, and then what comes before each. */
+      SCAN_UNROLL for (int j = 1; j < H_LINE; ++j) {
+        if (j % 4 > 0) line[j] = SCAN_OP(line[j - 1], line[j]);
+      }
+      SCAN_UNROLL for (int j = 4; j < H_LINE; ++j) line[j] = SCAN_OP(line[j / 4 * 4 - 1], line[j]);
+      SCAN_UNROLL for (int j = 0; j < H_LINE; ++j) line[j] = SCAN_OP(sums[l], line[j]);
+      sums[l] = line[H_LINE - 1];
+#if H_STREAM && H_REVERSE
+      H_T turned[H_LINE];
+      SCAN_UNROLL for (int j = 0; j < H_LINE; ++j) turned[j] = line[H_LINE - 1 - j];
+      H_OUTV(at[l] - i - (H_LINE - 1), turned);
+#elif H_STREAM
+      H_OUTV(at[l] + i, line);
+#else
+      SCAN_UNROLL for (int j = 0; j < H_LINE; ++j) H_OUT(at[l] + (i + j) * step, line[j]);
+#endif
 #endif
     }
   }
+#endif
   for (H_INT l = 0; l < H_LANES; ++l) {
-    H_INT p = at[l] + gone;
-    for (H_INT i = common > begin ? common : begin; i < size[l]; ++i, p += step) {
-      sums[l] = SCAN_OP(sums[l], H_IN(p));
+    for (H_INT i = SCAN_TAIL(size[l]); i < size[l]; ++i) {
+      sums[l] = SCAN_OP(sums[l], H_IN(at[l] + i * step));
 #if H_STEP == 2
-      H_OUT(p, sums[l]);
+      H_OUT(at[l] + i * step, sums[l]);
 #endif
     }
   }
@@ -137,3 +171,5 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
 }
 #undef SCAN_OP
+#undef SCAN_UNROLL
+#undef SCAN_TAIL

@@ -82,6 +82,60 @@ static const char arrays_scatter[] =
     "to_apply=sum\n"
     "}\n";
 
+/* Places of the rows of a table, a power of two and `mask` more than 0, as hashed keys fall. */
+#define ARRAYS_PLACES(count, mask)                                                                 \
+  "  i = s32[" count                                                                               \
+  "] iota(), iota_dimension=0\n"                                                                   \
+  "  f = s32[] constant(747796405)\n"                                                              \
+  "  fs = s32[" count                                                                              \
+  "] broadcast(f), dimensions={}\n"                                                                \
+  "  p = s32[" count                                                                               \
+  "] multiply(i, fs)\n"                                                                            \
+  "  g = s32[] constant(8)\n"                                                                      \
+  "  gs = s32[" count                                                                              \
+  "] broadcast(g), dimensions={}\n"                                                                \
+  "  h = s32[" count                                                                               \
+  "] shift-right-logical(p, gs)\n"                                                                 \
+  "  m = s32[] constant(" mask                                                                     \
+  ")\n"                                                                                            \
+  "  ms = s32[" count                                                                              \
+  "] broadcast(m), dimensions={}\n"                                                                \
+  "  at = s32[" count "] and(h, ms)\n"
+
+static const char arrays_scatter_add[] =
+    "HloModule scatter_add\n"
+    "sum {\n"
+    "  a = f32[] parameter(0)\n"
+    "  b = f32[] parameter(1)\n"
+    "  ROOT c = f32[] add(a, b)\n"
+    "}\n"
+    "ENTRY main {\n" ARRAYS_PLACES("1048576", "65535")
+    "  x = f32[65536] parameter(0)\n"
+    "  u = f32[1048576] parameter(1)\n"
+    "  ROOT y = f32[65536] scatter(x, at, u), update_window_dims={}, inserted_window_dims={0}, "
+    "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum\n"
+    "}\n";
+
+static const char arrays_gather[] =
+    "HloModule gather\n"
+    "ENTRY main {\n" ARRAYS_PLACES("1048576", "65535")
+    "  x = f32[65536,64] parameter(0)\n"
+    "  ROOT y = f32[1048576,64] gather(x, at), offset_dims={1}, collapsed_slice_dims={0}, "
+    "start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}\n"
+    "}\n";
+
+#define ARRAYS_PRODUCT(name, left, right, result, attributes)                                      \
+  "HloModule " name                                                                                \
+  "\n"                                                                                             \
+  "ENTRY main {\n"                                                                                 \
+  "  a = f32[" left                                                                                \
+  "] parameter(0)\n"                                                                               \
+  "  b = f32[" right                                                                               \
+  "] parameter(1)\n"                                                                               \
+  "  ROOT c = f32[" result "] dot(a, b), " attributes                                              \
+  "\n"                                                                                             \
+  "}\n"
+#define ARRAYS_PLAIN "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 /* Numbers with a diagonal that makes them a positive definite matrix, of which the lower triangle is read. */
 #define ARRAYS_DEFINITE                                                                            \
   "  x = f32[1024,1024] parameter(0)\n"                                                            \
@@ -216,6 +270,10 @@ static const arrays_case arrays_cases[] = {
      arrays_transpose, 0, 0, 0},
     {"scatter rows", "65536x128 f32", BENCH_BANDWIDTH, 4.0 * 128 * 3 * 65536, 0, NULL,
      arrays_scatter, 0, 0, 0},
+    {"scatter-add", "1M to 64K f32", BENCH_BANDWIDTH, 4.0 * (1048576 + 2 * 65536), 0, NULL,
+     arrays_scatter_add, 0, 0, 0},
+    {"gather rows", "1M of 64 f32", BENCH_BANDWIDTH, 2.0 * 4 * 67108864, 0, NULL, arrays_gather, 0,
+     0, 0},
     {"cholesky", "1024x1024 f32", BENCH_FLOPS, 1024.0 * 1024 * 1024 / 3, 0.25, NULL,
      arrays_cholesky, 0, 0, 0},
     {"triangular solve", "1024x1024 f32", BENCH_FLOPS, 1024.0 * 1024 * 1024, 0.25, NULL,
@@ -249,6 +307,17 @@ static const arrays_case arrays_cases[] = {
     {"max-pool 3x3", "32x112x112x64 f32", BENCH_BANDWIDTH, 5.0 * 4 * 6422528, 0.6, NULL,
      arrays_pool3, 0, 0, 0},
     {"topk 64", "1M f32", BENCH_BANDWIDTH, 4.0 * 1048576, 0, NULL, arrays_topk, 0, 0, 0},
+    {"matrix by vector", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0.85, NULL,
+     ARRAYS_PRODUCT("matvec", "4096,4096", "4096", "4096", ARRAYS_PLAIN), 0, 0, 0},
+    {"vector by matrix", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0.85, NULL,
+     ARRAYS_PRODUCT("vecmat", "1,4096", "4096,4096", "1,4096", ARRAYS_PLAIN), 0, 0, 0},
+    {"8 vectors by matrix", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0, NULL,
+     ARRAYS_PRODUCT("thin", "8,4096", "4096,4096", "8,4096", ARRAYS_PLAIN), 0, 0, 0},
+    {"batched dot", "64 of 256x256x256 f32", BENCH_FLOPS, 64.0 * 2 * 256 * 256 * 256, 0.7, NULL,
+     ARRAYS_PRODUCT("batched", "64,256,256", "64,256,256", "64,256,256",
+                    "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+                    "rhs_contracting_dims={1}"),
+     0, 0, 0},
     ARRAYS_DOT(1024, 1024, 1024, 0.8, NULL),
     ARRAYS_DOT(512, 512, 512, 0, NULL),
     ARRAYS_DOT(1536, 1536, 1536, 0, NULL),

@@ -289,6 +289,16 @@ static const char stream_rows_text[] =
     "HloModule m\nENTRY e {\n  x = f32[1024,2048] parameter(0)\n"
     "  ROOT t = f32[1024,2048] reverse(x), dimensions={0}\n}\n";
 
+/* Sums that are written past the caches: of rows from their ends, and of columns. */
+#define RUNNING_SUMS(shape, window)                                                                \
+  "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"                       \
+  "  ROOT c = f32[] add(a, b)\n}\n"                                                                \
+  "ENTRY e {\n  x = f32[" shape                                                                    \
+  "] parameter(0)\n  z = f32[] constant(3)\n"                                                      \
+  "  ROOT y = f32[" shape "] reduce-window(x, z), window={" window "}, to_apply=add\n}\n"
+static const char stream_row_sums_text[] = RUNNING_SUMS("65536,32", "size=1x32 pad=0_0x0_31");
+static const char stream_column_sums_text[] = RUNNING_SUMS("32,65536", "size=32x1 pad=31_0x0_0");
+
 static const struct {
   const char *name, *text;
 } forced[] = {{"loop:generic", long_rows_text},
@@ -297,6 +307,8 @@ static const struct {
               {"loop:generic", stream_rows_text},
               {"loop:turn", turn_text},
               {"loop:generic", turn_text},
+              {"window:scan", stream_row_sums_text},
+              {"window:scan", stream_column_sums_text},
               {"reduce:row", rows_text},
               {"reduce:loop", rows_text},
               {"reduce:column", columns_text},
