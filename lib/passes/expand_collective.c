@@ -136,15 +136,10 @@ halo_instr *halo_expand_collective_done(halo_expander *x, halo_instr *done) {
 
 /* Entry `q` of the offsets or sizes, [1] or [1, updates], as s64. */
 static halo_instr *ragged_number(halo_expander *x, halo_instr *list, int64_t q) {
-  halo_module *module = x->r->computation->module;
-  int64_t ranges[6] = {0, 1, 1, q, q + 1, 1};
-  halo_attr range = halo_rewrite_list_attr(module, HALO_ATTR_SLICE, ranges, 3 * list->shape->rank);
-  halo_instr *one = halo_expand_op(x, HALO_OP_SLICE, &list, 1, &range, 1);
-  if (!one) return NULL;
-  const halo_shape *scalar = halo_shape_new(&module->arena, one->shape->type, 0, NULL);
-  halo_instr *flat = halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE, scalar, one);
-  const halo_shape *wide = halo_shape_new(&module->arena, HALO_S64, 0, NULL);
-  return halo_rewrite_make_unary(x->r, x->like, HALO_OP_CONVERT, wide, flat);
+  int64_t last = list->shape->rank - 1;
+  if (last == 0) q = 0;
+  halo_instr *one = halo_expand_range(x, list, last, q, q + 1);
+  return halo_expand_convert(x, halo_expand_reshape(x, one, 0, NULL), HALO_S64);
 }
 
 static halo_instr *ragged_compare(halo_expander *x, halo_instr *a, halo_instr *b,

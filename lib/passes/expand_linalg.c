@@ -29,10 +29,7 @@ static halo_instr *linalg_slice(halo_expander *x, halo_instr *a, linalg_range ro
 /* Two parts next to each other along a dimension counted from the last. */
 static halo_instr *linalg_join(halo_expander *x, halo_instr *a, halo_instr *b, int from_last) {
   if (!a || !b) return NULL;
-  int64_t dimension = a->shape->rank - 1 - from_last;
-  halo_attr attr =
-      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DIMENSIONS, &dimension, 1);
-  return halo_expand_op(x, HALO_OP_CONCATENATE, (halo_instr *[]){a, b}, 2, &attr, 1);
+  return halo_expand_join(x, (halo_instr *[]){a, b}, 2, a->shape->rank - 1 - from_last);
 }
 
 static halo_instr *linalg_conjugate(halo_expander *x, halo_instr *a) {

@@ -16,15 +16,7 @@ static halo_instr *random_u64(halo_expander *x, uint64_t value) {
 
 /* Word `i` of a state as an array of one. */
 static halo_instr *random_word(halo_expander *x, halo_instr *state, int64_t i) {
-  const int64_t bounds[] = {i, i + 1, 1};
-  halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_SLICE, bounds, 3);
-  return halo_expand_op(x, HALO_OP_SLICE, &state, 1, &attr, 1);
-}
-
-static halo_instr *random_join(halo_expander *x, halo_instr *const *words, int32_t count) {
-  const int64_t dim = 0;
-  halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DIMENSIONS, &dim, 1);
-  return halo_expand_op(x, HALO_OP_CONCATENATE, words, count, &attr, 1);
+  return halo_expand_range(x, state, 0, i, i + 1);
 }
 
 /* The state after `blocks` more: its counter is the second word, and the third where there is one. */
@@ -39,7 +31,7 @@ static halo_instr *random_advance(halo_expander *x, halo_instr *state, int64_t b
                                   halo_expand_convert(x, carry, HALO_U64));
   }
   words[1] = low;
-  return random_join(x, words, (int32_t)state->shape->dims[0]);
+  return halo_expand_join(x, words, (int32_t)state->shape->dims[0], 0);
 }
 
 halo_instr *halo_expand_rng_bit_generator(halo_expander *x, halo_instr *instr) {
@@ -88,7 +80,7 @@ static halo_instr *random_words(halo_expander *x, halo_type type, int64_t count,
   halo_instr *counter =
       halo_rewrite_make(x->r, x->like, HALO_OP_RNG_GET_AND_UPDATE_STATE,
                         halo_shape_new(arena, HALO_U64, 1, &two), NULL, 0, &delta, 1);
-  halo_instr *state = random_join(x, (halo_instr *[]){random_key(x), counter}, 2);
+  halo_instr *state = halo_expand_join(x, (halo_instr *[]){random_key(x), counter}, 2, 0);
   if (!state) return NULL;
   return halo_rewrite_make(x->r, x->like, HALO_OP_RNG_BIT_GENERATOR, shape, &state, 1, &philox, 1);
 }
@@ -96,12 +88,8 @@ static halo_instr *random_words(halo_expander *x, halo_type type, int64_t count,
 /* Row `i` of words [count, elements]. */
 static halo_instr *random_row(halo_expander *x, halo_instr *words, int64_t i) {
   if (!words) return NULL;
-  const int64_t elements = words->shape->dims[1], bounds[] = {i, i + 1, 1, 0, elements, 1};
-  halo_module *module = x->r->computation->module;
-  halo_attr attr = halo_rewrite_list_attr(module, HALO_ATTR_SLICE, bounds, 6);
-  halo_instr *row = halo_expand_op(x, HALO_OP_SLICE, &words, 1, &attr, 1);
-  const halo_shape *flat = halo_shape_new(&module->arena, words->shape->type, 1, &elements);
-  return row ? halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE, flat, row) : NULL;
+  return halo_expand_reshape(x, halo_expand_range(x, words, 0, i, i + 1), 1,
+                             &words->shape->dims[1]);
 }
 
 static halo_instr *random_splat(halo_expander *x, double value, const halo_instr *like) {

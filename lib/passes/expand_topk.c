@@ -41,18 +41,7 @@ static bool topk_is_plain(const halo_computation *comparator, bool *largest) {
 static halo_instr *topk_first(halo_expander *x, halo_instr *sort, int64_t leaf, int64_t k) {
   halo_attr index = {.id = HALO_ATTR_INDEX, .i = leaf};
   halo_instr *all = halo_expand_op(x, HALO_OP_GET_TUPLE_ELEMENT, &sort, 1, &index, 1);
-  if (!all) return NULL;
-  int64_t bounds[3 * HALO_MAX_RANK];
-  for (int d = 0; d < all->shape->rank; d++) {
-    bounds[3 * d] = 0;
-    bounds[3 * d + 1] = d == all->shape->rank - 1 ? k : all->shape->dims[d];
-    bounds[3 * d + 2] = 1;
-  }
-  halo_arena *arena = &x->r->computation->module->arena;
-  halo_attr slice = {.id = HALO_ATTR_SLICE};
-  slice.ints.count = 3 * all->shape->rank;
-  slice.ints.data = halo_arena_copy(arena, bounds, sizeof *bounds * (size_t)slice.ints.count);
-  return halo_expand_op(x, HALO_OP_SLICE, &all, 1, &slice, 1);
+  return all ? halo_expand_range(x, all, all->shape->rank - 1, 0, k) : NULL;
 }
 
 halo_instr *halo_expand_topk_call(halo_expander *x, halo_instr *instr) {

@@ -1,17 +1,23 @@
-/* passes/expand_vector.c: products of a matrix and a vector as a multiplication and a sum: each element of
- * the matrix is used once, so that nothing is won by packing it or by tiles, and the kernels of
- * reductions read it where it lies, with what is fused before and behind. */
+/* passes/expand_vector.c: products of a matrix and a vector, or a few, as multiplications and sums: each
+ * element of the matrix is used once or a few times, so that little is won by packing it or by tiles, and
+ * the kernels of reductions read it where it lies, with what is fused before and behind. Sums of several
+ * vectors become one kernel that reads the matrix once (multi_output.c). */
 #include "hlo/dot.h"
 #include "passes/expander.h"
 
 #include <string.h>
+
+/* Vectors that are multiplied by one matrix at most, and how large it then has to be. What is added up lies
+ * side by side in rows, so that panels would have to be packed; in columns panels are read in place, and are
+ * as fast where caches hold the matrix. */
+enum { VECTOR_MOST = 8, VECTOR_ROWS_ELEMENTS = 1 << 15, VECTOR_COLUMNS_ELEMENTS = 1 << 22 };
 
 /* One side of a dot. */
 typedef struct vector_side {
   halo_instr *operand;
   const int64_t *batch, *contract;
   int32_t batch_count, contract_count;
-  int64_t free_size;
+  int64_t free_size; /* vectors, on the side that has fewer */
 } vector_side;
 
 static vector_side vector_side_of(const halo_instr *dot, int side) {
@@ -30,21 +36,6 @@ static vector_side vector_side_of(const halo_instr *dot, int side) {
   return s;
 }
 
-static halo_instr *vector_convert(halo_expander *x, halo_instr *a, halo_type type) {
-  if (!a || a->shape->type == type) return a;
-  const halo_shape *shape =
-      halo_shape_new(&x->r->computation->module->arena, type, a->shape->rank, a->shape->dims);
-  return halo_rewrite_make_unary(x->r, x->like, HALO_OP_CONVERT, shape, a);
-}
-
-static halo_instr *vector_reshape(halo_expander *x, halo_instr *a, int rank, const int64_t *dims) {
-  if (!a) return NULL;
-  const halo_shape *shape =
-      halo_shape_new(&x->r->computation->module->arena, a->shape->type, rank, dims);
-  if (halo_shape_same_dims(a->shape, shape)) return a;
-  return halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE, shape, a);
-}
-
 /* The matrix's dimensions without the contracted ones are the result's: batches, in order, then free
  * ones. */
 static bool vector_order_fits(const vector_side *matrix) {
@@ -58,15 +49,13 @@ static bool vector_order_fits(const vector_side *matrix) {
   return true;
 }
 
-/* The vector with its dimensions in the order in which the matrix has them; dims [its rank] are those of
- * the matrix. */
-static halo_instr *vector_aligned(halo_expander *x, const vector_side *vector,
-                                  const vector_side *matrix, int64_t *dims, int *rank) {
-  halo_arena *arena = &x->r->computation->module->arena;
-  int64_t from[HALO_MAX_RANK], permutation[HALO_MAX_RANK], sizes[HALO_MAX_RANK],
-      moved[HALO_MAX_RANK];
+/* The dimensions of the vectors' operand that the matrix has too, in the order of the matrix, behind those
+ * that it has not; dims [the number of the former] are those of the matrix. */
+static int vector_order(const vector_side *vector, const vector_side *matrix, int64_t *order,
+                        int64_t *dims) {
+  int total = vector->operand->shape->rank, shared = 0;
   bool used[HALO_MAX_RANK] = {false};
-  int count = 0;
+  int64_t from[HALO_MAX_RANK];
   for (int d = 0; d < matrix->operand->shape->rank; d++) {
     int64_t source = -1;
     for (int32_t i = 0; i < matrix->batch_count; i++) {
@@ -76,57 +65,110 @@ static halo_instr *vector_aligned(halo_expander *x, const vector_side *vector,
       if (matrix->contract[i] == d) source = vector->contract[i];
     }
     if (source < 0) continue;
-    dims[count] = d;
+    dims[shared] = d;
     used[source] = true;
-    sizes[count] = vector->operand->shape->dims[source];
-    from[count++] = source;
+    from[shared++] = source;
   }
-  *rank = count;
+  int next = 0;
+  for (int d = 0; d < total; d++) {
+    if (!used[d]) order[next++] = d;
+  }
+  memcpy(order + next, from, sizeof *from * (size_t)shared);
+  return shared;
+}
+
+/* The vectors' operand as [vectors, the dimensions `dims` of the matrix...]; `rank` receives the number of
+ * the latter. */
+static halo_instr *vector_aligned(halo_expander *x, const vector_side *vector,
+                                  const vector_side *matrix, int64_t *dims, int *rank) {
+  halo_arena *arena = &x->r->computation->module->arena;
+  const halo_shape *shape = vector->operand->shape;
+  int64_t order[HALO_MAX_RANK], moved[HALO_MAX_RANK], sizes[HALO_MAX_RANK + 1];
+  *rank = vector_order(vector, matrix, order, dims);
   /* A transpose is there only for dimensions that have extents. */
   int64_t last = -1;
   bool ordered = true;
-  for (int i = 0; i < count; i++) {
-    if (sizes[i] == 1) continue;
-    ordered &= from[i] > last;
-    last = from[i];
+  for (int i = 0; i < shape->rank; i++) {
+    moved[i] = shape->dims[order[i]];
+    if (moved[i] == 1) continue;
+    ordered &= order[i] > last;
+    last = order[i];
   }
   halo_instr *value = vector->operand;
   if (!ordered) {
-    int total = value->shape->rank, next = count;
-    memcpy(permutation, from, sizeof *from * (size_t)count);
-    for (int d = 0; d < total; d++) {
-      if (!used[d]) permutation[next++] = d;
-    }
-    for (int i = 0; i < total; i++) moved[i] = value->shape->dims[permutation[i]];
     value = halo_rewrite_make_listed(x->r, x->like, HALO_OP_TRANSPOSE,
-                                     halo_shape_new(arena, value->shape->type, total, moved), value,
-                                     HALO_ATTR_DIMENSIONS, permutation, total);
+                                     halo_shape_new(arena, shape->type, shape->rank, moved), value,
+                                     HALO_ATTR_DIMENSIONS, order, shape->rank);
   }
-  return vector_reshape(x, value, count, sizes);
+  sizes[0] = vector->free_size;
+  for (int i = 0; i < *rank; i++) sizes[i + 1] = matrix->operand->shape->dims[dims[i]];
+  return halo_expand_reshape(x, value, *rank + 1, sizes);
+}
+
+/* Vector `i` of what is aligned. */
+static halo_instr *vector_pick(halo_expander *x, halo_instr *aligned, int64_t i) {
+  if (!aligned) return NULL;
+  const halo_shape *shape = aligned->shape;
+  if (shape->dims[0] == 1) return halo_expand_reshape(x, aligned, shape->rank - 1, shape->dims + 1);
+  halo_instr *one = halo_expand_range(x, aligned, 0, i, i + 1);
+  return halo_expand_reshape(x, one, shape->rank - 1, shape->dims + 1);
+}
+
+/* One vector's results, with a dimension of extent 1 for the number of the vector: at `place`, or last. */
+static halo_instr *vector_row(halo_expander *x, halo_instr *sum, int64_t *place) {
+  if (!sum) return NULL;
+  int64_t dims[HALO_MAX_RANK + 1];
+  int rank = sum->shape->rank;
+  if (*place > rank) *place = rank;
+  for (int d = 0; d < *place; d++) dims[d] = sum->shape->dims[d];
+  dims[*place] = 1;
+  for (int d = (int)*place; d < rank; d++) dims[d + 1] = sum->shape->dims[d];
+  return halo_expand_reshape(x, sum, rank + 1, dims);
+}
+
+/* Whether the sums are worth it: of several vectors only with a matrix that is read from memory. */
+static bool vector_pays(const halo_instr *dot, const vector_side *vector,
+                        const vector_side *matrix) {
+  if (halo_dot_accumulator(dot->shape->type) == HALO_PRED || matrix->contract_count == 0 ||
+      !vector_order_fits(matrix)) {
+    return false;
+  }
+  const halo_shape *shape = matrix->operand->shape;
+  int64_t elements = halo_shape_element_count(shape);
+  if (vector->free_size == 1) return elements > 0;
+  int last = shape->rank - 1;
+  while (last > 0 && shape->dims[last] == 1) last--;
+  bool rows = false;
+  for (int32_t i = 0; i < matrix->contract_count; i++) rows |= matrix->contract[i] == last;
+  return vector->free_size <= VECTOR_MOST &&
+         elements >= (rows ? VECTOR_ROWS_ELEMENTS : VECTOR_COLUMNS_ELEMENTS);
 }
 
 halo_instr *halo_expand_vector_product(halo_expander *x, halo_instr *dot) {
   if (dot->operand_count != 2 || halo_instr_attr(dot, HALO_ATTR_ALGORITHM)) return NULL;
   vector_side sides[2] = {vector_side_of(dot, 0), vector_side_of(dot, 1)};
-  int v = sides[1].free_size == 1;
-  if (sides[v].free_size != 1) return NULL;
+  int v = sides[1].free_size <= sides[0].free_size;
   const vector_side *vector = &sides[v], *matrix = &sides[1 - v];
+  if (!vector_pays(dot, vector, matrix)) return NULL;
   halo_type type = halo_dot_accumulator(dot->shape->type);
-  if (type == HALO_PRED || halo_shape_element_count(matrix->operand->shape) == 0) return NULL;
-  if (matrix->contract_count == 0 || !vector_order_fits(matrix)) return NULL;
   int64_t dims[HALO_MAX_RANK], sums[HALO_MAX_RANK];
   int rank, sum_count = 0;
-  halo_instr *aligned = vector_aligned(x, vector, matrix, dims, &rank);
-  aligned = vector_convert(x, aligned, type);
-  halo_instr *array = vector_convert(x, matrix->operand, type);
-  halo_instr *spread = halo_expand_broadcast(x, aligned, dims, array->shape);
-  halo_instr *products = halo_expand_binary(x, HALO_OP_MULTIPLY, array, spread);
   for (int d = 0; d < matrix->operand->shape->rank; d++) {
     for (int32_t i = 0; i < matrix->contract_count; i++) {
       if (matrix->contract[i] == d) sums[sum_count++] = d;
     }
   }
-  halo_instr *sum = halo_expand_sum(x, products, sums, sum_count);
-  sum = vector_convert(x, sum, dot->shape->type);
-  return vector_reshape(x, sum, dot->shape->rank, dot->shape->dims);
+  halo_instr *aligned =
+      halo_expand_convert(x, vector_aligned(x, vector, matrix, dims, &rank), type);
+  halo_instr *array = halo_expand_convert(x, matrix->operand, type), *results[VECTOR_MOST];
+  int64_t place = v ? dot->shape->rank : vector->batch_count;
+  for (int64_t i = 0; i < vector->free_size; i++) {
+    halo_instr *spread =
+        halo_expand_broadcast(x, vector_pick(x, aligned, i), dims, matrix->operand->shape);
+    halo_instr *products = halo_expand_binary(x, HALO_OP_MULTIPLY, array, spread);
+    halo_instr *sum = halo_expand_sum(x, products, sums, sum_count);
+    results[i] = vector_row(x, halo_expand_convert(x, sum, dot->shape->type), &place);
+  }
+  halo_instr *all = halo_expand_join(x, results, (int32_t)vector->free_size, place);
+  return halo_expand_reshape(x, all, dot->shape->rank, dot->shape->dims);
 }

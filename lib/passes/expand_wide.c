@@ -3,15 +3,6 @@
 #include "passes/expander.h"
 #include "passes/fusion_state.h"
 
-/* The operands `first` to `end - 1` next to each other. */
-static halo_instr *wide_group(halo_expander *x, const halo_instr *instr, int32_t first, int32_t end,
-                              int64_t dimension) {
-  if (end - first == 1) return instr->operands[first];
-  halo_attr attr =
-      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DIMENSIONS, &dimension, 1);
-  return halo_expand_op(x, HALO_OP_CONCATENATE, instr->operands + first, end - first, &attr, 1);
-}
-
 /* concatenate(many) = an array with the first few at their place, into which the others are put, a few
  * at a time. Those updates happen in place, so that each element is written twice at most. */
 halo_instr *halo_expand_wide_concatenate(halo_expander *x, halo_instr *instr) {
@@ -23,7 +14,7 @@ halo_instr *halo_expand_wide_concatenate(halo_expander *x, halo_instr *instr) {
   halo_instr *whole = NULL, *zero = halo_rewrite_make_scalar(x->r, instr, HALO_S64, 0);
   for (int32_t first = 0; first < count; first += most) {
     int32_t end = first + most < count ? first + most : count;
-    halo_instr *part = wide_group(x, instr, first, end, dimension);
+    halo_instr *part = halo_expand_join(x, instr->operands + first, end - first, dimension);
     if (!part) return NULL;
     int64_t extent = part->shape->dims[dimension];
     if (!whole) {

@@ -36,6 +36,36 @@ halo_instr *halo_expand_convert(halo_expander *x, halo_instr *a, halo_type type)
   return halo_rewrite_make_unary(x->r, x->like, HALO_OP_CONVERT, shape, a);
 }
 
+halo_instr *halo_expand_reshape(halo_expander *x, halo_instr *a, int rank, const int64_t *dims) {
+  if (!a) return NULL;
+  const halo_shape *shape =
+      halo_shape_new(&x->r->computation->module->arena, a->shape->type, rank, dims);
+  if (halo_shape_same_dims(a->shape, shape)) return a;
+  return halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE, shape, a);
+}
+
+halo_instr *halo_expand_range(halo_expander *x, halo_instr *a, int64_t dim, int64_t from,
+                              int64_t to) {
+  if (!a) return NULL;
+  int rank = a->shape->rank;
+  int64_t bounds[3 * HALO_MAX_RANK];
+  for (int d = 0; d < rank; d++) {
+    bounds[3 * d] = d == dim ? from : 0;
+    bounds[3 * d + 1] = d == dim ? to : a->shape->dims[d];
+    bounds[3 * d + 2] = 1;
+  }
+  halo_attr attr =
+      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_SLICE, bounds, 3 * rank);
+  return halo_expand_op(x, HALO_OP_SLICE, &a, 1, &attr, 1);
+}
+
+halo_instr *halo_expand_join(halo_expander *x, halo_instr *const *parts, int32_t count,
+                             int64_t dim) {
+  if (count == 1) return parts[0];
+  halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DIMENSIONS, &dim, 1);
+  return halo_expand_op(x, HALO_OP_CONCATENATE, parts, count, &attr, 1);
+}
+
 halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value) {
   halo_literal *literal = NULL;
   const halo_shape *shape = halo_shape_new(&x->r->computation->module->arena, type, 0, NULL);

@@ -25,6 +25,14 @@ halo_instr *halo_expand_unary(halo_expander *x, halo_opcode opcode, halo_instr *
 halo_instr *halo_expand_binary(halo_expander *x, halo_opcode opcode, halo_instr *a, halo_instr *b);
 /* The same extents in another element type; `a` itself where it has that type. */
 halo_instr *halo_expand_convert(halo_expander *x, halo_instr *a, halo_type type);
+/* The same elements as an array of these dimensions; `a` itself where it has them. */
+halo_instr *halo_expand_reshape(halo_expander *x, halo_instr *a, int rank, const int64_t *dims);
+/* What is at `from` to `to` - 1 of one dimension. */
+halo_instr *halo_expand_range(halo_expander *x, halo_instr *a, int64_t dim, int64_t from,
+                              int64_t to);
+/* Arrays next to each other along a dimension; one is itself. */
+halo_instr *halo_expand_join(halo_expander *x, halo_instr *const *parts, int32_t count,
+                             int64_t dim);
 /* A scalar constant. */
 halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value);
 /* `a` along dimensions `dims` [a's rank] of a result with the extents of `like`. */

@@ -299,6 +299,20 @@ static const char stream_rows_text[] =
 static const char stream_row_sums_text[] = RUNNING_SUMS("65536,32", "size=1x32 pad=0_0x0_31");
 static const char stream_column_sums_text[] = RUNNING_SUMS("32,65536", "size=32x1 pad=31_0x0_0");
 
+/* A few vectors by a matrix, from the left and from the right, where the matrix has what is added up in
+ * rows and in columns: sums of products. */
+static const char thin_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[2,130,3] parameter(0)\n  y = f32[2,150,130] parameter(1)\n"
+    "  ROOT c = f32[2,3,150] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+    "lhs_contracting_dims={1}, rhs_contracting_dims={2}\n}\n";
+static const char thin_right_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[2,150,130] parameter(0)\n  y = f32[3,130,2] parameter(1)\n"
+    "  ROOT c = f32[2,150,3] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={2}, "
+    "lhs_contracting_dims={2}, rhs_contracting_dims={1}\n}\n";
+static const char thin_columns_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[2,4096] parameter(0)\n  y = f32[4096,1025] parameter(1)\n"
+    "  ROOT c = f32[2,1025] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
+
 static const struct {
   const char *name, *text;
 } forced[] = {{"loop:generic", long_rows_text},
@@ -310,6 +324,9 @@ static const struct {
               {"window:scan", stream_row_sums_text},
               {"window:scan", stream_column_sums_text},
               {"reduce:row", rows_text},
+              {"reduce:row", thin_rows_text},
+              {"reduce:row", thin_right_text},
+              {"reduce:column", thin_columns_text},
               {"reduce:loop", rows_text},
               {"reduce:column", columns_text},
               {"reduce:loop", columns_text},
