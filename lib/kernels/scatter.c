@@ -125,7 +125,7 @@ static scatter_cut scatter_choose(const halo_lowering *l, const scatter_view *v,
   scatter_cut cut = {.lanes = 1, .parts = 1, .share = 1};
   int64_t width = scatter_width(l);
   if (l->caps->is_cpu && v->strip > 0) {
-    int64_t strips = scatter_ceil(8 * width, v->groups > 0 ? v->groups : 1);
+    int64_t strips = scatter_ceil(2 * width, v->groups > 0 ? v->groups : 1);
     cut.lanes = scatter_ceil(scatter_ceil(v->strip, strips), SCATTER_LINE) * SCATTER_LINE;
     if (cut.lanes > v->strip) cut.lanes = v->strip;
   }
