@@ -31,6 +31,20 @@ typedef struct halo_metadata {
   int32_t unknown_count; /* of both */
 } halo_metadata;
 
+/* How exact the results of an elementwise function are to be (xla::ResultAccuracy): docs/accuracy.md. */
+typedef enum halo_accuracy_mode {
+  HALO_ACCURACY_DEFAULT,  /* what OpenCL promises */
+  HALO_ACCURACY_HIGHEST,  /* as exact as the device can */
+  HALO_ACCURACY_TOLERANCE /* within one of the limits below, or refused when compiled */
+} halo_accuracy_mode;
+
+/* Zero-initialise what is not used. */
+typedef struct halo_accuracy {
+  halo_accuracy_mode mode;
+  double atol, rtol; /* absolute error, and error by the true value */
+  int64_t ulps;      /* units in the last place */
+} halo_accuracy;
+
 /* How an array lies on several devices (xla::OpSharding). */
 typedef enum halo_sharding_kind {
   HALO_SHARDING_REPLICATED, /* each device has all of it */

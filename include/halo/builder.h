@@ -83,6 +83,9 @@ HALO_API void halo_builder_set_frontend_attribute(halo_builder *builder, const c
 HALO_API void halo_op_set_metadata(halo_op op, const halo_metadata *metadata);
 HALO_API void halo_op_set_sharding(halo_op op, const halo_sharding *sharding);
 HALO_API void halo_op_set_frontend_attribute(halo_op op, const char *name, const char *value);
+/* How exact an op's results are to be; of those alone that have result_accuracy in docs/ops.md. NULL: by
+ * default. (XlaBuilder: an argument of Exp and the others.) */
+HALO_API void halo_op_set_accuracy(halo_op op, const halo_accuracy *accuracy);
 
 /* ---- Parameters and constants ---- */
 

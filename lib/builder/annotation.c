@@ -1,4 +1,5 @@
-/* builder/annotation.c: metadata, shardings and frontend attributes, of ops to come or of one op. */
+/* builder/annotation.c: metadata, shardings and frontend attributes, of ops to come or of one op, and how
+ * exact an op's results are to be. */
 #include "builder/build.h"
 
 #include <string.h>
@@ -94,6 +95,23 @@ void halo_builder_set_sharding(halo_builder *builder, const halo_sharding *shard
 
 void halo_op_set_sharding(halo_op op, const halo_sharding *sharding) {
   annotation_sharding(annotation_begin_op(op, __func__), sharding);
+}
+
+/* ---- Accuracy ---- */
+
+void halo_op_set_accuracy(halo_op op, const halo_accuracy *accuracy) {
+  annotation_call a = annotation_begin_op(op, __func__);
+  if (!a.call.ok) return;
+  const char *name = halo_attr_name(HALO_ATTR_RESULT_ACCURACY);
+  if (halo_attr_from_name(a.instr->opcode, name) != HALO_ATTR_RESULT_ACCURACY) {
+    halo_build_fail(&a.call, "%s has no result_accuracy", halo_opcode_name(a.instr->opcode));
+    return;
+  }
+  annotation_remove(&a, HALO_ATTR_RESULT_ACCURACY);
+  if (!accuracy || accuracy->mode == HALO_ACCURACY_DEFAULT) return;
+  halo_attr attr = {.id = HALO_ATTR_RESULT_ACCURACY};
+  attr.accuracy = halo_arena_copy(halo_build_arena(&a.call), accuracy, sizeof *accuracy);
+  annotation_set(&a, &attr);
 }
 
 /* ---- Frontend attributes ---- */

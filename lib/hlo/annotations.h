@@ -12,13 +12,6 @@ typedef struct halo_domain {
   halo_sharding entry, exit;
 } halo_domain;
 
-/* result_accuracy: what an implementation may be chosen by. */
-typedef struct halo_accuracy {
-  enum { HALO_ACCURACY_DEFAULT, HALO_ACCURACY_HIGHEST, HALO_ACCURACY_TOLERANCE } mode;
-  double atol, rtol; /* TOLERANCE */
-  int64_t ulps;
-} halo_accuracy;
-
 /* What sparsity_config or block_scaling_config says of one operand; -1 and empty lists: not said. */
 typedef struct halo_operand_config {
   bool present;

@@ -3,6 +3,7 @@
 #ifndef HALO_HLO_TARGET_H
 #define HALO_HLO_TARGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct halo_target {
@@ -12,6 +13,8 @@ typedef struct halo_target {
   double item_rate;    /* of one work item */
   int32_t max_buffers; /* of one kernel */
   int32_t side_extent; /* elements a reduction may have that a kernel does on the side */
+  bool has_f64;
+  bool exact_division; /* of f32, and square roots too: correctly rounded */
 } halo_target;
 
 /* A few cores under an OpenCL of medium speed (PoCL). */
@@ -20,13 +23,17 @@ static const halo_target halo_target_cpu = {.launch = 6e-6,
                                             .rate = 5e9,
                                             .item_rate = 5e9,
                                             .max_buffers = 60,
-                                            .side_extent = 64};
+                                            .side_extent = 64,
+                                            .has_f64 = true,
+                                            .exact_division = true};
 /* A GPU of middling size: much is done at once, and one work item is slow. */
 static const halo_target halo_target_gpu = {.launch = 8e-6,
                                             .bandwidth = 300e9,
                                             .rate = 1e12,
                                             .item_rate = 5e8,
                                             .max_buffers = 60,
-                                            .side_extent = 64};
+                                            .side_extent = 64,
+                                            .has_f64 = true,
+                                            .exact_division = true};
 
 #endif

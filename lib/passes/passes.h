@@ -30,6 +30,9 @@ halo_pass_fn halo_pass_dynamic_sizes;
 halo_pass_fn halo_pass_canonicalize;
 /* What has no kernels of its own is written as other operations (expand.c). */
 halo_pass_fn halo_pass_expand;
+/* What asks by result_accuracy for more than the default is computed in wider numbers (accuracy.h).
+ * HALO_UNIMPLEMENTED where that does not do. */
+halo_pass_fn halo_pass_accuracy;
 /* What has more operands than a kernel of the target may have buffers becomes several (expand.c). */
 halo_pass_fn halo_pass_split;
 /* map of a scalar program becomes that program on arrays. */

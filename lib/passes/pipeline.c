@@ -60,6 +60,8 @@ static const pass_group pass_table[] = {
                halo_pass_canonicalize, true},
               {"expand", "Writes operations without kernels of their own as others.",
                halo_pass_expand, true},
+              {"accuracy", "Computes in wider numbers what asks for more accurate results.",
+               halo_pass_accuracy, true},
               {"inline-map", "Turns map into elementwise ops on arrays.", halo_pass_inline_map,
                false},
               TUPLES,

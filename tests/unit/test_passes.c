@@ -32,6 +32,7 @@ static const struct {
     {"cse", halo_pass_cse},
     {"dce", halo_pass_dce},
     {"convs", halo_pass_convs},
+    {"accuracy", halo_pass_accuracy},
 };
 
 /* ---- Files and text ---- */
