@@ -627,6 +627,17 @@ HALO_API halo_op halo_scan(halo_builder *builder, int inputs, const halo_op *arr
                            const halo_op *inits, halo_comp computation, int64_t dimension,
                            bool reverse);
 
+/* ---- Names of older pages: docs/older-names.md has all of them, and older orders of arguments ---- */
+
+/* halo_and, halo_or, halo_not. */
+HALO_API halo_op halo_logical_and(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_logical_or(halo_op lhs, halo_op rhs);
+HALO_API halo_op halo_logical_not(halo_op operand);
+/* An all-reduce that adds: the sum over the replicas of each group, which are `groups` lists of `size` numbers, one
+ * behind the other; 0 groups: over all replicas. */
+HALO_API halo_op halo_cross_replica_sum(halo_op operand, int groups, int size,
+                                        const int64_t *replicas);
+
 /* ---- Custom calls: functions by the name of their target (halo/custom_call.h) ---- */
 
 /* Zero-initialise what is not used. */

@@ -11,8 +11,10 @@
 
 typedef struct accuracy_row {
   int32_t ulps;
-  int32_t loose; /* of f32, where its division and square root are not correctly rounded; 0: the same */
-  int32_t reach; /* results are less than this in magnitude, a power of two; 0: as large as can be */
+  int32_t
+      loose; /* of f32, where its division and square root are not correctly rounded; 0: the same */
+  int32_t
+      reach; /* results are less than this in magnitude, a power of two; 0: as large as can be */
 } accuracy_row;
 
 static const accuracy_row accuracy_table[HALO_OPCODE_COUNT] = {
