@@ -49,6 +49,7 @@ halo_status halo_fail_in(halo_status status, const char *format, ...) {
   va_end(args);
   if (used < 0) return status;
   size_t room = sizeof fresh - 1, length = (size_t)used < room ? (size_t)used : room;
+  if (strncmp(status_message, fresh, length) == 0 && status_message[length] == ':') return status;
   const char *parts[] = {": ", status_message};
   for (int i = 0; i < 2; i++) {
     size_t add = strlen(parts[i]);

@@ -11,8 +11,8 @@
 halo_status halo_fail(halo_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Puts "context: " before the recorded message and returns `status` unchanged; does nothing for
- * HALO_OK. Used on the way up, to say where the failure happened. */
+/* Puts "context: " before the recorded message, unless that begins with it, and returns `status` unchanged;
+ * does nothing for HALO_OK. Used on the way up, to say where the failure happened. */
 halo_status halo_fail_in(halo_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -102,8 +102,7 @@ static bool dispatch_exists(const char *entry, size_t length) {
   return false;
 }
 
-/* Names that do not exist are mistakes, not wishes to ignore. */
-static halo_status dispatch_check_list(const char *list) {
+halo_status halo_kernels_check_list(const char *list) {
   for (const char *p = list; p && *p;) {
     size_t item = strcspn(p, ",");
     bool skip = *p == '-';
@@ -138,7 +137,6 @@ static halo_status dispatch_check(const halo_lowering *l) {
 }
 
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
-  HALO_TRY(dispatch_check_list(l->kernels));
   l->hero = dispatch_hero(l->computation);
   if (!l->hero) l->hero = dispatch_reduction(l->computation);
   HALO_TRY(dispatch_check(l));

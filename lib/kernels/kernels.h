@@ -82,9 +82,13 @@ extern const halo_family halo_family_loop, halo_family_update, halo_family_reduc
     halo_family_triangular_solve, halo_family_sort, halo_family_topk, halo_family_window,
     halo_family_select_scatter;
 
+/* Names in HALO_KERNELS (NULL: none) that do not exist are mistakes, not wishes to ignore:
+ * HALO_INVALID_ARGUMENT. */
+halo_status halo_kernels_check_list(const char *list);
+
 /* Chooses and lowers. HALO_UNIMPLEMENTED (naming instruction and line) when an instruction of the
- * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS names an implementation that does
- * not exist. A named one is taken wherever it can serve. `*out_chosen` is "family:name". */
+ * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS leaves no implementation. A named one is
+ * taken wherever it can serve. `*out_chosen` is "family:name". */
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
 
 /* ---- For the families ---- */

@@ -130,6 +130,7 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
 halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const char *kernels,
                             halo_plan **out) {
   *out = NULL;
+  HALO_TRY(halo_kernels_check_list(kernels));
   HALO_TRY(lower_check_size(module));
   lower_state s = {.plan = halo_plan_create(), .caps = caps, .kernels = kernels};
   s.plan->name = halo_arena_strdup(&s.plan->arena, module->name);

@@ -1,41 +1,66 @@
 #!/usr/bin/env bash
-# tests/install/test.sh BUILD PREFIX: what `meson install` lays down serves a stranger's program, by
-# way of pkg-config, in C and in C++; and the library exports the public names and no other.
+# tests/install/test.sh BUILD PREFIX shared|static|both: what `meson install` lays down serves a stranger's
+# program, by way of pkg-config, in C and in C++; and the libraries have the public names and no other.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=$1 prefix=$2
+build=$1 prefix=$2 kind=$3
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/halo-install.XXXXXX")
 trap 'rm -rf "$root"' EXIT
 DESTDIR=$root meson install -C "$build" --no-rebuild --quiet
 
-pc=$(find "$root" -name halo.pc)
-library=$(find "$root" -name 'libhalo.so')
-if [ -z "$pc" ] || [ -z "$library" ]; then
-  echo "no halo.pc or no libhalo.so"
+fail() {
+  echo "$*"
   exit 1
-fi
-export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$root LD_LIBRARY_PATH=${library%/*}
-read -ra flags <<<"$(pkg-config --cflags --libs halo)"
+}
 
-"${CC:-cc}" -std=c11 -Wall -Wextra -Werror -o "$root/use" "$here/use.c" "${flags[@]}"
-"$root/use"
-"${CXX:-c++}" -std=c++11 -Wall -Wextra -Werror -x c++ -o "$root/use++" "$here/use.c" -x none \
-  "${flags[@]}"
-"$root/use++"
+pc=$(find "$root" -name halo.pc)
+shared=$(find "$root" -name 'libhalo.so')
+archive=$(find "$root" -name 'libhalo.a')
+[ -n "$pc" ] || fail 'no halo.pc'
+case ${shared:+so}${archive:+a} in
+  so) found=shared ;;
+  a) found=static ;;
+  soa) found=both ;;
+  *) found=none ;;
+esac
+[ "$found" = "$kind" ] || fail "of $kind libraries: $found"
+export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$root LD_LIBRARY_PATH=${pc%/pkgconfig/*}
+read -ra cflags <<<"$(pkg-config --cflags halo)"
+
+# use FLAG...: builds and runs the program, linked in this way.
+use() {
+  "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -o "$root/use" "$here/use.c" "${cflags[@]}" "$@"
+  "$root/use"
+  "${CXX:-c++}" -std=c++11 -Wall -Wextra -Werror -x c++ -o "$root/use++" "$here/use.c" -x none \
+    "${cflags[@]}" "$@"
+  "$root/use++"
+}
+read -ra flags <<<"$(pkg-config --libs halo)"
+use "${flags[@]}"
+if [ "$kind" = both ]; then
+  read -ra flags <<<"$(pkg-config --static --libs halo)"
+  use "${flags[@]/#-lhalo/-l:libhalo.a}"
+fi
 
 # Every header stands by itself, in both languages.
 for header in "$root$prefix"/include/halo/*.h; do
   name=halo/${header##*/}
   echo "#include <$name>" | "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - \
-    "${flags[@]}"
+    "${cflags[@]}"
   echo "#include <$name>" | "${CXX:-c++}" -std=c++11 -Wall -Wextra -Werror -fsyntax-only -x c++ - \
-    "${flags[@]}"
+    "${cflags[@]}"
 done
 
-readelf -d "$library" | grep -q 'SONAME.*\[libhalo\.so\.0\]' || { echo 'wrong SONAME'; exit 1; }
-if nm -D --defined-only "$library" | awk '{print $3}' | grep -v '^halo_'; then
-  echo 'these names must not be exported'
-  exit 1
+# check_names LIBRARY OPTION...: what nm lists of it is ours.
+check_names() {
+  local names
+  names=$(nm "${@:2}" --defined-only "$1" | awk 'NF == 3 {print $3}')
+  if grep -v '^halo_' <<<"$names"; then fail "these names of ${1##*/} must not be public"; fi
+  echo "installed, compiled and run: ${1##*/}, $(wc -l <<<"$names") public functions"
+}
+if [ -n "$shared" ]; then
+  readelf -d "$shared" | grep -q 'SONAME.*\[libhalo\.so\.0\]' || fail 'wrong SONAME'
+  check_names "$shared" -D
 fi
-echo "installed, compiled and run: $(nm -D --defined-only "$library" | wc -l) public functions"
+if [ -n "$archive" ]; then check_names "$archive" -g; fi

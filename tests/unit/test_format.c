@@ -1,6 +1,8 @@
-/* tests/unit/test_format.c: texts by formats: what the C library would give, whatever the room. */
+/* tests/unit/test_format.c: texts by formats: what the C library would give, whatever the room; and messages of
+ * errors on their way up. */
 #include "base/arena.h"
 #include "base/format.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 
 #include <check.h>
@@ -50,6 +52,26 @@ START_TEST(as_the_c_library) {
 }
 END_TEST
 
+/* A message says where it comes from once, however many say so on its way up. */
+START_TEST(contexts) {
+  static const struct {
+    const char *message, *context, *says;
+  } cases[] = {{"too large", "r", "r: too large"},
+               {"r: too large", "r", "r: too large"},
+               {"r: too large", "compiling r", "compiling r: r: too large"},
+               {"row: too large", "r", "r: row: too large"},
+               {"r is too large", "r", "r: r is too large"},
+               {"", "r", "r: "}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    ck_assert_int_eq(halo_fail(HALO_INTERNAL, "%s", cases[i].message), HALO_INTERNAL);
+    ck_assert_int_eq(halo_fail_in(HALO_INTERNAL, "%s", cases[i].context), HALO_INTERNAL);
+    ck_assert_str_eq(halo_error_message(), cases[i].says);
+    ck_assert_int_eq(halo_fail_in(HALO_OK, "other"), HALO_OK);
+    ck_assert_str_eq(halo_error_message(), cases[i].says);
+  }
+}
+END_TEST
+
 START_TEST(builders_grow) {
   halo_strbuf text = {0};
   halo_arena arena = {0};
@@ -71,6 +93,7 @@ int main(void) {
   Suite *suite = suite_create("format");
   TCase *tests = tcase_create("format");
   tcase_add_test(tests, as_the_c_library);
+  tcase_add_test(tests, contexts);
   tcase_add_test(tests, builders_grow);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);

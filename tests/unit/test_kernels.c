@@ -402,6 +402,10 @@ START_TEST(unknown_names) {
     ck_assert_ptr_null(e);
   }
   halo_executable *e;
+  /* Also where there is no kernel to choose. */
+  ck_fails(run_try_compile(client, "HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n",
+                           &(halo_compile_options){.kernels = "junk"}, &e),
+           HALO_INVALID_ARGUMENT, "HALO_KERNELS: there is no implementation \"junk\"");
   ck_fails(
       run_try_compile(
           client, dot_text,
