@@ -192,11 +192,127 @@ UNORDERED = ["reduce", "while", "swap"]  # fit for complex numbers
 P, Q = [3, 1, 2, 0], [1, 2, 0, 3]
 
 
+# What else the operations can be told, of f32; only mapped.
+FORMS = {
+    "sort columns": (
+        """low.T { p = s32[] parameter(0)
+  q = s32[] parameter(1)
+  a = T[] parameter(2)
+  b = T[] parameter(3)
+  i = pred[] parameter(4)
+  j = pred[] parameter(5)
+  ROOT r = pred[] compare(a, b), direction=LT }""",
+        """k = T[4,2]{0,1} constant({{2, 7}, {0.5, 1}, {9, 0}, {1.5, 3}})
+  a = T[4,2]{0,1} broadcast(x), dimensions={}
+  c = T[4,2]{0,1} subtract(k, a)
+  d = T[4,2]{0,1} multiply(c, c)
+  n = s32[4,2]{1,0} iota(), iota_dimension=0
+  o = pred[4,2]{1,0} compare(c, a), direction=GT
+  s = (s32[4,2]{1,0}, T[4,2]{0,1}, pred[4,2]{1,0}) sort(n, d, o), dimensions={0}, is_stable=true, \
+to_apply=low.T
+  w = s32[4,2]{1,0} get-tuple-element(s), index=0
+  v = T[4,2]{0,1} get-tuple-element(s), index=1
+  h = pred[4,2]{1,0} get-tuple-element(s), index=2
+  e = T[4,2]{1,0} convert(w)
+  g = T[4,2]{1,0} convert(h)
+  u = T[4,2]{1,0} multiply(v, e)
+  l = T[4,2]{1,0} add(u, g)
+  t = T[1,1]{1,0} slice(l), slice={[2:3], [1:2]}
+  ROOT r = T[] reshape(t)""",
+    ),
+    "scatter batches": (
+        "take.T { p = T[] parameter(0)\n  ROOT q = T[] parameter(1) }",
+        """a = T[2,5]{1,0} iota(), iota_dimension=1
+  i = u8[] convert(y)
+  k = u8[2,3]{1,0} constant({{0, 4, 200}, {3, 1, 1}})
+  o = u8[2,3]{1,0} broadcast(i), dimensions={}
+  j = u8[2,3]{1,0} add(k, o)
+  b = T[2,3]{1,0} broadcast(x), dimensions={}
+  n = T[2,3]{1,0} iota(), iota_dimension=1
+  u = T[2,3]{1,0} add(b, n)
+  s = T[2,5]{1,0} scatter(a, j, u), update_window_dims={}, inserted_window_dims={1}, \
+scatter_dims_to_operand_dims={1}, input_batching_dims={0}, scatter_indices_batching_dims={0}, \
+index_vector_dim=2, to_apply=take.T
+  m = T[5]{0} constant({1, 10, 100, 1000, 10000})
+  l = T[2,5]{1,0} broadcast(m), dimensions={1}
+  d = T[2]{0} dot(s, l), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, \
+rhs_contracting_dims={1}
+  t = T[1]{0} slice(d), slice={[1:2]}
+  f = T[1]{0} slice(d), slice={[0:1]}
+  g = T[1]{0} subtract(t, f)
+  ROOT r = T[] reshape(g)""",
+    ),
+    "scatter two": (
+        """two.T { p = T[] parameter(0)
+  c = s32[] parameter(1)
+  q = T[] parameter(2)
+  d = s32[] parameter(3)
+  m = T[] maximum(p, q)
+  e = s32[] add(c, d)
+  ROOT t = (T[], s32[]) tuple(m, e) }""",
+        """a = T[3]{0} broadcast(x), dimensions={}
+  n = s32[3]{0} iota(), iota_dimension=0
+  k = s32[4,1]{1,0} constant({{2}, {-1}, {2}, {1}})
+  u = T[4]{0} constant({5, 9, 7, 1})
+  w = s32[4]{0} constant({1, 2, 4, 8})
+  s = (T[3]{0}, s32[3]{0}) scatter(a, n, k, u, w), update_window_dims={}, \
+inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=two.T
+  v = T[3]{0} get-tuple-element(s), index=0
+  c = s32[3]{0} get-tuple-element(s), index=1
+  d = T[3]{0} convert(c)
+  e = T[3]{0} multiply(v, d)
+  f = T[1]{0} slice(e), slice={[2:3]}
+  g = T[1]{0} slice(e), slice={[1:2]}
+  h = T[1]{0} subtract(f, g)
+  ROOT r = T[] reshape(h)""",
+    ),
+    "empty": (
+        """none.T { p = T[] parameter(0)
+  q = T[] parameter(1)
+  ROOT r = pred[] compare(p, q), direction=LT }
+sum.T { p = T[] parameter(0)
+  q = T[] parameter(1)
+  ROOT r = T[] add(p, q) }""",
+        """a = T[2,0]{1,0} broadcast(x), dimensions={}
+  s = T[2,0]{1,0} sort(a), dimensions={1}, to_apply=none.T
+  v = T[2]{0} reduce(s, y), dimensions={1}, to_apply=sum.T
+  i = s32[0,1]{1,0} constant({})
+  u = T[0]{0} constant({})
+  w = T[2]{0} scatter(v, i, u), update_window_dims={}, inserted_window_dims={0}, \
+scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum.T
+  t = T[1]{0} slice(w), slice={[1:2]}
+  ROOT r = T[] reshape(t)""",
+    ),
+    "until it is large": (
+        """sum.T { p = T[] parameter(0)
+  q = T[] parameter(1)
+  ROOT r = T[] add(p, q) }
+small.T { a = T[5]{0} parameter(0)
+  z = T[] constant(0)
+  s = T[] reduce(a, z), dimensions={0}, to_apply=sum.T
+  n = T[] constant(1000)
+  ROOT r = pred[] compare(s, n), direction=LT }
+more.T { a = T[5]{0} parameter(0)
+  v = T[5]{0} reverse(a), dimensions={0}
+  b = T[5]{0} add(a, a)
+  ROOT r = T[5]{0} add(b, v) }""",
+        """k = T[3]{0} constant({4, 1, 2})
+  b = T[1]{0} reshape(x)
+  c = T[1]{0} reshape(y)
+  a = T[5]{0} concatenate(k, b, c), dimensions={0}
+  w = T[5]{0} while(a), condition=small.T, body=more.T
+  t = T[1]{0} slice(w), slice={[1:2]}
+  ROOT r = T[] reshape(t)""",
+    ),
+}
+
+
 def _texts(inner, type_):
-    computations, lines = INNER[inner]
-    return computations.replace("T[", type_ + "[").replace(".T", f".{inner}.{type_}"), (
+    computations, lines = (INNER | FORMS)[inner]
+    name = inner.replace(" ", "_")
+    return computations.replace("T[", type_ + "[").replace(".T", f".{name}.{type_}"), (
         f"x = {type_}[] parameter(0)\n  y = {type_}[] parameter(1)\n  "
-        + lines.replace("T[", type_ + "[").replace(".T", f".{inner}.{type_}")
+        + lines.replace("T[", type_ + "[").replace(".T", f".{name}.{type_}")
     )
 
 
@@ -211,7 +327,7 @@ def _alone(inner, type_, x, y):
 def _inner(case, inner, type_):
     """Adds the computation of two numbers to a module; gives its name, and what it does."""
     computations, lines = _texts(inner, type_)
-    name = f"f.{inner}.{type_}"
+    name = f"f.{inner.replace(' ', '_')}.{type_}"
     case.computation(computations)
     case.computation(f"{name} {{ {lines} }}")
     return name, lambda x, y: _alone(inner, type_, x, y)
@@ -308,3 +424,11 @@ def cases():
                     expected.append(array(type_, np.asarray(values)))
             case.expected = expected
             yield case
+    case = Case("forms")
+    case.expected = []
+    p, q = case.param("f32", P), case.param("f32", Q)
+    for inner in FORMS:
+        result, values = _map(case, "f32", p, q, *_inner(case, inner, "f32"))
+        case.result(result, inner.replace(" ", "-"))
+        case.expected.append(array("f32", values))
+    yield case
