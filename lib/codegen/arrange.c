@@ -1,4 +1,5 @@
-/* codegen/arrange.c: sort and scatter of arrays in private memory. */
+/* codegen/arrange.c: sort, scatter and select-and-scatter of arrays in private memory. */
+#include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
 
 /* ---- Sort ---- */
@@ -160,6 +161,74 @@ void emit_scatter(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_
   }
   halo_emit_apply(e, computation, values, results);
   for (int32_t k = 0; k < n; k++) emit_array_store(e, leaves[k], to, results[k]);
+  halo_emit_close(e);
+  while (opened--) halo_emit_close(e);
+}
+
+/* ---- Select and scatter ---- */
+
+/* The result of a computation of two values, which are converted to what it takes. */
+static halo_value arrange_apply(halo_emitter *e, const halo_computation *computation, halo_value a,
+                                halo_value b) {
+  halo_value both[2] = {a, b}, result;
+  for (int i = 0; i < 2; i++) {
+    halo_type type = computation->params.data[i]->shape->type;
+    if (both[i].type != type) both[i] = halo_emit_convert(e, both[i], type);
+  }
+  halo_emit_apply(e, computation, both, &result);
+  return result;
+}
+
+/* The position in the operand of the element that a window settles on; -1: the window is all padding. */
+static const char *arrange_select(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                                  const emit_index *source) {
+  const halo_shape *in = instr->operands[0]->shape;
+  const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
+  const halo_shape *row_major = halo_shape_new(e->arena, in->type, in->rank, in->dims);
+  const char *best = emit_name(e, "i");
+  halo_emit_line(e, "%s %s = -1;", halo_emitter_index_type(e), best);
+  halo_value held = emit_variable(e, in->type, halo_ctype_constant_i64(e->arena, in->type, 0));
+  const halo_integer *at[HALO_MAX_RANK];
+  int opened = 0;
+  for (int d = 0; d < in->rank; d++) {
+    at[d] = halo_index_at(source, d);
+    if (!window) continue;
+    const halo_window_dim *w = &window->window.data[d];
+    const halo_integer *k = emit_loop(e, w->size, &opened);
+    at[d] = emit_window_position(e, w, in->dims[d], at[d], k, &opened);
+  }
+  emit_index *here = halo_index_of(e, in->rank, in->dims, at);
+  halo_value value = halo_emit_value(e, f, instr->operands[0], 0, here);
+  halo_value keep = arrange_apply(e, halo_instr_comp(instr, HALO_ATTR_SELECT), held, value);
+  const char *position = halo_emit_integer(e, halo_index_position(e, here, row_major));
+  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s < 0 || !(%s))", best, keep.text));
+  halo_emit_line(e, "%s = %s;", best, position);
+  halo_emit_line(e, "%s = %s;", held.text, value.text);
+  halo_emit_close(e);
+  while (opened--) halo_emit_close(e);
+  return best;
+}
+
+void emit_select_and_scatter(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                             emit_index *index, halo_value *leaves) {
+  (void)index; /* all of it */
+  const halo_shape *shape = instr->shape, *source = instr->operands[1]->shape;
+  leaves[0] = emit_leaf_variable(e, shape);
+  halo_value start = halo_emit_value(e, f, instr->operands[2], 0, halo_index_scalar(e));
+  int opened = 0;
+  emit_array_store(e, leaves[0], emit_loops(e, shape, &opened), start);
+  while (opened--) halo_emit_close(e);
+  if (halo_shape_element_count(source) == 0 || halo_shape_element_count(shape) == 0) return;
+  opened = 0;
+  emit_index *from = emit_loops(e, source, &opened);
+  const char *best = arrange_select(e, f, instr, from);
+  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s >= 0)", best));
+  int64_t count = halo_shape_element_count(shape);
+  emit_index *to = halo_index_from_position(e, leaves[0].array, halo_emit_counter(e, best, count));
+  halo_value value = halo_emit_value(e, f, instr->operands[1], 0, from);
+  halo_value sum = arrange_apply(e, halo_instr_comp(instr, HALO_ATTR_SCATTER),
+                                 emit_array_load(e, leaves[0], to), value);
+  emit_array_store(e, leaves[0], to, sum);
   halo_emit_close(e);
   while (opened--) halo_emit_close(e);
 }

@@ -61,11 +61,9 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
   coop_round(e, n, leaves);
 }
 
-/* Where a window's element lies along one dimension: the position in the input, after a test, if one is
- * needed, that skips padding and the holes of a dilated base. */
-static const halo_integer *coop_window_position(halo_emitter *e, const halo_window_dim *w,
-                                                int64_t size, const halo_integer *out,
-                                                const halo_integer *k, int *opened) {
+const halo_integer *emit_window_position(halo_emitter *e, const halo_window_dim *w, int64_t size,
+                                         const halo_integer *out, const halo_integer *k,
+                                         int *opened) {
   halo_integers *pool = &e->integers;
   const halo_integer *t = halo_integer_add(pool, halo_integer_mul(pool, out, w->stride),
                                            halo_integer_mul(pool, k, w->window_dilation));
@@ -101,7 +99,7 @@ static void coop_reduce_window(halo_emitter *e, emit_frame *f, const halo_instr 
     if (window) k[d] = emit_loop(e, window->window.data[d].size, &opened);
   }
   for (int d = 0; d < in->rank && window; d++) {
-    at[d] = coop_window_position(e, &window->window.data[d], in->dims[d], at[d], k[d], &opened);
+    at[d] = emit_window_position(e, &window->window.data[d], in->dims[d], at[d], k[d], &opened);
   }
   coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
   while (opened--) halo_emit_close(e);
@@ -213,7 +211,7 @@ static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, cons
     int64_t size = y->dims[dims->rhs_spatial[d]];
     halo_window_dim w = coop_conv_window(instr, d, size);
     const halo_integer *k = emit_loop(e, size, opened);
-    lhs[at] = coop_window_position(e, &w, x->dims[at], halo_index_at(index, dims->out_spatial[d]),
+    lhs[at] = emit_window_position(e, &w, x->dims[at], halo_index_at(index, dims->out_spatial[d]),
                                    k, opened);
     if (w.reversal) k = halo_integer_plus(pool, halo_integer_mul(pool, k, -1), size - 1);
     rhs[dims->rhs_spatial[d]] = k;

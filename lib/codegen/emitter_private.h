@@ -110,9 +110,16 @@ void emit_sort(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit
                halo_value *leaves);
 void emit_scatter(halo_emitter *e, emit_frame *frame, const halo_instr *instr, emit_index *index,
                   halo_value *leaves);
+void emit_select_and_scatter(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
+                             emit_index *index, halo_value *leaves);
 
 /* ---- cooperative.c: ops that become loops ---- */
 bool emit_is_cooperative(halo_opcode opcode);
+/* Where a window's element lies along one dimension: the position in the input, after a test, if one is
+ * needed, that skips padding and the holes of a dilated base. */
+const halo_integer *emit_window_position(halo_emitter *e, const halo_window_dim *w, int64_t size,
+                                         const halo_integer *out, const halo_integer *k,
+                                         int *opened);
 void emit_cooperative(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                       emit_index *index, halo_value *leaves);
 

@@ -17,6 +17,7 @@ static private_rule *const private_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_CONDITIONAL] = emit_conditional,
     [HALO_OP_SORT] = emit_sort,
     [HALO_OP_SCATTER] = emit_scatter,
+    [HALO_OP_SELECT_AND_SCATTER] = emit_select_and_scatter,
 };
 
 bool emit_is_private(halo_opcode opcode) { return private_rules[opcode] != NULL; }

@@ -283,6 +283,27 @@ scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum.T
   t = T[1]{0} slice(w), slice={[1:2]}
   ROOT r = T[] reshape(t)""",
     ),
+    "gradient of a pooling": (
+        """least.T { p = T[] parameter(0)
+  q = T[] parameter(1)
+  ROOT r = pred[] compare(p, q), direction=LE }
+sum.T { p = T[] parameter(0)
+  q = T[] parameter(1)
+  ROOT r = T[] add(p, q) }""",
+        """k = T[4,3]{0,1} constant({{4, 1, 2}, {0, 3, 5}, {7, 1, 0}, {2, 2, 2}})
+  b = T[4,3]{0,1} broadcast(x), dimensions={}
+  d = T[4,3]{0,1} subtract(k, b)
+  m = T[4,3]{0,1} multiply(d, d)
+  i = T[4,2]{1,0} iota(), iota_dimension=0
+  n = T[4,2]{1,0} broadcast(y), dimensions={}
+  u = T[4,2]{1,0} add(i, n)
+  s = T[4,3]{1,0} select-and-scatter(m, u, y), window={size=2x2 pad=3_2x0_0 stride=2x1}, \
+select=least.T, scatter=sum.T
+  c = T[4,3]{1,0} constant({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {10, 11, 12}})
+  g = T[4,3]{1,0} multiply(s, c)
+  z = T[] constant(0)
+  ROOT r = T[] reduce(g, z), dimensions={0,1}, to_apply=sum.T""",
+    ),
     "until it is large": (
         """sum.T { p = T[] parameter(0)
   q = T[] parameter(1)
