@@ -6,12 +6,25 @@
 #include <string.h>
 
 /* All families; a new one is a line here. What has none of its own is for loops. */
-static const halo_family *const dispatch_families[] = {
-    &halo_family_loop,          &halo_family_update,   &halo_family_reduce,
-    &halo_family_dot,           &halo_family_scatter,  &halo_family_fft,
-    &halo_family_conv,          &halo_family_cholesky, &halo_family_triangular_solve,
-    &halo_family_sort,          &halo_family_topk,     &halo_family_window,
-    &halo_family_select_scatter};
+/* Loops are run by the plan, not by families: here for their names. */
+static const halo_family dispatch_while = {
+    "while", HALO_OPCODE_COUNT,
+    (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
+
+static const halo_family *const dispatch_families[] = {&halo_family_loop,
+                                                       &halo_family_update,
+                                                       &halo_family_reduce,
+                                                       &halo_family_dot,
+                                                       &halo_family_scatter,
+                                                       &halo_family_fft,
+                                                       &halo_family_conv,
+                                                       &halo_family_cholesky,
+                                                       &halo_family_triangular_solve,
+                                                       &halo_family_sort,
+                                                       &halo_family_topk,
+                                                       &halo_family_window,
+                                                       &halo_family_select_scatter,
+                                                       &dispatch_while};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {
@@ -65,8 +78,7 @@ static const halo_instr *dispatch_reduction(const halo_computation *body) {
   return v.hero_count > 0 ? v.heroes[0] : NULL;
 }
 
-/* What HALO_KERNELS says of "family:name": 1 forced, -1 skipped, 0 nothing. */
-static int dispatch_listed(const char *list, const char *family, const char *name) {
+int halo_kernels_listed(const char *list, const char *family, const char *name) {
   int verdict = 0;
   while (list && *list) {
     size_t item = strcspn(list, ",");
@@ -147,7 +159,7 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
   halo_strbuf_printf(l->explain, "%s: %s\n", l->name, family->name);
   for (const halo_implementation *i = family->implementations; i->name; i++) {
     const char *why = "";
-    int listed = dispatch_listed(l->kernels, family->name, i->name);
+    int listed = halo_kernels_listed(l->kernels, family->name, i->name);
     bool able = i->supports(l, &why);
     if (!able) {
       halo_strbuf_printf(l->explain, "    %-10s no: %s\n", i->name, why);
@@ -172,6 +184,7 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s: HALO_KERNELS leaves no implementation of %s",
                      l->name, family->name);
   }
+  l->seconds = best_cost;
   *out_chosen = halo_arena_printf(l->arena, "%s:%s", family->name, best->name);
   halo_strbuf_printf(l->explain, "    -> %s\n", *out_chosen);
   return halo_fail_in(best->lower(l), "%s", l->name);

@@ -56,6 +56,7 @@ typedef struct halo_lowering {
    * halo_kernels_lower. */
   const halo_instr *hero;
   /* results */
+  double seconds; /* that all launches are expected to take */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;
   HALO_VEC(halo_literal *) tables; /* that launches have as constants: a reference each */
@@ -90,6 +91,9 @@ halo_status halo_kernels_check_list(const char *list);
  * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS leaves no implementation. A named one is
  * taken wherever it can serve. `*out_chosen` is "family:name". */
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
+
+/* What a HALO_KERNELS list says of "family:name": 1 forced, -1 skipped, 0 nothing. */
+int halo_kernels_listed(const char *list, const char *family, const char *name);
 
 /* ---- For the families ---- */
 

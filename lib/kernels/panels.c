@@ -44,6 +44,7 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   halo_template_finish(&k, parts->l->source);
   halo_launch *launch = halo_parts_launch(parts, label);
   int64_t items = (p->k + 15) / 16 * ((p->lines + p->panel - 1) / p->panel) * p->batch;
+  launch->any_local = true;
   launch->local[0] = items >= 64 ? 8 : 1;
   launch->global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->local[0]);
   return halo_parts_end(parts);
@@ -86,6 +87,7 @@ void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels 
                         int64_t columns, int64_t batch, int64_t k) {
   halo_launch *launch = halo_parts_launch(parts, label);
   int64_t items = (rows + b->mr - 1) / b->mr * ((columns + b->nr - 1) / b->nr) * batch;
+  launch->any_local = true;
   launch->local[0] = 1;
   /* Small products: several blocks a group, or starting groups costs more than the work. */
   while (launch->local[0] < 16 && items / (int64_t)launch->local[0] > 64 &&

@@ -338,7 +338,6 @@ static void scatter_launch_size(const halo_lowering *l, const scatter_view *v,
   /* Long work items: a few a group, but enough groups to share out. */
   size_t local = 1;
   while (local < 32 && cut->items >= (int64_t)(64 * local)) local *= 2;
-  launch->any_local = false;
   launch->local[0] = local;
   launch->global[0] = ((size_t)cut->items + local - 1) / local * local;
 }

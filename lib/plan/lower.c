@@ -6,6 +6,7 @@
 #include "base/pointer_map.h"
 #include "passes/fusion.h"
 #include "plan/coalesce.h"
+#include "plan/enclose.h"
 #include "plan/lowering.h"
 
 /* Loops and branches become steps at each place that they are called from, of which a short text can
@@ -146,6 +147,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
     status = halo_plan_assign(s.plan, alignment, most);
+    if (status == HALO_OK) lower_enclose_loops(&s, &module->target);
     s.plan->explain = halo_arena_strdup(&s.plan->arena, halo_strbuf_text(&s.explain));
   }
   halo_strbuf_deinit(&s.explain);

@@ -17,8 +17,7 @@ static halo_instr *lower_view(const halo_instr *instr, const halo_computation *b
 
 /* ---- Units ---- */
 
-/* The unit of this text: an equal one that is there, or a new one. */
-static int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections) {
+int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections) {
   size_t length = text->length;
   halo_strbuf_append_n(text, (const char *)&sections, sizeof sections);
   intptr_t known = (intptr_t)halo_map_get(&s->units, text->data, text->length);
@@ -193,6 +192,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     status = lower_check_launch(s, &l.launches.data[i], instr);
     if (status != HALO_OK) break;
     lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);
+    steps->data[steps->count - 1].seconds = l.seconds / l.launches.count;
   }
   halo_strbuf_deinit(&source);
   halo_vec_deinit(&l.launches);

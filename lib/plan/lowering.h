@@ -57,6 +57,8 @@ void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, con
 
 /* lower_kernel.c: what kernels compute: fusions, and instructions that fusion left alone. */
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
+/* The unit of this text: an equal one that is there, or a new one. Adds to `text`. */
+int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections);
 /* lower_control.c */
 halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps);
 halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *steps);

@@ -79,6 +79,7 @@ struct halo_step {
   const struct halo_gemm *gemm;          /* of kernels/gemm.h */
   const struct halo_custom_site *custom; /* of custom/custom.h */
   int64_t delta;                         /* random: the state goes on by so much */
+  double seconds;                        /* that a launch is expected to take */
   int64_t bytes;                         /* read and written at least; of a copy, what it copies */
   int64_t flops;                         /* this and bytes: INT64_MAX when that is not enough */
   /* while: the lists are condition and body, args[0] is the predicate that the condition leaves behind;

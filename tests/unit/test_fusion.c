@@ -340,10 +340,10 @@ static const struct {
 } programs[] = {
     {"golden/modules/transformer.hlo", 15},
     {"golden/modules/transformer_grad.hlo", 47},
-    {"golden/modules/lstm.hlo", 8},
+    {"golden/modules/lstm.hlo", 3},
     {"golden/modules/adam.hlo", 14},
     {"golden/modules/mlp_step.hlo", 12},
-    {"golden/modules/rk4.hlo", 2},
+    {"golden/modules/rk4.hlo", 1},
     {"../examples/digits/dense/train_step.hlo", 23},
     {"../examples/digits/conv/train_step.hlo", 52},
 };

@@ -399,7 +399,11 @@ START_TEST(copies_in_loops) {
   } loops[] = {{GOLDEN_DIR "/update_loop.hlo", 0}, {GOLDEN_DIR "/swap_loop.hlo", 3}};
   halo_client *client = run_client(DEVICE("amd-wave64"));
   for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
-    halo_executable *e = golden_executable(client, loops[i].path);
+    char *text = read_text(loops[i].path);
+    halo_compile_options options = {.kernels = "while:steps"};
+    halo_executable *e;
+    ck_ok(run_try_compile(client, text, &options, &e));
+    halo_free(text);
     const halo_plan *plan = halo_executable_plan(e);
     ck_assert_msg(count_copies(&plan->steps, false) <= loops[i].copies, "%s:\n%s", loops[i].path,
                   halo_executable_report(e, HALO_REPORT_PLAN));

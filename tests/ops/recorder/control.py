@@ -127,6 +127,7 @@ def _while_cases():
     yield case
     yield _nested_while()
     yield _swap_while()
+    yield _long_while()
 
 
 def _nested_while():
@@ -189,6 +190,36 @@ def _swap_while():
     for k, text in (1, "f32[3]{0}"), (2, "f32[3]{0}"), (3, "f32[10]{0}"):
         case.result(case.op(text, "get-tuple-element", t, attrs=f"index={k}"), f"part{k}")
     case.result(a, "untouched-parameter")
+    return case
+
+
+def _long_while():
+    """Thousands of rounds, of which only the numbers themselves know how many."""
+    case = Case("while.long")
+    state = "(u32[3]{0}, s32[3]{0})"
+    case.computation(
+        "either { a = pred[] parameter(0)\n  b = pred[] parameter(1)\n  ROOT r = pred[] or(a, b) }"
+    )
+    case.computation(
+        f"none_is_small {{ s = {state} parameter(0)\n  x = u32[3]{{0}} get-tuple-element(s), index=0\n"
+        "  limit = u32[] constant(500000)\n  all = u32[3]{0} broadcast(limit), dimensions={}\n"
+        "  small = pred[3]{0} compare(x, all), direction=LT\n  no = pred[] constant(false)\n"
+        "  any = pred[] reduce(small, no), dimensions={0}, to_apply=either\n"
+        "  ROOT c = pred[] not(any) }"
+    )
+    case.computation(
+        f"congruences {{ s = {state} parameter(0)\n  x = u32[3]{{0}} get-tuple-element(s), index=0\n"
+        "  k = s32[3]{0} get-tuple-element(s), index=1\n  a = u32[] constant(1664525)\n"
+        "  c = u32[] constant(1013904223)\n  as = u32[3]{0} broadcast(a), dimensions={}\n"
+        "  cs = u32[3]{0} broadcast(c), dimensions={}\n  ax = u32[3]{0} multiply(as, x)\n"
+        "  y = u32[3]{0} add(ax, cs)\n  places = s32[3]{0} iota(), iota_dimension=0\n"
+        f"  j = s32[3]{{0}} add(k, places)\n  ROOT r = {state} tuple(y, j) }}"
+    )
+    x = case.param("u32", [30000001, 2000000, 4000000000])
+    start = case.op(state, "tuple", x, case.param("s32", [0, 0, 0]))
+    t = case.op(state, "while", start, attrs="condition=none_is_small, body=congruences")
+    case.result(case.op("u32[3]{0}", "get-tuple-element", t, attrs="index=0"), "numbers")
+    case.result(case.op("s32[3]{0}", "get-tuple-element", t, attrs="index=1"), "rounds")
     return case
 
 
