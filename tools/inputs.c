@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { INPUTS_MAX_RANK = 64 };
+
 /* ---- The list ---- */
 
 static void inputs_add(input_list *list, const char *name, const halo_shape *shape) {
@@ -114,16 +116,81 @@ static void inputs_print_names(const input_list *list) {
 
 /* ---- Values ---- */
 
+/* Whether an array has the input's extents; along a dynamic dimension it may have fewer than the bound. */
+static bool inputs_fits(const halo_shape *shape, const halo_shape *wanted) {
+  if (halo_shape_rank(shape) != halo_shape_rank(wanted)) return false;
+  for (int d = 0; d < halo_shape_rank(shape); d++) {
+    int64_t size = halo_shape_dim(shape, d), bound = halo_shape_dim(wanted, d);
+    bool dynamic = halo_shape_dim_is_dynamic(wanted, d);
+    if (dynamic ? size > bound : size != bound) return false;
+  }
+  return true;
+}
+
+/* An array of the input's element type with these extents; its own, or their bounds, for NULL. */
+static halo_status inputs_array(const halo_shape *shape, const int64_t *extents,
+                                halo_literal **out) {
+  int64_t dims[INPUTS_MAX_RANK];
+  halo_shape *sized;
+  for (int d = 0; d < halo_shape_rank(shape); d++) {
+    dims[d] = extents ? extents[d] : halo_shape_dim(shape, d);
+  }
+  halo_status status =
+      halo_shape_create_array(halo_shape_type(shape), halo_shape_rank(shape), dims, &sized);
+  if (status != HALO_OK) return status;
+  status = halo_literal_create(sized, out);
+  halo_shape_release(sized);
+  return status;
+}
+
+/* The extents of a value in HLO's notation: of each dimension as many elements as its first list has. */
+static void inputs_count(const char *text, int rank, int64_t *extents) {
+  bool counted[INPUTS_MAX_RANK] = {false}, empty = true;
+  int depth = 0;
+  for (int d = 0; d < rank; d++) extents[d] = 0;
+  for (; *text; text++) {
+    int d = depth - 1;
+    bool counting = d >= 0 && d < rank && !counted[d];
+    if (*text == '{') {
+      depth++;
+      empty = true;
+    } else if (*text == '}') {
+      if (counting) extents[d] += !empty;
+      if (counting) counted[d] = true;
+      depth--;
+      empty = false;
+    } else if (*text == ',') {
+      if (counting) extents[d]++;
+    } else if (!isspace((unsigned char)*text)) {
+      empty = false;
+    }
+  }
+}
+
+/* A value in HLO's notation, of as many elements as it has where the input's number is not fixed. */
+static halo_status inputs_from_text(const char *text, const halo_shape *shape, halo_literal **out) {
+  int64_t extents[INPUTS_MAX_RANK];
+  halo_shape *sized;
+  int rank = halo_shape_rank(shape);
+  inputs_count(text, rank, extents);
+  for (int d = 0; d < rank; d++) {
+    int64_t bound = halo_shape_dim(shape, d);
+    if (!halo_shape_dim_is_dynamic(shape, d) || extents[d] > bound) extents[d] = bound;
+  }
+  halo_status status = halo_shape_create_array(halo_shape_type(shape), rank, extents, &sized);
+  if (status != HALO_OK) return status;
+  status = halo_literal_from_text(text, sized, out);
+  halo_shape_release(sized);
+  return status;
+}
+
 /* Takes `value` for an input, converting its element type when that is allowed; on failure it is
  * released. */
 static int inputs_set(input_list *list, int index, halo_literal *value, const char *origin) {
   input *in = &list->data[index];
   const halo_shape *shape = halo_literal_shape(value);
-  if (!halo_shape_compatible(shape, in->shape)) {
-    bool same_dims = halo_shape_rank(shape) == halo_shape_rank(in->shape);
-    for (int d = 0; same_dims && d < halo_shape_rank(shape); d++) {
-      same_dims = halo_shape_dim(shape, d) == halo_shape_dim(in->shape, d);
-    }
+  bool same_dims = inputs_fits(shape, in->shape);
+  if (!same_dims || halo_shape_type(shape) != halo_shape_type(in->shape)) {
     if (!same_dims || !list->convert) {
       tool_error("input %d (%s) is %s, and %s holds %s%s", index, in->name, tool_shape(in->shape),
                  origin, tool_shape(shape), same_dims ? "; --convert converts it" : "");
@@ -131,7 +198,9 @@ static int inputs_set(input_list *list, int index, halo_literal *value, const ch
       return TOOL_FAILED;
     }
     halo_literal *converted = NULL;
-    bool ok = tool_check(halo_literal_create(in->shape, &converted));
+    int64_t extents[INPUTS_MAX_RANK];
+    for (int d = 0; d < halo_shape_rank(shape); d++) extents[d] = halo_shape_dim(shape, d);
+    bool ok = tool_check(inputs_array(in->shape, extents, &converted));
     halo_type from = halo_shape_type(shape);
     bool whole = strchr("sup", halo_type_name(from)[0]) != NULL;
     for (int64_t i = 0; ok && i < halo_shape_element_count(shape); i++) {
@@ -206,17 +275,17 @@ static int inputs_parse_value(input_list *list, int index, const char *text) {
   char *origin = tool_printf("%.60s%s", text, strlen(text) > 60 ? "..." : "");
   bool is_list = strchr(text, ',') && text[0] != '(' && halo_shape_rank(shape) == 1;
   if (text[0] == '{' || halo_shape_rank(shape) == 0) {
-    status = halo_literal_from_text(text, shape, &value);
+    status = inputs_from_text(text, shape, &value);
   } else if (is_list) {
     char *braced = tool_printf("{%s}", text);
-    status = halo_literal_from_text(braced, shape, &value);
+    status = inputs_from_text(braced, shape, &value);
     free(braced);
   } else {
     halo_shape *scalar_shape = NULL;
     halo_literal *scalar = NULL;
     status = halo_shape_create_array(halo_shape_type(shape), 0, NULL, &scalar_shape);
     if (status == HALO_OK) status = halo_literal_from_text(text, scalar_shape, &scalar);
-    if (status == HALO_OK) status = halo_literal_create(shape, &value);
+    if (status == HALO_OK) status = inputs_array(shape, NULL, &value);
     if (status == HALO_OK) inputs_fill(value, scalar);
     halo_literal_release(scalar);
     halo_shape_release(scalar_shape);
@@ -298,7 +367,7 @@ static int inputs_make(input_list *list, int index, inputs_recipe recipe, uint64
     if (type == HALO_F8E8M0FNU) recipe.low = 0.25; /* has no zero and no sign */
   }
   halo_literal *value;
-  if (halo_literal_create(shape, &value) != HALO_OK) {
+  if (inputs_array(shape, NULL, &value) != HALO_OK) {
     return tool_error("input %d (%s), %s: %s", index, list->data[index].name, tool_shape(shape),
                       halo_error_message());
   }

@@ -206,6 +206,8 @@ static bool run_all(const run_request *request, run_state *state) {
   return ok;
 }
 
+enum { RUN_MAX_RANK = 64 };
+
 /* Copies the inputs to the device. */
 static bool run_upload(run_state *state) {
   state->argument_count = halo_executable_argument_count(state->executable);
@@ -218,9 +220,12 @@ static bool run_upload(run_state *state) {
   }
   for (int i = 0; i < state->argument_count; i++) {
     input *in = &state->inputs.data[i];
-    halo_status status = halo_buffer_from_host(state->client, halo_literal_data(in->value),
-                                               halo_executable_argument_shape(state->executable, i),
-                                               &state->arguments[i]);
+    int64_t sizes[RUN_MAX_RANK];
+    const halo_shape *shape = halo_literal_shape(in->value);
+    for (int d = 0; d < halo_shape_rank(shape); d++) sizes[d] = halo_shape_dim(shape, d);
+    halo_status status = halo_buffer_put_sized(
+        halo_client_device(state->client, 0), halo_literal_data(in->value), NULL,
+        halo_executable_argument_shape(state->executable, i), sizes, &state->arguments[i]);
     if (!tool_check(status)) return false;
     halo_literal_release(in->value);
     in->value = NULL;
@@ -243,15 +248,15 @@ static void run_print_inputs(const run_request *request, const run_state *state,
   for (int i = 0; i < list->count; i++) {
     size_t width = strlen(list->data[i].name);
     if (width > name) name = width;
-    width = strlen(tool_shape(list->data[i].shape));
+    width = strlen(tool_shape(halo_literal_shape(list->data[i].value)));
     if (width > shape) shape = width;
   }
   if (list->count == 0) return;
   puts(list->count == 1 ? "Input" : "Inputs");
   for (int i = 0; i < list->count; i++) {
     const input *in = &list->data[i];
-    printf("  %2d  %-*s  %-*s  %s\n", i, (int)name, in->name, (int)shape, tool_shape(in->shape),
-           in->origin);
+    printf("  %2d  %-*s  %-*s  %s\n", i, (int)name, in->name, (int)shape,
+           tool_shape(halo_literal_shape(in->value)), in->origin);
   }
   if (generated > 0) {
     char some[32] = "";

@@ -313,6 +313,14 @@ HALO_API halo_op halo_concat_in_dim(halo_builder *builder, int count, const halo
                                     int64_t dimension);
 /* Reverses the order along these dimensions. */
 HALO_API halo_op halo_rev(halo_op operand, int count, const int64_t *dims);
+/* A shuffle that takes element i along dims[k] from i + shifts[k], and from the front again behind the end. */
+HALO_API halo_op halo_shuffle_rotate(halo_op operand, int count, const int64_t *dims,
+                                     const int64_t *shifts);
+/* A shuffle that takes each element from the place that `indices`, integers, say: they have the operand's
+ * dimensions, or 1 where all elements share them, and then one index for each of `dims`. Along other
+ * dimensions elements stay. The literal is kept. */
+HALO_API halo_op halo_shuffle_permute(halo_op operand, int count, const int64_t *dims,
+                                      halo_literal *indices);
 
 /* ---- Dimensions that are known at run time only ----
  * A dynamic dimension has a bound, which is its extent in shapes, and a size from 0 to that when the program

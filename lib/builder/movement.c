@@ -305,3 +305,35 @@ halo_op halo_rev(halo_op operand, int count, const int64_t *dims) {
   halo_attr attr = halo_build_ints(&call, HALO_ATTR_DIMENSIONS, count, dims);
   return halo_build_nary(&call, HALO_OP_REVERSE, 1, &operand, 1, &attr);
 }
+
+/* ---- Shuffles ---- */
+
+halo_op halo_shuffle_rotate(halo_op operand, int count, const int64_t *dims,
+                            const int64_t *shifts) {
+  build_call call = halo_build_begin_with("halo_shuffle_rotate", 1, &operand);
+  if (!halo_build_check_list(&call, count, dims, "dims") ||
+      !halo_build_check_list(&call, count, shifts, "shifts")) {
+    return halo_build_result(&call, NULL);
+  }
+  const halo_attr attrs[] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, count, dims),
+                             {.id = HALO_ATTR_SHUFFLE_MODE, .text = "rotate"},
+                             halo_build_ints(&call, HALO_ATTR_SHIFTS, count, shifts)};
+  return halo_build_nary(&call, HALO_OP_SHUFFLE, 1, &operand, 3, attrs);
+}
+
+halo_op halo_shuffle_permute(halo_op operand, int count, const int64_t *dims,
+                             halo_literal *indices) {
+  build_call call = halo_build_begin_with("halo_shuffle_permute", 1, &operand);
+  if (!halo_build_check_list(&call, count, dims, "dims")) return halo_build_result(&call, NULL);
+  if (call.ok && (!indices || !halo_shape_is_array(indices->shape))) {
+    halo_build_fail(&call, "the indices are no array");
+  }
+  if (!call.ok) return halo_build_result(&call, NULL);
+  halo_module *module = call.builder->top->module;
+  halo_vec_push(&module->literals, indices);
+  halo_literal_retain(indices);
+  const halo_attr attrs[] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, count, dims),
+                             {.id = HALO_ATTR_SHUFFLE_MODE, .text = "permute"},
+                             {.id = HALO_ATTR_INDICES, .literal = indices}};
+  return halo_build_nary(&call, HALO_OP_SHUFFLE, 1, &operand, 3, attrs);
+}

@@ -221,6 +221,9 @@ halo_status halo_buffer_put_sized(halo_device *device, const void *data,
   if (halo_shape_byte_size(&extents) && !data) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_put_sized: data is NULL");
   }
+  if (!halo_shape_is_dynamic(shape)) {
+    return buffer_put(device, data, byte_strides, shape, NULL, true, out);
+  }
   HALO_TRY(halo_try_alloc((size_t)halo_shape_byte_size(shape), "a transfer", &dense));
   halo_layout_part_in(shape, sizes, data, byte_strides, dense);
   halo_status status = buffer_put(device, dense, NULL, shape, sizes, true, out);

@@ -31,7 +31,7 @@ eval_fn eval_elementwise, eval_identity, eval_constant, eval_tuple, eval_get_tup
 /* dynamic.c; the first: any operation, when operands have other extents than the shapes in its text. */
 eval_fn eval_dynamic, eval_get_dimension_size, eval_set_dimension_size, eval_dynamic_reshape;
 eval_fn eval_iota, eval_broadcast, eval_reshape, eval_transpose, eval_reverse, eval_slice, eval_pad,
-    eval_concatenate, eval_bitcast, eval_bitcast_convert;                         /* movement.c */
+    eval_concatenate, eval_shuffle, eval_bitcast, eval_bitcast_convert;           /* movement.c */
 eval_fn eval_dynamic_slice, eval_dynamic_update_slice, eval_gather, eval_scatter; /* indexed.c */
 eval_fn eval_map, eval_reduce;                                                    /* reduce.c */
 eval_fn eval_reduce_window, eval_select_and_scatter;                              /* window.c */

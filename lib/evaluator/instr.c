@@ -28,6 +28,7 @@ static eval_fn *const instr_rows[HALO_OPCODE_COUNT] = {
     [HALO_OP_SLICE] = eval_slice,
     [HALO_OP_PAD] = eval_pad,
     [HALO_OP_CONCATENATE] = eval_concatenate,
+    [HALO_OP_SHUFFLE] = eval_shuffle,
     [HALO_OP_DYNAMIC_SLICE] = eval_dynamic_slice,
     [HALO_OP_DYNAMIC_UPDATE_SLICE] = eval_dynamic_update_slice,
     [HALO_OP_GATHER] = eval_gather,

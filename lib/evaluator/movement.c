@@ -198,3 +198,49 @@ halo_status eval_bitcast_convert(const eval_call *call, halo_literal **out) {
   for (int64_t i = 0; i < total; i++) eval_set(*out, i, eval_get(*out, i));
   return HALO_OK;
 }
+
+/* Where the element at a position comes from, along each dimension. */
+static void movement_shuffle_from(const halo_instr *instr, const halo_shape *shape, int64_t *at) {
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
+  const halo_attr *indices = halo_instr_attr(instr, HALO_ATTR_INDICES);
+  int64_t strides[HALO_MAX_RANK], base = 0;
+  if (!indices) {
+    const int64_t *shifts = halo_instr_ints(instr, HALO_ATTR_SHIFTS, &count);
+    for (int32_t i = 0; i < count; i++) {
+      int64_t size = shape->dims[dims[i]];
+      at[dims[i]] = ((at[dims[i]] + shifts[i] % size) % size + size) % size;
+    }
+    return;
+  }
+  const halo_literal *table = indices->literal;
+  eval_strides(table->shape->rank, table->shape->dims, strides);
+  for (int d = 0; d < shape->rank; d++) {
+    if (table->shape->dims[d] > 1) base += at[d] * strides[d];
+  }
+  for (int32_t i = 0; i < count; i++) {
+    at[dims[i]] = eval_clamped_index(table, base + i, shape->dims[dims[i]] - 1);
+  }
+}
+
+halo_status eval_shuffle(const eval_call *call, halo_literal **out) {
+  const char *mode = halo_instr_attr(call->instr, HALO_ATTR_SHUFFLE_MODE)->text;
+  bool permutes = strcmp(mode, "permute") == 0;
+  const halo_attr *indices = halo_instr_attr(call->instr, HALO_ATTR_INDICES);
+  if (permutes ? indices->literal->elided : strcmp(mode, "rotate") != 0) {
+    return halo_fail(HALO_UNIMPLEMENTED, "%s: a shuffle in mode %s cannot be evaluated",
+                     call->instr->name, mode);
+  }
+  const halo_shape *shape = call->operands[0]->shape;
+  int64_t strides[HALO_MAX_RANK], index[HALO_MAX_RANK] = {0}, total = 0;
+  HALO_TRY(halo_literal_create(call->instr->shape, out));
+  eval_strides(shape->rank, shape->dims, strides);
+  if (halo_shape_element_count(shape) == 0) return HALO_OK;
+  do {
+    int64_t from[HALO_MAX_RANK];
+    memcpy(from, index, sizeof from);
+    movement_shuffle_from(call->instr, shape, from);
+    eval_set(*out, total++, eval_get(call->operands[0], eval_offset(shape->rank, from, strides)));
+  } while (eval_next(shape->rank, shape->dims, index));
+  return HALO_OK;
+}

@@ -70,6 +70,7 @@ halo_infer_fn halo_infer_scatter;
 halo_infer_fn halo_infer_select;
 halo_infer_fn halo_infer_select_and_scatter;
 halo_infer_fn halo_infer_set_dimension_size;
+halo_infer_fn halo_infer_shuffle;
 halo_infer_fn halo_infer_slice;
 halo_infer_fn halo_infer_sort;
 halo_infer_fn halo_infer_stochastic_convert;

@@ -293,3 +293,46 @@ halo_status halo_infer_set_dimension_size(const halo_instr *instr, halo_arena *a
   *out = halo_shape_new_full(arena, from->type, from->rank, from->dims, dynamic, NULL);
   return HALO_OK;
 }
+
+/* The indices of a permute have the operand's dimensions, or 1 where elements share them, and then one index
+ * for each dimension of the list; that last dimension may be missing where there is one. */
+static halo_status movement_check_indices(const halo_instr *instr, const halo_shape *from,
+                                          int32_t count) {
+  const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_INDICES);
+  if (!attr) return halo_infer_fail(instr, "mode=permute needs indices");
+  const halo_shape *indices = attr->literal->shape;
+  if (!halo_type_is_integral(indices->type)) {
+    return halo_infer_fail(instr, "the indices must be integers");
+  }
+  bool single = count == 1 && indices->rank == from->rank;
+  if (!single && indices->rank != from->rank + 1) {
+    return halo_infer_fail(instr, "the indices have rank %d, but the operand has rank %d",
+                           indices->rank, from->rank);
+  }
+  if (!single && indices->dims[from->rank] != count) {
+    return halo_infer_fail(instr, "an index has %lld components, but dimensions has %d entries",
+                           (long long)indices->dims[from->rank], count);
+  }
+  for (int d = 0; d < from->rank; d++) {
+    if (indices->dims[d] == 1 || indices->dims[d] == from->dims[d]) continue;
+    return halo_infer_fail(instr, "dimension %d of the indices is %lld, neither 1 nor %lld", d,
+                           (long long)indices->dims[d], (long long)from->dims[d]);
+  }
+  return HALO_OK;
+}
+
+halo_status halo_infer_shuffle(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
+  HALO_TRY(halo_infer_need_arrays(instr, 0));
+  const halo_shape *from = halo_infer_operand(instr, 0);
+  int32_t count, shifts;
+  HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_DIMENSIONS, from->rank, false, NULL));
+  halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
+  halo_instr_ints(instr, HALO_ATTR_SHIFTS, &shifts);
+  const char *mode = halo_instr_attr(instr, HALO_ATTR_SHUFFLE_MODE)->text;
+  if (strcmp(mode, "rotate") == 0 && shifts != count) {
+    return halo_infer_fail(instr, "shifts has %d entries, but dimensions has %d", shifts, count);
+  }
+  if (strcmp(mode, "permute") == 0) HALO_TRY(movement_check_indices(instr, from, count));
+  *out = halo_shape_with_default_layout(arena, from);
+  return HALO_OK;
+}

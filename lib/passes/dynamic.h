@@ -106,7 +106,7 @@ halo_dynamic_rule halo_sized_dynamic_slice, halo_sized_dynamic_update_slice, hal
     halo_sized_scatter, halo_sized_sort; /* dynamic_indexed.c */
 halo_dynamic_rule halo_sized_fft, halo_sized_cholesky, halo_sized_topk, halo_sized_triangular_solve,
     halo_sized_batch_norm_training, halo_sized_batch_norm_inference, halo_sized_batch_norm_grad,
-    halo_sized_collective, halo_sized_custom_call;          /* dynamic_batched.c */
-halo_dynamic_rule halo_sized_while, halo_sized_conditional; /* dynamic_control.c */
+    halo_sized_shuffle, halo_sized_collective, halo_sized_custom_call; /* dynamic_batched.c */
+halo_dynamic_rule halo_sized_while, halo_sized_conditional;            /* dynamic_control.c */
 
 #endif

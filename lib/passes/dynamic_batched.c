@@ -82,6 +82,19 @@ halo_instr *halo_sized_batch_norm_grad(halo_dynamic *d, halo_instr *instr) {
   return batched_expand(d, instr, halo_expand_batch_norm_grad);
 }
 
+/* What is shuffled has its full extent. */
+halo_instr *halo_sized_shuffle(halo_dynamic *d, halo_instr *instr) {
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
+  for (int32_t i = 0; i < count; i++) {
+    if (!halo_dynamic_size(d, instr->operands[0], (int)dims[i])) continue;
+    return halo_dynamic_fail(d, instr,
+                             "cannot work along a dimension that is known at run time only");
+  }
+  halo_instr *value = batched_expand(d, instr, halo_expand_shuffle);
+  return value ? value : instr;
+}
+
 /* With one replica what comes in goes out; what is left is refused where it is lowered. */
 halo_instr *halo_sized_collective(halo_dynamic *d, halo_instr *instr) {
   halo_instr *value = batched_expand(d, instr, halo_expand_collective);

@@ -45,6 +45,7 @@ static halo_dynamic_rule *const sizes_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_GATHER] = halo_sized_gather,
     [HALO_OP_SCATTER] = halo_sized_scatter,
     [HALO_OP_SORT] = halo_sized_sort,
+    [HALO_OP_SHUFFLE] = halo_sized_shuffle,
     [HALO_OP_TOPK] = halo_sized_topk,
     [HALO_OP_FFT] = halo_sized_fft,
     [HALO_OP_CHOLESKY] = halo_sized_cholesky,

@@ -33,6 +33,7 @@ static const expand_row expand_table[] = {
     {HALO_OP_RAGGED_DOT, false, halo_expand_ragged_dot},
     {HALO_OP_SCALED_DOT, false, halo_expand_scaled_dot},
     {HALO_OP_SCAN, false, halo_expand_scan},
+    {HALO_OP_SHUFFLE, false, halo_expand_shuffle},
     {HALO_OP_STOCHASTIC_CONVERT, false, halo_expand_stochastic_convert},
     {HALO_OP_CHOLESKY, false, halo_expand_cholesky},
     {HALO_OP_TRIANGULAR_SOLVE, false, halo_expand_triangular_solve},

@@ -56,6 +56,7 @@ halo_expand_fn halo_expand_vector_product;                         /* expand_vec
 halo_expand_fn halo_expand_wide_concatenate;                       /* expand_wide.c */
 halo_expand_fn halo_expand_topk_call;                              /* expand_topk.c */
 halo_expand_fn halo_expand_scan;                                   /* expand_scan.c */
+halo_expand_fn halo_expand_shuffle;                                /* expand_shuffle.c */
 halo_expand_fn halo_expand_collective, halo_expand_collective_root, halo_expand_collective_permute,
     halo_expand_all_gather_start, halo_expand_collective_permute_start, halo_expand_collective_done,
     halo_expand_ragged_all_to_all; /* expand_collective.c */

@@ -202,8 +202,8 @@ int main(int argc, char **argv) {
   for (int op = 0; op < HALO_OPCODE_COUNT; op++) runs += has_records[op] || statuses[op].runs;
   printf(
       "# Operations\n\n"
-      "All %d opcodes of HLO are read, checked and printed. %d of them run; the others are refused "
-      "at\ncompile time by name and line.\n\n"
+      "All %d opcodes of HLO are read, checked and printed, and %d of them run. Forms of them that "
+      "do not are\nrefused at compile time by name and line.\n\n"
       "This page is made by `tests/docs/ops.sh --update` from `lib/hlo/opcodes.def`, the recorded "
       "tests in\n`tests/ops/data` and `tests/docs/op_status.def`; a test holds it to them. *Types* "
       "are those that the first\noperand may have; *compared with XLA* are those of them for which "

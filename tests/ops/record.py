@@ -35,6 +35,7 @@ FAMILIES = [
     "f8",
     "denormal",
     "movement",
+    "shuffle",
     "indexing",
     "scatter",
     "scan",

@@ -1,4 +1,4 @@
-/* test_builder_dynamic.c: building programs with dimensions that are known at run time only. */
+/* test_builder_dynamic.c: building programs with dimensions that are known at run time only, and shuffles. */
 #include "builder_test.h"
 
 #define MARKS(...) ((bool[]){__VA_ARGS__})
@@ -35,6 +35,55 @@ START_TEST(dynamic_parameter) {
 }
 END_TEST
 
+START_TEST(shuffles) {
+  halo_builder *b = halo_builder_create("shuffles");
+  halo_op x = param(b, 0, HALO_F32, LIST(4, 3));
+  check_shape(halo_shuffle_rotate(x, 2, DIMS(1, 0), DIMS(-1, 7)), "f32[4,3]");
+  halo_literal *indices;
+  const int32_t rows[] = {3, 2, 1, 0};
+  ck_assert_int_eq(halo_literal_create_array(HALO_S32, 2, DIMS(4, 1), rows, &indices), HALO_OK);
+  halo_op y = halo_shuffle_permute(x, 1, DIMS(0), indices);
+  halo_literal_release(indices);
+  check_shape(y, "f32[4,3]");
+  finish(b, y);
+}
+END_TEST
+
+static halo_op bad_shifts(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_shuffle_rotate(x, 1, DIMS(0), NULL);
+}
+static halo_op bad_indices(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_shuffle_permute(x, 1, DIMS(0), NULL);
+}
+/* Dimension 0 by a table of these extents. */
+static halo_op bad_table(halo_op x, halo_type type, int rank, const int64_t *dims) {
+  halo_shape *shape;
+  halo_literal *table;
+  ck_assert_int_eq(halo_shape_create_array(type, rank, dims, &shape), HALO_OK);
+  ck_assert_int_eq(halo_literal_create(shape, &table), HALO_OK);
+  halo_op result = halo_shuffle_permute(x, 1, DIMS(0), table);
+  halo_literal_release(table);
+  halo_shape_release(shape);
+  return result;
+}
+static halo_op bad_table_rank(halo_builder *b, halo_op x) {
+  (void)b;
+  return bad_table(x, HALO_S32, 1, DIMS(2));
+}
+static halo_op bad_table_type(halo_builder *b, halo_op x) {
+  (void)b;
+  return bad_table(x, HALO_F32, 2, DIMS(2, 1));
+}
+static halo_op bad_table_extent(halo_builder *b, halo_op x) {
+  (void)b;
+  return bad_table(x, HALO_S32, 2, DIMS(3, 1));
+}
+static halo_op bad_table_vector(halo_builder *b, halo_op x) {
+  (void)b;
+  return bad_table(x, HALO_S32, 3, DIMS(2, 2, 2));
+}
 static halo_op bad_dimension(halo_builder *b, halo_op x) {
   return halo_set_dimension_size(x, halo_constant_s32(b, 2), 2);
 }
@@ -71,7 +120,13 @@ static const struct {
                  {bad_removed, "no dimension -1"},
                  {bad_count, "the operand has 4 elements, but the result 5"},
                  {bad_list, "bounds: the list is NULL"},
-                 {bad_bound, "negative extent"}};
+                 {bad_bound, "negative extent"},
+                 {bad_shifts, "shifts: the list is NULL"},
+                 {bad_indices, "the indices are no array"},
+                 {bad_table_rank, "the indices have rank 1"},
+                 {bad_table_type, "must be integers"},
+                 {bad_table_extent, "is 3, neither 1 nor 2"},
+                 {bad_table_vector, "has 2 components, but dimensions has 1"}};
 
 START_TEST(dynamic_refuses) {
   halo_builder *b = halo_builder_create("bad");
@@ -87,6 +142,7 @@ int main(void) {
   TCase *tc = tcase_create("builder_dynamic");
   tcase_add_test(tc, dynamic_sizes);
   tcase_add_test(tc, dynamic_parameter);
+  tcase_add_test(tc, shuffles);
   tcase_add_loop_test(tc, dynamic_refuses, 0, sizeof bad_calls / sizeof bad_calls[0]);
   suite_add_tcase(suite, tc);
   SRunner *runner = srunner_create(suite);

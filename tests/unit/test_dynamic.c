@@ -162,6 +162,29 @@ START_TEST(dynamic_serialized) {
 }
 END_TEST
 
+/* What is the identity on one device keeps the size. */
+START_TEST(dynamic_marks) {
+  halo_client *client = run_client(NULL);
+  halo_executable *e =
+      run_compile(client,
+                  "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                  "  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[<=8] parameter(0)\n"
+                  "  y = f32[<=8] custom-call(x), custom_call_target=\"Sharding\"\n"
+                  "  z = f32[<=8] all-reduce(y), replica_groups={}, to_apply=add\n"
+                  "  ROOT w = f32[<=8] negate(z)\n}\n");
+  float x[3] = {1, 2, 3};
+  halo_literal *in, *out;
+  ck_ok(halo_literal_create_array(HALO_F32, 1, DIMS(3), x, &in));
+  ck_ok(halo_executable_run(e, &in, 1, &out));
+  ck_assert_int_eq(halo_shape_dim(halo_literal_shape(out), 0), 3);
+  check_values(halo_literal_data(out), (float[]){-1, -2, -3}, 3);
+  halo_literal_release(in);
+  halo_literal_release(out);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 /* Sizes that are their bounds leave nothing behind. */
 START_TEST(dynamic_costs_nothing) {
   halo_client *client = run_client(NULL);
@@ -191,6 +214,26 @@ static const struct {
 } refused[] = {
     {SIZED "  ROOT f = c64[<=5] fft(d), fft_type=RFFT, fft_length={8}\n}\n",
      {"line 6: f: fft", "known at run time only"}},
+    {SIZED "  ROOT r = f32[4,2] reshape(d)\n}\n",
+     {"line 6: r: reshape", "does not tell which dimension"}},
+    {SIZED "  m = f32[<=8,8] broadcast(d), dimensions={0}\n  ROOT c = f32[<=8,8] cholesky(m)\n}\n",
+     {"line 7: c: cholesky", "known at run time only"}},
+    {SIZED "  k = f32[1,<=8,1] reshape(d)\n  i = f32[1,8,1] parameter(2)\n"
+           "  ROOT c = f32[1,1,1] convolution(i, k), window={size=8}, dim_labels=b0f_i0o->b0f\n}\n",
+     {"line 8: c: convolution", "a kernel, whose extent"}},
+    {SIZED "  ROOT r = f32[<=8] shuffle(d), dimensions={0}, mode=rotate, shifts={1}\n}\n",
+     {"line 6: r: shuffle", "cannot work along"}},
+    {SIZED "  ROOT r = f32[8] shuffle(x), dimensions={0}, mode=mix\n}\n",
+     {"line 6: %r", "shuffle"}},
+    {"HloModule m\nbody {\n  s = f32[8] parameter(0)\n  n = s32[] constant(3)\n"
+     "  ROOT r = f32[8] set-dimension-size(s, n), dimensions={0}\n}\n"
+     "condition {\n  s = f32[8] parameter(0)\n  ROOT p = pred[] constant(false)\n}\n"
+     "ENTRY e {\n  x = f32[8] parameter(0)\n"
+     "  ROOT w = f32[8] while(x), condition=condition, body=body\n}\n",
+     {"line 13: w: while", "in its body"}},
+    {"HloModule m\nENTRY e {\n  q = token[] after-all()\n"
+     "  ROOT i = ((f32[<=8]), token[]) infeed(q)\n}\n",
+     {"line 4: i: infeed", "known at run time only"}},
     {SIZED "  t = (f32[<=8], f32[8]) custom-call(x), custom_call_target=\"a\"\n"
            "  ROOT g = f32[<=8] get-tuple-element(t), index=0\n}\n",
      {"line 6: t: custom-call", "known at run time only"}},
@@ -228,6 +271,7 @@ int main(void) {
   tcase_add_test(tc, dynamic_buffers);
   tcase_add_test(tc, dynamic_chain);
   tcase_add_test(tc, dynamic_serialized);
+  tcase_add_test(tc, dynamic_marks);
   tcase_add_test(tc, dynamic_costs_nothing);
   tcase_add_loop_test(tc, dynamic_refused, 0, sizeof refused / sizeof refused[0]);
   tcase_add_test(tc, dynamic_claims);
