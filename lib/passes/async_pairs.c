@@ -34,6 +34,14 @@ static bool async_is_plain(const halo_instr *start) {
   return halo_shape_compatible(callee->root->shape, shape->elements[1]);
 }
 
+/* Whether no shape has a size that is known at run time only: those are followed in place. */
+static bool async_is_static(const halo_computation *callee) {
+  for (int32_t i = 0; i < callee->instrs.count; i++) {
+    if (halo_shape_is_dynamic(callee->instrs.data[i]->shape)) return false;
+  }
+  return true;
+}
+
 static bool async_pays(const halo_instr *start) {
   const halo_target *target = &start->parent->module->target;
   const halo_computation *callee = halo_instr_comp(start, HALO_ATTR_CALLS);
@@ -64,7 +72,8 @@ void halo_async_pairs_keep(const halo_computation *computation, halo_pointer_map
     halo_instr *start = computation->instrs.data[i];
     if (start->opcode != HALO_OP_ASYNC_START || start == root) continue;
     if ((intptr_t)halo_pointer_map_get(&uses, start) != 1) continue;
-    if (async_pays(start)) halo_pointer_map_set(kept, start, start);
+    bool fixed = async_is_static(halo_instr_comp(start, HALO_ATTR_CALLS));
+    if (fixed && async_pays(start)) halo_pointer_map_set(kept, start, start);
   }
   halo_pointer_map_deinit(&starts);
   halo_pointer_map_deinit(&uses);

@@ -197,15 +197,15 @@ halo_instr *halo_sized_conditional(halo_dynamic *d, halo_instr *instr) {
   control_dims results = {0};
   int32_t entered = 0;
   operands[0] = instr->operands[0];
-  for (; entered < count && d->x.status == HALO_OK; entered++) {
-    control_callee *c = &branches[entered];
+  for (int32_t b = 0; b < count && d->x.status == HALO_OK; b++) {
     control_dims dims = {0};
-    halo_instr *operand = instr->operands[1 + entered];
+    halo_instr *operand = instr->operands[1 + b];
     control_list(d, operand, NULL, &dims);
-    operands[1 + entered] = control_widen(d, operand, &dims);
-    if (operands[1 + entered]) {
-      control_enter(d, c, halo_conditional_branch(instr, entered),
-                    halo_shape_static(arena, operands[1 + entered]->shape),
+    operands[1 + b] = control_widen(d, operand, &dims);
+    if (operands[1 + b]) {
+      control_callee *c = &branches[entered++];
+      control_enter(d, c, halo_conditional_branch(instr, b),
+                    halo_shape_static(arena, operands[1 + b]->shape),
                     halo_shape_static(arena, operand->shape), &dims);
       control_list(&c->d, c->root, NULL, &results);
     }

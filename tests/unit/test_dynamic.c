@@ -185,6 +185,23 @@ START_TEST(dynamic_marks) {
 }
 END_TEST
 
+/* Work that would go to another queue is done in place. */
+START_TEST(dynamic_async) {
+  halo_client *client = run_client(NULL);
+  halo_executable *e =
+      run_compile(client,
+                  "HloModule m\nf {\n  x = f32[<=512,512] parameter(0)\n"
+                  "  ROOT y = f32[<=512,<=512] dot(x, x), lhs_contracting_dims={1}, "
+                  "rhs_contracting_dims={1}\n}\n"
+                  "ENTRY e {\n  x = f32[<=512,512] parameter(0)\n"
+                  "  s = ((f32[<=512,512]), f32[<=512,<=512], u32[]) async-start(x), calls=f\n"
+                  "  ROOT d = f32[<=512,<=512] async-done(s), calls=f\n}\n");
+  ck_assert_int_eq(run_count(halo_executable_report(e, HALO_REPORT_MODULE), "async"), 0);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 /* Sizes that are their bounds leave nothing behind. */
 START_TEST(dynamic_costs_nothing) {
   halo_client *client = run_client(NULL);
@@ -272,6 +289,7 @@ int main(void) {
   tcase_add_test(tc, dynamic_chain);
   tcase_add_test(tc, dynamic_serialized);
   tcase_add_test(tc, dynamic_marks);
+  tcase_add_test(tc, dynamic_async);
   tcase_add_test(tc, dynamic_costs_nothing);
   tcase_add_loop_test(tc, dynamic_refused, 0, sizeof refused / sizeof refused[0]);
   tcase_add_test(tc, dynamic_claims);
