@@ -45,6 +45,10 @@ void halo_dynamic_set_leaf(halo_dynamic *d, const halo_instr *value, int32_t lea
   if (!value || !size) return;
   const halo_shape *shape = halo_leaf_shape(value->shape, leaf);
   if (dynamic_is_number(size, &number) && number == shape->dims[dim]) return;
+  if (shape->dims[dim] > INT32_MAX) {
+    halo_dynamic_fail(d, d->x.like, "has a dimension whose bound does not fit s32");
+    return;
+  }
   halo_instr ***leaves = dynamic_leaves(d, value);
   if (!leaves[leaf]) leaves[leaf] = halo_arena_array(dynamic_arena(d), halo_instr *, shape->rank);
   leaves[leaf][dim] = size;
@@ -58,7 +62,10 @@ void halo_dynamic_copy_leaves(halo_dynamic *d, const halo_instr *from, int32_t f
                               const halo_instr *to, int32_t to_leaf, int32_t count) {
   halo_instr ***leaves = halo_pointer_map_get(&d->sizes, from);
   for (int32_t l = 0; leaves && l < count; l++) {
-    if (leaves[from_leaf + l]) dynamic_leaves(d, to)[to_leaf + l] = leaves[from_leaf + l];
+    halo_instr **sizes = leaves[from_leaf + l];
+    if (!sizes) continue;
+    int rank = halo_leaf_shape(from->shape, from_leaf + l)->rank;
+    for (int i = 0; i < rank; i++) halo_dynamic_set_leaf(d, to, to_leaf + l, i, sizes[i]);
   }
 }
 

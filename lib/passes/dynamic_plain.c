@@ -65,9 +65,6 @@ halo_instr *halo_sized_get_dimension_size(halo_dynamic *d, halo_instr *instr) {
 halo_instr *halo_sized_set_dimension_size(halo_dynamic *d, halo_instr *instr) {
   halo_instr *array = instr->operands[0];
   int dim = plain_dim(instr);
-  if (array->shape->dims[dim] > INT32_MAX) {
-    return halo_dynamic_fail(d, instr, "of a dimension whose bound does not fit s32");
-  }
   /* The array may be used with its old size too, so the new one needs a value of its own. */
   halo_instr *same = halo_rewrite_make_unary(&d->r, instr, HALO_OP_COPY, array->shape, array);
   for (int i = 0; i < array->shape->rank; i++) {

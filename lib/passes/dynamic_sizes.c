@@ -181,6 +181,7 @@ static void sizes_add_parameters(halo_dynamic *d) {
       halo_arena_array(&module->arena, const halo_shape *, visible + hidden);
   for (int32_t p = 0; p < visible; p++) {
     halo_instr *param = entry->params.data[p];
+    d->x.like = param;
     shapes[p] = module->entry_params[p];
     for (int32_t l = 0; l < halo_shape_leaf_count(shapes[p]); l++) {
       const halo_shape *leaf = halo_leaf_shape(shapes[p], l);

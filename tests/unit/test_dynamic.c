@@ -248,6 +248,12 @@ static const struct {
      "ENTRY e {\n  x = f32[8] parameter(0)\n"
      "  ROOT w = f32[8] while(x), condition=condition, body=body\n}\n",
      {"line 13: w: while", "in its body"}},
+    {"HloModule m\nENTRY e {\n  x = f32[<=1048576] parameter(0)\n"
+     "  y = f32[<=1048576,4096] broadcast(x), dimensions={0}\n"
+     "  ROOT z = f32[<=4294967296] reshape(y)\n}\n",
+     {"line 5: z: reshape", "does not fit s32"}},
+    {"HloModule m\nENTRY e {\n  ROOT x = s8[<=4294967296] parameter(0)\n}\n",
+     {"line 3: x: parameter", "does not fit s32"}},
     {"HloModule m\nENTRY e {\n  q = token[] after-all()\n"
      "  ROOT i = ((f32[<=8]), token[]) infeed(q)\n}\n",
      {"line 4: i: infeed", "known at run time only"}},
