@@ -47,7 +47,9 @@ void halo_module_release(halo_module *module) {
 }
 
 const char *halo_module_name(const halo_module *module) { return module->name; }
-int halo_module_parameter_count(const halo_module *module) { return module->entry->params.count; }
+int halo_module_parameter_count(const halo_module *module) {
+  return halo_module_visible_params(module);
+}
 const halo_shape *halo_module_parameter_shape(const halo_module *module, int index) {
   return module->entry_params[index];
 }
@@ -55,7 +57,7 @@ const char *halo_module_parameter_name(const halo_module *module, int index) {
   return module->entry->params.data[index]->name;
 }
 const halo_shape *halo_module_result_shape(const halo_module *module) {
-  return module->entry_result;
+  return halo_module_visible_result(module);
 }
 void halo_text_release(char *text) { halo_free(text); }
 

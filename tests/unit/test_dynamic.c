@@ -162,6 +162,28 @@ START_TEST(dynamic_serialized) {
 }
 END_TEST
 
+/* So does the text of the module after the passes. */
+START_TEST(dynamic_text) {
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, squares), *again;
+  halo_module *module = run_parse(halo_executable_report(e, HALO_REPORT_MODULE));
+  ck_assert_int_eq(halo_module_parameter_count(module), 1);
+  ck_assert_int_eq(halo_shape_tuple_count(halo_module_result_shape(module)), 3);
+  ck_ok(halo_client_compile(client, module, NULL, &again));
+  float x[3] = {1, 2, 3};
+  halo_literal *in, *out;
+  ck_ok(halo_literal_create_array(HALO_F32, 2, DIMS(1, 3), x, &in));
+  ck_ok(halo_executable_run(again, &in, 1, &out));
+  ck_assert_int_eq(halo_shape_dim(halo_literal_shape(halo_literal_element(out, 0)), 0), 1);
+  halo_literal_release(in);
+  halo_literal_release(out);
+  halo_executable_release(e);
+  halo_executable_release(again);
+  halo_module_release(module);
+  halo_client_release(client);
+}
+END_TEST
+
 /* What is the identity on one device keeps the size. */
 START_TEST(dynamic_marks) {
   halo_client *client = run_client(NULL);
@@ -294,6 +316,7 @@ int main(void) {
   tcase_add_test(tc, dynamic_buffers);
   tcase_add_test(tc, dynamic_chain);
   tcase_add_test(tc, dynamic_serialized);
+  tcase_add_test(tc, dynamic_text);
   tcase_add_test(tc, dynamic_marks);
   tcase_add_test(tc, dynamic_async);
   tcase_add_test(tc, dynamic_costs_nothing);
