@@ -80,11 +80,12 @@ H_POW(u32, uint, uint)
 H_POW(u64, ulong, ulong)
 
 //! shift
-/* The amount is unsigned; an amount of at least the width W saturates. */
-#define H_SHIFT(N, T, U)                                                                           \
-  static inline T h_shl_##N(T a, T b, uint w) { return (U)b >= w ? (T)0 : (T)((U)a << (U)b); }            \
-  static inline T h_shr_##N(T a, T b, uint w) {                                                           \
-    ulong bits = (ulong)(U)a & (~0UL >> (64 - w));                                                 \
+/* The amount is unsigned; an amount of at least the width W saturates. Bits move in a word R of 32 or 64: LLVM 15
+ * crashes over vectors of bytes that are 64 bits wide on the way. */
+#define H_SHIFT(N, T, U, R)                                                                        \
+  static inline T h_shl_##N(T a, T b, uint w) { return (U)b >= w ? (T)0 : (T)((U)a << (U)b); }     \
+  static inline T h_shr_##N(T a, T b, uint w) {                                                    \
+    R bits = (R)(U)a & (~(R)0 >> (8 * sizeof(R) - w));                                             \
     return (U)b >= w ? (T)0 : (T)(bits >> (U)b);                                                   \
   }
 #define H_SAR(N, T, U, S)                                                                          \
@@ -92,14 +93,14 @@ H_POW(u64, ulong, ulong)
     long value = (long)((ulong)(U)a << (64 - w)) >> (64 - w);                                      \
     return (T)(value >> ((U)b >= w ? (U)(w - 1) : (U)b));                                          \
   }
-H_SHIFT(s8, char, uchar)
-H_SHIFT(s16, short, ushort)
-H_SHIFT(s32, int, uint)
-H_SHIFT(s64, long, ulong)
-H_SHIFT(u8, uchar, uchar)
-H_SHIFT(u16, ushort, ushort)
-H_SHIFT(u32, uint, uint)
-H_SHIFT(u64, ulong, ulong)
+H_SHIFT(s8, char, uchar, uint)
+H_SHIFT(s16, short, ushort, uint)
+H_SHIFT(s32, int, uint, uint)
+H_SHIFT(s64, long, ulong, ulong)
+H_SHIFT(u8, uchar, uchar, uint)
+H_SHIFT(u16, ushort, ushort, uint)
+H_SHIFT(u32, uint, uint, uint)
+H_SHIFT(u64, ulong, ulong, ulong)
 H_SAR(s8, char, uchar, char)
 H_SAR(s16, short, ushort, short)
 H_SAR(s32, int, uint, int)

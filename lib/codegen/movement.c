@@ -137,12 +137,24 @@ const halo_integer *halo_emit_start(halo_emitter *e, emit_frame *f, const halo_i
   return move_clamped(e, value, most);
 }
 
+/* Adds a test to those that must all hold; NULL always does. */
+static const char *move_and(halo_emitter *e, const char *tests, const char *test) {
+  if (!test) return tests;
+  return tests ? halo_arena_printf(e->arena, "%s && %s", tests, test) : test;
+}
+
+/* Compared as what it is: Mesa's compiler takes an int that was made wider for positive. */
 const char *halo_emit_start_test(halo_emitter *e, halo_value start, int64_t most) {
-  if (halo_type_is_uint(start.type)) {
-    return halo_arena_printf(e->arena, "(ulong)%s <= %lldUL", start.text, (long long)most);
+  bool is_unsigned = halo_type_is_uint(start.type), wide = halo_type_size(start.type) == 8;
+  int bits = halo_type_bits(start.type) - !is_unsigned;
+  const char *low = is_unsigned ? NULL : halo_arena_printf(e->arena, "%s >= 0", start.text);
+  const char *high = NULL;
+  if (bits >= 63 || most < (1ll << bits) - 1) {
+    high = halo_arena_printf(e->arena, "%s <= %lld%s%s", start.text, (long long)most,
+                             is_unsigned ? "u" : "", wide ? "L" : "");
   }
-  return halo_arena_printf(e->arena, "(long)%s >= 0 && (long)%s <= %lldL", start.text, start.text,
-                           (long long)most);
+  const char *both = move_and(e, low, high);
+  return both ? both : "true";
 }
 
 static halo_value move_dynamic_slice(halo_emitter *e, emit_frame *f, const halo_instr *instr,
@@ -158,12 +170,6 @@ static halo_value move_dynamic_slice(halo_emitter *e, emit_frame *f, const halo_
 }
 
 /* ---- Ops that choose between operands by where the element is ---- */
-
-/* Adds a test to those that must all hold; NULL always does. */
-static const char *move_and(halo_emitter *e, const char *tests, const char *test) {
-  if (!test) return tests;
-  return tests ? halo_arena_printf(e->arena, "%s && %s", tests, test) : test;
-}
 
 /* A variable that branches will set. */
 static halo_value move_variable(halo_emitter *e, halo_type type) {

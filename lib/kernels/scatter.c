@@ -215,8 +215,8 @@ static void scatter_emit_starts(halo_emitter *e, emit_frame *frame, const scatte
     halo_strbuf_printf(&tests, "%s%s", k ? " && " : "if (",
                        halo_emit_start_test(e, values[k], v->array->dims[d] - v->extent[d]));
     if (parts && d == v->split) {
-      halo_strbuf_printf(&tests, " && (long)%s >= low && (long)%s < high", values[k].text,
-                         values[k].text);
+      const char *itype = halo_emitter_index_type(e), *value = values[k].text;
+      halo_strbuf_printf(&tests, " && (%s)%s >= low && (%s)%s < high", itype, value, itype, value);
     }
   }
   if (v->map_count > 0) halo_strbuf_char(&tests, ')');
