@@ -7,7 +7,7 @@
  * Holes: H_NAME, H_PARAMS, H_POINTERS (which declare X, the scratch memory); H_A(b, i, k), k <= i, the
  * factor of unknown k in equation i; H_B(b, i, line), H_OUT(b, i, line, v); H_N unknowns, H_LINES, H_BATCH;
  * H_NV vectors of type H_V and H_W elements a strip, H_LOADV(p), H_STOREV(v, p); H_UNIT 1: the diagonal is 1
- * and not read;
+ * and not read; H_ACROSS 1: unknowns of a line are neighbours in memory, not lines;
  * H_INT; arithmetic as in kernels/linalg.h. */
 #ifndef H_NAME
 #define H_NAME triangular_solve_example
@@ -30,9 +30,16 @@
 #define H_P 8
 #define H_R 3
 #define H_UNIT 0
+#define H_ACROSS 1
 #define H_INT int
 #endif
 #define H_L (H_NV * H_W)
+/* Elements of b in the order of memory, so that lines far apart are not fetched again for each unknown. */
+#if H_ACROSS
+#define SOLVE_EACH for (int q = 0; q < H_L; ++q) for (int r = 0; r < H_R; ++r)
+#else
+#define SOLVE_EACH for (int r = 0; r < H_R; ++r) for (int q = 0; q < H_L; ++q)
+#endif
 
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
@@ -44,21 +51,19 @@ __kernel void H_NAME(H_PARAMS) {
   __global H_T *x = X + (batch * panels + line / H_P) * H_N * H_P + line % H_P;
   for (H_INT i0 = 0; i0 < H_N; i0 += H_R) {
     H_V v[H_R][H_NV];
-    H_T lanes[H_L];
+    H_T lanes[H_R][H_L];
     H_INT rows[H_R];
 #pragma unroll
-    for (int r = 0; r < H_R; ++r) {
-      rows[r] = i0 + r < H_N ? i0 + r : H_N - 1;
-      for (int q = 0; q < H_L; ++q) lanes[q] = (H_T)0;
-      if (lines == H_L) {
-        for (int q = 0; q < H_L; ++q) lanes[q] = H_B(batch, rows[r], line + q);
-      } else {
-        for (int q = 0; q < H_L; ++q) {
-          if (q < lines) lanes[q] = H_B(batch, rows[r], line + q);
-        }
-      }
+    for (int r = 0; r < H_R; ++r) rows[r] = i0 + r < H_N ? i0 + r : H_N - 1;
+    if (lines == H_L) {
+      SOLVE_EACH lanes[r][q] = H_B(batch, rows[r], line + q);
+    } else {
+      SOLVE_EACH lanes[r][q] = q < lines ? H_B(batch, rows[r], line + q) : (H_T)0;
+    }
 #pragma unroll
-      for (int j = 0; j < H_NV; ++j) v[r][j] = H_LOADV(lanes + j * H_W);
+    for (int r = 0; r < H_R; ++r) {
+#pragma unroll
+      for (int j = 0; j < H_NV; ++j) v[r][j] = H_LOADV(lanes[r] + j * H_W);
     }
     for (H_INT k = 0; k < i0; ++k) {
       H_V known[H_NV];
@@ -89,17 +94,16 @@ __kernel void H_NAME(H_PARAMS) {
           v[r][j] = H_DIV(v[r][j], pivot);
 #endif
           H_STOREV(v[r][j], x + (i0 + r) * H_P + j * H_W);
-          H_STOREV(v[r][j], lanes + j * H_W);
-        }
-        if (lines == H_L) {
-          for (int q = 0; q < H_L; ++q) H_OUT(batch, i0 + r, line + q, lanes[q]);
-        } else {
-          for (int q = 0; q < H_L; ++q) {
-            if (q < lines) H_OUT(batch, i0 + r, line + q, lanes[q]);
-          }
+          H_STOREV(v[r][j], lanes[r] + j * H_W);
         }
       }
+    }
+    if (lines == H_L && i0 + H_R <= H_N) {
+      SOLVE_EACH H_OUT(batch, i0 + r, line + q, lanes[r][q]);
+    } else {
+      SOLVE_EACH if (q < lines && i0 + r < H_N) H_OUT(batch, i0 + r, line + q, lanes[r][q]);
     }
   }
 }
 #undef H_L
+#undef SOLVE_EACH

@@ -106,6 +106,7 @@ static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_view *
   halo_template_define_int(k, "H_P", cut->panel);
   halo_template_define_int(k, "H_R", cut->rows);
   halo_template_define_int(k, "H_UNIT", v->unit);
+  halo_template_define_int(k, "H_ACROSS", !v->left);
 }
 
 static halo_status solve_lines_lower(halo_lowering *l) {
