@@ -3,18 +3,23 @@
 
 /* ---- Slices at run-time places ---- */
 
+/* A type of indices that holds all sizes, which are s32. */
+static halo_type indexed_wide(halo_type type) { return halo_type_size(type) < 4 ? HALO_S32 : type; }
+
 /* The start along a dimension; starts are scalars from operand `first` on, or one vector. */
 static halo_instr *indexed_start(halo_dynamic *d, const halo_instr *instr, int32_t first, int dim) {
   halo_instr *start = instr->operands[first];
   bool vector = instr->operand_count == first + 1 && start->shape->rank == 1;
-  if (!vector) return instr->operands[first + dim];
+  halo_type wide = indexed_wide(start->shape->type);
+  if (!vector) return halo_expand_convert(&d->x, instr->operands[first + dim], wide);
   halo_arena *arena = &d->all->module->arena;
   const int64_t one = 1, range[] = {dim, dim + 1, 1};
   start = halo_rewrite_make_listed(&d->r, instr, HALO_OP_SLICE,
                                    halo_shape_new(arena, start->shape->type, 1, &one), start,
                                    HALO_ATTR_SLICE, range, 3);
-  return halo_rewrite_make_unary(&d->r, instr, HALO_OP_RESHAPE,
-                                 halo_shape_new(arena, start->shape->type, 0, NULL), start);
+  start = halo_rewrite_make_unary(&d->r, instr, HALO_OP_RESHAPE,
+                                  halo_shape_new(arena, start->shape->type, 0, NULL), start);
+  return halo_expand_convert(&d->x, start, wide);
 }
 
 /* `start` moved so that as many elements as `part` says fit into `size`. */
@@ -140,7 +145,7 @@ static halo_instr *indexed_clamp(halo_dynamic *d, halo_instr *instr) {
     if (all) last[i] = halo_dynamic_number(d, 0);
   }
   if (!dynamic) return indices;
-  halo_type wide = halo_type_size(indices->shape->type) < 4 ? HALO_S32 : indices->shape->type;
+  halo_type wide = indexed_wide(indices->shape->type);
   halo_instr *limits = indexed_vector(d, last, count, wide);
   indices = halo_expand_convert(&d->x, indices, wide);
   if (!limits || !indices) return NULL;

@@ -252,6 +252,24 @@ def _indexed():
     return case
 
 
+def _narrow():
+    """Places of 8 bits in arrays whose sizes do not fit these. XLA clamps them to limits that it rounds to 8 bits
+    too: so the results are the definition's."""
+    case = Sized("narrow")
+    case.expected = []
+    r = values.random(15)
+    data, part = _ints(r, (900,)).astype(np.int32), _ints(r, (3,)).astype(np.int32)
+    x, update = case.sized("s32", data, {0: 800}), case.param("s32", part)
+    for type_, at in (("s8", 100), ("u8", 200)):
+        start = case.param(type_, at)
+        _op(case, "s32", [4], "dynamic-slice", x, start, attrs="dynamic_slice_sizes={4}", label=f"slice.{type_}")
+        _op(case, "s32", ["<=900"], "dynamic-update-slice", x, update, start, label=f"update.{type_}")
+        updated = data.copy()
+        updated[at : at + 3] = part
+        case.expected += [data[at : at + 4], np.int32(800), updated]
+    return case
+
+
 def _sorts():
     case = Sized("sorts")
     r = values.random(10)
@@ -374,6 +392,7 @@ def cases():
     yield _windows()
     yield _products()
     yield _indexed()
+    yield _narrow()
     yield _sorts()
     yield _norms()
     yield _softmax()
