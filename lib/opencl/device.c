@@ -9,31 +9,14 @@
 
 /* An equal part of the selected device becomes the device. */
 static halo_status device_take_part(halo_cl_device *device, const halo_cl_item *item) {
-  cl_uint units = device->caps.compute_units / (cl_uint)item->parts, count = 0;
+  cl_uint units = device->caps.compute_units / (cl_uint)item->parts;
   if (units == 0) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s has %u compute units: not enough for %d parts",
                      device->caps.name, device->caps.compute_units, item->parts);
   }
-  const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, (intptr_t)units, 0};
-  HALO_TRY(
-      halo_cl_check(clCreateSubDevices(device->id, how, 0, NULL, &count), "clCreateSubDevices"));
-  if (count < (cl_uint)item->parts) {
-    return halo_fail(HALO_DEVICE_ERROR, "%s gives %u parts, not %d", device->caps.name, count,
-                     item->parts);
-  }
-  cl_device_id *ids = halo_alloc(sizeof *ids * count);
-  halo_status status =
-      halo_cl_check(clCreateSubDevices(device->id, how, count, ids, NULL), "clCreateSubDevices");
-  for (cl_uint i = 0; i < count && status == HALO_OK; i++) {
-    if ((int)i != item->part) clReleaseDevice(ids[i]);
-  }
-  if (status == HALO_OK) {
-    device->id = ids[item->part];
-    device->is_part = true;
-    device->caps.compute_units = units;
-  }
-  halo_free(ids);
-  return status;
+  HALO_TRY(halo_cl_part(device->id, units, item->part, &device->id));
+  device->caps.compute_units = units;
+  return HALO_OK;
 }
 
 static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item *item) {
@@ -162,7 +145,6 @@ void halo_cl_device_destroy(halo_cl_device *device) {
   if (device->aside) clReleaseCommandQueue(device->aside);
   if (device->queue) clReleaseCommandQueue(device->queue);
   if (device->context) clReleaseContext(device->context);
-  if (device->is_part) clReleaseDevice(device->id);
   halo_free(device);
 }
 

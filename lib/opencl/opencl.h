@@ -48,7 +48,6 @@ typedef struct halo_cl_device {
   bool profile;            /* the queue records times (CL_QUEUE_PROFILING_ENABLE) */
   cl_platform_id platform; /* this, the id, the context and the queues: NULL when caps.is_null */
   cl_device_id id;
-  bool is_part; /* of a larger device, made by us */
   cl_context context;
   cl_command_queue queue; /* of programs */
   cl_command_queue aside;

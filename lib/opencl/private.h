@@ -11,6 +11,9 @@ void halo_cl_process_begin(void);
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
                            halo_caps *caps);
 
+/* parts.c: one of the parts of `units` compute units each that a device has; it stays valid. */
+halo_status halo_cl_part(cl_device_id whole, cl_uint units, int index, cl_device_id *id);
+
 /* memory.c: `limit` 0: what the device has. Release gives cached blocks back; no block
  * may be live. */
 halo_cl_memory *halo_cl_memory_create(uint64_t limit);

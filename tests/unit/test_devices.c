@@ -32,6 +32,13 @@ static uint64_t live_on(halo_client *client, int device) {
   return stats.live;
 }
 
+static atomic_int parts_released;
+
+cl_int clReleaseDevice(cl_device_id device) {
+  atomic_fetch_add(&parts_released, 1);
+  return FAULT_REAL(clReleaseDevice, device);
+}
+
 /* ---- Lists of devices ---- */
 
 START_TEST(device_lists) {
@@ -90,6 +97,26 @@ START_TEST(halves) {
     halo_executable_release(e);
   }
   halo_client_release(client);
+}
+END_TEST
+
+/* A driver's threads may still look at a part when its client is gone: it stays, and is taken again. */
+START_TEST(parts_stay) {
+  cl_device_id parts[2][2];
+  atomic_store(&parts_released, 0);
+  for (int round = 0; round < 2; round++) {
+    halo_client *client;
+    halo_client_options options = {.device = "0:0/2", .cache_dir = ""};
+    if (halo_client_create(&options, &client) != HALO_OK) {
+      ck_message_has("parts"); /* of one compute unit */
+      return;
+    }
+    for (int d = 0; d < 2; d++) parts[round][d] = client->devices[d].cl->id;
+    halo_client_release(client);
+  }
+  ck_assert_ptr_ne(parts[0][0], parts[0][1]);
+  for (int d = 0; d < 2; d++) ck_assert_ptr_eq(parts[0][d], parts[1][d]);
+  ck_assert_int_eq(atomic_load(&parts_released), 0);
 }
 END_TEST
 
@@ -432,6 +459,7 @@ int main(void) {
   TCase *transfers = tcase_create("transfers");
   tcase_add_test(clients, device_lists);
   tcase_add_test(clients, halves);
+  tcase_add_test(clients, parts_stay);
   tcase_add_test(placed, memory_by_device);
   tcase_add_test(placed, across);
   tcase_add_test(placed, replicas);
