@@ -256,6 +256,9 @@ static const char arrays_pool3[] =
     ARRAYS_WINDOW("pool3", "32,112,112,64", "32,56,56,64", "maximum", "-inf",
                   "size=1x3x3x1 stride=1x2x2x1 pad=0_0x0_1x0_1x0_0");
 
+static const char arrays_filter[] = ARRAYS_WINDOW("filter", "1000,1000", "1000,1000", "maximum",
+                                                  "-inf", "size=31x31 pad=15_15x15_15");
+
 #define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
@@ -306,6 +309,8 @@ static const arrays_case arrays_cases[] = {
      arrays_pool2, 0, 0, 0},
     {"max-pool 3x3", "32x112x112x64 f32", BENCH_BANDWIDTH, 5.0 * 4 * 6422528, 0.6, NULL,
      arrays_pool3, 0, 0, 0},
+    {"max filter 31x31", "1000x1000 f32", BENCH_BANDWIDTH, 2.0 * 4 * 1000000, 0, NULL,
+     arrays_filter, 0, 0, 0},
     {"topk 64", "1M f32", BENCH_BANDWIDTH, 4.0 * 1048576, 0, NULL, arrays_topk, 0, 0, 0},
     {"matrix by vector", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0.85, NULL,
      ARRAYS_PRODUCT("matvec", "4096,4096", "4096", "4096", ARRAYS_PLAIN), 0, 0, 0},

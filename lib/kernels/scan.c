@@ -1,6 +1,7 @@
 /* kernels/scan.c: cumulative reduce-windows (each result is of all elements up to its own, or from it on) in
  * as many steps as there are elements. Combining is taken to be associative, as XLA takes it to be. */
 #include "codegen/ctype.h"
+#include "hlo/window.h"
 #include "kernels/families.h"
 #include "kernels/window_parts.h"
 
@@ -15,12 +16,6 @@ typedef struct scan_view {
   int lanes;
 } scan_view;
 
-/* A window that lets an element through as it is. */
-static bool scan_is_trivial(const halo_window_dim *w) {
-  return w->size == 1 && w->stride == 1 && w->base_dilation == 1 && w->pad_low == 0 &&
-         w->pad_high == 0;
-}
-
 static bool scan_describe(const halo_lowering *l, scan_view *out, const char **why) {
   const halo_instr *instr = halo_lowering_root(l);
   const halo_shape *shape = instr->operands[0]->shape;
@@ -30,12 +25,8 @@ static bool scan_describe(const halo_lowering *l, scan_view *out, const char **w
   int along = -1;
   for (int d = 0; d < shape->rank && window; d++) {
     const halo_window_dim *w = &window->window.data[d];
-    if (scan_is_trivial(w)) continue;
-    int64_t n = shape->dims[d];
-    bool whole = w->stride == 1 && w->base_dilation == 1 && w->window_dilation == 1 &&
-                 w->size == n && n > 1 && w->pad_low + w->pad_high == n - 1 &&
-                 (w->pad_low == 0 || w->pad_high == 0);
-    if (along >= 0 || !whole) return false;
+    if (halo_window_is_trivial(w)) continue;
+    if (along >= 0 || !halo_window_is_running(w, shape->dims[d])) return false;
     along = d;
     out->reverse = w->pad_low == 0;
   }

@@ -89,35 +89,35 @@ halo_instr *halo_expand_splat(halo_expander *x, halo_instr *scalar, const halo_s
   return halo_expand_broadcast(x, scalar, NULL, like);
 }
 
-static halo_computation *expand_adder(halo_expander *x, halo_type type) {
+halo_computation *halo_expand_combiner(halo_expander *x, halo_opcode opcode, halo_type type) {
   halo_module *module = x->r->computation->module;
-  halo_computation *adder = halo_computation_create(module, NULL);
+  halo_computation *combiner = halo_computation_create(module, NULL);
   const halo_shape *scalar = halo_shape_new(&module->arena, type, 0, NULL);
   halo_instr *params[2];
-  adder->name = halo_module_fresh_name(module, "add");
+  combiner->name = halo_module_fresh_name(module, halo_opcode_name(opcode));
   for (int32_t p = 0; p < 2; p++) {
     halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
                             .name = p ? "b" : "a",
                             .shape = scalar,
                             .parameter_number = p,
                             .line = x->like->line};
-    params[p] = halo_instr_create_unchecked(adder, &spec);
+    params[p] = halo_instr_create_unchecked(combiner, &spec);
   }
-  halo_instr_spec sum = {.opcode = HALO_OP_ADD,
-                         .name = "sum",
-                         .shape = scalar,
-                         .operands = params,
-                         .operand_count = 2,
-                         .line = x->like->line};
-  adder->root = halo_instr_create_unchecked(adder, &sum);
-  return adder;
+  halo_instr_spec root = {.opcode = opcode,
+                          .name = "result",
+                          .shape = scalar,
+                          .operands = params,
+                          .operand_count = 2,
+                          .line = x->like->line};
+  combiner->root = halo_instr_create_unchecked(combiner, &root);
+  return combiner;
 }
 
 halo_instr *halo_expand_sum(halo_expander *x, halo_instr *a, const int64_t *dims, int32_t count) {
   if (!a) return NULL;
   halo_module *module = x->r->computation->module;
   halo_computation **comps = halo_arena_new(&module->arena, halo_computation *);
-  *comps = expand_adder(x, a->shape->type);
+  *comps = halo_expand_combiner(x, HALO_OP_ADD, a->shape->type);
   halo_attr attrs[2] = {halo_rewrite_list_attr(module, HALO_ATTR_DIMENSIONS, dims, count),
                         {.id = HALO_ATTR_TO_APPLY, .comps = {comps, 1}}};
   halo_instr *zero = halo_expand_scalar(x, a->shape->type, 0);

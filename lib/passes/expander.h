@@ -40,6 +40,8 @@ halo_instr *halo_expand_broadcast(halo_expander *x, halo_instr *a, const int64_t
                                   const halo_shape *like);
 /* A scalar as an array of the extents of `like`. */
 halo_instr *halo_expand_splat(halo_expander *x, halo_instr *scalar, const halo_shape *like);
+/* A computation that applies `opcode` to two scalars. */
+halo_computation *halo_expand_combiner(halo_expander *x, halo_opcode opcode, halo_type type);
 /* Sums over `dims`. */
 halo_instr *halo_expand_sum(halo_expander *x, halo_instr *a, const int64_t *dims, int32_t count);
 halo_instr *halo_expand_tuple(halo_expander *x, halo_instr *const *elements, int32_t count);
@@ -56,6 +58,7 @@ halo_expand_fn halo_expand_vector_product;                         /* expand_vec
 halo_expand_fn halo_expand_wide_concatenate;                       /* expand_wide.c */
 halo_expand_fn halo_expand_topk_call;                              /* expand_topk.c */
 halo_expand_fn halo_expand_scan;                                   /* expand_scan.c */
+halo_expand_fn halo_expand_window;                                 /* expand_window.c */
 halo_expand_fn halo_expand_shuffle;                                /* expand_shuffle.c */
 halo_expand_fn halo_expand_collective, halo_expand_collective_root, halo_expand_collective_permute,
     halo_expand_all_gather_start, halo_expand_collective_permute_start, halo_expand_collective_done,

@@ -52,8 +52,10 @@ def _least(type_):
     return -np.inf if type_ in FLOATS else limits(type_)[0]
 
 
-def _window(case, label, type_, op, x, init, sizes, bound=0, reason="", layouts=(None, None), **more):
-    p, i = case.param(type_, x, layouts[0]), case.param(type_, init)
+def _window(case, label, type_, op, x, init, sizes, bound=0, reason="", layouts=(None, None), neutral=None, **more):
+    """neutral: the initial value as HLO writes it, for a constant that is known to change nothing."""
+    p = case.param(type_, x, layouts[0])
+    i = case.constant(f"{type_}[]", neutral) if neutral else case.param(type_, init)
     attrs = f"{_text(sizes, **more)}, to_apply={_body(case, type_, op)}"
     out = shape(type_, _extents(np.shape(x), sizes, **more), layouts[1])
     case.result(case.op(out, "reduce-window", p, i, attrs=attrs), label, bound, reason)
@@ -206,6 +208,41 @@ def _special_cases():
     yield case
 
 
+def _long_cases():
+    """Windows so long, or of so many elements, that they are done by blocks or by dimensions."""
+    case = Case("window.long")
+    rows = (3, 211)
+    forms = {
+        "plain": (rows, (1, 64), {}),
+        "padded": (rows, (1, 64), {"low": (0, 7), "high": (0, 50)}),
+        "cropped": (rows, (1, 64), {"low": (0, -3), "high": (0, -6)}),
+        "strides": (rows, (1, 120), {"strides": (1, 3), "low": (0, 119)}),
+        "longer-than-all": ((2, 50), (1, 64), {"low": (0, 63), "high": (0, 63)}),
+        "columns": ((211, 5), (40, 1), {"low": (39, 0)}),
+        "both": ((60, 45), (20, 12), {"low": (3, 0), "high": (0, 11)}),
+        "dilated": ((70, 40), (9, 11), {"dilation": (2, 1), "high": (3, 1)}),
+        "holes": ((40, 40), (9, 11), {"base": (1, 2), "strides": (1, 2)}),
+    }
+    for form, (dims, sizes, more) in forms.items():
+        x = _small("f32", dims)
+        _window(case, f"add.{form}", "f32", "add", x, 0, sizes, neutral="0", **more)
+        _window(case, f"maximum.{form}", "f32", "maximum", x, 0, sizes, neutral="-inf", **more)
+    least = {"s32": -(2**31), "s8": -128, "s64": -(2**63)}
+    for t in "s32", "s8", "s64", "bf16", "f16", "f64":
+        x = _small(t, rows)
+        _window(case, f"add.{t}", t, "add", x, 0, (1, 64), neutral="0")
+        low = str(least.get(t, "-inf"))
+        _window(case, f"maximum.{t}", t, "maximum", x, 0, (1, 64), neutral=low, high=(0, 63))
+    signs = np.where(_small("f32", rows) > 0, 1, -1)
+    _window(case, "multiply", "f32", "multiply", signs, 1, (1, 64), neutral="1")
+    _window(case, "multiply.s32", "s32", "multiply", _small("s32", rows), 1, (1, 64), neutral="1")
+    special = np.zeros(200)
+    special[[20, 75, 120, 121, 160]] = np.nan, np.inf, np.inf, -np.inf, np.nan
+    for op, neutral in ("maximum", "-inf"), ("minimum", "inf"), ("add", "0"):
+        _window(case, f"special.{op}", "f32", op, special, 0, (80,), neutral=neutral)
+    yield case
+
+
 def _select(case, label, type_, x, sizes, select="GE", op="add", init=0, layouts=(None,) * 3, bound=0, reason="", **more):
     t = f"{type_}[]"
     name = f"{select.lower()}_{type_}"
@@ -264,4 +301,5 @@ def cases():
     yield from _cumulative_cases()
     yield from _several_cases()
     yield from _special_cases()
+    yield from _long_cases()
     yield from _select_cases()
