@@ -1,7 +1,7 @@
 /* test_judge: the judge of the operation tests lets through what it should and nothing else. */
+#include "../unit/suite.h"
 #include "harness.h"
 
-#include <check.h>
 #include <math.h>
 
 /* Judges one element against another, both given by their bits. */
@@ -90,9 +90,5 @@ int main(void) {
   tcase_add_test(all, integers_and_complex);
   tcase_add_test(all, wrong_elements_are_counted_and_found);
   suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

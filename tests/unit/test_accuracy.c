@@ -3,6 +3,7 @@
 #include "passes/accuracy.h"
 #include "passes/passes.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <math.h>
 
@@ -124,9 +125,5 @@ int main(void) {
   tcase_add_test(tcase, highest);
   tcase_set_timeout(tcase, 120);
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

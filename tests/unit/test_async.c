@@ -2,6 +2,7 @@
  * loops that need the host, several runs of one executable in progress. */
 #include "cl_faults.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -545,9 +546,5 @@ int main(void) {
     tcase_set_timeout(cases[i], 120);
     suite_add_tcase(suite, cases[i]);
   }
-  SRunner *all = srunner_create(suite);
-  srunner_run_all(all, CK_NORMAL);
-  int failed = srunner_ntests_failed(all);
-  srunner_free(all);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "cl_faults.h"
 #include "client/executable.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <pthread.h>
 
@@ -282,9 +283,5 @@ int main(void) {
   tcase_add_test(tests, threads_share_the_queues);
   tcase_add_test(tests, memory_is_held);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,8 +1,8 @@
 /* tests/unit/test_buffer.c: clients, buffers, layouts and events. */
 #include "client/client.h"
 #include "shape/literal.h"
+#include "suite.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -460,9 +460,5 @@ int main(void) {
   tcase_add_test(all, threads);
   tcase_add_test(all, shared_wait);
   suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

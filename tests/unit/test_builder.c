@@ -1,5 +1,6 @@
 /* tests/unit/test_builder.c: the builder: every op's shape, broadcasting, names. */
 #include "builder_test.h"
+#include "suite.h"
 
 START_TEST(build_axpy) {
   halo_builder *b = halo_builder_create("axpy");
@@ -503,9 +504,5 @@ int main(void) {
   tcase_add_test(tc, build_accuracy);
   tcase_add_test(tc, build_cleans_names);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

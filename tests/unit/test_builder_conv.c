@@ -1,5 +1,6 @@
 /* tests/unit/test_builder_conv.c: convolutions made by the builder. */
 #include "builder_test.h"
+#include "suite.h"
 
 static const halo_conv_numbers last = {.lhs_batch = 0,
                                        .lhs_feature = 3,
@@ -141,9 +142,5 @@ int main(void) {
   tcase_add_test(tc, conv_numbers);
   tcase_add_loop_test(tc, conv_refuses, 0, sizeof bad_calls / sizeof bad_calls[0]);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

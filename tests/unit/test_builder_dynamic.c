@@ -1,5 +1,6 @@
 /* test_builder_dynamic.c: building programs with dimensions that are known at run time only, and shuffles. */
 #include "builder_test.h"
+#include "suite.h"
 
 #define MARKS(...) ((bool[]){__VA_ARGS__})
 
@@ -145,9 +146,5 @@ int main(void) {
   tcase_add_test(tc, shuffles);
   tcase_add_loop_test(tc, dynamic_refuses, 0, sizeof bad_calls / sizeof bad_calls[0]);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,5 +1,6 @@
 /* tests/unit/test_builder_errors.c: what the builder refuses, and the first error kept. */
 #include "builder_test.h"
+#include "suite.h"
 
 START_TEST(build_keeps_the_first_error) {
   halo_builder *b = halo_builder_create("model");
@@ -389,9 +390,5 @@ int main(void) {
   tcase_add_loop_test(tc, build_refuses_bad_calls, 0, sizeof bad_calls / sizeof bad_calls[0]);
   tcase_add_test(tc, build_survives_null);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -2,6 +2,7 @@
 #include "halo/builder.h"
 #include "halo/channels.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -286,9 +287,5 @@ int main(void) {
   tcase_add_test(tests, built);
   tcase_add_test(tests, refused);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/unit/test_client.c: compiling and running from outside: arguments, donation, threads, results
  * of every kind, refusals, limits, reports. */
 #include "run_test.h"
+#include "suite.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -787,9 +788,5 @@ int main(void) {
     tcase_set_timeout(cases[i], 120);
     suite_add_tcase(suite, cases[i]);
   }
-  SRunner *all = srunner_create(suite);
-  srunner_run_all(all, CK_NORMAL);
-  int failed = srunner_ntests_failed(all);
-  srunner_free(all);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

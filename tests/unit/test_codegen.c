@@ -3,6 +3,7 @@
 #include "kernels/kernels.h"
 #include "passes/fusion.h"
 #include "run_test.h"
+#include "suite.h"
 
 /* A CPU or GPU as kernels see it. */
 static halo_caps some_device(bool is_cpu) {
@@ -301,9 +302,5 @@ int main(void) {
   tcase_add_test(cases, wide_sum);
   tcase_add_test(cases, helpers_in_use);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

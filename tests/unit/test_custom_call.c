@@ -4,6 +4,7 @@
 
 #include "custom/custom.h"
 #include "halo/builder.h"
+#include "suite.h"
 
 #include <CL/cl.h>
 #include <math.h>
@@ -334,9 +335,5 @@ int main(void) {
   tcase_add_test(tc, dictionaries_are_read);
   tcase_add_test(tc, the_builder_makes_calls);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "cl_faults.h"
 #include "client/client.h"
 #include "run_test.h"
+#include "suite.h"
 
 static const char add_text[] =
     "HloModule add\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n"
@@ -475,9 +476,5 @@ int main(void) {
     tcase_set_timeout(cases[i], 120);
     suite_add_tcase(suite, cases[i]);
   }
-  SRunner *all = srunner_create(suite);
-  srunner_run_all(all, CK_NORMAL);
-  int failed = srunner_ntests_failed(all);
-  srunner_free(all);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

@@ -1,5 +1,6 @@
 /* test_dynamic.c: programs whose parameters and results have dimensions that are known at run time only. */
 #include "run_test.h"
+#include "suite.h"
 
 #define DIMS(...) ((int64_t[]){__VA_ARGS__})
 #define MARKS(...) ((bool[]){__VA_ARGS__})
@@ -323,9 +324,5 @@ int main(void) {
   tcase_add_loop_test(tc, dynamic_refused, 0, sizeof refused / sizeof refused[0]);
   tcase_add_test(tc, dynamic_claims);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

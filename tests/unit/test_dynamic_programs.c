@@ -6,6 +6,7 @@
 #include "client/client.h"
 #include "evaluator/evaluator.h"
 #include "hlo/hlo.h"
+#include "suite.h"
 
 #include <glob.h>
 #include <math.h>
@@ -196,10 +197,7 @@ int main(void) {
   tcase_set_timeout(tc, 300);
   tcase_add_loop_test(tc, dynamic_program, 0, (int)program_files.gl_pathc);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  int failed = suite_run(suite);
   globfree(&program_files);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,9 +2,9 @@
  * semantics, and each operation's corners. */
 #include "base/strbuf.h"
 #include "evaluator/evaluator.h"
+#include "suite.h"
 #include "text/text.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -506,9 +506,5 @@ int main(void) {
   tcase_add_test(tests, wide_calls_are_refused);
   tcase_add_test(tests, loops_have_no_known_cost);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -2,8 +2,8 @@
 #include "evaluator/eval.h"
 #include "evaluator/scalar.h"
 #include "shape/floats.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -499,9 +499,5 @@ int main(void) {
   tcase_add_loop_test(tests, complex_known, 0, sizeof complex_cases / sizeof complex_cases[0]);
   tcase_add_test(tests, elements_are_stored_as_they_are);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/unit/test_faults.c: runs in which an OpenCL call fails half-way, and processes that fork. */
 #include "cl_faults.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,9 +200,5 @@ int main(void) {
   tcase_add_test(processes, forked_before);
   tcase_add_test(processes, forked_child);
   suite_add_tcase(suite, processes);
-  SRunner *all = srunner_create(suite);
-  srunner_run_all(all, CK_NORMAL);
-  int failed = srunner_ntests_failed(all);
-  srunner_free(all);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

@@ -4,8 +4,8 @@
 #include "base/format.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "suite.h"
 
-#include <check.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -96,9 +96,5 @@ int main(void) {
   tcase_add_test(tests, contexts);
   tcase_add_test(tests, builders_grow);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "client/executable.h"
 #include "passes/passes.h"
 #include "run_test.h"
+#include "suite.h"
 
 #define GPU "null:" HALO_TEST_DATA "/devices/amd-wave64.caps"
 #define MOBILE "null:" HALO_TEST_DATA "/devices/mobile-no-f64.caps"
@@ -381,9 +382,5 @@ int main(void) {
   tcase_add_test(c, norms_are_on_the_side);
   tcase_add_loop_test(c, real_programs, 0, (int)(sizeof programs / sizeof programs[0]));
   suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/unit/test_infer.c: shape inference, legal and illegal cases of every function. */
 #include "hlo/infer.h"
 #include "hlo_make.h"
+#include "suite.h"
 
 /* `expect` is the result shape, or "!" and a fragment of the message. */
 typedef struct infer_case {
@@ -587,9 +588,5 @@ int main(void) {
   tcase_add_test(tc, infer_refuses_monstrous_tuples);
   tcase_add_test(tc, infer_survives_odd_operands);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

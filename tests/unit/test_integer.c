@@ -1,8 +1,8 @@
 /* tests/unit/test_integer.c: index arithmetic: what is simplified, and that random expressions mean what
  * they meant before they were. */
 #include "codegen/integer.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -228,9 +228,5 @@ int main(void) {
   tcase_set_timeout(random, 60);
   tcase_add_test(random, random_expressions);
   suite_add_tcase(suite, random);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

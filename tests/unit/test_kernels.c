@@ -4,6 +4,7 @@
 #include "kernels/template.h"
 #include "opencl/opencl.h"
 #include "run_test.h"
+#include "suite.h"
 
 extern const char halo_cl_conv_depthwise[], halo_cl_conv_image[], halo_cl_gemm_pack[],
     halo_cl_gemm_panels[], halo_cl_gemm_tile[], halo_cl_reduce[], halo_cl_scalar[], halo_cl_turn[];
@@ -439,9 +440,5 @@ int main(void) {
   tcase_set_timeout(choices, 120);
   suite_add_tcase(suite, texts);
   suite_add_tcase(suite, choices);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

@@ -2,8 +2,8 @@
 #include "base/memory.h"
 #include "halo/client.h"
 #include "shape/literal.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,9 +148,5 @@ int main(void) {
   tcase_add_test(tests, list_literal_text);
   tcase_set_timeout(tests, 120);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

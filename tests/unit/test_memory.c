@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 #include "plan/lower.h"
 #include "run_test.h"
+#include "suite.h"
 
 #define NULL_DEVICE "null:" HALO_TEST_DATA "/devices/amd-wave64.caps"
 
@@ -374,9 +375,5 @@ int main(void) {
   tcase_add_test(tests, guards);
   tcase_add_test(tests, guards_in_guards);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

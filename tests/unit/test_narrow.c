@@ -3,6 +3,7 @@
 #include "evaluator/evaluator.h"
 #include "run_test.h"
 #include "shape/literal.h"
+#include "suite.h"
 
 static const struct {
   const char *type, *bits; /* and the unsigned integer of its size */
@@ -84,9 +85,5 @@ int main(void) {
   tcase_add_loop_test(cases, written, 0, NARROW_COUNT);
   tcase_add_loop_test(cases, read_back, 0, NARROW_COUNT);
   suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "shape/literal.h"
+#include "suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -557,9 +557,5 @@ int main(void) {
   tcase_set_timeout(tests, 60);
   Suite *suite = suite_create("npy");
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return suite_run(suite);
 }

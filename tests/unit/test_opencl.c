@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "opencl/opencl.h"
+#include "suite.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -733,9 +733,5 @@ int main(void) {
   tcase_add_test(disk, program_full_disk);
   tcase_add_test(disk, program_threads);
   suite_add_tcase(suite, disk);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

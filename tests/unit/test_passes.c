@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "passes/passes.h"
+#include "suite.h"
 #include "text/text.h"
 #include "values.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,9 +308,5 @@ int main(void) {
   tcase_add_test(tcase, shared_branches_are_quick);
   tcase_add_test(tcase, large_modules_are_quick);
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

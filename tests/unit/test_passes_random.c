@@ -2,6 +2,7 @@
  * HALO_TEST_SEED=n runs that one alone. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "suite.h"
 #include "values.h"
 
 #include <stdio.h>
@@ -470,9 +471,5 @@ int main(void) {
   tcase_set_timeout(tcase, 250);
   tcase_add_test(tcase, random_programs);
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "client/executable.h"
 #include "kernels/template.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <dirent.h>
 
@@ -473,9 +474,5 @@ int main(void) {
     tcase_set_timeout(cases[i], 120);
     suite_add_tcase(suite, cases[i]);
   }
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

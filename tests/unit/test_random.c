@@ -1,6 +1,7 @@
 /* tests/unit/test_random.c: numbers of a program's own random state: what a seed determines, how the state
  * goes on, and how the numbers are distributed. */
 #include "run_test.h"
+#include "suite.h"
 
 #include <math.h>
 
@@ -248,9 +249,5 @@ int main(void) {
   tcase_add_test(states, normal_shape);
   tcase_add_test(states, small_shapes);
   suite_add_tcase(suite, states);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

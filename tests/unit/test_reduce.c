@@ -6,6 +6,7 @@
 #include "evaluator/evaluator.h"
 #include "plan/lower.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <math.h>
 #include <sys/wait.h>
@@ -669,9 +670,5 @@ int main(void) {
   tcase_set_timeout(order, 240);
   suite_add_tcase(suite, cut);
   suite_add_tcase(suite, order);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/unit/test_serialize.c: executables as bytes and back: the same plans and results, refusals of what
  * is damaged or foreign, fingerprints. */
 #include "run_test.h"
+#include "suite.h"
 
 #include <glob.h>
 
@@ -204,9 +205,5 @@ int main(void) {
   tcase_add_test(all, damaged);
   tcase_add_test(all, foreign);
   suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

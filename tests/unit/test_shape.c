@@ -2,8 +2,8 @@
 #include "shape/floats.h"
 #include "shape/literal.h"
 #include "shape/shape.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -110,9 +110,5 @@ int main(void) {
   tcase_add_test(tc, shape_refuses_nonsense);
   tcase_add_test(tc, literal_access);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

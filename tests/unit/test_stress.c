@@ -3,6 +3,7 @@
 #include "../../tools/scale_forms.h"
 #include "halo/passes.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <time.h>
 
@@ -203,9 +204,5 @@ int main(void) {
   tcase_add_test(large, too_many_steps);
   suite_add_tcase(suite, growth);
   suite_add_tcase(suite, large);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,4 +1,5 @@
 /* tests/unit/test_text.c: reading HLO text: words, shapes, names, computations and modules. */
+#include "suite.h"
 #include "text_test.h"
 
 #include <time.h>
@@ -496,9 +497,5 @@ int main(void) {
   tcase_add_test(size, calls_are_bounded);
   tcase_add_test(size, time_is_linear);
   suite_add_tcase(suite, size);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

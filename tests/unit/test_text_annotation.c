@@ -1,5 +1,6 @@
 /* tests/unit/test_text_annotation.c: metadata, shardings, accuracies and the like: read into what they
  * say, printed as XLA prints them, refused where they are wrong, set by the builder. */
+#include "suite.h"
 #include "text_test.h"
 
 #include "halo/builder.h"
@@ -368,9 +369,5 @@ int main(void) {
   tcase_add_test(tests, builder_sets_annotations);
   tcase_add_test(tests, builder_refuses_annotations);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

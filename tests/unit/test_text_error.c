@@ -1,4 +1,5 @@
 /* tests/unit/test_text_error.c: what is wrong HLO text, and where the message says it is. */
+#include "suite.h"
 #include "text_test.h"
 
 static const struct {
@@ -291,9 +292,5 @@ int main(void) {
   tcase_add_test(errors, nul_byte_is_refused);
   tcase_add_test(errors, every_prefix_is_survived);
   suite_add_tcase(suite, errors);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,4 +1,5 @@
 /* tests/unit/test_text_round_trip.c: printing, and reading back what was printed. */
+#include "suite.h"
 #include "text_test.h"
 
 #include <dirent.h>
@@ -367,9 +368,5 @@ int main(void) {
   tcase_add_test(printing, callees_come_first);
   tcase_add_test(printing, strings_are_escaped);
   suite_add_tcase(suite, printing);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,4 +1,5 @@
 /* tests/unit/test_text_value.c: literals and attribute values of HLO text. */
+#include "suite.h"
 #include "text_test.h"
 
 #include "shape/floats.h"
@@ -420,9 +421,5 @@ int main(void) {
   tcase_add_test(attrs, aliasing_is_typed);
   tcase_add_test(attrs, raw_values_are_kept);
   suite_add_tcase(suite, attrs);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

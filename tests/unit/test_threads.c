@@ -2,6 +2,7 @@
  * by `tools/dev tsan`, too: what goes wrong between threads seldom shows in the results. */
 #include "halo/passes.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <pthread.h>
 
@@ -257,9 +258,5 @@ int main(void) {
   tcase_add_test(tests, one_executable_executed);
   tcase_add_test(tests, a_client_each);
   suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -2,8 +2,8 @@
 #include "base/strbuf.h"
 #include "passes/passes.h"
 #include "passes/trip_count.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,9 +245,5 @@ int main(void) {
   tcase_add_test(tcase, other_conditions);
   tcase_add_test(tcase, notes);
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/unit/test_units.c: equal kernels are one: in a module, and across the modules of a client. */
 #include "client/executable.h"
 #include "run_test.h"
+#include "suite.h"
 
 #include <dlfcn.h>
 #include <locale.h>
@@ -255,9 +256,5 @@ int main(void) {
   tcase_add_test(c, costs_are_kept);
   tcase_add_test(c, modules_share_what_is_built);
   suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return suite_run(suite);
 }

@@ -1,5 +1,6 @@
 /* tests/unit/test_verify.c: the verifier: every rule of a module's structure, broken once. */
 #include "hlo_make.h"
+#include "suite.h"
 
 /* main(f32[2], f32[2]) = add, with a called computation; sound until a case breaks it. */
 typedef struct verify_fixture {
@@ -234,9 +235,5 @@ int main(void) {
   tcase_add_test(tc, verify_refuses_null);
   tcase_add_test(tc, verify_deep_modules);
   suite_add_tcase(suite, tc);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite_run(suite);
 }
