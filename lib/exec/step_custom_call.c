@@ -44,7 +44,7 @@ static halo_status custom_start(halo_run *run, const halo_step *step, void *stat
   return status;
 }
 
-/* Maps the memory of an array, unless it is mapped for another one. */
+/* Has the memory of an array mapped, unless it is for another one; it is once the queue is done. */
 static halo_status custom_map(halo_run *run, halo_custom_array *array, bool written,
                               custom_mapping *mappings, int *count) {
   for (int i = 0; i < *count; i++) {
@@ -56,7 +56,7 @@ static halo_status custom_map(halo_run *run, halo_custom_array *array, bool writ
   cl_int code;
   /* Results are mapped first, so that what both read and write share is mapped for both. */
   cl_map_flags flags = written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-  array->data = clEnqueueMapBuffer(run->program->device->queue, array->mem, CL_TRUE, flags,
+  array->data = clEnqueueMapBuffer(run->program->device->queue, array->mem, CL_FALSE, flags,
                                    array->offset, array->bytes, 0, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "mapping a custom call's memory"));
   mappings[*count].at = (halo_place_at){.mem = array->mem, .offset = array->offset};
@@ -79,6 +79,9 @@ static halo_status custom_finish(halo_run *run, const halo_step *step, void *sta
     if (arrays[i].mem) {
       status = custom_map(run, &arrays[i], i >= call->operand_count, mappings, &mapped);
     }
+  }
+  if (status == HALO_OK && mapped > 0) {
+    status = halo_cl_check(clFinish(run->program->device->queue), "mapping a custom call's memory");
   }
   if (status == HALO_OK) status = halo_custom_site_call(step->custom, arrays, NULL);
   for (int i = 0; i < mapped; i++) {
