@@ -25,6 +25,37 @@ static halo_alias clone_alias(halo_arena *arena, halo_alias alias) {
   return alias;
 }
 
+static halo_alias *clone_aliases(halo_arena *arena, const halo_alias *from, int32_t count) {
+  halo_alias *aliases = halo_arena_array(arena, halo_alias, count);
+  for (int32_t i = 0; i < count; i++) aliases[i] = clone_alias(arena, from[i]);
+  return aliases;
+}
+
+static const halo_shape **clone_shapes(halo_arena *arena, const halo_shape *const *from,
+                                       int32_t count) {
+  const halo_shape **shapes = halo_arena_array(arena, const halo_shape *, count);
+  for (int32_t i = 0; i < count; i++) shapes[i] = halo_shape_clone(arena, from[i]);
+  return shapes;
+}
+
+static halo_conv_dims *clone_conv(halo_arena *arena, const halo_conv_dims *from) {
+  halo_conv_dims *conv = halo_arena_copy(arena, from, sizeof *conv);
+  if (conv->text) conv->text = halo_arena_strdup(arena, conv->text);
+  return conv;
+}
+
+static halo_groups *clone_groups(halo_arena *arena, const halo_groups *from) {
+  halo_groups *groups = halo_arena_copy(arena, from, sizeof *groups);
+  int32_t ids = groups->count ? groups->starts[groups->count] : 0;
+  if (groups->count) {
+    groups->starts =
+        halo_arena_copy(arena, groups->starts, sizeof(int32_t) * (size_t)(groups->count + 1));
+  }
+  groups->ids = halo_arena_copy(arena, groups->ids, sizeof(int64_t) * (size_t)ids);
+  if (groups->text) groups->text = halo_arena_strdup(arena, groups->text);
+  return groups;
+}
+
 /* Within one module attribute payloads are immutable arena data and can be shared; across modules
  * they are copied. */
 static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_attr *from) {
@@ -51,24 +82,8 @@ static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_at
       attr.window.data = halo_arena_copy(arena, from->window.data,
                                          sizeof(halo_window_dim) * (size_t)from->window.count);
       break;
-    case HALO_KIND_DIM_LABELS: {
-      halo_conv_dims *conv = halo_arena_copy(arena, from->conv, sizeof *conv);
-      if (conv->text) conv->text = halo_arena_strdup(arena, conv->text);
-      attr.conv = conv;
-      break;
-    }
-    case HALO_KIND_GROUPS: {
-      halo_groups *groups = halo_arena_copy(arena, from->groups, sizeof *groups);
-      int32_t ids = groups->count ? groups->starts[groups->count] : 0;
-      if (groups->count) {
-        groups->starts =
-            halo_arena_copy(arena, groups->starts, sizeof(int32_t) * (size_t)(groups->count + 1));
-      }
-      groups->ids = halo_arena_copy(arena, groups->ids, sizeof(int64_t) * (size_t)ids);
-      if (groups->text) groups->text = halo_arena_strdup(arena, groups->text);
-      attr.groups = groups;
-      break;
-    }
+    case HALO_KIND_DIM_LABELS: attr.conv = clone_conv(arena, from->conv); break;
+    case HALO_KIND_GROUPS: attr.groups = clone_groups(arena, from->groups); break;
     case HALO_KIND_COMPS:
       attr.comps.data = halo_arena_array(arena, halo_computation *, from->comps.count);
       for (int32_t i = 0; i < from->comps.count; i++) {
@@ -76,22 +91,12 @@ static halo_attr clone_attr(const clone_state *s, halo_module *to, const halo_at
       }
       break;
     case HALO_KIND_SHAPE: attr.shape = halo_shape_clone(arena, from->shape); break;
-    case HALO_KIND_SHAPES: {
-      const halo_shape **shapes = halo_arena_array(arena, const halo_shape *, from->shapes.count);
-      for (int32_t i = 0; i < from->shapes.count; i++) {
-        shapes[i] = halo_shape_clone(arena, from->shapes.data[i]);
-      }
-      attr.shapes.data = shapes;
+    case HALO_KIND_SHAPES:
+      attr.shapes.data = clone_shapes(arena, from->shapes.data, from->shapes.count);
       break;
-    }
-    case HALO_KIND_ALIASES: {
-      halo_alias *aliases = halo_arena_array(arena, halo_alias, from->aliases.count);
-      for (int32_t i = 0; i < from->aliases.count; i++) {
-        aliases[i] = clone_alias(arena, from->aliases.data[i]);
-      }
-      attr.aliases.data = aliases;
+    case HALO_KIND_ALIASES:
+      attr.aliases.data = clone_aliases(arena, from->aliases.data, from->aliases.count);
       break;
-    }
     case HALO_KIND_STRINGS:
       attr.strings.data = clone_strings(arena, from->strings.data, from->strings.count);
       break;

@@ -20,7 +20,7 @@ static void combine_set_all(halo_dynamic *d, halo_instr *instr, int dim, halo_in
   }
 }
 
-/* Inputs, then as many initial values, which padding becomes. */
+/* Inputs, then as many initial values, which padding becomes: XLA, too, takes them to change nothing. */
 static void combine_mask(halo_dynamic *d, halo_instr *instr, int32_t inputs,
                          halo_instr *const *seen) {
   for (int32_t o = 0; o < inputs; o++) {
