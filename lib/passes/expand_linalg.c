@@ -71,12 +71,13 @@ static int64_t linalg_cut(int64_t n, int64_t block) {
 /* ---- Triangular solve ---- */
 
 /* One work item solves a line from its first unknown to its last: that is for devices of which one work item
- * is a good part. */
+ * is a good part, and as long as the unknowns before stay in its caches. */
 static bool linalg_is_split(const halo_expander *x, const halo_shape *a) {
-  enum { MANY = 64 };
+  enum { MANY = 64, CPU_BLOCKS = 4 };
   const halo_target *target = &x->r->computation->module->target;
   int64_t n = a->dims[a->rank - 1];
-  return target->rate > MANY * target->item_rate && n > halo_linalg_block(a->type);
+  int64_t block = halo_linalg_block(a->type);
+  return target->rate > MANY * target->item_rate ? n > block : n > CPU_BLOCKS * block;
 }
 
 static halo_instr *linalg_solve(halo_expander *x, halo_instr *a, halo_instr *b,
