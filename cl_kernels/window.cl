@@ -11,7 +11,9 @@
  *   H_ALONG(c, k) and the one of these that it meets for column c
  *   H_ROWS H_COLUMNS rows and columns of results    H_WINDOW  elements of a window
  *   H_N        elements along the last dimension    H_STRIDE  from a column to the next one
- *   H_LANES    columns that a work item takes */
+ *   H_LANES    columns that a work item takes
+ *   H_STREAM   1: H_OUTV(p, line) stores H_LINE neighbouring results; columns are multiples of H_LANES, and
+ *              these of H_LINE */
 #ifndef H_NAME
 #define H_NAME window_example
 #define H_PARAMS __global const float *in_, __global float *out_
@@ -30,6 +32,8 @@
 #define H_N 8
 #define H_STRIDE 1
 #define H_LANES 4
+#define H_LINE 4
+#define H_STREAM 0
 #endif
 
 __kernel void H_NAME(H_PARAMS) {
@@ -60,5 +64,9 @@ __kernel void H_NAME(H_PARAMS) {
       }
     }
   }
+#if H_STREAM
+  for (H_INT l = 0; l < H_LANES; l += H_LINE) H_OUTV(row * H_COLUMNS + column + l, sums + l);
+#else
   for (H_INT l = 0; l < lanes; ++l) H_OUT(row * H_COLUMNS + column + l, sums[l]);
+#endif
 }

@@ -1,6 +1,5 @@
 /* kernels/scan.c: cumulative reduce-windows (each result is of all elements up to its own, or from it on) in
  * as many steps as there are elements. Combining is taken to be associative, as XLA takes it to be. */
-#include "codegen/ctype.h"
 #include "hlo/window.h"
 #include "kernels/families.h"
 #include "kernels/window_parts.h"
@@ -60,7 +59,7 @@ enum {
   SCAN_GPU_LEAST = 16,
   SCAN_ROWS = 4,
   SCAN_COLUMNS = 512,
-  SCAN_LINE = 16
+  SCAN_LINE = HALO_WINDOW_LINE
 };
 
 static void scan_cut(scan_view *v, const halo_caps *caps) {
@@ -87,16 +86,11 @@ static void scan_cut(scan_view *v, const halo_caps *caps) {
   while (v->lanes > v->chunks * lines) v->lanes /= 2;
 }
 
-/* Whether results are stored past the caches, by the line: large ones of a CPU that are stored as they are
- * added up, where lines fall into no two chunks. */
-static bool scan_streams(const scan_view *v, const halo_caps *caps) {
-  const halo_shape *shape = halo_leaf_shape(v->w.instr->shape, 0);
-  const halo_reduce_value *value = &v->w.values[0];
+/* Whether results are stored by the line: lines fall into no two chunks. */
+static bool scan_streams(const scan_view *v) {
   bool lines = v->inner == 1 ? v->n % SCAN_LINE == 0 && v->chunk % SCAN_LINE == 0
                              : v->inner % v->lanes == 0 && v->lanes % SCAN_LINE == 0;
-  return caps->is_cpu && lines && v->w.count == 1 && halo_type_size(value->type) == 4 &&
-         value->type == value->accumulator && halo_shape_has_default_layout(shape) &&
-         halo_shape_byte_size(shape) >= HALO_STREAM_BYTES;
+  return lines && halo_window_streams(&v->w);
 }
 
 /* ---- Helpers ---- */
@@ -124,18 +118,6 @@ static void scan_emit_held(const scan_view *v, halo_parts *p) {
   halo_parts_close(p, "void", "_hold", "p", v->w.a.type);
 }
 
-static void scan_line_holes(const scan_view *v, halo_parts *p, halo_template *k, bool stream) {
-  bool lines = p->l->caps->is_cpu && v->chunk >= SCAN_LINE;
-  halo_template_define_int(k, "H_LINE", lines ? SCAN_LINE : 1);
-  halo_template_define_int(k, "H_STREAM", stream);
-  if (!stream) return;
-  halo_type type = v->w.values[0].type;
-  halo_sections_add(&p->e.sections, "stream");
-  halo_parts_hole(
-      p, k, "H_OUTV(p, line)", "h_stream(vload%d(0, line), (__global %s%d *)(%s + (p)))", SCAN_LINE,
-      halo_ctype_storage(type), SCAN_LINE, halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, type, NULL));
-}
-
 /* ---- Kernels ---- */
 
 enum { SCAN_COMBINE, SCAN_BEFORE, SCAN_RESULTS };
@@ -158,7 +140,9 @@ static halo_status scan_step(const scan_view *v, int step) {
   } else {
     halo_parts_call(&p, &k, "H_HELD", "_start", "p"); /* not used */
   }
-  scan_line_holes(v, &p, &k, step == SCAN_RESULTS && scan_streams(v, caps));
+  bool side = caps->is_cpu && v->chunk >= SCAN_LINE;
+  halo_template_define_int(&k, "H_LINE", side ? SCAN_LINE : 1);
+  halo_window_stream_holes(&v->w, &p, &k, step == SCAN_RESULTS && scan_streams(v));
   int64_t lines = v->outer * v->inner, local = 1;
   while (step == SCAN_BEFORE && !caps->is_cpu && local < 256 && local < v->chunks &&
          2 * local <= (int64_t)caps->max_work_group && 2 * local <= (int64_t)caps->max_items[0] &&

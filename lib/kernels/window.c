@@ -1,5 +1,6 @@
 /* kernels/window.c: reductions of windows: scans (scan.c), neighbours side by side, or a work item for each
  * window. */
+#include "hlo/window.h"
 #include "kernels/families.h"
 #include "kernels/window_parts.h"
 
@@ -23,7 +24,8 @@ static double window_loop_cost(const halo_lowering *l) {
 
 /* ---- Neighbours along the last dimension ---- */
 
-enum { WINDOW_LANES = 16, WINDOW_LEAST = 4, WINDOW_MOST = 1 << 30 };
+/* Columns of a work item: more where windows do not reach along them, so that all are found together. */
+enum { WINDOW_LANES = 16, WINDOW_LANES_ALONE = 64, WINDOW_LEAST = 4, WINDOW_MOST = 1 << 30 };
 
 static bool window_lanes_supports(const halo_lowering *l, const char **why) {
   const halo_instr *root = halo_lowering_root(l);
@@ -122,7 +124,9 @@ static halo_status window_lanes_lower(halo_lowering *l) {
   if (count == 0) return HALO_OK;
   HALO_TRY(halo_window_declare(&w, l, "lanes"));
   int last = out->rank - 1;
-  int64_t columns = out->dims[last], lanes = WINDOW_LANES;
+  int64_t columns = out->dims[last];
+  int64_t lanes =
+      halo_window_is_trivial(&window->window.data[last]) ? WINDOW_LANES_ALONE : WINDOW_LANES;
   while (lanes > columns) lanes /= 2;
   for (int d = 0; d <= last; d++) size *= window->window.data[d].size;
   halo_parts p;
@@ -143,6 +147,9 @@ static halo_status window_lanes_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_N", in->dims[last]);
   halo_template_define_int(&k, "H_STRIDE", window->window.data[last].stride);
   halo_template_define_int(&k, "H_LANES", lanes);
+  halo_template_define_int(&k, "H_LINE", HALO_WINDOW_LINE);
+  bool lines = columns % lanes == 0 && lanes % HALO_WINDOW_LINE == 0;
+  halo_window_stream_holes(&w, &p, &k, lines && halo_window_streams(&w));
   halo_template_finish(&k, l->source);
   halo_launch *launch = halo_parts_launch(&p, "window:lanes");
   halo_launch_items(l->caps, launch, count / columns * ((columns + lanes - 1) / lanes));

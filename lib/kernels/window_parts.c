@@ -2,6 +2,7 @@
 #include "kernels/window_parts.h"
 
 #include "codegen/ctype.h"
+#include "kernels/families.h"
 
 bool halo_window_describe(const halo_lowering *l, halo_window_parts *out, const char **why) {
   const halo_instr *instr = halo_lowering_root(l);
@@ -67,6 +68,26 @@ void halo_window_emit_out(const halo_window_parts *w, halo_parts *p) {
                     halo_index_position(e, index, leaf), value);
   }
   halo_parts_close(p, "void", "_out", "p", w->a.type);
+}
+
+bool halo_window_streams(const halo_window_parts *w) {
+  const halo_shape *shape = halo_leaf_shape(w->instr->shape, 0);
+  const halo_reduce_value *value = &w->values[0];
+  return w->l->caps->is_cpu && w->count == 1 && halo_type_size(value->type) == 4 &&
+         value->type == value->accumulator && halo_shape_has_default_layout(shape) &&
+         halo_shape_byte_size(shape) >= HALO_STREAM_BYTES;
+}
+
+void halo_window_stream_holes(const halo_window_parts *w, halo_parts *p, halo_template *k,
+                              bool stream) {
+  halo_template_define_int(k, "H_STREAM", stream);
+  if (!stream) return;
+  halo_type type = w->values[0].type;
+  halo_sections_add(&p->e.sections, "stream");
+  halo_parts_hole(p, k, "H_OUTV(p, line)",
+                  "h_stream(vload%d(0, line), (__global %s%d *)(%s + (p)))", HALO_WINDOW_LINE,
+                  halo_ctype_storage(type), HALO_WINDOW_LINE,
+                  halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, type, NULL));
 }
 
 void halo_window_holes(const halo_window_parts *w, halo_parts *p, halo_template *k) {

@@ -24,6 +24,14 @@ halo_status halo_window_declare(halo_window_parts *w, halo_lowering *l, const ch
 void halo_window_emit_in(const halo_window_parts *w, halo_parts *p);
 void halo_window_emit_start(const halo_window_parts *w, halo_parts *p);
 void halo_window_emit_out(const halo_window_parts *w, halo_parts *p);
+/* Results that are stored together where they are stored past the caches. */
+enum { HALO_WINDOW_LINE = 16 };
+/* Whether they may be, where lines of them begin at multiples of a line: large ones of a CPU that are stored as
+ * they are combined. */
+bool halo_window_streams(const halo_window_parts *w);
+/* The holes H_STREAM and, where it is 1, H_OUTV(p, line). */
+void halo_window_stream_holes(const halo_window_parts *w, halo_parts *p, halo_template *k,
+                              bool stream);
 /* The holes H_T, H_OP, H_IN, H_START and H_OUT. */
 void halo_window_holes(const halo_window_parts *w, halo_parts *p, halo_template *k);
 

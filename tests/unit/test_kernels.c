@@ -298,6 +298,13 @@ static const char stream_rows_text[] =
   "] parameter(0)\n  z = f32[] constant(3)\n"                                                      \
   "  ROOT y = f32[" shape "] reduce-window(x, z), window={" window "}, to_apply=add\n}\n"
 static const char stream_row_sums_text[] = RUNNING_SUMS("65536,32", "size=1x32 pad=0_0x0_31");
+/* Neighbours under one window each, likewise. */
+static const char stream_pool_text[] =
+    "HloModule m\nmost {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+    "  ROOT c = f32[] maximum(a, b)\n}\n"
+    "ENTRY e {\n  x = f32[256,130,128] parameter(0)\n  z = f32[] constant(-inf)\n"
+    "  ROOT y = f32[128,129,128] reduce-window(x, z), window={size=2x2x1 stride=2x1x1}, "
+    "to_apply=most\n}\n";
 static const char stream_column_sums_text[] = RUNNING_SUMS("32,65536", "size=32x1 pad=31_0x0_0");
 
 /* A few vectors by a matrix, from the left and from the right, where the matrix has what is added up in
@@ -322,6 +329,7 @@ static const struct {
               {"loop:generic", stream_rows_text},
               {"loop:turn", turn_text},
               {"loop:generic", turn_text},
+              {"window:lanes", stream_pool_text},
               {"window:scan", stream_row_sums_text},
               {"window:scan", stream_column_sums_text},
               {"reduce:row", rows_text},
