@@ -1,4 +1,4 @@
-/* hlo/window.c: arithmetic of windows along one dimension. */
+/* hlo/window.c: kinds of windows along one dimension. */
 #include "hlo/window.h"
 
 bool halo_window_is_trivial(const halo_window_dim *w) {
@@ -9,13 +9,4 @@ bool halo_window_is_trivial(const halo_window_dim *w) {
 bool halo_window_is_running(const halo_window_dim *w, int64_t n) {
   return w->stride == 1 && w->base_dilation == 1 && w->window_dilation == 1 && w->size == n &&
          n > 1 && w->pad_low + w->pad_high == n - 1 && (w->pad_low == 0 || w->pad_high == 0);
-}
-
-int64_t halo_window_padded(const halo_window_dim *w, int64_t n) {
-  return (n - 1) * w->base_dilation + 1 + w->pad_low + w->pad_high;
-}
-
-int64_t halo_window_count(const halo_window_dim *w, int64_t n) {
-  int64_t reach = (w->size - 1) * w->window_dilation + 1;
-  return (halo_window_padded(w, n) - reach) / w->stride + 1;
 }

@@ -8,9 +8,5 @@
 bool halo_window_is_trivial(const halo_window_dim *w);
 /* All that comes before an element of `n`, or all from it on, and itself. */
 bool halo_window_is_running(const halo_window_dim *w, int64_t n);
-/* Elements with the holes between them and the padding, of `n` > 0, and windows among those: less than 1 where none
- * fits. */
-int64_t halo_window_padded(const halo_window_dim *w, int64_t n);
-int64_t halo_window_count(const halo_window_dim *w, int64_t n);
 
 #endif

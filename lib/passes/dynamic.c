@@ -107,16 +107,9 @@ halo_instr *halo_dynamic_binary(halo_dynamic *d, halo_opcode opcode, halo_instr 
   return halo_expand_binary(&d->x, opcode, a, b);
 }
 
-halo_instr *halo_dynamic_compare(halo_dynamic *d, halo_direction direction, halo_instr *a,
-                                 halo_instr *b) {
-  halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = direction};
-  return halo_expand_op(&d->x, HALO_OP_COMPARE, (halo_instr *[]){a, b}, 2, &attr, 1);
-}
-
 halo_instr *halo_dynamic_iota(halo_dynamic *d, const halo_shape *like, int dim) {
-  halo_attr attr = {.id = HALO_ATTR_IOTA_DIMENSION, .i = dim};
   const halo_shape *shape = halo_shape_new(dynamic_arena(d), HALO_S32, like->rank, like->dims);
-  return halo_rewrite_make(&d->r, d->x.like, HALO_OP_IOTA, shape, NULL, 0, &attr, 1);
+  return halo_expand_iota(&d->x, shape, dim);
 }
 
 /* Whether each position of the array lies below the sizes; NULL where they hide nothing. */
@@ -127,7 +120,7 @@ static halo_instr *dynamic_valid(halo_dynamic *d, halo_instr *array, halo_instr 
     if (!size) continue;
     size = halo_expand_splat(&d->x, size, array->shape);
     halo_instr *within =
-        halo_dynamic_compare(d, HALO_LT, halo_dynamic_iota(d, array->shape, i), size);
+        halo_expand_compare(&d->x, halo_dynamic_iota(d, array->shape, i), HALO_LT, size);
     valid = valid ? halo_expand_binary(&d->x, HALO_OP_AND, valid, within) : within;
   }
   return valid;
@@ -138,8 +131,7 @@ halo_instr *halo_dynamic_choose(halo_dynamic *d, halo_instr *array, halo_instr *
   if (!array || !other) return NULL;
   halo_instr *valid = dynamic_valid(d, array, sizes);
   if (!valid) return array;
-  halo_instr *operands[] = {valid, array, other};
-  halo_instr *chosen = halo_expand_op(&d->x, HALO_OP_SELECT, operands, 3, NULL, 0);
+  halo_instr *chosen = halo_expand_select(&d->x, valid, array, other);
   halo_dynamic_copy(d, array, chosen);
   return chosen;
 }
@@ -168,18 +160,14 @@ halo_instr *halo_dynamic_shift(halo_dynamic *d, halo_instr *array, halo_instr *c
   if (!array) return NULL;
   const halo_shape *shape = array->shape;
   int64_t padding[3 * HALO_MAX_RANK] = {0};
-  halo_instr *operands[1 + HALO_MAX_RANK];
+  halo_instr *from[HALO_MAX_RANK];
   for (int i = 0; i < shape->rank; i++) {
     if (starts[i]) padding[3 * i + 1] = shape->dims[i];
-    operands[1 + i] = starts[i] ? starts[i] : halo_dynamic_number(d, 0);
+    from[i] = starts[i] ? starts[i] : halo_dynamic_number(d, 0);
   }
-  halo_attr pad =
-      halo_rewrite_list_attr(d->all->module, HALO_ATTR_PADDING, padding, 3 * shape->rank);
   halo_instr *zero = halo_rewrite_make_scalar(&d->r, d->x.like, shape->type, 0);
-  operands[0] = halo_expand_op(&d->x, HALO_OP_PAD, (halo_instr *[]){array, zero}, 2, &pad, 1);
-  halo_attr sizes = halo_rewrite_list_attr(d->all->module, HALO_ATTR_DYNAMIC_SLICE_SIZES,
-                                           shape->dims, shape->rank);
-  return halo_expand_op(&d->x, HALO_OP_DYNAMIC_SLICE, operands, 1 + shape->rank, &sizes, 1);
+  halo_instr *room = halo_expand_pad(&d->x, array, zero, padding);
+  return halo_expand_dynamic_slice(&d->x, room, from, shape->dims);
 }
 
 halo_instr *halo_dynamic_spread(halo_dynamic *d, halo_instr *size, int64_t step) {

@@ -60,8 +60,6 @@ halo_instr *halo_dynamic_fail(halo_dynamic *d, const halo_instr *instr, const ch
 halo_instr *halo_dynamic_number(halo_dynamic *d, int64_t value);
 /* Arithmetic on sizes; of two constants at once. Quotients are rounded down: operands are not negative. */
 halo_instr *halo_dynamic_binary(halo_dynamic *d, halo_opcode opcode, halo_instr *a, halo_instr *b);
-halo_instr *halo_dynamic_compare(halo_dynamic *d, halo_direction direction, halo_instr *a,
-                                 halo_instr *b);
 /* Positions along `dim`, as an s32 array of the extents of `like`. */
 halo_instr *halo_dynamic_iota(halo_dynamic *d, const halo_shape *like, int dim);
 /* The array where each position lies below the sizes [rank] (those that are NULL hide nothing; `sizes` NULL:

@@ -33,16 +33,6 @@ static halo_instr *indexed_fit(halo_dynamic *d, halo_instr *start, halo_instr *s
   return halo_expand_op(&d->x, HALO_OP_CLAMP, (halo_instr *[]){zero, start, last}, 3, NULL, 0);
 }
 
-static halo_instr *indexed_slice(halo_dynamic *d, halo_instr *array, halo_instr *const *starts,
-                                 const int64_t *sizes) {
-  int rank = array ? array->shape->rank : 0;
-  halo_instr *operands[1 + HALO_MAX_RANK] = {array};
-  for (int i = 0; i < rank; i++) operands[1 + i] = starts[i];
-  halo_attr attr =
-      halo_rewrite_list_attr(d->all->module, HALO_ATTR_DYNAMIC_SLICE_SIZES, sizes, rank);
-  return halo_expand_op(&d->x, HALO_OP_DYNAMIC_SLICE, operands, 1 + rank, &attr, 1);
-}
-
 /* All of a dimension is all there is of it; less is taken from within that. */
 halo_instr *halo_sized_dynamic_slice(halo_dynamic *d, halo_instr *instr) {
   halo_instr *array = instr->operands[0], *starts[HALO_MAX_RANK];
@@ -54,7 +44,8 @@ halo_instr *halo_sized_dynamic_slice(halo_dynamic *d, halo_instr *instr) {
     starts[i] = indexed_fit(d, starts[i], size, halo_dynamic_number(d, instr->shape->dims[i]));
     moved = true;
   }
-  halo_instr *value = moved ? indexed_slice(d, array, starts, instr->shape->dims) : instr;
+  halo_instr *value =
+      moved ? halo_expand_dynamic_slice(&d->x, array, starts, instr->shape->dims) : instr;
   for (int i = 0; i < array->shape->rank; i++) {
     bool all = instr->shape->dims[i] == array->shape->dims[i];
     halo_dynamic_set(d, value, i, all ? halo_dynamic_size(d, array, i) : NULL);
@@ -69,10 +60,8 @@ static halo_instr *indexed_room(halo_dynamic *d, halo_instr *array, const int64_
   int64_t padding[3 * HALO_MAX_RANK] = {0};
   if (!array) return NULL;
   for (int i = 0; i < array->shape->rank; i++) padding[3 * i + 1] = back ? -room[i] : room[i];
-  halo_attr pad =
-      halo_rewrite_list_attr(d->all->module, HALO_ATTR_PADDING, padding, 3 * array->shape->rank);
   halo_instr *zero = halo_rewrite_make_scalar(&d->r, d->x.like, array->shape->type, 0);
-  return halo_expand_op(&d->x, HALO_OP_PAD, (halo_instr *[]){array, zero}, 2, &pad, 1);
+  return halo_expand_pad(&d->x, array, zero, padding);
 }
 
 halo_instr *halo_sized_dynamic_update_slice(halo_dynamic *d, halo_instr *instr) {
@@ -91,7 +80,8 @@ halo_instr *halo_sized_dynamic_update_slice(halo_dynamic *d, halo_instr *instr) 
   bool partial = halo_dynamic_any(d, update);
   if (partial) {
     operands[0] = indexed_room(d, array, room, false);
-    halo_instr *old = indexed_slice(d, operands[0], operands + 2, update->shape->dims);
+    halo_instr *old =
+        halo_expand_dynamic_slice(&d->x, operands[0], operands + 2, update->shape->dims);
     operands[1] = halo_dynamic_choose(d, update, NULL, old);
   }
   halo_instr *value =
@@ -114,16 +104,12 @@ static bool indexed_in(int64_t dim, const int64_t *list, int32_t count) {
 static halo_instr *indexed_vector(halo_dynamic *d, halo_instr *const *scalars, int32_t count,
                                   halo_type type) {
   const int64_t one = 1;
-  const halo_shape *element = halo_shape_new(&d->all->module->arena, type, 1, &one);
   halo_instr **parts = halo_arena_array(&d->all->module->arena, halo_instr *, count);
   for (int32_t i = 0; i < count; i++) {
     halo_instr *part = halo_expand_convert(&d->x, scalars[i], type);
-    parts[i] =
-        part ? halo_rewrite_make_unary(&d->r, d->x.like, HALO_OP_RESHAPE, element, part) : NULL;
+    parts[i] = halo_expand_reshape(&d->x, part, 1, &one);
   }
-  const int64_t zero = 0;
-  halo_attr attr = halo_rewrite_list_attr(d->all->module, HALO_ATTR_DIMENSIONS, &zero, 1);
-  return halo_expand_op(&d->x, HALO_OP_CONCATENATE, parts, count, &attr, 1);
+  return halo_expand_join(&d->x, parts, count, 0);
 }
 
 /* The indices moved so that slices lie within the valid elements. */
@@ -302,8 +288,8 @@ static halo_instr *indexed_sort(halo_dynamic *d, halo_instr *instr, int dim, hal
   const halo_shape *shape = instr->operands[0]->shape;
   halo_instr **operands = halo_arena_array(&module->arena, halo_instr *, count + 1);
   for (int32_t o = 0; o < count; o++) operands[o] = instr->operands[o];
-  operands[count] = halo_dynamic_compare(d, HALO_GE, halo_dynamic_iota(d, shape, dim),
-                                         halo_expand_splat(&d->x, size, shape));
+  operands[count] = halo_expand_compare(&d->x, halo_dynamic_iota(d, shape, dim), HALO_GE,
+                                        halo_expand_splat(&d->x, size, shape));
   halo_attr *attrs = halo_arena_copy(&module->arena, instr->attrs,
                                      sizeof *instr->attrs * (size_t)instr->attr_count);
   halo_computation **comparator = halo_arena_new(&module->arena, halo_computation *);

@@ -44,9 +44,9 @@ halo_instr *halo_sized_tuple_select(halo_dynamic *d, halo_instr *instr) {
         halo_dynamic_set_leaf(d, instr, l, i, x);
         continue;
       }
-      halo_instr *operands[] = {instr->operands[0], x ? x : halo_dynamic_number(d, leaf->dims[i]),
-                                y ? y : halo_dynamic_number(d, leaf->dims[i])};
-      halo_instr *size = halo_expand_op(&d->x, HALO_OP_SELECT, operands, 3, NULL, 0);
+      if (!x) x = halo_dynamic_number(d, leaf->dims[i]);
+      if (!y) y = halo_dynamic_number(d, leaf->dims[i]);
+      halo_instr *size = halo_expand_select(&d->x, instr->operands[0], x, y);
       halo_dynamic_set_leaf(d, instr, l, i, size);
     }
   }

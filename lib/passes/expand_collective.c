@@ -142,12 +142,6 @@ static halo_instr *ragged_number(halo_expander *x, halo_instr *list, int64_t q) 
   return halo_expand_convert(x, halo_expand_reshape(x, one, 0, NULL), HALO_S64);
 }
 
-static halo_instr *ragged_compare(halo_expander *x, halo_instr *a, halo_instr *b,
-                                  halo_direction direction) {
-  halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = direction};
-  return halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){a, b}, 2, &attr, 1);
-}
-
 /* Row rows[i] of `from` for each i; numbers outside are clamped. */
 static halo_instr *ragged_rows(halo_expander *x, halo_instr *from, halo_instr *rows) {
   halo_module *module = x->r->computation->module;
@@ -178,21 +172,19 @@ halo_instr *halo_expand_ragged_all_to_all(halo_expander *x, halo_instr *instr) {
   const halo_shape *rows =
       halo_shape_new(&x->r->computation->module->arena, HALO_S64, 1, shape->dims);
   for (int64_t q = 0; q < updates && !empty; q++) {
-    halo_attr along = {.id = HALO_ATTR_IOTA_DIMENSION, .i = 0};
-    halo_instr *row = halo_rewrite_make(x->r, instr, HALO_OP_IOTA, rows, NULL, 0, &along, 1);
+    halo_instr *row = halo_expand_iota(x, rows, 0);
     halo_instr *to = ragged_number(x, instr->operands[4], q);
     halo_instr *size = ragged_number(x, instr->operands[3], q);
     halo_instr *offset = ragged_number(x, instr->operands[2], q);
     halo_instr *at = halo_expand_binary(x, HALO_OP_SUBTRACT, row, halo_expand_splat(x, to, rows));
     halo_instr *zero = halo_expand_splat(x, halo_expand_scalar(x, HALO_S64, 0), rows);
     halo_instr *inside =
-        halo_expand_binary(x, HALO_OP_AND, ragged_compare(x, at, zero, HALO_GE),
-                           ragged_compare(x, at, halo_expand_splat(x, size, rows), HALO_LT));
+        halo_expand_binary(x, HALO_OP_AND, halo_expand_compare(x, at, HALO_GE, zero),
+                           halo_expand_compare(x, at, HALO_LT, halo_expand_splat(x, size, rows)));
     halo_instr *source = halo_expand_binary(x, HALO_OP_ADD, at, halo_expand_splat(x, offset, rows));
     int64_t first = 0;
-    halo_instr *ops[] = {halo_expand_broadcast(x, inside, &first, shape),
-                         ragged_rows(x, input, source), value};
-    value = halo_expand_op(x, HALO_OP_SELECT, ops, 3, NULL, 0);
+    inside = halo_expand_broadcast(x, inside, &first, shape);
+    value = halo_expand_select(x, inside, ragged_rows(x, input, source), value);
     if (!value) return NULL;
   }
   return collective_as(x, value, instr->shape);

@@ -60,17 +60,6 @@ static bool ragged_lists(const halo_instr *instr, halo_attr_id id, int64_t dim) 
   return false;
 }
 
-static halo_instr *ragged_compare(halo_expander *x, halo_instr *a, halo_direction direction,
-                                  halo_instr *b) {
-  halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = direction};
-  return halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){a, b}, 2, &attr, 1);
-}
-
-static halo_instr *ragged_iota(halo_expander *x, const halo_shape *shape, int64_t dim) {
-  halo_attr attr = {.id = HALO_ATTR_IOTA_DIMENSION, .i = dim};
-  return halo_rewrite_make(x->r, x->like, HALO_OP_IOTA, shape, NULL, 0, &attr, 1);
-}
-
 /* Where groups end: [.., g] sums of the sizes so far. */
 static halo_instr *ragged_ends(const ragged_parts *p) {
   halo_expander *x = p->x;
@@ -83,12 +72,11 @@ static halo_instr *ragged_ends(const ragged_parts *p) {
   for (int d = 0; d < rank; d++) map[d] = d == rank - 1 ? rank : d;
   const halo_shape *square = dots_shape(x, sizes->type, rank + 1, dims);
   halo_instr *all = halo_expand_broadcast(x, p->sizes, map, square);
-  halo_instr *so_far =
-      ragged_compare(x, ragged_iota(x, square, rank), HALO_LE, ragged_iota(x, square, rank - 1));
+  halo_instr *so_far = halo_expand_compare(x, halo_expand_iota(x, square, rank), HALO_LE,
+                                           halo_expand_iota(x, square, rank - 1));
   halo_instr *none =
       halo_expand_splat(x, halo_rewrite_make_scalar(x->r, x->like, sizes->type, 0), square);
-  halo_instr *counted =
-      halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){so_far, all, none}, 3, NULL, 0);
+  halo_instr *counted = halo_expand_select(x, so_far, all, none);
   const int64_t last = rank;
   return halo_expand_sum(x, counted, &last, 1);
 }
@@ -119,16 +107,16 @@ static halo_instr *ragged_masked(const ragged_parts *p) {
   halo_instr *ends = ragged_ends(p);
   if (!ends) return NULL;
   halo_instr *starts = halo_expand_binary(x, HALO_OP_SUBTRACT, ends, p->sizes);
-  halo_instr *at = ragged_iota(x, p->spread, p->ragged + 1);
-  halo_instr *behind = ragged_compare(x, at, HALO_GE, ragged_spread(p, starts));
-  halo_instr *before = ragged_compare(x, at, HALO_LT, ragged_spread(p, ends));
+  halo_instr *at = halo_expand_iota(x, p->spread, p->ragged + 1);
+  halo_instr *behind = halo_expand_compare(x, at, HALO_GE, ragged_spread(p, starts));
+  halo_instr *before = halo_expand_compare(x, at, HALO_LT, ragged_spread(p, ends));
   halo_instr *inside = halo_expand_binary(x, HALO_OP_AND, behind, before);
   int64_t map[HALO_MAX_RANK];
   for (int d = 0; d < lhs->rank; d++) map[d] = d + 1;
   halo_instr *copies = halo_expand_broadcast(x, p->lhs, map, p->spread);
   halo_instr *zero =
       halo_expand_splat(x, halo_rewrite_make_scalar(x->r, x->like, lhs->type, 0), p->spread);
-  return halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){inside, copies, zero}, 3, NULL, 0);
+  return halo_expand_select(x, inside, copies, zero);
 }
 
 /* The groups of a contracted dimension number results, which come before the batch. */

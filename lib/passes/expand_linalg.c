@@ -21,9 +21,7 @@ static halo_instr *linalg_slice(halo_expander *x, halo_instr *a, linalg_range ro
     list[3 * d + 1] = row ? rows.to : column ? columns.to : a->shape->dims[d];
     list[3 * d + 2] = 1;
   }
-  halo_attr attr =
-      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_SLICE, list, 3 * rank);
-  return halo_expand_op(x, HALO_OP_SLICE, &a, 1, &attr, 1);
+  return halo_expand_slice(x, a, list);
 }
 
 /* Two parts next to each other along a dimension counted from the last. */
@@ -168,16 +166,14 @@ halo_instr *halo_expand_cholesky(halo_expander *x, halo_instr *instr) {
   bool lower = halo_instr_bool(instr, HALO_ATTR_LOWER, false);
   halo_instr *factor = linalg_factor(x, a, lower, &corner);
   halo_module *module = x->r->computation->module;
-  halo_attr direction = {.id = HALO_ATTR_DIRECTION, .i = HALO_NE};
   const halo_shape *batch =
       halo_shape_new(&module->arena, a->shape->type, rank - 2, a->shape->dims);
   if (!factor || !corner) return NULL;
   corner = halo_rewrite_make_unary(x->r, instr, HALO_OP_RESHAPE, batch, corner);
-  halo_instr *fails =
-      halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){corner, corner}, 2, &direction, 1);
+  halo_instr *fails = halo_expand_compare(x, corner, HALO_NE, corner);
   for (int d = 0; d < rank - 2; d++) dims[d] = d;
   fails = halo_expand_broadcast(x, fails, dims, a->shape);
   halo_instr *nan = halo_expand_scalar(x, a->shape->type, NAN);
   nan = halo_expand_splat(x, nan, a->shape);
-  return halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){fails, nan, factor}, 3, NULL, 0);
+  return halo_expand_select(x, fails, nan, factor);
 }

@@ -24,9 +24,7 @@ static halo_instr *random_advance(halo_expander *x, halo_instr *state, int64_t b
   halo_instr *words[3] = {random_word(x, state, 0), random_word(x, state, 1), NULL};
   halo_instr *low = halo_expand_binary(x, HALO_OP_ADD, words[1], random_u64(x, (uint64_t)blocks));
   if (state->shape->dims[0] == 3 && low) {
-    halo_attr direction = {.id = HALO_ATTR_DIRECTION, .i = HALO_LT};
-    halo_instr *carry =
-        halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){low, words[1]}, 2, &direction, 1);
+    halo_instr *carry = halo_expand_compare(x, low, HALO_LT, words[1]);
     words[2] = halo_expand_binary(x, HALO_OP_ADD, random_word(x, state, 2),
                                   halo_expand_convert(x, carry, HALO_U64));
   }

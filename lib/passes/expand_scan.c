@@ -42,13 +42,11 @@ static void scan_starts(halo_expander *x, const scan_parts *s, int rank, halo_in
 static halo_instr *scan_take(halo_expander *x, const scan_parts *s, halo_instr *input,
                              halo_instr *at, const halo_shape *slice) {
   int rank = input->shape->rank;
-  halo_instr *operands[1 + HALO_MAX_RANK] = {input};
+  halo_instr *starts[HALO_MAX_RANK];
   int64_t sizes[HALO_MAX_RANK];
-  scan_starts(x, s, rank, at, operands + 1);
+  scan_starts(x, s, rank, at, starts);
   for (int d = 0; d < rank; d++) sizes[d] = d == s->dim ? 1 : input->shape->dims[d];
-  halo_attr attr =
-      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DYNAMIC_SLICE_SIZES, sizes, rank);
-  halo_instr *thick = halo_expand_op(x, HALO_OP_DYNAMIC_SLICE, operands, rank + 1, &attr, 1);
+  halo_instr *thick = halo_expand_dynamic_slice(x, input, starts, sizes);
   return thick ? halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE, slice, thick) : NULL;
 }
 
@@ -68,10 +66,9 @@ static halo_instr *scan_put(halo_expander *x, const scan_parts *s, halo_instr *o
 
 static halo_computation *scan_condition(halo_expander *x, const scan_parts *s) {
   halo_instr *state = scan_begin(x, s, "scan_condition");
-  halo_instr *operands[2] = {scan_part(x, state, 0),
-                             halo_rewrite_make_scalar(x->r, x->like, HALO_S64, s->length)};
-  halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = HALO_LT};
-  x->r->computation->root = halo_expand_op(x, HALO_OP_COMPARE, operands, 2, &attr, 1);
+  halo_instr *round = scan_part(x, state, 0),
+             *length = halo_rewrite_make_scalar(x->r, x->like, HALO_S64, s->length);
+  x->r->computation->root = halo_expand_compare(x, round, HALO_LT, length);
   return x->r->computation;
 }
 

@@ -5,22 +5,10 @@
 
 /* `x` from position `shift` on, and then what was before it. */
 static halo_instr *shuffle_turn(halo_expander *e, halo_instr *x, int64_t dim, int64_t shift) {
-  halo_module *module = e->r->computation->module;
-  halo_instr *parts[2];
   if (!x) return NULL;
-  int rank = x->shape->rank;
-  for (int part = 0; part < 2; part++) {
-    int64_t ranges[3 * HALO_MAX_RANK];
-    for (int d = 0; d < rank; d++) {
-      ranges[3 * d] = d == dim && part == 0 ? shift : 0;
-      ranges[3 * d + 1] = d == dim && part == 1 ? shift : x->shape->dims[d];
-      ranges[3 * d + 2] = 1;
-    }
-    halo_attr attr = halo_rewrite_list_attr(module, HALO_ATTR_SLICE, ranges, 3 * rank);
-    parts[part] = halo_expand_op(e, HALO_OP_SLICE, &x, 1, &attr, 1);
-  }
-  halo_attr attr = halo_rewrite_list_attr(module, HALO_ATTR_DIMENSIONS, &dim, 1);
-  return halo_expand_op(e, HALO_OP_CONCATENATE, parts, 2, &attr, 1);
+  halo_instr *parts[] = {halo_expand_range(e, x, dim, shift, x->shape->dims[dim]),
+                         halo_expand_range(e, x, dim, 0, shift)};
+  return halo_expand_join(e, parts, 2, dim);
 }
 
 static halo_instr *shuffle_rotate(halo_expander *e, halo_instr *instr) {

@@ -6,17 +6,6 @@
 
 #define BINARY(op, a, b) halo_expand_binary(x, HALO_OP_##op, a, b)
 
-static halo_instr *stochastic_compare(halo_expander *x, halo_instr *a, halo_direction direction,
-                                      halo_instr *b) {
-  halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = direction};
-  return halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){a, b}, 2, &attr, 1);
-}
-
-static halo_instr *stochastic_select(halo_expander *x, halo_instr *test, halo_instr *a,
-                                     halo_instr *b) {
-  return halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){test, a, b}, 3, NULL, 0);
-}
-
 static halo_instr *stochastic_float(halo_expander *x, double value, const halo_instr *like) {
   return halo_expand_splat(x, halo_expand_scalar(x, like->shape->type, value), like->shape);
 }
@@ -43,14 +32,14 @@ halo_instr *halo_expand_stochastic_convert(halo_expander *x, halo_instr *instr) 
   halo_instr *cut = halo_expand_convert(x, whole, to);
   halo_instr *next = BINARY(ADD, cut, stochastic_whole(x, to, 1, value));
   halo_instr *out =
-      stochastic_select(x, stochastic_compare(x, random, HALO_LT, fraction), next, cut);
-  halo_instr *below = stochastic_compare(x, value, HALO_LT, stochastic_float(x, 0, value));
-  out = stochastic_select(x, below, halo_expand_unary(x, HALO_OP_NEGATE, out), out);
+      halo_expand_select(x, halo_expand_compare(x, random, HALO_LT, fraction), next, cut);
+  halo_instr *below = halo_expand_compare(x, value, HALO_LT, stochastic_float(x, 0, value));
+  out = halo_expand_select(x, below, halo_expand_unary(x, HALO_OP_NEGATE, out), out);
   /* What is out of range, or rounds to it. */
   halo_instr *low = stochastic_float(x, (double)least, value);
   halo_instr *high = stochastic_float(x, -(double)least - (bits < 54 ? 1 : 0), value);
-  out = stochastic_select(x, stochastic_compare(x, value, HALO_GE, high),
-                          stochastic_whole(x, to, -(least + 1), value), out);
-  return stochastic_select(x, stochastic_compare(x, value, HALO_LE, low),
-                           stochastic_whole(x, to, least, value), out);
+  out = halo_expand_select(x, halo_expand_compare(x, value, HALO_GE, high),
+                           stochastic_whole(x, to, -(least + 1), value), out);
+  return halo_expand_select(x, halo_expand_compare(x, value, HALO_LE, low),
+                            stochastic_whole(x, to, least, value), out);
 }

@@ -57,8 +57,7 @@ halo_instr *halo_expand_topk_call(halo_expander *x, halo_instr *instr) {
   }
   if (comparator->params.count != 4) return NULL;
   const halo_shape *places = halo_shape_new(arena, HALO_S32, in->rank, in->dims);
-  halo_attr along = {.id = HALO_ATTR_IOTA_DIMENSION, .i = last};
-  halo_instr *iota = halo_rewrite_make(x->r, instr, HALO_OP_IOTA, places, NULL, 0, &along, 1);
+  halo_instr *iota = halo_expand_iota(x, places, last);
   halo_attr attrs[3] = {{.id = HALO_ATTR_DIMENSIONS},
                         {.id = HALO_ATTR_IS_STABLE, .i = 1},
                         {.id = HALO_ATTR_TO_APPLY}};

@@ -50,28 +50,33 @@ static bool window_describe(const halo_instr *instr, window_reduction *out) {
   return window_is_neutral(root->opcode, instr->operands[1]);
 }
 
-static bool window_wants_blocks(const halo_window_dim *w, int64_t n) {
+/* Elements along a dimension without holes, with what is put before and behind them. */
+static int64_t window_padded(const halo_window_dim *w, int64_t n) {
+  return n + w->pad_low + w->pad_high;
+}
+
+/* `n` elements along the dimension, `count` windows. */
+static bool window_wants_blocks(const halo_window_dim *w, int64_t n, int64_t count) {
   /* Running ones have a kernel of their own (kernels/scan.c). */
   if (w->base_dilation != 1 || w->window_dilation != 1 || halo_window_is_running(w, n))
     return false;
-  double padded = (double)halo_window_padded(w, n);
-  return (double)halo_window_count(w, n) * (double)w->size >= WINDOW_BLOCKS * padded;
+  return (double)count * (double)w->size >= WINDOW_BLOCKS * (double)window_padded(w, n);
 }
 
 /* Whether going through the dimensions, the last one first, takes half the combinations at most. */
-static bool window_pays(const halo_window_dim *window, const halo_shape *in) {
+static bool window_pays(const halo_window_dim *window, const halo_shape *in,
+                        const halo_shape *out) {
   double together = 1, apart = 0, elements = 1;
   for (int d = 0; d < in->rank; d++) {
     elements *= (double)in->dims[d];
-    together *= (double)halo_window_count(&window[d], in->dims[d]) * (double)window[d].size;
+    together *= (double)out->dims[d] * (double)window[d].size;
   }
   for (int d = in->rank - 1; d >= 0; d--) {
     const halo_window_dim *w = &window[d];
     if (halo_window_is_trivial(w)) continue;
-    double others = elements / (double)in->dims[d],
-           count = (double)halo_window_count(w, in->dims[d]);
-    bool blocks = window_wants_blocks(w, in->dims[d]);
-    apart += others * (blocks ? WINDOW_BLOCKS * (double)halo_window_padded(w, in->dims[d])
+    double others = elements / (double)in->dims[d], count = (double)out->dims[d];
+    bool blocks = window_wants_blocks(w, in->dims[d], out->dims[d]);
+    apart += others * (blocks ? WINDOW_BLOCKS * (double)window_padded(w, in->dims[d])
                               : count * (double)w->size);
     elements = others * count;
     apart += WINDOW_BETWEEN * elements;
@@ -109,13 +114,10 @@ static halo_instr *window_reduce_along(halo_expander *x, const window_reduction 
 /* What lies before and behind made part of the array, which becomes `length` long. */
 static halo_instr *window_pad(halo_expander *x, const window_reduction *r, halo_instr *a, int dim,
                               const halo_window_dim *w, int64_t length) {
-  int rank = a->shape->rank;
   int64_t padding[3 * HALO_MAX_RANK] = {0};
   padding[3 * dim] = w->pad_low;
   padding[3 * dim + 1] = length - a->shape->dims[dim] - w->pad_low;
-  halo_attr attr =
-      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_PADDING, padding, 3 * rank);
-  return halo_expand_op(x, HALO_OP_PAD, (halo_instr *[]){a, r->start}, 2, &attr, 1);
+  return halo_expand_pad(x, a, r->start, padding);
 }
 
 /* Running combinations of blocks [.., blocks, size, ..], from their starts or their ends, as an array of the
@@ -140,9 +142,7 @@ static halo_instr *window_running(halo_expander *x, const window_reduction *r, h
     bounds[3 * d + 1] = d == dim ? from + (count - 1) * w->stride + 1 : flat->dims[d];
     bounds[3 * d + 2] = d == dim ? w->stride : 1;
   }
-  halo_attr attr =
-      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_SLICE, bounds, 3 * flat->rank);
-  return halo_expand_op(x, HALO_OP_SLICE, &all, 1, &attr, 1);
+  return halo_expand_slice(x, all, bounds);
 }
 
 /* Whether windows are whole blocks, at the places of `like`. */
@@ -150,26 +150,23 @@ static halo_instr *window_is_block(halo_expander *x, const halo_shape *like, int
                                    const halo_window_dim *w) {
   halo_module *module = x->r->computation->module;
   const halo_shape *shape = halo_shape_new(&module->arena, HALO_S64, 1, &like->dims[dim]);
-  halo_attr iota = {.id = HALO_ATTR_IOTA_DIMENSION},
-            equal = {.id = HALO_ATTR_DIRECTION, .i = HALO_EQ};
-  halo_instr *at = halo_rewrite_make(x->r, x->like, HALO_OP_IOTA, shape, NULL, 0, &iota, 1);
+  halo_instr *at = halo_expand_iota(x, shape, 0);
   halo_instr *stride =
       halo_expand_splat(x, halo_expand_scalar(x, HALO_S64, (double)w->stride), shape);
   halo_instr *size = halo_expand_splat(x, halo_expand_scalar(x, HALO_S64, (double)w->size), shape);
   halo_instr *zero = halo_expand_splat(x, halo_expand_scalar(x, HALO_S64, 0), shape);
   at = halo_expand_binary(x, HALO_OP_MULTIPLY, at, stride);
   at = halo_expand_binary(x, HALO_OP_REMAINDER, at, size);
-  halo_instr *is = halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){at, zero}, 2, &equal, 1);
   int64_t along = dim;
-  return halo_expand_broadcast(x, is, &along, like);
+  return halo_expand_broadcast(x, halo_expand_compare(x, at, HALO_EQ, zero), &along, like);
 }
 
 /* result[i] = suffix[i s] combined with prefix[i s + size - 1], unless both are of one block. */
 static halo_instr *window_by_blocks(halo_expander *x, const window_reduction *r, halo_instr *a,
                                     int dim, const halo_window_dim *w) {
   const halo_shape *shape = a->shape;
-  int64_t n = shape->dims[dim], count = halo_window_count(w, n);
-  int64_t blocks = (halo_window_padded(w, n) + w->size - 1) / w->size, dims[HALO_MAX_RANK];
+  int64_t n = shape->dims[dim], count = x->like->shape->dims[dim];
+  int64_t blocks = (window_padded(w, n) + w->size - 1) / w->size, dims[HALO_MAX_RANK];
   halo_instr *padded = window_pad(x, r, a, dim, w, blocks * w->size);
   for (int d = 0; d <= shape->rank; d++) {
     dims[d] = d == dim ? blocks : d == dim + 1 ? w->size : shape->dims[d > dim ? d - 1 : d];
@@ -180,14 +177,15 @@ static halo_instr *window_by_blocks(halo_expander *x, const window_reduction *r,
   halo_instr *both = halo_expand_binary(x, r->op, ends, starts);
   if (!both) return NULL;
   halo_instr *whole = window_is_block(x, both->shape, dim, w);
-  return halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){whole, ends, both}, 3, NULL, 0);
+  return halo_expand_select(x, whole, ends, both);
 }
 
 static halo_instr *window_along(halo_expander *x, const window_reduction *r, halo_instr *a, int dim,
                                 const halo_window_dim *w) {
   if (!a) return NULL;
-  return window_wants_blocks(w, a->shape->dims[dim]) ? window_by_blocks(x, r, a, dim, w)
-                                                     : window_reduce_along(x, r, a, dim, w);
+  return window_wants_blocks(w, a->shape->dims[dim], x->like->shape->dims[dim])
+             ? window_by_blocks(x, r, a, dim, w)
+             : window_reduce_along(x, r, a, dim, w);
 }
 
 /* What narrow floats are added up in: they are rounded once. */
@@ -205,7 +203,7 @@ halo_instr *halo_expand_window(halo_expander *x, halo_instr *instr) {
   if (!window || !window_describe(instr, &r)) return NULL;
   const halo_shape *in = instr->operands[0]->shape;
   if (halo_shape_element_count(in) == 0 || halo_shape_element_count(instr->shape) == 0) return NULL;
-  if (!window_pays(window->window.data, in)) return NULL;
+  if (!window_pays(window->window.data, in, instr->shape)) return NULL;
   halo_type type = instr->shape->type;
   halo_instr *a = window_widen(x, &r, instr->operands[0]);
   for (int d = in->rank - 1; d >= 0; d--) {

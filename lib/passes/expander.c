@@ -44,6 +44,13 @@ halo_instr *halo_expand_reshape(halo_expander *x, halo_instr *a, int rank, const
   return halo_rewrite_make_unary(x->r, x->like, HALO_OP_RESHAPE, shape, a);
 }
 
+halo_instr *halo_expand_slice(halo_expander *x, halo_instr *a, const int64_t *bounds) {
+  if (!a) return NULL;
+  halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_SLICE, bounds,
+                                          3 * a->shape->rank);
+  return halo_expand_op(x, HALO_OP_SLICE, &a, 1, &attr, 1);
+}
+
 halo_instr *halo_expand_range(halo_expander *x, halo_instr *a, int64_t dim, int64_t from,
                               int64_t to) {
   if (!a) return NULL;
@@ -54,9 +61,7 @@ halo_instr *halo_expand_range(halo_expander *x, halo_instr *a, int64_t dim, int6
     bounds[3 * d + 1] = d == dim ? to : a->shape->dims[d];
     bounds[3 * d + 2] = 1;
   }
-  halo_attr attr =
-      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_SLICE, bounds, 3 * rank);
-  return halo_expand_op(x, HALO_OP_SLICE, &a, 1, &attr, 1);
+  return halo_expand_slice(x, a, bounds);
 }
 
 halo_instr *halo_expand_join(halo_expander *x, halo_instr *const *parts, int32_t count,
@@ -64,6 +69,40 @@ halo_instr *halo_expand_join(halo_expander *x, halo_instr *const *parts, int32_t
   if (count == 1) return parts[0];
   halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DIMENSIONS, &dim, 1);
   return halo_expand_op(x, HALO_OP_CONCATENATE, parts, count, &attr, 1);
+}
+
+halo_instr *halo_expand_pad(halo_expander *x, halo_instr *a, halo_instr *fill,
+                            const int64_t *padding) {
+  if (!a) return NULL;
+  halo_attr attr = halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_PADDING, padding,
+                                          3 * a->shape->rank);
+  return halo_expand_op(x, HALO_OP_PAD, (halo_instr *[]){a, fill}, 2, &attr, 1);
+}
+
+halo_instr *halo_expand_dynamic_slice(halo_expander *x, halo_instr *a, halo_instr *const *starts,
+                                      const int64_t *sizes) {
+  if (!a) return NULL;
+  int rank = a->shape->rank;
+  halo_instr *operands[1 + HALO_MAX_RANK] = {a};
+  for (int d = 0; d < rank; d++) operands[1 + d] = starts[d];
+  halo_attr attr =
+      halo_rewrite_list_attr(x->r->computation->module, HALO_ATTR_DYNAMIC_SLICE_SIZES, sizes, rank);
+  return halo_expand_op(x, HALO_OP_DYNAMIC_SLICE, operands, 1 + rank, &attr, 1);
+}
+
+halo_instr *halo_expand_compare(halo_expander *x, halo_instr *a, halo_direction direction,
+                                halo_instr *b) {
+  halo_attr attr = {.id = HALO_ATTR_DIRECTION, .i = direction};
+  return halo_expand_op(x, HALO_OP_COMPARE, (halo_instr *[]){a, b}, 2, &attr, 1);
+}
+
+halo_instr *halo_expand_select(halo_expander *x, halo_instr *test, halo_instr *a, halo_instr *b) {
+  return halo_expand_op(x, HALO_OP_SELECT, (halo_instr *[]){test, a, b}, 3, NULL, 0);
+}
+
+halo_instr *halo_expand_iota(halo_expander *x, const halo_shape *shape, int64_t dim) {
+  halo_attr attr = {.id = HALO_ATTR_IOTA_DIMENSION, .i = dim};
+  return halo_rewrite_make(x->r, x->like, HALO_OP_IOTA, shape, NULL, 0, &attr, 1);
 }
 
 halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value) {

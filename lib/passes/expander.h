@@ -27,12 +27,27 @@ halo_instr *halo_expand_binary(halo_expander *x, halo_opcode opcode, halo_instr 
 halo_instr *halo_expand_convert(halo_expander *x, halo_instr *a, halo_type type);
 /* The same elements as an array of these dimensions; `a` itself where it has them. */
 halo_instr *halo_expand_reshape(halo_expander *x, halo_instr *a, int rank, const int64_t *dims);
+/* What lies at bounds [3 rank]: start, limit and stride of each dimension. */
+halo_instr *halo_expand_slice(halo_expander *x, halo_instr *a, const int64_t *bounds);
 /* What is at `from` to `to` - 1 of one dimension. */
 halo_instr *halo_expand_range(halo_expander *x, halo_instr *a, int64_t dim, int64_t from,
                               int64_t to);
 /* Arrays next to each other along a dimension; one is itself. */
 halo_instr *halo_expand_join(halo_expander *x, halo_instr *const *parts, int32_t count,
                              int64_t dim);
+/* `fill`, a scalar, around and between the elements: padding [3 rank] is what is put before, behind and
+ * between them, along each dimension. */
+halo_instr *halo_expand_pad(halo_expander *x, halo_instr *a, halo_instr *fill,
+                            const int64_t *padding);
+/* `sizes` elements from the scalars `starts` on [rank each]. */
+halo_instr *halo_expand_dynamic_slice(halo_expander *x, halo_instr *a, halo_instr *const *starts,
+                                      const int64_t *sizes);
+halo_instr *halo_expand_compare(halo_expander *x, halo_instr *a, halo_direction direction,
+                                halo_instr *b);
+/* `a` where `test` is true, else `b`. */
+halo_instr *halo_expand_select(halo_expander *x, halo_instr *test, halo_instr *a, halo_instr *b);
+/* Positions along a dimension. */
+halo_instr *halo_expand_iota(halo_expander *x, const halo_shape *shape, int64_t dim);
 /* A scalar constant. */
 halo_instr *halo_expand_scalar(halo_expander *x, halo_type type, double value);
 /* `a` along dimensions `dims` [a's rank] of a result with the extents of `like`. */

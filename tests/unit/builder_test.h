@@ -56,4 +56,10 @@ static inline void fails(halo_builder *b, halo_op root, const char *expect) {
   halo_builder_release(b);
 }
 
+/* A call was refused, and so is what is built of its operand afterwards. */
+static inline void refused(halo_builder *b, halo_op x, halo_op result, const char *expect) {
+  ck_assert_int_lt(result.id, 0);
+  fails(b, x, expect);
+}
+
 #endif
