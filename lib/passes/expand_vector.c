@@ -134,6 +134,8 @@ static bool vector_pays(const halo_instr *dot, const vector_side *vector,
     return false;
   }
   const halo_shape *shape = matrix->operand->shape;
+  /* The number of the vector is a dimension more. */
+  if (shape->rank == HALO_MAX_RANK || dot->shape->rank == HALO_MAX_RANK) return false;
   int64_t elements = halo_shape_element_count(shape);
   if (vector->free_size == 1) return elements > 0;
   int last = shape->rank - 1;

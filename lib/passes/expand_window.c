@@ -203,7 +203,8 @@ halo_instr *halo_expand_window(halo_expander *x, halo_instr *instr) {
   if (!window || !window_describe(instr, &r)) return NULL;
   const halo_shape *in = instr->operands[0]->shape;
   if (halo_shape_element_count(in) == 0 || halo_shape_element_count(instr->shape) == 0) return NULL;
-  if (!window_pays(window->window.data, in, instr->shape)) return NULL;
+  /* Blocks are a dimension more. */
+  if (in->rank == HALO_MAX_RANK || !window_pays(window->window.data, in, instr->shape)) return NULL;
   halo_type type = instr->shape->type;
   halo_instr *a = window_widen(x, &r, instr->operands[0]);
   for (int d = in->rank - 1; d >= 0; d--) {

@@ -400,6 +400,42 @@ START_TEST(forced_as_gpu) {
 }
 END_TEST
 
+/* "1,1,...,last": as many dimensions as there may be. */
+static const char *most_dims(char *out, const char *last) {
+  for (int d = 1; d < HALO_MAX_RANK; d++) strcpy(out + 2 * (d - 1), "1,");
+  strcpy(out + 2 * (HALO_MAX_RANK - 1), last);
+  return out;
+}
+
+/* What else is done with a dimension more stays as it is where there can be none. */
+START_TEST(most_dimensions) {
+  char in[256], out[256], window[256], lists[512] = "", text[4096];
+  for (int d = 0; d < HALO_MAX_RANK - 1; d++)
+    sprintf(lists + strlen(lists), "%s%d", d ? "," : "", d);
+  most_dims(in, "5");
+  most_dims(out, "1");
+  out[strlen(out) - 2] = '\0';
+  int last = HALO_MAX_RANK - 1;
+  snprintf(text, sizeof text,
+           "HloModule m\nENTRY e {\n  x = f32[%s] parameter(0)\n  y = f32[%s] parameter(1)\n"
+           "  ROOT c = f32[%s] dot(x, y), lhs_batch_dims={%s}, rhs_batch_dims={%s}, "
+           "lhs_contracting_dims={%d}, rhs_contracting_dims={%d}\n}\n",
+           in, in, out, lists, lists, last, last);
+  check_forced("dot:loop", text);
+  most_dims(in, "400");
+  most_dims(out, "301");
+  most_dims(window, "100");
+  for (char *w = window; *w; w++) *w = *w == ',' ? 'x' : *w;
+  snprintf(text, sizeof text,
+           "HloModule m\nmost {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+           "  ROOT c = f32[] maximum(a, b)\n}\n"
+           "ENTRY e {\n  x = f32[%s] parameter(0)\n  z = f32[] constant(-inf)\n"
+           "  ROOT y = f32[%s] reduce-window(x, z), window={size=%s}, to_apply=most\n}\n",
+           in, out, window);
+  check_forced("window:loop", text);
+}
+END_TEST
+
 START_TEST(unknown_names) {
   static const char *const bad[] = {
       "dot:best", "dot", "-loop:", "dott:loop", "dot:loop,what", "dot:"};
@@ -443,6 +479,7 @@ int main(void) {
   tcase_add_test(texts, turn_holes);
   tcase_add_loop_test(choices, forced_here, 0, FORCED_COUNT);
   tcase_add_loop_test(choices, forced_as_gpu, 0, FORCED_COUNT);
+  tcase_add_test(choices, most_dimensions);
   tcase_add_test(choices, unknown_names);
   tcase_set_timeout(texts, 120);
   tcase_set_timeout(choices, 120);
