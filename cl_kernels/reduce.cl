@@ -10,6 +10,7 @@
  *   H_LANES    independent accumulators of a work item; H_LOCAL the work-group size
  *   H_SIDE     the type of H_LANES accumulators, H_GET(l, j) one of them, H_SET(l, j, v) sets it
  *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
+ *   H_STREAMS  rows that a strip of columns takes in one step
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
@@ -32,6 +33,7 @@
 #define H_LOCAL 8
 #define H_COLUMNS 0
 #define H_ROWS 1
+#define H_STREAMS 1
 #define H_ORDERED 0
 #define H_INT int
 #endif
@@ -65,7 +67,16 @@ __kernel void H_NAME(H_PARAMS) {
     const H_T v = H_IN(outer, first, column + j);
     H_SET(acc, j, v);
   }
-  for (H_INT r = first + 1; r < end; ++r) {
+  H_INT r = first + 1;
+  for (; r + H_STREAMS <= end; r += H_STREAMS) {
+    for (int j = 0; j < lanes; ++j) {
+      H_T v = H_GET(acc, j);
+#pragma unroll
+      for (int s = 0; s < H_STREAMS; ++s) v = H_OP(v, H_IN(outer, r + s, column + j));
+      H_SET(acc, j, v);
+    }
+  }
+  for (; r < end; ++r) {
     for (int j = 0; j < lanes; ++j) {
       const H_T v = H_OP(H_GET(acc, j), H_IN(outer, r, column + j));
       H_SET(acc, j, v);

@@ -82,6 +82,7 @@ typedef struct reduce_cut {
   int64_t outer, n, inner, chunk, chunks;
   int lanes, local;
   bool columns;
+  int rows; /* that a work item takes side by side */
 } reduce_cut;
 
 /* The position of the element at "o", "r" and "c". It is put together from them here so that what is fused
@@ -186,8 +187,9 @@ static void reduce_emit_partial_in(const reduce_text *t, const reduce_cut *cut, 
 
 /* ---- Kernels ---- */
 
-/* Rows that a work item of a CPU reads side by side. */
-enum { REDUCE_ROWS = 4 };
+/* Rows that a work item of a CPU reads at a time, one below the other in a strip of columns, and
+ * instructions up to which it is worth its text. */
+enum { REDUCE_STREAMS = 8, REDUCE_STREAMED_INSTRS = 24 };
 
 typedef void reduce_emit_fn(const reduce_text *t, const reduce_cut *cut, halo_parts *parts);
 
@@ -211,10 +213,9 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
   halo_strbuf_deinit(&set);
 }
 
-static void reduce_size_launch(const reduce_text *t, const reduce_cut *cut, bool several,
-                               halo_launch *launch) {
+static void reduce_size_launch(const reduce_text *t, const reduce_cut *cut, halo_launch *launch) {
   const halo_caps *caps = t->l->caps;
-  int64_t work = cut->outer * cut->chunks / (several ? REDUCE_ROWS : 1);
+  int64_t work = cut->outer * cut->chunks / cut->rows;
   if (cut->columns) work *= (cut->inner + cut->lanes - 1) / cut->lanes;
   size_t local = (size_t)cut->local;
   if (cut->columns || cut->local == 1) {
@@ -254,16 +255,14 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_template_define_int(&k, "H_LANES", cut->lanes);
   halo_template_define_int(&k, "H_LOCAL", cut->local);
   halo_template_define_int(&k, "H_COLUMNS", cut->columns);
-  int64_t last_chunk = cut->n - (cut->chunks - 1) * cut->chunk;
-  bool several = l->caps->is_cpu && !cut->columns && !t->v.ordered &&
-                 cut->outer % REDUCE_ROWS == 0 && last_chunk >= cut->lanes &&
-                 cut->outer * cut->chunks >= 8 * REDUCE_ROWS;
-  halo_template_define_int(&k, "H_ROWS", several ? REDUCE_ROWS : 1);
+  bool streams = l->caps->is_cpu && l->computation->instrs.count <= REDUCE_STREAMED_INSTRS;
+  halo_template_define_int(&k, "H_ROWS", cut->rows);
+  halo_template_define_int(&k, "H_STREAMS", streams ? REDUCE_STREAMS : 1);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   halo_template_finish(&k, l->source);
   const char *label =
       halo_arena_printf(l->arena, "reduce:%s%s", cut->columns ? "column" : "row", suffix);
-  reduce_size_launch(t, cut, several, halo_parts_launch(&parts, label));
+  reduce_size_launch(t, cut, halo_parts_launch(&parts, label));
   return halo_parts_end(&parts);
 }
 
@@ -328,12 +327,26 @@ static void reduce_split(reduce_cut *cut, const reduce_limits *limits, int64_t p
   cut->chunks = reduce_divide_up(cut->n, cut->chunk);
 }
 
+/* A core that reads several streams at once uses more of the memory's bandwidth. Sums of all rows together
+ * stay in registers. */
+static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
+  int64_t last_chunk = cut->n - (cut->chunks - 1) * cut->chunk;
+  for (int rows = 8; rows >= 4; rows /= 2) {
+    int lanes = cut->lanes;
+    while (lanes > 8 && lanes * rows * t->v.value_count > 256) lanes /= 2;
+    if (cut->outer % rows || last_chunk < lanes || cut->outer * cut->chunks < 8 * rows) continue;
+    cut->rows = rows;
+    cut->lanes = lanes;
+    return;
+  }
+}
+
 /* `first`: the stage that reads the input, which may be cut; the other reads what that left in the
  * caches. */
 static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, int64_t inner,
                                 bool first) {
   const halo_caps *caps = t->l->caps;
-  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1};
+  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1};
   const reduce_limits *limits = &reduce_gpu;
   int64_t parallel; /* independent pieces of work there are already */
   if (caps->is_cpu) {
@@ -350,6 +363,7 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
     parallel = cut.columns ? outer * inner / 256 + 1 : outer;
   }
   if (first) reduce_split(&cut, limits, parallel);
+  if (caps->is_cpu && !cut.columns && !t->v.ordered) reduce_side_by_side(t, &cut);
   return cut;
 }
 
