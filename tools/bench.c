@@ -25,6 +25,16 @@ void bench_check_cl(cl_int code, const char *what) {
   exit(1);
 }
 
+static int bench_remove_entry(const char *path, const struct stat *info, int flag,
+                              struct FTW *walk) {
+  (void)info, (void)flag, (void)walk;
+  return remove(path);
+}
+
+void bench_remove_folder(const char *path) {
+  nftw(path, bench_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 /* ---- Rows ---- */
 
 bool bench_goes_on(const bench *b, int done, double start) {
@@ -174,12 +184,6 @@ static void bench_limits(bench *b) {
 
 /* ---- The command ---- */
 
-static int bench_remove_entry(const char *path, const struct stat *info, int flag,
-                              struct FTW *walk) {
-  (void)info, (void)flag, (void)walk;
-  return remove(path);
-}
-
 static int bench_run(bench *b) {
   halo_client_options options = {.device = b->options.device};
   if (!tool_check(halo_client_create(&options, &b->client))) return TOOL_FAILED;
@@ -199,7 +203,7 @@ static int bench_run(bench *b) {
   bench_jax_close(b->jax);
   bench_machine_close(&b->machine);
   halo_client_release(b->client);
-  nftw(b->folder, bench_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+  bench_remove_folder(b->folder);
   return TOOL_OK;
 }
 
@@ -236,7 +240,9 @@ static void bench_help(void) {
       "Usage: halo bench [OPTIONS]\n"
       "       halo bench costs [OPTIONS]   what compiling takes a launch, a byte, an operation to "
       "cost\n"
-      "       halo bench scale [OPTIONS]   how long large programs take to compile (its own "
+      "       halo bench programs [OPTIONS]  programs of many fields against XLA's CPU backend\n"
+      "       halo bench scale [OPTIONS]   how long large programs take to compile (each has its "
+      "own "
       "--help)\n\n"
       "Measures in one run what the device can do and what compiled programs reach of it. Ours "
       "and\n"
@@ -247,6 +253,7 @@ static void bench_help(void) {
 int tool_bench(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "scale") == 0) return bench_scale(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "costs") == 0) return bench_costs(argc - 1, argv + 1);
+  if (argc > 1 && strcmp(argv[1], "programs") == 0) return bench_programs(argc - 1, argv + 1);
   static bench b; /* too large for the stack to hold with ease */
   b.options = (bench_options){.jax = getenv("HALO_JAX_PYTHON"),
                               .script = "tools/bench_jax.py",

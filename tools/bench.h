@@ -9,6 +9,8 @@
 
 /* The median; sorts `values`. */
 double bench_median(double *values, int count);
+/* Removes a folder and all in it. */
+void bench_remove_folder(const char *path);
 /* Ends the program with a message when an OpenCL call failed. */
 void bench_check_cl(cl_int code, const char *what);
 
@@ -90,20 +92,40 @@ bench_row *bench_add_row(bench *b, const char *name, const char *size, bench_kin
 /* Notes the library's newest failure in the row. */
 void bench_fail_row(bench_row *row, halo_status status);
 
+/* ---- What a file of tools/programs/hlo says of itself (bench_heading.c) ---- */
+
+/* The lines `//! ...` in front of the module; files without them have an empty heading. */
+typedef struct bench_heading {
+  char field[24], size[12]; /* of `//! program FIELD SIZE` */
+  bool has_loop;            /* the module has a while or a conditional */
+  char **recipes; /* of `//! input RECIPE`, one for each parameter, as --input takes them */
+  int recipe_count;
+} bench_heading;
+
+/* Empty for a file that cannot be read. */
+void bench_heading_read(const char *path, bench_heading *out);
+void bench_heading_release(bench_heading *heading);
+
 /* ---- A compiled program with made-up arguments (bench_program.c) ---- */
 
 typedef struct bench_program {
   halo_executable *executable;
   halo_buffer **arguments, **results;
   int argument_count, result_count;
+  double compile_seconds; /* from the file to the executable */
 } bench_program;
 
-/* HALO_OK, or the failure of reading or compiling. `kernels` is that of halo_compile_options. */
+/* What a run is chained to when it is waited for, and the next one begins behind it. */
+enum { BENCH_WAITED = -1 };
+
+/* HALO_OK, or the failure of reading or compiling. `kernels` is that of halo_compile_options. Arguments are
+ * made up as the file's heading says; without one, floats are from 0 to 0.1 and integers from 0 to 9. */
 halo_status bench_program_open(halo_client *client, const char *path, const char *kernels,
                                bench_program *program);
 void bench_program_close(bench_program *program);
 /* *seconds is the time of one run, over `runs` runs that are queued one after another and waited for
- * at the end. The first `chained` results become the first arguments of the next run, whose memory is donated. */
+ * at the end. The first `chained` results become the first arguments of the next run, whose memory is donated;
+ * with BENCH_WAITED each run is waited for. */
 halo_status bench_program_run(bench_program *program, int runs, int chained, double *seconds);
 
 /* ---- XLA's CPU backend, in a Python process that measures when asked (bench_jax.c) ---- */
@@ -112,7 +134,7 @@ halo_status bench_program_run(bench_program *program, int runs, int chained, dou
 struct bench_jax *bench_jax_open(const char *python, const char *script);
 void bench_jax_close(struct bench_jax *jax);
 /* Seconds of one run as for bench_program_run, negative when XLA refused. The first run of a module
- * compiles it outside the time. */
+ * compiles it outside the time; 0 runs: the seconds of compiling a new module and of its first run. */
 double bench_jax_run(struct bench_jax *jax, const char *path, int runs, int chained);
 
 /* ---- The groups of benchmarks: each adds its rows ---- */
@@ -120,7 +142,18 @@ double bench_jax_run(struct bench_jax *jax, const char *path, int runs, int chai
 void bench_arrays(bench *b);   /* single operations (bench_arrays.c) */
 void bench_digits(bench *b);   /* the training step, and a second process (bench_digits.c) */
 void bench_dispatch(bench *b); /* what a launch costs the host (bench_digits.c) */
-/* What the second process does: compiles a module, runs it once, waits. Returns the exit code. */
+
+/* ---- Starts of new processes (bench_start.c) ---- */
+
+typedef struct bench_start {
+  double whole; /* seconds from fork to exit */
+  double first; /* of them, compiling and the first run */
+} bench_start;
+
+/* A new process that compiles a module and runs it once, with what is in the folder `cache`, which keeps what
+ * was compiled; false when it failed. */
+bool bench_start_process(const char *device, const char *path, const char *cache, bench_start *out);
+/* What that process does. Returns the exit code. */
 int bench_first_step(const char *device, const char *path);
 
 /* `halo bench scale`, a command of its own (bench_scale.c): argv[0] is "scale". */
@@ -128,5 +161,8 @@ int bench_scale(int argc, char **argv);
 
 /* `halo bench costs`, another (bench_costs.c): argv[0] is "costs". */
 int bench_costs(int argc, char **argv);
+
+/* `halo bench programs`, another (bench_programs.c): argv[0] is "programs". */
+int bench_programs(int argc, char **argv);
 
 #endif

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { DIGITS_STATE = 19, DIGITS_STEPS = 20, DIGITS_STARTS = 5, DISPATCH_RUNS = 2000 };
 
@@ -44,50 +42,22 @@ static void digits_step(bench *b) {
   free(ours);
 }
 
-int bench_first_step(const char *device, const char *path) {
-  halo_client *client;
-  bench_program program;
-  double seconds;
-  halo_client_options options = {.device = device};
-  if (!tool_check(halo_client_create(&options, &client))) return TOOL_FAILED;
-  bool ok = tool_check(bench_program_open(client, path, NULL, &program));
-  if (ok) ok = tool_check(bench_program_run(&program, 1, 0, &seconds));
-  bench_program_close(&program);
-  halo_client_release(client);
-  return ok ? TOOL_OK : TOOL_FAILED;
-}
-
-/* Seconds from fork to exit of a new process that runs one step; negative when it failed. */
-static double digits_start_process(const bench *b, const char *path, const char *cache) {
-  double start = tool_now();
-  fflush(NULL);
-  pid_t process = fork();
-  if (process == 0) {
-    setenv("HALO_CACHE_DIR", cache, 1);
-    setenv("POCL_CACHE_DIR", cache, 1); /* PoCL keeps what it made of a program by itself */
-    execl("/proc/self/exe", "halo", "bench", "--first-step", path, "--device",
-          b->options.device != NULL ? b->options.device : "", (char *)NULL);
-    _exit(127);
-  }
-  int code = -1;
-  if (process < 0 || waitpid(process, &code, 0) < 0 || code != 0) return -1;
-  return tool_now() - start;
-}
-
 static void digits_second_start(bench *b) {
   char path[4096], cache[128];
   double seconds[DIGITS_STARTS];
+  bench_start start;
   digits_path(b, path, sizeof path);
   bench_row *cold = bench_add_row(b, "first start", "digits step", BENCH_WITHIN, 0);
   bench_row *warm = bench_add_row(b, "second start", "digits step", BENCH_WITHIN, 0.3);
   if (cold == NULL || warm == NULL) return;
   snprintf(cache, sizeof cache, "%s/cache", b->folder);
-  cold->seconds = digits_start_process(b, path, cache);
-  for (int i = 0; i < DIGITS_STARTS && cold->seconds >= 0; i++) {
-    seconds[i] = digits_start_process(b, path, cache);
-    if (seconds[i] < 0) cold->seconds = -1;
+  bool good = bench_start_process(b->options.device, path, cache, &start);
+  cold->seconds = start.whole;
+  for (int i = 0; i < DIGITS_STARTS && good; i++) {
+    good = bench_start_process(b->options.device, path, cache, &start);
+    seconds[i] = start.whole;
   }
-  if (cold->seconds < 0) {
+  if (!good) {
     snprintf(cold->failure, sizeof cold->failure, "the process failed");
     snprintf(warm->failure, sizeof warm->failure, "the process failed");
   } else {

@@ -1,5 +1,6 @@
 /* bench_program.c: compiling a module and timing its runs with made-up arguments. */
 #include "bench.h"
+#include "inputs.h"
 #include "tool.h"
 
 #include <stdlib.h>
@@ -25,25 +26,57 @@ static halo_status program_make_argument(halo_client *client, const halo_shape *
   return status;
 }
 
-halo_status bench_program_open(halo_client *client, const char *path, const char *kernels,
-                               bench_program *p) {
-  memset(p, 0, sizeof *p);
-  halo_module *module;
-  halo_status status = halo_module_parse_file(path, &module);
-  if (status != HALO_OK) return status;
-  halo_compile_options options = {.kernels = kernels};
-  status = halo_client_compile(client, module, &options, &p->executable);
-  halo_module_release(module);
-  if (status != HALO_OK) return status;
+/* As the recipes say; a message was printed when they are wrong. */
+static halo_status program_make_by_recipe(halo_client *client, const halo_module *module,
+                                          const bench_heading *heading, bench_program *p) {
+  input_list inputs;
+  inputs_create(module, &inputs);
+  int code =
+      inputs.count == heading->recipe_count
+          ? TOOL_OK
+          : tool_error("%d parameters, and recipes for %d", inputs.count, heading->recipe_count);
+  for (int i = 0; i < inputs.count && code == TOOL_OK; i++) {
+    char *text = tool_printf("%d=%s", i, heading->recipes[i]);
+    code = inputs_assign(&inputs, text);
+    free(text);
+  }
+  halo_status status = code == TOOL_OK ? HALO_OK : HALO_INVALID_ARGUMENT;
+  for (int i = 0; i < inputs.count && status == HALO_OK; i++) {
+    status = halo_buffer_from_literal(client, inputs.data[i].value, &p->arguments[i]);
+  }
+  inputs_release(&inputs);
+  return status;
+}
 
+static halo_status program_make_arguments(halo_client *client, const halo_module *module,
+                                          const bench_heading *heading, bench_program *p) {
+  halo_status status = HALO_OK;
   p->argument_count = halo_executable_argument_count(p->executable);
   p->result_count = halo_executable_result_count(p->executable);
   p->arguments = calloc((size_t)p->argument_count + 1, sizeof(halo_buffer *));
   p->results = calloc((size_t)p->result_count + 1, sizeof(halo_buffer *));
+  if (heading->recipe_count > 0) return program_make_by_recipe(client, module, heading, p);
   for (int i = 0; i < p->argument_count && status == HALO_OK; i++) {
     status = program_make_argument(client, halo_executable_argument_shape(p->executable, i),
                                    &p->arguments[i]);
   }
+  return status;
+}
+
+halo_status bench_program_open(halo_client *client, const char *path, const char *kernels,
+                               bench_program *p) {
+  memset(p, 0, sizeof *p);
+  halo_module *module = NULL;
+  bench_heading heading;
+  halo_compile_options options = {.kernels = kernels};
+  bench_heading_read(path, &heading);
+  double start = tool_now();
+  halo_status status = halo_module_parse_file(path, &module);
+  if (status == HALO_OK) status = halo_client_compile(client, module, &options, &p->executable);
+  p->compile_seconds = tool_now() - start;
+  if (status == HALO_OK) status = program_make_arguments(client, module, &heading, p);
+  bench_heading_release(&heading);
+  halo_module_release(module);
   if (status != HALO_OK) bench_program_close(p);
   return status;
 }
@@ -82,7 +115,9 @@ static halo_status program_wait(bench_program *p) {
 halo_status bench_program_run(bench_program *p, int runs, int chained, double *seconds) {
   enum { MAX_CHAINED = 64 };
   int donated[MAX_CHAINED];
+  bool waited = chained == BENCH_WAITED;
   if (chained > MAX_CHAINED) chained = MAX_CHAINED;
+  if (chained < 0) chained = 0;
   for (int i = 0; i < chained; i++) donated[i] = i;
   halo_execute_options options = {.donated = donated, .donated_count = chained};
 
@@ -97,6 +132,7 @@ halo_status bench_program_run(bench_program *p, int runs, int chained, double *s
       p->arguments[i] = p->results[i];
       halo_buffer_retain(p->arguments[i]);
     }
+    if (waited && status == HALO_OK) status = program_wait(p);
   }
   if (status == HALO_OK) status = program_wait(p);
   *seconds = (tool_now() - start) / runs;

@@ -52,6 +52,7 @@ FAMILIES = [
     "ragged",
     "real",
     "models",
+    "bench",
     "lapack",
     "control",
     "dynamic",

@@ -1,0 +1,89 @@
+"""Tables for docs/programs.md from what `halo bench programs --json FILE` wrote.
+
+    python tools/programs/table.py [--before FILE ...] FILE ...
+
+The files may have some programs each, such as those of one field; of a program that is in several the
+last one counts.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+
+
+def read(paths):
+    rows = {}
+    for path in paths:
+        for row in json.loads(pathlib.Path(path).read_text()):
+            if not row["failed"]:
+                rows[row["name"]] = row
+    return rows
+
+
+def ratio(row, ours, other):
+    return row[ours] / row[other] if row and row[ours] and row[other] else None
+
+
+def mean(values):
+    values = [v for v in values if v]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def number(value):
+    if value is None:
+        return ""
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def time(seconds):
+    for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e6:.2g} us"
+
+
+def groups(rows):
+    yield "all", list(rows)
+    yield "without loops", [n for n, r in rows.items() if not r["loop"]]
+    yield "with loops", [n for n, r in rows.items() if r["loop"]]
+    for key in ("size", "field"):
+        for value in dict.fromkeys(r[key] for r in rows.values()):
+            yield value, [n for n, r in rows.items() if r[key] == value]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--before", nargs="*", default=[])
+    parser.add_argument("files", nargs="+")
+    options = parser.parse_args()
+    before, after = read(options.before), read(options.files)
+
+    print("| group | programs | run before | run after | cold before | cold after |")
+    print("|---|---|---|---|---|---|")
+    for name, names in groups(after):
+        cells = [
+            number(mean(ratio(rows.get(n), *pair) for n in names))
+            for pair in (("ours", "xla"), ("cold", "xla_cold"))
+            for rows in (before, after)
+        ]
+        print(f"| {name} | {len(names)} | {' | '.join(cells)} |")
+
+    print("\n| program | time | XLA | before | after | cold | XLA | after | kernels | launches |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for name, row in sorted(after.items(), key=lambda item: (item[1]["field"], item[0])):
+        cells = [
+            time(row["ours"]),
+            time(row["xla"]),
+            number(ratio(before.get(name), "ours", "xla")),
+            number(ratio(row, "ours", "xla")),
+            time(row["cold"]),
+            time(row["xla_cold"]),
+            number(ratio(row, "cold", "xla_cold")),
+            str(row["kernels"]),
+            str(row["launches"]),
+        ]
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
+main()
