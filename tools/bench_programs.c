@@ -17,10 +17,10 @@ typedef struct programs_options {
 
 typedef struct programs_bench {
   programs_options options;
-  halo_client *client, *profiling; /* both keep what they compile in `scratch` */
+  halo_client *client, *profiling; /* for the program at hand */
   struct bench_jax *jax;           /* NULL: none */
-  char scratch[64];
-  char **names; /* of the files, without folder */
+  char scratch[64], cache[96];     /* folders; what is compiled for the program at hand */
+  char **names;                    /* of the files, without folder */
   programs_row *rows;
   int count;
 } programs_bench;
@@ -131,7 +131,7 @@ static int programs_runs(double seconds) {
 
 /* Ours and XLA's in turns. */
 static halo_status programs_measure(programs_bench *b, const char *path, programs_row *row) {
-  enum { FEW_ROUNDS = 3, SECONDS = 4 };
+  enum { FEW_ROUNDS = 3, SECONDS = 2 };
   int most = b->options.rounds, rounds = 0;
   double *ours = tool_alloc(sizeof *ours * 2 * (size_t)most), *xla = ours + most;
   bench_program program;
@@ -163,41 +163,58 @@ static void programs_fail(programs_row *row, const char *why) {
   snprintf(row->failure, sizeof row->failure, "%.*s", (int)strcspn(why, "\n"), why);
 }
 
+/* With clients that find what the first start compiled. */
+static void programs_run_warm(programs_bench *b, const char *path, programs_row *row) {
+  halo_client_options options = {.device = b->options.device, .cache_dir = b->cache};
+  halo_status status = halo_client_create(&options, &b->client);
+  options.profile = true;
+  if (status == HALO_OK) status = halo_client_create(&options, &b->profiling);
+  if (status == HALO_OK) status = programs_count(b, path, row);
+  if (status == HALO_OK) status = programs_measure(b, path, row);
+  if (status != HALO_OK) {
+    const char *why = halo_error_message();
+    programs_fail(row, *why ? why : "the recipes do not fit");
+  }
+  halo_client_release(b->client);
+  halo_client_release(b->profiling);
+  b->client = b->profiling = NULL;
+}
+
 static void programs_take(programs_bench *b, int index) {
   programs_row *row = &b->rows[index];
-  char path[4096], cache[128];
-  halo_status status = HALO_OK;
+  char path[4096];
   programs_path(b, b->names[index], path, sizeof path);
   if (b->jax != NULL && b->options.cold) {
     double seconds = bench_jax_run(b->jax, path, 0, BENCH_WAITED);
     if (seconds > 0) row->xla_cold = seconds;
   }
+  snprintf(b->cache, sizeof b->cache, "%s/cache", b->scratch);
+  bench_start start;
   if (b->options.cold) {
-    bench_start start;
-    snprintf(cache, sizeof cache, "%s/cold", b->scratch);
-    if (bench_start_process(b->options.device, path, cache, &start)) {
+    if (bench_start_process(b->options.device, path, b->cache, &start)) {
       row->cold = start.first;
     } else {
       programs_fail(row, "the first start failed");
     }
-    bench_remove_folder(cache);
   }
-  status = programs_count(b, path, row);
-  if (status == HALO_OK && b->options.warm) status = programs_measure(b, path, row);
-  if (status != HALO_OK) {
-    const char *why = halo_error_message();
-    programs_fail(row, *why ? why : "the recipes do not fit");
-  }
+  if (b->options.warm && row->failure[0] == '\0') programs_run_warm(b, path, row);
+  bench_remove_folder(b->cache);
+}
+
+/* Writes what is known so far, so that it is there when somebody loses patience. */
+static bool programs_keep(const programs_bench *b, int count) {
+  if (b->options.json == NULL) return true;
+  FILE *file = fopen(b->options.json, "w");
+  if (file != NULL) programs_write_json(file, b->rows, count);
+  bool good = file != NULL && fclose(file) == 0;
+  if (!good) tool_error("cannot write %s", b->options.json);
+  return good;
 }
 
 static int programs_run(programs_bench *b) {
   strcpy(b->scratch, "/tmp/halo-bench.XXXXXX");
   if (mkdtemp(b->scratch) == NULL) return tool_error("cannot make a folder in /tmp");
-  halo_client_options options = {.device = b->options.device, .cache_dir = b->scratch};
-  halo_client_options profiling = options;
-  profiling.profile = true;
-  bool good = tool_check(halo_client_create(&options, &b->client)) &&
-              tool_check(halo_client_create(&profiling, &b->profiling)) && programs_find(b);
+  bool good = programs_find(b);
   if (good && b->options.jax != NULL) b->jax = bench_jax_open(b->options.jax, b->options.script);
   if (good) programs_print_heading();
   int failed = 0;
@@ -205,17 +222,10 @@ static int programs_run(programs_bench *b) {
     programs_take(b, i);
     programs_print_row(&b->rows[i]);
     failed += b->rows[i].failure[0] != '\0';
+    good = programs_keep(b, i + 1);
   }
   if (good && b->jax != NULL) programs_print_groups(b->rows, b->count);
-  if (good && b->options.json != NULL) {
-    FILE *file = fopen(b->options.json, "w");
-    if (file != NULL) programs_write_json(file, b->rows, b->count);
-    good = file != NULL && fclose(file) == 0;
-    if (!good) tool_error("cannot write %s", b->options.json);
-  }
   bench_jax_close(b->jax);
-  halo_client_release(b->client);
-  halo_client_release(b->profiling);
   bench_remove_folder(b->scratch);
   return good && failed == 0 ? TOOL_OK : TOOL_FAILED;
 }

@@ -1,4 +1,4 @@
-/* tools/profile.c: the table of `halo run --profile`. */
+/* tools/profile.c: the tables of `halo run --profile`. */
 #include "profile.h"
 
 #include "tool.h"
@@ -43,7 +43,7 @@ static void profile_print_row(const halo_profile_row *row, double total, int nam
          profile_rate(flops, sizeof flops, row->flops, row));
 }
 
-bool profile_print(halo_executable *executable) {
+bool profile_print_steps(halo_executable *executable) {
   const halo_profile_row *rows;
   int count;
   if (!tool_check(halo_executable_profile(executable, &rows, &count))) return false;
@@ -76,5 +76,40 @@ bool profile_print(halo_executable *executable) {
            total > 0 ? 100 * rest / total : 0);
   }
   free(sorted);
+  return true;
+}
+
+/* ---- The host ---- */
+
+bool profile_take_mark(halo_executable *executable, profile_mark *out) {
+  const halo_profile_row *rows;
+  int count;
+  *out = (profile_mark){0};
+  if (!tool_check(halo_executable_profile(executable, &rows, &count))) return false;
+  for (int i = 0; i < count; i++) out->device += rows[i].seconds;
+  return tool_check(halo_executable_profile_host(executable, out->host));
+}
+
+static void profile_print_part(const char *name, double seconds, double wall, uint64_t count) {
+  printf("  %-12s %10s %6.1f%%", name, tool_seconds(seconds), wall > 0 ? 100 * seconds / wall : 0);
+  if (count > 0) {
+    printf(" %11s %9s", tool_count((int64_t)count), tool_seconds(seconds / (double)count));
+  }
+  putchar('\n');
+}
+
+bool profile_print_wall(halo_executable *executable, const profile_mark *since, double wall,
+                        int64_t runs) {
+  profile_mark now;
+  if (!profile_take_mark(executable, &now)) return false;
+  printf("Wall time: %s in %s run%s%s\n", tool_seconds(wall), tool_count(runs),
+         runs == 1 ? "" : "s", since->device > 0 ? " behind the first" : "");
+  printf("  %-12s %10s %7s %11s %9s\n", "", "time", "share", "count", "each");
+  profile_print_part("device busy", now.device - since->device, wall, 0);
+  for (int i = 0; i < HALO_PROFILE_HOST_ROWS; i++) {
+    uint64_t count = now.host[i].count - since->host[i].count;
+    double seconds = now.host[i].seconds - since->host[i].seconds;
+    if (count > 0) profile_print_part(now.host[i].work, seconds, wall, count);
+  }
   return true;
 }

@@ -117,7 +117,8 @@ typedef struct run_state {
   int argument_count, result_count;
   halo_literal **results;
   double compile_seconds, first_seconds;
-  double *seconds; /* of each repeat, in order of time */
+  double *seconds;    /* of each repeat, in order of time */
+  profile_mark first; /* with --profile and repeats: behind the first run */
 } run_state;
 
 static void run_help(void) {
@@ -194,6 +195,9 @@ static bool run_all(const run_request *request, run_state *state) {
     for (int i = 0; i < state->result_count; i++) halo_buffer_release(buffers[i]);
   }
   state->seconds = tool_alloc(sizeof(double) * (size_t)request->repeat);
+  if (ok && request->client.profile && request->repeat > 0) {
+    ok = profile_take_mark(state->executable, &state->first);
+  }
   for (int64_t n = 0; n < request->repeat && ok; n++) {
     ok = run_once(state, buffers, &state->seconds[n]);
     for (int i = 0; i < state->result_count && ok; i++) halo_buffer_release(buffers[i]);
@@ -301,6 +305,16 @@ static void run_print_times(const run_request *request, const run_state *state) 
   halo_memory_stats memory;
   halo_device_memory_stats(halo_client_device(state->client, 0), &memory);
   printf("  memory     %s at most\n", tool_bytes(memory.peak));
+}
+
+/* Where the time went: of the repeats, or else of the first run, in which drivers compile. */
+static bool run_print_profile(const run_request *request, const run_state *state) {
+  double wall = request->repeat > 0 ? 0 : state->first_seconds;
+  for (int64_t i = 0; i < request->repeat; i++) wall += state->seconds[i];
+  if (!profile_print_steps(state->executable)) return false;
+  putchar('\n');
+  return profile_print_wall(state->executable, &state->first, wall,
+                            request->repeat > 0 ? request->repeat : 1);
 }
 
 static void run_print_reports(const run_request *request, const run_state *state) {
@@ -438,7 +452,7 @@ static int run_work(const run_request *request, run_state *state) {
     code = compare_results(&request->compare, state->results, state->result_count);
     if (!request->quiet || request->client.profile) putchar('\n');
   }
-  if (request->client.profile && !profile_print(state->executable)) return TOOL_FAILED;
+  if (request->client.profile && !run_print_profile(request, state)) return TOOL_FAILED;
   if (request->client.profile && !request->quiet) putchar('\n');
   if (!request->quiet) run_print_times(request, state);
   return code;

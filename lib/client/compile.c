@@ -324,14 +324,36 @@ const char *halo_executable_report(halo_executable *e, halo_report report) {
   return e->reports[report];
 }
 
+static halo_status executable_check_profile(const halo_executable *e) {
+  if (e->client->devices[0].cl->profile) return HALO_OK;
+  return halo_fail(HALO_FAILED_PRECONDITION,
+                   "profiling needs a client made with halo_client_options.profile");
+}
+
+halo_status halo_executable_profile_host(halo_executable *e,
+                                         halo_profile_host out[HALO_PROFILE_HOST_ROWS]) {
+  static const char *const works[] = {[HALO_HOST_LAUNCH] = "launches",
+                                      [HALO_HOST_WAIT] = "waits",
+                                      [HALO_HOST_MEMORY] = "memory",
+                                      [HALO_HOST_CALL] = "calls"};
+  _Static_assert((int)HALO_HOST_WORKS == HALO_PROFILE_HOST_ROWS, "each kind of work is a row");
+  if (!e || !out) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_profile_host: NULL argument");
+  }
+  HALO_TRY(executable_check_profile(e));
+  halo_host_time times[HALO_HOST_WORKS];
+  halo_program_profile_host(e->placements[0].program, times);
+  for (int i = 0; i < HALO_HOST_WORKS; i++) {
+    out[i] = (halo_profile_host){works[i], times[i].count, times[i].seconds};
+  }
+  return HALO_OK;
+}
+
 halo_status halo_executable_profile(halo_executable *e, const halo_profile_row **rows, int *count) {
   if (!e || !rows || !count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_profile: NULL argument");
   }
-  if (!e->client->devices[0].cl->profile) {
-    return halo_fail(HALO_FAILED_PRECONDITION,
-                     "profiling needs a client made with halo_client_options.profile");
-  }
+  HALO_TRY(executable_check_profile(e));
   const halo_step_time *times;
   HALO_TRY(halo_program_profile(e->placements[0].program, &times, count));
   pthread_mutex_lock(&e->lock);

@@ -130,6 +130,12 @@ void halo_program_seed(halo_program *p, uint64_t seed) {
 
 const halo_plan *halo_program_plan(const halo_program *p) { return p->plan; }
 
+void halo_program_profile_host(halo_program *p, halo_host_time times[HALO_HOST_WORKS]) {
+  pthread_mutex_lock(&p->lock);
+  memcpy(times, p->profile.host, sizeof p->profile.host);
+  pthread_mutex_unlock(&p->lock);
+}
+
 halo_status halo_program_profile(halo_program *p, const halo_step_time **rows, int *count) {
   halo_cl_device_finish(p->device);
   pthread_mutex_lock(&p->lock);

@@ -42,4 +42,7 @@ void halo_program_seed(halo_program *program, uint64_t seed);
  * program until the next call. */
 halo_status halo_program_profile(halo_program *program, const halo_step_time **rows, int *count);
 
+/* What the host did in the runs that have ended, by halo_host_work; zeros without profiling. */
+void halo_program_profile_host(halo_program *program, halo_host_time times[HALO_HOST_WORKS]);
+
 #endif

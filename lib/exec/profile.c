@@ -1,4 +1,4 @@
-/* exec/profile.c: time per step from device events. */
+/* exec/profile.c: time per step from device events, and what the host does meanwhile. */
 #include "exec/profile.h"
 
 #include "base/memory.h"
@@ -61,6 +61,13 @@ void halo_profile_add(halo_profile *profile, int32_t step, cl_event event) {
   halo_vec_push(&profile->pending, (halo_profile_event){step, event});
   /* A failure here shows again when rows are asked for, as a run with no time. */
   if (profile->pending.count >= PROFILE_MAX_PENDING) (void)profile_read(profile);
+}
+
+void halo_profile_add_host(halo_profile *profile, const halo_host_time *times) {
+  for (int work = 0; work < HALO_HOST_WORKS; work++) {
+    profile->host[work].count += times[work].count;
+    profile->host[work].seconds += times[work].seconds;
+  }
 }
 
 halo_status halo_profile_rows(halo_profile *profile, const halo_step_time **rows, int *count) {

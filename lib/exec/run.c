@@ -2,6 +2,7 @@
  * started from. */
 #include "exec/run.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/worker.h"
 
@@ -92,14 +93,26 @@ halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer) {
   return (halo_place_at){block->mem, block->serial, at_offset ? (cl_ulong)b->offset : 0};
 }
 
-cl_event *halo_run_event(const halo_run *run, cl_event *storage) {
+double halo_run_clock(const halo_run *run) {
+  return run->program->device->profile ? halo_clock() : 0;
+}
+
+void halo_run_spent(halo_run *run, halo_host_work work, double since) {
+  if (!run->program->device->profile) return;
+  run->host[work].count++;
+  run->host[work].seconds += halo_clock() - since;
+}
+
+cl_event *halo_run_event(halo_run *run, cl_event *storage) {
   *storage = NULL;
+  run->since = halo_run_clock(run);
   return run->program->device->profile || run->wanted ? storage : NULL;
 }
 
 void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
   run->began = true;
   run->ahead++;
+  halo_run_spent(run, HALO_HOST_LAUNCH, run->since);
   if (!*storage) return;
   if (run->wanted) {
     clRetainEvent(*storage);
@@ -132,7 +145,9 @@ halo_status halo_run_limit_ahead(halo_run *run) {
   cl_event marker;
   HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker),
                          "clEnqueueMarkerWithWaitList in a loop"));
+  double since = halo_run_clock(run);
   halo_status status = halo_cl_await(marker);
+  halo_run_spent(run, HALO_HOST_WAIT, since);
   clReleaseEvent(marker);
   return status;
 }
@@ -240,6 +255,14 @@ static halo_status run_note_end(halo_run *run) {
   return halo_cl_check(clFlush(device->queue), "clFlush");
 }
 
+static void run_note_host(halo_run *run) {
+  halo_program *p = run->program;
+  if (!p->device->profile) return;
+  pthread_mutex_lock(&p->lock);
+  halo_profile_add_host(&p->profile, run->host);
+  pthread_mutex_unlock(&p->lock);
+}
+
 /* Lets go of everything; the very last is to say that the results are queued, or why there are none:
  * whoever waits for that may end the process then. A failure is kept as this thread's message. */
 static halo_status run_end(halo_run *run, halo_status status) {
@@ -263,7 +286,10 @@ static halo_status run_end(halo_run *run, halo_status status) {
       run->results[r]->block = NULL;
     }
   }
+  double since = halo_run_clock(run);
   run_free_arenas(run);
+  halo_run_spent(run, HALO_HOST_MEMORY, since);
+  run_note_host(run);
   run_put_set(run);
   run_give_up(run);
   halo_free(run);
@@ -308,8 +334,10 @@ static halo_status run_check_causes(halo_run *run) {
 
 /* What a run needs before its first step. */
 static halo_status run_begin(halo_run *run) {
+  double since = halo_run_clock(run);
   HALO_TRY(run_take_results(run));
   HALO_TRY(run_take_arenas(run));
+  halo_run_spent(run, HALO_HOST_MEMORY, since);
   HALO_TRY(run_take_set(run));
   return run_wait_on_device(run);
 }

@@ -63,14 +63,16 @@ struct halo_run {
   halo_run_set *set;
   halo_cl_event *done;    /* the results' */
   cl_command_queue queue; /* that steps are put on */
-  cl_event *wanted;     /* where the step that is started puts its command's event; NULL: nowhere */
-  cl_event last;        /* of the last step, if that was a command of its own */
-  int32_t next;         /* of the plan's steps */
-  bool began;           /* a command was queued */
-  bool strayed;         /* something was put on the second queue */
-  int64_t ahead;        /* commands queued since the host last waited */
-  atomic_int waits_for; /* values and events that are pending */
-  HALO_VEC(halo_cl_event *) after; /* that it was told to wait for; a reference each */
+  cl_event *wanted; /* where the step that is started puts its command's event; NULL: nowhere */
+  cl_event last;    /* of the last step, if that was a command of its own */
+  int32_t next;     /* of the plan's steps */
+  bool began;       /* a command was queued */
+  bool strayed;     /* something was put on the second queue */
+  int64_t ahead;    /* commands queued since the host last waited */
+  double since;     /* when putting a command on the queue began; with profiling */
+  halo_host_time host[HALO_HOST_WORKS]; /* with profiling */
+  atomic_int waits_for;                 /* values and events that are pending */
+  HALO_VEC(halo_cl_event *) after;      /* that it was told to wait for; a reference each */
 };
 
 /* Where a buffer lies; `mem` is NULL for one without a place. */
@@ -81,8 +83,13 @@ typedef struct halo_place_at {
 } halo_place_at;
 halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer);
 
-/* Around each command: where its event shall go, and that it was queued. */
-cl_event *halo_run_event(const halo_run *run, cl_event *storage);
+/* The time, or 0 without profiling; and that a piece of the host's work that began then is done. */
+double halo_run_clock(const halo_run *run);
+void halo_run_spent(halo_run *run, halo_host_work work, double since);
+
+/* Around each command: where its event shall go, and that it was queued. What the host does in between is
+ * a launch. */
+cl_event *halo_run_event(halo_run *run, cl_event *storage);
 void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage);
 
 /* A list from start to end, waiting where steps wait. */

@@ -39,7 +39,9 @@ static halo_status conditional_start(halo_run *run, const halo_step *step, void 
 
 static halo_status conditional_finish(halo_run *run, const halo_step *step, void *data) {
   conditional_state *state = data;
+  double since = halo_run_clock(run);
   halo_status status = halo_cl_await(state->read);
+  halo_run_spent(run, HALO_HOST_WAIT, since);
   clReleaseEvent(state->read);
   HALO_TRY(status);
   run->ahead = 0;

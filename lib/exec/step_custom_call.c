@@ -80,10 +80,14 @@ static halo_status custom_finish(halo_run *run, const halo_step *step, void *sta
       status = custom_map(run, &arrays[i], i >= call->operand_count, mappings, &mapped);
     }
   }
+  double since = halo_run_clock(run);
   if (status == HALO_OK && mapped > 0) {
     status = halo_cl_check(clFinish(run->program->device->queue), "mapping a custom call's memory");
+    halo_run_spent(run, HALO_HOST_WAIT, since);
   }
+  since = halo_run_clock(run);
   if (status == HALO_OK) status = halo_custom_site_call(step->custom, arrays, NULL);
+  halo_run_spent(run, HALO_HOST_CALL, since);
   for (int i = 0; i < mapped; i++) {
     cl_int code = clEnqueueUnmapMemObject(run->program->device->queue, mappings[i].at.mem,
                                           mappings[i].data, 0, NULL, NULL);

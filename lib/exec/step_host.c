@@ -100,7 +100,9 @@ static halo_status host_finish(halo_run *run, const halo_step *step, void *state
   if (!run->program->feeds) {
     return halo_fail(HALO_FAILED_PRECONDITION, "%s: there is no host to talk to", step->label);
   }
+  double since = halo_run_clock(run);
   halo_status status = step->kind == HALO_STEP_IN ? host_in(run, step) : host_out(run, step);
+  halo_run_spent(run, HALO_HOST_CALL, since);
   return status == HALO_OK ? HALO_OK : halo_fail_in(status, "%s", step->label);
 }
 

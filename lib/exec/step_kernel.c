@@ -55,8 +55,8 @@ static halo_status kernel_bind(halo_run *run, const halo_step *step, kernel_stat
 static halo_status kernel_start(halo_run *run, const halo_step *step, void *data) {
   halo_cl_device *device = run->program->device;
   kernel_state *state = data;
-  HALO_TRY(kernel_bind(run, step, state));
   cl_event storage, *event = halo_run_event(run, &storage);
+  HALO_TRY(kernel_bind(run, step, state));
   cl_int code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
                                        state->local, 0, NULL, event);
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {

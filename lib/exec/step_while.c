@@ -29,9 +29,11 @@ static halo_status while_read(halo_run *run, const halo_step *step, while_state 
                               cl_event *event) {
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
   run->ahead = 0;
-  return halo_cl_check(clEnqueueReadBuffer(run->queue, at.mem, event ? CL_FALSE : CL_TRUE,
-                                           (size_t)at.offset, 1, &state->more, 0, NULL, event),
-                       "reading a loop's condition");
+  double since = halo_run_clock(run);
+  cl_int code = clEnqueueReadBuffer(run->queue, at.mem, event ? CL_FALSE : CL_TRUE,
+                                    (size_t)at.offset, 1, &state->more, 0, NULL, event);
+  if (!event) halo_run_spent(run, HALO_HOST_WAIT, since);
+  return halo_cl_check(code, "reading a loop's condition");
 }
 
 static halo_status while_rounds(halo_run *run, const halo_step *step) {
@@ -65,7 +67,9 @@ static halo_status while_finish(halo_run *run, const halo_step *step, void *data
   if (state->read) {
     cl_event read = state->read;
     state->read = NULL;
+    double since = halo_run_clock(run);
     halo_status status = halo_cl_await(read);
+    halo_run_spent(run, HALO_HOST_WAIT, since);
     clReleaseEvent(read);
     HALO_TRY(status);
   } else {

@@ -1,4 +1,5 @@
 /* opencl/program.c: programs, found in memory or on disk or built from source. */
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -8,7 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
   PROGRAM_UNUSED_MAX = 64, /* remembered though nobody holds them */
@@ -54,12 +54,6 @@ void halo_cl_programs_release(halo_cl_programs *programs) {
   pthread_mutex_destroy(&programs->lock);
   halo_free(programs->directory);
   halo_free(programs);
-}
-
-static double program_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 /* ---- Keys ---- */
@@ -178,7 +172,7 @@ static cl_program program_load(halo_cl_device *device, const uint64_t key[2], co
   unsigned char *binary = NULL;
   size_t size = 0;
   if (!programs->directory) return NULL;
-  double start = program_now();
+  double start = halo_clock();
   halo_disk_result result = halo_disk_load(programs->directory, key, &binary, &size);
   cl_program handle = NULL;
   if (result == HALO_DISK_FOUND) {
@@ -188,7 +182,7 @@ static cl_program program_load(halo_cl_device *device, const uint64_t key[2], co
   }
   if (result == HALO_DISK_DAMAGED) halo_disk_remove(programs->directory, key);
   pthread_mutex_lock(&programs->lock);
-  programs->stats.load_seconds += program_now() - start;
+  programs->stats.load_seconds += halo_clock() - start;
   programs->stats.disk_hits += handle != NULL;
   programs->stats.damaged += result == HALO_DISK_DAMAGED;
   pthread_mutex_unlock(&programs->lock);
@@ -319,11 +313,11 @@ halo_status halo_cl_program_get(halo_cl_device *device, const char *source, cons
     cl_program handle = device->caps.is_null ? NULL : program_load(device, key, all_options);
     bool from_disk = handle != NULL;
     if (!handle && !device->caps.is_null) {
-      double start = program_now();
+      double start = halo_clock();
       status = program_build(device, source, all_options, &handle);
       pthread_mutex_lock(&programs->lock);
       programs->stats.builds += status == HALO_OK;
-      programs->stats.build_seconds += program_now() - start;
+      programs->stats.build_seconds += halo_clock() - start;
       pthread_mutex_unlock(&programs->lock);
     }
     if (status == HALO_OK) *out = program_insert(device, handle, key, from_disk);

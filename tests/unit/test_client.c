@@ -48,6 +48,7 @@ START_TEST(null_arguments) {
   ck_fails(halo_executable_run(e, NULL, 2, &out), HALO_INVALID_ARGUMENT, "parameter 0");
   ck_assert_ptr_null(out);
   ck_fails(halo_executable_profile(NULL, NULL, NULL), HALO_INVALID_ARGUMENT, "NULL");
+  ck_fails(halo_executable_profile_host(NULL, NULL), HALO_INVALID_ARGUMENT, "NULL");
 
   halo_executable_retain(NULL);
   halo_executable_release(NULL);
@@ -693,6 +694,8 @@ START_TEST(profile) {
   const halo_profile_row *rows;
   int count;
   ck_fails(halo_executable_profile(e, &rows, &count), HALO_FAILED_PRECONDITION, "profile");
+  halo_profile_host host[HALO_PROFILE_HOST_ROWS];
+  ck_fails(halo_executable_profile_host(e, host), HALO_FAILED_PRECONDITION, "profile");
   halo_executable_release(e);
   halo_client_release(client);
 
@@ -713,6 +716,13 @@ START_TEST(profile) {
     ck_assert_int_eq(rows[0].bytes, 2 * 4096);
     ck_assert(rows[0].seconds > 0);
   }
+  ck_ok(halo_executable_profile_host(e, host));
+  const uint64_t counts[HALO_PROFILE_HOST_ROWS] = {3, 0, 6, 0}; /* memory: taken and given back */
+  for (int i = 0; i < HALO_PROFILE_HOST_ROWS; i++) {
+    ck_assert_uint_eq(host[i].count, counts[i]);
+    ck_assert(host[i].count == 0 ? host[i].seconds == 0 : host[i].seconds > 0);
+  }
+  ck_assert_str_eq(host[0].work, "launches");
   halo_buffer_release(x);
   halo_executable_release(e);
   halo_client_release(client);

@@ -2,8 +2,8 @@
 
     python tools/programs/table.py [--before FILE ...] FILE ...
 
-The files may have some programs each, such as those of one field; of a program that is in several the
-last one counts.
+The files may have some programs each, such as those of one field, and starts or runs alone; of what is in
+several the last one counts.
 """
 
 import argparse
@@ -17,7 +17,8 @@ def read(paths):
     for path in paths:
         for row in json.loads(pathlib.Path(path).read_text()):
             if not row["failed"]:
-                rows[row["name"]] = row
+                known = rows.setdefault(row["name"], row)
+                known.update({key: value for key, value in row.items() if value})
     return rows
 
 
