@@ -1,12 +1,12 @@
 /* cl_kernels/triangular_solve.cl: triangular systems by substitution. A work item solves a strip of H_L
  * lines (columns of b, or its rows where x stands on the left of a) from the first unknown to the last,
- * H_R of them at a time: what the unknowns before them take away is a small matrix product in registers.
+ * H_ROWS of them at a time: what the unknowns before them take away is a small matrix product in registers.
  *
  * Unknowns lie in scratch memory in panels of H_P lines: unknown i of a line at i * H_P + its place.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS (which declare X, the scratch memory); H_A(b, i, k), k <= i, the
  * factor of unknown k in equation i; H_B(b, i, line), H_OUT(b, i, line, v); H_N unknowns, H_LINES, H_BATCH;
- * H_NV vectors of type H_V and H_W elements a strip, H_LOADV(p), H_STOREV(v, p); H_UNIT 1: the diagonal is 1
+ * H_NV vectors a strip, with holes as in kernels/linalg.h; H_UNIT 1: the diagonal is 1
  * and not read; H_ACROSS 1: unknowns of a line are neighbours in memory, not lines;
  * H_INT; arithmetic as in kernels/linalg.h. */
 #ifndef H_NAME
@@ -15,9 +15,9 @@
 #define H_POINTERS
 #define H_T float
 #define H_V float4
-#define H_LOADV(p) vload4(0, p)
-#define H_STOREV(v, p) vstore4(v, 0, p)
-#define H_SUBMUL(c, a, b) ((c) - (a) * (b))
+#define H_LOADV(space, p) vload4(0, p)
+#define H_STOREV(v, space, p) vstore4(v, 0, p)
+#define H_LESS(c, a, b) ((c) - (a) * (b))
 #define H_DIV(a, b) ((a) / (b))
 #define H_A(b, i, k) A_[((b)*H_N + (i)) * H_N + (k)]
 #define H_B(b, i, line) B_[((b)*H_N + (i)) * H_LINES + (line)]
@@ -28,7 +28,7 @@
 #define H_NV 2
 #define H_W 4
 #define H_P 8
-#define H_R 3
+#define H_ROWS 3
 #define H_UNIT 0
 #define H_ACROSS 1
 #define H_INT int
@@ -36,9 +36,9 @@
 #define H_L (H_NV * H_W)
 /* Elements of b in the order of memory, so that lines far apart are not fetched again for each unknown. */
 #if H_ACROSS
-#define SOLVE_EACH for (int q = 0; q < H_L; ++q) for (int r = 0; r < H_R; ++r)
+#define SOLVE_EACH for (int q = 0; q < H_L; ++q) for (int r = 0; r < H_ROWS; ++r)
 #else
-#define SOLVE_EACH for (int r = 0; r < H_R; ++r) for (int q = 0; q < H_L; ++q)
+#define SOLVE_EACH for (int r = 0; r < H_ROWS; ++r) for (int q = 0; q < H_L; ++q)
 #endif
 
 __kernel void H_NAME(H_PARAMS) {
@@ -49,41 +49,41 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT batch = item / strips, line = item % strips * H_L;
   const int lines = H_LINES - line < H_L ? (int)(H_LINES - line) : H_L;
   __global H_T *x = X + (batch * panels + line / H_P) * H_N * H_P + line % H_P;
-  for (H_INT i0 = 0; i0 < H_N; i0 += H_R) {
-    H_V v[H_R][H_NV];
-    H_T lanes[H_R][H_L];
-    H_INT rows[H_R];
+  for (H_INT i0 = 0; i0 < H_N; i0 += H_ROWS) {
+    H_V v[H_ROWS][H_NV];
+    H_T lanes[H_ROWS][H_L];
+    H_INT rows[H_ROWS];
 #pragma unroll
-    for (int r = 0; r < H_R; ++r) rows[r] = i0 + r < H_N ? i0 + r : H_N - 1;
+    for (int r = 0; r < H_ROWS; ++r) rows[r] = i0 + r < H_N ? i0 + r : H_N - 1;
     if (lines == H_L) {
       SOLVE_EACH lanes[r][q] = H_B(batch, rows[r], line + q);
     } else {
       SOLVE_EACH lanes[r][q] = q < lines ? H_B(batch, rows[r], line + q) : (H_T)0;
     }
 #pragma unroll
-    for (int r = 0; r < H_R; ++r) {
+    for (int r = 0; r < H_ROWS; ++r) {
 #pragma unroll
-      for (int j = 0; j < H_NV; ++j) v[r][j] = H_LOADV(lanes[r] + j * H_W);
+      for (int j = 0; j < H_NV; ++j) v[r][j] = H_LOADV(__private, lanes[r] + j * H_W);
     }
     for (H_INT k = 0; k < i0; ++k) {
       H_V known[H_NV];
 #pragma unroll
-      for (int j = 0; j < H_NV; ++j) known[j] = H_LOADV(x + k * H_P + j * H_W);
+      for (int j = 0; j < H_NV; ++j) known[j] = H_LOADV(__global, x + k * H_P + j * H_W);
 #pragma unroll
-      for (int r = 0; r < H_R; ++r) {
+      for (int r = 0; r < H_ROWS; ++r) {
         const H_T a = H_A(batch, rows[r], k);
 #pragma unroll
-        for (int j = 0; j < H_NV; ++j) v[r][j] = H_SUBMUL(v[r][j], a, known[j]);
+        for (int j = 0; j < H_NV; ++j) v[r][j] = H_LESS(v[r][j], a, known[j]);
       }
     }
 #pragma unroll
-    for (int r = 0; r < H_R; ++r) {
+    for (int r = 0; r < H_ROWS; ++r) {
       if (i0 + r < H_N) {
 #pragma unroll
         for (int k = 0; k < r; ++k) {
           const H_T a = H_A(batch, i0 + r, i0 + k);
 #pragma unroll
-          for (int j = 0; j < H_NV; ++j) v[r][j] = H_SUBMUL(v[r][j], a, v[k][j]);
+          for (int j = 0; j < H_NV; ++j) v[r][j] = H_LESS(v[r][j], a, v[k][j]);
         }
 #if !H_UNIT
         const H_T pivot = H_A(batch, i0 + r, i0 + r);
@@ -93,12 +93,12 @@ __kernel void H_NAME(H_PARAMS) {
 #if !H_UNIT
           v[r][j] = H_DIV(v[r][j], pivot);
 #endif
-          H_STOREV(v[r][j], x + (i0 + r) * H_P + j * H_W);
-          H_STOREV(v[r][j], lanes[r] + j * H_W);
+          H_STOREV(v[r][j], __global, x + (i0 + r) * H_P + j * H_W);
+          H_STOREV(v[r][j], __private, lanes[r] + j * H_W);
         }
       }
     }
-    if (lines == H_L && i0 + H_R <= H_N) {
+    if (lines == H_L && i0 + H_ROWS <= H_N) {
       SOLVE_EACH H_OUT(batch, i0 + r, line + q, lanes[r][q]);
     } else {
       SOLVE_EACH if (q < lines && i0 + r < H_N) H_OUT(batch, i0 + r, line + q, lanes[r][q]);

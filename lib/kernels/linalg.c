@@ -72,3 +72,47 @@ void halo_linalg_holes(halo_parts *p, halo_template *k, halo_type type) {
   halo_parts_hole(p, k, "H_SUBMUL(c, a, b)", "((c) - h_mul_%s(a, b))", name);
   halo_parts_hole(p, k, "H_DIV(a, b)", "h_div_%s(a, b)", name);
 }
+
+int halo_linalg_lanes(const halo_caps *caps, halo_type type, int64_t wanted) {
+  int lanes = caps->simd_width >= 16 ? 16 : caps->simd_width >= 8 ? 8 : 4;
+  lanes /= (int)(halo_type_size(type) / 4);
+  if (lanes < 1) lanes = 1;
+  while (lanes > 1 && lanes / 2 >= wanted) lanes /= 2;
+  return lanes;
+}
+
+/* i b for a vector of complex numbers: real and imaginary parts change places. */
+static const char *linalg_turned(halo_arena *arena, const char *vector, int width) {
+  halo_strbuf b = {0};
+  halo_strbuf_append(&b, "((b).s");
+  for (int i = 0; i < width; i++) halo_strbuf_printf(&b, "%x", i ^ 1);
+  halo_strbuf_printf(&b, " * (%s)(-1, 1", vector);
+  for (int i = 2; i < width; i += 2) halo_strbuf_append(&b, ", -1, 1");
+  halo_strbuf_append(&b, "))");
+  const char *text = halo_arena_printf(arena, "%s", halo_strbuf_text(&b));
+  halo_strbuf_deinit(&b);
+  return text;
+}
+
+void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, int lanes) {
+  bool complex = halo_type_is_complex(type);
+  const char *part = halo_ctype_compute(halo_type_real_part(type));
+  int width = complex ? 2 * lanes : lanes;
+  halo_template_define_int(k, "H_W", lanes);
+  if (width == 1) {
+    halo_parts_hole(p, k, "H_V", "%s", part);
+    halo_template_define(k, "H_LOADV", "H_LOADV(space, p) (*(p))");
+    halo_template_define(k, "H_STOREV", "H_STOREV(v, space, p) (*(p) = (v))");
+  } else {
+    halo_parts_hole(p, k, "H_V", "%s%d", part, width);
+    halo_parts_hole(p, k, "H_LOADV(space, p)", "vload%d(0, (const space %s *)(p))", width, part);
+    halo_parts_hole(p, k, "H_STOREV(v, space, p)", "vstore%d(v, 0, (space %s *)(p))", width, part);
+  }
+  if (!complex) {
+    halo_template_define(k, "H_LESS", "H_LESS(c, a, b) ((c) - (a) * (b))");
+    return;
+  }
+  const char *vector = halo_arena_printf(p->l->arena, "%s%d", part, width);
+  halo_parts_hole(p, k, "H_LESS(c, a, b)", "((c) - (a).x * (b) - (a).y * %s)",
+                  linalg_turned(p->l->arena, vector, width));
+}

@@ -7,6 +7,8 @@
 
 /* The type that is computed in: f32 for narrow floats. */
 halo_type halo_linalg_type(halo_type type);
+/* How many pieces of b hold a. */
+static inline int64_t halo_linalg_pieces(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* How many matrices an array holds. */
 int64_t halo_linalg_batch(const halo_shape *shape);
 /* The index of an element of matrix `batch`. */
@@ -23,6 +25,12 @@ void halo_linalg_begin(halo_parts *p, halo_lowering *l, const char *name, halo_t
 void halo_linalg_store(halo_emitter *e, const halo_shape *result, halo_type type,
                        const halo_integer *batch, const halo_integer *row,
                        const halo_integer *column);
+/* How many elements of a type of `halo_linalg_type` a vector of a CPU holds; no more than it takes for
+ * `wanted` of them. */
+int halo_linalg_lanes(const halo_caps *caps, halo_type type, int64_t wanted);
+/* The holes for vectors of `lanes` elements: H_V, H_W (how many), H_LOADV(space, p) and H_STOREV(v, space, p)
+ * by the address space of p, H_LESS(c, a, b) (c - a b of an element a and vectors). */
+void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, int lanes);
 /* The holes for arithmetic: H_T, H_R (its real part's type), H_RE(v), H_CONJ(v), H_NAN, H_SUBMUL(c, a, b)
  * (c - a b), H_DIV(a, b). */
 void halo_linalg_holes(halo_parts *p, halo_template *k, halo_type type);

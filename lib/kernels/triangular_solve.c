@@ -13,24 +13,19 @@ typedef struct solve_cut {
   int64_t strips, panels;
 } solve_cut;
 
-static int64_t solve_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static solve_cut solve_choose(const halo_caps *caps, const halo_solve_view *v, halo_type type) {
   solve_cut cut = {.lanes = 1, .vectors = 1, .panel = 32, .rows = 4};
   if (caps->is_cpu) {
     /* Two vectors, and as many rows as 32 vector registers, or 16, hold beside them. */
-    bool wide = caps->simd_width >= 16;
-    cut.lanes = wide ? 16 : caps->simd_width >= 8 ? 8 : 4;
-    if (type == HALO_F64) cut.lanes /= 2;
-    if (halo_type_is_complex(type)) cut.lanes = 1;
+    cut.lanes = halo_type_is_complex(type) ? 1 : halo_linalg_lanes(caps, type, INT64_MAX);
     cut.vectors = v->lines > cut.lanes ? 2 : 1;
     cut.panel = cut.vectors * cut.lanes;
-    cut.rows = wide ? 8 : 6;
+    cut.rows = caps->simd_width >= 16 ? 8 : 6;
     if (v->n < cut.rows) cut.rows = (int)v->n;
   }
   cut.strip = cut.vectors * cut.lanes;
-  cut.strips = solve_ceil(v->lines, cut.strip);
-  cut.panels = solve_ceil(v->lines, cut.panel);
+  cut.strips = halo_linalg_pieces(v->lines, cut.strip);
+  cut.panels = halo_linalg_pieces(v->lines, cut.panel);
   return cut;
 }
 
@@ -83,16 +78,7 @@ static void solve_emit_line(halo_parts *p, const halo_instr *solve, const halo_s
 static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_view *v,
                         const solve_cut *cut, halo_type type) {
   halo_linalg_holes(p, k, type);
-  const char *vector = halo_ctype_compute(type);
-  if (cut->lanes > 1) {
-    halo_parts_hole(p, k, "H_V", "%s%d", vector, cut->lanes);
-    halo_parts_hole(p, k, "H_LOADV(p)", "vload%d(0, p)", cut->lanes);
-    halo_parts_hole(p, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", cut->lanes);
-  } else {
-    halo_parts_hole(p, k, "H_V", "%s", vector);
-    halo_template_define(k, "H_LOADV", "H_LOADV(p) (*(p))");
-    halo_template_define(k, "H_STOREV", "H_STOREV(v, p) (*(p) = (v))");
-  }
+  halo_linalg_vector_holes(p, k, type, cut->lanes);
   halo_parts_call(p, k, "H_B", "_b", "b, i, line");
   halo_parts_call(p, k, "H_OUT", "_out", "b, i, line, v");
   halo_parts_hole(p, k, "H_A(b, i, k)",
@@ -102,9 +88,8 @@ static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_view *
   halo_template_define_int(k, "H_LINES", v->lines);
   halo_template_define_int(k, "H_BATCH", halo_linalg_batch(v->b));
   halo_template_define_int(k, "H_NV", cut->vectors);
-  halo_template_define_int(k, "H_W", cut->lanes);
   halo_template_define_int(k, "H_P", cut->panel);
-  halo_template_define_int(k, "H_R", cut->rows);
+  halo_template_define_int(k, "H_ROWS", cut->rows);
   halo_template_define_int(k, "H_UNIT", v->unit);
   halo_template_define_int(k, "H_ACROSS", !v->left);
 }

@@ -60,6 +60,13 @@ static halo_instr *linalg_less(halo_expander *x, halo_instr *c, halo_instr *a, h
   return halo_expand_binary(x, HALO_OP_SUBTRACT, c, product);
 }
 
+/* Whether one work item is a small part of the device. */
+static bool linalg_has_many_items(const halo_expander *x) {
+  enum { MANY = 64 };
+  const halo_target *target = &x->r->computation->module->target;
+  return target->rate > MANY * target->item_rate;
+}
+
 /* Where a matrix is cut: half of as many equal blocks as it takes. */
 static int64_t linalg_cut(int64_t n, int64_t block) {
   int64_t blocks = (n + block - 1) / block, each = (n + blocks - 1) / blocks;
@@ -71,11 +78,10 @@ static int64_t linalg_cut(int64_t n, int64_t block) {
 /* One work item solves a line from its first unknown to its last: that is for devices of which one work item
  * is a good part, and as long as the unknowns before stay in its caches. */
 static bool linalg_is_split(const halo_expander *x, const halo_shape *a) {
-  enum { MANY = 64, CPU_BLOCKS = 4 };
-  const halo_target *target = &x->r->computation->module->target;
+  enum { CPU_BLOCKS = 4 };
   int64_t n = a->dims[a->rank - 1];
   int64_t block = halo_linalg_block(a->type);
-  return target->rate > MANY * target->item_rate ? n > block : n > CPU_BLOCKS * block;
+  return linalg_has_many_items(x) ? n > block : n > CPU_BLOCKS * block;
 }
 
 static halo_instr *linalg_solve(halo_expander *x, halo_instr *a, halo_instr *b,
@@ -162,7 +168,7 @@ halo_instr *halo_expand_cholesky(halo_expander *x, halo_instr *instr) {
   int rank = a->shape->rank;
   int64_t n = a->shape->dims[rank - 1], dims[HALO_MAX_RANK];
   if (n == 1) return linalg_root(x, a);
-  if (n <= halo_linalg_block(a->shape->type)) return NULL;
+  if (!linalg_has_many_items(x) || n <= halo_linalg_block(a->shape->type)) return NULL;
   bool lower = halo_instr_bool(instr, HALO_ATTR_LOWER, false);
   halo_instr *factor = linalg_factor(x, a, lower, &corner);
   halo_module *module = x->r->computation->module;

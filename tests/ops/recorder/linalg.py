@@ -95,7 +95,10 @@ def _cholesky_cases():
         ("f32", 65, True),
         ("f32", 65, False),
         ("f32", 130, True),
+        ("f32", 130, False),
         ("c64", 33, False),
+        ("c64", 67, True),
+        ("c64", 67, False),
     ):
         _cholesky(case, f"{type_}.{n}", type_, _exact(type_, (n, n), lower), lower)
     _cholesky(case, "f32.2x70", "f32", _exact("f32", (2, 70, 70), True), True)
