@@ -17,6 +17,7 @@ static const char *const config_names[HALO_CONFIG_COUNT] = {
     [HALO_CONFIG_KERNELS] = "HALO_KERNELS",
     [HALO_CONFIG_NO_FUSION] = "HALO_NO_FUSION",
     [HALO_CONFIG_WIDE_INDICES] = "HALO_WIDE_INDICES",
+    [HALO_CONFIG_REGION_TIME] = "HALO_REGION_TIME",
     [HALO_CONFIG_SYNCHRONOUS] = "HALO_SYNCHRONOUS",
     [HALO_CONFIG_DISABLE_PASSES] = "HALO_DISABLE_PASSES",
     [HALO_CONFIG_VERIFY] = "HALO_VERIFY",
@@ -54,6 +55,17 @@ halo_status halo_config_bytes(halo_config key, uint64_t *out) {
   }
   *out = value << shift;
   return HALO_OK;
+}
+
+halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *out) {
+  const char *text = halo_config_text(key);
+  *out = otherwise;
+  if (!text || !*text) return HALO_OK;
+  char *end = NULL;
+  errno = 0;
+  *out = strtoull(text, &end, 10);
+  if (isdigit((unsigned char)text[0]) && errno == 0 && !*end) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT, "%s=%s is not a whole number", config_names[key], text);
 }
 
 char *halo_config_cache_dir(void) {

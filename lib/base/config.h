@@ -10,6 +10,8 @@
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
  *   HALO_NO_FUSION       1: every instruction its own kernel
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
+ *   HALO_REGION_TIME     microseconds that a kernel of many steps may take, as estimated, until it leaves
+ *                        the device to others for a moment; unset: 50000
  *   HALO_SYNCHRONOUS     1: what a run needs of the host is done in the caller's thread
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
  *   HALO_VERIFY          1: verify the module after every pass
@@ -32,6 +34,7 @@ typedef enum halo_config {
   HALO_CONFIG_KERNELS,
   HALO_CONFIG_NO_FUSION,
   HALO_CONFIG_WIDE_INDICES,
+  HALO_CONFIG_REGION_TIME,
   HALO_CONFIG_SYNCHRONOUS,
   HALO_CONFIG_DISABLE_PASSES,
   HALO_CONFIG_VERIFY,
@@ -48,6 +51,9 @@ bool halo_config_flag(halo_config key);
 /* A size with optional suffix; 0 when unset or empty. HALO_INVALID_ARGUMENT naming the variable for
  * anything else. */
 halo_status halo_config_bytes(halo_config key, uint64_t *out);
+/* A whole number; `otherwise` when unset or empty. HALO_INVALID_ARGUMENT naming the variable for anything
+ * else. */
+halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *out);
 /* The folder of compiled programs by the rule above, or NULL for none. Free with halo_free. */
 char *halo_config_cache_dir(void);
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* All families; a new one is a line here. What has none of its own is for loops. */
-/* Loops are run by the plan, not by families: here for their names. */
-static const halo_family dispatch_while = {
-    "while", HALO_OPCODE_COUNT,
+/* Runs of small steps, which the plan puts together: here for their names. */
+static const halo_family dispatch_region = {
+    "region", HALO_OPCODE_COUNT,
     (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
 
 static const halo_family *const dispatch_families[] = {&halo_family_loop,
@@ -24,7 +24,7 @@ static const halo_family *const dispatch_families[] = {&halo_family_loop,
                                                        &halo_family_topk,
                                                        &halo_family_window,
                                                        &halo_family_select_scatter,
-                                                       &dispatch_while};
+                                                       &dispatch_region};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {

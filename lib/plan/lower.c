@@ -6,8 +6,8 @@
 #include "base/pointer_map.h"
 #include "passes/fusion.h"
 #include "plan/coalesce.h"
-#include "plan/enclose.h"
 #include "plan/lowering.h"
+#include "plan/regions.h"
 
 /* Loops and branches become steps at each place that they are called from, of which a short text can
  * have very many. */
@@ -144,10 +144,11 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     s.plan->step_count = s.clock;
     halo_plan_coalesce(s.plan, module);
     lower_hold_pairs(s.plan);
+    status = lower_regions(&s, &module->target);
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
-    status = halo_plan_assign(s.plan, alignment, most);
-    if (status == HALO_OK) lower_enclose_loops(&s, &module->target);
+    if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most);
+    lower_number_steps(s.plan);
     s.plan->explain = halo_arena_strdup(&s.plan->arena, halo_strbuf_text(&s.explain));
   }
   halo_strbuf_deinit(&s.explain);

@@ -57,7 +57,7 @@ check run-no-optimization 'halo run -q axpy.hlo --no-optimization -i a=2 -i x=1,
 check run-dump 'halo run -q -p none axpy.hlo --dump dumped/here && ls dumped/here | grep -q . && echo something there'
 check run-reports 'halo run -q -p none axpy.hlo --explain --plan --source | grep -E "^(Implementations|Plan|OpenCL C)"'
 check run-profile 'halo run -q -p none axpy.hlo --profile | grep -oE "^Profile|step +kind +runs +time +each +share +GB/s +GFLOP/s"'
-check run-profile-wall 'for n in 0 2; do halo run -q -p none loop.hlo --no-fusion --kernels while:steps --profile -n $n -i n=3 -i x=8 | grep -A9 "^Wall" | awk "NR > 3 { print \$1, \$5 }"; done; halo run -q -p none loop.hlo --profile -n 2 -i n=3 | grep "^Wall"'
+check run-profile-wall 'for n in 0 2; do halo run -q -p none loop.hlo --no-fusion --kernels region:steps --profile -n $n -i n=3 -i x=8 | grep -A9 "^Wall" | awk "NR > 3 { print \$1, \$5 }"; done; halo run -q -p none loop.hlo --profile -n 2 -i n=3 | grep "^Wall"'
 check run-loop 'for how in --no-fusion --no-optimization "--seed 0"; do halo run -q loop.hlo -i n=3 -i x=8 $how; done'
 check run-wrong-files 'halo run ""; halo run axpy.hlo -o ""; halo run axpy.hlo -o none/x.npz; halo run axpy.hlo --compare none.npz'
 check run-wrong-null 'halo run axpy.hlo -d null:'

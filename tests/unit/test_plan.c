@@ -401,7 +401,7 @@ START_TEST(copies_in_loops) {
   halo_client *client = run_client(DEVICE("amd-wave64"));
   for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
     char *text = read_text(loops[i].path);
-    halo_compile_options options = {.kernels = "while:steps"};
+    halo_compile_options options = {.kernels = "region:steps"};
     halo_executable *e;
     ck_ok(run_try_compile(client, text, &options, &e));
     halo_free(text);

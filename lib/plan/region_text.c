@@ -1,0 +1,397 @@
+/* plan/region_text.c: the kernel of a region. The kernels of its steps become functions, which one work group
+ * calls for each of their work items, step by step.
+ *
+ * A region that may take long counts what it has done by estimate. When that is enough, it leaves at the head
+ * of a loop's round, with the loop's number and the rounds of all loops around it written down; when it goes
+ * on, all that comes before that place is skipped. Where it leaves changes no result. */
+#include "plan/region_text.h"
+
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct region_text {
+  const region_state *e;
+  const region_run *run;
+  halo_strbuf functions, body;
+  halo_sections sections;
+  HALO_VEC(int32_t) units;
+  HALO_VEC(halo_plan_arg) args;
+  int indent, depth;   /* of lines, of loops */
+  int32_t loop, loops; /* the last one that was written, all of the region */
+  int32_t branches;    /* that were written */
+  halo_strbuf guard;   /* what has to hold for steps to be done here, within the loop at hand */
+} region_text;
+
+/* ---- Functions ---- */
+
+static void region_replace(halo_strbuf *out, const char *text, const char *const (*pairs)[2]) {
+  while (*text) {
+    int p = 0;
+    while (pairs[p][0] && strncmp(text, pairs[p][0], strlen(pairs[p][0])) != 0) p++;
+    if (pairs[p][0]) {
+      halo_strbuf_append(out, pairs[p][1]);
+      text += strlen(pairs[p][0]);
+    } else {
+      halo_strbuf_char(out, *text++);
+    }
+  }
+}
+
+/* A name of a unit among the functions: '@' will be the number of the whole. */
+static void region_name(const region_text *t, halo_strbuf *out, const char *name, int32_t unit) {
+  char number[32];
+  snprintf(number, sizeof number, "@n%d", t->e->number_of_unit[unit] - 1);
+  const char *const pairs[][2] = {{"@", number}, {NULL, NULL}};
+  region_replace(out, name, pairs);
+}
+
+/* Without the sizes of groups that kernels ask for, which are no business of functions. */
+static void region_drop_sizes(halo_strbuf *out, const char *text) {
+  static const char start[] = "__attribute__((reqd_work_group_size(", end[] = ")))";
+  const char *found;
+  while ((found = strstr(text, start)) != NULL) {
+    halo_strbuf_append_n(out, text, (size_t)(found - text));
+    text = strstr(found, end) + strlen(end);
+  }
+  halo_strbuf_append(out, text);
+}
+
+/* The text of a unit with functions in the place of kernels: they get their work item's place. A work item
+ * alone in its group shares memory with nobody and waits for nobody. */
+static void region_add_unit(region_text *t, int32_t unit) {
+  if (t->e->number_of_unit[unit]) return;
+  halo_vec_push(&t->units, unit);
+  t->e->number_of_unit[unit] = t->units.count;
+  t->sections |= t->e->s->plan->units.data[unit].sections;
+  halo_strbuf sized = {0}, named = {0}, opened = {0};
+  region_drop_sizes(&sized, t->e->s->plan->units.data[unit].text);
+  region_name(t, &named, halo_strbuf_text(&sized), unit);
+  const char *at = halo_strbuf_text(&named), *kernel;
+  while ((kernel = strstr(at, "__kernel void ")) != NULL) {
+    const char *open = strchr(kernel, '(') + 1;
+    halo_strbuf_append_n(&opened, at, (size_t)(open - at));
+    halo_strbuf_append(&opened, "const size_t h_x, const size_t h_y, ");
+    at = open;
+  }
+  halo_strbuf_append(&opened, at);
+  static const char *const pairs[][2] = {{"__kernel void ", "static void "},
+                                         {"get_global_id(0)", "h_x"},
+                                         {"get_global_id(1)", "h_y"},
+                                         {NULL, NULL}};
+  static const char *const alone[][2] = {{"__kernel void ", "static void "},
+                                         {"get_global_id(0)", "h_x"},
+                                         {"get_global_id(1)", "h_y"},
+                                         {"get_group_id(0)", "h_x"},
+                                         {"get_group_id(1)", "h_y"},
+                                         {"get_local_id(0)", "0"},
+                                         {"get_local_id(1)", "0"},
+                                         {"__local ", ""},
+                                         {"barrier(", "(void)("},
+                                         {NULL, NULL}};
+  region_replace(&t->functions, halo_strbuf_text(&opened), t->e->group > 1 ? pairs : alone);
+  halo_strbuf_deinit(&sized);
+  halo_strbuf_deinit(&named);
+  halo_strbuf_deinit(&opened);
+}
+
+static int32_t region_arg(region_text *t, int32_t buffer, bool written) {
+  int32_t *number = &t->e->arg_of_buffer[buffer];
+  if (!*number) {
+    halo_vec_push(&t->args, (halo_plan_arg){buffer, 1, false});
+    *number = t->args.count;
+  }
+  t->args.data[*number - 1].written |= written;
+  return *number - 1;
+}
+
+/* ---- Lines ---- */
+
+static void region_line(region_text *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void region_open(region_text *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void region_put(region_text *t, const char *format, va_list args, const char *end) {
+  halo_strbuf_printf(&t->body, "%*s", 2 * t->indent + 2, "");
+  halo_strbuf_vprintf(&t->body, format, args);
+  halo_strbuf_append(&t->body, end);
+}
+
+static void region_line(region_text *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  region_put(t, format, args, "\n");
+  va_end(args);
+}
+
+static void region_open(region_text *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  region_put(t, format, args, " {\n");
+  va_end(args);
+  t->indent++;
+}
+
+static void region_close(region_text *t) {
+  t->indent--;
+  region_line(t, "}");
+}
+
+/* A work item alone waits for nobody. */
+static void region_barrier(region_text *t) {
+  if (t->e->group > 1) region_line(t, "barrier(CLK_GLOBAL_MEM_FENCE);");
+}
+
+/* Conditions are asked by each step, and not around several: compilers for CPUs multiply what comes behind a
+ * barrier that stands within a branch. Gives what to go back to. */
+static size_t region_push_guard(region_text *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static size_t region_push_guard(region_text *t, const char *format, ...) {
+  size_t before = t->guard.length;
+  if (before) halo_strbuf_append(&t->guard, " && ");
+  va_list args;
+  va_start(args, format);
+  halo_strbuf_vprintf(&t->guard, format, args);
+  va_end(args);
+  return before;
+}
+
+static void region_pop_guard(region_text *t, size_t before) {
+  t->guard.length = before;
+  if (t->guard.data) t->guard.data[before] = '\0';
+}
+
+/* The start of a statement. */
+static void region_start(region_text *t) {
+  halo_strbuf_printf(&t->body, "%*s", 2 * t->indent + 2, "");
+  if (t->guard.length) halo_strbuf_printf(&t->body, "if (%s) ", halo_strbuf_text(&t->guard));
+}
+
+/* All work items of a step, shared out among those of the group. */
+static void region_emit_kernel(region_text *t, const halo_step *step) {
+  region_add_unit(t, step->unit);
+  halo_strbuf call = {0};
+  region_name(t, &call, step->kernel, step->unit);
+  bool rows = step->dims > 1;
+  halo_strbuf_append(&call, rows ? "(x, y" : "(x, 0");
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    const halo_plan_arg *arg = &step->args[a];
+    halo_strbuf_printf(&call, ", b%d, 0", region_arg(t, arg->buffer, arg->written));
+  }
+  for (int32_t v = 0; v < step->value_count; v++) {
+    halo_strbuf_printf(&call, ", %lldL", (long long)step->values[v].number);
+  }
+  region_start(t);
+  if (rows) halo_strbuf_printf(&t->body, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
+  halo_strbuf_printf(&t->body, "for (size_t x = get_local_id(0); x < %zu; x += %zu) %s);\n",
+                     step->global[0], t->e->group, halo_strbuf_text(&call));
+  halo_strbuf_deinit(&call);
+}
+
+static void region_emit_copy(region_text *t, const halo_step *step) {
+  bool words = step->bytes % 4 == 0;
+  const char *type = words ? "uint" : "uchar";
+  int32_t from = region_arg(t, step->args[0].buffer, false);
+  int32_t to = region_arg(t, step->args[1].buffer, true);
+  region_start(t);
+  halo_strbuf_printf(&t->body, "for (size_t x = get_local_id(0); x < %lld; x += %zu)\n",
+                     (long long)step->bytes / (words ? 4 : 1), t->e->group);
+  region_line(t, "  ((__global %s *)b%d)[x] = ((__global const %s *)b%d)[x];", type, to, type,
+              from);
+}
+
+/* ---- Loops and branches ---- */
+
+static bool region_goes_on(const region_text *t) { return t->run->place >= 0; }
+
+static void region_emit_list(region_text *t, const halo_step *steps, int32_t count);
+
+/* Estimated nanoseconds of a round without the loops in it. */
+static int64_t region_round_cost(const region_text *t, const halo_step *loop) {
+  double seconds = 0;
+  for (int32_t l = 0; l < loop->list_count; l++) {
+    for (int32_t i = 0; i < loop->lists[l].count; i++) {
+      region_price price = region_price_step(t->e, &loop->lists[l].data[i]);
+      if (!price.loops) seconds += price.together;
+    }
+  }
+  return 1 + (int64_t)(seconds * 1e9);
+}
+
+/* The head of a round, where the region may leave: it writes down where it is, and ends. The same for all work
+ * items. */
+static void region_emit_head(region_text *t, const halo_step *loop, int32_t number) {
+  bool inner = region_price_step(t->e, loop).loops > 1;
+  region_line(t, "if (resume == %d) resume = 0;", number);
+  region_open(t, "if (%sspent > %lld)", inner ? "!resume && " : "",
+              (long long)(t->e->longest * 1e9));
+  region_open(t, "if (get_local_id(0) == 0)");
+  region_line(t, "((__global uchar *)place)[0] = 1;");
+  region_line(t, "((__global int *)place)[1] = %d;", number);
+  for (int d = 0; d < t->depth; d++)
+    region_line(t, "((__global long *)place)[%d] = t%d;", d + 1, d);
+  region_close(t);
+  region_line(t, "return;");
+  region_close(t);
+  /* What goes on within a round has paid for it, and does something before it leaves again. */
+  region_line(t, "spent += %s%lldL;", inner ? "resume ? 0 : " : "",
+              (long long)region_round_cost(t, loop));
+}
+
+/* A region that goes on within a round does not ask whether there is one. What decides is read before others
+ * may write to its memory. */
+static void region_emit_condition(region_text *t, const halo_step *loop, int32_t number) {
+  bool inner = region_goes_on(t) && region_price_step(t->e, loop).loops > 1;
+  size_t before = t->guard.length;
+  if (inner) region_push_guard(t, "!resume");
+  region_emit_list(t, loop->lists[0].data, loop->lists[0].count);
+  region_pop_guard(t, before);
+  region_line(t, "const uchar more%d = %s*(__global const uchar *)b%d;", number,
+              inner ? "resume ? 1 : " : "", region_arg(t, loop->args[0].buffer, false));
+  region_barrier(t);
+  region_line(t, "if (!more%d) break;", number);
+}
+
+static void region_emit_loop(region_text *t, const halo_step *loop) {
+  int d = t->depth++;
+  int32_t number = ++t->loop;
+  bool goes_on = region_goes_on(t);
+  halo_strbuf head = {0}, outer = t->guard;
+  halo_strbuf_printf(&head, "for (long t%d = ", d);
+  if (goes_on) halo_strbuf_printf(&head, "resume ? ((__global const long *)place)[%d] : ", d + 1);
+  halo_strbuf_append(&head, "0; ");
+  halo_strbuf_append(&head, halo_strbuf_text(&outer));
+  if (outer.length && loop->trips >= 0) halo_strbuf_append(&head, " && ");
+  if (loop->trips >= 0) halo_strbuf_printf(&head, "t%d < %lldL", d, (long long)loop->trips);
+  region_open(t, "%s; ++t%d)", halo_strbuf_text(&head), d);
+  halo_strbuf_deinit(&head);
+  t->guard = (halo_strbuf){0};
+  if (goes_on) region_emit_head(t, loop, number);
+  if (loop->trips < 0) region_emit_condition(t, loop, number);
+  region_emit_list(t, loop->lists[1].data, loop->lists[1].count);
+  halo_strbuf_deinit(&t->guard);
+  t->guard = outer;
+  t->depth--;
+  region_close(t);
+}
+
+/* Which branch, or -1 for none, in a variable of its own. */
+static void region_emit_choice(region_text *t, const halo_step *step, int32_t number) {
+  int32_t selector = region_arg(t, step->args[0].buffer, false), last = step->list_count - 1;
+  region_line(t, "int branch%d = -1;", number);
+  region_start(t);
+  if (step->selector_is_pred) {
+    halo_strbuf_printf(&t->body, "branch%d = *(__global const uchar *)b%d ? 0 : 1;\n", number,
+                       selector);
+  } else {
+    /* What is negative or too large chooses the last. */
+    halo_strbuf_printf(&t->body, "branch%d = (int)min(*(__global const uint *)b%d, %du);\n", number,
+                       selector, last);
+  }
+  int32_t loop = t->loop;
+  for (int32_t b = 0; b <= last && region_goes_on(t); b++) {
+    int32_t before = loop;
+    for (int32_t i = 0; i < step->lists[b].count; i++) {
+      loop += region_price_step(t->e, &step->lists[b].data[i]).loops;
+    }
+    if (loop == before) continue;
+    region_line(t, "if (resume > %d && resume <= %d) branch%d = %d;", before, loop, number, b);
+  }
+  region_barrier(t);
+}
+
+static void region_emit_conditional(region_text *t, const halo_step *step) {
+  int32_t number = t->branches++;
+  region_emit_choice(t, step, number);
+  halo_strbuf outer = t->guard;
+  t->guard = (halo_strbuf){0};
+  for (int32_t b = 0; b < step->list_count; b++) {
+    region_push_guard(t, "branch%d == %d", number, b);
+    region_emit_list(t, step->lists[b].data, step->lists[b].count);
+    region_pop_guard(t, 0);
+  }
+  halo_strbuf_deinit(&t->guard);
+  t->guard = outer;
+}
+
+static void region_emit_step(region_text *t, const halo_step *step) {
+  if (step->kind == HALO_STEP_WHILE) return region_emit_loop(t, step);
+  if (step->kind == HALO_STEP_CONDITIONAL) return region_emit_conditional(t, step);
+  if (step->kind == HALO_STEP_COPY) {
+    region_emit_copy(t, step);
+  } else {
+    region_emit_kernel(t, step);
+  }
+  region_barrier(t);
+}
+
+/* A step before the place to go on with is skipped, unless that is within it. */
+static void region_emit_list(region_text *t, const halo_step *steps, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    int32_t loops = region_price_step(t->e, &steps[i]).loops, first = t->loop + 1;
+    size_t before = t->guard.length;
+    if (region_goes_on(t) && t->loop < t->loops) {
+      if (loops) {
+        region_push_guard(t, "(!resume || (resume >= %d && resume < %d))", first, first + loops);
+      } else {
+        region_push_guard(t, "!resume");
+      }
+    }
+    region_emit_step(t, &steps[i]);
+    region_pop_guard(t, before);
+  }
+}
+
+/* ---- The kernel ---- */
+
+static int32_t region_make_unit(region_text *t, const char *name) {
+  bool goes_on = region_goes_on(t);
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text, halo_strbuf_text(&t->functions));
+  halo_strbuf_printf(&text, "__kernel void %s(", name);
+  for (int32_t a = 0; a < t->args.count; a++) {
+    halo_strbuf_printf(&text, "%s__global uchar *b%d_, ulong b%do", a ? ", " : "", a, a);
+  }
+  halo_strbuf_append(&text, goes_on ? ", int resume) {\n" : ") {\n");
+  for (int32_t a = 0; a < t->args.count; a++) {
+    halo_strbuf_printf(&text, "  __global void *b%d = b%d_ + b%do;\n", a, a, a);
+  }
+  if (goes_on) {
+    halo_strbuf_printf(&text, "  __global void *place = b%d;\n",
+                       t->e->arg_of_buffer[t->run->place] - 1);
+    halo_strbuf_append(&text,
+                       "  long spent = 0;\n"
+                       "  if (resume) resume = ((__global const int *)place)[1];\n");
+  }
+  halo_strbuf_append(&text, halo_strbuf_text(&t->body));
+  if (goes_on) {
+    halo_strbuf_append(&text, "  if (get_local_id(0) == 0) ((__global uchar *)place)[0] = 0;\n");
+  }
+  halo_strbuf_append(&text, "}\n");
+  int32_t unit = lower_unit(t->e->s, &text, t->sections);
+  halo_strbuf_deinit(&text);
+  return unit;
+}
+
+region_kernel region_make_kernel(const region_state *e, const region_run *run) {
+  region_text t = {.e = e, .run = run};
+  for (int32_t i = 0; i < run->count; i++) t.loops += region_price_step(e, &run->steps[i]).loops;
+  if (run->place >= 0) region_arg(&t, run->place, true);
+  region_emit_list(&t, run->steps, run->count);
+  region_kernel kernel = {.name = "u@_k0_region", .arg_count = t.args.count};
+  kernel.unit = region_make_unit(&t, kernel.name);
+  kernel.args =
+      halo_arena_copy(&e->s->plan->arena, t.args.data, sizeof *t.args.data * (size_t)t.args.count);
+  for (int32_t i = 0; i < t.units.count; i++) e->number_of_unit[t.units.data[i]] = 0;
+  for (int32_t i = 0; i < t.args.count; i++) e->arg_of_buffer[t.args.data[i].buffer] = 0;
+  halo_strbuf_deinit(&t.guard);
+  halo_strbuf_deinit(&t.functions);
+  halo_strbuf_deinit(&t.body);
+  halo_vec_deinit(&t.units);
+  halo_vec_deinit(&t.args);
+  return kernel;
+}

@@ -1,0 +1,418 @@
+/* plan/regions.c: which runs of small steps become one kernel each, loops and branches among them. */
+#include "plan/regions.h"
+
+#include "base/config.h"
+#include "base/memory.h"
+#include "plan/region_text.h"
+
+#include <string.h>
+
+enum {
+  REGION_STEPS = 64,  /* more make long kernels, which take long to build */
+  REGION_GROUP = 256, /* work items, where they run side by side */
+  REGION_ROUNDS = 16  /* of a loop of unknown length, as a guess */
+};
+
+static const double REGION_LONGEST_ROUND = 0.05; /* seconds */
+static const double REGION_STEP_SECONDS = 5e-8;  /* of the barrier behind it, and its call */
+static const double REGION_WAIT_LAUNCHES = 5;    /* what asking the host costs */
+
+/* ---- What steps take ---- */
+
+static bool region_kernel_is_able(const region_state *e, const halo_step *step) {
+  bool able = e->unit_is_plain[step->unit] && step->dims <= 2;
+  for (int32_t v = 0; v < step->value_count; v++) {
+    able = able && step->values[v].what == HALO_VALUE_NUMBER;
+  }
+  return able;
+}
+
+static region_price region_price_list(const region_state *e, const halo_steps *steps) {
+  region_price sum = {.able = true};
+  for (int32_t i = 0; i < steps->count && sum.able; i++) {
+    region_price one = region_price_step(e, &steps->data[i]);
+    sum.able = one.able && sum.steps + one.steps <= REGION_STEPS;
+    sum.endless |= one.endless;
+    sum.steps += one.steps;
+    sum.loops += one.loops;
+    if (one.depth > sum.depth) sum.depth = one.depth;
+    sum.apart += one.apart;
+    sum.together += one.together;
+  }
+  return sum;
+}
+
+static region_price region_price_loop(const region_state *e, const halo_step *step) {
+  region_price condition = region_price_list(e, &step->lists[0]);
+  region_price price = region_price_list(e, &step->lists[1]);
+  bool known = step->trips >= 0;
+  double rounds = known ? (double)step->trips : REGION_ROUNDS;
+  price.able &= condition.able && !condition.loops && price.depth < REGION_DEPTH;
+  price.steps += condition.steps;
+  price.loops++;
+  price.depth++;
+  price.endless |= !known;
+  price.apart += condition.apart + (known ? 0 : REGION_WAIT_LAUNCHES * e->target->launch);
+  price.together += condition.together;
+  /* A round is done whole. */
+  price.able &= price.together < REGION_LONGEST_ROUND;
+  price.apart *= rounds;
+  price.together *= rounds;
+  return price;
+}
+
+/* One branch is taken. */
+static region_price region_price_branches(const region_state *e, const halo_step *step) {
+  region_price price = {.able = true, .steps = 1};
+  for (int32_t l = 0; l < step->list_count && price.able; l++) {
+    region_price branch = region_price_list(e, &step->lists[l]);
+    price.able = branch.able;
+    price.endless |= branch.endless;
+    price.steps += branch.steps;
+    price.loops += branch.loops;
+    if (branch.depth > price.depth) price.depth = branch.depth;
+    if (branch.apart > price.apart) price.apart = branch.apart;
+    if (branch.together > price.together) price.together = branch.together;
+  }
+  price.apart += REGION_WAIT_LAUNCHES * e->target->launch;
+  price.together += REGION_STEP_SECONDS;
+  return price;
+}
+
+region_price region_price_step(const region_state *e, const halo_step *step) {
+  const halo_target *t = e->target;
+  if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
+  if (step->kind == HALO_STEP_CONDITIONAL) return region_price_branches(e, step);
+  region_price price = {.able = true, .steps = 1};
+  double work = (double)step->bytes / t->bandwidth;
+  if (step->kind == HALO_STEP_KERNEL) {
+    price.able = region_kernel_is_able(e, step);
+    if (step->seconds - t->launch > work) work = step->seconds - t->launch;
+  } else {
+    price.able = step->kind == HALO_STEP_COPY;
+  }
+  price.apart = t->launch + work;
+  price.together = REGION_STEP_SECONDS + work * e->slower;
+  return price;
+}
+
+/* ---- Which runs ---- */
+
+/* The best way to cut the first steps of a list. */
+typedef struct region_cut {
+  double gain;   /* seconds that regions save */
+  int32_t start; /* of the run that ends here; the step itself when it stays as it is: -1 */
+} region_cut;
+
+/* Counts buffers, each once: those that were seen have the stamp. */
+static int32_t region_count_buffers(int32_t *stamps, int32_t stamp, const halo_step *step) {
+  int32_t count = 0;
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    int32_t *seen = &stamps[step->args[a].buffer];
+    count += *seen != stamp;
+    *seen = stamp;
+  }
+  for (int32_t l = 0; l < step->list_count; l++) {
+    for (int32_t i = 0; i < step->lists[l].count; i++) {
+      count += region_count_buffers(stamps, stamp, &step->lists[l].data[i]);
+    }
+  }
+  return count;
+}
+
+/* What a run of steps, put together from its last one on, comes to. */
+typedef struct region_sum {
+  region_price price;
+  int32_t buffers;
+} region_sum;
+
+static bool region_fits(const region_state *e, const region_sum *sum) {
+  int32_t place = 1;
+  return sum->price.able && sum->price.steps <= REGION_STEPS &&
+         sum->buffers + place <= e->most_buffers;
+}
+
+/* A launch stands for all, and another, with a question, for what may take long. */
+static double region_gain(const region_state *e, const region_sum *sum) {
+  const region_price *p = &sum->price;
+  bool may_leave = p->endless || p->together > e->longest;
+  if (p->steps < 2 && !p->loops) return 0;
+  if (e->verdict > 0) return p->steps;
+  return p->apart - p->together - (1 + (may_leave ? REGION_WAIT_LAUNCHES : 0)) * e->target->launch;
+}
+
+static void region_add_price(region_price *sum, const region_price *one) {
+  sum->able &= one->able;
+  sum->endless |= one->endless;
+  sum->steps += one->steps;
+  sum->loops += one->loops;
+  sum->apart += one->apart;
+  sum->together += one->together;
+}
+
+static region_cut *region_cut_list(region_state *e, const halo_steps *steps) {
+  int32_t n = steps->count;
+  region_price *prices = halo_alloc(sizeof *prices * ((size_t)n + 1));
+  region_cut *cuts = halo_alloc(sizeof *cuts * ((size_t)n + 1));
+  for (int32_t i = 0; i < n; i++) prices[i] = region_price_step(e, &steps->data[i]);
+  cuts[0] = (region_cut){0, -1};
+  for (int32_t end = 0; end < n; end++) {
+    region_cut *best = &cuts[end + 1];
+    *best = (region_cut){cuts[end].gain, -1};
+    region_sum sum = {.price = {.able = true}};
+    e->stamp++;
+    for (int32_t start = end; start >= 0; start--) {
+      region_add_price(&sum.price, &prices[start]);
+      sum.buffers += region_count_buffers(e->stamps, e->stamp, &steps->data[start]);
+      if (!region_fits(e, &sum)) break;
+      double gain = cuts[start].gain + region_gain(e, &sum);
+      if (gain > best->gain) *best = (region_cut){gain, start};
+    }
+  }
+  halo_free(prices);
+  return cuts;
+}
+
+/* ---- The steps ---- */
+
+static void region_free_lists(halo_step *step) {
+  for (int32_t l = 0; l < step->list_count; l++) {
+    halo_steps *list = &step->lists[l];
+    for (int32_t i = 0; i < list->count; i++) region_free_lists(&list->data[i]);
+    halo_free(list->data);
+    *list = (halo_steps){.label = list->label};
+  }
+}
+
+/* The name of the value that a step makes: its label without what makes it. */
+static const char *region_value_name(const region_state *e, const halo_step *step) {
+  return halo_arena_printf(&e->s->plan->arena, "%.*s", (int)strcspn(step->label, " "), step->label);
+}
+
+static halo_step region_launch(const region_state *e, const region_kernel *kernel,
+                               const char *label) {
+  return (halo_step){.kind = HALO_STEP_KERNEL,
+                     .number = -1,
+                     .label = label,
+                     .kernel = kernel->name,
+                     .unit = kernel->unit,
+                     .args = kernel->args,
+                     .arg_count = kernel->arg_count,
+                     .dims = 1,
+                     .global = {e->group, 1, 1},
+                     .local = {e->group, 1, 1},
+                     .trips = -1};
+}
+
+static void region_give_value(const region_state *e, halo_step *launch, int64_t number) {
+  halo_plan_value value = {.what = HALO_VALUE_NUMBER, .size = 4, .number = number};
+  launch->values = halo_arena_copy(&e->s->plan->arena, &value, sizeof value);
+  launch->value_count = 1;
+}
+
+/* The last number in a step. */
+static int32_t region_last_number(const halo_step *step) {
+  int32_t last = step->number;
+  for (int32_t l = 0; l < step->list_count; l++) {
+    int32_t count = step->lists[l].count;
+    if (!count) continue;
+    int32_t inner = region_last_number(&step->lists[l].data[count - 1]);
+    if (inner > last) last = inner;
+  }
+  return last;
+}
+
+/* A buffer for the place where a region leaves off, alive from its first step to its last. */
+static int32_t region_place(const region_state *e, const halo_step *first, const halo_step *last) {
+  int32_t place = lower_buffer(e->s, HALO_PLACE_TEMP, 0, REGION_PLACE_BYTES, "place in a region");
+  lower_touch(e->s, place, first->number);
+  /* A loop's end is counted behind its last step. */
+  int32_t end = region_last_number(last) + 1;
+  lower_touch(e->s, place, end < e->s->clock ? end : e->s->clock - 1);
+  return place;
+}
+
+/* Puts the region of these steps at `out`; gives how many steps that makes. */
+static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, halo_step *out) {
+  region_sum sum = {.price = {.able = true}};
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < count; i++) {
+    region_price one = region_price_step(e, &steps[i]);
+    region_add_price(&sum.price, &one);
+    if (__builtin_add_overflow(bytes, steps[i].bytes, &bytes)) bytes = INT64_MAX;
+  }
+  bool may_leave = sum.price.endless || sum.price.together > e->longest;
+  region_run run = {steps, count, -1};
+  if (may_leave) run.place = region_place(e, &steps[0], &steps[count - 1]);
+  region_kernel kernel = region_make_kernel(e, &run);
+  halo_arena *arena = &e->s->plan->arena;
+  const char *name = region_value_name(e, &steps[0]);
+  const char *last = region_value_name(e, &steps[count - 1]);
+  if (strcmp(name, last) != 0) name = halo_arena_printf(arena, "%s..%s", name, last);
+  const char *label = halo_arena_printf(arena, "%s region:kernel", name);
+  halo_strbuf_printf(&e->s->explain, "%s: region of %d steps\n    -> region:kernel\n", name,
+                     sum.price.steps);
+  for (int32_t i = 0; i < count; i++) region_free_lists(&steps[i]);
+  out[0] = region_launch(e, &kernel, label);
+  out[0].seconds = e->target->launch + sum.price.together;
+  out[0].bytes = sum.price.loops ? 0 : bytes;
+  if (!may_leave) return 1;
+  region_give_value(e, &out[0], 0);
+  halo_plan_arg place = {run.place, 1, false};
+  out[1] = (halo_step){.kind = HALO_STEP_WHILE, .number = -1, .unit = -1, .trips = -1};
+  out[1].label = halo_arena_printf(arena, "%s goes on", name);
+  out[1].args = halo_arena_copy(arena, &place, sizeof place);
+  out[1].arg_count = 1;
+  halo_steps *lists = lower_lists(e->s, &out[1], 2);
+  lists[0].label = "condition";
+  lists[1].label = "body";
+  halo_step again = region_launch(e, &kernel, label);
+  region_give_value(e, &again, 1);
+  halo_vec_push(&lists[1], again);
+  return 2;
+}
+
+static void region_divide(region_state *e, halo_steps *steps);
+
+static void region_divide_within(region_state *e, halo_step *step) {
+  for (int32_t l = 0; l < step->list_count; l++) region_divide(e, &step->lists[l]);
+}
+
+/* Replaces the best runs of a list by regions, and looks for such within the others. */
+static void region_divide(region_state *e, halo_steps *steps) {
+  if (!steps->count) return;
+  region_cut *cuts = region_cut_list(e, steps);
+  halo_step *made = halo_alloc(sizeof *made * 2 * (size_t)steps->count);
+  int32_t next = 2 * steps->count;
+  for (int32_t end = steps->count; end > 0;) {
+    int32_t start = cuts[end].start;
+    if (start < 0) {
+      region_divide_within(e, &steps->data[--end]);
+      made[--next] = steps->data[end];
+      continue;
+    }
+    halo_step out[2];
+    int32_t count = region_settle(e, &steps->data[start], end - start, out);
+    next -= count;
+    memcpy(&made[next], out, sizeof *out * (size_t)count);
+    end = start;
+  }
+  int32_t count = 2 * steps->count - next;
+  halo_vec_reserve(steps, count);
+  memcpy(steps->data, &made[next], sizeof *made * (size_t)count);
+  steps->count = count;
+  halo_free(made);
+  halo_free(cuts);
+}
+
+/* ---- The plan ---- */
+
+typedef void region_visitor(void *data, halo_step *step);
+
+static void region_visit(halo_steps *steps, region_visitor *visit, void *data) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    halo_step *step = &steps->data[i];
+    visit(data, step);
+    for (int32_t l = 0; l < step->list_count; l++) region_visit(&step->lists[l], visit, data);
+  }
+}
+
+static void region_note_plain(void *data, halo_step *step) {
+  region_state *e = data;
+  if (step->unit < 0 || step->any_local) return;
+  bool alone = e->group == 1;
+  for (uint32_t d = 0; d < step->dims; d++) alone = alone && step->local[d] == 1;
+  e->unit_is_plain[step->unit] &= alone;
+}
+
+/* Units that steps still have, numbered anew. */
+typedef struct region_units {
+  const halo_plan *plan;
+  halo_plan_unit *kept;
+  int32_t *number; /* + 1 */
+  int32_t count;
+} region_units;
+
+static void region_renumber_unit(void *data, halo_step *step) {
+  region_units *u = data;
+  if (step->unit < 0) return;
+  int32_t *number = &u->number[step->unit];
+  if (!*number) {
+    u->kept[u->count] = u->plan->units.data[step->unit];
+    *number = ++u->count;
+  }
+  step->unit = *number - 1;
+}
+
+static void region_drop_units(halo_plan *plan) {
+  size_t count = (size_t)plan->units.count + 1;
+  region_units u = {plan, halo_alloc(sizeof *u.kept * count), halo_alloc(sizeof *u.number * count),
+                    0};
+  region_visit(&plan->steps, region_renumber_unit, &u);
+  memcpy(plan->units.data, u.kept, sizeof *u.kept * (size_t)u.count);
+  plan->units.count = u.count;
+  halo_free(u.kept);
+  halo_free(u.number);
+}
+
+/* Arguments that a kernel may have, one of which may be a number. */
+static int32_t region_most_buffers(const halo_caps *caps, const halo_target *target) {
+  enum { NUMBER = 8 };
+  int32_t most = target->max_buffers, each = (int32_t)caps->address_bits / 8 + 8;
+  if (!caps->max_parameters) return most;
+  int64_t room = ((int64_t)caps->max_parameters - NUMBER) / each;
+  return room < most ? (int32_t)room : most;
+}
+
+halo_status lower_regions(lower_state *s, const halo_target *target) {
+  halo_plan *plan = s->plan;
+  uint64_t longest;
+  HALO_TRY(halo_config_number(HALO_CONFIG_REGION_TIME, 50000, &longest));
+  int verdict = halo_kernels_listed(s->kernels, "region", "kernel");
+  if (halo_kernels_listed(s->kernels, "region", "steps") > 0) verdict = -1;
+  if (verdict < 0) return HALO_OK;
+  int32_t units = plan->units.count;
+  region_state e = {
+      .s = s, .target = target, .verdict = verdict, .longest = (double)longest * 1e-6};
+  e.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
+  e.slower = target->rate / (target->item_rate * (double)e.group);
+  if (e.slower < s->caps->compute_units) e.slower = s->caps->compute_units;
+  if (e.slower < 1) e.slower = 1;
+  e.most_buffers = region_most_buffers(s->caps, target);
+  e.unit_is_plain = halo_alloc((size_t)units + 1);
+  memset(e.unit_is_plain, true, (size_t)units + 1);
+  e.number_of_unit = halo_alloc(sizeof(int32_t) * ((size_t)units + 1));
+  /* Each region may add one. */
+  size_t buffers = (size_t)plan->buffers.count + (size_t)plan->step_count + 1;
+  e.arg_of_buffer = halo_alloc(sizeof(int32_t) * buffers);
+  e.stamps = halo_alloc(sizeof(int32_t) * buffers);
+  region_visit(&plan->steps, region_note_plain, &e);
+  region_divide(&e, &plan->steps);
+  halo_free(e.unit_is_plain);
+  halo_free(e.number_of_unit);
+  halo_free(e.arg_of_buffer);
+  halo_free(e.stamps);
+  if (plan->units.count > units) region_drop_units(plan);
+  return HALO_OK;
+}
+
+/* ---- Numbers ---- */
+
+typedef struct region_numbers {
+  int32_t *of_old, count;
+} region_numbers;
+
+/* `done` knows its start, which comes before it, by the number. */
+static void region_number(void *data, halo_step *step) {
+  region_numbers *n = data;
+  if (step->number >= 0) n->of_old[step->number] = n->count;
+  step->number = n->count++;
+  if (step->kind == HALO_STEP_DONE) step->ends = n->of_old[step->ends];
+}
+
+void lower_number_steps(halo_plan *plan) {
+  region_numbers n = {halo_alloc(sizeof(int32_t) * ((size_t)plan->step_count + 1)), 0};
+  region_visit(&plan->steps, region_number, &n);
+  plan->step_count = n.count;
+  halo_free(n.of_old);
+}
