@@ -139,6 +139,10 @@ double bench_jax_run(struct bench_jax *jax, const char *path, int runs, int chai
 
 /* ---- The groups of benchmarks: each adds its rows ---- */
 
+/* Modules over rows (bench_rows.c). */
+extern const char bench_softmax[], bench_layer_norm[], bench_layer_norm_gradient[],
+    bench_cross_entropy[];
+
 void bench_arrays(bench *b);   /* single operations (bench_arrays.c) */
 void bench_digits(bench *b);   /* the training step, and a second process (bench_digits.c) */
 void bench_dispatch(bench *b); /* what a launch costs the host (bench_digits.c) */

@@ -52,6 +52,11 @@ void halo_frame_bind(halo_emitter *e, emit_frame *frame, const halo_instr *instr
   element_set(e, frame, instr, leaf, ELEMENT_ANYWHERE, value);
 }
 
+void halo_frame_bind_at(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
+                        const emit_index *index, halo_value value) {
+  element_set(e, frame, instr, leaf, index->id, value);
+}
+
 /* ---- Memory ---- */
 
 halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,

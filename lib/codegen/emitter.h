@@ -128,6 +128,10 @@ emit_frame *halo_frame_kernel(halo_emitter *e, const halo_computation *computati
 void halo_frame_bind(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
                      halo_value value);
 
+/* The same at one index, in the scope at hand. */
+void halo_frame_bind_at(halo_emitter *e, emit_frame *frame, const halo_instr *instr, int32_t leaf,
+                        const emit_index *index, halo_value value);
+
 /* The value of a leaf of an instruction at an index. */
 halo_value halo_emit_value(halo_emitter *e, emit_frame *frame, const halo_instr *instr,
                            int32_t leaf, emit_index *index);

@@ -227,6 +227,11 @@ bool halo_reduce_describe(const halo_computation *body, halo_reduce_view *v, con
   return reduction_results_fit(body, v, why) && reduction_finishes(body, v, -1, why);
 }
 
+bool halo_reduce_describe_one(const halo_instr *reduce, halo_reduce_view *v, const char **why) {
+  *v = (halo_reduce_view){.heroes = {reduce}, .hero_count = 1};
+  return reduction_measure(v, why) && reduction_add_values(v, reduce, why);
+}
+
 bool halo_reduce_reads_behind(const halo_computation *body, const halo_reduce_view *v,
                               int64_t parameter) {
   const char *why;

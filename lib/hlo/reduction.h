@@ -33,6 +33,8 @@ void halo_reduce_find(const halo_computation *body, halo_reduce_view *out);
 /* Whether all of them, and what follows them, can be computed together, each input element being read
  * once; the view is complete then. Otherwise *why says why not. */
 bool halo_reduce_describe(const halo_computation *body, halo_reduce_view *out, const char **why);
+/* The same of one reduction alone, whatever follows it. */
+bool halo_reduce_describe_one(const halo_instr *reduce, halo_reduce_view *out, const char **why);
 /* Whether a parameter is read by what follows the reductions of a complete view alone, and at the
  * result's own position: it may then be the result of another such reduction, made by the same kernel. */
 bool halo_reduce_reads_behind(const halo_computation *body, const halo_reduce_view *view,

@@ -1,6 +1,6 @@
 /* kernels/dispatch.c: from a fusion to the implementation that serves it best. */
 #include "base/pointer_map.h"
-#include "hlo/reduction.h"
+#include "hlo/rows.h"
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -11,20 +11,11 @@ static const halo_family dispatch_region = {
     "region", HALO_OPCODE_COUNT,
     (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
 
-static const halo_family *const dispatch_families[] = {&halo_family_loop,
-                                                       &halo_family_update,
-                                                       &halo_family_reduce,
-                                                       &halo_family_dot,
-                                                       &halo_family_scatter,
-                                                       &halo_family_fft,
-                                                       &halo_family_conv,
-                                                       &halo_family_cholesky,
-                                                       &halo_family_triangular_solve,
-                                                       &halo_family_sort,
-                                                       &halo_family_topk,
-                                                       &halo_family_window,
-                                                       &halo_family_select_scatter,
-                                                       &dispatch_region};
+static const halo_family *const dispatch_families[] = {
+    &halo_family_loop,     &halo_family_update,           &halo_family_reduce, &halo_family_rows,
+    &halo_family_dot,      &halo_family_scatter,          &halo_family_fft,    &halo_family_conv,
+    &halo_family_cholesky, &halo_family_triangular_solve, &halo_family_sort,   &halo_family_topk,
+    &halo_family_window,   &halo_family_select_scatter,   &dispatch_region};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {
@@ -148,11 +139,20 @@ static halo_status dispatch_check(const halo_lowering *l) {
   return HALO_OK;
 }
 
+/* Chains of reductions of rows have no one hero. */
+static bool dispatch_is_rows(const halo_computation *body) {
+  halo_rows_view v;
+  const char *why;
+  return halo_rows_describe(body, &v, &why);
+}
+
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
-  l->hero = dispatch_hero(l->computation);
-  if (!l->hero) l->hero = dispatch_reduction(l->computation);
+  bool rows = dispatch_is_rows(l->computation);
+  if (!rows) l->hero = dispatch_hero(l->computation);
+  if (!rows && !l->hero) l->hero = dispatch_reduction(l->computation);
   HALO_TRY(dispatch_check(l));
   const halo_family *family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
+  if (rows) family = &halo_family_rows;
   const halo_implementation *best = NULL;
   double best_cost = 0;
   bool forced = false;

@@ -5,23 +5,20 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "hlo/reduction.h"
-#include "passes/fusion.h"
 #include "passes/fusion_state.h"
+#include "passes/groups.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
   MULTI_MAX_MEMBERS = 64,
   MULTI_MAX_INSTRS = 160,
-  MULTI_MAX_TRIES = 4,    /* groups looked at closely for one instruction */
-  MULTI_RECENT = 16,      /* groups of the same dimensions that small ones are tried with */
-  MULTI_READERS = 4,      /* groups remembered that read an array */
-  MULTI_MAX_VISITS = 512, /* instructions looked at for one answer whether a cycle would arise */
-  MULTI_SMALL = 4096,     /* elements: below, starting a kernel costs more than running it */
-  MULTI_MAX_VALUES = 8,   /* that a kernel accumulates side by side, in registers */
+  MULTI_MAX_TRIES = 4,  /* groups looked at closely for one instruction */
+  MULTI_RECENT = 16,    /* groups of the same dimensions that small ones are tried with */
+  MULTI_READERS = 4,    /* groups remembered that read an array */
+  MULTI_SMALL = 4096,   /* elements: below, starting a kernel costs more than running it */
+  MULTI_MAX_VALUES = 8, /* that a kernel accumulates side by side, in registers */
   MULTI_NO_GROUP = -1
 };
 
@@ -32,20 +29,13 @@ typedef struct multi_group {
   int32_t previous; /* group of the same dimensions, or MULTI_NO_GROUP */
 } multi_group;
 
-/* A group is one instruction to be. So that joining makes no cycle, an order of instructions and groups
- * is kept in which each comes behind what it uses: a member more moves only what lies between it and its
- * group (the method of Pearce and Kelly, 2006). */
 typedef struct multi_state {
   halo_computation *computation;
-  int32_t *group_of; /* by position */
-  int32_t *order;    /* by position; of groups, by that of their first member */
-  int32_t *stamp;    /* likewise: the question in which it was last met */
-  int32_t question;
-  halo_users users;                  /* control successors too */
+  halo_groups_state joined;
+  int32_t *group_of;                 /* by position */
   int32_t (*readers)[MULTI_READERS]; /* by position: the last groups that read it, + 1 */
   halo_map by_dims;                  /* dimensions -> last group of them, + 1 */
   HALO_VEC(multi_group) groups;
-  HALO_VEC(int32_t) before, after; /* found by the question at hand: representatives */
 } multi_state;
 
 /* A fusion that ends in reductions which one kernel can compute. */
@@ -74,118 +64,6 @@ static bool multi_is_member(const multi_group *g, int32_t position) {
     if (g->members[i] == position) return true;
   }
   return false;
-}
-
-/* ---- The order ---- */
-
-/* Who stands for an instruction: the first of its group, or itself. */
-static int32_t multi_representative(const multi_state *s, int32_t position) {
-  int32_t g = s->group_of[position];
-  return g == MULTI_NO_GROUP ? position : s->groups.data[g].members[0];
-}
-
-/* The instructions that a representative stands for. */
-static const int32_t *multi_members(const multi_state *s, const int32_t *representative,
-                                    int32_t *count) {
-  int32_t g = s->group_of[*representative];
-  *count = g == MULTI_NO_GROUP ? 1 : s->groups.data[g].count;
-  return g == MULTI_NO_GROUP ? representative : s->groups.data[g].members;
-}
-
-/* Notes what an instruction uses, if it comes behind `low` in the order. False when that is `target`. */
-static bool multi_look_before(multi_state *s, const halo_instr *instr, int32_t low,
-                              int32_t target) {
-  for (int32_t o = 0; o < instr->operand_count + instr->control_pred_count; o++) {
-    const halo_instr *used = o < instr->operand_count
-                                 ? instr->operands[o]
-                                 : instr->control_preds[o - instr->operand_count];
-    int32_t at = multi_representative(s, used->mark);
-    if (at == target) return false;
-    if (s->order[at] < low || s->stamp[at] == s->question) continue;
-    s->stamp[at] = s->question;
-    halo_vec_push(&s->before, at);
-  }
-  return true;
-}
-
-static void multi_look_after(multi_state *s, int32_t position, int32_t high, int32_t newest) {
-  for (int32_t u = s->users.first[position]; u < s->users.first[position + 1]; u++) {
-    int32_t at = multi_representative(s, s->users.list[u]);
-    if (s->users.list[u] == newest || s->order[at] > high || s->stamp[at] == s->question) continue;
-    s->stamp[at] = s->question;
-    halo_vec_push(&s->after, at);
-  }
-}
-
-/* Whether instruction i may become a member of `g`: nothing that it uses depends on the group. Fills
- * `before` with what i uses, and `after` with what uses the group, of what lies between the two in the
- * order. False also when that is too much to look at. */
-static bool multi_is_free(multi_state *s, const multi_group *g, int32_t i) {
-  int32_t target = g->members[0], low = s->order[target], high = s->order[i], count;
-  const halo_instr *instr = s->computation->instrs.data[i];
-  s->question++;
-  s->before.count = s->after.count = 0;
-  s->stamp[target] = s->stamp[i] = s->question;
-  /* What i itself uses of the group is no detour. */
-  for (int32_t o = 0; o < instr->operand_count; o++) {
-    int32_t at = multi_representative(s, instr->operands[o]->mark);
-    if (s->order[at] < low || s->stamp[at] == s->question) continue;
-    s->stamp[at] = s->question;
-    halo_vec_push(&s->before, at);
-  }
-  for (int32_t n = 0; n < s->before.count; n++) {
-    int32_t at = s->before.data[n];
-    const int32_t *members = multi_members(s, &at, &count);
-    if (s->before.count > MULTI_MAX_VISITS) return false;
-    for (int32_t m = 0; m < count; m++) {
-      const halo_instr *member = s->computation->instrs.data[members[m]];
-      if (!multi_look_before(s, member, low, target)) return false;
-    }
-  }
-  for (int32_t m = 0; m < g->count; m++) multi_look_after(s, g->members[m], high, i);
-  for (int32_t n = 0; n < s->after.count; n++) {
-    int32_t at = s->after.data[n];
-    const int32_t *members = multi_members(s, &at, &count);
-    if (s->after.count > MULTI_MAX_VISITS) return false;
-    for (int32_t m = 0; m < count; m++) multi_look_after(s, members[m], high, i);
-  }
-  return true;
-}
-
-typedef struct multi_ranked {
-  int32_t representative, order;
-} multi_ranked;
-
-static int multi_compare_ranked(const void *a, const void *b) {
-  return ((const multi_ranked *)a)->order - ((const multi_ranked *)b)->order;
-}
-
-static int multi_compare_numbers(const void *a, const void *b) {
-  return *(const int32_t *)a - *(const int32_t *)b;
-}
-
-/* Puts what multi_is_free found into order again: what i uses, the group with i, what uses the group. */
-static void multi_reorder(multi_state *s, int32_t representative, int32_t i) {
-  int32_t before = s->before.count, after = s->after.count, count = before + after;
-  multi_ranked *ranked = halo_alloc(sizeof *ranked * (size_t)(count + 1));
-  int32_t *places = halo_alloc(sizeof *places * (size_t)(count + 2));
-  for (int32_t n = 0; n < count; n++) {
-    int32_t at = n < before ? s->before.data[n] : s->after.data[n - before];
-    ranked[n] = (multi_ranked){at, s->order[at]};
-    places[n] = s->order[at];
-  }
-  places[count] = s->order[representative];
-  places[count + 1] = s->order[i];
-  qsort(ranked, (size_t)before, sizeof *ranked, multi_compare_ranked);
-  qsort(ranked + before, (size_t)after, sizeof *ranked, multi_compare_ranked);
-  qsort(places, (size_t)count + 2, sizeof *places, multi_compare_numbers);
-  for (int32_t n = 0; n < before; n++) s->order[ranked[n].representative] = places[n];
-  s->order[representative] = places[before];
-  for (int32_t n = 0; n < after; n++) {
-    s->order[ranked[before + n].representative] = places[before + 2 + n];
-  }
-  halo_free(ranked);
-  halo_free(places);
 }
 
 /* ---- Groups ---- */
@@ -265,19 +143,11 @@ static int32_t multi_inputs(const multi_state *s, const multi_group *g, const ha
   return count;
 }
 
-/* Whether anything but members of `g`, and instruction `also`, uses a member's result. */
-static bool multi_is_output(const multi_state *s, int32_t member, int32_t g, int32_t also) {
-  for (int32_t u = s->users.first[member]; u < s->users.first[member + 1]; u++) {
-    if (s->users.list[u] != also && s->group_of[s->users.list[u]] != g) return true;
-  }
-  return s->computation->instrs.data[member] == s->computation->root;
-}
-
 /* Results of the group with instruction i that are needed outside. */
 static int32_t multi_outputs(const multi_state *s, const multi_group *g, int32_t i) {
   int32_t count = 1;
   for (int32_t m = 0; m < g->count; m++) {
-    count += multi_is_output(s, g->members[m], s->group_of[g->members[0]], i);
+    count += halo_groups_is_output(&s->joined, g->members[m], g->members[0], i);
   }
   return count;
 }
@@ -349,8 +219,8 @@ static void multi_place(multi_state *s, int32_t i) {
     multi_group *group = &s->groups.data[list.groups[n]];
     if (!multi_fits(s, group, instr)) continue;
     tries--;
-    if (!multi_is_free(s, group, i)) continue;
-    multi_reorder(s, group->members[0], i);
+    if (!halo_groups_are_free(&s->joined, group->members[0], i)) continue;
+    halo_groups_join(&s->joined, group->members[0], i);
     group->members[group->count++] = i;
     group->instrs += size;
     group->values += values;
@@ -368,12 +238,7 @@ static void multi_place(multi_state *s, int32_t i) {
 
 static void multi_find(multi_state *s) {
   int32_t n = s->computation->instrs.count;
-  for (int32_t i = 0; i < n; i++) {
-    s->computation->instrs.data[i]->mark = i;
-    s->group_of[i] = MULTI_NO_GROUP;
-    s->order[i] = i;
-  }
-  halo_users_collect(&s->users, s->computation, true);
+  for (int32_t i = 0; i < n; i++) s->group_of[i] = MULTI_NO_GROUP;
   for (int32_t i = 0; i < n; i++) {
     if (multi_is_candidate(s->computation->instrs.data[i])) multi_place(s, i);
   }
@@ -381,94 +246,20 @@ static void multi_find(multi_state *s) {
 
 static void multi_begin(multi_state *s, int32_t n) {
   size_t count = (size_t)n + 2;
+  halo_groups_begin(&s->joined, s->computation);
   s->group_of = halo_alloc(sizeof *s->group_of * count);
-  s->order = halo_alloc(sizeof *s->order * count);
-  s->stamp = halo_alloc(sizeof *s->stamp * count);
   s->readers = halo_alloc(sizeof *s->readers * count);
 }
 
 static void multi_end(multi_state *s) {
   halo_free(s->group_of);
-  halo_free(s->order);
-  halo_free(s->stamp);
-  halo_users_deinit(&s->users);
   halo_free(s->readers);
   halo_map_deinit(&s->by_dims);
   halo_vec_deinit(&s->groups);
-  halo_vec_deinit(&s->before);
-  halo_vec_deinit(&s->after);
+  halo_groups_end(&s->joined);
 }
 
-/* ---- Building ---- */
-
-typedef struct multi_input {
-  halo_instr *outside, *inside; /* operand of the fusion, and what stands for it in the body */
-} multi_input;
-
-/* A member of a group that is built. */
-typedef struct multi_part {
-  halo_instr *instr;
-  bool is_output;
-} multi_part;
-
-static void multi_build(halo_rewriter *r, const multi_part *parts, int32_t count) {
-  halo_module *module = r->computation->module;
-  halo_arena *arena = &module->arena;
-  const halo_instr *first = parts[0].instr;
-  halo_computation *body = halo_computation_create(module, NULL);
-  body->name = halo_module_fresh_name(module, halo_arena_printf(arena, "fused_%s", first->name));
-  HALO_VEC(multi_input) inputs = {0};
-  HALO_VEC(halo_instr *) operands = {0};
-  halo_instr *roots[FUSION_MAX_OUTPUTS];
-  const halo_shape *shapes[FUSION_MAX_OUTPUTS];
-  int32_t outputs = 0;
-  for (int32_t m = 0; m < count; m++) {
-    halo_instr *member = parts[m].instr;
-    halo_instr **args = halo_alloc(sizeof *args * ((size_t)member->operand_count + 1));
-    for (int32_t o = 0; o < member->operand_count; o++) {
-      halo_instr *operand = halo_rewrite_resolve(member->operands[o]);
-      for (int32_t i = 0; i < inputs.count && !args[o]; i++) {
-        if (inputs.data[i].outside == operand) args[o] = inputs.data[i].inside;
-      }
-      if (args[o]) continue;
-      args[o] = halo_fusion_parameter(body, operand, operands.count);
-      halo_vec_push(&operands, operand);
-      halo_vec_push(&inputs, (multi_input){operand, args[o]});
-    }
-    halo_instr *root =
-        halo_computation_inline(body, halo_instr_comp(member, HALO_ATTR_CALLS), args);
-    /* Later members that read this one's result find its value inside. */
-    halo_vec_push(&inputs, (multi_input){member, root});
-    halo_free(args);
-    if (!parts[m].is_output) continue;
-    roots[outputs] = root;
-    shapes[outputs++] = member->shape;
-  }
-  const halo_shape *shape = shapes[0];
-  body->root = roots[0];
-  if (outputs > 1) {
-    shape = halo_shape_new_tuple(arena, outputs, shapes);
-    halo_instr_spec root = {
-        .opcode = HALO_OP_TUPLE, .shape = shape, .operands = roots, .operand_count = outputs};
-    body->root = halo_instr_create_unchecked(body, &root);
-  }
-  halo_computation **calls = halo_arena_new(arena, halo_computation *);
-  *calls = body;
-  halo_attr attrs[2] = {{.id = HALO_ATTR_FUSION_KIND,
-                         .i = halo_instr_int(first, HALO_ATTR_FUSION_KIND, HALO_FUSION_LOOP)},
-                        {.id = HALO_ATTR_CALLS, .comps = {calls, 1}}};
-  halo_instr *fusion =
-      halo_rewrite_make(r, first, HALO_OP_FUSION, shape, operands.data, operands.count, attrs, 2);
-  fusion->name = halo_arena_printf(arena, "%s.and.%d", first->name, count - 1);
-  for (int32_t m = 0, output = 0; m < count; m++) {
-    if (!parts[m].is_output) continue;
-    halo_instr *value =
-        outputs > 1 ? halo_rewrite_make_gte(r, parts[m].instr, fusion, output++) : fusion;
-    halo_rewrite_replace(r, parts[m].instr, value);
-  }
-  halo_vec_deinit(&inputs);
-  halo_vec_deinit(&operands);
-}
+/* ---- The pass ---- */
 
 static halo_status multi_run(halo_computation *computation, bool *changed) {
   multi_state s = {.computation = computation};
@@ -483,12 +274,14 @@ static halo_status multi_run(halo_computation *computation, bool *changed) {
   for (int32_t g = 0; g < s.groups.count; g++) {
     const multi_group *group = &s.groups.data[g];
     if (group->count < 2) continue;
-    multi_part parts[MULTI_MAX_MEMBERS];
+    halo_groups_part parts[MULTI_MAX_MEMBERS];
     for (int32_t m = 0; m < group->count; m++) {
       int32_t at = group->members[m];
-      parts[m] = (multi_part){members[at], multi_is_output(&s, at, g, at)};
+      bool is_output = halo_groups_is_output(&s.joined, at, group->members[0], at);
+      parts[m] = (halo_groups_part){members[at], is_output};
     }
-    multi_build(&r, parts, group->count);
+    halo_fusion_kind kind = group->values ? HALO_FUSION_INPUT : HALO_FUSION_LOOP;
+    halo_groups_build(&r, parts, group->count, kind);
   }
   halo_status status = halo_rewrite_end(&r, changed);
   /* Members whose results stay inside have no users any more. */

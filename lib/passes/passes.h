@@ -61,6 +61,8 @@ halo_pass_fn halo_pass_dots;
 halo_pass_fn halo_pass_trip_counts;
 /* Groups instructions into kernels (fusion.c). */
 halo_pass_fn halo_pass_fusion;
+/* Fusions over the same rows, with reductions of these rows between them, become one (fusion_rows.c). */
+halo_pass_fn halo_pass_rows;
 /* Loop fusions over the same arrays become one with several results. */
 halo_pass_fn halo_pass_multi_output;
 

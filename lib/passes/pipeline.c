@@ -85,6 +85,8 @@ static const pass_group pass_table[] = {
           {"trip-counts", "Notes how often counted loops run.", halo_pass_trip_counts, true}}},
     {.fusion = true,
      .rows = {FUSION,
+              {"rows", "Joins kernels that reduce the same rows in turn.", halo_pass_rows, false},
+              CSE,
               {"multi-output", "Joins kernels over the same arrays.", halo_pass_multi_output,
                false},
               TUPLES}},

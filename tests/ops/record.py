@@ -46,6 +46,7 @@ FAMILIES = [
     "dot",
     "conv",
     "norm",
+    "rows",
     "linalg",
     "random",
     "fft",

@@ -464,8 +464,13 @@ static const struct {
     {{SUMS "  w = f32[6,50] broadcast(s), dimensions={0}\n  v = f32[6,50] subtract(x, w)\n"
            "  k = f32[6] reduce(v, z), dimensions={1}, to_apply=add\n"
            "  ROOT r = (f32[6], f32[6]) tuple(s, k)\n",
-      "(f32[6], f32[6])", "at another position"},
+      "(f32[6], f32[6])", NULL},
      {"6,50", "6", "1"}},
+    {{SUMS "  w = f32[50,6] broadcast(s), dimensions={1}\n  v = f32[50,6] subtract(x, w)\n"
+           "  k = f32[6] reduce(v, z), dimensions={0}, to_apply=add\n"
+           "  ROOT r = (f32[6], f32[6]) tuple(s, k)\n",
+      "(f32[6], f32[6])", "at another position"},
+     {"50,6", "6", "0"}},
     {{SUMS "  t = f32[8,8] transpose(s), dimensions={1,0}\n  ROOT r = f32[8,8] add(s, t)\n",
       "f32[8,8]", "at another position"},
      {"8,8,50", "8,8", "2"}},
@@ -512,7 +517,8 @@ static const struct {
     {"  d = f32[64,64] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
      "  h = f32[64,64] tanh(d)\n  ROOT v = f32[64,64] multiply(h, d)\n",
      1},
-    /* rows and columns; two arrays; a reduction of another's result; one that keeps its order */
+    /* rows and columns; two arrays; a reduction of another's result, by rows and by columns; one that keeps
+     * its order */
     {"  s = f32[64] reduce(x, z), dimensions={1}, to_apply=add\n"
      "  q = f32[96] reduce(x, z), dimensions={0}, to_apply=add\n"
      "  ROOT t = (f32[64], f32[96]) tuple(s, q)\n",
@@ -525,6 +531,11 @@ static const struct {
      "  w = f32[64,96] broadcast(s), dimensions={0}\n  v = f32[64,96] subtract(x, w)\n"
      "  q = f32[64] reduce(v, z), dimensions={1}, to_apply=add\n"
      "  ROOT t = (f32[64], f32[64]) tuple(s, q)\n",
+     1},
+    {"  s = f32[96] reduce(x, z), dimensions={0}, to_apply=add\n"
+     "  w = f32[64,96] broadcast(s), dimensions={1}\n  v = f32[64,96] subtract(x, w)\n"
+     "  q = f32[96] reduce(v, z), dimensions={0}, to_apply=add\n"
+     "  ROOT t = (f32[96], f32[96]) tuple(s, q)\n",
      2},
     {"  s = f32[64] reduce(x, z), dimensions={1}, to_apply=add\n"
      "  q = f32[64] reduce(x, z), dimensions={1}, to_apply=sub\n"

@@ -1,0 +1,38 @@
+/* kernels/rows_text.h: the text of a kernel that goes over rows (rows.c). */
+#ifndef HALO_KERNELS_ROWS_TEXT_H
+#define HALO_KERNELS_ROWS_TEXT_H
+
+#include "base/pointer_map.h"
+#include "hlo/rows.h"
+#include "kernels/accumulator.h"
+
+enum { HALO_ROWS_KEPT = 8, HALO_ROWS_STREAM = 16 /* elements stored together past the caches */ };
+
+/* An array of elements of a row that is needed in several phases. */
+typedef struct halo_rows_kept {
+  const halo_instr *instr;
+  const char *name;
+  int phase; /* that makes it */
+} halo_rows_kept;
+
+typedef struct halo_rows_text {
+  halo_lowering *l;
+  halo_rows_view v;
+  const char *name; /* of the kernel */
+  int local;        /* work items a row; 1: one, with lanes */
+  bool stream;      /* results with elements are stored past a CPU's caches */
+  halo_accumulator accumulators[HALO_ROWS_HEROES]; /* named NAME_0, NAME_1, ... */
+  /* filled on the way */
+  halo_emitter e; /* has the body, and the kernel's arguments */
+  emit_frame *frame;
+  halo_pointer_map needs; /* of elements and spreading broadcasts: the phases that need them */
+  halo_rows_kept kept[HALO_ROWS_KEPT];
+  int32_t kept_count;
+} halo_rows_text;
+
+/* Decides what is kept of a row, in so many bytes, and writes the body. What takes more than `dear` simple
+ * operations is worth keeping. */
+void halo_rows_write(halo_rows_text *t, int64_t bytes, int dear);
+void halo_rows_text_deinit(halo_rows_text *t);
+
+#endif
