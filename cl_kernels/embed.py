@@ -22,7 +22,7 @@ for name in sys.argv[2:]:
     path = pathlib.Path(name)
     out.append(f"extern const char halo_cl_{path.stem}[];\nconst char halo_cl_{path.stem}[] =\n")
     # prelude.c looks for marks behind a line end
-    out.append('    "\\n"\n' if path.stem == "scalar" else "")
+    out.append('    "\\n"\n' if "\n//! " in path.read_text() else "")
     for line in lines_of(path):
         text = line.replace("\\", "\\\\").replace('"', '\\"')
         out.append(f'    "{text}\\n"\n')

@@ -240,6 +240,8 @@ static void bench_help(void) {
       "Usage: halo bench [OPTIONS]\n"
       "       halo bench costs [OPTIONS]   what compiling takes a launch, a byte, an operation to "
       "cost\n"
+      "       halo bench elementwise [OPTIONS]   each elementwise operation by type and size, "
+      "against XLA\n"
       "       halo bench programs [OPTIONS]  programs of many fields against XLA's CPU backend\n"
       "       halo bench scale [OPTIONS]   how long large programs take to compile (each has its "
       "own "
@@ -254,6 +256,7 @@ int tool_bench(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "scale") == 0) return bench_scale(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "costs") == 0) return bench_costs(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "programs") == 0) return bench_programs(argc - 1, argv + 1);
+  if (argc > 1 && strcmp(argv[1], "elementwise") == 0) return bench_elementwise(argc - 1, argv + 1);
   static bench b; /* too large for the stack to hold with ease */
   b.options = (bench_options){.jax = getenv("HALO_JAX_PYTHON"),
                               .script = "tools/bench_jax.py",

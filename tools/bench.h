@@ -168,5 +168,7 @@ int bench_costs(int argc, char **argv);
 
 /* `halo bench programs`, another (bench_programs.c): argv[0] is "programs". */
 int bench_programs(int argc, char **argv);
+/* `halo bench elementwise`, another (bench_elementwise.c): argv[0] is "elementwise". */
+int bench_elementwise(int argc, char **argv);
 
 #endif

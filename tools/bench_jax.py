@@ -48,7 +48,7 @@ class Program:
         random = np.random.RandomState(0)
         for shape in shapes:
             dtype = np.dtype(shape.numpy_dtype())
-            if dtype.kind == "f":
+            if jax.numpy.issubdtype(dtype, np.floating):
                 value = random.random_sample(shape.dimensions()) * 0.1
             else:
                 value = random.randint(0, 10, shape.dimensions())

@@ -6,6 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Element i, from 24 random bits. */
+static void program_make_element(halo_type type, uint32_t bits, void *data, int64_t i) {
+  float value = (float)bits * (0.1f / 16777216);
+  if (type == HALO_F32) ((float *)data)[i] = value;
+  if (type == HALO_F64) ((double *)data)[i] = value;
+  if (type == HALO_S32) ((int32_t *)data)[i] = (int32_t)(bits % 10);
+  /* The bits of numbers from 2^-5 to nearly 0.1. */
+  if (type == HALO_F16) ((uint16_t *)data)[i] = (uint16_t)(0x2800 + bits % 0x600);
+  if (type == HALO_BF16) ((uint16_t *)data)[i] = (uint16_t)(0x3d00 + bits % 0xc0);
+}
+
 /* Floats from 0 to 0.1, so that no program under- or overflows, and integers from 0 to 9. */
 static halo_status program_make_argument(halo_client *client, const halo_shape *shape,
                                          halo_buffer **out) {
@@ -18,8 +29,7 @@ static halo_status program_make_argument(halo_client *client, const halo_shape *
   for (int64_t i = 0; i < count; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     uint32_t bits = (uint32_t)(state >> 40); /* 24 random bits */
-    if (halo_shape_type(shape) == HALO_F32) ((float *)data)[i] = (float)bits * (0.1f / 16777216);
-    if (halo_shape_type(shape) == HALO_S32) ((int32_t *)data)[i] = (int32_t)(bits % 10);
+    program_make_element(halo_shape_type(shape), bits, data, i);
   }
   status = halo_buffer_from_literal(client, literal, out);
   halo_literal_release(literal);

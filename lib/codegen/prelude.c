@@ -1,4 +1,4 @@
-/* codegen/prelude.c: cutting the embedded scalar.cl at its "//!" lines. */
+/* codegen/prelude.c: cutting the embedded files of helpers at their "//!" lines. */
 #include "codegen/prelude.h"
 
 #include <assert.h>
@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-extern const char halo_cl_scalar[];
+extern const char halo_cl_scalar[], halo_cl_math_f32[], halo_cl_complex[];
 
-enum { PRELUDE_MAX = 64 };
+enum { PRELUDE_MAX = 8 * sizeof(halo_sections) };
 
 typedef struct prelude_section {
   const char *name, *needs, *text; /* into the embedded text */
@@ -19,9 +19,10 @@ static prelude_section prelude_sections[PRELUDE_MAX];
 static int prelude_count;
 static pthread_once_t prelude_once = PTHREAD_ONCE_INIT;
 
-static void prelude_split(void) {
-  const char *mark = strstr(halo_cl_scalar, "\n//! ");
-  while (mark && prelude_count < PRELUDE_MAX) {
+static void prelude_split_file(const char *text) {
+  const char *mark = strstr(text, "\n//! ");
+  while (mark) {
+    assert(prelude_count < PRELUDE_MAX);
     prelude_section *section = &prelude_sections[prelude_count++];
     section->name = mark + 5;
     size_t line = strcspn(section->name, "\n");
@@ -30,9 +31,16 @@ static void prelude_split(void) {
     section->needs = colon ? colon + 1 : section->name + line;
     section->needs_length = (size_t)(section->name + line - section->needs);
     section->text = section->name + line + 1;
-    mark = strstr(section->text, "\n//! ");
+    mark = strstr(section->text - 1, "\n//! ");
     section->text_length = mark ? (size_t)(mark + 1 - section->text) : strlen(section->text);
   }
+}
+
+/* In the order of their printing: what is needed comes first. */
+static void prelude_split(void) {
+  prelude_split_file(halo_cl_scalar);
+  prelude_split_file(halo_cl_math_f32);
+  prelude_split_file(halo_cl_complex);
 }
 
 static bool prelude_add(halo_sections *set, const char *name, size_t length) {
@@ -40,7 +48,7 @@ static bool prelude_add(halo_sections *set, const char *name, size_t length) {
     const prelude_section *section = &prelude_sections[i];
     if (section->name_length != length || memcmp(section->name, name, length) != 0) continue;
     if (*set >> i & 1) return true;
-    *set |= 1ull << i;
+    *set |= (halo_sections)1 << i;
     const char *needs = section->needs, *end = needs + section->needs_length;
     while (needs < end) {
       size_t skip = strspn(needs, " ");
@@ -58,7 +66,7 @@ void halo_sections_add(halo_sections *set, const char *name) {
   if (!name) return;
   pthread_once(&prelude_once, prelude_split);
   bool found = prelude_add(set, name, strlen(name));
-  assert(found && "no such section in scalar.cl");
+  assert(found && "no such section");
   (void)found;
 }
 

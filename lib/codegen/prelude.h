@@ -1,13 +1,11 @@
-/* codegen/prelude.h: the sections of cl_kernels/scalar.cl that a program needs. */
+/* codegen/prelude.h: the sections of scalar.cl, math_f32.cl and complex.cl in cl_kernels/ that a program needs. */
 #ifndef HALO_CODEGEN_PRELUDE_H
 #define HALO_CODEGEN_PRELUDE_H
 
 #include "base/strbuf.h"
 
-#include <stdint.h>
-
 /* A set of sections; zero is empty. */
-typedef uint64_t halo_sections;
+typedef unsigned __int128 halo_sections;
 
 /* Adds a section by name, with what it needs. The name must exist. NULL adds nothing. */
 void halo_sections_add(halo_sections *set, const char *name);

@@ -61,6 +61,13 @@ static const char *scalar_math(const scalar_ctx *c) {
   return EXPR(c, "%s(%s, %s)", c->rule->real, c->in[0], c->in[1]);
 }
 
+/* An elementary function: our own on f32, OpenCL's on f64, the complex helper on complex numbers. */
+static const char *scalar_function(const scalar_ctx *c) {
+  if (c->carrier != HALO_F32) return scalar_math(c);
+  scalar_need(c, EXPR(c, "f32_%s", c->rule->real));
+  return scalar_helper(c, c->rule->real);
+}
+
 /* Integer arithmetic that wraps: signed overflow is undefined in C, so it goes through unsigned. */
 static const char *scalar_wrapping(const scalar_ctx *c) {
   const char *type = halo_ctype_compute(c->type);
@@ -263,7 +270,7 @@ static const char *scalar_rsqrt(const scalar_ctx *c) {
 
 static const char *scalar_logistic(const scalar_ctx *c) {
   if (!halo_type_is_complex(c->type)) {
-    scalar_need(c, c->type == HALO_F64 ? "dlogistic" : "flogistic");
+    scalar_need(c, c->type == HALO_F64 ? "dlogistic" : "f32_logistic");
   }
   return scalar_helper(c, "logistic");
 }
@@ -296,7 +303,7 @@ static const char *scalar_is_finite(const scalar_ctx *c) {
 }
 
 static const char *scalar_power(const scalar_ctx *c) {
-  if (!halo_type_is_integral(c->type)) return scalar_math(c);
+  if (!halo_type_is_integral(c->type)) return scalar_function(c);
   scalar_need(c, "ipow");
   const char *sign = halo_type_is_sint(c->type) ? "s" : "u";
   int width = halo_type_size(c->type) == 8 ? 64 : 32;
@@ -311,26 +318,26 @@ static const char *scalar_convert_op(const scalar_ctx *c) {
 /* ---- The table ---- */
 
 static const scalar_rule scalar_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_ACOS] = {scalar_math, "acos", "acos"},
-    [HALO_OP_ACOSH] = {scalar_math, "acosh", "acosh"},
-    [HALO_OP_ASIN] = {scalar_math, "asin", "asin"},
-    [HALO_OP_ASINH] = {scalar_math, "asinh", "asinh"},
-    [HALO_OP_ATAN] = {scalar_math, "atan", "atan"},
-    [HALO_OP_ATANH] = {scalar_math, "atanh", "atanh"},
-    [HALO_OP_CBRT] = {scalar_math, "cbrt", "cbrt"},
+    [HALO_OP_ACOS] = {scalar_function, "acos", "acos"},
+    [HALO_OP_ACOSH] = {scalar_function, "acosh", "acosh"},
+    [HALO_OP_ASIN] = {scalar_function, "asin", "asin"},
+    [HALO_OP_ASINH] = {scalar_function, "asinh", "asinh"},
+    [HALO_OP_ATAN] = {scalar_function, "atan", "atan"},
+    [HALO_OP_ATANH] = {scalar_function, "atanh", "atanh"},
+    [HALO_OP_CBRT] = {scalar_function, "cbrt", "cbrt"},
     [HALO_OP_CEIL] = {scalar_math, "ceil", "ceil"},
     [HALO_OP_FLOOR] = {scalar_math, "floor", "floor"},
-    [HALO_OP_COS] = {scalar_math, "cos", "cos"},
-    [HALO_OP_COSH] = {scalar_math, "cosh", "cosh"},
-    [HALO_OP_SIN] = {scalar_math, "sin", "sin"},
-    [HALO_OP_SINH] = {scalar_math, "sinh", "sinh"},
-    [HALO_OP_TAN] = {scalar_math, "tan", "tan"},
-    [HALO_OP_TANH] = {scalar_math, "tanh", "tanh"},
-    [HALO_OP_ERF] = {scalar_math, "erf", "erf"},
-    [HALO_OP_EXP] = {scalar_math, "exp", "exp"},
-    [HALO_OP_EXPM1] = {scalar_math, "expm1", "expm1"},
-    [HALO_OP_LOG] = {scalar_math, "log", "log"},
-    [HALO_OP_LOG1P] = {scalar_math, "log1p", "log1p"},
+    [HALO_OP_COS] = {scalar_function, "cos", "cos"},
+    [HALO_OP_COSH] = {scalar_function, "cosh", "cosh"},
+    [HALO_OP_SIN] = {scalar_function, "sin", "sin"},
+    [HALO_OP_SINH] = {scalar_function, "sinh", "sinh"},
+    [HALO_OP_TAN] = {scalar_function, "tan", "tan"},
+    [HALO_OP_TANH] = {scalar_function, "tanh", "tanh"},
+    [HALO_OP_ERF] = {scalar_function, "erf", "erf"},
+    [HALO_OP_EXP] = {scalar_function, "exp", "exp"},
+    [HALO_OP_EXPM1] = {scalar_function, "expm1", "expm1"},
+    [HALO_OP_LOG] = {scalar_function, "log", "log"},
+    [HALO_OP_LOG1P] = {scalar_function, "log1p", "log1p"},
     [HALO_OP_SQRT] = {scalar_math, "sqrt", "sqrt"},
     [HALO_OP_ROUND_AFZ] = {scalar_math, "round", "round"},
     [HALO_OP_ROUND_EVEN] = {scalar_math, "rint", "rint"},
@@ -357,7 +364,7 @@ static const scalar_rule scalar_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_COMPLEX] = {scalar_complex},
     [HALO_OP_COMPARE] = {scalar_compare},
     [HALO_OP_POWER] = {scalar_power, "pow", "pow"},
-    [HALO_OP_ATAN2] = {scalar_math, "atan2", "atan2"},
+    [HALO_OP_ATAN2] = {scalar_function, "atan2", "atan2"},
     [HALO_OP_MAXIMUM] = {scalar_maximum, .fit = SCALAR_FITS},
     [HALO_OP_MINIMUM] = {scalar_minimum, .fit = SCALAR_FITS},
     [HALO_OP_AND] = {scalar_bitwise, "&", .fit = SCALAR_FITS},

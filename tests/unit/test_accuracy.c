@@ -16,7 +16,7 @@ START_TEST(table_is_whole) {
     int32_t bound = halo_accuracy_bound(&exact, (halo_opcode)op, HALO_F32);
     ck_assert_msg((bound > 0) == takes, "%s", halo_opcode_name((halo_opcode)op));
     ck_assert_int_ge(halo_accuracy_bound(&loose, (halo_opcode)op, HALO_F32), bound);
-    ck_assert_int_eq(halo_accuracy_bound(&loose, (halo_opcode)op, HALO_F64), bound);
+    ck_assert_int_eq(halo_accuracy_bound(&loose, (halo_opcode)op, HALO_F64) > 0, takes);
     ck_assert_int_eq(halo_accuracy_bound(&exact, (halo_opcode)op, HALO_BF16), takes);
     ck_assert_int_eq(halo_accuracy_bound(&exact, (halo_opcode)op, HALO_C64), 0);
   }
@@ -49,8 +49,8 @@ START_TEST(refused) {
       {"f32", "tolerance={ulps=1}", true, NULL},
       {"f32", "tolerance={ulps=0}", true, "within 1 ULP"},
       {"f32", "tolerance={}", true, "within 1 ULP"},
-      {"f32", "tolerance={ulps=3}", false, NULL},
-      {"f32", "tolerance={ulps=2}", false, "within 3 ULP"},
+      {"f32", "tolerance={ulps=1}", false, NULL},
+      {"f32", "tolerance={ulps=0}", false, "within 1 ULP"},
       {"f32", "mode=highest", false, NULL},
       {"f32", "tolerance={atol=1}", true, "within 1 ULP"}, /* results may be of any size */
       {"f32", "tolerance={rtol=1e-9}", true, "within 1 ULP"},

@@ -1,0 +1,413 @@
+/* cl_kernels/math_f32.cl: the elementary functions of f32, in sections like those of scalar.cl.
+ *
+ * Plain arithmetic, bits and choices between values: no branches, tables or calls of the runtime's functions, so that
+ * compilers make vectors of neighbours, and results are the same on all devices that keep subnormal numbers and
+ * have fast fused multiply-adds. Polynomials are those of minimax.py. Errors in ULP are the largest over all
+ * arguments (tests/math), with fused multiply-adds and without. */
+
+//! f32 : f32_end
+/* Only what is written as h_fma may be fused: elsewhere it would change what rounding errors are computed from. */
+#pragma OPENCL FP_CONTRACT OFF
+#if defined(FP_FAST_FMAF) || defined(__FMA__)
+#define h_fma(a, b, c) fma(a, b, c)
+#else
+#define h_fma(a, b, c) ((a) * (b) + (c))
+#endif
+static inline float h_magnitude(float x) { return as_float(as_uint(x) & 0x7fffffffu); }
+/* Not negative x with the sign of y. */
+static inline float h_signed(float x, float y) {
+  return as_float(as_uint(x) | (as_uint(y) & 0x80000000u));
+}
+/* The first 12 of its 24 bits; products of two such are exact. */
+static inline float h_upper(float x) { return as_float(as_uint(x) & 0xfffff000u); }
+
+//! f32_exp_parts : f32
+/* x = n ln 2 + r, with r + rest more exact than r; n is *t - 1.5 * 2^23, from its bits. */
+static inline float h_exp_reduce(float x, float *t, float *rest) {
+  *t = h_fma(x, 1.44269502f, 0x1.8p23f);
+  float n = *t - 0x1.8p23f;
+  float a = x - n * 0x1.62e4p-1f; /* exact: the factor has 15 bits */
+  float r = a - n * 0x1.7f7d1cp-20f;
+  *rest = (a - r) - n * 0x1.7f7d1cp-20f;
+  return r;
+}
+static inline int h_exp_power(float t) { return as_int(t) - 0x4b400000; }
+/* (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2 */
+static inline float h_exp_poly(float r) {
+  float q = h_fma(0.000199587739f, r, 0.00139337103f);
+  q = h_fma(q, r, 0.00833319221f);
+  q = h_fma(q, r, 0.0416664779f);
+  q = h_fma(q, r, 0.166666672f);
+  return h_fma(q, r, 0.5f);
+}
+/* p 2^n for |n| <= 252, rounded once. */
+static inline float h_scale(float p, int n) {
+  int low = n >> 1;
+  return p * as_float((low + 127) << 23) * as_float((n - low + 127) << 23);
+}
+
+//! f32_exp : f32_exp_parts
+/* 2^k e^x */
+static inline float h_exp_by(float x, int k) {
+  float t, rest, c = x > 90.0f ? 90.0f : x;
+  c = c < -105.0f ? -105.0f : c;
+  float r = h_exp_reduce(c, &t, &rest);
+  return h_scale(h_fma(r * r, h_exp_poly(r), r) + 1.0f, h_exp_power(t) + k);
+}
+static inline float h_exp_f32(float x) { return h_exp_by(x, 0); }
+
+//! f32_expm1 : f32_exp_parts
+static inline float h_expm1_f32(float x) {
+  float t, rest, c = x > 89.0f ? 89.0f : x;
+  c = c < -18.0f ? -18.0f : c;
+  float r = h_exp_reduce(c, &t, &rest);
+  float q = h_fma(r * r, h_exp_poly(r), rest);
+  /* Half of it, since 2^n may be too large: (s - 1/2) + s (r + q). */
+  float s = as_float((h_exp_power(t) + 126) << 23), u = s - 0.5f;
+  float v = s * r, h = u + v, low = (u - h) + v;
+  float y = 2.0f * (h + h_fma(s, q, low));
+  return h_magnitude(x) < 0x1p-25f ? x : y;
+}
+
+//! f32_log_parts : f32
+/* x = m 2^e with m from sqrt(1/2) to sqrt 2, for positive x; gives m. */
+static inline float h_log_reduce(float x, float *e) {
+  bool tiny = x < 0x1p-126f;
+  int i = as_int(tiny ? x * 0x1p24f : x) - 0x3f3504f3;
+  *e = (float)(i >> 23) - (tiny ? 24.0f : 0.0f);
+  return as_float((i & 0x7fffff) + 0x3f3504f3);
+}
+/* e ln 2 + log(1 + f) + low, low being small beside f */
+static inline float h_log_sum(float e, float f, float low) {
+  float q = h_fma(0.0680478513f, f, -0.11725761f), z = f * f;
+  q = h_fma(q, f, 0.118886106f);
+  q = h_fma(q, f, -0.123964317f);
+  q = h_fma(q, f, 0.142181218f);
+  q = h_fma(q, f, -0.166685268f);
+  q = h_fma(q, f, 0.200022265f);
+  q = h_fma(q, f, -0.25f);
+  q = h_fma(q, f, 0.333333105f);
+  q = h_fma(z * f, q, h_fma(e, 0x1.7f7d1cp-20f, low));
+  q = h_fma(-0.5f, z, q);
+  float h = e * 0x1.62e4p-1f, s = h + f;
+  return s + (((h - s) + f) + q);
+}
+/* What the logarithm of x is where it is no number or infinite, else y. */
+static inline float h_log_ends(float x, float y) {
+  y = x == INFINITY ? INFINITY : y;
+  return x > 0.0f ? y : x == 0.0f ? -INFINITY : NAN;
+}
+
+//! f32_log : f32_log_parts
+static inline float h_log_f32(float x) {
+  float e, m = h_log_reduce(x, &e);
+  return h_log_ends(x, h_log_sum(e, m - 1.0f, 0.0f));
+}
+
+//! f32_log_two : f32_log_parts
+/* log(u + d), d being at most a rounding error of u */
+static inline float h_log_two(float u, float d) {
+  float e, m = h_log_reduce(u, &e), f = m - 1.0f;
+  /* d / u, nearly: (1 - f + f^2) is about 1 / m */
+  float low = d * 0.5f * as_float((128 - (int)e) << 23);
+  return h_log_sum(e, f, low * h_fma(f, f - 1.0f, 1.0f));
+}
+
+//! f32_log1p : f32_log_parts
+static inline float h_log1p_f32(float x) {
+  float u = 1.0f + x, e, m = h_log_reduce(u, &e);
+  float big = x > 1.0f ? x : 1.0f, small = x > 1.0f ? 1.0f : x;
+  float d = small - (u - big), f = m - 1.0f;
+  float low = d * 0.5f * as_float((128 - (int)e) << 23) * h_fma(f, f - 1.0f, 1.0f);
+  bool near = e == 0.0f; /* x itself is what u is about 1 */
+  float y = h_log_ends(u, h_log_sum(e, near ? x : f, near ? 0.0f : low));
+  return h_magnitude(x) < 0x1p-25f ? x : y;
+}
+
+//! f32_tanh : f32_exp
+static inline float h_tanh_f32(float x) {
+  float a = h_magnitude(x), z = x * x;
+  float q = h_fma(-0.00616467791f, z, 0.0209973846f);
+  q = h_fma(q, z, -0.0538352057f);
+  q = h_fma(q, z, 0.13332434f);
+  q = h_fma(q, z, -0.333333135f);
+  float large = 1.0f - 2.0f / (h_exp_f32(2.0f * a) + 1.0f);
+  return h_signed(a < 0.5625f ? h_fma(a * z, q, a) : large, x);
+}
+
+//! f32_logistic : f32_exp
+static inline float h_logistic_f32(float x) {
+  float e = h_exp_f32(-h_magnitude(x));
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+//! f32_cosh : f32_exp
+static inline float h_cosh_f32(float x) {
+  float e = h_exp_by(h_magnitude(x), -1);
+  return e + 0.25f / e;
+}
+
+//! f32_sinh : f32_exp
+static inline float h_sinh_f32(float x) {
+  float a = h_magnitude(x), z = x * x, e = h_exp_by(a, -1);
+  float q = h_fma(2.78392577e-6f, z, 0.000198426351f);
+  q = h_fma(q, z, 0.00833331142f);
+  q = h_fma(q, z, 0.166666672f);
+  return a < 1.0f ? h_fma(x * z, q, x) : h_signed(e - 0.25f / e, x);
+}
+
+//! f32_pow : f32_log_parts f32_exp_parts
+/* 2^(y log2 x), the logarithm and its product with y as sums of two numbers, the upper of 12 bits so that products
+ * are exact without fused multiply-adds. */
+static inline float h_pow_f32(float x, float y) {
+  float a = h_magnitude(x), ya = h_magnitude(y), e, m = h_log_reduce(a, &e);
+  /* log2 m = 2 / ln 2 atanh s, s = f / (2 + f) = upper + low, and atanh s = s + s^3 / 3 + s^5 q(s^2) */
+  float f = m - 1.0f, g = m + 1.0f, gl = f - (g - 2.0f), r = 1.0f / g;
+  float upper = h_upper(f * r), gu = h_upper(g);
+  float low = ((f - upper * gu) - upper * ((g - gu) + gl)) * r;
+  float s = upper + low, z = s * s;
+  float q = h_fma(0.337820798f, z, 0.411849916f);
+  q = h_fma(q, z, 0.57708019f);
+  /* The factors are 0x1.714p1 + 6.24456778e-4 and 0x1.ec6p-1 + 1.26772051e-4. */
+  float first = upper * 0x1.714p1f, z1 = upper * upper, zu = h_upper(z1);
+  float third = zu * 0x1.ec6p-1f, tu = h_upper(third), cube = tu * upper;
+  float tl = h_fma((z1 - zu) + (s + upper) * low, 0.961796694f, zu * 1.26772051e-4f);
+  tl = h_fma(z * z, q, tl) + (third - tu);
+  float last = h_fma(low, 2.88539004f, upper * 6.24456778e-4f);
+  last = h_fma(tl, s, h_fma(tu, low, last));
+  float sum = e + first, sum2 = sum + cube;
+  last += ((e - sum) + first) + ((sum - sum2) + cube);
+  float lu = h_upper(sum2 + last), ll = (sum2 - lu) + last;
+  /* Of larger exponents 0, 1 or infinity comes as well. */
+  float yc = ya > 0x1p40f ? h_signed(0x1p40f, y) : y, yu = h_upper(yc);
+  float p = yu * lu, pl = h_fma(yc, ll, (yc - yu) * lu), w = p + pl;
+  bool out = h_magnitude(w) > 200.0f;
+  p = out ? h_signed(200.0f, w) : p;
+  pl = out ? 0.0f : pl;
+  float t = (p + pl) + 0x1.8p23f;
+  f = (p - (t - 0x1.8p23f)) + pl;
+  q = h_fma(0.000154564303f, f, 0.00133918587f);
+  q = h_fma(q, f, 0.00961807743f);
+  q = h_fma(q, f, 0.055503577f);
+  q = h_fma(q, f, 0.240226507f);
+  q = h_fma(q, f, 0.693147182f);
+  float v = h_scale(h_fma(q, f, 1.0f), h_exp_power(t));
+  v = a == 0.0f || a == INFINITY ? ((a == 0.0f) == (y < 0.0f) ? INFINITY : 0.0f) : v;
+  /* Exponents of 2^24 and more are even. */
+  int yi = (int)(ya < 0x1p24f ? y : 0.0f);
+  bool whole = !(ya < 0x1p24f) || (float)yi == y;
+  v = as_float(as_uint(v) | (as_uint(x) & ((uint)yi & (whole ? 1u : 0u)) << 31));
+  v = x < 0.0f && a != INFINITY && !whole ? NAN : v;
+  v = x != x || y != y ? NAN : v;
+  return x == 1.0f || y == 0.0f ? 1.0f : v;
+}
+
+//! f32_erf : f32_exp
+/* Up to 0.92 a polynomial; then 1 - erfc, whose logarithm is one. */
+static inline float h_erf_f32(float x) {
+  float a = h_magnitude(x), z = x * x, t = a > 4.0f ? 4.0f : a;
+  float q = h_fma(7.96795794e-5f, z, -0.000804355601f);
+  q = h_fma(q, z, 0.0051919329f);
+  q = h_fma(q, z, -0.0268555861f);
+  q = h_fma(q, z, 0.112836242f);
+  q = h_fma(q, z, -0.376126289f);
+  q = h_fma(q, z, 0.128379166f);
+  float p = h_fma(0.00019592786f, t, -0.00304313097f);
+  p = h_fma(p, t, 0.0222266205f);
+  p = h_fma(p, t, -0.103931084f);
+  p = h_fma(p, t, -0.637182713f);
+  p = h_fma(p, t, -1.12767541f);
+  p = h_fma(p, t, -0.000195713656f);
+  return a < 0.921875f ? h_fma(x, q, x) : h_signed(1.0f - h_exp_f32(p), x);
+}
+
+//! f32_cbrt : f32
+/* A third of the exponent by integer arithmetic, then Halley's step and one of Newton's whose residue is exact. */
+static inline float h_cbrt_f32(float x) {
+  float a = h_magnitude(x);
+  bool tiny = a < 0x1p-64f;
+  float b = tiny ? a * 0x1p96f : a;
+  float y = as_float(as_uint(b) / 3u + 0x2a5119f2u);
+  float c = 0.25f * y * y * y; /* a quarter, lest it overflows */
+  y = y * ((c + 0.5f * b) / (2.0f * c + 0.25f * b));
+  float u = h_upper(y), v = h_upper(u * u), w = u * u - v; /* u^3 = u v + u w, both exact */
+  y = u + ((b - u * v) - u * w) / (3.0f * u * y);
+  y = tiny ? y * 0x1p-32f : y;
+  return a == 0.0f || !(a < INFINITY) ? x : h_signed(y, x);
+}
+
+//! f32_turn : f32
+/* x = q pi/2 + r, |r| <= pi/4, by Payne and Hanek: of the product of x and 2/pi only what matters to q mod 4 and r, in
+ * whole numbers of 96 bits, from the words of 2/pi that the exponent of x chooses. */
+static inline float h_turn(float x, uint *quarter) {
+  uint i = as_uint(x) & 0x7fffffffu, m = (i & 0x7fffffu) | 0x800000u;
+  uint at = (i >> 23) - 120u, word = at >> 5, by = at & 31u; /* from 2^-1 on: 6 to 134 */
+  bool w1 = word >= 1u, w2 = word >= 2u, w3 = word >= 3u, w4 = word >= 4u;
+  uint a = w4 ? 0xf534ddc0u : w3 ? 0xfc2757d1u : w2 ? 0x4e441529u : w1 ? 0xa2f9836eu : 0u;
+  uint b = w4 ? 0xdb629599u : w3 ? 0xf534ddc0u : w2 ? 0xfc2757d1u : w1 ? 0x4e441529u : 0xa2f9836eu;
+  uint c = w4 ? 0x3c439041u : w3 ? 0xdb629599u : w2 ? 0xf534ddc0u : w1 ? 0xfc2757d1u : 0x4e441529u;
+  uint d = w4 ? 0xfe5163abu : w3 ? 0x3c439041u : w2 ? 0xdb629599u : w1 ? 0xf534ddc0u : 0xfc2757d1u;
+  uint back = 31u - by;
+  uint h = a << by | b >> 1 >> back, k = b << by | c >> 1 >> back, l = c << by | d >> 1 >> back;
+  ulong p = (ulong)k * m + ((ulong)l * m >> 32) + ((ulong)(h * m) << 32);
+  *quarter = (uint)((p + (1UL << 61)) >> 62);
+  long fraction = (long)(p << 2);
+  /* Its upper 24 bits, and the rest; then times pi/2. */
+  int high = (int)(fraction >> 32);
+  float rh = (float)(high & ~0xff) * 0x1p-32f;
+  float rl = (float)(int)(((uint)high & 0xffu) << 22 | (uint)fraction >> 10) * 0x1p-54f;
+  float u = h_upper(rh), hi = u * 0x1.92p0f; /* pi/2 = 0x1.92p0 + 0x1.fb5444p-12 */
+  float lo = h_fma(rh - u, 1.57079637f, h_fma(u, 0x1.fb5444p-12f, rl * 1.57079637f));
+  float r = hi + lo;
+  bool near = i < 0x3f490fdbu; /* pi/4 */
+  *quarter = near ? 0u : as_uint(x) >> 31 ? 0u - *quarter : *quarter;
+  r = near ? x : as_float(as_uint(r) ^ (as_uint(x) & 0x80000000u));
+  return i >= 0x7f800000u ? NAN : r;
+}
+
+//! f32_sine_parts : f32_turn
+/* The sine of x + q pi/2. */
+static inline float h_sine_from(float x, uint q) {
+  uint quarter;
+  float r = h_turn(x, &quarter), z = r * r;
+  quarter += q;
+  float s = h_fma(-0.000195184053f, z, 0.0083321901f);
+  s = h_fma(s, z, -0.166666552f);
+  s = r == 0.0f ? r : h_fma(r * z, s, r); /* -0 */
+  float c = h_fma(2.44306702e-5f, z, -0.00138873013f);
+  c = h_fma(c, z, 0.0416666456f);
+  c = h_fma(c, z, -0.5f);
+  c = h_fma(c, z, 1.0f);
+  float y = quarter & 1u ? c : s;
+  return as_float(as_uint(y) ^ (quarter & 2u) << 30);
+}
+
+//! f32_sin : f32_sine_parts
+static inline float h_sin_f32(float x) { return h_sine_from(x, 0u); }
+
+//! f32_cos : f32_sine_parts
+static inline float h_cos_f32(float x) { return h_sine_from(x, 1u); }
+
+//! f32_tan : f32_turn
+static inline float h_tan_f32(float x) {
+  uint quarter;
+  float r = h_turn(x, &quarter), z = r * r;
+  float q = h_fma(0.0044418266f, z, -4.61829841e-5f);
+  q = h_fma(q, z, 0.0109455418f);
+  q = h_fma(q, z, 0.0212386101f);
+  q = h_fma(q, z, 0.0540686511f);
+  q = h_fma(q, z, 0.13332583f);
+  q = h_fma(q, z, 0.333333522f);
+  q *= r * z;
+  float t = r + q, low = (r - t) + q, y = -1.0f / t;
+  return quarter & 1u ? h_fma(y * y, low, y) : t;
+}
+
+//! f32_atan_poly : f32
+/* atan q for q from -1 to 1 */
+static inline float h_atan_poly(float q) {
+  float z = q * q, p = h_fma(-0.00182156288f, z, 0.0110390903f);
+  p = h_fma(p, z, -0.0314085372f);
+  p = h_fma(p, z, 0.0581876114f);
+  p = h_fma(p, z, -0.0841677487f);
+  p = h_fma(p, z, 0.109566979f);
+  p = h_fma(p, z, -0.142650917f);
+  p = h_fma(p, z, 0.199986264f);
+  p = h_fma(p, z, -0.333333015f);
+  return h_fma(q * z, p, q);
+}
+
+//! f32_atan : f32_atan_poly
+static inline float h_atan_f32(float x) {
+  float a = h_magnitude(x);
+  bool large = a > 1.0f;
+  float t = h_atan_poly(large ? -1.0f / a : a);
+  return h_signed(large ? 1.57079637f + (t - 4.37113883e-8f) : t, x);
+}
+
+//! f32_atan2 : f32_atan_poly
+static inline float h_atan2_f32(float y, float x) {
+  float a = h_magnitude(x), b = h_magnitude(y);
+  bool steep = b > a, back = as_int(x) < 0;
+  float big = steep ? b : a, small = steep ? a : b;
+  float q = big == 0.0f ? 0.0f : small == big ? 1.0f : small / big; /* also of two infinities */
+  float t = h_atan_poly(steep != back ? -q : q);
+  float base = steep ? 1.57079637f : back ? 3.14159274f : 0.0f;
+  t = base + (t - (steep ? 4.37113883e-8f : back ? 8.74227766e-8f : 0.0f));
+  return x != x || y != y ? NAN : h_signed(t, y);
+}
+
+//! f32_asin_parts : f32
+/* asin x = x + x z q(z), z = x^2 <= 1/4; gives z q(z) */
+static inline float h_asin_poly(float z) {
+  float q = h_fma(0.0422118083f, z, 0.0241520908f);
+  q = h_fma(q, z, 0.0454760417f);
+  q = h_fma(q, z, 0.0749525204f);
+  return h_fma(q, z, 0.166667536f) * z;
+}
+
+//! f32_asin : f32_asin_parts
+static inline float h_asin_f32(float x) {
+  float a = h_magnitude(x);
+  bool large = a > 0.5f;
+  float z = large ? h_fma(-0.5f, a, 0.5f) : a * a, s = large ? sqrt(z) : a;
+  float t = s * h_asin_poly(z);
+  float far = (1.57079637f - 2.0f * s) - h_fma(2.0f, t, 4.37113883e-8f);
+  return h_signed(large ? far : s + t, x);
+}
+
+//! f32_acos : f32_asin_parts
+static inline float h_acos_f32(float x) {
+  float a = h_magnitude(x);
+  bool large = a > 0.5f;
+  float z = large ? h_fma(-0.5f, a, 0.5f) : a * a, s = large ? sqrt(z) : x;
+  float t = h_fma(s, h_asin_poly(z), s);
+  float far = x < 0.0f ? 3.14159274f - h_fma(2.0f, t, 8.74227766e-8f) : 2.0f * t;
+  return large ? far : 1.57079637f - (t + 4.37113883e-8f);
+}
+
+//! f32_asinh : f32_log_two
+static inline float h_asinh_f32(float x) {
+  float a = h_magnitude(x), z = x * x;
+  float q = h_fma(0.0020192978f, z, -0.00745861139f);
+  q = h_fma(q, z, 0.0144673474f);
+  q = h_fma(q, z, -0.0215659421f);
+  q = h_fma(q, z, 0.030245211f);
+  q = h_fma(q, z, -0.0446297452f);
+  q = h_fma(q, z, 0.0749993846f);
+  q = h_fma(q, z, -0.166666657f);
+  /* log(a + sqrt(a^2 + 1)), and log(2 a) of what is large */
+  bool large = a > 0x1p60f;
+  float s = large ? 0.0f : sqrt(h_fma(a, a, 1.0f)), u = a + s;
+  float y = h_log_two(u, (s - u) + a);
+  y = large ? y + 0.693147182f : y;
+  y = a < INFINITY ? y : a;
+  return h_signed(a < 0.6875f ? h_fma(a * z, q, a) : y, x);
+}
+
+//! f32_acosh : f32_log1p
+/* log(1 + (d + sqrt(2 d + d^2))), d = x - 1 */
+static inline float h_acosh_f32(float x) {
+  bool large = x > 0x1p60f;
+  float d = x - 1.0f, c = large ? x : d + sqrt(h_fma(d, d, 2.0f * d));
+  float y = h_log1p_f32(c);
+  y = large ? y + 0.693147182f : y;
+  return x < 1.0f ? NAN : y;
+}
+
+//! f32_atanh : f32_log1p
+static inline float h_atanh_f32(float x) {
+  float a = h_magnitude(x), z = x * x;
+  float q = h_fma(0.184647605f, z, 0.0173222423f);
+  q = h_fma(q, z, 0.105144233f);
+  q = h_fma(q, z, 0.109306894f);
+  q = h_fma(q, z, 0.142977402f);
+  q = h_fma(q, z, 0.199996233f);
+  q = h_fma(q, z, 0.333333373f);
+  float y = 0.5f * h_log1p_f32(2.0f * a / (1.0f - a));
+  return a < 0.5f ? h_fma(x * z, q, x) : h_signed(y, x);
+}
+
+//! f32_end
+/* As it was. */
+#pragma OPENCL FP_CONTRACT ON
