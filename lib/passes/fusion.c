@@ -326,8 +326,10 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   if (node->cost > 0 && !tiny && repeats > (cheap ? FUSION_MAX_REPEATS : 1)) return;
   if (!w.several) {
     fusion_node *owner = fusion_node_of(s, w.root);
-    if (owner->size >= FUSION_MAX_INSTRS) return;
-    owner->size++;
+    if (!fusion_is_spread(instr)) {
+      if (owner->size >= FUSION_MAX_INSTRS) return;
+      owner->size++;
+    }
   }
   node->materialised = false;
   node->root = w.several ? NULL : w.root;

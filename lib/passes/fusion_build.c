@@ -56,7 +56,7 @@ static void fusion_gather(fusion_builder *b, halo_instr *root) {
   for (int32_t o = 0; o < root->operand_count; o++) fusion_need(b, root->operands[o]);
   while (b->waiting.count > 0) {
     fusion_node *node = &b->s->nodes[fusion_heap_pop(b)];
-    bool is_free = fusion_is_inline_constant(node->instr) || node->instr->opcode == HALO_OP_TUPLE;
+    bool is_free = fusion_is_spread(node->instr) || node->instr->opcode == HALO_OP_TUPLE;
     bool full = b->inner.count >= 2 * FUSION_MAX_INSTRS && !is_free;
     if (full && !node->materialised) node->materialised = true;
     if (!fusion_is_inside(node)) {
@@ -85,7 +85,7 @@ static bool fusion_give_away(fusion_builder *b) {
     for (int32_t o = 0; o < instr->operand_count; o++) {
       fusion_node *operand = fusion_node_of(b->s, instr->operands[o]);
       if (!fusion_is_inside(operand) || operand->instr->opcode == HALO_OP_TUPLE ||
-          fusion_is_inline_constant(operand->instr)) {
+          fusion_is_spread(operand->instr)) {
         continue;
       }
       operand->materialised = true;

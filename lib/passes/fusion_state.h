@@ -6,7 +6,7 @@
 #include "passes/users.h"
 
 enum {
-  FUSION_MAX_INSTRS = 160, /* of one kernel: keeps its compile time and registers in bounds */
+  FUSION_MAX_INSTRS = 200, /* of one kernel: keeps its compile time and registers in bounds */
   FUSION_MAX_INPUTS = 24,  /* buffers that one kernel reads, where the device allows that many */
   FUSION_MAX_OUTPUTS = 8   /* and writes, once multi-output fusion is done */
 };
@@ -50,6 +50,13 @@ static inline fusion_node *fusion_node_of(const fusion_state *s, const halo_inst
 /* Constants that a kernel spells as a number. */
 static inline bool fusion_is_inline_constant(const halo_instr *instr) {
   return instr->opcode == HALO_OP_CONSTANT && halo_shape_element_count(instr->shape) == 1;
+}
+
+/* Made from less than it is, so that a kernel rather makes it again than reads it, however much it does
+ * already. */
+static inline bool fusion_is_spread(const halo_instr *instr) {
+  return instr->opcode == HALO_OP_BROADCAST || instr->opcode == HALO_OP_IOTA ||
+         fusion_is_inline_constant(instr);
 }
 
 /* Makes node i a fusion of all that is computed inside it. What does not fit (too many instructions or

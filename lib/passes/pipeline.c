@@ -31,6 +31,8 @@ enum { PASS_MAX_ROUNDS = 16 };
     "while-state", "Takes what never changes, and what nothing reads, out of loops' state.",       \
         halo_pass_while_state, false                                                               \
   }
+#define UNROLL                                                                                     \
+  { "unroll", "Writes out the rounds of short loops over elements.", halo_pass_unroll, false }
 #define SIMPLIFY                                                                                   \
   { "simplify", "Applies exact algebraic rules.", halo_pass_simplify, false }
 #define CONSTANT_FOLDING                                                                           \
@@ -67,12 +69,13 @@ static const pass_group pass_table[] = {
               TUPLES,
               DCE,
               LAYOUTS}},
-    {.to_fixpoint = true, .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
+    {.to_fixpoint = true,
+     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, CSE, DCE}},
     {.rows = {{"drop-barriers", "Removes optimization barriers.", halo_pass_drop_barriers, true},
               TUPLES}},
     {.to_fixpoint = true,
      .if_changed = true,
-     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, CSE, DCE}},
+     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, CSE, DCE}},
     {.rows =
          {{"convs",
            "Moves transposes, reversed kernels and padding into convolutions; makes dots of some.",

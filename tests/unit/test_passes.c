@@ -27,6 +27,7 @@ static const struct {
     {"drop-barriers", halo_pass_drop_barriers},
     {"tuples", halo_pass_tuples},
     {"while-state", halo_pass_while_state},
+    {"unroll", halo_pass_unroll},
     {"simplify", halo_pass_simplify},
     {"constant-folding", halo_pass_constant_folding},
     {"cse", halo_pass_cse},
