@@ -2,6 +2,7 @@
  * and those that nothing needs are dropped. */
 #include "base/map.h"
 #include "base/memory.h"
+#include "passes/loop_state.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -38,22 +39,6 @@ static void state_note_uses(halo_computation *computation) {
   if (root) root->whole = true;
 }
 
-/* The state parameter is read through get-tuple-element only. */
-static bool state_unpacked(const halo_computation *computation) {
-  const halo_instr *param = computation->params.data[0];
-  if (computation->root == param) return false;
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    const halo_instr *user = computation->instrs.data[i];
-    for (int32_t o = 0; o < user->operand_count; o++) {
-      if (user->operands[o] == param && user->opcode != HALO_OP_GET_TUPLE_ELEMENT) return false;
-    }
-    for (int32_t p = 0; p < user->control_pred_count; p++) {
-      if (user->control_preds[p] == param) return false;
-    }
-  }
-  return true;
-}
-
 /* Which elements the condition reads. */
 static void state_note_condition(state_loop *loop) {
   const halo_instr *param = loop->condition->params.data[0];
@@ -63,39 +48,6 @@ static void state_note_condition(state_loop *loop) {
       loop->live[halo_instr_int(user, HALO_ATTR_INDEX, 0)] = true;
     }
   }
-}
-
-/* Everything in the body that a live element or a side effect needs; elements read by that are live
- * in turn. */
-static void state_close_over_body(state_loop *loop) {
-  halo_computation *body = loop->body;
-  const halo_instr *param = body->params.data[0];
-  HALO_VEC(halo_instr *) todo = {0};
-  for (int32_t i = 0; i < body->instrs.count; i++) body->instrs.data[i]->mark = 0;
-  for (int32_t i = 0; i < body->instrs.count; i++) {
-    if (halo_instr_has_side_effect(body->instrs.data[i]))
-      halo_vec_push(&todo, body->instrs.data[i]);
-  }
-  for (int32_t i = 0; i < loop->count; i++) {
-    if (loop->live[i]) halo_vec_push(&todo, body->root->operands[i]);
-  }
-  while (todo.count) {
-    halo_instr *instr = todo.data[--todo.count];
-    if (instr->mark) continue;
-    instr->mark = 1;
-    if (instr->opcode == HALO_OP_GET_TUPLE_ELEMENT && instr->operands[0] == param) {
-      int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0);
-      if (!loop->live[index]) {
-        loop->live[index] = true;
-        halo_vec_push(&todo, body->root->operands[index]);
-      }
-    }
-    for (int32_t o = 0; o < instr->operand_count; o++) halo_vec_push(&todo, instr->operands[o]);
-    for (int32_t p = 0; p < instr->control_pred_count; p++) {
-      halo_vec_push(&todo, instr->control_preds[p]);
-    }
-  }
-  halo_vec_deinit(&todo);
 }
 
 /* ---- Dropping dead elements ---- */
@@ -177,8 +129,8 @@ static bool state_match(halo_instr *instr, state_loop *loop) {
   loop->body = halo_instr_comp(instr, HALO_ATTR_BODY);
   loop->count = instr->shape->count;
   if (loop->condition->mark != 1 || loop->body->mark != 1) return false;
-  return loop->body->root->opcode == HALO_OP_TUPLE && state_unpacked(loop->body) &&
-         state_unpacked(loop->condition);
+  return loop->body->root->opcode == HALO_OP_TUPLE && halo_loop_unpacked(loop->body) &&
+         halo_loop_unpacked(loop->condition);
 }
 
 /* Reads of elements that the body hands on unchanged read the initial value instead. */
@@ -233,7 +185,7 @@ static halo_status state_run(halo_computation *computation, bool *changed) {
     state_loop *loop = &loops.data[l];
     if (loop->whole) continue;
     state_note_condition(loop);
-    state_close_over_body(loop);
+    halo_loop_close(loop->body, loop->live);
     int32_t kept = 0;
     for (int32_t i = 0; i < loop->count; i++) kept += loop->live[i];
     if (kept == loop->count) continue;

@@ -68,6 +68,10 @@ static void lower_alias(lower_state *s, halo_instr *instr) {
 
 static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t *params,
                                halo_steps *steps) {
+  if (lower_is_dead(instr)) {
+    lower_dead(s, instr);
+    return HALO_OK;
+  }
   switch (halo_opcode_exec(instr->opcode)) {
     case HALO_EXEC_VALUE:
       if (instr->opcode == HALO_OP_PARAMETER) {
@@ -117,6 +121,7 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
   }
   halo_status status = HALO_OK;
   lower_spread_pairs(computation);
+  lower_note_reads(s, computation);
   int32_t count = computation->instrs.count;
   for (int32_t i = 0; i < count && status == HALO_OK; i++) {
     halo_instr *instr = computation->instrs.data[i];
@@ -155,6 +160,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
   halo_map_deinit(&s.units);
   halo_map_deinit(&s.constants);
   halo_pointer_map_deinit(&s.starts);
+  halo_pointer_map_deinit(&s.reads);
   if (status != HALO_OK) {
     halo_plan_release(s.plan);
     return status;

@@ -18,14 +18,14 @@ static void lower_assign_state(lower_state *s, halo_steps *steps, const int32_t 
   }
   for (int32_t l = 0; l < count; l++) {
     from[l] = next[l];
-    if (next[l] < 0 || next[l] == state[l]) continue;
+    if (state[l] < 0 || next[l] < 0 || next[l] == state[l]) continue;
     if (!halo_map_get(&parts, &next[l], sizeof next[l])) continue;
     from[l] = lower_buffer(s, HALO_PLACE_TEMP, 0, s->plan->buffers.data[next[l]].size, label);
     lower_copy(s, steps, next[l], from[l], label);
   }
   halo_map_deinit(&parts);
   for (int32_t l = 0; l < count; l++) {
-    if (from[l] >= 0) lower_copy(s, steps, from[l], state[l], label);
+    if (state[l] >= 0 && from[l] >= 0) lower_copy(s, steps, from[l], state[l], label);
   }
 }
 
@@ -49,6 +49,18 @@ static bool *lower_find_invariants(lower_state *s, const halo_computation *body,
     start += leaves;
   }
   return invariant;
+}
+
+/* Which leaves nobody needs, of a loop that asks nobody how long it is. */
+static bool *lower_find_dead(lower_state *s, const halo_instr *loop, int32_t count) {
+  bool *dead = halo_arena_array(&s->plan->arena, bool, count);
+  const bool *live = halo_noted_trip_count(loop) >= 0 ? lower_find_live(s, loop) : NULL;
+  for (int32_t i = 0; live && i < loop->shape->count; i++) {
+    int32_t start = halo_leaf_start(loop->shape, i);
+    int32_t leaves = halo_shape_leaf_count(loop->shape->elements[i]);
+    for (int32_t l = 0; l < leaves; l++) dead[start + l] = !live[i];
+  }
+  return dead;
 }
 
 /* Where an instruction comes in a computation: behind others of the same position, by turn. */
@@ -132,11 +144,12 @@ halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps) {
   int32_t count;
   const halo_shape **shapes = lower_leaf_shapes(s, instr->shape, &count);
   const bool *invariant = lower_find_invariants(s, body, count);
+  const bool *dead = lower_find_dead(s, instr, count);
   const int32_t *init = lower_value(instr->operands[0]);
   int32_t *state = lower_leaves(s, instr);
   for (int32_t l = 0; l < count; l++) {
-    state[l] = init[l];
-    if (init[l] < 0 || invariant[l]) continue;
+    state[l] = dead[l] ? LOWER_NO_BUFFER : init[l];
+    if (state[l] < 0 || invariant[l]) continue;
     state[l] = lower_temp(s, shapes[l], instr->name);
     lower_copy(s, steps, init[l], state[l], instr->name);
   }

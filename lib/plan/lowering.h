@@ -17,6 +17,7 @@ typedef struct lower_state {
   halo_map units;          /* text and sections of a unit -> its number + 1 */
   halo_map constants;      /* literal -> its number in plan->constants + 1 */
   halo_pointer_map starts; /* async-start -> the number of its step + 1 */
+  halo_pointer_map reads;  /* while -> which elements of its state are read behind it */
   int32_t clock;
 } lower_state;
 
@@ -74,6 +75,17 @@ void lower_spread_pairs(halo_computation *computation);
 void lower_hold_pairs(halo_plan *plan);
 /* lower_host.c: exchange with the host. */
 halo_status lower_host(lower_state *s, halo_instr *instr, halo_steps *steps);
+
+/* ---- lower_dead.c: what loops of known length need not compute ---- */
+
+/* To be called of a computation before its loops are walked. */
+void lower_note_reads(lower_state *s, const halo_computation *computation);
+/* Which elements of the state anybody needs when the condition is not asked, NULL: all; what of the body nobody
+ * needs is dead until it has been walked. Uses the `mark` and `data` of the body. */
+const bool *lower_find_live(lower_state *s, const halo_instr *loop);
+bool lower_is_dead(const halo_instr *instr);
+/* Instead of walking it: its value has no buffers. */
+void lower_dead(lower_state *s, halo_instr *instr);
 
 /* ---- lower.c: the walk ---- */
 
