@@ -60,6 +60,10 @@ void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, con
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* The unit of this text: an equal one that is there, or a new one. Adds to `text`. */
 int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections);
+/* lower_touched.c: bytes of a fusion's operands, leaf by leaf, that it reads at most; and of a result that it
+ * writes over an operand's memory. INT64_MAX where that may be all of them. */
+const int64_t *lower_inputs_touched(lower_state *s, const halo_computation *body);
+int64_t lower_output_touched(const halo_computation *body, int32_t leaf);
 /* lower_control.c */
 halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps);
 halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *steps);
