@@ -92,18 +92,6 @@ static uint64_t rows_reads(const halo_computation *body, halo_rows rows,
 
 /* ---- All together ---- */
 
-/* The rows that most elements are reduced in. */
-static bool rows_choose(const halo_computation *body, halo_rows *out) {
-  *out = (halo_rows){0, 0};
-  for (int32_t i = 0; i < body->instrs.count; i++) {
-    halo_rows rows;
-    halo_reduce_value value;
-    if (!halo_rows_of(body->instrs.data[i], &rows, &value)) continue;
-    if (rows.outer * rows.n > out->outer * out->n) *out = rows;
-  }
-  return out->n > 0;
-}
-
 /* Adds a reduction behind those of its phase and of earlier ones. */
 static void rows_add(halo_rows_view *v, halo_rows_hero hero) {
   int32_t at = v->count++;
@@ -169,9 +157,19 @@ bool halo_rows_follow(const halo_computation *body, halo_rows rows, halo_rows_vi
 }
 
 bool halo_rows_describe(const halo_computation *body, halo_rows_view *v, const char **why) {
-  halo_rows rows;
-  *why = "it reduces no rows";
-  if (!rows_choose(body, &rows) || !halo_rows_follow(body, rows, v, why)) return false;
-  *why = "its reductions need no chain";
-  return v->phases > 1 || v->elements;
+  const char *last = "it reduces no rows";
+  halo_rows tried = {0, 0};
+  *v = (halo_rows_view){0};
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    halo_rows rows;
+    halo_reduce_value value;
+    if (!halo_rows_of(body->instrs.data[i], &rows, &value)) continue;
+    if (rows.outer == tried.outer && rows.n == tried.n) continue;
+    tried = rows;
+    if (!halo_rows_follow(body, rows, v, &last)) continue;
+    last = "its reductions need no chain";
+    if (v->count && (v->phases > 1 || v->elements)) return true;
+  }
+  *why = last;
+  return false;
 }

@@ -37,7 +37,7 @@ bool halo_rows_of(const halo_instr *reduce, halo_rows *out, halo_reduce_value *v
  * view is complete then. Otherwise *why says why not. */
 bool halo_rows_follow(const halo_computation *body, halo_rows rows, halo_rows_view *out,
                       const char **why);
-/* The same with the rows of its own largest reduction, if a kernel for reductions alone would not do. */
+/* The same with the rows of one of its reductions, if a kernel for reductions alone would not do. */
 bool halo_rows_describe(const halo_computation *body, halo_rows_view *out, const char **why);
 /* Whether a broadcast gives all elements of a row the operand's value for that row. */
 bool halo_rows_spreads(const halo_instr *broadcast, halo_rows rows);

@@ -1,11 +1,12 @@
 /* kernels/rows.c: chains of reductions of the same rows, and everything elementwise around them, in one
  * kernel. rows:item has a work item a row, for CPUs, whose compilers make vectors of its loops; rows:group a
- * work group a row. What takes long to compute, and is needed more than once, is kept. The order in which
+ * work group a row; rows:few a work item a row without loops, for short rows. What takes long to compute, and is needed more than once, is kept. The order in which
  * elements are combined depends on the row's length and the class of device alone. */
 #include "kernels/families.h"
 #include "kernels/rows_text.h"
 
 enum {
+  ROWS_FEW = 16,           /* elements of a row that are written out */
   ROWS_GROUP = 256,        /* work items of a group, at most */
   ROWS_ITEM_KEEPS = 32768, /* bytes that a work item of a CPU keeps: what its nearest cache holds */
   ROWS_GROUP_KEEPS = 16384,
@@ -55,52 +56,81 @@ static uint64_t rows_in_place(const halo_lowering *l, const halo_rows_view *v, b
   return bits;
 }
 
-static halo_status rows_lower(halo_lowering *l, bool group) {
-  halo_rows_text t = {.l = l};
+static halo_status rows_begin(halo_lowering *l, halo_rows_text *t) {
   const char *why;
-  halo_rows_describe(l->computation, &t.v, &why);
-  t.local = group ? rows_group(l, &t.v) : 1;
-  t.stream = !group && rows_streams(l, &t.v);
-  t.name = halo_kernel_name(l, "rows");
-  for (int32_t h = 0; h < t.v.count; h++) {
-    const char *name = halo_arena_printf(l->arena, "%s_%d", t.name, h);
-    HALO_TRY(halo_accumulator_declare(l, &t.accumulators[h], name, &t.v.heroes[h].value, 1));
+  *t = (halo_rows_text){.l = l, .local = 1};
+  halo_rows_describe(l->computation, &t->v, &why);
+  t->name = halo_kernel_name(l, "rows");
+  for (int32_t h = 0; h < t->v.count; h++) {
+    const char *name = halo_arena_printf(l->arena, "%s_%d", t->name, h);
+    HALO_TRY(halo_accumulator_declare(l, &t->accumulators[h], name, &t->v.heroes[h].value, 1));
   }
-  int64_t keeps = ROWS_ITEM_KEEPS;
-  if (t.local > 1) {
-    keeps = (int64_t)l->caps->local_memory - 8 * t.v.count * (int64_t)t.local;
-    if (keeps > ROWS_GROUP_KEEPS) keeps = ROWS_GROUP_KEEPS;
-  }
-  halo_rows_write(&t, keeps, t.local > 1 ? 1 : ROWS_DEAR);
-  if (t.e.status == HALO_OK) {
-    const char *how = group ? "group" : "item";
+  return HALO_OK;
+}
+
+/* Launches what was written: groups of `local` work items, `items` in all or a few more. */
+static halo_status rows_end(halo_lowering *l, halo_rows_text *t, const char *how, int64_t items,
+                            size_t local) {
+  if (t->e.status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s rows:%s", l->name, how);
-    uint64_t in_place = rows_in_place(l, &t.v, group);
-    halo_launch *launch = halo_kernel_add(l, &t.e, t.name, label, in_place);
-    int64_t rows = t.v.rows.outer;
-    size_t local = (size_t)t.local;
-    if (t.local == 1) {
-      /* A few rows a group, so that groups cost nothing, but enough groups to share out evenly. */
-      while (local < 32 && rows >= (int64_t)(64 * local)) local *= 2;
-      launch->any_local = true;
-      launch->global[0] = ((size_t)rows + local - 1) / local * local;
-    } else {
-      launch->global[0] = (size_t)rows * local;
-    }
+    uint64_t in_place = rows_in_place(l, &t->v, t->local > 1);
+    halo_launch *launch = halo_kernel_add(l, &t->e, t->name, label, in_place);
+    launch->any_local = t->local == 1;
     launch->local[0] = local;
+    launch->global[0] = ((size_t)items + local - 1) / local * local;
   }
-  halo_status status = t.e.status;
-  halo_rows_text_deinit(&t);
+  halo_status status = t->e.status;
+  halo_rows_text_deinit(t);
   return status;
 }
 
-static halo_status rows_item_lower(halo_lowering *l) { return rows_lower(l, false); }
+static halo_status rows_item_lower(halo_lowering *l) {
+  halo_rows_text t;
+  HALO_TRY(rows_begin(l, &t));
+  t.stream = rows_streams(l, &t.v);
+  halo_rows_write(&t, ROWS_ITEM_KEEPS, ROWS_DEAR);
+  /* A few rows a group, so that groups cost nothing, but enough groups to share out evenly. */
+  size_t local = 1;
+  while (local < 32 && t.v.rows.outer >= (int64_t)(64 * local)) local *= 2;
+  return rows_end(l, &t, "item", t.v.rows.outer, local);
+}
 
-static halo_status rows_group_lower(halo_lowering *l) { return rows_lower(l, true); }
+static halo_status rows_group_lower(halo_lowering *l) {
+  halo_rows_text t;
+  HALO_TRY(rows_begin(l, &t));
+  t.local = rows_group(l, &t.v);
+  int64_t keeps = (int64_t)l->caps->local_memory - 8 * t.v.count * (int64_t)t.local;
+  halo_rows_write(&t, keeps < ROWS_GROUP_KEEPS ? keeps : ROWS_GROUP_KEEPS, 1);
+  return rows_end(l, &t, "group", t.v.rows.outer * t.local, (size_t)t.local);
+}
+
+static halo_status rows_few_lower(halo_lowering *l) {
+  halo_rows_text t;
+  HALO_TRY(rows_begin(l, &t));
+  int64_t rows = t.v.rows.outer;
+  size_t local = halo_kernel_local_size(l->caps, rows);
+  halo_rows_write_few(&t, rows % (int64_t)local != 0);
+  return rows_end(l, &t, "few", rows, local);
+}
 
 static bool rows_supports(const halo_lowering *l, const char **why) {
   halo_rows_view v;
   return halo_rows_describe(l->computation, &v, why);
+}
+
+/* A work group of one item is rows:item. */
+static bool rows_group_supports(const halo_lowering *l, const char **why) {
+  halo_rows_view v;
+  if (!halo_rows_describe(l->computation, &v, why)) return false;
+  *why = "the device has no work groups for it";
+  return rows_group(l, &v) > 1;
+}
+
+static bool rows_few_supports(const halo_lowering *l, const char **why) {
+  halo_rows_view v;
+  if (!halo_rows_describe(l->computation, &v, why)) return false;
+  *why = "the rows are long";
+  return v.rows.n <= ROWS_FEW;
 }
 
 static bool rows_loop_supports(const halo_lowering *l, const char **why) {
@@ -133,6 +163,8 @@ static double rows_group_cost(const halo_lowering *l) {
   return rows_cost(l, l->caps->is_cpu ? 4 : 1);
 }
 
+static double rows_few_cost(const halo_lowering *l) { return rows_cost(l, 0.5); }
+
 /* Each element of a result goes over its row anew, and over that for each element there ... */
 static double rows_loop_cost(const halo_lowering *l) {
   halo_rows_view v;
@@ -144,8 +176,9 @@ static double rows_loop_cost(const halo_lowering *l) {
 }
 
 static const halo_implementation rows_implementations[] = {
+    {"few", rows_few_supports, rows_few_cost, rows_few_lower},
     {"item", rows_supports, rows_item_cost, rows_item_lower},
-    {"group", rows_supports, rows_group_cost, rows_group_lower},
+    {"group", rows_group_supports, rows_group_cost, rows_group_lower},
     {"loop", rows_loop_supports, rows_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_rows = {"rows", HALO_OPCODE_COUNT, rows_implementations};

@@ -90,16 +90,19 @@ static void rows_plan(halo_rows_text *t, int64_t bytes, intptr_t dear) {
 
 /* ---- Text ---- */
 
-/* The place of row "o" in an array of one element a row, and that of its element "r" in one of elements. */
-static emit_index *rows_index(halo_rows_text *t, const halo_shape *shape) {
+emit_index *halo_rows_index(halo_rows_text *t, const halo_shape *shape, const halo_integer *r) {
   halo_emitter *e = &t->e;
   const halo_integer *at = halo_emit_counter(e, "o", t->v.rows.outer);
   if (halo_shape_element_count(shape) != t->v.rows.outer) {
-    at = halo_integer_add(&e->integers, halo_integer_mul(&e->integers, at, t->v.rows.n),
-                          halo_emit_counter(e, "r", t->v.rows.n));
+    at = halo_integer_add(&e->integers, halo_integer_mul(&e->integers, at, t->v.rows.n), r);
   }
   const halo_shape *row_major = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
   return halo_index_from_position(e, row_major, at);
+}
+
+/* The same with the element "r" of a loop. */
+static emit_index *rows_index(halo_rows_text *t, const halo_shape *shape) {
+  return halo_rows_index(t, shape, halo_emit_counter(&t->e, "r", t->v.rows.n));
 }
 
 /* Values of rows that elements of a phase need, before its loop. */
@@ -217,6 +220,17 @@ static void rows_emit_tree(halo_rows_text *t, int32_t first, int32_t end, int la
   halo_emit_close(e);
 }
 
+void halo_rows_bind_total(halo_rows_text *t, int32_t h, const char *combined) {
+  halo_emitter *e = &t->e;
+  const halo_accumulator *a = &t->accumulators[h];
+  const halo_instr *reduce = t->v.heroes[h].value.reduce;
+  halo_value start = halo_emit_value(e, t->frame, reduce->operands[1], 0, halo_index_scalar(e));
+  halo_value total = halo_accumulator_load(a, combined, 0), result;
+  halo_accumulator_combine(a, e, &start, &total, &result);
+  const char *prefix = halo_arena_printf(e->arena, "total%d_", h);
+  halo_frame_bind(e, t->frame, reduce, 0, halo_accumulator_round(a, e, prefix, &result, 0));
+}
+
 /* The reductions [first, end) of one phase: their totals are bound in the frame. */
 static void rows_emit_phase(halo_rows_text *t, int32_t first, int32_t end) {
   halo_emitter *e = &t->e;
@@ -252,17 +266,9 @@ static void rows_emit_phase(halo_rows_text *t, int32_t first, int32_t end) {
   if (t->local > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
   rows_emit_tree(t, first, end, lanes);
   for (int32_t h = first; h < end; h++) {
-    const halo_accumulator *a = &t->accumulators[h];
-    const halo_reduce_value *value = &t->v.heroes[h].value;
     const char *all = halo_arena_printf(e->arena, "all%d", h);
-    halo_emit_line(e, "const %s %s = side%d[0];", a->type, all, h);
-    halo_value start =
-        halo_emit_value(e, t->frame, value->reduce->operands[1], 0, halo_index_scalar(e));
-    halo_value total = halo_accumulator_load(a, all, 0), result;
-    halo_accumulator_combine(a, e, &start, &total, &result);
-    const char *prefix = halo_arena_printf(e->arena, "total%d_", h);
-    halo_frame_bind(e, t->frame, value->reduce, 0,
-                    halo_accumulator_round(a, e, prefix, &result, 0));
+    halo_emit_line(e, "const %s %s = side%d[0];", t->accumulators[h].type, all, h);
+    halo_rows_bind_total(t, h, all);
   }
 }
 

@@ -33,6 +33,16 @@ typedef struct halo_rows_text {
 /* Decides what is kept of a row, in so many bytes, and writes the body. What takes more than `dear` simple
  * operations is worth keeping. */
 void halo_rows_write(halo_rows_text *t, int64_t bytes, int dear);
+/* Writes the body of a work item that has all of a short row in registers. `guard`: there may be more work items
+ * than rows. */
+void halo_rows_write_few(halo_rows_text *t, bool guard);
 void halo_rows_text_deinit(halo_rows_text *t);
+
+/* ---- For the two ---- */
+
+/* The place of row "o" in an array of one element a row, and that of its element `r` in one of elements. */
+emit_index *halo_rows_index(halo_rows_text *t, const halo_shape *shape, const halo_integer *r);
+/* Binds reduction h to what has been combined, with its initial value, rounded. */
+void halo_rows_bind_total(halo_rows_text *t, int32_t h, const char *combined);
 
 #endif

@@ -10,7 +10,7 @@ import numpy as np
 from recorder import program
 from recorder.program import Program
 
-DIMS = [(5, 300), (66, 32), (2, 1, 1025), (130, 10), (3, 3, 17), (1, 77), (1, 9001), (4, 0), (0, 5)]
+DIMS = [(5, 300), (66, 32), (2, 1, 1025), (130, 10), (3, 3, 17), (7, 5, 3), (1, 77), (1, 9001), (4, 0), (0, 5)]
 SUMS = "sums in another order, and functions of 2 ULP"
 NARROW = "functions and sums in f32, rounded where XLA's may fall to the other side"
 
@@ -86,7 +86,7 @@ def _softmax():
 
 
 def _norms():
-    for dims in DIMS[:5]:
+    for dims in DIMS[:6]:
         name = "x".join(map(str, dims))
         x, gain, bias, t = normal(6, *dims), normal(7, dims[-1]), normal(8, dims[-1]), normal(9, *dims)
         yield Program(f"rows.layer_norm.{name}", layer_norm, (x, gain, bias), 8, SUMS, 16)
