@@ -341,14 +341,14 @@ static const struct {
   const char *path;
   int gpu;
 } programs[] = {
-    {"golden/modules/transformer.hlo", 13},
-    {"golden/modules/transformer_grad.hlo", 41},
+    {"golden/modules/transformer.hlo", 10},
+    {"golden/modules/transformer_grad.hlo", 34},
     {"golden/modules/lstm.hlo", 1},
     {"golden/modules/adam.hlo", 10},
-    {"golden/modules/mlp_step.hlo", 9},
+    {"golden/modules/mlp_step.hlo", 7},
     {"golden/modules/rk4.hlo", 1},
     {"../examples/digits/dense/train_step.hlo", 23},
-    {"../examples/digits/conv/train_step.hlo", 49},
+    {"../examples/digits/conv/train_step.hlo", 47},
 };
 
 START_TEST(real_programs) {
