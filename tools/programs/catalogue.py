@@ -87,6 +87,9 @@ class Program:
         lowered = jax.jit(function, keep_unused=True).lower(*structs)
         recipes = [f"//! input {leaf.recipe}" for leaf in jax.tree.leaves(arguments)]
         heading = [f"//! program {self.field} {self.size}", *recipes]
+        entry = lowered.as_text(dialect="hlo").partition("ENTRY")[2]
+        if entry.count(" parameter(") != len(recipes):
+            raise SystemExit(f"{self.name}: its parameters are not its arguments")
         text = re.sub(r"(?<=\])\{[0-9,]+\}", "", lowered.as_text(dialect="hlo"))
         return "\n".join(heading) + "\n" + text.strip() + "\n"
 

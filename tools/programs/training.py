@@ -162,19 +162,18 @@ def image_classifier(batch, side, channels):
 def gru_forecast(batch, length, features, width):
     """A recurrent network that foretells the next values of a series, back through time."""
 
-    def step(p, series):
+    def forecasts(p, series):
         def cell(h, x):
             z, r = jnp.split(jax.nn.sigmoid(x @ p["xg"] + h @ p["hg"] + p["bg"]), 2, -1)
             new = jnp.tanh(x @ p["xn"] + (r * h) @ p["hn"] + p["bn"])
             h = (1 - z) * h + z * new
             return h, h @ p["out"]
 
-        def loss(p_):
-            nonlocal p
-            p = p_
-            start = jnp.zeros((batch, width))
-            _, guesses = jax.lax.scan(cell, start, series[:-1])
-            return ((guesses - series[1:]) ** 2).mean()
+        return jax.lax.scan(cell, jnp.zeros((batch, width)), series[:-1])[1]
+
+    def step(p, series):
+        def loss(p):
+            return ((forecasts(p, series) - series[1:]) ** 2).mean()
 
         value, slopes = jax.value_and_grad(loss)(p)
         return value, jax.tree.map(lambda a, g: a - 0.05 * g, p, slopes)
