@@ -4,6 +4,18 @@
 #include "base/memory.h"
 #include "base/vec.h"
 
+void halo_loop_count_callers(halo_module *module) {
+  for (int32_t c = 0; c < module->computations.count; c++) module->computations.data[c]->mark = 0;
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_computation *computation = module->computations.data[c];
+    for (int32_t i = 0; i < computation->instrs.count; i++) {
+      const halo_instr *instr = computation->instrs.data[i];
+      int32_t called = halo_instr_called_count(instr);
+      for (int32_t k = 0; k < called; k++) halo_instr_called(instr, k)->mark++;
+    }
+  }
+}
+
 bool halo_loop_unpacked(const halo_computation *computation) {
   const halo_instr *param = computation->params.data[0];
   if (computation->root == param) return false;

@@ -4,6 +4,9 @@
 
 #include "hlo/hlo.h"
 
+/* Notes how often each computation is called, in its `mark`. */
+void halo_loop_count_callers(halo_module *module);
+
 /* Whether the condition or body of a loop reads its state, a tuple, through get-tuple-element only. */
 bool halo_loop_unpacked(const halo_computation *computation);
 

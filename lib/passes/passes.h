@@ -44,6 +44,7 @@ halo_pass_fn halo_pass_tuples;
 /* Elements of a loop's state that never change bypass the loop; unused ones go. */
 halo_pass_fn halo_pass_while_state;
 halo_pass_fn halo_pass_unroll;
+halo_pass_fn halo_pass_hoist;
 /* Exact algebraic rules (simplify.h). */
 halo_pass_fn halo_pass_simplify;
 /* What constants alone determine, when it is small. */

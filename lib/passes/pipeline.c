@@ -33,6 +33,11 @@ enum { PASS_MAX_ROUNDS = 16 };
   }
 #define UNROLL                                                                                     \
   { "unroll", "Writes out the rounds of short loops over elements.", halo_pass_unroll, false }
+#define HOIST                                                                                      \
+  {                                                                                                \
+    "hoist", "Computes sums and products that are the same in each round before the loop.",        \
+        halo_pass_hoist, false                                                                     \
+  }
 #define SIMPLIFY                                                                                   \
   { "simplify", "Applies exact algebraic rules.", halo_pass_simplify, false }
 #define CONSTANT_FOLDING                                                                           \
@@ -70,12 +75,12 @@ static const pass_group pass_table[] = {
               DCE,
               LAYOUTS}},
     {.to_fixpoint = true,
-     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, CSE, DCE}},
+     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, HOIST, CSE, DCE}},
     {.rows = {{"drop-barriers", "Removes optimization barriers.", halo_pass_drop_barriers, true},
               TUPLES}},
     {.to_fixpoint = true,
      .if_changed = true,
-     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, CSE, DCE}},
+     .rows = {SIMPLIFY, CONSTANT_FOLDING, TUPLES, WHILE_STATE, UNROLL, HOIST, CSE, DCE}},
     {.rows =
          {{"convs",
            "Moves transposes, reversed kernels and padding into convolutions; makes dots of some.",

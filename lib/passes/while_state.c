@@ -107,19 +107,6 @@ static void state_drop(halo_rewriter *r, state_loop *loop, int32_t kept) {
 
 /* ---- The pass ---- */
 
-/* How often each computation is called, in its `mark`. */
-static void state_count_callers(halo_module *module) {
-  for (int32_t c = 0; c < module->computations.count; c++) module->computations.data[c]->mark = 0;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    halo_computation *computation = module->computations.data[c];
-    for (int32_t i = 0; i < computation->instrs.count; i++) {
-      const halo_instr *instr = computation->instrs.data[i];
-      int32_t called = halo_instr_called_count(instr);
-      for (int32_t k = 0; k < called; k++) halo_instr_called(instr, k)->mark++;
-    }
-  }
-}
-
 /* Whether the loop has the form that this pass can change; fills `loop`. */
 static bool state_match(halo_instr *instr, state_loop *loop) {
   if (instr->opcode != HALO_OP_WHILE || !halo_shape_is_tuple(instr->shape)) return false;
@@ -212,7 +199,7 @@ static halo_status state_run(halo_computation *computation, bool *changed) {
 
 halo_status halo_pass_while_state(halo_module *module, bool *changed) {
   *changed = false;
-  state_count_callers(module);
+  halo_loop_count_callers(module);
   for (int32_t c = 0; c < module->computations.count; c++) {
     HALO_TRY(state_run(module->computations.data[c], changed));
   }

@@ -28,6 +28,7 @@ static const struct {
     {"tuples", halo_pass_tuples},
     {"while-state", halo_pass_while_state},
     {"unroll", halo_pass_unroll},
+    {"hoist", halo_pass_hoist},
     {"simplify", halo_pass_simplify},
     {"constant-folding", halo_pass_constant_folding},
     {"cse", halo_pass_cse},
