@@ -1,9 +1,9 @@
 """Tables for docs/programs.md from what `halo bench programs --json FILE` wrote.
 
-    python tools/programs/table.py [--before FILE ...] FILE ...
+    python tools/programs/table.py FILE ... [--after FILE ...]
 
 The files may have some programs each, such as those of one field, and starts or runs alone; of what is in
-several the last one counts.
+several the last one counts. With --after there are columns for what was measured again.
 """
 
 import argparse
@@ -55,28 +55,25 @@ def groups(rows):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--before", nargs="*", default=[])
     parser.add_argument("files", nargs="+")
+    parser.add_argument("--after", nargs="*", default=[])
     options = parser.parse_args()
-    before, after = read(options.before), read(options.files)
+    rows, again = read(options.files), read(options.after)
 
-    print("| group | programs | run before | run after | cold before | cold after |")
-    print("|---|---|---|---|---|---|")
-    for name, names in groups(after):
-        cells = [
-            number(mean(ratio(rows.get(n), *pair) for n in names))
-            for pair in (("ours", "xla"), ("cold", "xla_cold"))
-            for rows in (before, after)
-        ]
-        print(f"| {name} | {len(names)} | {' | '.join(cells)} |")
+    print("| group | programs | run | cold start |")
+    print("|---|---|---|---|")
+    for name, names in groups(rows):
+        runs = mean(ratio(rows[n], "ours", "xla") for n in names)
+        colds = mean(ratio(rows[n], "cold", "xla_cold") for n in names)
+        print(f"| {name} | {len(names)} | {number(runs)} | {number(colds)} |")
 
-    print("\n| program | time | XLA | before | after | cold | XLA | after | kernels | launches |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for name, row in sorted(after.items(), key=lambda item: (item[1]["field"], item[0])):
+    heads = ["program", "time", "XLA", "ratio", "cold", "XLA", "ratio", "kernels", "launches"]
+    heads += ["ratio after", "cold after", "launches after"] if again else []
+    print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for name, row in sorted(rows.items(), key=lambda item: (item[1]["field"], item[0])):
         cells = [
             time(row["ours"]),
             time(row["xla"]),
-            number(ratio(before.get(name), "ours", "xla")),
             number(ratio(row, "ours", "xla")),
             time(row["cold"]),
             time(row["xla_cold"]),
@@ -84,6 +81,13 @@ def main():
             str(row["kernels"]),
             str(row["launches"]),
         ]
+        if again:
+            after = again.get(name)
+            cells += [
+                number(ratio(after, "ours", "xla")),
+                number(ratio(after, "cold", "xla_cold")),
+                str(after["launches"]) if after else "",
+            ]
         print(f"| {name} | {' | '.join(cells)} |")
 
 
