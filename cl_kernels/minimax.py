@@ -52,7 +52,8 @@ APPROXIMATIONS = {
     "tanh": (odd(mp.tanh), mpf("1e-12"), mpf("0.5625")**2, lambda z: z, 4, 11),
     # erf x = x + x q(x^2), and log erfc
     "erf": (lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, mpf("1e-12"), mpf("0.925")**2, lambda z: mpf(1), 6, 12),
-    "erfc": (lambda t: mp.log(mp.erfc(t)), mpf("0.92"), mpf("4.0"), lambda t: mp.erfc(t) / mp.erf(t), 6, 20),
+    "erfc": (lambda t: mp.log(mp.erfc(t)), mpf("0.92"), mpf(4), lambda t: mp.erfc(t) / mp.erf(t), 6, 0),
+    "erfc_wide": (lambda t: mp.log(mp.erfc(t)), mpf("0.92"), mpf(6), lambda t: mp.erfc(t) / mp.erf(t), 0, 19),
     "sin": (odd(mp.sin), mpf("1e-12"), (PI / 4 * mpf("1.001"))**2, lambda z: z, 2, 5),
     "cos": (in_squares(mp.cos, 4), mpf("1e-12"), (PI / 4 * mpf("1.001"))**2, lambda z: z * z, 2, 5),
     "tan": (odd(mp.tan), mpf("1e-12"), (PI / 4 * mpf("1.001"))**2, lambda z: z, 6, 14),

@@ -1,5 +1,5 @@
 /* cl_kernels/scalar.cl: the meaning of scalar operations that OpenCL C has no operator or builtin for, but for
- * elementary functions (math_f32.cl) and complex numbers (complex.cl).
+ * elementary functions (math_*.cl) and complex numbers (complex.cl).
  *
  * Each of these files is cut at lines that begin with "//!" into sections; a generated program gets only the
  * sections it uses: "//! name" or "//! name : needed sections". It also compiles as it stands, if it needs no other file. Names:
@@ -313,9 +313,6 @@ static inline float h_sign_f32(float x) { return x != x || x == 0.0f ? x : copys
 
 //! dsign : fp64
 static inline double h_sign_f64(double x) { return x != x || x == 0.0 ? x : copysign(1.0, x); }
-
-//! dlogistic : fp64
-static inline double h_logistic_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
 
 //! ftotal
 /* Keys whose signed order is IEEE's total order. */

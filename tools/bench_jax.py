@@ -12,6 +12,7 @@ import sys
 import time
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_ENABLE_X64"] = "1"  # else f64 arguments become f32
 
 import jax
 import numpy as np

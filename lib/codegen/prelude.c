@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-extern const char halo_cl_scalar[], halo_cl_math_f32[], halo_cl_complex[];
+extern const char halo_cl_scalar[], halo_cl_math_f32[], halo_cl_math_f64[], halo_cl_complex[];
 
 enum { PRELUDE_MAX = 8 * sizeof(halo_sections) };
 
@@ -40,6 +40,7 @@ static void prelude_split_file(const char *text) {
 static void prelude_split(void) {
   prelude_split_file(halo_cl_scalar);
   prelude_split_file(halo_cl_math_f32);
+  prelude_split_file(halo_cl_math_f64);
   prelude_split_file(halo_cl_complex);
 }
 

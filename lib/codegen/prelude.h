@@ -1,4 +1,4 @@
-/* codegen/prelude.h: the sections of scalar.cl, math_f32.cl and complex.cl in cl_kernels/ that a program needs. */
+/* codegen/prelude.h: the sections of scalar.cl, math_*.cl and complex.cl in cl_kernels/ that a program needs. */
 #ifndef HALO_CODEGEN_PRELUDE_H
 #define HALO_CODEGEN_PRELUDE_H
 

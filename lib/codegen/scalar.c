@@ -61,11 +61,16 @@ static const char *scalar_math(const scalar_ctx *c) {
   return EXPR(c, "%s(%s, %s)", c->rule->real, c->in[0], c->in[1]);
 }
 
-/* An elementary function: our own on f32, OpenCL's on f64, the complex helper on complex numbers. */
+/* An elementary function: our own on real numbers, the complex helper on complex ones. */
 static const char *scalar_function(const scalar_ctx *c) {
-  if (c->carrier != HALO_F32) return scalar_math(c);
-  scalar_need(c, EXPR(c, "f32_%s", c->rule->real));
+  if (halo_type_is_complex(c->type)) return scalar_math(c);
+  scalar_need(c, EXPR(c, "%s_%s", scalar_name(c->carrier), c->rule->real));
   return scalar_helper(c, c->rule->real);
+}
+
+/* One of angles: OpenCL's own on f64. */
+static const char *scalar_angle(const scalar_ctx *c) {
+  return c->carrier == HALO_F32 ? scalar_function(c) : scalar_math(c);
 }
 
 /* Integer arithmetic that wraps: signed overflow is undefined in C, so it goes through unsigned. */
@@ -268,13 +273,6 @@ static const char *scalar_rsqrt(const scalar_ctx *c) {
   return EXPR(c, "%s / sqrt(%s)", c->type == HALO_F64 ? "1.0" : "1.0f", c->in[0]);
 }
 
-static const char *scalar_logistic(const scalar_ctx *c) {
-  if (!halo_type_is_complex(c->type)) {
-    scalar_need(c, c->type == HALO_F64 ? "dlogistic" : "f32_logistic");
-  }
-  return scalar_helper(c, "logistic");
-}
-
 static const char *scalar_real(const scalar_ctx *c) {
   return halo_type_is_complex(c->type) ? EXPR(c, "%s.x", c->in[0]) : c->in[0];
 }
@@ -327,11 +325,11 @@ static const scalar_rule scalar_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_CBRT] = {scalar_function, "cbrt", "cbrt"},
     [HALO_OP_CEIL] = {scalar_math, "ceil", "ceil"},
     [HALO_OP_FLOOR] = {scalar_math, "floor", "floor"},
-    [HALO_OP_COS] = {scalar_function, "cos", "cos"},
+    [HALO_OP_COS] = {scalar_angle, "cos", "cos"},
     [HALO_OP_COSH] = {scalar_function, "cosh", "cosh"},
-    [HALO_OP_SIN] = {scalar_function, "sin", "sin"},
+    [HALO_OP_SIN] = {scalar_angle, "sin", "sin"},
     [HALO_OP_SINH] = {scalar_function, "sinh", "sinh"},
-    [HALO_OP_TAN] = {scalar_function, "tan", "tan"},
+    [HALO_OP_TAN] = {scalar_angle, "tan", "tan"},
     [HALO_OP_TANH] = {scalar_function, "tanh", "tanh"},
     [HALO_OP_ERF] = {scalar_function, "erf", "erf"},
     [HALO_OP_EXP] = {scalar_function, "exp", "exp"},
@@ -342,7 +340,7 @@ static const scalar_rule scalar_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_ROUND_AFZ] = {scalar_math, "round", "round"},
     [HALO_OP_ROUND_EVEN] = {scalar_math, "rint", "rint"},
     [HALO_OP_RSQRT] = {scalar_rsqrt},
-    [HALO_OP_LOGISTIC] = {scalar_logistic},
+    [HALO_OP_LOGISTIC] = {scalar_function, "logistic", "logistic"},
     [HALO_OP_POPCNT] = {scalar_popcnt},
     [HALO_OP_CLZ] = {scalar_clz},
     [HALO_OP_IS_FINITE] = {scalar_is_finite},

@@ -17,14 +17,14 @@ double halo_loop_cost(const halo_lowering *l) {
   return halo_lowering_seconds(l, LOOP_BYTES * (double)halo_shape_element_count(shape));
 }
 
-/* Elements that one work item of the streaming form computes: those of a cache line of 4-byte values. */
-enum { LOOP_STREAM = 16 };
+/* Elements that one work item computes in lines: those of a cache line of 4-byte values. */
+enum { LOOP_LINE = 16 };
 
 /* Whether results are large enough, and of a form, to be written past a CPU's caches. */
 static bool loop_streams(const halo_lowering *l, int64_t items) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
-  if (!l->caps->is_cpu || items % LOOP_STREAM != 0) return false;
+  if (!l->caps->is_cpu || items % LOOP_LINE != 0) return false;
   int64_t bytes = 0;
   for (int32_t k = 0; k < leaves; k++) {
     const halo_shape *leaf = halo_leaf_shape(root->shape, k);
@@ -32,6 +32,22 @@ static bool loop_streams(const halo_lowering *l, int64_t items) {
     bytes += halo_shape_byte_size(leaf);
   }
   return bytes >= HALO_STREAM_BYTES;
+}
+
+/* Whether there is so much arithmetic that compilers find pairs of like operations in one element, which keeps
+ * them from making vectors of neighbours across work items (PoCL looks for pairs first). In a loop over
+ * neighbours they see those first. */
+static bool loop_has_pairs(const halo_lowering *l, int64_t items) {
+  enum { FUNCTION = 20, LINES = 64 };
+  if (!l->caps->is_cpu || items % LOOP_LINE != 0 || items < LOOP_LINE * LINES) return false;
+  int32_t functions = 0;
+  for (int32_t i = 0; i < l->computation->instrs.count; i++) {
+    const halo_instr *instr = l->computation->instrs.data[i];
+    if (halo_opcode_exec(instr->opcode) != HALO_EXEC_ELEMENTWISE) continue;
+    if (halo_op_info_of(instr->opcode)->cost < FUNCTION || instr->opcode == HALO_OP_MAP) continue;
+    functions += halo_type_is_float(instr->shape->type) ? instr->operand_count : 0;
+  }
+  return functions > 1;
 }
 
 /* Whether everything is done at the position that is written, so that the code depends on no extent:
@@ -71,7 +87,8 @@ enum { LOOP_ROW = 16, LOOP_GROUP = 1024 };
 typedef struct loop_shape {
   int64_t items;
   int64_t row; /* its elements; 0: no rows */
-  bool stream; /* a work item computes LOOP_STREAM neighbours and stores them as one line */
+  bool line;   /* a work item computes LOOP_LINE neighbours and stores them as one */
+  bool stream; /* past the caches */
   int lanes;   /* neighbours that a work item loads and stores as vectors; 1: one element */
 } loop_shape;
 
@@ -131,6 +148,7 @@ static loop_shape loop_shape_of(const halo_lowering *l) {
   loop_shape s = {.items = halo_shape_element_count(shape), .lanes = 1};
   if (s.items == 0) return s;
   s.stream = loop_streams(l, s.items);
+  s.line = s.stream || loop_has_pairs(l, s.items);
   s.lanes = loop_lanes(l, s.items);
   if (!l->caps->is_cpu || l->caps->max_work_group < LOOP_GROUP || loop_is_flat(l->computation)) {
     return s;
@@ -138,7 +156,8 @@ static loop_shape loop_shape_of(const halo_lowering *l) {
   int64_t row = loop_common_row(l->computation);
   if (row < LOOP_ROW || row >= s.items) return s;
   s.row = row;
-  s.stream &= row % LOOP_STREAM == 0;
+  s.line &= row % LOOP_LINE == 0;
+  s.stream &= s.line;
   return s;
 }
 
@@ -146,7 +165,7 @@ static loop_shape loop_shape_of(const halo_lowering *l) {
  * called "i" too. */
 static const halo_integer *loop_emit_start(halo_emitter *e, const loop_shape *s) {
   const char *itype = halo_emitter_index_type(e);
-  int64_t step = s->stream ? LOOP_STREAM : 1;
+  int64_t step = s->line ? LOOP_LINE : 1;
   if (!s->row) {
     halo_emit_line(e, "const %s i = (%s)get_global_id(0);", itype, itype);
     return halo_integer_mul(&e->integers, halo_emit_counter(e, "i", s->items / step), step);
@@ -170,8 +189,8 @@ static int64_t loop_row_group(int64_t columns) {
 }
 
 static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_shape *s) {
-  int64_t step = s->stream ? LOOP_STREAM : 1;
-  if (!s->row && !s->stream) {
+  int64_t step = s->line ? LOOP_LINE : 1;
+  if (!s->row && !s->line) {
     halo_launch_items(caps, launch, s->items / s->lanes);
     return;
   }
@@ -190,7 +209,7 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
   launch->local[1] = launch->local[2] = launch->global[2] = 1;
   launch->global[1] = (size_t)across;
   /* Several short rows a group, and still something to do for every core. */
-  int64_t most = s->stream ? 64 : LOOP_GROUP, rows = 1;
+  int64_t most = s->line ? 64 : LOOP_GROUP, rows = 1;
   while (across % (2 * rows) == 0 && 2 * rows * local <= most &&
          2 * rows * local * (int64_t)caps->compute_units <= along * across) {
     rows *= 2;
@@ -311,29 +330,34 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
   if (guard) halo_emit_close(e);
 }
 
-/* The body of a work item that computes LOOP_STREAM neighbours and stores them as one line. */
-static void loop_emit_stream(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
+/* The body of a work item that computes LOOP_LINE neighbours and stores them as one. */
+static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   emit_frame *frame = halo_frame_kernel(e, l->computation);
-  halo_sections_add(&e->sections, "stream");
+  if (s->stream) halo_sections_add(&e->sections, "stream");
   const halo_integer *first = loop_emit_start(e, s);
   for (int32_t k = 0; k < leaves; k++) {
     halo_emit_line(e, "%s line%d[%d];", halo_ctype_storage(halo_leaf_shape(root->shape, k)->type),
-                   k, LOOP_STREAM);
+                   k, LOOP_LINE);
   }
-  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_STREAM));
+  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   const halo_integer *at =
-      halo_integer_add(&e->integers, first, halo_emit_counter(e, "j", LOOP_STREAM));
+      halo_integer_add(&e->integers, first, halo_emit_counter(e, "j", LOOP_LINE));
   emit_index *index = halo_index_from_position(e, shape, at);
   loop_put_neighbour(l, e, frame, index, "line");
   halo_emit_close(e);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL);
-    halo_emit_line(e, "h_stream(vload%d(0, line%d), (__global %s%d *)(%s + %s));", LOOP_STREAM, k,
-                   halo_ctype_storage(type), LOOP_STREAM, out, halo_emit_integer(e, first));
+    const char *place = halo_arena_printf(l->arena, "%s + %s", out, halo_emit_integer(e, first));
+    if (s->stream) {
+      halo_emit_line(e, "h_stream(vload%d(0, line%d), (__global %s%d *)(%s));", LOOP_LINE, k,
+                     halo_ctype_storage(type), LOOP_LINE, place);
+    } else {
+      halo_emit_line(e, "vstore%d(vload%d(0, line%d), 0, %s);", LOOP_LINE, LOOP_LINE, k, place);
+    }
   }
 }
 
@@ -342,20 +366,24 @@ halo_status halo_loop_lower(halo_lowering *l) {
   if (s.items == 0) return HALO_OK;
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
-  if (s.stream) {
-    loop_emit_stream(l, &e, &s);
+  if (s.line) {
+    loop_emit_line(l, &e, &s);
   } else if (s.lanes > 1) {
     loop_emit_lanes(l, &e, &s);
   } else {
     loop_emit_item(l, &e, &s);
   }
   if (e.status == HALO_OK) {
-    const char *how = s.stream ? ":stream" : s.lanes > 1 ? ":lanes" : "";
+    const char *how = s.stream ? ":stream" : s.line ? ":line" : s.lanes > 1 ? ":lanes" : "";
     const char *label =
         halo_arena_printf(l->arena, "%s loop%s%s", l->name, s.row ? ":rows" : "", how);
     /* A work item reads everything before it writes. */
     uint64_t in_place = halo_computation_same_position(l->computation);
-    const char *form = s.stream ? "stream" : s.row ? "rows" : s.lanes > 1 ? "lanes" : "loop";
+    const char *form = s.stream      ? "stream"
+                       : s.line      ? "line"
+                       : s.row       ? "rows"
+                       : s.lanes > 1 ? "lanes"
+                                     : "loop";
     const char *name = halo_kernel_name(l, form);
     halo_launch *launch = halo_kernel_add(l, &e, name, label, in_place);
     loop_launch(launch, l->caps, &s);
