@@ -202,7 +202,7 @@ static inline float h_pow_f32(float x, float y) {
   return x == 1.0f || y == 0.0f ? 1.0f : v;
 }
 
-//! f32_erf : f32_exp
+//! f32_erf : f32_exp_parts
 /* Up to 0.92 a polynomial; then 1 - erfc, whose logarithm is one. */
 static inline float h_erf_f32(float x) {
   float a = h_magnitude(x), z = x * x, t = a > 4.0f ? 4.0f : a;
@@ -218,7 +218,11 @@ static inline float h_erf_f32(float x) {
   p = h_fma(p, t, -0.637182713f);
   p = h_fma(p, t, -1.12767541f);
   p = h_fma(p, t, -0.000195713656f);
-  return a < 0.921875f ? h_fma(x, q, x) : h_signed(1.0f - h_exp_f32(p), x);
+  /* e^p, which is neither subnormal nor large */
+  float n, rest, r = h_exp_reduce(p, &n, &rest);
+  float e = h_fma(r * r, h_exp_poly(r), r) + 1.0f;
+  e *= as_float((h_exp_power(n) + 127) << 23);
+  return a < 0.921875f ? h_fma(x, q, x) : h_signed(1.0f - e, x);
 }
 
 //! f32_cbrt : f32
