@@ -20,12 +20,12 @@ typedef struct accuracy_row {
 } accuracy_row;
 
 static const accuracy_row accuracy_table[HALO_OPCODE_COUNT] = {
-    [HALO_OP_ACOS] = {2, 5, 2, 4},     [HALO_OP_ACOSH] = {2, 5, 3},   [HALO_OP_ASIN] = {2, 5, 3, 2},
+    [HALO_OP_ACOS] = {2, 5, 2, 4},     [HALO_OP_ACOSH] = {3, 5, 3},   [HALO_OP_ASIN] = {3, 5, 3, 2},
     [HALO_OP_ASINH] = {2, 4, 2},       [HALO_OP_ATAN] = {2, 4, 2, 2}, [HALO_OP_ATANH] = {1, 4, 2},
     [HALO_OP_CBRT] = {1, 0, 1},        [HALO_OP_COS] = {2, 0, 4, 1},  [HALO_OP_COSH] = {2, 3, 2},
     [HALO_OP_SIN] = {2, 0, 4, 1},      [HALO_OP_SINH] = {2, 4, 2},    [HALO_OP_TAN] = {3, 5, 5},
-    [HALO_OP_TANH] = {2, 4, 2, 1},     [HALO_OP_ERF] = {1, 0, 2, 1},  [HALO_OP_EXP] = {1, 0, 2},
-    [HALO_OP_EXPM1] = {1, 0, 2},       [HALO_OP_LOG] = {1, 0, 1},     [HALO_OP_LOG1P] = {1, 0, 1},
+    [HALO_OP_TANH] = {2, 4, 2, 1},     [HALO_OP_ERF] = {2, 0, 2, 1},  [HALO_OP_EXP] = {1, 0, 2},
+    [HALO_OP_EXPM1] = {2, 0, 2},       [HALO_OP_LOG] = {1, 0, 1},     [HALO_OP_LOG1P] = {1, 0, 1},
     [HALO_OP_LOGISTIC] = {3, 5, 3, 1},                              /* 1 / (1 + exp(-x)) */
     [HALO_OP_SQRT] = {1, 3, 1},        [HALO_OP_RSQRT] = {2, 9, 2}, /* 1 / sqrt(x) */
 };

@@ -36,28 +36,29 @@ typedef struct math_function {
   const char *name;
   double (*reference)(double);
   mpfr_unary *exact;
-  double bound; /* the largest error in ULP: what --all finds, rounded up */
+  double
+      bound; /* the largest error in ULP: what was found over all arguments, and some more of angles */
 } math_function;
 
 static const math_function math_functions[] = {
-    {"acos", acos, EXACT(mpfr_acos), 1.1},
-    {"acosh", acosh, EXACT(mpfr_acosh), 1.6},
-    {"asin", asin, EXACT(mpfr_asin), 1.9},
+    {"acos", acos, EXACT(mpfr_acos), 1.2},
+    {"acosh", acosh, EXACT(mpfr_acosh), 2.1},
+    {"asin", asin, EXACT(mpfr_asin), 2.1},
     {"asinh", asinh, EXACT(mpfr_asinh), 1.3},
-    {"atan", atan, EXACT(mpfr_atan), 1.3},
+    {"atan", atan, EXACT(mpfr_atan), 1.4},
     {"atanh", atanh, EXACT(mpfr_atanh), 1.0},
     {"cbrt", cbrt, EXACT(mpfr_cbrt), 0.7},
     {"cosh", cosh, EXACT(mpfr_cosh), 1.5},
-    {"cosine", cos, EXACT(mpfr_cos), 1.6},
-    {"erf", erf, EXACT(mpfr_erf), 1.1},
+    {"cosine", cos, EXACT(mpfr_cos), 1.8},
+    {"erf", erf, EXACT(mpfr_erf), 1.2},
     {"exponential", exp, EXACT(mpfr_exp), 1.0},
     {"exponential-minus-one", expm1, EXACT(mpfr_expm1), 1.1},
-    {"log", log, EXACT(mpfr_log), 0.8},
-    {"log-plus-one", log1p, EXACT(mpfr_log1p), 0.9},
-    {"logistic", math_logistic, EXACT(mpfr_logistic), 2.3},
-    {"sine", sin, EXACT(mpfr_sin), 1.6},
+    {"log", log, EXACT(mpfr_log), 0.9},
+    {"log-plus-one", log1p, EXACT(mpfr_log1p), 1.0},
+    {"logistic", math_logistic, EXACT(mpfr_logistic), 2.5},
+    {"sine", sin, EXACT(mpfr_sin), 1.8},
     {"sinh", sinh, EXACT(mpfr_sinh), 1.7},
-    {"tan", tan, EXACT(mpfr_tan), 2.2},
+    {"tan", tan, EXACT(mpfr_tan), 2.5},
     {"tanh", tanh, EXACT(mpfr_tanh), 1.5},
 };
 
