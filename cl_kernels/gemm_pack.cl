@@ -2,8 +2,8 @@
  * columns of B) side by side for each k, zeros beyond the last line.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_IN(b, line, k) an element; H_OUT(p, v) stores it at panel
- * position p; H_T; H_LINES, H_K, H_BATCH sizes; H_P lines of a panel; H_KFAST 1: neighbours in k are
- * neighbours in memory, 0: neighbouring lines are. */
+ * position p; H_T; H_LINES, H_K, H_BATCH sizes; H_P lines of a panel; H_KBLOCK k that a work item packs;
+ * H_KFAST 1: neighbours in k are neighbours in memory, 0: neighbouring lines are. */
 #ifndef H_NAME
 #define H_NAME gemm_pack_example
 #define H_PARAMS __global const float *in_, __global float *out_
@@ -15,21 +15,22 @@
 #define H_K 64
 #define H_BATCH 1
 #define H_P 64
+#define H_KBLOCK 16
 #define H_KFAST 0
 #define H_INT int
 #endif
-/* One work item packs a block of 16 k of one panel. */
-#define H_KBLOCKS ((H_K + 15) / 16)
+/* One work item packs a block of k of one panel. */
+#define H_KBLOCKS ((H_K + H_KBLOCK - 1) / H_KBLOCK)
 #define H_PANELS ((H_LINES + H_P - 1) / H_P)
 
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   const H_INT item = (H_INT)get_global_id(0);
   if (item >= (H_INT)H_KBLOCKS * H_PANELS * H_BATCH) return;
-  const H_INT k0 = item % H_KBLOCKS * 16, rest = item / H_KBLOCKS;
+  const H_INT k0 = item % H_KBLOCKS * H_KBLOCK, rest = item / H_KBLOCKS;
   const H_INT l0 = rest % H_PANELS * H_P, batch = rest / H_PANELS;
   const H_INT base = (rest * H_K + k0) * H_P;
-  const int ks = H_K - k0 < 16 ? (int)(H_K - k0) : 16;
+  const int ks = H_K - k0 < H_KBLOCK ? (int)(H_K - k0) : H_KBLOCK;
   const int lines = H_LINES - l0 < H_P ? (int)(H_LINES - l0) : H_P;
 #if H_KFAST
   for (int l = 0; l < lines; ++l) {

@@ -7,7 +7,7 @@
  * H_PARTS.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS (they declare PA and PB); H_T element type, H_V vector type,
- * H_LOADV(p), H_STOREV(v, p); H_ROW(batch, panel, i) where row i of a row panel begins in A, the last row
+ * H_LOADV(p), H_STOREV(v, p), H_MAD(x, y, c) x times y plus c; H_ROW(batch, panel, i) where row i of a row panel begins in A, the last row
  * of A for those beyond it; H_BBATCH, H_BPANEL strides of B from batch to batch and panel to panel; H_LOOPS the
  * loops over what is k of part `part`, and in them H_KA, H_KB where in a row of A and in a panel of B; H_M, H_N;
  * H_MR, H_NV, H_W; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS; H_OUT(b, row, column, v) stores one element,
@@ -21,6 +21,7 @@
 #define H_W 16
 #define H_LOADV(p) vload16(0, p)
 #define H_STOREV(v, p) vstore16(v, 0, p)
+#define H_MAD(x, y, c) ((x) * (y) + (c))
 #define H_M 13
 #define H_N 100
 #define H_K 64
@@ -70,7 +71,7 @@ __kernel void H_NAME(H_PARAMS) {
     for (int i = 0; i < H_MR; ++i) {
       const H_V x = (H_V)(a[rows[i]]);
 #pragma unroll
-      for (int j = 0; j < H_NV; ++j) c[i][j] = x * row[j] + c[i][j];
+      for (int j = 0; j < H_NV; ++j) c[i][j] = H_MAD(x, row[j], c[i][j]);
     }
   }
 #if H_M % H_MR != 0 || H_N % H_NR != 0

@@ -16,6 +16,39 @@
 #define h_stream(v, p) (*(p) = (v))
 #endif
 
+//! pairs
+/* The lanes of x and y are pairs of s16, the first in the lower half: c plus the products of both, which wrap. x86 has
+ * an instruction for it that compilers do not find when x is one pair in all lanes. */
+static inline int h_pair(int first, int second) {
+  return (int)(((uint)second << 16) | ((uint)first & 0xffff));
+}
+#define H_PAIRS(N)                                                                                 \
+  static inline int##N h_pairs_##N(int##N x, int##N y, int##N c) {                                  \
+    int##N first = ((x << 16) >> 16) * ((y << 16) >> 16), second = (x >> 16) * (y >> 16);          \
+    return as_int##N(as_uint##N(first) + as_uint##N(second) + as_uint##N(c));                      \
+  }
+#define H_PAIRS_X86(N, M, BITS)                                                                    \
+  typedef short h_halves_##N __attribute__((ext_vector_type(M)));                                  \
+  static inline int##N h_pairs_##N(int##N x, int##N y, int##N c) {                                 \
+    h_halves_##N a = __builtin_astype(x, h_halves_##N), b = __builtin_astype(y, h_halves_##N);     \
+    return as_int##N(__builtin_astype(__builtin_ia32_pmaddwd##BITS(a, b), uint##N) + as_uint##N(c)); \
+  }
+#if __SSE2__
+H_PAIRS_X86(4, 8, 128)
+#else
+H_PAIRS(4)
+#endif
+#if __AVX2__
+H_PAIRS_X86(8, 16, 256)
+#else
+H_PAIRS(8)
+#endif
+#if __AVX512BW__
+H_PAIRS_X86(16, 32, 512)
+#else
+H_PAIRS(16)
+#endif
+
 //! fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

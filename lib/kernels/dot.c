@@ -81,6 +81,20 @@ static void dot_store(dot_text *t) {
 
 /* ---- Panels ---- */
 
+/* Integers that s16 can hold. */
+static bool dot_is_narrow(halo_type type) {
+  return halo_type_is_integral(type) && halo_type_size(type) <= 2 && type != HALO_U16;
+}
+
+/* The block of the result, and whether elements go in pairs. */
+static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view *v) {
+  halo_panels b = halo_panels_choose(l->caps, v->accumulator, v->n);
+  b.pairs = halo_type_is_integral(v->accumulator) && halo_type_size(v->accumulator) == 4 &&
+            dot_is_narrow(v->lhs.operand->shape->type) &&
+            dot_is_narrow(v->rhs.operand->shape->type);
+  return b;
+}
+
 /* A may be read in place: memory holds just the accumulator's type, in plain strides. */
 static bool dot_a_in_place(const halo_dot_view *v) {
   return v->lhs.is_parameter && v->lhs.operand->shape->type == v->accumulator &&
@@ -110,7 +124,7 @@ static double dot_seconds(double nanoseconds) { return nanoseconds * 1e-9; }
 
 static double dot_panels_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  halo_panels b = halo_panels_choose(l->caps, v.accumulator, v.n);
+  halo_panels b = dot_panels_choose(l, &v);
   double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
   double cost = 4000 + batch * (m * n * k * 2 / (10.0 * b.w) + m * n * 0.3);
@@ -123,15 +137,21 @@ static double dot_loop_cost(const halo_lowering *l) {
   return dot_seconds(dot_flops(&v) * (l->caps->is_cpu ? 0.6 : 0.02) + 2000);
 }
 
+/* A in panels of so many rows; rows that lie in memory one by one stay rows. */
+static int dot_a_panel(const halo_dot_view *v, const halo_panels *b) {
+  return v->lhs.contract.stride == 1 ? 1 : b->mr;
+}
+
 /* One packing kernel, and its scratch. */
-static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs, int panel,
-                            const char *name, int32_t *scratch) {
+static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
+                            const halo_panels *b, const char *name, int32_t *scratch) {
   const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
   halo_panels_pack pack = {.type = v->accumulator,
                            .batch = v->batch,
                            .lines = rhs ? v->n : v->m,
                            .k = v->k,
-                           .panel = panel,
+                           .panel = rhs ? b->nr : dot_a_panel(v, b),
+                           .pairs = b->pairs,
                            .k_fast = side->contract.stride == 1 && side->free.stride != 1};
   *scratch = l->scratch.count;
   int64_t size = (int64_t)halo_type_size(v->accumulator);
@@ -173,10 +193,20 @@ static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *
                               dot_places places) {
   const halo_dot_view *v = &t->v;
   const halo_dot_side *lhs = &v->lhs, *rhs = &v->rhs;
-  bool a_in_place = places.a < 0, b_in_place = places.b < 0;
-  int64_t panel = b->mr * (a_in_place ? lhs->free.stride : v->k);
-  int64_t batch = a_in_place ? lhs->batch.stride : halo_panels_round_up(v->m, b->mr) * v->k;
-  bool clamp = a_in_place && v->m % b->mr != 0;
+  int64_t steps = halo_panels_steps(b->pairs, v->k);
+  bool b_in_place = places.b < 0;
+  /* A: distances from batch to batch, row to row, step to step, and whether there are but its own rows. */
+  int64_t batch = lhs->batch.stride, line = lhs->free.stride, step = lhs->contract.stride;
+  bool bare = true;
+  if (places.a >= 0) {
+    int panel = dot_a_panel(v, b);
+    batch = halo_panels_round_up(v->m, panel) * steps;
+    line = panel == 1 ? steps : 1;
+    step = panel;
+    bare = panel == 1;
+  }
+  int64_t rows = bare ? b->mr * line : b->mr * steps;
+  bool clamp = bare && v->m % b->mr != 0;
   /* Rows beyond the last must not be read. */
   const char *row = clamp
                         ? halo_arena_printf(t->parts.l->arena, "((p) * %d + (i) < %lld ? (i) : 0)",
@@ -185,15 +215,14 @@ static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *
   const char *type = t->parts.itype;
   halo_parts_hole(&t->parts, k, "H_ROW(b, p, i)",
                   "((b) * (%s)%lld + (p) * (%s)%lld + %s * (%s)%lld)", type, (long long)batch, type,
-                  (long long)panel, row, type, (long long)(a_in_place ? lhs->free.stride : 1));
-  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = 0; k < %lld; ++k)", type, (long long)v->k);
-  halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%lld", type,
-                  (long long)(a_in_place ? lhs->contract.stride : b->mr));
+                  (long long)rows, row, type, (long long)line);
+  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = 0; k < %lld; ++k)", type, (long long)steps);
+  halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%lld", type, (long long)step);
   halo_parts_hole(&t->parts, k, "H_KB", "k * (%s)%lld", type,
                   (long long)(b_in_place ? rhs->contract.stride : b->nr));
   halo_template_define_int(
-      k, "H_BBATCH", b_in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * v->k);
-  halo_template_define_int(k, "H_BPANEL", b_in_place ? b->nr : b->nr * v->k);
+      k, "H_BBATCH", b_in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * steps);
+  halo_template_define_int(k, "H_BPANEL", b_in_place ? b->nr : b->nr * steps);
 }
 
 static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const halo_panels *b,
@@ -217,15 +246,14 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
 
 static halo_status dot_panels_lower(halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  halo_panels b = halo_panels_choose(l->caps, v.accumulator, v.n);
+  halo_panels b = dot_panels_choose(l, &v);
   const char *name = halo_kernel_name(l, "panels");
   dot_places places = {-1, -1};
   if (!dot_b_in_place(&v, &b)) {
-    HALO_TRY(dot_pack(l, &v, true, b.nr, halo_arena_printf(l->arena, "%s_packb", name), &places.b));
+    HALO_TRY(dot_pack(l, &v, true, &b, halo_arena_printf(l->arena, "%s_packb", name), &places.b));
   }
   if (!dot_a_in_place(&v)) {
-    HALO_TRY(
-        dot_pack(l, &v, false, b.mr, halo_arena_printf(l->arena, "%s_packa", name), &places.a));
+    HALO_TRY(dot_pack(l, &v, false, &b, halo_arena_printf(l->arena, "%s_packa", name), &places.a));
   }
   return dot_panels_kernel(l, &v, &b, name, places);
 }

@@ -24,26 +24,48 @@ halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int
   return b;
 }
 
+int64_t halo_panels_steps(bool pairs, int64_t k) { return pairs ? (k + 1) / 2 : k; }
+
 int64_t halo_panels_pack_size(const halo_panels_pack *p) {
-  return p->batch * halo_panels_round_up(p->lines, p->panel) * p->k;
+  return p->batch * halo_panels_round_up(p->lines, p->panel) * halo_panels_steps(p->pairs, p->k);
+}
+
+/* H_IN: an element, or two. */
+static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panels_pack *p) {
+  if (!p->pairs) {
+    halo_parts_call(parts, k, "H_IN", "_in", "b, line, k");
+    return;
+  }
+  const char *call = halo_arena_printf(parts->l->arena, "%s_in(%s, b, line, 2 * (k)", parts->name,
+                                       parts->texts.arguments);
+  if (p->k % 2 == 0) {
+    halo_parts_hole(parts, k, "H_IN(b, line, k)", "h_pair(%s), %s + 1))", call, call);
+  } else {
+    halo_parts_hole(parts, k, "H_IN(b, line, k)", "h_pair(%s), 2 * (k) + 1 < %lld ? %s + 1) : 0)",
+                    call, (long long)p->k, call);
+  }
 }
 
 halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
                                    const char *label) {
   const char *out = halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
+  int64_t steps = halo_panels_steps(p->pairs, p->k);
+  int block = p->panel == 1 ? 1024 : 16;
+  if (p->pairs) halo_sections_add(&parts->e.sections, "pairs");
   halo_template k;
   halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
   halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
-  halo_parts_call(parts, &k, "H_IN", "_in", "b, line, k");
+  panels_pack_in(parts, &k, p);
   halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
   halo_template_define_int(&k, "H_LINES", p->lines);
-  halo_template_define_int(&k, "H_K", p->k);
+  halo_template_define_int(&k, "H_K", steps);
   halo_template_define_int(&k, "H_BATCH", p->batch);
   halo_template_define_int(&k, "H_P", p->panel);
+  halo_template_define_int(&k, "H_KBLOCK", block);
   halo_template_define_int(&k, "H_KFAST", p->k_fast);
   halo_template_finish(&k, parts->l->source);
   halo_launch *launch = halo_parts_launch(parts, label);
-  int64_t items = (p->k + 15) / 16 * ((p->lines + p->panel - 1) / p->panel) * p->batch;
+  int64_t items = (steps + block - 1) / block * ((p->lines + p->panel - 1) / p->panel) * p->batch;
   launch->any_local = true;
   launch->local[0] = items >= 64 ? 8 : 1;
   launch->global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->local[0]);
@@ -65,6 +87,14 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
   halo_parts_template(parts, k, halo_cl_gemm_panels, pointers);
   halo_panels_vector_holes(parts, k, b, type);
   halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
+  if (b->pairs) {
+    halo_sections_add(&parts->e.sections, "pairs");
+    halo_parts_hole(parts, k, "H_MAD(x, y, c)",
+                    "as_%s%d(h_pairs_%d(as_int%d(x), as_int%d(y), as_int%d(c)))",
+                    halo_ctype_compute(type), b->w, b->w, b->w, b->w, b->w);
+  } else {
+    halo_parts_hole(parts, k, "H_MAD(x, y, c)", "((x) * (y) + (c))");
+  }
   halo_template_define_int(k, "H_NV", b->nv);
   halo_template_define_int(k, "H_MR", b->mr);
   halo_template_define_int(k, "H_M", rows);

@@ -9,16 +9,23 @@
  * columns. */
 typedef struct halo_panels {
   int w, nv, mr, nr;
+  bool
+      pairs; /* the accumulators are 32-bit integers, and what is packed are pairs of s16, two steps of k */
 } halo_panels;
 
 /* For a device's registers and a result of so many columns. */
 halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int64_t columns);
+
+/* Steps that a sum over k takes. */
+int64_t halo_panels_steps(bool pairs, int64_t k);
 
 /* An operand that is packed: lines (rows of A, columns of B) of k elements, `panel` lines side by side. */
 typedef struct halo_panels_pack {
   halo_type type;
   int64_t batch, lines, k;
   int panel;
+  bool
+      pairs; /* two neighbours in k are one element: the halves of 32 bits, the last one's partner 0 */
   bool k_fast; /* neighbours in k are neighbours in memory, and neighbouring lines are not */
 } halo_panels_pack;
 

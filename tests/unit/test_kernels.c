@@ -183,9 +183,11 @@ END_TEST
 START_TEST(pack_holes) {
 #define PACK                                                                                       \
   "H_POINTERS; H_IN(b, l, k) in_[((b)*H_K + (k)) * H_LINES + (l)]; H_OUT(p, v) out_[p] = (v); "
-  static const char *const holes[] = {PACK "H_LINES 64; H_K 64; H_BATCH 1; H_P 16; H_KFAST 0",
-                                      PACK "H_LINES 65; H_K 7; H_BATCH 3; H_P 16; H_KFAST 0",
-                                      PACK "H_LINES 5; H_K 33; H_BATCH 1; H_P 6; H_KFAST 1"};
+  static const char *const holes[] = {
+      PACK "H_LINES 64; H_K 64; H_BATCH 1; H_P 16; H_KBLOCK 16; H_KFAST 0",
+      PACK "H_LINES 65; H_K 7; H_BATCH 3; H_P 16; H_KBLOCK 16; H_KFAST 0",
+      PACK "H_LINES 5; H_K 33; H_BATCH 1; H_P 6; H_KBLOCK 16; H_KFAST 1",
+      PACK "H_LINES 5; H_K 33; H_BATCH 1; H_P 1; H_KBLOCK 20; H_KFAST 1"};
   CHECK_INSTANCES(halo_cl_gemm_pack, holes);
 }
 END_TEST
@@ -194,6 +196,7 @@ START_TEST(panels_holes) {
 #define PANELS                                                                                     \
   PASTE                                                                                            \
   "H_POINTERS __global const H_T *PA = in_, *PB = rhs_@; "                                         \
+  "H_MAD(x, y, c) ((x) * (y) + (c)); "                                                             \
   "H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "                                    \
   "H_OUTV(b, r, c, v) H_STOREV(v, out_ + ((b)*H_M + (r)) * H_N + (c)); "                           \
   "H_ROW(b, p, i) ((b)*H_M + ((p)*H_MR + (i) < H_M ? (p)*H_MR + (i) : H_M - 1)) * H_K; "           \

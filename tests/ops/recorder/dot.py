@@ -187,7 +187,40 @@ def _rounded_cases():
     yield case
 
 
+def _narrow_cases():
+    """Integers that multiply in pairs: an odd number of products, the ends of their ranges, sums that wrap."""
+    ends = {"s8": (-128, 127), "u8": (0, 255), "s16": (-32768, 32767), "u16": (0, 65535)}
+
+    def operand(r, type_, dims):
+        low, high = ends[type_]
+        x = r.randint(low, high + 1, dims)
+        return np.where(r.randint(0, 3, dims) == 0, low if low else high, x)
+
+    case = Case("dot.narrow")
+    for types, dims, batch, contract in (
+        (("s8", "s8", "s32"), ((13, 37), (37, 70)), ((), ()), ((1,), (0,))),
+        (("u8", "u8", "s32"), ((37, 13), (37, 9)), ((), ()), ((0,), (0,))),
+        (("u8", "s8", "s32"), ((5, 20), (66, 20)), ((), ()), ((1,), (1,))),
+        (("s16", "s16", "s32"), ((7, 3), (3, 33)), ((), ()), ((1,), (0,))),
+        (("u16", "u16", "u32"), ((7, 6), (6, 5)), ((), ()), ((1,), (0,))),
+        (("s8", "s8", "s8"), ((3, 6, 21), (3, 21, 5)), ((0,), (0,)), ((2,), (1,))),
+    ):
+        r = values.random(len(case.lines))
+        operands = [operand(r, types[i], dims[i]) for i in (0, 1)]
+        _dot(case, ".".join(types), types, dims, batch, contract, operands=operands)
+    r = values.random(len(case.lines))
+    for narrow, wide in ("s8", "s32"), ("u16", "s32"), ("s16", "u32"):
+        x = case.param(narrow, operand(r, narrow, (9, 19)))
+        y = case.param(narrow, operand(r, narrow, (19, 40)))
+        x = case.op(shape(wide, (9, 19)), "convert", x)
+        y = case.op(shape(wide, (19, 40)), "convert", y)
+        attrs = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+        case.result(case.op(shape(wide, (9, 40)), "dot", x, y, attrs=attrs), f"{narrow}.widened", 0)
+    yield case
+
+
 def cases():
     yield from _type_cases()
     yield from _shape_cases()
     yield from _rounded_cases()
+    yield from _narrow_cases()
