@@ -128,11 +128,11 @@ static const char arrays_gather[] =
   "HloModule " name                                                                                \
   "\n"                                                                                             \
   "ENTRY main {\n"                                                                                 \
-  "  a = f32[" left                                                                                \
-  "] parameter(0)\n"                                                                               \
-  "  b = f32[" right                                                                               \
-  "] parameter(1)\n"                                                                               \
-  "  ROOT c = f32[" result "] dot(a, b), " attributes                                              \
+  "  a = " left                                                                                    \
+  " parameter(0)\n"                                                                                \
+  "  b = " right                                                                                   \
+  " parameter(1)\n"                                                                                \
+  "  ROOT c = " result " dot(a, b), " attributes                                                   \
   "\n"                                                                                             \
   "}\n"
 #define ARRAYS_PLAIN "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
@@ -259,6 +259,9 @@ static const char arrays_pool3[] =
 static const char arrays_filter[] = ARRAYS_WINDOW("filter", "1000,1000", "1000,1000", "maximum",
                                                   "-inf", "size=31x31 pad=15_15x15_15");
 
+#define ARRAYS_SQUARES(type, result)                                                               \
+  ARRAYS_PRODUCT("squares", type "[1024,1024]", type "[1024,1024]", result "[1024,1024]",          \
+                 ARRAYS_PLAIN)
 #define ARRAYS_DOT(m, k, n, target, kernels)                                                       \
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
@@ -321,13 +324,14 @@ static const arrays_case arrays_cases[] = {
     {"cross-entropy gradient", "16384x1024 f32", BENCH_BANDWIDTH, 2.0 * 4 * 16777216, 0, NULL,
      bench_cross_entropy, 0, 0, 0},
     {"matrix by vector", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0.85, NULL,
-     ARRAYS_PRODUCT("matvec", "4096,4096", "4096", "4096", ARRAYS_PLAIN), 0, 0, 0},
+     ARRAYS_PRODUCT("matvec", "f32[4096,4096]", "f32[4096]", "f32[4096]", ARRAYS_PLAIN), 0, 0, 0},
     {"vector by matrix", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0.85, NULL,
-     ARRAYS_PRODUCT("vecmat", "1,4096", "4096,4096", "1,4096", ARRAYS_PLAIN), 0, 0, 0},
+     ARRAYS_PRODUCT("vecmat", "f32[1,4096]", "f32[4096,4096]", "f32[1,4096]", ARRAYS_PLAIN), 0, 0,
+     0},
     {"8 vectors by matrix", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0, NULL,
-     ARRAYS_PRODUCT("thin", "8,4096", "4096,4096", "8,4096", ARRAYS_PLAIN), 0, 0, 0},
+     ARRAYS_PRODUCT("thin", "f32[8,4096]", "f32[4096,4096]", "f32[8,4096]", ARRAYS_PLAIN), 0, 0, 0},
     {"batched dot", "64 of 256x256x256 f32", BENCH_FLOPS, 64.0 * 2 * 256 * 256 * 256, 0.7, NULL,
-     ARRAYS_PRODUCT("batched", "64,256,256", "64,256,256", "64,256,256",
+     ARRAYS_PRODUCT("batched", "f32[64,256,256]", "f32[64,256,256]", "f32[64,256,256]",
                     "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
                     "rhs_contracting_dims={1}"),
      0, 0, 0},
@@ -337,6 +341,12 @@ static const arrays_case arrays_cases[] = {
     ARRAYS_DOT(1021, 1023, 1025, 0, NULL),
     ARRAYS_DOT(256, 512, 512, 0, NULL),
     ARRAYS_DOT(1024, 1024, 1024, 0, "dot:clblast"),
+    {"dot", "1024x1024x1024 bf16", BENCH_FLOPS, 2.0 * 1024 * 1024 * 1024, 0, NULL,
+     ARRAYS_SQUARES("bf16", "bf16"), 0, 0, 0},
+    {"dot", "1024x1024x1024 f16", BENCH_FLOPS, 2.0 * 1024 * 1024 * 1024, 0, NULL,
+     ARRAYS_SQUARES("f16", "f16"), 0, 0, 0},
+    {"dot", "1024x1024x1024 s8 to s32", BENCH_FLOPS, 2.0 * 1024 * 1024 * 1024, 0, NULL,
+     ARRAYS_SQUARES("s8", "s32"), 0, 0, 0},
 };
 
 /* Writes the case's module to a file of its own in the scratch folder: the Python process knows

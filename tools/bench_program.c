@@ -12,6 +12,7 @@ static void program_make_element(halo_type type, uint32_t bits, void *data, int6
   if (type == HALO_F32) ((float *)data)[i] = value;
   if (type == HALO_F64) ((double *)data)[i] = value;
   if (type == HALO_S32) ((int32_t *)data)[i] = (int32_t)(bits % 10);
+  if (type == HALO_S8) ((int8_t *)data)[i] = (int8_t)(bits % 10);
   /* The bits of numbers from 2^-5 to nearly 0.1. */
   if (type == HALO_F16) ((uint16_t *)data)[i] = (uint16_t)(0x2800 + bits % 0x600);
   if (type == HALO_BF16) ((uint16_t *)data)[i] = (uint16_t)(0x3d00 + bits % 0xc0);
