@@ -101,13 +101,13 @@ static bool dot_a_in_place(const halo_dot_view *v) {
          v->lhs.batch.stride >= 0 && v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0;
 }
 
-/* B may be read in place: whole panels of neighbouring columns, and few enough rows, at distances that
- * do not all fall on the same places of the caches. */
+/* B may be read in place: whole panels of neighbouring columns, which are read for few rows of A, or have
+ * few enough rows, at distances that do not all fall on the same places of the caches. */
 static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
   int64_t row = v->rhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
   return v->rhs.is_parameter && v->rhs.operand->shape->type == v->accumulator &&
          v->rhs.batch.stride >= 0 && v->rhs.free.stride == 1 && row > 0 && v->n % b->nr == 0 &&
-         row * v->k <= 2 << 20 && (row % 4096 != 0 || v->k <= 256);
+         (v->m <= 3 * b->mr || (row * v->k <= 2 << 20 && (row % 4096 != 0 || v->k <= 256)));
 }
 
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {
