@@ -348,9 +348,26 @@ static void region_emit_list(region_text *t, const halo_step *steps, int32_t cou
 
 /* ---- The kernel ---- */
 
+/* Memory may hold numbers of one type for some steps and of another for later ones, and copies read all as whole
+ * numbers. Where no barriers tell compilers so, the types in a region's text are those of any memory: else
+ * compilers may take a load before the store that it reads. */
+static void region_put_types(const region_text *t, halo_strbuf *out, bool begin) {
+  static const char *const types[] = {"short", "ushort", "int",   "uint",
+                                      "long",  "ulong",  "float", "double"};
+  int32_t count = strstr(halo_strbuf_text(&t->functions), "double") ? 8 : 7;
+  if (t->e->group > 1) return;
+  for (int32_t i = 0; i < count && begin; i++) {
+    halo_strbuf_printf(out, "typedef %s u@_%s __attribute__((may_alias));\n", types[i], types[i]);
+  }
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(out, begin ? "#define %s u@_%s\n" : "#undef %s\n", types[i], types[i]);
+  }
+}
+
 static int32_t region_make_unit(region_text *t, const char *name) {
   bool goes_on = region_goes_on(t);
   halo_strbuf text = {0};
+  region_put_types(t, &text, true);
   halo_strbuf_append(&text, halo_strbuf_text(&t->functions));
   halo_strbuf_printf(&text, "__kernel void %s(", name);
   for (int32_t a = 0; a < t->args.count; a++) {
@@ -372,6 +389,7 @@ static int32_t region_make_unit(region_text *t, const char *name) {
     halo_strbuf_append(&text, "  if (get_local_id(0) == 0) ((__global uchar *)place)[0] = 0;\n");
   }
   halo_strbuf_append(&text, "}\n");
+  region_put_types(t, &text, false);
   int32_t unit = lower_unit(t->e->s, &text, t->sections);
   halo_strbuf_deinit(&text);
   return unit;

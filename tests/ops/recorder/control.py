@@ -127,6 +127,7 @@ def _while_cases():
     yield case
     yield _nested_while()
     yield _swap_while()
+    yield _rotate_while()
     yield _long_while()
 
 
@@ -190,6 +191,40 @@ def _swap_while():
     for k, text in (1, "f32[3]{0}"), (2, "f32[3]{0}"), (3, "f32[10]{0}"):
         case.result(case.op(text, "get-tuple-element", t, attrs=f"index={k}"), f"part{k}")
     case.result(a, "untouched-parameter")
+    return case
+
+
+def _rotate_while():
+    """Arrays that only change places, of which each round reads one."""
+    case = Case("while.rotate")
+    state = "(s32[], f32[4]{0}, f32[4]{0}, f32[4]{0}, f32[])"
+    case.computation(
+        "sum { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b) }"
+    )
+    case.computation(
+        f"go {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  n = s32[] constant(11)\n  ROOT c = pred[] compare(i, n), direction=LT }"
+    )
+    case.computation(
+        f"rotate {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  a = f32[4]{0} get-tuple-element(s), index=1\n"
+        "  b = f32[4]{0} get-tuple-element(s), index=2\n"
+        "  c = f32[4]{0} get-tuple-element(s), index=3\n"
+        "  k = f32[] get-tuple-element(s), index=4\n  one = s32[] constant(1)\n"
+        "  zero = f32[] constant(0)\n  two = f32[] constant(2)\n  j = s32[] add(i, one)\n"
+        "  t = f32[] reduce(a, zero), dimensions={0}, to_apply=sum\n"
+        "  d = f32[] multiply(k, two)\n  l = f32[] add(d, t)\n"
+        f"  ROOT r = {state} tuple(j, c, a, b, l) }}"
+    )
+    i, k = case.constant("s32[]", 0), case.param("f32", 1)
+    a, b, c = (case.param("f32", [n, n + 1, n + 3, n + 9]) for n in (1, 20, 300))
+    t = case.op(
+        state, "while", case.op(state, "tuple", i, a, b, c, k), attrs="condition=go, body=rotate"
+    )
+    for part in range(1, 4):
+        member = case.op("f32[4]{0}", "get-tuple-element", t, attrs=f"index={part}")
+        case.result(member, f"part{part}")
+    case.result(case.op("f32[]", "get-tuple-element", t, attrs="index=4"), "sums")
     return case
 
 
