@@ -41,6 +41,7 @@ static const expand_row expand_table[] = {
     {HALO_OP_DOT, true, halo_expand_vector_product},
     {HALO_OP_CONCATENATE, true, halo_expand_wide_concatenate},
     {HALO_OP_REDUCE_WINDOW, true, halo_expand_window},
+    {HALO_OP_SCATTER, true, halo_expand_scatter},
 };
 
 static halo_expand_fn *expand_find(halo_opcode opcode, bool late) {

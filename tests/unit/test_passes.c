@@ -34,6 +34,7 @@ static const struct {
     {"cse", halo_pass_cse},
     {"dce", halo_pass_dce},
     {"convs", halo_pass_convs},
+    {"split", halo_pass_split},
     {"accuracy", halo_pass_accuracy},
 };
 

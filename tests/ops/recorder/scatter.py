@@ -53,10 +53,16 @@ def _scatter(
     layouts=(None, None, None, None),
     bound=0,
     reason="",
+    known=False,
 ):
-    """`operands`, `updates`: (type, values) each; layouts of operand, indices, updates and result."""
+    """`operands`, `updates`: (type, values) each; layouts of operand, indices, updates and result; `known`:
+    the indices are a constant."""
     p = [case.param(t, v, layouts[0]) for t, v in operands]
-    q = case.param(index_type, indices, layouts[1])
+    if known:
+        text = str(np.asarray(indices).tolist()).replace("[", "{").replace("]", "}")
+        q = case.constant(shape(index_type, np.shape(indices)), text)
+    else:
+        q = case.param(index_type, indices, layouts[1])
     u = [case.param(t, v, layouts[2]) for t, v in updates]
     types = [t for t, _ in operands]
     attrs = [
@@ -409,6 +415,52 @@ def _fused_cases():
     yield case
 
 
+def _known_cases():
+    """Indices that are constants: one window, windows at equal distances, and such as are neither."""
+    case = Case("scatter.known")
+    x = ("f32", fill("f32", (6, 7)))
+    whole = ("s32", fill("s32", (4, 9, 5)))
+
+    def windows(label, operand, indices, updates, window, inserted, to_operand, vector=1, **more):
+        update = (operand[0], fill(operand[0], updates, 40))
+        _scatter(
+            case, label, [operand], indices, [update], window, inserted, to_operand, vector, known=True, **more
+        )
+
+    for body in ("replace", "add", "subtract"):
+        windows(f"{body}.row", x, [[2]], (1, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.element", x, [5, 3], (), (), (0, 1), (0, 1), 0, body=body)
+        windows(f"{body}.window", x, [1, 4], (3, 2), (0, 1), (), (0, 1), 0, body=body)
+        windows(f"{body}.every-other-row", x, [[0], [2], [4]], (3, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.rows", x, [[3], [4], [5]], (3, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.columns", x, [[1], [4]], (6, 2), (0,), (1,), (1,), body=body)
+        windows(f"{body}.middle", whole, [[2], [5], [8]], (3, 4, 5), (1, 2), (1,), (1,), body=body)
+        windows(f"{body}.corner", whole, [[1, 0], [1, 3]], (3, 2, 2), (0, 2), (1,), (1, 2), body=body)
+        windows(f"{body}.kept", whole, [[1], [3]], (4, 1, 5, 2), (0, 1, 2), (), (1,), body=body)
+        windows(f"{body}.outside", x, [[6]], (1, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.partly-outside", x, [[2], [4], [6]], (3, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.backwards", x, [[4], [2], [0]], (3, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.uneven", x, [[0], [1], [4]], (3, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.repeated", x, [[2], [2]], (2, 7), (1,), (0,), (0,), body=body)
+        windows(f"{body}.diagonal", x, [[0, 0], [2, 2], [4, 4]], (3,), (), (0, 1), (0, 1), body=body)
+    spots = case.op(
+        "s32[3]{0}", "iota", attrs="iota_dimension=0"
+    )
+    two = case.op("s32[3]{0}", "broadcast", case.constant("s32[]", "2"), attrs="dimensions={}")
+    spots = case.op("s32[3]{0}", "multiply", spots, two)
+    spots = case.op("s32[3,1]{1,0}", "reshape", spots)
+    rows = case.param("f32", fill("f32", (6, 7)))
+    update = case.param("f32", fill("f32", (3, 7), 40))
+    attrs = (
+        "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+        f"index_vector_dim=1, to_apply={_body(case, ['f32'], 'add')}"
+    )
+    case.result(case.op("f32[6,7]{1,0}", "scatter", rows, spots, update, attrs=attrs), "computed")
+    windows("pred", ("pred", fill("pred", (9,))), [[1], [4], [7]], (3,), (), (0,), (0,), body="or")
+    windows("c64", ("c64", fill("c64", (9,))), [[0], [3], [6]], (3,), (), (0,), (0,), body="add")
+    yield case
+
+
 def cases():
     yield from _type_cases()
     yield from _index_cases()
@@ -417,3 +469,4 @@ def cases():
     yield from _variadic_cases()
     yield from _special_cases()
     yield from _fused_cases()
+    yield from _known_cases()
