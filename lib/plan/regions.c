@@ -137,7 +137,7 @@ static double region_gain(const region_state *e, const region_sum *sum) {
   const region_price *p = &sum->price;
   bool may_leave = p->endless || p->together > e->longest;
   if (p->steps < 2 && !p->loops) return 0;
-  if (e->verdict > 0) return p->steps;
+  if (e->verdict > 0) return p->steps - 0.5; /* as few regions as there can be */
   return p->apart - p->together - (1 + (may_leave ? REGION_WAIT_LAUNCHES : 0)) * e->target->launch;
 }
 
