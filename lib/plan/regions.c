@@ -8,7 +8,9 @@
 #include <string.h>
 
 enum {
-  REGION_STEPS = 64,  /* more make long kernels, which take long to build */
+  /* More make long kernels, which take long to build: it is worth more where there are rounds. */
+  REGION_STEPS = 64,
+  REGION_STRAIGHT_STEPS = 32,
   REGION_GROUP = 256, /* work items, where they run side by side */
   REGION_ROUNDS = 16  /* of a loop of unknown length, as a guess */
 };
@@ -127,9 +129,8 @@ typedef struct region_sum {
 } region_sum;
 
 static bool region_fits(const region_state *e, const region_sum *sum) {
-  int32_t place = 1;
-  return sum->price.able && sum->price.steps <= REGION_STEPS &&
-         sum->buffers + place <= e->most_buffers;
+  int32_t place = 1, most = sum->price.loops ? REGION_STEPS : REGION_STRAIGHT_STEPS;
+  return sum->price.able && sum->price.steps <= most && sum->buffers + place <= e->most_buffers;
 }
 
 /* A launch stands for all, and another, with a question, for what may take long. */
