@@ -189,7 +189,7 @@ static void reduce_emit_partial_in(const reduce_text *t, const reduce_cut *cut, 
 
 /* Rows that a work item of a CPU reads at a time, one below the other in a strip of columns, and
  * instructions up to which it is worth its text. */
-enum { REDUCE_STREAMS = 8, REDUCE_STREAMED_INSTRS = 24 };
+enum { REDUCE_STREAMS = 8, REDUCE_STREAMED_INSTRS = 64 };
 
 typedef void reduce_emit_fn(const reduce_text *t, const reduce_cut *cut, halo_parts *parts);
 
