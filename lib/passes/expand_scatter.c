@@ -29,11 +29,17 @@ static bool scatter_known_binary(const halo_instr *instr, const int64_t *at, int
   return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Where the element at `at` lies among all of them. */
+static int64_t scatter_position(const halo_shape *shape, const int64_t *at) {
+  int64_t position = 0;
+  for (int d = 0; d < shape->rank; d++) position = position * shape->dims[d] + at[d];
+  return position;
+}
+
 static bool scatter_known_reshape(const halo_instr *instr, const int64_t *at, int depth,
                                   int64_t *out) {
   const halo_shape *from = instr->operands[0]->shape;
-  int64_t position = 0, before[HALO_MAX_RANK];
-  for (int d = 0; d < instr->shape->rank; d++) position = position * instr->shape->dims[d] + at[d];
+  int64_t position = scatter_position(instr->shape, at), before[HALO_MAX_RANK];
   for (int d = from->rank - 1; d >= 0; d--) {
     before[d] = position % from->dims[d];
     position /= from->dims[d];
@@ -62,9 +68,7 @@ static bool scatter_known_part(const halo_instr *instr, const int64_t *at, int d
 }
 
 static bool scatter_known_constant(const halo_instr *instr, const int64_t *at, int64_t *out) {
-  int64_t position = 0;
-  for (int d = 0; d < instr->shape->rank; d++) position = position * instr->shape->dims[d] + at[d];
-  *out = halo_literal_get_i64(instr->literal, position);
+  *out = halo_literal_get_i64(instr->literal, scatter_position(instr->shape, at));
   return !instr->literal->elided;
 }
 
@@ -206,13 +210,12 @@ static halo_instr *scatter_aligned(halo_expander *x, const scatter_grid *g, halo
   return halo_expand_reshape(x, updates, rank, g->size);
 }
 
-/* What the scatter's computation makes of old and new elements: the new ones, or a simple operation. */
+/* What the scatter's computation, a simple operation, makes of old and new elements. */
 static halo_instr *scatter_combine(halo_expander *x, const halo_computation *body, halo_instr *old,
                                    halo_instr *new) {
   const halo_instr *root = body->root;
-  if (root == body->params.data[1]) return new;
-  return halo_expand_binary(x, root->opcode, root->operands[0] == body->params.data[0] ? old : new,
-                            root->operands[0] == body->params.data[0] ? new : old);
+  bool old_first = root->operands[0] == body->params.data[0];
+  return halo_expand_binary(x, root->opcode, old_first ? old : new, old_first ? new : old);
 }
 
 static bool scatter_is_simple(const halo_computation *body) {

@@ -39,7 +39,8 @@ int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections) {
 typedef struct lower_binding {
   const int32_t *inputs, *outputs, *scratch;
   const halo_computation *body;
-  const char *name; /* of the fusion */
+  const int64_t *touched; /* bytes of each input that a launch reads at most */
+  const char *name;       /* of the fusion */
   int32_t unit;
 } lower_binding;
 
@@ -69,8 +70,8 @@ static int32_t lower_resolve(lower_state *s, const lower_binding *b, const halo_
 
 /* Bytes of an argument's buffer that a launch touches at most. */
 static int64_t lower_touched(const lower_binding *b, const halo_launch *launch,
-                             const halo_kernel_arg *arg, const int64_t *inputs) {
-  if (arg->role == HALO_ROLE_INPUT) return inputs[arg->index];
+                             const halo_kernel_arg *arg) {
+  if (arg->role == HALO_ROLE_INPUT) return b->touched[arg->index];
   bool over = arg->role == HALO_ROLE_OUTPUT && arg->index < launch->update_count &&
               launch->updates[arg->index] >= 0;
   return over ? lower_output_touched(b->body, arg->index) : INT64_MAX;
@@ -122,7 +123,6 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
   step->values = halo_arena_array(&s->plan->arena, halo_plan_value, values);
   lower_set_args(s, step, buffers);
   int32_t next = 0;
-  const int64_t *inputs = lower_inputs_touched(s, binding->body);
   for (int32_t i = 0; i < launch->arg_count; i++) {
     const halo_kernel_arg *arg = &launch->args[i];
     int32_t size = (int32_t)halo_type_size(arg->type);
@@ -134,7 +134,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
     bool written = arg->role == HALO_ROLE_OUTPUT || arg->role == HALO_ROLE_SCRATCH;
     int32_t buffer = lower_resolve(s, binding, arg);
     lower_arg(s, step, next, buffer, (size_t)size, written);
-    int64_t touched = lower_touched(binding, launch, arg, inputs);
+    int64_t touched = lower_touched(binding, launch, arg);
     int64_t all = s->plan->buffers.data[buffer].size;
     if (__builtin_add_overflow(step->bytes, touched < all ? touched : all, &step->bytes)) {
       step->bytes = INT64_MAX;
@@ -197,7 +197,13 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     scratch[i] = lower_buffer(s, HALO_PLACE_TEMP, 0, l.scratch.data[i].bytes,
                               halo_arena_printf(&s->plan->arena, "scratch of %s", instr->name));
   }
-  lower_binding binding = {lower_inputs(s, instr), leaves, scratch, body, instr->name, -1};
+  lower_binding binding = {.inputs = lower_inputs(s, instr),
+                           .outputs = leaves,
+                           .scratch = scratch,
+                           .body = body,
+                           .touched = lower_inputs_touched(s, body),
+                           .name = instr->name,
+                           .unit = -1};
   if (status == HALO_OK && source.length) binding.unit = lower_unit(s, &source, sections);
   int64_t flops = lower_flops(l.hero);
   for (int32_t i = 0; i < l.launches.count && status == HALO_OK; i++) {

@@ -77,21 +77,19 @@ static void region_add_unit(region_text *t, int32_t unit) {
     at = open;
   }
   halo_strbuf_append(&opened, at);
-  static const char *const pairs[][2] = {{"__kernel void ", "static void "},
-                                         {"get_global_id(0)", "h_x"},
-                                         {"get_global_id(1)", "h_y"},
-                                         {NULL, NULL}};
-  static const char *const alone[][2] = {{"__kernel void ", "static void "},
-                                         {"get_global_id(0)", "h_x"},
-                                         {"get_global_id(1)", "h_y"},
-                                         {"get_group_id(0)", "h_x"},
+  /* The first ones only for a work item alone. */
+  enum { ALONE = 6 };
+  static const char *const pairs[][2] = {{"get_group_id(0)", "h_x"},
                                          {"get_group_id(1)", "h_y"},
                                          {"get_local_id(0)", "0"},
                                          {"get_local_id(1)", "0"},
                                          {"__local ", ""},
                                          {"barrier(", "(void)("},
+                                         {"__kernel void ", "static void "},
+                                         {"get_global_id(0)", "h_x"},
+                                         {"get_global_id(1)", "h_y"},
                                          {NULL, NULL}};
-  region_replace(&t->functions, halo_strbuf_text(&opened), t->e->group > 1 ? pairs : alone);
+  region_replace(&t->functions, halo_strbuf_text(&opened), pairs + (t->e->group > 1 ? ALONE : 0));
   halo_strbuf_deinit(&sized);
   halo_strbuf_deinit(&named);
   halo_strbuf_deinit(&opened);

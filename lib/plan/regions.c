@@ -29,17 +29,22 @@ static bool region_kernel_is_able(const region_state *e, const halo_step *step) 
   return able;
 }
 
+static void region_add_price(region_price *sum, const region_price *one) {
+  sum->able &= one->able;
+  sum->endless |= one->endless;
+  sum->steps += one->steps;
+  sum->loops += one->loops;
+  if (one->depth > sum->depth) sum->depth = one->depth;
+  sum->apart += one->apart;
+  sum->together += one->together;
+}
+
 static region_price region_price_list(const region_state *e, const halo_steps *steps) {
   region_price sum = {.able = true};
   for (int32_t i = 0; i < steps->count && sum.able; i++) {
     region_price one = region_price_step(e, &steps->data[i]);
-    sum.able = one.able && sum.steps + one.steps <= REGION_STEPS;
-    sum.endless |= one.endless;
-    sum.steps += one.steps;
-    sum.loops += one.loops;
-    if (one.depth > sum.depth) sum.depth = one.depth;
-    sum.apart += one.apart;
-    sum.together += one.together;
+    region_add_price(&sum, &one);
+    sum.able &= sum.steps <= REGION_STEPS;
   }
   return sum;
 }
@@ -133,22 +138,18 @@ static bool region_fits(const region_state *e, const region_sum *sum) {
   return sum->price.able && sum->price.steps <= most && sum->buffers + place <= e->most_buffers;
 }
 
-/* A launch stands for all, and another, with a question, for what may take long. */
-static double region_gain(const region_state *e, const region_sum *sum) {
-  const region_price *p = &sum->price;
-  bool may_leave = p->endless || p->together > e->longest;
-  if (p->steps < 2 && !p->loops) return 0;
-  if (e->verdict > 0) return p->steps - 0.5; /* as few regions as there can be */
-  return p->apart - p->together - (1 + (may_leave ? REGION_WAIT_LAUNCHES : 0)) * e->target->launch;
+/* What may take long leaves off after a while, and goes on. */
+static bool region_may_leave(const region_state *e, const region_price *price) {
+  return price->endless || price->together > e->longest;
 }
 
-static void region_add_price(region_price *sum, const region_price *one) {
-  sum->able &= one->able;
-  sum->endless |= one->endless;
-  sum->steps += one->steps;
-  sum->loops += one->loops;
-  sum->apart += one->apart;
-  sum->together += one->together;
+/* A launch stands for all, and another, with a question, for what may leave. */
+static double region_gain(const region_state *e, const region_sum *sum) {
+  const region_price *p = &sum->price;
+  if (p->steps < 2 && !p->loops) return 0;
+  if (e->verdict > 0) return p->steps - 0.5; /* as few regions as there can be */
+  double launches = region_may_leave(e, p) ? 1 + REGION_WAIT_LAUNCHES : 1;
+  return p->apart - p->together - launches * e->target->launch;
 }
 
 static region_cut *region_cut_list(region_state *e, const halo_steps *steps) {
@@ -164,6 +165,7 @@ static region_cut *region_cut_list(region_state *e, const halo_steps *steps) {
     e->stamp++;
     for (int32_t start = end; start >= 0; start--) {
       region_add_price(&sum.price, &prices[start]);
+      if (!sum.price.able) break;
       sum.buffers += region_count_buffers(e->stamps, e->stamp, &steps->data[start]);
       if (!region_fits(e, &sum)) break;
       double gain = cuts[start].gain + region_gain(e, &sum);
@@ -242,7 +244,7 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
     region_add_price(&sum.price, &one);
     if (__builtin_add_overflow(bytes, steps[i].bytes, &bytes)) bytes = INT64_MAX;
   }
-  bool may_leave = sum.price.endless || sum.price.together > e->longest;
+  bool may_leave = region_may_leave(e, &sum.price);
   region_run run = {steps, count, -1};
   if (may_leave) run.place = region_place(e, &steps[0], &steps[count - 1]);
   region_kernel kernel = region_make_kernel(e, &run);
