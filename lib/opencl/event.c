@@ -1,12 +1,14 @@
 /* opencl/event.c: events: their three states, failures that travel, and callbacks. */
 #include "opencl/event.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/vec.h"
 #include "base/worker.h"
 #include "opencl/opencl.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 typedef enum event_state { EVENT_PENDING, EVENT_QUEUED, EVENT_OVER } event_state;
@@ -74,6 +76,8 @@ void halo_cl_event_release(halo_cl_event *event) {
   halo_vec_deinit(&dead);
 }
 
+static const double EVENT_LOOK = 5e-5; /* seconds */
+
 static event_state event_get_state(halo_cl_event *event) {
   return (event_state)atomic_load_explicit(&event->state, memory_order_acquire);
 }
@@ -110,9 +114,17 @@ static halo_status event_check(cl_event handle) {
   return halo_cl_check(state, "a command on the device");
 }
 
+/* Looks for a while whether the command is over: being woken takes longer than most small programs. Whoever
+ * else has something to do, such as the device's own threads, goes first. */
+static void event_look(cl_event handle) {
+  double end = halo_clock() + EVENT_LOOK;
+  while (!halo_cl_has_happened(handle) && halo_clock() < end) sched_yield();
+}
+
 halo_status halo_cl_await(cl_event handle) {
   if (!handle) return HALO_OK;
   HALO_TRY(halo_cl_process_check());
+  event_look(handle);
   cl_int code = clWaitForEvents(1, &handle);
   /* That code only says that the event failed; the event itself says why. */
   if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
