@@ -107,7 +107,8 @@ static halo_value move_slice(halo_emitter *e, emit_frame *f, const halo_instr *i
   return halo_emit_value(e, f, instr->operands[0], 0, move_index(e, instr->operands[0]->shape, at));
 }
 
-/* A start index clamped to [0, most], in 64 bits as XLA does. */
+/* A start index clamped to [0, most]: in 64 bits only where one of the two needs them, since compilers for CPUs make
+ * vectors of half as many. */
 static const halo_integer *move_clamped(halo_emitter *e, halo_value start, int64_t most) {
   if (most <= 0) return halo_integer_constant(&e->integers, 0);
   bool is_unsigned = halo_type_is_uint(start.type);
@@ -117,10 +118,13 @@ static const halo_integer *move_clamped(halo_emitter *e, halo_value start, int64
     return halo_integer_constant(&e->integers, below ? 0 : above ? most : start.integer);
   }
   const char *itype = halo_emitter_index_type(e);
-  const char *text = is_unsigned ? halo_arena_printf(e->arena, "(%s)min((ulong)%s, (ulong)%lld)",
-                                                     itype, start.text, (long long)most)
-                                 : halo_arena_printf(e->arena, "(%s)clamp((long)%s, 0L, %lldL)",
-                                                     itype, start.text, (long long)most);
+  bool wide = halo_type_size(start.type) == 8 || most > INT32_MAX;
+  const char *type = wide ? "long" : "int";
+  const char *text = is_unsigned
+                         ? halo_arena_printf(e->arena, "(%s)min((u%s)%s, (u%s)%lld)", itype, type,
+                                             start.text, type, (long long)most)
+                         : halo_arena_printf(e->arena, "(%s)clamp((%s)%s, (%s)0, (%s)%lld)", itype,
+                                             type, start.text, type, type, (long long)most);
   return emit_integer_of(e, text, 0, most);
 }
 

@@ -73,6 +73,7 @@ static void run_put_set(halo_run *run) {
 /* ---- For the runners ---- */
 
 halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer) {
+  if (run->moved) buffer = run->moved[buffer];
   const halo_plan_buffer *b = &run->program->plan->buffers.data[buffer];
   const halo_cl_block *block = NULL;
   bool at_offset = false;
@@ -91,6 +92,17 @@ halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer) {
   }
   if (!block) return (halo_place_at){0};
   return (halo_place_at){block->mem, block->serial, at_offset ? (cl_ulong)b->offset : 0};
+}
+
+void halo_run_exchange(halo_run *run, int32_t a, int32_t b) {
+  int32_t count = run->program->plan->buffers.count;
+  if (!run->moved) {
+    run->moved = halo_alloc(sizeof *run->moved * (size_t)count);
+    for (int32_t i = 0; i < count; i++) run->moved[i] = i;
+  }
+  int32_t place = run->moved[a];
+  run->moved[a] = run->moved[b];
+  run->moved[b] = place;
 }
 
 double halo_run_clock(const halo_run *run) {
@@ -292,6 +304,7 @@ static halo_status run_end(halo_run *run, halo_status status) {
   run_note_host(run);
   run_put_set(run);
   run_give_up(run);
+  halo_free(run->moved);
   halo_free(run);
   if (status == HALO_OK) {
     halo_cl_event_set_queued(done, last);

@@ -61,6 +61,7 @@ struct halo_run {
   halo_value **results; /* a reference each */
   halo_cl_block **arenas;
   halo_run_set *set;
+  int32_t *moved;         /* by buffer: whose place it has; NULL while each has its own */
   halo_cl_event *done;    /* the results' */
   cl_command_queue queue; /* that steps are put on */
   cl_event *wanted; /* where the step that is started puts its command's event; NULL: nowhere */
@@ -82,6 +83,8 @@ typedef struct halo_place_at {
   cl_ulong offset; /* bytes */
 } halo_place_at;
 halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer);
+/* Two buffers change places, for the rest of the run or until they do so again. */
+void halo_run_exchange(halo_run *run, int32_t a, int32_t b);
 
 /* The time, or 0 without profiling; and that a piece of the host's work that began then is done. */
 double halo_run_clock(const halo_run *run);

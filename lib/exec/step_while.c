@@ -36,13 +36,42 @@ static halo_status while_read(halo_run *run, const halo_step *step, while_state 
   return halo_cl_check(code, "reading a loop's condition");
 }
 
+static void while_exchange(halo_run *run, const halo_step *step) {
+  for (int32_t i = 0; i < step->exchange_count; i++) {
+    halo_run_exchange(run, step->exchanges[i].state, step->exchanges[i].next);
+  }
+}
+
+static halo_status while_round(halo_run *run, const halo_step *step) {
+  HALO_TRY(halo_run_steps(run, &step->lists[WHILE_BODY]));
+  while_exchange(run, step);
+  return HALO_OK;
+}
+
+/* Behind the last round: with an odd number of rounds the state is in the other places. */
+static halo_status while_settle(halo_run *run, const halo_step *step, bool odd) {
+  if (!odd) return HALO_OK;
+  while_exchange(run, step);
+  for (int32_t i = 0; i < step->exchange_count; i++) {
+    const halo_plan_exchange *pair = &step->exchanges[i];
+    halo_place_at from = halo_run_resolve(run, pair->next);
+    halo_place_at to = halo_run_resolve(run, pair->state);
+    HALO_TRY(
+        halo_cl_check(clEnqueueCopyBuffer(run->queue, from.mem, to.mem, (size_t)from.offset,
+                                          (size_t)to.offset, (size_t)pair->bytes, 0, NULL, NULL),
+                      step->label));
+    run->ahead++;
+  }
+  return HALO_OK;
+}
+
 static halo_status while_rounds(halo_run *run, const halo_step *step) {
   bool may_wait = run->program->asks_host[step->number];
   for (int64_t i = 0; i < step->trips; i++) {
-    HALO_TRY(halo_run_steps(run, &step->lists[WHILE_BODY]));
+    HALO_TRY(while_round(run, step));
     if (may_wait) HALO_TRY(halo_run_limit_ahead(run));
   }
-  return HALO_OK;
+  return while_settle(run, step, step->trips % 2 > 0);
 }
 
 static halo_status while_start(halo_run *run, const halo_step *step, void *data) {
@@ -76,12 +105,14 @@ static halo_status while_finish(halo_run *run, const halo_step *step, void *data
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
     HALO_TRY(while_read(run, step, state, NULL));
   }
+  bool odd = false;
   while (state->more) {
-    HALO_TRY(halo_run_steps(run, &step->lists[WHILE_BODY]));
+    HALO_TRY(while_round(run, step));
+    odd = !odd;
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
     HALO_TRY(while_read(run, step, state, NULL));
   }
-  return HALO_OK;
+  return while_settle(run, step, odd);
 }
 
 const halo_step_runner halo_runner_while = {.prepare = while_prepare,

@@ -102,6 +102,7 @@ void halo_launch_items(const halo_caps *caps, halo_launch *launch, int64_t items
   size_t local = halo_kernel_local_size(caps, items);
   launch->dims = 1;
   launch->any_local = true;
+  launch->items = (size_t)items;
   launch->local[0] = local;
   launch->global[0] = ((size_t)items + local - 1) / local * local;
 }

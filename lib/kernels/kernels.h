@@ -21,6 +21,8 @@ typedef struct halo_launch {
   int32_t arg_count;
   uint32_t dims; /* 1 to 3 */
   size_t global[3], local[3];
+  size_t
+      items; /* along the first dimension, of which those from here on do nothing; 0: all do something */
   bool any_local; /* groups of any size will do: they share nothing */
   /* Input `i` is read by each work item only where the same work item then writes the output, so
    * that the output may take the input's buffer: bit i. */

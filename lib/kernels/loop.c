@@ -204,6 +204,7 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
     while (local < 64 && along % (2 * local) == 0) local *= 2;
   }
   launch->any_local = true;
+  launch->items = (size_t)along;
   launch->local[0] = (size_t)local;
   launch->global[0] = (size_t)((along + local - 1) / local * local);
   launch->local[1] = launch->local[2] = launch->global[2] = 1;

@@ -227,6 +227,7 @@ static void reduce_size_launch(const reduce_text *t, const reduce_cut *cut, halo
     work *= cut->local;
   }
   launch->any_local = cut->columns || cut->local == 1;
+  launch->items = (size_t)work;
   launch->local[0] = local;
   launch->global[0] = ((size_t)work + local - 1) / local * local;
 }

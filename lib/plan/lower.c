@@ -149,6 +149,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     s.plan->step_count = s.clock;
     halo_plan_coalesce(s.plan, module);
     lower_hold_pairs(s.plan);
+    lower_exchanges(&s);
     status = lower_regions(&s, &module->target);
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;

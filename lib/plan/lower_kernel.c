@@ -114,6 +114,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
   step->dims = launch->dims;
   memcpy(step->global, launch->global, sizeof step->global);
   memcpy(step->local, launch->local, sizeof step->local);
+  step->items = launch->items;
   step->any_local = launch->any_local;
   if (launch->gemm) {
     step->gemm = halo_arena_copy(&s->plan->arena, launch->gemm, sizeof *launch->gemm);
@@ -167,6 +168,24 @@ static int64_t lower_flops(const halo_instr *hero) {
   return fits ? flops : INT64_MAX;
 }
 
+/* Simple operations of a fusion that is computed element by element, each once; -1 where something in it is of
+ * another kind. */
+static double lower_operations(const halo_computation *body) {
+  double sum = 0;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    halo_exec_class class = halo_opcode_exec(instr->opcode);
+    if (class == HALO_EXEC_VALUE || class == HALO_EXEC_ALIAS) continue;
+    bool plain = class == HALO_EXEC_ELEMENTWISE || class == HALO_EXEC_MOVEMENT ||
+                 instr->opcode == HALO_OP_REDUCE;
+    if (!plain) return -1;
+    const halo_instr *each = instr->opcode == HALO_OP_REDUCE ? instr->operands[0] : instr;
+    double elements = (double)halo_shape_element_count(halo_leaf_shape(each->shape, 0));
+    sum += elements * (double)halo_op_info_of(instr->opcode)->cost;
+  }
+  return sum;
+}
+
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_computation *body = instr->opcode == HALO_OP_FUSION ? halo_instr_comp(instr, HALO_ATTR_CALLS)
                                                            : halo_fusion_wrap(instr);
@@ -211,7 +230,9 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     status = lower_check_launch(s, &l.launches.data[i], instr);
     if (status != HALO_OK) break;
     lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);
-    steps->data[steps->count - 1].seconds = l.seconds / l.launches.count;
+    halo_step *step = &steps->data[steps->count - 1];
+    step->seconds = l.seconds / l.launches.count;
+    if (strncmp(chosen, "loop:", 5) == 0) step->operations = lower_operations(body);
   }
   halo_strbuf_deinit(&source);
   halo_vec_deinit(&l.launches);

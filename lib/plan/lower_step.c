@@ -8,6 +8,7 @@ halo_step *lower_step(lower_state *s, halo_steps *steps, halo_step_kind kind, co
                       .number = s->clock++,
                       .unit = -1,
                       .label = label ? halo_arena_strdup(&s->plan->arena, label) : "",
+                      .operations = -1,
                       .trips = -1};
   return step;
 }

@@ -91,6 +91,14 @@ bool lower_is_dead(const halo_instr *instr);
 /* Instead of walking it: its value has no buffers. */
 void lower_dead(lower_state *s, halo_instr *instr);
 
+/* ---- exchange.c: loops whose state is not copied ---- */
+
+/* Copies at the end of a round, of what nobody needs otherwise, become exchanges of places. To be called when
+ * buffers have been merged. */
+void lower_exchanges(lower_state *s);
+/* The last number in a step. */
+int32_t lower_last_number(const halo_step *step);
+
 /* ---- lower.c: the walk ---- */
 
 /* Appends the steps of a computation whose parameters' leaves are `params`; *out_root receives the

@@ -95,6 +95,15 @@ static void plan_print_launch(halo_strbuf *out, const halo_step *step) {
   }
 }
 
+static void plan_print_exchanges(halo_strbuf *out, const halo_plan *plan, const halo_step *step) {
+  for (int32_t i = 0; i < step->exchange_count; i++) {
+    halo_strbuf_append(out, i ? ", " : " exchanges ");
+    plan_print_buffer(out, plan, step->exchanges[i].state);
+    halo_strbuf_append(out, " with ");
+    plan_print_buffer(out, plan, step->exchanges[i].next);
+  }
+}
+
 static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo_steps *steps,
                              int indent) {
   for (int32_t i = 0; i < steps->count; i++) {
@@ -103,6 +112,7 @@ static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo
                        halo_step_kind_name(step->kind), step->label ? step->label : "");
     if (step->kernel) plan_print_launch(out, step);
     if (step->trips >= 0) halo_strbuf_printf(out, " trips %lld", (long long)step->trips);
+    plan_print_exchanges(out, plan, step);
     if (step->kind == HALO_STEP_DONE) halo_strbuf_printf(out, " ends %d", step->ends);
     halo_strbuf_append(out, " (");
     for (int32_t a = 0; a < step->arg_count; a++) {

@@ -59,6 +59,12 @@ typedef struct halo_plan_value {
   int64_t number; /* of HALO_VALUE_NUMBER */
 } halo_plan_value;
 
+/* A value that a loop carries on, and what a round makes of it. */
+typedef struct halo_plan_exchange {
+  int32_t state, next; /* buffers */
+  int64_t bytes;       /* of each */
+} halo_plan_exchange;
+
 struct halo_step {
   halo_step_kind kind;
   int32_t number; /* position in execution order; also its row in profiles */
@@ -72,6 +78,7 @@ struct halo_step {
   const char *kernel; /* its name there, "u@_k0_row": see halo_plan_unit */
   uint32_t dims;
   size_t global[3], local[3];
+  size_t items;   /* along the first dimension, the others do nothing; 0: all do something */
   bool any_local; /* smaller groups will do too */
   halo_plan_value *values;
   int32_t value_count;
@@ -80,12 +87,17 @@ struct halo_step {
   const struct halo_custom_site *custom; /* of custom/custom.h */
   int64_t delta;                         /* random: the state goes on by so much */
   double seconds;                        /* that a launch is expected to take */
+  double operations;                     /* simple ones, of an elementwise kernel; -1: not known */
   int64_t bytes;                         /* read and written at least; of a copy, what it copies */
   int64_t flops;                         /* this and bytes: INT64_MAX when that is not enough */
   /* while: the lists are condition and body, args[0] is the predicate that the condition leaves behind;
    * trips >= 0: known beforehand, then there is neither predicate nor condition.
    * conditional: the lists are the branches, args[0] is the selector. */
   int64_t trips;
+  /* while: at the end of a round these buffers change places, with what is in them; behind the loop, all are
+   * where they were before, and what is in `next` is not needed. */
+  halo_plan_exchange *exchanges;
+  int32_t exchange_count;
   bool selector_is_pred;
   /* done: the number of the start that it ends. Until then the start's steps may run, whatever their
    * numbers say, so that all they use stays as it is. */

@@ -185,21 +185,70 @@ static void region_emit_kernel(region_text *t, const halo_step *step) {
   }
   region_start(t);
   if (rows) halo_strbuf_printf(&t->body, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
-  halo_strbuf_printf(&t->body, "for (size_t x = get_local_id(0); x < %zu; x += %zu) %s);\n",
-                     step->global[0], t->e->group, halo_strbuf_text(&call));
+  size_t items = step->items ? step->items : step->global[0];
+  halo_strbuf_printf(&t->body, "for (size_t x = get_local_id(0); x < %zu; x += %zu) %s);\n", items,
+                     t->e->group, halo_strbuf_text(&call));
   halo_strbuf_deinit(&call);
 }
 
-static void region_emit_copy(region_text *t, const halo_step *step) {
-  bool words = step->bytes % 4 == 0;
+static void region_copy(region_text *t, int32_t source, int32_t target, int64_t bytes) {
+  bool words = bytes % 4 == 0;
   const char *type = words ? "uint" : "uchar";
-  int32_t from = region_arg(t, step->args[0].buffer, false);
-  int32_t to = region_arg(t, step->args[1].buffer, true);
+  int32_t from = region_arg(t, source, false), to = region_arg(t, target, true);
   region_start(t);
   halo_strbuf_printf(&t->body, "for (size_t x = get_local_id(0); x < %lld; x += %zu)\n",
-                     (long long)step->bytes / (words ? 4 : 1), t->e->group);
+                     (long long)bytes / (words ? 4 : 1), t->e->group);
   region_line(t, "  ((__global %s *)b%d)[x] = ((__global const %s *)b%d)[x];", type, to, type,
               from);
+}
+
+/* ---- Exchanges ---- */
+
+/* Less is copied sooner than it is looked for in two places. */
+enum { REGION_EXCHANGE_BYTES = 512 };
+
+static bool region_exchanges(const halo_plan_exchange *pair) {
+  return pair->bytes > REGION_EXCHANGE_BYTES;
+}
+
+static void region_emit_exchange(region_text *t, const halo_plan_exchange *pair) {
+  int32_t a = region_arg(t, pair->state, true), b = region_arg(t, pair->next, true);
+  region_line(t, "{ __global void *other = b%d; b%d = b%d; b%d = other; }", a, a, b, b);
+}
+
+/* The end of a round. */
+static void region_emit_exchanges(region_text *t, const halo_step *loop, int32_t number) {
+  bool any = false;
+  for (int32_t i = 0; i < loop->exchange_count; i++) {
+    const halo_plan_exchange *pair = &loop->exchanges[i];
+    if (region_exchanges(pair)) {
+      region_emit_exchange(t, pair);
+      any = true;
+      continue;
+    }
+    region_copy(t, pair->next, pair->state, pair->bytes);
+    region_barrier(t);
+  }
+  if (any) region_line(t, "odd%d = !odd%d;", number, number);
+}
+
+static bool region_loop_exchanges(const halo_step *loop) {
+  bool any = false;
+  for (int32_t i = 0; i < loop->exchange_count; i++) any |= region_exchanges(&loop->exchanges[i]);
+  return any;
+}
+
+/* All exchanges once more, where the number of rounds is odd; behind the loop with what is in the places. */
+static void region_emit_odd(region_text *t, const halo_step *loop, int32_t number, bool behind) {
+  region_open(t, "if (odd%d)", number);
+  for (int32_t i = 0; i < loop->exchange_count; i++) {
+    const halo_plan_exchange *pair = &loop->exchanges[i];
+    if (!region_exchanges(pair)) continue;
+    region_emit_exchange(t, pair);
+    if (behind) region_copy(t, pair->next, pair->state, pair->bytes);
+  }
+  region_close(t);
+  if (behind) region_barrier(t);
 }
 
 /* ---- Loops and branches ---- */
@@ -254,10 +303,25 @@ static void region_emit_condition(region_text *t, const halo_step *loop, int32_t
   region_line(t, "if (!more%d) break;", number);
 }
 
+/* Whether the state is in the other places: not at first, but when the region goes on within the loop, it may
+ * be. */
+static void region_emit_start(region_text *t, const halo_step *loop, int32_t number, int depth) {
+  if (!region_goes_on(t)) {
+    region_line(t, "bool odd%d = false;", number);
+    return;
+  }
+  const char *guard = t->guard.length ? halo_strbuf_text(&t->guard) : "true";
+  region_line(t, "bool odd%d = resume && %s && (((__global const long *)place)[%d] & 1);", number,
+              guard, depth + 1);
+  region_emit_odd(t, loop, number, false);
+}
+
 static void region_emit_loop(region_text *t, const halo_step *loop) {
   int d = t->depth++;
   int32_t number = ++t->loop;
   bool goes_on = region_goes_on(t);
+  bool exchanges = region_loop_exchanges(loop);
+  if (exchanges) region_emit_start(t, loop, number, d);
   halo_strbuf head = {0}, outer = t->guard;
   halo_strbuf_printf(&head, "for (long t%d = ", d);
   if (goes_on) halo_strbuf_printf(&head, "resume ? ((__global const long *)place)[%d] : ", d + 1);
@@ -271,10 +335,13 @@ static void region_emit_loop(region_text *t, const halo_step *loop) {
   if (goes_on) region_emit_head(t, loop, number);
   if (loop->trips < 0) region_emit_condition(t, loop, number);
   region_emit_list(t, loop->lists[1].data, loop->lists[1].count);
+  region_emit_exchanges(t, loop, number);
   halo_strbuf_deinit(&t->guard);
   t->guard = outer;
   t->depth--;
   region_close(t);
+  bool even = loop->trips >= 0 && loop->trips % 2 == 0;
+  if (exchanges && !even) region_emit_odd(t, loop, number, true);
 }
 
 /* Which branch, or -1 for none, in a variable of its own. */
@@ -320,7 +387,7 @@ static void region_emit_step(region_text *t, const halo_step *step) {
   if (step->kind == HALO_STEP_WHILE) return region_emit_loop(t, step);
   if (step->kind == HALO_STEP_CONDITIONAL) return region_emit_conditional(t, step);
   if (step->kind == HALO_STEP_COPY) {
-    region_emit_copy(t, step);
+    region_copy(t, step->args[0].buffer, step->args[1].buffer, step->bytes);
   } else {
     region_emit_kernel(t, step);
   }

@@ -12,7 +12,12 @@ enum {
   REGION_STEPS = 64,
   REGION_STRAIGHT_STEPS = 32,
   REGION_GROUP = 256, /* work items, where they run side by side */
-  REGION_ROUNDS = 16  /* of a loop of unknown length, as a guess */
+  /* What a step may touch to be taken as being in a core's cache, and how much faster it is there; how many
+   * operations are done at once. */
+  REGION_NEAR_BYTES = 1 << 19,
+  REGION_NEAR = 4,
+  REGION_LANES = 4,
+  REGION_ROUNDS = 16 /* of a loop of unknown length, as a guess */
 };
 
 static const double REGION_LONGEST_ROUND = 0.05; /* seconds */
@@ -86,18 +91,27 @@ static region_price region_price_branches(const region_state *e, const halo_step
   return price;
 }
 
+/* Seconds of a step's work itself. The target's figures are those of memory and of one operation after the other:
+ * what lies in the caches of a CPU is moved several times as fast, and compilers make vectors of what is computed
+ * element by element. */
+static double region_work(const region_state *e, const halo_step *step) {
+  const halo_target *t = e->target;
+  double work = (double)step->bytes / t->bandwidth, operations = step->operations / t->rate;
+  bool simple = step->kind == HALO_STEP_COPY || step->operations >= 0, cpu = e->s->caps->is_cpu;
+  if (!simple) return step->seconds - t->launch > work ? step->seconds - t->launch : work;
+  if (cpu && step->bytes <= REGION_NEAR_BYTES) work /= REGION_NEAR;
+  if (cpu) operations /= REGION_LANES;
+  return operations > work ? operations : work;
+}
+
 region_price region_price_step(const region_state *e, const halo_step *step) {
   const halo_target *t = e->target;
   if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
   if (step->kind == HALO_STEP_CONDITIONAL) return region_price_branches(e, step);
   region_price price = {.able = true, .steps = 1};
-  double work = (double)step->bytes / t->bandwidth;
-  if (step->kind == HALO_STEP_KERNEL) {
-    price.able = region_kernel_is_able(e, step);
-    if (step->seconds - t->launch > work) work = step->seconds - t->launch;
-  } else {
-    price.able = step->kind == HALO_STEP_COPY;
-  }
+  price.able = step->kind == HALO_STEP_COPY;
+  if (step->kind == HALO_STEP_KERNEL) price.able = region_kernel_is_able(e, step);
+  double work = region_work(e, step);
   price.apart = t->launch + work;
   price.together = REGION_STEP_SECONDS + work * e->slower;
   return price;
@@ -111,13 +125,21 @@ typedef struct region_cut {
   int32_t start; /* of the run that ends here; the step itself when it stays as it is: -1 */
 } region_cut;
 
+static int32_t region_count_buffer(int32_t *stamps, int32_t stamp, int32_t buffer) {
+  bool seen = stamps[buffer] == stamp;
+  stamps[buffer] = stamp;
+  return !seen;
+}
+
 /* Counts buffers, each once: those that were seen have the stamp. */
 static int32_t region_count_buffers(int32_t *stamps, int32_t stamp, const halo_step *step) {
   int32_t count = 0;
   for (int32_t a = 0; a < step->arg_count; a++) {
-    int32_t *seen = &stamps[step->args[a].buffer];
-    count += *seen != stamp;
-    *seen = stamp;
+    count += region_count_buffer(stamps, stamp, step->args[a].buffer);
+  }
+  for (int32_t i = 0; i < step->exchange_count; i++) {
+    count += region_count_buffer(stamps, stamp, step->exchanges[i].state);
+    count += region_count_buffer(stamps, stamp, step->exchanges[i].next);
   }
   for (int32_t l = 0; l < step->list_count; l++) {
     for (int32_t i = 0; i < step->lists[l].count; i++) {
@@ -213,24 +235,12 @@ static void region_give_value(const region_state *e, halo_step *launch, int64_t 
   launch->value_count = 1;
 }
 
-/* The last number in a step. */
-static int32_t region_last_number(const halo_step *step) {
-  int32_t last = step->number;
-  for (int32_t l = 0; l < step->list_count; l++) {
-    int32_t count = step->lists[l].count;
-    if (!count) continue;
-    int32_t inner = region_last_number(&step->lists[l].data[count - 1]);
-    if (inner > last) last = inner;
-  }
-  return last;
-}
-
 /* A buffer for the place where a region leaves off, alive from its first step to its last. */
 static int32_t region_place(const region_state *e, const halo_step *first, const halo_step *last) {
   int32_t place = lower_buffer(e->s, HALO_PLACE_TEMP, 0, REGION_PLACE_BYTES, "place in a region");
   lower_touch(e->s, place, first->number);
   /* A loop's end is counted behind its last step. */
-  int32_t end = region_last_number(last) + 1;
+  int32_t end = lower_last_number(last) + 1;
   lower_touch(e->s, place, end < e->s->clock ? end : e->s->clock - 1);
   return place;
 }

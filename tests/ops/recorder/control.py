@@ -128,6 +128,7 @@ def _while_cases():
     yield _nested_while()
     yield _swap_while()
     yield _rotate_while()
+    yield _exchange_while()
     yield _long_while()
 
 
@@ -191,6 +192,57 @@ def _swap_while():
     for k, text in (1, "f32[3]{0}"), (2, "f32[3]{0}"), (3, "f32[10]{0}"):
         case.result(case.op(text, "get-tuple-element", t, attrs=f"index={k}"), f"part{k}")
     case.result(a, "untouched-parameter")
+    return case
+
+
+def _exchange_while():
+    """Rounds that need all of the state for each element, so that what they make has another place; loops within
+    them, too. An even and an odd number of rounds, and none."""
+    case = Case("while.exchange")
+    state, x_type = "(s32[], s32[], f32[200]{0}, f32[3]{0})", "f32[200]{0}"
+    parts = (
+        f"s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  n = s32[] get-tuple-element(s), index=1\n"
+        f"  x = {x_type} get-tuple-element(s), index=2\n"
+        "  y = f32[3]{0} get-tuple-element(s), index=3\n  one = s32[] constant(1)\n"
+        "  j = s32[] add(i, one)\n  f = f32[] convert(i)\n"
+    )
+    case.computation(f"more {{ {parts}  ROOT c = pred[] compare(i, n), direction=LT }}")
+    case.computation(
+        f"below5 {{ {parts}  five = s32[] constant(5)\n"
+        "  ROOT c = pred[] compare(i, five), direction=LT }"
+    )
+    turn = (
+        "  left = f32[199]{0} slice(x), slice={[1:200]}\n  first = f32[1]{0} slice(x), slice={[0:1]}\n"
+        f"  turned = {x_type} concatenate(left, first), dimensions={{0}}\n"
+        f"  b = {x_type} broadcast(f), dimensions={{}}\n  z = {x_type} add(turned, b)\n"
+        "  back = f32[3]{0} reverse(y), dimensions={0}\n  c = f32[3]{0} broadcast(f), dimensions={}\n"
+        "  w = f32[3]{0} add(back, c)\n"
+    )
+    case.computation(f"turn {{ {parts}{turn}  ROOT r = {state} tuple(j, n, z, w) }}")
+    case.computation(
+        f"outer {{ {parts}{turn}  zero = s32[] constant(0)\n  three = s32[] constant(3)\n"
+        f"  m = s32[] remainder(i, three)\n  t = {state} tuple(zero, m, z, w)\n"
+        f"  l = {state} while(t), condition=more, body=turn\n"
+        f"  u = {x_type} get-tuple-element(l), index=2\n"
+        "  v = f32[3]{0} get-tuple-element(l), index=3\n"
+        f"  back2 = {x_type} reverse(u), dimensions={{0}}\n  v2 = f32[3]{{0}} add(v, y)\n"
+        f"  ROOT r = {state} tuple(j, n, back2, v2) }}"
+    )
+    start, x, y = case.constant("s32[]", 0), case.param("f32", np.arange(200) % 23), case.param("f32", [1, 5, 9])
+    for n in 0, 1, 2, 7:
+        count = case.param("s32", n)
+        t = case.op(state, "tuple", start, count, x, y)
+        for name, condition, body in (
+            (f"rounds{n}", "more", "turn"),
+            (f"nested{n}", "more", "outer"),
+            ("counted", "below5", "outer"),
+        ):
+            if name == "counted" and n:
+                continue
+            loop = case.op(state, "while", t, attrs=f"condition={condition}, body={body}")
+            case.result(case.op(x_type, "get-tuple-element", loop, attrs="index=2"), name)
+            case.result(case.op("f32[3]{0}", "get-tuple-element", loop, attrs="index=3"), name)
     return case
 
 
