@@ -29,7 +29,7 @@ static void inputs_add(input_list *list, const char *name, const halo_shape *sha
 }
 
 void inputs_create(const halo_module *module, input_list *list) {
-  *list = (input_list){0};
+  *list = (input_list){.part_count = 1, .split = -1};
   for (int i = 0; i < halo_module_parameter_count(module); i++) {
     inputs_add(list, halo_module_parameter_name(module, i), halo_module_parameter_shape(module, i));
   }
@@ -184,10 +184,47 @@ static halo_status inputs_from_text(const char *text, const halo_shape *shape, h
   return status;
 }
 
+/* Of a value for all parts, the piece along the dimension that is split which is this part's. False after a
+ * message; then the value is released. */
+static bool inputs_cut(const input_list *list, const input *in, halo_literal **value,
+                       const char *origin) {
+  const halo_shape *shape = halo_literal_shape(*value);
+  int rank = halo_shape_rank(shape), split = list->split;
+  int64_t dims[INPUTS_MAX_RANK], rows = 1, row = 1;
+  bool fits = rank == halo_shape_rank(in->shape) && split < rank;
+  for (int d = 0; d < rank && fits; d++) {
+    dims[d] = halo_shape_dim(in->shape, d);
+    int64_t whole = d == split ? dims[d] * list->part_count : dims[d];
+    fits = halo_shape_dim(shape, d) == whole;
+    if (d < split) rows *= dims[d];
+    if (d >= split) row *= dims[d];
+  }
+  halo_literal *piece = NULL;
+  halo_shape *cut = NULL;
+  if (!fits) {
+    tool_error("%s holds %s, which is not %d times %s (%s) along dimension %d", origin,
+               tool_shape(shape), list->part_count, tool_shape(in->shape), in->name, split);
+  } else if (tool_check(halo_shape_create_array(halo_shape_type(shape), rank, dims, &cut)) &&
+             tool_check(halo_literal_create(cut, &piece))) {
+    size_t size = (size_t)row * halo_type_size(halo_shape_type(shape));
+    const char *from = halo_literal_data(*value);
+    char *to = halo_literal_data(piece);
+    for (int64_t r = 0; r < rows; r++) {
+      size_t at = (size_t)(r * list->part_count + list->part);
+      memcpy(to + size * (size_t)r, from + size * at, size);
+    }
+  }
+  halo_shape_release(cut);
+  halo_literal_release(*value);
+  *value = piece;
+  return piece != NULL;
+}
+
 /* Takes `value` for an input, converting its element type when that is allowed; on failure it is
  * released. */
 static int inputs_set(input_list *list, int index, halo_literal *value, const char *origin) {
   input *in = &list->data[index];
+  if (list->split >= 0 && !inputs_cut(list, in, &value, origin)) return TOOL_FAILED;
   const halo_shape *shape = halo_literal_shape(value);
   bool same_dims = inputs_fits(shape, in->shape);
   if (!same_dims || halo_shape_type(shape) != halo_shape_type(in->shape)) {
@@ -408,9 +445,14 @@ static bool inputs_parse_recipe(const char *text, inputs_recipe *recipe) {
 
 /* ---- What the command line says ---- */
 
-static int inputs_assign_to(input_list *list, int index, const char *what) {
+static int inputs_assign_whole(input_list *list, int index, const char *what) {
   const char *member = strstr(what, ".npz:");
   inputs_recipe recipe;
+  if (list->split >= 0 && !member && !tool_ends_with(what, ".npy")) {
+    tool_error("input %d (%s): only a .npy file, or an array of a .npz file, can be split", index,
+               list->data[index].name);
+    return TOOL_USAGE;
+  }
   if (tool_ends_with(what, ".npy")) return inputs_read_npy(list, index, what);
   if (member) return inputs_read_member(list, index, what, (size_t)(member - what) + 4);
   if (inputs_parse_recipe(what, &recipe)) return inputs_make(list, index, recipe, list->seed);
@@ -429,6 +471,18 @@ static int inputs_assign_to(input_list *list, int index, const char *what) {
     return TOOL_USAGE;
   }
   return inputs_parse_value(list, index, what);
+}
+
+static int inputs_assign_to(input_list *list, int index, const char *what) {
+  int used = 0;
+  list->split = -1;
+  if (sscanf(what, "split:%d:%n", &list->split, &used) == 1 && used > 0 && list->split >= 0) {
+    int code = inputs_assign_whole(list, index, what + used);
+    list->split = -1;
+    return code;
+  }
+  list->split = -1;
+  return inputs_assign_whole(list, index, what);
 }
 
 int inputs_assign(input_list *list, const char *text) {

@@ -21,6 +21,9 @@ typedef struct input_list {
   int next;      /* where the next file without a name goes */
   bool convert;  /* element types of files may differ */
   uint64_t seed; /* of generated values */
+  int part,
+      part_count; /* of a program on several devices: which piece of what is split; 0, 1 for one */
+  int split;      /* while an input is set: the dimension that its value is split along; -1: none */
 } input_list;
 
 /* One entry for each array; tokens are left out. The module must outlive the list. */

@@ -4,6 +4,7 @@
 #include "feeds.h"
 #include "inputs.h"
 #include "output.h"
+#include "parts.h"
 #include "profile.h"
 #include "tool.h"
 
@@ -35,6 +36,8 @@ enum {
   RUN_PLAN,
   RUN_SOURCE,
   RUN_DEVICE,
+  RUN_REPLICAS,
+  RUN_PARTITIONS,
   RUN_NO_FUSION,
   RUN_NO_OPTIMIZATION,
   RUN_KERNELS,
@@ -77,6 +80,10 @@ static const tool_option run_options[] = {
     {RUN_DEVICE, 'd', "device", "DEVICE",
      "PLATFORM:DEVICE as 'halo info' lists, a part of the name, cpu, gpu, or null:FILE (default: "
      "HALO_DEVICE, else the first GPU, else the first device)"},
+    {RUN_REPLICAS, 0, "replicas", "N",
+     "run N replicas at once, each on a device (one device serves for several); default: as the "
+     "module says, or one for each device of the processes that mpiexec started"},
+    {RUN_PARTITIONS, 0, "partitions", "N", "run N partitions of each replica, likewise"},
     {RUN_KERNELS, 0, "kernels", "LIST",
      "implementations to force or to leave out, as dot:clblast,-reduce:row"},
     {RUN_NO_FUSION, 0, "no-fusion", NULL, "a kernel for every instruction"},
@@ -105,17 +112,27 @@ typedef struct run_request {
   int infeed_count;
   uint64_t seed;
   bool convert;
+  parts_counts counts; /* as asked for */
 } run_request;
+
+/* What one device of this process runs. */
+typedef struct run_part {
+  parts_place place;
+  input_list inputs;
+  halo_buffer **arguments;
+  halo_literal **results;
+} run_part;
 
 typedef struct run_state {
   halo_module *module;
-  input_list inputs;
+  halo_communicator *communicator;
   feed_list infeed, outfeed; /* of each run; of the first */
   halo_client *client;
   halo_executable *executable;
-  halo_buffer **arguments;
-  int argument_count, result_count;
-  halo_literal **results;
+  parts_counts counts;
+  run_part *parts;
+  int part_count;
+  int argument_count, result_count; /* of each part */
   double compile_seconds, first_seconds;
   double *seconds;    /* of each repeat, in order of time */
   profile_mark first; /* with --profile and repeats: behind the first run */
@@ -141,6 +158,12 @@ static void run_help(void) {
       "  normal            the normal distribution\n"
       "  2.5               every element this value\n"
       "  1,2,3             a vector; {{1,2},{3,4}} and so on, as HLO writes it\n"
+      "  split:D:FILE      of an array for all replicas, the piece along dimension D\n"
+      "In WHAT, and in the names of files that are read or written, {replica}, {partition} and "
+      "{rank}\n"
+      "stand for their numbers; files that are written get them anyway. Under mpiexec each "
+      "process\n"
+      "takes a device, and the first one prints.\n"
       "An input that is not given is 'random'.\n\n"
       "Exit codes: 0 all is well, 1 it failed or results differ, 2 wrong usage.\n",
       stdout);
@@ -148,36 +171,62 @@ static void run_help(void) {
 
 /* ---- Running ---- */
 
-/* One run, waited for. The results are new buffers; none when it fails. */
-static bool run_once(run_state *state, halo_buffer **results, double *seconds) {
-  halo_device *device = halo_client_device(state->client, 0);
-  if (!feeds_give(device, &state->infeed)) return false;
-  double start = tool_now();
-  halo_status status = halo_executable_execute(state->executable, state->arguments,
-                                               state->argument_count, NULL, results);
-  if (!tool_check(status)) return false;
+/* Waits for all results of one part. */
+static bool run_await(halo_buffer **results, int count) {
   bool ok = true;
-  for (int i = 0; i < state->result_count; i++) {
+  for (int i = 0; i < count; i++) {
     halo_event *ready;
-    status = halo_buffer_ready_event(results[i], &ready);
+    halo_status status = halo_buffer_ready_event(results[i], &ready);
     if (status == HALO_OK) {
       status = halo_event_wait(ready);
       halo_event_release(ready);
     }
+    /* One reason is enough; what was only waiting for it is another's word for it. */
     ok = ok && tool_check(status);
   }
+  return ok;
+}
+
+/* One run, waited for. The results [parts][result_count] are new buffers; none when it fails. */
+static bool run_once(run_state *state, halo_buffer **results, double *seconds) {
+  int parts = state->part_count, count = state->result_count;
+  halo_buffer *const **arguments = tool_alloc(sizeof *arguments * (size_t)parts);
+  halo_buffer ***received = tool_alloc(sizeof *received * (size_t)parts);
+  bool ok = true;
+  for (int p = 0; p < parts && ok; p++) {
+    arguments[p] = state->parts[p].arguments;
+    received[p] = results + (ptrdiff_t)count * p;
+    ok = feeds_give(halo_executable_device(state->executable, p), &state->infeed);
+  }
+  double start = tool_now();
+  ok = ok && tool_check(halo_executable_execute_all(state->executable, arguments,
+                                                    state->argument_count, NULL, received));
+  bool began = ok;
+  for (int p = 0; p < parts && began; p++) ok = ok && run_await(received[p], count);
   *seconds = tool_now() - start;
-  for (int i = 0; i < state->result_count && !ok; i++) halo_buffer_release(results[i]);
+  for (int i = 0; i < parts * count && began && !ok; i++) halo_buffer_release(results[i]);
+  free(received);
+  free(arguments);
   return ok;
 }
 
 static bool run_fetch(run_state *state, halo_buffer **buffers) {
-  state->results = tool_alloc(sizeof(halo_literal *) * (size_t)state->result_count);
   bool ok = true;
-  for (int i = 0; i < state->result_count && ok; i++) {
-    ok = tool_check(halo_buffer_to_literal(buffers[i], &state->results[i]));
+  for (int p = 0; p < state->part_count && ok; p++) {
+    run_part *part = &state->parts[p];
+    part->results = tool_alloc(sizeof(halo_literal *) * (size_t)state->result_count);
+    for (int i = 0; i < state->result_count && ok; i++) {
+      ok = tool_check(
+          halo_buffer_to_literal(buffers[p * state->result_count + i], &part->results[i]));
+    }
   }
   return ok;
+}
+
+static void run_release_buffers(const run_state *state, halo_buffer **buffers) {
+  for (int i = 0; i < state->part_count * state->result_count; i++) {
+    halo_buffer_release(buffers[i]);
+  }
 }
 
 static int run_compare_times(const void *a, const void *b) {
@@ -187,12 +236,13 @@ static int run_compare_times(const void *a, const void *b) {
 
 /* The first run, whose results are kept, and the repeats. */
 static bool run_all(const run_request *request, run_state *state) {
-  halo_buffer **buffers = tool_alloc(sizeof(halo_buffer *) * (size_t)state->result_count);
+  halo_buffer **buffers =
+      tool_alloc(sizeof(halo_buffer *) * (size_t)(state->result_count * state->part_count));
   bool ok = run_once(state, buffers, &state->first_seconds);
-  feeds_take(halo_client_device(state->client, 0), &state->outfeed);
+  feeds_take(halo_executable_device(state->executable, 0), &state->outfeed);
   if (ok) {
     ok = run_fetch(state, buffers);
-    for (int i = 0; i < state->result_count; i++) halo_buffer_release(buffers[i]);
+    run_release_buffers(state, buffers);
   }
   state->seconds = tool_alloc(sizeof(double) * (size_t)request->repeat);
   if (ok && request->client.profile && request->repeat > 0) {
@@ -200,9 +250,9 @@ static bool run_all(const run_request *request, run_state *state) {
   }
   for (int64_t n = 0; n < request->repeat && ok; n++) {
     ok = run_once(state, buffers, &state->seconds[n]);
-    for (int i = 0; i < state->result_count && ok; i++) halo_buffer_release(buffers[i]);
+    if (ok) run_release_buffers(state, buffers);
     feed_list more = {0};
-    feeds_take(halo_client_device(state->client, 0), &more);
+    feeds_take(halo_executable_device(state->executable, 0), &more);
     feeds_release(&more);
   }
   qsort(state->seconds, (size_t)request->repeat, sizeof(double), run_compare_times);
@@ -212,27 +262,35 @@ static bool run_all(const run_request *request, run_state *state) {
 
 enum { RUN_MAX_RANK = 64 };
 
-/* Copies the inputs to the device. */
-static bool run_upload(run_state *state) {
-  state->argument_count = halo_executable_argument_count(state->executable);
-  state->result_count = halo_executable_result_count(state->executable);
-  state->arguments = tool_alloc(sizeof(halo_buffer *) * (size_t)state->argument_count);
-  if (state->argument_count != state->inputs.count) {
+/* Copies a part's inputs to its device. */
+static bool run_upload_part(run_state *state, int p) {
+  run_part *part = &state->parts[p];
+  part->arguments = tool_alloc(sizeof(halo_buffer *) * (size_t)state->argument_count);
+  if (state->argument_count != part->inputs.count) {
     tool_error("the program takes %d arrays and its module %d: this is a bug in halo",
-               state->argument_count, state->inputs.count);
+               state->argument_count, part->inputs.count);
     return false;
   }
   for (int i = 0; i < state->argument_count; i++) {
-    input *in = &state->inputs.data[i];
+    input *in = &part->inputs.data[i];
     int64_t sizes[RUN_MAX_RANK];
     const halo_shape *shape = halo_literal_shape(in->value);
     for (int d = 0; d < halo_shape_rank(shape); d++) sizes[d] = halo_shape_dim(shape, d);
     halo_status status = halo_buffer_put_sized(
-        halo_client_device(state->client, 0), halo_literal_data(in->value), NULL,
-        halo_executable_argument_shape(state->executable, i), sizes, &state->arguments[i]);
+        halo_executable_device(state->executable, p), halo_literal_data(in->value), NULL,
+        halo_executable_argument_shape(state->executable, i), sizes, &part->arguments[i]);
     if (!tool_check(status)) return false;
     halo_literal_release(in->value);
     in->value = NULL;
+  }
+  return true;
+}
+
+static bool run_upload(run_state *state) {
+  state->argument_count = halo_executable_argument_count(state->executable);
+  state->result_count = halo_executable_result_count(state->executable);
+  for (int p = 0; p < state->part_count; p++) {
+    if (!run_upload_part(state, p)) return false;
   }
   return true;
 }
@@ -242,12 +300,20 @@ static bool run_upload(run_state *state) {
 static void run_print_heading(const run_request *request, const run_state *state) {
   halo_device_info device;
   halo_device_get_info(halo_client_device(state->client, 0), &device);
-  printf("%s (%s) on %s\n\n", strcmp(request->file, "-") == 0 ? "standard input" : request->file,
+  printf("%s (%s) on %s", strcmp(request->file, "-") == 0 ? "standard input" : request->file,
          halo_module_name(state->module), device.name);
+  int all = state->counts.replicas * state->counts.partitions;
+  if (all > 1) {
+    printf(", %d replica%s", state->counts.replicas, state->counts.replicas == 1 ? "" : "s");
+    if (state->counts.partitions > 1) printf(" of %d partitions", state->counts.partitions);
+    int processes = halo_client_process_count(state->client);
+    if (processes > 1) printf(" in %d processes", processes);
+  }
+  fputs("\n\n", stdout);
 }
 
 static void run_print_inputs(const run_request *request, const run_state *state, int generated) {
-  const input_list *list = &state->inputs;
+  const input_list *list = &state->parts[0].inputs;
   size_t name = 0, shape = 0;
   for (int i = 0; i < list->count; i++) {
     size_t width = strlen(list->data[i].name);
@@ -271,18 +337,27 @@ static void run_print_inputs(const run_request *request, const run_state *state,
   putchar('\n');
 }
 
-static void run_print_results(const run_request *request, const run_state *state) {
-  if (request->print == OUTPUT_NONE) return;
+static void run_print_part(const run_request *request, const run_state *state, int p) {
+  const run_part *part = &state->parts[p];
+  bool several = state->counts.replicas * state->counts.partitions > 1;
   for (int i = 0; i < state->result_count; i++) {
-    const char *shape = tool_shape(halo_literal_shape(state->results[i]));
-    if (state->result_count == 1) {
-      printf("Result %s\n", shape);
-    } else {
-      printf("Result %d: %s\n", i, shape);
+    const char *shape = tool_shape(halo_literal_shape(part->results[i]));
+    fputs("Result ", stdout);
+    if (state->result_count > 1) printf("%d", i);
+    if (several) {
+      printf("%s%s", state->result_count > 1 ? " of " : "of ",
+             parts_name(part->place, state->counts));
     }
-    output_value(state->results[i], request->print);
-    bool last = i + 1 == state->result_count;
+    printf("%s%s\n", state->result_count > 1 || several ? ": " : "", shape);
+    output_value(part->results[i], request->print);
+    bool last = i + 1 == state->result_count && p + 1 == state->part_count;
     if (!last || !request->quiet || request->compare.path || request->client.profile) putchar('\n');
+  }
+}
+
+static void run_print_results(const run_request *request, const run_state *state) {
+  for (int p = 0; p < state->part_count && request->print != OUTPUT_NONE; p++) {
+    run_print_part(request, state, p);
   }
 }
 
@@ -346,16 +421,23 @@ static bool run_check_folder(const char *path) {
 
 /* Finds out before anything is done whether the files that come afterwards can be read and written. */
 static bool run_check_files(const run_request *request) {
-  const char *compare = request->compare.path, *output = request->output;
+  const char *output = request->output;
   if (!*request->file) return tool_error("the program's file has no name"), false;
-  if (compare && access(compare, R_OK) != 0) {
-    tool_error("cannot read %s: %s", compare, strerror(errno));
-    return false;
-  }
   if (!output || request->compile_only) return true;
   if (!*output) return tool_error("--output is given nothing"), false;
   bool file = tool_ends_with(output, ".npy") || tool_ends_with(output, ".npz");
   return file ? run_check_folder(output) : tool_make_folder(output);
+}
+
+static bool run_check_compare(const run_request *request, const run_state *state) {
+  bool ok = true;
+  for (int p = 0; p < state->part_count && request->compare.path && ok; p++) {
+    char *path = parts_path(request->compare.path, state->parts[p].place, state->counts);
+    ok = access(path, R_OK) == 0;
+    if (!ok) tool_error("cannot read %s: %s", path, strerror(errno));
+    free(path);
+  }
+  return ok;
 }
 
 /* Finds out before running whether the results can go where they should; false after a message. */
@@ -366,24 +448,24 @@ static bool run_check_output(const run_request *request, const run_state *state)
   return false;
 }
 
-static bool run_write_results(const run_request *request, const run_state *state) {
-  const char *where = request->output;
+static bool run_write_part(const run_request *request, const run_state *state, const run_part *part,
+                           const char *where) {
   int count = state->result_count;
   bool ok = true;
   if (tool_ends_with(where, ".npy")) {
-    ok = tool_check(halo_npy_write(where, state->results[0]));
+    ok = tool_check(halo_npy_write(where, part->results[0]));
   } else if (tool_ends_with(where, ".npz")) {
     char **names = tool_alloc(sizeof *names * (size_t)count);
     for (int i = 0; i < count; i++) names[i] = tool_printf("out%d", i);
     ok = tool_check(halo_npz_write(where, count, (const char *const *)names,
-                                   (const halo_literal *const *)state->results));
+                                   (const halo_literal *const *)part->results));
     for (int i = 0; i < count; i++) free(names[i]);
     free(names);
   } else {
     ok = tool_make_folder(where);
     for (int i = 0; i < count && ok; i++) {
       char *path = tool_printf("%s/out%d.npy", where, i);
-      ok = tool_check(halo_npy_write(path, state->results[i]));
+      ok = tool_check(halo_npy_write(path, part->results[i]));
       free(path);
     }
   }
@@ -393,28 +475,82 @@ static bool run_write_results(const run_request *request, const run_state *state
   return ok;
 }
 
+static bool run_write_results(const run_request *request, const run_state *state) {
+  bool ok = true;
+  for (int p = 0; p < state->part_count && ok; p++) {
+    char *where = parts_path(request->output, state->parts[p].place, state->counts);
+    ok = run_write_part(request, state, &state->parts[p], where);
+    free(where);
+  }
+  return ok;
+}
+
+/* Of all parts of this process; the worst exit code. */
+static int run_compare_results(const run_request *request, const run_state *state) {
+  int worst = TOOL_OK;
+  for (int p = 0; p < state->part_count; p++) {
+    const run_part *part = &state->parts[p];
+    char *where = parts_path(request->compare.path, part->place, state->counts);
+    compare_request compare = request->compare;
+    compare.path = where;
+    if (state->part_count > 1) printf("Of %s:\n", parts_name(part->place, state->counts));
+    int code = compare_results(&compare, part->results, state->result_count);
+    if (code > worst) worst = code;
+    free(where);
+  }
+  return worst;
+}
+
 /* ---- The whole of it ---- */
 
+static int run_give_part(const run_request *request, const run_state *state, run_part *part,
+                         int *generated) {
+  inputs_create(state->module, &part->inputs);
+  part->inputs.convert = request->convert;
+  part->inputs.seed = request->seed;
+  part->inputs.part = part->place.replica * state->counts.partitions + part->place.partition;
+  part->inputs.part_count = state->counts.replicas * state->counts.partitions;
+  int code = TOOL_OK;
+  for (int i = 0; i < request->input_count && code == TOOL_OK; i++) {
+    char *text = parts_text(request->inputs[i], part->place);
+    code = request->is_archive[i] ? inputs_assign_archive(&part->inputs, text)
+                                  : inputs_assign(&part->inputs, text);
+    free(text);
+  }
+  if (code != TOOL_OK || request->compile_only) return code;
+  return inputs_generate(&part->inputs, generated);
+}
+
+/* Devices of this process that the program runs on, and what each is given. */
 static int run_give_inputs(const run_request *request, run_state *state, int *generated) {
-  inputs_create(state->module, &state->inputs);
-  state->inputs.convert = request->convert;
-  state->inputs.seed = request->seed;
-  for (int i = 0; i < request->input_count; i++) {
-    int code = request->is_archive[i] ? inputs_assign_archive(&state->inputs, request->inputs[i])
-                                      : inputs_assign(&state->inputs, request->inputs[i]);
+  int parts = state->counts.replicas * state->counts.partitions, mine = 0;
+  int devices = halo_client_device_count(state->client);
+  state->parts = tool_alloc(sizeof *state->parts * (size_t)devices);
+  for (int d = 0; d < devices; d++) {
+    int part = parts == 1 ? d : halo_device_id(halo_client_device(state->client, d));
+    if (part >= parts) continue;
+    state->parts[mine++].place =
+        (parts_place){part / state->counts.partitions, part % state->counts.partitions,
+                      halo_client_process_index(state->client)};
+  }
+  state->part_count = mine;
+  for (int p = 0; p < mine; p++) {
+    int code = run_give_part(request, state, &state->parts[p], generated);
     if (code != TOOL_OK) return code;
   }
   for (int i = 0; i < request->infeed_count; i++) {
     if (!feeds_read(request->infeeds[i], &state->infeed)) return TOOL_FAILED;
   }
-  return request->compile_only ? TOOL_OK : inputs_generate(&state->inputs, generated);
+  return TOOL_OK;
 }
 
 static bool run_compile(const run_request *request, run_state *state) {
-  if (!tool_check(halo_client_create(&request->client, &state->client))) return false;
+  halo_compile_options options = request->compile;
+  options.replica_count = state->counts.replicas;
+  options.partition_count = state->counts.partitions;
   double start = tool_now();
-  if (!tool_check(halo_client_compile(state->client, state->module, &request->compile,
-                                      &state->executable))) {
+  if (!tool_check(
+          halo_client_compile(state->client, state->module, &options, &state->executable))) {
     return false;
   }
   state->compile_seconds = tool_now() - start;
@@ -425,10 +561,19 @@ static bool run_compile(const run_request *request, run_state *state) {
 static int run_work(const run_request *request, run_state *state) {
   int generated = 0;
   if (!tool_read_module(request->file, &state->module)) return TOOL_FAILED;
+  if (!parts_connect(&state->communicator)) return TOOL_FAILED;
+  halo_client_options client = request->client;
+  client.communicator = state->communicator;
+  state->counts = request->counts;
+  if (!parts_open(state->module, &client, &state->counts, &state->client)) return TOOL_FAILED;
   int code = run_give_inputs(request, state, &generated);
   if (code != TOOL_OK) return code;
+  if (!run_check_compare(request, state)) return TOOL_FAILED;
   if (request->compile.dump_dir && !tool_make_folder(request->compile.dump_dir)) return TOOL_FAILED;
   if (!run_compile(request, state)) return TOOL_FAILED;
+  /* The first process speaks for all; the others say on stderr what is wrong. */
+  bool speaks = halo_client_process_index(state->client) == 0;
+  if (!speaks && !freopen("/dev/null", "w", stdout)) return tool_error("cannot be silent");
   halo_device_info device;
   halo_device_get_info(halo_client_device(state->client, 0), &device);
   if (!request->quiet) run_print_heading(request, state);
@@ -449,7 +594,8 @@ static int run_work(const run_request *request, run_state *state) {
   if (request->outfeed && !feeds_write(request->outfeed, &state->outfeed)) return TOOL_FAILED;
   if (request->output && !run_write_results(request, state)) return TOOL_FAILED;
   if (request->compare.path) {
-    code = compare_results(&request->compare, state->results, state->result_count);
+    code = run_compare_results(request, state);
+    if (code == TOOL_FAILED && !speaks) tool_error("results differ from those expected");
     if (!request->quiet || request->client.profile) putchar('\n');
   }
   if (request->client.profile && !run_print_profile(request, state)) return TOOL_FAILED;
@@ -458,19 +604,24 @@ static int run_work(const run_request *request, run_state *state) {
   return code;
 }
 
-static void run_release(run_state *state) {
-  for (int i = 0; i < state->argument_count && state->arguments; i++) {
-    halo_buffer_release(state->arguments[i]);
+static void run_release(run_state *state, int code) {
+  for (int p = 0; p < state->part_count; p++) {
+    run_part *part = &state->parts[p];
+    for (int i = 0; i < state->argument_count && part->arguments; i++) {
+      halo_buffer_release(part->arguments[i]);
+    }
+    for (int i = 0; i < state->result_count && part->results; i++) {
+      halo_literal_release(part->results[i]);
+    }
+    free(part->arguments);
+    free(part->results);
+    inputs_release(&part->inputs);
   }
-  for (int i = 0; i < state->result_count && state->results; i++) {
-    halo_literal_release(state->results[i]);
-  }
-  free(state->arguments);
-  free(state->results);
+  free(state->parts);
   free(state->seconds);
   halo_executable_release(state->executable);
   halo_client_release(state->client);
-  inputs_release(&state->inputs);
+  parts_disconnect(state->communicator, code);
   feeds_release(&state->infeed);
   feeds_release(&state->outfeed);
   halo_module_release(state->module);
@@ -518,6 +669,14 @@ static bool run_take_option(const tool_args *args, int id, const char *value,
     case RUN_PLAN: request->plan = true; return true;
     case RUN_SOURCE: request->source = true; return true;
     case RUN_DEVICE: request->client.device = value; return true;
+    case RUN_REPLICAS:
+    case RUN_PARTITIONS:
+      if (!args_integer(args, id == RUN_REPLICAS ? "replicas" : "partitions", value, 1, 4096,
+                        &number)) {
+        return false;
+      }
+      *(id == RUN_REPLICAS ? &request->counts.replicas : &request->counts.partitions) = (int)number;
+      return true;
     case RUN_NO_FUSION: request->compile.no_fusion = true; return true;
     case RUN_NO_OPTIMIZATION: request->compile.no_optimization = true; return true;
     case RUN_KERNELS: request->compile.kernels = value; return true;
@@ -555,7 +714,7 @@ int tool_run(int argc, char **argv) {
   } else if (code == TOOL_OK) {
     run_state state = {0};
     code = run_check_files(&request) ? run_work(&request, &state) : TOOL_FAILED;
-    run_release(&state);
+    run_release(&state, code);
   }
   free(request.inputs);
   free(request.is_archive);

@@ -9,11 +9,16 @@
 #include <sys/stat.h>
 #include <time.h>
 
+static int tool_rank = -1; /* among several processes */
+
+void tool_set_rank(int rank) { tool_rank = rank; }
+
 int tool_error(const char *format, ...) {
   va_list args;
   va_start(args, format);
   fflush(stdout);
   fputs("halo: ", stderr);
+  if (tool_rank >= 0) fprintf(stderr, "rank %d: ", tool_rank);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);

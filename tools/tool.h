@@ -24,6 +24,8 @@ int tool_bench(int argc, char **argv);
 
 /* "halo: MESSAGE" on stderr, behind what was printed on stdout. Returns TOOL_FAILED. */
 int tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Messages begin with "halo: rank N: " from now on. */
+void tool_set_rank(int rank);
 /* True for HALO_OK; else prints the library's message. */
 bool tool_check(halo_status status);
 /* Like malloc, calloc and realloc in one; ends the program when there is no memory. */

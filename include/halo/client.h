@@ -2,6 +2,7 @@
 #ifndef HALO_CLIENT_H
 #define HALO_CLIENT_H
 
+#include "halo/communicator.h"
 #include "halo/literal.h"
 #include "halo/module.h"
 
@@ -36,6 +37,13 @@ typedef struct halo_client_options {
    * ~/.cache/halo; "" for no disk cache. */
   const char *cache_dir;
   bool profile; /* time every step with device events (halo_executable_profile) */
+  /* The processes whose devices this client's programs may run on, this one among them; NULL: this one
+   * alone. Borrowed until the client is released. All make their clients together. Where `device` says no
+   * more than a kind, the processes of one machine take its devices of this kind in turn. */
+  halo_communicator *communicator;
+  /* Seconds that programs on several devices wait for a device that does not come; 0:
+   * $HALO_COLLECTIVE_TIMEOUT, or 60. */
+  double collective_timeout;
 } halo_client_options;
 
 /* `options` may be NULL for the defaults. HALO_NO_DEVICE, with what to install, when there is no
@@ -45,6 +53,14 @@ HALO_API HALO_MUST_USE halo_status halo_client_create(const halo_client_options 
 HALO_API void halo_client_release(halo_client *client);
 HALO_API int halo_client_device_count(const halo_client *client);
 HALO_API halo_device *halo_client_device(const halo_client *client, int index);
+
+/* Where this process stands among those of the communicator, and how many devices they all have. Devices are
+ * numbered through, process by process; halo_device_id is a device's number. Without a communicator these
+ * are 0, 1, the device count, and the index. */
+HALO_API int halo_client_process_index(const halo_client *client);
+HALO_API int halo_client_process_count(const halo_client *client);
+HALO_API int halo_client_global_device_count(const halo_client *client);
+HALO_API int halo_device_id(const halo_device *device);
 
 typedef struct halo_device_info {
   const char *platform, *name, *vendor, *driver, *version; /* live as long as the client */
@@ -112,14 +128,18 @@ typedef struct halo_compile_options {
   bool no_optimization; /* only the passes that are needed to run at all */
   const char *kernels;  /* "dot:clblast,-reduce:row": as HALO_KERNELS; NULL: that variable */
   const char *dump_dir; /* module, passes, OpenCL C and plan as text; NULL: HALO_DUMP_TO */
-  /* On which devices it runs: replica r's partition p on the client's device number
-   * devices[r * partition_count + p]. Counts of 0 mean 1; NULL: devices 0, 1, 2, ... in that order. */
+  /* On which devices it runs: replica r's partition p on the device with the id (halo_device_id)
+   * devices[r * partition_count + p]; NULL: 0, 1, 2, ... in that order. Counts of 0 are those of the
+   * module (replica_count, num_partitions), which are 1 where it says nothing. */
   const int *devices;
   int replica_count, partition_count;
 } halo_compile_options;
 
 /* Compiles a module for the client's first device, or those of options->devices. The module is not
- * changed. `options` may be NULL.
+ * changed. `options` may be NULL. With devices of other processes among them, all processes must compile
+ * the same module for the same devices, one after the other in the same order, and wait for each other;
+ * HALO_FAILED_PRECONDITION when what they compile differs. A process without any part gets an executable
+ * with no devices, which need not be run.
  * An instruction that cannot run yet gives HALO_UNIMPLEMENTED naming it and its line. */
 HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
                                                        const halo_module *module,
@@ -158,10 +178,13 @@ HALO_API int halo_executable_result_count(const halo_executable *executable);
 HALO_API const halo_shape *halo_executable_result_shape(const halo_executable *executable,
                                                         int index);
 
-/* The devices it was compiled for, in the order of halo_compile_options.devices; NULL for an index out of
- * range. */
+/* The devices of this client that it was compiled for, in the order of halo_compile_options.devices; NULL for
+ * an index out of range. */
 HALO_API int halo_executable_device_count(const halo_executable *executable);
 HALO_API halo_device *halo_executable_device(const halo_executable *executable, int index);
+/* Which replica and partition runs there. */
+HALO_API void halo_executable_part(const halo_executable *executable, int index, int *replica,
+                                   int *partition);
 
 /* Text about a compiled program, owned by the executable. */
 typedef enum halo_report {
@@ -325,7 +348,10 @@ HALO_API HALO_MUST_USE halo_status halo_executable_execute(halo_executable *exec
                                                            const halo_execute_options *options,
                                                            halo_buffer **results);
 /* The same for programs that were compiled for several devices: arguments[d] and results[d] are the lists
- * of device d of the executable, and `options` hold for each. */
+ * of device d of the executable (those of this client), and `options` hold for each. Where devices of other
+ * processes take part, all processes start runs in the same order.
+ * When one device's part fails, those that exchange anything with it fail too (HALO_ABORTED, with its message),
+ * also when it does not come within the time limit (HALO_DEADLINE_EXCEEDED). Later runs are not affected. */
 HALO_API HALO_MUST_USE halo_status halo_executable_execute_all(halo_executable *executable,
                                                                halo_buffer *const *const *arguments,
                                                                int argument_count,

@@ -38,6 +38,9 @@ HALO_API void halo_module_release(halo_module *module);
 
 /* Owned by the module. */
 HALO_API const char *halo_module_name(const halo_module *module);
+/* How many replicas and partitions its header says run it; 1 where it says nothing. */
+HALO_API int halo_module_replica_count(const halo_module *module);
+HALO_API int halo_module_partition_count(const halo_module *module);
 HALO_API int halo_module_parameter_count(const halo_module *module);
 /* The shape, with layout, and the name of an entry parameter; the index must be in range. */
 HALO_API const halo_shape *halo_module_parameter_shape(const halo_module *module, int index);

@@ -27,7 +27,8 @@ typedef enum halo_status {
   HALO_DEVICE_ERROR = 7,     /* the OpenCL runtime or its compiler failed */
   HALO_FAILED_PRECONDITION = 8, /* right call, wrong moment: a donated buffer, a used-up builder */
   HALO_DEADLINE_EXCEEDED = 9,   /* something that had a time limit did not happen in time */
-  HALO_INTERNAL = 10            /* a bug in this library */
+  HALO_INTERNAL = 10,           /* a bug in this library */
+  HALO_ABORTED = 11             /* another device's part of the same run failed */
 } halo_status;
 
 /* The library's version, "MAJOR.MINOR.PATCH"; that of the headers is in halo/halo.h. Static. */

@@ -12,6 +12,7 @@
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
  *   HALO_REGION_TIME     microseconds that a kernel of many steps may take, as estimated, until it leaves
  *                        the device to others for a moment; unset: 50000
+ *   HALO_COLLECTIVE_TIMEOUT  seconds until a device that others wait for is given up; unset: 60
  *   HALO_SYNCHRONOUS     1: what a run needs of the host is done in the caller's thread
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
  *   HALO_VERIFY          1: verify the module after every pass
@@ -35,6 +36,7 @@ typedef enum halo_config {
   HALO_CONFIG_NO_FUSION,
   HALO_CONFIG_WIDE_INDICES,
   HALO_CONFIG_REGION_TIME,
+  HALO_CONFIG_COLLECTIVE_TIMEOUT,
   HALO_CONFIG_SYNCHRONOUS,
   HALO_CONFIG_DISABLE_PASSES,
   HALO_CONFIG_VERIFY,

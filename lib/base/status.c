@@ -23,6 +23,7 @@ const char *halo_status_name(halo_status status) {
     case HALO_FAILED_PRECONDITION: return "FAILED_PRECONDITION";
     case HALO_DEADLINE_EXCEEDED: return "DEADLINE_EXCEEDED";
     case HALO_INTERNAL: return "INTERNAL";
+    case HALO_ABORTED: return "ABORTED";
   }
   return "UNKNOWN";
 }

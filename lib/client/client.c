@@ -1,7 +1,38 @@
 /* client/client.c: the client and its devices. */
 #include "client/client.h"
 
+#include "base/config.h"
 #include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "PLATFORM:DEVICE" for the local'th device of the kind that the selector stands for, in a buffer; the selector
+ * itself where it says more than a kind. */
+static halo_status client_local_device(const char *selector, int local, char *out, size_t size) {
+  const char *text = selector && *selector ? selector : halo_config_text(HALO_CONFIG_DEVICE);
+  snprintf(out, size, "%s", text ? text : "");
+  if (*out && strcmp(out, "gpu") != 0 && strcmp(out, "cpu") != 0) return HALO_OK;
+  halo_cl_listing *list;
+  int count, alike = 0;
+  HALO_TRY(halo_cl_enumerate(&list, &count));
+  int chosen = halo_cl_choose(list, count, out);
+  for (int pass = 0; pass < 2 && chosen >= 0; pass++) {
+    for (int i = 0, seen = 0; i < count; i++) {
+      if (list[i].platform != list[chosen].platform || !list[i].usable) continue;
+      if (strcmp(halo_caps_kind_name(&list[i].caps), halo_caps_kind_name(&list[chosen].caps)) !=
+          0) {
+        continue;
+      }
+      if (pass == 0) alike++;
+      if (pass == 1 && seen++ == local % alike) {
+        snprintf(out, size, "%d:%d", list[i].platform, list[i].device);
+      }
+    }
+  }
+  halo_free(list);
+  return HALO_OK;
+}
 
 halo_status halo_client_create(const halo_client_options *options, halo_client **out) {
   static const halo_client_options defaults;
@@ -10,7 +41,15 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   if (!options) options = &defaults;
   halo_cl_device **opened;
   int count;
-  HALO_TRY(halo_cl_devices_open(&(halo_cl_options){.device = options->device,
+  const char *selector = options->device;
+  char local[1024];
+  const halo_communicator *communicator = options->communicator;
+  if (communicator && communicator->process_count > 1 && communicator->local >= 0 &&
+      (!selector || strlen(selector) < sizeof local)) {
+    HALO_TRY(client_local_device(selector, communicator->local, local, sizeof local));
+    selector = local;
+  }
+  HALO_TRY(halo_cl_devices_open(&(halo_cl_options){.device = selector,
                                                    .memory_limit = options->memory_limit,
                                                    .cache_dir = options->cache_dir,
                                                    .profile = options->profile},
@@ -29,8 +68,24 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
                                        .feeds = halo_feeds_create()};
   }
   halo_free(opened);
-  *out = client;
-  return HALO_OK;
+  double timeout = options->collective_timeout;
+  halo_status status = HALO_OK;
+  if (timeout <= 0) {
+    uint64_t seconds;
+    status = halo_config_number(HALO_CONFIG_COLLECTIVE_TIMEOUT, 60, &seconds);
+    timeout = (double)seconds;
+  }
+  if (status == HALO_OK) {
+    status = halo_world_create(options->communicator, count, timeout, &client->world);
+  }
+  if (status == HALO_OK) {
+    *out = client;
+    return HALO_OK;
+  }
+  char *message = halo_error_save();
+  halo_client_release(client);
+  halo_error_restore(message);
+  return status;
 }
 
 void halo_client_retain(halo_client *client) { atomic_fetch_add(&client->references, 1); }
@@ -46,6 +101,7 @@ void halo_client_release(halo_client *client) {
     halo_free(client->devices[i].costs);
     halo_feeds_release(client->devices[i].feeds);
   }
+  halo_world_release(client->world);
   halo_free(client->devices);
   halo_free(client);
 }
@@ -56,6 +112,23 @@ int halo_client_device_count(const halo_client *client) {
 
 halo_device *halo_client_device(const halo_client *client, int index) {
   return client && index >= 0 && index < client->device_count ? &client->devices[index] : NULL;
+}
+
+int halo_client_process_index(const halo_client *client) {
+  return halo_world_process(client->world);
+}
+
+int halo_client_process_count(const halo_client *client) {
+  return halo_world_process_count(client->world);
+}
+
+int halo_client_global_device_count(const halo_client *client) {
+  return halo_world_device_count(client->world);
+}
+
+int halo_device_id(const halo_device *device) {
+  const halo_world *world = device->client->world;
+  return halo_world_first_device(world, halo_world_process(world)) + device->index;
 }
 
 void halo_client_describe(const halo_caps *caps, halo_device_info *out) {

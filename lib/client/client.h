@@ -2,6 +2,7 @@
 #ifndef HALO_CLIENT_CLIENT_H
 #define HALO_CLIENT_CLIENT_H
 
+#include "collectives/world.h"
 #include "exec/feed.h"
 #include "exec/value.h"
 #include "halo/client.h"
@@ -32,6 +33,7 @@ struct halo_client {
   atomic_int references;
   int device_count;
   halo_device *devices;
+  halo_world *world; /* all devices that programs may run on */
 };
 
 void halo_client_retain(halo_client *client);

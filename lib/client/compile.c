@@ -1,5 +1,6 @@
 /* client/compile.c: from a module to an executable: passes, plan, program; and reports about it. */
 #include "base/config.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "client/executable.h"
 #include "halo/passes.h"
@@ -68,6 +69,7 @@ typedef struct compile_job {
   halo_target target;
   const halo_compile_options *options;
   compile_dump *dump;
+  int replicas, partitions;
   /* results */
   halo_module *optimized;
   halo_plan *plan;
@@ -97,6 +99,8 @@ static halo_status compile_plan(compile_job *job) {
 static halo_status compile_run(void *user) {
   compile_job *job = user;
   job->optimized = halo_module_clone(job->module);
+  job->optimized->replica_count = job->replicas;
+  job->optimized->num_partitions = job->partitions;
   halo_status status = compile_plan(job);
   if (status == HALO_OK) return HALO_OK;
   halo_plan_release(job->plan);
@@ -120,10 +124,12 @@ halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan)
     halo_plan_retain(plan);
   }
   if (!plan) return HALO_NOT_FOUND;
-  halo_run_ids ids = {(uint32_t)(index / e->partition_count),
-                      (uint32_t)(index % e->partition_count)};
-  return halo_program_create(device, plan, ids, e->placements[index].device->feeds,
-                             &e->placements[index].program);
+  halo_placement *at = &e->placements[index];
+  halo_program_site site = {
+      .ids = {(uint32_t)(at->part / e->partition_count), (uint32_t)(at->part % e->partition_count)},
+      .team = &e->team,
+      .feeds = at->device->feeds};
+  return halo_program_create(device, plan, &site, &at->program);
 }
 
 /* Devices of one kind share a plan. */
@@ -136,7 +142,9 @@ static halo_status compile_placement(halo_executable *e, int index, const halo_m
                      .caps = &device->cl->caps,
                      .target = halo_target_of_device(device),
                      .options = options,
-                     .dump = dump};
+                     .dump = dump,
+                     .replicas = e->replica_count,
+                     .partitions = e->partition_count};
   HALO_TRY(halo_memory_guard(compile_run, &job));
   if (index == 0) {
     e->module = job.optimized;
@@ -144,38 +152,6 @@ static halo_status compile_placement(halo_executable *e, int index, const halo_m
     halo_module_release(job.optimized);
   }
   return halo_executable_load(e, index, job.plan);
-}
-
-halo_status halo_executable_place(halo_executable *e, const int *devices, int replicas,
-                                  int partitions) {
-  int count = e->client->device_count;
-  if (replicas == 0) replicas = 1;
-  if (partitions == 0) partitions = 1;
-  if (replicas < 1 || partitions < 1 || replicas > count || partitions > count / replicas) {
-    return halo_fail(HALO_INVALID_ARGUMENT,
-                     "%d replicas of %d partitions do not fit the client's %d device%s", replicas,
-                     partitions, count, count == 1 ? "" : "s");
-  }
-  void *memory;
-  size_t size = sizeof *e->placements * (size_t)(replicas * partitions);
-  HALO_TRY(halo_try_alloc(size, "the devices of an executable", &memory));
-  e->replica_count = replicas;
-  e->partition_count = partitions;
-  e->placement_count = replicas * partitions;
-  e->placements = memory;
-  for (int i = 0; i < e->placement_count; i++) {
-    int number = devices ? devices[i] : i;
-    e->placements[i].device = halo_client_device(e->client, number);
-    if (!e->placements[i].device) {
-      return halo_fail(HALO_INVALID_ARGUMENT, "the client has no device %d to compile for", number);
-    }
-    for (int k = 0; k < i; k++) {
-      if (e->placements[k].device != e->placements[i].device) continue;
-      return halo_fail(HALO_INVALID_ARGUMENT, "device %d is given two parts of one program",
-                       number);
-    }
-  }
-  return HALO_OK;
 }
 
 /* What the caller sees of the module's entry. */
@@ -223,6 +199,17 @@ halo_status halo_executable_create(halo_client *client, const halo_module *modul
   return HALO_OK;
 }
 
+static halo_status compile_agree(halo_executable *e, const halo_module *module) {
+  uint64_t key[2] = {0};
+  if (halo_executable_is_spread(e)) {
+    char *text;
+    HALO_TRY(halo_module_to_text(module, 0, &text));
+    halo_hash_wide(key, text, strlen(text));
+    halo_text_release(text);
+  }
+  return halo_executable_agree(e, key);
+}
+
 halo_status halo_client_compile(halo_client *client, const halo_module *module,
                                 const halo_compile_options *options, halo_executable **out) {
   static const halo_compile_options defaults = {0};
@@ -241,12 +228,17 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
   if (dump.folder) compile_dump_module(&dump, "input", module);
   halo_status status = dump.status;
   if (status == HALO_OK) {
-    status = halo_executable_place(e, options->devices, options->replica_count,
-                                   options->partition_count);
+    status = halo_executable_place(
+        e, options->devices,
+        options->replica_count ? options->replica_count : halo_module_replica_count(module),
+        options->partition_count ? options->partition_count : halo_module_partition_count(module));
   }
+  if (status == HALO_OK) status = compile_agree(e, module);
+  bool agreed = status == HALO_OK;
   for (int i = 0; i < e->placement_count && status == HALO_OK; i++) {
     status = compile_placement(e, i, module, options, &dump);
   }
+  if (agreed) status = halo_executable_confirm(e, status);
   if (status == HALO_OK) {
     *out = e;
     return HALO_OK;
@@ -265,6 +257,7 @@ void halo_executable_release(halo_executable *e) {
   if (!e || atomic_fetch_sub(&e->references, 1) != 1) return;
   for (int i = 0; i < e->placement_count; i++) halo_program_release(e->placements[i].program);
   halo_free(e->placements);
+  halo_free(e->devices);
   halo_free(e->kernels);
   halo_free(e->fingerprint);
   halo_module_release(e->module);
@@ -302,6 +295,12 @@ const halo_shape *halo_executable_result_shape(const halo_executable *e, int ind
 int halo_executable_device_count(const halo_executable *e) { return e->placement_count; }
 halo_device *halo_executable_device(const halo_executable *e, int index) {
   return index >= 0 && index < e->placement_count ? e->placements[index].device : NULL;
+}
+
+void halo_executable_part(const halo_executable *e, int index, int *replica, int *partition) {
+  int part = index >= 0 && index < e->placement_count ? e->placements[index].part : 0;
+  *replica = part / e->partition_count;
+  *partition = part % e->partition_count;
 }
 
 const char *halo_executable_report(halo_executable *e, halo_report report) {

@@ -9,6 +9,7 @@
 /* A device that the executable runs on, and the program there. */
 typedef struct halo_placement {
   halo_device *device;
+  int part; /* replica * partition_count + partition */
   halo_program *program;
 } halo_placement;
 
@@ -17,8 +18,11 @@ struct halo_executable {
   halo_client *client;
   halo_module *module; /* after the passes, as for the first device */
   halo_placement *placements;
-  int placement_count; /* replicas times partitions, replica-major */
+  int placement_count; /* those of this process, in the order of parts */
   int replica_count, partition_count;
+  halo_team team;
+  int *devices; /* of all parts, by id */
+  atomic_uint_least64_t runs;
   char *
       kernels; /* which implementations it was compiled with: HALO_KERNELS or the option; or NULL */
   halo_shape *result; /* of the module, tuples as they were */
@@ -39,9 +43,17 @@ halo_status halo_executable_create(halo_client *client, const halo_module *modul
                                    const char *kernels, halo_executable **out);
 halo_status halo_executable_place(halo_executable *e, const int *devices, int replicas,
                                   int partitions);
+/* spread.c: gives the program its number. Where other processes have parts of it, all must have come here with
+ * the same `key`. */
+halo_status halo_executable_agree(halo_executable *e, const uint64_t key[2]);
+/* Whether the parts of all processes are ready, if this one's are (`status`). */
+halo_status halo_executable_confirm(halo_executable *e, halo_status status);
 /* Makes the program of placement `index`; takes over one owner's share of the plan. NULL: that of an earlier
  * device of the same kind, or HALO_NOT_FOUND (without a message) when there is none. */
 halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan);
+
+/* Whether devices of other processes have parts of it. */
+bool halo_executable_is_spread(const halo_executable *e);
 
 /* The plan on the first device: arguments and results are the same on all. */
 static inline const halo_plan *halo_executable_plan(const halo_executable *e) {

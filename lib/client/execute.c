@@ -152,7 +152,7 @@ static void execute_wrap(const halo_plan *plan, halo_device *device, halo_value 
 
 /* One device's part. */
 static halo_status execute_at(const halo_executable *e, const halo_placement *at,
-                              halo_buffer *const *arguments, execute_plan *x,
+                              halo_buffer *const *arguments, execute_plan *x, uint64_t number,
                               halo_buffer **results) {
   const halo_plan *plan = halo_executable_plan(e);
   int count = halo_plan_visible_arguments(plan);
@@ -162,8 +162,8 @@ static halo_status execute_at(const halo_executable *e, const halo_placement *at
   if (status == HALO_OK) {
     bool began = false;
     execute_take_sizes(arguments, count, values);
-    status = halo_program_run(at->program, values, x->donated, x->after, x->after_count, outputs,
-                              &began);
+    status = halo_program_run(at->program, values, x->donated, x->after, x->after_count, number,
+                              outputs, &began);
     /* What was given away comes back from a run that failed before it touched anything; else the run
      * has its reference. */
     for (int i = 0; i < count; i++) {
@@ -173,6 +173,14 @@ static halo_status execute_at(const halo_executable *e, const halo_placement *at
   }
   if (status == HALO_OK) execute_wrap(plan, at->device, outputs, results);
   return status;
+}
+
+/* A part that does not begin must not be waited for. */
+static void execute_tell(const halo_executable *e, const halo_placement *at, uint64_t number) {
+  char *message = halo_error_save();
+  halo_world_fail(e->team.world, e->team.program, number, halo_device_id(at->device),
+                  message ? message : "");
+  halo_error_restore(message);
 }
 
 halo_status halo_executable_execute(halo_executable *e, halo_buffer *const *arguments,
@@ -209,10 +217,13 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
                            argument_count));
   }
   execute_plan x;
+  uint64_t number = 1 + atomic_fetch_add(&e->runs, 1);
   halo_status status = execute_prepare(plan, options, &x);
+  if (status != HALO_OK && plan->is_shared) execute_tell(e, &e->placements[0], number);
   for (int d = 0; d < devices && status == HALO_OK; d++) {
-    status = execute_at(e, &e->placements[d], argument_count ? arguments[d] : NULL, &x,
+    status = execute_at(e, &e->placements[d], argument_count ? arguments[d] : NULL, &x, number,
                         result_count ? results[d] : NULL);
+    if (status != HALO_OK && plan->is_shared) execute_tell(e, &e->placements[d], number);
   }
   execute_forget(&x);
   if (status == HALO_OK) return HALO_OK;

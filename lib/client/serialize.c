@@ -205,9 +205,7 @@ static halo_status serialize_check(const serialize_parts *p, const halo_cl_devic
   return HALO_OK;
 }
 
-static halo_status serialize_load(halo_executable *e, const serialize_parts *p,
-                                  const int *devices) {
-  HALO_TRY(halo_executable_place(e, devices, (int)p->replicas, (int)p->partitions));
+static halo_status serialize_load(halo_executable *e, const serialize_parts *p) {
   for (int i = 0; i < e->placement_count; i++) {
     HALO_TRY(serialize_check(p, e->placements[i].device->cl));
   }
@@ -246,7 +244,11 @@ halo_status halo_client_deserialize(halo_client *client, const void *data, size_
     return status;
   }
   e->module = module;
-  status = serialize_load(e, &p, devices);
+  status = halo_executable_place(e, devices, (int)p.replicas, (int)p.partitions);
+  uint64_t key[2] = {0};
+  halo_hash_wide(key, p.module, (size_t)p.module_size);
+  if (status == HALO_OK) status = halo_executable_agree(e, key);
+  if (status == HALO_OK) status = halo_executable_confirm(e, serialize_load(e, &p));
   if (status == HALO_OK) {
     *out = e;
     return HALO_OK;

@@ -71,15 +71,21 @@ static halo_status exec_make_room(halo_program *p) {
   return halo_memory_guard(exec_make_profile, p);
 }
 
-halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_run_ids ids,
-                                halo_feeds *feeds, halo_program **out) {
+halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
+                                const halo_program_site *site, halo_program **out) {
   halo_program *p = halo_alloc(sizeof *p);
   atomic_init(&p->references, 1);
   p->device = device;
   halo_cl_device_retain(device);
   p->plan = plan;
-  p->ids = ids;
-  p->feeds = feeds;
+  p->site = *site;
+  if (site->team) {
+    size_t devices = sizeof *site->team->devices * (size_t)site->team->count;
+    halo_team *team = halo_alloc(sizeof *team + devices);
+    *team = *site->team;
+    team->devices = memcpy(team + 1, site->team->devices, devices);
+    p->site.team = team;
+  }
   pthread_mutex_init(&p->lock, NULL);
   p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
   halo_status status = exec_make_room(p);
@@ -108,6 +114,7 @@ void halo_program_release(halo_program *p) {
     halo_run_set_release(p, set);
   }
   halo_free(p->asks_host);
+  halo_free((void *)p->site.team);
   halo_free(p->random);
   halo_profile_deinit(&p->profile);
   halo_cl_free(p->constants);

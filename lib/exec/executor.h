@@ -2,6 +2,7 @@
 #ifndef HALO_EXEC_EXECUTOR_H
 #define HALO_EXEC_EXECUTOR_H
 
+#include "collectives/world.h"
 #include "exec/build.h"
 #include "exec/feed.h"
 #include "exec/profile.h"
@@ -13,11 +14,27 @@
  * from any threads: each has kernels and temporaries of its own. */
 typedef struct halo_program halo_program;
 
-/* Takes over one owner's share of the plan (also when it fails). `ids`: which replica and partition it is;
- * `feeds`: its host, which outlives its runs, or NULL. HALO_DEVICE_ERROR with the build log, HALO_OUT_OF_MEMORY.
- * On a null device nothing is built and the program cannot run. */
-halo_status halo_program_create(halo_cl_device *device, halo_plan *plan, halo_run_ids ids,
-                                halo_feeds *feeds, halo_program **out);
+/* The devices that run parts of one program together. */
+typedef struct halo_team {
+  halo_world *world;
+  uint64_t program;   /* its number, the same in all processes */
+  int partitions;     /* of each replica */
+  int count;          /* of devices */
+  const int *devices; /* in the world, replica by replica */
+} halo_team;
+
+/* Where a program stands. */
+typedef struct halo_program_site {
+  halo_run_ids ids; /* which replica and partition it is */
+  const halo_team
+      *team; /* copied, but for its world, which outlives the program's runs; NULL: it is alone */
+  halo_feeds *feeds; /* its host, which does likewise; or NULL */
+} halo_program_site;
+
+/* Takes over one owner's share of the plan (also when it fails). HALO_DEVICE_ERROR with the build log,
+ * HALO_OUT_OF_MEMORY. On a null device nothing is built and the program cannot run. */
+halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
+                                const halo_program_site *site, halo_program **out);
 /* Runs in progress go on to their end. */
 void halo_program_release(halo_program *program);
 const halo_plan *halo_program_plan(const halo_program *program);
@@ -25,7 +42,7 @@ const halo_plan *halo_program_plan(const halo_program *program);
 /* One run. `arguments`: a value for each flat argument, on the program's device; borrowed, but for those
  * with donated[i] (NULL: none), whose reference is taken over and whose memory may become a result's.
  * The run begins when no argument is pending any more and the events `after` (NULL: none) are over.
- * `results` receives a value for each flat result.
+ * `number`: of the run, the same for all parts of it. `results` receives a value for each flat result.
  *
  * Returns without waiting. A failure is returned, with no results, when it happens before this
  * returns; later ones, and failures of what the run depends on, are those of the results. Donated
@@ -33,7 +50,7 @@ const halo_plan *halo_program_plan(const halo_program *program);
  * `*began` tells. */
 halo_status halo_program_run(halo_program *program, halo_value *const *arguments,
                              const bool *donated, halo_cl_event *const *after, int after_count,
-                             halo_value **results, bool *began);
+                             uint64_t number, halo_value **results, bool *began);
 
 /* Random numbers of runs that are started from now on begin anew, as `seed` says; 0 at first. */
 void halo_program_seed(halo_program *program, uint64_t seed);

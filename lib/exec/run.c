@@ -275,10 +275,24 @@ static void run_note_host(halo_run *run) {
   pthread_mutex_unlock(&p->lock);
 }
 
+/* Other devices' parts of the run need not wait for this one. */
+static void run_tell_team(halo_run *run) {
+  const halo_program_site *site = &run->program->site;
+  const halo_team *team = site->team;
+  if (!team || !run->program->plan->is_shared) return;
+  int me = (int)site->ids.replica * team->partitions + (int)site->ids.partition;
+  char *message = halo_error_save();
+  halo_world_fail(team->world, team->program, run->number, team->devices[me],
+                  message ? message : "");
+  halo_error_restore(message);
+}
+
 /* Lets go of everything; the very last is to say that the results are queued, or why there are none:
  * whoever waits for that may end the process then. A failure is kept as this thread's message. */
 static halo_status run_end(halo_run *run, halo_status status) {
   halo_cl_device *device = run->program->device;
+  if (status != HALO_OK) run_tell_team(run);
+  halo_run_settle(run);
   halo_cl_event *done = run->done;
   cl_event last = NULL;
   if (status == HALO_OK) status = run_note_end(run);
@@ -447,13 +461,14 @@ static bool run_defer(halo_run *run) {
 }
 
 halo_status halo_program_run(halo_program *p, halo_value *const *arguments, const bool *donated,
-                             halo_cl_event *const *after, int after_count, halo_value **results,
-                             bool *began) {
+                             halo_cl_event *const *after, int after_count, uint64_t number,
+                             halo_value **results, bool *began) {
   const halo_plan *plan = p->plan;
   *began = false;
   for (int32_t r = 0; r < plan->result_count; r++) results[r] = NULL;
   HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
   halo_run *run = run_create(p, arguments, donated, after, after_count);
+  run->number = number;
   for (int32_t r = 0; r < plan->result_count; r++) {
     results[r] = run->results[r];
     halo_value_retain(results[r]);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 typedef struct halo_run halo_run;
+typedef struct halo_aside halo_aside; /* steps that go on in another thread: step_async.c */
 
 /* How steps of one kind run: the interface between the executor and lib/exec/step_*.c. A step's `state` is
  * what one run at a time needs of it (a kernel with its arguments); a program has as many sets of states
@@ -40,8 +41,7 @@ struct halo_program {
   atomic_int references; /* the executable's, and each run's */
   halo_cl_device *device;
   halo_plan *plan;
-  halo_run_ids ids;
-  halo_feeds *feeds;      /* the host; may be NULL */
+  halo_program_site site;
   halo_built_unit *units; /* by unit of the plan */
   halo_cl_block *constants;
   bool *asks_host;       /* by step number */
@@ -64,13 +64,15 @@ struct halo_run {
   int32_t *moved;         /* by buffer: whose place it has; NULL while each has its own */
   halo_cl_event *done;    /* the results' */
   cl_command_queue queue; /* that steps are put on */
-  cl_event *wanted; /* where the step that is started puts its command's event; NULL: nowhere */
-  cl_event last;    /* of the last step, if that was a command of its own */
-  int32_t next;     /* of the plan's steps */
-  bool began;       /* a command was queued */
-  bool strayed;     /* something was put on the second queue */
-  int64_t ahead;    /* commands queued since the host last waited */
-  double since;     /* when putting a command on the queue began; with profiling */
+  cl_event *wanted;   /* where the step that is started puts its command's event; NULL: nowhere */
+  cl_event last;      /* of the last step, if that was a command of its own */
+  uint64_t number;    /* of all runs of the program */
+  halo_aside *asides; /* whose done has not come */
+  int32_t next;       /* of the plan's steps */
+  bool began;         /* a command was queued */
+  bool strayed;       /* something was put on the second queue */
+  int64_t ahead;      /* commands queued since the host last waited */
+  double since;       /* when putting a command on the queue began; with profiling */
   halo_host_time host[HALO_HOST_WORKS]; /* with profiling */
   atomic_int waits_for;                 /* values and events that are pending */
   HALO_VEC(halo_cl_event *) after;      /* that it was told to wait for; a reference each */
@@ -103,6 +105,9 @@ halo_status halo_run_limit_ahead(halo_run *run);
 bool halo_run_is_long(const halo_step *step);
 /* Whether a list of steps needs the host. */
 bool halo_steps_ask_host(const halo_program *program, const halo_steps *steps);
+
+/* step_async.c: waits until nothing of the run goes on in other threads. */
+void halo_run_settle(halo_run *run);
 
 /* step_random.c: a state as it is before the first run. */
 void halo_random_restart(uint64_t state[2], uint64_t seed);

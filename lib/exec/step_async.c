@@ -2,10 +2,26 @@
 #include "exec/run.h"
 
 #include "base/memory.h"
+#include "base/worker.h"
 
 typedef struct start_state {
-  cl_event end; /* of the steps aside, until their done has taken it */
+  cl_event end;      /* of the steps aside, until their done has taken it */
+  halo_aside *aside; /* those that ask the host, likewise */
 } start_state;
+
+/* Steps that ask the host go on in a thread of their own, with a run of their own: the same memory and
+ * states, another queue. */
+struct halo_aside {
+  halo_run run;
+  const halo_steps *steps;
+  halo_aside *next;     /* of the run it belongs to */
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t changed;
+  bool over;
+  halo_status status;
+  char *message;
+  cl_event end;
+};
 
 static halo_status start_prepare(halo_program *p, const halo_step *step, void **out) {
   (void)p;
@@ -17,6 +33,7 @@ static halo_status start_prepare(halo_program *p, const halo_step *step, void **
 static void start_drop(start_state *state) {
   if (state->end && !halo_cl_is_forked()) clReleaseEvent(state->end);
   state->end = NULL;
+  state->aside = NULL; /* its run has waited for it */
 }
 
 static void start_release(void *data) {
@@ -50,13 +67,93 @@ static halo_status start_aside(halo_run *run, const halo_step *step, start_state
   return halo_cl_check(clFlush(aside), "clFlush");
 }
 
-/* Steps that ask the host are run to their end before those that follow are queued. */
+/* ---- With the host ---- */
+
+static void aside_job(void *data) {
+  halo_aside *aside = data;
+  halo_cl_device *device = aside->run.program->device;
+  cl_event end = NULL;
+  halo_status status = halo_run_steps(&aside->run, aside->steps);
+  if (status == HALO_OK) {
+    status = halo_cl_check(clEnqueueMarkerWithWaitList(aside->run.queue, 0, NULL, &end),
+                           "clEnqueueMarkerWithWaitList at an asynchronous start");
+  }
+  if (status == HALO_OK) status = halo_cl_check(clFlush(aside->run.queue), "clFlush");
+  pthread_mutex_lock(&aside->lock);
+  aside->end = end;
+  aside->status = status;
+  if (status != HALO_OK) aside->message = halo_error_save();
+  aside->over = true;
+  pthread_cond_broadcast(&aside->changed);
+  pthread_mutex_unlock(&aside->lock);
+  halo_cl_work_end(device);
+}
+
+/* Waits for its end, gives what it came to, and frees it. */
+static halo_status aside_join(halo_run *run, halo_aside *aside, cl_event *end) {
+  pthread_mutex_lock(&aside->lock);
+  while (!aside->over) pthread_cond_wait(&aside->changed, &aside->lock);
+  pthread_mutex_unlock(&aside->lock);
+  for (halo_aside **at = &run->asides; *at; at = &(*at)->next) {
+    if (*at != aside) continue;
+    *at = aside->next;
+    break;
+  }
+  for (int w = 0; w < HALO_HOST_WORKS; w++) {
+    run->host[w].count += aside->run.host[w].count;
+    run->host[w].seconds += aside->run.host[w].seconds;
+  }
+  halo_status status = aside->status;
+  if (aside->message) halo_error_restore(aside->message);
+  *end = aside->end;
+  pthread_cond_destroy(&aside->changed);
+  pthread_mutex_destroy(&aside->lock);
+  halo_free(aside);
+  return status;
+}
+
+static halo_status aside_begin(halo_run *run, const halo_step *step, start_state *state) {
+  start_drop(state);
+  run->wanted = NULL;
+  run->strayed = true;
+  run->began = true;
+  halo_cl_device *device = run->program->device;
+  HALO_TRY(start_order(run->queue, device->aside));
+  halo_aside *aside = halo_alloc(sizeof *aside);
+  aside->run = *run;
+  aside->run.queue = device->aside;
+  aside->run.asides = NULL;
+  aside->run.ahead = 0;
+  for (int w = 0; w < HALO_HOST_WORKS; w++) aside->run.host[w] = (halo_host_time){0};
+  aside->steps = &step->lists[0];
+  pthread_mutex_init(&aside->lock, NULL);
+  pthread_cond_init(&aside->changed, NULL);
+  aside->next = run->asides;
+  run->asides = aside;
+  state->aside = aside;
+  halo_cl_work_begin(device);
+  halo_worker_run(aside_job, aside);
+  return HALO_OK;
+}
+
+void halo_run_settle(halo_run *run) {
+  while (run->asides) {
+    char *message = halo_error_save();
+    cl_event end = NULL;
+    (void)aside_join(run, run->asides, &end);
+    if (end) clReleaseEvent(end);
+    halo_error_restore(message);
+  }
+}
+
+/* ---- The steps ---- */
+
 static halo_status start_start(halo_run *run, const halo_step *step, void *data) {
   return run->program->asks_host[step->number] ? HALO_OK : start_aside(run, step, data);
 }
 
 static halo_status start_finish(halo_run *run, const halo_step *step, void *data) {
-  return run->program->asks_host[step->number] ? start_aside(run, step, data) : HALO_OK;
+  return run->program->asks_host[step->number] ? aside_begin(run, step, data) : HALO_OK;
 }
 
 const halo_step_runner halo_runner_start = {.prepare = start_prepare,
@@ -64,8 +161,14 @@ const halo_step_runner halo_runner_start = {.prepare = start_prepare,
                                             .start = start_start,
                                             .finish = start_finish};
 
+/* As its start, which comes before it. */
+static bool done_asks_host(const halo_program *p, const halo_step *step) {
+  return p->asks_host[step->ends];
+}
+
 static halo_status done_start(halo_run *run, const halo_step *step, void *data) {
   (void)data;
+  if (run->program->asks_host[step->ends]) return HALO_OK;
   start_state *state = run->set->states[step->ends];
   halo_status status = halo_cl_check(clEnqueueBarrierWithWaitList(run->queue, 1, &state->end, NULL),
                                      "clEnqueueBarrierWithWaitList at an asynchronous done");
@@ -73,4 +176,22 @@ static halo_status done_start(halo_run *run, const halo_step *step, void *data) 
   return status;
 }
 
-const halo_step_runner halo_runner_done = {.start = done_start};
+static halo_status done_finish(halo_run *run, const halo_step *step, void *data) {
+  (void)data;
+  start_state *state = run->set->states[step->ends];
+  if (!run->program->asks_host[step->ends]) return HALO_OK;
+  halo_aside *aside = state->aside;
+  state->aside = NULL;
+  double since = halo_run_clock(run);
+  halo_status status = aside_join(run, aside, &state->end);
+  halo_run_spent(run, HALO_HOST_WAIT, since);
+  if (status == HALO_OK) {
+    status = halo_cl_check(clEnqueueBarrierWithWaitList(run->queue, 1, &state->end, NULL),
+                           "clEnqueueBarrierWithWaitList at an asynchronous done");
+  }
+  start_drop(state);
+  return status;
+}
+
+const halo_step_runner halo_runner_done = {
+    .asks_host = done_asks_host, .start = done_start, .finish = done_finish};

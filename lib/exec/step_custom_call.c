@@ -39,7 +39,7 @@ static halo_status custom_start(halo_run *run, const halo_step *step, void *stat
   halo_arena scratch = {0};
   halo_custom_array *arrays = custom_arrays(&scratch, run, step);
   run->began = true;
-  halo_status status = halo_custom_site_call(step->custom, arrays, run->program->device->queue);
+  halo_status status = halo_custom_site_call(step->custom, arrays, run->queue);
   halo_arena_deinit(&scratch);
   return status;
 }
@@ -56,8 +56,8 @@ static halo_status custom_map(halo_run *run, halo_custom_array *array, bool writ
   cl_int code;
   /* Results are mapped first, so that what both read and write share is mapped for both. */
   cl_map_flags flags = written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-  array->data = clEnqueueMapBuffer(run->program->device->queue, array->mem, CL_FALSE, flags,
-                                   array->offset, array->bytes, 0, NULL, NULL, &code);
+  array->data = clEnqueueMapBuffer(run->queue, array->mem, CL_FALSE, flags, array->offset,
+                                   array->bytes, 0, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "mapping a custom call's memory"));
   mappings[*count].at = (halo_place_at){.mem = array->mem, .offset = array->offset};
   mappings[(*count)++].data = array->data;
@@ -82,15 +82,15 @@ static halo_status custom_finish(halo_run *run, const halo_step *step, void *sta
   }
   double since = halo_run_clock(run);
   if (status == HALO_OK && mapped > 0) {
-    status = halo_cl_check(clFinish(run->program->device->queue), "mapping a custom call's memory");
+    status = halo_cl_check(clFinish(run->queue), "mapping a custom call's memory");
     halo_run_spent(run, HALO_HOST_WAIT, since);
   }
   since = halo_run_clock(run);
   if (status == HALO_OK) status = halo_custom_site_call(step->custom, arrays, NULL);
   halo_run_spent(run, HALO_HOST_CALL, since);
   for (int i = 0; i < mapped; i++) {
-    cl_int code = clEnqueueUnmapMemObject(run->program->device->queue, mappings[i].at.mem,
-                                          mappings[i].data, 0, NULL, NULL);
+    cl_int code =
+        clEnqueueUnmapMemObject(run->queue, mappings[i].at.mem, mappings[i].data, 0, NULL, NULL);
     if (status == HALO_OK) status = halo_cl_check(code, "unmapping a custom call's memory");
   }
   halo_arena_deinit(&scratch);

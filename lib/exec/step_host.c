@@ -49,7 +49,7 @@ static halo_status host_check(const halo_step *step, const halo_literal *item) {
 
 static halo_status host_recv(halo_run *run, const halo_step *step, halo_literal **item) {
   halo_channel channel;
-  HALO_TRY(halo_feeds_channel(run->program->feeds, step->channel, &channel));
+  HALO_TRY(halo_feeds_channel(run->program->site.feeds, step->channel, &channel));
   if (!channel.on_recv) {
     return halo_fail(HALO_FAILED_PRECONDITION, "nothing can be received on channel %lld",
                      (long long)step->channel);
@@ -59,7 +59,7 @@ static halo_status host_recv(halo_run *run, const halo_step *step, halo_literal 
 
 static halo_status host_send(halo_run *run, const halo_step *step, halo_literal *item) {
   halo_channel channel;
-  HALO_TRY(halo_feeds_channel(run->program->feeds, step->channel, &channel));
+  HALO_TRY(halo_feeds_channel(run->program->site.feeds, step->channel, &channel));
   if (!channel.on_send) {
     return halo_fail(HALO_FAILED_PRECONDITION, "nothing can be sent on channel %lld",
                      (long long)step->channel);
@@ -72,7 +72,7 @@ static halo_status host_in(halo_run *run, const halo_step *step) {
   if (step->channel >= 0) {
     HALO_TRY(host_recv(run, step, &item));
   } else {
-    HALO_TRY(halo_feed_take(run->program->feeds, HALO_FEED_IN, true, &item));
+    HALO_TRY(halo_feed_take(run->program->site.feeds, HALO_FEED_IN, true, &item));
   }
   int32_t arg = 0;
   halo_status status = host_check(step, item);
@@ -87,7 +87,7 @@ static halo_status host_out(halo_run *run, const halo_step *step) {
   int32_t arg = 0;
   halo_status status = host_copy(run, step, item, true, &arg);
   if (status == HALO_OK && step->channel < 0) {
-    halo_feed_put(run->program->feeds, HALO_FEED_OUT, item);
+    halo_feed_put(run->program->site.feeds, HALO_FEED_OUT, item);
     return HALO_OK;
   }
   if (status == HALO_OK) status = host_send(run, step, item);
@@ -97,7 +97,7 @@ static halo_status host_out(halo_run *run, const halo_step *step) {
 
 static halo_status host_finish(halo_run *run, const halo_step *step, void *state) {
   (void)state;
-  if (!run->program->feeds) {
+  if (!run->program->site.feeds) {
     return halo_fail(HALO_FAILED_PRECONDITION, "%s: there is no host to talk to", step->label);
   }
   double since = halo_run_clock(run);

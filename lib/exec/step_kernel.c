@@ -23,7 +23,7 @@ static halo_status kernel_prepare(halo_program *p, const halo_step *step, void *
   *out = state;
   for (int32_t a = 0; a < step->arg_count; a++) state->bound[a].offset = KERNEL_UNBOUND;
   const halo_built_unit *unit = &p->units[step->unit];
-  HALO_TRY(halo_unit_kernel(unit, step, p->ids, &state->handle));
+  HALO_TRY(halo_unit_kernel(unit, step, p->site.ids, &state->handle));
   return halo_unit_fit(unit, step, state->handle, state->local);
 }
 

@@ -47,6 +47,14 @@ void halo_module_release(halo_module *module) {
 }
 
 const char *halo_module_name(const halo_module *module) { return module->name; }
+static int module_count(int64_t count) { return count > INT32_MAX ? INT32_MAX : (int)count; }
+int halo_module_replica_count(const halo_module *module) {
+  return module_count(module->replica_count);
+}
+int halo_module_partition_count(const halo_module *module) {
+  return module_count(module->num_partitions);
+}
+
 int halo_module_parameter_count(const halo_module *module) {
   return halo_module_visible_params(module);
 }

@@ -2,6 +2,7 @@
 #include "passes/async_pairs.h"
 
 #include "evaluator/evaluator.h"
+#include "hlo/collective.h"
 
 /* Launches that two queues cost which wait for each other, there and back: a marker, a barrier and a
  * flush each way. */
@@ -42,10 +43,20 @@ static bool async_is_static(const halo_computation *callee) {
   return true;
 }
 
+/* Whether other devices take part: that is long. */
+static bool async_is_shared(const halo_computation *callee) {
+  if (halo_collective_world(callee->module) == 1) return false;
+  for (int32_t i = 0; i < callee->instrs.count; i++) {
+    if (halo_opcode_exec(callee->instrs.data[i]->opcode) == HALO_EXEC_COLLECTIVE) return true;
+  }
+  return false;
+}
+
 static bool async_pays(const halo_instr *start) {
   const halo_target *target = &start->parent->module->target;
   const halo_computation *callee = halo_instr_comp(start, HALO_ATTR_CALLS);
-  return async_seconds(callee, target) > ASYNC_SWITCH_LAUNCHES * target->launch;
+  return async_is_shared(callee) ||
+         async_seconds(callee, target) > ASYNC_SWITCH_LAUNCHES * target->launch;
 }
 
 void halo_async_pairs_keep(const halo_computation *computation, halo_pointer_map *kept) {

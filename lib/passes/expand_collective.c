@@ -1,5 +1,6 @@
 /* passes/expand_collective.c: collectives of a program with one replica and one partition, whose only
- * participant has id 0: what comes in goes out. Programs of more are left as they are. */
+ * participant has id 0: what comes in goes out. Programs of more: expand_exchange.c. */
+#include "hlo/collective.h"
 #include "passes/expander.h"
 
 /* Who takes part, by replica_groups. */
@@ -12,7 +13,7 @@ typedef enum collective_part {
 /* Without groups all take part. */
 static collective_part collective_part_of(const halo_instr *instr) {
   const halo_module *module = instr->parent->module;
-  if (module->replica_count != 1 || module->num_partitions != 1) return COLLECTIVE_MANY;
+  if (halo_collective_world(module) != 1) return COLLECTIVE_MANY;
   const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_REPLICA_GROUPS);
   if (!attr || attr->groups->count == 0) return COLLECTIVE_ALONE;
   const halo_groups *groups = attr->groups;
@@ -21,6 +22,10 @@ static collective_part collective_part_of(const halo_instr *instr) {
     if (groups->ids[i] == 0) return total == 1 ? COLLECTIVE_ALONE : COLLECTIVE_MANY;
   }
   return total == 1 ? COLLECTIVE_OUTSIDE : COLLECTIVE_MANY;
+}
+
+static bool collective_is_shared(const halo_expander *x) {
+  return halo_collective_world(x->r->computation->module) > 1;
 }
 
 /* A value with the shape that the text gave it. */
@@ -56,6 +61,7 @@ static halo_instr *collective_zeros(halo_expander *x, const halo_shape *shape) {
 }
 
 halo_instr *halo_expand_collective(halo_expander *x, halo_instr *instr) {
+  if (collective_is_shared(x)) return halo_expand_exchange(x, instr);
   if (collective_part_of(instr) != COLLECTIVE_ALONE) return NULL;
   return collective_operands(x, instr, instr->operand_count, instr->shape);
 }
@@ -63,6 +69,7 @@ halo_instr *halo_expand_collective(halo_expander *x, halo_instr *instr) {
 /* One sends to all: whoever is in no group gets zeros. The root that is chosen at run time can only be
  * the one there is. */
 halo_instr *halo_expand_collective_root(halo_expander *x, halo_instr *instr) {
+  if (collective_is_shared(x)) return halo_expand_exchange_root(x, instr);
   collective_part part = collective_part_of(instr);
   bool dynamic = halo_instr_int(instr, HALO_ATTR_HAS_DYNAMIC_ROOT, 0) != 0;
   int32_t count = instr->operand_count - dynamic;
@@ -76,12 +83,13 @@ static bool collective_sends(const halo_instr *instr, bool *alone) {
   int32_t count;
   const int64_t *pairs = halo_instr_ints(instr, HALO_ATTR_SOURCE_TARGET_PAIRS, &count);
   const halo_module *module = instr->parent->module;
-  *alone = module->replica_count == 1 && module->num_partitions == 1;
+  *alone = halo_collective_world(module) == 1;
   for (int32_t i = 0; i < count; i++) *alone &= pairs[i] == 0;
   return count > 0;
 }
 
 halo_instr *halo_expand_collective_permute(halo_expander *x, halo_instr *instr) {
+  if (collective_is_shared(x)) return halo_expand_exchange_permute(x, instr);
   bool alone, sends = collective_sends(instr, &alone);
   const halo_shape *shape = instr->shape;
   /* What writes slices is left, and refused. */
@@ -162,6 +170,7 @@ static halo_instr *ragged_rows(halo_expander *x, halo_instr *from, halo_instr *r
 /* Rows input[offset .. + size) go to rows out[to .. + size), once for each update: out[r] is
  * input[r - to + offset] where 0 <= r - to < size. */
 halo_instr *halo_expand_ragged_all_to_all(halo_expander *x, halo_instr *instr) {
+  if (collective_is_shared(x)) return halo_expand_exchange_ragged(x, instr);
   enum { RAGGED_MAX_UPDATES = 64 };
   halo_instr *input = instr->operands[0], *value = instr->operands[1];
   const halo_shape *lists = instr->operands[2]->shape, *shape = value->shape;

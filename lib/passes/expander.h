@@ -79,5 +79,7 @@ halo_expand_fn halo_expand_shuffle;                                /* expand_shu
 halo_expand_fn halo_expand_collective, halo_expand_collective_root, halo_expand_collective_permute,
     halo_expand_all_gather_start, halo_expand_collective_permute_start, halo_expand_collective_done,
     halo_expand_ragged_all_to_all; /* expand_collective.c */
+halo_expand_fn halo_expand_exchange, halo_expand_exchange_root, halo_expand_exchange_permute,
+    halo_expand_exchange_ragged; /* expand_exchange.c: of several participants */
 
 #endif

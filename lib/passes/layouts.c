@@ -11,7 +11,7 @@ static bool layouts_passes_on(halo_opcode opcode) {
   if (opcode == HALO_OP_GET_TUPLE_ELEMENT) return false; /* its users are asked */
   halo_exec_class exec = halo_opcode_exec(opcode);
   return exec == HALO_EXEC_ALIAS || exec == HALO_EXEC_CONTROL || exec == HALO_EXEC_ASYNC ||
-         (exec == HALO_EXEC_HOST && opcode != HALO_OP_CUSTOM_CALL);
+         exec == HALO_EXEC_COLLECTIVE || (exec == HALO_EXEC_HOST && opcode != HALO_OP_CUSTOM_CALL);
 }
 
 /* Transposes into or out of the order in which the elements lie in memory. */

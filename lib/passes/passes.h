@@ -28,6 +28,7 @@ halo_pass_fn halo_pass_dynamic_sizes;
 /* Identity ops (copy to the same layout, domain, add-dependency), tuple-select, index vectors, scalar
  * operands of select and clamp, and bitcasts become plain forms. */
 halo_pass_fn halo_pass_canonicalize;
+halo_pass_fn halo_pass_collectives;
 /* What has no kernels of its own is written as other operations (expand.c). */
 halo_pass_fn halo_pass_expand;
 /* What asks by result_accuracy for more than the default is computed in wider numbers (accuracy.h).

@@ -58,7 +58,10 @@ enum { PASS_MAX_ROUNDS = 16 };
   { "fusion", "Groups instructions into kernels.", halo_pass_fusion, false }
 
 static const pass_group pass_table[] = {
-    {.rows = {{"inline-calls", "Puts called, fused and asynchronous computations in place.",
+    {.rows = {{"collectives",
+               "Pairs up, joins and numbers what goes on between replicas and partitions.",
+               halo_pass_collectives, true},
+              {"inline-calls", "Puts called, fused and asynchronous computations in place.",
                halo_pass_inline_calls, true},
               {"dynamic-sizes",
                "Makes sizes that are known at run time only into values, and shapes static.",

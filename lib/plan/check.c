@@ -3,13 +3,6 @@
 
 #include "base/pointer_map.h"
 
-static halo_status check_count(const char *name, int64_t value) {
-  if (value == 1) return HALO_OK;
-  return halo_fail(HALO_UNIMPLEMENTED,
-                   "%s=%lld: programs of more than one replica or partition cannot run yet", name,
-                   (long long)value);
-}
-
 static bool check_unbounded(const halo_shape *shape) {
   for (int32_t i = 0; i < shape->rank; i++) {
     if (shape->dims[i] == HALO_UNBOUNDED) return true;
@@ -32,8 +25,6 @@ static halo_status check_instr(const halo_instr *instr) {
 }
 
 halo_status halo_plan_check(const halo_module *module) {
-  HALO_TRY(check_count("replica_count", module->replica_count));
-  HALO_TRY(check_count("num_partitions", module->num_partitions));
   /* What the entry does not reach does not run. */
   halo_pointer_map reached = {0};
   halo_pointer_map_set(&reached, module->entry, module->entry);

@@ -4,9 +4,8 @@
 
 #include "hlo/hlo.h"
 
-/* Before the passes, on the module as it was given: HALO_UNIMPLEMENTED for programs of several replicas
- * or partitions (naming the attribute and its value) and for shapes with unbounded dimensions (naming
- * instruction and line), which would otherwise run as something else. */
+/* Before the passes, on the module as it was given: HALO_UNIMPLEMENTED for shapes with unbounded
+ * dimensions (naming instruction and line), which would otherwise run as something else. */
 halo_status halo_plan_check(const halo_module *module);
 
 #endif

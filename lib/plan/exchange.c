@@ -37,7 +37,8 @@ static bool exchange_is_one(const halo_plan *plan, const halo_steps *body, const
   const halo_plan_buffer *source = &plan->buffers.data[from], *target = &plan->buffers.data[to];
   bool own = source->place == HALO_PLACE_TEMP && source->first >= body->data[0].number &&
              source->last == copy->number && source->size == target->size;
-  if (!own || (target->place != HALO_PLACE_TEMP && target->place != HALO_PLACE_RESULT)) return false;
+  if (!own || (target->place != HALO_PLACE_TEMP && target->place != HALO_PLACE_RESULT))
+    return false;
   for (int32_t i = 0; i < behind_count; i++) {
     if (exchange_uses(&behind[i], from) || exchange_uses(&behind[i], to)) return false;
   }

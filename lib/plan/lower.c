@@ -104,7 +104,7 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
         return lower_async(s, instr, steps);
       }
       break;
-    case HALO_EXEC_COLLECTIVE: break;
+    case HALO_EXEC_COLLECTIVE: return lower_collective(s, instr, steps);
   }
   return halo_emitter_check(instr);
 }

@@ -80,6 +80,9 @@ void lower_hold_pairs(halo_plan *plan);
 /* lower_host.c: exchange with the host. */
 halo_status lower_host(lower_state *s, halo_instr *instr, halo_steps *steps);
 
+/* lower_collective.c: what moves between devices. */
+halo_status lower_collective(lower_state *s, halo_instr *instr, halo_steps *steps);
+
 /* ---- lower_dead.c: what loops of known length need not compute ---- */
 
 /* To be called of a computation before its loops are walked. */

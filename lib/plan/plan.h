@@ -105,6 +105,7 @@ struct halo_step {
   /* in, out: what is exchanged, by which channel; -1: the device's queue. */
   const halo_shape *host_shape;
   int64_t channel;
+  const struct halo_plan_collective *collective;
 };
 
 typedef struct halo_plan_constant {
@@ -119,6 +120,26 @@ typedef struct halo_plan_unit {
   halo_sections sections; /* of the prelude that it needs */
   uint64_t key[2];        /* of both */
 } halo_plan_unit;
+
+/* How bytes move between the devices that run a program, which are numbered replica by replica. A group is
+ * members[starts[g]] to members[starts[g + 1] - 1]; each device is in one at most. */
+typedef enum halo_collective_kind {
+  HALO_COLLECTIVE_GATHER,    /* args[1] is the members' args[0], one behind the other */
+  HALO_COLLECTIVE_SWAP,      /* piece i of args[0] goes to member i, args[1] is what they send */
+  HALO_COLLECTIVE_BROADCAST, /* args[1] is the first member's args[0] */
+  HALO_COLLECTIVE_PERMUTE, /* groups are pairs of a sender and a receiver; a device may be in two */
+  HALO_COLLECTIVE_RAGGED /* args: rows sent and result, then s64 [members, updates]: from which row, how
+                            * many, to which row of the receiver's */
+} halo_collective_kind;
+/* The result is zeros for a device that nothing is sent to by a broadcast or a permutation. */
+typedef struct halo_plan_collective {
+  halo_collective_kind kind;
+  uint32_t op;      /* its number, the same on all devices */
+  const char *what; /* for people: "all-reduce sum.3 (channel 1)" */
+  const int32_t *starts, *members;
+  int32_t group_count;
+  int64_t row_bytes, row_count, result_rows, updates; /* ragged */
+} halo_plan_collective;
 
 /* Does not change once it is made. */
 typedef struct halo_plan {
@@ -139,6 +160,7 @@ typedef struct halo_plan {
   /* The last arguments and results, which callers do not see: s32 scalars, the sizes of the dynamic
    * dimensions of those before them, in order. */
   int32_t size_argument_count, size_result_count;
+  bool is_shared;          /* some step is a collective of several devices */
   int32_t *result_buffers; /* buffer of each result: a RESULT of its own, or an ARGUMENT to share */
   int32_t *result_alias;   /* argument that a donated result may take over, or -1 */
   const char *explain;

@@ -221,7 +221,7 @@ static halo_shape *data_sized_shape(const halo_shape *shape, char **sizes) {
 /* The recorded results, of which those with dynamic dimensions are as long as they were then. */
 static bool data_open_outputs(const ops_family *family, const ops_case *one,
                               const halo_shape *const *shapes, ops_values *values) {
-  int count = values->expected_count;
+  int count = values->expected_count * values->device_count;
   halo_shape **sized = calloc((size_t)count + 1, sizeof(*sized));
   char *sizes = one->sizes;
   bool good = true;
@@ -248,22 +248,25 @@ bool ops_case_open(const ops_family *family, const ops_case *one, ops_values *va
   bool is_tuple = halo_shape_type(result) == HALO_TUPLE;
   values->argument_count = halo_module_parameter_count(values->module);
   values->expected_count = is_tuple ? halo_shape_tuple_count(result) : 1;
-  values->arguments = calloc((size_t)values->argument_count + 1, sizeof(halo_literal *));
-  values->expected = calloc((size_t)values->expected_count + 1, sizeof(halo_literal *));
+  int devices = (int)(values->module->replica_count * values->module->num_partitions);
+  values->device_count = devices;
+  values->arguments =
+      calloc((size_t)(values->argument_count * devices) + 1, sizeof(halo_literal *));
+  values->expected = calloc((size_t)(values->expected_count * devices) + 1, sizeof(halo_literal *));
   if (one->values != NULL) {
     return data_open_worked(one, values);
   }
   int most = values->argument_count > values->expected_count ? values->argument_count
                                                              : values->expected_count;
-  const halo_shape **shapes = calloc((size_t)most + 1, sizeof(*shapes));
-  for (int i = 0; i < values->argument_count; i++) {
-    shapes[i] = halo_module_parameter_shape(values->module, i);
+  const halo_shape **shapes = calloc((size_t)(most * devices) + 1, sizeof(*shapes));
+  for (int i = 0; i < values->argument_count * devices; i++) {
+    shapes[i] = halo_module_parameter_shape(values->module, i % values->argument_count);
   }
-  bool good = one->inputs != NULL && one->outputs != NULL &&
-              values->expected_count == one->bound_count &&
-              data_split(family, one->inputs, values->argument_count, shapes, values->arguments);
-  for (int i = 0; i < values->expected_count; i++) {
-    shapes[i] = is_tuple ? halo_shape_tuple_element(result, i) : result;
+  bool good =
+      one->inputs != NULL && one->outputs != NULL && values->expected_count == one->bound_count &&
+      data_split(family, one->inputs, values->argument_count * devices, shapes, values->arguments);
+  for (int i = 0; i < values->expected_count * devices; i++) {
+    shapes[i] = is_tuple ? halo_shape_tuple_element(result, i % values->expected_count) : result;
   }
   good = good && data_open_outputs(family, one, shapes, values);
   free(shapes);
@@ -275,10 +278,12 @@ bool ops_case_open(const ops_family *family, const ops_case *one, ops_values *va
 }
 
 void ops_values_free(ops_values *values) {
-  for (int i = 0; values->arguments != NULL && i < values->argument_count; i++) {
+  for (int i = 0; values->arguments != NULL && i < values->argument_count * values->device_count;
+       i++) {
     halo_literal_release(values->arguments[i]);
   }
-  for (int i = 0; values->expected != NULL && i < values->expected_count; i++) {
+  for (int i = 0; values->expected != NULL && i < values->expected_count * values->device_count;
+       i++) {
     halo_literal_release(values->expected[i]);
   }
   free(values->arguments);

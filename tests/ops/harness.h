@@ -41,8 +41,9 @@ void ops_family_free(ops_family *family);
 /* A case's module, arguments (one a parameter) and expected results. */
 typedef struct ops_values {
   halo_module *module;
-  halo_literal **arguments;
-  int argument_count;
+  int device_count;         /* that run it: its replicas times its partitions */
+  halo_literal **arguments; /* device by device */
+  int argument_count;       /* of one device */
   halo_literal **expected;
   int expected_count;
 } ops_values;

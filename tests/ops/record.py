@@ -9,7 +9,8 @@ What comes out, data/FAMILY.hlo and data/FAMILY.npz, is committed; nothing of th
 the tests. In the .hlo, lines that start with `//!` are read by tests/ops/data.c:
 
     //! case NAME                       a new case; the module's text follows
-    //! inputs MEMBER                   the .npz member with all arguments' bytes in order
+    //! inputs MEMBER                   the .npz member with all arguments' bytes in order (of a module
+                                        for several replicas or partitions: device by device)
     //! outputs MEMBER                  likewise the results
     //! sizes N...                      of the results' dynamic dimensions, in order
     //! result LABEL BOUND REASON...    one for each result, in order
@@ -59,6 +60,7 @@ FAMILIES = [
     "dynamic",
     "nested",
     "collective",
+    "shared",
 ]
 
 
@@ -74,7 +76,12 @@ def record(family):
     for case in importlib.import_module(f"recorder.{family}").cases():
         hlo = case.text()
         try:
-            outputs = case.expected if case.expected is not None else xla.run(hlo, case.inputs)
+            if case.expected is not None:
+                outputs = case.expected
+            elif isinstance(case, xla.SharedCase):
+                outputs = xla.run_shared(case)
+            else:
+                outputs = xla.run(hlo, case.inputs)
         except Exception as error:
             raise SystemExit(f"{family} {case.name}: {error}\n{hlo}") from error
         case.finish(outputs)

@@ -96,8 +96,9 @@ static void ops_print_inputs(const ops_values *values, int i, int64_t index) {
 }
 
 static void ops_print_failure(const ops_family *family, const ops_case *one, ops_mode mode,
-                              const ops_values *values, int i, const halo_literal *got,
+                              const ops_values *values, int k, const halo_literal *got,
                               ops_verdict verdict) {
+  int i = k % values->expected_count;
   const char *label = ops_label(one, values, i);
   char text[100];
   halo_strbuf line = {0};
@@ -109,7 +110,10 @@ static void ops_print_failure(const ops_family *family, const ops_case *one, ops
   halo_strbuf_deinit(&line);
   printf("  index    %lld (row-major)\n", (long long)verdict.first);
   ops_print_inputs(values, i, verdict.first);
-  ops_element_text(values->expected[i], verdict.first, text, sizeof text);
+  ops_element_text(values->expected[k], verdict.first, text, sizeof text);
+  if (values->device_count > 1) {
+    printf("  device   %d\n", k / values->expected_count);
+  }
   printf("  expected %s\n", text);
   ops_element_text(got, verdict.first, text, sizeof text);
   printf("  got      %s\n", text);
@@ -123,8 +127,99 @@ static void ops_print_failure(const ops_family *family, const ops_case *one, ops
          family->name, ops_mode_names[mode], one->name, one->bound_count > 0 ? label : "");
 }
 
+/* The client with so many devices, all of them the one that was asked for. */
+static halo_status ops_take_client(int devices) {
+  static int opened;
+  if (ops.client != NULL && opened == devices) {
+    return HALO_OK;
+  }
+  halo_client_release(ops.client);
+  ops.client = NULL;
+  opened = devices;
+  halo_device_entry *list;
+  int count, chosen = 0;
+  char text[64];
+  halo_status status = halo_device_list(ops.device, &list, &count);
+  if (status != HALO_OK) {
+    return status;
+  }
+  while (chosen + 1 < count && !list[chosen].chosen) {
+    chosen++;
+  }
+  snprintf(text, sizeof text, "%d:%d*%d", list[chosen].platform, list[chosen].device, devices);
+  halo_device_list_release(list);
+  halo_client_options options = {.device = devices > 1 ? text : ops.device,
+                                 .cache_dir = getenv("HALO_CACHE_DIR") != NULL ? NULL : ""};
+  return halo_client_create(&options, &ops.client);
+}
+
+/* All devices at once, in this process. */
+static halo_status ops_execute_all(halo_executable *executable, const ops_values *values,
+                                   halo_literal **results) {
+  int devices = values->device_count, inputs = values->argument_count;
+  int outputs = halo_executable_result_count(executable);
+  halo_buffer **buffers = calloc((size_t)((inputs + outputs) * devices) + 1, sizeof(*buffers));
+  halo_buffer *const **arguments = calloc((size_t)devices, sizeof(*arguments));
+  halo_buffer ***received = calloc((size_t)devices, sizeof(*received));
+  halo_status status = HALO_OK;
+  for (int d = 0; d < devices; d++) {
+    halo_buffer **mine = buffers + (ptrdiff_t)(inputs + outputs) * d;
+    arguments[d] = mine;
+    received[d] = mine + inputs;
+    for (int i = 0; i < inputs && status == HALO_OK; i++) {
+      halo_literal *literal = values->arguments[d * inputs + i];
+      status = halo_buffer_put(halo_executable_device(executable, d), halo_literal_data(literal),
+                               NULL, halo_executable_argument_shape(executable, i), &mine[i], NULL);
+    }
+  }
+  if (status == HALO_OK) {
+    status = halo_executable_execute_all(executable, arguments, inputs, NULL, received);
+  }
+  for (int i = 0; i < outputs * devices && status == HALO_OK; i++) {
+    status = halo_buffer_to_literal(received[i / outputs][i % outputs], &results[i]);
+  }
+  for (int i = 0; i < (inputs + outputs) * devices; i++) {
+    halo_buffer_release(buffers[i]);
+  }
+  free(received);
+  free(arguments);
+  free(buffers);
+  return status;
+}
+
+/* A result is a tuple of all devices' results. */
+static halo_status ops_run_shared(ops_mode mode, const ops_values *values, halo_literal **result) {
+  halo_compile_options options = {.no_fusion = mode == OPS_UNFUSED};
+  halo_executable *executable;
+  halo_status status = halo_client_compile(ops.client, values->module, &options, &executable);
+  if (status != HALO_OK) {
+    return status;
+  }
+  int count = halo_executable_result_count(executable) * values->device_count;
+  halo_literal **results = calloc((size_t)count + 1, sizeof(*results));
+  status = ops_execute_all(executable, values, results);
+  if (status == HALO_OK) {
+    status = halo_literal_create_tuple(count, results, result);
+  }
+  for (int i = 0; i < count; i++) {
+    halo_literal_release(results[i]);
+  }
+  free(results);
+  halo_executable_release(executable);
+  return status;
+}
+
 static halo_status ops_run(ops_mode mode, const ops_values *values, halo_literal **result) {
   const halo_module *module = values->module;
+  if (mode != OPS_EVALUATOR) {
+    halo_status ready = ops_take_client(values->device_count);
+    if (ready != HALO_OK) {
+      return ready;
+    }
+  }
+  if (values->device_count > 1) {
+    return ops_run_shared(mode, values, result);
+  }
   if (mode == OPS_EVALUATOR) {
     return halo_evaluate(module->entry, values->arguments, values->argument_count, result);
   }
@@ -141,24 +236,25 @@ static halo_status ops_run(ops_mode mode, const ops_values *values, halo_literal
 static void ops_judge_results(const ops_family *family, const ops_case *one, ops_mode mode,
                               const ops_values *values, halo_literal *result) {
   bool is_tuple = halo_shape_type(halo_literal_shape(result)) == HALO_TUPLE;
-  for (int i = 0; i < values->expected_count; i++) {
+  for (int k = 0; k < values->expected_count * values->device_count; k++) {
+    int i = k % values->expected_count;
     if (!ops_is_wanted(one, ops_label(one, values, i))) {
       continue;
     }
-    const halo_literal *got = is_tuple ? halo_literal_element(result, i) : result;
+    const halo_literal *got = is_tuple ? halo_literal_element(result, k) : result;
     ops_verdict verdict = {.wrong = 1, .worst = UINT64_MAX};
-    if (!halo_shape_compatible(halo_literal_shape(got), halo_literal_shape(values->expected[i]))) {
+    if (!halo_shape_compatible(halo_literal_shape(got), halo_literal_shape(values->expected[k]))) {
       printf("FAIL %s %s (%s): result %d has another shape\n", family->name, one->name,
              ops_mode_names[mode], i);
       ops.failed++;
       continue;
     }
-    verdict = ops_judge(got, values->expected[i], one->bound_count > 0 ? one->bounds[i].ulp : 0);
+    verdict = ops_judge(got, values->expected[k], one->bound_count > 0 ? one->bounds[i].ulp : 0);
     if (verdict.wrong == 0) {
       ops.passed++;
     } else {
       ops.failed++;
-      ops_print_failure(family, one, mode, values, i, got, verdict);
+      ops_print_failure(family, one, mode, values, k, got, verdict);
     }
   }
 }
@@ -199,7 +295,7 @@ static const char *ops_why_not(ops_mode mode, const ops_values *values) {
     return "HALO_TEST_SMALL is set and the case is large";
   }
   if (mode == OPS_EVALUATOR) {
-    return NULL;
+    return values->device_count > 1 ? "the evaluator is one device" : NULL;
   }
   halo_device_info info;
   halo_device_get_info(halo_client_device(ops.client, 0), &info);
@@ -309,13 +405,9 @@ int main(int argc, char **argv) {
         argv[0]);
     return 2;
   }
-  if (ops.modes[OPS_FUSED] || ops.modes[OPS_UNFUSED]) {
-    halo_client_options options = {.device = ops.device,
-                                   .cache_dir = getenv("HALO_CACHE_DIR") != NULL ? NULL : ""};
-    if (halo_client_create(&options, &ops.client) != HALO_OK) {
-      fprintf(stderr, "test_ops: %s\n", halo_error_message());
-      return 1;
-    }
+  if ((ops.modes[OPS_FUSED] || ops.modes[OPS_UNFUSED]) && ops_take_client(1) != HALO_OK) {
+    fprintf(stderr, "test_ops: %s\n", halo_error_message());
+    return 1;
   }
   bool good = ops.family != NULL ? ops_try_family(ops.family) : ops_try_all_families();
   halo_client_release(ops.client);

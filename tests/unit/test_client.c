@@ -504,10 +504,6 @@ START_TEST(refused) {
   static const struct {
     const char *text, *parts[3];
   } cases[] = {
-      {"HloModule m, replica_count=2\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n",
-       {"compiling m", "replica_count=2", ""}},
-      {"HloModule m, num_partitions=8\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n",
-       {"compiling m", "num_partitions=8", ""}},
       {"HloModule m\nENTRY e {\n  x = f32[4,4] parameter(0)\n  ROOT c = f32[4,4] convolution(x, "
        "x), "
        "dim_labels=bf_io->bf, convolution_kind=wgrad\n}\n",

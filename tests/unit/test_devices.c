@@ -254,7 +254,7 @@ START_TEST(wrong_devices) {
     halo_compile_options options;
     const char *message;
   } cases[] = {
-      {{.replica_count = 3}, "3 replicas of 1 partitions"},
+      {{.replica_count = 3}, "3 replicas of 1 partition do not fit the 2 devices"},
       {{.replica_count = 2, .partition_count = 2}, "2 replicas of 2 partitions"},
       {{.replica_count = -1}, "-1 replicas"},
       {{.devices = twice, .partition_count = 2}, "device 0 is given two parts"},

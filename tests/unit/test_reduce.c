@@ -373,7 +373,8 @@ static halo_executable *fused_compile(halo_client *client, halo_module *module, 
   ck_ok(halo_plan_lower(module, &device->caps, getenv("HALO_KERNELS"), &plan));
   *explain = halo_strdup(plan->explain);
   halo_program_release(e->placements[0].program);
-  ck_ok(halo_program_create(device, plan, (halo_run_ids){0}, NULL, &e->placements[0].program));
+  halo_program_site site = {0};
+  ck_ok(halo_program_create(device, plan, &site, &e->placements[0].program));
   return e;
 }
 

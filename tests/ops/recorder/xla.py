@@ -1,13 +1,17 @@
 """HLO modules as text: putting them together, and running them on XLA's CPU backend."""
 
 import os
+import re
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+DEVICES = 8
+os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES}"
 
 import jax
 import ml_dtypes
 import numpy as np
 from jax._src.lib import xla_client
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 jax.config.update("jax_enable_x64", True)
 
@@ -176,10 +180,80 @@ class Case:
         return "\n".join(lines)
 
 
-def run(hlo, inputs):
+class SharedCase(Case):
+    """A module that several replicas and partitions run, each with inputs and results of its own. Those of
+    one device stand together, replica by replica."""
+
+    def __init__(self, name, replicas, partitions=1):
+        super().__init__(name)
+        self.replicas, self.partitions = replicas, partitions
+        self.each = []
+
+    @property
+    def devices(self):
+        return self.replicas * self.partitions
+
+    def param(self, type_, values, layout=None):
+        """`values`: one array for each device."""
+        self.each.append([array(type_, v) for v in values])
+        dims = self.each[-1][0].shape
+        self.inputs = [e[d] for d in range(self.devices) for e in self.each]
+        return self._add(f"parameter({len(self.each) - 1})", shape(type_, dims, layout))
+
+    def text(self):
+        head, _, rest = super().text().partition("\n")
+        for name, count in (("replica_count", self.replicas), ("num_partitions", self.partitions)):
+            head += f", {name}={count}" if count > 1 else ""
+        return head + "\n" + rest
+
+
+def run_shared(case):
+    """XLA's partitioner must take it that nothing is left to partition."""
+    head, entry, body = case.text().partition("ENTRY main {")
+    lines = []
+    for line in body.split("\n"):
+        if " = (" in line:
+            count = len(re.findall(r"[a-z0-9]+\[", line.split(") ")[0]))
+            line += ", sharding={" + ", ".join(["{manual}"] * count) + "}"
+        elif " = " in line:
+            line += ", sharding={manual}"
+        lines.append(line)
+    text = head + entry + "\n".join(lines) if case.partitions > 1 else case.text()
+    devices = jax.devices("cpu")[: case.devices]
+    options = xla_client.CompileOptions()
+    build = options.executable_build_options
+    options.num_replicas = build.num_replicas = case.replicas
+    options.num_partitions = build.num_partitions = case.partitions
+    build.use_spmd_partitioning = case.partitions > 1
+    grid = np.arange(case.devices).reshape(case.replicas, case.partitions)
+    options.device_assignment = xla_client.DeviceAssignment.create(grid)
+    build.device_assignment = options.device_assignment
+    executable = devices[0].client.compile_and_load(
+        _stablehlo(text), xla_client.DeviceList(tuple(devices)), options
+    )
+    sharding = NamedSharding(Mesh(np.array(devices), ("d",)), PartitionSpec("d"))
+    arguments = []
+    for values in case.each:
+        flat = [v.reshape(-1) for v in values]
+        whole = (case.devices * values[0].size,)
+        parts = [jax.device_put(v, d) for v, d in zip(values, devices)]
+        if values[0].ndim:
+            whole = (case.devices * values[0].shape[0], *values[0].shape[1:])
+        else:
+            parts = [jax.device_put(f, d) for f, d in zip(flat, devices)]
+        arguments.append(jax.make_array_from_single_device_arrays(whole, sharding, parts))
+    results = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()
+    return [np.asarray(r[d]) for d in range(case.devices) for r in results]
+
+
+def _stablehlo(hlo):
     module = xla_client.hlo.hlo_module_from_text(hlo)
     computation = xla_client.XlaComputation(module.as_serialized_hlo_module_proto())
-    stablehlo = xla_client._xla.mlir.xla_computation_to_mlir_module(computation)
+    return xla_client._xla.mlir.xla_computation_to_mlir_module(computation)
+
+
+def run(hlo, inputs):
+    stablehlo = _stablehlo(hlo)
     device = jax.devices("cpu")[0]
     executable = device.client.compile_and_load(
         stablehlo, xla_client.DeviceList((device,)), xla_client.CompileOptions()

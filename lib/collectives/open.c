@@ -1,0 +1,64 @@
+/* collectives/open.c: communicators in libraries of their own. */
+#include "base/status.h"
+#include "halo/communicator.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The folder of the library, or of the program that it is a part of. */
+static void open_folder(char *out, size_t size) {
+  Dl_info info;
+  out[0] = '\0';
+  if (!dladdr((void *)&halo_communicator_open, &info) || !info.dli_fname) return;
+  const char *slash = strrchr(info.dli_fname, '/');
+  if (slash) snprintf(out, size, "%.*s/", (int)(slash - info.dli_fname), info.dli_fname);
+}
+
+static void *open_library(const char *name, char *trouble, size_t size) {
+  static const char *const places[] = {"", "mpi/", "../lib/mpi/", "../lib/"};
+  char folder[4096], path[4608];
+  open_folder(folder, sizeof folder);
+  for (size_t i = 0; i < sizeof places / sizeof places[0] && folder[0]; i++) {
+    snprintf(path, sizeof path, "%s%slibhalo-%s.so", folder, places[i], name);
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (library) return library;
+  }
+  snprintf(path, sizeof path, "libhalo-%s.so", name);
+  void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (!library) snprintf(trouble, size, "%s", dlerror());
+  return library;
+}
+
+halo_status halo_communicator_open(const char *name, halo_communicator **out) {
+  char trouble[1024];
+  if (!name || !out) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_communicator_open: NULL argument");
+  }
+  *out = NULL;
+  void *library = open_library(name, trouble, sizeof trouble);
+  if (!library) {
+    return halo_fail(HALO_NOT_FOUND, "there is no libhalo-%s.so to load (%s)", name, trouble);
+  }
+  /* It stays loaded: MPI does not survive that it is taken away. */
+  halo_communicator_make_fn *make =
+      (halo_communicator_make_fn *)dlsym(library, "halo_communicator_make");
+  if (!make) {
+    return halo_fail(HALO_NOT_FOUND, "libhalo-%s.so has no halo_communicator_make", name);
+  }
+  const char *problem = make(out);
+  return problem ? halo_fail(HALO_FAILED_PRECONDITION, "%s: %s", name, problem) : HALO_OK;
+}
+
+void halo_communicator_close(halo_communicator *communicator) {
+  if (communicator) communicator->close(communicator);
+}
+
+bool halo_is_launched(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (getenv(names[i])) return true;
+  }
+  return false;
+}

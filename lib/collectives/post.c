@@ -1,0 +1,306 @@
+/* collectives/post.c: the post office of a process. */
+#include "collectives/post.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a message with tag 0 begins with. Processes of one run are of one kind of machine. */
+typedef enum post_kind { POST_MESSAGE = 0x68616c6f, POST_FAILURE } post_kind;
+typedef struct post_letter {
+  uint32_t kind;
+  int32_t tag; /* of what follows; 0: it is behind this */
+  halo_message_key key;
+  int32_t from, to, lane, padding;
+  uint64_t bytes;
+} post_letter;
+enum { POST_INLINE = POST_LETTER - sizeof(post_letter) };
+
+int post_process_of(const halo_world *world, int address) {
+  if (address < 0) return -1 - address;
+  int process = 0;
+  while (process + 1 < world->process_count && world->first[process + 1] <= address) process++;
+  return process;
+}
+
+/* ---- The box ---- */
+
+static post_entry **post_bucket(halo_world *world, const halo_message_key *key, int from, int to) {
+  uint64_t hash = key->program * 0x9e3779b97f4a7c15u + key->run;
+  hash = hash * 0x9e3779b97f4a7c15u + ((uint64_t)key->op << 32 | key->round);
+  hash = hash * 0x9e3779b97f4a7c15u + ((uint64_t)(uint32_t)from << 32 | (uint32_t)to);
+  return &world->buckets[(hash ^ hash >> 32) % POST_BUCKETS];
+}
+
+static bool post_same_key(const halo_message_key *a, const halo_message_key *b) {
+  return a->program == b->program && a->run == b->run && a->op == b->op && a->round == b->round;
+}
+
+post_entry *post_take(halo_world *world, const halo_message_key *key, int from, int to, int lane) {
+  for (post_entry **at = post_bucket(world, key, from, to); *at; at = &(*at)->next) {
+    post_entry *entry = *at;
+    if (entry->from != from || entry->to != to || entry->lane != lane) continue;
+    if (!post_same_key(&entry->key, key)) continue;
+    *at = entry->next;
+    return entry;
+  }
+  return NULL;
+}
+
+void post_put(halo_world *world, post_entry *entry) {
+  post_entry **at = post_bucket(world, &entry->key, entry->from, entry->to);
+  entry->next = *at;
+  *at = entry;
+  pthread_cond_broadcast(&world->changed);
+}
+
+void post_entry_release(post_entry *entry) {
+  halo_free(entry->owned);
+  halo_free(entry);
+}
+
+void post_take_back(halo_world *world, post_sender *sender) {
+  for (int b = 0; b < POST_BUCKETS; b++) {
+    for (post_entry **at = &world->buckets[b]; *at;) {
+      post_entry *entry = *at;
+      if (entry->sender != sender) {
+        at = &entry->next;
+        continue;
+      }
+      *at = entry->next;
+      sender->untaken--;
+      post_entry_release(entry);
+    }
+  }
+}
+
+/* ---- The communicator ---- */
+
+static void post_lock(halo_world *world) {
+  if (!world->comm->concurrent) pthread_mutex_lock(&world->comm_lock);
+}
+
+static halo_status post_unlock(halo_world *world, const char *trouble) {
+  if (!world->comm->concurrent) pthread_mutex_unlock(&world->comm_lock);
+  if (!trouble) return HALO_OK;
+  halo_status status = halo_fail(HALO_IO_ERROR, "%s: %s", world->comm->name, trouble);
+  pthread_mutex_lock(&world->lock);
+  world->broken = true;
+  pthread_mutex_unlock(&world->lock);
+  return status;
+}
+
+static halo_status post_begin_send(halo_world *world, int process, int tag, const void *data,
+                                   size_t bytes, void **request) {
+  post_lock(world);
+  return post_unlock(world,
+                     world->comm->send(world->comm->user, process, tag, data, bytes, request));
+}
+
+static halo_status post_begin_receive(halo_world *world, int process, int tag, void *data,
+                                      size_t bytes, void **request) {
+  post_lock(world);
+  return post_unlock(world,
+                     world->comm->receive(world->comm->user, process, tag, data, bytes, request));
+}
+
+halo_status post_test(halo_world *world, void *request, bool *done) {
+  *done = false;
+  post_lock(world);
+  return post_unlock(world, world->comm->test(world->comm->user, request, done));
+}
+
+halo_status post_send(halo_world *world, const halo_exchange *x, const halo_message *message,
+                      void *requests[2], void **out) {
+  int process = post_process_of(world, message->peer);
+  bool inlined = message->bytes <= POST_INLINE;
+  size_t size = sizeof(post_letter) + (inlined ? message->bytes : 0);
+  post_letter *letter = halo_alloc(size);
+  *letter = (post_letter){.kind = POST_MESSAGE,
+                          .key = x->key,
+                          .from = x->device,
+                          .to = message->peer,
+                          .lane = message->lane,
+                          .bytes = message->bytes};
+  requests[0] = requests[1] = NULL;
+  *out = letter;
+  if (inlined) {
+    if (message->bytes) memcpy(letter + 1, message->data, message->bytes);
+  } else {
+    pthread_mutex_lock(&world->lock);
+    letter->tag = world->next_tag;
+    world->next_tag = world->next_tag == world->comm->max_tag ? 1 : world->next_tag + 1;
+    pthread_mutex_unlock(&world->lock);
+  }
+  HALO_TRY(post_begin_send(world, process, 0, letter, size, &requests[0]));
+  if (inlined) return HALO_OK;
+  return post_begin_send(world, process, letter->tag, message->data, message->bytes, &requests[1]);
+}
+
+halo_status post_receive(halo_world *world, const post_entry *entry, void *data, void **request) {
+  return post_begin_receive(world, entry->process, entry->tag, data, entry->bytes, request);
+}
+
+void post_abandon(halo_world *world, void *request, void *memory) {
+  pthread_mutex_lock(&world->lock);
+  halo_vec_push(&world->orphans, (post_orphan){request, memory});
+  pthread_mutex_unlock(&world->lock);
+}
+
+/* Receives what nobody wants any more, since its sender waits for that. */
+static void post_drain(halo_world *world, post_entry *entry) {
+  void *memory = NULL, *request = NULL;
+  bool remote = !entry->data && entry->bytes > 0;
+  if (remote && halo_try_alloc(entry->bytes, "a message", &memory) == HALO_OK &&
+      post_receive(world, entry, memory, &request) == HALO_OK) {
+    post_abandon(world, request, memory);
+  } else {
+    halo_free(memory);
+  }
+  post_entry_release(entry);
+}
+
+/* ---- Failures ---- */
+
+const post_failure *post_failed(const halo_world *world, uint64_t program, uint64_t run) {
+  uint64_t count = world->failure_count, oldest = count > POST_FAILURES ? count - POST_FAILURES : 0;
+  for (uint64_t i = oldest; i < count; i++) {
+    const post_failure *failure = &world->failures[i % POST_FAILURES];
+    if (failure->program == program && failure->run == run) return failure;
+  }
+  return NULL;
+}
+
+void post_note_failure(halo_world *world, uint64_t program, uint64_t run, int device,
+                       const char *message) {
+  HALO_VEC(post_entry *) unwanted = {0};
+  pthread_mutex_lock(&world->lock);
+  if (!post_failed(world, program, run)) {
+    post_failure *failure = &world->failures[world->failure_count++ % POST_FAILURES];
+    halo_free(failure->message);
+    *failure = (post_failure){program, run, device, halo_strdup(message)};
+  }
+  for (int b = 0; b < POST_BUCKETS; b++) {
+    for (post_entry **at = &world->buckets[b]; *at;) {
+      post_entry *entry = *at;
+      /* Those of this process are taken back by their senders. */
+      if (entry->key.program != program || entry->key.run != run || entry->sender) {
+        at = &entry->next;
+        continue;
+      }
+      *at = entry->next;
+      halo_vec_push(&unwanted, entry);
+    }
+  }
+  pthread_cond_broadcast(&world->changed);
+  pthread_mutex_unlock(&world->lock);
+  for (int32_t i = 0; i < unwanted.count; i++) post_drain(world, unwanted.data[i]);
+  halo_vec_deinit(&unwanted);
+}
+
+void post_tell_failure(halo_world *world, uint64_t program, uint64_t run, int device,
+                       const char *message) {
+  size_t length = strlen(message) + 1, room = POST_INLINE;
+  if (length > room) length = room;
+  for (int p = 0; world->comm && p < world->process_count; p++) {
+    if (p == world->process) continue;
+    post_letter *letter = halo_alloc(sizeof *letter + length);
+    *letter = (post_letter){.kind = POST_FAILURE,
+                            .key = {program, run, 0, 0},
+                            .from = device,
+                            .to = post_desk(p),
+                            .bytes = length};
+    char *text = (char *)(letter + 1);
+    memcpy(text, message, length);
+    text[length - 1] = '\0';
+    void *request = NULL;
+    if (post_begin_send(world, p, 0, letter, sizeof *letter + length, &request) == HALO_OK) {
+      post_abandon(world, request, letter);
+    } else {
+      halo_free(letter);
+    }
+  }
+}
+
+/* ---- What comes ---- */
+
+static halo_status post_arrived(halo_world *world, int process, const char *data, size_t size) {
+  post_letter letter;
+  if (size < sizeof letter) {
+    return halo_fail(HALO_IO_ERROR, "a message of process %d is cut short", process);
+  }
+  memcpy(&letter, data, sizeof letter);
+  const char *rest = data + sizeof letter;
+  size_t behind = size - sizeof letter;
+  if (letter.kind == POST_FAILURE && behind == letter.bytes && behind > 0) {
+    char *text = halo_alloc(behind + 1);
+    memcpy(text, rest, behind);
+    post_note_failure(world, letter.key.program, letter.key.run, letter.from, text);
+    halo_free(text);
+    return HALO_OK;
+  }
+  if (letter.kind != POST_MESSAGE || (letter.tag == 0 && behind != letter.bytes)) {
+    return halo_fail(HALO_IO_ERROR, "process %d sent what is no message: do all run one version?",
+                     process);
+  }
+  post_entry *entry = halo_alloc(sizeof *entry);
+  *entry = (post_entry){.key = letter.key,
+                        .from = letter.from,
+                        .to = letter.to,
+                        .lane = letter.lane,
+                        .bytes = (size_t)letter.bytes,
+                        .process = process,
+                        .tag = letter.tag};
+  if (letter.tag == 0) {
+    entry->owned = halo_alloc(behind + 1);
+    if (behind) memcpy(entry->owned, rest, behind);
+    entry->data = entry->owned;
+  }
+  pthread_mutex_lock(&world->lock);
+  bool wanted = !post_failed(world, letter.key.program, letter.key.run);
+  if (wanted) post_put(world, entry);
+  pthread_mutex_unlock(&world->lock);
+  if (!wanted) post_drain(world, entry);
+  return HALO_OK;
+}
+
+/* Requests that nobody waits for. */
+static halo_status post_look_after(halo_world *world) {
+  for (int32_t i = 0;; i++) {
+    pthread_mutex_lock(&world->lock);
+    bool there = i < world->orphans.count;
+    post_orphan orphan = there ? world->orphans.data[i] : (post_orphan){0};
+    pthread_mutex_unlock(&world->lock);
+    if (!there) return HALO_OK;
+    bool done;
+    HALO_TRY(post_test(world, orphan.request, &done));
+    if (!done) continue;
+    /* Only who holds the poll lock takes any out, so that it is still where it was. */
+    pthread_mutex_lock(&world->lock);
+    world->orphans.data[i--] = world->orphans.data[--world->orphans.count];
+    pthread_mutex_unlock(&world->lock);
+    halo_free(orphan.memory);
+  }
+}
+
+halo_status post_poll(halo_world *world, bool *any) {
+  *any = false;
+  if (!world->comm || pthread_mutex_trylock(&world->poll_lock) != 0) return HALO_OK;
+  halo_status status = HALO_OK;
+  char data[POST_LETTER];
+  for (;;) {
+    int from = -1;
+    size_t bytes = 0;
+    post_lock(world);
+    status =
+        post_unlock(world, world->comm->poll(world->comm->user, data, sizeof data, &from, &bytes));
+    if (status != HALO_OK || from < 0) break;
+    *any = true;
+    status = post_arrived(world, from, data, bytes);
+    if (status != HALO_OK) break;
+  }
+  if (status == HALO_OK) status = post_look_after(world);
+  pthread_mutex_unlock(&world->poll_lock);
+  return status;
+}

@@ -1,0 +1,96 @@
+/* collectives/post.h: messages that have come and are not yet wanted, and those on their way between
+ * processes. Private to this room. */
+#ifndef HALO_COLLECTIVES_POST_H
+#define HALO_COLLECTIVES_POST_H
+
+#include "base/vec.h"
+#include "collectives/world.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { POST_BUCKETS = 256, POST_FAILURES = 256, POST_LETTER = 4096 };
+
+/* Where the pieces of one exchange stand that others may touch; under the world's lock. */
+typedef struct post_sender {
+  int untaken; /* local messages that their receivers have not copied */
+} post_sender;
+
+/* A message that waits to be taken. */
+typedef struct post_entry {
+  struct post_entry *next;
+  halo_message_key key;
+  int from, to, lane;
+  size_t bytes;
+  const void *data;    /* the sender's memory, or `owned`; NULL: its process has it still, */
+  int process, tag;    /* and gives it when this is received */
+  post_sender *sender; /* of this process */
+  void *owned;         /* a small one that came with its announcement */
+} post_entry;
+
+/* A run that failed somewhere. */
+typedef struct post_failure {
+  uint64_t program, run;
+  int device;
+  char *message;
+} post_failure;
+
+/* A request whose memory nobody else keeps. */
+typedef struct post_orphan {
+  void *request, *memory;
+} post_orphan;
+
+struct halo_world {
+  halo_communicator *comm; /* NULL: alone */
+  int process, process_count;
+  int *first; /* [process_count + 1] */
+  double timeout;
+  uint64_t agreements, local_programs;
+  pthread_mutex_t comm_lock; /* around the communicator's functions, where it wants that */
+  pthread_mutex_t poll_lock; /* who holds it looks for what has come */
+  pthread_mutex_t lock;      /* of what follows */
+  pthread_cond_t changed;
+  post_entry *buckets[POST_BUCKETS];
+  post_failure failures[POST_FAILURES]; /* the newest, in a ring */
+  uint64_t failure_count;
+  HALO_VEC(post_orphan) orphans;
+  int next_tag;
+  bool broken;
+};
+
+/* Messages to processes have addresses below the devices': that of process p. */
+static inline int post_desk(int process) { return -1 - process; }
+int post_process_of(const halo_world *world, int address);
+
+/* ---- With the lock held ---- */
+
+/* The message for this key and way, taken out; NULL: it has not come. */
+post_entry *post_take(halo_world *world, const halo_message_key *key, int from, int to, int lane);
+void post_put(halo_world *world, post_entry *entry);
+/* Takes back what a sender's exchange had put there and nobody has taken. */
+void post_take_back(halo_world *world, post_sender *sender);
+/* The failure of a run, or NULL. */
+const post_failure *post_failed(const halo_world *world, uint64_t program, uint64_t run);
+
+/* ---- Without the lock ---- */
+
+void post_entry_release(post_entry *entry);
+/* Begins to send a message to another process: one or two requests, NULL where there is none, and `*letter`,
+ * the memory of the first. */
+halo_status post_send(halo_world *world, const halo_exchange *x, const halo_message *message,
+                      void *requests[2], void **letter);
+/* Begins to receive the rest of a message that was announced. */
+halo_status post_receive(halo_world *world, const post_entry *entry, void *data, void **request);
+halo_status post_test(halo_world *world, void *request, bool *done);
+/* Looks for what has come from other processes; *any: something has. */
+halo_status post_poll(halo_world *world, bool *any);
+/* Notes a failure, here only, and throws away what has come for the run. */
+void post_note_failure(halo_world *world, uint64_t program, uint64_t run, int device,
+                       const char *message);
+/* Tells the other processes. */
+void post_tell_failure(halo_world *world, uint64_t program, uint64_t run, int device,
+                       const char *message);
+/* Leaves a request to be done some time, with memory that is then freed. */
+void post_abandon(halo_world *world, void *request, void *memory);
+
+#endif

@@ -1,0 +1,75 @@
+/* collectives/world.h: all devices that a client's programs may run on, of this process and of others, and
+ * messages between them.
+ *
+ * A message goes from one device to another under a key, which says what it is for. Sender and receiver
+ * meet by key, whoever comes first, so that runs which are in progress at once do not mix. Within a process
+ * the receiver copies from the sender's memory; between processes a communicator carries the bytes, small
+ * ones with the announcement, others once the receiver has said where to. */
+#ifndef HALO_COLLECTIVES_WORLD_H
+#define HALO_COLLECTIVES_WORLD_H
+
+#include "base/status.h"
+#include "halo/communicator.h"
+
+#include <stdint.h>
+
+typedef struct halo_world halo_world;
+
+/* `communicator` (NULL: this process is alone) outlives the world. `devices`: of this process. Waits for the
+ * other processes, which do the same. `timeout`: seconds that something may take to come forth, here and in
+ * exchanges. */
+halo_status halo_world_create(halo_communicator *communicator, int devices, double timeout,
+                              halo_world **out);
+/* No exchange is in progress any more. */
+void halo_world_release(halo_world *world);
+
+int halo_world_process(const halo_world *world);
+int halo_world_process_count(const halo_world *world);
+/* Devices of all processes, numbered from 0, those of a process one after the other. */
+int halo_world_device_count(const halo_world *world);
+/* The first device of a process; that of process_count is the device count. */
+int halo_world_first_device(const halo_world *world, int process);
+int halo_world_process_of(const halo_world *world, int device);
+
+/* What a message is for: an operation of a run of a program, the round'th time it is done in it. */
+typedef struct halo_message_key {
+  uint64_t program, run;
+  uint32_t op, round;
+} halo_message_key;
+
+typedef struct halo_message {
+  int peer;     /* device that it goes to or comes from */
+  int lane;     /* several between the same two devices have different ones, from 0 */
+  void *data;   /* of a send only read */
+  size_t bytes; /* the same on both sides */
+} halo_message;
+
+/* One device's part of an operation. */
+typedef struct halo_exchange {
+  halo_message_key key;
+  int device;
+  const char *what; /* for messages to people: "all-reduce sum.3 (channel 1)" */
+  const halo_message *sends, *receives;
+  int send_count, receive_count;
+} halo_exchange;
+
+/* Sends and receives, and waits until all of it is done: then the senders' memory is free again.
+ * HALO_DEADLINE when for the world's timeout nothing comes from some device, which the message names;
+ * the failure of another device's part of the same run; HALO_INVALID_ARGUMENT when sizes differ. After a
+ * failure the run has failed for all. */
+halo_status halo_world_exchange(halo_world *world, const halo_exchange *exchange);
+
+/* Says to all devices that a run fails on `device`, so that nobody waits for it: what waits in this run's
+ * exchanges, now or later, fails with HALO_ABORTED and this text. */
+void halo_world_fail(halo_world *world, uint64_t program, uint64_t run, int device,
+                     const char *message);
+
+/* What is agreed on between processes while nothing runs: each gives `bytes` and gets those of all,
+ * [process_count][bytes]. All must call this in the same order; *number (may be NULL) is how often they did.
+ * `what` as above. */
+halo_status halo_world_agree(halo_world *world, const char *what, const void *mine, size_t bytes,
+                             void *all, uint64_t *number);
+/* A number for a program of this process alone, which no other program of it has. */
+uint64_t halo_world_local_program(halo_world *world);
+
+#endif

@@ -1,0 +1,23 @@
+/* hlo/collective.h: who takes part in a collective, in a program of several replicas and partitions. All
+ * that run it are numbered through: replica * num_partitions + partition. */
+#ifndef HALO_HLO_COLLECTIVE_H
+#define HALO_HLO_COLLECTIVE_H
+
+#include "hlo/hlo.h"
+
+/* How many there are in all. */
+int64_t halo_collective_world(const halo_module *module);
+
+/* The groups of a collective by these numbers, in `arena`, by what channel_id and use_global_device_ids make of
+ * the ids that are written (four modes: replicas of one partition, partitions of one replica, replicas with all
+ * their partitions, and the numbers themselves). Without written groups all are one. HALO_INVALID_ARGUMENT for ids
+ * that there are not. */
+halo_status halo_collective_groups(const halo_instr *instr, halo_arena *arena, halo_groups *out);
+/* source_target_pairs likewise: [2 *count]. */
+halo_status halo_collective_pairs(const halo_instr *instr, halo_arena *arena, int64_t **out,
+                                  int32_t *count);
+
+/* The members of each group; 0 when they differ. */
+int64_t halo_collective_size(const halo_groups *groups);
+
+#endif

@@ -1,0 +1,522 @@
+/* passes/expand_exchange.c: collectives among several participants, written as exchanges: operations that
+ * move bytes between devices and do nothing else, between reshapes, transposes and the program's own
+ * reducers on arrays. What is left is
+ *
+ *   all-gather            [1, n] of each member -> [members, n], in the group's order
+ *   all-to-all            row i of [members, n] goes to member i -> [members, n]
+ *   collective-permute, collective-broadcast, ragged-all-to-all
+ *
+ * with groups of numbers (hlo/collective.h) and a number of its own (`exchange`), which is the same on all
+ * devices. A reduction combines what the members give in the group's order, whatever its size and however the
+ * messages come, so results repeat, and are the same on all members. */
+#include "hlo/collective.h"
+#include "passes/elementwise.h"
+#include "passes/expander.h"
+
+#include <string.h>
+
+/* Up to so many bytes that everybody sends to everybody, members combine all by themselves: one exchange
+ * instead of two. */
+enum { EXCHANGE_SMALL = 128 << 10 };
+
+typedef struct exchange_site {
+  halo_expander *x;
+  const halo_instr *instr;
+  halo_module *module;
+  halo_groups groups;
+  int64_t most;   /* members of the largest group */
+  int64_t number; /* of the next exchange */
+} exchange_site;
+
+static bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchange_site *out) {
+  halo_module *module = x->r->computation->module;
+  *out = (exchange_site){.x = x, .instr = instr, .module = module};
+  out->number = halo_instr_int(instr, HALO_ATTR_EXCHANGE, 0);
+  x->status = halo_collective_groups(instr, &module->arena, &out->groups);
+  if (x->status != HALO_OK) return false;
+  const halo_groups *groups = &out->groups;
+  for (int32_t g = 0; g < groups->count; g++) {
+    int64_t size = groups->starts[g + 1] - groups->starts[g];
+    if (size > out->most) out->most = size;
+  }
+  int64_t world = halo_collective_world(module);
+  if (all && groups->starts[groups->count] != world) {
+    x->status =
+        halo_fail(HALO_INVALID_ARGUMENT,
+                  "%s: its groups name %d of the %lld that run the program: all must take part",
+                  instr->name, groups->starts[groups->count], (long long)world);
+  }
+  return x->status == HALO_OK;
+}
+
+/* As above, with groups of one size. */
+static bool exchange_open_equal(halo_expander *x, halo_instr *instr, exchange_site *out) {
+  if (!exchange_open(x, instr, true, out)) return false;
+  if (halo_collective_size(&out->groups) > 0) return true;
+  x->status = halo_fail(HALO_INVALID_ARGUMENT, "%s: its groups must have equally many members",
+                        instr->name);
+  return false;
+}
+
+static const halo_shape *exchange_shape(const exchange_site *s, halo_type type, int rank,
+                                        const int64_t *dims) {
+  return halo_shape_new(&s->module->arena, type, rank, dims);
+}
+
+/* The exchange itself. */
+static halo_instr *exchange_make(exchange_site *s, halo_opcode opcode, const halo_shape *shape,
+                                 halo_instr *const *operands, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    if (!operands[i]) return NULL;
+  }
+  int64_t dim = 0;
+  bool along = opcode == HALO_OP_ALL_GATHER || opcode == HALO_OP_ALL_TO_ALL;
+  halo_groups *groups = halo_arena_new(&s->module->arena, halo_groups);
+  *groups = s->groups;
+  halo_attr attrs[] = {{.id = HALO_ATTR_EXCHANGE, .i = s->number++},
+                       {.id = HALO_ATTR_REPLICA_GROUPS, .groups = groups},
+                       halo_rewrite_list_attr(s->module, HALO_ATTR_DIMENSIONS, &dim, 1)};
+  return halo_rewrite_make(s->x->r, s->instr, opcode, shape, operands, count, attrs, along ? 3 : 2);
+}
+
+/* [n] of each member as [members, n]. */
+static halo_instr *exchange_gather(exchange_site *s, halo_instr *flat) {
+  if (!flat) return NULL;
+  int64_t dims[2] = {s->most, halo_shape_element_count(flat->shape)}, one[2] = {1, dims[1]};
+  halo_instr *row = halo_expand_reshape(s->x, flat, 2, one);
+  return exchange_make(s, HALO_OP_ALL_GATHER, exchange_shape(s, flat->shape->type, 2, dims), &row,
+                       1);
+}
+
+static halo_instr *exchange_swap(exchange_site *s, halo_instr *rows) {
+  return rows ? exchange_make(s, HALO_OP_ALL_TO_ALL, rows->shape, &rows, 1) : NULL;
+}
+
+/* Row i of [members, ...] with these dimensions. */
+static halo_instr *exchange_row(exchange_site *s, halo_instr *rows, int64_t i, int rank,
+                                const int64_t *dims) {
+  return halo_expand_reshape(s->x, halo_expand_range(s->x, rows, 0, i, i + 1), rank, dims);
+}
+
+/* ---- Who am I ---- */
+
+/* A number for each that runs the program, looked up at run time: s32[]. */
+static halo_instr *exchange_mine(exchange_site *s, const int32_t *values) {
+  halo_expander *x = s->x;
+  const halo_shape *id_shape = halo_shape_new(&s->module->arena, HALO_U32, 0, NULL);
+  halo_instr *replica =
+      halo_rewrite_make(x->r, s->instr, HALO_OP_REPLICA_ID, id_shape, NULL, 0, NULL, 0);
+  halo_instr *partition =
+      halo_rewrite_make(x->r, s->instr, HALO_OP_PARTITION_ID, id_shape, NULL, 0, NULL, 0);
+  halo_instr *count = halo_expand_scalar(x, HALO_U32, (double)s->module->num_partitions);
+  halo_instr *flat = halo_expand_binary(
+      x, HALO_OP_ADD, halo_expand_binary(x, HALO_OP_MULTIPLY, replica, count), partition);
+  int64_t world = halo_collective_world(s->module), one = 1;
+  halo_literal *table;
+  halo_status status = halo_literal_create(exchange_shape(s, HALO_S32, 1, &world), &table);
+  if (status != HALO_OK) {
+    x->status = status;
+    return NULL;
+  }
+  memcpy(table->data, values, sizeof *values * (size_t)world);
+  halo_instr *list = halo_rewrite_make_constant(x->r, s->instr, table);
+  halo_instr *start = halo_expand_convert(x, flat, HALO_S32);
+  return halo_expand_reshape(x, halo_expand_dynamic_slice(x, list, &start, &one), 0, NULL);
+}
+
+/* pred[] that is true where my value in the table is above `than`. */
+static halo_instr *exchange_above(exchange_site *s, const int32_t *values, int64_t than) {
+  halo_instr *mine = exchange_mine(s, values);
+  return halo_expand_compare(s->x, mine, HALO_GT, halo_expand_scalar(s->x, HALO_S32, (double)than));
+}
+
+static int32_t *exchange_values(const exchange_site *s) {
+  return halo_arena_array(&s->module->arena, int32_t, halo_collective_world(s->module));
+}
+
+/* ---- Reductions ---- */
+
+/* What a reducer does to two parameters, when that is one operation; its opcode. */
+static bool exchange_is_plain(const halo_computation *reducer, halo_opcode *opcode) {
+  const halo_instr *root = reducer->root;
+  if (root->operand_count != 2 || halo_opcode_exec(root->opcode) != HALO_EXEC_ELEMENTWISE) {
+    return false;
+  }
+  bool both = root->operands[0]->opcode == HALO_OP_PARAMETER &&
+              root->operands[1]->opcode == HALO_OP_PARAMETER &&
+              root->operands[0] != root->operands[1];
+  *opcode = root->opcode;
+  return both && root->shape->type == root->operands[0]->shape->type && root->attr_count == 0;
+}
+
+/* reducer(a, b) on arrays. */
+static halo_instr *exchange_apply(exchange_site *s, halo_computation *reducer, halo_instr *a,
+                                  halo_instr *b) {
+  if (!a || !b) return NULL;
+  halo_instr *args[] = {a, b};
+  if (halo_elementwise_computation(reducer)) {
+    return halo_elementwise_inline(s->x->r, s->instr, reducer, args, a->shape);
+  }
+  int64_t dims[HALO_MAX_RANK];
+  for (int d = 0; d < a->shape->rank; d++) dims[d] = d;
+  halo_computation **comps = halo_arena_new(&s->module->arena, halo_computation *);
+  *comps = reducer;
+  halo_attr attrs[] = {
+      halo_rewrite_list_attr(s->module, HALO_ATTR_DIMENSIONS, dims, a->shape->rank),
+      {.id = HALO_ATTR_TO_APPLY, .comps = {comps, 1}}};
+  return halo_expand_op(s->x, HALO_OP_MAP, args, 2, attrs, 2);
+}
+
+/* The rows of [members, n] combined, each with these dimensions. Narrow floats are summed in f32, and rounded
+ * once, as XLA does it. */
+static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
+                                 const int64_t *dims) {
+  if (!rows) return NULL;
+  halo_expander *x = s->x;
+  halo_computation *reducer = halo_instr_comp(s->instr, HALO_ATTR_TO_APPLY);
+  halo_type type = rows->shape->type, wide = type;
+  halo_opcode opcode;
+  bool plain = exchange_is_plain(reducer, &opcode);
+  if (plain && (type == HALO_BF16 || type == HALO_F16)) wide = HALO_F32;
+  /* Groups of several sizes: what is behind the members of the own one does not count. */
+  int32_t *sizes = exchange_values(s);
+  int64_t least = s->most;
+  for (int32_t g = 0; g < s->groups.count; g++) {
+    int64_t size = s->groups.starts[g + 1] - s->groups.starts[g];
+    if (size < least) least = size;
+    for (int32_t i = s->groups.starts[g]; i < s->groups.starts[g + 1]; i++) {
+      sizes[s->groups.ids[i]] = (int32_t)size;
+    }
+  }
+  halo_instr *sum = halo_expand_convert(x, exchange_row(s, rows, 0, rank, dims), wide);
+  for (int64_t i = 1; i < s->most && sum; i++) {
+    halo_instr *row = halo_expand_convert(x, exchange_row(s, rows, i, rank, dims), wide);
+    halo_instr *next =
+        plain ? halo_expand_binary(x, opcode, sum, row) : exchange_apply(s, reducer, sum, row);
+    if (i >= least && next) {
+      halo_instr *test = exchange_above(s, sizes, i);
+      next = halo_expand_select(x, halo_expand_splat(x, test, sum->shape), next, sum);
+    }
+    sum = next;
+  }
+  return halo_expand_convert(x, sum, type);
+}
+
+/* All members' arrays combined, in every member. */
+static halo_instr *exchange_reduce(exchange_site *s, halo_instr *value) {
+  const halo_shape *shape = value->shape;
+  int64_t count = halo_shape_element_count(shape), n = s->most;
+  if (n == 1 || count == 0) return value;
+  bool equal = halo_collective_size(&s->groups) > 0;
+  int64_t bytes = halo_shape_byte_size(shape);
+  halo_instr *flat = halo_expand_reshape(s->x, value, 1, &count);
+  if (!equal || count < n || bytes <= EXCHANGE_SMALL / n) {
+    return exchange_fold(s, exchange_gather(s, flat), shape->rank, shape->dims);
+  }
+  /* Each member combines a part, and gathers the others'. */
+  int64_t part = (count + n - 1) / n, padded = part * n, dims[2] = {n, part};
+  if (padded != count) {
+    int64_t padding[3] = {0, padded - count, 0};
+    flat = halo_expand_pad(s->x, flat, halo_expand_scalar(s->x, shape->type, 0), padding);
+  }
+  halo_instr *rows = exchange_swap(s, halo_expand_reshape(s->x, flat, 2, dims));
+  halo_instr *all = exchange_gather(s, exchange_fold(s, rows, 1, &part));
+  all = halo_expand_reshape(s->x, all, 1, &padded);
+  if (padded != count) all = halo_expand_range(s->x, all, 0, 0, count);
+  return halo_expand_reshape(s->x, all, shape->rank, shape->dims);
+}
+
+/* ---- Several operands: the results as the instruction gives them ---- */
+
+static halo_instr *exchange_as(exchange_site *s, halo_instr *value, const halo_shape *shape) {
+  if (!value || halo_shape_equal(value->shape, shape)) return value;
+  return halo_rewrite_make_unary(s->x->r, s->instr, HALO_OP_COPY, shape, value);
+}
+
+static halo_instr *exchange_each(exchange_site *s,
+                                 halo_instr *(*one)(exchange_site *, halo_instr *)) {
+  const halo_instr *instr = s->instr;
+  const halo_shape *shape = instr->shape;
+  if (!halo_shape_is_tuple(shape)) return exchange_as(s, one(s, instr->operands[0]), shape);
+  HALO_VEC(halo_instr *) parts = {0};
+  bool good = shape->count == instr->operand_count;
+  for (int32_t i = 0; i < shape->count && good; i++) {
+    halo_instr *part = exchange_as(s, one(s, instr->operands[i]), shape->elements[i]);
+    good = part != NULL;
+    halo_vec_push(&parts, part);
+  }
+  halo_instr *tuple = good ? halo_rewrite_make(s->x->r, instr, HALO_OP_TUPLE, shape, parts.data,
+                                               parts.count, NULL, 0)
+                           : NULL;
+  halo_vec_deinit(&parts);
+  return tuple;
+}
+
+/* Operands of one type that are small are reduced as one array: a message costs more than a copy. */
+static halo_instr *exchange_reduce_together(exchange_site *s) {
+  enum { TOGETHER_MAX = 1 << 20 };
+  const halo_instr *instr = s->instr;
+  const halo_shape *shape = instr->shape;
+  HALO_VEC(halo_instr *) flat = {0};
+  int64_t at = 0;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    halo_instr *operand = instr->operands[i];
+    int64_t count = halo_shape_element_count(operand->shape);
+    if (operand->shape->type != instr->operands[0]->shape->type ||
+        halo_shape_byte_size(operand->shape) > TOGETHER_MAX) {
+      halo_vec_deinit(&flat);
+      return exchange_each(s, exchange_reduce);
+    }
+    halo_vec_push(&flat, halo_expand_reshape(s->x, operand, 1, &count));
+  }
+  halo_instr *all = halo_expand_join(s->x, flat.data, flat.count, 0);
+  if (all) all = exchange_reduce(s, all);
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    const halo_shape *part = shape->elements[i];
+    int64_t count = halo_shape_element_count(part);
+    halo_instr *piece = halo_expand_range(s->x, all, 0, at, at + count);
+    at += count;
+    flat.data[i] = exchange_as(s, halo_expand_reshape(s->x, piece, part->rank, part->dims), part);
+  }
+  halo_instr *tuple =
+      s->x->status == HALO_OK
+          ? halo_rewrite_make(s->x->r, instr, HALO_OP_TUPLE, shape, flat.data, flat.count, NULL, 0)
+          : NULL;
+  halo_vec_deinit(&flat);
+  return tuple;
+}
+
+/* ---- Dimensions ---- */
+
+static int64_t exchange_dim(const exchange_site *s) {
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(s->instr, HALO_ATTR_DIMENSIONS, &count);
+  return count > 0 ? dims[0] : 0;
+}
+
+static halo_instr *exchange_transpose(exchange_site *s, halo_instr *value, const int64_t *order) {
+  if (!value) return NULL;
+  int64_t dims[HALO_MAX_RANK];
+  int rank = value->shape->rank;
+  for (int d = 0; d < rank; d++) dims[d] = value->shape->dims[order[d]];
+  return halo_rewrite_make_listed(s->x->r, s->instr, HALO_OP_TRANSPOSE,
+                                  exchange_shape(s, value->shape->type, rank, dims), value,
+                                  HALO_ATTR_DIMENSIONS, order, rank);
+}
+
+/* The parts along `dim` that go to the members, as rows: [members, n]. */
+static halo_instr *exchange_cut(exchange_site *s, halo_instr *value, int64_t dim) {
+  int64_t dims[HALO_MAX_RANK + 1], order[HALO_MAX_RANK + 1];
+  int rank = value->shape->rank;
+  if (rank + 1 > HALO_MAX_RANK) return NULL;
+  for (int d = 0, k = 0; d < rank; d++) {
+    if (d == dim) dims[k++] = s->most;
+    dims[k++] = d == dim ? value->shape->dims[d] / s->most : value->shape->dims[d];
+  }
+  order[0] = dim;
+  for (int d = 0, k = 1; d <= rank; d++) {
+    if (d != dim) order[k++] = d;
+  }
+  halo_instr *apart = halo_expand_reshape(s->x, value, rank + 1, dims);
+  int64_t flat[2] = {s->most, halo_shape_element_count(value->shape) / s->most};
+  return halo_expand_reshape(s->x, exchange_transpose(s, apart, order), 2, flat);
+}
+
+/* Rows [members, n], each an array of dimensions `part`, next to each other along `dim`. */
+static halo_instr *exchange_paste(exchange_site *s, halo_instr *rows, int rank, const int64_t *part,
+                                  int64_t dim) {
+  int64_t dims[HALO_MAX_RANK + 1], order[HALO_MAX_RANK + 1], joined[HALO_MAX_RANK];
+  if (rank + 1 > HALO_MAX_RANK) return NULL;
+  dims[0] = s->most;
+  for (int d = 0, k = 0; d < rank; d++) {
+    dims[d + 1] = part[d];
+    if (d == dim) order[k++] = 0;
+    order[k++] = d + 1;
+    joined[d] = d == dim ? part[d] * s->most : part[d];
+  }
+  halo_instr *apart = halo_expand_reshape(s->x, rows, rank + 1, dims);
+  return halo_expand_reshape(s->x, exchange_transpose(s, apart, order), rank, joined);
+}
+
+static halo_instr *exchange_gather_one(exchange_site *s, halo_instr *value) {
+  int64_t count = halo_shape_element_count(value->shape);
+  if (s->most == 1) return value;
+  halo_instr *flat = halo_expand_reshape(s->x, value, 1, &count);
+  return exchange_paste(s, exchange_gather(s, flat), value->shape->rank, value->shape->dims,
+                        exchange_dim(s));
+}
+
+static halo_instr *exchange_scatter_one(exchange_site *s, halo_instr *value) {
+  int64_t dims[HALO_MAX_RANK], dim = exchange_dim(s);
+  const halo_shape *shape = value->shape;
+  if (s->most == 1) return value;
+  for (int d = 0; d < shape->rank; d++)
+    dims[d] = d == dim ? shape->dims[d] / s->most : shape->dims[d];
+  halo_instr *rows = exchange_swap(s, exchange_cut(s, value, dim));
+  return exchange_fold(s, rows, shape->rank, dims);
+}
+
+static halo_instr *exchange_swap_one(exchange_site *s, halo_instr *value) {
+  int64_t dims[HALO_MAX_RANK], dim = exchange_dim(s);
+  const halo_shape *shape = value->shape;
+  if (s->most == 1) return value;
+  for (int d = 0; d < shape->rank; d++)
+    dims[d] = d == dim ? shape->dims[d] / s->most : shape->dims[d];
+  return exchange_paste(s, exchange_swap(s, exchange_cut(s, value, dim)), shape->rank, dims, dim);
+}
+
+/* One operand for each member. */
+static halo_instr *exchange_swap_tuple(exchange_site *s) {
+  const halo_instr *instr = s->instr;
+  const halo_shape *part = instr->operands[0]->shape;
+  if (instr->operand_count != s->most) {
+    s->x->status =
+        halo_fail(HALO_INVALID_ARGUMENT, "%s: groups of %lld members need as many operands",
+                  instr->name, (long long)s->most);
+    return NULL;
+  }
+  HALO_VEC(halo_instr *) parts = {0};
+  int64_t row[2] = {1, halo_shape_element_count(part)};
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    halo_vec_push(&parts, halo_expand_reshape(s->x, instr->operands[i], 2, row));
+  }
+  halo_instr *rows = exchange_swap(s, halo_expand_join(s->x, parts.data, parts.count, 0));
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    halo_instr *value = exchange_row(s, rows, i, part->rank, part->dims);
+    const halo_shape *shape = instr->shape;
+    if (halo_shape_is_tuple(shape)) shape = shape->elements[i];
+    parts.data[i] = exchange_as(s, value, shape);
+  }
+  halo_instr *result = parts.data[0];
+  if (halo_shape_is_tuple(instr->shape) && s->x->status == HALO_OK) {
+    result = halo_rewrite_make(s->x->r, instr, HALO_OP_TUPLE, instr->shape, parts.data, parts.count,
+                               NULL, 0);
+  }
+  halo_vec_deinit(&parts);
+  return result;
+}
+
+/* ---- The rewrites ---- */
+
+halo_instr *halo_expand_exchange(halo_expander *x, halo_instr *instr) {
+  exchange_site s;
+  if (instr->opcode == HALO_OP_ALL_REDUCE) {
+    if (!exchange_open(x, instr, true, &s)) return NULL;
+    bool tuple = halo_shape_is_tuple(instr->shape) && instr->operand_count > 1;
+    return tuple ? exchange_reduce_together(&s) : exchange_each(&s, exchange_reduce);
+  }
+  if (!exchange_open_equal(x, instr, &s)) return NULL;
+  if (instr->opcode == HALO_OP_ALL_GATHER) return exchange_each(&s, exchange_gather_one);
+  if (instr->opcode == HALO_OP_REDUCE_SCATTER) return exchange_each(&s, exchange_scatter_one);
+  bool cut = halo_instr_attr(instr, HALO_ATTR_DIMENSIONS) != NULL;
+  return cut ? exchange_each(&s, exchange_swap_one) : exchange_swap_tuple(&s);
+}
+
+static halo_instr *exchange_move_one(exchange_site *s, halo_instr *value) {
+  return exchange_make(s, s->instr->opcode, value->shape, &value, 1);
+}
+
+/* The first of each group sends to all of it; the result is zeros outside. A reduction is one of all, which
+ * the first keeps. */
+halo_instr *halo_expand_exchange_root(halo_expander *x, halo_instr *instr) {
+  exchange_site s;
+  if (!exchange_open(x, instr, instr->opcode == HALO_OP_COLLECTIVE_REDUCE, &s)) return NULL;
+  if (halo_instr_int(instr, HALO_ATTR_HAS_DYNAMIC_ROOT, 0)) {
+    x->status = halo_fail(HALO_UNIMPLEMENTED,
+                          "%s: a root that is chosen at run time cannot run among several devices",
+                          instr->name);
+    return NULL;
+  }
+  if (instr->opcode == HALO_OP_COLLECTIVE_BROADCAST) return exchange_each(&s, exchange_move_one);
+  int32_t *first = exchange_values(&s);
+  for (int32_t g = 0; g < s.groups.count; g++) first[s.groups.ids[s.groups.starts[g]]] = 1;
+  if (!halo_shape_is_array(instr->shape) || instr->operand_count != 1) return NULL;
+  halo_instr *all = exchange_reduce(&s, instr->operands[0]);
+  if (!all) return NULL;
+  halo_instr *test = halo_expand_splat(x, exchange_above(&s, first, 0), all->shape);
+  halo_instr *zero = halo_expand_splat(x, halo_expand_scalar(x, all->shape->type, 0), all->shape);
+  return exchange_as(&s, halo_expand_select(x, test, all, zero), instr->shape);
+}
+
+/* Pairs stand in groups of two. */
+static bool exchange_open_pairs(halo_expander *x, halo_instr *instr, exchange_site *s) {
+  halo_module *module = x->r->computation->module;
+  int64_t *pairs;
+  int32_t count;
+  *s = (exchange_site){.x = x, .instr = instr, .module = module};
+  s->number = halo_instr_int(instr, HALO_ATTR_EXCHANGE, 0);
+  x->status = halo_collective_pairs(instr, &module->arena, &pairs, &count);
+  if (x->status != HALO_OK) return false;
+  int32_t *starts = halo_arena_array(&module->arena, int32_t, count + 1);
+  for (int32_t i = 0; i <= count; i++) starts[i] = 2 * i;
+  s->groups = (halo_groups){.count = count, .starts = starts, .ids = pairs};
+  return true;
+}
+
+static halo_instr *exchange_permute_one(exchange_site *s, halo_instr *value) {
+  int64_t *pairs = (int64_t *)s->groups.ids;
+  halo_attr attrs[] = {
+      {.id = HALO_ATTR_EXCHANGE, .i = s->number++},
+      halo_rewrite_list_attr(s->module, HALO_ATTR_SOURCE_TARGET_PAIRS, pairs, 2 * s->groups.count)};
+  return halo_rewrite_make(s->x->r, s->instr, HALO_OP_COLLECTIVE_PERMUTE, value->shape, &value, 1,
+                           attrs, 2);
+}
+
+/* (input, output, where from, where to): a slice of the input goes into the target's output. */
+static halo_instr *exchange_permute_slice(exchange_site *s) {
+  const halo_instr *instr = s->instr;
+  halo_expander *x = s->x;
+  halo_instr *input = instr->operands[0], *output = instr->operands[1];
+  const halo_attr *sizes = halo_instr_attr(instr, HALO_ATTR_PERMUTE_SLICE_SIZES);
+  int rank = input->shape->rank;
+  const halo_shape *from = instr->operands[2]->shape, *to = instr->operands[3]->shape;
+  if (!sizes || sizes->groups->count != 1 || sizes->groups->starts[1] != rank ||
+      !halo_shape_is_array(output->shape) || output->shape->rank != rank ||
+      !halo_shape_is_tuple(from) || !halo_shape_is_tuple(to) || from->count != rank ||
+      to->count != rank) {
+    return NULL;
+  }
+  halo_instr *starts[HALO_MAX_RANK], *operands[2 + HALO_MAX_RANK];
+  for (int d = 0; d < rank; d++) {
+    starts[d] = halo_rewrite_make_gte(x->r, instr, instr->operands[2], d);
+    operands[2 + d] = halo_rewrite_make_gte(x->r, instr, instr->operands[3], d);
+  }
+  halo_instr *piece = halo_expand_dynamic_slice(x, input, starts, sizes->groups->ids);
+  if (!piece) return NULL;
+  piece = exchange_permute_one(s, piece);
+  operands[0] = output;
+  operands[1] = piece;
+  halo_instr *updated =
+      halo_expand_op(x, HALO_OP_DYNAMIC_UPDATE_SLICE, operands, 2 + rank, NULL, 0);
+  int32_t *target = exchange_values(s);
+  for (int32_t i = 0; i < s->groups.count; i++) target[s->groups.ids[2 * i + 1]] = 1;
+  halo_instr *test = halo_expand_splat(x, exchange_above(s, target, 0), output->shape);
+  return exchange_as(s, halo_expand_select(x, test, updated, output), instr->shape);
+}
+
+halo_instr *halo_expand_exchange_permute(halo_expander *x, halo_instr *instr) {
+  exchange_site s;
+  if (!exchange_open_pairs(x, instr, &s)) return NULL;
+  if (instr->operand_count == 4 && halo_instr_attr(instr, HALO_ATTR_PERMUTE_SLICE_SIZES)) {
+    return exchange_permute_slice(&s);
+  }
+  return exchange_each(&s, exchange_permute_one);
+}
+
+/* Offsets and sizes as s64. */
+halo_instr *halo_expand_exchange_ragged(halo_expander *x, halo_instr *instr) {
+  exchange_site s;
+  if (!exchange_open_equal(x, instr, &s)) return NULL;
+  if (instr->operands[2]->shape->dims[0] != s.most) {
+    x->status =
+        halo_fail(HALO_INVALID_ARGUMENT, "%s: %lld offsets do not go with %lld members",
+                  instr->name, (long long)instr->operands[2]->shape->dims[0], (long long)s.most);
+    return NULL;
+  }
+  halo_instr *operands[6];
+  for (int32_t i = 0; i < 6; i++) {
+    operands[i] = i < 2 ? instr->operands[i] : halo_expand_convert(x, instr->operands[i], HALO_S64);
+  }
+  halo_instr *result = exchange_make(&s, instr->opcode, operands[1]->shape, operands, 6);
+  return exchange_as(&s, result, instr->shape);
+}
