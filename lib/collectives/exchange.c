@@ -272,6 +272,7 @@ static halo_status exchange_run(exchange_state *s, double timeout) {
   pthread_mutex_unlock(&s->world->lock);
   if (status == HALO_OK) status = exchange_begin(s);
   if (status == HALO_OK) status = exchange_wait(s, timeout);
+  if (status != HALO_OK) status = halo_fail_in(status, "%s", x->what);
   bool unfinished = false;
   if (status != HALO_OK) {
     char *message = halo_error_save();
@@ -293,7 +294,7 @@ static halo_status exchange_run(exchange_state *s, double timeout) {
   }
   halo_free(s->sends);
   halo_free(s->receives);
-  return halo_fail_in(status, "%s", x->what);
+  return status;
 }
 
 halo_status halo_world_exchange(halo_world *world, const halo_exchange *x) {

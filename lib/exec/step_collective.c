@@ -1,5 +1,6 @@
 /* exec/step_collective.c: bytes that go to other devices of the program and come from them. */
 #include "base/memory.h"
+#include "base/strbuf.h"
 #include "exec/run.h"
 
 #include <string.h>
@@ -18,14 +19,14 @@ typedef struct collective_span {
   char *data;
 } collective_span;
 
-enum { EXCHANGE_SPANS = 5 };
+enum { COLLECTIVE_SPANS = 5 };
 
 /* One device's part as it is put together. */
 typedef struct collective_part {
   const halo_plan_collective *collective;
   const halo_team *team;
   int me; /* among the devices of the program */
-  collective_span spans[EXCHANGE_SPANS];
+  collective_span spans[COLLECTIVE_SPANS];
   HALO_VEC(halo_message) sends;
   HALO_VEC(halo_message) receives;
 } collective_part;
@@ -179,6 +180,20 @@ static void collective_permute(collective_part *part) {
   if (!comes) memset(part->spans[1].data, 0, size);
 }
 
+/* A failure's message, with who takes part. */
+static halo_status collective_say_group(const collective_part *part, halo_status status) {
+  int32_t count = 0, place;
+  const int32_t *group = collective_group(part, &count, &place);
+  if (!group || part->collective->kind == HALO_COLLECTIVE_PERMUTE) return status;
+  halo_strbuf text = {0};
+  for (int32_t i = 0; i < count; i++) {
+    halo_strbuf_printf(&text, "%s%d", i ? ", " : "", part->team->devices[group[i]]);
+  }
+  status = halo_fail_in(status, "among devices %s", halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  return status;
+}
+
 static halo_status collective_send_all(collective_part *part, halo_message_key key) {
   halo_exchange x = {.key = key,
                      .device = part->team->devices[part->me],
@@ -188,7 +203,8 @@ static halo_status collective_send_all(collective_part *part, halo_message_key k
                      .send_count = part->sends.count,
                      .receive_count = part->receives.count};
   if (x.send_count == 0 && x.receive_count == 0) return HALO_OK;
-  return halo_world_exchange(part->team->world, &x);
+  halo_status status = halo_world_exchange(part->team->world, &x);
+  return status == HALO_OK ? HALO_OK : collective_say_group(part, status);
 }
 
 /* ---- Ragged ---- */

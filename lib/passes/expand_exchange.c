@@ -63,6 +63,16 @@ static const halo_shape *exchange_shape(const exchange_site *s, halo_type type, 
   return halo_shape_new(&s->module->arena, type, rank, dims);
 }
 
+/* "all-reduce sum.3 (channel 1)" */
+static const char *exchange_title(const exchange_site *s) {
+  const halo_instr *instr = s->instr;
+  int64_t channel = halo_instr_int(instr, HALO_ATTR_CHANNEL_ID, 0);
+  const char *name = halo_opcode_name(instr->opcode);
+  halo_arena *arena = &s->module->arena;
+  if (channel <= 0) return halo_arena_printf(arena, "%s %s", name, instr->name);
+  return halo_arena_printf(arena, "%s %s (channel %lld)", name, instr->name, (long long)channel);
+}
+
 /* The exchange itself. */
 static halo_instr *exchange_make(exchange_site *s, halo_opcode opcode, const halo_shape *shape,
                                  halo_instr *const *operands, int32_t count) {
@@ -74,9 +84,10 @@ static halo_instr *exchange_make(exchange_site *s, halo_opcode opcode, const hal
   halo_groups *groups = halo_arena_new(&s->module->arena, halo_groups);
   *groups = s->groups;
   halo_attr attrs[] = {{.id = HALO_ATTR_EXCHANGE, .i = s->number++},
+                       {.id = HALO_ATTR_EXCHANGE_FOR, .text = exchange_title(s)},
                        {.id = HALO_ATTR_REPLICA_GROUPS, .groups = groups},
                        halo_rewrite_list_attr(s->module, HALO_ATTR_DIMENSIONS, &dim, 1)};
-  return halo_rewrite_make(s->x->r, s->instr, opcode, shape, operands, count, attrs, along ? 3 : 2);
+  return halo_rewrite_make(s->x->r, s->instr, opcode, shape, operands, count, attrs, along ? 4 : 3);
 }
 
 /* [n] of each member as [members, n]. */
@@ -457,9 +468,10 @@ static halo_instr *exchange_permute_one(exchange_site *s, halo_instr *value) {
   int64_t *pairs = (int64_t *)s->groups.ids;
   halo_attr attrs[] = {
       {.id = HALO_ATTR_EXCHANGE, .i = s->number++},
+      {.id = HALO_ATTR_EXCHANGE_FOR, .text = exchange_title(s)},
       halo_rewrite_list_attr(s->module, HALO_ATTR_SOURCE_TARGET_PAIRS, pairs, 2 * s->groups.count)};
   return halo_rewrite_make(s->x->r, s->instr, HALO_OP_COLLECTIVE_PERMUTE, value->shape, &value, 1,
-                           attrs, 2);
+                           attrs, 3);
 }
 
 /* (input, output, where from, where to): a slice of the input goes into the target's output. */

@@ -37,8 +37,8 @@ halo_status lower_collective(lower_state *s, halo_instr *instr, halo_steps *step
   halo_plan_collective *collective = halo_arena_new(arena, halo_plan_collective);
   collective->kind = collective_kinds[k].kind;
   collective->op = (uint32_t)halo_instr_int(instr, HALO_ATTR_EXCHANGE, 0);
-  collective->what =
-      halo_arena_printf(arena, "%s %s", halo_opcode_name(instr->opcode), instr->name);
+  const halo_attr *title = halo_instr_attr(instr, HALO_ATTR_EXCHANGE_FOR);
+  collective->what = halo_arena_strdup(arena, title ? title->text : instr->name);
   collective_set_groups(arena, instr, collective);
   int32_t *leaves = lower_leaves(s, instr);
   leaves[0] = lower_temp(s, instr->shape, instr->name);

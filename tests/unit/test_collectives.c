@@ -1,0 +1,402 @@
+/* tests/unit/test_collectives.c: programs on several devices, of one process and of several: order, failures,
+ * time limits, work that goes on beside. What the operations compute is tested by the family `shared`. */
+#include "client/client.h"
+#include "fake_communicator.h"
+#include "run_test.h"
+#include "suite.h"
+
+#include "base/clock.h"
+
+static const char reduce_text[] =
+    "HloModule reduce, replica_count=$n\n"
+    "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+    "ENTRY e {\n  x = f32[4] parameter(0)\n"
+    "  ROOT s = f32[4] all-reduce(x), replica_groups={}, to_apply=add\n}\n";
+/* Over 4096 bytes a piece: these go by themselves between processes. */
+static const char large_text[] =
+    "HloModule large, replica_count=$n\n"
+    "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+    "ENTRY e {\n  x = f32[4] parameter(0)\n"
+    "  y = f32[4,30000] broadcast(x), dimensions={0}\n"
+    "  s = f32[4,30000] all-reduce(y), replica_groups={}, to_apply=add\n"
+    "  t = f32[4,1] slice(s), slice={[0:4], [29999:30000]}\n  ROOT r = f32[4] reshape(t)\n}\n";
+/* Two exchanges in each of ten rounds, so that runs in progress at once would mix. */
+static const char loop_text[] =
+    "HloModule loop, replica_count=$n\n"
+    "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+    "body { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+    "  v = f32[4] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)\n"
+    "  w = f32[4] all-reduce(v), replica_groups={}, to_apply=add\n"
+    "  k = f32[] constant(0.5)  h = f32[4] broadcast(k), dimensions={}\n"
+    "  u = f32[4] multiply(w, h)\n"
+    "  p = f32[4] collective-permute(u), source_target_pairs={{0,1},{1,0}}\n"
+    "  ROOT t = (s32[], f32[4]) tuple(j, p) }\n"
+    "condition { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+    "  n = s32[] constant(10)  ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "ENTRY e {\n  x = f32[4] parameter(0)\n  z = s32[] constant(0)\n"
+    "  t = (s32[], f32[4]) tuple(z, x)\n"
+    "  w = (s32[], f32[4]) while(t), condition=condition, body=body\n"
+    "  ROOT r = f32[4] get-tuple-element(w), index=1\n}\n";
+static const char pair_text[] =
+    "HloModule pair, replica_count=$n\n"
+    "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+    "ENTRY e {\n  x = f32[4] parameter(0)\n"
+    "  s = f32[4] all-reduce-start(x), replica_groups={}, to_apply=add\n"
+    "  y = f32[4] multiply(x, x)\n"
+    "  t = (f32[4], f32[4], u32[]) collective-permute-start(y), source_target_pairs={{0,1},{1,0}}\n"
+    "  d = f32[4] all-reduce-done(s)\n  p = f32[4] collective-permute-done(t)\n"
+    "  ROOT r = f32[4] add(d, p)\n}\n";
+
+static const float four[4] = {1, 2, 3, 4}, ten[4] = {10, 20, 30, 40};
+
+static halo_executable *compile(halo_client *client, const char *text, int replicas) {
+  char module[2048];
+  const char *mark = strstr(text, "$n");
+  snprintf(module, sizeof module, "%.*s%d%s", (int)(mark - text), text, replicas, mark + 2);
+  return run_compile(client, module);
+}
+
+static halo_client *several(int devices, double timeout) {
+  char name[32];
+  halo_client *client;
+  snprintf(name, sizeof name, "0:0*%d", devices);
+  halo_client_options options = {.device = name, .cache_dir = "", .collective_timeout = timeout};
+  ck_ok(halo_client_create(&options, &client));
+  return client;
+}
+
+static halo_buffer *put(halo_device *device, const float *values) {
+  halo_shape *shape;
+  halo_buffer *buffer;
+  ck_ok(halo_shape_create_array(HALO_F32, 1, (const int64_t[]){4}, &shape));
+  ck_ok(halo_buffer_put(device, values, NULL, shape, &buffer, NULL));
+  halo_shape_release(shape);
+  return buffer;
+}
+
+static halo_buffer *promise(halo_device *device) {
+  halo_shape *shape;
+  halo_buffer *buffer;
+  ck_ok(halo_shape_create_array(HALO_F32, 1, (const int64_t[]){4}, &shape));
+  ck_ok(halo_buffer_promise(device, shape, &buffer));
+  halo_shape_release(shape);
+  return buffer;
+}
+
+/* A run on two devices, one argument each; the results. */
+static void start_two(halo_executable *e, halo_buffer *x, halo_buffer *y, halo_buffer *out[2]) {
+  halo_buffer *const *arguments[2] = {&x, &y};
+  halo_buffer **results[2] = {&out[0], &out[1]};
+  ck_ok(halo_executable_execute_all(e, arguments, 1, NULL, results));
+}
+
+static halo_status await(halo_buffer *buffer) {
+  halo_event *event;
+  ck_ok(halo_buffer_ready_event(buffer, &event));
+  halo_status status = halo_event_wait(event);
+  halo_event_release(event);
+  return status;
+}
+
+static void run_two(halo_client *client, halo_executable *e, const char *first,
+                    const char *second) {
+  halo_buffer *x = put(halo_client_device(client, 0), four);
+  halo_buffer *y = put(halo_client_device(client, 1), ten), *out[2];
+  start_two(e, x, y, out);
+  run_check(out[0], first);
+  run_check(out[1], second);
+  for (int i = 0; i < 2; i++) halo_buffer_release(out[i]);
+  halo_buffer_release(x);
+  halo_buffer_release(y);
+}
+
+/* ---- One process ---- */
+
+START_TEST(together) {
+  halo_client *client = several(2, 0);
+  ck_assert_int_eq(halo_client_process_index(client), 0);
+  ck_assert_int_eq(halo_client_process_count(client), 1);
+  ck_assert_int_eq(halo_client_global_device_count(client), 2);
+  static const struct {
+    const char *text, *first, *second;
+  } cases[] = {{reduce_text, "{11, 22, 33, 44}", "{11, 22, 33, 44}"},
+               {large_text, "{11, 22, 33, 44}", "{11, 22, 33, 44}"},
+               {loop_text, "{5.5, 11, 16.5, 22}", "{5.5, 11, 16.5, 22}"},
+               {pair_text, "{111, 422, 933, 1644}", "{12, 26, 42, 60}"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    halo_executable *e = compile(client, cases[i].text, 2);
+    int replica, partition;
+    ck_assert_int_eq(halo_executable_device_count(e), 2);
+    halo_executable_part(e, 1, &replica, &partition);
+    ck_assert_int_eq(replica, 1);
+    ck_assert_int_eq(partition, 0);
+    for (int n = 0; n < 3; n++) run_two(client, e, cases[i].first, cases[i].second);
+    halo_executable_release(e);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
+/* Runs are started before earlier ones are done, and their order is not that of their ends. */
+START_TEST(overlapping) {
+  enum { RUNS = 12 };
+  halo_client *client = several(2, 0);
+  halo_executable *e = compile(client, loop_text, 2), *f = compile(client, reduce_text, 2);
+  halo_buffer *x = put(halo_client_device(client, 0), four);
+  halo_buffer *y = put(halo_client_device(client, 1), ten), *out[RUNS][2];
+  for (int n = 0; n < RUNS; n++) start_two(n % 3 ? e : f, x, y, out[n]);
+  halo_executable_release(e); /* runs go on */
+  for (int n = RUNS - 1; n >= 0; n--) {
+    for (int d = 0; d < 2; d++) {
+      run_check(out[n][d], n % 3 ? "{5.5, 11, 16.5, 22}" : "{11, 22, 33, 44}");
+      halo_buffer_release(out[n][d]);
+    }
+  }
+  halo_executable_release(f);
+  halo_buffer_release(x);
+  halo_buffer_release(y);
+  halo_client_release(client);
+}
+END_TEST
+
+/* One part fails before it begins: the others are told, and the next run is as if nothing had been. */
+START_TEST(one_fails) {
+  static const char *const texts[] = {reduce_text, loop_text, pair_text};
+  halo_client *client = several(2, 0);
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    halo_executable *e = compile(client, texts[i], 2);
+    halo_buffer *x = put(halo_client_device(client, 0), four);
+    halo_buffer *y = promise(halo_client_device(client, 1)), *out[2];
+    start_two(e, x, y, out);
+    ck_ok(halo_buffer_fail(y, HALO_IO_ERROR, "the disk is full"));
+    ck_fails(await(out[0]), HALO_ABORTED, "device 1 failed: the disk is full");
+    ck_fails(await(out[1]), HALO_IO_ERROR, "the disk is full");
+    for (int d = 0; d < 2; d++) halo_buffer_release(out[d]);
+    halo_buffer_release(x);
+    halo_buffer_release(y);
+    halo_executable_release(e);
+  }
+  halo_executable *e = compile(client, reduce_text, 2);
+  run_two(client, e, "{11, 22, 33, 44}", "{11, 22, 33, 44}");
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* One part does not come: the message says which operation waits, and for whom. */
+START_TEST(one_is_late) {
+  halo_client *client = several(2, 0.2);
+  halo_executable *e = compile(client, reduce_text, 2);
+  halo_buffer *x = put(halo_client_device(client, 0), four);
+  halo_buffer *y = promise(halo_client_device(client, 1)), *out[2];
+  start_two(e, x, y, out);
+  double start = halo_clock();
+  ck_fails(await(out[0]), HALO_DEADLINE_EXCEEDED, "nothing came from device 1 for 0.2 s");
+  ck_message_has("all-reduce s");
+  ck_message_has("among devices 0, 1");
+  ck_assert(halo_clock() - start < 30);
+  ck_ok(halo_buffer_fulfil(y, ten, NULL)); /* too late for this run */
+  ck_fails(await(out[1]), HALO_ABORTED, "device 0 failed");
+  for (int d = 0; d < 2; d++) halo_buffer_release(out[d]);
+  start_two(e, x, y, out);
+  run_check(out[0], "{11, 22, 33, 44}");
+  for (int d = 0; d < 2; d++) halo_buffer_release(out[d]);
+  halo_buffer_release(x);
+  halo_buffer_release(y);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+START_TEST(wrong) {
+  static const struct {
+    const char *op, *message;
+  } cases[] = {
+      {"f32[4] all-reduce(x), replica_groups={{0}}, to_apply=add", "all must take part"},
+      {"f32[4] all-reduce(x), replica_groups={{0,7}}, to_apply=add", "id 7: there are 2 replicas"},
+      {"f32[4] all-reduce(x), replica_groups={{0,1}}, use_global_device_ids=true, to_apply=add",
+       "needs a channel_id"},
+      {"f32[4] collective-permute(x), source_target_pairs={{0,2}}", "id 2"},
+      {"f32[4] collective-broadcast(x), channel_id=1, replica_groups={{1}}", "id 1"},
+  };
+  halo_client *client = several(2, 0);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[1024];
+    halo_executable *e;
+    snprintf(text, sizeof text,
+             "HloModule wrong, replica_count=2\n"
+             "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+             "ENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = %s\n}\n",
+             cases[i].op);
+    ck_fails(run_try_compile(client, text, NULL, &e), HALO_INVALID_ARGUMENT, cases[i].message);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
+/* ---- Several processes, which are threads here ---- */
+
+typedef struct spread_process {
+  halo_communicator *communicator;
+  void (*work)(struct spread_process *process, halo_client *client);
+  const char *text;
+  int devices;
+  double timeout;
+} spread_process;
+
+static void *spread_run(void *data) {
+  spread_process *process = data;
+  char name[32];
+  halo_client *client;
+  snprintf(name, sizeof name, "0:0*%d", process->devices);
+  halo_client_options options = {.device = name,
+                                 .cache_dir = "",
+                                 .collective_timeout = process->timeout,
+                                 .communicator = process->communicator};
+  ck_ok(halo_client_create(&options, &client));
+  process->work(process, client);
+  halo_client_release(client);
+  return NULL;
+}
+
+/* `count` processes, process p with 1 + p % devices devices. */
+static void spread(int count, int devices, double timeout, const char *text,
+                   void (*work)(spread_process *, halo_client *)) {
+  fake_network *network = fake_create(count);
+  spread_process processes[FAKE_PROCESSES];
+  pthread_t threads[FAKE_PROCESSES];
+  for (int p = 0; p < count; p++) {
+    processes[p] =
+        (spread_process){&network->nodes[p].communicator, work, text, 1 + p % devices, timeout};
+    ck_assert_int_eq(pthread_create(&threads[p], NULL, spread_run, &processes[p]), 0);
+  }
+  for (int p = 0; p < count; p++) pthread_join(threads[p], NULL);
+  fake_release(network);
+}
+
+/* Device i has i times 1, 2, 3, 4 and i; all sums are checked. */
+static void spread_sum(spread_process *process, halo_client *client) {
+  int all = halo_client_global_device_count(client), mine = halo_client_device_count(client);
+  halo_executable *e = compile(client, process->text, all);
+  ck_assert_int_eq(halo_executable_device_count(e), mine);
+  float sum = (float)(all * (all + 1) / 2);
+  for (int n = 0; n < 4; n++) {
+    halo_buffer *in[FAKE_PROCESSES], *out[FAKE_PROCESSES];
+    halo_buffer *const *arguments[FAKE_PROCESSES];
+    halo_buffer **results[FAKE_PROCESSES];
+    for (int d = 0; d < mine; d++) {
+      halo_device *device = halo_executable_device(e, d);
+      float scale = (float)(halo_device_id(device) + 1), values[4];
+      for (int i = 0; i < 4; i++) values[i] = scale * four[i];
+      in[d] = put(device, values);
+      arguments[d] = &in[d];
+      results[d] = &out[d];
+    }
+    ck_ok(halo_executable_execute_all(e, arguments, 1, NULL, results));
+    for (int d = 0; d < mine; d++) {
+      float got[4];
+      ck_ok(halo_buffer_to_host(out[d], got, sizeof got));
+      for (int i = 0; i < 4; i++) ck_assert_float_eq(got[i], sum * four[i]);
+      halo_buffer_release(in[d]);
+      halo_buffer_release(out[d]);
+    }
+  }
+  halo_executable_release(e);
+}
+
+START_TEST(processes) {
+  spread(3, 1, 0, reduce_text, spread_sum);
+  spread(3, 2, 0, reduce_text, spread_sum); /* one device, two, one */
+  spread(2, 1, 0, large_text, spread_sum);
+  spread(4, 2, 0, large_text, spread_sum);
+}
+END_TEST
+
+/* The first process has a part that fails, the second one a part that waits for it. */
+static void spread_failure(spread_process *process, halo_client *client) {
+  int me = process->communicator->process;
+  halo_executable *e = compile(client, process->text, 2);
+  halo_buffer *x = promise(halo_client_device(client, 0)), *out;
+  ck_ok(halo_executable_execute(e, &x, 1, NULL, &out));
+  if (me == 0) {
+    ck_ok(halo_buffer_fail(x, HALO_IO_ERROR, "the disk is full"));
+    ck_fails(await(out), HALO_IO_ERROR, "the disk is full");
+  } else {
+    ck_ok(halo_buffer_fulfil(x, four, NULL));
+    ck_fails(await(out), HALO_ABORTED, "device 0 (process 0) failed: the disk is full");
+  }
+  halo_buffer_release(out);
+  halo_buffer_release(x);
+  halo_buffer *y = put(halo_client_device(client, 0), four);
+  ck_ok(halo_executable_execute(e, &y, 1, NULL, &out));
+  run_check(out, "{2, 4, 6, 8}");
+  halo_buffer_release(out);
+  halo_buffer_release(y);
+  halo_executable_release(e);
+}
+
+START_TEST(process_fails) {
+  spread(2, 1, 0, reduce_text, spread_failure);
+  spread(2, 1, 0, large_text, spread_failure);
+}
+END_TEST
+
+/* The first process does not run at all, and leaves once the second has given up. */
+static void spread_absence(spread_process *process, halo_client *client) {
+  halo_executable *e = compile(client, process->text, 2);
+  if (process->communicator->process == 1) {
+    halo_buffer *x = put(halo_client_device(client, 0), four), *out;
+    ck_ok(halo_executable_execute(e, &x, 1, NULL, &out));
+    ck_fails(await(out), HALO_DEADLINE_EXCEEDED,
+             "nothing came from device 0 (process 0) for 0.3 s");
+    halo_buffer_release(out);
+    halo_buffer_release(x);
+  }
+  halo_executable_release(e);
+}
+
+START_TEST(process_absent) { spread(2, 1, 0.3, reduce_text, spread_absence); }
+END_TEST
+
+static void spread_mismatch(spread_process *process, halo_client *client) {
+  const char *text = process->communicator->process ? large_text : reduce_text;
+  char module[2048];
+  const char *mark = strstr(text, "$n");
+  snprintf(module, sizeof module, "%.*s2%s", (int)(mark - text), text, mark + 2);
+  halo_executable *e;
+  ck_fails(run_try_compile(client, module, NULL, &e), HALO_FAILED_PRECONDITION,
+           "compile different programs");
+  /* What is for one device alone runs without the others. */
+  e = run_compile(client,
+                  "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
+                  "  ROOT y = f32[4] add(x, x)\n}\n");
+  halo_buffer *x = put(halo_client_device(client, 0), four), *out;
+  ck_ok(halo_executable_execute(e, &x, 1, NULL, &out));
+  run_check(out, "{2, 4, 6, 8}");
+  halo_buffer_release(out);
+  halo_buffer_release(x);
+  halo_executable_release(e);
+}
+
+START_TEST(mismatch) { spread(2, 1, 0, NULL, spread_mismatch); }
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("collectives");
+  TCase *one = tcase_create("one process"), *several_processes = tcase_create("several processes");
+  tcase_add_test(one, together);
+  tcase_add_test(one, overlapping);
+  tcase_add_test(one, one_fails);
+  tcase_add_test(one, one_is_late);
+  tcase_add_test(one, wrong);
+  tcase_add_test(several_processes, processes);
+  tcase_add_test(several_processes, process_fails);
+  tcase_add_test(several_processes, process_absent);
+  tcase_add_test(several_processes, mismatch);
+  TCase *cases[] = {one, several_processes};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    tcase_set_timeout(cases[i], 240);
+    suite_add_tcase(suite, cases[i]);
+  }
+  return suite_run(suite);
+}
