@@ -11,6 +11,9 @@
  *   H_SIDE     the type of H_LANES accumulators, H_GET(l, j) one of them, H_SET(l, j, v) sets it
  *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
  *   H_STREAMS  rows that a strip of columns takes in one step
+ *   H_WIDTH    0, or: accumulators are sums, which are kept in lines of so many neighbours. H_LINE is the type
+ *              of a line of accumulators, H_LINE_TAKE(l, op, o, r, c) does `l op elements` with those from
+ *              [o, r, c] on, H_LINE_GET(l, s, j), H_LINE_SET(l, s, j) move it from and to an H_SIDE
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
@@ -34,6 +37,7 @@
 #define H_COLUMNS 0
 #define H_ROWS 1
 #define H_STREAMS 1
+#define H_WIDTH 0
 #define H_ORDERED 0
 #define H_INT int
 #endif
@@ -69,7 +73,17 @@ __kernel void H_NAME(H_PARAMS) {
   }
   H_INT r = first + 1;
   for (; r + H_STREAMS <= end; r += H_STREAMS) {
-    for (int j = 0; j < lanes; ++j) {
+    int j = 0;
+#if H_WIDTH
+    for (; j + H_WIDTH <= lanes; j += H_WIDTH) {
+      H_LINE line;
+      H_LINE_GET(line, acc, j)
+#pragma unroll
+      for (int s = 0; s < H_STREAMS; ++s) H_LINE_TAKE(line, +=, outer, r + s, column + j)
+      H_LINE_SET(line, acc, j)
+    }
+#endif
+    for (; j < lanes; ++j) {
       H_T v = H_GET(acc, j);
 #pragma unroll
       for (int s = 0; s < H_STREAMS; ++s) v = H_OP(v, H_IN(outer, r + s, column + j));
@@ -85,7 +99,7 @@ __kernel void H_NAME(H_PARAMS) {
   for (int j = 0; j < lanes; ++j) H_OUT(out + j, H_GET(acc, j));
 #endif
 }
-#elif H_ROWS > 1
+#elif H_ROWS > 1 || H_WIDTH
 /* One work item takes one chunk of H_ROWS neighbouring rows at a time: a core then reads several streams,
  * which is what it takes to use the memory's bandwidth. H_ROWS divides H_OUTER, and every chunk is at
  * least H_LANES long. Result order: chunk, row. */
@@ -97,6 +111,33 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT first = chunk * H_CHUNK;
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
   H_SIDE lane[H_ROWS];
+  H_INT c = H_LANES;
+#if H_WIDTH
+  H_LINE line[H_ROWS * (H_LANES / H_WIDTH)];
+#pragma unroll
+  for (int r = 0; r < H_ROWS; ++r) {
+#pragma unroll
+    for (int j = 0; j < H_LANES; j += H_WIDTH) {
+      H_LINE_TAKE(line[r * (H_LANES / H_WIDTH) + j / H_WIDTH], =, row + r, first + j, 0)
+    }
+  }
+  for (; c + H_LANES <= size; c += H_LANES) {
+#pragma unroll
+    for (int r = 0; r < H_ROWS; ++r) {
+#pragma unroll
+      for (int j = 0; j < H_LANES; j += H_WIDTH) {
+        H_LINE_TAKE(line[r * (H_LANES / H_WIDTH) + j / H_WIDTH], +=, row + r, first + c + j, 0)
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < H_ROWS; ++r) {
+#pragma unroll
+    for (int j = 0; j < H_LANES; j += H_WIDTH) {
+      H_LINE_SET(line[r * (H_LANES / H_WIDTH) + j / H_WIDTH], lane[r], j)
+    }
+  }
+#else
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
     for (int j = 0; j < H_LANES; ++j) {
@@ -104,7 +145,6 @@ __kernel void H_NAME(H_PARAMS) {
       H_SET(lane[r], j, v);
     }
   }
-  H_INT c = H_LANES;
   for (; c + H_LANES <= size; c += H_LANES) {
 #pragma unroll
     for (int r = 0; r < H_ROWS; ++r) {
@@ -114,6 +154,7 @@ __kernel void H_NAME(H_PARAMS) {
       }
     }
   }
+#endif
   for (int r = 0; r < H_ROWS; ++r) {
     for (int width = H_LANES / 2; width > 0; width /= 2) {
       for (int j = 0; j < width; ++j) {

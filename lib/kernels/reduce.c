@@ -83,6 +83,7 @@ typedef struct reduce_cut {
   int lanes, local;
   bool columns;
   int rows; /* that a work item takes side by side */
+  int line; /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
 } reduce_cut;
 
 /* The position of the element at "o", "r" and "c". It is put together from them here so that what is fused
@@ -213,6 +214,41 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
   halo_strbuf_deinit(&set);
 }
 
+/* The holes for sums that are kept in vectors, which compilers leave in registers where arrays of lanes go
+ * through memory. The elements themselves are computed one by one; neighbours become vectors again. */
+static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, const halo_parts *parts,
+                              halo_template *k) {
+  halo_strbuf type = {0}, elements = {0}, update = {0}, get = {0}, set = {0};
+  for (int j = 0; j < cut->line; j++) {
+    halo_strbuf_printf(&elements, "%s x%d = H_IN(o, r%s, c%s)", j ? "," : "const H_T", j,
+                       cut->columns ? "" : halo_arena_printf(t->l->arena, " + %d", j),
+                       cut->columns ? halo_arena_printf(t->l->arena, " + %d", j) : "");
+  }
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    const char *element = halo_accumulator_ctype(&t->v.values[i]);
+    halo_strbuf_printf(&type, "%s%d m%d; ", element, cut->line, i);
+    halo_strbuf_printf(&update, "(l).m%d op(%s%d)(", i, element, cut->line);
+    for (int j = 0; j < cut->line; j++) {
+      halo_strbuf_printf(
+          &update, "%s%s", j ? ", " : "",
+          halo_accumulator_member(&t->a, halo_arena_printf(t->l->arena, "x%d", j), i));
+    }
+    halo_strbuf_append(&update, "); ");
+    halo_strbuf_printf(&get, "(l).m%d = vload%d(0, &(s).m%d[j]); ", i, cut->line, i);
+    halo_strbuf_printf(&set, "vstore%d((l).m%d, 0, &(s).m%d[j]); ", cut->line, i, i);
+  }
+  halo_parts_hole(parts, k, "H_LINE", "struct { %s}", halo_strbuf_text(&type));
+  halo_parts_hole(parts, k, "H_LINE_TAKE(l, op, o, r, c)", "{ %s; %s}", halo_strbuf_text(&elements),
+                  halo_strbuf_text(&update));
+  halo_parts_hole(parts, k, "H_LINE_GET(l, s, j)", "%s", halo_strbuf_text(&get));
+  halo_parts_hole(parts, k, "H_LINE_SET(l, s, j)", "%s", halo_strbuf_text(&set));
+  halo_strbuf_deinit(&type);
+  halo_strbuf_deinit(&elements);
+  halo_strbuf_deinit(&update);
+  halo_strbuf_deinit(&get);
+  halo_strbuf_deinit(&set);
+}
+
 static void reduce_size_launch(const reduce_text *t, const reduce_cut *cut, halo_launch *launch) {
   const halo_caps *caps = t->l->caps;
   int64_t work = cut->outer * cut->chunks / cut->rows;
@@ -237,7 +273,8 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
                                 reduce_emit_fn *emit_in, reduce_emit_fn *emit_out) {
   halo_lowering *l = t->l;
   halo_parts parts;
-  halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix), false);
+  /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
+  halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix), cut->line > 0);
   emit_in(t, cut, &parts);
   emit_out(t, cut, &parts);
   if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
@@ -248,6 +285,7 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_parts_call(&parts, &k, "H_OUT", "_out", "p, v");
   halo_parts_hole(&parts, &k, "H_OP(a, b)", "%s_op(a, b)", t->name);
   reduce_lane_holes(t, &parts, &k);
+  if (cut->line) reduce_line_holes(t, cut, &parts, &k);
   halo_template_define_int(&k, "H_N", cut->n);
   halo_template_define_int(&k, "H_INNER", cut->inner);
   halo_template_define_int(&k, "H_OUTER", cut->outer);
@@ -259,6 +297,7 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   bool streams = l->caps->is_cpu && l->computation->instrs.count <= REDUCE_STREAMED_INSTRS;
   halo_template_define_int(&k, "H_ROWS", cut->rows);
   halo_template_define_int(&k, "H_STREAMS", streams ? REDUCE_STREAMS : 1);
+  halo_template_define_int(&k, "H_WIDTH", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   halo_template_finish(&k, l->source);
   const char *label =
@@ -328,10 +367,40 @@ static void reduce_split(reduce_cut *cut, const reduce_limits *limits, int64_t p
   cut->chunks = reduce_divide_up(cut->n, cut->chunk);
 }
 
+/* How many sums are a vector: those of one kind of numbers, computed by few instructions, since each element
+ * of a line is written out; 0: they are kept one by one. */
+static int reduce_line(const reduce_text *t) {
+  enum { LINE_INSTRS = 16, LINE_BYTES = 64 };
+  if (t->l->computation->instrs.count > LINE_INSTRS + 16 * t->v.value_count) return 0;
+  int size = (int)halo_type_size(t->v.values[0].accumulator);
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    const halo_reduce_value *value = &t->v.values[i];
+    const halo_instr *sum = halo_instr_comp(value->reduce, HALO_ATTR_TO_APPLY)->root;
+    if (value->reduce->operand_count != 2 || sum->opcode != HALO_OP_ADD ||
+        sum->operands[0]->opcode != HALO_OP_PARAMETER ||
+        sum->operands[1]->opcode != HALO_OP_PARAMETER || sum->operands[0] == sum->operands[1] ||
+        (int)halo_type_size(value->accumulator) != size ||
+        halo_type_is_complex(value->accumulator)) {
+      return 0;
+    }
+  }
+  return size == 4 || size == 8 ? LINE_BYTES / size : 0;
+}
+
 /* A core that reads several streams at once uses more of the memory's bandwidth. Sums of all rows together
  * stay in registers. */
 static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
   int64_t last_chunk = cut->n - (cut->chunks - 1) * cut->chunk;
+  int line = reduce_line(t), lines = 128 / (line ? line : 1) / t->v.value_count;
+  for (int rows = 4; line && rows > 0; rows /= 4) {
+    int lanes = line * (lines / rows > 4 ? 4 : lines / rows > 1 ? lines / rows : 1);
+    if (cut->outer % rows || last_chunk < lanes || cut->outer * cut->chunks < 8 * rows) continue;
+    if (lanes * rows * t->v.value_count > 256) continue;
+    cut->rows = rows;
+    cut->lanes = lanes;
+    cut->line = line;
+    return;
+  }
   for (int rows = 8; rows >= 4; rows /= 2) {
     int lanes = cut->lanes;
     while (lanes > 8 && lanes * rows * t->v.value_count > 256) lanes /= 2;
@@ -347,7 +416,7 @@ static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
 static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, int64_t inner,
                                 bool first) {
   const halo_caps *caps = t->l->caps;
-  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1};
+  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0};
   const reduce_limits *limits = &reduce_gpu;
   int64_t parallel; /* independent pieces of work there are already */
   if (caps->is_cpu) {
@@ -365,6 +434,8 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
   }
   if (first) reduce_split(&cut, limits, parallel);
   if (caps->is_cpu && !cut.columns && !t->v.ordered) reduce_side_by_side(t, &cut);
+  if (caps->is_cpu && cut.columns && first && cut.lanes >= reduce_line(t))
+    cut.line = reduce_line(t);
   return cut;
 }
 
