@@ -257,7 +257,6 @@ void halo_executable_release(halo_executable *e) {
   if (!e || atomic_fetch_sub(&e->references, 1) != 1) return;
   for (int i = 0; i < e->placement_count; i++) halo_program_release(e->placements[i].program);
   halo_free(e->placements);
-  halo_free(e->devices);
   halo_free(e->kernels);
   halo_free(e->fingerprint);
   halo_module_release(e->module);

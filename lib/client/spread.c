@@ -33,7 +33,7 @@ halo_status halo_executable_place(halo_executable *e, const int *devices, int re
   e->placements = memory;
   e->replica_count = replicas;
   e->partition_count = partitions;
-  e->devices = halo_alloc(sizeof *e->devices * (size_t)parts);
+  e->devices = (int *)(e->placements + parts); /* behind them */
   int first = halo_device_id(&client->devices[0]);
   for (int i = 0; i < parts; i++) {
     /* What needs one device runs here. */

@@ -71,6 +71,17 @@ static halo_status exec_make_room(halo_program *p) {
   return halo_memory_guard(exec_make_profile, p);
 }
 
+static halo_status exec_copy_team(halo_program *p, const halo_team *from) {
+  void *memory;
+  size_t devices = sizeof *from->devices * (size_t)from->count;
+  HALO_TRY(halo_try_alloc(sizeof *from + devices, "the devices of a program", &memory));
+  halo_team *team = memory;
+  *team = *from;
+  team->devices = memcpy(team + 1, from->devices, devices);
+  p->site.team = team;
+  return HALO_OK;
+}
+
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
                                 const halo_program_site *site, halo_program **out) {
   halo_program *p = halo_alloc(sizeof *p);
@@ -79,16 +90,11 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   halo_cl_device_retain(device);
   p->plan = plan;
   p->site = *site;
-  if (site->team) {
-    size_t devices = sizeof *site->team->devices * (size_t)site->team->count;
-    halo_team *team = halo_alloc(sizeof *team + devices);
-    *team = *site->team;
-    team->devices = memcpy(team + 1, site->team->devices, devices);
-    p->site.team = team;
-  }
+  p->site.team = NULL;
   pthread_mutex_init(&p->lock, NULL);
   p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
   halo_status status = exec_make_room(p);
+  if (status == HALO_OK && site->team) status = exec_copy_team(p, site->team);
   if (status == HALO_OK) {
     halo_program_seed(p, 0);
     exec_survey(p, &plan->steps);

@@ -6,6 +6,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Starts and dones ---- */
@@ -102,6 +103,124 @@ static halo_status collective_pair_up(halo_computation *computation, bool *chang
   }
   halo_status ended = halo_rewrite_end(&r, changed);
   halo_pointer_map_deinit(&made);
+  return status != HALO_OK ? status : ended;
+}
+
+/* ---- Send and receive ---- */
+
+static bool collective_is_channel(const halo_instr *instr, halo_opcode opcode) {
+  return instr->opcode == opcode && !halo_instr_int(instr, HALO_ATTR_IS_HOST_TRANSFER, 0);
+}
+
+static halo_instr *collective_find_send(const halo_computation *computation, int64_t channel) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    halo_instr *instr = computation->instrs.data[i];
+    if (!collective_is_channel(instr, HALO_OP_SEND)) continue;
+    if (halo_instr_int(instr, HALO_ATTR_CHANNEL_ID, 0) == channel) return instr;
+  }
+  return NULL;
+}
+
+/* Who sends to whom, "{{0,1},{1,2}}" among the frontend attributes; their number, 0 for none. */
+static int32_t collective_read_pairs(const halo_instr *instr, int64_t *out, int32_t most) {
+  static const char name[] = "_xla_send_recv_source_target_pairs";
+  const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_FRONTEND_ATTRIBUTES);
+  int32_t count = 0;
+  for (int32_t i = 0; attr && i + 1 < attr->strings.count; i += 2) {
+    if (strcmp(attr->strings.data[i], name) != 0) continue;
+    for (const char *at = attr->strings.data[i + 1]; *at && count < most;) {
+      char *end;
+      if (*at < '0' || *at > '9') {
+        at++;
+        continue;
+      }
+      out[count++] = strtoll(at, &end, 10);
+      at = end;
+    }
+  }
+  return count - count % 2;
+}
+
+/* What the send of the same channel sends, permuted: (data, token). */
+static halo_instr *collective_receive(halo_rewriter *r, const halo_instr *done,
+                                      const halo_instr *recv, halo_status *status) {
+  enum { MOST_PAIRS = 8192 };
+  halo_module *module = r->computation->module;
+  halo_instr *send =
+      collective_find_send(r->computation, halo_instr_int(recv, HALO_ATTR_CHANNEL_ID, 0));
+  int64_t *pairs = halo_arena_array(&module->arena, int64_t, MOST_PAIRS);
+  int32_t count = collective_read_pairs(recv, pairs, MOST_PAIRS);
+  if (count == 0 && send) count = collective_read_pairs(send, pairs, MOST_PAIRS);
+  if (!send || count == 0) {
+    *status = halo_fail(HALO_UNIMPLEMENTED,
+                        send ? "line %d: %s: which device sends to which is not said "
+                               "(_xla_send_recv_source_target_pairs)"
+                             : "line %d: %s: no send of its channel stands beside it",
+                        recv->line, recv->name);
+    return NULL;
+  }
+  halo_instr *data = halo_rewrite_resolve(send->operands[0]);
+  if (!halo_shape_is_array(data->shape) || !halo_shape_is_tuple(done->shape) ||
+      done->shape->count != 2 || !halo_shape_compatible(done->shape->elements[0], data->shape)) {
+    *status = halo_fail(HALO_INVALID_ARGUMENT,
+                        "line %d: %s: what is received has another shape than what is sent",
+                        recv->line, recv->name);
+    return NULL;
+  }
+  /* Ids are partitions where there are some. */
+  halo_attr attrs[] = {halo_rewrite_list_attr(module, HALO_ATTR_SOURCE_TARGET_PAIRS, pairs, count),
+                       {.id = HALO_ATTR_CHANNEL_ID, .i = 1}};
+  halo_instr *value =
+      halo_rewrite_make(r, recv, HALO_OP_COLLECTIVE_PERMUTE, done->shape->elements[0], &data, 1,
+                        attrs, module->num_partitions > 1 ? 2 : 1);
+  halo_instr *token =
+      halo_rewrite_make(r, recv, HALO_OP_AFTER_ALL, done->shape->elements[1], NULL, 0, NULL, 0);
+  halo_instr *parts[] = {value, token};
+  return halo_rewrite_make(r, done, HALO_OP_TUPLE, done->shape, parts, 2, NULL, 0);
+}
+
+/* A value of the shape of a send or a receive, which its done alone looks at. */
+static halo_instr *collective_stand_in(halo_rewriter *r, const halo_instr *instr) {
+  const halo_shape *shape = instr->shape;
+  if (!halo_shape_is_tuple(shape) || shape->count != 3) return NULL;
+  halo_instr *parts[3];
+  for (int i = 0; i < 3; i++) {
+    const halo_shape *part = shape->elements[i];
+    if (halo_shape_is_token(part)) {
+      parts[i] = halo_rewrite_make(r, instr, HALO_OP_AFTER_ALL, part, NULL, 0, NULL, 0);
+    } else if (halo_shape_is_array(part)) {
+      halo_instr *zero = halo_rewrite_make_scalar(r, instr, part->type, 0);
+      parts[i] = halo_rewrite_make_splat(r, instr, zero, part);
+    } else {
+      return NULL;
+    }
+  }
+  return halo_rewrite_make(r, instr, HALO_OP_TUPLE, shape, parts, 3, NULL, 0);
+}
+
+/* Sends and receives between devices become permutations, where the receive ends. */
+static halo_status collective_channels(halo_computation *computation, bool *changed) {
+  halo_rewriter r;
+  halo_pointer_map begun = {0}; /* what stands for a send or a receive -> that */
+  halo_status status = HALO_OK;
+  halo_rewrite_begin(&r, computation);
+  int32_t count = computation->instrs.count;
+  for (int32_t i = 0; i < count && status == HALO_OK; i++) {
+    halo_instr *instr = halo_rewrite_next(&r, i), *value = NULL;
+    if (!instr || instr->operand_count == 0) continue;
+    const halo_instr *start = halo_pointer_map_get(&begun, instr->operands[0]);
+    if (collective_is_channel(instr, HALO_OP_SEND) || collective_is_channel(instr, HALO_OP_RECV)) {
+      value = collective_stand_in(&r, instr);
+      if (value) halo_pointer_map_set(&begun, value, instr);
+    } else if (start && instr->opcode == HALO_OP_RECV_DONE && start->opcode == HALO_OP_RECV) {
+      value = collective_receive(&r, instr, start, &status);
+    } else if (start && instr->opcode == HALO_OP_SEND_DONE && start->opcode == HALO_OP_SEND) {
+      value = halo_rewrite_make(&r, instr, HALO_OP_AFTER_ALL, instr->shape, NULL, 0, NULL, 0);
+    }
+    if (value) halo_rewrite_replace(&r, instr, value);
+  }
+  halo_status ended = halo_rewrite_end(&r, changed);
+  halo_pointer_map_deinit(&begun);
   return status != HALO_OK ? status : ended;
 }
 
@@ -232,6 +351,7 @@ halo_status halo_pass_collectives(halo_module *module, bool *changed) {
   int32_t count = module->computations.count;
   for (int32_t c = 0; c < count; c++) {
     HALO_TRY(collective_pair_up(module->computations.data[c], changed));
+    HALO_TRY(collective_channels(module->computations.data[c], changed));
     HALO_TRY(collective_combine(module->computations.data[c], changed));
   }
   if (*changed) halo_module_remove_dead(module);

@@ -138,6 +138,7 @@ static void print_types(const halo_op_info *info) {
 static void print_attributes(const halo_op_info *info) {
   const char *separator = "";
   for (const halo_attr_spec *spec = info->attrs; spec->used; spec++) {
+    if (spec->id == HALO_ATTR_EXCHANGE || spec->id == HALO_ATTR_EXCHANGE_FOR) continue; /* ours */
     const char *mark = spec->flags & HALO_ATTR_REQUIRED ? "**" : "";
     printf("%s%s%s%s", separator, mark, halo_attr_name(spec->id), mark);
     separator = ", ";

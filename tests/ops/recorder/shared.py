@@ -206,6 +206,15 @@ def _stated():
                     attrs="source_target_pairs={{0,1},{1,0}}")
     say(case.op(text, "collective-permute-done", start), [ys[1], ys[0], zeros, zeros], "permute-start")
 
+    # From one device to another, by channel.
+    who = 'frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{1,2},{2,3}}"}'
+    token = case.op("token[]", "after-all")
+    sent = case.op(f"({text}, u32[], token[])", "send", py, token, attrs=f"channel_id=7, {who}")
+    case.op("token[]", "send-done", sent, attrs="channel_id=7")
+    got = case.op(f"({text}, u32[], token[])", "recv", token, attrs=f"channel_id=7, {who}")
+    got = case.op(f"({text}, token[])", "recv-done", got, attrs="channel_id=7")
+    say(part(got, 0), [zeros, ys[0], ys[1], ys[2]], "send.recv")
+
     # A slice of the input goes to a place in the target's output.
     starts = [case.constant("s32[]", str(v)) for v in (1, 0, 2, 1)]
     places = [case.op("(s32[], s32[])", "tuple", *starts[k : k + 2]) for k in (0, 2)]
