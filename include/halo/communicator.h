@@ -28,8 +28,9 @@ typedef struct halo_communicator {
   /* Whether several threads may be in these functions at once; else the library calls from one at a
    * time, from any. */
   bool concurrent;
-  bool broken; /* set by the library: requests are left that will never be done */
-  void *user;  /* handed to all functions */
+  bool broken;   /* set by the library: requests are left that will never be done */
+  void *user;    /* handed to all functions */
+  void *library; /* the library's own; NULL at first */
   /* Begins to send. `data` stays as it is until the request is done. */
   const char *(*send)(void *user, int to, int tag, const void *data, size_t bytes, void **request);
   /* Begins to receive exactly `bytes`; tag is never 0. */

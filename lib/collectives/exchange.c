@@ -46,10 +46,10 @@ static halo_status exchange_begin(exchange_state *s) {
                           .data = message->data ? message->data : "",
                           .process = s->world->process,
                           .sender = &s->sender};
-    pthread_mutex_lock(&s->world->lock);
+    pthread_mutex_lock(&s->world->office->lock);
     s->sender.untaken++;
     post_put(s->world, entry);
-    pthread_mutex_unlock(&s->world->lock);
+    pthread_mutex_unlock(&s->world->office->lock);
   }
   return HALO_OK;
 }
@@ -58,9 +58,9 @@ static halo_status exchange_begin(exchange_state *s) {
 static halo_status exchange_take(exchange_state *s, int i) {
   const halo_message *want = &s->x->receives[i];
   exchange_receive *receive = &s->receives[i];
-  pthread_mutex_lock(&s->world->lock);
+  pthread_mutex_lock(&s->world->office->lock);
   post_entry *entry = post_take(s->world, &s->x->key, want->peer, s->x->device, want->lane);
-  pthread_mutex_unlock(&s->world->lock);
+  pthread_mutex_unlock(&s->world->office->lock);
   if (!entry) return HALO_OK;
   s->moved = true;
   halo_status status = HALO_OK;
@@ -73,10 +73,10 @@ static halo_status exchange_take(exchange_state *s, int i) {
     receive->stage = EXCHANGE_DONE;
   }
   if (entry->sender) {
-    pthread_mutex_lock(&s->world->lock);
+    pthread_mutex_lock(&s->world->office->lock);
     entry->sender->untaken--;
-    pthread_cond_broadcast(&s->world->changed);
-    pthread_mutex_unlock(&s->world->lock);
+    pthread_cond_broadcast(&s->world->office->changed);
+    pthread_mutex_unlock(&s->world->office->lock);
   } else if (!entry->data) {
     /* What has the wrong size is received as well, since its sender waits for that. */
     void *waste = NULL;
@@ -144,9 +144,9 @@ static void exchange_doze(exchange_state *s, int idle, double until) {
     if (wait > most) wait = most;
   }
   if (wait == 0) {
-    pthread_mutex_unlock(&s->world->lock);
+    pthread_mutex_unlock(&s->world->office->lock);
     sched_yield();
-    pthread_mutex_lock(&s->world->lock);
+    pthread_mutex_lock(&s->world->office->lock);
     return;
   }
   struct timespec at;
@@ -154,7 +154,7 @@ static void exchange_doze(exchange_state *s, int idle, double until) {
   wait += at.tv_nsec;
   at.tv_sec += (time_t)(wait / 1000000000);
   at.tv_nsec = (long)(wait % 1000000000);
-  pthread_cond_timedwait(&s->world->changed, &s->world->lock, &at);
+  pthread_cond_timedwait(&s->world->office->changed, &s->world->office->lock, &at);
 }
 
 /* Whether what this exchange waits for within the process may have come. With the lock. */
@@ -219,13 +219,13 @@ static halo_status exchange_wait(exchange_state *s, double timeout) {
       until = halo_clock() + timeout;
       idle = 0;
     }
-    pthread_mutex_lock(&s->world->lock);
+    pthread_mutex_lock(&s->world->office->lock);
     bool done = open == 0 && s->sender.untaken == 0;
     halo_status status = done ? HALO_OK : exchange_check_failed(s);
     if (!done && status == HALO_OK && !s->moved && !exchange_stirs(s, open)) {
       exchange_doze(s, idle, until);
     }
-    pthread_mutex_unlock(&s->world->lock);
+    pthread_mutex_unlock(&s->world->office->lock);
     if (done || status != HALO_OK) return status;
     if (halo_clock() > until) return exchange_late(s, timeout);
   }
@@ -234,11 +234,11 @@ static halo_status exchange_wait(exchange_state *s, double timeout) {
 /* After a failure: the senders' memory must not be in use any more when this returns. */
 static void exchange_clear(exchange_state *s) {
   halo_world *world = s->world;
-  pthread_mutex_lock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
   post_take_back(world, &s->sender);
-  while (s->sender.untaken > 0) pthread_cond_wait(&world->changed, &world->lock);
-  double until = halo_clock() + (world->broken ? 0 : world->timeout);
-  pthread_mutex_unlock(&world->lock);
+  while (s->sender.untaken > 0) pthread_cond_wait(&world->office->changed, &world->office->lock);
+  double until = halo_clock() + (world->office->broken ? 0 : world->timeout);
+  pthread_mutex_unlock(&world->office->lock);
   /* The other side takes, and drops, what is on its way. */
   for (bool open = true; open && halo_clock() < until;) {
     open = false;
@@ -265,11 +265,11 @@ static halo_status exchange_run(exchange_state *s, double timeout) {
   const halo_exchange *x = s->x;
   s->sends = halo_alloc(sizeof *s->sends * (size_t)(x->send_count + 1));
   s->receives = halo_alloc(sizeof *s->receives * (size_t)(x->receive_count + 1));
-  pthread_mutex_lock(&s->world->lock);
-  halo_status status = s->world->broken
+  pthread_mutex_lock(&s->world->office->lock);
+  halo_status status = s->world->office->broken
                            ? halo_fail(HALO_ABORTED, "the connection to other processes is lost")
                            : exchange_check_failed(s);
-  pthread_mutex_unlock(&s->world->lock);
+  pthread_mutex_unlock(&s->world->office->lock);
   if (status == HALO_OK) status = exchange_begin(s);
   if (status == HALO_OK) status = exchange_wait(s, timeout);
   if (status != HALO_OK) status = halo_fail_in(status, "%s", x->what);
@@ -285,9 +285,9 @@ static halo_status exchange_run(exchange_state *s, double timeout) {
     halo_error_restore(message);
   }
   if (unfinished) {
-    pthread_mutex_lock(&s->world->lock);
-    s->world->broken = true;
-    pthread_mutex_unlock(&s->world->lock);
+    pthread_mutex_lock(&s->world->office->lock);
+    s->world->office->broken = true;
+    pthread_mutex_unlock(&s->world->office->lock);
   }
   for (int i = 0; i < x->send_count; i++) {
     if (!s->sends[i].requests[0]) halo_free(s->sends[i].letter);
@@ -304,9 +304,9 @@ halo_status halo_world_exchange(halo_world *world, const halo_exchange *x) {
 
 void halo_world_fail(halo_world *world, uint64_t program, uint64_t run, int device,
                      const char *message) {
-  pthread_mutex_lock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
   bool known = post_failed(world, program, run) != NULL;
-  pthread_mutex_unlock(&world->lock);
+  pthread_mutex_unlock(&world->office->lock);
   if (known) return;
   post_note_failure(world, program, run, device, message);
   post_tell_failure(world, program, run, device, message);
@@ -317,10 +317,10 @@ halo_status halo_world_agree(halo_world *world, const char *what, const void *mi
   enum { AGREE_PATIENCE = 10 }; /* others may be compiling still */
   int count = world->process_count;
   memcpy((char *)all + bytes * (size_t)world->process, mine, bytes);
-  pthread_mutex_lock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
   uint64_t count_so_far = ++world->agreements;
-  pthread_mutex_unlock(&world->lock);
-  if (number) *number = count_so_far;
+  pthread_mutex_unlock(&world->office->lock);
+  if (number) *number = post_program(world, count_so_far);
   if (count == 1) return HALO_OK;
   halo_message *sends = halo_alloc(sizeof *sends * 2 * (size_t)count), *receives = sends + count;
   int others = 0;
@@ -329,7 +329,7 @@ halo_status halo_world_agree(halo_world *world, const char *what, const void *mi
     sends[others] = (halo_message){post_desk(p), 0, (void *)mine, bytes};
     receives[others++] = (halo_message){post_desk(p), 0, (char *)all + bytes * (size_t)p, bytes};
   }
-  halo_exchange x = {.key = {.run = count_so_far},
+  halo_exchange x = {.key = {.program = post_program(world, 0), .run = count_so_far},
                      .device = post_desk(world->process),
                      .what = what,
                      .sends = sends,

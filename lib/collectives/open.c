@@ -51,10 +51,6 @@ halo_status halo_communicator_open(const char *name, halo_communicator **out) {
   return problem ? halo_fail(HALO_FAILED_PRECONDITION, "%s: %s", name, problem) : HALO_OK;
 }
 
-void halo_communicator_close(halo_communicator *communicator) {
-  if (communicator) communicator->close(communicator);
-}
-
 bool halo_is_launched(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

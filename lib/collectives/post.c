@@ -30,7 +30,7 @@ static post_entry **post_bucket(halo_world *world, const halo_message_key *key, 
   uint64_t hash = key->program * 0x9e3779b97f4a7c15u + key->run;
   hash = hash * 0x9e3779b97f4a7c15u + ((uint64_t)key->op << 32 | key->round);
   hash = hash * 0x9e3779b97f4a7c15u + ((uint64_t)(uint32_t)from << 32 | (uint32_t)to);
-  return &world->buckets[(hash ^ hash >> 32) % POST_BUCKETS];
+  return &world->office->buckets[(hash ^ hash >> 32) % POST_BUCKETS];
 }
 
 static bool post_same_key(const halo_message_key *a, const halo_message_key *b) {
@@ -52,7 +52,7 @@ void post_put(halo_world *world, post_entry *entry) {
   post_entry **at = post_bucket(world, &entry->key, entry->from, entry->to);
   entry->next = *at;
   *at = entry;
-  pthread_cond_broadcast(&world->changed);
+  pthread_cond_broadcast(&world->office->changed);
 }
 
 void post_entry_release(post_entry *entry) {
@@ -62,7 +62,7 @@ void post_entry_release(post_entry *entry) {
 
 void post_take_back(halo_world *world, post_sender *sender) {
   for (int b = 0; b < POST_BUCKETS; b++) {
-    for (post_entry **at = &world->buckets[b]; *at;) {
+    for (post_entry **at = &world->office->buckets[b]; *at;) {
       post_entry *entry = *at;
       if (entry->sender != sender) {
         at = &entry->next;
@@ -78,16 +78,16 @@ void post_take_back(halo_world *world, post_sender *sender) {
 /* ---- The communicator ---- */
 
 static void post_lock(halo_world *world) {
-  if (!world->comm->concurrent) pthread_mutex_lock(&world->comm_lock);
+  if (!world->comm->concurrent) pthread_mutex_lock(&world->office->comm_lock);
 }
 
 static halo_status post_unlock(halo_world *world, const char *trouble) {
-  if (!world->comm->concurrent) pthread_mutex_unlock(&world->comm_lock);
+  if (!world->comm->concurrent) pthread_mutex_unlock(&world->office->comm_lock);
   if (!trouble) return HALO_OK;
   halo_status status = halo_fail(HALO_IO_ERROR, "%s: %s", world->comm->name, trouble);
-  pthread_mutex_lock(&world->lock);
-  world->broken = true;
-  pthread_mutex_unlock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
+  world->office->broken = true;
+  pthread_mutex_unlock(&world->office->lock);
   return status;
 }
 
@@ -128,10 +128,11 @@ halo_status post_send(halo_world *world, const halo_exchange *x, const halo_mess
   if (inlined) {
     if (message->bytes) memcpy(letter + 1, message->data, message->bytes);
   } else {
-    pthread_mutex_lock(&world->lock);
-    letter->tag = world->next_tag;
-    world->next_tag = world->next_tag == world->comm->max_tag ? 1 : world->next_tag + 1;
-    pthread_mutex_unlock(&world->lock);
+    pthread_mutex_lock(&world->office->lock);
+    letter->tag = world->office->next_tag;
+    world->office->next_tag =
+        world->office->next_tag == world->comm->max_tag ? 1 : world->office->next_tag + 1;
+    pthread_mutex_unlock(&world->office->lock);
   }
   HALO_TRY(post_begin_send(world, process, 0, letter, size, &requests[0]));
   if (inlined) return HALO_OK;
@@ -143,9 +144,9 @@ halo_status post_receive(halo_world *world, const post_entry *entry, void *data,
 }
 
 void post_abandon(halo_world *world, void *request, void *memory) {
-  pthread_mutex_lock(&world->lock);
-  halo_vec_push(&world->orphans, (post_orphan){request, memory});
-  pthread_mutex_unlock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
+  halo_vec_push(&world->office->orphans, (post_orphan){request, memory});
+  pthread_mutex_unlock(&world->office->lock);
 }
 
 /* Receives what nobody wants any more, since its sender waits for that. */
@@ -164,9 +165,10 @@ static void post_drain(halo_world *world, post_entry *entry) {
 /* ---- Failures ---- */
 
 const post_failure *post_failed(const halo_world *world, uint64_t program, uint64_t run) {
-  uint64_t count = world->failure_count, oldest = count > POST_FAILURES ? count - POST_FAILURES : 0;
+  uint64_t count = world->office->failure_count,
+           oldest = count > POST_FAILURES ? count - POST_FAILURES : 0;
   for (uint64_t i = oldest; i < count; i++) {
-    const post_failure *failure = &world->failures[i % POST_FAILURES];
+    const post_failure *failure = &world->office->failures[i % POST_FAILURES];
     if (failure->program == program && failure->run == run) return failure;
   }
   return NULL;
@@ -175,14 +177,15 @@ const post_failure *post_failed(const halo_world *world, uint64_t program, uint6
 void post_note_failure(halo_world *world, uint64_t program, uint64_t run, int device,
                        const char *message) {
   HALO_VEC(post_entry *) unwanted = {0};
-  pthread_mutex_lock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
   if (!post_failed(world, program, run)) {
-    post_failure *failure = &world->failures[world->failure_count++ % POST_FAILURES];
+    post_failure *failure =
+        &world->office->failures[world->office->failure_count++ % POST_FAILURES];
     halo_free(failure->message);
     *failure = (post_failure){program, run, device, halo_strdup(message)};
   }
   for (int b = 0; b < POST_BUCKETS; b++) {
-    for (post_entry **at = &world->buckets[b]; *at;) {
+    for (post_entry **at = &world->office->buckets[b]; *at;) {
       post_entry *entry = *at;
       /* Those of this process are taken back by their senders. */
       if (entry->key.program != program || entry->key.run != run || entry->sender) {
@@ -193,8 +196,8 @@ void post_note_failure(halo_world *world, uint64_t program, uint64_t run, int de
       halo_vec_push(&unwanted, entry);
     }
   }
-  pthread_cond_broadcast(&world->changed);
-  pthread_mutex_unlock(&world->lock);
+  pthread_cond_broadcast(&world->office->changed);
+  pthread_mutex_unlock(&world->office->lock);
   for (int32_t i = 0; i < unwanted.count; i++) post_drain(world, unwanted.data[i]);
   halo_vec_deinit(&unwanted);
 }
@@ -257,10 +260,10 @@ static halo_status post_arrived(halo_world *world, int process, const char *data
     if (behind) memcpy(entry->owned, rest, behind);
     entry->data = entry->owned;
   }
-  pthread_mutex_lock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
   bool wanted = !post_failed(world, letter.key.program, letter.key.run);
   if (wanted) post_put(world, entry);
-  pthread_mutex_unlock(&world->lock);
+  pthread_mutex_unlock(&world->office->lock);
   if (!wanted) post_drain(world, entry);
   return HALO_OK;
 }
@@ -268,25 +271,25 @@ static halo_status post_arrived(halo_world *world, int process, const char *data
 /* Requests that nobody waits for. */
 static halo_status post_look_after(halo_world *world) {
   for (int32_t i = 0;; i++) {
-    pthread_mutex_lock(&world->lock);
-    bool there = i < world->orphans.count;
-    post_orphan orphan = there ? world->orphans.data[i] : (post_orphan){0};
-    pthread_mutex_unlock(&world->lock);
+    pthread_mutex_lock(&world->office->lock);
+    bool there = i < world->office->orphans.count;
+    post_orphan orphan = there ? world->office->orphans.data[i] : (post_orphan){0};
+    pthread_mutex_unlock(&world->office->lock);
     if (!there) return HALO_OK;
     bool done;
     HALO_TRY(post_test(world, orphan.request, &done));
     if (!done) continue;
     /* Only who holds the poll lock takes any out, so that it is still where it was. */
-    pthread_mutex_lock(&world->lock);
-    world->orphans.data[i--] = world->orphans.data[--world->orphans.count];
-    pthread_mutex_unlock(&world->lock);
+    pthread_mutex_lock(&world->office->lock);
+    world->office->orphans.data[i--] = world->office->orphans.data[--world->office->orphans.count];
+    pthread_mutex_unlock(&world->office->lock);
     halo_free(orphan.memory);
   }
 }
 
 halo_status post_poll(halo_world *world, bool *any) {
   *any = false;
-  if (!world->comm || pthread_mutex_trylock(&world->poll_lock) != 0) return HALO_OK;
+  if (!world->comm || pthread_mutex_trylock(&world->office->poll_lock) != 0) return HALO_OK;
   halo_status status = HALO_OK;
   char data[POST_LETTER];
   for (;;) {
@@ -301,6 +304,6 @@ halo_status post_poll(halo_world *world, bool *any) {
     if (status != HALO_OK) break;
   }
   if (status == HALO_OK) status = post_look_after(world);
-  pthread_mutex_unlock(&world->poll_lock);
+  pthread_mutex_unlock(&world->office->poll_lock);
   return status;
 }

@@ -40,12 +40,10 @@ typedef struct post_orphan {
   void *request, *memory;
 } post_orphan;
 
-struct halo_world {
-  halo_communicator *comm; /* NULL: alone */
-  int process, process_count;
-  int *first; /* [process_count + 1] */
-  double timeout;
-  uint64_t agreements, local_programs;
+/* What all worlds on one communicator share, since messages of any of them come to whoever looks. */
+typedef struct post_office {
+  int worlds; /* that hold it, and how many there ever were: under the list's lock, in world.c */
+  uint64_t worlds_so_far;
   pthread_mutex_t comm_lock; /* around the communicator's functions, where it wants that */
   pthread_mutex_t poll_lock; /* who holds it looks for what has come */
   pthread_mutex_t lock;      /* of what follows */
@@ -56,7 +54,22 @@ struct halo_world {
   HALO_VEC(post_orphan) orphans;
   int next_tag;
   bool broken;
+} post_office;
+
+struct halo_world {
+  halo_communicator *comm; /* NULL: alone */
+  post_office *office;
+  int process, process_count;
+  int *first; /* [process_count + 1] */
+  double timeout;
+  uint64_t number; /* among those of the communicator, the same in all processes */
+  uint64_t agreements, local_programs; /* under the office's lock */
 };
+
+/* A program's number among those of all worlds of a communicator. */
+static inline uint64_t post_program(const halo_world *world, uint64_t number) {
+  return world->number << 40 | number;
+}
 
 /* Messages to processes have addresses below the devices': that of process p. */
 static inline int post_desk(int process) { return -1 - process; }

@@ -9,6 +9,71 @@
 #include <string.h>
 #include <time.h>
 
+/* ---- Offices ---- */
+
+static pthread_mutex_t world_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* That of the communicator, or one of its own. *number: of the world that is made. */
+static post_office *world_take_office(halo_communicator *communicator, uint64_t *number) {
+  pthread_mutex_lock(&world_lock);
+  post_office *office = communicator ? communicator->library : NULL;
+  if (!office) {
+    office = halo_alloc(sizeof *office);
+    office->next_tag = 1;
+    pthread_mutex_init(&office->comm_lock, NULL);
+    pthread_mutex_init(&office->poll_lock, NULL);
+    pthread_mutex_init(&office->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&office->changed, &clock);
+    pthread_condattr_destroy(&clock);
+  }
+  if (communicator) communicator->library = office;
+  office->worlds++;
+  *number = ++office->worlds_so_far;
+  pthread_mutex_unlock(&world_lock);
+  return office;
+}
+
+static void world_free_office(post_office *office) {
+  for (int b = 0; b < POST_BUCKETS; b++) {
+    while (office->buckets[b]) {
+      post_entry *entry = office->buckets[b];
+      office->buckets[b] = entry->next;
+      post_entry_release(entry);
+    }
+  }
+  for (int i = 0; i < POST_FAILURES; i++) halo_free(office->failures[i].message);
+  /* Memory of requests that never end stays: the communicator may write to it. */
+  halo_vec_deinit(&office->orphans);
+  pthread_cond_destroy(&office->changed);
+  pthread_mutex_destroy(&office->lock);
+  pthread_mutex_destroy(&office->poll_lock);
+  pthread_mutex_destroy(&office->comm_lock);
+  halo_free(office);
+}
+
+/* A communicator keeps its office between worlds: what comes for the next one comes there. */
+static void world_give_office(halo_world *world) {
+  pthread_mutex_lock(&world_lock);
+  post_office *office = world->office;
+  bool last = --office->worlds == 0 && !world->comm;
+  if (world->comm && office->broken) world->comm->broken = true;
+  pthread_mutex_unlock(&world_lock);
+  if (last) world_free_office(office);
+}
+
+void halo_communicator_close(halo_communicator *communicator) {
+  if (!communicator) return;
+  post_office *office = communicator->library;
+  communicator->library = NULL;
+  communicator->close(communicator);
+  if (office) world_free_office(office);
+}
+
+/* ---- Worlds ---- */
+
 halo_status halo_world_create(halo_communicator *communicator, int devices, double timeout,
                               halo_world **out) {
   bool alone = !communicator || communicator->process_count <= 1;
@@ -17,15 +82,7 @@ halo_status halo_world_create(halo_communicator *communicator, int devices, doub
   world->process = alone ? 0 : communicator->process;
   world->process_count = alone ? 1 : communicator->process_count;
   world->timeout = timeout;
-  world->next_tag = 1;
-  pthread_mutex_init(&world->comm_lock, NULL);
-  pthread_mutex_init(&world->poll_lock, NULL);
-  pthread_mutex_init(&world->lock, NULL);
-  pthread_condattr_t clock;
-  pthread_condattr_init(&clock);
-  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-  pthread_cond_init(&world->changed, &clock);
-  pthread_condattr_destroy(&clock);
+  world->office = world_take_office(world->comm, &world->number);
   int32_t mine = devices, *all = halo_alloc(sizeof *all * (size_t)world->process_count);
   halo_status status =
       halo_world_agree(world, "opening devices together", &mine, sizeof mine, all, NULL);
@@ -45,11 +102,11 @@ halo_status halo_world_create(halo_communicator *communicator, int devices, doub
 /* What was sent without waiting should arrive. */
 static void world_settle(halo_world *world) {
   enum { SETTLE_PAUSE = 200000 }; /* nanoseconds */
-  double until = halo_clock() + (world->broken ? 0 : 1);
+  double until = halo_clock() + (world->office->broken ? 0 : 1);
   for (;;) {
     bool any;
     if (post_poll(world, &any) != HALO_OK) break;
-    if (world->orphans.count == 0 || halo_clock() > until) break;
+    if (world->office->orphans.count == 0 || halo_clock() > until) break;
     struct timespec pause = {0, SETTLE_PAUSE};
     nanosleep(&pause, NULL);
   }
@@ -58,30 +115,16 @@ static void world_settle(halo_world *world) {
 void halo_world_release(halo_world *world) {
   if (!world) return;
   if (world->comm) world_settle(world);
-  if (world->comm && world->broken) world->comm->broken = true;
-  for (int b = 0; b < POST_BUCKETS; b++) {
-    while (world->buckets[b]) {
-      post_entry *entry = world->buckets[b];
-      world->buckets[b] = entry->next;
-      post_entry_release(entry);
-    }
-  }
-  for (int i = 0; i < POST_FAILURES; i++) halo_free(world->failures[i].message);
-  /* Memory of requests that never end stays: the communicator may write to it. */
-  halo_vec_deinit(&world->orphans);
-  pthread_cond_destroy(&world->changed);
-  pthread_mutex_destroy(&world->lock);
-  pthread_mutex_destroy(&world->poll_lock);
-  pthread_mutex_destroy(&world->comm_lock);
+  world_give_office(world);
   halo_free(world->first);
   halo_free(world);
 }
 
 uint64_t halo_world_local_program(halo_world *world) {
-  pthread_mutex_lock(&world->lock);
+  pthread_mutex_lock(&world->office->lock);
   uint64_t number = ++world->local_programs;
-  pthread_mutex_unlock(&world->lock);
-  return number | (uint64_t)1 << 63;
+  pthread_mutex_unlock(&world->office->lock);
+  return post_program(world, number) | (uint64_t)1 << 63;
 }
 
 int halo_world_process(const halo_world *world) { return world->process; }

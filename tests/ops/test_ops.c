@@ -27,6 +27,7 @@ static struct {
   char **words;
   int word_count;
   halo_client *client;
+  halo_communicator *communicator; /* of the processes that mpiexec started; NULL: alone */
   long passed, failed, skipped;
 } ops;
 
@@ -137,7 +138,8 @@ static halo_status ops_take_client(int devices) {
   ops.client = NULL;
   opened = devices;
   halo_device_entry *list;
-  int count, chosen = 0;
+  int count, chosen = 0, processes = ops.communicator ? ops.communicator->process_count : 1;
+  int mine = (devices + processes - 1) / processes;
   char text[64];
   halo_status status = halo_device_list(ops.device, &list, &count);
   if (status != HALO_OK) {
@@ -146,17 +148,25 @@ static halo_status ops_take_client(int devices) {
   while (chosen + 1 < count && !list[chosen].chosen) {
     chosen++;
   }
-  snprintf(text, sizeof text, "%d:%d*%d", list[chosen].platform, list[chosen].device, devices);
+  snprintf(text, sizeof text, "%d:%d*%d", list[chosen].platform, list[chosen].device, mine);
   halo_device_list_release(list);
   halo_client_options options = {.device = devices > 1 ? text : ops.device,
-                                 .cache_dir = getenv("HALO_CACHE_DIR") != NULL ? NULL : ""};
+                                 .cache_dir = getenv("HALO_CACHE_DIR") != NULL ? NULL : "",
+                                 .communicator = ops.communicator};
   return halo_client_create(&options, &ops.client);
 }
 
-/* All devices at once, in this process. */
+/* Which of the devices' inputs and results are those of this process's device `d`. */
+static int ops_part(const halo_executable *executable, const halo_module *module, int d) {
+  int replica, partition;
+  halo_executable_part(executable, d, &replica, &partition);
+  return replica * (int)module->num_partitions + partition;
+}
+
+/* All devices of this process at once. `results` are of all devices; those of other processes stay NULL. */
 static halo_status ops_execute_all(halo_executable *executable, const ops_values *values,
                                    halo_literal **results) {
-  int devices = values->device_count, inputs = values->argument_count;
+  int devices = halo_executable_device_count(executable), inputs = values->argument_count;
   int outputs = halo_executable_result_count(executable);
   halo_buffer **buffers = calloc((size_t)((inputs + outputs) * devices) + 1, sizeof(*buffers));
   halo_buffer *const **arguments = calloc((size_t)devices, sizeof(*arguments));
@@ -164,10 +174,11 @@ static halo_status ops_execute_all(halo_executable *executable, const ops_values
   halo_status status = HALO_OK;
   for (int d = 0; d < devices; d++) {
     halo_buffer **mine = buffers + (ptrdiff_t)(inputs + outputs) * d;
+    int part = ops_part(executable, values->module, d);
     arguments[d] = mine;
     received[d] = mine + inputs;
     for (int i = 0; i < inputs && status == HALO_OK; i++) {
-      halo_literal *literal = values->arguments[d * inputs + i];
+      halo_literal *literal = values->arguments[part * inputs + i];
       status = halo_buffer_put(halo_executable_device(executable, d), halo_literal_data(literal),
                                NULL, halo_executable_argument_shape(executable, i), &mine[i], NULL);
     }
@@ -176,7 +187,9 @@ static halo_status ops_execute_all(halo_executable *executable, const ops_values
     status = halo_executable_execute_all(executable, arguments, inputs, NULL, received);
   }
   for (int i = 0; i < outputs * devices && status == HALO_OK; i++) {
-    status = halo_buffer_to_literal(received[i / outputs][i % outputs], &results[i]);
+    int part = ops_part(executable, values->module, i / outputs);
+    status = halo_buffer_to_literal(received[i / outputs][i % outputs],
+                                    &results[part * outputs + i % outputs]);
   }
   for (int i = 0; i < (inputs + outputs) * devices; i++) {
     halo_buffer_release(buffers[i]);
@@ -187,7 +200,8 @@ static halo_status ops_execute_all(halo_executable *executable, const ops_values
   return status;
 }
 
-/* A result is a tuple of all devices' results. */
+/* A result is a tuple of all devices' results, which are empty arrays where the device is another
+ * process's. */
 static halo_status ops_run_shared(ops_mode mode, const ops_values *values, halo_literal **result) {
   halo_compile_options options = {.no_fusion = mode == OPS_UNFUSED};
   halo_executable *executable;
@@ -198,6 +212,16 @@ static halo_status ops_run_shared(ops_mode mode, const ops_values *values, halo_
   int count = halo_executable_result_count(executable) * values->device_count;
   halo_literal **results = calloc((size_t)count + 1, sizeof(*results));
   status = ops_execute_all(executable, values, results);
+  for (int i = 0; i < count && status == HALO_OK; i++) {
+    halo_shape *nothing;
+    if (results[i] == NULL) {
+      status = halo_shape_create_array(HALO_PRED, 1, (const int64_t[]){0}, &nothing);
+      if (status == HALO_OK) {
+        status = halo_literal_create(nothing, &results[i]);
+        halo_shape_release(nothing);
+      }
+    }
+  }
   if (status == HALO_OK) {
     status = halo_literal_create_tuple(count, results, result);
   }
@@ -207,6 +231,15 @@ static halo_status ops_run_shared(ops_mode mode, const ops_values *values, halo_
   free(results);
   halo_executable_release(executable);
   return status;
+}
+
+/* Whether device `d` of a case is another process's. */
+static bool ops_is_elsewhere(int devices, int d) {
+  if (ops.communicator == NULL || devices == 1) {
+    return false;
+  }
+  int processes = ops.communicator->process_count, mine = (devices + processes - 1) / processes;
+  return d / mine != ops.communicator->process;
 }
 
 static halo_status ops_run(ops_mode mode, const ops_values *values, halo_literal **result) {
@@ -238,7 +271,8 @@ static void ops_judge_results(const ops_family *family, const ops_case *one, ops
   bool is_tuple = halo_shape_type(halo_literal_shape(result)) == HALO_TUPLE;
   for (int k = 0; k < values->expected_count * values->device_count; k++) {
     int i = k % values->expected_count;
-    if (!ops_is_wanted(one, ops_label(one, values, i))) {
+    if (!ops_is_wanted(one, ops_label(one, values, i)) ||
+        ops_is_elsewhere(values->device_count, k / values->expected_count)) {
       continue;
     }
     const halo_literal *got = is_tuple ? halo_literal_element(result, k) : result;
@@ -405,12 +439,17 @@ int main(int argc, char **argv) {
         argv[0]);
     return 2;
   }
+  if (halo_is_launched() && halo_communicator_open("mpi", &ops.communicator) != HALO_OK) {
+    fprintf(stderr, "test_ops: %s\n", halo_error_message());
+    return 1;
+  }
   if ((ops.modes[OPS_FUSED] || ops.modes[OPS_UNFUSED]) && ops_take_client(1) != HALO_OK) {
     fprintf(stderr, "test_ops: %s\n", halo_error_message());
     return 1;
   }
   bool good = ops.family != NULL ? ops_try_family(ops.family) : ops_try_all_families();
   halo_client_release(ops.client);
+  halo_communicator_close(ops.communicator);
   free(ops.words);
   if (ops.skipped > 0) {
     printf("%ld skipped\n", ops.skipped);
