@@ -31,6 +31,13 @@ static int bench_remove_entry(const char *path, const struct stat *info, int fla
   return remove(path);
 }
 
+bool bench_make_folder(char path[BENCH_FOLDER]) {
+  snprintf(path, BENCH_FOLDER, "/tmp/halo-bench.XXXXXX");
+  if (mkdtemp(path) != NULL) return true;
+  tool_error("cannot make a folder in /tmp");
+  return false;
+}
+
 void bench_remove_folder(const char *path) {
   nftw(path, bench_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -188,10 +195,7 @@ static int bench_run(bench *b) {
   halo_client_options options = {.device = b->options.device};
   if (!tool_check(halo_client_create(&options, &b->client))) return TOOL_FAILED;
   halo_device_get_info(halo_client_device(b->client, 0), &b->info);
-  strcpy(b->folder, "/tmp/halo-bench.XXXXXX");
-  if (mkdtemp(b->folder) == NULL) {
-    return tool_error("cannot make a folder in /tmp");
-  }
+  if (!bench_make_folder(b->folder)) return TOOL_FAILED;
   bench_machine_open(&b->machine, &b->info);
   if (b->options.jax != NULL) b->jax = bench_jax_open(b->options.jax, b->options.script);
   bench_limits(b);

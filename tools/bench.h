@@ -9,6 +9,9 @@
 
 /* The median; sorts `values`. */
 double bench_median(double *values, int count);
+/* A fresh folder in /tmp; false after a message. */
+enum { BENCH_FOLDER = 32 };
+bool bench_make_folder(char path[BENCH_FOLDER]);
 /* Removes a folder and all in it. */
 void bench_remove_folder(const char *path);
 /* Ends the program with a message when an OpenCL call failed. */
@@ -77,8 +80,8 @@ typedef struct bench {
   halo_client *client;
   halo_device_info info;
   bench_machine machine;
-  struct bench_jax *jax; /* NULL: none */
-  char folder[64];       /* scratch, removed at the end */
+  struct bench_jax *jax;     /* NULL: none */
+  char folder[BENCH_FOLDER]; /* scratch, removed at the end */
   bench_row rows[64];
   int row_count;
 } bench;

@@ -100,7 +100,7 @@ typedef struct elementwise_run {
   halo_client *client;
   bench_machine machine;
   struct bench_jax *jax;
-  char folder[32],
+  char folder[BENCH_FOLDER],
       path[96]; /* of the program at hand: a name of its own, since XLA's side keeps it */
   elementwise_row rows[ELEMENTWISE_MAX_ROWS];
   int row_count;
@@ -240,8 +240,7 @@ static bool elementwise_rows(elementwise_run *r) {
 static int elementwise_start(elementwise_run *r) {
   halo_client_options options = {.device = r->device};
   halo_device_info info;
-  strcpy(r->folder, "/tmp/halo-bench.XXXXXX");
-  if (!mkdtemp(r->folder)) return tool_error("cannot make a folder in /tmp");
+  if (!bench_make_folder(r->folder)) return TOOL_FAILED;
   bool ok = tool_check(halo_client_create(&options, &r->client));
   if (ok) {
     halo_device_get_info(halo_client_device(r->client, 0), &info);

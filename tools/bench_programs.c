@@ -17,10 +17,10 @@ typedef struct programs_options {
 
 typedef struct programs_bench {
   programs_options options;
-  halo_client *client, *profiling; /* for the program at hand */
-  struct bench_jax *jax;           /* NULL: none */
-  char scratch[64], cache[96];     /* folders; what is compiled for the program at hand */
-  char **names;                    /* of the files, without folder */
+  halo_client *client, *profiling;       /* for the program at hand */
+  struct bench_jax *jax;                 /* NULL: none */
+  char scratch[BENCH_FOLDER], cache[96]; /* folders; what is compiled for the program at hand */
+  char **names;                          /* of the files, without folder */
   programs_row *rows;
   int count;
 } programs_bench;
@@ -212,8 +212,7 @@ static bool programs_keep(const programs_bench *b, int count) {
 }
 
 static int programs_run(programs_bench *b) {
-  strcpy(b->scratch, "/tmp/halo-bench.XXXXXX");
-  if (mkdtemp(b->scratch) == NULL) return tool_error("cannot make a folder in /tmp");
+  if (!bench_make_folder(b->scratch)) return TOOL_FAILED;
   bool good = programs_find(b);
   if (good && b->options.jax != NULL) b->jax = bench_jax_open(b->options.jax, b->options.script);
   if (good) programs_print_heading();
