@@ -115,9 +115,10 @@ static halo_status build_set_values(cl_kernel kernel, const halo_step *step, hal
     cl_int narrow = (cl_int)number;
     cl_long wide = number;
     const void *data = value->size == 8 ? (const void *)&wide : &narrow;
-    HALO_TRY(halo_cl_check(
-        clSetKernelArg(kernel, (cl_uint)(2 * step->arg_count + v), (size_t)value->size, data),
-        step->label));
+    HALO_TRY(
+        halo_cl_check(clSetKernelArg(kernel, (cl_uint)(2 * step->arg_count - step->whole_count + v),
+                                     (size_t)value->size, data),
+                      step->label));
   }
   return HALO_OK;
 }

@@ -33,6 +33,12 @@ static void kernel_release(void *data) {
   halo_free(state);
 }
 
+/* Of a buffer's pointer; its offset, where it has one, comes next. */
+static cl_uint kernel_number(const halo_step *step, int32_t arg) {
+  int32_t with_offset = step->arg_count - step->whole_count;
+  return (cl_uint)(arg < with_offset ? 2 * arg : with_offset + arg);
+}
+
 static halo_status kernel_bind(halo_run *run, const halo_step *step, kernel_state *state) {
   for (int32_t a = 0; a < step->arg_count; a++) {
     halo_place_at to = halo_run_resolve(run, step->args[a].buffer);
@@ -40,11 +46,12 @@ static halo_status kernel_bind(halo_run *run, const halo_step *step, kernel_stat
     kernel_bound *bound = &state->bound[a];
     if (bound->serial != to.serial || bound->offset == KERNEL_UNBOUND) {
       HALO_TRY(halo_cl_check(
-          clSetKernelArg(state->handle, (cl_uint)(2 * a), sizeof to.mem, &to.mem), step->label));
+          clSetKernelArg(state->handle, kernel_number(step, a), sizeof to.mem, &to.mem),
+          step->label));
     }
-    if (bound->offset != to.offset) {
+    if (bound->offset != to.offset && a < step->arg_count - step->whole_count) {
       HALO_TRY(halo_cl_check(
-          clSetKernelArg(state->handle, (cl_uint)(2 * a + 1), sizeof to.offset, &to.offset),
+          clSetKernelArg(state->handle, kernel_number(step, a) + 1, sizeof to.offset, &to.offset),
           step->label));
     }
     *bound = (kernel_bound){to.serial, to.offset};

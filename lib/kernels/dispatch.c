@@ -11,11 +11,16 @@ static const halo_family dispatch_region = {
     "region", HALO_OPCODE_COUNT,
     (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
 
+/* Of independent steps too. */
+static const halo_family dispatch_bundle = {
+    "bundle", HALO_OPCODE_COUNT,
+    (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
+
 static const halo_family *const dispatch_families[] = {
     &halo_family_loop,     &halo_family_update,           &halo_family_reduce, &halo_family_rows,
     &halo_family_dot,      &halo_family_scatter,          &halo_family_fft,    &halo_family_conv,
     &halo_family_cholesky, &halo_family_triangular_solve, &halo_family_sort,   &halo_family_topk,
-    &halo_family_window,   &halo_family_select_scatter,   &dispatch_region};
+    &halo_family_window,   &halo_family_select_scatter,   &dispatch_region,    &dispatch_bundle};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {

@@ -68,12 +68,34 @@ static bool multi_is_member(const multi_group *g, int32_t position) {
 
 /* ---- Groups ---- */
 
+/* What computes an element from those at its position. */
+static bool multi_is_flat(const halo_instr *instr) {
+  return halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) ||
+         halo_opcode_exec(instr->opcode) == HALO_EXEC_VALUE || instr->opcode == HALO_OP_BROADCAST;
+}
+
+/* Whether two fusions compute the same of different arrays, as far as opcodes and types say, element by
+ * element: their kernels have one text. */
+static bool multi_is_alike(const halo_instr *a, const halo_instr *b) {
+  const halo_computation *x = halo_instr_comp(a, HALO_ATTR_CALLS);
+  const halo_computation *y = halo_instr_comp(b, HALO_ATTR_CALLS);
+  bool alike = x->instrs.count == y->instrs.count;
+  for (int32_t i = 0; alike && i < x->instrs.count; i++) {
+    const halo_instr *p = x->instrs.data[i], *q = y->instrs.data[i];
+    alike = p->opcode == q->opcode && multi_is_flat(p) && halo_shape_is_array(p->shape) &&
+            halo_shape_is_array(q->shape) && p->shape->type == q->shape->type;
+  }
+  return alike;
+}
+
 /* Whether `instr` reads a member's result (at the same position only), or an array that a member reads
- * too, so that joining saves memory traffic; or is so small that joining saves a kernel's start. False
- * also when it reads a member's result elsewhere. */
+ * too, so that joining saves memory traffic; or is so small that joining saves a kernel's start. Kernels of
+ * equal text are the plan's to launch together (plan/bundles.h). False also when it reads a member's result
+ * elsewhere. */
 static bool multi_shares(const multi_state *s, const multi_group *g, const halo_instr *instr) {
   uint64_t same = halo_computation_same_position(halo_instr_comp(instr, HALO_ATTR_CALLS));
-  bool shares = halo_shape_element_count(instr->shape) <= MULTI_SMALL;
+  bool shares = halo_shape_element_count(instr->shape) <= MULTI_SMALL &&
+                !multi_is_alike(s->computation->instrs.data[g->members[0]], instr);
   for (int32_t o = 0; o < instr->operand_count; o++) {
     const halo_instr *operand = instr->operands[o];
     if (multi_is_member(g, operand->mark)) {

@@ -69,6 +69,7 @@ static void exchange_in_loop(lower_state *s, halo_step *loop) {
     lower_touch(s, pair->state, end);
     lower_touch(s, pair->next, loop->number);
     lower_touch(s, pair->next, end);
+    plan->buffers.data[pair->state].moves = plan->buffers.data[pair->next].moves = true;
   }
   for (int32_t i = 0; i < kept; i++) copy[i] = copy[copies - kept + i];
   body->count = first + kept;

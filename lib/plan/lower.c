@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/pointer_map.h"
 #include "passes/fusion.h"
+#include "plan/bundles.h"
 #include "plan/coalesce.h"
 #include "plan/lowering.h"
 #include "plan/regions.h"
@@ -109,6 +110,17 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
   return halo_emitter_check(instr);
 }
 
+/* Notes what has control edges. */
+static void lower_note_edges(lower_state *s, const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    halo_instr *instr = computation->instrs.data[i];
+    for (int32_t c = 0; c < instr->control_pred_count; c++) {
+      halo_pointer_map_set(&s->ordered, instr, instr);
+      halo_pointer_map_set(&s->ordered, instr->control_preds[c], instr);
+    }
+  }
+}
+
 halo_status lower_computation(lower_state *s, halo_computation *computation, const int32_t *params,
                               halo_steps *steps, const int32_t **out_root) {
   HALO_TRY(lower_check_pairs(computation));
@@ -122,11 +134,15 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
   halo_status status = HALO_OK;
   lower_spread_pairs(computation);
   lower_note_reads(s, computation);
+  lower_note_edges(s, computation);
   int32_t count = computation->instrs.count;
   for (int32_t i = 0; i < count && status == HALO_OK; i++) {
     halo_instr *instr = computation->instrs.data[i];
     int32_t at = instr->opcode == HALO_OP_PARAMETER ? starts.data[instr->parameter_number] : 0;
+    int32_t first = steps->count;
     status = lower_instr(s, instr, params + at, steps);
+    if (!halo_pointer_map_get(&s->ordered, instr)) continue;
+    for (int32_t k = first; k < steps->count; k++) steps->data[k].ordered = true;
   }
   halo_vec_deinit(&starts);
   if (status == HALO_OK) *out_root = lower_value(computation->root);
@@ -150,7 +166,12 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     halo_plan_coalesce(s.plan, module);
     lower_hold_pairs(s.plan);
     lower_exchanges(&s);
+    int32_t units = s.plan->units.count;
+    s.shares = lower_bundle_shares(&s, &module->target);
     status = lower_regions(&s, &module->target);
+    halo_free(s.shares);
+    if (status == HALO_OK) status = lower_bundles(&s, &module->target, units);
+    if (s.plan->units.count > units) lower_drop_units(s.plan);
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
     if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most);
@@ -162,6 +183,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
   halo_map_deinit(&s.constants);
   halo_pointer_map_deinit(&s.starts);
   halo_pointer_map_deinit(&s.reads);
+  halo_pointer_map_deinit(&s.ordered);
   if (status != HALO_OK) {
     halo_plan_release(s.plan);
     return status;

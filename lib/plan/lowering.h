@@ -14,11 +14,13 @@ typedef struct lower_state {
   const halo_caps *caps;
   const char *kernels;
   halo_strbuf explain;
-  halo_map units;          /* text and sections of a unit -> its number + 1 */
-  halo_map constants;      /* literal -> its number in plan->constants + 1 */
-  halo_pointer_map starts; /* async-start -> the number of its step + 1 */
-  halo_pointer_map reads;  /* while -> which elements of its state are read behind it */
+  halo_map units;           /* text and sections of a unit -> its number + 1 */
+  halo_map constants;       /* literal -> its number in plan->constants + 1 */
+  halo_pointer_map starts;  /* async-start -> the number of its step + 1 */
+  halo_pointer_map reads;   /* while -> which elements of its state are read behind it */
+  halo_pointer_map ordered; /* instructions with control edges */
   int32_t clock;
+  int32_t *shares; /* of launches, by step, or NULL: see lower_bundle_shares */
 } lower_state;
 
 enum { LOWER_NO_BUFFER = -1 };
@@ -54,12 +56,35 @@ void lower_random(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* Nothing where nothing has to be copied. */
 void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, const char *label);
 
+/* Seconds of a step's work itself, without its launch. The target's figures are those of memory and of one
+ * operation after the other: what lies in the caches of a CPU is moved several times as fast, and compilers make
+ * vectors of what is computed element by element. */
+double lower_work(const halo_target *target, const halo_caps *caps, const halo_step *step);
+
 /* ---- One kind of instruction each ---- */
 
 /* lower_kernel.c: what kernels compute: fusions, and instructions that fusion left alone. */
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* The unit of this text: an equal one that is there, or a new one. Adds to `text`. */
 int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections);
+
+/* ---- lower_units.c: units as parts of others, and numbers ---- */
+
+/* Appends the text of a unit with functions in the place of its kernels, which get a work item's place (two
+ * numbers) before their arguments; `number` stands for the unit's. Alone in its group, a work item shares
+ * memory with nobody and waits for nobody. */
+void lower_unit_functions(halo_strbuf *out, const char *text, const char *number, bool alone);
+/* A name of a unit among such functions. */
+void lower_unit_name(halo_strbuf *out, const char *name, const char *number);
+/* By unit: work items of its kernels share nothing, in whatever groups, or, on CPUs, are alone in theirs. To be
+ * freed. */
+bool *lower_plain_units(const lower_state *s);
+/* Whether a kernel step can be such a function: known numbers are all it gets by value. */
+bool lower_is_plain(const bool *plain_units, const halo_step *step);
+/* Leaves out units that no step has any more. No units can be added behind this. */
+void lower_drop_units(halo_plan *plan);
+/* Numbers all steps anew, in the order of execution: for when no buffer's lifetime is needed any more. */
+void lower_number_steps(halo_plan *plan);
 /* lower_touched.c: bytes of a fusion's operands, leaf by leaf, that it reads at most; and of a result that it
  * writes over an operand's memory. INT64_MAX where that may be all of them. */
 const int64_t *lower_inputs_touched(lower_state *s, const halo_computation *body);

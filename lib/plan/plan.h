@@ -30,6 +30,7 @@ typedef struct halo_plan_buffer {
   /* Steps (numbered in execution order, nested ones included) between which it is used; only while
    * the plan is being made. */
   int32_t first, last;
+  bool moves;       /* it changes places with another: see halo_plan_exchange */
   const char *name; /* of the value, for people */
 } halo_plan_buffer;
 
@@ -71,6 +72,8 @@ struct halo_step {
   const char *label;
   halo_plan_arg *args; /* all that the step itself reads and writes */
   int32_t arg_count;
+  int32_t
+      whole_count; /* of the last args: buffers that begin at offset 0, and have none as an argument */
   halo_steps *lists; /* steps within the step, in the order of their numbers */
   int32_t list_count;
   /* kernel */
@@ -80,6 +83,8 @@ struct halo_step {
   size_t global[3], local[3];
   size_t items;   /* along the first dimension, the others do nothing; 0: all do something */
   bool any_local; /* smaller groups will do too */
+  bool
+      ordered; /* others are to come before or behind it that share nothing with it: it keeps its place */
   halo_plan_value *values;
   int32_t value_count;
   uint64_t in_place;                     /* bit i: args[i] may share the output's buffer */

@@ -27,72 +27,20 @@ typedef struct region_text {
 
 /* ---- Functions ---- */
 
-static void region_replace(halo_strbuf *out, const char *text, const char *const (*pairs)[2]) {
-  while (*text) {
-    int p = 0;
-    while (pairs[p][0] && strncmp(text, pairs[p][0], strlen(pairs[p][0])) != 0) p++;
-    if (pairs[p][0]) {
-      halo_strbuf_append(out, pairs[p][1]);
-      text += strlen(pairs[p][0]);
-    } else {
-      halo_strbuf_char(out, *text++);
-    }
-  }
+/* What stands for '@' in a unit's text among the functions. */
+static void region_number_text(const region_text *t, int32_t unit, char out[32]) {
+  snprintf(out, 32, "@n%d", t->e->number_of_unit[unit] - 1);
 }
 
-/* A name of a unit among the functions: '@' will be the number of the whole. */
-static void region_name(const region_text *t, halo_strbuf *out, const char *name, int32_t unit) {
-  char number[32];
-  snprintf(number, sizeof number, "@n%d", t->e->number_of_unit[unit] - 1);
-  const char *const pairs[][2] = {{"@", number}, {NULL, NULL}};
-  region_replace(out, name, pairs);
-}
-
-/* Without the sizes of groups that kernels ask for, which are no business of functions. */
-static void region_drop_sizes(halo_strbuf *out, const char *text) {
-  static const char start[] = "__attribute__((reqd_work_group_size(", end[] = ")))";
-  const char *found;
-  while ((found = strstr(text, start)) != NULL) {
-    halo_strbuf_append_n(out, text, (size_t)(found - text));
-    text = strstr(found, end) + strlen(end);
-  }
-  halo_strbuf_append(out, text);
-}
-
-/* The text of a unit with functions in the place of kernels: they get their work item's place. A work item
- * alone in its group shares memory with nobody and waits for nobody. */
 static void region_add_unit(region_text *t, int32_t unit) {
   if (t->e->number_of_unit[unit]) return;
   halo_vec_push(&t->units, unit);
   t->e->number_of_unit[unit] = t->units.count;
   t->sections |= t->e->s->plan->units.data[unit].sections;
-  halo_strbuf sized = {0}, named = {0}, opened = {0};
-  region_drop_sizes(&sized, t->e->s->plan->units.data[unit].text);
-  region_name(t, &named, halo_strbuf_text(&sized), unit);
-  const char *at = halo_strbuf_text(&named), *kernel;
-  while ((kernel = strstr(at, "__kernel void ")) != NULL) {
-    const char *open = strchr(kernel, '(') + 1;
-    halo_strbuf_append_n(&opened, at, (size_t)(open - at));
-    halo_strbuf_append(&opened, "const size_t h_x, const size_t h_y, ");
-    at = open;
-  }
-  halo_strbuf_append(&opened, at);
-  /* The first ones only for a work item alone. */
-  enum { ALONE = 6 };
-  static const char *const pairs[][2] = {{"get_group_id(0)", "h_x"},
-                                         {"get_group_id(1)", "h_y"},
-                                         {"get_local_id(0)", "0"},
-                                         {"get_local_id(1)", "0"},
-                                         {"__local ", ""},
-                                         {"barrier(", "(void)("},
-                                         {"__kernel void ", "static void "},
-                                         {"get_global_id(0)", "h_x"},
-                                         {"get_global_id(1)", "h_y"},
-                                         {NULL, NULL}};
-  region_replace(&t->functions, halo_strbuf_text(&opened), pairs + (t->e->group > 1 ? ALONE : 0));
-  halo_strbuf_deinit(&sized);
-  halo_strbuf_deinit(&named);
-  halo_strbuf_deinit(&opened);
+  char number[32];
+  region_number_text(t, unit, number);
+  lower_unit_functions(&t->functions, t->e->s->plan->units.data[unit].text, number,
+                       t->e->group == 1);
 }
 
 static int32_t region_arg(region_text *t, int32_t buffer, bool written) {
@@ -173,7 +121,9 @@ static void region_start(region_text *t) {
 static void region_emit_kernel(region_text *t, const halo_step *step) {
   region_add_unit(t, step->unit);
   halo_strbuf call = {0};
-  region_name(t, &call, step->kernel, step->unit);
+  char number[32];
+  region_number_text(t, step->unit, number);
+  lower_unit_name(&call, step->kernel, number);
   bool rows = step->dims > 1;
   halo_strbuf_append(&call, rows ? "(x, y" : "(x, 0");
   for (int32_t a = 0; a < step->arg_count; a++) {

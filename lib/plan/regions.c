@@ -12,12 +12,7 @@ enum {
   REGION_STEPS = 64,
   REGION_STRAIGHT_STEPS = 32,
   REGION_GROUP = 256, /* work items, where they run side by side */
-  /* What a step may touch to be taken as being in a core's cache, and how much faster it is there; how many
-   * operations are done at once. */
-  REGION_NEAR_BYTES = 1 << 19,
-  REGION_NEAR = 4,
-  REGION_LANES = 4,
-  REGION_ROUNDS = 16 /* of a loop of unknown length, as a guess */
+  REGION_ROUNDS = 16  /* of a loop of unknown length, as a guess */
 };
 
 static const double REGION_LONGEST_ROUND = 0.05; /* seconds */
@@ -25,14 +20,6 @@ static const double REGION_STEP_SECONDS = 5e-8;  /* of the barrier behind it, an
 static const double REGION_WAIT_LAUNCHES = 5;    /* what asking the host costs */
 
 /* ---- What steps take ---- */
-
-static bool region_kernel_is_able(const region_state *e, const halo_step *step) {
-  bool able = e->unit_is_plain[step->unit] && step->dims <= 2;
-  for (int32_t v = 0; v < step->value_count; v++) {
-    able = able && step->values[v].what == HALO_VALUE_NUMBER;
-  }
-  return able;
-}
 
 static void region_add_price(region_price *sum, const region_price *one) {
   sum->able &= one->able;
@@ -91,28 +78,17 @@ static region_price region_price_branches(const region_state *e, const halo_step
   return price;
 }
 
-/* Seconds of a step's work itself. The target's figures are those of memory and of one operation after the other:
- * what lies in the caches of a CPU is moved several times as fast, and compilers make vectors of what is computed
- * element by element. */
-static double region_work(const region_state *e, const halo_step *step) {
-  const halo_target *t = e->target;
-  double work = (double)step->bytes / t->bandwidth, operations = step->operations / t->rate;
-  bool simple = step->kind == HALO_STEP_COPY || step->operations >= 0, cpu = e->s->caps->is_cpu;
-  if (!simple) return step->seconds - t->launch > work ? step->seconds - t->launch : work;
-  if (cpu && step->bytes <= REGION_NEAR_BYTES) work /= REGION_NEAR;
-  if (cpu) operations /= REGION_LANES;
-  return operations > work ? operations : work;
-}
-
 region_price region_price_step(const region_state *e, const halo_step *step) {
   const halo_target *t = e->target;
   if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
   if (step->kind == HALO_STEP_CONDITIONAL) return region_price_branches(e, step);
   region_price price = {.able = true, .steps = 1};
   price.able = step->kind == HALO_STEP_COPY;
-  if (step->kind == HALO_STEP_KERNEL) price.able = region_kernel_is_able(e, step);
-  double work = region_work(e, step);
-  price.apart = t->launch + work;
+  if (step->kind == HALO_STEP_KERNEL) price.able = lower_is_plain(e->unit_is_plain, step);
+  double work = lower_work(t, e->s->caps, step);
+  /* What can be launched with others costs a share of that. */
+  int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
+  price.apart = t->launch / (share > 1 ? share : 1) + work;
   price.together = REGION_STEP_SECONDS + work * e->slower;
   return price;
 }
@@ -214,10 +190,10 @@ static const char *region_value_name(const region_state *e, const halo_step *ste
   return halo_arena_printf(&e->s->plan->arena, "%.*s", (int)strcspn(step->label, " "), step->label);
 }
 
-static halo_step region_launch(const region_state *e, const region_kernel *kernel,
+static halo_step region_launch(const region_state *e, const region_kernel *kernel, int32_t number,
                                const char *label) {
   return (halo_step){.kind = HALO_STEP_KERNEL,
-                     .number = -1,
+                     .number = number,
                      .label = label,
                      .kernel = kernel->name,
                      .unit = kernel->unit,
@@ -248,6 +224,7 @@ static int32_t region_place(const region_state *e, const halo_step *first, const
 /* Puts the region of these steps at `out`; gives how many steps that makes. */
 static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, halo_step *out) {
   region_sum sum = {.price = {.able = true}};
+  int32_t number = steps[0].number;
   int64_t bytes = 0;
   for (int32_t i = 0; i < count; i++) {
     region_price one = region_price_step(e, &steps[i]);
@@ -266,20 +243,20 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
   halo_strbuf_printf(&e->s->explain, "%s: region of %d steps\n    -> region:kernel\n", name,
                      sum.price.steps);
   for (int32_t i = 0; i < count; i++) region_free_lists(&steps[i]);
-  out[0] = region_launch(e, &kernel, label);
+  out[0] = region_launch(e, &kernel, number, label);
   out[0].seconds = e->target->launch + sum.price.together;
   out[0].bytes = sum.price.loops ? 0 : bytes;
   if (!may_leave) return 1;
   region_give_value(e, &out[0], 0);
   halo_plan_arg place = {run.place, 1, false};
-  out[1] = (halo_step){.kind = HALO_STEP_WHILE, .number = -1, .unit = -1, .trips = -1};
+  out[1] = (halo_step){.kind = HALO_STEP_WHILE, .number = number, .unit = -1, .trips = -1};
   out[1].label = halo_arena_printf(arena, "%s goes on", name);
   out[1].args = halo_arena_copy(arena, &place, sizeof place);
   out[1].arg_count = 1;
   halo_steps *lists = lower_lists(e->s, &out[1], 2);
   lists[0].label = "condition";
   lists[1].label = "body";
-  halo_step again = region_launch(e, &kernel, label);
+  halo_step again = region_launch(e, &kernel, number, label);
   region_give_value(e, &again, 1);
   halo_vec_push(&lists[1], again);
   return 2;
@@ -320,54 +297,6 @@ static void region_divide(region_state *e, halo_steps *steps) {
 
 /* ---- The plan ---- */
 
-typedef void region_visitor(void *data, halo_step *step);
-
-static void region_visit(halo_steps *steps, region_visitor *visit, void *data) {
-  for (int32_t i = 0; i < steps->count; i++) {
-    halo_step *step = &steps->data[i];
-    visit(data, step);
-    for (int32_t l = 0; l < step->list_count; l++) region_visit(&step->lists[l], visit, data);
-  }
-}
-
-static void region_note_plain(void *data, halo_step *step) {
-  region_state *e = data;
-  if (step->unit < 0 || step->any_local) return;
-  bool alone = e->group == 1;
-  for (uint32_t d = 0; d < step->dims; d++) alone = alone && step->local[d] == 1;
-  e->unit_is_plain[step->unit] &= alone;
-}
-
-/* Units that steps still have, numbered anew. */
-typedef struct region_units {
-  const halo_plan *plan;
-  halo_plan_unit *kept;
-  int32_t *number; /* + 1 */
-  int32_t count;
-} region_units;
-
-static void region_renumber_unit(void *data, halo_step *step) {
-  region_units *u = data;
-  if (step->unit < 0) return;
-  int32_t *number = &u->number[step->unit];
-  if (!*number) {
-    u->kept[u->count] = u->plan->units.data[step->unit];
-    *number = ++u->count;
-  }
-  step->unit = *number - 1;
-}
-
-static void region_drop_units(halo_plan *plan) {
-  size_t count = (size_t)plan->units.count + 1;
-  region_units u = {plan, halo_alloc(sizeof *u.kept * count), halo_alloc(sizeof *u.number * count),
-                    0};
-  region_visit(&plan->steps, region_renumber_unit, &u);
-  memcpy(plan->units.data, u.kept, sizeof *u.kept * (size_t)u.count);
-  plan->units.count = u.count;
-  halo_free(u.kept);
-  halo_free(u.number);
-}
-
 /* Arguments that a kernel may have, one of which may be a number. */
 static int32_t region_most_buffers(const halo_caps *caps, const halo_target *target) {
   enum { NUMBER = 8 };
@@ -384,7 +313,6 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
   int verdict = halo_kernels_listed(s->kernels, "region", "kernel");
   if (halo_kernels_listed(s->kernels, "region", "steps") > 0) verdict = -1;
   if (verdict < 0) return HALO_OK;
-  int32_t units = plan->units.count;
   region_state e = {
       .s = s, .target = target, .verdict = verdict, .longest = (double)longest * 1e-6};
   e.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
@@ -392,40 +320,16 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
   if (e.slower < s->caps->compute_units) e.slower = s->caps->compute_units;
   if (e.slower < 1) e.slower = 1;
   e.most_buffers = region_most_buffers(s->caps, target);
-  e.unit_is_plain = halo_alloc((size_t)units + 1);
-  memset(e.unit_is_plain, true, (size_t)units + 1);
-  e.number_of_unit = halo_alloc(sizeof(int32_t) * ((size_t)units + 1));
+  e.unit_is_plain = lower_plain_units(s);
+  e.number_of_unit = halo_alloc(sizeof(int32_t) * ((size_t)plan->units.count + 1));
   /* Each region may add one. */
   size_t buffers = (size_t)plan->buffers.count + (size_t)plan->step_count + 1;
   e.arg_of_buffer = halo_alloc(sizeof(int32_t) * buffers);
   e.stamps = halo_alloc(sizeof(int32_t) * buffers);
-  region_visit(&plan->steps, region_note_plain, &e);
   region_divide(&e, &plan->steps);
   halo_free(e.unit_is_plain);
   halo_free(e.number_of_unit);
   halo_free(e.arg_of_buffer);
   halo_free(e.stamps);
-  if (plan->units.count > units) region_drop_units(plan);
   return HALO_OK;
-}
-
-/* ---- Numbers ---- */
-
-typedef struct region_numbers {
-  int32_t *of_old, count;
-} region_numbers;
-
-/* `done` knows its start, which comes before it, by the number. */
-static void region_number(void *data, halo_step *step) {
-  region_numbers *n = data;
-  if (step->number >= 0) n->of_old[step->number] = n->count;
-  step->number = n->count++;
-  if (step->kind == HALO_STEP_DONE) step->ends = n->of_old[step->ends];
-}
-
-void lower_number_steps(halo_plan *plan) {
-  region_numbers n = {halo_alloc(sizeof(int32_t) * ((size_t)plan->step_count + 1)), 0};
-  region_visit(&plan->steps, region_number, &n);
-  plan->step_count = n.count;
-  halo_free(n.of_old);
 }

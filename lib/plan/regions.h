@@ -8,9 +8,7 @@
 /* Where neighbouring steps, loops and branches among them, take longer to launch than to compute, one kernel
  * of one work group does them all: a region. One that may take long, or whose loops nobody knows the length
  * of, leaves off after a while, and the host has it go on. To be called when the steps and what they share
- * are settled, and before buffers get their places: a region may add a buffer. Its steps have no numbers. */
+ * are settled, and before buffers get their places: a region may add a buffer. */
 halo_status lower_regions(lower_state *s, const halo_target *target);
-/* Numbers all steps anew, in the order of execution: for when no buffer's lifetime is needed any more. */
-void lower_number_steps(halo_plan *plan);
 
 #endif

@@ -55,6 +55,7 @@ FAMILIES = [
     "real",
     "models",
     "bench",
+    "arrays",
     "lapack",
     "control",
     "dynamic",

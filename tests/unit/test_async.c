@@ -523,7 +523,7 @@ END_TEST
 
 int main(void) {
   /* Loops ask the host in each round here, as those of much work do. */
-  setenv("HALO_KERNELS", "region:steps", 1);
+  setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
   Suite *suite = suite_create("async");
   TCase *promises = tcase_create("promises"), *failures = tcase_create("failures");
   TCase *loops = tcase_create("loops"), *calls = tcase_create("callbacks");

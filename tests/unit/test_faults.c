@@ -189,7 +189,7 @@ END_TEST
 
 int main(void) {
   /* What is looked at here are the kernels by themselves. */
-  setenv("HALO_KERNELS", "region:steps", 1);
+  setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
   Suite *suite = suite_create("faults");
   TCase *runs = tcase_create("runs");
   tcase_set_timeout(runs, 120);

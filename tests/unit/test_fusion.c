@@ -23,6 +23,17 @@ static int most_arguments(const halo_steps *steps) {
   return most;
 }
 
+/* Bytes of the arguments of the kernel that has most. */
+static int most_argument_bytes(const halo_steps *steps, const halo_caps *caps) {
+  int most = 0, pointer = (int)caps->address_bits / 8;
+  for (int32_t i = 0; i < steps->count; i++) {
+    int offsets = steps->data[i].arg_count - steps->data[i].whole_count;
+    int bytes = steps->data[i].arg_count * pointer + offsets * 8;
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 /* ---- Size ---- */
 
 /* A chain of scalar operations that feeds two consumers: two kernels would each compute all of it. */
@@ -104,8 +115,8 @@ START_TEST(wide_concatenate_fits_every_device) {
     halo_client *client = run_client(devices[d]);
     halo_executable *e = run_compile(client, halo_strbuf_text(&text));
     const halo_caps *caps = &client->devices[0].cl->caps;
-    int bytes = most_arguments(&halo_executable_plan(e)->steps) * (int)(caps->address_bits / 8 + 8);
-    ck_assert_int_le(bytes, (int)caps->max_parameters);
+    ck_assert_int_le(most_argument_bytes(&halo_executable_plan(e)->steps, caps),
+                     (int)caps->max_parameters);
     halo_executable_release(e);
     halo_client_release(client);
   }
@@ -342,13 +353,13 @@ static const struct {
   int gpu;
 } programs[] = {
     {"golden/modules/transformer.hlo", 10},
-    {"golden/modules/transformer_grad.hlo", 34},
+    {"golden/modules/transformer_grad.hlo", 33},
     {"golden/modules/lstm.hlo", 1},
-    {"golden/modules/adam.hlo", 10},
+    {"golden/modules/adam.hlo", 3},
     {"golden/modules/mlp_step.hlo", 7},
     {"golden/modules/rk4.hlo", 1},
-    {"../examples/digits/dense/train_step.hlo", 23},
-    {"../examples/digits/conv/train_step.hlo", 47},
+    {"../examples/digits/dense/train_step.hlo", 16},
+    {"../examples/digits/conv/train_step.hlo", 44},
 };
 
 START_TEST(real_programs) {

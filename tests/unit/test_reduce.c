@@ -669,7 +669,7 @@ END_TEST
 
 int main(void) {
   /* What is looked at here are the kernels by themselves. */
-  setenv("HALO_KERNELS", "region:steps", 1);
+  setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
   Suite *suite = suite_create("reduce");
   TCase *cut = tcase_create("cut"), *order = tcase_create("order"),
         *together = tcase_create("together");

@@ -249,7 +249,7 @@ END_TEST
 
 int main(void) {
   /* What is looked at here are the kernels by themselves. */
-  setenv("HALO_KERNELS", "region:steps", 1);
+  setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
   Suite *suite = suite_create("units");
   TCase *c = tcase_create("units");
   tcase_set_timeout(c, 120);

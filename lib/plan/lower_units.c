@@ -1,0 +1,157 @@
+/* plan/lower_units.c: units of a plan as parts of others, whose kernels are then functions; and numbers, of
+ * units and steps, when some are gone. */
+#include "base/memory.h"
+#include "plan/lowering.h"
+
+#include <string.h>
+
+/* ---- Text ---- */
+
+static void unit_replace(halo_strbuf *out, const char *text, const char *const (*pairs)[2]) {
+  while (*text) {
+    int p = 0;
+    while (pairs[p][0] && strncmp(text, pairs[p][0], strlen(pairs[p][0])) != 0) p++;
+    if (pairs[p][0]) {
+      halo_strbuf_append(out, pairs[p][1]);
+      text += strlen(pairs[p][0]);
+    } else {
+      halo_strbuf_char(out, *text++);
+    }
+  }
+}
+
+void lower_unit_name(halo_strbuf *out, const char *name, const char *number) {
+  const char *const pairs[][2] = {{"@", number}, {NULL, NULL}};
+  unit_replace(out, name, pairs);
+}
+
+/* Without the sizes of groups that kernels ask for, which are no business of functions. */
+static void unit_drop_sizes(halo_strbuf *out, const char *text) {
+  static const char start[] = "__attribute__((reqd_work_group_size(", end[] = ")))";
+  const char *found;
+  while ((found = strstr(text, start)) != NULL) {
+    halo_strbuf_append_n(out, text, (size_t)(found - text));
+    text = strstr(found, end) + strlen(end);
+  }
+  halo_strbuf_append(out, text);
+}
+
+void lower_unit_functions(halo_strbuf *out, const char *text, const char *number, bool alone) {
+  halo_strbuf sized = {0}, named = {0}, opened = {0};
+  unit_drop_sizes(&sized, text);
+  lower_unit_name(&named, halo_strbuf_text(&sized), number);
+  const char *at = halo_strbuf_text(&named), *kernel;
+  while ((kernel = strstr(at, "__kernel void ")) != NULL) {
+    const char *open = strchr(kernel, '(') + 1;
+    halo_strbuf_append_n(&opened, at, (size_t)(open - at));
+    halo_strbuf_append(&opened, "const size_t h_x, const size_t h_y, ");
+    at = open;
+  }
+  halo_strbuf_append(&opened, at);
+  static const char *const pairs[][2] = {{"__kernel void ", "static void "},
+                                         {"get_global_id(0)", "h_x"},
+                                         {"get_global_id(1)", "h_y"},
+                                         {NULL, NULL}};
+  static const char *const lone[][2] = {{"__kernel void ", "static void "},
+                                        {"get_global_id(0)", "h_x"},
+                                        {"get_global_id(1)", "h_y"},
+                                        {"get_group_id(0)", "h_x"},
+                                        {"get_group_id(1)", "h_y"},
+                                        {"get_local_id(0)", "0"},
+                                        {"get_local_id(1)", "0"},
+                                        {"__local ", ""},
+                                        {"barrier(", "(void)("},
+                                        {NULL, NULL}};
+  unit_replace(out, halo_strbuf_text(&opened), alone ? lone : pairs);
+  halo_strbuf_deinit(&sized);
+  halo_strbuf_deinit(&named);
+  halo_strbuf_deinit(&opened);
+}
+
+/* ---- Steps ---- */
+
+typedef void unit_visitor(void *data, halo_step *step);
+
+static void unit_visit(halo_steps *steps, unit_visitor *visit, void *data) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    halo_step *step = &steps->data[i];
+    visit(data, step);
+    for (int32_t l = 0; l < step->list_count; l++) unit_visit(&step->lists[l], visit, data);
+  }
+}
+
+typedef struct unit_plain {
+  bool alone, *of_unit;
+} unit_plain;
+
+static void unit_note_plain(void *data, halo_step *step) {
+  const unit_plain *p = data;
+  if (step->unit < 0 || step->any_local) return;
+  bool alone = p->alone;
+  for (uint32_t d = 0; d < step->dims; d++) alone = alone && step->local[d] == 1;
+  p->of_unit[step->unit] &= alone;
+}
+
+bool *lower_plain_units(const lower_state *s) {
+  unit_plain p = {s->caps->is_cpu, halo_alloc((size_t)s->plan->units.count + 1)};
+  memset(p.of_unit, true, (size_t)s->plan->units.count + 1);
+  unit_visit(&s->plan->steps, unit_note_plain, &p);
+  return p.of_unit;
+}
+
+bool lower_is_plain(const bool *plain_units, const halo_step *step) {
+  bool plain = plain_units[step->unit] && step->dims <= 2;
+  for (int32_t v = 0; v < step->value_count; v++) {
+    plain = plain && step->values[v].what == HALO_VALUE_NUMBER;
+  }
+  return plain;
+}
+
+/* Units that steps still have, numbered anew. */
+typedef struct unit_numbers {
+  const halo_plan *plan;
+  halo_plan_unit *kept;
+  int32_t *number; /* + 1 */
+  int32_t count;
+} unit_numbers;
+
+static void unit_renumber(void *data, halo_step *step) {
+  unit_numbers *u = data;
+  if (step->unit < 0) return;
+  int32_t *number = &u->number[step->unit];
+  if (!*number) {
+    u->kept[u->count] = u->plan->units.data[step->unit];
+    *number = ++u->count;
+  }
+  step->unit = *number - 1;
+}
+
+void lower_drop_units(halo_plan *plan) {
+  size_t count = (size_t)plan->units.count + 1;
+  unit_numbers u = {plan, halo_alloc(sizeof *u.kept * count), halo_alloc(sizeof *u.number * count),
+                    0};
+  unit_visit(&plan->steps, unit_renumber, &u);
+  memcpy(plan->units.data, u.kept, sizeof *u.kept * (size_t)u.count);
+  plan->units.count = u.count;
+  halo_free(u.kept);
+  halo_free(u.number);
+}
+
+typedef struct step_numbers {
+  int32_t *of_old, count;
+} step_numbers;
+
+/* `done` knows its start, which comes before it, by the number. */
+static void step_number(void *data, halo_step *step) {
+  step_numbers *n = data;
+  if (step->number >= 0) n->of_old[step->number] = n->count;
+  step->number = n->count++;
+  if (step->kind == HALO_STEP_DONE) step->ends = n->of_old[step->ends];
+}
+
+void lower_number_steps(halo_plan *plan) {
+  step_numbers n = {halo_alloc(sizeof(int32_t) * ((size_t)plan->step_count + 1)), 0};
+  unit_visit(&plan->steps, step_number, &n);
+  plan->step_count = n.count;
+  halo_free(n.of_old);
+}
