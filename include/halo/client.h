@@ -34,7 +34,9 @@ typedef struct halo_client_options {
   /* Device memory this client may hold on each device, in bytes; 0: what the device has. */
   uint64_t memory_limit;
   /* Where compiled programs are cached: NULL for $HALO_CACHE_DIR or $XDG_CACHE_HOME/halo or
-   * ~/.cache/halo; "" for no disk cache. */
+   * ~/.cache/halo; "" for no disk cache. PoCL has a cache of its own ($HALO_CACHE_DIR says where, or
+   * $POCL_CACHE_DIR); a folder that is named here is filled besides, for which PoCL compiles all kernels
+   * once more when they have run for the first time. */
   const char *cache_dir;
   bool profile; /* time every step with device events (halo_executable_profile) */
   /* The processes whose devices this client's programs may run on, this one among them; NULL: this one

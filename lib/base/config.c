@@ -69,18 +69,39 @@ halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *ou
   return halo_fail(HALO_INVALID_ARGUMENT, "%s=%s is not a whole number", config_names[key], text);
 }
 
-char *halo_config_cache_dir(void) {
-  const char *own = halo_config_text(HALO_CONFIG_CACHE_DIR);
-  if (own) return *own ? halo_strdup(own) : NULL;
-  halo_strbuf path = {0};
+static const char config_pocl_cache[] = "POCL_CACHE_DIR";
+
+/* A folder in the user's folder of caches, or NULL where there is none. */
+static char *config_user_cache(const char *name) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  halo_strbuf path = {0};
   /* The XDG rules say to ignore relative paths. */
   if (cache && cache[0] == '/') {
-    halo_strbuf_printf(&path, "%s/halo", cache);
+    halo_strbuf_printf(&path, "%s/%s", cache, name);
   } else if (home && home[0] == '/') {
-    halo_strbuf_printf(&path, "%s/.cache/halo", home);
+    halo_strbuf_printf(&path, "%s/.cache/%s", home, name);
   } else {
     return NULL;
   }
   return halo_strbuf_take(&path);
+}
+
+char *halo_config_cache_dir(void) {
+  const char *own = halo_config_text(HALO_CONFIG_CACHE_DIR);
+  if (own) return *own ? halo_strdup(own) : NULL;
+  return config_user_cache("halo");
+}
+
+void halo_config_share_cache_dir(void) {
+  const char *own = halo_config_text(HALO_CONFIG_CACHE_DIR);
+  if (!own || !*own) return;
+  halo_strbuf path = {0};
+  halo_strbuf_printf(&path, "%s/pocl", own);
+  setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
+  halo_strbuf_deinit(&path);
+}
+
+char *halo_config_pocl_cache_dir(void) {
+  const char *own = getenv(config_pocl_cache);
+  return own ? halo_strdup(own) : config_user_cache("pocl/kcache");
 }

@@ -2,8 +2,8 @@
  *
  *   HALO_DEVICE          which device: see halo_client_options.device in halo/client.h
  *   HALO_CACHE_DIR       folder of compiled programs; empty: no disk cache; unset:
- *                        $XDG_CACHE_HOME/halo, else $HOME/.cache/halo (which PoCL, with a cache
- *                        of its own, leaves empty)
+ *                        $XDG_CACHE_HOME/halo, else $HOME/.cache/halo. PoCL has a cache of its own, in
+ *                        a folder in the one that is named here if it is not told another
  *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
  *                        of 1024); unset or 0: what the device has
  *   HALO_TREAT_AS        "gpu" or "cpu": choose kernels as for such a device, whatever it is
@@ -58,5 +58,11 @@ halo_status halo_config_bytes(halo_config key, uint64_t *out);
 halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *out);
 /* The folder of compiled programs by the rule above, or NULL for none. Free with halo_free. */
 char *halo_config_cache_dir(void);
+/* Tells PoCL, by $POCL_CACHE_DIR where that is not set, to keep its programs in a folder in $HALO_CACHE_DIR. For the
+ * time before OpenCL is first used: PoCL looks once, and other threads may not like what sets variables. */
+void halo_config_share_cache_dir(void);
+/* The folder that PoCL, one of the implementations of OpenCL, keeps its programs in: $POCL_CACHE_DIR, or by the same
+ * rules; NULL for none. Free with halo_free. */
+char *halo_config_pocl_cache_dir(void);
 
 #endif

@@ -60,11 +60,10 @@ static halo_status device_init(halo_cl_device *device, const halo_cl_options *op
     HALO_TRY(device_treat(&device->caps));
   }
   device->memory = halo_cl_memory_create(limit ? limit : device->caps.global_memory);
-  bool by_hand = options->cache_dir || halo_config_text(HALO_CONFIG_CACHE_DIR);
   char *directory = !options->cache_dir   ? halo_config_cache_dir()
                     : *options->cache_dir ? halo_strdup(options->cache_dir)
                                           : NULL;
-  device->programs = halo_cl_programs_create(directory, by_hand);
+  device->programs = halo_cl_programs_create(directory, options->cache_dir);
   device->timeline = halo_cl_timeline_create();
   device->stages = halo_cl_stages_create();
   return HALO_OK;
@@ -103,6 +102,7 @@ halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device 
   }
   halo_cl_items_release(&items);
   if (status == HALO_OK) {
+    halo_cl_warm_begin(devices[0]);
     *out = devices;
     *count = opened;
     return HALO_OK;
@@ -134,6 +134,7 @@ void halo_cl_device_release(halo_cl_device *device) {
 
 void halo_cl_device_destroy(halo_cl_device *device) {
   if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
+  halo_cl_warm_end(device);
   halo_cl_stages_release(device);
   if (device->aside) clFinish(device->aside);
   if (device->queue) clFinish(device->queue);

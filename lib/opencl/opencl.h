@@ -37,6 +37,7 @@ typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */
 typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
 typedef struct halo_cl_timeline halo_cl_timeline; /* of a device: timeline.c */
 typedef struct halo_cl_stages halo_cl_stages;     /* of a device: staging.c */
+typedef struct halo_cl_warming halo_cl_warming;   /* of a device: warm.c */
 
 /* A device with its own context and three in-order queues: programs run on one, what they start beside
  * themselves on the second, copies to and from the host on the third, and events order what of one depends on
@@ -56,7 +57,8 @@ typedef struct halo_cl_device {
   halo_cl_programs *programs;
   halo_cl_timeline *timeline;
   halo_cl_stages *stages;
-  atomic_int references; /* use retain and release */
+  halo_cl_warming *warming; /* NULL where nothing is to be warmed */
+  atomic_int references;    /* use retain and release */
 } halo_cl_device;
 
 typedef struct halo_cl_options {
@@ -231,9 +233,9 @@ void halo_cl_program_release(halo_cl_program *program);
 /* Stores the program's binary on disk unless that was done. To be called once AFTER the first run
  * of the program's kernels has been queued, for which it waits, since PoCL compiles a kernel only at
  * its first launch; where binaries are complete at once, halo_cl_program_get has stored them already. Does
- * nothing on PoCL unless the cache folder was chosen by hand: PoCL keeps what it compiled itself
- * (a second process builds 20 kernels in 0.05 s), and giving out a binary makes it compile every
- * kernel a second time. */
+ * nothing on PoCL unless the options that the device was opened with name the cache folder: PoCL keeps what it compiled
+ * itself (a second process builds 20 kernels in 0.05 s, and $HALO_CACHE_DIR says where it keeps it), and giving out a
+ * binary makes it compile every kernel a second time. */
 void halo_cl_program_save(halo_cl_program *program);
 /* A kernel of the program, to be released with clReleaseKernel. Setting arguments of one kernel
  * object from two threads is not safe: each user creates its own. */
@@ -243,6 +245,7 @@ typedef struct halo_cl_program_stats {
   uint64_t memory_hits;   /* served by a program in memory */
   uint64_t disk_hits;     /* loaded from a file */
   uint64_t builds;        /* built from source */
+  uint64_t long_builds;   /* of them those that needed the runtime's header of builtins (pocl.h) */
   uint64_t saved;         /* files written */
   uint64_t save_failures; /* files that could not be written; after some, no more are tried */
   uint64_t damaged;       /* files found unusable and built anew */

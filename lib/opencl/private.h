@@ -4,7 +4,8 @@
 
 #include "opencl/opencl.h"
 
-/* process.c: notes that this process uses OpenCL; from then on its children do not. */
+/* process.c: notes that this process uses OpenCL; from then on its children do not. To be called before any other call
+ * of OpenCL. */
 void halo_cl_process_begin(void);
 
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
@@ -33,10 +34,18 @@ void halo_cl_timeline_release(halo_cl_timeline *timeline);
 /* Waits until no work on host threads goes on. */
 void halo_cl_timeline_drain(halo_cl_timeline *timeline);
 
-/* program.c: takes `directory` (heap, or NULL for no disk cache). `chosen_by_hand`: not just the
- * default folder. */
+/* program.c: takes `directory` (heap, or NULL for no disk cache). `chosen_by_hand`: by whoever
+ * opened the device, and so to be filled whatever caches the runtime has. */
 halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand);
 void halo_cl_programs_release(halo_cl_programs *programs);
+
+/* warm.c: begins, in a thread and soon, what the runtime does once before it can build programs, where that takes long
+ * and programs are likely to be built: nothing at all where it has built some before. Forgoing it says that a program
+ * is being built now, so that it is too late to begin. The end waits for what has begun, and comes before the context
+ * is released. */
+void halo_cl_warm_begin(halo_cl_device *device);
+void halo_cl_warm_forgo(halo_cl_device *device);
+void halo_cl_warm_end(halo_cl_device *device);
 
 /* disk.c: files of program binaries, named by key, in one folder. */
 typedef enum halo_disk_result {

@@ -1,4 +1,5 @@
 /* opencl/process.c: processes that were forked from one which uses OpenCL. */
+#include "base/config.h"
 #include "opencl/private.h"
 
 #include <pthread.h>
@@ -8,7 +9,10 @@ static bool process_is_forked; /* written in the child before it has a second th
 
 static void process_in_child(void) { process_is_forked = true; }
 
-static void process_register(void) { pthread_atfork(NULL, NULL, process_in_child); }
+static void process_register(void) {
+  pthread_atfork(NULL, NULL, process_in_child);
+  halo_config_share_cache_dir();
+}
 
 void halo_cl_process_begin(void) { pthread_once(&process_once, process_register); }
 

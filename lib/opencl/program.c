@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "opencl/pocl.h"
 #include "opencl/private.h"
 
 #include <ctype.h>
@@ -138,9 +139,34 @@ static halo_status program_fail(halo_cl_device *device, cl_program handle, cl_in
 
 /* ---- Building, loading, saving ---- */
 
+/* With declarations of builtins in the place of PoCL's header of them, which takes longer to read than most
+ * programs; NULL where the source needs more than these. */
+static cl_program program_build_short(halo_cl_device *device, const char *source,
+                                      const char *options) {
+  if (!halo_pocl_is(&device->caps)) return NULL;
+  halo_strbuf declared = {0}, all_options = {0};
+  halo_pocl_declare(&declared, &device->caps, source);
+  halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
+  const char *parts[] = {halo_strbuf_text(&declared), source};
+  cl_int code;
+  cl_program handle = clCreateProgramWithSource(device->context, 2, parts, NULL, &code);
+  if (handle) {
+    code = clBuildProgram(handle, 1, &device->id, halo_strbuf_text(&all_options), NULL, NULL);
+    if (code != CL_SUCCESS) clReleaseProgram(handle);
+  }
+  halo_strbuf_deinit(&declared);
+  halo_strbuf_deinit(&all_options);
+  return code == CL_SUCCESS ? handle : NULL;
+}
+
 static halo_status program_build(halo_cl_device *device, const char *source, const char *options,
                                  cl_program *out) {
   cl_int code;
+  halo_cl_warm_forgo(device);
+  if ((*out = program_build_short(device, source, options))) return HALO_OK;
+  pthread_mutex_lock(&device->programs->lock);
+  device->programs->stats.long_builds++;
+  pthread_mutex_unlock(&device->programs->lock);
   cl_program handle = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateProgramWithSource"));
   code = clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
@@ -204,11 +230,6 @@ static bool program_binary(cl_program handle, unsigned char **binary, size_t *si
   return false;
 }
 
-/* PoCL compiles kernels at their first launch and has a cache of its own. */
-static bool program_is_pocl(const halo_cl_device *device) {
-  return strstr(device->caps.platform, "Portable Computing Language") != NULL;
-}
-
 static void program_store(halo_cl_program *program) {
   halo_cl_programs *programs = program->device->programs;
   pthread_mutex_lock(&programs->lock);
@@ -229,7 +250,7 @@ static void program_store(halo_cl_program *program) {
 }
 
 static bool program_left_to_runtime(const halo_cl_device *device) {
-  return program_is_pocl(device) && !device->programs->chosen_by_hand;
+  return halo_pocl_is(&device->caps) && !device->programs->chosen_by_hand;
 }
 
 void halo_cl_program_save(halo_cl_program *program) {
@@ -321,7 +342,7 @@ halo_status halo_cl_program_get(halo_cl_device *device, const char *source, cons
       pthread_mutex_unlock(&programs->lock);
     }
     if (status == HALO_OK) *out = program_insert(device, handle, key, from_disk);
-    if (status == HALO_OK && !program_is_pocl(device)) program_store(*out);
+    if (status == HALO_OK && !halo_pocl_is(&device->caps)) program_store(*out);
   }
   halo_free(all_options);
   return status;
@@ -370,12 +391,12 @@ halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_u
 }
 
 int32_t halo_cl_units_per_program(const halo_cl_device *device) {
-  return program_is_pocl(device) ? PROGRAM_POCL_UNITS : PROGRAM_UNITS;
+  return halo_pocl_is(&device->caps) ? PROGRAM_POCL_UNITS : PROGRAM_UNITS;
 }
 
 bool halo_cl_builds_in_parallel(const halo_cl_device *device) {
   /* PoCL builds under one lock; Oclgrind 21.10 lets builds of one context overwrite each other's data. */
-  return !program_is_pocl(device) && !strstr(device->caps.platform, "Oclgrind");
+  return !halo_pocl_is(&device->caps) && !strstr(device->caps.platform, "Oclgrind");
 }
 
 void halo_cl_program_retain(halo_cl_program *program) {

@@ -745,10 +745,9 @@ static void spoil(const char *folder) {
 START_TEST(damaged_cache) {
   char folder[] = "/tmp/halo-cache-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
-  setenv("HALO_CACHE_DIR", folder, 1);
   for (int round = 0; round < 3; round++) {
     halo_client *client;
-    ck_ok(halo_client_create(NULL, &client));
+    ck_ok(halo_client_create(&(halo_client_options){.cache_dir = folder}, &client));
     halo_executable *e = run_compile(client, twice_text);
     halo_buffer *x = filled(client, 1024, 4), *y;
     ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));

@@ -3,8 +3,10 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "opencl/opencl.h"
+#include "opencl/pocl.h"
 #include "suite.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +15,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char good_source[] =
@@ -605,6 +609,140 @@ START_TEST(program_swapped) {
 }
 END_TEST
 
+START_TEST(config_shared_cache) {
+  unsetenv("POCL_CACHE_DIR");
+  unsetenv("HALO_CACHE_DIR");
+  halo_config_share_cache_dir();
+  ck_assert_ptr_null(getenv("POCL_CACHE_DIR"));
+  setenv("HALO_CACHE_DIR", "/x/halo", 1);
+  halo_config_share_cache_dir();
+  char *path = halo_config_pocl_cache_dir();
+  ck_assert_str_eq(path, "/x/halo/pocl");
+  halo_free(path);
+  setenv("POCL_CACHE_DIR", "/y", 1);
+  halo_config_share_cache_dir();
+  path = halo_config_pocl_cache_dir();
+  ck_assert_str_eq(path, "/y");
+  halo_free(path);
+  unsetenv("POCL_CACHE_DIR");
+  setenv("XDG_CACHE_HOME", "/x/cache", 1);
+  path = halo_config_pocl_cache_dir();
+  ck_assert_str_eq(path, "/x/cache/pocl/kcache");
+  halo_free(path);
+}
+END_TEST
+
+/* ---- Builtins ---- */
+
+/* Every form of builtin, and vectors. */
+START_TEST(program_builtins) {
+  static const char source[] =
+      "__kernel void twice(__global float *a, __global uchar *b, __global half *h) {\n"
+      "  const size_t i = get_global_id(0);\n"
+      "  float4 v = sqrt(vload4(i, a));\n"
+      "  int t = isnan(a[1]) + convert_int(max(a[2], 0.0f)) + (int)clz((uchar)3);\n"
+      "  vstore_half_rte(vload_half(1, h) + clamp(t, 0, 3), 0, h);\n"
+      "  vstore4(v, i, a);\n"
+      "  b[i] = mul_hi(rotate(b[0], (uchar)1), popcount(b[1]));\n"
+      "  barrier(CLK_GLOBAL_MEM_FENCE);\n"
+      "}\n";
+  static const char more[] =
+      "__kernel void twice(__global int *a) { a[0] = max((int2)(1, 2), a[1]).x + atomic_inc(a + "
+      "2); }\n";
+  halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
+  bool pocl = strstr(device->caps.platform, "Portable Computing Language");
+  halo_cl_program *program;
+  ck_assert_int_eq(halo_cl_program_get(device, source, NULL, &program), HALO_OK);
+  halo_cl_program_release(program);
+  ck_assert_uint_eq(program_stats(device).long_builds, !pocl);
+  /* What is not known here comes from the header. */
+  ck_assert_int_eq(halo_cl_program_get(device, more, NULL, &program), HALO_OK);
+  halo_cl_program_release(program);
+  ck_assert_uint_eq(program_stats(device).long_builds, pocl ? 1 : 2);
+  ck_assert_uint_eq(program_stats(device).builds, 2);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+/* A name that has a declaration has all those for numbers, and nothing else has one. */
+START_TEST(program_declarations) {
+  halo_strbuf text = {0};
+  halo_caps caps = {.has_f64 = true};
+  halo_pocl_declare(&text, &caps, "x = sqrt(y) + my_max(sqrt(z)) + convert_int(w); /* vload */");
+  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "float sqrt(float);"));
+  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "double16 sqrt(double16);"));
+  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "int convert_int(double);"));
+  ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "max"));
+  ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "vload"));
+  halo_strbuf_deinit(&text);
+  caps.has_f64 = false;
+  halo_pocl_declare(&text, &caps, "min(a, b)");
+  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "uchar min(uchar, uchar);"));
+  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "float min(float, float);"));
+  ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "double"));
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+/* ---- Warming up ---- */
+
+/* How many programs there are in PoCL's cache: folders of two letters. */
+static int warm_entries(void) {
+  DIR *folder = opendir(cache_dir);
+  int count = 0;
+  for (struct dirent *item; (item = readdir(folder));) count += isupper(item->d_name[0]) != 0;
+  closedir(folder);
+  return count;
+}
+
+static void warm_clear(void) {
+  char command[200];
+  snprintf(command, sizeof command, "rm -rf %s/*", cache_dir);
+  ck_assert_int_eq(system(command), 0);
+}
+
+static void warm_pause(long milliseconds) {
+  nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
+}
+
+/* A device that stays open builds something before anybody asks, but not where there are programs. Only PoCL is
+ * warmed up. */
+START_TEST(device_warming) {
+  setenv("POCL_CACHE_DIR", cache_dir, 1);
+  halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
+  bool pocl = strstr(device->caps.platform, "Portable Computing Language");
+  ck_assert_int_eq(device->warming != NULL, pocl);
+  if (pocl) warm_pause(300);
+  halo_cl_device_release(device);
+  if (pocl) {
+    ck_assert_int_eq(warm_entries(), 1);
+    char command[200];
+    snprintf(command, sizeof command, "mkdir %s/ZY %s/ZZ", cache_dir, cache_dir);
+    ck_assert_int_eq(system(command), 0);
+    device = open_device((halo_cl_options){.cache_dir = ""});
+    ck_assert_ptr_null(device->warming);
+    halo_cl_device_release(device);
+  }
+  warm_clear();
+}
+END_TEST
+
+/* A process may end while it goes on. */
+START_TEST(device_warming_exit) {
+  setenv("POCL_CACHE_DIR", cache_dir, 1);
+  pid_t child = fork();
+  if (child == 0) {
+    halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
+    if (device->warming) warm_pause(100);
+    exit(0);
+  }
+  int code = -1;
+  ck_assert_int_eq(waitpid(child, &code, 0), child);
+  ck_assert_int_eq(code, 0);
+  warm_clear();
+}
+END_TEST
+
 /* A folder that cannot be: saving stops quietly, building goes on. */
 START_TEST(program_unwritable) {
   halo_cl_device *device = open_device((halo_cl_options){.cache_dir = "/dev/null/cache"});
@@ -705,6 +843,7 @@ int main(void) {
   tcase_add_test(plain, codes);
   tcase_add_test(plain, config_sizes);
   tcase_add_test(plain, config_cache_dir);
+  tcase_add_test(plain, config_shared_cache);
   tcase_add_test(plain, caps_samples);
   tcase_add_loop_test(plain, caps_errors, 0, sizeof caps_faults / sizeof caps_faults[0]);
   tcase_add_test(plain, caps_unreadable);
@@ -722,6 +861,8 @@ int main(void) {
   tcase_add_test(plain, program_memory);
   tcase_add_test(plain, program_many);
   tcase_add_test(plain, program_bad_source);
+  tcase_add_test(plain, program_builtins);
+  tcase_add_test(plain, program_declarations);
   tcase_add_test(plain, program_unwritable);
   suite_add_tcase(suite, plain);
   TCase *disk = tcase_create("disk");
@@ -732,6 +873,8 @@ int main(void) {
   tcase_add_test(disk, program_swapped);
   tcase_add_test(disk, program_full_disk);
   tcase_add_test(disk, program_threads);
+  tcase_add_test(disk, device_warming);
+  tcase_add_test(disk, device_warming_exit);
   suite_add_tcase(suite, disk);
   return suite_run(suite);
 }
