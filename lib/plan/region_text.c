@@ -43,6 +43,12 @@ static void region_add_unit(region_text *t, int32_t unit) {
                        t->e->group == 1);
 }
 
+/* The work item's number in its group. One that is alone does not ask: PoCL makes three copies of the whole kernel
+ * where it has to put an answer in, and compiles all of them. */
+static const char *region_item(const region_text *t) {
+  return t->e->group > 1 ? "get_local_id(0)" : "0";
+}
+
 static int32_t region_arg(region_text *t, int32_t buffer, bool written) {
   int32_t *number = &t->e->arg_of_buffer[buffer];
   if (!*number) {
@@ -136,8 +142,8 @@ static void region_emit_kernel(region_text *t, const halo_step *step) {
   region_start(t);
   if (rows) halo_strbuf_printf(&t->body, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
   size_t items = step->items ? step->items : step->global[0];
-  halo_strbuf_printf(&t->body, "for (size_t x = get_local_id(0); x < %zu; x += %zu) %s);\n", items,
-                     t->e->group, halo_strbuf_text(&call));
+  halo_strbuf_printf(&t->body, "for (size_t x = %s; x < %zu; x += %zu) %s);\n", region_item(t),
+                     items, t->e->group, halo_strbuf_text(&call));
   halo_strbuf_deinit(&call);
 }
 
@@ -146,7 +152,7 @@ static void region_copy(region_text *t, int32_t source, int32_t target, int64_t 
   const char *type = words ? "uint" : "uchar";
   int32_t from = region_arg(t, source, false), to = region_arg(t, target, true);
   region_start(t);
-  halo_strbuf_printf(&t->body, "for (size_t x = get_local_id(0); x < %lld; x += %zu)\n",
+  halo_strbuf_printf(&t->body, "for (size_t x = %s; x < %lld; x += %zu)\n", region_item(t),
                      (long long)bytes / (words ? 4 : 1), t->e->group);
   region_line(t, "  ((__global %s *)b%d)[x] = ((__global const %s *)b%d)[x];", type, to, type,
               from);
@@ -226,7 +232,7 @@ static void region_emit_head(region_text *t, const halo_step *loop, int32_t numb
   region_line(t, "if (resume == %d) resume = 0;", number);
   region_open(t, "if (%sspent > %lld)", inner ? "!resume && " : "",
               (long long)(t->e->longest * 1e9));
-  region_open(t, "if (get_local_id(0) == 0)");
+  region_open(t, "if (%s == 0)", region_item(t));
   region_line(t, "((__global uchar *)place)[0] = 1;");
   region_line(t, "((__global int *)place)[1] = %d;", number);
   for (int d = 0; d < t->depth; d++)
@@ -401,7 +407,7 @@ static int32_t region_make_unit(region_text *t, const char *name) {
   }
   halo_strbuf_append(&text, halo_strbuf_text(&t->body));
   if (goes_on) {
-    halo_strbuf_append(&text, "  if (get_local_id(0) == 0) ((__global uchar *)place)[0] = 0;\n");
+    halo_strbuf_printf(&text, "  if (%s == 0) ((__global uchar *)place)[0] = 0;\n", region_item(t));
   }
   halo_strbuf_append(&text, "}\n");
   region_put_types(t, &text, false);
