@@ -242,6 +242,7 @@ static const tool_option bench_options_table[] = {
 static void bench_help(void) {
   puts(
       "Usage: halo bench [OPTIONS]\n"
+      "       halo bench collectives [OPTIONS]   exchanges between replicas, by size\n"
       "       halo bench costs [OPTIONS]   what compiling takes a launch, a byte, an operation to "
       "cost\n"
       "       halo bench elementwise [OPTIONS]   each elementwise operation by type and size, "
@@ -258,6 +259,9 @@ static void bench_help(void) {
 
 int tool_bench(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "scale") == 0) return bench_scale(argc - 1, argv + 1);
+  if (argc > 1 && strcmp(argv[1], "collectives") == 0) {
+    return bench_collectives(argc - 1, argv + 1);
+  }
   if (argc > 1 && strcmp(argv[1], "costs") == 0) return bench_costs(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "programs") == 0) return bench_programs(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "elementwise") == 0) return bench_elementwise(argc - 1, argv + 1);

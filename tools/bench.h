@@ -168,6 +168,8 @@ int bench_scale(int argc, char **argv);
 
 /* `halo bench costs`, another (bench_costs.c): argv[0] is "costs". */
 int bench_costs(int argc, char **argv);
+/* bench_collectives.c: `halo bench collectives`. */
+int bench_collectives(int argc, char **argv);
 
 /* `halo bench programs`, another (bench_programs.c): argv[0] is "programs". */
 int bench_programs(int argc, char **argv);

@@ -16,6 +16,16 @@
 extern "C" {
 #endif
 
+/* Operations whose time on the host's memory a communicator may tell, to compare with. */
+typedef enum halo_reference {
+  HALO_REFERENCE_ALL_REDUCE, /* sums of f32 */
+  HALO_REFERENCE_ALL_GATHER,
+  HALO_REFERENCE_REDUCE_SCATTER,
+  HALO_REFERENCE_ALL_TO_ALL,
+  HALO_REFERENCE_PERMUTE, /* each to the next */
+  HALO_REFERENCE_BROADCAST
+} halo_reference;
+
 /* Messages between processes, none of which waits. Each function gives NULL, or what went wrong, as a text
  * that is good until the thread's next call. Messages from one process to another with one tag arrive in
  * the order in which they were sent. */
@@ -43,6 +53,9 @@ typedef struct halo_communicator {
   /* Ends it, and frees this structure if it was made for the call. If it is broken, since other processes
    * are gone or stuck, it must not wait for them. */
   void (*close)(struct halo_communicator *communicator);
+  /* Does an operation on `bytes` of memory of its own, with all processes, and says how long it took; NULL:
+   * there is nothing to compare with. It waits, and must not be called while programs run. */
+  const char *(*reference)(void *user, halo_reference what, size_t bytes, double *seconds);
 } halo_communicator;
 
 /* Loads libhalo-NAME.so ("mpi": libhalo-mpi.so), first from beside this library, and has it make its

@@ -241,7 +241,15 @@ static halo_instr *exchange_reduce(exchange_site *s, halo_instr *value) {
 
 static halo_instr *exchange_as(exchange_site *s, halo_instr *value, const halo_shape *shape) {
   if (!value || halo_shape_equal(value->shape, shape)) return value;
-  return halo_rewrite_make_unary(s->x->r, s->instr, HALO_OP_COPY, shape, value);
+  if (halo_shape_same_dims(value->shape, shape)) {
+    return halo_rewrite_make_unary(s->x->r, s->instr, HALO_OP_COPY, shape, value);
+  }
+  char written[256], made[256];
+  halo_shape_to_text(shape, false, written, sizeof written);
+  halo_shape_to_text(value->shape, false, made, sizeof made);
+  s->x->status = halo_fail(HALO_INVALID_ARGUMENT, "line %d: %s: %lld members make %s, not %s",
+                           s->instr->line, s->instr->name, (long long)s->most, made, written);
+  return NULL;
 }
 
 static halo_instr *exchange_each(exchange_site *s,
@@ -320,6 +328,15 @@ static halo_instr *exchange_cut(exchange_site *s, halo_instr *value, int64_t dim
   int64_t dims[HALO_MAX_RANK + 1], order[HALO_MAX_RANK + 1];
   int rank = value->shape->rank;
   if (rank + 1 > HALO_MAX_RANK) return NULL;
+  if (value->shape->dims[dim] % s->most != 0) {
+    s->x->status =
+        halo_fail(HALO_INVALID_ARGUMENT,
+                  "line %d: %s: extent %lld of dimension %lld is no multiple of its %lld "
+                  "members",
+                  s->instr->line, s->instr->name, (long long)value->shape->dims[dim],
+                  (long long)dim, (long long)s->most);
+    return NULL;
+  }
   for (int d = 0, k = 0; d < rank; d++) {
     if (d == dim) dims[k++] = s->most;
     dims[k++] = d == dim ? value->shape->dims[d] / s->most : value->shape->dims[d];

@@ -15,6 +15,10 @@ check run-sized 'halo run sized.hlo -i "{{1,2},{3,4},{5,6}}"; halo run -q sized.
 check run-sized-files 'halo run -q sized.hlo -p none -i "{{1,2},{3,4}}" -o sized.npz; halo run -q sized.hlo -i x=sized.npz:out0 -o sized; halo run -q sized.hlo -i x=sized/out0.npy'
 check run-sized-wrong 'halo run -q sized.hlo -i "{{1,2,3}}"; halo run -q sized.hlo -i "{{1,2},{1,2},{1,2},{1,2},{1,2},{1,2},{1,2},{1,2},{1,2}}"; halo run -q axpy.hlo -p none -o axpy.npy; halo run -q sized.hlo -i axpy.npy'
 
+check run-replicas 'halo run -q shared.hlo --replicas 3 -i 1,2,3,4; halo run shared.hlo --replicas 2 -i zeros -p none -o out.npz >/dev/null; ls out.*; halo run -q shared.hlo --replicas 2 -i x=out.r{replica}.npz:out0 -p none --compare out.npz'
+check run-replicas-split 'halo run -q gather.hlo --replicas 2 -p none -i 1,2,3,4 -o {replica}.npz; halo run -q gather.hlo --replicas 2 -i x=split:0:0.npz:out0; halo run -q gather.hlo --replicas 2 -i x=split:0:nowhere.npy; halo run -q gather.hlo --replicas 3'
+check run-replicas-wrong 'halo run -q shared.hlo --replicas 2 -i x=split:0:1,2,3,4; halo run -q axpy.hlo -p none -o a.npy; halo run -q shared.hlo --replicas 3 -i x=split:0:a.npy; halo run -q shared.hlo --partitions 0'
+
 check run-output-npz 'halo run many.hlo -q -p none -i state.0=1,2 -i 1=iota -i 2=zeros -i 3=3 -i 4=ones -o out.npz && halo run many.hlo -q -p none -i state.0=1,2 -i 1=iota -i 2=zeros -i 3=3 -i 4=ones --compare out.npz'
 check run-output-folder 'halo run many.hlo -q -p none -o a/b && ls a/b && halo run many.hlo -q -p none --compare a/b'
 check run-output-npy 'halo run axpy.hlo -i a=2 -i x=ones -i y=zeros -o out.npy && halo run axpy.hlo -q -i a=1 -i x=out.npy -i y=out.npy --compare out.npy'

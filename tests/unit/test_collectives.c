@@ -217,6 +217,10 @@ START_TEST(wrong) {
       {"f32[4] all-reduce(x), replica_groups={{0,1}}, use_global_device_ids=true, to_apply=add",
        "needs a channel_id"},
       {"f32[4] collective-permute(x), source_target_pairs={{0,2}}", "id 2"},
+      {"f32[4] all-gather(x), replica_groups={}, dimensions={0}",
+       "2 members make f32[8], not f32[4]"},
+      {"f32[4] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=add",
+       "2 members make f32[2], not f32[4]"},
       {"f32[4] collective-broadcast(x), channel_id=1, replica_groups={{1}}", "id 1"},
   };
   halo_client *client = several(2, 0);

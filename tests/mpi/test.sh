@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# tests/mpi/test.sh BUILD: programs on several processes, started by mpiexec: recorded results of XLA, `halo run`,
+# and what is said when a process is missing.
+set -euo pipefail
+build=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export LD_LIBRARY_PATH=$build/lib/mpi${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none # containers may forbid the other ways, noisily
+failed=0
+
+# together COUNT COMMAND...: with so many processes, however many cores there are.
+together() {
+  timeout 300 mpiexec --oversubscribe -n "$@" 2>&1
+}
+
+# expect NAME TEXT...: what $out has in it.
+expect() {
+  local name=$1 text
+  shift
+  for text in "$@"; do
+    grep -qF -- "$text" <<<"$out" && continue
+    printf 'FAIL %s: "%s" is not in\n%s\n' "$name" "$text" "$out"
+    failed=1
+    return 0
+  done
+  printf 'ok   %s\n' "$name"
+}
+
+out=$(together 2 "$build/tests/ops/test_ops" --family shared --mode fused) || true
+expect 'recorded, 2 processes' '260 passed, 0 failed' '192 passed, 0 failed'
+out=$(together 4 "$build/tests/ops/test_ops" --family shared --mode fused stated) || true
+expect 'recorded, 4 processes' ' passed, 0 failed'
+if grep -q FAIL <<<"$out"; then failed=1; fi
+
+out=$(together 3 "$build/tools/halo" run -q "$here/../cli/shared.hlo" -i 1,2,3,4 -o "$folder/out.npz") || true
+expect 'halo run' 'Result of replica 0: f32[4]' '[ 6  9 12 15]'
+out=$(ls "$folder")
+expect 'a file for each' out.r0.npz out.r1.npz out.r2.npz
+out=$(together 2 "$build/tools/halo" run -q "$here/../cli/shared.hlo" --replicas 4 -i zeros) || true
+expect 'two devices each' 'Result of replica 1: f32[4]' '[6 6 6 6]'
+# shellcheck disable=SC2016 # the rank is each process's own
+out=$(HALO_COLLECTIVE_TIMEOUT=1 together 2 sh -c '
+  [ "$OMPI_COMM_WORLD_RANK" = 0 ] && set -- --replicas 2 || set -- --replicas 2 --no-optimization
+  exec '"$build/tools/halo run -q $here/../cli/axpy.hlo"' "$@" -i a=1 -i x=ones -i y=ones') || true
+expect 'the same program, other options' 'Result of replica 0' '[2 2 2 2]'
+cp "$here/../cli/axpy.hlo" "$folder/0.hlo"
+cp "$here/../cli/shared.hlo" "$folder/1.hlo"
+out=$(together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/$OMPI_COMM_WORLD_RANK.hlo') || true
+expect 'different programs' 'compile different programs'
+exit "$failed"
