@@ -48,6 +48,7 @@ out=$(HALO_COLLECTIVE_TIMEOUT=1 together 2 sh -c '
 expect 'the same program, other options' 'Result of replica 0' '[2 2 2 2]'
 cp "$here/../cli/axpy.hlo" "$folder/0.hlo"
 cp "$here/../cli/shared.hlo" "$folder/1.hlo"
+# shellcheck disable=SC2016
 out=$(together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/$OMPI_COMM_WORLD_RANK.hlo') || true
 expect 'different programs' 'compile different programs'
 exit "$failed"
