@@ -82,6 +82,16 @@ const char *halo_ctype_fit(halo_arena *arena, halo_type type, const char *expr) 
                            halo_type_name(type), expr);
 }
 
+const char *halo_ctype_fitted(halo_arena *arena, halo_type type, const char *expr) {
+  size_t start = strcspn(expr, "("), length = strlen(expr);
+  int depth = 0;
+  if (!expr[start] || expr[length - 1] != ')') return NULL;
+  const char *inner = halo_arena_printf(arena, "%.*s", (int)(length - start - 2), expr + start + 1);
+  if (strcmp(halo_ctype_fit(arena, type, inner), expr) != 0) return NULL;
+  for (const char *c = inner; *c && depth >= 0; c++) depth += (*c == '(') - (*c == ')');
+  return depth == 0 ? inner : NULL;
+}
+
 static const char *ctype_integer(halo_arena *arena, halo_type type, int64_t value) {
   if (halo_type_is_uint(type)) {
     switch (halo_type_size(type)) {

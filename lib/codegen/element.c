@@ -68,7 +68,7 @@ halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
 void halo_emit_store(halo_emitter *e, const char *arg, const halo_integer *position,
                      halo_value value) {
   const char *at = halo_emit_integer(e, position);
-  halo_emit_line(e, "%s[%s] = %s;", arg, at, halo_ctype_store(e->arena, value.type, value.text));
+  halo_emit_line(e, "%s[%s] = %s;", arg, at, halo_value_stored(e->arena, &value));
 }
 
 /* Parameters are numbered by their leaves: a loop's state is a tuple, as is a branch's argument. */

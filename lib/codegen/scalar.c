@@ -416,6 +416,7 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
   if (expr == c.in[0]) { /* nothing to compute */
     *out = operands[0];
     out->type = result;
+    if (operands[0].type != result) out->stored = NULL;
   }
   return HALO_OK;
 }

@@ -3,6 +3,10 @@
 
 #include "codegen/ctype.h"
 
+const char *halo_value_stored(halo_arena *arena, const halo_value *value) {
+  return value->stored ? value->stored : halo_ctype_store(arena, value->type, value->text);
+}
+
 halo_value halo_value_name(halo_type type, const char *name) {
   return (halo_value){.type = type, .text = name, .is_atom = true};
 }

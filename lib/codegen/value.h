@@ -10,14 +10,17 @@ typedef struct halo_value {
   halo_type type;
   const char *text; /* an expression in the scope at hand */
   const halo_shape
-      *array;   /* not NULL: `text` names a private array of this shape's elements, row-major */
-  bool is_atom; /* a name or a literal: may be used any number of times, anywhere */
+      *array; /* not NULL: `text` names a private array of this shape's elements, row-major */
+  const char *stored; /* not NULL: names the same value as it is in memory */
+  bool is_atom;       /* a name or a literal: may be used any number of times, anywhere */
   bool
       is_constant; /* known when the code is made: `integer` of integers and pred, `real` of floats */
   int64_t integer; /* u64 by its bits */
   double real;
 } halo_value;
 
+/* The value as it is in memory. */
+const char *halo_value_stored(halo_arena *arena, const halo_value *value);
 /* A variable of the compute type, or any other atom. */
 halo_value halo_value_name(halo_type type, const char *name);
 /* An expression of the compute type. */

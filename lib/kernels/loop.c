@@ -287,9 +287,8 @@ static void loop_put_neighbour(halo_lowering *l, halo_emitter *e, emit_frame *fr
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   for (int32_t k = 0; k < leaves; k++) {
-    halo_type type = halo_leaf_shape(root->shape, k)->type;
     halo_value value = halo_emit_value(e, frame, root, k, index);
-    halo_emit_line(e, "%s%d[j] = %s;", array, k, halo_ctype_store(l->arena, type, value.text));
+    halo_emit_line(e, "%s%d[j] = %s;", array, k, halo_value_stored(l->arena, &value));
   }
 }
 
