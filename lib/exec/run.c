@@ -344,7 +344,8 @@ static bool run_advance(halo_run *run, bool may_wait, halo_status *status) {
     run->wanted = is_last ? &run->last : NULL;
     *status = runner->start(run, step, state);
     if (*status != HALO_OK || !runner->finish) continue;
-    if (!may_wait && run->program->asks_host[step->number]) return true;
+    bool asks = run->program->asks_host[step->number];
+    if (asks && !may_wait && !(runner->is_over && runner->is_over(state))) return true;
     *status = runner->finish(run, step, state);
   }
   return false;

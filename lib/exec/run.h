@@ -23,6 +23,9 @@ typedef struct halo_step_runner {
   bool (*asks_host)(const halo_program *program, const halo_step *step);
   /* Queues all that can be queued without waiting. */
   halo_status (*start)(halo_run *run, const halo_step *step, void *state);
+  /* Whether a step that asks the host, and was started, is known to be over but for `finish`, which does not wait
+   * then. NULL: no. */
+  bool (*is_over)(void *state);
   /* Does the rest, and may wait; then comes what follows the step. Runs on a worker's thread where the
    * step asks the host. NULL: there is no rest. */
   halo_status (*finish)(halo_run *run, const halo_step *step, void *state);

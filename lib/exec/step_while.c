@@ -25,15 +25,25 @@ static bool while_asks_host(const halo_program *p, const halo_step *step) {
   return step->trips < 0 || halo_run_is_long(step);
 }
 
-static halo_status while_read(halo_run *run, const halo_step *step, while_state *state,
-                              cl_event *event) {
+/* Asks the device, without waiting. */
+static halo_status while_ask(halo_run *run, const halo_step *step, while_state *state) {
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
   run->ahead = 0;
+  state->more = 1;
+  HALO_TRY(halo_cl_check(clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset, 1,
+                                             &state->more, 0, NULL, &state->read),
+                         "reading a loop's condition"));
+  return halo_cl_check(clFlush(run->queue), "clFlush");
+}
+
+static halo_status while_hear(halo_run *run, while_state *state) {
+  cl_event read = state->read;
+  state->read = NULL;
   double since = halo_run_clock(run);
-  cl_int code = clEnqueueReadBuffer(run->queue, at.mem, event ? CL_FALSE : CL_TRUE,
-                                    (size_t)at.offset, 1, &state->more, 0, NULL, event);
-  if (!event) halo_run_spent(run, HALO_HOST_WAIT, since);
-  return halo_cl_check(code, "reading a loop's condition");
+  halo_status status = halo_cl_await(read);
+  halo_run_spent(run, HALO_HOST_WAIT, since);
+  clReleaseEvent(read);
+  return status;
 }
 
 static void while_exchange(halo_run *run, const halo_step *step) {
@@ -84,8 +94,13 @@ static halo_status while_start(halo_run *run, const halo_step *step, void *data)
   }
   if (halo_steps_ask_host(run->program, condition)) return HALO_OK;
   HALO_TRY(halo_run_steps(run, condition));
-  HALO_TRY(while_read(run, step, state, &state->read));
-  return halo_cl_check(clFlush(run->queue), "clFlush");
+  return while_ask(run, step, state);
+}
+
+/* Regions that may take long ask whether they have to go on; mostly they do not. */
+static bool while_is_over(void *data) {
+  while_state *state = data;
+  return state->read && halo_cl_look(state->read) && !state->more;
 }
 
 static halo_status while_finish(halo_run *run, const halo_step *step, void *data) {
@@ -93,24 +108,18 @@ static halo_status while_finish(halo_run *run, const halo_step *step, void *data
   if (step->trips >= 0) {
     return run->program->asks_host[step->number] ? while_rounds(run, step) : HALO_OK;
   }
-  if (state->read) {
-    cl_event read = state->read;
-    state->read = NULL;
-    double since = halo_run_clock(run);
-    halo_status status = halo_cl_await(read);
-    halo_run_spent(run, HALO_HOST_WAIT, since);
-    clReleaseEvent(read);
-    HALO_TRY(status);
-  } else {
+  if (!state->read) {
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
-    HALO_TRY(while_read(run, step, state, NULL));
+    HALO_TRY(while_ask(run, step, state));
   }
+  HALO_TRY(while_hear(run, state));
   bool odd = false;
   while (state->more) {
     HALO_TRY(while_round(run, step));
     odd = !odd;
     HALO_TRY(halo_run_steps(run, &step->lists[WHILE_CONDITION]));
-    HALO_TRY(while_read(run, step, state, NULL));
+    HALO_TRY(while_ask(run, step, state));
+    HALO_TRY(while_hear(run, state));
   }
   return while_settle(run, step, odd);
 }
@@ -119,4 +128,5 @@ const halo_step_runner halo_runner_while = {.prepare = while_prepare,
                                             .release = while_release,
                                             .asks_host = while_asks_host,
                                             .start = while_start,
+                                            .is_over = while_is_over,
                                             .finish = while_finish};

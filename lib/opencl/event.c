@@ -76,7 +76,7 @@ void halo_cl_event_release(halo_cl_event *event) {
   halo_vec_deinit(&dead);
 }
 
-static const double EVENT_LOOK = 5e-5; /* seconds */
+static const double EVENT_LOOK = 2e-5; /* seconds */
 
 static event_state event_get_state(halo_cl_event *event) {
   return (event_state)atomic_load_explicit(&event->state, memory_order_acquire);
@@ -116,15 +116,17 @@ static halo_status event_check(cl_event handle) {
 
 /* Looks for a while whether the command is over: being woken takes longer than most small programs. Whoever
  * else has something to do, such as the device's own threads, goes first. */
-static void event_look(cl_event handle) {
+bool halo_cl_look(cl_event handle) {
   double end = halo_clock() + EVENT_LOOK;
-  while (!halo_cl_has_happened(handle) && halo_clock() < end) sched_yield();
+  bool happened;
+  while (!(happened = halo_cl_has_happened(handle)) && halo_clock() < end) sched_yield();
+  return happened;
 }
 
 halo_status halo_cl_await(cl_event handle) {
   if (!handle) return HALO_OK;
   HALO_TRY(halo_cl_process_check());
-  event_look(handle);
+  (void)halo_cl_look(handle);
   cl_int code = clWaitForEvents(1, &handle);
   /* That code only says that the event failed; the event itself says why. */
   if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {

@@ -50,6 +50,8 @@ void halo_cl_event_when_over(halo_cl_event *event, halo_cl_event_callback call, 
 
 /* Waits for an OpenCL event (NULL: happened); its failure as a status. */
 halo_status halo_cl_await(cl_event handle);
+/* Looks whether the command has happened, for some microseconds at most. */
+bool halo_cl_look(cl_event handle);
 /* Whether it has happened or failed. */
 bool halo_cl_has_happened(cl_event handle);
 
