@@ -17,6 +17,7 @@ typedef struct build_job {
 
 typedef struct build_work {
   halo_cl_device *device;
+  bool here;
   const halo_plan *plan;
   halo_built_unit *units;
   build_job *jobs;
@@ -30,7 +31,8 @@ static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
   halo_plan_source(&source, w->plan, job->missing, job->count);
   halo_cl_program *program;
-  halo_status status = halo_cl_program_get(w->device, halo_strbuf_text(&source), NULL, &program);
+  halo_status status =
+      halo_cl_program_get_for(w->device, w->here, halo_strbuf_text(&source), NULL, &program);
   halo_strbuf_deinit(&source);
   HALO_TRY(status);
   halo_cl_unit_key *keys = halo_alloc(sizeof *keys * (size_t)job->count);
@@ -80,16 +82,16 @@ static halo_status build_all(build_work *w) {
   return status;
 }
 
-halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan,
+halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan *plan,
                              halo_built_unit *units) {
   int32_t *missing = halo_alloc(sizeof *missing * ((size_t)plan->units.count + 1)), count = 0;
   for (int32_t u = 0; u < plan->units.count; u++) {
     halo_cl_unit_key key = {{plan->units.data[u].key[0], plan->units.data[u].key[1]}};
-    units[u].program = halo_cl_program_of_unit(device, &key, &units[u].number);
+    units[u].program = halo_cl_program_of_unit(device, here, &key, &units[u].number);
     if (!units[u].program) missing[count++] = u;
   }
   int32_t most = halo_cl_units_per_program(device);
-  build_work w = {.device = device, .plan = plan, .units = units};
+  build_work w = {.device = device, .here = here, .plan = plan, .units = units};
   w.job_count = (count + most - 1) / most;
   w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)w.job_count + 1));
   for (int32_t j = 0; j < w.job_count; j++) {
@@ -143,8 +145,8 @@ halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl
   for (int d = 0; d < 3; d++) local[d] = step->local[d];
   for (uint32_t d = 0; d < step->dims; d++) wanted *= local[d];
   HALO_TRY(
-      halo_cl_check(clGetKernelWorkGroupInfo(kernel, unit->program->device->id,
-                                             CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL),
+      halo_cl_check(clGetKernelWorkGroupInfo(kernel, unit->program->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                             sizeof most, &most, NULL),
                     step->label));
   if (most == 0 || wanted <= most) return HALO_OK;
   if (!step->any_local) {

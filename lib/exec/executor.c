@@ -59,12 +59,10 @@ static halo_status exec_make_profile(void *user) {
 
 /* What grows with the program. */
 static halo_status exec_make_room(halo_program *p) {
-  size_t steps = (size_t)p->plan->step_count, units = (size_t)p->plan->units.count;
+  size_t steps = (size_t)p->plan->step_count;
   void *memory;
   HALO_TRY(halo_try_alloc(steps, "what is known of a program's steps", &memory));
   p->asks_host = memory;
-  HALO_TRY(halo_try_alloc(sizeof *p->units * units, "a program's units", &memory));
-  p->units = memory;
   HALO_TRY(halo_try_alloc(sizeof *p->random * steps, "the states of a program's random numbers",
                           &memory));
   p->random = memory;
@@ -82,6 +80,33 @@ static halo_status exec_copy_team(halo_program *p, const halo_team *from) {
   return HALO_OK;
 }
 
+static void exec_release_units(const halo_plan *plan, halo_built_unit *units) {
+  if (units) halo_built_units_release(units, plan->units.count);
+  halo_free(units);
+}
+
+halo_status halo_program_build(halo_program *p, bool here) {
+  if (halo_program_units(p, here)) return HALO_OK;
+  pthread_mutex_lock(&p->building);
+  halo_status status = HALO_OK;
+  if (!halo_program_units(p, here)) {
+    void *memory;
+    status = halo_try_alloc(sizeof(halo_built_unit) * ((size_t)p->plan->units.count + 1),
+                            "a program's units", &memory);
+    if (status == HALO_OK) status = halo_units_build(p->device, here, p->plan, memory);
+    if (status == HALO_OK) {
+      atomic_store(&p->units[here], memory);
+    } else {
+      exec_release_units(p->plan, memory);
+    }
+  }
+  pthread_mutex_unlock(&p->building);
+  return status;
+}
+
+/* What takes less is done in the caller's thread, where the device has a queue for that. */
+static const double EXEC_HERE = 1e-4; /* seconds */
+
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
                                 const halo_program_site *site, halo_program **out) {
   halo_program *p = halo_alloc(sizeof *p);
@@ -92,6 +117,7 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   p->site = *site;
   p->site.team = NULL;
   pthread_mutex_init(&p->lock, NULL);
+  pthread_mutex_init(&p->building, NULL);
   p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
   halo_status status = exec_make_room(p);
   if (status == HALO_OK && site->team) status = exec_copy_team(p, site->team);
@@ -100,9 +126,10 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
     exec_survey(p, &plan->steps);
   }
   if (status == HALO_OK && !device->caps.is_null) {
-    status = halo_units_build(device, plan, p->units);
+    p->may_be_here =
+        device->here && device->caps.is_cpu && plan->work >= 0 && plan->work <= EXEC_HERE;
     /* The first set finds kernels that cannot be made; more are made as runs overlap. */
-    if (status == HALO_OK) status = halo_run_set_create(p, &p->free_sets);
+    status = halo_run_set_create(p, p->may_be_here, &p->free_sets[p->may_be_here]);
   }
   if (status == HALO_OK) status = exec_upload_constants(p);
   if (status != HALO_OK) {
@@ -115,23 +142,28 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
 
 void halo_program_release(halo_program *p) {
   if (!p || atomic_fetch_sub(&p->references, 1) != 1) return;
-  for (halo_run_set *set = p->free_sets, *next; set; set = next) {
-    next = set->next;
-    halo_run_set_release(p, set);
+  for (int here = 0; here < 2; here++) {
+    for (halo_run_set *set = p->free_sets[here], *next; set; set = next) {
+      next = set->next;
+      halo_run_set_release(p, set);
+    }
   }
   halo_free(p->asks_host);
   halo_free((void *)p->site.team);
   halo_free(p->random);
   halo_profile_deinit(&p->profile);
   halo_cl_free(p->constants);
-  for (int32_t u = 0; u < p->plan->units.count && p->ran; u++) {
-    if (p->units[u].program) halo_cl_program_save(p->units[u].program);
+  for (int here = 0; here < 2; here++) {
+    halo_built_unit *units = atomic_load(&p->units[here]);
+    for (int32_t u = 0; units && u < p->plan->units.count && p->ran; u++) {
+      halo_cl_program_save(units[u].program);
+    }
+    exec_release_units(p->plan, units);
   }
-  if (p->units) halo_built_units_release(p->units, p->plan->units.count);
-  halo_free(p->units);
   halo_plan_release(p->plan);
   halo_cl_device_release(p->device);
   pthread_mutex_destroy(&p->lock);
+  pthread_mutex_destroy(&p->building);
   halo_free(p);
 }
 

@@ -18,7 +18,7 @@ static halo_status run_prepare(halo_program *p, const halo_steps *steps, halo_ru
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
     const halo_step_runner *runner = halo_step_runners[step->kind];
-    if (runner->prepare) HALO_TRY(runner->prepare(p, step, &set->states[step->number]));
+    if (runner->prepare) HALO_TRY(runner->prepare(p, set, step, &set->states[step->number]));
     for (int32_t l = 0; l < step->list_count; l++) HALO_TRY(run_prepare(p, &step->lists[l], set));
   }
   return HALO_OK;
@@ -33,9 +33,12 @@ static void run_unprepare(halo_program *p, const halo_steps *steps, halo_run_set
   }
 }
 
-halo_status halo_run_set_create(halo_program *p, halo_run_set **out) {
+halo_status halo_run_set_create(halo_program *p, bool here, halo_run_set **out) {
+  *out = NULL;
+  HALO_TRY(halo_program_build(p, here));
   size_t count = (size_t)p->plan->step_count;
   halo_run_set *set = halo_alloc(sizeof *set + sizeof *set->states * count);
+  set->here = here;
   halo_status status = run_prepare(p, &p->plan->steps, set);
   if (status != HALO_OK) {
     halo_run_set_release(p, set);
@@ -55,17 +58,18 @@ void halo_run_set_release(halo_program *p, halo_run_set *set) {
 static halo_status run_take_set(halo_run *run) {
   halo_program *p = run->program;
   pthread_mutex_lock(&p->lock);
-  run->set = p->free_sets;
-  if (run->set) p->free_sets = run->set->next;
+  run->set = p->free_sets[run->here];
+  if (run->set) p->free_sets[run->here] = run->set->next;
   pthread_mutex_unlock(&p->lock);
-  return run->set ? HALO_OK : halo_run_set_create(p, &run->set);
+  return run->set ? HALO_OK : halo_run_set_create(p, run->here, &run->set);
 }
 
 static void run_put_set(halo_run *run) {
   if (!run->set) return;
   pthread_mutex_lock(&run->program->lock);
-  run->set->next = run->program->free_sets;
-  run->program->free_sets = run->set;
+  halo_run_set **free_sets = &run->program->free_sets[run->here];
+  run->set->next = *free_sets;
+  *free_sets = run->set;
   pthread_mutex_unlock(&run->program->lock);
   run->set = NULL;
 }
@@ -224,25 +228,39 @@ static void run_free_arenas(halo_run *run) {
   }
 }
 
-/* Puts what the run must wait for on the programs' queue: copies on the other queue, and events. */
-static halo_status run_wait_on_device(halo_run *run) {
+typedef HALO_VEC(cl_event) run_events;
+
+/* What the run must wait for beside programs: copies on the other queue, and events. */
+static void run_find_waits(const halo_run *run, run_events *list) {
   const halo_program *p = run->program;
-  HALO_VEC(cl_event) list = {0};
   for (int32_t i = 0; i < p->plan->argument_count; i++) {
     for (int kind = HALO_CL_TRANSFER_IN; kind <= HALO_CL_TRANSFER_OUT; kind++) {
       /* Reading beside a copy out is no harm; only a donated block is written to. */
       if (kind == HALO_CL_TRANSFER_OUT && !run->donated[i]) continue;
       cl_event event = halo_cl_block_transfer(run->arguments[i]->block, (halo_cl_transfer)kind);
-      if (event) halo_vec_push(&list, event);
+      if (event) halo_vec_push(list, event);
     }
   }
-  cl_int code = CL_SUCCESS;
-  if (list.count) {
-    code = clEnqueueBarrierWithWaitList(p->device->queue, (cl_uint)list.count, list.data, NULL);
-  }
-  for (int32_t i = 0; i < list.count; i++) clReleaseEvent(list.data[i]);
-  halo_vec_deinit(&list);
-  return halo_cl_check(code, "clEnqueueBarrierWithWaitList");
+}
+
+static halo_status run_wait_on_device(const halo_run *run, const run_events *list) {
+  if (!list->count || run->here) return HALO_OK;
+  return halo_cl_check(
+      clEnqueueBarrierWithWaitList(run->queue, (cl_uint)list->count, list->data, NULL),
+      "clEnqueueBarrierWithWaitList");
+}
+
+/* Whether the run goes to the queue of this thread: when all that it depends on has happened, and programs whose
+ * memory it got, too. */
+static void run_choose_queue(halo_run *run, const run_events *waits) {
+  const halo_program *p = run->program;
+  if (!p->may_be_here) return;
+  bool over = true;
+  for (int32_t i = 0; i < waits->count && over; i++) over = halo_cl_look(waits->data[i]);
+  cl_event busy = halo_cl_timeline_event(p->device, halo_cl_timeline_last(p->device));
+  run->here = over && (!busy || halo_cl_look(busy)) && halo_cl_take_here(p->device);
+  if (busy) clReleaseEvent(busy);
+  if (run->here) run->queue = p->device->here;
 }
 
 /* ---- The end ---- */
@@ -260,8 +278,13 @@ static void run_give_up(halo_run *run) {
 static halo_status run_note_end(halo_run *run) {
   halo_cl_device *device = run->program->device;
   if (!run->last) {
-    HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &run->last),
+    HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &run->last),
                            "clEnqueueMarkerWithWaitList"));
+  }
+  if (run->here) {
+    /* It is over: nobody has to wait for it. */
+    HALO_TRY(halo_cl_check(clFlush(run->queue), "clFlush"));
+    return halo_cl_await(run->last);
   }
   halo_cl_timeline_note(device, run->last);
   return halo_cl_check(clFlush(device->queue), "clFlush");
@@ -305,13 +328,14 @@ static halo_status run_end(halo_run *run, halo_status status) {
     if (run->last) clReleaseEvent(run->last);
     run->last = NULL;
     if (run->strayed) clFinish(device->aside);
-    if (run->began && run_note_end(run) != HALO_OK) clFinish(device->queue);
+    if (run->began && run_note_end(run) != HALO_OK) clFinish(run->queue);
     if (run->last) clReleaseEvent(run->last);
     for (int32_t r = 0; r < run->program->plan->result_count; r++) {
       halo_cl_free(run->results[r]->block);
       run->results[r]->block = NULL;
     }
   }
+  if (run->here) halo_cl_give_here(device);
   double since = halo_run_clock(run);
   run_free_arenas(run);
   halo_run_spent(run, HALO_HOST_MEMORY, since);
@@ -366,8 +390,14 @@ static halo_status run_begin(halo_run *run) {
   HALO_TRY(run_take_results(run));
   HALO_TRY(run_take_arenas(run));
   halo_run_spent(run, HALO_HOST_MEMORY, since);
-  HALO_TRY(run_take_set(run));
-  return run_wait_on_device(run);
+  run_events waits = {0};
+  run_find_waits(run, &waits);
+  run_choose_queue(run, &waits);
+  halo_status status = run_take_set(run);
+  if (status == HALO_OK) status = run_wait_on_device(run, &waits);
+  for (int32_t i = 0; i < waits.count; i++) clReleaseEvent(waits.data[i]);
+  halo_vec_deinit(&waits);
+  return status;
 }
 
 static void run_begin_job(void *data) {

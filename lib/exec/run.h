@@ -10,13 +10,15 @@
 
 typedef struct halo_run halo_run;
 typedef struct halo_aside halo_aside; /* steps that go on in another thread: step_async.c */
+typedef struct halo_run_set halo_run_set;
 
 /* How steps of one kind run: the interface between the executor and lib/exec/step_*.c. A step's `state` is
  * what one run at a time needs of it (a kernel with its arguments); a program has as many sets of states
  * as it has had runs in progress at once. */
 typedef struct halo_step_runner {
   /* Makes a state; `*state` is NULL before. NULL: the kind needs none. */
-  halo_status (*prepare)(halo_program *program, const halo_step *step, void **state);
+  halo_status (*prepare)(halo_program *program, const halo_run_set *set, const halo_step *step,
+                         void **state);
   void (*release)(void *state);
   /* Whether the host must wait while this step runs. NULL: no. Steps that hold steps which do are asked
    * no more. */
@@ -35,26 +37,38 @@ typedef struct halo_step_runner {
 extern const halo_step_runner *const halo_step_runners[];
 
 /* What one run at a time needs of all steps, by step number. */
-typedef struct halo_run_set {
-  struct halo_run_set *next; /* of the free ones */
+struct halo_run_set {
+  halo_run_set *next; /* of the free ones */
+  bool here;          /* of runs on the device's queue `here` */
   void *states[];
-} halo_run_set;
+};
 
 struct halo_program {
   atomic_int references; /* the executable's, and each run's */
   halo_cl_device *device;
   halo_plan *plan;
   halo_program_site site;
-  halo_built_unit *units; /* by unit of the plan */
+  /* By unit of the plan, for the queue of programs and for that of the device which is called `here`; NULL: not
+   * built so far. */
+  _Atomic(halo_built_unit *) units[2];
+  pthread_mutex_t building;
   halo_cl_block *constants;
   bool *asks_host;       /* by step number */
   bool synchronous;      /* the caller's thread may wait */
+  bool may_be_here;      /* it runs on the device's queue `here` when nothing else is in its way */
   pthread_mutex_t lock;  /* of what follows; never held while anything is waited for */
   uint64_t (*random)[2]; /* random states, low word first, by step number */
-  halo_run_set *free_sets;
+  halo_run_set *free_sets[2]; /* as `units` */
   halo_profile profile;
   atomic_bool ran;
 };
+
+/* executor.c: builds what a program needs for one of the queues, unless that was done. */
+halo_status halo_program_build(halo_program *program, bool here);
+/* What was built. */
+static inline const halo_built_unit *halo_program_units(halo_program *p, bool here) {
+  return atomic_load(&p->units[here]);
+}
 
 /* One run: it lives until all its work is queued. */
 struct halo_run {
@@ -67,6 +81,7 @@ struct halo_run {
   int32_t *moved;         /* by buffer: whose place it has; NULL while each has its own */
   halo_cl_event *done;    /* the results' */
   cl_command_queue queue; /* that steps are put on */
+  bool here;              /* which is the device's queue of that name */
   cl_event *wanted;   /* where the step that is started puts its command's event; NULL: nowhere */
   cl_event last;      /* of the last step, if that was a command of its own */
   uint64_t number;    /* of all runs of the program */
@@ -116,7 +131,7 @@ void halo_run_settle(halo_run *run);
 void halo_random_restart(uint64_t state[2], uint64_t seed);
 
 /* run.c: the program's sets. */
-halo_status halo_run_set_create(halo_program *program, halo_run_set **out);
+halo_status halo_run_set_create(halo_program *program, bool here, halo_run_set **out);
 void halo_run_set_release(halo_program *program, halo_run_set *set);
 
 #endif

@@ -23,8 +23,10 @@ struct halo_aside {
   cl_event end;
 };
 
-static halo_status start_prepare(halo_program *p, const halo_step *step, void **out) {
+static halo_status start_prepare(halo_program *p, const halo_run_set *set, const halo_step *step,
+                                 void **out) {
   (void)p;
+  (void)set;
   (void)step;
   *out = halo_alloc(sizeof(start_state));
   return HALO_OK;
@@ -108,6 +110,7 @@ static halo_status aside_join(halo_run *run, halo_aside *aside, cl_event *end) {
   *end = aside->end;
   pthread_cond_destroy(&aside->changed);
   pthread_mutex_destroy(&aside->lock);
+  halo_free(aside->run.moved);
   halo_free(aside);
   return status;
 }
@@ -123,6 +126,7 @@ static halo_status aside_begin(halo_run *run, const halo_step *step, start_state
   aside->run = *run;
   aside->run.queue = device->aside;
   aside->run.asides = NULL;
+  aside->run.moved = NULL; /* no loop around a start exchanges places */
   aside->run.ahead = 0;
   for (int w = 0; w < HALO_HOST_WORKS; w++) aside->run.host[w] = (halo_host_time){0};
   aside->steps = &step->lists[0];

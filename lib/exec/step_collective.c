@@ -31,8 +31,10 @@ typedef struct collective_part {
   HALO_VEC(halo_message) receives;
 } collective_part;
 
-static halo_status collective_prepare(halo_program *p, const halo_step *step, void **out) {
+static halo_status collective_prepare(halo_program *p, const halo_run_set *set,
+                                      const halo_step *step, void **out) {
   (void)p;
+  (void)set;
   (void)step;
   *out = halo_alloc(sizeof(collective_state));
   return HALO_OK;

@@ -18,11 +18,12 @@ typedef struct kernel_state {
 
 #define KERNEL_UNBOUND (~(cl_ulong)0)
 
-static halo_status kernel_prepare(halo_program *p, const halo_step *step, void **out) {
+static halo_status kernel_prepare(halo_program *p, const halo_run_set *set, const halo_step *step,
+                                  void **out) {
   kernel_state *state = halo_alloc(sizeof *state + sizeof *state->bound * (size_t)step->arg_count);
   *out = state;
   for (int32_t a = 0; a < step->arg_count; a++) state->bound[a].offset = KERNEL_UNBOUND;
-  const halo_built_unit *unit = &p->units[step->unit];
+  const halo_built_unit *unit = &halo_program_units(p, set->here)[step->unit];
   HALO_TRY(halo_unit_kernel(unit, step, p->site.ids, &state->handle));
   return halo_unit_fit(unit, step, state->handle, state->local);
 }

@@ -25,7 +25,9 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   if (item->parts) HALO_TRY(device_take_part(device, item));
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
-  device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
+  if (!item->parts) device->here_id = halo_cl_select_here(device->platform, device->caps.name);
+  cl_device_id ids[] = {device->id, device->here_id};
+  device->context = clCreateContext(properties, device->here_id ? 2 : 1, ids, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
   cl_command_queue_properties timed = device->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
   device->queue = clCreateCommandQueue(device->context, device->id, timed, &code);
@@ -33,6 +35,9 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   device->aside = clCreateCommandQueue(device->context, device->id, timed, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   device->transfers = clCreateCommandQueue(device->context, device->id, 0, &code);
+  HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
+  if (!device->here_id) return HALO_OK;
+  device->here = clCreateCommandQueue(device->context, device->here_id, timed, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 
@@ -132,16 +137,22 @@ void halo_cl_device_release(halo_cl_device *device) {
   if (device && atomic_fetch_sub(&device->references, 1) == 1) halo_cl_device_destroy(device);
 }
 
+static void device_finish_queues(halo_cl_device *device) {
+  if (device->aside) clFinish(device->aside);
+  if (device->here) clFinish(device->here);
+  if (device->queue) clFinish(device->queue);
+  if (device->transfers) clFinish(device->transfers);
+}
+
 void halo_cl_device_destroy(halo_cl_device *device) {
   if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
   halo_cl_warm_end(device);
   halo_cl_stages_release(device);
-  if (device->aside) clFinish(device->aside);
-  if (device->queue) clFinish(device->queue);
-  if (device->transfers) clFinish(device->transfers);
+  device_finish_queues(device);
   halo_cl_timeline_release(device->timeline);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);
+  if (device->here) clReleaseCommandQueue(device->here);
   if (device->transfers) clReleaseCommandQueue(device->transfers);
   if (device->aside) clReleaseCommandQueue(device->aside);
   if (device->queue) clReleaseCommandQueue(device->queue);
@@ -149,12 +160,16 @@ void halo_cl_device_destroy(halo_cl_device *device) {
   halo_free(device);
 }
 
+bool halo_cl_take_here(halo_cl_device *device) {
+  return device->here && !atomic_exchange(&device->here_taken, true);
+}
+
+void halo_cl_give_here(halo_cl_device *device) { atomic_store(&device->here_taken, false); }
+
 void halo_cl_device_finish(halo_cl_device *device) {
   if (halo_cl_is_forked()) return;
   halo_cl_timeline_drain(device->timeline);
-  if (device->aside) clFinish(device->aside);
-  if (device->queue) clFinish(device->queue);
-  if (device->transfers) clFinish(device->transfers);
+  device_finish_queues(device);
 }
 
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what) {

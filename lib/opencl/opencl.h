@@ -53,6 +53,12 @@ typedef struct halo_cl_device {
   cl_command_queue queue; /* of programs */
   cl_command_queue aside;
   cl_command_queue transfers;
+  /* A device of the same platform and memory, and a queue on it, whose commands are done in the thread that
+   * queues them (PoCL's driver "basic", where POCL_DEVICES has it beside "pthread"): for what takes less than
+   * waking a thread. NULL: there is none. */
+  cl_device_id here_id;
+  cl_command_queue here;
+  atomic_bool here_taken; /* use halo_cl_take_here and halo_cl_give_here */
   halo_cl_memory *memory;
   halo_cl_programs *programs;
   halo_cl_timeline *timeline;
@@ -81,6 +87,10 @@ void halo_cl_device_retain(halo_cl_device *device);
 void halo_cl_device_release(halo_cl_device *device);
 /* Waits until all queues are empty and no work on host threads (timeline.c) goes on. */
 void halo_cl_device_finish(halo_cl_device *device);
+/* The queue `here` is for one run at a time, whose commands wait for nothing: PoCL 3.1 stands still where one of
+ * them would wait for another, be it of the same queue. False: it is taken. */
+bool halo_cl_take_here(halo_cl_device *device);
+void halo_cl_give_here(halo_cl_device *device);
 /* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; a forked process as
  * halo_cl_process_check; else HALO_OK. */
 halo_status halo_cl_device_check_runs(const halo_cl_device *device, const char *what);
@@ -199,6 +209,7 @@ typedef struct halo_cl_unit_key {
 typedef struct halo_cl_program {
   cl_program handle; /* NULL on a null device */
   halo_cl_device *device;
+  cl_device_id id; /* that it was built for: the device's id, or here_id */
   uint64_t key[2]; /* of source, options, device, driver and versions */
   bool from_disk;
   atomic_int references; /* this and the rest is program.c's */
@@ -216,14 +227,17 @@ typedef struct halo_cl_program {
  * Nothing about the disk cache is ever an error. */
 halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
                                 halo_cl_program **out);
+/* The same, built for the device's queue `here` when `here` is set. */
+halo_status halo_cl_program_get_for(halo_cl_device *device, bool here, const char *source,
+                                    const char *options, halo_cl_program **out);
 /* Says of which units a program's source is made, in order, so that others find them. The first call
  * counts. */
 void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key *keys,
                                int32_t count);
 /* A program in memory that holds this unit, with a new reference, and the unit's number in it; NULL
- * when there is none. */
-halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_unit_key *key,
-                                         int32_t *index);
+ * when there is none. `here` as in halo_cl_program_get_for. */
+halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
+                                         const halo_cl_unit_key *key, int32_t *index);
 /* How many units one program should hold, and whether several threads build faster than one. */
 int32_t halo_cl_units_per_program(const halo_cl_device *device);
 bool halo_cl_builds_in_parallel(const halo_cl_device *device);

@@ -11,6 +11,9 @@ void halo_cl_process_begin(void);
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
                            halo_caps *caps);
+/* The device of a platform that does in the thread that queues what the device of this name does in threads of
+ * its own; NULL: there is none. */
+cl_device_id halo_cl_select_here(cl_platform_id platform, const char *name);
 
 /* parts.c: one of the parts of `units` compute units each that a device has; it stays valid. */
 halo_status halo_cl_part(cl_device_id whole, cl_uint units, int index, cl_device_id *id);

@@ -119,12 +119,12 @@ static void program_print_places(halo_strbuf *out, const char *log, const char *
   }
 }
 
-static halo_status program_fail(halo_cl_device *device, cl_program handle, cl_int code,
-                                const char *source, const char *options) {
+static halo_status program_fail(halo_cl_device *device, cl_device_id id, cl_program handle,
+                                cl_int code, const char *source, const char *options) {
   size_t size = 0;
-  clGetProgramBuildInfo(handle, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
   char *log = halo_alloc(size + 1);
-  clGetProgramBuildInfo(handle, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+  clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
   halo_strbuf text = {0};
   halo_strbuf_printf(&text, "%s does not build for %s with %s:\n%.*s", halo_cl_code_name(code),
                      device->caps.name, options, PROGRAM_LOG_MAX, log);
@@ -141,7 +141,7 @@ static halo_status program_fail(halo_cl_device *device, cl_program handle, cl_in
 
 /* With declarations of builtins in the place of PoCL's header of them, which takes longer to read than most
  * programs; NULL where the source needs more than these. */
-static cl_program program_build_short(halo_cl_device *device, const char *source,
+static cl_program program_build_short(halo_cl_device *device, cl_device_id id, const char *source,
                                       const char *options) {
   if (!halo_pocl_is(&device->caps)) return NULL;
   halo_strbuf declared = {0}, all_options = {0};
@@ -151,7 +151,7 @@ static cl_program program_build_short(halo_cl_device *device, const char *source
   cl_int code;
   cl_program handle = clCreateProgramWithSource(device->context, 2, parts, NULL, &code);
   if (handle) {
-    code = clBuildProgram(handle, 1, &device->id, halo_strbuf_text(&all_options), NULL, NULL);
+    code = clBuildProgram(handle, 1, &id, halo_strbuf_text(&all_options), NULL, NULL);
     if (code != CL_SUCCESS) clReleaseProgram(handle);
   }
   halo_strbuf_deinit(&declared);
@@ -159,19 +159,19 @@ static cl_program program_build_short(halo_cl_device *device, const char *source
   return code == CL_SUCCESS ? handle : NULL;
 }
 
-static halo_status program_build(halo_cl_device *device, const char *source, const char *options,
-                                 cl_program *out) {
+static halo_status program_build(halo_cl_device *device, cl_device_id id, const char *source,
+                                 const char *options, cl_program *out) {
   cl_int code;
   halo_cl_warm_forgo(device);
-  if ((*out = program_build_short(device, source, options))) return HALO_OK;
+  if ((*out = program_build_short(device, id, source, options))) return HALO_OK;
   pthread_mutex_lock(&device->programs->lock);
   device->programs->stats.long_builds++;
   pthread_mutex_unlock(&device->programs->lock);
   cl_program handle = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateProgramWithSource"));
-  code = clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
+  code = clBuildProgram(handle, 1, &id, options, NULL, NULL);
   if (code != CL_SUCCESS) {
-    halo_status status = program_fail(device, handle, code, source, options);
+    halo_status status = program_fail(device, id, handle, code, source, options);
     clReleaseProgram(handle);
     return status;
   }
@@ -179,13 +179,14 @@ static halo_status program_build(halo_cl_device *device, const char *source, con
   return HALO_OK;
 }
 
-static cl_program program_from_binary(halo_cl_device *device, const unsigned char *binary,
-                                      size_t size, const char *options) {
+static cl_program program_from_binary(halo_cl_device *device, cl_device_id id,
+                                      const unsigned char *binary, size_t size,
+                                      const char *options) {
   cl_int code, fit = CL_SUCCESS;
   cl_program handle =
-      clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, &fit, &code);
+      clCreateProgramWithBinary(device->context, 1, &id, &size, &binary, &fit, &code);
   if (code == CL_SUCCESS && fit == CL_SUCCESS) {
-    code = clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
+    code = clBuildProgram(handle, 1, &id, options, NULL, NULL);
   }
   if (code == CL_SUCCESS && fit == CL_SUCCESS) return handle;
   if (handle) clReleaseProgram(handle);
@@ -193,7 +194,8 @@ static cl_program program_from_binary(halo_cl_device *device, const unsigned cha
 }
 
 /* NULL when there is nothing usable on disk. */
-static cl_program program_load(halo_cl_device *device, const uint64_t key[2], const char *options) {
+static cl_program program_load(halo_cl_device *device, cl_device_id id, const uint64_t key[2],
+                               const char *options) {
   halo_cl_programs *programs = device->programs;
   unsigned char *binary = NULL;
   size_t size = 0;
@@ -202,7 +204,7 @@ static cl_program program_load(halo_cl_device *device, const uint64_t key[2], co
   halo_disk_result result = halo_disk_load(programs->directory, key, &binary, &size);
   cl_program handle = NULL;
   if (result == HALO_DISK_FOUND) {
-    handle = program_from_binary(device, binary, size, options);
+    handle = program_from_binary(device, id, binary, size, options);
     if (!handle) result = HALO_DISK_DAMAGED;
     halo_free(binary);
   }
@@ -259,7 +261,9 @@ void halo_cl_program_save(halo_cl_program *program) {
   bool saved = program->saved;
   pthread_mutex_unlock(&program->device->programs->lock);
   if (saved) return;
+  cl_command_queue here = program->device->here;
   if (program->device->queue) clFinish(program->device->queue);
+  if (here) clFinish(here);
   program_store(program);
 }
 
@@ -293,7 +297,7 @@ static halo_cl_program *program_evict(halo_cl_programs *programs) {
 }
 
 /* Makes the program for `handle` known, or, when another thread was faster, gives that one. */
-static halo_cl_program *program_insert(halo_cl_device *device, cl_program handle,
+static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, cl_program handle,
                                        const uint64_t key[2], bool from_disk) {
   halo_cl_programs *programs = device->programs;
   pthread_mutex_lock(&programs->lock);
@@ -306,6 +310,7 @@ static halo_cl_program *program_insert(halo_cl_device *device, cl_program handle
   program = halo_alloc(sizeof *program);
   program->handle = handle;
   program->device = device;
+  program->id = id;
   memcpy(program->key, key, sizeof program->key);
   program->from_disk = program->saved = from_disk;
   atomic_init(&program->references, 1);
@@ -319,29 +324,36 @@ static halo_cl_program *program_insert(halo_cl_device *device, cl_program handle
 
 halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
                                 halo_cl_program **out) {
+  return halo_cl_program_get_for(device, false, source, options, out);
+}
+
+halo_status halo_cl_program_get_for(halo_cl_device *device, bool here, const char *source,
+                                    const char *options, halo_cl_program **out) {
   halo_cl_programs *programs = device->programs;
   uint64_t key[2];
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
   char *all_options = program_options(&device->caps, options);
   program_key(&device->caps, source, all_options, key);
+  if (here) halo_hash_wide(key, "here", 4);
+  cl_device_id id = here ? device->here_id : device->id;
   pthread_mutex_lock(&programs->lock);
   *out = program_find(programs, key);
   programs->stats.memory_hits += *out != NULL;
   pthread_mutex_unlock(&programs->lock);
   halo_status status = HALO_OK;
   if (!*out) {
-    cl_program handle = device->caps.is_null ? NULL : program_load(device, key, all_options);
+    cl_program handle = device->caps.is_null ? NULL : program_load(device, id, key, all_options);
     bool from_disk = handle != NULL;
     if (!handle && !device->caps.is_null) {
       double start = halo_clock();
-      status = program_build(device, source, all_options, &handle);
+      status = program_build(device, id, source, all_options, &handle);
       pthread_mutex_lock(&programs->lock);
       programs->stats.builds += status == HALO_OK;
       programs->stats.build_seconds += halo_clock() - start;
       pthread_mutex_unlock(&programs->lock);
     }
-    if (status == HALO_OK) *out = program_insert(device, handle, key, from_disk);
+    if (status == HALO_OK) *out = program_insert(device, id, handle, key, from_disk);
     if (status == HALO_OK && !halo_pocl_is(&device->caps)) program_store(*out);
   }
   halo_free(all_options);
@@ -363,9 +375,10 @@ void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key 
 }
 
 /* The lock is held. */
-static halo_cl_program *program_find_unit(halo_cl_programs *programs, const halo_cl_unit_key *key,
-                                          int32_t *index) {
+static halo_cl_program *program_find_unit(halo_cl_programs *programs, cl_device_id id,
+                                          const halo_cl_unit_key *key, int32_t *index) {
   for (halo_cl_program *p = programs->first; p; p = p->next) {
+    if (p->id != id) continue;
     for (int32_t i = 0; i < p->unit_count; i++) {
       if (memcmp(&p->units[i], key, sizeof *key) != 0) continue;
       *index = i;
@@ -375,11 +388,12 @@ static halo_cl_program *program_find_unit(halo_cl_programs *programs, const halo
   return NULL;
 }
 
-halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_unit_key *key,
-                                         int32_t *index) {
+halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
+                                         const halo_cl_unit_key *key, int32_t *index) {
   halo_cl_programs *programs = device->programs;
   pthread_mutex_lock(&programs->lock);
-  halo_cl_program *program = program_find_unit(programs, key, index);
+  halo_cl_program *program =
+      program_find_unit(programs, here ? device->here_id : device->id, key, index);
   if (program) {
     atomic_fetch_add(&program->references, 1);
     program->used = ++programs->clock;

@@ -173,6 +173,50 @@ static void select_add_platform(cl_platform_id platform, int number, select_list
  * threads are the first at once. */
 static pthread_mutex_t select_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Drivers of PoCL: with threads of its own, and in the thread that queues. */
+static const char SELECT_THREADS[] = "pthread-", SELECT_HERE[] = "basic-";
+
+/* Whether these are names of one processor under the two drivers. */
+static bool select_is_here(const char *here, const char *threads) {
+  size_t one = strlen(SELECT_HERE), other = strlen(SELECT_THREADS);
+  return strncmp(here, SELECT_HERE, one) == 0 && strncmp(threads, SELECT_THREADS, other) == 0 &&
+         strcmp(here + one, threads + other) == 0;
+}
+
+cl_device_id halo_cl_select_here(cl_platform_id platform, const char *name) {
+  cl_device_id ids[8], here = NULL;
+  cl_uint count = 0;
+  pthread_mutex_lock(&select_lock);
+  cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 8, ids, &count);
+  for (cl_uint i = 0; code == CL_SUCCESS && i < count && i < 8; i++) {
+    char other[sizeof((halo_caps *)0)->name];
+    select_text(ids[i], CL_DEVICE_NAME, other, sizeof other);
+    if (select_is_here(other, name)) here = ids[i];
+  }
+  pthread_mutex_unlock(&select_lock);
+  return here;
+}
+
+/* What only serves another device is none of its own, and has no number. */
+static void select_drop_here(select_list *list) {
+  int32_t kept = 0, dropped = 0;
+  for (int32_t i = 0; i < list->count; i++) {
+    select_found one = list->data[i];
+    bool serves = false;
+    for (int32_t k = 0; k < list->count; k++) {
+      const select_found *other = &list->data[k];
+      serves |= other->platform == one.platform &&
+                select_is_here(one.listing.caps.name, other->listing.caps.name);
+    }
+    if (i > 0 && list->data[i - 1].platform != one.platform) dropped = 0;
+    dropped += serves;
+    if (serves) continue;
+    one.listing.device -= dropped;
+    list->data[kept++] = one;
+  }
+  list->count = kept;
+}
+
 static halo_status select_all(select_list *list) {
   cl_uint count = 0;
   char name[64] = ""; /* of a platform */
@@ -192,6 +236,7 @@ static halo_status select_all(select_list *list) {
     halo_free(platforms);
   }
   pthread_mutex_unlock(&select_lock);
+  select_drop_here(list);
   if (list->count) return HALO_OK;
   if (*name) {
     return halo_fail(

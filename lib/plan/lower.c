@@ -149,6 +149,22 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
   return status;
 }
 
+/* As halo_plan.work. */
+static double lower_whole_work(const halo_steps *steps, const halo_target *target) {
+  double sum = 0;
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    if (step->kind == HALO_STEP_COPY) {
+      sum += (double)step->bytes / target->bandwidth;
+    } else if (step->kind == HALO_STEP_KERNEL) {
+      sum += step->seconds > target->launch ? step->seconds - target->launch : 0;
+    } else if (!step->goes_on) {
+      return -1;
+    }
+  }
+  return sum;
+}
+
 halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const char *kernels,
                             halo_plan **out) {
   *out = NULL;
@@ -176,6 +192,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
     if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most);
     lower_number_steps(s.plan);
+    s.plan->work = lower_whole_work(&s.plan->steps, &module->target);
     s.plan->explain = halo_arena_strdup(&s.plan->arena, halo_strbuf_text(&s.explain));
   }
   halo_strbuf_deinit(&s.explain);

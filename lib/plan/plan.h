@@ -99,6 +99,7 @@ struct halo_step {
    * trips >= 0: known beforehand, then there is neither predicate nor condition.
    * conditional: the lists are the branches, args[0] is the selector. */
   int64_t trips;
+  bool goes_on; /* while: mostly no round is needed, of what is begun before it */
   /* while: at the end of a round these buffers change places, with what is in them; behind the loop, all are
    * where they were before, and what is in `next` is not needed. */
   halo_plan_exchange *exchanges;
@@ -153,6 +154,9 @@ typedef struct halo_plan {
   const char *name;
   HALO_VEC(halo_plan_unit) units; /* OpenCL C of all kernels */
   halo_steps steps;
+  /* Seconds that a run is expected to take beside launching; < 0: nobody knows, or it needs the host. What may
+   * go on after a while counts only until then. */
+  double work;
   int32_t step_count; /* nested ones included: numbers run from 0 */
   HALO_VEC(halo_plan_buffer) buffers;
   HALO_VEC(int64_t) arenas; /* bytes of each */

@@ -253,6 +253,7 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
   out[1].label = halo_arena_printf(arena, "%s goes on", name);
   out[1].args = halo_arena_copy(arena, &place, sizeof place);
   out[1].arg_count = 1;
+  out[1].goes_on = true;
   halo_steps *lists = lower_lists(e->s, &out[1], 2);
   lists[0].label = "condition";
   lists[1].label = "body";
