@@ -58,10 +58,11 @@ __kernel void H_NAME(H_PARAMS) {
         sums[l] = H_OP(sums[l], H_IN(from + first + l * H_STRIDE));
       }
     } else {
-      for (H_INT l = 0; l < lanes; ++l) {
-        const H_INT at = first + l * H_STRIDE;
-        if (at >= 0 && at < H_N) sums[l] = H_OP(sums[l], H_IN(from + at));
-      }
+      /* Those that lie inside. */
+      const H_INT low = first < 0 ? (H_STRIDE - 1 - first) / H_STRIDE : 0;
+      const H_INT room = H_N - first <= 0 ? 0 : (H_N - first + H_STRIDE - 1) / H_STRIDE;
+      const H_INT high = room < lanes ? room : lanes;
+      for (H_INT l = low; l < high; ++l) sums[l] = H_OP(sums[l], H_IN(from + first + l * H_STRIDE));
     }
   }
 #if H_STREAM

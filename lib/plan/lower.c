@@ -149,6 +149,15 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
   return status;
 }
 
+/* What one group does takes one core anyway, and estimates of regions are rather too high. */
+static const double LOWER_ONE_GROUP = 5;
+
+static bool lower_is_one_group(const halo_step *step) {
+  bool one = true;
+  for (uint32_t d = 0; d < step->dims; d++) one = one && step->global[d] == step->local[d];
+  return one;
+}
+
 /* As halo_plan.work. */
 static double lower_whole_work(const halo_steps *steps, const halo_target *target) {
   double sum = 0;
@@ -157,7 +166,8 @@ static double lower_whole_work(const halo_steps *steps, const halo_target *targe
     if (step->kind == HALO_STEP_COPY) {
       sum += (double)step->bytes / target->bandwidth;
     } else if (step->kind == HALO_STEP_KERNEL) {
-      sum += step->seconds > target->launch ? step->seconds - target->launch : 0;
+      double work = step->seconds > target->launch ? step->seconds - target->launch : 0;
+      sum += lower_is_one_group(step) ? work / LOWER_ONE_GROUP : work;
     } else if (!step->goes_on) {
       return -1;
     }
