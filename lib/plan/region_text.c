@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Steps from which on those outside of loops are functions of their own. */
+enum { REGION_APART = 16 };
+
 typedef struct region_text {
   const region_state *e;
   const region_run *run;
@@ -20,6 +23,7 @@ typedef struct region_text {
   HALO_VEC(int32_t) units;
   HALO_VEC(halo_plan_arg) args;
   int indent, depth;   /* of lines, of loops */
+  int apart;           /* steps that are functions */
   int32_t loop, loops; /* the last one that was written, all of the region */
   int32_t branches;    /* that were written */
   halo_strbuf guard;   /* what has to hold for steps to be done here, within the loop at hand */
@@ -123,6 +127,25 @@ static void region_start(region_text *t) {
   if (t->guard.length) halo_strbuf_printf(&t->body, "if (%s) ", halo_strbuf_text(&t->guard));
 }
 
+/* A call of a function of its own for the step. Compilers put all of a kernel into one function else, and take more
+ * than twice as long for one that is twice as long. */
+static void region_set_apart(region_text *t, const halo_step *step, const char *loop) {
+  halo_strbuf *functions = &t->functions;
+  halo_strbuf_printf(functions, "static __attribute__((noinline)) void u@_a%d(", t->apart);
+  halo_strbuf_printf(&t->body, "u@_a%d(", t->apart++);
+  for (int32_t a = 0, count = 0; a < step->arg_count; a++) {
+    int32_t before = 0;
+    while (before < a && step->args[before].buffer != step->args[a].buffer) before++;
+    if (before < a) continue;
+    const char *comma = count++ ? ", " : "";
+    int32_t number = region_arg(t, step->args[a].buffer, false);
+    halo_strbuf_printf(functions, "%s__global void *b%d", comma, number);
+    halo_strbuf_printf(&t->body, "%sb%d", comma, number);
+  }
+  halo_strbuf_printf(functions, ") {\n  %s}\n", loop);
+  halo_strbuf_append(&t->body, ");\n");
+}
+
 /* All work items of a step, shared out among those of the group. */
 static void region_emit_kernel(region_text *t, const halo_step *step) {
   region_add_unit(t, step->unit);
@@ -139,11 +162,18 @@ static void region_emit_kernel(region_text *t, const halo_step *step) {
   for (int32_t v = 0; v < step->value_count; v++) {
     halo_strbuf_printf(&call, ", %lldL", (long long)step->values[v].number);
   }
-  region_start(t);
-  if (rows) halo_strbuf_printf(&t->body, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
+  halo_strbuf loop = {0};
+  if (rows) halo_strbuf_printf(&loop, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
   size_t items = step->items ? step->items : step->global[0];
-  halo_strbuf_printf(&t->body, "for (size_t x = %s; x < %zu; x += %zu) %s);\n", region_item(t),
-                     items, t->e->group, halo_strbuf_text(&call));
+  halo_strbuf_printf(&loop, "for (size_t x = %s; x < %zu; x += %zu) %s);\n", region_item(t), items,
+                     t->e->group, halo_strbuf_text(&call));
+  region_start(t);
+  if (t->e->group == 1 && t->depth == 0 && t->run->count >= REGION_APART) {
+    region_set_apart(t, step, halo_strbuf_text(&loop));
+  } else {
+    halo_strbuf_append(&t->body, halo_strbuf_text(&loop));
+  }
+  halo_strbuf_deinit(&loop);
   halo_strbuf_deinit(&call);
 }
 
