@@ -6,7 +6,8 @@
  * H_MR x H_NR block of C in registers, H_NV vectors of H_W elements wide. Sums over many k may be cut into
  * H_PARTS.
  *
- * Holes: H_NAME, H_PARAMS, H_POINTERS (they declare PA and PB); H_T element type, H_V vector type,
+ * Holes: H_NAME, H_PARAMS, H_POINTERS; H_BLOCK, a function that does an item, H_BLOCK_PARAMS, H_BLOCK_POINTERS (they
+ * declare PA and PB), H_ARGUMENTS of calls of it; H_T element type, H_V vector type,
  * H_LOADV(p), H_STOREV(v, p), H_MAD(x, y, c) x times y plus c; H_ROW(batch, panel, i) where row i of a row panel begins in A, the last row
  * of A for those beyond it; H_BBATCH, H_BPANEL strides of B from batch to batch and panel to panel; H_LOOPS the
  * loops over what is k of part `part`, and in them H_KA, H_KB where in a row of A and in a panel of B; H_M, H_N;
@@ -15,7 +16,11 @@
 #ifndef H_NAME
 #define H_NAME gemm_panels_example
 #define H_PARAMS __global const float *PA_, __global const float *PB_, __global float *C_
-#define H_POINTERS __global const float *PA = PA_, *PB = PB_;
+#define H_POINTERS
+#define H_BLOCK gemm_panels_example_block
+#define H_BLOCK_PARAMS __global const float *PA, __global const float *PB, __global float *C_
+#define H_BLOCK_POINTERS
+#define H_ARGUMENTS PA_, PB_, C_
 #define H_T float
 #define H_V float16
 #define H_W 16
@@ -43,10 +48,10 @@
 #endif
 #define H_NR (H_NV * H_W)
 
-__kernel void H_NAME(H_PARAMS) {
-  H_POINTERS
+/* Apart from the kernel, which PoCL compiles three times. */
+static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) {
+  H_BLOCK_POINTERS
   /* Work items run through the row panels first: the panel of B, the larger one, stays in cache. */
-  const H_INT item = (H_INT)get_global_id(0);
   if (item >= (H_INT)H_MPANELS * H_NPANELS * H_BATCH * H_PARTS) return;
   const H_INT mp = item % H_MPANELS, rest = item / H_MPANELS;
   const H_INT np = rest % H_NPANELS, batch = rest / H_NPANELS % H_BATCH;
@@ -94,5 +99,10 @@ __kernel void H_NAME(H_PARAMS) {
 #pragma unroll
     for (int j = 0; j < H_NV; ++j) H_OUTV(batch, r0 + i, c0 + j * H_W, c[i][j]);
   }
+}
+
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  H_BLOCK((H_INT)get_global_id(0), H_ARGUMENTS);
 }
 #undef H_NR
