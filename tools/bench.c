@@ -220,6 +220,7 @@ enum {
   BENCH_DIGITS,
   BENCH_JSON,
   BENCH_FIRST_STEP,
+  BENCH_PAUSE,
   BENCH_HELP
 };
 
@@ -235,6 +236,7 @@ static const tool_option bench_options_table[] = {
     {BENCH_JSON, 0, "json", "FILE", "write the figures there as well"},
     {BENCH_FIRST_STEP, 0, "first-step", "FILE",
      "compile this module, run it once, and end: what the starts are measured with"},
+    {BENCH_PAUSE, 0, "pause", "MS", "before --first-step compiles, its client being there (0)"},
     {BENCH_HELP, 'h', "help", NULL, "this text"},
     {0},
 };
@@ -273,7 +275,7 @@ int tool_bench(int argc, char **argv) {
   tool_args args = {
       .command = "bench", .options = bench_options_table, .argc = argc, .argv = argv, .next = 1};
   const char *value, *first_step = NULL;
-  int64_t rounds = b.options.rounds;
+  int64_t rounds = b.options.rounds, pause = 0;
   for (int id; (id = args_next(&args, &value)) != ARGS_END;) {
     switch (id) {
       case BENCH_ONLY: b.options.only = value; break;
@@ -286,12 +288,15 @@ int tool_bench(int argc, char **argv) {
       case BENCH_DIGITS: b.options.digits = value; break;
       case BENCH_JSON: b.options.json = value; break;
       case BENCH_FIRST_STEP: first_step = value; break;
+      case BENCH_PAUSE:
+        if (!args_integer(&args, "pause", value, 0, 60000, &pause)) return TOOL_USAGE;
+        break;
       case BENCH_HELP: bench_help(); return TOOL_OK;
       case ARGS_OPERAND: return args_usage_error(&args, "there is no use for '%s'", value);
       default: return TOOL_USAGE;
     }
   }
   b.options.rounds = (int)rounds;
-  if (first_step != NULL) return bench_first_step(b.options.device, first_step);
+  if (first_step != NULL) return bench_first_step(b.options.device, first_step, (int)pause);
   return bench_run(&b);
 }

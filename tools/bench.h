@@ -153,15 +153,17 @@ void bench_dispatch(bench *b); /* what a launch costs the host (bench_digits.c) 
 /* ---- Starts of new processes (bench_start.c) ---- */
 
 typedef struct bench_start {
-  double whole; /* seconds from fork to exit */
-  double first; /* of them, compiling and the first run */
+  double whole;  /* seconds from fork to exit */
+  double client; /* of them, making the client */
+  double first;  /* compiling and the first run */
 } bench_start;
 
-/* A new process that compiles a module and runs it once, with what is in the folder `cache`, which keeps what
- * was compiled; false when it failed. */
-bool bench_start_process(const char *device, const char *path, const char *cache, bench_start *out);
+/* A new process that makes a client, waits for `pause` milliseconds, compiles a module and runs it once, with what is
+ * in the folder `cache`, which keeps what was compiled; false when it failed. */
+bool bench_start_process(const char *device, const char *path, const char *cache, int pause,
+                         bench_start *out);
 /* What that process does. Returns the exit code. */
-int bench_first_step(const char *device, const char *path);
+int bench_first_step(const char *device, const char *path, int pause);
 
 /* `halo bench scale`, a command of its own (bench_scale.c): argv[0] is "scale". */
 int bench_scale(int argc, char **argv);

@@ -51,10 +51,10 @@ static void digits_second_start(bench *b) {
   bench_row *warm = bench_add_row(b, "second start", "digits step", BENCH_WITHIN, 0.3);
   if (cold == NULL || warm == NULL) return;
   snprintf(cache, sizeof cache, "%s/cache", b->folder);
-  bool good = bench_start_process(b->options.device, path, cache, &start);
+  bool good = bench_start_process(b->options.device, path, cache, 0, &start);
   cold->seconds = start.whole;
   for (int i = 0; i < DIGITS_STARTS && good; i++) {
-    good = bench_start_process(b->options.device, path, cache, &start);
+    good = bench_start_process(b->options.device, path, cache, 0, &start);
     seconds[i] = start.whole;
   }
   if (!good) {

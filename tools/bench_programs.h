@@ -15,8 +15,10 @@ typedef struct programs_row {
   char name[40], field[24], size[12];
   bool has_loop;
   programs_time ours, xla;
-  double cold,
-      xla_cold;      /* seconds of compiling and the first run, nothing cached; 0: not measured */
+  double client; /* seconds of making a client, in a new process */
+  double cold;   /* of compiling and the first run there at once, nothing cached; 0: not measured */
+  double running;    /* the same, where the client was there for a second already */
+  double xla_cold;   /* the same, by XLA */
   int kernels;       /* different ones */
   uint64_t launches; /* of kernels, in one run */
   uint64_t commands; /* launches, copies and what else the device does */

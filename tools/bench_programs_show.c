@@ -6,8 +6,9 @@
 #include <string.h>
 
 void programs_print_heading(void) {
-  printf("%-26s %10s %7s %10s %7s %8s %9s %9s %8s %7s %8s\n", "program", "time", "spread", "XLA",
-         "spread", "ratio", "cold", "XLA cold", "ratio", "kernels", "launches");
+  printf("%-26s %10s %7s %10s %7s %8s %9s %9s %9s %9s %8s %8s %7s %8s\n", "program", "time",
+         "spread", "XLA", "spread", "ratio", "client", "cold", "running", "XLA cold", "ratio",
+         "ratio", "kernels", "launches");
 }
 
 /* "12.3 ms", or "-" when it was not measured. */
@@ -35,7 +36,7 @@ static const char *show_spread(char *text, size_t size, const programs_time *tim
 }
 
 void programs_print_row(const programs_row *row) {
-  char ratio[24], cold_ratio[24], ours[24], xla[24];
+  char ratio[24], cold[24], running[24], ours[24], xla[24];
   printf("%-26s ", row->name);
   if (row->failure[0] != '\0') {
     printf("%s\n", row->failure);
@@ -43,10 +44,11 @@ void programs_print_row(const programs_row *row) {
   }
   printf("%10s %7s ", show_seconds(row->ours.median), show_spread(ours, sizeof ours, &row->ours));
   printf("%10s %7s ", show_seconds(row->xla.median), show_spread(xla, sizeof xla, &row->xla));
-  printf("%8s %9s %9s %8s %7d %8llu\n",
-         show_ratio(ratio, sizeof ratio, row->ours.median, row->xla.median),
-         show_seconds(row->cold), show_seconds(row->xla_cold),
-         show_ratio(cold_ratio, sizeof cold_ratio, row->cold, row->xla_cold), row->kernels,
+  printf("%8s %9s %9s ", show_ratio(ratio, sizeof ratio, row->ours.median, row->xla.median),
+         show_seconds(row->client), show_seconds(row->cold));
+  printf("%9s %9s ", show_seconds(row->running), show_seconds(row->xla_cold));
+  printf("%8s %8s %7d %8llu\n", show_ratio(cold, sizeof cold, row->cold, row->xla_cold),
+         show_ratio(running, sizeof running, row->running, row->xla_cold), row->kernels,
          (unsigned long long)row->launches);
   fflush(stdout);
 }
@@ -66,7 +68,7 @@ static bool show_belongs(const show_group *group, const programs_row *row) {
 }
 
 static void show_print_group(const show_group *group, const programs_row *rows, int count) {
-  double runs = 0, colds = 0;
+  double runs = 0, colds = 0, runnings = 0;
   int with_xla = 0, with_cold = 0;
   for (int i = 0; i < count; i++) {
     const programs_row *row = &rows[i];
@@ -77,22 +79,25 @@ static void show_print_group(const show_group *group, const programs_row *rows, 
     }
     if (row->cold > 0 && row->xla_cold > 0) {
       colds += log(row->cold / row->xla_cold);
+      runnings += log(row->running / row->xla_cold);
       with_cold++;
     }
   }
   if (with_xla + with_cold == 0) return;
   printf("%-26s %8d", group->name, with_xla > with_cold ? with_xla : with_cold);
-  char run[24], cold[24];
+  char run[24], cold[24], running[24];
   show_ratio(run, sizeof run, with_xla ? exp(runs / with_xla) : 0, 1);
   show_ratio(cold, sizeof cold, with_cold ? exp(colds / with_cold) : 0, 1);
-  printf(" %10s %10s\n", run, cold);
+  show_ratio(running, sizeof running, with_cold ? exp(runnings / with_cold) : 0, 1);
+  printf(" %10s %10s %10s\n", run, cold, running);
 }
 
 void programs_print_groups(const programs_row *rows, int count) {
   const show_group groups[] = {{"all", -1, NULL, NULL},        {"without loops", 0, NULL, NULL},
                                {"with loops", 1, NULL, NULL},  {"small", -1, NULL, "small"},
                                {"medium", -1, NULL, "medium"}, {"large", -1, NULL, "large"}};
-  printf("\n%-26s %8s %10s %10s\n", "geometric means, to XLA", "programs", "run", "cold start");
+  printf("\n%-26s %8s %10s %10s %10s\n", "geometric means, to XLA", "programs", "run", "cold start",
+         "running");
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
     show_print_group(&groups[g], rows, count);
   }
@@ -118,10 +123,11 @@ void programs_write_json(FILE *file, const programs_row *rows, int count) {
     show_write_time(file, "ours", &row->ours);
     show_write_time(file, "xla", &row->xla);
     fprintf(file,
-            "\"cold\": %.9g, \"xla_cold\": %.9g, \"kernels\": %d, \"launches\": %llu, "
-            "\"commands\": %llu, \"failed\": %s}",
-            row->cold, row->xla_cold, row->kernels, (unsigned long long)row->launches,
-            (unsigned long long)row->commands, row->failure[0] != '\0' ? "true" : "false");
+            "\"client\": %.9g, \"cold\": %.9g, \"running\": %.9g, \"xla_cold\": %.9g, "
+            "\"kernels\": %d, \"launches\": %llu, \"commands\": %llu, \"failed\": %s}",
+            row->client, row->cold, row->running, row->xla_cold, row->kernels,
+            (unsigned long long)row->launches, (unsigned long long)row->commands,
+            row->failure[0] != '\0' ? "true" : "false");
   }
   fputs("\n]\n", file);
 }

@@ -23,7 +23,7 @@ def read(paths):
 
 
 def ratio(row, ours, other):
-    return row[ours] / row[other] if row and row[ours] and row[other] else None
+    return row[ours] / row[other] if row and row.get(ours) and row.get(other) else None
 
 
 def mean(values):
@@ -60,12 +60,13 @@ def main():
     options = parser.parse_args()
     rows, again = read(options.files), read(options.after)
 
-    print("| group | programs | run | cold start |")
-    print("|---|---|---|---|")
+    print("| group | programs | run | cold start | in a running process |")
+    print("|---|---|---|---|---|")
     for name, names in groups(rows):
         runs = mean(ratio(rows[n], "ours", "xla") for n in names)
         colds = mean(ratio(rows[n], "cold", "xla_cold") for n in names)
-        print(f"| {name} | {len(names)} | {number(runs)} | {number(colds)} |")
+        warmed = mean(ratio(rows[n], "running", "xla_cold") for n in names)
+        print(f"| {name} | {len(names)} | {number(runs)} | {number(colds)} | {number(warmed)} |")
 
     heads = ["program", "time", "XLA", "ratio", "cold", "XLA", "ratio", "kernels", "launches"]
     heads += ["ratio after", "cold after", "launches after"] if again else []
