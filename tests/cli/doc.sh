@@ -11,6 +11,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 ln -s "$here/../../examples" examples
 export LC_ALL=C HALO_CACHE_DIR=$work/cache
+# What PoCL compiled for earlier runs stays good.
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/pocl/kcache}
 
 normalise() {
   sed -E -e 's/^(.*\.hlo \([^()]*\)) on .*$/\1 on DEVICE/' -e 's/[0-9.]+ (s|ms|us|ns)\b/TIME/g'

@@ -12,6 +12,8 @@ data=$(realpath "$here/../data/npy")
 cd "$work" || exit 1
 unset HALO_KERNELS HALO_NO_FUSION HALO_DISABLE_PASSES HALO_DUMP_TO
 export LC_ALL=C HALO_CACHE_DIR=$work/cache
+# What PoCL compiled for earlier runs stays good.
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/pocl/kcache}
 
 checks=0 failures=0
 
