@@ -1,7 +1,8 @@
 /* cl_kernels/turn.cl: elementwise work whose input and output run along different dimensions: a tile of
  * H_TILE x H_TILE is read along p, the input's fast dimension, and written along o, the output's.
  *
- * Holes: H_NAME, H_PARAMS, H_POINTERS; H_T the value's type; H_IN(b, p, o) computes one value;
+ * Holes: H_NAME, H_PARAMS, H_POINTERS; H_BLOCK, a function that does an item, with H_BLOCK_PARAMS and
+ * H_ARGUMENTS of calls; H_T the value's type; H_IN(b, p, o) computes one value;
  * H_OUT(b, p, o, v) stores it; H_P, H_O sizes; H_BATCH the product of all other dimensions; H_TILE;
  * H_MODE 0: one work item a tile, 1: through local memory by groups of H_TILE x H_ROWS, 2: one work item
  * a tile that is turned over in registers, with H_V the vector type of H_TILE (8 or 16) unsigned
@@ -11,6 +12,9 @@
 #define H_NAME turn_example
 #define H_PARAMS __global const float *in_, __global float *out_
 #define H_POINTERS
+#define H_BLOCK turn_example_block
+#define H_BLOCK_PARAMS H_PARAMS
+#define H_ARGUMENTS in_, out_
 #define H_T float
 #define H_IN(b, p, o) in_[((b)*H_O + (o)) * H_P + (p)]
 #define H_OUT(b, p, o, v) out_[((b)*H_P + (p)) * H_O + (o)] = (v)
@@ -49,10 +53,9 @@ __kernel void H_NAME(H_PARAMS) {
   }
 }
 #else
-__kernel void H_NAME(H_PARAMS) {
-  H_POINTERS
+/* Apart from the kernel, which PoCL compiles three times. */
+static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) {
   const H_INT tiles_p = (H_P + H_TILE - 1) / H_TILE, tiles_o = (H_O + H_TILE - 1) / H_TILE;
-  const H_INT item = (H_INT)get_global_id(0);
   if (item >= tiles_p * tiles_o * H_BATCH) return;
   const H_INT p0 = item % tiles_p * H_TILE, rest = item / tiles_p;
   const H_INT o0 = rest % tiles_o * H_TILE, b = rest / tiles_o;
@@ -97,5 +100,10 @@ __kernel void H_NAME(H_PARAMS) {
     for (int o = 0; o < H_TILE; ++o) H_OUT(b, p0 + p, o0 + o, tile[p][o]);
   }
 #endif
+}
+
+__kernel void H_NAME(H_PARAMS) {
+  H_POINTERS
+  H_BLOCK((H_INT)get_global_id(0), H_ARGUMENTS);
 }
 #endif

@@ -85,10 +85,8 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
                           int64_t rows, int64_t columns, int64_t batch, int64_t cuts,
                           const char *pointers) {
   halo_parts_template(parts, k, halo_cl_gemm_panels, "");
-  halo_parts_hole(parts, k, "H_BLOCK", "%s_block", parts->name);
-  halo_parts_hole(parts, k, "H_BLOCK_PARAMS", "%s", parts->texts.parameters);
+  halo_parts_block_holes(parts, k);
   halo_parts_hole(parts, k, "H_BLOCK_POINTERS", "%s", pointers);
-  halo_parts_hole(parts, k, "H_ARGUMENTS", "%s", parts->texts.arguments);
   halo_panels_vector_holes(parts, k, b, type);
   halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
   if (b->pairs) {

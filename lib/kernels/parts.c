@@ -81,6 +81,12 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
   halo_parts_hole(p, k, "H_INT", "%s", p->itype);
 }
 
+void halo_parts_block_holes(const halo_parts *p, halo_template *k) {
+  halo_parts_hole(p, k, "H_BLOCK", "%s_block", p->name);
+  halo_parts_hole(p, k, "H_BLOCK_PARAMS", "%s", p->texts.parameters);
+  halo_parts_hole(p, k, "H_ARGUMENTS", "%s", p->texts.arguments);
+}
+
 void halo_parts_call(const halo_parts *p, halo_template *k, const char *hole, const char *suffix,
                      const char *parameters) {
   halo_template_define(k, hole,

@@ -43,6 +43,8 @@ void halo_parts_store(halo_parts *p, emit_frame *frame, const halo_shape *shape,
  * template, with the holes that all have: H_NAME, H_PARAMS, H_POINTERS (and `pointers` behind them),
  * H_INT. */
 void halo_parts_template(halo_parts *p, halo_template *k, const char *text, const char *pointers);
+/* Holes for a function that does an item of the kernel: its name H_BLOCK, H_BLOCK_PARAMS, and H_ARGUMENTS of calls. */
+void halo_parts_block_holes(const halo_parts *p, halo_template *k);
 /* "hole(parameters)" calls the helper `suffix` with these parameters. */
 void halo_parts_call(const halo_parts *p, halo_template *k, const char *hole, const char *suffix,
                      const char *parameters);

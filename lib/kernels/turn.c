@@ -187,6 +187,7 @@ halo_status halo_turn_lower(halo_lowering *l) {
   if (mode == TURN_REGISTERS) halo_sections_add(&t.e.sections, "stream");
   halo_template k;
   halo_parts_template(&t, &k, halo_cl_turn, "");
+  halo_parts_block_holes(&t, &k);
   halo_parts_hole(&t, &k, "H_T", "%s", halo_ctype_storage(shape->type));
   halo_parts_call(&t, &k, "H_IN", "_in", "b, p, o");
   halo_parts_hole(&t, &k, "H_OUT(b, p, o, v)", "%s[%s_at(%s, b, p, o)] = (v)", out, t.name,

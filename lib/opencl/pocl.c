@@ -28,7 +28,7 @@ typedef enum pocl_form {
 typedef struct pocl_builtin {
   const char *name;
   pocl_form form;
-  int count; /* arguments of the forms with dots; the suffix of loads and stores */
+  int count; /* arguments of the forms with dots; the suffix of loads, stores, and conversions of vectors */
 } pocl_builtin;
 
 /* In the order of strcmp. */
@@ -47,7 +47,9 @@ static const pocl_builtin pocl_builtins[] = {
     {"clz", POCL_WHOLE, 1},
     {"convert_char", POCL_CONVERT, 0},
     {"convert_double", POCL_CONVERT, 0},
+    {"convert_double2", POCL_CONVERT, 2},
     {"convert_float", POCL_CONVERT, 0},
+    {"convert_float2", POCL_CONVERT, 2},
     {"convert_int", POCL_CONVERT, 0},
     {"convert_long", POCL_CONVERT, 0},
     {"convert_short", POCL_CONVERT, 0},
@@ -161,11 +163,16 @@ static void pocl_memory(halo_strbuf *out, const pocl_builtin *f, int types) {
 
 static void pocl_numbers(halo_strbuf *out, const pocl_builtin *f, int types) {
   const char *to = f->name + strlen("convert_");
-  if (f->form == POCL_CONVERT && types < POCL_TYPES && strcmp(to, "double") == 0) return;
+  if (f->form == POCL_CONVERT && types < POCL_TYPES && strncmp(to, "double", 6) == 0) return;
   for (int t = 0; t < (f->form == POCL_WHOLE ? POCL_INTEGERS : types); t++) {
     const char *type = pocl_types[t];
-    halo_strbuf_printf(out, "H_CONST %s %s", f->form == POCL_CONVERT ? to : type, f->name);
-    pocl_parameters(out, type, "", f->form == POCL_CONVERT ? 1 : f->count);
+    if (f->form == POCL_CONVERT) {
+      halo_strbuf_printf(out, "H_CONST %s %s", to, f->name);
+      pocl_parameters(out, type, f->count ? "2" : "", 1);
+    } else {
+      halo_strbuf_printf(out, "H_CONST %s %s", type, f->name);
+      pocl_parameters(out, type, "", f->count);
+    }
   }
 }
 

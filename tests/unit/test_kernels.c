@@ -81,7 +81,8 @@ enum { ELEMENT_COUNT = sizeof elements / sizeof elements[0] };
 
 static const char common[] =
     "H_NAME k%d; H_INT %s; H_T %s; "
-    "H_PARAMS __global const %s *in_, __global const %s *rhs_, __global %s *out_; ";
+    "H_PARAMS __global const %s *in_, __global const %s *rhs_, __global %s *out_; "
+    "H_BLOCK block%d; H_BLOCK_PARAMS H_PARAMS; H_ARGUMENTS in_, rhs_, out_; ";
 
 /* All instances in one program: each must leave no macro behind. */
 static void check_instances(const char *text, const char *const *holes, int count) {
@@ -94,7 +95,7 @@ static void check_instances(const char *text, const char *const *holes, int coun
     for (int k = 0; k < count; k++) {
       char whole[4000];
       int length = snprintf(whole, sizeof whole, common, k, k % 2 ? "long" : "int", e->type,
-                            e->type, e->type, e->type);
+                            e->type, e->type, e->type, k);
       /* %1$s the type, %2$d the width */
       length += snprintf(whole + length, sizeof whole - (size_t)length, "H_TYPE %s; H_WIDTH %d; ",
                          e->type, e->width);
@@ -196,7 +197,7 @@ END_TEST
 START_TEST(panels_holes) {
 #define PANELS                                                                                     \
   PASTE                                                                                            \
-  "H_POINTERS __global const H_T *PA = in_, *PB = rhs_@; "                                         \
+  "H_POINTERS; H_BLOCK_POINTERS __global const H_T *PA = in_, *PB = rhs_@; "                       \
   "H_MAD(x, y, c) ((x) * (y) + (c)); "                                                             \
   "H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "                                    \
   "H_OUTV(b, r, c, v) H_STOREV(v, out_ + ((b)*H_M + (r)) * H_N + (c)); "                           \
