@@ -1,5 +1,6 @@
 /* kernels/dispatch.c: from a fusion to the implementation that serves it best. */
 #include "base/pointer_map.h"
+#include "hlo/attention.h"
 #include "hlo/rows.h"
 #include "kernels/kernels.h"
 
@@ -17,10 +18,11 @@ static const halo_family dispatch_bundle = {
     (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
 
 static const halo_family *const dispatch_families[] = {
-    &halo_family_loop,     &halo_family_update,           &halo_family_reduce, &halo_family_rows,
-    &halo_family_dot,      &halo_family_scatter,          &halo_family_fft,    &halo_family_conv,
-    &halo_family_cholesky, &halo_family_triangular_solve, &halo_family_sort,   &halo_family_topk,
-    &halo_family_window,   &halo_family_select_scatter,   &dispatch_region,    &dispatch_bundle};
+    &halo_family_loop,     &halo_family_update,           &halo_family_reduce,    &halo_family_rows,
+    &halo_family_dot,      &halo_family_scatter,          &halo_family_fft,       &halo_family_conv,
+    &halo_family_cholesky, &halo_family_triangular_solve, &halo_family_sort,      &halo_family_topk,
+    &halo_family_window,   &halo_family_select_scatter,   &halo_family_attention, &dispatch_region,
+    &dispatch_bundle};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {
@@ -151,13 +153,21 @@ static bool dispatch_is_rows(const halo_computation *body) {
   return halo_rows_describe(body, &v, &why);
 }
 
+/* The family of what has no one hero, or NULL. */
+static const halo_family *dispatch_whole(const halo_computation *body) {
+  halo_attention_view v;
+  const char *why;
+  if (halo_attention_describe(body, &v, &why)) return &halo_family_attention;
+  return dispatch_is_rows(body) ? &halo_family_rows : NULL;
+}
+
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
-  bool rows = dispatch_is_rows(l->computation);
-  if (!rows) l->hero = dispatch_hero(l->computation);
-  if (!rows && !l->hero) l->hero = dispatch_reduction(l->computation);
+  const halo_family *whole = dispatch_whole(l->computation);
+  if (!whole) l->hero = dispatch_hero(l->computation);
+  if (!whole && !l->hero) l->hero = dispatch_reduction(l->computation);
   HALO_TRY(dispatch_check(l));
   const halo_family *family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
-  if (rows) family = &halo_family_rows;
+  if (whole) family = whole;
   const halo_implementation *best = NULL;
   double best_cost = 0;
   bool forced = false;

@@ -45,6 +45,34 @@ static bool dots_fold_operand(halo_rewriter *r, halo_instr *dot, int side) {
   return true;
 }
 
+/* Dimensions of extent 1 may stand elsewhere among an operand's free ones now, and so do the result's. */
+static void dots_mend_result(halo_rewriter *r, halo_instr *dot) {
+  halo_module *module = r->computation->module;
+  int64_t dims[2 * HALO_MAX_RANK];
+  int rank = 0;
+  for (int side = 0; side < 2; side++) {
+    bool used[HALO_MAX_RANK] = {false};
+    const halo_shape *shape = dot->operands[side]->shape;
+    for (int k = 0; k < 2; k++) {
+      int32_t count;
+      const int64_t *list = halo_instr_ints(dot, dots_side_attrs[side][k], &count);
+      for (int32_t i = 0; i < count; i++) {
+        used[list[i]] = true;
+        if (side == 0 && k == 0) dims[rank++] = shape->dims[list[i]];
+      }
+    }
+    for (int d = 0; d < shape->rank; d++) {
+      if (!used[d]) dims[rank++] = shape->dims[d];
+    }
+  }
+  const halo_shape *shape = halo_shape_new(&module->arena, dot->shape->type, rank, dims);
+  if (halo_shape_same_dims(shape, dot->shape)) return;
+  halo_instr *mended =
+      halo_rewrite_make(r, dot, HALO_OP_DOT, shape, dot->operands, 2, dot->attrs, dot->attr_count);
+  halo_rewrite_replace(r, dot,
+                       halo_rewrite_make_unary(r, dot, HALO_OP_RESHAPE, dot->shape, mended));
+}
+
 /* transpose(dot(x, y)) that only exchanges the free dimensions of x and y = dot(y, x). */
 static bool dots_fold_result(halo_rewriter *r, halo_instr *transpose, const int32_t *uses,
                              int32_t use_count) {
@@ -97,9 +125,11 @@ halo_status halo_pass_dots(halo_module *module, bool *changed) {
       halo_instr *instr = halo_rewrite_next(&r, i);
       if (!instr || halo_rewrite_pinned(instr)) continue;
       if (instr->opcode == HALO_OP_DOT && instr->operand_count == 2) {
+        bool folded = false;
         for (int side = 0; side < 2; side++) {
-          while (dots_fold_operand(&r, instr, side)) continue;
+          while (dots_fold_operand(&r, instr, side)) folded = true;
         }
+        if (folded) dots_mend_result(&r, instr);
       }
       if (instr->opcode == HALO_OP_TRANSPOSE) dots_fold_result(&r, instr, uses, use_count);
     }

@@ -62,6 +62,8 @@ halo_pass_fn halo_pass_convs;
 halo_pass_fn halo_pass_dots;
 /* Notes known trip counts on while loops, before fusion hides the counters (trip_count.h). */
 halo_pass_fn halo_pass_trip_counts;
+/* A product, the softmax of what it gives and a product with that become one fusion (attention.c). */
+halo_pass_fn halo_pass_attention;
 /* Groups instructions into kernels (fusion.c). */
 halo_pass_fn halo_pass_fusion;
 /* Fusions over the same rows, with reductions of these rows between them, become one (fusion_rows.c). */

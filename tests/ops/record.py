@@ -48,6 +48,7 @@ FAMILIES = [
     "conv",
     "norm",
     "rows",
+    "attention",
     "linalg",
     "random",
     "fft",
