@@ -144,7 +144,7 @@ double bench_jax_run(struct bench_jax *jax, const char *path, int runs, int chai
 
 /* Modules over rows (bench_rows.c). */
 extern const char bench_softmax[], bench_layer_norm[], bench_layer_norm_gradient[],
-    bench_cross_entropy[];
+    bench_cross_entropy[], bench_attention[], bench_attention_causal[];
 
 void bench_arrays(bench *b);   /* single operations (bench_arrays.c) */
 void bench_digits(bench *b);   /* the training step, and a second process (bench_digits.c) */

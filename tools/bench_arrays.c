@@ -172,6 +172,7 @@ static const char arrays_solve[] =
   "\n"                                                                                             \
   "}\n"
 #define ARRAYS_PIXELS (32.0 * 56 * 56)
+#define ARRAYS_ATTENTION_FLOPS (4.0 * 16 * 1024 * 1024 * 64)
 #define ARRAYS_CONV_FLOPS (2 * ARRAYS_PIXELS * 9 * 64 * 64)
 
 static const char arrays_fft[] =
@@ -323,6 +324,10 @@ static const arrays_case arrays_cases[] = {
      bench_layer_norm_gradient, 0, 0, 0},
     {"cross-entropy gradient", "16384x1024 f32", BENCH_BANDWIDTH, 2.0 * 4 * 16777216, 0, NULL,
      bench_cross_entropy, 0, 0, 0},
+    {"attention", "16x1024x1024x64 f32", BENCH_FLOPS, ARRAYS_ATTENTION_FLOPS, 0, NULL,
+     bench_attention, 0, 0, 0},
+    {"causal attention", "16x1024x1024x64 f32", BENCH_FLOPS, ARRAYS_ATTENTION_FLOPS / 2, 0, NULL,
+     bench_attention_causal, 0, 0, 0},
     {"matrix by vector", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0.85, NULL,
      ARRAYS_PRODUCT("matvec", "f32[4096,4096]", "f32[4096]", "f32[4096]", ARRAYS_PLAIN), 0, 0, 0},
     {"vector by matrix", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4096, 0.85, NULL,

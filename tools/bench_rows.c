@@ -80,3 +80,53 @@ const char bench_cross_entropy[] = ROWS_TEXT(
         "  loss = f32[16384] subtract(all, own)\n"
         "  dx = f32[16384,1024] subtract(p, hot)\n"
         "  ROOT y = (f32[16384], f32[16384,1024]) tuple(loss, dx)\n");
+
+/* 16 heads, 1024 queries and keys of 64 elements: as JAX's dot_product_attention, with what is done to the scores. */
+#define ROWS_ATTENTION(name, body)                                                                 \
+  "HloModule " name                                                                                \
+  "\n"                                                                                             \
+  "add {\n"                                                                                        \
+  "  a = f32[] parameter(0)\n"                                                                     \
+  "  b = f32[] parameter(1)\n"                                                                     \
+  "  ROOT c = f32[] add(a, b)\n"                                                                   \
+  "}\n"                                                                                            \
+  "max {\n"                                                                                        \
+  "  a = f32[] parameter(0)\n"                                                                     \
+  "  b = f32[] parameter(1)\n"                                                                     \
+  "  ROOT c = f32[] maximum(a, b)\n"                                                               \
+  "}\n"                                                                                            \
+  "ENTRY main {\n"                                                                                 \
+  "  q = f32[1,1024,16,64] parameter(0)\n"                                                         \
+  "  k = f32[1,1024,16,64] parameter(1)\n"                                                         \
+  "  v = f32[1,1024,16,64] parameter(2)\n"                                                         \
+  "  s = f32[1,16,1024,1024] dot(q, k), lhs_batch_dims={0,2}, lhs_contracting_dims={3}, "          \
+  "rhs_batch_dims={0,2}, rhs_contracting_dims={3}\n"                                               \
+  "  scale = f32[] constant(0.125)\n"                                                              \
+  "  scales = f32[1,16,1024,1024] broadcast(scale), dimensions={}\n"                               \
+  "  x = f32[1,16,1024,1024] multiply(s, scales)\n" body                                           \
+  "  zero = f32[] constant(0)\n"                                                                   \
+  "  low = f32[] constant(-inf)\n"                                                                 \
+  "  top = f32[1,16,1024] reduce(l, low), dimensions={3}, to_apply=max\n"                          \
+  "  tops = f32[1,16,1024,1024] broadcast(top), dimensions={0,1,2}\n"                              \
+  "  less = f32[1,16,1024,1024] subtract(l, tops)\n"                                               \
+  "  e = f32[1,16,1024,1024] exponential(less)\n"                                                  \
+  "  sum = f32[1,16,1024] reduce(e, zero), dimensions={3}, to_apply=add\n"                         \
+  "  sums = f32[1,16,1024,1024] broadcast(sum), dimensions={0,1,2}\n"                              \
+  "  p = f32[1,16,1024,1024] divide(e, sums)\n"                                                    \
+  "  o = f32[1,16,64,1024] dot(v, p), lhs_batch_dims={0,2}, lhs_contracting_dims={1}, "            \
+  "rhs_batch_dims={0,1}, rhs_contracting_dims={3}\n"                                               \
+  "  ROOT y = f32[1,1024,16,64] transpose(o), dimensions={0,3,1,2}\n"                              \
+  "}\n"
+
+const char bench_attention[] = ROWS_ATTENTION("attention", "  l = f32[1,16,1024,1024] copy(x)\n");
+
+/* No query sees the keys behind its own place. */
+const char bench_attention_causal[] =
+    ROWS_ATTENTION("attention_causal",
+                   "  i = s32[1024,1024] iota(), iota_dimension=0\n"
+                   "  j = s32[1024,1024] iota(), iota_dimension=1\n"
+                   "  past = pred[1024,1024] compare(i, j), direction=GE\n"
+                   "  seen = pred[1,16,1024,1024] broadcast(past), dimensions={2,3}\n"
+                   "  fill = f32[] constant(-1e+09)\n"
+                   "  fills = f32[1,16,1024,1024] broadcast(fill), dimensions={}\n"
+                   "  l = f32[1,16,1024,1024] select(seen, x, fills)\n");

@@ -1,5 +1,6 @@
 /* passes/dots.c: transposes around matrix products move into their dimension numbers, where they cost
- * nothing: kernels read operands in any order and the result can be computed transposed. */
+ * nothing: kernels read operands in any order and the result can be computed transposed. Integers that were
+ * widened in front of a product are multiplied as they are. */
 #include "base/memory.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -41,6 +42,29 @@ static bool dots_fold_operand(halo_rewriter *r, halo_instr *dot, int side) {
       halo_instr_set_attr(dot, &attrs[k]);
   }
   dot->operands[side] = halo_rewrite_resolve(transpose->operands[0]);
+  r->changed = true;
+  return true;
+}
+
+/* dot(convert(x), convert(y)) of integers that are only widened = dot(x, y): narrow ones are multiplied in pairs. */
+static bool dots_fold_widening(halo_rewriter *r, halo_instr *dot) {
+  halo_type to = dot->shape->type;
+  if (to != HALO_S32 && to != HALO_U32) return false;
+  halo_type from = HALO_TYPE_INVALID;
+  for (int side = 0; side < 2; side++) {
+    const halo_instr *convert = dot->operands[side];
+    if (convert->opcode != HALO_OP_CONVERT || convert->control_pred_count > 0 ||
+        convert->shape->type != to) {
+      return false;
+    }
+    halo_type type = convert->operands[0]->shape->type;
+    bool narrow = type == HALO_S8 || type == HALO_U8 || type == HALO_S16;
+    if (!narrow || (side == 1 && type != from)) return false;
+    from = type;
+  }
+  for (int side = 0; side < 2; side++) {
+    dot->operands[side] = halo_rewrite_resolve(dot->operands[side]->operands[0]);
+  }
   r->changed = true;
   return true;
 }
@@ -125,9 +149,12 @@ halo_status halo_pass_dots(halo_module *module, bool *changed) {
       halo_instr *instr = halo_rewrite_next(&r, i);
       if (!instr || halo_rewrite_pinned(instr)) continue;
       if (instr->opcode == HALO_OP_DOT && instr->operand_count == 2) {
-        bool folded = false;
-        for (int side = 0; side < 2; side++) {
-          while (dots_fold_operand(&r, instr, side)) folded = true;
+        bool folded = false, widened = true;
+        while (widened) { /* there may be transposes behind conversions */
+          for (int side = 0; side < 2; side++) {
+            while (dots_fold_operand(&r, instr, side)) folded = true;
+          }
+          widened = dots_fold_widening(&r, instr);
         }
         if (folded) dots_mend_result(&r, instr);
       }

@@ -352,7 +352,7 @@ static const struct {
   const char *path;
   int gpu;
 } programs[] = {
-    {"golden/modules/transformer.hlo", 10},
+    {"golden/modules/transformer.hlo", 9},
     {"golden/modules/transformer_grad.hlo", 33},
     {"golden/modules/lstm.hlo", 1},
     {"golden/modules/adam.hlo", 3},
