@@ -11,7 +11,7 @@
  *   H_SIDE     the type of H_LANES accumulators, H_GET(l, j) one of them, H_SET(l, j, v) sets it
  *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
  *   H_STREAMS  rows that a strip of columns takes in one step
- *   H_WIDTH    0, or: accumulators are sums, which are kept in lines of so many neighbours. H_LINE is the type
+ *   H_SPAN    0, or: accumulators are sums, which are kept in lines of so many neighbours. H_LINE is the type
  *              of a line of accumulators, H_LINE_TAKE(l, op, o, r, c) does `l op elements` with those from
  *              [o, r, c] on, H_LINE_GET(l, s, j), H_LINE_SET(l, s, j) move it from and to an H_SIDE
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
@@ -37,7 +37,7 @@
 #define H_COLUMNS 0
 #define H_ROWS 1
 #define H_STREAMS 1
-#define H_WIDTH 0
+#define H_SPAN 0
 #define H_ORDERED 0
 #define H_INT int
 #endif
@@ -74,8 +74,8 @@ __kernel void H_NAME(H_PARAMS) {
   H_INT r = first + 1;
   for (; r + H_STREAMS <= end; r += H_STREAMS) {
     int j = 0;
-#if H_WIDTH
-    for (; j + H_WIDTH <= lanes; j += H_WIDTH) {
+#if H_SPAN
+    for (; j + H_SPAN <= lanes; j += H_SPAN) {
       H_LINE line;
       H_LINE_GET(line, acc, j)
 #pragma unroll
@@ -99,7 +99,7 @@ __kernel void H_NAME(H_PARAMS) {
   for (int j = 0; j < lanes; ++j) H_OUT(out + j, H_GET(acc, j));
 #endif
 }
-#elif H_ROWS > 1 || H_WIDTH
+#elif H_ROWS > 1 || H_SPAN
 /* One work item takes one chunk of H_ROWS neighbouring rows at a time: a core then reads several streams,
  * which is what it takes to use the memory's bandwidth. H_ROWS divides H_OUTER, and every chunk is at
  * least H_LANES long. Result order: chunk, row. */
@@ -112,29 +112,29 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
   H_SIDE lane[H_ROWS];
   H_INT c = H_LANES;
-#if H_WIDTH
-  H_LINE line[H_ROWS * (H_LANES / H_WIDTH)];
+#if H_SPAN
+  H_LINE line[H_ROWS * (H_LANES / H_SPAN)];
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
 #pragma unroll
-    for (int j = 0; j < H_LANES; j += H_WIDTH) {
-      H_LINE_TAKE(line[r * (H_LANES / H_WIDTH) + j / H_WIDTH], =, row + r, first + j, 0)
+    for (int j = 0; j < H_LANES; j += H_SPAN) {
+      H_LINE_TAKE(line[r * (H_LANES / H_SPAN) + j / H_SPAN], =, row + r, first + j, 0)
     }
   }
   for (; c + H_LANES <= size; c += H_LANES) {
 #pragma unroll
     for (int r = 0; r < H_ROWS; ++r) {
 #pragma unroll
-      for (int j = 0; j < H_LANES; j += H_WIDTH) {
-        H_LINE_TAKE(line[r * (H_LANES / H_WIDTH) + j / H_WIDTH], +=, row + r, first + c + j, 0)
+      for (int j = 0; j < H_LANES; j += H_SPAN) {
+        H_LINE_TAKE(line[r * (H_LANES / H_SPAN) + j / H_SPAN], +=, row + r, first + c + j, 0)
       }
     }
   }
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
 #pragma unroll
-    for (int j = 0; j < H_LANES; j += H_WIDTH) {
-      H_LINE_SET(line[r * (H_LANES / H_WIDTH) + j / H_WIDTH], lane[r], j)
+    for (int j = 0; j < H_LANES; j += H_SPAN) {
+      H_LINE_SET(line[r * (H_LANES / H_SPAN) + j / H_SPAN], lane[r], j)
     }
   }
 #else

@@ -297,7 +297,7 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   bool streams = l->caps->is_cpu && l->computation->instrs.count <= REDUCE_STREAMED_INSTRS;
   halo_template_define_int(&k, "H_ROWS", cut->rows);
   halo_template_define_int(&k, "H_STREAMS", streams ? REDUCE_STREAMS : 1);
-  halo_template_define_int(&k, "H_WIDTH", cut->line);
+  halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   halo_template_finish(&k, l->source);
   const char *label =
