@@ -71,9 +71,16 @@ static double bundle_held_bytes(const bundle_state *e, const halo_step *step) {
   return bytes;
 }
 
+/* Windows on CPUs keep lanes of sums in private memory. Inside a loop of a bundle LLVM 15, as PoCL 3.1 has it,
+ * makes wrong code of that at -O2 (right without optimisation): they stay apart. */
+static bool bundle_is_safe(const bundle_state *e, const halo_step *step) {
+  return !e->s->caps->is_cpu ||
+         strstr(e->s->plan->units.data[step->unit].text, "_lanes_row(") == NULL;
+}
+
 static bool bundle_is_able(const bundle_state *e, const halo_step *step) {
   if (step->kind != HALO_STEP_KERNEL || step->ordered || step->unit >= e->units ||
-      !lower_is_plain(e->unit_is_plain, step) || !step->arg_count) {
+      !lower_is_plain(e->unit_is_plain, step) || !step->arg_count || !bundle_is_safe(e, step)) {
     return false;
   }
   bundle_body alone = {.members = {step}, .count = 1, .room = 1};

@@ -115,8 +115,7 @@ START_TEST(reduce_holes) {
 #define REDUCE                                                                                     \
   "H_POINTERS; H_IN(o, r, c) in_[((o)*H_N + (r)) * H_INNER + (c)]; H_OP(a, b) ((a) < (b) ? (b) : " \
   "(a)); H_OUT(p, v) out_[p] = (v); "                                                              \
-  "H_SIDE struct { H_T m0[H_LANES]@ }; H_GET(l, j) (l).m0[j]; H_SET(l, j, v) (l).m0[j] = (v); "    \
-  "H_WIDTH 0; "
+  "H_SIDE struct { H_T m0[H_LANES]@ }; H_GET(l, j) (l).m0[j]; H_SET(l, j, v) (l).m0[j] = (v); "
   static const char *const holes[] = {
       REDUCE
       "H_N 100; H_INNER 1; H_OUTER 7; H_CHUNK 100; H_CHUNKS 1; H_LANES 1; H_LOCAL 1; "
