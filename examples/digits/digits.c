@@ -7,7 +7,11 @@
  * train_step.hlo is a whole step (loss, gradients, Adam): it takes and gives back the parameters,
  * the moving means of batch norm, the two moments of each parameter and the step number, which stay on
  * the device from step to step, and a batch of images and labels. eval_step.hlo counts the images that
- * are classified rightly. */
+ * are classified rightly.
+ *
+ * Under `mpiexec -n 2` or `-n 4`, train_step.2.hlo or train_step.4.hlo run on as many devices, one a
+ * process: each takes its part of the batch, and they reduce their gradients. The losses are the same
+ * but for rounding. */
 #include "halo/halo.h"
 
 #include <math.h>
@@ -26,6 +30,7 @@ typedef struct digits_network {
 static const digits_network digits_networks[] = {{"dense", 0.95}, {"conv", 0.98}};
 
 static const char *digits_folder = "examples/digits";
+static int digits_count = 1, digits_rank; /* processes, and which of them this is */
 
 typedef struct digits_trainer {
   halo_client *client;
@@ -80,15 +85,19 @@ static double seconds_now(void) {
  * other its beginning. */
 static void load_programs(digits_trainer *t, const digits_network *network) {
   double start = seconds_now();
-  t->train = compile(t->client, network, "train_step.hlo");
+  char name[64] = "train_step.hlo";
+  if (digits_count > 1) {
+    snprintf(name, sizeof name, "train_step.%d.hlo", digits_count);
+  }
+  t->train = compile(t->client, network, name);
   t->eval = compile(t->client, network, "eval_step.hlo");
-  printf("train_step.hlo and eval_step.hlo compiled in %.2f s\n", seconds_now() - start);
+  printf("%s and eval_step.hlo compiled in %.2f s\n", name, seconds_now() - start);
   t->state_count = halo_executable_argument_count(t->train) - 2;
   t->model_count = halo_executable_argument_count(t->eval) - 2;
   const halo_shape *x = halo_executable_argument_shape(t->train, t->state_count);
   if (t->model_count < 1 || t->model_count > t->state_count || t->state_count > MAX_STATE ||
       halo_executable_result_count(t->train) != t->state_count + 1 ||
-      halo_shape_element_count(x) != BATCH * PIXELS) {
+      halo_shape_element_count(x) != BATCH / digits_count * PIXELS) {
     fprintf(stderr, "digits: the programs are not those that make.py writes\n");
     exit(1);
   }
@@ -128,15 +137,17 @@ static void make_initial_state(digits_trainer *t, const digits_network *network)
   halo_npz_close(npz);
 }
 
-/* The images and labels of a step: the training images in order, round and round, as in make.py. */
+/* This process's images and labels of a step: the training images in order, round and round, as in
+ * make.py. */
 static void make_batch(const digits_trainer *t, int step, halo_buffer **x, halo_buffer **y) {
   static float images[BATCH * PIXELS];
   static int32_t labels[BATCH];
   const float *all_images = halo_literal_data(t->x_train);
   const int32_t *all_labels = halo_literal_data(t->y_train);
   int64_t count = halo_shape_dim(halo_literal_shape(t->x_train), 0);
-  for (int i = 0; i < BATCH; i++) {
-    int64_t row = ((int64_t)step * BATCH + i) % count;
+  int part = BATCH / digits_count;
+  for (int i = 0; i < part; i++) {
+    int64_t row = ((int64_t)step * BATCH + digits_rank * part + i) % count;
     memcpy(&images[i * PIXELS], &all_images[row * PIXELS], PIXELS * sizeof(float));
     labels[i] = all_labels[row];
   }
@@ -243,16 +254,30 @@ int main(int argc, char **argv) {
     digits_folder = argv[2];
   }
   static digits_trainer t;
-  check(halo_client_create(NULL, &t.client));
+  halo_client_options options = {0};
+  if (halo_is_launched()) { /* by mpiexec */
+    check(halo_communicator_open("mpi", &options.communicator));
+    digits_count = options.communicator->process_count;
+    digits_rank = options.communicator->process;
+  }
+  if (digits_rank > 0 && freopen("/dev/null", "w", stdout) == NULL) { /* the first one speaks */
+    return 1;
+  }
+  check(halo_client_create(&options, &t.client));
   halo_device_info device;
   halo_device_get_info(halo_client_device(t.client, 0), &device);
-  printf("device: %s (%s)\n", device.name, device.platform);
+  printf("device: %s (%s)", device.name, device.platform);
+  if (digits_count > 1) {
+    printf(", in %d processes", digits_count);
+  }
+  printf("\n");
   load_images(&t);
   load_programs(&t, network);
   make_initial_state(&t, network);
   double accuracy = train(&t);
   compare_losses(t.losses, network);
   release(&t);
+  halo_communicator_close(options.communicator);
   if (accuracy <= network->accuracy) {
     fprintf(stderr, "digits: the held-out accuracy should be above %.0f %%\n",
             100 * network->accuracy);

@@ -51,4 +51,7 @@ cp "$here/../cli/shared.hlo" "$folder/1.hlo"
 # shellcheck disable=SC2016
 out=$(together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/$OMPI_COMM_WORLD_RANK.hlo') || true
 expect 'different programs' 'compile different programs'
+
+out=$(together 2 "$build/examples/digits/digits" dense "$here/../../examples/digits") || true
+expect 'digits on two devices' 'in 2 processes' 'step  300' "losses against XLA's CPU backend"
 exit "$failed"
