@@ -6,6 +6,7 @@
 #include "halo/builder.h"
 #include "halo/channels.h"
 #include "halo/client.h"
+#include "halo/collectives.h"
 #include "halo/custom_call.h"
 #include "halo/literal.h"
 #include "halo/module.h"

@@ -54,6 +54,8 @@ static inline halo_arena *halo_build_arena(const build_call *call) {
 }
 halo_attr halo_build_int(halo_attr_id id, int64_t value);
 halo_attr halo_build_ints(build_call *call, halo_attr_id id, int count, const int64_t *values);
+/* replica_groups of one size; none is all together (collective.c). */
+halo_attr halo_build_groups(build_call *call, int groups, int size, const int64_t *ids);
 halo_attr halo_build_comps(build_call *call, halo_attr_id id, int count,
                            halo_computation *const *comps);
 

@@ -71,11 +71,12 @@ static double bundle_held_bytes(const bundle_state *e, const halo_step *step) {
   return bytes;
 }
 
-/* Windows on CPUs keep lanes of sums in private memory. Inside a loop of a bundle LLVM 15, as PoCL 3.1 has it,
- * makes wrong code of that at -O2 (right without optimisation): they stay apart. */
+/* Kernels that are made of a template keep arrays in private memory. LLVM 15, as PoCL 3.1 has it, makes wrong code
+ * of some of them inside the loop of a bundle (windows, Cholesky factors; right without optimisation). So on
+ * CPUs, where a piece is a loop, only flat kernels are bundled. */
 static bool bundle_is_safe(const bundle_state *e, const halo_step *step) {
   return !e->s->caps->is_cpu ||
-         strstr(e->s->plan->units.data[step->unit].text, "_lanes_row(") == NULL;
+         strstr(e->s->plan->units.data[step->unit].text, "#define H_NAME") == NULL;
 }
 
 static bool bundle_is_able(const bundle_state *e, const halo_step *step) {

@@ -1,0 +1,223 @@
+/* builder/collective.c: what goes on between replicas and partitions. */
+#include "halo/collectives.h"
+
+#include "builder/build.h"
+
+enum { COLLECTIVE_ATTRS = 6 };
+
+halo_attr halo_build_groups(build_call *call, int groups, int size, const int64_t *ids) {
+  halo_attr attr = {.id = HALO_ATTR_REPLICA_GROUPS};
+  if (groups < 0 || (groups > 0 && (size < 1 || size > INT32_MAX / groups || !ids))) {
+    halo_build_fail(call, "%d groups of %d replicas are no list", groups, size);
+    groups = 0;
+  }
+  if (!call->ok) return attr;
+  halo_arena *arena = halo_build_arena(call);
+  halo_groups *made = halo_arena_new(arena, halo_groups);
+  int32_t *starts = halo_arena_array(arena, int32_t, groups + 1);
+  for (int g = 0; g <= groups; g++) starts[g] = g * size;
+  made->count = groups;
+  made->starts = starts;
+  made->ids = halo_arena_copy(arena, ids, sizeof *ids * (size_t)groups * (size_t)size);
+  attr.groups = made;
+  return attr;
+}
+
+/* A call's attributes as they come together. */
+typedef struct collective_attrs {
+  halo_attr data[COLLECTIVE_ATTRS];
+  int count;
+} collective_attrs;
+
+static void collective_add(collective_attrs *attrs, halo_attr attr) {
+  attrs->data[attrs->count++] = attr;
+}
+
+static void collective_who(build_call *call, collective_attrs *attrs,
+                           const halo_replica_groups *who) {
+  static const halo_replica_groups everybody;
+  if (!who) who = &everybody;
+  collective_add(attrs, halo_build_groups(call, who->groups, who->size, who->ids));
+  if (who->channel > 0) {
+    collective_add(attrs, halo_build_int(HALO_ATTR_CHANNEL_ID, who->channel));
+  }
+  if (who->global_ids) collective_add(attrs, halo_build_int(HALO_ATTR_USE_GLOBAL_DEVICE_IDS, 1));
+}
+
+static void collective_reducer(build_call *call, collective_attrs *attrs, halo_comp reducer) {
+  halo_computation *computation = halo_build_comp(call, reducer);
+  if (computation) {
+    collective_add(attrs, halo_build_comps(call, HALO_ATTR_TO_APPLY, 1, &computation));
+  }
+}
+
+static void collective_along(build_call *call, collective_attrs *attrs, int64_t dimension) {
+  collective_add(attrs, halo_build_ints(call, HALO_ATTR_DIMENSIONS, 1, &dimension));
+}
+
+/* The operand's shape, `times` as long along a dimension, or a part of that; NULL after a failure. */
+static const halo_shape *collective_shape(build_call *call, const halo_instr *x, int64_t dimension,
+                                          int64_t members, bool gather) {
+  int64_t dims[HALO_MAX_RANK];
+  if (!x) return NULL;
+  if (dimension < 0 || dimension >= x->shape->rank || members < 1) {
+    halo_build_fail(call, "dimension %lld of %d and %lld members make no shape",
+                    (long long)dimension, x->shape->rank, (long long)members);
+    return NULL;
+  }
+  for (int d = 0; d < x->shape->rank; d++) dims[d] = x->shape->dims[d];
+  bool whole = gather ? halo_mul_i64(dims[dimension], members, &dims[dimension])
+                      : dims[dimension] % members == 0;
+  if (!whole) {
+    halo_build_fail(call, "extent %lld of dimension %lld does not go with %lld members",
+                    (long long)x->shape->dims[dimension], (long long)dimension,
+                    (long long)members);
+    return NULL;
+  }
+  if (!gather) dims[dimension] /= members;
+  return halo_shape_new(halo_build_arena(call), x->shape->type, x->shape->rank, dims);
+}
+
+static halo_op collective_op(build_call *call, halo_opcode opcode, const halo_shape *shape,
+                             halo_instr *x, const collective_attrs *attrs) {
+  if (!call->ok || !shape || !x) return halo_build_result(call, NULL);
+  return halo_build_result(
+      call, halo_build_op(call, opcode, shape, (halo_instr *[3]){x}, attrs->count, attrs->data));
+}
+
+static const halo_shape *collective_same(const build_call *call, const halo_instr *x) {
+  return x ? halo_shape_with_default_layout(halo_build_arena(call), x->shape) : NULL;
+}
+
+static halo_op collective_id(halo_builder *builder, const char *function, halo_opcode opcode) {
+  build_call call = halo_build_begin(builder, function);
+  if (!call.ok) return halo_build_result(&call, NULL);
+  const halo_shape *shape = halo_shape_new(halo_build_arena(&call), HALO_U32, 0, NULL);
+  return halo_build_result(
+      &call, halo_build_op(&call, opcode, shape, (halo_instr *[3]){NULL}, 0, NULL));
+}
+
+halo_op halo_replica_id(halo_builder *builder) {
+  return collective_id(builder, "halo_replica_id", HALO_OP_REPLICA_ID);
+}
+
+halo_op halo_partition_id(halo_builder *builder) {
+  return collective_id(builder, "halo_partition_id", HALO_OP_PARTITION_ID);
+}
+
+static halo_op collective_reduction(const char *function, halo_opcode opcode, halo_op operand,
+                                    halo_comp reducer, const halo_replica_groups *who) {
+  build_call call = halo_build_begin_with(function, 1, &operand);
+  collective_attrs attrs = {.count = 0};
+  halo_instr *x = halo_build_array(&call, operand);
+  if (!x) return halo_build_result(&call, NULL);
+  collective_who(&call, &attrs, who);
+  collective_reducer(&call, &attrs, reducer);
+  return collective_op(&call, opcode, collective_same(&call, x), x, &attrs);
+}
+
+halo_op halo_all_reduce(halo_op operand, halo_comp reducer, const halo_replica_groups *who) {
+  return collective_reduction("halo_all_reduce", HALO_OP_ALL_REDUCE, operand, reducer, who);
+}
+
+halo_op halo_collective_reduce(halo_op operand, halo_comp reducer,
+                               const halo_replica_groups *who) {
+  return collective_reduction("halo_collective_reduce", HALO_OP_COLLECTIVE_REDUCE, operand, reducer,
+                              who);
+}
+
+halo_op halo_all_gather(halo_op operand, int64_t dimension, int64_t members,
+                        const halo_replica_groups *who) {
+  build_call call = halo_build_begin_with("halo_all_gather", 1, &operand);
+  collective_attrs attrs = {.count = 0};
+  halo_instr *x = halo_build_array(&call, operand);
+  const halo_shape *shape = collective_shape(&call, x, dimension, members, true);
+  if (!shape) return halo_build_result(&call, NULL);
+  collective_who(&call, &attrs, who);
+  collective_along(&call, &attrs, dimension);
+  return collective_op(&call, HALO_OP_ALL_GATHER, shape, x, &attrs);
+}
+
+halo_op halo_reduce_scatter(halo_op operand, halo_comp reducer, int64_t dimension, int64_t members,
+                            const halo_replica_groups *who) {
+  build_call call = halo_build_begin_with("halo_reduce_scatter", 1, &operand);
+  collective_attrs attrs = {.count = 0};
+  halo_instr *x = halo_build_array(&call, operand);
+  const halo_shape *shape = collective_shape(&call, x, dimension, members, false);
+  if (!shape) return halo_build_result(&call, NULL);
+  collective_who(&call, &attrs, who);
+  collective_along(&call, &attrs, dimension);
+  collective_reducer(&call, &attrs, reducer);
+  return collective_op(&call, HALO_OP_REDUCE_SCATTER, shape, x, &attrs);
+}
+
+/* Along one dimension it is one operation; else what came is cut once more, and put together elsewhere. */
+halo_op halo_all_to_all(halo_op operand, int64_t split, int64_t concat, int64_t members,
+                        const halo_replica_groups *who) {
+  build_call call = halo_build_begin_with("halo_all_to_all", 1, &operand);
+  collective_attrs attrs = {.count = 0};
+  halo_instr *x = halo_build_array(&call, operand);
+  const halo_shape *part = collective_shape(&call, x, split, members, false);
+  if (!part || !collective_shape(&call, x, concat, members, true)) {
+    return halo_build_result(&call, NULL);
+  }
+  collective_who(&call, &attrs, who);
+  collective_along(&call, &attrs, split);
+  halo_op swapped =
+      collective_op(&call, HALO_OP_ALL_TO_ALL, collective_same(&call, x), x, &attrs);
+  if (split == concat || !call.ok) return swapped;
+  int rank = part->rank;
+  int64_t start[HALO_MAX_RANK] = {0}, limit[HALO_MAX_RANK], stride[HALO_MAX_RANK];
+  halo_op *parts = halo_arena_array(halo_build_arena(&call), halo_op, members);
+  for (int d = 0; d < rank; d++) {
+    limit[d] = part->dims[d];
+    stride[d] = 1;
+  }
+  for (int64_t m = 0; m < members; m++) {
+    start[split] = m * part->dims[split];
+    limit[split] = start[split] + part->dims[split];
+    parts[m] = halo_slice(swapped, rank, start, limit, stride);
+  }
+  return halo_concat_in_dim(call.builder, (int)members, parts, concat);
+}
+
+halo_op halo_collective_broadcast(halo_op operand, const halo_replica_groups *who) {
+  build_call call = halo_build_begin_with("halo_collective_broadcast", 1, &operand);
+  collective_attrs attrs = {.count = 0};
+  halo_instr *x = halo_build_array(&call, operand);
+  if (!x) return halo_build_result(&call, NULL);
+  collective_who(&call, &attrs, who);
+  return collective_op(&call, HALO_OP_COLLECTIVE_BROADCAST, collective_same(&call, x), x, &attrs);
+}
+
+halo_op halo_collective_permute(halo_op operand, int pairs, const int64_t *ids, int64_t channel) {
+  build_call call = halo_build_begin_with("halo_collective_permute", 1, &operand);
+  collective_attrs attrs = {.count = 0};
+  halo_instr *x = halo_build_array(&call, operand);
+  if (!x) return halo_build_result(&call, NULL);
+  if (pairs < 0 || pairs > INT32_MAX / 2 || (pairs > 0 && !ids)) {
+    halo_build_fail(&call, "%d pairs are no list", pairs);
+    return halo_build_result(&call, NULL);
+  }
+  collective_add(&attrs, halo_build_ints(&call, HALO_ATTR_SOURCE_TARGET_PAIRS, 2 * pairs, ids));
+  if (channel > 0) collective_add(&attrs, halo_build_int(HALO_ATTR_CHANNEL_ID, channel));
+  return collective_op(&call, HALO_OP_COLLECTIVE_PERMUTE, collective_same(&call, x), x, &attrs);
+}
+
+halo_op halo_ragged_all_to_all(halo_op input, halo_op offsets, halo_op sizes, halo_op output,
+                               halo_op to, halo_op received, const halo_replica_groups *who) {
+  halo_op ops[] = {input, output, offsets, sizes, to, received};
+  build_call call = halo_build_begin_with("halo_ragged_all_to_all", 6, ops);
+  collective_attrs attrs = {.count = 0};
+  halo_instr **operands = halo_build_operands(&call, 6, ops);
+  halo_instr *x = halo_build_array(&call, output);
+  if (!operands || !x) return halo_build_result(&call, NULL);
+  collective_who(&call, &attrs, who);
+  halo_instr_spec spec = {.opcode = HALO_OP_RAGGED_ALL_TO_ALL,
+                          .shape = collective_same(&call, x),
+                          .operands = operands,
+                          .operand_count = 6,
+                          .attrs = attrs.data,
+                          .attr_count = attrs.count};
+  return halo_build_result(&call, call.ok ? halo_build_add(&call, &spec) : NULL);
+}
