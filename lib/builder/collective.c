@@ -70,8 +70,7 @@ static const halo_shape *collective_shape(build_call *call, const halo_instr *x,
                       : dims[dimension] % members == 0;
   if (!whole) {
     halo_build_fail(call, "extent %lld of dimension %lld does not go with %lld members",
-                    (long long)x->shape->dims[dimension], (long long)dimension,
-                    (long long)members);
+                    (long long)x->shape->dims[dimension], (long long)dimension, (long long)members);
     return NULL;
   }
   if (!gather) dims[dimension] /= members;
@@ -93,8 +92,8 @@ static halo_op collective_id(halo_builder *builder, const char *function, halo_o
   build_call call = halo_build_begin(builder, function);
   if (!call.ok) return halo_build_result(&call, NULL);
   const halo_shape *shape = halo_shape_new(halo_build_arena(&call), HALO_U32, 0, NULL);
-  return halo_build_result(
-      &call, halo_build_op(&call, opcode, shape, (halo_instr *[3]){NULL}, 0, NULL));
+  return halo_build_result(&call,
+                           halo_build_op(&call, opcode, shape, (halo_instr *[3]){NULL}, 0, NULL));
 }
 
 halo_op halo_replica_id(halo_builder *builder) {
@@ -120,8 +119,7 @@ halo_op halo_all_reduce(halo_op operand, halo_comp reducer, const halo_replica_g
   return collective_reduction("halo_all_reduce", HALO_OP_ALL_REDUCE, operand, reducer, who);
 }
 
-halo_op halo_collective_reduce(halo_op operand, halo_comp reducer,
-                               const halo_replica_groups *who) {
+halo_op halo_collective_reduce(halo_op operand, halo_comp reducer, const halo_replica_groups *who) {
   return collective_reduction("halo_collective_reduce", HALO_OP_COLLECTIVE_REDUCE, operand, reducer,
                               who);
 }
@@ -163,8 +161,7 @@ halo_op halo_all_to_all(halo_op operand, int64_t split, int64_t concat, int64_t 
   }
   collective_who(&call, &attrs, who);
   collective_along(&call, &attrs, split);
-  halo_op swapped =
-      collective_op(&call, HALO_OP_ALL_TO_ALL, collective_same(&call, x), x, &attrs);
+  halo_op swapped = collective_op(&call, HALO_OP_ALL_TO_ALL, collective_same(&call, x), x, &attrs);
   if (split == concat || !call.ok) return swapped;
   int rank = part->rank;
   int64_t start[HALO_MAX_RANK] = {0}, limit[HALO_MAX_RANK], stride[HALO_MAX_RANK];

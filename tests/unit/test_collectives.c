@@ -2,6 +2,7 @@
  * time limits, work that goes on beside. What the operations compute is tested by the family `shared`. */
 #include "client/client.h"
 #include "fake_communicator.h"
+#include "halo/collectives.h"
 #include "run_test.h"
 #include "suite.h"
 
@@ -238,6 +239,70 @@ START_TEST(wrong) {
 }
 END_TEST
 
+/* Each of the builder's calls, on two replicas with {1, 2, 3, 4} and {10, 20, 30, 40}. */
+static halo_op built_ragged(halo_builder *b, halo_op x, const halo_replica_groups *who) {
+  static const int64_t two[] = {2}, offsets[] = {0, 2}, sizes[] = {1, 1};
+  halo_op from = halo_constant_array(b, HALO_S64, 1, two, offsets);
+  halo_op rows = halo_constant_array(b, HALO_S64, 1, two, sizes);
+  /* Replica r puts a row into row r of each: its first one at replica 0, its third one at replica 1. */
+  halo_op to = halo_broadcast(halo_convert(halo_replica_id(b), HALO_S64), 1, two);
+  return halo_ragged_all_to_all(x, from, rows, halo_neg(x), to, rows, who);
+}
+
+static halo_op built(halo_builder *b, int which, halo_op x) {
+  static const int64_t order[] = {1, 0};
+  const halo_replica_groups turned = {1, 2, order, 0, false};
+  halo_comp add = halo_scalar_add(b, HALO_F32);
+  halo_op square = halo_reshape(x, 2, (const int64_t[]){2, 2});
+  switch (which) {
+    case 0: return halo_all_reduce(x, add, NULL);
+    case 1: return halo_all_gather(x, 0, 2, &turned);
+    case 2: return halo_reduce_scatter(x, add, 0, 2, NULL);
+    case 3: return halo_all_to_all(x, 0, 0, 2, NULL);
+    case 4: return halo_all_to_all(square, 0, 1, 2, NULL);
+    case 5: return halo_collective_broadcast(x, &turned);
+    case 6: return halo_collective_reduce(x, add, &turned);
+    case 7: return halo_collective_permute(x, 1, (const int64_t[]){0, 1}, 0);
+    case 8: return built_ragged(b, x, NULL);
+    case 9: return halo_cross_replica_sum(x, 2, 1, (const int64_t[]){0, 1});
+    case 10: return halo_add(halo_replica_id(b), halo_partition_id(b));
+    default: return x;
+  }
+}
+
+START_TEST(from_builder) {
+  static const char *const expected[][2] = {
+      {"{11, 22, 33, 44}", "{11, 22, 33, 44}"},
+      {"{10, 20, 30, 40, 1, 2, 3, 4}", "{10, 20, 30, 40, 1, 2, 3, 4}"},
+      {"{11, 22}", "{33, 44}"},
+      {"{1, 2, 10, 20}", "{3, 4, 30, 40}"},
+      {"{ { 1, 2, 10, 20 } }", "{ { 3, 4, 30, 40 } }"},
+      {"{10, 20, 30, 40}", "{10, 20, 30, 40}"},
+      {"{0, 0, 0, 0}", "{11, 22, 33, 44}"},
+      {"{0, 0, 0, 0}", "{1, 2, 3, 4}"},
+      {"{1, 10, -3, -4}", "{3, 30, -30, -40}"},
+      {"{1, 2, 3, 4}", "{10, 20, 30, 40}"},
+      {"0", "1"}};
+  halo_client *client = several(2, 0);
+  for (int i = 0; i < (int)(sizeof expected / sizeof expected[0]); i++) {
+    halo_builder *b = halo_builder_create("built");
+    halo_shape *shape;
+    halo_module *module;
+    halo_executable *e;
+    ck_ok(halo_shape_create_array(HALO_F32, 1, (const int64_t[]){4}, &shape));
+    halo_op x = halo_parameter(b, 0, shape, "x");
+    ck_ok(halo_builder_build(b, built(b, i, x), &module));
+    halo_builder_release(b);
+    halo_shape_release(shape);
+    ck_ok(halo_client_compile(client, module, &(halo_compile_options){.replica_count = 2}, &e));
+    run_two(client, e, expected[i][0], expected[i][1]);
+    halo_executable_release(e);
+    halo_module_release(module);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 /* ---- Several processes, which are threads here ---- */
 
 typedef struct spread_process {
@@ -400,6 +465,7 @@ int main(void) {
   tcase_add_test(one, one_fails);
   tcase_add_test(one, one_is_late);
   tcase_add_test(one, wrong);
+  tcase_add_test(one, from_builder);
   tcase_add_test(several_processes, processes);
   tcase_add_test(several_processes, process_fails);
   tcase_add_test(several_processes, process_absent);
