@@ -118,7 +118,9 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   p->site.team = NULL;
   pthread_mutex_init(&p->lock, NULL);
   pthread_mutex_init(&p->building, NULL);
-  p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
+  /* Parts that wait for each other need threads of their own. */
+  bool waits = plan->is_shared && site->team && site->team->count > 1;
+  p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS) && !waits;
   halo_status status = exec_make_room(p);
   if (status == HALO_OK && site->team) status = exec_copy_team(p, site->team);
   if (status == HALO_OK) {
