@@ -59,7 +59,10 @@ START_TEST(same_plans) {
   static const char *const patterns[] = {HALO_TEST_DATA "/../golden/plan/*.hlo",
                                          HALO_TEST_DATA "/../golden/real/*.hlo",
                                          HALO_TEST_DATA "/../../examples/digits/*/*.hlo"};
-  static const char *const devices[] = {DEVICE("amd-wave64"), NULL};
+  /* Four, for programs of several partitions. */
+  static const char *const devices[] = {DEVICE("amd-wave64") "," DEVICE("amd-wave64") "," DEVICE(
+                                            "amd-wave64") "," DEVICE("amd-wave64"),
+                                        NULL};
   int count = 0;
   for (size_t d = 0; d < 2; d++) {
     halo_client *client = run_client(devices[d]);
