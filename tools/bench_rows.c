@@ -1,9 +1,7 @@
 /* bench_rows.c: programs over rows, for the table of bench_arrays.c: 16384 rows of 1024. */
 #include "bench.h"
 
-#define ROWS_TEXT(name, body)                                                                      \
-  "HloModule " name                                                                                \
-  "\n"                                                                                             \
+#define ROWS_REDUCERS                                                                              \
   "add {\n"                                                                                        \
   "  a = f32[] parameter(0)\n"                                                                     \
   "  b = f32[] parameter(1)\n"                                                                     \
@@ -13,7 +11,9 @@
   "  a = f32[] parameter(0)\n"                                                                     \
   "  b = f32[] parameter(1)\n"                                                                     \
   "  ROOT c = f32[] maximum(a, b)\n"                                                               \
-  "}\n"                                                                                            \
+  "}\n"
+#define ROWS_TEXT(name, body)                                                                      \
+  "HloModule " name "\n" ROWS_REDUCERS                                                             \
   "ENTRY main {\n"                                                                                 \
   "  x = f32[16384,1024] parameter(0)\n"                                                           \
   "  zero = f32[] constant(0)\n" body "}\n"
@@ -83,18 +83,7 @@ const char bench_cross_entropy[] = ROWS_TEXT(
 
 /* 16 heads, 1024 queries and keys of 64 elements: as JAX's dot_product_attention, with what is done to the scores. */
 #define ROWS_ATTENTION(name, body)                                                                 \
-  "HloModule " name                                                                                \
-  "\n"                                                                                             \
-  "add {\n"                                                                                        \
-  "  a = f32[] parameter(0)\n"                                                                     \
-  "  b = f32[] parameter(1)\n"                                                                     \
-  "  ROOT c = f32[] add(a, b)\n"                                                                   \
-  "}\n"                                                                                            \
-  "max {\n"                                                                                        \
-  "  a = f32[] parameter(0)\n"                                                                     \
-  "  b = f32[] parameter(1)\n"                                                                     \
-  "  ROOT c = f32[] maximum(a, b)\n"                                                               \
-  "}\n"                                                                                            \
+  "HloModule " name "\n" ROWS_REDUCERS                                                             \
   "ENTRY main {\n"                                                                                 \
   "  q = f32[1,1024,16,64] parameter(0)\n"                                                         \
   "  k = f32[1,1024,16,64] parameter(1)\n"                                                         \

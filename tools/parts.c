@@ -48,8 +48,9 @@ bool parts_open(const halo_module *module, const halo_client_options *options, p
                 halo_client **out) {
   const halo_communicator *communicator = options->communicator;
   int processes = communicator ? communicator->process_count : 1;
-  int replicas = counts->replicas ? counts->replicas : halo_module_replica_count(module);
-  int partitions = counts->partitions ? counts->partitions : halo_module_partition_count(module);
+  int replicas = counts->replicas, partitions = counts->partitions;
+  if (!replicas) replicas = module ? halo_module_replica_count(module) : 1;
+  if (!partitions) partitions = module ? halo_module_partition_count(module) : 1;
   bool said = counts->replicas || counts->partitions || replicas * partitions > 1;
   halo_client_options each = *options;
   char *several = NULL;

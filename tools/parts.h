@@ -24,7 +24,7 @@ bool parts_connect(halo_communicator **out);
 /* Ends the connection. After a failure (`code` is not TOOL_OK) it does not wait for others. */
 void parts_disconnect(halo_communicator *communicator, int code);
 
-/* The client with as many devices as the program needs: by `counts`, else by the module, else one for each
+/* The client with as many devices as the program needs: by `counts`, else by the module (may be NULL), else one for each
  * device there is among several processes. One device that is named becomes several, each with a queue and
  * memory of its own. `counts` receives what was settled on. False after a message. */
 bool parts_open(const halo_module *module, const halo_client_options *options, parts_counts *counts,

@@ -124,29 +124,31 @@ halo_op halo_collective_reduce(halo_op operand, halo_comp reducer, const halo_re
                               who);
 }
 
-halo_op halo_all_gather(halo_op operand, int64_t dimension, int64_t members,
-                        const halo_replica_groups *who) {
-  build_call call = halo_build_begin_with("halo_all_gather", 1, &operand);
+/* What changes the extent of a dimension; with a reducer or without (NULL). */
+static halo_op collective_resize(const char *function, halo_opcode opcode, halo_op operand,
+                                 const halo_comp *reducer, int64_t dimension, int64_t members,
+                                 const halo_replica_groups *who) {
+  build_call call = halo_build_begin_with(function, 1, &operand);
   collective_attrs attrs = {.count = 0};
   halo_instr *x = halo_build_array(&call, operand);
-  const halo_shape *shape = collective_shape(&call, x, dimension, members, true);
+  const halo_shape *shape = collective_shape(&call, x, dimension, members, reducer == NULL);
   if (!shape) return halo_build_result(&call, NULL);
   collective_who(&call, &attrs, who);
   collective_along(&call, &attrs, dimension);
-  return collective_op(&call, HALO_OP_ALL_GATHER, shape, x, &attrs);
+  if (reducer) collective_reducer(&call, &attrs, *reducer);
+  return collective_op(&call, opcode, shape, x, &attrs);
+}
+
+halo_op halo_all_gather(halo_op operand, int64_t dimension, int64_t members,
+                        const halo_replica_groups *who) {
+  return collective_resize("halo_all_gather", HALO_OP_ALL_GATHER, operand, NULL, dimension, members,
+                           who);
 }
 
 halo_op halo_reduce_scatter(halo_op operand, halo_comp reducer, int64_t dimension, int64_t members,
                             const halo_replica_groups *who) {
-  build_call call = halo_build_begin_with("halo_reduce_scatter", 1, &operand);
-  collective_attrs attrs = {.count = 0};
-  halo_instr *x = halo_build_array(&call, operand);
-  const halo_shape *shape = collective_shape(&call, x, dimension, members, false);
-  if (!shape) return halo_build_result(&call, NULL);
-  collective_who(&call, &attrs, who);
-  collective_along(&call, &attrs, dimension);
-  collective_reducer(&call, &attrs, reducer);
-  return collective_op(&call, HALO_OP_REDUCE_SCATTER, shape, x, &attrs);
+  return collective_resize("halo_reduce_scatter", HALO_OP_REDUCE_SCATTER, operand, &reducer,
+                           dimension, members, who);
 }
 
 /* Along one dimension it is one operation; else what came is cut once more, and put together elsewhere. */

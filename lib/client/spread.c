@@ -52,10 +52,7 @@ halo_status halo_executable_place(halo_executable *e, const int *devices, int re
   }
   e->team = (halo_team){
       .world = client->world, .partitions = partitions, .count = parts, .devices = e->devices};
-  if (e->placement_count > 0) return HALO_OK;
-  return halo_fail(HALO_INVALID_ARGUMENT,
-                   "none of the program's %d parts is for process %d: each process must have one",
-                   parts, halo_client_process_index(client));
+  return HALO_OK;
 }
 
 bool halo_executable_is_spread(const halo_executable *e) {

@@ -158,16 +158,14 @@ static void exchange_doze(exchange_state *s, int idle, double until) {
 }
 
 /* Whether what this exchange waits for within the process may have come. With the lock. */
-static bool exchange_stirs(exchange_state *s, int open_remote) {
+static bool exchange_stirs(exchange_state *s, int open) {
   const halo_exchange *x = s->x;
-  if (open_remote == 0 && s->sender.untaken == 0) return true;
+  if (open == 0 && s->sender.untaken == 0) return true;
   for (int i = 0; i < x->receive_count; i++) {
-    if (s->receives[i].stage != EXCHANGE_WAITS) continue;
-    post_entry *entry =
-        post_take(s->world, &x->key, x->receives[i].peer, x->device, x->receives[i].lane);
-    if (!entry) continue;
-    post_put(s->world, entry);
-    return true;
+    if (s->receives[i].stage == EXCHANGE_WAITS &&
+        post_has(s->world, &x->key, x->receives[i].peer, x->device, x->receives[i].lane)) {
+      return true;
+    }
   }
   return false;
 }

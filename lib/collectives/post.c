@@ -37,15 +37,26 @@ static bool post_same_key(const halo_message_key *a, const halo_message_key *b) 
   return a->program == b->program && a->run == b->run && a->op == b->op && a->round == b->round;
 }
 
-post_entry *post_take(halo_world *world, const halo_message_key *key, int from, int to, int lane) {
-  for (post_entry **at = post_bucket(world, key, from, to); *at; at = &(*at)->next) {
-    post_entry *entry = *at;
+/* Where the message hangs in its bucket; that holds NULL when it has not come. */
+static post_entry **post_find(halo_world *world, const halo_message_key *key, int from, int to,
+                              int lane) {
+  post_entry **at = post_bucket(world, key, from, to);
+  for (; *at; at = &(*at)->next) {
+    const post_entry *entry = *at;
     if (entry->from != from || entry->to != to || entry->lane != lane) continue;
-    if (!post_same_key(&entry->key, key)) continue;
-    *at = entry->next;
-    return entry;
+    if (post_same_key(&entry->key, key)) break;
   }
-  return NULL;
+  return at;
+}
+
+bool post_has(halo_world *world, const halo_message_key *key, int from, int to, int lane) {
+  return *post_find(world, key, from, to, lane) != NULL;
+}
+
+post_entry *post_take(halo_world *world, const halo_message_key *key, int from, int to, int lane) {
+  post_entry **at = post_find(world, key, from, to, lane), *entry = *at;
+  if (entry) *at = entry->next;
+  return entry;
 }
 
 void post_put(halo_world *world, post_entry *entry) {

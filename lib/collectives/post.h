@@ -77,7 +77,9 @@ int post_process_of(const halo_world *world, int address);
 
 /* ---- With the lock held ---- */
 
-/* The message for this key and way, taken out; NULL: it has not come. */
+/* Whether the message for this key and way has come. */
+bool post_has(halo_world *world, const halo_message_key *key, int from, int to, int lane);
+/* The same message, taken out; NULL: it has not come. */
 post_entry *post_take(halo_world *world, const halo_message_key *key, int from, int to, int lane);
 void post_put(halo_world *world, post_entry *entry);
 /* Takes back what a sender's exchange had put there and nobody has taken. */

@@ -101,7 +101,7 @@ static halo_status collective_close(halo_run *run, collective_span *span, bool g
 
 /* ---- Messages ---- */
 
-/* A piece to a member, or from it; what one sends to oneself is copied by the messages' common way too. */
+/* A piece to a member, or from it. */
 static void collective_send(collective_part *part, int member, size_t at, size_t size) {
   halo_vec_push(&part->sends, (halo_message){.peer = part->team->devices[member],
                                              .data = part->spans[0].data + at,

@@ -116,16 +116,7 @@ static halo_instr *attention_copy(attention_state *s, halo_computation *body,
   for (int32_t o = 0; o < instr->operand_count; o++) {
     operands[o] = s->copies[instr->operands[o]->mark];
   }
-  halo_instr_spec spec = {.opcode = instr->opcode,
-                          .name = instr->name,
-                          .shape = instr->shape,
-                          .operands = operands,
-                          .operand_count = instr->operand_count,
-                          .attrs = instr->attrs,
-                          .attr_count = instr->attr_count,
-                          .literal = instr->literal,
-                          .line = instr->line};
-  halo_instr *copy = halo_instr_create_unchecked(body, &spec);
+  halo_instr *copy = halo_fusion_copy(body, instr, operands);
   halo_free(operands);
   return copy;
 }

@@ -374,23 +374,28 @@ static halo_instr *exchange_gather_one(exchange_site *s, halo_instr *value) {
                         exchange_dim(s));
 }
 
+/* The dimensions of one member's part. */
+static void exchange_part_dims(const exchange_site *s, const halo_shape *shape, int64_t dim,
+                               int64_t *out) {
+  for (int d = 0; d < shape->rank; d++) {
+    out[d] = d == dim ? shape->dims[d] / s->most : shape->dims[d];
+  }
+}
+
 static halo_instr *exchange_scatter_one(exchange_site *s, halo_instr *value) {
   int64_t dims[HALO_MAX_RANK], dim = exchange_dim(s);
-  const halo_shape *shape = value->shape;
   if (s->most == 1) return value;
-  for (int d = 0; d < shape->rank; d++)
-    dims[d] = d == dim ? shape->dims[d] / s->most : shape->dims[d];
+  exchange_part_dims(s, value->shape, dim, dims);
   halo_instr *rows = exchange_swap(s, exchange_cut(s, value, dim));
-  return exchange_fold(s, rows, shape->rank, dims);
+  return exchange_fold(s, rows, value->shape->rank, dims);
 }
 
 static halo_instr *exchange_swap_one(exchange_site *s, halo_instr *value) {
   int64_t dims[HALO_MAX_RANK], dim = exchange_dim(s);
-  const halo_shape *shape = value->shape;
   if (s->most == 1) return value;
-  for (int d = 0; d < shape->rank; d++)
-    dims[d] = d == dim ? shape->dims[d] / s->most : shape->dims[d];
-  return exchange_paste(s, exchange_swap(s, exchange_cut(s, value, dim)), shape->rank, dims, dim);
+  exchange_part_dims(s, value->shape, dim, dims);
+  return exchange_paste(s, exchange_swap(s, exchange_cut(s, value, dim)), value->shape->rank, dims,
+                        dim);
 }
 
 /* One operand for each member. */

@@ -12,6 +12,9 @@ bool halo_fusion_is_compute(const halo_instr *instr);
  * plan makes of instructions that fusion left alone. Added to the module's computations. */
 halo_computation *halo_fusion_wrap(halo_instr *instr);
 
+/* Appends a copy of an instruction to a fused body, with these operands. */
+halo_instr *halo_fusion_copy(halo_computation *body, const halo_instr *instr,
+                             halo_instr *const *operands);
 /* Appends parameter `n` of a fused body, named "param_<n>", in the place of `input`. */
 halo_instr *halo_fusion_parameter(halo_computation *body, const halo_instr *input, int32_t n);
 

@@ -98,9 +98,8 @@ static bool fusion_give_away(fusion_builder *b) {
 
 /* ---- Building ---- */
 
-static halo_instr *fusion_copy(halo_computation *body, halo_instr *instr) {
-  halo_instr **operands = halo_alloc(sizeof(halo_instr *) * (size_t)instr->operand_count);
-  for (int32_t o = 0; o < instr->operand_count; o++) operands[o] = instr->operands[o]->data;
+halo_instr *halo_fusion_copy(halo_computation *body, const halo_instr *instr,
+                             halo_instr *const *operands) {
   halo_instr_spec spec = {.opcode = instr->opcode,
                           .name = instr->name,
                           .shape = instr->shape,
@@ -110,7 +109,13 @@ static halo_instr *fusion_copy(halo_computation *body, halo_instr *instr) {
                           .attr_count = instr->attr_count,
                           .literal = instr->literal,
                           .line = instr->line};
-  halo_instr *copy = halo_instr_create_unchecked(body, &spec);
+  return halo_instr_create_unchecked(body, &spec);
+}
+
+static halo_instr *fusion_copy(halo_computation *body, const halo_instr *instr) {
+  halo_instr **operands = halo_alloc(sizeof(halo_instr *) * (size_t)instr->operand_count);
+  for (int32_t o = 0; o < instr->operand_count; o++) operands[o] = instr->operands[o]->data;
+  halo_instr *copy = halo_fusion_copy(body, instr, operands);
   halo_free(operands);
   return copy;
 }

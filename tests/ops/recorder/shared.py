@@ -7,17 +7,10 @@ what SEMANTICS of the operation say, in a few lines of NumPy."""
 import numpy as np
 
 from recorder import values
-from recorder.xla import COMPLEX, FLOATS, INTS, SharedCase, array, by_device, shape
+from recorder.collective import TYPES, _values
+from recorder.xla import SharedCase, array, by_device, shape
 
-TYPES = ["pred", *INTS, *FLOATS, *COMPLEX]
 REDUCER = "{1}_{0} (a: {0}[], b: {0}[]) -> {0}[] {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = {0}[] {1}(a, b) }}"
-
-
-def _values(type_, r, dims):
-    if type_ == "pred":
-        return r.randint(0, 2, dims).astype(bool)
-    low = 0 if type_[0] == "u" else -7
-    return r.randint(low, 8, dims)
 
 
 def _reducer(case, type_, op="add"):
