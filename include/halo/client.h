@@ -180,6 +180,19 @@ HALO_API int halo_executable_result_count(const halo_executable *executable);
 HALO_API const halo_shape *halo_executable_result_shape(const halo_executable *executable,
                                                         int index);
 
+/* What a compiled program takes, as far as is known without running it: bytes on each device, and work. Where
+ * nobody knows how often a loop goes round, one round counts, and of a branch the longest. */
+typedef struct halo_executable_costs {
+  int64_t arguments, results;
+  int64_t aliased;     /* of the results: what shares memory with arguments, if those are donated */
+  int64_t temporaries; /* while it runs */
+  int64_t constants;
+  int64_t code;          /* of the kernels' text */
+  double flops, traffic; /* floating-point operations, and bytes read and written */
+} halo_executable_costs;
+HALO_API void halo_executable_get_costs(const halo_executable *executable,
+                                        halo_executable_costs *out);
+
 /* The devices of this client that it was compiled for, in the order of halo_compile_options.devices; NULL for
  * an index out of range. */
 HALO_API int halo_executable_device_count(const halo_executable *executable);
@@ -335,6 +348,14 @@ typedef struct halo_execute_options {
   /* Events that must have happened before the run begins; their failures are the run's. */
   halo_event *const *after;
   int after_count;
+  /* Functions of channels (halo/channels.h) for this run alone, which come before those of the device: a list
+   * for each device of the executable, and their lengths. The lists are copied; `user` of each must live
+   * until the run is over. NULL: none. */
+  const struct halo_channel *const *channels;
+  const int *channel_counts;
+  /* NULL, or room for one event for each device of the executable, which happens when its part of the run
+   * is over, or failed: also of programs without results. Not given when the call fails. */
+  halo_event **done;
 } halo_execute_options;
 
 /* Queues one run and returns without waiting for it, whatever the program needs of the host: loops and

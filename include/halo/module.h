@@ -2,6 +2,7 @@
 #ifndef HALO_MODULE_H
 #define HALO_MODULE_H
 
+#include "halo/annotations.h"
 #include "halo/types.h"
 
 #ifdef __cplusplus
@@ -47,6 +48,13 @@ HALO_API const halo_shape *halo_module_parameter_shape(const halo_module *module
 HALO_API const char *halo_module_parameter_name(const halo_module *module, int index);
 /* The shape, with layout, of the entry's result. */
 HALO_API const halo_shape *halo_module_result_shape(const halo_module *module);
+
+/* Whether the module offers an argument's memory for its results (input_output_alias, buffer_donor). Arguments
+ * are counted as those of executables are: the leaves of all parameters, without tokens. */
+HALO_API bool halo_module_argument_is_offered(const halo_module *module, int argument);
+/* How a parameter and the result are spread over devices; NULL where the module does not say. */
+HALO_API const halo_sharding *halo_module_parameter_sharding(const halo_module *module, int index);
+HALO_API const halo_sharding *halo_module_result_sharding(const halo_module *module);
 
 /* Checks every rule of the operation semantics by inferring each instruction's shape again. */
 HALO_API HALO_MUST_USE halo_status halo_module_verify(const halo_module *module);

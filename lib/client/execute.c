@@ -52,6 +52,7 @@ typedef struct execute_plan {
   halo_cl_event **after;
   int after_count;
   bool *donated; /* by argument */
+  const halo_execute_options *options;
 } execute_plan;
 
 static void execute_forget(execute_plan *x) { halo_free(x->values); }
@@ -71,6 +72,7 @@ static halo_status execute_prepare(const halo_plan *plan, const halo_execute_opt
   x->outputs = x->values + all;
   x->after = (halo_cl_event **)(x->outputs + plan->result_count);
   x->after_count = options->after_count;
+  x->options = options;
   x->donated = (bool *)(x->after + events);
   if (options->donated_count < 0 || (options->donated_count && !options->donated)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d donated arguments",
@@ -83,6 +85,9 @@ static halo_status execute_prepare(const halo_plan *plan, const halo_execute_opt
                        count);
     }
     x->donated[index] = true;
+  }
+  if (options->channels && !options->channel_counts) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: channels without their counts");
   }
   if (options->after_count < 0 || (options->after_count && !options->after)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d events",
@@ -151,10 +156,12 @@ static void execute_wrap(const halo_plan *plan, halo_device *device, halo_value 
 }
 
 /* One device's part. */
-static halo_status execute_at(const halo_executable *e, const halo_placement *at,
-                              halo_buffer *const *arguments, execute_plan *x, uint64_t number,
-                              halo_buffer **results) {
+static halo_status execute_at(const halo_executable *e, int device, halo_buffer *const *arguments,
+                              execute_plan *x, uint64_t number, halo_buffer **results) {
   const halo_plan *plan = halo_executable_plan(e);
+  const halo_placement *at = &e->placements[device];
+  const halo_execute_options *options = x->options;
+  halo_cl_event *done = NULL;
   int count = halo_plan_visible_arguments(plan);
   halo_value **values = x->values, **outputs = x->outputs;
   for (int i = 0; i < plan->argument_count; i++) values[i] = NULL;
@@ -162,8 +169,13 @@ static halo_status execute_at(const halo_executable *e, const halo_placement *at
   if (status == HALO_OK) {
     bool began = false;
     execute_take_sizes(arguments, count, values);
-    status = halo_program_run(at->program, values, x->donated, x->after, x->after_count, number,
-                              outputs, &began);
+    halo_run_options run = {.after = x->after, .after_count = x->after_count, .number = number};
+    if (options->channels) {
+      run.channels = options->channels[device];
+      run.channel_count = options->channel_counts[device];
+    }
+    if (options->done) run.done = &done;
+    status = halo_program_run(at->program, values, x->donated, &run, outputs, &began);
     /* What was given away comes back from a run that failed before it touched anything; else the run
      * has its reference. */
     for (int i = 0; i < count; i++) {
@@ -172,6 +184,7 @@ static halo_status execute_at(const halo_executable *e, const halo_placement *at
     execute_untake(arguments, plan->argument_count, x->donated, values);
   }
   if (status == HALO_OK) execute_wrap(plan, at->device, outputs, results);
+  if (done) options->done[device] = halo_event_wrap(e->client, done);
   return status;
 }
 
@@ -208,6 +221,7 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
   }
   for (int d = 0; d < devices; d++) {
     for (int r = 0; r < result_count; r++) results[d][r] = NULL;
+    if (options && options->done) options->done[d] = NULL;
   }
   if (argument_count && !arguments) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: arguments is NULL");
@@ -221,7 +235,7 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
   halo_status status = execute_prepare(plan, options, &x);
   if (status != HALO_OK && plan->is_shared) execute_tell(e, &e->placements[0], number);
   for (int d = 0; d < devices && status == HALO_OK; d++) {
-    status = execute_at(e, &e->placements[d], argument_count ? arguments[d] : NULL, &x, number,
+    status = execute_at(e, d, argument_count ? arguments[d] : NULL, &x, number,
                         result_count ? results[d] : NULL);
     if (status != HALO_OK && plan->is_shared) execute_tell(e, &e->placements[d], number);
   }
@@ -233,6 +247,9 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
       halo_buffer_release(results[d][r]);
       results[d][r] = NULL;
     }
+    if (!options || !options->done) continue;
+    halo_event_release(options->done[d]);
+    options->done[d] = NULL;
   }
   halo_error_restore(message);
   return status;

@@ -39,18 +39,29 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
 void halo_program_release(halo_program *program);
 const halo_plan *halo_program_plan(const halo_program *program);
 
+/* What else a run may be given. */
+typedef struct halo_run_options {
+  halo_cl_event *const *after; /* that must be over before it begins; those may be NULL */
+  int after_count;
+  uint64_t number; /* of the run, the same for all parts of it */
+  /* Functions of channels that hold for this run alone, before those of the device; copied. */
+  const halo_channel *channels;
+  int channel_count;
+  halo_cl_event **done; /* NULL, or where a reference to the event of all its results is put */
+} halo_run_options;
+
 /* One run. `arguments`: a value for each flat argument, on the program's device; borrowed, but for those
  * with donated[i] (NULL: none), whose reference is taken over and whose memory may become a result's.
- * The run begins when no argument is pending any more and the events `after` (NULL: none) are over.
- * `number`: of the run, the same for all parts of it. `results` receives a value for each flat result.
+ * The run begins when no argument is pending any more and the events of `options` are over. `results`
+ * receives a value for each flat result.
  *
  * Returns without waiting. A failure is returned, with no results, when it happens before this
  * returns; later ones, and failures of what the run depends on, are those of the results. Donated
  * arguments are the caller's again only when a failure is returned before anything was queued:
  * `*began` tells. */
 halo_status halo_program_run(halo_program *program, halo_value *const *arguments,
-                             const bool *donated, halo_cl_event *const *after, int after_count,
-                             uint64_t number, halo_value **results, bool *began);
+                             const bool *donated, const halo_run_options *options,
+                             halo_value **results, bool *began);
 
 /* Random numbers of runs that are started from now on begin anew, as `seed` says; 0 at first. */
 void halo_program_seed(halo_program *program, uint64_t seed);

@@ -271,6 +271,7 @@ static void run_give_up(halo_run *run) {
   for (int32_t r = 0; r < plan->result_count; r++) halo_value_release(run->results[r]);
   for (int32_t i = 0; i < run->after.count; i++) halo_cl_event_release(run->after.data[i]);
   halo_vec_deinit(&run->after);
+  halo_vec_deinit(&run->channels);
   halo_program_release(run->program);
 }
 
@@ -435,7 +436,7 @@ static void run_is_met(halo_cl_event *event, void *data) {
 /* ---- From the caller's thread ---- */
 
 static halo_run *run_create(halo_program *p, halo_value *const *arguments, const bool *donated,
-                            halo_cl_event *const *after, int after_count) {
+                            const halo_run_options *options) {
   const halo_plan *plan = p->plan;
   size_t arguments_size = (size_t)plan->argument_count, results_size = (size_t)plan->result_count;
   /* Its lists lie behind it: runs are started often. */
@@ -459,11 +460,15 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
     halo_cl_event_retain(run->done);
     run->results[r] = halo_value_create(p->device, NULL, run->done);
   }
-  for (int i = 0; i < after_count; i++) {
-    if (!after[i]) continue;
-    halo_cl_event_retain(after[i]);
-    halo_vec_push(&run->after, after[i]);
+  for (int i = 0; i < options->after_count; i++) {
+    if (!options->after[i]) continue;
+    halo_cl_event_retain(options->after[i]);
+    halo_vec_push(&run->after, options->after[i]);
   }
+  for (int i = 0; i < options->channel_count; i++) {
+    halo_vec_push(&run->channels, options->channels[i]);
+  }
+  run->number = options->number;
   return run;
 }
 
@@ -492,14 +497,16 @@ static bool run_defer(halo_run *run) {
 }
 
 halo_status halo_program_run(halo_program *p, halo_value *const *arguments, const bool *donated,
-                             halo_cl_event *const *after, int after_count, uint64_t number,
-                             halo_value **results, bool *began) {
+                             const halo_run_options *options, halo_value **results, bool *began) {
   const halo_plan *plan = p->plan;
   *began = false;
   for (int32_t r = 0; r < plan->result_count; r++) results[r] = NULL;
   HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
-  halo_run *run = run_create(p, arguments, donated, after, after_count);
-  run->number = number;
+  halo_run *run = run_create(p, arguments, donated, options);
+  if (options->done) {
+    halo_cl_event_retain(run->done);
+    *options->done = run->done;
+  }
   for (int32_t r = 0; r < plan->result_count; r++) {
     results[r] = run->results[r];
     halo_value_retain(results[r]);
@@ -528,6 +535,10 @@ halo_status halo_program_run(halo_program *p, halo_value *const *arguments, cons
   for (int32_t r = 0; r < plan->result_count && outcome != HALO_OK; r++) {
     halo_value_release(results[r]);
     results[r] = NULL;
+  }
+  if (options->done && outcome != HALO_OK) {
+    halo_cl_event_release(*options->done);
+    *options->done = NULL;
   }
   return outcome;
 }

@@ -94,6 +94,7 @@ struct halo_run {
   halo_host_time host[HALO_HOST_WORKS]; /* with profiling */
   atomic_int waits_for;                 /* values and events that are pending */
   HALO_VEC(halo_cl_event *) after;      /* that it was told to wait for; a reference each */
+  HALO_VEC(halo_channel) channels;      /* of its own, which come before the device's */
 };
 
 /* Where a buffer lies; `mem` is NULL for one without a place. */

@@ -47,9 +47,19 @@ static halo_status host_check(const halo_step *step, const halo_literal *item) {
                    got);
 }
 
+/* The functions of the run itself, or those of the device. */
+static halo_status host_channel(const halo_run *run, int64_t id, halo_channel *out) {
+  for (int32_t i = 0; i < run->channels.count; i++) {
+    if (run->channels.data[i].id != id) continue;
+    *out = run->channels.data[i];
+    return HALO_OK;
+  }
+  return halo_feeds_channel(run->program->site.feeds, id, out);
+}
+
 static halo_status host_recv(halo_run *run, const halo_step *step, halo_literal **item) {
   halo_channel channel;
-  HALO_TRY(halo_feeds_channel(run->program->site.feeds, step->channel, &channel));
+  HALO_TRY(host_channel(run, step->channel, &channel));
   if (!channel.on_recv) {
     return halo_fail(HALO_FAILED_PRECONDITION, "nothing can be received on channel %lld",
                      (long long)step->channel);
@@ -59,7 +69,7 @@ static halo_status host_recv(halo_run *run, const halo_step *step, halo_literal 
 
 static halo_status host_send(halo_run *run, const halo_step *step, halo_literal *item) {
   halo_channel channel;
-  HALO_TRY(halo_feeds_channel(run->program->site.feeds, step->channel, &channel));
+  HALO_TRY(host_channel(run, step->channel, &channel));
   if (!channel.on_send) {
     return halo_fail(HALO_FAILED_PRECONDITION, "nothing can be sent on channel %lld",
                      (long long)step->channel);

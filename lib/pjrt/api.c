@@ -1,0 +1,73 @@
+/* pjrt/api.c: the table that the plugin exports, and what it says of itself. */
+#include "halo/halo.h"
+#include "pjrt/pjrt.h"
+
+#include <string.h>
+
+/* Functions that the plugin does not have say so by name. */
+#define PJRT_FUNCTION(name, size, ...)
+#define PJRT_PROCEDURE(name, size, ...)
+#define PJRT_LACKING(name)                                                       \
+  static PJRT_Error *api_lacking_##name(PJRT_##name##_Args *args) {              \
+    (void)args;                                                                  \
+    return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,                             \
+                      "PJRT_" #name " is not implemented by the halo plugin");   \
+  }
+#include "pjrt/functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_PROCEDURE
+#undef PJRT_LACKING
+
+static const PJRT_Api api_table = {
+    .struct_size = sizeof(PJRT_Api),
+    .extension_start = &pjrt_layouts_extension.base,
+    .pjrt_api_version = {.struct_size = sizeof(PJRT_Api_Version),
+                         .major_version = PJRT_API_MAJOR,
+                         .minor_version = PJRT_API_MINOR},
+#define PJRT_FUNCTION(name, size, ...) .name = pjrt_##name,
+#define PJRT_PROCEDURE(name, size, ...) .name = pjrt_##name,
+#define PJRT_LACKING(name) .name = api_lacking_##name,
+#include "pjrt/functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_PROCEDURE
+#undef PJRT_LACKING
+};
+
+__attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) { return &api_table; }
+
+/* ---- The plugin ---- */
+
+PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
+  (void)args;
+  return NULL;
+}
+
+#define API_NAME(text) .struct_size = sizeof(PJRT_NamedValue), .name = text, .name_size = sizeof(text) - 1
+
+/* Frameworks write programs in the version of StableHLO that is asked for here, or in their own if that is
+ * older. */
+static const int64_t api_stablehlo[] = {1, 13, 0}, api_stablehlo_least[] = {0, 9, 0};
+static const PJRT_NamedValue api_attributes[] = {
+    {API_NAME("stablehlo_current_version"),
+     .type = PJRT_NamedValue_kInt64List,
+     .int64_array_value = api_stablehlo,
+     .value_size = 3},
+    {API_NAME("stablehlo_minimum_version"),
+     .type = PJRT_NamedValue_kInt64List,
+     .int64_array_value = api_stablehlo_least,
+     .value_size = 3},
+    {API_NAME("supports_executable_serialization"),
+     .type = PJRT_NamedValue_kBool,
+     .bool_value = true,
+     .value_size = 1},
+    {API_NAME("halo_version"),
+     .type = PJRT_NamedValue_kString,
+     .string_value = HALO_VERSION_TEXT,
+     .value_size = sizeof HALO_VERSION_TEXT - 1},
+};
+
+PJRT_Error *pjrt_Plugin_Attributes(PJRT_Plugin_Attributes_Args *args) {
+  args->attributes = api_attributes;
+  args->num_attributes = sizeof api_attributes / sizeof api_attributes[0];
+  return NULL;
+}

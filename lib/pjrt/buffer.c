@@ -1,0 +1,243 @@
+/* pjrt/buffer.c: buffers of the interface: objects that outlive the memory they speak of. */
+#include "pjrt/pjrt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Life ---- */
+
+static PJRT_Buffer *buffer_create(PJRT_Memory *memory, PJRT_Buffer_Type type, size_t rank) {
+  static atomic_uintptr_t last;
+  PJRT_Buffer *buffer = pjrt_alloc(sizeof *buffer + sizeof *buffer->dims * rank);
+  buffer->memory = memory;
+  buffer->type = type;
+  buffer->rank = rank;
+  buffer->number = 64 * (1 + atomic_fetch_add(&last, 1));
+  pthread_mutex_init(&buffer->lock, NULL);
+  return buffer;
+}
+
+PJRT_Buffer *pjrt_buffer_wrap(PJRT_Memory *memory, halo_buffer *value) {
+  const halo_shape *shape = halo_buffer_shape(value);
+  int rank = halo_shape_rank(shape);
+  PJRT_Buffer *buffer =
+      buffer_create(memory, pjrt_type_from_halo(halo_shape_type(shape)), (size_t)rank);
+  for (int d = 0; d < rank; d++) buffer->dims[d] = halo_shape_dim(shape, d);
+  buffer->value = value;
+  return buffer;
+}
+
+PJRT_Buffer *pjrt_buffer_token(PJRT_Memory *memory, halo_event *made) {
+  PJRT_Buffer *buffer = buffer_create(memory, PJRT_Buffer_Type_TOKEN, 0);
+  buffer->made = made;
+  return buffer;
+}
+
+void pjrt_buffer_delete(PJRT_Buffer *buffer) {
+  pthread_mutex_lock(&buffer->lock);
+  halo_buffer *value = buffer->value;
+  halo_event *made = buffer->made;
+  buffer->value = NULL;
+  buffer->made = NULL;
+  buffer->deleted = true;
+  pthread_mutex_unlock(&buffer->lock);
+  halo_buffer_release(value);
+  halo_event_release(made);
+}
+
+static PJRT_Error *buffer_gone(void) {
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "Buffer has been deleted or donated.");
+}
+
+PJRT_Error *pjrt_buffer_borrow(PJRT_Buffer *buffer, halo_buffer **out) {
+  pthread_mutex_lock(&buffer->lock);
+  bool deleted = buffer->deleted;
+  *out = buffer->value;
+  halo_buffer_retain(*out);
+  pthread_mutex_unlock(&buffer->lock);
+  return deleted ? buffer_gone() : NULL;
+}
+
+PJRT_Error *pjrt_Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
+  PJRT_Buffer *buffer = args->buffer;
+  if (!buffer) return NULL;
+  pjrt_buffer_delete(buffer);
+  halo_buffer_release(buffer->viewed);
+  pthread_mutex_destroy(&buffer->lock);
+  free(buffer);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_Delete(PJRT_Buffer_Delete_Args *args) {
+  pjrt_buffer_delete(args->buffer);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args *args) {
+  pthread_mutex_lock(&args->buffer->lock);
+  args->is_deleted = args->buffer->deleted;
+  pthread_mutex_unlock(&args->buffer->lock);
+  return NULL;
+}
+
+/* ---- What it is ---- */
+
+PJRT_Error *pjrt_Buffer_ElementType(PJRT_Buffer_ElementType_Args *args) {
+  args->type = args->buffer->type;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_Dimensions(PJRT_Buffer_Dimensions_Args *args) {
+  args->dims = args->buffer->dims;
+  args->num_dims = args->buffer->rank;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args *args) {
+  args->unpadded_dims = args->buffer->dims;
+  args->num_dims = args->buffer->rank;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args *args) {
+  args->dynamic_dim_indices = NULL;
+  args->num_dynamic_dims = 0;
+  return NULL;
+}
+
+/* Row-major for tokens and what is deleted. The order lives as long as the process: there are few. */
+PJRT_Error *pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
+  enum { RANKS = 64 };
+  static _Thread_local int64_t order[RANKS];
+  halo_buffer *value;
+  PJRT_PASS(pjrt_buffer_borrow(args->buffer, &value));
+  int rank = (int)args->buffer->rank;
+  for (int i = 0; i < rank && i < RANKS; i++) {
+    order[i] = value ? halo_shape_minor_to_major(halo_buffer_shape(value), i) : rank - 1 - i;
+  }
+  halo_buffer_release(value);
+  args->layout = (PJRT_Buffer_MemoryLayout){
+      .struct_size = sizeof args->layout,
+      .tiled = {.struct_size = sizeof args->layout.tiled,
+                .minor_to_major = order,
+                .minor_to_major_size = (size_t)rank},
+      .type = PJRT_Buffer_MemoryLayout_Type_Tiled};
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args *args) {
+  const PJRT_Buffer *buffer = args->buffer;
+  size_t size = halo_type_size(pjrt_type_to_halo(buffer->type));
+  for (size_t d = 0; d < buffer->rank; d++) size *= (size_t)buffer->dims[d];
+  args->on_device_size_in_bytes = size;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_Device(PJRT_Buffer_Device_Args *args) {
+  args->device = args->buffer->memory->device;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_Memory(PJRT_Buffer_Memory_Args *args) {
+  args->memory = args->buffer->memory;
+  return NULL;
+}
+
+/* ---- When it is there ---- */
+
+PJRT_Error *pjrt_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
+  PJRT_Buffer *buffer = args->buffer;
+  halo_event *event = NULL;
+  halo_status status = HALO_OK;
+  pthread_mutex_lock(&buffer->lock);
+  bool deleted = buffer->deleted;
+  if (buffer->value) {
+    status = halo_buffer_ready_event(buffer->value, &event);
+  } else {
+    event = buffer->made;
+    halo_event_retain(event);
+  }
+  pthread_mutex_unlock(&buffer->lock);
+  PJRT_TRY(status);
+  args->event = deleted ? pjrt_event_failed(buffer_gone())
+                : event ? pjrt_event_of(event)
+                        : pjrt_event_past();
+  return NULL;
+}
+
+/* ---- Copies on the devices ---- */
+
+static PJRT_Error *buffer_copy(PJRT_Buffer *buffer, PJRT_Memory *to, PJRT_Buffer **out) {
+  halo_buffer *value, *copy;
+  PJRT_PASS(pjrt_buffer_borrow(buffer, &value));
+  if (!value) {
+    *out = pjrt_buffer_token(to, NULL);
+    return NULL;
+  }
+  halo_status status = halo_buffer_copy_to_device(value, to->device->device, &copy);
+  halo_buffer_release(value);
+  PJRT_TRY(status);
+  *out = pjrt_buffer_wrap(to, copy);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
+  PJRT_Memory *memory;
+  PJRT_PASS(pjrt_memory_choose(args->dst_device, NULL, &memory));
+  return buffer_copy(args->buffer, memory, &args->dst_buffer);
+}
+
+PJRT_Error *pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
+  return buffer_copy(args->buffer, args->dst_memory, &args->dst_buffer);
+}
+
+/* ---- Addresses and views ---- */
+
+/* Arrays are reached through the calls that copy: no address of this process is promised. */
+PJRT_Error *pjrt_Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
+  args->is_on_cpu = false;
+  return NULL;
+}
+
+/* A number that no other buffer has, to compare with. */
+PJRT_Error *pjrt_Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
+  args->buffer_pointer = args->buffer->number;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Buffer_IncreaseExternalReferenceCount(
+    PJRT_Buffer_IncreaseExternalReferenceCount_Args *args) {
+  PJRT_Buffer *buffer = args->buffer;
+  pthread_mutex_lock(&buffer->lock);
+  bool there = buffer->viewed || buffer->value;
+  if (there && buffer->references++ == 0) {
+    buffer->viewed = buffer->value;
+    halo_buffer_retain(buffer->viewed);
+  }
+  pthread_mutex_unlock(&buffer->lock);
+  return there ? NULL : buffer_gone();
+}
+
+PJRT_Error *pjrt_Buffer_DecreaseExternalReferenceCount(
+    PJRT_Buffer_DecreaseExternalReferenceCount_Args *args) {
+  PJRT_Buffer *buffer = args->buffer;
+  halo_buffer *last = NULL;
+  pthread_mutex_lock(&buffer->lock);
+  bool there = buffer->references > 0;
+  if (there && --buffer->references == 0) {
+    last = buffer->viewed;
+    buffer->viewed = NULL;
+  }
+  pthread_mutex_unlock(&buffer->lock);
+  halo_buffer_release(last);
+  if (there) return NULL;
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                    "a buffer's external references are given back once too often");
+}
+
+PJRT_Error *pjrt_Buffer_OpaqueDeviceMemoryDataPointer(
+    PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *args) {
+  (void)args;
+  return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
+                    "memory of OpenCL devices has no address: copy the array to the host");
+}

@@ -1,0 +1,351 @@
+/* pjrt/client.c: the client: its options, its devices, and the topology of them. */
+#include "halo/halo.h"
+#include "pjrt/pjrt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Options ---- */
+
+typedef struct client_options {
+  char *device, *cache_dir;
+  int64_t memory_limit, profile, nodes, node;
+} client_options;
+
+/* Frameworks hand numbers on as texts when they came in an environment variable. */
+static PJRT_Error *client_number(const PJRT_NamedValue *value, int64_t *out) {
+  if (value->type == PJRT_NamedValue_kInt64) {
+    *out = value->int64_value;
+    return NULL;
+  }
+  if (value->type == PJRT_NamedValue_kBool) {
+    *out = value->bool_value;
+    return NULL;
+  }
+  if (value->type == PJRT_NamedValue_kString) {
+    char *text = pjrt_copy(value->string_value, value->value_size), *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    bool good = errno == 0 && end != text && *end == '\0';
+    if (!good && (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)) {
+      *out = strcasecmp(text, "true") == 0;
+      good = true;
+    }
+    free(text);
+    if (good) return NULL;
+  }
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the client's option %.*s must be a number",
+                    (int)value->name_size, value->name);
+}
+
+static PJRT_Error *client_text(const PJRT_NamedValue *value, char **out) {
+  if (value->type != PJRT_NamedValue_kString) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the client's option %.*s must be a text",
+                      (int)value->name_size, value->name);
+  }
+  free(*out);
+  *out = pjrt_copy(value->string_value, value->value_size);
+  return NULL;
+}
+
+static PJRT_Error *client_option(const PJRT_NamedValue *value, client_options *o) {
+  const struct {
+    const char *name;
+    char **text;
+    int64_t *number;
+  } known[] = {{"device", &o->device, NULL},       {"cache_dir", &o->cache_dir, NULL},
+               {"memory_limit", NULL, &o->memory_limit}, {"profile", NULL, &o->profile},
+               {"num_nodes", NULL, &o->nodes},     {"node_id", NULL, &o->node},
+               {"partition_index", NULL, &(int64_t){0}}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strlen(known[i].name) != value->name_size ||
+        memcmp(known[i].name, value->name, value->name_size) != 0) {
+      continue;
+    }
+    return known[i].text ? client_text(value, known[i].text)
+                         : client_number(value, known[i].number);
+  }
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                    "the client has no option '%.*s': there are device, memory_limit, cache_dir "
+                    "and profile",
+                    (int)value->name_size, value->name);
+}
+
+/* ---- What it says of itself ---- */
+
+/* Appends a text word by word. Frameworks that find the name of a vendor's own language in a platform's version
+ * take it for that vendor's platform, so that such words are left out. */
+static void client_append(char *out, size_t size, const char *text) {
+  size_t length = strlen(out);
+  while (*text) {
+    size_t word = strcspn(text, " "), next = word + strspn(text + word, " ");
+    bool skip = strncasecmp(text, "cuda", 4) == 0 || strncasecmp(text, "rocm", 4) == 0;
+    if (!skip && length + word + 2 < size) {
+      if (length) out[length++] = ' ';
+      memcpy(out + length, text, word);
+      length += word;
+      out[length] = '\0';
+    }
+    text += next;
+  }
+}
+
+/* Whatever makes programs compiled before useless is in it: it is a part of caches' keys. */
+static char *client_describe(const PJRT_Client *client) {
+  char text[1024] = "";
+  halo_device_info info;
+  halo_device_get_info(halo_client_device(client->client, 0), &info);
+  client_append(text, sizeof text, "halo " HALO_VERSION_TEXT ",");
+  client_append(text, sizeof text, info.platform);
+  client_append(text, sizeof text, "|");
+  client_append(text, sizeof text, info.name);
+  client_append(text, sizeof text, "|");
+  client_append(text, sizeof text, info.version);
+  client_append(text, sizeof text, "| driver");
+  client_append(text, sizeof text, info.driver);
+  return pjrt_copy(text, strlen(text));
+}
+
+static uint64_t client_hash(uint64_t hash, const char *text) {
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+static void client_make_topology(PJRT_Client *client) {
+  PJRT_TopologyDescription *topology = &client->topology;
+  topology->client = client;
+  topology->count = client->device_count;
+  topology->descriptions = pjrt_alloc(sizeof *topology->descriptions * topology->count);
+  topology->fingerprint = client_hash(0xcbf29ce484222325u, client->platform_version);
+  for (size_t i = 0; i < topology->count; i++) {
+    topology->descriptions[i] = &client->devices[i]->description;
+    topology->fingerprint = client_hash(topology->fingerprint, topology->descriptions[i]->kind);
+  }
+}
+
+/* ---- Life ---- */
+
+static void client_release(PJRT_Client *client) {
+  for (size_t i = 0; i < client->device_count; i++) pjrt_device_release(client->devices[i]);
+  free(client->devices);
+  free(client->addressable);
+  free(client->memories);
+  free(client->topology.descriptions);
+  free(client->platform_version);
+  halo_client_release(client->client);
+  free(client);
+}
+
+static void client_make_devices(PJRT_Client *client) {
+  size_t count = (size_t)halo_client_device_count(client->client);
+  client->devices = pjrt_alloc(sizeof *client->devices * count);
+  client->addressable = pjrt_alloc(sizeof *client->addressable * count);
+  client->memories = pjrt_alloc(sizeof *client->memories * count * PJRT_MEMORY_KINDS);
+  for (size_t i = 0; i < count; i++) {
+    PJRT_Device *device = pjrt_device_create(client, halo_client_device(client->client, (int)i),
+                                             (int)i, (int)client->memory_count);
+    client->devices[client->device_count++] = device;
+    client->addressable[client->addressable_count++] = device;
+    for (size_t m = 0; m < device->memory_count; m++) {
+      client->memories[client->memory_count++] = device->memories[m];
+    }
+  }
+}
+
+static PJRT_Error *client_open(const client_options *options, PJRT_Client *client) {
+  if (options->nodes > 1) {
+    return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
+                      "the halo plugin does not run on several processes yet: "
+                      "jax.distributed.initialize was called for %lld of them",
+                      (long long)options->nodes);
+  }
+  if (options->memory_limit < 0) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "the client's option memory_limit is negative");
+  }
+  halo_client_options wanted = {.device = options->device,
+                                        .memory_limit = (uint64_t)options->memory_limit,
+                                        .cache_dir = options->cache_dir,
+                                        .profile = options->profile != 0};
+  PJRT_TRY(halo_client_create(&wanted, &client->client));
+  client_make_devices(client);
+  client->platform_version = client_describe(client);
+  client_make_topology(client);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_Create(PJRT_Client_Create_Args *args) {
+  client_options options = {0};
+  PJRT_Error *error = NULL;
+  args->client = NULL;
+  for (size_t i = 0; i < args->num_options && !error; i++) {
+    error = client_option(&args->create_options[i], &options);
+  }
+  PJRT_Client *client = pjrt_alloc(sizeof *client);
+  if (!error) error = client_open(&options, client);
+  free(options.device);
+  free(options.cache_dir);
+  if (error) {
+    client_release(client);
+  } else {
+    args->client = client;
+  }
+  return error;
+}
+
+PJRT_Error *pjrt_Client_Destroy(PJRT_Client_Destroy_Args *args) {
+  if (args->client) client_release(args->client);
+  return NULL;
+}
+
+/* ---- Questions ---- */
+
+PJRT_Device *pjrt_client_device(const PJRT_Client *client, const halo_device *device) {
+  for (size_t i = 0; i < client->addressable_count; i++) {
+    if (client->addressable[i]->device == device) return client->addressable[i];
+  }
+  return NULL;
+}
+
+PJRT_Device *pjrt_client_device_by_id(const PJRT_Client *client, int id) {
+  for (size_t i = 0; i < client->device_count; i++) {
+    if (client->devices[i]->description.id == id) return client->devices[i];
+  }
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_PlatformName(PJRT_Client_PlatformName_Args *args) {
+  args->platform_name = PJRT_PLATFORM;
+  args->platform_name_size = sizeof PJRT_PLATFORM - 1;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_ProcessIndex(PJRT_Client_ProcessIndex_Args *args) {
+  args->process_index = args->client->process;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_PlatformVersion(PJRT_Client_PlatformVersion_Args *args) {
+  args->platform_version = args->client->platform_version;
+  args->platform_version_size = strlen(args->platform_version);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_Devices(PJRT_Client_Devices_Args *args) {
+  args->devices = args->client->devices;
+  args->num_devices = args->client->device_count;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_AddressableDevices(PJRT_Client_AddressableDevices_Args *args) {
+  args->addressable_devices = args->client->addressable;
+  args->num_addressable_devices = args->client->addressable_count;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_LookupDevice(PJRT_Client_LookupDevice_Args *args) {
+  args->device = pjrt_client_device_by_id(args->client, args->id);
+  if (args->device) return NULL;
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "there is no device %d", args->id);
+}
+
+PJRT_Error *pjrt_Client_LookupAddressableDevice(PJRT_Client_LookupAddressableDevice_Args *args) {
+  const PJRT_Client *client = args->client;
+  bool there = args->local_hardware_id >= 0 &&
+               (size_t)args->local_hardware_id < client->addressable_count;
+  args->addressable_device = there ? client->addressable[args->local_hardware_id] : NULL;
+  if (there) return NULL;
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "this process has no device %d",
+                    args->local_hardware_id);
+}
+
+PJRT_Error *pjrt_Client_AddressableMemories(PJRT_Client_AddressableMemories_Args *args) {
+  args->addressable_memories = args->client->memories;
+  args->num_addressable_memories = args->client->memory_count;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args *args) {
+  const PJRT_Client *client = args->client;
+  int64_t count = (int64_t)args->num_replicas * args->num_partitions;
+  if (args->num_replicas < 1 || args->num_partitions < 1 ||
+      (uint64_t)count > client->device_count) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "%d replicas of %d partitions do not fit the %zu devices there are",
+                      args->num_replicas, args->num_partitions, client->device_count);
+  }
+  if (args->default_assignment_size < (size_t)count) {
+    return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
+                      "an assignment of %lld devices does not fit into %zu", (long long)count,
+                      args->default_assignment_size);
+  }
+  for (int64_t i = 0; i < count; i++) {
+    args->default_assignment[i] = client->devices[i]->description.id;
+  }
+  return NULL;
+}
+
+/* Callers tell from a thread of their own which processes live, and end when they are refused. */
+PJRT_Error *pjrt_Client_UpdateGlobalProcessInfo(PJRT_Client_UpdateGlobalProcessInfo_Args *args) {
+  (void)args;
+  return NULL;
+}
+
+/* ---- The topology ---- */
+
+PJRT_Error *pjrt_Client_TopologyDescription(PJRT_Client_TopologyDescription_Args *args) {
+  args->topology = &args->client->topology;
+  return NULL;
+}
+
+/* It belongs to the client. */
+PJRT_Error *pjrt_TopologyDescription_Destroy(PJRT_TopologyDescription_Destroy_Args *args) {
+  (void)args;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_PlatformName(PJRT_TopologyDescription_PlatformName_Args *args) {
+  args->platform_name = PJRT_PLATFORM;
+  args->platform_name_size = sizeof PJRT_PLATFORM - 1;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_PlatformVersion(
+    PJRT_TopologyDescription_PlatformVersion_Args *args) {
+  args->platform_version = args->topology->client->platform_version;
+  args->platform_version_size = strlen(args->platform_version);
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_GetDeviceDescriptions(
+    PJRT_TopologyDescription_GetDeviceDescriptions_Args *args) {
+  args->descriptions = args->topology->descriptions;
+  args->num_descriptions = args->topology->count;
+  return NULL;
+}
+
+static void topology_delete(PJRT_SerializedTopology *topology) { free(topology); }
+
+/* For keys of caches: what tells topologies apart, and no more. */
+PJRT_Error *pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Serialize_Args *args) {
+  char *text = pjrt_format("halo topology %016llx of %zu devices",
+                           (unsigned long long)args->topology->fingerprint, args->topology->count);
+  args->serialized_bytes = text;
+  args->serialized_bytes_size = strlen(text);
+  args->serialized_topology = (PJRT_SerializedTopology *)text;
+  args->serialized_topology_deleter = topology_delete;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_Attributes(PJRT_TopologyDescription_Attributes_Args *args) {
+  args->attributes = NULL;
+  args->num_attributes = 0;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_Fingerprint(PJRT_TopologyDescription_Fingerprint_Args *args) {
+  args->fingerprint = args->topology->fingerprint;
+  return NULL;
+}

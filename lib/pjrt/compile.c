@@ -1,0 +1,178 @@
+/* pjrt/compile.c: from a program's bytes to what executables of the interface share. */
+#include "pjrt/pjrt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Arguments and results ---- */
+
+/* Leaves of a shape, tokens among them. */
+static size_t compile_leaves(const halo_shape *shape) {
+  if (halo_shape_type(shape) != HALO_TUPLE) return 1;
+  size_t count = 0;
+  for (int i = 0; i < halo_shape_tuple_count(shape); i++) {
+    count += compile_leaves(halo_shape_tuple_element(shape, i));
+  }
+  return count;
+}
+
+static char *compile_sharding(const halo_sharding *sharding, size_t *size) {
+  pjrt_writer writer = {0};
+  if (sharding) pjrt_sharding_write(&writer, sharding);
+  *size = writer.size;
+  return (char *)writer.data;
+}
+
+/* Appends the leaves of a shape. `arrays` counts those that are no tokens. */
+static void compile_add(pjrt_slots *slots, const halo_shape *shape, const halo_sharding *sharding,
+                        int *arrays) {
+  if (halo_shape_type(shape) == HALO_TUPLE) {
+    bool each = sharding && sharding->kind == HALO_SHARDING_TUPLE &&
+                sharding->element_count == halo_shape_tuple_count(shape);
+    for (int i = 0; i < halo_shape_tuple_count(shape); i++) {
+      compile_add(slots, halo_shape_tuple_element(shape, i),
+                  each ? &sharding->elements[i] : sharding, arrays);
+    }
+    return;
+  }
+  pjrt_slot *slot = &slots->data[slots->count++];
+  slot->index = halo_shape_type(shape) == HALO_TOKEN ? -1 : (*arrays)++;
+  slot->sharding = compile_sharding(sharding, &slot->sharding_size);
+}
+
+static void compile_find_slots(pjrt_core *core, const halo_module *module) {
+  int parameters = halo_module_parameter_count(module), arrays = 0;
+  size_t count = 0;
+  for (int p = 0; p < parameters; p++) count += compile_leaves(halo_module_parameter_shape(module, p));
+  core->arguments.data = pjrt_alloc(sizeof *core->arguments.data * count);
+  for (int p = 0; p < parameters; p++) {
+    compile_add(&core->arguments, halo_module_parameter_shape(module, p),
+                halo_module_parameter_sharding(module, p), &arrays);
+  }
+  for (size_t i = 0; i < count; i++) {
+    pjrt_slot *slot = &core->arguments.data[i];
+    slot->offered = slot->index >= 0 && halo_module_argument_is_offered(module, slot->index);
+  }
+  const halo_shape *result = halo_module_result_shape(module);
+  core->results.data = pjrt_alloc(sizeof *core->results.data * compile_leaves(result));
+  arrays = 0;
+  compile_add(&core->results, result, halo_module_result_sharding(module), &arrays);
+}
+
+/* ---- Compiling ---- */
+
+static halo_compile_options compile_options(const pjrt_options *options) {
+  return (halo_compile_options){.no_fusion = options->no_fusion,
+                                .no_optimization = options->no_optimization,
+                                .kernels = options->kernels,
+                                .dump_dir = options->dump_dir,
+                                .devices = options->devices,
+                                .replica_count = options->replicas,
+                                .partition_count = options->partitions};
+}
+
+/* Which device has each part; `devices` NULL: as the library does it. */
+static void compile_assign(pjrt_core *core, const pjrt_options *options) {
+  int parts = core->replicas * core->partitions;
+  core->ids = pjrt_alloc(sizeof *core->ids * (size_t)parts);
+  for (int i = 0; i < parts; i++) {
+    core->ids[i] = options->devices ? options->devices[i]
+                   : parts == 1     ? halo_device_id(halo_executable_device(core->executable, 0))
+                                    : i;
+  }
+}
+
+static PJRT_Error *compile_module(pjrt_core *core, const halo_module *module,
+                                  const pjrt_options *options) {
+  halo_compile_options compile = compile_options(options);
+  PJRT_TRY(halo_client_compile(core->client->client, module, &compile, &core->executable));
+  core->replicas = options->replicas ? options->replicas : halo_module_replica_count(module);
+  core->partitions = options->partitions ? options->partitions : halo_module_partition_count(module);
+  core->portable = options->portable && core->replicas * core->partitions == 1;
+  core->name = pjrt_copy(halo_module_name(module), strlen(halo_module_name(module)));
+  compile_assign(core, options);
+  compile_find_slots(core, module);
+  pjrt_core_describe(core);
+  return NULL;
+}
+
+PJRT_Error *pjrt_core_compile(PJRT_Client *client, const PJRT_Program *program, const char *options,
+                              size_t options_size, pjrt_core **out) {
+  pjrt_options read;
+  halo_module *module;
+  PJRT_PASS(pjrt_options_read(options, options_size, &read));
+  char *format = pjrt_copy(program->format, program->format_size);
+  halo_status status = pjrt_program_read(program->code, program->code_size, format, &module);
+  PJRT_Error *error = pjrt_error_of(status);
+  pjrt_core *core = NULL;
+  if (error) {
+    free(format);
+  } else {
+    core = pjrt_core_create(client);
+    core->code = pjrt_copy(program->code, program->code_size);
+    core->code_size = program->code_size;
+    core->format = format;
+    core->options = pjrt_copy(options, options_size);
+    core->options_size = options_size;
+    error = compile_module(core, module, &read);
+    halo_module_release(module);
+  }
+  pjrt_options_deinit(&read);
+  if (error) {
+    pjrt_core_release(core);
+    return error;
+  }
+  *out = core;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_Compile(PJRT_Client_Compile_Args *args) {
+  pjrt_core *core;
+  PJRT_PASS(pjrt_core_compile(args->client, args->program, args->compile_options,
+                              args->compile_options_size, &core));
+  args->executable = pjrt_core_load(core);
+  return NULL;
+}
+
+/* ---- On another device ---- */
+
+static PJRT_Error *compile_elsewhere(pjrt_core *core, int id, halo_executable **out) {
+  pjrt_options options;
+  halo_module *module;
+  PJRT_PASS(pjrt_options_read(core->options, core->options_size, &options));
+  PJRT_Error *error =
+      pjrt_error_of(pjrt_program_read(core->code, core->code_size, core->format, &module));
+  if (!error) {
+    halo_compile_options compile = compile_options(&options);
+    compile.devices = &id;
+    compile.replica_count = compile.partition_count = 1;
+    error = pjrt_error_of(halo_client_compile(core->client->client, module, &compile, out));
+    halo_module_release(module);
+  }
+  pjrt_options_deinit(&options);
+  return error;
+}
+
+PJRT_Error *pjrt_core_at(pjrt_core *core, PJRT_Device *device, halo_executable **out) {
+  PJRT_Error *error = NULL;
+  if (!device || device == core->devices[0]) {
+    *out = core->executable;
+    return NULL;
+  }
+  if (!core->portable || device->local < 0) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "%s was not compiled to run on any device, and not for device %d", core->name,
+                      device->description.id);
+  }
+  pthread_mutex_lock(&core->lock);
+  if (!core->elsewhere) {
+    core->elsewhere =
+        pjrt_alloc(sizeof *core->elsewhere * core->client->addressable_count);
+  }
+  halo_executable **there = &core->elsewhere[device->local];
+  if (!*there) error = compile_elsewhere(core, device->description.id, there);
+  *out = *there;
+  pthread_mutex_unlock(&core->lock);
+  return error;
+}

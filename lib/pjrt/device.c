@@ -1,0 +1,295 @@
+/* pjrt/device.c: devices, their descriptions, and their memories. */
+#include "pjrt/pjrt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Memories ---- */
+
+const char *pjrt_memory_kind_name(pjrt_memory_kind kind) {
+  static const char *const names[] = {[PJRT_MEMORY_DEVICE] = "device",
+                                      [PJRT_MEMORY_PINNED_HOST] = "pinned_host"};
+  return names[kind];
+}
+
+/* Callers look the same keys up for each buffer, from many threads. */
+static void *memory_get_user_data(PJRT_Memory *memory, const void *key) {
+  void *data = NULL;
+  pthread_rwlock_rdlock(&memory->lock);
+  for (const pjrt_user_data *slot = memory->user_data; slot && !data; slot = slot->next) {
+    if (slot->key == key) data = slot->data;
+  }
+  pthread_rwlock_unlock(&memory->lock);
+  return data;
+}
+
+static void memory_set_user_data(PJRT_Memory *memory, const void *key, void *data,
+                                 void (*dtor)(void *)) {
+  pthread_rwlock_wrlock(&memory->lock);
+  pjrt_user_data *slot = memory->user_data;
+  while (slot && slot->key != key) slot = slot->next;
+  if (!slot) {
+    slot = pjrt_alloc(sizeof *slot);
+    slot->key = key;
+    slot->next = memory->user_data;
+    memory->user_data = slot;
+  }
+  const pjrt_user_data old = *slot;
+  slot->data = data;
+  slot->dtor = dtor;
+  pthread_rwlock_unlock(&memory->lock);
+  if (old.dtor && old.data) old.dtor(old.data);
+}
+
+static const PJRT_Memory_FunctionTable memory_functions = {
+    .struct_size = sizeof memory_functions,
+    .instance_struct_size = sizeof(void *),
+    .get_user_data = memory_get_user_data,
+    .set_user_data = memory_set_user_data};
+
+static PJRT_Memory *memory_create(PJRT_Device *device, pjrt_memory_kind kind, int id) {
+  PJRT_Memory *memory = pjrt_alloc(sizeof *memory);
+  memory->functions = &memory_functions;
+  memory->device = device;
+  memory->kind = kind;
+  memory->id = id;
+  memory->to_string = pjrt_format("HaloMemory(id=%d, kind=%s, device=%d)", id,
+                                  pjrt_memory_kind_name(kind), device->description.id);
+  pthread_rwlock_init(&memory->lock, NULL);
+  return memory;
+}
+
+static void memory_release(PJRT_Memory *memory) {
+  for (pjrt_user_data *slot = memory->user_data, *next; slot; slot = next) {
+    next = slot->next;
+    if (slot->dtor && slot->data) slot->dtor(slot->data);
+    free(slot);
+  }
+  pthread_rwlock_destroy(&memory->lock);
+  free(memory->to_string);
+  free(memory);
+}
+
+PJRT_Error *pjrt_memory_choose(PJRT_Device *device, PJRT_Memory *memory, PJRT_Memory **out) {
+  *out = memory ? memory : device && device->memory_count ? device->memories[0] : NULL;
+  if (*out) return NULL;
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s",
+                    device ? "the device belongs to another process"
+                           : "neither a device nor a memory was given");
+}
+
+/* ---- Descriptions ---- */
+
+static PJRT_NamedValue description_number(const char *name, uint64_t value) {
+  return (PJRT_NamedValue){.struct_size = sizeof(PJRT_NamedValue),
+                           .name = name,
+                           .name_size = strlen(name),
+                           .type = PJRT_NamedValue_kInt64,
+                           .int64_value = (int64_t)value,
+                           .value_size = 1};
+}
+
+static PJRT_NamedValue description_text(const char *name, const char *value) {
+  return (PJRT_NamedValue){.struct_size = sizeof(PJRT_NamedValue),
+                           .name = name,
+                           .name_size = strlen(name),
+                           .type = PJRT_NamedValue_kString,
+                           .string_value = value,
+                           .value_size = strlen(value)};
+}
+
+/* Numbers and texts only: callers take nothing else. */
+static void description_fill(PJRT_DeviceDescription *d, const halo_device_info *info) {
+  const PJRT_NamedValue values[] = {
+      description_text("opencl_kind", info->kind),
+      description_text("opencl_platform", info->platform),
+      description_text("opencl_version", info->version),
+      description_text("vendor", info->vendor),
+      description_text("driver", info->driver),
+      description_number("compute_units", info->compute_units),
+      description_number("memory_bytes", info->memory),
+      description_number("max_allocation_bytes", info->max_allocation),
+      description_number("local_memory_bytes", info->local_memory),
+      description_number("max_work_group", info->max_work_group),
+      description_number("has_f64", info->has_f64),
+      description_number("has_f16", info->has_f16),
+      description_number("shares_host_memory", info->shares_host_memory),
+  };
+  d->attribute_count = sizeof values / sizeof values[0];
+  d->attributes = pjrt_alloc(sizeof values);
+  memcpy(d->attributes, values, sizeof values);
+  d->kind = pjrt_copy(info->name, strlen(info->name));
+  d->to_string = pjrt_format("HaloDevice(id=%d)", d->id);
+  d->debug_string = pjrt_format("halo:%d (%s, %s)", d->id, info->name, info->platform);
+}
+
+/* ---- Devices ---- */
+
+PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *handle, int local,
+                                int first_memory) {
+  halo_device_info info;
+  PJRT_Device *device = pjrt_alloc(sizeof *device);
+  halo_device_get_info(handle, &info);
+  device->client = client;
+  device->device = handle;
+  device->local = local;
+  device->description.id = halo_device_id(handle);
+  device->description.process = client->process;
+  description_fill(&device->description, &info);
+  device->memory_count = info.shares_host_memory ? 2 : 1;
+  for (size_t i = 0; i < device->memory_count; i++) {
+    device->memories[i] = memory_create(device, (pjrt_memory_kind)i, first_memory + (int)i);
+  }
+  return device;
+}
+
+void pjrt_device_release(PJRT_Device *device) {
+  if (!device) return;
+  for (size_t i = 0; i < device->memory_count; i++) memory_release(device->memories[i]);
+  free(device->description.attributes);
+  free(device->description.kind);
+  free(device->description.to_string);
+  free(device->description.debug_string);
+  free(device);
+}
+
+/* ---- The interface: descriptions ---- */
+
+PJRT_Error *pjrt_DeviceDescription_Id(PJRT_DeviceDescription_Id_Args *args) {
+  args->id = args->device_description->id;
+  return NULL;
+}
+
+PJRT_Error *pjrt_DeviceDescription_ProcessIndex(PJRT_DeviceDescription_ProcessIndex_Args *args) {
+  args->process_index = args->device_description->process;
+  return NULL;
+}
+
+PJRT_Error *pjrt_DeviceDescription_Attributes(PJRT_DeviceDescription_Attributes_Args *args) {
+  args->attributes = args->device_description->attributes;
+  args->num_attributes = args->device_description->attribute_count;
+  return NULL;
+}
+
+PJRT_Error *pjrt_DeviceDescription_Kind(PJRT_DeviceDescription_Kind_Args *args) {
+  args->device_kind = args->device_description->kind;
+  args->device_kind_size = strlen(args->device_kind);
+  return NULL;
+}
+
+PJRT_Error *pjrt_DeviceDescription_DebugString(PJRT_DeviceDescription_DebugString_Args *args) {
+  args->debug_string = args->device_description->debug_string;
+  args->debug_string_size = strlen(args->debug_string);
+  return NULL;
+}
+
+PJRT_Error *pjrt_DeviceDescription_ToString(PJRT_DeviceDescription_ToString_Args *args) {
+  args->to_string = args->device_description->to_string;
+  args->to_string_size = strlen(args->to_string);
+  return NULL;
+}
+
+/* ---- The interface: devices ---- */
+
+PJRT_Error *pjrt_Device_GetDescription(PJRT_Device_GetDescription_Args *args) {
+  args->device_description = &args->device->description;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Device_IsAddressable(PJRT_Device_IsAddressable_Args *args) {
+  args->is_addressable = args->device->device != NULL;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args *args) {
+  args->local_hardware_id = args->device->local;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Device_AddressableMemories(PJRT_Device_AddressableMemories_Args *args) {
+  args->memories = args->device->memories;
+  args->num_memories = args->device->memory_count;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Device_DefaultMemory(PJRT_Device_DefaultMemory_Args *args) {
+  return pjrt_memory_choose(args->device, NULL, &args->memory);
+}
+
+/* The caller's structure is not zeroed: each field that it knows is written. */
+PJRT_Error *pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
+  halo_memory_stats stats;
+  PJRT_Device_MemoryStats_Args all = {0};
+  size_t head = offsetof(PJRT_Device_MemoryStats_Args, bytes_in_use);
+  if (!args->device->device) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the device belongs to another process");
+  }
+  halo_device_memory_stats(args->device->device, &stats);
+  all.bytes_in_use = (int64_t)stats.live;
+  all.peak_bytes_in_use = (int64_t)stats.peak;
+  all.num_allocs = (int64_t)stats.allocations;
+  all.bytes_limit = (int64_t)stats.limit;
+  all.pool_bytes = (int64_t)(stats.live + stats.cached);
+  all.peak_bytes_in_use_is_set = all.num_allocs_is_set = true;
+  all.bytes_limit_is_set = all.pool_bytes_is_set = true;
+  size_t known = args->struct_size < sizeof all ? args->struct_size : sizeof all;
+  if (known > head) memcpy((char *)args + head, (const char *)&all + head, known - head);
+  return NULL;
+}
+
+static void device_attributes_delete(PJRT_Device_Attributes *attributes) { (void)attributes; }
+
+PJRT_Error *pjrt_Device_GetAttributes(PJRT_Device_GetAttributes_Args *args) {
+  args->attributes = args->device->description.attributes;
+  args->num_attributes = args->device->description.attribute_count;
+  args->device_attributes = NULL;
+  args->attributes_deleter = device_attributes_delete;
+  return NULL;
+}
+
+/* Profilers' notes about what a device is about to do are not kept. */
+PJRT_Error *pjrt_Device_CreateAsyncTrackingEvent(PJRT_Device_CreateAsyncTrackingEvent_Args *args) {
+  args->event = NULL;
+  return NULL;
+}
+
+PJRT_Error *pjrt_AsyncTrackingEvent_Destroy(PJRT_AsyncTrackingEvent_Destroy_Args *args) {
+  (void)args;
+  return NULL;
+}
+
+/* ---- The interface: memories ---- */
+
+PJRT_Error *pjrt_Memory_Id(PJRT_Memory_Id_Args *args) {
+  args->id = args->memory->id;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Memory_Kind(PJRT_Memory_Kind_Args *args) {
+  args->kind = pjrt_memory_kind_name(args->memory->kind);
+  args->kind_size = strlen(args->kind);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Memory_Kind_Id(PJRT_Memory_Kind_Id_Args *args) {
+  args->kind_id = (int)args->memory->kind;
+  return NULL;
+}
+
+PJRT_Error *pjrt_Memory_DebugString(PJRT_Memory_DebugString_Args *args) {
+  args->debug_string = args->memory->to_string;
+  args->debug_string_size = strlen(args->debug_string);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Memory_ToString(PJRT_Memory_ToString_Args *args) {
+  args->to_string = args->memory->to_string;
+  args->to_string_size = strlen(args->to_string);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Memory_AddressableByDevices(PJRT_Memory_AddressableByDevices_Args *args) {
+  args->devices = &args->memory->device;
+  args->num_devices = 1;
+  return NULL;
+}

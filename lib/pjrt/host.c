@@ -1,0 +1,310 @@
+/* pjrt/host.c: arrays from the host to buffers, and back. */
+#include "pjrt/pjrt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- In ---- */
+
+/* Copies elements that lie `strides` bytes apart to a dense row-major array. */
+static void host_pack(const char *data, const int64_t *strides, const int64_t *dims, size_t rank,
+                      size_t element, char *dense) {
+  int64_t index[64] = {0}, count = 1, last = rank ? dims[rank - 1] : 1;
+  int64_t step = rank ? strides[rank - 1] : 0;
+  for (size_t d = 0; d + 1 < rank; d++) count *= dims[d];
+  for (int64_t row = 0; row < count; row++) {
+    const char *from = data;
+    for (size_t d = 0; d + 1 < rank; d++) from += index[d] * strides[d];
+    for (int64_t i = 0; i < last; i++, dense += element) memcpy(dense, from + i * step, element);
+    for (size_t d = rank - 1; d-- > 0 && ++index[d] == dims[d];) index[d] = 0;
+  }
+}
+
+/* Whether elements lie as in a dense row-major array. */
+static bool host_is_dense(const int64_t *strides, const int64_t *dims, size_t rank,
+                          size_t element) {
+  int64_t expected = (int64_t)element;
+  for (size_t d = rank; d-- > 0;) {
+    if (dims[d] != 1 && strides[d] != expected) return false;
+    expected *= dims[d];
+  }
+  return true;
+}
+
+static void host_free(halo_status status, const char *message, void *data) {
+  (void)status;
+  (void)message;
+  free(data);
+}
+
+/* The array as a dense one of the library's elements, which it is the buffer's business to free. */
+static PJRT_Error *host_copy(const PJRT_Client_BufferFromHostBuffer_Args *args,
+                             const halo_shape *shape, const int64_t *strides, void **out) {
+  size_t size = (size_t)halo_shape_byte_size(shape);
+  halo_type type = halo_shape_type(shape);
+  *out = malloc(size);
+  if (!*out) {
+    return pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED,
+                      "no memory for a copy of %zu bytes of an array on the host", size);
+  }
+  if (strides) {
+    host_pack(args->data, strides, args->dims, args->num_dims, halo_type_size(type), *out);
+  } else {
+    memcpy(*out, args->data, size);
+  }
+  if (pjrt_type_differs(type)) pjrt_type_widen(type, *out, size);
+  return NULL;
+}
+
+/* Puts a copy, which is freed when it is on the device. */
+static PJRT_Error *host_put_copy(const PJRT_Client_BufferFromHostBuffer_Args *args,
+                                 const PJRT_Memory *memory, const halo_shape *shape,
+                                 const int64_t *strides, halo_buffer **out) {
+  void *copy;
+  halo_event *done;
+  PJRT_PASS(host_copy(args, shape, strides, &copy));
+  halo_status status = halo_buffer_put(memory->device->device, copy, NULL, shape, out, &done);
+  if (status != HALO_OK) {
+    PJRT_Error *error = pjrt_error_of(status);
+    free(copy);
+    return error;
+  }
+  status = halo_event_on_ready(done, host_free, copy);
+  halo_event_release(done);
+  return pjrt_error_of(status);
+}
+
+/* What stays as it is only during the call is copied before it ends; elements of narrow types change on the way.
+ * Everything else is read where it lies, strides included, until the copy to the device is done. */
+static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
+                            const PJRT_Memory *memory, const halo_shape *shape, halo_buffer **out,
+                            PJRT_Event **done_with) {
+  const int64_t *strides = args->num_byte_strides ? args->byte_strides : NULL;
+  halo_type type = halo_shape_type(shape);
+  if (strides && host_is_dense(strides, args->dims, args->num_dims, halo_type_size(type))) {
+    strides = NULL;
+  }
+  bool during_call =
+      args->host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+  if (halo_shape_byte_size(shape) && (during_call || pjrt_type_differs(type))) {
+    PJRT_PASS(host_put_copy(args, memory, shape, strides, out));
+    *done_with = pjrt_event_past();
+    return NULL;
+  }
+  halo_event *done;
+  PJRT_TRY(halo_buffer_put(memory->device->device, args->data, strides, shape, out, &done));
+  *done_with = pjrt_event_of(done);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
+  PJRT_Memory *memory;
+  halo_shape *shape;
+  halo_buffer *value;
+  PJRT_PASS(pjrt_memory_choose(args->device, args->memory, &memory));
+  if (args->type == PJRT_Buffer_Type_TOKEN) {
+    args->buffer = pjrt_buffer_token(memory, NULL);
+    args->done_with_host_buffer = pjrt_event_past();
+    return NULL;
+  }
+  if (args->num_byte_strides && args->num_byte_strides != args->num_dims) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%zu strides for an array of %zu dimensions",
+                      args->num_byte_strides, args->num_dims);
+  }
+  PJRT_PASS(pjrt_shape_create(args->type, args->dims, args->num_dims, args->device_layout, &shape));
+  PJRT_Error *error = host_put(args, memory, shape, &value, &args->done_with_host_buffer);
+  halo_shape_release(shape);
+  if (error) return error;
+  args->buffer = pjrt_buffer_wrap(memory, value);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Args *args) {
+  PJRT_Memory *memory;
+  halo_shape *shape;
+  halo_buffer *value = NULL;
+  PJRT_PASS(pjrt_memory_choose(args->device, args->memory, &memory));
+  PJRT_PASS(pjrt_shape_create(args->shape_element_type, args->shape_dims, args->shape_num_dims,
+                              args->shape_layout, &shape));
+  size_t size = (size_t)halo_shape_byte_size(shape);
+  void *zeros = calloc(1, size + 1);
+  halo_status status = HALO_OK;
+  if (zeros) status = halo_buffer_put(memory->device->device, zeros, NULL, shape, &value, NULL);
+  PJRT_Error *error = pjrt_error_of(status);
+  if (!zeros) error = pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "no memory for zeros");
+  free(zeros);
+  halo_shape_release(shape);
+  if (!error) args->buffer = pjrt_buffer_wrap(memory, value);
+  return error;
+}
+
+PJRT_Error *pjrt_Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args *args) {
+  PJRT_Memory *memory;
+  halo_shape *shape;
+  halo_buffer *value;
+  PJRT_PASS(pjrt_memory_choose(NULL, args->memory, &memory));
+  PJRT_PASS(pjrt_shape_create(args->shape_element_type, args->shape_dims, args->shape_num_dims,
+                              args->shape_layout, &shape));
+  halo_status status = halo_buffer_promise(memory->device->device, shape, &value);
+  halo_shape_release(shape);
+  PJRT_TRY(status);
+  char *message = pjrt_copy(args->error_message, args->error_message_size);
+  status = halo_buffer_fail(value, pjrt_status_of(args->error_code), message);
+  free(message);
+  args->buffer = pjrt_buffer_wrap(memory, value);
+  return pjrt_error_of(status);
+}
+
+/* ---- Out ---- */
+
+/* The strides of a host array in the order that the caller wants; NULL: dense and row-major. */
+static PJRT_Error *host_strides(const PJRT_Buffer_MemoryLayout *layout, const halo_shape *shape,
+                                int64_t *strides, const int64_t **out) {
+  int rank = halo_shape_rank(shape);
+  int64_t stride = (int64_t)halo_type_size(halo_shape_type(shape));
+  bool dense = true;
+  *out = NULL;
+  if (layout && layout->type == PJRT_Buffer_MemoryLayout_Type_Strides) {
+    if ((int)layout->strides.num_byte_strides == rank) {
+      *out = rank ? layout->strides.byte_strides : NULL;
+      return NULL;
+    }
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "strides of another number of dimensions");
+  }
+  if (layout && layout->tiled.num_tiles) {
+    return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED, "tiled layouts are not supported");
+  }
+  if (layout && (int)layout->tiled.minor_to_major_size != rank) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a layout of another number of dimensions");
+  }
+  for (int i = 0; i < rank; i++) {
+    int64_t d = layout ? layout->tiled.minor_to_major[i] : halo_shape_minor_to_major(shape, i);
+    if (d < 0 || d >= rank) {
+      return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a layout without dimension %d", i);
+    }
+    dense &= d == rank - 1 - i;
+    strides[d] = stride;
+    stride *= halo_shape_dim(shape, (int)d);
+  }
+  if (!dense) *out = strides;
+  return NULL;
+}
+
+/* A copy that is to be changed, or of which only a part is wanted, when it is there. */
+typedef struct host_job {
+  halo_type type;
+  bool narrow;
+  char *data, *staging; /* where the elements are to go; and where they are, if elsewhere */
+  size_t offset, size;
+  pjrt_promise *done;
+} host_job;
+
+static void host_finish(halo_status status, const char *message, void *data) {
+  host_job *job = data;
+  if (status == HALO_OK) {
+    if (job->staging) memcpy(job->data, job->staging + job->offset, job->size);
+    if (job->narrow) pjrt_type_narrow(job->type, job->data, job->size);
+    pjrt_promise_set(job->done, PJRT_Error_Code_OK, "");
+  } else {
+    PJRT_Error *error = pjrt_error_with(status, message);
+    PJRT_Error_GetCode_Args code = {.error = error};
+    PJRT_Error_Destroy_Args destroy = {.error = error};
+    (void)pjrt_Error_GetCode(&code);
+    pjrt_promise_set(job->done, code.code, message);
+    pjrt_Error_Destroy(&destroy);
+  }
+  pjrt_promise_release(job->done);
+  free(job->staging);
+  free(job);
+}
+
+/* The event of a job that goes on when `copied` has happened; both are taken over. */
+static PJRT_Error *host_chain(host_job *job, halo_event *copied, PJRT_Event **out) {
+  job->done = pjrt_promise_create();
+  pjrt_promise_retain(job->done);
+  *out = pjrt_event_promised(job->done);
+  halo_status status = halo_event_on_ready(copied, host_finish, job);
+  halo_event_release(copied);
+  return pjrt_error_of(status);
+}
+
+static PJRT_Error *host_get(halo_buffer *value, PJRT_Buffer_ToHostBuffer_Args *args) {
+  const halo_shape *shape = halo_buffer_shape(value);
+  halo_type type = halo_shape_type(shape);
+  size_t size = (size_t)halo_shape_byte_size(shape);
+  int64_t own[64];
+  const int64_t *strides;
+  halo_event *copied;
+  if (!args->dst) {
+    args->dst_size = size;
+    args->event = pjrt_event_past();
+    return NULL;
+  }
+  if (args->dst_size < size) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "an array of %zu bytes does not fit into the %zu given", size,
+                      args->dst_size);
+  }
+  PJRT_PASS(host_strides(args->host_layout, shape, own, &strides));
+  PJRT_TRY(halo_buffer_get(value, args->dst, strides, &copied));
+  if (!pjrt_type_differs(type)) {
+    args->event = pjrt_event_of(copied);
+    return NULL;
+  }
+  host_job *job = pjrt_alloc(sizeof *job);
+  *job = (host_job){.type = type, .narrow = true, .data = args->dst, .size = size};
+  return host_chain(job, copied, &args->event);
+}
+
+PJRT_Error *pjrt_Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args *args) {
+  halo_buffer *value;
+  PJRT_PASS(pjrt_buffer_borrow(args->src, &value));
+  if (!value) {
+    args->dst_size = 0;
+    args->event = pjrt_event_past();
+    return NULL;
+  }
+  PJRT_Error *error = host_get(value, args);
+  halo_buffer_release(value);
+  return error;
+}
+
+/* Bytes as they lie on the device. */
+static PJRT_Error *host_get_raw(halo_buffer *value, PJRT_Buffer_CopyRawToHost_Args *args) {
+  const halo_shape *shape = halo_buffer_shape(value);
+  int64_t size = halo_shape_byte_size(shape), own[64];
+  const int64_t *strides;
+  halo_event *copied;
+  if (args->offset < 0 || args->transfer_size < 0 || args->offset > size ||
+      args->transfer_size > size - args->offset) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "%lld bytes from %lld on are not within an array of %lld",
+                      (long long)args->transfer_size, (long long)args->offset, (long long)size);
+  }
+  PJRT_PASS(host_strides(NULL, shape, own, &strides));
+  char *staging = malloc((size_t)size + 1);
+  if (!staging) return pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "no memory for a copy");
+  halo_status status = halo_buffer_get(value, staging, strides, &copied);
+  if (status != HALO_OK) {
+    PJRT_Error *error = pjrt_error_of(status);
+    free(staging);
+    return error;
+  }
+  host_job *job = pjrt_alloc(sizeof *job);
+  *job = (host_job){.data = args->dst,
+                    .staging = staging,
+                    .offset = (size_t)args->offset,
+                    .size = (size_t)args->transfer_size,
+                    .type = halo_shape_type(shape),
+                    .narrow = pjrt_type_differs(halo_shape_type(shape))};
+  return host_chain(job, copied, &args->event);
+}
+
+PJRT_Error *pjrt_Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
+  halo_buffer *value;
+  PJRT_PASS(pjrt_buffer_borrow(args->buffer, &value));
+  if (!value) return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a token has no bytes");
+  PJRT_Error *error = host_get_raw(value, args);
+  halo_buffer_release(value);
+  return error;
+}

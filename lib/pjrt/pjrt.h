@@ -1,0 +1,326 @@
+/* pjrt/pjrt.h: the plugin from inside: what stands behind the pointers of c_api.h. For the files of this room,
+ * which know the public interface of the library and nothing below it. */
+#ifndef HALO_PJRT_PJRT_H
+#define HALO_PJRT_PJRT_H
+
+#include "halo/channels.h"
+#include "halo/client.h"
+#include "pjrt/c_api.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* The name under which frameworks know the platform. */
+#define PJRT_PLATFORM "halo"
+
+/* All functions of the table that the plugin has, pjrt_Client_Create and so on. */
+#define PJRT_FUNCTION(name, size, ...) PJRT_Error *pjrt_##name(PJRT_##name##_Args *args);
+#define PJRT_PROCEDURE(name, size, ...) void pjrt_##name(PJRT_##name##_Args *args);
+#define PJRT_LACKING(name)
+#include "pjrt/functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_PROCEDURE
+#undef PJRT_LACKING
+
+/* The extensions, in a list. */
+extern PJRT_Layouts_Extension pjrt_layouts_extension;
+extern PJRT_Shardings_Extension pjrt_shardings_extension;
+
+/* ---- Memory (memory.c): small things, zeroed; ends the process when there is none left ---- */
+
+void *pjrt_alloc(size_t size);
+char *pjrt_copy(const char *data, size_t size); /* with a NUL behind it */
+__attribute__((format(printf, 1, 2))) char *pjrt_format(const char *format, ...);
+
+/* ---- Errors (error.c) ---- */
+
+__attribute__((format(printf, 2, 3))) PJRT_Error *pjrt_error(PJRT_Error_Code code,
+                                                             const char *format, ...);
+/* The library's newest failure in this thread, with its message; NULL for HALO_OK. */
+PJRT_Error *pjrt_error_of(halo_status status);
+/* A failure whose message was kept; NULL for HALO_OK. */
+PJRT_Error *pjrt_error_with(halo_status status, const char *message);
+/* As the library says it: for results that a caller declares failed. */
+halo_status pjrt_status_of(PJRT_Error_Code code);
+/* Leaves the function with the error of a call of the library. */
+#define PJRT_TRY(call)                                    \
+  do {                                                    \
+    halo_status pjrt_status_ = (call);                    \
+    if (pjrt_status_ != HALO_OK) return pjrt_error_of(pjrt_status_); \
+  } while (0)
+/* The same for a call that gives an error. */
+#define PJRT_PASS(call)                     \
+  do {                                      \
+    PJRT_Error *pjrt_error_ = (call);       \
+    if (pjrt_error_) return pjrt_error_;    \
+  } while (0)
+
+/* ---- Events (event.c) ---- */
+
+/* What the plugin itself makes happen. Reference-counted. */
+typedef struct pjrt_promise pjrt_promise;
+pjrt_promise *pjrt_promise_create(void);
+void pjrt_promise_retain(pjrt_promise *promise);
+void pjrt_promise_release(pjrt_promise *promise);
+/* The first end counts. Callbacks run from inside. `message` is copied. */
+void pjrt_promise_set(pjrt_promise *promise, PJRT_Error_Code code, const char *message);
+
+/* Events for the caller: of the library's event (one reference is taken over), of a promise (likewise), or
+ * of what has happened long ago. */
+PJRT_Event *pjrt_event_of(halo_event *event);
+PJRT_Event *pjrt_event_promised(pjrt_promise *promise);
+PJRT_Event *pjrt_event_past(void);
+/* One that has failed. The error is taken over. */
+PJRT_Event *pjrt_event_failed(PJRT_Error *error);
+
+/* ---- Types (types.c) ---- */
+
+halo_type pjrt_type_to_halo(PJRT_Buffer_Type type); /* HALO_TYPE_INVALID: unknown to the library */
+PJRT_Buffer_Type pjrt_type_from_halo(halo_type type);
+/* Elements of types narrower than a byte lie a byte each on both sides; the library extends signs, the
+ * interface leaves zeros. Whether that makes a difference, and the change in place. */
+bool pjrt_type_differs(halo_type type);
+void pjrt_type_widen(halo_type type, void *elements, size_t count);
+void pjrt_type_narrow(halo_type type, void *elements, size_t count);
+
+/* A shape, from the interface's description of it; `layout` may be NULL. UNIMPLEMENTED for tiles. */
+PJRT_Error *pjrt_shape_create(PJRT_Buffer_Type type, const int64_t *dims, size_t rank,
+                              const PJRT_Buffer_MemoryLayout *layout, halo_shape **out);
+
+/* ---- Clients, devices, memories (client.c, device.c) ---- */
+
+struct PJRT_DeviceDescription {
+  int id, process;
+  char *kind, *to_string, *debug_string;
+  PJRT_NamedValue *attributes;
+  size_t attribute_count;
+};
+
+/* The kinds of memory that a device may have. */
+typedef enum pjrt_memory_kind {
+  PJRT_MEMORY_DEVICE,
+  PJRT_MEMORY_PINNED_HOST, /* where the device shares the host's memory: another name for the same */
+  PJRT_MEMORY_KINDS
+} pjrt_memory_kind;
+
+typedef struct pjrt_user_data {
+  const void *key;
+  void *data;
+  void (*dtor)(void *);
+  struct pjrt_user_data *next;
+} pjrt_user_data;
+
+struct PJRT_Memory {
+  const PJRT_Memory_FunctionTable *functions; /* callers go through this */
+  PJRT_Device *device;
+  int id;
+  pjrt_memory_kind kind;
+  char *to_string;
+  pthread_rwlock_t lock; /* of what follows */
+  pjrt_user_data *user_data;
+};
+
+struct PJRT_Device {
+  PJRT_Client *client;
+  halo_device *device; /* NULL: of another process */
+  int local;           /* its index in this process; -1: of another */
+  PJRT_DeviceDescription description;
+  PJRT_Memory *memories[PJRT_MEMORY_KINDS]; /* the default one first */
+  size_t memory_count;
+};
+
+struct PJRT_TopologyDescription {
+  const PJRT_Client *client;
+  PJRT_DeviceDescription **descriptions;
+  size_t count;
+  uint64_t fingerprint;
+};
+
+struct PJRT_Client {
+  halo_client *client;
+  char *platform_version;
+  PJRT_Device **devices, **addressable; /* the latter are among the former */
+  size_t device_count, addressable_count;
+  PJRT_Memory **memories; /* of addressable devices */
+  size_t memory_count;
+  int process;
+  PJRT_TopologyDescription topology;
+};
+
+/* A device as the caller sees it. */
+PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *device, int local,
+                                int first_memory);
+void pjrt_device_release(PJRT_Device *device);
+/* The memory that a caller means by either; INVALID_ARGUMENT when both are NULL or cannot be reached. */
+PJRT_Error *pjrt_memory_choose(PJRT_Device *device, PJRT_Memory *memory, PJRT_Memory **out);
+const char *pjrt_memory_kind_name(pjrt_memory_kind kind);
+/* The caller's device for the library's; and by its number, or NULL. */
+PJRT_Device *pjrt_client_device(const PJRT_Client *client, const halo_device *device);
+PJRT_Device *pjrt_client_device_by_id(const PJRT_Client *client, int id);
+
+/* ---- Buffers (buffer.c, host.c) ---- */
+
+struct PJRT_Buffer {
+  PJRT_Memory *memory;
+  PJRT_Buffer_Type type;
+  uintptr_t number;     /* its own, for whoever wants an address */
+  pthread_mutex_t lock; /* of what follows */
+  halo_buffer *value;   /* NULL: deleted, or a token */
+  halo_event *made;     /* of a token; NULL: always there */
+  int64_t references;   /* of views */
+  halo_buffer *viewed;  /* what the views see, also when deleted */
+  bool deleted;
+  size_t rank;
+  int64_t dims[];
+};
+
+/* A buffer over the library's, of which one reference is taken over. */
+PJRT_Buffer *pjrt_buffer_wrap(PJRT_Memory *memory, halo_buffer *value);
+/* A token that is there when `made` (one reference is taken over; NULL: now). */
+PJRT_Buffer *pjrt_buffer_token(PJRT_Memory *memory, halo_event *made);
+/* The value with a new reference. INVALID_ARGUMENT when it is deleted or donated; NULL for tokens. */
+PJRT_Error *pjrt_buffer_borrow(PJRT_Buffer *buffer, halo_buffer **out);
+/* Gives the value up. */
+void pjrt_buffer_delete(PJRT_Buffer *buffer);
+
+/* ---- Programs (program.c) ---- */
+
+/* A module from a program's bytes, whatever its form. `format` as the caller calls it: "mlir", "hlo_text". */
+halo_status pjrt_program_read(const char *code, size_t size, const char *format, halo_module **out);
+
+/* ---- Messages (proto.c): protocol buffers on the wire ---- */
+
+/* A message, or what is left of it to read. */
+typedef struct pjrt_message {
+  const uint8_t *at, *end;
+} pjrt_message;
+/* A field: its number, and a number or, of wire type 2, bytes. */
+typedef struct pjrt_field {
+  uint32_t number, wire;
+  uint64_t value;
+  pjrt_message bytes;
+} pjrt_field;
+/* Takes the next field. False at the end, and for what is no message: then `at` is not `end`. */
+bool pjrt_message_next(pjrt_message *message, pjrt_field *field);
+/* Takes the next number of a field that may be packed or not: `rest` begins as the field's bytes. */
+bool pjrt_message_number(pjrt_message *rest, uint64_t *out);
+
+/* A message that is written. */
+typedef struct pjrt_writer {
+  uint8_t *data;
+  size_t size, room;
+} pjrt_writer;
+void pjrt_write_number(pjrt_writer *writer, uint32_t field, uint64_t value); /* also zero */
+void pjrt_write_bytes(pjrt_writer *writer, uint32_t field, const void *data, size_t size);
+void pjrt_write_packed(pjrt_writer *writer, uint32_t field, const int64_t *values, size_t count);
+void pjrt_writer_deinit(pjrt_writer *writer);
+
+/* ---- Compile options (options.c) ---- */
+
+typedef struct pjrt_options {
+  int replicas, partitions; /* 0: not said */
+  int *devices;             /* replica by replica; NULL: not said */
+  bool portable;
+  char *kernels, *dump_dir; /* NULL: not said */
+  bool no_fusion, no_optimization;
+} pjrt_options;
+/* INVALID_ARGUMENT for what is no message, and for options by name that are not known. */
+PJRT_Error *pjrt_options_read(const void *data, size_t size, pjrt_options *out);
+void pjrt_options_deinit(pjrt_options *options);
+/* A DeviceAssignment of replicas times partitions ids. */
+void pjrt_assignment_write(pjrt_writer *writer, const int *devices, int replicas, int partitions);
+
+/* ---- Executables (executable.c, compile.c, serialize.c, execute.c) ---- */
+
+/* One argument or result. Tokens have no shape. */
+typedef struct pjrt_slot {
+  const halo_shape *shape; /* the executable's */
+  int index;    /* among those that the library counts, which leaves tokens out; -1: a token */
+  bool offered; /* argument: its memory may become a result's */
+  pjrt_memory_kind memory;
+  char *sharding; /* an OpSharding message; NULL: all devices have all of it */
+  size_t sharding_size;
+  PJRT_Layouts_MemoryLayout *layout;
+} pjrt_slot;
+
+typedef struct pjrt_slots {
+  pjrt_slot *data;
+  size_t count;
+  /* The same as lists, for callers. */
+  PJRT_Buffer_Type *types;
+  int64_t *dims; /* of all, one behind the other */
+  size_t *ranks;
+  const char **kinds;
+  size_t *kind_sizes;
+  PJRT_Layouts_MemoryLayout **layouts;
+  const char **shardings;
+  size_t *sharding_sizes;
+} pjrt_slots;
+
+/* What the two kinds of executables of the interface share. Reference-counted, and does not change but for
+ * what the lock guards. */
+typedef struct pjrt_core {
+  atomic_int references;
+  PJRT_Client *client;
+  halo_executable *executable;
+  char *name;
+  int replicas, partitions;
+  int *ids; /* of the devices, replica by replica */
+  bool portable;
+  char *code, *options; /* as they came */
+  size_t code_size, options_size;
+  char *format;
+  pjrt_slots arguments, results;
+  PJRT_Device **devices; /* of this process, in the order of lists in Execute */
+  PJRT_LogicalDeviceIds *parts;
+  size_t device_count;
+  PJRT_NamedValue *costs;
+  size_t cost_count;
+  halo_executable_costs sizes;
+  pthread_mutex_t lock;        /* of what follows */
+  halo_executable **elsewhere; /* portable: compiled for other devices, by local index */
+} pjrt_core;
+
+struct PJRT_Executable {
+  pjrt_core *core;
+};
+
+struct PJRT_LoadedExecutable {
+  pjrt_core *core;
+  atomic_bool deleted;
+};
+
+pjrt_core *pjrt_core_create(PJRT_Client *client); /* one reference; nothing is known of it yet */
+/* Compiles; *out has one reference. */
+PJRT_Error *pjrt_core_compile(PJRT_Client *client, const PJRT_Program *program, const char *options,
+                              size_t options_size, pjrt_core **out);
+/* Fills in what callers ask about, when the executable and the slots' indices are there. */
+void pjrt_core_describe(pjrt_core *core);
+void pjrt_core_retain(pjrt_core *core);
+void pjrt_core_release(pjrt_core *core);
+/* The executable for one device (NULL: its own): portable ones are compiled for others when they get there. */
+PJRT_Error *pjrt_core_at(pjrt_core *core, PJRT_Device *device, halo_executable **out);
+/* A loaded executable, which takes the reference over. */
+PJRT_LoadedExecutable *pjrt_core_load(pjrt_core *core);
+
+/* ---- Layouts (layouts.c) ---- */
+
+/* Of an array shape, row-major for others; owned by the caller. */
+PJRT_Layouts_MemoryLayout *pjrt_layout_create(const halo_shape *shape);
+void pjrt_layout_release(PJRT_Layouts_MemoryLayout *layout);
+
+/* ---- Shardings (shardings.c) ---- */
+
+/* As a message OpSharding; no bytes for one that all devices have. */
+void pjrt_sharding_write(pjrt_writer *writer, const halo_sharding *sharding);
+
+/* ---- Channels (channels.c): what a program and the host send each other ---- */
+
+typedef struct pjrt_channels pjrt_channels;
+/* The functions of a run on one device, which the caller gave in `options`; NULL for none. Released when
+ * the run is over. */
+pjrt_channels *pjrt_channels_create(const PJRT_ExecuteOptions *options, size_t device);
+const halo_channel *pjrt_channels_list(const pjrt_channels *channels, int *count);
+void pjrt_channels_release(pjrt_channels *channels);
+
+#endif
