@@ -7,11 +7,11 @@
 /* Functions that the plugin does not have say so by name. */
 #define PJRT_FUNCTION(name, size, ...)
 #define PJRT_PROCEDURE(name, size, ...)
-#define PJRT_LACKING(name)                                                       \
-  static PJRT_Error *api_lacking_##name(PJRT_##name##_Args *args) {              \
-    (void)args;                                                                  \
-    return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,                             \
-                      "PJRT_" #name " is not implemented by the halo plugin");   \
+#define PJRT_LACKING(name)                                                                         \
+  static PJRT_Error *api_lacking_##name(PJRT_##name##_Args *args) {                                \
+    (void)args;                                                                                    \
+    return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,                                               \
+                      "PJRT_" #name " is not implemented by the halo plugin");                     \
   }
 #include "pjrt/functions.def"
 #undef PJRT_FUNCTION
@@ -42,27 +42,20 @@ PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
   return NULL;
 }
 
-#define API_NAME(text) .struct_size = sizeof(PJRT_NamedValue), .name = text, .name_size = sizeof(text) - 1
+#define API_NAME(text)                                                                             \
+  .struct_size = sizeof(PJRT_NamedValue), .name = text, .name_size = sizeof(text) - 1
 
 /* Frameworks write programs in the version of StableHLO that is asked for here, or in their own if that is
  * older. */
 static const int64_t api_stablehlo[] = {1, 13, 0}, api_stablehlo_least[] = {0, 9, 0};
 static const PJRT_NamedValue api_attributes[] = {
-    {API_NAME("stablehlo_current_version"),
-     .type = PJRT_NamedValue_kInt64List,
-     .int64_array_value = api_stablehlo,
-     .value_size = 3},
-    {API_NAME("stablehlo_minimum_version"),
-     .type = PJRT_NamedValue_kInt64List,
-     .int64_array_value = api_stablehlo_least,
-     .value_size = 3},
-    {API_NAME("supports_executable_serialization"),
-     .type = PJRT_NamedValue_kBool,
-     .bool_value = true,
-     .value_size = 1},
-    {API_NAME("halo_version"),
-     .type = PJRT_NamedValue_kString,
-     .string_value = HALO_VERSION_TEXT,
+    {API_NAME("stablehlo_current_version"), .type = PJRT_NamedValue_kInt64List,
+     .int64_array_value = api_stablehlo, .value_size = 3},
+    {API_NAME("stablehlo_minimum_version"), .type = PJRT_NamedValue_kInt64List,
+     .int64_array_value = api_stablehlo_least, .value_size = 3},
+    {API_NAME("supports_executable_serialization"), .type = PJRT_NamedValue_kBool,
+     .bool_value = true, .value_size = 1},
+    {API_NAME("halo_version"), .type = PJRT_NamedValue_kString, .string_value = HALO_VERSION_TEXT,
      .value_size = sizeof HALO_VERSION_TEXT - 1},
 };
 

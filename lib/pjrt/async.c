@@ -6,7 +6,7 @@
 
 /* One of the buffers. Its pieces are gathered on the host. */
 typedef struct async_part {
-  halo_buffer *value; /* a reference */
+  halo_buffer *value;  /* a reference */
   PJRT_Buffer *buffer; /* the caller's, until it is taken */
   char *data;
   size_t size;
@@ -74,9 +74,10 @@ PJRT_Error *pjrt_Client_CreateBuffersForAsyncHostToDevice(
   PJRT_Error *error = NULL;
   for (; manager->count < count && !error; manager->count++) {
     const char *spec = (const char *)args->shape_specs + sizeof(PJRT_ShapeSpec) * manager->count;
-    error = async_create_part(memory, (const PJRT_ShapeSpec *)spec,
-                              args->num_device_layouts ? args->device_layouts[manager->count] : NULL,
-                              &manager->parts[manager->count]);
+    error =
+        async_create_part(memory, (const PJRT_ShapeSpec *)spec,
+                          args->num_device_layouts ? args->device_layouts[manager->count] : NULL,
+                          &manager->parts[manager->count]);
   }
   if (error) {
     async_release(manager);

@@ -116,12 +116,11 @@ PJRT_Error *pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) 
     order[i] = value ? halo_shape_minor_to_major(halo_buffer_shape(value), i) : rank - 1 - i;
   }
   halo_buffer_release(value);
-  args->layout = (PJRT_Buffer_MemoryLayout){
-      .struct_size = sizeof args->layout,
-      .tiled = {.struct_size = sizeof args->layout.tiled,
-                .minor_to_major = order,
-                .minor_to_major_size = (size_t)rank},
-      .type = PJRT_Buffer_MemoryLayout_Type_Tiled};
+  args->layout = (PJRT_Buffer_MemoryLayout){.struct_size = sizeof args->layout,
+                                            .tiled = {.struct_size = sizeof args->layout.tiled,
+                                                      .minor_to_major = order,
+                                                      .minor_to_major_size = (size_t)rank},
+                                            .type = PJRT_Buffer_MemoryLayout_Type_Tiled};
   return NULL;
 }
 

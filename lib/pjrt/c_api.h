@@ -14,7 +14,7 @@
 enum { PJRT_API_MAJOR = 0, PJRT_API_MINOR = 114 };
 
 /* Whether the caller knows a field of the structure that it gave. */
-#define PJRT_HAS(args, field) \
+#define PJRT_HAS(args, field)                                                                      \
   ((args)->struct_size >= (size_t)((const char *)(&(args)->field + 1) - (const char *)(args)))
 
 /* Further structures, in a list: of the table, or behind an argument. */
@@ -31,8 +31,8 @@ typedef enum PJRT_Extension_Type {
 } PJRT_Extension_Type;
 
 /* What each structure begins with. */
-#define PJRT_HEAD     \
-  size_t struct_size; \
+#define PJRT_HEAD                                                                                  \
+  size_t struct_size;                                                                              \
   PJRT_Extension_Base *extension_start
 
 /* ---- Objects: pointers to what only the plugin knows ---- */
@@ -296,14 +296,14 @@ typedef struct PJRT_Memory_FunctionTable {
 /* ---- The table ---- */
 
 /* Sizes of the interface have no padding at the end, sizeof has. */
-#define PJRT_CHECK_SIZE(type, size) \
+#define PJRT_CHECK_SIZE(type, size)                                                                \
   _Static_assert(sizeof(type) == ((size) + 7) / 8 * 8, #type " has another size")
 
-#define PJRT_FUNCTION(name, size, ...)   \
-  typedef struct PJRT_##name##_Args {    \
-    PJRT_HEAD;                           \
-    __VA_ARGS__                          \
-  } PJRT_##name##_Args;                  \
+#define PJRT_FUNCTION(name, size, ...)                                                             \
+  typedef struct PJRT_##name##_Args {                                                              \
+    PJRT_HEAD;                                                                                     \
+    __VA_ARGS__                                                                                    \
+  } PJRT_##name##_Args;                                                                            \
   PJRT_CHECK_SIZE(PJRT_##name##_Args, size);
 #define PJRT_PROCEDURE PJRT_FUNCTION
 #define PJRT_LACKING(name) typedef struct PJRT_##name##_Args PJRT_##name##_Args;
@@ -417,8 +417,8 @@ PJRT_CHECK_SIZE(PJRT_Layouts_MemoryLayout_Serialize_Args, 56);
 PJRT_CHECK_SIZE(PJRT_Layouts_Extension, 80);
 PJRT_CHECK_SIZE(PJRT_Shardings_Extension, 40);
 /* Function n of the table is at byte 40 + 8 (n - 1). */
-#define PJRT_CHECK_PLACE(name, n) \
-  _Static_assert(offsetof(PJRT_Api, name) == 40 + 8 * ((n) - 1), #name " is at another place")
+#define PJRT_CHECK_PLACE(name, n)                                                                  \
+  _Static_assert(offsetof(PJRT_Api, name) == 40 + 8 * ((n)-1), #name " is at another place")
 PJRT_CHECK_PLACE(Error_Destroy, 1);
 PJRT_CHECK_PLACE(Client_Create, 11);
 PJRT_CHECK_PLACE(Client_BufferFromHostBuffer, 23);

@@ -50,7 +50,8 @@ static halo_status channels_on_send(void *user, int64_t id, halo_literal *data) 
   size_t size = (size_t)halo_shape_byte_size(shape);
   (void)id;
   PJRT_Chunk chunk = {.data = malloc(size + 1), .size = size, .deleter = channels_free_chunk};
-  if (!chunk.data) return halo_custom_call_fail(HALO_OUT_OF_MEMORY, "no memory for what a program sends");
+  if (!chunk.data)
+    return halo_custom_call_fail(HALO_OUT_OF_MEMORY, "no memory for what a program sends");
   if (size) memcpy(chunk.data, halo_literal_data(data), size);
   if (pjrt_type_differs(type)) pjrt_type_narrow(type, chunk.data, size);
   PJRT_Error *error = info->send_callback(&chunk, &make_error, size, true, info->user_arg);
@@ -113,7 +114,8 @@ static halo_status channels_on_recv(void *user, int64_t id, const halo_shape *sh
   } else {
     halo_literal_release(*out);
     *out = NULL;
-    status = halo_custom_call_fail(HALO_ABORTED, "the host gave no value to a program that waits for one");
+    status = halo_custom_call_fail(HALO_ABORTED,
+                                   "the host gave no value to a program that waits for one");
   }
   stream_release(stream);
   return status;
@@ -172,10 +174,11 @@ static void channels_add(pjrt_channels *channels, int64_t id, channels_pair pair
   if (i == channels->count) channels->count++;
   if (pair.send) channels->pairs[i].send = pair.send;
   if (pair.receive) channels->pairs[i].receive = pair.receive;
-  channels->list[i] = (halo_channel){.id = id,
-                                     .on_send = channels->pairs[i].send ? channels_on_send : NULL,
-                                     .on_recv = channels->pairs[i].receive ? channels_on_recv : NULL,
-                                     .user = &channels->pairs[i]};
+  channels->list[i] =
+      (halo_channel){.id = id,
+                     .on_send = channels->pairs[i].send ? channels_on_send : NULL,
+                     .on_recv = channels->pairs[i].receive ? channels_on_recv : NULL,
+                     .user = &channels->pairs[i]};
 }
 
 pjrt_channels *pjrt_channels_create(const PJRT_ExecuteOptions *options, size_t device) {

@@ -55,9 +55,12 @@ static PJRT_Error *client_option(const PJRT_NamedValue *value, client_options *o
     const char *name;
     char **text;
     int64_t *number;
-  } known[] = {{"device", &o->device, NULL},       {"cache_dir", &o->cache_dir, NULL},
-               {"memory_limit", NULL, &o->memory_limit}, {"profile", NULL, &o->profile},
-               {"num_nodes", NULL, &o->nodes},     {"node_id", NULL, &o->node},
+  } known[] = {{"device", &o->device, NULL},
+               {"cache_dir", &o->cache_dir, NULL},
+               {"memory_limit", NULL, &o->memory_limit},
+               {"profile", NULL, &o->profile},
+               {"num_nodes", NULL, &o->nodes},
+               {"node_id", NULL, &o->node},
                {"partition_index", NULL, &(int64_t){0}}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     if (strlen(known[i].name) != value->name_size ||
@@ -166,9 +169,9 @@ static PJRT_Error *client_open(const client_options *options, PJRT_Client *clien
                       "the client's option memory_limit is negative");
   }
   halo_client_options wanted = {.device = options->device,
-                                        .memory_limit = (uint64_t)options->memory_limit,
-                                        .cache_dir = options->cache_dir,
-                                        .profile = options->profile != 0};
+                                .memory_limit = (uint64_t)options->memory_limit,
+                                .cache_dir = options->cache_dir,
+                                .profile = options->profile != 0};
   PJRT_TRY(halo_client_create(&wanted, &client->client));
   client_make_devices(client);
   client->platform_version = client_describe(client);
@@ -253,8 +256,8 @@ PJRT_Error *pjrt_Client_LookupDevice(PJRT_Client_LookupDevice_Args *args) {
 
 PJRT_Error *pjrt_Client_LookupAddressableDevice(PJRT_Client_LookupAddressableDevice_Args *args) {
   const PJRT_Client *client = args->client;
-  bool there = args->local_hardware_id >= 0 &&
-               (size_t)args->local_hardware_id < client->addressable_count;
+  bool there =
+      args->local_hardware_id >= 0 && (size_t)args->local_hardware_id < client->addressable_count;
   args->addressable_device = there ? client->addressable[args->local_hardware_id] : NULL;
   if (there) return NULL;
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "this process has no device %d",
@@ -306,7 +309,8 @@ PJRT_Error *pjrt_TopologyDescription_Destroy(PJRT_TopologyDescription_Destroy_Ar
   return NULL;
 }
 
-PJRT_Error *pjrt_TopologyDescription_PlatformName(PJRT_TopologyDescription_PlatformName_Args *args) {
+PJRT_Error *pjrt_TopologyDescription_PlatformName(
+    PJRT_TopologyDescription_PlatformName_Args *args) {
   args->platform_name = PJRT_PLATFORM;
   args->platform_name_size = sizeof PJRT_PLATFORM - 1;
   return NULL;

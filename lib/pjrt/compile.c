@@ -44,7 +44,8 @@ static void compile_add(pjrt_slots *slots, const halo_shape *shape, const halo_s
 static void compile_find_slots(pjrt_core *core, const halo_module *module) {
   int parameters = halo_module_parameter_count(module), arrays = 0;
   size_t count = 0;
-  for (int p = 0; p < parameters; p++) count += compile_leaves(halo_module_parameter_shape(module, p));
+  for (int p = 0; p < parameters; p++)
+    count += compile_leaves(halo_module_parameter_shape(module, p));
   core->arguments.data = pjrt_alloc(sizeof *core->arguments.data * count);
   for (int p = 0; p < parameters; p++) {
     compile_add(&core->arguments, halo_module_parameter_shape(module, p),
@@ -88,7 +89,8 @@ static PJRT_Error *compile_module(pjrt_core *core, const halo_module *module,
   halo_compile_options compile = compile_options(options);
   PJRT_TRY(halo_client_compile(core->client->client, module, &compile, &core->executable));
   core->replicas = options->replicas ? options->replicas : halo_module_replica_count(module);
-  core->partitions = options->partitions ? options->partitions : halo_module_partition_count(module);
+  core->partitions =
+      options->partitions ? options->partitions : halo_module_partition_count(module);
   core->portable = options->portable && core->replicas * core->partitions == 1;
   core->name = pjrt_copy(halo_module_name(module), strlen(halo_module_name(module)));
   compile_assign(core, options);
@@ -167,8 +169,7 @@ PJRT_Error *pjrt_core_at(pjrt_core *core, PJRT_Device *device, halo_executable *
   }
   pthread_mutex_lock(&core->lock);
   if (!core->elsewhere) {
-    core->elsewhere =
-        pjrt_alloc(sizeof *core->elsewhere * core->client->addressable_count);
+    core->elsewhere = pjrt_alloc(sizeof *core->elsewhere * core->client->addressable_count);
   }
   halo_executable **there = &core->elsewhere[device->local];
   if (!*there) error = compile_elsewhere(core, device->description.id, there);

@@ -7,8 +7,8 @@
 /* ---- Memories ---- */
 
 const char *pjrt_memory_kind_name(pjrt_memory_kind kind) {
-  static const char *const names[] = {[PJRT_MEMORY_DEVICE] = "device",
-                                      [PJRT_MEMORY_PINNED_HOST] = "pinned_host"};
+  static const char *const names[] = {
+      [PJRT_MEMORY_DEVICE] = "device", [PJRT_MEMORY_PINNED_HOST] = "pinned_host"};
   return names[kind];
 }
 
@@ -41,11 +41,10 @@ static void memory_set_user_data(PJRT_Memory *memory, const void *key, void *dat
   if (old.dtor && old.data) old.dtor(old.data);
 }
 
-static const PJRT_Memory_FunctionTable memory_functions = {
-    .struct_size = sizeof memory_functions,
-    .instance_struct_size = sizeof(void *),
-    .get_user_data = memory_get_user_data,
-    .set_user_data = memory_set_user_data};
+static const PJRT_Memory_FunctionTable memory_functions = {.struct_size = sizeof memory_functions,
+                                                           .instance_struct_size = sizeof(void *),
+                                                           .get_user_data = memory_get_user_data,
+                                                           .set_user_data = memory_set_user_data};
 
 static PJRT_Memory *memory_create(PJRT_Device *device, pjrt_memory_kind kind, int id) {
   PJRT_Memory *memory = pjrt_alloc(sizeof *memory);
@@ -73,9 +72,9 @@ static void memory_release(PJRT_Memory *memory) {
 PJRT_Error *pjrt_memory_choose(PJRT_Device *device, PJRT_Memory *memory, PJRT_Memory **out) {
   *out = memory ? memory : device && device->memory_count ? device->memories[0] : NULL;
   if (*out) return NULL;
-  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s",
-                    device ? "the device belongs to another process"
-                           : "neither a device nor a memory was given");
+  return pjrt_error(
+      PJRT_Error_Code_INVALID_ARGUMENT, "%s",
+      device ? "the device belongs to another process" : "neither a device nor a memory was given");
 }
 
 /* ---- Descriptions ---- */

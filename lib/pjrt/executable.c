@@ -79,8 +79,8 @@ static void executable_list(pjrt_slots *slots) {
   for (size_t i = 0; i < count; i++) {
     pjrt_slot *slot = &slots->data[i];
     int rank = slot->shape ? halo_shape_rank(slot->shape) : 0;
-    slots->types[i] = slot->shape ? pjrt_type_from_halo(halo_shape_type(slot->shape))
-                                  : PJRT_Buffer_Type_TOKEN;
+    slots->types[i] =
+        slot->shape ? pjrt_type_from_halo(halo_shape_type(slot->shape)) : PJRT_Buffer_Type_TOKEN;
     slots->ranks[i] = (size_t)rank;
     for (int d = 0; d < rank; d++) slots->dims[dims++] = halo_shape_dim(slot->shape, d);
     slots->kinds[i] = pjrt_memory_kind_name(slot->memory);

@@ -12,8 +12,8 @@ typedef struct execute_call {
   PJRT_Device *const *devices;
   size_t device_count, array_count, result_count; /* the latter two without tokens */
   void *memory;
-  halo_buffer **arguments, **results;          /* [device][array]; arguments with a reference each */
-  halo_buffer *const **argument_lists;         /* [device] */
+  halo_buffer **arguments, **results;  /* [device][array]; arguments with a reference each */
+  halo_buffer *const **argument_lists; /* [device] */
   halo_buffer **const *result_lists, ***lists; /* [device], the same */
   halo_event **done;                           /* [device] */
   halo_event **after;                          /* of token arguments; a reference each */
@@ -21,9 +21,9 @@ typedef struct execute_call {
   bool *given; /* by slot of the arguments: to be donated */
   int *donated;
   int donated_count;
-  pjrt_channels **channels;              /* [device]; NULL: none in use */
-  const halo_channel **channel_lists;    /* [device] */
-  int *channel_counts;                   /* [device] */
+  pjrt_channels **channels;           /* [device]; NULL: none in use */
+  const halo_channel **channel_lists; /* [device] */
+  int *channel_counts;                /* [device] */
 } execute_call;
 
 static size_t execute_arrays(const pjrt_slots *slots) {
@@ -208,9 +208,8 @@ static PJRT_Error *execute_start(execute_call *call) {
       .channel_counts = call->channel_counts,
       .done = call->done,
   };
-  halo_status status =
-      halo_executable_execute_all(call->executable, call->argument_lists, (int)call->array_count,
-                                  &options, call->result_lists);
+  halo_status status = halo_executable_execute_all(
+      call->executable, call->argument_lists, (int)call->array_count, &options, call->result_lists);
   PJRT_Error *error = pjrt_error_of(status);
   for (size_t d = 0; d < call->device_count && channels; d++) {
     if (error || halo_event_on_ready(call->done[d], execute_release_channels, call->channels[d]) !=

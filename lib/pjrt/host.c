@@ -108,8 +108,9 @@ PJRT_Error *pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Ar
     return NULL;
   }
   if (args->num_byte_strides && args->num_byte_strides != args->num_dims) {
-    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%zu strides for an array of %zu dimensions",
-                      args->num_byte_strides, args->num_dims);
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "%zu strides for an array of %zu dimensions", args->num_byte_strides,
+                      args->num_dims);
   }
   PJRT_PASS(pjrt_shape_create(args->type, args->dims, args->num_dims, args->device_layout, &shape));
   PJRT_Error *error = host_put(args, memory, shape, &value, &args->done_with_host_buffer);
@@ -119,7 +120,8 @@ PJRT_Error *pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Ar
   return NULL;
 }
 
-PJRT_Error *pjrt_Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Args *args) {
+PJRT_Error *pjrt_Client_CreateUninitializedBuffer(
+    PJRT_Client_CreateUninitializedBuffer_Args *args) {
   PJRT_Memory *memory;
   halo_shape *shape;
   halo_buffer *value = NULL;

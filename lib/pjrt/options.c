@@ -111,8 +111,8 @@ static PJRT_Error *options_read_build(pjrt_message message, pjrt_options *out) {
       default: break; /* how XLA's own backends go about it */
     }
   }
-  if (out->devices && ((replicas && replicas != out->replicas) ||
-                       (partitions && partitions != out->partitions))) {
+  if (out->devices &&
+      ((replicas && replicas != out->replicas) || (partitions && partitions != out->partitions))) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
                       "the compile options speak of %d replicas of %d partitions, and assign "
                       "devices to %d of %d",

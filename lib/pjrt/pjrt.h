@@ -43,16 +43,16 @@ PJRT_Error *pjrt_error_with(halo_status status, const char *message);
 /* As the library says it: for results that a caller declares failed. */
 halo_status pjrt_status_of(PJRT_Error_Code code);
 /* Leaves the function with the error of a call of the library. */
-#define PJRT_TRY(call)                                    \
-  do {                                                    \
-    halo_status pjrt_status_ = (call);                    \
-    if (pjrt_status_ != HALO_OK) return pjrt_error_of(pjrt_status_); \
+#define PJRT_TRY(call)                                                                             \
+  do {                                                                                             \
+    halo_status pjrt_status_ = (call);                                                             \
+    if (pjrt_status_ != HALO_OK) return pjrt_error_of(pjrt_status_);                               \
   } while (0)
 /* The same for a call that gives an error. */
-#define PJRT_PASS(call)                     \
-  do {                                      \
-    PJRT_Error *pjrt_error_ = (call);       \
-    if (pjrt_error_) return pjrt_error_;    \
+#define PJRT_PASS(call)                                                                            \
+  do {                                                                                             \
+    PJRT_Error *pjrt_error_ = (call);                                                              \
+    if (pjrt_error_) return pjrt_error_;                                                           \
   } while (0)
 
 /* ---- Events (event.c) ---- */

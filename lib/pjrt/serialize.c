@@ -126,8 +126,7 @@ static PJRT_Error *serial_read(pjrt_message message, pjrt_core *core, pjrt_messa
   pjrt_field field;
   int ids = 0, room = (int)serial_count(message, SERIAL_IDS);
   core->ids = pjrt_alloc(sizeof *core->ids * (size_t)room);
-  core->arguments.data =
-      pjrt_alloc(sizeof(pjrt_slot) * serial_count(message, SERIAL_ARGUMENT));
+  core->arguments.data = pjrt_alloc(sizeof(pjrt_slot) * serial_count(message, SERIAL_ARGUMENT));
   core->results.data = pjrt_alloc(sizeof(pjrt_slot) * serial_count(message, SERIAL_RESULT));
   while (pjrt_message_next(&message, &field)) {
     switch (field.number) {
@@ -162,7 +161,8 @@ static PJRT_Error *serial_override(const PJRT_Executable_DeserializeAndLoad_Args
                               args->overridden_serialized_compile_options_size, &options));
   int parts = core->replicas * core->partitions;
   bool fits = !options.devices || options.replicas * options.partitions == parts;
-  if (fits && options.devices) memcpy(core->ids, options.devices, sizeof *core->ids * (size_t)parts);
+  if (fits && options.devices)
+    memcpy(core->ids, options.devices, sizeof *core->ids * (size_t)parts);
   pjrt_options_deinit(&options);
   if (fits) return NULL;
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
@@ -190,8 +190,7 @@ PJRT_Error *pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoa
   serial_head(head, bytes + SERIAL_HEAD, size - SERIAL_HEAD);
   if (memcmp(head, bytes, SERIAL_HEAD) != 0) return serial_damaged();
   pjrt_core *core = pjrt_core_create(args->client);
-  PJRT_Error *error =
-      serial_load(args, (pjrt_message){bytes + SERIAL_HEAD, bytes + size}, core);
+  PJRT_Error *error = serial_load(args, (pjrt_message){bytes + SERIAL_HEAD, bytes + size}, core);
   if (error) {
     pjrt_core_release(core);
     return error;
