@@ -1,0 +1,57 @@
+"""JAX on OpenCL devices.
+
+JAX finds this package by its entry point and calls `initialize` before the first use of a device. It registers
+the platform "halo", and opens for it what JAX keeps for a fixed list of platforms: donation, callbacks to Python,
+decompositions of matrices, the compilation cache.
+"""
+import dataclasses
+import importlib
+import logging
+import os
+import pathlib
+
+PLATFORM = "halo"
+
+_logger = logging.getLogger(__name__)
+
+
+def library_path():
+    """The plugin's library: $HALO_PJRT_LIBRARY, beside this file, in the source tree's build, or None."""
+    named = os.environ.get("HALO_PJRT_LIBRARY")
+    here = pathlib.Path(__file__).resolve().parent
+    places = [here / "libhalo_pjrt.so", here.parent.parent / "build/lib/pjrt/libhalo_pjrt.so"]
+    for place in [pathlib.Path(named)] if named else places:
+        if place.is_file():
+            return str(place)
+    return None
+
+
+def _is_registered_by_environment():
+    names = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "")
+    return any(entry.split(":")[0].lower() == PLATFORM for entry in names.split(","))
+
+
+def _register(path):
+    from jax._src import xla_bridge
+
+    # A callable, since options from the environment are lost with several processes otherwise.
+    xla_bridge.register_plugin(PLATFORM, library_path=path, options=dict)
+    # Where nobody asks for this platform and there is no OpenCL device, other platforms are used.
+    registered = xla_bridge._backend_factories[PLATFORM]
+    xla_bridge._backend_factories[PLATFORM] = dataclasses.replace(registered, fail_quietly=True)
+
+
+def initialize():
+    """Registers the platform; called by JAX."""
+    if not _is_registered_by_environment():
+        path = library_path()
+        if path is None:
+            _logger.warning("jax_halo: there is no libhalo_pjrt.so beside the package")
+            return
+        _register(path)
+    for name in ("donation", "linalg", "callbacks", "cache"):
+        # What one JAX has, another may have elsewhere: the rest works without it.
+        try:
+            importlib.import_module(f"jax_halo.{name}").install(PLATFORM)
+        except Exception as error:  # pylint: disable=broad-except
+            _logger.warning("jax_halo: this version of JAX has no place for %s: %r", name, error)

@@ -1,0 +1,66 @@
+"""Lowerings of primitives that JAX has for platforms by name only, or not as they are best here."""
+
+# Calls of LAPACK, by the names that JAX gives them on CPUs.
+_AS_ON_CPUS = (
+    "eig",
+    "eigh",
+    "geqp3",
+    "geqrf",
+    "hessenberg",
+    "householder_product",
+    "lu",
+    "ormqr",
+    "schur",
+    "svd",
+    "tridiagonal",
+    # Complex convolutions as real ones.
+    "conv_general_dilated",
+)
+# Arrays that a program puts into another memory.
+_AS_ON_TPUS = ("device_put",)
+
+
+def _copy(platform, source, names):
+    from jax._src.interpreters import mlir
+
+    for primitive, entry in list(mlir._platform_specific_lowerings[source].items()):
+        if str(primitive) in names:
+            rule = getattr(entry, "rule", entry)
+            mlir.register_lowering(primitive, rule, platform=platform)
+
+
+def _approx_top_k(operand, *, k, reduction_dimension, is_max_k, aggregate_to_topk, recall_target,
+                  reduction_input_size_override):
+    """The largest elements themselves: as good an approximation as any."""
+    import jax.numpy as jnp
+    from jax import lax
+    from jaxlib import _jax
+
+    dimension = reduction_dimension % operand.ndim
+    size, count = operand.shape[dimension], k
+    if not aggregate_to_topk:
+        count = min(size, _jax.approx_top_k_reduction_output_size(
+            size, operand.ndim, k, recall_target, aggregate_to_topk,
+            reduction_input_size_override)[0])
+    operand = jnp.moveaxis(operand, dimension, -1)
+    values, places = lax.top_k(operand if is_max_k else -operand, count)
+    values = values if is_max_k else -values
+    return jnp.moveaxis(values, -1, dimension), jnp.moveaxis(places, -1, dimension)
+
+
+def _install_approx_top_k(platform):
+    from jax._src.interpreters import mlir
+    from jax._src.lax import ann
+
+    mlir.register_lowering(
+        ann.approx_top_k_p, mlir.lower_fun(_approx_top_k, multiple_results=True), platform=platform)
+
+
+def install(platform):
+    # The modules that register the rules which are copied.
+    import jax._src.dispatch  # noqa: F401
+    import jax._src.lax.linalg  # noqa: F401
+
+    _copy(platform, "cpu", _AS_ON_CPUS)
+    _copy(platform, "tpu", _AS_ON_TPUS)
+    _install_approx_top_k(platform)
