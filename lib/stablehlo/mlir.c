@@ -160,6 +160,9 @@ const char *halo_mlir_string(const halo_mlir_op *op, const char *name, const cha
   return attr->string.text;
 }
 
+/* No list of an operation has as many equal elements, and a file of a few bytes may claim any number. */
+enum { LONGEST_SPLAT = 65536 };
+
 /* Whether halo_literal_get_i64 loses nothing. */
 static bool counts(halo_type type) {
   halo_type_class class_ = halo_type_class_of(type);
@@ -176,7 +179,8 @@ const int64_t *halo_mlir_ints(halo_mlir_program *program, const halo_mlir_attr *
     int64_t all = 1, kept = halo_shape_element_count(attr->literal->shape);
     for (int32_t d = 0; d < attr->type->rank; d++)
       if (__builtin_mul_overflow(all, attr->type->dims[d], &all)) return NULL;
-    if (all < 0 || all > INT32_MAX / (int64_t)sizeof *out) return NULL;
+    if (all < 0 || all > (all == kept ? INT32_MAX / (int64_t)sizeof *out : LONGEST_SPLAT))
+      return NULL;
     out = halo_arena_array(&program->arena, int64_t, all ? all : 1);
     for (int64_t i = 0; i < all; i++)
       out[i] = halo_literal_get_i64(attr->literal, i < kept ? i : 0);

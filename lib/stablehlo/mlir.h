@@ -7,6 +7,24 @@
  * dimension_numbers; a channel handle is channel_id and channel_type), properties and dictionary in one list.
  * Attributes that say their default may be missing, and lists may come in any form that halo_mlir_ints reads.
  *
+ * Where VHLO and text differ, readers deliver: func.return in functions, stablehlo.return elsewhere; `callee`,
+ * `decomposition` and what is in `called_computations` as SYMBOL; `api_version` as INT; `channel_type` of send and recv
+ * only; the algorithm of a dot_general either with all its attributes or with none of them.
+ *
+ * Structures and their fields (those with `?` may be missing):
+ *   result_accuracy          atol rtol (FLOAT) ulps (INT) mode (ENUM)
+ *   output_operand_alias     output_tuple_indices operand_index operand_tuple_indices
+ *   replica_group_mesh_axes  mesh (SYMBOL, STRING or mesh) axes (ARRAY of axis_ref)
+ *   mesh                     axes (ARRAY of mesh_axis) device_ids?
+ *   mesh_axis                name (STRING) size (INT)
+ *   axis_ref                 name (STRING) sub_axis_info?
+ *   sub_axis_info            pre_size size
+ *   sdy.mesh, sdy.mesh_axis, sdy.axis_ref, sdy.sub_axis_info: likewise; device_ids empty: 0, 1, 2, ...
+ *   sdy.dimension_sharding   axes (ARRAY of sdy.axis_ref) is_closed (BOOL; false: the `?` of text) priority?
+ *   sdy.sharding             mesh_or_ref (SYMBOL or sdy.mesh) dim_shardings replicated_axes unreduced_axes?
+ * Shardy's lists (shardings of values, manual axes, lists of axes) are an ARRAY, its sharding rules and the parameters of
+ * its all-to-all OPAQUE.
+ *
  * Everything lives in the program's arena; literals are held by the program. Reading from several threads is
  * safe, but for the scratch members. */
 #ifndef HALO_STABLEHLO_MLIR_H
@@ -205,7 +223,7 @@ int64_t halo_mlir_int(const halo_mlir_op *op, const char *name, int64_t default_
 /* As text (STRING, SYMBOL, ENUM); `default_` when it is missing or something else. */
 const char *halo_mlir_string(const halo_mlir_op *op, const char *name, const char *default_);
 /* A list of integers (DENSE of integers or pred of any rank, row by row, ARRAY of INT), in the program's arena; *count -1
- * and NULL when the attribute is missing or something else. */
+ * and NULL when the attribute is missing or something else, also a splat of more than 65536 elements. */
 const int64_t *halo_mlir_ints(halo_mlir_program *program, const halo_mlir_attr *attr,
                               int32_t *count);
 /* Functions of the module by name, without the `@`; NULL when there is none. Takes time in proportion to their number. */
