@@ -105,7 +105,7 @@ PJRT_Error *pjrt_core_compile(PJRT_Client *client, const PJRT_Program *program, 
   halo_module *module;
   PJRT_PASS(pjrt_options_read(options, options_size, &read));
   char *format = pjrt_copy(program->format, program->format_size);
-  halo_status status = pjrt_program_read(program->code, program->code_size, format, &module);
+  halo_status status = pjrt_program_read(program->code, program->code_size, &module);
   PJRT_Error *error = pjrt_error_of(status);
   pjrt_core *core = NULL;
   if (error) {
@@ -144,7 +144,7 @@ static PJRT_Error *compile_elsewhere(pjrt_core *core, int id, halo_executable **
   halo_module *module;
   PJRT_PASS(pjrt_options_read(core->options, core->options_size, &options));
   PJRT_Error *error =
-      pjrt_error_of(pjrt_program_read(core->code, core->code_size, core->format, &module));
+      pjrt_error_of(pjrt_program_read(core->code, core->code_size, &module));
   if (!error) {
     halo_compile_options compile = compile_options(&options);
     compile.devices = &id;

@@ -185,8 +185,8 @@ void pjrt_buffer_delete(PJRT_Buffer *buffer);
 
 /* ---- Programs (program.c) ---- */
 
-/* A module from a program's bytes, whatever its form. `format` as the caller calls it: "mlir", "hlo_text". */
-halo_status pjrt_program_read(const char *code, size_t size, const char *format, halo_module **out);
+/* A module from a program's bytes: the form shows in them, whatever the caller calls it. */
+halo_status pjrt_program_read(const char *code, size_t size, halo_module **out);
 
 /* ---- Messages (proto.c): protocol buffers on the wire ---- */
 
