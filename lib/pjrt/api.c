@@ -47,7 +47,7 @@ PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
 
 /* Frameworks write programs in the version of StableHLO that is asked for here, or in their own if that is
  * older. */
-static const int64_t api_stablehlo[] = {1, 13, 0}, api_stablehlo_least[] = {0, 9, 0};
+static const int64_t api_stablehlo[] = {1, 17, 0}, api_stablehlo_least[] = {0, 9, 0};
 static const PJRT_NamedValue api_attributes[] = {
     {API_NAME("stablehlo_current_version"), .type = PJRT_NamedValue_kInt64List,
      .int64_array_value = api_stablehlo, .value_size = 3},
