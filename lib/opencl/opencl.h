@@ -145,6 +145,10 @@ void halo_cl_work_end(halo_cl_device *device);
  * memory in pieces, of which one is filled or emptied while another is on its way. */
 halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, cl_event after);
 halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event after);
+/* The same for little, in the caller's thread, where the device has a queue `here` and nothing has to be waited
+ * for: to the host if `to` is set, else `from` it. False, and nothing is done, otherwise. */
+bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t size,
+                       cl_event after, halo_status *status);
 
 /* ---- Memory (memory.c) ---- */
 

@@ -170,8 +170,28 @@ static bool stage_helps(const halo_cl_block *block, size_t size) {
   return !block->device->caps.shares_host_memory && size > STAGE_SMALL;
 }
 
+/* More takes longer to copy than threads take to wake. */
+enum { STAGE_HERE = 64 << 10 };
+
+bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t size,
+                       cl_event after, halo_status *status) {
+  halo_cl_device *device = block->device;
+  if (!device->here || size > STAGE_HERE || !halo_cl_has_happened(after) ||
+      !halo_cl_take_here(device)) {
+    return false;
+  }
+  cl_int code =
+      to ? clEnqueueReadBuffer(device->here, block->mem, CL_TRUE, 0, size, to, 0, NULL, NULL)
+         : clEnqueueWriteBuffer(device->here, block->mem, CL_TRUE, 0, size, from, 0, NULL, NULL);
+  halo_cl_give_here(device);
+  *status = halo_cl_check(code, to ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer");
+  return true;
+}
+
 halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, cl_event after) {
   halo_cl_device *device = block->device;
+  halo_status status;
+  if (halo_cl_copy_here(block, NULL, data, size, after, &status)) return status;
   if (stage_helps(block, size)) {
     stage_copy copy = {.block = block, .from = data, .size = size, .after = after};
     return stage_run(&copy);
@@ -191,6 +211,8 @@ halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, c
 }
 
 halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event after) {
+  halo_status status;
+  if (halo_cl_copy_here(block, data, NULL, size, after, &status)) return status;
   if (stage_helps(block, size)) {
     stage_copy copy = {.block = block, .to = data, .size = size, .after = after};
     return stage_run(&copy);

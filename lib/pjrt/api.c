@@ -2,7 +2,7 @@
 #include "halo/halo.h"
 #include "pjrt/pjrt.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 /* Functions that the plugin does not have say so by name. */
 #define PJRT_FUNCTION(name, size, ...)
@@ -37,8 +37,11 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) { return
 
 /* ---- The plugin ---- */
 
+/* Frameworks start programs of few microseconds one by one: PoCL is asked for its driver that does such in the
+ * caller's thread, beside that with threads, unless the user says otherwise. Other platforms take no notice. */
 PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
   (void)args;
+  setenv("POCL_DEVICES", "pthread basic", 0);
   return NULL;
 }
 

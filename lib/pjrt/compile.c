@@ -143,8 +143,7 @@ static PJRT_Error *compile_elsewhere(pjrt_core *core, int id, halo_executable **
   pjrt_options options;
   halo_module *module;
   PJRT_PASS(pjrt_options_read(core->options, core->options_size, &options));
-  PJRT_Error *error =
-      pjrt_error_of(pjrt_program_read(core->code, core->code_size, &module));
+  PJRT_Error *error = pjrt_error_of(pjrt_program_read(core->code, core->code_size, &module));
   if (!error) {
     halo_compile_options compile = compile_options(&options);
     compile.devices = &id;

@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What has happened already needs to be looked at no more. */
+static PJRT_Event *host_event(halo_event *event) {
+  if (!halo_event_is_ready(event) || halo_event_wait(event) != HALO_OK) return pjrt_event_of(event);
+  halo_event_release(event);
+  return pjrt_event_past();
+}
+
 /* ---- In ---- */
 
 /* Copies elements that lie `strides` bytes apart to a dense row-major array. */
@@ -69,7 +76,11 @@ static PJRT_Error *host_put_copy(const PJRT_Client_BufferFromHostBuffer_Args *ar
     free(copy);
     return error;
   }
-  status = halo_event_on_ready(done, host_free, copy);
+  if (halo_event_is_ready(done)) {
+    free(copy);
+  } else {
+    status = halo_event_on_ready(done, host_free, copy);
+  }
   halo_event_release(done);
   return pjrt_error_of(status);
 }
@@ -93,7 +104,7 @@ static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
   }
   halo_event *done;
   PJRT_TRY(halo_buffer_put(memory->device->device, args->data, strides, shape, out, &done));
-  *done_with = pjrt_event_of(done);
+  *done_with = host_event(done);
   return NULL;
 }
 
@@ -250,7 +261,7 @@ static PJRT_Error *host_get(halo_buffer *value, PJRT_Buffer_ToHostBuffer_Args *a
   PJRT_PASS(host_strides(args->host_layout, shape, own, &strides));
   PJRT_TRY(halo_buffer_get(value, args->dst, strides, &copied));
   if (!pjrt_type_differs(type)) {
-    args->event = pjrt_event_of(copied);
+    args->event = host_event(copied);
     return NULL;
   }
   host_job *job = pjrt_alloc(sizeof *job);
