@@ -21,6 +21,7 @@ typedef struct halo_device halo_device;         /* belongs to its client */
 typedef struct halo_executable halo_executable; /* a compiled module; reference-counted */
 typedef struct halo_buffer halo_buffer;         /* one array in device memory; reference-counted */
 typedef struct halo_event halo_event;           /* something that will have happened; ditto */
+typedef struct halo_view halo_view;             /* a buffer's bytes, seen by the host */
 
 /* ---- Client and devices ---- */
 
@@ -308,6 +309,13 @@ HALO_API HALO_MUST_USE halo_status halo_buffer_to_literal(halo_buffer *buffer, h
  * waits, else `data` is complete when *done has happened. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_get(halo_buffer *buffer, void *data,
                                                    const int64_t *byte_strides, halo_event **done);
+/* Waits for the buffer, and gives the address of its bytes, in its shape's layout: where the device shares the
+ * host's memory (halo_device_info.shares_host_memory; HALO_UNIMPLEMENTED elsewhere) they are not copied. They may
+ * be read until the view is released, also when the buffer was released or donated before: the program then takes
+ * other memory. HALO_FAILED_PRECONDITION for a donated buffer. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_view(halo_buffer *buffer, const void **data,
+                                                    halo_view **out);
+HALO_API void halo_view_release(halo_view *view);
 /* An event that happens when the buffer's value is there (or its computation failed).
  * HALO_FAILED_PRECONDITION for a donated buffer. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_ready_event(halo_buffer *buffer, halo_event **out);

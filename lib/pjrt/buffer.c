@@ -62,6 +62,7 @@ PJRT_Error *pjrt_Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
   PJRT_Buffer *buffer = args->buffer;
   if (!buffer) return NULL;
   pjrt_buffer_delete(buffer);
+  halo_view_release(buffer->view);
   halo_buffer_release(buffer->viewed);
   pthread_mutex_destroy(&buffer->lock);
   free(buffer);
@@ -192,15 +193,54 @@ PJRT_Error *pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
 
 /* ---- Addresses and views ---- */
 
-/* Arrays are reached through the calls that copy: no address of this process is promised. */
+/* Less is copied sooner than it is mapped. */
+enum { BUFFER_VIEW = 64 << 10 };
+
+/* Whether the host sees the array as it is: row-major, elements as the interface has them, in memory that the
+ * device shares with it. */
+static bool buffer_is_visible(const PJRT_Buffer *buffer, const halo_buffer *value) {
+  if (!value || buffer->memory->device->memory_count <= PJRT_MEMORY_PINNED_HOST) return false;
+  const halo_shape *shape = halo_buffer_shape(value);
+  int rank = halo_shape_rank(shape);
+  for (int i = 0; i < rank; i++) {
+    if (halo_shape_minor_to_major(shape, i) != rank - 1 - i) return false;
+  }
+  return halo_shape_byte_size(shape) >= BUFFER_VIEW && !pjrt_type_differs(halo_shape_type(shape));
+}
+
 PJRT_Error *pjrt_Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args *args) {
-  args->is_on_cpu = false;
+  PJRT_Buffer *buffer = args->buffer;
+  pthread_mutex_lock(&buffer->lock);
+  args->is_on_cpu = buffer_is_visible(buffer, buffer->value);
+  pthread_mutex_unlock(&buffer->lock);
   return NULL;
 }
 
-/* A number that no other buffer has, to compare with. */
+/* Where it is, for those who hold a reference: it stays there until the last of them is given back. */
+static PJRT_Error *buffer_address(PJRT_Buffer *buffer, const void **out) {
+  halo_status status = HALO_OK;
+  pthread_mutex_lock(&buffer->lock);
+  bool visible = buffer_is_visible(buffer, buffer->viewed);
+  if (visible && !buffer->view) {
+    status = halo_buffer_view(buffer->viewed, &buffer->address, &buffer->view);
+  }
+  *out = buffer->address;
+  pthread_mutex_unlock(&buffer->lock);
+  PJRT_TRY(status);
+  return visible ? NULL
+                 : pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
+                              "this buffer has no address on the host: copy it there");
+}
+
+/* Of others a number that no other buffer has, to compare with. */
 PJRT_Error *pjrt_Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args *args) {
-  args->buffer_pointer = args->buffer->number;
+  PJRT_Buffer *buffer = args->buffer;
+  const void *address = NULL;
+  pthread_mutex_lock(&buffer->lock);
+  bool visible = buffer_is_visible(buffer, buffer->viewed);
+  pthread_mutex_unlock(&buffer->lock);
+  if (visible) PJRT_PASS(buffer_address(buffer, &address));
+  args->buffer_pointer = visible ? (uintptr_t)address : buffer->number;
   return NULL;
 }
 
@@ -221,13 +261,18 @@ PJRT_Error *pjrt_Buffer_DecreaseExternalReferenceCount(
     PJRT_Buffer_DecreaseExternalReferenceCount_Args *args) {
   PJRT_Buffer *buffer = args->buffer;
   halo_buffer *last = NULL;
+  halo_view *view = NULL;
   pthread_mutex_lock(&buffer->lock);
   bool there = buffer->references > 0;
   if (there && --buffer->references == 0) {
     last = buffer->viewed;
+    view = buffer->view;
     buffer->viewed = NULL;
+    buffer->view = NULL;
+    buffer->address = NULL;
   }
   pthread_mutex_unlock(&buffer->lock);
+  halo_view_release(view);
   halo_buffer_release(last);
   if (there) return NULL;
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
@@ -236,7 +281,8 @@ PJRT_Error *pjrt_Buffer_DecreaseExternalReferenceCount(
 
 PJRT_Error *pjrt_Buffer_OpaqueDeviceMemoryDataPointer(
     PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *args) {
-  (void)args;
-  return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
-                    "memory of OpenCL devices has no address: copy the array to the host");
+  const void *address;
+  PJRT_PASS(buffer_address(args->buffer, &address));
+  args->device_memory_ptr = (void *)address;
+  return NULL;
 }

@@ -167,8 +167,10 @@ struct PJRT_Buffer {
   pthread_mutex_t lock; /* of what follows */
   halo_buffer *value;   /* NULL: deleted, or a token */
   halo_event *made;     /* of a token; NULL: always there */
-  int64_t references;   /* of views */
-  halo_buffer *viewed;  /* what the views see, also when deleted */
+  int64_t references;   /* of views from outside */
+  halo_buffer *viewed;  /* what they see, also when deleted; a reference while there are any */
+  halo_view *view;      /* once somebody asked where it is */
+  const void *address;
   bool deleted;
   size_t rank;
   int64_t dims[];

@@ -313,6 +313,48 @@ START_TEST(copies) {
 }
 END_TEST
 
+/* Large arrays are seen where they lie, also when they were deleted since. */
+START_TEST(views) {
+  enum { COUNT = 1 << 16 };
+  PJRT_Client *client = pjrt_client("cpu");
+  float *in = malloc(sizeof *in * COUNT);
+  for (int i = 0; i < COUNT; i++) in[i] = (float)i;
+  PJRT_Buffer *buffer = pjrt_put_floats(pjrt_memory(client, 0), in, COUNT);
+  PJRT_Buffer *small = pjrt_put_floats(pjrt_memory(client, 0), in, 4);
+  PJRT_Buffer_IsOnCpu_Args *seen = ARGS(Buffer_IsOnCpu, .buffer = buffer);
+  ck_call(api->Buffer_IsOnCpu(seen));
+  ck_assert(seen->is_on_cpu);
+  seen->buffer = small;
+  ck_call(api->Buffer_IsOnCpu(seen));
+  ck_assert(!seen->is_on_cpu);
+  ck_refused(api->Buffer_OpaqueDeviceMemoryDataPointer(
+                 ARGS(Buffer_OpaqueDeviceMemoryDataPointer, .buffer = buffer)),
+             UNIMPLEMENTED, "no address");
+  for (int i = 0; i < 2; i++) {
+    ck_call(api->Buffer_IncreaseExternalReferenceCount(
+        ARGS(Buffer_IncreaseExternalReferenceCount, .buffer = buffer)));
+  }
+  PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args *where =
+      ARGS(Buffer_OpaqueDeviceMemoryDataPointer, .buffer = buffer);
+  ck_call(api->Buffer_OpaqueDeviceMemoryDataPointer(where));
+  PJRT_Buffer_UnsafePointer_Args *same = ARGS(Buffer_UnsafePointer, .buffer = buffer);
+  ck_call(api->Buffer_UnsafePointer(same));
+  ck_assert_uint_eq(same->buffer_pointer, (uintptr_t)where->device_memory_ptr);
+  ck_call(api->Buffer_DecreaseExternalReferenceCount(
+      ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = buffer)));
+  ck_call(api->Buffer_Delete(ARGS(Buffer_Delete, .buffer = buffer)));
+  /* Memory that others get now is not this. */
+  PJRT_Buffer *other = pjrt_put_floats(pjrt_memory(client, 0), in + 1, COUNT - 1);
+  ck_assert_mem_eq(where->device_memory_ptr, in, sizeof *in * COUNT);
+  ck_call(api->Buffer_DecreaseExternalReferenceCount(
+      ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = buffer)));
+  PJRT_Buffer *all[] = {buffer, small, other};
+  for (int i = 0; i < 3; i++) pjrt_drop(all[i]);
+  free(in);
+  pjrt_close(client);
+}
+END_TEST
+
 START_TEST(in_pieces) {
   PJRT_Client *client = pjrt_client(NULL);
   const int64_t dims[] = {4};
@@ -459,6 +501,7 @@ int main(void) {
   tcase_set_timeout(transfers, 120);
   tcase_add_test(transfers, host_layouts);
   tcase_add_test(transfers, copies);
+  tcase_add_test(transfers, views);
   tcase_add_test(transfers, in_pieces);
   tcase_add_test(transfers, events);
   suite_add_tcase(suite, transfers);
