@@ -5,6 +5,7 @@
 #include "inputs.h"
 #include "output.h"
 #include "parts.h"
+#include "pieces.h"
 #include "profile.h"
 #include "tool.h"
 
@@ -130,6 +131,8 @@ typedef struct run_state {
   halo_client *client;
   halo_executable *executable;
   parts_counts counts;
+  bool joined;        /* results of partitions are put together: those of replicas are left */
+  parts_counts shown; /* of which there are results */
   run_part *parts;
   int part_count;
   int argument_count, result_count; /* of each part */
@@ -210,6 +213,31 @@ static bool run_once(run_state *state, halo_buffer **results, double *seconds) {
   return ok;
 }
 
+/* Puts what the partitions of each replica give together, in the place of the first one's. */
+static bool run_join(run_state *state) {
+  int partitions = state->counts.partitions;
+  bool ok = true;
+  for (int p = 0; p < state->part_count && ok; p++) {
+    run_part *part = &state->parts[p], *first = &state->parts[p - part->place.partition];
+    for (int i = 0; i < state->result_count && ok && part == first; i++) {
+      const halo_shape *shape = halo_executable_whole_result_shape(state->executable, i);
+      const halo_sharding *sharding = halo_executable_result_sharding(state->executable, i);
+      halo_literal *whole;
+      ok = tool_check(halo_literal_create(shape, &whole));
+      for (int k = 0; k < partitions && ok; k++) {
+        ok = pieces_join(whole, first[k].results[i], sharding, k);
+        halo_literal_release(first[k].results[i]);
+        first[k].results[i] = NULL;
+      }
+      first->results[i] = whole;
+    }
+    if (part == first) continue;
+    free(part->results);
+    part->results = NULL;
+  }
+  return ok;
+}
+
 static bool run_fetch(run_state *state, halo_buffer **buffers) {
   bool ok = true;
   for (int p = 0; p < state->part_count && ok; p++) {
@@ -220,7 +248,7 @@ static bool run_fetch(run_state *state, halo_buffer **buffers) {
           halo_buffer_to_literal(buffers[p * state->result_count + i], &part->results[i]));
     }
   }
-  return ok;
+  return ok && state->joined ? run_join(state) : ok;
 }
 
 static void run_release_buffers(const run_state *state, halo_buffer **buffers) {
@@ -273,7 +301,14 @@ static bool run_upload_part(run_state *state, int p) {
   }
   for (int i = 0; i < state->argument_count; i++) {
     input *in = &part->inputs.data[i];
+    const halo_sharding *sharding = halo_executable_argument_sharding(state->executable, i);
     int64_t sizes[RUN_MAX_RANK];
+    if (sharding && sharding->kind == HALO_SHARDING_TILED) {
+      halo_literal *piece = pieces_cut(in->value, sharding, part->place.partition);
+      halo_literal_release(in->value);
+      in->value = piece;
+      if (!piece) return false;
+    }
     const halo_shape *shape = halo_literal_shape(in->value);
     for (int d = 0; d < halo_shape_rank(shape); d++) sizes[d] = halo_shape_dim(shape, d);
     halo_status status = halo_buffer_put_sized(
@@ -339,18 +374,19 @@ static void run_print_inputs(const run_request *request, const run_state *state,
 
 static void run_print_part(const run_request *request, const run_state *state, int p) {
   const run_part *part = &state->parts[p];
-  bool several = state->counts.replicas * state->counts.partitions > 1;
-  for (int i = 0; i < state->result_count; i++) {
+  bool several = state->shown.replicas * state->shown.partitions > 1;
+  for (int i = 0; i < state->result_count && part->results; i++) {
     const char *shape = tool_shape(halo_literal_shape(part->results[i]));
     fputs("Result ", stdout);
     if (state->result_count > 1) printf("%d", i);
     if (several) {
       printf("%s%s", state->result_count > 1 ? " of " : "of ",
-             parts_name(part->place, state->counts));
+             parts_name(part->place, state->shown));
     }
     printf("%s%s\n", state->result_count > 1 || several ? ": " : "", shape);
     output_value(part->results[i], request->print);
-    bool last = i + 1 == state->result_count && p + 1 == state->part_count;
+    int behind = state->joined ? state->counts.partitions : 1; /* parts without results */
+    bool last = i + 1 == state->result_count && p + behind == state->part_count;
     if (!last || !request->quiet || request->compare.path || request->client.profile) putchar('\n');
   }
 }
@@ -432,7 +468,7 @@ static bool run_check_files(const run_request *request) {
 static bool run_check_compare(const run_request *request, const run_state *state) {
   bool ok = true;
   for (int p = 0; p < state->part_count && request->compare.path && ok; p++) {
-    char *path = parts_path(request->compare.path, state->parts[p].place, state->counts);
+    char *path = parts_path(request->compare.path, state->parts[p].place, state->shown);
     ok = access(path, R_OK) == 0;
     if (!ok) tool_error("cannot read %s: %s", path, strerror(errno));
     free(path);
@@ -478,7 +514,8 @@ static bool run_write_part(const run_request *request, const run_state *state, c
 static bool run_write_results(const run_request *request, const run_state *state) {
   bool ok = true;
   for (int p = 0; p < state->part_count && ok; p++) {
-    char *where = parts_path(request->output, state->parts[p].place, state->counts);
+    if (!state->parts[p].results) continue;
+    char *where = parts_path(request->output, state->parts[p].place, state->shown);
     ok = run_write_part(request, state, &state->parts[p], where);
     free(where);
   }
@@ -490,10 +527,12 @@ static int run_compare_results(const run_request *request, const run_state *stat
   int worst = TOOL_OK;
   for (int p = 0; p < state->part_count; p++) {
     const run_part *part = &state->parts[p];
-    char *where = parts_path(request->compare.path, part->place, state->counts);
+    if (!part->results) continue;
+    char *where = parts_path(request->compare.path, part->place, state->shown);
     compare_request compare = request->compare;
     compare.path = where;
-    if (state->part_count > 1) printf("Of %s:\n", parts_name(part->place, state->counts));
+    bool several = state->joined ? state->shown.replicas > 1 : state->part_count > 1;
+    if (several) printf("Of %s:\n", parts_name(part->place, state->shown));
     int code = compare_results(&compare, part->results, state->result_count);
     if (code > worst) worst = code;
     free(where);
@@ -554,6 +593,11 @@ static bool run_compile(const run_request *request, run_state *state) {
     return false;
   }
   state->compile_seconds = tool_now() - start;
+  /* Only where this process has all pieces. */
+  state->joined = halo_client_process_count(state->client) == 1 &&
+                  halo_executable_result_sharding(state->executable, 0) != NULL;
+  state->shown = state->counts;
+  if (state->joined) state->shown.partitions = 1;
   halo_executable_set_seed(state->executable, request->seed);
   return true;
 }
@@ -568,9 +612,8 @@ static int run_work(const run_request *request, run_state *state) {
   if (!parts_open(state->module, &client, &state->counts, &state->client)) return TOOL_FAILED;
   int code = run_give_inputs(request, state, &generated);
   if (code != TOOL_OK) return code;
-  if (!run_check_compare(request, state)) return TOOL_FAILED;
   if (request->compile.dump_dir && !tool_make_folder(request->compile.dump_dir)) return TOOL_FAILED;
-  if (!run_compile(request, state)) return TOOL_FAILED;
+  if (!run_compile(request, state) || !run_check_compare(request, state)) return TOOL_FAILED;
   /* The first process speaks for all; the others say on stderr what is wrong. */
   bool speaks = halo_client_process_index(state->client) == 0;
   if (!speaks && !freopen("/dev/null", "w", stdout)) return tool_error("cannot be silent");

@@ -1,5 +1,5 @@
 /* halo/annotations.h: what instructions and modules say beside what they compute: where they come from
- * and how their data is spread over devices. Results do not depend on it. */
+ * and how their data is spread over devices (docs/partitioning.md). Results do not depend on it. */
 #ifndef HALO_ANNOTATIONS_H
 #define HALO_ANNOTATIONS_H
 
@@ -80,6 +80,15 @@ typedef struct halo_sharding {
   int32_t element_count;
   const char *text; /* NAMED: HLO text with its braces */
 } halo_sharding;
+
+/* Which part of an array of `whole` a device (a partition's number) has: along dimension d the elements from
+ * starts[d] on, sizes[d] of them, [rank] each. All devices have equally many: where tiles do not divide a
+ * dimension, sizes are rounded up, and what lies behind the array is padding (starts[d] may lie behind it too). All
+ * of the array where it is not tiled. HALO_INVALID_ARGUMENT for shardings that do not fit the shape, for
+ * those of tuples or by axes of a mesh, and for devices that the sharding does not speak of. */
+HALO_API HALO_MUST_USE halo_status halo_sharding_piece(const halo_sharding *sharding,
+                                                       const halo_shape *whole, int64_t device,
+                                                       int64_t *starts, int64_t *sizes);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #ifndef HALO_CLIENT_H
 #define HALO_CLIENT_H
 
+#include "halo/annotations.h"
 #include "halo/communicator.h"
 #include "halo/literal.h"
 #include "halo/module.h"
@@ -136,6 +137,11 @@ typedef struct halo_compile_options {
    * module (replica_count, num_partitions), which are 1 where it says nothing. */
   const int *devices;
   int replica_count, partition_count;
+  /* Of programs that are partitioned here (docs/partitioning.md): whether an array of which the module says no
+   * sharding may be spread as suits the program, for each parameter and each result (elements of its tuple), or
+   * for all (a count of 1). Count 0: what the module's header says, else no: each partition has all of it. */
+  const bool *free_arguments, *free_results;
+  int free_argument_count, free_result_count;
 } halo_compile_options;
 
 /* Compiles a module for the client's first device, or those of options->devices. The module is not
@@ -193,6 +199,20 @@ typedef struct halo_executable_costs {
 } halo_executable_costs;
 HALO_API void halo_executable_get_costs(const halo_executable *executable,
                                         halo_executable_costs *out);
+
+/* Programs of several partitions that spoke of whole arrays (docs/partitioning.md): the arguments and results above
+ * are then the pieces that each partition takes and gives, and these say how arrays are cut into them
+ * (halo_sharding_piece, with the partition's number as device), and the shapes of the arrays, which for other
+ * programs are those above. NULL for other programs' shardings, and for an index out of range. Owned by the
+ * executable. */
+HALO_API const halo_sharding *halo_executable_argument_sharding(const halo_executable *executable,
+                                                                int index);
+HALO_API const halo_sharding *halo_executable_result_sharding(const halo_executable *executable,
+                                                              int index);
+HALO_API const halo_shape *halo_executable_whole_argument_shape(const halo_executable *executable,
+                                                                int index);
+HALO_API const halo_shape *halo_executable_whole_result_shape(const halo_executable *executable,
+                                                              int index);
 
 /* The devices of this client that it was compiled for, in the order of halo_compile_options.devices; NULL for
  * an index out of range. */

@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "client/executable.h"
+#include "client/sharding.h"
 #include "halo/passes.h"
 #include "passes/passes.h"
 #include "plan/check.h"
@@ -101,6 +102,7 @@ static halo_status compile_run(void *user) {
   job->optimized = halo_module_clone(job->module);
   job->optimized->replica_count = job->replicas;
   job->optimized->num_partitions = job->partitions;
+  halo_sharding_set_free(job->optimized, job->options);
   halo_status status = compile_plan(job);
   if (status == HALO_OK) return HALO_OK;
   halo_plan_release(job->plan);

@@ -176,6 +176,18 @@ static void clone_body(clone_state *s, halo_computation *to, const halo_computat
   }
 }
 
+static halo_spmd_entry *clone_spmd(halo_arena *arena, const halo_spmd_entry *from) {
+  halo_spmd_entry *copy = halo_arena_copy(arena, from, sizeof *copy);
+  copy->params = halo_sharding_clone(arena, from->params);
+  copy->results = halo_sharding_clone(arena, from->results);
+  copy->whole_params = halo_arena_array(arena, const halo_shape *, from->whole_param_count + 1);
+  for (int32_t i = 0; i < from->whole_param_count; i++) {
+    copy->whole_params[i] = halo_shape_clone(arena, from->whole_params[i]);
+  }
+  copy->whole_result = halo_shape_clone(arena, from->whole_result);
+  return copy;
+}
+
 halo_module *halo_module_clone(const halo_module *module) {
   halo_module *copy = halo_module_create(module->name);
   copy->next_id = module->next_id;
@@ -199,6 +211,7 @@ halo_module *halo_module_clone(const halo_module *module) {
     copy->entry_params[i] = halo_shape_clone(&copy->arena, module->entry_params[i]);
   }
   copy->entry_result = halo_shape_clone(&copy->arena, module->entry_result);
+  if (module->spmd) copy->spmd = clone_spmd(&copy->arena, module->spmd);
   for (int32_t i = 0; i < module->aliases.count; i++) {
     halo_vec_push(&copy->aliases, clone_alias(&copy->arena, module->aliases.data[i]));
   }

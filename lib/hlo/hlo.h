@@ -138,6 +138,15 @@ typedef struct halo_header_attr {
   const char *name, *text;
 } halo_header_attr;
 
+/* Of a module that was partitioned: what its entry spoke of before. */
+typedef struct halo_spmd_entry {
+  /* Tuples: a sharding for each leaf of all parameters, in turn, and of the result. */
+  const halo_sharding *params, *results;
+  const halo_shape **whole_params; /* [whole_param_count] */
+  int32_t whole_param_count;
+  const halo_shape *whole_result;
+} halo_spmd_entry;
+
 struct halo_module {
   atomic_int references;
   halo_arena arena;
@@ -151,8 +160,9 @@ struct halo_module {
   /* Shapes of the entry's parameters and result with the layouts callers see. */
   const halo_shape **entry_params; /* [entry->params.count] */
   const halo_shape *entry_result;
-  halo_aliases aliases; /* input_output_alias */
-  halo_aliases donors;  /* buffer_donor */
+  halo_spmd_entry *spmd; /* NULL: not partitioned by the pass partition */
+  halo_aliases aliases;  /* input_output_alias */
+  halo_aliases donors;   /* buffer_donor */
   /* frontend_attributes, as those of an instruction: names and values in turns. */
   const char *const *frontend;
   int32_t frontend_count;

@@ -19,6 +19,9 @@ halo_status halo_passes_run(halo_module *module, const halo_pass_options *option
 
 typedef halo_status halo_pass_fn(halo_module *module, bool *changed);
 
+/* A program of several partitions with shardings, which speaks of whole arrays, becomes that of each partition
+ * (partition.h). HALO_INVALID_ARGUMENT for shardings that do not fit. */
+halo_pass_fn halo_pass_partition;
 /* call, fusion, async-start/update/done and copy-start/done become what they wrap, in place. */
 halo_pass_fn halo_pass_inline_calls;
 /* Sizes of dimensions that are known at run time only become values, and all shapes static (dynamic.h). The

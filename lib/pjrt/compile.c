@@ -61,6 +61,22 @@ static void compile_find_slots(pjrt_core *core, const halo_module *module) {
   compile_add(&core->results, result, halo_module_result_sharding(module), &arrays);
 }
 
+/* Where the library partitioned the program, it knows how arrays lie. */
+static void compile_find_shardings(pjrt_core *core) {
+  for (int side = 0; side < 2; side++) {
+    pjrt_slots *slots = side ? &core->results : &core->arguments;
+    for (size_t i = 0; i < slots->count; i++) {
+      pjrt_slot *slot = &slots->data[i];
+      const halo_sharding *sharding =
+          side ? halo_executable_result_sharding(core->executable, slot->index)
+               : halo_executable_argument_sharding(core->executable, slot->index);
+      if (!sharding) continue;
+      free(slot->sharding);
+      slot->sharding = compile_sharding(sharding, &slot->sharding_size);
+    }
+  }
+}
+
 /* ---- Compiling ---- */
 
 static halo_compile_options compile_options(const pjrt_options *options) {
@@ -70,7 +86,11 @@ static halo_compile_options compile_options(const pjrt_options *options) {
                                 .dump_dir = options->dump_dir,
                                 .devices = options->devices,
                                 .replica_count = options->replicas,
-                                .partition_count = options->partitions};
+                                .partition_count = options->partitions,
+                                .free_arguments = options->free_arguments.data,
+                                .free_argument_count = options->free_arguments.count,
+                                .free_results = options->free_results.data,
+                                .free_result_count = options->free_results.count};
 }
 
 /* Which device has each part; `devices` NULL: as the library does it. */
@@ -95,6 +115,7 @@ static PJRT_Error *compile_module(pjrt_core *core, const halo_module *module,
   core->name = pjrt_copy(halo_module_name(module), strlen(halo_module_name(module)));
   compile_assign(core, options);
   compile_find_slots(core, module);
+  compile_find_shardings(core);
   pjrt_core_describe(core);
   return NULL;
 }

@@ -6,7 +6,14 @@
 
 /* Numbers of fields, by message. */
 enum { OPTIONS_LAYOUTS = 1, OPTIONS_BUILD = 3, OPTIONS_PORTABLE = 4, OPTIONS_OVERRIDES = 7 };
-enum { BUILD_DEBUG = 3, BUILD_REPLICAS = 4, BUILD_PARTITIONS = 5, BUILD_ASSIGNMENT = 9 };
+enum {
+  BUILD_DEBUG = 3,
+  BUILD_REPLICAS = 4,
+  BUILD_PARTITIONS = 5,
+  BUILD_ASSIGNMENT = 9,
+  BUILD_FREE_RESULTS = 12,
+  BUILD_FREE_ARGUMENTS = 18
+};
 enum { DEBUG_DUMP_TO = 109 };
 enum { ASSIGNMENT_REPLICAS = 1, ASSIGNMENT_COMPUTATIONS = 2, ASSIGNMENT_DEVICES = 3 };
 enum { SHAPE_LAYOUT = 5, LAYOUT_MINOR_TO_MAJOR = 1 };
@@ -99,6 +106,21 @@ static PJRT_Error *options_read_debug(pjrt_message message, pjrt_options *out) {
   return options_end(&message);
 }
 
+/* Appends to a list of flags, which come one by one or packed. */
+static void options_read_flags(const pjrt_field *field, pjrt_flags *out) {
+  pjrt_message rest = field->bytes;
+  uint64_t value = field->value;
+  bool packed = field->wire != 0;
+  while (!packed || pjrt_message_number(&rest, &value)) {
+    bool *grown = pjrt_alloc(sizeof *grown * (size_t)(out->count + 1));
+    if (out->count) memcpy(grown, out->data, sizeof *grown * (size_t)out->count);
+    free(out->data);
+    out->data = grown;
+    out->data[out->count++] = value != 0;
+    if (!packed) return;
+  }
+}
+
 static PJRT_Error *options_read_build(pjrt_message message, pjrt_options *out) {
   pjrt_field field;
   int replicas = 0, partitions = 0;
@@ -108,6 +130,8 @@ static PJRT_Error *options_read_build(pjrt_message message, pjrt_options *out) {
       case BUILD_REPLICAS: replicas = (int)field.value; break;
       case BUILD_PARTITIONS: partitions = (int)field.value; break;
       case BUILD_ASSIGNMENT: PJRT_PASS(options_read_assignment(field.bytes, out)); break;
+      case BUILD_FREE_RESULTS: options_read_flags(&field, &out->free_results); break;
+      case BUILD_FREE_ARGUMENTS: options_read_flags(&field, &out->free_arguments); break;
       default: break; /* how XLA's own backends go about it */
     }
   }
@@ -228,5 +252,7 @@ void pjrt_options_deinit(pjrt_options *options) {
   free(options->devices);
   free(options->kernels);
   free(options->dump_dir);
+  free(options->free_arguments.data);
+  free(options->free_results.data);
   *options = (pjrt_options){0};
 }

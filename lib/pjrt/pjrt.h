@@ -219,12 +219,18 @@ void pjrt_writer_deinit(pjrt_writer *writer);
 
 /* ---- Compile options (options.c) ---- */
 
+typedef struct pjrt_flags {
+  bool *data;
+  int count;
+} pjrt_flags;
+
 typedef struct pjrt_options {
   int replicas, partitions; /* 0: not said */
   int *devices;             /* replica by replica; NULL: not said */
   bool portable;
   char *kernels, *dump_dir; /* NULL: not said */
   bool no_fusion, no_optimization;
+  pjrt_flags free_arguments, free_results; /* as halo_compile_options */
 } pjrt_options;
 /* INVALID_ARGUMENT for what is no message, and for options by name that are not known. */
 PJRT_Error *pjrt_options_read(const void *data, size_t size, pjrt_options *out);

@@ -1,4 +1,5 @@
 /* text/parse_header.c: what stands before the computations, and what it says about the entry. */
+#include "hlo/sharding.h"
 #include "text/parser.h"
 
 #include <string.h>
@@ -6,7 +7,8 @@
 /* ---- Entry layout ---- */
 
 /* Takes "{(shape, shape)->shape}". */
-static halo_status header_layout(halo_text_parser *p, halo_text_header *header) {
+static halo_status header_shapes(halo_text_parser *p, const halo_shape ***params, int32_t *count,
+                                 const halo_shape **result) {
   HALO_VEC(const halo_shape *) shapes = {0};
   HALO_TRY(halo_text_expect(p, '{', "'{' to open the entry's layout"));
   HALO_TRY(halo_text_expect(p, '(', "'(' to open the parameters' shapes"));
@@ -18,15 +20,67 @@ static halo_status header_layout(halo_text_parser *p, halo_text_header *header) 
     halo_vec_push(&shapes, shape);
     status = halo_text_separator(p, ')', "',' or ')' after a shape");
   }
-  size_t count = (size_t)shapes.count;
-  p->module->entry_params = halo_arena_copy(p->arena, shapes.data, sizeof *shapes.data * count);
-  header->layout_params = shapes.count;
+  *params = halo_arena_copy(p->arena, shapes.data, sizeof *shapes.data * (size_t)shapes.count);
+  *count = shapes.count;
   halo_vec_deinit(&shapes);
   HALO_TRY(status);
   halo_text_advance(p);
   HALO_TRY(halo_text_expect(p, TOK_ARROW, "'->' and the result's shape"));
-  HALO_TRY(halo_text_shape(p, &p->module->entry_result));
+  HALO_TRY(halo_text_shape(p, result));
   return halo_text_expect(p, '}', "'}' after the entry's layout");
+}
+
+/* ---- Partitioned programs ---- */
+
+static halo_spmd_entry *header_spmd(halo_text_parser *p) {
+  if (!p->module->spmd) p->module->spmd = halo_arena_new(p->arena, halo_spmd_entry);
+  return p->module->spmd;
+}
+
+/* Whether shardings cut whole shapes to the entry's own. */
+static bool header_spmd_fits(const halo_module *module, const halo_sharding *shardings,
+                             const halo_shape *whole, const halo_shape *piece, int32_t *next) {
+  int32_t leaves = halo_shape_leaf_count(whole);
+  if (halo_shape_leaf_count(piece) != leaves) return false;
+  for (int32_t k = 0; k < leaves; k++) {
+    const halo_shape *all = halo_leaf_shape(whole, k), *part = halo_leaf_shape(piece, k);
+    int64_t starts[HALO_MAX_RANK], sizes[HALO_MAX_RANK];
+    if (*next >= shardings->element_count || all->type != part->type) return false;
+    const halo_sharding *sharding = &shardings->elements[(*next)++];
+    if (!halo_shape_is_array(all)) continue;
+    if (all->rank != part->rank ||
+        halo_sharding_check_array(sharding, all->rank, module->num_partitions) != HALO_OK ||
+        halo_sharding_piece(sharding, all, 0, starts, sizes) != HALO_OK) {
+      return false;
+    }
+    for (int d = 0; d < all->rank; d++) {
+      if (part->dims[d] != sizes[d]) return false;
+    }
+  }
+  return true;
+}
+
+static halo_status header_check_spmd(halo_text_parser *p, const halo_text_header *header) {
+  const halo_module *module = p->module;
+  const halo_spmd_entry *spmd = module->spmd;
+  int32_t next = 0, last = 0;
+  if (!spmd) return HALO_OK;
+  bool fits = header->whole_at && spmd->params && spmd->results &&
+              spmd->params->kind == HALO_SHARDING_TUPLE &&
+              spmd->results->kind == HALO_SHARDING_TUPLE &&
+              spmd->whole_param_count <= module->entry->params.count;
+  for (int32_t i = 0; fits && i < spmd->whole_param_count; i++) {
+    fits = header_spmd_fits(module, spmd->params, spmd->whole_params[i], module->entry_params[i],
+                            &next);
+  }
+  fits = fits && header_spmd_fits(module, spmd->results, spmd->whole_result,
+                                  halo_module_visible_result(module), &last);
+  if (fits && next == spmd->params->element_count && last == spmd->results->element_count) {
+    return HALO_OK;
+  }
+  return halo_text_error(p, header->whole_at ? header->whole_at : p->begin,
+                         "spmd_whole_layout, spmd_parameters_shardings and spmd_output_sharding do "
+                         "not go with each other or with the entry");
 }
 
 /* ---- Attributes ---- */
@@ -55,7 +109,19 @@ static halo_status header_value(halo_text_parser *p, halo_text_header *header, c
   }
   if (strcmp(name, "entry_computation_layout") == 0) {
     header->layout_at = p->tok.start;
-    return header_layout(p, header);
+    return header_shapes(p, &module->entry_params, &header->layout_params, &module->entry_result);
+  }
+  if (strcmp(name, "spmd_whole_layout") == 0) {
+    halo_spmd_entry *spmd = header_spmd(p);
+    header->whole_at = p->tok.start;
+    return header_shapes(p, &spmd->whole_params, &spmd->whole_param_count, &spmd->whole_result);
+  }
+  bool output = strcmp(name, "spmd_output_sharding") == 0;
+  if (output || strcmp(name, "spmd_parameters_shardings") == 0) {
+    halo_attr attr = {0};
+    HALO_TRY(halo_text_sharding(p, &attr));
+    *(output ? &header_spmd(p)->results : &header_spmd(p)->params) = attr.sharding;
+    return HALO_OK;
   }
   if (strcmp(name, "replica_count") == 0) return header_count(p, &module->replica_count);
   if (strcmp(name, "num_partitions") == 0) return header_count(p, &module->num_partitions);
@@ -195,5 +261,5 @@ halo_status halo_text_finish_entry(halo_text_parser *p, const halo_text_header *
   for (int32_t i = 0; i < module->donors.count; i++) {
     HALO_TRY(header_check_alias(p, &module->donors.data[i], header->donor_at));
   }
-  return HALO_OK;
+  return header_check_spmd(p, header);
 }

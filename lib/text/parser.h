@@ -224,6 +224,7 @@ halo_status halo_text_find_computation(halo_text_parser *p, halo_computation **o
 typedef struct halo_text_header {
   const char *layout_at; /* entry_computation_layout, NULL when absent */
   int32_t layout_params;
+  const char *whole_at; /* spmd_whole_layout, NULL when absent */
   const char *alias_at, *donor_at;
 } halo_text_header;
 

@@ -116,17 +116,29 @@ static void print_alias_list(halo_strbuf *out, const char *name, const halo_alia
   halo_strbuf_append(out, " }");
 }
 
-static void print_layout(halo_strbuf *out, const halo_module *module) {
-  if (!module->entry_result) return;
-  halo_strbuf_append(out, ", entry_computation_layout={(");
-  for (int32_t i = 0; i < module->entry->params.count; i++) {
+static void print_layout(halo_strbuf *out, const char *name, const halo_shape *const *params,
+                         int32_t count, const halo_shape *result) {
+  if (!result) return;
+  halo_strbuf_printf(out, ", %s={(", name);
+  for (int32_t i = 0; i < count; i++) {
     if (i) halo_strbuf_append(out, ", ");
     if (i && i % 5 == 0) halo_strbuf_printf(out, "/*index=%d*/", i);
-    halo_shape_print(out, module->entry_params[i], true);
+    halo_shape_print(out, params[i], true);
   }
   halo_strbuf_append(out, ")->");
-  halo_shape_print(out, module->entry_result, true);
+  halo_shape_print(out, result, true);
   halo_strbuf_char(out, '}');
+}
+
+/* What a partitioned module's entry spoke of before. */
+static void print_spmd(halo_strbuf *out, const halo_spmd_entry *spmd) {
+  if (!spmd) return;
+  print_layout(out, "spmd_whole_layout", spmd->whole_params, spmd->whole_param_count,
+               spmd->whole_result);
+  halo_strbuf_append(out, ", spmd_parameters_shardings=");
+  halo_text_print_sharding(out, spmd->params, false);
+  halo_strbuf_append(out, ", spmd_output_sharding=");
+  halo_text_print_sharding(out, spmd->results, false);
 }
 
 /* Where a header attribute that is kept raw stands among those that are not. */
@@ -151,7 +163,8 @@ static void print_header(halo_strbuf *out, const halo_module *module, unsigned f
   print_alias_list(out, "input_output_alias", module->aliases.data, module->aliases.count, false);
   print_alias_list(out, "buffer_donor", module->donors.data, module->donors.count, true);
   print_raw_header(out, module, 0);
-  print_layout(out, module);
+  print_layout(out, "entry_computation_layout", module->entry_params, module->entry->params.count,
+               module->entry_result);
   print_raw_header(out, module, 1);
   if (module->replica_count != 1) {
     halo_strbuf_printf(out, ", replica_count=%lld", (long long)module->replica_count);
@@ -159,6 +172,7 @@ static void print_header(halo_strbuf *out, const halo_module *module, unsigned f
   if (module->num_partitions != 1) {
     halo_strbuf_printf(out, ", num_partitions=%lld", (long long)module->num_partitions);
   }
+  print_spmd(out, module->spmd);
   if (module->frontend_count) {
     halo_strbuf_append(out, ", frontend_attributes=");
     halo_text_print_strings(out, module->frontend, module->frontend_count);

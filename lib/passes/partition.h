@@ -1,0 +1,231 @@
+/* passes/partition.h: what the files of the pass partition share (docs/partitioning.md).
+ *
+ * The partitions are a mesh: their number is a number of several digits, each of a prime radix, and a digit is an
+ * axis. A sharding gives each dimension of an array a list of axes, the major one first; over the axes that it does
+ * not name, all have the same. Whatever a text says of tiles and devices becomes that (partition_mesh.c), each
+ * operation says in a rule which dimensions of its operands and results go together (partition_rules.c), axes
+ * travel along these (partition_propagate.c), and each computation is written anew with local shapes
+ * (partition_write.c), changing from one sharding to another where a rule asks for it (partition_reshard.c). */
+#ifndef HALO_PASSES_PARTITION_H
+#define HALO_PASSES_PARTITION_H
+
+#include "hlo/sharding.h"
+#include "passes/expander.h"
+
+enum { HALO_SPMD_AXES = 16, HALO_SPMD_MAX_DEVICES = 1 << 16 };
+
+/* Axes of the mesh by number, the major one first. */
+typedef struct halo_spmd_axes {
+  int8_t count;
+  int8_t id[HALO_SPMD_AXES];
+} halo_spmd_axes;
+
+/* Digit 0 is the major one. */
+typedef struct halo_spmd_mesh {
+  int axes;
+  int64_t devices;
+  int64_t radix[HALO_SPMD_AXES], stride[HALO_SPMD_AXES];
+} halo_spmd_mesh;
+
+/* How one array lies. Tiles divide each dimension. Along the axes of the set `manual` each partition has an array
+ * of its own: the shape is that of one of them. */
+typedef struct halo_spmd_sharding {
+  int rank;
+  halo_spmd_axes *dims; /* [rank] */
+  uint32_t manual;
+} halo_spmd_sharding;
+
+/* The sharding of a value, or of several that must have the same one (the state of a loop). */
+typedef struct halo_spmd_box {
+  halo_spmd_sharding sharding;
+  bool fixed; /* said by the text: axes are not added */
+} halo_spmd_box;
+
+/* A value under another sharding than its own. */
+typedef struct halo_spmd_variant {
+  halo_spmd_sharding sharding;
+  halo_instr *value;
+  struct halo_spmd_variant *next;
+} halo_spmd_variant;
+
+/* One array of the module as it was. */
+typedef struct halo_spmd_leaf {
+  const halo_shape *shape; /* of all of it */
+  halo_spmd_box *box;
+  halo_instr *value; /* each partition's part, under the box's sharding; NULL: not written yet */
+  halo_spmd_variant *variants;
+} halo_spmd_leaf;
+
+/* ---- Rules ---- */
+
+typedef enum halo_spmd_factor_kind {
+  HALO_SPMD_PARALLEL, /* parts do not know of each other */
+  HALO_SPMD_SUMMED,   /* each part gives a summand of the result */
+  HALO_SPMD_WHOLE     /* everybody needs all of it */
+} halo_spmd_factor_kind;
+
+/* A list of factors: those that a dimension consists of, the major one first. */
+typedef struct halo_spmd_factors {
+  int32_t count;
+  const int32_t *id;
+} halo_spmd_factors;
+
+/* How the dimensions of an operation's operands and results go together. Tensors are the leaves of all operands,
+ * then those of the result; `dims[t]` [rank of t]. */
+typedef struct halo_spmd_rule {
+  int32_t factors, room;
+  int64_t *size; /* [factors] */
+  halo_spmd_factor_kind *kind;
+  int32_t tensors, operands; /* of which operands' */
+  const halo_spmd_leaf **leaf;
+  halo_spmd_factors **dims;
+  bool passes;                /* elements only pass through: axes travel here first */
+  double work;                /* multiplications, of everything */
+  halo_computation *combiner; /* of summands; NULL: there are no summed factors */
+} halo_spmd_rule;
+
+/* Axes for each factor of a rule. */
+typedef halo_spmd_axes halo_spmd_assignment;
+
+/* What is known of an instruction while the pass runs: its `data`. */
+typedef struct halo_spmd_node {
+  int32_t count;
+  halo_spmd_leaf **leaves; /* of its shape, over all depths */
+  halo_spmd_rule *rule;    /* NULL: none, what it reads is gathered */
+  halo_instr *written;     /* what stands for it now, for control edges */
+} halo_spmd_node;
+
+/* Two leaves of which one becomes the other: what enters a loop and its state. */
+typedef struct halo_spmd_link {
+  halo_spmd_leaf *a, *b;
+} halo_spmd_link;
+
+typedef struct halo_spmd {
+  halo_module *module;
+  halo_arena arena; /* lives as long as the pass runs */
+  halo_spmd_mesh mesh;
+  HALO_VEC(halo_instr *) instrs; /* with nodes, callees' before their callers' */
+  HALO_VEC(halo_spmd_link) links;
+  const halo_sharding *
+      *params; /* what the entry says of the leaves of its parameters, in turn; NULL: nothing */
+  const halo_sharding **results; /* and of its result */
+  halo_rewriter r;               /* of the computation that is written */
+  halo_expander x;
+  int64_t channel; /* the next unused one */
+} halo_spmd;
+
+static inline halo_spmd_node *halo_spmd_node_of(const halo_instr *instr) { return instr->data; }
+static inline bool halo_spmd_is_array(const halo_spmd_leaf *leaf) {
+  return halo_shape_is_array(leaf->shape);
+}
+
+/* ---- Meshes and shardings: partition_mesh.c ---- */
+
+/* The mesh in which most of the module's shardings can be said. HALO_UNIMPLEMENTED for too many devices. */
+halo_status halo_spmd_mesh_choose(halo_spmd *p);
+/* A sharding of an array of `rank` dimensions, checked already, by axes. `direct` receives whether tiles lie on
+ * just the devices that it says; otherwise they lie on others, as many of each. HALO_UNIMPLEMENTED for
+ * kinds that cannot be said. */
+halo_status halo_spmd_read(halo_spmd *p, const halo_sharding *from, int rank,
+                           halo_spmd_sharding *out, bool *direct);
+/* The same for others, in the module's memory. */
+const halo_sharding *halo_spmd_publish(halo_spmd *p, const halo_spmd_sharding *from);
+halo_spmd_sharding halo_spmd_replicated(halo_spmd *p, int rank, uint32_t manual);
+halo_spmd_sharding halo_spmd_copy(halo_spmd *p, const halo_spmd_sharding *from);
+bool halo_spmd_axes_equal(const halo_spmd_axes *a, const halo_spmd_axes *b);
+bool halo_spmd_equal(const halo_spmd_sharding *a, const halo_spmd_sharding *b);
+/* The set of axes of a list, or of all dimensions. */
+uint32_t halo_spmd_axes_set(const halo_spmd_axes *axes);
+uint32_t halo_spmd_set(const halo_spmd_sharding *sharding);
+/* How many tiles: the product of the radices. */
+int64_t halo_spmd_tiles(const halo_spmd *p, const halo_spmd_axes *axes);
+/* Leaves of each dimension as many axes as divide it; all or none with `whole`. */
+void halo_spmd_make_even(const halo_spmd *p, const halo_shape *shape, halo_spmd_sharding *sharding);
+/* A partition's number along a list of axes. */
+int64_t halo_spmd_position(const halo_spmd *p, const halo_spmd_axes *axes, int64_t device);
+/* The shape of one part, in the module's memory. */
+const halo_shape *halo_spmd_local(halo_spmd *p, const halo_shape *shape,
+                                  const halo_spmd_sharding *sharding);
+
+/* ---- Changing shardings: partition_reshard.c. All write into p->r.computation. ---- */
+
+/* The partition's number along `axes` times `scale`: s32[], or s64[] where that is needed. */
+halo_instr *halo_spmd_offset(halo_spmd *p, const halo_spmd_axes *axes, int64_t scale);
+/* A value from one sharding to another, as cheaply as is known. */
+halo_instr *halo_spmd_reshard(halo_spmd *p, halo_instr *value, const halo_spmd_sharding *from,
+                              const halo_spmd_sharding *to);
+/* The bytes that each partition receives for that, of an array of this shape. */
+double halo_spmd_reshard_cost(halo_spmd *p, const halo_shape *shape, const halo_spmd_sharding *from,
+                              const halo_spmd_sharding *to);
+/* Combines summands that are spread over the set `partial` of axes. *sharding is that of the summand, and
+ * becomes that of the result, which is nearer to `to`. */
+halo_instr *halo_spmd_combine(halo_spmd *p, halo_instr *value, halo_spmd_sharding *sharding,
+                              uint32_t partial, const halo_spmd_sharding *to,
+                              halo_computation *combiner);
+/* Moves tiles from the devices that `from` says to those that `to` says: pairs (source, target), or NULL when
+ * there is nothing to do. Both are checked, have the same tiles, and are TILED. */
+halo_instr *halo_spmd_move(halo_spmd *p, halo_instr *value, const halo_sharding *from,
+                           const halo_sharding *to);
+/* The array of which each partition has a piece as `from` says (halo_sharding_piece), under `to`, which is what
+ * halo_spmd_read and halo_spmd_make_even make of it; and the way back. */
+halo_instr *halo_spmd_enter(halo_spmd *p, halo_instr *value, const halo_shape *shape,
+                            const halo_sharding *from, const halo_spmd_sharding *to);
+halo_instr *halo_spmd_leave(halo_spmd *p, halo_instr *value, const halo_shape *shape,
+                            const halo_spmd_sharding *from, const halo_sharding *to);
+/* A leaf's value under a sharding; made once for each. */
+halo_instr *halo_spmd_value(halo_spmd *p, halo_spmd_leaf *leaf, const halo_spmd_sharding *to);
+/* Gives a leaf its value, which lies as `from` says. */
+void halo_spmd_define(halo_spmd *p, halo_spmd_leaf *leaf, halo_instr *value,
+                      const halo_spmd_sharding *from);
+
+/* ---- Rules: partition_rules.c ---- */
+
+/* The rule of an instruction whose node and whose operands' nodes have their leaves; NULL: there is none. */
+halo_spmd_rule *halo_spmd_rule_of(halo_spmd *p, const halo_instr *instr);
+/* The axes of each factor, as far as a tensor's sharding says so. `out` [factors]. */
+void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
+                       const halo_spmd_sharding *sharding, halo_spmd_assignment *out);
+/* The sharding of a tensor by the axes of the factors. */
+void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
+                        const halo_spmd_assignment *axes, halo_spmd_sharding *out);
+
+/* ---- What the text says: partition_annotate.c ---- */
+
+/* Makes nodes, leaves and boxes for all that the entry reaches, with what the text says. Each computation of a
+ * loop or branch has one caller. HALO_INVALID_ARGUMENT for shardings that do not fit. */
+halo_status halo_spmd_annotate(halo_spmd *p);
+/* Whether the header says of number `index` of the entry's results (or parameters) that it may be spread as suits
+ * the program. */
+bool halo_spmd_is_free(const halo_module *module, bool result, int32_t index);
+
+/* ---- Propagation: partition_propagate.c ---- */
+
+/* Adds axes to the boxes that are not fixed until nothing changes. */
+void halo_spmd_propagate(halo_spmd *p);
+
+/* ---- Writing ---- */
+
+/* partition_ops.c: writes an instruction by its rule; its leaves receive values. */
+void halo_spmd_write_ruled(halo_spmd *p, halo_instr *instr);
+
+/* partition_write.c */
+typedef enum halo_spmd_marker {
+  HALO_SPMD_NO_MARKER,
+  HALO_SPMD_SAME,    /* the identity */
+  HALO_SPMD_TO_PART, /* from here on each partition has an array of its own */
+  HALO_SPMD_TO_ALL   /* the arrays of the partitions are tiles of one */
+} halo_spmd_marker;
+halo_spmd_marker halo_spmd_marker_of(const halo_instr *instr);
+/* Writes the computations of all that has nodes. */
+halo_status halo_spmd_write(halo_spmd *p);
+/* partition_entry.c: the parameters of the entry, and its results, with what callers need to know of them. */
+halo_status halo_spmd_write_params(halo_spmd *p);
+halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root);
+/* Values of leaves as one value of a shape, tuples packed; and the other way. */
+halo_instr *halo_spmd_pack(halo_spmd *p, const halo_shape *shape, halo_instr *const *leaves);
+void halo_spmd_unpack(halo_spmd *p, halo_instr *value, halo_instr **leaves);
+/* A shape with these leaves in the places of its own. */
+const halo_shape *halo_spmd_with_leaves(halo_spmd *p, const halo_shape *shape,
+                                        const halo_shape *const *leaves);
+
+#endif

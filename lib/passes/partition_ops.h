@@ -1,0 +1,43 @@
+/* passes/partition_ops.h: writing single operations for one partition. */
+#ifndef HALO_PASSES_PARTITION_OPS_H
+#define HALO_PASSES_PARTITION_OPS_H
+
+#include "passes/partition.h"
+
+/* Axes for each factor of a rule: over which an operation is computed. In the pass's arena. */
+halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_spmd_rule *rule);
+/* How a tensor must lie for that. */
+halo_spmd_sharding halo_spmd_needed(halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
+                                    const halo_spmd_assignment *axes);
+/* The axes over which summands are spread. */
+uint32_t halo_spmd_summed(const halo_spmd_rule *rule, const halo_spmd_assignment *axes);
+
+/* One operation while it is written. */
+typedef struct halo_spmd_site {
+  halo_spmd *p;
+  halo_instr *instr; /* as it was */
+  const halo_spmd_rule *rule;
+  const halo_spmd_assignment *axes;
+  halo_instr **operands;   /* each partition's part; may be replaced */
+  const halo_shape *shape; /* of the result, likewise */
+  halo_attr *attrs;        /* a copy, without the sharding; payloads may be replaced */
+  int32_t attr_count;
+  uint32_t summed;
+} halo_spmd_site;
+
+/* Writes the operation from what the site holds; NULL after a failure. */
+typedef halo_instr *halo_spmd_op_fn(halo_spmd_site *s);
+halo_spmd_op_fn halo_spmd_plain, halo_spmd_iota, halo_spmd_slice, halo_spmd_dynamic_slice,
+    halo_spmd_reduce;                                /* partition_ops.c */
+halo_spmd_op_fn halo_spmd_gather, halo_spmd_scatter; /* partition_indexed.c */
+
+/* The part along a dimension of a tensor that is this partition's: where it begins, s32[] or s64[]. */
+halo_instr *halo_spmd_begin(halo_spmd_site *s, int32_t tensor, int dim);
+/* A scalar that changes nothing when combined by the root of `combiner`. */
+halo_instr *halo_spmd_identity(halo_spmd *p, const halo_computation *combiner);
+/* Whether an instruction (as it was) is that scalar, or an array of it. */
+bool halo_spmd_is_identity(const halo_instr *instr, const halo_computation *combiner);
+/* Sums up what the partitions have, into the sharding of the result's leaf if possible. */
+void halo_spmd_define_sum(halo_spmd_site *s, halo_instr *value, halo_computation *combiner);
+
+#endif
