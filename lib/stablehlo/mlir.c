@@ -44,7 +44,7 @@ const char *halo_mlir_opcode_name(halo_mlir_opcode opcode) {
 }
 
 const char *halo_mlir_vhlo_attrs(halo_mlir_opcode opcode, int32_t version) {
-  if (opcode == HALO_MLIR_OP_UNKNOWN || version < 1) return NULL;
+  if (opcode == HALO_MLIR_OP_UNKNOWN) return NULL;
   if (op_rows[opcode].version == version) return op_rows[opcode].attrs;
   for (size_t i = 0; i < sizeof old_rows / sizeof *old_rows; i++)
     if (old_rows[i].opcode == opcode && old_rows[i].version == version) return old_rows[i].attrs;

@@ -9,7 +9,8 @@
  *
  * Where VHLO and text differ, readers deliver: func.return in functions, stablehlo.return elsewhere; `callee`,
  * `decomposition` and what is in `called_computations` as SYMBOL; `api_version` as INT; `channel_type` of send and recv
- * only; the algorithm of a dot_general either with all its attributes or with none of them.
+ * only; the algorithm of a dot_general either with all its attributes or with none of them; no
+ * builtin.unrealized_conversion_cast between equal types.
  *
  * Structures and their fields (those with `?` may be missing):
  *   result_accuracy          atol rtol (FLOAT) ulps (INT) mode (ENUM)
@@ -212,7 +213,7 @@ halo_literal *halo_mlir_keep_literal(halo_mlir_program *program, halo_literal *l
 halo_mlir_opcode halo_mlir_opcode_from_name(const char *name);
 const char *halo_mlir_opcode_name(halo_mlir_opcode opcode);
 /* Names of the attributes of this VHLO version of an operation in wire order, separated by one space; "" for
- * none; NULL when there is no such version. */
+ * none; NULL when there is no such version. Version 0: of an operation that VHLO has not, as ops.def says. */
 const char *halo_mlir_vhlo_attrs(halo_mlir_opcode opcode, int32_t version);
 
 /* The attribute, or NULL. */
@@ -232,6 +233,15 @@ halo_mlir_op *halo_mlir_function(const halo_mlir_program *program, const char *n
 /* Appends the type as MLIR text, for messages ("tensor<4x?xf32>"). */
 void halo_mlir_type_print(halo_strbuf *out, const halo_mlir_type *type);
 bool halo_mlir_type_equal(const halo_mlir_type *a, const halo_mlir_type *b);
+
+/* ---- Printing ---- */
+
+enum { HALO_MLIR_PRINT_LOCATIONS = 1 };
+
+/* Appends the program as MLIR text in generic form, attributes by name. Equal programs have equal text, whichever
+ * reader made them: attributes that say their default are left out, and lists of integers have one form. Of
+ * constants of more than 4 KiB there is a hash. */
+void halo_mlir_print(halo_strbuf *out, const halo_mlir_program *program, unsigned flags);
 
 /* ---- Readers ---- */
 

@@ -1,0 +1,14 @@
+/* stablehlo/print.h: what printing of MLIR programs (mlir.h) is made of. */
+#ifndef HALO_STABLEHLO_PRINT_H
+#define HALO_STABLEHLO_PRINT_H
+
+#include "stablehlo/mlir.h"
+
+/* The name of an attribute, in quotes where it must have them. */
+void halo_mlir_print_name(halo_strbuf *out, const char *name);
+/* An attribute; its name tells what its keywords belong to. */
+void halo_mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_attr *attr);
+/* Whether an operation's attribute says what is assumed where it is missing. */
+bool halo_mlir_is_default(const halo_mlir_op *op, const halo_mlir_named *attr);
+
+#endif

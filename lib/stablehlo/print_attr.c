@@ -1,0 +1,241 @@
+/* stablehlo/print_attr.c: attributes as MLIR text. */
+#include "stablehlo/print.h"
+
+#include "base/map.h"
+#include "shape/types.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Constants above this are named by a hash. */
+enum { LONGEST_CONSTANT = 4096 };
+
+/* ---- Numbers ---- */
+
+/* Enough digits to tell any two numbers apart, and a point, without which MLIR reads an integer. */
+static void print_finite(halo_strbuf *out, double value) {
+  char digits[64];
+  halo_strbuf text = {0};
+  halo_strbuf_printf(&text, "%.17g", value);
+  snprintf(digits, sizeof digits, "%s", halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+  size_t mantissa = strcspn(digits, "e");
+  halo_strbuf_append_n(out, digits, mantissa);
+  if (!memchr(digits, '.', mantissa)) halo_strbuf_append(out, ".0");
+  halo_strbuf_append(out, digits + mantissa);
+}
+
+static void print_float(halo_strbuf *out, double value, halo_type type, const uint8_t *bits) {
+  if (isfinite(value)) {
+    print_finite(out, value);
+    return;
+  }
+  size_t size = halo_type_size(type);
+  halo_strbuf_append(out, "0x");
+  for (size_t i = size; i-- > 0;) halo_strbuf_printf(out, "%02X", bits[i]);
+}
+
+static void print_scalar_float(halo_strbuf *out, const halo_mlir_attr *attr) {
+  halo_type type =
+      attr->type && attr->type->kind == HALO_MLIR_SCALAR ? attr->type->element : HALO_F64;
+  halo_literal *scalar = halo_literal_new_scalar(type);
+  halo_literal_set_f64(scalar, 0, attr->f);
+  print_float(out, attr->f, type, halo_literal_data(scalar));
+  halo_literal_release(scalar);
+}
+
+static void print_string(halo_strbuf *out, const char *text, size_t length) {
+  halo_strbuf_char(out, '"');
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c == '"' || c == '\\')
+      halo_strbuf_printf(out, "\\%c", c);
+    else if (c < ' ' || c >= 127)
+      halo_strbuf_printf(out, "\\%02X", c);
+    else
+      halo_strbuf_char(out, (char)c);
+  }
+  halo_strbuf_char(out, '"');
+}
+
+/* ---- Tensors ---- */
+
+static void print_element(halo_strbuf *out, halo_literal *literal, int64_t i) {
+  halo_type type = literal->shape->type;
+  size_t size = halo_type_size(type);
+  const uint8_t *bits = (const uint8_t *)halo_literal_data(literal) + (size_t)i * size;
+  switch (halo_type_class_of(type)) {
+    case HALO_CLASS_PRED: halo_strbuf_append(out, *bits ? "true" : "false"); break;
+    case HALO_CLASS_SINT:
+      halo_strbuf_printf(out, "%" PRId64, halo_literal_get_i64(literal, i));
+      break;
+    case HALO_CLASS_UINT:
+      halo_strbuf_printf(out, "%" PRIu64, (uint64_t)halo_literal_get_i64(literal, i));
+      break;
+    case HALO_CLASS_FLOAT: print_float(out, halo_literal_get_f64(literal, i), type, bits); break;
+    case HALO_CLASS_COMPLEX: {
+      double re, im;
+      halo_literal_get_c128(literal, i, &re, &im);
+      halo_strbuf_append(out, "(");
+      print_float(out, re, halo_type_real_part(type), bits);
+      halo_strbuf_append(out, ", ");
+      print_float(out, im, halo_type_real_part(type), bits + size / 2);
+      halo_strbuf_append(out, ")");
+      break;
+    }
+    case HALO_CLASS_OTHER: break;
+  }
+}
+
+static void print_elements(halo_strbuf *out, halo_literal *literal, int32_t d, int64_t *next) {
+  const halo_shape *shape = literal->shape;
+  if (d == shape->rank) {
+    print_element(out, literal, (*next)++);
+    return;
+  }
+  halo_strbuf_append(out, "[");
+  for (int64_t i = 0; i < shape->dims[d]; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    print_elements(out, literal, d + 1, next);
+  }
+  halo_strbuf_append(out, "]");
+}
+
+static bool all_equal(halo_literal *literal, int64_t count) {
+  size_t size = halo_type_size(literal->shape->type);
+  const uint8_t *data = halo_literal_data(literal);
+  return count > 0 && memcmp(data, data + size, ((size_t)count - 1) * size) == 0;
+}
+
+static void print_dense(halo_strbuf *out, const halo_mlir_attr *attr) {
+  halo_literal *literal = attr->literal;
+  int64_t count = halo_shape_element_count(literal->shape), next = 0;
+  size_t size = (size_t)halo_shape_byte_size(literal->shape);
+  halo_strbuf_append(out, "dense<");
+  if (all_equal(literal, count))
+    print_element(out, literal, 0);
+  else if (size > LONGEST_CONSTANT)
+    halo_strbuf_printf(out, "%zu bytes of hash %016" PRIx64, size,
+                       halo_hash(halo_literal_data(literal), size, 0));
+  else if (count)
+    print_elements(out, literal, 0, &next);
+  halo_strbuf_append(out, "> : ");
+  halo_mlir_type_print(out, attr->type);
+}
+
+/* `array<i64: 1, 2>`: lists of integers of one dimension. */
+static bool print_array_of_integers(halo_strbuf *out, const halo_mlir_attr *attr) {
+  const halo_mlir_type *type = attr->type;
+  if (type->rank != 1 || attr->literal->shape->rank != 1 ||
+      (type->element != HALO_S64 && type->element != HALO_PRED))
+    return false;
+  halo_strbuf_append(out, type->element == HALO_S64 ? "array<i64" : "array<i1");
+  for (int64_t i = 0; i < type->dims[0]; i++) {
+    halo_strbuf_append(out, i ? ", " : ": ");
+    print_element(out, attr->literal, i);
+  }
+  halo_strbuf_append(out, ">");
+  return true;
+}
+
+/* ---- Attributes ---- */
+
+/* What the keywords of an attribute belong to, where its name does not say it. */
+static const char *enum_name(const char *attr) {
+  static const char *const other[][2] = {{"compare_type", "comparison_type"},
+                                         {"precision_config", "precision"},
+                                         {"transpose_a", "transpose"},
+                                         {"mode", "result_accuracy_mode"}};
+  for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+    if (strcmp(attr, other[i][0]) == 0) return other[i][1];
+  return attr;
+}
+
+static void print_typed(halo_strbuf *out, const halo_mlir_attr *attr) {
+  if (!attr->type) return;
+  halo_strbuf_append(out, " : ");
+  halo_mlir_type_print(out, attr->type);
+}
+
+/* Of structures, lists with nothing in them are left out. */
+static void print_fields(halo_strbuf *out, const halo_mlir_attr *attr) {
+  bool any = false;
+  for (int32_t i = 0; i < attr->dict.count; i++) {
+    const halo_mlir_named *field = &attr->dict.data[i];
+    if (attr->kind == HALO_MLIR_STRUCT && field->value->kind == HALO_MLIR_ARRAY &&
+        !field->value->array.count)
+      continue;
+    if (any) halo_strbuf_append(out, ", ");
+    any = true;
+    halo_mlir_print_name(out, field->name);
+    if (field->value->kind == HALO_MLIR_UNIT) continue;
+    halo_strbuf_append(out, " = ");
+    halo_mlir_print_attr(out, field->name, field->value);
+  }
+}
+
+static void print_struct(halo_strbuf *out, const halo_mlir_attr *attr) {
+  bool dialect = strchr(attr->dict.text, '.') != NULL;
+  halo_strbuf_printf(out, "#%s%s<", dialect ? "" : "stablehlo.", attr->dict.text);
+  print_fields(out, attr);
+  halo_strbuf_append(out, ">");
+}
+
+static void print_list(halo_strbuf *out, const char *name, const halo_mlir_attr *attr) {
+  halo_strbuf_append(out, "[");
+  for (int32_t i = 0; i < attr->array.count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    halo_mlir_print_attr(out, name, attr->array.data[i]);
+  }
+  halo_strbuf_append(out, "]");
+}
+
+void halo_mlir_print_name(halo_strbuf *out, const char *name) {
+  bool plain = *name && (*name < '0' || *name > '9');
+  for (const char *at = name; *at; at++)
+    plain &= (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+             (*at >= '0' && *at <= '9') || *at == '_' || *at == '.' || *at == '$';
+  if (plain)
+    halo_strbuf_append(out, name);
+  else
+    print_string(out, name, strlen(name));
+}
+
+void halo_mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_attr *attr) {
+  switch (attr->kind) {
+    case HALO_MLIR_UNIT: halo_strbuf_append(out, "unit"); break;
+    case HALO_MLIR_BOOL: halo_strbuf_append(out, attr->i ? "true" : "false"); break;
+    case HALO_MLIR_INT:
+      halo_strbuf_printf(out, "%" PRId64, attr->i);
+      print_typed(out, attr);
+      break;
+    case HALO_MLIR_FLOAT:
+      print_scalar_float(out, attr);
+      print_typed(out, attr);
+      break;
+    case HALO_MLIR_STRING: print_string(out, attr->string.text, attr->string.length); break;
+    case HALO_MLIR_SYMBOL:
+      halo_strbuf_append(out, "@");
+      halo_mlir_print_name(out, attr->string.text);
+      break;
+    case HALO_MLIR_ENUM:
+      halo_strbuf_printf(out, "#stablehlo<%s %s>", enum_name(name), attr->string.text);
+      break;
+    case HALO_MLIR_TYPE_ATTR: halo_mlir_type_print(out, attr->type); break;
+    case HALO_MLIR_ARRAY: print_list(out, name, attr); break;
+    case HALO_MLIR_DICT:
+      halo_strbuf_append(out, "{");
+      print_fields(out, attr);
+      halo_strbuf_append(out, "}");
+      break;
+    case HALO_MLIR_DENSE:
+      if (strcmp(name, "value") == 0 || !print_array_of_integers(out, attr)) print_dense(out, attr);
+      break;
+    case HALO_MLIR_STRUCT: print_struct(out, attr); break;
+    case HALO_MLIR_OPAQUE:
+      halo_strbuf_append(out, attr->string.text ? attr->string.text : "#unknown");
+      break;
+  }
+}
