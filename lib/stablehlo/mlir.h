@@ -9,7 +9,8 @@
  *
  * Where VHLO and text differ, readers deliver: func.return in functions, stablehlo.return elsewhere; `callee`,
  * `decomposition` and what is in `called_computations` as SYMBOL; `api_version` as INT; `channel_type` of send and recv
- * only; the algorithm of a dot_general either with all its attributes or with none of them.
+ * only; the algorithm of a dot_general either with all its attributes or with none of them; no
+ * builtin.unrealized_conversion_cast between equal types.
  *
  * Structures and their fields (those with `?` may be missing):
  *   result_accuracy          atol rtol (FLOAT) ulps (INT) mode (ENUM)
