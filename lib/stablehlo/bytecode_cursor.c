@@ -76,7 +76,7 @@ halo_status halo_bytecode_count(halo_bytecode_cursor *cursor, int32_t *out) {
   uint64_t value;
   HALO_TRY(halo_bytecode_vi(cursor, &value));
   if (value > halo_bytecode_left(cursor) || value > INT32_MAX)
-    return halo_bytecode_fail(&start, "%llu of something are announced, but %zu bytes are left",
+    return halo_bytecode_fail(&start, "%llu entries are announced, but %zu bytes are left",
                               (unsigned long long)value, halo_bytecode_left(cursor));
   *out = (int32_t)value;
   return HALO_OK;

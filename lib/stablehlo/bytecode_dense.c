@@ -77,7 +77,8 @@ halo_status halo_bytecode_dense(halo_bytecode_cursor blob, const halo_mlir_type 
     return HALO_OK;
   }
   if (!dense_counts(type, &count))
-    return halo_bytecode_fail(&blob, "elements of a tensor whose number of elements is not known");
+    return halo_bytecode_fail(&blob,
+                              "a constant tensor of an unknown or too large number of elements");
   dense_form form = dense_form_of(blob, type->element, count, packed);
   if (form == DENSE_WRONG)
     return halo_bytecode_fail(&blob, "%zu bytes for a tensor of %lld elements of %s",

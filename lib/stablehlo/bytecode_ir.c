@@ -152,6 +152,19 @@ static halo_status ir_regions(halo_bytecode_cursor *cursor, halo_mlir_op *op, bo
 
 /* ---- Operations ---- */
 
+/* Casts between VHLO's types and builtin's, which Shardy's operations have: the types are the same here, and the
+ * result is the operand. */
+static bool ir_is_cast(const halo_bytecode *reader, int32_t name, int32_t operands, int32_t results,
+                       int32_t regions) {
+  if (reader->ops.data[name].opcode != HALO_MLIR_OP_UNREALIZED_CAST || operands != results ||
+      regions)
+    return false;
+  for (int32_t i = 0; i < results; i++)
+    if (!halo_mlir_type_equal(reader->operands.data[i]->type, reader->result_types.data[i]))
+      return false;
+  return true;
+}
+
 static halo_status ir_result_types(halo_bytecode_cursor *cursor, int32_t *count) {
   halo_bytecode *reader = cursor->reader;
   HALO_TRY(halo_bytecode_count(cursor, count));
@@ -224,6 +237,11 @@ static halo_status ir_op(halo_bytecode_cursor *cursor, halo_mlir_block *block, i
     if (header >> 1 > halo_bytecode_left(cursor))
       return halo_bytecode_fail(&start, "%llu regions", (unsigned long long)(header >> 1));
     regions = (int32_t)(header >> 1);
+  }
+  if (block && ir_is_cast(reader, name, operands, results, regions)) {
+    for (int32_t k = 0; k < results; k++)
+      HALO_TRY(ir_define(cursor, frame, reader->operands.data[k], 1));
+    return HALO_OK;
   }
   halo_mlir_op *op = halo_mlir_op_create(
       reader->program, block, ir_name(&reader->ops.data[name], block), operands, results, regions);

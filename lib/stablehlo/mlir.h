@@ -9,7 +9,8 @@
  *
  * Where VHLO and text differ, readers deliver: func.return in functions, stablehlo.return elsewhere; `callee`,
  * `decomposition` and what is in `called_computations` as SYMBOL; `api_version` as INT; `channel_type` of send and recv
- * only; the algorithm of a dot_general either with all its attributes or with none of them.
+ * only; the algorithm of a dot_general either with all its attributes or with none of them; no
+ * builtin.unrealized_conversion_cast between equal types.
  *
  * Structures and their fields (those with `?` may be missing):
  *   result_accuracy          atol rtol (FLOAT) ulps (INT) mode (ENUM)
@@ -252,5 +253,8 @@ halo_status halo_mlir_read_bytecode(const void *bytes, size_t size, const char *
 /* MLIR text. Faults as of halo_module_parse: "name:line:column: error: ...". */
 halo_status halo_mlir_read_text(const char *text, size_t size, const char *name,
                                 halo_mlir_program **out);
+/* One attribute that fills the text, for the program at hand; aliases are not known. Likewise. */
+halo_status halo_mlir_read_attr(halo_mlir_program *program, const char *text,
+                                const halo_mlir_attr **out);
 
 #endif

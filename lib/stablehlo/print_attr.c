@@ -159,10 +159,16 @@ static void print_typed(halo_strbuf *out, const halo_mlir_attr *attr) {
   halo_mlir_type_print(out, attr->type);
 }
 
+/* Of structures, lists with nothing in them are left out. */
 static void print_fields(halo_strbuf *out, const halo_mlir_attr *attr) {
+  bool any = false;
   for (int32_t i = 0; i < attr->dict.count; i++) {
     const halo_mlir_named *field = &attr->dict.data[i];
-    if (i) halo_strbuf_append(out, ", ");
+    if (attr->kind == HALO_MLIR_STRUCT && field->value->kind == HALO_MLIR_ARRAY &&
+        !field->value->array.count)
+      continue;
+    if (any) halo_strbuf_append(out, ", ");
+    any = true;
     halo_mlir_print_name(out, field->name);
     if (field->value->kind == HALO_MLIR_UNIT) continue;
     halo_strbuf_append(out, " = ");
