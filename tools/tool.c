@@ -75,7 +75,7 @@ static bool tool_read_stdin(halo_module **out) {
   } while (got > 0);
   bool ok = !ferror(stdin);
   if (!ok) tool_error("cannot read standard input: %s", strerror(errno));
-  ok = ok && tool_check(halo_module_parse(text, size, "<stdin>", out));
+  ok = ok && tool_check(halo_module_read(text, size, "<stdin>", NULL, out));
   free(text);
   return ok;
 }
@@ -83,7 +83,7 @@ static bool tool_read_stdin(halo_module **out) {
 bool tool_read_module(const char *path, halo_module **out) {
   *out = NULL;
   if (strcmp(path, "-") == 0) return tool_read_stdin(out);
-  return tool_check(halo_module_parse_file(path, out));
+  return tool_check(halo_module_read_file(path, NULL, out));
 }
 
 bool tool_make_folder(const char *path) {

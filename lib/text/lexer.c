@@ -1,4 +1,5 @@
 /* text/lexer.c: tokens, places and messages. */
+#include "base/place.h"
 #include "text/parser.h"
 
 #include <stdarg.h>
@@ -185,50 +186,15 @@ int32_t halo_text_line_of(halo_text_parser *p, const char *at) {
   return p->line;
 }
 
-enum { LEXER_WINDOW = 100 }; /* bytes of a long line shown around the caret */
-
 halo_status halo_text_error_as(halo_text_parser *p, halo_status status, const char *at,
                                const char *format, ...) {
   if (at > p->begin && at[-1] == '%') at--;
-  int32_t line = halo_text_line_of(p, at);
-  const char *start = at, *end = strchr(at, '\n');
-  while (start > p->begin && start[-1] != '\n') start--;
-  if (!end) end = at + strlen(at);
-  if (end > start && end[-1] == '\r' && end > at) end--;
-  long column = (long)(at - start) + 1;
-  halo_strbuf text = {0};
-  halo_strbuf_printf(&text, "%s:%d:%ld: error: ", p->name, line, column);
   va_list args;
   va_start(args, format);
   char message[2048];
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  halo_strbuf_append(&text, message);
-  halo_strbuf_char(&text, '\n');
-  /* A module may be one line of megabytes: show the neighbourhood only. */
-  const char *from = start, *to = end;
-  if (to - from > 2 * LEXER_WINDOW) {
-    if (at - from > LEXER_WINDOW) from = at - LEXER_WINDOW;
-    if (to - at > LEXER_WINDOW) to = at + LEXER_WINDOW;
-    while (from < at && (*from & 0xc0) == 0x80) from++;
-    while (to > at && (*to & 0xc0) == 0x80) to--;
-  }
-  if (from > start) halo_strbuf_append(&text, "...");
-  for (const char *c = from; c < to; c++) {
-    bool control = (unsigned char)*c < ' ' || *c == 0x7f; /* terminals would obey it */
-    halo_strbuf_char(&text, control && *c != '\t' ? '?' : *c);
-  }
-  if (to < end) halo_strbuf_append(&text, "...");
-  halo_strbuf_char(&text, '\n');
-  if (from > start) halo_strbuf_append(&text, "   ");
-  for (const char *c = from; c < at; c++) {
-    if ((*c & 0xc0) == 0x80) continue;
-    halo_strbuf_char(&text, *c == '\t' ? '\t' : ' ');
-  }
-  halo_strbuf_append(&text, "^");
-  halo_fail(status, "%s", halo_strbuf_text(&text));
-  halo_strbuf_deinit(&text);
-  return status;
+  return halo_fail_at(status, p->name, p->begin, at, halo_text_line_of(p, at), message);
 }
 
 halo_status halo_text_expected(halo_text_parser *p, const char *what) {

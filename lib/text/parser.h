@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "text/number.h"
 #include "text/text.h"
 
 /* Shapes, literals, nested operands and inline bodies together may nest this deep. */
@@ -114,27 +115,6 @@ halo_status halo_text_string(halo_text_parser *p, const char *what, const char *
 /* Takes a value of unknown grammar as raw bytes. From `json_depth` nested brackets on, only double
  * quotes count as strings and comments are not recognised. In the arena. */
 halo_status halo_text_raw(halo_text_parser *p, int json_depth, const char **out);
-
-/* ---- number.c ---- */
-
-typedef struct halo_text_number {
-  enum { HALO_NUMBER_INT, HALO_NUMBER_DECIMAL, HALO_NUMBER_INF, HALO_NUMBER_NAN } kind;
-  bool negative;
-  bool too_big;       /* an int beyond 64 bits, or a decimal beyond f64 */
-  uint64_t magnitude; /* of an int */
-  double value;       /* signed; of every kind but NaN */
-  bool has_payload;
-  uint64_t payload; /* all mantissa bits of a NaN */
-} halo_text_number;
-
-/* Scans a number at *at and moves *at behind it; NULL on success, else what was expected. */
-const char *halo_text_scan_number(const char **at, halo_text_number *out);
-/* Appends the shortest text that reads back to the same double. */
-void halo_text_print_double(halo_strbuf *out, double value);
-/* The same for an encoded float of any type. */
-void halo_text_print_float(halo_strbuf *out, halo_type type, uint64_t bits);
-/* The encoding of a number in a float type; NULL on success, else the fault. */
-const char *halo_text_encode_float(const halo_text_number *number, halo_type type, uint64_t *bits);
 
 /* ---- parse_shape.c, parse_literal.c ---- */
 
