@@ -6,13 +6,21 @@
 
 /* ---- Bytes ---- */
 
+/* 0 to 15, or -1: constants of tens of megabytes consist of these. */
+static inline int blob_digit(char c) {
+  static const int8_t values[256] = {
+      ['0'] = 1, 2,  3,  4,  5,  6,          7,  8,  9,  10, ['A'] = 11,
+      12,        13, 14, 15, 16, ['a'] = 11, 12, 13, 14, 15, 16};
+  return values[(unsigned char)c] - 1;
+}
+
 /* Checks "0x" and hexadecimal digits until a quote; *size counts the bytes. */
 static halo_status blob_measure(halo_mlir_reader *r, const char **at, const char *limit,
                                 int64_t *size) {
   const char *start = *at, *c = start + 2;
   if (start[0] != '0' || start[1] != 'x')
     return halo_mlir_text_error(r, start, "expected bytes as \"0x...\"");
-  while (c < limit && halo_mlir_hex_digit(*c) >= 0) c++;
+  while (c < limit && blob_digit(*c) >= 0) c++;
   if (*c != '"') return halo_mlir_text_error(r, c, "expected a hexadecimal digit");
   if ((c - start) % 2)
     return halo_mlir_text_error(r, start, "expected two hexadecimal digits for each byte");
@@ -22,7 +30,7 @@ static halo_status blob_measure(halo_mlir_reader *r, const char **at, const char
 }
 
 static uint8_t blob_byte(const char *at) {
-  return (uint8_t)(halo_mlir_hex_digit(at[0]) << 4 | halo_mlir_hex_digit(at[1]));
+  return (uint8_t)(blob_digit(at[0]) << 4 | blob_digit(at[1]));
 }
 
 /* Brings bytes of types that do not use all their bits into the form of literals. */

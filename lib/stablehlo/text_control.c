@@ -75,6 +75,7 @@ static halo_status reduce_short_body(halo_mlir_reader *r, halo_mlir_draft *draft
   op->results[0].type = type;
   end->operands[0] = &op->results[0];
   op->line = end->line = halo_mlir_text_line_of(r, at);
+  op->loc = end->loc = draft->loc;
   return HALO_OK;
 }
 

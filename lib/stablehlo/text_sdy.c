@@ -181,6 +181,8 @@ halo_status halo_mlir_text_sdy(halo_mlir_reader *r, const char *kind, const char
   }
   if (strcmp(kind, "manual_axes") == 0 && r->tok.kind == '{')
     return halo_mlir_text_manual_axes(r, out);
+  if (r->tok.kind != '<' && r->tok.kind != '{' && r->tok.kind != '[')
+    return halo_mlir_text_expected(r, "'<'");
   HALO_TRY(halo_mlir_text_skip_brackets(r));
   *out = halo_mlir_text_opaque(r, start, halo_mlir_text_here(r));
   return HALO_OK;

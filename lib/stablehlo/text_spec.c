@@ -353,7 +353,9 @@ halo_status halo_mlir_text_spec(halo_mlir_reader *r, halo_mlir_draft *draft, con
       HALO_TRY(spec_listed_operands(r, draft));
     } else if (spec_kind_is(word, length, "{")) {
       if (!spec_has(r, spec_next(word)))
-        while (*word != '}') word = spec_next(word);
+        while (*word != '}' && *word != '|') word = spec_next(word);
+    } else if (spec_kind_is(word, length, "|")) {
+      while (*word != '}') word = spec_next(word);
     } else if (spec_kind_is(word, length, "}")) {
       continue;
     } else if (colon) {

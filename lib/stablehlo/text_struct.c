@@ -226,13 +226,16 @@ static halo_status struct_body(halo_mlir_reader *r, const char *kind, const halo
   return halo_mlir_text_fields(r, kind, out);
 }
 
-/* "#stablehlo<precision HIGH>": the kind is inside. */
-static halo_status struct_inside(halo_mlir_reader *r, const halo_mlir_attr **out) {
+/* "#stablehlo<precision HIGH>", "#sdy<manual_axes{"x"}>": the kind is inside. */
+static halo_status struct_inside(halo_mlir_reader *r, const char *start, bool sdy,
+                                 const halo_mlir_attr **out) {
   HALO_TRY(halo_mlir_text_expect(r, '<', "'<'"));
   if (r->tok.kind != TOK_WORD) return halo_mlir_text_expected(r, "the kind of an attribute");
   const char *kind = halo_mlir_text_intern(r, r->tok.start, (size_t)(r->tok.end - r->tok.start));
   halo_mlir_text_advance(r);
-  if (r->tok.kind == '<') {
+  if (sdy) {
+    HALO_TRY(halo_mlir_text_sdy(r, kind, start, out));
+  } else if (r->tok.kind == '<') {
     HALO_TRY(struct_body(r, kind, out));
   } else if (r->tok.kind == TOK_WORD) {
     *out = struct_keyword(r);
@@ -242,27 +245,28 @@ static halo_status struct_inside(halo_mlir_reader *r, const halo_mlir_attr **out
   return halo_mlir_text_expect(r, '>', "'>' after the attribute");
 }
 
+static bool struct_is(const char *start, size_t length, const char *word) {
+  return strlen(word) == length && memcmp(start, word, length) == 0;
+}
+
 halo_status halo_mlir_text_dialect_attr(halo_mlir_reader *r, const halo_mlir_attr **out) {
   halo_mlir_token name = r->tok;
   size_t length = (size_t)(name.end - name.start);
   const char *dot = memchr(name.start, '.', length);
   if (!dot && *name.end != '<') return halo_mlir_text_attr_alias(r, out);
   halo_mlir_text_advance(r);
-  size_t dialect = dot ? (size_t)(dot - name.start) : length;
+  size_t dialect = dot ? (size_t)(dot - name.start) : length, kind = dot ? length - dialect - 1 : 0;
   bool body = r->tok.kind == '<' || r->tok.kind == '{' || r->tok.kind == '[';
-  bool hlo = (dialect == 9 && memcmp(name.start, "stablehlo", 9) == 0) ||
-             (dialect == 4 && memcmp(name.start, "chlo", 4) == 0);
-  if (hlo && r->tok.kind == '<') {
-    if (!dot) return struct_inside(r, out);
-    size_t kind = length - dialect - 1;
-    bool bounds = (kind == 6 && memcmp(dot + 1, "bounds", 6) == 0) ||
-                  (kind == 15 && memcmp(dot + 1, "type_extensions", 15) == 0);
-    if (!bounds) return struct_body(r, halo_mlir_text_intern(r, dot + 1, kind), out);
+  bool sdy = struct_is(name.start, dialect, "sdy");
+  bool hlo = struct_is(name.start, dialect, "stablehlo") || struct_is(name.start, dialect, "chlo");
+  if (!dot && (hlo || sdy)) return struct_inside(r, name.start - 1, sdy, out);
+  if (body && sdy) {
+    return halo_mlir_text_sdy(r, halo_mlir_text_intern(r, dot + 1, kind), name.start - 1, out);
   }
-  if (dot && body && dialect == 3 && memcmp(name.start, "sdy", 3) == 0) {
-    const char *kind = halo_mlir_text_intern(r, dot + 1, length - dialect - 1);
-    return halo_mlir_text_sdy(r, kind, name.start - 1, out);
-  }
+  /* Bounds are parts of types, which have a reader of their own. */
+  if (hlo && r->tok.kind == '<' && !struct_is(dot + 1, kind, "bounds") &&
+      !struct_is(dot + 1, kind, "type_extensions"))
+    return struct_body(r, halo_mlir_text_intern(r, dot + 1, kind), out);
   const char *end = name.end;
   if (body) {
     HALO_TRY(halo_mlir_text_skip_brackets(r));

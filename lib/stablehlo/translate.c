@@ -153,9 +153,9 @@ static void entry_argument(halo_translator *t, const halo_mlir_op *main, halo_ml
 /* ---- Results ---- */
 
 /* One sharding for each leaf, where any result has one. */
-static void entry_share(halo_translator *t, const halo_mlir_op *main, halo_instr *root,
-                        int32_t count) {
-  if (!halo_translate_ok(t) || count == 0) return;
+static halo_instr *entry_share(halo_translator *t, const halo_mlir_op *main, halo_instr *root,
+                               int32_t count) {
+  if (!halo_translate_ok(t) || count == 0) return root;
   halo_sharding *elements = halo_arena_array(t->arena, halo_sharding, count);
   bool any = false;
   for (int32_t i = 0; i < count; i++) {
@@ -168,8 +168,9 @@ static void entry_share(halo_translator *t, const halo_mlir_op *main, halo_instr
       any = true;
     }
   }
-  /* A result that is a parameter has that one's sharding. */
-  if (!any || root->opcode == HALO_OP_PARAMETER) return;
+  if (!any || t->module->num_partitions == 1) return root;
+  /* A value of the program's own says something else. */
+  if (count == 1) root = halo_translate_unary(t, HALO_OP_COPY, root);
   halo_attr attr = {.id = HALO_ATTR_SHARDING, .sharding = elements};
   if (count > 1) {
     halo_sharding *tuple = halo_arena_new(t->arena, halo_sharding);
@@ -178,6 +179,7 @@ static void entry_share(halo_translator *t, const halo_mlir_op *main, halo_instr
     attr.sharding = tuple;
   }
   halo_instr_set_attr(root, &attr);
+  return root;
 }
 
 static void entry_finish(halo_translator *t) {
@@ -224,7 +226,7 @@ static void entry_main(halo_translator *t) {
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, count + 1);
   halo_translate_block(t, block, results, count);
   halo_instr *root = halo_translate_pack(t, results, count);
-  entry_share(t, main, root, count);
+  root = entry_share(t, main, root, count);
   halo_translate_end(t, root, outer);
   if (halo_translate_ok(t)) entry_finish(t);
   t->op = NULL;

@@ -25,8 +25,9 @@ typedef struct halo_translator {
   bool fold;
   bool
       reducing; /* in a computation on scalars that something applies: annotations in it say nothing */
-  bool
-      inlining; /* calls are put in place, for the shapes of values are those of one part of an array */
+  /* Axes of a mesh along which what is being translated is partitioned by hand; NULL: none. Calls are put in place
+   * there. */
+  const halo_mlir_attr *manual;
   halo_status status;
   bool told; /* the message names the operation */
   int32_t depth, numbered;
@@ -177,8 +178,8 @@ bool halo_translate_is_dynamic(const halo_mlir_op *op);
 typedef void halo_translate_fn(halo_translator *t, halo_mlir_op *op);
 
 /* translate_elementwise.c */
-halo_translate_fn halo_translate_op_compare, halo_translate_op_convert, halo_translate_op_select,
-    halo_translate_op_clamp;
+halo_translate_fn halo_translate_op_bitcast_convert, halo_translate_op_compare,
+    halo_translate_op_convert, halo_translate_op_select, halo_translate_op_clamp;
 /* translate_moves.c */
 halo_translate_fn halo_translate_op_constant, halo_translate_op_broadcast,
     halo_translate_op_broadcast_in_dim, halo_translate_op_slice, halo_translate_op_pad,
@@ -221,13 +222,30 @@ halo_translate_fn halo_translate_op_chlo, halo_translate_op_chlo_topk,
  * when it has none. Notes the results. */
 bool halo_translate_named(halo_translator *t, halo_mlir_op *op, const char *name,
                           const halo_mlir_attr *attrs);
-/* translate_sharding.c */
+/* translate_shardy.c */
 halo_translate_fn halo_translate_op_manual, halo_translate_op_named_computation,
     halo_translate_op_sharding_constraint;
-/* A sharding of Shardy's as HLO's, of an array of this rank; false after a failure. */
+/* The custom call "xla.sdy.<name>". */
+void halo_translate_shardy_call(halo_translator *t, halo_mlir_op *op, const char *name);
+/* One of Shardy's attributes that a dictionary of frontend attributes holds as text; NULL: it holds none. */
+const halo_mlir_attr *halo_translate_shardy_text(halo_translator *t, const halo_mlir_attr *frontend,
+                                                 const char *name);
+
+/* translate_sharding.c */
+/* A sharding of Shardy's as HLO's, of an array of this rank, which does not name the axes in `manual` (or NULL), for
+ * each of their devices has an array of its own. False after a failure. */
 bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int rank,
-                           halo_sharding *out);
+                           const halo_mlir_attr *manual, halo_sharding *out);
 /* The axes of a mesh: a symbol's, or given in place. NULL after a failure. */
 const halo_mlir_attr *halo_translate_mesh(halo_translator *t, const halo_mlir_attr *mesh);
+/* The value, marked with how it lies on the devices where there are several. */
+halo_instr *halo_translate_constrain(halo_translator *t, halo_instr *value,
+                                     const halo_mlir_attr *attr);
+/* From an array to the part of it that each partition has, of this shape, where it is cut along the axes in `manual`
+ * (which t->manual is to be from then on), and back. */
+halo_instr *halo_translate_to_part(halo_translator *t, halo_instr *value, const halo_shape *part,
+                                   const halo_mlir_attr *attr, const halo_mlir_attr *manual);
+halo_instr *halo_translate_to_whole(halo_translator *t, halo_instr *value, const halo_shape *whole,
+                                    const halo_mlir_attr *attr, const halo_mlir_attr *manual);
 
 #endif

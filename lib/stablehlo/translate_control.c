@@ -198,8 +198,7 @@ void halo_translate_call(halo_translator *t, const char *name, halo_instr *const
                          block->arg_count, control_returned(function), operand_count, result_count);
     return;
   }
-  /* Values of a body that is partitioned by hand have the shapes of one part: such calls are put in place. */
-  if (t->fold || t->inlining) {
+  if (t->fold || t->manual) {
     control_inline(t, function, operands, results);
     return;
   }

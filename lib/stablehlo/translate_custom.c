@@ -181,13 +181,12 @@ void halo_translate_topk(halo_translator *t, halo_mlir_op *op, halo_instr *opera
 
 /* n inputs, as many initial values; the exact result is one that approximate ones may be. `k` < 0: as declared, or
  * as the dictionary says. */
-static void custom_approx_topk(halo_translator *t, halo_mlir_op *op, int32_t operand_count,
-                               int64_t k) {
+static void custom_approx_topk(halo_translator *t, halo_mlir_op *op, int64_t k) {
   const halo_mlir_attr *dict = custom_dictionary(op);
-  int32_t n = operand_count / 2;
+  int32_t n = op->result_count;
   halo_instr **operands = halo_translate_operands(t, op);
   halo_computation *comparator = halo_translate_called(t, op);
-  if (halo_translate_ok(t) && (!comparator || n < 1 || op->result_count != n || !dict)) {
+  if (halo_translate_ok(t) && (!comparator || n < 1 || op->operand_count < 2 * n || !dict)) {
     halo_translate_wrong(t,
                          "expected inputs, as many initial values and results, a comparator and "
                          "a dictionary");
@@ -200,8 +199,10 @@ static void custom_approx_topk(halo_translator *t, halo_mlir_op *op, int32_t ope
     halo_translate_wrong(t, "reduction_dim is no dimension of the operand");
     return;
   }
-  const halo_shape *declared = halo_translate_declared(t, op, 0);
-  if (declared && declared->rank == rank) k = declared->dims[dimension];
+  const halo_mlir_type *declared = op->results[0].type;
+  bool known = declared->kind == HALO_MLIR_TENSOR && declared->rank == rank &&
+               declared->dims[dimension] != HALO_MLIR_DYNAMIC;
+  if (known) k = declared->dims[dimension];
   if (k < 0) k = custom_number(dict, "top_k", -1);
   halo_attr attrs[] = {halo_translate_ints(t, HALO_ATTR_DIMENSIONS, &dimension, 1),
                        halo_translate_comp(t, HALO_ATTR_TO_APPLY, comparator),
@@ -229,12 +230,10 @@ static void custom_dynamic_topk(halo_translator *t, halo_mlir_op *op) {
 
 static void custom_dynamic_approx(halo_translator *t, halo_mlir_op *op) {
   const int64_t *k = halo_translate_known_operand(t, op, op->operand_count - 1, 1, NULL);
-  if (k) custom_approx_topk(t, op, op->operand_count - 1, k[0]);
+  if (k) custom_approx_topk(t, op, k[0]);
 }
 
-static void custom_approx(halo_translator *t, halo_mlir_op *op) {
-  custom_approx_topk(t, op, op->operand_count, -1);
-}
+static void custom_approx(halo_translator *t, halo_mlir_op *op) { custom_approx_topk(t, op, -1); }
 
 /* ---- Checks and extents ---- */
 
@@ -320,13 +319,12 @@ static void custom_lapack(halo_translator *t, halo_mlir_op *op, const char *rout
     halo_translate_wrong(t, "expected a matrix");
     return;
   }
-  char letter = 0;
-  switch ((int)first->type) {
-    case HALO_F32: letter = 's'; break;
-    case HALO_F64: letter = 'd'; break;
-    case HALO_C64: letter = 'c'; break;
-    case HALO_C128: letter = 'z'; break;
-  }
+  halo_type type = first->type;
+  char letter = type == HALO_F32    ? 's'
+                : type == HALO_F64  ? 'd'
+                : type == HALO_C64  ? 'c'
+                : type == HALO_C128 ? 'z'
+                                    : 0;
   if (!letter) {
     halo_translate_refuse(t, "matrices of %s are not supported", halo_type_name(first->type));
     return;
@@ -383,11 +381,6 @@ static const struct {
     {"stablehlo.shape_refinement_operand_wrapper", custom_first},
 };
 
-/* Marks of partitioners, which in a computation on scalars say nothing. */
-static bool custom_is_mark(const char *target) {
-  return strcmp(target, "Sharding") == 0 || strcmp(target, "xla.sdy.FuncResultSharding") == 0;
-}
-
 void halo_translate_op_custom_call(halo_translator *t, halo_mlir_op *op) {
   const char *target = halo_mlir_string(op, "call_target_name", "");
   if (!*target) halo_translate_wrong(t, "call_target_name is missing");
@@ -396,8 +389,14 @@ void halo_translate_op_custom_call(halo_translator *t, halo_mlir_op *op) {
     custom_rows[i].translate(t, op);
     return;
   }
-  if (t->reducing && custom_is_mark(target) && op->result_count == 1) {
-    custom_first(t, op);
+  const halo_mlir_attr *frontend = halo_mlir_attr_of(op, "mhlo.frontend_attributes");
+  bool constraint = strcmp(target, "Sharding") == 0 && op->result_count == 1;
+  if (t->reducing && constraint) {
+    custom_first(t, op); /* which says nothing in a computation on scalars */
+  } else if (constraint && halo_mlir_dict_get(frontend, "xla.sdy.sharding")) {
+    halo_translate_shardy_call(t, op, target);
+  } else if (strncmp(target, "xla.sdy.", 8) == 0) {
+    halo_translate_shardy_call(t, op, target + 8);
   } else if (strncmp(target, "mhlo.", 5) == 0) {
     if (!halo_translate_named(t, op, target + 5, halo_mlir_attr_of(op, "mhlo.attributes"))) {
       halo_translate_refuse(t, "HLO has no operation for the target %s", target);

@@ -29,6 +29,27 @@ void halo_translate_op_convert(halo_translator *t, halo_mlir_op *op) {
   halo_translate_results(t, op, halo_translate_convert(t, operand, type));
 }
 
+static int elementwise_bits(halo_type type) { return type == HALO_PRED ? 8 : halo_type_bits(type); }
+
+/* Narrower elements take another dimension behind the others, wider ones the last one's place. */
+void halo_translate_op_bitcast_convert(halo_translator *t, halo_mlir_op *op) {
+  halo_instr *operand = halo_translate_operand(t, op, 0);
+  const halo_shape *shape = halo_translate_declared(t, op, 0);
+  const halo_mlir_type *type = op->results[0].type;
+  if (!operand) return;
+  if (!shape && type->kind == HALO_MLIR_TENSOR && operand->shape->rank < HALO_MAX_RANK) {
+    int64_t dims[HALO_MAX_RANK];
+    int rank = operand->shape->rank;
+    int from = elementwise_bits(operand->shape->type), to = elementwise_bits(type->element);
+    memcpy(dims, operand->shape->dims, sizeof *dims * (size_t)rank);
+    if (from > to) dims[rank++] = from / to;
+    if (from < to && rank) rank--;
+    shape = halo_translate_array(t, type->element, rank, dims);
+  }
+  halo_translate_results(
+      t, op, halo_translate_emit(t, HALO_OP_BITCAST_CONVERT, shape, &operand, 1, NULL, 0));
+}
+
 /* One predicate for all elements, as an array of it: HLO has both, kernels one. */
 void halo_translate_op_select(halo_translator *t, halo_mlir_op *op) {
   halo_instr *operands[3];

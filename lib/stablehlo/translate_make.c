@@ -224,7 +224,9 @@ static halo_instr *make_folded(halo_translator *t, halo_instr *instr) {
   halo_literal **operands = halo_arena_array(t->arena, halo_literal *, instr->operand_count);
   for (int32_t i = 0; i < instr->operand_count; i++) operands[i] = instr->operands[i]->literal;
   halo_literal *value = NULL;
-  if (halo_evaluate_instr(instr, operands, &value) != HALO_OK) return instr;
+  halo_status status = halo_evaluate_instr(instr, operands, &value);
+  if (status == HALO_OUT_OF_MEMORY) halo_translate_failed(t, status);
+  if (status != HALO_OK) return instr; /* the program computes it when it runs */
   halo_instr *constant = halo_translate_constant(t, value);
   halo_literal_release(value);
   return constant;

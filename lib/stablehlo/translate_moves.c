@@ -242,8 +242,22 @@ void halo_translate_op_pad(halo_translator *t, halo_mlir_op *op) {
   halo_translate_results(t, op, halo_translate_emit(t, HALO_OP_PAD, NULL, operands, 2, &attr, 1));
 }
 
-/* A slice whose three lists are operands. Where it starts may be known only when the program runs, if how much
- * it takes is declared and nothing is skipped. */
+/* How much a slice takes whose start is not known: as declared, or where its limit is the start and a sum that is
+ * known. NULL, without a failure, when it is not known either. */
+static const int64_t *moves_taken(halo_translator *t, const halo_mlir_op *op, halo_instr *start) {
+  const halo_shape *declared = halo_translate_declared(t, op, 0);
+  const halo_instr *limit = halo_translate_operand(t, op, 2);
+  int32_t count;
+  if (declared) return declared->dims;
+  if (!limit || limit->opcode != HALO_OP_ADD) return NULL;
+  if (limit->operands[0] != start && limit->operands[1] != start) return NULL;
+  const int64_t *sizes =
+      halo_translate_known(t, limit->operands[limit->operands[0] == start], &count);
+  return count == start->shape->dims[0] ? sizes : NULL;
+}
+
+/* A slice whose three lists are operands. Where it starts may be known only when the program runs, if how much it
+ * takes is known and nothing is skipped. */
 void halo_translate_op_dynamic_slice_real(halo_translator *t, halo_mlir_op *op) {
   halo_instr *operand = halo_translate_operand(t, op, 0), *start = halo_translate_operand(t, op, 1);
   int32_t count;
@@ -258,11 +272,11 @@ void halo_translate_op_dynamic_slice_real(halo_translator *t, halo_mlir_op *op) 
     return;
   }
   const int64_t *strides = halo_translate_known_operand(t, op, 3, rank, NULL);
-  const halo_shape *shape = halo_translate_declared(t, op, 0);
   if (!halo_translate_ok(t)) return;
-  bool plain = shape && shape->rank == rank;
-  for (int d = 0; d < rank; d++) plain = plain && strides[d] == 1;
-  if (!plain) {
+  bool listed = start->shape->rank == 1 && start->shape->dims[0] == rank;
+  const int64_t *sizes = listed ? moves_taken(t, op, start) : NULL;
+  for (int d = 0; d < rank && sizes; d++) sizes = strides[d] == 1 ? sizes : NULL;
+  if (!sizes) {
     halo_translate_refuse(t,
                           "how much of the operand is taken is known only when the program runs");
     return;
@@ -270,7 +284,7 @@ void halo_translate_op_dynamic_slice_real(halo_translator *t, halo_mlir_op *op) 
   halo_instr **operands = halo_arena_array(t->arena, halo_instr *, rank + 1);
   operands[0] = operand;
   for (int d = 0; d < rank; d++) operands[1 + d] = moves_entry(t, start, d);
-  halo_attr attr = halo_translate_ints(t, HALO_ATTR_DYNAMIC_SLICE_SIZES, shape->dims, rank);
+  halo_attr attr = halo_translate_ints(t, HALO_ATTR_DYNAMIC_SLICE_SIZES, sizes, rank);
   halo_translate_results(
       t, op, halo_translate_emit(t, HALO_OP_DYNAMIC_SLICE, NULL, operands, rank + 1, &attr, 1));
 }

@@ -221,15 +221,17 @@ static const halo_mlir_attr *read_named(const halo_mlir_named *attrs, int32_t co
 /* Shardy's, of a value or of several: a tuple's. */
 static bool read_shardy(halo_translator *t, const halo_mlir_attr *attr, const halo_shape *shape,
                         halo_sharding *out) {
-  if (attr->kind != HALO_MLIR_ARRAY) return halo_translate_shardy(t, attr, shape->rank, out);
+  if (attr->kind != HALO_MLIR_ARRAY)
+    return halo_translate_shardy(t, attr, shape->rank, t->manual, out);
   if (!halo_shape_is_tuple(shape)) {
     return attr->array.count == 1 &&
-           halo_translate_shardy(t, attr->array.data[0], shape->rank, out);
+           halo_translate_shardy(t, attr->array.data[0], shape->rank, t->manual, out);
   }
   if (attr->array.count != shape->count || shape->count == 0) return false;
   halo_sharding *elements = halo_arena_array(t->arena, halo_sharding, shape->count);
   for (int32_t i = 0; i < shape->count; i++) {
-    if (!halo_translate_shardy(t, attr->array.data[i], shape->elements[i]->rank, &elements[i])) {
+    if (!halo_translate_shardy(t, attr->array.data[i], shape->elements[i]->rank, t->manual,
+                               &elements[i])) {
       return false;
     }
   }
@@ -242,7 +244,9 @@ bool halo_translate_sharding(halo_translator *t, const halo_mlir_named *attrs, i
                              const halo_shape *shape, halo_attr *out) {
   if (!halo_translate_ok(t)) return false;
   *out = (halo_attr){.id = HALO_ATTR_SHARDING};
+  const halo_mlir_attr *frontend = read_named(attrs, count, "mhlo.frontend_attributes");
   const halo_mlir_attr *shardy = read_named(attrs, count, "sdy.sharding");
+  if (!shardy) shardy = halo_translate_shardy_text(t, frontend, "xla.sdy.sharding");
   if (shardy) {
     halo_sharding *sharding = halo_arena_new(t->arena, halo_sharding);
     out->sharding = sharding;

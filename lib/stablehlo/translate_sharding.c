@@ -1,5 +1,5 @@
-/* stablehlo/translate_sharding.c: Shardy: shardings by axes of a mesh, and computations that are partitioned by
- * hand. */
+/* stablehlo/translate_sharding.c: shardings by axes of a mesh, as Shardy has them, in HLO's form, and the marks that
+ * say in HLO where they hold. */
 #include "stablehlo/translate.h"
 
 #include <string.h>
@@ -20,6 +20,12 @@ const halo_mlir_attr *halo_translate_mesh(halo_translator *t, const halo_mlir_at
       return halo_mlir_attr_of(op, "mesh");
     }
   }
+  /* Programs without Shardy have them as text. */
+  const halo_mlir_attr *frontend =
+      halo_mlir_attr_of(t->program->module, "mhlo.frontend_attributes");
+  const halo_mlir_attr *meshes = halo_translate_shardy_text(t, frontend, "xla.sdy.meshes");
+  const halo_mlir_attr *found = name ? halo_mlir_dict_get(meshes, name) : NULL;
+  if (found) return found;
   halo_translate_wrong(t, "there is no mesh @%s", name ? name : "");
   return NULL;
 }
@@ -28,7 +34,7 @@ const halo_mlir_attr *halo_translate_mesh(halo_translator *t, const halo_mlir_at
 typedef struct sharding_axis {
   const char *name;
   int64_t pre, size; /* of the axis' extent: pre x size x rest */
-  int place;         /* among the array dimensions' axes, in order; -1: not used */
+  int place;         /* among those that were named, in order; -1: not used */
 } sharding_axis;
 
 enum { SHARDING_MAX_AXES = 32 };
@@ -125,9 +131,12 @@ static void sharding_devices(halo_translator *t, const sharding_axes *axes, int 
   }
   int32_t listed;
   const int64_t *ids = halo_mlir_ints(t->program, halo_mlir_dict_get(mesh, "device_ids"), &listed);
+  bool ordered = true;
+  for (int i = 0; i < n; i++) ordered &= transpose[i] == i;
   if (listed <= 0) {
-    out->reshape = (halo_int_list){reshape, n};
-    if (n > 1) out->transpose = (halo_int_list){transpose, n};
+    if (ordered) reshape[0] = all;
+    out->reshape = (halo_int_list){reshape, ordered ? 1 : n};
+    if (!ordered) out->transpose = (halo_int_list){transpose, n};
     return;
   }
   if (listed != all) {
@@ -146,70 +155,153 @@ static void sharding_devices(halo_translator *t, const sharding_axes *axes, int 
   out->devices = (halo_int_list){devices, listed};
 }
 
-bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int rank,
-                           halo_sharding *out) {
-  *out = (halo_sharding){.kind = HALO_SHARDING_REPLICATED};
-  if (!halo_translate_ok(t) || attr->kind != HALO_MLIR_STRUCT) return false;
-  const halo_mlir_attr *mesh = halo_translate_mesh(t, halo_mlir_dict_get(attr, "mesh_or_ref"));
+/* Whether an axis is one of those along which the program at hand is partitioned by hand. */
+static bool sharding_is_manual(const halo_mlir_attr *manual, const char *name) {
+  for (int32_t i = 0; manual && i < manual->array.count; i++) {
+    if (strcmp(sharding_name(manual->array.data[i]), name) == 0) return true;
+  }
+  return false;
+}
+
+/* The tiles of an array's dimensions by the axes that are not in `without`. */
+static bool sharding_tiles(halo_translator *t, const halo_mlir_attr *attr, int rank,
+                           const halo_mlir_attr *without, sharding_axes *axes, int *place,
+                           int64_t *tiles) {
   const halo_mlir_attr *dims = sharding_array(attr, "dim_shardings");
-  sharding_axes axes;
-  if (!mesh || !sharding_read_mesh(t, mesh, &axes)) return false;
-  int64_t *tiles = halo_arena_array(t->arena, int64_t, rank + 1), used = 1, all = 1;
-  int place = 0;
   for (int d = 0; d < rank; d++) {
     tiles[d] = 1;
     const halo_mlir_attr *dim = dims && d < dims->array.count ? dims->array.data[d] : NULL;
     const halo_mlir_attr *list = dim ? sharding_array(dim, "axes") : NULL;
     for (int32_t i = 0; list && i < list->array.count; i++) {
-      if (sharding_use(&axes, list->array.data[i], &place, &tiles[d])) continue;
+      const halo_mlir_attr *axis = list->array.data[i];
+      if (sharding_is_manual(without, sharding_name(axis))) continue;
+      if (sharding_use(axes, axis, place, &tiles[d])) continue;
       halo_translate_wrong(t, "a sharding names an axis that its mesh has not, or twice");
       return false;
     }
-    used *= tiles[d];
   }
+  return true;
+}
+
+/* The devices of axes that are partitioned by hand stand behind those of the tiles. */
+static int64_t sharding_manual(sharding_axes *axes, const halo_mlir_attr *manual, int *place) {
+  int64_t devices = 1;
+  for (int i = 0; i < axes->count; i++) {
+    if (axes->data[i].place >= 0 || !sharding_is_manual(manual, axes->data[i].name)) continue;
+    axes->data[i].place = (*place)++;
+    devices *= axes->data[i].size;
+  }
+  return devices;
+}
+
+/* A mesh without axes is one device. */
+static bool sharding_is_maximal(halo_translator *t, const halo_mlir_attr *mesh,
+                                halo_sharding *out) {
+  int32_t listed;
+  const halo_mlir_attr *axes = sharding_array(mesh, "axes");
+  const int64_t *ids = halo_mlir_ints(t->program, halo_mlir_dict_get(mesh, "device_ids"), &listed);
+  if ((axes && axes->array.count) || listed != 1) return false;
+  *out = (halo_sharding){.kind = HALO_SHARDING_MAXIMAL, .device = ids[0]};
+  return true;
+}
+
+bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int rank,
+                           const halo_mlir_attr *manual, halo_sharding *out) {
+  *out = (halo_sharding){.kind = HALO_SHARDING_REPLICATED};
+  if (!halo_translate_ok(t) || attr->kind != HALO_MLIR_STRUCT) return false;
+  const halo_mlir_attr *mesh = halo_translate_mesh(t, halo_mlir_dict_get(attr, "mesh_or_ref"));
+  sharding_axes axes;
+  if (!mesh) return false;
+  if (sharding_is_maximal(t, mesh, out)) return true;
+  int64_t *tiles = halo_arena_array(t->arena, int64_t, rank + 2), used = 1, all = 1;
+  int place = 0;
+  if (!sharding_read_mesh(t, mesh, &axes)) return false;
+  if (!sharding_tiles(t, attr, rank, manual, &axes, &place, tiles)) return false;
+  for (int d = 0; d < rank; d++) used *= tiles[d];
+  int64_t by_hand = sharding_manual(&axes, manual, &place);
   for (int i = 0; i < axes.count; i++) all *= axes.data[i].size;
-  if (used == 1) return true;
+  if (used == 1 && by_hand == 1) return true;
+  if (used == 1 && by_hand == all) {
+    out->kind = HALO_SHARDING_MANUAL;
+    return true;
+  }
+  int64_t rest = all / used / by_hand, *kinds = halo_arena_array(t->arena, int64_t, 2);
+  int last = 0;
   out->kind = HALO_SHARDING_TILED;
-  tiles[rank] = all / used;
-  out->replicate_last = all != used;
-  out->tiles = (halo_int_list){tiles, rank + (all != used)};
+  if (by_hand > 1) {
+    tiles[rank + last] = by_hand;
+    kinds[last++] = HALO_SHARDING_MANUAL;
+  }
+  if (rest > 1) {
+    tiles[rank + last] = rest;
+    kinds[last++] = HALO_SHARDING_REPLICATED;
+  }
+  out->replicate_last = last == 1 && by_hand == 1;
+  if (last && !out->replicate_last) out->last_kinds = (halo_int_list){kinds, last};
+  out->tiles = (halo_int_list){tiles, rank + last};
   sharding_devices(t, &axes, place, mesh, out);
   return halo_translate_ok(t);
 }
 
-/* ---- Bodies ---- */
+/* ---- Marks ---- */
 
-void halo_translate_op_sharding_constraint(halo_translator *t, halo_mlir_op *op) {
-  halo_translate_result(t, op, 0, halo_translate_operand(t, op, 0));
+/* A call that says how its operand lies on the devices, or that a partition's array begins or ends. */
+static halo_instr *sharding_mark(halo_translator *t, const char *target, halo_instr *operand,
+                                 const halo_shape *shape, const halo_mlir_attr *attr,
+                                 const halo_mlir_attr *manual, const char *config) {
+  halo_sharding *sharding = halo_arena_new(t->arena, halo_sharding);
+  if (!halo_translate_ok(t) || !shape) return NULL;
+  if (!halo_translate_shardy(t, attr, shape->rank, manual, sharding)) {
+    halo_translate_wrong(t, "a sharding is missing");
+    return NULL;
+  }
+  halo_attr attrs[] = {halo_translate_text(t, HALO_ATTR_CUSTOM_CALL_TARGET, target),
+                       {.id = HALO_ATTR_SHARDING, .sharding = sharding},
+                       halo_translate_text(t, HALO_ATTR_BACKEND_CONFIG, config ? config : "")};
+  return halo_translate_emit(t, HALO_OP_CUSTOM_CALL, shape, &operand, 1, attrs, config ? 3 : 2);
 }
 
-/* The region's operations here, its arguments being the operands. */
-static void sharding_inline(halo_translator *t, halo_mlir_op *op) {
-  halo_mlir_block *block = op->regions[0].block;
-  if (!block || block->arg_count != op->operand_count) {
-    halo_translate_wrong(t, "the region does not take the operands");
-    return;
+/* Which dimensions may be cut further, as XLA's marks have it; NULL: none. */
+static const char *sharding_open(halo_translator *t, const halo_mlir_attr *attr, int rank) {
+  const halo_mlir_attr *dims = sharding_array(attr, "dim_shardings");
+  halo_strbuf text = {0};
+  for (int d = 0; dims && d < rank && d < dims->array.count; d++) {
+    const halo_mlir_attr *closed = halo_mlir_dict_get(dims->array.data[d], "is_closed");
+    if (!closed || closed->i) continue;
+    halo_strbuf_printf(&text, "%s%d", text.length ? "," : "\"unspecified_dims=[", d);
   }
-  for (int32_t i = 0; i < block->arg_count; i++) {
-    block->args[i].data = halo_translate_operand(t, op, i);
-  }
-  halo_instr **results = halo_arena_array(t->arena, halo_instr *, op->result_count + 1);
-  halo_translate_block(t, block, results, op->result_count);
-  for (int32_t i = 0; i < op->result_count; i++) halo_translate_result(t, op, i, results[i]);
+  if (text.length) halo_strbuf_append(&text, "]\"");
+  const char *copy = text.length ? halo_arena_strdup(t->arena, halo_strbuf_text(&text)) : NULL;
+  halo_strbuf_deinit(&text);
+  return copy;
 }
 
-void halo_translate_op_named_computation(halo_translator *t, halo_mlir_op *op) {
-  sharding_inline(t, op);
+halo_instr *halo_translate_constrain(halo_translator *t, halo_instr *value,
+                                     const halo_mlir_attr *attr) {
+  bool array = value && halo_shape_is_array(value->shape);
+  if (!array || !attr || t->module->num_partitions <= 1 || t->reducing) return value;
+  return sharding_mark(t, "Sharding", value, value->shape, attr, t->manual,
+                       sharding_open(t, attr, value->shape->rank));
 }
 
-void halo_translate_op_manual(halo_translator *t, halo_mlir_op *op) {
-  const halo_mlir_block *block = op->regions[0].block;
-  for (int32_t i = 0; block && i < block->arg_count && i < op->operand_count; i++) {
-    const halo_shape *part = halo_translate_type(t, block->args[i].type);
-    const halo_instr *whole = halo_translate_operand(t, op, i);
-    if (!whole || !part || halo_shape_compatible(part, whole->shape)) continue;
-    halo_translate_refuse(t, "argument %d is a part of what it is given", i);
-    return;
+halo_instr *halo_translate_to_part(halo_translator *t, halo_instr *value, const halo_shape *part,
+                                   const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
+  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
+  if (t->module->num_partitions > 1) {
+    value = sharding_mark(t, "Sharding", value, value->shape, attr, t->manual, NULL);
+    return sharding_mark(t, "SPMDFullToShardShape", value, part, attr, manual, NULL);
   }
-  sharding_inline(t, op);
+  if (halo_shape_compatible(part, value->shape)) return value;
+  halo_translate_refuse(t,
+                        "the program is for several partitions, but says that it has one: a part "
+                        "of an array is another shape than the array");
+  return NULL;
+}
+
+halo_instr *halo_translate_to_whole(halo_translator *t, halo_instr *value, const halo_shape *whole,
+                                    const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
+  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
+  if (t->module->num_partitions <= 1) return value;
+  value = sharding_mark(t, "Sharding", value, value->shape, attr, manual, NULL);
+  return sharding_mark(t, "SPMDShardToFullShape", value, whole, attr, t->manual, NULL);
 }

@@ -18,7 +18,6 @@ typedef struct table_row {
   halo_opcode opcode;
   int regions;   /* that it must have; TABLE_ANY */
   int results;   /* TABLE_ONE, TABLE_ANY, TABLE_NONE */
-  bool declared; /* inference needs the shape of the result */
   bool accurate; /* may say how exact it is to be */
   bool dynamic;  /* extents are operands */
   table_attr attrs[TABLE_ATTRS + 1];
@@ -60,7 +59,7 @@ static const table_row table_rows[HALO_MLIR_OP_COUNT] = {
     [HALO_MLIR_OP_BATCH_NORM_TRAINING] = {.opcode = HALO_OP_BATCH_NORM_TRAINING,
                                           .results = TABLE_ANY,
                                           .attrs = {A(EPSILON), A(FEATURE_INDEX)}},
-    [HALO_MLIR_OP_BITCAST_CONVERT] = {.opcode = HALO_OP_BITCAST_CONVERT, .declared = true},
+    [HALO_MLIR_OP_BITCAST_CONVERT] = BY(bitcast_convert),
     [HALO_MLIR_OP_BROADCAST] = BY(broadcast),
     [HALO_MLIR_OP_BROADCAST_IN_DIM] = BY(broadcast_in_dim),
     [HALO_MLIR_OP_CALL] = VARIADIC(call),
@@ -223,19 +222,16 @@ static bool table_read_attr(halo_translator *t, const halo_mlir_op *op, const ta
   const halo_mlir_attr *attr = halo_mlir_attr_of(op, name);
   int32_t count;
   if (!attr) return false; /* inference says so where HLO needs it */
-  switch ((int)halo_attr_kind_of(from->id)) {
-    case HALO_KIND_BOOL:
-    case HALO_KIND_INT: *out = halo_translate_int(from->id, halo_mlir_int(op, name, 0)); break;
-    case HALO_KIND_FLOAT:
-      *out = (halo_attr){.id = from->id, .f = attr->kind == HALO_MLIR_FLOAT ? attr->f : 0};
-      break;
-    case HALO_KIND_ENUM:
-      *out = halo_translate_enum(t, from->id, halo_mlir_string(op, name, ""));
-      break;
-    default: {
-      const int64_t *list = halo_translate_list(t, op, name, -1, &count);
-      *out = halo_translate_ints(t, from->id, list, count);
-    }
+  halo_attr_kind kind = halo_attr_kind_of(from->id);
+  if (kind == HALO_KIND_BOOL || kind == HALO_KIND_INT) {
+    *out = halo_translate_int(from->id, halo_mlir_int(op, name, 0));
+  } else if (kind == HALO_KIND_FLOAT) {
+    *out = (halo_attr){.id = from->id, .f = attr->kind == HALO_MLIR_FLOAT ? attr->f : 0};
+  } else if (kind == HALO_KIND_ENUM) {
+    *out = halo_translate_enum(t, from->id, halo_mlir_string(op, name, ""));
+  } else {
+    const int64_t *list = halo_translate_list(t, op, name, -1, &count);
+    *out = halo_translate_ints(t, from->id, list, count);
   }
   return true;
 }
@@ -247,12 +243,8 @@ static void table_plain(halo_translator *t, halo_mlir_op *op, const table_row *r
     if (table_read_attr(t, op, attr, &attrs[count])) count++;
   }
   if (row->accurate && halo_translate_accuracy(t, op, &attrs[count])) count++;
-  const halo_shape *shape = row->declared ? halo_translate_declared(t, op, 0) : NULL;
-  if (row->declared && !shape) {
-    halo_translate_refuse(t, "the extents of the result are not known");
-  }
   halo_translate_results(t, op,
-                         halo_translate_emit(t, row->opcode, shape, halo_translate_operands(t, op),
+                         halo_translate_emit(t, row->opcode, NULL, halo_translate_operands(t, op),
                                              op->operand_count, attrs, count));
 }
 
@@ -271,7 +263,7 @@ static bool table_fits(const halo_mlir_type *type, const halo_shape *shape) {
 }
 
 static void table_check(halo_translator *t, const halo_mlir_op *op) {
-  for (int32_t i = 0; i < op->result_count && halo_translate_ok(t) && !t->inlining; i++) {
+  for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
     const halo_instr *instr = op->results[i].data;
     if (instr && table_fits(op->results[i].type, instr->shape)) continue;
     halo_strbuf text = {0};
@@ -297,17 +289,14 @@ static void table_count(halo_translator *t, const halo_mlir_op *op, const table_
 }
 
 static void table_unknown(halo_translator *t, const halo_mlir_op *op) {
-  switch ((int)op->opcode) {
-    case HALO_MLIR_OP_UNIFORM_QUANTIZE:
-    case HALO_MLIR_OP_UNIFORM_DEQUANTIZE:
-      halo_translate_refuse(t, "quantised values are not supported");
-      break;
-    case HALO_MLIR_OP_RETURN:
-    case HALO_MLIR_OP_FUNC_RETURN:
-    case HALO_MLIR_OP_SDY_RETURN:
-      halo_translate_wrong(t, "a return stands before the end of its region");
-      break;
-    default: halo_translate_refuse(t, "the operation is not supported"); break;
+  halo_mlir_opcode opcode = op->opcode;
+  if (opcode == HALO_MLIR_OP_UNIFORM_QUANTIZE || opcode == HALO_MLIR_OP_UNIFORM_DEQUANTIZE) {
+    halo_translate_refuse(t, "quantised values are not supported");
+  } else if (opcode == HALO_MLIR_OP_RETURN || opcode == HALO_MLIR_OP_FUNC_RETURN ||
+             opcode == HALO_MLIR_OP_SDY_RETURN) {
+    halo_translate_wrong(t, "a return stands before the end of its region");
+  } else {
+    halo_translate_refuse(t, "the operation is not supported");
   }
 }
 

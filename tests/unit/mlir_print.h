@@ -39,8 +39,33 @@ static inline void mlir_print_bytes(halo_strbuf *out, const char *text, size_t l
   halo_strbuf_char(out, '"');
 }
 
-static inline void mlir_print_attr(halo_strbuf *out, const halo_mlir_attr *attr) {
+/* Lists of integers, which come in several forms, in one. */
+static inline void mlir_print_dense(halo_strbuf *out, const halo_mlir_attr *attr) {
+  const halo_literal *literal = attr->literal;
+  halo_type type = literal->shape->type;
+  int64_t count = halo_shape_element_count(literal->shape);
+  if ((halo_type_is_integral(type) || type == HALO_PRED) && count <= 64 &&
+      literal->shape->rank == attr->type->rank) {
+    halo_strbuf_char(out, '[');
+    for (int64_t i = 0; i < count; i++) {
+      int64_t value = halo_literal_get_i64(literal, i);
+      if (i) halo_strbuf_append(out, ", ");
+      if (type == HALO_PRED)
+        halo_strbuf_append(out, value ? "true" : "false");
+      else
+        halo_strbuf_printf(out, "%" PRId64, value);
+    }
+    halo_strbuf_char(out, ']');
+    return;
+  }
   char *value;
+  if (halo_literal_to_text(literal, &value) != HALO_OK) abort();
+  halo_strbuf_printf(out, "dense<%s> : ", value);
+  halo_mlir_type_print(out, attr->type);
+  halo_text_release(value);
+}
+
+static inline void mlir_print_attr(halo_strbuf *out, const halo_mlir_attr *attr) {
   switch (attr->kind) {
     case HALO_MLIR_UNIT: halo_strbuf_append(out, "unit"); break;
     case HALO_MLIR_BOOL: halo_strbuf_append(out, attr->i ? "true" : "false"); break;
@@ -74,12 +99,7 @@ static inline void mlir_print_attr(halo_strbuf *out, const halo_mlir_attr *attr)
       mlir_print_rows(out, attr->dict.data, attr->dict.count);
       halo_strbuf_char(out, '}');
       break;
-    case HALO_MLIR_DENSE:
-      if (halo_literal_to_text(attr->literal, &value) != HALO_OK) abort();
-      halo_strbuf_printf(out, "dense<%s> : ", value);
-      halo_mlir_type_print(out, attr->type);
-      halo_text_release(value);
-      break;
+    case HALO_MLIR_DENSE: mlir_print_dense(out, attr); break;
     case HALO_MLIR_OPAQUE:
       halo_strbuf_printf(out, "opaque %s", attr->string.text ? attr->string.text : "");
       break;
