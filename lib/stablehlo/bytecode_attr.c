@@ -37,6 +37,29 @@ static halo_status decode_symbol(halo_bytecode_cursor *body, halo_mlir_attr *out
   return HALO_OK;
 }
 
+/* `@a::@b` is a symbol of the name `a::b`. */
+static halo_status decode_nested_symbol(halo_bytecode_cursor *body, halo_mlir_attr *out) {
+  enum { LONGEST = 1000 }; /* a few bytes may say a long name over and over */
+  halo_mlir_attr parts = {0};
+  HALO_TRY(decode_symbol(body, out));
+  HALO_TRY(halo_bytecode_attr_list(body, &parts));
+  halo_strbuf name = {0};
+  halo_strbuf_append_n(&name, out->string.text, out->string.length);
+  bool good = true;
+  for (int32_t i = 0; i < parts.array.count && name.length < LONGEST; i++) {
+    const halo_mlir_attr *part = parts.array.data[i];
+    good &= part->kind == HALO_MLIR_SYMBOL;
+    if (!good) break;
+    halo_strbuf_append(&name, "::");
+    halo_strbuf_append_n(&name, part->string.text, part->string.length);
+  }
+  halo_arena *arena = &body->reader->program->arena;
+  attr_text(out, good && name.length < LONGEST ? HALO_MLIR_SYMBOL : HALO_MLIR_OPAQUE,
+            halo_arena_strndup(arena, halo_strbuf_text(&name), name.length), name.length);
+  halo_strbuf_deinit(&name);
+  return HALO_OK;
+}
+
 static halo_status decode_type_attr(halo_bytecode_cursor *body, halo_mlir_attr *out) {
   out->kind = HALO_MLIR_TYPE_ATTR;
   return halo_bytecode_type(body, &out->type);
@@ -217,6 +240,7 @@ static halo_status decode_builtin(halo_bytecode_cursor *body, uint64_t code, hal
       return halo_bytecode_type(body, &ignored);
     }
     case 4: return decode_symbol(body, out);
+    case 5: return decode_nested_symbol(body, out);
     case 6: return decode_type_attr(body, out);
     case 7: out->kind = HALO_MLIR_UNIT; return HALO_OK;
     case 8: return decode_integer(body, out);
@@ -224,7 +248,7 @@ static halo_status decode_builtin(halo_bytecode_cursor *body, uint64_t code, hal
     case 16: return decode_resource(body, out);
     case 17: return decode_array_data(body, out);
     case 18: return decode_tensor(body, out);
-    default: return attr_opaque(body, out); /* locations, nested symbols, sparse elements */
+    default: return attr_opaque(body, out); /* locations, sparse elements */
   }
 }
 

@@ -7,6 +7,7 @@
 typedef enum field_form {
   FIELD_END = 0,
   FIELD_ATTR,          /* an attribute */
+  FIELD_SYMBOL,        /* an attribute; a string is a symbol's name */
   FIELD_ATTR_OR_NONE,  /* its index with a flag whether it is there */
   FIELD_FLAG_AND_ATTR, /* a varint whether it is there, then the attribute */
   FIELD_ATTRS,         /* a list */
@@ -51,7 +52,7 @@ static const struct_row rows[] = {
     {HALO_BYTECODE_VHLO,
      23,
      "replica_group_mesh_axes",
-     {{"mesh", FIELD_ATTR}, {"axes", FIELD_ATTR}}},
+     {{"mesh", FIELD_SYMBOL}, {"axes", FIELD_ATTR}}},
     {HALO_BYTECODE_VHLO, 24, "mesh_axis", {{"name", FIELD_ATTR}, {"size", FIELD_INT}}},
     {HALO_BYTECODE_VHLO, 25, "mesh", {{"axes", FIELD_ATTR}, {"device_ids", FIELD_ATTR_OR_NONE}}},
     {HALO_BYTECODE_SDY, 1, "sdy.mesh_axis", {{"name", FIELD_STRING}, {"size", FIELD_INT}}},
@@ -140,6 +141,15 @@ static halo_status field_string(halo_bytecode_cursor *cursor, halo_mlir_attr *ou
   return HALO_OK;
 }
 
+static halo_status field_symbol(halo_bytecode_cursor *cursor, const halo_mlir_attr **out) {
+  HALO_TRY(halo_bytecode_attr(cursor, out));
+  if ((*out)->kind != HALO_MLIR_STRING) return HALO_OK;
+  halo_mlir_attr *symbol = halo_arena_copy(&cursor->reader->program->arena, *out, sizeof *symbol);
+  symbol->kind = HALO_MLIR_SYMBOL;
+  *out = symbol;
+  return HALO_OK;
+}
+
 /* Fields that may be missing: *out is NULL. */
 static halo_status field_optional(halo_bytecode_cursor *cursor, field_form form,
                                   const halo_mlir_attr **out) {
@@ -165,6 +175,7 @@ static halo_status field_optional(halo_bytecode_cursor *cursor, field_form form,
 static halo_status field_read(halo_bytecode_cursor *cursor, field_form form,
                               const halo_mlir_attr **out) {
   if (form == FIELD_ATTR) return halo_bytecode_attr(cursor, out);
+  if (form == FIELD_SYMBOL) return field_symbol(cursor, out);
   if (form == FIELD_ATTR_OR_NONE || form == FIELD_FLAG_AND_ATTR || form == FIELD_INT_OR_NONE)
     return field_optional(cursor, form, out);
   halo_mlir_attr *attr = halo_arena_new(&cursor->reader->program->arena, halo_mlir_attr);

@@ -15,7 +15,7 @@
  * Structures and their fields (those with `?` may be missing):
  *   result_accuracy          atol rtol (FLOAT) ulps (INT) mode (ENUM)
  *   output_operand_alias     output_tuple_indices operand_index operand_tuple_indices
- *   replica_group_mesh_axes  mesh (SYMBOL, STRING or mesh) axes (ARRAY of axis_ref)
+ *   replica_group_mesh_axes  mesh (SYMBOL or mesh) axes (ARRAY of axis_ref)
  *   mesh                     axes (ARRAY of mesh_axis) device_ids?
  *   mesh_axis                name (STRING) size (INT)
  *   axis_ref                 name (STRING) sub_axis_info?

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Constants above this are named by a hash. */
@@ -125,14 +126,16 @@ static void print_dense(halo_strbuf *out, const halo_mlir_attr *attr) {
   halo_mlir_type_print(out, attr->type);
 }
 
-/* `array<i64: 1, 2>`: lists of integers of one dimension. */
-static bool print_array_of_integers(halo_strbuf *out, const halo_mlir_attr *attr) {
+/* `array<i64: 1, 2>`: lists of integers of one dimension, and padding, which is a list of pairs in some texts. */
+static bool print_array_of_integers(halo_strbuf *out, const char *name,
+                                    const halo_mlir_attr *attr) {
   const halo_mlir_type *type = attr->type;
-  if (type->rank != 1 || attr->literal->shape->rank != 1 ||
+  int rank = strcmp(name, "padding") == 0 ? 2 : 1;
+  if (type->rank != rank || attr->literal->shape->rank != rank ||
       (type->element != HALO_S64 && type->element != HALO_PRED))
     return false;
   halo_strbuf_append(out, type->element == HALO_S64 ? "array<i64" : "array<i1");
-  for (int64_t i = 0; i < type->dims[0]; i++) {
+  for (int64_t i = 0; i < halo_shape_element_count(attr->literal->shape); i++) {
     halo_strbuf_append(out, i ? ", " : ": ");
     print_element(out, attr->literal, i);
   }
@@ -159,20 +162,69 @@ static void print_typed(halo_strbuf *out, const halo_mlir_attr *attr) {
   halo_mlir_type_print(out, attr->type);
 }
 
-/* Of structures, lists with nothing in them are left out. */
+static int by_name(const void *a, const void *b) {
+  return strcmp((*(const halo_mlir_named *const *)a)->name,
+                (*(const halo_mlir_named *const *)b)->name);
+}
+
+static void print_dict(halo_strbuf *out, const halo_mlir_attr *attr) {
+  int32_t count = attr->dict.count;
+  const halo_mlir_named **sorted = halo_alloc(sizeof *sorted * (size_t)(count ? count : 1));
+  for (int32_t i = 0; i < count; i++) sorted[i] = &attr->dict.data[i];
+  qsort(sorted, (size_t)count, sizeof *sorted, by_name);
+  halo_strbuf_append(out, "{");
+  for (int32_t i = 0; i < count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    halo_mlir_print_name(out, sorted[i]->name);
+    if (sorted[i]->value->kind == HALO_MLIR_UNIT) continue;
+    halo_strbuf_append(out, " = ");
+    halo_mlir_print_attr(out, sorted[i]->name, sorted[i]->value);
+  }
+  halo_strbuf_append(out, "}");
+  halo_free(sorted);
+}
+
+static bool all_integers(const halo_mlir_attr *attr, bool typed) {
+  for (int32_t i = 0; i < attr->array.count; i++) {
+    const halo_mlir_attr *element = attr->array.data[i];
+    if (element->kind != HALO_MLIR_INT) return false;
+    if (typed && !(element->type && element->type->element == HALO_S64)) return false;
+  }
+  return attr->array.count > 0;
+}
+
+static void print_integers(halo_strbuf *out, const halo_mlir_attr *attr) {
+  for (int32_t i = 0; i < attr->array.count; i++)
+    halo_strbuf_printf(out, "%s%" PRId64, i ? ", " : "", attr->array.data[i]->i);
+}
+
+/* Fields that say nothing: lists with nothing in them, and tolerances of 0. */
+static bool is_left_out(const halo_mlir_attr *attr, const halo_mlir_attr *value) {
+  if (value->kind == HALO_MLIR_ARRAY) return value->array.count == 0;
+  if (strcmp(attr->dict.text, "result_accuracy") != 0) return false;
+  return (value->kind == HALO_MLIR_FLOAT && value->f == 0) ||
+         (value->kind == HALO_MLIR_INT && value->i == 0);
+}
+
+/* Of structures; their integers have no types. */
 static void print_fields(halo_strbuf *out, const halo_mlir_attr *attr) {
   bool any = false;
   for (int32_t i = 0; i < attr->dict.count; i++) {
     const halo_mlir_named *field = &attr->dict.data[i];
-    if (attr->kind == HALO_MLIR_STRUCT && field->value->kind == HALO_MLIR_ARRAY &&
-        !field->value->array.count)
-      continue;
-    if (any) halo_strbuf_append(out, ", ");
+    if (is_left_out(attr, field->value)) continue;
+    halo_strbuf_append(out, any ? ", " : "");
     any = true;
     halo_mlir_print_name(out, field->name);
-    if (field->value->kind == HALO_MLIR_UNIT) continue;
     halo_strbuf_append(out, " = ");
-    halo_mlir_print_attr(out, field->name, field->value);
+    if (field->value->kind == HALO_MLIR_INT) {
+      halo_strbuf_printf(out, "%" PRId64, field->value->i);
+    } else if (field->value->kind == HALO_MLIR_ARRAY && all_integers(field->value, false)) {
+      halo_strbuf_append(out, "[");
+      print_integers(out, field->value);
+      halo_strbuf_append(out, "]");
+    } else {
+      halo_mlir_print_attr(out, field->name, field->value);
+    }
   }
 }
 
@@ -183,7 +235,26 @@ static void print_struct(halo_strbuf *out, const halo_mlir_attr *attr) {
   halo_strbuf_append(out, ">");
 }
 
+static bool all_flags(const halo_mlir_attr *attr) {
+  for (int32_t i = 0; i < attr->array.count; i++)
+    if (attr->array.data[i]->kind != HALO_MLIR_BOOL) return false;
+  return attr->array.count > 0;
+}
+
 static void print_list(halo_strbuf *out, const char *name, const halo_mlir_attr *attr) {
+  if (all_integers(attr, true)) {
+    halo_strbuf_append(out, "array<i64: ");
+    print_integers(out, attr);
+    halo_strbuf_append(out, ">");
+    return;
+  }
+  if (all_flags(attr)) {
+    halo_strbuf_append(out, "array<i1");
+    for (int32_t i = 0; i < attr->array.count; i++)
+      halo_strbuf_printf(out, "%s%s", i ? ", " : ": ", attr->array.data[i]->i ? "true" : "false");
+    halo_strbuf_append(out, ">");
+    return;
+  }
   halo_strbuf_append(out, "[");
   for (int32_t i = 0; i < attr->array.count; i++) {
     if (i) halo_strbuf_append(out, ", ");
@@ -225,13 +296,10 @@ void halo_mlir_print_attr(halo_strbuf *out, const char *name, const halo_mlir_at
       break;
     case HALO_MLIR_TYPE_ATTR: halo_mlir_type_print(out, attr->type); break;
     case HALO_MLIR_ARRAY: print_list(out, name, attr); break;
-    case HALO_MLIR_DICT:
-      halo_strbuf_append(out, "{");
-      print_fields(out, attr);
-      halo_strbuf_append(out, "}");
-      break;
+    case HALO_MLIR_DICT: print_dict(out, attr); break;
     case HALO_MLIR_DENSE:
-      if (strcmp(name, "value") == 0 || !print_array_of_integers(out, attr)) print_dense(out, attr);
+      if (strcmp(name, "value") == 0 || !print_array_of_integers(out, name, attr))
+        print_dense(out, attr);
       break;
     case HALO_MLIR_STRUCT: print_struct(out, attr); break;
     case HALO_MLIR_OPAQUE:

@@ -27,7 +27,7 @@ module @control attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1
     %9 = stablehlo.get_tuple_element %8[1] : (tuple<tensor<4xf32>, tensor<i32>>) -> tensor<i32>
     return %7#0, %9 : tensor<4xf32>, tensor<i32>
   }
-  func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> attributes {no_inline = true} {
+  func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> attributes {some.mark = true} {
     %0 = stablehlo.add %x, %x {mhlo.frontend_attributes = {a = "b", c.d = "\22\\\00\FFe"}, mhlo.sharding = "{replicated}"} : tensor<4xf32>
     return %0 : tensor<4xf32>
   }

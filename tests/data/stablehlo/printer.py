@@ -201,7 +201,9 @@ def tensor_of(attr):
 
 def dense_text(name, attr):
     dims, kind, elements = tensor_of(attr)
-    if name != "value" and len(dims) == 1 and kind in ("i64", "i1") and len(elements) == dims[0]:
+    rank = 2 if name == "padding" else 1
+    few = len(elements) == int(np.prod(dims))
+    if name != "value" and len(dims) == rank and kind in ("i64", "i1") and few:
         inner = ", ".join(element_text(e, kind) for e in elements)
         return f"array<{kind}{': ' if elements else ''}{inner}>"
     shape = "x".join([str(d) for d in dims] + [kind])
@@ -239,6 +241,11 @@ def ints(values):
 
 
 def list_text(name, values):
+    values = list(values)
+    if values and all(str(v).endswith(" : i64") and is_a(v, ir.IntegerAttr) for v in values):
+        return array(ir.IntegerAttr(v).value for v in values)
+    if values and all(str(v) in ("true", "false") for v in values):
+        return f"array<i1: {', '.join(map(str, values))}>"
     return "[" + ", ".join(attr_text(name, v) for v in values) + "]"
 
 
@@ -308,9 +315,9 @@ def structure(attr):
         word = re.search(r"DEFAULT|HIGHEST|TOLERANCE", mode[1] if mode else "DEFAULT")[0]
         return fields(
             "stablehlo.result_accuracy",
-            atol=f"{finite(a.atol)} : f64",
-            rtol=f"{finite(a.rtol)} : f64",
-            ulps=a.ulps,
+            atol=f"{finite(a.atol)} : f64" if a.atol else None,
+            rtol=f"{finite(a.rtol)} : f64" if a.rtol else None,
+            ulps=a.ulps or None,
             mode=f"#stablehlo<result_accuracy_mode {word}>",
         )
     if is_a(attr, stablehlo.OutputOperandAlias):
@@ -324,9 +331,7 @@ def structure(attr):
     if is_a(attr, stablehlo.ReplicaGroupMeshAxesAttr):
         a = stablehlo.ReplicaGroupMeshAxesAttr(attr)
         axes = [axis_text("stablehlo", stablehlo.AxisRefAttr(x)) for x in a.axes]
-        # Artifacts have the name of the mesh as a string.
-        mesh = quoted(ir.FlatSymbolRefAttr(a.mesh).value.encode())
-        return fields("stablehlo.replica_group_mesh_axes", mesh=mesh, axes=joined(axes))
+        return fields("stablehlo.replica_group_mesh_axes", mesh=attr_text("", a.mesh), axes=joined(axes))
     if is_a(attr, sdy.TensorShardingAttr):
         return sdy_sharding(sdy.TensorShardingAttr(attr))
     if is_a(attr, sdy.TensorShardingPerValueAttr):
@@ -368,6 +373,8 @@ def attr_text(name, attr):
         return quoted(ir.StringAttr(attr).value_bytes)
     if is_a(attr, ir.FlatSymbolRefAttr):
         return "@" + name_text(ir.FlatSymbolRefAttr(attr).value)
+    if is_a(attr, ir.SymbolRefAttr):
+        return "@" + name_text("::".join(ir.SymbolRefAttr(attr).value))
     if is_a(attr, ir.ArrayAttr):
         return list_text(name, ir.ArrayAttr(attr))
     if is_a(attr, ir.DictAttr):
