@@ -15,6 +15,9 @@
  *   H_REVERSE  1: from the end, where what is met later stands to the left
  *   H_LANES    sequences (outer, chunk, inner) of a work item
  *   H_LINE     elements of a sequence that are combined side by side: 1 or a multiple of 4
+ *   H_SIDE     1: its sequences go on together, each in a lane of a vector; the last one may be there more than
+ *              once
+ *   H_SHORT    1: H_INNER and H_CHUNKS are 1, and rows are written out
  *   H_STREAM   1: H_OUTV(p, line) stores H_LINE neighbouring results from p on; sizes of chunks, or
  *              H_LANES where a work item has neighbouring columns, are multiples of H_LINE
  *   H_LOCAL    work items of a group of the second kernel */
@@ -39,6 +42,8 @@
 #define H_REVERSE 0
 #define H_LANES 3
 #define H_LINE 1
+#define H_SIDE 0
+#define H_SHORT 0
 #define H_STREAM 0
 #define H_LOCAL 1
 #endif
@@ -48,12 +53,33 @@
 #else
 #define SCAN_OP(a, b) H_OP(a, b)
 #endif
+#define SCAN_RUN 16
 #define SCAN_UNROLL _Pragma("unroll")
+#if H_SIDE
+#define SCAN_TAIL(size) (least > begin ? least : begin)
+#else
 #define SCAN_TAIL(size) (begin + (H_LINE > 1 && size > 0 ? (size - begin) / H_LINE * H_LINE : 0))
+#endif
 
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-#if H_STEP == 1
+#if H_STEP == 1 && H_LOCAL == 1
+  /* Runs of some chunks by themselves and then what comes before them: sums of many round less often. */
+  const H_INT line = (H_INT)get_group_id(0);
+  const H_INT base = line / H_INNER * (H_INNER * H_CHUNKS) + line % H_INNER;
+  H_T before = H_START(0);
+  for (H_INT first = 0; first < H_CHUNKS; first += SCAN_RUN) {
+    const H_INT end = first + SCAN_RUN < H_CHUNKS ? first + SCAN_RUN : H_CHUNKS;
+    H_T sum = H_HELD(base + first * H_INNER);
+    H_HOLD(base + first * H_INNER, before);
+    for (H_INT k = first + 1; k < end; ++k) {
+      const H_T own = H_HELD(base + k * H_INNER);
+      H_HOLD(base + k * H_INNER, SCAN_OP(before, sum));
+      sum = SCAN_OP(sum, own);
+    }
+    before = SCAN_OP(before, sum);
+  }
+#elif H_STEP == 1
   __local H_T sums[H_LOCAL];
   const H_INT t = (H_INT)get_local_id(0), line = (H_INT)get_group_id(0);
   const H_INT base = line / H_INNER * (H_INNER * H_CHUNKS) + line % H_INNER;
@@ -78,6 +104,17 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT all = (H_INT)H_OUTER * H_CHUNKS * H_INNER;
   const H_INT low = (H_INT)get_global_id(0) * H_LANES;
   if (low >= all) return;
+#if H_SHORT
+  const H_INT end = low + H_LANES < all ? low + H_LANES : all;
+  for (H_INT s = low; s < end; ++s) {
+    H_T sum = H_START(0);
+    SCAN_UNROLL for (int i = 0; i < H_N; ++i) {
+      const H_INT p = s * H_N + (H_REVERSE ? H_N - 1 - i : i);
+      sum = SCAN_OP(sum, H_IN(p));
+      H_OUT(p, sum);
+    }
+  }
+#else
   const H_INT step = H_REVERSE ? -H_INNER : H_INNER;
   H_T sums[H_LANES];
   /* Where each sequence begins, and how many elements it has. */
@@ -88,7 +125,9 @@ __kernel void H_NAME(H_PARAMS) {
     const H_INT row = s / H_INNER / H_CHUNKS * H_N + (H_REVERSE ? H_N - 1 - first : first);
     at[l] = row * H_INNER + s % H_INNER;
     size[l] = H_N - first < H_CHUNK ? H_N - first : H_CHUNK;
+#if !H_SIDE
     if (low + l >= all) size[l] = 0;
+#endif
   }
   /* Results begin with what comes before the chunk, sums of chunks with the first element. */
   const H_INT begin = H_STEP == 0;
@@ -122,7 +161,20 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
   }
 #else
-#if H_LINE > 1
+#if H_SIDE
+  H_INT least = H_CHUNK;
+  for (H_INT l = 0; l < H_LANES; ++l) least = size[l] < least ? size[l] : least;
+  for (H_INT i = begin; i < least; ++i) {
+    _Pragma("clang loop unroll(disable) vectorize_width(H_LANES)")
+    for (int l = 0; l < H_LANES; ++l) {
+      const H_INT p = at[l] + i * step;
+      sums[l] = SCAN_OP(sums[l], H_IN(p));
+#if H_STEP == 2
+      H_OUT(p, sums[l]);
+#endif
+    }
+  }
+#elif H_LINE > 1
   for (H_INT i = begin; i + H_LINE <= H_CHUNK; i += H_LINE) {
     for (H_INT l = 0; l < H_LANES; ++l) {
       if (i + H_LINE > size[l]) continue;
@@ -169,7 +221,9 @@ __kernel void H_NAME(H_PARAMS) {
   }
 #endif
 #endif
+#endif
 }
 #undef SCAN_OP
+#undef SCAN_RUN
 #undef SCAN_UNROLL
 #undef SCAN_TAIL

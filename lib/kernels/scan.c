@@ -4,7 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/window_parts.h"
 
-extern const char halo_cl_scan[];
+extern const char halo_cl_scan[], halo_cl_scan_lines[];
 
 /* A scan of a row-major [outer, n, inner] array along n. */
 typedef struct scan_view {
@@ -13,6 +13,9 @@ typedef struct scan_view {
   bool reverse;
   int64_t chunk, chunks;
   int lanes;
+  int line;      /* neighbours along a row that are a vector, or 0 */
+  bool side;     /* sequences of a work item go on together, each in a lane of a vector */
+  bool is_short; /* rows are written out, and a work item does one after the other */
 } scan_view;
 
 static bool scan_describe(const halo_lowering *l, scan_view *out, const char **why) {
@@ -41,11 +44,118 @@ bool halo_scan_supports(const halo_lowering *l, const char **why) {
   return scan_describe(l, &v, why);
 }
 
+static void scan_cut(scan_view *v, const halo_lowering *l);
+
+/* Seconds: each element is read and combined once, or twice where rows are cut. */
 double halo_scan_cost(const halo_lowering *l) {
   scan_view v;
   const char *why;
   scan_describe(l, &v, &why);
-  return 3 * halo_lowering_seconds(l, 16.0 * (double)(v.outer * v.n * v.inner * v.w.count));
+  double elements = (double)(v.outer * v.n * v.inner), launch = halo_lowering_target(l)->launch;
+  if (elements == 0) return 0;
+  scan_cut(&v, l);
+  double once = halo_loop_cost(l) * v.w.count +
+                elements * halo_window_body_cost(v.w.instr) / halo_lowering_target(l)->rate;
+  return v.chunks > 1 ? 2 * once + launch : once;
+}
+
+/* ---- Lines ---- */
+
+/* Operations that have a vector form: an operator, and for maximum and minimum another one that makes one zero of
+ * two of different signs. */
+typedef struct scan_vector {
+  const char *op, *zero;
+} scan_vector;
+
+static const scan_vector scan_vectors[HALO_OPCODE_COUNT] = {
+    [HALO_OP_ADD] = {"+", NULL},    [HALO_OP_MULTIPLY] = {"*", NULL},
+    [HALO_OP_AND] = {"&", NULL},    [HALO_OP_OR] = {"|", NULL},
+    [HALO_OP_XOR] = {"^", NULL},    [HALO_OP_MAXIMUM] = {">", "&"},
+    [HALO_OP_MINIMUM] = {"<", "|"},
+};
+
+/* Bytes of a line, and instructions up to which computing each of its elements is worth the text. */
+enum { SCAN_LINE_BYTES = 64, SCAN_LINE_INSTRS = 32 };
+
+/* Neighbours along a row that are combined as a vector, where the body is one operation that has a form for these
+ * numbers; else 0. */
+static int scan_line(const scan_view *v, const halo_lowering *l) {
+  const halo_computation *body = halo_instr_comp(v->w.instr, HALO_ATTR_TO_APPLY);
+  const halo_instr *root = body->root;
+  halo_type type = v->w.values[0].accumulator;
+  size_t size = halo_type_size(type);
+  if (v->inner != 1 || v->w.count != 1 || (size != 4 && size != 8)) return 0;
+  if (!halo_type_is_float(type) && !halo_type_is_integral(type)) return 0;
+  if (!scan_vectors[root->opcode].op || root->operands[0] == root->operands[1]) return 0;
+  if (body->instrs.count != 3 || l->computation->instrs.count > SCAN_LINE_INSTRS) return 0;
+  return SCAN_LINE_BYTES / (int)size;
+}
+
+static const char *scan_line_type(const scan_view *v) {
+  const char *element = halo_accumulator_ctype(&v->w.values[0]);
+  return halo_arena_printf(v->w.l->arena, "%s%d", element, v->line);
+}
+
+/* "NAME_line(a, b)": two lines combined, element by element, as the body does it. */
+static void scan_emit_line(const scan_view *v) {
+  halo_strbuf *out = v->w.l->source;
+  halo_type type = v->w.values[0].accumulator;
+  bool real = halo_type_is_float(type), wide = halo_type_size(type) == 8;
+  scan_vector op = scan_vectors[halo_instr_comp(v->w.instr, HALO_ATTR_TO_APPLY)->root->opcode];
+  const char *line = scan_line_type(v);
+  const char *bits = halo_arena_printf(v->w.l->arena, "as_%s%d", wide ? "ulong" : "uint", v->line);
+  halo_strbuf_printf(out, "static inline %s %s_line(%s a, %s b) {\n", line, v->w.name, line, line);
+  if (op.zero) {
+    halo_strbuf_printf(out, "%s r = a %s b ? a : b;\n", line, op.op);
+    if (real) {
+      halo_strbuf_printf(out, "r = a == b ? as_%s(%s(a) %s %s(b)) : r;\n", line, bits, op.zero,
+                         bits);
+      halo_strbuf_append(out, "r = a != a ? a : r;\nr = b != b ? b : r;\n");
+    }
+    halo_strbuf_append(out, "return r;\n}\n");
+  } else if (real) {
+    halo_strbuf_printf(out, "return a %s b;\n}\n", op.op);
+  } else {
+    halo_strbuf_printf(out, "return as_%s(%s(a) %s %s(b));\n}\n", line, bits, op.op, bits);
+  }
+}
+
+/* The input where it is read as it lies in memory, else NULL. */
+static const halo_instr *scan_line_input(const scan_view *v) {
+  const halo_instr *input = v->w.instr->operands[0];
+  bool as_is = v->w.values[0].type == v->w.values[0].accumulator &&
+               input->opcode == HALO_OP_PARAMETER && halo_shape_has_default_layout(input->shape);
+  return as_is ? input : NULL;
+}
+
+/* The holes for lines: they are loaded and stored together where memory has their elements together. */
+static void scan_line_holes(const scan_view *v, halo_parts *p, halo_template *k, bool results,
+                            bool stream) {
+  const halo_reduce_value *value = &v->w.values[0];
+  const char *line = scan_line_type(v);
+  const halo_instr *input = scan_line_input(v);
+  bool stores = results && value->type == value->accumulator &&
+                halo_shape_has_default_layout(halo_leaf_shape(v->w.instr->shape, 0));
+  halo_template_define_int(k, "H_WIDTH", v->line);
+  halo_parts_hole(p, k, "H_LINE", "%s", line);
+  halo_parts_hole(p, k, "H_MASK", "%s%d", halo_type_size(value->accumulator) == 8 ? "long" : "int",
+                  v->line);
+  halo_parts_hole(p, k, "H_LINE_OP(a, b)", "%s_line(a, b)", v->w.name);
+  halo_template_define_int(k, "H_LOADS", input != NULL);
+  halo_template_define_int(k, "H_STORES", stores);
+  if (input) {
+    halo_parts_hole(p, k, "H_INV(p)", "vload%d(0, %s + (p))", v->line,
+                    halo_emit_arg(&p->e, HALO_ROLE_INPUT, halo_lowering_input(v->w.l, input),
+                                  value->type, NULL));
+  }
+  if (!stores) return;
+  const char *out = halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, value->type, NULL);
+  if (stream) {
+    halo_sections_add(&p->e.sections, "stream");
+    halo_parts_hole(p, k, "H_OUTV(p, v)", "h_stream(v, (__global %s *)(%s + (p)))", line, out);
+  } else {
+    halo_parts_hole(p, k, "H_OUTV(p, v)", "vstore%d(v, 0, %s + (p))", v->line, out);
+  }
 }
 
 /* Sequences that there are to be, and elements of a chunk at least: the order of combining depends on these and
@@ -58,20 +168,36 @@ enum {
   SCAN_GPU = 1 << 14,
   SCAN_GPU_LEAST = 16,
   SCAN_ROWS = 4,
+  SCAN_LINES = 2,
+  SCAN_SHORT_ROWS = 64,
   SCAN_COLUMNS = 512,
-  SCAN_LINE = HALO_WINDOW_LINE
+  SCAN_LINE = HALO_WINDOW_LINE,
+  SCAN_DEAR = 16 /* additions: bodies that are worth gathering elements for */
 };
 
-static void scan_cut(scan_view *v, const halo_caps *caps) {
+/* Which of a CPU's ways rows go. */
+static void scan_choose(scan_view *v, const halo_lowering *l) {
+  int cost = halo_window_body_cost(v->w.instr);
+  if (v->inner > 1 || v->w.count > 1) return;
+  v->line = v->n >= SCAN_LINE ? scan_line(v, l) : 0;
+  v->side = !v->line && cost >= SCAN_DEAR && v->outer * (v->n / SCAN_CPU_LEAST + 1) >= SCAN_LINE;
+  v->is_short = !v->side && v->n < SCAN_LINE && cost < SCAN_DEAR;
+}
+
+static void scan_cut(scan_view *v, const halo_lowering *l) {
+  const halo_caps *caps = l->caps;
   int64_t lines = v->outer * v->inner, want = SCAN_GPU, least = SCAN_GPU_LEAST;
   if (caps->is_cpu) {
+    scan_choose(v, l);
     want = v->inner > 1 ? SCAN_CPU_COLUMNS : SCAN_CPU_ROWS;
     least = SCAN_CPU_LEAST;
   }
   int64_t chunks = lines < want ? want / lines : 1, most = v->n / least;
   if (chunks > most) chunks = most > 0 ? most : 1;
   v->chunk = (v->n + chunks - 1) / chunks;
-  if (chunks > 1 && caps->is_cpu) {
+  if (chunks > 1 && v->side) {
+    v->chunk |= 1;
+  } else if (chunks > 1 && caps->is_cpu) {
     /* An odd number of cache lines, so that chunks side by side fall on different ones. */
     v->chunk = (v->chunk + SCAN_LINE - 1) / SCAN_LINE * SCAN_LINE;
     if (v->chunk / SCAN_LINE % 2 == 0) v->chunk += SCAN_LINE;
@@ -79,7 +205,7 @@ static void scan_cut(scan_view *v, const halo_caps *caps) {
   v->chunks = (v->n + v->chunk - 1) / v->chunk;
   if (!caps->is_cpu) return;
   int64_t items = 4 * (caps->compute_units > 0 ? (int64_t)caps->compute_units : 1);
-  v->lanes = SCAN_ROWS;
+  v->lanes = v->side ? SCAN_LINE : v->is_short ? SCAN_SHORT_ROWS : v->line ? SCAN_LINES : SCAN_ROWS;
   for (int lanes = SCAN_LINE; lanes <= SCAN_COLUMNS && v->inner % lanes == 0; lanes *= 2) {
     if (lanes == SCAN_LINE || lines * v->chunks / lanes >= items) v->lanes = lanes;
   }
@@ -88,9 +214,12 @@ static void scan_cut(scan_view *v, const halo_caps *caps) {
 
 /* Whether results are stored by the line: lines fall into no two chunks. */
 static bool scan_streams(const scan_view *v) {
+  if (v->line) {
+    return v->n % v->line == 0 && v->chunk % v->line == 0 && halo_window_streams(&v->w, v->line);
+  }
   bool lines = v->inner == 1 ? v->n % SCAN_LINE == 0 && v->chunk % SCAN_LINE == 0
                              : v->inner % v->lanes == 0 && v->lanes % SCAN_LINE == 0;
-  return lines && halo_window_streams(&v->w);
+  return lines && halo_window_streams(&v->w, SCAN_LINE);
 }
 
 /* ---- Helpers ---- */
@@ -126,13 +255,15 @@ static halo_status scan_step(const scan_view *v, int step) {
   static const char *const labels[] = {"window:scan_chunks", "window:scan_before", "window:scan"};
   const halo_caps *caps = v->w.l->caps;
   halo_parts p;
-  halo_parts_begin(&p, v->w.l, halo_arena_printf(v->w.l->arena, "%s_%d", v->w.name, step), false);
+  bool lines = v->line && step != SCAN_BEFORE;
+  /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
+  halo_parts_begin(&p, v->w.l, halo_arena_printf(v->w.l->arena, "%s_%d", v->w.name, step), lines);
   if (step != SCAN_BEFORE) halo_window_emit_in(&v->w, &p);
   if (step != SCAN_COMBINE) halo_window_emit_start(&v->w, &p);
   if (step == SCAN_RESULTS) halo_window_emit_out(&v->w, &p);
   if (v->chunks > 1) scan_emit_held(v, &p);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_scan, "");
+  halo_parts_template(&p, &k, lines ? halo_cl_scan_lines : halo_cl_scan, "");
   halo_window_holes(&v->w, &p, &k);
   if (v->chunks > 1) {
     halo_parts_call(&p, &k, "H_HELD", "_held", "p");
@@ -140,10 +271,17 @@ static halo_status scan_step(const scan_view *v, int step) {
   } else {
     halo_parts_call(&p, &k, "H_HELD", "_start", "p"); /* not used */
   }
-  bool side = caps->is_cpu && v->chunk >= SCAN_LINE;
-  halo_template_define_int(&k, "H_LINE", side ? SCAN_LINE : 1);
-  halo_window_stream_holes(&v->w, &p, &k, step == SCAN_RESULTS && scan_streams(v));
-  int64_t lines = v->outer * v->inner, local = 1;
+  bool stream = step == SCAN_RESULTS && scan_streams(v);
+  if (lines) {
+    scan_line_holes(v, &p, &k, step == SCAN_RESULTS, stream);
+  } else {
+    bool runs = caps->is_cpu && v->chunk >= SCAN_LINE && !v->side;
+    halo_template_define_int(&k, "H_LINE", runs ? SCAN_LINE : 1);
+    halo_template_define_int(&k, "H_SIDE", v->side);
+    halo_template_define_int(&k, "H_SHORT", v->is_short);
+    halo_window_stream_holes(&v->w, &p, &k, stream);
+  }
+  int64_t rows = v->outer * v->inner, local = 1;
   while (step == SCAN_BEFORE && !caps->is_cpu && local < 256 && local < v->chunks &&
          2 * local <= (int64_t)caps->max_work_group && 2 * local <= (int64_t)caps->max_items[0] &&
          2 * local * 16 * v->w.count <= (int64_t)caps->local_memory) {
@@ -162,9 +300,9 @@ static halo_status scan_step(const scan_view *v, int step) {
   halo_launch *launch = halo_parts_launch(&p, labels[step]);
   if (step == SCAN_BEFORE) {
     launch->local[0] = (size_t)local;
-    launch->global[0] = (size_t)(lines * local);
+    launch->global[0] = (size_t)(rows * local);
   } else {
-    int64_t items = (lines * v->chunks + v->lanes - 1) / v->lanes;
+    int64_t items = (rows * v->chunks + v->lanes - 1) / v->lanes;
     halo_launch_items(caps, launch, items);
     if (caps->is_cpu && items < 4096) launch->global[0] = (size_t)items, launch->local[0] = 1;
   }
@@ -176,8 +314,10 @@ halo_status halo_scan_lower(halo_lowering *l) {
   const char *why;
   scan_describe(l, &v, &why);
   if (v.outer * v.n * v.inner == 0) return HALO_OK;
-  scan_cut(&v, l->caps);
+  scan_cut(&v, l);
+  v.w.is_inlined = l->caps->is_cpu && halo_window_body_cost(v.w.instr) >= SCAN_DEAR;
   HALO_TRY(halo_window_declare(&v.w, l, "scan"));
+  if (v.line) scan_emit_line(&v);
   if (v.chunks > 1) {
     for (int32_t i = 0; i < v.w.count; i++) {
       int64_t size = (int64_t)halo_type_size(v.w.values[i].accumulator);

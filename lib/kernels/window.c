@@ -6,20 +6,20 @@
 
 extern const char halo_cl_window[];
 
-/* Elements of all windows together. */
-static double window_steps(const halo_lowering *l) {
+/* Additions of all windows together. */
+static double window_work(const halo_lowering *l) {
   const halo_instr *root = halo_lowering_root(l);
   const halo_attr *window = halo_instr_attr(root, HALO_ATTR_WINDOW);
-  double steps = (double)halo_shape_element_count(halo_leaf_shape(root->shape, 0));
+  double work = (double)halo_shape_element_count(halo_leaf_shape(root->shape, 0));
   for (int32_t d = 0; window && d < window->window.count; d++) {
-    steps *= (double)window->window.data[d].size;
+    work *= (double)window->window.data[d].size;
   }
-  return steps;
+  return work * halo_window_body_cost(root);
 }
 
 /* Seconds: each element of a window costs a few operations, with no help from its neighbours. */
 static double window_loop_cost(const halo_lowering *l) {
-  return halo_loop_cost(l) + 4 * window_steps(l) / halo_lowering_target(l)->rate;
+  return halo_loop_cost(l) + 4 * window_work(l) / halo_lowering_target(l)->rate;
 }
 
 /* ---- Neighbours along the last dimension ---- */
@@ -47,7 +47,7 @@ static bool window_lanes_supports(const halo_lowering *l, const char **why) {
 }
 
 static double window_lanes_cost(const halo_lowering *l) {
-  return halo_loop_cost(l) + window_steps(l) / halo_lowering_target(l)->rate;
+  return halo_loop_cost(l) + window_work(l) / halo_lowering_target(l)->rate;
 }
 
 /* Element k of a window as its offset along each dimension. */
@@ -149,7 +149,7 @@ static halo_status window_lanes_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_LANES", lanes);
   halo_template_define_int(&k, "H_LINE", HALO_WINDOW_LINE);
   bool lines = columns % lanes == 0 && lanes % HALO_WINDOW_LINE == 0;
-  halo_window_stream_holes(&w, &p, &k, lines && halo_window_streams(&w));
+  halo_window_stream_holes(&w, &p, &k, lines && halo_window_streams(&w, HALO_WINDOW_LINE));
   halo_template_finish(&k, l->source);
   halo_launch *launch = halo_parts_launch(&p, "window:lanes");
   halo_launch_items(l->caps, launch, count / columns * ((columns + lanes - 1) / lanes));

@@ -17,9 +17,24 @@ bool halo_window_describe(const halo_lowering *l, halo_window_parts *out, const 
   return true;
 }
 
+int halo_window_body_cost(const halo_instr *instr) {
+  const halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
+  int cost = 0;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    cost += halo_op_info_of(body->instrs.data[i]->opcode)->cost;
+  }
+  return cost > 0 ? cost : 1;
+}
+
 halo_status halo_window_declare(halo_window_parts *w, halo_lowering *l, const char *suffix) {
   w->l = l;
   w->name = halo_kernel_name(l, suffix);
+  if (w->is_inlined && w->count == 1) {
+    const char *type = halo_accumulator_ctype(&w->values[0]);
+    halo_strbuf_printf(l->source,
+                       "static inline %s %s_op(%s a, %s b) __attribute__((always_inline));\n", type,
+                       w->name, type, type);
+  }
   return halo_accumulator_declare(l, &w->a, w->name, w->values, w->count);
 }
 
@@ -70,10 +85,10 @@ void halo_window_emit_out(const halo_window_parts *w, halo_parts *p) {
   halo_parts_close(p, "void", "_out", "p", w->a.type);
 }
 
-bool halo_window_streams(const halo_window_parts *w) {
+bool halo_window_streams(const halo_window_parts *w, int line) {
   const halo_shape *shape = halo_leaf_shape(w->instr->shape, 0);
   const halo_reduce_value *value = &w->values[0];
-  return w->l->caps->is_cpu && w->count == 1 && halo_type_size(value->type) == 4 &&
+  return w->l->caps->is_cpu && w->count == 1 && (int)halo_type_size(value->type) * line == 64 &&
          value->type == value->accumulator && halo_shape_has_default_layout(shape) &&
          halo_shape_byte_size(shape) >= HALO_STREAM_BYTES;
 }

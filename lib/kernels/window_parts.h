@@ -11,12 +11,16 @@ typedef struct halo_window_parts {
   const halo_instr *instr;
   int32_t count; /* arrays, and values of the accumulator */
   halo_reduce_value values[HALO_REDUCE_VALUES];
+  bool
+      is_inlined; /* the combination of one value is never called, so that loops of it become vectors */
   const char *name; /* prefix of what is declared */
   halo_accumulator a;
 } halo_window_parts;
 
 /* Of the lowering's root. False, and why, when it has too many arrays. */
 bool halo_window_describe(const halo_lowering *l, halo_window_parts *out, const char **why);
+/* What combining two elements of a reduce-window costs, in additions. */
+int halo_window_body_cost(const halo_instr *instr);
 /* Declares accumulator and combination in the program's text. `out` must stay where it is. */
 halo_status halo_window_declare(halo_window_parts *w, halo_lowering *l, const char *suffix);
 /* "_in(p)" gives element p of the operands, "_start(p)" the initial values, "_out(p, v)" rounds and stores
@@ -28,7 +32,7 @@ void halo_window_emit_out(const halo_window_parts *w, halo_parts *p);
 enum { HALO_WINDOW_LINE = 16 };
 /* Whether they may be, where lines of them begin at multiples of a line: large ones of a CPU that are stored as
  * they are combined. */
-bool halo_window_streams(const halo_window_parts *w);
+bool halo_window_streams(const halo_window_parts *w, int line);
 /* The holes H_STREAM and, where it is 1, H_OUTV(p, line). */
 void halo_window_stream_holes(const halo_window_parts *w, halo_parts *p, halo_template *k,
                               bool stream);

@@ -306,13 +306,17 @@ static const char stream_rows_text[] =
     "  ROOT t = f32[1024,2048] reverse(x), dimensions={0}\n}\n";
 
 /* Sums that are written past the caches: of rows from their ends, and of columns. */
-#define RUNNING_SUMS(shape, window)                                                                \
-  "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"                       \
-  "  ROOT c = f32[] add(a, b)\n}\n"                                                                \
-  "ENTRY e {\n  x = f32[" shape                                                                    \
-  "] parameter(0)\n  z = f32[] constant(3)\n"                                                      \
-  "  ROOT y = f32[" shape "] reduce-window(x, z), window={" window "}, to_apply=add\n}\n"
-static const char stream_row_sums_text[] = RUNNING_SUMS("65536,32", "size=1x32 pad=0_0x0_31");
+#define RUNNING_SUMS(type, shape, window)                                                          \
+  "HloModule m\nadd {\n  a = " type "[] parameter(0)\n  b = " type                                 \
+  "[] parameter(1)\n"                                                                              \
+  "  ROOT c = " type "[] add(a, b)\n}\nENTRY e {\n  x = " type "[" shape                           \
+  "] parameter(0)\n"                                                                               \
+  "  z = " type "[] constant(3)\n  ROOT y = " type "[" shape                                       \
+  "] reduce-window(x, z), window={" window "}, to_apply=add\n}\n"
+static const char stream_row_sums_text[] =
+    RUNNING_SUMS("f32", "65536,32", "size=1x32 pad=0_0x0_31");
+static const char stream_wide_sums_text[] =
+    RUNNING_SUMS("f64", "32768,32", "size=1x32 pad=0_0x31_0");
 /* Neighbours under one window each, likewise. */
 static const char stream_pool_text[] =
     "HloModule m\nmost {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
@@ -320,7 +324,8 @@ static const char stream_pool_text[] =
     "ENTRY e {\n  x = f32[256,130,128] parameter(0)\n  z = f32[] constant(-inf)\n"
     "  ROOT y = f32[128,129,128] reduce-window(x, z), window={size=2x2x1 stride=2x1x1}, "
     "to_apply=most\n}\n";
-static const char stream_column_sums_text[] = RUNNING_SUMS("32,65536", "size=32x1 pad=31_0x0_0");
+static const char stream_column_sums_text[] =
+    RUNNING_SUMS("f32", "32,65536", "size=32x1 pad=31_0x0_0");
 
 /* A few vectors by a matrix, from the left and from the right, where the matrix has what is added up in
  * rows and in columns: sums of products. */
@@ -346,6 +351,7 @@ static const struct {
               {"loop:generic", turn_text},
               {"window:lanes", stream_pool_text},
               {"window:scan", stream_row_sums_text},
+              {"window:scan", stream_wide_sums_text},
               {"window:scan", stream_column_sums_text},
               {"reduce:row", rows_text},
               {"reduce:row", thin_rows_text},

@@ -167,6 +167,57 @@ def _cumulative_cases():
     yield case
 
 
+def _line_cases():
+    """Rows of lines that are vectors and what is left of them, and rows that are shorter than one."""
+    r = values.random(23)
+    nan, inf = np.nan, np.inf
+    case = Case("window.lines")
+    for t in "f32", "f64", "s32", "u32", "s64", "u64", "f16", "bf16":
+        for op, init in ("add", 0), ("maximum", 0 if t[0] == "u" else -9), ("multiply", 1):
+            for dims in (3, 39), (6, 16), (5, 7):
+                x = r.randint(0 if t[0] == "u" else -1, 2, dims)
+                if op == "multiply":
+                    x = np.where(x == 0, 1, x) * np.where(r.randint(0, 12, dims) == 0, 2, 1)
+                n = dims[1]
+                label = f"{t}.{op}.{n}"
+                side = {"high": (0, n - 1)} if n == 16 or op == "maximum" else {"low": (0, n - 1)}
+                _window(case, label, t, op, array(t, x), init, (1, n), **side)
+        if t[0] in "su":
+            x = array(t, r.randint(0, 100, (2, 41)))
+            for op, init in ("and", 127), ("or", 0), ("xor", 0), ("minimum", 99):
+                _window(case, f"{t}.{op}", t, op, x, init, (1, 41), low=(0, 40))
+    yield case
+    case = Case("window.lines.special")
+    x = r.choice([nan, inf, -inf, -0.0, 0.0, -0.0, 0.0, -0.0, 0.0, -0.0, 1, -1], (12, 37))
+    x[:8][np.isnan(x[:8])] = -0.0
+    x[:4][x[:4] != 0] = 0.0
+    for t in "f32", "f64":
+        for op, init in ("maximum", -inf), ("minimum", inf), ("add", 0):
+            _window(case, f"{t}.{op}", t, op, x, init, (1, 37), low=(0, 36))
+            _window(case, f"{t}.{op}.reverse", t, op, x[:, :9], init, (1, 9), high=(0, 8))
+    yield case
+    case = Case("window.lines.fused")
+    for label, dims in ("long", (1500,)), ("rows", (3, 50)):
+        n = dims[-1]
+        one = [1] * (len(dims) - 1)
+        p = case.param("f16", array("f16", r.randint(-3, 4, dims)))
+        wide = case.op(shape("f32", dims), "convert", p)
+        square = case.op(shape("f32", dims), "multiply", wide, wide)
+        x = case.op(shape("f32", dims), "subtract", square, wide)
+        zero = case.constant("f32[]", "0")
+        for side, pad in ("", [0] * len(one) + [n - 1]), (".reverse", [0] * len(one) + [n - 1]):
+            window = _text(one + [n], **{"high" if side else "low": pad})
+            attrs = f"{window}, to_apply={_body(case, 'f32', 'add')}"
+            case.result(case.op(shape("f32", dims), "reduce-window", x, zero, attrs=attrs), label + side)
+    yield case
+    case = Case("window.lines.accuracy")
+    reason = "sums in another order"
+    for t in "f32", "f64", "f16", "bf16":
+        _window(case, t, t, "add", array(t, r.uniform(0, 1, (600,))), 0, (600,), 8, reason, low=(599,))
+        _window(case, f"{t}.rows", t, "add", array(t, r.uniform(0, 1, (7, 100))), 0, (1, 100), 8, reason, low=(0, 99))
+    yield case
+
+
 def _several_cases():
     """The largest value and where it is, of windows and of all before."""
     case = Case("window.several")
@@ -299,6 +350,7 @@ def cases():
     yield from _type_cases()
     yield from _shape_cases()
     yield from _cumulative_cases()
+    yield from _line_cases()
     yield from _several_cases()
     yield from _special_cases()
     yield from _long_cases()
