@@ -79,7 +79,7 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT low = (H_INT)get_global_id(0) * H_LANES;
   if (low >= all) return;
   const H_INT step = H_REVERSE ? -H_INNER : H_INNER;
-  H_T sums[H_LANES];
+  H_T sums[H_LANES + 64 / sizeof(H_T)]; /* halo_private_room says what for */
   /* Where each sequence begins, and how many elements it has. */
   H_INT at[H_LANES], size[H_LANES];
   for (H_INT l = 0; l < H_LANES; ++l) {
