@@ -8,8 +8,8 @@
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS (which declare W, the scratch memory, unless H_PANELS is 1);
  * H_IN(b, x, y), H_OUT(b, x, y, v) elements; H_N extent; H_LOWER 1: the lower triangle is read and written,
- * else the upper one; H_PANELS panels; H_ROWS rows and H_NV vectors in registers, which divide H_B; H_INT;
- * vectors and arithmetic as in kernels/linalg.h. */
+ * else the upper one; H_PANELS panels; H_TURN the turn; H_ROWS rows and H_NV vectors in registers, which
+ * divide H_B; H_INT; vectors and arithmetic as in kernels/linalg.h. */
 #ifndef H_NAME
 #define H_NAME cholesky_panels_example
 #define H_PARAMS __global const float *A_, __global float *L_, __global float *W
@@ -28,6 +28,7 @@
 #define H_N 20
 #define H_LOWER 1
 #define H_PANELS 3
+#define H_TURN (H_PANELS - (H_INT)get_global_size(0))
 #define H_B 8
 #define H_ROWS 4
 #define H_NV 2
@@ -59,15 +60,15 @@ __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
   const H_INT batch = (H_INT)get_global_id(1);
 #if H_PANELS == 1
-  H_T w[H_B * H_B];
+  H_T w[H_B * H_B + 64 / sizeof(H_T)]; /* halo_private_room says what for */
 #else
   __global H_T *w = W + batch * CHOLESKY_PANEL(H_PANELS);
 #endif
-  const H_INT turn = H_PANELS - (H_INT)get_global_size(0);
+  const H_INT turn = H_TURN;
   const H_INT j = H_PANELS - 1 - (H_INT)get_global_id(0);
   const int columns = H_N - j * H_B < H_B ? (int)(H_N - j * H_B) : H_B;
   H_SPACE H_T *panel = w + CHOLESKY_PANEL(j);
-  H_T pivots[H_B];
+  H_T pivots[H_B + 64 / sizeof(H_T)];
   bool fails = false;
   if (turn == 0) {
     const H_INT height = j * H_B + columns;

@@ -116,7 +116,7 @@ __kernel void H_NAME(H_PARAMS) {
   }
 #else
   const H_INT step = H_REVERSE ? -H_INNER : H_INNER;
-  H_T sums[H_LANES];
+  H_T sums[H_LANES + 64 / sizeof(H_T)]; /* halo_private_room says what for */
   /* Where each sequence begins, and how many elements it has. */
   H_INT at[H_LANES], size[H_LANES];
   for (H_INT l = 0; l < H_LANES; ++l) {

@@ -62,7 +62,12 @@
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
 #if H_BLOCK
+#if H_TEAM * H_TEAMS == 1
+  /* They may become private memory: halo_private_room says what the spare ones are for. */
+  __local H_T first[H_BLOCK + 64 / sizeof(H_T)], second[H_BLOCK + 64 / sizeof(H_T)];
+#else
   __local H_T first[H_TEAMS * H_BLOCK], second[H_TEAMS * H_BLOCK];
+#endif
   const H_INT slot = (H_INT)get_local_id(0) / H_TEAM, t = (H_INT)get_local_id(0) % H_TEAM;
   const H_INT item = (H_INT)get_group_id(0) * H_TEAMS + slot;
   const H_INT row = item / H_BLOCKS, base = item % H_BLOCKS * H_BLOCK;

@@ -49,7 +49,7 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT row = item / H_PIECES, piece = item % H_PIECES;
   const H_INT first = piece * H_SHARE, end = first + H_SHARE < H_N ? first + H_SHARE : H_N;
   const H_INT keep = end - first < H_KEEP ? end - first : H_KEEP;
-  H_T heap[H_KEEP];
+  H_T heap[H_KEEP + 64 / sizeof(H_T)]; /* halo_private_room says what for */
   for (H_INT i = 0; i < keep; ++i) heap[i] = H_IN(row, first + i);
   for (H_INT i = keep / 2 - 1; i >= 0; --i) {
     const H_T r = heap[i];

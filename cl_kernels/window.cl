@@ -47,7 +47,7 @@ __kernel void H_NAME(H_PARAMS) {
 #else
   const H_INT lanes = H_COLUMNS - column < H_LANES ? H_COLUMNS - column : H_LANES;
 #endif
-  H_T sums[H_LANES];
+  H_T sums[H_LANES + 64 / sizeof(H_T)]; /* halo_private_room says what for */
   for (H_INT l = 0; l < H_LANES; ++l) sums[l] = H_START(0);
   for (H_INT k = 0; k < H_WINDOW; ++k) {
     const H_INT from = H_ROW(row, k);

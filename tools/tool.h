@@ -22,6 +22,10 @@ int tool_info(int argc, char **argv);
 int tool_opt(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 
+/* Has PoCL, where its drivers are the two for CPUs and $POCL_DEVICES does not say otherwise, offer that which runs
+ * small programs in the thread that queues them beside that with threads. For the start of the process. */
+void tool_ask_for_drivers(void);
+
 /* "halo: MESSAGE" on stderr, behind what was printed on stdout. Returns TOOL_FAILED. */
 int tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Messages begin with "halo: rank N: " from now on. */

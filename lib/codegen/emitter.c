@@ -148,6 +148,11 @@ const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_t
   return arg.name;
 }
 
+int64_t halo_private_room(int64_t count, size_t size) {
+  int64_t least = size < 64 ? 64 / (int64_t)size : 1;
+  return count > least ? count : least;
+}
+
 const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_type type,
                                 int64_t number) {
   for (int32_t i = 0; i < e->args.count; i++) {

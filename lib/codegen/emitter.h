@@ -98,6 +98,12 @@ const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_t
 const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_type type,
                                 int64_t number);
 
+/* How many elements, of `size` bytes each, an array in private memory is declared with that needs `count`: at least
+ * 64 bytes, as templates do by adding so many. LLVM (15 at least) makes vectors of a loop over an array that are
+ * longer than the array is, where the loop's bound is computed, and never gets to them; but from an access longer
+ * than the array it concludes that no access touches it, and reads old values in other loops. */
+int64_t halo_private_room(int64_t count, size_t size);
+
 /* ---- Indices ---- */
 
 /* A C variable of the index type that is in [0, size), declared by the caller. */

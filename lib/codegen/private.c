@@ -50,7 +50,7 @@ static halo_value private_array(halo_emitter *e, const halo_shape *shape) {
   halo_value array = halo_value_name(shape->type, emit_name(e, "z"));
   array.array = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
   halo_emit_line(e, "%s %s[%lld];", halo_ctype_compute(shape->type), array.text,
-                 (long long)(count > 0 ? count : 1));
+                 (long long)halo_private_room(count, halo_type_size(shape->type)));
   halo_sections_add(&e->sections, halo_ctype_section(shape->type));
   return array;
 }
@@ -168,7 +168,8 @@ halo_value emit_constant_array(halo_emitter *e, const halo_literal *literal) {
     halo_strbuf_printf(&text, "%s%s", i ? ", " : "", halo_ctype_constant(e->arena, literal, i));
   }
   halo_emit_line(e, "const %s %s[%lld] = {%s};", halo_ctype_compute(array.type), array.text,
-                 (long long)count, halo_strbuf_text(&text));
+                 (long long)halo_private_room(count, halo_type_size(array.type)),
+                 halo_strbuf_text(&text));
   halo_strbuf_deinit(&text);
   emit_memo_set(e, &literal, sizeof literal, halo_arena_copy(e->arena, &array, sizeof array));
   return array;

@@ -149,8 +149,11 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
     const char *w = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, scratch, type, NULL);
     pointers = halo_arena_printf(l->arena, "  __global %s *W = %s;", halo_ctype_compute(type), w);
   }
+  const char *turns = "0";
+  if (cut.panels > 1) turns = halo_emit_value_arg(&p.e, HALO_VALUE_NUMBER, HALO_S32, 0);
   halo_template k;
   halo_parts_template(&p, &k, halo_cl_cholesky_panels, pointers);
+  halo_parts_hole(&p, &k, "H_TURN", "%s", turns);
   cholesky_holes(&p, &k, cholesky, type);
   halo_linalg_vector_holes(&p, &k, type, cut.lanes);
   halo_template_define_int(&k, "H_PANELS", cut.panels);
@@ -159,6 +162,9 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_NV", cut.vectors);
   halo_template_finish(&k, l->source);
   for (int64_t turn = 0; turn < cut.panels; turn++) {
+    for (int32_t a = 0; a < p.e.args.count; a++) { /* the one argument that is no buffer */
+      if (p.e.args.data[a].role == HALO_ROLE_VALUE) p.e.args.data[a].number = turn;
+    }
     halo_launch *launch = halo_parts_launch(&p, "cholesky:panels");
     launch->dims = 2;
     launch->local[0] = launch->local[1] = 1;

@@ -309,6 +309,7 @@ static void pass_begin(pass_writer *w) {
   const char *itype = halo_emitter_index_type(e);
   const char *space = pass->items > 1 ? "__local " : "";
   long long size = pass->n * pass->lanes, lanes = pass->lanes;
+  if (pass->items == 1) size = halo_private_room(size, sizeof(float));
   halo_emit_line(e, "%s%s xr[%lld], xi[%lld], yr[%lld], yi[%lld];", space, w->part, size, size,
                  size, size);
   if (pass->items > 1) halo_emit_line(e, "const int l = (int)get_local_id(0);");

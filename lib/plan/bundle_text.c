@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A row of the table: pieces up to the member's last one, its work items (or rows of them), how many make a
- * piece, work items of a row, then what its kernel gets by value. */
-enum { BUNDLE_ENDS, BUNDLE_ITEMS, BUNDLE_PIECE, BUNDLE_WIDTH, BUNDLE_VALUES };
+/* The table begins with the pieces up to each member's last one. Then each has a row: its work items (or rows of
+ * them), how many make a piece, work items of a row, then what its kernel gets by value. */
+enum { BUNDLE_ITEMS, BUNDLE_PIECE, BUNDLE_WIDTH, BUNDLE_VALUES };
 
 enum {
   BUNDLE_GROUP = 256,   /* work items of a piece, where they run side by side */
@@ -25,6 +25,7 @@ typedef struct bundle_text {
   const bundle *b;
   size_t group;              /* 1: a work item does a whole piece */
   int row;                   /* numbers in a row of the table */
+  int64_t rows;
   halo_strbuf offset, whole; /* parameters with an offset, and those without */
   halo_strbuf pointers, code;
   HALO_VEC(halo_plan_arg) offset_args;
@@ -121,16 +122,16 @@ static void bundle_put_piece(bundle_text *t, const bundle_body *body, const char
   if (t->group > 1) {
     halo_strbuf_printf(code, "    const long i = first + (long)(get_global_id(0) %% %zu);\n",
                        t->group);
-    halo_strbuf_append(code, rows ? "    const long x = i % own[3], y = i / own[3];\n"
+    halo_strbuf_append(code, rows ? "    const long x = i % own[2], y = i / own[2];\n"
                                   : "    const long x = i;\n");
-    halo_strbuf_append(code, "    if (i < own[1]) ");
+    halo_strbuf_append(code, "    if (i < own[0]) ");
   } else {
-    halo_strbuf_append(code, "    const long last = min(first + own[2], own[1]);\n");
+    halo_strbuf_append(code, "    const long last = min(first + own[1], own[0]);\n");
     if (rows) halo_strbuf_append(code, "    for (long y = first; y < last; ++y)\n  ");
     if (bundle_is_parallel(t, body->members[0])) {
       halo_strbuf_append(code, "#pragma clang loop vectorize(assume_safety)\n");
     }
-    halo_strbuf_append(code, rows ? "    for (long x = 0; x < own[3]; ++x) "
+    halo_strbuf_append(code, rows ? "    for (long x = 0; x < own[2]; ++x) "
                                   : "    for (long x = first; x < last; ++x) ");
   }
   bundle_put_call(t, body, number, names);
@@ -182,12 +183,13 @@ static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const char *name
   } else {
     halo_strbuf_append(out, "  const long g = (long)get_global_id(0);\n");
   }
+  /* A loop without a way out: behind such a one some compilers (Mesa 22 for CPUs) leave the next one early. */
   halo_strbuf_printf(out,
                      "  int m = 0;\n"
-                     "  while (g >= t[m * %d]) ++m;\n"
-                     "  __global const long *own = t + m * %d;\n"
-                     "  const long first = (g - (m ? t[(m - 1) * %d] : 0)) * own[2];\n",
-                     t->row, t->row, t->row);
+                     "  for (int i = 0; i < %lld; ++i) m += g >= t[i];\n"
+                     "  __global const long *own = t + %lld + m * %d;\n"
+                     "  const long first = (g - (m ? t[m - 1] : 0)) * own[1];\n",
+                     (long long)t->rows - 1, (long long)t->rows, t->row);
   halo_strbuf_append(out, halo_strbuf_text(&t->code));
   halo_strbuf_append(out, "}\n");
 }
@@ -227,15 +229,15 @@ static int64_t bundle_fill(const bundle_text *t, const halo_target *target, halo
   }
   double piece = all / (BUNDLE_PIECES * (double)t->s->caps->compute_units);
   if (piece < BUNDLE_SHORTEST) piece = BUNDLE_SHORTEST;
-  int64_t pieces = 0, at = 0;
+  int64_t pieces = 0, member = 0, at = t->rows;
   for (int32_t i = 0; i < t->b->count; i++) {
     const bundle_body *body = t->b->bodies[i];
-    for (int32_t m = 0; m < body->room; m++, at += t->row) {
+    for (int32_t m = 0; m < body->room; m++, member++, at += t->row) {
       const halo_step *step = bundle_member(body, m);
       int64_t row[BUNDLE_VALUES];
       int64_t count = bundle_cut(t, step, lower_work(target, t->s->caps, step), piece, row);
       if (m < body->count) pieces += count;
-      row[BUNDLE_ENDS] = pieces;
+      halo_literal_set_i64(table, member, pieces);
       for (int v = 0; v < BUNDLE_VALUES; v++) halo_literal_set_i64(table, at + v, row[v]);
       for (int32_t v = 0; v < step->value_count; v++) {
         halo_literal_set_i64(table, at + BUNDLE_VALUES + v, step->values[v].number);
@@ -247,16 +249,14 @@ static int64_t bundle_fill(const bundle_text *t, const halo_target *target, halo
 
 /* ---- The launch ---- */
 
-/* The table's rows and how long they are. */
-static int64_t bundle_rows(bundle_text *t) {
-  int64_t rows = 0;
+/* Counts the table's rows and how long they are. */
+static void bundle_count_rows(bundle_text *t) {
   for (int32_t i = 0; i < t->b->count; i++) {
     const bundle_body *body = t->b->bodies[i];
-    rows += body->room;
+    t->rows += body->room;
     int row = BUNDLE_VALUES + body->members[0]->value_count;
     if (row > t->row) t->row = row;
   }
-  return rows;
 }
 
 static void bundle_set_args(const bundle_text *t, int32_t table, halo_step *launch) {
@@ -294,7 +294,8 @@ halo_status bundle_make(lower_state *s, const halo_target *target, const bundle 
                         halo_step *launch) {
   bundle_text t = {.s = s, .b = b};
   t.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, BUNDLE_GROUP);
-  int64_t rows = bundle_rows(&t), count = rows * t.row;
+  bundle_count_rows(&t);
+  int64_t count = t.rows * (1 + t.row);
   halo_literal *table;
   HALO_TRY(halo_literal_create(halo_shape_new(&s->plan->arena, HALO_S64, 1, &count), &table));
   int64_t pieces = bundle_fill(&t, target, table);

@@ -71,17 +71,9 @@ static double bundle_held_bytes(const bundle_state *e, const halo_step *step) {
   return bytes;
 }
 
-/* Kernels that are made of a template keep arrays in private memory. LLVM 15, as PoCL 3.1 has it, makes wrong code
- * of some of them inside the loop of a bundle (windows, Cholesky factors; right without optimisation). So on
- * CPUs, where a piece is a loop, only flat kernels are bundled. */
-static bool bundle_is_safe(const bundle_state *e, const halo_step *step) {
-  return !e->s->caps->is_cpu ||
-         strstr(e->s->plan->units.data[step->unit].text, "#define H_NAME") == NULL;
-}
-
 static bool bundle_is_able(const bundle_state *e, const halo_step *step) {
   if (step->kind != HALO_STEP_KERNEL || step->ordered || step->unit >= e->units ||
-      !lower_is_plain(e->unit_is_plain, step) || !step->arg_count || !bundle_is_safe(e, step)) {
+      !lower_is_plain(e->unit_is_plain, step) || !step->arg_count) {
     return false;
   }
   bundle_body alone = {.members = {step}, .count = 1, .room = 1};
