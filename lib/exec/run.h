@@ -88,6 +88,7 @@ struct halo_run {
   halo_aside *asides; /* whose done has not come */
   int32_t next;       /* of the plan's steps */
   bool began;         /* a command was queued */
+  bool idle;          /* nothing was on the queue when it began, as far as is known */
   bool strayed;       /* something was put on the second queue */
   int64_t ahead;      /* commands queued since the host last waited */
   double since;       /* when putting a command on the queue began; with profiling */
