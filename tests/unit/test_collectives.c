@@ -174,6 +174,69 @@ START_TEST(wrong) {
 }
 END_TEST
 
+/* More devices than speak to each other all at once: pieces go in rounds, and reductions are made of pairs of
+ * neighbours, in the group's order. Each has its number times 1, 2, 3, 4. */
+static void run_many(halo_client *client, const char *text, int count, float factor) {
+  halo_executable *e = compile(client, text, count);
+  halo_buffer **in = calloc((size_t)count, sizeof *in), **out = calloc((size_t)count, sizeof *out);
+  halo_buffer *const **arguments = calloc((size_t)count, sizeof *arguments);
+  halo_buffer ***results = calloc((size_t)count, sizeof *results);
+  for (int d = 0; d < count; d++) {
+    float values[4];
+    for (int i = 0; i < 4; i++) values[i] = (float)(d + 1) * four[i];
+    in[d] = put(halo_client_device(client, d), values);
+    arguments[d] = &in[d];
+    results[d] = &out[d];
+  }
+  ck_ok(halo_executable_execute_all(e, arguments, 1, NULL, results));
+  for (int d = 0; d < count; d++) {
+    float got[4];
+    ck_ok(halo_buffer_to_host(out[d], got, sizeof got));
+    for (int i = 0; i < 4; i++) ck_assert_float_eq(got[i], factor * four[i]);
+    halo_buffer_release(out[d]);
+    halo_buffer_release(in[d]);
+  }
+  free(results);
+  free(arguments);
+  free(out);
+  free(in);
+  halo_executable_release(e);
+}
+
+START_TEST(many) {
+  static const char wide_text[] =
+      "HloModule wide, replica_count=$n\n"
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "ENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  y = f32[4,%d] broadcast(x), dimensions={0}\n"
+      "  s = f32[4,%d] all-reduce(y), replica_groups={}, to_apply=add\n"
+      "  t = f32[4,1] slice(s), slice={[0:4], [%d:%d]}\n  ROOT r = f32[4] reshape(t)\n}\n";
+  /* Associative, and not commutative: what the last one has, or the first. */
+  static const char order_text[] =
+      "HloModule order, replica_count=$n\n"
+      "last { a = f32[] parameter(0)  b = f32[] parameter(1)  z = f32[] subtract(a, a)\n"
+      "  ROOT c = f32[] add(b, z) }\n"
+      "ENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  ROOT s = f32[4] all-reduce(x), replica_groups={}, to_apply=last\n}\n";
+  static const int counts[] = {17, 35};
+  for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    int n = counts[c];
+    halo_client *client = several(n, 0);
+    float sum = (float)(n * (n + 1) / 2);
+    run_many(client, reduce_text, n, sum);
+    run_many(client, order_text, n, (float)n);
+    /* Pieces below and above what goes in rounds. */
+    static const int widths[] = {600, 3001};
+    for (int w = 0; w < 2; w++) {
+      char text[1024];
+      snprintf(text, sizeof text, wide_text, widths[w], widths[w], widths[w] - 1, widths[w]);
+      run_many(client, text, n, sum);
+    }
+    halo_client_release(client);
+  }
+}
+END_TEST
+
 /* Each of the builder's calls, on two replicas with {1, 2, 3, 4} and {10, 20, 30, 40}. */
 static halo_op built_ragged(halo_builder *b, halo_op x, const halo_replica_groups *who) {
   static const int64_t two[] = {2}, offsets[] = {0, 2}, sizes[] = {1, 1};
@@ -354,6 +417,7 @@ int main(void) {
   tcase_add_test(one, overlapping);
   tcase_add_test(one, one_fails);
   tcase_add_test(one, one_is_late);
+  tcase_add_test(one, many);
   tcase_add_test(one, wrong);
   tcase_add_test(one, from_builder);
   tcase_add_test(several_processes, processes);

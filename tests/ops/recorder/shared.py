@@ -184,6 +184,21 @@ def _stated():
         [xs[2], xs[1], xs[2], zeros], "broadcast")
     say(case.op(text, "collective-reduce", px, attrs=f"replica_groups={{{{1,0}},{{2,3}}}}, {reducer}"),
         [zeros, xs[1] + xs[0], xs[2] + xs[3], zeros], "reduce")
+    # Roots that are chosen at run time are places in the group.
+    roots = case.param("s32", [np.array(v, np.int32) for v in ([1, 0], [1, 0], [0, 1], [0, 1])])
+    first = case.op("s32[1]", "slice", roots, attrs="slice={[0:1]}")
+    say(case.op(text, "collective-reduce", px, first,
+                attrs=f"replica_groups={{{{1,0}},{{2,3}}}}, has_dynamic_root=true, {reducer}"),
+        [xs[1] + xs[0], zeros, xs[2] + xs[3], zeros], "reduce.dynamic")
+    both = case.op(pair, "collective-reduce", px, py, roots,
+                   attrs=f"replica_groups={{{{1,0}},{{2,3}}}}, has_dynamic_root=true, {reducer}")
+    say(part(both, 0), [xs[1] + xs[0], zeros, xs[2] + xs[3], zeros], "reduce.dynamic.tuple")
+    say(part(both, 1), [zeros, ys[1] + ys[0], zeros, ys[2] + ys[3]], "reduce.dynamic.tuple")
+    roots = case.param("s32", [np.array(v, np.int32) for v in ([1, 0], [1, 0], [0, 0], [0, 0])])
+    both = case.op(pair, "collective-broadcast", px, py, roots,
+                   attrs="replica_groups={{1,0},{2}}, has_dynamic_root=true")
+    say(part(both, 0), [xs[0], xs[0], xs[2], zeros], "broadcast.dynamic")
+    say(part(both, 1), [ys[1], ys[1], ys[2], zeros], "broadcast.dynamic")
     both = case.op(pair, "collective-permute", px, py, attrs="source_target_pairs={{3,0},{0,2},{1,1}}")
     for i, v in enumerate((xs, ys)):
         say(part(both, i), [v[3], v[1], v[0], zeros], "permute.tuple")
