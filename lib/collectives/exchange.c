@@ -179,19 +179,17 @@ static halo_status exchange_round(exchange_state *s) {
   return HALO_OK;
 }
 
-/* Waits for a change, not long where other processes could bring one: they wake nobody. While the communicator
- * carries large messages it is looked at all the time, for a while, since some move them only then. With the
- * lock. */
+/* Waits for a change, not long where other processes could bring one: they wake nobody. At first, and while the
+ * communicator carries large messages, which some move only when they are looked at, others just get a turn; then
+ * the longer nothing comes, the longer it is waited. With the lock. */
 static void exchange_doze(exchange_state *s) {
-  enum { DOZE_SPINS = 50, DOZE_SHORTEST = 10000, DOZE_LONGEST = 400000 }; /* looks; nanoseconds */
-  static const double slowest = 1e8; /* bytes a second that are worth looking all the time */
-  double now = halo_clock(), left = s->until - now;
+  enum { DOZE_SHORTEST = 10000, DOZE_LONGEST = 400000 }; /* nanoseconds */
+  static const double patience = 1e-3, slowest = 1e8;    /* seconds; bytes a second */
+  double left = s->until - halo_clock(), quiet = s->timeout - left;
   int64_t wait = left > 0 ? (int64_t)(left * 1e9) : 0;
   if (s->world->comm) {
-    int spins = s->idle - DOZE_SPINS + 1;
-    int64_t most = spins <= 0 ? 0 : spins > 1000 ? DOZE_LONGEST : (int64_t)DOZE_SHORTEST * spins;
-    double quiet = s->timeout - left; /* since when nothing was done */
-    if (quiet < (double)s->large_bytes / slowest) most = 0;
+    bool awake = quiet < patience || quiet < (double)s->large_bytes / slowest;
+    int64_t most = awake ? 0 : (int64_t)(quiet * 1e9 / 8);
     if (most > DOZE_LONGEST) most = DOZE_LONGEST;
     if (wait > most) wait = most;
   }
@@ -265,17 +263,13 @@ static halo_status exchange_check_failed(exchange_state *s) {
 /* Looks once, and notes whether that was the end. `wait`: for a change, some time, if there is none. */
 static halo_status exchange_step(exchange_state *s, bool wait) {
   HALO_TRY(exchange_round(s));
-  if (s->moved) {
-    s->until = halo_clock() + s->timeout;
-    s->idle = 0;
-  }
+  if (s->moved) s->until = halo_clock() + s->timeout;
   pthread_mutex_lock(&s->world->office->lock);
   s->over = s->open == 0 && s->sender.untaken == 0;
   halo_status status = s->over ? HALO_OK : exchange_check_failed(s);
   if (wait && !s->over && status == HALO_OK && !s->moved && !exchange_stirs(s)) exchange_doze(s);
   pthread_mutex_unlock(&s->world->office->lock);
   if (s->over || status != HALO_OK) return status;
-  s->idle++;
   return halo_clock() > s->until ? exchange_late(s, s->timeout) : HALO_OK;
 }
 

@@ -325,17 +325,20 @@ static halo_status collective_start(halo_run *run, const halo_step *step, void *
 
 /* Looks, for some microseconds where other processes may send what is missing. */
 static bool collective_is_over(void *data) {
-  static const double patience = 2e-4; /* seconds: what waking threads here and there takes */
+  /* Seconds: what waking threads here and there takes; and until other processes of the same core get a turn, since
+   * one that computes keeps it for long. */
+  static const double patience = 2e-4, alone = 2e-5;
   collective_state *state = data;
   if (!state->begun) return false;
-  double until = halo_clock() + patience;
+  double since = halo_clock();
   for (;;) {
     halo_status status = state->status;
     bool over = collective_go_on(&state->part, false, &status);
     if (status != state->status) state->message = halo_error_save();
     state->status = status;
-    if (over || !halo_world_is_far(state->part.state) || halo_clock() > until) return over;
-    sched_yield();
+    double waited = halo_clock() - since;
+    if (over || !halo_world_is_far(state->part.state) || waited > patience) return over;
+    if (waited > alone) sched_yield();
   }
 }
 
