@@ -291,6 +291,7 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
   double since = halo_run_clock(run);
   halo_status status = collective_open(part, step, streamed);
   halo_run_spent(run, HALO_HOST_WAIT, since);
+  halo_run_note_open(run);
   size_t scratch = collective_scratch(part);
   void *memory = NULL;
   if (status == HALO_OK && scratch > 0) {

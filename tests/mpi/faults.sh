@@ -51,6 +51,7 @@ tidy() {
   ip netns del "$b" 2>/dev/null
   rm -rf "$folder"
 }
+# shellcheck disable=SC2317 # by the trap
 trap tidy EXIT
 network() {
   ip netns add "$a" && ip netns add "$b" &&
@@ -72,7 +73,7 @@ if [ "$(id -u)" = 0 ] && network; then
       -x LD_LIBRARY_PATH sh -c "exec $faults network >$folder/out.\$OMPI_COMM_WORLD_RANK 2>&1" \
       >"$folder/launcher" 2>&1 &
     launcher=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 400); do
       [ "$(cat "$folder"/out.* 2>/dev/null | grep -c running)" = 2 ] && break
       sleep 0.1
     done
