@@ -299,6 +299,7 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
   }
   part->scratch = memory;
   if (status != HALO_OK) return status;
+  part->since = halo_run_clock(run);
   if (part->rounds > 0) return collective_begin_round(part);
   return step->collective->kind == HALO_COLLECTIVE_BROADCAST ? collective_clear(part) : HALO_OK;
 }
@@ -351,9 +352,8 @@ static halo_status collective_finish(halo_run *run, const halo_step *step, void 
   state->message = NULL;
   part->run = run; /* of which there may be a copy, in a thread of its own */
   if (!state->begun) status = collective_begin(run, step, state);
-  double since = halo_run_clock(run);
   (void)collective_go_on(part, true, &status);
-  halo_run_spent(run, HALO_HOST_CALL, since);
+  if (part->rounds > 0) halo_run_spent(run, HALO_HOST_EXCHANGE, part->since);
   bool good = status == HALO_OK;
   char *message = good ? NULL : halo_error_save();
   /* Begun, and then something else failed: others may read memory of the round. */
