@@ -21,6 +21,9 @@ typedef struct halo_world halo_world;
  * exchanges. */
 halo_status halo_world_create(halo_communicator *communicator, int devices, double timeout,
                               halo_world **out);
+/* The two halves of that, where who has how many devices is known: without devices, and devices by process. */
+halo_world *halo_world_make(halo_communicator *communicator, double timeout);
+void halo_world_place(halo_world *world, const int32_t *devices);
 /* No exchange is in progress any more. */
 void halo_world_release(halo_world *world);
 
