@@ -5,8 +5,10 @@
 #include "parts.h"
 #include "tool.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
   COLLECTIVES_HELP = 1,
@@ -15,6 +17,7 @@ enum {
   COLLECTIVES_ONLY,
   COLLECTIVES_MAX,
   COLLECTIVES_ROUNDS,
+  COLLECTIVES_OVERLAP,
   COLLECTIVES_JSON
 };
 
@@ -25,6 +28,8 @@ static const tool_option collectives_options[] = {
     {COLLECTIVES_MAX, 0, "max", "BYTES", "the largest size (default 268435456)"},
     {COLLECTIVES_ROUNDS, 0, "rounds", "N",
      "runs of which the median is shown (default 11; large ones 3)"},
+    {COLLECTIVES_OVERLAP, 0, "overlap", NULL,
+     "instead: how much of an all-reduce is hidden behind a product that takes as long"},
     {COLLECTIVES_DEVICE, 'd', "device", "DEVICE", "which device, as `halo info` lists them"},
     {COLLECTIVES_JSON, 0, "json", "FILE", "write the figures there as well"},
     {COLLECTIVES_HELP, 'h', "help", NULL, "this text"},
@@ -101,6 +106,7 @@ enum { COLLECTIVES_CASES = sizeof collectives_cases / sizeof collectives_cases[0
 typedef struct collectives_bench {
   const char *device, *only, *json;
   int64_t most, rounds;
+  bool overlap;
   halo_communicator *communicator;
   halo_client *client;
   parts_counts counts;
@@ -138,6 +144,15 @@ static char *collectives_text(const collectives_case *c, int64_t count, int n) {
   return text;
 }
 
+static bool collectives_compile(const collectives_bench *b, const char *text,
+                                halo_executable **out) {
+  halo_module *module = NULL;
+  bool ok = tool_check(halo_module_parse(text, strlen(text), "collectives", &module)) &&
+            tool_check(halo_client_compile(b->client, module, NULL, out));
+  halo_module_release(module);
+  return ok;
+}
+
 typedef struct collectives_row {
   double seconds, reference; /* 0: not measured */
   int64_t wrong;
@@ -166,11 +181,11 @@ static bool collectives_check(const collectives_bench *b, const collectives_case
   return ok;
 }
 
-/* All rounds; the first is not counted. */
+/* All rounds; the first is not counted. Results are checked where there is a case. */
 static bool collectives_time(const collectives_bench *b, halo_executable *e,
-                             const collectives_case *c, int64_t count, collectives_row *row) {
+                             const collectives_case *c, int64_t count, int rounds,
+                             collectives_row *row) {
   int devices = halo_executable_device_count(e);
-  int rounds = (int)(count > 1 << 20 ? 3 : b->rounds);
   halo_buffer **in = tool_alloc(sizeof *in * (size_t)devices),
               **out = tool_alloc(sizeof *out * (size_t)devices);
   halo_buffer *const **arguments = tool_alloc(sizeof *arguments * (size_t)devices);
@@ -196,7 +211,8 @@ static bool collectives_time(const collectives_bench *b, halo_executable *e,
     }
     if (ok && r >= 0) seconds[r] = tool_now() - start;
     for (int d = 0; d < devices && ok; d++) {
-      if (r + 1 == rounds) ok = collectives_check(b, c, count, replicas[d], out[d], &row->wrong);
+      if (c && r + 1 == rounds)
+        ok = collectives_check(b, c, count, replicas[d], out[d], &row->wrong);
       halo_buffer_release(out[d]);
     }
   }
@@ -253,17 +269,115 @@ static bool collectives_row_of(collectives_bench *b, const collectives_case *c, 
   if (count == 0) count = n;
   collectives_row row = {0};
   char *text = collectives_text(c, count, n);
-  halo_module *module = NULL;
   halo_executable *e = NULL;
-  bool ok = tool_check(halo_module_parse(text, strlen(text), c->name, &module)) &&
-            tool_check(halo_client_compile(b->client, module, NULL, &e)) &&
-            collectives_time(b, e, c, count, &row);
+  bool ok = collectives_compile(b, text, &e) &&
+            collectives_time(b, e, c, count, (int)(count > 1 << 20 ? 3 : b->rounds), &row);
   if (ok) row.reference = collectives_reference(b, c, count);
   halo_executable_release(e);
-  halo_module_release(module);
   free(text);
   if (ok) collectives_print(b, c, count * (int64_t)sizeof(float), &row);
   return ok;
+}
+
+/* A program's time: the median of `rounds`; below 0 after a failure. */
+static double collectives_seconds(const collectives_bench *b, char *text, int rounds) {
+  halo_executable *e = NULL;
+  collectives_row row = {0};
+  bool ok = collectives_compile(b, text, &e) && collectives_time(b, e, NULL, 0, rounds, &row);
+  halo_executable_release(e);
+  free(text);
+  return ok ? row.seconds : -1;
+}
+
+/* What a run takes that does nothing to speak of. The runtime may do things once, at first, beside it: these
+ * must be over. */
+static double collectives_launch(const collectives_bench *b) {
+  enum { LAUNCHES = 301 };
+  double seconds = 0;
+  for (int i = 0; i < 2 && seconds >= 0; i++) {
+    if (i) nanosleep(&(struct timespec){1, 0}, NULL);
+    seconds = collectives_seconds(
+        b,
+        tool_printf("HloModule launch, replica_count=%d\nENTRY e {\n  x = f32[2] parameter(0)\n"
+                    "  ROOT r = f32[2] add(x, x)\n}\n",
+                    b->counts.replicas),
+        LAUNCHES);
+  }
+  return seconds;
+}
+
+/* The all-reduce alone (no `side`), the product alone (no `all`), or both at once. */
+static char *collectives_overlap_text(const collectives_bench *b, bool all, int side) {
+  enum { FLOATS = 4 << 20 }; /* 16 MiB */
+  char *start = tool_strdup("  d = f32[] constant(0)\n"), *end = tool_strdup("");
+  char *product = tool_strdup("  m = f32[] constant(0)\n");
+  if (all) {
+    free(start);
+    free(end);
+    start = tool_printf(
+        "  y = f32[%d] broadcast(x), dimensions={}\n"
+        "  s = f32[%d] all-reduce-start(y), replica_groups={}, to_apply=add\n",
+        FLOATS, FLOATS);
+    end = tool_printf(
+        "  t = f32[%d] all-reduce-done(s)\n  u = f32[1] slice(t), slice={[7:8]}\n"
+        "  d = f32[] reshape(u)\n",
+        FLOATS);
+  }
+  if (side) {
+    free(product);
+    product = tool_printf(
+        "  k = f32[%d,%d] broadcast(x), dimensions={}\n"
+        "  p = f32[%d,%d] dot(k, k), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        "  q = f32[1,1] slice(p), slice={[3:4], [3:4]}\n  m = f32[] reshape(q)\n",
+        side, side, side, side);
+  }
+  char *text = tool_printf(
+      "HloModule overlap, replica_count=%d\n"
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "ENTRY e {\n  x = f32[] parameter(0)\n%s%s%s  ROOT r = f32[] add(m, d)\n}\n",
+      b->counts.replicas, start, product, end);
+  free(start);
+  free(product);
+  free(end);
+  return text;
+}
+
+/* The first process's number, for all: they time the same program. */
+static bool collectives_tell(const collectives_bench *b, int *number) {
+  halo_communicator *c = b->communicator;
+  for (int p = 1; c && p < c->process_count; p++) {
+    void *request = NULL;
+    const char *trouble = NULL;
+    bool done = false;
+    if (c->process != 0 && c->process != p) continue;
+    trouble = c->process == 0 ? c->send(c->user, p, 1, number, sizeof *number, &request)
+                              : c->receive(c->user, 0, 1, number, sizeof *number, &request);
+    while (!trouble && !done) trouble = c->test(c->user, request, &done);
+    if (trouble) return tool_error("%s", trouble) == TOOL_OK;
+  }
+  return true;
+}
+
+static bool collectives_overlap(collectives_bench *b) {
+  enum { FIRST_SIDE = 1024 };
+  int rounds = (int)b->rounds;
+  if (collectives_launch(b) < 0) return false;
+  double alone = collectives_seconds(b, collectives_overlap_text(b, true, 0), rounds);
+  double product = collectives_seconds(b, collectives_overlap_text(b, false, FIRST_SIDE), rounds);
+  if (alone < 0 || product <= 0) return false;
+  int side = (int)(FIRST_SIDE * cbrt(alone / product) / 32) * 32;
+  if (side < 32) side = 32;
+  if (!collectives_tell(b, &side)) return false;
+  product = collectives_seconds(b, collectives_overlap_text(b, false, side), rounds);
+  double both = collectives_seconds(b, collectives_overlap_text(b, true, side), rounds);
+  alone = collectives_seconds(b, collectives_overlap_text(b, true, 0), rounds);
+  if (alone < 0 || product < 0 || both < 0) return false;
+  double less = alone < product ? alone : product;
+  printf("%-44s %10s\n", "all-reduce of 16 MiB", tool_seconds(alone));
+  printf("product of %4d x %-4d matrices %13s %10s\n", side, side, "", tool_seconds(product));
+  printf("%-44s %10s\n", "both, one between the other's start and done", tool_seconds(both));
+  printf("%-44s %9.0f%%\n", "hidden, of the shorter one", 100 * (alone + product - both) / less);
+  return true;
 }
 
 static bool collectives_run(collectives_bench *b) {
@@ -272,8 +386,12 @@ static bool collectives_run(collectives_bench *b) {
   halo_device_info info;
   halo_device_get_info(halo_client_device(b->client, 0), &info);
   int processes = halo_client_process_count(b->client);
-  printf("%s, %d replicas in %d process%s\n\n", info.name, b->counts.replicas, processes,
+  printf("%s, %d replicas in %d process%s\n", info.name, b->counts.replicas, processes,
          processes == 1 ? "" : "es");
+  if (b->overlap) return collectives_overlap(b);
+  double launch = collectives_launch(b);
+  if (launch < 0) return false;
+  printf("a run of one small kernel takes %s\n\n", tool_seconds(launch));
   bool mpi = b->communicator && b->communicator->reference && processes > 1;
   printf("%-15s %10s %10s %9s %9s %7s%s\n", "operation", "size", "time", "algbw", "busbw", "wrong",
          mpi ? "        MPI   of it" : "");
@@ -308,6 +426,7 @@ static bool collectives_take(const tool_args *args, int id, const char *value,
     case COLLECTIVES_DEVICE: b->device = value; return true;
     case COLLECTIVES_ONLY: b->only = value; return true;
     case COLLECTIVES_JSON: b->json = value; return true;
+    case COLLECTIVES_OVERLAP: b->overlap = true; return true;
     case COLLECTIVES_MAX: return args_integer(args, "max", value, 8, INT64_C(1) << 32, &b->most);
     case COLLECTIVES_ROUNDS: return args_integer(args, "rounds", value, 1, 10000, &b->rounds);
     case COLLECTIVES_REPLICAS:

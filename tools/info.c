@@ -1,5 +1,7 @@
 /* tools/info.c: `halo info`: devices, what they can do, and the program cache. */
 #include "args.h"
+#include "parts.h"
+#include "ranks.h"
 #include "tool.h"
 
 #include "halo/client.h"
@@ -30,6 +32,7 @@ static void info_help(void) {
       stdout);
   args_print_options(stdout, info_options);
   fputs(
+      "\nUnder mpiexec: also which process has which device.\n"
       "\nThe device marked with * is the one that 'halo run' uses by default. HALO_DEVICE changes\n"
       "the default. Exit code 1: there is no such device.\n",
       stdout);
@@ -154,5 +157,14 @@ int tool_info(int argc, char **argv) {
       default: return TOOL_USAGE;
     }
   }
-  return info_print(selector, capabilities);
+  halo_communicator *communicator;
+  if (!parts_connect(&communicator)) return TOOL_FAILED;
+  int code = TOOL_OK;
+  bool several = communicator && communicator->process_count > 1;
+  if (several && !capabilities) code = ranks_show(selector, communicator);
+  if (code == TOOL_OK && !(several && communicator->process > 0)) {
+    code = info_print(selector, capabilities);
+  }
+  parts_disconnect(communicator, code);
+  return code;
 }

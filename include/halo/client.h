@@ -248,14 +248,14 @@ HALO_API HALO_MUST_USE halo_status halo_executable_profile(halo_executable *exec
 /* What the host did while a program ran, some of it beside the device's work and some while the device had
  * nothing to do. */
 typedef struct halo_profile_host {
-  const char *work; /* "launches", "waits", "memory", "calls" */
+  const char *work; /* "launches", "waits", "memory", "calls", "exchanges" */
   uint64_t count;
   double seconds; /* over all runs */
 } halo_profile_host;
-enum { HALO_PROFILE_HOST_ROWS = 4 };
+enum { HALO_PROFILE_HOST_ROWS = 5 };
 /* As above, of the runs whose work is all queued: commands put on the queue; waiting for values that say how
  * to go on (of loops, branches, calls); taking memory and giving it back; custom calls on the host, and what
- * the host feeds and takes. */
+ * the host feeds and takes; exchanges with other devices, which may go on beside all else. */
 HALO_API HALO_MUST_USE halo_status halo_executable_profile_host(
     halo_executable *executable, halo_profile_host out[HALO_PROFILE_HOST_ROWS]);
 

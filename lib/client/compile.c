@@ -335,7 +335,8 @@ halo_status halo_executable_profile_host(halo_executable *e,
   static const char *const works[] = {[HALO_HOST_LAUNCH] = "launches",
                                       [HALO_HOST_WAIT] = "waits",
                                       [HALO_HOST_MEMORY] = "memory",
-                                      [HALO_HOST_CALL] = "calls"};
+                                      [HALO_HOST_CALL] = "calls",
+                                      [HALO_HOST_EXCHANGE] = "exchanges"};
   _Static_assert((int)HALO_HOST_WORKS == HALO_PROFILE_HOST_ROWS, "each kind of work is a row");
   if (!e || !out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_profile_host: NULL argument");

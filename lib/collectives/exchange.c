@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "collectives/post.h"
+#include "collectives/schedule.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 typedef struct exchange_send {
   void *requests[2]; /* to another process, while they are not done */
   void *letter;
+  bool begun;
 } exchange_send;
 
 typedef enum exchange_stage { EXCHANGE_WAITS, EXCHANGE_COMES, EXCHANGE_DONE } exchange_stage;
@@ -20,38 +22,78 @@ typedef struct exchange_receive {
   void *request;
 } exchange_receive;
 
-typedef struct exchange_state {
+/* Sends to other processes that are on their way at once, of one exchange: more would wait in queues of the
+ * network, and all devices' for the same receivers. */
+enum { EXCHANGE_WINDOW = 64 };
+
+struct halo_exchange_state {
   halo_world *world;
+  halo_exchange own;
   const halo_exchange *x;
+  double timeout, until;
   post_sender sender;
   exchange_send *sends;
   exchange_receive *receives;
-  bool moved; /* something happened in this round */
-} exchange_state;
+  int begun, first; /* of the sends; the first that has not */
+  int away;         /* sends to other processes that are not done */
+  int open;         /* of all messages, that are not done, as of the last look */
+  int idle;         /* looks in a row that found nothing */
+  size_t
+      large_bytes; /* of messages from and to other processes which the communicator carries now */
+  bool moved;      /* something happened in this look */
+  bool over;       /* nothing is left to look for */
+  halo_status status;
+  char *message; /* of a failure */
+};
+typedef struct halo_exchange_state exchange_state;
 
-static halo_status exchange_begin(exchange_state *s) {
+static bool exchange_is_local(const exchange_state *s, int peer) {
+  return post_process_of(s->world, peer) == s->world->process;
+}
+
+static void exchange_put(exchange_state *s, const halo_message *message) {
+  post_entry *entry = halo_alloc(sizeof *entry);
+  *entry = (post_entry){.key = s->x->key,
+                        .from = s->x->device,
+                        .to = message->peer,
+                        .lane = message->lane,
+                        .bytes = message->bytes,
+                        .data = message->data ? message->data : "",
+                        .process = s->world->process,
+                        .sender = &s->sender};
+  pthread_mutex_lock(&s->world->office->lock);
+  s->sender.untaken++;
+  post_put(s->world, entry);
+  pthread_mutex_unlock(&s->world->office->lock);
+}
+
+/* Begins to send what is ready and has not begun, as far as there is room for it. */
+static halo_status exchange_send_more(exchange_state *s) {
   const halo_exchange *x = s->x;
-  for (int i = 0; i < x->send_count; i++) {
+  for (int i = s->first; i < x->send_count; i++) {
     const halo_message *message = &x->sends[i];
-    if (post_process_of(s->world, message->peer) != s->world->process) {
-      HALO_TRY(post_send(s->world, x, message, s->sends[i].requests, &s->sends[i].letter));
-      continue;
+    exchange_send *send = &s->sends[i];
+    bool local = exchange_is_local(s, message->peer), ready = true;
+    if (send->begun || (!local && s->away >= EXCHANGE_WINDOW)) continue;
+    if (x->ready) HALO_TRY(x->ready(x->user, i, &ready));
+    if (!ready) continue;
+    send->begun = s->moved = true;
+    s->begun++;
+    if (local) {
+      exchange_put(s, message);
+    } else {
+      s->away++;
+      HALO_TRY(post_send(s->world, x, message, send->requests, &send->letter));
     }
-    post_entry *entry = halo_alloc(sizeof *entry);
-    *entry = (post_entry){.key = x->key,
-                          .from = x->device,
-                          .to = message->peer,
-                          .lane = message->lane,
-                          .bytes = message->bytes,
-                          .data = message->data ? message->data : "",
-                          .process = s->world->process,
-                          .sender = &s->sender};
-    pthread_mutex_lock(&s->world->office->lock);
-    s->sender.untaken++;
-    post_put(s->world, entry);
-    pthread_mutex_unlock(&s->world->office->lock);
   }
+  while (s->first < x->send_count && s->sends[s->first].begun) s->first++;
   return HALO_OK;
+}
+
+/* A receive is done. */
+static halo_status exchange_came(exchange_state *s, int i) {
+  s->receives[i].stage = EXCHANGE_DONE;
+  return s->x->came ? s->x->came(s->x->user, i) : HALO_OK;
 }
 
 /* Takes what has come for one of the receives, if it has. */
@@ -70,7 +112,7 @@ static halo_status exchange_take(exchange_state *s, int i) {
                        want->peer, entry->bytes, s->x->device, want->bytes);
   } else if (entry->data) {
     if (entry->bytes) memcpy(want->data, entry->data, entry->bytes);
-    receive->stage = EXCHANGE_DONE;
+    status = exchange_came(s, i);
   }
   if (entry->sender) {
     pthread_mutex_lock(&s->world->office->lock);
@@ -110,39 +152,50 @@ static halo_status exchange_test(exchange_state *s, void **request) {
   return HALO_OK;
 }
 
-/* One look at everything. *open: what is not done. */
-static halo_status exchange_round(exchange_state *s, int *open) {
-  *open = 0;
+/* One look at everything. */
+static halo_status exchange_round(exchange_state *s) {
   s->moved = false;
+  s->large_bytes = 0;
+  int open = 0;
   HALO_TRY(post_poll(s->world, &s->moved));
   for (int i = 0; i < s->x->receive_count; i++) {
     exchange_receive *receive = &s->receives[i];
     if (receive->stage == EXCHANGE_WAITS) HALO_TRY(exchange_take(s, i));
     if (receive->stage == EXCHANGE_COMES) {
       HALO_TRY(exchange_test(s, &receive->request));
-      if (!receive->request) receive->stage = EXCHANGE_DONE;
+      if (!receive->request) HALO_TRY(exchange_came(s, i));
+      if (receive->request) s->large_bytes += s->x->receives[i].bytes;
     }
-    *open += receive->stage != EXCHANGE_DONE;
+    open += receive->stage != EXCHANGE_DONE;
   }
+  s->away = 0;
   for (int i = 0; i < s->x->send_count; i++) {
-    for (int r = 0; r < 2; r++) {
-      HALO_TRY(exchange_test(s, &s->sends[i].requests[r]));
-      *open += s->sends[i].requests[r] != NULL;
-    }
+    for (int r = 0; r < 2; r++) HALO_TRY(exchange_test(s, &s->sends[i].requests[r]));
+    bool away = s->sends[i].requests[0] || s->sends[i].requests[1];
+    if (s->sends[i].requests[1]) s->large_bytes += s->x->sends[i].bytes;
+    s->away += away;
   }
+  if (s->begun < s->x->send_count) HALO_TRY(exchange_send_more(s));
+  s->open = open + s->away + (s->x->send_count - s->begun);
   return HALO_OK;
 }
 
-/* Waits for a change, not long where other processes could bring one: they wake nobody. With the lock. */
-static void exchange_doze(exchange_state *s, int idle, double until) {
-  enum { DOZE_SPINS = 50, DOZE_SHORTEST = 10000, DOZE_LONGEST = 400000 }; /* rounds; nanoseconds */
-  double left = until - halo_clock();
+/* Waits for a change, not long where other processes could bring one: they wake nobody. At first, and while the
+ * communicator carries large messages, which some move only when they are looked at, others just get a turn; then
+ * the longer nothing comes, the longer it is waited. With the lock. */
+static void exchange_doze(exchange_state *s) {
+  enum { DOZE_SHORTEST = 10000, DOZE_LONGEST = 400000 }; /* nanoseconds */
+  static const double patience = 1e-3, slowest = 1e8;    /* seconds; bytes a second */
+  double left = s->until - halo_clock(), quiet = s->timeout - left;
   int64_t wait = left > 0 ? (int64_t)(left * 1e9) : 0;
   if (s->world->comm) {
-    int64_t most = idle < DOZE_SPINS ? 0 : (int64_t)DOZE_SHORTEST * (idle - DOZE_SPINS + 1);
+    bool awake = quiet < patience || quiet < (double)s->large_bytes / slowest;
+    int64_t most = awake ? 0 : (int64_t)(quiet * 1e9 / 8);
     if (most > DOZE_LONGEST) most = DOZE_LONGEST;
     if (wait > most) wait = most;
   }
+  /* Nor does a device that fills a sender's memory. */
+  if (s->begun < s->x->send_count && wait > DOZE_SHORTEST) wait = DOZE_SHORTEST;
   if (wait == 0) {
     pthread_mutex_unlock(&s->world->office->lock);
     sched_yield();
@@ -158,9 +211,9 @@ static void exchange_doze(exchange_state *s, int idle, double until) {
 }
 
 /* Whether what this exchange waits for within the process may have come. With the lock. */
-static bool exchange_stirs(exchange_state *s, int open) {
+static bool exchange_stirs(exchange_state *s) {
   const halo_exchange *x = s->x;
-  if (open == 0 && s->sender.untaken == 0) return true;
+  if (s->open == 0 && s->sender.untaken == 0) return true;
   for (int i = 0; i < x->receive_count; i++) {
     if (s->receives[i].stage == EXCHANGE_WAITS &&
         post_has(s->world, &x->key, x->receives[i].peer, x->device, x->receives[i].lane)) {
@@ -208,25 +261,17 @@ static halo_status exchange_check_failed(exchange_state *s) {
   return status;
 }
 
-static halo_status exchange_wait(exchange_state *s, double timeout) {
-  double until = halo_clock() + timeout;
-  for (int idle = 0;; idle++) {
-    int open;
-    HALO_TRY(exchange_round(s, &open));
-    if (s->moved) {
-      until = halo_clock() + timeout;
-      idle = 0;
-    }
-    pthread_mutex_lock(&s->world->office->lock);
-    bool done = open == 0 && s->sender.untaken == 0;
-    halo_status status = done ? HALO_OK : exchange_check_failed(s);
-    if (!done && status == HALO_OK && !s->moved && !exchange_stirs(s, open)) {
-      exchange_doze(s, idle, until);
-    }
-    pthread_mutex_unlock(&s->world->office->lock);
-    if (done || status != HALO_OK) return status;
-    if (halo_clock() > until) return exchange_late(s, timeout);
-  }
+/* Looks once, and notes whether that was the end. `wait`: for a change, some time, if there is none. */
+static halo_status exchange_step(exchange_state *s, bool wait) {
+  HALO_TRY(exchange_round(s));
+  if (s->moved) s->until = halo_clock() + s->timeout;
+  pthread_mutex_lock(&s->world->office->lock);
+  s->over = s->open == 0 && s->sender.untaken == 0;
+  halo_status status = s->over ? HALO_OK : exchange_check_failed(s);
+  if (wait && !s->over && status == HALO_OK && !s->moved && !exchange_stirs(s)) exchange_doze(s);
+  pthread_mutex_unlock(&s->world->office->lock);
+  if (s->over || status != HALO_OK) return status;
+  return halo_clock() > s->until ? exchange_late(s, s->timeout) : HALO_OK;
 }
 
 /* After a failure: the senders' memory must not be in use any more when this returns. */
@@ -259,45 +304,82 @@ static void exchange_clear(exchange_state *s) {
   }
 }
 
-static halo_status exchange_run(exchange_state *s, double timeout) {
+/* The first failure ends it: the others are told, and nothing of it is on its way any more. */
+static void exchange_fail(exchange_state *s, halo_status status) {
   const halo_exchange *x = s->x;
+  bool unfinished = false;
+  s->over = true;
+  s->status = halo_fail_in(status, "%s", x->what);
+  s->message = halo_error_save();
+  halo_world_fail(s->world, x->key.program, x->key.run, x->device, s->message ? s->message : "");
+  exchange_clear(s);
+  for (int i = 0; i < x->send_count; i++) {
+    unfinished |= s->sends[i].requests[0] || s->sends[i].requests[1];
+  }
+  for (int i = 0; i < x->receive_count; i++) unfinished |= s->receives[i].request != NULL;
+  if (!unfinished) return;
+  pthread_mutex_lock(&s->world->office->lock);
+  s->world->office->broken = true;
+  pthread_mutex_unlock(&s->world->office->lock);
+}
+
+static exchange_state *exchange_begin(halo_world *world, const halo_exchange *x, double timeout) {
+  exchange_state *s = halo_alloc(sizeof *s);
+  *s = (exchange_state){.world = world, .own = *x, .timeout = timeout};
+  s->x = &s->own;
+  s->until = halo_clock() + timeout;
   s->sends = halo_alloc(sizeof *s->sends * (size_t)(x->send_count + 1));
   s->receives = halo_alloc(sizeof *s->receives * (size_t)(x->receive_count + 1));
-  pthread_mutex_lock(&s->world->office->lock);
-  halo_status status = s->world->office->broken
+  pthread_mutex_lock(&world->office->lock);
+  halo_status status = world->office->broken
                            ? halo_fail(HALO_ABORTED, "the connection to other processes is lost")
                            : exchange_check_failed(s);
-  pthread_mutex_unlock(&s->world->office->lock);
-  if (status == HALO_OK) status = exchange_begin(s);
-  if (status == HALO_OK) status = exchange_wait(s, timeout);
-  if (status != HALO_OK) status = halo_fail_in(status, "%s", x->what);
-  bool unfinished = false;
-  if (status != HALO_OK) {
-    char *message = halo_error_save();
-    halo_world_fail(s->world, x->key.program, x->key.run, x->device, message ? message : "");
-    exchange_clear(s);
-    for (int i = 0; i < x->send_count; i++) {
-      unfinished |= s->sends[i].requests[0] || s->sends[i].requests[1];
-    }
-    for (int i = 0; i < x->receive_count; i++) unfinished |= s->receives[i].request != NULL;
-    halo_error_restore(message);
+  pthread_mutex_unlock(&world->office->lock);
+  if (status == HALO_OK) status = exchange_send_more(s);
+  if (status != HALO_OK) exchange_fail(s, status);
+  return s;
+}
+
+static halo_status exchange_end(exchange_state *s) {
+  while (!s->over) {
+    halo_status status = exchange_step(s, true);
+    if (status != HALO_OK) exchange_fail(s, status);
   }
-  if (unfinished) {
-    pthread_mutex_lock(&s->world->office->lock);
-    s->world->office->broken = true;
-    pthread_mutex_unlock(&s->world->office->lock);
-  }
-  for (int i = 0; i < x->send_count; i++) {
+  for (int i = 0; i < s->x->send_count; i++) {
     if (!s->sends[i].requests[0]) halo_free(s->sends[i].letter);
   }
+  halo_status status = s->status;
+  if (s->message) halo_error_restore(s->message);
   halo_free(s->sends);
   halo_free(s->receives);
+  halo_free(s);
   return status;
 }
 
+halo_exchange_state *halo_world_begin(halo_world *world, const halo_exchange *x) {
+  return exchange_begin(world, x, world->timeout);
+}
+
+bool halo_world_look(halo_exchange_state *s) {
+  if (s->over) return true;
+  halo_status status = exchange_step(s, false);
+  if (status != HALO_OK) exchange_fail(s, status);
+  return s->over;
+}
+
+bool halo_world_is_far(const halo_exchange_state *s) {
+  for (int i = 0; i < s->x->receive_count; i++) {
+    if (s->receives[i].stage != EXCHANGE_DONE && exchange_is_local(s, s->x->receives[i].peer)) {
+      return false;
+    }
+  }
+  return s->world->comm && s->sender.untaken == 0;
+}
+
+halo_status halo_world_end(halo_exchange_state *s) { return exchange_end(s); }
+
 halo_status halo_world_exchange(halo_world *world, const halo_exchange *x) {
-  exchange_state s = {.world = world, .x = x};
-  return exchange_run(&s, world->timeout);
+  return exchange_end(exchange_begin(world, x, world->timeout));
 }
 
 void halo_world_fail(halo_world *world, uint64_t program, uint64_t run, int device,
@@ -310,9 +392,37 @@ void halo_world_fail(halo_world *world, uint64_t program, uint64_t run, int devi
   post_tell_failure(world, program, run, device, message);
 }
 
+/* What is agreed on is small, and one's own lies in its place already. */
+static halo_status agree_round(halo_world *world, const char *what, const halo_round *pieces,
+                               char *all, halo_message_key key) {
+  enum { AGREE_PATIENCE = 10 }; /* others may be compiling still */
+  int32_t send_count = pieces->sends.count, receive_count = pieces->receives.count;
+  halo_message *sends = halo_alloc(sizeof *sends * (size_t)(send_count + receive_count + 1));
+  halo_message *receives = sends + send_count;
+  for (int32_t i = 0; i < send_count; i++) {
+    const halo_piece *p = &pieces->sends.data[i];
+    char *from =
+        p->space == HALO_SPACE_SENT ? all + p->bytes * (size_t)world->process : all + p->at;
+    sends[i] = (halo_message){post_desk(p->member), p->lane, from, p->bytes};
+  }
+  for (int32_t i = 0; i < receive_count; i++) {
+    const halo_piece *p = &pieces->receives.data[i];
+    receives[i] = (halo_message){post_desk(p->member), p->lane, all + p->at, p->bytes};
+  }
+  halo_exchange x = {.key = key,
+                     .device = post_desk(world->process),
+                     .what = what,
+                     .sends = sends,
+                     .receives = receives,
+                     .send_count = send_count,
+                     .receive_count = receive_count};
+  halo_status status = exchange_end(exchange_begin(world, &x, world->timeout * AGREE_PATIENCE));
+  halo_free(sends);
+  return status;
+}
+
 halo_status halo_world_agree(halo_world *world, const char *what, const void *mine, size_t bytes,
                              void *all, uint64_t *number) {
-  enum { AGREE_PATIENCE = 10 }; /* others may be compiling still */
   int count = world->process_count;
   memcpy((char *)all + bytes * (size_t)world->process, mine, bytes);
   pthread_mutex_lock(&world->office->lock);
@@ -320,22 +430,14 @@ halo_status halo_world_agree(halo_world *world, const char *what, const void *mi
   pthread_mutex_unlock(&world->office->lock);
   if (number) *number = post_program(world, count_so_far);
   if (count == 1) return HALO_OK;
-  halo_message *sends = halo_alloc(sizeof *sends * 2 * (size_t)count), *receives = sends + count;
-  int others = 0;
-  for (int p = 0; p < count; p++) {
-    if (p == world->process) continue;
-    sends[others] = (halo_message){post_desk(p), 0, (void *)mine, bytes};
-    receives[others++] = (halo_message){post_desk(p), 0, (char *)all + bytes * (size_t)p, bytes};
+  halo_schedule schedule = {HALO_SCHEDULE_GATHER, count, world->process, bytes};
+  halo_round pieces = {0};
+  halo_status status = HALO_OK;
+  for (int r = 0; r < halo_schedule_rounds(&schedule) && status == HALO_OK; r++) {
+    halo_schedule_round(&schedule, r, &pieces);
+    status = agree_round(world, what, &pieces, all,
+                         (halo_message_key){post_program(world, 0), count_so_far, 0, (uint32_t)r});
   }
-  halo_exchange x = {.key = {.program = post_program(world, 0), .run = count_so_far},
-                     .device = post_desk(world->process),
-                     .what = what,
-                     .sends = sends,
-                     .receives = receives,
-                     .send_count = others,
-                     .receive_count = others};
-  exchange_state s = {.world = world, .x = &x};
-  halo_status status = exchange_run(&s, world->timeout * AGREE_PATIENCE);
-  halo_free(sends);
+  halo_round_deinit(&pieces);
   return status;
 }

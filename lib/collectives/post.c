@@ -19,9 +19,17 @@ enum { POST_INLINE = POST_LETTER - sizeof(post_letter) };
 
 int post_process_of(const halo_world *world, int address) {
   if (address < 0) return -1 - address;
-  int process = 0;
-  while (process + 1 < world->process_count && world->first[process + 1] <= address) process++;
-  return process;
+  int low = 0,
+      high = world->process_count - 1; /* the last one whose first device is not above it */
+  while (low < high) {
+    int middle = low + (high - low + 1) / 2;
+    if (world->first[middle] <= address) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
 }
 
 /* ---- The box ---- */

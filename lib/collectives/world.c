@@ -74,8 +74,7 @@ void halo_communicator_close(halo_communicator *communicator) {
 
 /* ---- Worlds ---- */
 
-halo_status halo_world_create(halo_communicator *communicator, int devices, double timeout,
-                              halo_world **out) {
+halo_world *halo_world_make(halo_communicator *communicator, double timeout) {
   bool alone = !communicator || communicator->process_count <= 1;
   halo_world *world = halo_alloc(sizeof *world);
   world->comm = alone ? NULL : communicator;
@@ -83,11 +82,21 @@ halo_status halo_world_create(halo_communicator *communicator, int devices, doub
   world->process_count = alone ? 1 : communicator->process_count;
   world->timeout = timeout;
   world->office = world_take_office(world->comm, &world->number);
+  world->first = halo_alloc(sizeof *world->first * (size_t)(world->process_count + 1));
+  return world;
+}
+
+void halo_world_place(halo_world *world, const int32_t *devices) {
+  for (int p = 0; p < world->process_count; p++) world->first[p + 1] = world->first[p] + devices[p];
+}
+
+halo_status halo_world_create(halo_communicator *communicator, int devices, double timeout,
+                              halo_world **out) {
+  halo_world *world = halo_world_make(communicator, timeout);
   int32_t mine = devices, *all = halo_alloc(sizeof *all * (size_t)world->process_count);
   halo_status status =
       halo_world_agree(world, "opening devices together", &mine, sizeof mine, all, NULL);
-  world->first = halo_alloc(sizeof *world->first * (size_t)(world->process_count + 1));
-  for (int p = 0; p < world->process_count; p++) world->first[p + 1] = world->first[p] + all[p];
+  halo_world_place(world, all);
   halo_free(all);
   if (status != HALO_OK) {
     char *message = halo_error_save();

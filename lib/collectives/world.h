@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "halo/communicator.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct halo_world halo_world;
@@ -20,6 +21,9 @@ typedef struct halo_world halo_world;
  * exchanges. */
 halo_status halo_world_create(halo_communicator *communicator, int devices, double timeout,
                               halo_world **out);
+/* The two halves of that, where who has how many devices is known: without devices, and devices by process. */
+halo_world *halo_world_make(halo_communicator *communicator, double timeout);
+void halo_world_place(halo_world *world, const int32_t *devices);
 /* No exchange is in progress any more. */
 void halo_world_release(halo_world *world);
 
@@ -51,6 +55,11 @@ typedef struct halo_exchange {
   const char *what; /* for messages to people: "all-reduce sum.3 (channel 1)" */
   const halo_message *sends, *receives;
   int send_count, receive_count;
+  /* May be NULL: asked whether the memory of a send is ready to be read, until it is; and told that a receive has
+   * come, once. By the thread that looks; a failure is the exchange's. */
+  halo_status (*ready)(void *user, int send, bool *ready);
+  halo_status (*came)(void *user, int receive);
+  void *user;
 } halo_exchange;
 
 /* Sends and receives, and waits until all of it is done: then the senders' memory is free again.
@@ -58,6 +67,17 @@ typedef struct halo_exchange {
  * the failure of another device's part of the same run; HALO_INVALID_ARGUMENT when sizes differ. After a
  * failure the run has failed for all. */
 halo_status halo_world_exchange(halo_world *world, const halo_exchange *exchange);
+
+/* The same in steps, of which one thread at a time takes one; what the exchange names stays as it is until the
+ * end. */
+typedef struct halo_exchange_state halo_exchange_state;
+halo_exchange_state *halo_world_begin(halo_world *world, const halo_exchange *exchange);
+/* Looks once, without waiting: whether it is over, well or not. */
+bool halo_world_look(halo_exchange_state *state);
+/* Whether all that is missing comes from other processes, as of the last look. */
+bool halo_world_is_far(const halo_exchange_state *state);
+/* Waits until it is over, frees the state and gives what halo_world_exchange would. */
+halo_status halo_world_end(halo_exchange_state *state);
 
 /* Says to all devices that a run fails on `device`, so that nobody waits for it: what waits in this run's
  * exchanges, now or later, fails with HALO_ABORTED and this text. */

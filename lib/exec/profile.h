@@ -21,8 +21,9 @@ typedef struct halo_step_time {
 typedef enum halo_host_work {
   HALO_HOST_LAUNCH, /* putting commands on a queue */
   HALO_HOST_WAIT, /* for values that say how to go on, of loops, branches and custom calls; for room */
-  HALO_HOST_MEMORY, /* taking memory for results and temporaries, and giving it back */
-  HALO_HOST_CALL,   /* custom calls on the host, and what comes from the host or goes to it */
+  HALO_HOST_MEMORY,   /* taking memory for results and temporaries, and giving it back */
+  HALO_HOST_CALL,     /* custom calls on the host, and what comes from the host or goes to it */
+  HALO_HOST_EXCHANGE, /* exchanges with other devices, from the first message to the last */
   HALO_HOST_WORKS
 } halo_host_work;
 

@@ -254,11 +254,12 @@ static halo_status run_wait_on_device(const halo_run *run, const run_events *lis
  * memory it got, too. */
 static void run_choose_queue(halo_run *run, const run_events *waits) {
   const halo_program *p = run->program;
-  if (!p->may_be_here) return;
+  if (!p->may_be_here && !p->plan->is_shared) return;
   bool over = true;
   for (int32_t i = 0; i < waits->count && over; i++) over = halo_cl_look(waits->data[i]);
   cl_event busy = halo_cl_timeline_event(p->device, halo_cl_timeline_last(p->device));
-  run->here = over && (!busy || halo_cl_look(busy)) && halo_cl_take_here(p->device);
+  run->idle = over && (!busy || halo_cl_look(busy));
+  run->here = run->idle && p->may_be_here && halo_cl_take_here(p->device);
   if (busy) clReleaseEvent(busy);
   if (run->here) run->queue = p->device->here;
 }

@@ -86,8 +86,10 @@ struct halo_run {
   cl_event last;      /* of the last step, if that was a command of its own */
   uint64_t number;    /* of all runs of the program */
   halo_aside *asides; /* whose done has not come */
+  halo_aside *aside;  /* that this run is of; NULL: it is the program's own */
   int32_t next;       /* of the plan's steps */
   bool began;         /* a command was queued */
+  bool idle;          /* nothing was on the queue when it began, as far as is known */
   bool strayed;       /* something was put on the second queue */
   int64_t ahead;      /* commands queued since the host last waited */
   double since;       /* when putting a command on the queue began; with profiling */
@@ -125,7 +127,10 @@ bool halo_run_is_long(const halo_step *step);
 /* Whether a list of steps needs the host. */
 bool halo_steps_ask_host(const halo_program *program, const halo_steps *steps);
 
-/* step_async.c: waits until nothing of the run goes on in other threads. */
+/* step_async.c: says that the run, if it goes on beside another one, has begun to exchange something, so that the
+ * other one need not hold back its kernels any more. */
+void halo_run_note_open(halo_run *run);
+/* Waits until nothing of the run goes on in other threads. */
 void halo_run_settle(halo_run *run);
 
 /* step_random.c: a state as it is before the first run. */

@@ -17,6 +17,7 @@ struct halo_aside {
   halo_aside *next;     /* of the run it belongs to */
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t changed;
+  bool open; /* an exchange has begun, or nothing will be waited for any more */
   bool over;
   halo_status status;
   char *message;
@@ -84,6 +85,7 @@ static void aside_job(void *data) {
   pthread_mutex_lock(&aside->lock);
   aside->end = end;
   aside->status = status;
+  aside->open = true;
   if (status != HALO_OK) aside->message = halo_error_save();
   aside->over = true;
   pthread_cond_broadcast(&aside->changed);
@@ -115,6 +117,32 @@ static halo_status aside_join(halo_run *run, halo_aside *aside, cl_event *end) {
   return status;
 }
 
+void halo_run_note_open(halo_run *run) {
+  halo_aside *aside = run->aside;
+  if (!aside) return;
+  pthread_mutex_lock(&aside->lock);
+  aside->open = true;
+  pthread_cond_broadcast(&aside->changed);
+  pthread_mutex_unlock(&aside->lock);
+}
+
+/* Whether the first thing that it asks the host for is an exchange. */
+static bool aside_exchanges(const halo_program *program, const halo_steps *steps) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    if (program->asks_host[step->number]) return step->kind == HALO_STEP_COLLECTIVE;
+  }
+  return false;
+}
+
+/* On CPUs memory is mapped by the threads that kernels run on: an exchange that comes behind a long kernel would
+ * begin when that is over. */
+static void aside_await_open(halo_aside *aside) {
+  pthread_mutex_lock(&aside->lock);
+  while (!aside->open) pthread_cond_wait(&aside->changed, &aside->lock);
+  pthread_mutex_unlock(&aside->lock);
+}
+
 static halo_status aside_begin(halo_run *run, const halo_step *step, start_state *state) {
   start_drop(state);
   run->wanted = NULL;
@@ -135,8 +163,11 @@ static halo_status aside_begin(halo_run *run, const halo_step *step, start_state
   aside->next = run->asides;
   run->asides = aside;
   state->aside = aside;
+  aside->run.aside = aside;
   halo_cl_work_begin(device);
   halo_worker_run(aside_job, aside);
+  bool soon = device->caps.is_cpu && device->caps.shares_host_memory;
+  if (soon && aside_exchanges(run->program, aside->steps)) aside_await_open(aside);
   return HALO_OK;
 }
 

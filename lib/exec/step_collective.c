@@ -1,35 +1,22 @@
 /* exec/step_collective.c: bytes that go to other devices of the program and come from them. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "exec/run.h"
+#include "exec/collective.h"
 
-#include <string.h>
+#include <sched.h>
+
+/* Numbers of rounds that one time of a step may use. */
+enum { COLLECTIVE_ROUNDS = 64 };
 
 typedef struct collective_state {
-  uint64_t run;    /* in which ... */
-  uint32_t rounds; /* ... it was done so often */
+  uint64_t run;   /* in which ... */
+  uint32_t times; /* ... it was done so often */
+  collective_part part;
+  bool begun;         /* when it was started, ... */
+  halo_status status; /* ... with this outcome so far */
+  char *message;
 } collective_state;
-
-/* An argument's bytes where the host sees them: mapped where the device shares the host's memory, else a
- * copy. */
-typedef struct collective_span {
-  halo_place_at at;
-  size_t size;
-  bool written, mapped;
-  char *data;
-} collective_span;
-
-enum { COLLECTIVE_SPANS = 5 };
-
-/* One device's part as it is put together. */
-typedef struct collective_part {
-  const halo_plan_collective *collective;
-  const halo_team *team;
-  int me; /* among the devices of the program */
-  collective_span spans[COLLECTIVE_SPANS];
-  HALO_VEC(halo_message) sends;
-  HALO_VEC(halo_message) receives;
-} collective_part;
 
 static halo_status collective_prepare(halo_program *p, const halo_run_set *set,
                                       const halo_step *step, void **out) {
@@ -40,7 +27,13 @@ static halo_status collective_prepare(halo_program *p, const halo_run_set *set,
   return HALO_OK;
 }
 
-static void collective_release(void *state) { halo_free(state); }
+static void collective_release(void *data) {
+  collective_state *state = data;
+  halo_round_deinit(&state->part.pieces);
+  halo_vec_deinit(&state->part.sends);
+  halo_vec_deinit(&state->part.receives);
+  halo_free(state);
+}
 
 static bool collective_asks_host(const halo_program *p, const halo_step *step) {
   (void)p;
@@ -48,71 +41,7 @@ static bool collective_asks_host(const halo_program *p, const halo_step *step) {
   return true;
 }
 
-static halo_status collective_start(halo_run *run, const halo_step *step, void *state) {
-  (void)step;
-  (void)state;
-  run->wanted = NULL;
-  return HALO_OK;
-}
-
-/* ---- Memory ---- */
-
-static halo_status collective_open(halo_run *run, const halo_step *step, int32_t i,
-                                   collective_span *span) {
-  const halo_plan_arg *arg = &step->args[i];
-  span->at = halo_run_resolve(run, arg->buffer);
-  span->size = (size_t)run->program->plan->buffers.data[arg->buffer].size;
-  span->written = arg->written;
-  if (!span->at.mem || span->size == 0) return HALO_OK;
-  cl_int code = CL_SUCCESS;
-  if (run->program->device->caps.shares_host_memory) {
-    /* A part may be written only: what is not must stay as it is. */
-    cl_map_flags flags = span->written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-    span->data = clEnqueueMapBuffer(run->queue, span->at.mem, CL_TRUE, flags,
-                                    (size_t)span->at.offset, span->size, 0, NULL, NULL, &code);
-    span->mapped = code == CL_SUCCESS;
-    return halo_cl_check(code, "mapping what goes to other devices");
-  }
-  void *memory;
-  HALO_TRY(halo_try_alloc(span->size, "what goes to other devices", &memory));
-  span->data = memory;
-  bool kept = step->collective->kind == HALO_COLLECTIVE_RAGGED;
-  if (!span->written || kept) {
-    code = clEnqueueReadBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
-                               span->size, span->data, 0, NULL, NULL);
-  }
-  return halo_cl_check(code, "reading what goes to other devices");
-}
-
-static halo_status collective_close(halo_run *run, collective_span *span, bool good) {
-  cl_int code = CL_SUCCESS;
-  if (span->mapped) {
-    code = clEnqueueUnmapMemObject(run->queue, span->at.mem, span->data, 0, NULL, NULL);
-  } else if (span->data) {
-    if (span->written && good) {
-      code = clEnqueueWriteBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
-                                  span->size, span->data, 0, NULL, NULL);
-    }
-    halo_free(span->data);
-  }
-  span->data = NULL;
-  return halo_cl_check(code, "storing what came from other devices");
-}
-
-/* ---- Messages ---- */
-
-/* A piece to a member, or from it. */
-static void collective_send(collective_part *part, int member, size_t at, size_t size) {
-  halo_vec_push(&part->sends, (halo_message){.peer = part->team->devices[member],
-                                             .data = part->spans[0].data + at,
-                                             .bytes = size});
-}
-
-static void collective_receive(collective_part *part, int member, size_t at, size_t size) {
-  halo_vec_push(&part->receives, (halo_message){.peer = part->team->devices[member],
-                                                .data = part->spans[1].data + at,
-                                                .bytes = size});
-}
+/* ---- Who takes part ---- */
 
 /* The group that one is in: its members, and one's place among them; NULL: in none. */
 static const int32_t *collective_group(const collective_part *part, int32_t *count,
@@ -129,84 +58,24 @@ static const int32_t *collective_group(const collective_part *part, int32_t *cou
   return NULL;
 }
 
-static void collective_gather(collective_part *part, const int32_t *group, int32_t count,
-                              int32_t place) {
-  size_t size = part->spans[0].size;
-  for (int32_t i = 0; i < count; i++) {
-    if (i == place) {
-      memcpy(part->spans[1].data + size * (size_t)i, part->spans[0].data, size);
-      continue;
-    }
-    collective_send(part, group[i], 0, size);
-    collective_receive(part, group[i], size * (size_t)i, size);
-  }
-}
-
-static void collective_swap(collective_part *part, const int32_t *group, int32_t count,
-                            int32_t place) {
-  size_t size = part->spans[0].size / (size_t)count;
-  for (int32_t i = 0; i < count; i++) {
-    size_t at = size * (size_t)i;
-    if (i == place) {
-      memcpy(part->spans[1].data + at, part->spans[0].data + at, size);
-      continue;
-    }
-    collective_send(part, group[i], at, size);
-    collective_receive(part, group[i], at, size);
-  }
-}
-
-static void collective_broadcast(collective_part *part, const int32_t *group, int32_t count,
-                                 int32_t place) {
-  size_t size = part->spans[0].size;
-  if (!group) {
-    memset(part->spans[1].data, 0, size);
-  } else if (place > 0) {
-    collective_receive(part, group[0], 0, size);
-  } else {
-    memcpy(part->spans[1].data, part->spans[0].data, size);
-    for (int32_t i = 1; i < count; i++) collective_send(part, group[i], 0, size);
-  }
-}
-
-static void collective_permute(collective_part *part) {
-  const halo_plan_collective *e = part->collective;
-  size_t size = part->spans[0].size;
-  bool comes = false;
-  for (int32_t g = 0; g < e->group_count; g++) {
-    const int32_t *pair = e->members + e->starts[g];
-    if (pair[0] == part->me) collective_send(part, pair[1], 0, size);
-    if (pair[1] == part->me) collective_receive(part, pair[0], 0, size);
-    comes |= pair[1] == part->me;
-  }
-  if (!comes) memset(part->spans[1].data, 0, size);
+static int collective_device(const collective_part *part, int32_t member) {
+  return part->team->devices[part->group ? part->group[member] : member];
 }
 
 /* A failure's message, with who takes part. */
 static halo_status collective_say_group(const collective_part *part, halo_status status) {
-  int32_t count = 0, place;
-  const int32_t *group = collective_group(part, &count, &place);
-  if (!group || part->collective->kind == HALO_COLLECTIVE_PERMUTE) return status;
+  enum { MOST_NAMED = 64 };
+  if (!part->group) return status;
   halo_strbuf text = {0};
-  for (int32_t i = 0; i < count; i++) {
-    halo_strbuf_printf(&text, "%s%d", i ? ", " : "", part->team->devices[group[i]]);
+  for (int32_t i = 0; i < part->schedule.count && i < MOST_NAMED; i++) {
+    halo_strbuf_printf(&text, "%s%d", i ? ", " : "", collective_device(part, i));
+  }
+  if (part->schedule.count > MOST_NAMED) {
+    halo_strbuf_printf(&text, " and %d more", part->schedule.count - MOST_NAMED);
   }
   status = halo_fail_in(status, "among devices %s", halo_strbuf_text(&text));
   halo_strbuf_deinit(&text);
   return status;
-}
-
-static halo_status collective_send_all(collective_part *part, halo_message_key key) {
-  halo_exchange x = {.key = key,
-                     .device = part->team->devices[part->me],
-                     .what = part->collective->what,
-                     .sends = part->sends.data,
-                     .receives = part->receives.data,
-                     .send_count = part->sends.count,
-                     .receive_count = part->receives.count};
-  if (x.send_count == 0 && x.receive_count == 0) return HALO_OK;
-  halo_status status = halo_world_exchange(part->team->world, &x);
-  return status == HALO_OK ? HALO_OK : collective_say_group(part, status);
 }
 
 /* ---- Ragged ---- */
@@ -227,104 +96,281 @@ static halo_status ragged_check(const halo_plan_collective *e, int64_t from, int
                    (long long)e->result_rows);
 }
 
-/* Members first tell each other how much goes where, then send it. */
-static halo_status collective_ragged(collective_part *part, halo_message_key key,
-                                     const int32_t *group, int32_t count) {
+typedef struct ragged_lists {
+  const int64_t *from, *rows, *to; /* [members, updates], one's own */
+  int64_t total;
+  ragged_note *mine, *theirs; /* in the scratch memory */
+} ragged_lists;
+
+static ragged_lists ragged_open(collective_part *part) {
+  ragged_lists l = {.from = (const int64_t *)part->spans[2].data,
+                    .rows = (const int64_t *)part->spans[3].data,
+                    .to = (const int64_t *)part->spans[4].data,
+                    .total = part->collective->updates * part->schedule.count,
+                    .mine = (ragged_note *)part->scratch};
+  l.theirs = l.mine + l.total;
+  return l;
+}
+
+/* Members first tell each other how much goes where ... */
+static halo_status ragged_tell(collective_part *part) {
   const halo_plan_collective *e = part->collective;
-  int64_t updates = e->updates, total = updates * count;
-  size_t row = (size_t)e->row_bytes, told = sizeof(ragged_note) * (size_t)updates;
-  const int64_t *from = (const int64_t *)part->spans[2].data;
-  const int64_t *rows = (const int64_t *)part->spans[3].data;
-  const int64_t *to = (const int64_t *)part->spans[4].data;
-  void *memory;
-  HALO_TRY(halo_try_alloc(2 * sizeof(ragged_note) * (size_t)total, "what goes where", &memory));
-  ragged_note *mine = memory, *theirs = mine + total;
-  halo_status status = HALO_OK;
-  for (int64_t i = 0; i < total && status == HALO_OK; i++) {
-    mine[i] = (ragged_note){rows[i], to[i]};
-    status = ragged_check(e, from[i], rows[i], to[i]);
+  ragged_lists l = ragged_open(part);
+  size_t told = sizeof(ragged_note) * (size_t)e->updates;
+  for (int64_t i = 0; i < l.total; i++) {
+    l.mine[i] = (ragged_note){l.rows[i], l.to[i]};
+    HALO_TRY(ragged_check(e, l.from[i], l.rows[i], l.to[i]));
   }
-  for (int32_t i = 0; i < count; i++) {
-    int peer = part->team->devices[group[i]];
-    halo_vec_push(&part->sends, (halo_message){peer, 0, mine + updates * i, told});
-    halo_vec_push(&part->receives, (halo_message){peer, 0, theirs + updates * i, told});
+  for (int32_t i = 0; i < part->schedule.count; i++) {
+    int peer = collective_device(part, i);
+    halo_vec_push(&part->sends, (halo_message){peer, 0, l.mine + e->updates * i, told});
+    halo_vec_push(&part->receives, (halo_message){peer, 0, l.theirs + e->updates * i, told});
   }
-  if (status == HALO_OK) status = collective_send_all(part, key);
-  part->sends.count = part->receives.count = 0;
-  for (int64_t i = 0; i < total && status == HALO_OK; i++) {
-    int peer = part->team->devices[group[i / updates]], lane = (int)(i % updates);
-    status = ragged_check(e, 0, theirs[i].rows, theirs[i].to);
-    if (status != HALO_OK) break;
+  return HALO_OK;
+}
+
+/* ... then send it. */
+static halo_status ragged_send(collective_part *part) {
+  const halo_plan_collective *e = part->collective;
+  ragged_lists l = ragged_open(part);
+  size_t row = (size_t)e->row_bytes;
+  for (int64_t i = 0; i < l.total; i++) {
+    int peer = collective_device(part, (int32_t)(i / e->updates)), lane = (int)(i % e->updates);
+    HALO_TRY(ragged_check(e, 0, l.theirs[i].rows, l.theirs[i].to));
     halo_vec_push(&part->sends,
-                  (halo_message){peer, lane, part->spans[0].data + row * (size_t)from[i],
-                                 row * (size_t)rows[i]});
+                  (halo_message){peer, lane, part->spans[0].data + row * (size_t)l.from[i],
+                                 row * (size_t)l.rows[i]});
     halo_vec_push(&part->receives,
-                  (halo_message){peer, lane, part->spans[1].data + row * (size_t)theirs[i].to,
-                                 row * (size_t)theirs[i].rows});
+                  (halo_message){peer, lane, part->spans[1].data + row * (size_t)l.theirs[i].to,
+                                 row * (size_t)l.theirs[i].rows});
   }
-  key.round++;
-  if (status == HALO_OK) status = collective_send_all(part, key);
-  halo_free(memory);
-  return status;
+  return HALO_OK;
+}
+
+/* ---- Rounds ---- */
+
+static halo_status collective_permute(collective_part *part) {
+  const halo_plan_collective *e = part->collective;
+  size_t size = part->spans[0].size;
+  for (int32_t g = 0; g < e->group_count; g++) {
+    const int32_t *pair = e->members + e->starts[g];
+    if (pair[0] == part->me) {
+      halo_schedule_add(&part->pieces, false, pair[1], HALO_SPACE_SENT, 0, size);
+    }
+    if (pair[1] == part->me) {
+      halo_schedule_add(&part->pieces, true, pair[0], HALO_SPACE_RESULT, 0, size);
+    }
+  }
+  return part->pieces.receives.count == 0 ? collective_clear(part) : HALO_OK;
+}
+
+/* What a kind does, before memory is looked at. */
+static void collective_plan(collective_part *part, size_t sent) {
+  int32_t count = 0, place = 0;
+  halo_schedule *s = &part->schedule;
+  bool pairs = part->collective->kind == HALO_COLLECTIVE_PERMUTE;
+  part->group = pairs ? NULL : collective_group(part, &count, &place);
+  *s = (halo_schedule){HALO_SCHEDULE_GATHER, count, place, sent};
+  part->round = 0;
+  part->rounds = 1;
+  switch (part->collective->kind) {
+    case HALO_COLLECTIVE_PERMUTE: return;
+    case HALO_COLLECTIVE_RAGGED: part->rounds = part->group ? 2 : 0; return;
+    case HALO_COLLECTIVE_GATHER: break;
+    case HALO_COLLECTIVE_BROADCAST: s->kind = HALO_SCHEDULE_BROADCAST; break;
+    case HALO_COLLECTIVE_SWAP:
+      s->kind = HALO_SCHEDULE_SWAP;
+      s->bytes = count > 0 ? sent / (size_t)count : 0;
+      break;
+  }
+  part->rounds = part->group ? halo_schedule_rounds(s) : 0;
+}
+
+static size_t collective_scratch(const collective_part *part) {
+  size_t notes = (size_t)part->collective->updates * (size_t)part->schedule.count;
+  bool ragged = part->collective->kind == HALO_COLLECTIVE_RAGGED;
+  return ragged ? 2 * sizeof(ragged_note) * notes : halo_schedule_scratch(&part->schedule);
+}
+
+/* The messages of a round. */
+static halo_status collective_fill(collective_part *part) {
+  part->sends.count = part->receives.count = 0;
+  halo_round_clear(&part->pieces);
+  switch (part->collective->kind) {
+    case HALO_COLLECTIVE_RAGGED: return part->round ? ragged_send(part) : ragged_tell(part);
+    case HALO_COLLECTIVE_PERMUTE: HALO_TRY(collective_permute(part)); break;
+    case HALO_COLLECTIVE_GATHER:
+    case HALO_COLLECTIVE_SWAP:
+    case HALO_COLLECTIVE_BROADCAST:
+      halo_schedule_round(&part->schedule, part->round, &part->pieces);
+      break;
+  }
+  for (int32_t i = 0; i < part->pieces.sends.count; i++) {
+    const halo_piece *p = &part->pieces.sends.data[i];
+    halo_vec_push(&part->sends, (halo_message){collective_device(part, p->member), p->lane,
+                                               collective_at(part, p->space, p->at), p->bytes});
+  }
+  for (int32_t i = 0; i < part->pieces.receives.count; i++) {
+    const halo_piece *p = &part->pieces.receives.data[i];
+    halo_vec_push(&part->receives, (halo_message){collective_device(part, p->member), p->lane,
+                                                  collective_at(part, p->space, p->at), p->bytes});
+  }
+  return HALO_OK;
+}
+
+static halo_status collective_begin_round(collective_part *part) {
+  HALO_TRY(collective_fill(part));
+  HALO_TRY(collective_copy(part, HALO_COPY_BEFORE));
+  halo_exchange *x = &part->exchange;
+  *x = (halo_exchange){.key = part->key,
+                       .device = part->team->devices[part->me],
+                       .what = part->collective->what,
+                       .sends = part->sends.data,
+                       .receives = part->receives.data,
+                       .send_count = part->sends.count,
+                       .receive_count = part->receives.count,
+                       .ready = part->spans[0].stream ? collective_ready : NULL,
+                       .came = part->spans[1].stream ? collective_came : NULL,
+                       .user = part};
+  x->key.round += (uint32_t)part->round;
+  if (x->send_count > 0 || x->receive_count > 0) {
+    part->state = halo_world_begin(part->team->world, x);
+  }
+  return collective_copy(part, HALO_COPY_BESIDE);
+}
+
+/* Ends the round that has begun. */
+static halo_status collective_end_round(collective_part *part) {
+  halo_status status = part->state ? halo_world_end(part->state) : HALO_OK;
+  part->state = NULL;
+  if (status != HALO_OK) return collective_say_group(part, status);
+  part->round++;
+  return collective_copy(part, HALO_COPY_BEHIND);
+}
+
+/* Goes on; whether all is done, or failed. Without `wait` only as far as no message is missing. */
+static bool collective_go_on(collective_part *part, bool wait, halo_status *status) {
+  while (*status == HALO_OK && part->round < part->rounds) {
+    if (!wait && part->state && !halo_world_look(part->state)) return false;
+    *status = collective_end_round(part);
+    if (*status == HALO_OK && part->round < part->rounds) *status = collective_begin_round(part);
+  }
+  return true;
 }
 
 /* ---- The step ---- */
 
-static halo_status collective_do(collective_part *part, halo_message_key key) {
-  int32_t count = 0, place = 0;
-  const int32_t *group = collective_group(part, &count, &place);
-  switch (part->collective->kind) {
-    case HALO_COLLECTIVE_GATHER:
-      if (group) collective_gather(part, group, count, place);
-      break;
-    case HALO_COLLECTIVE_SWAP:
-      if (group) collective_swap(part, group, count, place);
-      break;
-    case HALO_COLLECTIVE_BROADCAST: collective_broadcast(part, group, count, place); break;
-    case HALO_COLLECTIVE_PERMUTE: collective_permute(part); break;
-    case HALO_COLLECTIVE_RAGGED:
-      return group ? collective_ragged(part, key, group, count) : HALO_OK;
-  }
-  return collective_send_all(part, key);
+static size_t collective_size(const halo_run *run, const halo_step *step, int arg) {
+  return (size_t)run->program->plan->buffers.data[step->args[arg].buffer].size;
 }
 
-/* Rounds are counted in each run anew. A ragged exchange takes two. */
-static uint32_t collective_round(const halo_run *run, collective_state *state) {
-  if (state->run != run->number) state->rounds = 0;
-  state->run = run->number;
-  return 2 * state->rounds++;
-}
-
-static halo_status collective_finish(halo_run *run, const halo_step *step, void *state) {
+/* The first round, with all that comes before it. */
+static halo_status collective_begin(halo_run *run, const halo_step *step, collective_state *state) {
   const halo_program_site *site = &run->program->site;
-  collective_part part = {.collective = step->collective, .team = site->team};
-  if (!part.team) {
+  collective_part *part = &state->part;
+  if (state->run != run->number) state->times = 0;
+  state->run = run->number;
+  part->run = run;
+  part->collective = step->collective;
+  part->team = site->team;
+  if (!part->team) {
     return halo_fail(HALO_FAILED_PRECONDITION,
                      "%s: the program was not compiled for several devices", step->label);
   }
-  part.me = (int)site->ids.replica * part.team->partitions + (int)site->ids.partition;
-  halo_message_key key = {part.team->program, run->number, step->collective->op,
-                          collective_round(run, state)};
+  part->me = (int)site->ids.replica * part->team->partitions + (int)site->ids.partition;
+  part->key = (halo_message_key){part->team->program, run->number, step->collective->op,
+                                 COLLECTIVE_ROUNDS * state->times++};
   run->began = true;
   run->ahead = 0;
-  halo_status status = HALO_OK;
+  size_t sent = collective_size(run, step, 0), got = collective_size(run, step, 1);
+  collective_plan(part, sent);
+  if (got == 0) part->rounds = 0;
+  if (got == 0) return HALO_OK;
+  bool large = (sent > got ? sent : got) > HALO_SCHEDULE_CHUNK;
+  bool streamed = large && part->rounds == 1;
   double since = halo_run_clock(run);
-  for (int32_t i = 0; i < step->arg_count && status == HALO_OK; i++) {
-    status = collective_open(run, step, i, &part.spans[i]);
-  }
+  halo_status status = collective_open(part, step, streamed);
   halo_run_spent(run, HALO_HOST_WAIT, since);
-  since = halo_run_clock(run);
-  if (status == HALO_OK && part.spans[1].size > 0) status = collective_do(&part, key);
-  halo_run_spent(run, HALO_HOST_CALL, since);
+  halo_run_note_open(run);
+  size_t scratch = collective_scratch(part);
+  void *memory = NULL;
+  if (status == HALO_OK && scratch > 0) {
+    status = halo_try_alloc(scratch, "what is on its way to other devices", &memory);
+  }
+  part->scratch = memory;
+  if (status != HALO_OK) return status;
+  part->since = halo_run_clock(run);
+  if (part->rounds > 0) return collective_begin_round(part);
+  return step->collective->kind == HALO_COLLECTIVE_BROADCAST ? collective_clear(part) : HALO_OK;
+}
+
+/* Whether a step begins where it is started: nothing is queued before it that would have to be waited for, and
+ * what it copies takes less than waking threads. */
+static bool collective_is_quick(const halo_run *run, const halo_step *step) {
+  enum { QUICK_BYTES = 256 << 10 };
+  bool idle = run->here || (run->idle && !run->began);
+  return idle && collective_size(run, step, 0) <= QUICK_BYTES &&
+         collective_size(run, step, 1) <= QUICK_BYTES;
+}
+
+static halo_status collective_start(halo_run *run, const halo_step *step, void *data) {
+  collective_state *state = data;
+  run->wanted = NULL;
+  state->status = HALO_OK;
+  state->begun = collective_is_quick(run, step);
+  if (!state->begun) return HALO_OK;
+  /* Others may have been sent something: the rest is for finish, come what may. */
+  state->status = collective_begin(run, step, state);
+  if (state->status != HALO_OK) state->message = halo_error_save();
+  return HALO_OK;
+}
+
+/* Looks, for some microseconds where other processes may send what is missing. */
+static bool collective_is_over(void *data) {
+  /* Seconds: what waking threads here and there takes; and until other processes of the same core get a turn, since
+   * one that computes keeps it for long. */
+  static const double patience = 2e-4, alone = 2e-5;
+  collective_state *state = data;
+  if (!state->begun) return false;
+  double since = halo_clock();
+  for (;;) {
+    halo_status status = state->status;
+    bool over = collective_go_on(&state->part, false, &status);
+    if (status != state->status) state->message = halo_error_save();
+    state->status = status;
+    double waited = halo_clock() - since;
+    if (over || !halo_world_is_far(state->part.state) || waited > patience) return over;
+    if (waited > alone) sched_yield();
+  }
+}
+
+static halo_status collective_finish(halo_run *run, const halo_step *step, void *data) {
+  collective_state *state = data;
+  collective_part *part = &state->part;
+  halo_status status = state->status;
+  if (state->message) halo_error_restore(state->message);
+  state->message = NULL;
+  part->run = run; /* of which there may be a copy, in a thread of its own */
+  if (!state->begun) status = collective_begin(run, step, state);
+  (void)collective_go_on(part, true, &status);
+  if (part->rounds > 0) halo_run_spent(run, HALO_HOST_EXCHANGE, part->since);
   bool good = status == HALO_OK;
   char *message = good ? NULL : halo_error_save();
-  for (int32_t i = 0; i < step->arg_count; i++) {
-    halo_status closed = collective_close(run, &part.spans[i], good);
+  /* Begun, and then something else failed: others may read memory of the round. */
+  if (part->state) {
+    halo_world_fail(part->team->world, part->key.program, part->key.run,
+                    part->team->devices[part->me], message ? message : "");
+    (void)halo_world_end(part->state);
+    part->state = NULL;
+  }
+  if (part->opened) {
+    halo_status closed = collective_close(part, good);
     if (status == HALO_OK) status = closed;
   }
+  halo_free(part->scratch);
+  part->scratch = NULL;
+  part->run = NULL;
   if (message) halo_error_restore(message);
-  halo_vec_deinit(&part.sends);
-  halo_vec_deinit(&part.receives);
   return status;
 }
 
@@ -332,4 +378,5 @@ const halo_step_runner halo_runner_collective = {.prepare = collective_prepare,
                                                  .release = collective_release,
                                                  .asks_host = collective_asks_host,
                                                  .start = collective_start,
+                                                 .is_over = collective_is_over,
                                                  .finish = collective_finish};

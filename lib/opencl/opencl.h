@@ -150,6 +150,19 @@ halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event
 bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t size,
                        cl_event after, halo_status *status);
 
+/* A range of device memory and its image in the host's plain memory, between which bytes go through pinned pieces
+ * while the owner, one thread at a time, does something else. A stream reads or writes. */
+typedef struct halo_cl_stream halo_cl_stream;
+/* `mem` from `offset` on; commands go to `queue`. All of it outlives the stream. */
+halo_cl_stream *halo_cl_stream_open(halo_cl_device *device, cl_command_queue queue, cl_mem mem,
+                                    size_t offset, void *image, size_t size);
+/* Goes on with reading all of it, without waiting; *there: so many bytes from the start are in the image. */
+halo_status halo_cl_stream_read(halo_cl_stream *stream, size_t *there);
+/* Begins to write a part of the image, which may change afterwards. Waits where much is on its way. */
+halo_status halo_cl_stream_write(halo_cl_stream *stream, size_t at, size_t length);
+/* Waits for what is on its way, and frees the stream (may be NULL). */
+halo_status halo_cl_stream_close(halo_cl_stream *stream);
+
 /* ---- Memory (memory.c) ---- */
 
 typedef struct halo_cl_memory_stats {

@@ -221,3 +221,102 @@ halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event
                                            data, after ? 1 : 0, after ? &after : NULL, NULL),
                        "clEnqueueReadBuffer");
 }
+
+/* ---- Streams ---- */
+
+/* A piece that is on its way. */
+typedef struct stream_piece {
+  stage *stage;
+  size_t at, length; /* in the image */
+} stream_piece;
+
+enum { STREAM_PIECES = 3 };
+
+struct halo_cl_stream {
+  halo_cl_device *device;
+  cl_command_queue queue;
+  cl_mem mem;
+  size_t offset, size;
+  char *image;
+  size_t asked, there;                /* of a reading one: bytes asked for, and that have come */
+  stream_piece pieces[STREAM_PIECES]; /* the oldest first */
+  int count;
+};
+
+halo_cl_stream *halo_cl_stream_open(halo_cl_device *device, cl_command_queue queue, cl_mem mem,
+                                    size_t offset, void *image, size_t size) {
+  halo_cl_stream *s = halo_alloc(sizeof *s);
+  *s = (halo_cl_stream){
+      .device = device, .queue = queue, .mem = mem, .offset = offset, .size = size, .image = image};
+  return s;
+}
+
+/* Room for a piece, its last one; NULL where there is none. */
+static halo_status stream_add(halo_cl_stream *s, size_t at, size_t length, stream_piece **out) {
+  stream_piece *piece = &s->pieces[s->count];
+  *piece = (stream_piece){.at = at, .length = length};
+  HALO_TRY(stage_take(s->device, &piece->stage));
+  s->count++;
+  *out = piece;
+  return HALO_OK;
+}
+
+/* Waits for the oldest piece and takes it away. */
+static halo_status stream_drop(halo_cl_stream *s) {
+  halo_status status = stage_wait(s->pieces[0].stage);
+  stage_put(s->device, s->pieces[0].stage);
+  s->count--;
+  memmove(s->pieces, s->pieces + 1, sizeof *s->pieces * (size_t)s->count);
+  return status;
+}
+
+halo_status halo_cl_stream_read(halo_cl_stream *s, size_t *there) {
+  while (s->count > 0 && halo_cl_has_happened(s->pieces[0].stage->busy)) {
+    stream_piece piece = s->pieces[0];
+    HALO_TRY(stage_wait(piece.stage));
+    memcpy(s->image + piece.at, piece.stage->host, piece.length);
+    s->there = piece.at + piece.length;
+    HALO_TRY(stream_drop(s));
+  }
+  while (s->count < STREAM_PIECES && s->asked < s->size) {
+    stream_piece *piece;
+    size_t left = s->size - s->asked, length = left < STAGE_SIZE ? left : STAGE_SIZE;
+    HALO_TRY(stream_add(s, s->asked, length, &piece));
+    s->asked += length;
+    HALO_TRY(
+        halo_cl_check(clEnqueueReadBuffer(s->queue, s->mem, CL_FALSE, s->offset + piece->at, length,
+                                          piece->stage->host, 0, NULL, &piece->stage->busy),
+                      "clEnqueueReadBuffer"));
+    HALO_TRY(halo_cl_check(clFlush(s->queue), "clFlush"));
+  }
+  *there = s->there;
+  return HALO_OK;
+}
+
+halo_status halo_cl_stream_write(halo_cl_stream *s, size_t at, size_t length) {
+  for (size_t done = 0; done < length;) {
+    stream_piece *piece;
+    size_t left = length - done, some = left < STAGE_SIZE ? left : STAGE_SIZE;
+    if (s->count == STREAM_PIECES) HALO_TRY(stream_drop(s));
+    HALO_TRY(stream_add(s, at + done, some, &piece));
+    memcpy(piece->stage->host, s->image + piece->at, some);
+    HALO_TRY(
+        halo_cl_check(clEnqueueWriteBuffer(s->queue, s->mem, CL_FALSE, s->offset + piece->at, some,
+                                           piece->stage->host, 0, NULL, &piece->stage->busy),
+                      "clEnqueueWriteBuffer"));
+    HALO_TRY(halo_cl_check(clFlush(s->queue), "clFlush"));
+    done += some;
+  }
+  return HALO_OK;
+}
+
+halo_status halo_cl_stream_close(halo_cl_stream *s) {
+  halo_status status = HALO_OK;
+  if (!s) return HALO_OK;
+  while (s->count > 0) {
+    halo_status dropped = stream_drop(s);
+    if (status == HALO_OK) status = dropped;
+  }
+  halo_free(s);
+  return status;
+}

@@ -30,6 +30,7 @@ static halo_computation *collective_wrap(halo_instr *start, halo_opcode plain,
   halo_computation *body = halo_computation_create(module, NULL);
   HALO_VEC(halo_instr *) params = {0};
   body->name = halo_module_fresh_name(module, halo_opcode_name(plain));
+  body->execution_thread = "aside"; /* passes/expand_exchange.c asks */
   for (int32_t i = 0; i < start->operand_count; i++) {
     halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
                             .shape = start->operands[i]->shape,

@@ -9,9 +9,8 @@
  * with groups of numbers (hlo/collective.h) and a number of its own (`exchange`), which is the same on all
  * devices. A reduction combines what the members give in the group's order, whatever its size and however the
  * messages come, so results repeat, and are the same on all members. */
-#include "hlo/collective.h"
 #include "passes/elementwise.h"
-#include "passes/expander.h"
+#include "passes/exchange_site.h"
 
 #include <string.h>
 
@@ -19,16 +18,7 @@
  * instead of two. */
 enum { EXCHANGE_SMALL = 128 << 10 };
 
-typedef struct exchange_site {
-  halo_expander *x;
-  const halo_instr *instr;
-  halo_module *module;
-  halo_groups groups;
-  int64_t most;   /* members of the largest group */
-  int64_t number; /* of the next exchange */
-} exchange_site;
-
-static bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchange_site *out) {
+bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchange_site *out) {
   halo_module *module = x->r->computation->module;
   *out = (exchange_site){.x = x, .instr = instr, .module = module};
   out->number = halo_instr_int(instr, HALO_ATTR_EXCHANGE, 0);
@@ -50,7 +40,7 @@ static bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchang
 }
 
 /* As above, with groups of one size. */
-static bool exchange_open_equal(halo_expander *x, halo_instr *instr, exchange_site *out) {
+bool exchange_open_equal(halo_expander *x, halo_instr *instr, exchange_site *out) {
   if (!exchange_open(x, instr, true, out)) return false;
   if (halo_collective_size(&out->groups) > 0) return true;
   x->status = halo_fail(HALO_INVALID_ARGUMENT, "%s: its groups must have equally many members",
@@ -64,7 +54,7 @@ static const halo_shape *exchange_shape(const exchange_site *s, halo_type type, 
 }
 
 /* "all-reduce sum.3 (channel 1)" */
-static const char *exchange_title(const exchange_site *s) {
+const char *exchange_title(const exchange_site *s) {
   const halo_instr *instr = s->instr;
   int64_t channel = halo_instr_int(instr, HALO_ATTR_CHANNEL_ID, 0);
   const char *name = halo_opcode_name(instr->opcode);
@@ -74,8 +64,8 @@ static const char *exchange_title(const exchange_site *s) {
 }
 
 /* The exchange itself. */
-static halo_instr *exchange_make(exchange_site *s, halo_opcode opcode, const halo_shape *shape,
-                                 halo_instr *const *operands, int32_t count) {
+halo_instr *exchange_make(exchange_site *s, halo_opcode opcode, const halo_shape *shape,
+                          halo_instr *const *operands, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
     if (!operands[i]) return NULL;
   }
@@ -91,7 +81,7 @@ static halo_instr *exchange_make(exchange_site *s, halo_opcode opcode, const hal
 }
 
 /* [n] of each member as [members, n]. */
-static halo_instr *exchange_gather(exchange_site *s, halo_instr *flat) {
+halo_instr *exchange_gather(exchange_site *s, halo_instr *flat) {
   if (!flat) return NULL;
   int64_t dims[2] = {s->most, halo_shape_element_count(flat->shape)}, one[2] = {1, dims[1]};
   halo_instr *row = halo_expand_reshape(s->x, flat, 2, one);
@@ -112,7 +102,7 @@ static halo_instr *exchange_row(exchange_site *s, halo_instr *rows, int64_t i, i
 /* ---- Who am I ---- */
 
 /* A number for each that runs the program, looked up at run time: s32[]. */
-static halo_instr *exchange_mine(exchange_site *s, const int32_t *values) {
+halo_instr *exchange_mine(exchange_site *s, const int32_t *values) {
   halo_expander *x = s->x;
   const halo_shape *id_shape = halo_shape_new(&s->module->arena, HALO_U32, 0, NULL);
   halo_instr *replica =
@@ -136,12 +126,12 @@ static halo_instr *exchange_mine(exchange_site *s, const int32_t *values) {
 }
 
 /* pred[] that is true where my value in the table is above `than`. */
-static halo_instr *exchange_above(exchange_site *s, const int32_t *values, int64_t than) {
+halo_instr *exchange_above(exchange_site *s, const int32_t *values, int64_t than) {
   halo_instr *mine = exchange_mine(s, values);
   return halo_expand_compare(s->x, mine, HALO_GT, halo_expand_scalar(s->x, HALO_S32, (double)than));
 }
 
-static int32_t *exchange_values(const exchange_site *s) {
+int32_t *exchange_values(const exchange_site *s) {
   return halo_arena_array(&s->module->arena, int32_t, halo_collective_world(s->module));
 }
 
@@ -178,6 +168,34 @@ static halo_instr *exchange_apply(exchange_site *s, halo_computation *reducer, h
   return halo_expand_op(s->x, HALO_OP_MAP, args, 2, attrs, 2);
 }
 
+/* From so many members on, neighbours are combined first, then pairs of these and so on: programs grow with the
+ * logarithm of the group. Up to there members are combined one after the other, as XLA does it. */
+enum { EXCHANGE_TREE = 32 };
+
+/* The rows of [members, n] combined by pairs of neighbours: [n]. */
+static halo_instr *exchange_fold_pairs(exchange_site *s, halo_instr *rows) {
+  halo_expander *x = s->x;
+  halo_computation *reducer = halo_instr_comp(s->instr, HALO_ATTR_TO_APPLY);
+  halo_opcode opcode;
+  bool plain = exchange_is_plain(reducer, &opcode);
+  for (int64_t count; rows && (count = rows->shape->dims[0]) > 1;) {
+    int64_t n = rows->shape->dims[1], half = count / 2;
+    int64_t pairs[3] = {half, 2, n}, one[2] = {half, n};
+    halo_instr *even = count % 2 ? halo_expand_range(x, rows, 0, 0, 2 * half) : rows;
+    halo_instr *apart = halo_expand_reshape(x, even, 3, pairs);
+    halo_instr *a = halo_expand_reshape(x, halo_expand_range(x, apart, 1, 0, 1), 2, one);
+    halo_instr *b = halo_expand_reshape(x, halo_expand_range(x, apart, 1, 1, 2), 2, one);
+    halo_instr *next =
+        plain ? halo_expand_binary(x, opcode, a, b) : exchange_apply(s, reducer, a, b);
+    if (next && count % 2) {
+      halo_instr *parts[] = {next, halo_expand_range(x, rows, 0, count - 1, count)};
+      next = halo_expand_join(x, parts, 2, 0);
+    }
+    rows = next;
+  }
+  return rows;
+}
+
 /* The rows of [members, n] combined, each with these dimensions. Narrow floats are summed in f32, and rounded
  * once, as XLA does it. */
 static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
@@ -199,6 +217,10 @@ static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
       sizes[s->groups.ids[i]] = (int32_t)size;
     }
   }
+  if (least == s->most && s->most >= EXCHANGE_TREE) {
+    halo_instr *all = exchange_fold_pairs(s, halo_expand_convert(x, rows, wide));
+    return halo_expand_convert(x, halo_expand_reshape(x, all, rank, dims), type);
+  }
   halo_instr *sum = halo_expand_convert(x, exchange_row(s, rows, 0, rank, dims), wide);
   for (int64_t i = 1; i < s->most && sum; i++) {
     halo_instr *row = halo_expand_convert(x, exchange_row(s, rows, i, rank, dims), wide);
@@ -214,14 +236,17 @@ static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
 }
 
 /* All members' arrays combined, in every member. */
-static halo_instr *exchange_reduce(exchange_site *s, halo_instr *value) {
+halo_instr *exchange_reduce(exchange_site *s, halo_instr *value) {
   const halo_shape *shape = value->shape;
   int64_t count = halo_shape_element_count(shape), n = s->most;
   if (n == 1 || count == 0) return value;
   bool equal = halo_collective_size(&s->groups) > 0;
   int64_t bytes = halo_shape_byte_size(shape);
   halo_instr *flat = halo_expand_reshape(s->x, value, 1, &count);
-  if (!equal || count < n || bytes <= EXCHANGE_SMALL / n) {
+  /* Between two, one exchange moves as many bytes as two do. What goes on beside other kernels does better with
+   * one: a device that does kernels one after the other would do what stands between two exchanges late. */
+  bool one = n == 2 && s->instr->parent->execution_thread != NULL;
+  if (!equal || one || bytes <= EXCHANGE_SMALL / n) {
     return exchange_fold(s, exchange_gather(s, flat), shape->rank, shape->dims);
   }
   /* Each member combines a part, and gathers the others'. */
@@ -239,7 +264,7 @@ static halo_instr *exchange_reduce(exchange_site *s, halo_instr *value) {
 
 /* ---- Several operands: the results as the instruction gives them ---- */
 
-static halo_instr *exchange_as(exchange_site *s, halo_instr *value, const halo_shape *shape) {
+halo_instr *exchange_as(exchange_site *s, halo_instr *value, const halo_shape *shape) {
   if (!value || halo_shape_equal(value->shape, shape)) return value;
   if (halo_shape_same_dims(value->shape, shape)) {
     return halo_rewrite_make_unary(s->x->r, s->instr, HALO_OP_COPY, shape, value);
@@ -252,8 +277,7 @@ static halo_instr *exchange_as(exchange_site *s, halo_instr *value, const halo_s
   return NULL;
 }
 
-static halo_instr *exchange_each(exchange_site *s,
-                                 halo_instr *(*one)(exchange_site *, halo_instr *)) {
+halo_instr *exchange_each(exchange_site *s, halo_instr *(*one)(exchange_site *, halo_instr *)) {
   const halo_instr *instr = s->instr;
   const halo_shape *shape = instr->shape;
   if (!halo_shape_is_tuple(shape)) return exchange_as(s, one(s, instr->operands[0]), shape);
@@ -443,114 +467,4 @@ halo_instr *halo_expand_exchange(halo_expander *x, halo_instr *instr) {
   if (instr->opcode == HALO_OP_REDUCE_SCATTER) return exchange_each(&s, exchange_scatter_one);
   bool cut = halo_instr_attr(instr, HALO_ATTR_DIMENSIONS) != NULL;
   return cut ? exchange_each(&s, exchange_swap_one) : exchange_swap_tuple(&s);
-}
-
-static halo_instr *exchange_move_one(exchange_site *s, halo_instr *value) {
-  return exchange_make(s, s->instr->opcode, value->shape, &value, 1);
-}
-
-/* The first of each group sends to all of it; the result is zeros outside. A reduction is one of all, which
- * the first keeps. */
-halo_instr *halo_expand_exchange_root(halo_expander *x, halo_instr *instr) {
-  exchange_site s;
-  if (!exchange_open(x, instr, instr->opcode == HALO_OP_COLLECTIVE_REDUCE, &s)) return NULL;
-  if (halo_instr_int(instr, HALO_ATTR_HAS_DYNAMIC_ROOT, 0)) {
-    x->status = halo_fail(HALO_UNIMPLEMENTED,
-                          "%s: a root that is chosen at run time cannot run among several devices",
-                          instr->name);
-    return NULL;
-  }
-  if (instr->opcode == HALO_OP_COLLECTIVE_BROADCAST) return exchange_each(&s, exchange_move_one);
-  int32_t *first = exchange_values(&s);
-  for (int32_t g = 0; g < s.groups.count; g++) first[s.groups.ids[s.groups.starts[g]]] = 1;
-  if (!halo_shape_is_array(instr->shape) || instr->operand_count != 1) return NULL;
-  halo_instr *all = exchange_reduce(&s, instr->operands[0]);
-  if (!all) return NULL;
-  halo_instr *test = halo_expand_splat(x, exchange_above(&s, first, 0), all->shape);
-  halo_instr *zero = halo_expand_splat(x, halo_expand_scalar(x, all->shape->type, 0), all->shape);
-  return exchange_as(&s, halo_expand_select(x, test, all, zero), instr->shape);
-}
-
-/* Pairs stand in groups of two. */
-static bool exchange_open_pairs(halo_expander *x, halo_instr *instr, exchange_site *s) {
-  halo_module *module = x->r->computation->module;
-  int64_t *pairs;
-  int32_t count;
-  *s = (exchange_site){.x = x, .instr = instr, .module = module};
-  s->number = halo_instr_int(instr, HALO_ATTR_EXCHANGE, 0);
-  x->status = halo_collective_pairs(instr, &module->arena, &pairs, &count);
-  if (x->status != HALO_OK) return false;
-  int32_t *starts = halo_arena_array(&module->arena, int32_t, count + 1);
-  for (int32_t i = 0; i <= count; i++) starts[i] = 2 * i;
-  s->groups = (halo_groups){.count = count, .starts = starts, .ids = pairs};
-  return true;
-}
-
-static halo_instr *exchange_permute_one(exchange_site *s, halo_instr *value) {
-  int64_t *pairs = (int64_t *)s->groups.ids;
-  halo_attr attrs[] = {
-      {.id = HALO_ATTR_EXCHANGE, .i = s->number++},
-      {.id = HALO_ATTR_EXCHANGE_FOR, .text = exchange_title(s)},
-      halo_rewrite_list_attr(s->module, HALO_ATTR_SOURCE_TARGET_PAIRS, pairs, 2 * s->groups.count)};
-  return halo_rewrite_make(s->x->r, s->instr, HALO_OP_COLLECTIVE_PERMUTE, value->shape, &value, 1,
-                           attrs, 3);
-}
-
-/* (input, output, where from, where to): a slice of the input goes into the target's output. */
-static halo_instr *exchange_permute_slice(exchange_site *s) {
-  const halo_instr *instr = s->instr;
-  halo_expander *x = s->x;
-  halo_instr *input = instr->operands[0], *output = instr->operands[1];
-  const halo_attr *sizes = halo_instr_attr(instr, HALO_ATTR_PERMUTE_SLICE_SIZES);
-  int rank = input->shape->rank;
-  const halo_shape *from = instr->operands[2]->shape, *to = instr->operands[3]->shape;
-  if (!sizes || sizes->groups->count != 1 || sizes->groups->starts[1] != rank ||
-      !halo_shape_is_array(output->shape) || output->shape->rank != rank ||
-      !halo_shape_is_tuple(from) || !halo_shape_is_tuple(to) || from->count != rank ||
-      to->count != rank) {
-    return NULL;
-  }
-  halo_instr *starts[HALO_MAX_RANK], *operands[2 + HALO_MAX_RANK];
-  for (int d = 0; d < rank; d++) {
-    starts[d] = halo_rewrite_make_gte(x->r, instr, instr->operands[2], d);
-    operands[2 + d] = halo_rewrite_make_gte(x->r, instr, instr->operands[3], d);
-  }
-  halo_instr *piece = halo_expand_dynamic_slice(x, input, starts, sizes->groups->ids);
-  if (!piece) return NULL;
-  piece = exchange_permute_one(s, piece);
-  operands[0] = output;
-  operands[1] = piece;
-  halo_instr *updated =
-      halo_expand_op(x, HALO_OP_DYNAMIC_UPDATE_SLICE, operands, 2 + rank, NULL, 0);
-  int32_t *target = exchange_values(s);
-  for (int32_t i = 0; i < s->groups.count; i++) target[s->groups.ids[2 * i + 1]] = 1;
-  halo_instr *test = halo_expand_splat(x, exchange_above(s, target, 0), output->shape);
-  return exchange_as(s, halo_expand_select(x, test, updated, output), instr->shape);
-}
-
-halo_instr *halo_expand_exchange_permute(halo_expander *x, halo_instr *instr) {
-  exchange_site s;
-  if (!exchange_open_pairs(x, instr, &s)) return NULL;
-  if (instr->operand_count == 4 && halo_instr_attr(instr, HALO_ATTR_PERMUTE_SLICE_SIZES)) {
-    return exchange_permute_slice(&s);
-  }
-  return exchange_each(&s, exchange_permute_one);
-}
-
-/* Offsets and sizes as s64. */
-halo_instr *halo_expand_exchange_ragged(halo_expander *x, halo_instr *instr) {
-  exchange_site s;
-  if (!exchange_open_equal(x, instr, &s)) return NULL;
-  if (instr->operands[2]->shape->dims[0] != s.most) {
-    x->status =
-        halo_fail(HALO_INVALID_ARGUMENT, "%s: %lld offsets do not go with %lld members",
-                  instr->name, (long long)instr->operands[2]->shape->dims[0], (long long)s.most);
-    return NULL;
-  }
-  halo_instr *operands[6];
-  for (int32_t i = 0; i < 6; i++) {
-    operands[i] = i < 2 ? instr->operands[i] : halo_expand_convert(x, instr->operands[i], HALO_S64);
-  }
-  halo_instr *result = exchange_make(&s, instr->opcode, operands[1]->shape, operands, 6);
-  return exchange_as(&s, result, instr->shape);
 }

@@ -168,6 +168,8 @@ static double lower_whole_work(const halo_steps *steps, const halo_target *targe
     } else if (step->kind == HALO_STEP_KERNEL) {
       double work = step->seconds > target->launch ? step->seconds - target->launch : 0;
       sum += lower_is_one_group(step) ? work / LOWER_ONE_GROUP : work;
+    } else if (step->kind == HALO_STEP_COLLECTIVE) {
+      sum += (double)step->bytes / target->bandwidth;
     } else if (!step->goes_on) {
       return -1;
     }

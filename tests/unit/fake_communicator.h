@@ -25,6 +25,7 @@ typedef struct fake_network {
   fake_message *first;
   int count, tests; /* of processes; how often requests were asked for */
   int fail_sends;   /* sends of this process fail */
+  bool held;        /* nothing arrives */
   struct fake_node {
     halo_communicator communicator;
     struct fake_network *network;
@@ -70,6 +71,7 @@ static inline const char *fake_receive(void *user, int from, int tag, void *data
 /* Takes a message out and copies it; the lock is held. */
 static inline bool fake_take(fake_network *network, int from, int to, int tag, void *data,
                              size_t room, size_t *bytes, int *who) {
+  if (network->held) return false;
   for (fake_message **at = &network->first; *at; at = &(*at)->next) {
     fake_message *message = *at;
     if (message->to != to || message->tag != tag || (from >= 0 && message->from != from)) continue;

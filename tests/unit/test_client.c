@@ -713,7 +713,8 @@ START_TEST(profile) {
     ck_assert(rows[0].seconds > 0);
   }
   ck_ok(halo_executable_profile_host(e, host));
-  const uint64_t counts[HALO_PROFILE_HOST_ROWS] = {3, 0, 6, 0}; /* memory: taken and given back */
+  const uint64_t counts[HALO_PROFILE_HOST_ROWS] = {3, 0, 6, 0,
+                                                   0}; /* memory: taken and given back */
   for (int i = 0; i < HALO_PROFILE_HOST_ROWS; i++) {
     ck_assert_uint_eq(host[i].count, counts[i]);
     ck_assert(host[i].count == 0 ? host[i].seconds == 0 : host[i].seconds > 0);

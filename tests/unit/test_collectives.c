@@ -1,9 +1,7 @@
 /* tests/unit/test_collectives.c: programs on several devices, of one process and of several: order, failures,
  * time limits, work that goes on beside. What the operations compute is tested by the family `shared`. */
-#include "client/client.h"
-#include "fake_communicator.h"
 #include "halo/collectives.h"
-#include "run_test.h"
+#include "spread_test.h"
 #include "suite.h"
 
 #include "base/clock.h"
@@ -47,69 +45,6 @@ static const char pair_text[] =
     "  t = (f32[4], f32[4], u32[]) collective-permute-start(y), source_target_pairs={{0,1},{1,0}}\n"
     "  d = f32[4] all-reduce-done(s)\n  p = f32[4] collective-permute-done(t)\n"
     "  ROOT r = f32[4] add(d, p)\n}\n";
-
-static const float four[4] = {1, 2, 3, 4}, ten[4] = {10, 20, 30, 40};
-
-static halo_executable *compile(halo_client *client, const char *text, int replicas) {
-  char module[2048];
-  const char *mark = strstr(text, "$n");
-  snprintf(module, sizeof module, "%.*s%d%s", (int)(mark - text), text, replicas, mark + 2);
-  return run_compile(client, module);
-}
-
-static halo_client *several(int devices, double timeout) {
-  char name[32];
-  halo_client *client;
-  snprintf(name, sizeof name, "0:0*%d", devices);
-  halo_client_options options = {.device = name, .cache_dir = "", .collective_timeout = timeout};
-  ck_ok(halo_client_create(&options, &client));
-  return client;
-}
-
-static halo_buffer *put(halo_device *device, const float *values) {
-  halo_shape *shape;
-  halo_buffer *buffer;
-  ck_ok(halo_shape_create_array(HALO_F32, 1, (const int64_t[]){4}, &shape));
-  ck_ok(halo_buffer_put(device, values, NULL, shape, &buffer, NULL));
-  halo_shape_release(shape);
-  return buffer;
-}
-
-static halo_buffer *promise(halo_device *device) {
-  halo_shape *shape;
-  halo_buffer *buffer;
-  ck_ok(halo_shape_create_array(HALO_F32, 1, (const int64_t[]){4}, &shape));
-  ck_ok(halo_buffer_promise(device, shape, &buffer));
-  halo_shape_release(shape);
-  return buffer;
-}
-
-/* A run on two devices, one argument each; the results. */
-static void start_two(halo_executable *e, halo_buffer *x, halo_buffer *y, halo_buffer *out[2]) {
-  halo_buffer *const *arguments[2] = {&x, &y};
-  halo_buffer **results[2] = {&out[0], &out[1]};
-  ck_ok(halo_executable_execute_all(e, arguments, 1, NULL, results));
-}
-
-static halo_status await(halo_buffer *buffer) {
-  halo_event *event;
-  ck_ok(halo_buffer_ready_event(buffer, &event));
-  halo_status status = halo_event_wait(event);
-  halo_event_release(event);
-  return status;
-}
-
-static void run_two(halo_client *client, halo_executable *e, const char *first,
-                    const char *second) {
-  halo_buffer *x = put(halo_client_device(client, 0), four);
-  halo_buffer *y = put(halo_client_device(client, 1), ten), *out[2];
-  start_two(e, x, y, out);
-  run_check(out[0], first);
-  run_check(out[1], second);
-  for (int i = 0; i < 2; i++) halo_buffer_release(out[i]);
-  halo_buffer_release(x);
-  halo_buffer_release(y);
-}
 
 /* ---- One process ---- */
 
@@ -239,6 +174,69 @@ START_TEST(wrong) {
 }
 END_TEST
 
+/* More devices than speak to each other all at once: pieces go in rounds, and reductions are made of pairs of
+ * neighbours, in the group's order. Each has its number times 1, 2, 3, 4. */
+static void run_many(halo_client *client, const char *text, int count, float factor) {
+  halo_executable *e = compile(client, text, count);
+  halo_buffer **in = calloc((size_t)count, sizeof *in), **out = calloc((size_t)count, sizeof *out);
+  halo_buffer *const **arguments = calloc((size_t)count, sizeof *arguments);
+  halo_buffer ***results = calloc((size_t)count, sizeof *results);
+  for (int d = 0; d < count; d++) {
+    float values[4];
+    for (int i = 0; i < 4; i++) values[i] = (float)(d + 1) * four[i];
+    in[d] = put(halo_client_device(client, d), values);
+    arguments[d] = &in[d];
+    results[d] = &out[d];
+  }
+  ck_ok(halo_executable_execute_all(e, arguments, 1, NULL, results));
+  for (int d = 0; d < count; d++) {
+    float got[4];
+    ck_ok(halo_buffer_to_host(out[d], got, sizeof got));
+    for (int i = 0; i < 4; i++) ck_assert_float_eq(got[i], factor * four[i]);
+    halo_buffer_release(out[d]);
+    halo_buffer_release(in[d]);
+  }
+  free(results);
+  free(arguments);
+  free(out);
+  free(in);
+  halo_executable_release(e);
+}
+
+START_TEST(many) {
+  static const char wide_text[] =
+      "HloModule wide, replica_count=$n\n"
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "ENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  y = f32[4,%d] broadcast(x), dimensions={0}\n"
+      "  s = f32[4,%d] all-reduce(y), replica_groups={}, to_apply=add\n"
+      "  t = f32[4,1] slice(s), slice={[0:4], [%d:%d]}\n  ROOT r = f32[4] reshape(t)\n}\n";
+  /* Associative, and not commutative: what the last one has, or the first. */
+  static const char order_text[] =
+      "HloModule order, replica_count=$n\n"
+      "last { a = f32[] parameter(0)  b = f32[] parameter(1)  z = f32[] subtract(a, a)\n"
+      "  ROOT c = f32[] add(b, z) }\n"
+      "ENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  ROOT s = f32[4] all-reduce(x), replica_groups={}, to_apply=last\n}\n";
+  static const int counts[] = {17, 35};
+  for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    int n = counts[c];
+    halo_client *client = several(n, 0);
+    float sum = (float)(n * (n + 1) / 2);
+    run_many(client, reduce_text, n, sum);
+    run_many(client, order_text, n, (float)n);
+    /* Pieces below and above what goes in rounds. */
+    static const int widths[] = {600, 3001};
+    for (int w = 0; w < 2; w++) {
+      char text[1024];
+      snprintf(text, sizeof text, wide_text, widths[w], widths[w], widths[w] - 1, widths[w]);
+      run_many(client, text, n, sum);
+    }
+    halo_client_release(client);
+  }
+}
+END_TEST
+
 /* Each of the builder's calls, on two replicas with {1, 2, 3, 4} and {10, 20, 30, 40}. */
 static halo_op built_ragged(halo_builder *b, halo_op x, const halo_replica_groups *who) {
   static const int64_t two[] = {2}, offsets[] = {0, 2}, sizes[] = {1, 1};
@@ -304,51 +302,6 @@ START_TEST(from_builder) {
 END_TEST
 
 /* ---- Several processes, which are threads here ---- */
-
-typedef struct spread_process {
-  halo_communicator *communicator;
-  void (*work)(struct spread_process *process, halo_client *client);
-  const char *text;
-  int devices;
-  double timeout;
-} spread_process;
-
-static void *spread_run(void *data) {
-  spread_process *process = data;
-  char name[32];
-  halo_client *client;
-  snprintf(name, sizeof name, "0:0*%d", process->devices);
-  halo_client_options options = {.device = name,
-                                 .cache_dir = "",
-                                 .collective_timeout = process->timeout,
-                                 .communicator = process->communicator};
-  /* One client after the other, of which each process has its own idea when. */
-  for (int n = 0; n < 2; n++) {
-    ck_ok(halo_client_create(&options, &client));
-    process->work(process, client);
-    halo_client_release(client);
-  }
-  return NULL;
-}
-
-/* `count` processes, process p with 1 + p % devices devices. */
-static void spread(int count, int devices, double timeout, const char *text,
-                   void (*work)(spread_process *, halo_client *)) {
-  fake_network *network = fake_create(count);
-  spread_process processes[FAKE_PROCESSES];
-  pthread_t threads[FAKE_PROCESSES];
-  for (int p = 0; p < count; p++) {
-    processes[p] =
-        (spread_process){&network->nodes[p].communicator, work, text, 1 + p % devices, timeout};
-    ck_assert_int_eq(pthread_create(&threads[p], NULL, spread_run, &processes[p]), 0);
-  }
-  for (int p = 0; p < count; p++) pthread_join(threads[p], NULL);
-  for (int p = 0; p < count; p++) {
-    halo_communicator_close(&network->nodes[p].communicator);
-    ck_assert_int_eq(network->nodes[p].closed, 1);
-  }
-  fake_release(network);
-}
 
 /* Device i has i times 1, 2, 3, 4 and i; all sums are checked. */
 static void spread_sum(spread_process *process, halo_client *client) {
@@ -464,6 +417,7 @@ int main(void) {
   tcase_add_test(one, overlapping);
   tcase_add_test(one, one_fails);
   tcase_add_test(one, one_is_late);
+  tcase_add_test(one, many);
   tcase_add_test(one, wrong);
   tcase_add_test(one, from_builder);
   tcase_add_test(several_processes, processes);

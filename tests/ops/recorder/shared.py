@@ -184,6 +184,21 @@ def _stated():
         [xs[2], xs[1], xs[2], zeros], "broadcast")
     say(case.op(text, "collective-reduce", px, attrs=f"replica_groups={{{{1,0}},{{2,3}}}}, {reducer}"),
         [zeros, xs[1] + xs[0], xs[2] + xs[3], zeros], "reduce")
+    # Roots that are chosen at run time are places in the group.
+    roots = case.param("s32", [np.array(v, np.int32) for v in ([1, 0], [1, 0], [0, 1], [0, 1])])
+    first = case.op("s32[1]", "slice", roots, attrs="slice={[0:1]}")
+    say(case.op(text, "collective-reduce", px, first,
+                attrs=f"replica_groups={{{{1,0}},{{2,3}}}}, has_dynamic_root=true, {reducer}"),
+        [xs[1] + xs[0], zeros, xs[2] + xs[3], zeros], "reduce.dynamic")
+    both = case.op(pair, "collective-reduce", px, py, roots,
+                   attrs=f"replica_groups={{{{1,0}},{{2,3}}}}, has_dynamic_root=true, {reducer}")
+    say(part(both, 0), [xs[1] + xs[0], zeros, xs[2] + xs[3], zeros], "reduce.dynamic.tuple")
+    say(part(both, 1), [zeros, ys[1] + ys[0], zeros, ys[2] + ys[3]], "reduce.dynamic.tuple")
+    roots = case.param("s32", [np.array(v, np.int32) for v in ([1, 0], [1, 0], [0, 0], [0, 0])])
+    both = case.op(pair, "collective-broadcast", px, py, roots,
+                   attrs="replica_groups={{1,0},{2}}, has_dynamic_root=true")
+    say(part(both, 0), [xs[0], xs[0], xs[2], zeros], "broadcast.dynamic")
+    say(part(both, 1), [ys[1], ys[1], ys[2], zeros], "broadcast.dynamic")
     both = case.op(pair, "collective-permute", px, py, attrs="source_target_pairs={{3,0},{0,2},{1,1}}")
     for i, v in enumerate((xs, ys)):
         say(part(both, i), [v[3], v[1], v[0], zeros], "permute.tuple")
@@ -248,7 +263,97 @@ def _stated():
     yield case
 
 
+def _state(case, said):
+    """`said`: a list of each result's arrays, device by device."""
+    case.expected = [result[d] for d in range(case.devices) for result in said]
+    return case
+
+
+def _worked():
+    """The worked examples of the pages on semantics (StableHLO's, and XLA's for its builder)."""
+    i64 = lambda *rows: array("s64", np.array(rows))  # noqa: E731
+    case = SharedCase("worked", 2)
+    case.expected, said = [None], []
+    reducer = _reducer(case, "s64")
+    square = case.param("s64", [i64([1, 2], [3, 4]), i64([5, 6], [7, 8])])
+    row = case.param("s64", [i64(1, 2, 3, 4), i64(5, 6, 7, 8)])
+    wide = case.param("s64", [i64([1, 2, 3, 4], [5, 6, 7, 8]), i64([9, 10, 11, 12], [13, 14, 15, 16])])
+    case.result(case.op("s64[2,4]", "all-gather", square, attrs="replica_groups={{0,1}}, dimensions={1}"), "all-gather")
+    said.append([i64([1, 2, 5, 6], [3, 4, 7, 8])] * 2)
+    case.result(case.op("s64[4]", "all-reduce", row, attrs=f"replica_groups={{{{0,1}}}}, {reducer}"), "all-reduce")
+    said.append([i64(6, 8, 10, 12)] * 2)
+    case.result(case.op("s64[2,2]", "reduce-scatter", wide,
+                        attrs=f"replica_groups={{{{0,1}}}}, dimensions={{1}}, {reducer}"), "reduce-scatter")
+    said.append([i64([10, 12], [18, 20]), i64([14, 16], [22, 24])])
+    # Split along dimension 1 and put together along dimension 0, as the builder writes it.
+    halves = [case.op("s64[2,2]", "slice", wide, attrs=f"slice={{[0:2], [{k}:{k + 2}]}}") for k in (0, 2)]
+    swap = case.op("(s64[2,2], s64[2,2])", "all-to-all", *halves, attrs="replica_groups={{0,1}}")
+    parts = [case.op("s64[2,2]", "get-tuple-element", swap, attrs=f"index={k}") for k in (0, 1)]
+    case.result(case.op("s64[4,2]", "concatenate", *parts, attrs="dimensions={0}"), "all-to-all.1")
+    said.append([i64([1, 2], [5, 6], [9, 10], [13, 14]), i64([3, 4], [7, 8], [11, 12], [15, 16])])
+    lists = [case.param("s64", [i64(*a), i64(*b)]) for a, b in (
+        ((1, 2, 2), (3, 4, 0)), ((0, 0, 0, 0), (0, 0, 0, 0)), ((0, 1), (0, 1)), ((1, 2), (1, 1)),
+        ((0, 0), (1, 2)), ((1, 1), (2, 1)))]
+    case.result(case.op("s64[4]", "ragged-all-to-all", *lists, attrs="replica_groups={{0,1}}"), "ragged-all-to-all")
+    said.append([i64(1, 3, 0, 0), i64(2, 2, 4, 0)])
+    yield _state(case, said)
+
+    case = SharedCase("worked_permute", 3)
+    case.expected, said = [None], []
+    x = case.param("s64", [i64([1, 2], [3, 4]), i64([5, 6], [7, 8]), i64([9, 10], [11, 12])])
+    case.result(case.op("s64[2,2]", "collective-permute", x, attrs="source_target_pairs={{0,1},{1,2}}"),
+                "collective-permute")
+    said.append([i64([0, 0], [0, 0]), i64([1, 2], [3, 4]), i64([5, 6], [7, 8])])
+    yield _state(case, said)
+
+    # f32[4,16] in four parts along dimension 1, put together along dimension 0: f32[16,4].
+    case = SharedCase("worked_swap", 4)
+    case.expected, said = [None], []
+    xs = [array("f32", np.arange(64).reshape(4, 16) + 100 * d) for d in range(4)]
+    x = case.param("f32", xs)
+    part = "f32[4,4]"
+    cut = [case.op(part, "slice", x, attrs=f"slice={{[0:4], [{k}:{k + 4}]}}") for k in (0, 4, 8, 12)]
+    swap = case.op(f"({part}, {part}, {part}, {part})", "all-to-all", *cut, attrs="replica_groups={{0,1,2,3}}")
+    parts = [case.op(part, "get-tuple-element", swap, attrs=f"index={k}") for k in range(4)]
+    case.result(case.op("f32[16,4]", "concatenate", *parts, attrs="dimensions={0}"), "all-to-all.2")
+    said.append([np.concatenate([v[:, 4 * d : 4 * d + 4] for v in xs]) for d in range(4)])
+    yield _state(case, said)
+
+
+def _eight():
+    """Four replicas of two partitions."""
+    case = SharedCase("eight", 4, 2)
+    r = values.random(80)
+    channel = 0
+    for type_, dims, dim in (("f32", (8, 3), 0), ("s32", (2, 16), 1), ("bf16", (16,), 0)):
+        x = case.param(type_, _each(case, type_, r, dims))
+        reducer = _reducer(case, type_)
+        for label, text, n in (
+            ("replicas", "replica_groups={{1,0},{2,3}}", 2),
+            ("both", "channel_id=%d, replica_groups={{0,2},{3,1}}", 4),
+            ("flat", "channel_id=%d, replica_groups=[2,4]<=[4,2]T(1,0), use_global_device_ids=true", 4),
+            ("everybody", "channel_id=%d, replica_groups={{7,6,5,4,3,2,1,0}}, use_global_device_ids=true", 8),
+        ):
+            channel += 3
+            longer = shape(type_, [d * n if i == dim else d for i, d in enumerate(dims)])
+            shorter = shape(type_, [d // n if i == dim else d for i, d in enumerate(dims)])
+            for k, (result, op, more) in enumerate((
+                (shape(type_, dims), "all-reduce", reducer),
+                (longer, "all-gather", f"dimensions={{{dim}}}"),
+                (shorter, "reduce-scatter", f"dimensions={{{dim}}}, {reducer}"),
+            )):
+                case.result(case.op(result, op, x, attrs=f"{_attrs(text, channel + k)}, {more}"),
+                            f"{op}.{label}.{type_}")
+        case.result(case.op(shape(type_, dims), "all-to-all", x,
+                            attrs=f"replica_groups={{{{3,0}},{{1,2}}}}, dimensions={{{dim}}}"), f"all-to-all.{type_}")
+        case.result(case.op(shape(type_, dims), "collective-permute", x,
+                            attrs="source_target_pairs={{0,3},{3,1},{2,2}}"), f"permute.{type_}")
+    yield case
+
+
 def cases():
+    yield from _worked()
+    yield from _eight()
     yield from _grid()
     yield from _types()
     yield from _large()

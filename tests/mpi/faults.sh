@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# tests/mpi/faults.sh BUILD TIMES: one of three processes fails, TIMES times in a row for each way to do so, and the
+# others are told what happened, within their limit. TIMES is 50 where it is to be known well; the tests take 2.
+# The last way, a link between two hosts that goes down, needs root and network namespaces, and is said to be
+# skipped where they are missing.
+set -uo pipefail
+build=$1 times=$2
+export LD_LIBRARY_PATH=$build/lib/mpi${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+faults=$build/tests/faults
+failed=0 done_times=0
+
+# count TEXT WANTED NAME: how many of those who went on were told so.
+count() {
+  local told
+  told=$(grep -c 'as expected' <<<"$1")
+  done_times=$((done_times + 1))
+  [ "$told" -eq "$2" ] && return
+  printf 'FAIL %s: %d of %d were told what happened:\n%s\n' "$3" "$told" "$2" "$1"
+  failed=1
+}
+
+# Faults after which all go on, in one job.
+for mode in skip different memory; do
+  out=$(timeout $((60 + 5 * times)) mpiexec --oversubscribe -n 3 "$faults" "$mode" "$times" 2>&1)
+  count "$out" $((2 * times)) "$mode"
+  printf 'done %s, %d times\n' "$mode" "$times"
+done
+
+# A process that is killed: the launcher is asked to leave the others alone, so that they can say what they know.
+for mode in killed-before killed-within killed-after; do
+  for _ in $(seq "$times"); do
+    out=$(timeout 60 mpiexec --oversubscribe --enable-recovery -n 3 "$faults" "$mode" 2>&1)
+    count "$out" 2 "$mode"
+  done
+  printf 'done %s, %d times\n' "$mode" "$times"
+done
+# Without that it ends them.
+timeout 60 mpiexec --oversubscribe -n 3 "$faults" killed-before >/dev/null 2>&1
+case $? in
+  0 | 124)
+    echo 'FAIL killed: the launcher does not end the others'
+    failed=1
+    ;;
+esac
+
+# Two hosts, which are network namespaces with one link between them.
+a=halo-a-$$ b=halo-b-$$ folder=$(mktemp -d)
+tidy() {
+  ip netns del "$a" 2>/dev/null
+  ip netns del "$b" 2>/dev/null
+  rm -rf "$folder"
+}
+# shellcheck disable=SC2317 # by the trap
+trap tidy EXIT
+network() {
+  ip netns add "$a" && ip netns add "$b" &&
+    ip -n "$a" link add halo0 type veth peer name halo0 netns "$b" &&
+    ip -n "$a" addr add 10.177.0.1/24 dev halo0 && ip -n "$b" addr add 10.177.0.2/24 dev halo0 &&
+    ip -n "$a" link set lo up && ip -n "$b" link set lo up
+} 2>/dev/null
+link() { ip -n "$b" link set halo0 "$1" && ip -n "$a" link set halo0 "$1"; }
+if [ "$(id -u)" = 0 ] && network; then
+  # What mpiexec takes for ssh: the host's name, then the command.
+  printf '#!/bin/sh\nshift\nexec ip netns exec %s unshare -u sh -c "hostname halo-b; $*"\n' "$b" >"$folder/agent"
+  chmod +x "$folder/agent"
+  for _ in $(seq "$times"); do
+    link up
+    sleep 0.2
+    ip netns exec "$a" timeout 60 mpiexec --host 10.177.0.1:1,10.177.0.2:1 -n 2 \
+      --mca plm_rsh_agent "$folder/agent" --mca btl tcp,self --mca btl_tcp_if_include halo0 \
+      --mca oob_tcp_if_include halo0 --mca pml ob1 --enable-recovery \
+      -x LD_LIBRARY_PATH sh -c "exec $faults network >$folder/out.\$OMPI_COMM_WORLD_RANK 2>&1" \
+      >"$folder/launcher" 2>&1 &
+    launcher=$!
+    for _ in $(seq 400); do
+      [ "$(cat "$folder"/out.* 2>/dev/null | grep -c running)" = 2 ] && break
+      sleep 0.1
+    done
+    sleep 0.5
+    link down
+    for _ in $(seq 100); do
+      [ "$(cat "$folder"/out.* 2>/dev/null | wc -l)" -ge 4 ] && break
+      sleep 0.1
+    done
+    out=$(cat "$folder"/out.* "$folder/launcher" 2>/dev/null)
+    # The launcher would wait for the other host.
+    for pid in $(ip netns pids "$a") $(ip netns pids "$b"); do kill -9 "$pid" 2>/dev/null; done
+    wait "$launcher" 2>/dev/null
+    rm -f "$folder"/out.*
+    count "$out" 2 network
+  done
+  printf 'done network, %d times\n' "$times"
+else
+  echo 'skip network: there are no network namespaces here'
+fi
+printf '%d jobs, %s\n' "$done_times" "$([ $failed = 0 ] && echo 'all as expected' || echo failures)"
+exit $failed
