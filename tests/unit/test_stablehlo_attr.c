@@ -68,7 +68,7 @@ START_TEST(attributes_print_alike) {
       {"array<i1: true, false>", "array<i1: true, false>"},
       {"array<f32: 1.5, 0x7F800000>", "dense<[1.5, 0x7F800000]> : tensor<2xf32>"},
       {"dense<1> : tensor<2xi64>", "array<i64: 1, 1>"},
-      {"#alias", "[1 : i64, 2 : i64]"},
+      {"#alias", "array<i64: 1, 2>"},
       {"#stablehlo<precision HIGH>", "#stablehlo<a HIGH>"},
       {"#stablehlo.channel_handle<handle = 1, type = 0>",
        "#stablehlo.channel_handle<handle = 1, type = 0>"},
