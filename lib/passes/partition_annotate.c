@@ -254,11 +254,19 @@ static halo_status annotate_params(halo_spmd *p) {
   return HALO_OK;
 }
 
+/* What is said of results speaks to what they come from. */
 static halo_status annotate_results(halo_spmd *p) {
   halo_instr *root = p->module->entry->root;
-  int32_t count = halo_shape_leaf_count(root->shape);
-  p->results = halo_arena_array(&p->arena, const halo_sharding *, count + 1);
-  for (int32_t k = 0; k < count; k++) HALO_TRY(annotate_said(p, root, k, &p->results[k]));
+  const halo_spmd_node *node = halo_spmd_node_of(root);
+  p->results = halo_arena_array(&p->arena, const halo_sharding *, node->count + 1);
+  for (int32_t k = 0; k < node->count; k++) {
+    HALO_TRY(annotate_said(p, root, k, &p->results[k]));
+    if (!p->results[k] || p->results[k]->kind == HALO_SHARDING_MANUAL) continue;
+    halo_spmd_leaf *outside = annotate_new_leaf(p, node->leaves[k]->shape, NULL);
+    HALO_TRY(annotate_box(p, root, p->results[k], outside));
+    halo_spmd_link link = {node->leaves[k], outside};
+    halo_vec_push(&p->links, link);
+  }
   return HALO_OK;
 }
 

@@ -117,7 +117,7 @@ static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
     halo_spmd_sharding here = halo_spmd_needed(p, rule, t, axes);
     cost += assign_local_bytes * assign_bytes(p, leaf->shape, &here);
     if (t < rule->operands) {
-      double moved = halo_spmd_reshard_cost(p, leaf->shape, own, &here);
+      double moved = halo_spmd_value_cost(p, leaf, &here);
       cost += moved > 0 ? moved + assign_message : 0;
     } else {
       if (partial) cost += assign_sum_cost(p, leaf->shape, &here, partial, own);

@@ -142,7 +142,7 @@ static halo_status write_to_all(halo_spmd *p, halo_instr *instr) {
     axes.count = (int8_t)(front + inner->count);
     joined.dims[d] = axes;
   }
-  halo_spmd_define(p, to, from->value, &joined);
+  halo_spmd_define(p, to, halo_spmd_value(p, from, &from->box->sharding), &joined);
   return HALO_OK;
 }
 
@@ -277,7 +277,7 @@ static halo_status write_called(halo_spmd *p, halo_computation *computation,
     status = p->x.status;
     if (root) computation->root = root;
   }
-  if (status == HALO_OK) halo_computation_remove_dead(computation);
+  if (status == HALO_OK) status = halo_spmd_tidy(p, computation);
   halo_status inner = p->x.status;
   p->r = r;
   p->x = x;
@@ -428,6 +428,5 @@ halo_status halo_spmd_write(halo_spmd *p) {
   HALO_TRY(write_body(p, entry));
   p->x.like = root;
   HALO_TRY(halo_spmd_write_results(p, root));
-  halo_computation_remove_dead(entry);
-  return HALO_OK;
+  return halo_spmd_tidy(p, entry);
 }
