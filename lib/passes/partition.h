@@ -219,6 +219,11 @@ typedef enum halo_spmd_marker {
 halo_spmd_marker halo_spmd_marker_of(const halo_instr *instr);
 /* Writes the computations of all that has nodes. */
 halo_status halo_spmd_write(halo_spmd *p);
+/* A value as the operand was: all of it, of the same shape, down to the layout. NULL after a failure. */
+halo_instr *halo_spmd_whole_operand(halo_spmd *p, const halo_instr *operand);
+/* partition_alone.c: writes what one partition does for all: the one that a maximal sharding names, else the first.
+ * Of sends and receives those that end them, with those that begin them. */
+halo_status halo_spmd_write_alone(halo_spmd *p, halo_instr *instr);
 /* partition_entry.c: the parameters of the entry, and its results, with what callers need to know of them. */
 halo_status halo_spmd_write_params(halo_spmd *p);
 halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root);

@@ -31,9 +31,19 @@ static bool annotate_is_control(const halo_instr *instr) {
   return instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL;
 }
 
+/* A module that would grow beyond that is refused: nested calls grow exponentially. */
+enum { ANNOTATE_MAX_INSTRS = 1 << 21 };
+
 /* `mark`: somebody calls it. */
-static void annotate_claim(halo_computation *computation) {
+static halo_status annotate_claim(halo_computation *computation, int64_t *instrs) {
   computation->mark = 1;
+  *instrs += computation->instrs.count;
+  if (*instrs > ANNOTATE_MAX_INSTRS) {
+    return halo_fail(HALO_UNIMPLEMENTED,
+                     "copies of what several loops and branches call would make more than %d "
+                     "instructions",
+                     ANNOTATE_MAX_INSTRS);
+  }
   for (int32_t i = 0; i < computation->instrs.count; i++) {
     halo_instr *instr = computation->instrs.data[i];
     if (!annotate_is_control(instr)) continue;
@@ -45,11 +55,12 @@ static void annotate_claim(halo_computation *computation) {
       for (int32_t c = 0; c < attr->comps.count; c++) {
         comps[c] = attr->comps.data[c];
         if (comps[c]->mark) comps[c] = annotate_copy(comps[c]);
-        annotate_claim(comps[c]);
+        HALO_TRY(annotate_claim(comps[c], instrs));
       }
       attr->comps.data = comps;
     }
   }
+  return HALO_OK;
 }
 
 /* ---- Reading what is said ---- */
@@ -333,7 +344,8 @@ halo_status halo_spmd_annotate(halo_spmd *p) {
   for (int32_t c = 0; c < p->module->computations.count; c++) {
     p->module->computations.data[c]->mark = 0;
   }
-  annotate_claim(p->module->entry);
+  int64_t instrs = 0;
+  HALO_TRY(annotate_claim(p->module->entry, &instrs));
   HALO_TRY(annotate_params(p));
   HALO_TRY(annotate_computation(p, p->module->entry));
   HALO_TRY(annotate_results(p));

@@ -1,5 +1,6 @@
 /* passes/partition_reshard.c: values from one sharding to another: slices, all-gathers, all-to-alls and
  * permutations, and sums that are spread over partitions. */
+#include "base/status.h"
 #include "passes/partition.h"
 
 #include <stdlib.h>
@@ -138,6 +139,7 @@ static bool reshard_find_cut(const halo_spmd_sharding *cur, const halo_spmd_shar
 /* The last axes of one dimension that are the next of another. */
 static bool reshard_find_swap(const halo_spmd_sharding *cur, const halo_spmd_sharding *to,
                               reshard_step *step) {
+  if (cur->rank + 2 > HALO_MAX_RANK) return false; /* it needs dimensions on the way */
   for (int i = 0; i < cur->rank; i++) {
     int extra = cur->dims[i].count - reshard_common(&cur->dims[i], &to->dims[i]);
     for (int j = 0; j < cur->rank && extra > 0; j++) {
@@ -484,7 +486,14 @@ double halo_spmd_value_cost(halo_spmd *p, const halo_spmd_leaf *leaf,
 
 halo_instr *halo_spmd_value(halo_spmd *p, halo_spmd_leaf *leaf, const halo_spmd_sharding *to) {
   double cost;
-  if (!leaf->variants) return NULL;
+  if (!leaf->variants) {
+    if (p->x.status == HALO_OK) {
+      p->x.status = halo_fail(HALO_UNIMPLEMENTED,
+                              "line %d: %s: an operand has no value between its begin and its end",
+                              p->x.like->line, p->x.like->name);
+    }
+    return NULL;
+  }
   if (!halo_spmd_is_array(leaf)) return leaf->variants->value;
   for (halo_spmd_variant *v = leaf->variants; v; v = v->next) {
     if (halo_spmd_equal(&v->sharding, to)) return v->value;

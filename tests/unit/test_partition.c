@@ -3,6 +3,7 @@
  * tests/golden/partition/NAME.hlo are modules with shardings, NAME.out what they become. With HALO_UPDATE_GOLDEN=1 in
  * the environment the .out files are written instead of compared. */
 #include "base/memory.h"
+#include "halo/channels.h"
 #include "hlo/sharding.h"
 #include "passes/passes.h"
 #include "run_test.h"
@@ -10,6 +11,7 @@
 #include "text/text.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -124,8 +126,12 @@ START_TEST(what_is_not_done) {
   static const struct {
     const char *body, *what;
   } rows[] = {
-      {"t = token[] after-all()\n  ROOT o = token[] outfeed(x, t)",
-       "o: outfeed in a program that is to be partitioned is not done"},
+      {"m = f32[2,6] custom-call(x), custom_call_target=\"SPMDFullToShardShape\", "
+       "sharding={manual}\n"
+       "  ROOT o = f32[8,24] all-gather(x), channel_id=1, replica_groups={{0,1,2,3}}, "
+       "dimensions={1}, "
+       "use_global_device_ids=true",
+       "o: all-gather in a program that is to be partitioned is not done"},
       {"m = f32[2,6] custom-call(x), custom_call_target=\"SPMDFullToShardShape\", "
        "sharding={manual}\n"
        "  ROOT o = f32[8,6] custom-call(m), custom_call_target=\"SPMDShardToFullShape\", "
@@ -338,6 +344,72 @@ START_TEST(free_results) {
 }
 END_TEST
 
+/* What the host was sent, and how often it was asked. */
+typedef struct host_calls {
+  float sent[8];
+  atomic_int sends, receives;
+} host_calls;
+
+static halo_status take_sent(void *user, int64_t id, halo_literal *data) {
+  host_calls *calls = user;
+  ck_assert_int_eq(id, 1);
+  memcpy(calls->sent, halo_literal_data(data), sizeof calls->sent);
+  atomic_fetch_add(&calls->sends, 1);
+  return HALO_OK;
+}
+
+static halo_status give_received(void *user, int64_t id, const halo_shape *shape,
+                                 halo_literal **out) {
+  host_calls *calls = user;
+  ck_assert_int_eq(id, 2);
+  ck_ok(halo_literal_create(shape, out));
+  for (int i = 0; i < 8; i++) ((float *)halo_literal_data(*out))[i] = (float)(100 * i);
+  atomic_fetch_add(&calls->receives, 1);
+  return HALO_OK;
+}
+
+/* tests/golden/partition/alone.hlo: an outfeed, a send by device 1 and a receive. */
+START_TEST(happens_once) {
+  static const float x[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  host_calls calls = {{0}, 0, 0};
+  halo_client *client = run_client("0:0*2");
+  halo_module *module;
+  halo_executable *e;
+  halo_buffer *arguments[2], *results[2];
+  halo_buffer *const *lists[2] = {&arguments[0], &arguments[1]};
+  halo_buffer **received[2] = {&results[0], &results[1]};
+  halo_literal *item;
+  ck_ok(halo_module_parse_file(GOLDEN_DIR "/alone.hlo", &module));
+  ck_ok(halo_client_compile(client, module, NULL, &e));
+  halo_channel send = {.id = 1, .on_send = take_sent, .user = &calls};
+  halo_channel receive = {.id = 2, .on_recv = give_received, .user = &calls};
+  ck_ok(halo_device_set_channel(halo_executable_device(e, 1), &send));
+  ck_ok(halo_device_set_channel(halo_executable_device(e, 0), &receive));
+  for (int p = 0; p < 2; p++) {
+    ck_ok(halo_buffer_put(halo_executable_device(e, p), x + 4 * p, NULL,
+                          halo_executable_argument_shape(e, 0), &arguments[p], NULL));
+  }
+  ck_ok(halo_executable_execute_all(e, lists, 1, NULL, received));
+  for (int p = 0; p < 2; p++) {
+    float got[4];
+    ck_ok(halo_buffer_to_host(results[p], got, sizeof got));
+    for (int i = 0; i < 4; i++) ck_assert(got[i] == x[4 * p + i] + (float)(100 * (4 * p + i)));
+    halo_buffer_release(results[p]);
+    halo_buffer_release(arguments[p]);
+  }
+  ck_assert_int_eq(atomic_load(&calls.sends), 1);
+  ck_assert_int_eq(atomic_load(&calls.receives), 1);
+  ck_assert_int_eq(memcmp(calls.sent, x, sizeof x), 0);
+  ck_ok(halo_device_outfeed(halo_executable_device(e, 0), false, &item));
+  ck_assert_int_eq(memcmp(halo_literal_data(item), x, sizeof x), 0);
+  halo_literal_release(item);
+  ck_assert_int_eq(halo_device_outfeed(halo_executable_device(e, 1), false, &item), HALO_NOT_FOUND);
+  halo_executable_release(e);
+  halo_module_release(module);
+  halo_client_release(client);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("partition");
   TCase *tcase = tcase_create("partition");
@@ -350,6 +422,7 @@ int main(void) {
   tcase_add_test(tcase, pieces);
   tcase_add_test(tcase, runs_on_devices);
   tcase_add_test(tcase, free_results);
+  tcase_add_test(tcase, happens_once);
   suite_add_tcase(suite, tcase);
   return suite_run(suite);
 }
