@@ -40,6 +40,7 @@ struct halo_exchange_state {
   int idle;         /* looks in a row that found nothing */
   size_t
       large_bytes; /* of messages from and to other processes which the communicator carries now */
+  int untaken;     /* local messages that nobody had copied, as of the last look */
   bool moved;      /* something happened in this look */
   bool over;       /* nothing is left to look for */
   halo_status status;
@@ -266,7 +267,8 @@ static halo_status exchange_step(exchange_state *s, bool wait) {
   HALO_TRY(exchange_round(s));
   if (s->moved) s->until = halo_clock() + s->timeout;
   pthread_mutex_lock(&s->world->office->lock);
-  s->over = s->open == 0 && s->sender.untaken == 0;
+  s->untaken = s->sender.untaken;
+  s->over = s->open == 0 && s->untaken == 0;
   halo_status status = s->over ? HALO_OK : exchange_check_failed(s);
   if (wait && !s->over && status == HALO_OK && !s->moved && !exchange_stirs(s)) exchange_doze(s);
   pthread_mutex_unlock(&s->world->office->lock);
@@ -373,7 +375,7 @@ bool halo_world_is_far(const halo_exchange_state *s) {
       return false;
     }
   }
-  return s->world->comm && s->sender.untaken == 0;
+  return s->world->comm && s->untaken == 0;
 }
 
 halo_status halo_world_end(halo_exchange_state *s) { return exchange_end(s); }

@@ -307,7 +307,7 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
 /* Whether a step begins where it is started: nothing is queued before it that would have to be waited for, and
  * what it copies takes less than waking threads. */
 static bool collective_is_quick(const halo_run *run, const halo_step *step) {
-  enum { QUICK_BYTES = 256 << 10 };
+  enum { QUICK_BYTES = 1 << 20 };
   bool idle = run->here || (run->idle && !run->began);
   return idle && collective_size(run, step, 0) <= QUICK_BYTES &&
          collective_size(run, step, 1) <= QUICK_BYTES;

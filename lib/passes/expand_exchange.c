@@ -196,8 +196,15 @@ static halo_instr *exchange_fold_pairs(exchange_site *s, halo_instr *rows) {
   return rows;
 }
 
-/* The rows of [members, n] combined, each with these dimensions. Narrow floats are summed in f32, and rounded
- * once, as XLA does it. */
+/* What sums of a type are made in: XLA takes f32 for bf16 and f16, and f16 for narrower floats, but for those that
+ * are powers of two. */
+static halo_type exchange_wide(halo_type type) {
+  if (type == HALO_BF16 || type == HALO_F16 || type == HALO_F8E8M0FNU) return HALO_F32;
+  return halo_type_is_float(type) && halo_type_bits(type) < 16 ? HALO_F16 : type;
+}
+
+/* The rows of [members, n] combined, each with these dimensions. Narrow floats are summed in wider ones, and
+ * rounded to their own type once. */
 static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
                                  const int64_t *dims) {
   if (!rows) return NULL;
@@ -206,7 +213,7 @@ static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
   halo_type type = rows->shape->type, wide = type;
   halo_opcode opcode;
   bool plain = exchange_is_plain(reducer, &opcode);
-  if (plain && (type == HALO_BF16 || type == HALO_F16)) wide = HALO_F32;
+  if (plain) wide = exchange_wide(type);
   /* Groups of several sizes: what is behind the members of the own one does not count. */
   int32_t *sizes = exchange_values(s);
   int64_t least = s->most;

@@ -17,7 +17,7 @@ typedef struct fake_message {
   const void *data;
   size_t bytes;
   bool received;
-  bool abandoned; /* its sender is gone */
+  void *request; /* of its sender */
 } fake_message;
 
 typedef struct fake_network {
@@ -48,7 +48,7 @@ static inline const char *fake_send(void *user, int to, int tag, const void *dat
   if (network->fail_sends == node->communicator.process + 1) return "the wire is cut";
   fake_request *request = calloc(1, sizeof *request);
   fake_message *message = calloc(1, sizeof *message);
-  *message = (fake_message){NULL, node->communicator.process, to, tag, data, bytes, false, false};
+  *message = (fake_message){NULL, node->communicator.process, to, tag, data, bytes, false, request};
   request->sent = message;
   pthread_mutex_lock(&network->lock);
   fake_message **at = &network->first;
@@ -141,8 +141,14 @@ static inline fake_network *fake_create(int count) {
   return network;
 }
 
-/* What nobody received is lost with it. */
+static fake_message *fake_lost;
+
+/* What nobody received stays, as do its memory and its request, whose owner has given up on them: a network may
+ * read them for ever. */
 static inline void fake_release(fake_network *network) {
+  fake_message **end = &fake_lost;
+  while (*end) end = &(*end)->next;
+  *end = network->first;
   pthread_mutex_destroy(&network->lock);
   free(network);
 }

@@ -351,8 +351,25 @@ def _eight():
     yield case
 
 
+def _narrow():
+    """Floats of 8 bits: XLA sums them in f16."""
+    case = SharedCase("narrow", 4)
+    r = values.random(70)
+    for type_ in ("f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz", "f8e5m2fnuz", "f4e2m1fn"):
+        x = case.param(type_, [r.normal(size=48) * np.exp2(r.randint(-3, 3, 48)) for _ in range(4)])
+        reducer = _reducer(case, type_)
+        case.result(case.op(shape(type_, (48,)), "all-reduce", x, attrs=f"replica_groups={{}}, {reducer}"),
+                    f"all-reduce.{type_}")
+        case.result(case.op(shape(type_, (12,)), "reduce-scatter", x,
+                            attrs=f"replica_groups={{}}, dimensions={{0}}, {reducer}"), f"reduce-scatter.{type_}")
+        case.result(case.op(shape(type_, (192,)), "all-gather", x, attrs="replica_groups={}, dimensions={0}"),
+                    f"all-gather.{type_}")
+    yield case
+
+
 def cases():
     yield from _worked()
+    yield from _narrow()
     yield from _eight()
     yield from _grid()
     yield from _types()
