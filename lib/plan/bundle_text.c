@@ -23,8 +23,8 @@ static const double BUNDLE_SHORTEST = 2e-6; /* seconds of a CPU's piece */
 typedef struct bundle_text {
   lower_state *s;
   const bundle *b;
-  size_t group;              /* 1: a work item does a whole piece */
-  int row;                   /* numbers in a row of the table */
+  size_t group; /* 1: a work item does a whole piece */
+  int row;      /* numbers in a row of the table */
   int64_t rows;
   halo_strbuf offset, whole; /* parameters with an offset, and those without */
   halo_strbuf pointers, code;
