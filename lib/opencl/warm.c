@@ -1,8 +1,8 @@
 /* opencl/warm.c: what a runtime does once, at its first build, is done beside the program's own start.
  *
  * PoCL reads its library of builtins, 10 MB of bitcode, when a context's first program is built: 0.4 s of one core. A
- * thread has it do so soon after the device was opened, unless by then the device is closed again or a program is
- * built, which cannot be any faster for it. Where PoCL has programs in its cache, those of this process may be among
+ * thread has it do so, for each driver that programs are built for, soon after the device was opened, unless by then
+ * the device is closed again or a program is built, which cannot be any faster for it. Where PoCL has programs in its cache, those of this process may be among
  * them and would need no library, but they would wait for it: then there is no thread. */
 #include "base/config.h"
 #include "base/memory.h"
@@ -20,12 +20,13 @@
 
 enum {
   WARM_DELAY = 50,       /* ms */
-  WARM_CACHE_ENTRIES = 1 /* of programs in PoCL's cache: a warm-up leaves one */
+  WARM_CACHE_ENTRIES = 2 /* of programs in PoCL's cache, which a warm-up leaves there */
 };
 
 struct halo_cl_warming {
   cl_context context;
-  cl_device_id id;
+  cl_device_id
+      ids[2]; /* that which small programs are built for comes first; the second may be NULL */
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -84,15 +85,24 @@ static bool warm_wait(halo_cl_warming *w) {
   return go;
 }
 
+static bool warm_is_cancelled(halo_cl_warming *w) {
+  pthread_mutex_lock(&w->lock);
+  bool cancelled = w->cancelled;
+  pthread_mutex_unlock(&w->lock);
+  return cancelled;
+}
+
 static void *warm_run(void *data) {
   halo_cl_warming *w = data;
   static const char *source = "__kernel void h_warm(__global int *a) { *a = 0; }\n";
   cl_int code;
   if (!warm_wait(w)) return NULL;
-  cl_program program = clCreateProgramWithSource(w->context, 1, &source, NULL, &code);
-  if (!program) return NULL;
-  clBuildProgram(program, 1, &w->id, HALO_POCL_OPTIONS, NULL, NULL);
-  clReleaseProgram(program);
+  for (int i = 0; i < 2 && w->ids[i] && !warm_is_cancelled(w); i++) {
+    cl_program program = clCreateProgramWithSource(w->context, 1, &source, NULL, &code);
+    if (!program) return NULL;
+    clBuildProgram(program, 1, &w->ids[i], HALO_POCL_OPTIONS, NULL, NULL);
+    clReleaseProgram(program);
+  }
   return NULL;
 }
 
@@ -129,7 +139,9 @@ void halo_cl_warm_begin(halo_cl_device *device) {
   if (!warm_register()) return;
   halo_cl_warming *w = halo_alloc(sizeof *w);
   w->context = device->context;
-  w->id = device->id;
+  int count = 0;
+  if (device->here_id) w->ids[count++] = device->here_id;
+  w->ids[count] = device->id;
   pthread_mutex_init(&w->lock, NULL);
   pthread_cond_init(&w->changed, NULL);
   pthread_mutex_lock(&warm_lock);
