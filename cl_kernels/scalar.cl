@@ -16,6 +16,17 @@
 #define h_stream(v, p) (*(p) = (v))
 #endif
 
+//! fetch
+/* Asks for what lies at p, which need not exist, where the compiler knows how. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#define h_fetch(p) __builtin_prefetch(p)
+#endif
+#endif
+#ifndef h_fetch
+#define h_fetch(p) ((void)0)
+#endif
+
 //! pairs
 /* The lanes of x and y are pairs of s16, the first in the lower half: c plus the products of both, which wrap. x86 has
  * an instruction for it that compilers do not find when x is one pair in all lanes. */
@@ -145,32 +156,28 @@ H_SAR(u32, uint, uint, int)
 H_SAR(u64, ulong, ulong, long)
 
 //! fminmax
-/* IEEE maximum and minimum: NaN if either is NaN, +0 above -0. */
+/* IEEE maximum and minimum: NaN if either is NaN, +0 above -0. Where b is NaN, comparing gives b. */
 static inline float h_max_f32(float a, float b) {
   float r = a > b ? a : b;
   r = a == b ? as_float(as_int(a) & as_int(b)) : r;
-  r = a != a ? a : r;
-  return b != b ? b : r;
+  return a != a ? a : r;
 }
 static inline float h_min_f32(float a, float b) {
   float r = a < b ? a : b;
   r = a == b ? as_float(as_int(a) | as_int(b)) : r;
-  r = a != a ? a : r;
-  return b != b ? b : r;
+  return a != a ? a : r;
 }
 
 //! dminmax : fp64
 static inline double h_max_f64(double a, double b) {
   double r = a > b ? a : b;
   r = a == b ? as_double(as_long(a) & as_long(b)) : r;
-  r = a != a ? a : r;
-  return b != b ? b : r;
+  return a != a ? a : r;
 }
 static inline double h_min_f64(double a, double b) {
   double r = a < b ? a : b;
   r = a == b ? as_double(as_long(a) | as_long(b)) : r;
-  r = a != a ? a : r;
-  return b != b ? b : r;
+  return a != a ? a : r;
 }
 
 //! f2i

@@ -59,105 +59,6 @@ double halo_scan_cost(const halo_lowering *l) {
   return v.chunks > 1 ? 2 * once + launch : once;
 }
 
-/* ---- Lines ---- */
-
-/* Operations that have a vector form: an operator, and for maximum and minimum another one that makes one zero of
- * two of different signs. */
-typedef struct scan_vector {
-  const char *op, *zero;
-} scan_vector;
-
-static const scan_vector scan_vectors[HALO_OPCODE_COUNT] = {
-    [HALO_OP_ADD] = {"+", NULL},    [HALO_OP_MULTIPLY] = {"*", NULL},
-    [HALO_OP_AND] = {"&", NULL},    [HALO_OP_OR] = {"|", NULL},
-    [HALO_OP_XOR] = {"^", NULL},    [HALO_OP_MAXIMUM] = {">", "&"},
-    [HALO_OP_MINIMUM] = {"<", "|"},
-};
-
-/* Bytes of a line, and instructions up to which computing each of its elements is worth the text. */
-enum { SCAN_LINE_BYTES = 64, SCAN_LINE_INSTRS = 32 };
-
-/* Neighbours along a row that are combined as a vector, where the body is one operation that has a form for these
- * numbers; else 0. */
-static int scan_line(const scan_view *v, const halo_lowering *l) {
-  const halo_computation *body = halo_instr_comp(v->w.instr, HALO_ATTR_TO_APPLY);
-  const halo_instr *root = body->root;
-  halo_type type = v->w.values[0].accumulator;
-  size_t size = halo_type_size(type);
-  if (v->inner != 1 || v->w.count != 1 || (size != 4 && size != 8)) return 0;
-  if (!halo_type_is_float(type) && !halo_type_is_integral(type)) return 0;
-  if (!scan_vectors[root->opcode].op || root->operands[0] == root->operands[1]) return 0;
-  if (body->instrs.count != 3 || l->computation->instrs.count > SCAN_LINE_INSTRS) return 0;
-  return SCAN_LINE_BYTES / (int)size;
-}
-
-static const char *scan_line_type(const scan_view *v) {
-  const char *element = halo_accumulator_ctype(&v->w.values[0]);
-  return halo_arena_printf(v->w.l->arena, "%s%d", element, v->line);
-}
-
-/* "NAME_line(a, b)": two lines combined, element by element, as the body does it. */
-static void scan_emit_line(const scan_view *v) {
-  halo_strbuf *out = v->w.l->source;
-  halo_type type = v->w.values[0].accumulator;
-  bool real = halo_type_is_float(type), wide = halo_type_size(type) == 8;
-  scan_vector op = scan_vectors[halo_instr_comp(v->w.instr, HALO_ATTR_TO_APPLY)->root->opcode];
-  const char *line = scan_line_type(v);
-  const char *bits = halo_arena_printf(v->w.l->arena, "as_%s%d", wide ? "ulong" : "uint", v->line);
-  halo_strbuf_printf(out, "static inline %s %s_line(%s a, %s b) {\n", line, v->w.name, line, line);
-  if (op.zero) {
-    halo_strbuf_printf(out, "%s r = a %s b ? a : b;\n", line, op.op);
-    if (real) {
-      halo_strbuf_printf(out, "r = a == b ? as_%s(%s(a) %s %s(b)) : r;\n", line, bits, op.zero,
-                         bits);
-      halo_strbuf_append(out, "r = a != a ? a : r;\nr = b != b ? b : r;\n");
-    }
-    halo_strbuf_append(out, "return r;\n}\n");
-  } else if (real) {
-    halo_strbuf_printf(out, "return a %s b;\n}\n", op.op);
-  } else {
-    halo_strbuf_printf(out, "return as_%s(%s(a) %s %s(b));\n}\n", line, bits, op.op, bits);
-  }
-}
-
-/* The input where it is read as it lies in memory, else NULL. */
-static const halo_instr *scan_line_input(const scan_view *v) {
-  const halo_instr *input = v->w.instr->operands[0];
-  bool as_is = v->w.values[0].type == v->w.values[0].accumulator &&
-               input->opcode == HALO_OP_PARAMETER && halo_shape_has_default_layout(input->shape);
-  return as_is ? input : NULL;
-}
-
-/* The holes for lines: they are loaded and stored together where memory has their elements together. */
-static void scan_line_holes(const scan_view *v, halo_parts *p, halo_template *k, bool results,
-                            bool stream) {
-  const halo_reduce_value *value = &v->w.values[0];
-  const char *line = scan_line_type(v);
-  const halo_instr *input = scan_line_input(v);
-  bool stores = results && value->type == value->accumulator &&
-                halo_shape_has_default_layout(halo_leaf_shape(v->w.instr->shape, 0));
-  halo_template_define_int(k, "H_WIDTH", v->line);
-  halo_parts_hole(p, k, "H_LINE", "%s", line);
-  halo_parts_hole(p, k, "H_MASK", "%s%d", halo_type_size(value->accumulator) == 8 ? "long" : "int",
-                  v->line);
-  halo_parts_hole(p, k, "H_LINE_OP(a, b)", "%s_line(a, b)", v->w.name);
-  halo_template_define_int(k, "H_LOADS", input != NULL);
-  halo_template_define_int(k, "H_STORES", stores);
-  if (input) {
-    halo_parts_hole(p, k, "H_INV(p)", "vload%d(0, %s + (p))", v->line,
-                    halo_emit_arg(&p->e, HALO_ROLE_INPUT, halo_lowering_input(v->w.l, input),
-                                  value->type, NULL));
-  }
-  if (!stores) return;
-  const char *out = halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, value->type, NULL);
-  if (stream) {
-    halo_sections_add(&p->e.sections, "stream");
-    halo_parts_hole(p, k, "H_OUTV(p, v)", "h_stream(v, (__global %s *)(%s + (p)))", line, out);
-  } else {
-    halo_parts_hole(p, k, "H_OUTV(p, v)", "vstore%d(v, 0, %s + (p))", v->line, out);
-  }
-}
-
 /* Sequences that there are to be, and elements of a chunk at least: the order of combining depends on these and
  * on the shape, not on the device's size. Sequences that a work item of a CPU has side by side: few rows,
  * which may all fall on the same lines of a cache, and as many columns as are a page or so. */
@@ -179,7 +80,7 @@ enum {
 static void scan_choose(scan_view *v, const halo_lowering *l) {
   int cost = halo_window_body_cost(v->w.instr);
   if (v->inner > 1 || v->w.count > 1) return;
-  v->line = v->n >= SCAN_LINE ? scan_line(v, l) : 0;
+  v->line = v->n >= SCAN_LINE ? halo_window_line(&v->w, l) : 0;
   v->side = !v->line && cost >= SCAN_DEAR && v->outer * (v->n / SCAN_CPU_LEAST + 1) >= SCAN_LINE;
   v->is_short = !v->side && v->n < SCAN_LINE && cost < SCAN_DEAR;
 }
@@ -273,7 +174,7 @@ static halo_status scan_step(const scan_view *v, int step) {
   }
   bool stream = step == SCAN_RESULTS && scan_streams(v);
   if (lines) {
-    scan_line_holes(v, &p, &k, step == SCAN_RESULTS, stream);
+    halo_window_line_holes(&v->w, &p, &k, v->line, step == SCAN_RESULTS, stream);
   } else {
     bool runs = caps->is_cpu && v->chunk >= SCAN_LINE && !v->side;
     halo_template_define_int(&k, "H_LINE", runs ? SCAN_LINE : 1);
@@ -315,9 +216,10 @@ halo_status halo_scan_lower(halo_lowering *l) {
   scan_describe(l, &v, &why);
   if (v.outer * v.n * v.inner == 0) return HALO_OK;
   scan_cut(&v, l);
+  v.w.from_end = v.reverse;
   v.w.is_inlined = l->caps->is_cpu && halo_window_body_cost(v.w.instr) >= SCAN_DEAR;
   HALO_TRY(halo_window_declare(&v.w, l, "scan"));
-  if (v.line) scan_emit_line(&v);
+  if (v.line) halo_window_emit_line(&v.w, v.line);
   if (v.chunks > 1) {
     for (int32_t i = 0; i < v.w.count; i++) {
       int64_t size = (int64_t)halo_type_size(v.w.values[i].accumulator);

@@ -11,8 +11,8 @@ typedef struct halo_window_parts {
   const halo_instr *instr;
   int32_t count; /* arrays, and values of the accumulator */
   halo_reduce_value values[HALO_REDUCE_VALUES];
-  bool
-      is_inlined; /* the combination of one value is never called, so that loops of it become vectors */
+  bool from_end;    /* rows are read from their ends */
+  bool is_inlined;  /* the combination of one value is put in place: loops of it become vectors */
   const char *name; /* prefix of what is declared */
   halo_accumulator a;
 } halo_window_parts;
@@ -36,6 +36,15 @@ bool halo_window_streams(const halo_window_parts *w, int line);
 /* The holes H_STREAM and, where it is 1, H_OUTV(p, line). */
 void halo_window_stream_holes(const halo_window_parts *w, halo_parts *p, halo_template *k,
                               bool stream);
+/* Neighbours that are combined as a vector, of 64 bytes, where the body is one operation that has a form for its
+ * numbers and few instructions compute them; else 0. */
+int halo_window_line(const halo_window_parts *w, const halo_lowering *l);
+/* "NAME_line(a, b)" combines two lines of `width` neighbours, element by element, as the body does it. */
+void halo_window_emit_line(const halo_window_parts *w, int width);
+/* The holes for lines, H_WIDTH, H_LINE, H_MASK, H_LINE_OP, H_LOADS, H_INV, H_STORES and H_OUTV: they are loaded and, as
+ * `results`, stored together where memory has their elements together, past the caches if they `stream`. */
+void halo_window_line_holes(const halo_window_parts *w, halo_parts *p, halo_template *k, int width,
+                            bool results, bool stream);
 /* The holes H_T, H_OP, H_IN, H_START and H_OUT. */
 void halo_window_holes(const halo_window_parts *w, halo_parts *p, halo_template *k);
 

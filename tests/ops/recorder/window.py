@@ -218,6 +218,35 @@ def _line_cases():
     yield case
 
 
+def _lane_cases():
+    """Windows of which lines of neighbours are vectors: along them or not, inside, at edges, and beside them."""
+    case = Case("window.lanes")
+    forms = {
+        "pool": ((1, 3, 3, 1), {"strides": (1, 2, 2, 1), "high": (0, 1, 1, 0)}),
+        "same": ((1, 3, 3, 1), {"low": (0, 1, 1, 0), "high": (0, 1, 1, 0)}),
+        "holes": ((2, 2, 2, 1), {"base": (1, 2, 3, 1), "dilation": (1, 2, 1, 1), "low": (1, 1, 0, 0), "high": (0, 2, 1, 0)}),
+        "cropped": ((1, 2, 2, 1), {"low": (0, -1, 2, 0), "high": (0, 3, -1, 0)}),
+        "along": ((1, 1, 2, 3), {"low": (0, 0, 1, 1), "high": (0, 0, 0, 1)}),
+        "along.2": ((1, 1, 1, 3), {"strides": (1, 1, 1, 2), "low": (0, 0, 0, 1), "high": (0, 0, 0, 2)}),
+        "along.3": ((1, 1, 1, 2), {"strides": (1, 1, 1, 3)}),
+        "along.far": ((1, 1, 1, 3), {"dilation": (1, 1, 1, 9), "low": (0, 0, 0, 20), "high": (0, 0, 0, -3)}),
+    }
+    for label, (sizes, more) in forms.items():
+        for t, c in ("f32", 37), ("f32", 64), ("f64", 21), ("s32", 40), ("f16", 19):
+            x = _small(t, (2, 5, 4, c))
+            for op in "add", "maximum":
+                _window(case, f"{label}.{t}.{c}.{op}", t, op, x, 0 if op == "add" else -2, sizes, **more)
+    yield case
+    case = Case("window.lanes.special")
+    x = values.random(9).choice([np.nan, np.inf, -np.inf, -0.0, 0.0, -0.0, 0.0, 1, -1], (9, 33))
+    x[:3][x[:3] != 0] = 0.0
+    for t in "f32", "f64":
+        for op, init in ("maximum", -np.inf), ("minimum", np.inf):
+            _window(case, f"{t}.{op}", t, op, x, init, (2, 1), strides=(2, 1))
+            _window(case, f"{t}.{op}.along", t, op, x, init, (1, 2), high=(0, 1))
+    yield case
+
+
 def _several_cases():
     """The largest value and where it is, of windows and of all before."""
     case = Case("window.several")
@@ -351,6 +380,7 @@ def cases():
     yield from _shape_cases()
     yield from _cumulative_cases()
     yield from _line_cases()
+    yield from _lane_cases()
     yield from _several_cases()
     yield from _special_cases()
     yield from _long_cases()
