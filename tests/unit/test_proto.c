@@ -188,6 +188,8 @@ START_TEST(texts_are_no_protos) {
   }
   ck_assert(!halo_proto_is_module("", 0));
   ck_assert(!halo_proto_is_module("\n\nHloModule m", 13));
+  /* Another message of XLA's dumps, of which memory use is made: numbers where a module has a name. */
+  ck_assert(!halo_proto_is_module("\x0a\x08\x08\x01\x10\x02\x1a\x02\x10\x05", 10));
 }
 END_TEST
 
