@@ -82,7 +82,7 @@ halo_status bench_program_open(halo_client *client, const char *path, const char
   halo_compile_options options = {.kernels = kernels};
   bench_heading_read(path, &heading);
   double start = tool_now();
-  halo_status status = halo_module_parse_file(path, &module);
+  halo_status status = halo_module_read_file(path, NULL, &module);
   if (status == HALO_OK) status = halo_client_compile(client, module, &options, &p->executable);
   p->compile_seconds = tool_now() - start;
   if (status == HALO_OK) status = program_make_arguments(client, module, &heading, p);

@@ -57,6 +57,20 @@ static size_t inputs_base_length(const char *name) {
   return (size_t)(dot - name);
 }
 
+bool inputs_is_open(const halo_shape *shape) {
+  for (int d = 0; d < halo_shape_rank(shape); d++) {
+    if (halo_shape_dim(shape, d) == HALO_UNBOUNDED) return true;
+  }
+  return false;
+}
+
+bool inputs_are_open(const input_list *list) {
+  for (int i = 0; i < list->count; i++) {
+    if (inputs_is_open(list->data[i].shape)) return true;
+  }
+  return false;
+}
+
 /* Equal, when what HLO names cannot contain counts as '_', as front ends write it: params[0] is
  * params_0_. */
 static bool inputs_same_name(const char *a, size_t a_length, const char *b, size_t b_length) {
@@ -116,15 +130,24 @@ static void inputs_print_names(const input_list *list) {
 
 /* ---- Values ---- */
 
-/* Whether an array has the input's extents; along a dynamic dimension it may have fewer than the bound. */
+/* Whether an array has the input's extents; along a dynamic dimension it may have fewer than the bound, if there is
+ * one. */
 static bool inputs_fits(const halo_shape *shape, const halo_shape *wanted) {
   if (halo_shape_rank(shape) != halo_shape_rank(wanted)) return false;
   for (int d = 0; d < halo_shape_rank(shape); d++) {
     int64_t size = halo_shape_dim(shape, d), bound = halo_shape_dim(wanted, d);
     bool dynamic = halo_shape_dim_is_dynamic(wanted, d);
-    if (dynamic ? size > bound : size != bound) return false;
+    if (bound != HALO_UNBOUNDED && (dynamic ? size > bound : size != bound)) return false;
   }
   return true;
+}
+
+/* For values that say no extents of their own. */
+static int inputs_need_array(const input *in, int index) {
+  return tool_error(
+      "input %d (%s) is %s: give it as an array (.npy, .npz or a list), whose extents are "
+      "then the program's",
+      index, in->name, tool_shape(in->shape));
 }
 
 /* An array of the input's element type with these extents; its own, or their bounds, for NULL. */
@@ -175,6 +198,7 @@ static halo_status inputs_from_text(const char *text, const halo_shape *shape, h
   inputs_count(text, rank, extents);
   for (int d = 0; d < rank; d++) {
     int64_t bound = halo_shape_dim(shape, d);
+    if (bound == HALO_UNBOUNDED) continue;
     if (!halo_shape_dim_is_dynamic(shape, d) || extents[d] > bound) extents[d] = bound;
   }
   halo_status status = halo_shape_create_array(halo_shape_type(shape), rank, extents, &sized);
@@ -311,6 +335,10 @@ static int inputs_parse_value(input_list *list, int index, const char *text) {
   halo_status status;
   char *origin = tool_printf("%.60s%s", text, strlen(text) > 60 ? "..." : "");
   bool is_list = strchr(text, ',') && text[0] != '(' && halo_shape_rank(shape) == 1;
+  if (inputs_is_open(shape) && text[0] != '{' && !is_list) {
+    free(origin);
+    return inputs_need_array(&list->data[index], index);
+  }
   if (text[0] == '{' || halo_shape_rank(shape) == 0) {
     status = inputs_from_text(text, shape, &value);
   } else if (is_list) {
@@ -395,6 +423,7 @@ static int inputs_make(input_list *list, int index, inputs_recipe recipe, uint64
   const halo_shape *shape = list->data[index].shape;
   halo_type type = halo_shape_type(shape);
   bool whole = strchr("sup", halo_type_name(type)[0]) != NULL;
+  if (inputs_is_open(shape)) return inputs_need_array(&list->data[index], index);
   if (recipe.kind == INPUTS_RANDOM && !recipe.ranged) {
     /* Whole numbers that are fit for indices, and that the narrow types hold. */
     int bits = halo_type_bits(type) - (halo_type_name(type)[0] == 's');

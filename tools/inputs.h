@@ -36,6 +36,9 @@ void inputs_release(input_list *list);
 int inputs_assign(input_list *list, const char *text);
 /* What --inputs says: the arrays of a .npz file, by name or, failing that, by number. */
 int inputs_assign_archive(input_list *list, const char *path);
+/* Whether an extent of an input follows from the array that it is given (`?` in MLIR). */
+bool inputs_are_open(const input_list *list);
+bool inputs_is_open(const halo_shape *shape);
 /* Makes up what is still missing; *generated receives how many that were. */
 int inputs_generate(input_list *list, int *generated);
 

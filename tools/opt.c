@@ -53,8 +53,9 @@ typedef struct opt_request {
 static void opt_help(void) {
   fputs(
       "Prints an HLO module after the optimisation passes that 'halo run' puts it through.\n\n"
-      "Usage: halo opt FILE.hlo [OPTIONS]\n       halo opt --list-passes\n\n"
-      "FILE.hlo is HLO text; - is standard input.\n",
+      "Usage: halo opt FILE [OPTIONS]\n       halo opt --list-passes\n\n"
+      "FILE is HLO text, or a StableHLO program as MLIR text or as a portable artifact; - is "
+      "standard input.\n",
       stdout);
   args_print_options(stdout, opt_options);
 }
@@ -181,7 +182,7 @@ int tool_opt(int argc, char **argv) {
       default: return TOOL_USAGE;
     }
   }
-  if (!request.file) return args_usage_error(&args, "which FILE.hlo? (- for standard input)");
+  if (!request.file) return args_usage_error(&args, "which FILE? (- for standard input)");
   if (request.passes && !opt_check_names(&args, "passes", request.passes)) return TOOL_USAGE;
   if (request.disable && !opt_check_names(&args, "disable", request.disable)) return TOOL_USAGE;
   return opt_work(&request);

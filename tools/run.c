@@ -6,6 +6,7 @@
 #include "output.h"
 #include "parts.h"
 #include "profile.h"
+#include "program.h"
 #include "tool.h"
 
 #include "halo/client.h"
@@ -38,6 +39,7 @@ enum {
   RUN_DEVICE,
   RUN_REPLICAS,
   RUN_PARTITIONS,
+  RUN_PLATFORM,
   RUN_NO_FUSION,
   RUN_NO_OPTIMIZATION,
   RUN_KERNELS,
@@ -84,6 +86,10 @@ static const tool_option run_options[] = {
      "run N replicas at once, each on a device (one device serves for several); default: as the "
      "module says, or one for each device of the processes that mpiexec started"},
     {RUN_PARTITIONS, 0, "partitions", "N", "run N partitions of each replica, likewise"},
+    {RUN_PLATFORM, 0, "platform", "N",
+     "of a program that was exported for several platforms, the number of the one to take "
+     "(default: "
+     "0)"},
     {RUN_KERNELS, 0, "kernels", "LIST",
      "implementations to force or to leave out, as dot:clblast,-reduce:row"},
     {RUN_NO_FUSION, 0, "no-fusion", NULL, "a kernel for every instruction"},
@@ -105,6 +111,7 @@ typedef struct run_request {
   int64_t repeat;
   halo_client_options client;
   halo_compile_options compile;
+  int platform;        /* of those that the program was exported for */
   const char **inputs; /* what --input and --inputs said, in order */
   bool *is_archive;
   int input_count;
@@ -140,9 +147,13 @@ typedef struct run_state {
 
 static void run_help(void) {
   fputs(
-      "Compiles an HLO module, runs it on an OpenCL device, and prints the results.\n\n"
-      "Usage: halo run FILE.hlo [OPTIONS]\n\n"
-      "FILE.hlo is HLO text, as XLA and JAX print it; - is standard input.\n",
+      "Compiles a program, runs it on an OpenCL device, and prints the results.\n\n"
+      "Usage: halo run FILE [OPTIONS]\n\n"
+      "FILE is HLO text, as XLA and JAX print it, or a StableHLO program as MLIR text or as a "
+      "portable\n"
+      "artifact; - is standard input. Extents that a program leaves open are those of the arrays "
+      "that\n"
+      "it is given.\n",
       stdout);
   args_print_options(stdout, run_options);
   fputs(
@@ -503,13 +514,14 @@ static int run_compare_results(const run_request *request, const run_state *stat
 
 /* ---- The whole of it ---- */
 
-static int run_give_part(const run_request *request, const run_state *state, run_part *part,
-                         int *generated) {
-  inputs_create(state->module, &part->inputs);
+/* What the command line says of the inputs of a module. */
+static int run_assign(const run_request *request, const halo_module *module,
+                      const parts_counts *counts, run_part *part) {
+  inputs_create(module, &part->inputs);
   part->inputs.convert = request->convert;
   part->inputs.seed = request->seed;
-  part->inputs.part = part->place.replica * state->counts.partitions + part->place.partition;
-  part->inputs.part_count = state->counts.replicas * state->counts.partitions;
+  part->inputs.part = part->place.replica * counts->partitions + part->place.partition;
+  part->inputs.part_count = counts->replicas * counts->partitions;
   int code = TOOL_OK;
   for (int i = 0; i < request->input_count && code == TOOL_OK; i++) {
     char *text = parts_text(request->inputs[i], part->place);
@@ -517,8 +529,23 @@ static int run_give_part(const run_request *request, const run_state *state, run
                                   : inputs_assign(&part->inputs, text);
     free(text);
   }
+  return code;
+}
+
+static int run_give_part(const run_request *request, const run_state *state, run_part *part,
+                         int *generated) {
+  int code = run_assign(request, state->module, &state->counts, part);
   if (code != TOOL_OK || request->compile_only) return code;
   return inputs_generate(&part->inputs, generated);
+}
+
+/* For program_read: the inputs of a program on one device. */
+static int run_assign_open(const void *user, const halo_module *parameters, input_list *inputs) {
+  const parts_counts one = {1, 1};
+  run_part part = {0};
+  int code = run_assign(user, parameters, &one, &part);
+  *inputs = part.inputs;
+  return code;
 }
 
 /* Devices of this process that the program runs on, and what each is given. */
@@ -560,13 +587,15 @@ static bool run_compile(const run_request *request, run_state *state) {
 
 static int run_work(const run_request *request, run_state *state) {
   int generated = 0;
-  if (!tool_read_module(request->file, &state->module)) return TOOL_FAILED;
+  int code =
+      program_read(request->file, request->platform, run_assign_open, request, &state->module);
+  if (code != TOOL_OK) return code;
   if (!parts_connect(&state->communicator)) return TOOL_FAILED;
   halo_client_options client = request->client;
   client.communicator = state->communicator;
   state->counts = request->counts;
   if (!parts_open(state->module, &client, &state->counts, &state->client)) return TOOL_FAILED;
-  int code = run_give_inputs(request, state, &generated);
+  code = run_give_inputs(request, state, &generated);
   if (code != TOOL_OK) return code;
   if (!run_check_compare(request, state)) return TOOL_FAILED;
   if (request->compile.dump_dir && !tool_make_folder(request->compile.dump_dir)) return TOOL_FAILED;
@@ -677,6 +706,10 @@ static bool run_take_option(const tool_args *args, int id, const char *value,
       }
       *(id == RUN_REPLICAS ? &request->counts.replicas : &request->counts.partitions) = (int)number;
       return true;
+    case RUN_PLATFORM:
+      if (!args_integer(args, "platform", value, 0, 64, &number)) return false;
+      request->platform = (int)number;
+      return true;
     case RUN_NO_FUSION: request->compile.no_fusion = true; return true;
     case RUN_NO_OPTIMIZATION: request->compile.no_optimization = true; return true;
     case RUN_KERNELS: request->compile.kernels = value; return true;
@@ -710,7 +743,7 @@ int tool_run(int argc, char **argv) {
   if (help) {
     run_help();
   } else if (code == TOOL_OK && !request.file) {
-    code = args_usage_error(&args, "which FILE.hlo? (- for standard input)");
+    code = args_usage_error(&args, "which FILE? (- for standard input)");
   } else if (code == TOOL_OK) {
     run_state state = {0};
     code = run_check_files(&request) ? run_work(&request, &state) : TOOL_FAILED;

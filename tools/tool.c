@@ -65,25 +65,37 @@ char *tool_printf(const char *format, ...) {
 
 /* ---- Files ---- */
 
-static bool tool_read_stdin(halo_module **out) {
-  char *text = NULL;
-  size_t size = 0, capacity = 0, got;
+bool tool_read_bytes(const char *path, char **out, size_t *size, const char **name) {
+  bool standard = strcmp(path, "-") == 0;
+  FILE *file = standard ? stdin : fopen(path, "rb");
+  size_t capacity = 0, got;
+  *out = NULL;
+  *size = 0;
+  *name = standard ? "<stdin>" : path;
+  if (!file) {
+    tool_error("%s: %s", path, strerror(errno));
+    return false;
+  }
   do {
-    if (size == capacity) text = tool_realloc(text, capacity = capacity ? 2 * capacity : 1 << 16);
-    got = fread(text + size, 1, capacity - size, stdin);
-    size += got;
+    if (*size == capacity) *out = tool_realloc(*out, capacity = capacity ? 2 * capacity : 1 << 16);
+    got = fread(*out + *size, 1, capacity - *size, file);
+    *size += got;
   } while (got > 0);
-  bool ok = !ferror(stdin);
-  if (!ok) tool_error("cannot read standard input: %s", strerror(errno));
-  ok = ok && tool_check(halo_module_parse(text, size, "<stdin>", out));
-  free(text);
+  bool ok = !ferror(file);
+  if (!ok) tool_error("cannot read %s: %s", standard ? "standard input" : path, strerror(errno));
+  if (!standard) fclose(file);
   return ok;
 }
 
 bool tool_read_module(const char *path, halo_module **out) {
+  char *bytes;
+  size_t size;
+  const char *name;
   *out = NULL;
-  if (strcmp(path, "-") == 0) return tool_read_stdin(out);
-  return tool_check(halo_module_parse_file(path, out));
+  bool ok = tool_read_bytes(path, &bytes, &size, &name);
+  ok = ok && tool_check(halo_module_read(bytes, size, name, NULL, out));
+  free(bytes);
+  return ok;
 }
 
 bool tool_make_folder(const char *path) {

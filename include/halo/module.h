@@ -21,6 +21,36 @@ HALO_API HALO_MUST_USE halo_status halo_module_parse(const char *text, size_t le
 /* The same from a file; HALO_NOT_FOUND or HALO_IO_ERROR when it cannot be read. */
 HALO_API HALO_MUST_USE halo_status halo_module_parse_file(const char *path, halo_module **out);
 
+/* What a program leaves open until it is run; zero-initialise what is not used. */
+typedef struct halo_specialisation {
+  /* Shapes of the parameters, for programs with extents `?` (which jax.export makes of symbolic dimensions); NULL:
+   * none are given. They are read during the call only. */
+  const halo_shape *const *arguments;
+  int argument_count;
+  /* Which of the platforms that it was exported for runs the program, from 0; jax.export for several of them gives
+   * it a first argument that says so, which is no parameter of the module. */
+  int platform_index;
+} halo_specialisation;
+
+/* Reads a program in any format, which is told by its content: HLO text, or StableHLO as a portable artifact (MLIR
+ * bytecode, as jax.export and PJRT have it) or as MLIR text (docs/stablehlo.md). `how` NULL: nothing is given.
+ * Otherwise as halo_module_parse; HALO_UNIMPLEMENTED for what is understood and not supported. A fault in a
+ * StableHLO program is said with the operation, where it came from in the user's source as far as the program says
+ * that, and what was expected. */
+HALO_API HALO_MUST_USE halo_status halo_module_read(const void *bytes, size_t size,
+                                                    const char *name,
+                                                    const halo_specialisation *how,
+                                                    halo_module **out);
+/* The same from a file; HALO_NOT_FOUND or HALO_IO_ERROR when it cannot be read. */
+HALO_API HALO_MUST_USE halo_status halo_module_read_file(const char *path,
+                                                         const halo_specialisation *how,
+                                                         halo_module **out);
+/* Reads no more than what the program takes: a module with its parameters, in which extents that are open are
+ * HALO_UNBOUNDED, and without a result. For whoever has to know which arrays to look for before there are shapes to
+ * read the program with; it cannot be compiled. */
+HALO_API HALO_MUST_USE halo_status halo_module_read_parameters(const void *bytes, size_t size,
+                                                               const char *name, halo_module **out);
+
 enum {
   HALO_PRINT_SHORT = 1,         /* no `%`, no signatures, no metadata */
   HALO_PRINT_ELIDE_LARGE = 2,   /* constants of more than 10 elements as {...}: cannot run again */

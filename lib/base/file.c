@@ -1,7 +1,8 @@
-/* base/file.c: files written to a temporary name and renamed into place. */
+/* base/file.c: whole files read, and files written to a temporary name and renamed into place. */
 #include "base/file.h"
 
 #include "base/memory.h"
+#include "base/strbuf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,4 +114,49 @@ void halo_outfile_discard(halo_outfile *file) {
   close(file->fd);
   if (file->temporary) unlink(file->temporary);
   outfile_free(file);
+}
+
+/* ---- Reading ---- */
+
+typedef struct file_content {
+  FILE *file;
+  char *text;
+  size_t length;
+} file_content;
+
+static halo_status file_run_read(void *user) {
+  file_content *from = user;
+  halo_strbuf content = {0};
+  char chunk[65536];
+  size_t got;
+  while ((got = fread(chunk, 1, sizeof chunk, from->file)) > 0) {
+    halo_strbuf_append_n(&content, chunk, got);
+    if (content.length > INT32_MAX) break;
+  }
+  from->length = content.length;
+  from->text = halo_strbuf_take(&content);
+  return HALO_OK;
+}
+
+halo_status halo_file_read(const char *path, char **out, size_t *size) {
+  *out = NULL;
+  *size = 0;
+  FILE *file = fopen(path, "rb");
+  if (!file) {
+    return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
+                     strerror(errno));
+  }
+  file_content from = {.file = file};
+  halo_status status = halo_memory_guard(file_run_read, &from);
+  bool failed = ferror(file) != 0;
+  int reason = errno;
+  fclose(file);
+  HALO_TRY(status);
+  if (failed) {
+    halo_free(from.text);
+    return halo_fail(HALO_IO_ERROR, "%s: %s", path, strerror(reason));
+  }
+  *size = from.length;
+  *out = from.text;
+  return HALO_OK;
 }

@@ -1,10 +1,14 @@
-/* base/file.h: writing files so that readers see all of a file or the one before it. */
+/* base/file.h: reading whole files, and writing them so that readers see all of a file or the one before it. */
 #ifndef HALO_BASE_FILE_H
 #define HALO_BASE_FILE_H
 
 #include "base/status.h"
 
 #include <stddef.h>
+
+/* All of a file, with a NUL behind it that is not counted; more than 2 GiB are cut off. Free with halo_free.
+ * HALO_NOT_FOUND or HALO_IO_ERROR with a message that begins with the path; HALO_OUT_OF_MEMORY. */
+halo_status halo_file_read(const char *path, char **out, size_t *size);
 
 /* A file being written beside its final place; not thread-safe. Two that write to the same path at
  * once, in one process or several, do not disturb each other: the last commit wins. */

@@ -253,5 +253,8 @@ halo_status halo_mlir_read_bytecode(const void *bytes, size_t size, const char *
 /* MLIR text. Faults as of halo_module_parse: "name:line:column: error: ...". */
 halo_status halo_mlir_read_text(const char *text, size_t size, const char *name,
                                 halo_mlir_program **out);
+/* One attribute that fills the text, for the program at hand; aliases are not known. Likewise. */
+halo_status halo_mlir_read_attr(halo_mlir_program *program, const char *text,
+                                const halo_mlir_attr **out);
 
 #endif

@@ -5,21 +5,16 @@
 #include "halo/module.h"
 #include "stablehlo/mlir.h"
 
-/* What a program leaves open until it is run. */
-typedef struct halo_specialisation {
-  /* Shapes of main's arguments, for programs with dimensions `?`; NULL: none are given. */
-  const halo_shape *const *arguments;
-  int32_t argument_count;
-  /* Which of the platforms that it was exported for runs it (jax.export for several platforms). */
-  int32_t platform_index;
-} halo_specialisation;
-
 /* The program as a verified HLO module; the program may be released afterwards. `how` NULL: nothing is given.
  * HALO_INVALID_ARGUMENT and HALO_UNIMPLEMENTED with a message that names the operation, where it came from in the
  * user's source as far as the program says that, and what was expected. Changes the program's scratch members,
  * and its types where dimensions become known. */
 halo_status halo_stablehlo_to_module(halo_mlir_program *program, const halo_specialisation *how,
                                      halo_module **out);
+
+/* Likewise, but no more than the parameters: a module whose entry takes them and gives nothing. Extents `?` stay
+ * HALO_UNBOUNDED. It cannot run. */
+halo_status halo_stablehlo_to_parameters(halo_mlir_program *program, halo_module **out);
 
 /* Whether bytes look like MLIR text rather than HLO text: their first word outside of comments is `module`, `func.func`,
  * `#`, `!`, `"builtin.module"` and the like. */

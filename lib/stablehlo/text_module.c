@@ -194,3 +194,16 @@ halo_status halo_mlir_read_text(const char *text, size_t size, const char *name,
   *out = request.out;
   return HALO_OK;
 }
+
+halo_status halo_mlir_read_attr(halo_mlir_program *program, const char *text,
+                                const halo_mlir_attr **out) {
+  halo_mlir_reader r = {.program = program, .arena = &program->arena};
+  *out = NULL;
+  HALO_TRY(halo_mlir_text_begin(&r, text, strlen(text), "attribute"));
+  halo_status status = halo_mlir_text_attr(&r, out);
+  if (status == HALO_OK && r.tok.kind != TOK_END) {
+    status = halo_mlir_text_expected(&r, "the end of the attribute");
+  }
+  halo_mlir_text_finish(&r);
+  return status;
+}

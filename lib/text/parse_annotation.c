@@ -251,6 +251,21 @@ halo_status halo_text_sharding(halo_text_parser *p, halo_attr *attr) {
   return annotation_sharding(p, false, sharding);
 }
 
+halo_status halo_text_parse_sharding(const char *text, halo_arena *arena,
+                                     const halo_sharding **out) {
+  halo_text_parser p = {.arena = arena};
+  halo_attr attr = {.id = HALO_ATTR_SHARDING};
+  *out = NULL;
+  HALO_TRY(halo_text_begin(&p, text, strlen(text), "sharding"));
+  halo_status status = halo_text_sharding(&p, &attr);
+  if (status == HALO_OK && p.tok.kind != TOK_END) {
+    status = halo_text_expected(&p, "the end of the sharding");
+  }
+  if (status == HALO_OK) *out = attr.sharding;
+  halo_text_finish(&p);
+  return status;
+}
+
 /* Takes "{kind="sharding", entry={..}, exit={..}}". */
 halo_status halo_text_domain(halo_text_parser *p, halo_attr *attr) {
   halo_domain *domain = halo_arena_new(p->arena, halo_domain);

@@ -389,3 +389,17 @@ halo_status halo_text_groups(halo_text_parser *p, halo_attr *attr) {
   attr->groups = groups;
   return HALO_OK;
 }
+
+halo_status halo_text_parse_groups(const char *text, halo_arena *arena, const halo_groups **out) {
+  halo_text_parser p = {.arena = arena};
+  halo_attr attr = {.id = HALO_ATTR_REPLICA_GROUPS};
+  *out = NULL;
+  HALO_TRY(halo_text_begin(&p, text, strlen(text), "replica groups"));
+  halo_status status = halo_text_groups(&p, &attr);
+  if (status == HALO_OK && p.tok.kind != TOK_END) {
+    status = halo_text_expected(&p, "the end of the replica groups");
+  }
+  if (status == HALO_OK) *out = attr.groups;
+  halo_text_finish(&p);
+  return status;
+}

@@ -1,7 +1,7 @@
 /* text/parse_module.c: computations and whole modules. */
+#include "base/file.h"
 #include "text/parser.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -278,8 +278,7 @@ static halo_status module_check_form(halo_text_parser *p) {
               (strstr(p->begin, "func.func") || strstr(p->begin, "stablehlo.") ||
                strstr(p->begin, "mhlo."));
   if (!mlir) return HALO_OK;
-  return halo_text_error(
-      p, p->begin, "this is MLIR (StableHLO), which is not read, but HLO text is: " MODULE_ASK_JAX);
+  return halo_text_error(p, p->begin, "this is MLIR (StableHLO), which halo_module_read reads");
 }
 
 typedef struct module_request {
@@ -322,54 +321,13 @@ halo_status halo_module_parse(const char *text, size_t length, const char *name,
 
 /* ---- Files ---- */
 
-typedef struct module_file {
-  FILE *file;
-  char *text;
-  size_t length;
-} module_file;
-
-static halo_status module_run_read(void *user) {
-  module_file *from = user;
-  halo_strbuf content = {0};
-  char chunk[65536];
-  size_t got;
-  while ((got = fread(chunk, 1, sizeof chunk, from->file)) > 0) {
-    halo_strbuf_append_n(&content, chunk, got);
-    if (content.length > INT32_MAX) break;
-  }
-  from->length = content.length;
-  from->text = halo_strbuf_take(&content);
-  return HALO_OK;
-}
-
-static halo_status module_read_file(const char *path, char **text, size_t *length) {
-  FILE *file = fopen(path, "rb");
-  if (!file) {
-    return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
-                     strerror(errno));
-  }
-  module_file from = {.file = file};
-  halo_status status = halo_memory_guard(module_run_read, &from);
-  bool failed = ferror(file) != 0;
-  int reason = errno;
-  fclose(file);
-  HALO_TRY(status);
-  if (failed) {
-    halo_free(from.text);
-    return halo_fail(HALO_IO_ERROR, "%s: %s", path, strerror(reason));
-  }
-  *length = from.length;
-  *text = from.text;
-  return HALO_OK;
-}
-
 halo_status halo_module_parse_file(const char *path, halo_module **out) {
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse_file: out is NULL");
   *out = NULL;
   if (!path) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_parse_file: path is NULL");
   char *text = NULL;
   size_t length = 0;
-  HALO_TRY(module_read_file(path, &text, &length));
+  HALO_TRY(halo_file_read(path, &text, &length));
   halo_status status = halo_module_parse(text, length, path, out);
   halo_free(text);
   return status;

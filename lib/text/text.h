@@ -14,6 +14,13 @@ void halo_literal_print(halo_strbuf *out, const halo_literal *literal);
  * HALO_INVALID_ARGUMENT with a message in the form of halo_module_parse. */
 halo_status halo_text_parse_shape(const char *text, halo_arena *arena, const halo_shape **out);
 
+/* Reads one sharding, as sharding=... has it, that fills the whole text. Likewise in `arena`. */
+halo_status halo_text_parse_sharding(const char *text, halo_arena *arena,
+                                     const halo_sharding **out);
+
+/* Reads one list of replica groups in any of HLO's spellings. Likewise. */
+halo_status halo_text_parse_groups(const char *text, halo_arena *arena, const halo_groups **out);
+
 /* Reads one value of the given shape that fills the whole text; "{...}" gives zeros, marked elided.
  * One reference. HALO_INVALID_ARGUMENT as above, or HALO_OUT_OF_MEMORY. */
 halo_status halo_text_parse_literal(const char *text, const halo_shape *shape, halo_literal **out);

@@ -66,4 +66,5 @@ check run-loop 'for how in --no-fusion --no-optimization "--seed 0"; do halo run
 check run-wrong-files 'halo run ""; halo run axpy.hlo -o ""; halo run axpy.hlo -o none/x.npz; halo run axpy.hlo --compare none.npz'
 check run-wrong-null 'halo run axpy.hlo -d null:'
 check run-wrong-recipe 'halo run axpy.hlo -i x=random:5:1; halo run axpy.hlo -i x=all.npz'
-check run-other-forms 'echo "module @f { func.func @main() {} }" >f.mlir; halo run f.mlir; printf "\n\005f\022\004main" >f.pb; halo run f.pb'
+check run-other-forms 'echo "module { func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { %y = stablehlo.add %x, %x : tensor<2xf32> return %y : tensor<2xf32> } }" >f.mlir; halo run -q f.mlir -i 1,2; sed s/add/sub/ f.mlir >g.mlir; halo run g.mlir; printf "\n\005f\022\004main" >f.pb; halo run f.pb'
+check run-open 'echo "func.func @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> { %y = stablehlo.add %x, %x : tensor<?x2xf32> return %y : tensor<?x2xf32> }" >f.mlir; halo run -q f.mlir -i "{{1,2},{3,4},{5,6}}"; halo run f.mlir; halo run f.mlir -i 2; halo opt f.mlir'

@@ -26,7 +26,7 @@ static const struct {
      "t:1:57: error: ", "NUL byte"},
     /* Other forms of programs */
     {"module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n  func.func public @main()",
-     "t:1:1: error: ", "this is MLIR (StableHLO), which is not read, but HLO text is"},
+     "t:1:1: error: ", "this is MLIR (StableHLO), which halo_module_read reads"},
     {"#loc = loc(unknown)\nmodule @f { func.func public @main() {} }", "t:1:1: error: ", "MLIR"},
     {"\n\005jit_f\022\004main", "t:1:1: error: ", "a serialised HLO module is not read"},
     {"\xef\xbb\xbf@", "t:1:1: error: ", "no meaning in HLO text"},

@@ -1,0 +1,103 @@
+/* stablehlo/read.c: programs in any format, told by their content. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "hlo/hlo.h"
+#include "stablehlo/stablehlo.h"
+
+#include <string.h>
+
+typedef enum read_format { READ_HLO_TEXT, READ_MLIR_TEXT, READ_BYTECODE } read_format;
+
+/* MLIR bytecode begins with four bytes of its own. */
+static read_format read_format_of(const void *bytes, size_t size) {
+  static const unsigned char magic[] = {0x4d, 0x4c, 0xef, 0x52};
+  if (size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0) return READ_BYTECODE;
+  return halo_stablehlo_is_text(bytes, size) ? READ_MLIR_TEXT : READ_HLO_TEXT;
+}
+
+typedef struct read_request {
+  const void *bytes;
+  size_t size;
+  const char *name;
+  const halo_specialisation *how;
+  bool parameters; /* no more than these */
+  halo_module *out;
+} read_request;
+
+/* The parameters of a module, in another one. */
+static halo_module *read_parameters_of(const halo_module *module) {
+  halo_module *out = halo_module_create(module->name);
+  halo_computation *entry = halo_computation_create(out, "main");
+  int32_t count = module->entry->params.count;
+  out->entry = entry;
+  out->entry_params = halo_arena_array(&out->arena, const halo_shape *, count + 1);
+  for (int32_t i = 0; i < count; i++) {
+    const halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
+                                  .name = module->entry->params.data[i]->name,
+                                  .shape = halo_shape_clone(&out->arena, module->entry_params[i]),
+                                  .parameter_number = i};
+    out->entry_params[i] = halo_instr_create_unchecked(entry, &spec)->shape;
+  }
+  entry->root = halo_instr_create_unchecked(
+      entry, &(halo_instr_spec){.opcode = HALO_OP_TUPLE,
+                                .shape = halo_shape_new_tuple(&out->arena, 0, NULL)});
+  out->entry_result = entry->root->shape;
+  return out;
+}
+
+static halo_status read_hlo(read_request *request) {
+  halo_module *module = NULL;
+  HALO_TRY(halo_module_parse(request->bytes, request->size, request->name, &module));
+  request->out = request->parameters ? read_parameters_of(module) : module;
+  if (request->parameters) halo_module_release(module);
+  return HALO_OK;
+}
+
+static halo_status read_run(void *user) {
+  read_request *request = user;
+  read_format format = read_format_of(request->bytes, request->size);
+  if (format == READ_HLO_TEXT) return read_hlo(request);
+  halo_mlir_program *program = NULL;
+  HALO_TRY(format == READ_BYTECODE
+               ? halo_mlir_read_bytecode(request->bytes, request->size, request->name, &program)
+               : halo_mlir_read_text(request->bytes, request->size, request->name, &program));
+  halo_status status = request->parameters
+                           ? halo_stablehlo_to_parameters(program, &request->out)
+                           : halo_stablehlo_to_module(program, request->how, &request->out);
+  halo_mlir_program_release(program);
+  return status;
+}
+
+static halo_status read_any(read_request *request, const char *function, halo_module **out) {
+  if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "%s: out is NULL", function);
+  *out = NULL;
+  if (!request->bytes) return halo_fail(HALO_INVALID_ARGUMENT, "%s: bytes is NULL", function);
+  HALO_TRY(halo_memory_guard(read_run, request));
+  *out = request->out;
+  return HALO_OK;
+}
+
+halo_status halo_module_read(const void *bytes, size_t size, const char *name,
+                             const halo_specialisation *how, halo_module **out) {
+  read_request request = {.bytes = bytes, .size = size, .name = name, .how = how};
+  return read_any(&request, "halo_module_read", out);
+}
+
+halo_status halo_module_read_parameters(const void *bytes, size_t size, const char *name,
+                                        halo_module **out) {
+  read_request request = {.bytes = bytes, .size = size, .name = name, .parameters = true};
+  return read_any(&request, "halo_module_read_parameters", out);
+}
+
+halo_status halo_module_read_file(const char *path, const halo_specialisation *how,
+                                  halo_module **out) {
+  if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_read_file: out is NULL");
+  *out = NULL;
+  if (!path) return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_read_file: path is NULL");
+  char *bytes = NULL;
+  size_t size = 0;
+  HALO_TRY(halo_file_read(path, &bytes, &size));
+  halo_status status = halo_module_read(bytes, size, path, how, out);
+  halo_free(bytes);
+  return status;
+}

@@ -1,0 +1,138 @@
+/* stablehlo/translate_chlo.c: operations of CHLO, in text, as composites, and as custom calls of older JAX. */
+#include "shape/types.h"
+#include "stablehlo/translate.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Those that HLO has ---- */
+
+static const struct {
+  const char *name;
+  halo_opcode opcode;
+} chlo_opcodes[] = {
+    {"acos", HALO_OP_ACOS},   {"acosh", HALO_OP_ACOSH}, {"asin", HALO_OP_ASIN},
+    {"asinh", HALO_OP_ASINH}, {"atan", HALO_OP_ATAN},   {"atanh", HALO_OP_ATANH},
+    {"cosh", HALO_OP_COSH},   {"erf", HALO_OP_ERF},     {"mulhi", HALO_OP_MULHI},
+    {"sinh", HALO_OP_SINH},   {"tan", HALO_OP_TAN},
+};
+
+static int64_t chlo_number(const halo_mlir_attr *attrs, const char *name, int64_t default_) {
+  const halo_mlir_attr *attr = halo_mlir_dict_get(attrs, name);
+  return attr && (attr->kind == HALO_MLIR_INT || attr->kind == HALO_MLIR_BOOL) ? attr->i : default_;
+}
+
+static void chlo_ragged(halo_translator *t, halo_mlir_op *op, const halo_mlir_attr *dims) {
+  static const struct {
+    halo_attr_id id;
+    const char *name;
+  } lists[] = {{HALO_ATTR_LHS_BATCH_DIMS, "lhs_batching_dimensions"},
+               {HALO_ATTR_RHS_BATCH_DIMS, "rhs_batching_dimensions"},
+               {HALO_ATTR_LHS_CONTRACTING_DIMS, "lhs_contracting_dimensions"},
+               {HALO_ATTR_RHS_CONTRACTING_DIMS, "rhs_contracting_dimensions"},
+               {HALO_ATTR_LHS_RAGGED_DIMS, "lhs_ragged_dimensions"},
+               {HALO_ATTR_RHS_GROUP_DIMS, "rhs_group_dimensions"}};
+  halo_attr attrs[7];
+  int32_t count = 0;
+  for (int32_t i = 0; i < 6; i++) {
+    /* A structure in text; in composites the six lists in this order. */
+    const halo_mlir_attr *list = halo_mlir_dict_get(dims, lists[i].name);
+    if (dims && dims->kind == HALO_MLIR_ARRAY && i < dims->array.count) list = dims->array.data[i];
+    int32_t length;
+    const int64_t *numbers = halo_mlir_ints(t->program, list, &length);
+    attrs[count++] = halo_translate_ints(t, lists[i].id, numbers, length < 0 ? 0 : length);
+  }
+  if (halo_translate_precision(t, op, &attrs[count])) count++;
+  halo_instr **operands = halo_translate_operands(t, op);
+  const halo_shape *shape = halo_translate_declared(t, op, 0);
+  halo_translate_results(
+      t, op,
+      halo_translate_emit(t, HALO_OP_RAGGED_DOT, shape, operands, op->operand_count, attrs, count));
+}
+
+bool halo_translate_named(halo_translator *t, halo_mlir_op *op, const char *name,
+                          const halo_mlir_attr *attrs) {
+  if (!halo_translate_ok(t)) return false;
+  for (size_t i = 0; i < sizeof chlo_opcodes / sizeof chlo_opcodes[0]; i++) {
+    if (strcmp(chlo_opcodes[i].name, name) != 0) continue;
+    halo_translate_results(
+        t, op,
+        halo_translate_emit(t, chlo_opcodes[i].opcode, NULL, halo_translate_operands(t, op),
+                            op->operand_count, NULL, 0));
+    return true;
+  }
+  if (strcmp(name, "top_k") == 0 || strcmp(name, "topk") == 0) {
+    int64_t k = chlo_number(attrs, "k", -1);
+    if (k < 0) halo_translate_wrong(t, "k is missing");
+    halo_translate_topk(t, op, halo_translate_operand(t, op, 0), k,
+                        chlo_number(attrs, "largest", 1) != 0);
+    return true;
+  }
+  if (strcmp(name, "ragged_dot") == 0) {
+    chlo_ragged(t, op, halo_mlir_dict_get(attrs, "ragged_dot_dimension_numbers"));
+    return true;
+  }
+  return false;
+}
+
+void halo_translate_op_chlo_topk(halo_translator *t, halo_mlir_op *op) {
+  int64_t k = halo_translate_integer(t, op, "k");
+  halo_translate_topk(t, op, halo_translate_operand(t, op, 0), k, true);
+}
+
+void halo_translate_op_chlo_ragged_dot(halo_translator *t, halo_mlir_op *op) {
+  chlo_ragged(t, op, halo_mlir_attr_of(op, "ragged_dot_dimension_numbers"));
+}
+
+/* ---- Those that a few operations make ---- */
+
+static halo_instr *chlo_square(halo_translator *t, halo_instr *x) {
+  return halo_translate_binary(t, HALO_OP_MULTIPLY, x, x);
+}
+
+static halo_instr *chlo_conj(halo_translator *t, halo_instr *x) {
+  if (!halo_type_is_complex(x->shape->type)) return x;
+  halo_instr *imag = halo_translate_unary(t, HALO_OP_IMAG, x);
+  return halo_translate_binary(t, HALO_OP_COMPLEX, halo_translate_unary(t, HALO_OP_REAL, x),
+                               halo_translate_unary(t, HALO_OP_NEGATE, imag));
+}
+
+static halo_instr *chlo_infinity(halo_translator *t, halo_instr *x, double sign) {
+  return halo_translate_compare(t, HALO_EQ, x, halo_translate_number(t, x->shape, sign * HUGE_VAL));
+}
+
+static halo_instr *chlo_is_pos_inf(halo_translator *t, halo_instr *x) {
+  return chlo_infinity(t, x, 1);
+}
+
+static halo_instr *chlo_is_neg_inf(halo_translator *t, halo_instr *x) {
+  return chlo_infinity(t, x, -1);
+}
+
+static halo_instr *chlo_is_inf(halo_translator *t, halo_instr *x) {
+  return chlo_infinity(t, halo_translate_unary(t, HALO_OP_ABS, x), 1);
+}
+
+static const struct {
+  halo_mlir_opcode opcode;
+  halo_instr *(*make)(halo_translator *t, halo_instr *x);
+} chlo_makers[] = {
+    {HALO_MLIR_OP_CHLO_SQUARE, chlo_square},
+    {HALO_MLIR_OP_CHLO_CONJ, chlo_conj},
+    {HALO_MLIR_OP_CHLO_IS_INF, chlo_is_inf},
+    {HALO_MLIR_OP_CHLO_IS_NEG_INF, chlo_is_neg_inf},
+    {HALO_MLIR_OP_CHLO_IS_POS_INF, chlo_is_pos_inf},
+};
+
+void halo_translate_op_chlo(halo_translator *t, halo_mlir_op *op) {
+  if (halo_translate_named(t, op, op->name + strlen("chlo."), NULL)) return;
+  halo_instr *x = halo_translate_operand(t, op, 0);
+  for (size_t i = 0; x && i < sizeof chlo_makers / sizeof chlo_makers[0]; i++) {
+    if (chlo_makers[i].opcode != op->opcode) continue;
+    halo_translate_results(t, op, chlo_makers[i].make(t, x));
+    return;
+  }
+  halo_translate_refuse(t,
+                        "the operation is not supported in text: as a portable artifact the "
+                        "program has it written out");
+}

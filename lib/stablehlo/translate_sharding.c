@@ -1,0 +1,307 @@
+/* stablehlo/translate_sharding.c: shardings by axes of a mesh, as Shardy has them, in HLO's form, and the marks that
+ * say in HLO where they hold. */
+#include "stablehlo/translate.h"
+
+#include <string.h>
+
+/* ---- Meshes ---- */
+
+const halo_mlir_attr *halo_translate_mesh(halo_translator *t, const halo_mlir_attr *mesh) {
+  if (!halo_translate_ok(t)) return NULL;
+  if (mesh && mesh->kind == HALO_MLIR_STRUCT) return mesh;
+  const char *name = mesh && (mesh->kind == HALO_MLIR_SYMBOL || mesh->kind == HALO_MLIR_STRING)
+                         ? mesh->string.text
+                         : NULL;
+  const halo_mlir_block *block = t->program->module->regions[0].block;
+  for (int32_t i = 0; name && i < block->ops.count; i++) {
+    const halo_mlir_op *op = block->ops.data[i];
+    if (op->opcode != HALO_MLIR_OP_SDY_MESH) continue;
+    if (strcmp(halo_mlir_string(op, "sym_name", ""), name) == 0) {
+      return halo_mlir_attr_of(op, "mesh");
+    }
+  }
+  /* Programs without Shardy have them as text. */
+  const halo_mlir_attr *frontend =
+      halo_mlir_attr_of(t->program->module, "mhlo.frontend_attributes");
+  const halo_mlir_attr *meshes = halo_translate_shardy_text(t, frontend, "xla.sdy.meshes");
+  const halo_mlir_attr *found = name ? halo_mlir_dict_get(meshes, name) : NULL;
+  if (found) return found;
+  halo_translate_wrong(t, "there is no mesh @%s", name ? name : "");
+  return NULL;
+}
+
+/* A part of an axis, none of which has parts that a sharding names: a dimension of the array of devices. */
+typedef struct sharding_axis {
+  const char *name;
+  int64_t pre, size; /* of the axis' extent: pre x size x rest */
+  int place;         /* among those that were named, in order; -1: not used */
+} sharding_axis;
+
+enum { SHARDING_MAX_AXES = 32 };
+
+typedef struct sharding_axes {
+  sharding_axis data[SHARDING_MAX_AXES];
+  int count;
+} sharding_axes;
+
+static int64_t sharding_number(const halo_mlir_attr *of, const char *name, int64_t default_) {
+  const halo_mlir_attr *attr = halo_mlir_dict_get(of, name);
+  return attr && attr->kind == HALO_MLIR_INT ? attr->i : default_;
+}
+
+static const char *sharding_name(const halo_mlir_attr *of) {
+  const halo_mlir_attr *attr = of;
+  if (of->kind == HALO_MLIR_STRUCT) attr = halo_mlir_dict_get(of, "name");
+  return attr && attr->kind == HALO_MLIR_STRING ? attr->string.text : "";
+}
+
+static const halo_mlir_attr *sharding_array(const halo_mlir_attr *of, const char *name) {
+  const halo_mlir_attr *attr = halo_mlir_dict_get(of, name);
+  return attr && attr->kind == HALO_MLIR_ARRAY ? attr : NULL;
+}
+
+static bool sharding_read_mesh(halo_translator *t, const halo_mlir_attr *mesh, sharding_axes *out) {
+  const halo_mlir_attr *axes = mesh ? sharding_array(mesh, "axes") : NULL;
+  out->count = axes ? axes->array.count : 0;
+  if (out->count > SHARDING_MAX_AXES) {
+    halo_translate_refuse(t, "a mesh has %d axes, of which at most %d are supported", out->count,
+                          SHARDING_MAX_AXES);
+    return false;
+  }
+  for (int i = 0; i < out->count; i++) {
+    const halo_mlir_attr *axis = axes->array.data[i];
+    out->data[i] = (sharding_axis){sharding_name(axis), 1, sharding_number(axis, "size", 1), -1};
+    if (out->data[i].size < 1) halo_translate_wrong(t, "an axis of the mesh has no devices");
+  }
+  return halo_translate_ok(t);
+}
+
+/* Cuts the part of an axis that starts at `pre` behind its first `size`; false when that does not fit. */
+static bool sharding_cut(sharding_axes *axes, const char *name, int64_t pre) {
+  for (int i = 0; i < axes->count; i++) {
+    sharding_axis *axis = &axes->data[i];
+    if (strcmp(axis->name, name) != 0 || pre <= axis->pre || pre >= axis->pre * axis->size)
+      continue;
+    int64_t first = pre / axis->pre;
+    if (pre % axis->pre || axis->size % first || axes->count == SHARDING_MAX_AXES) return false;
+    memmove(axis + 2, axis + 1, sizeof *axis * (size_t)(axes->count - i - 1));
+    axis[1] = (sharding_axis){name, pre, axis->size / first, -1};
+    axis->size = first;
+    axes->count++;
+  }
+  return true;
+}
+
+/* Marks an axis, or a part of one, as the next that an array's dimension is cut along. */
+static bool sharding_use(sharding_axes *axes, const halo_mlir_attr *reference, int *place,
+                         int64_t *tiles) {
+  const char *name = sharding_name(reference);
+  const halo_mlir_attr *part = halo_mlir_dict_get(reference, "sub_axis_info");
+  int64_t pre = part ? sharding_number(part, "pre_size", 1) : 1, size = 0;
+  if (part) size = sharding_number(part, "size", 1);
+  bool found = false;
+  if (part && (pre < 1 || size < 1 || pre > INT64_MAX / size || !sharding_cut(axes, name, pre) ||
+               !sharding_cut(axes, name, pre * size))) {
+    return false;
+  }
+  for (int i = 0; i < axes->count; i++) {
+    sharding_axis *axis = &axes->data[i];
+    bool inside = !part || (axis->pre >= pre && axis->pre < pre * size);
+    if (strcmp(axis->name, name) != 0 || !inside) continue;
+    if (axis->place >= 0) return false;
+    axis->place = (*place)++;
+    *tiles *= axis->size;
+    found = true;
+  }
+  return found;
+}
+
+/* Numbers of devices, row-major over the axes in the order in which the array uses them. */
+static void sharding_devices(halo_translator *t, const sharding_axes *axes, int used,
+                             const halo_mlir_attr *mesh, halo_sharding *out) {
+  int n = axes->count, at = used;
+  int64_t *reshape = halo_arena_array(t->arena, int64_t, n + 1);
+  int64_t *transpose = halo_arena_array(t->arena, int64_t, n + 1);
+  int64_t all = 1;
+  for (int i = 0; i < n; i++) {
+    const sharding_axis *axis = &axes->data[i];
+    reshape[i] = axis->size;
+    transpose[axis->place >= 0 ? axis->place : at++] = i;
+    all *= axis->size;
+  }
+  int32_t listed;
+  const int64_t *ids = halo_mlir_ints(t->program, halo_mlir_dict_get(mesh, "device_ids"), &listed);
+  bool ordered = true;
+  for (int i = 0; i < n; i++) ordered &= transpose[i] == i;
+  if (listed <= 0) {
+    if (ordered) reshape[0] = all;
+    out->reshape = (halo_int_list){reshape, ordered ? 1 : n};
+    if (!ordered) out->transpose = (halo_int_list){transpose, n};
+    return;
+  }
+  if (listed != all) {
+    halo_translate_wrong(t, "a mesh of %lld devices lists %d", (long long)all, listed);
+    return;
+  }
+  int64_t *devices = halo_arena_array(t->arena, int64_t, all), index[SHARDING_MAX_AXES] = {0};
+  for (int64_t d = 0; d < all; d++) {
+    int64_t number = 0;
+    for (int i = 0; i < n; i++) number = number * reshape[i] + index[i];
+    devices[d] = ids[number];
+    for (int i = n - 1; i >= 0 && ++index[transpose[i]] == reshape[transpose[i]]; i--) {
+      index[transpose[i]] = 0;
+    }
+  }
+  out->devices = (halo_int_list){devices, listed};
+}
+
+/* Whether an axis is one of those along which the program at hand is partitioned by hand. */
+static bool sharding_is_manual(const halo_mlir_attr *manual, const char *name) {
+  for (int32_t i = 0; manual && i < manual->array.count; i++) {
+    if (strcmp(sharding_name(manual->array.data[i]), name) == 0) return true;
+  }
+  return false;
+}
+
+/* The tiles of an array's dimensions by the axes that are not in `without`. */
+static bool sharding_tiles(halo_translator *t, const halo_mlir_attr *attr, int rank,
+                           const halo_mlir_attr *without, sharding_axes *axes, int *place,
+                           int64_t *tiles) {
+  const halo_mlir_attr *dims = sharding_array(attr, "dim_shardings");
+  for (int d = 0; d < rank; d++) {
+    tiles[d] = 1;
+    const halo_mlir_attr *dim = dims && d < dims->array.count ? dims->array.data[d] : NULL;
+    const halo_mlir_attr *list = dim ? sharding_array(dim, "axes") : NULL;
+    for (int32_t i = 0; list && i < list->array.count; i++) {
+      const halo_mlir_attr *axis = list->array.data[i];
+      if (sharding_is_manual(without, sharding_name(axis))) continue;
+      if (sharding_use(axes, axis, place, &tiles[d])) continue;
+      halo_translate_wrong(t, "a sharding names an axis that its mesh has not, or twice");
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The devices of axes that are partitioned by hand stand behind those of the tiles. */
+static int64_t sharding_manual(sharding_axes *axes, const halo_mlir_attr *manual, int *place) {
+  int64_t devices = 1;
+  for (int i = 0; i < axes->count; i++) {
+    if (axes->data[i].place >= 0 || !sharding_is_manual(manual, axes->data[i].name)) continue;
+    axes->data[i].place = (*place)++;
+    devices *= axes->data[i].size;
+  }
+  return devices;
+}
+
+/* A mesh without axes is one device. */
+static bool sharding_is_maximal(halo_translator *t, const halo_mlir_attr *mesh,
+                                halo_sharding *out) {
+  int32_t listed;
+  const halo_mlir_attr *axes = sharding_array(mesh, "axes");
+  const int64_t *ids = halo_mlir_ints(t->program, halo_mlir_dict_get(mesh, "device_ids"), &listed);
+  if ((axes && axes->array.count) || listed != 1) return false;
+  *out = (halo_sharding){.kind = HALO_SHARDING_MAXIMAL, .device = ids[0]};
+  return true;
+}
+
+bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int rank,
+                           const halo_mlir_attr *manual, halo_sharding *out) {
+  *out = (halo_sharding){.kind = HALO_SHARDING_REPLICATED};
+  if (!halo_translate_ok(t) || attr->kind != HALO_MLIR_STRUCT) return false;
+  const halo_mlir_attr *mesh = halo_translate_mesh(t, halo_mlir_dict_get(attr, "mesh_or_ref"));
+  sharding_axes axes;
+  if (!mesh) return false;
+  if (sharding_is_maximal(t, mesh, out)) return true;
+  int64_t *tiles = halo_arena_array(t->arena, int64_t, rank + 2), used = 1, all = 1;
+  int place = 0;
+  if (!sharding_read_mesh(t, mesh, &axes)) return false;
+  if (!sharding_tiles(t, attr, rank, manual, &axes, &place, tiles)) return false;
+  for (int d = 0; d < rank; d++) used *= tiles[d];
+  int64_t by_hand = sharding_manual(&axes, manual, &place);
+  for (int i = 0; i < axes.count; i++) all *= axes.data[i].size;
+  if (used == 1 && by_hand == 1) return true;
+  if (used == 1 && by_hand == all) {
+    out->kind = HALO_SHARDING_MANUAL;
+    return true;
+  }
+  int64_t rest = all / used / by_hand, *kinds = halo_arena_array(t->arena, int64_t, 2);
+  int last = 0;
+  out->kind = HALO_SHARDING_TILED;
+  if (by_hand > 1) {
+    tiles[rank + last] = by_hand;
+    kinds[last++] = HALO_SHARDING_MANUAL;
+  }
+  if (rest > 1) {
+    tiles[rank + last] = rest;
+    kinds[last++] = HALO_SHARDING_REPLICATED;
+  }
+  out->replicate_last = last == 1 && by_hand == 1;
+  if (last && !out->replicate_last) out->last_kinds = (halo_int_list){kinds, last};
+  out->tiles = (halo_int_list){tiles, rank + last};
+  sharding_devices(t, &axes, place, mesh, out);
+  return halo_translate_ok(t);
+}
+
+/* ---- Marks ---- */
+
+/* A call that says how its operand lies on the devices, or that a partition's array begins or ends. */
+static halo_instr *sharding_mark(halo_translator *t, const char *target, halo_instr *operand,
+                                 const halo_shape *shape, const halo_mlir_attr *attr,
+                                 const halo_mlir_attr *manual, const char *config) {
+  halo_sharding *sharding = halo_arena_new(t->arena, halo_sharding);
+  if (!halo_translate_ok(t) || !shape) return NULL;
+  if (!halo_translate_shardy(t, attr, shape->rank, manual, sharding)) {
+    halo_translate_wrong(t, "a sharding is missing");
+    return NULL;
+  }
+  halo_attr attrs[] = {halo_translate_text(t, HALO_ATTR_CUSTOM_CALL_TARGET, target),
+                       {.id = HALO_ATTR_SHARDING, .sharding = sharding},
+                       halo_translate_text(t, HALO_ATTR_BACKEND_CONFIG, config ? config : "")};
+  return halo_translate_emit(t, HALO_OP_CUSTOM_CALL, shape, &operand, 1, attrs, config ? 3 : 2);
+}
+
+/* Which dimensions may be cut further, as XLA's marks have it; NULL: none. */
+static const char *sharding_open(halo_translator *t, const halo_mlir_attr *attr, int rank) {
+  const halo_mlir_attr *dims = sharding_array(attr, "dim_shardings");
+  halo_strbuf text = {0};
+  for (int d = 0; dims && d < rank && d < dims->array.count; d++) {
+    const halo_mlir_attr *closed = halo_mlir_dict_get(dims->array.data[d], "is_closed");
+    if (!closed || closed->i) continue;
+    halo_strbuf_printf(&text, "%s%d", text.length ? "," : "\"unspecified_dims=[", d);
+  }
+  if (text.length) halo_strbuf_append(&text, "]\"");
+  const char *copy = text.length ? halo_arena_strdup(t->arena, halo_strbuf_text(&text)) : NULL;
+  halo_strbuf_deinit(&text);
+  return copy;
+}
+
+halo_instr *halo_translate_constrain(halo_translator *t, halo_instr *value,
+                                     const halo_mlir_attr *attr) {
+  bool array = value && halo_shape_is_array(value->shape);
+  if (!array || !attr || t->module->num_partitions <= 1 || t->reducing) return value;
+  return sharding_mark(t, "Sharding", value, value->shape, attr, t->manual,
+                       sharding_open(t, attr, value->shape->rank));
+}
+
+halo_instr *halo_translate_to_part(halo_translator *t, halo_instr *value, const halo_shape *part,
+                                   const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
+  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
+  if (t->module->num_partitions > 1) {
+    value = sharding_mark(t, "Sharding", value, value->shape, attr, t->manual, NULL);
+    return sharding_mark(t, "SPMDFullToShardShape", value, part, attr, manual, NULL);
+  }
+  if (halo_shape_compatible(part, value->shape)) return value;
+  halo_translate_refuse(t,
+                        "the program is for several partitions, but says that it has one: a part "
+                        "of an array is another shape than the array");
+  return NULL;
+}
+
+halo_instr *halo_translate_to_whole(halo_translator *t, halo_instr *value, const halo_shape *whole,
+                                    const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
+  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
+  if (t->module->num_partitions <= 1) return value;
+  value = sharding_mark(t, "Sharding", value, value->shape, attr, manual, NULL);
+  return sharding_mark(t, "SPMDShardToFullShape", value, whole, attr, t->manual, NULL);
+}

@@ -1,0 +1,121 @@
+/* stablehlo/translate_shardy.c: Shardy's operations, and the custom calls that stand for them in programs without it:
+ * what is partitioned by hand, and what says how a value lies on the devices. */
+#include "stablehlo/translate.h"
+
+#include <string.h>
+
+void halo_translate_op_sharding_constraint(halo_translator *t, halo_mlir_op *op) {
+  halo_translate_result(t, op, 0,
+                        halo_translate_constrain(t, halo_translate_operand(t, op, 0),
+                                                 halo_mlir_attr_of(op, "sharding")));
+}
+
+/* The region's operations here, `inside` being its arguments. */
+static void shardy_inline(halo_translator *t, halo_mlir_op *op, halo_instr *const *inside,
+                          halo_instr **results) {
+  halo_mlir_block *block = op->regions[0].block;
+  if (halo_translate_ok(t) && (!block || block->arg_count != op->operand_count)) {
+    halo_translate_wrong(t, "the region does not take the operands");
+  }
+  if (!halo_translate_ok(t)) return;
+  for (int32_t i = 0; i < block->arg_count; i++) block->args[i].data = inside[i];
+  halo_translate_block(t, block, results, op->result_count);
+}
+
+void halo_translate_op_named_computation(halo_translator *t, halo_mlir_op *op) {
+  halo_instr **results = halo_arena_array(t->arena, halo_instr *, op->result_count + 1);
+  shardy_inline(t, op, halo_translate_operands(t, op), results);
+  for (int32_t i = 0; i < op->result_count; i++) halo_translate_result(t, op, i, results[i]);
+}
+
+/* Entry `i` of a list of shardings; on one device it may be missing. */
+static const halo_mlir_attr *shardy_entry(halo_translator *t, const halo_mlir_attr *list,
+                                          int32_t i) {
+  if (list && list->kind == HALO_MLIR_ARRAY && i < list->array.count) return list->array.data[i];
+  if (t->module->num_partitions > 1)
+    halo_translate_wrong(t, "a list of shardings has no entry %d", i);
+  return NULL;
+}
+
+/* Axes that are partitioned by hand already, and more. */
+static const halo_mlir_attr *shardy_join(halo_translator *t, const halo_mlir_attr *more) {
+  if (!more || more->kind != HALO_MLIR_ARRAY) return t->manual;
+  if (!t->manual) return more;
+  halo_mlir_attr *joined = halo_arena_copy(t->arena, more, sizeof *more);
+  int32_t count = more->array.count + t->manual->array.count;
+  const halo_mlir_attr **axes = halo_arena_array(t->arena, const halo_mlir_attr *, count + 1);
+  memcpy(axes, more->array.data, sizeof *axes * (size_t)more->array.count);
+  memcpy(axes + more->array.count, t->manual->array.data,
+         sizeof *axes * (size_t)t->manual->array.count);
+  joined->array.data = axes;
+  joined->array.count = count;
+  return joined;
+}
+
+/* Each partition's own program. On one device, where the mesh has no other, its arrays are the whole ones; else
+ * marks, as XLA has them, say where the parts begin and how they lie in the whole. */
+void halo_translate_op_manual(halo_translator *t, halo_mlir_op *op) {
+  const halo_mlir_block *block = op->regions[0].block;
+  const halo_mlir_attr *outer = t->manual;
+  const halo_mlir_attr *manual = shardy_join(t, halo_mlir_attr_of(op, "manual_axes"));
+  halo_instr **inside = halo_translate_operands(t, op);
+  for (int32_t i = 0; block && i < op->operand_count && i < block->arg_count; i++) {
+    const halo_mlir_attr *attr = shardy_entry(t, halo_mlir_attr_of(op, "in_shardings"), i);
+    const halo_shape *part = halo_translate_type(t, block->args[i].type);
+    inside[i] = halo_translate_to_part(t, inside[i], part, attr, manual);
+  }
+  halo_instr **results = halo_arena_array(t->arena, halo_instr *, op->result_count + 1);
+  t->manual = manual;
+  shardy_inline(t, op, inside, results);
+  t->manual = outer;
+  for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
+    const halo_mlir_attr *attr = shardy_entry(t, halo_mlir_attr_of(op, "out_shardings"), i);
+    const halo_shape *whole = halo_translate_type(t, op->results[i].type);
+    halo_translate_result(t, op, i, halo_translate_to_whole(t, results[i], whole, attr, manual));
+  }
+}
+
+/* ---- As custom calls ---- */
+
+const halo_mlir_attr *halo_translate_shardy_text(halo_translator *t, const halo_mlir_attr *frontend,
+                                                 const char *name) {
+  const halo_mlir_attr *text = halo_mlir_dict_get(frontend, name), *attr = NULL;
+  if (!halo_translate_ok(t) || !text || text->kind != HALO_MLIR_STRING) return NULL;
+  halo_status status = halo_mlir_read_attr(t->program, text->string.text, &attr);
+  if (status != HALO_OK) halo_translate_failed(t, halo_fail_in(status, "%s", name));
+  return attr;
+}
+
+static void shardy_parts(halo_translator *t, halo_mlir_op *op, const halo_mlir_attr *frontend,
+                         bool begin) {
+  const halo_mlir_attr *manual =
+      shardy_join(t, halo_translate_shardy_text(t, frontend, "xla.sdy.manual_axes"));
+  const halo_mlir_attr *list = halo_translate_shardy_text(
+      t, frontend, begin ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings");
+  if (op->operand_count != op->result_count) {
+    halo_translate_wrong(t, "%d results have %d operands", op->result_count, op->operand_count);
+  }
+  for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
+    halo_instr *value = halo_translate_operand(t, op, i);
+    const halo_mlir_attr *attr = shardy_entry(t, list, i);
+    const halo_shape *shape = halo_translate_type(t, op->results[i].type);
+    value = begin ? halo_translate_to_part(t, value, shape, attr, manual)
+                  : halo_translate_to_whole(t, value, shape, attr, manual);
+    halo_translate_result(t, op, i, value);
+  }
+}
+
+void halo_translate_shardy_call(halo_translator *t, halo_mlir_op *op, const char *name) {
+  const halo_mlir_attr *frontend = halo_mlir_attr_of(op, "mhlo.frontend_attributes");
+  t->note_count = 0; /* they are read here */
+  if (strcmp(name, "GlobalToLocalShape") == 0) {
+    shardy_parts(t, op, frontend, true);
+  } else if (strcmp(name, "LocalToGlobalShape") == 0) {
+    shardy_parts(t, op, frontend, false);
+  } else {
+    const halo_mlir_attr *attr = halo_translate_shardy_text(t, frontend, "xla.sdy.sharding");
+    if (attr && attr->kind == HALO_MLIR_ARRAY) attr = shardy_entry(t, attr, 0);
+    halo_instr *value = halo_translate_operand(t, op, 0);
+    halo_translate_result(t, op, 0, halo_translate_constrain(t, value, attr));
+  }
+}

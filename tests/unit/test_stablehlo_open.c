@@ -1,0 +1,247 @@
+/* tests/unit/test_stablehlo_open.c: StableHLO programs that leave extents open, and those that are refused. */
+#include "base/memory.h"
+#include "evaluator/evaluator.h"
+#include "stablehlo/stablehlo.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAIN(args, results, body) "func.func @main(" args ") -> (" results ") {\n" body "}\n"
+
+/* ---- Extents that are given ---- */
+
+/* As jax.export writes a function of f32[a, b]: extents are arguments of what main wraps. */
+static const char wrapped[] = "module {\n" MAIN(
+    "%p: tensor<i32> {jax.global_constant = \"_platform_index\"}, %x: tensor<?x?xf32>",
+    "tensor<?xf32>, tensor<i32>",
+    "%c1 = stablehlo.constant dense<1> : tensor<i32>\n"
+    "%a = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x?xf32>) -> tensor<i32>\n"
+    "%b = stablehlo.get_dimension_size %x, dim = 1 : (tensor<?x?xf32>) -> tensor<i32>\n"
+    "%ok = stablehlo.compare GT, %b, %c1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "stablehlo.custom_call @shape_assertion(%ok, %a, %b) {api_version = 2 : i32, error_message = "
+    "\"b of {0} x {1} is too small\", has_side_effect = true} : (tensor<i1>, tensor<i32>, "
+    "tensor<i32>) -> ()\n"
+    "%0:2 = call @inner(%p, %a, %b, %x) : (tensor<i32>, tensor<i32>, tensor<i32>, "
+    "tensor<?x?xf32>) -> (tensor<?xf32>, tensor<i32>)\n"
+    "return %0#0, %0#1 : tensor<?xf32>, tensor<i32>\n")  //
+    "func.func private @inner(%p: tensor<i32>, %a: tensor<i32>, %b: tensor<i32>, %x: "
+    "tensor<?x?xf32>) -> (tensor<?xf32>, tensor<i32>) {\n"
+    "  %n = stablehlo.multiply %a, %b : tensor<i32>\n"
+    "  %s = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>\n"
+    "  %flat = stablehlo.dynamic_reshape %x, %s : (tensor<?x?xf32>, tensor<1xi32>) -> "
+    "tensor<?xf32>\n"
+    "  %i = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>\n"
+    "  %sum = stablehlo.add %flat, %i : tensor<?xf32>\n"
+    "  %v = \"stablehlo.case\"(%p) ({\n"
+    "    %c = stablehlo.constant dense<10> : tensor<i32>\n"
+    "    stablehlo.return %c : tensor<i32>\n"
+    "  }, {\n"
+    "    %c = stablehlo.constant dense<20> : tensor<i32>\n"
+    "    stablehlo.return %c : tensor<i32>\n"
+    "  }) : (tensor<i32>) -> tensor<i32>\n"
+    "  return %sum, %v : tensor<?xf32>, tensor<i32>\n"
+    "}\n}\n";
+
+static halo_shape *matrix(int64_t rows, int64_t columns) {
+  halo_shape *shape;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 2, (int64_t[]){rows, columns}, &shape),
+                   HALO_OK);
+  return shape;
+}
+
+START_TEST(extents_follow_from_arguments) {
+  halo_shape *shape = matrix(2, 3);
+  const halo_shape *shapes[] = {shape};
+  const halo_specialisation how = {.arguments = shapes, .argument_count = 1, .platform_index = 1};
+  halo_module *module;
+  ck_assert_msg(halo_module_read(wrapped, strlen(wrapped), "t", &how, &module) == HALO_OK, "%s",
+                halo_error_message());
+  ck_assert_int_eq(halo_module_parameter_count(module), 1);
+  /* Nothing of the extents is left to compute. */
+  ck_assert_int_eq(module->computations.count, 1);
+  char *text;
+  ck_assert_int_eq(halo_module_to_text(module, HALO_PRINT_SHORT, &text), HALO_OK);
+  ck_assert_ptr_nonnull(strstr(text, "(f32[6]{0}, s32[])"));
+  ck_assert_ptr_nonnull(strstr(text, "constant(20)"));
+  ck_assert_ptr_null(strstr(text, "custom-call"));
+  halo_text_release(text);
+  halo_literal *in, *out;
+  ck_assert_int_eq(halo_literal_from_text("{{1, 2, 3}, {4, 5, 6}}", shape, &in), HALO_OK);
+  ck_assert_int_eq(halo_evaluate(module->entry, &in, 1, &out), HALO_OK);
+  ck_assert_int_eq(halo_literal_to_text(out, &text), HALO_OK);
+  ck_assert_str_eq(text, "( {1, 3, 5, 7, 9, 11}, 20 )");
+  halo_text_release(text);
+  halo_literal_release(in);
+  halo_literal_release(out);
+  halo_module_release(module);
+  halo_shape_release(shape);
+}
+END_TEST
+
+START_TEST(parameters_show_what_is_open) {
+  halo_module *module;
+  ck_assert_int_eq(halo_module_read_parameters(wrapped, strlen(wrapped), "t", &module), HALO_OK);
+  ck_assert_int_eq(halo_module_parameter_count(module), 1);
+  const halo_shape *shape = halo_module_parameter_shape(module, 0);
+  ck_assert_int_eq(halo_shape_rank(shape), 2);
+  ck_assert(halo_shape_dim(shape, 0) == HALO_UNBOUNDED);
+  halo_module_release(module);
+  const char *hlo = "ENTRY e { a = f32[2] parameter(0)  ROOT b = f32[2] negate(a) }";
+  ck_assert_int_eq(halo_module_read_parameters(hlo, strlen(hlo), "t", &module), HALO_OK);
+  ck_assert_int_eq(halo_module_parameter_count(module), 1);
+  halo_module_release(module);
+}
+END_TEST
+
+static void refuse(const char *text, const halo_specialisation *how, halo_status expected,
+                   const char *part) {
+  halo_module *module = NULL;
+  halo_status status = halo_module_read(text, strlen(text), "t", how, &module);
+  ck_assert_msg(status == expected, "status %d (%s) of\n%s", (int)status, halo_error_message(),
+                text);
+  ck_assert_ptr_null(module);
+  ck_assert_msg(strstr(halo_error_message(), part) != NULL, "no '%s' in: %s", part,
+                halo_error_message());
+}
+
+START_TEST(wrong_arguments_are_refused) {
+  halo_shape *good = matrix(2, 3), *small = matrix(2, 1), *vector;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 1, (int64_t[]){2}, &vector), HALO_OK);
+  refuse(wrapped, NULL, HALO_INVALID_ARGUMENT, "argument 0 is tensor<?x?xf32>: expected extents");
+  const halo_shape *shapes[] = {vector, good};
+  halo_specialisation how = {.arguments = shapes, .argument_count = 1};
+  refuse(wrapped, &how, HALO_INVALID_ARGUMENT,
+         "argument 0 is given as f32[2]: expected tensor<?x?xf32>");
+  shapes[0] = good;
+  how.argument_count = 2;
+  refuse(wrapped, &how, HALO_INVALID_ARGUMENT, "2 arguments are given: expected 1");
+  shapes[0] = small;
+  how.argument_count = 1;
+  refuse(wrapped, &how, HALO_INVALID_ARGUMENT, "b of 2 x 1 is too small");
+  halo_shape_release(good);
+  halo_shape_release(small);
+  halo_shape_release(vector);
+}
+END_TEST
+
+/* ---- Refused ---- */
+
+static const struct {
+  const char *text;
+  halo_status status;
+  const char *part;
+} refused[] = {
+    {"module {\n}\n", HALO_INVALID_ARGUMENT, "there is no function @main"},
+    {"module {\nfunc.func @f() { return }\nfunc.func @g() { return }\n}\n", HALO_INVALID_ARGUMENT,
+     "there is no function @main"},
+    {MAIN("%a: tensor<2xf32>", "tensor<2xf32>",
+          "%0 = \"stablehlo.frobnicate\"(%a) : (tensor<2xf32>) -> tensor<2xf32> "
+          "loc(\"jit(f)/frob\"(\"f.py\":3:1))\n"
+          "return %0 : tensor<2xf32>\n"),
+     HALO_UNIMPLEMENTED,
+     "t:2: error: stablehlo.frobnicate (jit(f)/frob at f.py:3): the operation is not supported"},
+    {MAIN("%a: tensor<2xf32>, %b: tensor<3xf32>", "tensor<2xf32>",
+          "%0 = \"stablehlo.add\"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n"
+          "return %0 : tensor<2xf32>\n"),
+     HALO_INVALID_ARGUMENT,
+     "stablehlo.add: add(f32[2], f32[3]): operands 0 and 1 must have the same"},
+    {MAIN("%a: tensor<2xf32>", "tensor<3xf32>",
+          "%0 = \"stablehlo.negate\"(%a) : (tensor<2xf32>) -> tensor<3xf32>\n"
+          "return %0 : tensor<3xf32>\n"),
+     HALO_INVALID_ARGUMENT, "result 0 is declared as tensor<3xf32>, but is f32[2]"},
+    {"module {\n" MAIN("%a: tensor<f32>", "tensor<f32>",
+                       "%0 = call @f(%a) : (tensor<f32>) -> tensor<f32>\n"
+                       "return %0 : tensor<f32>\n")  //
+     "func.func private @f(%a: tensor<f32>) -> tensor<f32> {\n"
+     "  %0 = call @f(%a) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}\n}\n",
+     HALO_INVALID_ARGUMENT, "func.call: the function @f calls itself"},
+    {MAIN("%a: tensor<f32>", "tensor<f32>",
+          "%0 = call @f(%a) : (tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>\n"),
+     HALO_INVALID_ARGUMENT, "there is no function @f"},
+    {MAIN("%a: tensor<3xf32>, %b: tensor<f32>", "tensor<f32>",
+          "%0 = \"stablehlo.reduce\"(%a, %b) <{dimensions = array<i64: 0>}> ({\n"
+          "^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+          "  %s = stablehlo.add %x, %b : tensor<f32>\n  stablehlo.return %s : tensor<f32>\n"
+          "}) : (tensor<3xf32>, tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>\n"),
+     HALO_UNIMPLEMENTED, "uses the value Arg_1.3 from outside, which is no constant"},
+    {MAIN("%a: tensor<4x!quant.uniform<i8:f32, 5.000000e-01:3>>", "tensor<f32>",
+          "%0 = stablehlo.constant dense<0.0> : tensor<f32>\nreturn %0 : tensor<f32>\n"),
+     HALO_UNIMPLEMENTED, "values of type"},
+    {MAIN("%a: tensor<2xf32>", "tensor<2xf32>",
+          "%0 = stablehlo.custom_call @mhlo.frob(%a) : (tensor<2xf32>) -> tensor<2xf32>\n"
+          "return %0 : tensor<2xf32>\n"),
+     HALO_UNIMPLEMENTED, "HLO has no operation for the target mhlo.frob"},
+    {MAIN("%a: tensor<2x3xf32>", "tensor<f32>",
+          "%0 = stablehlo.unary_einsum %a, config = \"ij->\" : (tensor<2x3xf32>) -> tensor<f32>\n"
+          "return %0 : tensor<f32>\n"),
+     HALO_UNIMPLEMENTED, "stablehlo.unary_einsum: the operation is not supported"},
+    {MAIN("%a: tensor<4xf32>, %n: tensor<1xi32>", "tensor<4xf32>",
+          "%0 = stablehlo.dynamic_pad %a, %n, %n, %n, %n : (tensor<4xf32>, tensor<1xi32>, "
+          "tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<4xf32>\n"
+          "return %0 : tensor<4xf32>\n"),
+     HALO_UNIMPLEMENTED, "operand 2 says extents that are known only when the program runs"},
+    {MAIN("%a: tensor<f32> {tf.aliasing_output = 3 : i32}", "tensor<f32>",
+          "return %a : tensor<f32>\n"),
+     HALO_INVALID_ARGUMENT, "tf.aliasing_output of argument 0 is 3: expected a result"},
+    {MAIN("%a: tensor<4xf32> {mhlo.sharding = \"{devices=[2]0}\"}", "tensor<4xf32>",
+          "return %a : tensor<4xf32>\n"),
+     HALO_INVALID_ARGUMENT, "mhlo.sharding: "},
+    {MAIN("%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@none, [{\"x\"}]>}", "tensor<4xf32>",
+          "return %a : tensor<4xf32>\n"),
+     HALO_INVALID_ARGUMENT, "there is no mesh @none"},
+    {"module {\nsdy.mesh @m = <[\"x\"=2]>\n" MAIN(
+         "%a: tensor<4xi32>", "tensor<4xi32>",
+         "%1 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"x\"}]>] out_shardings=[<@m, "
+         "[{\"x\"}]>] manual_axes={\"x\"} (%b: tensor<2xi32>) {\n"
+         "  sdy.return %b : tensor<2xi32>\n"
+         "} : (tensor<4xi32>) -> tensor<4xi32>\nreturn %1 : tensor<4xi32>\n") "}\n",
+     HALO_UNIMPLEMENTED, "the program is for several partitions, but says that it has one"},
+};
+enum { REFUSED = sizeof refused / sizeof refused[0] };
+
+START_TEST(what_is_wrong_is_said) {
+  refuse(refused[_i].text, NULL, refused[_i].status, refused[_i].part);
+}
+END_TEST
+
+START_TEST(bad_calls_fail) {
+  halo_module *module;
+  ck_assert_int_eq(halo_module_read(NULL, 0, "t", NULL, &module), HALO_INVALID_ARGUMENT);
+  ck_assert_int_eq(halo_module_read("x", 1, "t", NULL, NULL), HALO_INVALID_ARGUMENT);
+  ck_assert_int_eq(halo_module_read_file(NULL, NULL, &module), HALO_INVALID_ARGUMENT);
+  ck_assert_int_eq(halo_module_read_file("no/such/file", NULL, &module), HALO_NOT_FOUND);
+  ck_assert_int_eq(halo_module_read_parameters(NULL, 0, "t", &module), HALO_INVALID_ARGUMENT);
+}
+END_TEST
+
+/* Whichever allocation fails, reading ends with a status, and nothing is left over. */
+START_TEST(memory_may_run_out) {
+  halo_shape *shape = matrix(2, 3);
+  const halo_shape *shapes[] = {shape};
+  const halo_specialisation how = {.arguments = shapes, .argument_count = 1};
+  for (int64_t n = 1;; n++) {
+    halo_module *module = NULL;
+    halo_memory_fail(n);
+    halo_status status = halo_module_read(wrapped, strlen(wrapped), "t", &how, &module);
+    bool failed = halo_memory_fail(0) == 0;
+    ck_assert_int_eq(status, failed ? HALO_OUT_OF_MEMORY : HALO_OK);
+    halo_module_release(module);
+    if (!failed) break;
+  }
+  halo_shape_release(shape);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("stablehlo_open");
+  TCase *tests = tcase_create("open and refused");
+  tcase_add_test(tests, extents_follow_from_arguments);
+  tcase_add_test(tests, parameters_show_what_is_open);
+  tcase_add_test(tests, wrong_arguments_are_refused);
+  tcase_add_loop_test(tests, what_is_wrong_is_said, 0, REFUSED);
+  tcase_add_test(tests, bad_calls_fail);
+  tcase_add_test(tests, memory_may_run_out);
+  suite_add_tcase(suite, tests);
+  return suite_run(suite);
+}

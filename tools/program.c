@@ -1,0 +1,86 @@
+/* tools/program.c: programs to be run, whose extents may follow from what they are given. */
+#include "program.h"
+
+#include "tool.h"
+
+#include <stdlib.h>
+
+/* The shapes of all parameters, of which those that are open are as their arrays; only arrays are open. */
+static int program_shapes(const halo_module *parameters, const input_list *inputs,
+                          halo_specialisation *how) {
+  int count = halo_module_parameter_count(parameters), next = 0;
+  const halo_shape **shapes = tool_alloc(sizeof *shapes * (size_t)(count + 1));
+  int code = TOOL_OK;
+  for (int i = 0; i < count && code == TOOL_OK; i++) {
+    shapes[i] = halo_module_parameter_shape(parameters, i);
+    if (halo_shape_type(shapes[i]) == HALO_TOKEN) continue;
+    const input *in = &inputs->data[next++];
+    if (in->value) {
+      shapes[i] = halo_literal_shape(in->value);
+    } else if (inputs_is_open(in->shape)) {
+      code =
+          tool_error("input %d (%s) is %s: expected an array, whose extents are then the program's",
+                     next - 1, in->name, tool_shape(in->shape));
+    }
+  }
+  how->arguments = shapes;
+  how->argument_count = count;
+  return code;
+}
+
+/* The bytes of a program, read once. */
+typedef struct program_source {
+  char *bytes;
+  size_t size;
+  const char *name;
+} program_source;
+
+static int program_specialise(const program_source *source, const halo_module *parameters,
+                              int platform, program_assign_fn *assign, const void *user,
+                              halo_module **out) {
+  halo_specialisation how = {.platform_index = platform};
+  input_list inputs = {0};
+  int code = assign(user, parameters, &inputs);
+  if (code == TOOL_OK) code = program_shapes(parameters, &inputs, &how);
+  if (code == TOOL_OK &&
+      !tool_check(halo_module_read(source->bytes, source->size, source->name, &how, out))) {
+    code = TOOL_FAILED;
+  }
+  free((void *)how.arguments);
+  inputs_release(&inputs);
+  return code;
+}
+
+/* Whether what the program takes is open, so that the first failure to read it says nothing. */
+static bool program_is_open(const program_source *source, halo_module **parameters) {
+  input_list inputs;
+  if (halo_module_read_parameters(source->bytes, source->size, source->name, parameters) !=
+      HALO_OK) {
+    return false;
+  }
+  inputs_create(*parameters, &inputs);
+  bool open = inputs_are_open(&inputs);
+  inputs_release(&inputs);
+  return open;
+}
+
+int program_read(const char *file, int platform, program_assign_fn *assign, const void *user,
+                 halo_module **out) {
+  const halo_specialisation how = {.platform_index = platform};
+  halo_module *parameters = NULL;
+  program_source source;
+  *out = NULL;
+  int code =
+      tool_read_bytes(file, &source.bytes, &source.size, &source.name) ? TOOL_OK : TOOL_FAILED;
+  if (code == TOOL_OK &&
+      halo_module_read(source.bytes, source.size, source.name, &how, out) != HALO_OK) {
+    char *message = tool_strdup(halo_error_message());
+    code = program_is_open(&source, &parameters)
+               ? program_specialise(&source, parameters, platform, assign, user, out)
+               : tool_error("%s", message);
+    free(message);
+  }
+  halo_module_release(parameters);
+  free(source.bytes);
+  return code;
+}
