@@ -16,6 +16,7 @@ enum {
   OPT_NO_OPTIMIZATION,
   OPT_SHORT,
   OPT_ELIDE,
+  OPT_EMIT,
   OPT_OUTPUT,
   OPT_DUMP,
   OPT_VERIFY_ONLY,
@@ -34,6 +35,7 @@ static const tool_option opt_options[] = {
     {.help = "What to print"},
     {OPT_SHORT, 's', "short", NULL, "no '%' before names, no signatures, no metadata"},
     {OPT_ELIDE, 0, "elide", NULL, "constants of more than 10 elements as {...}"},
+    {OPT_EMIT, 0, "emit", "FORMAT", "text, or proto: an HloModuleProto for XLA's own tools"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write the module there instead of to standard output"},
     {OPT_DUMP, 0, "dump", "DIR", "also write the module after each pass that changed it there"},
     {OPT_VERIFY_ONLY, 0, "verify-only", NULL,
@@ -43,7 +45,7 @@ static const tool_option opt_options[] = {
 
 typedef struct opt_request {
   const char *file, *passes, *disable, *output, *dump_dir;
-  bool verify_only;
+  bool verify_only, proto;
   unsigned flags;
   halo_pass_options pass;
   int dumped;    /* passes written to dump_dir */
@@ -54,8 +56,8 @@ static void opt_help(void) {
   fputs(
       "Prints an HLO module after the optimisation passes that 'halo run' puts it through.\n\n"
       "Usage: halo opt FILE [OPTIONS]\n       halo opt --list-passes\n\n"
-      "FILE is HLO text, or a StableHLO program as MLIR text or as a portable artifact; - is "
-      "standard input.\n",
+      "FILE is HLO text, an HLO proto, or a StableHLO program as MLIR text or as a portable "
+      "artifact; - is standard input.\n",
       stdout);
   args_print_options(stdout, opt_options);
 }
@@ -109,11 +111,11 @@ static char *opt_disabled(const char *only, const char *disable) {
   return list;
 }
 
-/* Writes text to a file, or to stdout when path is NULL; false after a message. */
-static bool opt_write(const char *path, const char *text) {
-  FILE *file = path ? fopen(path, "w") : stdout;
+/* Writes bytes to a file, or to stdout when path is NULL; false after a message. */
+static bool opt_write(const char *path, const char *text, size_t size) {
+  FILE *file = path ? fopen(path, "wb") : stdout;
   if (!file) return tool_error("cannot write %s: %s", path, strerror(errno)) == TOOL_OK;
-  bool ok = fputs(text, file) >= 0;
+  bool ok = fwrite(text, 1, size, file) == size;
   if (path && fclose(file) != 0) ok = false;
   if (!ok && path) tool_error("cannot write %s: %s", path, strerror(errno));
   return ok || !path;
@@ -122,8 +124,18 @@ static bool opt_write(const char *path, const char *text) {
 static bool opt_print(const halo_module *module, unsigned flags, const char *path) {
   char *text;
   if (!tool_check(halo_module_to_text(module, flags, &text))) return false;
-  bool ok = opt_write(path, text);
+  bool ok = opt_write(path, text, strlen(text));
   halo_text_release(text);
+  return ok;
+}
+
+static bool opt_emit(const halo_module *module, const opt_request *request) {
+  char *bytes;
+  size_t size;
+  if (!request->proto) return opt_print(module, request->flags, request->output);
+  if (!tool_check(halo_module_to_proto(module, &bytes, &size))) return false;
+  bool ok = opt_write(request->output, bytes, size);
+  halo_text_release(bytes);
   return ok;
 }
 
@@ -149,7 +161,7 @@ static int opt_work(opt_request *request) {
     ok = tool_check(halo_module_optimize(module, &request->pass, &optimized));
     free(disabled);
     if (ok) {
-      ok = opt_print(optimized, request->flags, request->output) && !request->dump_bad;
+      ok = opt_emit(optimized, request) && !request->dump_bad;
       halo_module_release(optimized);
     }
   }
@@ -172,6 +184,11 @@ int tool_opt(int argc, char **argv) {
       case OPT_NO_OPTIMIZATION: request.pass.no_optimization = true; break;
       case OPT_SHORT: request.flags |= HALO_PRINT_SHORT; break;
       case OPT_ELIDE: request.flags |= HALO_PRINT_ELIDE_LARGE; break;
+      case OPT_EMIT:
+        request.proto = strcmp(value, "proto") == 0;
+        if (!request.proto && strcmp(value, "text") != 0)
+          return args_usage_error(&args, "--emit must be text or proto, not '%s'", value);
+        break;
       case OPT_OUTPUT: request.output = value; break;
       case OPT_DUMP: request.dump_dir = value; break;
       case OPT_VERIFY_ONLY: request.verify_only = true; break;

@@ -33,7 +33,8 @@ typedef struct halo_specialisation {
   int platform_index;
 } halo_specialisation;
 
-/* Reads a program in any format, which is told by its content: HLO text, or StableHLO as a portable artifact (MLIR
+/* Reads a program in any format, which is told by its content: HLO text, an HLO proto as XLA's tools have it
+ * (HloModuleProto, HloProto, HloSnapshot; such a file does not say for how many replicas and partitions it is), or StableHLO as a portable artifact (MLIR
  * bytecode, as jax.export and PJRT have it) or as MLIR text (docs/stablehlo.md). `how` NULL: nothing is given.
  * Otherwise as halo_module_parse; HALO_UNIMPLEMENTED for what is understood and not supported. A fault in a
  * StableHLO program is said with the operation, where it came from in the user's source as far as the program says
@@ -62,6 +63,10 @@ enum {
 HALO_API HALO_MUST_USE halo_status halo_module_to_text(const halo_module *module, unsigned flags,
                                                        char **out);
 HALO_API void halo_text_release(char *text);
+/* The module as a serialised HloModuleProto of XLA, for its own tools: *size bytes, to be freed with
+ * halo_text_release. HALO_UNIMPLEMENTED for constants whose value was lost ("{...}"). */
+HALO_API HALO_MUST_USE halo_status halo_module_to_proto(const halo_module *module, char **out,
+                                                        size_t *size);
 
 HALO_API void halo_module_retain(halo_module *module);
 /* Drops one reference; NULL is allowed. */

@@ -466,6 +466,7 @@ static void read_common(const halo_proto_field *field, halo_instr *instr) {
     if (attr.strings.count) halo_instr_set_attr(instr, &attr);
   } else if (field->number == INSTR_REPLICATION) {
     halo_int_list list = halo_proto_list(halo_proto_body(field), 1);
+    for (int32_t i = 0; i < list.count; i++) ((int64_t *)list.data)[i] = list.data[i] != 0;
     if (list.count) set_ints(instr, HALO_ATTR_PARAMETER_REPLICATION, list);
   } else if (field->number == INSTR_BACKEND_CONFIG) {
     read_backend_config(field, instr);

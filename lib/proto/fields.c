@@ -167,6 +167,14 @@ static bool is_all_zero(halo_int_list list) {
   return true;
 }
 
+static void check_precisions(halo_proto_message at, halo_int_list list) {
+  int32_t known = 0;
+  while (halo_precision_names[known]) known++;
+  for (int32_t i = 0; i < list.count; i++)
+    if (list.data[i] < 0 || list.data[i] >= known)
+      halo_proto_refuse(at, "operand_precision %lld is not known", (long long)list.data[i]);
+}
+
 static void row_read(halo_proto_message message, const field_row *row, bool required,
                      halo_instr *instr) {
   halo_proto_reader *reader = message.reader;
@@ -182,6 +190,7 @@ static void row_read(halo_proto_message message, const field_row *row, bool requ
   if (row->form == FORM_INTS || row->form == FORM_FIRST) {
     halo_int_list list = there ? halo_proto_list(message, number) : (halo_int_list){0};
     if (!list.count && !required) return;
+    if (row->id == HALO_ATTR_OPERAND_PRECISION) check_precisions(message, list);
     if (row->id == HALO_ATTR_OPERAND_PRECISION && is_all_zero(list)) return;
     if (row->form == FORM_FIRST) {
       attr.i = list.count ? list.data[0] : 0;
@@ -195,8 +204,8 @@ static void row_read(halo_proto_message message, const field_row *row, bool requ
   there = there && halo_proto_find(message, number, &field);
   if (!there && !required) return;
   switch (row->form) {
-    case FORM_INT:
-    case FORM_BOOL: attr.i = there ? halo_proto_int(&field) : 0; break;
+    case FORM_INT: attr.i = there ? halo_proto_int(&field) : 0; break;
+    case FORM_BOOL: attr.i = there && halo_proto_int(&field) != 0; break;
     case FORM_TRI: attr.i = (there ? halo_proto_int(&field) : 0) == 1; break;
     case FORM_FLOAT: attr.f = there ? shortest(halo_proto_f32(&field)) : 0; break;
     case FORM_TEXT: attr.text = there ? halo_proto_text(&field) : ""; break;

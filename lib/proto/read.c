@@ -10,17 +10,33 @@
 
 /* ---- Which message it is ---- */
 
-/* Fields that are well-formed, of a message that has computations with instructions. */
+/* A computation has instructions, which are messages, and ids, which are numbers. */
+static bool is_computation(halo_proto_message message) {
+  halo_proto_field field;
+  bool instr = false;
+  while (halo_proto_next(&message, &field)) {
+    bool number = field.number == HALO_COMPUTATION_ID || field.number == HALO_COMPUTATION_ROOT;
+    bool body = field.number == HALO_COMPUTATION_NAME || field.number == HALO_COMPUTATION_INSTRS;
+    if ((number && field.wire != HALO_WIRE_VARINT) || (body && field.wire != HALO_WIRE_BYTES))
+      return false;
+    instr |= field.number == HALO_COMPUTATION_INSTRS;
+  }
+  return instr;
+}
+
+/* Fields that are well-formed, of a message that has an entry and computations. */
 static bool is_module(halo_proto_message message) {
-  halo_proto_field field, inner;
+  halo_proto_field field;
   bool computation = false, entry = false;
   while (halo_proto_next(&message, &field)) {
-    if (field.number == HALO_MODULE_ENTRY_ID || field.number == HALO_MODULE_ENTRY_NAME)
-      entry = true;
-    if (field.number != HALO_MODULE_COMPUTATIONS || computation || field.wire != HALO_WIRE_BYTES)
-      continue;
-    computation = halo_proto_find(field.body, HALO_COMPUTATION_INSTRS, &inner);
-    if (message.reader->status != HALO_OK) return false;
+    if (field.number == HALO_MODULE_NAME || field.number == HALO_MODULE_ENTRY_NAME ||
+        field.number == HALO_MODULE_COMPUTATIONS) {
+      if (field.wire != HALO_WIRE_BYTES) return false;
+      entry |= field.number == HALO_MODULE_ENTRY_NAME;
+    }
+    if (field.number != HALO_MODULE_COMPUTATIONS || computation) continue;
+    if (!is_computation(field.body)) return false;
+    computation = true;
   }
   return computation && entry && message.reader->status == HALO_OK;
 }

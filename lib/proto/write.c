@@ -1,5 +1,6 @@
 /* proto/write.c: a module as an HloModuleProto. */
 #include "base/map.h"
+#include "base/memory.h"
 #include "proto/convert.h"
 #include "proto/numbers.h"
 #include "proto/proto.h"
@@ -194,4 +195,31 @@ halo_status halo_proto_write(const halo_module *module, halo_strbuf *out) {
   halo_free(w.out.data);
   halo_map_deinit(&w.numbers);
   return w.status;
+}
+
+typedef struct write_request {
+  const halo_module *module;
+  char *out;
+  size_t size;
+} write_request;
+
+static halo_status write_run(void *user) {
+  write_request *request = user;
+  halo_strbuf bytes = {0};
+  HALO_TRY(halo_proto_write(request->module, &bytes));
+  request->size = bytes.length;
+  request->out = halo_strbuf_take(&bytes);
+  return HALO_OK;
+}
+
+halo_status halo_module_to_proto(const halo_module *module, char **out, size_t *size) {
+  if (!module || !out || !size)
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_module_to_proto: NULL argument");
+  *out = NULL;
+  *size = 0;
+  write_request request = {.module = module};
+  HALO_TRY(halo_memory_guard(write_run, &request));
+  *out = request.out;
+  *size = request.size;
+  return HALO_OK;
 }

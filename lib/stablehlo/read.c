@@ -2,16 +2,23 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "hlo/hlo.h"
+#include "proto/proto.h"
 #include "stablehlo/stablehlo.h"
 
 #include <string.h>
 
-typedef enum read_format { READ_HLO_TEXT, READ_MLIR_TEXT, READ_BYTECODE } read_format;
+typedef enum read_format {
+  READ_HLO_TEXT,
+  READ_HLO_PROTO,
+  READ_MLIR_TEXT,
+  READ_BYTECODE
+} read_format;
 
 /* MLIR bytecode begins with four bytes of its own. */
 static read_format read_format_of(const void *bytes, size_t size) {
   static const unsigned char magic[] = {0x4d, 0x4c, 0xef, 0x52};
   if (size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0) return READ_BYTECODE;
+  if (halo_proto_is_module(bytes, size)) return READ_HLO_PROTO;
   return halo_stablehlo_is_text(bytes, size) ? READ_MLIR_TEXT : READ_HLO_TEXT;
 }
 
@@ -45,9 +52,10 @@ static halo_module *read_parameters_of(const halo_module *module) {
   return out;
 }
 
-static halo_status read_hlo(read_request *request) {
+static halo_status read_hlo(read_request *request, bool proto) {
   halo_module *module = NULL;
-  HALO_TRY(halo_module_parse(request->bytes, request->size, request->name, &module));
+  HALO_TRY(proto ? halo_proto_read(request->bytes, request->size, request->name, &module)
+                 : halo_module_parse(request->bytes, request->size, request->name, &module));
   request->out = request->parameters ? read_parameters_of(module) : module;
   if (request->parameters) halo_module_release(module);
   return HALO_OK;
@@ -56,7 +64,8 @@ static halo_status read_hlo(read_request *request) {
 static halo_status read_run(void *user) {
   read_request *request = user;
   read_format format = read_format_of(request->bytes, request->size);
-  if (format == READ_HLO_TEXT) return read_hlo(request);
+  if (format == READ_HLO_TEXT || format == READ_HLO_PROTO)
+    return read_hlo(request, format == READ_HLO_PROTO);
   halo_mlir_program *program = NULL;
   HALO_TRY(format == READ_BYTECODE
                ? halo_mlir_read_bytecode(request->bytes, request->size, request->name, &program)

@@ -222,6 +222,12 @@ halo_translate_fn halo_translate_op_chlo, halo_translate_op_chlo_topk,
  * when it has none. Notes the results. */
 bool halo_translate_named(halo_translator *t, halo_mlir_op *op, const char *name,
                           const halo_mlir_attr *attrs);
+/* translate_special.c: of f32 or f64. */
+halo_instr *halo_translate_erf_inv(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_erfc(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_lgamma(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_digamma(halo_translator *t, halo_instr *x);
+
 /* translate_shardy.c */
 halo_translate_fn halo_translate_op_manual, halo_translate_op_named_computation,
     halo_translate_op_sharding_constraint;

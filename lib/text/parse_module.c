@@ -270,9 +270,10 @@ static halo_status module_check_form(halo_text_parser *p) {
   for (const char *at = p->begin; at < p->end && at < p->begin + LOOK; at++) {
     if ((unsigned char)*at >= ' ' || strchr("\t\n\r\f\v", *at))
       continue; /* a NUL is told apart later */
-    return halo_text_error(p, p->begin,
-                           "these bytes are no text; a serialised HLO module is not read, but HLO "
-                           "text is: " MODULE_ASK_JAX);
+    return halo_text_error(
+        p, p->begin,
+        "these bytes are no text; of other formats, halo_module_read takes whole HLO "
+        "protos and StableHLO artifacts, and HLO text is read: " MODULE_ASK_JAX);
   }
   bool mlir = (halo_text_is_word(p, "module") || *p->begin == '#' || *p->begin == '"') &&
               (strstr(p->begin, "func.func") || strstr(p->begin, "stablehlo.") ||

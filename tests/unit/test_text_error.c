@@ -28,7 +28,7 @@ static const struct {
     {"module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n  func.func public @main()",
      "t:1:1: error: ", "this is MLIR (StableHLO), which halo_module_read reads"},
     {"#loc = loc(unknown)\nmodule @f { func.func public @main() {} }", "t:1:1: error: ", "MLIR"},
-    {"\n\005jit_f\022\004main", "t:1:1: error: ", "a serialised HLO module is not read"},
+    {"\n\005jit_f\022\004main", "t:1:1: error: ", "these bytes are no text"},
     {"\xef\xbb\xbf@", "t:1:1: error: ", "no meaning in HLO text"},
     /* Modules */
     {"HloModule", "t:1:10: error: ", "the module's name"},
