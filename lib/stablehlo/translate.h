@@ -146,10 +146,9 @@ void halo_translate_print_attr(halo_strbuf *out, const halo_mlir_attr *attr);
 /* Translates the block's operations; what it returns [expected] goes to `results`. */
 void halo_translate_block(halo_translator *t, halo_mlir_block *block, halo_instr **results,
                           int32_t expected);
-/* A region that something applies to scalars, or to arrays (`params` [count]; NULL: as its arguments are
- * declared): one parameter an argument. Values from outside must be constants. */
-halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *region,
-                                      const halo_shape *const *params, int32_t count);
+/* A region that something applies, as a computation with a parameter for each of its `count` arguments. Values from
+ * outside must be constants. */
+halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *region, int32_t count);
 /* Whether a value is made in a region, or in one inside of it. */
 bool halo_translate_is_inside(const halo_mlir_value *value, const halo_mlir_region *region);
 /* Whether the instruction is a constant, or one number everywhere; such a one again in the computation under way. */
