@@ -160,6 +160,11 @@ static const struct {
 void halo_translate_op_chlo(halo_translator *t, halo_mlir_op *op) {
   if (halo_translate_named(t, op, op->name + strlen("chlo."), NULL)) return;
   halo_instr *x = halo_translate_operand(t, op, 0);
+  if (op->opcode == HALO_MLIR_OP_CHLO_NEXT_AFTER) {
+    halo_instr *y = halo_translate_operand(t, op, 1);
+    if (y) halo_translate_results(t, op, halo_translate_next_after(t, x, y));
+    return;
+  }
   for (size_t i = 0; x && i < sizeof chlo_makers / sizeof chlo_makers[0]; i++) {
     if (chlo_makers[i].opcode != op->opcode) continue;
     halo_translate_results(t, op, chlo_makers[i].make(t, x));

@@ -118,8 +118,12 @@ static int32_t host_channel(halo_translator *t, const halo_mlir_op *op, halo_att
   attrs[count] = (halo_attr){.id = HALO_ATTR_FRONTEND_ATTRIBUTES};
   attrs[count].strings.data = strings;
   attrs[count].strings.count = 2;
-  /* An operation's own frontend attributes would stand there twice. */
-  t->note_count = t->note_count > 1 ? 1 : t->note_count;
+  /* An operation's own would stand there twice. */
+  int32_t kept = 0;
+  for (int32_t i = 0; i < t->note_count; i++) {
+    if (t->notes[i].id != HALO_ATTR_FRONTEND_ATTRIBUTES) t->notes[kept++] = t->notes[i];
+  }
+  t->note_count = kept;
   return count + 1;
 }
 

@@ -3,7 +3,6 @@
 #include "shape/types.h"
 #include "stablehlo/translate.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Failures ---- */

@@ -1,6 +1,7 @@
 /* stablehlo/translate_special.c: special functions of CHLO, which MLIR text has by name; in artifacts they are written out.
  * The formulas and their order are those that JAX's artifacts have, so that the same bits come out. Narrow types
  * are computed in f32. */
+#include "shape/types.h"
 #include "stablehlo/translate.h"
 
 #include <math.h>
@@ -241,4 +242,46 @@ halo_instr *halo_translate_digamma(halo_translator *t, halo_instr *x) {
       t, HALO_OP_AND, halo_translate_compare(t, HALO_LE, x, zero),
       halo_translate_compare(t, HALO_EQ, x, halo_translate_unary(t, HALO_OP_FLOOR, x)));
   return halo_translate_select(t, pole, special_number(t, x, NAN), value);
+}
+
+/* ---- Neighbours ---- */
+
+/* Numbers of one sign are ordered as their bits are; -0 and 0 are one number with two neighbours. */
+halo_instr *halo_translate_next_after(halo_translator *t, halo_instr *x, halo_instr *y) {
+  if (!halo_translate_ok(t)) return NULL;
+  int bits = halo_type_bits(x->shape->type);
+  if (!halo_type_is_float(x->shape->type) || (bits != 16 && bits != 32 && bits != 64)) {
+    halo_translate_refuse(t, "it is not supported for %s", halo_type_name(x->shape->type));
+    return NULL;
+  }
+  halo_type type = bits == 16 ? HALO_U16 : bits == 32 ? HALO_U32 : HALO_U64;
+  const halo_shape *shape = halo_shape_with_type(t->arena, x->shape, type);
+  halo_instr *from = halo_translate_emit(t, HALO_OP_BITCAST_CONVERT, shape, &x, 1, NULL, 0);
+  halo_instr *to = halo_translate_emit(t, HALO_OP_BITCAST_CONVERT, shape, &y, 1, NULL, 0);
+  halo_literal *mask = halo_literal_new_scalar(type);
+  halo_literal_set_i64(mask, 0, (int64_t)(UINT64_MAX >> 1 >> (64 - bits)));
+  halo_instr *value = halo_translate_fill(t, halo_translate_constant(t, mask), shape);
+  halo_literal_release(mask);
+  halo_instr *zero = special_number(t, from, 0), *one = special_number(t, from, 1);
+  halo_instr *sign = halo_translate_unary(t, HALO_OP_NOT, value);
+  halo_instr *from_size = halo_translate_binary(t, HALO_OP_AND, from, value);
+  halo_instr *to_size = halo_translate_binary(t, HALO_OP_AND, to, value);
+  halo_instr *to_sign = halo_translate_binary(t, HALO_OP_AND, to, sign);
+  halo_instr *differ = halo_translate_compare(
+      t, HALO_NE, halo_translate_binary(t, HALO_OP_AND, from, sign), to_sign);
+  halo_instr *inward = halo_translate_binary(
+      t, HALO_OP_OR, halo_translate_compare(t, HALO_GT, from_size, to_size), differ);
+  halo_instr *step =
+      halo_translate_select(t, inward, special_sub(t, from, one), special_add(t, from, one));
+  halo_instr *least = halo_translate_binary(t, HALO_OP_OR, to_sign, one);
+  halo_instr *off =
+      halo_translate_select(t, halo_translate_compare(t, HALO_EQ, to_size, zero), to, least);
+  halo_instr *next =
+      halo_translate_select(t, halo_translate_compare(t, HALO_EQ, from_size, zero), off, step);
+  next = halo_translate_select(t, halo_translate_compare(t, HALO_EQ, x, y), to, next);
+  next = halo_translate_emit(t, HALO_OP_BITCAST_CONVERT, x->shape, &next, 1, NULL, 0);
+  halo_instr *is_nan =
+      halo_translate_binary(t, HALO_OP_OR, halo_translate_compare(t, HALO_NE, x, x),
+                            halo_translate_compare(t, HALO_NE, y, y));
+  return halo_translate_select(t, is_nan, special_number(t, x, NAN), next);
 }
