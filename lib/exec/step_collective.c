@@ -64,19 +64,21 @@ static halo_status collective_open(halo_run *run, const halo_step *step, int32_t
   span->size = (size_t)run->program->plan->buffers.data[arg->buffer].size;
   span->written = arg->written;
   if (!span->at.mem || span->size == 0) return HALO_OK;
-  cl_int code = CL_SUCCESS;
   if (run->program->device->caps.shares_host_memory) {
     /* A part may be written only: what is not must stay as it is. */
     cl_map_flags flags = span->written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-    span->data = clEnqueueMapBuffer(run->queue, span->at.mem, CL_TRUE, flags,
-                                    (size_t)span->at.offset, span->size, 0, NULL, NULL, &code);
-    span->mapped = code == CL_SUCCESS;
-    return halo_cl_check(code, "mapping what goes to other devices");
+    void *mapped;
+    halo_status status = halo_cl_map(run->queue, span->at.mem, flags, (size_t)span->at.offset,
+                                     span->size, true, &mapped);
+    span->data = mapped;
+    span->mapped = status == HALO_OK;
+    return halo_fail_in(status, "mapping what goes to other devices");
   }
   void *memory;
   HALO_TRY(halo_try_alloc(span->size, "what goes to other devices", &memory));
   span->data = memory;
   bool kept = step->collective->kind == HALO_COLLECTIVE_RAGGED;
+  cl_int code = CL_SUCCESS;
   if (!span->written || kept) {
     code = clEnqueueReadBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
                                span->size, span->data, 0, NULL, NULL);
@@ -85,9 +87,10 @@ static halo_status collective_open(halo_run *run, const halo_step *step, int32_t
 }
 
 static halo_status collective_close(halo_run *run, collective_span *span, bool good) {
+  halo_status status = HALO_OK;
   cl_int code = CL_SUCCESS;
   if (span->mapped) {
-    code = clEnqueueUnmapMemObject(run->queue, span->at.mem, span->data, 0, NULL, NULL);
+    status = halo_cl_unmap(run->queue, span->at.mem, span->data, NULL);
   } else if (span->data) {
     if (span->written && good) {
       code = clEnqueueWriteBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
@@ -96,7 +99,8 @@ static halo_status collective_close(halo_run *run, collective_span *span, bool g
     halo_free(span->data);
   }
   span->data = NULL;
-  return halo_cl_check(code, "storing what came from other devices");
+  if (status == HALO_OK) status = halo_cl_check(code, "enqueueing a copy");
+  return halo_fail_in(status, "storing what came from other devices");
 }
 
 /* ---- Messages ---- */

@@ -150,6 +150,15 @@ halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event
 bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t size,
                        cl_event after, halo_status *status);
 
+/* ---- Memory in the host's address space (map.c) ---- */
+
+/* Maps `size` bytes at `offset` of device memory, by a command of this queue. With `wait` all that was queued there
+ * before has happened, and the bytes may be used; else when the command has. Each is unmapped once, with the
+ * event of that in *done if it is not NULL. */
+halo_status halo_cl_map(cl_command_queue queue, cl_mem mem, cl_map_flags flags, size_t offset,
+                        size_t size, bool wait, void **out);
+halo_status halo_cl_unmap(cl_command_queue queue, cl_mem mem, void *mapped, cl_event *done);
+
 /* ---- Memory (memory.c) ---- */
 
 typedef struct halo_cl_memory_stats {
