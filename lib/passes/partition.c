@@ -48,14 +48,24 @@ static bool partition_is_wanted(const halo_module *module, partition_traits *tra
   return traits->shardings && (!traits->collectives || traits->manual || traits->foreign);
 }
 
-/* Shardings say nothing about one partition's program. */
-static void partition_drop_shardings(halo_module *module) {
+/* Shardings say nothing about one partition's program; nor do markers in computations of elements. */
+static halo_status partition_drop_shardings(halo_module *module) {
+  bool changed;
   for (int32_t c = 0; c < module->computations.count; c++) {
-    halo_computation *computation = module->computations.data[c];
-    for (int32_t i = 0; i < computation->instrs.count; i++) {
-      halo_instr_remove_attr(computation->instrs.data[i], HALO_ATTR_SHARDING);
+    halo_rewriter r;
+    halo_rewrite_begin(&r, module->computations.data[c]);
+    int32_t count = r.computation->instrs.count;
+    for (int32_t i = 0; i < count; i++) {
+      halo_instr *instr = halo_rewrite_next(&r, i);
+      if (!instr) continue;
+      halo_instr_remove_attr(instr, HALO_ATTR_SHARDING);
+      bool marker = instr->opcode == HALO_OP_CUSTOM_CALL &&
+                    halo_spmd_marker_of(instr) == HALO_SPMD_SAME && !halo_rewrite_pinned(instr);
+      if (marker) halo_rewrite_replace(&r, instr, instr->operands[0]);
     }
+    HALO_TRY(halo_rewrite_end(&r, &changed));
   }
+  return HALO_OK;
 }
 
 static int64_t partition_next_channel(const halo_module *module) {
@@ -89,13 +99,16 @@ halo_status halo_pass_partition(halo_module *module, bool *changed) {
   *changed = true;
   bool inlined;
   HALO_TRY(halo_pass_inline_calls(module, &inlined));
-  halo_spmd p = {.module = module, .channel = partition_next_channel(module)};
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_computation_remove_dead(module->computations.data[c]);
+  }
+  halo_spmd p = {.module = module, .first_channel = partition_next_channel(module)};
+  p.channel = p.first_channel;
   halo_status status = partition_run(&p);
   halo_vec_deinit(&p.instrs);
   halo_vec_deinit(&p.links);
   halo_arena_deinit(&p.arena);
   HALO_TRY(status);
   halo_module_remove_dead(module);
-  partition_drop_shardings(module);
-  return HALO_OK;
+  return partition_drop_shardings(module);
 }

@@ -41,7 +41,7 @@ typedef struct halo_spmd_box {
   bool fixed; /* said by the text: axes are not added */
 } halo_spmd_box;
 
-/* A value under another sharding than its own. */
+/* Each partition's part of an array, under one of the shardings that it was made with. */
 typedef struct halo_spmd_variant {
   halo_spmd_sharding sharding;
   halo_instr *value;
@@ -52,8 +52,7 @@ typedef struct halo_spmd_variant {
 typedef struct halo_spmd_leaf {
   const halo_shape *shape; /* of all of it */
   halo_spmd_box *box;
-  halo_instr *value; /* each partition's part, under the box's sharding; NULL: not written yet */
-  halo_spmd_variant *variants;
+  halo_spmd_variant *variants; /* NULL: not written yet */
 } halo_spmd_leaf;
 
 /* ---- Rules ---- */
@@ -111,7 +110,7 @@ typedef struct halo_spmd {
   const halo_sharding **results; /* and of its result */
   halo_rewriter r;               /* of the computation that is written */
   halo_expander x;
-  int64_t channel; /* the next unused one */
+  int64_t first_channel, channel; /* of what this pass makes; the next unused one */
 } halo_spmd;
 
 static inline halo_spmd_node *halo_spmd_node_of(const halo_instr *instr) { return instr->data; }
@@ -170,10 +169,12 @@ halo_instr *halo_spmd_move(halo_spmd *p, halo_instr *value, const halo_sharding 
  * halo_spmd_read and halo_spmd_make_even make of it; and the way back. */
 halo_instr *halo_spmd_enter(halo_spmd *p, halo_instr *value, const halo_shape *shape,
                             const halo_sharding *from, const halo_spmd_sharding *to);
-halo_instr *halo_spmd_leave(halo_spmd *p, halo_instr *value, const halo_shape *shape,
-                            const halo_spmd_sharding *from, const halo_sharding *to);
-/* A leaf's value under a sharding; made once for each. */
+halo_instr *halo_spmd_leave(halo_spmd *p, halo_spmd_leaf *leaf, const halo_sharding *to);
+/* A leaf's value under a sharding; made once for each, when it is wanted, of what takes the least to make it of.
+ * NULL after a failure. */
 halo_instr *halo_spmd_value(halo_spmd *p, halo_spmd_leaf *leaf, const halo_spmd_sharding *to);
+/* What that takes: bytes that each partition receives. */
+double halo_spmd_value_cost(halo_spmd *p, const halo_spmd_leaf *leaf, const halo_spmd_sharding *to);
 /* Gives a leaf its value, which lies as `from` says. */
 void halo_spmd_define(halo_spmd *p, halo_spmd_leaf *leaf, halo_instr *value,
                       const halo_spmd_sharding *from);
@@ -218,9 +219,17 @@ typedef enum halo_spmd_marker {
 halo_spmd_marker halo_spmd_marker_of(const halo_instr *instr);
 /* Writes the computations of all that has nodes. */
 halo_status halo_spmd_write(halo_spmd *p);
+/* A value as the operand was: all of it, of the same shape, down to the layout. NULL after a failure. */
+halo_instr *halo_spmd_whole_operand(halo_spmd *p, const halo_instr *operand);
+/* partition_alone.c: writes what one partition does for all: the one that a maximal sharding names, else the first.
+ * Of sends and receives those that end them, with those that begin them. */
+halo_status halo_spmd_write_alone(halo_spmd *p, halo_instr *instr);
 /* partition_entry.c: the parameters of the entry, and its results, with what callers need to know of them. */
 halo_status halo_spmd_write_params(halo_spmd *p);
 halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root);
+/* partition_tidy.c: sums of all-reduces in a computation that is written become all-reduces of sums, and what
+ * nothing needs goes, collectives that this pass made too. */
+halo_status halo_spmd_tidy(const halo_spmd *p, halo_computation *computation);
 /* Values of leaves as one value of a shape, tuples packed; and the other way. */
 halo_instr *halo_spmd_pack(halo_spmd *p, const halo_shape *shape, halo_instr *const *leaves);
 void halo_spmd_unpack(halo_spmd *p, halo_instr *value, halo_instr **leaves);

@@ -31,9 +31,19 @@ static bool annotate_is_control(const halo_instr *instr) {
   return instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL;
 }
 
+/* A module that would grow beyond that is refused: nested calls grow exponentially. */
+enum { ANNOTATE_MAX_INSTRS = 1 << 21 };
+
 /* `mark`: somebody calls it. */
-static void annotate_claim(halo_computation *computation) {
+static halo_status annotate_claim(halo_computation *computation, int64_t *instrs) {
   computation->mark = 1;
+  *instrs += computation->instrs.count;
+  if (*instrs > ANNOTATE_MAX_INSTRS) {
+    return halo_fail(HALO_UNIMPLEMENTED,
+                     "copies of what several loops and branches call would make more than %d "
+                     "instructions",
+                     ANNOTATE_MAX_INSTRS);
+  }
   for (int32_t i = 0; i < computation->instrs.count; i++) {
     halo_instr *instr = computation->instrs.data[i];
     if (!annotate_is_control(instr)) continue;
@@ -45,11 +55,12 @@ static void annotate_claim(halo_computation *computation) {
       for (int32_t c = 0; c < attr->comps.count; c++) {
         comps[c] = attr->comps.data[c];
         if (comps[c]->mark) comps[c] = annotate_copy(comps[c]);
-        annotate_claim(comps[c]);
+        HALO_TRY(annotate_claim(comps[c], instrs));
       }
       attr->comps.data = comps;
     }
   }
+  return HALO_OK;
 }
 
 /* ---- Reading what is said ---- */
@@ -254,11 +265,19 @@ static halo_status annotate_params(halo_spmd *p) {
   return HALO_OK;
 }
 
+/* What is said of results speaks to what they come from. */
 static halo_status annotate_results(halo_spmd *p) {
   halo_instr *root = p->module->entry->root;
-  int32_t count = halo_shape_leaf_count(root->shape);
-  p->results = halo_arena_array(&p->arena, const halo_sharding *, count + 1);
-  for (int32_t k = 0; k < count; k++) HALO_TRY(annotate_said(p, root, k, &p->results[k]));
+  const halo_spmd_node *node = halo_spmd_node_of(root);
+  p->results = halo_arena_array(&p->arena, const halo_sharding *, node->count + 1);
+  for (int32_t k = 0; k < node->count; k++) {
+    HALO_TRY(annotate_said(p, root, k, &p->results[k]));
+    if (!p->results[k] || p->results[k]->kind == HALO_SHARDING_MANUAL) continue;
+    halo_spmd_leaf *outside = annotate_new_leaf(p, node->leaves[k]->shape, NULL);
+    HALO_TRY(annotate_box(p, root, p->results[k], outside));
+    halo_spmd_link link = {node->leaves[k], outside};
+    halo_vec_push(&p->links, link);
+  }
   return HALO_OK;
 }
 
@@ -325,7 +344,8 @@ halo_status halo_spmd_annotate(halo_spmd *p) {
   for (int32_t c = 0; c < p->module->computations.count; c++) {
     p->module->computations.data[c]->mark = 0;
   }
-  annotate_claim(p->module->entry);
+  int64_t instrs = 0;
+  HALO_TRY(annotate_claim(p->module->entry, &instrs));
   HALO_TRY(annotate_params(p));
   HALO_TRY(annotate_computation(p, p->module->entry));
   HALO_TRY(annotate_results(p));

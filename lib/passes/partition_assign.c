@@ -117,7 +117,7 @@ static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
     halo_spmd_sharding here = halo_spmd_needed(p, rule, t, axes);
     cost += assign_local_bytes * assign_bytes(p, leaf->shape, &here);
     if (t < rule->operands) {
-      double moved = halo_spmd_reshard_cost(p, leaf->shape, own, &here);
+      double moved = halo_spmd_value_cost(p, leaf, &here);
       cost += moved > 0 ? moved + assign_message : 0;
     } else {
       if (partial) cost += assign_sum_cost(p, leaf->shape, &here, partial, own);
@@ -146,6 +146,14 @@ static void assign_order(const halo_spmd_rule *rule, int way, int32_t *order) {
   for (int32_t t = 0; t < results && way != 0; t++) order[count++] = rule->operands + t;
 }
 
+static bool assign_same(const halo_spmd_rule *rule, const halo_spmd_assignment *a,
+                        const halo_spmd_assignment *b) {
+  for (int32_t f = 0; f < rule->factors; f++) {
+    if (!halo_spmd_axes_equal(&a[f], &b[f])) return false;
+  }
+  return true;
+}
+
 halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_spmd_rule *rule) {
   int32_t *order = halo_arena_array(&p->arena, int32_t, rule->tensors + 1);
   halo_spmd_assignment *best = NULL;
@@ -162,6 +170,7 @@ halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_spmd_rule *rule)
       }
     }
     assign_clean(p, rule, forbidden, axes);
+    if (best && assign_same(rule, axes, best)) continue;
     double cost = assign_cost(p, rule, axes);
     if (best && cost >= least) continue;
     best = axes;

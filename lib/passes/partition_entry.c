@@ -130,10 +130,7 @@ halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root) {
     if (!p->results[k]) {
       p->results[k] = is_free ? entry_said(p, NULL, leaf) : &replicated;
     }
-    values[k] = leaf->value;
-    if (halo_spmd_is_array(leaf)) {
-      values[k] = halo_spmd_leave(p, leaf->value, leaf->shape, &leaf->box->sharding, p->results[k]);
-    }
+    values[k] = halo_spmd_leave(p, leaf, p->results[k]);
   }
   if (p->x.status != HALO_OK) return p->x.status;
   module->entry->root = halo_spmd_pack(p, root->shape, values);

@@ -1,5 +1,6 @@
 /* passes/partition_reshard.c: values from one sharding to another: slices, all-gathers, all-to-alls and
  * permutations, and sums that are spread over partitions. */
+#include "base/status.h"
 #include "passes/partition.h"
 
 #include <stdlib.h>
@@ -138,6 +139,7 @@ static bool reshard_find_cut(const halo_spmd_sharding *cur, const halo_spmd_shar
 /* The last axes of one dimension that are the next of another. */
 static bool reshard_find_swap(const halo_spmd_sharding *cur, const halo_spmd_sharding *to,
                               reshard_step *step) {
+  if (cur->rank + 2 > HALO_MAX_RANK) return false; /* it needs dimensions on the way */
   for (int i = 0; i < cur->rank; i++) {
     int extra = cur->dims[i].count - reshard_common(&cur->dims[i], &to->dims[i]);
     for (int j = 0; j < cur->rank && extra > 0; j++) {
@@ -438,15 +440,15 @@ halo_instr *halo_spmd_enter(halo_spmd *p, halo_instr *value, const halo_shape *s
   return value;
 }
 
-halo_instr *halo_spmd_leave(halo_spmd *p, halo_instr *value, const halo_shape *shape,
-                            const halo_spmd_sharding *from, const halo_sharding *to) {
+halo_instr *halo_spmd_leave(halo_spmd *p, halo_spmd_leaf *leaf, const halo_sharding *to) {
+  const halo_shape *shape = leaf->shape;
   halo_spmd_sharding axes, even;
   const halo_sharding *published;
+  if (!halo_spmd_is_array(leaf)) return halo_spmd_value(p, leaf, &leaf->box->sharding);
   bool tiled = reshard_edge(p, to, shape->rank, &axes, &published);
-  if (!halo_shape_is_array(shape)) return value;
   even = halo_spmd_copy(p, &axes);
   halo_spmd_make_even(p, shape, &even);
-  value = halo_spmd_reshard(p, value, from, &even);
+  halo_instr *value = halo_spmd_value(p, leaf, &even);
   if (!tiled) return value;
   for (int d = 0; d < shape->rank && value; d++) {
     if (halo_spmd_axes_equal(&axes.dims[d], &even.dims[d])) continue;
@@ -461,27 +463,55 @@ halo_instr *halo_spmd_leave(halo_spmd *p, halo_instr *value, const halo_shape *s
 
 /* ---- Leaves ---- */
 
+/* What is there that takes the least to become `to`. */
+static const halo_spmd_variant *reshard_nearest(halo_spmd *p, const halo_spmd_leaf *leaf,
+                                                const halo_spmd_sharding *to, double *cost) {
+  const halo_spmd_variant *best = NULL;
+  *cost = 0;
+  for (const halo_spmd_variant *v = leaf->variants; v; v = v->next) {
+    double one = halo_spmd_reshard_cost(p, leaf->shape, &v->sharding, to);
+    if (best && one >= *cost) continue;
+    best = v;
+    *cost = one;
+  }
+  return best;
+}
+
+double halo_spmd_value_cost(halo_spmd *p, const halo_spmd_leaf *leaf,
+                            const halo_spmd_sharding *to) {
+  double cost;
+  reshard_nearest(p, leaf, to, &cost);
+  return cost;
+}
+
 halo_instr *halo_spmd_value(halo_spmd *p, halo_spmd_leaf *leaf, const halo_spmd_sharding *to) {
-  if (!halo_spmd_is_array(leaf) || halo_spmd_equal(&leaf->box->sharding, to)) return leaf->value;
+  double cost;
+  if (!leaf->variants) {
+    if (p->x.status == HALO_OK) {
+      p->x.status = halo_fail(HALO_UNIMPLEMENTED,
+                              "line %d: %s: an operand has no value between its begin and its end",
+                              p->x.like->line, p->x.like->name);
+    }
+    return NULL;
+  }
+  if (!halo_spmd_is_array(leaf)) return leaf->variants->value;
   for (halo_spmd_variant *v = leaf->variants; v; v = v->next) {
     if (halo_spmd_equal(&v->sharding, to)) return v->value;
   }
+  const halo_spmd_variant *from = reshard_nearest(p, leaf, to, &cost);
   halo_spmd_variant *made = halo_arena_new(&p->arena, halo_spmd_variant);
   *made = (halo_spmd_variant){.sharding = halo_spmd_copy(p, to),
-                              .value = halo_spmd_reshard(p, leaf->value, &leaf->box->sharding, to),
+                              .value = halo_spmd_reshard(p, from->value, &from->sharding, to),
                               .next = leaf->variants};
+  if (!made->value) return NULL;
   leaf->variants = made;
   return made->value;
 }
 
 void halo_spmd_define(halo_spmd *p, halo_spmd_leaf *leaf, halo_instr *value,
                       const halo_spmd_sharding *from) {
-  leaf->value = value;
   leaf->variants = NULL;
-  if (!value || !halo_spmd_is_array(leaf) || halo_spmd_equal(from, &leaf->box->sharding)) return;
-  /* What it was is kept too: users may want just that. */
-  halo_spmd_variant *as_made = halo_arena_new(&p->arena, halo_spmd_variant);
-  *as_made = (halo_spmd_variant){.sharding = halo_spmd_copy(p, from), .value = value};
-  leaf->value = halo_spmd_reshard(p, value, from, &leaf->box->sharding);
-  leaf->variants = as_made;
+  if (!value) return;
+  leaf->variants = halo_arena_new(&p->arena, halo_spmd_variant);
+  *leaf->variants = (halo_spmd_variant){.sharding = halo_spmd_copy(p, from), .value = value};
 }

@@ -142,7 +142,7 @@ static halo_status write_to_all(halo_spmd *p, halo_instr *instr) {
     axes.count = (int8_t)(front + inner->count);
     joined.dims[d] = axes;
   }
-  halo_spmd_define(p, to, from->value, &joined);
+  halo_spmd_define(p, to, halo_spmd_value(p, from, &from->box->sharding), &joined);
   return HALO_OK;
 }
 
@@ -159,7 +159,7 @@ static const halo_attr *write_attrs(halo_spmd *p, const halo_instr *instr, int32
 }
 
 /* The leaves' values as the operand was: of the same shape, down to the layout. */
-static halo_instr *write_whole_operand(halo_spmd *p, const halo_instr *operand) {
+halo_instr *halo_spmd_whole_operand(halo_spmd *p, const halo_instr *operand) {
   const halo_spmd_node *node = halo_spmd_node_of(operand);
   halo_instr **values = halo_arena_array(&p->arena, halo_instr *, node->count + 1);
   for (int32_t k = 0; k < node->count; k++) {
@@ -175,8 +175,11 @@ static halo_instr *write_whole_operand(halo_spmd *p, const halo_instr *operand) 
   return halo_spmd_pack(p, operand->shape, values);
 }
 
-/* Whether it does something that must not happen once for each partition. */
-static halo_status write_check_effect(const halo_spmd *p, const halo_instr *instr) {
+typedef enum write_how { WRITE_EACH, WRITE_ALONE, WRITE_LATER, WRITE_NEVER } write_how;
+
+/* Whether each partition does it by itself. What has effects does so in manual regions alone; elsewhere it happens
+ * once, a send or receive where it ends. */
+static write_how write_how_of(const halo_spmd *p, const halo_instr *instr) {
   const halo_spmd_node *node = halo_spmd_node_of(instr);
   uint32_t all = (1u << p->mesh.axes) - 1, mask = 0;
   for (int32_t k = 0; k < node->count; k++) mask |= node->leaves[k]->box->sharding.manual;
@@ -184,11 +187,29 @@ static halo_status write_check_effect(const halo_spmd *p, const halo_instr *inst
     const halo_spmd_node *from = halo_spmd_node_of(instr->operands[i]);
     for (int32_t k = 0; k < from->count; k++) mask |= from->leaves[k]->box->sharding.manual;
   }
-  bool asynchronous = halo_opcode_has_trait(instr->opcode, HALO_TRAIT_ASYNC);
-  bool collective = halo_opcode_has_trait(instr->opcode, HALO_TRAIT_COLL);
-  bool pure = !halo_instr_has_side_effect(instr) || instr->opcode == HALO_OP_RNG ||
-              instr->opcode == HALO_OP_RNG_GET_AND_UPDATE_STATE;
-  if (mask == all || (pure && !asynchronous) || (collective && mask)) return HALO_OK;
+  if (mask == all) return WRITE_EACH;
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_ASYNC)) return WRITE_NEVER;
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_COLL)) return mask ? WRITE_EACH : WRITE_NEVER;
+  bool random = instr->opcode == HALO_OP_RNG || instr->opcode == HALO_OP_RNG_GET_AND_UPDATE_STATE;
+  if (random || !halo_instr_has_side_effect(instr)) return WRITE_EACH;
+  if (mask) return WRITE_NEVER;
+  switch ((int)instr->opcode) {
+    case HALO_OP_SEND:
+    case HALO_OP_RECV:
+      return halo_instr_int(instr, HALO_ATTR_IS_HOST_TRANSFER, 0) ? WRITE_LATER : WRITE_NEVER;
+    case HALO_OP_SEND_DONE:
+    case HALO_OP_RECV_DONE: {
+      halo_opcode begins = instr->opcode == HALO_OP_SEND_DONE ? HALO_OP_SEND : HALO_OP_RECV;
+      return instr->operands[0]->opcode == begins ? WRITE_ALONE : WRITE_NEVER;
+    }
+    case HALO_OP_INFEED:
+    case HALO_OP_OUTFEED:
+    case HALO_OP_CUSTOM_CALL: return WRITE_ALONE;
+    default: return WRITE_NEVER;
+  }
+}
+
+static halo_status write_fail_never(const halo_instr *instr) {
   return halo_fail(HALO_UNIMPLEMENTED,
                    "line %d: %s: %s in a program that is to be partitioned is not done",
                    instr->line, instr->name, halo_opcode_name(instr->opcode));
@@ -197,9 +218,8 @@ static halo_status write_check_effect(const halo_spmd *p, const halo_instr *inst
 static halo_status write_whole(halo_spmd *p, halo_instr *instr) {
   halo_spmd_node *node = halo_spmd_node_of(instr);
   halo_instr **operands = halo_arena_array(&p->arena, halo_instr *, instr->operand_count + 1);
-  HALO_TRY(write_check_effect(p, instr));
   for (int32_t i = 0; i < instr->operand_count; i++) {
-    operands[i] = write_whole_operand(p, instr->operands[i]);
+    operands[i] = halo_spmd_whole_operand(p, instr->operands[i]);
     if (!operands[i]) return p->x.status;
   }
   halo_instr_spec spec = {.opcode = instr->opcode,
@@ -273,11 +293,11 @@ static halo_status write_called(halo_spmd *p, halo_computation *computation,
   halo_status status = write_body(p, computation);
   if (status == HALO_OK) {
     halo_instr *root = result ? write_as(p, old_root->shape, halo_spmd_node_of(old_root), result)
-                              : write_whole_operand(p, old_root);
+                              : halo_spmd_whole_operand(p, old_root);
     status = p->x.status;
     if (root) computation->root = root;
   }
-  if (status == HALO_OK) halo_computation_remove_dead(computation);
+  if (status == HALO_OK) status = halo_spmd_tidy(p, computation);
   halo_status inner = p->x.status;
   p->r = r;
   p->x = x;
@@ -308,7 +328,7 @@ static halo_status write_while(halo_spmd *p, halo_instr *instr) {
 
 static halo_status write_conditional(halo_spmd *p, halo_instr *instr) {
   halo_instr **operands = halo_arena_array(&p->arena, halo_instr *, instr->operand_count + 1);
-  operands[0] = write_whole_operand(p, instr->operands[0]);
+  operands[0] = halo_spmd_whole_operand(p, instr->operands[0]);
   for (int32_t b = 0; b + 1 < instr->operand_count; b++) {
     halo_computation *branch = halo_conditional_branch(instr, b);
     const halo_instr *operand = instr->operands[1 + b];
@@ -380,7 +400,12 @@ static halo_status write_instr(halo_spmd *p, halo_instr *instr) {
     return p->x.status;
   }
   if (!node->rule || node->rule->operands != instr->operand_count) {
-    return write_splat(p, instr) ? p->x.status : write_whole(p, instr);
+    switch (write_how_of(p, instr)) {
+      case WRITE_EACH: return write_splat(p, instr) ? p->x.status : write_whole(p, instr);
+      case WRITE_ALONE: return halo_spmd_write_alone(p, instr);
+      case WRITE_LATER: return HALO_OK;
+      case WRITE_NEVER: return write_fail_never(instr);
+    }
   }
   halo_spmd_write_ruled(p, instr);
   return p->x.status;
@@ -428,6 +453,5 @@ halo_status halo_spmd_write(halo_spmd *p) {
   HALO_TRY(write_body(p, entry));
   p->x.like = root;
   HALO_TRY(halo_spmd_write_results(p, root));
-  halo_computation_remove_dead(entry);
-  return HALO_OK;
+  return halo_spmd_tidy(p, entry);
 }
