@@ -29,6 +29,36 @@ START_TEST(runs) {
 }
 END_TEST
 
+/* As frameworks send programs, but for being text. */
+START_TEST(stablehlo) {
+  PJRT_Client *client = pjrt_client(NULL);
+  PJRT_LoadedExecutable *loaded = pjrt_compile(
+      client,
+      "module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+      "  func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, "
+      "%b: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = \"\"}) {\n"
+      "    %0 = stablehlo.multiply %a, %b : tensor<4xf32>\n"
+      "    return %0 : tensor<4xf32>\n  }\n}\n");
+  PJRT_Executable *e = pjrt_executable(loaded);
+  PJRT_Executable_Name_Args *name = ARGS(Executable_Name, .executable = e);
+  ck_call(api->Executable_Name(name));
+  ck_assert_mem_eq(name->executable_name, "jit_f", name->executable_name_size);
+  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4);
+  PJRT_Buffer *y = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *both[] = {x, y};
+  PJRT_Buffer *result = pjrt_run(loaded, both, 2);
+  ck_assert(pjrt_is_deleted(x));
+  ck_assert(!pjrt_is_deleted(y));
+  float out[4];
+  pjrt_get(result, out, sizeof out);
+  ck_assert_float_eq(out[3], 16);
+  PJRT_Buffer *all[] = {x, y, result};
+  for (int i = 0; i < 3; i++) pjrt_drop(all[i]);
+  pjrt_drop_executable(e);
+  pjrt_drop_loaded(loaded);
+  pjrt_close(client);
+}
+END_TEST
+
 START_TEST(questions) {
   PJRT_Client *client = pjrt_client(NULL);
   PJRT_LoadedExecutable *loaded =
@@ -482,6 +512,7 @@ int main(void) {
   TCase *executables = tcase_create("executables");
   tcase_set_timeout(executables, 120);
   tcase_add_test(executables, runs);
+  tcase_add_test(executables, stablehlo);
   tcase_add_test(executables, questions);
   tcase_add_test(executables, tokens);
   tcase_add_test(executables, donation);
