@@ -39,9 +39,7 @@ static halo_status alias_read_type(halo_mlir_reader *r, halo_mlir_alias *alias) 
 }
 
 static halo_status alias_read_loc(halo_mlir_reader *r, halo_mlir_alias *alias) {
-  if (r->tok.kind == TOK_HASH) return halo_mlir_text_loc_alias(r, &alias->loc);
-  if (!halo_mlir_text_is(r, "loc")) return halo_mlir_text_expected(r, "a location");
-  return halo_mlir_text_loc(r, &alias->loc);
+  return halo_mlir_text_loc_value(r, &alias->loc);
 }
 
 /* Finds the alias at the current token and, unless `known`, reads what stands behind its `=`. */
@@ -114,6 +112,6 @@ halo_status halo_mlir_text_alias_definition(halo_mlir_reader *r) {
   }
   halo_mlir_text_advance(r);
   if (is_type) return halo_mlir_text_type(r, &known->type);
-  if (halo_mlir_text_is(r, "loc")) return halo_mlir_text_loc(r, &known->loc);
+  if (halo_mlir_text_is(r, "loc")) return halo_mlir_text_loc_value(r, &known->loc);
   return halo_mlir_text_attr(r, &known->attr);
 }

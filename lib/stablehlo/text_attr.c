@@ -3,6 +3,7 @@
 #include "stablehlo/text_reader.h"
 #include "text/number.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Making ---- */
@@ -56,16 +57,16 @@ halo_mlir_attr *halo_mlir_text_opaque(halo_mlir_reader *r, const char *start, co
 
 /* ---- Numbers ---- */
 
-/* The type behind a number, or the default. */
+/* The type behind a number, or the default; HALO_TYPE_INVALID: one that HLO has not. */
 static halo_status attr_number_type(halo_mlir_reader *r, halo_type default_, halo_type *out) {
   *out = default_;
   if (!halo_mlir_text_accept(r, ':')) return HALO_OK;
   const char *at = r->tok.start;
   const halo_mlir_type *type;
   HALO_TRY(halo_mlir_text_type(r, &type));
-  if (type->kind != HALO_MLIR_SCALAR)
+  if (type->kind != HALO_MLIR_SCALAR && type->kind != HALO_MLIR_OTHER)
     return halo_mlir_text_error(r, at, "expected the type of a number");
-  *out = type->element;
+  *out = type->kind == HALO_MLIR_SCALAR ? type->element : HALO_TYPE_INVALID;
   return HALO_OK;
 }
 
@@ -107,6 +108,10 @@ static halo_status attr_int(halo_mlir_reader *r, const char *at, bool minus,
        hex = tok.end - tok.start > 2 && tok.start[1] == 'x';
   halo_mlir_text_advance(r);
   HALO_TRY(attr_number_type(r, HALO_S64, &type));
+  if (type == HALO_TYPE_INVALID) {
+    *out = halo_mlir_text_opaque(r, at, halo_mlir_text_here(r));
+    return HALO_OK;
+  }
   if (!fits) return halo_mlir_text_error(r, at, "this number does not fit 64 bits");
   if (halo_type_is_float(type)) { /* its bits */
     if (!hex || minus)
@@ -136,6 +141,10 @@ static halo_status attr_float(halo_mlir_reader *r, const char *at, bool minus,
   halo_mlir_text_advance(r);
   halo_type type;
   HALO_TRY(attr_number_type(r, HALO_F64, &type));
+  if (type == HALO_TYPE_INVALID) {
+    *out = halo_mlir_text_opaque(r, at, halo_mlir_text_here(r));
+    return HALO_OK;
+  }
   if (!halo_type_is_float(type))
     return halo_mlir_text_error(r, at, "a number with a point cannot be of this type");
   uint64_t bits;
@@ -179,16 +188,17 @@ static halo_status attr_array(halo_mlir_reader *r, const halo_mlir_attr **out) {
 }
 
 halo_status halo_mlir_text_ints(halo_mlir_reader *r, const halo_mlir_attr **out) {
-  HALO_VEC(const halo_mlir_attr *) list = {0};
+  HALO_VEC(int64_t) list = {0};
+  const char *at = r->tok.start;
   halo_status status = halo_mlir_text_expect(r, '[', "'[' and integers");
   while (status == HALO_OK && r->tok.kind != ']') {
     int64_t value = 0;
     status = halo_mlir_text_int(r, "an integer", &value);
-    halo_vec_push(&list, halo_mlir_text_new_int(r, value, HALO_S64));
+    halo_vec_push(&list, value);
     if (status == HALO_OK) status = halo_mlir_text_separator(r, ']', "',' or ']' after an integer");
   }
   if (status == HALO_OK) {
-    *out = halo_mlir_text_new_array(r, list.data, list.count);
+    status = halo_mlir_text_new_list(r, at, list.data, list.count, out);
     halo_mlir_text_advance(r);
   }
   halo_vec_deinit(&list);
@@ -222,11 +232,17 @@ halo_status halo_mlir_text_dict(halo_mlir_reader *r, halo_mlir_named_list *out) 
   return HALO_OK;
 }
 
+static int attr_by_name(const void *a, const void *b) {
+  return strcmp(((const halo_mlir_named *)a)->name, ((const halo_mlir_named *)b)->name);
+}
+
 static halo_status attr_dict(halo_mlir_reader *r, const halo_mlir_attr **out) {
   halo_mlir_named_list rows = {0};
   halo_status status = halo_mlir_text_dict(r, &rows);
-  if (status == HALO_OK)
+  if (status == HALO_OK) {
+    if (rows.count > 1) qsort(rows.data, (size_t)rows.count, sizeof *rows.data, attr_by_name);
     *out = halo_mlir_text_new_fields(r, HALO_MLIR_DICT, NULL, rows.data, rows.count);
+  }
   halo_vec_deinit(&rows);
   return status;
 }

@@ -8,6 +8,9 @@ halo_status halo_mlir_text_constant(halo_mlir_reader *r, halo_mlir_draft *draft)
   const char *at = r->tok.start;
   const halo_mlir_attr *value;
   HALO_TRY(halo_mlir_text_attr(r, &value));
+  if (value->kind == HALO_MLIR_OPAQUE)
+    return halo_mlir_text_error_as(r, HALO_UNIMPLEMENTED, at,
+                                   "constants of this type are not supported");
   if (value->kind != HALO_MLIR_DENSE)
     return halo_mlir_text_error(r, at, "expected a constant such as dense<0> : tensor<i32>");
   halo_mlir_text_add(draft, "value", value);

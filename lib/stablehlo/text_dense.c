@@ -13,11 +13,6 @@ enum { DENSE_EXPAND = 64 };
 
 halo_status halo_mlir_text_dense_begin(halo_mlir_reader *r, const char *at,
                                        const halo_mlir_type *type, halo_mlir_dense *out) {
-  if (type->kind != HALO_MLIR_TENSOR) {
-    return halo_mlir_text_error_as(r, HALO_UNIMPLEMENTED, at,
-                                   "constants of type %s are not supported",
-                                   halo_mlir_text_type_name(r, type));
-  }
   *out = (halo_mlir_dense){.at = at, .type = type, .count = 1};
   for (int32_t d = 0; d < type->rank; d++) {
     if (type->dims[d] == HALO_MLIR_DYNAMIC)
@@ -218,10 +213,15 @@ static halo_status dense_body(halo_mlir_reader *r, halo_mlir_dense *dense, const
   return HALO_OK;
 }
 
-/* ": type" behind dense<...>. */
-static halo_status dense_type(halo_mlir_reader *r, const halo_mlir_type **out) {
+/* ": type" behind dense<...>. Of types that HLO has not, *opaque is the attribute. */
+static halo_status dense_type(halo_mlir_reader *r, const char *start, const halo_mlir_type **out,
+                              const halo_mlir_attr **opaque) {
   HALO_TRY(halo_mlir_text_expect(r, ':', "':' and the type of the elements"));
-  return halo_mlir_text_type(r, out);
+  HALO_TRY(halo_mlir_text_type(r, out));
+  *opaque = NULL;
+  if ((*out)->kind != HALO_MLIR_TENSOR)
+    *opaque = halo_mlir_text_opaque(r, start, halo_mlir_text_here(r));
+  return HALO_OK;
 }
 
 halo_status halo_mlir_text_dense(halo_mlir_reader *r, const halo_mlir_attr **out) {
@@ -239,7 +239,8 @@ halo_status halo_mlir_text_dense(halo_mlir_reader *r, const halo_mlir_attr **out
   if (*end != '>') return halo_mlir_text_error(r, end, "expected '>' after the elements");
   halo_mlir_text_resume(r, end + 1);
   const halo_mlir_type *type;
-  HALO_TRY(dense_type(r, &type));
+  HALO_TRY(dense_type(r, start, &type, out));
+  if (*out) return HALO_OK;
   halo_mlir_dense dense;
   HALO_TRY(halo_mlir_text_dense_begin(r, start, type, &dense));
   HALO_TRY(dense_body(r, &dense, first, end));
@@ -258,7 +259,8 @@ halo_status halo_mlir_text_dense_resource(halo_mlir_reader *r, const halo_mlir_a
   HALO_TRY(halo_mlir_text_resource_key(r, &key, &length));
   HALO_TRY(halo_mlir_text_expect(r, '>', "'>' after the name of a resource"));
   const halo_mlir_type *type;
-  HALO_TRY(dense_type(r, &type));
+  HALO_TRY(dense_type(r, start, &type, out));
+  if (*out) return HALO_OK;
   halo_mlir_dense dense;
   HALO_TRY(halo_mlir_text_dense_begin(r, start, type, &dense));
   HALO_TRY(halo_mlir_text_dense_blob(r, &dense, key_at, key, length));
@@ -267,6 +269,34 @@ halo_status halo_mlir_text_dense_resource(halo_mlir_reader *r, const halo_mlir_a
 }
 
 /* ---- Arrays ---- */
+
+/* A constant of these elements as they lie in literals. */
+static halo_status dense_made(halo_mlir_reader *r, const char *at, halo_type element, int32_t rank,
+                              const int64_t *dims, const void *data, const halo_mlir_attr **out) {
+  halo_mlir_dense dense;
+  const halo_mlir_type *type = halo_mlir_text_tensor_type(r, element, rank, dims);
+  HALO_TRY(halo_mlir_text_dense_begin(r, at, type, &dense));
+  HALO_TRY(halo_mlir_text_dense_alloc(r, &dense, false));
+  size_t size = halo_type_size(element) * (size_t)dense.count;
+  if (size) memcpy(dense.literal->data, data, size);
+  *out = dense_attr(r, &dense);
+  return HALO_OK;
+}
+
+halo_status halo_mlir_text_new_list(halo_mlir_reader *r, const char *at, const int64_t *data,
+                                    int64_t count, const halo_mlir_attr **out) {
+  return dense_made(r, at, HALO_S64, 1, &count, data, out);
+}
+
+halo_status halo_mlir_text_new_pairs(halo_mlir_reader *r, const char *at, const int64_t *data,
+                                     int64_t rows, const halo_mlir_attr **out) {
+  return dense_made(r, at, HALO_S64, 2, (int64_t[]){rows, 2}, data, out);
+}
+
+halo_status halo_mlir_text_new_flags(halo_mlir_reader *r, const char *at, const uint8_t *data,
+                                     int64_t count, const halo_mlir_attr **out) {
+  return dense_made(r, at, HALO_PRED, 1, &count, data, out);
+}
 
 halo_status halo_mlir_text_dense_array(halo_mlir_reader *r, const halo_mlir_attr **out) {
   const char *start = r->tok.start;

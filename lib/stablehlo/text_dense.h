@@ -14,7 +14,7 @@ typedef struct halo_mlir_dense {
 
 /* ---- text_dense.c ---- */
 
-/* Checks the type. */
+/* Checks the type, a tensor. */
 halo_status halo_mlir_text_dense_begin(halo_mlir_reader *r, const char *at,
                                        const halo_mlir_type *type, halo_mlir_dense *out);
 /* Makes the literal, of zeros. */

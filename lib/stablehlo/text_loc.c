@@ -72,13 +72,9 @@ static halo_status loc_read(halo_mlir_reader *r, halo_mlir_loc *out) {
     HALO_TRY(loc_inner(r, out));
     return halo_mlir_text_expect(r, ')', "')' after a location");
   }
-  if (r->tok.kind == TOK_HASH) {
-    HALO_TRY(halo_mlir_text_loc_alias(r, &known));
-  } else if (halo_mlir_text_is(r, "loc")) {
-    HALO_TRY(halo_mlir_text_loc(r, &known));
-  } else {
+  if (r->tok.kind != TOK_HASH && !halo_mlir_text_is(r, "loc"))
     return halo_mlir_text_expected(r, "a location");
-  }
+  HALO_TRY(halo_mlir_text_loc_value(r, &known));
   loc_merge(out, known);
   return HALO_OK;
 }
@@ -90,8 +86,8 @@ static halo_status loc_inner(halo_mlir_reader *r, halo_mlir_loc *out) {
   return HALO_OK;
 }
 
-halo_status halo_mlir_text_loc(halo_mlir_reader *r, const halo_mlir_loc **out) {
-  if (!halo_mlir_text_accept_word(r, "loc")) return HALO_OK;
+/* As halo_mlir_text_loc, of an alias or a place where "loc" stands; never NULL. */
+static halo_status loc_parenthesised(halo_mlir_reader *r, const halo_mlir_loc **out) {
   HALO_TRY(halo_mlir_text_expect(r, '(', "'(' and a location"));
   if (r->tok.kind == TOK_HASH) { /* shared by all that came from the same place */
     HALO_TRY(halo_mlir_text_loc_alias(r, out));
@@ -101,4 +97,18 @@ halo_status halo_mlir_text_loc(halo_mlir_reader *r, const halo_mlir_loc **out) {
     *out = loc;
   }
   return halo_mlir_text_expect(r, ')', "')' after a location");
+}
+
+halo_status halo_mlir_text_loc(halo_mlir_reader *r, const halo_mlir_loc **out) {
+  if (!halo_mlir_text_accept_word(r, "loc")) return HALO_OK;
+  const halo_mlir_loc *loc;
+  HALO_TRY(loc_parenthesised(r, &loc));
+  *out = loc->name || loc->file ? loc : NULL;
+  return HALO_OK;
+}
+
+halo_status halo_mlir_text_loc_value(halo_mlir_reader *r, const halo_mlir_loc **out) {
+  if (r->tok.kind == TOK_HASH) return halo_mlir_text_loc_alias(r, out);
+  HALO_TRY(halo_mlir_text_expect_word(r, "loc"));
+  return loc_parenthesised(r, out);
 }

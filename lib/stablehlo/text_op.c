@@ -253,7 +253,6 @@ static halo_status op_results(halo_mlir_reader *r, op_result_list *out, int64_t 
 
 static halo_mlir_op *op_build(halo_mlir_reader *r, halo_mlir_block *block, halo_mlir_draft *draft,
                               int32_t line) {
-  halo_mlir_text_flatten(draft->name->opcode, &draft->attrs);
   halo_mlir_op *op =
       halo_mlir_op_create(r->program, block, draft->name->text, draft->operands.count,
                           draft->results.count, draft->regions.count);
@@ -270,6 +269,13 @@ static halo_mlir_op *op_build(halo_mlir_reader *r, halo_mlir_block *block, halo_
   op->loc = draft->loc;
   op->line = line;
   return op;
+}
+
+/* A cast between equal types is its operand by another name. */
+static bool op_is_alias(const halo_mlir_draft *draft, const op_result_list *names) {
+  return draft->name->opcode == HALO_MLIR_OP_UNREALIZED_CAST && draft->operands.count == 1 &&
+         draft->results.count == 1 && names->count == 1 &&
+         halo_mlir_type_equal(draft->operands.data[0].value->type, draft->results.data[0]);
 }
 
 static halo_status op_read(halo_mlir_reader *r, halo_mlir_block *block, halo_mlir_draft *draft,
@@ -290,6 +296,12 @@ static halo_status op_read(halo_mlir_reader *r, halo_mlir_block *block, halo_mli
   if (named && named != draft->results.count)
     return halo_mlir_text_error(r, start, "expected names of %d results, found %lld",
                                 draft->results.count, (long long)named);
+  HALO_TRY(halo_mlir_text_flatten(r, draft->at, draft->name->opcode, &draft->attrs));
+  if (op_is_alias(draft, names)) {
+    halo_mlir_token name = names->data[0].tok;
+    return halo_mlir_text_define(r, name.start, (size_t)(name.end - name.start),
+                                 draft->operands.data[0].value, 1);
+  }
   halo_mlir_op *op = op_build(r, block, draft, line);
   for (int32_t i = 0; i < names->count; i++) {
     const op_result *name = &names->data[i];

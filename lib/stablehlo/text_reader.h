@@ -163,7 +163,7 @@ halo_mlir_attr *halo_mlir_text_new_fields(halo_mlir_reader *r, halo_mlir_attr_ki
 halo_status halo_mlir_text_attr(halo_mlir_reader *r, const halo_mlir_attr **out);
 /* Reads "{a = 1, b}" and appends what it holds. */
 halo_status halo_mlir_text_dict(halo_mlir_reader *r, halo_mlir_named_list *out);
-/* Reads "[0, 1]" as an array of i64. */
+/* Reads "[0, 1]" as a list of i64. */
 halo_status halo_mlir_text_ints(halo_mlir_reader *r, const halo_mlir_attr **out);
 /* An attribute of which nothing but its text is kept: from `start` to before the current token. */
 halo_mlir_attr *halo_mlir_text_opaque(halo_mlir_reader *r, const char *start, const char *end);
@@ -178,7 +178,8 @@ halo_status halo_mlir_text_fields(halo_mlir_reader *r, const char *name,
 /* "[b, 0, f]x[0, i, o]->[b, 0, f]": the nine lists and numbers of a convolution. */
 halo_status halo_mlir_text_conv(halo_mlir_reader *r, halo_mlir_named_list *out);
 /* Replaces structures by their fields, under VHLO's names. */
-void halo_mlir_text_flatten(halo_mlir_opcode opcode, halo_mlir_named_list *attrs);
+halo_status halo_mlir_text_flatten(halo_mlir_reader *r, const char *at, halo_mlir_opcode opcode,
+                                   halo_mlir_named_list *attrs);
 
 /* ---- text_sdy.c ---- */
 
@@ -200,6 +201,15 @@ halo_status halo_mlir_text_axes(halo_mlir_reader *r, int closer, const halo_mlir
 /* dense<...> : type and dense_resource<...> : type at the keyword. */
 halo_status halo_mlir_text_dense(halo_mlir_reader *r, const halo_mlir_attr **out);
 halo_status halo_mlir_text_dense_resource(halo_mlir_reader *r, const halo_mlir_attr **out);
+/* A list of i64 as array<i64: ...> is one; `at` is its place. */
+halo_status halo_mlir_text_new_list(halo_mlir_reader *r, const char *at, const int64_t *data,
+                                    int64_t count, const halo_mlir_attr **out);
+/* `rows` pairs as dense<...> of two columns is one. */
+halo_status halo_mlir_text_new_pairs(halo_mlir_reader *r, const char *at, const int64_t *data,
+                                     int64_t rows, const halo_mlir_attr **out);
+/* Truth values as array<i1: ...> is them. */
+halo_status halo_mlir_text_new_flags(halo_mlir_reader *r, const char *at, const uint8_t *data,
+                                     int64_t count, const halo_mlir_attr **out);
 /* array<i64: 1, 2> at the keyword. */
 halo_status halo_mlir_text_dense_array(halo_mlir_reader *r, const halo_mlir_attr **out);
 
@@ -225,8 +235,10 @@ halo_status halo_mlir_text_alias_definition(halo_mlir_reader *r);
 
 /* ---- text_loc.c ---- */
 
-/* "loc(...)" if it is here; else *out stays. */
+/* "loc(...)" if it is here, NULL of one that says nothing; else *out stays. */
 halo_status halo_mlir_text_loc(halo_mlir_reader *r, const halo_mlir_loc **out);
+/* "loc(...)" or an alias, as the value of one; never NULL. */
+halo_status halo_mlir_text_loc_value(halo_mlir_reader *r, const halo_mlir_loc **out);
 
 /* ---- text_op.c ---- */
 

@@ -35,10 +35,17 @@ static halo_status sdy_string(halo_mlir_reader *r, const halo_mlir_attr **out) {
   return HALO_OK;
 }
 
+/* Numbers of structures have no type. */
+static const halo_mlir_attr *sdy_number(halo_mlir_reader *r, int64_t value) {
+  halo_mlir_attr *attr = halo_mlir_text_new_attr(r, HALO_MLIR_INT);
+  attr->i = value;
+  return attr;
+}
+
 static halo_status sdy_int(halo_mlir_reader *r, const char *what, const halo_mlir_attr **out) {
   int64_t value;
   HALO_TRY(halo_mlir_text_int(r, what, &value));
-  *out = halo_mlir_text_new_int(r, value, HALO_S64);
+  *out = sdy_number(r, value);
   return HALO_OK;
 }
 
@@ -70,6 +77,10 @@ halo_status halo_mlir_text_manual_axes(halo_mlir_reader *r, const halo_mlir_attr
   return sdy_elements(r, '}', sdy_string, out);
 }
 
+static halo_status sdy_device(halo_mlir_reader *r, const halo_mlir_attr **out) {
+  return sdy_int(r, "a device", out);
+}
+
 /* "x"=2 */
 static halo_status sdy_mesh_axis(halo_mlir_reader *r, const halo_mlir_attr **out) {
   halo_mlir_named rows[2] = {{.name = "name"}, {.name = "size"}};
@@ -88,7 +99,8 @@ halo_status halo_mlir_text_mesh(halo_mlir_reader *r, const halo_mlir_attr **out)
   if (halo_mlir_text_accept(r, ',')) {
     HALO_TRY(halo_mlir_text_expect_word(r, "device_ids"));
     HALO_TRY(halo_mlir_text_expect(r, '=', "'=' after device_ids"));
-    HALO_TRY(halo_mlir_text_ints(r, &rows[1].value));
+    HALO_TRY(halo_mlir_text_expect(r, '[', "'[' and devices"));
+    HALO_TRY(sdy_elements(r, ']', sdy_device, &rows[1].value));
   } else {
     rows[1].value = halo_mlir_text_new_array(r, NULL, 0);
   }
@@ -124,7 +136,7 @@ static halo_status sdy_dimension(halo_mlir_reader *r, const halo_mlir_attr **out
     int64_t priority = 0;
     for (c++; c < r->tok.end && halo_mlir_is_digit(*c); c++) priority = priority * 10 + (*c - '0');
     if (c < r->tok.end) return halo_mlir_text_expected(r, "a priority such as p1");
-    rows[2].value = halo_mlir_text_new_int(r, priority, HALO_S64);
+    rows[2].value = sdy_number(r, priority);
     count = 3;
     halo_mlir_text_advance(r);
   }

@@ -24,25 +24,28 @@ static halo_status spec_precision_format(halo_mlir_reader *r, halo_mlir_draft *d
 
 /* [1:7, 0:9:3] */
 static halo_status spec_slice(halo_mlir_reader *r, halo_mlir_draft *draft) {
-  const halo_mlir_attr *lists[3][HALO_MAX_RANK];
+  int64_t lists[3][HALO_MAX_RANK];
   int32_t rank = 0;
+  const char *at = r->tok.start;
   HALO_TRY(halo_mlir_text_expect(r, '[', "'[' and ranges"));
   for (; r->tok.kind != ']'; rank++) {
-    int64_t numbers[3] = {0, 0, 1};
     if (rank == HALO_MAX_RANK)
       return halo_mlir_text_error(r, r->tok.start, "expected at most %d ranges", HALO_MAX_RANK);
-    HALO_TRY(halo_mlir_text_int(r, "the start of a range", &numbers[0]));
+    HALO_TRY(halo_mlir_text_int(r, "the start of a range", &lists[0][rank]));
     HALO_TRY(halo_mlir_text_expect(r, ':', "':' and the end of a range"));
-    HALO_TRY(halo_mlir_text_int(r, "the end of a range", &numbers[1]));
+    HALO_TRY(halo_mlir_text_int(r, "the end of a range", &lists[1][rank]));
+    lists[2][rank] = 1;
     if (halo_mlir_text_accept(r, ':'))
-      HALO_TRY(halo_mlir_text_int(r, "the step of a range", &numbers[2]));
-    for (int i = 0; i < 3; i++) lists[i][rank] = halo_mlir_text_new_int(r, numbers[i], HALO_S64);
+      HALO_TRY(halo_mlir_text_int(r, "the step of a range", &lists[2][rank]));
     HALO_TRY(halo_mlir_text_separator(r, ']', "',' or ']' after a range"));
   }
   halo_mlir_text_advance(r);
   static const char *const names[] = {"start_indices", "limit_indices", "strides"};
-  for (int i = 0; i < 3; i++)
-    halo_mlir_text_add(draft, names[i], halo_mlir_text_new_array(r, lists[i], rank));
+  for (int i = 0; i < 3; i++) {
+    const halo_mlir_attr *value;
+    HALO_TRY(halo_mlir_text_new_list(r, at, lists[i], rank, &value));
+    halo_mlir_text_add(draft, names[i], value);
+  }
   return HALO_OK;
 }
 
@@ -50,35 +53,58 @@ static halo_status spec_conv(halo_mlir_reader *r, halo_mlir_draft *draft) {
   return halo_mlir_text_conv(r, &draft->attrs);
 }
 
-/* [[1, 1], [0, 2]] as one list. */
+/* [[1, 1], [0, 2]] as one tensor of two columns. */
 static halo_status spec_pairs(halo_mlir_reader *r, const halo_mlir_attr **out) {
-  const halo_mlir_attr *list[2 * HALO_MAX_RANK];
-  int32_t count = 0;
+  int64_t pairs[HALO_MAX_RANK][2];
+  int32_t rank = 0;
+  const char *at = r->tok.start;
   HALO_TRY(halo_mlir_text_expect(r, '[', "'[' and pairs"));
-  while (r->tok.kind != ']') {
-    const char *at = r->tok.start;
-    const halo_mlir_attr *pair;
-    HALO_TRY(halo_mlir_text_ints(r, &pair));
-    if (pair->array.count != 2 || count == 2 * HALO_MAX_RANK)
-      return halo_mlir_text_error(r, at, "expected a pair of integers for each dimension");
-    list[count++] = pair->array.data[0];
-    list[count++] = pair->array.data[1];
+  for (; r->tok.kind != ']'; rank++) {
+    if (rank == HALO_MAX_RANK)
+      return halo_mlir_text_error(r, r->tok.start, "expected at most %d pairs", HALO_MAX_RANK);
+    HALO_TRY(halo_mlir_text_expect(r, '[', "'[' and a pair"));
+    HALO_TRY(halo_mlir_text_int(r, "an integer", &pairs[rank][0]));
+    HALO_TRY(halo_mlir_text_expect(r, ',', "',' and the second integer of a pair"));
+    HALO_TRY(halo_mlir_text_int(r, "an integer", &pairs[rank][1]));
+    HALO_TRY(halo_mlir_text_expect(r, ']', "']' after a pair"));
     HALO_TRY(halo_mlir_text_separator(r, ']', "',' or ']' after a pair"));
   }
   halo_mlir_text_advance(r);
-  *out = halo_mlir_text_new_array(r, list, count);
-  return HALO_OK;
+  return halo_mlir_text_new_pairs(r, at, &pairs[0][0], rank, out);
+}
+
+/* [true, false] or [1, 0] */
+static halo_status spec_flags(halo_mlir_reader *r, const halo_mlir_attr **out) {
+  uint8_t flags[HALO_MAX_RANK];
+  int32_t rank = 0;
+  const char *at = r->tok.start;
+  HALO_TRY(halo_mlir_text_expect(r, '[', "'[' and flags"));
+  for (; r->tok.kind != ']'; rank++) {
+    int64_t value = halo_mlir_text_is(r, "true");
+    if (rank == HALO_MAX_RANK)
+      return halo_mlir_text_error(r, r->tok.start, "expected at most %d flags", HALO_MAX_RANK);
+    if (value || halo_mlir_text_is(r, "false")) {
+      halo_mlir_text_advance(r);
+    } else {
+      HALO_TRY(halo_mlir_text_int(r, "true, false or an integer", &value));
+    }
+    flags[rank] = value != 0;
+    HALO_TRY(halo_mlir_text_separator(r, ']', "',' or ']' after a flag"));
+  }
+  halo_mlir_text_advance(r);
+  return halo_mlir_text_new_flags(r, at, flags, rank, out);
 }
 
 /* {stride = [2, 1], pad = [[1, 1], [0, 2]], lhs_dilate = [1, 2], rhs_dilate = [1, 1], reverse = [true, false]} */
 static halo_status spec_window(halo_mlir_reader *r, halo_mlir_draft *draft) {
   static const struct {
     const char *word, *name;
-  } rows[] = {{"stride", "window_strides"},
-              {"pad", "padding"},
-              {"lhs_dilate", "lhs_dilation"},
-              {"rhs_dilate", "rhs_dilation"},
-              {"reverse", "window_reversal"}};
+    halo_status (*read)(halo_mlir_reader *r, const halo_mlir_attr **out);
+  } rows[] = {{"stride", "window_strides", halo_mlir_text_ints},
+              {"pad", "padding", spec_pairs},
+              {"lhs_dilate", "lhs_dilation", halo_mlir_text_ints},
+              {"rhs_dilate", "rhs_dilation", halo_mlir_text_ints},
+              {"reverse", "window_reversal", spec_flags}};
   enum { ROWS = sizeof rows / sizeof *rows };
   bool seen[ROWS] = {false};
   HALO_TRY(halo_mlir_text_expect(r, '{', "'{' and a window"));
@@ -92,12 +118,7 @@ static halo_status spec_window(halo_mlir_reader *r, halo_mlir_draft *draft) {
     halo_mlir_text_advance(r);
     HALO_TRY(halo_mlir_text_expect(r, '=', "'=' and a list"));
     const halo_mlir_attr *value;
-    if (r->tok.kind != '[') return halo_mlir_text_expected(r, "'[' and a list");
-    if (strcmp(rows[i].word, "pad") == 0) {
-      HALO_TRY(spec_pairs(r, &value));
-    } else {
-      HALO_TRY(halo_mlir_text_attr(r, &value));
-    }
+    HALO_TRY(rows[i].read(r, &value));
     halo_mlir_text_add(draft, rows[i].name, value);
     HALO_TRY(halo_mlir_text_separator(r, '}', "',' or '}' after a part of the window"));
   }

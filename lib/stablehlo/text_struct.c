@@ -54,6 +54,16 @@ static const halo_mlir_attr *struct_keyword(halo_mlir_reader *r) {
   return halo_mlir_text_new_string(r, HALO_MLIR_ENUM, text, length);
 }
 
+/* Numbers of structures have no type. */
+static halo_status struct_number(halo_mlir_reader *r, const halo_mlir_attr **out) {
+  int64_t value;
+  HALO_TRY(halo_mlir_text_int(r, "an integer", &value));
+  halo_mlir_attr *attr = halo_mlir_text_new_attr(r, HALO_MLIR_INT);
+  attr->i = value;
+  *out = attr;
+  return HALO_OK;
+}
+
 static halo_status struct_value(halo_mlir_reader *r, const char *element,
                                 const halo_mlir_attr **out) {
   if (r->tok.kind == '[') {
@@ -65,13 +75,10 @@ static halo_status struct_value(halo_mlir_reader *r, const char *element,
   if (r->tok.kind == '<') return halo_mlir_text_fields(r, element, out);
   if (r->tok.kind == '(') { /* "(1)2" of a part of an axis */
     halo_mlir_named rows[2] = {{.name = "pre_size"}, {.name = "size"}};
-    int64_t value;
     halo_mlir_text_advance(r);
-    HALO_TRY(halo_mlir_text_int(r, "a size", &value));
-    rows[0].value = halo_mlir_text_new_int(r, value, HALO_S64);
+    HALO_TRY(struct_number(r, &rows[0].value));
     HALO_TRY(halo_mlir_text_expect(r, ')', "')' after a size"));
-    HALO_TRY(halo_mlir_text_int(r, "a size", &value));
-    rows[1].value = halo_mlir_text_new_int(r, value, HALO_S64);
+    HALO_TRY(struct_number(r, &rows[1].value));
     *out = halo_mlir_text_new_fields(r, HALO_MLIR_STRUCT, "sub_axis_info", rows, 2);
     return HALO_OK;
   }
@@ -81,7 +88,34 @@ static halo_status struct_value(halo_mlir_reader *r, const char *element,
     *out = struct_keyword(r);
     return HALO_OK;
   }
+  if (r->tok.kind == TOK_INT || r->tok.kind == '-') {
+    const char *at = r->tok.start;
+    halo_mlir_token next = halo_mlir_text_peek(r);
+    if (r->tok.kind == TOK_INT || next.kind == TOK_INT) {
+      HALO_TRY(struct_number(r, out));
+      if (r->tok.kind != ':') return HALO_OK;
+      return halo_mlir_text_error(r, at, "expected a number without a type");
+    }
+  }
   return halo_mlir_text_attr(r, out);
+}
+
+/* Fields that a text may leave out and the form of programs has. */
+static void struct_complete(halo_mlir_reader *r, const char *name, halo_mlir_named_list *rows) {
+  static const char *const numbers[] = {"atol", "rtol", "ulps"};
+  if (strcmp(name, "result_accuracy") != 0) return;
+  halo_mlir_attr *given =
+      halo_mlir_text_new_fields(r, HALO_MLIR_STRUCT, name, rows->data, rows->count);
+  rows->count = 0;
+  for (int i = 0; i < 3; i++) {
+    const halo_mlir_attr *value = halo_mlir_dict_get(given, numbers[i]);
+    halo_mlir_attr *zero = halo_mlir_text_new_attr(r, i < 2 ? HALO_MLIR_FLOAT : HALO_MLIR_INT);
+    if (i < 2) zero->type = halo_mlir_text_scalar_type(r, HALO_F64);
+    halo_vec_push(rows, (halo_mlir_named){numbers[i], value ? value : zero});
+  }
+  const halo_mlir_attr *mode = halo_mlir_dict_get(given, "mode");
+  if (!mode) mode = halo_mlir_text_new_string(r, HALO_MLIR_ENUM, "DEFAULT", strlen("DEFAULT"));
+  halo_vec_push(rows, (halo_mlir_named){"mode", mode});
 }
 
 halo_status halo_mlir_text_fields(halo_mlir_reader *r, const char *name,
@@ -107,6 +141,7 @@ halo_status halo_mlir_text_fields(halo_mlir_reader *r, const char *name,
     if (status == HALO_OK) status = halo_mlir_text_separator(r, '>', "',' or '>' after a field");
   }
   if (status == HALO_OK) {
+    struct_complete(r, name, &rows);
     *out = halo_mlir_text_new_fields(r, HALO_MLIR_STRUCT, name, rows.data, rows.count);
     halo_mlir_text_advance(r);
     halo_mlir_text_leave(r);
@@ -165,32 +200,30 @@ static halo_status conv_read_list(halo_mlir_reader *r, const char *letters, conv
   return HALO_OK;
 }
 
-static void conv_add(halo_mlir_reader *r, halo_mlir_named_list *out, const conv_list *list,
-                     const char *batch, const char *feature, const char *spatial) {
-  const halo_mlir_attr *elements[HALO_MAX_RANK];
-  for (int i = 0; i < list->spatial_count; i++)
-    elements[i] = halo_mlir_text_new_int(r, list->spatial[i], HALO_S64);
+static halo_status conv_add(halo_mlir_reader *r, halo_mlir_named_list *out, const conv_list *list,
+                            const char *batch, const char *feature, const char *spatial) {
+  const halo_mlir_attr *dims;
+  HALO_TRY(halo_mlir_text_new_list(r, r->tok.start, list->spatial, list->spatial_count, &dims));
   halo_vec_push(out, (halo_mlir_named){batch, halo_mlir_text_new_int(r, list->batch, HALO_S64)});
   halo_vec_push(out,
                 (halo_mlir_named){feature, halo_mlir_text_new_int(r, list->feature, HALO_S64)});
-  halo_vec_push(
-      out, (halo_mlir_named){spatial, halo_mlir_text_new_array(r, elements, list->spatial_count)});
+  halo_vec_push(out, (halo_mlir_named){spatial, dims});
+  return HALO_OK;
 }
 
 halo_status halo_mlir_text_conv(halo_mlir_reader *r, halo_mlir_named_list *out) {
-  conv_list input, kernel, output;
-  HALO_TRY(conv_read_list(r, "bf", &input));
+  conv_list list;
+  HALO_TRY(conv_read_list(r, "bf", &list));
+  HALO_TRY(conv_add(r, out, &list, "input_batch_dimension", "input_feature_dimension",
+                    "input_spatial_dimensions"));
   HALO_TRY(halo_mlir_text_expect_word(r, "x"));
-  HALO_TRY(conv_read_list(r, "io", &kernel));
+  HALO_TRY(conv_read_list(r, "io", &list));
+  HALO_TRY(conv_add(r, out, &list, "kernel_input_feature_dimension",
+                    "kernel_output_feature_dimension", "kernel_spatial_dimensions"));
   HALO_TRY(halo_mlir_text_expect(r, TOK_ARROW, "'->' and the result's dimensions"));
-  HALO_TRY(conv_read_list(r, "bf", &output));
-  conv_add(r, out, &input, "input_batch_dimension", "input_feature_dimension",
-           "input_spatial_dimensions");
-  conv_add(r, out, &kernel, "kernel_input_feature_dimension", "kernel_output_feature_dimension",
-           "kernel_spatial_dimensions");
-  conv_add(r, out, &output, "output_batch_dimension", "output_feature_dimension",
-           "output_spatial_dimensions");
-  return HALO_OK;
+  HALO_TRY(conv_read_list(r, "bf", &list));
+  return conv_add(r, out, &list, "output_batch_dimension", "output_feature_dimension",
+                  "output_spatial_dimensions");
 }
 
 /* "<[b, 0, f]x[0, i, o]->[b, 0, f]>", "<raw input_batch_dimension = 0, ...>" */
@@ -286,7 +319,22 @@ static bool flat_is_structure(const char *name) {
   return false;
 }
 
-void halo_mlir_text_flatten(halo_mlir_opcode opcode, halo_mlir_named_list *attrs) {
+/* A number or a list of a structure as an attribute of its own. */
+static halo_status flat_value(halo_mlir_reader *r, const char *at, const halo_mlir_attr **value) {
+  const halo_mlir_attr *old = *value;
+  if (old->kind == HALO_MLIR_INT && !old->type)
+    *value = halo_mlir_text_new_int(r, old->i, HALO_S64);
+  if (old->kind != HALO_MLIR_ARRAY) return HALO_OK;
+  int64_t *list = halo_arena_array(r->arena, int64_t, old->array.count ? old->array.count : 1);
+  for (int32_t i = 0; i < old->array.count; i++) {
+    if (old->array.data[i]->kind != HALO_MLIR_INT) return HALO_OK;
+    list[i] = old->array.data[i]->i;
+  }
+  return halo_mlir_text_new_list(r, at, list, old->array.count, value);
+}
+
+halo_status halo_mlir_text_flatten(halo_mlir_reader *r, const char *at, halo_mlir_opcode opcode,
+                                   halo_mlir_named_list *attrs) {
   bool typed_channel = opcode == HALO_MLIR_OP_SEND || opcode == HALO_MLIR_OP_RECV;
   for (int32_t i = attrs->count - 1; i >= 0; i--) {
     const halo_mlir_attr *value = attrs->data[i].value;
@@ -300,7 +348,9 @@ void halo_mlir_text_flatten(halo_mlir_opcode opcode, halo_mlir_named_list *attrs
         if (!typed_channel) continue;
         row.name = "channel_type";
       }
+      HALO_TRY(flat_value(r, at, &row.value));
       halo_vec_push(attrs, row);
     }
   }
+  return HALO_OK;
 }

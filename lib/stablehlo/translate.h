@@ -29,7 +29,6 @@ typedef struct halo_translator {
    * there. */
   const halo_mlir_attr *manual;
   halo_status status;
-  bool told; /* the message names the operation */
   int32_t depth, numbered;
   halo_map functions;                    /* by name */
   halo_pointer_map metadata;             /* of locations */
@@ -114,8 +113,8 @@ halo_computation *halo_translate_scalar_body(halo_translator *t, halo_opcode opc
 
 /* ---- translate_read.c: attributes of operations ---- */
 
-/* The list, or with `count_if_missing` >= 0 as many of `default_`; fails when it has another length than
- * `expected` (-1: any). NULL after a failure. */
+/* The list and its length in *count (or NULL); fails when it is missing, or not of `expected` (-1: any) numbers. NULL
+ * and 0 after a failure. */
 const int64_t *halo_translate_list(halo_translator *t, const halo_mlir_op *op, const char *name,
                                    int32_t expected, int32_t *count);
 /* The same, where it may be missing: then all are `default_`. */
@@ -127,9 +126,9 @@ int64_t halo_translate_integer(halo_translator *t, const halo_mlir_op *op, const
 bool halo_translate_precision(halo_translator *t, const halo_mlir_op *op, halo_attr *out);
 bool halo_translate_algorithm(halo_translator *t, const halo_mlir_op *op, halo_attr *out);
 bool halo_translate_accuracy(halo_translator *t, const halo_mlir_op *op, halo_attr *out);
-/* What the attributes that any operation may carry come to: metadata, frontend attributes; mhlo.sharding or
- * sdy.sharding. */
+/* Sets t->notes to what the operation says beside what it computes: metadata and frontend attributes. */
 void halo_translate_annotate(halo_translator *t, const halo_mlir_op *op);
+/* The sharding among attributes, mhlo's or Shardy's, of a value of this shape; false: there is none, or a failure. */
 bool halo_translate_sharding(halo_translator *t, const halo_mlir_named *attrs, int32_t count,
                              const halo_shape *shape, halo_attr *out);
 /* The metadata of a location; false: it says nothing. */
@@ -147,10 +146,9 @@ void halo_translate_print_attr(halo_strbuf *out, const halo_mlir_attr *attr);
 /* Translates the block's operations; what it returns [expected] goes to `results`. */
 void halo_translate_block(halo_translator *t, halo_mlir_block *block, halo_instr **results,
                           int32_t expected);
-/* A region that something applies to scalars, or to arrays (`params` [count]; NULL: as its arguments are
- * declared): one parameter an argument. Values from outside must be constants. */
-halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *region,
-                                      const halo_shape *const *params, int32_t count);
+/* A region that something applies, as a computation with a parameter for each of its `count` arguments. Values from
+ * outside must be constants. */
+halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *region, int32_t count);
 /* Whether a value is made in a region, or in one inside of it. */
 bool halo_translate_is_inside(const halo_mlir_value *value, const halo_mlir_region *region);
 /* Whether the instruction is a constant, or one number everywhere; such a one again in the computation under way. */
@@ -222,6 +220,14 @@ halo_translate_fn halo_translate_op_chlo, halo_translate_op_chlo_topk,
  * when it has none. Notes the results. */
 bool halo_translate_named(halo_translator *t, halo_mlir_op *op, const char *name,
                           const halo_mlir_attr *attrs);
+/* translate_special.c: of f32 or f64. */
+halo_instr *halo_translate_erf_inv(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_erfc(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_lgamma(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_digamma(halo_translator *t, halo_instr *x);
+/* The number behind x in the direction of y; of f16, bf16, f32 or f64. */
+halo_instr *halo_translate_next_after(halo_translator *t, halo_instr *x, halo_instr *y);
+
 /* translate_shardy.c */
 halo_translate_fn halo_translate_op_manual, halo_translate_op_named_computation,
     halo_translate_op_sharding_constraint;

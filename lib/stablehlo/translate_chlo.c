@@ -113,10 +113,43 @@ static halo_instr *chlo_is_inf(halo_translator *t, halo_instr *x) {
   return chlo_infinity(t, halo_translate_unary(t, HALO_OP_ABS, x), 1);
 }
 
+/* Special functions of narrow types are computed in f32. */
+static halo_instr *chlo_wide(halo_translator *t, halo_instr *x,
+                             halo_instr *(*make)(halo_translator *t, halo_instr *x)) {
+  halo_type type = x->shape->type;
+  if (!halo_type_is_float(type)) {
+    halo_translate_wrong(t, "the operand must be of floats, not %s", halo_type_name(type));
+    return NULL;
+  }
+  bool wide = type == HALO_F32 || type == HALO_F64;
+  halo_instr *value = make(t, wide ? x : halo_translate_convert(t, x, HALO_F32));
+  return halo_translate_convert(t, value, type);
+}
+
+static halo_instr *chlo_erf_inv(halo_translator *t, halo_instr *x) {
+  return chlo_wide(t, x, halo_translate_erf_inv);
+}
+
+static halo_instr *chlo_erfc(halo_translator *t, halo_instr *x) {
+  return chlo_wide(t, x, halo_translate_erfc);
+}
+
+static halo_instr *chlo_lgamma(halo_translator *t, halo_instr *x) {
+  return chlo_wide(t, x, halo_translate_lgamma);
+}
+
+static halo_instr *chlo_digamma(halo_translator *t, halo_instr *x) {
+  return chlo_wide(t, x, halo_translate_digamma);
+}
+
 static const struct {
   halo_mlir_opcode opcode;
   halo_instr *(*make)(halo_translator *t, halo_instr *x);
 } chlo_makers[] = {
+    {HALO_MLIR_OP_CHLO_ERF_INV, chlo_erf_inv},
+    {HALO_MLIR_OP_CHLO_ERFC, chlo_erfc},
+    {HALO_MLIR_OP_CHLO_LGAMMA, chlo_lgamma},
+    {HALO_MLIR_OP_CHLO_DIGAMMA, chlo_digamma},
     {HALO_MLIR_OP_CHLO_SQUARE, chlo_square},
     {HALO_MLIR_OP_CHLO_CONJ, chlo_conj},
     {HALO_MLIR_OP_CHLO_IS_INF, chlo_is_inf},
@@ -127,6 +160,11 @@ static const struct {
 void halo_translate_op_chlo(halo_translator *t, halo_mlir_op *op) {
   if (halo_translate_named(t, op, op->name + strlen("chlo."), NULL)) return;
   halo_instr *x = halo_translate_operand(t, op, 0);
+  if (op->opcode == HALO_MLIR_OP_CHLO_NEXT_AFTER) {
+    halo_instr *y = halo_translate_operand(t, op, 1);
+    if (y) halo_translate_results(t, op, halo_translate_next_after(t, x, y));
+    return;
+  }
   for (size_t i = 0; x && i < sizeof chlo_makers / sizeof chlo_makers[0]; i++) {
     if (chlo_makers[i].opcode != op->opcode) continue;
     halo_translate_results(t, op, chlo_makers[i].make(t, x));

@@ -177,7 +177,7 @@ void halo_translate_op_collective(halo_translator *t, halo_mlir_op *op) {
   }
   if (op->region_count || op->opcode == HALO_MLIR_OP_CROSS_REPLICA_SUM) {
     halo_computation *body =
-        op->region_count ? halo_translate_body(t, &op->regions[0], NULL, 2)
+        op->region_count ? halo_translate_body(t, &op->regions[0], 2)
                          : halo_translate_scalar_body(t, HALO_OP_ADD, operands[0]->shape->type);
     if (!body) return;
     attrs.data[attrs.count++] = halo_translate_comp(t, HALO_ATTR_TO_APPLY, body);

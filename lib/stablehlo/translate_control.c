@@ -94,8 +94,7 @@ static void control_capture(halo_translator *t, const halo_mlir_region *top,
   }
 }
 
-halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *region,
-                                      const halo_shape *const *params, int32_t count) {
+halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *region, int32_t count) {
   if (!halo_translate_ok(t)) return NULL;
   halo_mlir_block *block = region->block;
   if (!block || block->arg_count != count) {
@@ -109,7 +108,7 @@ halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *regi
   t->reducing = true;
   control_capture(t, region, region, &saved);
   for (int32_t i = 0; i < count; i++) {
-    const halo_shape *shape = params ? params[i] : halo_translate_type(t, block->args[i].type);
+    const halo_shape *shape = halo_translate_type(t, block->args[i].type);
     block->args[i].data = halo_translate_parameter(t, i, shape, block->args[i].loc);
   }
   int32_t returned = block->ops.count ? block->ops.data[block->ops.count - 1]->operand_count : 0;
@@ -223,9 +222,19 @@ void halo_translate_op_call(halo_translator *t, halo_mlir_op *op) {
   control_call_op(t, op, halo_mlir_string(op, "callee", ""));
 }
 
+/* Composites that are one instruction in what XLA makes of the program too. It writes out the others (acos, sinh, ...), and
+ * so do their decompositions. */
+static bool control_is_instruction(const char *name) {
+  static const char *const names[] = {"chlo.erf", "chlo.mulhi", "chlo.ragged_dot", "chlo.top_k"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(names[i], name) == 0) return true;
+  }
+  return false;
+}
+
 void halo_translate_op_composite(halo_translator *t, halo_mlir_op *op) {
   const char *name = halo_mlir_string(op, "name", "");
-  if (strncmp(name, "chlo.", 5) == 0 &&
+  if (control_is_instruction(name) &&
       halo_translate_named(t, op, name + 5, halo_mlir_attr_of(op, "composite_attributes"))) {
     return;
   }

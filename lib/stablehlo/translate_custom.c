@@ -315,7 +315,7 @@ static void custom_lapack(halo_translator *t, halo_mlir_op *op, const char *rout
   halo_instr **operands = halo_translate_operands(t, op);
   if (!halo_translate_ok(t)) return;
   const halo_shape *first = op->operand_count ? operands[0]->shape : NULL;
-  if (!first || first->rank < 2 || (op->operand_count == 1) != (op->result_count == 2)) {
+  if (!first || first->rank < 2) {
     halo_translate_wrong(t, "expected a matrix");
     return;
   }
@@ -334,10 +334,13 @@ static void custom_lapack(halo_translator *t, halo_mlir_op *op, const char *rout
   for (int32_t i = 0; i < op->operand_count; i++) shapes[i] = operands[i]->shape;
   shapes[0] = custom_columns(t, first);
   const halo_shape *result = shapes[0];
-  if (op->result_count == 2) {
-    const halo_shape *taus = halo_translate_declared(t, op, 1);
-    if (!taus) halo_translate_refuse(t, "the extents of the result are not known");
-    if (!taus) return;
+  /* Factors come with a number for each reflector, in an array of one dimension fewer. */
+  if (op->operand_count == 1) {
+    int64_t dims[HALO_MAX_RANK];
+    int last = first->rank - 1;
+    memcpy(dims, first->dims, sizeof *dims * (size_t)last);
+    if (first->dims[last] < dims[last - 1]) dims[last - 1] = first->dims[last];
+    const halo_shape *taus = halo_shape_new(t->arena, first->type, last, dims);
     result = halo_shape_new_tuple(t->arena, 2, (const halo_shape *[]){result, taus});
   }
   halo_attr attrs[] = {

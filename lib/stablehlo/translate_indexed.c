@@ -62,7 +62,7 @@ void halo_translate_op_scatter(halo_translator *t, halo_mlir_op *op) {
       halo_translate_int(HALO_ATTR_INDEX_VECTOR_DIM, halo_mlir_int(op, "index_vector_dim", 0));
   indexed_flag(op, HALO_ATTR_INDICES_ARE_SORTED, &attrs);
   indexed_flag(op, HALO_ATTR_UNIQUE_INDICES, &attrs);
-  halo_computation *body = halo_translate_body(t, &op->regions[0], NULL, 2 * n);
+  halo_computation *body = halo_translate_body(t, &op->regions[0], 2 * n);
   if (!body) return;
   attrs.data[attrs.count++] = halo_translate_comp(t, HALO_ATTR_TO_APPLY, body);
   halo_translate_results(

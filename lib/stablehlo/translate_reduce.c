@@ -3,7 +3,7 @@
 
 /* The body in whatever types it works: of n accumulators, then n values. */
 static halo_computation *reduce_body(halo_translator *t, halo_mlir_op *op, int32_t n) {
-  return halo_translate_body(t, &op->regions[0], NULL, 2 * n);
+  return halo_translate_body(t, &op->regions[0], 2 * n);
 }
 
 static void reduce_emit(halo_translator *t, halo_mlir_op *op, halo_opcode opcode, int32_t operands,
@@ -89,8 +89,8 @@ void halo_translate_reduce_window_by_operands(halo_translator *t, halo_mlir_op *
 
 void halo_translate_op_select_and_scatter(halo_translator *t, halo_mlir_op *op) {
   const halo_instr *first = halo_translate_operand(t, op, 0);
-  halo_computation *select = halo_translate_body(t, &op->regions[0], NULL, 2);
-  halo_computation *scatter = halo_translate_body(t, &op->regions[1], NULL, 2);
+  halo_computation *select = halo_translate_body(t, &op->regions[0], 2);
+  halo_computation *scatter = halo_translate_body(t, &op->regions[1], 2);
   if (!scatter) return;
   halo_attr attrs[] = {halo_translate_comp(t, HALO_ATTR_SELECT, select),
                        halo_translate_comp(t, HALO_ATTR_SCATTER, scatter),
@@ -103,8 +103,7 @@ void halo_translate_op_select_and_scatter(halo_translator *t, halo_mlir_op *op) 
 
 void halo_translate_op_sort(halo_translator *t, halo_mlir_op *op) {
   const halo_instr *first = halo_translate_operand(t, op, 0);
-  halo_computation *comparator =
-      halo_translate_body(t, &op->regions[0], NULL, 2 * op->operand_count);
+  halo_computation *comparator = halo_translate_body(t, &op->regions[0], 2 * op->operand_count);
   if (!comparator) return;
   int64_t dimension = halo_mlir_int(op, "dimension", -1);
   if (dimension < 0) dimension += first->shape->rank;
@@ -120,7 +119,7 @@ void halo_translate_op_sort(halo_translator *t, halo_mlir_op *op) {
 void halo_translate_op_map(halo_translator *t, halo_mlir_op *op) {
   int32_t count;
   const int64_t *dimensions = halo_translate_list(t, op, "dimensions", -1, &count);
-  halo_computation *body = halo_translate_body(t, &op->regions[0], NULL, op->operand_count);
+  halo_computation *body = halo_translate_body(t, &op->regions[0], op->operand_count);
   if (!body) return;
   halo_attr attrs[] = {halo_translate_ints(t, HALO_ATTR_DIMENSIONS, dimensions, count),
                        halo_translate_comp(t, HALO_ATTR_TO_APPLY, body)};

@@ -304,6 +304,9 @@ void halo_translate_op(halo_translator *t, halo_mlir_op *op) {
   if (!halo_translate_ok(t)) return;
   const table_row *row = &table_rows[op->opcode];
   halo_mlir_op *outer = t->op;
+  halo_attr notes[HALO_TRANSLATE_NOTES];
+  int32_t note_count = t->note_count;
+  memcpy(notes, t->notes, sizeof notes);
   t->op = op;
   halo_translate_annotate(t, op);
   if (!row->translate && row->opcode == HALO_OP_ABS && op->opcode != HALO_MLIR_OP_ABS) {
@@ -315,8 +318,8 @@ void halo_translate_op(halo_translator *t, halo_mlir_op *op) {
     table_check(t, op);
   }
   t->op = outer;
-  t->note_count = 0;
-  if (outer) halo_translate_annotate(t, outer);
+  t->note_count = note_count;
+  memcpy(t->notes, notes, sizeof notes);
 }
 
 bool halo_translate_is_dynamic(const halo_mlir_op *op) {

@@ -221,6 +221,20 @@ static const value_case value_cases[] = {
      "  %0 = stablehlo.negate %x : tensor<i32>\n  return %0 : tensor<i32>\n}\n}\n",
      {"3"},
      "-3"},
+    {"a composite that HLO writes out too is its decomposition",
+     "module {\n" MAIN("%a: tensor<f32>", "tensor<f32>",
+                       "%0 = stablehlo.composite \"chlo.sinh\" %a {decomposition = @f} : "
+                       "(tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>\n")  //
+     "func.func private @f(%x: tensor<f32>) -> tensor<f32> {\n"
+     "  %0 = stablehlo.negate %x : tensor<f32>\n  return %0 : tensor<f32>\n}\n}\n",
+     {"3"},
+     "-3"},
+    {"neighbours",
+     MAIN("%a: tensor<4xf32>, %b: tensor<4xf32>", "tensor<4xf32>",
+          "%0 = chlo.next_after %a, %b : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>\n"
+          "return %0 : tensor<4xf32>\n"),
+     {"{1, 1, 2, -1}", "{2, 0, 2, -2}"},
+     "{1.00000012, 0.99999994, 2, -1.00000012}"},
     {"the first of older JAX",
      MAIN("%a: tensor<4xf32>", "tensor<2xf32>, tensor<2xi32>",
           "%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 2 : i64, largest = "
@@ -358,6 +372,11 @@ static const struct {
           "%0:2 = stablehlo.custom_call @Qr(%a) : (tensor<3x2xf32>) -> (tensor<3x2xf32>, "
           "tensor<2xf32>)\nreturn %0#0, %0#1 : tensor<3x2xf32>, tensor<2xf32>\n"),
      "(f32[3,2]{0,1}, f32[2]{0}) custom-call(Arg_0.2), custom_call_target=\"lapack_sgeqrf_ffi\""},
+    {"module {\n" MAIN("%a: tensor<f32>", "tensor<f32>",
+                       "%0 = stablehlo.composite \"chlo.erf\" %a {decomposition = @f} : "
+                       "(tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>\n")  //
+     "func.func private @f(%x: tensor<f32>) -> tensor<f32> {\n  return %x : tensor<f32>\n}\n}\n",
+     "erf(Arg_0.2)"},
     {MAIN("%a: tensor<4xi8>", "tensor<2xi8>, tensor<2xi32>",
           "%0:2 = chlo.top_k(%a, k = 2) : tensor<4xi8> -> (tensor<2xi8>, tensor<2xi32>)\n"
           "return %0#0, %0#1 : tensor<2xi8>, tensor<2xi32>\n"),

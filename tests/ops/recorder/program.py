@@ -23,7 +23,8 @@ class Program(Case):
 
         traced = jax.jit(lambda *a: jax.tree.map(shift, function(*a))).trace(*arguments)
         platforms = (platform or "cpu",)
-        self.hlo = traced.lower(lowering_platforms=platforms).as_text(dialect="hlo")
+        self.lowered = traced.lower(lowering_platforms=platforms)
+        self.hlo = self.lowered.as_text(dialect="hlo")
         results = jax.tree.leaves(traced.lower().out_info)
         if platform:
             self.expected = [np.asarray(r) for r in jax.tree.leaves(traced.lower().compile()(*arguments))]

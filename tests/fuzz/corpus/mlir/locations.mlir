@@ -1,0 +1,20 @@
+// versions: 0.9.0 0.14.0 1.8.0 1.9.0 1.17.0
+#file = loc("model.py":12:34)
+#deep = loc("deep.py":1:2)
+#named = loc("jit(f)/add"(#file))
+#call = loc(callsite("inner"(#deep) at #file))
+#frames = loc("jit(f)/mul"(callsite("g"(#deep) at callsite("h"(#file) at "main.py":99:1))))
+#fused = loc(fused["first", "jit(f)/x"(#deep), #file])
+#meta = loc(fused<"note">["a.py":5:6, #file])
+module {
+  func.func @main(%x: tensor<f32> loc("x"), %y: tensor<f32> loc(unknown)) -> tensor<f32> {
+    %0 = stablehlo.add %x, %y : tensor<f32> loc(#named)
+    %1 = stablehlo.add %0, %y : tensor<f32> loc(#call)
+    %2 = stablehlo.multiply %1, %y : tensor<f32> loc(#frames)
+    %3 = stablehlo.add %2, %y : tensor<f32> loc(#fused)
+    %4 = stablehlo.add %3, %y : tensor<f32> loc(#meta)
+    %5 = stablehlo.add %4, %y : tensor<f32> loc(unknown)
+    %6 = stablehlo.add %5, %y : tensor<f32> loc("only name")
+    return %6 : tensor<f32> loc("end.py":7:1)
+  } loc(#file)
+} loc(unknown)
