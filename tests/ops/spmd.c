@@ -93,7 +93,7 @@ bool spmd_join(halo_literal *whole, const halo_literal *piece, const halo_shardi
   if (!halo_shape_is_array(shape)) return true;
   if (halo_sharding_piece(sharding, shape, part, starts, sizes) != HALO_OK) return false;
   if (small->type != shape->type || small->rank != shape->rank ||
-      memcmp(small->dims, sizes, sizeof *sizes * (size_t)shape->rank) != 0) {
+      (shape->rank > 0 && memcmp(small->dims, sizes, sizeof *sizes * (size_t)shape->rank) != 0)) {
     return false;
   }
   spmd_copy copy = {.to = halo_literal_data(whole),
