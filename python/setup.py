@@ -1,6 +1,28 @@
-"""Only what pyproject.toml cannot say: the wheel holds a shared library, and no Python code that was compiled."""
+"""What pyproject.toml cannot say: the package holds a shared library, which is taken from the build, and no Python
+code that was compiled."""
+import os
+import pathlib
+import shutil
+
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+HERE = pathlib.Path(__file__).resolve().parent
+NAME = "libhalo_pjrt.so"
+
+
+class Build(build_py):
+    def run(self):
+        super().run()
+        places = [HERE / "jax_halo" / NAME, HERE.parent / "build/lib/pjrt" / NAME]
+        if os.environ.get("HALO_PJRT_LIBRARY"):
+            places.insert(0, pathlib.Path(os.environ["HALO_PJRT_LIBRARY"]))
+        library = next((place for place in places if place.is_file()), None)
+        if library is None and not self.editable_mode:
+            raise SystemExit(f"there is no {NAME}: build it first (tools/dev build)")
+        if library is not None and not self.editable_mode:
+            shutil.copy(library, pathlib.Path(self.build_lib) / "jax_halo" / NAME)
 
 
 class Wheel(bdist_wheel):
@@ -13,4 +35,4 @@ class Wheel(bdist_wheel):
         return "py3", "none", platform
 
 
-setup(cmdclass={"bdist_wheel": Wheel})
+setup(cmdclass={"bdist_wheel": Wheel, "build_py": Build})

@@ -90,6 +90,9 @@ HALO_API bool halo_module_argument_is_offered(const halo_module *module, int arg
 /* How a parameter and the result are spread over devices; NULL where the module does not say. */
 HALO_API const halo_sharding *halo_module_parameter_sharding(const halo_module *module, int index);
 HALO_API const halo_sharding *halo_module_result_sharding(const halo_module *module);
+/* The kind of memory ("pinned_host") that the front end wants a parameter or a result in, of which a tuple's
+ * elements are counted; NULL where it does not say. What it is called makes no difference to the program. */
+HALO_API const char *halo_module_memory_kind(const halo_module *module, bool result, int number);
 
 /* Checks every rule of the operation semantics by inferring each instruction's shape again. */
 HALO_API HALO_MUST_USE halo_status halo_module_verify(const halo_module *module);

@@ -14,7 +14,10 @@ static costs_work costs_of_list(const halo_steps *steps) {
     const halo_step *step = &steps->data[i];
     double rounds = step->kind == HALO_STEP_WHILE && step->trips >= 0 ? (double)step->trips : 1;
     costs_work inner = {0};
-    sum.flops += (double)step->flops;
+    /* Of kernels without products or sums the simple operations count. */
+    sum.flops += step->flops > 0        ? (double)step->flops
+                 : step->operations > 0 ? step->operations
+                                        : 0;
     sum.traffic += (double)(step->kind == HALO_STEP_COPY ? 2 * step->bytes : step->bytes);
     for (int32_t l = 0; l < step->list_count; l++) {
       costs_work list = costs_of_list(&step->lists[l]);

@@ -9,18 +9,15 @@
 
 static halo_status transfer_map(halo_cl_block *block, cl_map_flags flags, size_t size,
                                 cl_event after, void **out) {
-  cl_int code;
-  *out = clEnqueueMapBuffer(block->device->transfers, block->mem, CL_TRUE, flags, 0, size,
-                            after ? 1 : 0, after ? &after : NULL, NULL, &code);
-  return halo_cl_check(code, "clEnqueueMapBuffer");
+  *out = NULL;
+  HALO_TRY(halo_cl_await(after));
+  return halo_cl_map(block->device->transfers, block->mem, flags, 0, size, true, NULL, out);
 }
 
 /* Waits too: on some devices the bytes move only now. */
 static halo_status transfer_unmap(halo_cl_block *block, void *mapped) {
   cl_event done;
-  HALO_TRY(halo_cl_check(
-      clEnqueueUnmapMemObject(block->device->transfers, block->mem, mapped, 0, NULL, &done),
-      "clEnqueueUnmapMemObject"));
+  HALO_TRY(halo_cl_unmap(block->device->transfers, block->mem, mapped, &done));
   halo_status status = halo_cl_await(done);
   clReleaseEvent(done);
   return status;

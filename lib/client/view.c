@@ -17,12 +17,12 @@ static cl_command_queue view_queue(halo_cl_device *device, bool *here) {
 static halo_status view_map(halo_view *view, size_t size) {
   halo_cl_device *device = view->value->device;
   bool here;
-  cl_int code;
   cl_command_queue queue = view_queue(device, &here);
-  view->mapped = clEnqueueMapBuffer(queue, view->value->block->mem, CL_TRUE, CL_MAP_READ, 0, size,
-                                    0, NULL, NULL, &code);
+  halo_status status =
+      halo_cl_map(queue, view->value->block->mem, CL_MAP_READ, 0, size, true, NULL,
+                  &view->mapped);
   if (here) halo_cl_give_here(device);
-  return halo_cl_check(code, "clEnqueueMapBuffer");
+  return status;
 }
 
 halo_status halo_buffer_view(halo_buffer *buffer, const void **data, halo_view **out) {
@@ -65,12 +65,12 @@ void halo_view_release(halo_view *view) {
     bool here;
     cl_command_queue queue = view_queue(device, &here);
     cl_event done = NULL;
-    cl_int code = clEnqueueUnmapMemObject(queue, view->value->block->mem, view->mapped, 0, NULL,
-                                          here ? NULL : &done);
+    halo_status status =
+        halo_cl_unmap(queue, view->value->block->mem, view->mapped, here ? NULL : &done);
     if (here) {
       clFinish(queue);
       halo_cl_give_here(device);
-    } else if (code == CL_SUCCESS) {
+    } else if (status == HALO_OK) {
       /* What uses the memory next comes behind it, as behind any copy out. */
       halo_cl_block_set_transfer(view->value->block, HALO_CL_TRANSFER_OUT, done);
       clReleaseEvent(done);

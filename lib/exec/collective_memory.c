@@ -9,15 +9,16 @@
 
 /* The last map's event stands for all before it. */
 static halo_status memory_map(halo_run *run, collective_span *span, cl_event *event) {
-  cl_int code = CL_SUCCESS;
   /* A part may be written only: what is not must stay as it is. */
   cl_map_flags flags = span->written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
   if (*event) clReleaseEvent(*event);
   *event = NULL;
-  span->data = clEnqueueMapBuffer(run->queue, span->at.mem, CL_FALSE, flags,
-                                  (size_t)span->at.offset, span->size, 0, NULL, event, &code);
-  span->mapped = code == CL_SUCCESS;
-  return halo_cl_check(code, "mapping what goes to other devices");
+  void *mapped;
+  halo_status status = halo_cl_map(run->queue, span->at.mem, flags, (size_t)span->at.offset,
+                                   span->size, false, event, &mapped);
+  span->data = mapped;
+  span->mapped = status == HALO_OK;
+  return halo_fail_in(status, "mapping what goes to other devices");
 }
 
 static halo_status memory_map_all(collective_part *part) {
@@ -80,8 +81,8 @@ static halo_status memory_close(collective_part *part, collective_span *span, bo
   halo_run *run = part->run;
   halo_status status = HALO_OK;
   if (span->mapped) {
-    cl_int code = clEnqueueUnmapMemObject(run->queue, span->at.mem, span->data, 0, NULL, NULL);
-    status = halo_cl_check(code, "storing what came from other devices");
+    status = halo_fail_in(halo_cl_unmap(run->queue, span->at.mem, span->data, NULL),
+                          "storing what came from other devices");
   } else if (span->data) {
     if (span->stream) {
       status = halo_cl_stream_close(span->stream);

@@ -53,12 +53,11 @@ static halo_status custom_map(halo_run *run, halo_custom_array *array, bool writ
       return HALO_OK;
     }
   }
-  cl_int code;
   /* Results are mapped first, so that what both read and write share is mapped for both. */
   cl_map_flags flags = written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-  array->data = clEnqueueMapBuffer(run->queue, array->mem, CL_FALSE, flags, array->offset,
-                                   array->bytes, 0, NULL, NULL, &code);
-  HALO_TRY(halo_cl_check(code, "mapping a custom call's memory"));
+  HALO_TRY(halo_fail_in(
+      halo_cl_map(run->queue, array->mem, flags, array->offset, array->bytes, false, NULL, &array->data),
+      "mapping a custom call's memory"));
   mappings[*count].at = (halo_place_at){.mem = array->mem, .offset = array->offset};
   mappings[(*count)++].data = array->data;
   return HALO_OK;
@@ -89,9 +88,8 @@ static halo_status custom_finish(halo_run *run, const halo_step *step, void *sta
   if (status == HALO_OK) status = halo_custom_site_call(step->custom, arrays, NULL);
   halo_run_spent(run, HALO_HOST_CALL, since);
   for (int i = 0; i < mapped; i++) {
-    cl_int code =
-        clEnqueueUnmapMemObject(run->queue, mappings[i].at.mem, mappings[i].data, 0, NULL, NULL);
-    if (status == HALO_OK) status = halo_cl_check(code, "unmapping a custom call's memory");
+    halo_status unmapped = halo_cl_unmap(run->queue, mappings[i].at.mem, mappings[i].data, NULL);
+    if (status == HALO_OK) status = unmapped;
   }
   halo_arena_deinit(&scratch);
   return status;

@@ -1,6 +1,9 @@
 /* hlo/entry.c: what a module says about its arguments and its result, for callers. */
 #include "hlo/hlo.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* The leaf of a parameter that a row speaks of, counted over all parameters; -1: no array. */
 static int32_t entry_leaf(const halo_module *module, const halo_alias *alias) {
   if (alias->parameter < 0 || alias->parameter >= module->entry->params.count) return -1;
@@ -40,4 +43,31 @@ const halo_sharding *halo_module_parameter_sharding(const halo_module *module, i
 
 const halo_sharding *halo_module_result_sharding(const halo_module *module) {
   return entry_sharding(module->entry->root);
+}
+
+/* ---- Kinds of memory: notes among the module's frontend attributes, so that they live in text ---- */
+
+static void entry_memory_note(bool result, int number, char out[64]) {
+  snprintf(out, 64, "halo_%s_memory_%d", result ? "result" : "argument", number);
+}
+
+void halo_module_set_memory_kind(halo_module *module, bool result, int number, const char *kind) {
+  char note[64];
+  entry_memory_note(result, number, note);
+  int32_t count = module->frontend_count;
+  const char **list = halo_arena_array(&module->arena, const char *, count + 2);
+  for (int32_t i = 0; i < count; i++) list[i] = module->frontend[i];
+  list[count] = halo_arena_strdup(&module->arena, note);
+  list[count + 1] = halo_arena_strdup(&module->arena, kind);
+  module->frontend = list;
+  module->frontend_count = count + 2;
+}
+
+const char *halo_module_memory_kind(const halo_module *module, bool result, int number) {
+  char note[64];
+  entry_memory_note(result, number, note);
+  for (int32_t i = 0; i + 1 < module->frontend_count; i += 2) {
+    if (strcmp(module->frontend[i], note) == 0) return module->frontend[i + 1];
+  }
+  return NULL;
 }

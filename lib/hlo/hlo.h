@@ -283,6 +283,10 @@ void halo_module_set_sizes_are_values(halo_module *module);
 int32_t halo_module_visible_params(const halo_module *module);
 const halo_shape *halo_module_visible_result(const halo_module *module);
 
+/* Notes the kind of memory that a parameter or a result (of a tuple: an element) lies in, for callers
+ * (halo_module_memory_kind); entry.c. */
+void halo_module_set_memory_kind(halo_module *module, bool result, int number, const char *kind);
+
 /* ---- Copying ---- */
 
 /* A deep copy with its own arena (literals shared); one reference. */

@@ -163,6 +163,15 @@ halo_status halo_cl_stream_write(halo_cl_stream *stream, size_t at, size_t lengt
 /* Waits for what is on its way, and frees the stream (may be NULL). */
 halo_status halo_cl_stream_close(halo_cl_stream *stream);
 
+/* ---- Memory in the host's address space (map.c) ---- */
+
+/* Maps `size` bytes at `offset` of device memory, by a command of this queue. With `wait` all that was queued there
+ * before has happened, and the bytes may be used; else when the command has. Each is unmapped once. The event of the
+ * command is in *done if that is not NULL. */
+halo_status halo_cl_map(cl_command_queue queue, cl_mem mem, cl_map_flags flags, size_t offset,
+                        size_t size, bool wait, cl_event *done, void **out);
+halo_status halo_cl_unmap(cl_command_queue queue, cl_mem mem, void *mapped, cl_event *done);
+
 /* ---- Memory (memory.c) ---- */
 
 typedef struct halo_cl_memory_stats {

@@ -1,5 +1,4 @@
 /* pjrt/api.c: the table that the plugin exports, and what it says of itself. */
-#include "halo/halo.h"
 #include "pjrt/pjrt.h"
 
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* pjrt/client.c: the client: its options, its devices, and the topology of them. */
-#include "halo/halo.h"
 #include "pjrt/pjrt.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

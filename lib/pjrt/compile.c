@@ -41,6 +41,18 @@ static void compile_add(pjrt_slots *slots, const halo_shape *shape, const halo_s
   slot->sharding = compile_sharding(sharding, &slot->sharding_size);
 }
 
+/* The kinds of memory that the program names, of parameters and results that are no tuples. Those that are not
+ * known are the device's. */
+static void compile_find_memory(pjrt_slots *slots, const halo_module *module, bool result) {
+  for (size_t i = 0; i < slots->count; i++) {
+    const char *kind = halo_module_memory_kind(module, result, (int)i);
+    for (int k = 0; kind && k < PJRT_MEMORY_KINDS; k++) {
+      if (strcmp(kind, pjrt_memory_kind_name((pjrt_memory_kind)k)) != 0) continue;
+      slots->data[i].memory = (pjrt_memory_kind)k;
+    }
+  }
+}
+
 static void compile_find_slots(pjrt_core *core, const halo_module *module) {
   int parameters = halo_module_parameter_count(module), arrays = 0;
   size_t count = 0;
@@ -59,6 +71,8 @@ static void compile_find_slots(pjrt_core *core, const halo_module *module) {
   core->results.data = pjrt_alloc(sizeof *core->results.data * compile_leaves(result));
   arrays = 0;
   compile_add(&core->results, result, halo_module_result_sharding(module), &arrays);
+  compile_find_memory(&core->arguments, module, false);
+  compile_find_memory(&core->results, module, true);
 }
 
 /* Where the library partitioned the program, it knows how arrays lie. */

@@ -228,7 +228,10 @@ static void entry_main(halo_translator *t) {
   halo_instr *root = halo_translate_pack(t, results, count);
   root = entry_share(t, main, root, count);
   halo_translate_end(t, root, outer);
-  if (halo_translate_ok(t)) entry_finish(t);
+  if (halo_translate_ok(t)) {
+    entry_finish(t);
+    halo_translate_places(t, main);
+  }
   t->op = NULL;
 }
 

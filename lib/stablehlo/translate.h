@@ -237,6 +237,9 @@ void halo_translate_shardy_call(halo_translator *t, halo_mlir_op *op, const char
 const halo_mlir_attr *halo_translate_shardy_text(halo_translator *t, const halo_mlir_attr *frontend,
                                                  const char *name);
 
+/* translate_places.c: layouts and kinds of memory of the entry's arguments and results, once it is complete. */
+void halo_translate_places(halo_translator *t, const halo_mlir_op *main);
+
 /* translate_sharding.c */
 /* A sharding of Shardy's as HLO's, of an array of this rank, which does not name the axes in `manual` (or NULL), for
  * each of their devices has an array of its own. False after a failure. */

@@ -29,6 +29,81 @@ START_TEST(runs) {
 }
 END_TEST
 
+/* As frameworks send programs, but for being text. */
+START_TEST(stablehlo) {
+  PJRT_Client *client = pjrt_client(NULL);
+  PJRT_LoadedExecutable *loaded = pjrt_compile(
+      client,
+      "module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+      "  func.func public @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, "
+      "%b: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = \"\"}) {\n"
+      "    %0 = stablehlo.multiply %a, %b : tensor<4xf32>\n"
+      "    return %0 : tensor<4xf32>\n  }\n}\n");
+  PJRT_Executable *e = pjrt_executable(loaded);
+  PJRT_Executable_Name_Args *name = ARGS(Executable_Name, .executable = e);
+  ck_call(api->Executable_Name(name));
+  ck_assert_mem_eq(name->executable_name, "jit_f", name->executable_name_size);
+  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4);
+  PJRT_Buffer *y = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *both[] = {x, y};
+  PJRT_Buffer *result = pjrt_run(loaded, both, 2);
+  ck_assert(pjrt_is_deleted(x));
+  ck_assert(!pjrt_is_deleted(y));
+  float out[4];
+  pjrt_get(result, out, sizeof out);
+  ck_assert_float_eq(out[3], 16);
+  PJRT_Buffer *all[] = {x, y, result};
+  for (int i = 0; i < 3; i++) pjrt_drop(all[i]);
+  pjrt_drop_executable(e);
+  pjrt_drop_loaded(loaded);
+  pjrt_close(client);
+}
+END_TEST
+
+/* Layouts and kinds of memory that a program names are those of its buffers. */
+START_TEST(places) {
+  PJRT_Client *client = pjrt_client("cpu");
+  PJRT_LoadedExecutable *loaded = pjrt_compile(
+      client,
+      "module @jit_f {\n  func.func public @main(%a: tensor<2x3xf32>) -> "
+      "(tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\", mhlo.memory_kind = \"pinned_host\"}) {\n"
+      "    %0 = stablehlo.negate %a : tensor<2x3xf32>\n"
+      "    return %0 : tensor<2x3xf32>\n  }\n}\n");
+  PJRT_Executable *e = pjrt_executable(loaded);
+  PJRT_Executable_OutputMemoryKinds_Args *kinds =
+      ARGS(Executable_OutputMemoryKinds, .executable = e);
+  ck_call(api->Executable_OutputMemoryKinds(kinds));
+  ck_assert_str_eq(kinds->memory_kinds[0], "pinned_host");
+  const float in[6] = {1, 2, 3, 4, 5, 6};
+  const int64_t dims[] = {2, 3};
+  PJRT_Buffer *x = pjrt_put(pjrt_memory(client, 0), PJRT_Buffer_Type_F32, in, 2, dims);
+  PJRT_Buffer *result = pjrt_run(loaded, &x, 1);
+  PJRT_Buffer_Memory_Args *memory = ARGS(Buffer_Memory, .buffer = result);
+  ck_call(api->Buffer_Memory(memory));
+  PJRT_Memory_Kind_Args *kind = ARGS(Memory_Kind, .memory = memory->memory);
+  ck_call(api->Memory_Kind(kind));
+  ck_assert_str_eq(kind->kind, "pinned_host");
+  float raw[6];
+  PJRT_Buffer_CopyRawToHost_Args *bytes =
+      ARGS(Buffer_CopyRawToHost, .buffer = result, .dst = raw, .transfer_size = sizeof raw);
+  ck_call(api->Buffer_CopyRawToHost(bytes));
+  ck_call(pjrt_await(bytes->event));
+  ck_assert_float_eq(raw[1], -4);
+  pjrt_drop(x);
+  pjrt_drop(result);
+  pjrt_drop_executable(e);
+  pjrt_drop_loaded(loaded);
+  PJRT_LoadedExecutable *none;
+  char options[256];
+  ck_refused(pjrt_try_compile(client,
+                              "module @m {\n  func.func public @main(%a: tensor<2xf32> "
+                              "{mhlo.layout_mode = \"{0:T(2)}\"}) -> tensor<2xf32> {\n"
+                              "    return %a : tensor<2xf32>\n  }\n}\n",
+                              options, pjrt_options(options, 1, 1), &none),
+             INVALID_ARGUMENT, "no tiles");
+  pjrt_close(client);
+}
+END_TEST
+
 START_TEST(questions) {
   PJRT_Client *client = pjrt_client(NULL);
   PJRT_LoadedExecutable *loaded =
@@ -482,6 +557,8 @@ int main(void) {
   TCase *executables = tcase_create("executables");
   tcase_set_timeout(executables, 120);
   tcase_add_test(executables, runs);
+  tcase_add_test(executables, stablehlo);
+  tcase_add_test(executables, places);
   tcase_add_test(executables, questions);
   tcase_add_test(executables, tokens);
   tcase_add_test(executables, donation);
