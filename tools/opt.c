@@ -16,6 +16,7 @@ enum {
   OPT_NO_OPTIMIZATION,
   OPT_SHORT,
   OPT_ELIDE,
+  OPT_EMIT,
   OPT_OUTPUT,
   OPT_DUMP,
   OPT_VERIFY_ONLY,
@@ -34,6 +35,8 @@ static const tool_option opt_options[] = {
     {.help = "What to print"},
     {OPT_SHORT, 's', "short", NULL, "no '%' before names, no signatures, no metadata"},
     {OPT_ELIDE, 0, "elide", NULL, "constants of more than 10 elements as {...}"},
+    {OPT_EMIT, 0, "emit", "FORMAT",
+     "hlo (the default) or stablehlo: MLIR text, of the module as it is unless passes are named"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write the module there instead of to standard output"},
     {OPT_DUMP, 0, "dump", "DIR", "also write the module after each pass that changed it there"},
     {OPT_VERIFY_ONLY, 0, "verify-only", NULL,
@@ -43,7 +46,7 @@ static const tool_option opt_options[] = {
 
 typedef struct opt_request {
   const char *file, *passes, *disable, *output, *dump_dir;
-  bool verify_only;
+  bool verify_only, stablehlo;
   unsigned flags;
   halo_pass_options pass;
   int dumped;    /* passes written to dump_dir */
@@ -127,6 +130,14 @@ static bool opt_print(const halo_module *module, unsigned flags, const char *pat
   return ok;
 }
 
+static bool opt_print_stablehlo(const halo_module *module, const char *path) {
+  char *text;
+  if (!tool_check(halo_module_to_stablehlo(module, &text))) return false;
+  bool ok = opt_write(path, text);
+  halo_text_release(text);
+  return ok;
+}
+
 static void opt_dump(void *user, const char *pass, const halo_module *module) {
   opt_request *request = user;
   if (request->dump_bad) return;
@@ -140,7 +151,11 @@ static int opt_work(opt_request *request) {
   if (request->dump_dir && !tool_make_folder(request->dump_dir)) return TOOL_FAILED;
   if (!tool_read_module(request->file, &module)) return TOOL_FAILED;
   bool ok = tool_check(halo_module_verify(module));
-  if (ok && !request->verify_only) {
+  bool as_it_is = request->stablehlo && !request->passes && !request->disable &&
+                  !request->pass.no_fusion && !request->pass.no_optimization;
+  if (ok && !request->verify_only && as_it_is) {
+    ok = opt_print_stablehlo(module, request->output);
+  } else if (ok && !request->verify_only) {
     char *disabled = opt_disabled(request->passes, request->disable);
     request->pass.disabled = disabled;
     request->pass.verify = true;
@@ -149,7 +164,9 @@ static int opt_work(opt_request *request) {
     ok = tool_check(halo_module_optimize(module, &request->pass, &optimized));
     free(disabled);
     if (ok) {
-      ok = opt_print(optimized, request->flags, request->output) && !request->dump_bad;
+      ok = request->stablehlo ? opt_print_stablehlo(optimized, request->output)
+                              : opt_print(optimized, request->flags, request->output);
+      ok = ok && !request->dump_bad;
       halo_module_release(optimized);
     }
   }
@@ -172,6 +189,11 @@ int tool_opt(int argc, char **argv) {
       case OPT_NO_OPTIMIZATION: request.pass.no_optimization = true; break;
       case OPT_SHORT: request.flags |= HALO_PRINT_SHORT; break;
       case OPT_ELIDE: request.flags |= HALO_PRINT_ELIDE_LARGE; break;
+      case OPT_EMIT:
+        request.stablehlo = strcmp(value, "stablehlo") == 0;
+        if (request.stablehlo || strcmp(value, "hlo") == 0) break;
+        return args_usage_error(&args, "--emit: there is no format '%s', only hlo and stablehlo",
+                                value);
       case OPT_OUTPUT: request.output = value; break;
       case OPT_DUMP: request.dump_dir = value; break;
       case OPT_VERIFY_ONLY: request.verify_only = true; break;
