@@ -35,7 +35,9 @@ static const tool_option opt_options[] = {
     {.help = "What to print"},
     {OPT_SHORT, 's', "short", NULL, "no '%' before names, no signatures, no metadata"},
     {OPT_ELIDE, 0, "elide", NULL, "constants of more than 10 elements as {...}"},
-    {OPT_EMIT, 0, "emit", "FORMAT", "text, or proto: an HloModuleProto for XLA's own tools"},
+    {OPT_EMIT, 0, "emit", "FORMAT",
+     "hlo (the default), proto: an HloModuleProto for XLA's own tools, or stablehlo: MLIR text, of the "
+     "module as it is unless passes are named"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write the module there instead of to standard output"},
     {OPT_DUMP, 0, "dump", "DIR", "also write the module after each pass that changed it there"},
     {OPT_VERIFY_ONLY, 0, "verify-only", NULL,
@@ -45,7 +47,7 @@ static const tool_option opt_options[] = {
 
 typedef struct opt_request {
   const char *file, *passes, *disable, *output, *dump_dir;
-  bool verify_only, proto;
+  bool verify_only, proto, stablehlo;
   unsigned flags;
   halo_pass_options pass;
   int dumped;    /* passes written to dump_dir */
@@ -132,8 +134,14 @@ static bool opt_print(const halo_module *module, unsigned flags, const char *pat
 static bool opt_emit(const halo_module *module, const opt_request *request) {
   char *bytes;
   size_t size;
-  if (!request->proto) return opt_print(module, request->flags, request->output);
-  if (!tool_check(halo_module_to_proto(module, &bytes, &size))) return false;
+  if (request->stablehlo) {
+    if (!tool_check(halo_module_to_stablehlo(module, &bytes))) return false;
+    size = strlen(bytes);
+  } else if (request->proto) {
+    if (!tool_check(halo_module_to_proto(module, &bytes, &size))) return false;
+  } else {
+    return opt_print(module, request->flags, request->output);
+  }
   bool ok = opt_write(request->output, bytes, size);
   halo_text_release(bytes);
   return ok;
@@ -152,7 +160,11 @@ static int opt_work(opt_request *request) {
   if (request->dump_dir && !tool_make_folder(request->dump_dir)) return TOOL_FAILED;
   if (!tool_read_module(request->file, &module)) return TOOL_FAILED;
   bool ok = tool_check(halo_module_verify(module));
-  if (ok && !request->verify_only) {
+  bool as_it_is = request->stablehlo && !request->passes && !request->disable &&
+                  !request->pass.no_fusion && !request->pass.no_optimization;
+  if (ok && !request->verify_only && as_it_is) {
+    ok = opt_emit(module, request);
+  } else if (ok && !request->verify_only) {
     char *disabled = opt_disabled(request->passes, request->disable);
     request->pass.disabled = disabled;
     request->pass.verify = true;
@@ -186,9 +198,10 @@ int tool_opt(int argc, char **argv) {
       case OPT_ELIDE: request.flags |= HALO_PRINT_ELIDE_LARGE; break;
       case OPT_EMIT:
         request.proto = strcmp(value, "proto") == 0;
-        if (!request.proto && strcmp(value, "text") != 0)
-          return args_usage_error(&args, "--emit must be text or proto, not '%s'", value);
-        break;
+        request.stablehlo = strcmp(value, "stablehlo") == 0;
+        if (request.proto || request.stablehlo || strcmp(value, "hlo") == 0) break;
+        return args_usage_error(&args, "--emit: there is no format '%s', only hlo, stablehlo and proto",
+                                value);
       case OPT_OUTPUT: request.output = value; break;
       case OPT_DUMP: request.dump_dir = value; break;
       case OPT_VERIFY_ONLY: request.verify_only = true; break;

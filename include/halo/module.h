@@ -62,6 +62,10 @@ enum {
  * constants are elided. */
 HALO_API HALO_MUST_USE halo_status halo_module_to_text(const halo_module *module, unsigned flags,
                                                        char **out);
+/* The module as StableHLO text in generic form, to be freed with halo_text_release: for StableHLO's own tools, and
+ * halo_module_read reads it. Layouts, names and metadata are left out. HALO_UNIMPLEMENTED, with a message that names the
+ * instruction, for what it does not write (docs/stablehlo.md). */
+HALO_API HALO_MUST_USE halo_status halo_module_to_stablehlo(const halo_module *module, char **text);
 HALO_API void halo_text_release(char *text);
 /* The module as a serialised HloModuleProto of XLA, for its own tools: *size bytes, to be freed with
  * halo_text_release. HALO_UNIMPLEMENTED for constants whose value was lost ("{...}"). */
