@@ -7,7 +7,8 @@
  * image the line lies that line of the window k meets, below 0: outside; H_TAP(k, x) where element x of
  * line k of the window lies in the kernel; H_KLINES lines of the window of H_KX elements; along a line of the
  * image: H_SIZE places H_STEP apart in memory, of which result x meets those from x * H_STRIDE - H_PAD on,
- * H_DILATION apart; H_OUTV(c, line, x, v) stores H_W features. */
+ * H_DILATION apart; H_OUTV(c, line, x, v) stores H_W features.
+ * H_FETCH(p) asks for what the next columns read. */
 #ifndef H_NAME
 #define H_NAME conv_depthwise_example
 #define H_PARAMS __global const float *PX_, __global const float *PK_, __global float *out_
@@ -29,6 +30,7 @@
 #define H_STRIDE 1
 #define H_PAD 1
 #define H_DILATION 1
+#define H_FETCH(p) ((void)0)
 #define H_OUTV(c, line, x, v) vstore16(v, 0, out_ + ((line)*H_X + (x)) * H_C + (c))
 #define H_INT int
 #endif
@@ -53,6 +55,8 @@ __kernel void H_NAME(H_PARAMS) {
       if (at < 0) continue;
       if (inner) {
         __global const H_T *from = PX + at + first * H_STEP + c;
+#pragma unroll
+        for (int j = 0; j < H_XB; ++j) H_FETCH(from + (j + H_XB) * H_STRIDE * H_STEP);
 #pragma unroll
         for (int x = 0; x < H_KX; ++x) {
           const H_V w = H_LOADV(PK + H_TAP(k, x) + c);

@@ -198,6 +198,9 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
       &p, &k, halo_cl_conv_depthwise,
       halo_arena_printf(l->arena, "  __global const %s *PX = %s, *PK = %s;", type, px, pk));
   halo_panels_vector_holes(&p, &k, &d.b, v->accumulator);
+  bool fetches = halo_shape_byte_size(v->lhs->shape) >= HALO_STREAM_BYTES;
+  if (fetches) halo_sections_add(&p.e.sections, "fetch");
+  halo_parts_hole(&p, &k, "H_FETCH(p)", fetches ? "h_fetch(p)" : "((void)0)");
   halo_parts_call(&p, &k, "H_LINE", "_line", "x, k");
   halo_parts_call(&p, &k, "H_TAP", "_tap", "k, x");
   depthwise_size_holes(&k, &d);

@@ -179,7 +179,7 @@ START_TEST(depthwise_holes) {
   PASTE                                                                                            \
   "H_POINTERS __global const H_T *PX = in_, *PK = rhs_@; "                                         \
   "H_LINE(line, k) ((line) + (k) < 1 ? -1 : ((line) + (k)-1) * H_SIZE * H_C); "                    \
-  "H_TAP(k, x) ((k)*H_KX + (x)) * H_C; H_STEP H_C; "                                               \
+  "H_TAP(k, x) ((k)*H_KX + (x)) * H_C; H_STEP H_C; H_FETCH(p) (void)(p); "                         \
   "H_OUTV(c, line, x, v) H_STOREV(v, out_ + ((line)*H_X + (x)) * H_C + (c)); "
   static const char *const holes[] = {
       DEPTHWISE
