@@ -97,35 +97,6 @@ START_TEST(artifacts_are_read_as_stablehlo_reads_them) {
 }
 END_TEST
 
-/* Programs that the reader of text refuses, which is stricter about what nobody asks for. */
-static bool is_for_artifacts_only(const char *name) { return strcmp(name, "foreign.mlir") == 0; }
-
-START_TEST(text_is_read_as_artifacts_are) {
-  static char names[MOST_FILES][64];
-  int count = list_files("stablehlo", ".mlir", names);
-  ck_assert_int_ge(count, 25);
-  for (int i = 0; i < count; i++) {
-    if (is_for_artifacts_only(names[i])) continue;
-    char expected_name[96];
-    snprintf(expected_name, sizeof expected_name, "%.*s.expected", (int)strcspn(names[i], "."),
-             names[i]);
-    file_bytes expected = slurp(data_path("stablehlo", expected_name));
-    file_bytes source = slurp(data_path("stablehlo", names[i]));
-    halo_mlir_program *program;
-    halo_status status = halo_mlir_read_text(source.data, source.size, names[i], &program);
-    ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
-    halo_strbuf text = {0};
-    halo_mlir_print(&text, program, 0);
-    ck_assert_msg(strcmp(halo_strbuf_text(&text), expected.data) == 0, "%s reads as\n%s\nnot\n%s",
-                  names[i], halo_strbuf_text(&text), expected.data);
-    halo_strbuf_deinit(&text);
-    halo_mlir_program_release(program);
-    free(source.data);
-    free(expected.data);
-  }
-}
-END_TEST
-
 typedef struct loc_row {
   const char *name, *file;
   int line, column;
@@ -349,7 +320,6 @@ int main(void) {
   TCase *good = tcase_create("artifacts");
   tcase_set_timeout(good, 120);
   tcase_add_test(good, artifacts_are_read_as_stablehlo_reads_them);
-  tcase_add_test(good, text_is_read_as_artifacts_are);
   tcase_add_test(good, locations_come_to_a_name_and_a_place);
   tcase_add_test(good, splats_keep_one_value);
   tcase_add_test(good, attributes_have_the_form_of_text);
