@@ -36,7 +36,8 @@ static const tool_option opt_options[] = {
     {OPT_SHORT, 's', "short", NULL, "no '%' before names, no signatures, no metadata"},
     {OPT_ELIDE, 0, "elide", NULL, "constants of more than 10 elements as {...}"},
     {OPT_EMIT, 0, "emit", "FORMAT",
-     "hlo (the default), proto: an HloModuleProto for XLA's own tools, or stablehlo: MLIR text, of the "
+     "hlo (the default), proto: an HloModuleProto for XLA's own tools, or stablehlo: MLIR text, of "
+     "the "
      "module as it is unless passes are named"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write the module there instead of to standard output"},
     {OPT_DUMP, 0, "dump", "DIR", "also write the module after each pass that changed it there"},
@@ -200,8 +201,8 @@ int tool_opt(int argc, char **argv) {
         request.proto = strcmp(value, "proto") == 0;
         request.stablehlo = strcmp(value, "stablehlo") == 0;
         if (request.proto || request.stablehlo || strcmp(value, "hlo") == 0) break;
-        return args_usage_error(&args, "--emit: there is no format '%s', only hlo, stablehlo and proto",
-                                value);
+        return args_usage_error(
+            &args, "--emit: there is no format '%s', only hlo, stablehlo and proto", value);
       case OPT_OUTPUT: request.output = value; break;
       case OPT_DUMP: request.dump_dir = value; break;
       case OPT_VERIFY_ONLY: request.verify_only = true; break;

@@ -19,8 +19,7 @@ static halo_status view_map(halo_view *view, size_t size) {
   bool here;
   cl_command_queue queue = view_queue(device, &here);
   halo_status status =
-      halo_cl_map(queue, view->value->block->mem, CL_MAP_READ, 0, size, true, NULL,
-                  &view->mapped);
+      halo_cl_map(queue, view->value->block->mem, CL_MAP_READ, 0, size, true, NULL, &view->mapped);
   if (here) halo_cl_give_here(device);
   return status;
 }

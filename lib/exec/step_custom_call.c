@@ -55,9 +55,9 @@ static halo_status custom_map(halo_run *run, halo_custom_array *array, bool writ
   }
   /* Results are mapped first, so that what both read and write share is mapped for both. */
   cl_map_flags flags = written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-  HALO_TRY(halo_fail_in(
-      halo_cl_map(run->queue, array->mem, flags, array->offset, array->bytes, false, NULL, &array->data),
-      "mapping a custom call's memory"));
+  HALO_TRY(halo_fail_in(halo_cl_map(run->queue, array->mem, flags, array->offset, array->bytes,
+                                    false, NULL, &array->data),
+                        "mapping a custom call's memory"));
   mappings[*count].at = (halo_place_at){.mem = array->mem, .offset = array->offset};
   mappings[(*count)++].data = array->data;
   return HALO_OK;
