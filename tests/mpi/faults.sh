@@ -46,12 +46,12 @@ esac
 
 # Two hosts, which are network namespaces with one link between them.
 a=halo-a-$$ b=halo-b-$$ folder=$(mktemp -d)
+# shellcheck disable=SC2317 # called by the trap
 tidy() {
   ip netns del "$a" 2>/dev/null
   ip netns del "$b" 2>/dev/null
   rm -rf "$folder"
 }
-# shellcheck disable=SC2317 # by the trap
 trap tidy EXIT
 network() {
   ip netns add "$a" && ip netns add "$b" &&
