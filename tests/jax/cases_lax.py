@@ -75,6 +75,8 @@ def elementwise():
   for name, kinds, *_ in UNARY:
     if "f" in kinds and name not in ("integer_pow3",) + ("lgamma", "digamma", "bessel_i0e", "bessel_i1e"):
       yield Case(f"lax.{name}/edges", getattr(lax, name), (np.delete(edge, 5),), 8)
+  # Without the subnormal number, which JAX's CPU backend takes for 0.
+  edge = np.delete(edge, 5)
   for name in ("max", "min", "eq", "lt", "ge", "nextafter", "atan2", "div", "rem"):
     yield Case(f"lax.{name}/edges", getattr(lax, name), (np.repeat(edge, len(edge)), np.tile(edge, len(edge))), 4)
   for name, n in (("igamma", 2), ("igammac", 2), ("betainc" , 3), ("zeta", 2), ("polygamma", 2)):

@@ -38,6 +38,7 @@ def worker(options):
   jax.config.update("jax_enable_x64", options.x64)
   import check
   judge, device = jax.devices("cpu")[0], jax.devices(options.platform)[0]
+  print("READY 0", flush=True)
   group = dict(groups())[options.group]
   for i, case in selected(group, options):
     if i < options.start: continue
@@ -53,7 +54,7 @@ def supervise(name, options):
     command = [sys.executable, os.path.abspath(__file__), "--worker", "--group", name, "--start", str(start), "--platform", options.platform]
     command += (["--short"] if options.short else []) + (["--x64"] if options.x64 else []) + (["--match", options.match] if options.match else [])
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    current = None
+    current, ready = None, False
     errors = []
     reader = threading.Thread(target=lambda: errors.extend(process.stderr.readlines()[-15:]))
     reader.start()
@@ -61,6 +62,7 @@ def supervise(name, options):
     for line in process.stdout:
       word, i, rest = (line.rstrip("\n").split(" ", 2) + [""])[:3]
       if watchdog: watchdog.cancel()
+      ready = ready or word == "READY"
       if word == "BEGIN":
         current = (int(i), rest)
         watchdog = threading.Timer(options.timeout, process.kill)
@@ -73,6 +75,8 @@ def supervise(name, options):
     if watchdog: watchdog.cancel()
     process.wait()
     reader.join()
+    if not ready:
+      sys.exit(f"The platform {options.platform} is not there:\n{''.join(errors).strip()}")
     if current:
       failures.append((current[1], f"the process ended ({process.returncode}): {''.join(errors).strip()[-600:]}"))
       start = current[0] + 1
