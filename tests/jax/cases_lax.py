@@ -244,7 +244,7 @@ def control():
   yield Case("lax.map", lambda x: lax.map(lambda a: jnp.dot(a, a), x), (array("map", (6, 5), F32),), 4)
   yield Case("lax.map/batched", lambda x: lax.map(lambda a: jnp.dot(a, a), x, batch_size=4), (array("map", (6, 5), F32),), 4)
   yield Case("lax.associative_scan", lambda x: lax.associative_scan(jnp.multiply, x), (array("as", (13, 2), F32, .5, 1.5),), 16)
-  yield Case("lax.custom_root", lambda x: lax.custom_root(lambda y: y**2 - x, x, lambda f, y: lax.fori_loop(0, 20, lambda i, y: y - f(y) / (2 * y), y), lambda g, y: y / g(1.)), (F32(2),), 16)
+  yield Case("lax.custom_root", lambda x: lax.custom_root(lambda y: y**2 - x, x, lambda f, y: lax.fori_loop(0, 20, lambda i, y: y - f(y) / (2 * y), y), lambda g, y: y / g(jnp.ones_like(y))), (F32(2),), 16)
   yield Case("lax.custom_linear_solve", lambda a, b: lax.custom_linear_solve(lambda x: a @ x, b, lambda mv, b: jnp.linalg.solve(a, b)), (np.eye(4, dtype=F32) * 3 + array("cls", (4, 4), F32, 0, 1), array("clsb", (4,), F32)), 64)
   yield Case("lax.optimization_barrier", lambda x: lax.optimization_barrier((x, x + 1)), (x,))
   yield Case("jax.checkpoint", lambda x: jax.grad(lambda y: jax.checkpoint(jnp.sin)(y).sum())(x), (x,), 4)

@@ -51,7 +51,7 @@ def transformations():
   }
   for name, fn in fns.items():
     yield Case(f"jax.grad/{name}", jax.grad(fn), (x,), 200)
-    yield Case(f"jax.jvp/{name}", lambda x, fn=fn: jax.jvp(fn, (x,), (jnp.arange(1., 7.),)), (x,), 200)
+    yield Case(f"jax.jvp/{name}", lambda x, fn=fn: jax.jvp(fn, (x,), (jnp.arange(1, 7, dtype=x.dtype),)), (x,), 200)
     yield Case(f"jax.vmap/{name}", jax.vmap(fn), (m,), 200)
     yield Case(f"jax.vmap_grad/{name}", jax.vmap(jax.grad(fn)), (m,), 400)
     # Of |x exp(ix)| it is zero but for rounding; the others have none worth comparing.
