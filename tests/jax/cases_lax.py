@@ -235,7 +235,7 @@ def control():
   yield Case("lax.scan/reverse", lambda x, xs: lax.scan(lambda c, a: (c * .5 + a, c + a), x, xs, reverse=True), (x, array("xs", (6, 5), F32)), 4)
   yield Case("lax.scan/unroll", lambda x, xs: lax.scan(lambda c, a: (c * .5 + a, c + a), x, xs, unroll=4), (x, array("xs", (6, 5), F32)), 4)
   yield Case("lax.scan/nested", lambda x: lax.scan(lambda c, i: (lax.fori_loop(0, 3, lambda j, d: (d + i * j).astype(x.dtype), c), c.sum()), x, jnp.arange(4, dtype=x.dtype)), (x,), 4)
-  yield Case("lax.scan/empty", lambda x: lax.scan(lambda c, a: (c + a, c), x, jnp.zeros((0, 5))), (x,))
+  yield Case("lax.scan/empty", lambda x: lax.scan(lambda c, a: (c + a, c), x, jnp.zeros((0, 5), x.dtype)), (x,))
   for p in (False, True):
     yield Case(f"lax.cond/{p}", lambda p, x: lax.cond(p, lambda a: jnp.sin(a), lambda a: a * 2, x), (np.bool_(p), x), 4)
   for i in (-1, 0, 1, 2, 9):

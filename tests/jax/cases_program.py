@@ -39,8 +39,9 @@ def random():
 
 
 def transformations():
-  x = array("tr", (6,), F32)
-  m = array("trm", (4, 6), F32)
+  kind = np.float64 if jax.config.jax_enable_x64 else F32  # that of numbers without a type
+  x = array("tr", (6,), kind)
+  m = array("trm", (4, 6), kind)
   fns = {
       "sin": lambda x: jnp.sin(x).sum(), "prod": lambda x: jnp.prod(x + 4), "sort": lambda x: (jnp.sort(x) * jnp.arange(6)).sum(), "max": lambda x: jnp.max(x), "cumsum": lambda x: (jnp.cumsum(x)**2).sum(), "cumprod": lambda x: jnp.cumprod(x + 4).sum(), "cummax": lambda x: lax.cummax(x).sum(),
       "logsumexp": lambda x: jax.nn.logsumexp(x), "norm": lambda x: jnp.linalg.norm(x), "gather": lambda x: (x[jnp.array([0, 0, 3])]**2).sum(), "scatter": lambda x: (x.at[jnp.array([1, 4])].set(x[:2]**2)**2).sum(), "dynamic": lambda x: lax.dynamic_slice(x, (2,), (3,)).prod(),
