@@ -1,8 +1,6 @@
 /* pjrt/error.c: failures as objects of the interface. */
 #include "pjrt/pjrt.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +22,7 @@ static PJRT_Error *error_create(PJRT_Error_Code code, char *message) {
 PJRT_Error *pjrt_error(PJRT_Error_Code code, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  int length = vsnprintf(NULL, 0, format, arguments);
-  va_end(arguments);
-  char *message = pjrt_alloc((size_t)length + 1);
-  va_start(arguments, format);
-  vsnprintf(message, (size_t)length + 1, format, arguments);
+  char *message = pjrt_vformat(format, arguments);
   va_end(arguments);
   return error_create(code, message);
 }

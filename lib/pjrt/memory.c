@@ -1,7 +1,6 @@
 /* pjrt/memory.c: small pieces of memory, and texts. */
 #include "pjrt/pjrt.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +19,20 @@ char *pjrt_copy(const char *data, size_t size) {
   return copy;
 }
 
+char *pjrt_vformat(const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  char *text = pjrt_alloc((size_t)length + 1);
+  vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  return text;
+}
+
 char *pjrt_format(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  int length = vsnprintf(NULL, 0, format, arguments);
-  va_end(arguments);
-  char *text = pjrt_alloc((size_t)length + 1);
-  va_start(arguments, format);
-  vsnprintf(text, (size_t)length + 1, format, arguments);
+  char *text = pjrt_vformat(format, arguments);
   va_end(arguments);
   return text;
 }

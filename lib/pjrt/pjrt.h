@@ -8,6 +8,7 @@
 #include "pjrt/c_api.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 
 /* The name under which frameworks know the platform. */
@@ -31,6 +32,7 @@ extern PJRT_Shardings_Extension pjrt_shardings_extension;
 void *pjrt_alloc(size_t size);
 char *pjrt_copy(const char *data, size_t size); /* with a NUL behind it */
 __attribute__((format(printf, 1, 2))) char *pjrt_format(const char *format, ...);
+char *pjrt_vformat(const char *format, va_list arguments);
 
 /* ---- Errors (error.c) ---- */
 
