@@ -31,6 +31,8 @@ struct halo_exchange_state {
   halo_exchange own;
   const halo_exchange *x;
   double timeout, until;
+  double
+      patience; /* `timeout`, and more where those that wait for the missing device itself are to speak first */
   post_sender sender;
   exchange_send *sends;
   exchange_receive *receives;
@@ -187,7 +189,7 @@ static halo_status exchange_round(exchange_state *s) {
 static void exchange_doze(exchange_state *s) {
   enum { DOZE_SHORTEST = 10000, DOZE_LONGEST = 400000 }; /* nanoseconds */
   static const double patience = 1e-3, slowest = 1e8;    /* seconds; bytes a second */
-  double left = s->until - halo_clock(), quiet = s->timeout - left;
+  double left = s->until - halo_clock(), quiet = s->patience - left;
   int64_t wait = left > 0 ? (int64_t)(left * 1e9) : 0;
   if (s->world->comm) {
     bool awake = quiet < patience || quiet < (double)s->large_bytes / slowest;
@@ -224,6 +226,11 @@ static bool exchange_stirs(exchange_state *s) {
   return false;
 }
 
+typedef struct exchange_names {
+  halo_strbuf text;
+  HALO_VEC(int) listed;
+} exchange_names;
+
 static void exchange_name(const halo_world *world, halo_strbuf *text, int address) {
   if (address < 0) {
     halo_strbuf_printf(text, "process %d", -1 - address);
@@ -234,20 +241,50 @@ static void exchange_name(const halo_world *world, halo_strbuf *text, int addres
   }
 }
 
-/* Who is missing. */
-static halo_status exchange_late(exchange_state *s, double seconds) {
-  halo_strbuf text = {0};
-  int named = 0;
-  for (int i = 0; i < s->x->receive_count; i++) {
-    if (s->receives[i].stage == EXCHANGE_DONE) continue;
-    halo_strbuf_append(&text, named++ ? ", " : "");
-    exchange_name(s->world, &text, s->x->receives[i].peer);
+/* Devices in a list, each once. */
+static void exchange_list(const exchange_state *s, exchange_names *names, int address) {
+  for (int32_t i = 0; i < names->listed.count; i++) {
+    if (names->listed.data[i] == address) return;
   }
-  const char *what = named ? "nothing came from" : "nobody took what was sent by";
-  if (!named) exchange_name(s->world, &text, s->x->device);
+  halo_strbuf_append(&names->text, names->listed.count ? ", " : "");
+  exchange_name(s->world, &names->text, address);
+  halo_vec_push(&names->listed, address);
+}
+
+/* Who is missing: those from whom nothing came; or, where all has come, those who do not take what is sent to
+ * them. */
+static halo_status exchange_late(exchange_state *s) {
+  const halo_exchange *x = s->x;
+  exchange_names names = {0};
+  const char *what = "nothing came from %s for %g s";
+  for (int i = 0; i < x->receive_count; i++) {
+    if (s->receives[i].stage != EXCHANGE_DONE) exchange_list(s, &names, x->receives[i].peer);
+  }
+  if (names.listed.count == 0) {
+    what = "what was sent to %s was not taken for %g s";
+    for (int i = 0; i < x->send_count; i++) {
+      if (s->sends[i].requests[0] || s->sends[i].requests[1]) {
+        exchange_list(s, &names, x->sends[i].peer);
+      }
+    }
+    pthread_mutex_lock(&s->world->office->lock);
+    for (int i = 0; i < x->send_count; i++) {
+      const halo_message *m = &x->sends[i];
+      if (exchange_is_local(s, m->peer) &&
+          post_has(s->world, &x->key, x->device, m->peer, m->lane)) {
+        exchange_list(s, &names, m->peer);
+      }
+    }
+    pthread_mutex_unlock(&s->world->office->lock);
+  }
+  if (names.listed.count == 0) {
+    what = "%s did not have what it sends for %g s";
+    exchange_list(s, &names, x->device);
+  }
   halo_status status =
-      halo_fail(HALO_DEADLINE_EXCEEDED, "%s %s for %g s", what, halo_strbuf_text(&text), seconds);
-  halo_strbuf_deinit(&text);
+      halo_fail(HALO_DEADLINE_EXCEEDED, what, halo_strbuf_text(&names.text), s->timeout);
+  halo_strbuf_deinit(&names.text);
+  halo_vec_deinit(&names.listed);
   return status;
 }
 
@@ -265,7 +302,7 @@ static halo_status exchange_check_failed(exchange_state *s) {
 /* Looks once, and notes whether that was the end. `wait`: for a change, some time, if there is none. */
 static halo_status exchange_step(exchange_state *s, bool wait) {
   HALO_TRY(exchange_round(s));
-  if (s->moved) s->until = halo_clock() + s->timeout;
+  if (s->moved) s->until = halo_clock() + s->patience;
   pthread_mutex_lock(&s->world->office->lock);
   s->untaken = s->sender.untaken;
   s->over = s->open == 0 && s->untaken == 0;
@@ -273,7 +310,7 @@ static halo_status exchange_step(exchange_state *s, bool wait) {
   if (wait && !s->over && status == HALO_OK && !s->moved && !exchange_stirs(s)) exchange_doze(s);
   pthread_mutex_unlock(&s->world->office->lock);
   if (s->over || status != HALO_OK) return status;
-  return halo_clock() > s->until ? exchange_late(s, s->timeout) : HALO_OK;
+  return halo_clock() > s->until ? exchange_late(s) : HALO_OK;
 }
 
 /* After a failure: the senders' memory must not be in use any more when this returns. */
@@ -327,9 +364,11 @@ static void exchange_fail(exchange_state *s, halo_status status) {
 
 static exchange_state *exchange_begin(halo_world *world, const halo_exchange *x, double timeout) {
   exchange_state *s = halo_alloc(sizeof *s);
+  static const double stagger = 0.04; /* of the limit, for each stage */
   *s = (exchange_state){.world = world, .own = *x, .timeout = timeout};
   s->x = &s->own;
-  s->until = halo_clock() + timeout;
+  s->patience = timeout * (1 + stagger * x->stage);
+  s->until = halo_clock() + s->patience;
   s->sends = halo_alloc(sizeof *s->sends * (size_t)(x->send_count + 1));
   s->receives = halo_alloc(sizeof *s->receives * (size_t)(x->receive_count + 1));
   pthread_mutex_lock(&world->office->lock);

@@ -55,6 +55,9 @@ typedef struct halo_exchange {
   const char *what; /* for messages to people: "all-reduce sum.3 (channel 1)" */
   const halo_message *sends, *receives;
   int send_count, receive_count;
+  /* How many exchanges of the same operation come before it, 0 or more: the later, the longer it waits, so that
+   * those who miss a device speak before those who wait for them. */
+  int stage;
   /* May be NULL: asked whether the memory of a send is ready to be read, until it is; and told that a receive has
    * come, once. By the thread that looks; a failure is the exchange's. */
   halo_status (*ready)(void *user, int send, bool *ready);

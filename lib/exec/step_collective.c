@@ -229,6 +229,7 @@ static halo_status collective_begin_round(collective_part *part) {
                        .receives = part->receives.data,
                        .send_count = part->sends.count,
                        .receive_count = part->receives.count,
+                       .stage = part->round,
                        .ready = part->spans[0].stream ? collective_ready : NULL,
                        .came = part->spans[1].stream ? collective_came : NULL,
                        .user = part};

@@ -185,7 +185,7 @@ static void faults_memory(faults *f, int times) {
 
 /* Until the network is gone: that a message did not come is all that anybody knows. */
 static void faults_network(faults *f) {
-  static const char *const named[] = {"nothing came from", "nobody took",
+  static const char *const named[] = {"nothing came from", "was not taken",
                                       "failed: ", "mpi: ", NULL};
   halo_buffer *in = faults_put(f);
   halo_status status = HALO_OK;

@@ -45,6 +45,13 @@ static const char pair_text[] =
     "  t = (f32[4], f32[4], u32[]) collective-permute-start(y), source_target_pairs={{0,1},{1,0}}\n"
     "  d = f32[4] all-reduce-done(s)\n  p = f32[4] collective-permute-done(t)\n"
     "  ROOT r = f32[4] add(d, p)\n}\n";
+/* Device 0 only sends, too much for an announcement. */
+static const char away_text[] =
+    "HloModule away, replica_count=$n\n"
+    "ENTRY e {\n  x = f32[4] parameter(0)\n"
+    "  y = f32[4,30000] broadcast(x), dimensions={0}\n"
+    "  s = f32[4,30000] collective-permute(y), source_target_pairs={{0,1}}\n"
+    "  t = f32[4,1] slice(s), slice={[0:4], [29999:30000]}\n  ROOT r = f32[4] reshape(t)\n}\n";
 
 /* ---- One process ---- */
 
@@ -136,6 +143,28 @@ START_TEST(one_is_late) {
   for (int d = 0; d < 2; d++) halo_buffer_release(out[d]);
   start_two(e, x, y, out);
   run_check(out[0], "{11, 22, 33, 44}");
+  for (int d = 0; d < 2; d++) halo_buffer_release(out[d]);
+  halo_buffer_release(x);
+  halo_buffer_release(y);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
+/* The one that does not come is waited for by one that has all it wants. */
+START_TEST(not_taken) {
+  halo_client *client = several(2, 0.2);
+  halo_executable *e = compile(client, away_text, 2);
+  halo_buffer *x = put(halo_client_device(client, 0), four);
+  halo_buffer *y = promise(halo_client_device(client, 1)), *out[2];
+  start_two(e, x, y, out);
+  ck_fails(await(out[0]), HALO_DEADLINE_EXCEEDED,
+           "what was sent to device 1 was not taken for 0.2 s");
+  ck_ok(halo_buffer_fulfil(y, ten, NULL));
+  ck_fails(await(out[1]), HALO_ABORTED, "device 0 failed");
+  for (int d = 0; d < 2; d++) halo_buffer_release(out[d]);
+  start_two(e, x, y, out);
+  run_check(out[1], "{1, 2, 3, 4}");
   for (int d = 0; d < 2; d++) halo_buffer_release(out[d]);
   halo_buffer_release(x);
   halo_buffer_release(y);
@@ -387,6 +416,23 @@ static void spread_absence(spread_process *process, halo_client *client) {
 START_TEST(process_absent) { spread(2, 1, 0.3, reduce_text, spread_absence); }
 END_TEST
 
+/* Nor does the second one take what the first has sent. */
+static void spread_deafness(spread_process *process, halo_client *client) {
+  halo_executable *e = compile(client, process->text, 2);
+  if (process->communicator->process == 0) {
+    halo_buffer *x = put(halo_client_device(client, 0), four), *out;
+    ck_ok(halo_executable_execute(e, &x, 1, NULL, &out));
+    ck_fails(await(out), HALO_DEADLINE_EXCEEDED,
+             "what was sent to device 1 (process 1) was not taken for 0.3 s");
+    halo_buffer_release(out);
+    halo_buffer_release(x);
+  }
+  halo_executable_release(e);
+}
+
+START_TEST(process_deaf) { spread(2, 1, 0.3, away_text, spread_deafness); }
+END_TEST
+
 static void spread_mismatch(spread_process *process, halo_client *client) {
   const char *text = process->communicator->process ? large_text : reduce_text;
   char module[2048];
@@ -417,12 +463,14 @@ int main(void) {
   tcase_add_test(one, overlapping);
   tcase_add_test(one, one_fails);
   tcase_add_test(one, one_is_late);
+  tcase_add_test(one, not_taken);
   tcase_add_test(one, many);
   tcase_add_test(one, wrong);
   tcase_add_test(one, from_builder);
   tcase_add_test(several_processes, processes);
   tcase_add_test(several_processes, process_fails);
   tcase_add_test(several_processes, process_absent);
+  tcase_add_test(several_processes, process_deaf);
   tcase_add_test(several_processes, mismatch);
   TCase *cases[] = {one, several_processes};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
