@@ -29,10 +29,9 @@ static halo_status exec_upload_constants(halo_program *p) {
     const halo_plan_constant *c = &plan->constants.data[i];
     memcpy(image + c->offset, c->literal->data, (size_t)halo_shape_byte_size(c->literal->shape));
   }
-  cl_int code = clEnqueueWriteBuffer(p->device->queue, p->constants->mem, CL_TRUE, 0,
-                                     (size_t)plan->constant_bytes, image, 0, NULL, NULL);
+  halo_status status = halo_cl_write(p->constants, image, (size_t)plan->constant_bytes, NULL);
   halo_free(memory);
-  return halo_cl_check(code, "clEnqueueWriteBuffer of constants");
+  return halo_fail_in(status, "storing constants");
 }
 
 /* Inner steps first: a step asks the host when one that it holds does. */

@@ -170,6 +170,19 @@ static bool stage_helps(const halo_cl_block *block, size_t size) {
   return !block->device->caps.shares_host_memory && size > STAGE_SMALL;
 }
 
+/* A write that is done, not only one whose memory is free again, which is all that a blocking write promises: what
+ * is queued elsewhere does not wait for it. Intel's runtime for CPUs returns earlier. */
+static cl_int staging_write(cl_command_queue queue, cl_mem mem, const void *data, size_t size,
+                            cl_event after) {
+  cl_event done = NULL;
+  cl_int code = clEnqueueWriteBuffer(queue, mem, CL_FALSE, 0, size, data, after ? 1 : 0,
+                                     after ? &after : NULL, &done);
+  if (code != CL_SUCCESS) return code;
+  code = clWaitForEvents(1, &done);
+  clReleaseEvent(done);
+  return code;
+}
+
 /* More takes longer to copy than threads take to wake. */
 enum { STAGE_HERE = 64 << 10 };
 
@@ -182,7 +195,7 @@ bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t 
   }
   cl_int code =
       to ? clEnqueueReadBuffer(device->here, block->mem, CL_TRUE, 0, size, to, 0, NULL, NULL)
-         : clEnqueueWriteBuffer(device->here, block->mem, CL_TRUE, 0, size, from, 0, NULL, NULL);
+         : staging_write(device->here, block->mem, from, size, NULL);
   halo_cl_give_here(device);
   *status = halo_cl_check(code, to ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer");
   return true;
@@ -196,16 +209,12 @@ halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, c
     stage_copy copy = {.block = block, .from = data, .size = size, .after = after};
     return stage_run(&copy);
   }
-  cl_uint count = after ? 1 : 0;
-  cl_event *list = after ? &after : NULL;
-  cl_int code = clEnqueueWriteBuffer(device->transfers, block->mem, CL_TRUE, 0, size, data, count,
-                                     list, NULL);
+  cl_int code = staging_write(device->transfers, block->mem, data, size, after);
   if (halo_cl_check(code, "clEnqueueWriteBuffer") == HALO_OUT_OF_MEMORY) {
     /* Memory may only be taken at the first use: now. */
     halo_cl_memory_trim(device);
     clFinish(device->queue);
-    code = clEnqueueWriteBuffer(device->transfers, block->mem, CL_TRUE, 0, size, data, count, list,
-                                NULL);
+    code = staging_write(device->transfers, block->mem, data, size, after);
   }
   return halo_cl_check(code, "clEnqueueWriteBuffer");
 }
