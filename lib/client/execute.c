@@ -334,6 +334,8 @@ halo_status halo_executable_run(halo_executable *e, halo_literal *const *argumen
   }
   if (status == HALO_OK) {
     status = halo_executable_execute(e, buffers, inputs, NULL, results);
+  } else if (plan->is_shared) {
+    execute_tell(e, &e->placements[0], 1 + atomic_fetch_add(&e->runs, 1));
   }
   next = 0;
   if (status == HALO_OK) status = execute_download(e->result, results, &next, result);

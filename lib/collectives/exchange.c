@@ -371,6 +371,10 @@ static exchange_state *exchange_begin(halo_world *world, const halo_exchange *x,
   s->until = halo_clock() + s->patience;
   s->sends = halo_alloc(sizeof *s->sends * (size_t)(x->send_count + 1));
   s->receives = halo_alloc(sizeof *s->receives * (size_t)(x->receive_count + 1));
+  /* A large message that nobody takes any more is not begun, if that can be known. */
+  bool any, large = false;
+  for (int i = 0; i < x->send_count && !large; i++) large = x->sends[i].bytes > POST_LETTER;
+  if (large) (void)post_poll(world, &any);
   pthread_mutex_lock(&world->office->lock);
   halo_status status = world->office->broken
                            ? halo_fail(HALO_ABORTED, "the connection to other processes is lost")

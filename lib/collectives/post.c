@@ -219,6 +219,7 @@ void post_note_failure(halo_world *world, uint64_t program, uint64_t run, int de
   pthread_mutex_unlock(&world->office->lock);
   for (int32_t i = 0; i < unwanted.count; i++) post_drain(world, unwanted.data[i]);
   halo_vec_deinit(&unwanted);
+  post_watch(world);
 }
 
 void post_tell_failure(halo_world *world, uint64_t program, uint64_t run, int device,

@@ -63,7 +63,9 @@ struct halo_world {
   int *first; /* [process_count + 1] */
   double timeout;
   uint64_t number; /* among those of the communicator, the same in all processes */
-  uint64_t agreements, local_programs; /* under the office's lock */
+  uint64_t agreements, local_programs; /* under the office's lock, and likewise: */
+  double watch_until;                  /* what comes for runs that failed is taken so long, */
+  bool watched;                        /* by a thread, while there is one */
 };
 
 /* A program's number among those of all worlds of a communicator. */
@@ -105,6 +107,9 @@ void post_note_failure(halo_world *world, uint64_t program, uint64_t run, int de
 /* Tells the other processes. */
 void post_tell_failure(halo_world *world, uint64_t program, uint64_t run, int device,
                        const char *message);
+/* From now on, for the world's timeout, what comes is taken even if nobody exchanges anything; and no more. */
+void post_watch(halo_world *world);
+void post_unwatch(halo_world *world);
 /* Leaves a request to be done some time, with memory that is then freed. */
 void post_abandon(halo_world *world, void *request, void *memory);
 

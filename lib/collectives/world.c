@@ -108,14 +108,18 @@ halo_status halo_world_create(halo_communicator *communicator, int devices, doub
   return status;
 }
 
-/* What was sent without waiting should arrive. */
+/* What was sent without waiting should arrive, and others should come to their ends of a run that has just failed. */
 static void world_settle(halo_world *world) {
   enum { SETTLE_PAUSE = 200000 }; /* nanoseconds */
-  double until = halo_clock() + (world->office->broken ? 0 : 1);
+  static const double settle = 1; /* seconds */
+  double until = halo_clock() + (world->office->broken ? 0 : settle);
+  double failed = world->watch_until - world->timeout + settle;
+  post_unwatch(world);
   for (;;) {
     bool any;
     if (post_poll(world, &any) != HALO_OK) break;
-    if (world->office->orphans.count == 0 || halo_clock() > until) break;
+    double now = halo_clock();
+    if ((world->office->orphans.count == 0 && now > failed) || now > until) break;
     struct timespec pause = {0, SETTLE_PAUSE};
     nanosleep(&pause, NULL);
   }

@@ -300,27 +300,30 @@ static void run_note_host(halo_run *run) {
   pthread_mutex_unlock(&p->lock);
 }
 
-/* Other devices' parts of the run need not wait for this one. */
-static void run_tell_team(halo_run *run) {
+/* Other devices' parts of the run need not wait for this one, whose own failure says which device it is of. */
+static halo_status run_tell_team(halo_run *run, halo_status status) {
   const halo_program_site *site = &run->program->site;
   const halo_team *team = site->team;
-  if (!team || !run->program->plan->is_shared) return;
-  int me = (int)site->ids.replica * team->partitions + (int)site->ids.partition;
+  if (!team || !run->program->plan->is_shared) return status;
+  int device = team->devices[(int)site->ids.replica * team->partitions + (int)site->ids.partition];
   char *message = halo_error_save();
-  halo_world_fail(team->world, team->program, run->number, team->devices[me],
-                  message ? message : "");
+  halo_world_fail(team->world, team->program, run->number, device, message ? message : "");
   halo_error_restore(message);
+  return halo_fail_in(status, "device %d", device);
 }
 
 /* Lets go of everything; the very last is to say that the results are queued, or why there are none:
  * whoever waits for that may end the process then. A failure is kept as this thread's message. */
 static halo_status run_end(halo_run *run, halo_status status) {
   halo_cl_device *device = run->program->device;
-  if (status != HALO_OK) run_tell_team(run);
+  if (status != HALO_OK) status = run_tell_team(run, status);
   halo_run_settle(run);
   halo_cl_event *done = run->done;
   cl_event last = NULL;
-  if (status == HALO_OK) status = run_note_end(run);
+  if (status == HALO_OK) {
+    status = run_note_end(run);
+    if (status != HALO_OK) status = run_tell_team(run, status);
+  }
   char *message = status == HALO_OK ? NULL : halo_error_save();
   if (status == HALO_OK) {
     run->program->ran = true;

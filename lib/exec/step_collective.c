@@ -78,6 +78,11 @@ static halo_status collective_say_group(const collective_part *part, halo_status
   return status;
 }
 
+/* A failure of the device itself, with the operation it was in. */
+static halo_status collective_say_what(const collective_part *part, halo_status status) {
+  return halo_fail_in(status, "%s", part->collective->what);
+}
+
 /* ---- Ragged ---- */
 
 /* How many rows an update sends, and where the receiver puts them. */
@@ -91,7 +96,7 @@ static halo_status ragged_check(const halo_plan_collective *e, int64_t from, int
               from <= e->row_count - rows && to <= e->result_rows - rows;
   if (good) return HALO_OK;
   return halo_fail(HALO_INVALID_ARGUMENT,
-                   "%s: %lld rows from row %lld of %lld to row %lld of %lld do not fit", e->what,
+                   "%lld rows from row %lld of %lld to row %lld of %lld do not fit",
                    (long long)rows, (long long)from, (long long)e->row_count, (long long)to,
                    (long long)e->result_rows);
 }
@@ -219,8 +224,8 @@ static halo_status collective_fill(collective_part *part) {
 }
 
 static halo_status collective_begin_round(collective_part *part) {
-  HALO_TRY(collective_fill(part));
-  HALO_TRY(collective_copy(part, HALO_COPY_BEFORE));
+  HALO_TRY(collective_say_what(part, collective_fill(part)));
+  HALO_TRY(collective_say_what(part, collective_copy(part, HALO_COPY_BEFORE)));
   halo_exchange *x = &part->exchange;
   *x = (halo_exchange){.key = part->key,
                        .device = part->team->devices[part->me],
@@ -237,7 +242,7 @@ static halo_status collective_begin_round(collective_part *part) {
   if (x->send_count > 0 || x->receive_count > 0) {
     part->state = halo_world_begin(part->team->world, x);
   }
-  return collective_copy(part, HALO_COPY_BESIDE);
+  return collective_say_what(part, collective_copy(part, HALO_COPY_BESIDE));
 }
 
 /* Ends the round that has begun. */
@@ -246,7 +251,7 @@ static halo_status collective_end_round(collective_part *part) {
   part->state = NULL;
   if (status != HALO_OK) return collective_say_group(part, status);
   part->round++;
-  return collective_copy(part, HALO_COPY_BEHIND);
+  return collective_say_what(part, collective_copy(part, HALO_COPY_BEHIND));
 }
 
 /* Goes on; whether all is done, or failed. Without `wait` only as far as no message is missing. */
@@ -299,10 +304,11 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
     status = halo_try_alloc(scratch, "what is on its way to other devices", &memory);
   }
   part->scratch = memory;
-  if (status != HALO_OK) return status;
+  if (status != HALO_OK) return collective_say_what(part, status);
   part->since = halo_run_clock(run);
   if (part->rounds > 0) return collective_begin_round(part);
-  return step->collective->kind == HALO_COLLECTIVE_BROADCAST ? collective_clear(part) : HALO_OK;
+  bool cleared = step->collective->kind == HALO_COLLECTIVE_BROADCAST;
+  return cleared ? collective_say_what(part, collective_clear(part)) : HALO_OK;
 }
 
 /* Whether a step begins where it is started: nothing is queued before it that would have to be waited for, and
@@ -366,7 +372,7 @@ static halo_status collective_finish(halo_run *run, const halo_step *step, void 
   }
   if (part->opened) {
     halo_status closed = collective_close(part, good);
-    if (status == HALO_OK) status = closed;
+    if (status == HALO_OK) status = collective_say_what(part, closed);
   }
   halo_free(part->scratch);
   part->scratch = NULL;

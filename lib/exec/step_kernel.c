@@ -44,13 +44,14 @@ static halo_status kernel_bind(halo_run *run, const halo_step *step, kernel_stat
   for (int32_t a = 0; a < step->arg_count; a++) {
     halo_place_at to = halo_run_resolve(run, step->args[a].buffer);
     to.offset /= (cl_ulong)step->args[a].element_size;
-    kernel_bound *bound = &state->bound[a];
-    if (bound->serial != to.serial || bound->offset == KERNEL_UNBOUND) {
+    kernel_bound *bound = &state->bound[a], known = *bound;
+    bound->offset = KERNEL_UNBOUND; /* until both are set */
+    if (known.serial != to.serial || known.offset == KERNEL_UNBOUND) {
       HALO_TRY(halo_cl_check(
           clSetKernelArg(state->handle, kernel_number(step, a), sizeof to.mem, &to.mem),
           step->label));
     }
-    if (bound->offset != to.offset && a < step->arg_count - step->whole_count) {
+    if (known.offset != to.offset && a < step->arg_count - step->whole_count) {
       HALO_TRY(halo_cl_check(
           clSetKernelArg(state->handle, kernel_number(step, a) + 1, sizeof to.offset, &to.offset),
           step->label));

@@ -42,6 +42,12 @@ recorded 3 types worked_permute
 recorded 4 grid large loop stated worked_swap eight
 recorded 8 eight
 
+for count in 2 3; do
+  out=$(together $count "$build/tests/calls") || true
+  expect "OpenCL calls that fail, $count processes" 'process 0: ' "process $((count - 1)): "
+  if grep -q '^calls: ' <<<"$out"; then failed=1; fi
+done
+
 out=$(together 3 "$build/tools/halo" info) || true
 expect 'halo info' '3 processes with 3 devices' '     2  ' 'Program cache'
 

@@ -5,7 +5,9 @@
 
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 typedef enum fault_call {
   FAULT_KERNEL,
@@ -14,16 +16,30 @@ typedef enum fault_call {
   FAULT_WRITE,
   FAULT_FLUSH,
   FAULT_MARKER,
+  FAULT_BARRIER,
+  FAULT_ARGUMENT,
+  FAULT_MAP,
+  FAULT_UNMAP,
+  FAULT_FINISH,
+  FAULT_WAIT,
+  FAULT_STATE,  /* a command that was queued and ends badly, as far as one look at it */
+  FAULT_MEMORY, /* of the device */
+  FAULT_HOST,   /* large blocks of the host's memory, which the test program itself asks for */
   FAULT_CALLS
 } fault_call;
 
 /* Calls that may still succeed before one fails; negative: none fails. */
-static atomic_int fault_countdown[FAULT_CALLS] = {-1, -1, -1, -1, -1, -1};
+static atomic_int fault_countdown[FAULT_CALLS] = {[0 ... FAULT_CALLS - 1] = -1};
 static atomic_int fault_calls[FAULT_CALLS]; /* calls made */
 
 /* The call of this kind after `count` more fails, and only that one. */
 static inline void fault_after(fault_call call, int count) {
   atomic_store(&fault_countdown[call], count);
+}
+
+/* Whether the call that was to fail has done so. */
+static inline cl_bool fault_has_come(fault_call call) {
+  return atomic_load(&fault_countdown[call]) < 0;
 }
 
 static inline cl_bool fault_is_due(fault_call call) {
@@ -74,6 +90,75 @@ cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const 
                                    cl_event *event) {
   if (fault_is_due(FAULT_MARKER)) return CL_INVALID_COMMAND_QUEUE;
   return FAULT_REAL(clEnqueueMarkerWithWaitList, queue, count, list, event);
+}
+
+cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *list,
+                                    cl_event *event) {
+  if (fault_is_due(FAULT_BARRIER)) return CL_INVALID_EVENT_WAIT_LIST;
+  return FAULT_REAL(clEnqueueBarrierWithWaitList, queue, count, list, event);
+}
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
+  if (fault_is_due(FAULT_ARGUMENT)) return CL_INVALID_ARG_VALUE;
+  return FAULT_REAL(clSetKernelArg, kernel, index, size, value);
+}
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool wait, cl_map_flags flags,
+                         size_t offset, size_t size, cl_uint count, const cl_event *list,
+                         cl_event *event, cl_int *code) {
+  if (fault_is_due(FAULT_MAP)) {
+    *code = CL_MAP_FAILURE;
+    return NULL;
+  }
+  return FAULT_REAL(clEnqueueMapBuffer, queue, mem, wait, flags, offset, size, count, list, event,
+                    code);
+}
+
+/* It fails, and is done all the same: memory that stays mapped would be the driver's mistake, not ours. */
+cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem, void *mapped, cl_uint count,
+                               const cl_event *list, cl_event *event) {
+  cl_bool fails = fault_is_due(FAULT_UNMAP);
+  cl_int code =
+      FAULT_REAL(clEnqueueUnmapMemObject, queue, mem, mapped, count, list, fails ? NULL : event);
+  return fails ? CL_OUT_OF_RESOURCES : code;
+}
+
+cl_int clFinish(cl_command_queue queue) {
+  cl_int code = FAULT_REAL(clFinish, queue);
+  return fault_is_due(FAULT_FINISH) ? CL_OUT_OF_RESOURCES : code;
+}
+
+cl_int clWaitForEvents(cl_uint count, const cl_event *list) {
+  cl_int code = FAULT_REAL(clWaitForEvents, count, list);
+  return fault_is_due(FAULT_WAIT) ? CL_OUT_OF_RESOURCES : code;
+}
+
+cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *out, size_t *length) {
+  cl_int code = FAULT_REAL(clGetEventInfo, event, what, size, out, length);
+  if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || *(cl_int *)out > CL_COMPLETE) return code;
+  if (fault_is_due(FAULT_STATE)) *(cl_int *)out = CL_OUT_OF_RESOURCES;
+  return code;
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+                      cl_int *code) {
+  static _Thread_local cl_bool
+      once; /* memory that others can spare is given back, then asked for again */
+  cl_bool due = fault_is_due(FAULT_MEMORY);
+  if (due || once) {
+    once = due;
+    if (code) *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return NULL;
+  }
+  return FAULT_REAL(clCreateBuffer, context, flags, size, host, code);
+}
+
+extern char __executable_start[], etext[]; /* the linker's */
+
+int posix_memalign(void **out, size_t align, size_t size) {
+  const char *caller = __builtin_return_address(0);
+  if (caller >= __executable_start && caller < etext && fault_is_due(FAULT_HOST)) return ENOMEM;
+  return FAULT_REAL(posix_memalign, out, align, size);
 }
 
 #endif
