@@ -8,7 +8,7 @@
 
 static PJRT_Buffer *buffer_create(PJRT_Memory *memory, PJRT_Buffer_Type type, size_t rank) {
   static atomic_uintptr_t last;
-  PJRT_Buffer *buffer = pjrt_alloc(sizeof *buffer + sizeof *buffer->dims * rank);
+  PJRT_Buffer *buffer = pjrt_alloc(sizeof *buffer + 2 * sizeof *buffer->dims * rank);
   buffer->memory = memory;
   buffer->type = type;
   buffer->rank = rank;
@@ -22,7 +22,10 @@ PJRT_Buffer *pjrt_buffer_wrap(PJRT_Memory *memory, halo_buffer *value) {
   int rank = halo_shape_rank(shape);
   PJRT_Buffer *buffer =
       buffer_create(memory, pjrt_type_from_halo(halo_shape_type(shape)), (size_t)rank);
-  for (int d = 0; d < rank; d++) buffer->dims[d] = halo_shape_dim(shape, d);
+  for (int d = 0; d < rank; d++) {
+    buffer->dims[d] = halo_shape_dim(shape, d);
+    buffer->dims[rank + d] = halo_shape_minor_to_major(shape, d);
+  }
   buffer->value = value;
   return buffer;
 }
@@ -106,21 +109,12 @@ PJRT_Error *pjrt_Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndi
   return NULL;
 }
 
-/* Row-major for tokens and what is deleted. The order lives as long as the process: there are few. */
 PJRT_Error *pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
-  enum { RANKS = 64 };
-  static _Thread_local int64_t order[RANKS];
-  halo_buffer *value;
-  PJRT_PASS(pjrt_buffer_borrow(args->buffer, &value));
-  int rank = (int)args->buffer->rank;
-  for (int i = 0; i < rank && i < RANKS; i++) {
-    order[i] = value ? halo_shape_minor_to_major(halo_buffer_shape(value), i) : rank - 1 - i;
-  }
-  halo_buffer_release(value);
+  const PJRT_Buffer *buffer = args->buffer;
   args->layout = (PJRT_Buffer_MemoryLayout){.struct_size = sizeof args->layout,
                                             .tiled = {.struct_size = sizeof args->layout.tiled,
-                                                      .minor_to_major = order,
-                                                      .minor_to_major_size = (size_t)rank},
+                                                      .minor_to_major = buffer->dims + buffer->rank,
+                                                      .minor_to_major_size = buffer->rank},
                                             .type = PJRT_Buffer_MemoryLayout_Type_Tiled};
   return NULL;
 }
@@ -188,7 +182,9 @@ PJRT_Error *pjrt_Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
 }
 
 PJRT_Error *pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
-  return buffer_copy(args->buffer, args->dst_memory, &args->dst_buffer);
+  PJRT_Memory *memory;
+  PJRT_PASS(pjrt_memory_choose(NULL, args->dst_memory, &memory));
+  return buffer_copy(args->buffer, memory, &args->dst_buffer);
 }
 
 /* ---- Addresses and views ---- */

@@ -30,7 +30,7 @@ extern PJRT_Shardings_Extension pjrt_shardings_extension;
 /* ---- Memory (memory.c): small things, zeroed; ends the process when there is none left ---- */
 
 void *pjrt_alloc(size_t size);
-char *pjrt_copy(const char *data, size_t size); /* with a NUL behind it */
+char *pjrt_copy(const char *data, size_t size); /* with a NUL behind it; of NULL: zeros */
 __attribute__((format(printf, 1, 2))) char *pjrt_format(const char *format, ...);
 char *pjrt_vformat(const char *format, va_list arguments);
 
@@ -175,7 +175,7 @@ struct PJRT_Buffer {
   const void *address;
   bool deleted;
   size_t rank;
-  int64_t dims[];
+  int64_t dims[]; /* [rank], and behind them as many from the fastest varying dimension on */
 };
 
 /* A buffer over the library's, of which one reference is taken over. */
