@@ -52,6 +52,17 @@ static PJRT_Error *buffer_gone(void) {
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "Buffer has been deleted or donated.");
 }
 
+PJRT_Error *pjrt_buffer_error(halo_status status, halo_buffer *const *values, size_t count) {
+  PJRT_Error *error = pjrt_error_of(status);
+  bool donated = false;
+  for (size_t i = 0; i < count && status == HALO_FAILED_PRECONDITION; i++) {
+    donated |= halo_buffer_is_donated(values[i]);
+  }
+  if (!donated) return error;
+  pjrt_Error_Destroy(&(PJRT_Error_Destroy_Args){.error = error});
+  return buffer_gone();
+}
+
 PJRT_Error *pjrt_buffer_borrow(PJRT_Buffer *buffer, halo_buffer **out) {
   pthread_mutex_lock(&buffer->lock);
   bool deleted = buffer->deleted;
@@ -147,6 +158,9 @@ PJRT_Error *pjrt_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   bool deleted = buffer->deleted;
   if (buffer->value) {
     status = halo_buffer_ready_event(buffer->value, &event);
+    /* A run in another thread has taken it, and is about to say so. */
+    deleted = status == HALO_FAILED_PRECONDITION && halo_buffer_is_donated(buffer->value);
+    if (deleted) status = HALO_OK;
   } else {
     event = buffer->made;
     halo_event_retain(event);
@@ -169,8 +183,9 @@ static PJRT_Error *buffer_copy(PJRT_Buffer *buffer, PJRT_Memory *to, PJRT_Buffer
     return NULL;
   }
   halo_status status = halo_buffer_copy_to_device(value, to->device->device, &copy);
+  PJRT_Error *error = pjrt_buffer_error(status, &value, 1);
   halo_buffer_release(value);
-  PJRT_TRY(status);
+  if (error) return error;
   *out = pjrt_buffer_wrap(to, copy);
   return NULL;
 }

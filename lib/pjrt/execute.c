@@ -233,7 +233,8 @@ static PJRT_Error *execute_start(execute_call *call) {
   };
   halo_status status = halo_executable_execute_all(
       call->executable, call->argument_lists, (int)call->array_count, &options, call->result_lists);
-  PJRT_Error *error = pjrt_error_of(status);
+  PJRT_Error *error =
+      pjrt_buffer_error(status, call->arguments, call->device_count * call->array_count);
   for (size_t d = 0; d < call->device_count && channels; d++) {
     if (error || halo_event_on_ready(call->done[d], execute_release_channels, call->channels[d]) !=
                      HALO_OK) {

@@ -275,7 +275,7 @@ static PJRT_Error *host_get(halo_buffer *value, PJRT_Buffer_ToHostBuffer_Args *a
                       args->dst_size);
   }
   PJRT_PASS(host_strides(args->host_layout, shape, own, &strides));
-  PJRT_TRY(halo_buffer_get(value, args->dst, strides, &copied));
+  PJRT_PASS(pjrt_buffer_error(halo_buffer_get(value, args->dst, strides, &copied), &value, 1));
   if (!pjrt_type_differs(type)) {
     args->event = host_event(copied);
     return NULL;
@@ -318,7 +318,7 @@ static PJRT_Error *host_get_raw(halo_buffer *value, PJRT_Buffer_CopyRawToHost_Ar
   if (!staging) return pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "no memory for a copy");
   halo_status status = halo_buffer_get(value, staging, strides, &copied);
   if (status != HALO_OK) {
-    PJRT_Error *error = pjrt_error_of(status);
+    PJRT_Error *error = pjrt_buffer_error(status, &value, 1);
     free(staging);
     return error;
   }

@@ -184,6 +184,9 @@ PJRT_Buffer *pjrt_buffer_wrap(PJRT_Memory *memory, halo_buffer *value);
 PJRT_Buffer *pjrt_buffer_token(PJRT_Memory *memory, halo_event *made);
 /* The value with a new reference. INVALID_ARGUMENT when it is deleted or donated; NULL for tokens. */
 PJRT_Error *pjrt_buffer_borrow(PJRT_Buffer *buffer, halo_buffer **out);
+/* The error of a call that used these values, of which another thread may have donated one meanwhile: as if it had been
+ * before. NULL for HALO_OK. */
+PJRT_Error *pjrt_buffer_error(halo_status status, halo_buffer *const *values, size_t count);
 /* Gives the value up. */
 void pjrt_buffer_delete(PJRT_Buffer *buffer);
 
