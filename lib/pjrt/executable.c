@@ -230,6 +230,10 @@ PJRT_Error *pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) 
 PJRT_Error *pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
   const pjrt_core *core = args->executable->core;
   PJRT_Program *program = args->program;
+  if (!program) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "PJRT_Executable_OptimizedProgram: there is no place for the program");
+  }
   if (program->code) {
     if (program->code_size < core->code_size) {
       return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the program takes %zu bytes, not %zu",

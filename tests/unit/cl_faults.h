@@ -25,6 +25,8 @@ typedef enum fault_call {
   FAULT_STATE,  /* a command that was queued and ends badly, as far as one look at it */
   FAULT_MEMORY, /* of the device */
   FAULT_HOST,   /* large blocks of the host's memory, which the test program itself asks for */
+  FAULT_BUILD,
+  FAULT_CREATE,
   FAULT_CALLS
 } fault_call;
 
@@ -151,6 +153,19 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
     return NULL;
   }
   return FAULT_REAL(clCreateBuffer, context, flags, size, host, code);
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                      const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                      void *user) {
+  if (fault_is_due(FAULT_BUILD)) return CL_OUT_OF_HOST_MEMORY;
+  return FAULT_REAL(clBuildProgram, program, count, devices, options, notify, user);
+}
+
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error) {
+  if (!fault_is_due(FAULT_CREATE)) return FAULT_REAL(clCreateKernel, program, name, error);
+  if (error) *error = CL_OUT_OF_HOST_MEMORY;
+  return NULL;
 }
 
 extern char __executable_start[], etext[]; /* the linker's */
