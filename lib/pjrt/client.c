@@ -1,4 +1,4 @@
-/* pjrt/client.c: the client: its options, its devices, and the topology of them. */
+/* pjrt/client.c: the client: its options and its devices. */
 #include "pjrt/pjrt.h"
 
 #include <errno.h>
@@ -109,26 +109,10 @@ static char *client_describe(const PJRT_Client *client) {
   return pjrt_copy(text, strlen(text));
 }
 
-static uint64_t client_hash(uint64_t hash, const char *text) {
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-  return (hash ^ 0xff) * 0x100000001b3u;
-}
-
-static void client_make_topology(PJRT_Client *client) {
-  PJRT_TopologyDescription *topology = &client->topology;
-  topology->client = client;
-  topology->count = client->device_count;
-  topology->descriptions = pjrt_alloc(sizeof *topology->descriptions * topology->count);
-  topology->fingerprint = client_hash(0xcbf29ce484222325u, client->platform_version);
-  for (size_t i = 0; i < topology->count; i++) {
-    topology->descriptions[i] = &client->devices[i]->description;
-    topology->fingerprint = client_hash(topology->fingerprint, topology->descriptions[i]->kind);
-  }
-}
-
 /* ---- Life ---- */
 
-static void client_release(PJRT_Client *client) {
+void pjrt_client_release(PJRT_Client *client) {
+  if (!client || atomic_fetch_sub(&client->references, 1) != 1) return;
   for (size_t i = 0; i < client->device_count; i++) pjrt_device_release(client->devices[i]);
   free(client->devices);
   free(client->addressable);
@@ -138,6 +122,8 @@ static void client_release(PJRT_Client *client) {
   halo_client_release(client->client);
   free(client);
 }
+
+void pjrt_client_retain(PJRT_Client *client) { atomic_fetch_add(&client->references, 1); }
 
 static void client_make_devices(PJRT_Client *client) {
   size_t count = (size_t)halo_client_device_count(client->client);
@@ -173,7 +159,7 @@ static PJRT_Error *client_open(const client_options *options, PJRT_Client *clien
   PJRT_TRY(halo_client_create(&wanted, &client->client));
   client_make_devices(client);
   client->platform_version = client_describe(client);
-  client_make_topology(client);
+  pjrt_topology_init(&client->topology, client);
   return NULL;
 }
 
@@ -188,11 +174,12 @@ PJRT_Error *pjrt_Client_Create(PJRT_Client_Create_Args *args) {
     error = client_option(&args->create_options[i], &options);
   }
   PJRT_Client *client = pjrt_alloc(sizeof *client);
+  atomic_init(&client->references, 1);
   if (!error) error = client_open(&options, client);
   free(options.device);
   free(options.cache_dir);
   if (error) {
-    client_release(client);
+    pjrt_client_release(client);
   } else {
     args->client = client;
   }
@@ -200,7 +187,7 @@ PJRT_Error *pjrt_Client_Create(PJRT_Client_Create_Args *args) {
 }
 
 PJRT_Error *pjrt_Client_Destroy(PJRT_Client_Destroy_Args *args) {
-  if (args->client) client_release(args->client);
+  pjrt_client_release(args->client);
   return NULL;
 }
 
@@ -297,63 +284,5 @@ PJRT_Error *pjrt_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignm
 /* Callers tell from a thread of their own which processes live, and end when they are refused. */
 PJRT_Error *pjrt_Client_UpdateGlobalProcessInfo(PJRT_Client_UpdateGlobalProcessInfo_Args *args) {
   (void)args;
-  return NULL;
-}
-
-/* ---- The topology ---- */
-
-PJRT_Error *pjrt_Client_TopologyDescription(PJRT_Client_TopologyDescription_Args *args) {
-  args->topology = &args->client->topology;
-  return NULL;
-}
-
-/* It belongs to the client. */
-PJRT_Error *pjrt_TopologyDescription_Destroy(PJRT_TopologyDescription_Destroy_Args *args) {
-  (void)args;
-  return NULL;
-}
-
-PJRT_Error *pjrt_TopologyDescription_PlatformName(
-    PJRT_TopologyDescription_PlatformName_Args *args) {
-  args->platform_name = PJRT_PLATFORM;
-  args->platform_name_size = sizeof PJRT_PLATFORM - 1;
-  return NULL;
-}
-
-PJRT_Error *pjrt_TopologyDescription_PlatformVersion(
-    PJRT_TopologyDescription_PlatformVersion_Args *args) {
-  args->platform_version = args->topology->client->platform_version;
-  args->platform_version_size = strlen(args->platform_version);
-  return NULL;
-}
-
-PJRT_Error *pjrt_TopologyDescription_GetDeviceDescriptions(
-    PJRT_TopologyDescription_GetDeviceDescriptions_Args *args) {
-  args->descriptions = args->topology->descriptions;
-  args->num_descriptions = args->topology->count;
-  return NULL;
-}
-
-static void topology_delete(PJRT_SerializedTopology *topology) { free(topology); }
-
-/* For keys of caches: what tells topologies apart, and no more. */
-PJRT_Error *pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Serialize_Args *args) {
-  char *text = pjrt_format("halo topology %016llx of %zu devices",
-                           (unsigned long long)args->topology->fingerprint, args->topology->count);
-  args->serialized_bytes = text;
-  args->serialized_bytes_size = strlen(text);
-  args->serialized_topology = (PJRT_SerializedTopology *)text;
-  args->serialized_topology_deleter = topology_delete;
-  return NULL;
-}
-
-PJRT_Error *pjrt_TopologyDescription_Attributes(PJRT_TopologyDescription_Attributes_Args *args) {
-  args->attributes = NULL;
-  args->num_attributes = 0;
-  return NULL;
-}
-
-PJRT_Error *pjrt_TopologyDescription_Fingerprint(PJRT_TopologyDescription_Fingerprint_Args *args) {
-  args->fingerprint = args->topology->fingerprint;
   return NULL;
 }

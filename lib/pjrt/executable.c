@@ -50,6 +50,7 @@ void pjrt_core_release(pjrt_core *core) {
   free(core->devices);
   free(core->parts);
   free(core->costs);
+  pjrt_client_release(core->kept);
   free(core);
 }
 

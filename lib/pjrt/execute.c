@@ -155,19 +155,20 @@ static PJRT_Error *execute_borrow_all(execute_call *call) {
 
 /* ---- Donation ---- */
 
-/* Not with any other argument's memory. */
+/* Not with any other argument's memory. Frameworks know the errors by their first words. */
 static PJRT_Error *execute_check_donated(const execute_call *call, size_t device, size_t index) {
   PJRT_Buffer *const *list = call->args->argument_lists[device];
   for (size_t i = 0; i < call->core->arguments.count; i++) {
     if (i == index || list[i] != list[index]) continue;
-    bool both = call->given[i];
-    size_t first = i < index ? i : index, second = i < index ? index : i;
+    const char *what =
+        call->given[i] ? "donate the same buffer twice in Execute()"
+        : i > index    ? "use a buffer that was previously donated in the same call to Execute()"
+                       : "donate a buffer which is also used by the same call to Execute()";
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                      "Attempt to donate the same buffer twice in Execute() (flattened argument "
-                      "%zu and %zu, replica %d, partition %d; %s).",
-                      first, second, call->core->parts[device].replica,
-                      call->core->parts[device].partition,
-                      both ? "both are donated" : "one of them is not donated");
+                      "Attempt to %s (flattened argument %zu, replica %d, partition %d, first use: "
+                      "%zu).",
+                      what, i < index ? index : i, call->core->parts[device].replica,
+                      call->core->parts[device].partition, i < index ? i : index);
   }
   return NULL;
 }

@@ -89,7 +89,7 @@ void pjrt_type_narrow(halo_type type, void *elements, size_t count);
 PJRT_Error *pjrt_shape_create(PJRT_Buffer_Type type, const int64_t *dims, size_t rank,
                               const PJRT_Buffer_MemoryLayout *layout, halo_shape **out);
 
-/* ---- Clients, devices, memories (client.c, device.c) ---- */
+/* ---- Clients, devices, memories (client.c, topology.c, device.c) ---- */
 
 struct PJRT_DeviceDescription {
   int id, process;
@@ -131,14 +131,17 @@ struct PJRT_Device {
   size_t memory_count;
 };
 
+/* A part of a client, which those that callers make by themselves hold a reference to. */
 struct PJRT_TopologyDescription {
-  const PJRT_Client *client;
+  PJRT_Client *client;
   PJRT_DeviceDescription **descriptions;
   size_t count;
   uint64_t fingerprint;
 };
 
+/* Reference-counted: topologies, and what was compiled for them, may outlive each other. */
 struct PJRT_Client {
+  atomic_int references;
   halo_client *client;
   char *platform_version;
   PJRT_Device **devices, **addressable; /* the latter are among the former */
@@ -148,6 +151,11 @@ struct PJRT_Client {
   int process;
   PJRT_TopologyDescription topology;
 };
+
+void pjrt_client_retain(PJRT_Client *client);
+void pjrt_client_release(PJRT_Client *client);
+/* The topology of a client's devices, when it has got them (topology.c). */
+void pjrt_topology_init(PJRT_TopologyDescription *topology, PJRT_Client *client);
 
 /* A device as the caller sees it. */
 PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *device, int local,
@@ -275,6 +283,7 @@ typedef struct pjrt_slots {
 typedef struct pjrt_core {
   atomic_int references;
   PJRT_Client *client;
+  PJRT_Client *kept; /* a reference to the client: compiled for a topology; or NULL */
   halo_executable *executable;
   char *name;
   int replicas, partitions;

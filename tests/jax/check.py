@@ -33,6 +33,13 @@ class Case:
   check: object = None  # check(expected, actual) instead of comparing, for results with freedom
 
 
+@dataclasses.dataclass
+class Step:
+  """What asserts what must hold by itself, for functions that give nothing to compare."""
+  name: str
+  fn: object  # fn(device)
+
+
 def rng_of(name):
   """Random numbers that depend on the case's name alone."""
   return np.random.default_rng(zlib.crc32(name.encode()))
@@ -105,8 +112,21 @@ def _on(device, case):
     return _flat(fn(*args))
 
 
+def _run_step(step, device):
+  start, wrong = time.time(), None
+  try:
+    with jax.default_device(device):
+      step.fn(device)
+  except Exception as e:
+    line = traceback.extract_tb(e.__traceback__)[1:2]
+    wrong = f"line {line[0].lineno if line else 0}: {type(e).__name__}: {str(e).strip()[:400]}"
+  return wrong, time.time() - start
+
+
 def run(case, judge, device):
   """None when the case passes, else what is wrong; and the seconds it took on `device`."""
+  if isinstance(case, Step):
+    return _run_step(case, device)
   try:
     expected, structure = _on(judge, case)
   except Exception:  # the case itself is wrong, or JAX's CPU backend cannot

@@ -30,7 +30,7 @@ END_TEST
 
 START_TEST(lacking) {
   pjrt_open();
-  ck_refused(api->Compile(NULL), UNIMPLEMENTED, "PJRT_Compile ");
+  ck_refused(api->Buffer_Bitcast(NULL), UNIMPLEMENTED, "PJRT_Buffer_Bitcast ");
   ck_refused(api->Client_DmaMap(NULL), UNIMPLEMENTED, "PJRT_Client_DmaMap ");
 }
 END_TEST

@@ -218,7 +218,7 @@ START_TEST(donation) {
   PJRT_Buffer *y = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *both[] = {x, y}, *result;
   PJRT_Buffer *twice[] = {x, x};
   ck_refused(pjrt_try_run(take, twice, 2, &result, NULL, NULL), INVALID_ARGUMENT,
-             "argument 0 and 1");
+             "flattened argument 1");
   ck_assert(!pjrt_is_deleted(x));
   /* The caller may keep it. */
   const int64_t keep = 0;

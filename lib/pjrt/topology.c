@@ -1,0 +1,149 @@
+/* pjrt/topology.c: topologies: which devices there are, for callers that compile for them before they run
+ * anything. */
+#include "pjrt/pjrt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t topology_hash(uint64_t hash, const char *text) {
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+void pjrt_topology_init(PJRT_TopologyDescription *topology, PJRT_Client *client) {
+  topology->client = client;
+  topology->count = client->device_count;
+  topology->descriptions = pjrt_alloc(sizeof *topology->descriptions * topology->count);
+  topology->fingerprint = topology_hash(0xcbf29ce484222325u, client->platform_version);
+  for (size_t i = 0; i < topology->count; i++) {
+    topology->descriptions[i] = &client->devices[i]->description;
+    topology->fingerprint = topology_hash(topology->fingerprint, topology->descriptions[i]->kind);
+  }
+}
+
+/* ---- Made by themselves ---- */
+
+/* Programs are compiled by the driver of a device, which must be there: a topology is a client that nobody runs
+ * anything on. */
+static PJRT_Error *topology_open(const char *devices, size_t devices_size,
+                                 const PJRT_NamedValue *options, size_t option_count,
+                                 PJRT_TopologyDescription **out) {
+  PJRT_NamedValue *all = pjrt_alloc(sizeof *all * (option_count + 1));
+  if (option_count) memcpy(all, options, sizeof *all * option_count);
+  if (devices_size) {
+    all[option_count++] = (PJRT_NamedValue){.struct_size = sizeof *all,
+                                            .name = "device",
+                                            .name_size = strlen("device"),
+                                            .type = PJRT_NamedValue_kString,
+                                            .string_value = devices,
+                                            .value_size = devices_size};
+  }
+  PJRT_Client_Create_Args create = {
+      .struct_size = sizeof create, .create_options = all, .num_options = option_count};
+  PJRT_Error *error = pjrt_Client_Create(&create);
+  free(all);
+  if (error) return error;
+  *out = &create.client->topology;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_Create(PJRT_TopologyDescription_Create_Args *args) {
+  return topology_open(args->topology_name, args->topology_name_size, args->create_options,
+                       args->num_options, &args->topology);
+}
+
+/* Gives back the reference that making it gave; callers do not destroy a client's. */
+PJRT_Error *pjrt_TopologyDescription_Destroy(PJRT_TopologyDescription_Destroy_Args *args) {
+  if (args->topology) pjrt_client_release(args->topology->client);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Compile(PJRT_Compile_Args *args) {
+  PJRT_Client *client = args->topology->client;
+  pjrt_core *core;
+  PJRT_PASS(pjrt_core_compile(client, args->program, args->compile_options,
+                              args->compile_options_size, &core));
+  pjrt_client_retain(client);
+  core->kept = client;
+  args->executable = pjrt_alloc(sizeof *args->executable);
+  args->executable->core = core;
+  return NULL;
+}
+
+/* ---- As bytes ---- */
+
+/* What tells topologies apart, and no more: the devices themselves are looked for where it is read. */
+static const char topology_head[] = "halo topology ";
+
+static void topology_delete(PJRT_SerializedTopology *topology) { free(topology); }
+
+PJRT_Error *pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Serialize_Args *args) {
+  char *text = pjrt_format("%s%016llx of %zu devices", topology_head,
+                           (unsigned long long)args->topology->fingerprint, args->topology->count);
+  args->serialized_bytes = text;
+  args->serialized_bytes_size = strlen(text);
+  args->serialized_topology = (PJRT_SerializedTopology *)text;
+  args->serialized_topology_deleter = topology_delete;
+  return NULL;
+}
+
+/* Only of the devices that this process sees, too. */
+PJRT_Error *pjrt_TopologyDescription_Deserialize(PJRT_TopologyDescription_Deserialize_Args *args) {
+  unsigned long long fingerprint;
+  PJRT_TopologyDescription *here;
+  char *text = pjrt_copy(args->serialized_topology, args->serialized_topology_size);
+  bool good = strncmp(text, topology_head, sizeof topology_head - 1) == 0 &&
+              sscanf(text + sizeof topology_head - 1, "%16llx", &fingerprint) == 1;
+  free(text);
+  if (!good) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "not a serialised topology of this plugin");
+  }
+  PJRT_PASS(topology_open(NULL, 0, NULL, 0, &here));
+  if (here->fingerprint == fingerprint) {
+    args->topology = here;
+    return NULL;
+  }
+  pjrt_client_release(here->client);
+  return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
+                    "the topology was that of other devices than there are here");
+}
+
+/* ---- Questions ---- */
+
+PJRT_Error *pjrt_Client_TopologyDescription(PJRT_Client_TopologyDescription_Args *args) {
+  args->topology = &args->client->topology;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_PlatformName(
+    PJRT_TopologyDescription_PlatformName_Args *args) {
+  args->platform_name = PJRT_PLATFORM;
+  args->platform_name_size = sizeof PJRT_PLATFORM - 1;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_PlatformVersion(
+    PJRT_TopologyDescription_PlatformVersion_Args *args) {
+  args->platform_version = args->topology->client->platform_version;
+  args->platform_version_size = strlen(args->platform_version);
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_GetDeviceDescriptions(
+    PJRT_TopologyDescription_GetDeviceDescriptions_Args *args) {
+  args->descriptions = args->topology->descriptions;
+  args->num_descriptions = args->topology->count;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_Attributes(PJRT_TopologyDescription_Attributes_Args *args) {
+  args->attributes = NULL;
+  args->num_attributes = 0;
+  return NULL;
+}
+
+PJRT_Error *pjrt_TopologyDescription_Fingerprint(PJRT_TopologyDescription_Fingerprint_Args *args) {
+  args->fingerprint = args->topology->fingerprint;
+  return NULL;
+}

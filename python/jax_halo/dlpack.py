@@ -1,0 +1,69 @@
+"""DLPack: arrays go out as arrays of the host, which is what those who take them can read, and come in from it."""
+import functools
+
+
+def _is_ours(array, platform):
+    devices = getattr(array, "devices", None)
+    return callable(devices) and all(d.platform == platform for d in devices())
+
+
+def _host_device():
+    """JAX's CPU, or None where only this platform is used."""
+    import jax
+
+    try:
+        return jax.local_devices(backend="cpu")[0]
+    except RuntimeError:
+        return None
+
+
+def _install_export(platform):
+    from jax._src import array, dlpack
+
+    device_of, export = array.ArrayImpl.__dlpack_device__, dlpack._to_dlpack
+
+    @functools.wraps(device_of)
+    def __dlpack_device__(self):
+        if len(self.devices()) == 1 and _is_ours(self, platform):
+            return dlpack.DLDeviceType.kDLCPU, 0
+        return device_of(self)
+
+    @functools.wraps(export)
+    def _to_dlpack(x, stream=None, src_device=None, device=None, copy=None):
+        host = _host_device()
+        if not _is_ours(x, platform) or (device is not None and device != host):
+            return export(x, stream, src_device, device, copy)
+        if copy is False:
+            raise BufferError(f"arrays of the platform {platform} are copied when they go out by DLPack")
+        if host is None:
+            import numpy as np
+
+            return np.array(x).__dlpack__()
+        return export(x, None, src_device, host, None)
+
+    array.ArrayImpl.__dlpack_device__ = __dlpack_device__
+    dlpack._to_dlpack = _to_dlpack
+
+
+def _install_import(platform):
+    import jax.dlpack
+    from jax._src import dlpack
+    from jax._src.numpy import array_constructors
+
+    original = dlpack.from_dlpack
+
+    @functools.wraps(original)
+    def from_dlpack(external_array, device=None, copy=None):
+        if _is_ours(external_array, platform) and device is None:
+            # What JAX has already stays where it is.
+            return external_array.copy() if copy else external_array
+        return original(external_array, device, copy)
+
+    for module in (dlpack, jax.dlpack, array_constructors):
+        if getattr(module, "from_dlpack", None) is original:
+            module.from_dlpack = from_dlpack
+
+
+def install(platform):
+    _install_export(platform)
+    _install_import(platform)
