@@ -5,6 +5,13 @@
  * sections it uses: "//! name" or "//! name : needed sections". It also compiles as it stands, if it needs no other file. Names:
  * h_<op>_<type> where <type> is XLA's name. Narrow floats are float values that their type can hold. */
 
+//! at
+/* A kernel's first buffer begins at this offset of its memory. What is done besides depends on the implementation of
+ * OpenCL (opencl/pocl.c). */
+#ifndef h_at
+#define h_at(offset) (offset)
+#endif
+
 //! stream
 /* Stores a vector past the caches where the compiler knows how; `p` is aligned to the vector. */
 #if defined(__has_builtin)

@@ -210,6 +210,15 @@ static int pocl_compare(const void *key, const void *row) {
   return order ? order : name[word->length] ? -1 : 0;
 }
 
+/* PoCL makes a shared library of each kernel, whose constants lie in a page that is not there until it is read. With
+ * AVX-512, LLVM makes `x != x ? NAN : x` a load of the constant under a mask; where the mask is always 0, and all else is
+ * in registers, the page never comes, and each such load costs the processor some 200 cycles to find out that it need
+ * not fail. So each kernel reads a constant, in a way that is done once and that the compiler cannot do before: an
+ * offset has no sign, but nobody says so. */
+static const char pocl_page[] =
+    "__constant ulong h_page[2] = {0, 1};\n"
+    "#define h_at(offset) ((offset) + h_page[(offset) >> 63])\n";
+
 void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *source) {
   bool known[POCL_BUILTINS] = {false};
   halo_strbuf_append(out,
@@ -217,6 +226,7 @@ void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *sour
                      "#define H_CONST __attribute__((overloadable, const))\n"
                      "#define H_PURE __attribute__((overloadable, pure))\n");
   if (caps->has_f64) halo_strbuf_append(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (caps->is_cpu) halo_strbuf_append(out, pocl_page);
   for (const char *at = source; *at;) {
     size_t length = 0;
     while (isalnum((unsigned char)at[length]) || at[length] == '_') length++;

@@ -664,7 +664,7 @@ START_TEST(program_builtins) {
 }
 END_TEST
 
-/* A name that has a declaration has all those for numbers, and nothing else has one. */
+/* A name that has a declaration has all those for numbers, and nothing else has one. Kernels of CPUs read a page. */
 START_TEST(program_declarations) {
   halo_strbuf text = {0};
   halo_caps caps = {.has_f64 = true};
@@ -674,12 +674,15 @@ START_TEST(program_declarations) {
   ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "int convert_int(double);"));
   ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "max"));
   ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "vload"));
+  ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "h_page"));
   halo_strbuf_deinit(&text);
   caps.has_f64 = false;
+  caps.is_cpu = true;
   halo_pocl_declare(&text, &caps, "min(a, b)");
   ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "uchar min(uchar, uchar);"));
   ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "float min(float, float);"));
   ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "double"));
+  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "#define h_at(offset)"));
   halo_strbuf_deinit(&text);
 }
 END_TEST
