@@ -79,6 +79,10 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
     status = halo_world_create(options->communicator, count, timeout, &client->world);
   }
   if (status == HALO_OK) {
+    bool several = halo_world_device_count(client->world) > 1;
+    for (int i = 0; i < count && several; i++) {
+      halo_cl_device_allow_direct(client->devices[i].cl);
+    }
     *out = client;
     return HALO_OK;
   }

@@ -6,8 +6,8 @@
 #include "collectives/schedule.h"
 #include "exec/run.h"
 
-/* An argument's bytes where the host sees them: mapped where the device shares the host's memory, else an image
- * of it. */
+/* An argument's bytes where the host sees them: in their place or mapped where the device shares the host's memory,
+ * else an image of it. */
 typedef struct collective_span {
   halo_place_at at;
   size_t size;
@@ -42,8 +42,9 @@ typedef struct collective_part {
 } collective_part;
 
 /* Makes the step's arguments visible to the host. Waits for all that is on the run's queue, unless they come in
- * a stream, which is so where `streamed` is set and the device does not share the host's memory. */
-halo_status collective_open(collective_part *part, const halo_step *step, bool streamed);
+ * a stream, which is so where `streamed` is set and the device does not share the host's memory. `idle`: nothing
+ * is on that queue, and memory may be used as it is. */
+halo_status collective_open(collective_part *part, const halo_step *step, bool streamed, bool idle);
 /* Gives them back to the device, with what came if `good`. */
 halo_status collective_close(collective_part *part, bool good);
 /* Hooks of a halo_exchange whose user is the part. */

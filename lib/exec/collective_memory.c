@@ -21,6 +21,26 @@ static halo_status memory_map(halo_run *run, collective_span *span, cl_event *ev
   return halo_fail_in(status, "mapping what goes to other devices");
 }
 
+/* Whether all of it can be used as it is, once the commands before it are over. */
+static bool memory_is_direct(const collective_part *part) {
+  for (int i = 0; i < part->span_count; i++) {
+    const collective_span *span = &part->spans[i];
+    if (span->at.mem && span->size > 0 && !span->at.host) return false;
+  }
+  return true;
+}
+
+static halo_status memory_use(collective_part *part, bool idle) {
+  cl_event event = NULL;
+  for (int i = 0; i < part->span_count; i++) part->spans[i].data = part->spans[i].at.host;
+  if (idle) return HALO_OK;
+  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(part->run->queue, 0, NULL, &event),
+                         "clEnqueueMarkerWithWaitList"));
+  halo_status status = halo_cl_await(event);
+  clReleaseEvent(event);
+  return status;
+}
+
 static halo_status memory_map_all(collective_part *part) {
   cl_event event = NULL;
   halo_status status = HALO_OK;
@@ -57,7 +77,8 @@ static halo_status memory_take_image(collective_part *part, collective_span *spa
 
 /* ---- Spans ---- */
 
-halo_status collective_open(collective_part *part, const halo_step *step, bool streamed) {
+halo_status collective_open(collective_part *part, const halo_step *step, bool streamed,
+                            bool idle) {
   halo_run *run = part->run;
   bool shared = run->program->device->caps.shares_host_memory;
   part->opened = true;
@@ -70,6 +91,7 @@ halo_status collective_open(collective_part *part, const halo_step *step, bool s
                           .size = (size_t)run->program->plan->buffers.data[arg->buffer].size,
                           .written = arg->written};
   }
+  if (shared && memory_is_direct(part)) return memory_use(part, idle);
   if (shared) return memory_map_all(part);
   for (int i = 0; i < part->span_count; i++) {
     HALO_TRY(memory_take_image(part, &part->spans[i], streamed));
@@ -83,7 +105,7 @@ static halo_status memory_close(collective_part *part, collective_span *span, bo
   if (span->mapped) {
     status = halo_fail_in(halo_cl_unmap(run->queue, span->at.mem, span->data, NULL),
                           "storing what came from other devices");
-  } else if (span->data) {
+  } else if (span->data && span->data != span->at.host) {
     if (span->stream) {
       status = halo_cl_stream_close(span->stream);
     } else if (span->written && good) {

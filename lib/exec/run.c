@@ -95,7 +95,9 @@ halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer) {
     case HALO_PLACE_NONE: break;
   }
   if (!block) return (halo_place_at){0};
-  return (halo_place_at){block->mem, block->serial, at_offset ? (cl_ulong)b->offset : 0};
+  cl_ulong offset = at_offset ? (cl_ulong)b->offset : 0;
+  return (halo_place_at){block->mem, block->serial, offset,
+                         block->host ? block->host + offset : NULL};
 }
 
 void halo_run_exchange(halo_run *run, int32_t a, int32_t b) {

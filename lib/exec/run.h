@@ -104,6 +104,7 @@ typedef struct halo_place_at {
   cl_mem mem;
   uint64_t serial;
   cl_ulong offset; /* bytes */
+  char *host; /* where the host finds it while no command uses it, without mapping; NULL: nowhere */
 } halo_place_at;
 halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer);
 /* Two buffers change places, for the rest of the run or until they do so again. */

@@ -286,6 +286,7 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
   part->me = (int)site->ids.replica * part->team->partitions + (int)site->ids.partition;
   part->key = (halo_message_key){part->team->program, run->number, step->collective->op,
                                  COLLECTIVE_ROUNDS * state->times++};
+  bool idle = run->idle && !run->began;
   run->began = true;
   run->ahead = 0;
   size_t sent = collective_size(run, step, 0), got = collective_size(run, step, 1);
@@ -295,7 +296,7 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
   bool large = (sent > got ? sent : got) > HALO_SCHEDULE_CHUNK;
   bool streamed = large && part->rounds == 1;
   double since = halo_run_clock(run);
-  halo_status status = collective_open(part, step, streamed);
+  halo_status status = collective_open(part, step, streamed, idle);
   halo_run_spent(run, HALO_HOST_WAIT, since);
   halo_run_note_open(run);
   size_t scratch = collective_scratch(part);

@@ -272,7 +272,14 @@ static void memory_hand_out(halo_cl_memory *memory, halo_cl_block *block, size_t
 }
 
 static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
+  enum {
+    DIRECT_MOST = 256 << 10
+  }; /* bytes; to map more takes little beside what is done with it */
   if (device->caps.is_null) return CL_SUCCESS;
+  if (device->direct && block->capacity <= DIRECT_MOST) {
+    block->mem = halo_cl_direct_create(device, block->capacity, &block->host);
+    if (block->mem) return CL_SUCCESS;
+  }
   /* Where the host shares the memory, ask for a place it can map without a copy. */
   cl_mem_flags place = device->caps.shares_host_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
   cl_int code;

@@ -58,6 +58,7 @@ typedef struct halo_cl_device {
    * waking a thread. NULL: there is none. */
   cl_device_id here_id;
   cl_command_queue here;
+  bool direct;            /* the host may use small blocks without mapping them: direct.c */
   atomic_bool here_taken; /* use halo_cl_take_here and halo_cl_give_here */
   halo_cl_memory *memory;
   halo_cl_programs *programs;
@@ -82,6 +83,9 @@ halo_status halo_cl_device_open(const halo_cl_options *options, halo_cl_device *
 /* Opens all that a list of devices names; halo_cl_device_open gives its first. *out is freed with
  * halo_free, after its devices were released. */
 halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device ***out, int *count);
+/* Small blocks that are made from now on can be used by the host as they are, where the device can do that: for
+ * devices that take part in exchanges. */
+void halo_cl_device_allow_direct(halo_cl_device *device);
 void halo_cl_device_retain(halo_cl_device *device);
 /* Drops one reference; NULL is allowed. The last one waits for the queue to drain. */
 void halo_cl_device_release(halo_cl_device *device);
@@ -187,7 +191,9 @@ typedef enum halo_cl_transfer { HALO_CL_TRANSFER_IN, HALO_CL_TRANSFER_OUT } halo
 
 /* A piece of device memory. Reference-counted; `mem` and the sizes never change. */
 struct halo_cl_block {
-  cl_mem mem;      /* read-write; NULL on a null device */
+  cl_mem mem; /* read-write; NULL on a null device */
+  char *
+      host; /* where the host reads and writes it while no command does, without mapping; NULL: nowhere */
   size_t size;     /* as asked for */
   size_t capacity; /* bytes of `mem`, at least `size` and never 0 */
   uint64_t serial; /* of `mem`, never 0: no other one ever has it, as it may have the handle */

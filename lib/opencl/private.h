@@ -23,6 +23,9 @@ halo_status halo_cl_part(cl_device_id whole, cl_uint units, int index, cl_device
 halo_cl_memory *halo_cl_memory_create(uint64_t limit);
 void halo_cl_memory_release(halo_cl_memory *memory);
 
+/* direct.c: a buffer of a device that is `direct`, and where the host finds it; NULL: there is no memory. */
+cl_mem halo_cl_direct_create(halo_cl_device *device, size_t size, char **host);
+
 /* device.c: for whoever drops the last reference otherwise than by release. */
 void halo_cl_device_destroy(halo_cl_device *device);
 

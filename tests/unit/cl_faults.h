@@ -34,8 +34,11 @@ typedef enum fault_call {
 static atomic_int fault_countdown[FAULT_CALLS] = {[0 ... FAULT_CALLS - 1] = -1};
 static atomic_int fault_calls[FAULT_CALLS]; /* calls made */
 
+static atomic_int fault_refusals; /* of memory that are to come */
+
 /* The call of this kind after `count` more fails, and only that one. */
 static inline void fault_after(fault_call call, int count) {
+  atomic_store(&fault_refusals, 0);
   atomic_store(&fault_countdown[call], count);
 }
 
@@ -144,11 +147,10 @@ cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *out
 
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                       cl_int *code) {
-  static _Thread_local cl_bool
-      once; /* memory that others can spare is given back, then asked for again */
-  cl_bool due = fault_is_due(FAULT_MEMORY);
-  if (due || once) {
-    once = due;
+  /* Memory of another kind is tried, and others' is given back, before it is asked for again. */
+  if (fault_is_due(FAULT_MEMORY)) atomic_store(&fault_refusals, 4);
+  if (atomic_load(&fault_refusals) > 0) {
+    atomic_fetch_sub(&fault_refusals, 1);
     if (code) *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     return NULL;
   }
