@@ -107,17 +107,18 @@
     return (C)(sinh(a.x) * cos(a.y) + (R)0, im);                                                   \
   }                                                                                                \
   static inline C h_tanh_##N(C a) {                                                                       \
-    /* Kahan's form: t = tan y, s = sinh x */                                                      \
-    if (a.x != a.x) return (C)(a.x, a.y == 0 ? a.y : a.x);                                         \
+    /* Kahan's form: t = tan y, s = sinh x. A zero for y gives +0. */                              \
+    if (a.x != a.x) return (C)(a.x, a.y == 0 ? (R)0 : a.x);                                        \
+    if (isinf(a.x)) return (C)(copysign((R)1, a.x), 0);                                            \
+    if (!isfinite(a.y)) return (C)((R)NAN, (R)NAN);                                                \
     if (fabs(a.x) > (R)20) {                                                                       \
-      R im = isfinite(a.y) ? (R)4 * sin(a.y) * cos(a.y) * exp((R)-2 * fabs(a.x)) : (R)0;           \
-      return (C)(copysign((R)1, a.x), isinf(a.x) ? copysign((R)0, im) : im);                       \
+      R im = (R)4 * sin(a.y) * cos(a.y) * exp((R)-2 * fabs(a.x));                                  \
+      return (C)(copysign((R)1, a.x), a.y == 0 ? (R)0 : im);                                       \
     }                                                                                              \
-    if (!isfinite(a.y)) return (C)(a.x == 0 ? a.x : (R)NAN, (R)NAN);                               \
     R t = tan(a.y), b = (R)1 + t * t, s = sinh(a.x), r = sqrt((R)1 + s * s);                       \
     if (isinf(t)) return (C)(r / s, (R)1 / t);                                                     \
     R d = (R)1 + b * s * s;                                                                        \
-    return (C)(b * r * s / d, t / d);                                                              \
+    return (C)(b * r * s / d, a.y == 0 ? (R)0 : t / d);                                            \
   }                                                                                                \
   static inline C h_tan_##N(C a) {                                                                        \
     C t = h_tanh_##N((C)(-a.y, a.x));                                                              \

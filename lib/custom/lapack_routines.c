@@ -8,6 +8,9 @@
 #define lapack_complex_float float _Complex
 #define lapack_complex_double double _Complex
 #include <lapacke.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 #define COL LAPACK_COL_MAJOR
 #define IN(i) ((void *)job->in[i].data)
@@ -75,6 +78,28 @@ ORGQR(s, orgqr, float)
 ORGQR(d, orgqr, double)
 ORGQR(c, ungqr, float _Complex)
 ORGQR(z, ungqr, double _Complex)
+
+/* Reflectors, their factors and what they are applied to, of which the result is a copy. */
+#define ORMQR(p, routine, T, adjoint)                                                              \
+  static void p##ormqr(lapack_job *job) {                                                          \
+    lapack_part *a = &job->in[0], *c = &job->out[0];                                               \
+    lapack_int k = ROWS(job->in[1]), m = ROWS(*c), n = COLS(*c);                                   \
+    char side = halo_custom_call_integer(job->call, "left", 1) ? 'L' : 'R';                        \
+    char trans = halo_custom_call_integer(job->call, "transpose", 0) ? adjoint : 'N';              \
+    memcpy(c->data, IN(2), sizeof(T) * (size_t)m * (size_t)n);                                     \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##routine##_work(COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data,  \
+                                lapack_ld(c), &size, -1);                                          \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    LAPACKE_##p##routine##_work(COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data,  \
+                                lapack_ld(c), work, count);                                        \
+  }
+ORMQR(s, ormqr, float, 'T')
+ORMQR(d, ormqr, double, 'T')
+ORMQR(c, unmqr, float _Complex, 'C')
+ORMQR(z, unmqr, double _Complex, 'C')
 
 #define GEQP3_REAL(p, T, R)                                                                        \
   static void p##geqp3(lapack_job *job) {                                                          \
@@ -185,6 +210,45 @@ FOR_REAL(GESDD_REAL)
   }
 FOR_COMPLEX(GESDD_COMPLEX)
 
+/* As gesdd, by the QR iteration. */
+#define GESVD_REAL(p, T, R)                                                                        \
+  static void p##gesvd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0], *u = &job->out[2], *vt = &job->out[3];                          \
+    lapack_int m = ROWS(*a), n = COLS(*a);                                                         \
+    char mode = LETTER("mode", 'S');                                                               \
+    T size = 0;                                                                                    \
+    LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,         \
+                            lapack_ld(u), vt->data, lapack_ld(vt), &size, -1);                     \
+    lapack_int count = lapack_most(1, (lapack_int)size);                                           \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
+    if (!work) return;                                                                             \
+    lapack_info(                                                                                   \
+        job, 4,                                                                                    \
+        LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,     \
+                                lapack_ld(u), vt->data, lapack_ld(vt), work, count));              \
+  }
+FOR_REAL(GESVD_REAL)
+
+#define GESVD_COMPLEX(p, T, R)                                                                     \
+  static void p##gesvd(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0], *u = &job->out[2], *vt = &job->out[3];                          \
+    lapack_int m = ROWS(*a), n = COLS(*a);                                                         \
+    char mode = LETTER("mode", 'S');                                                               \
+    T size = 0;                                                                                    \
+    R none = 0;                                                                                    \
+    LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,         \
+                            lapack_ld(u), vt->data, lapack_ld(vt), &size, -1, &none);              \
+    lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
+    size_t reals = 5 * (size_t)lapack_least(m, n) + 1;                                             \
+    T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * reals);                     \
+    if (!work) return;                                                                             \
+    lapack_info(job, 4,                                                                            \
+                LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1),      \
+                                        u->data, lapack_ld(u), vt->data, lapack_ld(vt), work,      \
+                                        count, (R *)(work + count)));                              \
+  }
+FOR_COMPLEX(GESVD_COMPLEX)
+
 /* The complex vectors that LAPACK packs into real ones: where an eigenvalue is one of a pair, two columns are
  * the real and the imaginary part. */
 #define UNPACK(p, R)                                                                               \
@@ -202,12 +266,29 @@ FOR_COMPLEX(GESDD_COMPLEX)
 UNPACK(s, float)
 UNPACK(d, double)
 
+/* Matrices with NaN or infinity have no eigenvalues, by argument 4 of the call; LAPACK itself finds some where
+ * there is one row. */
+#define FINITE(p, T, R)                                                                            \
+  static bool p##finite(const lapack_part *a) {                                                    \
+    const R *parts = a->data;                                                                      \
+    size_t count = (size_t)(a->rows * a->columns) * (sizeof(T) / sizeof(R));                       \
+    for (size_t i = 0; i < count; i++) {                                                           \
+      if (!isfinite(parts[i])) return false;                                                       \
+    }                                                                                              \
+    return true;                                                                                   \
+  }
+FOR_ALL(FINITE)
+
 #define GEEV_REAL(p, T, R)                                                                         \
   static void p##geev(lapack_job *job) {                                                           \
     lapack_part *a = &job->in[0];                                                                  \
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     char left = LETTER("compute_left", 'N'), right = LETTER("compute_right", 'N');                 \
     size_t square = (size_t)n * (size_t)n;                                                         \
+    if (!p##finite(a)) {                                                                           \
+      lapack_info(job, 4, -4);                                                                     \
+      return;                                                                                      \
+    }                                                                                              \
     T size = 0;                                                                                    \
     LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), NULL, ld, NULL, ld,   \
                            &size, -1);                                                             \
@@ -228,6 +309,10 @@ FOR_REAL(GEEV_REAL)
     lapack_part *a = &job->in[0];                                                                  \
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     char left = LETTER("compute_left", 'N'), right = LETTER("compute_right", 'N');                 \
+    if (!p##finite(a)) {                                                                           \
+      lapack_info(job, 3, -4);                                                                     \
+      return;                                                                                      \
+    }                                                                                              \
     T size = 0;                                                                                    \
     R none = 0;                                                                                    \
     LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2), ld,       \
@@ -331,9 +416,11 @@ const lapack_routine lapack_routines[] = {
     {"getrf", NULL, "2", "210", NULL, ALL(getrf)},
     {"geqrf", NULL, "2", "21", NULL, ALL(geqrf)},
     {"orgqr", "ungqr", "21", "2", NULL, ALL(orgqr)},
+    {"ormqr", "unmqr", "212", "2", NULL, ALL(ormqr)},
     {"geqp3", NULL, "21", "211", NULL, ALL(geqp3)},
     {"syevd", "heevd", "2", "210", NULL, {ssyevd, dsyevd, cheevd, zheevd}},
     {"gesdd", NULL, "2", "21220", NULL, ALL(gesdd)},
+    {"gesvd", NULL, "2", "21220", NULL, ALL(gesvd)},
     {"geev", NULL, "2", "11220", "1220", ALL(geev)},
     {"gees", NULL, "2", "221100", "22100", ALL(gees)},
     {"gehrd", NULL, "2", "210", NULL, ALL(gehrd)},

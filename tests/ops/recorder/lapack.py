@@ -25,7 +25,7 @@ class Program:
         text = lowered.as_text(dialect="hlo")
         text = re.sub(r', (metadata|frontend_attributes)=\{(?:[^"}]|"[^"]*")*\}', "", text)
         self.hlo = text.rstrip()
-        self.name, self.inputs = name, list(inputs)
+        self.name, self.inputs, self.sizes = name, list(inputs), []
         self.expected = [np.asarray(r) for r in lowered.compile()(*inputs)]
         labels = [f"{i}" for i in range(len(self.expected))]
         exact = [r.dtype == np.int32 for r in self.expected]
@@ -69,9 +69,20 @@ def _eigh(a):
     return _away(w, (v * w[..., None, :]) @ _adjoint(v))
 
 
-def _svd(full):
+def _apply_q(a, c):
+    h, tau = jnp.linalg.qr(a, mode="raw")
+    h = h.T
+    apply, q = jax.lax.linalg.ormqr, jax.lax.linalg.householder_product(h, tau)
+    return _away(
+        apply(h, tau, c),
+        apply(h, tau, c.T, left=False, transpose=True),
+        _adjoint(q) @ apply(h, tau, c) - c[:3],
+    )
+
+
+def _svd(full, algorithm=None):
     def f(a):
-        u, s, v = jnp.linalg.svd(a, full_matrices=full)
+        u, s, v = jax.lax.linalg.svd(a, full_matrices=full, algorithm=algorithm)
         k = s.shape[-1]
         return _away(s, (u[..., :, :k] * s[..., None, :]) @ v[..., :k, :], _adjoint(u) @ u)
 
@@ -103,6 +114,10 @@ def _tridiagonal(a):
     return _away(d, jnp.abs(e))
 
 
+# Three matrices of one element, of which the second is not a number.
+_ONE_NAN = np.array([1, np.nan, 1], np.float32)[:, None, None]
+
+
 def _type_cases(type_):
     def program(name, function, *inputs):
         return Program(f"lapack.{name}.{type_}", function, *inputs)
@@ -114,7 +129,10 @@ def _type_cases(type_):
     yield program("syevd", _eigh, _definite(type_, 2, 5, 5))
     yield program("gesdd", _svd(False), _matrix(type_, 2, 5, 3))
     yield program("gesdd_full", _svd(True), _matrix(type_, 3, 5))
+    yield program("gesvd", _svd(False, jax.lax.linalg.SvdAlgorithm.QR), _matrix(type_, 2, 5, 3))
+    yield program("ormqr", _apply_q, _matrix(type_, 4, 3), _matrix(type_, 4, 2))
     yield program("geev", _eig, _matrix(type_, 2, 4, 4))
+    yield program("geev_nan", jnp.linalg.eig, _matrix(type_, 3, 1, 1) * _ONE_NAN)
     yield program("gees", _schur, square)
     yield program("gehrd", _hessenberg, square)
     yield program("sytrd", _tridiagonal, _definite(type_, 2, 5, 5))

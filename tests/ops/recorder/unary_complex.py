@@ -72,6 +72,14 @@ def _edges(type_):
             integer = np.uint64 if part == "f64" else np.uint32
             case.expected = [np.signbit(x).astype(integer) for x in (w.real, w.imag)]
         yield case
+    # tan and tanh, where nothing is rounded.
+    z = _specials(type_)
+    z = z[~np.isfinite(z) | (z == 0)]
+    case = Case("tan.complex.specials" + suffix)
+    p = case.param(type_, z)
+    for op in "tan", "tanh":
+        case.result(case.op(shape(type_, z.shape), op, p), f"{op}.{type_}")
+    yield case
 
 
 def cases():
