@@ -51,6 +51,7 @@ static void assign_take(halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor
   for (int32_t f = 0; f < rule->factors; f++) used |= halo_spmd_axes_set(&axes[f]);
   for (int32_t f = 0; f < rule->factors; f++) {
     if (axes[f].count > 0 || (rule->kind[f] == HALO_SPMD_SUMMED && !sums)) continue;
+    if (rule->kind[f] == HALO_SPMD_CARRIED) continue;
     int n = 0;
     while (n < said[f].count && !(used & 1u << said[f].id[n])) n++;
     axes[f] = said[f];
@@ -120,7 +121,10 @@ static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
       double moved = halo_spmd_value_cost(p, leaf, &here);
       cost += moved > 0 ? moved + assign_message : 0;
     } else {
-      if (partial) cost += assign_sum_cost(p, leaf->shape, &here, partial, own);
+      here.unreduced = partial & own->unreduced;
+      if (partial & ~own->unreduced) {
+        cost += assign_sum_cost(p, leaf->shape, &here, partial & ~own->unreduced, own);
+      }
       double moved = halo_spmd_reshard_cost(p, leaf->shape, &here, own);
       cost += moved > 0 ? moved + assign_message : 0;
     }
@@ -154,12 +158,14 @@ static bool assign_same(const halo_spmd_rule *rule, const halo_spmd_assignment *
   return true;
 }
 
-halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_spmd_rule *rule) {
+halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_instr *instr) {
+  const halo_spmd_rule *rule = halo_spmd_node_of(instr)->rule;
   int32_t *order = halo_arena_array(&p->arena, int32_t, rule->tensors + 1);
   halo_spmd_assignment *best = NULL;
   double least = 0;
   uint32_t forbidden = 0;
   for (int32_t t = 0; t < rule->tensors; t++) forbidden |= rule->leaf[t]->box->sharding.manual;
+  if (halo_spmd_is_linear(instr)) forbidden |= rule->leaf[rule->operands]->box->sharding.unreduced;
   for (int way = 0; way < 6; way++) {
     halo_spmd_assignment *axes =
         halo_arena_array(&p->arena, halo_spmd_assignment, rule->factors + 1);
