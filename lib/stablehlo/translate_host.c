@@ -165,5 +165,9 @@ void halo_translate_op_recv(halo_translator *t, halo_mlir_op *op) {
       halo_translate_emit(t, HALO_OP_RECV, host_transfer(t, data), &token, 1, attrs, attr_count);
   halo_instr *done = halo_translate_emit(t, HALO_OP_RECV_DONE, host_with_token(t, data), &recv, 1,
                                          attrs, attr_count);
+  halo_attr sharding;
+  if (halo_translate_sharding(t, op->attrs, op->attr_count, done->shape, &sharding)) {
+    halo_instr_set_attr(done, &sharding);
+  }
   host_take_apart(t, op, done, count > 1);
 }

@@ -60,6 +60,15 @@ static const halo_shape *place_automatic(halo_translator *t, const halo_shape *s
                              order);
 }
 
+/* Whether a layout ends here, be it with the size that its elements have anyway: ":E(4)}" of four bits. */
+static bool place_is_end(const char *at, halo_type type) {
+  long bits = 0;
+  char *end = NULL;
+  if (strncmp(at, ":E(", 3) == 0) bits = strtol(at + 3, &end, 10);
+  if (!end) return strcmp(at, "}") == 0;
+  return strcmp(end, ")}") == 0 && bits == halo_type_bits(type);
+}
+
 /* The shape in the layout that its attributes ask for, "{0,1}"; "default" leaves it row-major. */
 static const halo_shape *place_layout(halo_translator *t, const halo_mlir_attr *attrs,
                                       const halo_shape *shape, const halo_instr *value,
@@ -79,7 +88,7 @@ static const halo_shape *place_layout(halo_translator *t, const halo_mlir_attr *
     order[count++] = (int32_t)d;
     at = *end == ',' ? end + 1 : end;
   }
-  if (count == shape->rank && strcmp(at, "}") == 0) {
+  if (count == shape->rank && place_is_end(at, shape->type)) {
     return halo_shape_new_full(t->arena, shape->type, shape->rank, shape->dims, shape->dynamic,
                                order);
   }

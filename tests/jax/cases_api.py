@@ -470,7 +470,7 @@ def counts_what_is_donated(device):
 def is_written_and_read(device):
   for fn, args in ((lambda x: x * 2 + 1, (jnp.ones(4),)), (lambda t: {"s": t["a"].sum()}, ({"a": jnp.ones((2, 3))},))):
     compiled = jax.jit(fn).lower(*args).compile()
-    again = deserialize_and_load(*serialize(compiled), backend=device.platform)
+    again = deserialize_and_load(*serialize(compiled), backend=device.platform, execution_devices=[device])
     jax.tree_util.tree_map(same, again(*args), compiled(*args))
     assert again.as_text() == compiled.as_text()
   ref = jax.new_ref(jnp.zeros(()))

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_api"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_api", "cases_devices"]
 
 
 def groups():
@@ -48,12 +48,18 @@ def worker(options):
     if i % 50 == 49: jax.clear_caches()
 
 
+def environment(name):
+  """The variables of a group's process: those of some groups are for several devices."""
+  several = {"HALO_DEVICE": "cpu*4", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+  return {**(several if name.startswith("devices.") else {}), **os.environ}
+
+
 def supervise(name, options):
   passed, failures, start = 0, [], 0
   while True:
     command = [sys.executable, os.path.abspath(__file__), "--worker", "--group", name, "--start", str(start), "--platform", options.platform]
     command += (["--short"] if options.short else []) + (["--x64"] if options.x64 else []) + (["--match", options.match] if options.match else [])
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, env=environment(name), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     current, ready = None, False
     errors = []
     reader = threading.Thread(target=lambda: errors.extend(process.stderr.readlines()[-15:]))

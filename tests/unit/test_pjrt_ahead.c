@@ -175,6 +175,23 @@ START_TEST(automatic_layouts) {
 }
 END_TEST
 
+/* A layout may say how many bits an element takes, if it is right. */
+START_TEST(element_sizes) {
+  static const char text[] =
+      "module @m {\n  func.func public @main(%%a: tensor<2x3xi4> {mhlo.layout_mode = "
+      "\"{0,1:E(%d)}\"}) -> tensor<2x3xi4> {\n    return %%a : tensor<2x3xi4>\n  }\n}\n";
+  PJRT_Client *client = pjrt_client(NULL);
+  PJRT_LoadedExecutable *loaded;
+  char program[512], options[256];
+  snprintf(program, sizeof program, text, 4);
+  pjrt_drop_loaded(pjrt_compile(client, program));
+  snprintf(program, sizeof program, text, 8);
+  ck_refused(pjrt_try_compile(client, program, options, pjrt_options(options, 1, 1), &loaded),
+             INVALID_ARGUMENT, "{0,1:E(8)}");
+  pjrt_close(client);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("pjrt_ahead");
   TCase *ahead = tcase_create("ahead");
@@ -183,6 +200,7 @@ int main(void) {
   tcase_add_test(ahead, topology_of_nothing);
   tcase_add_test(ahead, topology_as_bytes);
   tcase_add_test(ahead, automatic_layouts);
+  tcase_add_test(ahead, element_sizes);
   suite_add_tcase(suite, ahead);
   return suite_run(suite);
 }
