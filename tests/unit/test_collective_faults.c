@@ -269,7 +269,7 @@ static void sweep_processes(access_mode mode, int program) {
   two.mode = mode;
   two.program = program;
   pthread_barrier_init(&two.barrier, NULL, 2);
-  spread(2, 1, 3, programs[program].text, sweep_own);
+  spread(2, 1, 20, programs[program].text, sweep_own);
   pthread_barrier_destroy(&two.barrier);
   ck_assert_int_ge(two.failed, 12);
 }
