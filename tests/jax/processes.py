@@ -1,6 +1,6 @@
 """processes.py: JAX on several processes, each with devices of its own, which mpiexec started.
 
-    python tests/jax/processes.py [-n PROCESSES ...] [--devices COUNT] [--match TEXT]
+    python tests/jax/processes.py [-n PROCESSES ...] [--devices COUNT] [--match TEXT | --short]
 
 starts itself with mpiexec, with as many processes as each -n says (2 and 4), and on each goes through the same cases;
 then has one process alone keep what it compiled, and lets one fail, in each way in which one can, and sees what the
@@ -350,14 +350,15 @@ def main():
   parser.add_argument("--device", default="cpu", help="as HALO_DEVICE")
   parser.add_argument("--devices", type=int, default=1, help="of each process")
   parser.add_argument("--match", help="cases whose names hold this text, and nothing else")
+  parser.add_argument("--short", action="store_true", help="the cases alone, on two processes")
   parser.add_argument("--timeout", type=float, default=300, help="seconds for each start")
   parser.add_argument("--worker", metavar="FOLDER", help=argparse.SUPPRESS)
   parser.add_argument("--cache", help=argparse.SUPPRESS)
   parser.add_argument("--fault", help=argparse.SUPPRESS)
   options = parser.parse_args()
   if options.worker: return worker(options)
-  results = [run_cases(count, options) for count in options.n or (2, 4)]
-  if not options.match: results += [run_cache(options)] + [run_fault(how, options) for how in FAULTS]
+  results = [run_cases(count, options) for count in options.n or ((2,) if options.short else (2, 4))]
+  if not options.match and not options.short: results += [run_cache(options)] + [run_fault(how, options) for how in FAULTS]
   passed, failed = (sum(column) for column in zip(*results))
   print(f"{passed} passed, {failed} failed")
   return 1 if failed else 0
