@@ -54,8 +54,9 @@ bool parts_open(const halo_module *module, const halo_client_options *options, p
   bool said = counts->replicas || counts->partitions || replicas * partitions > 1;
   halo_client_options each = *options;
   char *several = NULL;
-  /* Each process has its share. */
-  int64_t wanted = ((int64_t)replicas * partitions + processes - 1) / processes;
+  /* Each process has its share: they differ by one where the parts do not go up. */
+  int64_t parts = (int64_t)replicas * partitions, me = communicator ? communicator->process : 0;
+  int64_t wanted = parts * (me + 1) / processes - parts * me / processes;
   if (said && wanted > 1 && wanted <= 64) several = parts_multiply(options->device, (int)wanted);
   if (several) each.device = several;
   bool ok = tool_check(halo_client_create(&each, out));

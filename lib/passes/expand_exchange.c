@@ -23,7 +23,10 @@ bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchange_site 
   *out = (exchange_site){.x = x, .instr = instr, .module = module};
   out->number = halo_instr_int(instr, HALO_ATTR_EXCHANGE, 0);
   x->status = halo_collective_groups(instr, &module->arena, &out->groups);
-  if (x->status != HALO_OK) return false;
+  if (x->status != HALO_OK) {
+    x->status = halo_fail_in(x->status, "line %d: %s", instr->line, instr->name);
+    return false;
+  }
   const halo_groups *groups = &out->groups;
   for (int32_t g = 0; g < groups->count; g++) {
     int64_t size = groups->starts[g + 1] - groups->starts[g];
@@ -31,10 +34,10 @@ bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchange_site 
   }
   int64_t world = halo_collective_world(module);
   if (all && groups->starts[groups->count] != world) {
-    x->status =
-        halo_fail(HALO_INVALID_ARGUMENT,
-                  "%s: its groups name %d of the %lld that run the program: all must take part",
-                  instr->name, groups->starts[groups->count], (long long)world);
+    x->status = halo_fail(
+        HALO_INVALID_ARGUMENT,
+        "line %d: %s: its groups name %d of the %lld that run the program: all must take part",
+        instr->line, instr->name, groups->starts[groups->count], (long long)world);
   }
   return x->status == HALO_OK;
 }
@@ -43,8 +46,9 @@ bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchange_site 
 bool exchange_open_equal(halo_expander *x, halo_instr *instr, exchange_site *out) {
   if (!exchange_open(x, instr, true, out)) return false;
   if (halo_collective_size(&out->groups) > 0) return true;
-  x->status = halo_fail(HALO_INVALID_ARGUMENT, "%s: its groups must have equally many members",
-                        instr->name);
+  x->status =
+      halo_fail(HALO_INVALID_ARGUMENT, "line %d: %s: its groups must have equally many members",
+                instr->line, instr->name);
   return false;
 }
 
@@ -434,9 +438,9 @@ static halo_instr *exchange_swap_tuple(exchange_site *s) {
   const halo_instr *instr = s->instr;
   const halo_shape *part = instr->operands[0]->shape;
   if (instr->operand_count != s->most) {
-    s->x->status =
-        halo_fail(HALO_INVALID_ARGUMENT, "%s: groups of %lld members need as many operands",
-                  instr->name, (long long)s->most);
+    s->x->status = halo_fail(HALO_INVALID_ARGUMENT,
+                             "line %d: %s: groups of %lld members need as many operands",
+                             instr->line, instr->name, (long long)s->most);
     return NULL;
   }
   HALO_VEC(halo_instr *) parts = {0};

@@ -90,6 +90,7 @@ static const char *const call_names[FAULT_CALLS] = {[FAULT_KERNEL] = "a launch",
 
 /* ---- What is the same in one process and in several ---- */
 
+enum { PATIENCE = 100 }; /* seconds, of which none should pass */
 /* Calls of a kind of which each fails in a run of its own; of those behind them some. */
 enum { SWEEP_ALL = 16, SWEEP_STEP = 7, SWEEP_MOST = 80 };
 
@@ -195,7 +196,7 @@ static bool run_both(halo_client *client, halo_executable *e, fault f) {
 }
 
 static void sweep_both(access_mode mode, int program) {
-  halo_client *client = several(2, 20);
+  halo_client *client = several(2, PATIENCE);
   set_access(client, mode);
   halo_executable *e = compile(client, programs[program].text, 2);
   fault f = {program, 0, FAULT_CALLS};
@@ -269,7 +270,7 @@ static void sweep_processes(access_mode mode, int program) {
   two.mode = mode;
   two.program = program;
   pthread_barrier_init(&two.barrier, NULL, 2);
-  spread(2, 1, 20, programs[program].text, sweep_own);
+  spread(2, 1, PATIENCE, programs[program].text, sweep_own);
   pthread_barrier_destroy(&two.barrier);
   ck_assert_int_ge(two.failed, 12);
 }
