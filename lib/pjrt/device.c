@@ -7,8 +7,9 @@
 /* ---- Memories ---- */
 
 const char *pjrt_memory_kind_name(pjrt_memory_kind kind) {
-  static const char *const names[] = {
-      [PJRT_MEMORY_DEVICE] = "device", [PJRT_MEMORY_PINNED_HOST] = "pinned_host"};
+  static const char *const names[] = {[PJRT_MEMORY_DEVICE] = "device",
+                                      [PJRT_MEMORY_PINNED_HOST] = "pinned_host",
+                                      [PJRT_MEMORY_UNPINNED_HOST] = "unpinned_host"};
   return names[kind];
 }
 
@@ -207,7 +208,7 @@ PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *handle, int lo
   device->description.process = client->process;
   description_fill(&device->description, &info);
   description_name(&device->description);
-  device->memory_count = info.shares_host_memory ? 2 : 1;
+  device->memory_count = info.shares_host_memory ? PJRT_MEMORY_KINDS : 1;
   for (size_t i = 0; i < device->memory_count; i++) {
     device->memories[i] = memory_create(device, (pjrt_memory_kind)i, first_memory + (int)i);
   }

@@ -157,6 +157,34 @@ static bool options_is_true(const pjrt_field *value) {
   return size == 4 && memcmp(value->bytes.at, "true", 4) == 0;
 }
 
+/* Flags of XLA's backends, of which there are hundreds, do nothing; those that are on or off, and that users set
+ * most, must be one of the two, so that mistakes are seen here as they are there. */
+static PJRT_Error *options_check_flag(pjrt_message key, const pjrt_field *value) {
+  static const char *const flags[] = {"xla_embed_ir_in_executable",
+                                      "xla_dump_hlo_as_text",
+                                      "xla_dump_hlo_as_proto",
+                                      "xla_dump_hlo_as_dot",
+                                      "xla_dump_hlo_as_html",
+                                      "xla_allow_excess_precision",
+                                      "xla_cpu_enable_fast_math",
+                                      "xla_gpu_deterministic_ops",
+                                      "xla_gpu_enable_latency_hiding_scheduler",
+                                      "xla_gpu_enable_triton_gemm"};
+  static const char *const states[] = {"true", "false", "True", "False", "1", "0"};
+  size_t size = (size_t)(key.end - key.at), length = (size_t)(value->bytes.end - value->bytes.at);
+  bool known = false;
+  for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+    known |= strlen(flags[i]) == size && memcmp(flags[i], key.at, size) == 0;
+  }
+  if (!known || value->number != VALUE_TEXT) return NULL;
+  for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+    if (strlen(states[i]) == length && memcmp(states[i], value->bytes.at, length) == 0) return NULL;
+  }
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                    "While setting option %.*s, '%.*s' is not a valid bool value.", (int)size,
+                    (const char *)key.at, (int)length, (const char *)value->bytes.at);
+}
+
 static PJRT_Error *options_set(pjrt_message key, const pjrt_field *value, pjrt_options *out) {
   const struct {
     const char *name;
@@ -179,8 +207,7 @@ static PJRT_Error *options_set(pjrt_message key, const pjrt_field *value, pjrt_o
     }
     return NULL;
   }
-  /* Flags of XLA's backends, of which there are hundreds. */
-  if (size > 4 && memcmp(key.at, "xla_", 4) == 0) return NULL;
+  if (size > 4 && memcmp(key.at, "xla_", 4) == 0) return options_check_flag(key, value);
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "No such compile option: '%.*s'", (int)size,
                     (const char *)key.at);
 }

@@ -149,7 +149,9 @@ struct PJRT_DeviceDescription {
 /* The kinds of memory that a device may have. */
 typedef enum pjrt_memory_kind {
   PJRT_MEMORY_DEVICE,
-  PJRT_MEMORY_PINNED_HOST, /* where the device shares the host's memory: another name for the same */
+  /* Where the device shares the host's memory: other names for the same. */
+  PJRT_MEMORY_PINNED_HOST,
+  PJRT_MEMORY_UNPINNED_HOST,
   PJRT_MEMORY_KINDS
 } pjrt_memory_kind;
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_api", "cases_devices"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_api", "cases_devices"]
 
 
 def groups():
