@@ -13,7 +13,9 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_devices"]
+# Groups of this module want several devices of each platform.
+SEVERAL, DEVICES = "devices.", 8
 
 
 def groups():
@@ -53,7 +55,12 @@ def supervise(name, options):
   while True:
     command = [sys.executable, os.path.abspath(__file__), "--worker", "--group", name, "--start", str(start), "--platform", options.platform]
     command += (["--short"] if options.short else []) + (["--x64"] if options.x64 else []) + (["--match", options.match] if options.match else [])
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = dict(os.environ)
+    if name.startswith(SEVERAL):
+      device = environment.get("HALO_DEVICE", "cpu")
+      environment["HALO_DEVICE"] = device if "*" in device or "," in device else f"{device}*{DEVICES}"
+      environment["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     current, ready = None, False
     errors = []
     reader = threading.Thread(target=lambda: errors.extend(process.stderr.readlines()[-15:]))
