@@ -186,6 +186,9 @@ void halo_spmd_define(halo_spmd *p, halo_spmd_leaf *leaf, halo_instr *value,
 
 /* The rule of an instruction whose node and whose operands' nodes have their leaves; NULL: there is none. */
 halo_spmd_rule *halo_spmd_rule_of(halo_spmd *p, const halo_instr *instr);
+
+/* ---- Axes of factors: partition_assign.c ---- */
+
 /* The axes of each factor, as far as a tensor's sharding says so. `out` [factors]. */
 void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
                        const halo_spmd_sharding *sharding, halo_spmd_assignment *out);

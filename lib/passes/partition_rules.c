@@ -375,6 +375,14 @@ static void rule_convolution(halo_spmd *p, halo_spmd_rule *rule, const halo_inst
   rule->work = 2 * (double)halo_shape_element_count(rule_shape(rule, 2)) *
                (double)halo_shape_element_count(rule_shape(rule, 1)) /
                (double)rule_shape(rule, 2)->dims[dims->out_feature];
+  for (int k = 0; k < dims->spatial; k++) {
+    int in = dims->lhs_spatial[k], out = dims->out_spatial[k];
+    int64_t size = rule_gcd(rule_shape(rule, 0)->dims[in], rule_shape(rule, 2)->dims[out]);
+    if (size <= 1) continue;
+    int32_t factor = rule_factor(p, rule, size, HALO_SPMD_CARRIED);
+    rule_put(p, rule, 0, in, factor);
+    rule_put(p, rule, 2, out, factor);
+  }
   if (!plain) return;
   rule_pair(p, rule, 1, dims->rhs_output, 2, dims->out_feature);
   int32_t factor = rule_pair(p, rule, 0, dims->lhs_feature, 1, dims->rhs_input);
@@ -602,42 +610,4 @@ halo_spmd_rule *halo_spmd_rule_of(halo_spmd *p, const halo_instr *instr) {
   rule->passes = row.passes;
   row.make(p, rule, instr);
   return rule;
-}
-
-/* ---- Between axes of dimensions and axes of factors ---- */
-
-void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
-                       const halo_spmd_sharding *sharding, halo_spmd_assignment *out) {
-  memset(out, 0, sizeof *out * (size_t)rule->factors);
-  if (!halo_shape_is_array(rule->leaf[tensor]->shape)) return;
-  for (int d = 0; d < sharding->rank; d++) {
-    const halo_spmd_axes *axes = &sharding->dims[d];
-    const halo_spmd_factors *factors = &rule->dims[tensor][d];
-    for (int32_t i = 0, next = 0; i < factors->count; i++) {
-      int32_t f = factors->id[i];
-      int64_t left = rule->size[f];
-      while (next < axes->count && left % p->mesh.radix[axes->id[next]] == 0) {
-        left /= p->mesh.radix[axes->id[next]];
-        out[f].id[out[f].count++] = axes->id[next++];
-      }
-      /* Tiles of what comes behind would not lie side by side. */
-      if (left > 1) break;
-    }
-  }
-  for (int32_t f = 0; f < rule->factors; f++) {
-    if (rule->kind[f] == HALO_SPMD_WHOLE) out[f].count = 0;
-  }
-}
-
-void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
-                        const halo_spmd_assignment *axes, halo_spmd_sharding *out) {
-  for (int d = 0; d < out->rank; d++) {
-    const halo_spmd_factors *factors = &rule->dims[tensor][d];
-    out->dims[d].count = 0;
-    for (int32_t i = 0; i < factors->count; i++) {
-      const halo_spmd_axes *more = &axes[factors->id[i]];
-      for (int k = 0; k < more->count; k++) out->dims[d].id[out->dims[d].count++] = more->id[k];
-      if (halo_spmd_tiles(p, more) != rule->size[factors->id[i]]) break;
-    }
-  }
 }

@@ -13,7 +13,15 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_api", "cases_devices"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_api", "cases_devices", "cases_sharding"]
+# How many devices of each platform the groups of a module want, where it is not one.
+DEVICES = {"devices": 4, "sharding": 8}
+
+
+def devices(name):
+  """The number of devices of each platform that a group wants."""
+  module, rest = name.split(".", 1)
+  return int(rest) if module == "brief" else DEVICES.get(module, 1)
 
 
 def groups():
@@ -23,17 +31,22 @@ def groups():
       yield f"{module.removeprefix('cases_')}.{group.__name__}", group
 
 
-def brief():
-  """A few cases of each group, spread over it."""
+def brief(wanted):
+  """A few cases of each group that wants so many devices, spread over it."""
   few = 4
-  for _, group in groups():
+  for name, group in groups():
+    if devices(name) != wanted: continue
     cases = list(group())
     step = max(1, len(cases) // few)
     yield from cases[step // 2::step][:few]
 
 
+def brief_names():
+  return [f"brief.{count}" for count in sorted({1, *DEVICES.values()})]
+
+
 def by_name(name):
-  return brief if name == "brief" else dict(groups())[name]
+  return (lambda: brief(devices(name))) if name.startswith("brief.") else dict(groups())[name]
 
 
 def selected(group, options):
@@ -63,8 +76,12 @@ def worker(options):
 
 def environment(name):
   """The variables of a group's process: those of some groups are for several devices."""
-  several = {"HALO_DEVICE": "cpu*4", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
-  return {**(several if name.startswith("devices.") else {}), **os.environ}
+  count, variables = devices(name), dict(os.environ)
+  if count == 1: return variables
+  device = variables.get("HALO_DEVICE", "cpu")
+  variables["HALO_DEVICE"] = device if "*" in device or "," in device else f"{device}*{count}"
+  variables["XLA_FLAGS"] = f"{variables.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}".strip()
+  return variables
 
 
 def supervise(name, options):
@@ -109,7 +126,7 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--platform", default="halo")
   parser.add_argument("--short", action="store_true", help="each seventh case")
-  parser.add_argument("--brief", action="store_true", help="a few cases of each group, in one process")
+  parser.add_argument("--brief", action="store_true", help="a few cases of each group, in few processes")
   parser.add_argument("--x64", action="store_true", help="with 64-bit types")
   parser.add_argument("--group", help="one group only")
   parser.add_argument("--match", help="cases whose names hold this text")
@@ -123,13 +140,13 @@ def main():
     return worker(options)
   if options.list:
     os.environ["JAX_PLATFORMS"] = "cpu"
-    for name, group in [("brief", brief)] if options.brief else groups():
+    for name, group in [(n, by_name(n)) for n in brief_names()] if options.brief else groups():
       for i, case in selected(group, options):
         print(name, case.name)
     return 0
   os.environ.setdefault("JAX_TRACEBACK_FILTERING", "off")
   os.environ.setdefault("JAX_PLATFORMS", options.platform if options.platform == "cpu" else options.platform + ",cpu")
-  names = ["brief"] if options.brief else [options.group] if options.group else [name for name, _ in _names()]
+  names = brief_names() if options.brief else [options.group] if options.group else [name for name, _ in _names()]
   passed = failed = 0
   for name in names:
     start = time.time()
