@@ -111,7 +111,7 @@ static halo_status ir_region(halo_bytecode_cursor *cursor, const halo_mlir_op *o
   int32_t values;
   HALO_TRY(halo_bytecode_vi(cursor, &blocks));
   if (blocks == 0) return HALO_OK;
-  if (blocks > 1) 
+  if (blocks > 1)
     return halo_bytecode_refuse(&start,
                                 "operation %s: regions of several blocks are not supported, and "
                                 "this one has %llu",

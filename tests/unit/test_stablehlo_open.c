@@ -179,8 +179,7 @@ static const struct {
     {MAIN("%a: tensor<4xf32>", "tensor<4xf32>",
           "%0 = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xf6E2M3FN>\n"
           "return %a : tensor<4xf32>\n"),
-     HALO_UNIMPLEMENTED,
-     "stablehlo.convert: values of type tensor<4xf6E2M3FN> are not supported"},
+     HALO_UNIMPLEMENTED, "stablehlo.convert: values of type tensor<4xf6E2M3FN> are not supported"},
     {MAIN("%a: tensor<4xf32>, %n: tensor<1xi32>", "tensor<4xf32>",
           "%0 = stablehlo.dynamic_pad %a, %n, %n, %n, %n : (tensor<4xf32>, tensor<1xi32>, "
           "tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<4xf32>\n"
