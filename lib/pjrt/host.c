@@ -86,7 +86,8 @@ static PJRT_Error *host_put_copy(const PJRT_Client_BufferFromHostBuffer_Args *ar
 }
 
 /* What stays as it is only during the call is copied before it ends; elements of narrow types change on the way.
- * Everything else is read where it lies, strides included, until the copy to the device is done. */
+ * Everything else is read where it lies, strides included, until the copy to the device is done; or, where the
+ * caller and the device allow it, as long as the buffer lives. */
 static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
                             const PJRT_Memory *memory, const halo_shape *shape, halo_buffer **out,
                             PJRT_Event **done_with) {
@@ -103,7 +104,10 @@ static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
     return NULL;
   }
   halo_event *done;
-  PJRT_TRY(halo_buffer_put(memory->device->device, args->data, strides, shape, out, &done));
+  bool lent =
+      !strides && args->host_buffer_semantics >= PJRT_HostBufferSemantics_kImmutableZeroCopy;
+  PJRT_TRY(lent ? halo_buffer_lend(memory->device->device, args->data, shape, out, &done)
+                : halo_buffer_put(memory->device->device, args->data, strides, shape, out, &done));
   *done_with = host_event(done);
   return NULL;
 }

@@ -157,10 +157,10 @@ typedef struct shared {
   PJRT_Client *client;
   PJRT_LoadedExecutable *small, *large, *donating;
   PJRT_Buffer *x_small, *x_large;
-  float data[LARGE];
-  atomic_int next;    /* rounds that were taken */
-  atomic_int program; /* numbers of programs */
-  int compilations;   /* of all rounds */
+  _Alignas(64) float data[LARGE]; /* lent, where it is large */
+  atomic_int next;                /* rounds that were taken */
+  atomic_int program;             /* numbers of programs */
+  int compilations;               /* of all rounds */
 } shared;
 
 static void shared_open(shared *s) {
