@@ -25,6 +25,8 @@ typedef struct halo_spmd_mesh {
   int axes;
   int64_t devices;
   int64_t radix[HALO_SPMD_AXES], stride[HALO_SPMD_AXES];
+  uint32_t
+      apart; /* axes that the text uses without the next one: those between are parts of one of its axes */
 } halo_spmd_mesh;
 
 /* How one array lies. Tiles divide each dimension. Along the axes of the set `manual` each partition has an array

@@ -107,12 +107,31 @@ static uint64_t annotate_open(const halo_instr *instr) {
   return dims;
 }
 
+/* Which axes the text has apart from the next. */
+static void annotate_apart(halo_spmd_mesh *mesh, const halo_spmd_sharding *said) {
+  const uint32_t sets[] = {said->manual, said->unreduced};
+  for (int a = 0; a + 1 < mesh->axes; a++) {
+    for (int k = 0; k < 2; k++) {
+      if ((sets[k] >> a & 1) != (sets[k] >> (a + 1) & 1)) mesh->apart |= 1u << a;
+    }
+  }
+  for (int d = 0; d < said->rank; d++) {
+    const halo_spmd_axes *axes = &said->dims[d];
+    for (int k = 0; k < axes->count; k++) {
+      int a = axes->id[k];
+      if (k + 1 == axes->count || axes->id[k + 1] != a + 1) mesh->apart |= 1u << a;
+      if (a > 0 && (k == 0 || axes->id[k - 1] != a - 1)) mesh->apart |= 1u << (a - 1);
+    }
+  }
+}
+
 static halo_status annotate_box(halo_spmd *p, const halo_instr *instr, const halo_sharding *said,
                                 halo_spmd_leaf *leaf) {
   bool direct;
   if (!said) return HALO_OK;
   halo_status status = halo_spmd_read(p, said, leaf->shape->rank, &leaf->box->sharding, &direct);
   if (status != HALO_OK) return annotate_fail(instr, status);
+  if (direct) annotate_apart(&p->mesh, &leaf->box->sharding);
   halo_spmd_make_even(p, leaf->shape, &leaf->box->sharding);
   uint64_t open = annotate_open(instr);
   /* What only says to which region it belongs lies as suits the program. */

@@ -44,13 +44,29 @@ static const halo_sharding *entry_list(halo_spmd *p, const halo_sharding *const 
   return list;
 }
 
+/* Cuts of a dimension up to the first by a part of an axis of the text's: callers know their axes alone. */
+static void entry_whole_axes(const halo_spmd_mesh *mesh, halo_spmd_axes *axes) {
+  for (int k = 0; k < axes->count; k++) {
+    int begin = k, a = axes->id[k];
+    bool first = a == 0 || (mesh->apart >> (a - 1) & 1);
+    while (!(mesh->apart >> a & 1) && k + 1 < axes->count && axes->id[k + 1] == a + 1) {
+      k++;
+      a++;
+    }
+    bool last = a + 1 == mesh->axes || (mesh->apart >> a & 1);
+    if (!first || !last) axes->count = (int8_t)begin;
+  }
+}
+
 /* What nothing is said of is as propagation has it. */
 static const halo_sharding *entry_said(halo_spmd *p, const halo_sharding *said,
                                        const halo_spmd_leaf *leaf) {
   static const halo_sharding manual = {.kind = HALO_SHARDING_MANUAL};
   if (said) return said;
   if (leaf->box->sharding.manual) return &manual;
-  return halo_spmd_publish(p, &leaf->box->sharding);
+  halo_spmd_sharding out = halo_spmd_copy(p, &leaf->box->sharding);
+  for (int d = 0; d < out.rank; d++) entry_whole_axes(&p->mesh, &out.dims[d]);
+  return halo_spmd_publish(p, &out);
 }
 
 static halo_status entry_write_param(halo_spmd *p, halo_instr *old, const halo_sharding **said) {

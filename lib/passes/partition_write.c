@@ -49,7 +49,8 @@ static const char *write_target(const halo_instr *instr) {
 }
 
 halo_spmd_marker halo_spmd_marker_of(const halo_instr *instr) {
-  static const char *const same[] = {"Sharding", "xla.sdy.FuncResultSharding", "LayoutConstraint"};
+  static const char *const same[] = {"Sharding", "xla.sdy.FuncResultSharding", "LayoutConstraint",
+                                     "annotate_device_placement"};
   const char *target = write_target(instr);
   if (instr->opcode == HALO_OP_DOMAIN) return HALO_SPMD_SAME;
   if (strcmp(target, "SPMDFullToShardShape") == 0) return HALO_SPMD_TO_PART;

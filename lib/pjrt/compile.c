@@ -91,6 +91,25 @@ static void compile_find_shardings(pjrt_core *core) {
   }
 }
 
+/* A donor gives its memory to a result of as many bytes: of those that find none callers keep their arrays. */
+static void compile_match_donors(pjrt_core *core) {
+  bool *taken = pjrt_alloc(core->results.count + 1);
+  for (size_t i = 0; i < core->arguments.count; i++) {
+    pjrt_slot *slot = &core->arguments.data[i];
+    if (!slot->offered) continue;
+    int64_t bytes =
+        halo_shape_byte_size(halo_executable_argument_shape(core->executable, slot->index));
+    slot->offered = false;
+    for (size_t r = 0; r < core->results.count && !slot->offered; r++) {
+      int index = core->results.data[r].index;
+      if (index < 0 || taken[r]) continue;
+      slot->offered = taken[r] =
+          halo_shape_byte_size(halo_executable_result_shape(core->executable, index)) == bytes;
+    }
+  }
+  free(taken);
+}
+
 /* ---- Compiling ---- */
 
 static halo_compile_options compile_options(const pjrt_options *options) {
@@ -130,6 +149,7 @@ static PJRT_Error *compile_module(pjrt_core *core, const halo_module *module,
   compile_assign(core, options);
   compile_find_slots(core, module);
   compile_find_shardings(core);
+  compile_match_donors(core);
   pjrt_core_describe(core);
   return NULL;
 }

@@ -26,7 +26,8 @@ typedef enum halo_bytecode_dialect {
   HALO_BYTECODE_OTHER = 0,
   HALO_BYTECODE_BUILTIN,
   HALO_BYTECODE_VHLO,
-  HALO_BYTECODE_SDY
+  HALO_BYTECODE_SDY,
+  HALO_BYTECODE_STABLEHLO
 } halo_bytecode_dialect;
 
 /* The name of a property, as ops.def lists them. */

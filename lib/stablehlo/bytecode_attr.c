@@ -278,7 +278,8 @@ halo_status halo_bytecode_decode_attr(halo_bytecode_cursor body, const halo_byte
               halo_arena_strndup(arena, (const char *)entry->at, entry->size - 1), entry->size - 1);
     return HALO_OK;
   }
-  if (entry->dialect == HALO_BYTECODE_OTHER) return attr_opaque(&body, out);
+  if (entry->dialect == HALO_BYTECODE_OTHER || entry->dialect == HALO_BYTECODE_STABLEHLO)
+    return attr_opaque(&body, out);
   HALO_TRY(halo_bytecode_vi(&body, &code));
   if (entry->dialect == HALO_BYTECODE_VHLO)
     HALO_TRY(decode_vhlo(&body, code, out));

@@ -57,10 +57,11 @@ static halo_status dialect_read(halo_bytecode_cursor *section, int32_t number) {
   }
   const char *text = reader->strings[name].text;
   reader->dialect_names[number] = text;
-  reader->dialects[number] = strcmp(text, "builtin") == 0 ? HALO_BYTECODE_BUILTIN
-                             : strcmp(text, "vhlo") == 0  ? HALO_BYTECODE_VHLO
-                             : strcmp(text, "sdy") == 0   ? HALO_BYTECODE_SDY
-                                                          : HALO_BYTECODE_OTHER;
+  reader->dialects[number] = strcmp(text, "builtin") == 0     ? HALO_BYTECODE_BUILTIN
+                             : strcmp(text, "vhlo") == 0      ? HALO_BYTECODE_VHLO
+                             : strcmp(text, "sdy") == 0       ? HALO_BYTECODE_SDY
+                             : strcmp(text, "stablehlo") == 0 ? HALO_BYTECODE_STABLEHLO
+                                                              : HALO_BYTECODE_OTHER;
   return HALO_OK;
 }
 

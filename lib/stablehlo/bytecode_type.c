@@ -361,6 +361,13 @@ halo_status halo_bytecode_decode_type(halo_bytecode_cursor body, const halo_byte
                                       halo_mlir_type *out) {
   uint64_t code;
   if (!entry->custom) return decode_text(&body, out);
+  if (entry->dialect == HALO_BYTECODE_STABLEHLO) {
+    /* Regions of Shardy's take tokens. */
+    HALO_TRY(halo_bytecode_vi(&body, &code));
+    if (code != 0) return halo_bytecode_refuse(&body, "StableHLO's type of code %" PRIu64, code);
+    out->kind = HALO_MLIR_TOKEN;
+    return halo_bytecode_finish(&body, "a type");
+  }
   if (entry->dialect != HALO_BYTECODE_VHLO && entry->dialect != HALO_BYTECODE_BUILTIN) {
     type_other(out, "a type of another dialect");
     return HALO_OK;

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, shard_map
+from jax.experimental import io_callback
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P, reshard
 
 from cases_lax import C64, F16, F32
@@ -161,6 +162,10 @@ def arrays():
   yield Case("moves", moves, several=True)
   yield Case("index", lambda d: (lambda a: (a[0], a[1:3], a[:, 1], a + 1, a @ a.T))(put(x, mesh_of(d), P("x", "y"))), loose=8, several=True)
   yield Case("donated", lambda d: jax.jit(lambda a: a * 2, donate_argnums=0)(put(x, mesh_of(d), P("x", "y"))), several=True)
+  yield Case("not_donated", lambda d: (lambda a: [jax.jit(lambda a: a.sum(0), donate_argnums=0)(a), np.array(a.is_deleted())])(put(x, mesh_of(d), P("x", "y"))), several=True)
+  yield Case("parts_of_axes", lambda d: jax.jit(lambda a: (a.reshape(8, 4, 4), a.reshape(4, 32), a.reshape(8, 16, 1)))(put(x, mesh_of(d, (8,), ("x",)), P(None, "x"))), several=True)
+  yield Case("memory", lambda d: (lambda s: jax.jit(lambda a: jax.device_put(jax.device_put(a * 2, s.with_memory_kind("pinned_host")), s) + 1)(jax.device_put(x, s)))(NamedSharding(mesh_of(d), P("x", "y"))), several=True)
+  yield Case("ordered_callback", lambda d: jax.jit(shard_map(lambda v: (io_callback(lambda a: None, (), v, ordered=True), v + 1)[1], mesh=mesh_of(d, (4,), ("i",)), in_specs=P("i"), out_specs=P("i")))(x), several=True)
   yield Case("pmap/psum", lambda d: mapped(lambda v: v / lax.psum(v, "i"), d), loose=8, several=True)
   yield Case("pmap/grad", lambda d: mapped(jax.grad(lambda v: lax.pmean(jnp.sin(v).sum(), "i")), d), loose=8, several=True)
   yield Case("pmap/groups", lambda d: mapped(lambda v: lax.psum(v, "i", axis_index_groups=[[0, 1, 2, 3], [4, 5, 6, 7]]), d), loose=8, several=True)

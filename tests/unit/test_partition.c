@@ -85,7 +85,7 @@ START_TEST(golden_modules) {
     count++;
   }
   closedir(dir);
-  ck_assert_int_ge(count, 15);
+  ck_assert_int_ge(count, 16);
 }
 END_TEST
 
