@@ -223,6 +223,7 @@ bool halo_translate_named(halo_translator *t, halo_mlir_op *op, const char *name
                           const halo_mlir_attr *attrs);
 /* translate_special.c: of f32 or f64. */
 halo_instr *halo_translate_erf_inv(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_bessel_i1e(halo_translator *t, halo_instr *x); /* translate_bessel.c */
 halo_instr *halo_translate_erfc(halo_translator *t, halo_instr *x);
 halo_instr *halo_translate_lgamma(halo_translator *t, halo_instr *x);
 halo_instr *halo_translate_digamma(halo_translator *t, halo_instr *x);

@@ -134,6 +134,10 @@ static halo_instr *chlo_erfc(halo_translator *t, halo_instr *x) {
   return chlo_wide(t, x, halo_translate_erfc);
 }
 
+static halo_instr *chlo_bessel_i1e(halo_translator *t, halo_instr *x) {
+  return chlo_wide(t, x, halo_translate_bessel_i1e);
+}
+
 static halo_instr *chlo_lgamma(halo_translator *t, halo_instr *x) {
   return chlo_wide(t, x, halo_translate_lgamma);
 }
@@ -146,6 +150,7 @@ static const struct {
   halo_mlir_opcode opcode;
   halo_instr *(*make)(halo_translator *t, halo_instr *x);
 } chlo_makers[] = {
+    {HALO_MLIR_OP_CHLO_BESSEL_I1E, chlo_bessel_i1e},
     {HALO_MLIR_OP_CHLO_ERF_INV, chlo_erf_inv},
     {HALO_MLIR_OP_CHLO_ERFC, chlo_erfc},
     {HALO_MLIR_OP_CHLO_LGAMMA, chlo_lgamma},

@@ -235,6 +235,20 @@ static const value_case value_cases[] = {
           "return %0 : tensor<4xf32>\n"),
      {"{1, 1, 2, -1}", "{2, 0, 2, -2}"},
      "{1.00000012, 0.99999994, 2, -1.00000012}"},
+    {"what erf leaves of 1, of f64",
+     MAIN("%a: tensor<4xf64>", "tensor<4xf32>",
+          "%0 = chlo.erfc %a : tensor<4xf64> -> tensor<4xf64>\n"
+          "%1 = stablehlo.convert %0 : (tensor<4xf64>) -> tensor<4xf32>\n"
+          "return %1 : tensor<4xf32>\n"),
+     {"{0.5, -3.25, 12, -0}"},
+     "{0.479500115, 1.99999571, 0, 1}"},
+    {"a Bessel function",
+     MAIN("%a: tensor<4xf64>", "tensor<4xf32>",
+          "%0 = chlo.bessel_i1e %a : tensor<4xf64> -> tensor<4xf64>\n"
+          "%1 = stablehlo.convert %0 : (tensor<4xf64>) -> tensor<4xf32>\n"
+          "return %1 : tensor<4xf32>\n"),
+     {"{0.5, -3.25, 12, -0}"},
+     "{0.156420797, -0.192031056, 0.111464299, -0}"},
     {"the first of older JAX",
      MAIN("%a: tensor<4xf32>", "tensor<2xf32>, tensor<2xi32>",
           "%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 2 : i64, largest = "
