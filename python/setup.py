@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the package holds a shared library, which is taken from the build, and no Python
+"""What pyproject.toml cannot say: the package holds shared libraries, which are taken from the build, and no Python
 code that was compiled."""
 import os
 import pathlib
@@ -9,7 +9,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAME = "libhalo_pjrt.so"
+NAME, MPI_NAME = "libhalo_pjrt.so", "libhalo-mpi.so"
 
 
 class Build(build_py):
@@ -21,8 +21,14 @@ class Build(build_py):
         library = next((place for place in places if place.is_file()), None)
         if library is None and not self.editable_mode:
             raise SystemExit(f"there is no {NAME}: build it first (tools/dev build)")
-        if library is not None and not self.editable_mode:
-            shutil.copy(library, pathlib.Path(self.build_lib) / "jax_halo" / NAME)
+        if self.editable_mode:
+            return
+        folder = pathlib.Path(self.build_lib) / "jax_halo"
+        shutil.copy(library, folder / NAME)
+        # Several processes need it, and one does without.
+        for place in (library.parent, library.parent.parent / "mpi"):
+            if (place / MPI_NAME).is_file():
+                shutil.copy(place / MPI_NAME, folder / MPI_NAME)
 
 
 class Wheel(bdist_wheel):

@@ -18,8 +18,8 @@ def main():
     logs = glob.glob(sys.argv[1] + "/meson-logs/testlog*.json")
     if len(logs) != 1:
         sys.exit("test_summary.py: no test log: the tests did not run")
-    passed = failed = skipped = 0
-    bad = []
+    passed = failed = 0
+    bad, skipped = [], []
     with open(logs[0], encoding="utf-8") as lines:
         for line in lines:
             test = json.loads(line)
@@ -30,7 +30,8 @@ def main():
             checks = sum(t[0] for t in totals)
             wrong = sum(t[1] + t[2] for t in totals)
             if test["result"] == "SKIP":
-                skipped += 1
+                why = (test.get("stdout") or "").strip().splitlines()[-1:]
+                skipped.append((test["name"], *why))
                 continue
             if test["result"] not in GOOD:
                 bad.append((test["name"], test["result"], wrong))
@@ -39,8 +40,8 @@ def main():
             failed += wrong
     for name, result, wrong in bad:
         print(f"  {result.lower()}: {name}" + (f" ({wrong} checks)" if wrong else ""))
-    if skipped:
-        print(f"  {skipped} programs skipped")
+    for skip in skipped:
+        print(f"  not run: {': '.join(skip)}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or passed == 0 else 0
 

@@ -202,14 +202,13 @@ halo_status halo_executable_create(halo_client *client, const halo_module *modul
 }
 
 static halo_status compile_agree(halo_executable *e, const halo_module *module) {
-  uint64_t key[2] = {0};
   if (halo_executable_is_spread(e)) {
     char *text;
     HALO_TRY(halo_module_to_text(module, 0, &text));
-    halo_hash_wide(key, text, strlen(text));
+    halo_hash_wide(e->key, text, strlen(text));
     halo_text_release(text);
   }
-  return halo_executable_agree(e, key);
+  return halo_executable_agree(e);
 }
 
 halo_status halo_client_compile(halo_client *client, const halo_module *module,

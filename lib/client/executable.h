@@ -25,6 +25,7 @@ struct halo_executable {
   atomic_uint_least64_t runs;
   char *
       kernels; /* which implementations it was compiled with: HALO_KERNELS or the option; or NULL */
+  uint64_t key[2];    /* of the module that several processes compiled; zero for others */
   halo_shape *result; /* of the module, tuples as they were */
   halo_shape **parameters;
   int parameter_count;
@@ -44,8 +45,8 @@ halo_status halo_executable_create(halo_client *client, const halo_module *modul
 halo_status halo_executable_place(halo_executable *e, const int *devices, int replicas,
                                   int partitions);
 /* spread.c: gives the program its number. Where other processes have parts of it, all must have come here with
- * the same `key`. */
-halo_status halo_executable_agree(halo_executable *e, const uint64_t key[2]);
+ * the same key. */
+halo_status halo_executable_agree(halo_executable *e);
 /* Whether the parts of all processes are ready, if this one's are (`status`). */
 halo_status halo_executable_confirm(halo_executable *e, halo_status status);
 /* Makes the program of placement `index`; takes over one owner's share of the plan. NULL: that of an earlier

@@ -1,8 +1,9 @@
 /* client/serialize.c: executables as bytes, and from bytes; fingerprints.
  *
- *   halo executable 1 CHECK       a hash of all that follows this line
+ *   halo executable 2 CHECK       a hash of all that follows this line
  *   version 0.1.0                 of the library
  *   device HASH                   of its capabilities and driver
+ *   origin HASH                   of the module that several processes compiled, or zero
  *   replicas 1
  *   partitions 1
  *   kernels LENGTH                bytes that follow, and a newline; -1: none given
@@ -20,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERIALIZE_FORMAT = 1, SERIALIZE_HASH = 33 };
+enum { SERIALIZE_FORMAT = 2, SERIALIZE_HASH = 33 };
 
 static const char serialize_magic[] = "halo executable ";
 
@@ -75,12 +76,13 @@ halo_status halo_executable_serialize(halo_executable *e, char **data, size_t *s
                      "%s was compiled for devices of several kinds, which cannot be serialised",
                      halo_executable_plan(e)->name);
   }
-  char *module, device[SERIALIZE_HASH], check[SERIALIZE_HASH];
+  char *module, device[SERIALIZE_HASH], origin[SERIALIZE_HASH], check[SERIALIZE_HASH];
   HALO_TRY(halo_module_to_text(e->module, 0, &module));
   serialize_hash_device(e->placements[0].device->cl, device);
+  serialize_hash_text(e->key, origin);
   halo_strbuf body = {0}, whole = {0};
-  halo_strbuf_printf(&body, "version %s\ndevice %s\nreplicas %d\npartitions %d\n",
-                     HALO_VERSION_TEXT, device, e->replica_count, e->partition_count);
+  halo_strbuf_printf(&body, "version %s\ndevice %s\norigin %s\nreplicas %d\npartitions %d\n",
+                     HALO_VERSION_TEXT, device, origin, e->replica_count, e->partition_count);
   halo_strbuf_printf(&body, "kernels %lld\n%s\n", e->kernels ? (long long)strlen(e->kernels) : -1ll,
                      e->kernels ? e->kernels : "");
   halo_strbuf_printf(&body, "module %zu\n", strlen(module));
@@ -162,6 +164,7 @@ static halo_status serialize_head(serialize_reader *r) {
 /* The parts behind the head. */
 typedef struct serialize_parts {
   char version[64], device[64];
+  uint64_t origin[2]; /* halo_executable.key */
   long long replicas, partitions, kernels_size, module_size;
   const char *kernels, *module;
 } serialize_parts;
@@ -172,6 +175,10 @@ static halo_status serialize_read(serialize_reader *r, serialize_parts *p) {
   memcpy(p->version, r->word, sizeof p->version);
   if (!serialize_line(r, "device")) return serialize_damaged("device");
   memcpy(p->device, r->word, sizeof p->device);
+  if (!serialize_line(r, "origin") ||
+      sscanf(r->word, "%16" SCNx64 "%16" SCNx64, &p->origin[0], &p->origin[1]) != 2) {
+    return serialize_damaged("origin");
+  }
   if (!serialize_number(r, "replicas", 1, &p->replicas) || p->replicas > INT32_MAX ||
       !serialize_number(r, "partitions", 1, &p->partitions) || p->partitions > INT32_MAX) {
     return serialize_damaged("replicas and partitions");
@@ -205,10 +212,20 @@ static halo_status serialize_check(const serialize_parts *p, const halo_cl_devic
   return HALO_OK;
 }
 
-static halo_status serialize_load(halo_executable *e, const serialize_parts *p) {
+/* Processes may get there from different sides: one loads what it kept, while another, which did not, compiles the
+ * module that this was made of. What cannot be loaded is said before others are told that it will be. */
+static halo_status serialize_agree(halo_executable *e, const serialize_parts *p) {
   for (int i = 0; i < e->placement_count; i++) {
     HALO_TRY(serialize_check(p, e->placements[i].device->cl));
   }
+  memcpy(e->key, p->origin, sizeof e->key);
+  if (!e->key[0] && !e->key[1] && halo_executable_is_spread(e)) {
+    halo_hash_wide(e->key, p->module, (size_t)p->module_size);
+  }
+  return halo_executable_agree(e);
+}
+
+static halo_status serialize_load(halo_executable *e) {
   const halo_device *first = e->placements[0].device;
   halo_plan *plan;
   HALO_TRY(halo_plan_check(e->module));
@@ -245,10 +262,8 @@ halo_status halo_client_deserialize(halo_client *client, const void *data, size_
   }
   e->module = module;
   status = halo_executable_place(e, devices, (int)p.replicas, (int)p.partitions);
-  uint64_t key[2] = {0};
-  halo_hash_wide(key, p.module, (size_t)p.module_size);
-  if (status == HALO_OK) status = halo_executable_agree(e, key);
-  if (status == HALO_OK) status = halo_executable_confirm(e, serialize_load(e, &p));
+  if (status == HALO_OK) status = serialize_agree(e, &p);
+  if (status == HALO_OK) status = halo_executable_confirm(e, serialize_load(e));
   if (status == HALO_OK) {
     *out = e;
     return HALO_OK;

@@ -76,7 +76,7 @@ static halo_status spread_check_processes(const halo_executable *e) {
   return HALO_OK;
 }
 
-halo_status halo_executable_agree(halo_executable *e, const uint64_t key[2]) {
+halo_status halo_executable_agree(halo_executable *e) {
   typedef struct spread_note {
     uint64_t program[2], place[2];
   } spread_note;
@@ -86,7 +86,7 @@ halo_status halo_executable_agree(halo_executable *e, const uint64_t key[2]) {
     return HALO_OK;
   }
   HALO_TRY(spread_check_processes(e));
-  spread_note mine = {{key[0], key[1]}, {0}};
+  spread_note mine = {{e->key[0], e->key[1]}, {0}};
   int32_t counts[2] = {e->replica_count, e->partition_count};
   halo_hash_wide(mine.program, HALO_VERSION_TEXT, strlen(HALO_VERSION_TEXT));
   halo_hash_wide(mine.place, counts, sizeof counts);

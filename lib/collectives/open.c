@@ -17,7 +17,7 @@ static void open_folder(char *out, size_t size) {
 }
 
 static void *open_library(const char *name, char *trouble, size_t size) {
-  static const char *const places[] = {"", "mpi/", "../lib/mpi/", "../lib/"};
+  static const char *const places[] = {"", "mpi/", "../mpi/", "../lib/mpi/", "../lib/"};
   char folder[4096], path[4608];
   open_folder(folder, sizeof folder);
   for (size_t i = 0; i < sizeof places / sizeof places[0] && folder[0]; i++) {

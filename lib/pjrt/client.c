@@ -9,7 +9,7 @@
 
 typedef struct client_options {
   char *device, *cache_dir;
-  int64_t memory_limit, profile, nodes, node;
+  int64_t memory_limit, profile, collective_timeout, nodes, node;
 } client_options;
 
 /* Frameworks hand numbers on as texts when they came in an environment variable. */
@@ -57,6 +57,7 @@ static PJRT_Error *client_option(const PJRT_NamedValue *value, client_options *o
                {"cache_dir", &o->cache_dir, NULL},
                {"memory_limit", NULL, &o->memory_limit},
                {"profile", NULL, &o->profile},
+               {"collective_timeout", NULL, &o->collective_timeout},
                {"num_nodes", NULL, &o->nodes},
                {"node_id", NULL, &o->node},
                {"partition_index", NULL, &(int64_t){0}}};
@@ -69,8 +70,8 @@ static PJRT_Error *client_option(const PJRT_NamedValue *value, client_options *o
                          : client_number(value, known[i].number);
   }
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                    "the client has no option '%.*s': there are device, memory_limit, cache_dir "
-                    "and profile",
+                    "the client has no option '%.*s': there are device, memory_limit, cache_dir, "
+                    "profile and collective_timeout",
                     (int)value->name_size, value->name);
 }
 
@@ -113,7 +114,12 @@ static char *client_describe(const PJRT_Client *client) {
 
 void pjrt_client_release(PJRT_Client *client) {
   if (!client || atomic_fetch_sub(&client->references, 1) != 1) return;
-  for (size_t i = 0; i < client->device_count; i++) pjrt_device_release(client->devices[i]);
+  for (size_t i = 0; i < client->device_count; i++) {
+    if (!client->devices[i]->device) pjrt_device_release(client->devices[i]);
+  }
+  for (size_t i = 0; i < client->addressable_count; i++) {
+    pjrt_device_release(client->addressable[i]);
+  }
   free(client->devices);
   free(client->addressable);
   free(client->memories);
@@ -125,39 +131,98 @@ void pjrt_client_release(PJRT_Client *client) {
 
 void pjrt_client_retain(PJRT_Client *client) { atomic_fetch_add(&client->references, 1); }
 
-static void client_make_devices(PJRT_Client *client) {
-  size_t count = (size_t)halo_client_device_count(client->client);
-  client->devices = pjrt_alloc(sizeof *client->devices * count);
-  client->addressable = pjrt_alloc(sizeof *client->addressable * count);
-  client->memories = pjrt_alloc(sizeof *client->memories * count * PJRT_MEMORY_KINDS);
-  for (size_t i = 0; i < count; i++) {
-    PJRT_Device *device = pjrt_device_create(client, halo_client_device(client->client, (int)i),
-                                             (int)i, (int)client->memory_count);
-    client->devices[client->device_count++] = device;
-    client->addressable[client->addressable_count++] = device;
-    for (size_t m = 0; m < device->memory_count; m++) {
-      client->memories[client->memory_count++] = device->memories[m];
-    }
+static void client_add(PJRT_Client *client, PJRT_Device *device) {
+  client->devices[client->device_count++] = device;
+  if (!device->device) return;
+  client->addressable[client->addressable_count++] = device;
+  for (size_t m = 0; m < device->memory_count; m++) {
+    client->memories[client->memory_count++] = device->memories[m];
   }
 }
 
-static PJRT_Error *client_open(const client_options *options, PJRT_Client *client) {
-  if (options->nodes > 1) {
-    return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
-                      "the halo plugin does not run on several processes yet: "
-                      "jax.distributed.initialize was called for %lld of them",
-                      (long long)options->nodes);
+static void client_add_own(PJRT_Client *client) {
+  int count = halo_client_device_count(client->client);
+  for (int i = 0; i < count; i++) {
+    client_add(client, pjrt_device_create(client, halo_client_device(client->client, i), i,
+                                          (int)client->memory_count));
   }
-  if (options->memory_limit < 0) {
-    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                      "the client's option memory_limit is negative");
+}
+
+/* What a process told of its devices. */
+static PJRT_Error *client_add_others(PJRT_Client *client, int process, const pjrt_writer *told) {
+  pjrt_message message = {told->data, told->data + told->size};
+  pjrt_field field;
+  while (pjrt_message_next(&message, &field)) {
+    PJRT_Device *device = NULL;
+    if ((int)client->device_count < halo_client_global_device_count(client->client)) {
+      device = pjrt_device_told(client, process, (int)client->device_count, field.bytes);
+    }
+    if (!device) break;
+    client_add(client, device);
   }
+  if (message.at == message.end) return NULL;
+  return pjrt_error(PJRT_Error_Code_INTERNAL,
+                    "what process %d says of its devices cannot be read: it has another version",
+                    process);
+}
+
+/* The devices of all processes, in the order of their numbers. */
+static PJRT_Error *client_exchange_devices(PJRT_Client *client, const pjrt_job *job) {
+  pjrt_writer mine = {0}, *all = pjrt_alloc(sizeof *all * (size_t)job->count);
+  PJRT_Device **own = client->addressable;
+  client_add_own(client);
+  size_t count = client->addressable_count;
+  for (size_t i = 0; i < count; i++) pjrt_device_tell(own[i], &mine, 1);
+  client->device_count = 0;
+  PJRT_Error *error = pjrt_job_exchange(job, "devices", &mine, all);
+  for (int p = 0; p < job->count && !error; p++) {
+    if (p == job->process) {
+      memcpy(client->devices + client->device_count, own, sizeof *own * count);
+      client->device_count += count;
+    } else {
+      error = client_add_others(client, p, &all[p]);
+    }
+  }
+  for (int p = 0; p < job->count; p++) pjrt_writer_deinit(&all[p]);
+  pjrt_writer_deinit(&mine);
+  free(all);
+  return error;
+}
+
+static PJRT_Error *client_make_devices(PJRT_Client *client, const pjrt_job *job) {
+  size_t all = (size_t)halo_client_global_device_count(client->client);
+  size_t own = (size_t)halo_client_device_count(client->client);
+  client->devices = pjrt_alloc(sizeof *client->devices * all);
+  client->addressable = pjrt_alloc(sizeof *client->addressable * own);
+  client->memories = pjrt_alloc(sizeof *client->memories * own * PJRT_MEMORY_KINDS);
+  if (job->count > 1) return client_exchange_devices(client, job);
+  client_add_own(client);
+  return NULL;
+}
+
+static PJRT_Error *client_check(const client_options *options) {
+  const char *negative = options->memory_limit < 0         ? "memory_limit"
+                         : options->collective_timeout < 0 ? "collective_timeout"
+                                                           : NULL;
+  if (!negative) return NULL;
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the client's option %s is negative",
+                    negative);
+}
+
+static PJRT_Error *client_open(const PJRT_Client_Create_Args *args, const client_options *options,
+                               PJRT_Client *client) {
+  pjrt_job job;
+  PJRT_PASS(client_check(options));
+  PJRT_PASS(pjrt_job_open(args, options->node, options->nodes, &job));
   halo_client_options wanted = {.device = options->device,
                                 .memory_limit = (uint64_t)options->memory_limit,
                                 .cache_dir = options->cache_dir,
-                                .profile = options->profile != 0};
+                                .profile = options->profile != 0,
+                                .communicator = job.communicator,
+                                .collective_timeout = (double)options->collective_timeout};
   PJRT_TRY(halo_client_create(&wanted, &client->client));
-  client_make_devices(client);
+  client->process = halo_client_process_index(client->client);
+  PJRT_PASS(client_make_devices(client, &job));
   client->platform_version = client_describe(client);
   pjrt_topology_init(&client->topology, client);
   return NULL;
@@ -172,7 +237,7 @@ PJRT_Error *pjrt_Client_Create(PJRT_Client_Create_Args *args) {
   }
   PJRT_Client *client = pjrt_alloc(sizeof *client);
   atomic_init(&client->references, 1);
-  if (!error) error = client_open(&options, client);
+  if (!error) error = client_open(args, &options, client);
   free(options.device);
   free(options.cache_dir);
   if (error) {
@@ -258,6 +323,8 @@ PJRT_Error *pjrt_Client_AddressableMemories(PJRT_Client_AddressableMemories_Args
 PJRT_Error *pjrt_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args *args) {
   const PJRT_Client *client = args->client;
   int64_t count = (int64_t)args->num_replicas * args->num_partitions;
+  /* Those of this process, if there are enough. */
+  bool own = count > 0 && (uint64_t)count <= client->addressable_count;
   if (args->num_replicas < 1 || args->num_partitions < 1 ||
       (uint64_t)count > client->device_count) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
@@ -270,7 +337,7 @@ PJRT_Error *pjrt_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignm
                       args->default_assignment_size);
   }
   for (int64_t i = 0; i < count; i++) {
-    args->default_assignment[i] = client->devices[i]->description.id;
+    args->default_assignment[i] = (own ? client->addressable : client->devices)[i]->description.id;
   }
   return NULL;
 }

@@ -98,9 +98,12 @@ static PJRT_NamedValue description_text(const char *name, const char *value) {
                            .value_size = strlen(value)};
 }
 
+/* How many attributes there are, and the place of one. */
+enum { DESCRIPTION_ATTRIBUTES = 13, DESCRIPTION_PLATFORM = 1 };
+
 /* Numbers and texts only: callers take nothing else. */
 static void description_fill(PJRT_DeviceDescription *d, const halo_device_info *info) {
-  const PJRT_NamedValue values[] = {
+  const PJRT_NamedValue values[DESCRIPTION_ATTRIBUTES] = {
       description_text("opencl_kind", info->kind),
       description_text("opencl_platform", info->platform),
       description_text("opencl_version", info->version),
@@ -115,12 +118,80 @@ static void description_fill(PJRT_DeviceDescription *d, const halo_device_info *
       description_number("has_f16", info->has_f16),
       description_number("shares_host_memory", info->shares_host_memory),
   };
-  d->attribute_count = sizeof values / sizeof values[0];
+  d->attribute_count = DESCRIPTION_ATTRIBUTES;
   d->attributes = pjrt_alloc(sizeof values);
   memcpy(d->attributes, values, sizeof values);
   d->kind = pjrt_copy(info->name, strlen(info->name));
+}
+
+/* The texts that show a device to people. */
+static void description_name(PJRT_DeviceDescription *d) {
+  const PJRT_NamedValue *platform = &d->attributes[DESCRIPTION_PLATFORM];
   d->to_string = pjrt_format("HaloDevice(id=%d)", d->id);
-  d->debug_string = pjrt_format("halo:%d (%s, %s)", d->id, info->name, info->platform);
+  d->debug_string = pjrt_format("halo:%d (%s, %.*s)", d->id, d->kind, (int)platform->value_size,
+                                platform->string_value);
+}
+
+/* As others are told: the kind, then the attributes, each a message of its name and its text or number. */
+enum { TOLD_KIND = 1, TOLD_ATTRIBUTE = 2, TOLD_NAME = 1, TOLD_TEXT = 2, TOLD_NUMBER = 3 };
+
+void pjrt_device_tell(const PJRT_Device *device, pjrt_writer *writer, uint32_t number) {
+  const PJRT_DeviceDescription *d = &device->description;
+  pjrt_writer all = {0};
+  pjrt_write_bytes(&all, TOLD_KIND, d->kind, strlen(d->kind));
+  for (size_t i = 0; i < d->attribute_count; i++) {
+    const PJRT_NamedValue *value = &d->attributes[i];
+    pjrt_writer one = {0};
+    pjrt_write_bytes(&one, TOLD_NAME, value->name, value->name_size);
+    if (value->type == PJRT_NamedValue_kString) {
+      pjrt_write_bytes(&one, TOLD_TEXT, value->string_value, value->value_size);
+    } else {
+      pjrt_write_number(&one, TOLD_NUMBER, (uint64_t)value->int64_value);
+    }
+    pjrt_write_bytes(&all, TOLD_ATTRIBUTE, one.data, one.size);
+    pjrt_writer_deinit(&one);
+  }
+  pjrt_write_bytes(writer, number, all.data, all.size);
+  pjrt_writer_deinit(&all);
+}
+
+static bool description_read_attribute(pjrt_message message, PJRT_NamedValue *out) {
+  pjrt_field field;
+  *out = description_number("", 0);
+  while (pjrt_message_next(&message, &field)) {
+    const char *text = (const char *)field.bytes.at;
+    size_t size = (size_t)(field.bytes.end - field.bytes.at);
+    switch (field.number) {
+      case TOLD_NAME:
+        out->name = text;
+        out->name_size = size;
+        break;
+      case TOLD_TEXT:
+        out->type = PJRT_NamedValue_kString;
+        out->string_value = text;
+        out->value_size = size;
+        break;
+      case TOLD_NUMBER: out->int64_value = (int64_t)field.value; break;
+      default: break;
+    }
+  }
+  return message.at == message.end && out->name_size;
+}
+
+/* The attributes point into the message. */
+static bool description_read(PJRT_DeviceDescription *d, pjrt_message message) {
+  pjrt_field field;
+  d->attributes = pjrt_alloc(sizeof *d->attributes * DESCRIPTION_ATTRIBUTES);
+  while (pjrt_message_next(&message, &field)) {
+    if (field.number == TOLD_KIND && !d->kind) {
+      d->kind = pjrt_copy((const char *)field.bytes.at, (size_t)(field.bytes.end - field.bytes.at));
+    } else if (d->attribute_count == DESCRIPTION_ATTRIBUTES ||
+               !description_read_attribute(field.bytes, &d->attributes[d->attribute_count++])) {
+      return false;
+    }
+  }
+  return message.at == message.end && d->kind && d->attribute_count == DESCRIPTION_ATTRIBUTES &&
+         d->attributes[DESCRIPTION_PLATFORM].type == PJRT_NamedValue_kString;
 }
 
 /* ---- Devices ---- */
@@ -136,6 +207,7 @@ PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *handle, int lo
   device->description.id = halo_device_id(handle);
   device->description.process = client->process;
   description_fill(&device->description, &info);
+  description_name(&device->description);
   device->memory_count = info.shares_host_memory ? PJRT_MEMORY_KINDS : 1;
   for (size_t i = 0; i < device->memory_count; i++) {
     device->memories[i] = memory_create(device, (pjrt_memory_kind)i, first_memory + (int)i);
@@ -143,9 +215,26 @@ PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *handle, int lo
   return device;
 }
 
+PJRT_Device *pjrt_device_told(PJRT_Client *client, int process, int id, pjrt_message message) {
+  size_t size = (size_t)(message.end - message.at);
+  PJRT_Device *device = pjrt_alloc(sizeof *device);
+  device->client = client;
+  device->local = -1;
+  device->told = (uint8_t *)pjrt_copy((const char *)message.at, size);
+  device->description.id = id;
+  device->description.process = process;
+  if (description_read(&device->description, (pjrt_message){device->told, device->told + size})) {
+    description_name(&device->description);
+    return device;
+  }
+  pjrt_device_release(device);
+  return NULL;
+}
+
 void pjrt_device_release(PJRT_Device *device) {
   if (!device) return;
   for (size_t i = 0; i < device->memory_count; i++) memory_release(device->memories[i]);
+  free(device->told);
   free(device->description.attributes);
   free(device->description.kind);
   free(device->description.to_string);

@@ -89,6 +89,54 @@ void pjrt_type_narrow(halo_type type, void *elements, size_t count);
 PJRT_Error *pjrt_shape_create(PJRT_Buffer_Type type, const int64_t *dims, size_t rank,
                               const PJRT_Buffer_MemoryLayout *layout, halo_shape **out);
 
+/* ---- Messages (proto.c): protocol buffers on the wire ---- */
+
+/* A message, or what is left of it to read. */
+typedef struct pjrt_message {
+  const uint8_t *at, *end;
+} pjrt_message;
+/* A field: its number, and a number or, of wire type 2, bytes. */
+typedef struct pjrt_field {
+  uint32_t number, wire;
+  uint64_t value;
+  pjrt_message bytes;
+} pjrt_field;
+/* Takes the next field. False at the end, and for what is no message: then `at` is not `end`. */
+bool pjrt_message_next(pjrt_message *message, pjrt_field *field);
+/* Takes the next number of a field that may be packed or not: `rest` begins as the field's bytes. */
+bool pjrt_message_number(pjrt_message *rest, uint64_t *out);
+
+/* A message that is written. */
+typedef struct pjrt_writer {
+  uint8_t *data;
+  size_t size, room;
+} pjrt_writer;
+void pjrt_write_number(pjrt_writer *writer, uint32_t field, uint64_t value); /* also zero */
+void pjrt_write_bytes(pjrt_writer *writer, uint32_t field, const void *data, size_t size);
+void pjrt_write_packed(pjrt_writer *writer, uint32_t field, const int64_t *values, size_t count);
+void pjrt_writer_deinit(pjrt_writer *writer);
+
+/* ---- Processes (processes.c): several that run one program together ---- */
+
+/* This process among those of a job. */
+typedef struct pjrt_job {
+  int process, count;
+  unsigned client; /* clients of a job, one after the other, have keys of their own */
+  PJRT_KeyValueGetCallback get;
+  PJRT_KeyValuePutCallback put;
+  void *get_user, *put_user;
+  halo_communicator *communicator; /* NULL: one process alone */
+} pjrt_job;
+
+/* Connects the job's processes; waits until all of them have come here. The communicator stays the process's.
+ * FAILED_PRECONDITION where mpiexec did not start them so. */
+PJRT_Error *pjrt_job_open(const PJRT_Client_Create_Args *args, int64_t process, int64_t count,
+                          pjrt_job *out);
+/* Gives what others are to know, under a name that is used once, and waits for what they give: all[count], of which
+ * those that came are the caller's to deinit also after a failure. */
+PJRT_Error *pjrt_job_exchange(const pjrt_job *job, const char *what, const pjrt_writer *mine,
+                              pjrt_writer *all);
+
 /* ---- Clients, devices, memories (client.c, topology.c, device.c) ---- */
 
 struct PJRT_DeviceDescription {
@@ -128,6 +176,7 @@ struct PJRT_Device {
   PJRT_Client *client;
   halo_device *device; /* NULL: of another process */
   int local;           /* its index in this process; -1: of another */
+  uint8_t *told;       /* of another process: its message, to which the attributes point */
   PJRT_DeviceDescription description;
   PJRT_Memory *memories[PJRT_MEMORY_KINDS]; /* the default one first */
   size_t memory_count;
@@ -162,6 +211,10 @@ void pjrt_topology_init(PJRT_TopologyDescription *topology, PJRT_Client *client)
 /* A device as the caller sees it. */
 PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *device, int local,
                                 int first_memory);
+/* What other processes need to know of it, as a field `number`; and the device made of such a field there, NULL for
+ * what is none. */
+void pjrt_device_tell(const PJRT_Device *device, pjrt_writer *writer, uint32_t number);
+PJRT_Device *pjrt_device_told(PJRT_Client *client, int process, int id, pjrt_message message);
 void pjrt_device_release(PJRT_Device *device);
 /* The memory that a caller means by either; INVALID_ARGUMENT when both are NULL or cannot be reached. */
 PJRT_Error *pjrt_memory_choose(PJRT_Device *device, PJRT_Memory *memory, PJRT_Memory **out);
@@ -201,33 +254,6 @@ void pjrt_buffer_delete(PJRT_Buffer *buffer);
 
 /* A module from a program's bytes: the form shows in them, whatever the caller calls it. */
 halo_status pjrt_program_read(const char *code, size_t size, halo_module **out);
-
-/* ---- Messages (proto.c): protocol buffers on the wire ---- */
-
-/* A message, or what is left of it to read. */
-typedef struct pjrt_message {
-  const uint8_t *at, *end;
-} pjrt_message;
-/* A field: its number, and a number or, of wire type 2, bytes. */
-typedef struct pjrt_field {
-  uint32_t number, wire;
-  uint64_t value;
-  pjrt_message bytes;
-} pjrt_field;
-/* Takes the next field. False at the end, and for what is no message: then `at` is not `end`. */
-bool pjrt_message_next(pjrt_message *message, pjrt_field *field);
-/* Takes the next number of a field that may be packed or not: `rest` begins as the field's bytes. */
-bool pjrt_message_number(pjrt_message *rest, uint64_t *out);
-
-/* A message that is written. */
-typedef struct pjrt_writer {
-  uint8_t *data;
-  size_t size, room;
-} pjrt_writer;
-void pjrt_write_number(pjrt_writer *writer, uint32_t field, uint64_t value); /* also zero */
-void pjrt_write_bytes(pjrt_writer *writer, uint32_t field, const void *data, size_t size);
-void pjrt_write_packed(pjrt_writer *writer, uint32_t field, const int64_t *values, size_t count);
-void pjrt_writer_deinit(pjrt_writer *writer);
 
 /* ---- Compile options (options.c) ---- */
 

@@ -28,7 +28,7 @@ static const char device_file[] =
     "max_allocation = 268435456\naddress_bits = 64\nmax_parameters = 1024\n";
 
 static halo_client *client;
-static char *head; /* "version ...\ndevice ...\n" of what this client makes */
+static char *head; /* "version ...\ndevice ...\norigin ...\n" of what this client makes */
 
 static void fuzz_check(int good, const char *what) {
   if (good) return;
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_body(data, size, &body);
   uint64_t key[2] = {0};
   halo_hash_wide(key, body.data, body.length);
-  halo_strbuf_printf(&whole, "halo executable 1 %016" PRIx64 "%016" PRIx64 "\n", key[0], key[1]);
+  halo_strbuf_printf(&whole, "halo executable 2 %016" PRIx64 "%016" PRIx64 "\n", key[0], key[1]);
   halo_strbuf_append_n(&whole, body.data, body.length);
   halo_executable *executable;
   if (halo_client_deserialize(client, whole.data, whole.length, NULL, &executable) == HALO_OK) {

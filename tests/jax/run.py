@@ -1,6 +1,6 @@
 """run.py: JAX's functions on Halocline's plugin against JAX's CPU backend, in one process.
 
-    python tests/jax/run.py [--platform halo] [--short] [--x64] [--group NAME] [--match TEXT] [--list]
+    python tests/jax/run.py [--platform halo] [--short | --brief] [--x64] [--group NAME] [--match TEXT] [--list]
 
 Each group of cases runs in a process of its own, so that a crash costs what is left of one group, and is counted:
 the group is taken up again behind the case that ended it. Ends with "N passed, N failed".
@@ -23,6 +23,19 @@ def groups():
       yield f"{module.removeprefix('cases_')}.{group.__name__}", group
 
 
+def brief():
+  """A few cases of each group, spread over it."""
+  few = 4
+  for _, group in groups():
+    cases = list(group())
+    step = max(1, len(cases) // few)
+    yield from cases[step // 2::step][:few]
+
+
+def by_name(name):
+  return brief if name == "brief" else dict(groups())[name]
+
+
 def selected(group, options):
   for i, case in enumerate(group()):
     if options.match and options.match not in case.name: continue
@@ -39,7 +52,7 @@ def worker(options):
   import check
   judge, device = jax.devices("cpu")[0], jax.devices(options.platform)[0]
   print("READY 0", flush=True)
-  group = dict(groups())[options.group]
+  group = by_name(options.group)
   for i, case in selected(group, options):
     if i < options.start: continue
     print(f"BEGIN {i} {case.name}", flush=True)
@@ -96,6 +109,7 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--platform", default="halo")
   parser.add_argument("--short", action="store_true", help="each seventh case")
+  parser.add_argument("--brief", action="store_true", help="a few cases of each group, in one process")
   parser.add_argument("--x64", action="store_true", help="with 64-bit types")
   parser.add_argument("--group", help="one group only")
   parser.add_argument("--match", help="cases whose names hold this text")
@@ -109,13 +123,13 @@ def main():
     return worker(options)
   if options.list:
     os.environ["JAX_PLATFORMS"] = "cpu"
-    for name, group in groups():
+    for name, group in [("brief", brief)] if options.brief else groups():
       for i, case in selected(group, options):
         print(name, case.name)
     return 0
   os.environ.setdefault("JAX_TRACEBACK_FILTERING", "off")
   os.environ.setdefault("JAX_PLATFORMS", options.platform if options.platform == "cpu" else options.platform + ",cpu")
-  names = [options.group] if options.group else [name for name, _ in _names()]
+  names = ["brief"] if options.brief else [options.group] if options.group else [name for name, _ in _names()]
   passed = failed = 0
   for name in names:
     start = time.time()

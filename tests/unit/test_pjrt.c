@@ -56,7 +56,7 @@ START_TEST(client_options) {
   options[0] = pjrt_text("memory_limit", "much");
   ck_refused(api->Client_Create(args), INVALID_ARGUMENT, "memory_limit must be a number");
   options[0] = pjrt_text("num_nodes", "2");
-  ck_refused(api->Client_Create(args), UNIMPLEMENTED, "several processes");
+  ck_refused(api->Client_Create(args), FAILED_PRECONDITION, "not started by mpiexec");
   options[0] = pjrt_text("device", "no such device");
   ck_refused(api->Client_Create(args), NOT_FOUND, "no such device");
   options[0] = pjrt_text("memory_limit", "1000000");
@@ -145,6 +145,33 @@ START_TEST(older_callers) {
   ck_assert(!stats.largest_alloc_size_is_set);
   ck_assert_int_eq(stats.further, 0x5a5a5a5a5a5a5a5a);
   pjrt_close(client);
+}
+END_TEST
+
+/* Newer callers give larger structures, of which the plugin does not touch what it does not know. */
+START_TEST(newer_callers) {
+  pjrt_open();
+  const PJRT_NamedValue option = pjrt_text("cache_dir", "");
+  struct {
+    PJRT_Client_Create_Args known;
+    int64_t newer[8];
+  } create = {.known = {.struct_size = sizeof create, .create_options = &option, .num_options = 1}};
+  memset(create.newer, 0x5a, sizeof create.newer);
+  ck_call(api->Client_Create(&create.known));
+  struct {
+    PJRT_Device_MemoryStats_Args known;
+    int64_t newer[8];
+  } stats;
+  memset(&stats, 0x5a, sizeof stats);
+  stats.known.struct_size = sizeof stats;
+  stats.known.device = pjrt_device(create.known.client, 0);
+  ck_call(api->Device_MemoryStats(&stats.known));
+  ck_assert(stats.known.num_allocs_is_set);
+  for (int i = 0; i < 8; i++) {
+    ck_assert_int_eq(create.newer[i], 0x5a5a5a5a5a5a5a5a);
+    ck_assert_int_eq(stats.newer[i], 0x5a5a5a5a5a5a5a5a);
+  }
+  pjrt_close(create.known.client);
 }
 END_TEST
 
@@ -489,6 +516,7 @@ int main(void) {
   tcase_add_test(clients, devices);
   tcase_add_test(clients, memories);
   tcase_add_test(clients, older_callers);
+  tcase_add_test(clients, newer_callers);
   suite_add_tcase(suite, clients);
   TCase *buffers = tcase_create("buffers");
   tcase_set_timeout(buffers, 120);

@@ -1,0 +1,145 @@
+/* pjrt/processes.c: the processes of one job. They find each other at the key-value store of the framework, and what
+ * their programs send each other goes over MPI, with which they were started. */
+#include "pjrt/pjrt.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As long as frameworks wait for processes to start. */
+enum { PROCESSES_TIMEOUT = 300000 }; /* milliseconds */
+
+/* MPI starts once in the life of a process, and so serves all clients that are made one after the other. */
+static pthread_mutex_t processes_lock = PTHREAD_MUTEX_INITIALIZER;
+static halo_communicator *processes_communicator;
+static unsigned processes_clients; /* so far */
+
+/* ---- Connecting ---- */
+
+/* Whoever does not finalise MPI has failed in the eyes of mpiexec. */
+static void processes_close(void) {
+  pthread_mutex_lock(&processes_lock);
+  halo_communicator *communicator = processes_communicator;
+  processes_communicator = NULL;
+  pthread_mutex_unlock(&processes_lock);
+  halo_communicator_close(communicator);
+}
+
+static PJRT_Error *processes_connect(pjrt_job *job) {
+  PJRT_Error *error = NULL;
+  pthread_mutex_lock(&processes_lock);
+  if (!processes_communicator) {
+    error = pjrt_error_of(halo_communicator_open("mpi", &processes_communicator));
+    if (!error) atexit(processes_close);
+  }
+  job->communicator = processes_communicator;
+  pthread_mutex_unlock(&processes_lock);
+  return error;
+}
+
+static PJRT_Error *processes_check(const pjrt_job *job) {
+  const halo_communicator *communicator = job->communicator;
+  if (communicator->process_count != job->count) {
+    return pjrt_error(
+        PJRT_Error_Code_FAILED_PRECONDITION,
+        "jax.distributed.initialize was called for %d processes, and mpiexec started %d "
+        "together",
+        job->count, communicator->process_count);
+  }
+  if (communicator->process == job->process) return NULL;
+  return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
+                    "process %d of jax.distributed.initialize is number %d of those that mpiexec "
+                    "started: its process_id must be that number",
+                    job->process, communicator->process);
+}
+
+/* ---- The key-value store ---- */
+
+static PJRT_Error *processes_error(PJRT_Error_Code code, const char *message, size_t size) {
+  return pjrt_error(code, "the processes' key-value store: %.*s", (int)size, message);
+}
+
+static PJRT_CallbackError processes_callback_error = processes_error;
+
+static char *processes_key(const pjrt_job *job, const char *what, int process) {
+  return pjrt_format("halo/%u/%s/%d", job->client, what, process);
+}
+
+static PJRT_Error *processes_put(const pjrt_job *job, const char *what, const pjrt_writer *value) {
+  char *key = processes_key(job, what, job->process);
+  PJRT_KeyValuePutCallback_Args args = {.struct_size = sizeof args,
+                                        .key = key,
+                                        .key_size = strlen(key),
+                                        .value = (const char *)value->data,
+                                        .value_size = value->size,
+                                        .callback_error = &processes_callback_error,
+                                        .user_arg = job->put_user};
+  PJRT_Error *error = job->put(&args);
+  free(key);
+  return error;
+}
+
+static PJRT_Error *processes_get(const pjrt_job *job, const char *what, int process,
+                                 pjrt_writer *out) {
+  char *key = processes_key(job, what, process);
+  PJRT_KeyValueGetCallback_Args args = {.struct_size = sizeof args,
+                                        .key = key,
+                                        .key_size = strlen(key),
+                                        .timeout_in_ms = PROCESSES_TIMEOUT,
+                                        .callback_error = &processes_callback_error,
+                                        .user_arg = job->get_user};
+  PJRT_Error *error = job->get(&args);
+  free(key);
+  if (error) return error;
+  *out = (pjrt_writer){(uint8_t *)pjrt_copy(args.value, args.value_size), args.value_size,
+                       args.value_size};
+  if (args.value_deleter_callback) args.value_deleter_callback(args.value);
+  return NULL;
+}
+
+PJRT_Error *pjrt_job_exchange(const pjrt_job *job, const char *what, const pjrt_writer *mine,
+                              pjrt_writer *all) {
+  PJRT_PASS(processes_put(job, what, mine));
+  for (int p = 0; p < job->count; p++) PJRT_PASS(processes_get(job, what, p, &all[p]));
+  return NULL;
+}
+
+/* Processes may make their clients minutes apart; what comes after this waits less. */
+static PJRT_Error *processes_meet(const pjrt_job *job) {
+  pjrt_writer mine = {0}, *all = pjrt_alloc(sizeof *all * (size_t)job->count);
+  pjrt_write_number(&mine, 1, (uint64_t)job->process);
+  PJRT_Error *error = pjrt_job_exchange(job, "here", &mine, all);
+  for (int p = 0; p < job->count; p++) pjrt_writer_deinit(&all[p]);
+  pjrt_writer_deinit(&mine);
+  free(all);
+  return error;
+}
+
+/* ---- Jobs ---- */
+
+PJRT_Error *pjrt_job_open(const PJRT_Client_Create_Args *args, int64_t process, int64_t count,
+                          pjrt_job *out) {
+  *out = (pjrt_job){.process = (int)process, .count = (int)count};
+  if (count <= 1) return NULL;
+  if (process < 0 || process >= count || count > INT_MAX) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "the client's options: there is no process %lld of %lld", (long long)process,
+                      (long long)count);
+  }
+  if (!halo_is_launched()) {
+    return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
+                      "the halo plugin connects processes over MPI, and these were not started by "
+                      "mpiexec: mpiexec -n %lld python ...",
+                      (long long)count);
+  }
+  out->get = args->kv_get_callback;
+  out->get_user = args->kv_get_user_arg;
+  out->put = args->kv_put_callback;
+  out->put_user = args->kv_put_user_arg;
+  pthread_mutex_lock(&processes_lock);
+  out->client = processes_clients++;
+  pthread_mutex_unlock(&processes_lock);
+  PJRT_PASS(processes_meet(out));
+  PJRT_PASS(processes_connect(out));
+  return processes_check(out);
+}

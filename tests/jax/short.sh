@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# tests/jax/short.sh BUILD: a few cases of each group of run.py, and processes.py on two processes, with the Python that
+# HALO_JAX_PYTHON names, or that tools/dev made, or python3, whichever has a JAX that is supported. Skipped, with the
+# reason, where none has.
+set -euo pipefail
+build=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+has_jax() {
+  "$1" - 2>/dev/null <<'PYTHON'
+import importlib.metadata
+import re
+version = re.match(r"(\d+)\.(\d+)\.(\d+)", importlib.metadata.version("jax"))
+assert tuple(map(int, version.groups())) >= (0, 9, 2) and importlib.metadata.version("jaxlib")
+PYTHON
+}
+
+python=
+for candidate in ${HALO_JAX_PYTHON:+"$HALO_JAX_PYTHON"} "$build/jax/bin/python" "$build/jax-short/bin/python" python3; do
+  if command -v "$candidate" >/dev/null && has_jax "$candidate"; then
+    python=$candidate
+    break
+  fi
+done
+if [ -z "$python" ]; then
+  echo "skipped: no Python here has jax 0.9.2 or newer ('tools/dev test' installs it where it can)"
+  exit 77
+fi
+
+# The package that registers the plugin, as JAX finds it.
+site=$(mktemp -d)
+trap 'rm -rf "$site"' EXIT
+ln -s "$here/../../python/jax_halo" "$site/jax_halo"
+mkdir "$site/jax_halo-0.dist-info"
+printf 'Metadata-Version: 2.1\nName: jax_halo\nVersion: 0\n' >"$site/jax_halo-0.dist-info/METADATA"
+printf '[jax_plugins]\nhalo = jax_halo\n' >"$site/jax_halo-0.dist-info/entry_points.txt"
+export PYTHONPATH=$site HALO_PJRT_LIBRARY=$build/lib/pjrt/libhalo_pjrt.so
+
+passed=0 failed=0
+run() {
+  local out last
+  out=$("$python" "$@" 2>&1) || true
+  printf '%s\n' "$out"
+  last=$(tail -n 1 <<<"$out")
+  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+  else
+    failed=$((failed + 1))
+  fi
+}
+run "$here/run.py" --brief
+if [ -e "$build/lib/mpi/libhalo-mpi.so" ] && command -v mpiexec >/dev/null; then
+  run "$here/processes.py" --short
+else
+  echo 'several processes: skipped, MPI is not there'
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
