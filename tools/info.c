@@ -1,5 +1,6 @@
-/* tools/info.c: `halo info`: devices, what they can do, and the program cache. */
+/* tools/info.c: `halo info`: devices, what they can do, and the program cache; or a program. */
 #include "args.h"
+#include "info_program.h"
 #include "parts.h"
 #include "ranks.h"
 #include "tool.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { INFO_HELP = 1, INFO_DEVICE, INFO_CAPABILITIES };
+enum { INFO_HELP = 1, INFO_DEVICE, INFO_CAPABILITIES, INFO_INPUT };
 
 static const tool_option info_options[] = {
     {INFO_DEVICE, 'd', "device", "DEVICE",
@@ -22,13 +23,21 @@ static const tool_option info_options[] = {
     {INFO_CAPABILITIES, 'c', "capabilities", NULL,
      "everything known of the device (--device, or the default one), in the form that null:FILE "
      "reads"},
+    {INFO_INPUT, 'i', "input", "INPUT",
+     "an input of a program that leaves extents open, as for 'halo run': x=[8,3] gives its "
+     "extents"},
     {INFO_HELP, 'h', "help", NULL, "this text"},
     {0}};
 
 static void info_help(void) {
   fputs(
-      "Lists the OpenCL devices, what they can do, and the cache of compiled programs.\n\n"
-      "Usage: halo info [OPTIONS]\n\nOptions:\n",
+      "Lists the OpenCL devices, what they can do, and the cache of compiled programs; or, of a "
+      "FILE, "
+      "what the\n"
+      "program in it takes, gives and is made of.\n\n"
+      "Usage: halo info [OPTIONS]\n       halo info FILE [--input INPUT]\n\n"
+      "FILE is HLO text, an HLO proto, or a StableHLO program as MLIR text or as a portable "
+      "artifact; - is standard input.\n\nOptions:\n",
       stdout);
   args_print_options(stdout, info_options);
   fputs(
@@ -143,28 +152,65 @@ static int info_print(const char *selector, bool capabilities) {
   return code;
 }
 
-int tool_info(int argc, char **argv) {
-  tool_args args = {
-      .command = argv[0], .options = info_options, .argc = argc, .argv = argv, .next = 1};
-  const char *value, *selector = NULL;
-  bool capabilities = false;
-  for (int id; (id = args_next(&args, &value)) != ARGS_END;) {
+typedef struct info_request {
+  const char *selector, *file;
+  program_inputs inputs;
+  bool capabilities;
+} info_request;
+
+/* False to leave with *code. */
+static bool info_read_arguments(tool_args *args, info_request *request, int *code) {
+  const char *value;
+  *code = TOOL_USAGE;
+  for (int id; (id = args_next(args, &value)) != ARGS_END;) {
     switch (id) {
-      case INFO_HELP: info_help(); return TOOL_OK;
-      case INFO_DEVICE: selector = value; break;
-      case INFO_CAPABILITIES: capabilities = true; break;
-      case ARGS_OPERAND: return args_usage_error(&args, "takes no operand '%s'", value);
-      default: return TOOL_USAGE;
+      case INFO_HELP:
+        info_help();
+        *code = TOOL_OK;
+        return false;
+      case INFO_DEVICE: request->selector = value; break;
+      case INFO_CAPABILITIES: request->capabilities = true; break;
+      case INFO_INPUT: request->inputs.texts[request->inputs.count++] = value; break;
+      case ARGS_OPERAND:
+        if (request->file) {
+          args_usage_error(args, "one FILE at a time, not '%s' too", value);
+          return false;
+        }
+        request->file = value;
+        break;
+      default: return false;
     }
   }
+  if (request->file && (request->selector || request->capabilities)) {
+    args_usage_error(args, "either a FILE or devices");
+    return false;
+  }
+  if (request->file || request->inputs.count == 0) return true;
+  args_usage_error(args, "--input is for a FILE");
+  return false;
+}
+
+static int info_devices(const info_request *request) {
   halo_communicator *communicator;
   if (!parts_connect(&communicator)) return TOOL_FAILED;
   int code = TOOL_OK;
   bool several = communicator && communicator->process_count > 1;
-  if (several && !capabilities) code = ranks_show(selector, communicator);
+  if (several && !request->capabilities) code = ranks_show(request->selector, communicator);
   if (code == TOOL_OK && !(several && communicator->process > 0)) {
-    code = info_print(selector, capabilities);
+    code = info_print(request->selector, request->capabilities);
   }
   parts_disconnect(communicator, code);
+  return code;
+}
+
+int tool_info(int argc, char **argv) {
+  tool_args args = {
+      .command = argv[0], .options = info_options, .argc = argc, .argv = argv, .next = 1};
+  info_request request = {.inputs.texts = tool_alloc(sizeof *request.inputs.texts * (size_t)argc)};
+  int code;
+  if (info_read_arguments(&args, &request, &code)) {
+    code = request.file ? info_program(request.file, &request.inputs) : info_devices(&request);
+  }
+  free(request.inputs.texts);
   return code;
 }

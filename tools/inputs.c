@@ -6,6 +6,7 @@
 #include "halo/npy.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,8 +146,8 @@ static bool inputs_fits(const halo_shape *shape, const halo_shape *wanted) {
 /* For values that say no extents of their own. */
 static int inputs_need_array(const input *in, int index) {
   return tool_error(
-      "input %d (%s) is %s: give it as an array (.npy, .npz or a list), whose extents are "
-      "then the program's",
+      "input %d (%s) is %s: give it as an array (.npy, .npz, a list, or with its extents: "
+      "random[2,3]), whose extents are then the program's",
       index, in->name, tool_shape(in->shape));
 }
 
@@ -502,6 +503,61 @@ static int inputs_assign_whole(input_list *list, int index, const char *what) {
   return inputs_parse_value(list, index, what);
 }
 
+/* The extents in "2,3]", and how many they are; -1: something else is there. */
+static int inputs_extents(const char *text, int64_t dims[INPUTS_MAX_RANK]) {
+  int rank = 0;
+  if (strcmp(text, "]") == 0) return 0;
+  for (char end = ','; end == ','; text++) {
+    char *stop;
+    errno = 0;
+    long long extent = strtoll(text, &stop, 10);
+    if (rank == INPUTS_MAX_RANK || stop == text || errno != 0 || extent < 0) return -1;
+    dims[rank++] = extent;
+    text = stop;
+    end = *text;
+    if (end != ',' && strcmp(text, "]") != 0) return -1;
+  }
+  return rank;
+}
+
+/* "WHAT[2,3]": an input of these extents, and the length of what is before them. NULL where there are none, and after
+ * a message (*code). */
+static halo_shape *inputs_sized(const input *in, int index, const char *what, size_t *length,
+                                int *code) {
+  const char *open = strrchr(what, '[');
+  int64_t dims[INPUTS_MAX_RANK];
+  halo_shape *sized = NULL;
+  if (!open || !tool_ends_with(what, "]")) return NULL;
+  *length = (size_t)(open - what);
+  int rank = inputs_extents(open + 1, dims);
+  if (rank >= 0 &&
+      halo_shape_create_array(halo_shape_type(in->shape), rank, dims, &sized) == HALO_OK &&
+      inputs_fits(sized, in->shape)) {
+    return sized;
+  }
+  halo_shape_release(sized);
+  tool_error("input %d (%s) is %s, which the extents %s do not fit", index, in->name,
+             tool_shape(in->shape), open);
+  *code = TOOL_USAGE;
+  return NULL;
+}
+
+static int inputs_assign_sized(input_list *list, int index, const char *what) {
+  input *in = &list->data[index];
+  const halo_shape *shape = in->shape;
+  size_t length;
+  int code = TOOL_OK;
+  halo_shape *sized = inputs_sized(in, index, what, &length, &code);
+  if (!sized) return code == TOOL_OK ? inputs_assign_whole(list, index, what) : code;
+  char *value = length ? tool_printf("%.*s", (int)length, what) : tool_strdup("random");
+  in->shape = sized;
+  code = inputs_assign_whole(list, index, value);
+  in->shape = shape;
+  free(value);
+  halo_shape_release(sized);
+  return code;
+}
+
 static int inputs_assign_to(input_list *list, int index, const char *what) {
   int used = 0;
   list->split = -1;
@@ -511,7 +567,7 @@ static int inputs_assign_to(input_list *list, int index, const char *what) {
     return code;
   }
   list->split = -1;
-  return inputs_assign_whole(list, index, what);
+  return inputs_assign_sized(list, index, what);
 }
 
 int inputs_assign(input_list *list, const char *text) {

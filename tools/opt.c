@@ -1,5 +1,6 @@
 /* tools/opt.c: `halo opt`: a module after the optimisation passes, or only checked. */
 #include "args.h"
+#include "program.h"
 #include "tool.h"
 
 #include "halo/passes.h"
@@ -19,6 +20,7 @@ enum {
   OPT_EMIT,
   OPT_OUTPUT,
   OPT_DUMP,
+  OPT_INPUT,
   OPT_VERIFY_ONLY,
   OPT_LIST
 };
@@ -41,6 +43,9 @@ static const tool_option opt_options[] = {
      "module as it is unless passes are named"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write the module there instead of to standard output"},
     {OPT_DUMP, 0, "dump", "DIR", "also write the module after each pass that changed it there"},
+    {OPT_INPUT, 'i', "input", "INPUT",
+     "an input of a program that leaves extents open, as for 'halo run': x=[8,3] gives its "
+     "extents"},
     {OPT_VERIFY_ONLY, 0, "verify-only", NULL,
      "run no pass and print nothing: only check the module (exit code 1: it is wrong)"},
     {OPT_HELP, 'h', "help", NULL, "this text"},
@@ -51,6 +56,7 @@ typedef struct opt_request {
   bool verify_only, proto, stablehlo;
   unsigned flags;
   halo_pass_options pass;
+  program_inputs inputs;
   int dumped;    /* passes written to dump_dir */
   bool dump_bad; /* one of them could not be written */
 } opt_request;
@@ -159,7 +165,8 @@ static void opt_dump(void *user, const char *pass, const halo_module *module) {
 static int opt_work(opt_request *request) {
   halo_module *module, *optimized;
   if (request->dump_dir && !tool_make_folder(request->dump_dir)) return TOOL_FAILED;
-  if (!tool_read_module(request->file, &module)) return TOOL_FAILED;
+  int code = program_read(request->file, 0, program_assign_inputs, &request->inputs, &module);
+  if (code != TOOL_OK) return code;
   bool ok = tool_check(halo_module_verify(module));
   bool as_it_is = request->stablehlo && !request->passes && !request->disable &&
                   !request->pass.no_fusion && !request->pass.no_optimization;
@@ -182,39 +189,59 @@ static int opt_work(opt_request *request) {
   return ok ? TOOL_OK : TOOL_FAILED;
 }
 
+/* What the command line says; false to leave with *code. */
+static bool opt_read_arguments(tool_args *args, opt_request *request, int *code) {
+  const char *value;
+  for (int id; (id = args_next(args, &value)) != ARGS_END;) {
+    *code = TOOL_USAGE;
+    switch (id) {
+      case OPT_HELP:
+        opt_help();
+        *code = TOOL_OK;
+        return false;
+      case OPT_LIST:
+        opt_list();
+        *code = TOOL_OK;
+        return false;
+      case OPT_PASSES: request->passes = value; break;
+      case OPT_DISABLE: request->disable = value; break;
+      case OPT_NO_FUSION: request->pass.no_fusion = true; break;
+      case OPT_NO_OPTIMIZATION: request->pass.no_optimization = true; break;
+      case OPT_SHORT: request->flags |= HALO_PRINT_SHORT; break;
+      case OPT_ELIDE: request->flags |= HALO_PRINT_ELIDE_LARGE; break;
+      case OPT_EMIT:
+        request->proto = strcmp(value, "proto") == 0;
+        request->stablehlo = strcmp(value, "stablehlo") == 0;
+        if (request->proto || request->stablehlo || strcmp(value, "hlo") == 0) break;
+        args_usage_error(args, "--emit: there is no format '%s', only hlo, stablehlo and proto",
+                         value);
+        return false;
+      case OPT_OUTPUT: request->output = value; break;
+      case OPT_DUMP: request->dump_dir = value; break;
+      case OPT_INPUT: request->inputs.texts[request->inputs.count++] = value; break;
+      case OPT_VERIFY_ONLY: request->verify_only = true; break;
+      case ARGS_OPERAND:
+        if (request->file) {
+          args_usage_error(args, "one FILE at a time, not '%s' too", value);
+          return false;
+        }
+        request->file = value;
+        break;
+      default: return false;
+    }
+  }
+  if (!request->file) args_usage_error(args, "which FILE? (- for standard input)");
+  return request->file && (!request->passes || opt_check_names(args, "passes", request->passes)) &&
+         (!request->disable || opt_check_names(args, "disable", request->disable));
+}
+
 int tool_opt(int argc, char **argv) {
   tool_args args = {
       .command = argv[0], .options = opt_options, .argc = argc, .argv = argv, .next = 1};
   opt_request request = {0};
-  const char *value;
-  for (int id; (id = args_next(&args, &value)) != ARGS_END;) {
-    switch (id) {
-      case OPT_HELP: opt_help(); return TOOL_OK;
-      case OPT_LIST: opt_list(); return TOOL_OK;
-      case OPT_PASSES: request.passes = value; break;
-      case OPT_DISABLE: request.disable = value; break;
-      case OPT_NO_FUSION: request.pass.no_fusion = true; break;
-      case OPT_NO_OPTIMIZATION: request.pass.no_optimization = true; break;
-      case OPT_SHORT: request.flags |= HALO_PRINT_SHORT; break;
-      case OPT_ELIDE: request.flags |= HALO_PRINT_ELIDE_LARGE; break;
-      case OPT_EMIT:
-        request.proto = strcmp(value, "proto") == 0;
-        request.stablehlo = strcmp(value, "stablehlo") == 0;
-        if (request.proto || request.stablehlo || strcmp(value, "hlo") == 0) break;
-        return args_usage_error(
-            &args, "--emit: there is no format '%s', only hlo, stablehlo and proto", value);
-      case OPT_OUTPUT: request.output = value; break;
-      case OPT_DUMP: request.dump_dir = value; break;
-      case OPT_VERIFY_ONLY: request.verify_only = true; break;
-      case ARGS_OPERAND:
-        if (request.file) return args_usage_error(&args, "one FILE at a time, not '%s' too", value);
-        request.file = value;
-        break;
-      default: return TOOL_USAGE;
-    }
-  }
-  if (!request.file) return args_usage_error(&args, "which FILE? (- for standard input)");
-  if (request.passes && !opt_check_names(&args, "passes", request.passes)) return TOOL_USAGE;
-  if (request.disable && !opt_check_names(&args, "disable", request.disable)) return TOOL_USAGE;
-  return opt_work(&request);
+  int code = TOOL_USAGE;
+  request.inputs.texts = tool_alloc(sizeof *request.inputs.texts * (size_t)argc);
+  if (opt_read_arguments(&args, &request, &code)) code = opt_work(&request);
+  free(request.inputs.texts);
+  return code;
 }

@@ -18,9 +18,10 @@ static int program_shapes(const halo_module *parameters, const input_list *input
     if (in->value) {
       shapes[i] = halo_literal_shape(in->value);
     } else if (inputs_is_open(in->shape)) {
-      code =
-          tool_error("input %d (%s) is %s: expected an array, whose extents are then the program's",
-                     next - 1, in->name, tool_shape(in->shape));
+      code = tool_error(
+          "input %d (%s) is %s: expected an array, whose extents are then the program's "
+          "(--input '%d=[...]' gives extents)",
+          next - 1, in->name, tool_shape(in->shape), next - 1);
     }
   }
   how->arguments = shapes;
@@ -30,7 +31,7 @@ static int program_shapes(const halo_module *parameters, const input_list *input
 
 /* The bytes of a program, read once. */
 typedef struct program_source {
-  char *bytes;
+  const char *bytes;
   size_t size;
   const char *name;
 } program_source;
@@ -64,16 +65,24 @@ static bool program_is_open(const program_source *source, halo_module **paramete
   return open;
 }
 
-int program_read(const char *file, int platform, program_assign_fn *assign, const void *user,
-                 halo_module **out) {
+int program_assign_inputs(const void *user, const halo_module *parameters, input_list *inputs) {
+  const program_inputs *given = user;
+  int code = TOOL_OK;
+  inputs_create(parameters, inputs);
+  for (int i = 0; i < given->count && code == TOOL_OK; i++) {
+    code = inputs_assign(inputs, given->texts[i]);
+  }
+  return code;
+}
+
+int program_read_bytes(const char *bytes, size_t size, const char *name, int platform,
+                       program_assign_fn *assign, const void *user, halo_module **out) {
   const halo_specialisation how = {.platform_index = platform};
+  const program_source source = {bytes, size, name};
   halo_module *parameters = NULL;
-  program_source source;
+  int code = TOOL_OK;
   *out = NULL;
-  int code =
-      tool_read_bytes(file, &source.bytes, &source.size, &source.name) ? TOOL_OK : TOOL_FAILED;
-  if (code == TOOL_OK &&
-      halo_module_read(source.bytes, source.size, source.name, &how, out) != HALO_OK) {
+  if (halo_module_read(bytes, size, name, &how, out) != HALO_OK) {
     char *message = tool_strdup(halo_error_message());
     code = program_is_open(&source, &parameters)
                ? program_specialise(&source, parameters, platform, assign, user, out)
@@ -81,6 +90,17 @@ int program_read(const char *file, int platform, program_assign_fn *assign, cons
     free(message);
   }
   halo_module_release(parameters);
-  free(source.bytes);
+  return code;
+}
+
+int program_read(const char *file, int platform, program_assign_fn *assign, const void *user,
+                 halo_module **out) {
+  char *bytes;
+  size_t size;
+  const char *name;
+  *out = NULL;
+  int code = tool_read_bytes(file, &bytes, &size, &name) ? TOOL_OK : TOOL_FAILED;
+  if (code == TOOL_OK) code = program_read_bytes(bytes, size, name, platform, assign, user, out);
+  free(bytes);
   return code;
 }

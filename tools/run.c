@@ -172,6 +172,8 @@ static void run_help(void) {
       "  normal            the normal distribution\n"
       "  2.5               every element this value\n"
       "  1,2,3             a vector; {{1,2},{3,4}} and so on, as HLO writes it\n"
+      "  random[2,3]       of these extents, where the program leaves them open; likewise the "
+      "others\n"
       "  split:D:FILE      of an array for all replicas, the piece along dimension D\n"
       "In WHAT, and in the names of files that are read or written, {replica}, {partition} and "
       "{rank}\n"

@@ -87,17 +87,6 @@ bool tool_read_bytes(const char *path, char **out, size_t *size, const char **na
   return ok;
 }
 
-bool tool_read_module(const char *path, halo_module **out) {
-  char *bytes;
-  size_t size;
-  const char *name;
-  *out = NULL;
-  bool ok = tool_read_bytes(path, &bytes, &size, &name);
-  ok = ok && tool_check(halo_module_read(bytes, size, name, NULL, out));
-  free(bytes);
-  return ok;
-}
-
 bool tool_make_folder(const char *path) {
   char *copy = tool_strdup(path);
   bool ok = true;

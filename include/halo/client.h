@@ -283,7 +283,14 @@ HALO_API HALO_MUST_USE halo_status halo_buffer_put(halo_device *device, const vo
                                                    const int64_t *byte_strides,
                                                    const halo_shape *shape, halo_buffer **out,
                                                    halo_event **done);
-/* As above for a shape with dynamic dimensions, of which the data has `sizes` [rank]: at most the bound where
+/* As above for dense row-major data that stays as it is until *done (not NULL) has happened: when the buffer, and all that
+ * share its memory, have been released and nothing reads it any more. Where the device can (a CPU; arrays that are not
+ * small and begin at a multiple of 64 bytes), nothing is copied; else *done is the copy's. A program that is given the
+ * buffer to donate does not write to it, and one that returns it returns a copy. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_lend(halo_device *device, const void *data,
+                                                    const halo_shape *shape, halo_buffer **out,
+                                                    halo_event **done);
+/* As halo_buffer_put for a shape with dynamic dimensions, of which the data has `sizes` [rank]: at most the bound where
  * a dimension is dynamic, all of it elsewhere. (The calls before fill all dimensions to their bounds.) Waits
  * for the copy. HALO_INVALID_ARGUMENT for sizes that do not fit. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_put_sized(halo_device *device, const void *data,

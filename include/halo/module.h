@@ -53,6 +53,16 @@ HALO_API HALO_MUST_USE halo_status halo_module_read_file(const char *path,
 HALO_API HALO_MUST_USE halo_status halo_module_read_parameters(const void *bytes, size_t size,
                                                                const char *name, halo_module **out);
 
+/* What a program in bytes is, told by its content, without reading all of it. */
+typedef struct halo_program_identity {
+  const char
+      *format;  /* "HLO text", "HLO proto", "StableHLO text" or "StableHLO artifact"; static */
+  int bytecode; /* of artifacts: the version of MLIR's bytecode; else -1 */
+  char producer
+      [64]; /* of artifacts: who wrote it, "StableHLO_v1.17.0"; cut when it is longer; else "" */
+} halo_program_identity;
+HALO_API void halo_program_identify(const void *bytes, size_t size, halo_program_identity *out);
+
 enum {
   HALO_PRINT_SHORT = 1,         /* no `%`, no signatures, no metadata */
   HALO_PRINT_ELIDE_LARGE = 2,   /* constants of more than 10 elements as {...}: cannot run again */

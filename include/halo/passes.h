@@ -33,6 +33,26 @@ HALO_API HALO_MUST_USE halo_status halo_module_optimize(const halo_module *modul
 HALO_API const char *halo_pass_name(int index);
 HALO_API const char *halo_pass_description(int index);
 
+typedef struct halo_opcode_count {
+  const char *name; /* static */
+  int64_t count;
+} halo_opcode_count;
+
+/* How much there is of a module as it stands, over all its computations. */
+enum { HALO_SUMMARY_OPCODES = 160 };
+typedef struct halo_module_summary {
+  int computations;
+  int64_t instructions;
+  double argument_bytes, result_bytes, constant_bytes;
+  /* Of one run: of each elementwise instruction as many as it has elements, of products a multiplication and an
+   * addition for each pair, of reductions and their kin what is applied, each time. Of branches the longest counts. */
+  double operations;
+  bool has_open_loops; /* loops whose rounds are not known; they count as one round */
+  int opcode_count;
+  halo_opcode_count opcodes[HALO_SUMMARY_OPCODES]; /* the most frequent first */
+} halo_module_summary;
+HALO_API void halo_module_summarise(const halo_module *module, halo_module_summary *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -172,6 +172,31 @@ halo_status halo_buffer_put(halo_device *device, const void *data, const int64_t
   return done ? halo_buffer_ready_event(*out, done) : HALO_OK;
 }
 
+halo_status halo_buffer_lend(halo_device *device, const void *data, const halo_shape *shape,
+                             halo_buffer **out, halo_event **done) {
+  if (!device || !shape || !out || !done) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_lend: NULL argument");
+  }
+  *out = NULL;
+  *done = NULL;
+  HALO_TRY(buffer_check_shape(shape));
+  size_t size = (size_t)halo_shape_byte_size(shape);
+  if (halo_shape_is_dynamic(shape) || !halo_layout_is_same(shape, NULL) ||
+      !halo_cl_can_lend(device->cl, data, size)) {
+    return halo_buffer_put(device, data, NULL, shape, out, done);
+  }
+  halo_cl_event *returned = halo_cl_event_create();
+  halo_cl_block *block;
+  halo_status status = halo_cl_lend(device->cl, data, size, returned, &block);
+  if (status != HALO_OK) {
+    halo_cl_event_release(returned);
+    return status;
+  }
+  *out = halo_buffer_wrap(device, shape, halo_value_create(device->cl, block, NULL), NULL, NULL);
+  *done = halo_event_wrap(device->client, returned);
+  return HALO_OK;
+}
+
 halo_status halo_buffer_from_host(halo_client *client, const void *data, const halo_shape *shape,
                                   halo_buffer **out) {
   if (!client || !shape || !out) {

@@ -131,6 +131,28 @@ static halo_status execute_take(halo_buffer *const *arguments, int count, const 
   return HALO_OK;
 }
 
+static bool execute_returns(const halo_plan *plan, int argument) {
+  for (int32_t r = 0; r < plan->result_count; r++) {
+    const halo_plan_buffer *b = &plan->buffers.data[plan->result_buffers[r]];
+    if (b->place == HALO_PLACE_ARGUMENT && b->index == argument) return true;
+  }
+  return false;
+}
+
+/* A result that is an argument shares its memory; but not the host's, which was lent for that argument alone: front ends
+ * make copies by programs that return what they are given. */
+static halo_status execute_own(const halo_plan *plan, halo_value **values, int count) {
+  for (int i = 0; i < count; i++) {
+    if (!values[i]->block || !values[i]->block->lent || !execute_returns(plan, i)) continue;
+    halo_value *copy;
+    HALO_TRY(halo_transfer_across(values[i], values[i]->block->size, values[i]->device,
+                                  "a copy of the host's memory", &copy));
+    halo_value_release(values[i]);
+    values[i] = copy;
+  }
+  return HALO_OK;
+}
+
 /* The sizes of dynamic arguments, behind the arguments. */
 static void execute_take_sizes(halo_buffer *const *arguments, int count, halo_value **values) {
   int next = count;
@@ -169,13 +191,16 @@ static halo_status execute_at(const halo_executable *e, int device, halo_buffer 
   if (status == HALO_OK) {
     bool began = false;
     execute_take_sizes(arguments, count, values);
+    status = execute_own(plan, values, count);
     halo_run_options run = {.after = x->after, .after_count = x->after_count, .number = number};
     if (options->channels) {
       run.channels = options->channels[device];
       run.channel_count = options->channel_counts[device];
     }
     if (options->done) run.done = &done;
-    status = halo_program_run(at->program, values, x->donated, &run, outputs, &began);
+    if (status == HALO_OK) {
+      status = halo_program_run(at->program, values, x->donated, &run, outputs, &began);
+    }
     /* What was given away comes back from a run that failed before it touched anything; else the run
      * has its reference. */
     for (int i = 0; i < count; i++) {

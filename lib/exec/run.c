@@ -200,7 +200,7 @@ static halo_status run_take_results(halo_run *run) {
     halo_value *from = alias >= 0 ? run->arguments[alias] : NULL;
     bool share = b->place == HALO_PLACE_ARGUMENT ||
                  (from && run->donated[alias] && atomic_load(&from->references) == 1 &&
-                  atomic_load(&from->block->references) == 1);
+                  !from->block->lent && atomic_load(&from->block->references) == 1);
     if (share) {
       halo_cl_block_retain(from->block);
       run->results[r]->block = from->block;

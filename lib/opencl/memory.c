@@ -367,10 +367,74 @@ halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
   return HALO_OK;
 }
 
+/* ---- Memory of the host ---- */
+
+/* Smaller arrays are copied sooner than a memory object is made of them; and where CPU compilers, and libraries, expect
+ * vectors to begin. */
+enum { LEND_LEAST = 64 << 10, LEND_ALIGNMENT = 64 };
+
+bool halo_cl_can_lend(const halo_cl_device *device, const void *data, size_t size) {
+  return device->caps.is_cpu && device->caps.shares_host_memory && !device->caps.is_null &&
+         !memory_is_watched(device) && size >= LEND_LEAST && size <= device->caps.max_allocation &&
+         (uintptr_t)data % LEND_ALIGNMENT == 0;
+}
+
+/* OpenCL calls this when the last command that reads the memory is over, from a thread of its own. */
+static void CL_CALLBACK memory_returned(cl_mem mem, void *done) {
+  (void)mem;
+  halo_cl_event_set_done(done);
+  halo_cl_event_release(done);
+}
+
+halo_status halo_cl_lend(halo_cl_device *device, const void *data, size_t size, halo_cl_event *done,
+                         halo_cl_block **out) {
+  cl_int code;
+  *out = NULL;
+  HALO_TRY(halo_cl_process_check());
+  cl_mem mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
+                              (void *)data, &code);
+  HALO_TRY(halo_cl_check(code, "clCreateBuffer of the host's memory"));
+  halo_cl_event_retain(done);
+  code = clSetMemObjectDestructorCallback(mem, memory_returned, done);
+  if (code != CL_SUCCESS) {
+    halo_cl_event_release(done);
+    clReleaseMemObject(mem);
+    return halo_cl_check(code, "clSetMemObjectDestructorCallback");
+  }
+  halo_cl_block *block = halo_alloc(sizeof *block);
+  block->device = device;
+  block->mem = mem;
+  block->size = block->capacity = size;
+  block->lent = true;
+  atomic_init(&block->references, 1);
+  pthread_mutex_lock(&device->memory->lock);
+  block->serial = ++device->memory->serials;
+  pthread_mutex_unlock(&device->memory->lock);
+  halo_cl_device_retain(device);
+  *out = block;
+  return HALO_OK;
+}
+
+/* Commands that were queued keep the memory until they are over. */
+static void memory_return(halo_cl_block *block) {
+  halo_cl_device *device = block->device;
+  for (int kind = 0; kind < 2; kind++) {
+    cl_event event = atomic_load(&block->transfers[kind]);
+    if (event && !halo_cl_is_forked()) clReleaseEvent(event);
+  }
+  if (!halo_cl_is_forked()) clReleaseMemObject(block->mem);
+  halo_free(block);
+  halo_cl_device_release(device);
+}
+
 void halo_cl_block_retain(halo_cl_block *block) { atomic_fetch_add(&block->references, 1); }
 
 void halo_cl_free(halo_cl_block *block) {
   if (!block || atomic_fetch_sub(&block->references, 1) != 1) return;
+  if (block->lent) {
+    memory_return(block);
+    return;
+  }
   halo_cl_device *device = block->device;
   halo_cl_memory *memory = device->memory;
   block->ticket = halo_cl_timeline_last(device);

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 typedef struct halo_cl_block halo_cl_block;
+typedef struct halo_cl_event halo_cl_event; /* event.h */
 
 /* ---- Errors (check.c) ---- */
 
@@ -193,6 +194,7 @@ struct halo_cl_block {
   uint64_t serial; /* of `mem`, never 0: no other one ever has it, as it may have the handle */
   halo_cl_device *device;
   uint64_t ticket;       /* programs queued until then may use it for something else still */
+  bool lent;             /* the host's, and only to be read */
   atomic_int references; /* this and the rest is memory.c's */
   _Atomic(cl_event)
       transfers[2]; /* the last copy in, and out, that was not seen to have happened */
@@ -208,6 +210,12 @@ struct halo_cl_block {
  * cache was given back; the message says what was asked, what is held, and who holds most. */
 halo_status halo_cl_alloc(halo_cl_device *device, size_t size, const char *what,
                           halo_cl_block **out);
+/* A block over memory of the host (not NULL, `size` not 0), which stays as it is until `done` happens: when nothing reads it
+ * any more. It is not counted, and nothing may write to it. A reference to `done` is added. */
+halo_status halo_cl_lend(halo_cl_device *device, const void *data, size_t size, halo_cl_event *done,
+                         halo_cl_block **out);
+/* Whether that spares a copy: a processor that reads this place as fast as its own. */
+bool halo_cl_can_lend(const halo_cl_device *device, const void *data, size_t size);
 void halo_cl_block_retain(halo_cl_block *block);
 /* Drops one reference; NULL is allowed. The last one puts the block back into the cache, at once if no
  * copy to or from the host still uses it: programs queued before may use it still, because their queue

@@ -17,14 +17,54 @@
 #undef PJRT_PROCEDURE
 #undef PJRT_LACKING
 
+/* ---- What every call is looked at for ---- */
+
+/* Calls come from any language and from programs that were built with other versions of the interface. Arguments and
+ * objects that are not there are said rather than followed. No more than the first field is asked of a size: headers
+ * before have counted wrong, and what came later is looked for where it is read (PJRT_HAS). */
+enum { API_LEAST = 24 };
+
+static PJRT_Error *api_refuse(const size_t *args, const char *name) {
+  const char *reason = !args               ? "no arguments were given"
+                       : *args < API_LEAST ? "struct_size is less than any version's"
+                                           : "the object that it is called for is NULL";
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "PJRT_%s: %s", name, reason);
+}
+
+static inline bool api_is_good(const void *args, size_t least, bool object) {
+  const struct {
+    PJRT_HEAD;
+    void *object;
+  } *head = args;
+  return args && head->struct_size >= least && (!object || head->object);
+}
+
+#define API_CHECKED(name, size, object)                                                            \
+  static PJRT_Error *api_checked_##name(PJRT_##name##_Args *args) {                                \
+    size_t least = (size) < API_LEAST ? (size) : API_LEAST;                                        \
+    if (!api_is_good(args, least, object)) return api_refuse((const void *)args, #name);           \
+    return pjrt_##name(args);                                                                      \
+  }
+#define PJRT_FUNCTION(name, size, ...) API_CHECKED(name, size, true)
+#define PJRT_LOOSE(name, size, ...) API_CHECKED(name, size, false)
+#define PJRT_PROCEDURE(name, size, ...)                                                            \
+  static void api_checked_##name(PJRT_##name##_Args *args) {                                       \
+    if (api_is_good(args, API_LEAST, false)) pjrt_##name(args);                                    \
+  }
+#define PJRT_LACKING(name)
+#include "pjrt/functions.def"
+#undef PJRT_FUNCTION
+#undef PJRT_PROCEDURE
+#undef PJRT_LACKING
+
 static const PJRT_Api api_table = {
     .struct_size = sizeof(PJRT_Api),
     .extension_start = &pjrt_layouts_extension.base,
     .pjrt_api_version = {.struct_size = sizeof(PJRT_Api_Version),
                          .major_version = PJRT_API_MAJOR,
                          .minor_version = PJRT_API_MINOR},
-#define PJRT_FUNCTION(name, size, ...) .name = pjrt_##name,
-#define PJRT_PROCEDURE(name, size, ...) .name = pjrt_##name,
+#define PJRT_FUNCTION(name, size, ...) .name = api_checked_##name,
+#define PJRT_PROCEDURE(name, size, ...) .name = api_checked_##name,
 #define PJRT_LACKING(name) .name = api_lacking_##name,
 #include "pjrt/functions.def"
 #undef PJRT_FUNCTION

@@ -67,6 +67,9 @@ PJRT_Error *pjrt_Client_CreateBuffersForAsyncHostToDevice(
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%zu layouts for %zu buffers",
                       args->num_device_layouts, count);
   }
+  if (count && !args->shape_specs) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the shapes of the buffers are NULL");
+  }
   PJRT_AsyncHostToDeviceTransferManager *manager =
       pjrt_alloc(sizeof *manager + sizeof *manager->parts * count);
   pthread_mutex_init(&manager->lock, NULL);
@@ -133,6 +136,9 @@ PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_TransferData(
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
                       "%lld bytes from %lld on are not within a buffer of %zu",
                       (long long)args->transfer_size, (long long)args->offset, part->size);
+  }
+  if (!args->data && args->transfer_size) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the data of the transfer is NULL");
   }
   if (args->transfer_size) {
     memcpy(part->data + args->offset, args->data, (size_t)args->transfer_size);

@@ -8,7 +8,7 @@
 
 static PJRT_Buffer *buffer_create(PJRT_Memory *memory, PJRT_Buffer_Type type, size_t rank) {
   static atomic_uintptr_t last;
-  PJRT_Buffer *buffer = pjrt_alloc(sizeof *buffer + sizeof *buffer->dims * rank);
+  PJRT_Buffer *buffer = pjrt_alloc(sizeof *buffer + 2 * sizeof *buffer->dims * rank);
   buffer->memory = memory;
   buffer->type = type;
   buffer->rank = rank;
@@ -22,7 +22,10 @@ PJRT_Buffer *pjrt_buffer_wrap(PJRT_Memory *memory, halo_buffer *value) {
   int rank = halo_shape_rank(shape);
   PJRT_Buffer *buffer =
       buffer_create(memory, pjrt_type_from_halo(halo_shape_type(shape)), (size_t)rank);
-  for (int d = 0; d < rank; d++) buffer->dims[d] = halo_shape_dim(shape, d);
+  for (int d = 0; d < rank; d++) {
+    buffer->dims[d] = halo_shape_dim(shape, d);
+    buffer->dims[rank + d] = halo_shape_minor_to_major(shape, d);
+  }
   buffer->value = value;
   return buffer;
 }
@@ -47,6 +50,17 @@ void pjrt_buffer_delete(PJRT_Buffer *buffer) {
 
 static PJRT_Error *buffer_gone(void) {
   return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "Buffer has been deleted or donated.");
+}
+
+PJRT_Error *pjrt_buffer_error(halo_status status, halo_buffer *const *values, size_t count) {
+  PJRT_Error *error = pjrt_error_of(status);
+  bool donated = false;
+  for (size_t i = 0; i < count && status == HALO_FAILED_PRECONDITION; i++) {
+    donated |= halo_buffer_is_donated(values[i]);
+  }
+  if (!donated) return error;
+  pjrt_Error_Destroy(&(PJRT_Error_Destroy_Args){.error = error});
+  return buffer_gone();
 }
 
 PJRT_Error *pjrt_buffer_borrow(PJRT_Buffer *buffer, halo_buffer **out) {
@@ -106,21 +120,12 @@ PJRT_Error *pjrt_Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndi
   return NULL;
 }
 
-/* Row-major for tokens and what is deleted. The order lives as long as the process: there are few. */
 PJRT_Error *pjrt_Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args *args) {
-  enum { RANKS = 64 };
-  static _Thread_local int64_t order[RANKS];
-  halo_buffer *value;
-  PJRT_PASS(pjrt_buffer_borrow(args->buffer, &value));
-  int rank = (int)args->buffer->rank;
-  for (int i = 0; i < rank && i < RANKS; i++) {
-    order[i] = value ? halo_shape_minor_to_major(halo_buffer_shape(value), i) : rank - 1 - i;
-  }
-  halo_buffer_release(value);
+  const PJRT_Buffer *buffer = args->buffer;
   args->layout = (PJRT_Buffer_MemoryLayout){.struct_size = sizeof args->layout,
                                             .tiled = {.struct_size = sizeof args->layout.tiled,
-                                                      .minor_to_major = order,
-                                                      .minor_to_major_size = (size_t)rank},
+                                                      .minor_to_major = buffer->dims + buffer->rank,
+                                                      .minor_to_major_size = buffer->rank},
                                             .type = PJRT_Buffer_MemoryLayout_Type_Tiled};
   return NULL;
 }
@@ -153,6 +158,9 @@ PJRT_Error *pjrt_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   bool deleted = buffer->deleted;
   if (buffer->value) {
     status = halo_buffer_ready_event(buffer->value, &event);
+    /* A run in another thread has taken it, and is about to say so. */
+    deleted = status == HALO_FAILED_PRECONDITION && halo_buffer_is_donated(buffer->value);
+    if (deleted) status = HALO_OK;
   } else {
     event = buffer->made;
     halo_event_retain(event);
@@ -175,8 +183,9 @@ static PJRT_Error *buffer_copy(PJRT_Buffer *buffer, PJRT_Memory *to, PJRT_Buffer
     return NULL;
   }
   halo_status status = halo_buffer_copy_to_device(value, to->device->device, &copy);
+  PJRT_Error *error = pjrt_buffer_error(status, &value, 1);
   halo_buffer_release(value);
-  PJRT_TRY(status);
+  if (error) return error;
   *out = pjrt_buffer_wrap(to, copy);
   return NULL;
 }
@@ -188,7 +197,9 @@ PJRT_Error *pjrt_Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
 }
 
 PJRT_Error *pjrt_Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args *args) {
-  return buffer_copy(args->buffer, args->dst_memory, &args->dst_buffer);
+  PJRT_Memory *memory;
+  PJRT_PASS(pjrt_memory_choose(NULL, args->dst_memory, &memory));
+  return buffer_copy(args->buffer, memory, &args->dst_buffer);
 }
 
 /* ---- Addresses and views ---- */

@@ -78,13 +78,16 @@ static void stream_release(PJRT_CopyToDeviceStream *stream) {
   free(stream);
 }
 
+/* NULL: there is not that much memory. */
 static PJRT_CopyToDeviceStream *stream_create(size_t size) {
+  char *data = malloc(size + 1);
+  if (!data) return NULL;
   PJRT_CopyToDeviceStream *stream = pjrt_alloc(sizeof *stream);
   atomic_init(&stream->references, 2);
   pthread_mutex_init(&stream->lock, NULL);
   pthread_cond_init(&stream->changed, NULL);
   stream->size = size;
-  stream->data = pjrt_alloc(size);
+  stream->data = data;
   return stream;
 }
 
@@ -107,6 +110,11 @@ static halo_status channels_on_recv(void *user, int64_t id, const halo_shape *sh
   (void)id;
   if (status != HALO_OK) return status;
   PJRT_CopyToDeviceStream *stream = stream_create(size);
+  if (!stream) {
+    halo_literal_release(*out);
+    *out = NULL;
+    return halo_custom_call_fail(HALO_OUT_OF_MEMORY, "no memory for what a program receives");
+  }
   info->recv_callback(stream, info->user_arg);
   if (stream_wait(stream)) {
     if (size) memcpy(halo_literal_data(*out), stream->data, size);
@@ -135,6 +143,7 @@ PJRT_Error *pjrt_CopyToDeviceStream_Destroy(PJRT_CopyToDeviceStream_Destroy_Args
 PJRT_Error *pjrt_CopyToDeviceStream_AddChunk(PJRT_CopyToDeviceStream_AddChunk_Args *args) {
   PJRT_CopyToDeviceStream *stream = args->stream;
   PJRT_Chunk *chunk = args->chunk;
+  if (!chunk) return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the chunk is NULL");
   pthread_mutex_lock(&stream->lock);
   bool fits = chunk->size <= stream->size - stream->filled;
   if (fits) {

@@ -232,6 +232,9 @@ PJRT_Error *pjrt_Client_Create(PJRT_Client_Create_Args *args) {
   client_options options = {0};
   PJRT_Error *error = NULL;
   args->client = NULL;
+  if (args->num_options && !args->create_options) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "PJRT_Client_Create: the options are NULL");
+  }
   for (size_t i = 0; i < args->num_options && !error; i++) {
     error = client_option(&args->create_options[i], &options);
   }
@@ -325,6 +328,9 @@ PJRT_Error *pjrt_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignm
   int64_t count = (int64_t)args->num_replicas * args->num_partitions;
   /* Those of this process, if there are enough. */
   bool own = count > 0 && (uint64_t)count <= client->addressable_count;
+  if (!args->default_assignment) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "there is no place for the assignment");
+  }
   if (args->num_replicas < 1 || args->num_partitions < 1 ||
       (uint64_t)count > client->device_count) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,

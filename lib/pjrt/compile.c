@@ -138,18 +138,28 @@ PJRT_Error *pjrt_core_compile(PJRT_Client *client, const PJRT_Program *program, 
                               size_t options_size, pjrt_core **out) {
   pjrt_options read;
   halo_module *module;
+  if (!program || !program->code || (program->format_size && !program->format) ||
+      (options_size && !options)) {
+    return pjrt_error(
+        PJRT_Error_Code_INVALID_ARGUMENT,
+        "PJRT_Client_Compile: the program, its code, its format or the options are NULL");
+  }
   PJRT_PASS(pjrt_options_read(options, options_size, &read));
-  char *format = pjrt_copy(program->format, program->format_size);
-  halo_status status = pjrt_program_read(program->code, program->code_size, &module);
-  PJRT_Error *error = pjrt_error_of(status);
+  char *code = malloc(program->code_size + 1);
+  halo_status status = HALO_OK;
+  if (code) status = pjrt_program_read(program->code, program->code_size, &module);
+  PJRT_Error *error = code ? pjrt_error_of(status)
+                           : pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED,
+                                        "no memory for a program of %zu bytes", program->code_size);
   pjrt_core *core = NULL;
   if (error) {
-    free(format);
+    free(code);
   } else {
+    memcpy(code, program->code, program->code_size);
     core = pjrt_core_create(client);
-    core->code = pjrt_copy(program->code, program->code_size);
+    core->code = code;
     core->code_size = program->code_size;
-    core->format = format;
+    core->format = pjrt_copy(program->format, program->format_size);
     core->options = pjrt_copy(options, options_size);
     core->options_size = options_size;
     error = compile_module(core, module, &read);

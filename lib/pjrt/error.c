@@ -70,8 +70,8 @@ void pjrt_Error_Destroy(PJRT_Error_Destroy_Args *args) {
 }
 
 void pjrt_Error_Message(PJRT_Error_Message_Args *args) {
-  args->message = args->error->message;
-  args->message_size = strlen(args->error->message);
+  args->message = args->error ? args->error->message : "";
+  args->message_size = strlen(args->message);
 }
 
 PJRT_Error *pjrt_Error_GetCode(PJRT_Error_GetCode_Args *args) {

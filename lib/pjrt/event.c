@@ -160,6 +160,9 @@ static void event_tell(halo_status status, const char *message, void *data) {
 
 PJRT_Error *pjrt_Event_OnReady(PJRT_Event_OnReady_Args *args) {
   const PJRT_Event *event = args->event;
+  if (!args->callback) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "PJRT_Event_OnReady: there is no callback");
+  }
   if (event->promise) {
     promise_on_ready(event->promise, args->callback, args->user_arg);
     return NULL;

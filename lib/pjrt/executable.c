@@ -178,16 +178,24 @@ PJRT_Error *pjrt_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args
 /* The caller's structure is not zeroed: each field that it knows is written. */
 PJRT_Error *pjrt_Executable_GetCompiledMemoryStats(
     PJRT_Executable_GetCompiledMemoryStats_Args *args) {
-  const halo_executable_costs *sizes = &args->executable->core->sizes;
+  const pjrt_core *core = args->executable->core;
+  const halo_executable_costs *sizes = &core->sizes;
   PJRT_Executable_GetCompiledMemoryStats_Args all = {0};
   size_t head = offsetof(PJRT_Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes);
+  /* The library tells what could be shared; what the program offers is. */
+  int64_t offered = 0;
+  for (size_t i = 0; i < core->arguments.count; i++) {
+    const pjrt_slot *slot = &core->arguments.data[i];
+    if (slot->offered) offered += halo_shape_byte_size(slot->shape);
+  }
+  int64_t aliased = sizes->aliased < offered ? sizes->aliased : offered;
   all.generated_code_size_in_bytes = sizes->code;
   all.argument_size_in_bytes = sizes->arguments;
   all.output_size_in_bytes = sizes->results;
-  all.alias_size_in_bytes = sizes->aliased;
+  all.alias_size_in_bytes = aliased;
   all.temp_size_in_bytes = sizes->temporaries + sizes->constants;
   all.peak_memory_in_bytes =
-      sizes->arguments + sizes->results - sizes->aliased + sizes->temporaries + sizes->constants;
+      sizes->arguments + sizes->results - aliased + sizes->temporaries + sizes->constants;
   all.total_size_in_bytes = all.peak_memory_in_bytes;
   size_t known = args->struct_size < sizeof all ? args->struct_size : sizeof all;
   if (known > head) memcpy((char *)args + head, (const char *)&all + head, known - head);
@@ -231,6 +239,10 @@ PJRT_Error *pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) 
 PJRT_Error *pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
   const pjrt_core *core = args->executable->core;
   PJRT_Program *program = args->program;
+  if (!program) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "PJRT_Executable_OptimizedProgram: there is no place for the program");
+  }
   if (program->code) {
     if (program->code_size < core->code_size) {
       return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the program takes %zu bytes, not %zu",

@@ -79,14 +79,31 @@ static PJRT_Error *execute_check(execute_call *call) {
                       "%s runs on %zu devices, arguments for %zu were given", core->name,
                       call->device_count, args->num_devices);
   }
-  if (args->num_args == core->arguments.count) return NULL;
-  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s takes %zu arguments, %zu were given",
-                    core->name, core->arguments.count, args->num_args);
+  if (args->num_args != core->arguments.count) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s takes %zu arguments, %zu were given",
+                      core->name, core->arguments.count, args->num_args);
+  }
+  const PJRT_ExecuteOptions *options = args->options;
+  if (options && ((options->num_send_ops && !options->send_callbacks) ||
+                  (options->num_recv_ops && !options->recv_callbacks))) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s: the list of callbacks is NULL",
+                      core->name);
+  }
+  for (size_t d = 0; d < call->device_count; d++) {
+    if ((args->num_args && !(args->argument_lists && args->argument_lists[d])) ||
+        (core->results.count && !(args->output_lists && args->output_lists[d]))) {
+      return pjrt_error(
+          PJRT_Error_Code_INVALID_ARGUMENT,
+          "%s: the list of arguments or that of results is NULL for device %zu of %zu", core->name,
+          d, call->device_count);
+    }
+  }
+  return NULL;
 }
 
 /* Which device it runs on, if the caller says so. */
 static PJRT_Error *execute_choose(execute_call *call) {
-  PJRT_Device *device = call->args->execute_device;
+  PJRT_Device *device = PJRT_HAS(call->args, execute_device) ? call->args->execute_device : NULL;
   call->device_count = call->core->device_count;
   call->devices = call->core->devices;
   call->executable = call->core->executable;
@@ -100,6 +117,10 @@ static PJRT_Error *execute_borrow(execute_call *call, size_t device, size_t inde
   const pjrt_slot *slot = &call->core->arguments.data[index];
   PJRT_Buffer *buffer = call->args->argument_lists[device][index];
   halo_buffer *value;
+  if (!buffer) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "argument %zu of %s is NULL", index,
+                      call->core->name);
+  }
   if (slot->index < 0) {
     pthread_mutex_lock(&buffer->lock);
     halo_event *made = buffer->made;
@@ -160,7 +181,9 @@ static PJRT_Error *execute_find_donated(execute_call *call) {
   bool any = false;
   for (size_t i = 0; i < slots->count; i++) any |= call->given[i] = slots->data[i].offered;
   if (!any) return NULL;
-  for (size_t i = 0; options && i < options->num_non_donatable_input_indices; i++) {
+  bool kept = options && PJRT_HAS(options, num_non_donatable_input_indices) &&
+              options->non_donatable_input_indices;
+  for (size_t i = 0; kept && i < options->num_non_donatable_input_indices; i++) {
     int64_t index = options->non_donatable_input_indices[i];
     if (index >= 0 && (size_t)index < slots->count) call->given[index] = false;
   }
@@ -211,7 +234,8 @@ static PJRT_Error *execute_start(execute_call *call) {
   };
   halo_status status = halo_executable_execute_all(
       call->executable, call->argument_lists, (int)call->array_count, &options, call->result_lists);
-  PJRT_Error *error = pjrt_error_of(status);
+  PJRT_Error *error =
+      pjrt_buffer_error(status, call->arguments, call->device_count * call->array_count);
   for (size_t d = 0; d < call->device_count && channels; d++) {
     if (error || halo_event_on_ready(call->done[d], execute_release_channels, call->channels[d]) !=
                      HALO_OK) {

@@ -86,7 +86,8 @@ static PJRT_Error *host_put_copy(const PJRT_Client_BufferFromHostBuffer_Args *ar
 }
 
 /* What stays as it is only during the call is copied before it ends; elements of narrow types change on the way.
- * Everything else is read where it lies, strides included, until the copy to the device is done. */
+ * Everything else is read where it lies, strides included, until the copy to the device is done; or, where the
+ * caller and the device allow it, as long as the buffer lives. */
 static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
                             const PJRT_Memory *memory, const halo_shape *shape, halo_buffer **out,
                             PJRT_Event **done_with) {
@@ -103,7 +104,10 @@ static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
     return NULL;
   }
   halo_event *done;
-  PJRT_TRY(halo_buffer_put(memory->device->device, args->data, strides, shape, out, &done));
+  bool lent =
+      !strides && args->host_buffer_semantics >= PJRT_HostBufferSemantics_kImmutableZeroCopy;
+  PJRT_TRY(lent ? halo_buffer_lend(memory->device->device, args->data, shape, out, &done)
+                : halo_buffer_put(memory->device->device, args->data, strides, shape, out, &done));
   *done_with = host_event(done);
   return NULL;
 }
@@ -123,7 +127,14 @@ PJRT_Error *pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Ar
                       "%zu strides for an array of %zu dimensions", args->num_byte_strides,
                       args->num_dims);
   }
+  if (args->num_byte_strides && !args->byte_strides) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the strides are NULL");
+  }
   PJRT_PASS(pjrt_shape_create(args->type, args->dims, args->num_dims, args->device_layout, &shape));
+  if (!args->data && halo_shape_byte_size(shape)) {
+    halo_shape_release(shape);
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the data of the array is NULL");
+  }
   PJRT_Error *error = host_put(args, memory, shape, &value, &args->done_with_host_buffer);
   halo_shape_release(shape);
   if (error) return error;
@@ -177,7 +188,13 @@ static PJRT_Error *host_strides(const PJRT_Buffer_MemoryLayout *layout, const ha
   int64_t stride = (int64_t)halo_type_size(halo_shape_type(shape));
   bool dense = true;
   *out = NULL;
-  if (layout && layout->type == PJRT_Buffer_MemoryLayout_Type_Strides) {
+  bool by_strides = layout && layout->type == PJRT_Buffer_MemoryLayout_Type_Strides;
+  if (layout && rank &&
+      !(by_strides ? layout->strides.byte_strides : layout->tiled.minor_to_major)) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "a layout whose order of dimensions is NULL");
+  }
+  if (by_strides) {
     if ((int)layout->strides.num_byte_strides == rank) {
       *out = rank ? layout->strides.byte_strides : NULL;
       return NULL;
@@ -190,11 +207,14 @@ static PJRT_Error *host_strides(const PJRT_Buffer_MemoryLayout *layout, const ha
   if (layout && (int)layout->tiled.minor_to_major_size != rank) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a layout of another number of dimensions");
   }
+  uint64_t seen = 0;
   for (int i = 0; i < rank; i++) {
     int64_t d = layout ? layout->tiled.minor_to_major[i] : halo_shape_minor_to_major(shape, i);
-    if (d < 0 || d >= rank) {
-      return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a layout without dimension %d", i);
+    if (d < 0 || d >= rank || (seen & (uint64_t)1 << d)) {
+      return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                        "a layout that does not name each of %d dimensions once", rank);
     }
+    seen |= (uint64_t)1 << d;
     dense &= d == rank - 1 - i;
     strides[d] = stride;
     stride *= halo_shape_dim(shape, (int)d);
@@ -259,7 +279,7 @@ static PJRT_Error *host_get(halo_buffer *value, PJRT_Buffer_ToHostBuffer_Args *a
                       args->dst_size);
   }
   PJRT_PASS(host_strides(args->host_layout, shape, own, &strides));
-  PJRT_TRY(halo_buffer_get(value, args->dst, strides, &copied));
+  PJRT_PASS(pjrt_buffer_error(halo_buffer_get(value, args->dst, strides, &copied), &value, 1));
   if (!pjrt_type_differs(type)) {
     args->event = host_event(copied);
     return NULL;
@@ -294,12 +314,15 @@ static PJRT_Error *host_get_raw(halo_buffer *value, PJRT_Buffer_CopyRawToHost_Ar
                       "%lld bytes from %lld on are not within an array of %lld",
                       (long long)args->transfer_size, (long long)args->offset, (long long)size);
   }
+  if (!args->dst && args->transfer_size) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the place for the bytes is NULL");
+  }
   PJRT_PASS(host_strides(NULL, shape, own, &strides));
   char *staging = malloc((size_t)size + 1);
   if (!staging) return pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "no memory for a copy");
   halo_status status = halo_buffer_get(value, staging, strides, &copied);
   if (status != HALO_OK) {
-    PJRT_Error *error = pjrt_error_of(status);
+    PJRT_Error *error = pjrt_buffer_error(status, &value, 1);
     free(staging);
     return error;
   }

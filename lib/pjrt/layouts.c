@@ -57,6 +57,10 @@ static PJRT_Error *layout_serialize(PJRT_Layouts_MemoryLayout_Serialize_Args *ar
 }
 
 static PJRT_Error *layout_default(PJRT_Layouts_GetDefaultLayout_Args *args) {
+  if (args->num_dims > 64) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "an array of %zu dimensions",
+                      args->num_dims);
+  }
   args->layout = layout_create(layout_text(NULL, (int)args->num_dims));
   return NULL;
 }

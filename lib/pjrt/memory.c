@@ -15,7 +15,7 @@ void *pjrt_alloc(size_t size) {
 
 char *pjrt_copy(const char *data, size_t size) {
   char *copy = pjrt_alloc(size + 1);
-  if (size) memcpy(copy, data, size);
+  if (size && data) memcpy(copy, data, size);
   return copy;
 }
 

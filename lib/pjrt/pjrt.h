@@ -30,7 +30,7 @@ extern PJRT_Shardings_Extension pjrt_shardings_extension;
 /* ---- Memory (memory.c): small things, zeroed; ends the process when there is none left ---- */
 
 void *pjrt_alloc(size_t size);
-char *pjrt_copy(const char *data, size_t size); /* with a NUL behind it */
+char *pjrt_copy(const char *data, size_t size); /* with a NUL behind it; of NULL: zeros */
 __attribute__((format(printf, 1, 2))) char *pjrt_format(const char *format, ...);
 char *pjrt_vformat(const char *format, va_list arguments);
 
@@ -238,7 +238,7 @@ struct PJRT_Buffer {
   const void *address;
   bool deleted;
   size_t rank;
-  int64_t dims[];
+  int64_t dims[]; /* [rank], and behind them as many from the fastest varying dimension on */
 };
 
 /* A buffer over the library's, of which one reference is taken over. */
@@ -247,6 +247,9 @@ PJRT_Buffer *pjrt_buffer_wrap(PJRT_Memory *memory, halo_buffer *value);
 PJRT_Buffer *pjrt_buffer_token(PJRT_Memory *memory, halo_event *made);
 /* The value with a new reference. INVALID_ARGUMENT when it is deleted or donated; NULL for tokens. */
 PJRT_Error *pjrt_buffer_borrow(PJRT_Buffer *buffer, halo_buffer **out);
+/* The error of a call that used these values, of which another thread may have donated one meanwhile: as if it had been
+ * before. NULL for HALO_OK. */
+PJRT_Error *pjrt_buffer_error(halo_status status, halo_buffer *const *values, size_t count);
 /* Gives the value up. */
 void pjrt_buffer_delete(PJRT_Buffer *buffer);
 

@@ -73,7 +73,12 @@ PJRT_Error *pjrt_Executable_Serialize(PJRT_Executable_Serialize_Args *args) {
   serial_write(&body, core, executable, size);
   halo_text_release(executable);
   serial_head(head, body.data, body.size);
-  char *whole = pjrt_alloc(SERIAL_HEAD + body.size);
+  char *whole = malloc(SERIAL_HEAD + body.size);
+  if (!whole) {
+    pjrt_writer_deinit(&body);
+    return pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED,
+                      "no memory for an executable of %zu bytes", body.size);
+  }
   memcpy(whole, head, SERIAL_HEAD);
   memcpy(whole + SERIAL_HEAD, body.data, body.size);
   args->serialized_bytes = whole;
@@ -170,6 +175,15 @@ static PJRT_Error *serial_override(const PJRT_Executable_DeserializeAndLoad_Args
                     core->name, parts);
 }
 
+/* Whether arrays are numbered as the executable counts them. */
+static bool serial_slots_fit(const pjrt_slots *slots, int arrays) {
+  int next = 0;
+  for (size_t i = 0; i < slots->count; i++) {
+    if (slots->data[i].index != -1 && slots->data[i].index != next++) return false;
+  }
+  return next == arrays;
+}
+
 static PJRT_Error *serial_load(const PJRT_Executable_DeserializeAndLoad_Args *args,
                                pjrt_message message, pjrt_core *core) {
   pjrt_message executable = {0};
@@ -178,6 +192,10 @@ static PJRT_Error *serial_load(const PJRT_Executable_DeserializeAndLoad_Args *ar
   PJRT_TRY(halo_client_deserialize(args->client->client, executable.at,
                                    (size_t)(executable.end - executable.at), core->ids,
                                    &core->executable));
+  if (!serial_slots_fit(&core->arguments, halo_executable_argument_count(core->executable)) ||
+      !serial_slots_fit(&core->results, halo_executable_result_count(core->executable))) {
+    return serial_damaged();
+  }
   pjrt_core_describe(core);
   return NULL;
 }
@@ -186,7 +204,7 @@ PJRT_Error *pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoa
   const uint8_t *bytes = (const uint8_t *)args->serialized_executable;
   size_t size = args->serialized_executable_size;
   char head[SERIAL_HEAD + 1];
-  if (size < SERIAL_HEAD) return serial_damaged();
+  if (!bytes || size < SERIAL_HEAD) return serial_damaged();
   serial_head(head, bytes + SERIAL_HEAD, size - SERIAL_HEAD);
   if (memcmp(head, bytes, SERIAL_HEAD) != 0) return serial_damaged();
   pjrt_core *core = pjrt_core_create(args->client);

@@ -92,7 +92,12 @@ static bool types_order_of_strides(const int64_t *strides, const int64_t *dims, 
 
 static PJRT_Error *types_order(const PJRT_Buffer_MemoryLayout *layout, const int64_t *dims,
                                size_t rank, size_t element, int32_t *order) {
-  if (layout->type == PJRT_Buffer_MemoryLayout_Type_Strides) {
+  bool strides = layout->type == PJRT_Buffer_MemoryLayout_Type_Strides;
+  if (rank && !(strides ? layout->strides.byte_strides : layout->tiled.minor_to_major)) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "a layout whose order of dimensions is NULL");
+  }
+  if (strides) {
     if (layout->strides.num_byte_strides == rank &&
         types_order_of_strides(layout->strides.byte_strides, dims, rank, element, order)) {
       return NULL;
@@ -122,6 +127,10 @@ PJRT_Error *pjrt_shape_create(PJRT_Buffer_Type type, const int64_t *dims, size_t
   }
   if (rank > sizeof order / sizeof order[0]) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "an array of %zu dimensions", rank);
+  }
+  if (rank && !dims) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the extents of %zu dimensions are NULL",
+                      rank);
   }
   if (!layout) return pjrt_error_of(halo_shape_create_array(element, (int)rank, dims, out));
   PJRT_PASS(types_order(layout, dims, rank, halo_type_size(element), order));

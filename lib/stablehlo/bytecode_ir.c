@@ -103,15 +103,19 @@ static halo_status ir_block(halo_bytecode_cursor *cursor, halo_mlir_region *regi
 
 /* A region's values are numbered behind those of the regions around it, up to an isolated operation. All of them
  * are still to come, and each takes a byte at least. */
-static halo_status ir_region(halo_bytecode_cursor *cursor, halo_mlir_region *region, int32_t origin,
-                             int depth) {
+static halo_status ir_region(halo_bytecode_cursor *cursor, const halo_mlir_op *op,
+                             halo_mlir_region *region, int32_t origin, int depth) {
   halo_bytecode *reader = cursor->reader;
   halo_bytecode_cursor start = *cursor;
   uint64_t blocks;
   int32_t values;
   HALO_TRY(halo_bytecode_vi(cursor, &blocks));
   if (blocks == 0) return HALO_OK;
-  if (blocks > 1) return halo_bytecode_refuse(&start, "a region of several blocks");
+  if (blocks > 1)
+    return halo_bytecode_refuse(&start,
+                                "operation %s: regions of several blocks are not supported, and "
+                                "this one has %llu",
+                                op->name, (unsigned long long)blocks);
   HALO_TRY(halo_bytecode_count(cursor, &values));
   int32_t base = reader->scope.count;
   reader->undefined += values;
@@ -146,7 +150,7 @@ static halo_status ir_regions(halo_bytecode_cursor *cursor, halo_mlir_op *op, bo
     from = &section;
   }
   for (int32_t i = 0; i < op->region_count; i++)
-    HALO_TRY(ir_region(from, &op->regions[i], origin, frame->depth + 1));
+    HALO_TRY(ir_region(from, op, &op->regions[i], origin, frame->depth + 1));
   return nested ? halo_bytecode_finish(&section, "regions") : HALO_OK;
 }
 

@@ -22,6 +22,31 @@ static read_format read_format_of(const void *bytes, size_t size) {
   return halo_stablehlo_is_text(bytes, size) ? READ_MLIR_TEXT : READ_HLO_TEXT;
 }
 
+/* The head of an artifact: four bytes, the version as a varint, of which one byte is enough so far, a text. */
+static void read_identify_artifact(const unsigned char *bytes, size_t size,
+                                   halo_program_identity *out) {
+  enum { MAGIC = 4 };
+  if (size <= MAGIC || !(bytes[MAGIC] & 1)) return;
+  out->bytecode = bytes[MAGIC] >> 1;
+  const char *producer = (const char *)bytes + MAGIC + 1;
+  size_t room = size - MAGIC - 1;
+  if (room > sizeof out->producer - 1) room = sizeof out->producer - 1;
+  for (size_t i = 0; i < room && producer[i]; i++) {
+    bool plain = producer[i] >= ' ' && producer[i] <= '~';
+    out->producer[i] = plain ? producer[i] : '?';
+  }
+}
+
+void halo_program_identify(const void *bytes, size_t size, halo_program_identity *out) {
+  static const char *const names[] = {[READ_HLO_TEXT] = "HLO text",
+                                      [READ_HLO_PROTO] = "HLO proto",
+                                      [READ_MLIR_TEXT] = "StableHLO text",
+                                      [READ_BYTECODE] = "StableHLO artifact"};
+  read_format format = read_format_of(bytes, size);
+  *out = (halo_program_identity){.format = names[format], .bytecode = -1};
+  if (format == READ_BYTECODE) read_identify_artifact(bytes, size, out);
+}
+
 typedef struct read_request {
   const void *bytes;
   size_t size;

@@ -196,6 +196,11 @@ static halo_status op_pretty(halo_mlir_reader *r, halo_mlir_draft *draft) {
   draft->name = op_find_name(r, r->tok.start, length);
   const halo_mlir_form *form = halo_mlir_text_form(draft->name->opcode);
   bool chlo = strncmp(draft->name->text, "chlo.", 5) == 0;
+  if (!form && strncmp(draft->name->text, "cf.", 3) == 0) {
+    return halo_mlir_text_error_as(r, HALO_UNIMPLEMENTED, draft->at,
+                                   "branches between blocks (%s) are not supported",
+                                   draft->name->text);
+  }
   if (!form && !chlo) {
     return halo_mlir_text_error(
         r, draft->at,

@@ -21,8 +21,13 @@ void halo_translate_op_compare(halo_translator *t, halo_mlir_op *op) {
 void halo_translate_op_convert(halo_translator *t, halo_mlir_op *op) {
   halo_instr *operand = halo_translate_operand(t, op, 0);
   if (!operand) return;
-  halo_type type = op->results[0].type->element;
-  if (op->results[0].type->kind != HALO_MLIR_TENSOR || !halo_shape_is_array(operand->shape)) {
+  const halo_mlir_type *result = op->results[0].type;
+  halo_type type = result->element;
+  if (result->kind == HALO_MLIR_OTHER) {
+    (void)halo_translate_type(t, result); /* says that there is none like it */
+    return;
+  }
+  if (result->kind != HALO_MLIR_TENSOR || !halo_shape_is_array(operand->shape)) {
     halo_translate_wrong(t, "expected an array");
     return;
   }

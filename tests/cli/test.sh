@@ -31,7 +31,7 @@ check() {
   checks=$((checks + 1))
   rm -rf here
   mkdir here
-  cp "$here"/*.hlo "$here"/null.txt "$here"/../../examples/sized.hlo here
+  cp "$here"/*.hlo "$here"/*.mlir "$here"/null.txt "$here"/../../examples/sized.hlo here
   ln -s "$data" here/data
   out=$(cd here && bash -c 'halo() { "$HALO" "$@"; }; '"$*" </dev/null 2>../stderr)
   code=$?

@@ -14,11 +14,16 @@ typedef enum fault_call {
   FAULT_WRITE,
   FAULT_FLUSH,
   FAULT_MARKER,
+  FAULT_BUFFER,
+  FAULT_BUILD,
+  FAULT_CREATE,
+  FAULT_ARGUMENT,
+  FAULT_MAP,
   FAULT_CALLS
 } fault_call;
 
 /* Calls that may still succeed before one fails; negative: none fails. */
-static atomic_int fault_countdown[FAULT_CALLS] = {-1, -1, -1, -1, -1, -1};
+static atomic_int fault_countdown[FAULT_CALLS] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 static atomic_int fault_calls[FAULT_CALLS]; /* calls made */
 
 /* The call of this kind after `count` more fails, and only that one. */
@@ -74,6 +79,43 @@ cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const 
                                    cl_event *event) {
   if (fault_is_due(FAULT_MARKER)) return CL_INVALID_COMMAND_QUEUE;
   return FAULT_REAL(clEnqueueMarkerWithWaitList, queue, count, list, event);
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+                      cl_int *error) {
+  if (!fault_is_due(FAULT_BUFFER))
+    return FAULT_REAL(clCreateBuffer, context, flags, size, host, error);
+  if (error) *error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  return NULL;
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                      const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                      void *user) {
+  if (fault_is_due(FAULT_BUILD)) return CL_OUT_OF_HOST_MEMORY;
+  return FAULT_REAL(clBuildProgram, program, count, devices, options, notify, user);
+}
+
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error) {
+  if (!fault_is_due(FAULT_CREATE)) return FAULT_REAL(clCreateKernel, program, name, error);
+  if (error) *error = CL_OUT_OF_HOST_MEMORY;
+  return NULL;
+}
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
+  if (fault_is_due(FAULT_ARGUMENT)) return CL_OUT_OF_RESOURCES;
+  return FAULT_REAL(clSetKernelArg, kernel, index, size, value);
+}
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool wait, cl_map_flags flags,
+                         size_t offset, size_t size, cl_uint count, const cl_event *list,
+                         cl_event *event, cl_int *error) {
+  if (!fault_is_due(FAULT_MAP)) {
+    return FAULT_REAL(clEnqueueMapBuffer, queue, buffer, wait, flags, offset, size, count, list,
+                      event, error);
+  }
+  if (error) *error = CL_MAP_FAILURE;
+  return NULL;
 }
 
 #endif

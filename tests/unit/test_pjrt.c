@@ -382,6 +382,81 @@ START_TEST(views) {
 }
 END_TEST
 
+static bool is_ready(PJRT_Event *event) {
+  PJRT_Event_IsReady_Args *args = ARGS(Event_IsReady, .event = event);
+  ck_call(api->Event_IsReady(args));
+  return args->is_ready;
+}
+
+/* Of an aligned array: what a program returns that does nothing is no longer the host's. */
+static void lend_and_return(PJRT_Client *client, float *data, const int64_t *dims) {
+  PJRT_LoadedExecutable *same =
+      pjrt_compile(client, "HloModule same\nENTRY e {\n  ROOT x = f32[65536] parameter(0)\n}\n");
+  PJRT_Client_BufferFromHostBuffer_Args *args =
+      ARGS(Client_BufferFromHostBuffer, .data = data, .type = PJRT_Buffer_Type_F32, .dims = dims,
+           .num_dims = 1, .memory = pjrt_memory(client, 0),
+           .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy);
+  ck_call(api->Client_BufferFromHostBuffer(args));
+  PJRT_Buffer *result = pjrt_run(same, &args->buffer, 1);
+  pjrt_drop(args->buffer);
+  ck_call(pjrt_await(args->done_with_host_buffer));
+  float before = data[7], *out = malloc(sizeof *out * (size_t)dims[0]);
+  data[7] = -1;
+  pjrt_get(result, out, sizeof *out * (size_t)dims[0]);
+  ck_assert_float_eq(out[7], before);
+  data[7] = before;
+  free(out);
+  pjrt_drop(result);
+  pjrt_drop_loaded(same);
+}
+
+/* Arrays that stay as they are are read where they lie, from aligned places on, and never written to. */
+START_TEST(lent) {
+  enum { COUNT = 1 << 16 };
+  PJRT_Client *client = pjrt_client("cpu");
+  float *data = aligned_alloc(64, sizeof *data * (COUNT + 16));
+  for (int i = 0; i < COUNT + 16; i++) data[i] = (float)i;
+  PJRT_LoadedExecutable *take =
+      pjrt_compile(client,
+                   "HloModule take, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n"
+                   "  x = f32[65536] parameter(0)\n  ROOT s = f32[65536] add(x, x)\n}\n");
+  const int64_t dims[] = {COUNT};
+  for (int offset = 0; offset < 2; offset++) {
+    PJRT_Client_BufferFromHostBuffer_Args *args =
+        ARGS(Client_BufferFromHostBuffer, .data = data + offset, .type = PJRT_Buffer_Type_F32,
+             .dims = dims, .num_dims = 1, .memory = pjrt_memory(client, 0),
+             .host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy);
+    ck_call(api->Client_BufferFromHostBuffer(args));
+    ck_call(api->Buffer_IncreaseExternalReferenceCount(
+        ARGS(Buffer_IncreaseExternalReferenceCount, .buffer = args->buffer)));
+    PJRT_Buffer_UnsafePointer_Args *where = ARGS(Buffer_UnsafePointer, .buffer = args->buffer);
+    ck_call(api->Buffer_UnsafePointer(where));
+    ck_assert_int_eq(where->buffer_pointer == (uintptr_t)(data + offset), offset == 0);
+    ck_call(api->Buffer_DecreaseExternalReferenceCount(
+        ARGS(Buffer_DecreaseExternalReferenceCount, .buffer = args->buffer)));
+    /* Donated, it is given up, and its memory is not. */
+    if (offset == 0) ck_assert(!is_ready(args->done_with_host_buffer));
+    PJRT_Buffer *result = pjrt_run(take, &args->buffer, 1);
+    ck_assert(pjrt_is_deleted(args->buffer));
+    float *out = malloc(sizeof *out * COUNT);
+    pjrt_get(result, out, sizeof *out * COUNT);
+    ck_assert_float_eq(out[COUNT - 1], 2 * data[offset + COUNT - 1]);
+    ck_assert_float_eq(data[offset + 1], (float)(offset + 1));
+    free(out);
+    pjrt_drop(result);
+    pjrt_drop(args->buffer);
+    ck_call(pjrt_await(args->done_with_host_buffer));
+  }
+  lend_and_return(client, data, dims);
+  free(data);
+  PJRT_Device_MemoryStats_Args *stats = ARGS(Device_MemoryStats, .device = pjrt_device(client, 0));
+  ck_call(api->Device_MemoryStats(stats));
+  ck_assert_int_eq(stats->bytes_in_use, 0);
+  pjrt_drop_loaded(take);
+  pjrt_close(client);
+}
+END_TEST
+
 START_TEST(in_pieces) {
   PJRT_Client *client = pjrt_client(NULL);
   const int64_t dims[] = {4};
@@ -530,6 +605,7 @@ int main(void) {
   tcase_add_test(transfers, host_layouts);
   tcase_add_test(transfers, copies);
   tcase_add_test(transfers, views);
+  tcase_add_test(transfers, lent);
   tcase_add_test(transfers, in_pieces);
   tcase_add_test(transfers, events);
   suite_add_tcase(suite, transfers);

@@ -134,6 +134,7 @@ START_TEST(questions) {
   ck_call(api->Executable_GetCompiledMemoryStats(stats));
   ck_assert_int_eq(stats->argument_size_in_bytes, 24);
   ck_assert_int_eq(stats->output_size_in_bytes, 29);
+  ck_assert_int_eq(stats->alias_size_in_bytes, 0);
   PJRT_Executable_GetCostAnalysis_Args *costs = ARGS(Executable_GetCostAnalysis, .executable = e);
   ck_call(api->Executable_GetCostAnalysis(costs));
   ck_assert_int_eq(pjrt_attribute(costs->properties, costs->num_properties, "flops")->type,
@@ -211,9 +212,22 @@ static const char take_text[] =
     "HloModule take, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n"
     "  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  ROOT s = f32[4] add(x, y)\n}\n";
 
+static int64_t aliased_bytes(PJRT_LoadedExecutable *loaded) {
+  PJRT_Executable *e = pjrt_executable(loaded);
+  PJRT_Executable_GetCompiledMemoryStats_Args *stats =
+      ARGS(Executable_GetCompiledMemoryStats, .executable = e);
+  ck_call(api->Executable_GetCompiledMemoryStats(stats));
+  pjrt_drop_executable(e);
+  return stats->alias_size_in_bytes;
+}
+
 START_TEST(donation) {
   PJRT_Client *client = pjrt_client(NULL);
   PJRT_LoadedExecutable *take = pjrt_compile(client, take_text);
+  PJRT_LoadedExecutable *add = pjrt_compile(client, add_text);
+  ck_assert_int_eq(aliased_bytes(take), 16);
+  ck_assert_int_eq(aliased_bytes(add), 0);
+  pjrt_drop_loaded(add);
   PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4);
   PJRT_Buffer *y = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *both[] = {x, y}, *result;
   PJRT_Buffer *twice[] = {x, x};

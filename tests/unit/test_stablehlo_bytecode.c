@@ -196,7 +196,7 @@ START_TEST(broken_files_are_refused) {
       {"attribute", "attribute 5000 of"},
       {"bits", "3 bytes for a tensor of 9 elements"},
       {"blob", "16 bytes for a tensor of 3 elements"},
-      {"blocks", "a region of several blocks"},
+      {"blocks", "regions of several blocks are not supported"},
       {"code", "VHLO's attribute of code 99 is not known"},
       {"cycle", "an attribute or type that contains itself"},
       {"deep", "nested deeper than 128"},

@@ -176,6 +176,10 @@ static const struct {
           "%0 = stablehlo.unary_einsum %a, config = \"ij->\" : (tensor<2x3xf32>) -> tensor<f32>\n"
           "return %0 : tensor<f32>\n"),
      HALO_UNIMPLEMENTED, "stablehlo.unary_einsum: the operation is not supported"},
+    {MAIN("%a: tensor<4xf32>", "tensor<4xf32>",
+          "%0 = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xf6E2M3FN>\n"
+          "return %a : tensor<4xf32>\n"),
+     HALO_UNIMPLEMENTED, "stablehlo.convert: values of type tensor<4xf6E2M3FN> are not supported"},
     {MAIN("%a: tensor<4xf32>, %n: tensor<1xi32>", "tensor<4xf32>",
           "%0 = stablehlo.dynamic_pad %a, %n, %n, %n, %n : (tensor<4xf32>, tensor<1xi32>, "
           "tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<4xf32>\n"

@@ -90,6 +90,7 @@ START_TEST(operations) {
       27, "this value is a tensor<i32>: expected a tensor<f32>");
   refuse_op("\"stablehlo.abs\"(%f)[^bb1] : (tensor<4xf32>) -> ()", 20,
             "operations with successors are not supported");
+  refuse_op("cf.br ^bb1", 1, "branches between blocks (cf.br) are not supported");
   refuse_op("\"\"() : () -> ()", 1, "expected the name of an operation");
   refuse_op("\"a\\00b\"() : () -> ()", 1, "expected the name of an operation");
   refuse_op("\"a.b\"() ({ ^bb0: \"c.d\"() : () -> () ^bb1: \"c.d\"() : () -> () }) : () -> ()", 37,

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# tests/install/plugin.sh PLUGIN LIBRARY: the plugin is small and alone: what it exports, what it needs, and its size, with
+# the library's, without symbols.
+set -uo pipefail
+plugin=$1 library=$2 failures=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/halo-plugin.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "plugin.sh: $*" >&2
+  failures=$((failures + 1))
+}
+
+exported=$(nm -D --defined-only "$plugin" | awk '{ print $NF }')
+[ "$exported" = GetPjrtApi ] || fail "it exports $exported"
+
+# Besides the C library and what OpenCL, BLAS and LAPACK are here.
+while read -r needed; do
+  case $needed in
+    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | ld-linux* | libOpenCL.so.* | libclblast.so.* | libVkFFT.so.* | liblapack*) ;;
+    *) fail "it needs $needed" ;;
+  esac
+done < <(readelf -d "$plugin" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+
+if ! { strip -o "$work/plugin" "$plugin" && strip -o "$work/library" "$library"; }; then fail "strip failed"; fi
+size=$(($(stat -c %s "$work/plugin") + $(stat -c %s "$work/library")))
+echo "plugin and library: $size bytes"
+[ "$size" -lt 4000000 ] || fail "together $size bytes, and 4000000 are the limit"
+[ $failures -eq 0 ]
