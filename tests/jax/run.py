@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_api", "cases_devices"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_api", "cases_several"]
 
 
 def groups():
@@ -64,7 +64,7 @@ def worker(options):
 def environment(name):
   """The variables of a group's process: those of some groups are for several devices."""
   several = {"HALO_DEVICE": "cpu*4", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
-  return {**(several if name.startswith("devices.") else {}), **os.environ}
+  return {**(several if name.startswith("several.") else {}), **os.environ}
 
 
 def supervise(name, options):

@@ -1,4 +1,4 @@
-"""cases_devices.py: what JAX promises where there are several devices, in steps (see cases_api.py): four of them, which
+"""cases_several.py: what JAX promises where there are several devices, in steps (see cases_api.py): four of them, which
 run.py asks for. JAX's CPU backend fails some.
 """
 
@@ -21,7 +21,7 @@ _STEPS = []
 
 
 def step(fn):
-  _STEPS.append(Step(f"devices/{fn.__name__}", fn))
+  _STEPS.append(Step(f"several/{fn.__name__}", fn))
   return fn
 
 
@@ -219,8 +219,8 @@ def random_numbers(device):
   same(jax.vmap(jax.random.bits)(keys), jax.vmap(jax.random.bits)(jax.random.split(jax.random.key(0), 4)))
 
 
-def several():
+def steps():
   yield from _STEPS
 
 
-GROUPS = [several]
+GROUPS = [steps]
