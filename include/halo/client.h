@@ -227,7 +227,9 @@ typedef enum halo_report {
   HALO_REPORT_EXPLAIN, /* each step's chosen implementation, and who was refused and why */
   HALO_REPORT_PLAN,    /* the steps and their buffers */
   HALO_REPORT_SOURCE,  /* the generated OpenCL C */
-  HALO_REPORT_MODULE   /* the module after all passes */
+  HALO_REPORT_MODULE,  /* the module after all passes */
+  HALO_REPORT_PARTITION /* what each partition computes, before any other pass; of programs of one partition, and of
+                           loaded ones: as above */
 } halo_report;
 HALO_API const char *halo_executable_report(halo_executable *executable, halo_report report);
 

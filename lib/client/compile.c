@@ -73,8 +73,19 @@ typedef struct compile_job {
   int replicas, partitions;
   /* results */
   halo_module *optimized;
+  halo_module
+      *partitioned; /* what each of several partitions computes, before other passes; or NULL */
   halo_plan *plan;
 } compile_job;
+
+static void compile_after_pass(void *user, const char *pass, const halo_module *module) {
+  compile_job *job = user;
+  if (strcmp(pass, "partition") == 0) {
+    halo_module_release(job->partitioned);
+    job->partitioned = halo_module_clone(module);
+  }
+  if (job->dump->folder) compile_dump_module(job->dump, pass, module);
+}
 
 static halo_status compile_plan(compile_job *job) {
   const halo_compile_options *options = job->options;
@@ -84,8 +95,8 @@ static halo_status compile_plan(compile_job *job) {
       .no_fusion =
           options->no_fusion || options->no_optimization || halo_config_flag(HALO_CONFIG_NO_FUSION),
       .disabled = halo_config_text(HALO_CONFIG_DISABLE_PASSES),
-      .dump = dump->folder ? compile_dump_module : NULL,
-      .user = dump,
+      .dump = dump->folder || job->partitions > 1 ? compile_after_pass : NULL,
+      .user = job,
       .verify = halo_config_flag(HALO_CONFIG_VERIFY),
   };
   HALO_TRY(halo_plan_check(job->optimized));
@@ -103,10 +114,12 @@ static halo_status compile_run(void *user) {
   job->optimized->replica_count = job->replicas;
   job->optimized->num_partitions = job->partitions;
   halo_sharding_set_free(job->optimized, job->options);
+  if (job->partitions > 1) job->partitioned = halo_module_clone(job->optimized);
   halo_status status = compile_plan(job);
   if (status == HALO_OK) return HALO_OK;
   halo_plan_release(job->plan);
   halo_module_release(job->optimized);
+  halo_module_release(job->partitioned);
   return status;
 }
 
@@ -150,8 +163,10 @@ static halo_status compile_placement(halo_executable *e, int index, const halo_m
   HALO_TRY(halo_memory_guard(compile_run, &job));
   if (index == 0) {
     e->module = job.optimized;
+    e->partitioned = job.partitioned;
   } else {
     halo_module_release(job.optimized);
+    halo_module_release(job.partitioned);
   }
   return halo_executable_load(e, index, job.plan);
 }
@@ -261,10 +276,11 @@ void halo_executable_release(halo_executable *e) {
   halo_free(e->kernels);
   halo_free(e->fingerprint);
   halo_module_release(e->module);
+  halo_module_release(e->partitioned);
   halo_shape_release(e->result);
   for (int p = 0; p < e->parameter_count; p++) halo_shape_release(e->parameters[p]);
   halo_free(e->parameters);
-  for (int i = 0; i < 4; i++) halo_free(e->reports[i]);
+  for (int i = 0; i <= HALO_REPORT_PARTITION; i++) halo_free(e->reports[i]);
   halo_free(e->rows);
   pthread_mutex_destroy(&e->lock);
   halo_client_release(e->client);
@@ -306,17 +322,20 @@ void halo_executable_part(const halo_executable *e, int index, int *replica, int
 const char *halo_executable_report(halo_executable *e, halo_report report) {
   const halo_plan *plan = halo_executable_plan(e);
   if (report == HALO_REPORT_EXPLAIN) return plan->explain;
-  if (report != HALO_REPORT_PLAN && report != HALO_REPORT_MODULE && report != HALO_REPORT_SOURCE) {
+  if (report != HALO_REPORT_PLAN && report != HALO_REPORT_MODULE && report != HALO_REPORT_SOURCE &&
+      report != HALO_REPORT_PARTITION) {
     return "";
   }
   pthread_mutex_lock(&e->lock);
-  if (!e->reports[report] && report != HALO_REPORT_MODULE) {
+  bool partition = report == HALO_REPORT_PARTITION && e->partitioned;
+  if (!e->reports[report] && (report == HALO_REPORT_PLAN || report == HALO_REPORT_SOURCE)) {
     halo_strbuf text = {0};
     if (report == HALO_REPORT_PLAN) halo_plan_print(&text, plan);
     if (report == HALO_REPORT_SOURCE) halo_plan_source(&text, plan, NULL, 0);
     e->reports[report] = halo_strbuf_take(&text);
   }
-  if (!e->reports[report] && halo_module_to_text(e->module, 0, &e->reports[report]) != HALO_OK) {
+  const halo_module *module = partition ? e->partitioned : e->module;
+  if (!e->reports[report] && halo_module_to_text(module, 0, &e->reports[report]) != HALO_OK) {
     e->reports[report] = halo_strdup("");
   }
   pthread_mutex_unlock(&e->lock);

@@ -16,7 +16,8 @@ typedef struct halo_placement {
 struct halo_executable {
   atomic_int references;
   halo_client *client;
-  halo_module *module; /* after the passes, as for the first device */
+  halo_module *module;      /* after the passes, as for the first device */
+  halo_module *partitioned; /* what each of several partitions computes, before other passes */
   halo_placement *placements;
   int placement_count; /* those of this process, in the order of parts */
   int replica_count, partition_count;
@@ -30,7 +31,7 @@ struct halo_executable {
   halo_shape **parameters;
   int parameter_count;
   pthread_mutex_t lock; /* of what follows */
-  char *reports[4];
+  char *reports[HALO_REPORT_PARTITION + 1];
   char *fingerprint;      /* NULL until somebody asks */
   halo_profile_row *rows; /* as last asked for */
 };

@@ -33,12 +33,14 @@ typedef struct halo_spmd_sharding {
   int rank;
   halo_spmd_axes *dims; /* [rank] */
   uint32_t manual;
+  uint32_t unreduced; /* axes along which each partition has a summand; none of them cuts */
 } halo_spmd_sharding;
 
 /* The sharding of a value, or of several that must have the same one (the state of a loop). */
 typedef struct halo_spmd_box {
   halo_spmd_sharding sharding;
-  bool fixed; /* said by the text: axes are not added */
+  bool fixed;      /* said by the text: axes are not added */
+  uint64_t closed; /* dimensions of which the text says so, where others are open */
 } halo_spmd_box;
 
 /* Each partition's part of an array, under one of the shardings that it was made with. */
@@ -60,6 +62,7 @@ typedef struct halo_spmd_leaf {
 typedef enum halo_spmd_factor_kind {
   HALO_SPMD_PARALLEL, /* parts do not know of each other */
   HALO_SPMD_SUMMED,   /* each part gives a summand of the result */
+  HALO_SPMD_CARRIED,  /* everybody needs all of it, but results lie as operands do */
   HALO_SPMD_WHOLE     /* everybody needs all of it */
 } halo_spmd_factor_kind;
 
@@ -156,8 +159,8 @@ halo_instr *halo_spmd_reshard(halo_spmd *p, halo_instr *value, const halo_spmd_s
 /* The bytes that each partition receives for that, of an array of this shape. */
 double halo_spmd_reshard_cost(halo_spmd *p, const halo_shape *shape, const halo_spmd_sharding *from,
                               const halo_spmd_sharding *to);
-/* Combines summands that are spread over the set `partial` of axes. *sharding is that of the summand, and
- * becomes that of the result, which is nearer to `to`. */
+/* Combines summands that are spread over the set `partial` of axes, but for those over which `to` has summands too.
+ * *sharding is that of the summand, and becomes that of the result, which is nearer to `to`. */
 halo_instr *halo_spmd_combine(halo_spmd *p, halo_instr *value, halo_spmd_sharding *sharding,
                               uint32_t partial, const halo_spmd_sharding *to,
                               halo_computation *combiner);
@@ -183,6 +186,9 @@ void halo_spmd_define(halo_spmd *p, halo_spmd_leaf *leaf, halo_instr *value,
 
 /* The rule of an instruction whose node and whose operands' nodes have their leaves; NULL: there is none. */
 halo_spmd_rule *halo_spmd_rule_of(halo_spmd *p, const halo_instr *instr);
+
+/* ---- Axes of factors: partition_assign.c ---- */
+
 /* The axes of each factor, as far as a tensor's sharding says so. `out` [factors]. */
 void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
                        const halo_spmd_sharding *sharding, halo_spmd_assignment *out);
@@ -195,6 +201,8 @@ void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t 
 /* Makes nodes, leaves and boxes for all that the entry reaches, with what the text says. Each computation of a
  * loop or branch has one caller. HALO_INVALID_ARGUMENT for shardings that do not fit. */
 halo_status halo_spmd_annotate(halo_spmd *p);
+/* Whether summands of an operation's operands give summands of its result. */
+bool halo_spmd_is_linear(const halo_instr *instr);
 /* Whether the header says of number `index` of the entry's results (or parameters) that it may be spread as suits
  * the program. */
 bool halo_spmd_is_free(const halo_module *module, bool result, int32_t index);

@@ -1,7 +1,9 @@
 /* passes/partition_annotate.c: what a module says of shardings, for each array in it. */
 #include "base/status.h"
+#include "hlo/collective.h"
 #include "passes/partition.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- One caller for each computation ---- */
@@ -91,12 +93,18 @@ static halo_status annotate_said(const halo_spmd *p, const halo_instr *instr, in
   return HALO_OK;
 }
 
-/* Custom calls "Sharding" may leave some dimensions open. */
-static bool annotate_is_open(const halo_instr *instr, const halo_sharding *said) {
+/* Custom calls that mark shardings may leave some dimensions open: "unspecified_dims=[0,2]". */
+static uint64_t annotate_open(const halo_instr *instr) {
   const halo_attr *config = halo_instr_attr(instr, HALO_ATTR_BACKEND_CONFIG);
-  return said->kind == HALO_SHARDING_MAXIMAL ||
-         (instr->opcode == HALO_OP_CUSTOM_CALL && config && config->text &&
-          strstr(config->text, "unspecified_dims"));
+  if (instr->opcode != HALO_OP_CUSTOM_CALL || !config || !config->text) return 0;
+  const char *at = strstr(config->text, "unspecified_dims=[");
+  uint64_t dims = 0;
+  if (!at) return 0;
+  for (at = strchr(at, '['); at && (*at == '[' || *at == ','); at += strspn(at, "0123456789 ")) {
+    unsigned long dim = strtoul(++at, NULL, 10);
+    if (dim < 64) dims |= UINT64_C(1) << dim;
+  }
+  return dims;
 }
 
 static halo_status annotate_box(halo_spmd *p, const halo_instr *instr, const halo_sharding *said,
@@ -106,7 +114,13 @@ static halo_status annotate_box(halo_spmd *p, const halo_instr *instr, const hal
   halo_status status = halo_spmd_read(p, said, leaf->shape->rank, &leaf->box->sharding, &direct);
   if (status != HALO_OK) return annotate_fail(instr, status);
   halo_spmd_make_even(p, leaf->shape, &leaf->box->sharding);
-  leaf->box->fixed = !annotate_is_open(instr, said);
+  uint64_t open = annotate_open(instr);
+  /* What only says to which region it belongs lies as suits the program. */
+  bool marker = halo_spmd_marker_of(instr) != HALO_SPMD_NO_MARKER;
+  bool place = leaf->box->sharding.manual && !halo_spmd_set(&leaf->box->sharding) && !marker;
+  if (place || said->kind == HALO_SHARDING_MAXIMAL) open = ~UINT64_C(0);
+  leaf->box->fixed = !open;
+  leaf->box->closed = ~open;
   return HALO_OK;
 }
 
@@ -243,6 +257,31 @@ static halo_status annotate_computation(halo_spmd *p, halo_computation *computat
   return HALO_OK;
 }
 
+bool halo_spmd_is_linear(const halo_instr *instr) {
+  static const halo_opcode linear[] = {HALO_OP_ADD,       HALO_OP_SUBTRACT, HALO_OP_NEGATE,
+                                       HALO_OP_COPY,      HALO_OP_RESHAPE,  HALO_OP_TRANSPOSE,
+                                       HALO_OP_BROADCAST, HALO_OP_SLICE,    HALO_OP_REVERSE};
+  for (size_t i = 0; i < sizeof linear / sizeof linear[0]; i++) {
+    if (linear[i] == instr->opcode) return halo_shape_is_array(instr->shape);
+  }
+  return halo_spmd_marker_of(instr) == HALO_SPMD_SAME && halo_shape_is_array(instr->shape);
+}
+
+/* Where summands are wanted, what is summed up on the way to there is left apart. */
+static void annotate_summands(halo_spmd *p) {
+  for (int32_t i = p->instrs.count - 1; i >= 0; i--) {
+    const halo_instr *instr = p->instrs.data[i];
+    const halo_spmd_node *node = halo_spmd_node_of(instr);
+    uint32_t set = node->count == 1 ? node->leaves[0]->box->sharding.unreduced : 0;
+    if (!set || !halo_spmd_is_linear(instr)) continue;
+    for (int32_t o = 0; o < instr->operand_count; o++) {
+      halo_spmd_box *box = halo_spmd_node_of(instr->operands[o])->leaves[0]->box;
+      bool cut = (halo_spmd_set(&box->sharding) | box->sharding.manual) & set;
+      if (!cut && !box->fixed) box->sharding.unreduced |= set;
+    }
+  }
+}
+
 /* ---- The entry ---- */
 
 static halo_status annotate_params(halo_spmd *p) {
@@ -272,6 +311,7 @@ static halo_status annotate_results(halo_spmd *p) {
   p->results = halo_arena_array(&p->arena, const halo_sharding *, node->count + 1);
   for (int32_t k = 0; k < node->count; k++) {
     HALO_TRY(annotate_said(p, root, k, &p->results[k]));
+    if (annotate_open(root)) p->results[k] = NULL; /* it is a mark, and open */
     if (!p->results[k] || p->results[k]->kind == HALO_SHARDING_MANUAL) continue;
     halo_spmd_leaf *outside = annotate_new_leaf(p, node->leaves[k]->shape, NULL);
     HALO_TRY(annotate_box(p, root, p->results[k], outside));
@@ -327,17 +367,66 @@ static void annotate_spread(halo_spmd *p) {
   }
 }
 
-/* Axes along which each partition has its own array do not cut it. */
+/* Axes along which each partition has its own array do not cut it, and give no summands. */
 static void annotate_drop_manual(halo_spmd *p) {
   for (int32_t i = 0; i < p->instrs.count; i++) {
     const halo_spmd_node *node = halo_spmd_node_of(p->instrs.data[i]);
     for (int32_t k = 0; k < node->count; k++) {
       halo_spmd_sharding *s = &node->leaves[k]->box->sharding;
+      s->unreduced &= ~s->manual;
       for (int d = 0; d < s->rank; d++) {
         if (halo_spmd_axes_set(&s->dims[d]) & s->manual) s->dims[d].count = 0;
       }
     }
   }
+}
+
+/* A partition's place along the axes that are not in `manual`. */
+static int64_t annotate_place(const halo_spmd *p, uint32_t manual, int64_t partition) {
+  halo_spmd_axes rest = {0};
+  for (int a = 0; a < p->mesh.axes; a++) {
+    if (!(manual & 1u << a)) rest.id[rest.count++] = (int8_t)a;
+  }
+  return halo_spmd_position(p, &rest, partition % p->mesh.devices);
+}
+
+/* Whether a collective stays among partitions that differ along manual axes alone, so that what others of its arrays
+ * are cut along is nothing to it. */
+static halo_status annotate_stays(halo_spmd *p, const halo_instr *instr, bool *out) {
+  uint32_t manual = halo_spmd_node_of(instr)->leaves[0]->box->sharding.manual;
+  *out = manual != 0 && manual != (1u << p->mesh.axes) - 1;
+  if (!*out) return HALO_OK;
+  if (instr->opcode == HALO_OP_COLLECTIVE_PERMUTE) {
+    int64_t *pairs;
+    int32_t count;
+    HALO_TRY(halo_collective_pairs(instr, &p->arena, &pairs, &count));
+    for (int32_t i = 0; i < count; i++) {
+      *out &=
+          annotate_place(p, manual, pairs[2 * i]) == annotate_place(p, manual, pairs[2 * i + 1]);
+    }
+    return HALO_OK;
+  }
+  halo_groups groups;
+  HALO_TRY(halo_collective_groups(instr, &p->arena, &groups));
+  for (int32_t g = 0; g < groups.count; g++) {
+    const int64_t *ids = groups.ids + groups.starts[g];
+    for (int32_t i = 1; i < groups.starts[g + 1] - groups.starts[g]; i++) {
+      *out &= annotate_place(p, manual, ids[i]) == annotate_place(p, manual, ids[0]);
+    }
+  }
+  return HALO_OK;
+}
+
+static halo_status annotate_collectives(halo_spmd *p) {
+  for (int32_t i = 0; i < p->instrs.count; i++) {
+    const halo_instr *instr = p->instrs.data[i];
+    halo_spmd_node *node = halo_spmd_node_of(instr);
+    bool stays = true;
+    if (!node->rule || !halo_opcode_has_trait(instr->opcode, HALO_TRAIT_COLL)) continue;
+    HALO_TRY(annotate_stays(p, instr, &stays));
+    if (!stays) node->rule = NULL;
+  }
+  return HALO_OK;
 }
 
 halo_status halo_spmd_annotate(halo_spmd *p) {
@@ -349,7 +438,8 @@ halo_status halo_spmd_annotate(halo_spmd *p) {
   HALO_TRY(annotate_params(p));
   HALO_TRY(annotate_computation(p, p->module->entry));
   HALO_TRY(annotate_results(p));
+  annotate_summands(p);
   annotate_spread(p);
   annotate_drop_manual(p);
-  return HALO_OK;
+  return annotate_collectives(p);
 }

@@ -1,8 +1,48 @@
-/* passes/partition_assign.c: over which axes an operation is computed: of a few ways, the one that moves the
- * fewest bytes. */
+/* passes/partition_assign.c: axes of a rule's factors, and over which of them an operation is computed: of a few ways,
+ * the one that moves the fewest bytes. */
 #include "passes/partition_ops.h"
 
 #include <string.h>
+
+/* ---- Between axes of dimensions and axes of factors ---- */
+
+void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
+                       const halo_spmd_sharding *sharding, halo_spmd_assignment *out) {
+  memset(out, 0, sizeof *out * (size_t)rule->factors);
+  if (!halo_shape_is_array(rule->leaf[tensor]->shape)) return;
+  for (int d = 0; d < sharding->rank; d++) {
+    const halo_spmd_axes *axes = &sharding->dims[d];
+    const halo_spmd_factors *factors = &rule->dims[tensor][d];
+    for (int32_t i = 0, next = 0; i < factors->count; i++) {
+      int32_t f = factors->id[i];
+      int64_t left = rule->size[f];
+      while (next < axes->count && left % p->mesh.radix[axes->id[next]] == 0) {
+        left /= p->mesh.radix[axes->id[next]];
+        out[f].id[out[f].count++] = axes->id[next++];
+      }
+      /* Tiles of what comes behind would not lie side by side. */
+      if (left > 1) break;
+    }
+  }
+  for (int32_t f = 0; f < rule->factors; f++) {
+    if (rule->kind[f] == HALO_SPMD_WHOLE) out[f].count = 0;
+  }
+}
+
+void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
+                        const halo_spmd_assignment *axes, halo_spmd_sharding *out) {
+  for (int d = 0; d < out->rank; d++) {
+    const halo_spmd_factors *factors = &rule->dims[tensor][d];
+    out->dims[d].count = 0;
+    for (int32_t i = 0; i < factors->count; i++) {
+      const halo_spmd_axes *more = &axes[factors->id[i]];
+      for (int k = 0; k < more->count; k++) out->dims[d].id[out->dims[d].count++] = more->id[k];
+      if (halo_spmd_tiles(p, more) != rule->size[factors->id[i]]) break;
+    }
+  }
+}
+
+/* ---- Choosing ---- */
 
 /* Bytes that are as dear as one that comes from another partition. */
 static const double assign_flops_per_byte = 20, assign_local_bytes = 0.1;
@@ -51,6 +91,7 @@ static void assign_take(halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor
   for (int32_t f = 0; f < rule->factors; f++) used |= halo_spmd_axes_set(&axes[f]);
   for (int32_t f = 0; f < rule->factors; f++) {
     if (axes[f].count > 0 || (rule->kind[f] == HALO_SPMD_SUMMED && !sums)) continue;
+    if (rule->kind[f] == HALO_SPMD_CARRIED) continue;
     int n = 0;
     while (n < said[f].count && !(used & 1u << said[f].id[n])) n++;
     axes[f] = said[f];
@@ -120,7 +161,10 @@ static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
       double moved = halo_spmd_value_cost(p, leaf, &here);
       cost += moved > 0 ? moved + assign_message : 0;
     } else {
-      if (partial) cost += assign_sum_cost(p, leaf->shape, &here, partial, own);
+      here.unreduced = partial & own->unreduced;
+      if (partial & ~own->unreduced) {
+        cost += assign_sum_cost(p, leaf->shape, &here, partial & ~own->unreduced, own);
+      }
       double moved = halo_spmd_reshard_cost(p, leaf->shape, &here, own);
       cost += moved > 0 ? moved + assign_message : 0;
     }
@@ -154,12 +198,14 @@ static bool assign_same(const halo_spmd_rule *rule, const halo_spmd_assignment *
   return true;
 }
 
-halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_spmd_rule *rule) {
+halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_instr *instr) {
+  const halo_spmd_rule *rule = halo_spmd_node_of(instr)->rule;
   int32_t *order = halo_arena_array(&p->arena, int32_t, rule->tensors + 1);
   halo_spmd_assignment *best = NULL;
   double least = 0;
   uint32_t forbidden = 0;
   for (int32_t t = 0; t < rule->tensors; t++) forbidden |= rule->leaf[t]->box->sharding.manual;
+  if (halo_spmd_is_linear(instr)) forbidden |= rule->leaf[rule->operands]->box->sharding.unreduced;
   for (int way = 0; way < 6; way++) {
     halo_spmd_assignment *axes =
         halo_arena_array(&p->arena, halo_spmd_assignment, rule->factors + 1);

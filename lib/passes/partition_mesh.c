@@ -11,7 +11,7 @@ bool halo_spmd_axes_equal(const halo_spmd_axes *a, const halo_spmd_axes *b) {
 }
 
 bool halo_spmd_equal(const halo_spmd_sharding *a, const halo_spmd_sharding *b) {
-  if (a->rank != b->rank) return false;
+  if (a->rank != b->rank || a->unreduced != b->unreduced) return false;
   for (int d = 0; d < a->rank; d++) {
     if (!halo_spmd_axes_equal(&a->dims[d], &b->dims[d])) return false;
   }
@@ -53,6 +53,7 @@ halo_spmd_sharding halo_spmd_replicated(halo_spmd *p, int rank, uint32_t manual)
 
 halo_spmd_sharding halo_spmd_copy(halo_spmd *p, const halo_spmd_sharding *from) {
   halo_spmd_sharding copy = halo_spmd_replicated(p, from->rank, from->manual);
+  copy.unreduced = from->unreduced;
   if (from->rank) memcpy(copy.dims, from->dims, sizeof *copy.dims * (size_t)from->rank);
   return copy;
 }
@@ -148,8 +149,7 @@ halo_status halo_spmd_read(halo_spmd *p, const halo_sharding *from, int rank,
     case HALO_SHARDING_MAXIMAL:
     case HALO_SHARDING_UNKNOWN: return HALO_OK;
     case HALO_SHARDING_MANUAL: out->manual = mesh_all(p); return HALO_OK;
-    case HALO_SHARDING_UNREDUCED:
-      return halo_fail(HALO_UNIMPLEMENTED, "unreduced shardings cannot be partitioned");
+    case HALO_SHARDING_UNREDUCED: out->unreduced = mesh_all(p); return HALO_OK;
     case HALO_SHARDING_NAMED:
       return halo_fail(HALO_UNIMPLEMENTED, "shardings by axes of a mesh cannot be partitioned");
     case HALO_SHARDING_TUPLE:
@@ -160,15 +160,14 @@ halo_status halo_spmd_read(halo_spmd *p, const halo_sharding *from, int rank,
   if (!*direct) mesh_stand_in(&p->mesh, from, axes);
   for (int d = 0; d < rank; d++) out->dims[d] = axes[d];
   for (int32_t i = 0; i < from->last_kinds.count; i++) {
-    if (from->last_kinds.data[i] == HALO_SHARDING_REPLICATED) continue;
-    if (from->last_kinds.data[i] == HALO_SHARDING_UNREDUCED) {
-      return halo_fail(HALO_UNIMPLEMENTED, "unreduced shardings cannot be partitioned");
-    }
-    out->manual |= halo_spmd_axes_set(&axes[rank + i]);
+    uint32_t set = halo_spmd_axes_set(&axes[rank + i]);
+    if (from->last_kinds.data[i] == HALO_SHARDING_MANUAL) out->manual |= set;
+    if (from->last_kinds.data[i] == HALO_SHARDING_UNREDUCED) out->unreduced |= set;
   }
-  if (out->manual && !*direct) {
+  if ((out->manual || out->unreduced) && !*direct) {
     return halo_fail(HALO_UNIMPLEMENTED,
-                     "a manual sharding whose devices follow no mesh cannot be partitioned");
+                     "a manual or unreduced sharding whose devices follow no mesh cannot be "
+                     "partitioned");
   }
   return HALO_OK;
 }
@@ -256,18 +255,25 @@ static halo_int_list mesh_list(halo_spmd *p, const int64_t *data, int32_t count)
 const halo_sharding *halo_spmd_publish(halo_spmd *p, const halo_spmd_sharding *from) {
   halo_sharding *out = halo_arena_new(&p->module->arena, halo_sharding);
   uint32_t named = halo_spmd_set(from);
-  if (!named) return out;
-  int64_t tiles[HALO_MAX_RANK + 1], runs[HALO_SPMD_AXES], order[HALO_SPMD_AXES];
+  if (!named && !from->unreduced) return out;
+  if (from->unreduced == mesh_all(p)) {
+    out->kind = HALO_SHARDING_UNREDUCED;
+    return out;
+  }
+  int64_t tiles[HALO_MAX_RANK + 2], runs[HALO_SPMD_AXES], order[HALO_SPMD_AXES];
   int axes[HALO_SPMD_AXES], run_of[HALO_SPMD_AXES], count = 0, run_count = 0;
   for (int d = 0; d < from->rank; d++) {
     tiles[d] = halo_spmd_tiles(p, &from->dims[d]);
     for (int k = 0; k < from->dims[d].count; k++) axes[count++] = from->dims[d].id[k];
   }
-  int64_t rest = 1;
-  for (int a = 0; a < p->mesh.axes; a++) {
-    if (named & 1u << a) continue;
-    axes[count++] = a;
-    rest *= p->mesh.radix[a];
+  static const int64_t kinds[2] = {HALO_SHARDING_UNREDUCED, HALO_SHARDING_REPLICATED};
+  int64_t rest[2] = {1, 1};
+  for (int kind = 0; kind < 2; kind++) {
+    for (int a = 0; a < p->mesh.axes; a++) {
+      if ((named & 1u << a) || ((from->unreduced & 1u << a) == 0) != kind) continue;
+      axes[count++] = a;
+      rest[kind] *= p->mesh.radix[a];
+    }
   }
   /* Axes that follow each other here and there are one dimension of the devices. */
   bool begins[HALO_SPMD_AXES];
@@ -281,9 +287,13 @@ const halo_sharding *halo_spmd_publish(halo_spmd *p, const halo_spmd_sharding *f
     if (begins[axes[i]]) order[k++] = run_of[axes[i]];
   }
   out->kind = HALO_SHARDING_TILED;
-  out->replicate_last = rest > 1;
-  if (rest > 1) tiles[from->rank] = rest;
-  out->tiles = mesh_list(p, tiles, from->rank + (rest > 1));
+  int32_t last = 0;
+  for (int kind = 0; kind < 2; kind++) {
+    if (rest[kind] > 1) tiles[from->rank + last++] = rest[kind];
+  }
+  out->replicate_last = last == 1 && !from->unreduced;
+  if (from->unreduced) out->last_kinds = mesh_list(p, kinds, last);
+  out->tiles = mesh_list(p, tiles, from->rank + last);
   out->reshape = mesh_list(p, runs, run_count);
   if (run_count > 1) out->transpose = mesh_list(p, order, run_count);
   return out;

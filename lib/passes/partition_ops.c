@@ -117,7 +117,8 @@ halo_instr *halo_spmd_slice(halo_spmd_site *s) {
   const int64_t *written = halo_instr_ints(s->instr, HALO_ATTR_SLICE, &count);
   memcpy(bounds, written, sizeof *bounds * (size_t)count);
   for (int d = 0; d < s->shape->rank; d++) {
-    if (s->rule->dims[0][d].count) bounds[3 * d + 1] = s->shape->dims[d];
+    int64_t all = s->instr->operands[0]->shape->dims[d];
+    if (s->instr->shape->dims[d] == all) bounds[3 * d + 1] = s->shape->dims[d];
   }
   ops_set_list(s, HALO_ATTR_SLICE, bounds, count);
   return halo_spmd_plain(s);
@@ -185,11 +186,13 @@ static const halo_shape *ops_shape(halo_spmd_site *s) {
 void halo_spmd_write_ruled(halo_spmd *p, halo_instr *instr) {
   halo_spmd_node *node = halo_spmd_node_of(instr);
   halo_spmd_site s = {.p = p, .instr = instr, .rule = node->rule};
-  s.axes = halo_spmd_assign(p, node->rule);
+  s.axes = halo_spmd_assign(p, instr);
   s.summed = halo_spmd_summed(node->rule, s.axes);
   s.operands = halo_arena_array(&p->arena, halo_instr *, instr->operand_count + 1);
+  uint32_t summands = halo_spmd_is_linear(instr) ? node->leaves[0]->box->sharding.unreduced : 0;
   for (int32_t i = 0; i < instr->operand_count; i++) {
     halo_spmd_sharding needed = halo_spmd_needed(p, node->rule, i, s.axes);
+    needed.unreduced = summands;
     s.operands[i] = halo_spmd_value(p, halo_spmd_node_of(instr->operands[i])->leaves[0], &needed);
   }
   ops_copy_attrs(&s);
@@ -208,6 +211,7 @@ void halo_spmd_write_ruled(halo_spmd *p, halo_instr *instr) {
   halo_spmd_unpack(p, value, values);
   for (int32_t k = 0; k < node->count; k++) {
     halo_spmd_sharding from = halo_spmd_needed(p, node->rule, node->rule->operands + k, s.axes);
+    from.unreduced = summands;
     halo_spmd_define(p, node->leaves[k], values[k], &from);
   }
 }

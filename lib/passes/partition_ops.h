@@ -5,7 +5,7 @@
 #include "passes/partition.h"
 
 /* Axes for each factor of a rule: over which an operation is computed. In the pass's arena. */
-halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_spmd_rule *rule);
+halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_instr *instr);
 /* How a tensor must lie for that. */
 halo_spmd_sharding halo_spmd_needed(halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
                                     const halo_spmd_assignment *axes);

@@ -213,6 +213,8 @@ double halo_spmd_reshard_cost(halo_spmd *p, const halo_shape *shape, const halo_
   reshard_step step;
   double bytes = (double)halo_shape_byte_size(shape), cost = 0;
   for (int d = 0; d < cur.rank; d++) bytes /= (double)halo_spmd_tiles(p, &cur.dims[d]);
+  if (cur.unreduced & ~to->unreduced) cost += 2 * bytes;
+  cur.unreduced = to->unreduced;
   while (reshard_next(p, &cur, to, &step)) {
     double tiles = step.kind == RESHARD_PERMUTE ? 1 : (double)halo_spmd_tiles(p, &step.axes);
     switch (step.kind) {
@@ -318,7 +320,7 @@ static void reshard_tiles_of(halo_spmd *p, const halo_spmd_sharding *s, uint32_t
     for (int d = 0; d < s->rank; d++) {
       tile = tile * halo_spmd_tiles(p, &s->dims[d]) + halo_spmd_position(p, &s->dims[d], device);
     }
-    /* Partitions of other manual positions have other arrays. */
+    /* Partitions of other manual positions have other arrays, or other summands. */
     for (int a = 0; a < p->mesh.axes; a++) {
       if (!(manual & 1u << a)) continue;
       tile = tile * p->mesh.radix[a] + device / p->mesh.stride[a] % p->mesh.radix[a];
@@ -332,15 +334,46 @@ static halo_instr *reshard_permute_axes(halo_spmd *p, halo_instr *value,
                                         const halo_spmd_sharding *to) {
   int64_t *have = halo_arena_array(&p->arena, int64_t, p->mesh.devices);
   int64_t *want = halo_arena_array(&p->arena, int64_t, p->mesh.devices);
-  reshard_tiles_of(p, from, from->manual, have);
-  reshard_tiles_of(p, to, from->manual, want);
+  uint32_t apart = from->manual | from->unreduced;
+  reshard_tiles_of(p, from, apart, have);
+  reshard_tiles_of(p, to, apart, want);
   return reshard_permute(p, value, have, want);
+}
+
+static halo_spmd_axes reshard_axes_of(const halo_spmd *p, uint32_t set) {
+  halo_spmd_axes axes = {0};
+  for (int a = 0; a < p->mesh.axes; a++) {
+    if (set & 1u << a) axes.id[axes.count++] = (int8_t)a;
+  }
+  return axes;
+}
+
+/* Summands of a value: one partition along the axes of `set` has it, the others have nothing. */
+static halo_instr *reshard_once(halo_spmd *p, halo_instr *value, uint32_t set) {
+  if (!value || !set) return value;
+  halo_spmd_axes axes = reshard_axes_of(p, set);
+  halo_instr *place = halo_spmd_offset(p, &axes, 1);
+  if (!place) return NULL;
+  halo_instr *zero = halo_expand_scalar(&p->x, place->shape->type, 0);
+  halo_instr *first = halo_expand_compare(&p->x, place, HALO_EQ, zero);
+  const halo_shape *flags = halo_shape_with_type(&p->module->arena, value->shape, HALO_PRED);
+  halo_instr *nothing =
+      halo_expand_splat(&p->x, halo_expand_scalar(&p->x, value->shape->type, 0), value->shape);
+  return halo_expand_select(&p->x, halo_expand_splat(&p->x, first, flags), value, nothing);
 }
 
 halo_instr *halo_spmd_reshard(halo_spmd *p, halo_instr *value, const halo_spmd_sharding *from,
                               const halo_spmd_sharding *to) {
   if (!value || !halo_shape_is_array(value->shape)) return value;
-  halo_spmd_sharding cur = halo_spmd_copy(p, from), before = halo_spmd_copy(p, from);
+  halo_spmd_sharding cur = halo_spmd_copy(p, from);
+  if (cur.unreduced & ~to->unreduced) {
+    halo_computation *sum = halo_expand_combiner(&p->x, HALO_OP_ADD, value->shape->type);
+    value = halo_spmd_combine(p, value, &cur, cur.unreduced, to, sum);
+  }
+  uint32_t more = to->unreduced & ~cur.unreduced;
+  cur.unreduced = to->unreduced;
+  halo_spmd_sharding before = halo_spmd_copy(p, &cur);
+  before.unreduced &= ~more;
   reshard_step step;
   while (value && reshard_next(p, &cur, to, &step)) {
     switch (step.kind) {
@@ -351,7 +384,7 @@ halo_instr *halo_spmd_reshard(halo_spmd *p, halo_instr *value, const halo_spmd_s
     }
     memcpy(before.dims, cur.dims, sizeof *cur.dims * (size_t)cur.rank);
   }
-  return value;
+  return reshard_once(p, value, more);
 }
 
 /* ---- Summands ---- */
@@ -377,6 +410,8 @@ static halo_instr *reshard_reduce(halo_spmd *p, halo_opcode opcode, halo_instr *
 halo_instr *halo_spmd_combine(halo_spmd *p, halo_instr *value, halo_spmd_sharding *sharding,
                               uint32_t partial, const halo_spmd_sharding *to,
                               halo_computation *combiner) {
+  sharding->unreduced = partial & to->unreduced;
+  partial &= ~to->unreduced;
   for (int d = 0; d < sharding->rank; d++) {
     halo_spmd_axes *axes = &sharding->dims[d];
     int have = axes->count, n = 0;
@@ -389,10 +424,7 @@ halo_instr *halo_spmd_combine(halo_spmd *p, halo_instr *value, halo_spmd_shardin
     memcpy(axes->id + have, run.id, (size_t)n);
     axes->count = (int8_t)(have + n);
   }
-  halo_spmd_axes rest = {0};
-  for (int a = 0; a < p->mesh.axes; a++) {
-    if (partial & 1u << a) rest.id[rest.count++] = (int8_t)a;
-  }
+  halo_spmd_axes rest = reshard_axes_of(p, partial);
   if (rest.count == 0) return value;
   return reshard_reduce(p, HALO_OP_ALL_REDUCE, value, 0, &rest, combiner);
 }

@@ -48,6 +48,15 @@ static const halo_shape *rule_shape(const halo_spmd_rule *rule, int32_t tensor) 
   return rule->leaf[tensor]->shape;
 }
 
+static int64_t rule_gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 /* One more factor of a dimension, behind those that it has; not of one that changes its size at run time. */
 static void rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t dim,
                      int32_t factor) {
@@ -72,6 +81,23 @@ static int32_t rule_pair(halo_spmd *p, halo_spmd_rule *rule, int32_t a, int64_t 
 /* Dimension `dim` of all tensors of one rank goes together; those of other ranks (scalars) have no part in it. */
 static void rule_put_all(halo_spmd *p, halo_spmd_rule *rule, int rank, int dim, int64_t size) {
   int32_t factor = rule_factor(p, rule, size, HALO_SPMD_PARALLEL);
+  for (int32_t t = 0; t < rule->tensors; t++) {
+    const halo_shape *shape = rule_shape(rule, t);
+    if (halo_shape_is_array(shape) && shape->rank == rank) rule_put(p, rule, t, dim, factor);
+  }
+}
+
+/* Dimension `dim` of all tensors of one rank, of which everybody needs all, lies as it does in one of them. */
+static void rule_carry(halo_spmd *p, halo_spmd_rule *rule, int rank, int dim) {
+  int64_t size = 0;
+  for (int32_t t = 0; t < rule->tensors; t++) {
+    const halo_shape *shape = rule_shape(rule, t);
+    if (!halo_shape_is_array(shape) || shape->rank != rank) continue;
+    if (shape->dynamic && shape->dynamic[dim]) return;
+    size = rule_gcd(shape->dims[dim], size);
+  }
+  if (size <= 1) return;
+  int32_t factor = rule_factor(p, rule, size, HALO_SPMD_CARRIED);
   for (int32_t t = 0; t < rule->tensors; t++) {
     const halo_shape *shape = rule_shape(rule, t);
     if (halo_shape_is_array(shape) && shape->rank == rank) rule_put(p, rule, t, dim, factor);
@@ -157,15 +183,6 @@ static void rule_transpose(halo_spmd *p, halo_spmd_rule *rule, const halo_instr 
   for (int32_t i = 0; i < count; i++) rule_pair(p, rule, 1, i, 0, dims[i]);
 }
 
-static int64_t rule_gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* The factors that both sides' dimensions consist of, from the major ones on, as far as there are some. */
 static void rule_reshape(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
   (void)instr;
@@ -206,13 +223,17 @@ static void rule_iota(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *inst
   }
 }
 
-/* All dimensions but those of the attribute. */
+/* All dimensions; those of the attribute are needed whole. */
 static void rule_except_dims(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   const halo_shape *shape = rule_shape(rule, rule->operands);
   for (int d = 0; d < shape->rank; d++) {
-    if (!rule_has(dims, count, d)) rule_put_all(p, rule, shape->rank, d, shape->dims[d]);
+    if (rule_has(dims, count, d)) {
+      rule_carry(p, rule, shape->rank, d);
+    } else {
+      rule_put_all(p, rule, shape->rank, d, shape->dims[d]);
+    }
   }
 }
 
@@ -222,16 +243,24 @@ static void rule_slice(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *ins
   const halo_shape *from = rule_shape(rule, 0);
   for (int d = 0; d < from->rank; d++) {
     bool all = bounds[3 * d] == 0 && bounds[3 * d + 1] == from->dims[d] && bounds[3 * d + 2] == 1;
-    if (all) rule_pair(p, rule, 1, d, 0, d);
+    if (all) {
+      rule_pair(p, rule, 1, d, 0, d);
+    } else {
+      rule_carry(p, rule, from->rank, d);
+    }
   }
 }
 
 static void rule_pad(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
   int32_t count;
   const int64_t *padding = halo_instr_ints(instr, HALO_ATTR_PADDING, &count);
-  for (int d = 0; d < rule_shape(rule, 0)->rank; d++) {
-    if (padding[3 * d] || padding[3 * d + 1] || padding[3 * d + 2]) continue;
-    rule_pair(p, rule, 2, d, 0, d);
+  int rank = rule_shape(rule, 0)->rank;
+  for (int d = 0; d < rank; d++) {
+    if (padding[3 * d] || padding[3 * d + 1] || padding[3 * d + 2]) {
+      rule_carry(p, rule, rank, d);
+    } else {
+      rule_pair(p, rule, 2, d, 0, d);
+    }
   }
 }
 
@@ -239,7 +268,11 @@ static void rule_dynamic_slice(halo_spmd *p, halo_spmd_rule *rule, const halo_in
   (void)instr;
   const halo_shape *from = rule_shape(rule, 0), *to = rule_shape(rule, rule->operands);
   for (int d = 0; d < from->rank; d++) {
-    if (from->dims[d] == to->dims[d]) rule_pair(p, rule, rule->operands, d, 0, d);
+    if (from->dims[d] == to->dims[d]) {
+      rule_pair(p, rule, rule->operands, d, 0, d);
+    } else {
+      rule_carry(p, rule, from->rank, d);
+    }
   }
 }
 
@@ -247,8 +280,12 @@ static void rule_dynamic_update_slice(halo_spmd *p, halo_spmd_rule *rule, const 
   (void)instr;
   const halo_shape *from = rule_shape(rule, 0), *update = rule_shape(rule, 1);
   for (int d = 0; d < from->rank; d++) {
-    if (from->dims[d] != update->dims[d]) continue;
-    rule_put(p, rule, 1, d, rule_pair(p, rule, rule->operands, d, 0, d));
+    if (from->dims[d] == update->dims[d]) {
+      rule_put(p, rule, 1, d, rule_pair(p, rule, rule->operands, d, 0, d));
+    } else {
+      int32_t factor = rule_pair(p, rule, rule->operands, d, 0, d);
+      rule->kind[factor] = HALO_SPMD_CARRIED;
+    }
   }
 }
 
@@ -291,8 +328,11 @@ static void rule_window(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *in
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
   const halo_shape *shape = rule_shape(rule, rule->operands);
   for (int d = 0; d < shape->rank && window && d < window->window.count; d++) {
-    if (!rule_window_is_trivial(&window->window.data[d])) continue;
-    rule_put_all(p, rule, shape->rank, d, shape->dims[d]);
+    if (rule_window_is_trivial(&window->window.data[d])) {
+      rule_put_all(p, rule, shape->rank, d, shape->dims[d]);
+    } else {
+      rule_carry(p, rule, shape->rank, d);
+    }
   }
 }
 
@@ -335,6 +375,14 @@ static void rule_convolution(halo_spmd *p, halo_spmd_rule *rule, const halo_inst
   rule->work = 2 * (double)halo_shape_element_count(rule_shape(rule, 2)) *
                (double)halo_shape_element_count(rule_shape(rule, 1)) /
                (double)rule_shape(rule, 2)->dims[dims->out_feature];
+  for (int k = 0; k < dims->spatial; k++) {
+    int in = dims->lhs_spatial[k], out = dims->out_spatial[k];
+    int64_t size = rule_gcd(rule_shape(rule, 0)->dims[in], rule_shape(rule, 2)->dims[out]);
+    if (size <= 1) continue;
+    int32_t factor = rule_factor(p, rule, size, HALO_SPMD_CARRIED);
+    rule_put(p, rule, 0, in, factor);
+    rule_put(p, rule, 2, out, factor);
+  }
   if (!plain) return;
   rule_pair(p, rule, 1, dims->rhs_output, 2, dims->out_feature);
   int32_t factor = rule_pair(p, rule, 0, dims->lhs_feature, 1, dims->rhs_input);
@@ -459,6 +507,8 @@ static void rule_fft(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr
   int32_t count;
   halo_instr_ints(instr, HALO_ATTR_FFT_LENGTH, &count);
   rule_leading(p, rule, count);
+  int rank = rule_shape(rule, 0)->rank;
+  for (int d = rank - count; d < rank; d++) rule_carry(p, rule, rank, d);
 }
 
 static void rule_matrices(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
@@ -471,7 +521,26 @@ static void rule_matrices(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *
 
 static void rule_last(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
   (void)instr;
+  int rank = rule_shape(rule, 0)->rank;
   rule_leading(p, rule, 1);
+  if (rank > 0) rule_carry(p, rule, rank, rank - 1);
+}
+
+/* ---- Collectives in regions that are manual along some axes ---- */
+
+/* Along the other axes each element goes its own way. */
+static void rule_exchange(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
+  if (rule->operands == rule->tensors - rule->operands) rule_leafwise(p, rule, instr);
+}
+
+/* The dimension along which pieces are put together, or cut, is needed whole. */
+static void rule_exchange_along(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
+  int32_t count;
+  const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
+  if (rule->operands != 1 || rule->tensors != 2 || count != 1) return;
+  for (int d = 0; d < rule_shape(rule, 0)->rank; d++) {
+    if (d != dims[0]) rule_pair(p, rule, 1, d, 0, d);
+  }
 }
 
 /* ---- The table ---- */
@@ -513,6 +582,12 @@ static const rule_row rule_table[HALO_OPCODE_COUNT] = {
     [HALO_OP_FFT] = {rule_fft, true},
     [HALO_OP_CHOLESKY] = {rule_matrices, true},
     [HALO_OP_TRIANGULAR_SOLVE] = {rule_matrices, true},
+    [HALO_OP_ALL_REDUCE] = {rule_exchange, true},
+    [HALO_OP_COLLECTIVE_PERMUTE] = {rule_exchange, true},
+    [HALO_OP_COLLECTIVE_BROADCAST] = {rule_exchange, true},
+    [HALO_OP_ALL_GATHER] = {rule_exchange_along, true},
+    [HALO_OP_REDUCE_SCATTER] = {rule_exchange_along, true},
+    [HALO_OP_ALL_TO_ALL] = {rule_exchange_along, true},
 };
 
 static rule_row rule_find(const halo_instr *instr) {
@@ -535,42 +610,4 @@ halo_spmd_rule *halo_spmd_rule_of(halo_spmd *p, const halo_instr *instr) {
   rule->passes = row.passes;
   row.make(p, rule, instr);
   return rule;
-}
-
-/* ---- Between axes of dimensions and axes of factors ---- */
-
-void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
-                       const halo_spmd_sharding *sharding, halo_spmd_assignment *out) {
-  memset(out, 0, sizeof *out * (size_t)rule->factors);
-  if (!halo_shape_is_array(rule->leaf[tensor]->shape)) return;
-  for (int d = 0; d < sharding->rank; d++) {
-    const halo_spmd_axes *axes = &sharding->dims[d];
-    const halo_spmd_factors *factors = &rule->dims[tensor][d];
-    for (int32_t i = 0, next = 0; i < factors->count; i++) {
-      int32_t f = factors->id[i];
-      int64_t left = rule->size[f];
-      while (next < axes->count && left % p->mesh.radix[axes->id[next]] == 0) {
-        left /= p->mesh.radix[axes->id[next]];
-        out[f].id[out[f].count++] = axes->id[next++];
-      }
-      /* Tiles of what comes behind would not lie side by side. */
-      if (left > 1) break;
-    }
-  }
-  for (int32_t f = 0; f < rule->factors; f++) {
-    if (rule->kind[f] == HALO_SPMD_WHOLE) out[f].count = 0;
-  }
-}
-
-void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
-                        const halo_spmd_assignment *axes, halo_spmd_sharding *out) {
-  for (int d = 0; d < out->rank; d++) {
-    const halo_spmd_factors *factors = &rule->dims[tensor][d];
-    out->dims[d].count = 0;
-    for (int32_t i = 0; i < factors->count; i++) {
-      const halo_spmd_axes *more = &axes[factors->id[i]];
-      for (int k = 0; k < more->count; k++) out->dims[d].id[out->dims[d].count++] = more->id[k];
-      if (halo_spmd_tiles(p, more) != rule->size[factors->id[i]]) break;
-    }
-  }
 }

@@ -112,6 +112,7 @@ static halo_status write_to_part(halo_spmd *p, halo_instr *instr) {
                                "the part's shape does not follow from the operand's sharding");
     }
   }
+  rest.unreduced = cut.unreduced & ~manual;
   halo_spmd_define(p, to, halo_spmd_value(p, from, &cut), &rest);
   return HALO_OK;
 }
@@ -130,6 +131,7 @@ static halo_status write_to_all(halo_spmd *p, halo_instr *instr) {
   HALO_TRY(halo_spmd_read(p, said->sharding, to->shape->rank, &tiles, &direct));
   if (!direct) return write_fail_manual(instr, "its devices follow no mesh");
   joined.manual = to->box->sharding.manual;
+  joined.unreduced |= tiles.unreduced & manual;
   for (int d = 0; d < joined.rank; d++) {
     int front = write_front(&tiles.dims[d], manual);
     if (front < 0) return write_fail_manual(instr, "manual axes stand behind others");

@@ -42,6 +42,7 @@ void pjrt_core_release(pjrt_core *core) {
   executable_release_slots(&core->results);
   pthread_mutex_destroy(&core->lock);
   free(core->elsewhere);
+  pjrt_writer_deinit(&core->parts_code);
   free(core->name);
   free(core->ids);
   free(core->code);
@@ -235,24 +236,77 @@ PJRT_Error *pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) 
   return NULL;
 }
 
-/* The program as it came: that is the form in which callers can read it. */
+/* An HloModuleProto with a config: the entry's layouts as the module has them, and how many run it. */
+static void executable_write_configured(const pjrt_core *core, pjrt_writer *out, const char *proto,
+                                        size_t size) {
+  enum {
+    MODULE_ENTRY_SHAPE = 4,
+    CONFIGURED_MODULE = 1,
+    CONFIGURED_CONFIG = 2,
+    CONFIG_ENTRY = 1,
+    CONFIG_REPLICAS = 4,
+    CONFIG_PARTITIONS = 5
+  };
+  pjrt_message message = {(const uint8_t *)proto, (const uint8_t *)proto + size};
+  pjrt_writer config = {0};
+  pjrt_field field;
+  while (pjrt_message_next(&message, &field)) {
+    if (field.number != MODULE_ENTRY_SHAPE) continue;
+    pjrt_write_bytes(&config, CONFIG_ENTRY, field.bytes.at,
+                     (size_t)(field.bytes.end - field.bytes.at));
+  }
+  pjrt_write_number(&config, CONFIG_REPLICAS, (uint64_t)core->replicas);
+  pjrt_write_number(&config, CONFIG_PARTITIONS, (uint64_t)core->partitions);
+  pjrt_write_bytes(out, CONFIGURED_MODULE, proto, size);
+  pjrt_write_bytes(out, CONFIGURED_CONFIG, config.data, config.size);
+  pjrt_writer_deinit(&config);
+}
+
+/* What each partition computes. */
+static void executable_print_parts(pjrt_core *core) {
+  halo_module *module;
+  char *proto;
+  size_t size;
+  const char *text = halo_executable_report(core->executable, HALO_REPORT_PARTITION);
+  if (halo_module_parse(text, strlen(text), core->name, &module) != HALO_OK) return;
+  if (halo_module_to_proto(module, &proto, &size) == HALO_OK) {
+    executable_write_configured(core, &core->parts_code, proto, size);
+    halo_text_release(proto);
+  }
+  halo_module_release(module);
+}
+
+/* The program as it came, which is the form in which callers can read it; of several partitions that of each, for
+ * callers ask which messages they send. */
 PJRT_Error *pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
-  const pjrt_core *core = args->executable->core;
+  pjrt_core *core = args->executable->core;
   PJRT_Program *program = args->program;
   if (!program) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
                       "PJRT_Executable_OptimizedProgram: there is no place for the program");
   }
-  if (program->code) {
-    if (program->code_size < core->code_size) {
-      return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the program takes %zu bytes, not %zu",
-                        core->code_size, program->code_size);
+  const char *code = core->code, *format = core->format;
+  size_t size = core->code_size;
+  if (core->partitions > 1) {
+    pthread_mutex_lock(&core->lock);
+    if (!core->parts_code.size) executable_print_parts(core);
+    if (core->parts_code.size) {
+      code = (const char *)core->parts_code.data;
+      size = core->parts_code.size;
+      format = "hlo_with_config";
     }
-    memcpy(program->code, core->code, core->code_size);
+    pthread_mutex_unlock(&core->lock);
   }
-  program->code_size = core->code_size;
-  program->format = core->format;
-  program->format_size = strlen(core->format);
+  if (program->code) {
+    if (program->code_size < size) {
+      return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the program takes %zu bytes, not %zu",
+                        size, program->code_size);
+    }
+    memcpy(program->code, code, size);
+  }
+  program->code_size = size;
+  program->format = format;
+  program->format_size = strlen(format);
   return NULL;
 }
 

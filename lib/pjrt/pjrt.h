@@ -329,6 +329,7 @@ typedef struct pjrt_core {
   halo_executable_costs sizes;
   pthread_mutex_t lock;        /* of what follows */
   halo_executable **elsewhere; /* portable: compiled for other devices, by local index */
+  pjrt_writer parts_code;      /* what each partition runs; empty: nobody asked yet */
 } pjrt_core;
 
 struct PJRT_Executable {

@@ -10,8 +10,35 @@
 typedef struct module_writer {
   halo_proto_writer out;
   halo_map numbers; /* of computations, from 1 */
+  halo_map renamed; /* instructions whose names others have too, and the names that they get */
+  halo_arena arena; /* of these names */
   halo_status status;
 } module_writer;
+
+/* ---- Names ---- */
+
+/* Names are those of one computation here, of the module there. */
+static void find_names(module_writer *w, const halo_module *module) {
+  halo_map taken = {0};
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    const halo_computation *computation = module->computations.data[c];
+    for (int32_t i = 0; i < computation->instrs.count; i++) {
+      const halo_instr *instr = computation->instrs.data[i];
+      const char *name = instr->name;
+      for (int32_t k = c; halo_map_get_text(&taken, name); k++) {
+        name = halo_arena_printf(&w->arena, "%s.c%d", instr->name, (int)k);
+      }
+      halo_map_set_text(&taken, name, (void *)instr);
+      if (name != instr->name) halo_map_set(&w->renamed, &instr, sizeof instr, (void *)name);
+    }
+  }
+  halo_map_deinit(&taken);
+}
+
+static const char *name_of(const module_writer *w, const halo_instr *instr) {
+  const char *name = halo_map_get(&w->renamed, &instr, sizeof instr);
+  return name ? name : instr->name;
+}
 
 /* ---- Instructions ---- */
 
@@ -77,7 +104,7 @@ static void write_instr(module_writer *w, const halo_instr *instr) {
   }
   halo_proto_write_shape(&w->out, HALO_INSTR_SHAPE, instr->shape);
   halo_proto_put_text(&w->out, HALO_INSTR_OPCODE, halo_opcode_name(instr->opcode));
-  halo_proto_put_text(&w->out, HALO_INSTR_NAME, instr->name);
+  halo_proto_put_text(&w->out, HALO_INSTR_NAME, name_of(w, instr));
   halo_proto_close(&w->out, HALO_COMPUTATION_INSTRS, mark);
 }
 
@@ -87,7 +114,7 @@ static void write_program(module_writer *w, uint32_t field, const halo_computati
                           const halo_shape *const *params, const halo_shape *result) {
   size_t mark = w->out.used;
   for (int32_t i = computation->params.count; i-- > 0;)
-    halo_proto_put_text(&w->out, HALO_PROGRAM_NAMES, computation->params.data[i]->name);
+    halo_proto_put_text(&w->out, HALO_PROGRAM_NAMES, name_of(w, computation->params.data[i]));
   halo_proto_write_shape(&w->out, HALO_PROGRAM_RESULT, result);
   for (int32_t i = computation->params.count; i-- > 0;)
     halo_proto_write_shape(&w->out, HALO_PROGRAM_PARAMETERS,
@@ -170,6 +197,7 @@ static void write_schedule(module_writer *w, const halo_module *module) {
 
 static void write_module(module_writer *w, const halo_module *module) {
   int32_t count = module->computations.count;
+  find_names(w, module);
   for (int32_t i = 0; i < count; i++) {
     const halo_computation *computation = module->computations.data[i];
     halo_map_set(&w->numbers, &computation, sizeof computation, (void *)(intptr_t)(i + 1));
@@ -194,6 +222,8 @@ halo_status halo_proto_write(const halo_module *module, halo_strbuf *out) {
     halo_strbuf_append_n(out, w.out.data + w.out.capacity - w.out.used, w.out.used);
   halo_free(w.out.data);
   halo_map_deinit(&w.numbers);
+  halo_map_deinit(&w.renamed);
+  halo_arena_deinit(&w.arena);
   return w.status;
 }
 

@@ -53,8 +53,13 @@ static const plain_type vhlo_plain[] = {
     [40] = {HALO_F8E8M0FNU},
 };
 static const plain_type builtin_plain[] = {
-    [1] = {HALO_S64}, [3] = {HALO_BF16}, [4] = {HALO_F16},  [5] = {HALO_F32},
-    [6] = {HALO_F64}, [7] = {0, "f80"},  [8] = {0, "f128"}, [12] = {0, "none"},
+    [1] = {HALO_S64},         [3] = {HALO_BF16},        [4] = {HALO_F16},
+    [5] = {HALO_F32},         [6] = {HALO_F64},         [7] = {0, "f80"},
+    [8] = {0, "f128"},        [12] = {0, "none"},       [21] = {0, "tf32"},
+    [22] = {HALO_F8E5M2},     [23] = {HALO_F8E4M3},     [24] = {HALO_F8E4M3FN},
+    [25] = {HALO_F8E5M2FNUZ}, [26] = {HALO_F8E4M3FNUZ}, [27] = {HALO_F8E4M3B11FNUZ},
+    [28] = {HALO_F8E3M4},     [29] = {HALO_F4E2M1FN},   [30] = {0, "f6E2M3FN"},
+    [31] = {0, "f6E3M2FN"},   [32] = {HALO_F8E8M0FNU},
 };
 
 static void type_scalar(halo_mlir_type *out, halo_type element) {

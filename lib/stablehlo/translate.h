@@ -28,6 +28,7 @@ typedef struct halo_translator {
   /* Axes of a mesh along which what is being translated is partitioned by hand; NULL: none. Calls are put in place
    * there. */
   const halo_mlir_attr *manual;
+  const halo_mlir_attr *manual_mesh; /* theirs, as a sharding names it; NULL: not known */
   halo_status status;
   int32_t depth, numbered;
   halo_map functions;                    /* by name */
@@ -245,6 +246,9 @@ void halo_translate_places(halo_translator *t, const halo_mlir_op *main);
  * each of their devices has an array of its own. False after a failure. */
 bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int rank,
                            const halo_mlir_attr *manual, halo_sharding *out);
+/* That of an array of this rank (-1: of something else) of which each partition has its own along the axes in t->manual.
+ * False where there is nothing to say, and after a failure. */
+bool halo_translate_shardy_manual(halo_translator *t, int rank, halo_sharding *out);
 /* The axes of a mesh: a symbol's, or given in place. NULL after a failure. */
 const halo_mlir_attr *halo_translate_mesh(halo_translator *t, const halo_mlir_attr *mesh);
 /* The value, marked with how it lies on the devices where there are several. */

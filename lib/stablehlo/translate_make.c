@@ -231,6 +231,24 @@ static halo_instr *make_folded(halo_translator *t, halo_instr *instr) {
   return constant;
 }
 
+/* Whether an instruction is to say that it belongs to each partition by itself: what exchanges something, and what
+ * has no operands that say so. */
+static bool make_says_manual(const halo_translator *t, halo_opcode opcode, int32_t operand_count) {
+  if (!t->manual || t->reducing || t->module->num_partitions <= 1) return false;
+  return halo_opcode_has_trait(opcode, HALO_TRAIT_COLL) ||
+         (operand_count == 0 && opcode != HALO_OP_PARAMETER);
+}
+
+static void make_say_manual(halo_translator *t, halo_instr *instr) {
+  halo_sharding *sharding = halo_arena_new(t->arena, halo_sharding);
+  if (!halo_translate_shardy_manual(t, halo_shape_is_array(instr->shape) ? instr->shape->rank : -1,
+                                    sharding)) {
+    return;
+  }
+  halo_attr attr = {.id = HALO_ATTR_SHARDING, .sharding = sharding};
+  halo_instr_set_attr(instr, &attr);
+}
+
 halo_instr *halo_translate_emit(halo_translator *t, halo_opcode opcode, const halo_shape *shape,
                                 halo_instr *const *operands, int32_t operand_count,
                                 const halo_attr *attrs, int32_t attr_count) {
@@ -252,6 +270,7 @@ halo_instr *halo_translate_emit(halo_translator *t, halo_opcode opcode, const ha
     halo_translate_failed(t, status);
     return NULL;
   }
+  if (make_says_manual(t, opcode, operand_count)) make_say_manual(t, instr);
   return t->fold && make_folds(instr) ? make_folded(t, instr) : instr;
 }
 

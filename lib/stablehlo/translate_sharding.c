@@ -167,7 +167,7 @@ static bool sharding_is_manual(const halo_mlir_attr *manual, const char *name) {
 static bool sharding_tiles(halo_translator *t, const halo_mlir_attr *attr, int rank,
                            const halo_mlir_attr *without, sharding_axes *axes, int *place,
                            int64_t *tiles) {
-  const halo_mlir_attr *dims = sharding_array(attr, "dim_shardings");
+  const halo_mlir_attr *dims = attr ? sharding_array(attr, "dim_shardings") : NULL;
   for (int d = 0; d < rank; d++) {
     tiles[d] = 1;
     const halo_mlir_attr *dim = dims && d < dims->array.count ? dims->array.data[d] : NULL;
@@ -194,6 +194,21 @@ static int64_t sharding_manual(sharding_axes *axes, const halo_mlir_attr *manual
   return devices;
 }
 
+/* The devices of axes along which each has a summand; they stand behind those. */
+static int64_t sharding_unreduced(halo_translator *t, const halo_mlir_attr *attr,
+                                  const halo_mlir_attr *without, sharding_axes *axes, int *place) {
+  const halo_mlir_attr *list = attr ? sharding_array(attr, "unreduced_axes") : NULL;
+  int64_t devices = 1;
+  for (int32_t i = 0; list && i < list->array.count; i++) {
+    const halo_mlir_attr *axis = list->array.data[i];
+    if (sharding_is_manual(without, sharding_name(axis))) continue;
+    if (sharding_use(axes, axis, place, &devices)) continue;
+    halo_translate_wrong(t, "a sharding is unreduced along an axis that cuts, or that is none");
+    return 1;
+  }
+  return devices;
+}
+
 /* A mesh without axes is one device. */
 static bool sharding_is_maximal(halo_translator *t, const halo_mlir_attr *mesh,
                                 halo_sharding *out) {
@@ -205,42 +220,57 @@ static bool sharding_is_maximal(halo_translator *t, const halo_mlir_attr *mesh,
   return true;
 }
 
-bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int rank,
-                           const halo_mlir_attr *manual, halo_sharding *out) {
+/* `attr` NULL: nothing cuts the array. */
+static bool sharding_read(halo_translator *t, const halo_mlir_attr *mesh,
+                          const halo_mlir_attr *attr, int rank, const halo_mlir_attr *manual,
+                          halo_sharding *out) {
   *out = (halo_sharding){.kind = HALO_SHARDING_REPLICATED};
-  if (!halo_translate_ok(t) || attr->kind != HALO_MLIR_STRUCT) return false;
-  const halo_mlir_attr *mesh = halo_translate_mesh(t, halo_mlir_dict_get(attr, "mesh_or_ref"));
   sharding_axes axes;
   if (!mesh) return false;
   if (sharding_is_maximal(t, mesh, out)) return true;
-  int64_t *tiles = halo_arena_array(t->arena, int64_t, rank + 2), used = 1, all = 1;
+  int64_t *tiles = halo_arena_array(t->arena, int64_t, rank + 3), used = 1, all = 1;
   int place = 0;
   if (!sharding_read_mesh(t, mesh, &axes)) return false;
   if (!sharding_tiles(t, attr, rank, manual, &axes, &place, tiles)) return false;
   for (int d = 0; d < rank; d++) used *= tiles[d];
   int64_t by_hand = sharding_manual(&axes, manual, &place);
+  int64_t summands = sharding_unreduced(t, attr, manual, &axes, &place);
   for (int i = 0; i < axes.count; i++) all *= axes.data[i].size;
-  if (used == 1 && by_hand == 1) return true;
-  if (used == 1 && by_hand == all) {
-    out->kind = HALO_SHARDING_MANUAL;
+  if (used == 1 && by_hand == 1 && summands == 1) return true;
+  if (used == 1 && (by_hand == all || summands == all)) {
+    out->kind = by_hand == all ? HALO_SHARDING_MANUAL : HALO_SHARDING_UNREDUCED;
     return true;
   }
-  int64_t rest = all / used / by_hand, *kinds = halo_arena_array(t->arena, int64_t, 2);
+  const int64_t counts[] = {by_hand, summands, all / used / by_hand / summands};
+  static const halo_sharding_kind kind_of[] = {HALO_SHARDING_MANUAL, HALO_SHARDING_UNREDUCED,
+                                               HALO_SHARDING_REPLICATED};
+  int64_t *kinds = halo_arena_array(t->arena, int64_t, 3);
   int last = 0;
   out->kind = HALO_SHARDING_TILED;
-  if (by_hand > 1) {
-    tiles[rank + last] = by_hand;
-    kinds[last++] = HALO_SHARDING_MANUAL;
+  for (int k = 0; k < 3; k++) {
+    if (counts[k] == 1) continue;
+    tiles[rank + last] = counts[k];
+    kinds[last++] = kind_of[k];
   }
-  if (rest > 1) {
-    tiles[rank + last] = rest;
-    kinds[last++] = HALO_SHARDING_REPLICATED;
-  }
-  out->replicate_last = last == 1 && by_hand == 1;
+  out->replicate_last = last == 1 && kinds[0] == HALO_SHARDING_REPLICATED;
   if (last && !out->replicate_last) out->last_kinds = (halo_int_list){kinds, last};
   out->tiles = (halo_int_list){tiles, rank + last};
   sharding_devices(t, &axes, place, mesh, out);
   return halo_translate_ok(t);
+}
+
+bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int rank,
+                           const halo_mlir_attr *manual, halo_sharding *out) {
+  if (!halo_translate_ok(t) || attr->kind != HALO_MLIR_STRUCT) return false;
+  const halo_mlir_attr *mesh = halo_translate_mesh(t, halo_mlir_dict_get(attr, "mesh_or_ref"));
+  return sharding_read(t, mesh, attr, rank, manual, out);
+}
+
+bool halo_translate_shardy_manual(halo_translator *t, int rank, halo_sharding *out) {
+  if (!t->manual_mesh || !halo_translate_ok(t)) return false;
+  const halo_mlir_attr *mesh = halo_translate_mesh(t, t->manual_mesh);
+  if (!sharding_read(t, mesh, NULL, rank < 0 ? 0 : rank, t->manual, out)) return false;
+  return out->kind == HALO_SHARDING_MANUAL || (out->kind == HALO_SHARDING_TILED && rank >= 0);
 }
 
 /* ---- Marks ---- */
@@ -288,8 +318,9 @@ halo_instr *halo_translate_to_part(halo_translator *t, halo_instr *value, const 
                                    const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
   if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
   if (t->module->num_partitions > 1) {
-    value = sharding_mark(t, "Sharding", value, value->shape, attr, t->manual, NULL);
-    return sharding_mark(t, "SPMDFullToShardShape", value, part, attr, manual, NULL);
+    const char *open = sharding_open(t, attr, value->shape->rank);
+    value = sharding_mark(t, "Sharding", value, value->shape, attr, t->manual, open);
+    return sharding_mark(t, "SPMDFullToShardShape", value, part, attr, manual, open);
   }
   if (halo_shape_compatible(part, value->shape)) return value;
   halo_translate_refuse(t,
@@ -302,6 +333,7 @@ halo_instr *halo_translate_to_whole(halo_translator *t, halo_instr *value, const
                                     const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
   if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
   if (t->module->num_partitions <= 1) return value;
-  value = sharding_mark(t, "Sharding", value, value->shape, attr, manual, NULL);
-  return sharding_mark(t, "SPMDShardToFullShape", value, whole, attr, t->manual, NULL);
+  const char *open = sharding_open(t, attr, value->shape->rank);
+  value = sharding_mark(t, "Sharding", value, value->shape, attr, manual, open);
+  return sharding_mark(t, "SPMDShardToFullShape", value, whole, attr, t->manual, open);
 }

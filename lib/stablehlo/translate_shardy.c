@@ -52,11 +52,23 @@ static const halo_mlir_attr *shardy_join(halo_translator *t, const halo_mlir_att
   return joined;
 }
 
+/* The mesh that the first of an operation's shardings names; NULL: it has none. */
+static const halo_mlir_attr *shardy_mesh(const halo_mlir_op *op) {
+  static const char *const lists[] = {"in_shardings", "out_shardings"};
+  for (int i = 0; i < 2; i++) {
+    const halo_mlir_attr *list = halo_mlir_attr_of(op, lists[i]);
+    if (!list || list->kind != HALO_MLIR_ARRAY || list->array.count == 0) continue;
+    const halo_mlir_attr *mesh = halo_mlir_dict_get(list->array.data[0], "mesh_or_ref");
+    if (mesh) return mesh;
+  }
+  return NULL;
+}
+
 /* Each partition's own program. On one device, where the mesh has no other, its arrays are the whole ones; else
  * marks, as XLA has them, say where the parts begin and how they lie in the whole. */
 void halo_translate_op_manual(halo_translator *t, halo_mlir_op *op) {
   const halo_mlir_block *block = op->regions[0].block;
-  const halo_mlir_attr *outer = t->manual;
+  const halo_mlir_attr *outer = t->manual, *outer_mesh = t->manual_mesh;
   const halo_mlir_attr *manual = shardy_join(t, halo_mlir_attr_of(op, "manual_axes"));
   halo_instr **inside = halo_translate_operands(t, op);
   for (int32_t i = 0; block && i < op->operand_count && i < block->arg_count; i++) {
@@ -66,8 +78,10 @@ void halo_translate_op_manual(halo_translator *t, halo_mlir_op *op) {
   }
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, op->result_count + 1);
   t->manual = manual;
+  t->manual_mesh = shardy_mesh(op);
   shardy_inline(t, op, inside, results);
   t->manual = outer;
+  t->manual_mesh = outer_mesh;
   for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
     const halo_mlir_attr *attr = shardy_entry(t, halo_mlir_attr_of(op, "out_shardings"), i);
     const halo_shape *whole = halo_translate_type(t, op->results[i].type);

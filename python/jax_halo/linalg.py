@@ -18,6 +18,8 @@ _AS_ON_CPUS = (
 )
 # Arrays that a program puts into another memory.
 _AS_ON_TPUS = ("device_put",)
+# What one device has, for all.
+_AS_ON_GPUS = ("pbroadcast",)
 
 
 def _copy(platform, source, names):
@@ -60,7 +62,9 @@ def install(platform):
     # The modules that register the rules which are copied.
     import jax._src.dispatch  # noqa: F401
     import jax._src.lax.linalg  # noqa: F401
+    import jax._src.lax.parallel  # noqa: F401
 
     _copy(platform, "cpu", _AS_ON_CPUS)
     _copy(platform, "tpu", _AS_ON_TPUS)
+    _copy(platform, "cuda", _AS_ON_GPUS)
     _install_approx_top_k(platform)

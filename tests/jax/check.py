@@ -31,6 +31,7 @@ class Case:
   jit: bool = True  # False: called as it is, every operation by itself
   exact: bool = False  # the same bits
   check: object = None  # check(expected, actual) instead of comparing, for results with freedom
+  several: bool = False  # fn(devices) makes its arrays; where results lie is compared too
 
 
 @dataclasses.dataclass
@@ -104,7 +105,25 @@ def differs(expected, actual, loose, exact):
           f"expected {np.atleast_1d(a)[at]!r} (rtol {rtol:.1e})")
 
 
+def _places(x):
+  """Which part of an array each device has, as a number of each."""
+  sharding = getattr(x, "sharding", None)
+  if sharding is None:
+    return np.zeros(0, np.int64)
+  parts = sorted((d.id, str(index)) for d, index in sharding.devices_indices_map(x.shape).items())
+  return np.array([zlib.crc32(f"{device} {part}".encode()) for device, part in parts])
+
+
+def _on_several(devices, case):
+  with jax.default_device(devices[0]):
+    results = case.fn(devices)
+    leaves, structure = _flat(results)
+    return leaves + [_places(x) for x in jax.tree_util.tree_leaves(results)], structure
+
+
 def _on(device, case):
+  if case.several:
+    return _on_several(jax.devices(device.platform), case)
   with jax.default_device(device):
     args = jax.tree_util.tree_map(
         lambda x: jax.device_put(x, device) if isinstance(x, np.ndarray) else x, case.args)

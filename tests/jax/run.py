@@ -13,7 +13,9 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_api", "cases_several"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_devices", "cases_api", "cases_several"]
+# Modules whose groups want several devices of each platform, and how many.
+SEVERAL = {"devices.": 8, "several.": 4}
 
 
 def groups():
@@ -62,9 +64,14 @@ def worker(options):
 
 
 def environment(name):
-  """The variables of a group's process: those of some groups are for several devices."""
-  several = {"HALO_DEVICE": "cpu*4", "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
-  return {**(several if name.startswith("several.") else {}), **os.environ}
+  """The variables of a group's process."""
+  variables = dict(os.environ)
+  for module, count in SEVERAL.items():
+    if not name.startswith(module): continue
+    device = variables.get("HALO_DEVICE", "cpu")
+    variables["HALO_DEVICE"] = device if "*" in device or "," in device else f"{device}*{count}"
+    variables["XLA_FLAGS"] = f"{variables.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}"
+  return variables
 
 
 def supervise(name, options):

@@ -405,6 +405,21 @@ START_TEST(partitions) {
   ck_call(api->LoadedExecutable_GetDeviceAssignment(assignment));
   ck_assert_uint_eq(assignment->serialized_bytes_size, 14);
   assignment->serialized_device_assignment_deleter(assignment->serialized_device_assignment);
+  /* What each partition computes is told in the form in which callers ask for messages. */
+  PJRT_LoadedExecutable_GetExecutable_Args *get =
+      ARGS(LoadedExecutable_GetExecutable, .loaded_executable = loaded);
+  ck_call(api->LoadedExecutable_GetExecutable(get));
+  PJRT_Program program = {.struct_size = sizeof program};
+  ck_call(api->Executable_OptimizedProgram(
+      ARGS(Executable_OptimizedProgram, .executable = get->executable, .program = &program)));
+  ck_assert_uint_eq(program.format_size, strlen("hlo_with_config"));
+  ck_assert_mem_eq(program.format, "hlo_with_config", program.format_size);
+  program.code = malloc(program.code_size);
+  ck_call(api->Executable_OptimizedProgram(
+      ARGS(Executable_OptimizedProgram, .executable = get->executable, .program = &program)));
+  ck_assert_ptr_nonnull(memmem(program.code, program.code_size, "all-reduce", 10));
+  free(program.code);
+  pjrt_drop_executable(get->executable);
   float second[4] = {10, 20, 30, 40}, out[4];
   PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4);
   PJRT_Buffer *y = pjrt_put_floats(pjrt_memory(client, 1), second, 4), *results[2];

@@ -157,6 +157,37 @@ START_TEST(what_is_written_reads_back) {
 END_TEST
 
 /* HloProto and HloSnapshot: a message whose first field is the module, and one whose first is that. */
+START_TEST(names_are_the_modules) {
+  static const char text[] =
+      "HloModule m\nf {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] negate(x)\n}\n"
+      "g {\n  x = f32[4] parameter(0)\n  x.c2 = f32[4] sine(x)\n  ROOT y = f32[4] negate(x.c2)\n}\n"
+      "ENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] fusion(x), kind=kLoop, calls=f\n"
+      "  ROOT z = f32[4] fusion(y), kind=kLoop, calls=g\n}\n";
+  halo_module *module, *again;
+  char *bytes;
+  size_t size;
+  ck_assert_int_eq(halo_module_parse(text, strlen(text), "test", &module), HALO_OK);
+  ck_assert_int_eq(halo_module_to_proto(module, &bytes, &size), HALO_OK);
+  ck_assert_int_eq(halo_module_read(bytes, size, "test", NULL, &again), HALO_OK);
+  char *printed;
+  ck_assert_int_eq(halo_module_to_text(again, HALO_PRINT_SHORT, &printed), HALO_OK);
+  /* Each name stands to the left of one "=". */
+  for (const char *line = printed; *line; line += strcspn(line, "\n") + 1) {
+    const char *at = line + strspn(line, " "), *name = strncmp(at, "ROOT ", 5) == 0 ? at + 5 : at;
+    const char *end = strstr(name, " = ");
+    if (!end || end > line + strcspn(line, "\n")) continue;
+    char pattern[100];
+    snprintf(pattern, sizeof pattern, " %.*s = ", (int)(end - name), name);
+    const char *first = strstr(printed, pattern);
+    ck_assert_msg(first && !strstr(first + 1, pattern), "twice%s: %s", pattern, printed);
+  }
+  halo_text_release(printed);
+  halo_text_release(bytes);
+  halo_module_release(again);
+  halo_module_release(module);
+}
+END_TEST
+
 START_TEST(messages_around_modules_are_read) {
   file_bytes proto = slurp("proto", "slice.pb");
   for (int depth = 1; depth <= 2; depth++) {
@@ -276,6 +307,7 @@ int main(void) {
   tcase_set_timeout(good, 120);
   tcase_add_test(good, protos_of_xla_are_read);
   tcase_add_test(good, what_is_written_reads_back);
+  tcase_add_test(good, names_are_the_modules);
   tcase_add_test(good, messages_around_modules_are_read);
   tcase_add_test(good, texts_are_no_protos);
   tcase_add_test(good, places_come_from_the_table_of_frames);
