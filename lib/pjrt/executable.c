@@ -276,6 +276,13 @@ static void executable_print_parts(pjrt_core *core) {
   halo_module_release(module);
 }
 
+const pjrt_writer *pjrt_core_parts(pjrt_core *core) {
+  pthread_mutex_lock(&core->lock);
+  if (core->partitions > 1 && !core->parts_code.size) executable_print_parts(core);
+  pthread_mutex_unlock(&core->lock);
+  return &core->parts_code;
+}
+
 /* The program as it came, which is the form in which callers can read it; of several partitions that of each, for
  * callers ask which messages they send. */
 PJRT_Error *pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
@@ -287,15 +294,11 @@ PJRT_Error *pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Ar
   }
   const char *code = core->code, *format = core->format;
   size_t size = core->code_size;
-  if (core->partitions > 1) {
-    pthread_mutex_lock(&core->lock);
-    if (!core->parts_code.size) executable_print_parts(core);
-    if (core->parts_code.size) {
-      code = (const char *)core->parts_code.data;
-      size = core->parts_code.size;
-      format = "hlo_with_config";
-    }
-    pthread_mutex_unlock(&core->lock);
+  const pjrt_writer *parts = pjrt_core_parts(core);
+  if (parts->size) {
+    code = (const char *)parts->data;
+    size = parts->size;
+    format = "hlo_with_config";
   }
   if (program->code) {
     if (program->code_size < size) {

@@ -347,6 +347,9 @@ PJRT_Error *pjrt_core_compile(PJRT_Client *client, const PJRT_Program *program, 
                               size_t options_size, pjrt_core **out);
 /* Fills in what callers ask about, when the executable and the slots' indices are there. */
 void pjrt_core_describe(pjrt_core *core);
+/* What each of several partitions runs, as an HloModuleProto with a config; empty of one, and where it is not known.
+ * It does not change any more. */
+const pjrt_writer *pjrt_core_parts(pjrt_core *core);
 void pjrt_core_retain(pjrt_core *core);
 void pjrt_core_release(pjrt_core *core);
 /* The executable for one device (NULL: its own): portable ones are compiled for others when they get there. */

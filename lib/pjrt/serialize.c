@@ -18,7 +18,8 @@ enum {
   SERIAL_CODE = 8,
   SERIAL_EXECUTABLE = 9, /* as the library writes it */
   SERIAL_ARGUMENT = 10,
-  SERIAL_RESULT = 11
+  SERIAL_RESULT = 11,
+  SERIAL_PARTS = 12 /* what each partition runs, for callers to read */
 };
 enum { SLOT_INDEX = 1, SLOT_OFFERED = 2, SLOT_MEMORY = 3, SLOT_SHARDING = 4 };
 
@@ -46,7 +47,7 @@ static void serial_write_slots(pjrt_writer *out, uint32_t field, const pjrt_slot
   }
 }
 
-static void serial_write(pjrt_writer *out, const pjrt_core *core, const char *executable,
+static void serial_write(pjrt_writer *out, pjrt_core *core, const char *executable,
                          size_t executable_size) {
   int parts = core->replicas * core->partitions;
   pjrt_write_bytes(out, SERIAL_NAME, core->name, strlen(core->name));
@@ -60,12 +61,14 @@ static void serial_write(pjrt_writer *out, const pjrt_core *core, const char *ex
   pjrt_write_bytes(out, SERIAL_EXECUTABLE, executable, executable_size);
   serial_write_slots(out, SERIAL_ARGUMENT, &core->arguments);
   serial_write_slots(out, SERIAL_RESULT, &core->results);
+  const pjrt_writer *told = pjrt_core_parts(core);
+  if (told->size) pjrt_write_bytes(out, SERIAL_PARTS, told->data, told->size);
 }
 
 static void serial_free(PJRT_SerializedExecutable *executable) { free(executable); }
 
 PJRT_Error *pjrt_Executable_Serialize(PJRT_Executable_Serialize_Args *args) {
-  const pjrt_core *core = args->executable->core;
+  pjrt_core *core = args->executable->core;
   char *executable, head[SERIAL_HEAD + 1];
   size_t size;
   pjrt_writer body = {0};
@@ -146,6 +149,10 @@ static PJRT_Error *serial_read(pjrt_message message, pjrt_core *core, pjrt_messa
       case SERIAL_EXECUTABLE: *executable = field.bytes; break;
       case SERIAL_ARGUMENT: serial_read_slot(field.bytes, &core->arguments); break;
       case SERIAL_RESULT: serial_read_slot(field.bytes, &core->results); break;
+      case SERIAL_PARTS:
+        pjrt_writer_deinit(&core->parts_code);
+        core->parts_code.data = (uint8_t *)serial_text(field.bytes, &core->parts_code.size);
+        break;
       default: break;
     }
   }

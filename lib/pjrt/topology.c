@@ -92,7 +92,8 @@ PJRT_Error *pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Serializ
 PJRT_Error *pjrt_TopologyDescription_Deserialize(PJRT_TopologyDescription_Deserialize_Args *args) {
   unsigned long long fingerprint;
   PJRT_TopologyDescription *here;
-  char *text = pjrt_copy(args->serialized_topology, args->serialized_topology_size);
+  size_t size = args->serialized_topology ? args->serialized_topology_size : 0;
+  char *text = pjrt_copy(args->serialized_topology, size);
   bool good = strncmp(text, topology_head, sizeof topology_head - 1) == 0 &&
               sscanf(text + sizeof topology_head - 1, "%16llx", &fingerprint) == 1;
   free(text);

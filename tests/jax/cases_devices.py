@@ -1,226 +1,178 @@
-"""cases_devices.py: what JAX promises where there are several devices, in steps (see cases_api.py): four of them, which
-run.py asks for. JAX's CPU backend fails some.
+"""cases_devices.py: programs over eight devices: arrays that are cut in all ways, collectives, regions that are partitioned
+by hand along all axes or some, summands, and moving arrays. What is compared is values and where they lie.
+
+A case's function takes the platform's devices, and makes its arrays itself.
 """
 
-import collections
+import functools
 
 import jax
-import jax.experimental
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.experimental import checkify, topologies
-from jax.experimental.layout import Format, Layout, with_layout_constraint
-from jax.experimental.serialize_executable import deserialize_and_load, serialize
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+from jax import lax, shard_map
+from jax.experimental import io_callback
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P, reshard
 
-from cases_api import raises, run_alone, same, struct
-from check import Step
+from cases_lax import C64, F16, F32
+from check import Case, array
 
-_STEPS = []
-
-
-def step(fn):
-  _STEPS.append(Step(f"devices/{fn.__name__}", fn))
-  return fn
+AUTO, EXPLICIT = AxisType.Auto, AxisType.Explicit
+SPECS = {1: [P("x"), P(("x", "y"))], 2: [P("x", "y"), P(None, "x"), P(("x", "y")), P("y")], 3: [P("x", "y"), P(None, "x", "y")], 4: [P("x", None, None, "y"), P(None, "x", "y")]}
 
 
-def mesh_of(device, shape, names):
-  devices = jax.devices(device.platform)
-  assert len(devices) == 4, "four devices are asked for by HALO_DEVICE"
-  return Mesh(np.array(devices).reshape(shape), names)
+def mesh_of(devices, shape=(4, 2), names=("x", "y"), kind=AUTO):
+  return Mesh(np.array(devices[:int(np.prod(shape))]).reshape(shape), names, axis_types=(kind,) * len(names))
 
 
-def line(device):
-  return NamedSharding(mesh_of(device, (4,), ("x",)), P("x"))
+def put(x, mesh, spec):
+  return jax.device_put(x, NamedSharding(mesh, spec))
 
 
-def square(device, **more):
-  return NamedSharding(mesh_of(device, (2, 2), ("x", "y")), P("x", "y"), **more)
+def operations():
+  """One operation over arrays that are cut somehow; how its results lie is the compiler's choice."""
+  a, b, v, t = array("da", (8, 16), F32), array("db", (16, 8), F32), array("dv", (16,), F32), array("dt", (4, 8, 16), F32)
+  i, where = np.arange(128, dtype=np.int32).reshape(8, 16) * 7 % 16, np.array([3, 1, 7, 0, 2, 2, 5, 6])
+  image, kernel = array("di", (4, 8, 8, 4), F32), array("dk", (3, 3, 4, 8), F32)
+  matrices = np.stack([np.eye(8, dtype=F32) * k + 1 for k in (3, 4, 5, 6)])
+  labels = ("NHWC", "HWIO", "NHWC")
+  table = {
+      "add": (lambda x: x + 1, a), "sum": (lambda x: (x.sum(), x.sum(0), x.sum(1)), a), "max": (lambda x: (x.max(0), x.min(1)), a), "argmax": (lambda x: (jnp.argmax(x, 0), jnp.argmin(x, 1), jnp.argmax(x)), a), "sort": (lambda x: (jnp.sort(x, 0), jnp.sort(x, 1)), a),
+      "argsort": (lambda x: jnp.argsort(x, 1), a), "cumsum": (lambda x: (jnp.cumsum(x, 0), jnp.cumsum(x, 1)), a), "matmul": (lambda x, y: x @ y, a, b), "matvec": (lambda x, y: x @ y, a, v), "einsum": (lambda x: jnp.einsum("bij,bkj->bik", x, x), t), "transpose": (lambda x: x.T, a),
+      "reshape": (lambda x: (x.reshape(4, 32), x.reshape(-1), x.reshape(2, 4, 4, 4)), a), "slice": (lambda x: (x[1:5, ::2], x[:, 3], x[:4]), a), "reverse": (lambda x: x[::-1, ::-1], a), "concatenate": (lambda x: (jnp.concatenate([x, x + 1], 0), jnp.concatenate([x, x[:, :3]], 1)), a),
+      "pad": (lambda x: jnp.pad(x, ((1, 2), (0, 3))), a), "gather": (lambda x: (x[where], x[:, where]), a), "take": (lambda x, i: jnp.take_along_axis(x, i, 1), a, i), "scatter": (lambda x: (x.at[where].set(1.), x.at[:, where].add(2.), x.at[where, where].mul(3.)), a),
+      "dynamic": (lambda x: (lax.dynamic_slice(x, (2, 3), (3, 5)), lax.dynamic_update_slice(x, jnp.ones((3, 5)), (2, 3))), a), "top_k": (lambda x: lax.top_k(x, 3), a), "softmax": (lambda x: jax.nn.softmax(x, 1), a), "one_hot": (lambda x: jax.nn.one_hot(x, 16), i),
+      "reduce_window": (lambda x: (lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), lax.reduce_window(x, 0., lax.add, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")), image),
+      "fft": (lambda x: jnp.fft.fft(x, axis=1), a), "cholesky": (jnp.linalg.cholesky, matrices), "scan": (lambda x: lax.scan(lambda c, r: (c + r, c * r), jnp.zeros(16), x), a), "while": (lambda x: lax.while_loop(lambda c: jnp.abs(c).sum() < 1e3, lambda c: c * 1.5, x), a),
+      "cond": (lambda x: lax.cond(x.sum() > 0, lambda y: y * 2, lambda y: y - 1, x), a), "random": (lambda x: x + jax.random.normal(jax.random.key(0), x.shape), a), "permutation": (lambda x: jax.random.permutation(jax.random.key(1), x), a), "tile": (lambda x: jnp.tile(x, (2, 3)), a),
+      "tril": (jnp.tril, a), "stack": (lambda x: jnp.stack([x, x * 2]), a), "histogram": (lambda x: jnp.histogram(x, 5), a), "median": (lambda x: jnp.median(x, 1), a), "bfloat16": (lambda x: x.astype(jnp.bfloat16) @ x.astype(jnp.bfloat16).T, a), "complex": (lambda x: ((x + 1j * x).prod(1), (x + 1j * x) @ (x - 1j * x).T), a),
+      "logic": (lambda x: ((x > 0).all(1), (x > 1).any()), a), "int4": (lambda x: x.astype(jnp.int4) + x.astype(jnp.int4), i), "bitcast": (lambda x: lax.bitcast_convert_type(x, np.int8), a), "layer_norm": (lambda x: (x - x.mean(1, keepdims=True)) / jnp.sqrt(x.var(1, keepdims=True)), a),
+      "segment_sum": (lambda x: jax.ops.segment_sum(x, jnp.array(where), 8), a), "reduce_two": (lambda x: lax.reduce((x, x), (0., 1.), lambda p, q: (p[0] + q[0], p[1] * q[1]), (0,)), a), "remat": (jax.grad(lambda x: jax.checkpoint(lambda y: jnp.sin(jnp.cos(y)))(x).sum()), a),
+  }
+
+  def apply(fn, args, n, devices):
+    mesh = mesh_of(devices, (2, 2))
+    return jax.jit(fn)(*[put(x, mesh, SPECS[x.ndim][n % len(SPECS[x.ndim])]) for x in args])
+
+  for name, (fn, *args) in table.items():
+    for n in range(len(SPECS[args[0].ndim])):
+      yield Case(f"{name}/{n}", functools.partial(apply, fn, args, n), loose=200, several=True)
+  yield Case("convolution", lambda d: jax.jit(lambda x, w: lax.conv_general_dilated(x, w, (2, 2), "SAME", dimension_numbers=labels))(put(image, mesh_of(d, (2, 2)), P("x", "y")), kernel), loose=20, several=True)
+  # Dimensions that the devices do not divide.
+  odd = array("do", (13, 4), F32)
+  constrain = lambda x, d: lax.with_sharding_constraint(x, NamedSharding(mesh_of(d, (8,), ("x",)), P("x")))
+  yield Case("uneven", lambda d: jax.jit(lambda x: [f(constrain(x * 2, d)) for f in (jnp.sum, jnp.sin, lambda y: y @ y.T, lambda y: jnp.cumsum(y, 0), lambda y: constrain(y[:5], d) * 2)])(odd), loose=20, several=True)
+  order = [3, 1, 0, 2, 7, 6, 4, 5]
+  yield Case("order", lambda d: jax.jit(lambda x: (x @ x.T, x.sum(0), x.T, jnp.sort(x, 1)))(put(a, mesh_of([d[k] for k in order]), P("x", "y"))), loose=20, several=True)
+  yield Case("six", lambda d: jax.jit(lambda x: (x @ x.T, x.sum(0), x.T))(put(odd[:12, :2], mesh_of(d, (3, 2)), P("x", "y"))), loose=20, several=True)
+  open_ = P.UNCONSTRAINED
+  yield Case("unconstrained", lambda d: jax.jit(lambda x: [lax.with_sharding_constraint(x * 2, NamedSharding(mesh_of(d), s)) for s in (P(open_, "y"), P("x", open_), P(open_, open_))])(put(a, mesh_of(d), P("x"))), several=True)
 
 
-@step
-def callbacks_of_each(device):
-  twice = lambda x: jax.pure_callback(lambda a: np.asarray(a * 2, np.float32), struct(x.shape), x)
-  same(jax.pmap(twice)(jnp.arange(4.)), 2 * np.arange(4.))
-  same(jax.pmap(lambda x: lax.psum(twice(x), "i"), axis_name="i")(jnp.arange(4.)), np.full(4, 12))
-  whole = line(device)
-  f = jax.jit(jax.shard_map(twice, mesh=whole.mesh, in_specs=P("x"), out_specs=P("x")))
-  same(f(jnp.arange(8.)), 2 * np.arange(8.))
+def collectives():
+  """Regions that are partitioned by hand along the mesh's only axis."""
+  halves, pairs = [[0, 2, 4, 6], [1, 3, 5, 7]], [[0, 1], [2, 3], [4, 5], [6, 7]]
+  ring = [(k, (k + 1) % 8) for k in range(8)]
+  by_type = {
+      "psum": (lambda v: lax.psum(v, "i"), P()), "pmax": (lambda v: lax.pmax(v, "i"), P()), "all_gather": (lambda v: lax.all_gather(v, "i", axis=1), P("i")), "all_to_all": (lambda v: lax.all_to_all(v, "i", 1, 0, tiled=True), P("i")), "ppermute": (lambda v: lax.ppermute(v, "i", ring), P("i")),
+      "psum_scatter": (lambda v: lax.psum_scatter(v, "i", scatter_dimension=1, tiled=True), P("i")),
+  }
+  plain = {
+      "psum_groups": lambda v: lax.psum(v, "i", axis_index_groups=halves), "gather_groups": lambda v: lax.all_gather(v, "i", axis_index_groups=pairs, tiled=True), "to_all_groups": lambda v: lax.all_to_all(v, "i", 1, 1, axis_index_groups=halves, tiled=True), "axis_index": lambda v: v + lax.axis_index("i"),
+      "partly": lambda v: lax.ppermute(v, "i", [(0, 1), (3, 5)]), "constant": lambda v: v * lax.psum(jnp.ones(()), "i"), "scan": lambda v: lax.scan(lambda c, r: (lax.psum(c, "i") * .1 + r, c), jnp.zeros(8), v)[1], "while": lambda v: lax.while_loop(lambda c: lax.psum(c.sum(), "i") < 1e4, lambda c: jnp.abs(c) * 2 + 1, v),
+      "cond": lambda v: lax.cond(lax.axis_index("i") % 2 == 0, lambda a: a * 2, lambda a: a - 1, v), "random": lambda v: v + jax.random.normal(jax.random.fold_in(jax.random.key(0), lax.axis_index("i")), v.shape), "grad": jax.grad(lambda v: lax.pmean(jnp.sin(v).sum(), "i")),
+      "vmap": lambda v: jax.vmap(lambda r: lax.all_to_all(r, "i", 0, 0))(v), "callback": lambda v: jax.pure_callback(lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct(v.shape, v.dtype), v),
+  }
+
+  def apply(fn, out, x, devices):
+    mesh = mesh_of(devices, (8,), ("i",))
+    return jax.jit(shard_map(fn, mesh=mesh, in_specs=P("i"), out_specs=out, check_vma=False))(put(jnp.asarray(x, device=devices[0]), mesh, P("i")))
+
+  for dtype in (F32, F16, C64, np.int8, np.uint32, np.bool_, jnp.bfloat16, jnp.int4, jnp.float8_e4m3fn):
+    for name, (fn, out) in by_type.items():
+      narrow = np.dtype(dtype).itemsize == 1 and np.dtype(dtype).kind == "V"
+      if (name == "psum_scatter" and dtype == np.bool_) or (name in ("pmax",) and dtype == C64): continue  # JAX has none
+      if "sum" in name and dtype == jnp.float8_e4m3fn and narrow: continue  # rounded in any order
+      x = array("dc", (16, 8), F32).astype(dtype) if dtype != C64 else array("dc", (16, 8), C64)
+      yield Case(f"{name}/{np.dtype(dtype).name}", functools.partial(apply, fn, out, x), loose=8, several=True)
+  for name, fn in plain.items():
+    if name == "callback": continue  # XLA's CPU devices wait for each other there
+    yield Case(name, functools.partial(apply, fn, P("i"), array("dp", (16, 8), F32)), loose=8, several=True)
 
 
-@step
-def callbacks_of_all_together(device):
-  x = jax.device_put(np.arange(8, dtype=np.float32), line(device))
-  seen = []
+def partly():
+  """Regions that are partitioned by hand along some axes, where the others go on."""
+  x = array("dm", (16, 8), F32)
+  table = {
+      "same": (lambda v: v * 2, P("x"), P("x"), "x"), "psum": (lambda v: lax.psum(v, "x"), P("x"), P(), "x"), "psum_minor": (lambda v: lax.psum(v, "y"), P(None, "y"), P(), "y"), "matmul": (lambda v: v @ v.T, P("x"), P("x"), "x"), "sum": (lambda v: v.sum(1), P("x"), P("x"), "x"),
+      "axis_index": (lambda v: v + lax.axis_index("y"), P(None, "y"), P(None, "y"), "y"), "permute": (lambda v: lax.ppermute(v, "x", [(k, (k + 1) % 4) for k in range(4)]), P("x"), P("x"), "x"), "to_all": (lambda v: lax.all_to_all(v, "x", 1, 1, tiled=True), P("x"), P("x"), "x"),
+      "gather": (lambda v: lax.all_gather(v, "x", tiled=True), P("x"), P(None), "x"), "scatter": (lambda v: lax.psum_scatter(v, "x", scatter_dimension=0, tiled=True), P("x"), P("x"), "x"), "constrained": (lambda v: lax.with_sharding_constraint(v * 2, P("y")), P("x"), P("x"), "x"),
+      "scan": (lambda v: lax.scan(lambda c, r: (c + lax.psum(r, "x"), c), jnp.zeros(8), v)[1], P("x"), P("x"), "x"), "sort": (lambda v: jnp.sort(v, 1), P("x"), P("x"), "x"), "constant": (lambda v: v * lax.psum(jnp.ones(8), "x"), P("x"), P("x"), "x"), "grad": (jax.grad(lambda v: lax.psum(jnp.sin(v).sum(), "x")), P("x"), P("x"), "x"),
+  }
 
-  def more(a):
-    seen.append(a.shape)
-    return np.asarray(a + 1)
+  def apply(fn, i, o, axis, devices):
+    mesh = mesh_of(devices)
+    return jax.jit(shard_map(fn, mesh=mesh, in_specs=i, out_specs=o, axis_names={axis}, check_vma=False))(put(x, mesh, P("x", "y")))
 
-  same(jax.jit(lambda x: jax.pure_callback(more, struct(x.shape), x) * 2)(x), (np.arange(8) + 1) * 2)
-  same(jax.jit(lambda x: jax.experimental.io_callback(more, struct(x.shape), x) * 2)(x), (np.arange(8) + 1) * 2)
-  assert seen == [(8,), (8,)], seen
-  elsewhere = SingleDeviceSharding(jax.devices(device.platform)[1])
-  same(jax.jit(lambda x: jax.experimental.io_callback(more, struct(x.shape), x, sharding=elsewhere))(x), np.arange(8) + 1)
-  assert len(seen) == 3
-  f = jax.jit(lambda x: jax.experimental.io_callback(more, struct(x.shape), x, ordered=True))
-  same(f(f(x)), np.arange(8) + 2)
-  assert len(seen) == 5
+  for name, row in table.items():
+    yield Case(name, functools.partial(apply, *row), loose=8, several=True)
 
+  def nested(devices):
+    mesh = mesh_of(devices, (2, 2, 2), ("x", "y", "z"))
+    inner = lambda v: lax.psum(v, "y")
+    outer = lambda v: lax.psum(shard_map(inner, in_specs=P(None, "y"), out_specs=P(), axis_names={"y"})(v), "x")
+    with jax.set_mesh(mesh):
+      return jax.jit(shard_map(outer, in_specs=P("x"), out_specs=P(), axis_names={"x"}))(put(x, mesh, P("x", "y")))
 
-@step
-def prints(device):
-  text = run_alone(device, """
-from jax.sharding import *
-jax.pmap(lambda x: jax.debug.print("p {}", x))(jnp.arange(4))
-s = NamedSharding(Mesh(np.array(jax.devices()), ("x",)), PartitionSpec("x"))
-x = jax.device_put(jnp.arange(8), s)
-jax.effects_barrier()
-jax.jit(lambda x: (jax.debug.print("j {}", x), x * 2)[1])(x)
-jax.effects_barrier()
-jax.jit(jax.shard_map(lambda x: (jax.debug.print("s {}", x[0]), x)[1], mesh=s.mesh, in_specs=s.spec, out_specs=s.spec))(x)
-jax.effects_barrier()
-f = jax.jit(lambda x: jax.debug.print("o {}", x, ordered=True))
-for i in range(4): f(jax.device_put(i, jax.devices()[i % 2]))
-jax.effects_barrier()
-""").splitlines()
-  assert collections.Counter(text[:4]) == collections.Counter(f"p {i}" for i in range(4)), text
-  assert text[4] == "j [0 1 2 3 4 5 6 7]" and sorted(text[5:9]) == [f"s {i}" for i in range(0, 8, 2)], text
-  assert text[9:] == [f"o {i}" for i in range(4)], text
+  yield Case("nested", nested, several=True)
 
 
-@step
-def callbacks_that_raise(device):
+def summands():
+  """Arrays of which each device has a summand."""
+  a, b = array("dsa", (8, 16), F32), array("dsb", (16, 8), F32)
+  product = lambda a, b: jnp.einsum("ab,bc->ac", a, b, out_sharding=P("x", None, unreduced={"y"}))
+  parts = lambda x: [s.data for s in x.addressable_shards]
 
-  def bad(x):
-    if x == 1: raise ValueError("not this one")
-    return x
+  def apply(fn, devices):
+    mesh = mesh_of(devices, (2, 2), kind=EXPLICIT)
+    with jax.set_mesh(mesh):
+      return fn(put(a, mesh, P("x", "y")), put(b, mesh, P("y")))
 
-  fail = lambda x: jax.pure_callback(bad, struct(), x)
-  for f in (jax.pmap(fail), jax.pmap(lambda x: lax.psum(fail(x), "i"), axis_name="i")):
-    with raises(Exception, "not this one"):
-      jax.block_until_ready(f(jnp.arange(4.)))
-  same(jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i")(jnp.arange(4)), np.full(4, 6))
-
-
-@step
-def checks(device):
-  f = checkify.checkify(jax.pmap(lambda x: (checkify.check(x < 2, "too large: {x}", x=x), x)[1]))
-  error, _ = f(jnp.arange(4))
-  with raises(Exception, "too large: [23]"):
-    error.throw()
-  whole = line(device)
-  g = checkify.checkify(jax.jit(jax.shard_map(jnp.log, mesh=whole.mesh, in_specs=P("x"), out_specs=P("x"))), errors=checkify.nan_checks)
-  error, _ = g(jnp.arange(4) - 1.)
-  with raises(Exception, "nan generated by primitive: log"):
-    error.throw()
+  table = {
+      "result": lambda a, b: parts(jax.jit(product)(a, b)), "twice": lambda a, b: parts(jax.jit(lambda u: u + u)(jax.jit(product)(a, b))), "reduced": lambda a, b: jax.jit(lambda a, b: reshard(product(a, b), P("x")))(a, b), "scattered": lambda a, b: jax.jit(lambda a, b: reshard(product(a, b), P("x", "y")))(a, b),
+      "argument": lambda a, b: jax.jit(lambda u: reshard(u, P()))(jax.jit(product)(a, b)), "grad": lambda a, b: jax.jit(jax.grad(lambda a, b: reshard(product(a, b), P("x")).sum(), (0, 1)))(a, b),
+      "region": lambda a, b: jax.jit(lambda a: reshard(shard_map(lambda v: v.sum(1), in_specs=P("x", "y"), out_specs=P("x", unreduced={"y"}), check_vma=False)(a), P("x")))(a),
+  }
+  for name, fn in table.items():
+    yield Case(name, functools.partial(apply, fn), loose=8, several=True)
 
 
-@step
-def deleted(device):
-  x = jax.device_put(np.arange(16.).reshape(8, 2), square(device))
-  x.delete()
-  with raises(RuntimeError, r"Array has been deleted with shape=float\d+\[8,2\]"):
-    x + 1
+def arrays():
+  """Arrays from one place to another, replicated and mapped programs, and what compiled ones say."""
+  x = array("dx", (8, 16), F32)
+  specs = [P("x", "y"), P(), P("y"), P(("x", "y")), P(None, ("y", "x"))]
+
+  def moves(devices):
+    near, far = mesh_of(devices, (2, 2)), mesh_of(devices[:3:-1], (2, 2))
+    lie = [put(x, near, s) for s in specs]
+    return [put(a, far, s) for a in lie for s in specs] + [jax.device_put(a, devices[5]) for a in lie]
+
+  def mapped(fn, devices, **how):
+    return jax.pmap(fn, axis_name="i", devices=devices, **how)(x)
+
+  yield Case("moves", moves, several=True)
+  yield Case("index", lambda d: (lambda a: (a[0], a[1:3], a[:, 1], a + 1, a @ a.T))(put(x, mesh_of(d), P("x", "y"))), loose=8, several=True)
+  yield Case("donated", lambda d: jax.jit(lambda a: a * 2, donate_argnums=0)(put(x, mesh_of(d), P("x", "y"))), several=True)
+  yield Case("not_donated", lambda d: (lambda a: [jax.jit(lambda a: a.sum(0), donate_argnums=0)(a), np.array(a.is_deleted())])(put(x, mesh_of(d), P("x", "y"))), several=True)
+  yield Case("parts_of_axes", lambda d: jax.jit(lambda a: (a.reshape(8, 4, 4), a.reshape(4, 32), a.reshape(8, 16, 1)))(put(x, mesh_of(d, (8,), ("x",)), P(None, "x"))), several=True)
+  yield Case("memory", lambda d: (lambda s: jax.jit(lambda a: jax.device_put(jax.device_put(a * 2, s.with_memory_kind("pinned_host")), s) + 1)(jax.device_put(x, s)))(NamedSharding(mesh_of(d), P("x", "y"))), several=True)
+  yield Case("ordered_callback", lambda d: jax.jit(shard_map(lambda v: (io_callback(lambda a: None, (), v, ordered=True), v + 1)[1], mesh=mesh_of(d, (4,), ("i",)), in_specs=P("i"), out_specs=P("i")))(x), several=True)
+  yield Case("pmap/psum", lambda d: mapped(lambda v: v / lax.psum(v, "i"), d), loose=8, several=True)
+  yield Case("pmap/grad", lambda d: mapped(jax.grad(lambda v: lax.pmean(jnp.sin(v).sum(), "i")), d), loose=8, several=True)
+  yield Case("pmap/groups", lambda d: mapped(lambda v: lax.psum(v, "i", axis_index_groups=[[0, 1, 2, 3], [4, 5, 6, 7]]), d), loose=8, several=True)
+  yield Case("pmap/vmap", lambda d: mapped(lambda v: jax.vmap(lambda r: lax.psum(r, ("i", "j")), axis_name="j")(v), d), loose=8, several=True)
+  words = lambda text: np.array([w in text for w in ("all-reduce", "all-gather")])
+  yield Case("as_text", lambda d: [words(jax.jit(f).lower(put(x, mesh_of(d), P("x", "y"))).compile().as_text()) for f in (lambda a: a.sum(), lambda a: a * 2)], several=True)
+  yield Case("keys", lambda d: jax.jit(jax.vmap(lambda k: jax.random.normal(jax.random.wrap_key_data(k), (3,))))(put(np.arange(16, dtype=np.uint32).reshape(8, 2), mesh_of(d), P("x"))), loose=8, several=True)
 
 
-@step
-def memories(device):
-  near = square(device, memory_kind="device")
-  for kind in [m.kind for m in device.addressable_memories()]:
-    x = jax.device_put(np.arange(16.).reshape(8, 2), near.with_memory_kind(kind))
-    assert {s.data.sharding.memory_kind for s in x.addressable_shards} == {kind}
-    same(jax.device_put(x, near), np.arange(16.).reshape(8, 2))
-    y = jax.jit(lambda a, b: a * b + 1, out_shardings=near.with_memory_kind(kind))(*jax.device_put((x, x), near))
-    assert y.sharding.memory_kind == kind
-    same(y, np.arange(16.).reshape(8, 2)**2 + 1)
-    z = jax.jit(lambda a: jax.device_put(a, near) * 2)(x)
-    assert z.sharding.memory_kind == "device"
-    same(z, np.arange(16.).reshape(8, 2) * 2)
-
-
-@step
-def layouts(device):
-  spread = square(device)
-  x = np.arange(64, dtype=np.int32).reshape(8, 8)
-  array, turned = jax.device_put(x, spread), Format(Layout((1, 0)), spread)
-  automatic = Format(Layout.AUTO)
-  compiled = jax.jit(lambda a: a.T, in_shardings=automatic, out_shardings=automatic).lower(struct(x.shape, x.dtype, sharding=spread)).compile()
-  assert compiled.output_formats.layout.major_to_minor == (1, 0)
-  out = compiled(array)
-  assert out.format == compiled.output_formats
-  same(out, x.T)
-  y = jax.device_put(x, turned)
-  assert {s.data.format.layout.major_to_minor for s in y.addressable_shards} == {(1, 0)}
-  same(y, x)
-  same(jax.jit(lambda a: a + 1)(y), x + 1)
-  with raises(ValueError, "does not match"):
-    jax.jit(lambda a: a, in_shardings=turned).lower(array)
-  z = jax.jit(lambda a: a * 2, in_shardings=turned, out_shardings=turned, donate_argnums=0)(y)
-  assert y.is_deleted() and z.format.layout.major_to_minor == (1, 0)
-  same(z, x * 2)
-  y = jax.make_array_from_callback(x.shape, turned, lambda i: x[i])
-  assert y.format.layout.major_to_minor == (1, 0)
-  same(y, x)
-  for fn in (lambda a: with_layout_constraint(a.T, Layout((1, 0))), lambda a: lax.with_sharding_constraint(a.T, turned)):
-    y = jax.jit(fn)(array)
-    assert y.format.layout.major_to_minor == (1, 0)
-    same(y, x.T)
-  small = jnp.arange(8, dtype=jnp.int4).reshape(2, 4) - 4
-  same(jax.device_put(small, Format(Layout((1, 0)), SingleDeviceSharding(device))).copy(), small)
-
-
-@step
-def written_and_read(device):
-  spread = line(device)
-  x = jax.device_put(np.ones((8, 8), np.float32), spread)
-  compiled = jax.jit(lambda a: a * a.sum(), in_shardings=spread, out_shardings=spread).lower(x).compile()
-  again = deserialize_and_load(*serialize(compiled), backend=device.platform)
-  same(again(x), compiled(x))
-  assert again.as_text() == compiled.as_text()
-  mapped = jax.pmap(lambda a: a * 2).lower(np.zeros((4, 3), np.float32)).compile()
-  same(deserialize_and_load(*serialize(mapped), backend=device.platform)(np.ones((4, 3), np.float32)), np.full((4, 3), 2))
-  one = jax.jit(lambda a: a * 2).lower(jnp.ones(3)).compile()
-  same(deserialize_and_load(*serialize(one), backend=device.platform, execution_devices=[device])(jnp.ones(3)), np.full(3, 2))
-
-
-@step
-def topologies_of_several(device):
-  if device.platform == "cpu": return
-  texts = []
-  for topology in (topologies.get_attached_topology(device.platform), topologies.get_topology_desc(platform=device.platform)):
-    spread = NamedSharding(topologies.make_mesh(topology, (2, 2), ("x", "y")), P("x", "y"))
-    compiled = jax.jit(lambda a: a * a).lower(struct((16, 16), sharding=spread)).compile()
-    texts.append(deserialize_and_load(*serialize(compiled), backend=device.platform).as_text())
-  assert texts[0] == texts[1]
-  alone = SingleDeviceSharding(topologies.get_topology_desc(platform=device.platform).devices[0])
-  compiled = jax.jit(lambda a: a + 1).lower(struct((4,), sharding=alone)).compile()
-  assert compiled.cost_analysis()["flops"] == 4 and compiled.memory_analysis().output_size_in_bytes == 16
-
-
-@step
-def transfers_that_are_guarded(device):
-  x = jax.device_put(np.ones(4), device)
-  other = jax.devices(device.platform)[1]
-  with jax.transfer_guard_device_to_device("disallow"):
-    same(jax.device_put(x, other), np.ones(4))
-  with jax.transfer_guard_device_to_device("disallow_explicit"):
-    with raises(Exception, "Disallowed device-to-device"):
-      jax.device_put(x, other)
-
-
-@step
-def random_numbers(device):
-  spread = line(device)
-  x = jax.jit(lambda k: jax.random.bits(k, (64,)), out_shardings=spread)(jax.random.key(1))
-  same(x, jax.random.bits(jax.random.key(1), (64,)))
-  keys = jax.device_put(jax.random.split(jax.random.key(0), 4), spread)
-  same(jax.vmap(jax.random.bits)(keys), jax.vmap(jax.random.bits)(jax.random.split(jax.random.key(0), 4)))
-
-
-def several():
-  yield from _STEPS
-
-
-GROUPS = [several]
+GROUPS = [operations, collectives, partly, summands, arrays]

@@ -13,9 +13,9 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_api", "cases_devices", "cases_sharding"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_export", "cases_devices", "cases_api", "cases_several"]
 # How many devices of each platform the groups of a module want, where it is not one.
-DEVICES = {"devices": 4, "sharding": 8}
+DEVICES = {"devices": 8, "several": 4}
 
 
 def devices(name):
