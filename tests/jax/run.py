@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_values"]
 
 
 def groups():
