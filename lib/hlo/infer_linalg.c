@@ -39,8 +39,10 @@ halo_status halo_infer_fft(const halo_instr *instr, halo_arena *arena, const hal
     return halo_infer_fail(instr, "the element type must be %s",
                            kind == LINALG_RFFT ? "f32 or f64" : "complex");
   }
-  int64_t half = last == 0 ? 0 : last / 2 + 1;
-  HALO_TRY(linalg_check_lengths(instr, lengths, count, kind == LINALG_IRFFT ? half : last));
+  int64_t half = last == 0 ? 0 : last / 2 + 1, want = kind == LINALG_IRFFT ? half : last;
+  /* Half of no elements is written as one, too. */
+  if (kind == LINALG_IRFFT && last == 0 && dims[from->rank - 1] == 1) want = 1;
+  HALO_TRY(linalg_check_lengths(instr, lengths, count, want));
   if (kind == LINALG_RFFT) {
     dims[from->rank - 1] = half;
     type = type == HALO_F32 ? HALO_C64 : HALO_C128;

@@ -148,6 +148,7 @@ def fft():
       yield Case(f"jnp.fft.fft/n{n}/{np.dtype(dtype).name}", lambda x, n=n: jnp.fft.fft(x, n, axis=1, norm="ortho"), (x,), 32)
   for name in "rfft rfft2 rfftn ihfft".split():
     yield Case(f"jnp.fft.{name}", getattr(jnp.fft, name), (array("fr", (3, 4, 10), F32),), 32)
+  yield Case("jnp.fft.irfft/none", jnp.fft.irfft, (np.ones((3, 1), C64),))
   yield Case("jnp.fft.fftfreq", lambda: (jnp.fft.fftfreq(9), jnp.fft.rfftfreq(9)))
   yield Case("jsp.fft.dct", lambda x: jsp.fft.idct(jsp.fft.dct(x)), (array("dct", (3, 16), F32),), 32)
   yield Case("jsp.signal.fftconvolve", lambda x: jsp.signal.fftconvolve(x, x[:5]), (array("fc", (33,), F32),), 64)

@@ -443,6 +443,7 @@ static const infer_case cases[] = {
     {"fft", "c64[2,8]", NULL, "fft_type=0;fft_length=8", "c64[2,8]"},
     {"fft", "f32[2,9]", NULL, "fft_type=2;fft_length=9", "c64[2,5]"},
     {"fft", "c128[4,5]", NULL, "fft_type=3;fft_length=4,9", "f64[4,9]"},
+    {"fft", "c64[3,1]", NULL, "fft_type=3;fft_length=0", "f32[3,0]"},
     {"fft", "f32[8]", NULL, "fft_type=0;fft_length=8", "!must be complex"},
     {"fft", "f16[8]", NULL, "fft_type=2;fft_length=8", "!must be f32 or f64"},
     {"fft", "c64[8]", NULL, "fft_type=1;fft_length=7", "!must be 7"},
