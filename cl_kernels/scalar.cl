@@ -5,11 +5,10 @@
  * sections it uses: "//! name" or "//! name : needed sections". It also compiles as it stands, if it needs no other file. Names:
  * h_<op>_<type> where <type> is XLA's name. Narrow floats are float values that their type can hold. */
 
-//! at
-/* A kernel's first buffer begins at this offset of its memory. What is done besides depends on the implementation of
- * OpenCL (opencl/pocl.c). */
-#ifndef h_at
-#define h_at(offset) (offset)
+//! touch
+/* What kernels whose groups are of one work item on CPUs begin with. What it does depends on the implementation of OpenCL (opencl/pocl.c). */
+#ifndef h_touch
+#define h_touch() ((void)0)
 #endif
 
 //! stream

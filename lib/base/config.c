@@ -100,8 +100,3 @@ void halo_config_share_cache_dir(void) {
   setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
   halo_strbuf_deinit(&path);
 }
-
-char *halo_config_pocl_cache_dir(void) {
-  const char *own = getenv(config_pocl_cache);
-  return own ? halo_strdup(own) : config_user_cache("pocl/kcache");
-}

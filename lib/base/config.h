@@ -61,8 +61,5 @@ char *halo_config_cache_dir(void);
 /* Tells PoCL, by $POCL_CACHE_DIR where that is not set, to keep its programs in a folder in $HALO_CACHE_DIR. For the
  * time before OpenCL is first used: PoCL looks once, and other threads may not like what sets variables. */
 void halo_config_share_cache_dir(void);
-/* The folder that PoCL, one of the implementations of OpenCL, keeps its programs in: $POCL_CACHE_DIR, or by the same
- * rules; NULL for none. Free with halo_free. */
-char *halo_config_pocl_cache_dir(void);
 
 #endif

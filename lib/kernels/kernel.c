@@ -36,9 +36,8 @@ static void kernel_arg_text(halo_strbuf texts[4], const halo_kernel_arg *arg, ui
   const char *own = kernel_is_restrict(arg, in_place) ? "restrict " : "";
   halo_strbuf_printf(&texts[0], "%s__global %s%s *%s%s_, ulong %so", comma, constant, type, own,
                      name, name);
-  bool first = texts[1].length == 0;
-  halo_strbuf_printf(&texts[1], "  __global %s%s *%s = %s_ + %s%so%s;\n", constant, type, name,
-                     name, first ? "h_at(" : "", name, first ? ")" : "");
+  halo_strbuf_printf(&texts[1], "  __global %s%s *%s = %s_ + %so;\n", constant, type, name, name,
+                     name);
   halo_strbuf_printf(&texts[2], "%s__global %s%s *%s", comma, constant, type, name);
 }
 

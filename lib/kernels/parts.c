@@ -77,7 +77,9 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
   halo_template_init(k, text);
   halo_parts_hole(p, k, "H_NAME", "%s", p->name);
   halo_parts_hole(p, k, "H_PARAMS", "%s", p->texts.signature);
-  halo_parts_hole(p, k, "H_POINTERS", "%s%s", p->texts.pointers, pointers);
+  /* Of those that ask for a size of group, an item goes over much, if it is alone. */
+  const char *touch = strstr(text, "reqd_work_group_size") ? "  h_touch();\n" : "";
+  halo_parts_hole(p, k, "H_POINTERS", "%s%s%s", p->texts.pointers, pointers, touch);
   halo_parts_hole(p, k, "H_INT", "%s", p->itype);
 }
 

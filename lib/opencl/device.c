@@ -107,7 +107,6 @@ halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device 
   }
   halo_cl_items_release(&items);
   if (status == HALO_OK) {
-    halo_cl_warm_begin(devices[0]);
     *out = devices;
     *count = opened;
     return HALO_OK;
@@ -146,7 +145,6 @@ static void device_finish_queues(halo_cl_device *device) {
 
 void halo_cl_device_destroy(halo_cl_device *device) {
   if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
-  halo_cl_warm_end(device);
   halo_cl_stages_release(device);
   device_finish_queues(device);
   halo_cl_timeline_release(device->timeline);

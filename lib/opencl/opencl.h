@@ -38,7 +38,6 @@ typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */
 typedef struct halo_cl_programs halo_cl_programs; /* of a device: program.c */
 typedef struct halo_cl_timeline halo_cl_timeline; /* of a device: timeline.c */
 typedef struct halo_cl_stages halo_cl_stages;     /* of a device: staging.c */
-typedef struct halo_cl_warming halo_cl_warming;   /* of a device: warm.c */
 
 /* A device with its own context and three in-order queues: programs run on one, what they start beside
  * themselves on the second, copies to and from the host on the third, and events order what of one depends on
@@ -65,8 +64,7 @@ typedef struct halo_cl_device {
   halo_cl_programs *programs;
   halo_cl_timeline *timeline;
   halo_cl_stages *stages;
-  halo_cl_warming *warming; /* NULL where nothing is to be warmed */
-  atomic_int references;    /* use retain and release */
+  atomic_int references; /* use retain and release */
 } halo_cl_device;
 
 typedef struct halo_cl_options {
@@ -299,6 +297,7 @@ typedef struct halo_cl_program_stats {
   uint64_t memory_hits;   /* served by a program in memory */
   uint64_t disk_hits;     /* loaded from a file */
   uint64_t builds;        /* built from source */
+  uint64_t alone_builds;  /* of them those that did without PoCL's library of builtins (pocl.h) */
   uint64_t long_builds;   /* of them those that needed the runtime's header of builtins (pocl.h) */
   uint64_t saved;         /* files written */
   uint64_t save_failures; /* files that could not be written; after some, no more are tried */

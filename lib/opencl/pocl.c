@@ -213,11 +213,36 @@ static int pocl_compare(const void *key, const void *row) {
 /* PoCL makes a shared library of each kernel, whose constants lie in a page that is not there until it is read. With
  * AVX-512, LLVM makes `x != x ? NAN : x` a load of the constant under a mask; where the mask is always 0, and all else is
  * in registers, the page never comes, and each such load costs the processor some 200 cycles to find out that it need
- * not fail. So each kernel reads a constant, in a way that is done once and that the compiler cannot do before: an
- * offset has no sign, but nobody says so. */
+ * not fail. So the kernels of sorts, scans and the like, where that was seen, read a constant first. Others do not:
+ * what is made vectors of across work items would not be any more, and regions became slower by it. */
 static const char pocl_page[] =
-    "__constant ulong h_page[2] = {0, 1};\n"
-    "#define h_at(offset) ((offset) + h_page[(offset) >> 63])\n";
+    "static __constant ulong h_page[1] = {0};\n"
+    "#define h_touch() ((void)*(volatile __constant ulong *)h_page)\n";
+
+/* Appends what both of the functions below begin with. */
+static void pocl_begin(halo_strbuf *out, const halo_caps *caps) {
+  if (caps->has_f64) halo_strbuf_append(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (caps->is_cpu) halo_strbuf_append(out, pocl_page);
+}
+
+/* The next builtin that a text names and that is not known yet; NULL at the end. */
+static const pocl_builtin *pocl_next(const char **at, bool *known) {
+  while (**at) {
+    size_t length = 0;
+    while (isalnum((unsigned char)(*at)[length]) || (*at)[length] == '_') length++;
+    if (length == 0) {
+      ++*at;
+      continue;
+    }
+    pocl_word word = {*at, length};
+    const pocl_builtin *f = bsearch(&word, pocl_builtins, POCL_BUILTINS, sizeof *f, pocl_compare);
+    *at += length;
+    if (!f || known[f - pocl_builtins]) continue;
+    known[f - pocl_builtins] = true;
+    return f;
+  }
+  return NULL;
+}
 
 void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *source) {
   bool known[POCL_BUILTINS] = {false};
@@ -225,22 +250,21 @@ void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *sour
                      "#define H_OVER __attribute__((overloadable))\n"
                      "#define H_CONST __attribute__((overloadable, const))\n"
                      "#define H_PURE __attribute__((overloadable, pure))\n");
-  if (caps->has_f64) halo_strbuf_append(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-  if (caps->is_cpu) halo_strbuf_append(out, pocl_page);
-  for (const char *at = source; *at;) {
-    size_t length = 0;
-    while (isalnum((unsigned char)at[length]) || at[length] == '_') length++;
-    if (length == 0) {
-      at++;
-      continue;
-    }
-    pocl_word word = {at, length};
-    const pocl_builtin *f = bsearch(&word, pocl_builtins, POCL_BUILTINS, sizeof *f, pocl_compare);
-    at += length;
-    if (!f || known[f - pocl_builtins]) continue;
-    known[f - pocl_builtins] = true;
+  pocl_begin(out, caps);
+  for (const pocl_builtin *f; (f = pocl_next(&source, known));) {
     pocl_declare(out, f, caps->has_f64 ? POCL_TYPES : POCL_FLOATS);
   }
   /* Messages of the compiler name lines of the source. */
   halo_strbuf_append(out, "#line 1\n");
+}
+
+bool halo_pocl_define(halo_strbuf *out, const halo_caps *caps, const char *source) {
+  bool known[POCL_BUILTINS] = {false};
+  if (!halo_pocl_define_begin(out, caps, source)) return false;
+  pocl_begin(out, caps);
+  for (const pocl_builtin *f; (f = pocl_next(&source, known));) {
+    if (!halo_pocl_define_one(out, f->name)) return false;
+  }
+  halo_pocl_define_end(out);
+  return true;
 }

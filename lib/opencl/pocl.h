@@ -5,6 +5,8 @@
 #include "base/strbuf.h"
 #include "opencl/caps.h"
 
+#include <CL/cl.h>
+
 bool halo_pocl_is(const halo_caps *caps);
 
 /* PoCL has each program read clang's header of all builtins, 17,000 declarations, twice, which takes 70 ms, and still
@@ -14,5 +16,17 @@ bool halo_pocl_is(const halo_caps *caps);
  * that gets a declaration gets all those for numbers, so that calls mean what they always mean; but not every builtin
  * is known here, nor all for vectors: what does not build with these is to be built with the header. */
 void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *source);
+
+/* Appends definitions of the builtins that `source` names, which may be no good where false is returned: it names
+ * others, or has what halo_pocl_build_alone knows nothing of. */
+bool halo_pocl_define(halo_strbuf *out, const halo_caps *caps, const char *source);
+/* For the function above: what comes first, a builtin's definition (false where there is none), and what comes last. */
+bool halo_pocl_define_begin(halo_strbuf *out, const halo_caps *caps, const char *source);
+bool halo_pocl_define_one(halo_strbuf *out, const char *name);
+void halo_pocl_define_end(halo_strbuf *out);
+/* A program of `defined` and `source` built without PoCL's library of builtins, which it must need nothing of. NULL
+ * where that cannot be done or does not build. The caller releases it. */
+cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, const char *defined,
+                                 const char *source, const char *options);
 
 #endif

@@ -45,14 +45,6 @@ void halo_cl_timeline_drain(halo_cl_timeline *timeline);
 halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand);
 void halo_cl_programs_release(halo_cl_programs *programs);
 
-/* warm.c: begins, in a thread and soon, what the runtime does once before it can build programs, where that takes long
- * and programs are likely to be built: nothing at all where it has built some before. Forgoing it says that a program
- * is being built now, so that it is too late to begin. The end waits for what has begun, and comes before the context
- * is released. */
-void halo_cl_warm_begin(halo_cl_device *device);
-void halo_cl_warm_forgo(halo_cl_device *device);
-void halo_cl_warm_end(halo_cl_device *device);
-
 /* disk.c: files of program binaries, named by key, in one folder. */
 typedef enum halo_disk_result {
   HALO_DISK_FOUND,

@@ -176,8 +176,7 @@ static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const char *name
   halo_strbuf_printf(out, "__kernel void %s(__global const uchar *t_, ulong to", name);
   halo_strbuf_append(out, halo_strbuf_text(&t->offset));
   halo_strbuf_append(out, halo_strbuf_text(&t->whole));
-  halo_strbuf_append(out,
-                     ") {\n  __global const long *t = (__global const long *)(t_ + h_at(to));\n");
+  halo_strbuf_append(out, ") {\n  __global const long *t = (__global const long *)(t_ + to);\n");
   halo_strbuf_append(out, halo_strbuf_text(&t->pointers));
   if (t->group > 1) {
     halo_strbuf_printf(out, "  const long g = (long)(get_global_id(0) / %zu);\n", t->group);

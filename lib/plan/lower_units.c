@@ -49,11 +49,11 @@ void lower_unit_functions(halo_strbuf *out, const char *text, const char *number
   }
   halo_strbuf_append(&opened, at);
   static const char *const pairs[][2] = {
-      {"__kernel void ", "static void "}, {"__attribute__((noinline)) ", ""}, {"h_at(", "("},
+      {"__kernel void ", "static void "}, {"__attribute__((noinline)) ", ""}, {"h_touch();", ""},
       {"get_global_id(0)", "h_x"},        {"get_global_id(1)", "h_y"},        {NULL, NULL}};
   static const char *const lone[][2] = {{"__kernel void ", "static void "},
                                         {"__attribute__((noinline)) ", ""},
-                                        {"h_at(", "("},
+                                        {"h_touch();", ""},
                                         {"get_global_id(0)", "h_x"},
                                         {"get_global_id(1)", "h_y"},
                                         {"get_group_id(0)", "h_x"},

@@ -426,8 +426,7 @@ static int32_t region_make_unit(region_text *t, const char *name) {
   }
   halo_strbuf_append(&text, goes_on ? ", int resume) {\n" : ") {\n");
   for (int32_t a = 0; a < t->args.count; a++) {
-    halo_strbuf_printf(&text, "  __global void *b%d = b%d_ + %sb%do%s;\n", a, a, a ? "" : "h_at(",
-                       a, a ? "" : ")");
+    halo_strbuf_printf(&text, "  __global void *b%d = b%d_ + b%do;\n", a, a, a);
   }
   if (goes_on) {
     halo_strbuf_printf(&text, "  __global void *place = b%d;\n",

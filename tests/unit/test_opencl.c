@@ -616,19 +616,10 @@ START_TEST(config_shared_cache) {
   ck_assert_ptr_null(getenv("POCL_CACHE_DIR"));
   setenv("HALO_CACHE_DIR", "/x/halo", 1);
   halo_config_share_cache_dir();
-  char *path = halo_config_pocl_cache_dir();
-  ck_assert_str_eq(path, "/x/halo/pocl");
-  halo_free(path);
+  ck_assert_str_eq(getenv("POCL_CACHE_DIR"), "/x/halo/pocl");
   setenv("POCL_CACHE_DIR", "/y", 1);
   halo_config_share_cache_dir();
-  path = halo_config_pocl_cache_dir();
-  ck_assert_str_eq(path, "/y");
-  halo_free(path);
-  unsetenv("POCL_CACHE_DIR");
-  setenv("XDG_CACHE_HOME", "/x/cache", 1);
-  path = halo_config_pocl_cache_dir();
-  ck_assert_str_eq(path, "/x/cache/pocl/kcache");
-  halo_free(path);
+  ck_assert_str_eq(getenv("POCL_CACHE_DIR"), "/y");
 }
 END_TEST
 
@@ -664,7 +655,7 @@ START_TEST(program_builtins) {
 }
 END_TEST
 
-/* A name that has a declaration has all those for numbers, and nothing else has one. Kernels of CPUs read a page. */
+/* A name that has a declaration has all those for numbers, and nothing else has one. CPUs have a page to touch. */
 START_TEST(program_declarations) {
   halo_strbuf text = {0};
   halo_caps caps = {.has_f64 = true};
@@ -682,67 +673,93 @@ START_TEST(program_declarations) {
   ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "uchar min(uchar, uchar);"));
   ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "float min(float, float);"));
   ck_assert_ptr_null(strstr(halo_strbuf_text(&text), "double"));
-  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "#define h_at(offset)"));
+  ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&text), "#define h_touch()"));
   halo_strbuf_deinit(&text);
 }
 END_TEST
 
-/* ---- Warming up ---- */
-
-/* How many programs there are in PoCL's cache: folders of two letters. */
-static int warm_entries(void) {
-  DIR *folder = opendir(cache_dir);
-  int count = 0;
-  for (struct dirent *item; (item = readdir(folder));) count += isupper(item->d_name[0]) != 0;
-  closedir(folder);
-  return count;
-}
-
-static void warm_clear(void) {
-  char command[200];
-  snprintf(command, sizeof command, "rm -rf %s/*", cache_dir);
-  ck_assert_int_eq(system(command), 0);
-}
-
-static void warm_pause(long milliseconds) {
-  nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
-}
-
-/* A device that stays open builds something before anybody asks, but not where there are programs. Only PoCL is
- * warmed up. */
-START_TEST(device_warming) {
-  setenv("POCL_CACHE_DIR", cache_dir, 1);
+/* Programs whose builtins can be defined do without PoCL's library of them: kernels have their names and parameters,
+ * from macros too, and compute. Others are built as ever. */
+START_TEST(program_alone) {
+  static const char source[] =
+      "static inline float half_of(float x) { return floor(fabs(x)) * 0.5f; }\n"
+      "__kernel void first(__global float *a, const int n, ulong last) {\n"
+      "  const int i = (int)get_global_id(0);\n"
+      "  if (i < n) a[i] = half_of(i + 1.25f) + (float)min(get_group_id(0), last);\n"
+      "}\n"
+      "#define H_NAME second\n"
+      "#define H_PARAMS __global const float *restrict a_, ulong ao, __global float *b_, \\\n  "
+      "long bo\n"
+      "__kernel void H_NAME(H_PARAMS) { vstore4(vload4(1, a_ + ao), 0, b_ + bo); }\n"
+      "#undef H_NAME\n#undef H_PARAMS\n"
+      "#define H_LOCAL 1\n"
+      "__attribute__((reqd_work_group_size(H_LOCAL, 1, 1))) __kernel void last(__global int *a) {\n"
+      "  __local int b[H_LOCAL];\n  b[get_local_id(0)] = 1;\n  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  a[0] = b[0];\n}\n";
+  static const char *const others[] = {
+      "__kernel void third(__global float *a) { a[0] = sin(a[1]); }\n",
+      "__kernel void third(__global float *a) { __local float b[4]; b[get_local_id(0)] = 1;\n"
+      "  barrier(CLK_LOCAL_MEM_FENCE); a[0] = b[1]; }\n",
+      "#define H_LOCAL 2\n"
+      "__attribute__((reqd_work_group_size(H_LOCAL, 1, 1))) __kernel void third(__global int *a) "
+      "{\n"
+      "  barrier(CLK_GLOBAL_MEM_FENCE); a[get_local_id(0)] = 0; }\n",
+      "void wait(__local int *a) { barrier(CLK_LOCAL_MEM_FENCE); a[0] = 1; }\n"
+      "__kernel void third(__global int *a) { a[0] = 1; }\n",
+      "__kernel void third(__global int *a, float4 b) { a[0] = b.x; }\n"};
   halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
   bool pocl = strstr(device->caps.platform, "Portable Computing Language");
-  ck_assert_int_eq(device->warming != NULL, pocl);
-  if (pocl) warm_pause(300);
+  halo_cl_program *program;
+  ck_assert_int_eq(halo_cl_program_get(device, source, NULL, &program), HALO_OK);
+#if defined(__x86_64__)
+  if (pocl && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    ck_assert_uint_eq(program_stats(device).alone_builds, 1);
+  }
+#endif
+  cl_int code;
+  cl_kernel first = clCreateKernel(program->handle, "first", &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_kernel second = clCreateKernel(program->handle, "second", &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_mem a = clCreateBuffer(device->context, CL_MEM_READ_WRITE, 64 * sizeof(float), NULL, &code);
+  cl_mem b = clCreateBuffer(device->context, CL_MEM_READ_WRITE, 64 * sizeof(float), NULL, &code);
+  cl_int n = 40;
+  cl_ulong last = 2, zero = 0;
+  clSetKernelArg(first, 0, sizeof a, &a);
+  clSetKernelArg(first, 1, sizeof n, &n);
+  clSetKernelArg(first, 2, sizeof last, &last);
+  clSetKernelArg(second, 0, sizeof a, &a);
+  clSetKernelArg(second, 1, sizeof zero, &zero);
+  clSetKernelArg(second, 2, sizeof b, &b);
+  clSetKernelArg(second, 3, sizeof zero, &zero);
+  cl_command_queue queue = clCreateCommandQueue(device->context, device->id, 0, &code);
+  size_t items = 48, local = 8, one = 1;
+  float got[40], moved[4];
+  ck_assert_int_eq(clEnqueueNDRangeKernel(queue, first, 1, NULL, &items, &local, 0, NULL, NULL),
+                   CL_SUCCESS);
+  ck_assert_int_eq(clEnqueueNDRangeKernel(queue, second, 1, NULL, &one, &one, 0, NULL, NULL),
+                   CL_SUCCESS);
+  ck_assert_int_eq(clEnqueueReadBuffer(queue, a, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
+                   CL_SUCCESS);
+  ck_assert_int_eq(clEnqueueReadBuffer(queue, b, CL_TRUE, 0, sizeof moved, moved, 0, NULL, NULL),
+                   CL_SUCCESS);
+  for (int i = 0; i < n; i++) {
+    ck_assert_float_eq(got[i], (float)(i + 1) * 0.5f + (float)(i / 8 < 2 ? i / 8 : 2));
+  }
+  for (int i = 0; i < 4; i++) ck_assert_float_eq(moved[i], got[4 + i]);
+  clReleaseCommandQueue(queue);
+  clReleaseMemObject(a);
+  clReleaseMemObject(b);
+  clReleaseKernel(first);
+  clReleaseKernel(second);
+  halo_cl_program_release(program);
+  uint64_t before = program_stats(device).alone_builds;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    ck_assert_int_eq(halo_cl_program_get(device, others[i], NULL, &program), HALO_OK);
+    ck_assert_uint_eq(program_stats(device).alone_builds, before);
+    halo_cl_program_release(program);
+  }
   halo_cl_device_release(device);
-  if (pocl) {
-    ck_assert_int_eq(warm_entries(), 1);
-    char command[200];
-    snprintf(command, sizeof command, "mkdir %s/ZY %s/ZZ", cache_dir, cache_dir);
-    ck_assert_int_eq(system(command), 0);
-    device = open_device((halo_cl_options){.cache_dir = ""});
-    ck_assert_ptr_null(device->warming);
-    halo_cl_device_release(device);
-  }
-  warm_clear();
-}
-END_TEST
-
-/* A process may end while it goes on. */
-START_TEST(device_warming_exit) {
-  setenv("POCL_CACHE_DIR", cache_dir, 1);
-  pid_t child = fork();
-  if (child == 0) {
-    halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
-    if (device->warming) warm_pause(100);
-    exit(0);
-  }
-  int code = -1;
-  ck_assert_int_eq(waitpid(child, &code, 0), child);
-  ck_assert_int_eq(code, 0);
-  warm_clear();
 }
 END_TEST
 
@@ -876,8 +893,7 @@ int main(void) {
   tcase_add_test(disk, program_swapped);
   tcase_add_test(disk, program_full_disk);
   tcase_add_test(disk, program_threads);
-  tcase_add_test(disk, device_warming);
-  tcase_add_test(disk, device_warming_exit);
+  tcase_add_test(disk, program_alone);
   suite_add_tcase(suite, disk);
   return suite_run(suite);
 }
