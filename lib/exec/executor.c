@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "base/memory.h"
 #include "exec/run.h"
+#include "opencl/pocl.h"
 
 #include <string.h>
 
@@ -105,6 +106,8 @@ halo_status halo_program_build(halo_program *p, bool here) {
 
 /* What takes less is done in the caller's thread, where the device has a queue for that. */
 static const double EXEC_HERE = 1e-4; /* seconds */
+/* Runs after which PoCL has loaded all kernels, as those before them are done. */
+enum { EXEC_FRESH = 4 };
 
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
                                 const halo_program_site *site, halo_program **out) {
@@ -120,6 +123,8 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   /* Parts that wait for each other need threads of their own. */
   bool waits = plan->is_shared && site->team && site->team->count > 1;
   p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS) && !waits;
+  bool loads = device->caps.is_cpu && halo_pocl_is(&device->caps);
+  atomic_init(&p->fresh_runs, loads ? EXEC_FRESH : 0);
   halo_status status = exec_make_room(p);
   if (status == HALO_OK && site->team) status = exec_copy_team(p, site->team);
   if (status == HALO_OK) {

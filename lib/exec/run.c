@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/worker.h"
+#include "opencl/pocl.h"
 
 #include <string.h>
 
@@ -508,6 +509,9 @@ halo_status halo_program_run(halo_program *p, halo_value *const *arguments, cons
   *began = false;
   for (int32_t r = 0; r < plan->result_count; r++) results[r] = NULL;
   HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
+  if (atomic_load(&p->fresh_runs) > 0 && atomic_fetch_sub(&p->fresh_runs, 1) > 0) {
+    halo_pocl_touch_kernels();
+  }
   halo_run *run = run_create(p, arguments, donated, options);
   if (options->done) {
     halo_cl_event_retain(run->done);

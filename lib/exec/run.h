@@ -61,6 +61,7 @@ struct halo_program {
   halo_run_set *free_sets[2]; /* as `units` */
   halo_profile profile;
   atomic_bool ran;
+  atomic_int fresh_runs; /* behind which PoCL may have loaded kernels, on CPUs */
 };
 
 /* executor.c: builds what a program needs for one of the queues, unless that was done. */

@@ -29,4 +29,9 @@ void halo_pocl_define_end(halo_strbuf *out);
 cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, const char *defined,
                                  const char *source, const char *options);
 
+/* Reads a byte of each page of the kernels that PoCL has loaded since the last call. A page that was never read is not
+ * there, and a load under a mask, as LLVM makes of choices between constants, does not bring it where the mask is 0: it
+ * costs the processor some 200 cycles each time to find out that it need not fail. Any thread. */
+void halo_pocl_touch_kernels(void);
+
 #endif
