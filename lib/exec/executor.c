@@ -30,9 +30,15 @@ static halo_status exec_upload_constants(halo_program *p) {
     const halo_plan_constant *c = &plan->constants.data[i];
     memcpy(image + c->offset, c->literal->data, (size_t)halo_shape_byte_size(c->literal->shape));
   }
-  halo_status status = halo_cl_write(p->constants, image, (size_t)plan->constant_bytes, NULL);
+  /* On this queue, behind commands of whoever had the memory before; and waited for, for those of other queues. */
+  cl_event done = NULL;
+  cl_int code = clEnqueueWriteBuffer(p->device->queue, p->constants->mem, CL_FALSE, 0,
+                                     (size_t)plan->constant_bytes, image, 0, NULL, &done);
+  halo_status status = halo_cl_check(code, "clEnqueueWriteBuffer of constants");
+  if (status == HALO_OK) status = halo_cl_await(done);
+  if (done) clReleaseEvent(done);
   halo_free(memory);
-  return halo_fail_in(status, "storing constants");
+  return status;
 }
 
 /* Inner steps first: a step asks the host when one that it holds does. */

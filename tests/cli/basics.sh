@@ -13,7 +13,7 @@ check info-operand 'halo info all'
 check info-null-device 'halo info --device null:null.txt'
 check info-null-missing 'halo info --device null:nowhere.txt'
 check info-program 'halo info loop.hlo'
-check info-artifact "halo info - <\"$here/../data/stablehlo/accuracy.1.17.0.mlirbc\""
+check info-artifact 'halo info - <stablehlo/accuracy.1.17.0.mlirbc'
 check info-proto 'halo opt --passes dce --emit proto axpy.hlo | halo info -'
 check info-shardings 'halo info sharded.hlo'
 check info-open 'halo info open.mlir'

@@ -8,7 +8,7 @@ halo=$(realpath "$1") group=$2 update=${3:-}
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/halo-cli.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-data=$(realpath "$here/../data/npy")
+data=$(realpath "$here/../data/npy") stablehlo=$(realpath "$here/../data/stablehlo")
 cd "$work" || exit 1
 unset HALO_KERNELS HALO_NO_FUSION HALO_DISABLE_PASSES HALO_DUMP_TO
 export LC_ALL=C HALO_CACHE_DIR=$work/cache
@@ -24,7 +24,7 @@ normalise() {
 }
 
 # check NAME COMMAND: `halo` in COMMAND is the program; its stdin is empty, and its folder holds the
-# modules and data/.
+# modules, data/ and stablehlo/.
 check() {
   local name=$1 code out
   shift
@@ -33,6 +33,7 @@ check() {
   mkdir here
   cp "$here"/*.hlo "$here"/*.mlir "$here"/null.txt "$here"/../../examples/sized.hlo here
   ln -s "$data" here/data
+  ln -s "$stablehlo" here/stablehlo
   out=$(cd here && bash -c 'halo() { "$HALO" "$@"; }; '"$*" </dev/null 2>../stderr)
   code=$?
   {
