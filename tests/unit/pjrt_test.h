@@ -255,4 +255,17 @@ static inline PJRT_Buffer *pjrt_run(PJRT_LoadedExecutable *loaded, PJRT_Buffer *
   return result;
 }
 
+/* That the client compiles, runs and reads back. */
+static inline void pjrt_check_sum(PJRT_Client *client) {
+  PJRT_LoadedExecutable *add = pjrt_compile(client, add_text);
+  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *both[] = {x, x};
+  PJRT_Buffer *sum = pjrt_run(add, both, 2);
+  float out[4];
+  pjrt_get(sum, out, sizeof out);
+  ck_assert_float_eq(out[3], 8);
+  pjrt_drop(sum);
+  pjrt_drop(x);
+  pjrt_drop_loaded(add);
+}
+
 #endif

@@ -399,35 +399,30 @@ START_TEST(process_fails) {
 }
 END_TEST
 
-/* The first process does not run at all, and leaves once the second has given up. */
-static void spread_absence(spread_process *process, halo_client *client) {
+/* One process does not run at all, and leaves once the other has given up, with this message. */
+static void spread_alone(spread_process *process, halo_client *client, int runs,
+                         const char *message) {
   halo_executable *e = compile(client, process->text, 2);
-  if (process->communicator->process == 1) {
+  if (process->communicator->process == runs) {
     halo_buffer *x = put(halo_client_device(client, 0), four), *out;
     ck_ok(halo_executable_execute(e, &x, 1, NULL, &out));
-    ck_fails(await(out), HALO_DEADLINE_EXCEEDED,
-             "nothing came from device 0 (process 0) for 0.3 s");
+    ck_fails(await(out), HALO_DEADLINE_EXCEEDED, message);
     halo_buffer_release(out);
     halo_buffer_release(x);
   }
   halo_executable_release(e);
 }
 
+static void spread_absence(spread_process *process, halo_client *client) {
+  spread_alone(process, client, 1, "nothing came from device 0 (process 0) for 0.3 s");
+}
+
 START_TEST(process_absent) { spread(2, 1, 0.3, reduce_text, spread_absence); }
 END_TEST
 
-/* Nor does the second one take what the first has sent. */
+/* The first one only sends: the second does not take it. */
 static void spread_deafness(spread_process *process, halo_client *client) {
-  halo_executable *e = compile(client, process->text, 2);
-  if (process->communicator->process == 0) {
-    halo_buffer *x = put(halo_client_device(client, 0), four), *out;
-    ck_ok(halo_executable_execute(e, &x, 1, NULL, &out));
-    ck_fails(await(out), HALO_DEADLINE_EXCEEDED,
-             "what was sent to device 1 (process 1) was not taken for 0.3 s");
-    halo_buffer_release(out);
-    halo_buffer_release(x);
-  }
-  halo_executable_release(e);
+  spread_alone(process, client, 0, "what was sent to device 1 (process 1) was not taken for 0.3 s");
 }
 
 START_TEST(process_deaf) { spread(2, 1, 0.3, away_text, spread_deafness); }

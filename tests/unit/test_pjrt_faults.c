@@ -196,15 +196,7 @@ static void try_everything(PJRT_Client *client) {
 
 /* Everything works, and no memory is held. */
 static void check_client(PJRT_Client *client) {
-  PJRT_LoadedExecutable *add = pjrt_compile(client, add_text);
-  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *both[] = {x, x};
-  PJRT_Buffer *sum = pjrt_run(add, both, 2);
-  float out[4];
-  pjrt_get(sum, out, sizeof out);
-  ck_assert_float_eq(out[3], 8);
-  pjrt_drop(sum);
-  pjrt_drop(x);
-  pjrt_drop_loaded(add);
+  pjrt_check_sum(client);
   PJRT_Device_MemoryStats_Args *stats = ARGS(Device_MemoryStats, .device = pjrt_device(client, 0));
   ck_call(api->Device_MemoryStats(stats));
   ck_assert_int_eq(stats->bytes_in_use, 0);

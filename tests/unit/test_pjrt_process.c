@@ -6,18 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void check_sum(PJRT_Client *client) {
-  PJRT_LoadedExecutable *add = pjrt_compile(client, add_text);
-  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *both[] = {x, x};
-  PJRT_Buffer *sum = pjrt_run(add, both, 2);
-  float out[4];
-  pjrt_get(sum, out, sizeof out);
-  ck_assert_float_eq(out[3], 8);
-  pjrt_drop(sum);
-  pjrt_drop(x);
-  pjrt_drop_loaded(add);
-}
-
 /* Opens a library and makes its table the one in use. */
 static void *use(const char *path) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -51,16 +39,16 @@ START_TEST(twice) {
   ck_assert_ptr_ne(api, first_api);
   PJRT_Client *other = pjrt_client(NULL);
   for (int i = 0; i < 2; i++) {
-    check_sum(other);
+    pjrt_check_sum(other);
     const PJRT_Api *second_api = api;
     api = first_api;
-    check_sum(one);
+    pjrt_check_sum(one);
     api = second_api;
   }
   pjrt_close(other);
   dlclose(second);
   api = first_api;
-  check_sum(one);
+  pjrt_check_sum(one);
   pjrt_close(one);
   dlclose(first);
   api = NULL;
@@ -72,7 +60,7 @@ START_TEST(unloaded) {
   for (int i = 0; i < 3; i++) {
     void *library = use(HALO_TEST_PJRT);
     PJRT_Client *client = pjrt_client(NULL);
-    check_sum(client);
+    pjrt_check_sum(client);
     pjrt_close(client);
     dlclose(library);
     api = NULL;
@@ -109,7 +97,7 @@ START_TEST(forked) {
   int status;
   ck_assert_int_eq(waitpid(process, &status, 0), process);
   ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
-  check_sum(client);
+  pjrt_check_sum(client);
   pjrt_drop(x);
   pjrt_drop_loaded(add);
   pjrt_close(client);
