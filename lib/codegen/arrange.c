@@ -87,10 +87,12 @@ static int arrange_find(const int64_t *list, int32_t count, int64_t value) {
   return -1;
 }
 
-/* Where the element of the updates at `at` goes, behind a test that the whole of its window lies inside the
- * array, which opens a scope. */
+/* Where the element of the updates at `update` goes, and the name of a test that the whole of its window lies inside
+ * the array (NULL: it always does). Where it does not, the place is another one that is there: the text does not
+ * branch, since compilers that make vectors of work items read on both sides of a branch (Intel's for CPUs does,
+ * for arrays in private memory). */
 static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                                  emit_index *update) {
+                                  emit_index *update, const char **inside_test) {
   int32_t arity = instr->operand_count / 2, n_window, n_inserted, n_map, n_batch, ignored;
   const halo_instr *indices = instr->operands[arity];
   const halo_shape *array = instr->operands[0]->shape, *updates = instr->operands[arity + 1]->shape;
@@ -107,7 +109,7 @@ static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_ins
     if (next == vector_dim) next++;
     from[next++] = halo_index_at(update, d);
   }
-  halo_strbuf tests = {0};
+  halo_strbuf all = {0};
   int32_t offset = 0;
   for (int d = 0; d < array->rank; d++) {
     int b = arrange_find(batch, n_batch, d), k = arrange_find(map, n_map, d);
@@ -121,20 +123,28 @@ static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_ins
       emit_index *where = halo_index_of(e, indices->shape->rank, indices->shape->dims, from);
       halo_value start = halo_emit_value(e, f, indices, 0, where);
       int64_t most = array->dims[d] - extent;
-      halo_strbuf_printf(&tests, "%s%s", tests.length ? " && " : "",
-                         halo_emit_start_test(e, start, most));
       const char *itype = halo_emitter_index_type(e), *name = emit_name(e, "i");
-      halo_emit_line(e, "const %s %s = (%s)%s;", itype, name, itype, start.text);
+      const char *test = halo_emit_start_test(e, start, most);
+      halo_strbuf_printf(&all, "%s%s", all.length ? " && " : "", test);
+      halo_emit_line(e, "const %s %s = %s ? (%s)%s : 0;", itype, name, test, itype, start.text);
       to[d] = halo_emit_counter(e, name, most + 1);
     }
     if (inside) {
       to[d] = halo_integer_add(&e->integers, to[d], halo_index_at(update, (int)window[offset++]));
     }
   }
-  halo_emit_open(
-      e, tests.length ? halo_arena_printf(e->arena, "if (%s)", halo_strbuf_text(&tests)) : NULL);
-  halo_strbuf_deinit(&tests);
+  *inside_test = all.length ? emit_name(e, "t") : NULL;
+  if (*inside_test) halo_emit_line(e, "const bool %s = %s;", *inside_test, halo_strbuf_text(&all));
+  halo_strbuf_deinit(&all);
   return halo_index_of(e, array->rank, array->dims, to);
+}
+
+/* `value` where the test holds, else `other`, whose type both get. */
+static halo_value arrange_choose(halo_emitter *e, const char *test, halo_value value,
+                                 halo_value other) {
+  if (value.type != other.type) value = halo_emit_convert(e, value, other.type);
+  return halo_value_expression(
+      other.type, halo_arena_printf(e->arena, "(%s ? %s : %s)", test, value.text, other.text));
 }
 
 void emit_scatter(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
@@ -148,11 +158,13 @@ void emit_scatter(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_
   if (halo_shape_element_count(instr->operands[n + 1]->shape) == 0) return;
   int opened = 0;
   emit_index *update = emit_loops(e, instr->operands[n + 1]->shape, &opened);
-  emit_index *to = arrange_target(e, f, instr, update);
+  const char *inside;
+  emit_index *to = arrange_target(e, f, instr, update, &inside);
   halo_value *values = halo_arena_array(e->arena, halo_value, 2 * n);
   halo_value *results = halo_arena_array(e->arena, halo_value, n);
+  halo_value *before = halo_arena_array(e->arena, halo_value, n);
   for (int32_t k = 0; k < n; k++) {
-    values[k] = emit_array_load(e, leaves[k], to);
+    values[k] = before[k] = emit_array_load(e, leaves[k], to);
     values[n + k] = halo_emit_value(e, f, instr->operands[n + 1 + k], 0, update);
   }
   for (int32_t k = 0; k < 2 * n; k++) {
@@ -160,8 +172,10 @@ void emit_scatter(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_
     if (values[k].type != type) values[k] = halo_emit_convert(e, values[k], type);
   }
   halo_emit_apply(e, computation, values, results);
-  for (int32_t k = 0; k < n; k++) emit_array_store(e, leaves[k], to, results[k]);
-  halo_emit_close(e);
+  for (int32_t k = 0; k < n; k++) {
+    if (inside) results[k] = arrange_choose(e, inside, results[k], before[k]);
+    emit_array_store(e, leaves[k], to, results[k]);
+  }
   while (opened--) halo_emit_close(e);
 }
 
@@ -222,13 +236,15 @@ void emit_select_and_scatter(halo_emitter *e, emit_frame *f, const halo_instr *i
   opened = 0;
   emit_index *from = emit_loops(e, source, &opened);
   const char *best = arrange_select(e, f, instr, from);
-  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s >= 0)", best));
   int64_t count = halo_shape_element_count(shape);
-  emit_index *to = halo_index_from_position(e, leaves[0].array, halo_emit_counter(e, best, count));
+  const char *itype = halo_emitter_index_type(e), *place = emit_name(e, "i");
+  halo_emit_line(e, "const %s %s = max(%s, (%s)0);", itype, place, best,
+                 itype); /* as in arrange_target */
+  emit_index *to = halo_index_from_position(e, leaves[0].array, halo_emit_counter(e, place, count));
   halo_value value = halo_emit_value(e, f, instr->operands[1], 0, from);
-  halo_value sum = arrange_apply(e, halo_instr_comp(instr, HALO_ATTR_SCATTER),
-                                 emit_array_load(e, leaves[0], to), value);
+  halo_value before = emit_array_load(e, leaves[0], to);
+  halo_value sum = arrange_apply(e, halo_instr_comp(instr, HALO_ATTR_SCATTER), before, value);
+  sum = arrange_choose(e, halo_arena_printf(e->arena, "%s >= 0", best), sum, before);
   emit_array_store(e, leaves[0], to, sum);
-  halo_emit_close(e);
   while (opened--) halo_emit_close(e);
 }
