@@ -51,21 +51,24 @@ typedef struct execute_plan {
   halo_value **outputs; /* and its results; in one piece of memory with the rest */
   halo_cl_event **after;
   int after_count;
-  bool *donated; /* by argument */
+  halo_run **held; /* by device: runs that wait for others; NULL where there is one device */
+  bool *donated;   /* by argument */
   const halo_execute_options *options;
 } execute_plan;
 
 static void execute_forget(execute_plan *x) { halo_free(x->values); }
 
 static halo_status execute_prepare(const halo_plan *plan, const halo_execute_options *options,
-                                   execute_plan *x) {
+                                   int devices, execute_plan *x) {
   static const halo_execute_options defaults;
   int count = halo_plan_visible_arguments(plan), all = plan->argument_count;
   if (!options) options = &defaults;
   size_t events = options->after_count > 0 ? (size_t)options->after_count : 0;
-  size_t pointers = (size_t)all + (size_t)plan->result_count + events;
+  size_t held = devices > 1 && plan->is_shared ? (size_t)devices : 0;
+  size_t pointers = (size_t)all + (size_t)plan->result_count + events + held;
   void *memory;
   x->values = NULL;
+  x->held = NULL;
   HALO_TRY(halo_try_alloc(sizeof(void *) * pointers + (size_t)all + 1,
                           "the arguments and results of a run", &memory));
   x->values = memory;
@@ -73,7 +76,9 @@ static halo_status execute_prepare(const halo_plan *plan, const halo_execute_opt
   x->after = (halo_cl_event **)(x->outputs + plan->result_count);
   x->after_count = options->after_count;
   x->options = options;
-  x->donated = (bool *)(x->after + events);
+  x->held = held ? (halo_run **)(x->after + events) : NULL;
+  for (size_t d = 0; d < held; d++) x->held[d] = NULL;
+  x->donated = (bool *)(x->after + events + held);
   if (options->donated_count < 0 || (options->donated_count && !options->donated)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_execute_options: no list of %d donated arguments",
                      options->donated_count);
@@ -198,6 +203,7 @@ static halo_status execute_at(const halo_executable *e, int device, halo_buffer 
       run.channel_count = options->channel_counts[device];
     }
     if (options->done) run.done = &done;
+    if (x->held) run.held = &x->held[device];
     if (status == HALO_OK) {
       status = halo_program_run(at->program, values, x->donated, &run, outputs, &began);
     }
@@ -211,6 +217,24 @@ static halo_status execute_at(const halo_executable *e, int device, halo_buffer 
   if (status == HALO_OK) execute_wrap(plan, at->device, outputs, results);
   if (done) options->done[device] = halo_event_wrap(e->client, done);
   return status;
+}
+
+/* Parts that are all here, and have only each other to wait for, need no threads: they go on in turn. What is left gets
+ * one. */
+static void execute_go_on(execute_plan *x, int devices) {
+  bool any = x->held != NULL;
+  while (any) {
+    any = false;
+    for (int d = 0; d < devices; d++) {
+      bool moved;
+      if (!x->held[d]) continue;
+      if (halo_run_go_on(x->held[d], &moved)) x->held[d] = NULL;
+      any |= moved;
+    }
+  }
+  for (int d = 0; d < devices && x->held; d++) {
+    if (x->held[d]) halo_run_let_go(x->held[d]);
+  }
 }
 
 /* A part that does not begin must not be waited for. */
@@ -257,16 +281,17 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
   }
   execute_plan x;
   uint64_t number = 1 + atomic_fetch_add(&e->runs, 1);
-  halo_status status = execute_prepare(plan, options, &x);
+  halo_status status = execute_prepare(plan, options, devices, &x);
   if (status != HALO_OK && plan->is_shared) execute_tell(e, &e->placements[0], number);
   for (int d = 0; d < devices && status == HALO_OK; d++) {
     status = execute_at(e, d, argument_count ? arguments[d] : NULL, &x, number,
                         result_count ? results[d] : NULL);
     if (status != HALO_OK && plan->is_shared) execute_tell(e, &e->placements[d], number);
   }
+  char *message = status == HALO_OK ? NULL : halo_error_save();
+  execute_go_on(&x, devices);
   execute_forget(&x);
   if (status == HALO_OK) return HALO_OK;
-  char *message = halo_error_save();
   for (int d = 0; d < devices; d++) {
     for (int r = 0; r < result_count; r++) {
       halo_buffer_release(results[d][r]);

@@ -27,6 +27,8 @@ typedef struct collective_part {
   collective_span spans[COLLECTIVE_SPANS];
   int span_count;
   char *scratch;
+  size_t
+      rows; /* bytes of it that stand for the result, until the host has combined them; 0: none */
   halo_schedule schedule;
   const int32_t *group; /* the members, by place; NULL: in none */
   int rounds, round;

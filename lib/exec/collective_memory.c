@@ -13,6 +13,7 @@ static halo_status memory_map(halo_run *run, collective_span *span, cl_event *ev
   cl_map_flags flags = span->written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
   if (*event) clReleaseEvent(*event);
   *event = NULL;
+  run->ahead++;
   void *mapped;
   halo_status status = halo_cl_map(run->queue, span->at.mem, flags, (size_t)span->at.offset,
                                    span->size, false, event, &mapped);
@@ -103,6 +104,7 @@ static halo_status memory_close(collective_part *part, collective_span *span, bo
   halo_run *run = part->run;
   halo_status status = HALO_OK;
   if (span->mapped) {
+    run->ahead++;
     status = halo_fail_in(halo_cl_unmap(run->queue, span->at.mem, span->data, NULL),
                           "storing what came from other devices");
   } else if (span->data && span->data != span->at.host) {
@@ -154,8 +156,8 @@ halo_status collective_came(void *user, int receive) {
 char *collective_at(collective_part *part, halo_space space, size_t at) {
   switch (space) {
     case HALO_SPACE_SENT: return part->spans[0].data + at;
-    case HALO_SPACE_RESULT: return part->spans[1].data + at;
-    case HALO_SPACE_SCRATCH: return part->scratch + at;
+    case HALO_SPACE_RESULT: return (part->rows ? part->scratch : part->spans[1].data) + at;
+    case HALO_SPACE_SCRATCH: return part->scratch + part->rows + at;
   }
   return NULL;
 }
@@ -171,6 +173,7 @@ halo_status collective_copy(collective_part *part, halo_copy_time time) {
     }
     /* Streams have one round, whose copies go from what is sent to the result. */
     const halo_place_at *from = &part->spans[0].at, *to = &part->spans[1].at;
+    part->run->ahead++;
     HALO_TRY(halo_cl_check(
         clEnqueueCopyBuffer(part->run->queue, from->mem, to->mem, (size_t)from->offset + copy->from,
                             (size_t)to->offset + copy->to, copy->bytes, 0, NULL, NULL),

@@ -13,6 +13,7 @@
 /* A plan made ready: programs built, constants on the device. Several runs may be in progress at once,
  * from any threads: each has kernels and temporaries of its own. */
 typedef struct halo_program halo_program;
+typedef struct halo_run halo_run;
 
 /* The devices that run parts of one program together. */
 typedef struct halo_team {
@@ -48,7 +49,16 @@ typedef struct halo_run_options {
   const halo_channel *channels;
   int channel_count;
   halo_cl_event **done; /* NULL, or where a reference to the event of all its results is put */
+  /* NULL, or where a run is put that has to wait for something, which a thread of the library would do else: parts of one
+   * program that are started one after the other may wait for each other only. NULL is put there otherwise. */
+  halo_run **held;
 } halo_run_options;
+
+/* A held run goes on as far as it need not wait. True: it is over, as one that a thread has done, and gone. *moved: it
+ * has gone on. */
+bool halo_run_go_on(halo_run *run, bool *moved);
+/* Gives a held run to a thread. */
+void halo_run_let_go(halo_run *run);
 
 /* One run. `arguments`: a value for each flat argument, on the program's device; borrowed, but for those
  * with donated[i] (NULL: none), whose reference is taken over and whose memory may become a result's.

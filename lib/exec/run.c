@@ -279,6 +279,11 @@ static void run_give_up(halo_run *run) {
   halo_program_release(run->program);
 }
 
+/* Whether the host did all of it itself, and nothing was on the queue before: its results are there. */
+static bool run_is_over(const halo_run *run) {
+  return run->idle && run->ahead == 0 && !run->strayed;
+}
+
 /* The last event of all that was queued, so that its memory is known to be in use until then. */
 static halo_status run_note_end(halo_run *run) {
   halo_cl_device *device = run->program->device;
@@ -323,7 +328,8 @@ static halo_status run_end(halo_run *run, halo_status status) {
   halo_run_settle(run);
   halo_cl_event *done = run->done;
   cl_event last = NULL;
-  if (status == HALO_OK) {
+  bool over = status == HALO_OK && run_is_over(run);
+  if (status == HALO_OK && !over) {
     status = run_note_end(run);
     if (status != HALO_OK) status = run_tell_team(run, status);
   }
@@ -352,7 +358,9 @@ static halo_status run_end(halo_run *run, halo_status status) {
   run_give_up(run);
   halo_free(run->moved);
   halo_free(run);
-  if (status == HALO_OK) {
+  if (status == HALO_OK && over) {
+    halo_cl_event_set_done(done);
+  } else if (status == HALO_OK) {
     halo_cl_event_set_queued(done, last);
   } else {
     halo_cl_event_set_failed(done, status, message);
@@ -503,10 +511,29 @@ static bool run_defer(halo_run *run) {
   return true;
 }
 
+void halo_run_let_go(halo_run *run) {
+  halo_cl_work_begin(run->program->device);
+  halo_worker_run(run_continue_job, run);
+}
+
+bool halo_run_go_on(halo_run *run, bool *moved) {
+  const halo_step *step = &run->program->plan->steps.data[run->next];
+  const halo_step_runner *runner = halo_step_runners[step->kind];
+  void *state = run->set->states[step->number];
+  *moved = runner->is_over && runner->is_over(state);
+  if (!*moved) return false;
+  halo_status status = runner->finish(run, step, state);
+  run->next++;
+  if (status == HALO_OK && run_advance(run, false, &status)) return false;
+  (void)run_end(run, status);
+  return true;
+}
+
 halo_status halo_program_run(halo_program *p, halo_value *const *arguments, const bool *donated,
                              const halo_run_options *options, halo_value **results, bool *began) {
   const halo_plan *plan = p->plan;
   *began = false;
+  if (options->held) *options->held = NULL;
   for (int32_t r = 0; r < plan->result_count; r++) results[r] = NULL;
   HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
   if (atomic_load(&p->fresh_runs) > 0 && atomic_fetch_sub(&p->fresh_runs, 1) > 0) {
@@ -529,8 +556,11 @@ halo_status halo_program_run(halo_program *p, halo_value *const *arguments, cons
   }
   status = run_begin(run);
   if (status == HALO_OK && run_advance(run, p->synchronous, &status)) {
-    halo_cl_work_begin(p->device);
-    halo_worker_run(run_continue_job, run);
+    if (options->held) {
+      *options->held = run;
+    } else {
+      halo_run_let_go(run);
+    }
     return HALO_OK;
   }
   /* If nothing was queued, what was given away is the caller's again after a failure. */

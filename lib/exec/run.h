@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-typedef struct halo_run halo_run;
 typedef struct halo_aside halo_aside; /* steps that go on in another thread: step_async.c */
 typedef struct halo_run_set halo_run_set;
 
@@ -92,7 +91,7 @@ struct halo_run {
   bool began;         /* a command was queued */
   bool idle;          /* nothing was on the queue when it began, as far as is known */
   bool strayed;       /* something was put on the second queue */
-  int64_t ahead;      /* commands queued since the host last waited */
+  int64_t ahead;      /* commands queued since the host last waited for all */
   double since;       /* when putting a command on the queue began; with profiling */
   halo_host_time host[HALO_HOST_WORKS]; /* with profiling */
   atomic_int waits_for;                 /* values and events that are pending */

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "exec/collective.h"
+#include "exec/fold.h"
 
 #include <sched.h>
 
@@ -14,6 +15,7 @@ typedef struct collective_state {
   uint32_t times; /* ... it was done so often */
   collective_part part;
   bool begun;         /* when it was started, ... */
+  double since;       /* ... at that time, ... */
   halo_status status; /* ... with this outcome so far */
   char *message;
 } collective_state;
@@ -191,10 +193,25 @@ static void collective_plan(collective_part *part, size_t sent) {
   part->rounds = part->group ? halo_schedule_rounds(s) : 0;
 }
 
+/* Bytes of all members' pieces that the host will combine. */
+static size_t collective_rows(const collective_part *part) {
+  if (part->collective->fold == HALO_FOLD_NONE) return 0;
+  return part->schedule.bytes * (size_t)part->schedule.count;
+}
+
 static size_t collective_scratch(const collective_part *part) {
   size_t notes = (size_t)part->collective->updates * (size_t)part->schedule.count;
   bool ragged = part->collective->kind == HALO_COLLECTIVE_RAGGED;
-  return ragged ? 2 * sizeof(ragged_note) * notes : halo_schedule_scratch(&part->schedule);
+  if (ragged) return 2 * sizeof(ragged_note) * notes;
+  return collective_rows(part) + halo_schedule_scratch(&part->schedule);
+}
+
+/* The result is what becomes of the members' pieces, which lie at the beginning of the scratch memory. */
+static void collective_fold(const collective_part *part) {
+  const halo_plan_collective *e = part->collective;
+  const halo_schedule *s = &part->schedule;
+  halo_fold(e->fold, e->fold_type, e->fold_pairs, s->count, s->bytes, part->scratch,
+            part->spans[1].data);
 }
 
 /* The messages of a round. */
@@ -251,7 +268,10 @@ static halo_status collective_end_round(collective_part *part) {
   part->state = NULL;
   if (status != HALO_OK) return collective_say_group(part, status);
   part->round++;
-  return collective_say_what(part, collective_copy(part, HALO_COPY_BEHIND));
+  status = collective_copy(part, HALO_COPY_BEHIND);
+  bool last = part->round == part->rounds;
+  if (status == HALO_OK && last && part->collective->fold != HALO_FOLD_NONE) collective_fold(part);
+  return collective_say_what(part, status);
 }
 
 /* Goes on; whether all is done, or failed. Without `wait` only as far as no message is missing. */
@@ -305,6 +325,7 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
     status = halo_try_alloc(scratch, "what is on its way to other devices", &memory);
   }
   part->scratch = memory;
+  part->rows = collective_rows(part);
   if (status != HALO_OK) return collective_say_what(part, status);
   part->since = halo_run_clock(run);
   if (part->rounds > 0) return collective_begin_round(part);
@@ -327,26 +348,26 @@ static halo_status collective_start(halo_run *run, const halo_step *step, void *
   state->status = HALO_OK;
   state->begun = collective_is_quick(run, step);
   if (!state->begun) return HALO_OK;
+  state->since = halo_clock();
   /* Others may have been sent something: the rest is for finish, come what may. */
   state->status = collective_begin(run, step, state);
   if (state->status != HALO_OK) state->message = halo_error_save();
   return HALO_OK;
 }
 
-/* Looks, for some microseconds where other processes may send what is missing. */
+/* Looks, for some microseconds from its start on where other processes may send what is missing. */
 static bool collective_is_over(void *data) {
   /* Seconds: what waking threads here and there takes; and until other processes of the same core get a turn, since
    * one that computes keeps it for long. */
   static const double patience = 2e-4, alone = 2e-5;
   collective_state *state = data;
   if (!state->begun) return false;
-  double since = halo_clock();
   for (;;) {
     halo_status status = state->status;
     bool over = collective_go_on(&state->part, false, &status);
     if (status != state->status) state->message = halo_error_save();
     state->status = status;
-    double waited = halo_clock() - since;
+    double waited = halo_clock() - state->since;
     if (over || !halo_world_is_far(state->part.state) || waited > patience) return over;
     if (waited > alone) sched_yield();
   }

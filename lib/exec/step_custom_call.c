@@ -39,6 +39,7 @@ static halo_status custom_start(halo_run *run, const halo_step *step, void *stat
   halo_arena scratch = {0};
   halo_custom_array *arrays = custom_arrays(&scratch, run, step);
   run->began = true;
+  run->ahead++;
   halo_status status = halo_custom_site_call(step->custom, arrays, run->queue);
   halo_arena_deinit(&scratch);
   return status;
@@ -88,6 +89,7 @@ static halo_status custom_finish(halo_run *run, const halo_step *step, void *sta
   if (status == HALO_OK) status = halo_custom_site_call(step->custom, arrays, NULL);
   halo_run_spent(run, HALO_HOST_CALL, since);
   for (int i = 0; i < mapped; i++) {
+    run->ahead++;
     halo_status unmapped = halo_cl_unmap(run->queue, mappings[i].at.mem, mappings[i].data, NULL);
     if (status == HALO_OK) status = unmapped;
   }

@@ -152,3 +152,35 @@ int64_t halo_collective_size(const halo_groups *groups) {
   }
   return size;
 }
+
+bool halo_collective_in_pairs(const halo_groups *groups) {
+  enum { FEWEST = 32 };
+  return halo_collective_size(groups) >= FEWEST;
+}
+
+bool halo_collective_plain_reducer(const halo_computation *reducer, halo_opcode *opcode) {
+  const halo_instr *root = reducer->root;
+  if (root->operand_count != 2 || halo_opcode_exec(root->opcode) != HALO_EXEC_ELEMENTWISE) {
+    return false;
+  }
+  bool both = root->operands[0]->opcode == HALO_OP_PARAMETER &&
+              root->operands[1]->opcode == HALO_OP_PARAMETER &&
+              root->operands[0] != root->operands[1];
+  *opcode = root->opcode;
+  return both && root->shape->type == root->operands[0]->shape->type && root->attr_count == 0;
+}
+
+bool halo_collective_folds(const halo_computation *reducer, halo_type type) {
+  halo_opcode opcode;
+  if (!halo_collective_plain_reducer(reducer, &opcode) || reducer->root->shape->type != type) {
+    return false;
+  }
+  bool add = opcode == HALO_OP_ADD, logical = false, arithmetic = add;
+  logical = opcode == HALO_OP_AND || opcode == HALO_OP_OR || opcode == HALO_OP_XOR;
+  arithmetic |=
+      opcode == HALO_OP_MULTIPLY || opcode == HALO_OP_MAXIMUM || opcode == HALO_OP_MINIMUM;
+  if (halo_type_is_complex(type)) return add;
+  if (halo_type_bits(type) < 8 && type != HALO_PRED) return false;
+  if (halo_type_is_float(type)) return arithmetic && halo_type_bits(type) >= 16;
+  return arithmetic || logical;
+}

@@ -20,4 +20,14 @@ halo_status halo_collective_pairs(const halo_instr *instr, halo_arena *arena, in
 /* The members of each group; 0 when they differ. */
 int64_t halo_collective_size(const halo_groups *groups);
 
+/* The order in which a reduction combines what members give: one after the other as XLA does it; from 32 on, where
+ * all groups have as many, neighbours first, then pairs of these and so on: programs grow with the logarithm. */
+bool halo_collective_in_pairs(const halo_groups *groups);
+
+/* What a reducer does to its two parameters, where that is one elementwise operation on their type. */
+bool halo_collective_plain_reducer(const halo_computation *reducer, halo_opcode *opcode);
+/* Whether it is one of those that the host does as devices do, on elements of this type: sums, products, extremes,
+ * and, or, xor of numbers of whole bytes that C has, of bf16, f16 and pred, and sums of complex numbers. */
+bool halo_collective_folds(const halo_computation *reducer, halo_type type);
+
 #endif

@@ -5,6 +5,8 @@
  *   all-gather            [1, n] of each member -> [members, n], in the group's order
  *   all-to-all            row i of [members, n] goes to member i -> [members, n]
  *   collective-permute, collective-broadcast, ragged-all-to-all
+ *   all-reduce            of [n], and reduce-scatter of [members * n] to [n], where both are tiny and the reducer is one
+ *                         that the host knows: it combines what comes
  *
  * with groups of numbers (hlo/collective.h) and a number of its own (`exchange`), which is the same on all
  * devices. A reduction combines what the members give in the group's order, whatever its size and however the
@@ -17,6 +19,9 @@
 /* Up to so many bytes that everybody sends to everybody, members combine all by themselves: one exchange
  * instead of two. */
 enum { EXCHANGE_SMALL = 128 << 10 };
+/* Up to so many bytes that a member gets, the host combines them as they come, if it knows the reducer: a launch
+ * takes longer. */
+enum { EXCHANGE_TINY = 16 << 10 };
 
 bool exchange_open(halo_expander *x, halo_instr *instr, bool all, exchange_site *out) {
   halo_module *module = x->r->computation->module;
@@ -84,6 +89,26 @@ halo_instr *exchange_make(exchange_site *s, halo_opcode opcode, const halo_shape
   return halo_rewrite_make(s->x->r, s->instr, opcode, shape, operands, count, attrs, along ? 4 : 3);
 }
 
+/* One that combines what comes: an all-reduce, or a reduce-scatter of [members * n] to [n]. NULL where the host does
+ * not do that. */
+static halo_instr *exchange_make_fold(exchange_site *s, halo_opcode opcode, const halo_shape *shape,
+                                      halo_instr *operand) {
+  halo_computation *reducer = halo_instr_comp(s->instr, HALO_ATTR_TO_APPLY);
+  bool scatters = opcode == HALO_OP_REDUCE_SCATTER;
+  int64_t bytes = halo_shape_byte_size(operand->shape) * (scatters ? 1 : s->most), dim = 0;
+  if (bytes > EXCHANGE_TINY || !halo_collective_folds(reducer, shape->type)) return NULL;
+  halo_groups *groups = halo_arena_new(&s->module->arena, halo_groups);
+  halo_computation **comps = halo_arena_new(&s->module->arena, halo_computation *);
+  *groups = s->groups;
+  *comps = reducer;
+  halo_attr attrs[] = {{.id = HALO_ATTR_EXCHANGE, .i = s->number++},
+                       {.id = HALO_ATTR_EXCHANGE_FOR, .text = exchange_title(s)},
+                       {.id = HALO_ATTR_REPLICA_GROUPS, .groups = groups},
+                       {.id = HALO_ATTR_TO_APPLY, .comps = {comps, 1}},
+                       halo_rewrite_list_attr(s->module, HALO_ATTR_DIMENSIONS, &dim, 1)};
+  return halo_rewrite_make(s->x->r, s->instr, opcode, shape, &operand, 1, attrs, scatters ? 5 : 4);
+}
+
 /* [n] of each member as [members, n]. */
 halo_instr *exchange_gather(exchange_site *s, halo_instr *flat) {
   if (!flat) return NULL;
@@ -141,19 +166,6 @@ int32_t *exchange_values(const exchange_site *s) {
 
 /* ---- Reductions ---- */
 
-/* What a reducer does to two parameters, when that is one operation; its opcode. */
-static bool exchange_is_plain(const halo_computation *reducer, halo_opcode *opcode) {
-  const halo_instr *root = reducer->root;
-  if (root->operand_count != 2 || halo_opcode_exec(root->opcode) != HALO_EXEC_ELEMENTWISE) {
-    return false;
-  }
-  bool both = root->operands[0]->opcode == HALO_OP_PARAMETER &&
-              root->operands[1]->opcode == HALO_OP_PARAMETER &&
-              root->operands[0] != root->operands[1];
-  *opcode = root->opcode;
-  return both && root->shape->type == root->operands[0]->shape->type && root->attr_count == 0;
-}
-
 /* reducer(a, b) on arrays. */
 static halo_instr *exchange_apply(exchange_site *s, halo_computation *reducer, halo_instr *a,
                                   halo_instr *b) {
@@ -172,16 +184,12 @@ static halo_instr *exchange_apply(exchange_site *s, halo_computation *reducer, h
   return halo_expand_op(s->x, HALO_OP_MAP, args, 2, attrs, 2);
 }
 
-/* From so many members on, neighbours are combined first, then pairs of these and so on: programs grow with the
- * logarithm of the group. Up to there members are combined one after the other, as XLA does it. */
-enum { EXCHANGE_TREE = 32 };
-
 /* The rows of [members, n] combined by pairs of neighbours: [n]. */
 static halo_instr *exchange_fold_pairs(exchange_site *s, halo_instr *rows) {
   halo_expander *x = s->x;
   halo_computation *reducer = halo_instr_comp(s->instr, HALO_ATTR_TO_APPLY);
   halo_opcode opcode;
-  bool plain = exchange_is_plain(reducer, &opcode);
+  bool plain = halo_collective_plain_reducer(reducer, &opcode);
   for (int64_t count; rows && (count = rows->shape->dims[0]) > 1;) {
     int64_t n = rows->shape->dims[1], half = count / 2;
     int64_t pairs[3] = {half, 2, n}, one[2] = {half, n};
@@ -216,7 +224,7 @@ static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
   halo_computation *reducer = halo_instr_comp(s->instr, HALO_ATTR_TO_APPLY);
   halo_type type = rows->shape->type, wide = type;
   halo_opcode opcode;
-  bool plain = exchange_is_plain(reducer, &opcode);
+  bool plain = halo_collective_plain_reducer(reducer, &opcode);
   if (plain) wide = exchange_wide(type);
   /* Groups of several sizes: what is behind the members of the own one does not count. */
   int32_t *sizes = exchange_values(s);
@@ -228,7 +236,7 @@ static halo_instr *exchange_fold(exchange_site *s, halo_instr *rows, int rank,
       sizes[s->groups.ids[i]] = (int32_t)size;
     }
   }
-  if (least == s->most && s->most >= EXCHANGE_TREE) {
+  if (halo_collective_in_pairs(&s->groups)) {
     halo_instr *all = exchange_fold_pairs(s, halo_expand_convert(x, rows, wide));
     return halo_expand_convert(x, halo_expand_reshape(x, all, rank, dims), type);
   }
@@ -254,6 +262,8 @@ halo_instr *exchange_reduce(exchange_site *s, halo_instr *value) {
   bool equal = halo_collective_size(&s->groups) > 0;
   int64_t bytes = halo_shape_byte_size(shape);
   halo_instr *flat = halo_expand_reshape(s->x, value, 1, &count);
+  halo_instr *folded = flat ? exchange_make_fold(s, HALO_OP_ALL_REDUCE, flat->shape, flat) : NULL;
+  if (folded) return halo_expand_reshape(s->x, folded, shape->rank, shape->dims);
   /* Between two, one exchange moves as many bytes as two do. What goes on beside other kernels does better with
    * one: a device that does kernels one after the other would do what stands between two exchanges late. */
   bool one = n == 2 && s->instr->parent->execution_thread != NULL;
@@ -421,8 +431,16 @@ static halo_instr *exchange_scatter_one(exchange_site *s, halo_instr *value) {
   int64_t dims[HALO_MAX_RANK], dim = exchange_dim(s);
   if (s->most == 1) return value;
   exchange_part_dims(s, value->shape, dim, dims);
-  halo_instr *rows = exchange_swap(s, exchange_cut(s, value, dim));
-  return exchange_fold(s, rows, value->shape->rank, dims);
+  halo_instr *cut = exchange_cut(s, value, dim);
+  if (!cut) return NULL;
+  int64_t count = halo_shape_element_count(value->shape), part = count / s->most;
+  halo_instr *flat = halo_expand_reshape(s->x, cut, 1, &count);
+  halo_instr *folded =
+      flat && part > 0 ? exchange_make_fold(s, HALO_OP_REDUCE_SCATTER,
+                                            exchange_shape(s, value->shape->type, 1, &part), flat)
+                       : NULL;
+  if (folded) return halo_expand_reshape(s->x, folded, value->shape->rank, dims);
+  return exchange_fold(s, exchange_swap(s, cut), value->shape->rank, dims);
 }
 
 static halo_instr *exchange_swap_one(exchange_site *s, halo_instr *value) {

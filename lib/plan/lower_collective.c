@@ -1,4 +1,5 @@
 /* plan/lower_collective.c: exchanges with other devices, as passes/expand_exchange.c leaves them. */
+#include "hlo/collective.h"
 #include "plan/lowering.h"
 
 static const struct {
@@ -6,6 +7,8 @@ static const struct {
   halo_collective_kind kind;
 } collective_kinds[] = {
     {HALO_OP_ALL_GATHER, HALO_COLLECTIVE_GATHER},
+    {HALO_OP_ALL_REDUCE, HALO_COLLECTIVE_GATHER},
+    {HALO_OP_REDUCE_SCATTER, HALO_COLLECTIVE_SWAP},
     {HALO_OP_ALL_TO_ALL, HALO_COLLECTIVE_SWAP},
     {HALO_OP_COLLECTIVE_BROADCAST, HALO_COLLECTIVE_BROADCAST},
     {HALO_OP_COLLECTIVE_PERMUTE, HALO_COLLECTIVE_PERMUTE},
@@ -28,6 +31,33 @@ static void collective_set_groups(halo_arena *arena, const halo_instr *instr,
   out->members = members;
 }
 
+static const struct {
+  halo_opcode opcode;
+  halo_fold_op fold, of_pred;
+} collective_folds[] = {
+    {HALO_OP_ADD, HALO_FOLD_ADD, HALO_FOLD_OR},
+    {HALO_OP_MULTIPLY, HALO_FOLD_MULTIPLY, HALO_FOLD_AND},
+    {HALO_OP_MAXIMUM, HALO_FOLD_MAXIMUM, HALO_FOLD_OR},
+    {HALO_OP_MINIMUM, HALO_FOLD_MINIMUM, HALO_FOLD_AND},
+    {HALO_OP_AND, HALO_FOLD_AND, HALO_FOLD_AND},
+    {HALO_OP_OR, HALO_FOLD_OR, HALO_FOLD_OR},
+    {HALO_OP_XOR, HALO_FOLD_XOR, HALO_FOLD_XOR},
+};
+
+static void collective_set_fold(const halo_instr *instr, halo_plan_collective *out) {
+  const halo_computation *reducer = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
+  halo_opcode opcode;
+  if (!reducer || !halo_collective_plain_reducer(reducer, &opcode)) return;
+  for (size_t i = 0; i < sizeof collective_folds / sizeof collective_folds[0]; i++) {
+    if (collective_folds[i].opcode != opcode) continue;
+    bool pred = instr->shape->type == HALO_PRED;
+    out->fold = pred ? collective_folds[i].of_pred : collective_folds[i].fold;
+  }
+  const halo_attr *groups = halo_instr_attr(instr, HALO_ATTR_REPLICA_GROUPS);
+  out->fold_type = instr->shape->type;
+  out->fold_pairs = halo_collective_in_pairs(groups->groups);
+}
+
 halo_status lower_collective(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_arena *arena = &s->plan->arena;
   size_t k = 0, kinds = sizeof collective_kinds / sizeof collective_kinds[0];
@@ -40,6 +70,7 @@ halo_status lower_collective(lower_state *s, halo_instr *instr, halo_steps *step
   const halo_attr *title = halo_instr_attr(instr, HALO_ATTR_EXCHANGE_FOR);
   collective->what = halo_arena_strdup(arena, title ? title->text : instr->name);
   collective_set_groups(arena, instr, collective);
+  collective_set_fold(instr, collective);
   int32_t *leaves = lower_leaves(s, instr);
   leaves[0] = lower_temp(s, instr->shape, instr->name);
   bool ragged = collective->kind == HALO_COLLECTIVE_RAGGED;

@@ -137,11 +137,27 @@ typedef enum halo_collective_kind {
   HALO_COLLECTIVE_RAGGED /* args: rows sent and result, then s64 [members, updates]: from which row, how
                             * many, to which row of the receiver's */
 } halo_collective_kind;
+/* What the host does with the pieces that a member has from all: it combines elements in the group's order, one
+ * after the other; `HALO_FOLD_NONE`: nothing, they lie one behind the other. */
+typedef enum halo_fold_op {
+  HALO_FOLD_NONE,
+  HALO_FOLD_ADD,
+  HALO_FOLD_MULTIPLY,
+  HALO_FOLD_MAXIMUM,
+  HALO_FOLD_MINIMUM,
+  HALO_FOLD_AND,
+  HALO_FOLD_OR,
+  HALO_FOLD_XOR
+} halo_fold_op;
+
 /* The result is zeros for a device that nothing is sent to by a broadcast or a permutation. */
 typedef struct halo_plan_collective {
   halo_collective_kind kind;
-  uint32_t op;      /* its number, the same on all devices */
-  const char *what; /* for people: "all-reduce sum.3 (channel 1)" */
+  halo_fold_op fold;   /* of a gather or swap: args[1] is what that makes of the members' pieces */
+  halo_type fold_type; /* of their elements */
+  bool fold_pairs;     /* pairs of neighbours are combined first, then pairs of these and so on */
+  uint32_t op;         /* its number, the same on all devices */
+  const char *what;    /* for people: "all-reduce sum.3 (channel 1)" */
   const int32_t *starts, *members;
   int32_t group_count;
   int64_t row_bytes, row_count, result_rows, updates; /* ragged */
