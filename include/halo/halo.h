@@ -11,6 +11,7 @@
 #include "halo/literal.h"
 #include "halo/module.h"
 #include "halo/npy.h"
+#include "halo/partitioner.h"
 #include "halo/status.h"
 #include "halo/types.h"
 

@@ -1,9 +1,10 @@
-/* custom/custom.h: what custom-calls run: the registry of targets, and the site of a call. */
+/* custom/custom.h: what custom-calls run: the registries of targets and of partitioners, and the site of a call. */
 #ifndef HALO_CUSTOM_CUSTOM_H
 #define HALO_CUSTOM_CUSTOM_H
 
 #include "base/arena.h"
 #include "halo/custom_call.h"
+#include "halo/partitioner.h"
 #include "shape/shape.h"
 
 /* Lives as long as the process. */
@@ -18,6 +19,17 @@ typedef struct halo_custom_target {
 
 /* NULL when there is none. */
 const halo_custom_target *halo_custom_target_find(const char *name);
+
+/* Lives as long as the process. */
+typedef struct halo_custom_partitioner {
+  const char *target;
+  halo_partition_fn *function;
+  void *user;
+  struct halo_custom_partitioner *next;
+} halo_custom_partitioner;
+
+/* NULL when there is none. */
+const halo_custom_partitioner *halo_custom_partitioner_find(const char *target);
 
 /* A call as compiling leaves it, without memory: all in one arena. */
 typedef struct halo_custom_site {

@@ -9,6 +9,7 @@
  * here and not in them. */
 typedef struct clone_state {
   halo_pointer_map copies; /* computation or instruction -> its copy */
+  bool foreign;            /* what is copied comes from a module that has names of its own */
 } clone_state;
 
 static const char *const *clone_strings(halo_arena *arena, const char *const *from, int32_t count) {
@@ -139,7 +140,7 @@ static halo_instr *clone_instr(clone_state *s, halo_computation *to, const halo_
       .literal = from->literal,
       .line = from->line,
   };
-  if (same_module) spec.name = halo_module_fresh_name(to->module, from->name);
+  if (same_module || s->foreign) spec.name = halo_module_fresh_name(to->module, from->name);
   halo_instr *copy = halo_instr_create_unchecked(to, &spec);
   halo_free(operands);
   halo_free(attrs);
@@ -185,6 +186,33 @@ static halo_spmd_entry *clone_spmd(halo_arena *arena, const halo_spmd_entry *fro
     copy->whole_params[i] = halo_shape_clone(arena, from->whole_params[i]);
   }
   copy->whole_result = halo_shape_clone(arena, from->whole_result);
+  return copy;
+}
+
+/* What a computation calls is copied before it. */
+static halo_computation *clone_import(clone_state *s, halo_module *to,
+                                      const halo_computation *from) {
+  halo_computation *copy = halo_pointer_map_get(&s->copies, from);
+  if (copy) return copy;
+  for (int32_t i = 0; i < from->instrs.count; i++) {
+    const halo_instr *instr = from->instrs.data[i];
+    for (int32_t a = 0; a < instr->attr_count; a++) {
+      if (halo_attr_kind_of(instr->attrs[a].id) != HALO_KIND_COMPS) continue;
+      const halo_attr *attr = &instr->attrs[a];
+      for (int32_t c = 0; c < attr->comps.count; c++) clone_import(s, to, attr->comps.data[c]);
+    }
+  }
+  copy = halo_computation_create(to, NULL);
+  copy->name = halo_module_fresh_name(to, from->name);
+  halo_pointer_map_set(&s->copies, from, copy);
+  clone_body(s, copy, from);
+  return copy;
+}
+
+halo_computation *halo_computation_import(halo_module *to, const halo_computation *from) {
+  clone_state s = {.foreign = true};
+  halo_computation *copy = clone_import(&s, to, from);
+  halo_pointer_map_deinit(&s.copies);
   return copy;
 }
 

@@ -291,6 +291,8 @@ void halo_module_set_memory_kind(halo_module *module, bool result, int number, c
 
 /* A deep copy with its own arena (literals shared); one reference. */
 halo_module *halo_module_clone(const halo_module *module);
+/* A deep copy of another module's computation, and of all that it calls, under new names in `to`. */
+halo_computation *halo_computation_import(halo_module *to, const halo_computation *from);
 /* Copies the instructions of `from` to the end of `to` (same module), parameters replaced by `args`
  * [from->params.count], and returns the copy of the root. Called computations are shared. */
 halo_instr *halo_computation_inline(halo_computation *to, const halo_computation *from,

@@ -188,6 +188,11 @@ void halo_spmd_define(halo_spmd *p, halo_spmd_leaf *leaf, halo_instr *value,
 
 /* The rule of an instruction whose node and whose operands' nodes have their leaves; NULL: there is none. */
 halo_spmd_rule *halo_spmd_rule_of(halo_spmd *p, const halo_instr *instr);
+/* For those who make rules: a new factor's number; and one more factor of a dimension, behind those that it has. */
+int32_t halo_spmd_rule_factor(halo_spmd *p, halo_spmd_rule *rule, int64_t size,
+                              halo_spmd_factor_kind kind);
+void halo_spmd_rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t dim,
+                        int32_t factor);
 
 /* ---- Axes of factors: partition_assign.c ---- */
 
@@ -234,12 +239,20 @@ halo_instr *halo_spmd_whole_operand(halo_spmd *p, const halo_instr *operand);
 /* partition_alone.c: writes what one partition does for all: the one that a maximal sharding names, else the first.
  * Of sends and receives those that end them, with those that begin them. */
 halo_status halo_spmd_write_alone(halo_spmd *p, halo_instr *instr);
+/* partition_custom.c: custom calls that know themselves how they are partitioned (halo/partitioner.h). */
+bool halo_spmd_is_custom(const halo_instr *instr);
+/* Makes the rule that the call says of itself, of one that has neither factors nor dimensions yet; one that is not
+ * understood leaves it so. */
+void halo_spmd_custom_rule(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr);
+halo_status halo_spmd_write_custom(halo_spmd *p, halo_instr *instr);
 /* partition_entry.c: the parameters of the entry, and its results, with what callers need to know of them. */
 halo_status halo_spmd_write_params(halo_spmd *p);
 halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root);
 /* partition_tidy.c: sums of all-reduces in a computation that is written become all-reduces of sums, and what
  * nothing needs goes, collectives that this pass made too. */
 halo_status halo_spmd_tidy(const halo_spmd *p, halo_computation *computation);
+/* What callers are told of a leaf of which the text says nothing: as propagation has it. */
+const halo_sharding *halo_spmd_found(halo_spmd *p, const halo_spmd_leaf *leaf);
 /* Values of leaves as one value of a shape, tuples packed; and the other way. */
 halo_instr *halo_spmd_pack(halo_spmd *p, const halo_shape *shape, halo_instr *const *leaves);
 void halo_spmd_unpack(halo_spmd *p, halo_instr *value, halo_instr **leaves);

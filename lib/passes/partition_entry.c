@@ -58,11 +58,8 @@ static void entry_whole_axes(const halo_spmd_mesh *mesh, halo_spmd_axes *axes) {
   }
 }
 
-/* What nothing is said of is as propagation has it. */
-static const halo_sharding *entry_said(halo_spmd *p, const halo_sharding *said,
-                                       const halo_spmd_leaf *leaf) {
+const halo_sharding *halo_spmd_found(halo_spmd *p, const halo_spmd_leaf *leaf) {
   static const halo_sharding manual = {.kind = HALO_SHARDING_MANUAL};
-  if (said) return said;
   if (leaf->box->sharding.manual) return &manual;
   halo_spmd_sharding out = halo_spmd_copy(p, &leaf->box->sharding);
   for (int d = 0; d < out.rank; d++) entry_whole_axes(&p->mesh, &out.dims[d]);
@@ -73,7 +70,9 @@ static halo_status entry_write_param(halo_spmd *p, halo_instr *old, const halo_s
   halo_spmd_node *node = halo_spmd_node_of(old);
   int64_t number = old->parameter_number;
   const halo_shape *shape, *outside;
-  for (int32_t k = 0; k < node->count; k++) said[k] = entry_said(p, said[k], node->leaves[k]);
+  for (int32_t k = 0; k < node->count; k++) {
+    if (!said[k]) said[k] = halo_spmd_found(p, node->leaves[k]);
+  }
   HALO_TRY(entry_shape(p, said, old->shape, &shape));
   HALO_TRY(entry_shape(p, said, p->module->entry_params[number], &outside));
   p->module->entry_params[number] = outside;
@@ -144,7 +143,7 @@ halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root) {
     int32_t index = halo_shape_is_tuple(root->shape) ? halo_leaf_element(root->shape, k) : 0;
     bool is_free = halo_spmd_is_free(module, true, index) || leaf->box->sharding.manual;
     if (!p->results[k]) {
-      p->results[k] = is_free ? entry_said(p, NULL, leaf) : &replicated;
+      p->results[k] = is_free ? halo_spmd_found(p, leaf) : &replicated;
     }
     values[k] = halo_spmd_leave(p, leaf, p->results[k]);
   }

@@ -26,8 +26,8 @@ static halo_spmd_rule *rule_new(halo_spmd *p, const halo_instr *instr) {
   return rule;
 }
 
-static int32_t rule_factor(halo_spmd *p, halo_spmd_rule *rule, int64_t size,
-                           halo_spmd_factor_kind kind) {
+int32_t halo_spmd_rule_factor(halo_spmd *p, halo_spmd_rule *rule, int64_t size,
+                              halo_spmd_factor_kind kind) {
   if (rule->factors == rule->room) {
     rule->room = rule->room ? 2 * rule->room : 8;
     int64_t *sizes = halo_arena_array(&p->arena, int64_t, rule->room);
@@ -57,9 +57,9 @@ static int64_t rule_gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* One more factor of a dimension, behind those that it has; not of one that changes its size at run time. */
-static void rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t dim,
-                     int32_t factor) {
+/* Not of a dimension that changes its size at run time. */
+void halo_spmd_rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t dim,
+                        int32_t factor) {
   const halo_shape *shape = rule_shape(rule, tensor);
   halo_spmd_factors *at = &rule->dims[tensor][dim];
   if (shape->dynamic && shape->dynamic[dim]) rule->kind[factor] = HALO_SPMD_WHOLE;
@@ -72,18 +72,20 @@ static void rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t
 /* A parallel dimension of a tensor, and the same one of another (-1: of none). */
 static int32_t rule_pair(halo_spmd *p, halo_spmd_rule *rule, int32_t a, int64_t a_dim, int32_t b,
                          int64_t b_dim) {
-  int32_t factor = rule_factor(p, rule, rule_shape(rule, a)->dims[a_dim], HALO_SPMD_PARALLEL);
-  rule_put(p, rule, a, a_dim, factor);
-  if (b >= 0) rule_put(p, rule, b, b_dim, factor);
+  int32_t factor =
+      halo_spmd_rule_factor(p, rule, rule_shape(rule, a)->dims[a_dim], HALO_SPMD_PARALLEL);
+  halo_spmd_rule_put(p, rule, a, a_dim, factor);
+  if (b >= 0) halo_spmd_rule_put(p, rule, b, b_dim, factor);
   return factor;
 }
 
 /* Dimension `dim` of all tensors of one rank goes together; those of other ranks (scalars) have no part in it. */
 static void rule_put_all(halo_spmd *p, halo_spmd_rule *rule, int rank, int dim, int64_t size) {
-  int32_t factor = rule_factor(p, rule, size, HALO_SPMD_PARALLEL);
+  int32_t factor = halo_spmd_rule_factor(p, rule, size, HALO_SPMD_PARALLEL);
   for (int32_t t = 0; t < rule->tensors; t++) {
     const halo_shape *shape = rule_shape(rule, t);
-    if (halo_shape_is_array(shape) && shape->rank == rank) rule_put(p, rule, t, dim, factor);
+    if (halo_shape_is_array(shape) && shape->rank == rank)
+      halo_spmd_rule_put(p, rule, t, dim, factor);
   }
 }
 
@@ -97,10 +99,11 @@ static void rule_carry(halo_spmd *p, halo_spmd_rule *rule, int rank, int dim) {
     size = rule_gcd(shape->dims[dim], size);
   }
   if (size <= 1) return;
-  int32_t factor = rule_factor(p, rule, size, HALO_SPMD_CARRIED);
+  int32_t factor = halo_spmd_rule_factor(p, rule, size, HALO_SPMD_CARRIED);
   for (int32_t t = 0; t < rule->tensors; t++) {
     const halo_shape *shape = rule_shape(rule, t);
-    if (halo_shape_is_array(shape) && shape->rank == rank) rule_put(p, rule, t, dim, factor);
+    if (halo_shape_is_array(shape) && shape->rank == rank)
+      halo_spmd_rule_put(p, rule, t, dim, factor);
   }
 }
 
@@ -202,9 +205,9 @@ static void rule_reshape(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *i
     int64_t common = rule_gcd(left_a, left_b);
     if (common == 1 && left_a != left_b)
       return; /* what is behind could only be found by products */
-    int32_t factor = rule_factor(p, rule, common, HALO_SPMD_PARALLEL);
-    rule_put(p, rule, 0, a, factor);
-    rule_put(p, rule, 1, b, factor);
+    int32_t factor = halo_spmd_rule_factor(p, rule, common, HALO_SPMD_PARALLEL);
+    halo_spmd_rule_put(p, rule, 0, a, factor);
+    halo_spmd_rule_put(p, rule, 1, b, factor);
     left_a /= common;
     left_b /= common;
     if (left_a == 1 && left_b == 1) {
@@ -281,7 +284,7 @@ static void rule_dynamic_update_slice(halo_spmd *p, halo_spmd_rule *rule, const 
   const halo_shape *from = rule_shape(rule, 0), *update = rule_shape(rule, 1);
   for (int d = 0; d < from->rank; d++) {
     if (from->dims[d] == update->dims[d]) {
-      rule_put(p, rule, 1, d, rule_pair(p, rule, rule->operands, d, 0, d));
+      halo_spmd_rule_put(p, rule, 1, d, rule_pair(p, rule, rule->operands, d, 0, d));
     } else {
       int32_t factor = rule_pair(p, rule, rule->operands, d, 0, d);
       rule->kind[factor] = HALO_SPMD_CARRIED;
@@ -308,11 +311,11 @@ static void rule_reduce(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *in
   for (int d = 0, kept = 0; d < from->rank; d++) {
     bool reduced = rule_has(dims, count, d);
     if (reduced && !sums) continue;
-    int32_t factor =
-        rule_factor(p, rule, from->dims[d], reduced ? HALO_SPMD_SUMMED : HALO_SPMD_PARALLEL);
+    int32_t factor = halo_spmd_rule_factor(p, rule, from->dims[d],
+                                           reduced ? HALO_SPMD_SUMMED : HALO_SPMD_PARALLEL);
     for (int32_t t = 0; t < arrays; t++) {
-      rule_put(p, rule, t, d, factor);
-      if (!reduced) rule_put(p, rule, rule->operands + t, kept, factor);
+      halo_spmd_rule_put(p, rule, t, d, factor);
+      if (!reduced) halo_spmd_rule_put(p, rule, rule->operands + t, kept, factor);
     }
     kept += !reduced;
   }
@@ -350,7 +353,7 @@ static void rule_dot(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr
   bool sums = rule_can_sum(rule_shape(rule, 2)->type);
   rule->work = 2;
   for (int32_t i = 0; i < batch; i++) {
-    rule_put(p, rule, 2, out++, rule_pair(p, rule, 0, lb[i], 1, rb[i]));
+    halo_spmd_rule_put(p, rule, 2, out++, rule_pair(p, rule, 0, lb[i], 1, rb[i]));
   }
   for (int32_t side = 0; side < 2; side++) {
     for (int d = 0; d < sides[side]->rank; d++) {
@@ -379,9 +382,9 @@ static void rule_convolution(halo_spmd *p, halo_spmd_rule *rule, const halo_inst
     int in = dims->lhs_spatial[k], out = dims->out_spatial[k];
     int64_t size = rule_gcd(rule_shape(rule, 0)->dims[in], rule_shape(rule, 2)->dims[out]);
     if (size <= 1) continue;
-    int32_t factor = rule_factor(p, rule, size, HALO_SPMD_CARRIED);
-    rule_put(p, rule, 0, in, factor);
-    rule_put(p, rule, 2, out, factor);
+    int32_t factor = halo_spmd_rule_factor(p, rule, size, HALO_SPMD_CARRIED);
+    halo_spmd_rule_put(p, rule, 0, in, factor);
+    halo_spmd_rule_put(p, rule, 2, out, factor);
   }
   if (!plain) return;
   rule_pair(p, rule, 1, dims->rhs_output, 2, dims->out_feature);
@@ -432,7 +435,7 @@ static void rule_gather(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *in
     if (next == vector) next++;
     int32_t factor = rule_pair(p, rule, 2, d, 1, next);
     int64_t beside = rule_batch_of(indices_batch, batch, next++);
-    if (beside >= 0) rule_put(p, rule, 0, beside, factor);
+    if (beside >= 0) halo_spmd_rule_put(p, rule, 0, beside, factor);
   }
   for (int d = 0, k = 0; d < from->rank; d++) {
     if (rule_in(batch, d)) continue;
@@ -440,8 +443,8 @@ static void rule_gather(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *in
       /* Each part gives the rows that it has. */
       bool alone = map.count == 1 && map.data[0] == d && indices->rank > 0;
       if (!alone || halo_type_is_complex(to->type) || from->dims[d] > INT32_MAX) continue;
-      int32_t factor = rule_factor(p, rule, from->dims[d], HALO_SPMD_SUMMED);
-      rule_put(p, rule, 0, d, factor);
+      int32_t factor = halo_spmd_rule_factor(p, rule, from->dims[d], HALO_SPMD_SUMMED);
+      halo_spmd_rule_put(p, rule, 0, d, factor);
       continue;
     }
     if (sizes.data[d] == from->dims[d]) rule_pair(p, rule, 2, offset.data[k], 0, d);
@@ -467,13 +470,13 @@ static void rule_scatter(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *i
     int64_t beside = rule_batch_of(indices_batch, batch, next);
     halo_spmd_factor_kind kind = beside >= 0 ? HALO_SPMD_PARALLEL : HALO_SPMD_SUMMED;
     if (beside < 0 && !sums) kind = HALO_SPMD_WHOLE;
-    int32_t factor = rule_factor(p, rule, update->dims[d], kind);
-    rule_put(p, rule, indices, next++, factor);
+    int32_t factor = halo_spmd_rule_factor(p, rule, update->dims[d], kind);
+    halo_spmd_rule_put(p, rule, indices, next++, factor);
     for (int32_t t = 0; t < arrays; t++) {
-      rule_put(p, rule, updates + t, d, factor);
+      halo_spmd_rule_put(p, rule, updates + t, d, factor);
       if (beside < 0) continue;
-      rule_put(p, rule, t, beside, factor);
-      rule_put(p, rule, rule->operands + t, beside, factor);
+      halo_spmd_rule_put(p, rule, t, beside, factor);
+      halo_spmd_rule_put(p, rule, rule->operands + t, beside, factor);
     }
   }
   for (int d = 0, k = 0; d < to->rank; d++) {
@@ -485,11 +488,11 @@ static void rule_scatter(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *i
     } else if (!rule_in(map, d) || to->dims[d] > INT32_MAX) {
       continue;
     }
-    int32_t factor = rule_factor(p, rule, to->dims[d], HALO_SPMD_PARALLEL);
+    int32_t factor = halo_spmd_rule_factor(p, rule, to->dims[d], HALO_SPMD_PARALLEL);
     for (int32_t t = 0; t < arrays; t++) {
-      rule_put(p, rule, t, d, factor);
-      rule_put(p, rule, rule->operands + t, d, factor);
-      if (beside >= 0) rule_put(p, rule, updates + t, beside, factor);
+      halo_spmd_rule_put(p, rule, t, d, factor);
+      halo_spmd_rule_put(p, rule, rule->operands + t, d, factor);
+      if (beside >= 0) halo_spmd_rule_put(p, rule, updates + t, beside, factor);
     }
   }
 }
@@ -598,6 +601,7 @@ static rule_row rule_find(const halo_instr *instr) {
   }
   if (instr->opcode != HALO_OP_CUSTOM_CALL) return (rule_row){0};
   if (halo_spmd_marker_of(instr) == HALO_SPMD_SAME) return (rule_row){rule_leafwise, true};
+  if (halo_spmd_is_custom(instr)) return (rule_row){halo_spmd_custom_rule, true};
   const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
   if (target && strcmp(target->text, "TopK") == 0) return (rule_row){rule_last, true};
   return (rule_row){0};

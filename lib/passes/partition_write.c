@@ -402,6 +402,7 @@ static halo_status write_instr(halo_spmd *p, halo_instr *instr) {
     write_same(p, instr);
     return p->x.status;
   }
+  if (halo_spmd_is_custom(instr)) return halo_spmd_write_custom(p, instr);
   if (!node->rule || node->rule->operands != instr->operand_count) {
     switch (write_how_of(p, instr)) {
       case WRITE_EACH: return write_splat(p, instr) ? p->x.status : write_whole(p, instr);

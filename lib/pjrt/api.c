@@ -81,6 +81,7 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) { return
 PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
   (void)args;
   setenv("POCL_DEVICES", "pthread basic", 0);
+  pjrt_partitioner_install();
   return NULL;
 }
 

@@ -25,6 +25,7 @@ typedef struct PJRT_Extension_Base {
 } PJRT_Extension_Base;
 
 typedef enum PJRT_Extension_Type {
+  PJRT_Extension_Type_Custom_Partitioner = 2,
   PJRT_Extension_Type_Layouts = 4,
   PJRT_Extension_Type_MemoryDescriptions = 6,
   PJRT_Extension_Type_Shardings = 19
@@ -401,6 +402,85 @@ typedef struct PJRT_Shardings_Extension {
   PJRT_Error *(*output_shardings)(PJRT_Shardings_Args *);
 } PJRT_Shardings_Extension;
 
+/* How custom calls are partitioned: functions of the caller's, which are asked while a program is compiled. Shapes
+ * are ShapeProto messages, shardings OpSharding messages; of a tuple those of a tuple. */
+typedef struct JAX_Partitioner_text {
+  const char *data;
+  size_t size;
+} JAX_Partitioner_text;
+
+typedef struct JAX_Partitioner_array {
+  JAX_Partitioner_text shape;
+  bool has_sharding;
+  JAX_Partitioner_text sharding;
+} JAX_Partitioner_array;
+
+/* What the function writes is valid until `cleanup` is called with `data`. */
+typedef struct JAX_Partitioner_header {
+  int64_t api_version;
+  void *data;
+  void (*cleanup)(void *data);
+  bool has_error;
+  PJRT_Error_Code code;
+  JAX_Partitioner_text message;
+} JAX_Partitioner_header;
+
+typedef struct JAX_Partitioner_Partition_Args {
+  JAX_Partitioner_header header;
+  size_t operand_count;
+  JAX_Partitioner_array *operands;
+  JAX_Partitioner_array result;
+  JAX_Partitioner_text config; /* the call's backend_config */
+  JAX_Partitioner_text program;
+  JAX_Partitioner_text *operand_shardings;
+  JAX_Partitioner_text result_sharding;
+} JAX_Partitioner_Partition_Args;
+
+typedef struct JAX_Partitioner {
+  int64_t api_version;
+  void *private_data;
+  void (*release)(struct JAX_Partitioner *);
+  void (*partition)(struct JAX_Partitioner *, JAX_Partitioner_Partition_Args *);
+  /* How shardings travel along a call, which its sharding rule says here. */
+  void (*infer_sharding)(struct JAX_Partitioner *, void *);
+  void (*propagate_user_sharding)(struct JAX_Partitioner *, void *);
+  bool can_side_effecting_have_replicated_sharding;
+} JAX_Partitioner;
+
+typedef struct PJRT_Register_Custom_Partitioner_Args {
+  size_t struct_size; /* there is no list of extensions */
+  const char *name;
+  size_t name_size;
+  JAX_Partitioner *callbacks; /* lives on */
+} PJRT_Register_Custom_Partitioner_Args;
+
+typedef struct PJRT_Register_Batch_Partitionable_Args {
+  size_t struct_size;
+  const char *name;
+  size_t name_size;
+} PJRT_Register_Batch_Partitionable_Args;
+
+typedef struct PJRT_Custom_Partitioner_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Error *(*register_partitioner)(PJRT_Register_Custom_Partitioner_Args *);
+  PJRT_Error *(*register_batch)(PJRT_Register_Batch_Partitionable_Args *);
+} PJRT_Custom_Partitioner_Extension;
+
+/* What the bytes are that a custom call InspectSharding has as its configuration: a function that is told an
+ * OpSharding message, and its first argument. */
+typedef struct JAX_Inspector_Args {
+  char *sharding;
+  size_t sharding_size;
+  const char *error; /* out; NULL: it went well */
+  void *scratch;
+  void (*free_error)(struct JAX_Inspector_Args *);
+} JAX_Inspector_Args;
+
+typedef struct JAX_Inspector {
+  void (*call)(void *data, JAX_Inspector_Args *);
+  void *data;
+} JAX_Inspector;
+
 /* ---- What the interface says about sizes and places ---- */
 
 PJRT_CHECK_SIZE(PJRT_Extension_Base, 24);
@@ -416,6 +496,7 @@ PJRT_CHECK_SIZE(PJRT_Api, 1144);
 PJRT_CHECK_SIZE(PJRT_Layouts_MemoryLayout_Serialize_Args, 56);
 PJRT_CHECK_SIZE(PJRT_Layouts_Extension, 80);
 PJRT_CHECK_SIZE(PJRT_Shardings_Extension, 40);
+PJRT_CHECK_SIZE(PJRT_Custom_Partitioner_Extension, 40);
 /* Function n of the table is at byte 40 + 8 (n - 1). */
 #define PJRT_CHECK_PLACE(name, n)                                                                  \
   _Static_assert(offsetof(PJRT_Api, name) == 40 + 8 * ((n)-1), #name " is at another place")

@@ -26,6 +26,9 @@
 /* The extensions, in a list. */
 extern PJRT_Layouts_Extension pjrt_layouts_extension;
 extern PJRT_Shardings_Extension pjrt_shardings_extension;
+extern PJRT_Custom_Partitioner_Extension pjrt_partitioner_extension;
+/* Lets programs tell how their arrays lie, for calls InspectSharding; once a process. */
+void pjrt_partitioner_install(void);
 
 /* ---- Memory (memory.c): small things, zeroed; ends the process when there is none left ---- */
 
@@ -367,6 +370,9 @@ void pjrt_layout_release(PJRT_Layouts_MemoryLayout *layout);
 
 /* As a message OpSharding; no bytes for one that all devices have. */
 void pjrt_sharding_write(pjrt_writer *writer, const halo_sharding *sharding);
+/* An OpSharding message; NULL: it is none. For pjrt_sharding_release, which takes NULL. */
+halo_sharding *pjrt_sharding_read(pjrt_message message);
+void pjrt_sharding_release(halo_sharding *sharding);
 
 /* ---- Channels (channels.c): what a program and the host send each other ---- */
 

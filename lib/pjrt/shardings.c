@@ -1,6 +1,9 @@
 /* pjrt/shardings.c: the extension that tells how arguments and results lie on several devices. */
 #include "pjrt/pjrt.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static PJRT_Error *shardings_of_parameters(PJRT_Shardings_Args *args) {
   const pjrt_slots *slots = &args->executable->core->arguments;
   args->count = slots->count;
@@ -28,7 +31,8 @@ static PJRT_Error *shardings_of_results(PJRT_Shardings_Args *args) {
 
 PJRT_Shardings_Extension pjrt_shardings_extension = {
     .base = {.struct_size = sizeof(PJRT_Shardings_Extension),
-             .type = PJRT_Extension_Type_Shardings},
+             .type = PJRT_Extension_Type_Shardings,
+             .next = &pjrt_partitioner_extension.base},
     .parameter_shardings = shardings_of_parameters,
     .output_shardings = shardings_of_results};
 
@@ -95,4 +99,92 @@ void pjrt_sharding_write(pjrt_writer *out, const halo_sharding *sharding) {
   count = sharding->reshape.count < 64 ? sharding->reshape.count : 64;
   for (int32_t i = 0; i < count; i++) kinds[i] = i;
   pjrt_write_packed(out, SHARDING_TRANSPOSE, kinds, (size_t)count);
+}
+
+static halo_sharding_kind sharding_kind(uint64_t type) {
+  static const halo_sharding_kind kinds[] = {
+      HALO_SHARDING_REPLICATED, HALO_SHARDING_MAXIMAL, HALO_SHARDING_TUPLE,    HALO_SHARDING_TILED,
+      HALO_SHARDING_MANUAL,     HALO_SHARDING_UNKNOWN, HALO_SHARDING_UNREDUCED};
+  return type < sizeof kinds / sizeof kinds[0] ? kinds[type] : HALO_SHARDING_UNKNOWN;
+}
+
+/* One more number, or a packed list of them, at the end of a list. */
+static void sharding_append(halo_int_list *list, const pjrt_field *field) {
+  pjrt_message rest = field->bytes;
+  uint64_t value = field->value;
+  int64_t *data = (int64_t *)list->data;
+  while (field->wire == 0 || pjrt_message_number(&rest, &value)) {
+    if ((list->count & (list->count - 1)) == 0) { /* the room is a power of two */
+      int64_t *grown = pjrt_alloc(sizeof *grown * (list->count ? 2 * (size_t)list->count : 1));
+      if (list->count) memcpy(grown, data, sizeof *grown * (size_t)list->count);
+      free(data);
+      data = grown;
+    }
+    data[list->count++] = (int64_t)value;
+    if (field->wire == 0) break;
+  }
+  list->data = data;
+}
+
+static void sharding_deinit(halo_sharding *sharding) {
+  free((void *)sharding->tiles.data);
+  free((void *)sharding->devices.data);
+  free((void *)sharding->reshape.data);
+  free((void *)sharding->transpose.data);
+  free((void *)sharding->last_kinds.data);
+  for (int32_t i = 0; i < sharding->element_count; i++) {
+    sharding_deinit((halo_sharding *)&sharding->elements[i]);
+  }
+  free((void *)sharding->elements);
+}
+
+void pjrt_sharding_release(halo_sharding *sharding) {
+  if (!sharding) return;
+  sharding_deinit(sharding);
+  free(sharding);
+}
+
+enum { SHARDING_MOST_ELEMENTS = 1 << 16, SHARDING_MOST_DEPTH = 2 };
+
+static bool sharding_read(pjrt_message message, int depth, halo_sharding *out) {
+  pjrt_field field;
+  while (pjrt_message_next(&message, &field)) {
+    switch (field.number) {
+      case SHARDING_TYPE: out->kind = sharding_kind(field.value); break;
+      case SHARDING_TILES: sharding_append(&out->tiles, &field); break;
+      case SHARDING_DEVICES: sharding_append(&out->devices, &field); break;
+      case SHARDING_REPLICATE_LAST: out->replicate_last = field.value != 0; break;
+      case SHARDING_LAST_TYPES: sharding_append(&out->last_kinds, &field); break;
+      case SHARDING_RESHAPE: sharding_append(&out->reshape, &field); break;
+      case SHARDING_TRANSPOSE: sharding_append(&out->transpose, &field); break;
+      case SHARDING_ELEMENTS: {
+        size_t count = (size_t)out->element_count;
+        if (depth == SHARDING_MOST_DEPTH || count == SHARDING_MOST_ELEMENTS) return false;
+        halo_sharding *elements = pjrt_alloc(sizeof *elements * (count + 1));
+        if (count) memcpy(elements, out->elements, sizeof *elements * count);
+        free((void *)out->elements);
+        out->elements = elements;
+        out->element_count++;
+        if (!sharding_read(field.bytes, depth + 1, &elements[count])) return false;
+        break;
+      }
+      default: break;
+    }
+  }
+  int64_t *kinds = (int64_t *)out->last_kinds.data;
+  for (int32_t i = 0; i < out->last_kinds.count; i++) {
+    kinds[i] = (int64_t)sharding_kind((uint64_t)kinds[i]);
+  }
+  if (out->reshape.count == 1) out->transpose.count = 0; /* which the library has so */
+  if (out->kind == HALO_SHARDING_MAXIMAL && out->devices.count) {
+    out->device = out->devices.data[0];
+  }
+  return message.at == message.end;
+}
+
+halo_sharding *pjrt_sharding_read(pjrt_message message) {
+  halo_sharding *sharding = pjrt_alloc(sizeof *sharding);
+  if (sharding_read(message, 0, sharding)) return sharding;
+  pjrt_sharding_release(sharding);
+  return NULL;
 }

@@ -166,6 +166,8 @@ halo_status halo_bytecode_decode_attr(halo_bytecode_cursor body, const halo_byte
                                       halo_mlir_attr *out);
 halo_status halo_bytecode_decode_type(halo_bytecode_cursor body, const halo_bytecode_entry *entry,
                                       halo_mlir_type *out);
+/* The structure sdy.op_sharding_rule becomes OPAQUE, as MLIR text has it (bytecode_rule.c). */
+void halo_bytecode_rule_text(halo_arena *arena, halo_mlir_attr *rule);
 /* A structure of VHLO or Shardy (bytecode_struct.c), after its code; *found says whether the code is one. */
 halo_status halo_bytecode_decode_struct(halo_bytecode_cursor *cursor, halo_bytecode_dialect dialect,
                                         uint64_t code, halo_mlir_attr *out, bool *found);

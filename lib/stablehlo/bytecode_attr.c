@@ -256,6 +256,7 @@ static halo_status decode_builtin(halo_bytecode_cursor *body, uint64_t code, hal
 static halo_status decode_sdy(halo_bytecode_cursor *body, uint64_t code, halo_mlir_attr *out) {
   bool found;
   HALO_TRY(halo_bytecode_decode_struct(body, HALO_BYTECODE_SDY, code, out, &found));
+  if (found && code == 10) halo_bytecode_rule_text(&body->reader->program->arena, out);
   if (found) return HALO_OK;
   switch (code) {
     case 0:  /* manual axes */
@@ -263,7 +264,7 @@ static halo_status decode_sdy(halo_bytecode_cursor *body, uint64_t code, halo_ml
     case 11: /* axes */
     case 12: /* lists of axes */
     case 16: /* shardings of values, second version */ return halo_bytecode_attr_list(body, out);
-    default: return attr_opaque(body, out); /* rules, and parameters of collectives */
+    default: return attr_opaque(body, out); /* parameters of collectives */
   }
 }
 

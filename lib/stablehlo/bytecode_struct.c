@@ -19,7 +19,7 @@ typedef enum field_form {
   FIELD_BOOL /* a byte */
 } field_form;
 
-enum { MOST_FIELDS = 5 };
+enum { MOST_FIELDS = 8 };
 
 typedef struct struct_row {
   halo_bytecode_dialect dialect;
@@ -72,6 +72,19 @@ static const struct_row rows[] = {
      {{"mesh_or_ref", FIELD_ATTR},
       {"dim_shardings", FIELD_ATTRS},
       {"replicated_axes", FIELD_ATTRS}}},
+    {HALO_BYTECODE_SDY, 8, "sdy.dim_mapping", {{"factor_indices", FIELD_INTS}}},
+    {HALO_BYTECODE_SDY, 9, "sdy.tensor_mapping", {{"dim_mappings", FIELD_ATTRS}}},
+    {HALO_BYTECODE_SDY,
+     10,
+     "sdy.op_sharding_rule",
+     {{"factor_sizes", FIELD_INTS},
+      {"operand_mappings", FIELD_ATTRS},
+      {"result_mappings", FIELD_ATTRS},
+      {"reduction_factors", FIELD_INTS},
+      {"need_replication_factors", FIELD_INTS},
+      {"permutation_factors", FIELD_INTS},
+      {"blocked_propagation_factors", FIELD_INTS},
+      {"is_custom_rule", FIELD_BOOL}}},
     {HALO_BYTECODE_SDY,
      15,
      "sdy.sharding",

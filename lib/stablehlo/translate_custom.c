@@ -110,15 +110,18 @@ static bool custom_config(halo_translator *t, const halo_mlir_op *op, halo_attr 
   if (dict) {
     halo_translate_print_attr(&text, dict);
   } else {
-    const char *config = halo_mlir_string(op, "backend_config", "");
-    if (!*config) return false;
+    const halo_mlir_attr *config = halo_mlir_attr_of(op, "backend_config");
+    if (!config || config->kind != HALO_MLIR_STRING || config->string.length == 0) return false;
     halo_strbuf_char(&text, '"');
-    for (const char *c = config; *c; c++) {
-      if (*c == '"' || *c == '\\') halo_strbuf_char(&text, '\\');
-      if (*c == '\n') {
+    for (size_t i = 0; i < config->string.length; i++) {
+      char c = config->string.text[i];
+      if (c == '"' || c == '\\') halo_strbuf_char(&text, '\\');
+      if (c == '\n') {
         halo_strbuf_append(&text, "\\n");
+      } else if (c == '\0') {
+        halo_strbuf_append(&text, "\\000"); /* some configurations are bytes */
       } else {
-        halo_strbuf_char(&text, *c);
+        halo_strbuf_char(&text, c);
       }
     }
     halo_strbuf_char(&text, '"');

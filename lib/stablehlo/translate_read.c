@@ -186,13 +186,17 @@ bool halo_translate_metadata(halo_translator *t, const halo_mlir_loc *loc, halo_
   return true;
 }
 
-/* mhlo.frontend_attributes: a dictionary of strings. */
+/* mhlo.frontend_attributes: a dictionary of strings. Shardy's rule of a custom call becomes one of them. */
 static bool read_frontend(halo_translator *t, const halo_mlir_op *op, halo_attr *out) {
   const halo_mlir_attr *dict = halo_mlir_attr_of(op, "mhlo.frontend_attributes");
-  if (!dict || dict->kind != HALO_MLIR_DICT || dict->dict.count == 0) return false;
-  const char **strings = halo_arena_array(t->arena, const char *, 2 * dict->dict.count);
-  int32_t count = 0;
-  for (int32_t i = 0; i < dict->dict.count; i++) {
+  const halo_mlir_attr *rule = halo_mlir_attr_of(op, "sdy.sharding_rule");
+  int32_t rows = dict && dict->kind == HALO_MLIR_DICT ? dict->dict.count : 0, count = 0;
+  const char **strings = halo_arena_array(t->arena, const char *, 2 * rows + 2);
+  if (rule && rule->kind == HALO_MLIR_OPAQUE && rule->string.text) {
+    strings[count++] = "xla.sdy.sharding_rule";
+    strings[count++] = halo_arena_strdup(t->arena, rule->string.text);
+  }
+  for (int32_t i = 0; i < rows; i++) {
     const halo_mlir_attr *value = dict->dict.data[i].value;
     if (value->kind != HALO_MLIR_STRING) continue;
     strings[count++] = halo_arena_strdup(t->arena, dict->dict.data[i].name);

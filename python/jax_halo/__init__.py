@@ -2,7 +2,7 @@
 
 JAX finds this package by its entry point and calls `initialize` before the first use of a device. It registers
 the platform "halo", and opens for it what JAX keeps for a fixed list of platforms: donation, callbacks to Python,
-decompositions of matrices, the compilation cache, DLPack.
+decompositions of matrices, the compilation cache, DLPack, custom_partitioning.
 """
 import dataclasses
 import importlib
@@ -49,7 +49,7 @@ def initialize():
             _logger.warning("jax_halo: there is no libhalo_pjrt.so beside the package")
             return
         _register(path)
-    for name in ("donation", "linalg", "callbacks", "cache", "dlpack"):
+    for name in ("donation", "linalg", "callbacks", "cache", "dlpack", "partitioning"):
         # What one JAX has, another may have elsewhere: the rest works without it.
         try:
             importlib.import_module(f"jax_halo.{name}").install(PLATFORM)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.experimental import checkify, topologies
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.experimental.layout import Format, Layout, with_layout_constraint
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
@@ -208,6 +209,82 @@ def transfers_that_are_guarded(device):
   with jax.transfer_guard_device_to_device("disallow_explicit"):
     with raises(Exception, "Disallowed device-to-device"):
       jax.device_put(x, other)
+
+
+def partitioned(fn, part, rule, **more):
+  """A function that says itself how it is partitioned: by part(mesh, shardings of operands, those of results)."""
+  f = custom_partitioning(fn)
+  specs = lambda shapes: jax.tree_util.tree_map(lambda s: s.sharding, shapes)
+  f.def_partition(lambda mesh, operands, results: (mesh, *part(mesh, specs(operands), specs(results))), sharding_rule=rule, **more)
+  return f
+
+
+@step
+def functions_that_partition_themselves(device):
+  spread = square(device)
+  x = np.arange(64, dtype=real()).reshape(8, 8)
+  seen = []
+
+  def keep(mesh, operands, results):
+    seen.append(tuple(operands[0].spec))
+    return lambda a: a * 2, results, tuple(operands)
+
+  twice = partitioned(lambda a: a * 2, keep, "i j -> i j")
+  y = jax.jit(twice)(jax.device_put(x, spread))
+  same(y, x * 2)
+  assert y.sharding.spec == P("x", "y") and seen == [("x", "y")], seen
+  same(jax.jit(lambda a: lax.scan(lambda c, _: (twice(c), c.sum()), a, None, length=3))(jax.device_put(x, spread))[0], x * 8)
+
+  def product(mesh, operands, results):
+    one, two = (NamedSharding(mesh, P(*s)) for s in (("x", "y"), ("y", None)))
+    return lambda a, b: lax.psum(a @ b, "y"), NamedSharding(mesh, P("x", None)), (one, two)
+
+  dot = partitioned(lambda a, b: a @ b, product, "i k, k j -> i j", reduction_factors=("k",))
+  with jax.set_mesh(spread.mesh):
+    compiled = jax.jit(dot).lower(*jax.device_put((x, x), (spread, NamedSharding(spread.mesh, P("y"))))).compile()
+  same(compiled(*jax.device_put((x, x), (spread, NamedSharding(spread.mesh, P("y"))))), x @ x)
+  assert "all-reduce" in compiled.as_text() and "all-gather" not in compiled.as_text()
+
+  def rows(mesh, operands, results):
+    whole = NamedSharding(mesh, P(*operands[0].spec[:1], None))
+    return lambda a: (jnp.sort(a, 1), a.sum(1)), (whole, NamedSharding(mesh, P(*operands[0].spec[:1]))), (whole,)
+
+  ordered = partitioned(lambda a: (jnp.sort(a, 1), a.sum(1)), rows, "i j -> i j, i", need_replication_factors=("j",))
+  with jax.set_mesh(spread.mesh):
+    a, b = jax.jit(ordered)(jax.device_put(x[:, ::-1], spread))
+  same(a, x)
+  same(b, x.sum(1))
+  same(jax.jit(ordered)(jax.device_put(x, device))[1], x.sum(1))
+
+  def refuse(mesh, operands, results):
+    raise ValueError("not like this")
+
+  with raises(Exception, "not like this"):
+    jax.jit(partitioned(lambda a: a, refuse, "i j -> i j"))(jax.device_put(x, spread))
+
+
+@step
+def shardings_that_are_looked_at(device):
+  spread = square(device)
+  x = jax.device_put(np.arange(64, dtype=real()).reshape(8, 8), spread)
+  seen = []
+  look = lambda a: jax.debug.inspect_array_sharding(a, callback=lambda s: seen.append(s.spec))
+
+  def f(a):
+    b = lax.with_sharding_constraint(a.T, NamedSharding(spread.mesh, P("y")))
+    look({"a": a, "b": b})
+    return lax.scan(lambda c, _: (look(c), (c * 2, None))[1], b, None, length=2)[0]
+
+  same(jax.jit(f)(x), 4 * np.asarray(x).T)
+  assert seen[0] == P("x", "y") and seen[1] == P("y") and len(seen) == 3, seen
+  jax.jit(jax.shard_map(lambda a: (look(a), a)[1], mesh=spread.mesh, in_specs=spread.spec, out_specs=spread.spec))(x)
+  assert seen[3] == P(), seen
+
+  def bad(s):
+    raise ValueError("no look")
+
+  with raises(Exception, "(?s)Error calling inspect_sharding.*no look"):
+    jax.jit(lambda a: (jax.debug.inspect_array_sharding(a, callback=bad), a)[1])(x)
 
 
 @step
