@@ -18,6 +18,7 @@ import jax
 import numpy as np
 from jax._src import xla_bridge
 from jaxlib import _hlo, _jax
+from jaxlib.cpu import _lapack
 
 from programs import values
 
@@ -78,6 +79,7 @@ class Program:
 
 
 def main():
+    _lapack.initialize()  # else LAPACK's functions are not there when a program calls them
     print("jax " + jax.__version__, flush=True)
     path, program = None, None
     for line in sys.stdin:

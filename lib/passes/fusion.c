@@ -113,6 +113,12 @@ static int64_t fusion_tiny(const fusion_state *s) {
   return (int64_t)(s->target->launch * s->target->rate);
 }
 
+/* Simple operations that cost less than one more step of a region. */
+static int64_t fusion_step(const fusion_state *s) {
+  const double seconds = 2e-7; /* of its call, and of writing and reading what it makes */
+  return (int64_t)(seconds * s->target->item_rate);
+}
+
 /* Operations an element that are not worth a buffer: writing and reading it again takes longer. */
 static int64_t fusion_cheap(const fusion_state *s) {
   enum { BYTES = 12 }; /* of an element of four: read for ownership, written, read */
@@ -189,9 +195,15 @@ static int64_t fusion_price(const fusion_state *s, const fusion_node *node) {
   return cost < FUSION_MAX_COST ? cost : FUSION_MAX_COST;
 }
 
-/* A little work, `runs` times a node: it is cheaper done over than handed on. */
+/* A little work, `runs` times a node: it is cheaper done over than handed on. In rounds that become a part
+ * of one kernel, handing on costs no launch, so that only what is done over counts. */
 static bool fusion_is_tiny(const fusion_state *s, const fusion_node *node, int64_t runs) {
   int64_t most = fusion_tiny(s);
+  if (s->in_rounds) {
+    int64_t once = halo_shape_element_count(halo_leaf_shape(node->instr->shape, 0));
+    int64_t over = runs > once ? runs - once : 0;
+    if (over * node->cost > fusion_step(s)) return false;
+  }
   return runs <= most && runs * node->cost <= most &&
          (double)node->cost <= s->target->launch * s->target->item_rate;
 }
@@ -265,6 +277,15 @@ typedef struct fusion_wish {
   int64_t same_index, other_index, expansion, runs;
 } fusion_wish;
 
+/* How many elements of an operand a user evaluates, or as many as make no difference. What has no elements of
+ * its own that are computed one by one (a sort, the largest few) reads each of them, whatever it gives. */
+static int64_t fusion_runs(const fusion_node *user, const halo_instr *operand) {
+  if (fusion_is_reduction(user->instr)) return user->runs * fusion_extent(user->instr);
+  if (halo_opcode_exec(user->instr->opcode) != HALO_EXEC_STRUCTURED) return user->runs;
+  int64_t all = halo_shape_element_count(operand->shape);
+  return user->runs > all ? user->runs : all;
+}
+
 /* False when a user needs the node's bytes. */
 static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
   const halo_instr *instr = s->nodes[i].instr;
@@ -290,7 +311,7 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
         user->at_root && elementwise && halo_shape_same_dims(user->instr->shape, instr->shape);
     int64_t e = fusion_expansion(user->instr, instr);
     if (e > w->expansion) w->expansion = e;
-    w->runs += reduction ? user->runs * fusion_extent(user->instr) : user->runs;
+    w->runs += fusion_runs(user, instr);
     if (w->runs > many) w->runs = many;
   }
   return true;
@@ -326,7 +347,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   if (node->cost > 0 && !tiny && repeats > (cheap ? FUSION_MAX_REPEATS : 1)) return;
   if (!w.several) {
     fusion_node *owner = fusion_node_of(s, w.root);
-    if (!fusion_is_spread(instr)) {
+    if (fusion_is_code(instr)) {
       if (owner->size >= FUSION_MAX_INSTRS) return;
       owner->size++;
     }
@@ -368,10 +389,28 @@ static void fusion_begin(fusion_state *s) {
   halo_users_collect(&s->users, s->computation, false);
 }
 
-static bool fusion_run(halo_computation *computation) {
+/* Whether a round of a loop is so little that regions are going to take it: what it computes is not much
+ * more than launching some kernels. */
+static bool fusion_is_little(const halo_computation *body) {
+  enum { LAUNCHES = 3 };
+  const halo_target *target = &body->module->target;
+  double operations = 0;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    if (instr->opcode == HALO_OP_DOT) return false;
+    if (!fusion_is_computed(instr) || halo_shape_leaf_count(instr->shape) == 0) continue;
+    int64_t most = halo_shape_element_count(halo_leaf_shape(instr->shape, 0));
+    if (fusion_is_reduction(instr)) most = halo_shape_element_count(instr->operands[0]->shape);
+    operations += (double)most * halo_op_info_of(instr->opcode)->cost;
+  }
+  return operations <= LAUNCHES * target->launch * target->rate;
+}
+
+static bool fusion_run(halo_computation *computation, bool in_rounds) {
   fusion_state s = {.computation = computation,
                     .target = &computation->module->target,
                     .count = computation->instrs.count};
+  s.in_rounds = in_rounds && fusion_is_little(computation);
   s.max_inputs = fusion_max_inputs(s.target);
   s.nodes = halo_alloc(sizeof *s.nodes * (size_t)s.count);
   fusion_begin(&s);
@@ -392,7 +431,7 @@ static bool fusion_run(halo_computation *computation) {
 }
 
 /* The computations that a plan walks. */
-static void fusion_visit(halo_computation *computation, bool *changed) {
+static void fusion_visit(halo_computation *computation, bool in_rounds, bool *changed) {
   if (computation->mark) return;
   computation->mark = 1;
   for (int32_t i = 0; i < computation->instrs.count; i++) {
@@ -400,15 +439,16 @@ static void fusion_visit(halo_computation *computation, bool *changed) {
     bool walked = fusion_is_branching(instr) || instr->opcode == HALO_OP_ASYNC_START;
     if (!walked || fusion_is_possible(instr)) continue;
     int32_t called = halo_instr_called_count(instr);
-    for (int32_t c = 0; c < called; c++) fusion_visit(halo_instr_called(instr, c), changed);
+    bool rounds = in_rounds || instr->opcode == HALO_OP_WHILE;
+    for (int32_t c = 0; c < called; c++) fusion_visit(halo_instr_called(instr, c), rounds, changed);
   }
-  *changed |= fusion_run(computation);
+  *changed |= fusion_run(computation, in_rounds);
 }
 
 halo_status halo_pass_fusion(halo_module *module, bool *changed) {
   *changed = false;
   for (int32_t i = 0; i < module->computations.count; i++) module->computations.data[i]->mark = 0;
-  fusion_visit(module->entry, changed);
+  fusion_visit(module->entry, false, changed);
   if (*changed) halo_module_remove_dead(module);
   return HALO_OK;
 }

@@ -51,19 +51,21 @@ static void fusion_need(fusion_builder *b, halo_instr *instr) {
  * what is left is computed elsewhere and nothing in between is. A tuple is put together where it is used,
  * so it never becomes a buffer. */
 static void fusion_gather(fusion_builder *b, halo_instr *root) {
+  int32_t code = 1;
   halo_vec_push(&b->inner, root);
   root->data = root;
   for (int32_t o = 0; o < root->operand_count; o++) fusion_need(b, root->operands[o]);
   while (b->waiting.count > 0) {
     fusion_node *node = &b->s->nodes[fusion_heap_pop(b)];
-    bool is_free = fusion_is_spread(node->instr) || node->instr->opcode == HALO_OP_TUPLE;
-    bool full = b->inner.count >= 2 * FUSION_MAX_INSTRS && !is_free;
+    bool is_free = !fusion_is_code(node->instr) || node->instr->opcode == HALO_OP_TUPLE;
+    bool full = code >= 2 * FUSION_MAX_INSTRS && !is_free;
     if (full && !node->materialised) node->materialised = true;
     if (!fusion_is_inside(node)) {
       halo_vec_push(&b->inputs, node->instr);
       continue;
     }
     halo_vec_push(&b->inner, node->instr);
+    code += !is_free;
     for (int32_t o = 0; o < node->instr->operand_count; o++) {
       fusion_need(b, node->instr->operands[o]);
     }

@@ -6,7 +6,7 @@
 #include "passes/users.h"
 
 enum {
-  FUSION_MAX_INSTRS = 200, /* of one kernel: keeps its compile time and registers in bounds */
+  FUSION_MAX_INSTRS = 400, /* of one kernel: keeps its compile time and registers in bounds */
   FUSION_MAX_INPUTS = 24,  /* buffers that one kernel reads, where the device allows that many */
   FUSION_MAX_OUTPUTS = 8   /* and writes, once multi-output fusion is done */
 };
@@ -38,6 +38,7 @@ typedef struct fusion_state {
   halo_computation *computation;
   const halo_target *target;
   int32_t max_inputs;
+  bool in_rounds; /* of a loop, each of which is little work */
   fusion_node *nodes;
   int32_t count;
   halo_users users;
@@ -57,6 +58,12 @@ static inline bool fusion_is_inline_constant(const halo_instr *instr) {
 static inline bool fusion_is_spread(const halo_instr *instr) {
   return instr->opcode == HALO_OP_BROADCAST || instr->opcode == HALO_OP_IOTA ||
          fusion_is_inline_constant(instr);
+}
+
+/* Whether an instruction is code in a kernel, which its limit is for: a reshape or a slice is not more than
+ * another index. */
+static inline bool fusion_is_code(const halo_instr *instr) {
+  return !fusion_is_spread(instr) && halo_op_info_of(instr->opcode)->cost > 0;
 }
 
 /* Makes node i a fusion of all that is computed inside it. What does not fit (too many instructions or

@@ -344,6 +344,108 @@ START_TEST(norms_are_on_the_side) {
 }
 END_TEST
 
+/* Fusions of a computation after all passes. */
+static int fusions_of(const halo_computation *computation) {
+  int count = 0;
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    count += computation->instrs.data[i]->opcode == HALO_OP_FUSION;
+  }
+  return count;
+}
+
+/* Where a round of a loop becomes part of one kernel, a power that a sum would compute three times over is
+ * worth a step of its own, as it is not worth a kernel. */
+START_TEST(little_rounds_pay_for_no_launch) {
+  static const char text[] =
+      "HloModule m\n"
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "below { s = (s32[], f32[8,8,3]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+      "  n = s32[] constant(50)  ROOT r = pred[] compare(i, n), direction=LT }\n"
+      "round {\n"
+      "  s = (s32[], f32[8,8,3]) parameter(0)\n"
+      "  i = s32[] get-tuple-element(s), index=0\n"
+      "  x = f32[8,8,3] get-tuple-element(s), index=1\n"
+      "  one = s32[] constant(1)\n"
+      "  next = s32[] add(i, one)\n"
+      "  first = f32[8,8,1] slice(x), slice={[0:8], [0:8], [0:1]}\n"
+      "  y = f32[8,8] reshape(first)\n"
+      "  p = f32[8,8] power(y, y)\n"
+      "  b = f32[8,8,3] broadcast(p), dimensions={0,1}\n"
+      "  m = f32[8,8,3] multiply(b, x)\n"
+      "  ROOT r = (s32[], f32[8,8,3]) tuple(next, m)\n"
+      "}\n"
+      "ENTRY e {\n"
+      "  x = f32[8,8,3] parameter(0)\n"
+      "  zero = s32[] constant(0)\n"
+      "  s = (s32[], f32[8,8,3]) tuple(zero, x)\n"
+      "  ROOT r = (s32[], f32[8,8,3]) while(s), condition=below, body=round\n"
+      "}\n";
+  halo_module *module = run_parse(text);
+  module->target = halo_target_cpu;
+  ck_ok(halo_passes_run(module, NULL));
+  const halo_instr *loop = NULL;
+  for (int32_t i = 0; i < module->entry->instrs.count; i++) {
+    const halo_instr *instr = module->entry->instrs.data[i];
+    if (instr->opcode == HALO_OP_WHILE) loop = instr;
+  }
+  ck_assert_ptr_nonnull(loop);
+  /* The counter, the power, and the product. */
+  ck_assert_int_eq(fusions_of(halo_instr_attr(loop, HALO_ATTR_BODY)->comps.data[0]), 3);
+  halo_module_release(module);
+}
+END_TEST
+
+/* The largest two are looked for among all elements, so that what makes these is not computed but twice. */
+START_TEST(few_results_of_many_elements) {
+  static const char text[] =
+      "HloModule m\n"
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "ENTRY e {\n"
+      "  x = f32[4,50] parameter(0)\n"
+      "  zero = f32[] constant(0)\n"
+      "  t = f32[4,50] exponential(x)\n"
+      "  sum = f32[4] reduce(t, zero), dimensions={1}, to_apply=add\n"
+      "  all = f32[4,50] broadcast(sum), dimensions={0}\n"
+      "  share = f32[4,50] divide(t, all)\n"
+      "  line = f32[200] reshape(share)\n"
+      "  ROOT r = (f32[2], s32[2]) topk(line), k=2, largest=true\n"
+      "}\n";
+  halo_module *module = run_parse(text);
+  module->target = halo_target_cpu;
+  ck_ok(halo_passes_run(module, NULL));
+  ck_assert_int_ge(fusions_of(module->entry), 2);
+  halo_module_release(module);
+}
+END_TEST
+
+/* A hash of 16 words, each cut out of an array: cutting is no code, so that all of it is one kernel. */
+START_TEST(moves_count_for_nothing) {
+  enum { WORDS = 16, OPERATIONS = 24 };
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text,
+                     "HloModule m\nENTRY e {\n  x = u32[100000,16] parameter(0)\n"
+                     "  k = u32[100000] parameter(1)\n  h0 = u32[100000] add(k, k)\n");
+  for (int w = 0, h = 0; w < WORDS; w++) {
+    halo_strbuf_printf(&text,
+                       "  s%d = u32[100000,1] slice(x), slice={[0:100000], [%d:%d]}\n"
+                       "  t%d = u32[100000,1,1] reshape(s%d)\n"
+                       "  w%d = u32[100000] reshape(t%d)\n",
+                       w, w, w + 1, w, w, w, w);
+    for (int i = 0; i < OPERATIONS; i++, h++) {
+      halo_strbuf_printf(&text, "  h%d = u32[100000] %s(h%d, w%d)\n", h + 1,
+                         i % 2 ? "multiply" : "xor", h, w);
+    }
+  }
+  halo_strbuf_printf(&text, "  ROOT r = u32[100000] negate(h%d)\n}\n", WORDS * OPERATIONS);
+  halo_module *module = run_parse(halo_strbuf_text(&text));
+  module->target = halo_target_cpu;
+  ck_ok(halo_passes_run(module, NULL));
+  ck_assert_int_eq(fusions_of(module->entry), 1);
+  halo_module_release(module);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
 /* ---- Real programs ---- */
 
 /* Launches that each program takes on a GPU. Fewer is better: take over what is printed.
@@ -396,6 +498,9 @@ int main(void) {
   tcase_add_test(c, prices_decide);
   tcase_add_test(c, buffers_make_nothing_dear);
   tcase_add_test(c, norms_are_on_the_side);
+  tcase_add_test(c, little_rounds_pay_for_no_launch);
+  tcase_add_test(c, few_results_of_many_elements);
+  tcase_add_test(c, moves_count_for_nothing);
   tcase_add_loop_test(c, real_programs, 0, (int)(sizeof programs / sizeof programs[0]));
   suite_add_tcase(suite, c);
   return suite_run(suite);
