@@ -1,5 +1,5 @@
-/* cl_kernels/math_f64.cl: the elementary functions of f64, like those of f32 in math_f32.cl, but for sine, cosine and
- * tangent, whose arguments are too long for choices between words of 2/pi. */
+/* cl_kernels/math_f64.cl: the elementary functions of f64, like those of f32 in math_f32.cl, but for the words of 2/pi,
+ * which are too many to choose between and come from a table. */
 
 //! f64 : fp64 f64_end
 #pragma OPENCL FP_CONTRACT OFF
@@ -271,6 +271,112 @@ static inline double h_cbrt_f64(double x) {
   y = u + ((b - u * v) - u * w) / (3.0 * u * y);
   y *= tiny ? 0x1p-100 : huge_ ? 0x1p100 : 1.0;
   return a == 0.0 || !(a < INFINITY) ? x : hd_signed(y, x);
+}
+
+//! f64_turn : f64
+/* The bits of 2/pi, behind 64 zeros. */
+static __constant uint hd_two_over_pi[39] = {
+    0x00000000u, 0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u,
+    0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu,
+    0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu,
+    0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du,
+    0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u};
+/* 32 bits from bit `by` < 32 of the words at `word` on. */
+static inline ulong hd_turn_word(uint word, uint by) {
+  return hd_two_over_pi[word] << by | hd_two_over_pi[word + 1u] >> 1 >> (31u - by);
+}
+/* x = q pi/2 + r + *rest, |r| <= pi/4, by Payne and Hanek: of the product of x and 2/pi only what matters to q mod 4
+ * and r, in whole numbers of 192 bits, of which the lower ones only give carries. */
+static inline double hd_turn(double x, ulong *quarter, double *rest) {
+  ulong i = as_ulong(x) & 0x7fffffffffffffffUL;
+  uint top = (uint)(i >> 32), at = (top >> 20) - 1013u; /* from 2^-1 on: 9 to 1033 */
+  at = top < 0x3fe00000u ? 9u : top >= 0x7ff00000u ? 1033u : at;
+  uint word = at >> 5, by = at & 31u;
+  ulong a = hd_turn_word(word, by), b = hd_turn_word(word + 1u, by), c = hd_turn_word(word + 2u, by);
+  ulong d = hd_turn_word(word + 3u, by), e = hd_turn_word(word + 4u, by), f = hd_turn_word(word + 5u, by);
+  ulong high = (top & 0xfffffu) | 0x100000u, low = i & 0xffffffffUL, mask = 0xffffffffUL;
+  ulong p = low * d + (low * e >> 32) + (high * f >> 32), q = (p & mask) + high * e;
+  ulong last = q & mask;
+  p = low * c + (p >> 32) + (q >> 32);
+  q = (p & mask) + high * d;
+  ulong third = q & mask;
+  p = low * b + (p >> 32) + (q >> 32);
+  q = (p & mask) + high * c;
+  ulong first = (q & mask) | (low * a + high * b + (p >> 32) + (q >> 32)) << 32;
+  *quarter = (first + (1UL << 61)) >> 62;
+  ulong lower = third << 32 | last, upper = first << 2 | lower >> 62;
+  /* Words of the fraction as numbers, of which the first has a sign, then times pi/2. */
+  double g = (double)(int)(upper >> 32) * 0x1p-32, h = (double)(uint)upper * 0x1p-64;
+  lower <<= 2;
+  double k = (double)(uint)(lower >> 32) * 0x1p-96 + (double)(uint)lower * 0x1p-128;
+  double rh = g + h, rl = ((g - rh) + h) + k;
+  double u = hd_upper(rh), hi = u * 0x1.921fb5p0; /* pi/2 = 0x1.921fb5p0 + 0x1.110b4611a6263p-26 */
+  double lo = hd_fma(rh - u, 1.5707963267948966, hd_fma(u, 0x1.110b4611a6263p-26, rl * 1.5707963267948966));
+  double r = hi + lo;
+  bool near = i < 0x3fe921fb54442d19UL; /* pi/4 */
+  ulong sign = as_ulong(x) & 0x8000000000000000UL;
+  *quarter = near ? 0UL : sign ? 0UL - *quarter : *quarter;
+  *rest = near ? 0.0 : as_double(as_ulong((hi - r) + lo) ^ sign);
+  r = near ? x : as_double(as_ulong(r) ^ sign);
+  return i >= 0x7ff0000000000000UL ? NAN : r;
+}
+
+//! f64_sine_polys : f64_turn
+/* The sine and cosine of r + rest, |r| <= pi/4 */
+static inline double hd_sine_poly(double r, double rest) {
+  double z = r * r, s = hd_fma(1.5896505615758381e-10, z, -2.5050753276677738e-8);
+  s = hd_fma(s, z, 2.7557313662140065e-6);
+  s = hd_fma(s, z, -0.00019841269829725465);
+  s = hd_fma(s, z, 0.008333333333322316);
+  s = hd_fma(s, z, -0.16666666666666632);
+  return r == 0.0 ? r : r + hd_fma(r * z, s, rest); /* -0 */
+}
+static inline double hd_cosine_poly(double r, double rest) {
+  double z = r * r, c = hd_fma(-1.1359449237873282e-11, z, 2.0875719569735981e-9);
+  c = hd_fma(c, z, -2.7557314326113241e-7);
+  c = hd_fma(c, z, 2.4801587289395214e-5);
+  c = hd_fma(c, z, -0.001388888888887399);
+  c = hd_fma(c, z, 0.041666666666666602);
+  double half_ = 0.5 * z, w = 1.0 - half_;
+  return w + (((1.0 - w) - half_) + (z * z * c - r * rest));
+}
+/* Of quarters q more than x has: sine and cosine. */
+static inline double hd_sine_from(double x, ulong q) {
+  ulong quarter;
+  double rest, r = hd_turn(x, &quarter, &rest);
+  quarter += q;
+  double y = quarter & 1UL ? hd_cosine_poly(r, rest) : hd_sine_poly(r, rest);
+  return as_double(as_ulong(y) ^ (quarter & 2UL) << 62);
+}
+
+//! f64_sin : f64_sine_polys
+static inline double h_sin_f64(double x) { return hd_sine_from(x, 0UL); }
+
+//! f64_cos : f64_sine_polys
+static inline double h_cos_f64(double x) { return hd_sine_from(x, 1UL); }
+
+//! f64_tan : f64_turn
+static inline double h_tan_f64(double x) {
+  ulong quarter;
+  double rest, r = hd_turn(x, &quarter, &rest), z = r * r;
+  double q = hd_fma(9.8442636025472805e-6, z, -2.4487405742572035e-5);
+  q = hd_fma(q, z, 4.908922337768079e-5);
+  q = hd_fma(q, z, -2.620558219490986e-5);
+  q = hd_fma(q, z, 6.7698645689629396e-5);
+  q = hd_fma(q, z, 8.328234698758994e-5);
+  q = hd_fma(q, z, 0.00024386554592451605);
+  q = hd_fma(q, z, 0.00058883047309806283);
+  q = hd_fma(q, z, 0.0014560528388025749);
+  q = hd_fma(q, z, 0.0035920997826512338);
+  q = hd_fma(q, z, 0.008863238035220506);
+  q = hd_fma(q, z, 0.021869488391823098);
+  q = hd_fma(q, z, 0.053968253973197856);
+  q = hd_fma(q, z, 0.13333333333324757);
+  q = hd_fma(q, z, 0.33333333333333387);
+  q = hd_fma(q * z, r, hd_fma(z, rest, rest)); /* the slope is 1 + z or so */
+  double t = r + q, low = (r - t) + q, y = -1.0 / t;
+  t = r == 0.0 ? r : t;
+  return quarter & 1UL ? hd_fma(y * y, low, y) : t;
 }
 
 //! f64_atan_poly : f64

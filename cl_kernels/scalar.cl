@@ -79,18 +79,21 @@ static inline uchar h_wrap_u2(uchar x) { return (uchar)(x & 3); }
 static inline uchar h_wrap_u4(uchar x) { return (uchar)(x & 15); }
 
 //! idiv
-/* Truncating division that never traps: x / 0 = all ones, MIN / -1 = MIN; x % 0 = x, MIN % -1 = 0. Divisors that
- * would trap become 1 by addition: LLVM 15 crashes over a choice there, as vectors of bytes. */
+/* Truncating division that never traps: x / 0 = all ones, MIN / -1 = MIN; x % 0 = x, MIN % -1 = 0. Signed numbers go
+ * by way of their magnitudes: LLVM 15 takes ten times as long over signed ones, element by element. A divisor
+ * of 0 becomes 1 by addition: LLVM 15 crashes over a choice there, as vectors of bytes. */
 #define H_SDIV(N, T, U)                                                                            \
   static inline T h_div_##N(T a, T b) {                                                            \
-    T d = (T)(b + (b == 0) + 2 * (b == (T)-1));                                                    \
-    T q = a / d;                                                                                   \
-    return b == 0 ? (T)-1 : b == (T)-1 ? (T)((U)0 - (U)a) : q;                                     \
+    U x = (U)(a < 0 ? (U)0 - (U)a : (U)a), y = (U)(b < 0 ? (U)0 - (U)b : (U)b);                    \
+    U q = x / (U)(y + (y == 0));                                                                   \
+    q = (U)((a < 0) != (b < 0) ? (U)0 - q : q);                                                    \
+    return b == 0 ? (T)-1 : (T)q;                                                                  \
   }                                                                                                \
   static inline T h_rem_##N(T a, T b) {                                                            \
-    T d = (T)(b + (b == 0) + 2 * (b == (T)-1));                                                    \
-    T r = a % d;                                                                                   \
-    return b == 0 ? a : b == (T)-1 ? (T)0 : r;                                                     \
+    U x = (U)(a < 0 ? (U)0 - (U)a : (U)a), y = (U)(b < 0 ? (U)0 - (U)b : (U)b);                    \
+    U r = x % (U)(y + (y == 0));                                                                   \
+    r = (U)(a < 0 ? (U)0 - r : r);                                                                 \
+    return b == 0 ? a : (T)r;                                                                      \
   }
 #define H_UDIV(N, T)                                                                               \
   static inline T h_div_##N(T a, T b) {                                                            \
@@ -111,24 +114,32 @@ H_UDIV(u32, uint)
 H_UDIV(u64, ulong)
 
 //! ipow
-/* Square-and-multiply, modulo 2^32 or 2^64; a negative exponent gives 1 for base 1, +-1 for base -1, else 0.
+/* Powers modulo 2^16, 2^32 or 2^64; a negative exponent gives 1 for base 1, +-1 for base -1, else 0.
+ * The exponent's lowest bits by squaring, some and no others, so that compilers make vectors of neighbours. With the rest, n,
+ * powers of even bases are 0; odd ones are 1 + x by then, x a multiple of 2^(bits + 2), and of the binomial series
+ * of (1 + x)^n three terms are left: 1 + x (n + x n (n - 1) / 2 (1 + x (n - 2) / 3)), and 1/3 is a whole number here.
  * Whether it is negative is asked in its own width, since Mesa takes a widened int for positive, and last, since
- * LLVM 15 crashes over a choice of exponents. */
-#define H_POW(N, T, U)                                                                             \
+ * LLVM 15 crashes over a choice of exponents. A chain of comparisons of the base would become a switch. */
+#define H_POW_BIT(U)                                                                               \
+  power = (U)(power * (n & 1 ? square : (U)1)), square = (U)(square * square), n = (U)(n >> 1)
+#define H_POW_BITS_6(U)                                                                            \
+  H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U)
+#define H_POW_BITS_14(U) H_POW_BITS_6(U), H_POW_BITS_6(U), H_POW_BIT(U), H_POW_BIT(U)
+#define H_POW(N, T, U, BITS, THIRD)                                                                \
   static inline T h_pow_##N(T a, T b) {                                                            \
-    U square = (U)a, left = (U)b, power = 1;                                                       \
-    while (left != 0) {                                                                            \
-      power *= left & 1 ? square : (U)1;                                                           \
-      square *= square;                                                                            \
-      left >>= 1;                                                                                  \
-    }                                                                                              \
-    T inverse = a == 1 ? (T)1 : a != (T)-1 ? (T)0 : b & 1 ? (T)-1 : (T)1;                          \
+    U square = (U)a, n = (U)b, power = 1;                                                          \
+    H_POW_BITS_##BITS(U);                                                                          \
+    U x = (U)(square - 1), pairs = (U)((n >> 1) * (U)(n - 1 + (n & 1)));                           \
+    U rest = (U)(1 + x * (U)(n + x * pairs * (U)(1 + x * (U)((U)(n - 2) * THIRD))));               \
+    power = (U)(power * (a & 1 ? rest : n == 0 ? (U)1 : (U)0));                                    \
+    bool unit = (((U)a + 1) & ~(U)2) == 0;                                                         \
+    T inverse = unit ? (b & 1 ? a : (T)1) : (T)0;                                                  \
     return b < 0 ? inverse : (T)power;                                                             \
   }
-H_POW(s32, int, uint)
-H_POW(s64, long, ulong)
-H_POW(u32, uint, uint)
-H_POW(u64, ulong, ulong)
+H_POW(s32, int, uint, 6, 0xaaaaaaabu)
+H_POW(u32, uint, uint, 6, 0xaaaaaaabu)
+H_POW(s64, long, ulong, 14, 0xaaaaaaaaaaaaaaabUL)
+H_POW(u64, ulong, ulong, 14, 0xaaaaaaaaaaaaaaabUL)
 
 //! shift
 /* The amount is unsigned; an amount of at least the width W saturates. Bits move in a word R of 32 or 64: LLVM 15
@@ -359,6 +370,19 @@ static inline float h_sign_f32(float x) { return x != x || x == 0.0f ? x : copys
 
 //! dsign : fp64
 static inline double h_sign_f64(double x) { return x != x || x == 0.0 ? x : copysign(1.0, x); }
+
+//! fround_afz
+/* To the nearest whole number, ties away from zero. */
+static inline float h_round_afz_f32(float x) {
+  float t = trunc(x);
+  return fabs(x - t) >= 0.5f ? t + copysign(1.0f, x) : t;
+}
+
+//! dround_afz : fp64
+static inline double h_round_afz_f64(double x) {
+  double t = trunc(x);
+  return fabs(x - t) >= 0.5 ? t + copysign(1.0, x) : t;
+}
 
 //! ftotal
 /* Keys whose signed order is IEEE's total order. */

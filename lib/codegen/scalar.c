@@ -68,11 +68,6 @@ static const char *scalar_function(const scalar_ctx *c) {
   return scalar_helper(c, c->rule->real);
 }
 
-/* One of angles: OpenCL's own on f64. */
-static const char *scalar_angle(const scalar_ctx *c) {
-  return c->carrier == HALO_F32 ? scalar_function(c) : scalar_math(c);
-}
-
 /* Integer arithmetic that wraps: signed overflow is undefined in C, so it goes through unsigned. */
 static const char *scalar_wrapping(const scalar_ctx *c) {
   const char *type = halo_ctype_compute(c->type);
@@ -273,6 +268,11 @@ static const char *scalar_rsqrt(const scalar_ctx *c) {
   return EXPR(c, "%s / sqrt(%s)", c->type == HALO_F64 ? "1.0" : "1.0f", c->in[0]);
 }
 
+static const char *scalar_round(const scalar_ctx *c) {
+  scalar_need(c, c->type == HALO_F64 ? "dround_afz" : "fround_afz");
+  return scalar_helper(c, "round_afz");
+}
+
 static const char *scalar_real(const scalar_ctx *c) {
   return halo_type_is_complex(c->type) ? EXPR(c, "%s.x", c->in[0]) : c->in[0];
 }
@@ -325,11 +325,11 @@ static const scalar_rule scalar_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_CBRT] = {scalar_function, "cbrt", "cbrt"},
     [HALO_OP_CEIL] = {scalar_math, "ceil", "ceil"},
     [HALO_OP_FLOOR] = {scalar_math, "floor", "floor"},
-    [HALO_OP_COS] = {scalar_angle, "cos", "cos"},
+    [HALO_OP_COS] = {scalar_function, "cos", "cos"},
     [HALO_OP_COSH] = {scalar_function, "cosh", "cosh"},
-    [HALO_OP_SIN] = {scalar_angle, "sin", "sin"},
+    [HALO_OP_SIN] = {scalar_function, "sin", "sin"},
     [HALO_OP_SINH] = {scalar_function, "sinh", "sinh"},
-    [HALO_OP_TAN] = {scalar_angle, "tan", "tan"},
+    [HALO_OP_TAN] = {scalar_function, "tan", "tan"},
     [HALO_OP_TANH] = {scalar_function, "tanh", "tanh"},
     [HALO_OP_ERF] = {scalar_function, "erf", "erf"},
     [HALO_OP_EXP] = {scalar_function, "exp", "exp"},
@@ -337,7 +337,7 @@ static const scalar_rule scalar_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_LOG] = {scalar_function, "log", "log"},
     [HALO_OP_LOG1P] = {scalar_function, "log1p", "log1p"},
     [HALO_OP_SQRT] = {scalar_math, "sqrt", "sqrt"},
-    [HALO_OP_ROUND_AFZ] = {scalar_math, "round", "round"},
+    [HALO_OP_ROUND_AFZ] = {scalar_round},
     [HALO_OP_ROUND_EVEN] = {scalar_math, "rint", "rint"},
     [HALO_OP_RSQRT] = {scalar_rsqrt},
     [HALO_OP_LOGISTIC] = {scalar_function, "logistic", "logistic"},

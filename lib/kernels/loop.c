@@ -45,7 +45,8 @@ static bool loop_has_pairs(const halo_lowering *l, int64_t items) {
     const halo_instr *instr = l->computation->instrs.data[i];
     if (halo_opcode_exec(instr->opcode) != HALO_EXEC_ELEMENTWISE) continue;
     if (halo_op_info_of(instr->opcode)->cost < FUNCTION || instr->opcode == HALO_OP_MAP) continue;
-    functions += halo_type_is_float(instr->shape->type) ? instr->operand_count : 0;
+    bool counts = halo_type_is_float(instr->shape->type) || instr->opcode == HALO_OP_POWER;
+    functions += counts ? instr->operand_count : 0;
   }
   return functions > 1;
 }

@@ -1,6 +1,6 @@
-/* passes/accuracy.c: result_accuracy. The default is what was measured of our own functions, or what OpenCL promises
- * of its own. An operation on f32 (c64) that asks for more is computed in f64 (c128) and rounded, where the device has that; what asks for more
- * than there is, is refused. */
+/* passes/accuracy.c: result_accuracy. The default is what was measured of our own functions. An operation on f32 (c64)
+ * that asks for more is computed in f64 (c128) and rounded, where the device has that; what asks for more than there is,
+ * is refused. */
 #include "passes/accuracy.h"
 
 #include "passes/passes.h"
@@ -14,7 +14,7 @@ typedef struct accuracy_row {
       single; /* f32: tests/math measures it; of sqrt and rsqrt what follows from correct rounding */
   int32_t
       loose; /* of f32, where its division and square root are not correctly rounded; 0: the same */
-  int32_t wide; /* f64: likewise; of sine, cosine and tangent what OpenCL promises */
+  int32_t wide; /* f64: likewise */
   int32_t
       reach; /* results are less than this in magnitude, a power of two; 0: as large as can be */
 } accuracy_row;
@@ -22,8 +22,8 @@ typedef struct accuracy_row {
 static const accuracy_row accuracy_table[HALO_OPCODE_COUNT] = {
     [HALO_OP_ACOS] = {2, 5, 2, 4},     [HALO_OP_ACOSH] = {3, 5, 3},   [HALO_OP_ASIN] = {3, 5, 3, 2},
     [HALO_OP_ASINH] = {2, 4, 2},       [HALO_OP_ATAN] = {2, 4, 2, 2}, [HALO_OP_ATANH] = {1, 4, 2},
-    [HALO_OP_CBRT] = {1, 0, 1},        [HALO_OP_COS] = {2, 0, 4, 1},  [HALO_OP_COSH] = {2, 3, 2},
-    [HALO_OP_SIN] = {2, 0, 4, 1},      [HALO_OP_SINH] = {2, 4, 2},    [HALO_OP_TAN] = {3, 5, 5},
+    [HALO_OP_CBRT] = {1, 0, 1},        [HALO_OP_COS] = {2, 0, 1, 1},  [HALO_OP_COSH] = {2, 3, 2},
+    [HALO_OP_SIN] = {2, 0, 1, 1},      [HALO_OP_SINH] = {2, 4, 2},    [HALO_OP_TAN] = {3, 5, 2},
     [HALO_OP_TANH] = {2, 4, 2, 1},     [HALO_OP_ERF] = {2, 0, 2, 1},  [HALO_OP_EXP] = {1, 0, 2},
     [HALO_OP_EXPM1] = {2, 0, 2},       [HALO_OP_LOG] = {1, 0, 1},     [HALO_OP_LOG1P] = {1, 0, 1},
     [HALO_OP_LOGISTIC] = {3, 5, 3, 1},                              /* 1 / (1 + exp(-x)) */

@@ -37,23 +37,28 @@ static const math_function math_functions[] = {
     {"atanh", mpfr_atanh, NULL, 1.5},
     {"cbrt", mpfr_cbrt, NULL, 0.6},
     {"cosh", mpfr_cosh, NULL, 1.5},
+    {"cosine", mpfr_cos, NULL, 1},
     {"erf", mpfr_erf, NULL, 1.5},
     {"exponential", mpfr_exp, NULL, 1.1},
     {"exponential-minus-one", mpfr_expm1, NULL, 1.2},
     {"log", mpfr_log, NULL, 1},
     {"log-plus-one", mpfr_log1p, NULL, 1},
     {"logistic", math_logistic, NULL, 2.5},
+    {"sine", mpfr_sin, NULL, 1},
     {"sinh", mpfr_sinh, NULL, 1.8},
+    {"tan", mpfr_tan, NULL, 1.4},
     {"tanh", mpfr_tanh, NULL, 1.6},
     {"atan2", NULL, mpfr_atan2, 2},
     {"power", NULL, mpfr_pow, 1.3},
 };
 
 static const double math_edges[] = {
-    0,       -0.0,    INFINITY,  -INFINITY,  NAN,       0x1p-1074, -0x1p-1074, 0x1p-1022,
-    1,       -1,      0.5,       -0.5,       2,         -2,        709.78,     709.79,
-    -745.13, -745.14, 710.475,   710.476,    1e300,     -1e300,    0x1p-54,    -0x1p-54,
-    0x1p53,  0x1p54,  1.0000001, -1.0000001, 0.9999999, 3};
+    0, -0.0, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1074, 0x1p-1022, 1, -1, 0.5, -0.5, 2, -2,
+    709.78, 709.79, -745.13, -745.14, 710.475, 710.476, 1e300, -1e300, 0x1p-54, -0x1p-54, 0x1p53,
+    0x1p54, 1.0000001, -1.0000001, 0.9999999, 3,
+    /* Near multiples of pi/2, the first as near as any number is; pi/4 and its neighbour. */
+    0x1.6ac5b262ca1ffp+849, M_PI, M_PI_2, 3 * M_PI_2, -M_PI, 1e22, 0x1.fffffffffffffp1023, M_PI_4,
+    0x1.921fb54442d19p-1, 1e5 * M_PI};
 enum { MATH_EDGES = sizeof math_edges / sizeof math_edges[0] };
 
 static uint64_t math_random(uint64_t *state) {
