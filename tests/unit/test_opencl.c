@@ -529,6 +529,34 @@ START_TEST(program_many) {
 }
 END_TEST
 
+/* A program whose source is a letter, many times. */
+static uint64_t use_large_program(halo_cl_device *device, char letter, size_t size) {
+  halo_cl_program *program;
+  char *source = halo_alloc(size + 1);
+  memset(source, letter, size);
+  uint64_t hits = program_stats(device).memory_hits;
+  ck_assert_int_eq(halo_cl_program_get(device, source, NULL, &program), HALO_OK);
+  halo_cl_program_release(program);
+  halo_free(source);
+  return program_stats(device).memory_hits - hits;
+}
+
+START_TEST(program_large) {
+  halo_cl_device *device = open_device((halo_cl_options){.device = wave64});
+  const size_t size = 400 << 10;
+  for (char letter = 'a'; letter < 'f'; letter++) use_large_program(device, letter, size);
+  /* Two are remembered, the newest first. */
+  ck_assert_uint_eq(use_large_program(device, 'e', size), 1);
+  ck_assert_uint_eq(use_large_program(device, 'd', size), 1);
+  ck_assert_uint_eq(use_large_program(device, 'c', size), 0);
+  /* One is, whatever its size, and nothing beside that. */
+  use_large_program(device, 'x', 16 * size);
+  ck_assert_uint_eq(use_large_program(device, 'x', 16 * size), 1);
+  ck_assert_uint_eq(use_large_program(device, 'c', size), 0);
+  halo_cl_device_release(device);
+}
+END_TEST
+
 START_TEST(program_disk) {
   halo_cl_program_stats stats = use_program(good_source, NULL);
   ck_assert_uint_eq(stats.builds, 1);
@@ -880,6 +908,7 @@ int main(void) {
   tcase_add_test(plain, memory_threads);
   tcase_add_test(plain, program_memory);
   tcase_add_test(plain, program_many);
+  tcase_add_test(plain, program_large);
   tcase_add_test(plain, program_bad_source);
   tcase_add_test(plain, program_builtins);
   tcase_add_test(plain, program_declarations);
