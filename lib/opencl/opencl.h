@@ -249,6 +249,7 @@ typedef struct halo_cl_program {
   halo_cl_device *device;
   cl_device_id id; /* that it was built for: the device's id, or here_id */
   uint64_t key[2]; /* of source, options, device, driver and versions */
+  size_t source_bytes;
   bool from_disk;
   atomic_int references; /* this and the rest is program.c's */
   bool saved;
@@ -280,7 +281,7 @@ halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
 int32_t halo_cl_units_per_program(const halo_cl_device *device);
 bool halo_cl_builds_in_parallel(const halo_cl_device *device);
 void halo_cl_program_retain(halo_cl_program *program);
-/* Drops one reference; NULL is allowed. The device remembers a number of unused programs. */
+/* Drops one reference; NULL is allowed. The device remembers a number of unused programs, fewer of large ones. */
 void halo_cl_program_release(halo_cl_program *program);
 /* Stores the program's binary on disk unless that was done. To be called once AFTER the first run
  * of the program's kernels has been queued, for which it waits, since PoCL compiles a kernel only at

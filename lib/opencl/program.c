@@ -12,10 +12,13 @@
 #include <string.h>
 
 enum {
-  PROGRAM_UNUSED_MAX = 64, /* remembered though nobody holds them */
-  PROGRAM_SAVE_TRIES = 3,  /* failed saves after which no more are tried */
-  PROGRAM_LOG_MAX = 6000,  /* bytes of a build log in a message */
-  PROGRAM_LINES_MAX = 8,   /* source lines shown with it */
+  /* Remembered though nobody holds them: so many, of together so many bytes of source. A program's memory goes with
+   * its source: PoCL keeps LLVM's form of it, 50 bytes for one. The last one is kept whatever its size. */
+  PROGRAM_UNUSED_MAX = 64,
+  PROGRAM_UNUSED_BYTES = 1 << 20,
+  PROGRAM_SAVE_TRIES = 3, /* failed saves after which no more are tried */
+  PROGRAM_LOG_MAX = 6000, /* bytes of a build log in a message */
+  PROGRAM_LINES_MAX = 8,  /* source lines shown with it */
   /* Units of one program. Few, where programs are built side by side; many on PoCL, which builds one at
    * a time and takes 0.1 s for a program of even one kernel, and 0.03 s to find that in its cache. */
   PROGRAM_UNITS = 8,
@@ -302,16 +305,17 @@ static halo_cl_program *program_find(halo_cl_programs *programs, const uint64_t 
   return NULL;
 }
 
-/* Takes the longest unused program out when too many are unused, else NULL; the lock is held. */
+/* Takes the longest unused program out when too many or too large ones are unused, else NULL; the lock is held. */
 static halo_cl_program *program_evict(halo_cl_programs *programs) {
   halo_cl_program **oldest = NULL;
-  int unused = 0;
+  size_t unused = 0, bytes = 0;
   for (halo_cl_program **at = &programs->first; *at; at = &(*at)->next) {
     if (atomic_load(&(*at)->references) != 0) continue;
     unused++;
+    bytes += (*at)->source_bytes;
     if (!oldest || (*at)->used < (*oldest)->used) oldest = at;
   }
-  if (unused <= PROGRAM_UNUSED_MAX) return NULL;
+  if (unused <= 1 || (unused <= PROGRAM_UNUSED_MAX && bytes <= PROGRAM_UNUSED_BYTES)) return NULL;
   halo_cl_program *program = *oldest;
   *oldest = program->next;
   return program;
@@ -319,7 +323,7 @@ static halo_cl_program *program_evict(halo_cl_programs *programs) {
 
 /* Makes the program for `handle` known, or, when another thread was faster, gives that one. */
 static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, cl_program handle,
-                                       const uint64_t key[2], bool from_disk) {
+                                       const uint64_t key[2], size_t source_bytes, bool from_disk) {
   halo_cl_programs *programs = device->programs;
   pthread_mutex_lock(&programs->lock);
   halo_cl_program *program = program_find(programs, key);
@@ -332,6 +336,7 @@ static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, 
   program->handle = handle;
   program->device = device;
   program->id = id;
+  program->source_bytes = source_bytes;
   memcpy(program->key, key, sizeof program->key);
   program->from_disk = program->saved = from_disk;
   atomic_init(&program->references, 1);
@@ -374,7 +379,8 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, bool here, const cha
       programs->stats.build_seconds += halo_clock() - start;
       pthread_mutex_unlock(&programs->lock);
     }
-    if (status == HALO_OK) *out = program_insert(device, id, handle, key, from_disk);
+    if (status == HALO_OK)
+      *out = program_insert(device, id, handle, key, strlen(source), from_disk);
     if (status == HALO_OK && !halo_pocl_is(&device->caps)) program_store(*out);
   }
   halo_free(all_options);
@@ -444,10 +450,13 @@ void halo_cl_program_release(halo_cl_program *program) {
   /* From zero references on another thread may evict it, so take what is needed first. */
   halo_cl_device *device = program->device;
   if (atomic_fetch_sub(&program->references, 1) == 1) {
-    pthread_mutex_lock(&device->programs->lock);
-    halo_cl_program *evicted = program_evict(device->programs);
-    pthread_mutex_unlock(&device->programs->lock);
-    if (evicted) program_destroy(evicted);
+    halo_cl_program *evicted;
+    do {
+      pthread_mutex_lock(&device->programs->lock);
+      evicted = program_evict(device->programs);
+      pthread_mutex_unlock(&device->programs->lock);
+      if (evicted) program_destroy(evicted);
+    } while (evicted);
   }
   halo_cl_device_release(device);
 }

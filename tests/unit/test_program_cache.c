@@ -1,4 +1,5 @@
 /* tests/unit/test_program_cache.c: device programs: how they are built, remembered, saved and read again. */
+#include "base/memory.h"
 #include "base/strbuf.h"
 #include "opencl/opencl.h"
 #include "opencl/pocl.h"
@@ -152,6 +153,34 @@ START_TEST(program_many) {
   halo_cl_program_release(program);
   halo_cl_program_release(held);
   halo_cl_program_release(held);
+  halo_cl_device_release(device);
+}
+END_TEST
+
+/* A program whose source is a letter, many times. */
+static uint64_t use_large_program(halo_cl_device *device, char letter, size_t size) {
+  halo_cl_program *program;
+  char *source = halo_alloc(size + 1);
+  memset(source, letter, size);
+  uint64_t hits = program_stats(device).memory_hits;
+  ck_assert_int_eq(halo_cl_program_get(device, source, NULL, &program), HALO_OK);
+  halo_cl_program_release(program);
+  halo_free(source);
+  return program_stats(device).memory_hits - hits;
+}
+
+START_TEST(program_large) {
+  halo_cl_device *device = open_device((halo_cl_options){.device = wave64});
+  const size_t size = 400 << 10;
+  for (char letter = 'a'; letter < 'f'; letter++) use_large_program(device, letter, size);
+  /* Two are remembered, the newest first. */
+  ck_assert_uint_eq(use_large_program(device, 'e', size), 1);
+  ck_assert_uint_eq(use_large_program(device, 'd', size), 1);
+  ck_assert_uint_eq(use_large_program(device, 'c', size), 0);
+  /* One is, whatever its size, and nothing beside that. */
+  use_large_program(device, 'x', 16 * size);
+  ck_assert_uint_eq(use_large_program(device, 'x', 16 * size), 1);
+  ck_assert_uint_eq(use_large_program(device, 'c', size), 0);
   halo_cl_device_release(device);
 }
 END_TEST
@@ -475,6 +504,7 @@ int main(void) {
   tcase_set_timeout(plain, 120);
   tcase_add_test(plain, program_memory);
   tcase_add_test(plain, program_many);
+  tcase_add_test(plain, program_large);
   tcase_add_test(plain, program_bad_source);
   tcase_add_test(plain, program_builtins);
   tcase_add_test(plain, program_declarations);
