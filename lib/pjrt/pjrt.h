@@ -26,6 +26,7 @@
 /* The extensions, in a list. */
 extern PJRT_Layouts_Extension pjrt_layouts_extension;
 extern PJRT_Shardings_Extension pjrt_shardings_extension;
+extern PJRT_FFI_Extension pjrt_ffi_extension;
 
 /* ---- Memory (memory.c): small things, zeroed; ends the process when there is none left ---- */
 
