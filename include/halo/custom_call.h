@@ -53,7 +53,8 @@ typedef enum halo_custom_attr_kind {
   HALO_CUSTOM_TEXT,    /* text */
   HALO_CUSTOM_INTEGERS,
   HALO_CUSTOM_REALS,
-  HALO_CUSTOM_OTHER /* text, as written */
+  HALO_CUSTOM_OTHER,     /* text, as written */
+  HALO_CUSTOM_DICTIONARY /* attrs */
 } halo_custom_attr_kind;
 
 /* An entry of the dictionary of an API_VERSION_TYPED_FFI call. */
@@ -63,9 +64,12 @@ typedef struct halo_custom_attr {
   int64_t integer;
   double real;
   const char *text;
-  int64_t count; /* of a list */
+  int64_t count; /* of a list or a dictionary */
   const int64_t *integers;
   const double *reals;
+  /* Of a number, or of the elements of a list: as it is written, else HALO_S64, HALO_F64 or HALO_PRED. */
+  halo_type type;
+  const struct halo_custom_attr *attrs; /* [count] of a dictionary */
 } halo_custom_attr;
 
 /* One call. All of it belongs to the library and is valid during the call. */
@@ -81,6 +85,7 @@ typedef struct halo_custom_frame {
   int attr_count;
   const halo_custom_attr *attrs; /* [attr_count] */
   void *queue;                   /* device form: the cl_command_queue, in order */
+  void *state;                   /* what `open` of the target gave for this call of the program */
 } halo_custom_frame;
 
 /* out: the result's memory, or an array of pointers, one an element of a tuple (again so for tuples in it);
@@ -91,6 +96,12 @@ typedef void halo_custom_plain_fn(void *out, const void **in);
 typedef halo_status halo_custom_host_fn(const halo_custom_frame *call, void *user);
 /* Queues commands that read the operands and write the results; must not wait for them. */
 typedef halo_status halo_custom_device_fn(const halo_custom_frame *call, void *user);
+/* Prepares an instruction when its program is compiled: `call` has shapes and attributes, and no memory. What is
+ * put into *out_state, which is NULL, comes with each run of the instruction. A failure refuses the program. */
+typedef halo_status halo_custom_open_fn(const halo_custom_frame *call, void *user,
+                                        void **out_state);
+/* Frees a state that is not NULL, when the program is released. */
+typedef void halo_custom_close_fn(void *state, void *user);
 
 /* Makes `function` what calls of `target` run, in place of an older one for programs compiled from then on.
  * HALO_INVALID_ARGUMENT for NULL or an empty name. Any thread. */
@@ -98,6 +109,11 @@ HALO_API halo_status halo_custom_call_register_plain(const char *target,
                                                      halo_custom_plain_fn *function);
 HALO_API halo_status halo_custom_call_register_host(const char *target,
                                                     halo_custom_host_fn *function, void *user);
+/* A host form whose instructions have a state each. `open` and `close` may be NULL. */
+HALO_API halo_status halo_custom_call_register_stateful(const char *target,
+                                                        halo_custom_host_fn *function,
+                                                        halo_custom_open_fn *open,
+                                                        halo_custom_close_fn *close, void *user);
 HALO_API halo_status halo_custom_call_register_device(const char *target,
                                                       halo_custom_device_fn *function, void *user);
 /* Whether calls of the target can run. */

@@ -1,5 +1,5 @@
 /* custom/config.c: the dictionary of attributes of calls with a typed interface, as MLIR writes it:
- * {a = 76 : ui8, b = "text", c = [1, 2], d = array<i64: 1, 2>, e = 1.5 : f32, f = true, unit}. */
+ * {a = 76 : ui8, b = "text", c = [1, 2], d = array<i64: 1, 2>, e = 1.5 : f32, f = true, unit, g = {h = 1}}. */
 #include "base/status.h"
 #include "base/vec.h"
 #include "custom/custom.h"
@@ -12,7 +12,9 @@
 typedef struct config_reader {
   halo_arena *arena;
   const char *at, *text;
+  int depth; /* of dictionaries in dictionaries */
 } config_reader;
+enum { CONFIG_DEEPEST = 64 };
 
 static halo_status config_fail(const config_reader *r, const char *what) {
   return halo_fail(HALO_INVALID_ARGUMENT, "backend_config: %s at position %d of %s", what,
@@ -63,10 +65,11 @@ static halo_status config_name(config_reader *r, const char **out) {
   return HALO_OK;
 }
 
-/* A number, true or false; whether it is whole. A float may be written as its bits ("0x7FC00000 : f32"). */
-static halo_status config_number(config_reader *r, int64_t *integer, double *real, bool *whole) {
+/* A number, true or false, and the type that it has where none is written. A float may be written as its bits ("0x7FC00000 : f32"). */
+static halo_status config_number(config_reader *r, int64_t *integer, double *real,
+                                 halo_type *type) {
   config_space(r);
-  *whole = true;
+  *type = HALO_PRED;
   if (config_take(r, "true") || config_take(r, "false")) {
     *integer = r->at[-2] == 'u';
     *real = (double)*integer;
@@ -77,23 +80,38 @@ static halo_status config_number(config_reader *r, int64_t *integer, double *rea
   bool negative = *r->at == '-';
   *integer = negative ? (int64_t)strtoll(r->at, &end, 0) : (int64_t)strtoull(r->at, &end, 0);
   if (real_end == r->at) return config_fail(r, "a value is expected");
-  *whole = end == real_end;
-  r->at = *whole ? end : real_end;
+  *type = end == real_end ? HALO_S64 : HALO_F64;
+  r->at = real_end;
   return HALO_OK;
 }
 
-/* The type behind ':'; *bits is the width of a float type, or 0. */
-static void config_type(config_reader *r, int *bits) {
-  *bits = 0;
-  if (!config_take(r, ":")) return;
+/* A type by its name in MLIR: i32, ui8, i1, index, f8E4M3FN. HALO_TYPE_INVALID: no type of numbers. */
+static halo_type config_type_name(config_reader *r) {
+  char name[32];
+  size_t length = 0;
   config_space(r);
-  if (*r->at == 'f' || *r->at == 'b') {
-    const char *digits = r->at + (*r->at == 'b' ? 2 : 1);
-    *bits = atoi(digits);
+  if (config_take(r, "index")) return HALO_S64;
+  for (; *r->at && config_is_word(*r->at); r->at++) {
+    if (length < sizeof name - 1) name[length++] = (char)tolower((unsigned char)*r->at);
   }
-  while (*r->at && config_is_word(*r->at)) r->at++;
+  name[length] = 0;
+  if (strcmp(name, "i1") == 0) return HALO_PRED;
+  if (name[0] == 'i') name[0] = 's';
+  /* Signs are written before the 'i': si8, ui8. */
+  if ((name[0] == 's' || name[0] == 'u') && name[1] == 'i') memmove(name + 1, name + 2, length - 1);
+  return halo_type_from_name(name);
 }
 
+/* The type behind ':', or `otherwise`. */
+static halo_type config_type(config_reader *r, halo_type otherwise) {
+  return config_take(r, ":") ? config_type_name(r) : otherwise;
+}
+
+static bool config_is_float(halo_type type) {
+  return halo_type_name(type)[0] == 'f' || type == HALO_BF16;
+}
+
+/* What a float is whose bits were written. */
 static double config_real(int64_t bits, int width) {
   double wide;
   float narrow;
@@ -103,26 +121,36 @@ static double config_real(int64_t bits, int width) {
   return width == 64 ? wide : (double)narrow;
 }
 
-/* [1, 2, 3], or what array<i64: 1, 2, 3> has behind its colon, up to `close`. */
-static halo_status config_list(config_reader *r, const char *close, bool real,
+/* A number with the type that follows it, unless all of its list have one. */
+static halo_status config_element(config_reader *r, halo_type common, int64_t *integer,
+                                  double *real, halo_type *type) {
+  config_space(r);
+  bool bits = strncmp(r->at, "0x", 2) == 0;
+  HALO_TRY(config_number(r, integer, real, type));
+  *type = common ? common : config_type(r, *type);
+  if (bits && config_is_float(*type)) *real = config_real(*integer, halo_type_bits(*type));
+  return HALO_OK;
+}
+
+/* [1, 2, 3], or what array<i64: 1, 2, 3> has behind its colon, up to `close`. `type`: of all, if it is known. */
+static halo_status config_list(config_reader *r, const char *close, halo_type type,
                                halo_custom_attr *attr) {
   HALO_VEC(int64_t) integers = {0};
   HALO_VEC(double) reals = {0};
   halo_status status = HALO_OK;
+  attr->type = type ? type : HALO_S64;
   while (status == HALO_OK && !config_take(r, close)) {
     int64_t integer;
     double value;
-    bool whole;
-    int bits;
-    status = config_number(r, &integer, &value, &whole);
+    halo_type own;
+    status = config_element(r, type, &integer, &value, &own);
     if (status != HALO_OK) break;
-    config_type(r, &bits);
-    real |= !whole || bits;
+    if (!type && (integers.count == 0 || config_is_float(own))) attr->type = own;
     halo_vec_push(&integers, integer);
     halo_vec_push(&reals, value);
     if (!config_take(r, ",") && *r->at != *close) status = config_fail(r, "',' is expected");
   }
-  attr->kind = real ? HALO_CUSTOM_REALS : HALO_CUSTOM_INTEGERS;
+  attr->kind = config_is_float(attr->type) ? HALO_CUSTOM_REALS : HALO_CUSTOM_INTEGERS;
   attr->count = integers.count;
   attr->integers =
       halo_arena_copy(r->arena, integers.data, sizeof(int64_t) * (size_t)integers.count);
@@ -147,54 +175,66 @@ static halo_status config_other(config_reader *r, halo_custom_attr *attr) {
   return HALO_OK;
 }
 
+static halo_status config_rows(config_reader *r, const halo_custom_attr **out, int64_t *count);
+
 static halo_status config_value(config_reader *r, halo_custom_attr *attr) {
   config_space(r);
   if (*r->at == '"') {
     attr->kind = HALO_CUSTOM_TEXT;
     return config_string(r, &attr->text);
   }
+  if (config_take(r, "{")) {
+    attr->kind = HALO_CUSTOM_DICTIONARY;
+    if (++r->depth > CONFIG_DEEPEST) return config_fail(r, "dictionaries nested too deeply");
+    halo_status status = config_rows(r, &attr->attrs, &attr->count);
+    r->depth--;
+    return status;
+  }
   if (config_take(r, "array<")) {
-    bool real = *r->at == 'f' || *r->at == 'b';
-    while (config_is_word(*r->at) && *r->at) r->at++;
+    halo_type type = config_type_name(r);
     (void)config_take(r, ":");
-    return config_list(r, ">", real, attr);
+    return config_list(r, ">", type, attr);
   }
   if (*r->at == '[' && strcspn(r->at, "\"{<") > strcspn(r->at, "]")) {
     r->at++;
-    return config_list(r, "]", false, attr);
+    return config_list(r, "]", HALO_TYPE_INVALID, attr);
   }
   bool number = isdigit((unsigned char)*r->at) || *r->at == '-' || *r->at == '+' ||
                 strncmp(r->at, "true", 4) == 0 || strncmp(r->at, "false", 5) == 0;
   if (!number) return config_other(r, attr);
-  bool whole;
-  int bits;
-  const char *start = r->at;
-  HALO_TRY(config_number(r, &attr->integer, &attr->real, &whole));
-  config_type(r, &bits);
-  if (bits && whole && strncmp(start, "0x", 2) == 0) attr->real = config_real(attr->integer, bits);
-  attr->kind = whole && !bits ? HALO_CUSTOM_INTEGER : HALO_CUSTOM_REAL;
+  HALO_TRY(config_element(r, HALO_TYPE_INVALID, &attr->integer, &attr->real, &attr->type));
+  attr->kind = config_is_float(attr->type) ? HALO_CUSTOM_REAL : HALO_CUSTOM_INTEGER;
   return HALO_OK;
 }
 
-halo_status halo_custom_config_read(halo_arena *arena, const char *text, halo_custom_frame *call) {
-  config_reader r = {arena, text, text};
+/* What stands behind '{', and its end. */
+static halo_status config_rows(config_reader *r, const halo_custom_attr **out, int64_t *count) {
   HALO_VEC(halo_custom_attr) attrs = {0};
   halo_status status = HALO_OK;
+  while (status == HALO_OK && !config_take(r, "}")) {
+    halo_custom_attr attr = {
+        .kind = HALO_CUSTOM_INTEGER, .integer = 1, .real = 1, .type = HALO_PRED};
+    status = config_name(r, &attr.name);
+    if (status == HALO_OK && config_take(r, "=")) status = config_value(r, &attr);
+    halo_vec_push(&attrs, attr);
+    config_space(r);
+    if (status == HALO_OK && !config_take(r, ",") && *r->at != '}') {
+      status = config_fail(r, "',' or '}' is expected");
+    }
+  }
+  *count = attrs.count;
+  *out = halo_arena_copy(r->arena, attrs.data, sizeof *attrs.data * (size_t)attrs.count);
+  halo_vec_deinit(&attrs);
+  return status;
+}
+
+halo_status halo_custom_config_read(halo_arena *arena, const char *text, halo_custom_frame *call) {
+  config_reader r = {arena, text, text, 0};
+  int64_t count;
   config_space(&r);
   if (!*r.at) return HALO_OK;
   if (!config_take(&r, "{")) return config_fail(&r, "'{' is expected");
-  while (status == HALO_OK && !config_take(&r, "}")) {
-    halo_custom_attr attr = {.kind = HALO_CUSTOM_INTEGER, .integer = 1, .real = 1};
-    status = config_name(&r, &attr.name);
-    if (status == HALO_OK && config_take(&r, "=")) status = config_value(&r, &attr);
-    halo_vec_push(&attrs, attr);
-    config_space(&r);
-    if (status == HALO_OK && !config_take(&r, ",") && *r.at != '}') {
-      status = config_fail(&r, "',' or '}' is expected");
-    }
-  }
-  call->attr_count = attrs.count;
-  call->attrs = halo_arena_copy(arena, attrs.data, sizeof *attrs.data * (size_t)attrs.count);
-  halo_vec_deinit(&attrs);
-  return status;
+  HALO_TRY(config_rows(&r, &call->attrs, &count));
+  call->attr_count = (int)count;
+  return HALO_OK;
 }

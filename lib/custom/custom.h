@@ -13,6 +13,8 @@ typedef struct halo_custom_target {
   halo_custom_plain_fn *plain; /* one of these three */
   halo_custom_host_fn *host;
   halo_custom_device_fn *device;
+  halo_custom_open_fn *open; /* of a host form; NULL: none */
+  halo_custom_close_fn *close;
   void *user;
   struct halo_custom_target *next;
 } halo_custom_target;
@@ -42,9 +44,9 @@ typedef struct halo_custom_site {
       *places; /* of the step's arguments, one an array; -1 for tokens. Set by who plans the call */
 } halo_custom_site;
 
-/* Describes a call. `operands` and `result` are shapes with layouts and are kept; `config` is the attribute
- * backend_config as HLO text has it, or NULL; with `typed` it is a dictionary. HALO_INVALID_ARGUMENT when that
- * cannot be read. */
+/* Describes a call and opens its state. `operands` and `result` are shapes with layouts and are kept; `config` is the
+ * attribute backend_config as HLO text has it, or NULL; with `typed` it is a dictionary. HALO_INVALID_ARGUMENT when
+ * that cannot be read; what `open` says. */
 halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target *target,
                                     int operand_count, const halo_shape *const *operands,
                                     const halo_shape *result, const char *config, bool typed,
@@ -52,6 +54,9 @@ halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target 
 /* Calls the function. `arrays` are the call's operands, then its results, with their memory. */
 halo_status halo_custom_site_call(const halo_custom_site *site, const halo_custom_array *arrays,
                                   void *queue);
+
+/* Closes the state; the rest is the arena's. NULL is allowed. */
+void halo_custom_site_deinit(const halo_custom_site *site);
 
 /* config.c: reads "{name = value : type, ...}" into the call's attributes. */
 halo_status halo_custom_config_read(halo_arena *arena, const char *text, halo_custom_frame *call);

@@ -43,6 +43,15 @@ halo_status halo_custom_call_register_host(const char *target, halo_custom_host_
                       &(halo_custom_target){.name = target, .host = function, .user = user});
 }
 
+halo_status halo_custom_call_register_stateful(const char *target, halo_custom_host_fn *function,
+                                               halo_custom_open_fn *open,
+                                               halo_custom_close_fn *close, void *user) {
+  return registry_add(
+      "halo_custom_call_register_stateful",
+      &(halo_custom_target){
+          .name = target, .host = function, .open = open, .close = close, .user = user});
+}
+
 halo_status halo_custom_call_register_device(const char *target, halo_custom_device_fn *function,
                                              void *user) {
   return registry_add("halo_custom_call_register_device",

@@ -67,8 +67,17 @@ halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target 
                                       .results = arrays + leaves}};
   site->call.config = site_config(arena, config ? config : "", &site->call.config_size);
   if (typed) HALO_TRY(halo_custom_config_read(arena, site->call.config, &site->call));
+  if (target->open) {
+    halo_status status = target->open(&site->call, target->user, &site->call.state);
+    HALO_TRY(halo_fail_in(status, "custom call %s", target->name));
+  }
   *out = site;
   return HALO_OK;
+}
+
+void halo_custom_site_deinit(const halo_custom_site *site) {
+  if (!site || !site->call.state || !site->target->close) return;
+  site->target->close(site->call.state, site->target->user);
 }
 
 /* What a plain function gets for a shape: memory, or a table of what it gets for each element. */

@@ -34,7 +34,9 @@ static halo_status custom_call(const eval_call *call, const halo_custom_target *
     custom_data(call->operands[i], arrays, &next);
   }
   custom_data(out, arrays, &next);
-  return halo_custom_site_call(site, arrays, NULL);
+  halo_status status = halo_custom_site_call(site, arrays, NULL);
+  halo_custom_site_deinit(site);
+  return status;
 }
 
 /* Only what does not care where its data lies: aliased results would not begin as the operand's copy. */

@@ -25,8 +25,10 @@ typedef struct PJRT_Extension_Base {
 } PJRT_Extension_Base;
 
 typedef enum PJRT_Extension_Type {
+  PJRT_Extension_Type_Custom_Call = 0,
   PJRT_Extension_Type_Custom_Partitioner = 2,
   PJRT_Extension_Type_Layouts = 4,
+  PJRT_Extension_Type_FFI = 5,
   PJRT_Extension_Type_MemoryDescriptions = 6,
   PJRT_Extension_Type_Shardings = 19
 } PJRT_Extension_Type;
@@ -481,6 +483,61 @@ typedef struct JAX_Inspector {
   void *data;
 } JAX_Inspector;
 
+/* Handlers of custom calls, which are functions of ffi_abi.h. */
+typedef void PJRT_Handler(void);
+
+/* The number of a type: in and out, where 0 asks for one. */
+typedef struct PJRT_FFI_Type_Info {
+  void (*deleter)(void *object);
+} PJRT_FFI_Type_Info;
+
+typedef struct PJRT_FFI_Type_Register_Args {
+  PJRT_HEAD;
+  const char *type_name;
+  size_t type_name_size;
+  int64_t type_id;
+  const PJRT_FFI_Type_Info *type_info;
+} PJRT_FFI_Type_Register_Args;
+
+typedef struct PJRT_FFI_UserData_Add_Args {
+  PJRT_HEAD;
+  PJRT_ExecuteContext *context;
+  int64_t type_id;
+  void *data;
+} PJRT_FFI_UserData_Add_Args;
+
+/* Without the head of others. */
+typedef struct PJRT_FFI_Register_Handler_Args {
+  size_t struct_size;
+  const char *target_name;
+  size_t target_name_size;
+  PJRT_Handler *handler; /* of the stage that executes */
+  const char *platform_name;
+  size_t platform_name_size;
+  int traits;
+} PJRT_FFI_Register_Handler_Args;
+
+typedef struct PJRT_FFI_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Error *(*type_register)(PJRT_FFI_Type_Register_Args *);
+  PJRT_Error *(*user_data_add)(PJRT_FFI_UserData_Add_Args *);
+  PJRT_Error *(*register_handler)(PJRT_FFI_Register_Handler_Args *);
+} PJRT_FFI_Extension;
+
+/* Handlers of all stages, for the plugin's own platform. */
+typedef struct PJRT_Custom_Call_Register_Args {
+  size_t struct_size;
+  const char *function_name;
+  size_t function_name_size;
+  int api_version; /* 1: typed */
+  PJRT_Handler *instantiate, *prepare, *initialize, *execute;
+} PJRT_Custom_Call_Register_Args;
+
+typedef struct PJRT_Custom_Call_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Error *(*register_call)(PJRT_Custom_Call_Register_Args *);
+} PJRT_Custom_Call_Extension;
+
 /* ---- What the interface says about sizes and places ---- */
 
 PJRT_CHECK_SIZE(PJRT_Extension_Base, 24);
@@ -497,6 +554,8 @@ PJRT_CHECK_SIZE(PJRT_Layouts_MemoryLayout_Serialize_Args, 56);
 PJRT_CHECK_SIZE(PJRT_Layouts_Extension, 80);
 PJRT_CHECK_SIZE(PJRT_Shardings_Extension, 40);
 PJRT_CHECK_SIZE(PJRT_Custom_Partitioner_Extension, 40);
+PJRT_CHECK_SIZE(PJRT_FFI_Extension, 48);
+PJRT_CHECK_SIZE(PJRT_Custom_Call_Register_Args, 64);
 /* Function n of the table is at byte 40 + 8 (n - 1). */
 #define PJRT_CHECK_PLACE(name, n)                                                                  \
   _Static_assert(offsetof(PJRT_Api, name) == 40 + 8 * ((n)-1), #name " is at another place")

@@ -233,6 +233,6 @@ void pjrt_partitioner_install(void) {
 PJRT_Custom_Partitioner_Extension pjrt_partitioner_extension = {
     .base = {.struct_size = sizeof(PJRT_Custom_Partitioner_Extension),
              .type = PJRT_Extension_Type_Custom_Partitioner,
-             .next = NULL},
+             .next = &pjrt_ffi_extension.base},
     .register_partitioner = partitioner_register,
     .register_batch = partitioner_register_batch};

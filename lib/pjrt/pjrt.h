@@ -29,6 +29,7 @@ extern PJRT_Shardings_Extension pjrt_shardings_extension;
 extern PJRT_Custom_Partitioner_Extension pjrt_partitioner_extension;
 /* Lets programs tell how their arrays lie, for calls InspectSharding; once a process. */
 void pjrt_partitioner_install(void);
+extern PJRT_FFI_Extension pjrt_ffi_extension;
 
 /* ---- Memory (memory.c): small things, zeroed; ends the process when there is none left ---- */
 

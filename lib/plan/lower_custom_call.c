@@ -73,6 +73,7 @@ static halo_status custom_site(lower_state *s, const halo_instr *instr, halo_cus
 halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_custom_site *site;
   HALO_TRY(custom_site(s, instr, &site));
+  halo_vec_push(&s->plan->calls, site);
   halo_arena *arena = &s->plan->arena;
   int32_t *starts = halo_arena_array(arena, int32_t, instr->operand_count + 1), count = 0;
   for (int32_t i = 0; i < instr->operand_count; i++) {

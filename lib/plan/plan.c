@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include "base/memory.h"
+#include "custom/custom.h"
 
 static const struct plan_kind {
   const char *name;
@@ -41,6 +42,8 @@ void halo_plan_release(halo_plan *plan) {
   if (!plan || atomic_fetch_sub(&plan->owners, 1) > 0) return;
   plan_free_steps(&plan->steps);
   plan_drop_literals(plan);
+  for (int32_t i = 0; i < plan->calls.count; i++) halo_custom_site_deinit(plan->calls.data[i]);
+  halo_vec_deinit(&plan->calls);
   halo_vec_deinit(&plan->buffers);
   halo_vec_deinit(&plan->arenas);
   halo_vec_deinit(&plan->constants);

@@ -178,7 +178,8 @@ typedef struct halo_plan {
   HALO_VEC(int64_t) arenas; /* bytes of each */
   HALO_VEC(halo_plan_constant) constants;
   int64_t constant_bytes;
-  const halo_shape **arguments; /* flat, layouts included; tokens left out */
+  HALO_VEC(const struct halo_custom_site *) calls; /* of steps, whose states are the plan's */
+  const halo_shape **arguments;                    /* flat, layouts included; tokens left out */
   int32_t argument_count;
   const halo_shape **results;
   int32_t result_count;

@@ -49,7 +49,7 @@ def initialize():
             _logger.warning("jax_halo: there is no libhalo_pjrt.so beside the package")
             return
         _register(path)
-    for name in ("donation", "linalg", "callbacks", "cache", "dlpack", "partitioning"):
+    for name in ("donation", "linalg", "callbacks", "cache", "dlpack", "partitioning", "ffi"):
         # What one JAX has, another may have elsewhere: the rest works without it.
         try:
             importlib.import_module(f"jax_halo.{name}").install(PLATFORM)

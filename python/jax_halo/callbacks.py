@@ -1,4 +1,4 @@
-"""Functions of Python that programs call: pure_callback, io_callback, debug.print and their like.
+"""Functions of Python that programs call: pure_callback, io_callback, buffer_callback, debug.print and their like.
 
 JAX has two ways for it. The one for TPUs needs nothing of a platform but sends and receives, which the plugin has.
 """
@@ -43,6 +43,74 @@ def _install_rules(platform):
     mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=platform)
 
 
+class _Buffer:
+    """An argument or a result of buffer_callback: the callback's own view of an array of the host."""
+
+    def __init__(self, array, writeable):
+        self._array = array
+        self.dtype, self.ndim, self.shape = array.dtype, array.ndim, array.shape
+        self.writeable = writeable
+
+    def __array__(self, dtype=None, copy=None):
+        array = self._array if dtype is None else self._array.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **kwargs):
+        return self._array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class _Context:
+    """What a buffer_callback is told of its call: it runs on the host."""
+
+    def __init__(self, stage):
+        self.stage = stage
+
+    @property
+    def stream(self):
+        raise ValueError("a callback of this platform has no stream: it runs on the host")
+
+
+def _lower_buffer_callback(ctx, *args, callback, in_tree, out_tree, has_side_effect,
+                           input_output_aliases, **_):
+    import numpy as np
+    from jax import tree_util
+    from jax._src import buffer_callback
+    from jax._src import callback as callbacks
+
+    avals = ctx.avals_out
+    aliases = {result: argument for argument, result in input_output_aliases}
+
+    def run(*arrays):
+        arrays = [np.asarray(a) for a in arrays]
+        # A result that is aliased begins as the argument.
+        outputs = [arrays[aliases[i]].copy() if i in aliases else np.empty(a.shape, a.dtype)
+                   for i, a in enumerate(avals)]
+        positional, named = tree_util.tree_unflatten(in_tree, [_Buffer(a, False) for a in arrays])
+        results = tree_util.tree_unflatten(out_tree, [_Buffer(a, True) for a in outputs])
+        context = _Context(buffer_callback.ExecutionStage.EXECUTE)
+        if callback(context, results, *positional, **named) is not None:
+            raise ValueError("buffer_callback callback must not return any values.")
+        return tuple(outputs)
+
+    results, _, _ = callbacks.emit_python_callback(
+        ctx, run, None, list(args), ctx.avals_in, avals, has_side_effect=has_side_effect,
+        returns_token=False)
+    return results
+
+
+def _install_buffers(platform):
+    from jax._src import buffer_callback
+    from jax._src.interpreters import mlir
+
+    mlir.register_lowering(
+        buffer_callback.buffer_callback_p, _lower_buffer_callback, platform=platform,
+        cacheable=False)
+
+
 def install(platform):
     _install_emitter(platform)
     _install_rules(platform)
+    _install_buffers(platform)

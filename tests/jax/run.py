@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_values", "cases_export", "cases_devices", "cases_api", "cases_several"]
+MODULES = ["cases_lax", "cases_numpy", "cases_program", "cases_values", "cases_export", "cases_devices", "cases_api", "cases_foreign", "cases_several"]
 # How many devices of each platform the groups of a module want, where it is not one.
 DEVICES = {"devices": 8, "several": 4}
 

@@ -253,6 +253,54 @@ START_TEST(what_cannot_run_is_refused_by_name_and_line) {
 }
 END_TEST
 
+/* A counter that begins where an attribute says. */
+static atomic_int states;
+
+static halo_status open_counter(const halo_custom_frame *call, void *user, void **out) {
+  int64_t start = halo_custom_call_integer(call, "start", -1);
+  ck_assert_ptr_eq(user, &states);
+  ck_assert_ptr_null(call->results[0].data);
+  if (start < 0) return halo_custom_call_fail(HALO_INVALID_ARGUMENT, "no start");
+  float *counter = malloc(sizeof *counter);
+  *counter = (float)start;
+  *out = counter;
+  atomic_fetch_add(&states, 1);
+  return HALO_OK;
+}
+
+static void close_counter(void *state, void *user) {
+  atomic_fetch_sub((atomic_int *)user, 1);
+  free(state);
+}
+
+static halo_status step_counter(const halo_custom_frame *call, void *user) {
+  (void)user;
+  for (int i = 0; i < 4; i++) ((float *)call->results[0].data)[i] = *(float *)call->state;
+  *(float *)call->state += 1;
+  return HALO_OK;
+}
+
+START_TEST(instructions_have_states) {
+  ck_ok(halo_custom_call_register_stateful("t.state", step_counter, open_counter, close_counter,
+                                           &states));
+  run("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  a = f32[4] custom-call(x), custom_call_target=\"t.state\",\n"
+      "    api_version=API_VERSION_TYPED_FFI, backend_config={start = 3 : i32}\n"
+      "  b = f32[4] custom-call(a), custom_call_target=\"t.state\",\n"
+      "    api_version=API_VERSION_TYPED_FFI, backend_config={start = 50 : i32}\n"
+      "  ROOT o = f32[4] add(a, b)\n}\n",
+      "{53, 53, 53, 53}");
+  ck_assert_int_eq(atomic_load(&states), 0);
+  refused(
+      "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  a = f32[4] custom-call(x), custom_call_target=\"t.state\",\n"
+      "    api_version=API_VERSION_TYPED_FFI, backend_config={start = 3}\n"
+      "  ROOT b = f32[4] custom-call(a), custom_call_target=\"t.state\"\n}\n",
+      HALO_INVALID_ARGUMENT, "b: custom call t.state: no start");
+  ck_assert_int_eq(atomic_load(&states), 0);
+}
+END_TEST
+
 START_TEST(dictionaries_are_read) {
   halo_arena arena = {0};
   halo_custom_frame call = {0};
@@ -260,9 +308,9 @@ START_TEST(dictionaries_are_read) {
       &arena,
       "{a = 76 : ui8, \"b c\" = \"x\\22y\\n\", c = [1, 2.5], d = array<i64: 3, -4>, e = 1.5 : f32, "
       "f = true, unit, g = {h = [1]}, i = array<f32>, j = 0x7F800000 : f32, k = #x.y<1, 2>, "
-      "l = -9223372036854775808 : i64}",
+      "l = -9223372036854775808 : i64, m = array<bf16: 1.0>, n = array<i1: true, false>, o = {}}",
       &call));
-  ck_assert_int_eq(call.attr_count, 12);
+  ck_assert_int_eq(call.attr_count, 15);
   ck_assert_int_eq(halo_custom_call_integer(&call, "a", 0), 76);
   ck_assert_str_eq(halo_custom_call_attr(&call, "b c")->text, "x\"y\n");
   ck_assert_int_eq(halo_custom_call_attr(&call, "c")->kind, HALO_CUSTOM_REALS);
@@ -272,16 +320,34 @@ START_TEST(dictionaries_are_read) {
   ck_assert(halo_custom_call_attr(&call, "e")->real == 1.5);
   ck_assert_int_eq(halo_custom_call_integer(&call, "f", 0), 1);
   ck_assert_int_eq(halo_custom_call_integer(&call, "unit", 0), 1);
-  ck_assert_str_eq(halo_custom_call_attr(&call, "g")->text, "{h = [1]}");
+  const halo_custom_attr *inner = halo_custom_call_attr(&call, "g");
+  ck_assert_int_eq(inner->kind, HALO_CUSTOM_DICTIONARY);
+  ck_assert_int_eq(inner->count, 1);
+  ck_assert_str_eq(inner->attrs[0].name, "h");
+  ck_assert_int_eq(inner->attrs[0].integers[0], 1);
+  ck_assert_int_eq(halo_custom_call_attr(&call, "o")->count, 0);
+  static const struct {
+    const char *name;
+    halo_type type;
+  } types[] = {{"a", HALO_U8},  {"c", HALO_F64},  {"d", HALO_S64},
+               {"e", HALO_F32}, {"f", HALO_PRED}, {"i", HALO_F32},
+               {"l", HALO_S64}, {"m", HALO_BF16}, {"n", HALO_PRED}};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    ck_assert_int_eq(halo_custom_call_attr(&call, types[i].name)->type, types[i].type);
+  }
+  ck_assert_int_eq(halo_custom_call_attr(&call, "n")->kind, HALO_CUSTOM_INTEGERS);
   ck_assert_int_eq(halo_custom_call_attr(&call, "i")->count, 0);
   ck_assert(halo_custom_call_attr(&call, "j")->real == INFINITY);
   ck_assert_str_eq(halo_custom_call_attr(&call, "k")->text, "#x.y<1, 2>");
   ck_assert_int_eq(halo_custom_call_integer(&call, "l", 0), INT64_MIN);
-  static const char *const broken[] = {"x",      "{a = }",      "{a = \"x}",
-                                       "{a = 1", "{a = [1, 2}", "{a = {1}"};
+  static const char *const broken[] = {"x",           "{a = }",   "{a = \"x}",   "{a = 1",
+                                       "{a = [1, 2}", "{a = {1}", "{a = {b = 1}"};
   for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
     ck_fails(halo_custom_config_read(&arena, broken[i], &call), HALO_INVALID_ARGUMENT, "position");
   }
+  char deep[1024] = "";
+  for (int i = 0; i < 100; i++) strcat(deep, "{a = ");
+  ck_fails(halo_custom_config_read(&arena, deep, &call), HALO_INVALID_ARGUMENT, "too deeply");
   halo_arena_deinit(&arena);
 }
 END_TEST
@@ -332,6 +398,7 @@ int main(void) {
   tcase_add_test(tc, aliased_results_begin_as_their_operand);
   tcase_add_test(tc, markers_are_the_identity);
   tcase_add_test(tc, what_cannot_run_is_refused_by_name_and_line);
+  tcase_add_test(tc, instructions_have_states);
   tcase_add_test(tc, dictionaries_are_read);
   tcase_add_test(tc, the_builder_makes_calls);
   suite_add_tcase(suite, tc);
