@@ -13,6 +13,7 @@ typedef struct halo_custom_target {
   halo_custom_host_fn *host;
   halo_custom_device_fn *device;
   void *user;
+  bool computes; /* its host function computes results from operands, and waits for nobody */
   struct halo_custom_target *next;
 } halo_custom_target;
 
