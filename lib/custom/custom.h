@@ -16,6 +16,7 @@ typedef struct halo_custom_target {
   halo_custom_open_fn *open; /* of a host form; NULL: none */
   halo_custom_close_fn *close;
   void *user;
+  bool computes; /* its host function computes results from operands, and waits for nobody */
   struct halo_custom_target *next;
 } halo_custom_target;
 

@@ -158,8 +158,10 @@ static void lapack_fill(void) {
       snprintf(lapack_names[count], sizeof lapack_names[count], "lapack_%c%s_ffi", "sdcz"[type],
                name);
       lapack_users[count] = (lapack_user){r, type};
-      lapack_targets[count] = (halo_custom_target){
-          .name = lapack_names[count], .host = lapack_run, .user = &lapack_users[count]};
+      lapack_targets[count] = (halo_custom_target){.name = lapack_names[count],
+                                                   .host = lapack_run,
+                                                   .user = &lapack_users[count],
+                                                   .computes = true};
     }
   }
 }

@@ -385,7 +385,10 @@ static bool run_advance(halo_run *run, bool may_wait, halo_status *status) {
     *status = runner->start(run, step, state);
     if (*status != HALO_OK || !runner->finish) continue;
     bool asks = run->program->asks_host[step->number];
-    if (asks && !may_wait && !(runner->is_over && runner->is_over(state))) return true;
+    /* Nobody else works on the queue of this thread, so that there is nothing to wait for but what is long. */
+    bool waits = step->kind == HALO_STEP_COLLECTIVE || step->goes_on;
+    bool stays = may_wait || (run->here && !waits);
+    if (asks && !stays && !(runner->is_over && runner->is_over(state))) return true;
     *status = runner->finish(run, step, state);
   }
   return false;

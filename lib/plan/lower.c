@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/pointer_map.h"
+#include "custom/custom.h"
 #include "passes/fusion.h"
 #include "plan/bundles.h"
 #include "plan/coalesce.h"
@@ -161,24 +162,91 @@ static bool lower_is_one_group(const halo_step *step) {
   return one;
 }
 
-/* As halo_plan.work. */
-static double lower_whole_work(const halo_steps *steps, const halo_target *target) {
+/* What the host computes for a custom call: of each matrix some operations for each element of each line. */
+static double lower_call_work(const halo_custom_site *site, const halo_target *target) {
+  const double operations = 10;
   double sum = 0;
-  for (int32_t i = 0; i < steps->count; i++) {
-    const halo_step *step = &steps->data[i];
-    if (step->kind == HALO_STEP_COPY) {
-      sum += (double)step->bytes / target->bandwidth;
-    } else if (step->kind == HALO_STEP_KERNEL) {
-      double work = step->seconds > target->launch ? step->seconds - target->launch : 0;
-      sum += lower_is_one_group(step) ? work / LOWER_ONE_GROUP : work;
-    } else if (step->kind == HALO_STEP_COLLECTIVE) {
-      /* It waits in another thread where it takes long. */
-      sum += (double)step->bytes / (LOWER_EXCHANGE * target->bandwidth);
-    } else if (!step->goes_on) {
-      return -1;
-    }
+  for (int i = 0; i < site->call.result_count; i++) {
+    const halo_custom_array *array = &site->call.results[i];
+    double all = 1;
+    for (int d = 0; d < array->rank; d++) all *= (double)array->dims[d];
+    sum += operations * all * (array->rank > 0 ? (double)array->dims[array->rank - 1] : 1);
+  }
+  return sum / target->rate;
+}
+
+/* What steps take, and what of that one core does wherever it is; and the waiting that is saved in the caller's
+ * thread: a queue with threads of its own is woken and waited for wherever the host takes part. */
+typedef struct lower_whole {
+  double work, alone, saved;
+  bool able, loops, calls,
+      exchanges; /* exchanges wait for other devices: they do not stay in loops */
+} lower_whole;
+
+enum { LOWER_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
+static const double LOWER_WAITING = 3e-5; /* seconds */
+static const double LOWER_COMMAND = 1e-6; /* of the host, for one in a loop */
+
+static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_target *target);
+
+static lower_whole lower_list_work(const halo_steps *steps, const halo_target *target) {
+  lower_whole sum = {.able = true};
+  for (int32_t i = 0; i < steps->count && sum.able; i++) {
+    lower_add_step(&sum, &steps->data[i], target);
   }
   return sum;
+}
+
+static void lower_add_loop(lower_whole *sum, const halo_step *step, const halo_target *target) {
+  bool known = step->trips >= 0;
+  double rounds = known ? (double)step->trips : LOWER_ROUNDS;
+  for (int32_t l = 0; l < step->list_count; l++) {
+    const halo_steps *list = &step->lists[l];
+    lower_whole round = lower_list_work(list, target);
+    sum->able = sum->able && round.able && !round.exchanges;
+    sum->work += rounds * (round.work + LOWER_COMMAND * list->count);
+    sum->alone += rounds * round.alone;
+    sum->saved += rounds * round.saved;
+    sum->calls = sum->calls || round.calls;
+  }
+  sum->loops = true;
+  if (!known) sum->saved += rounds * LOWER_WAITING;
+}
+
+static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_target *target) {
+  if (step->kind == HALO_STEP_COPY) {
+    sum->work += (double)step->bytes / target->bandwidth;
+  } else if (step->kind == HALO_STEP_KERNEL) {
+    double work = step->seconds > target->launch ? step->seconds - target->launch : 0;
+    bool alone = lower_is_one_group(step);
+    sum->work += alone ? work / LOWER_ONE_GROUP : work;
+    if (alone) sum->alone += work / LOWER_ONE_GROUP;
+  } else if (step->kind == HALO_STEP_COLLECTIVE) {
+    /* It waits in another thread where it takes long. */
+    sum->work += (double)step->bytes / (LOWER_EXCHANGE * target->bandwidth);
+    sum->exchanges = true;
+  } else if (step->kind == HALO_STEP_CUSTOM_CALL && step->custom->target->computes) {
+    double work = lower_call_work(step->custom, target);
+    sum->work += work;
+    sum->alone += work;
+    sum->saved += LOWER_WAITING;
+    sum->calls = true;
+  } else if (step->kind == HALO_STEP_WHILE && !step->goes_on) {
+    lower_add_loop(sum, step, target);
+  } else if (!step->goes_on) {
+    sum->able = false;
+  }
+}
+
+/* As halo_plan.work. */
+static double lower_whole_work(const halo_steps *steps, const halo_target *target) {
+  const double longest = 0.01; /* of the caller's time */
+  lower_whole sum = lower_list_work(steps, target);
+  if (!sum.able) return -1;
+  if (!sum.calls) return sum.loops ? -1 : sum.work;
+  double lost = sum.work - sum.alone - sum.saved;
+  if (sum.work > longest) return -1;
+  return lost > 0 ? lost : 0;
 }
 
 halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const char *kernels,

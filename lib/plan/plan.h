@@ -170,8 +170,9 @@ typedef struct halo_plan {
   const char *name;
   HALO_VEC(halo_plan_unit) units; /* OpenCL C of all kernels */
   halo_steps steps;
-  /* Seconds that a run is expected to take beside launching; < 0: nobody knows, or it needs the host. What may
-   * go on after a while counts only until then. */
+  /* Seconds that a run is expected to take beside launching, less what it would wait for where the device has
+   * threads of its own; < 0: nobody knows, or it needs the host for more than computing. What may go on after a
+   * while counts only until then. */
   double work;
   int32_t step_count; /* nested ones included: numbers run from 0 */
   HALO_VEC(halo_plan_buffer) buffers;

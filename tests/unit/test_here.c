@@ -1,5 +1,6 @@
 /* tests/unit/test_here.c: small programs that are done in the caller's thread, between and beside others: where PoCL
  * offers its driver "basic" beside that with threads. Elsewhere they are run as all others, and have the same results. */
+#include "halo/custom_call.h"
 #include "run_test.h"
 #include "suite.h"
 
@@ -134,6 +135,67 @@ START_TEST(in_threads) {
 }
 END_TEST
 
+/* Roots of the diagonal, from 256 on until they are less than 2.5: 16, 4, 2. */
+static const char roots_text[] =
+    "HloModule roots\n"
+    "above { x = f32[2,2] parameter(0)  s = f32[1,1] slice(x), slice={[0:1], [0:1]}\n"
+    "  t = f32[] reshape(s)  c = f32[] constant(2.5)\n"
+    "  ROOT r = pred[] compare(t, c), direction=GT }\n"
+    "round { x = f32[2,2] parameter(0)\n"
+    "  c = (f32[2,2], s32[]) custom-call(x), custom_call_target=\"lapack_spotrf_ffi\",\n"
+    "    api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}\n"
+    "  ROOT r = f32[2,2] get-tuple-element(c), index=0 }\n"
+    "ENTRY e {\n"
+    "  x = f32[4] parameter(0)\n"
+    "  y = f32[2,2] reshape(x)\n"
+    "  w = f32[2,2] while(y), condition=above, body=round\n"
+    "  ROOT r = f32[4] reshape(w)\n"
+    "}\n";
+
+/* What LAPACK computes of a few numbers takes less than waking another thread for it, loops included. */
+START_TEST(with_lapack) {
+  if (!halo_custom_call_find("lapack_spotrf_ffi")) return;
+  halo_client *client = run_client(NULL);
+  halo_executable *roots = run_compile(client, roots_text);
+  halo_buffer *x = run_buffer(client, 4, (float[]){256, 0, 0, 256});
+  for (int i = 0; i < ROUNDS; i++) {
+    halo_buffer *y = execute(roots, &x, 1);
+    if (is_pocl(client)) ck_assert(is_ready(y));
+    run_check(y, "{2, 0, 0, 2}");
+    halo_buffer_release(y);
+  }
+  halo_buffer_release(x);
+  halo_executable_release(roots);
+  halo_client_release(client);
+}
+END_TEST
+
+static halo_status note_thread(const halo_custom_frame *call, void *user) {
+  *(pthread_t *)user = pthread_self();
+  memcpy(call->results[0].data, call->operands[0].data, call->results[0].bytes);
+  return HALO_OK;
+}
+
+/* Nobody knows for what functions of others wait: never in the caller's thread. */
+START_TEST(not_with_others) {
+  pthread_t thread = pthread_self();
+  ck_ok(halo_custom_call_register_host("here.note", note_thread, &thread));
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client,
+                                   "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
+                                   "  ROOT r = f32[4] custom-call(x), "
+                                   "custom_call_target=\"here.note\"\n}\n");
+  halo_buffer *x = run_buffer(client, 4, (float[]){1, 2, 3, 4});
+  halo_buffer *y = execute(e, &x, 1);
+  run_check(y, "{1, 2, 3, 4}");
+  ck_assert(!pthread_equal(thread, pthread_self()));
+  halo_buffer_release(y);
+  halo_buffer_release(x);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 int main(void) {
   setenv("POCL_DEVICES", "pthread basic", 1);
   Suite *suite = suite_create("here");
@@ -141,6 +203,8 @@ int main(void) {
   tcase_add_test(cases, at_once);
   tcase_add_test(cases, in_turns);
   tcase_add_test(cases, in_threads);
+  tcase_add_test(cases, with_lapack);
+  tcase_add_test(cases, not_with_others);
   tcase_set_timeout(cases, 120);
   suite_add_tcase(suite, cases);
   return suite_run(suite);
