@@ -384,6 +384,8 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
   if (p->cuts > 1) {
     out = halo_emit_arg(&parts.e, HALO_ROLE_SCRATCH, places.parts, v->accumulator, NULL);
   } else {
+    /* Stored when all but what finishes it has been read. */
+    parts.in_place = halo_computation_same_position(l->computation);
     halo_conv_store(&parts, v);
     const halo_instr *root = halo_lowering_root(l);
     out = halo_emit_arg(&parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);

@@ -69,6 +69,8 @@ static void dot_element(dot_text *t, bool rhs, const char *suffix) {
  * fused behind the product sees it as the dot's value. */
 static void dot_store(dot_text *t) {
   halo_emitter *e = &t->parts.e;
+  /* A block of results is stored when all that it is made of has been read, but for what finishes it. */
+  t->parts.in_place = halo_computation_same_position(t->parts.l->computation);
   emit_frame *frame = halo_parts_open(&t->parts);
   halo_value product = halo_emit_convert(e, halo_value_name(t->v.accumulator, "v"), t->v.result);
   halo_frame_bind(e, frame, t->v.dot, 0, product);

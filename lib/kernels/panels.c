@@ -162,7 +162,8 @@ halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo
   halo_status status = e.status;
   if (status == HALO_OK) {
     halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "finish"),
-                                          halo_arena_printf(l->arena, "%s %s", l->name, label), 0);
+                                          halo_arena_printf(l->arena, "%s %s", l->name, label),
+                                          halo_computation_same_position(l->computation));
     halo_launch_items(l->caps, launch, items);
   }
   halo_emitter_deinit(&e);

@@ -73,5 +73,7 @@ halo_pass_fn halo_pass_fusion;
 halo_pass_fn halo_pass_rows;
 /* Loop fusions over the same arrays become one with several results. */
 halo_pass_fn halo_pass_multi_output;
+/* Puts instructions in an order in which less memory is alive at once, where that is worth it. */
+halo_pass_fn halo_pass_order;
 
 #endif

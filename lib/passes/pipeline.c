@@ -106,7 +106,9 @@ static const pass_group pass_table[] = {
               CSE,
               {"multi-output", "Joins kernels over the same arrays.", halo_pass_multi_output,
                false},
-              TUPLES}},
+              TUPLES,
+              {"order", "Orders kernels so that less memory is alive at once.", halo_pass_order,
+               false}}},
 };
 
 enum { PASS_GROUPS = sizeof pass_table / sizeof pass_table[0] };

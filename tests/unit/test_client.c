@@ -310,6 +310,38 @@ START_TEST(donated_crossing) {
 }
 END_TEST
 
+/* A product's kernel writes what finishes it over an operand of that, blocks at the rim among them. */
+START_TEST(donated_to_a_product) {
+  halo_client *client = run_client(NULL);
+  halo_executable *make = run_compile(
+      client,
+      "HloModule make\nENTRY e {\n  w = f32[13,70] iota(), iota_dimension=1\n"
+      "  x = f32[13,5] iota(), iota_dimension=0\n  y = f32[5,70] iota(), iota_dimension=0\n"
+      "  ROOT t = (f32[13,70], f32[13,5], f32[5,70]) tuple(w, x, y)\n}\n");
+  halo_executable *step = run_compile(
+      client,
+      "HloModule step\nENTRY e {\n  w = f32[13,70] parameter(0)\n  x = f32[13,5] parameter(1)\n"
+      "  y = f32[5,70] parameter(2)\n"
+      "  d = f32[13,70] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  ROOT s = f32[13,70] subtract(w, d)\n}\n");
+  halo_buffer *arguments[3], *result;
+  ck_ok(halo_executable_execute(make, NULL, 0, NULL, arguments));
+  uint64_t live = stats_of(client).live;
+  const int zero = 0;
+  const halo_execute_options options = {.donated = &zero, .donated_count = 1};
+  ck_ok(halo_executable_execute(step, arguments, 3, &options, &result));
+  ck_assert_uint_eq(stats_of(client).live, live);
+  float values[13 * 70];
+  ck_ok(halo_buffer_to_host(result, values, sizeof values));
+  for (int i = 0; i < 13 * 70; i++) ck_assert_float_eq(values[i], (float)(i % 70 - i / 70 * 10));
+  for (int a = 0; a < 3; a++) halo_buffer_release(arguments[a]);
+  halo_buffer_release(result);
+  halo_executable_release(make);
+  halo_executable_release(step);
+  halo_client_release(client);
+}
+END_TEST
+
 /* ---- Threads ---- */
 
 enum { THREADS = 4, RUNS = 30 };
@@ -778,6 +810,7 @@ int main(void) {
   tcase_add_test(donation, donated_wrongly);
   tcase_add_test(donation, donated_shared);
   tcase_add_test(donation, donated_crossing);
+  tcase_add_test(donation, donated_to_a_product);
   tcase_add_test(running, threads);
   tcase_add_test(running, release_order);
   tcase_add_test(running, results);

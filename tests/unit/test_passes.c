@@ -35,6 +35,7 @@ static const struct {
     {"dce", halo_pass_dce},
     {"convs", halo_pass_convs},
     {"split", halo_pass_split},
+    {"order", halo_pass_order},
     {"accuracy", halo_pass_accuracy},
 };
 

@@ -1,0 +1,38 @@
+/* passes/order.h: what orders of a computation's instructions cost in memory. Private to the pass `order`.
+ *
+ * A step is an instruction that a plan makes memory for; a value is one leaf of what it makes. Everything goes by
+ * positions in the computation before it is ordered. */
+#ifndef HALO_PASSES_ORDER_H
+#define HALO_PASSES_ORDER_H
+
+#include "hlo/hlo.h"
+
+/* Lists by position or value: those of i are list[first[i]] .. list[first[i + 1] - 1]. */
+typedef struct order_lists {
+  int32_t *first, *list;
+} order_lists;
+
+typedef struct order_memory {
+  halo_computation *computation;
+  int32_t count;       /* instructions */
+  int32_t value_count; /* of values that are numbered */
+  int32_t *made;       /* [count + 1] by position: the first value that it makes */
+  int64_t *bytes;      /* by value; 0 where its memory is there anyway */
+  bool *kept;          /* by value: at the end it is still needed */
+  order_lists reads;   /* by step: values, each once */
+  bool *in_place;      /* of reads.list: what the step makes may take its memory over */
+  order_lists readers; /* by value: steps */
+  order_lists behind;  /* by position: what has to come behind it, perhaps more than once */
+  int64_t *inner;      /* by position: bytes that are alive within it at most */
+} order_memory;
+
+/* `is_entry`: results have memory of their own. `peaks`: of each computation that is called, by its `mark`. */
+void order_memory_init(order_memory *m, halo_computation *computation, bool is_entry,
+                       const int64_t *peaks);
+void order_memory_deinit(order_memory *m);
+/* Bytes that all values of a step have. */
+int64_t order_made_bytes(const order_memory *m, int32_t at);
+/* The most bytes that are alive at once in an order of all positions. */
+int64_t order_peak(const order_memory *m, const int32_t *order);
+
+#endif
