@@ -16,17 +16,50 @@ class _Module:
         return getattr(self._context, name)
 
 
+def _is_local(context):
+    """Whether each device's part of the program speaks of arrays of its own, or there is but one device."""
+    axes = context.axis_context
+    mesh = getattr(axes, "mesh", None)
+    if mesh is not None:
+        return set(axes.manual_axes) == set(mesh.axis_names)
+    return getattr(axes, "num_devices", None) == 1
+
+
 def _install_emitter(platform):
     from jax._src import callback
 
     original = callback.emit_python_callback
 
-    def emit_python_callback(ctx, *args, **kwargs):
+    def emit_python_callback(ctx, *args, partitioned=False, **kwargs):
         if tuple(ctx.module_context.platforms) == (platform,):
+            # There a callback of parts is one like all others.
+            if partitioned and not _is_local(ctx.module_context):
+                raise NotImplementedError(f"Partitioned callback not implemented on {platform} backend.")
             ctx = ctx.replace(module_context=_Module(ctx.module_context))
-        return original(ctx, *args, **kwargs)
+            return original(ctx, *args, **kwargs)
+        return original(ctx, *args, partitioned=partitioned, **kwargs)
 
     callback.emit_python_callback = emit_python_callback
+
+
+def _install_receiver():
+    """JAX gives all that a callback returns the sharding of the first result, which fits no other rank."""
+    from jax._src import callback
+
+    original = callback.receive_from_host
+
+    def receive_from_host(ctx, channel, token, out_aval, *args, sharding=None, **kwargs):
+        shardings = getattr(sharding, "shardings", None)
+        # That of one device has no dimensions.
+        if isinstance(ctx, _Module) and shardings and not shardings[0].logical_device_ids:
+            none = callback.SdyDim(axes=(), is_open=False)
+            fits = callback.SdyArray(
+                mesh_shape=shardings[0].mesh_shape, dim_shardings=(none,) * out_aval.ndim,
+                logical_device_ids=())
+            sharding = type(sharding)((fits,))
+        return original(ctx, channel, token, out_aval, *args, sharding=sharding, **kwargs)
+
+    callback.receive_from_host = receive_from_host
 
 
 def _install_rules(platform):
@@ -111,6 +144,7 @@ def _install_buffers(platform):
 
 
 def install(platform):
-    _install_emitter(platform)
     _install_rules(platform)
+    _install_emitter(platform)
+    _install_receiver()
     _install_buffers(platform)

@@ -71,6 +71,31 @@ def callbacks_of_all_together(device):
 
 
 @step
+def callbacks_of_several_results(device):
+  whole, x = line(device), np.arange(32, dtype=real()).reshape(8, 4)
+  several = lambda a: (np.asarray(a).sum(), np.asarray(a) + 1, np.asarray(a).sum(0))
+  f = lambda a: jax.pure_callback(several, (struct(()), struct(a.shape), struct(a.shape[1:])), a)
+  for got, want in zip(jax.jit(f)(jax.device_put(x, whole)), several(x)):
+    same(got, want)
+  by_device = jax.jit(jax.shard_map(lambda a: jax.tree.map(lambda b: b[None], f(a)), mesh=whole.mesh, in_specs=P("x"), out_specs=P("x")))(x)
+  for got, want in zip(by_device, zip(*(several(x[2 * k:2 * k + 2]) for k in range(4)))):
+    same(got, np.stack(want))
+
+
+@step
+def callbacks_of_parts(device):
+  whole, seen = line(device), []
+  f = lambda a: (jax.debug.callback(lambda b: seen.append(b.shape), a, partitioned=True), a)[1]
+  jax.jit(jax.shard_map(f, mesh=whole.mesh, in_specs=P("x"), out_specs=P("x")))(np.ones(8))
+  jax.effects_barrier()
+  jax.jit(f)(jax.device_put(np.ones(8), device))
+  jax.effects_barrier()
+  assert sorted(seen) == [(2,)] * 4 + [(8,)], seen
+  with raises(NotImplementedError, "Partitioned callback not implemented on"):
+    jax.jit(f)(jax.device_put(np.ones(8), whole))
+
+
+@step
 def prints(device):
   text = run_alone(device, """
 from jax.sharding import *
