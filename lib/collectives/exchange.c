@@ -412,6 +412,8 @@ bool halo_world_look(halo_exchange_state *s) {
   return s->over;
 }
 
+bool halo_world_moved(const halo_exchange_state *s) { return s->moved; }
+
 bool halo_world_is_far(const halo_exchange_state *s) {
   for (int i = 0; i < s->x->receive_count; i++) {
     if (s->receives[i].stage != EXCHANGE_DONE && exchange_is_local(s, s->x->receives[i].peer)) {

@@ -77,6 +77,8 @@ typedef struct halo_exchange_state halo_exchange_state;
 halo_exchange_state *halo_world_begin(halo_world *world, const halo_exchange *exchange);
 /* Looks once, without waiting: whether it is over, well or not. */
 bool halo_world_look(halo_exchange_state *state);
+/* Whether that look, or the beginning, found something to do. */
+bool halo_world_moved(const halo_exchange_state *state);
 /* Whether all that is missing comes from other processes, as of the last look. */
 bool halo_world_is_far(const halo_exchange_state *state);
 /* Waits until it is over, frees the state and gives what halo_world_exchange would. */

@@ -39,8 +39,8 @@ typedef struct collective_part {
   halo_exchange exchange;
   halo_exchange_state *state; /* of a round that has begun */
   size_t there;               /* bytes of spans[0] in its image */
-  bool opened;
-  double since; /* when the first round began; with profiling */
+  bool opened, moved;         /* something has come or gone since that was asked */
+  double since;               /* when the first round began; with profiling */
 } collective_part;
 
 /* Makes the step's arguments visible to the host. Waits for all that is on the run's queue, unless they come in

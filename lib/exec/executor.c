@@ -55,6 +55,16 @@ static void exec_survey(halo_program *p, const halo_steps *steps) {
   }
 }
 
+/* Whether exchanges stand between the program's steps only, not in loops, branches or beside others. */
+static bool exec_exchanges_plainly(const halo_program *p) {
+  const halo_steps *steps = &p->plan->steps;
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    if (step->kind != HALO_STEP_COLLECTIVE && p->asks_host[step->number]) return false;
+  }
+  return true;
+}
+
 static halo_status exec_make_profile(void *user) {
   halo_program *p = user;
   halo_profile profile;
@@ -126,9 +136,6 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   p->site.team = NULL;
   pthread_mutex_init(&p->lock, NULL);
   pthread_mutex_init(&p->building, NULL);
-  /* Parts that wait for each other need threads of their own. */
-  bool waits = plan->is_shared && site->team && site->team->count > 1;
-  p->synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS) && !waits;
   bool loads = device->caps.is_cpu && halo_pocl_is(&device->caps);
   atomic_init(&p->fresh_runs, loads ? EXEC_FRESH : 0);
   halo_status status = exec_make_room(p);
@@ -136,6 +143,11 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   if (status == HALO_OK) {
     halo_program_seed(p, 0);
     exec_survey(p, &plan->steps);
+    /* Parts that wait for each other need threads of their own, or take turns. */
+    bool waits = plan->is_shared && site->team && site->team->count > 1;
+    bool synchronous = halo_config_flag(HALO_CONFIG_SYNCHRONOUS);
+    p->takes_turns = synchronous && waits && exec_exchanges_plainly(p);
+    p->synchronous = synchronous && !waits;
   }
   if (status == HALO_OK && !device->caps.is_null) {
     p->may_be_here =

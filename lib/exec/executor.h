@@ -55,7 +55,7 @@ typedef struct halo_run_options {
 } halo_run_options;
 
 /* A held run goes on as far as it need not wait. True: it is over, as one that a thread has done, and gone. *moved: it
- * has gone on. */
+ * has gone on, or something that it waits for has come. */
 bool halo_run_go_on(halo_run *run, bool *moved);
 /* Gives a held run to a thread. */
 void halo_run_let_go(halo_run *run);

@@ -384,11 +384,11 @@ static bool run_advance(halo_run *run, bool may_wait, halo_status *status) {
     run->wanted = is_last ? &run->last : NULL;
     *status = runner->start(run, step, state);
     if (*status != HALO_OK || !runner->finish) continue;
-    bool asks = run->program->asks_host[step->number];
+    bool asks = run->program->asks_host[step->number], moved;
     /* Nobody else works on the queue of this thread, so that there is nothing to wait for but what is long. */
     bool waits = step->kind == HALO_STEP_COLLECTIVE || step->goes_on;
     bool stays = may_wait || (run->here && !waits);
-    if (asks && !stays && !(runner->is_over && runner->is_over(state))) return true;
+    if (asks && !stays && !(runner->is_over && runner->is_over(state, &moved))) return true;
     *status = runner->finish(run, step, state);
   }
   return false;
@@ -523,8 +523,8 @@ bool halo_run_go_on(halo_run *run, bool *moved) {
   const halo_step *step = &run->program->plan->steps.data[run->next];
   const halo_step_runner *runner = halo_step_runners[step->kind];
   void *state = run->set->states[step->number];
-  *moved = runner->is_over && runner->is_over(state);
-  if (!*moved) return false;
+  *moved = false;
+  if (!runner->is_over || !runner->is_over(state, moved)) return false;
   halo_status status = runner->finish(run, step, state);
   run->next++;
   if (status == HALO_OK && run_advance(run, false, &status)) return false;

@@ -25,8 +25,8 @@ typedef struct halo_step_runner {
   /* Queues all that can be queued without waiting. */
   halo_status (*start)(halo_run *run, const halo_step *step, void *state);
   /* Whether a step that asks the host, and was started, is known to be over but for `finish`, which does not wait
-   * then. NULL: no. */
-  bool (*is_over)(void *state);
+   * then. NULL: no. *moved: something of it happened while that was seen. */
+  bool (*is_over)(void *state, bool *moved);
   /* Does the rest, and may wait; then comes what follows the step. Runs on a worker's thread where the
    * step asks the host. NULL: there is no rest. */
   halo_status (*finish)(halo_run *run, const halo_step *step, void *state);
@@ -52,11 +52,12 @@ struct halo_program {
   _Atomic(halo_built_unit *) units[2];
   pthread_mutex_t building;
   halo_cl_block *constants;
-  bool *asks_host;       /* by step number */
-  bool synchronous;      /* the caller's thread may wait */
-  bool may_be_here;      /* it runs on the device's queue `here` when nothing else is in its way */
-  pthread_mutex_t lock;  /* of what follows; never held while anything is waited for */
-  uint64_t (*random)[2]; /* random states, low word first, by step number */
+  bool *asks_host;  /* by step number */
+  bool synchronous; /* the caller's thread may wait */
+  bool takes_turns; /* it may wait for the device, and exchanges begin there and go on in turn */
+  bool may_be_here; /* it runs on the device's queue `here` when nothing else is in its way */
+  pthread_mutex_t lock;       /* of what follows; never held while anything is waited for */
+  uint64_t (*random)[2];      /* random states, low word first, by step number */
   halo_run_set *free_sets[2]; /* as `units` */
   halo_profile profile;
   atomic_bool ran;

@@ -277,7 +277,9 @@ static halo_status collective_end_round(collective_part *part) {
 /* Goes on; whether all is done, or failed. Without `wait` only as far as no message is missing. */
 static bool collective_go_on(collective_part *part, bool wait, halo_status *status) {
   while (*status == HALO_OK && part->round < part->rounds) {
-    if (!wait && part->state && !halo_world_look(part->state)) return false;
+    bool done = wait || !part->state || halo_world_look(part->state);
+    part->moved |= done || halo_world_moved(part->state);
+    if (!done) return false;
     *status = collective_end_round(part);
     if (*status == HALO_OK && part->round < part->rounds) *status = collective_begin_round(part);
   }
@@ -308,16 +310,19 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
                                  COLLECTIVE_ROUNDS * state->times++};
   bool idle = run->idle && !run->began;
   run->began = true;
-  run->ahead = 0;
   size_t sent = collective_size(run, step, 0), got = collective_size(run, step, 1);
   collective_plan(part, sent);
   if (got == 0) part->rounds = 0;
   if (got == 0) return HALO_OK;
   bool large = (sent > got ? sent : got) > HALO_SCHEDULE_CHUNK;
-  bool streamed = large && part->rounds == 1;
+  /* What comes in one round and goes on in the next is sent from the image. */
+  bool handed_on = step->collective->kind == HALO_COLLECTIVE_BROADCAST;
+  bool streamed = large && (part->rounds == 1 || handed_on);
   double since = halo_run_clock(run);
   halo_status status = collective_open(part, step, streamed, idle);
   halo_run_spent(run, HALO_HOST_WAIT, since);
+  /* All has been waited for, but for streams. */
+  run->ahead = streamed ? run->ahead + 1 : 0;
   halo_run_note_open(run);
   size_t scratch = collective_scratch(part);
   void *memory = NULL;
@@ -333,10 +338,11 @@ static halo_status collective_begin(halo_run *run, const halo_step *step, collec
   return cleared ? collective_say_what(part, collective_clear(part)) : HALO_OK;
 }
 
-/* Whether a step begins where it is started: nothing is queued before it that would have to be waited for, and
- * what it copies takes less than waking threads. */
+/* Whether a step begins where it is started: parts take turns; or nothing is queued before it that would have to be waited
+ * for, and what it copies takes less than waking threads. */
 static bool collective_is_quick(const halo_run *run, const halo_step *step) {
   enum { QUICK_BYTES = 1 << 20 };
+  if (run->program->takes_turns) return true;
   bool idle = run->here || (run->idle && !run->began);
   return idle && collective_size(run, step, 0) <= QUICK_BYTES &&
          collective_size(run, step, 1) <= QUICK_BYTES;
@@ -356,17 +362,19 @@ static halo_status collective_start(halo_run *run, const halo_step *step, void *
 }
 
 /* Looks, for some microseconds from its start on where other processes may send what is missing. */
-static bool collective_is_over(void *data) {
+static bool collective_is_over(void *data, bool *moved) {
   /* Seconds: what waking threads here and there takes; and until other processes of the same core get a turn, since
    * one that computes keeps it for long. */
   static const double patience = 2e-4, alone = 2e-5;
   collective_state *state = data;
+  state->part.moved = *moved = false;
   if (!state->begun) return false;
   for (;;) {
     halo_status status = state->status;
     bool over = collective_go_on(&state->part, false, &status);
     if (status != state->status) state->message = halo_error_save();
     state->status = status;
+    *moved = state->part.moved || over;
     double waited = halo_clock() - state->since;
     if (over || !halo_world_is_far(state->part.state) || waited > patience) return over;
     if (waited > alone) sched_yield();

@@ -100,9 +100,10 @@ static halo_status while_start(halo_run *run, const halo_step *step, void *data)
 }
 
 /* Regions that may take long ask whether they have to go on; mostly they do not. */
-static bool while_is_over(void *data) {
+static bool while_is_over(void *data, bool *moved) {
   while_state *state = data;
-  return state->read && halo_cl_look(state->read) && !state->more;
+  *moved = state->read && halo_cl_look(state->read) && !state->more;
+  return *moved;
 }
 
 static halo_status while_finish(halo_run *run, const halo_step *step, void *data) {

@@ -41,8 +41,9 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 
-/* Kernels for GPUs can be tried on a CPU, and the other way round. */
+/* Kernels for GPUs can be tried on a CPU, and the other way round; and memory that the host must copy. */
 static halo_status device_treat(halo_caps *caps) {
+  if (halo_config_flag(HALO_CONFIG_SEPARATE_MEMORY)) caps->shares_host_memory = false;
   const char *kind = halo_config_text(HALO_CONFIG_TREAT_AS);
   if (!kind || !*kind) return HALO_OK;
   caps->is_cpu = strcmp(kind, "cpu") == 0;

@@ -188,6 +188,39 @@ START_TEST(apart_together) {
 }
 END_TEST
 
+/* A broadcast to two, who hand on parts of it in a second round. */
+static const char hand_on_text[] =
+    "HloModule broadcast, replica_count=$n\nENTRY e {\n  x = f32[4] parameter(0)\n"
+    "  y = f32[4,700001] broadcast(x), dimensions={0}\n"
+    "  s = f32[4,700001] collective-broadcast(y), replica_groups={{1,0,2}}\n"
+    "  l = f32[4,1] slice(s), slice={[0:4], [700000:700001]}\n  m = f32[4] reshape(l)\n"
+    "  f = f32[4,1] slice(s), slice={[0:4], [0:1]}\n  g = f32[4] reshape(f)\n"
+    "  n = f32[4] multiply(m, g)\n  ROOT r = f32[4] add(n, x)\n}\n";
+
+START_TEST(apart_handed_on) {
+  for (int ways = 0; ways < 8; ways++) {
+    halo_client *client = several(3, 0);
+    set_apart(client, ways);
+    halo_executable *e = compile(client, hand_on_text, 3);
+    halo_buffer *x[3], *out[3], *const *arguments[3];
+    halo_buffer **results[3];
+    for (int d = 0; d < 3; d++) {
+      x[d] = put(halo_client_device(client, d), d == 1 ? ten : four);
+      arguments[d] = &x[d];
+      results[d] = &out[d];
+    }
+    ck_ok(halo_executable_execute_all(e, arguments, 1, NULL, results));
+    for (int d = 0; d < 3; d++) {
+      run_check(out[d], d == 1 ? "{110, 420, 930, 1640}" : "{101, 402, 903, 1604}");
+      halo_buffer_release(out[d]);
+      halo_buffer_release(x[d]);
+    }
+    halo_executable_release(e);
+    halo_client_release(client);
+  }
+}
+END_TEST
+
 static void apart_work(spread_process *process, halo_client *client) {
   int me = process->communicator->process;
   set_apart(client, 1);
@@ -212,6 +245,7 @@ int main(void) {
   tcase_add_test(cases, goes_on_meanwhile);
   tcase_add_test(cases, waits_without_start);
   tcase_add_test(cases, apart_together);
+  tcase_add_test(cases, apart_handed_on);
   tcase_add_test(cases, apart_processes);
   suite_add_tcase(suite, cases);
   return suite_run(suite);
