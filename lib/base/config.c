@@ -101,3 +101,9 @@ void halo_config_share_cache_dir(void) {
   setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
   halo_strbuf_deinit(&path);
 }
+
+const char *halo_config_drivers_dir(void) {
+  const char *place = getenv("OCL_ICD_VENDORS");
+  if (!place) place = getenv("OPENCL_VENDOR_PATH");
+  return place ? place : "/etc/OpenCL/vendors";
+}

@@ -60,6 +60,9 @@ halo_status halo_config_bytes(halo_config key, uint64_t *out);
 halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *out);
 /* The folder of compiled programs by the rule above, or NULL for none. Free with halo_free. */
 char *halo_config_cache_dir(void);
+/* The folder, or the file, in which ICD loaders find the names of OpenCL's drivers: $OCL_ICD_VENDORS,
+ * $OPENCL_VENDOR_PATH or the usual one. */
+const char *halo_config_drivers_dir(void);
 /* Tells PoCL, by $POCL_CACHE_DIR where that is not set, to keep its programs in a folder in $HALO_CACHE_DIR. For the
  * time before OpenCL is first used: PoCL looks once, and other threads may not like what sets variables. */
 void halo_config_share_cache_dir(void);

@@ -8,6 +8,10 @@
  * of OpenCL. */
 void halo_cl_process_begin(void);
 
+/* drivers.c: has drivers bound to the libraries that they were linked with, where the process shows others in their
+ * place. To be called before any other call of OpenCL; does nothing where drivers are open. */
+void halo_cl_drivers_shield(void);
+
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
                            halo_caps *caps);

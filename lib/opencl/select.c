@@ -223,6 +223,7 @@ static halo_status select_all(select_list *list) {
   HALO_TRY(halo_cl_process_check());
   halo_cl_process_begin();
   pthread_mutex_lock(&select_lock);
+  halo_cl_drivers_shield();
   cl_int code = clGetPlatformIDs(0, NULL, &count);
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
