@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "client/executable.h"
 #include "client/sharding.h"
+#include "custom/custom.h"
 #include "halo/passes.h"
 #include "passes/passes.h"
 #include "plan/check.h"
@@ -216,10 +217,45 @@ halo_status halo_executable_create(halo_client *client, const halo_module *modul
   return HALO_OK;
 }
 
+/* A module without what calls tell their partitioners, which may be addresses of this process. */
+typedef struct compile_common {
+  const halo_module *module;
+  halo_module *copy; /* NULL: there is no such call */
+} compile_common;
+
+static bool compile_tells(const halo_instr *instr) {
+  const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
+  return target && halo_custom_partitioner_find(target->text) &&
+         halo_instr_attr(instr, HALO_ATTR_BACKEND_CONFIG);
+}
+
+static halo_status compile_strip(void *user) {
+  compile_common *common = user;
+  bool found = false;
+  for (int32_t c = 0; c < common->module->computations.count; c++) {
+    const halo_computation *from = common->module->computations.data[c];
+    for (int32_t i = 0; i < from->instrs.count; i++) found |= compile_tells(from->instrs.data[i]);
+  }
+  if (!found) return HALO_OK;
+  common->copy = halo_module_clone(common->module);
+  for (int32_t c = 0; c < common->copy->computations.count; c++) {
+    halo_computation *to = common->copy->computations.data[c];
+    for (int32_t i = 0; i < to->instrs.count; i++) {
+      if (!compile_tells(to->instrs.data[i])) continue;
+      halo_instr_remove_attr(to->instrs.data[i], HALO_ATTR_BACKEND_CONFIG);
+    }
+  }
+  return HALO_OK;
+}
+
 static halo_status compile_agree(halo_executable *e, const halo_module *module) {
   if (halo_executable_is_spread(e)) {
     char *text;
-    HALO_TRY(halo_module_to_text(module, 0, &text));
+    compile_common common = {.module = module};
+    HALO_TRY(halo_memory_guard(compile_strip, &common));
+    halo_status status = halo_module_to_text(common.copy ? common.copy : module, 0, &text);
+    if (common.copy) halo_module_release(common.copy);
+    HALO_TRY(status);
     halo_hash_wide(e->key, text, strlen(text));
     halo_text_release(text);
   }

@@ -184,6 +184,39 @@ def callbacks(job):
   assert len(seen) == 1 and seen[0] == 4, seen
 
 
+def callbacks_of_all(job):
+  """Of arrays that are spread over the processes: once, on the first, or on each device where all have arrays of their own."""
+  jax, np, P = job.jax, job.np, job.P
+  x, seen = job.spread(np.arange(job.total * 3, dtype=np.float32).reshape(job.total, 3)), []
+  jax.jit(lambda x: jax.debug.callback(lambda v: seen.append(np.asarray(v)), x.sum(0)))(x)
+  jax.effects_barrier()
+  assert len(seen) == (job.process == 0), seen
+  twice = lambda x: jax.pure_callback(lambda v: np.asarray(v) * 2, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+  for f in (twice, jax.shard_map(twice, mesh=job.mesh, in_specs=P("i"), out_specs=P("i"))):
+    for shard in jax.jit(f, out_shardings=job.sharding("i"))(x).addressable_shards:
+      np.testing.assert_array_equal(shard.data, (np.arange(job.total * 3).reshape(job.total, 3) * 2)[shard.index])
+
+
+def partitioners(job):
+  """Each process asks its own function, whose address is its own."""
+  from jax.experimental.custom_partitioning import custom_partitioning
+  jax, np, lax = job.jax, job.np, job.jax.lax
+  whole, seen = np.arange(job.total * 3, dtype=np.float32).reshape(job.total, 3), []
+  sums = custom_partitioning(lambda x: x.sum(0))
+
+  def part(mesh, operands, results):
+    return mesh, lambda x: lax.psum(x.sum(0), "i"), jax.sharding.NamedSharding(mesh, job.P(None)), (operands[0].sharding,)
+
+  sums.def_partition(part, sharding_rule="i j -> j")
+
+  def f(x):
+    jax.debug.inspect_array_sharding(x, callback=lambda s: seen.append(s.spec))
+    return sums(x)
+
+  np.testing.assert_allclose(jax.jit(f)(job.spread(whole)), whole.sum(0))
+  assert seen == [job.P("i")], seen
+
+
 def differences(job):
   """Programs that are not the same are refused on all sides, and what comes after them is not harmed."""
   jax, np = job.jax, job.np
@@ -192,7 +225,7 @@ def differences(job):
   assert float(jax.jit(lambda x: (x + 7).sum())(x)) == 8 * 3 * job.total
 
 
-CASES = [devices, local_data, utilities, pmap, shard_map, jit, training, own_programs, callbacks, differences]
+CASES = [devices, local_data, utilities, pmap, shard_map, jit, training, own_programs, callbacks, callbacks_of_all, partitioners, differences]
 
 # ---- One process fails: the others say what they are told. ----
 
