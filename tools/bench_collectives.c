@@ -381,8 +381,8 @@ static bool collectives_overlap(collectives_bench *b) {
 }
 
 static bool collectives_run(collectives_bench *b) {
-  static const int64_t sizes[] = {8,       1 << 10,  1 << 13,   1 << 16,  1 << 19,
-                                  1 << 22, 32 << 20, 128 << 20, 256 << 20};
+  static const int64_t sizes[] = {8,       1 << 10,  1 << 13,  1 << 16,   1 << 19,
+                                  1 << 22, 32 << 20, 64 << 20, 128 << 20, 256 << 20};
   halo_device_info info;
   halo_device_get_info(halo_client_device(b->client, 0), &info);
   int processes = halo_client_process_count(b->client);

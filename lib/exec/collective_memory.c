@@ -111,6 +111,7 @@ static halo_status memory_close(collective_part *part, collective_span *span, bo
     if (span->stream) {
       status = halo_cl_stream_close(span->stream);
     } else if (span->written && good) {
+      run->ahead++; /* what it returns for is that the image is free again */
       cl_int code = clEnqueueWriteBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
                                          span->size, span->data, 0, NULL, NULL);
       status = halo_cl_check(code, "storing what came from other devices");

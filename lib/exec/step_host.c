@@ -30,7 +30,8 @@ static halo_status host_copy(halo_run *run, const halo_step *step, halo_literal 
   halo_place_at at = halo_run_resolve(run, step->args[(*arg)++].buffer);
   if (!at.mem) return HALO_OK; /* nobody reads what came in */
   run->began = true;
-  run->ahead = 0;
+  run->ahead =
+      out ? 0 : 1; /* what is written need not be there when the host's memory is free again */
   cl_int code = out ? clEnqueueReadBuffer(run->queue, at.mem, CL_TRUE, (size_t)at.offset, size,
                                           item->data, 0, NULL, NULL)
                     : clEnqueueWriteBuffer(run->queue, at.mem, CL_TRUE, (size_t)at.offset, size,

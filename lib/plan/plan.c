@@ -107,6 +107,23 @@ static void plan_print_exchanges(halo_strbuf *out, const halo_plan *plan, const 
   }
 }
 
+static void plan_print_collective(halo_strbuf *out, const halo_plan_collective *collective) {
+  static const char *const kinds[] = {[HALO_COLLECTIVE_GATHER] = "gather",
+                                      [HALO_COLLECTIVE_SWAP] = "swap",
+                                      [HALO_COLLECTIVE_BROADCAST] = "broadcast",
+                                      [HALO_COLLECTIVE_PERMUTE] = "permute",
+                                      [HALO_COLLECTIVE_RAGGED] = "ragged"};
+  static const char *const folds[] = {
+      [HALO_FOLD_ADD] = "add",         [HALO_FOLD_MULTIPLY] = "multiply",
+      [HALO_FOLD_MAXIMUM] = "maximum", [HALO_FOLD_MINIMUM] = "minimum",
+      [HALO_FOLD_AND] = "and",         [HALO_FOLD_OR] = "or",
+      [HALO_FOLD_XOR] = "xor"};
+  halo_strbuf_printf(out, " %s", kinds[collective->kind]);
+  if (collective->fold == HALO_FOLD_NONE) return;
+  halo_strbuf_printf(out, " host %s%s", folds[collective->fold],
+                     collective->fold_pairs ? " pairs" : "");
+}
+
 static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo_steps *steps,
                              int indent) {
   for (int32_t i = 0; i < steps->count; i++) {
@@ -114,6 +131,7 @@ static void plan_print_steps(halo_strbuf *out, const halo_plan *plan, const halo
     halo_strbuf_printf(out, "%*s%d: %s %s", indent, "", step->number,
                        halo_step_kind_name(step->kind), step->label ? step->label : "");
     if (step->kernel) plan_print_launch(out, step);
+    if (step->collective) plan_print_collective(out, step->collective);
     if (step->trips >= 0) halo_strbuf_printf(out, " trips %lld", (long long)step->trips);
     plan_print_exchanges(out, plan, step);
     if (step->kind == HALO_STEP_DONE) halo_strbuf_printf(out, " ends %d", step->ends);

@@ -52,9 +52,15 @@ static halo_client *null_client(const char *text, const char *name) {
   static const char prefix[] = "// device: ";
   ck_assert_msg(strncmp(text, prefix, strlen(prefix)) == 0, "%s lacks its first line", name);
   text += strlen(prefix);
-  char device[600];
-  snprintf(device, sizeof device, DEVICE("%.*s"), (int)strcspn(text, "\n"), text);
-  return run_client(device);
+  const char *replicas = strstr(text, "replica_count=");
+  int count = replicas ? atoi(strchr(replicas, '=') + 1) : 1;
+  halo_strbuf devices = {0};
+  for (int i = 0; i < count; i++) {
+    halo_strbuf_printf(&devices, "%s" DEVICE("%.*s"), i ? "," : "", (int)strcspn(text, "\n"), text);
+  }
+  halo_client *client = run_client(halo_strbuf_text(&devices));
+  halo_strbuf_deinit(&devices);
+  return client;
 }
 
 static void check_golden(const char *name) {
