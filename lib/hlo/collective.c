@@ -167,7 +167,7 @@ bool halo_collective_plain_reducer(const halo_computation *reducer, halo_opcode 
               root->operands[1]->opcode == HALO_OP_PARAMETER &&
               root->operands[0] != root->operands[1];
   *opcode = root->opcode;
-  return both && root->shape->type == root->operands[0]->shape->type && root->attr_count == 0;
+  return both && root->shape->type == root->operands[0]->shape->type && halo_instr_is_bare(root);
 }
 
 bool halo_collective_folds(const halo_computation *reducer, halo_type type) {

@@ -215,6 +215,8 @@ halo_instr *halo_instr_constant(halo_computation *computation, halo_literal *lit
 
 /* The attribute, or NULL when it is not set. */
 const halo_attr *halo_instr_attr(const halo_instr *instr, halo_attr_id id);
+/* Whether no attribute says what is computed: only where it lies and what it is for, as metadata does. */
+bool halo_instr_is_bare(const halo_instr *instr);
 int64_t halo_instr_int(const halo_instr *instr, halo_attr_id id, int64_t default_);
 bool halo_instr_bool(const halo_instr *instr, halo_attr_id id, bool default_);
 /* The list and its length in *count; NULL and 0 when not set. */

@@ -209,6 +209,14 @@ const halo_attr *halo_instr_attr(const halo_instr *instr, halo_attr_id id) {
   return NULL;
 }
 
+bool halo_instr_is_bare(const halo_instr *instr) {
+  for (int32_t i = 0; i < instr->attr_count; i++) {
+    halo_attr_id id = instr->attrs[i].id;
+    if (id < HALO_ATTR_SHARDING || id > HALO_ATTR_METADATA) return false;
+  }
+  return true;
+}
+
 int64_t halo_instr_int(const halo_instr *instr, halo_attr_id id, int64_t default_) {
   const halo_attr *attr = halo_instr_attr(instr, id);
   return attr ? attr->i : default_;

@@ -221,7 +221,7 @@ static halo_instr *scatter_combine(halo_expander *x, const halo_computation *bod
 static bool scatter_is_simple(const halo_computation *body) {
   const halo_instr *root = body->root, *a = body->params.data[0], *b = body->params.data[1];
   if (root == b) return true;
-  bool binary = root->operand_count == 2 && root->attr_count == 0 &&
+  bool binary = root->operand_count == 2 && halo_instr_is_bare(root) &&
                 halo_opcode_exec(root->opcode) == HALO_EXEC_ELEMENTWISE;
   return binary && ((root->operands[0] == a && root->operands[1] == b) ||
                     (root->operands[0] == b && root->operands[1] == a));

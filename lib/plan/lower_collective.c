@@ -44,12 +44,13 @@ static const struct {
     {HALO_OP_XOR, HALO_FOLD_XOR, HALO_FOLD_XOR},
 };
 
+/* Where there is a reducer, expand_exchange.c found that the host can combine; what passes noted on it since changes
+ * nothing. */
 static void collective_set_fold(const halo_instr *instr, halo_plan_collective *out) {
   const halo_computation *reducer = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
-  halo_opcode opcode;
-  if (!reducer || !halo_collective_plain_reducer(reducer, &opcode)) return;
+  if (!reducer) return;
   for (size_t i = 0; i < sizeof collective_folds / sizeof collective_folds[0]; i++) {
-    if (collective_folds[i].opcode != opcode) continue;
+    if (collective_folds[i].opcode != reducer->root->opcode) continue;
     bool pred = instr->shape->type == HALO_PRED;
     out->fold = pred ? collective_folds[i].of_pred : collective_folds[i].fold;
   }

@@ -8,7 +8,8 @@
 
 static const char reduce_text[] =
     "HloModule reduce, replica_count=$n\n"
-    "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+    "add { a = f32[] parameter(0)  b = f32[] parameter(1)\n"
+    "  ROOT c = f32[] add(a, b), sharding={replicated}, metadata={op_name=\"sum\"} }\n"
     "ENTRY e {\n  x = f32[4] parameter(0)\n"
     "  ROOT s = f32[4] all-reduce(x), replica_groups={}, to_apply=add\n}\n";
 /* Over 4096 bytes a piece: these go by themselves between processes. */
