@@ -141,19 +141,28 @@ static inline float h_logistic_f32(float x) {
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
-//! f32_cosh : f32_exp
-static inline float h_cosh_f32(float x) {
-  float e = h_exp_by(h_magnitude(x), -1);
-  return e + 0.25f / e;
-}
-
-//! f32_sinh : f32_exp
-static inline float h_sinh_f32(float x) {
-  float a = h_magnitude(x), z = x * x, e = h_exp_by(a, -1);
+//! f32_sinhcosh : f32_exp
+/* sinh x and cosh x */
+static inline float h_sinhcosh_f32(float x, float *cosine) {
+  float a = h_magnitude(x), z = x * x, e = h_exp_by(a, -1), f = 0.25f / e;
   float q = h_fma(2.78392577e-6f, z, 0.000198426351f);
   q = h_fma(q, z, 0.00833331142f);
   q = h_fma(q, z, 0.166666672f);
-  return a < 1.0f ? h_fma(x * z, q, x) : h_signed(e - 0.25f / e, x);
+  *cosine = e + f;
+  return a < 1.0f ? h_fma(x * z, q, x) : h_signed(e - f, x);
+}
+
+//! f32_cosh : f32_sinhcosh
+static inline float h_cosh_f32(float x) {
+  float y;
+  h_sinhcosh_f32(x, &y);
+  return y;
+}
+
+//! f32_sinh : f32_sinhcosh
+static inline float h_sinh_f32(float x) {
+  float y;
+  return h_sinhcosh_f32(x, &y);
 }
 
 //! f32_pow : f32_log_parts f32_exp_parts
@@ -270,20 +279,28 @@ static inline float h_turn(float x, uint *quarter) {
 }
 
 //! f32_sine_parts : f32_turn
+/* The sine and cosine of r, |r| <= pi/4 */
+static inline float h_sine_poly(float r) {
+  float z = r * r, s = h_fma(-0.000195184053f, z, 0.0083321901f);
+  s = h_fma(s, z, -0.166666552f);
+  return r == 0.0f ? r : h_fma(r * z, s, r); /* -0 */
+}
+static inline float h_cosine_poly(float r) {
+  float z = r * r, c = h_fma(2.44306702e-5f, z, -0.00138873013f);
+  c = h_fma(c, z, 0.0416666456f);
+  c = h_fma(c, z, -0.5f);
+  return h_fma(c, z, 1.0f);
+}
+/* y, or -y in the third and fourth quarter */
+static inline float h_by_quarter(float y, uint quarter) {
+  return as_float(as_uint(y) ^ (quarter & 2u) << 30);
+}
 /* The sine of x + q pi/2. */
 static inline float h_sine_from(float x, uint q) {
   uint quarter;
-  float r = h_turn(x, &quarter), z = r * r;
+  float r = h_turn(x, &quarter);
   quarter += q;
-  float s = h_fma(-0.000195184053f, z, 0.0083321901f);
-  s = h_fma(s, z, -0.166666552f);
-  s = r == 0.0f ? r : h_fma(r * z, s, r); /* -0 */
-  float c = h_fma(2.44306702e-5f, z, -0.00138873013f);
-  c = h_fma(c, z, 0.0416666456f);
-  c = h_fma(c, z, -0.5f);
-  c = h_fma(c, z, 1.0f);
-  float y = quarter & 1u ? c : s;
-  return as_float(as_uint(y) ^ (quarter & 2u) << 30);
+  return h_by_quarter(quarter & 1u ? h_cosine_poly(r) : h_sine_poly(r), quarter);
 }
 
 //! f32_sin : f32_sine_parts
@@ -291,6 +308,14 @@ static inline float h_sin_f32(float x) { return h_sine_from(x, 0u); }
 
 //! f32_cos : f32_sine_parts
 static inline float h_cos_f32(float x) { return h_sine_from(x, 1u); }
+
+//! f32_sincos : f32_sine_parts
+static inline float h_sincos_f32(float x, float *cosine) {
+  uint quarter;
+  float r = h_turn(x, &quarter), s = h_sine_poly(r), c = h_cosine_poly(r);
+  *cosine = h_by_quarter(quarter & 1u ? s : c, quarter + 1u);
+  return h_by_quarter(quarter & 1u ? c : s, quarter);
+}
 
 //! f32_tan : f32_turn
 static inline float h_tan_f32(float x) {

@@ -148,15 +148,10 @@ static inline double h_logistic_f64(double x) {
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 
-//! f64_cosh : f64_exp
-static inline double h_cosh_f64(double x) {
-  double e = hd_exp_by(hd_magnitude(x), -1);
-  return e + 0.25 / e;
-}
-
-//! f64_sinh : f64_exp
-static inline double h_sinh_f64(double x) {
-  double a = hd_magnitude(x), z = x * x, e = hd_exp_by(a, -1);
+//! f64_sinhcosh : f64_exp
+/* sinh x and cosh x */
+static inline double h_sinhcosh_f64(double x, double *cosine) {
+  double a = hd_magnitude(x), z = x * x, e = hd_exp_by(a, -1), f = 0.25 / e;
   double q = hd_fma(2.8483981202062022e-15, z, 7.6464763679907048e-13);
   q = hd_fma(q, z, 1.6059050705756859e-10);
   q = hd_fma(q, z, 2.5052108345642428e-8);
@@ -164,7 +159,21 @@ static inline double h_sinh_f64(double x) {
   q = hd_fma(q, z, 0.00019841269841269589);
   q = hd_fma(q, z, 0.0083333333333333332);
   q = hd_fma(q, z, 0.16666666666666666);
-  return a < 1.0 ? hd_fma(x * z, q, x) : hd_signed(e - 0.25 / e, x);
+  *cosine = e + f;
+  return a < 1.0 ? hd_fma(x * z, q, x) : hd_signed(e - f, x);
+}
+
+//! f64_cosh : f64_sinhcosh
+static inline double h_cosh_f64(double x) {
+  double y;
+  h_sinhcosh_f64(x, &y);
+  return y;
+}
+
+//! f64_sinh : f64_sinhcosh
+static inline double h_sinh_f64(double x) {
+  double y;
+  return h_sinhcosh_f64(x, &y);
 }
 
 //! f64_pow : f64_log_parts f64_exp_parts
@@ -321,7 +330,7 @@ static inline double hd_turn(double x, ulong *quarter, double *rest) {
   return i >= 0x7ff0000000000000UL ? NAN : r;
 }
 
-//! f64_sine_polys : f64_turn
+//! f64_sine_parts : f64_turn
 /* The sine and cosine of r + rest, |r| <= pi/4 */
 static inline double hd_sine_poly(double r, double rest) {
   double z = r * r, s = hd_fma(1.5896505615758381e-10, z, -2.5050753276677738e-8);
@@ -340,20 +349,32 @@ static inline double hd_cosine_poly(double r, double rest) {
   double half_ = 0.5 * z, w = 1.0 - half_;
   return w + (((1.0 - w) - half_) + (z * z * c - r * rest));
 }
-/* Of quarters q more than x has: sine and cosine. */
+/* y, or -y in the third and fourth quarter */
+static inline double hd_by_quarter(double y, ulong quarter) {
+  return as_double(as_ulong(y) ^ (quarter & 2UL) << 62);
+}
+/* The sine of x + q pi/2. */
 static inline double hd_sine_from(double x, ulong q) {
   ulong quarter;
   double rest, r = hd_turn(x, &quarter, &rest);
   quarter += q;
-  double y = quarter & 1UL ? hd_cosine_poly(r, rest) : hd_sine_poly(r, rest);
-  return as_double(as_ulong(y) ^ (quarter & 2UL) << 62);
+  return hd_by_quarter(quarter & 1UL ? hd_cosine_poly(r, rest) : hd_sine_poly(r, rest), quarter);
 }
 
-//! f64_sin : f64_sine_polys
+//! f64_sin : f64_sine_parts
 static inline double h_sin_f64(double x) { return hd_sine_from(x, 0UL); }
 
-//! f64_cos : f64_sine_polys
+//! f64_cos : f64_sine_parts
 static inline double h_cos_f64(double x) { return hd_sine_from(x, 1UL); }
+
+//! f64_sincos : f64_sine_parts
+static inline double h_sincos_f64(double x, double *cosine) {
+  ulong quarter;
+  double rest, r = hd_turn(x, &quarter, &rest);
+  double s = hd_sine_poly(r, rest), c = hd_cosine_poly(r, rest);
+  *cosine = hd_by_quarter(quarter & 1UL ? s : c, quarter + 1UL);
+  return hd_by_quarter(quarter & 1UL ? c : s, quarter);
+}
 
 //! f64_tan : f64_turn
 static inline double h_tan_f64(double x) {

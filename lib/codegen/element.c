@@ -61,7 +61,15 @@ void halo_frame_bind_at(halo_emitter *e, emit_frame *frame, const halo_instr *in
 
 halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
                           const halo_integer *position) {
-  const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg, halo_emit_integer(e, position));
+  const char *at = halo_emit_integer(e, position);
+  const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg, at);
+  if (e->parts && halo_type_is_complex(type)) {
+    const char *part = halo_ctype_compute(halo_type_real_part(type));
+    raw = halo_arena_printf(
+        e->arena,
+        "(%s)(((__global const %s *)%s)[2 * (%s)], ((__global const %s *)%s)[2 * (%s) + 1])",
+        halo_ctype_compute(type), part, arg, at, part, arg, at);
+  }
   return emit_declare(e, halo_value_expression(type, halo_ctype_load(e->arena, type, raw)));
 }
 

@@ -54,7 +54,8 @@ typedef struct emit_undo {
 typedef struct halo_emitter {
   halo_arena *arena; /* of the whole lowering; everything below lives in it */
   halo_status status;
-  bool wide;     /* indices need 64 bits */
+  bool wide;  /* indices need 64 bits */
+  bool parts; /* complex numbers are loaded part by part: vectors of neighbours are made on CPUs */
   bool keep_f32; /* do not round f32 results to narrower types: inside a reduction */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */

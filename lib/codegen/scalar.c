@@ -5,6 +5,7 @@
 #include "shape/types.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct scalar_rule scalar_rule;
 
@@ -45,9 +46,27 @@ static void scalar_need(const scalar_ctx *c, const char *section) {
 
 static const char *scalar_name(halo_type type) { return halo_type_name(type); }
 
+/* The section of complex.cl in which an operation is: "c64_log". */
+static const char *scalar_complex_section(const scalar_ctx *c, const char *op) {
+  static const struct {
+    const char *ops, *section; /* each operation between blanks */
+  } groups[] = {{" mul div abs sign ", ""},      {" exp ", "_exp"},
+                {" expm1 ", "_expm1"},           {" log log1p ", "_log"},
+                {" sin cos sinh cosh ", "_sin"}, {" tan tanh ", "_tanh"},
+                {" sqrt rsqrt ", "_sqrt"},       {" pow ", "_pow"},
+                {" logistic ", "_logistic"},     {" atan2 ", "_atan2"}};
+  const char *name = EXPR(c, " %s ", op);
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    if (strstr(groups[i].ops, name)) {
+      return EXPR(c, "%s%s", scalar_name(c->type), groups[i].section);
+    }
+  }
+  return EXPR(c, "%s_inverse", scalar_name(c->type));
+}
+
 /* h_<op>_<carrier>(operands...), after adding the complex section where it is one. */
 static const char *scalar_helper(const scalar_ctx *c, const char *op) {
-  if (halo_type_is_complex(c->type)) scalar_need(c, scalar_name(c->type));
+  if (halo_type_is_complex(c->type)) scalar_need(c, scalar_complex_section(c, op));
   if (c->instr->operand_count == 1) {
     return EXPR(c, "h_%s_%s(%s)", op, scalar_name(c->carrier), c->in[0]);
   }
@@ -80,6 +99,11 @@ static const char *scalar_arithmetic(const scalar_ctx *c) {
   const scalar_rule *rule = c->rule;
   if (c->type == HALO_PRED) return EXPR(c, "(bool)(%s %s %s)", c->in[0], rule->other, c->in[1]);
   if (halo_type_is_integral(c->type)) return scalar_wrapping(c);
+  if (halo_type_is_complex(
+          c->type)) { /* part by part, which compilers make vectors of neighbours of */
+    return EXPR(c, "(%s)(%s.x %s %s.x, %s.y %s %s.y)", halo_ctype_compute(c->type), c->in[0],
+                rule->real, c->in[1], c->in[0], rule->real, c->in[1]);
+  }
   return EXPR(c, "%s %s %s", c->in[0], rule->real, c->in[1]);
 }
 
@@ -138,7 +162,9 @@ static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value
 
 /* Of complex numbers the real parts decide; the second one is taken where they do not compare. */
 static const char *scalar_complex_extreme(const scalar_ctx *c, const char *sign) {
-  return EXPR(c, "%s.x %s %s.x ? %s : %s", c->in[0], sign, c->in[1], c->in[0], c->in[1]);
+  const char *a = c->in[0], *b = c->in[1];
+  return EXPR(c, "(%s)(%s.x %s %s.x ? %s.x : %s.x, %s.x %s %s.x ? %s.y : %s.y)",
+              halo_ctype_compute(c->type), a, sign, b, a, b, a, sign, b, a, b);
 }
 
 static const char *scalar_maximum(const scalar_ctx *c) {
@@ -192,8 +218,8 @@ static const char *scalar_compare(const scalar_ctx *c) {
   const char *a = c->in[0], *b = c->in[1];
   if (halo_type_is_complex(c->type)) {
     return EXPR(c,
-                direction == HALO_EQ ? "(bool)(%s.x == %s.x && %s.y == %s.y)"
-                                     : "(bool)(%s.x != %s.x || %s.y != %s.y)",
+                direction == HALO_EQ ? "(bool)((%s.x == %s.x) & (%s.y == %s.y))"
+                                     : "(bool)((%s.x != %s.x) | (%s.y != %s.y))",
                 a, b, a, b);
   }
   if (halo_type_is_float(c->type) && halo_compare_type_of(c->instr) == HALO_COMPARE_TOTALORDER) {
@@ -243,6 +269,9 @@ static const char *scalar_abs(const scalar_ctx *c) {
 
 static const char *scalar_negate(const scalar_ctx *c) {
   const char *x = c->in[0];
+  if (halo_type_is_complex(c->type)) {
+    return EXPR(c, "(%s)(-%s.x, -%s.y)", halo_ctype_compute(c->type), x, x);
+  }
   if (!halo_type_is_integral(c->type)) return EXPR(c, "-%s", x);
   bool wide = halo_type_size(c->type) == 8;
   return EXPR(c, "(%s)(0%s - (%s)%s)", halo_ctype_compute(c->type), wide ? "UL" : "u",
@@ -289,6 +318,11 @@ static const char *scalar_complex(const scalar_ctx *c) {
 static const char *scalar_copy(const scalar_ctx *c) { return c->in[0]; }
 
 static const char *scalar_select(const scalar_ctx *c) {
+  halo_type type = c->instr->shape->type;
+  if (halo_type_is_complex(type)) {
+    return EXPR(c, "(%s)(%s ? %s.x : %s.x, %s ? %s.y : %s.y)", halo_ctype_compute(type), c->in[0],
+                c->in[1], c->in[2], c->in[0], c->in[1], c->in[2]);
+  }
   return EXPR(c, "%s ? %s : %s", c->in[0], c->in[1], c->in[2]);
 }
 

@@ -47,7 +47,9 @@ const char *halo_scalar_convert_text(halo_arena *arena, halo_sections *sections,
   if (halo_type_is_complex(from)) {
     halo_type part = halo_type_real_part(from);
     if (halo_type_is_complex(to)) {
-      return halo_arena_printf(arena, "convert_%s(%s)", halo_ctype_compute(to), x);
+      const char *real = to == HALO_C128 ? "double" : "float";
+      return halo_arena_printf(arena, "(%s)((%s)%s.x, (%s)%s.y)", halo_ctype_compute(to), real, x,
+                               real, x);
     }
     x = halo_arena_printf(arena, "%s.x", x);
     return part == to ? x : halo_scalar_convert_text(arena, sections, part, to, x);

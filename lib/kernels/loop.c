@@ -27,9 +27,7 @@ static bool loop_streams(const halo_lowering *l, int64_t items) {
   if (!l->caps->is_cpu || items % LOOP_LINE != 0) return false;
   int64_t bytes = 0;
   for (int32_t k = 0; k < leaves; k++) {
-    const halo_shape *leaf = halo_leaf_shape(root->shape, k);
-    if (halo_type_size(leaf->type) != 4) return false;
-    bytes += halo_shape_byte_size(leaf);
+    bytes += halo_shape_byte_size(halo_leaf_shape(root->shape, k));
   }
   return bytes >= HALO_STREAM_BYTES;
 }
@@ -43,8 +41,14 @@ static bool loop_has_pairs(const halo_lowering *l, int64_t items) {
   int32_t functions = 0;
   for (int32_t i = 0; i < l->computation->instrs.count; i++) {
     const halo_instr *instr = l->computation->instrs.data[i];
-    if (halo_opcode_exec(instr->opcode) != HALO_EXEC_ELEMENTWISE) continue;
-    if (halo_op_info_of(instr->opcode)->cost < FUNCTION || instr->opcode == HALO_OP_MAP) continue;
+    if (halo_opcode_exec(instr->opcode) != HALO_EXEC_ELEMENTWISE || instr->opcode == HALO_OP_MAP) {
+      continue;
+    }
+    /* The parts of a complex number are such a pair where more than one is computed with. */
+    bool apart = instr->opcode == HALO_OP_REAL || instr->opcode == HALO_OP_IMAG ||
+                 instr->opcode == HALO_OP_COMPARE;
+    if (halo_type_is_complex(instr->operands[0]->shape->type) && !apart) return true;
+    if (halo_op_info_of(instr->opcode)->cost < FUNCTION) continue;
     bool counts = halo_type_is_float(instr->shape->type) || instr->opcode == HALO_OP_POWER;
     functions += counts ? instr->operand_count : 0;
   }
@@ -236,6 +240,7 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *
   int32_t leaves = halo_shape_leaf_count(root->shape);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   emit_frame *frame = halo_frame_kernel(e, l->computation);
+  e->parts = l->caps->is_cpu;
   const halo_integer *at = loop_emit_start(e, s);
   int64_t local = s->row ? loop_row_group(s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
   bool guard = (s->row ? s->row : items) % local != 0;
@@ -289,7 +294,14 @@ static void loop_put_neighbour(halo_lowering *l, halo_emitter *e, emit_frame *fr
   int32_t leaves = halo_shape_leaf_count(root->shape);
   for (int32_t k = 0; k < leaves; k++) {
     halo_value value = halo_emit_value(e, frame, root, k, index);
-    halo_emit_line(e, "%s%d[j] = %s;", array, k, halo_value_stored(l->arena, &value));
+    const char *text = halo_value_stored(l->arena, &value);
+    if (halo_type_is_complex(value.type)) {
+      halo_emit_line(e, "const %s pair%d = %s;", halo_ctype_compute(value.type), k, text);
+      halo_emit_line(e, "%s%d[2 * j] = pair%d.x, %s%d[2 * j + 1] = pair%d.y;", array, k, k, array,
+                     k, k);
+    } else {
+      halo_emit_line(e, "%s%d[j] = %s;", array, k, text);
+    }
   }
 }
 
@@ -331,6 +343,23 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
   if (guard) halo_emit_close(e);
 }
 
+/* Stores a line, `line` followed by the result's number, at a place; of complex numbers part by part. */
+static void loop_store_line(halo_lowering *l, halo_emitter *e, int32_t k, const char *place,
+                            bool stream) {
+  halo_type type = halo_leaf_shape(halo_lowering_root(l)->shape, k)->type;
+  const char *part = halo_ctype_storage(halo_type_real_part(type));
+  int vectors = halo_type_is_complex(type) ? 2 : 1;
+  for (int v = 0; v < vectors; v++) {
+    const char *line = halo_arena_printf(l->arena, "vload%d(%d, line%d)", LOOP_LINE, v, k);
+    if (stream) {
+      halo_emit_line(e, "h_stream(%s, (__global %s%d *)(%s) + %d);", line, part, LOOP_LINE, place,
+                     v);
+    } else {
+      halo_emit_line(e, "vstore%d(%s, %d, (__global %s *)(%s));", LOOP_LINE, line, v, part, place);
+    }
+  }
+}
+
 /* The body of a work item that computes LOOP_LINE neighbours and stores them as one. */
 static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   const halo_instr *root = halo_lowering_root(l);
@@ -339,9 +368,12 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   emit_frame *frame = halo_frame_kernel(e, l->computation);
   if (s->stream) halo_sections_add(&e->sections, "stream");
   const halo_integer *first = loop_emit_start(e, s);
+  e->parts = true;
   for (int32_t k = 0; k < leaves; k++) {
-    halo_emit_line(e, "%s line%d[%d];", halo_ctype_storage(halo_leaf_shape(root->shape, k)->type),
-                   k, LOOP_LINE);
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    int parts = halo_type_is_complex(type) ? 2 : 1;
+    halo_emit_line(e, "%s line%d[%d];", halo_ctype_storage(halo_type_real_part(type)), k,
+                   parts * LOOP_LINE);
   }
   halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   const halo_integer *at =
@@ -353,12 +385,7 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL);
     const char *place = halo_arena_printf(l->arena, "%s + %s", out, halo_emit_integer(e, first));
-    if (s->stream) {
-      halo_emit_line(e, "h_stream(vload%d(0, line%d), (__global %s%d *)(%s));", LOOP_LINE, k,
-                     halo_ctype_storage(type), LOOP_LINE, place);
-    } else {
-      halo_emit_line(e, "vstore%d(vload%d(0, line%d), 0, %s);", LOOP_LINE, LOOP_LINE, k, place);
-    }
+    loop_store_line(l, e, k, place, s->stream);
   }
 }
 
