@@ -28,6 +28,12 @@ static bool custom_is_marker(const char *target) {
   return false;
 }
 
+/* That one operation comes before another, which compilers may heed where they choose an order. */
+static bool custom_is_order(const halo_instr *instr, const char *target) {
+  return strcmp(target, "control_dep") == 0 && halo_shape_is_tuple(instr->shape) &&
+         instr->shape->count == 0;
+}
+
 /* Row-major over the dimensions in the order in which they lie in memory. */
 static const halo_shape *custom_physical(halo_arena *arena, const halo_shape *shape) {
   if (halo_shape_is_tuple(shape)) {
@@ -115,6 +121,8 @@ halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
       instr->shape->type == instr->operands[0]->shape->type) {
     return instr->operands[0];
   }
+  if (target && custom_is_order(instr, target->text))
+    return halo_expand_tuple(x, instr->operands, 0);
   halo_instr *topk = halo_expand_topk_call(x, instr);
   if (topk || x->status != HALO_OK) return topk;
   if (target && custom_is_solve(target->text) && !halo_custom_target_find(target->text)) {

@@ -916,6 +916,19 @@ def knows_ffi(device):
   assert "no_such_target" in lowered.as_text()
 
 
+@step("tool")
+def says_what_comes_first(device):
+  """As jax.experimental.control_deps does."""
+
+  @jax.jit
+  def fn(a, b):
+    first, second = jnp.sin(a), jnp.cos(b)
+    jax.ffi.ffi_call("control_dep", (), has_side_effect=True)(second, first)
+    return first + second
+
+  np.testing.assert_allclose(fn(jnp.ones(3), jnp.ones(3)), np.full(3, np.sin(1.) + np.cos(1.)), rtol=1e-6)
+
+
 def device():
   yield from _STEPS["device"]
 

@@ -218,6 +218,8 @@ START_TEST(markers_are_the_identity) {
       "  c = f32[4] custom-call(b), custom_call_target=\"annotate_device_placement\", "
       "custom_call_has_side_effect=true\n"
       "  d = f32[4] custom-call(c), custom_call_target=\"MoveToHost\"\n"
+      "  k = () custom-call(d, x), custom_call_target=\"control_dep\", "
+      "custom_call_has_side_effect=true\n"
       "  ROOT o = f32[4] negate(d)\n}\n",
       "{-1, -2, -3, -4}");
 }
