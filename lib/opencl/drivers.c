@@ -1,9 +1,10 @@
 /* opencl/drivers.c: OpenCL drivers beside programs that bring a compiler of their own.
  *
  * Drivers for CPUs, and some for GPUs, use LLVM as a shared library. What else is in the process may have one too and
- * show its symbols to everybody (TensorFlow does, in another version), and then the loader binds the driver to that, which
- * ends the process at the first kernel. So, where there is such a thing, drivers are opened before the ICD loader opens
- * them, bound to what they were linked with; the loader is then given what is there. */
+ * show its symbols to everybody (TensorFlow does, in another version). Whatever of the driver is bound after that is
+ * bound to the other one, which ends the process; and ICD loaders open drivers so that functions are bound when they are
+ * first called. So drivers are opened before the ICD loader opens them, and bound at once: to what they were linked with,
+ * where another LLVM is there already. The loader is then given what is there. */
 #include "base/config.h"
 #include "opencl/private.h"
 
@@ -13,17 +14,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* AddressSanitizer refuses that way of opening. */
+/* AddressSanitizer refuses the former. */
 #if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
+enum { DRIVERS_TO_THEIR_OWN = RTLD_DEEPBIND };
+#else
+enum { DRIVERS_TO_THEIR_OWN = 0 };
+#endif
 
 /* Opens the driver whose library a file of the ICD loader names. What cannot be opened is the loader's to report. */
-static void drivers_open(const char *path) {
+static void drivers_open(const char *path, int flags) {
   char name[1024];
   FILE *file = fopen(path, "r");
   if (!file) return;
   if (fgets(name, sizeof name, file)) {
     name[strcspn(name, "\r\n")] = 0;
-    if (*name) (void)dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (*name) (void)dlopen(name, flags);
   }
   fclose(file);
 }
@@ -34,11 +39,11 @@ static bool drivers_is_entry(const char *name) {
 }
 
 /* As ICD loaders look for drivers: in a folder, or in one file. */
-static void drivers_open_all(const char *place) {
+static void drivers_open_all(const char *place, int flags) {
   struct stat about;
   if (stat(place, &about) != 0) return;
   if (!S_ISDIR(about.st_mode)) {
-    drivers_open(place);
+    drivers_open(place, flags);
     return;
   }
   DIR *folder = opendir(place);
@@ -46,18 +51,16 @@ static void drivers_open_all(const char *place) {
     char path[1400];
     if (!drivers_is_entry(entry->d_name)) continue;
     int length = snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
-    if (length > 0 && (size_t)length < sizeof path) drivers_open(path);
+    if (length > 0 && (size_t)length < sizeof path) drivers_open(path, flags);
   }
   if (folder) closedir(folder);
 }
 
 void halo_cl_drivers_shield(void) {
-  if (!dlsym(RTLD_DEFAULT, "LLVMContextCreate")) return;
-  drivers_open_all(halo_config_drivers_dir());
+  static bool is_done; /* under the lock of who calls */
+  if (is_done) return;
+  is_done = true;
+  bool other = dlsym(RTLD_DEFAULT, "LLVMContextCreate") != NULL;
+  drivers_open_all(halo_config_drivers_dir(),
+                   RTLD_NOW | RTLD_LOCAL | (other ? DRIVERS_TO_THEIR_OWN : 0));
 }
-
-#else
-
-void halo_cl_drivers_shield(void) {}
-
-#endif

@@ -8,8 +8,8 @@
  * of OpenCL. */
 void halo_cl_process_begin(void);
 
-/* drivers.c: has drivers bound to the libraries that they were linked with, where the process shows others in their
- * place. To be called before any other call of OpenCL; does nothing where drivers are open. */
+/* drivers.c: has drivers bound at once, and to the libraries that they were linked with, whatever else the process shows
+ * in their place. To be called before any other call of OpenCL, by one thread at a time; the first call counts. */
 void halo_cl_drivers_shield(void);
 
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */

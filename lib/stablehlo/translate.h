@@ -227,6 +227,9 @@ halo_instr *halo_translate_bessel_i1e(halo_translator *t, halo_instr *x); /* tra
 halo_instr *halo_translate_erfc(halo_translator *t, halo_instr *x);
 halo_instr *halo_translate_lgamma(halo_translator *t, halo_instr *x);
 halo_instr *halo_translate_digamma(halo_translator *t, halo_instr *x);
+halo_instr *halo_translate_zeta(halo_translator *t, halo_instr *x,
+                                halo_instr *q); /* translate_zeta.c */
+halo_instr *halo_translate_polygamma(halo_translator *t, halo_instr *m, halo_instr *x);
 /* The number behind x in the direction of y; of f16, bf16, f32 or f64. */
 halo_instr *halo_translate_next_after(halo_translator *t, halo_instr *x, halo_instr *y);
 

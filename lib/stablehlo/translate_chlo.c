@@ -146,6 +146,40 @@ static halo_instr *chlo_digamma(halo_translator *t, halo_instr *x) {
   return chlo_wide(t, x, halo_translate_digamma);
 }
 
+/* The same for two operands. */
+static halo_instr *chlo_wide_pair(halo_translator *t, halo_instr *a, halo_instr *b,
+                                  halo_instr *(*make)(halo_translator *t, halo_instr *a,
+                                                      halo_instr *b)) {
+  halo_type type = a->shape->type;
+  if (!halo_type_is_float(type) || b->shape->type != type) {
+    halo_translate_wrong(t, "the operands must be floats of one type, not %s and %s",
+                         halo_type_name(type), halo_type_name(b->shape->type));
+    return NULL;
+  }
+  bool wide = type == HALO_F32 || type == HALO_F64;
+  halo_instr *value = wide ? make(t, a, b)
+                           : make(t, halo_translate_convert(t, a, HALO_F32),
+                                  halo_translate_convert(t, b, HALO_F32));
+  return halo_translate_convert(t, value, type);
+}
+
+static halo_instr *chlo_zeta(halo_translator *t, halo_instr *a, halo_instr *b) {
+  return chlo_wide_pair(t, a, b, halo_translate_zeta);
+}
+
+static halo_instr *chlo_polygamma(halo_translator *t, halo_instr *a, halo_instr *b) {
+  return chlo_wide_pair(t, a, b, halo_translate_polygamma);
+}
+
+static const struct {
+  halo_mlir_opcode opcode;
+  halo_instr *(*make)(halo_translator *t, halo_instr *a, halo_instr *b);
+} chlo_pair_makers[] = {
+    {HALO_MLIR_OP_CHLO_NEXT_AFTER, halo_translate_next_after},
+    {HALO_MLIR_OP_CHLO_POLYGAMMA, chlo_polygamma},
+    {HALO_MLIR_OP_CHLO_ZETA, chlo_zeta},
+};
+
 static const struct {
   halo_mlir_opcode opcode;
   halo_instr *(*make)(halo_translator *t, halo_instr *x);
@@ -165,9 +199,10 @@ static const struct {
 void halo_translate_op_chlo(halo_translator *t, halo_mlir_op *op) {
   if (halo_translate_named(t, op, op->name + strlen("chlo."), NULL)) return;
   halo_instr *x = halo_translate_operand(t, op, 0);
-  if (op->opcode == HALO_MLIR_OP_CHLO_NEXT_AFTER) {
+  for (size_t i = 0; x && i < sizeof chlo_pair_makers / sizeof chlo_pair_makers[0]; i++) {
+    if (chlo_pair_makers[i].opcode != op->opcode) continue;
     halo_instr *y = halo_translate_operand(t, op, 1);
-    if (y) halo_translate_results(t, op, halo_translate_next_after(t, x, y));
+    if (y) halo_translate_results(t, op, chlo_pair_makers[i].make(t, x, y));
     return;
   }
   for (size_t i = 0; x && i < sizeof chlo_makers / sizeof chlo_makers[0]; i++) {

@@ -1,4 +1,7 @@
-"""DLPack: arrays go out as arrays of the host, which is what those who take them can read, and come in from it."""
+"""DLPack: arrays go out as arrays of the host, which is what those who take them can read, and come in from it.
+
+Where the device shares the host's memory, large arrays are not copied on either way.
+"""
 import functools
 
 
@@ -18,6 +21,8 @@ def _host_device():
 
 
 def _install_export(platform):
+    import jax
+    import numpy as np
     from jax._src import array, dlpack
 
     device_of, export = array.ArrayImpl.__dlpack_device__, dlpack._to_dlpack
@@ -33,13 +38,15 @@ def _install_export(platform):
         host = _host_device()
         if not _is_ours(x, platform) or (device is not None and device != host):
             return export(x, stream, src_device, device, copy)
-        if copy is False:
-            raise BufferError(f"arrays of the platform {platform} are copied when they go out by DLPack")
+        view = np.asarray(x)  # of a large array where it lies, if the device shares the host's memory
         if host is None:
-            import numpy as np
-
-            return np.array(x).__dlpack__()
-        return export(x, None, src_device, host, None)
+            if copy is False:
+                raise BufferError("without JAX's CPU backend arrays are copied when they go out by DLPack")
+            return np.array(view, copy=True).__dlpack__()
+        on_host = jax.device_put(view, host)
+        if copy is False and on_host.unsafe_buffer_pointer() != view.ctypes.data:
+            raise BufferError(f"this array of the platform {platform} is copied when it goes out by DLPack")
+        return export(on_host, None, None, None, True if copy else None)
 
     array.ArrayImpl.__dlpack_device__ = __dlpack_device__
     dlpack._to_dlpack = _to_dlpack

@@ -250,6 +250,12 @@ def goes_out_by_dlpack(device):
   assert y.devices() == x.devices(), y.devices()
   assert jax.dlpack.from_dlpack(jnp.ones(3, jnp.bfloat16)).dtype == jnp.bfloat16
   assert x.__dlpack_device__()[0] == 1
+  large = jax.jit(lambda: jnp.arange(100000, dtype=np.float32) + 1)()
+  if not np.asarray(large).flags.owndata:
+    same(np.from_dlpack(large), np.arange(100000, dtype=np.float32) + 1)
+    assert np.from_dlpack(large).ctypes.data == np.asarray(large).ctypes.data
+    assert np.from_dlpack(large, copy=False).ctypes.data == np.asarray(large).ctypes.data
+    assert np.from_dlpack(large, copy=True).ctypes.data != np.asarray(large).ctypes.data
 
 
 @step("array")

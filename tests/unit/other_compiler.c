@@ -14,9 +14,9 @@ void _ZN4llvm11LLVMContextC1Ev(void *context) {
   abort();
 }
 
-/* llvm::Module::~Module() */
-SHOWN void _ZN4llvm6ModuleD1Ev(void *module);
-void _ZN4llvm6ModuleD1Ev(void *module) {
+/* llvm::Module::Module(llvm::StringRef, llvm::LLVMContext&), with which clang begins a program */
+SHOWN void _ZN4llvm6ModuleC1ENS_9StringRefERNS_11LLVMContextE(void *module);
+void _ZN4llvm6ModuleC1ENS_9StringRefERNS_11LLVMContextE(void *module) {
   (void)module;
   abort();
 }

@@ -235,6 +235,19 @@ static const value_case value_cases[] = {
           "return %0 : tensor<4xf32>\n"),
      {"{1, 1, 2, -1}", "{2, 0, 2, -2}"},
      "{1.00000012, 0.99999994, 2, -1.00000012}"},
+    {"zeta of Hurwitz",
+     MAIN("%a: tensor<8xf32>, %b: tensor<8xf32>", "tensor<8xf32>",
+          "%0 = chlo.zeta %a, %b : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>\n"
+          "return %0 : tensor<8xf32>\n"),
+     {"{1.5, 2, 3.25, 30, 1, 0.5, 2, 3}", "{0.5, 7, 1e-3, 2.5, 3, 4, -3, -2}"},
+     "{4.77653837, 0.153545171, 5.62341222e+09, 1.1529691e-12, inf, nan, inf, nan}"},
+    {"derivatives of digamma, of f64",
+     MAIN("%a: tensor<6xf64>, %b: tensor<6xf64>", "tensor<6xf32>",
+          "%0 = chlo.polygamma %a, %b : tensor<6xf64>, tensor<6xf64> -> tensor<6xf64>\n"
+          "%1 = stablehlo.convert %0 : (tensor<6xf64>) -> tensor<6xf32>\n"
+          "return %1 : tensor<6xf32>\n"),
+     {"{1.5, 2, 0, 1, 4, -1}", "{0.5, 7, 2.25, -0.5, 30.5, 0}"},
+     "{nan, -0.0235304721, 0.572546482, 8.93480206, -7.40055793e-06, nan}"},
     {"what erf leaves of 1, of f64",
      MAIN("%a: tensor<4xf64>", "tensor<4xf32>",
           "%0 = chlo.erfc %a : tensor<4xf64> -> tensor<4xf64>\n"
