@@ -41,3 +41,64 @@ uint64_t halo_computation_same_position(const halo_computation *c) {
   halo_pointer_map_deinit(&reads);
   return safe;
 }
+
+/* ---- Updates ---- */
+
+static bool same_constant(const halo_instr *start, int64_t *value) {
+  if (start->opcode != HALO_OP_CONSTANT || !halo_type_is_integral(start->shape->type)) return false;
+  *value = halo_literal_get_i64(start->literal, 0);
+  return true;
+}
+
+/* Whether a dynamic slice begins where an update of its size does. */
+static bool same_starts(const halo_instr *read, const halo_instr *update) {
+  int32_t rank = update->shape->rank;
+  for (int32_t d = 0; d < rank; d++) {
+    const halo_instr *a = read->operands[1 + d], *b = update->operands[2 + d];
+    int64_t x, y;
+    if (a != b && !(same_constant(a, &x) && same_constant(b, &y) && x == y)) return false;
+  }
+  return true;
+}
+
+/* The same of a slice, which does not move where it would not fit, as an update does. */
+static bool same_slice(const halo_instr *slice, const halo_instr *update) {
+  int32_t count;
+  const int64_t *triples = halo_instr_ints(slice, HALO_ATTR_SLICE, &count); /* from, to, step */
+  for (int32_t d = 0; d < update->shape->rank; d++) {
+    int64_t start;
+    if (!same_constant(update->operands[2 + d], &start)) return false;
+    if (triples[3 * d] != start || triples[3 * d + 2] != 1) return false;
+  }
+  return true;
+}
+
+bool halo_computation_updates_in_place(const halo_computation *c) {
+  const halo_instr *update = c->root, *array = update->operands[0], *window = update->operands[1];
+  if (array->opcode != HALO_OP_PARAMETER || update->operand_count != 2 + update->shape->rank)
+    return false;
+  halo_pointer_map reads = {0};
+  same_add(&reads, window, SAME);
+  bool same = true, read = false;
+  for (int32_t i = c->instrs.count - 1; i >= 0 && same; i--) {
+    const halo_instr *instr = c->instrs.data[i];
+    if (instr == update) continue;
+    bool elementwise = halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW);
+    for (int32_t o = 0; o < instr->operand_count; o++) {
+      const halo_instr *operand = instr->operands[o];
+      bool keeps = elementwise && halo_shape_same_dims(operand->shape, instr->shape);
+      if (operand != array) {
+        same_add(&reads, operand, keeps ? same_get(&reads, instr) : OTHER);
+        continue;
+      }
+      bool part = o == 0 && halo_shape_same_dims(instr->shape, window->shape) &&
+                  same_get(&reads, instr) == SAME;
+      read = true;
+      same &= part && ((instr->opcode == HALO_OP_DYNAMIC_SLICE && same_starts(instr, update)) ||
+                       (instr->opcode == HALO_OP_SLICE && same_slice(instr, update)));
+    }
+  }
+  for (int32_t o = 1; o < update->operand_count; o++) same &= update->operands[o] != array;
+  halo_pointer_map_deinit(&reads);
+  return same && read;
+}

@@ -13,6 +13,14 @@ bool halo_loop_supports(const halo_lowering *l, const char **why);
 /* Seconds, by the elements of the result. */
 double halo_loop_cost(const halo_lowering *l);
 halo_status halo_loop_lower(halo_lowering *l);
+/* For others that compute elements of a shape, in row-major order, one by one at places of their own: on CPUs
+ * their rows, whose place is worked out once. How many of the fastest elements make a row; 0: no rows. */
+int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape);
+/* Declares where a work item is, as `c` in row `r`, or as `i` where there are no rows, and gives its position
+ * among all items. Items with c >= row, or i >= items, are to do nothing. */
+const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row);
+/* Sizes the launch for these: as many items, at least one. */
+void halo_loop_launch(const halo_lowering *l, halo_launch *launch, int64_t items, int64_t row);
 
 /* turn.c: loop:turn. */
 bool halo_turn_supports(const halo_lowering *l, const char **why);

@@ -131,9 +131,9 @@ static int64_t loop_row_of(const halo_shape *shape) {
   return row;
 }
 
-/* A row of the result that is also one, or a part of one, wherever a reshape cuts positions anew. */
-static int64_t loop_common_row(const halo_computation *body) {
-  int64_t row = loop_row_of(halo_leaf_shape(body->root->shape, 0));
+/* A row of what is computed that is also one, or a part of one, wherever a reshape cuts positions anew. */
+static int64_t loop_common_row(const halo_computation *body, const halo_shape *shape) {
+  int64_t row = loop_row_of(shape);
   for (int32_t i = 0; i < body->instrs.count; i++) {
     const halo_instr *instr = body->instrs.data[i];
     if (instr->opcode != HALO_OP_RESHAPE && instr->opcode != HALO_OP_BITCAST) continue;
@@ -148,6 +148,12 @@ static int64_t loop_common_row(const halo_computation *body) {
   return row;
 }
 
+int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape) {
+  if (!l->caps->is_cpu || l->caps->max_work_group < LOOP_GROUP) return 0;
+  int64_t row = loop_common_row(l->computation, shape);
+  return row >= LOOP_ROW && row < halo_shape_element_count(shape) ? row : 0;
+}
+
 static loop_shape loop_shape_of(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
   loop_shape s = {.items = halo_shape_element_count(shape), .lanes = 1};
@@ -155,13 +161,10 @@ static loop_shape loop_shape_of(const halo_lowering *l) {
   s.stream = loop_streams(l, s.items);
   s.line = s.stream || loop_has_pairs(l, s.items);
   s.lanes = loop_lanes(l, s.items);
-  if (!l->caps->is_cpu || l->caps->max_work_group < LOOP_GROUP || loop_is_flat(l->computation)) {
-    return s;
-  }
-  int64_t row = loop_common_row(l->computation);
-  if (row < LOOP_ROW || row >= s.items) return s;
-  s.row = row;
-  s.line &= row % LOOP_LINE == 0;
+  if (loop_is_flat(l->computation)) return s;
+  s.row = halo_loop_row(l, shape);
+  if (!s.row) return s;
+  s.line &= s.row % LOOP_LINE == 0;
   s.stream &= s.line;
   return s;
 }
@@ -221,6 +224,14 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
     rows *= 2;
   }
   launch->local[1] = (size_t)rows;
+}
+
+const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row) {
+  return loop_emit_start(e, &(loop_shape){.items = items, .row = row, .lanes = 1});
+}
+
+void halo_loop_launch(const halo_lowering *l, halo_launch *launch, int64_t items, int64_t row) {
+  loop_launch(launch, l->caps, &(loop_shape){.items = items, .row = row, .lanes = 1});
 }
 
 /* Opens the test for work items of a flat kernel that have something to do, where some have not. The

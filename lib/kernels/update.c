@@ -29,11 +29,13 @@ static halo_status update_window_lower(halo_lowering *l) {
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
-  const char *itype = halo_emitter_index_type(&e);
-  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
-  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   const halo_shape *row_major = halo_shape_new(l->arena, shape->type, shape->rank, shape->dims);
-  emit_index *index = halo_index_from_position(&e, row_major, halo_emit_counter(&e, "i", items));
+  int64_t row = halo_loop_row(l, row_major);
+  const halo_integer *place = halo_loop_start(&e, items, row);
+  const char *counter = row ? "c" : "i";
+  halo_emit_open(
+      &e, halo_arena_printf(l->arena, "if (%s < %lld)", counter, (long long)(row ? row : items)));
+  emit_index *index = halo_index_from_position(&e, row_major, place);
   halo_value value = halo_emit_value(&e, frame, update, 0, index);
   const halo_integer *at[HALO_MAX_RANK];
   for (int d = 0; d < shape->rank; d++) {
@@ -49,9 +51,11 @@ static halo_status update_window_lower(halo_lowering *l) {
   halo_status status = e.status;
   if (status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s update:window", l->name);
-    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "window"), label, 0);
-    halo_launch_items(l->caps, launch, items > 0 ? items : 1);
     int32_t input = halo_lowering_input(l, root->operands[0]);
+    bool same = input < 64 && halo_computation_updates_in_place(l->computation);
+    uint64_t in_place = same ? 1ull << input : 0;
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "window"), label, in_place);
+    halo_loop_launch(l, launch, items > 0 ? items : 1, row);
     launch->updates = halo_arena_copy(l->arena, &input, sizeof input);
     launch->update_count = 1;
   }

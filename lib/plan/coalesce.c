@@ -113,6 +113,20 @@ static bool coalesce_is_copy(const coalesce_state *s, const halo_step *step, int
          coalesce_find(s, step->args[1].buffer) == to;
 }
 
+/* Whether the step behind a copy is a kernel that updates it, and reads what it is a copy of at most where it
+ * writes. */
+static bool coalesce_is_update(const coalesce_state *s, int32_t copy, int32_t from, int32_t to) {
+  const halo_step *step = copy + 1 < s->plan->step_count ? s->steps[copy + 1] : NULL;
+  if (!coalesce_in_place(s, step, from)) return false;
+  bool reads = false, writes = false;
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    int32_t buffer = coalesce_find(s, step->args[a].buffer);
+    reads |= buffer == from;
+    writes |= buffer == to && step->args[a].written;
+  }
+  return reads && writes;
+}
+
 static void coalesce_merge(coalesce_state *s, int32_t from, int32_t to) {
   halo_plan_buffer *source = &s->plan->buffers.data[from], *target = &s->plan->buffers.data[to];
   if (source->first < target->first) target->first = source->first;
@@ -130,14 +144,19 @@ static bool coalesce_copy(coalesce_state *s, const halo_step *copy) {
   if (from == to) return true;
   const halo_plan_buffer *source = &s->plan->buffers.data[from];
   const halo_plan_buffer *target = &s->plan->buffers.data[to];
-  if (source->place != HALO_PLACE_TEMP || source->last != copy->number) return false;
+  bool last = source->last == copy->number;
+  if (!last && source->last == copy->number + 1)
+    last = coalesce_is_update(s, copy->number, from, to);
+  if (source->place != HALO_PLACE_TEMP || !last) return false;
   if (target->place != HALO_PLACE_TEMP && target->place != HALO_PLACE_RESULT) return false;
   if (source->size != target->size || source->first < 0) return false;
   int32_t use = coalesce_next_use(s, to, source->first, copy->number);
   if (use == source->first) {
     const halo_step *first = s->steps[use];
     /* The source began as a copy of the target: then nothing has to be copied at all. */
-    if (!coalesce_in_place(s, first, to) && !coalesce_is_copy(s, first, to, from)) return false;
+    bool copied = coalesce_is_copy(s, first, to, from);
+    if (!copied && !coalesce_in_place(s, first, to)) return false;
+    if (copied && coalesce_is_update(s, use, to, from)) use++;
     use = coalesce_next_use(s, to, use + 1, copy->number);
   }
   if (use >= 0) return false;

@@ -2,12 +2,20 @@
  * or writes one, costs no more for the array's length. */
 #include "plan/lowering.h"
 
+/* The updates that a scatter combines with one of its arrays: as much of the array is met at most. */
+static const halo_shape *touched_updates(const halo_instr *scatter, int32_t array) {
+  return scatter->operands[scatter->operand_count / 2 + 1 + array]->shape;
+}
+
 /* Bytes of an operand that an instruction reads at most. What is written over is not read. */
 static int64_t touched_by(const halo_instr *user, int32_t operand) {
   bool part = user->opcode == HALO_OP_SLICE || user->opcode == HALO_OP_DYNAMIC_SLICE ||
               user->opcode == HALO_OP_GATHER;
   if (operand == 0 && part) return halo_shape_byte_size(user->shape);
   if (operand == 0 && user->opcode == HALO_OP_DYNAMIC_UPDATE_SLICE) return 0;
+  if (user->opcode == HALO_OP_SCATTER && operand < user->operand_count / 2) {
+    return halo_shape_byte_size(touched_updates(user, operand));
+  }
   return INT64_MAX;
 }
 
@@ -37,6 +45,7 @@ const int64_t *lower_inputs_touched(lower_state *s, const halo_computation *body
 
 int64_t lower_output_touched(const halo_computation *body, int32_t leaf) {
   const halo_instr *result = body->root;
+  if (result->opcode == HALO_OP_SCATTER) return halo_shape_byte_size(touched_updates(result, leaf));
   if (result->opcode == HALO_OP_TUPLE) {
     if (result->operand_count != halo_shape_leaf_count(result->shape)) return INT64_MAX;
     result = result->operands[leaf];

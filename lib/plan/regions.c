@@ -17,7 +17,9 @@ enum {
 
 static const double REGION_LONGEST_ROUND = 0.05; /* seconds */
 static const double REGION_STEP_SECONDS = 5e-8;  /* of the barrier behind it, and its call */
-static const double REGION_WAIT_LAUNCHES = 5;    /* what asking the host costs */
+static const double REGION_WAKING =
+    3; /* of a launch that wakes threads, as in chains: in launches */
+static const double REGION_WAIT_LAUNCHES = 5; /* what asking the host costs */
 
 /* ---- What steps take ---- */
 
@@ -88,7 +90,8 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   double work = lower_work(t, e->s->caps, step);
   /* What can be launched with others costs a share of that. */
   int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
-  price.apart = t->launch / (share > 1 ? share : 1) + work;
+  double launch = e->s->caps->is_cpu ? REGION_WAKING * t->launch : t->launch;
+  price.apart = launch / (share > 1 ? share : 1) + work;
   price.together = REGION_STEP_SECONDS + work * e->slower;
   return price;
 }
