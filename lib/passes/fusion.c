@@ -170,8 +170,10 @@ static bool fusion_accepts(const fusion_state *s, const fusion_node *user, int32
   return fusion_accepts_some(s, user);
 }
 
-/* How often `user`, evaluated once an element of its own, evaluates an element of the operand. */
+/* How often `user`, evaluated once an element of its own, evaluates an element of the operand. What puts arrays
+ * side by side, or something around one, is larger than they are, and evaluates each element once. */
 static int64_t fusion_expansion(const halo_instr *user, const halo_instr *operand) {
+  if (user->opcode == HALO_OP_CONCATENATE || user->opcode == HALO_OP_PAD) return 1;
   int64_t to =
       halo_shape_element_count(halo_shape_is_tuple(user->shape) ? operand->shape : user->shape);
   int64_t from = halo_shape_element_count(operand->shape);

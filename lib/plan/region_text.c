@@ -22,11 +22,12 @@ typedef struct region_text {
   halo_sections sections;
   HALO_VEC(int32_t) units;
   HALO_VEC(halo_plan_arg) args;
-  int indent, depth;   /* of lines, of loops */
-  int apart;           /* steps that are functions */
-  int32_t loop, loops; /* the last one that was written, all of the region */
-  int32_t branches;    /* that were written */
-  halo_strbuf guard;   /* what has to hold for steps to be done here, within the loop at hand */
+  HALO_VEC(char *) shared; /* what functions that several steps call do */
+  int indent, depth;       /* of lines, of loops */
+  int apart;               /* steps that are functions */
+  int32_t loop, loops;     /* the last one that was written, all of the region */
+  int32_t branches;        /* that were written */
+  halo_strbuf guard;       /* what has to hold for steps to be done here, within the loop at hand */
 } region_text;
 
 /* ---- Functions ---- */
@@ -146,35 +147,78 @@ static void region_set_apart(region_text *t, const halo_step *step, const char *
   halo_strbuf_append(&t->body, ");\n");
 }
 
-/* All work items of a step, shared out among those of the group. */
-static void region_emit_kernel(region_text *t, const halo_step *step) {
-  region_add_unit(t, step->unit);
-  halo_strbuf call = {0};
-  char number[32];
-  region_number_text(t, step->unit, number);
-  lower_unit_name(&call, step->kernel, number);
-  bool rows = step->dims > 1;
-  halo_strbuf_append(&call, rows ? "(x, y" : "(x, 0");
+/* Steps of the region, or of what they hold, that call a unit's functions. */
+static int32_t region_count_calls(const halo_step *steps, int32_t count, int32_t unit) {
+  int32_t calls = 0;
+  for (int32_t i = 0; i < count; i++) {
+    calls += steps[i].kind == HALO_STEP_KERNEL && steps[i].unit == unit;
+    for (int32_t l = 0; l < steps[i].list_count; l++) {
+      calls += region_count_calls(steps[i].lists[l].data, steps[i].lists[l].count, unit);
+    }
+  }
+  return calls;
+}
+
+/* The call of a function that steps of one unit share, all work items of a step in it. A function that is called
+ * from several places is not put in place by compilers, and a loop that calls one for each work item is not made
+ * vectors of: so the loop is within it. */
+static void region_share(region_text *t, const halo_step *step, const char *loop) {
+  int32_t number = 0;
+  while (number < t->shared.count && strcmp(t->shared.data[number], loop) != 0) number++;
+  if (number == t->shared.count) {
+    halo_vec_push(&t->shared, halo_strdup(loop));
+    halo_strbuf_printf(&t->functions, "static __attribute__((noinline)) void u@_s%d(", number);
+    for (int32_t a = 0; a < step->arg_count; a++) {
+      halo_strbuf_printf(&t->functions, "%s__global void *p%d", a ? ", " : "", a);
+    }
+    halo_strbuf_printf(&t->functions, ") {\n  %s}\n", loop);
+  }
+  halo_strbuf_printf(&t->body, "u@_s%d(", number);
   for (int32_t a = 0; a < step->arg_count; a++) {
     const halo_plan_arg *arg = &step->args[a];
-    halo_strbuf_printf(&call, ", b%d, 0", region_arg(t, arg->buffer, arg->written));
+    halo_strbuf_printf(&t->body, "%sb%d", a ? ", " : "", region_arg(t, arg->buffer, arg->written));
+  }
+  halo_strbuf_append(&t->body, ");\n");
+}
+
+/* All work items of a step, shared out among those of the group; its arguments by their numbers in the region's
+ * kernel, or in a function of the step. */
+static void region_put_items(region_text *t, const halo_step *step, bool own, halo_strbuf *out) {
+  char number[32];
+  bool rows = step->dims > 1;
+  size_t items = step->items ? step->items : step->global[0];
+  if (rows) halo_strbuf_printf(out, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
+  halo_strbuf_printf(out, "for (size_t x = %s; x < %zu; x += %zu) ", region_item(t), items,
+                     t->e->group);
+  region_number_text(t, step->unit, number);
+  lower_unit_name(out, step->kernel, number);
+  halo_strbuf_append(out, rows ? "(x, y" : "(x, 0");
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    const halo_plan_arg *arg = &step->args[a];
+    int32_t place = own ? a : region_arg(t, arg->buffer, arg->written);
+    halo_strbuf_printf(out, ", %c%d, 0", own ? 'p' : 'b', place);
   }
   for (int32_t v = 0; v < step->value_count; v++) {
-    halo_strbuf_printf(&call, ", %lldL", (long long)step->values[v].number);
+    halo_strbuf_printf(out, ", %lldL", (long long)step->values[v].number);
   }
+  halo_strbuf_append(out, ");\n");
+}
+
+static void region_emit_kernel(region_text *t, const halo_step *step) {
+  region_add_unit(t, step->unit);
+  bool alone = t->e->group == 1;
+  bool shared = alone && region_count_calls(t->run->steps, t->run->count, step->unit) > 1;
   halo_strbuf loop = {0};
-  if (rows) halo_strbuf_printf(&loop, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
-  size_t items = step->items ? step->items : step->global[0];
-  halo_strbuf_printf(&loop, "for (size_t x = %s; x < %zu; x += %zu) %s);\n", region_item(t), items,
-                     t->e->group, halo_strbuf_text(&call));
+  region_put_items(t, step, shared, &loop);
   region_start(t);
-  if (t->e->group == 1 && t->depth == 0 && t->run->count >= REGION_APART) {
+  if (shared) {
+    region_share(t, step, halo_strbuf_text(&loop));
+  } else if (alone && t->depth == 0 && t->run->count >= REGION_APART) {
     region_set_apart(t, step, halo_strbuf_text(&loop));
   } else {
     halo_strbuf_append(&t->body, halo_strbuf_text(&loop));
   }
   halo_strbuf_deinit(&loop);
-  halo_strbuf_deinit(&call);
 }
 
 static void region_copy(region_text *t, int32_t source, int32_t target, int64_t bytes) {
@@ -460,6 +504,8 @@ region_kernel region_make_kernel(const region_state *e, const region_run *run) {
   halo_strbuf_deinit(&t.guard);
   halo_strbuf_deinit(&t.functions);
   halo_strbuf_deinit(&t.body);
+  for (int32_t i = 0; i < t.shared.count; i++) halo_free(t.shared.data[i]);
+  halo_vec_deinit(&t.shared);
   halo_vec_deinit(&t.units);
   halo_vec_deinit(&t.args);
   return kernel;

@@ -74,6 +74,36 @@ def _in_turn(xs):
     return out
 
 
+def _fields(e, h):
+    """Parts of arrays are added to where they lie, in rounds; one is read beside its place."""
+
+    def round_(k, fields):
+        e, h = fields
+        h = h.at[:-1].add(0.5 * (e[1:] - e[:-1]))
+        h = h.at[:, 1:].add(-h[:, 1:])
+        e = e.at[1:, :-2].add(h[1:, 2:] - h[:-1, 2:])
+        e = jax.lax.dynamic_update_slice(e, 0.5 * jax.lax.dynamic_slice(e, (k, 0), (3, 40)), (k, 0))
+        return e.at[1:].set(e[:-1]), h
+
+    return jax.lax.fori_loop(0, 6, round_, (e, h))
+
+
+def _subsets(costs):
+    """The least cost of sets by their last member: a table that each round writes a few elements of."""
+    n = costs.shape[0]
+
+    def round_(s, table):
+        best = (table[s][:, None] + costs).min(0)
+        more = s | (1 << jnp.arange(n))
+        before = table[more, jnp.arange(n)]
+        free = s >> jnp.arange(n) & 1 == 0
+        return table.at[more, jnp.arange(n)].set(
+            jnp.where(free, jnp.minimum(before, best), before)
+        )
+
+    return jax.lax.fori_loop(1, 1 << n, round_, jnp.full((1 << n, n), 1e3).at[1, 0].set(0))
+
+
 def cases():
     for name, clipped in (("adam", False), ("adam_clipped", True)):
         lists = _lists(SHAPES)
@@ -85,3 +115,5 @@ def cases():
     yield Program("arrays.rows", _rows, (lists[0], [y[0] for y in lists[1]]), 4, ROUNDED, 16)
     yield Program("arrays.each", _each, (_lists(SHAPES)[0][:6],), 4, ROUNDED, 16)
     yield Program("arrays.in_turn", _in_turn, (_lists(SHAPES)[0],), 8, ROUNDED, 64)
+    yield Program("arrays.fields", _fields, (normal(1, 24, 40), normal(2, 24, 40)), 4, ROUNDED, 4)
+    yield Program("arrays.subsets", _subsets, (np.abs(normal(3, 6, 6)),), 0)
