@@ -266,10 +266,9 @@ halo_instr *halo_expand_scatter(halo_expander *x, halo_instr *scatter) {
   halo_instr_ints(scatter, HALO_ATTR_INPUT_BATCHING_DIMS, &batching);
   const halo_computation *body = halo_instr_comp(scatter, HALO_ATTR_TO_APPLY);
   scatter_grid g;
-  if (scatter->operand_count != 3 || batching || !scatter_is_simple(body) ||
-      !scatter_find_grid(scatter, &g)) {
-    return NULL;
-  }
+  if (scatter->operand_count != 3 || !scatter_is_simple(body)) return NULL;
+  if (batching) return halo_expand_scatter_rows(x, scatter);
+  if (!scatter_find_grid(scatter, &g)) return NULL;
   halo_instr *operand = scatter->operands[0];
   int rank = operand->shape->rank;
   int64_t bounds[3 * HALO_MAX_RANK];

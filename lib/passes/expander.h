@@ -75,6 +75,7 @@ halo_expand_fn halo_expand_topk_call;                              /* expand_top
 halo_expand_fn halo_expand_scan;                                   /* expand_scan.c */
 halo_expand_fn halo_expand_window;                                 /* expand_window.c */
 halo_expand_fn halo_expand_scatter;                                /* expand_scatter.c */
+halo_expand_fn halo_expand_scatter_rows;                           /* expand_scatter_rows.c */
 halo_expand_fn halo_expand_shuffle;                                /* expand_shuffle.c */
 halo_expand_fn halo_expand_collective, halo_expand_collective_root, halo_expand_collective_permute,
     halo_expand_all_gather_start, halo_expand_collective_permute_start, halo_expand_collective_done,
