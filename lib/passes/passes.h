@@ -73,6 +73,8 @@ halo_pass_fn halo_pass_fusion;
 halo_pass_fn halo_pass_rows;
 /* Loop fusions over the same arrays become one with several results. */
 halo_pass_fn halo_pass_multi_output;
+/* What is done to transposed rows of scores between two products is done before the transpose. */
+halo_pass_fn halo_pass_scores;
 /* Puts instructions in an order in which less memory is alive at once, where that is worth it. */
 halo_pass_fn halo_pass_order;
 

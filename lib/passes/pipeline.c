@@ -91,6 +91,8 @@ static const pass_group pass_table[] = {
          {{"convs",
            "Moves transposes, reversed kernels and padding into convolutions; makes dots of some.",
            halo_pass_convs, false},
+          {"scores", "Works on scores of products where they are, rather than transposed.",
+           halo_pass_scores, false},
           {"dots", "Moves transposes into the dimension numbers of dot.", halo_pass_dots, false},
           DCE,
           LAYOUTS,

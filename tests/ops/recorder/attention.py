@@ -68,7 +68,7 @@ def _forms():
     yield Program("attention.single", single, tuple(normal(34 + i, 65, 16) for i in range(3)), 16, SUMS, 4)
     time = lambda q, k, v: weighed(jnp.einsum("tbhd,sbhd->bhts", q, k) * 0.3, v, "bhts,sbhd->tbhd")
     yield Program("attention.time_first", time, tuple(normal(37 + i, 18, 2, 3, 6) for i in range(3)), 16, SUMS, 4)
-    # What has no kernel of its own: heads that share keys, scores and weights that are wanted, gradients.
+    # Heads that share keys; what has no kernel of its own: scores and weights that are wanted, gradients.
     q, k, v = qkv(1, 18, 18, 2, 4)
     yield Program("attention.shared_keys", plain, (normal(40, 1, 18, 4, 4), k, v), 16, SUMS, 4)
     weights = lambda q, k, v: (jax.nn.softmax(scores_of(q, k), -1), weighed(scores_of(q, k), v))
@@ -77,6 +77,9 @@ def _forms():
     yield Program("attention.of_more", mean, (q, k, v), 16, SUMS, 4)
     gradient = lambda t, *a: jax.vjp(causal, *a)[1](t)
     yield Program("attention.gradient", gradient, (normal(41, 1, 18, 2, 4), q, k, v), 32, SUMS, 4)
+    shared = lambda t, *a: jax.vjp(jax.nn.dot_product_attention, *a)[1](t)
+    t, q = normal(43, 1, 18, 4, 4), normal(44, 1, 18, 4, 4)
+    yield Program("attention.shared_gradient", shared, (t, q, k, v), 32, SUMS, 4)
 
 
 def _masks():
