@@ -245,6 +245,11 @@ bool halo_spmd_is_custom(const halo_instr *instr);
  * understood leaves it so. */
 void halo_spmd_custom_rule(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr);
 halo_status halo_spmd_write_custom(halo_spmd *p, halo_instr *instr);
+/* A call "halo.pieces": of an array that is spread in whatever way, what each partition has, as an array of its own that
+ * is as large as all of it and begins with the elements of the piece; and the piece's extents, s32[rank], [1] of a
+ * number. Its results are marked manual. */
+bool halo_spmd_is_pieces(const halo_instr *instr);
+halo_status halo_spmd_write_pieces(halo_spmd *p, halo_instr *instr);
 /* partition_entry.c: the parameters of the entry, and its results, with what callers need to know of them. */
 halo_status halo_spmd_write_params(halo_spmd *p);
 halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root);

@@ -301,3 +301,46 @@ halo_status halo_spmd_write_custom(halo_spmd *p, halo_instr *instr) {
   if (s.call.release) s.call.release(&s.call);
   return status;
 }
+
+/* ---- Pieces for the host ---- */
+
+bool halo_spmd_is_pieces(const halo_instr *instr) {
+  const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
+  return instr->opcode == HALO_OP_CUSTOM_CALL && target && target->text &&
+         strcmp(target->text, "halo.pieces") == 0 && instr->operand_count == 1 &&
+         halo_shape_is_tuple(instr->shape) && halo_shape_leaf_count(instr->shape) == 2;
+}
+
+/* The extents of a piece, and 1 for a number. */
+static halo_instr *custom_extents(halo_spmd *p, const halo_shape *piece, const halo_shape *as) {
+  halo_literal *literal;
+  if (halo_literal_create(as, &literal) != HALO_OK) return NULL;
+  for (int64_t d = 0; d < halo_shape_element_count(as); d++) {
+    halo_literal_set_i64(literal, d, d < piece->rank ? piece->dims[d] : 1);
+  }
+  return halo_rewrite_make_constant(&p->r, p->x.like, literal);
+}
+
+halo_status halo_spmd_write_pieces(halo_spmd *p, halo_instr *instr) {
+  halo_spmd_node *node = halo_spmd_node_of(instr);
+  halo_spmd_leaf *from = halo_spmd_node_of(instr->operands[0])->leaves[0];
+  const halo_shape *whole = node->leaves[0]->shape, *extents = node->leaves[1]->shape;
+  if (!halo_spmd_is_array(from) || !halo_shape_compatible(whole, from->shape) ||
+      extents->type != HALO_S32 || extents->rank != 1) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "line %d: %s: its results are not a piece and extents",
+                     instr->line, instr->name);
+  }
+  halo_instr *value = halo_spmd_value(p, from, &from->box->sharding);
+  if (!value) return p->x.status;
+  const halo_shape *piece = value->shape;
+  int64_t count = halo_shape_element_count(piece), all = halo_shape_element_count(whole);
+  int64_t padding[3] = {0, all - count, 0};
+  halo_instr *zero = halo_expand_scalar(&p->x, whole->type, 0);
+  value = halo_expand_reshape(&p->x, value, 1, &count);
+  value = halo_expand_pad(&p->x, value, zero, padding);
+  value = halo_expand_reshape(&p->x, value, whole->rank, whole->dims);
+  halo_spmd_define(p, node->leaves[0], value, &node->leaves[0]->box->sharding);
+  halo_spmd_define(p, node->leaves[1], custom_extents(p, piece, extents),
+                   &node->leaves[1]->box->sharding);
+  return p->x.status;
+}

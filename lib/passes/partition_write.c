@@ -403,6 +403,7 @@ static halo_status write_instr(halo_spmd *p, halo_instr *instr) {
     return p->x.status;
   }
   if (halo_spmd_is_custom(instr)) return halo_spmd_write_custom(p, instr);
+  if (halo_spmd_is_pieces(instr)) return halo_spmd_write_pieces(p, instr);
   if (!node->rule || node->rule->operands != instr->operand_count) {
     switch (write_how_of(p, instr)) {
       case WRITE_EACH: return write_splat(p, instr) ? p->x.status : write_whole(p, instr);

@@ -25,19 +25,55 @@ def _is_local(context):
     return getattr(axes, "num_devices", None) == 1
 
 
+def _pieces(ctx, operands, avals):
+    """What each device has of the operands, and its extents: see partition_custom.c."""
+    from jax._src import core
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
+    from jax._src.lib.mlir.dialects import hlo
+    import numpy as np
+
+    values, kinds = [], []
+    for operand, aval in zip(operands, avals):
+        extents = core.ShapedArray((max(aval.ndim, 1),), np.dtype(np.int32))
+        call = hlo.CustomCallOp(
+            [operand.type, mlir.aval_to_ir_type(ctx.module_context, extents)], [operand],
+            call_target_name=ir.StringAttr.get("halo.pieces"))
+        call.attributes["mhlo.sharding"] = ir.StringAttr.get("{{manual}, {manual}}")
+        values += call.results
+        kinds += [aval, extents]
+    return values, kinds
+
+
+def _of_pieces(callback, avals):
+    """Calls with the pieces, of arrays that begin with them."""
+    import numpy as np
+
+    def call(*args):
+        arrays = []
+        for whole, extents, aval in zip(args[::2], args[1::2], avals):
+            dims = tuple(map(int, extents))[:aval.ndim]
+            arrays.append(np.asarray(whole).reshape(-1)[:int(np.prod(dims))].reshape(dims))
+        return callback(*arrays)
+
+    return call
+
+
 def _install_emitter(platform):
     from jax._src import callback
 
     original = callback.emit_python_callback
 
-    def emit_python_callback(ctx, *args, partitioned=False, **kwargs):
-        if tuple(ctx.module_context.platforms) == (platform,):
-            # There a callback of parts is one like all others.
-            if partitioned and not _is_local(ctx.module_context):
-                raise NotImplementedError(f"Partitioned callback not implemented on {platform} backend.")
-            ctx = ctx.replace(module_context=_Module(ctx.module_context))
-            return original(ctx, *args, **kwargs)
-        return original(ctx, *args, partitioned=partitioned, **kwargs)
+    def emit_python_callback(ctx, function, token, operands, operand_avals, *args, partitioned=False, **kwargs):
+        if tuple(ctx.module_context.platforms) != (platform,):
+            return original(ctx, function, token, operands, operand_avals, *args, partitioned=partitioned, **kwargs)
+        # Where each device has arrays of its own, a callback of parts is one like all others.
+        if partitioned and operands and not _is_local(ctx.module_context):
+            function = _of_pieces(function, operand_avals)
+            operands, operand_avals = _pieces(ctx, operands, operand_avals)
+            kwargs["sharding"] = None
+        ctx = ctx.replace(module_context=_Module(ctx.module_context))
+        return original(ctx, function, token, operands, operand_avals, *args, **kwargs)
 
     callback.emit_python_callback = emit_python_callback
 

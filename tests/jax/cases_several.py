@@ -85,14 +85,22 @@ def callbacks_of_several_results(device):
 @step
 def callbacks_of_parts(device):
   whole, seen = line(device), []
-  f = lambda a: (jax.debug.callback(lambda b: seen.append(b.shape), a, partitioned=True), a)[1]
-  jax.jit(jax.shard_map(f, mesh=whole.mesh, in_specs=P("x"), out_specs=P("x")))(np.ones(8))
+  f = lambda a: (jax.debug.callback(lambda b: seen.append(np.asarray(b).tolist()), a, partitioned=True), a)[1]
+  x = np.arange(8.)
+  parts = [x[k:k + 2].tolist() for k in range(0, 8, 2)]
+  jax.jit(jax.shard_map(f, mesh=whole.mesh, in_specs=P("x"), out_specs=P("x")))(x)
   jax.effects_barrier()
-  jax.jit(f)(jax.device_put(np.ones(8), device))
+  assert sorted(seen) == parts, seen
+  for place, wanted in ((device, [x.tolist()]), (whole, parts), (NamedSharding(whole.mesh, P()), 4 * [x.tolist()])):
+    seen.clear()
+    jax.jit(f)(jax.device_put(x, place))
+    jax.effects_barrier()
+    assert sorted(seen) == wanted, seen
+  seen.clear()
+  both = lambda a, b: jax.debug.callback(lambda c, d: seen.append((c.shape, int(d))), a.T, b, partitioned=True)
+  jax.jit(both)(jax.device_put(np.ones((4, 6)), square(device)), 3)
   jax.effects_barrier()
-  assert sorted(seen) == [(2,)] * 4 + [(8,)], seen
-  with raises(NotImplementedError, "Partitioned callback not implemented on"):
-    jax.jit(f)(jax.device_put(np.ones(8), whole))
+  assert seen == 4 * [((3, 2), 3)], seen
 
 
 @step
