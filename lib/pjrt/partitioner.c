@@ -119,7 +119,8 @@ static halo_status partitioner_read(halo_partition_call *call,
     answer->shardings[i] = partitioner_read_sharding(args->operand_shardings[i]);
     call->operand_shardings[i] = answer->shardings[i];
     if (!answer->shardings[i]) {
-      return halo_custom_call_fail(HALO_INVALID_ARGUMENT, "a partitioner gave no OpSharding");
+      return halo_custom_call_fail(HALO_INVALID_ARGUMENT,
+                                   "a partitioner gave an operand no OpSharding of tiles");
     }
   }
   halo_sharding *result = partitioner_read_sharding(args->result_sharding);
@@ -130,7 +131,7 @@ static halo_status partitioner_read(halo_partition_call *call,
   }
   if (!fits) {
     return halo_custom_call_fail(HALO_INVALID_ARGUMENT,
-                                 "a partitioner gave no OpSharding for the result");
+                                 "a partitioner gave the result no OpSharding of tiles");
   }
   return pjrt_program_read(args->program.data, args->program.size, &call->program);
 }

@@ -144,13 +144,16 @@ void pjrt_sharding_release(halo_sharding *sharding) {
   free(sharding);
 }
 
-enum { SHARDING_MOST_ELEMENTS = 1 << 16, SHARDING_MOST_DEPTH = 2 };
+enum { SHARDING_MOST_ELEMENTS = 1 << 16, SHARDING_MOST_DEPTH = 2, SHARDING_MOST_TYPE = 6 };
 
 static bool sharding_read(pjrt_message message, int depth, halo_sharding *out) {
   pjrt_field field;
   while (pjrt_message_next(&message, &field)) {
     switch (field.number) {
-      case SHARDING_TYPE: out->kind = sharding_kind(field.value); break;
+      case SHARDING_TYPE:
+        if (field.value > SHARDING_MOST_TYPE) return false; /* by names of axes, or newer */
+        out->kind = sharding_kind(field.value);
+        break;
       case SHARDING_TILES: sharding_append(&out->tiles, &field); break;
       case SHARDING_DEVICES: sharding_append(&out->devices, &field); break;
       case SHARDING_REPLICATE_LAST: out->replicate_last = field.value != 0; break;
