@@ -107,6 +107,7 @@ halo_status halo_pass_partition(halo_module *module, bool *changed) {
   halo_status status = partition_run(&p);
   halo_vec_deinit(&p.instrs);
   halo_vec_deinit(&p.links);
+  halo_vec_deinit(&p.groups);
   halo_arena_deinit(&p.arena);
   HALO_TRY(status);
   halo_module_remove_dead(module);

@@ -104,12 +104,19 @@ typedef struct halo_spmd_link {
   halo_spmd_leaf *a, *b;
 } halo_spmd_link;
 
+/* Arrays that are to lie alike share a box. */
+typedef struct halo_spmd_group {
+  int64_t id;
+  halo_spmd_leaf *first;
+} halo_spmd_group;
+
 typedef struct halo_spmd {
   halo_module *module;
   halo_arena arena; /* lives as long as the pass runs */
   halo_spmd_mesh mesh;
   HALO_VEC(halo_instr *) instrs; /* with nodes, callees' before their callers' */
   HALO_VEC(halo_spmd_link) links;
+  HALO_VEC(halo_spmd_group) groups;
   const halo_sharding *
       *params; /* what the entry says of the leaves of its parameters, in turn; NULL: nothing */
   const halo_sharding **results; /* and of its result */

@@ -161,6 +161,23 @@ bool halo_spmd_is_free(const halo_module *module, bool result, int32_t index) {
   return false;
 }
 
+/* A leaf that is said to lie as others do gets the box of the first of them. */
+static void annotate_group(halo_spmd *p, const halo_instr *instr, int32_t k, halo_spmd_leaf *leaf) {
+  const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_SHARDING);
+  const halo_sharding *said = attr ? halo_sharding_leaf(attr->sharding, k) : NULL;
+  if (!said || said->group == HALO_SHARD_ALONE || !halo_spmd_is_array(leaf)) return;
+  for (int32_t i = 0; i < p->groups.count; i++) {
+    const halo_spmd_group *group = &p->groups.data[i];
+    if (group->id != said->group_id || !halo_shape_same_dims(group->first->shape, leaf->shape)) {
+      continue;
+    }
+    leaf->box = group->first->box;
+    return;
+  }
+  halo_spmd_group group = {said->group_id, leaf};
+  halo_vec_push(&p->groups, group);
+}
+
 /* ---- Nodes ---- */
 
 static halo_spmd_box *annotate_new_box(halo_spmd *p, const halo_shape *shape) {
@@ -258,6 +275,7 @@ static halo_status annotate_instr(halo_spmd *p, halo_instr *instr) {
     halo_spmd_node *node = annotate_new_node(p, instr, NULL);
     for (int32_t k = 0; k < node->count; k++) {
       const halo_sharding *said;
+      annotate_group(p, instr, k, node->leaves[k]);
       HALO_TRY(annotate_said(p, instr, k, &said));
       HALO_TRY(annotate_box(p, instr, said, node->leaves[k]));
     }

@@ -235,7 +235,7 @@ halo_instr *halo_translate_next_after(halo_translator *t, halo_instr *x, halo_in
 
 /* translate_shardy.c */
 halo_translate_fn halo_translate_op_manual, halo_translate_op_named_computation,
-    halo_translate_op_sharding_constraint;
+    halo_translate_op_sharding_constraint, halo_translate_op_sharding_group;
 /* The custom call "xla.sdy.<name>". */
 void halo_translate_shardy_call(halo_translator *t, halo_mlir_op *op, const char *name);
 /* One of Shardy's attributes that a dictionary of frontend attributes holds as text; NULL: it holds none. */

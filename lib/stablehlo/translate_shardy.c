@@ -10,6 +10,25 @@ void halo_translate_op_sharding_constraint(halo_translator *t, halo_mlir_op *op)
                                                  halo_mlir_attr_of(op, "sharding")));
 }
 
+/* What uses the value from here on uses it by a mark, of which the group's members are to lie alike. */
+void halo_translate_op_sharding_group(halo_translator *t, halo_mlir_op *op) {
+  halo_instr *value = halo_translate_operand(t, op, 0);
+  if (!halo_translate_ok(t) || t->module->num_partitions <= 1 || t->reducing) return;
+  if (!halo_shape_is_array(value->shape)) return;
+  halo_sharding *sharding = halo_arena_new(t->arena, halo_sharding);
+  *sharding = (halo_sharding){.kind = HALO_SHARDING_UNKNOWN,
+                              .group = HALO_SHARD_AS,
+                              .group_id = halo_mlir_int(op, "group_id", 0)};
+  halo_attr attrs[] = {halo_translate_text(t, HALO_ATTR_CUSTOM_CALL_TARGET, "Sharding"),
+                       {.id = HALO_ATTR_SHARDING, .sharding = sharding},
+                       /* It speaks to other members also where nobody uses it. */
+                       halo_translate_int(HALO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, 1)};
+  halo_instr *mark = halo_translate_emit(t, HALO_OP_CUSTOM_CALL, value->shape, &value, 1, attrs, 3);
+  if (mark && mark->parent == value->parent && op->operands[0]->data == value) {
+    op->operands[0]->data = mark;
+  }
+}
+
 /* The region's operations here, `inside` being its arguments. */
 static void shardy_inline(halo_translator *t, halo_mlir_op *op, halo_instr *const *inside,
                           halo_instr **results) {

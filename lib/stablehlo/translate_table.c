@@ -173,7 +173,7 @@ static const table_row table_rows[HALO_MLIR_OP_COUNT] = {
     [HALO_MLIR_OP_SDY_SHARDING_CONSTRAINT] = BY(sharding_constraint),
     [HALO_MLIR_OP_SDY_RESHARD] = BY(sharding_constraint),
     [HALO_MLIR_OP_SDY_MANUAL_COMPUTATION] = REGIONS(manual, 1),
-    [HALO_MLIR_OP_SDY_SHARDING_GROUP] = {.translate = halo_translate_op_identity,
+    [HALO_MLIR_OP_SDY_SHARDING_GROUP] = {.translate = halo_translate_op_sharding_group,
                                          .results = TABLE_NONE},
     [HALO_MLIR_OP_SDY_PROPAGATION_BARRIER] = BY(identity),
     [HALO_MLIR_OP_SDY_NAMED_COMPUTATION] = REGIONS(named_computation, 1),
