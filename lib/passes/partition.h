@@ -43,6 +43,7 @@ typedef struct halo_spmd_box {
   halo_spmd_sharding sharding;
   bool fixed;      /* said by the text: axes are not added */
   uint64_t closed; /* dimensions of which the text says so, where others are open */
+  uint32_t barred; /* axes that are not added: it enters a region that is manual along them */
 } halo_spmd_box;
 
 /* Each partition's part of an array, under one of the shardings that it was made with. */

@@ -418,6 +418,17 @@ static void annotate_drop_manual(halo_spmd *p) {
   }
 }
 
+/* How a region's arrays are cut along its manual axes the text says, in the shapes that they have there. */
+static void annotate_bar(halo_spmd *p) {
+  for (int32_t i = 0; i < p->instrs.count; i++) {
+    const halo_instr *instr = p->instrs.data[i];
+    if (halo_spmd_marker_of(instr) != HALO_SPMD_TO_PART) continue;
+    halo_spmd_box *from = halo_spmd_node_of(instr->operands[0])->leaves[0]->box;
+    const halo_spmd_box *to = halo_spmd_node_of(instr)->leaves[0]->box;
+    from->barred |= to->sharding.manual & ~from->sharding.manual;
+  }
+}
+
 /* A partition's place along the axes that are not in `manual`. */
 static int64_t annotate_place(const halo_spmd *p, uint32_t manual, int64_t partition) {
   halo_spmd_axes rest = {0};
@@ -478,5 +489,6 @@ halo_status halo_spmd_annotate(halo_spmd *p) {
   annotate_summands(p);
   annotate_spread(p);
   annotate_drop_manual(p);
+  annotate_bar(p);
   return annotate_collectives(p);
 }

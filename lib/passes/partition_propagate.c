@@ -12,7 +12,7 @@ static bool propagate_is_prefix(const halo_spmd_axes *a, const halo_spmd_axes *b
 static bool propagate_extend(halo_spmd_box *box, const halo_spmd_sharding *wanted) {
   halo_spmd_sharding *s = &box->sharding;
   if (box->fixed) return false;
-  uint32_t used = halo_spmd_set(s) | s->manual | s->unreduced;
+  uint32_t used = halo_spmd_set(s) | s->manual | s->unreduced | box->barred;
   bool changed = false;
   for (int d = 0; d < s->rank; d++) {
     halo_spmd_axes *have = &s->dims[d];
