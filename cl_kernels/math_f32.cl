@@ -124,15 +124,16 @@ static inline float h_log1p_f32(float x) {
   return h_magnitude(x) < 0x1p-25f ? x : y;
 }
 
-//! f32_tanh : f32_exp
+//! f32_tanh : f32_exp_parts
+/* e / (e + 2), e = e^(2|x|) - 1 */
 static inline float h_tanh_f32(float x) {
-  float a = h_magnitude(x), z = x * x;
-  float q = h_fma(-0.00616467791f, z, 0.0209973846f);
-  q = h_fma(q, z, -0.0538352057f);
-  q = h_fma(q, z, 0.13332434f);
-  q = h_fma(q, z, -0.333333135f);
-  float large = 1.0f - 2.0f / (h_exp_f32(2.0f * a) + 1.0f);
-  return h_signed(a < 0.5625f ? h_fma(a * z, q, a) : large, x);
+  float t, rest, a = h_magnitude(x);
+  float r = h_exp_reduce(a > 9.5f ? 19.0f : 2.0f * a, &t, &rest);
+  float q = h_fma(r * r, h_exp_poly(r), rest);
+  float s = as_float((h_exp_power(t) + 127) << 23), u = s - 1.0f;
+  float v = s * r, h = u + v, low = (u - h) + v;
+  float e = h + h_fma(s, q, low);
+  return h_signed(e / (e + 2.0f), x);
 }
 
 //! f32_logistic : f32_exp
@@ -211,27 +212,23 @@ static inline float h_pow_f32(float x, float y) {
   return x == 1.0f || y == 0.0f ? 1.0f : v;
 }
 
-//! f32_erf : f32_exp_parts
-/* Up to 0.92 a polynomial; then 1 - erfc, whose logarithm is one. */
+//! f32_erf : f32
+/* x p(x^2) / q(x^2) up to 3.93, from where on it is 1. Of coefficients within a few units in their last places these
+ * have the least error with all that is rounded. */
 static inline float h_erf_f32(float x) {
-  float a = h_magnitude(x), z = x * x, t = a > 4.0f ? 4.0f : a;
-  float q = h_fma(7.96795794e-5f, z, -0.000804355601f);
-  q = h_fma(q, z, 0.0051919329f);
-  q = h_fma(q, z, -0.0268555861f);
-  q = h_fma(q, z, 0.112836242f);
-  q = h_fma(q, z, -0.376126289f);
-  q = h_fma(q, z, 0.128379166f);
-  float p = h_fma(0.00019592786f, t, -0.00304313097f);
-  p = h_fma(p, t, 0.0222266205f);
-  p = h_fma(p, t, -0.103931084f);
-  p = h_fma(p, t, -0.637182713f);
-  p = h_fma(p, t, -1.12767541f);
-  p = h_fma(p, t, -0.000195713656f);
-  /* e^p, which is neither subnormal nor large */
-  float n, rest, r = h_exp_reduce(p, &n, &rest);
-  float e = h_fma(r * r, h_exp_poly(r), r) + 1.0f;
-  e *= as_float((h_exp_power(n) + 127) << 23);
-  return a < 0.921875f ? h_fma(x, q, x) : h_signed(1.0f - e, x);
+  float a = h_magnitude(x), t = a > 3.93f ? 3.93f : a, z = t * t;
+  float p = h_fma(2.0419284e-6f, z, 0.00028479533f);
+  p = h_fma(p, z, 0.0037793175f);
+  p = h_fma(p, z, 0.052789375f);
+  p = h_fma(p, z, 0.19077791f);
+  p = h_fma(p, z, 1.1283791f);
+  float q = h_fma(3.800296e-5f, z, 0.001165129f);
+  q = h_fma(q, z, 0.014996862f);
+  q = h_fma(q, z, 0.114254974f);
+  q = h_fma(q, z, 0.5024052f);
+  q = h_fma(q, z, 1.0f);
+  float y = t * p / q;
+  return h_signed(y > 1.0f ? 1.0f : y, x);
 }
 
 //! f32_cbrt : f32

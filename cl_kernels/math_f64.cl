@@ -124,22 +124,16 @@ static inline double h_log1p_f64(double x) {
   return hd_magnitude(x) < 0x1p-54 ? x : y;
 }
 
-//! f64_tanh : f64_exp
+//! f64_tanh : f64_exp_parts
+/* e / (e + 2), e = e^(2|x|) - 1 */
 static inline double h_tanh_f64(double x) {
-  double a = hd_magnitude(x), z = x * x;
-  double q = hd_fma(7.2153244057043169e-6, z, -3.2553699713089524e-5);
-  q = hd_fma(q, z, 9.3649670262144666e-5);
-  q = hd_fma(q, z, -0.00023807401328056169);
-  q = hd_fma(q, z, 0.0005897939897683875);
-  q = hd_fma(q, z, -0.001455798689677099);
-  q = hd_fma(q, z, 0.003592124292511596);
-  q = hd_fma(q, z, -0.0088632352671692283);
-  q = hd_fma(q, z, 0.021869488524391405);
-  q = hd_fma(q, z, -0.05396825396794485);
-  q = hd_fma(q, z, 0.13333333333332925);
-  q = hd_fma(q, z, -0.33333333333333331);
-  double large = 1.0 - 2.0 / (h_exp_f64(2.0 * a) + 1.0);
-  return hd_signed(a < 0.5625 ? hd_fma(a * z, q, a) : large, x);
+  double t, rest, a = hd_magnitude(x);
+  double r = hd_exp_reduce(a > 20.0 ? 40.0 : 2.0 * a, &t, &rest);
+  double q = hd_fma(r * r, hd_exp_poly(r), rest);
+  double s = as_double((hd_exp_power(t) + 1023) << 52), u = s - 1.0;
+  double v = s * r, h = u + v, low = (u - h) + v;
+  double e = h + hd_fma(s, q, low);
+  return hd_signed(e / (e + 2.0), x);
 }
 
 //! f64_logistic : f64_exp

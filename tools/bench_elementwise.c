@@ -13,7 +13,14 @@
 enum { ELEMENTWISE_MAX_ROUNDS = 100, ELEMENTWISE_WORST = 10, ELEMENTWISE_MAX_ROWS = 1000 };
 
 /* Sets of element types. */
-enum { ON_FLOATS = 1, ON_INTEGERS = 2, ON_ALL = ON_FLOATS | ON_INTEGERS };
+enum {
+  ON_FLOATS = 1,
+  ON_INTEGERS = 2,
+  ON_COMPLEX = 4,
+  ON_REALS = ON_FLOATS | ON_INTEGERS,
+  ON_FIELDS = ON_FLOATS | ON_COMPLEX,
+  ON_ALL = ON_REALS | ON_COMPLEX
+};
 
 typedef struct elementwise_op {
   const char *name; /* of the row */
@@ -24,57 +31,57 @@ typedef struct elementwise_op {
 } elementwise_op;
 
 static const elementwise_op elementwise_ops[] = {
-    {"abs", 1, ON_ALL},
+    {"abs", 1, ON_REALS},
     {"acos", 1, ON_FLOATS},
     {"acosh", 1, ON_FLOATS},
     {"add", 2, ON_ALL},
     {"and", 2, ON_INTEGERS},
     {"asin", 1, ON_FLOATS},
     {"asinh", 1, ON_FLOATS},
-    {"atan2", 2, ON_FLOATS},
+    {"atan2", 2, ON_FIELDS},
     {"atanh", 1, ON_FLOATS},
     {"cbrt", 1, ON_FLOATS},
     {"ceil", 1, ON_FLOATS},
-    {"clamp", 3, ON_ALL},
-    {"compare", 2, ON_ALL, "pred[%s] compare(x, y), direction=LT"},
-    {"convert to f32", 1, ON_ALL, "f32[%s] convert(x)"},
-    {"convert to s32", 1, ON_ALL, "s32[%s] convert(x)"},
-    {"convert to f16", 1, ON_ALL, "f16[%s] convert(x)"},
-    {"convert to bf16", 1, ON_ALL, "bf16[%s] convert(x)"},
+    {"clamp", 3, ON_REALS},
+    {"compare", 2, ON_REALS, "pred[%s] compare(x, y), direction=LT"},
+    {"convert to f32", 1, ON_REALS, "f32[%s] convert(x)"},
+    {"convert to s32", 1, ON_REALS, "s32[%s] convert(x)"},
+    {"convert to f16", 1, ON_REALS, "f16[%s] convert(x)"},
+    {"convert to bf16", 1, ON_REALS, "bf16[%s] convert(x)"},
     {"cosh", 1, ON_FLOATS},
-    {"cosine", 1, ON_FLOATS},
+    {"cosine", 1, ON_FIELDS},
     {"count-leading-zeros", 1, ON_INTEGERS},
     {"divide", 2, ON_ALL},
     {"erf", 1, ON_FLOATS},
-    {"exponential", 1, ON_FLOATS},
-    {"exponential-minus-one", 1, ON_FLOATS},
+    {"exponential", 1, ON_FIELDS},
+    {"exponential-minus-one", 1, ON_FIELDS},
     {"floor", 1, ON_FLOATS},
     {"is-finite", 1, ON_FLOATS, "pred[%s] is-finite(x)"},
-    {"log", 1, ON_FLOATS},
-    {"log-plus-one", 1, ON_FLOATS},
-    {"logistic", 1, ON_FLOATS},
-    {"maximum", 2, ON_ALL},
-    {"minimum", 2, ON_ALL},
+    {"log", 1, ON_FIELDS},
+    {"log-plus-one", 1, ON_FIELDS},
+    {"logistic", 1, ON_FIELDS},
+    {"maximum", 2, ON_REALS},
+    {"minimum", 2, ON_REALS},
     {"multiply", 2, ON_ALL},
     {"negate", 1, ON_ALL},
     {"not", 1, ON_INTEGERS},
     {"or", 2, ON_INTEGERS},
     {"popcnt", 1, ON_INTEGERS},
     {"power", 2, ON_ALL},
-    {"remainder", 2, ON_ALL},
+    {"remainder", 2, ON_REALS},
     {"round-nearest-afz", 1, ON_FLOATS},
     {"round-nearest-even", 1, ON_FLOATS},
-    {"rsqrt", 1, ON_FLOATS},
+    {"rsqrt", 1, ON_FIELDS},
     {"shift-left", 2, ON_INTEGERS},
     {"shift-right-arithmetic", 2, ON_INTEGERS},
     {"shift-right-logical", 2, ON_INTEGERS},
     {"sign", 1, ON_ALL},
-    {"sine", 1, ON_FLOATS},
+    {"sine", 1, ON_FIELDS},
     {"sinh", 1, ON_FLOATS},
-    {"sqrt", 1, ON_FLOATS},
+    {"sqrt", 1, ON_FIELDS},
     {"subtract", 2, ON_ALL},
-    {"tan", 1, ON_FLOATS},
-    {"tanh", 1, ON_FLOATS},
+    {"tan", 1, ON_FIELDS},
+    {"tanh", 1, ON_FIELDS},
     {"xor", 2, ON_INTEGERS},
 };
 
@@ -83,11 +90,9 @@ typedef struct elementwise_type {
   int set, size;
 } elementwise_type;
 
-static const elementwise_type elementwise_types[] = {{"f32", ON_FLOATS, 4},
-                                                     {"f64", ON_FLOATS, 8},
-                                                     {"f16", ON_FLOATS, 2},
-                                                     {"bf16", ON_FLOATS, 2},
-                                                     {"s32", ON_INTEGERS, 4}};
+static const elementwise_type elementwise_types[] = {
+    {"f32", ON_FLOATS, 4},   {"f64", ON_FLOATS, 8},   {"f16", ON_FLOATS, 2}, {"bf16", ON_FLOATS, 2},
+    {"s32", ON_INTEGERS, 4}, {"s64", ON_INTEGERS, 8}, {"c64", ON_COMPLEX, 8}};
 
 typedef struct elementwise_row {
   char name[64];
@@ -268,7 +273,7 @@ enum {
 
 static const tool_option elementwise_options[] = {
     {ELEMENTWISE_ONLY, 0, "only", "NAME", "only the operations whose name contains NAME"},
-    {ELEMENTWISE_TYPE, 0, "type", "TYPE", "only this type: f32, f64, f16, bf16, s32"},
+    {ELEMENTWISE_TYPE, 0, "type", "TYPE", "only this type: f32, f64, f16, bf16, s32, s64, c64"},
     {ELEMENTWISE_SIZE, 0, "size", "SIZE", "only this size: 1M, 16M"},
     {ELEMENTWISE_ROUNDS, 0, "rounds", "N", "how often each is measured (7)"},
     {ELEMENTWISE_DEVICE, 'd', "device", "NAME", "which device, as `halo info` lists them"},

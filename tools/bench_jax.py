@@ -52,6 +52,8 @@ class Program:
             dtype = np.dtype(shape.numpy_dtype())
             if jax.numpy.issubdtype(dtype, np.floating):
                 value = random.random_sample(shape.dimensions()) * 0.1
+            elif jax.numpy.issubdtype(dtype, np.complexfloating):
+                value = random.random_sample(shape.dimensions()) * (0.1 - 0.1j) + 0.1j
             else:
                 value = random.randint(0, 10, shape.dimensions())
             yield np.asarray(value, dtype)

@@ -11,6 +11,11 @@ static void program_make_element(halo_type type, uint32_t bits, void *data, int6
   float value = (float)bits * (0.1f / 16777216);
   if (type == HALO_F32) ((float *)data)[i] = value;
   if (type == HALO_F64) ((double *)data)[i] = value;
+  if (type == HALO_C64) {
+    ((float *)data)[2 * i] = value;
+    ((float *)data)[2 * i + 1] = 0.1f - value;
+  }
+  if (type == HALO_S64) ((int64_t *)data)[i] = (int64_t)(bits % 10);
   if (type == HALO_S32) ((int32_t *)data)[i] = (int32_t)(bits % 10);
   if (type == HALO_S8) ((int8_t *)data)[i] = (int8_t)(bits % 10);
   /* The bits of numbers from 2^-5 to nearly 0.1. */

@@ -20,39 +20,48 @@ double halo_loop_cost(const halo_lowering *l) {
 /* Elements that one work item computes in lines: those of a cache line of 4-byte values. */
 enum { LOOP_LINE = 16 };
 
-/* Whether results are large enough, and of a form, to be written past a CPU's caches. */
+/* Whether results are large enough, and of a form, to be written past a CPU's caches. Stores of 16 narrow elements
+ * fill no cache line: they took up to twice as long. */
 static bool loop_streams(const halo_lowering *l, int64_t items) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   if (!l->caps->is_cpu || items % LOOP_LINE != 0) return false;
   int64_t bytes = 0;
   for (int32_t k = 0; k < leaves; k++) {
-    bytes += halo_shape_byte_size(halo_leaf_shape(root->shape, k));
+    const halo_shape *leaf = halo_leaf_shape(root->shape, k);
+    if (halo_type_size(leaf->type) < 4) return false;
+    bytes += halo_shape_byte_size(leaf);
   }
   return bytes >= HALO_STREAM_BYTES;
 }
 
-/* Whether there is so much arithmetic that compilers find pairs of like operations in one element, which keeps
- * them from making vectors of neighbours across work items (PoCL looks for pairs first). In a loop over
- * neighbours they see those first. */
-static bool loop_has_pairs(const halo_lowering *l, int64_t items) {
-  enum { FUNCTION = 20, LINES = 64 };
-  if (!l->caps->is_cpu || items % LOOP_LINE != 0 || items < LOOP_LINE * LINES) return false;
+/* The elementary functions of an element; those of two operands, and all that computes with complex numbers, count
+ * twice. */
+static int32_t loop_functions(const halo_lowering *l) {
+  enum { FUNCTION = 20 };
   int32_t functions = 0;
   for (int32_t i = 0; i < l->computation->instrs.count; i++) {
     const halo_instr *instr = l->computation->instrs.data[i];
     if (halo_opcode_exec(instr->opcode) != HALO_EXEC_ELEMENTWISE || instr->opcode == HALO_OP_MAP) {
       continue;
     }
-    /* The parts of a complex number are such a pair where more than one is computed with. */
     bool apart = instr->opcode == HALO_OP_REAL || instr->opcode == HALO_OP_IMAG ||
                  instr->opcode == HALO_OP_COMPARE;
-    if (halo_type_is_complex(instr->operands[0]->shape->type) && !apart) return true;
+    if (halo_type_is_complex(instr->operands[0]->shape->type)) functions += apart ? 0 : 2;
     if (halo_op_info_of(instr->opcode)->cost < FUNCTION) continue;
     bool counts = halo_type_is_float(instr->shape->type) || instr->opcode == HALO_OP_POWER;
     functions += counts ? instr->operand_count : 0;
   }
-  return functions > 1;
+  return functions;
+}
+
+/* Whether there is so much arithmetic that compilers find pairs of like operations in one element, as the parts of a
+ * complex number are, which keeps them from making vectors of neighbours across work items (PoCL looks for pairs
+ * first). In a loop over neighbours they see those first. */
+static bool loop_has_pairs(const halo_lowering *l, int64_t items) {
+  enum { LINES = 64 };
+  if (!l->caps->is_cpu || items % LOOP_LINE != 0 || items < LOOP_LINE * LINES) return false;
+  return loop_functions(l) > 1;
 }
 
 /* Whether everything is done at the position that is written, so that the code depends on no extent:
@@ -158,7 +167,8 @@ static loop_shape loop_shape_of(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
   loop_shape s = {.items = halo_shape_element_count(shape), .lanes = 1};
   if (s.items == 0) return s;
-  s.stream = loop_streams(l, s.items);
+  /* One function takes longer than memory, and lines take a little more time still. */
+  s.stream = loop_streams(l, s.items) && loop_functions(l) != 1;
   s.line = s.stream || loop_has_pairs(l, s.items);
   s.lanes = loop_lanes(l, s.items);
   if (loop_is_flat(l->computation)) return s;

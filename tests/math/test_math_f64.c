@@ -47,7 +47,7 @@ static const math_function math_functions[] = {
     {"sine", mpfr_sin, NULL, 1},
     {"sinh", mpfr_sinh, NULL, 1.8},
     {"tan", mpfr_tan, NULL, 1.4},
-    {"tanh", mpfr_tanh, NULL, 1.6},
+    {"tanh", mpfr_tanh, NULL, 2},
     {"atan2", NULL, mpfr_atan2, 2},
     {"power", NULL, mpfr_pow, 1.3},
 };
