@@ -147,6 +147,11 @@ typedef struct custom_site {
   halo_partition_call call;
 } custom_site;
 
+static bool custom_is_partly(const halo_spmd *p, const halo_spmd_leaf *leaf) {
+  uint32_t manual = leaf->box->sharding.manual;
+  return manual && manual != (1u << p->mesh.axes) - 1;
+}
+
 static void custom_describe(custom_site *s) {
   halo_spmd *p = s->p;
   const halo_spmd_rule *rule = halo_spmd_node_of(s->instr)->rule;
@@ -167,7 +172,9 @@ static void custom_describe(custom_site *s) {
   const halo_sharding **lie = halo_arena_array(&p->arena, const halo_sharding *, s->count + 1);
   for (int32_t k = 0; k < s->count; k++) {
     shapes[k] = s->leaves[k]->shape;
-    lie[k] = halo_spmd_found(p, s->leaves[k]);
+    /* In a region that is manual along some axes: how each array of it lies on the others. */
+    lie[k] = custom_is_partly(p, s->leaves[k]) ? halo_spmd_publish(p, &s->leaves[k]->box->sharding)
+                                               : halo_spmd_found(p, s->leaves[k]);
   }
   s->call = (halo_partition_call){
       .target = halo_instr_attr(s->instr, HALO_ATTR_CUSTOM_CALL_TARGET)->text,
@@ -208,6 +215,25 @@ static void custom_number(halo_spmd *p, int32_t first_computation) {
   }
 }
 
+/* An operand's piece; in a region that is manual along some axes of an array there. */
+static halo_instr *custom_piece(custom_site *s, int32_t k) {
+  halo_spmd *p = s->p;
+  halo_spmd_leaf *leaf = s->leaves[k];
+  halo_spmd_sharding to;
+  bool direct;
+  if (!custom_is_partly(p, leaf)) return halo_spmd_leave(p, leaf, s->call.operand_shardings[k]);
+  p->x.status = halo_spmd_read(p, s->call.operand_shardings[k], leaf->shape->rank, &to, &direct);
+  if (p->x.status == HALO_OK && !direct) {
+    p->x.status = halo_fail(HALO_UNIMPLEMENTED,
+                            "its partitioner wants other devices in a region that is manual along "
+                            "some axes");
+  }
+  if (p->x.status != HALO_OK) return NULL;
+  halo_spmd_make_even(p, leaf->shape, &to);
+  to.manual = leaf->box->sharding.manual;
+  return halo_spmd_value(p, leaf, &to);
+}
+
 /* The pieces that the program takes; `body` is what it computes of them. */
 static halo_status custom_arguments(custom_site *s, const halo_computation *body,
                                     halo_instr **arguments) {
@@ -218,8 +244,8 @@ static halo_status custom_arguments(custom_site *s, const halo_computation *body
                                     body->params.count, s->call.operand_count));
   }
   for (int32_t k = 0; k < s->call.operand_count; k++) {
-    arguments[k] = halo_spmd_leave(p, s->leaves[k], s->call.operand_shardings[k]);
-    if (!arguments[k]) return p->x.status;
+    arguments[k] = custom_piece(s, k);
+    if (!arguments[k]) return custom_fail(s, p->x.status);
     const halo_shape *shape = body->params.data[k]->shape;
     if (!halo_shape_compatible(arguments[k]->shape, shape)) {
       return custom_fail(s, halo_fail(HALO_INVALID_ARGUMENT,
@@ -260,7 +286,9 @@ static halo_status custom_results(custom_site *s, halo_instr *value) {
                                       "a piece",
                                       k));
     }
-    halo_spmd_define(p, leaf, halo_spmd_enter(p, parts[k], leaf->shape, said, &lies), &lies);
+    halo_instr *part = halo_spmd_enter(p, parts[k], leaf->shape, said, &lies);
+    if (custom_is_partly(p, leaf)) lies.manual = leaf->box->sharding.manual;
+    halo_spmd_define(p, leaf, part, &lies);
   }
   return p->x.status;
 }

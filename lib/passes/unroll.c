@@ -20,7 +20,7 @@ static bool unroll_runs_on(const halo_instr *instr) {
     case HALO_EXEC_ELEMENTWISE: return true;
     case HALO_EXEC_MOVEMENT:
       return instr->opcode == HALO_OP_BROADCAST || instr->opcode == HALO_OP_RESHAPE ||
-             instr->opcode == HALO_OP_IOTA ||
+             instr->operand_count == 0 || /* iota, partition-id */
              halo_shape_element_count(instr->operands[0]->shape) <= UNROLL_FEW_ELEMENTS;
     case HALO_EXEC_REDUCTION:
     case HALO_EXEC_STRUCTURED:

@@ -59,6 +59,16 @@ def _of_pieces(callback, avals):
     return call
 
 
+def _with_operand(callback):
+    """What takes nothing is called by each device that has something."""
+    from jax._src import core
+    from jax._src.interpreters import mlir
+    import numpy as np
+
+    nothing = np.zeros(1, np.float32)
+    return lambda _: callback(), [mlir.ir_constant(nothing)], [core.ShapedArray(nothing.shape, nothing.dtype)]
+
+
 def _install_emitter(platform):
     from jax._src import callback
 
@@ -68,7 +78,9 @@ def _install_emitter(platform):
         if tuple(ctx.module_context.platforms) != (platform,):
             return original(ctx, function, token, operands, operand_avals, *args, partitioned=partitioned, **kwargs)
         # Where each device has arrays of its own, a callback of parts is one like all others.
-        if partitioned and operands and not _is_local(ctx.module_context):
+        if partitioned and not _is_local(ctx.module_context):
+            if not operands:
+                function, operands, operand_avals = _with_operand(function)
             function = _of_pieces(function, operand_avals)
             operands, operand_avals = _pieces(ctx, operands, operand_avals)
             kwargs["sharding"] = None

@@ -78,7 +78,7 @@ def collectives():
       "psum_scatter": (lambda v: lax.psum_scatter(v, "i", scatter_dimension=1, tiled=True), P("i")),
   }
   plain = {
-      "psum_groups": lambda v: lax.psum(v, "i", axis_index_groups=halves), "gather_groups": lambda v: lax.all_gather(v, "i", axis_index_groups=pairs, tiled=True), "to_all_groups": lambda v: lax.all_to_all(v, "i", 1, 1, axis_index_groups=halves, tiled=True), "axis_index": lambda v: v + lax.axis_index("i"),
+      "psum_groups": lambda v: lax.psum(v, "i", axis_index_groups=halves), "gather_groups": lambda v: lax.all_gather(v, "i", axis_index_groups=pairs, tiled=True), "to_all_groups": lambda v: lax.all_to_all(v, "i", 1, 1, axis_index_groups=halves, tiled=True), "axis_index": lambda v: v + lax.axis_index("i"), "axis_index_loop": lambda v: lax.fori_loop(0, 3, lambda k, c: c * 2 + lax.axis_index("i"), v),
       "partly": lambda v: lax.ppermute(v, "i", [(0, 1), (3, 5)]), "constant": lambda v: v * lax.psum(jnp.ones(()), "i"), "scan": lambda v: lax.scan(lambda c, r: (lax.psum(c, "i") * .1 + r, c), jnp.zeros(8), v)[1], "while": lambda v: lax.while_loop(lambda c: lax.psum(c.sum(), "i") < 1e4, lambda c: jnp.abs(c) * 2 + 1, v),
       "cond": lambda v: lax.cond(lax.axis_index("i") % 2 == 0, lambda a: a * 2, lambda a: a - 1, v), "random": lambda v: v + jax.random.normal(jax.random.fold_in(jax.random.key(0), lax.axis_index("i")), v.shape), "grad": jax.grad(lambda v: lax.pmean(jnp.sin(v).sum(), "i")),
       "vmap": lambda v: jax.vmap(lambda r: lax.all_to_all(r, "i", 0, 0))(v), "callback": lambda v: jax.pure_callback(lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct(v.shape, v.dtype), v),

@@ -97,6 +97,10 @@ def callbacks_of_parts(device):
     jax.effects_barrier()
     assert sorted(seen) == wanted, seen
   seen.clear()
+  jax.jit(lambda a: (jax.debug.callback(lambda: seen.append(0), partitioned=True), a)[1])(jax.device_put(x, whole))
+  jax.effects_barrier()
+  assert seen == [0] * 4, seen
+  seen.clear()
   both = lambda a, b: jax.debug.callback(lambda c, d: seen.append((c.shape, int(d))), a.T, b, partitioned=True)
   jax.jit(both)(jax.device_put(np.ones((4, 6)), square(device)), 3)
   jax.effects_barrier()
@@ -267,6 +271,9 @@ def functions_that_partition_themselves(device):
   same(y, x * 2)
   assert y.sharding.spec == P("x", "y") and seen == [("x", "y")], seen
   same(jax.jit(lambda a: lax.scan(lambda c, _: (twice(c), c.sum()), a, None, length=3))(jax.device_put(x, spread))[0], x * 8)
+  as_is = partitioned(lambda a: a * 2, lambda mesh, operands, results: (lambda a: a * 2, results, tuple(operands)), "i j -> i j")
+  partly = jax.shard_map(as_is, mesh=spread.mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+  same(jax.jit(partly)(jax.device_put(x, spread)), x * 2)
 
   def product(mesh, operands, results):
     one, two = (NamedSharding(mesh, P(*s)) for s in (("x", "y"), ("y", None)))
