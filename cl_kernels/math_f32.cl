@@ -89,8 +89,7 @@ static inline float h_log_sum(float e, float f, float low) {
   q = h_fma(q, f, 0.333333105f);
   q = h_fma(z * f, q, h_fma(e, 0x1.7f7d1cp-20f, low));
   q = h_fma(-0.5f, z, q);
-  float h = e * 0x1.62e4p-1f, s = h + f;
-  return s + (((h - s) + f) + q);
+  return h_fma(e, 0x1.62e4p-1f, f + q); /* the product is exact */
 }
 /* What the logarithm of x is where it is no number or infinite, else y. */
 static inline float h_log_ends(float x, float y) {
