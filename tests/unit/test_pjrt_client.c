@@ -359,9 +359,9 @@ static long allocated(void) {
   return (long)((info.uordblks + info.hblkhd) / 1024);
 }
 
-/* What may be kept in any case, and of a program that nobody holds, in KiB. While a client lives it remembers 64
- * programs, of which PoCL keeps 2 to 20 MiB each, more where it had to compile them: so what is left is counted when the
- * client is gone. */
+/* What may be kept in any case, and of a program that nobody holds, in KiB. While a client lives it remembers programs,
+ * of which PoCL keeps 50 bytes for each byte of source, more where it had to compile them: so what is left is counted
+ * when the client is gone. */
 enum { KEPT_AT_ALL = 6 << 10, KEPT_OF_PROGRAM = 64 };
 
 START_TEST(nothing_is_left) {
