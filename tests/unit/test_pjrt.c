@@ -20,8 +20,10 @@ START_TEST(table) {
   for (const PJRT_Extension_Base *e = api->extension_start; e; e = e->next) {
     found |= 1 << e->type;
   }
-  ck_assert_int_eq(found, 1 << PJRT_Extension_Type_Layouts | 1 << PJRT_Extension_Type_Shardings |
-                              1 << PJRT_Extension_Type_Custom_Partitioner);
+  int expected = 1 << PJRT_Extension_Type_Custom_Call | 1 << PJRT_Extension_Type_Layouts |
+                 1 << PJRT_Extension_Type_FFI | 1 << PJRT_Extension_Type_Shardings |
+                 1 << PJRT_Extension_Type_Custom_Partitioner;
+  ck_assert_int_eq(found, expected);
   api->Error_Destroy(ARGS(Error_Destroy, .error = NULL));
   ck_call(api->Event_Destroy(ARGS(Event_Destroy, .event = NULL)));
   ck_call(api->Buffer_Destroy(ARGS(Buffer_Destroy, .buffer = NULL)));
