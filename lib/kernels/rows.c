@@ -164,7 +164,17 @@ static double rows_group_cost(const halo_lowering *l) {
   return rows_cost(l, l->caps->is_cpu ? 4 : 1);
 }
 
-static double rows_few_cost(const halo_lowering *l) { return rows_cost(l, 0.5); }
+/* Instructions that are worth being written out where there are not rows enough to be worked on side by side:
+ * compilers take as long for each as for one of a loop. */
+enum { ROWS_FEW_CODE = 256, ROWS_FEW_LEAST = 16 };
+
+static double rows_few_cost(const halo_lowering *l) {
+  halo_rows_view v;
+  const char *why;
+  halo_rows_describe(l->computation, &v, &why);
+  bool long_text = v.rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
+  return rows_cost(l, long_text && v.rows.outer < ROWS_FEW_LEAST && l->caps->is_cpu ? 1.5 : 0.5);
+}
 
 /* Each element of a result goes over its row anew, and over that for each element there ... */
 static double rows_loop_cost(const halo_lowering *l) {
