@@ -719,8 +719,10 @@ def for_debugging(device):
 def that_prints(device):
   text = run_alone(device, """
 jax.debug.print("first {x}", x=jnp.arange(3))
+jax.effects_barrier()
 jax.jit(lambda x: jax.debug.print("second {}", x, ordered=True))(2)
 jax.jit(lambda x: jax.debug.print("third {x:.2f} {y}", x=x, y=x + 1))(2.5)
+jax.effects_barrier()
 jax.lax.fori_loop(0, 2, lambda i, c: (jax.debug.print("i {}", i, ordered=True), c)[1], 0)
 jax.effects_barrier()
 """)
