@@ -5,6 +5,7 @@
 #include "shape/types.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct scalar_rule scalar_rule;
 
@@ -45,9 +46,21 @@ static void scalar_need(const scalar_ctx *c, const char *section) {
 
 static const char *scalar_name(halo_type type) { return halo_type_name(type); }
 
+/* Whether complex.cl computes it without functions of real numbers. */
+static bool scalar_is_complex_arithmetic(const char *op) {
+  static const char *const names[] = {"mul", "div", "abs", "sign", "sqrt", "rsqrt"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(op, names[i]) == 0) return true;
+  }
+  return false;
+}
+
 /* h_<op>_<carrier>(operands...), after adding the complex section where it is one. */
 static const char *scalar_helper(const scalar_ctx *c, const char *op) {
-  if (halo_type_is_complex(c->type)) scalar_need(c, scalar_name(c->type));
+  if (halo_type_is_complex(c->type)) {
+    const char *suffix = scalar_is_complex_arithmetic(op) ? "" : "_functions";
+    scalar_need(c, EXPR(c, "%s%s", scalar_name(c->type), suffix));
+  }
   if (c->instr->operand_count == 1) {
     return EXPR(c, "h_%s_%s(%s)", op, scalar_name(c->carrier), c->in[0]);
   }
