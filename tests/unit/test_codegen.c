@@ -1,5 +1,6 @@
 /* tests/unit/test_codegen.c: the text of kernels, from modules whose entry is one fusion after another. */
 #include "codegen/emitter.h"
+#include "codegen/prelude.h"
 #include "kernels/kernels.h"
 #include "passes/fusion.h"
 #include "run_test.h"
@@ -291,11 +292,30 @@ START_TEST(helpers_in_use) {
 }
 END_TEST
 
+/* Products and quotients of complex numbers name no function that PoCL would have to look for in its library. */
+START_TEST(complex_arithmetic_is_alone) {
+  static const char *const functions[] = {"exp(", "sin(", "atan2(", "pow(", "log1p("};
+  halo_sections plain = 0, all = 0;
+  halo_sections_add(&plain, "c64");
+  halo_sections_add(&all, "c64_functions");
+  halo_strbuf text = {0}, whole = {0};
+  halo_sections_print(&text, plain, "h_mul_c64(");
+  halo_sections_print(&whole, all, "h_exp_c64(");
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    ck_assert_ptr_null(strstr(halo_strbuf_text(&text), functions[i]));
+    ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&whole), functions[i]));
+  }
+  halo_strbuf_deinit(&text);
+  halo_strbuf_deinit(&whole);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("codegen");
   TCase *cases = tcase_create("text");
   tcase_add_loop_test(cases, equal_text, 0, 5);
   tcase_add_test(cases, restricted);
+  tcase_add_test(cases, complex_arithmetic_is_alone);
   tcase_add_test(cases, table_and_code_agree);
   tcase_add_test(cases, index_width);
   tcase_add_test(cases, simple_moves);
