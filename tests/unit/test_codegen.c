@@ -292,19 +292,18 @@ START_TEST(helpers_in_use) {
 }
 END_TEST
 
-/* Products and quotients of complex numbers name no function that PoCL would have to look for in its library. */
+/* Products and quotients of complex numbers come without functions of real numbers, which take long to compile. */
 START_TEST(complex_arithmetic_is_alone) {
-  static const char *const functions[] = {"exp(", "sin(", "atan2(", "pow(", "log1p("};
   halo_sections plain = 0, all = 0;
   halo_sections_add(&plain, "c64");
-  halo_sections_add(&all, "c64_functions");
+  halo_sections_add(&all, "c64_pow");
   halo_strbuf text = {0}, whole = {0};
   halo_sections_print(&text, plain, "h_mul_c64(");
-  halo_sections_print(&whole, all, "h_exp_c64(");
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    ck_assert_ptr_null(strstr(halo_strbuf_text(&text), functions[i]));
-    ck_assert_ptr_nonnull(strstr(halo_strbuf_text(&whole), functions[i]));
-  }
+  halo_sections_print(&whole, all, "h_pow_c64(");
+  has(halo_strbuf_text(&text), "H_COMPLEX(c64, ");
+  has(halo_strbuf_text(&whole), "H_COMPLEX(c64, ");
+  lacks(halo_strbuf_text(&text), " h_exp_f32(");
+  has(halo_strbuf_text(&whole), " h_exp_f32(");
   halo_strbuf_deinit(&text);
   halo_strbuf_deinit(&whole);
 }

@@ -38,11 +38,23 @@ static int file_count(void) {
   return count;
 }
 
+/* Functions of complex numbers are built on those of real ones. */
+static void add_needed(halo_strbuf *text, const char *name) {
+  if (strcmp(name, "complex.cl") != 0) return;
+  for (const halo_cl_file *file = halo_cl_files; file->name; file++) {
+    if (strncmp(file->name, "math_", 5) == 0) halo_strbuf_printf(text, "%s\n", file->text);
+  }
+}
+
 START_TEST(alone) {
   halo_cl_device *device = open_device();
   const halo_cl_file *file = &halo_cl_files[_i];
   if (!strstr(file->text, "double") || device->caps.has_f64) {
-    check_builds(device, file->text, file->kernel, file->name);
+    halo_strbuf text = {0};
+    add_needed(&text, file->name);
+    halo_strbuf_printf(&text, "%s", file->text);
+    check_builds(device, halo_strbuf_text(&text), file->kernel, file->name);
+    halo_strbuf_deinit(&text);
   }
   halo_cl_device_release(device);
 }
