@@ -33,11 +33,12 @@ def _install_export(platform):
             return dlpack.DLDeviceType.kDLCPU, 0
         return device_of(self)
 
+    # Newer versions of JAX say which version of DLPack they want, too.
     @functools.wraps(export)
-    def _to_dlpack(x, stream=None, src_device=None, device=None, copy=None):
+    def _to_dlpack(x, stream=None, src_device=None, device=None, copy=None, **more):
         host = _host_device()
         if not _is_ours(x, platform) or (device is not None and device != host):
-            return export(x, stream, src_device, device, copy)
+            return export(x, stream, src_device, device, copy, **more)
         view = np.asarray(x)  # of a large array where it lies, if the device shares the host's memory
         if host is None:
             if copy is False:
@@ -46,7 +47,7 @@ def _install_export(platform):
         on_host = jax.device_put(view, host)
         if copy is False and on_host.unsafe_buffer_pointer() != view.ctypes.data:
             raise BufferError(f"this array of the platform {platform} is copied when it goes out by DLPack")
-        return export(on_host, None, None, None, True if copy else None)
+        return export(on_host, None, None, None, True if copy else None, **more)
 
     array.ArrayImpl.__dlpack_device__ = __dlpack_device__
     dlpack._to_dlpack = _to_dlpack
