@@ -24,7 +24,7 @@ static const accuracy_row accuracy_table[HALO_OPCODE_COUNT] = {
     [HALO_OP_ASINH] = {2, 4, 2},       [HALO_OP_ATAN] = {2, 4, 2, 2}, [HALO_OP_ATANH] = {2, 4, 2},
     [HALO_OP_CBRT] = {1, 0, 1},        [HALO_OP_COS] = {2, 0, 1, 1},  [HALO_OP_COSH] = {2, 3, 2},
     [HALO_OP_SIN] = {2, 0, 1, 1},      [HALO_OP_SINH] = {2, 4, 2},    [HALO_OP_TAN] = {3, 5, 2},
-    [HALO_OP_TANH] = {3, 5, 2, 1},     [HALO_OP_ERF] = {5, 8, 2, 1},  [HALO_OP_EXP] = {1, 0, 2},
+    [HALO_OP_TANH] = {3, 5, 2, 1},     [HALO_OP_ERF] = {6, 8, 2, 1},  [HALO_OP_EXP] = {1, 0, 2},
     [HALO_OP_EXPM1] = {2, 0, 2},       [HALO_OP_LOG] = {1, 0, 1},     [HALO_OP_LOG1P] = {1, 0, 1},
     [HALO_OP_LOGISTIC] = {3, 5, 3, 1},                              /* 1 / (1 + exp(-x)) */
     [HALO_OP_SQRT] = {1, 3, 1},        [HALO_OP_RSQRT] = {2, 9, 2}, /* 1 / sqrt(x) */
