@@ -3,6 +3,7 @@
 #define HALO_TESTS_RUN_TEST_H
 
 #include "halo/client.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -17,9 +18,6 @@
                   halo_status_name(status_), ck_got ? halo_error_message() : "");                  \
     ck_message_has(part);                                                                          \
   } while (0)
-#define ck_message_has(part)                                                                       \
-  ck_assert_msg(strstr(halo_error_message(), part), "\"%s\" is not in: %s", part,                  \
-                halo_error_message())
 
 /* A client of the default device, or of `device`; nothing is cached on disk. */
 static inline halo_client *run_client(const char *device) {

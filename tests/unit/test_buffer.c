@@ -8,9 +8,6 @@
 #include <string.h>
 
 #define ck_ok(call) ck_assert_msg((call) == HALO_OK, "%s", halo_error_message())
-#define ck_message_has(part)                                                                       \
-  ck_assert_msg(strstr(halo_error_message(), part), "\"%s\" is not in: %s", part,                  \
-                halo_error_message())
 
 static halo_client *make_client(void) {
   halo_client *client;

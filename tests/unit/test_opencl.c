@@ -2,8 +2,7 @@
 #include "base/config.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "opencl/opencl.h"
-#include "suite.h"
+#include "opencl_test.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -11,24 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char wave64[] = "null:" HALO_TEST_DATA "/devices/amd-wave64.caps";
-
-static halo_cl_device *open_device(halo_cl_options options) {
-  halo_cl_device *device;
-  halo_status status = halo_cl_device_open(&options, &device);
-  ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
-  return device;
-}
-
 static halo_cl_memory_stats memory_stats(halo_cl_device *device) {
   halo_cl_memory_stats stats;
   halo_cl_memory_get_stats(device, &stats);
   return stats;
 }
-
-#define ck_message_has(part)                                                                       \
-  ck_assert_msg(strstr(halo_error_message(), part), "\"%s\" is not in: %s", part,                  \
-                halo_error_message())
 
 /* ---- Codes, switches, capabilities ---- */
 

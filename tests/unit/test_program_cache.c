@@ -1,9 +1,8 @@
 /* tests/unit/test_program_cache.c: device programs: how they are built, remembered, saved and read again. */
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "opencl/opencl.h"
 #include "opencl/pocl.h"
-#include "suite.h"
+#include "opencl_test.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -17,26 +16,14 @@
 
 static const char good_source[] =
     "__kernel void twice(__global float *a) { a[get_global_id(0)] *= 2.0f; }\n";
-static const char wave64[] = "null:" HALO_TEST_DATA "/devices/amd-wave64.caps";
 
 static char cache_dir[] = "/tmp/halo-test-program.XXXXXX";
-
-static halo_cl_device *open_device(halo_cl_options options) {
-  halo_cl_device *device;
-  halo_status status = halo_cl_device_open(&options, &device);
-  ck_assert_msg(status == HALO_OK, "%s", halo_error_message());
-  return device;
-}
 
 static halo_cl_program_stats program_stats(halo_cl_device *device) {
   halo_cl_program_stats stats;
   halo_cl_program_get_stats(device, &stats);
   return stats;
 }
-
-#define ck_message_has(part)                                                                       \
-  ck_assert_msg(strstr(halo_error_message(), part), "\"%s\" is not in: %s", part,                  \
-                halo_error_message())
 
 static void cache_set_up(void) {
   strcpy(cache_dir + strlen(cache_dir) - 6, "XXXXXX");
