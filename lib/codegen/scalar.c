@@ -323,6 +323,10 @@ static const char *scalar_select(const scalar_ctx *c) {
     return EXPR(c, "(%s)(%s ? %s.x : %s.x, %s ? %s.y : %s.y)", halo_ctype_compute(type), c->in[0],
                 c->in[1], c->in[2], c->in[0], c->in[1], c->in[2]);
   }
+  /* LLVM 15, as Mesa's llvmpipe uses it, cannot compile some choices between signed bytes. */
+  if (!strcmp(halo_ctype_compute(type), "char")) {
+    return EXPR(c, "(char)(%s ? (uchar)(%s) : (uchar)(%s))", c->in[0], c->in[1], c->in[2]);
+  }
   return EXPR(c, "%s ? %s : %s", c->in[0], c->in[1], c->in[2]);
 }
 
