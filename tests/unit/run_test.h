@@ -19,6 +19,13 @@
     ck_message_has(part);                                                                          \
   } while (0)
 
+/* Programs that add two arrays of 4, and one of 1024 to itself. */
+#define RUN_ADD                                                                                    \
+  "HloModule add\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n"               \
+  "  ROOT s = f32[4] add(x, y)\n}\n"
+#define RUN_TWICE                                                                                  \
+  "HloModule twice\nENTRY e {\n  x = f32[1024] parameter(0)\n  ROOT s = f32[1024] add(x, x)\n}\n"
+
 /* A client of the default device, or of `device`; nothing is cached on disk. */
 static inline halo_client *run_client(const char *device) {
   halo_client *client;
@@ -65,6 +72,31 @@ static inline halo_buffer *run_buffer(halo_client *client, int64_t count, const 
   ck_ok(halo_buffer_from_host(client, values, shape, &buffer));
   halo_shape_release(shape);
   return buffer;
+}
+
+/* What all elements of a buffer of f32 are. */
+static inline float run_first(halo_buffer *buffer, int64_t count) {
+  float *values = malloc(sizeof *values * (size_t)count);
+  ck_ok(halo_buffer_to_host(buffer, values, sizeof *values * (size_t)count));
+  float first = values[0];
+  for (int64_t i = 1; i < count; i++) ck_assert_float_eq(values[i], first);
+  free(values);
+  return first;
+}
+
+/* A buffer of f32 values that are all the same. */
+static inline halo_buffer *run_filled(halo_client *client, int64_t count, float value) {
+  float *values = malloc(sizeof *values * (size_t)count);
+  for (int64_t i = 0; i < count; i++) values[i] = value;
+  halo_buffer *buffer = run_buffer(client, count, values);
+  free(values);
+  return buffer;
+}
+
+static inline halo_memory_stats run_stats(halo_client *client) {
+  halo_memory_stats stats;
+  halo_device_memory_stats(halo_client_device(client, 0), &stats);
+  return stats;
 }
 
 /* A literal of the executable's argument `index`'s shape from HLO text. */

@@ -9,9 +9,6 @@
 
 static const char twice_text[] =
     "HloModule twice\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT s = f32[4] add(x, x)\n}\n";
-static const char add_text[] =
-    "HloModule add\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n"
-    "  ROOT s = f32[4] add(x, y)\n}\n";
 /* Doubles x until it reaches the limit; beside it goes an array, so that the loop is not one kernel: the
  * host has to look. */
 static const char until_text[] =
@@ -208,7 +205,7 @@ static void expect_failure(halo_buffer *buffer, halo_status status, const char *
 /* What depends on a failure fails with it, before and after it is known; nothing else does. */
 START_TEST(failure_travels) {
   halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(client, add_text);
+  halo_executable *e = run_compile(client, RUN_ADD);
   halo_buffer *bad = promised(client), *good = run_buffer(client, 4, four);
   halo_buffer *mixed[] = {good, bad}, *fine[] = {good, good}, *a, *b, *c, *d, *copy;
   ck_ok(halo_executable_execute(e, mixed, 2, NULL, &a));

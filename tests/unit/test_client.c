@@ -1,32 +1,18 @@
-/* tests/unit/test_client.c: compiling and running from outside: arguments, donation, threads, results
- * of every kind, refusals, limits, reports. */
+/* tests/unit/test_client.c: compiling and running from outside: arguments, threads, results of
+ * every kind, refusals, limits. */
 #include "run_test.h"
 #include "suite.h"
 
-#include <dirent.h>
 #include <pthread.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static const char add_text[] =
-    "HloModule add\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n"
-    "  ROOT s = f32[4] add(x, y)\n}\n";
-static const char twice_text[] =
-    "HloModule twice\nENTRY e {\n  x = f32[1024] parameter(0)\n  ROOT s = f32[1024] add(x, x)\n}\n";
-
 static const float four[4] = {1, 2, 3, 4};
-
-static halo_memory_stats stats_of(halo_client *client) {
-  halo_memory_stats stats;
-  halo_device_memory_stats(halo_client_device(client, 0), &stats);
-  return stats;
-}
 
 /* ---- Arguments ---- */
 
 START_TEST(null_arguments) {
   halo_client *client = run_client(NULL);
-  halo_module *module = run_parse(add_text);
+  halo_module *module = run_parse(RUN_ADD);
   halo_executable *e = (void *)&client;
   ck_fails(halo_client_compile(NULL, module, NULL, &e), HALO_INVALID_ARGUMENT, "NULL");
   ck_fails(halo_client_compile(client, NULL, NULL, &e), HALO_INVALID_ARGUMENT, "NULL");
@@ -64,7 +50,7 @@ END_TEST
 
 START_TEST(wrong_count) {
   halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(client, add_text);
+  halo_executable *e = run_compile(client, RUN_ADD);
   halo_buffer *x = run_buffer(client, 4, four), *three[3] = {x, x, x}, *result;
   halo_literal *out;
   ck_fails(halo_executable_execute(e, three, 1, NULL, &result), HALO_INVALID_ARGUMENT,
@@ -134,7 +120,7 @@ END_TEST
 
 START_TEST(other_client) {
   halo_client *client = run_client(NULL), *other = run_client(NULL);
-  halo_executable *e = run_compile(client, add_text);
+  halo_executable *e = run_compile(client, RUN_ADD);
   halo_buffer *arguments[2] = {run_buffer(client, 4, four), run_buffer(other, 4, four)}, *result;
   ck_fails(halo_executable_execute(e, arguments, 2, NULL, &result), HALO_INVALID_ARGUMENT,
            "argument 1 of add belongs to another client");
@@ -147,7 +133,7 @@ END_TEST
 
 START_TEST(shapes_of_executable) {
   halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(client, add_text);
+  halo_executable *e = run_compile(client, RUN_ADD);
   char text[64];
   ck_assert_int_eq(halo_executable_argument_count(e), 2);
   ck_assert_int_eq(halo_executable_result_count(e), 1);
@@ -162,182 +148,6 @@ START_TEST(shapes_of_executable) {
   halo_shape_to_text(halo_executable_result_shape(e, 0), true, text, sizeof text);
   ck_assert_str_eq(text, "f32[4]{0}");
   halo_executable_release(e);
-  halo_client_release(client);
-}
-END_TEST
-
-/* ---- Donation ---- */
-
-static float first_of(halo_buffer *buffer, int64_t count) {
-  float *values = malloc(sizeof *values * (size_t)count);
-  ck_ok(halo_buffer_to_host(buffer, values, sizeof *values * (size_t)count));
-  float first = values[0];
-  for (int64_t i = 1; i < count; i++) ck_assert_float_eq(values[i], first);
-  free(values);
-  return first;
-}
-
-static halo_buffer *filled(halo_client *client, int64_t count, float value) {
-  float *values = malloc(sizeof *values * (size_t)count);
-  for (int64_t i = 0; i < count; i++) values[i] = value;
-  halo_buffer *buffer = run_buffer(client, count, values);
-  free(values);
-  return buffer;
-}
-
-/* The result takes the memory, the argument is dead. */
-START_TEST(donated) {
-  halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(client, twice_text);
-  halo_buffer *x = filled(client, 1024, 3), *y;
-  uint64_t live = stats_of(client).live;
-  const int zero = 0;
-  const halo_execute_options options = {.donated = &zero, .donated_count = 1};
-  ck_ok(halo_executable_execute(e, &x, 1, &options, &y));
-  ck_assert_uint_eq(stats_of(client).live, live);
-  float values[1024];
-  ck_fails(halo_buffer_to_host(x, values, sizeof values), HALO_FAILED_PRECONDITION, "donated");
-  halo_literal *literal;
-  ck_fails(halo_buffer_to_literal(x, &literal), HALO_FAILED_PRECONDITION, "f32[1024]");
-  halo_buffer *z = (void *)&live;
-  ck_fails(halo_executable_execute(e, &x, 1, NULL, &z), HALO_FAILED_PRECONDITION, "argument 0");
-  ck_assert_ptr_null(z);
-  ck_fails(halo_executable_execute(e, &x, 1, &options, &z), HALO_FAILED_PRECONDITION, "donated");
-  ck_assert_float_eq(first_of(y, 1024), 6);
-  /* Again and again, in the same memory. */
-  for (int i = 0; i < 3; i++) {
-    ck_ok(halo_executable_execute(e, &y, 1, &options, &z));
-    halo_buffer_release(y);
-    y = z;
-  }
-  ck_assert_float_eq(first_of(y, 1024), 48);
-  ck_assert_uint_eq(stats_of(client).live, live);
-  halo_buffer_release(x);
-  halo_buffer_release(y);
-  halo_executable_release(e);
-  halo_client_release(client);
-}
-END_TEST
-
-START_TEST(donated_wrongly) {
-  halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(client, add_text);
-  halo_buffer *x = run_buffer(client, 4, four), *both[2] = {x, x}, *result;
-  const int beyond = 2, negative = -1, twice[] = {0, 1}, first = 0;
-  ck_fails(halo_executable_execute(e, both, 2, &(halo_execute_options){&beyond, 1}, &result),
-           HALO_INVALID_ARGUMENT, "donated argument 2: there are 2 arguments");
-  ck_fails(halo_executable_execute(e, both, 2, &(halo_execute_options){&negative, 1}, &result),
-           HALO_INVALID_ARGUMENT, "donated argument -1");
-  ck_fails(halo_executable_execute(e, both, 2, &(halo_execute_options){NULL, 1}, &result),
-           HALO_INVALID_ARGUMENT, "donated");
-  /* One buffer cannot be given away and used in one call; it stays whole. */
-  ck_fails(halo_executable_execute(e, both, 2, &(halo_execute_options){twice, 2}, &result),
-           HALO_FAILED_PRECONDITION, "argument 1");
-  ck_fails(halo_executable_execute(e, both, 2, &(halo_execute_options){&first, 1}, &result),
-           HALO_FAILED_PRECONDITION, "argument 1");
-  ck_fails(halo_executable_execute(e, both, 2, &(halo_execute_options){&twice[1], 1}, &result),
-           HALO_FAILED_PRECONDITION, "argument");
-  run_check(x, "{1, 2, 3, 4}");
-  ck_ok(halo_executable_execute(e, both, 2, NULL, &result));
-  run_check(result, "{2, 4, 6, 8}");
-  halo_buffer_release(result);
-  halo_buffer_release(x);
-  halo_executable_release(e);
-  halo_client_release(client);
-}
-END_TEST
-
-/* Memory that another buffer shares is not taken over, whoever gives it away. */
-START_TEST(donated_shared) {
-  halo_client *client = run_client(NULL);
-  halo_executable *twice = run_compile(client, twice_text);
-  halo_executable *same =
-      run_compile(client, "HloModule same\nENTRY e {\n  ROOT x = f32[1024] parameter(0)\n}\n");
-  halo_buffer *x = filled(client, 1024, 5), *view, *y, *z;
-  const int zero = 0;
-  const halo_execute_options options = {.donated = &zero, .donated_count = 1};
-  ck_ok(halo_executable_execute(same, &x, 1, NULL, &view));
-  ck_ok(halo_executable_execute(twice, &x, 1, &options, &y));
-  ck_assert_float_eq(first_of(view, 1024), 5);
-  ck_assert_float_eq(first_of(y, 1024), 10);
-  /* A parameter that is the result, donated: the value lives on in the result. */
-  ck_ok(halo_executable_execute(same, &view, 1, &options, &z));
-  ck_fails(halo_buffer_to_literal(view, &(halo_literal *){NULL}), HALO_FAILED_PRECONDITION, "");
-  ck_assert_float_eq(first_of(z, 1024), 5);
-  halo_buffer_release(x);
-  halo_buffer_release(y);
-  halo_buffer_release(z);
-  halo_buffer_release(view);
-  halo_executable_release(twice);
-  halo_executable_release(same);
-  halo_client_release(client);
-}
-END_TEST
-
-/* Results that cross: each argument is still needed when the first result is written. */
-START_TEST(donated_crossing) {
-  halo_client *client = run_client(NULL);
-  halo_executable *e =
-      run_compile(client,
-                  "HloModule cross, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, "
-                  "must-alias) }\nENTRY e {\n"
-                  "  x = f32[2,2] parameter(0)\n  y = f32[2,2] parameter(1)\n"
-                  "  yt = f32[2,2] transpose(y), dimensions={1,0}\n"
-                  "  d = f32[2,2] dot(x, yt), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-                  "  r = f32[2,2] reverse(x), dimensions={0,1}\n"
-                  "  s = f32[2,2] subtract(r, y)\n"
-                  "  ROOT t = (f32[2,2], f32[2,2]) tuple(s, d)\n}\n");
-  const int all[] = {0, 1};
-  const halo_execute_options some[] = {{0}, {all, 1}, {all + 1, 1}, {all, 2}};
-  for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
-    halo_buffer *arguments[2], *results[2];
-    for (int a = 0; a < 2; a++) {
-      halo_literal *literal = run_literal(halo_executable_argument_shape(e, a),
-                                          a ? "{{5, 6}, {7, 8}}" : "{{1, 2}, {3, 4}}");
-      ck_ok(halo_buffer_from_literal(client, literal, &arguments[a]));
-      halo_literal_release(literal);
-    }
-    ck_ok(halo_executable_execute(e, arguments, 2, &some[i], results));
-    run_check(results[0], "{ { -1, -3 }, { -5, -7 } }");
-    run_check(results[1], "{ { 17, 23 }, { 39, 53 } }");
-    for (int a = 0; a < 2; a++) {
-      halo_buffer_release(arguments[a]);
-      halo_buffer_release(results[a]);
-    }
-  }
-  halo_executable_release(e);
-  halo_client_release(client);
-}
-END_TEST
-
-/* A product's kernel writes what finishes it over an operand of that, blocks at the rim among them. */
-START_TEST(donated_to_a_product) {
-  halo_client *client = run_client(NULL);
-  halo_executable *make = run_compile(
-      client,
-      "HloModule make\nENTRY e {\n  w = f32[13,70] iota(), iota_dimension=1\n"
-      "  x = f32[13,5] iota(), iota_dimension=0\n  y = f32[5,70] iota(), iota_dimension=0\n"
-      "  ROOT t = (f32[13,70], f32[13,5], f32[5,70]) tuple(w, x, y)\n}\n");
-  halo_executable *step = run_compile(
-      client,
-      "HloModule step\nENTRY e {\n  w = f32[13,70] parameter(0)\n  x = f32[13,5] parameter(1)\n"
-      "  y = f32[5,70] parameter(2)\n"
-      "  d = f32[13,70] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-      "  ROOT s = f32[13,70] subtract(w, d)\n}\n");
-  halo_buffer *arguments[3], *result;
-  ck_ok(halo_executable_execute(make, NULL, 0, NULL, arguments));
-  uint64_t live = stats_of(client).live;
-  const int zero = 0;
-  const halo_execute_options options = {.donated = &zero, .donated_count = 1};
-  ck_ok(halo_executable_execute(step, arguments, 3, &options, &result));
-  ck_assert_uint_eq(stats_of(client).live, live);
-  float values[13 * 70];
-  ck_ok(halo_buffer_to_host(result, values, sizeof values));
-  for (int i = 0; i < 13 * 70; i++) ck_assert_float_eq(values[i], (float)(i % 70 - i / 70 * 10));
-  for (int a = 0; a < 3; a++) halo_buffer_release(arguments[a]);
-  halo_buffer_release(result);
-  halo_executable_release(make);
-  halo_executable_release(step);
   halo_client_release(client);
 }
 END_TEST
@@ -357,10 +167,10 @@ typedef struct runner {
 static void *run_many(void *data) {
   runner *r = data;
   halo_executable *own = NULL;
-  halo_buffer *x = filled(r->client, 1024, (float)(r->number + 1));
+  halo_buffer *x = run_filled(r->client, 1024, (float)(r->number + 1));
   float expected = (float)(r->number + 1), got[1024];
   halo_module *module = NULL;
-  if (halo_module_parse(twice_text, strlen(twice_text), NULL, &module) != HALO_OK ||
+  if (halo_module_parse(RUN_TWICE, strlen(RUN_TWICE), NULL, &module) != HALO_OK ||
       halo_client_compile(r->client, module, NULL, &own) != HALO_OK) {
     r->failure = "compiling";
   }
@@ -387,7 +197,7 @@ static void *run_many(void *data) {
 
 START_TEST(threads) {
   halo_client *client = run_client(NULL);
-  halo_executable *shared = run_compile(client, twice_text);
+  halo_executable *shared = run_compile(client, RUN_TWICE);
   pthread_t handles[THREADS];
   runner runners[THREADS];
   for (int i = 0; i < THREADS; i++) {
@@ -399,7 +209,7 @@ START_TEST(threads) {
     ck_assert_msg(!runners[i].failure, "thread %d: %s", i, runners[i].failure);
   }
   halo_executable_release(shared);
-  ck_assert_uint_eq(stats_of(client).live, 0);
+  ck_assert_uint_eq(run_stats(client).live, 0);
   halo_client_release(client);
 }
 END_TEST
@@ -415,8 +225,8 @@ START_TEST(release_order) {
       {3, 0, 1, 2}, {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 1, 2, 0}, {3, 2, 0, 1}, {3, 2, 1, 0}};
   for (int i = 0; i < 24; i++) {
     halo_client *client = run_client(NULL);
-    halo_executable *e = run_compile(client, twice_text);
-    halo_buffer *x = filled(client, 1024, 1), *y;
+    halo_executable *e = run_compile(client, RUN_TWICE);
+    halo_buffer *x = run_filled(client, 1024, 1), *y;
     halo_event *event;
     ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
     ck_ok(halo_buffer_ready_event(y, &event));
@@ -426,7 +236,7 @@ START_TEST(release_order) {
         case 0: halo_client_release(client); break;
         case 1: halo_executable_release(e); break;
         case 2:
-          ck_assert_float_eq(first_of(y, 1024), 2);
+          ck_assert_float_eq(run_first(y, 1024), 2);
           halo_buffer_release(y);
           break;
         case 3:
@@ -506,7 +316,7 @@ START_TEST(results) {
             "  ROOT t = ((f32[2], f32[]), (f32[2], ()), f32[]) tuple(u, i, a)\n}\n",
             (const char *const[]){"( 2, ( {10, 20}, () ), 3 )", "{1, 2}"}, 2,
             "( ( {9, 18}, 6 ), ( {10, 20}, () ), 2 )");
-  ck_assert_uint_eq(stats_of(client).live, 0);
+  ck_assert_uint_eq(run_stats(client).live, 0);
   halo_client_release(client);
 }
 END_TEST
@@ -526,7 +336,7 @@ START_TEST(unimplemented) {
   ck_message_has("collective-permute");
   ck_message_has("line 5");
   ck_assert_ptr_null(e);
-  ck_assert_uint_eq(stats_of(client).live, 0);
+  ck_assert_uint_eq(run_stats(client).live, 0);
   halo_client_release(client);
 }
 END_TEST
@@ -626,7 +436,7 @@ START_TEST(memory_limit) {
     halo_executable *e;
     const halo_compile_options apart = {.no_fusion = true};
     ck_ok(run_try_compile(client, whole, &apart, &e));
-    halo_buffer *x = filled(client, n, 0), *y = (void *)&e;
+    halo_buffer *x = run_filled(client, n, 0), *y = (void *)&e;
     const int zero = 0;
     const halo_execute_options donate = {&zero, 1};
     halo_status status = halo_executable_execute(e, &x, 1, &donate, &y);
@@ -634,15 +444,15 @@ START_TEST(memory_limit) {
       ck_assert_int_eq(status, HALO_OUT_OF_MEMORY);
       ck_message_has("out of device memory");
       ck_assert_ptr_null(y);
-      ck_assert_float_eq(first_of(x, n), 0); /* not donated after all */
+      ck_assert_float_eq(run_first(x, n), 0); /* not donated after all */
     } else {
       ck_ok(status);
-      ck_assert_float_eq(first_of(y, n), 0);
+      ck_assert_float_eq(run_first(y, n), 0);
     }
     halo_buffer_release(y);
     halo_buffer_release(x);
     halo_executable_release(e);
-    ck_assert_uint_eq(stats_of(client).live, 0);
+    ck_assert_uint_eq(run_stats(client).live, 0);
   }
   halo_buffer *buffer;
   const int64_t large = 1 << 20;
@@ -656,161 +466,14 @@ START_TEST(memory_limit) {
 }
 END_TEST
 
-/* ---- Reports ---- */
-
-START_TEST(reports) {
-  halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(client, add_text);
-  for (int i = HALO_REPORT_EXPLAIN; i <= HALO_REPORT_MODULE; i++) {
-    const char *text = halo_executable_report(e, (halo_report)i);
-    ck_assert_ptr_nonnull(text);
-    ck_assert_str_ne(text, "");
-    ck_assert_ptr_eq(text, halo_executable_report(e, (halo_report)i));
-  }
-  ck_assert_ptr_nonnull(strstr(halo_executable_report(e, HALO_REPORT_EXPLAIN), "loop:generic"));
-  ck_assert_ptr_nonnull(strstr(halo_executable_report(e, HALO_REPORT_PLAN), "kernel"));
-  ck_assert_ptr_nonnull(strstr(halo_executable_report(e, HALO_REPORT_SOURCE), "__kernel"));
-  ck_assert_ptr_nonnull(strstr(halo_executable_report(e, HALO_REPORT_MODULE), "HloModule add"));
-  halo_executable_release(e);
-  halo_client_release(client);
-}
-END_TEST
-
-static int count_files(const char *folder, const char *part, bool remove_them) {
-  DIR *dir = opendir(folder);
-  int count = 0;
-  ck_assert_ptr_nonnull(dir);
-  for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-    if (entry->d_name[0] == '.') continue;
-    char path[600];
-    struct stat about;
-    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    ck_assert_int_eq(stat(path, &about), 0);
-    count += strstr(entry->d_name, part) != NULL && about.st_size > 0;
-    if (remove_them) unlink(path);
-  }
-  closedir(dir);
-  return count;
-}
-
-START_TEST(dumps) {
-  char folder[] = "/tmp/halo-dump-XXXXXX", inner[64];
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  snprintf(inner, sizeof inner, "%s/new", folder);
-  halo_client *client = run_client(NULL);
-  halo_executable *e;
-  ck_ok(run_try_compile(client, add_text, &(halo_compile_options){.dump_dir = inner}, &e));
-  ck_assert_int_eq(count_files(inner, "input.hlo", false), 1);
-  ck_assert_int_ge(count_files(inner, ".hlo", false), 2);
-  ck_assert_int_eq(count_files(inner, ".cl", false), 1);
-  ck_assert_int_eq(count_files(inner, "plan.txt", false), 1);
-  ck_assert_int_eq(count_files(inner, "explain.txt", true), 1);
-  halo_executable_release(e);
-  ck_fails(run_try_compile(client, add_text,
-                           &(halo_compile_options){.dump_dir = "/dev/null/nowhere"}, &e),
-           HALO_IO_ERROR, "/dev/null/nowhere");
-  ck_assert_ptr_null(e);
-  halo_client_release(client);
-  rmdir(inner);
-  rmdir(folder);
-}
-END_TEST
-
-START_TEST(profile) {
-  halo_client *client = run_client(NULL);
-  halo_executable *e = run_compile(client, twice_text);
-  const halo_profile_row *rows;
-  int count;
-  ck_fails(halo_executable_profile(e, &rows, &count), HALO_FAILED_PRECONDITION, "profile");
-  halo_profile_host host[HALO_PROFILE_HOST_ROWS];
-  ck_fails(halo_executable_profile_host(e, host), HALO_FAILED_PRECONDITION, "profile");
-  halo_executable_release(e);
-  halo_client_release(client);
-
-  halo_client_options options = {.cache_dir = "", .profile = true};
-  ck_ok(halo_client_create(&options, &client));
-  e = run_compile(client, twice_text);
-  halo_buffer *x = filled(client, 1024, 1), *y;
-  for (int i = 0; i < 3; i++) {
-    ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
-    halo_buffer_release(y);
-  }
-  for (int i = 0; i < 2; i++) {
-    ck_ok(halo_executable_profile(e, &rows, &count));
-    ck_assert_int_eq(count, 1);
-    ck_assert_uint_eq(rows[0].runs, 3);
-    ck_assert_str_eq(rows[0].kind, "kernel");
-    ck_assert_str_ne(rows[0].name, "");
-    ck_assert_int_eq(rows[0].bytes, 2 * 4096);
-    ck_assert(rows[0].seconds > 0);
-  }
-  ck_ok(halo_executable_profile_host(e, host));
-  const uint64_t counts[HALO_PROFILE_HOST_ROWS] = {3, 0, 6, 0,
-                                                   0}; /* memory: taken and given back */
-  for (int i = 0; i < HALO_PROFILE_HOST_ROWS; i++) {
-    ck_assert_uint_eq(host[i].count, counts[i]);
-    ck_assert(host[i].count == 0 ? host[i].seconds == 0 : host[i].seconds > 0);
-  }
-  ck_assert_str_eq(host[0].work, "launches");
-  halo_buffer_release(x);
-  halo_executable_release(e);
-  halo_client_release(client);
-}
-END_TEST
-
-/* ---- The cache on disk ---- */
-
-static void spoil(const char *folder) {
-  DIR *dir = opendir(folder);
-  ck_assert_ptr_nonnull(dir);
-  for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r+b");
-    if (!file) continue;
-    fseek(file, -10, SEEK_END);
-    fputs("spoiled", file);
-    fclose(file);
-  }
-  closedir(dir);
-}
-
-START_TEST(damaged_cache) {
-  char folder[] = "/tmp/halo-cache-XXXXXX";
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  for (int round = 0; round < 3; round++) {
-    halo_client *client;
-    ck_ok(halo_client_create(&(halo_client_options){.cache_dir = folder}, &client));
-    halo_executable *e = run_compile(client, twice_text);
-    halo_buffer *x = filled(client, 1024, 4), *y;
-    ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
-    ck_assert_float_eq(first_of(y, 1024), 8);
-    halo_buffer_release(x);
-    halo_buffer_release(y);
-    halo_executable_release(e);
-    halo_client_release(client);
-    ck_assert_int_eq(count_files(folder, ".bin", false), 1);
-    if (round == 0) spoil(folder);
-  }
-  count_files(folder, "", true);
-  rmdir(folder);
-}
-END_TEST
-
 int main(void) {
   Suite *suite = suite_create("client");
-  TCase *arguments = tcase_create("arguments"), *donation = tcase_create("donation");
-  TCase *running = tcase_create("running"), *reporting = tcase_create("reports");
+  TCase *arguments = tcase_create("arguments"), *running = tcase_create("running");
   tcase_add_test(arguments, null_arguments);
   tcase_add_test(arguments, wrong_count);
   tcase_add_test(arguments, wrong_shapes);
   tcase_add_test(arguments, other_client);
   tcase_add_test(arguments, shapes_of_executable);
-  tcase_add_test(donation, donated);
-  tcase_add_test(donation, donated_wrongly);
-  tcase_add_test(donation, donated_shared);
-  tcase_add_test(donation, donated_crossing);
-  tcase_add_test(donation, donated_to_a_product);
   tcase_add_test(running, threads);
   tcase_add_test(running, release_order);
   tcase_add_test(running, results);
@@ -818,11 +481,7 @@ int main(void) {
   tcase_add_test(running, refused);
   tcase_add_test(running, elided);
   tcase_add_test(running, memory_limit);
-  tcase_add_test(reporting, reports);
-  tcase_add_test(reporting, dumps);
-  tcase_add_test(reporting, profile);
-  tcase_add_test(reporting, damaged_cache);
-  TCase *cases[] = {arguments, donation, running, reporting};
+  TCase *cases[] = {arguments, running};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     tcase_set_timeout(cases[i], 120);
     suite_add_tcase(suite, cases[i]);

@@ -5,9 +5,6 @@
 #include "run_test.h"
 #include "suite.h"
 
-static const char add_text[] =
-    "HloModule add\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n"
-    "  ROOT s = f32[4] add(x, y)\n}\n";
 static const char twice_text[] =
     "HloModule twice\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT s = f32[4] add(x, x)\n}\n";
 
@@ -185,7 +182,7 @@ START_TEST(replicas) {
   const int devices[] = {2, 0};
   halo_executable *e;
   const halo_compile_options options = {.devices = devices, .replica_count = 2};
-  ck_ok(run_try_compile(client, add_text, &options, &e));
+  ck_ok(run_try_compile(client, RUN_ADD, &options, &e));
   ck_assert_int_eq(halo_executable_device_count(e), 2);
   ck_assert_ptr_eq(halo_executable_device(e, 0), halo_client_device(client, 2));
   ck_assert_ptr_eq(halo_executable_device(e, 1), halo_client_device(client, 0));
@@ -261,7 +258,7 @@ START_TEST(wrong_devices) {
       {{.devices = beyond}, "no device 2"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    ck_fails(run_try_compile(client, add_text, &cases[i].options, &e), HALO_INVALID_ARGUMENT,
+    ck_fails(run_try_compile(client, RUN_ADD, &cases[i].options, &e), HALO_INVALID_ARGUMENT,
              cases[i].message);
     ck_assert_ptr_null(e);
   }
