@@ -305,6 +305,19 @@ PJRT_Error *pjrt_Device_DefaultMemory(PJRT_Device_DefaultMemory_Args *args) {
   return pjrt_memory_choose(args->device, NULL, &args->memory);
 }
 
+/* What a device can have when all have as much: those that share the host's memory share it with each other. */
+static uint64_t device_reservable(const PJRT_Device *device, uint64_t limit) {
+  halo_device_info info;
+  uint64_t sharing = 0;
+  halo_device_get_info(device->device, &info);
+  if (!info.shares_host_memory) return limit;
+  for (size_t i = 0; i < device->client->addressable_count; i++) {
+    halo_device_get_info(device->client->addressable[i]->device, &info);
+    sharing += info.shares_host_memory;
+  }
+  return limit / sharing;
+}
+
 /* The caller's structure is not zeroed: each field that it knows is written. */
 PJRT_Error *pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
   halo_memory_stats stats;
@@ -318,9 +331,11 @@ PJRT_Error *pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
   all.peak_bytes_in_use = (int64_t)stats.peak;
   all.num_allocs = (int64_t)stats.allocations;
   all.bytes_limit = (int64_t)stats.limit;
+  all.bytes_reservable_limit = (int64_t)device_reservable(args->device, stats.limit);
   all.pool_bytes = (int64_t)(stats.live + stats.cached);
   all.peak_bytes_in_use_is_set = all.num_allocs_is_set = true;
   all.bytes_limit_is_set = all.pool_bytes_is_set = true;
+  all.bytes_reservable_limit_is_set = true;
   size_t known = args->struct_size < sizeof all ? args->struct_size : sizeof all;
   if (known > head) memcpy((char *)args + head, (const char *)&all + head, known - head);
   return NULL;

@@ -36,9 +36,11 @@ def _register(path):
 
     # A callable, since options from the environment are lost with several processes otherwise.
     xla_bridge.register_plugin(PLATFORM, library_path=path, options=dict)
-    # Where nobody asks for this platform and there is no OpenCL device, other platforms are used.
+    # Where nobody asks for this platform and there is no OpenCL device, other platforms are used. JAX takes each
+    # platform that is not on its list for an experiment, and would say so in every process.
     registered = xla_bridge._backend_factories[PLATFORM]
-    xla_bridge._backend_factories[PLATFORM] = dataclasses.replace(registered, fail_quietly=True)
+    xla_bridge._backend_factories[PLATFORM] = dataclasses.replace(
+        registered, fail_quietly=True, experimental=False)
 
 
 def initialize():

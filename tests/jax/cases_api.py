@@ -105,6 +105,7 @@ def counts_what_is_in_use(device):
   after = device.memory_stats()
   assert after["bytes_in_use"] - before["bytes_in_use"] >= x.nbytes, (before, after)
   assert after["peak_bytes_in_use"] >= after["bytes_in_use"] and after["bytes_limit"] > 0
+  assert 0 < after["bytes_reservable_limit"] <= after["bytes_limit"], after
   del x
   assert device.memory_stats()["bytes_in_use"] <= before["bytes_in_use"]
 
@@ -916,6 +917,17 @@ jax.clear_caches()
 print(float(jax.jit(lambda a: a * 2)(1.)))
 """)
   assert text.split()[:2] == ["6.0", "6.0"] and text.split()[-1] == "2.0", text
+
+
+@step("tool")
+def says_nothing_unasked(device):
+  """Neither does what it uses, in a process that has no more of an environment than it must."""
+  kept = {name: value for name, value in os.environ.items() if name in ("PYTHONPATH", "HALO_PJRT_LIBRARY", "OCL_ICD_VENDORS", "LD_LIBRARY_PATH")}
+  code = "import jax; f = jax.jit(lambda x: x * 3 + 1); assert float(f(1.)) == 4; jax.numpy.add(1, 1)"
+  with tempfile.TemporaryDirectory() as place:  # nothing is compiled before
+    env = dict(kept, JAX_PLATFORMS=device.platform, HALO_CACHE_DIR=place, POCL_CACHE_DIR=place)
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100)
+  assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), (done.returncode, done.stdout[-300:], done.stderr[-600:])
 
 
 @step("tool")
