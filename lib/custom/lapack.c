@@ -28,21 +28,43 @@ static int64_t lapack_stride(const halo_custom_array *array, int dim) {
   return stride;
 }
 
-/* Copies the part of problem `number` out of its array, or into it. */
-static void lapack_copy(const lapack_part *part, int64_t number, bool out) {
+/* Where the part of problem `number` begins in its array. */
+static char *lapack_place(const lapack_part *part, int64_t number) {
   const halo_custom_array *array = part->array;
-  if (array->bytes == 0) return;
-  size_t size = halo_type_size(array->type);
   int64_t start = 0;
   for (int d = array->rank - part->rank - 1; d >= 0; d--) {
     start += number % array->dims[d] * lapack_stride(array, d);
     number /= array->dims[d];
   }
-  int64_t row = part->rank >= 1 ? lapack_stride(array, array->rank - part->rank) : 0;
-  int64_t column = part->rank == 2 ? lapack_stride(array, array->rank - 1) : 0;
+  return (char *)array->data + (size_t)start * halo_type_size(array->type);
+}
+
+/* Elements between neighbours of a column, and of a row. */
+static void lapack_steps(const lapack_part *part, int64_t *row, int64_t *column) {
+  const halo_custom_array *array = part->array;
+  *row = part->rank >= 1 ? lapack_stride(array, array->rank - part->rank) : 0;
+  *column = part->rank == 2 ? lapack_stride(array, array->rank - 1) : 0;
+}
+
+/* Whether the part lies in its array as LAPACK wants it. */
+static bool lapack_is_dense(const lapack_part *part) {
+  int64_t row, column;
+  lapack_steps(part, &row, &column);
+  return part->array->bytes > 0 && (part->rows == 1 || row == 1) &&
+         (part->columns == 1 || column == part->rows);
+}
+
+/* Copies the part of problem `number` out of its array, or into it. */
+static void lapack_copy(const lapack_part *part, int64_t number, bool out) {
+  const halo_custom_array *array = part->array;
+  if (array->bytes == 0) return;
+  size_t size = halo_type_size(array->type);
+  int64_t row, column;
+  lapack_steps(part, &row, &column);
+  char *start = lapack_place(part, number);
   for (int64_t c = 0; c < part->columns; c++) {
     char *dense = (char *)part->data + (size_t)(c * part->rows) * size;
-    char *there = (char *)array->data + (size_t)(start + c * column) * size;
+    char *there = start + (size_t)(c * column) * size;
     if (row == 1 || part->rows == 1) {
       memcpy(out ? there : dense, out ? dense : there, size * (size_t)part->rows);
       continue;
@@ -68,8 +90,23 @@ void *lapack_work(lapack_job *job, size_t bytes) {
   return job->work;
 }
 
+static bool lapack_overlaps(const halo_custom_array *a, const halo_custom_array *b) {
+  const char *of_a = a->data, *of_b = b->data;
+  return of_a < of_b + b->bytes && of_b < of_a + a->bytes;
+}
+
+/* Whether a result's part is its operand's, element by element. */
+static bool lapack_is_same(const halo_custom_array *a, const halo_custom_array *b) {
+  return a->data == b->data && a->type == b->type && a->rank == b->rank &&
+         memcmp(a->dims, b->dims, sizeof *a->dims * (size_t)a->rank) == 0 &&
+         memcmp(a->minor_to_major, b->minor_to_major,
+                sizeof *a->minor_to_major * (size_t)a->rank) == 0;
+}
+
+/* Describes the parts, and gives memory to those that do not lie as LAPACK wants them, and to operands that it
+ * must not write over. */
 static halo_status lapack_parts(const char *ranks, int count, const halo_custom_array *arrays,
-                                lapack_part *parts) {
+                                const halo_custom_frame *call, bool kept, lapack_part *parts) {
   if ((int)strlen(ranks) != count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%d arrays are expected, not %d", (int)strlen(ranks),
                      count);
@@ -81,26 +118,44 @@ static halo_status lapack_parts(const char *ranks, int count, const halo_custom_
       return halo_fail(HALO_INVALID_ARGUMENT, "array %d must have at least %d dimensions", i, rank);
     }
     lapack_part *part = &parts[i];
-    *part = (lapack_part){a, rank, rank ? a->dims[a->rank - rank] : 1,
-                          rank == 2 ? a->dims[a->rank - 1] : 1, NULL};
+    *part = (lapack_part){.array = a,
+                          .rank = rank,
+                          .rows = rank ? a->dims[a->rank - rank] : 1,
+                          .columns = rank == 2 ? a->dims[a->rank - 1] : 1};
+    part->in_place = lapack_is_dense(part) && kept;
+    for (int r = 0; r < call->result_count && arrays == call->operands; r++) {
+      const halo_custom_array *b = &call->results[r];
+      part->in_place &= !lapack_overlaps(a, b) || (r == i && lapack_is_same(a, b));
+    }
     int64_t elements = part->rows * part->columns;
+    if (part->in_place) continue;
     HALO_TRY(
         halo_try_alloc((size_t)(elements + 1) * halo_type_size(a->type), "a matrix", &part->data));
   }
   return HALO_OK;
 }
 
+/* Has `data` of operands or results be that of problem `number`. */
+static void lapack_go_to(lapack_part *parts, int count, int64_t number, bool read) {
+  for (int i = 0; i < count; i++) {
+    if (parts[i].in_place) parts[i].data = lapack_place(&parts[i], number);
+    if (!parts[i].in_place && read) lapack_copy(&parts[i], number, false);
+  }
+}
+
 static halo_status lapack_solve(lapack_job *job, const lapack_routine *routine, int type) {
   const halo_custom_frame *call = job->call;
   int64_t batch = lapack_batch(&call->results[0], routine->out[0] - '0');
   for (int64_t b = 0; b < batch && job->status == HALO_OK; b++) {
-    for (int i = 0; i < call->operand_count; i++) lapack_copy(&job->in[i], b, false);
+    lapack_go_to(job->in, call->operand_count, b, true);
+    lapack_go_to(job->out, call->result_count, b, false);
     for (int i = 0; i < call->result_count; i++) {
       size_t size = halo_type_size(job->out[i].array->type);
       size_t bytes = (size_t)(job->out[i].rows * job->out[i].columns) * size;
       bool same = i < call->operand_count && job->in[i].rows == job->out[i].rows &&
                   job->in[i].columns == job->out[i].columns &&
                   job->in[i].array->type == job->out[i].array->type;
+      if (same && job->out[i].data == job->in[i].data) continue;
       if (same) {
         memcpy(job->out[i].data, job->in[i].data, bytes);
       } else {
@@ -109,7 +164,7 @@ static halo_status lapack_solve(lapack_job *job, const lapack_routine *routine, 
     }
     routine->run[type](job);
     for (int i = 0; i < call->result_count && job->status == HALO_OK; i++) {
-      lapack_copy(&job->out[i], b, true);
+      if (!job->out[i].in_place) lapack_copy(&job->out[i], b, true);
     }
   }
   return job->status;
@@ -130,12 +185,17 @@ static halo_status lapack_run(const halo_custom_frame *call, void *user) {
     return halo_fail(HALO_INVALID_ARGUMENT, "too many arrays");
   }
   lapack_job job = {.call = call};
-  halo_status status = lapack_parts(u->routine->in, call->operand_count, call->operands, job.in);
-  if (status == HALO_OK) status = lapack_parts(out, call->result_count, call->results, job.out);
+  halo_status status = lapack_parts(u->routine->in, call->operand_count, call->operands, call,
+                                    !u->routine->spoils, job.in);
+  if (status == HALO_OK) {
+    status = lapack_parts(out, call->result_count, call->results, call, true, job.out);
+  }
+  lapack_threads_enter();
   if (status == HALO_OK) status = lapack_solve(&job, u->routine, u->type);
+  lapack_threads_leave();
   for (int i = 0; i < LAPACK_MOST; i++) {
-    halo_free(job.in[i].data);
-    halo_free(job.out[i].data);
+    if (!job.in[i].in_place) halo_free(job.in[i].data);
+    if (!job.out[i].in_place) halo_free(job.out[i].data);
   }
   halo_free(job.work);
   return status;

@@ -11,10 +11,12 @@ typedef struct lapack_part {
   const halo_custom_array *array;
   int rank; /* 0 to 2: the last dimensions of the array, of which the others are the batch */
   int64_t rows, columns; /* 1 where there is no such dimension */
+  bool in_place;         /* `data` is the array's own memory; else a copy, which is the part's */
   void *data;            /* dense, columns one after the other */
 } lapack_part;
 
-/* One problem. Results whose operand of the same number has their size begin as its copy. */
+/* One problem. Results whose operand of the same number has their size begin as its copy. Operands are read only,
+ * unless the routine says that it spoils them. */
 typedef struct lapack_job {
   const halo_custom_frame *call;
   lapack_part in[LAPACK_MOST], out[LAPACK_MOST];
@@ -33,7 +35,13 @@ typedef struct lapack_routine {
   const char *in, *out;            /* ranks of the parts, a digit each */
   const char *complex_out;         /* NULL: the same */
   void (*run[4])(lapack_job *job); /* s, d, c, z */
+  bool spoils;                     /* writes over its operands, which are copies then */
 } lapack_routine;
+
+/* lapack_threads.c: around calls of routines, which a BLAS of several threads does in one from the first of these
+ * that is in progress to the last. From any thread. */
+void lapack_threads_enter(void);
+void lapack_threads_leave(void);
 
 extern const lapack_routine lapack_routines[]; /* lapack_routines.c; a NULL name ends the list */
 

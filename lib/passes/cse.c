@@ -1,6 +1,7 @@
 /* passes/cse.c: common subexpression elimination: instructions and reducers that are the same. */
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "custom/custom.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -112,13 +113,16 @@ static bool cse_put_attr(halo_strbuf *key, const halo_attr *attr) {
       cse_put(key, &attr->accuracy->rtol, sizeof attr->accuracy->rtol);
       cse_put_i64(key, attr->accuracy->ulps);
       break;
+    case HALO_KIND_SHAPE: cse_put_shape(key, attr->shape); break;
+    case HALO_KIND_SHAPES:
+      cse_put_i64(key, attr->shapes.count);
+      for (int32_t i = 0; i < attr->shapes.count; i++) cse_put_shape(key, attr->shapes.data[i]);
+      break;
     case HALO_KIND_METADATA: break; /* says nothing about the value */
     case HALO_KIND_SHARDING:
     case HALO_KIND_DOMAIN:
     case HALO_KIND_CONFIGS:
     case HALO_KIND_GROUPS:
-    case HALO_KIND_SHAPE:
-    case HALO_KIND_SHAPES:
     case HALO_KIND_LITERAL: return false;
   }
   return true;
@@ -137,7 +141,9 @@ static bool cse_put_instr(halo_strbuf *key, const halo_instr *instr) {
     const halo_attr *attr = halo_instr_attr(instr, spec->id);
     if (attr && !cse_put_attr(key, attr)) return false;
   }
-  return true;
+  /* Of calls it is what the function is told. */
+  const halo_attr *config = halo_instr_attr(instr, HALO_ATTR_BACKEND_CONFIG);
+  return instr->opcode != HALO_OP_CUSTOM_CALL || !config || cse_put_attr(key, config);
 }
 
 static bool cse_has_token(const halo_shape *shape) {
@@ -148,7 +154,16 @@ static bool cse_has_token(const halo_shape *shape) {
   return false;
 }
 
+/* A call of what only computes, as LAPACK does; nothing is known of other functions. */
+static bool cse_is_computing_call(const halo_instr *instr) {
+  if (instr->opcode != HALO_OP_CUSTOM_CALL || halo_instr_has_side_effect(instr)) return false;
+  const halo_attr *name = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
+  const halo_custom_target *target = name ? halo_custom_target_find(name->text) : NULL;
+  return target && target->computes;
+}
+
 static bool cse_allowed(const halo_instr *instr) {
+  if (cse_is_computing_call(instr)) return instr->control_pred_count == 0;
   switch (halo_opcode_exec(instr->opcode)) {
     case HALO_EXEC_VALUE: return instr->opcode == HALO_OP_CONSTANT;
     case HALO_EXEC_ALIAS:

@@ -1,0 +1,56 @@
+/* custom/lapack_threads.c: LAPACK's BLAS in one thread while it works for us: results are the same on every
+ * machine then, and its threads do not wait for the same cores as the device's. */
+#include "custom/lapack.h"
+
+#ifdef HALO_HAVE_LAPACKE
+
+#include <complex.h>
+#define lapack_complex_float float _Complex
+#define lapack_complex_double double _Complex
+#include <dlfcn.h>
+#include <lapacke.h>
+#include <pthread.h>
+
+/* OpenBLAS has these; other libraries have threads of no kind, or are asked by their own variables. */
+typedef int lapack_get_fn(void);
+typedef void lapack_set_fn(int count);
+
+static pthread_once_t lapack_threads_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lapack_threads_lock = PTHREAD_MUTEX_INITIALIZER;
+static lapack_get_fn *lapack_threads_get;
+static lapack_set_fn *lapack_threads_set;
+static int lapack_callers, lapack_threads_before;
+
+/* The BLAS meant is LAPACKE's own: a process may have others beside it. */
+static void lapack_threads_find(void) {
+  Dl_info info;
+  if (!dladdr((void *)&LAPACKE_sgetrf_work, &info) || !info.dli_fname) return;
+  void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) library = dlopen(NULL, RTLD_LAZY);
+  if (!library) return;
+  lapack_threads_get = (lapack_get_fn *)dlsym(library, "openblas_get_num_threads");
+  lapack_threads_set = (lapack_set_fn *)dlsym(library, "openblas_set_num_threads");
+}
+
+/* The count is the process's, and others may use the library too: who comes first takes note of it, and who
+ * goes last restores it. */
+void lapack_threads_enter(void) {
+  pthread_once(&lapack_threads_once, lapack_threads_find);
+  if (!lapack_threads_get || !lapack_threads_set) return;
+  pthread_mutex_lock(&lapack_threads_lock);
+  if (lapack_callers++ == 0) {
+    lapack_threads_before = lapack_threads_get();
+    if (lapack_threads_before != 1) lapack_threads_set(1);
+  }
+  pthread_mutex_unlock(&lapack_threads_lock);
+}
+
+void lapack_threads_leave(void) {
+  if (!lapack_threads_get || !lapack_threads_set) return;
+  pthread_mutex_lock(&lapack_threads_lock);
+  if (--lapack_callers == 0 && lapack_threads_before != 1)
+    lapack_threads_set(lapack_threads_before);
+  pthread_mutex_unlock(&lapack_threads_lock);
+}
+
+#endif

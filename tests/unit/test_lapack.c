@@ -1,0 +1,161 @@
+/* tests/unit/test_lapack.c: LAPACK's functions: memory that they use in place and memory that they must not write
+ * over, equal calls, and the threads of OpenBLAS. All is passed where there is no LAPACK. */
+#include "run_test.h"
+
+#include "custom/custom.h"
+#include "passes/passes.h"
+#include "suite.h"
+#include "text/text.h"
+
+#include <dlfcn.h>
+
+/* The matrix {4, 2; 2, 10}, whose factor is {2, 0; 1, 3}; twice from one operand, with one attribute that may differ. */
+static const char twice_text[] =
+    "HloModule twice\nENTRY e {\n  x = f32[2,2] parameter(0)\n"
+    "  a = (f32[2,2]{0,1}, s32[]) custom-call(x), custom_call_target=\"lapack_spotrf_ffi\",\n"
+    "    operand_layout_constraints={f32[2,2]{0,1}}, api_version=API_VERSION_TYPED_FFI,\n"
+    "    backend_config={uplo = 76 : ui8}\n"
+    "  b = (f32[2,2]{0,1}, s32[]) custom-call(x), custom_call_target=\"lapack_spotrf_ffi\",\n"
+    "    operand_layout_constraints={f32[2,2]{0,1}}, api_version=API_VERSION_TYPED_FFI,\n"
+    "    backend_config={uplo = %d : ui8}%s\n"
+    "  c = f32[2,2]{0,1} get-tuple-element(a), index=0\n"
+    "  d = f32[2,2]{0,1} get-tuple-element(b), index=0\n"
+    "  ROOT r = (f32[2,2]{0,1}, f32[2,2]{0,1}) tuple(c, d)\n}\n";
+
+static int calls_left(int uplo, const char *more) {
+  char text[2048];
+  snprintf(text, sizeof text, twice_text, uplo, more);
+  halo_module *module = run_parse(text), *after;
+  halo_pass_options options = {.no_fusion = true};
+  ck_ok(halo_module_optimize(module, &options, &after));
+  int count = 0;
+  for (int32_t i = 0; i < after->entry->instrs.count; i++) {
+    count += after->entry->instrs.data[i]->opcode == HALO_OP_CUSTOM_CALL;
+  }
+  halo_module_release(after);
+  halo_module_release(module);
+  return count;
+}
+
+START_TEST(equal_calls_are_one) {
+  if (!halo_custom_target_find("lapack_spotrf_ffi")) return;
+  ck_assert_int_eq(calls_left('L', ""), 1);
+  ck_assert_int_eq(calls_left('U', ""), 2);
+  ck_assert_int_eq(calls_left('L', ", custom_call_has_side_effect=true"), 2);
+}
+END_TEST
+
+/* One call with dense memory of the caller's. */
+static void call(const char *target, int operands, int results, halo_custom_array *arrays,
+                 const char *config) {
+  halo_custom_frame frame = {.operand_count = operands,
+                             .operands = arrays,
+                             .result_count = results,
+                             .results = arrays + operands,
+                             .config = config,
+                             .config_size = strlen(config)};
+  halo_arena arena = {0};
+  ck_ok(halo_custom_config_read(&arena, config, &frame));
+  const halo_custom_target *t = halo_custom_target_find(target);
+  ck_ok(t->host(&frame, t->user));
+  halo_arena_deinit(&arena);
+}
+
+static halo_custom_array matrix(float *data, const int64_t *dims, int rank, const int *order) {
+  int64_t elements = 1;
+  for (int i = 0; i < rank; i++) elements *= dims[i];
+  return (halo_custom_array){.type = HALO_F32,
+                             .rank = rank,
+                             .dims = dims,
+                             .minor_to_major = order,
+                             .elements = elements,
+                             .bytes = (size_t)elements * sizeof(float),
+                             .data = data};
+}
+
+/* Two matrices in one batch, in columns and in rows, into memory of their own and over the operand. */
+START_TEST(memory_is_used_in_place) {
+  if (!halo_custom_target_find("lapack_spotrf_ffi")) return;
+  static const int64_t dims[] = {2, 2, 2}, count[] = {2};
+  static const int columns[] = {1, 2, 0}, rows[] = {2, 1, 0}, line[] = {0};
+  /* Only the lower triangle is read; what is above it stays. */
+  static const float in_columns[] = {4, 2, 7, 10, 9, 3, 8, 5},
+                     in_rows[] = {4, 7, 2, 10, 9, 8, 3, 5};
+  static const float out_columns[] = {2, 1, 7, 3, 3, 1, 8, 2},
+                     out_rows[] = {2, 7, 1, 3, 3, 8, 1, 2};
+  for (int variant = 0; variant < 8; variant++) {
+    bool by_rows = variant & 1, over = variant & 2, turned = variant & 4;
+    const float *in = by_rows ? in_rows : in_columns;
+    const float *out = by_rows != turned ? out_rows : out_columns;
+    if (over && turned) continue; /* what shares memory has one layout */
+    float operand[8], result[8];
+    int32_t info[2] = {-1, -1};
+    memcpy(operand, in, sizeof operand);
+    halo_custom_array arrays[] = {
+        matrix(operand, dims, 3, by_rows ? rows : columns),
+        matrix(over ? operand : result, dims, 3, by_rows != turned ? rows : columns),
+        matrix((float *)info, count, 1, line)};
+    arrays[2].type = HALO_S32;
+    call("lapack_spotrf_ffi", 1, 2, arrays, "{uplo = 76 : ui8}");
+    ck_assert_int_eq(info[0], 0);
+    ck_assert_int_eq(info[1], 0);
+    const float *got = over ? operand : result;
+    for (int i = 0; i < 8; i++) ck_assert_float_eq_tol(got[i], out[i], 1e-6);
+    for (int i = 0; i < 8 && !over; i++) ck_assert_float_eq(operand[i], in[i]);
+  }
+}
+END_TEST
+
+/* Eigenvalues are found in the matrix's own memory by LAPACK, which the operand's is not. */
+START_TEST(operands_are_kept) {
+  if (!halo_custom_target_find("lapack_sgeev_ffi")) return;
+  static const int64_t dims[] = {2, 2}, count[] = {2};
+  static const int columns[] = {0, 1}, line[] = {0};
+  float x[4] = {0, 1, -2, 3}, real[2], imaginary[2], left[8], right[8];
+  int32_t info = -1;
+  halo_custom_array arrays[] = {
+      matrix(x, dims, 2, columns),       matrix(real, count, 1, line),
+      matrix(imaginary, count, 1, line), matrix(left, dims, 2, columns),
+      matrix(right, dims, 2, columns),   matrix((float *)&info, dims, 0, line)};
+  arrays[3].type = arrays[4].type = HALO_C64;
+  arrays[3].bytes = arrays[4].bytes = sizeof left;
+  arrays[5].type = HALO_S32;
+  call("lapack_sgeev_ffi", 1, 5, arrays, "{compute_left = 78 : ui8, compute_right = 86 : ui8}");
+  ck_assert_int_eq(info, 0);
+  ck_assert_float_eq_tol(real[0] + real[1], 3, 1e-5);
+  ck_assert_float_eq_tol(real[0] * real[1], 2, 1e-5);
+  static const float kept[] = {0, 1, -2, 3};
+  for (int i = 0; i < 4; i++) ck_assert_float_eq(x[i], kept[i]);
+}
+END_TEST
+
+/* OpenBLAS works in one thread for us, and is left as it was. */
+START_TEST(threads_are_set_back) {
+  int (*get)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "openblas_get_num_threads");
+  void (*set)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+  if (!get || !set || !halo_custom_target_find("lapack_spotrf_ffi")) return;
+  static const int64_t dims[] = {2, 2};
+  static const int columns[] = {0, 1};
+  set(2);
+  int before = get(); /* 1 where OpenBLAS has no threads */
+  float x[4] = {4, 2, 2, 10};
+  int32_t info = -1;
+  halo_custom_array arrays[] = {matrix(x, dims, 2, columns), matrix(x, dims, 2, columns),
+                                matrix((float *)&info, dims, 0, columns)};
+  arrays[2].type = HALO_S32;
+  call("lapack_spotrf_ffi", 1, 2, arrays, "{uplo = 76 : ui8}");
+  ck_assert_int_eq(info, 0);
+  ck_assert_int_eq(get(), before);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("lapack");
+  TCase *cases = tcase_create("lapack");
+  tcase_add_test(cases, equal_calls_are_one);
+  tcase_add_test(cases, memory_is_used_in_place);
+  tcase_add_test(cases, operands_are_kept);
+  tcase_add_test(cases, threads_are_set_back);
+  suite_add_tcase(suite, cases);
+  return suite_run(suite);
+}
