@@ -1,13 +1,13 @@
 /* tools/inputs.c: the arguments of a program: from files, from the command line, or generated. */
 #include "inputs.h"
 
+#include "recipes.h"
 #include "tool.h"
 
 #include "halo/npy.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -369,115 +369,25 @@ static int inputs_parse_value(input_list *list, int index, const char *text) {
 
 /* ---- Made-up values ---- */
 
-static uint64_t inputs_random(uint64_t *state) { /* splitmix64 */
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
-/* In [0, 1). */
-static double inputs_uniform(uint64_t *state) {
-  return (double)(inputs_random(state) >> 11) * 0x1p-53;
-}
-
-static double inputs_normal(uint64_t *state) {
-  double u = 1 - inputs_uniform(state);
-  return sqrt(-2 * log(u)) * cos(2 * M_PI * inputs_uniform(state));
-}
-
-typedef enum inputs_kind {
-  INPUTS_ZEROS,
-  INPUTS_ONES,
-  INPUTS_IOTA,
-  INPUTS_RANDOM,
-  INPUTS_NORMAL
-} inputs_kind;
-
-static const char *const inputs_kind_names[] = {"zeros", "ones", "iota", "random", "normal"};
-enum { INPUTS_KINDS = sizeof inputs_kind_names / sizeof *inputs_kind_names };
-
-typedef struct inputs_recipe {
-  inputs_kind kind;
-  bool ranged; /* RANDOM: low and high were given */
-  double low, high;
-} inputs_recipe;
-
-/* One element; `whole`: the type has no fractions. */
-static double inputs_draw(const inputs_recipe *recipe, bool whole, uint64_t *state) {
-  if (recipe->kind == INPUTS_NORMAL) return inputs_normal(state);
-  double value = recipe->low + (recipe->high - recipe->low) * inputs_uniform(state);
-  return whole ? floor(value) : value;
-}
-
-static char *inputs_describe(const inputs_recipe *recipe, bool whole, halo_type type) {
-  if (recipe->kind < INPUTS_RANDOM) return tool_strdup(inputs_kind_names[recipe->kind]);
-  if (recipe->kind == INPUTS_NORMAL) return tool_strdup("random, normal (mean 0, deviation 1)");
-  if (type == HALO_PRED) return tool_strdup("random true and false");
-  if (whole) return tool_printf("random, %g to %g", recipe->low, recipe->high - 1);
-  return tool_printf("random in [%g, %g)", recipe->low, recipe->high);
-}
-
-/* Random numbers depend on the seed and on the input's place, so that giving one input leaves the
- * others as they were. */
-static int inputs_make(input_list *list, int index, inputs_recipe recipe, uint64_t seed) {
+static int inputs_make(input_list *list, int index, recipe_values recipe, uint64_t seed) {
   const halo_shape *shape = list->data[index].shape;
-  halo_type type = halo_shape_type(shape);
-  bool whole = strchr("sup", halo_type_name(type)[0]) != NULL;
   if (inputs_is_open(shape)) return inputs_need_array(&list->data[index], index);
-  if (recipe.kind == INPUTS_RANDOM && !recipe.ranged) {
-    /* Whole numbers that are fit for indices, and that the narrow types hold. */
-    int bits = halo_type_bits(type) - (halo_type_name(type)[0] == 's');
-    recipe.low = whole ? 0 : -1;
-    recipe.high = !whole ? 1 : bits < 4 ? 1 << bits : 10;
-    if (type == HALO_S1) recipe.low = -1;
-    if (type == HALO_F8E8M0FNU) recipe.low = 0.25; /* has no zero and no sign */
-  }
   halo_literal *value;
   if (inputs_array(shape, NULL, &value) != HALO_OK) {
     return tool_error("input %d (%s), %s: %s", index, list->data[index].name, tool_shape(shape),
                       halo_error_message());
   }
-  uint64_t state = seed * 0x2545f4914f6cdd1du + (uint64_t)index;
-  state = inputs_random(&state);
-  bool is_complex = type == HALO_C64 || type == HALO_C128;
-  for (int64_t i = 0; i < halo_shape_element_count(shape) && recipe.kind != INPUTS_ZEROS; i++) {
-    if (recipe.kind <= INPUTS_IOTA) {
-      halo_literal_set_i64(value, i,
-                           recipe.kind == INPUTS_ONES ? 1
-                           : type == HALO_PRED        ? i % 2
-                                                      : i);
-    } else {
-      double re = inputs_draw(&recipe, whole, &state);
-      double im = is_complex ? inputs_draw(&recipe, whole, &state) : 0;
-      halo_literal_set_c128(value, i, re, im);
-    }
-  }
-  char *origin = inputs_describe(&recipe, whole, type);
+  char *origin = recipe_fill(recipe, value, index, seed);
   int code = inputs_set(list, index, value, origin);
   free(origin);
   return code;
-}
-
-/* "zeros", "random:-2:2", ...; false when the text is none of them. */
-static bool inputs_parse_recipe(const char *text, inputs_recipe *recipe) {
-  *recipe = (inputs_recipe){0};
-  for (int k = 0; k < INPUTS_KINDS; k++) {
-    recipe->kind = (inputs_kind)k;
-    if (strcmp(text, inputs_kind_names[k]) == 0) return true;
-  }
-  int used = 0;
-  recipe->kind = INPUTS_RANDOM;
-  recipe->ranged = true;
-  return sscanf(text, "random:%lf:%lf%n", &recipe->low, &recipe->high, &used) == 2 && !text[used] &&
-         isfinite(recipe->low) && isfinite(recipe->high) && recipe->low < recipe->high;
 }
 
 /* ---- What the command line says ---- */
 
 static int inputs_assign_whole(input_list *list, int index, const char *what) {
   const char *member = strstr(what, ".npz:");
-  inputs_recipe recipe;
+  recipe_values recipe;
   if (list->split >= 0 && !member && !tool_ends_with(what, ".npy")) {
     tool_error("input %d (%s): only a .npy file, or an array of a .npz file, can be split", index,
                list->data[index].name);
@@ -485,7 +395,7 @@ static int inputs_assign_whole(input_list *list, int index, const char *what) {
   }
   if (tool_ends_with(what, ".npy")) return inputs_read_npy(list, index, what);
   if (member) return inputs_read_member(list, index, what, (size_t)(member - what) + 4);
-  if (inputs_parse_recipe(what, &recipe)) return inputs_make(list, index, recipe, list->seed);
+  if (recipe_parse(what, &recipe)) return inputs_make(list, index, recipe, list->seed);
   const char *name = list->data[index].name;
   if (!*what) {
     tool_error("input %d (%s) is given nothing", index, name);
@@ -635,7 +545,7 @@ int inputs_generate(input_list *list, int *generated) {
   *generated = 0;
   for (int i = 0; i < list->count; i++) {
     if (list->data[i].value) continue;
-    int code = inputs_make(list, i, (inputs_recipe){.kind = INPUTS_RANDOM}, list->seed);
+    int code = inputs_make(list, i, (recipe_values){.kind = RECIPE_RANDOM}, list->seed);
     if (code != TOOL_OK) return code;
     ++*generated;
   }
