@@ -110,22 +110,23 @@ const char *emit_name(halo_emitter *e, const char *prefix) {
   return halo_arena_printf(e->arena, "%s%d", prefix, e->next_name++);
 }
 
-/* What is rounded to f16 is so by way of memory's form, which is the one to be stored then: compilers do not see
+/* What is rounded to 16 bits is so by way of memory's form, which is the one to be stored then: compilers do not see
  * that rounding once more changes nothing. NULL: not such a value. */
-static const char *emit_f16(halo_emitter *e, const halo_value *value) {
-  const char *wide =
-      value->type == HALO_F16 ? halo_ctype_fitted(e->arena, HALO_F16, value->text) : NULL;
+static const char *emit_half(halo_emitter *e, const halo_value *value) {
+  halo_type type = value->type;
+  bool half = type == HALO_F16 || type == HALO_BF16;
+  const char *wide = half ? halo_ctype_fitted(e->arena, type, value->text) : NULL;
   if (!wide) return NULL;
   const char *name = emit_name(e, "h");
-  halo_emit_line(e, "const %s %s = %s;", halo_ctype_storage(HALO_F16), name,
-                 halo_ctype_store(e->arena, HALO_F16, wide));
+  halo_emit_line(e, "const %s %s = %s;", halo_ctype_storage(type), name,
+                 halo_ctype_store(e->arena, type, wide));
   return name;
 }
 
 halo_value emit_declare(halo_emitter *e, halo_value value) {
   if (value.is_atom) return value;
-  const char *stored = emit_f16(e, &value);
-  if (stored) value.text = halo_ctype_load(e->arena, HALO_F16, stored);
+  const char *stored = emit_half(e, &value);
+  if (stored) value.text = halo_ctype_load(e->arena, value.type, stored);
   const char *name = emit_name(e, "v");
   halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(value.type), name, value.text);
   halo_value declared = halo_value_name(value.type, name);

@@ -7,6 +7,8 @@
 /* Results of at least this many bytes are written past a CPU's caches: whoever reads them next will
  * not find them there anyway, and a plain store would first read the line it overwrites. */
 enum { HALO_STREAM_BYTES = 8 << 20 };
+/* Whether this holds of results of `written` bytes: not where the last cache has them and what they are made of. */
+bool halo_loop_leaves_caches(const halo_lowering *l, int64_t written);
 
 /* Always. */
 bool halo_loop_supports(const halo_lowering *l, const char **why);

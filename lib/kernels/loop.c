@@ -20,19 +20,29 @@ double halo_loop_cost(const halo_lowering *l) {
 /* Elements that one work item computes in lines: those of a cache line of 4-byte values. */
 enum { LOOP_LINE = 16 };
 
+bool halo_loop_leaves_caches(const halo_lowering *l, int64_t written) {
+  if (!l->caps->is_cpu || written < HALO_STREAM_BYTES) return false;
+  int64_t touched = written;
+  for (int32_t p = 0; p < l->computation->params.count; p++) {
+    const halo_shape *shape = l->computation->params.data[p]->shape;
+    if (halo_shape_is_array(shape)) touched += halo_shape_byte_size(shape);
+  }
+  return (uint64_t)touched > l->caps->global_cache;
+}
+
 /* Whether results are large enough, and of a form, to be written past a CPU's caches. Stores of 16 narrow elements
  * fill no cache line: they took up to twice as long. */
 static bool loop_streams(const halo_lowering *l, int64_t items) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
-  if (!l->caps->is_cpu || items % LOOP_LINE != 0) return false;
+  if (items % LOOP_LINE != 0) return false;
   int64_t bytes = 0;
   for (int32_t k = 0; k < leaves; k++) {
     const halo_shape *leaf = halo_leaf_shape(root->shape, k);
     if (halo_type_size(leaf->type) < 4) return false;
     bytes += halo_shape_byte_size(leaf);
   }
-  return bytes >= HALO_STREAM_BYTES;
+  return halo_loop_leaves_caches(l, bytes);
 }
 
 /* The elementary functions of an element; those of two operands, and all that computes with complex numbers, count
@@ -61,7 +71,7 @@ static int32_t loop_functions(const halo_lowering *l) {
 static bool loop_has_pairs(const halo_lowering *l, int64_t items) {
   enum { LINES = 64 };
   if (!l->caps->is_cpu || items % LOOP_LINE != 0 || items < LOOP_LINE * LINES) return false;
-  return loop_functions(l) > 1;
+  return loop_functions(l) > (l->caps->vector_width_float >= LOOP_LINE ? 0 : 1);
 }
 
 /* Whether everything is done at the position that is written, so that the code depends on no extent:
@@ -167,8 +177,7 @@ static loop_shape loop_shape_of(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
   loop_shape s = {.items = halo_shape_element_count(shape), .lanes = 1};
   if (s.items == 0) return s;
-  /* One function takes longer than memory, and lines take a little more time still. */
-  s.stream = loop_streams(l, s.items) && loop_functions(l) != 1;
+  s.stream = loop_streams(l, s.items);
   s.line = s.stream || loop_has_pairs(l, s.items);
   s.lanes = loop_lanes(l, s.items);
   if (loop_is_flat(l->computation)) return s;
@@ -364,38 +373,26 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
   if (guard) halo_emit_close(e);
 }
 
-/* Stores a line, `line` followed by the result's number, at a place; of complex numbers part by part. */
-static void loop_store_line(halo_lowering *l, halo_emitter *e, int32_t k, const char *place,
-                            bool stream) {
-  halo_type type = halo_leaf_shape(halo_lowering_root(l)->shape, k)->type;
-  const char *part = halo_ctype_storage(halo_type_real_part(type));
-  int vectors = halo_type_is_complex(type) ? 2 : 1;
-  for (int v = 0; v < vectors; v++) {
-    const char *line = halo_arena_printf(l->arena, "vload%d(%d, line%d)", LOOP_LINE, v, k);
-    if (stream) {
-      halo_emit_line(e, "h_stream(%s, (__global %s%d *)(%s) + %d);", line, part, LOOP_LINE, place,
-                     v);
-    } else {
-      halo_emit_line(e, "vstore%d(%s, %d, (__global %s *)(%s));", LOOP_LINE, line, v, part, place);
-    }
-  }
-}
-
-/* The body of a work item that computes LOOP_LINE neighbours and stores them as one. */
+/* The body of a work item that computes LOOP_LINE neighbours and stores them as vectors. These are variables that
+ * elements are put into by address: of an array that is loaded as a vector LLVM makes memory, written in one piece and
+ * read in several, which waits for the writing. */
 static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   emit_frame *frame = halo_frame_kernel(e, l->computation);
   if (s->stream) halo_sections_add(&e->sections, "stream");
+  halo_sections_add(&e->sections, "neighbours");
   const halo_integer *first = loop_emit_start(e, s);
   e->parts = true;
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
+    const char *part = halo_ctype_storage(halo_type_real_part(type));
     int parts = halo_type_is_complex(type) ? 2 : 1;
-    halo_emit_line(e, "%s line%d[%d];", halo_ctype_storage(halo_type_real_part(type)), k,
-                   parts * LOOP_LINE);
+    halo_emit_line(e, "%s%d vectors%d[%d];", part, LOOP_LINE, k, parts);
+    halo_emit_line(e, "%s *line%d = (%s *)vectors%d;", part, k, part, k);
   }
+  halo_emit_line(e, "H_NEIGHBOURS");
   halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   const halo_integer *at =
       halo_integer_add(&e->integers, first, halo_emit_counter(e, "j", LOOP_LINE));
@@ -404,9 +401,18 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   halo_emit_close(e);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
+    const char *part = halo_ctype_storage(halo_type_real_part(type));
     const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL);
-    const char *place = halo_arena_printf(l->arena, "%s + %s", out, halo_emit_integer(e, first));
-    loop_store_line(l, e, k, place, s->stream);
+    const char *place = halo_emit_integer(e, first);
+    for (int v = 0; v < (halo_type_is_complex(type) ? 2 : 1); v++) {
+      const char *to = halo_arena_printf(l->arena, "(__global %s%d *)(%s + %s) + %d", part,
+                                         LOOP_LINE, out, place, v);
+      if (s->stream) {
+        halo_emit_line(e, "h_stream(vectors%d[%d], %s);", k, v, to);
+      } else {
+        halo_emit_line(e, "*(%s) = vectors%d[%d];", to, k, v);
+      }
+    }
   }
 }
 

@@ -33,7 +33,7 @@ static bool rows_streams(const halo_lowering *l, const halo_rows_view *v) {
     if (halo_type_size(leaf->type) != 4 || !halo_shape_has_default_layout(leaf)) return false;
     bytes += halo_shape_byte_size(leaf);
   }
-  return l->caps->is_cpu && v->rows.n % HALO_ROWS_STREAM == 0 && bytes >= HALO_STREAM_BYTES;
+  return v->rows.n % HALO_ROWS_STREAM == 0 && halo_loop_leaves_caches(l, bytes);
 }
 
 /* Inputs whose elements a work item reads in its row alone, or at its own places of the row, before it writes
