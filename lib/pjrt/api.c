@@ -60,7 +60,7 @@ static inline bool api_is_good(const void *args, size_t least, bool object) {
 
 static const PJRT_Api api_table = {
     .struct_size = sizeof(PJRT_Api),
-    .extension_start = &pjrt_layouts_extension.base,
+    .extension_start = &pjrt_profiler_extension.base,
     .pjrt_api_version = {.struct_size = sizeof(PJRT_Api_Version),
                          .major_version = PJRT_API_MAJOR,
                          .minor_version = PJRT_API_MINOR},

@@ -26,6 +26,7 @@ typedef struct PJRT_Extension_Base {
 
 typedef enum PJRT_Extension_Type {
   PJRT_Extension_Type_Custom_Call = 0,
+  PJRT_Extension_Type_Profiler = 1,
   PJRT_Extension_Type_Custom_Partitioner = 2,
   PJRT_Extension_Type_Layouts = 4,
   PJRT_Extension_Type_FFI = 5,
@@ -538,6 +539,73 @@ typedef struct PJRT_Custom_Call_Extension {
   PJRT_Error *(*register_call)(PJRT_Custom_Call_Register_Args *);
 } PJRT_Custom_Call_Extension;
 
+/* What records what the platform does, while a framework's own profiler runs. Its interface is one of its own: its
+ * errors are not the plugin's to the caller, and its arguments have no list of extensions. */
+typedef struct PLUGIN_Profiler_Error PLUGIN_Profiler_Error;
+typedef struct PLUGIN_Profiler PLUGIN_Profiler;
+
+typedef struct PLUGIN_Profiler_Error_Args {
+  size_t struct_size;
+  void *priv;
+  PLUGIN_Profiler_Error *error;
+} PLUGIN_Profiler_Error_Args;
+
+typedef struct PLUGIN_Profiler_Error_Message_Args {
+  size_t struct_size;
+  void *priv;
+  const PLUGIN_Profiler_Error *error;
+  const char *message; /* the error's */
+  size_t message_size;
+} PLUGIN_Profiler_Error_Message_Args;
+
+typedef struct PLUGIN_Profiler_Error_GetCode_Args {
+  size_t struct_size;
+  void *priv;
+  const PLUGIN_Profiler_Error *error;
+  int code; /* a PJRT_Error_Code */
+} PLUGIN_Profiler_Error_GetCode_Args;
+
+typedef struct PLUGIN_Profiler_Create_Args {
+  size_t struct_size;
+  const char *options; /* a ProfileOptions message */
+  size_t options_size;
+  PLUGIN_Profiler *profiler;
+} PLUGIN_Profiler_Create_Args;
+
+typedef struct PLUGIN_Profiler_Args {
+  size_t struct_size;
+  PLUGIN_Profiler *profiler;
+} PLUGIN_Profiler_Args;
+
+/* An XSpace message. Called with no buffer it gives the profiler's own, good until the next such call; callers may
+ * call again with a buffer of that size of their own, into which it is copied. They need not set struct_size, here
+ * and above. */
+typedef struct PLUGIN_Profiler_CollectData_Args {
+  size_t struct_size;
+  PLUGIN_Profiler *profiler;
+  uint8_t *buffer;
+  size_t buffer_size_in_bytes;
+} PLUGIN_Profiler_CollectData_Args;
+
+typedef struct PLUGIN_Profiler_Api {
+  size_t struct_size;
+  void *priv;
+  void (*error_destroy)(PLUGIN_Profiler_Error_Args *);
+  void (*error_message)(PLUGIN_Profiler_Error_Message_Args *);
+  PLUGIN_Profiler_Error *(*error_get_code)(PLUGIN_Profiler_Error_GetCode_Args *);
+  PLUGIN_Profiler_Error *(*create)(PLUGIN_Profiler_Create_Args *);
+  PLUGIN_Profiler_Error *(*destroy)(PLUGIN_Profiler_Args *);
+  PLUGIN_Profiler_Error *(*start)(PLUGIN_Profiler_Args *);
+  PLUGIN_Profiler_Error *(*stop)(PLUGIN_Profiler_Args *);
+  PLUGIN_Profiler_Error *(*collect_data)(PLUGIN_Profiler_CollectData_Args *);
+} PLUGIN_Profiler_Api;
+
+typedef struct PJRT_Profiler_Extension {
+  PJRT_Extension_Base base;
+  PLUGIN_Profiler_Api *profiler_api;
+  int64_t traceme_context_id; /* of calls that carry the extension */
+} PJRT_Profiler_Extension;
+
 /* ---- What the interface says about sizes and places ---- */
 
 PJRT_CHECK_SIZE(PJRT_Extension_Base, 24);
@@ -556,6 +624,8 @@ PJRT_CHECK_SIZE(PJRT_Shardings_Extension, 40);
 PJRT_CHECK_SIZE(PJRT_Custom_Partitioner_Extension, 40);
 PJRT_CHECK_SIZE(PJRT_FFI_Extension, 48);
 PJRT_CHECK_SIZE(PJRT_Custom_Call_Register_Args, 64);
+PJRT_CHECK_SIZE(PLUGIN_Profiler_Api, 80);
+PJRT_CHECK_SIZE(PJRT_Profiler_Extension, 40);
 /* Function n of the table is at byte 40 + 8 (n - 1). */
 #define PJRT_CHECK_PLACE(name, n)                                                                  \
   _Static_assert(offsetof(PJRT_Api, name) == 40 + 8 * ((n)-1), #name " is at another place")

@@ -232,10 +232,14 @@ static PJRT_Error *execute_start(execute_call *call) {
       .channel_counts = call->channel_counts,
       .done = call->done,
   };
+  uint64_t began = pjrt_profiler_begin();
   halo_status status = halo_executable_execute_all(
       call->executable, call->argument_lists, (int)call->array_count, &options, call->result_lists);
   PJRT_Error *error =
       pjrt_buffer_error(status, call->arguments, call->device_count * call->array_count);
+  for (size_t d = 0; d < call->device_count && !error; d++) {
+    pjrt_profiler_add(call->core->name, call->devices[d], began, call->done[d]);
+  }
   for (size_t d = 0; d < call->device_count && channels; d++) {
     if (error || halo_event_on_ready(call->done[d], execute_release_channels, call->channels[d]) !=
                      HALO_OK) {

@@ -30,6 +30,7 @@ extern PJRT_Custom_Partitioner_Extension pjrt_partitioner_extension;
 /* Lets programs tell how their arrays lie, for calls InspectSharding; once a process. */
 void pjrt_partitioner_install(void);
 extern PJRT_FFI_Extension pjrt_ffi_extension;
+extern PJRT_Profiler_Extension pjrt_profiler_extension;
 
 /* ---- Memory (memory.c): small things, zeroed; ends the process when there is none left ---- */
 
@@ -383,5 +384,13 @@ typedef struct pjrt_channels pjrt_channels;
 pjrt_channels *pjrt_channels_create(const PJRT_ExecuteOptions *options, size_t device);
 const halo_channel *pjrt_channels_list(const pjrt_channels *channels, int *count);
 void pjrt_channels_release(pjrt_channels *channels);
+
+/* ---- The profiler (profiler.c): when programs ran, while the caller records it ---- */
+
+/* The time now, if anybody wants to know, or 0. */
+uint64_t pjrt_profiler_begin(void);
+/* A run of the program on the device, which was started at `began` and is over with the event; nothing for 0. */
+void pjrt_profiler_add(const char *name, const PJRT_Device *device, uint64_t began,
+                       halo_event *done);
 
 #endif

@@ -869,6 +869,27 @@ def traces(device):
 
 
 @step("tool")
+def traces_programs(device):
+  """A trace has a row of each device, with the programs that ran there."""
+  if device.platform == "cpu" or not hasattr(jax.profiler, "ProfileData"): return
+
+  @jax.jit
+  def named(x):
+    return x * 2 + 1
+
+  named(jnp.ones(5)).block_until_ready()
+  with tempfile.TemporaryDirectory() as place:
+    with jax.profiler.trace(place):
+      for _ in range(3): named(jnp.ones(5)).block_until_ready()
+    path, = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names if name.endswith(".xplane.pb")]
+    plane, = [p for p in jax.profiler.ProfileData.from_file(path).planes if p.name.startswith("/device:CUSTOM:HALO")]
+    line, = plane.lines
+    events = [e for e in line.events if e.name == "jit_named"]
+  assert str(device.id) in plane.name and device.device_kind in plane.name, plane.name
+  assert len(events) == 3 and all(e.duration_ns > 0 for e in events), [(e.name, e.duration_ns) for e in events]
+
+
+@step("tool")
 def profiles_memory(device):
   x = jnp.ones((100, 100))
   assert jax.profiler.device_memory_profile()

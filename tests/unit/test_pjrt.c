@@ -22,7 +22,7 @@ START_TEST(table) {
   }
   int expected = 1 << PJRT_Extension_Type_Custom_Call | 1 << PJRT_Extension_Type_Layouts |
                  1 << PJRT_Extension_Type_FFI | 1 << PJRT_Extension_Type_Shardings |
-                 1 << PJRT_Extension_Type_Custom_Partitioner;
+                 1 << PJRT_Extension_Type_Custom_Partitioner | 1 << PJRT_Extension_Type_Profiler;
   ck_assert_int_eq(found, expected);
   api->Error_Destroy(ARGS(Error_Destroy, .error = NULL));
   ck_call(api->Event_Destroy(ARGS(Event_Destroy, .event = NULL)));
