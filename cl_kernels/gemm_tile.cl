@@ -30,8 +30,11 @@ __kernel void H_NAME(H_PARAMS) {
   const int x = (int)get_local_id(0), y = (int)get_local_id(1), lid = y * 16 + x;
   const H_INT c0 = (H_INT)get_group_id(0) * 64, r0 = (H_INT)get_group_id(1) * 64;
   const H_INT batch = (H_INT)get_group_id(2);
+  /* Registers, wherever all loops over them are unrolled: else AMD's compiler keeps them in memory. */
   H_T c[4][4];
+#pragma unroll
   for (int i = 0; i < 4; ++i) {
+#pragma unroll
     for (int j = 0; j < 4; ++j) c[i][j] = (H_T)0;
   }
   for (H_INT k0 = 0; k0 < H_K; k0 += 16) {
@@ -55,15 +58,21 @@ __kernel void H_NAME(H_PARAMS) {
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = 0; k < 16; ++k) {
       H_T row[4], column[4];
+#pragma unroll
       for (int i = 0; i < 4; ++i) row[i] = as[k][y + 16 * i];
+#pragma unroll
       for (int j = 0; j < 4; ++j) column[j] = bs[k][x + 16 * j];
+#pragma unroll
       for (int i = 0; i < 4; ++i) {
+#pragma unroll
         for (int j = 0; j < 4; ++j) c[i][j] = H_FMA(row[i], column[j], c[i][j]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
+#pragma unroll
   for (int i = 0; i < 4; ++i) {
+#pragma unroll
     for (int j = 0; j < 4; ++j) {
       const H_INT row = r0 + y + 16 * i, column = c0 + x + 16 * j;
       if (row < H_M && column < H_N) H_OUT(batch, row, column, c[i][j]);
