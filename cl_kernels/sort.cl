@@ -59,6 +59,9 @@
     from[run + y] = turn ? p : q;                                                                  \
   }
 
+#if H_BLOCK && H_TEAM * H_TEAMS == 1
+__attribute__((reqd_work_group_size(1, 1, 1)))
+#endif
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
 #if H_BLOCK

@@ -1,6 +1,8 @@
 /* opencl/pocl.c: declarations of builtins, in the place of a long header. */
 #include "opencl/pocl.h"
 
+#include "opencl/conditions.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,11 +262,15 @@ void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *sour
 
 bool halo_pocl_define(halo_strbuf *out, const halo_caps *caps, const char *source) {
   bool known[POCL_BUILTINS] = {false};
-  if (!halo_pocl_define_begin(out, caps, source)) return false;
-  pocl_begin(out, caps);
-  for (const pocl_builtin *f; (f = pocl_next(&source, known));) {
-    if (!halo_pocl_define_one(out, f->name)) return false;
+  halo_strbuf resolved = {0};
+  halo_conditions_resolve(&resolved, source);
+  const char *at = halo_strbuf_text(&resolved);
+  bool good = halo_pocl_define_begin(out, caps, at);
+  if (good) pocl_begin(out, caps);
+  for (const pocl_builtin *f; good && (f = pocl_next(&at, known));) {
+    good = halo_pocl_define_one(out, f->name);
   }
-  halo_pocl_define_end(out);
-  return true;
+  if (good) halo_pocl_define_end(out);
+  halo_strbuf_deinit(&resolved);
+  return good;
 }

@@ -41,6 +41,16 @@ typedef struct alone_builtin {
         "H_WHOLE(char) H_WHOLE(uchar) H_WHOLE(short) H_WHOLE(ushort) H_WHOLE(int) H_WHOLE(uint) "  \
         "H_WHOLE(long) H_WHOLE(ulong)\n#undef H_WHOLE\n"                                           \
   }
+/* Of unsigned integers, as all that names it has it. */
+#define ALONE_BITS(NAME, PARAMETERS, NARROW, WIDE)                                                 \
+  {                                                                                                \
+    NAME, "#define H_BITS(T) H_DEF T " NAME "(" PARAMETERS ") { return " NARROW                    \
+          "; }\n"                                                                                  \
+          "H_BITS(uchar) H_BITS(ushort) H_BITS(uint)\n#undef H_BITS\n"                             \
+          "#define H_BITS(T) H_DEF T " NAME "(" PARAMETERS ") { return " WIDE                      \
+          "; }\n"                                                                                  \
+          "H_BITS(ulong)\n#undef H_BITS\n"                                                         \
+  }
 #define ALONE_LOAD(N)                                                                              \
   {                                                                                                \
     "vload" N,                                                                                     \
@@ -102,6 +112,15 @@ static const alone_builtin alone_builtins[] = {
                 "(x < low ? low : x) > high ? high : x < low ? low : x"),
     ALONE_WHOLE("max", "T x, T y", "x < y ? y : x"),
     ALONE_WHOLE("min", "T x, T y", "y < x ? y : x"),
+    ALONE_BITS("clz", "T x", "x ? __builtin_clz(x) - (32 - 8 * (int)sizeof(T)) : 8 * sizeof(T)",
+               "x ? __builtin_clzl(x) : 64"),
+    ALONE_BITS("popcount", "T x", "__builtin_popcount(x)", "__builtin_popcountl(x)"),
+    ALONE_BITS("rotate", "T x, T n",
+               "x << (n & (8 * sizeof(T) - 1)) | x >> (-n & (8 * sizeof(T) - 1))",
+               "x << (n & 63) | x >> (-n & 63)"),
+    {"fmod",
+     "H_DEF float fmod(float x, float y) { return __builtin_fmodf(x, y); }\n"
+     "H_DEF_F64(double fmod(double x, double y) { return __builtin_fmod(x, y); })\n"},
     ALONE_LOAD("2"),
     ALONE_LOAD("4"),
     ALONE_LOAD("8"),

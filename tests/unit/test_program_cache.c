@@ -307,6 +307,41 @@ START_TEST(program_declarations) {
 }
 END_TEST
 
+/* Of a program with a kernel `bits`: what the definitions of builtins over bits, and of fmod, give. */
+static void program_alone_bits(const halo_cl_device *device, const halo_cl_program *program,
+                               cl_command_queue queue) {
+  cl_uint a[5] = {0x00f0000fu};
+  cl_ulong b[5] = {0x000000f00000000ful};
+  cl_uchar c[4] = {0x16};
+  cl_float d[2] = {-5.5f};
+  void *const data[] = {a, b, c, d};
+  const size_t sizes[] = {sizeof a, sizeof b, sizeof c, sizeof d}, one = 1;
+  cl_mem memory[4];
+  cl_int code;
+  cl_kernel kernel = clCreateKernel(program->handle, "bits", &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  for (cl_uint i = 0; i < 4; i++) {
+    memory[i] = clCreateBuffer(device->context, CL_MEM_COPY_HOST_PTR, sizes[i], data[i], &code);
+    clSetKernelArg(kernel, i, sizeof memory[i], &memory[i]);
+  }
+  ck_assert_int_eq(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
+                   CL_SUCCESS);
+  for (int i = 0; i < 4; i++) {
+    ck_assert_int_eq(
+        clEnqueueReadBuffer(queue, memory[i], CL_TRUE, 0, sizes[i], data[i], 0, NULL, NULL),
+        CL_SUCCESS);
+    clReleaseMemObject(memory[i]);
+  }
+  clReleaseKernel(kernel);
+  static const cl_uint narrow[] = {0x00f0000fu, 0x0000f00fu, 8, 8, 32};
+  static const cl_ulong wide[] = {0x000000f00000000ful, 0x000f00000000f000ul, 8, 24, 64};
+  static const cl_uchar bytes[] = {0x16, 3, 3, 8};
+  ck_assert_mem_eq(a, narrow, sizeof a);
+  ck_assert_mem_eq(b, wide, sizeof b);
+  ck_assert_mem_eq(c, bytes, sizeof c);
+  ck_assert_float_eq(d[1], -0.25f);
+}
+
 /* Programs whose builtins can be defined do without PoCL's library of them: kernels have their names and parameters,
  * from macros too, and compute. Others are built as ever. */
 START_TEST(program_alone) {
@@ -324,7 +359,16 @@ START_TEST(program_alone) {
       "#define H_LOCAL 1\n"
       "__attribute__((reqd_work_group_size(H_LOCAL, 1, 1))) __kernel void last(__global int *a) {\n"
       "  __local int b[H_LOCAL];\n  b[get_local_id(0)] = 1;\n  barrier(CLK_LOCAL_MEM_FENCE);\n"
-      "  a[0] = b[0];\n}\n";
+      "  a[0] = b[0];\n}\n"
+      "__kernel void bits(__global uint *a, __global ulong *b, __global uchar *c, __global float "
+      "*d) {\n"
+      "#if H_LOCAL > 1\n  __local int e[H_LOCAL];\n  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  d[1] = sin(d[0]);\n#endif\n"
+      "  a[1] = rotate(a[0], (uint)12);\n  a[2] = popcount(a[0]);\n  a[3] = clz(a[0]);\n"
+      "  a[4] = clz(a[0] & 0);\n  b[1] = rotate(b[0], (ulong)12);\n  b[2] = popcount(b[0]);\n"
+      "  b[3] = clz(b[0]);\n  b[4] = clz(b[0] & 0);\n  c[1] = clz(c[0]);\n"
+      "  c[2] = popcount(c[0]);\n  c[3] = clz((uchar)(c[0] & 0));\n"
+      "  d[1] = fmod(d[0], 0.75f);\n}\n";
   static const char *const others[] = {
       "__kernel void third(__global float *a) { a[0] = sin(a[1]); }\n",
       "__kernel void third(__global float *a) { __local float b[4]; b[get_local_id(0)] = 1;\n"
@@ -376,6 +420,7 @@ START_TEST(program_alone) {
     ck_assert_float_eq(got[i], (float)(i + 1) * 0.5f + (float)(i / 8 < 2 ? i / 8 : 2));
   }
   for (int i = 0; i < 4; i++) ck_assert_float_eq(moved[i], got[4 + i]);
+  program_alone_bits(device, program, queue);
   clReleaseCommandQueue(queue);
   clReleaseMemObject(a);
   clReleaseMemObject(b);
