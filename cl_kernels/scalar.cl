@@ -23,12 +23,13 @@
 #endif
 
 //! neighbours
-/* Before a loop over neighbours: makes vectors of 16 of them, which compilers for processors that have registers as
- * wide do not by themselves (LLVM takes half of that), since long ago these became slower by it. */
+/* Before a loop over neighbours: makes vectors of 16 of them, N side by side, which compilers for processors that have
+ * registers as wide do not by themselves (LLVM takes half of that), since on early ones the clock became slower by it. */
 #if defined(__clang__) && defined(__AVX512F__)
-#define H_NEIGHBOURS _Pragma("clang loop vectorize_width(16) interleave_count(1)")
+#define H_PRAGMA(text) _Pragma(#text)
+#define H_NEIGHBOURS(N) H_PRAGMA(clang loop vectorize_width(16) interleave_count(N))
 #else
-#define H_NEIGHBOURS
+#define H_NEIGHBOURS(N)
 #endif
 
 //! fetch

@@ -392,7 +392,7 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
     halo_emit_line(e, "%s%d vectors%d[%d];", part, LOOP_LINE, k, parts);
     halo_emit_line(e, "%s *line%d = (%s *)vectors%d;", part, k, part, k);
   }
-  halo_emit_line(e, "H_NEIGHBOURS");
+  halo_emit_line(e, "H_NEIGHBOURS(1)");
   halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   const halo_integer *at =
       halo_integer_add(&e->integers, first, halo_emit_counter(e, "j", LOOP_LINE));

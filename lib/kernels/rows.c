@@ -23,17 +23,21 @@ static int rows_group(const halo_lowering *l, const halo_rows_view *v) {
   return local;
 }
 
-/* Whether results are large enough, and of a form, to be written past a CPU's caches. */
-static bool rows_streams(const halo_lowering *l, const halo_rows_view *v) {
+/* How a CPU's work item stores results that have elements. Narrow ones fill no line of a cache. */
+static void rows_choose_stores(halo_rows_text *t) {
+  const halo_lowering *l = t->l;
   const halo_shape *shape = halo_lowering_root(l)->shape;
   int64_t bytes = 0;
+  bool wide = true;
+  t->lines = l->caps->is_cpu && t->v.rows.n % HALO_ROWS_LINE == 0;
   for (int32_t k = 0; k < halo_shape_leaf_count(shape); k++) {
     const halo_shape *leaf = halo_leaf_shape(shape, k);
-    if (halo_shape_element_count(leaf) == v->rows.outer) continue;
-    if (halo_type_size(leaf->type) != 4 || !halo_shape_has_default_layout(leaf)) return false;
+    if (halo_shape_element_count(leaf) == t->v.rows.outer) continue;
+    t->lines &= !halo_type_is_complex(leaf->type) && halo_shape_has_default_layout(leaf);
+    wide &= halo_type_size(leaf->type) >= 4;
     bytes += halo_shape_byte_size(leaf);
   }
-  return v->rows.n % HALO_ROWS_STREAM == 0 && halo_loop_leaves_caches(l, bytes);
+  t->stream = t->lines && wide && halo_loop_leaves_caches(l, bytes);
 }
 
 /* Inputs whose elements a work item reads in its row alone, or at its own places of the row, before it writes
@@ -88,7 +92,7 @@ static halo_status rows_end(halo_lowering *l, halo_rows_text *t, const char *how
 static halo_status rows_item_lower(halo_lowering *l) {
   halo_rows_text t;
   HALO_TRY(rows_begin(l, &t));
-  t.stream = rows_streams(l, &t.v);
+  rows_choose_stores(&t);
   halo_rows_write(&t, ROWS_ITEM_KEEPS, ROWS_DEAR);
   /* A few rows a group, so that groups cost nothing, but enough groups to share out evenly. */
   size_t local = 1;

@@ -193,31 +193,47 @@ static int rows_open_loop(halo_rows_text *t, int lanes) {
   }
   halo_emit_open(e,
                  halo_arena_printf(e->arena, "for (%s c = 0; c < %lld; c += %d)", itype, n, lanes));
+  /* Accumulators are in registers if all lanes are a few vectors. */
+  halo_sections_add(&e->sections, "neighbours");
   if (n % lanes != 0) {
     halo_emit_line(e, "const int live = %lld - c < %d ? (int)(%lld - c) : %d;", n, lanes, n, lanes);
+    halo_emit_line(e, "H_NEIGHBOURS(1)");
     halo_emit_open(e, "for (int j = 0; j < live; ++j)");
   } else {
+    if (lanes >= HALO_ROWS_LINE) halo_emit_line(e, "H_NEIGHBOURS(%d)", lanes / HALO_ROWS_LINE);
     halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", lanes));
   }
   halo_emit_line(e, "const %s r = c + j;", itype);
   return 2;
 }
 
-/* Combines what lanes or work items have, as a tree, into element 0 of "side"h. */
+static void rows_emit_combine(halo_rows_text *t, int32_t first, int32_t end, const char *at,
+                              const char *by) {
+  for (int32_t h = first; h < end; h++) {
+    halo_emit_line(&t->e, "side%d[%s] = %s_%d_op(side%d[%s], side%d[%s + %s]);", h, at, t->name, h,
+                   h, at, h, at, by);
+  }
+}
+
+/* Combines what lanes or work items have, as a tree, into element 0 of "side"h. Of lanes it is written out, so
+ * that compilers make vectors of its steps. */
 static void rows_emit_tree(halo_rows_text *t, int32_t first, int32_t end, int lanes) {
   halo_emitter *e = &t->e;
-  if (lanes == 1) return;
-  halo_emit_open(
-      e, halo_arena_printf(e->arena, "for (int width = %d; width > 0; width /= 2)", lanes / 2));
-  halo_emit_open(e, t->local > 1 ? "if (lid < width)" : "for (int j = 0; j < width; ++j)");
-  const char *at = t->local > 1 ? "lid" : "j";
-  for (int32_t h = first; h < end; h++) {
-    halo_emit_line(e, "side%d[%s] = %s_%d_op(side%d[%s], side%d[%s + width]);", h, at, t->name, h,
-                   h, at, h, at);
+  if (t->local > 1) {
+    halo_emit_open(
+        e, halo_arena_printf(e->arena, "for (int width = %d; width > 0; width /= 2)", lanes / 2));
+    halo_emit_open(e, "if (lid < width)");
+    rows_emit_combine(t, first, end, "lid", "width");
+    halo_emit_close(e);
+    halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+    halo_emit_close(e);
+    return;
   }
-  halo_emit_close(e);
-  if (t->local > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
-  halo_emit_close(e);
+  for (int width = lanes / 2; width > 0; width /= 2) {
+    halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", width));
+    rows_emit_combine(t, first, end, "j", halo_arena_printf(e->arena, "%d", width));
+    halo_emit_close(e);
+  }
 }
 
 void halo_rows_bind_total(halo_rows_text *t, int32_t h, const char *combined) {
@@ -272,8 +288,7 @@ static void rows_emit_phase(halo_rows_text *t, int32_t first, int32_t end) {
   }
 }
 
-/* Stores the results of one kind, of elements or of rows; elements that are stored past the caches go to
- * [j] of a line first. */
+/* Stores the results of one kind, of elements or of rows; elements of lines go to [j] of one first. */
 static void rows_emit_stores(halo_rows_text *t, bool elements) {
   halo_emitter *e = &t->e;
   const halo_instr *root = halo_lowering_root(t->l);
@@ -286,9 +301,8 @@ static void rows_emit_stores(halo_rows_text *t, bool elements) {
       emit_index *index = rows_index(t, leaf);
       if (pass == 0) {
         values[k] = halo_emit_value(e, t->frame, root, k, index);
-      } else if (elements && t->stream) {
-        halo_emit_line(e, "line%d[j] = %s;", k,
-                       halo_ctype_store(e->arena, leaf->type, values[k].text));
+      } else if (elements && t->lines) {
+        halo_emit_line(e, "line%d[j] = %s;", k, halo_value_stored(e->arena, &values[k]));
       } else {
         halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, leaf->type, NULL),
                         halo_index_position(e, index, leaf), values[k]);
@@ -297,32 +311,56 @@ static void rows_emit_stores(halo_rows_text *t, bool elements) {
   }
 }
 
-/* The last loop, with results that are stored past the caches. */
-static void rows_emit_stream(halo_rows_text *t) {
+/* Asks for the next row's elements at "c" of what this row was read from: while results are computed, nothing else
+ * is on its way from memory. */
+static void rows_emit_fetch(halo_rows_text *t) {
+  halo_emitter *e = &t->e;
+  const halo_computation *body = t->l->computation;
+  for (int32_t p = 0; p < body->params.count; p++) {
+    const halo_shape *shape = body->params.data[p]->shape;
+    bool rows = rows_has_elements(t, body->params.data[p]) && p < 64 && t->v.reads >> p & 1;
+    if (!rows || !halo_shape_has_default_layout(shape)) continue;
+    halo_sections_add(&e->sections, "fetch");
+    halo_emit_line(e, "h_fetch(%s + o * %lld + c + %lld);",
+                   halo_emit_arg(e, HALO_ROLE_INPUT, p, shape->type, NULL), (long long)t->v.rows.n,
+                   (long long)t->v.rows.n);
+  }
+}
+
+/* The last loop, with results that are stored as vectors, maybe past the caches. That they may lie where something is
+ * read keeps compilers from making vectors of single elements. */
+static void rows_emit_lines(halo_rows_text *t) {
   halo_emitter *e = &t->e;
   const halo_instr *root = halo_lowering_root(t->l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
-  halo_sections_add(&e->sections, "stream");
+  halo_sections_add(&e->sections, "neighbours");
+  if (t->stream) halo_sections_add(&e->sections, "stream");
   halo_emit_open(
       e, halo_arena_printf(e->arena, "for (%s c = 0; c < %lld; c += %d)",
-                           halo_emitter_index_type(e), (long long)t->v.rows.n, HALO_ROWS_STREAM));
+                           halo_emitter_index_type(e), (long long)t->v.rows.n, HALO_ROWS_LINE));
   for (int pass = 0; pass < 2; pass++) {
     for (int32_t k = 0; k < leaves; k++) {
       const halo_shape *leaf = halo_leaf_shape(root->shape, k);
       const char *type = halo_ctype_storage(leaf->type);
       if (halo_shape_element_count(leaf) == t->v.rows.outer) continue;
       if (pass == 0) {
-        halo_emit_line(e, "%s line%d[%d];", type, k, HALO_ROWS_STREAM);
+        halo_emit_line(e, "%s%d vector%d;", type, HALO_ROWS_LINE, k);
+        halo_emit_line(e, "%s *line%d = (%s *)&vector%d;", type, k, type, k);
         continue;
       }
-      halo_emit_line(e, "h_stream(vload%d(0, line%d), (__global %s%d *)(%s + o * %lld + c));",
-                     HALO_ROWS_STREAM, k, type, HALO_ROWS_STREAM,
-                     halo_emit_arg(e, HALO_ROLE_OUTPUT, k, leaf->type, NULL),
-                     (long long)t->v.rows.n);
+      const char *to = halo_arena_printf(
+          e->arena, "(__global %s%d *)(%s + o * %lld + c)", type, HALO_ROWS_LINE,
+          halo_emit_arg(e, HALO_ROLE_OUTPUT, k, leaf->type, NULL), (long long)t->v.rows.n);
+      if (t->stream) {
+        halo_emit_line(e, "h_stream(vector%d, %s);", k, to);
+      } else {
+        halo_emit_line(e, "*(%s) = vector%d;", to, k);
+      }
     }
     if (pass == 1) break;
-    halo_emit_open(e,
-                   halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", HALO_ROWS_STREAM));
+    rows_emit_fetch(t);
+    halo_emit_line(e, "H_NEIGHBOURS(1)");
+    halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", HALO_ROWS_LINE));
     halo_emit_line(e, "const %s r = c + j;", halo_emitter_index_type(e));
     rows_emit_kept(t, t->v.phases);
     rows_emit_stores(t, true);
@@ -334,8 +372,8 @@ static void rows_emit_stream(halo_rows_text *t) {
 static void rows_emit_results(halo_rows_text *t) {
   halo_emitter *e = &t->e;
   if (t->v.elements) rows_emit_row_values(t, t->v.phases);
-  if (t->v.elements && t->stream) {
-    rows_emit_stream(t);
+  if (t->v.elements && t->lines) {
+    rows_emit_lines(t);
   } else if (t->v.elements) {
     int scopes = rows_open_loop(t, 1);
     rows_emit_kept(t, t->v.phases);

@@ -6,7 +6,7 @@
 #include "hlo/rows.h"
 #include "kernels/accumulator.h"
 
-enum { HALO_ROWS_KEPT = 8, HALO_ROWS_STREAM = 16 /* elements stored together past the caches */ };
+enum { HALO_ROWS_KEPT = 8, HALO_ROWS_LINE = 16 /* elements that are stored together */ };
 
 /* An array of elements of a row that is needed in several phases. */
 typedef struct halo_rows_kept {
@@ -20,7 +20,8 @@ typedef struct halo_rows_text {
   halo_rows_view v;
   const char *name; /* of the kernel */
   int local;        /* work items a row; 1: one, with lanes */
-  bool stream;      /* results with elements are stored past a CPU's caches */
+  bool lines;       /* results with elements are stored HALO_ROWS_LINE together */
+  bool stream;      /* and past a CPU's caches */
   halo_accumulator accumulators[HALO_ROWS_HEROES]; /* named NAME_0, NAME_1, ... */
   /* filled on the way */
   halo_emitter e; /* has the body, and the kernel's arguments */
