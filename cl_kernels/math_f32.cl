@@ -40,10 +40,10 @@ static inline float h_exp_poly(float r) {
   q = h_fma(q, r, 0.166666672f);
   return h_fma(q, r, 0.5f);
 }
-/* p 2^n for |n| <= 252, rounded once. */
-static inline float h_scale(float p, int n) {
-  int low = n >> 1;
-  return p * as_float((low + 127) << 23) * as_float((n - low + 127) << 23);
+/* p 2^(n + k) for |n + k| <= 252, rounded once: by its two halves, of which the lowest bits are those wanted. */
+static inline float h_scale(float p, float t, int k) {
+  uint all = as_uint(t) + (uint)(254 + k), low = all >> 1;
+  return p * as_float(low << 23) * as_float((all - low) << 23);
 }
 
 //! f32_exp : f32_exp_parts
@@ -52,7 +52,7 @@ static inline float h_exp_by(float x, int k) {
   float t, rest, c = x > 90.0f ? 90.0f : x;
   c = c < -105.0f ? -105.0f : c;
   float r = h_exp_reduce(c, &t, &rest);
-  return h_scale(h_fma(r * r, h_exp_poly(r), r) + 1.0f, h_exp_power(t) + k);
+  return h_scale(h_fma(r * r, h_exp_poly(r), r) + 1.0f, t, k);
 }
 static inline float h_exp_f32(float x) { return h_exp_by(x, 0); }
 
@@ -137,7 +137,31 @@ static inline float h_tanh_f32(float x) {
 
 //! f32_logistic : f32_exp
 static inline float h_logistic_f32(float x) {
-  float e = h_exp_f32(-h_magnitude(x));
+  float e = h_exp_f32(-h_magnitude(x)); /* of which nothing overflows */
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+//! f16_tanh : f32
+/* For results of 16 bits: x p(x^2) / q(x^2) up to 4.6, from where on it rounds to 1; within 2^-19 of it. */
+static inline float h_tanh_f16(float x) {
+  float a = h_magnitude(x), t = a > 4.6f ? 4.6f : a, z = t * t;
+  float p = h_fma(0.00168525f, z, 0.11727151f);
+  p = h_fma(p, z, 0.99999891f);
+  float q = h_fma(6.78899931e-5f, z, 0.0185638345f);
+  q = h_fma(q, z, 0.450595515f);
+  q = h_fma(q, z, 1.0f);
+  return h_signed(t * p / q, x);
+}
+
+//! f16_logistic : f32
+/* For results of f16: 2^(n + f) with a polynomial within 2^-18 of it, down to e^-30, which rounds to 0. */
+static inline float h_logistic_f16(float x) {
+  float a = h_magnitude(x), c = a > 30.0f ? 30.0f : a;
+  float t = h_fma(c, -1.44269502f, 0x1.8p23f), f = h_fma(c, -1.44269502f, 0x1.8p23f - t);
+  float q = h_fma(0.00958321655f, f, 0.0559069877f);
+  q = h_fma(q, f, 0.240240912f);
+  q = h_fma(q, f, 0.693124077f);
+  float e = as_float(as_uint(h_fma(q, f, 1.0f)) + (as_uint(t) << 23));
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
@@ -200,7 +224,7 @@ static inline float h_pow_f32(float x, float y) {
   q = h_fma(q, f, 0.055503577f);
   q = h_fma(q, f, 0.240226507f);
   q = h_fma(q, f, 0.693147182f);
-  float v = h_scale(h_fma(q, f, 1.0f), h_exp_power(t));
+  float v = h_scale(h_fma(q, f, 1.0f), t, 0);
   v = a == 0.0f || a == INFINITY ? ((a == 0.0f) == (y < 0.0f) ? INFINITY : 0.0f) : v;
   /* Exponents of 2^24 and more are even. */
   int yi = (int)(ya < 0x1p24f ? y : 0.0f);

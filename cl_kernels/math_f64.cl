@@ -41,10 +41,10 @@ static inline double hd_exp_poly(double r) {
   q = hd_fma(q, r, 0.5);
   return q;
 }
-/* p 2^n for |n| <= 2044, rounded once. */
-static inline double hd_scale(double p, long n) {
-  long low = n >> 1;
-  return p * as_double((low + 1023) << 52) * as_double((n - low + 1023) << 52);
+/* p 2^(n + k) for |n + k| <= 2044, rounded once: by its two halves, of which the lowest bits are those wanted. */
+static inline double hd_scale(double p, double t, int k) {
+  ulong all = as_ulong(t) + (ulong)(2046 + k), low = all >> 1;
+  return p * as_double(low << 52) * as_double((all - low) << 52);
 }
 
 //! f64_exp : f64_exp_parts
@@ -53,7 +53,7 @@ static inline double hd_exp_by(double x, int k) {
   double t, rest, c = x > 711.0 ? 711.0 : x;
   c = c < -747.0 ? -747.0 : c;
   double r = hd_exp_reduce(c, &t, &rest);
-  return hd_scale(hd_fma(r * r, hd_exp_poly(r), r) + 1.0, hd_exp_power(t) + k);
+  return hd_scale(hd_fma(r * r, hd_exp_poly(r), r) + 1.0, t, k);
 }
 static inline double h_exp_f64(double x) { return hd_exp_by(x, 0); }
 
@@ -212,7 +212,7 @@ static inline double h_pow_f64(double x, double y) {
   q = hd_fma(q, f, 0.055504108664821701);
   q = hd_fma(q, f, 0.24022650695910072);
   q = hd_fma(q, f, 0.69314718055994529);
-  double v = hd_scale(hd_fma(q, f, 1.0), hd_exp_power(t));
+  double v = hd_scale(hd_fma(q, f, 1.0), t, 0);
   v = a == 0.0 || a == INFINITY ? ((a == 0.0) == (y < 0.0) ? INFINITY : 0.0) : v;
   bool whole = floor(y) == y, odd = floor(0.5 * y) * 2.0 != y && whole;
   v = odd ? hd_signed(v, x) : v;

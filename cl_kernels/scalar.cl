@@ -91,28 +91,36 @@ static inline uchar h_wrap_u4(uchar x) { return (uchar)(x & 15); }
 //! idiv
 /* Truncating division that never traps: x / 0 = all ones, MIN / -1 = MIN; x % 0 = x, MIN % -1 = 0. Signed numbers go
  * by way of their magnitudes: LLVM 15 takes ten times as long over signed ones, element by element. A divisor
- * of 0 becomes 1 by addition: LLVM 15 crashes over a choice there, as vectors of bytes. */
+ * of 0 becomes 1 by addition: LLVM 15 crashes over a choice there, as vectors of bytes. Processors that divide
+ * vectors of floats only do so (H_QUOTIENT): of numbers that a float has exactly, a quotient is less than a whole number
+ * by more than rounding could hide. */
+#if defined(__AVX512F__)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define H_QUOTIENT(x, y) (sizeof(x) < 4 ? (uint)((float)(x) / (float)(y)) : sizeof(x) == 4 ? (uint)((double)(x) / (double)(y)) : (x) / (y))
+#else
+#define H_QUOTIENT(x, y) ((x) / (y))
+#endif
 #define H_SDIV(N, T, U)                                                                            \
   static inline T h_div_##N(T a, T b) {                                                            \
     U x = (U)(a < 0 ? (U)0 - (U)a : (U)a), y = (U)(b < 0 ? (U)0 - (U)b : (U)b);                    \
-    U q = x / (U)(y + (y == 0));                                                                   \
+    U one = (U)(y + (y == 0)), q = (U)H_QUOTIENT(x, one);                                          \
     q = (U)((a < 0) != (b < 0) ? (U)0 - q : q);                                                    \
     return b == 0 ? (T)-1 : (T)q;                                                                  \
   }                                                                                                \
   static inline T h_rem_##N(T a, T b) {                                                            \
     U x = (U)(a < 0 ? (U)0 - (U)a : (U)a), y = (U)(b < 0 ? (U)0 - (U)b : (U)b);                    \
-    U r = x % (U)(y + (y == 0));                                                                   \
+    U one = (U)(y + (y == 0)), r = (U)(x - (U)((U)H_QUOTIENT(x, one) * one));                      \
     r = (U)(a < 0 ? (U)0 - r : r);                                                                 \
     return b == 0 ? a : (T)r;                                                                      \
   }
 #define H_UDIV(N, T)                                                                               \
   static inline T h_div_##N(T a, T b) {                                                            \
-    T q = a / (T)(b + (b == 0));                                                                   \
+    T one = (T)(b + (b == 0)), q = (T)H_QUOTIENT(a, one);                                          \
     return b == 0 ? (T)~(T)0 : q;                                                                  \
   }                                                                                                \
   static inline T h_rem_##N(T a, T b) {                                                            \
-    T r = a % (T)(b + (b == 0));                                                                   \
-    return b == 0 ? a : r;                                                                         \
+    T one = (T)(b + (b == 0)), q = (T)H_QUOTIENT(a, one);                                          \
+    return b == 0 ? a : (T)(a - (T)(q * one));                                                     \
   }
 H_SDIV(s8, char, uchar)
 H_SDIV(s16, short, ushort)
@@ -130,11 +138,14 @@ H_UDIV(u64, ulong)
  * of (1 + x)^n three terms are left: 1 + x (n + x n (n - 1) / 2 (1 + x (n - 2) / 3)), and 1/3 is a whole number here.
  * Whether it is negative is asked in its own width, since Mesa takes a widened int for positive, and last, since
  * LLVM 15 crashes over a choice of exponents. A chain of comparisons of the base would become a switch. */
-#define H_POW_BIT(U)                                                                               \
-  power = (U)(power * (n & 1 ? square : (U)1)), square = (U)(square * square), n = (U)(n >> 1)
+#define H_POW_BIT(U, I)                                                                            \
+  power = n & (U)1 << (I) ? (U)(power * square) : power, square = (U)(square * square)
 #define H_POW_BITS_6(U)                                                                            \
-  H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U), H_POW_BIT(U)
-#define H_POW_BITS_14(U) H_POW_BITS_6(U), H_POW_BITS_6(U), H_POW_BIT(U), H_POW_BIT(U)
+  H_POW_BIT(U, 0), H_POW_BIT(U, 1), H_POW_BIT(U, 2), H_POW_BIT(U, 3), H_POW_BIT(U, 4),             \
+      H_POW_BIT(U, 5), n = (U)(n >> 6)
+#define H_POW_BITS_14(U)                                                                           \
+  H_POW_BITS_6(U), H_POW_BIT(U, 0), H_POW_BIT(U, 1), H_POW_BIT(U, 2), H_POW_BIT(U, 3),             \
+      H_POW_BIT(U, 4), H_POW_BIT(U, 5), H_POW_BIT(U, 6), H_POW_BIT(U, 7), n = (U)(n >> 8)
 #define H_POW(N, T, U, BITS, THIRD)                                                                \
   static inline T h_pow_##N(T a, T b) {                                                            \
     U square = (U)a, n = (U)b, power = 1;                                                          \
@@ -264,19 +275,16 @@ static inline uint h_rint_small(float x) { return as_uint(x + 0x1p23f) - 0x4b000
 #endif
 #endif
 #ifdef H_LOAD_HALF
-/* A processor's conversions make NaNs quiet, which values that are only moved about must not become: those
- * go the way of the bits, as below. */
+/* A processor's conversions make NaNs quiet, which values that are only moved about must not become: where a NaN was
+ * not, and has other bits left, the bit that says so is cleared. */
 static inline float h_dec_f16(ushort h) {
-  uint m = h & 0x7fffu;
   float x = H_LOAD_HALF(h);
-  return m > 0x7c00u ? as_float((uint)(h & 0x8000) << 16 | m << 13 | 0x7f800000u) : x;
+  return (h & 0x7fffu) - 0x7c01u < 0x1ffu ? as_float(as_uint(x) & 0xffbfffffu) : x;
 }
 static inline ushort h_enc_f16(float x) {
-  uint u = as_uint(x), payload = (u >> 13) & 0x3ffu;
   ushort r;
   H_STORE_HALF(x, r);
-  uint nan_ = (u >> 16 & 0x8000u) | 0x7c00u | (payload != 0 ? payload : 0x200u);
-  return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)nan_ : r;
+  return (x != x) & ((as_uint(x) & 0x7fe000u) - 1u < 0x3fffffu) ? (ushort)(r & 0xfdffu) : r;
 }
 #else
 static inline float h_dec_f16(ushort h) {
@@ -380,6 +388,29 @@ static inline float h_sign_f32(float x) { return x != x || x == 0.0f ? x : copys
 
 //! dsign : fp64
 static inline double h_sign_f64(double x) { return x != x || x == 0.0 ? x : copysign(1.0, x); }
+
+//! frem
+/* The remainder of truncating division. Where doubles can be multiplied and added in one, it is exact: the magnitudes'
+ * quotient q, rounded to a whole number, is too large or too small by at most 2^-52 of it, and the rest of that, a
+ * multiple of the divisor's last bit, fits a double. So it is less by 2^50 after each step; floats have quotients up to
+ * 2^277, those of f16 up to 2^40. */
+#if defined(__FMA__)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define H_REM_STEP r = fma(-rint(r * inverse), d, r)
+#define H_REM(N, STEPS)                                                                            \
+  static inline float h_rem_##N(float x, float y) {                                                \
+    double r = (double)fabs(x), a = (double)fabs(y), d = a > 0x1p200 ? 0x1p200 : a;                \
+    double inverse = 1.0 / d;                                                                      \
+    STEPS;                                                                                         \
+    r = r < 0.0 ? r + d : r;                                                                       \
+    return as_float(as_uint((float)r) | (as_uint(x) & 0x80000000u));                               \
+  }
+H_REM(f16, H_REM_STEP)
+H_REM(f32, H_REM_STEP; H_REM_STEP; H_REM_STEP; H_REM_STEP; H_REM_STEP; H_REM_STEP)
+#else
+#define h_rem_f16 fmod
+#define h_rem_f32 fmod
+#endif
 
 //! fround_afz
 /* To the nearest whole number, ties away from zero. */

@@ -83,6 +83,12 @@ static const char *scalar_math(const scalar_ctx *c) {
 /* An elementary function: our own on real numbers, the complex helper on complex ones. */
 static const char *scalar_function(const scalar_ctx *c) {
   if (halo_type_is_complex(c->type)) return scalar_math(c);
+  halo_opcode op = c->instr->opcode;
+  bool bits16 = c->type == HALO_F16 || (c->type == HALO_BF16 && op == HALO_OP_TANH);
+  if (bits16 && (op == HALO_OP_TANH || op == HALO_OP_LOGISTIC)) { /* which take less */
+    scalar_need(c, EXPR(c, "f16_%s", c->rule->real));
+    return EXPR(c, "h_%s_f16(%s)", c->rule->real, c->in[0]);
+  }
   scalar_need(c, EXPR(c, "%s_%s", scalar_name(c->carrier), c->rule->real));
   return scalar_helper(c, c->rule->real);
 }
@@ -123,7 +129,11 @@ static const char *scalar_divide(const scalar_ctx *c) {
 }
 
 static const char *scalar_remainder(const scalar_ctx *c) {
-  if (!halo_type_is_integral(c->type)) return EXPR(c, "fmod(%s, %s)", c->in[0], c->in[1]);
+  if (c->type == HALO_F64) return EXPR(c, "fmod(%s, %s)", c->in[0], c->in[1]);
+  if (!halo_type_is_integral(c->type)) {
+    scalar_need(c, "frem");
+    return EXPR(c, "h_rem_%s(%s, %s)", c->type == HALO_F16 ? "f16" : "f32", c->in[0], c->in[1]);
+  }
   scalar_need(c, "idiv");
   return scalar_helper(c, "rem");
 }

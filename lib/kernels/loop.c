@@ -58,8 +58,11 @@ static int32_t loop_functions(const halo_lowering *l) {
     bool apart = instr->opcode == HALO_OP_REAL || instr->opcode == HALO_OP_IMAG ||
                  instr->opcode == HALO_OP_COMPARE;
     if (halo_type_is_complex(instr->operands[0]->shape->type)) functions += apart ? 0 : 2;
-    if (halo_op_info_of(instr->opcode)->cost < FUNCTION) continue;
-    bool counts = halo_type_is_float(instr->shape->type) || instr->opcode == HALO_OP_POWER;
+    bool is_float = halo_type_is_float(instr->shape->type);
+    bool divides =
+        instr->opcode == HALO_OP_REMAINDER || (instr->opcode == HALO_OP_DIVIDE && !is_float);
+    if (halo_op_info_of(instr->opcode)->cost < FUNCTION && !divides) continue;
+    bool counts = is_float || divides || instr->opcode == HALO_OP_POWER;
     functions += counts ? instr->operand_count : 0;
   }
   return functions;

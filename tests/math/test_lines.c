@@ -1,5 +1,6 @@
 /* tests/math/test_lines.c: what CPUs compute in lines of neighbours, on arrays that are long enough for that: powers of
- * whole numbers with exponents of all sizes, and exponentials of complex numbers. */
+ * whole numbers with exponents of all sizes, their quotients and remainders, remainders of numbers of all sizes, and
+ * exponentials of complex numbers. */
 #include "halo/client.h"
 
 #include <complex.h>
@@ -95,11 +96,86 @@ static bool lines_exponentials_are_right(halo_client *client) {
   return wrong == 0;
 }
 
+/* Numbers of all sizes, the smallest and the largest, by what divides them without a rest, nearly, or not at all. */
+static bool lines_remainders_are_right(halo_client *client) {
+  static uint32_t x[LINES_COUNT], y[LINES_COUNT], z[LINES_COUNT];
+  static const float ends[] = {0.0f, -0.0f, INFINITY, -INFINITY, 0x1p-149f, -0x1.fffffep127f, 1.0f};
+  enum { ENDS = sizeof ends / sizeof *ends };
+  int wrong = 0;
+  for (int i = 0; i < LINES_COUNT; i++) {
+    float a, b;
+    x[i] = (uint32_t)lines_random();
+    y[i] = (uint32_t)lines_random();
+    memcpy(&a, &x[i], sizeof a);
+    b = a / (float)(i % 100 + 1);
+    if (i % 3 == 0) memcpy(&y[i], &b, sizeof b);
+    if (i < ENDS * ENDS) memcpy(&x[i], &ends[i / ENDS], sizeof *x);
+    if (i < ENDS * ENDS) memcpy(&y[i], &ends[i % ENDS], sizeof *y);
+  }
+  lines_run(client, "f32", "remainder(x, y)", x, y, z, sizeof z);
+  for (int i = 0; i < LINES_COUNT; i++) {
+    float a, b, want, got;
+    memcpy(&a, &x[i], sizeof a);
+    memcpy(&b, &y[i], sizeof b);
+    memcpy(&got, &z[i], sizeof got);
+    want = fmodf(a, b);
+    bool good = want != want ? got != got : memcmp(&want, &got, sizeof got) == 0;
+    if (!good && wrong++ < 5) fprintf(stderr, "remainder(%a, %a): %a, not %a\n", a, b, got, want);
+  }
+  return wrong == 0;
+}
+
+static int64_t lines_magnitude(int i, int bits) {
+  int64_t least = -(INT64_C(1) << (bits - 1));
+  if (i % 16 == 0) return least;
+  if (i % 16 == 1) return -least - 1;
+  int64_t value = (int64_t)(lines_random() >> (64 - bits)) + least;
+  return value >> (i / 16 % bits);
+}
+
+#define LINES_DIVIDES(NAME, T, TYPE, BITS, LEAST)                                                  \
+  static bool lines_divides_##NAME(halo_client *client) {                                          \
+    static T x[LINES_COUNT], y[LINES_COUNT], quotient[LINES_COUNT], rest[LINES_COUNT];             \
+    int wrong = 0;                                                                                 \
+    for (int i = 0; i < LINES_COUNT; i++) {                                                        \
+      x[i] = (T)lines_magnitude(i, BITS);                                                          \
+      y[i] = (T)lines_magnitude(i / 16 + i, BITS);                                                 \
+      if (i % 7 == 0) y[i] = (T)(i % 5 - 2);                                                       \
+      if (i % 7 == 1) x[i] = (T)(y[i] * (i % 100));                                                \
+    }                                                                                              \
+    lines_run(client, TYPE, "divide(x, y)", x, y, quotient, sizeof quotient);                      \
+    lines_run(client, TYPE, "remainder(x, y)", x, y, rest, sizeof rest);                           \
+    for (int i = 0; i < LINES_COUNT; i++) {                                                        \
+      bool least = LEAST != 0 && y[i] == (T)-1 && x[i] == (T)LEAST;                                \
+      T q = y[i] == 0 ? (T)-1 : least ? x[i] : (T)(x[i] / y[i]);                                   \
+      T r = y[i] == 0 ? x[i] : least ? 0 : (T)(x[i] % y[i]);                                       \
+      bool good = quotient[i] == q && rest[i] == r;                                                \
+      if (!good && wrong++ < 5) {                                                                  \
+        fprintf(stderr, TYPE ": %lld by %lld: %lld, %lld\n", (long long)x[i], (long long)y[i],     \
+                (long long)quotient[i], (long long)rest[i]);                                       \
+      }                                                                                            \
+    }                                                                                              \
+    return wrong == 0;                                                                             \
+  }
+LINES_DIVIDES(s8, int8_t, "s8", 8, INT8_MIN)
+LINES_DIVIDES(s16, int16_t, "s16", 16, INT16_MIN)
+LINES_DIVIDES(s32, int32_t, "s32", 32, INT32_MIN)
+LINES_DIVIDES(s64, int64_t, "s64", 64, INT64_MIN)
+LINES_DIVIDES(u8, uint8_t, "u8", 8, 0)
+LINES_DIVIDES(u16, uint16_t, "u16", 16, 0)
+LINES_DIVIDES(u32, uint32_t, "u32", 32, 0)
+LINES_DIVIDES(u64, uint64_t, "u64", 64, 0)
+
 int main(void) {
   halo_client *client;
   lines_check(halo_client_create(&(halo_client_options){.cache_dir = ""}, &client));
   bool good = lines_powers_are_right(client);
   good = lines_exponentials_are_right(client) && good;
+  good = lines_remainders_are_right(client) && good;
+  bool (*const divides[])(halo_client *) = {lines_divides_s8,  lines_divides_s16, lines_divides_s32,
+                                            lines_divides_s64, lines_divides_u8,  lines_divides_u16,
+                                            lines_divides_u32, lines_divides_u64};
+  for (size_t i = 0; i < sizeof divides / sizeof *divides; i++) good = divides[i](client) && good;
   halo_client_release(client);
   return good ? 0 : 1;
 }
