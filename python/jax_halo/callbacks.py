@@ -70,24 +70,28 @@ def _with_operand(callback):
 
 
 def _install_emitter(platform):
-    from jax._src import callback
+    from jax._src import callback as callbacks
+    from jax.interpreters import mlir
 
-    original = callback.emit_python_callback
+    original = callbacks.emit_python_callback
 
-    def emit_python_callback(ctx, function, token, operands, operand_avals, *args, partitioned=False, **kwargs):
+    def emit_python_callback(ctx, callback, token, operands, operand_avals, *args, partitioned=False, **kwargs):
         if tuple(ctx.module_context.platforms) != (platform,):
-            return original(ctx, function, token, operands, operand_avals, *args, partitioned=partitioned, **kwargs)
+            return original(ctx, callback, token, operands, operand_avals, *args, partitioned=partitioned, **kwargs)
         # Where each device has arrays of its own, a callback of parts is one like all others.
         if partitioned and not _is_local(ctx.module_context):
             if not operands:
-                function, operands, operand_avals = _with_operand(function)
-            function = _of_pieces(function, operand_avals)
+                callback, operands, operand_avals = _with_operand(callback)
+            callback = _of_pieces(callback, operand_avals)
             operands, operand_avals = _pieces(ctx, operands, operand_avals)
             kwargs["sharding"] = None
         ctx = ctx.replace(module_context=_Module(ctx.module_context))
-        return original(ctx, function, token, operands, operand_avals, *args, **kwargs)
+        return original(ctx, callback, token, operands, operand_avals, *args, **kwargs)
 
-    callback.emit_python_callback = emit_python_callback
+    # The second is where users find it, and parts of JAX.
+    for module in (callbacks, mlir):
+        if getattr(module, "emit_python_callback", None) is original:
+            module.emit_python_callback = emit_python_callback
 
 
 def _install_receiver():

@@ -1,4 +1,5 @@
 """Lowerings of primitives that JAX has for platforms by name only, or not as they are best here."""
+import functools
 
 # Calls of LAPACK, by the names that JAX gives them on CPUs.
 _AS_ON_CPUS = (
@@ -16,6 +17,8 @@ _AS_ON_CPUS = (
     # Complex convolutions as real ones.
     "conv_general_dilated",
 )
+# Those of modules that are imported when somebody wants them: jax.experimental.sparse.linalg.
+_AS_ON_CPUS_LATER = ("spsolve",)
 # Arrays that a program puts into another memory.
 _AS_ON_TPUS = ("device_put",)
 # What one device has, for all.
@@ -29,6 +32,23 @@ def _copy(platform, source, names):
         if str(primitive) in names:
             rule = getattr(entry, "rule", entry)
             mlir.register_lowering(primitive, rule, platform=platform)
+
+
+def _copy_later(platform, source, names):
+    """The rules that JAX has, and those that it will get."""
+    from jax.interpreters import mlir
+
+    _copy(platform, source, names)
+    original = mlir.register_lowering
+
+    @functools.wraps(original)
+    def register_lowering(prim, rule, *args, **kwargs):
+        result = original(prim, rule, *args, **kwargs)
+        if str(prim) in names and source in (*args[:1], kwargs.get("platform")):
+            original(prim, rule, platform=platform)
+        return result
+
+    mlir.register_lowering = register_lowering
 
 
 def _approx_top_k(operand, *, k, reduction_dimension, is_max_k, aggregate_to_topk, recall_target,
@@ -65,6 +85,7 @@ def install(platform):
     import jax._src.lax.parallel  # noqa: F401
 
     _copy(platform, "cpu", _AS_ON_CPUS)
+    _copy_later(platform, "cpu", _AS_ON_CPUS_LATER)
     _copy(platform, "tpu", _AS_ON_TPUS)
     _copy(platform, "cuda", _AS_ON_GPUS)
     _install_approx_top_k(platform)

@@ -762,6 +762,33 @@ def that_checks(device):
   same(jnp.ones(3) + 1, np.full(3, 2))
 
 
+@step("callback")
+def that_checks_while_it_runs(device):
+  """Checks that nobody has taken out of the program."""
+  flag = "jax_experimental_unsafe_xla_runtime_errors"
+  jax.config.update(flag, True)
+  try:
+    f = jax.jit(lambda x: (checkify.check(x > 0, "must be more than 0, is {x}", x=x), x * 2)[1])
+    assert float(f(2.)) == 4
+    with raises(Exception, "must be more than 0"):
+      f(-1.).block_until_ready()
+      jax.effects_barrier()
+  finally:
+    jax.config.update(flag, False)
+    dispatch.runtime_tokens.clear()
+
+
+@step("callback")
+def of_rules_that_come_later(device):
+  """JAX gives this function a rule for CPUs when the module is imported, with what users have to lower to callbacks."""
+  import jax.experimental.sparse.linalg
+
+  matrix = np.eye(4) * 2 + np.eye(4, k=1)
+  sparse = jax.experimental.sparse.BCSR.fromdense(jnp.asarray(matrix))
+  solve = lambda data: jax.experimental.sparse.linalg.spsolve(data, sparse.indices, sparse.indptr, jnp.ones(4))
+  np.testing.assert_allclose(jax.jit(solve)(sparse.data), np.linalg.solve(matrix, np.ones(4)), rtol=1e-5)
+
+
 # ---- Arrays that change ----
 
 
