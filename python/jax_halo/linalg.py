@@ -78,6 +78,26 @@ def _install_approx_top_k(platform):
         ann.approx_top_k_p, mlir.lower_fun(_approx_top_k, multiple_results=True), platform=platform)
 
 
+def _install_cholesky(platform):
+    import jax.numpy as jnp
+    from jax._src.interpreters import mlir
+    from jax._src.lax import linalg
+    from jax._src.lib.mlir import ir
+    from jax._src.lib.mlir.dialects import hlo
+
+    def checked(factor):
+        # XLA's operation leaves NaN in the last place alone where only the last pivot is zero. JAX promises
+        # NaN everywhere if a matrix has no factor.
+        last = factor[..., -1:, -1:]
+        return jnp.where(jnp.isnan(last.real), jnp.full_like(factor, jnp.nan), factor)
+
+    def rule(ctx, operand):
+        factor = hlo.cholesky(operand, lower=ir.BoolAttr.get(True))
+        return mlir.lower_fun(checked, multiple_results=False)(ctx, factor)
+
+    mlir.register_lowering(linalg.cholesky_p, rule, platform=platform)
+
+
 def install(platform):
     # The modules that register the rules which are copied.
     import jax._src.dispatch  # noqa: F401
@@ -89,3 +109,4 @@ def install(platform):
     _copy(platform, "tpu", _AS_ON_TPUS)
     _copy(platform, "cuda", _AS_ON_GPUS)
     _install_approx_top_k(platform)
+    _install_cholesky(platform)

@@ -267,6 +267,8 @@ def linalg():
     if np.dtype(dtype).itemsize < 4: continue
     n = np.dtype(dtype).name
     yield Case(f"lax.cholesky/{n}", lax.linalg.cholesky, (spd.astype(dtype),), 32)
+    # Pivots that are zero last, first, and not at all.
+    yield Case(f"lax.cholesky/{n}/singular", lax.linalg.cholesky, (np.array([[[4, 2], [2, 1]], [[0, 0], [0, 1]], [[4, 2], [2, 2]]], dtype),), 32)
     for left in (False, True):
       for lower in (False, True):
         for t in (False, True):
