@@ -359,7 +359,7 @@ static halo_status bundle_settle(bundle_state *e, const bundle *b, halo_step *ou
   *out = (halo_step){.kind = HALO_STEP_KERNEL, .trips = -1, .operations = -1};
   const halo_step *first = NULL, *last = NULL;
   int32_t steps = 0;
-  double work = 0;
+  double work = 0, flops = 0;
   for (int32_t i = 0; i < b->count; i++) {
     for (int32_t m = 0; m < b->bodies[i]->count; m++, steps++) {
       const halo_step *step = b->bodies[i]->members[m];
@@ -367,10 +367,11 @@ static halo_status bundle_settle(bundle_state *e, const bundle *b, halo_step *ou
       if (!last || step->number > last->number) last = step;
       work += lower_work(e->target, e->s->caps, step);
       if (__builtin_add_overflow(out->bytes, step->bytes, &out->bytes)) out->bytes = INT64_MAX;
-      if (__builtin_add_overflow(out->flops, step->flops, &out->flops)) out->flops = INT64_MAX;
+      flops += halo_step_work(step).flops;
     }
   }
   out->number = first->number;
+  out->flops = lower_saturated(flops);
   out->seconds = e->target->launch + work;
   const char *name = bundle_value_name(e, first), *end = bundle_value_name(e, last);
   if (first != last) name = halo_arena_printf(arena, "%s..%s", name, end);

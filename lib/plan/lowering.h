@@ -56,6 +56,11 @@ void lower_random(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* Nothing where nothing has to be copied. */
 void lower_copy(lower_state *s, halo_steps *steps, int32_t from, int32_t to, const char *label);
 
+/* A count as a whole number; INT64_MAX when that is not enough. */
+static inline int64_t lower_saturated(double count) {
+  return count < 9223372036854775807.0 ? (int64_t)count : INT64_MAX;
+}
+
 /* Seconds of a step's work itself, without its launch. The target's figures are those of memory and of one
  * operation after the other: what lies in the caches of a CPU is moved several times as fast, and compilers make
  * vectors of what is computed element by element. */

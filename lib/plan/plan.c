@@ -52,6 +52,28 @@ void halo_plan_release(halo_plan *plan) {
   halo_free(plan);
 }
 
+halo_plan_work halo_step_work(const halo_step *step) {
+  halo_plan_work inner = {0};
+  for (int32_t l = 0; l < step->list_count; l++) {
+    halo_plan_work list = {0};
+    for (int32_t i = 0; i < step->lists[l].count; i++) {
+      halo_plan_work one = halo_step_work(&step->lists[l].data[i]);
+      list.flops += one.flops;
+      list.traffic += one.traffic;
+    }
+    if (step->kind != HALO_STEP_CONDITIONAL) {
+      inner.flops += list.flops;
+      inner.traffic += list.traffic;
+    } else if (list.flops + list.traffic > inner.flops + inner.traffic) {
+      inner = list;
+    }
+  }
+  double rounds = step->kind == HALO_STEP_WHILE && step->trips >= 0 ? (double)step->trips : 1;
+  double own = step->flops > 0 ? (double)step->flops : step->operations > 0 ? step->operations : 0;
+  double moved = (double)(step->kind == HALO_STEP_COPY ? 2 * step->bytes : step->bytes);
+  return (halo_plan_work){own + rounds * inner.flops, moved + rounds * inner.traffic};
+}
+
 void halo_plan_index_steps(halo_steps *steps, halo_step **by_number) {
   for (int32_t i = 0; i < steps->count; i++) {
     halo_step *step = &steps->data[i];

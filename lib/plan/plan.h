@@ -216,6 +216,15 @@ void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number)
 /* The plan as text: buffers, then steps. */
 void halo_plan_print(halo_strbuf *out, const halo_plan *plan);
 
+/* What a run takes: floating-point operations, which are simple operations where a kernel has neither products nor
+ * sums, and bytes read and written. */
+typedef struct halo_plan_work {
+  double flops, traffic;
+} halo_plan_work;
+/* Of a step with all that is in it: of a loop as many rounds as are known beforehand, or one, and of a conditional
+ * the branch that takes most. */
+halo_plan_work halo_step_work(const halo_step *step);
+
 /* Puts each step, nested ones included, at its number; other places are left alone. */
 void halo_plan_index_steps(halo_steps *steps, halo_step **by_number);
 

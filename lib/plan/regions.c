@@ -229,10 +229,12 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
   region_sum sum = {.price = {.able = true}};
   int32_t number = steps[0].number;
   int64_t bytes = 0;
+  double flops = 0;
   for (int32_t i = 0; i < count; i++) {
     region_price one = region_price_step(e, &steps[i]);
     region_add_price(&sum.price, &one);
     if (__builtin_add_overflow(bytes, steps[i].bytes, &bytes)) bytes = INT64_MAX;
+    flops += halo_step_work(&steps[i]).flops;
   }
   bool may_leave = region_may_leave(e, &sum.price);
   region_run run = {steps, count, -1};
@@ -249,6 +251,7 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
   out[0] = region_launch(e, &kernel, number, label);
   out[0].seconds = e->target->launch + sum.price.together;
   out[0].bytes = sum.price.loops ? 0 : bytes;
+  out[0].flops = lower_saturated(flops);
   if (!may_leave) return 1;
   region_give_value(e, &out[0], 0);
   halo_plan_arg place = {run.place, 1, false};
