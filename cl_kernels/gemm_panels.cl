@@ -2,17 +2,19 @@
  *
  * B lies as panels of H_NR columns, element (k, column) of a panel at k * H_NR + column, padded with
  * zeros (the packing of Goto and van de Geijn, 2008), or is read in place when its rows are whole panels;
- * A is read in place, row by row wherever rows lie, or from panels of H_MR rows. One work item keeps an
- * H_MR x H_NR block of C in registers, H_NV vectors of H_W elements wide. Sums over many k may be cut into
- * H_PARTS.
+ * A is read in place, row by row wherever rows lie, or from panels of H_MR rows. An item keeps an
+ * H_MR x H_NR block of C in registers, H_NV vectors of H_W elements wide; a work item does H_TURNS of them. Sums over
+ * many k may be cut into H_PARTS.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_BLOCK, a function that does an item, H_BLOCK_PARAMS, H_BLOCK_POINTERS (they
  * declare PA and PB), H_ARGUMENTS of calls of it; H_T element type, H_V vector type,
  * H_LOADV(p), H_STOREV(v, p), H_MAD(x, y, c) x times y plus c; H_ROW(batch, panel, i) where row i of a row panel begins in A, the last row
  * of A for those beyond it; H_BBATCH, H_BPANEL strides of B from batch to batch and panel to panel; H_LOOPS the
  * loops over what is k of part `part`, and in them H_KA, H_KB where in a row of A and in a panel of B; H_M, H_N;
- * H_MR, H_NV, H_W; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS; H_OUT(b, row, column, v) stores one element,
- * H_OUTV(b, row, column, v) H_W of one row. */
+ * H_MR, H_NV, H_W; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS, H_TURNS: these and H_M, H_N may be arguments; H_RIM 1: there
+ * may be blocks that reach beyond C; H_VECTORS 1: H_OUTV(b, row, column, v) stores H_W elements of one row; H_SPLIT 0:
+ * H_OUT(b, row, column, v) finishes and stores one element, 1: H_VALUE(b, row, column, v) finishes it, H_PUT(b, row,
+ * column, v) stores it, of type H_R. */
 #ifndef H_NAME
 #define H_NAME gemm_panels_example
 #define H_PARAMS __global const float *PA_, __global const float *PB_, __global float *C_
@@ -38,6 +40,10 @@
 #define H_KB k *H_NV *H_W
 #define H_BATCH 1
 #define H_PARTS 1
+#define H_TURNS 1
+#define H_RIM 1
+#define H_VECTORS 1
+#define H_SPLIT 0
 #define H_MR 6
 #define H_NV 4
 #define H_MPANELS 3
@@ -79,30 +85,48 @@ static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) 
       for (int j = 0; j < H_NV; ++j) c[i][j] = H_MAD(x, row[j], c[i][j]);
     }
   }
-#if H_M % H_MR != 0 || H_N % H_NR != 0
-  if (r0 + H_MR > H_M || c0 + H_NR > H_N) {
-    /* The rim: through memory, element by element. */
-    H_T rim[H_MR][H_NR];
+#if H_VECTORS
+#if H_RIM
+  if (r0 + H_MR <= H_M && c0 + H_NR <= H_N)
+#endif
+  {
 #pragma unroll
     for (int i = 0; i < H_MR; ++i) {
 #pragma unroll
-      for (int j = 0; j < H_NV; ++j) H_STOREV(c[i][j], &rim[i][j * H_W]);
-    }
-    for (int i = 0; i < H_MR && r0 + i < H_M; ++i) {
-      for (int j = 0; j < H_NR && c0 + j < H_N; ++j) H_OUT(batch, r0 + i, c0 + j, rim[i][j]);
+      for (int j = 0; j < H_NV; ++j) H_OUTV(batch, r0 + i, c0 + j * H_W, c[i][j]);
     }
     return;
   }
 #endif
+#if H_RIM || !H_VECTORS
+  /* Through memory, element by element: so what finishes them is there once, not once a vector. What it reads may lie
+   * where results go, so that vectors can be made of it only where nothing is stored meanwhile. */
+  H_T rim[H_MR][H_NR];
 #pragma unroll
   for (int i = 0; i < H_MR; ++i) {
 #pragma unroll
-    for (int j = 0; j < H_NV; ++j) H_OUTV(batch, r0 + i, c0 + j * H_W, c[i][j]);
+    for (int j = 0; j < H_NV; ++j) H_STOREV(c[i][j], &rim[i][j * H_W]);
   }
+#if H_RIM
+  const int height = H_M - r0 < H_MR ? (int)(H_M - r0) : H_MR;
+  const int width = H_N - c0 < H_NR ? (int)(H_N - c0) : H_NR;
+#else
+  const int height = H_MR, width = H_NR;
+#endif
+  for (int i = 0; i < height; ++i) {
+#if H_SPLIT
+    H_R row[H_NR < 64 ? 64 : H_NR];
+    for (int j = 0; j < width; ++j) row[j] = H_VALUE(batch, r0 + i, c0 + j, rim[i][j]);
+    for (int j = 0; j < width; ++j) H_PUT(batch, r0 + i, c0 + j, row[j]);
+#else
+    for (int j = 0; j < width; ++j) H_OUT(batch, r0 + i, c0 + j, rim[i][j]);
+#endif
+  }
+#endif
 }
 
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  H_BLOCK((H_INT)get_global_id(0), H_ARGUMENTS);
+  for (H_INT q = 0; q < H_TURNS; ++q) H_BLOCK((H_INT)get_global_id(0) * H_TURNS + q, H_ARGUMENTS);
 }
 #undef H_NR

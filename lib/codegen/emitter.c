@@ -141,7 +141,7 @@ const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_t
     const halo_kernel_arg *arg = &e->args.data[i];
     if (arg->role == role && arg->index == index && arg->literal == literal) return arg->name;
   }
-  int32_t number = role == HALO_ROLE_CONST ? e->args.count : index;
+  int32_t number = role == HALO_ROLE_CONST || e->ordered_names ? e->args.count : index;
   halo_kernel_arg arg = {
       role, index, literal, type, halo_arena_printf(e->arena, "%s%d", letters[role], number), 0};
   halo_vec_push(&e->args, arg);
@@ -154,13 +154,8 @@ int64_t halo_private_room(int64_t count, size_t size) {
   return count > least ? count : least;
 }
 
-const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_type type,
-                                int64_t number) {
-  for (int32_t i = 0; i < e->args.count; i++) {
-    const halo_kernel_arg *arg = &e->args.data[i];
-    bool same = arg->role == HALO_ROLE_VALUE && arg->index == (int32_t)what;
-    if (same && arg->type == type && arg->number == number) return arg->name;
-  }
+static const char *emit_add_value(halo_emitter *e, halo_argument_value what, halo_type type,
+                                  int64_t number) {
   halo_kernel_arg arg = {.role = HALO_ROLE_VALUE,
                          .index = (int32_t)what,
                          .type = type,
@@ -168,4 +163,18 @@ const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_
                          .number = number};
   halo_vec_push(&e->args, arg);
   return arg.name;
+}
+
+const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_type type,
+                                int64_t number) {
+  for (int32_t i = 0; i < e->args.count; i++) {
+    const halo_kernel_arg *arg = &e->args.data[i];
+    bool same = arg->role == HALO_ROLE_VALUE && arg->index == (int32_t)what;
+    if (same && arg->type == type && arg->number == number) return arg->name;
+  }
+  return emit_add_value(e, what, type, number);
+}
+
+const char *halo_emit_number_arg(halo_emitter *e, int64_t number) {
+  return emit_add_value(e, HALO_VALUE_NUMBER, e->wide ? HALO_S64 : HALO_S32, number);
 }

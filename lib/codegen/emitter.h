@@ -58,6 +58,9 @@ typedef struct halo_emitter {
   bool parts; /* complex numbers are loaded part by part: vectors of neighbours are made on CPUs */
   bool keep_f32; /* do not round f32 results to narrower types: inside a reduction */
   bool
+      ordered_names; /* arguments are named in the order of their use, not by what they are: so that kernels which
+                         have others in the same places have equal texts */
+  bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
@@ -98,6 +101,9 @@ const char *halo_emit_arg(halo_emitter *e, halo_role role, int32_t index, halo_t
  * that differ in nothing else are one. */
 const char *halo_emit_value_arg(halo_emitter *e, halo_argument_value what, halo_type type,
                                 int64_t number);
+/* One more argument, of the index type, for a number, even where another has the same: kernels in which the two differ
+ * have the same text then. */
+const char *halo_emit_number_arg(halo_emitter *e, int64_t number);
 
 /* How many elements, of `size` bytes each, an array in private memory is declared with that needs `count`: at least
  * 64 bytes, as templates do by adding so many. LLVM (15 at least) makes vectors of a loop over an array that are

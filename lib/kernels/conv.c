@@ -40,17 +40,36 @@ void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_view *v, c
   halo_sections_add(&p->e.sections, halo_ctype_section(v->accumulator));
 }
 
-void halo_conv_store(halo_parts *p, const halo_conv_view *v) {
+/* Opens a helper for a result, which is the sum v, and whatever is fused behind it. */
+static emit_frame *conv_open_result(halo_parts *p, const halo_conv_view *v) {
   halo_emitter *e = &p->e;
-  halo_conv_axes rows = halo_conv_rows(v);
   emit_frame *frame = halo_parts_open(p);
   halo_value sum = halo_emit_convert(e, halo_value_name(v->accumulator, "v"), v->result);
   halo_frame_bind(e, frame, v->conv, 0, sum);
-  emit_index *index =
-      halo_conv_result_index(e, v, &rows, halo_emit_counter(e, "b", v->groups),
-                             halo_emit_counter(e, "x", v->m), halo_emit_counter(e, "y", v->n));
-  halo_parts_store(p, frame, v->conv->shape, index);
+  return frame;
+}
+
+static emit_index *conv_result_index(halo_parts *p, const halo_conv_view *v) {
+  halo_emitter *e = &p->e;
+  halo_conv_axes rows = halo_conv_rows(v);
+  return halo_conv_result_index(e, v, &rows, halo_emit_counter(e, "b", v->groups),
+                                halo_emit_counter(e, "x", v->m), halo_emit_counter(e, "y", v->n));
+}
+
+void halo_conv_store(halo_parts *p, const halo_conv_view *v) {
+  emit_frame *frame = conv_open_result(p, v);
+  halo_parts_store(p, frame, v->conv->shape, conv_result_index(p, v));
   halo_parts_close(p, "void", "_out", "b, x, y", halo_ctype_compute(v->accumulator));
+}
+
+void halo_conv_store_split(halo_parts *p, const halo_conv_view *v) {
+  const char *type = halo_ctype_compute(halo_lowering_root(p->l)->shape->type);
+  emit_frame *frame = conv_open_result(p, v);
+  halo_parts_value(p, frame, conv_result_index(p, v));
+  halo_parts_close(p, type, "_value", "b, x, y", halo_ctype_compute(v->accumulator));
+  halo_parts_open(p);
+  halo_parts_put(p, conv_result_index(p, v));
+  halo_parts_close(p, "void", "_put", "b, x, y", type);
 }
 
 void halo_conv_emit_at(halo_parts *p, const halo_conv_view *v) {

@@ -11,6 +11,8 @@ void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_view *v, c
 /* "inline void name_out(..., b, x, y, v)": finishes and stores a result from accumulator v, of group b, row
  * x and column y; whatever is fused behind the convolution sees it as its value. */
 void halo_conv_store(halo_parts *p, const halo_conv_view *v);
+/* The same in two, "_value" and "_put", where halo_parts_can_split. */
+void halo_conv_store_split(halo_parts *p, const halo_conv_view *v);
 
 /* "inline int name_at(..., b, x, y)": where an element of the result lies in its memory. */
 void halo_conv_emit_at(halo_parts *p, const halo_conv_view *v);

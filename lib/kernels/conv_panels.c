@@ -345,26 +345,33 @@ static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_prod
   halo_strbuf_deinit(&b);
 }
 
-/* How results are stored: parts into a scratch as the result's memory will be, or finished; as vectors
- * where output features are neighbours there. */
-static void conv_store_holes(halo_parts *parts, halo_template *k, const conv_product *p,
-                             const char *out) {
+/* Whether results, or parts of them, are stored as vectors. */
+static bool conv_stores_vectors(const halo_parts *parts, const conv_product *p) {
   const halo_conv_view *v = &p->v;
   bool minor = v->conv->shape->minor_to_major[0] == v->dims->out_feature;
   bool plain = v->conv == halo_lowering_root(parts->l) && v->result == v->accumulator;
+  return minor && (plain || p->cuts > 1);
+}
+
+/* How results are stored: parts into a scratch as the result's memory will be, or finished; as vectors
+ * where output features are neighbours there. */
+static void conv_store_holes(halo_parts *parts, halo_template *k, const conv_product *p,
+                             const char *out, bool split) {
+  const halo_conv_view *v = &p->v;
   const char *at =
       halo_arena_printf(parts->l->arena, "%s_at(%s, b, x, y)", parts->name, parts->texts.arguments);
   if (p->cuts > 1) {
     at = halo_arena_printf(parts->l->arena, "part * (%s)%lld + %s", parts->itype,
                            (long long)halo_shape_element_count(v->conv->shape), at);
+    halo_template_define_int(k, "H_SPLIT", 0);
     halo_parts_hole(parts, k, "H_OUT(b, x, y, v)", "%s[%s] = (v)", out, at);
   } else {
-    halo_parts_call(parts, k, "H_OUT", "_out", "b, x, y, v");
+    halo_panels_result(parts, k, split);
   }
-  if (minor && (plain || p->cuts > 1)) {
+  bool vectors = conv_stores_vectors(parts, p);
+  halo_template_define_int(k, "H_VECTORS", vectors);
+  if (vectors) {
     halo_parts_hole(parts, k, "H_OUTV(b, x, y, v)", "vstore%d(v, 0, %s + %s)", p->b.w, out, at);
-  } else {
-    halo_panels_store_elements(parts, k, &p->b, v->accumulator);
   }
 }
 
@@ -381,20 +388,29 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
   halo_conv_begin(&parts, l, v, name);
   conv_emit_row(&parts, p);
   halo_conv_emit_at(&parts, v);
+  bool split = false;
   if (p->cuts > 1) {
     out = halo_emit_arg(&parts.e, HALO_ROLE_SCRATCH, places.parts, v->accumulator, NULL);
   } else {
     /* Stored when all but what finishes it has been read. */
     parts.in_place = halo_computation_same_position(l->computation);
-    halo_conv_store(&parts, v);
+    split = !conv_stores_vectors(&parts, p) && halo_parts_can_split(l, v->conv->shape);
+    if (split) {
+      halo_conv_store_split(&parts, v);
+    } else {
+      halo_conv_store(&parts, v);
+    }
     const halo_instr *root = halo_lowering_root(l);
     out = halo_emit_arg(&parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
   }
   const char *pa = halo_conv_operand(&parts, v, v->lhs, places.image);
   const char *pb = halo_conv_operand(&parts, v, v->rhs, places.panels);
   halo_template k;
+  halo_panels_sizes sizes = {
+      .rows = v->m, .columns = v->n, .batch = v->groups, .cuts = p->cuts, .k = v->k / p->cuts + 1};
+  halo_panels_begin(&parts, &p->b, &sizes);
   halo_panels_template(
-      &parts, &k, &p->b, v->accumulator, v->m, v->n, v->groups, p->cuts,
+      &parts, &k, &p->b, v->accumulator, &sizes,
       halo_arena_printf(l->arena, "  __global const %s *PA = %s, *PB = %s;", type, pa, pb));
   const char *row = halo_arena_printf(l->arena, "(p) * %d + (i)", p->b.mr);
   if (v->m % p->b.mr != 0) {
@@ -406,10 +422,9 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
   halo_template_define_int(&k, "H_BBATCH", p->rhs_in_place ? v->n : panels * p->b.nr * v->k);
   halo_template_define_int(&k, "H_BPANEL", p->rhs_in_place ? p->b.nr : p->b.nr * v->k);
   conv_loop_holes(&parts, &k, p);
-  conv_store_holes(&parts, &k, p, out);
+  conv_store_holes(&parts, &k, p, out, split);
   halo_template_finish(&k, l->source);
-  halo_panels_launch(&parts, "conv:panels", &p->b, v->m, v->n, v->groups * p->cuts,
-                     v->k / p->cuts + 1);
+  halo_panels_launch(&parts, "conv:panels", &p->b, &sizes);
   return halo_parts_end(&parts);
 }
 

@@ -51,6 +51,7 @@ static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, con
   double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
   double other = (double)v->batch * ((double)v->n + 64) * ((double)v->k + 64);
   halo_parts_begin(&t->parts, l, name, padded > 1e9 || other > 1e9);
+  t->parts.e.ordered_names = true;
   halo_sections_add(&t->parts.e.sections, halo_ctype_section(v->accumulator));
 }
 
@@ -65,20 +66,84 @@ static void dot_element(dot_text *t, bool rhs, const char *suffix) {
   halo_parts_close(&t->parts, t->type, suffix, "b, x, k", NULL);
 }
 
-/* "inline void name_out(..., b, x, y, v)": finishes and stores a result from accumulator v; whatever is
- * fused behind the product sees it as the dot's value. */
-static void dot_store(dot_text *t) {
+/* Whether elements of an operand lie at fixed distances along all three directions. */
+static bool dot_is_strided(const halo_dot_side *side) {
+  return side->is_parameter && side->batch.stride >= 0 && side->free.stride >= 0 &&
+         side->contract.stride >= 0;
+}
+
+/* The same, of a strided operand, with arguments for all sizes but the distance of neighbours. */
+static void dot_strided_element(dot_text *t, bool rhs) {
+  halo_emitter *e = &t->parts.e;
+  const halo_dot_side *side = rhs ? &t->v.rhs : &t->v.lhs;
+  const halo_shape *shape = side->operand->shape;
+  halo_parts_open(&t->parts);
+  const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, (int32_t)side->operand->parameter_number,
+                                  shape->type, NULL);
+  /* 64 bits, so that compilers see at once that neighbours stay neighbours. */
+  halo_strbuf at = {0};
+  halo_strbuf_printf(&at, "(long)b * %s", halo_emit_number_arg(e, side->batch.stride));
+  const halo_dot_group *groups[] = {&side->free, &side->contract};
+  for (int i = 0; i < 2; i++) {
+    const char *name = i ? "k" : "x";
+    if (groups[i]->stride == 1) {
+      halo_strbuf_printf(&at, " + %s", name);
+    } else {
+      halo_strbuf_printf(&at, " + (long)%s * %s", name, halo_emit_number_arg(e, groups[i]->stride));
+    }
+  }
+  halo_emit_line(e, "const long i = %s;", halo_strbuf_text(&at));
+  halo_strbuf_deinit(&at);
+  const halo_integer *i = halo_emit_counter(e, "i", halo_shape_element_count(shape));
+  halo_value value = halo_emit_load(e, arg, shape->type, i);
+  halo_emit_line(e, "return %s;", halo_emit_convert(e, value, t->v.accumulator).text);
+  halo_parts_close(&t->parts, t->type, "_in", "b, x, k", NULL);
+}
+
+/* "inline void name_out(..., b, x, y, v)" for results that are finished and lie row by row. */
+static void dot_store_plain(dot_text *t, const halo_panels_sizes *sizes) {
+  halo_emitter *e = &t->parts.e;
+  halo_parts_open(&t->parts);
+  const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, t->v.result, NULL);
+  halo_emit_line(e, "%s[(b * %s + x) * %s + y] = v;", out, sizes->rows_text, sizes->columns_text);
+  halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
+}
+
+/* Opens a helper for a result, which is the product v, and whatever is fused behind it. */
+static emit_frame *dot_open_result(dot_text *t) {
   halo_emitter *e = &t->parts.e;
   /* A block of results is stored when all that it is made of has been read, but for what finishes it. */
   t->parts.in_place = halo_computation_same_position(t->parts.l->computation);
   emit_frame *frame = halo_parts_open(&t->parts);
   halo_value product = halo_emit_convert(e, halo_value_name(t->v.accumulator, "v"), t->v.result);
   halo_frame_bind(e, frame, t->v.dot, 0, product);
-  emit_index *index =
-      halo_dot_result_index(e, &t->v, halo_emit_counter(e, "b", t->v.batch),
-                            halo_emit_counter(e, "x", t->v.m), halo_emit_counter(e, "y", t->v.n));
-  halo_parts_store(&t->parts, frame, t->v.dot->shape, index);
+  return frame;
+}
+
+static emit_index *dot_result_index(dot_text *t) {
+  halo_emitter *e = &t->parts.e;
+  return halo_dot_result_index(e, &t->v, halo_emit_counter(e, "b", t->v.batch),
+                               halo_emit_counter(e, "x", t->v.m),
+                               halo_emit_counter(e, "y", t->v.n));
+}
+
+/* "inline void name_out(..., b, x, y, v)": finishes and stores a result from accumulator v; whatever is
+ * fused behind the product sees it as the dot's value. */
+static void dot_store(dot_text *t) {
+  emit_frame *frame = dot_open_result(t);
+  halo_parts_store(&t->parts, frame, t->v.dot->shape, dot_result_index(t));
   halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
+}
+
+/* The same in two: "_value" and "_put". */
+static void dot_store_split(dot_text *t) {
+  halo_type type = halo_lowering_root(t->parts.l)->shape->type;
+  emit_frame *frame = dot_open_result(t);
+  halo_parts_value(&t->parts, frame, dot_result_index(t));
+  halo_parts_close(&t->parts, halo_ctype_compute(type), "_value", "b, x, y", t->type);
+  halo_parts_open(&t->parts);
+  halo_parts_put(&t->parts, dot_result_index(t));
+  halo_parts_close(&t->parts, "void", "_put", "b, x, y", halo_ctype_compute(type));
 }
 
 /* ---- Panels ---- */
@@ -160,23 +225,22 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
   halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
   dot_text t;
   dot_begin(&t, l, v, name);
-  dot_element(&t, rhs, "_in");
-  return halo_panels_pack_lower(&t.parts, &pack, *scratch,
-                                rhs ? "dot:panels pack B" : "dot:panels pack A");
+  pack.shared = dot_is_strided(side) && !b->pairs;
+  if (pack.shared) {
+    dot_strided_element(&t, rhs);
+  } else {
+    dot_element(&t, rhs, "_in");
+  }
+  HALO_TRY(halo_panels_pack_lower(&t.parts, &pack, *scratch,
+                                  rhs ? "dot:panels pack B" : "dot:panels pack A"));
+  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  return HALO_OK;
 }
 
-/* Stores a vector of results: at once where result and memory are plain, else lane by lane. */
-static void dot_store_vector(dot_text *t, halo_template *k, const halo_panels *b) {
-  const halo_instr *root = halo_lowering_root(t->parts.l);
-  bool plain = t->v.dot == root && t->v.result == t->v.accumulator;
-  if (!plain || !halo_shape_has_default_layout(t->v.dot->shape)) {
-    halo_panels_store_elements(&t->parts, k, b, t->v.accumulator);
-    return;
-  }
-  const char *out = halo_emit_arg(&t->parts.e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL);
-  halo_parts_hole(&t->parts, k, "H_OUTV(b, x, y, v)",
-                  "vstore%d(v, 0, %s + ((b) * (%s)%lld + (x)) * (%s)%lld + (y))", b->w, out,
-                  t->parts.itype, (long long)t->v.m, t->parts.itype, (long long)t->v.n);
+/* Whether results are the product's, row by row, in the type in which they are added up. */
+static bool dot_is_whole(const halo_lowering *l, const halo_dot_view *v) {
+  return v->dot == halo_lowering_root(l) && v->result == v->accumulator &&
+         halo_shape_has_default_layout(v->dot->shape);
 }
 
 /* Where the kernel finds its operands: scratch numbers of packed ones, -1 for in place. */
@@ -190,59 +254,97 @@ static const char *dot_place_arg(dot_text *t, const halo_dot_side *side, int32_t
   return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
 }
 
-/* Where rows of A and panels of B lie. */
-static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *b,
-                              dot_places places) {
+/* Where rows of A and panels of B lie: the texts of distances. */
+typedef struct dot_distances {
+  const char *steps;                     /* how many steps a sum takes */
+  const char *a_batch, *a_line, *a_step; /* from batch to batch, row to row, step to step; */
+  const char *a_panel;                   /* from row panel to row panel, */
+  bool a_bare;                           /* where there are but A's own rows */
+  const char *b_batch, *b_panel, *b_step;
+} dot_distances;
+
+static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot_places places,
+                                          bool shared) {
   const halo_dot_view *v = &t->v;
   const halo_dot_side *lhs = &v->lhs, *rhs = &v->rhs;
+  halo_arena *arena = t->parts.l->arena;
   int64_t steps = halo_panels_steps(b->pairs, v->k);
-  bool b_in_place = places.b < 0;
-  /* A: distances from batch to batch, row to row, step to step, and whether there are but its own rows. */
   int64_t batch = lhs->batch.stride, line = lhs->free.stride, step = lhs->contract.stride;
-  bool bare = true;
+  dot_distances d = {.steps = halo_panels_number(&t->parts, shared, steps), .a_bare = true};
   if (places.a >= 0) {
     int panel = dot_a_panel(v, b);
     batch = halo_panels_round_up(v->m, panel) * steps;
     line = panel == 1 ? steps : 1;
     step = panel;
-    bare = panel == 1;
+    d.a_bare = panel == 1;
   }
-  int64_t rows = bare ? b->mr * line : b->mr * steps;
-  bool clamp = bare && v->m % b->mr != 0;
-  /* Rows beyond the last must not be read. */
-  const char *row = clamp
-                        ? halo_arena_printf(t->parts.l->arena, "((p) * %d + (i) < %lld ? (i) : 0)",
-                                            b->mr, (long long)v->m)
-                        : "(i)";
-  const char *type = t->parts.itype;
-  halo_parts_hole(&t->parts, k, "H_ROW(b, p, i)",
-                  "((b) * (%s)%lld + (p) * (%s)%lld + %s * (%s)%lld)", type, (long long)batch, type,
-                  (long long)rows, row, type, (long long)line);
-  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = 0; k < %lld; ++k)", type, (long long)steps);
-  halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%lld", type, (long long)step);
-  halo_parts_hole(&t->parts, k, "H_KB", "k * (%s)%lld", type,
-                  (long long)(b_in_place ? rhs->contract.stride : b->nr));
-  halo_template_define_int(
-      k, "H_BBATCH", b_in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * steps);
-  halo_template_define_int(k, "H_BPANEL", b_in_place ? b->nr : b->nr * steps);
+  bool near = places.a >= 0 || step == 1;
+  d.a_batch = halo_panels_number(&t->parts, shared, batch);
+  d.a_line = halo_panels_number(&t->parts, shared && d.a_bare, line);
+  d.a_step = halo_panels_number(&t->parts, shared && !near, step);
+  d.a_panel = halo_arena_printf(arena, "%d * %s", b->mr, d.a_bare ? d.a_line : d.steps);
+  bool in_place = places.b < 0;
+  d.b_batch = halo_panels_number(
+      &t->parts, shared, in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * steps);
+  d.b_step =
+      halo_panels_number(&t->parts, shared && in_place, in_place ? rhs->contract.stride : b->nr);
+  d.b_panel = in_place ? halo_arena_printf(arena, "%d", b->nr)
+                       : halo_arena_printf(arena, "(%d * %s)", b->nr, d.steps);
+  return d;
 }
 
+static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *b,
+                              const dot_distances *d) {
+  const char *type = t->parts.itype;
+  /* Rows beyond the last must not be read. */
+  const char *row =
+      d->a_bare ? halo_arena_printf(t->parts.l->arena, "((p) * %d + (i) < H_M ? (i) : 0)", b->mr)
+                : "(i)";
+  halo_parts_hole(&t->parts, k, "H_ROW(b, p, i)", "((b) * (%s)%s + (p) * (%s)%s + %s * (%s)%s)",
+                  type, d->a_batch, type, d->a_panel, row, type, d->a_line);
+  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = 0; k < %s; ++k)", type, d->steps);
+  halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%s", type, d->a_step);
+  halo_parts_hole(&t->parts, k, "H_KB", "k * (%s)%s", type, d->b_step);
+  halo_parts_hole(&t->parts, k, "H_BBATCH", "%s", d->b_batch);
+  halo_parts_hole(&t->parts, k, "H_BPANEL", "%s", d->b_panel);
+}
+
+/* The product's kernel. Of products that nothing is fused with it is the same for all sizes: sizes are arguments. */
 static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const halo_panels *b,
                                      const char *name, dot_places places) {
   dot_text t;
   dot_begin(&t, l, v, name);
-  dot_store(&t);
+  bool whole = dot_is_whole(l, v);
+  halo_panels_sizes sizes = {
+      .rows = v->m, .columns = v->n, .batch = v->batch, .cuts = 1, .k = v->k, .shared = whole};
+  halo_panels_begin(&t.parts, b, &sizes);
+  dot_distances distances = dot_panels_distances(&t, b, places, whole);
+  bool split = !whole && halo_parts_can_split(l, v->dot->shape);
+  if (whole) {
+    dot_store_plain(&t, &sizes);
+  } else if (split) {
+    dot_store_split(&t);
+  } else {
+    dot_store(&t);
+  }
   const char *pa = dot_place_arg(&t, &v->lhs, places.a);
   const char *pb = dot_place_arg(&t, &v->rhs, places.b);
   halo_template k;
   halo_panels_template(
-      &t.parts, &k, b, v->accumulator, v->m, v->n, v->batch, 1,
+      &t.parts, &k, b, v->accumulator, &sizes,
       halo_arena_printf(l->arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
-  dot_panels_places(&t, &k, b, places);
-  halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, x, y, v");
-  dot_store_vector(&t, &k, b);
+  dot_panels_places(&t, &k, b, &distances);
+  halo_panels_result(&t.parts, &k, split);
+  halo_template_define_int(&k, "H_VECTORS", whole);
+  if (whole) {
+    const char *out = halo_emit_arg(&t.parts.e, HALO_ROLE_OUTPUT, 0, v->result, NULL);
+    halo_parts_hole(&t.parts, &k, "H_OUTV(b, x, y, v)",
+                    "vstore%d(v, 0, %s + ((b) * %s + (x)) * %s + (y))", b->w, out, sizes.rows_text,
+                    sizes.columns_text);
+  }
   halo_template_finish(&k, l->source);
-  halo_panels_launch(&t.parts, "dot:panels", b, v->m, v->n, v->batch, v->k);
+  halo_panels_launch(&t.parts, "dot:panels", b, &sizes);
+  l->launches.data[l->launches.count - 1].text_end = l->source->length;
   return halo_parts_end(&t.parts);
 }
 

@@ -32,6 +32,10 @@ typedef struct halo_launch {
   const int32_t *updates;
   int32_t update_count;
   const halo_gemm *gemm; /* library call: CLBlast */
+  /* Where its text ends in the lowering's source, and that of the next launch begins, if launches share no text: each
+   * is a unit of its own then, which other fusions may have too. 0: all text of the fusion is one. */
+  size_t text_end;
+  halo_sections sections; /* of the prelude that such a text needs */
 } halo_launch;
 
 /* Scratch memory of one fusion: allocated before its first launch, free after its last. */

@@ -24,6 +24,11 @@ halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int
   return b;
 }
 
+const char *halo_panels_number(halo_parts *parts, bool shared, int64_t number) {
+  if (shared) return halo_emit_number_arg(&parts->e, number);
+  return halo_arena_printf(parts->l->arena, "%lld", (long long)number);
+}
+
 int64_t halo_panels_steps(bool pairs, int64_t k) { return pairs ? (k + 1) / 2 : k; }
 
 int64_t halo_panels_pack_size(const halo_panels_pack *p) {
@@ -52,14 +57,17 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   int64_t steps = halo_panels_steps(p->pairs, p->k);
   int block = p->panel == 1 ? 1024 : 16;
   if (p->pairs) halo_sections_add(&parts->e.sections, "pairs");
+  const char *lines = halo_panels_number(parts, p->shared, p->lines);
+  const char *length = halo_panels_number(parts, p->shared, steps);
+  const char *batch = halo_panels_number(parts, p->shared, p->batch);
   halo_template k;
   halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
   halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
   panels_pack_in(parts, &k, p);
   halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
-  halo_template_define_int(&k, "H_LINES", p->lines);
-  halo_template_define_int(&k, "H_K", steps);
-  halo_template_define_int(&k, "H_BATCH", p->batch);
+  halo_parts_hole(parts, &k, "H_LINES", "%s", lines);
+  halo_parts_hole(parts, &k, "H_K", "%s", length);
+  halo_parts_hole(parts, &k, "H_BATCH", "%s", batch);
   halo_template_define_int(&k, "H_P", p->panel);
   halo_template_define_int(&k, "H_KBLOCK", block);
   halo_template_define_int(&k, "H_KFAST", p->k_fast);
@@ -67,7 +75,7 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   halo_launch *launch = halo_parts_launch(parts, label);
   int64_t items = (steps + block - 1) / block * ((p->lines + p->panel - 1) / p->panel) * p->batch;
   launch->any_local = true;
-  launch->local[0] = items >= 64 ? 8 : 1;
+  launch->local[0] = 8; /* always: some runtimes compile a kernel anew for each size of group */
   launch->global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->local[0]);
   return halo_parts_end(parts);
 }
@@ -81,9 +89,28 @@ void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_pa
   halo_template_define_int(k, "H_W", b->w);
 }
 
+static int64_t panels_items(const halo_panels *b, const halo_panels_sizes *s) {
+  return (s->rows + b->mr - 1) / b->mr * ((s->columns + b->nr - 1) / b->nr) * s->batch * s->cuts;
+}
+
+/* Items that a work item does. Small products: several, or starting groups costs more than the work. */
+static int64_t panels_turns(const halo_panels *b, const halo_panels_sizes *s) {
+  int64_t turns = 1, items = panels_items(b, s);
+  while (turns < 16 && items / turns > 64 && (double)turns * (double)s->k * b->mr * b->nr < 4e5) {
+    turns *= 2;
+  }
+  return turns;
+}
+
+void halo_panels_begin(halo_parts *parts, const halo_panels *b, halo_panels_sizes *sizes) {
+  sizes->rows_text = halo_panels_number(parts, sizes->shared, sizes->rows);
+  sizes->columns_text = halo_panels_number(parts, sizes->shared, sizes->columns);
+  sizes->batch_text = halo_panels_number(parts, sizes->shared, sizes->batch);
+  sizes->turns_text = halo_panels_number(parts, sizes->shared, panels_turns(b, sizes));
+}
+
 void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
-                          int64_t rows, int64_t columns, int64_t batch, int64_t cuts,
-                          const char *pointers) {
+                          const halo_panels_sizes *sizes, const char *pointers) {
   halo_parts_template(parts, k, halo_cl_gemm_panels, "");
   halo_parts_block_holes(parts, k);
   halo_parts_hole(parts, k, "H_BLOCK_POINTERS", "%s", pointers);
@@ -99,34 +126,36 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
   }
   halo_template_define_int(k, "H_NV", b->nv);
   halo_template_define_int(k, "H_MR", b->mr);
-  halo_template_define_int(k, "H_M", rows);
-  halo_template_define_int(k, "H_N", columns);
-  halo_template_define_int(k, "H_MPANELS", (rows + b->mr - 1) / b->mr);
-  halo_template_define_int(k, "H_NPANELS", (columns + b->nr - 1) / b->nr);
-  halo_template_define_int(k, "H_BATCH", batch);
-  halo_template_define_int(k, "H_PARTS", cuts);
+  halo_parts_hole(parts, k, "H_M", "%s", sizes->rows_text);
+  halo_parts_hole(parts, k, "H_N", "%s", sizes->columns_text);
+  halo_parts_hole(parts, k, "H_MPANELS", "((H_M + H_MR - 1) / H_MR)");
+  halo_parts_hole(parts, k, "H_NPANELS", "((H_N + H_NR - 1) / H_NR)");
+  halo_parts_hole(parts, k, "H_BATCH", "%s", sizes->batch_text);
+  halo_parts_hole(parts, k, "H_TURNS", "%s", sizes->turns_text);
+  halo_template_define_int(k, "H_PARTS", sizes->cuts);
+  bool whole = sizes->rows % b->mr == 0 && sizes->columns % b->nr == 0;
+  halo_template_define_int(k, "H_RIM", sizes->shared || !whole);
 }
 
-void halo_panels_store_elements(halo_parts *parts, halo_template *k, const halo_panels *b,
-                                halo_type type) {
-  halo_parts_hole(parts, k, "H_OUTV(b, x, y, v)",
-                  "do { %s lanes[%d]; vstore%d(v, 0, lanes); "
-                  "for (int q = 0; q < %d; ++q) H_OUT(b, x, (y) + q, lanes[q]); } while (0)",
-                  halo_ctype_compute(type), b->w, b->w, b->w);
+void halo_panels_result(halo_parts *parts, halo_template *k, bool split) {
+  halo_template_define_int(k, "H_SPLIT", split);
+  if (!split) {
+    halo_parts_call(parts, k, "H_OUT", "_out", "b, x, y, v");
+    return;
+  }
+  const halo_shape *root = halo_lowering_root(parts->l)->shape;
+  halo_parts_hole(parts, k, "H_R", "%s", halo_ctype_compute(root->type));
+  halo_parts_call(parts, k, "H_VALUE", "_value", "b, x, y, v");
+  halo_parts_call(parts, k, "H_PUT", "_put", "b, x, y, v");
 }
 
-void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b, int64_t rows,
-                        int64_t columns, int64_t batch, int64_t k) {
+void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b,
+                        const halo_panels_sizes *sizes) {
   halo_launch *launch = halo_parts_launch(parts, label);
-  int64_t items = (rows + b->mr - 1) / b->mr * ((columns + b->nr - 1) / b->nr) * batch;
+  int64_t turns = panels_turns(b, sizes);
   launch->any_local = true;
   launch->local[0] = 1;
-  /* Small products: several blocks a group, or starting groups costs more than the work. */
-  while (launch->local[0] < 16 && items / (int64_t)launch->local[0] > 64 &&
-         (double)launch->local[0] * (double)k * b->mr * b->nr < 4e5) {
-    launch->local[0] *= 2;
-  }
-  launch->global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->local[0]);
+  launch->global[0] = (size_t)((panels_items(b, sizes) + turns - 1) / turns);
 }
 
 /* The sum of an element's parts. */

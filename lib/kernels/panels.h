@@ -27,7 +27,12 @@ typedef struct halo_panels_pack {
   bool
       pairs; /* two neighbours in k are one element: the halves of 32 bits, the last one's partner 0 */
   bool k_fast; /* neighbours in k are neighbours in memory, and neighbouring lines are not */
+  bool shared; /* sizes are arguments: see halo_panels_number */
 } halo_panels_pack;
+
+/* A number in a kernel's text: itself, or, where kernels of several products are to share a text, an argument. Before
+ * halo_parts_template. */
+const char *halo_panels_number(halo_parts *parts, bool shared, int64_t number);
 
 /* Elements that it takes. */
 int64_t halo_panels_pack_size(const halo_panels_pack *p);
@@ -39,17 +44,25 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
 /* H_T, H_V, H_LOADV, H_W: the vectors. */
 void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_panels *b,
                               halo_type type);
+/* A product: rows, columns, how many of them, each cut into how many parts, and how many products are summed up. */
+typedef struct halo_panels_sizes {
+  int64_t rows, columns, batch, cuts, k;
+  bool shared; /* sizes are arguments */
+  /* Of halo_panels_begin: their texts. */
+  const char *rows_text, *columns_text, *batch_text, *turns_text;
+} halo_panels_sizes;
+
+/* The texts of the sizes; before halo_panels_template. */
+void halo_panels_begin(halo_parts *parts, const halo_panels *b, halo_panels_sizes *sizes);
 /* Begins an instance of the product's kernel: blocks, types, sizes and numbers of panels. Left to the
- * caller: H_ROW, H_LOOPS, H_KA, H_KB, H_BBATCH, H_BPANEL, H_OUT, H_OUTV. */
+ * caller: H_ROW, H_LOOPS, H_KA, H_KB, H_BBATCH, H_BPANEL, results, H_VECTORS and, where it is 1, H_OUTV. */
 void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
-                          int64_t rows, int64_t columns, int64_t batch, int64_t cuts,
-                          const char *pointers);
-/* H_OUTV by H_OUT, element by element. */
-void halo_panels_store_elements(halo_parts *parts, halo_template *k, const halo_panels *b,
-                                halo_type type);
-/* The launch, for sums of `k` products. */
-void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b, int64_t rows,
-                        int64_t columns, int64_t batch, int64_t k);
+                          const halo_panels_sizes *sizes, const char *pointers);
+/* H_SPLIT, and, from the helpers "_value" and "_put", or "_out", what belongs to it. */
+void halo_panels_result(halo_parts *parts, halo_template *k, bool split);
+/* The launch. */
+void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b,
+                        const halo_panels_sizes *sizes);
 
 /* A kernel that adds up the `cuts` parts of a product that lie in a scratch, each as the result's memory
  * will be, and does what is fused behind it. */

@@ -66,6 +66,23 @@ void halo_parts_store(halo_parts *p, emit_frame *frame, const halo_shape *shape,
   }
 }
 
+bool halo_parts_can_split(const halo_lowering *l, const halo_shape *shape) {
+  const halo_shape *root = halo_lowering_root(l)->shape;
+  return halo_shape_is_array(root) && halo_shape_same_dims(root, shape);
+}
+
+void halo_parts_value(halo_parts *p, emit_frame *frame, emit_index *index) {
+  halo_value value = halo_emit_value(&p->e, frame, halo_lowering_root(p->l), 0, index);
+  halo_emit_line(&p->e, "return %s;", value.text);
+}
+
+void halo_parts_put(halo_parts *p, emit_index *index) {
+  const halo_shape *shape = halo_lowering_root(p->l)->shape;
+  const char *out = halo_emit_arg(&p->e, HALO_ROLE_OUTPUT, 0, shape->type, NULL);
+  halo_emit_store(&p->e, out, halo_index_position(&p->e, index, shape),
+                  halo_value_name(shape->type, "v"));
+}
+
 void halo_parts_template(halo_parts *p, halo_template *k, const char *text, const char *pointers) {
   halo_lowering *l = p->l;
   p->texts = halo_kernel_arg_texts(l->arena, p->e.args.data, p->e.args.count, p->in_place);
@@ -117,6 +134,7 @@ halo_launch *halo_parts_launch(halo_parts *p, const char *label) {
       .arg_count = p->e.args.count,
       .dims = 1,
       .in_place = p->in_place,
+      .sections = p->e.sections,
   };
   *l->sections |= p->e.sections;
   halo_vec_push(&l->launches, launch);

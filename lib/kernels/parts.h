@@ -39,6 +39,12 @@ void halo_parts_close(halo_parts *p, const char *returns, const char *suffix, co
  * the frame has bound is computed on the way. */
 void halo_parts_store(halo_parts *p, emit_frame *frame, const halo_shape *shape, emit_index *index);
 
+/* Whether the root is one array of `shape`'s dimensions. Then what `halo_parts_store` writes may be written as two
+ * helpers: one that returns the root's element at an index, and one that stores v there. */
+bool halo_parts_can_split(const halo_lowering *l, const halo_shape *shape);
+void halo_parts_value(halo_parts *p, emit_frame *frame, emit_index *index);
+void halo_parts_put(halo_parts *p, emit_index *index);
+
 /* All arguments are known now: puts the helpers into the program's text and begins an instance of a
  * template, with the holes that all have: H_NAME, H_PARAMS, H_POINTERS (and `pointers` behind them),
  * H_INT. */

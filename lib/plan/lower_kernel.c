@@ -186,6 +186,17 @@ static double lower_operations(const halo_computation *body) {
   return sum;
 }
 
+/* The unit of launch `i`, which has a text of its own. */
+static int32_t lower_own_unit(lower_state *s, const halo_lowering *l, int32_t i) {
+  size_t start = i > 0 ? l->launches.data[i - 1].text_end : 0;
+  halo_strbuf text = {0};
+  halo_strbuf_append_n(&text, halo_strbuf_text(l->source) + start,
+                       l->launches.data[i].text_end - start);
+  int32_t unit = lower_unit(s, &text, l->launches.data[i].sections);
+  halo_strbuf_deinit(&text);
+  return unit;
+}
+
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_computation *body = instr->opcode == HALO_OP_FUSION ? halo_instr_comp(instr, HALO_ATTR_CALLS)
                                                            : halo_fusion_wrap(instr);
@@ -223,10 +234,12 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
                            .touched = lower_inputs_touched(s, body),
                            .name = instr->name,
                            .unit = -1};
-  if (status == HALO_OK && source.length) binding.unit = lower_unit(s, &source, sections);
+  bool apart = l.launches.count > 0 && l.launches.data[0].text_end > 0;
+  if (status == HALO_OK && source.length && !apart) binding.unit = lower_unit(s, &source, sections);
   int64_t flops = lower_flops(l.hero);
   for (int32_t i = 0; i < l.launches.count && status == HALO_OK; i++) {
     bool last = i + 1 == l.launches.count;
+    if (apart) binding.unit = lower_own_unit(s, &l, i);
     status = lower_check_launch(s, &l.launches.data[i], instr);
     if (status != HALO_OK) break;
     lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);

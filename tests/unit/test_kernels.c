@@ -232,9 +232,14 @@ START_TEST(panels_holes) {
   "H_LOOPS for (H_INT k = part@ k < part + 1@ ++k) for (H_INT j = 0@ j < 2@ ++j); H_KA k; "        \
   "H_KB k * H_NV * H_W; "
   static const char *const holes[] = {
-      PANELS "H_M 12; H_N 64; H_K 33; H_BATCH 1; H_MR 6; H_NV 2; " LINE "H_PARTS 1",
-      PANELS "H_M 13; H_N 67; H_K 3; H_BATCH 2; H_MR 6; H_NV 4; " NEST "H_PARTS 3",
-      PANELS "H_M 1; H_N 3; H_K 100; H_BATCH 1; H_MR 1; H_NV 1; " LINE "H_PARTS 1"};
+      PANELS "H_M 12; H_N 64; H_K 33; H_BATCH 1; H_MR 6; H_NV 2; " LINE
+             "H_PARTS 1; H_TURNS 1; H_RIM 0; H_VECTORS 1; H_SPLIT 0",
+      PANELS
+      "H_M 13; H_N 67; H_K 3; H_BATCH 2; H_MR 6; H_NV 4; " NEST
+      "H_PARTS 3; H_TURNS 2; H_RIM 1; H_VECTORS 0; H_SPLIT 1; H_R int; "
+      "H_VALUE(b, r, c, v) (int)(v); H_PUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v)",
+      PANELS "H_M 1; H_N 3; H_K 100; H_BATCH 1; H_MR 1; H_NV 1; " LINE
+             "H_PARTS 1; H_TURNS 1; H_RIM 1; H_VECTORS 1; H_SPLIT 0"};
   CHECK_INSTANCES(halo_cl_gemm_panels, holes);
 }
 END_TEST

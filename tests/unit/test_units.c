@@ -39,6 +39,32 @@ START_TEST(equal_fusions_are_one_kernel) {
 }
 END_TEST
 
+/* Products of different sizes that nothing is fused with, and the packing of what they read: one kernel each. */
+static const char products[] =
+    "HloModule products\n"
+    "ENTRY e {\n"
+    "  x = f32[200,300] parameter(0)\n"
+    "  w = f32[300,150] parameter(1)\n"
+    "  v = f32[150,90] parameter(2)\n"
+    "  a = f32[200,150] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  b = f32[200,90] dot(a, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  ROOT r = (f32[200,150], f32[200,90]) tuple(a, b)\n"
+    "}\n";
+
+START_TEST(products_of_all_sizes_are_one_kernel) {
+  halo_client *client = run_client("null:" HALO_TEST_DATA "/devices/cpu-two-cores.caps");
+  halo_executable *e = run_compile(client, products);
+  const halo_plan *plan = halo_executable_plan(e);
+  ck_assert_int_eq(plan->steps.count, 4);
+  ck_assert_int_eq(plan->units.count, 2);
+  ck_assert_int_eq(kernels_of(e), 2);
+  ck_assert_int_eq(plan->steps.data[0].unit, plan->steps.data[2].unit);
+  ck_assert_int_eq(plan->steps.data[1].unit, plan->steps.data[3].unit);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 /* A device that gives each kernel groups of `group_limit` (0: what it really gives), and the largest group
  * launched: these functions come before those of the OpenCL library. */
 static size_t group_limit, group_largest;
@@ -254,6 +280,7 @@ int main(void) {
   TCase *c = tcase_create("units");
   tcase_set_timeout(c, 120);
   tcase_add_test(c, equal_fusions_are_one_kernel);
+  tcase_add_test(c, products_of_all_sizes_are_one_kernel);
   tcase_add_test(c, groups_fit_the_kernel);
   tcase_add_test(c, sizes_are_arguments);
   tcase_add_test(c, costs_are_kept);
