@@ -337,6 +337,32 @@ static inline float h_sincos_f32(float x, float *cosine) {
   return h_by_quarter(quarter & 1u ? c : s, quarter);
 }
 
+//! f16_turn : f32_sine_parts
+/* For arguments of f16, which are below 2^16: x = q pi/2 + r by pi/2 in two parts, where the first product is not
+ * rounded before it is subtracted. */
+#if defined(FP_FAST_FMAF) || defined(__FMA__)
+static inline float h_turn_f16(float x, uint *quarter) {
+  float t = fma(x, 0.636619747f, 0x1.8p23f), n = t - 0x1.8p23f;
+  *quarter = as_uint(t);
+  float r = fma(n, 4.37113883e-8f, fma(n, -1.57079637f, x));
+  return n == 0.0f ? x : r; /* -0 */
+}
+#else
+#define h_turn_f16 h_turn
+#endif
+static inline float h_sine_from_f16(float x, uint q) {
+  uint quarter;
+  float r = h_turn_f16(x, &quarter);
+  quarter += q;
+  return h_by_quarter(quarter & 1u ? h_cosine_poly(r) : h_sine_poly(r), quarter);
+}
+
+//! f16_sin : f16_turn
+static inline float h_sin_f16(float x) { return h_sine_from_f16(x, 0u); }
+
+//! f16_cos : f16_turn
+static inline float h_cos_f16(float x) { return h_sine_from_f16(x, 1u); }
+
 //! f32_tan : f32_turn
 static inline float h_tan_f32(float x) {
   uint quarter;

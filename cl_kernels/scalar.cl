@@ -275,16 +275,19 @@ static inline uint h_rint_small(float x) { return as_uint(x + 0x1p23f) - 0x4b000
 #endif
 #endif
 #ifdef H_LOAD_HALF
-/* A processor's conversions make NaNs quiet, which values that are only moved about must not become: where a NaN was
- * not, and has other bits left, the bit that says so is cleared. */
+/* A processor's conversions make NaNs quiet, which values that are only moved about must not become: those
+ * go the way of the bits, as below. */
 static inline float h_dec_f16(ushort h) {
+  uint m = h & 0x7fffu;
   float x = H_LOAD_HALF(h);
-  return (h & 0x7fffu) - 0x7c01u < 0x1ffu ? as_float(as_uint(x) & 0xffbfffffu) : x;
+  return m > 0x7c00u ? as_float((uint)(h & 0x8000) << 16 | m << 13 | 0x7f800000u) : x;
 }
 static inline ushort h_enc_f16(float x) {
+  uint u = as_uint(x), payload = (u >> 13) & 0x3ffu;
   ushort r;
   H_STORE_HALF(x, r);
-  return (x != x) & ((as_uint(x) & 0x7fe000u) - 1u < 0x3fffffu) ? (ushort)(r & 0xfdffu) : r;
+  uint nan_ = (u >> 16 & 0x8000u) | 0x7c00u | (payload != 0 ? payload : 0x200u);
+  return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)nan_ : r;
 }
 #else
 static inline float h_dec_f16(ushort h) {

@@ -80,12 +80,18 @@ static const char *scalar_math(const scalar_ctx *c) {
   return EXPR(c, "%s(%s, %s)", c->rule->real, c->in[0], c->in[1]);
 }
 
+/* Whether there is a form for 16 bits that takes less than that of f32. */
+static bool scalar_has_short_form(const scalar_ctx *c) {
+  halo_opcode op = c->instr->opcode;
+  if (op == HALO_OP_TANH) return c->type == HALO_F16 || c->type == HALO_BF16;
+  bool is_short = op == HALO_OP_LOGISTIC || op == HALO_OP_SIN || op == HALO_OP_COS;
+  return is_short && c->type == HALO_F16;
+}
+
 /* An elementary function: our own on real numbers, the complex helper on complex ones. */
 static const char *scalar_function(const scalar_ctx *c) {
   if (halo_type_is_complex(c->type)) return scalar_math(c);
-  halo_opcode op = c->instr->opcode;
-  bool bits16 = c->type == HALO_F16 || (c->type == HALO_BF16 && op == HALO_OP_TANH);
-  if (bits16 && (op == HALO_OP_TANH || op == HALO_OP_LOGISTIC)) { /* which take less */
+  if (scalar_has_short_form(c)) {
     scalar_need(c, EXPR(c, "f16_%s", c->rule->real));
     return EXPR(c, "h_%s_f16(%s)", c->rule->real, c->in[0]);
   }
@@ -273,6 +279,8 @@ static const char *scalar_clamp(const scalar_ctx *c) {
 static const char *scalar_abs(const scalar_ctx *c) {
   const char *x = c->in[0], *type = halo_ctype_compute(c->type);
   if (halo_type_is_complex(c->type)) return scalar_helper(c, "abs");
+  /* Of floats that become f16, LLVM would take the magnitudes one by one, after rounding. */
+  if (c->type == HALO_F16) return EXPR(c, "as_float(as_uint(%s) & 0x7fffffffu)", x);
   if (!halo_type_is_integral(c->type)) return EXPR(c, "fabs(%s)", x);
   return EXPR(c, "(%s)(%s < 0 ? (u%s)0 - (u%s)%s : (u%s)%s)", type, x, type, type, x, type, x);
 }
@@ -282,6 +290,7 @@ static const char *scalar_negate(const scalar_ctx *c) {
   if (halo_type_is_complex(c->type)) {
     return EXPR(c, "(%s)(-%s.x, -%s.y)", halo_ctype_compute(c->type), x, x);
   }
+  if (c->type == HALO_F16) return EXPR(c, "as_float(as_uint(%s) ^ 0x80000000u)", x); /* likewise */
   if (!halo_type_is_integral(c->type)) return EXPR(c, "-%s", x);
   bool wide = halo_type_size(c->type) == 8;
   return EXPR(c, "(%s)(0%s - (%s)%s)", halo_ctype_compute(c->type), wide ? "UL" : "u",

@@ -1,6 +1,6 @@
 /* tests/math/test_lines.c: what CPUs compute in lines of neighbours, on arrays that are long enough for that: powers of
- * whole numbers with exponents of all sizes, their quotients and remainders, remainders of numbers of all sizes, and
- * exponentials of complex numbers. */
+ * whole numbers with exponents of all sizes, their quotients and remainders, remainders of numbers of all sizes, exponentials
+ * of complex numbers, and functions of f16. */
 #include "halo/client.h"
 
 #include <complex.h>
@@ -166,12 +166,48 @@ LINES_DIVIDES(u16, uint16_t, "u16", 16, 0)
 LINES_DIVIDES(u32, uint32_t, "u32", 32, 0)
 LINES_DIVIDES(u64, uint64_t, "u64", 64, 0)
 
+static double lines_half(uint16_t bits) {
+  int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  double value = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                 : exponent == 0 ? mantissa * 0x1p-24
+                                 : ldexp(1024 + mantissa, exponent - 25);
+  return bits >> 15 ? -value : value;
+}
+
+static double lines_logistic(double x) { return 1 / (1 + exp(-x)); }
+
+/* All arguments of f16, in the short forms that functions have for it, within 1 ULP. */
+static bool lines_halves_are_right(halo_client *client, const char *instr,
+                                   double (*function)(double)) {
+  static uint16_t x[LINES_COUNT], z[LINES_COUNT];
+  int wrong = 0;
+  for (int first = 0; first < 1 << 16; first += LINES_COUNT) {
+    for (int i = 0; i < LINES_COUNT; i++) x[i] = (uint16_t)(first + i);
+    lines_run(client, "f16", instr, x, x, z, sizeof z);
+    for (int i = 0; i < LINES_COUNT; i++) {
+      double want = function(lines_half(x[i])), got = lines_half(z[i]);
+      int exponent = want != 0 && isfinite(want) ? ilogb(want) : -14;
+      double ulp = ldexp(1, (exponent < -14 ? -14 : exponent) - 10);
+      bool good = isnan(want) ? isnan(got) : fabs(got - want) <= ulp;
+      good &= want != 0 || signbit(want) == signbit(got);
+      if (!good && wrong++ < 5) {
+        fprintf(stderr, "%s of %a: %a, not %a\n", instr, lines_half(x[i]), got, want);
+      }
+    }
+  }
+  return wrong == 0;
+}
+
 int main(void) {
   halo_client *client;
   lines_check(halo_client_create(&(halo_client_options){.cache_dir = ""}, &client));
   bool good = lines_powers_are_right(client);
   good = lines_exponentials_are_right(client) && good;
   good = lines_remainders_are_right(client) && good;
+  good = lines_halves_are_right(client, "tanh(x)", tanh) && good;
+  good = lines_halves_are_right(client, "logistic(x)", lines_logistic) && good;
+  good = lines_halves_are_right(client, "sine(x)", sin) && good;
+  good = lines_halves_are_right(client, "cosine(x)", cos) && good;
   bool (*const divides[])(halo_client *) = {lines_divides_s8,  lines_divides_s16, lines_divides_s32,
                                             lines_divides_s64, lines_divides_u8,  lines_divides_u16,
                                             lines_divides_u32, lines_divides_u64};
