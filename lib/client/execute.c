@@ -27,6 +27,12 @@ static halo_status execute_check_argument(const halo_executable *e, const halo_p
   char want_text[256], got_text[256];
   halo_shape_to_text(want, true, want_text, sizeof want_text);
   halo_shape_to_text(got, true, got_text, sizeof got_text);
+  if (halo_shape_byte_size(want) != halo_shape_byte_size(got)) {
+    /* Frameworks look for these words. */
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "argument %d of %s must be %s: got buffer with incompatible size, %s", i,
+                     plan->name, want_text, got_text);
+  }
   return halo_fail(HALO_INVALID_ARGUMENT, "argument %d of %s must be %s, %s was given", i,
                    plan->name, want_text, got_text);
 }

@@ -67,19 +67,21 @@ halo_instr *halo_expand_exchange_permute(halo_expander *x, halo_instr *instr) {
   return exchange_each(&s, exchange_permute_one);
 }
 
-/* Offsets and sizes as s64. */
+/* Offsets and sizes as s64, [members, updates]: lists of several updates for each member come flat, too. */
 halo_instr *halo_expand_exchange_ragged(halo_expander *x, halo_instr *instr) {
   exchange_site s;
   if (!exchange_open_equal(x, instr, &s)) return NULL;
-  if (instr->operands[2]->shape->dims[0] != s.most) {
-    x->status =
-        halo_fail(HALO_INVALID_ARGUMENT, "%s: %lld offsets do not go with %lld members",
-                  instr->name, (long long)instr->operands[2]->shape->dims[0], (long long)s.most);
+  const halo_shape *lists = instr->operands[2]->shape;
+  if (lists->dims[0] % s.most != 0) {
+    x->status = halo_fail(HALO_INVALID_ARGUMENT, "%s: %lld offsets do not go with %lld members",
+                          instr->name, (long long)lists->dims[0], (long long)s.most);
     return NULL;
   }
-  halo_instr *operands[6];
-  for (int32_t i = 0; i < 6; i++) {
-    operands[i] = i < 2 ? instr->operands[i] : halo_expand_convert(x, instr->operands[i], HALO_S64);
+  const int64_t dims[] = {s.most, halo_shape_element_count(lists) / s.most};
+  halo_instr *operands[6] = {instr->operands[0], instr->operands[1]};
+  for (int32_t i = 2; i < 6; i++) {
+    operands[i] = halo_expand_convert(x, instr->operands[i], HALO_S64);
+    operands[i] = halo_expand_reshape(x, operands[i], 2, dims);
   }
   halo_instr *result = exchange_make(&s, instr->opcode, operands[1]->shape, operands, 6);
   return exchange_as(&s, result, instr->shape);

@@ -458,6 +458,8 @@ def that_the_compiler_chooses(device):
 def says_what_it_is(device):
   lowered = jax.jit(jnp.dot).lower(jnp.ones((4, 5)), jnp.ones((5, 6)))
   compiled = lowered.compile()
+  with raises(Exception, "got buffer with incompatible size"):
+    compiled.runtime_executable().execute_sharded([jnp.ones((4, 4)), jnp.ones((5, 6))])
   for n in (8, 64, 256):  # small ones share a kernel with what is around them
     assert jax.jit(lambda a: jnp.tanh(a @ a.T) @ a).lower(jnp.ones((n, n))).compile().cost_analysis()["flops"] >= 4 * n**3
   assert compiled.cost_analysis()["flops"] == 240 and compiled.cost_analysis()["bytes accessed"] >= 74 * real().itemsize

@@ -328,6 +328,26 @@ def shardings_that_are_looked_at(device):
 
 
 @step
+def ragged_exchanges(device):
+  mesh = mesh_of(device, (4,), ("x",))
+  f = lambda *a: lax.ragged_all_to_all(*[b[0] for b in a], axis_name="x", axis_index_groups=groups)[None]
+  exchange = jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+  lists = [np.array(2 * rows, np.int32) for rows in ([[0, 1], [0, 1]], [[1, 2], [1, 1]], [[0, 0], [1, 2]], [[1, 1], [2, 1]])]
+  x, out = np.array([[1, 2, 2], [3, 4, 0], [10, 20, 20], [30, 40, 0]], real()), np.zeros((4, 4), real())
+  want = np.array([[1, 3, 0, 0], [2, 2, 4, 0], [10, 30, 0, 0], [20, 20, 40, 0]])
+  groups = [[0, 1], [2, 3]]
+  same(jax.jit(exchange)(x, out, *lists), want)
+  pair = mesh_of(device, (2, 2), ("y", "x"))
+  groups = None
+  exchange = jax.shard_map(f, mesh=pair, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+  halves = [a.reshape(2, 2, -1) for a in (x, out, *lists)]
+  same(jax.jit(jax.vmap(exchange, spmd_axis_name="y"))(*halves), want.reshape(2, 2, 4))
+  same(jax.jit(jax.vmap(exchange))(*halves), want.reshape(2, 2, 4))
+  a, b, *rest = (h[0] for h in halves)
+  same(jax.jit(jax.grad(lambda a: (exchange(a, b, *rest) * want[:2]).sum()))(a), a)
+
+
+@step
 def random_numbers(device):
   spread = line(device)
   x = jax.jit(lambda k: jax.random.bits(k, (64,)), out_shardings=spread)(jax.random.key(1))

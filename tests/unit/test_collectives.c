@@ -277,6 +277,18 @@ static halo_op built_ragged(halo_builder *b, halo_op x, const halo_replica_group
   return halo_ragged_all_to_all(x, from, rows, halo_neg(x), to, rows, who);
 }
 
+/* Two updates for each replica, one list behind the other: replica r's rows come into rows 2 r and 2 r + 1. */
+static halo_op built_ragged_flat(halo_builder *b, halo_op x) {
+  static const int64_t length[] = {4}, offsets[] = {0, 1, 2, 3}, sizes[] = {1, 1, 1, 1};
+  static const int64_t places[] = {0, 1, 0, 1}, twos[] = {2, 2, 2, 2};
+  halo_op rows = halo_constant_array(b, HALO_S64, 1, length, sizes);
+  halo_op from = halo_constant_array(b, HALO_S64, 1, length, offsets);
+  halo_op me = halo_broadcast(halo_convert(halo_replica_id(b), HALO_S64), 1, length);
+  halo_op to = halo_mul(me, halo_constant_array(b, HALO_S64, 1, length, twos));
+  to = halo_add(to, halo_constant_array(b, HALO_S64, 1, length, places));
+  return halo_ragged_all_to_all(x, from, rows, halo_neg(x), to, rows, NULL);
+}
+
 static halo_op built(halo_builder *b, int which, halo_op x) {
   static const int64_t order[] = {1, 0};
   const halo_replica_groups turned = {1, 2, order, 0, false};
@@ -294,6 +306,7 @@ static halo_op built(halo_builder *b, int which, halo_op x) {
     case 8: return built_ragged(b, x, NULL);
     case 9: return halo_cross_replica_sum(x, 2, 1, (const int64_t[]){0, 1});
     case 10: return halo_add(halo_replica_id(b), halo_partition_id(b));
+    case 11: return built_ragged_flat(b, x);
     default: return x;
   }
 }
@@ -310,7 +323,8 @@ START_TEST(from_builder) {
       {"{0, 0, 0, 0}", "{1, 2, 3, 4}"},
       {"{1, 10, -3, -4}", "{3, 30, -30, -40}"},
       {"{1, 2, 3, 4}", "{10, 20, 30, 40}"},
-      {"0", "1"}};
+      {"0", "1"},
+      {"{1, 2, 10, 20}", "{3, 4, 30, 40}"}};
   halo_client *client = several(2, 0);
   for (int i = 0; i < (int)(sizeof expected / sizeof expected[0]); i++) {
     halo_builder *b = halo_builder_create("built");
