@@ -48,8 +48,8 @@ HALO_API halo_op halo_collective_reduce(halo_op operand, halo_comp reducer,
 HALO_API halo_op halo_collective_permute(halo_op operand, int pairs, const int64_t *ids,
                                          int64_t channel);
 /* Rows of `input` go to rows of the other members' results, which otherwise are their `output`. The lists are
- * integers, [members] or [members, updates]: to member i go `sizes` rows from `offsets` on, to rows from
- * `to` on there; `received` are the sizes that come from each. */
+ * integers, [members] or [members, updates], or the latter's rows one behind the other: to member i go `sizes` rows
+ * from `offsets` on, to rows from `to` on there; `received` are the sizes that come from each. */
 HALO_API halo_op halo_ragged_all_to_all(halo_op input, halo_op offsets, halo_op sizes,
                                         halo_op output, halo_op to, halo_op received,
                                         const halo_replica_groups *who);
