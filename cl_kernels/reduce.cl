@@ -109,7 +109,11 @@ __kernel void H_NAME(H_PARAMS) {
   if (item >= blocks * H_CHUNKS) return;
   const H_INT row = item % blocks * H_ROWS, chunk = item / blocks;
   const H_INT first = chunk * H_CHUNK;
+#if H_N % H_CHUNK == 0
+  const H_INT size = H_CHUNK;
+#else
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
+#endif
   H_SIDE lane[H_ROWS];
   H_INT c = H_LANES;
 #if H_SPAN
@@ -186,7 +190,11 @@ __kernel void H_NAME(H_PARAMS) {
   if (group >= H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
   const H_INT row = group % H_OUTER, chunk = group / H_OUTER;
   const H_INT first = chunk * H_CHUNK;
+#if H_N % H_CHUNK == 0
+  const H_INT size = H_CHUNK;
+#else
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
+#endif
   H_T acc;
 #if H_ORDERED
   const H_INT piece = (size + H_LOCAL - 1) / H_LOCAL;

@@ -424,6 +424,8 @@ halo_status halo_loop_lower(halo_lowering *l) {
   if (s.items == 0) return HALO_OK;
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
+  /* Of places that are narrowed compilers do not see, within branches, that they are neighbours. */
+  e.wide |= s.row > 0;
   if (s.line) {
     loop_emit_line(l, &e, &s);
   } else if (s.lanes > 1) {

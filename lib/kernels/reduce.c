@@ -82,8 +82,9 @@ typedef struct reduce_cut {
   int64_t outer, n, inner, chunk, chunks;
   int lanes, local;
   bool columns;
-  int rows; /* that a work item takes side by side */
-  int line; /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
+  int rows;    /* that a work item takes side by side */
+  int line;    /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
+  bool placed; /* of rows: elements are counted within their chunk, whose number "c" is */
 } reduce_cut;
 
 /* The position of the element at "o", "r" and "c". It is put together from them here so that what is fused
@@ -91,10 +92,38 @@ typedef struct reduce_cut {
 static const halo_integer *reduce_position(halo_emitter *e, const reduce_cut *cut) {
   halo_integers *n = &e->integers;
   const halo_integer *at = halo_emit_counter(e, "o", cut->outer);
+  if (cut->placed) {
+    const halo_integer *chunk = halo_emit_counter(e, "c", cut->chunks);
+    at = halo_integer_add(n, halo_integer_mul(n, at, cut->n),
+                          halo_integer_mul(n, chunk, cut->chunk));
+    return halo_integer_add(n, at, halo_emit_counter(e, "r", cut->chunk));
+  }
   at = halo_integer_add(n, halo_integer_mul(n, at, cut->n), halo_emit_counter(e, "r", cut->n));
   if (cut->inner == 1) return at;
   return halo_integer_add(n, halo_integer_mul(n, at, cut->inner),
                           halo_emit_counter(e, "c", cut->inner));
+}
+
+/* Simple operations that an element of the input takes before it is combined. */
+static int64_t reduce_cost_before(const reduce_text *t) {
+  int64_t cost = 0, count = halo_shape_element_count(t->v.in);
+  for (int32_t i = 0; i < t->l->computation->instrs.count; i++) {
+    const halo_instr *instr = t->l->computation->instrs.data[i];
+    bool before =
+        halo_shape_is_array(instr->shape) && halo_shape_element_count(instr->shape) == count;
+    if (before) cost += halo_op_info_of(instr->opcode)->cost;
+  }
+  return cost;
+}
+
+/* How a function that gives an element is declared. Compilers put no long one in place that is called from several
+ * places, and make no vectors of a loop that calls one. */
+static const char *reduce_returns(const reduce_text *t, const reduce_cut *cut) {
+  enum { LONG = 16, MANY = 2048 };
+  bool in_place =
+      t->l->caps->is_cpu && !cut->columns && cut->chunk >= MANY && reduce_cost_before(t) >= LONG;
+  return in_place ? halo_arena_printf(t->l->arena, "__attribute__((always_inline)) %s", t->a.type)
+                  : t->a.type;
 }
 
 /* The input at a position, through everything fused in front of the reductions. */
@@ -108,7 +137,7 @@ static void reduce_emit_in(const reduce_text *t, const reduce_cut *cut, halo_par
     values[i] = halo_emit_value(e, frame, value->reduce->operands[value->leaf], 0, index);
   }
   halo_accumulator_return(&t->a, e, values);
-  halo_parts_close(parts, t->a.type, "_in", "o, r, c", NULL);
+  halo_parts_close(parts, reduce_returns(t, cut), "_in", "o, r, c", NULL);
 }
 
 /* Combines a total with the initial values, rounds it, and computes and stores what follows. */
@@ -274,14 +303,20 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_lowering *l = t->l;
   halo_parts parts;
   /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
-  halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix), cut->line > 0);
+  halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix),
+                   cut->line > 0 || cut->placed);
   emit_in(t, cut, &parts);
   emit_out(t, cut, &parts);
   if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_reduce, "");
   halo_parts_hole(&parts, &k, "H_T", "%s", t->a.type);
-  halo_parts_call(&parts, &k, "H_IN", "_in", "o, r, c");
+  if (cut->placed) {
+    halo_parts_hole(&parts, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - first, chunk)", parts.name,
+                    parts.texts.arguments);
+  } else {
+    halo_parts_call(&parts, &k, "H_IN", "_in", "o, r, c");
+  }
   halo_parts_call(&parts, &k, "H_OUT", "_out", "p, v");
   halo_parts_hole(&parts, &k, "H_OP(a, b)", "%s_op(a, b)", t->name);
   reduce_lane_holes(t, &parts, &k);
@@ -353,7 +388,51 @@ static int reduce_lanes(const reduce_text *t) {
   return lanes;
 }
 
-static void reduce_split(reduce_cut *cut, const reduce_limits *limits, int64_t parallel) {
+/* Whether what makes the input depends on coordinates, beyond the element's place. */
+static bool reduce_needs_places(const reduce_text *t) {
+  if (t->v.in->rank < 2) return false;
+  for (int32_t i = 0; i < t->l->computation->instrs.count; i++) {
+    const halo_instr *instr = t->l->computation->instrs.data[i];
+    if (instr->opcode == HALO_OP_CONCATENATE || instr->opcode == HALO_OP_SLICE ||
+        instr->opcode == HALO_OP_PAD || instr->opcode == HALO_OP_IOTA ||
+        (instr->opcode == HALO_OP_BROADCAST && instr->operands[0]->shape->rank > 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Chunks that are equal parts of a line of the input, about as long as they are: coordinates other than the last
+ * are the same for all elements of one then, and nothing is divided for each of them. */
+static void reduce_place_chunks(const reduce_text *t, reduce_cut *cut) {
+  enum { LEAST = 256 };
+  int64_t line = t->v.in->dims[t->v.in->rank - 1];
+  if (cut->columns || line < LEAST || cut->n % line || !reduce_needs_places(t)) return;
+  if (!halo_shape_has_default_layout(t->v.in)) return;
+  int64_t parts = reduce_divide_up(line, cut->chunk);
+  while (line % parts && line / parts >= LEAST) parts++;
+  if (line % parts || 2 * (line / parts) < cut->chunk) return;
+  cut->chunk = line / parts;
+  cut->chunks = cut->n / cut->chunk;
+  cut->placed = true;
+}
+
+/* Rows of elements that take long are cut into shorter pieces. */
+static reduce_limits reduce_row_limits(const reduce_text *t) {
+  enum {
+    SIMPLE = 4,
+    PLACES = 16,
+    LEAST = 2048
+  }; /* operations of an element, and its coordinates */
+  reduce_limits limits = reduce_cpu_rows;
+  int64_t cost = SIMPLE + reduce_cost_before(t) + (reduce_needs_places(t) ? PLACES : 0);
+  limits.least = limits.least * SIMPLE / cost;
+  if (limits.least < LEAST) limits.least = LEAST;
+  return limits;
+}
+
+static void reduce_split(const reduce_text *t, reduce_cut *cut, const reduce_limits *limits,
+                         int64_t parallel) {
   int64_t elements = cut->outer * cut->n * cut->inner;
   if (parallel >= limits->pieces || cut->n * cut->inner < 2 * limits->least) return;
   if (parallel >= limits->plenty && elements < limits->large) return;
@@ -365,6 +444,7 @@ static void reduce_split(reduce_cut *cut, const reduce_limits *limits, int64_t p
   cut->chunk = reduce_divide_up(cut->n, want);
   if (!cut->columns) cut->chunk = reduce_divide_up(cut->chunk, 64) * 64;
   cut->chunks = reduce_divide_up(cut->n, cut->chunk);
+  reduce_place_chunks(t, cut);
 }
 
 /* How many sums are a vector: those of one kind of numbers, computed by few instructions, since each element
@@ -416,13 +496,13 @@ static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
 static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, int64_t inner,
                                 bool first) {
   const halo_caps *caps = t->l->caps;
-  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0};
-  const reduce_limits *limits = &reduce_gpu;
+  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0, false};
+  reduce_limits limits = reduce_gpu;
   int64_t parallel; /* independent pieces of work there are already */
   if (caps->is_cpu) {
     cut.lanes = cut.columns ? reduce_strip(t, inner, !first) : reduce_lanes(t);
     parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;
-    limits = cut.columns ? &reduce_cpu_columns : &reduce_cpu_rows;
+    limits = cut.columns ? reduce_cpu_columns : reduce_row_limits(t);
   } else {
     uint64_t most = caps->local_memory / (uint64_t)reduce_bytes(t);
     if (most > caps->max_work_group) most = caps->max_work_group;
@@ -432,7 +512,7 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
     }
     parallel = cut.columns ? outer * inner / 256 + 1 : outer;
   }
-  if (first) reduce_split(&cut, limits, parallel);
+  if (first) reduce_split(t, &cut, &limits, parallel);
   if (caps->is_cpu && !cut.columns && !t->v.ordered) reduce_side_by_side(t, &cut);
   if (caps->is_cpu && cut.columns && first && cut.lanes >= reduce_line(t))
     cut.line = reduce_line(t);

@@ -361,6 +361,21 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->at_root = w.at_root && !w.several;
 }
 
+/* What only takes elements of a buffer from elsewhere needs none of its own: a kernel reads them where they are.
+ * It was priced with what makes that buffer, which nobody knew to be one. */
+static void fusion_read_in_place(fusion_state *s) {
+  for (int32_t i = s->count - 1; i >= 0; i--) {
+    fusion_node *node = &s->nodes[i];
+    const halo_instr *instr = node->instr;
+    if (!node->materialised || !node->possible || node->pinned || node->hero || node->has_hero)
+      continue;
+    if (instr->opcode != HALO_OP_SLICE && instr->opcode != HALO_OP_RESHAPE) continue;
+    if (!fusion_node_of(s, instr->operands[0])->materialised) continue;
+    node->cost = halo_op_info_of(instr->opcode)->cost;
+    fusion_decide(s, i);
+  }
+}
+
 /* ---- The pass ---- */
 
 static void fusion_begin(fusion_state *s) {
@@ -417,6 +432,7 @@ static bool fusion_run(halo_computation *computation, bool in_rounds) {
   s.nodes = halo_alloc(sizeof *s.nodes * (size_t)s.count);
   fusion_begin(&s);
   for (int32_t i = s.count - 1; i >= 0; i--) fusion_decide(&s, i);
+  fusion_read_in_place(&s);
   bool changed = false;
   for (int32_t i = s.count - 1; i >= 0; i--) {
     if (!s.nodes[i].materialised || !s.nodes[i].possible) continue;

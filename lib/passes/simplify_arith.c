@@ -108,11 +108,13 @@ static halo_instr *int_shift(halo_rewriter *r, halo_instr *instr, halo_instr *x,
 
 /* ---- Floats ---- */
 
-/* 1/c when c is a power of two whose reciprocal is a normal number of the type, so that x/c and
- * x*(1/c) round alike; else 0. */
-static double arith_exact_reciprocal(halo_type type, double c) {
+/* 1/c as the type has it, or 0 where that is no normal number. x * (1/c) is x/c for powers of two; of other c it may
+ * differ in the last place, as it does in XLA, which does the same: divisions take many times as long. */
+static double arith_reciprocal(halo_type type, double c) {
+  if (!isfinite(c) || c == 0 || halo_type_is_complex(type)) return 0;
+  if (type != HALO_F64 && type != HALO_F32 && type != HALO_F16 && type != HALO_BF16) return 0;
   int exponent;
-  if (!isfinite(c) || fabs(frexp(c, &exponent)) != 0.5) return 0;
+  frexp(c, &exponent);
   int limit = type == HALO_F64 ? 1000 : type == HALO_F16 ? 13 : 120;
   return exponent > limit || exponent < -limit ? 0 : 1 / c;
 }
@@ -121,8 +123,7 @@ static halo_instr *float_divide(halo_rewriter *r, halo_instr *instr, halo_instr 
   if (halo_simplify_is_float(y, 1)) return x;
   const halo_literal *divisor = halo_simplify_splat(y);
   if (!divisor) return NULL;
-  double reciprocal =
-      arith_exact_reciprocal(divisor->shape->type, halo_literal_get_f64(divisor, 0));
+  double reciprocal = arith_reciprocal(divisor->shape->type, halo_literal_get_f64(divisor, 0));
   if (reciprocal == 0) return NULL;
   halo_instr *scalar = halo_rewrite_make_scalar(r, instr, divisor->shape->type, 1);
   halo_literal_set_f64(scalar->literal, 0, reciprocal);

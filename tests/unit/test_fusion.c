@@ -446,6 +446,34 @@ START_TEST(moves_count_for_nothing) {
 }
 END_TEST
 
+/* A stage of a method of steps: what it makes is read by the next one in parts, each where it lies, as it is a buffer
+ * anyway. */
+START_TEST(parts_of_buffers_are_read_there) {
+  static const char text[] =
+      "HloModule m\n"
+      "ENTRY e {\n"
+      "  x = f32[2,20000] parameter(0)\n"
+      "  y = f32[2,20000] sine(x)\n"
+      "  a = f32[1,20000] slice(y), slice={[1:2], [0:20000]}\n"
+      "  b = f32[1,20000] slice(y), slice={[0:1], [0:20000]}\n"
+      "  c = f32[1,20000] multiply(a, b)\n"
+      "  d = f32[1,20000] multiply(c, a)\n"
+      "  s = f32[2,20000] concatenate(a, d), dimensions={0}\n"
+      "  t = f32[2,20000] cosine(s)\n"
+      "  f = f32[1,20000] slice(t), slice={[1:2], [0:20000]}\n"
+      "  g = f32[1,20000] slice(t), slice={[0:1], [0:20000]}\n"
+      "  h = f32[1,20000] multiply(f, g)\n"
+      "  i = f32[1,20000] multiply(h, f)\n"
+      "  ROOT r = f32[2,20000] concatenate(f, i), dimensions={0}\n"
+      "}\n";
+  halo_module *module = run_parse(text);
+  module->target = halo_target_cpu;
+  ck_ok(halo_passes_run(module, NULL));
+  ck_assert_int_eq(fusions_of(module->entry), 3);
+  halo_module_release(module);
+}
+END_TEST
+
 /* ---- Real programs ---- */
 
 /* Launches that each program takes on a GPU. Fewer is better: take over what is printed.
@@ -501,6 +529,7 @@ int main(void) {
   tcase_add_test(c, little_rounds_pay_for_no_launch);
   tcase_add_test(c, few_results_of_many_elements);
   tcase_add_test(c, moves_count_for_nothing);
+  tcase_add_test(c, parts_of_buffers_are_read_there);
   tcase_add_loop_test(c, real_programs, 0, (int)(sizeof programs / sizeof programs[0]));
   suite_add_tcase(suite, c);
   return suite_run(suite);

@@ -667,6 +667,54 @@ START_TEST(much_behind) {
 }
 END_TEST
 
+/* The sum of two lines put together, of which one is computed: cut at the ends of lines on CPUs. All numbers and
+ * sums are whole, so that no order of summation shows. */
+START_TEST(cut_at_lines) {
+  static const char text[] =
+      "HloModule m\n"
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "ENTRY e {\n"
+      "  x = f32[24000] parameter(0)\n"
+      "  zero = f32[] constant(0)\n"
+      "  low = f32[12000] slice(x), slice={[0:12000]}\n"
+      "  l = f32[1,12000] reshape(low)\n"
+      "  high = f32[12000] slice(x), slice={[12000:24000]}\n"
+      "  h = f32[1,12000] reshape(high)\n"
+      "  s = f32[1,12000] multiply(l, l)\n"
+      "  d = f32[1,12000] subtract(s, h)\n"
+      "  t = f32[2,12000] concatenate(h, d), dimensions={0}\n"
+      "  n = f32[2,12000] negate(t)\n"
+      "  u = f32[2,12000] maximum(t, n)\n"
+      "  ROOT r = f32[] reduce(u, zero), dimensions={0,1}, to_apply=add\n"
+      "}\n";
+  enum { COUNT = 24000 };
+  float *values = malloc(sizeof *values * COUNT);
+  double sum = 0;
+  for (int i = 0; i < COUNT; i++) values[i] = (float)(i * 7 % 13);
+  for (int i = 0; i < COUNT / 2; i++) {
+    double low = values[i], high = values[COUNT / 2 + i];
+    sum += high + fabs(low * low - high);
+  }
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, text);
+  halo_buffer *x = run_buffer(client, COUNT, values), *y;
+  ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
+  char expected[32];
+  snprintf(expected, sizeof expected, "%.0f", sum);
+  run_check(y, expected);
+  halo_device_info info;
+  halo_device_get_info(halo_client_device(client, 0), &info);
+  if (strcmp(info.kind, "cpu") == 0) {
+    ck_assert_int_eq(run_count(halo_executable_report(e, HALO_REPORT_PLAN), "reduce:row_parts"), 1);
+  }
+  halo_buffer_release(y);
+  halo_buffer_release(x);
+  halo_executable_release(e);
+  halo_client_release(client);
+  free(values);
+}
+END_TEST
+
 int main(void) {
   /* What is looked at here are the kernels by themselves. */
   setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
@@ -681,6 +729,7 @@ int main(void) {
   tcase_add_loop_test(together, whole, 0, 2 * WHOLE_COUNT);
   tcase_add_loop_test(together, state_in_place, 0, 2);
   tcase_add_test(together, much_behind);
+  tcase_add_test(together, cut_at_lines);
   tcase_set_timeout(together, 240);
   suite_add_tcase(suite, together);
   tcase_set_timeout(cut, 240);
