@@ -466,6 +466,9 @@ static int reduce_line(const reduce_text *t) {
   return size == 4 || size == 8 ? LINE_BYTES / size : 0;
 }
 
+/* Instructions up to which a fusion is read in several rows side by side. */
+enum { REDUCE_SHORT_INSTRS = 24 };
+
 /* A core that reads several streams at once uses more of the memory's bandwidth. Sums of all rows together
  * stay in registers. */
 static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
@@ -475,7 +478,8 @@ static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
     int lanes = line * (lines / rows > 4 ? 4 : lines / rows > 1 ? lines / rows : 1);
     if (cut->outer % rows || last_chunk < lanes || cut->outer * cut->chunks < 8 * rows) continue;
     if (lanes * rows * t->v.value_count > 256) continue;
-    cut->rows = rows;
+    /* Long texts are not bound by memory, and compilers take their time for each copy of one. */
+    cut->rows = t->l->computation->instrs.count > REDUCE_SHORT_INSTRS && rows > 2 ? 2 : rows;
     cut->lanes = lanes;
     cut->line = line;
     return;
