@@ -80,6 +80,18 @@ static region_price region_price_branches(const region_state *e, const halo_step
   return price;
 }
 
+/* How many times longer a step takes one work group alone: not longer than it has groups, which is one for what a
+ * work item does in order. */
+static double region_slower(const region_state *e, const halo_step *step) {
+  double groups = 1;
+  if (step->kind != HALO_STEP_KERNEL) return e->slower;
+  for (uint32_t d = 0; d < step->dims; d++) {
+    size_t local = step->local[d] ? step->local[d] : 1;
+    groups *= (double)((step->global[d] + local - 1) / local);
+  }
+  return groups < e->slower ? groups : e->slower;
+}
+
 region_price region_price_step(const region_state *e, const halo_step *step) {
   const halo_target *t = e->target;
   if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
@@ -92,7 +104,7 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
   double launch = e->s->caps->is_cpu ? REGION_WAKING * t->launch : t->launch;
   price.apart = launch / (share > 1 ? share : 1) + work;
-  price.together = REGION_STEP_SECONDS + work * e->slower;
+  price.together = REGION_STEP_SECONDS + work * region_slower(e, step);
   return price;
 }
 

@@ -483,7 +483,7 @@ static const struct {
   int gpu;
 } programs[] = {
     {"golden/modules/transformer.hlo", 9},
-    {"golden/modules/transformer_grad.hlo", 33},
+    {"golden/modules/transformer_grad.hlo", 31},
     {"golden/modules/lstm.hlo", 1},
     {"golden/modules/adam.hlo", 3},
     {"golden/modules/mlp_step.hlo", 7},
