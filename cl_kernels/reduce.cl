@@ -12,8 +12,9 @@
  *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
  *   H_STREAMS  rows that a strip of columns takes in one step
  *   H_SPAN    0, or: accumulators are sums, which are kept in lines of so many neighbours. H_LINE is the type
- *              of a line of accumulators, H_LINE_TAKE(l, op, o, r, c) does `l op elements` with those from
- *              [o, r, c] on, H_LINE_GET(l, s, j), H_LINE_SET(l, s, j) move it from and to an H_SIDE
+ *              of a line of accumulators, H_LINE_NONE(l) makes it a sum of nothing, H_LINE_ADD(l, o, r, c) adds
+ *              the elements from [o, r, c] on, H_LINE_GET(l, s, j), H_LINE_SET(l, s, j) move it from and to an
+ *              H_SIDE
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
@@ -79,7 +80,7 @@ __kernel void H_NAME(H_PARAMS) {
       H_LINE line;
       H_LINE_GET(line, acc, j)
 #pragma unroll
-      for (int s = 0; s < H_STREAMS; ++s) H_LINE_TAKE(line, +=, outer, r + s, column + j)
+      for (int s = 0; s < H_STREAMS; ++s) H_LINE_ADD(line, outer, r + s, column + j)
       H_LINE_SET(line, acc, j)
     }
 #endif
@@ -115,22 +116,19 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
 #endif
   H_SIDE lane[H_ROWS];
-  H_INT c = H_LANES;
 #if H_SPAN
+  H_INT c = 0;
   H_LINE line[H_ROWS * (H_LANES / H_SPAN)];
 #pragma unroll
-  for (int r = 0; r < H_ROWS; ++r) {
-#pragma unroll
-    for (int j = 0; j < H_LANES; j += H_SPAN) {
-      H_LINE_TAKE(line[r * (H_LANES / H_SPAN) + j / H_SPAN], =, row + r, first + j, 0)
-    }
+  for (int j = 0; j < H_ROWS * (H_LANES / H_SPAN); ++j) {
+    H_LINE_NONE(line[j])
   }
   for (; c + H_LANES <= size; c += H_LANES) {
 #pragma unroll
     for (int r = 0; r < H_ROWS; ++r) {
 #pragma unroll
       for (int j = 0; j < H_LANES; j += H_SPAN) {
-        H_LINE_TAKE(line[r * (H_LANES / H_SPAN) + j / H_SPAN], +=, row + r, first + c + j, 0)
+        H_LINE_ADD(line[r * (H_LANES / H_SPAN) + j / H_SPAN], row + r, first + c + j, 0)
       }
     }
   }
@@ -142,6 +140,7 @@ __kernel void H_NAME(H_PARAMS) {
     }
   }
 #else
+  H_INT c = H_LANES;
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
     for (int j = 0; j < H_LANES; ++j) {

@@ -244,38 +244,37 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
 }
 
 /* The holes for sums that are kept in vectors, which compilers leave in registers where arrays of lanes go
- * through memory. The elements themselves are computed one by one; neighbours become vectors again. */
-static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, const halo_parts *parts,
+ * through memory. What the elements are computed by is there once a line, not once an element: compilers took ten
+ * times as long to make vectors of 256 elements that were written out. Lines start with what changes no sum, -0 among
+ * floats, so that the first elements need no text of their own. */
+static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, halo_parts *parts,
                               halo_template *k) {
-  halo_strbuf type = {0}, elements = {0}, update = {0}, get = {0}, set = {0};
-  for (int j = 0; j < cut->line; j++) {
-    halo_strbuf_printf(&elements, "%s x%d = H_IN(o, r%s, c%s)", j ? "," : "const H_T", j,
-                       cut->columns ? "" : halo_arena_printf(t->l->arena, " + %d", j),
-                       cut->columns ? halo_arena_printf(t->l->arena, " + %d", j) : "");
-  }
+  halo_strbuf type = {0}, lines = {0}, fill = {0}, update = {0}, get = {0}, set = {0}, none = {0};
   for (int32_t i = 0; i < t->v.value_count; i++) {
     const char *element = halo_accumulator_ctype(&t->v.values[i]);
+    bool is_float = halo_type_is_float(t->v.values[i].accumulator);
     halo_strbuf_printf(&type, "%s%d m%d; ", element, cut->line, i);
-    halo_strbuf_printf(&update, "(l).m%d op(%s%d)(", i, element, cut->line);
-    for (int j = 0; j < cut->line; j++) {
-      halo_strbuf_printf(
-          &update, "%s%s", j ? ", " : "",
-          halo_accumulator_member(&t->a, halo_arena_printf(t->l->arena, "x%d", j), i));
-    }
-    halo_strbuf_append(&update, "); ");
+    halo_strbuf_printf(&lines, "%s%d x%d; %s *e%d = (%s *)&x%d; ", element, cut->line, i, element,
+                       i, element, i);
+    halo_strbuf_printf(&fill, "e%d[h] = %s; ", i, halo_accumulator_member(&t->a, "x", i));
+    halo_strbuf_printf(&update, "(l).m%d += x%d; ", i, i);
     halo_strbuf_printf(&get, "(l).m%d = vload%d(0, &(s).m%d[j]); ", i, cut->line, i);
     halo_strbuf_printf(&set, "vstore%d((l).m%d, 0, &(s).m%d[j]); ", cut->line, i, i);
+    halo_strbuf_printf(&none, "(l).m%d = (%s%d)(%s); ", i, element, cut->line,
+                       is_float ? "-0.0f" : "0");
   }
+  halo_sections_add(&parts->e.sections, "neighbours");
   halo_parts_hole(parts, k, "H_LINE", "struct { %s}", halo_strbuf_text(&type));
-  halo_parts_hole(parts, k, "H_LINE_TAKE(l, op, o, r, c)", "{ %s; %s}", halo_strbuf_text(&elements),
-                  halo_strbuf_text(&update));
+  halo_parts_hole(parts, k, "H_LINE_NONE(l)", "%s", halo_strbuf_text(&none));
+  halo_parts_hole(parts, k, "H_LINE_ADD(l, o, r, c)",
+                  "{ %sH_LINE_LOOP(%d) for (int h = 0; h < %d; ++h) { const H_T x = H_IN(o, r%s, "
+                  "c%s); %s} %s}",
+                  halo_strbuf_text(&lines), cut->line, cut->line, cut->columns ? "" : " + h",
+                  cut->columns ? " + h" : "", halo_strbuf_text(&fill), halo_strbuf_text(&update));
   halo_parts_hole(parts, k, "H_LINE_GET(l, s, j)", "%s", halo_strbuf_text(&get));
   halo_parts_hole(parts, k, "H_LINE_SET(l, s, j)", "%s", halo_strbuf_text(&set));
-  halo_strbuf_deinit(&type);
-  halo_strbuf_deinit(&elements);
-  halo_strbuf_deinit(&update);
-  halo_strbuf_deinit(&get);
-  halo_strbuf_deinit(&set);
+  halo_strbuf *const texts[] = {&type, &lines, &fill, &update, &get, &set, &none};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) halo_strbuf_deinit(texts[i]);
 }
 
 static void reduce_size_launch(const reduce_text *t, const reduce_cut *cut, halo_launch *launch) {
