@@ -75,6 +75,7 @@ void bench_fail_row(bench_row *row, halo_status status) {
 static double bench_score(const bench_row *row) {
   switch (row->kind) {
     case BENCH_BANDWIDTH:
+    case BENCH_STREAMING:
     case BENCH_FLOPS: return row->work / row->seconds / row->limit;
     case BENCH_ABOVE: return row->seconds - row->limit;
     case BENCH_WITHIN: return row->seconds;
@@ -84,7 +85,7 @@ static double bench_score(const bench_row *row) {
 }
 
 static bool bench_is_ratio(const bench_row *row) {
-  return row->kind == BENCH_BANDWIDTH || row->kind == BENCH_FLOPS || row->kind == BENCH_AGAINST_XLA;
+  return row->kind != BENCH_ABOVE && row->kind != BENCH_WITHIN;
 }
 
 /* "met", "missed", or "" when there is nothing to say. */
@@ -101,7 +102,7 @@ static void bench_print_row(const bench_row *row) {
     printf("%s\n", row->failure);
     return;
   }
-  if (row->kind == BENCH_BANDWIDTH || row->kind == BENCH_FLOPS) {
+  if (bench_is_ratio(row) && row->kind != BENCH_AGAINST_XLA) {
     const char *unit = row->kind == BENCH_FLOPS ? "GFLOP/s" : "GB/s";
     snprintf(rate, sizeof rate, "%.1f %s", row->work / row->seconds * 1e-9, unit);
     snprintf(limit, sizeof limit, "%.1f %s", row->limit * 1e-9, unit);

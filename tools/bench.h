@@ -54,6 +54,7 @@ double bench_yardstick_enqueue(const bench_yardstick *yardstick);
 
 typedef enum bench_kind {
   BENCH_BANDWIDTH,  /* work / seconds against `limit` bytes a second */
+  BENCH_STREAMING,  /* the same, held against the streaming triad where there is one */
   BENCH_FLOPS,      /* work / seconds against `limit` operations a second */
   BENCH_ABOVE,      /* seconds above `limit` seconds; at most `target` */
   BENCH_WITHIN,     /* seconds; at most `target` */

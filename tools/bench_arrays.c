@@ -267,8 +267,9 @@ static const char arrays_filter[] = ARRAYS_WINDOW("filter", "1000,1000", "1000,1
   { NULL, NULL, BENCH_FLOPS, 2.0 * (m) * (k) * (n), target, kernels, NULL, m, k, n }
 
 static const arrays_case arrays_cases[] = {
-    {"chain of 10", "16M f32", BENCH_BANDWIDTH, 2.0 * 4 * 16777216, 0.85, NULL, arrays_chain, 0, 0,
-     0},
+    {"chain of 10", "16M f32", BENCH_BANDWIDTH, 2.0 * 4 * 16777216, 1, NULL, arrays_chain, 0, 0, 0},
+    {"chain, streaming", "16M f32", BENCH_STREAMING, 2.0 * 4 * 16777216, 0, NULL, arrays_chain, 0,
+     0, 0},
     {"reduce rows", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4097, 0.85, NULL,
      ARRAYS_REDUCE("1"), 0, 0, 0},
     {"reduce columns", "4096x4096 f32", BENCH_BANDWIDTH, 4.0 * 4096 * 4097, 0.85, NULL,
@@ -381,6 +382,8 @@ static void arrays_write(const bench *b, const arrays_case *c, char *path, size_
 
 static void arrays_measure(bench *b, const arrays_case *c, const char *path, bench_row *row) {
   const bench_yardstick *yardstick = c->kind == BENCH_FLOPS ? &b->machine.fma : &b->machine.triad;
+  bool streams = c->kind == BENCH_STREAMING && b->machine.streaming.kernel != NULL;
+  if (streams) yardstick = &b->machine.streaming;
   bench_program program;
   halo_status status = bench_program_open(b->client, path, c->kernels, &program);
   int rounds = 0, most = b->options.rounds;
