@@ -282,8 +282,7 @@ static bool cond_directive(cond_state *s, cond_text word, const char *at, const 
     cond_truth truth = is_else ? COND_TRUE : COND_FALSE;
     if (!is_else && open && around) truth = cond_evaluate(s, at, end);
     cond_turn(last, truth);
-    /* The first directive is gone, so that this one cannot stay: all branches from here on do. */
-    if (!last->kept && last->branch == COND_UNKNOWN) last->before = COND_FALSE;
+    /* Where the first directive is gone, all branches from the first that is not decided on stay without any. */
     return last->kept;
   }
   if (last && cond_is(word, "endif")) {

@@ -25,6 +25,9 @@ static const struct {
      "c\n"},
     {"#if __FMA__\na\n#if 0\nb\n#endif\n#else\nc\n#endif\n", "#if __FMA__\na\n#else\nc\n#endif\n"},
     {"#if 0\na\n#elif defined(__FMA__)\nb\n#else\nc\n#endif\n", "b\nc\n"},
+    {"#if 0\n#elif __FMA__\na\n#elif 1\n#define H_A 1\n#else\n#define H_A 0\n#endif\n#if "
+     "H_A\nb\n#else\nc\n#endif\n",
+     "a\n#define H_A 1\n#define H_A 0\n#if H_A\nb\n#else\nc\n#endif\n"},
     {"#if __FMA__\n#define H_A 1\n#endif\n#if H_A\na\n#else\nb\n#endif\n",
      "#if __FMA__\n#define H_A 1\n#endif\n#if H_A\na\n#else\nb\n#endif\n"},
     {"#define H_A 1 \\\n + 1\n#if H_A == 2\na\n#endif\n", "#define H_A 1 \\\n + 1\na\n"},
