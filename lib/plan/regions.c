@@ -87,7 +87,8 @@ static double region_slower(const region_state *e, const halo_step *step) {
   if (step->kind != HALO_STEP_KERNEL) return e->slower;
   for (uint32_t d = 0; d < step->dims; d++) {
     size_t local = step->local[d] ? step->local[d] : 1;
-    groups *= (double)((step->global[d] + local - 1) / local);
+    size_t along = (step->global[d] + local - 1) / local;
+    groups *= (double)along;
   }
   return groups < e->slower ? groups : e->slower;
 }
