@@ -109,12 +109,14 @@ static halo_instr *int_shift(halo_rewriter *r, halo_instr *instr, halo_instr *x,
 /* ---- Floats ---- */
 
 /* 1/c as the type has it, or 0 where that is no normal number. x * (1/c) is x/c for powers of two; of other c it may
- * differ in the last place, as it does in XLA, which does the same: divisions take many times as long. */
+ * differ in the last place, as it does in XLA, which does the same: divisions take many times as long. Not of bf16,
+ * which XLA divides in f32: rounded to 8 bits, 1/c is a worse divisor. */
 static double arith_reciprocal(halo_type type, double c) {
   if (!isfinite(c) || c == 0 || halo_type_is_complex(type)) return 0;
   if (type != HALO_F64 && type != HALO_F32 && type != HALO_F16 && type != HALO_BF16) return 0;
   int exponent;
-  frexp(c, &exponent);
+  double fraction = frexp(c, &exponent);
+  if (type == HALO_BF16 && fabs(fraction) != 0.5) return 0;
   int limit = type == HALO_F64 ? 1000 : type == HALO_F16 ? 13 : 120;
   return exponent > limit || exponent < -limit ? 0 : 1 / c;
 }
