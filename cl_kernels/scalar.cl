@@ -36,8 +36,9 @@
 #endif
 
 //! fetch
-/* Asks for what lies at p, which need not exist, where the compiler knows how. */
-#if defined(__has_builtin)
+/* Asks for what lies at p, which need not exist, where the compiler knows how; of those for SPIR Oclgrind's has nothing
+ * that it could run for it. */
+#if defined(__has_builtin) && !defined(__SPIR__)
 #if __has_builtin(__builtin_prefetch)
 #define h_fetch(p) __builtin_prefetch(p)
 #endif
