@@ -218,6 +218,15 @@ static inline PJRT_LoadedExecutable *pjrt_compile(PJRT_Client *client, const cha
   return loaded;
 }
 
+/* The plugin's extension of a PJRT_Extension_Type; for tests that begin with it, opens the plugin. */
+static inline const void *pjrt_extension(int type) {
+  pjrt_open();
+  const PJRT_Extension_Base *at = api->extension_start;
+  while (at && at->type != type) at = at->next;
+  ck_assert_ptr_nonnull(at);
+  return at;
+}
+
 static inline PJRT_Executable *pjrt_executable(PJRT_LoadedExecutable *loaded) {
   PJRT_LoadedExecutable_GetExecutable_Args *args =
       ARGS(LoadedExecutable_GetExecutable, .loaded_executable = loaded);

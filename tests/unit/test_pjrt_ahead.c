@@ -117,7 +117,7 @@ static void check_layout(PJRT_Client *client, const char *attributes, const char
            attributes, body);
   PJRT_LoadedExecutable *loaded = pjrt_compile(client, text);
   PJRT_Executable *e = pjrt_executable(loaded);
-  const PJRT_Layouts_Extension *layouts = (const void *)api->extension_start;
+  const PJRT_Layouts_Extension *layouts = pjrt_extension(PJRT_Extension_Type_Layouts);
   PJRT_Layouts_Executable_Args list = {.struct_size = sizeof list, .executable = e};
   ck_call(layouts->output_layouts(&list));
   PJRT_Layouts_MemoryLayout_Serialize_Args got = {.struct_size = sizeof got,

@@ -10,20 +10,12 @@
 
 /* ---- Registering ---- */
 
-static const PJRT_Extension_Base *find(int type) {
-  pjrt_open();
-  const PJRT_Extension_Base *at = api->extension_start;
-  while (at && at->type != type) at = at->next;
-  ck_assert_ptr_nonnull(at);
-  return at;
-}
-
 typedef struct stages {
   XLA_FFI_Handler *instantiate, *prepare, *initialize, *execute;
 } stages;
 
 static PJRT_Error *add_stages(const char *name, stages s, int version) {
-  const void *extension = find(PJRT_Extension_Type_Custom_Call);
+  const void *extension = pjrt_extension(PJRT_Extension_Type_Custom_Call);
   PJRT_Custom_Call_Register_Args args = {.struct_size = sizeof args,
                                          .function_name = name,
                                          .function_name_size = strlen(name),
@@ -36,7 +28,7 @@ static PJRT_Error *add_stages(const char *name, stages s, int version) {
 }
 
 static PJRT_Error *add_for(const char *name, XLA_FFI_Handler *handler, const char *platform) {
-  const void *extension = find(PJRT_Extension_Type_FFI);
+  const void *extension = pjrt_extension(PJRT_Extension_Type_FFI);
   PJRT_FFI_Register_Handler_Args args = {.struct_size = sizeof args,
                                          .target_name = name,
                                          .target_name_size = strlen(name),
@@ -325,7 +317,7 @@ START_TEST(failures) {
 END_TEST
 
 START_TEST(stages_and_states) {
-  const PJRT_FFI_Extension *extension = (const void *)find(PJRT_Extension_Type_FFI);
+  const PJRT_FFI_Extension *extension = pjrt_extension(PJRT_Extension_Type_FFI);
   PJRT_FFI_Type_Info info = {free_counter};
   PJRT_FFI_Type_Register_Args type = {
       .struct_size = sizeof type, .type_name = "counter", .type_name_size = 7, .type_info = &info};

@@ -3,14 +3,6 @@
 
 #include <stdio.h>
 
-static const PJRT_Custom_Partitioner_Extension *extension(void) {
-  pjrt_open();
-  const PJRT_Extension_Base *e = api->extension_start;
-  while (e && e->type != PJRT_Extension_Type_Custom_Partitioner) e = e->next;
-  ck_assert_ptr_nonnull(e);
-  return (const void *)e;
-}
-
 /* x and y are cut in two; the call gives both doubled. */
 static const char call_text[] =
     "HloModule doubled, num_partitions=2\n"
@@ -88,9 +80,11 @@ static JAX_Partitioner partitioner = {.private_data = &calls, .partition = parti
 
 static void register_doubled(void) {
   static const char name[] = "test.doubled and more";
+  const PJRT_Custom_Partitioner_Extension *extension =
+      pjrt_extension(PJRT_Extension_Type_Custom_Partitioner);
   PJRT_Register_Custom_Partitioner_Args args = {
       .struct_size = sizeof args, .name = name, .name_size = 12, .callbacks = &partitioner};
-  ck_call(extension()->register_partitioner(&args));
+  ck_call(extension->register_partitioner(&args));
 }
 
 static PJRT_Error *try_compile(PJRT_Client *client, const char *text, PJRT_LoadedExecutable **out) {

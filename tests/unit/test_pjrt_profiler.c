@@ -98,11 +98,8 @@ static summary sum_up(message space, const char *name) {
 /* ---- The profiler ---- */
 
 static const PLUGIN_Profiler_Api *profiler_api(void) {
-  pjrt_open();
-  const PJRT_Extension_Base *at = api->extension_start;
-  while (at && at->type != PJRT_Extension_Type_Profiler) at = at->next;
-  ck_assert_ptr_nonnull(at);
-  return ((const PJRT_Profiler_Extension *)at)->profiler_api;
+  const PJRT_Profiler_Extension *extension = pjrt_extension(PJRT_Extension_Type_Profiler);
+  return extension->profiler_api;
 }
 
 static PLUGIN_Profiler *create(const PLUGIN_Profiler_Api *p) {

@@ -139,7 +139,7 @@ START_TEST(questions) {
   ck_call(api->Executable_GetCostAnalysis(costs));
   ck_assert_int_eq(pjrt_attribute(costs->properties, costs->num_properties, "flops")->type,
                    PJRT_NamedValue_kFloat);
-  const PJRT_Layouts_Extension *layouts = (const void *)api->extension_start;
+  const PJRT_Layouts_Extension *layouts = pjrt_extension(PJRT_Extension_Type_Layouts);
   PJRT_Layouts_Executable_Args list = {.struct_size = sizeof list, .executable = e};
   ck_call(layouts->output_layouts(&list));
   static const char *const expected[] = {"{0,1}", "{}", "{0}"};
