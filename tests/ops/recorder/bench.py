@@ -27,10 +27,15 @@ LEFT_OUT = {
 }
 EXACT = (0, "")
 STEPS = "the rounding of each step is carried on"
+# Of XLA's and ours the size of the next step is 3e-7 and 4e-6 from what f64 gives: it follows the third root of an
+# estimate whose terms cancel but for 1e-4 of them.
+ESTIMATE = "the rounding of each step, and a step's size from the difference of two results"
+QUOTIENTS = "quotients of f16 by a constant, or products with its reciprocal as in XLA, decide how a tie is rounded"
 # ULP and why, where it is not CHAINED, and what is added to results where their sums' terms are not of size 8.
 BOUNDS = {
+    "adaptive_pendulum": (32, ESTIMATE),
     "alignment": EXACT,
-    "image_pipeline": EXACT,
+    "image_pipeline": (1, QUOTIENTS),
     "kalman": (32, STEPS),
     "knapsack": EXACT,
     "join": EXACT,
