@@ -49,15 +49,37 @@ FOR_ALL(POTRF)
   }
 FOR_ALL(GETRF)
 
+/* The first reflector that is not a number; and what it makes of everything behind it, which the products of some BLAS
+ * (OpenBLAS 0.3.21) do not carry on. */
+#define SPREAD(p, T, R)                                                                            \
+  static lapack_int p##not_a_number(const T *tau, lapack_int count) {                              \
+    lapack_int i = 0;                                                                              \
+    while (i < count && tau[i] == tau[i]) i++;                                                     \
+    return i;                                                                                      \
+  }                                                                                                \
+  static void p##spread(const lapack_part *a, lapack_int row, lapack_int column) {                 \
+    T *data = a->data;                                                                             \
+    for (lapack_int c = column; c < COLS(*a); c++) {                                               \
+      for (lapack_int r = row; r < ROWS(*a); r++)                                                  \
+        data[(size_t)c * (size_t)ROWS(*a) + (size_t)r] = (T)NAN;                                   \
+    }                                                                                              \
+  }
+FOR_ALL(SPREAD)
+
 #define GEQRF(p, T, R)                                                                             \
   static void p##geqrf(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
-    T size = 0;                                                                                    \
-    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), &size, -1);    \
+    lapack_int k = lapack_least(ROWS(*a), COLS(*a));                                               \
+    T size = 0, *tau = OUT(1);                                                                     \
+    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, &size, -1);       \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
-    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), work, count);  \
+    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, work, count);     \
+    lapack_int first = p##not_a_number(tau, k);                                                    \
+    if (first < k) p##spread(a, first, first);                                                     \
+    /* A reflector of one number is none. */                                                       \
+    for (lapack_int i = first + 1; i < k && i < ROWS(*a) - 1; i++) tau[i] = (T)NAN;                \
   }
 FOR_ALL(GEQRF)
 
@@ -73,6 +95,8 @@ FOR_ALL(GEQRF)
     if (!work) return;                                                                             \
     LAPACKE_##p##routine##_work(COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), work,    \
                                 count);                                                            \
+    lapack_int first = p##not_a_number(IN(1), k);                                                  \
+    if (first < k) p##spread(a, 0, first);                                                         \
   }
 ORGQR(s, orgqr, float)
 ORGQR(d, orgqr, double)
