@@ -25,17 +25,23 @@ static bool reduce_column_supports(const halo_lowering *l, const char **why) {
   return reduce_supports(l, true, why);
 }
 
-/* Simple operations that computing a result takes behind the reductions, or beside them. */
-static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_view *v) {
-  double cost = 0;
-  int32_t results = halo_shape_leaf_count(l->computation->root->shape);
+/* Simple operations that one of `count` elements takes: of the instructions whose results are as many. */
+static int64_t reduce_cost_each(const halo_lowering *l, int64_t count) {
+  int64_t cost = 0;
   for (int32_t i = 0; i < l->computation->instrs.count; i++) {
     const halo_instr *instr = l->computation->instrs.data[i];
-    bool behind = halo_shape_is_array(instr->shape) &&
-                  halo_shape_element_count(instr->shape) == halo_shape_element_count(v->out);
-    if (behind) cost += halo_op_info_of(instr->opcode)->cost;
+    bool counts =
+        halo_shape_is_array(instr->shape) && halo_shape_element_count(instr->shape) == count;
+    if (counts) cost += halo_op_info_of(instr->opcode)->cost;
   }
-  return (cost + results) * (double)halo_shape_element_count(v->out);
+  return cost;
+}
+
+/* Simple operations that computing a result takes behind the reductions, or beside them. */
+static double reduce_cost_behind(const halo_lowering *l, const halo_reduce_view *v) {
+  int64_t count = halo_shape_element_count(v->out);
+  int32_t results = halo_shape_leaf_count(l->computation->root->shape);
+  return (double)(reduce_cost_each(l, count) + results) * (double)count;
 }
 
 /* Elements that are combined, many at a time, and what follows, which a CPU does one at a time. */
@@ -106,14 +112,7 @@ static const halo_integer *reduce_position(halo_emitter *e, const reduce_cut *cu
 
 /* Simple operations that an element of the input takes before it is combined. */
 static int64_t reduce_cost_before(const reduce_text *t) {
-  int64_t cost = 0, count = halo_shape_element_count(t->v.in);
-  for (int32_t i = 0; i < t->l->computation->instrs.count; i++) {
-    const halo_instr *instr = t->l->computation->instrs.data[i];
-    bool before =
-        halo_shape_is_array(instr->shape) && halo_shape_element_count(instr->shape) == count;
-    if (before) cost += halo_op_info_of(instr->opcode)->cost;
-  }
-  return cost;
+  return reduce_cost_each(t->l, halo_shape_element_count(t->v.in));
 }
 
 /* How a function that gives an element is declared. Compilers put no long one in place that is called from several

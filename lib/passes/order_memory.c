@@ -200,17 +200,6 @@ static void order_keep_updates(order_builder *b) {
   }
 }
 
-/* The leaf that an index of nested tuples leads to; -1 where it leads to none. */
-static int32_t order_leaf(const halo_shape *shape, const int64_t *index, int32_t count) {
-  int32_t leaf = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (!halo_shape_is_tuple(shape) || index[i] < 0 || index[i] >= shape->count) return -1;
-    leaf += halo_leaf_start(shape, index[i]);
-    shape = shape->elements[index[i]];
-  }
-  return halo_shape_is_array(shape) ? leaf : -1;
-}
-
 /* By value: the step that makes it. */
 static int32_t order_maker(const order_memory *m, int32_t value) {
   int32_t low = 0, high = m->count;
@@ -248,8 +237,8 @@ static void order_keep_aliases(order_builder *b, bool is_entry) {
     const halo_alias *alias = &module->aliases.data[i];
     if (alias->parameter < 0 || alias->parameter >= c->params.count) continue;
     const halo_instr *parameter = c->params.data[alias->parameter];
-    int32_t from = order_leaf(parameter->shape, alias->param_index, alias->param_index_count);
-    int32_t to = order_leaf(c->root->shape, alias->out_index, alias->out_index_count);
+    int32_t from = halo_leaf_at(parameter->shape, alias->param_index, alias->param_index_count);
+    int32_t to = halo_leaf_at(c->root->shape, alias->out_index, alias->out_index_count);
     if (from < 0 || to < 0) continue;
     order_keep_alias(b, root[to], b->leaves[parameter->mark][from]);
   }

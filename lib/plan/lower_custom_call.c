@@ -4,17 +4,6 @@
 
 #include <string.h>
 
-/* The leaf that an index of nested tuples names; -1 for what is no leaf. */
-static int32_t custom_leaf(const halo_shape *shape, const int64_t *index, int32_t count) {
-  int32_t leaf = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (!halo_shape_is_tuple(shape) || index[i] < 0 || index[i] >= shape->count) return -1;
-    leaf += halo_leaf_start(shape, index[i]);
-    shape = shape->elements[index[i]];
-  }
-  return halo_shape_is_array(shape) ? leaf : -1;
-}
-
 /* Results that share memory with an operand begin as its copy, which goes where the operand dies here. */
 static void custom_alias(lower_state *s, const halo_instr *instr, halo_steps *steps,
                          const int32_t *starts, int32_t *operands, const int32_t *results) {
@@ -23,8 +12,8 @@ static void custom_alias(lower_state *s, const halo_instr *instr, halo_steps *st
     const halo_alias *alias = &attr->aliases.data[i];
     if (alias->parameter < 0 || alias->parameter >= instr->operand_count) continue;
     const halo_shape *from = instr->operands[alias->parameter]->shape;
-    int32_t out = custom_leaf(instr->shape, alias->out_index, alias->out_index_count);
-    int32_t in = custom_leaf(from, alias->param_index, alias->param_index_count);
+    int32_t out = halo_leaf_at(instr->shape, alias->out_index, alias->out_index_count);
+    int32_t in = halo_leaf_at(from, alias->param_index, alias->param_index_count);
     if (out < 0 || in < 0) continue;
     in += starts[alias->parameter];
     const halo_plan_buffer *buffers = s->plan->buffers.data;

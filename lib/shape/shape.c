@@ -356,6 +356,16 @@ int32_t halo_leaf_element(const halo_shape *tuple, int32_t leaf) {
   return low;
 }
 
+int32_t halo_leaf_at(const halo_shape *shape, const int64_t *index, int32_t count) {
+  int32_t leaf = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (!halo_shape_is_tuple(shape) || index[i] < 0 || index[i] >= shape->count) return -1;
+    leaf += halo_leaf_start(shape, index[i]);
+    shape = shape->elements[index[i]];
+  }
+  return halo_shape_is_array(shape) ? leaf : -1;
+}
+
 const halo_shape *halo_leaf_shape(const halo_shape *shape, int32_t leaf) {
   while (halo_shape_is_tuple(shape)) {
     int32_t i = halo_leaf_element(shape, leaf);

@@ -87,6 +87,8 @@ static inline int32_t halo_shape_leaf_count(const halo_shape *shape) {
 static inline int32_t halo_leaf_start(const halo_shape *tuple, int64_t i) {
   return tuple->leaf_starts[i];
 }
+/* Number of the leaf that an index of nested tuples leads to; -1 where it leads to none. */
+int32_t halo_leaf_at(const halo_shape *shape, const int64_t *index, int32_t count);
 /* The tuple's element that holds leaf number `leaf`, by bisection. */
 int32_t halo_leaf_element(const halo_shape *tuple, int32_t leaf);
 /* Shape of leaf number `leaf`, counted in order over all depths; the shape itself when no tuple. */

@@ -34,6 +34,14 @@ static int most_argument_bytes(const halo_steps *steps, const halo_caps *caps) {
   return most;
 }
 
+/* A module after all passes, as for a CPU. */
+static halo_module *optimised(const char *text) {
+  halo_module *module = run_parse(text);
+  module->target = halo_target_cpu;
+  ck_ok(halo_passes_run(module, NULL));
+  return module;
+}
+
 /* ---- Size ---- */
 
 /* A chain of scalar operations that feeds two consumers: two kernels would each compute all of it. */
@@ -314,9 +322,7 @@ START_TEST(buffers_make_nothing_dear) {
       "  b = f32[16] broadcast(all), dimensions={}\n"
       "  ROOT r = (f32[192], f32[16]) tuple(v, b)\n"
       "}\n";
-  halo_module *module = run_parse(text);
-  module->target = halo_target_cpu;
-  ck_ok(halo_passes_run(module, NULL));
+  halo_module *module = optimised(text);
   ck_assert_int_eq(module->entry->instrs.count, 4); /* x, two fusions, the tuple */
   halo_module_release(module);
 }
@@ -380,9 +386,7 @@ START_TEST(little_rounds_pay_for_no_launch) {
       "  s = (s32[], f32[8,8,3]) tuple(zero, x)\n"
       "  ROOT r = (s32[], f32[8,8,3]) while(s), condition=below, body=round\n"
       "}\n";
-  halo_module *module = run_parse(text);
-  module->target = halo_target_cpu;
-  ck_ok(halo_passes_run(module, NULL));
+  halo_module *module = optimised(text);
   const halo_instr *loop = NULL;
   for (int32_t i = 0; i < module->entry->instrs.count; i++) {
     const halo_instr *instr = module->entry->instrs.data[i];
@@ -410,9 +414,7 @@ START_TEST(few_results_of_many_elements) {
       "  line = f32[200] reshape(share)\n"
       "  ROOT r = (f32[2], s32[2]) topk(line), k=2, largest=true\n"
       "}\n";
-  halo_module *module = run_parse(text);
-  module->target = halo_target_cpu;
-  ck_ok(halo_passes_run(module, NULL));
+  halo_module *module = optimised(text);
   ck_assert_int_ge(fusions_of(module->entry), 2);
   halo_module_release(module);
 }
@@ -437,9 +439,7 @@ START_TEST(moves_count_for_nothing) {
     }
   }
   halo_strbuf_printf(&text, "  ROOT r = u32[100000] negate(h%d)\n}\n", WORDS * OPERATIONS);
-  halo_module *module = run_parse(halo_strbuf_text(&text));
-  module->target = halo_target_cpu;
-  ck_ok(halo_passes_run(module, NULL));
+  halo_module *module = optimised(halo_strbuf_text(&text));
   ck_assert_int_eq(fusions_of(module->entry), 1);
   halo_module_release(module);
   halo_strbuf_deinit(&text);
@@ -466,9 +466,7 @@ START_TEST(parts_of_buffers_are_read_there) {
       "  i = f32[1,20000] multiply(h, f)\n"
       "  ROOT r = f32[2,20000] concatenate(f, i), dimensions={0}\n"
       "}\n";
-  halo_module *module = run_parse(text);
-  module->target = halo_target_cpu;
-  ck_ok(halo_passes_run(module, NULL));
+  halo_module *module = optimised(text);
   ck_assert_int_eq(fusions_of(module->entry), 3);
   halo_module_release(module);
 }
