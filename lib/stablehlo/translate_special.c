@@ -2,38 +2,18 @@
  * The formulas and their order are those that JAX's artifacts have, so that the same bits come out. Narrow types
  * are computed in f32. */
 #include "shape/types.h"
-#include "stablehlo/translate.h"
+#include "stablehlo/translate_forms.h"
 
 #include <math.h>
 
 /* ---- Short forms ---- */
 
-static halo_instr *special_number(halo_translator *t, const halo_instr *like, double value) {
-  return like ? halo_translate_number(t, like->shape, value) : NULL;
-}
-
-static halo_instr *special_add(halo_translator *t, halo_instr *a, halo_instr *b) {
-  return halo_translate_binary(t, HALO_OP_ADD, a, b);
-}
-
-static halo_instr *special_sub(halo_translator *t, halo_instr *a, halo_instr *b) {
-  return halo_translate_binary(t, HALO_OP_SUBTRACT, a, b);
-}
-
-static halo_instr *special_mul(halo_translator *t, halo_instr *a, halo_instr *b) {
-  return halo_translate_binary(t, HALO_OP_MULTIPLY, a, b);
-}
-
-static halo_instr *special_div(halo_translator *t, halo_instr *a, halo_instr *b) {
-  return halo_translate_binary(t, HALO_OP_DIVIDE, a, b);
-}
-
 /* The polynomial with these coefficients, the one of the highest power first. */
 static halo_instr *special_polynomial(halo_translator *t, halo_instr *x, const double *from,
                                       int count) {
-  halo_instr *sum = special_number(t, x, from[0]);
+  halo_instr *sum = form_number(t, x, from[0]);
   for (int i = 1; i < count; i++) {
-    sum = special_add(t, special_mul(t, sum, x), special_number(t, x, from[i]));
+    sum = form_add(t, form_mul(t, sum, x), form_number(t, x, from[i]));
   }
   return sum;
 }
@@ -73,20 +53,20 @@ static const double erf_inv_double_2[17] = {
 
 /* -log(1 - x x), by which the argument is told to be in the middle or in the tails. */
 static halo_instr *erf_inv_distance(halo_translator *t, halo_instr *x) {
-  halo_instr *square = special_mul(t, x, halo_translate_unary(t, HALO_OP_NEGATE, x));
+  halo_instr *square = form_mul(t, x, halo_translate_unary(t, HALO_OP_NEGATE, x));
   return halo_translate_unary(t, HALO_OP_NEGATE, halo_translate_unary(t, HALO_OP_LOG1P, square));
 }
 
 static halo_instr *erf_inv_f32(halo_translator *t, halo_instr *x, halo_instr *w) {
-  halo_instr *small = halo_translate_compare(t, HALO_LT, w, special_number(t, w, 5));
+  halo_instr *small = halo_translate_compare(t, HALO_LT, w, form_number(t, w, 5));
   halo_instr *root = halo_translate_unary(t, HALO_OP_SQRT, w);
-  halo_instr *at = halo_translate_select(t, small, special_sub(t, w, special_number(t, w, 2.5)),
-                                         special_sub(t, root, special_number(t, w, 3)));
+  halo_instr *at = halo_translate_select(t, small, form_sub(t, w, form_number(t, w, 2.5)),
+                                         form_sub(t, root, form_number(t, w, 3)));
   halo_instr *sum = NULL;
   for (int i = 0; i < 9; i++) {
-    halo_instr *next = halo_translate_select(t, small, special_number(t, x, erf_inv_single[0][i]),
-                                             special_number(t, x, erf_inv_single[1][i]));
-    sum = sum ? special_add(t, next, special_mul(t, sum, at)) : next;
+    halo_instr *next = halo_translate_select(t, small, form_number(t, x, erf_inv_single[0][i]),
+                                             form_number(t, x, erf_inv_single[1][i]));
+    sum = sum ? form_add(t, next, form_mul(t, sum, at)) : next;
   }
   return sum;
 }
@@ -94,13 +74,13 @@ static halo_instr *erf_inv_f32(halo_translator *t, halo_instr *x, halo_instr *w)
 static halo_instr *erf_inv_f64(halo_translator *t, halo_instr *w) {
   halo_instr *root = halo_translate_unary(t, HALO_OP_SQRT, w);
   halo_instr *middle =
-      special_polynomial(t, special_sub(t, w, special_number(t, w, 3.125)), erf_inv_double_0, 23);
+      special_polynomial(t, form_sub(t, w, form_number(t, w, 3.125)), erf_inv_double_0, 23);
   halo_instr *near =
-      special_polynomial(t, special_sub(t, root, special_number(t, w, 3.25)), erf_inv_double_1, 19);
+      special_polynomial(t, form_sub(t, root, form_number(t, w, 3.25)), erf_inv_double_1, 19);
   halo_instr *far =
-      special_polynomial(t, special_sub(t, root, special_number(t, w, 5)), erf_inv_double_2, 17);
-  halo_instr *is_near = halo_translate_compare(t, HALO_LT, w, special_number(t, w, 16));
-  halo_instr *is_middle = halo_translate_compare(t, HALO_LT, w, special_number(t, w, 6.25));
+      special_polynomial(t, form_sub(t, root, form_number(t, w, 5)), erf_inv_double_2, 17);
+  halo_instr *is_near = halo_translate_compare(t, HALO_LT, w, form_number(t, w, 16));
+  halo_instr *is_middle = halo_translate_compare(t, HALO_LT, w, form_number(t, w, 6.25));
   return halo_translate_select(t, is_middle, middle, halo_translate_select(t, is_near, near, far));
 }
 
@@ -109,9 +89,9 @@ halo_instr *halo_translate_erf_inv(halo_translator *t, halo_instr *x) {
   if (!w) return NULL;
   halo_instr *factor = x->shape->type == HALO_F64 ? erf_inv_f64(t, w) : erf_inv_f32(t, x, w);
   halo_instr *end = halo_translate_compare(t, HALO_EQ, halo_translate_unary(t, HALO_OP_ABS, x),
-                                           special_number(t, x, 1));
-  return halo_translate_select(t, end, special_mul(t, x, special_number(t, x, HUGE_VAL)),
-                               special_mul(t, factor, x));
+                                           form_number(t, x, 1));
+  return halo_translate_select(t, end, form_mul(t, x, form_number(t, x, HUGE_VAL)),
+                               form_mul(t, factor, x));
 }
 
 /* ---- What is left of 1 beside erf ---- */
@@ -125,24 +105,24 @@ static halo_instr *erfc_f32(halo_translator *t, halo_instr *x) {
                                     -1.01526523, 0.42184633,   -0.282076746, 0.564189494};
   static const double middle[7] = {7.85386146e-05, -8.0101937e-04, 0.00518832775, -0.0268538129,
                                    0.112835854,    -0.37612626,    1.12837911};
-  halo_instr *square = special_mul(t, x, x), *size = halo_translate_unary(t, HALO_OP_ABS, x);
+  halo_instr *square = form_mul(t, x, x), *size = halo_translate_unary(t, HALO_OP_ABS, x);
   halo_instr *minus = halo_translate_unary(t, HALO_OP_NEGATE, square);
-  halo_instr *one = special_number(t, x, 1), *two = special_number(t, x, 2);
-  halo_instr *zero = special_number(t, x, 0), *inverse = special_div(t, one, square);
+  halo_instr *one = form_number(t, x, 1), *two = form_number(t, x, 2);
+  halo_instr *zero = form_number(t, x, 0), *inverse = form_div(t, one, square);
   halo_instr *scale =
-      special_mul(t, halo_translate_unary(t, HALO_OP_EXP, minus), special_div(t, one, size));
+      form_mul(t, halo_translate_unary(t, HALO_OP_EXP, minus), form_div(t, one, size));
   halo_instr *tail =
-      special_mul(t, scale,
-                  halo_translate_select(t, halo_translate_compare(t, HALO_LT, size, two),
-                                        special_polynomial(t, inverse, far_near, 9),
-                                        special_polynomial(t, inverse, far_far, 8)));
-  halo_instr *gone = halo_translate_compare(t, HALO_LT, minus, special_number(t, x, -88.7228394));
+      form_mul(t, scale,
+               halo_translate_select(t, halo_translate_compare(t, HALO_LT, size, two),
+                                     special_polynomial(t, inverse, far_near, 9),
+                                     special_polynomial(t, inverse, far_far, 8)));
+  halo_instr *gone = halo_translate_compare(t, HALO_LT, minus, form_number(t, x, -88.7228394));
   tail = halo_translate_select(t, gone, zero, tail);
   halo_instr *left = halo_translate_compare(t, HALO_LT, x, zero);
-  tail = halo_translate_select(t, left, special_sub(t, two, tail), tail);
-  halo_instr *erf = special_mul(t, x, special_polynomial(t, square, middle, 7));
+  tail = halo_translate_select(t, left, form_sub(t, two, tail), tail);
+  halo_instr *erf = form_mul(t, x, special_polynomial(t, square, middle, 7));
   return halo_translate_select(t, halo_translate_compare(t, HALO_LT, size, one),
-                               special_sub(t, one, erf), tail);
+                               form_sub(t, one, erf), tail);
 }
 
 /* Of f64: 1 - erf near 0 (Cephes), else exp(-x x) by a quotient of two polynomials of |x|. */
@@ -177,26 +157,25 @@ static halo_instr *erfc_f64(halo_translator *t, halo_instr *x) {
                                       17.081445074756591,
                                       9.6089680906328585,
                                       3.3690764510008151};
-  halo_instr *square = special_mul(t, x, x), *size = halo_translate_unary(t, HALO_OP_ABS, x);
+  halo_instr *square = form_mul(t, x, x), *size = halo_translate_unary(t, HALO_OP_ABS, x);
   halo_instr *minus = halo_translate_unary(t, HALO_OP_NEGATE, square);
-  halo_instr *scale = halo_translate_unary(t, HALO_OP_EXP, minus), *zero = special_number(t, x, 0);
-  halo_instr *near =
-      special_div(t, special_mul(t, scale, special_polynomial(t, size, near_above, 9)),
-                  special_polynomial(t, size, near_below, 9));
-  halo_instr *far = special_div(t, special_mul(t, scale, special_polynomial(t, size, far_above, 6)),
-                                special_polynomial(t, size, far_below, 7));
-  halo_instr *is_near = halo_translate_compare(t, HALO_LT, size, special_number(t, x, 8));
+  halo_instr *scale = halo_translate_unary(t, HALO_OP_EXP, minus), *zero = form_number(t, x, 0);
+  halo_instr *near = form_div(t, form_mul(t, scale, special_polynomial(t, size, near_above, 9)),
+                              special_polynomial(t, size, near_below, 9));
+  halo_instr *far = form_div(t, form_mul(t, scale, special_polynomial(t, size, far_above, 6)),
+                             special_polynomial(t, size, far_below, 7));
+  halo_instr *is_near = halo_translate_compare(t, HALO_LT, size, form_number(t, x, 8));
   halo_instr *tail = halo_translate_select(t, is_near, near, far);
   halo_instr *gone =
-      halo_translate_compare(t, HALO_LT, minus, special_number(t, x, -709.782712893384));
+      halo_translate_compare(t, HALO_LT, minus, form_number(t, x, -709.782712893384));
   tail = halo_translate_select(t, gone, zero, tail);
   halo_instr *left = halo_translate_compare(t, HALO_LT, x, zero);
-  tail = halo_translate_select(t, left, special_sub(t, special_number(t, x, 2), tail), tail);
-  halo_instr *one = special_number(t, x, 1);
-  halo_instr *erf = special_div(t, special_mul(t, x, special_polynomial(t, square, erf_above, 5)),
-                                special_polynomial(t, square, erf_below, 6));
+  tail = halo_translate_select(t, left, form_sub(t, form_number(t, x, 2), tail), tail);
+  halo_instr *one = form_number(t, x, 1);
+  halo_instr *erf = form_div(t, form_mul(t, x, special_polynomial(t, square, erf_above, 5)),
+                             special_polynomial(t, square, erf_below, 6));
   return halo_translate_select(t, halo_translate_compare(t, HALO_LT, size, one),
-                               special_sub(t, one, erf), tail);
+                               form_sub(t, one, erf), tail);
 }
 
 halo_instr *halo_translate_erfc(halo_translator *t, halo_instr *x) {
@@ -219,28 +198,28 @@ typedef struct gamma_parts {
 } gamma_parts;
 
 static gamma_parts gamma_begin(halo_translator *t, halo_instr *x) {
-  gamma_parts parts = {.half = special_number(t, x, 0.5)};
-  halo_instr *base = special_number(t, x, 7.5);
+  gamma_parts parts = {.half = form_number(t, x, 0.5)};
+  halo_instr *base = form_number(t, x, 7.5);
   parts.reflected = halo_translate_compare(t, HALO_LT, x, parts.half);
   parts.z = halo_translate_select(t, parts.reflected, halo_translate_unary(t, HALO_OP_NEGATE, x),
-                                  special_sub(t, x, special_number(t, x, 1)));
-  parts.t = special_add(t, base, parts.z);
-  halo_instr *rest = halo_translate_unary(t, HALO_OP_LOG1P, special_div(t, parts.z, base));
-  parts.log_t = special_add(t, special_number(t, x, log(7.5)), rest);
+                                  form_sub(t, x, form_number(t, x, 1)));
+  parts.t = form_add(t, base, parts.z);
+  halo_instr *rest = halo_translate_unary(t, HALO_OP_LOG1P, form_div(t, parts.z, base));
+  parts.log_t = form_add(t, form_number(t, x, log(7.5)), rest);
   return parts;
 }
 
 static halo_instr *gamma_reflect(halo_translator *t, halo_instr *x, const gamma_parts *parts,
                                  halo_instr *value) {
   halo_instr *size = halo_translate_unary(t, HALO_OP_ABS, x);
-  halo_instr *part = special_sub(t, size, halo_translate_unary(t, HALO_OP_FLOOR, size));
+  halo_instr *part = form_sub(t, size, halo_translate_unary(t, HALO_OP_FLOOR, size));
   halo_instr *above = halo_translate_compare(t, HALO_LT, parts->half, part);
-  part = halo_translate_select(t, above, special_sub(t, special_number(t, x, 1), part), part);
+  part = halo_translate_select(t, above, form_sub(t, form_number(t, x, 1), part), part);
   halo_instr *sine =
-      halo_translate_unary(t, HALO_OP_SIN, special_mul(t, special_number(t, x, M_PI), part));
+      halo_translate_unary(t, HALO_OP_SIN, form_mul(t, form_number(t, x, M_PI), part));
   halo_instr *log_sine = halo_translate_unary(t, HALO_OP_LOG, sine);
-  halo_instr *other = special_sub(
-      t, special_sub(t, special_number(t, x, 1.1447298858494001741434), log_sine), value);
+  halo_instr *other =
+      form_sub(t, form_sub(t, form_number(t, x, 1.1447298858494001741434), log_sine), value);
   return halo_translate_select(t, halo_translate_unary(t, HALO_OP_IS_FINITE, log_sine), other,
                                halo_translate_unary(t, HALO_OP_NEGATE, log_sine));
 }
@@ -248,19 +227,19 @@ static halo_instr *gamma_reflect(halo_translator *t, halo_instr *x, const gamma_
 halo_instr *halo_translate_lgamma(halo_translator *t, halo_instr *x) {
   if (!halo_translate_ok(t)) return NULL;
   gamma_parts parts = gamma_begin(t, x);
-  halo_instr *sum = special_number(t, x, lanczos_first);
+  halo_instr *sum = form_number(t, x, lanczos_first);
   for (int i = 0; i < 8; i++) {
-    halo_instr *below = special_add(t, parts.z, special_number(t, x, i + 1));
-    sum = special_add(t, sum, special_div(t, special_number(t, x, lanczos[i]), below));
+    halo_instr *below = form_add(t, parts.z, form_number(t, x, i + 1));
+    sum = form_add(t, sum, form_div(t, form_number(t, x, lanczos[i]), below));
   }
   halo_instr *scaled =
-      special_sub(t, special_add(t, parts.z, parts.half), special_div(t, parts.t, parts.log_t));
+      form_sub(t, form_add(t, parts.z, parts.half), form_div(t, parts.t, parts.log_t));
   halo_instr *value =
-      special_add(t, special_number(t, x, 0.91893853320467266 /* as JAX rounds log(2 pi) / 2 */),
-                  special_mul(t, scaled, parts.log_t));
-  value = special_add(t, value, halo_translate_unary(t, HALO_OP_LOG, sum));
+      form_add(t, form_number(t, x, 0.91893853320467266 /* as JAX rounds log(2 pi) / 2 */),
+               form_mul(t, scaled, parts.log_t));
+  value = form_add(t, value, halo_translate_unary(t, HALO_OP_LOG, sum));
   value = halo_translate_select(t, parts.reflected, gamma_reflect(t, x, &parts, value), value);
-  halo_instr *infinity = special_number(t, x, HUGE_VAL);
+  halo_instr *infinity = form_number(t, x, HUGE_VAL);
   halo_instr *endless =
       halo_translate_compare(t, HALO_EQ, halo_translate_unary(t, HALO_OP_ABS, x), infinity);
   return halo_translate_select(t, endless, infinity, value);
@@ -269,28 +248,25 @@ halo_instr *halo_translate_lgamma(halo_translator *t, halo_instr *x) {
 halo_instr *halo_translate_digamma(halo_translator *t, halo_instr *x) {
   if (!halo_translate_ok(t)) return NULL;
   gamma_parts parts = gamma_begin(t, x);
-  halo_instr *zero = special_number(t, x, 0), *slope = zero,
-             *sum = special_number(t, x, lanczos_first);
+  halo_instr *zero = form_number(t, x, 0), *slope = zero, *sum = form_number(t, x, lanczos_first);
   for (int i = 0; i < 8; i++) {
-    halo_instr *below = special_add(t, parts.z, special_number(t, x, i + 1));
-    halo_instr *factor = special_number(t, x, lanczos[i]);
-    slope = special_sub(t, slope, special_div(t, factor, special_mul(t, below, below)));
-    sum = special_add(t, sum, special_div(t, factor, below));
+    halo_instr *below = form_add(t, parts.z, form_number(t, x, i + 1));
+    halo_instr *factor = form_number(t, x, lanczos[i]);
+    slope = form_sub(t, slope, form_div(t, factor, form_mul(t, below, below)));
+    sum = form_add(t, sum, form_div(t, factor, below));
   }
-  halo_instr *value = special_sub(t, special_add(t, parts.log_t, special_div(t, slope, sum)),
-                                  special_div(t, special_number(t, x, 7), parts.t));
-  halo_instr *pi = special_number(t, x, M_PI);
-  halo_instr *whole = halo_translate_unary(t, HALO_OP_FLOOR, special_add(t, x, parts.half));
-  halo_instr *angle =
-      special_mul(t, pi, special_add(t, x, halo_translate_unary(t, HALO_OP_ABS, whole)));
-  halo_instr *cotangent =
-      special_div(t, special_mul(t, pi, halo_translate_unary(t, HALO_OP_COS, angle)),
-                  halo_translate_unary(t, HALO_OP_SIN, angle));
-  value = halo_translate_select(t, parts.reflected, special_sub(t, value, cotangent), value);
+  halo_instr *value = form_sub(t, form_add(t, parts.log_t, form_div(t, slope, sum)),
+                               form_div(t, form_number(t, x, 7), parts.t));
+  halo_instr *pi = form_number(t, x, M_PI);
+  halo_instr *whole = halo_translate_unary(t, HALO_OP_FLOOR, form_add(t, x, parts.half));
+  halo_instr *angle = form_mul(t, pi, form_add(t, x, halo_translate_unary(t, HALO_OP_ABS, whole)));
+  halo_instr *cotangent = form_div(t, form_mul(t, pi, halo_translate_unary(t, HALO_OP_COS, angle)),
+                                   halo_translate_unary(t, HALO_OP_SIN, angle));
+  value = halo_translate_select(t, parts.reflected, form_sub(t, value, cotangent), value);
   halo_instr *pole = halo_translate_binary(
       t, HALO_OP_AND, halo_translate_compare(t, HALO_LE, x, zero),
       halo_translate_compare(t, HALO_EQ, x, halo_translate_unary(t, HALO_OP_FLOOR, x)));
-  return halo_translate_select(t, pole, special_number(t, x, NAN), value);
+  return halo_translate_select(t, pole, form_number(t, x, NAN), value);
 }
 
 /* ---- Neighbours ---- */
@@ -311,7 +287,7 @@ halo_instr *halo_translate_next_after(halo_translator *t, halo_instr *x, halo_in
   halo_literal_set_i64(mask, 0, (int64_t)(UINT64_MAX >> 1 >> (64 - bits)));
   halo_instr *value = halo_translate_fill(t, halo_translate_constant(t, mask), shape);
   halo_literal_release(mask);
-  halo_instr *zero = special_number(t, from, 0), *one = special_number(t, from, 1);
+  halo_instr *zero = form_number(t, from, 0), *one = form_number(t, from, 1);
   halo_instr *sign = halo_translate_unary(t, HALO_OP_NOT, value);
   halo_instr *from_size = halo_translate_binary(t, HALO_OP_AND, from, value);
   halo_instr *to_size = halo_translate_binary(t, HALO_OP_AND, to, value);
@@ -321,7 +297,7 @@ halo_instr *halo_translate_next_after(halo_translator *t, halo_instr *x, halo_in
   halo_instr *inward = halo_translate_binary(
       t, HALO_OP_OR, halo_translate_compare(t, HALO_GT, from_size, to_size), differ);
   halo_instr *step =
-      halo_translate_select(t, inward, special_sub(t, from, one), special_add(t, from, one));
+      halo_translate_select(t, inward, form_sub(t, from, one), form_add(t, from, one));
   halo_instr *least = halo_translate_binary(t, HALO_OP_OR, to_sign, one);
   halo_instr *off =
       halo_translate_select(t, halo_translate_compare(t, HALO_EQ, to_size, zero), to, least);
@@ -332,5 +308,5 @@ halo_instr *halo_translate_next_after(halo_translator *t, halo_instr *x, halo_in
   halo_instr *is_nan =
       halo_translate_binary(t, HALO_OP_OR, halo_translate_compare(t, HALO_NE, x, x),
                             halo_translate_compare(t, HALO_NE, y, y));
-  return halo_translate_select(t, is_nan, special_number(t, x, NAN), next);
+  return halo_translate_select(t, is_nan, form_number(t, x, NAN), next);
 }
