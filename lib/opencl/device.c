@@ -88,6 +88,7 @@ static halo_status device_open_item(const halo_cl_options *options, const halo_c
     halo_error_restore(message);
     return status;
   }
+  if (device->queue) halo_cl_process_add(device);
   *out = device;
   return HALO_OK;
 }
@@ -146,6 +147,7 @@ static void device_finish_queues(halo_cl_device *device) {
 
 void halo_cl_device_destroy(halo_cl_device *device) {
   if (halo_cl_is_forked()) return; /* the driver's things are the parent's */
+  halo_cl_process_remove(device);
   halo_cl_stages_release(device);
   device_finish_queues(device);
   halo_cl_timeline_release(device->timeline);
@@ -167,7 +169,7 @@ void halo_cl_give_here(halo_cl_device *device) { atomic_store(&device->here_take
 
 void halo_cl_device_finish(halo_cl_device *device) {
   if (halo_cl_is_forked()) return;
-  halo_cl_timeline_drain(device->timeline);
+  halo_cl_timeline_drain(device->timeline, NULL);
   device_finish_queues(device);
 }
 

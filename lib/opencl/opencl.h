@@ -65,6 +65,7 @@ typedef struct halo_cl_device {
   halo_cl_timeline *timeline;
   halo_cl_stages *stages;
   atomic_int references; /* use retain and release */
+  struct halo_cl_device *next_open; /* process.c */
 } halo_cl_device;
 
 typedef struct halo_cl_options {

@@ -4,9 +4,15 @@
 
 #include "opencl/opencl.h"
 
+#include <time.h>
+
 /* process.c: notes that this process uses OpenCL; from then on its children do not. To be called before any other call
  * of OpenCL. */
 void halo_cl_process_begin(void);
+/* process.c: a device with queues is open. When the process ends, what it has queued is waited for, some seconds at
+ * most. Removing one that was not added is allowed. */
+void halo_cl_process_add(halo_cl_device *device);
+void halo_cl_process_remove(halo_cl_device *device);
 
 /* drivers.c: has drivers bound at once, and to the libraries that they were linked with, whatever else the process shows
  * in their place. To be called before any other call of OpenCL, by one thread at a time; the first call counts. */
@@ -41,8 +47,8 @@ void halo_cl_stages_release(halo_cl_device *device);
 /* timeline.c */
 halo_cl_timeline *halo_cl_timeline_create(void);
 void halo_cl_timeline_release(halo_cl_timeline *timeline);
-/* Waits until no work on host threads goes on. */
-void halo_cl_timeline_drain(halo_cl_timeline *timeline);
+/* Waits until no work on host threads goes on, or until a moment of CLOCK_REALTIME; NULL: however long it takes. */
+void halo_cl_timeline_drain(halo_cl_timeline *timeline, const struct timespec *until);
 
 /* program.c: takes `directory` (heap, or NULL for no disk cache). `chosen_by_hand`: by whoever
  * opened the device, and so to be filled whatever caches the runtime has. */

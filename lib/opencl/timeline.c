@@ -4,6 +4,7 @@
 #include "opencl/event.h"
 #include "opencl/private.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -106,8 +107,12 @@ void halo_cl_work_end(halo_cl_device *device) {
   if (last) halo_cl_device_destroy(device);
 }
 
-void halo_cl_timeline_drain(halo_cl_timeline *timeline) {
+void halo_cl_timeline_drain(halo_cl_timeline *timeline, const struct timespec *until) {
   pthread_mutex_lock(&timeline->lock);
-  while (timeline->working > 0) pthread_cond_wait(&timeline->idle, &timeline->lock);
+  int code = 0;
+  while (timeline->working > 0 && code != ETIMEDOUT) {
+    code = until ? pthread_cond_timedwait(&timeline->idle, &timeline->lock, until)
+                 : pthread_cond_wait(&timeline->idle, &timeline->lock);
+  }
   pthread_mutex_unlock(&timeline->lock);
 }
