@@ -17,7 +17,9 @@ enum {
   FUSION_MAX_REPEATS = 4,   /* how often one kernel may compute a cheap value for one element */
   FUSION_MANY_REPEATS = 64, /* how often one that costs nothing */
   FUSION_MAX_COST = 100000,
-  FUSION_MAX_NEST = 24 /* loops and branches in one another in a kernel: compilers have limits */
+  FUSION_MAX_NEST = 24, /* loops and branches in one another in a kernel: compilers have limits */
+  FUSION_MAX_CONTROL =
+      10 * FUSION_MAX_INSTRS /* instructions of these, at each place that calls them */
 };
 
 /* ---- What a kernel can compute ---- */
@@ -37,8 +39,8 @@ static bool fusion_is_branching(const halo_instr *instr) {
 }
 
 /* Control flow whose state is scalars, not too many and not too deep, runs inside a kernel, if all it
- * does is elementwise. */
-static bool fusion_is_scalar_control(const halo_instr *instr, int depth) {
+ * does is elementwise; *room: instructions that the kernel may still have. */
+static bool fusion_is_scalar_control(const halo_instr *instr, int depth, int32_t *room) {
   int32_t leaves = 0;
   if (!fusion_is_branching(instr) || depth > FUSION_MAX_NEST) return false;
   if (!fusion_all_scalars(instr->shape, &leaves) || halo_instr_has_side_effect(instr)) return false;
@@ -49,11 +51,12 @@ static bool fusion_is_scalar_control(const halo_instr *instr, int depth) {
   int32_t called = halo_instr_called_count(instr);
   for (int32_t c = 0; c < called; c++) {
     const halo_computation *body = halo_instr_called(instr, c);
-    if (body->instrs.count > FUSION_MAX_INSTRS) return false;
+    *room -= body->instrs.count;
+    if (body->instrs.count > FUSION_MAX_INSTRS || *room < 0) return false;
     for (int32_t i = 0; i < body->instrs.count; i++) {
       const halo_instr *inner = body->instrs.data[i];
       bool control = fusion_is_branching(inner);
-      if (control && !fusion_is_scalar_control(inner, depth + 1)) return false;
+      if (control && !fusion_is_scalar_control(inner, depth + 1, room)) return false;
       if (!control && inner->opcode != HALO_OP_PARAMETER && inner->opcode != HALO_OP_CONSTANT &&
           inner->opcode != HALO_OP_TUPLE && inner->opcode != HALO_OP_GET_TUPLE_ELEMENT &&
           !halo_opcode_has_trait(inner->opcode, HALO_TRAIT_EW)) {
@@ -63,6 +66,11 @@ static bool fusion_is_scalar_control(const halo_instr *instr, int depth) {
     }
   }
   return true;
+}
+
+static bool fusion_is_small_control(const halo_instr *instr) {
+  int32_t room = FUSION_MAX_CONTROL;
+  return fusion_is_scalar_control(instr, 0, &room);
 }
 
 /* Classes of which a kernel computes an instruction. */
@@ -88,7 +96,7 @@ bool halo_fusion_is_compute(const halo_instr *instr) {
   for (int32_t i = 0; i < instr->operand_count; i++) {
     if (halo_shape_is_tuple(instr->operands[i]->shape)) return false;
   }
-  return fusion_is_scalar_control(instr, 0);
+  return fusion_is_small_control(instr);
 }
 
 /* What the pass can make a kernel of: also control flow whose tuples are put together from scalars
@@ -103,7 +111,7 @@ static bool fusion_is_possible(const halo_instr *instr) {
       if (halo_shape_is_tuple(operand->operands[k]->shape)) return false;
     }
   }
-  return fusion_is_scalar_control(instr, 0);
+  return fusion_is_small_control(instr);
 }
 
 /* ---- Prices ---- */

@@ -4,34 +4,22 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-/* A module whose inlined form is larger is refused: nested calls grow exponentially. */
-enum { INLINE_MAX_INSTRS = 1 << 21 };
-
 typedef struct inline_state {
   halo_rewriter r;
-  int64_t made;          /* instructions made so far in the whole module */
   halo_pointer_map kept; /* the computation's starts that stay */
 } inline_state;
 
-/* Copies `callee` into the computation; *out is the result. The copies are ordered as the call was. */
-static halo_status inline_body(inline_state *s, halo_instr *call, halo_computation *callee,
-                               halo_instr **out) {
+/* Copies `callee` into the computation and gives the result. The copies are ordered as the call was. */
+static halo_instr *inline_body(inline_state *s, halo_instr *call, const halo_computation *callee) {
   halo_computation *computation = s->r.computation;
-  s->made += callee->instrs.count;
-  if (s->made > INLINE_MAX_INSTRS) {
-    return halo_fail(HALO_UNIMPLEMENTED,
-                     "inlining the calls of %s would make more than %d instructions",
-                     computation->name, INLINE_MAX_INSTRS);
-  }
   int32_t first = computation->instrs.count;
   halo_instr *result = halo_computation_inline(computation, callee, call->operands);
-  *out = result;
   for (int32_t i = first; i < computation->instrs.count; i++) {
     /* Whether it stays was decided where it stood. */
     halo_instr *copy = computation->instrs.data[i];
     if (copy->opcode == HALO_OP_ASYNC_START) halo_pointer_map_set(&s->kept, copy, copy);
   }
-  if (!halo_rewrite_pinned(call)) return HALO_OK;
+  if (!halo_rewrite_pinned(call)) return result;
 
   int32_t preds = call->control_pred_count;
   halo_instr **before = call->control_preds;
@@ -52,7 +40,7 @@ static halo_status inline_body(inline_state *s, halo_instr *call, halo_computati
     /* What came after the call comes after each of its effects. */
     if (effect && copy != result) halo_rewrite_add_control_pred(call, copy);
   }
-  return HALO_OK;
+  return result;
 }
 
 /* A value for the context elements of an async-start: nothing reads them. NULL for opaque shapes. */
@@ -90,40 +78,37 @@ static bool inline_is_start_shape(const halo_shape *shape) {
 }
 
 /* async-start((operands) , calls=C) -> tuple(tuple(operands), C(operands), contexts). */
-static halo_status inline_async_start(inline_state *s, halo_instr *start) {
-  if (halo_pointer_map_get(&s->kept, start)) return HALO_OK;
+static void inline_async_start(inline_state *s, halo_instr *start) {
+  if (halo_pointer_map_get(&s->kept, start)) return;
   halo_computation *callee = halo_instr_comp(start, HALO_ATTR_CALLS);
   const halo_shape *shape = start->shape;
   if (!callee || !inline_is_start_shape(shape) || !halo_shape_is_tuple(shape->elements[0]) ||
       shape->elements[0]->count != start->operand_count ||
       callee->params.count != start->operand_count ||
       !halo_shape_compatible(callee->root->shape, shape->elements[1])) {
-    return HALO_OK;
+    return;
   }
   for (int32_t i = 2; i < shape->count; i++) {
     const halo_shape *context = shape->elements[i];
-    if (!halo_shape_is_array(context) && !halo_shape_is_token(context)) return HALO_OK;
+    if (!halo_shape_is_array(context) && !halo_shape_is_token(context)) return;
   }
-  halo_instr *result;
-  HALO_TRY(inline_body(s, start, callee, &result));
+  halo_instr *result = inline_body(s, start, callee);
   halo_instr *inputs = halo_rewrite_make(&s->r, start, HALO_OP_TUPLE, shape->elements[0],
                                          start->operands, start->operand_count, NULL, 0);
   halo_rewrite_replace(&s->r, start, inline_start_tuple(s, start, inputs, result));
-  return HALO_OK;
 }
 
 /* copy-start(x) -> tuple(copy(x), x, contexts). */
-static halo_status inline_copy_start(inline_state *s, halo_instr *start) {
+static void inline_copy_start(inline_state *s, halo_instr *start) {
   const halo_shape *shape = start->shape;
   halo_instr *source = start->operands[0];
   if (!inline_is_start_shape(shape) || !halo_shape_compatible(shape->elements[0], source->shape)) {
-    return HALO_OK;
+    return;
   }
   halo_instr *copy =
       halo_rewrite_make_unary(&s->r, start, HALO_OP_COPY, shape->elements[0], source);
   halo_instr *tuple = inline_start_tuple(s, start, copy, source);
   if (tuple) halo_rewrite_replace(&s->r, start, tuple);
-  return HALO_OK;
 }
 
 /* The done half picks element `index` of what its start half became. */
@@ -134,35 +119,25 @@ static void inline_done(inline_state *s, halo_instr *done, int32_t index) {
   halo_rewrite_replace(&s->r, done, start->operands[index]);
 }
 
-static halo_status inline_async_update(inline_state *s, halo_instr *update) {
+static void inline_async_update(inline_state *s, halo_instr *update) {
   halo_instr *before = update->operands[0];
   if (before->opcode == HALO_OP_TUPLE || halo_pointer_map_get(&s->kept, before)) {
     halo_rewrite_replace(&s->r, update, before);
   }
-  return HALO_OK;
 }
 
-static halo_status inline_async_done(inline_state *s, halo_instr *done) {
-  inline_done(s, done, 1);
-  return HALO_OK;
-}
+static void inline_async_done(inline_state *s, halo_instr *done) { inline_done(s, done, 1); }
 
-static halo_status inline_copy_done(inline_state *s, halo_instr *done) {
-  inline_done(s, done, 0);
-  return HALO_OK;
-}
+static void inline_copy_done(inline_state *s, halo_instr *done) { inline_done(s, done, 0); }
 
-static halo_status inline_callee(inline_state *s, halo_instr *instr) {
+static void inline_callee(inline_state *s, halo_instr *instr) {
   halo_attr_id attr = instr->opcode == HALO_OP_CALL ? HALO_ATTR_TO_APPLY : HALO_ATTR_CALLS;
   halo_computation *callee = halo_instr_comp(instr, attr);
-  if (!callee) return HALO_OK;
-  halo_instr *result;
-  HALO_TRY(inline_body(s, instr, callee, &result));
-  halo_rewrite_replace(&s->r, instr, result);
-  return HALO_OK;
+  if (!callee) return;
+  halo_rewrite_replace(&s->r, instr, inline_body(s, instr, callee));
 }
 
-typedef halo_status inline_rule(inline_state *s, halo_instr *instr);
+typedef void inline_rule(inline_state *s, halo_instr *instr);
 static inline_rule *const inline_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_CALL] = inline_callee,
     [HALO_OP_FUSION] = inline_callee,
@@ -180,14 +155,12 @@ halo_status halo_pass_inline_calls(halo_module *module, bool *changed) {
   for (int32_t c = 0; c < module->computations.count; c++) {
     halo_async_pairs_keep(module->computations.data[c], &s.kept);
     halo_rewrite_begin(&s.r, module->computations.data[c]);
-    halo_status status = HALO_OK;
-    for (int32_t i = 0; i < s.r.computation->instrs.count && status == HALO_OK; i++) {
+    for (int32_t i = 0; i < s.r.computation->instrs.count; i++) {
       halo_instr *instr = halo_rewrite_next(&s.r, i);
       inline_rule *rule = instr ? inline_rules[instr->opcode] : NULL;
-      if (rule) status = rule(&s, instr);
+      if (rule) rule(&s, instr);
     }
     halo_pointer_map_deinit(&s.kept);
-    HALO_TRY(status);
     HALO_TRY(halo_rewrite_end(&s.r, changed));
   }
   return HALO_OK;

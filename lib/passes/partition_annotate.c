@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "hlo/collective.h"
 #include "passes/partition.h"
+#include "passes/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,19 +34,9 @@ static bool annotate_is_control(const halo_instr *instr) {
   return instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL;
 }
 
-/* A module that would grow beyond that is refused: nested calls grow exponentially. */
-enum { ANNOTATE_MAX_INSTRS = 1 << 21 };
-
 /* `mark`: somebody calls it. */
-static halo_status annotate_claim(halo_computation *computation, int64_t *instrs) {
+static void annotate_claim(halo_computation *computation) {
   computation->mark = 1;
-  *instrs += computation->instrs.count;
-  if (*instrs > ANNOTATE_MAX_INSTRS) {
-    return halo_fail(HALO_UNIMPLEMENTED,
-                     "copies of what several loops and branches call would make more than %d "
-                     "instructions",
-                     ANNOTATE_MAX_INSTRS);
-  }
   for (int32_t i = 0; i < computation->instrs.count; i++) {
     halo_instr *instr = computation->instrs.data[i];
     if (!annotate_is_control(instr)) continue;
@@ -57,12 +48,11 @@ static halo_status annotate_claim(halo_computation *computation, int64_t *instrs
       for (int32_t c = 0; c < attr->comps.count; c++) {
         comps[c] = attr->comps.data[c];
         if (comps[c]->mark) comps[c] = annotate_copy(comps[c]);
-        HALO_TRY(annotate_claim(comps[c], instrs));
+        annotate_claim(comps[c]);
       }
       attr->comps.data = comps;
     }
   }
-  return HALO_OK;
 }
 
 /* ---- Reading what is said ---- */
@@ -481,8 +471,8 @@ halo_status halo_spmd_annotate(halo_spmd *p) {
   for (int32_t c = 0; c < p->module->computations.count; c++) {
     p->module->computations.data[c]->mark = 0;
   }
-  int64_t instrs = 0;
-  HALO_TRY(annotate_claim(p->module->entry, &instrs));
+  HALO_TRY(halo_module_check_size(p->module, true));
+  annotate_claim(p->module->entry);
   HALO_TRY(annotate_params(p));
   HALO_TRY(annotate_computation(p, p->module->entry));
   HALO_TRY(annotate_results(p));

@@ -3,8 +3,8 @@
  * Each pass changes a verified module in place and leaves a verified one; each can run alone and any
  * number of times. *changed is exact: false means that nothing was touched, and a second run of a
  * pass straight after the first reports false. A pass allocates in the module's arena; it is for one
- * thread at a time. Failures are rare (HALO_OUT_OF_MEMORY, HALO_UNIMPLEMENTED for modules whose
- * inlined form is too large, HALO_INTERNAL) and leave a module that may only be released.
+ * thread at a time. Failures are rare (HALO_OUT_OF_MEMORY, HALO_UNIMPLEMENTED, HALO_INTERNAL) and leave
+ * a module that may only be released.
  *
  * Control edges keep order between instructions; instructions that have one, or are the source of
  * one, are left as they are by the simplifying passes. */
@@ -16,6 +16,11 @@
 
 /* The whole table, in order. `options` may be NULL. Errors as halo_module_optimize. */
 halo_status halo_passes_run(halo_module *module, const halo_pass_options *options);
+
+/* HALO_UNIMPLEMENTED where a computation would have more than some millions of instructions if what it calls stood at
+ * each place that calls it: passes put calls and maps there; plans, and the partitioner, loops and branches too
+ * (`with_control`). halo_passes_run begins with it. */
+halo_status halo_module_check_size(const halo_module *module, bool with_control);
 
 typedef halo_status halo_pass_fn(halo_module *module, bool *changed);
 

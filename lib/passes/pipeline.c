@@ -201,6 +201,7 @@ halo_status halo_passes_run(halo_module *module, const halo_pass_options *option
   static const halo_pass_options defaults = {0};
   if (!options) options = &defaults;
   HALO_TRY(pass_check_list(options->disabled));
+  HALO_TRY(halo_module_check_size(module, false));
   bool group_changed = true;
   for (int g = 0; g < PASS_GROUPS; g++) {
     const pass_group *group = &pass_table[g];

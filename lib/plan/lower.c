@@ -6,44 +6,11 @@
 #include "base/pointer_map.h"
 #include "custom/custom.h"
 #include "passes/fusion.h"
+#include "passes/passes.h"
 #include "plan/bundles.h"
 #include "plan/coalesce.h"
 #include "plan/lowering.h"
 #include "plan/regions.h"
-
-/* Loops and branches become steps at each place that they are called from, of which a short text can
- * have very many. */
-enum { LOWER_MAX_INSTRS = 1 << 22 };
-
-/* Counts what would be walked; callees come before callers. */
-static halo_status lower_check_size(const halo_module *module) {
-  halo_pointer_map counts = {0};
-  int64_t count = 0;
-  for (int32_t c = 0; c < module->computations.count; c++) {
-    const halo_computation *computation = module->computations.data[c];
-    count = 1 + computation->instrs.count;
-    for (int32_t i = 0; i < computation->instrs.count; i++) {
-      const halo_instr *instr = computation->instrs.data[i];
-      if (instr->opcode != HALO_OP_WHILE && instr->opcode != HALO_OP_CONDITIONAL &&
-          instr->opcode != HALO_OP_ASYNC_START) {
-        continue;
-      }
-      int32_t called = halo_instr_called_count(instr);
-      for (int32_t k = 0; k < called && count <= LOWER_MAX_INSTRS; k++) {
-        count += (intptr_t)halo_pointer_map_get(&counts, halo_instr_called(instr, k));
-      }
-    }
-    halo_pointer_map_set(&counts, computation, (void *)(intptr_t)count);
-    if (computation == module->entry) break;
-  }
-  halo_pointer_map_deinit(&counts);
-  if (count <= LOWER_MAX_INSTRS) return HALO_OK;
-  return halo_fail(
-      HALO_UNIMPLEMENTED,
-      "the program has more than %d instructions, with those of its loops and branches "
-      "at each place that calls them",
-      LOWER_MAX_INSTRS);
-}
 
 static void lower_tuple(lower_state *s, halo_instr *instr) {
   int32_t *leaves = lower_leaves(s, instr), next = 0;
@@ -253,7 +220,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
                             halo_plan **out) {
   *out = NULL;
   HALO_TRY(halo_kernels_check_list(kernels));
-  HALO_TRY(lower_check_size(module));
+  HALO_TRY(halo_module_check_size(module, true));
   lower_state s = {.plan = halo_plan_create(), .caps = caps, .kernels = kernels};
   s.plan->name = halo_arena_strdup(&s.plan->arena, module->name);
   int32_t *params = NULL;

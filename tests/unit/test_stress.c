@@ -162,29 +162,60 @@ START_TEST(too_deep) {
 }
 END_TEST
 
-/* Branches that share what they call: a short text, and 2^40 places. */
-START_TEST(too_many_steps) {
+/* Computations that call the one before them twice: a short text, and 2^depth places. */
+static const struct {
+  const char *first, *next; /* `next`: with its own number and twice that of the one before */
+} shared_forms[] = {
+    /* branches over arrays, which are steps */
+    {"f0 {\n  ROOT x = f32[64] parameter(0)\n}\n",
+     "f%d {\n  x = f32[64] parameter(0)\n  s = f32[1] slice(x), slice={[0:1]}\n"
+     "  f = f32[] reshape(s)\n  c = pred[] is-finite(f)\n  y = f32[64] sine(x)\n"
+     "  ROOT r = f32[64] conditional(c, x, y), true_computation=f%d, false_computation=f%d\n}\n"},
+    /* branches over scalars, which are parts of a kernel */
+    {"f0 {\n  ROOT x = f32[] parameter(0)\n}\n",
+     "f%d {\n  x = f32[] parameter(0)\n  c = pred[] is-finite(x)\n  y = f32[] sine(x)\n"
+     "  ROOT r = f32[] conditional(c, x, y), true_computation=f%d, false_computation=f%d\n}\n"},
+    {"f0 {\n  x = f32[] parameter(0)\n  ROOT y = f32[] sine(x)\n}\n",
+     "f%d {\n  x = f32[] parameter(0)\n  y = f32[] map(x), to_apply=f%d\n"
+     "  ROOT r = f32[] map(y), to_apply=f%d\n}\n"},
+    {"f0 {\n  x = f32[] parameter(0)\n  ROOT y = f32[] sine(x)\n}\n",
+     "f%d {\n  x = f32[] parameter(0)\n  y = f32[] call(x), to_apply=f%d\n"
+     "  ROOT r = f32[] call(y), to_apply=f%d\n}\n"},
+};
+enum { SHARED_ARRAYS, SHARED_SCALARS, SHARED_FORMS = sizeof shared_forms / sizeof *shared_forms };
+
+static halo_status compile_shared(halo_client *client, int form, int depth, halo_executable **out) {
   char *text;
   size_t length;
-  FILE *out = open_memstream(&text, &length);
-  fputs("HloModule branches\nf0 {\n  ROOT x = f32[64] parameter(0)\n}\n", out);
-  for (int i = 1; i <= 40; i++) {
-    fprintf(out,
-            "f%d {\n  x = f32[64] parameter(0)\n  s = f32[1] slice(x), slice={[0:1]}\n"
-            "  f = f32[] reshape(s)\n  c = pred[] is-finite(f)\n  y = f32[64] sine(x)\n"
-            "  ROOT r = f32[64] conditional(c, x, y), true_computation=f%d, "
-            "false_computation=f%d\n}\n",
-            i, i - 1, i - 1);
-  }
-  fputs("ENTRY e {\n  x = f32[64] parameter(0)\n  ROOT r = f32[64] call(x), to_apply=f40\n}\n",
-        out);
-  fclose(out);
+  FILE *file = open_memstream(&text, &length);
+  fprintf(file, "HloModule shared\n%s", shared_forms[form].first);
+  for (int i = 1; i <= depth; i++) fprintf(file, shared_forms[form].next, i, i - 1, i - 1);
+  const char *type = form == SHARED_ARRAYS ? "f32[64]" : "f32[]";
+  fprintf(file, "ENTRY e {\n  x = %s parameter(0)\n  ROOT r = %s call(x), to_apply=f%d\n}\n", type,
+          type, depth);
+  fclose(file);
+  halo_status status = run_try_compile(client, text, NULL, out);
+  free(text);
+  return status;
+}
+
+START_TEST(too_many_places) {
   halo_client *client = run_client(PLAIN_DEVICE);
   halo_executable *e;
-  ck_fails(run_try_compile(client, text, NULL, &e), HALO_UNIMPLEMENTED,
+  ck_fails(compile_shared(client, _i, 40, &e), HALO_UNIMPLEMENTED,
            "more than 4194304 instructions");
   halo_client_release(client);
-  free(text);
+}
+END_TEST
+
+/* A kernel has no more of these branches than compilers bear: those around it are steps. */
+START_TEST(branches_in_kernels_are_few) {
+  halo_client *client = run_client(PLAIN_DEVICE);
+  halo_executable *e;
+  ck_ok(compile_shared(client, SHARED_SCALARS, 14, &e));
+  ck_assert_uint_lt(strlen(halo_executable_report(e, HALO_REPORT_SOURCE)), 1 << 20);
+  halo_executable_release(e);
+  halo_client_release(client);
 }
 END_TEST
 
@@ -201,7 +232,8 @@ int main(void) {
   tcase_add_test(large, large_text);
   tcase_add_loop_test(large, nested_loops_run, 0, 2);
   tcase_add_test(large, too_deep);
-  tcase_add_test(large, too_many_steps);
+  tcase_add_loop_test(large, too_many_places, 0, SHARED_FORMS);
+  tcase_add_test(large, branches_in_kernels_are_few);
   suite_add_tcase(suite, growth);
   suite_add_tcase(suite, large);
   return suite_run(suite);
