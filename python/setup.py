@@ -9,7 +9,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 HERE = pathlib.Path(__file__).resolve().parent
-NAME, MPI_NAME = "libhalo_pjrt.so", "libhalo-mpi.so"
+NAME, MPI_NAME, COMPILER_NAME = "libhalo_pjrt.so", "libhalo-mpi.so", "halo-compiler"
 
 
 class Build(build_py):
@@ -25,6 +25,10 @@ class Build(build_py):
             return
         folder = pathlib.Path(self.build_lib) / "jax_halo"
         shutil.copy(library, folder / NAME)
+        # Programs start sooner with it, and do without.
+        for place in (library.parent, library.parent.parent / "compiler", library.parent.parent / "libexec/halo"):
+            if (place / COMPILER_NAME).is_file():
+                shutil.copy(place / COMPILER_NAME, folder / COMPILER_NAME)
         # Several processes need it, and one does without.
         for place in (library.parent, library.parent.parent / "mpi"):
             if (place / MPI_NAME).is_file():

@@ -22,6 +22,8 @@ static const char *const config_names[HALO_CONFIG_COUNT] = {
     [HALO_CONFIG_COLLECTIVE_TIMEOUT] = "HALO_COLLECTIVE_TIMEOUT",
     [HALO_CONFIG_SYNCHRONOUS] = "HALO_SYNCHRONOUS",
     [HALO_CONFIG_DISABLE_PASSES] = "HALO_DISABLE_PASSES",
+    [HALO_CONFIG_COMPILE_PROCESSES] = "HALO_COMPILE_PROCESSES",
+    [HALO_CONFIG_COMPILER] = "HALO_COMPILER",
     [HALO_CONFIG_VERIFY] = "HALO_VERIFY",
     [HALO_CONFIG_DUMP_TO] = "HALO_DUMP_TO",
 };
@@ -100,6 +102,12 @@ void halo_config_share_cache_dir(void) {
   halo_strbuf_printf(&path, "%s/pocl", own);
   setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
   halo_strbuf_deinit(&path);
+}
+
+char *halo_config_pocl_cache_dir(void) {
+  const char *kept = getenv("POCL_KERNEL_CACHE"), *own = getenv(config_pocl_cache);
+  if (kept && strcmp(kept, "0") == 0) return NULL;
+  return own && *own ? halo_strdup(own) : config_user_cache("pocl/kcache");
 }
 
 const char *halo_config_drivers_dir(void) {

@@ -16,6 +16,8 @@
  *   HALO_COLLECTIVE_TIMEOUT  seconds until a device that others wait for is given up; unset: 60
  *   HALO_SYNCHRONOUS     1: what a run needs of the host is done in the caller's thread
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
+ *   HALO_COMPILE_PROCESSES  how many processes may compile kernels for this one; unset: by its cores
+ *   HALO_COMPILER        the program that does that, where it is not beside the library
  *   HALO_VERIFY          1: verify the module after every pass
  *   HALO_DUMP_TO         folder for the module, each pass, OpenCL C and the plan as text
  *
@@ -41,6 +43,8 @@ typedef enum halo_config {
   HALO_CONFIG_COLLECTIVE_TIMEOUT,
   HALO_CONFIG_SYNCHRONOUS,
   HALO_CONFIG_DISABLE_PASSES,
+  HALO_CONFIG_COMPILE_PROCESSES,
+  HALO_CONFIG_COMPILER,
   HALO_CONFIG_VERIFY,
   HALO_CONFIG_DUMP_TO
 } halo_config;
@@ -60,6 +64,8 @@ halo_status halo_config_bytes(halo_config key, uint64_t *out);
 halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *out);
 /* The folder of compiled programs by the rule above, or NULL for none. Free with halo_free. */
 char *halo_config_cache_dir(void);
+/* The folder in which PoCL keeps what it compiled, or NULL for none. Free with halo_free. */
+char *halo_config_pocl_cache_dir(void);
 /* The folder, or the file, in which ICD loaders find the names of OpenCL's drivers: $OCL_ICD_VENDORS,
  * $OPENCL_VENDOR_PATH or the usual one. */
 const char *halo_config_drivers_dir(void);

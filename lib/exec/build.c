@@ -2,9 +2,11 @@
 #include "exec/build.h"
 
 #include "base/memory.h"
+#include "opencl/ahead.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Units `first` to `first + count - 1` of `missing` become one program. */
@@ -20,12 +22,66 @@ typedef struct build_work {
   bool here;
   const halo_plan *plan;
   halo_built_unit *units;
+  halo_cl_ahead *ahead; /* NULL where several threads build */
   build_job *jobs;
   int32_t job_count;
   atomic_int next;
 } build_work;
 
 enum { BUILD_MAX_THREADS = 16 };
+
+/* ---- Kernels that will be launched ---- */
+
+/* What compiling a kernel takes: linking it, and its text, of which kernels of one unit share what stands there. */
+static const double BUILD_KERNEL = 0.03, BUILD_BYTE = 2.2e-6; /* seconds */
+
+/* As halo_unit_kernel and those who bind its buffers set them. */
+static halo_status build_ahead_step(build_work *w, const halo_step *step) {
+  const halo_built_unit *unit = &w->units[step->unit];
+  halo_strbuf name = {0}, arguments = {0};
+  size_t local[3];
+  cl_kernel kernel = NULL;
+  halo_plan_kernel_name(&name, step->kernel, unit->number);
+  halo_status status = halo_cl_kernel_create(unit->program, halo_strbuf_text(&name), &kernel);
+  if (status == HALO_OK) status = halo_unit_fit(unit, step, kernel, local);
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    halo_strbuf_char(&arguments, 0);
+    if (a < step->arg_count - step->whole_count) halo_strbuf_char(&arguments, sizeof(cl_ulong));
+  }
+  for (int32_t v = 0; v < step->value_count; v++) {
+    halo_strbuf_char(&arguments, (char)step->values[v].size);
+  }
+  if (status == HALO_OK) {
+    halo_cl_launch launch = {
+        .kernel = halo_strbuf_text(&name),
+        .dims = step->dims,
+        .global = step->global,
+        .local = local,
+        .arguments = (const unsigned char *)halo_strbuf_text(&arguments),
+        .argument_count = (int32_t)arguments.length,
+        .seconds =
+            BUILD_KERNEL + BUILD_BYTE * (double)strlen(w->plan->units.data[step->unit].text)};
+    halo_cl_ahead_add(w->ahead, unit->program, &launch);
+  }
+  if (kernel) clReleaseKernel(kernel);
+  halo_strbuf_deinit(&name);
+  halo_strbuf_deinit(&arguments);
+  return status;
+}
+
+/* Has kernels of units in `wanted` compiled while others are built. */
+static halo_status build_ahead(build_work *w, const halo_steps *steps, const bool *wanted) {
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    if (step->kind == HALO_STEP_KERNEL && wanted[step->unit]) HALO_TRY(build_ahead_step(w, step));
+    for (int32_t l = 0; l < step->list_count; l++) {
+      HALO_TRY(build_ahead(w, &step->lists[l], wanted));
+    }
+  }
+  return HALO_OK;
+}
+
+/* ---- Programs ---- */
 
 static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
@@ -44,7 +100,12 @@ static halo_status build_one(build_work *w, const build_job *job) {
   }
   halo_cl_program_set_units(program, keys, job->count);
   halo_free(keys);
-  return HALO_OK;
+  if (!w->ahead) return HALO_OK;
+  bool *wanted = halo_alloc((size_t)w->plan->units.count);
+  for (int32_t i = 0; i < job->count; i++) wanted[job->missing[i]] = true;
+  status = build_ahead(w, &w->plan->steps, wanted);
+  halo_free(wanted);
+  return status;
 }
 
 static void *build_run(void *data) {
@@ -90,15 +151,18 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
     units[u].program = halo_cl_program_of_unit(device, here, &key, &units[u].number);
     if (!units[u].program) missing[count++] = u;
   }
-  int32_t most = halo_cl_units_per_program(device);
   build_work w = {.device = device, .here = here, .plan = plan, .units = units};
-  w.job_count = (count + most - 1) / most;
-  w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)w.job_count + 1));
-  for (int32_t j = 0; j < w.job_count; j++) {
-    w.jobs[j].missing = missing + j * most;
-    w.jobs[j].count = count - j * most < most ? count - j * most : most;
+  w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
+  for (int32_t first = 0; first < count; w.job_count++) {
+    build_job *job = &w.jobs[w.job_count];
+    int32_t most = halo_cl_units_of_program(device, w.job_count);
+    job->missing = missing + first;
+    job->count = count - first < most ? count - first : most;
+    first += job->count;
   }
+  if (w.job_count) w.ahead = halo_cl_ahead_open(device);
   halo_status status = w.job_count ? build_all(&w) : HALO_OK;
+  halo_cl_ahead_close(w.ahead);
   halo_free(w.jobs);
   halo_free(missing);
   return status;

@@ -244,6 +244,12 @@ typedef struct halo_cl_unit_key {
   uint64_t part[2];
 } halo_cl_unit_key;
 
+/* A binary that other processes can compile kernels of, and the options that it is built with; on the heap. */
+typedef struct halo_cl_image {
+  char *binary, *options; /* NULL: there is none */
+  size_t size;
+} halo_cl_image;
+
 /* A built program. Reference-counted. */
 typedef struct halo_cl_program {
   cl_program handle; /* NULL on a null device */
@@ -254,6 +260,7 @@ typedef struct halo_cl_program {
   bool from_disk;
   atomic_int references; /* this and the rest is program.c's */
   bool saved;
+  halo_cl_image image;
   halo_cl_unit_key *units; /* [unit_count] */
   int32_t unit_count;
   uint64_t used;
@@ -278,8 +285,9 @@ void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key 
  * when there is none. `here` as in halo_cl_program_get_for. */
 halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
                                          const halo_cl_unit_key *key, int32_t *index);
-/* How many units one program should hold, and whether several threads build faster than one. */
-int32_t halo_cl_units_per_program(const halo_cl_device *device);
+/* How many units a program should hold, of those that are built together its number `number`; and whether several
+ * threads build faster than one. */
+int32_t halo_cl_units_of_program(const halo_cl_device *device, int32_t number);
 bool halo_cl_builds_in_parallel(const halo_cl_device *device);
 void halo_cl_program_retain(halo_cl_program *program);
 /* Drops one reference; NULL is allowed. The device remembers a number of unused programs, fewer of large ones. */

@@ -408,7 +408,7 @@ static halo_strbuf alone_link(cl_program compiled, const char *source) {
 }
 
 cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, const char *defined,
-                                 const char *source, const char *options) {
+                                 const char *source, const char *options, halo_strbuf *image) {
   const char *parts[] = {defined, source};
   cl_int code, fit = CL_SUCCESS;
   cl_program compiled = clCreateProgramWithSource(context, 2, parts, NULL, &code), linked = NULL;
@@ -425,7 +425,11 @@ cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, const char
       linked = NULL;
     }
   }
-  halo_strbuf_deinit(&binary);
+  if (linked && image) {
+    *image = binary;
+  } else {
+    halo_strbuf_deinit(&binary);
+  }
   clReleaseProgram(compiled);
   return linked;
 }

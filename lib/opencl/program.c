@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "opencl/ahead.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
@@ -19,8 +20,10 @@ enum {
   PROGRAM_SAVE_TRIES = 3, /* failed saves after which no more are tried */
   PROGRAM_LOG_MAX = 6000, /* bytes of a build log in a message */
   PROGRAM_LINES_MAX = 8,  /* source lines shown with it */
-  /* Units of one program. Few, where programs are built side by side; many on PoCL, which builds one at
-   * a time and takes 0.1 s for a program of even one kernel, and 0.03 s to find that in its cache. */
+  /* Units of one program. Few, where programs are built side by side. PoCL builds one at a time and takes some
+   * milliseconds for each, also where it finds it in its cache; but kernels of the first can be compiled while others
+   * are built (ahead.h). So each has twice as many as the one before, up to a number. That depends on nothing else, as
+   * the cache goes by the text of programs. */
   PROGRAM_UNITS = 8,
   PROGRAM_POCL_UNITS = 256
 };
@@ -45,6 +48,8 @@ halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) 
 
 static void program_destroy(halo_cl_program *program) {
   if (program->handle && !halo_cl_is_forked()) clReleaseProgram(program->handle);
+  halo_free(program->image.binary);
+  halo_free(program->image.options);
   halo_free(program->units);
   halo_free(program);
 }
@@ -164,24 +169,31 @@ static cl_program program_build_short(halo_cl_device *device, cl_device_id id, c
 
 /* Without PoCL's library of builtins, which takes longer to read than most programs; NULL where the source needs it. */
 static cl_program program_build_alone(halo_cl_device *device, cl_device_id id, const char *source,
-                                      const char *options) {
+                                      const char *options, halo_cl_image *image) {
   if (!halo_pocl_is(&device->caps)) return NULL;
+  bool wanted = halo_cl_ahead_processes(device) > 0;
+  halo_strbuf binary = {0};
   halo_strbuf defined = {0}, all_options = {0};
   cl_program handle = NULL;
   halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
   if (halo_pocl_define(&defined, &device->caps, source)) {
     handle = halo_pocl_build_alone(device->context, id, halo_strbuf_text(&defined), source,
-                                   halo_strbuf_text(&all_options));
+                                   halo_strbuf_text(&all_options), wanted ? &binary : NULL);
   }
   halo_strbuf_deinit(&defined);
+  if (handle && wanted) {
+    image->size = binary.length;
+    image->binary = halo_strbuf_take(&binary);
+    image->options = halo_strbuf_take(&all_options);
+  }
   halo_strbuf_deinit(&all_options);
   return handle;
 }
 
 static halo_status program_build(halo_cl_device *device, cl_device_id id, const char *source,
-                                 const char *options, cl_program *out) {
+                                 const char *options, halo_cl_image *image, cl_program *out) {
   cl_int code;
-  if ((*out = program_build_alone(device, id, source, options))) {
+  if ((*out = program_build_alone(device, id, source, options, image))) {
     pthread_mutex_lock(&device->programs->lock);
     device->programs->stats.alone_builds++;
     pthread_mutex_unlock(&device->programs->lock);
@@ -323,17 +335,21 @@ static halo_cl_program *program_evict(halo_cl_programs *programs) {
 
 /* Makes the program for `handle` known, or, when another thread was faster, gives that one. */
 static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, cl_program handle,
-                                       const uint64_t key[2], size_t source_bytes, bool from_disk) {
+                                       const halo_cl_image *image, const uint64_t key[2],
+                                       size_t source_bytes, bool from_disk) {
   halo_cl_programs *programs = device->programs;
   pthread_mutex_lock(&programs->lock);
   halo_cl_program *program = program_find(programs, key);
   if (program) {
     pthread_mutex_unlock(&programs->lock);
     if (handle) clReleaseProgram(handle);
+    halo_free(image->binary);
+    halo_free(image->options);
     return program;
   }
   program = halo_alloc(sizeof *program);
   program->handle = handle;
+  program->image = *image;
   program->device = device;
   program->id = id;
   program->source_bytes = source_bytes;
@@ -371,20 +387,30 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, bool here, const cha
   if (!*out) {
     cl_program handle = device->caps.is_null ? NULL : program_load(device, id, key, all_options);
     bool from_disk = handle != NULL;
+    halo_cl_image image = {0};
     if (!handle && !device->caps.is_null) {
       double start = halo_clock();
-      status = program_build(device, id, source, all_options, &handle);
+      status = program_build(device, id, source, all_options, &image, &handle);
       pthread_mutex_lock(&programs->lock);
       programs->stats.builds += status == HALO_OK;
       programs->stats.build_seconds += halo_clock() - start;
       pthread_mutex_unlock(&programs->lock);
     }
     if (status == HALO_OK)
-      *out = program_insert(device, id, handle, key, strlen(source), from_disk);
+      *out = program_insert(device, id, handle, &image, key, strlen(source), from_disk);
     if (status == HALO_OK && !halo_pocl_is(&device->caps)) program_store(*out);
   }
   halo_free(all_options);
   return status;
+}
+
+halo_cl_image halo_cl_program_take_image(halo_cl_program *program) {
+  halo_cl_programs *programs = program->device->programs;
+  pthread_mutex_lock(&programs->lock);
+  halo_cl_image image = program->image;
+  program->image = (halo_cl_image){0};
+  pthread_mutex_unlock(&programs->lock);
+  return image;
 }
 
 /* ---- Units ---- */
@@ -431,8 +457,11 @@ halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
   return program;
 }
 
-int32_t halo_cl_units_per_program(const halo_cl_device *device) {
-  return halo_pocl_is(&device->caps) ? PROGRAM_POCL_UNITS : PROGRAM_UNITS;
+int32_t halo_cl_units_of_program(const halo_cl_device *device, int32_t number) {
+  int32_t units = PROGRAM_UNITS;
+  if (!halo_pocl_is(&device->caps)) return units;
+  for (int32_t n = 0; n < number && units < PROGRAM_POCL_UNITS; n++) units *= 2;
+  return units;
 }
 
 bool halo_cl_builds_in_parallel(const halo_cl_device *device) {

@@ -1,0 +1,290 @@
+/* opencl/ahead.c: which kernels are compiled ahead, and threads that hand them to processes which do that. */
+#include "opencl/ahead.h"
+
+#include "base/config.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "opencl/compiler.h"
+#include "opencl/pocl.h"
+#include "opencl/private.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  AHEAD_MAX_PROCESSES = 8, /* 0.1 GB of memory each */
+  AHEAD_IDLE_SECONDS = 5,  /* after which a process ends */
+  AHEAD_MAX_FAILURES = 3,  /* processes that ended on their own, after which no more are started */
+};
+/* Until processes that were just started compile; and what is to be gained by them, as estimates are what they are. */
+static const double AHEAD_START = 0.06, AHEAD_GAIN = 0.04; /* seconds */
+
+/* A program as it is sent. */
+typedef struct ahead_program {
+  uint64_t number;
+  void *binary;
+  size_t size;
+  char *options;
+  const halo_cl_program *of;
+  struct ahead_program *next;
+} ahead_program;
+
+typedef struct ahead_job {
+  halo_cl_ahead *list;
+  const ahead_program *program;
+  char *kernel;
+  unsigned char *arguments;
+  double seconds;
+  halo_compiler_request request;
+  struct ahead_job *next;
+} ahead_job;
+
+struct halo_cl_ahead {
+  halo_cl_device *device;
+  char *folder; /* of PoCL's cache */
+  int processes;
+  ahead_program *programs;
+  ahead_job *held;         /* until they are worth it */
+  halo_map known;          /* files that were asked for */
+  double seconds, longest; /* of those that were added */
+  int pending;             /* handed out; under ahead_lock */
+};
+
+/* One list of jobs for all clients of this process, as there is one set of cores: the longest first. */
+static pthread_mutex_t ahead_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ahead_wake = PTHREAD_COND_INITIALIZER; /* jobs have come */
+static pthread_cond_t ahead_done = PTHREAD_COND_INITIALIZER; /* jobs are over */
+static ahead_job *ahead_jobs;
+static int ahead_threads, ahead_idle, ahead_failures;
+static uint64_t ahead_number;
+static char ahead_version[sizeof((halo_caps *)0)->platform_version]; /* that processes use */
+
+/* ---- Threads, each with a process ---- */
+
+/* The lock is held. */
+static void ahead_finish(ahead_job *job) {
+  job->list->pending--;
+  pthread_cond_broadcast(&ahead_done);
+  halo_free(job->kernel);
+  halo_free(job->arguments);
+  halo_free(job);
+}
+
+/* The next job, or NULL after a while without any; the lock is held. */
+static ahead_job *ahead_take(void) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += AHEAD_IDLE_SECONDS;
+  int code = 0;
+  ahead_idle++;
+  while (!ahead_jobs && code != ETIMEDOUT) {
+    code = pthread_cond_timedwait(&ahead_wake, &ahead_lock, &until);
+  }
+  ahead_idle--;
+  ahead_job *job = ahead_jobs;
+  if (job) ahead_jobs = job->next;
+  return job;
+}
+
+/* False: the process is gone. */
+static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job) {
+  const ahead_program *program = job->program;
+  halo_cl_compiler_parts parts = {.program = program->number,
+                                  .binary = program->binary,
+                                  .binary_size = program->size,
+                                  .options = program->options,
+                                  .name = job->kernel,
+                                  .arguments = job->arguments};
+  bool done;
+  return halo_cl_compiler_request(compiler, &job->request, &parts, &done);
+}
+
+static void *ahead_serve(void *unused) {
+  (void)unused;
+  halo_cl_compiler *compiler = halo_cl_compiler_start(ahead_version);
+  bool good = compiler != NULL;
+  pthread_mutex_lock(&ahead_lock);
+  for (ahead_job *job; good && (job = ahead_take());) {
+    pthread_mutex_unlock(&ahead_lock);
+    good = ahead_compile(compiler, job);
+    pthread_mutex_lock(&ahead_lock);
+    ahead_finish(job);
+  }
+  ahead_failures += !good;
+  ahead_threads--;
+  /* What nobody is left to compile is compiled as ever. */
+  for (ahead_job *job; !ahead_threads && (job = ahead_jobs);) {
+    ahead_jobs = job->next;
+    ahead_finish(job);
+  }
+  pthread_mutex_unlock(&ahead_lock);
+  if (compiler) halo_cl_compiler_stop(compiler);
+  return NULL;
+}
+
+/* The lock is held. */
+static void ahead_start_thread(void) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  ahead_threads += pthread_create(&thread, &attributes, ahead_serve, NULL) == 0;
+  pthread_attr_destroy(&attributes);
+}
+
+/* Gives out a job. */
+static void ahead_give(halo_cl_ahead *ahead, ahead_job *job) {
+  ahead_job **at = &ahead_jobs;
+  int waiting = 1;
+  pthread_mutex_lock(&ahead_lock);
+  ahead->pending++;
+  for (ahead_job *other = ahead_jobs; other; other = other->next) waiting++;
+  while (*at && (*at)->seconds >= job->seconds) at = &(*at)->next;
+  job->next = *at;
+  *at = job;
+  if (waiting > ahead_idle && ahead_threads < ahead->processes) ahead_start_thread();
+  if (!ahead_threads) {
+    *at = job->next;
+    ahead_finish(job);
+  }
+  pthread_cond_signal(&ahead_wake);
+  pthread_mutex_unlock(&ahead_lock);
+}
+
+/* ---- Which kernels ---- */
+
+static int ahead_cores(void) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  /* A mask that does not fit is of so many cores that their number does not matter. */
+  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : AHEAD_MAX_PROCESSES;
+}
+
+int halo_cl_ahead_processes(const halo_cl_device *device) {
+  uint64_t wanted;
+  if (!halo_pocl_is(&device->caps) || device->caps.is_null || !device->caps.is_cpu) return 0;
+  int cores = ahead_cores();
+  int usual = cores < 2 ? 0 : cores < AHEAD_MAX_PROCESSES ? cores : AHEAD_MAX_PROCESSES;
+  if (halo_config_number(HALO_CONFIG_COMPILE_PROCESSES, (uint64_t)usual, &wanted) != HALO_OK) {
+    return usual;
+  }
+  return wanted < AHEAD_MAX_PROCESSES ? (int)wanted : AHEAD_MAX_PROCESSES;
+}
+
+halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device) {
+  int processes = halo_cl_ahead_processes(device);
+  char *folder = processes ? halo_config_pocl_cache_dir() : NULL;
+  if (!folder) return NULL;
+  pthread_mutex_lock(&ahead_lock);
+  if (!ahead_version[0]) strcpy(ahead_version, device->caps.platform_version);
+  bool good = strcmp(ahead_version, device->caps.platform_version) == 0 &&
+              ahead_failures < AHEAD_MAX_FAILURES && !halo_cl_is_forked();
+  pthread_mutex_unlock(&ahead_lock);
+  if (!good || access(folder, W_OK) != 0) {
+    halo_free(folder);
+    return NULL;
+  }
+  halo_cl_ahead *ahead = halo_alloc(sizeof *ahead);
+  ahead->device = device;
+  ahead->folder = folder;
+  ahead->processes = processes;
+  return ahead;
+}
+
+/* The program's binary becomes the list's; NULL where there is none. */
+static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_program *program) {
+  for (const ahead_program *p = ahead->programs; p; p = p->next) {
+    if (p->of == program) return p;
+  }
+  halo_cl_image image = halo_cl_program_take_image(program);
+  if (!image.binary) return NULL;
+  ahead_program *p = halo_alloc(sizeof *p);
+  *p = (ahead_program){.binary = image.binary,
+                       .size = image.size,
+                       .options = image.options,
+                       .of = program,
+                       .next = ahead->programs};
+  pthread_mutex_lock(&ahead_lock);
+  p->number = ++ahead_number;
+  pthread_mutex_unlock(&ahead_lock);
+  ahead->programs = p;
+  return p;
+}
+
+/* Whether PoCL's cache has the file that would be made, or it was asked for already. */
+static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
+                           const halo_cl_launch *launch) {
+  halo_strbuf path = {0};
+  size_t widest = 0, local[3] = {1, 1, 1};
+  for (uint32_t d = 0; d < launch->dims; d++) {
+    local[d] = launch->local[d];
+    if (launch->global[d] > widest) widest = launch->global[d];
+  }
+  halo_strbuf_printf(&path, "%s/%.*s/%s/%zu-%zu-%zu-goffs0%s/%s.so", ahead->folder,
+                     HALO_POCL_HASH_SIZE, (const char *)program->binary + HALO_POCL_HASH_AT,
+                     launch->kernel, local[0], local[1], local[2],
+                     widest < HALO_POCL_SMALL_GRID ? "-smallgrid" : "", launch->kernel);
+  const char *text = halo_strbuf_text(&path);
+  bool there = halo_map_set_text(&ahead->known, text, ahead) || access(text, R_OK) == 0;
+  halo_strbuf_deinit(&path);
+  return there;
+}
+
+/* Whether processes are done sooner with all that was added than this one alone. */
+static bool ahead_is_worth_it(const halo_cl_ahead *ahead) {
+  double shared = ahead->seconds / ahead->processes;
+  if (shared < ahead->longest) shared = ahead->longest;
+  return AHEAD_START + shared + AHEAD_GAIN < ahead->seconds;
+}
+
+void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
+                       const halo_cl_launch *launch) {
+  const ahead_program *sent = ahead ? ahead_program_of(ahead, program) : NULL;
+  if (!sent || ahead_is_known(ahead, sent, launch)) return;
+  ahead_job *job = halo_alloc(sizeof *job);
+  *job = (ahead_job){.list = ahead, .program = sent, .seconds = launch->seconds};
+  job->kernel = halo_strdup(launch->kernel);
+  job->request.argument_count = (uint32_t)launch->argument_count;
+  job->arguments = halo_alloc((size_t)launch->argument_count + 1);
+  memcpy(job->arguments, launch->arguments, (size_t)launch->argument_count);
+  job->request.dims = launch->dims;
+  for (uint32_t d = 0; d < launch->dims; d++) {
+    job->request.global[d] = launch->global[d];
+    job->request.local[d] = launch->local[d];
+  }
+  ahead->seconds += launch->seconds;
+  if (ahead->longest < launch->seconds) ahead->longest = launch->seconds;
+  job->next = ahead->held;
+  ahead->held = job;
+  if (!ahead_is_worth_it(ahead)) return;
+  while ((job = ahead->held)) {
+    ahead->held = job->next;
+    ahead_give(ahead, job);
+  }
+}
+
+void halo_cl_ahead_close(halo_cl_ahead *ahead) {
+  if (!ahead) return;
+  pthread_mutex_lock(&ahead_lock);
+  for (ahead_job *job; (job = ahead->held);) {
+    ahead->held = job->next;
+    ahead->pending++;
+    ahead_finish(job);
+  }
+  while (ahead->pending) pthread_cond_wait(&ahead_done, &ahead_lock);
+  pthread_mutex_unlock(&ahead_lock);
+  for (ahead_program *p; (p = ahead->programs);) {
+    ahead->programs = p->next;
+    halo_free(p->binary);
+    halo_free(p->options);
+    halo_free(p);
+  }
+  halo_map_deinit(&ahead->known);
+  halo_free(ahead->folder);
+  halo_free(ahead);
+}

@@ -1,0 +1,34 @@
+/* opencl/ahead.h: kernels compiled before they are launched, side by side, where the runtime does that one at a time and
+ * at the first launch: on PoCL. */
+#ifndef HALO_OPENCL_AHEAD_H
+#define HALO_OPENCL_AHEAD_H
+
+#include "opencl/opencl.h"
+
+/* A kernel of a program, and how it will be launched. Borrowed for the call. */
+typedef struct halo_cl_launch {
+  const char *kernel;
+  uint32_t dims;
+  const size_t *global, *local;
+  const unsigned char *arguments; /* a byte each: 0 for a buffer, else the size of a value */
+  int32_t argument_count;
+  double seconds; /* that compiling it is expected to take */
+} halo_cl_launch;
+
+/* Kernels of programs that one caller needs: for one thread at a time. */
+typedef struct halo_cl_ahead halo_cl_ahead;
+
+/* How many processes may compile for this one: 0 where the device's kernels are not compiled so, the variable
+ * HALO_COMPILE_PROCESSES says so, or there is one core for this process. */
+int halo_cl_ahead_processes(const halo_cl_device *device);
+/* NULL where that is 0, which the calls below take as a list of nothing. */
+halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device);
+/* Adds a kernel of a program that was built since the list was opened; others, and what the runtime's cache has already,
+ * are left out. Compiling begins when what there is to compile is worth starting processes for it. */
+void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
+                       const halo_cl_launch *launch);
+/* Waits until all that was begun is compiled, or given up, and frees the list. Kernels that nobody compiled are compiled
+ * when they are first launched, as ever: nothing here is an error. */
+void halo_cl_ahead_close(halo_cl_ahead *ahead);
+
+#endif
