@@ -146,7 +146,7 @@ PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_TransferData(
   if (args->is_last_transfer) {
     halo_type type = halo_shape_type(halo_buffer_shape(part->value));
     PJRT_PASS(async_end(args->transfer_manager, part));
-    if (pjrt_type_differs(type)) pjrt_type_widen(type, part->data, part->size);
+    pjrt_type_widen(type, part->data, part->size);
     PJRT_TRY(halo_buffer_fulfil(part->value, part->data, NULL));
   }
   args->done_with_h2d_transfer = pjrt_event_past();

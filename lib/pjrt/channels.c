@@ -118,7 +118,7 @@ static halo_status channels_on_recv(void *user, int64_t id, const halo_shape *sh
   info->recv_callback(stream, info->user_arg);
   if (stream_wait(stream)) {
     if (size) memcpy(halo_literal_data(*out), stream->data, size);
-    if (pjrt_type_differs(type)) pjrt_type_widen(type, halo_literal_data(*out), size);
+    pjrt_type_widen(type, halo_literal_data(*out), size);
   } else {
     halo_literal_release(*out);
     *out = NULL;

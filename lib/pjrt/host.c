@@ -59,7 +59,7 @@ static PJRT_Error *host_copy(const PJRT_Client_BufferFromHostBuffer_Args *args,
   } else {
     memcpy(*out, args->data, size);
   }
-  if (pjrt_type_differs(type)) pjrt_type_widen(type, *out, size);
+  pjrt_type_widen(type, *out, size);
   return NULL;
 }
 
@@ -85,8 +85,8 @@ static PJRT_Error *host_put_copy(const PJRT_Client_BufferFromHostBuffer_Args *ar
   return pjrt_error_of(status);
 }
 
-/* What stays as it is only during the call is copied before it ends; elements of narrow types change on the way.
- * Everything else is read where it lies, strides included, until the copy to the device is done; or, where the
+/* What stays as it is only during the call is copied before it ends; elements of narrow types, and truths that are
+ * neither 0 nor 1, change on the way (of an array with strides nobody looks whether they must). Everything else is read where it lies, strides included, until the copy to the device is done; or, where the
  * caller and the device allow it, as long as the buffer lives. */
 static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
                             const PJRT_Memory *memory, const halo_shape *shape, halo_buffer **out,
@@ -98,7 +98,10 @@ static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
   }
   bool during_call =
       args->host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
-  if (halo_shape_byte_size(shape) && (during_call || pjrt_type_differs(type))) {
+  size_t size = (size_t)halo_shape_byte_size(shape);
+  bool changes = strides ? type == HALO_PRED || pjrt_type_differs(type)
+                         : pjrt_type_needs_widening(type, args->data, size);
+  if (size && (during_call || changes)) {
     PJRT_PASS(host_put_copy(args, memory, shape, strides, out));
     *done_with = pjrt_event_past();
     return NULL;

@@ -85,10 +85,13 @@ PJRT_Event *pjrt_event_failed(PJRT_Error *error);
 halo_type pjrt_type_to_halo(PJRT_Buffer_Type type); /* HALO_TYPE_INVALID: unknown to the library */
 PJRT_Buffer_Type pjrt_type_from_halo(halo_type type);
 /* Elements of types narrower than a byte lie a byte each on both sides; the library extends signs, the
- * interface leaves zeros. Whether that makes a difference, and the change in place. */
+ * interface leaves zeros. Whether that makes a difference, and the change in place, on the way in and out. */
 bool pjrt_type_differs(halo_type type);
 void pjrt_type_widen(halo_type type, void *elements, size_t count);
 void pjrt_type_narrow(halo_type type, void *elements, size_t count);
+/* Truths of the library are 0 and 1; hosts may have any byte that is not 0 for true. Whether a dense array of
+ * `count` bytes of the host has to be changed, for its type or for such bytes, before the library reads it. */
+bool pjrt_type_needs_widening(halo_type type, const void *elements, size_t count);
 
 /* A shape, from the interface's description of it; `layout` may be NULL. UNIMPLEMENTED for tiles. */
 PJRT_Error *pjrt_shape_create(PJRT_Buffer_Type type, const int64_t *dims, size_t rank,

@@ -54,7 +54,24 @@ bool pjrt_type_differs(halo_type type) {
   return type == HALO_S4 || type == HALO_S2 || type == HALO_S1;
 }
 
+bool pjrt_type_needs_widening(halo_type type, const void *elements, size_t count) {
+  const uint8_t *at = elements;
+  uint8_t bits = 0;
+  if (type != HALO_PRED) return pjrt_type_differs(type);
+  for (size_t i = 0; i < count; i++) bits |= at[i];
+  return bits > 1;
+}
+
+static void types_truths(uint8_t *at, size_t count) {
+  for (size_t i = 0; i < count; i++) at[i] = at[i] != 0;
+}
+
 void pjrt_type_widen(halo_type type, void *elements, size_t count) {
+  if (type == HALO_PRED) {
+    types_truths(elements, count);
+    return;
+  }
+  if (!pjrt_type_differs(type)) return;
   uint8_t *at = elements, sign = (uint8_t)(1 << (halo_type_bits(type) - 1));
   uint8_t mask = (uint8_t)(2 * sign - 1);
   for (size_t i = 0; i < count; i++) at[i] = (uint8_t)(((at[i] & mask) ^ sign) - sign);

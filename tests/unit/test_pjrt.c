@@ -219,6 +219,31 @@ START_TEST(types_come_back) {
 }
 END_TEST
 
+/* Whatever bytes a host has for true, of a dense array and of one with strides, lent or copied: programs see 1, and so
+ * does who reads the array back. */
+START_TEST(truths_are_ones) {
+  PJRT_Client *client = pjrt_client(NULL);
+  static const unsigned char data[] = {0, 1, 120, 0, 255, 2}, dense[] = {0, 1, 1, 0, 1, 1};
+  static const unsigned char turned[] = {0, 0, 1, 1, 1, 1};
+  const int64_t dims[][2] = {{2, 3}, {3, 2}}, strides[] = {1, 3};
+  for (int way = 0; way < 8; way++) {
+    PJRT_Client_BufferFromHostBuffer_Args *args =
+        ARGS(Client_BufferFromHostBuffer, .data = data, .type = PJRT_Buffer_Type_PRED,
+             .dims = dims[way / 4], .num_dims = 2, .byte_strides = strides,
+             .num_byte_strides = way < 4 ? 0 : 2,
+             .host_buffer_semantics = (PJRT_HostBufferSemantics)(way % 4),
+             .device = pjrt_device(client, 0));
+    ck_call(api->Client_BufferFromHostBuffer(args));
+    ck_call(pjrt_await(args->done_with_host_buffer));
+    unsigned char out[6];
+    pjrt_get(args->buffer, out, sizeof out);
+    ck_assert_mem_eq(out, way < 4 ? dense : turned, 6);
+    pjrt_drop(args->buffer);
+  }
+  pjrt_close(client);
+}
+END_TEST
+
 /* Four ways to lend an array, each with strides, of which some are negative. */
 START_TEST(strides_and_semantics) {
   PJRT_Client *client = pjrt_client(NULL);
@@ -599,6 +624,7 @@ int main(void) {
   TCase *buffers = tcase_create("buffers");
   tcase_set_timeout(buffers, 120);
   tcase_add_test(buffers, types_come_back);
+  tcase_add_test(buffers, truths_are_ones);
   tcase_add_test(buffers, strides_and_semantics);
   tcase_add_test(buffers, scalars_and_nothing);
   tcase_add_test(buffers, deleted);
