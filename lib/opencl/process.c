@@ -39,6 +39,7 @@ enum { PROCESS_END_SECONDS = 10 };
 
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 static halo_cl_device *process_devices; /* that are open; by next_open */
+static bool process_is_ending;          /* and has waited, or does; under the lock, as the list */
 
 static bool process_is_late(const struct timespec *until) {
   struct timespec now;
@@ -62,7 +63,9 @@ static void process_end(void) {
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += PROCESS_END_SECONDS;
   pthread_mutex_lock(&process_lock);
-  for (halo_cl_device *device = process_devices; device; device = device->next_open) {
+  halo_cl_device *first = process_is_ending ? NULL : process_devices;
+  process_is_ending = true;
+  for (halo_cl_device *device = first; device; device = device->next_open) {
     halo_cl_timeline_drain(device->timeline, &until);
     process_drain(device->transfers, &until);
     process_drain(device->aside, &until);
