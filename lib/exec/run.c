@@ -495,6 +495,8 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
     halo_vec_push(&run->channels, options->channels[i]);
   }
   run->number = options->number;
+  run->device = options->device;
+  run->context = options->context;
   return run;
 }
 
