@@ -393,6 +393,8 @@ typedef struct halo_execute_options {
   /* NULL, or room for one event for each device of the executable, which happens when its part of the run
    * is over, or failed: also of programs without results. Not given when the call fails. */
   halo_event **done;
+  /* What functions of custom calls find in their frame; must live until the run is over. NULL: nothing. */
+  void *context;
 } halo_execute_options;
 
 /* Queues one run and returns without waiting for it, whatever the program needs of the host: loops and

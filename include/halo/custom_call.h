@@ -1,7 +1,8 @@
 /* halo/custom_call.h: functions of your own for custom-call instructions, by the name of their target.
  *
- * There are three forms. A plain one has the C signature of XLA's semantics pages. A host one is told shapes,
- * layouts and attributes, and can fail. A device one queues work of its own on buffers of the device.
+ * There are three forms. A plain one has the C signature that XLA's semantics pages give for the API version which
+ * the instruction names. A host one is told shapes, layouts and attributes, and can fail. A device one queues work
+ * of its own on buffers of the device.
  *
  *   static halo_status scale(const halo_custom_frame *call, void *user) {
  *     const float *x = call->operands[0].data;
@@ -85,11 +86,18 @@ typedef struct halo_custom_frame {
   int attr_count;
   const halo_custom_attr *attrs; /* [attr_count] */
   void *queue;                   /* device form: the cl_command_queue, in order */
-  void *state;                   /* what `open` of the target gave for this call of the program */
+  int api_version; /* that the instruction names: 1 to 4, as XLA counts them; 1 where it names none */
+  int device; /* number of the client's device that runs it; -1 while it is compiled, or evaluated */
+  int64_t run;   /* number of the program's run, the same on all of its devices; 0 as above */
+  void *context; /* halo_execute_options.context of the run; NULL: none */
+  void *state;   /* what `open` of the target gave for this call of the program */
 } halo_custom_frame;
 
 /* out: the result's memory, or an array of pointers, one an element of a tuple (again so for tuples in it);
- * in: likewise, one an operand. */
+ * in: likewise, one an operand. Of instructions of API_VERSION_STATUS_RETURNING it has another parameter, an
+ * XlaCustomCallStatus *, and of API_VERSION_STATUS_RETURNING_UNIFIED three: const char *config, size_t config_size,
+ * XlaCustomCallStatus *. XLA's functions for such a status, of the C++ library that GCC and Clang use on Linux, fail
+ * the run with its message. */
 typedef void halo_custom_plain_fn(void *out, const void **in);
 /* Computes results from operands in host memory. Anything but HALO_OK, which halo_custom_call_fail returns,
  * fails the run. */

@@ -15,7 +15,10 @@ void halo_executable_get_costs(const halo_executable *e, halo_executable_costs *
     out->results += size;
     if (plan->result_alias[r] >= 0 || buffer->place == HALO_PLACE_ARGUMENT) out->aliased += size;
   }
-  for (int32_t a = 0; a < plan->arenas.count; a++) out->temporaries += plan->arenas.data[a];
+  for (int32_t a = 0; a < plan->arenas.count; a++) {
+    const halo_plan_arena *arena = &plan->arenas.data[a];
+    if (arena->result < 0) out->temporaries += arena->size;
+  }
   for (int32_t u = 0; u < plan->units.count; u++) {
     out->code += (int64_t)strlen(plan->units.data[u].text);
   }

@@ -203,7 +203,11 @@ static halo_status execute_at(const halo_executable *e, int device, halo_buffer 
     bool began = false;
     execute_take_sizes(arguments, count, values);
     status = execute_own(plan, values, count);
-    halo_run_options run = {.after = x->after, .after_count = x->after_count, .number = number};
+    halo_run_options run = {.after = x->after,
+                            .after_count = x->after_count,
+                            .number = number,
+                            .device = at->device->index,
+                            .context = options->context};
     if (options->channels) {
       run.channels = options->channels[device];
       run.channel_count = options->channel_counts[device];

@@ -7,6 +7,9 @@
 #include "halo/partitioner.h"
 #include "shape/shape.h"
 
+/* API versions that are not the plain one, as XLA counts them. */
+enum { HALO_CUSTOM_PLAIN = 1, HALO_CUSTOM_STATUS, HALO_CUSTOM_UNIFIED, HALO_CUSTOM_TYPED };
+
 /* Lives as long as the process. */
 typedef struct halo_custom_target {
   const char *name;
@@ -45,16 +48,24 @@ typedef struct halo_custom_site {
       *places; /* of the step's arguments, one an array; -1 for tokens. Set by who plans the call */
 } halo_custom_site;
 
+/* Which call of a program it is. */
+typedef struct halo_custom_run {
+  void *queue;    /* of device forms */
+  int device;     /* of the client; -1: none */
+  int64_t number; /* of the run */
+  void *context;  /* of who started it */
+} halo_custom_run;
+
 /* Describes a call and opens its state. `operands` and `result` are shapes with layouts and are kept; `config` is the
- * attribute backend_config as HLO text has it, or NULL; with `typed` it is a dictionary. HALO_INVALID_ARGUMENT when
- * that cannot be read; what `open` says. */
+ * attribute backend_config as HLO text has it, or NULL; `version` is the API version as XLA counts them, with the last
+ * of which that is a dictionary. HALO_INVALID_ARGUMENT when that cannot be read; what `open` says. */
 halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target *target,
                                     int operand_count, const halo_shape *const *operands,
-                                    const halo_shape *result, const char *config, bool typed,
+                                    const halo_shape *result, const char *config, int version,
                                     halo_custom_site **out);
 /* Calls the function. `arrays` are the call's operands, then its results, with their memory. */
 halo_status halo_custom_site_call(const halo_custom_site *site, const halo_custom_array *arrays,
-                                  void *queue);
+                                  const halo_custom_run *run);
 
 /* Closes the state; the rest is the arena's. NULL is allowed. */
 void halo_custom_site_deinit(const halo_custom_site *site);

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "custom/custom.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void site_add_arrays(halo_arena *arena, const halo_shape *shape, halo_custom_array *arrays,
@@ -47,7 +48,7 @@ static const char *site_config(halo_arena *arena, const char *text, size_t *size
 
 halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target *target,
                                     int operand_count, const halo_shape *const *operands,
-                                    const halo_shape *result, const char *config, bool typed,
+                                    const halo_shape *result, const char *config, int version,
                                     halo_custom_site **out) {
   halo_custom_site *site = halo_arena_new(arena, halo_custom_site);
   int leaves = 0, count = 0;
@@ -64,9 +65,12 @@ halo_status halo_custom_site_create(halo_arena *arena, const halo_custom_target 
                                       .operand_count = leaves,
                                       .result_count = count - leaves,
                                       .operands = arrays,
-                                      .results = arrays + leaves}};
+                                      .results = arrays + leaves,
+                                      .api_version = version,
+                                      .device = -1}};
   site->call.config = site_config(arena, config ? config : "", &site->call.config_size);
-  if (typed) HALO_TRY(halo_custom_config_read(arena, site->call.config, &site->call));
+  if (version == HALO_CUSTOM_TYPED)
+    HALO_TRY(halo_custom_config_read(arena, site->call.config, &site->call));
   if (target->open) {
     halo_status status = target->open(&site->call, target->user, &site->call.state);
     HALO_TRY(halo_fail_in(status, "custom call %s", target->name));
@@ -91,28 +95,63 @@ static void *site_pointer(halo_arena *arena, const halo_shape *shape,
   return table;
 }
 
-static void site_call_plain(const halo_custom_site *site, const halo_custom_array *arrays) {
+/* What functions that can fail report to: an optional string of the C++ library, of which nobody has said anything yet. */
+typedef union site_status {
+  struct {
+    char *message;
+    size_t size;
+    char inside[16]; /* where short messages are */
+    bool failed;
+  } is;
+  char room[64];
+} site_status;
+
+static halo_status site_read_status(site_status *status) {
+  if (!status->is.failed) return HALO_OK;
+  halo_status failed = halo_fail(HALO_INTERNAL, "%.*s", (int)status->is.size, status->is.message);
+  /* What `new` gave there, which is malloc's. */
+  if (status->is.message != status->is.inside) free(status->is.message);
+  return failed;
+}
+
+typedef void site_status_fn(void *out, const void **in, void *status);
+typedef void site_unified_fn(void *out, const void **in, const char *config, size_t config_size,
+                             void *status);
+
+static halo_status site_call_plain(const halo_custom_site *site, const halo_custom_array *arrays) {
   halo_arena scratch = {0};
+  site_status status = {0};
   int next = 0;
   const void **in = halo_arena_array(&scratch, const void *, site->operand_count + 1);
   for (int i = 0; i < site->operand_count; i++) {
     in[i] = site_pointer(&scratch, site->shapes[i], arrays, &next);
   }
-  site->target->plain(site_pointer(&scratch, site->result, arrays, &next), in);
+  void *out = site_pointer(&scratch, site->result, arrays, &next);
+  halo_custom_plain_fn *function = site->target->plain;
+  switch (site->call.api_version) {
+    case HALO_CUSTOM_STATUS: ((site_status_fn *)function)(out, in, &status); break;
+    case HALO_CUSTOM_UNIFIED:
+      ((site_unified_fn *)function)(out, in, site->call.config, site->call.config_size, &status);
+      break;
+    default: function(out, in); break;
+  }
   halo_arena_deinit(&scratch);
+  return site_read_status(&status);
 }
 
 halo_status halo_custom_site_call(const halo_custom_site *site, const halo_custom_array *arrays,
-                                  void *queue) {
+                                  const halo_custom_run *run) {
   const halo_custom_target *target = site->target;
   if (target->plain) {
-    site_call_plain(site, arrays);
-    return HALO_OK;
+    return halo_fail_in(site_call_plain(site, arrays), "custom call %s", target->name);
   }
   halo_custom_frame call = site->call;
   call.operands = arrays;
   call.results = arrays + call.operand_count;
-  call.queue = queue;
+  call.queue = run->queue;
+  call.device = run->device;
+  call.run = run->number;
+  call.context = run->context;
   halo_status status = (target->host ? target->host : target->device)(&call, target->user);
   return halo_fail_in(status, "custom call %s", target->name);
 }

@@ -26,7 +26,7 @@ static halo_status custom_call(const eval_call *call, const halo_custom_target *
   HALO_TRY(halo_custom_site_create(
       scratch, target, instr->operand_count, shapes,
       halo_shape_with_default_layout(scratch, instr->shape), config ? config->text : NULL,
-      halo_instr_int(instr, HALO_ATTR_API_VERSION, 0) == HALO_API_TYPED_FFI, &site));
+      HALO_CUSTOM_PLAIN + (int)halo_instr_int(instr, HALO_ATTR_API_VERSION, 0), &site));
   int count = site->call.operand_count + site->call.result_count, next = 0;
   halo_custom_array *arrays =
       halo_arena_copy(scratch, site->call.operands, sizeof *arrays * (size_t)count);
@@ -34,7 +34,7 @@ static halo_status custom_call(const eval_call *call, const halo_custom_target *
     custom_data(call->operands[i], arrays, &next);
   }
   custom_data(out, arrays, &next);
-  halo_status status = halo_custom_site_call(site, arrays, NULL);
+  halo_status status = halo_custom_site_call(site, arrays, &(halo_custom_run){.device = -1});
   halo_custom_site_deinit(site);
   return status;
 }

@@ -45,6 +45,8 @@ typedef struct halo_run_options {
   halo_cl_event *const *after; /* that must be over before it begins; those may be NULL */
   int after_count;
   uint64_t number; /* of the run, the same for all parts of it */
+  int device;      /* of the client, and what is the caller's, for custom calls */
+  void *context;
   /* Functions of channels that hold for this run alone, before those of the device; copied. */
   const halo_channel *channels;
   int channel_count;

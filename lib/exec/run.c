@@ -218,8 +218,16 @@ static halo_status run_take_results(halo_run *run) {
 static halo_status run_take_arenas(halo_run *run) {
   const halo_plan *plan = run->program->plan;
   for (int32_t i = 0; i < plan->arenas.count; i++) {
-    HALO_TRY(halo_cl_alloc(run->program->device, (size_t)plan->arenas.data[i],
-                           "temporaries of a program", &run->arenas[i]));
+    const halo_plan_arena *arena = &plan->arenas.data[i];
+    halo_cl_block *result = arena->result >= 0 ? run->results[arena->result]->block : NULL;
+    /* One that was taken over from an argument has that in it. */
+    if (result && atomic_load(&result->references) == 1) {
+      halo_cl_block_retain(result);
+      run->arenas[i] = result;
+      continue;
+    }
+    HALO_TRY(halo_cl_alloc(run->program->device, (size_t)arena->size, "temporaries of a program",
+                           &run->arenas[i]));
   }
   return HALO_OK;
 }
@@ -487,6 +495,8 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
     halo_vec_push(&run->channels, options->channels[i]);
   }
   run->number = options->number;
+  run->device = options->device;
+  run->context = options->context;
   return run;
 }
 

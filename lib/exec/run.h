@@ -86,6 +86,8 @@ struct halo_run {
   cl_event *wanted;   /* where the step that is started puts its command's event; NULL: nowhere */
   cl_event last;      /* of the last step, if that was a command of its own */
   uint64_t number;    /* of all runs of the program */
+  int device;         /* of the client */
+  void *context;      /* of who started it, for custom calls */
   halo_aside *asides; /* whose done has not come */
   halo_aside *aside;  /* that this run is of; NULL: it is the program's own */
   int32_t next;       /* of the plan's steps */

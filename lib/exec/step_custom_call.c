@@ -32,6 +32,15 @@ static halo_custom_array *custom_arrays(halo_arena *arena, const halo_run *run,
   return arrays;
 }
 
+static halo_status custom_call(const halo_run *run, const halo_step *step,
+                               const halo_custom_array *arrays, cl_command_queue queue) {
+  const halo_custom_run of = {.queue = queue,
+                              .device = run->device,
+                              .number = (int64_t)run->number,
+                              .context = run->context};
+  return halo_custom_site_call(step->custom, arrays, &of);
+}
+
 static halo_status custom_start(halo_run *run, const halo_step *step, void *state) {
   (void)state;
   run->wanted = NULL;
@@ -40,7 +49,7 @@ static halo_status custom_start(halo_run *run, const halo_step *step, void *stat
   halo_custom_array *arrays = custom_arrays(&scratch, run, step);
   run->began = true;
   run->ahead++;
-  halo_status status = halo_custom_site_call(step->custom, arrays, run->queue);
+  halo_status status = custom_call(run, step, arrays, run->queue);
   halo_arena_deinit(&scratch);
   return status;
 }
@@ -86,7 +95,7 @@ static halo_status custom_finish(halo_run *run, const halo_step *step, void *sta
     halo_run_spent(run, HALO_HOST_WAIT, since);
   }
   since = halo_run_clock(run);
-  if (status == HALO_OK) status = halo_custom_site_call(step->custom, arrays, NULL);
+  if (status == HALO_OK) status = custom_call(run, step, arrays, NULL);
   halo_run_spent(run, HALO_HOST_CALL, since);
   for (int i = 0; i < mapped; i++) {
     run->ahead++;

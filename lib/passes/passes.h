@@ -80,6 +80,8 @@ halo_pass_fn halo_pass_rows;
 halo_pass_fn halo_pass_multi_output;
 /* What is done to transposed rows of scores between two products is done before the transpose. */
 halo_pass_fn halo_pass_scores;
+/* Comparisons of what else only a maximum with the same bound reads become comparisons of that maximum. */
+halo_pass_fn halo_pass_rectify;
 /* Puts instructions in an order in which less memory is alive at once, where that is worth it. */
 halo_pass_fn halo_pass_order;
 

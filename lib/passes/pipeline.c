@@ -98,6 +98,8 @@ static const pass_group pass_table[] = {
           LAYOUTS,
           {"split", "Makes several of operations that are too wide for one kernel.",
            halo_pass_split, true},
+          {"rectify", "Compares maxima with their bounds rather than what they are of.",
+           halo_pass_rectify, false},
           {"trip-counts", "Notes how often counted loops run.", halo_pass_trip_counts, true}}},
     {.fusion = true,
      .rows = {{"attention",

@@ -221,7 +221,25 @@ static bool execute_make_channels(execute_call *call) {
   return true;
 }
 
+static void execute_release_context(halo_status status, const char *message, void *data) {
+  (void)status;
+  (void)message;
+  pjrt_context_release(data);
+}
+
+/* What handlers find there they find until each device's part is over, though the caller destroys it before. */
+static void execute_keep_context(const execute_call *call, PJRT_ExecuteContext *context) {
+  for (size_t d = 0; d < call->device_count; d++) {
+    pjrt_context_retain(context);
+    if (halo_event_on_ready(call->done[d], execute_release_context, context) != HALO_OK) {
+      pjrt_context_release(context);
+    }
+  }
+}
+
 static PJRT_Error *execute_start(execute_call *call) {
+  const PJRT_ExecuteOptions *given = call->args->options;
+  PJRT_ExecuteContext *context = given && PJRT_HAS(given, context) ? given->context : NULL;
   bool channels = execute_make_channels(call);
   const halo_execute_options options = {
       .donated = call->donated,
@@ -231,6 +249,7 @@ static PJRT_Error *execute_start(execute_call *call) {
       .channels = channels ? call->channel_lists : NULL,
       .channel_counts = call->channel_counts,
       .done = call->done,
+      .context = context,
   };
   uint64_t began = pjrt_profiler_begin();
   halo_status status = halo_executable_execute_all(
@@ -240,6 +259,7 @@ static PJRT_Error *execute_start(execute_call *call) {
   for (size_t d = 0; d < call->device_count && !error; d++) {
     pjrt_profiler_add(call->core->name, call->devices[d], began, call->done[d]);
   }
+  if (context && !error) execute_keep_context(call, context);
   for (size_t d = 0; d < call->device_count && channels; d++) {
     if (error || halo_event_on_ready(call->done[d], execute_release_channels, call->channels[d]) !=
                      HALO_OK) {
@@ -287,15 +307,4 @@ PJRT_Error *pjrt_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *ar
   if (!error) execute_hand_out(&call);
   execute_deinit(&call);
   return error;
-}
-
-/* Contexts carry values for handlers of foreign functions, which this platform has none of. */
-PJRT_Error *pjrt_ExecuteContext_Create(PJRT_ExecuteContext_Create_Args *args) {
-  args->context = pjrt_alloc(1);
-  return NULL;
-}
-
-PJRT_Error *pjrt_ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args *args) {
-  free(args->context);
-  return NULL;
 }

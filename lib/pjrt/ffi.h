@@ -2,6 +2,7 @@
 #ifndef HALO_PJRT_FFI_H
 #define HALO_PJRT_FFI_H
 
+#include "halo/custom_call.h"
 #include "pjrt/ffi_abi.h"
 #include "pjrt/pjrt.h"
 
@@ -20,6 +21,7 @@ enum { FFI_STATES = XLA_FFI_ExecutionStage_EXECUTE };
 
 /* What a handler asks through: of one call. States of `kept` live as long as the program. */
 struct XLA_FFI_ExecutionContext {
+  const halo_custom_frame *call;
   ffi_state *kept;
   ffi_state own[FFI_STATES]; /* by stage; that of instantiating is not used */
 };
@@ -37,6 +39,13 @@ XLA_FFI_Error *ffi_future_wait(XLA_FFI_Future *future);
 PJRT_Error *ffi_type_register(const char *name, size_t size, int64_t *id, void (*deleter)(void *));
 /* Frees the object, if there is one. */
 void ffi_state_clear(ffi_state *state);
+
+/* ---- What callers leave for handlers (ffi_context.c) ---- */
+
+/* Puts data, which stays the caller's, under a type; each has one: ALREADY_EXISTS. */
+PJRT_Error *ffi_context_add(PJRT_ExecuteContext *context, int64_t type, void *data);
+/* Whether there is data of the type. */
+bool ffi_context_find(PJRT_ExecuteContext *context, int64_t type, void **out);
 
 /* ---- Calling handlers (ffi_call.c) ---- */
 

@@ -195,6 +195,26 @@ typedef struct XLA_FFI_Query_Args {
   XLA_FFI_ExecutionContext *ctx;
 } XLA_FFI_Query_Args;
 
+/* What the caller of the program left under a type. */
+typedef struct XLA_FFI_Context_Get_Args {
+  XLA_FFI_HEAD;
+  XLA_FFI_ExecutionContext *ctx;
+  const int64_t *type_id;
+  void *data; /* out */
+} XLA_FFI_Context_Get_Args;
+
+typedef struct XLA_FFI_RunId_Get_Args {
+  XLA_FFI_HEAD;
+  XLA_FFI_ExecutionContext *ctx;
+  int64_t run_id; /* out */
+} XLA_FFI_RunId_Get_Args;
+
+typedef struct XLA_FFI_DeviceOrdinal_Get_Args {
+  XLA_FFI_HEAD;
+  XLA_FFI_ExecutionContext *ctx;
+  int32_t device_ordinal; /* out */
+} XLA_FFI_DeviceOrdinal_Get_Args;
+
 typedef struct XLA_FFI_FindExtension_Args {
   XLA_FFI_HEAD;
   XLA_FFI_ExecutionContext *ctx;
@@ -218,7 +238,7 @@ struct XLA_FFI_Api {
   XLA_FFI_Error *(*handler_register)(XLA_FFI_Query_Args *);
   XLA_FFI_Error *(*stream_get)(XLA_FFI_Query_Args *);
   XLA_FFI_Error *(*type_register)(XLA_FFI_Type_Register_Args *);
-  XLA_FFI_Error *(*context_get)(XLA_FFI_Query_Args *);
+  XLA_FFI_Error *(*context_get)(XLA_FFI_Context_Get_Args *);
   XLA_FFI_Error *(*state_set)(XLA_FFI_State_Args *);
   XLA_FFI_Error *(*state_get)(XLA_FFI_State_Args *);
   XLA_FFI_Error *(*memory_allocate)(XLA_FFI_Memory_Args *);
@@ -228,8 +248,8 @@ struct XLA_FFI_Api {
   XLA_FFI_Error *(*future_create)(XLA_FFI_Future_Args *);
   XLA_FFI_Error *(*future_set_available)(XLA_FFI_Future_Args *);
   XLA_FFI_Error *(*future_set_error)(XLA_FFI_Future_Args *);
-  XLA_FFI_Error *(*run_id_get)(XLA_FFI_Query_Args *);
-  XLA_FFI_Error *(*device_ordinal_get)(XLA_FFI_Query_Args *);
+  XLA_FFI_Error *(*run_id_get)(XLA_FFI_RunId_Get_Args *);
+  XLA_FFI_Error *(*device_ordinal_get)(XLA_FFI_DeviceOrdinal_Get_Args *);
   /* since 0.4 */
   XLA_FFI_Error *(*context_find_extension)(XLA_FFI_FindExtension_Args *);
   /* since 0.5 */

@@ -1,8 +1,6 @@
 /* pjrt/ffi_api.c: what typed handlers of custom calls call: errors, types and states, memory, threads, futures. */
 #include "pjrt/ffi.h"
 
-#include "halo/custom_call.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +226,28 @@ static XLA_FFI_Error *api_future_set_error(XLA_FFI_Future_Args *args) {
   return NULL;
 }
 
+/* ---- The run ---- */
+
+static XLA_FFI_Error *api_context_get(XLA_FFI_Context_Get_Args *args) {
+  PJRT_ExecuteContext *context = args->ctx->call->context;
+  if (context && ffi_context_find(context, *args->type_id, &args->data)) return NULL;
+  char *message = pjrt_format("User data with type id %lld not found in execution context",
+                              (long long)*args->type_id);
+  XLA_FFI_Error *error = ffi_error(PJRT_Error_Code_NOT_FOUND, message);
+  free(message);
+  return error;
+}
+
+static XLA_FFI_Error *api_run_id_get(XLA_FFI_RunId_Get_Args *args) {
+  args->run_id = args->ctx->call->run;
+  return NULL;
+}
+
+static XLA_FFI_Error *api_device_ordinal_get(XLA_FFI_DeviceOrdinal_Get_Args *args) {
+  args->device_ordinal = args->ctx->call->device;
+  return NULL;
+}
+
 /* ---- What there is not ---- */
 
 #define API_LACKING(name, what)                                                                    \
@@ -237,9 +257,6 @@ static XLA_FFI_Error *api_future_set_error(XLA_FFI_Future_Args *args) {
   }
 API_LACKING(handler_register, "way to register others")
 API_LACKING(stream_get, "stream: they run on the host")
-API_LACKING(context_get, "data of the caller")
-API_LACKING(run_id_get, "number of the run")
-API_LACKING(device_ordinal_get, "number of the device")
 
 static XLA_FFI_Error *api_context_find_extension(XLA_FFI_FindExtension_Args *args) {
   args->extension = NULL;

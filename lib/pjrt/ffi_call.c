@@ -2,14 +2,16 @@
  * functions. */
 #include "pjrt/ffi.h"
 
-#include "halo/custom_call.h"
 #include "halo/literal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A target with its handlers; lives as long as the process. */
+/* The API version of calls that typed handlers get. */
+enum { FFI_TYPED = 4 };
+
+/* A target with its handlers, of which one without a typed interface has none here; lives as long as the process. */
 typedef struct ffi_target {
   char *name;
   ffi_bundle bundle;
@@ -224,12 +226,20 @@ static halo_status open_arrays(const halo_custom_array *arrays, int count) {
   return HALO_OK;
 }
 
+static halo_status open_version(const halo_custom_frame *call) {
+  if (call->api_version == FFI_TYPED) return HALO_OK;
+  return halo_custom_call_fail(HALO_INVALID_ARGUMENT,
+                               "a handler with a typed interface, which only calls with "
+                               "API_VERSION_TYPED_FFI (4) reach");
+}
+
 static halo_status ffi_open(const halo_custom_frame *call, void *user, void **out) {
   const ffi_target *target = user;
   ffi_site *site = pjrt_alloc(sizeof *site);
   pthread_mutex_init(&site->lock, NULL);
-  XLA_FFI_ExecutionContext context = {.kept = &site->state};
-  halo_status status = open_arrays(call->operands, call->operand_count);
+  XLA_FFI_ExecutionContext context = {.call = call, .kept = &site->state};
+  halo_status status = open_version(call);
+  if (status == HALO_OK) status = open_arrays(call->operands, call->operand_count);
   if (status == HALO_OK) status = open_arrays(call->results, call->result_count);
   if (status == HALO_OK) status = attrs_make(site, call->attrs, call->attr_count, &site->attrs);
   if (status == HALO_OK) {
@@ -247,7 +257,7 @@ static halo_status ffi_open(const halo_custom_frame *call, void *user, void **ou
 static halo_status ffi_execute(const halo_custom_frame *call, void *user) {
   const ffi_bundle *bundle = &((const ffi_target *)user)->bundle;
   ffi_site *site = call->state;
-  XLA_FFI_ExecutionContext context = {.kept = &site->state};
+  XLA_FFI_ExecutionContext context = {.call = call, .kept = &site->state};
   ffi_arrays arrays = arrays_make(call);
   pthread_mutex_lock(&site->lock);
   halo_status status =
@@ -295,14 +305,26 @@ static PJRT_Error *target_check(const char *name, XLA_FFI_Handler *handler) {
                     XLA_FFI_MINOR);
 }
 
-/* Whether the newest function of the name is a handler that was written for the host's platform. */
-static bool target_is_of_host(const char *name) {
+static void target_add(ffi_target *target) {
+  pthread_mutex_lock(&targets_lock);
+  target->next = targets_newest;
+  targets_newest = target;
+  pthread_mutex_unlock(&targets_lock);
+}
+
+/* The newest function of the name; NULL: none was registered here. */
+static const ffi_target *target_find(const char *name) {
   pthread_mutex_lock(&targets_lock);
   const ffi_target *target = targets_newest;
   while (target && strcmp(target->name, name) != 0) target = target->next;
-  bool of_host = target && target->of_host;
   pthread_mutex_unlock(&targets_lock);
-  return of_host;
+  return target;
+}
+
+/* Whether that is a handler that was written for the host's platform. */
+static bool target_is_of_host(const char *name) {
+  const ffi_target *target = target_find(name);
+  return target && target->of_host;
 }
 
 PJRT_Error *ffi_register(const char *name, size_t size, ffi_bundle bundle, bool of_host) {
@@ -323,10 +345,7 @@ PJRT_Error *ffi_register(const char *name, size_t size, ffi_bundle bundle, bool 
   }
   ffi_target *target = pjrt_alloc(sizeof *target);
   *target = (ffi_target){.name = copy, .bundle = bundle, .of_host = of_host};
-  pthread_mutex_lock(&targets_lock);
-  target->next = targets_newest;
-  targets_newest = target;
-  pthread_mutex_unlock(&targets_lock);
+  target_add(target);
   return pjrt_error_of(
       halo_custom_call_register_stateful(copy, ffi_execute, ffi_open, ffi_close, target));
 }
@@ -359,16 +378,39 @@ static PJRT_Error *extension_register_type(PJRT_FFI_Type_Register_Args *args) {
 }
 
 static PJRT_Error *extension_add_user_data(PJRT_FFI_UserData_Add_Args *args) {
-  (void)args;
-  return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
-                    "PJRT_FFI_UserData_Add is not implemented by the halo plugin");
+  return ffi_context_add(args->context, args->type_id, args->data);
+}
+
+/* Functions without a typed interface: nothing tells for which platform they were written, so they take no name that
+ * this one has itself. */
+static PJRT_Error *register_plain(const PJRT_Custom_Call_Register_Args *args) {
+  char *name = pjrt_copy(args->function_name, args->function_name_size);
+  PJRT_Error *error = NULL;
+  if (!args->execute) {
+    error =
+        pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s: there is no handler to execute", name);
+  } else if (halo_custom_call_find(name) && !target_find(name)) {
+    error = pjrt_error(PJRT_Error_Code_ALREADY_EXISTS,
+                       "%s is a function of the halo platform's own", name);
+  } else {
+    error =
+        pjrt_error_of(halo_custom_call_register_plain(name, (halo_custom_plain_fn *)args->execute));
+  }
+  if (!error) {
+    ffi_target *target = pjrt_alloc(sizeof *target);
+    *target = (ffi_target){.name = name, .of_host = true};
+    target_add(target);
+  } else {
+    free(name);
+  }
+  return error;
 }
 
 static PJRT_Error *extension_register_call(PJRT_Custom_Call_Register_Args *args) {
+  if (args->api_version == 0) return register_plain(args);
   if (args->api_version != 1) {
     return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
-                      "%.*s: the halo plugin calls handlers with a typed interface only, not "
-                      "such of API version %d",
+                      "%.*s: the halo plugin knows handlers of API versions 0 and 1, not %d",
                       (int)args->function_name_size, args->function_name, args->api_version);
   }
   ffi_bundle bundle = {(XLA_FFI_Handler *)args->instantiate, (XLA_FFI_Handler *)args->prepare,

@@ -388,6 +388,10 @@ pjrt_channels *pjrt_channels_create(const PJRT_ExecuteOptions *options, size_t d
 const halo_channel *pjrt_channels_list(const pjrt_channels *channels, int *count);
 void pjrt_channels_release(pjrt_channels *channels);
 
+/* ffi_context.c: what callers leave for handlers of custom calls; counted. NULL may be released. */
+void pjrt_context_retain(PJRT_ExecuteContext *context);
+void pjrt_context_release(PJRT_ExecuteContext *context);
+
 /* ---- The profiler (profiler.c): when programs ran, while the caller records it ---- */
 
 /* The time now, if anybody wants to know, or 0. */

@@ -1,5 +1,6 @@
 /* plan/assign.c: offsets for temporaries. Largest first, each at the lowest place where nothing that
- * is alive at the same time lies (the greedy-by-size method of Pisarchyk and Lee, 2020). */
+ * is alive at the same time lies (the greedy-by-size method of Pisarchyk and Lee, 2020). What would make an arena
+ * larger goes into the memory of a result that is written later, where there is one. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -156,6 +157,7 @@ typedef struct assign_state {
   halo_plan *plan;
   int32_t steps; /* a power of two */
   HALO_VEC(assign_tree) trees;
+  int32_t *of_result; /* the arena in each result's memory; -1: none */
 } assign_state;
 
 static assign_tree *assign_arena(assign_state *s, int32_t arena) {
@@ -163,21 +165,67 @@ static assign_tree *assign_arena(assign_state *s, int32_t arena) {
     assign_tree tree = {.steps = s->steps};
     tree.nodes = halo_alloc(sizeof *tree.nodes * 2 * (size_t)tree.steps);
     halo_vec_push(&s->trees, tree);
-    halo_vec_push(&s->plan->arenas, 0);
+    halo_vec_push(&s->plan->arenas, ((halo_plan_arena){.result = -1}));
   }
   return &s->trees.data[arena];
 }
 
-static void assign_one(assign_state *s, assign_item *item, int64_t max_arena) {
+/* Looks for the item's place in an arena of at most `most` bytes, and takes it. */
+static bool assign_try(assign_state *s, int32_t arena, assign_item *item, int64_t most) {
+  assign_tree *tree = assign_arena(s, arena);
+  int64_t offset = assign_place(tree, item), end = offset + item->size;
+  if (offset > most - item->size) return false;
+  item->arena = arena;
+  item->offset = offset;
+  assign_take(tree, 1, 0, tree->steps - 1, item);
+  if (end > s->plan->arenas.data[arena].size) s->plan->arenas.data[arena].size = end;
+  return true;
+}
+
+/* Below this many bytes a result's memory is not worth thinking of. */
+enum { ASSIGN_LARGE = 1 << 16 };
+/* So many results are tried for one item. */
+enum { ASSIGN_TRIES = 16 };
+
+/* A result whose memory is its own, unless the caller gives away more than the module asks for. */
+static bool assign_has_memory(const halo_plan *plan, int32_t result) {
+  const halo_plan_buffer *b = &plan->buffers.data[plan->result_buffers[result]];
+  return b->place == HALO_PLACE_RESULT && b->first <= b->last && b->size >= ASSIGN_LARGE &&
+         !(plan->result_alias[result] >= 0 && plan->result_offered[result]);
+}
+
+/* Before the first write of a result its memory is free. */
+static bool assign_in_result(assign_state *s, assign_item *item, int64_t alignment) {
+  const halo_plan *plan = s->plan;
+  int tries = item->size >= ASSIGN_LARGE ? ASSIGN_TRIES : 0;
+  for (int32_t r = 0; r < plan->result_count && tries > 0; r++) {
+    const halo_plan_buffer *b = &plan->buffers.data[plan->result_buffers[r]];
+    if (!assign_has_memory(plan, r) || b->first <= item->last) continue;
+    int64_t room = b->size / alignment * alignment;
+    if (item->size > room) continue;
+    int32_t arena = s->of_result[r] >= 0 ? s->of_result[r] : s->trees.count;
+    bool made = arena == s->trees.count;
+    tries--;
+    if (!assign_try(s, arena, item, room)) continue;
+    s->plan->arenas.data[arena].result = r;
+    if (made) s->of_result[r] = arena;
+    return true;
+  }
+  return false;
+}
+
+/* In an arena that there is, which does not grow; in a result's memory; in an arena that may grow. */
+static void assign_one(assign_state *s, assign_item *item, int64_t alignment, int64_t max_arena) {
   halo_plan *plan = s->plan;
-  for (item->arena = 0;; item->arena++) {
-    assign_tree *tree = assign_arena(s, item->arena);
-    item->offset = assign_place(tree, item);
-    if (item->offset > max_arena - item->size) continue;
-    assign_take(tree, 1, 0, tree->steps - 1, item);
-    int64_t *end = &plan->arenas.data[item->arena];
-    if (item->offset + item->size > *end) *end = item->offset + item->size;
-    break;
+  bool placed = false;
+  for (int32_t a = 0; a < plan->arenas.count && !placed; a++) {
+    const halo_plan_arena *arena = &plan->arenas.data[a];
+    placed = arena->result < 0 && assign_try(s, a, item, arena->size);
+  }
+  if (!placed) placed = assign_in_result(s, item, alignment);
+  for (int32_t a = 0; !placed; a++) {
+    bool other = a < plan->arenas.count && plan->arenas.data[a].result >= 0;
+    placed = !other && assign_try(s, a, item, max_arena);
   }
   plan->buffers.data[item->buffer].index = item->arena;
   plan->buffers.data[item->buffer].offset = item->offset;
@@ -188,6 +236,8 @@ halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_are
   assign_item *items = halo_alloc(sizeof *items * (size_t)plan->buffers.count);
   assign_state s = {.plan = plan, .steps = 1};
   halo_status status = HALO_OK;
+  s.of_result = halo_alloc(sizeof *s.of_result * ((size_t)plan->result_count + 1));
+  for (int32_t r = 0; r < plan->result_count; r++) s.of_result[r] = -1;
   for (int32_t i = 0; i < plan->buffers.count; i++) {
     const halo_plan_buffer *b = &plan->buffers.data[i];
     if (b->place != HALO_PLACE_TEMP) continue;
@@ -203,10 +253,11 @@ halo_status halo_plan_assign(halo_plan *plan, int64_t alignment, int64_t max_are
           plan->buffers.data[items[i].buffer].name, (long long)items[i].size, (long long)max_arena);
       break;
     }
-    assign_one(&s, &items[i], max_arena);
+    assign_one(&s, &items[i], alignment, max_arena);
   }
   for (int32_t t = 0; t < s.trees.count; t++) assign_tree_deinit(&s.trees.data[t]);
   halo_vec_deinit(&s.trees);
+  halo_free(s.of_result);
   halo_free(items);
   return status;
 }

@@ -48,8 +48,10 @@ static bool donate_may(const donate_state *s, int32_t argument, int32_t id) {
   return from->last == to->first && donate_in_place(s->steps[to->first], s->buffers[argument], id);
 }
 
-static void donate_take(donate_state *s, int32_t argument, int32_t result) {
+/* `wanted`: the module names the pair. */
+static void donate_take(donate_state *s, int32_t argument, int32_t result, bool wanted) {
   s->plan->result_alias[result] = argument;
+  s->plan->result_offered[result] = wanted || s->offered[argument];
   s->taken[argument] = true;
 }
 
@@ -96,7 +98,7 @@ static void donate_wanted(donate_state *s, const halo_module *module) {
     int32_t id = plan->result_buffers[result];
     bool fits = !s->taken[argument] && plan->buffers.data[id].place == HALO_PLACE_RESULT &&
                 plan->result_alias[result] < 0;
-    if (fits && donate_may(s, argument, id)) donate_take(s, argument, result);
+    if (fits && donate_may(s, argument, id)) donate_take(s, argument, result, true);
   }
   halo_free(starts);
 }
@@ -202,7 +204,7 @@ static void donate_rest(donate_state *s) {
       if (argument->size == size) donate_push(&free[s->offered[argument->index]], argument->index);
     }
     int32_t chosen = donate_choose(s, result, free, plan->result_buffers[result->index]);
-    if (chosen >= 0) donate_take(s, chosen, result->index);
+    if (chosen >= 0) donate_take(s, chosen, result->index, false);
   }
   halo_vec_deinit(&free[0]);
   halo_vec_deinit(&free[1]);

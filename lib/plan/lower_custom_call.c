@@ -45,8 +45,8 @@ static halo_status custom_site(lower_state *s, const halo_instr *instr, halo_cus
                      "%s%s: no function is registered for the custom call target \"%s\"", line,
                      instr->name, name->text);
   }
-  bool typed = halo_instr_int(instr, HALO_ATTR_API_VERSION, 0) == HALO_API_TYPED_FFI;
-  if (typed && target->plain) {
+  int version = HALO_CUSTOM_PLAIN + (int)halo_instr_int(instr, HALO_ATTR_API_VERSION, 0);
+  if (version == HALO_CUSTOM_TYPED && target->plain) {
     return halo_fail(HALO_INVALID_ARGUMENT,
                      "%s%s: \"%s\" is registered as a plain function, which API_VERSION_TYPED_FFI "
                      "does not call",
@@ -55,7 +55,7 @@ static halo_status custom_site(lower_state *s, const halo_instr *instr, halo_cus
   halo_status status =
       halo_custom_site_create(arena, target, instr->operand_count, custom_shapes(arena, instr),
                               halo_shape_clone(arena, result ? result->shape : instr->shape),
-                              config ? config->text : NULL, typed, out);
+                              config ? config->text : NULL, version, out);
   return halo_fail_in(status, "%s%s", line, instr->name);
 }
 

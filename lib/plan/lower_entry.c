@@ -38,6 +38,7 @@ void lower_results(lower_state *s, const halo_module *module, const int32_t *roo
   plan->results = halo_arena_array(&plan->arena, const halo_shape *, leaves);
   plan->result_buffers = halo_arena_array(&plan->arena, int32_t, leaves);
   plan->result_alias = halo_arena_array(&plan->arena, int32_t, leaves);
+  plan->result_offered = halo_arena_array(&plan->arena, bool, leaves);
   for (int32_t l = 0; l < leaves; l++) {
     if (!halo_shape_is_array(shapes[l])) continue;
     int32_t n = plan->result_count++;

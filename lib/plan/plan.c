@@ -177,7 +177,9 @@ void halo_plan_print(halo_strbuf *out, const halo_plan *plan) {
   halo_strbuf_printf(out, "plan %s: %d steps, %lld bytes of constants, arenas", plan->name,
                      plan->step_count, (long long)plan->constant_bytes);
   for (int32_t i = 0; i < plan->arenas.count; i++) {
-    halo_strbuf_printf(out, " %lld", (long long)plan->arenas.data[i]);
+    halo_strbuf_printf(out, " %lld", (long long)plan->arenas.data[i].size);
+    int32_t result = plan->arenas.data[i].result;
+    if (result >= 0) halo_strbuf_printf(out, " in result %d", result);
   }
   halo_strbuf_append(out, plan->arenas.count ? " bytes\n" : " none\n");
   for (int32_t i = 0; i < plan->buffers.count; i++) {

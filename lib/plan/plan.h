@@ -164,6 +164,13 @@ typedef struct halo_plan_collective {
 } halo_plan_collective;
 
 /* Does not change once it is made. */
+/* Memory for temporaries. */
+typedef struct halo_plan_arena {
+  int64_t size; /* bytes */
+  int32_t
+      result; /* in whose memory it lies before that is written, where this is the result's own; -1: none */
+} halo_plan_arena;
+
 typedef struct halo_plan {
   halo_arena arena;
   atomic_int owners; /* besides the first */
@@ -176,7 +183,7 @@ typedef struct halo_plan {
   double work;
   int32_t step_count; /* nested ones included: numbers run from 0 */
   HALO_VEC(halo_plan_buffer) buffers;
-  HALO_VEC(int64_t) arenas; /* bytes of each */
+  HALO_VEC(halo_plan_arena) arenas;
   HALO_VEC(halo_plan_constant) constants;
   int64_t constant_bytes;
   HALO_VEC(const struct halo_custom_site *) calls; /* of steps, whose states are the plan's */
@@ -190,6 +197,7 @@ typedef struct halo_plan {
   bool is_shared;          /* some step is a collective of several devices */
   int32_t *result_buffers; /* buffer of each result: a RESULT of its own, or an ARGUMENT to share */
   int32_t *result_alias;   /* argument that a donated result may take over, or -1 */
+  bool *result_offered;    /* whether the module itself offers that argument */
   const char *explain;
 } halo_plan;
 

@@ -116,10 +116,11 @@ class _Plugin:
             raise ValueError(message)
         return False
 
-    def register_call(self, name, handlers, api_version=1):
+    def register_call(self, name, handlers, api_version=1, accepted=None):
+        """Handlers for this platform; False after an error of the accepted code."""
         arguments = _CallArgs(ctypes.sizeof(_CallArgs), name, len(name), api_version,
                               (ctypes.c_void_p * 4)(*handlers))
-        self._check(_call(self._extensions[_CUSTOM_CALL][0], arguments))
+        return self._check(_call(self._extensions[_CUSTOM_CALL][0], arguments), accepted)
 
     def register_of_host(self, name, handler):
         """A handler for CPUs; False if the platform has a function of that name itself."""
@@ -173,9 +174,11 @@ def _install_calls(platform, plugin):
 
     def register_of_host(name, fn, platform="cpu", api_version=0, **_):
         handlers = _handlers(fn)
-        if platform != "cpu" or api_version != 1 or name in own:
+        if platform != "cpu" or name in own:
             return
-        if plugin.register_of_host(name.encode(), handlers[-1]) and any(handlers[:-1]):
+        if api_version == 0:
+            plugin.register_call(name.encode(), handlers, 0, accepted=_ALREADY_EXISTS)
+        elif plugin.register_of_host(name.encode(), handlers[-1]) and any(handlers[:-1]):
             plugin.register_call(name.encode(), handlers)
 
     host = xla_client.xla_platform_names.get("cpu", "cpu")

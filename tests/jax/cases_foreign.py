@@ -99,6 +99,71 @@ def handlers_for_others(device):
     jax.block_until_ready(jax.jit(lambda x: _call("tests.elsewhere", x))(jnp.ones(4, np.float32)))
 
 
+def _attribute(kind, at):
+  """What a handler finds under an attribute: numbers as NumPy's, lists of these, or text."""
+  types = {1: np.bool_, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 6: np.uint8, 7: np.uint16, 8: np.uint32,
+           9: np.uint64, 10: np.float16, 11: np.float32, 12: np.float64}
+  if kind == 4:
+    return ctypes.string_at(_POINTER.from_address(at).value, _SIZE.from_address(at + 8).value).decode()
+  dtype = np.dtype(types[_INT.from_address(at).value])
+  count = _SIZE.from_address(at + 8).value if kind == 1 else 1
+  data = _POINTER.from_address(at + (16 if kind == 1 else 8)).value
+  found = np.frombuffer(ctypes.string_at(data, count * dtype.itemsize), dtype)
+  return found if kind == 1 else found[0]
+
+
+def _attributes(attributes):
+  found = {}
+  for i in range(attributes.size):
+    name = ctypes.POINTER(_POINTER).from_buffer(_POINTER(attributes.names))[i]
+    kind = _INT.from_address(attributes.types + 4 * i).value
+    found[_attribute(4, name)] = _attribute(kind, attributes.at[i])
+  return found
+
+
+def attributes_of_all_kinds(device):
+  given = {"i": np.int32(-5), "u": np.uint64(2**62 + 5), "b": True, "no": np.bool_(False), "f": np.float32(1.1), "h": np.float16(-0.1),
+           "d": np.float64(1e300), "nan": np.float32(np.nan), "inf": np.float64(-np.inf), "text": 'a "b"\n\u00e4 \\ ',
+           "list": np.array([1, -2, 3], np.int64), "bytes": np.array([1, 255], np.uint8), "large": np.array([2**64 - 1], np.uint64), "matrix": np.ones((2, 2), np.float32), "halves": np.array([-0.1, 65504], np.float16),
+           "reals": np.array([0.5, np.inf, -0.0], np.float32), "none": np.array([], np.int32), "wide": np.array([1e-310, 2.5])}
+  if device.platform != "cpu": given["flags"] = np.array([True, False, True])  # lists of bits, which JAX's CPU backend refuses
+  found = {}
+  jax.ffi.register_ffi_target("tests.attributes", _handler(lambda frame: found.update(_attributes(frame.attributes))), platform=device.platform)
+  call = jax.ffi.ffi_call("tests.attributes", struct((4,), np.float32), has_side_effect=True)
+  jax.block_until_ready(jax.jit(lambda x: call(x, **given))(jnp.ones(4, np.float32)))
+  assert sorted(found) == sorted(given), (sorted(found), sorted(given))
+  for name, want in given.items():
+    if isinstance(want, str):
+      assert found[name] == want, (name, found[name])
+    else:
+      want = np.asarray(want).ravel() if name == "matrix" else np.asarray(want)
+      assert found[name].dtype == want.dtype, (name, found[name].dtype)
+      assert found[name].tobytes() == want.tobytes(), (name, found[name])
+
+
+def functions_without_types(device):
+  """The older forms: pointers alone; and with a text and a status."""
+  floats = ctypes.POINTER(ctypes.c_float)
+
+  @ctypes.CFUNCTYPE(None, floats, ctypes.POINTER(floats))
+  def add(out, arguments):
+    for i in range(4): out[i] = arguments[0][i] + arguments[1][i]
+
+  @ctypes.CFUNCTYPE(None, ctypes.POINTER(floats), ctypes.POINTER(floats), _POINTER, _SIZE, _POINTER)
+  def two(out, arguments, text, size, status):
+    for i in range(4):
+      out[0][i], out[1][i] = arguments[0][i] * size, -arguments[0][i]
+
+  for name, fn in (("tests.old_add", add), ("tests.old_two", two)):
+    _KEPT.append(fn)
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(ctypes.cast(fn, _POINTER)), platform=device.platform, api_version=0)
+  x, like = jnp.arange(4, dtype=np.float32), struct((4,), np.float32)
+  same(jax.jit(lambda x: jax.ffi.ffi_call("tests.old_add", like, custom_call_api_version=1)(x, x + 1))(x), np.arange(4, dtype=np.float32) * 2 + 1)
+  both = jax.jit(lambda x: jax.ffi.ffi_call("tests.old_two", (like, like), custom_call_api_version=3, legacy_backend_config="seven..")(x))(x)
+  same(both[0], np.arange(4, dtype=np.float32) * 7)
+  same(both[1], -np.arange(4, dtype=np.float32))
+
+
 def buffers_of_callbacks(device):
   def add(context, out, x, *, y):
     assert str(context.stage).endswith("EXECUTE")
@@ -128,7 +193,7 @@ def buffers_of_callbacks(device):
 
 
 def ffi():
-  for fn in (handlers_of_its_own, handlers_of_the_host, handlers_for_others):
+  for fn in (handlers_of_its_own, handlers_of_the_host, handlers_for_others, attributes_of_all_kinds, functions_without_types):
     yield Step(f"ffi/{fn.__name__}", fn)
 
 

@@ -36,6 +36,7 @@ static const struct {
     {"convs", halo_pass_convs},
     {"split", halo_pass_split},
     {"order", halo_pass_order},
+    {"rectify", halo_pass_rectify},
     {"scores", halo_pass_scores},
     {"accuracy", halo_pass_accuracy},
 };

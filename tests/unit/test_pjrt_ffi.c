@@ -362,9 +362,180 @@ START_TEST(platforms) {
   ck_assert(run_target(client, "t.both", "") == 1);
   ck_refused(add_for("t.other", plus_one, "CUDA"), INVALID_ARGUMENT, "CUDA");
   ck_refused(add_for("t.new", too_new, "halo"), UNIMPLEMENTED, "version 0.99");
-  ck_refused(add_stages("t.old", (stages){.execute = plus_one}, 0), UNIMPLEMENTED, "API version 0");
+  ck_refused(add_stages("t.old", (stages){.execute = plus_one}, 2), UNIMPLEMENTED,
+             "0 and 1, not 2");
   ck_refused(add_stages("t.none", (stages){.prepare = prepare}, 1), INVALID_ARGUMENT,
              "no handler to execute");
+  pjrt_close(client);
+}
+END_TEST
+
+/* ---- Without a typed interface ---- */
+
+static void old_plus_five(void *out, const void **in) {
+  for (int i = 0; i < 4; i++) ((float *)out)[i] = ((const float *)in[0])[i] + 5;
+}
+
+/* A status is an optional string: where it lies, how long it is, room for short ones, whether there is one. */
+typedef struct old_status {
+  char *message;
+  size_t size;
+  char inside[16];
+  bool failed;
+} old_status;
+
+static void old_plus_config(void *out, const void **in, const char *config, size_t size,
+                            old_status *status) {
+  ck_assert_uint_eq(size, 3);
+  if (memcmp(config, "bad", 3) == 0) {
+    status->message = strdup("a message that is too long for the room inside");
+    status->size = strlen(status->message);
+    status->failed = true;
+    return;
+  }
+  for (int i = 0; i < 4; i++) ((float *)out)[i] = ((const float *)in[0])[i] + (float)atoi(config);
+}
+
+static void old_fails(void *out, const void **in, old_status *status) {
+  (void)out;
+  (void)in;
+  status->message = strcpy(status->inside, "too short");
+  status->size = strlen(status->inside);
+  status->failed = true;
+}
+
+typedef void old_function(void);
+
+static PJRT_Error *add_old(const char *name, old_function *function) {
+  return add_stages(name, (stages){.execute = (XLA_FFI_Handler *)function}, 0);
+}
+
+static PJRT_LoadedExecutable *compile_old(PJRT_Client *client, const char *target,
+                                          const char *attributes) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
+           "  ROOT y = f32[4] custom-call(x), custom_call_target=\"%s\"%s\n}\n",
+           target, attributes);
+  return pjrt_compile(client, text);
+}
+
+static PJRT_Error *run_old_failing(PJRT_Client *client, PJRT_LoadedExecutable *loaded) {
+  PJRT_Event *complete;
+  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *y;
+  ck_call(pjrt_try_run(loaded, &x, 1, &y, &complete, NULL));
+  PJRT_Error *error = pjrt_await(complete);
+  pjrt_drop(x);
+  pjrt_drop(y);
+  pjrt_drop_loaded(loaded);
+  return error;
+}
+
+START_TEST(functions_without_types) {
+  ck_call(add_old("t.old_five", (old_function *)old_plus_five));
+  ck_call(add_old("t.old_config", (old_function *)old_plus_config));
+  ck_call(add_old("t.old_fails", (old_function *)old_fails));
+  ck_call(add("t.typed", plus_one));
+  PJRT_Client *client = pjrt_client(NULL);
+  PJRT_LoadedExecutable *loaded = compile_old(client, "t.old_five", "");
+  ck_assert(run(client, loaded) == 5);
+  pjrt_drop_loaded(loaded);
+  loaded =
+      compile_old(client, "t.old_config",
+                  ", api_version=API_VERSION_STATUS_RETURNING_UNIFIED, backend_config=\"007\"");
+  ck_assert(run(client, loaded) == 7);
+  pjrt_drop_loaded(loaded);
+  loaded =
+      compile_old(client, "t.old_config",
+                  ", api_version=API_VERSION_STATUS_RETURNING_UNIFIED, backend_config=\"bad\"");
+  ck_refused(run_old_failing(client, loaded), INTERNAL, "a message that is too long for the room");
+  loaded = compile_old(client, "t.old_fails", ", api_version=API_VERSION_STATUS_RETURNING");
+  ck_refused(run_old_failing(client, loaded), INTERNAL, "custom call t.old_fails: too short");
+  ck_refused(try_compile(client, "t.old_five", "", &loaded), INVALID_ARGUMENT, "plain function");
+  char options[256], text[512];
+  snprintf(text, sizeof text,
+           "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
+           "  ROOT y = f32[4] custom-call(x), custom_call_target=\"t.typed\"\n}\n");
+  ck_refused(pjrt_try_compile(client, text, options, pjrt_options(options, 1, 1), &loaded),
+             INVALID_ARGUMENT, "a handler with a typed interface");
+  pjrt_close(client);
+}
+END_TEST
+
+/* ---- The run ---- */
+
+static int64_t context_type, other_type, last_run;
+
+static XLA_FFI_Error *asks(XLA_FFI_CallFrame *frame) {
+  if (version(frame, 3)) return NULL;
+  XLA_FFI_DeviceOrdinal_Get_Args device = {.struct_size = sizeof device, .ctx = frame->ctx};
+  ck_assert_ptr_null(frame->api->device_ordinal_get(&device));
+  XLA_FFI_RunId_Get_Args run = {.struct_size = sizeof run, .ctx = frame->ctx};
+  ck_assert_ptr_null(frame->api->run_id_get(&run));
+  ck_assert_int_gt(run.run_id, last_run);
+  last_run = run.run_id;
+  XLA_FFI_Query_Args stream = {.struct_size = sizeof stream, .ctx = frame->ctx};
+  XLA_FFI_Error_Destroy_Args none = {.struct_size = sizeof none,
+                                     .error = frame->api->stream_get(&stream)};
+  ck_assert_ptr_nonnull(none.error);
+  frame->api->error_destroy(&none);
+  XLA_FFI_Context_Get_Args get = {
+      .struct_size = sizeof get, .ctx = frame->ctx, .type_id = &context_type};
+  XLA_FFI_Error *error = frame->api->context_get(&get);
+  if (error) return error;
+  shift(frame, *(const float *)get.data + 100 * (float)device.device_ordinal);
+  return NULL;
+}
+
+START_TEST(contexts) {
+  const PJRT_FFI_Extension *extension = pjrt_extension(PJRT_Extension_Type_FFI);
+  PJRT_FFI_Type_Register_Args type = {
+      .struct_size = sizeof type, .type_name = "offset", .type_name_size = 6};
+  ck_call(extension->type_register(&type));
+  context_type = type.type_id;
+  type = (PJRT_FFI_Type_Register_Args){
+      .struct_size = sizeof type, .type_name = "other", .type_name_size = 5};
+  ck_call(extension->type_register(&type));
+  other_type = type.type_id;
+  ck_call(add("t.asks", asks));
+  PJRT_Client *client = pjrt_client(NULL);
+  PJRT_LoadedExecutable *loaded;
+  ck_call(try_compile(client, "t.asks", "", &loaded));
+  PJRT_ExecuteContext_Create_Args create = {.struct_size = sizeof create};
+  ck_call(api->ExecuteContext_Create(&create));
+  float offset = 8, unused = 0;
+  PJRT_FFI_UserData_Add_Args data = {.struct_size = sizeof data,
+                                     .context = create.context,
+                                     .type_id = other_type,
+                                     .data = &unused};
+  ck_call(extension->user_data_add(&data));
+  ck_refused(extension->user_data_add(&data), ALREADY_EXISTS,
+             "already exists in execution context");
+  for (int with = 0; with < 2; with++) {
+    PJRT_ExecuteOptions options = {.struct_size = sizeof options, .context = create.context};
+    PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *y;
+    PJRT_Event *complete;
+    if (with) {
+      data.type_id = context_type;
+      data.data = &offset;
+      ck_call(extension->user_data_add(&data));
+    }
+    ck_call(pjrt_try_run(loaded, &x, 1, &y, &complete, &options));
+    if (with) {
+      PJRT_ExecuteContext_Destroy_Args destroy = {.struct_size = sizeof destroy,
+                                                  .context = create.context};
+      ck_call(api->ExecuteContext_Destroy(&destroy));
+      ck_call(pjrt_await(complete));
+      float out[4];
+      pjrt_get(y, out, sizeof out);
+      ck_assert(out[3] == 12);
+    } else {
+      ck_refused(pjrt_await(complete), NOT_FOUND, "not found in execution context");
+    }
+    pjrt_drop(x);
+    pjrt_drop(y);
+  }
+  pjrt_drop_loaded(loaded);
   pjrt_close(client);
 }
 END_TEST
@@ -378,6 +549,8 @@ int main(void) {
   tcase_add_test(tc, stages_and_states);
   tcase_add_test(tc, handlers_that_go_on);
   tcase_add_test(tc, platforms);
+  tcase_add_test(tc, functions_without_types);
+  tcase_add_test(tc, contexts);
   suite_add_tcase(suite, tc);
   return suite_run(suite);
 }

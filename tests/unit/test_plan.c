@@ -258,8 +258,8 @@ static bool overlap(const halo_plan_buffer *a, const halo_plan_buffer *b) {
 
 static void check_placed(const halo_plan *plan, int64_t alignment, int64_t max_arena) {
   for (int32_t i = 0; i < plan->arenas.count; i++) {
-    ck_assert_int_gt(plan->arenas.data[i], 0);
-    ck_assert_int_le(plan->arenas.data[i], max_arena);
+    ck_assert_int_gt(plan->arenas.data[i].size, 0);
+    ck_assert_int_le(plan->arenas.data[i].size, max_arena);
   }
   for (int32_t i = 0; i < plan->buffers.count; i++) {
     const halo_plan_buffer *b = &plan->buffers.data[i];
@@ -267,7 +267,7 @@ static void check_placed(const halo_plan *plan, int64_t alignment, int64_t max_a
     ck_assert_int_lt(b->index, plan->arenas.count);
     ck_assert_int_ge(b->offset, 0);
     ck_assert_int_eq(b->offset % alignment, 0);
-    ck_assert_int_le(b->offset + b->size, plan->arenas.data[b->index]);
+    ck_assert_int_le(b->offset + b->size, plan->arenas.data[b->index].size);
     for (int32_t k = 0; k < i; k++) {
       ck_assert_msg(!overlap(b, &plan->buffers.data[k]), "values %d and %d share memory", i, k);
     }
@@ -358,7 +358,7 @@ START_TEST(assign_shares) {
   halo_plan *plan = plan_of_temps(20, temps);
   ck_ok(halo_plan_assign(plan, 256, INT64_MAX));
   check_placed(plan, 256, INT64_MAX);
-  ck_assert_int_eq(plan->arenas.data[0], 2048);
+  ck_assert_int_eq(plan->arenas.data[0].size, 2048);
   halo_plan_release(plan);
 
   /* What does not fit one arena goes to the next; one that is too large is refused by name. */
@@ -459,6 +459,48 @@ START_TEST(copies_keep_values) {
 }
 END_TEST
 
+/* What is over before a result is written lies in that result's memory rather than in an arena that grows for it; not
+ * where the module has the result take over an argument. */
+START_TEST(assign_in_results) {
+  enum { KIB = 1024 };
+  for (int offered = 0; offered < 2; offered++) {
+    halo_plan_buffer temps[] = {{.first = 0, .last = 2, .size = 256 * KIB},
+                                {.first = 3, .last = 4, .size = 256 * KIB},
+                                {.first = 2, .last = 6, .size = 128 * KIB},
+                                {.first = 0, .last = 1, .size = 128 * KIB},
+                                {.first = 0, .last = 1, .size = 1 * KIB}};
+    halo_plan *plan = plan_of_temps(5, temps);
+    halo_vec_push(&plan->buffers, ((halo_plan_buffer){.place = HALO_PLACE_RESULT,
+                                                      .name = "result",
+                                                      .first = 5,
+                                                      .last = 6,
+                                                      .size = 384 * KIB + 64}));
+    int32_t buffer = 5, alias = 0;
+    bool is_offered = offered;
+    plan->result_count = 1;
+    plan->result_buffers = &buffer;
+    plan->result_alias = &alias;
+    plan->result_offered = &is_offered;
+    ck_ok(halo_plan_assign(plan, 128, INT64_MAX));
+    const halo_plan_buffer *b = plan->buffers.data;
+    if (offered) {
+      ck_assert_int_eq(plan->arenas.count, 1);
+      ck_assert_int_eq(plan->arenas.data[0].result, -1);
+      ck_assert_int_eq(plan->arenas.data[0].size, 385 * KIB);
+    } else {
+      ck_assert_int_eq(plan->arenas.count, 2);
+      for (int i = 0; i < 5; i++) {
+        bool there = plan->arenas.data[b[i].index].result == 0;
+        ck_assert_msg(there == (i != 2 && i != 4), "value %d", i);
+        if (there) ck_assert_int_le(b[i].offset + b[i].size, 384 * KIB);
+      }
+      ck_assert(!overlap(&b[0], &b[3]));
+    }
+    halo_plan_release(plan);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("plan");
   TCase *golden = tcase_create("golden"), *assign = tcase_create("assign");
@@ -473,6 +515,7 @@ int main(void) {
   tcase_add_loop_test(assign, assign_plainly, 0, 10);
   tcase_add_loop_test(assign, assign_random, 0, 5);
   tcase_add_test(assign, assign_shares);
+  tcase_add_test(assign, assign_in_results);
   tcase_add_test(copies, copies_in_loops);
   tcase_add_test(copies, copies_keep_values);
   TCase *cases[] = {golden, assign, copies};
