@@ -182,11 +182,35 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
   leaves[0] = coop_finish_sum(e, sum, result);
 }
 
+/* Products of a window that are written one by one: in a loop compilers make no vectors of the elements around it. */
+enum { COOP_UNROLLED = 27 };
+
 /* A window dimension that the text leaves out does nothing. */
 static halo_window_dim coop_conv_window(const halo_instr *instr, int d, int64_t size) {
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
   if (window && d < window->window.count) return window->window.data[d];
   return (halo_window_dim){.size = size, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+}
+
+/* What of the operands' coordinates a result element's index gives: batch and output feature. Gives the group of input
+ * features. */
+static const halo_integer *coop_conv_begin(halo_emitter *e, const halo_instr *instr,
+                                           const emit_index *index, const halo_integer **lhs,
+                                           const halo_integer **rhs) {
+  const halo_conv_dims *dims = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS)->conv;
+  const halo_shape *x = instr->operands[0]->shape, *y = instr->operands[1]->shape;
+  halo_integers *pool = &e->integers;
+  int64_t batch_groups = halo_instr_int(instr, HALO_ATTR_BATCH_GROUP_COUNT, 1);
+  int64_t feature_groups = halo_instr_int(instr, HALO_ATTR_FEATURE_GROUP_COUNT, 1);
+  int64_t outputs = y->dims[dims->rhs_output];
+  if (outputs == 0) outputs = batch_groups * feature_groups; /* no element is ever computed */
+  const halo_integer *n = halo_index_at(index, dims->out_batch);
+  const halo_integer *o = halo_index_at(index, dims->out_feature);
+  const halo_integer *part = halo_integer_div(pool, o, outputs / batch_groups);
+  lhs[dims->lhs_batch] = halo_integer_add(
+      pool, n, halo_integer_mul(pool, part, x->dims[dims->lhs_batch] / batch_groups));
+  rhs[dims->rhs_output] = o;
+  return halo_integer_div(pool, o, outputs / feature_groups);
 }
 
 /* Coordinates in the operands of a convolution for a result element, window by window dimension: opens the
@@ -196,16 +220,7 @@ static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, cons
   const halo_conv_dims *dims = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS)->conv;
   const halo_shape *x = instr->operands[0]->shape, *y = instr->operands[1]->shape;
   halo_integers *pool = &e->integers;
-  int64_t batch_groups = halo_instr_int(instr, HALO_ATTR_BATCH_GROUP_COUNT, 1);
-  int64_t feature_groups = halo_instr_int(instr, HALO_ATTR_FEATURE_GROUP_COUNT, 1);
-  int64_t inputs = y->dims[dims->rhs_input], outputs = y->dims[dims->rhs_output];
-  if (outputs == 0) outputs = batch_groups * feature_groups; /* no element is ever computed */
-  const halo_integer *n = halo_index_at(index, dims->out_batch);
-  const halo_integer *o = halo_index_at(index, dims->out_feature);
-  const halo_integer *part = halo_integer_div(pool, o, outputs / batch_groups);
-  lhs[dims->lhs_batch] = halo_integer_add(
-      pool, n, halo_integer_mul(pool, part, x->dims[dims->lhs_batch] / batch_groups));
-  rhs[dims->rhs_output] = o;
+  const halo_integer *group = coop_conv_begin(e, instr, index, lhs, rhs);
   for (int d = 0; d < dims->spatial; d++) {
     int at = dims->lhs_spatial[d];
     int64_t size = y->dims[dims->rhs_spatial[d]];
@@ -216,10 +231,70 @@ static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, cons
     if (w.reversal) k = halo_integer_plus(pool, halo_integer_mul(pool, k, -1), size - 1);
     rhs[dims->rhs_spatial[d]] = k;
   }
-  const halo_integer *group = halo_integer_div(pool, o, outputs / feature_groups);
+  int64_t inputs = y->dims[dims->rhs_input];
   rhs[dims->rhs_input] = emit_loop(e, inputs, opened);
   lhs[dims->lhs_feature] =
       halo_integer_add(pool, halo_integer_mul(pool, group, inputs), rhs[dims->rhs_input]);
+}
+
+/* Where element k of window dimension d lies in lhs; `*test` is what has to hold for it to be inside, NULL for nothing.
+ * Where it does not hold, this is some other place inside. */
+static const halo_integer *coop_conv_place(halo_emitter *e, const halo_instr *instr,
+                                           const emit_index *index, int d, int64_t k,
+                                           const char **test) {
+  const halo_conv_dims *dims = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS)->conv;
+  int64_t size = instr->operands[1]->shape->dims[dims->rhs_spatial[d]];
+  int64_t whole = instr->operands[0]->shape->dims[dims->lhs_spatial[d]];
+  halo_window_dim w = coop_conv_window(instr, d, size);
+  const halo_integer *out = halo_index_at(index, dims->out_spatial[d]);
+  const halo_integer *at =
+      halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, out, w.stride),
+                        k * w.window_dilation - w.pad_low);
+  *test = emit_integer_test(e, at, whole);
+  if (!*test || at->high < 0 || at->low >= whole) return at;
+  const char *place = halo_arena_printf(e->arena, "(%s) ? %s : 0", *test, emit_integer_atom(e, at));
+  return emit_integer_of(e, place, 0, whole - 1);
+}
+
+/* The products of a small window's elements, one by one, from window dimension d on; all are computed, and those inside
+ * the array added, since compilers have no good vectors for what a branch loads from one place for all neighbours. */
+static void coop_conv_unrolled(halo_emitter *e, emit_frame *f, const halo_instr *instr,
+                               const emit_index *index, const halo_integer *group, int d,
+                               const char *tests, const halo_integer *at[2][HALO_MAX_RANK],
+                               halo_value sum) {
+  const halo_conv_dims *dims = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS)->conv;
+  const int64_t *kernel = instr->operands[1]->shape->dims;
+  int64_t inputs = kernel[dims->rhs_input];
+  for (int64_t i = 0; d == dims->spatial && i < inputs; i++) {
+    at[1][dims->rhs_input] = halo_integer_constant(&e->integers, i);
+    at[0][dims->lhs_feature] =
+        halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, group, inputs), i);
+    halo_value next = tests ? emit_variable(e, sum.type, sum.text) : sum;
+    coop_add_product(e, f, instr, at, next);
+    if (tests) halo_emit_line(e, "%s = (%s) ? %s : %s;", sum.text, tests, next.text, sum.text);
+  }
+  for (int64_t k = 0; d < dims->spatial && k < kernel[dims->rhs_spatial[d]]; k++) {
+    const char *test;
+    const halo_integer *place = coop_conv_place(e, instr, index, d, k, &test);
+    if (place->high < 0 || place->low >= instr->operands[0]->shape->dims[dims->lhs_spatial[d]])
+      continue;
+    at[0][dims->lhs_spatial[d]] = place;
+    at[1][dims->rhs_spatial[d]] = halo_integer_constant(&e->integers, k);
+    const char *both = tests && test ? halo_arena_printf(e->arena, "%s && %s", tests, test) : test;
+    coop_conv_unrolled(e, f, instr, index, group, d + 1, both ? both : tests, at, sum);
+  }
+}
+
+bool halo_emitter_unrolls(const halo_instr *convolution) {
+  const halo_conv_dims *dims = halo_instr_attr(convolution, HALO_ATTR_DIM_LABELS)->conv;
+  const halo_shape *kernel = convolution->operands[1]->shape;
+  double products = (double)kernel->dims[dims->rhs_input];
+  for (int d = 0; d < dims->spatial; d++) {
+    halo_window_dim w = coop_conv_window(convolution, d, kernel->dims[dims->rhs_spatial[d]]);
+    if (w.base_dilation != 1 || w.reversal) return false;
+    products *= (double)kernel->dims[dims->rhs_spatial[d]];
+  }
+  return products <= COOP_UNROLLED;
 }
 
 static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *instr,
@@ -229,8 +304,12 @@ static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *i
   halo_value sum = emit_variable(e, type, halo_ctype_constant_i64(e->arena, type, 0));
   int opened = 0;
   emit_index_prepare(e, index);
-  if (halo_shape_element_count(instr->operands[0]->shape) > 0 &&
-      halo_shape_element_count(instr->operands[1]->shape) > 0) {
+  bool any = halo_shape_element_count(instr->operands[0]->shape) > 0 &&
+             halo_shape_element_count(instr->operands[1]->shape) > 0;
+  if (any && e->parts && halo_emitter_unrolls(instr)) {
+    const halo_integer *group = coop_conv_begin(e, instr, index, at[0], at[1]);
+    coop_conv_unrolled(e, f, instr, index, group, 0, NULL, at, sum);
+  } else if (any) {
     coop_conv_coordinates(e, instr, index, at[0], at[1], &opened);
     coop_add_product(e, f, instr, at, sum);
   }

@@ -51,17 +51,27 @@ typedef struct emit_undo {
   const void *old;
 } emit_undo;
 
+/* Where along a counter tests of places begin or cease to hold. */
+typedef struct halo_breaks {
+  const char *counter;
+  HALO_VEC(int64_t) at; /* its values from which on a test has another answer, in no order */
+} halo_breaks;
+
 typedef struct halo_emitter {
   halo_arena *arena; /* of the whole lowering; everything below lives in it */
   halo_status status;
-  bool wide;  /* indices need 64 bits */
-  bool parts; /* complex numbers are loaded part by part: vectors of neighbours are made on CPUs */
+  bool wide; /* indices need 64 bits */
+  bool
+      parts; /* vectors of neighbours are made, on CPUs: complex numbers are loaded part by part, small windows are
+                 written out */
   bool keep_f32; /* do not round f32 results to narrower types: inside a reduction */
   bool
       ordered_names; /* arguments are named in the order of their use, not by what they are: so that kernels which
                          have others in the same places have equal texts */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
+  halo_breaks
+      *breaks; /* not NULL: tests that ask a counter alone are noted there as they are written */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
   halo_strbuf body;
@@ -177,6 +187,9 @@ const char *halo_emit_start_test(halo_emitter *e, halo_value start, int64_t most
 halo_status halo_emitter_check(const halo_instr *instr);
 /* Whether it can apply the computations that an instruction calls. */
 halo_status halo_emitter_check_called(const halo_instr *instr);
+/* Whether the window of a convolution is so small that its products are written one by one, where neighbours are made
+ * vectors of. */
+bool halo_emitter_unrolls(const halo_instr *convolution);
 /* Whether there is code for one element of an opcode's result; true of all that the opcode table calls
  * elemental, which a test sees to. */
 bool halo_emitter_knows(halo_opcode opcode);

@@ -44,6 +44,8 @@ const halo_integer *emit_integer_bounded(halo_emitter *e, const halo_integer *a,
                                          int64_t high);
 /* The test for low <= a < end, or NULL when the range of `a` says that it is always so. */
 const char *emit_integer_test(halo_emitter *e, const halo_integer *a, int64_t end);
+/* Notes that a test for a < end is written, where such are collected. */
+void emit_note_test(halo_emitter *e, const halo_integer *a, int64_t end);
 /* Puts the quotients and remainders in an index into variables now: before a loop or branches that
  * would each do so again. */
 void emit_index_prepare(halo_emitter *e, const emit_index *index);

@@ -123,9 +123,24 @@ const halo_integer *emit_integer_bounded(halo_emitter *e, const halo_integer *a,
   return halo_integer_variable(&e->integers, emit_integer_atom(e, a), low, high);
 }
 
+/* Of by * counter + offset: the first value of the counter from which on it is no longer on the same side of `end`. */
+void emit_note_test(halo_emitter *e, const halo_integer *a, int64_t end) {
+  if (!e->breaks) return;
+  bool sum = a->kind == HALO_INTEGER_SUM && a->count == 1;
+  const halo_integer *counter = sum ? a->terms[0].node : a;
+  int64_t by = sum ? a->terms[0].by : 1, offset = sum ? a->value : 0;
+  if (counter->kind != HALO_INTEGER_VARIABLE || strcmp(counter->name, e->breaks->counter) != 0)
+    return;
+  int64_t away = by > 0 ? end - offset : offset - end, step = by > 0 ? by : -by;
+  int64_t at = by > 0 ? (away + step - 1) / step : away / step + 1;
+  if (at > counter->low && at <= counter->high) halo_vec_push(&e->breaks->at, at);
+}
+
 const char *emit_integer_test(halo_emitter *e, const halo_integer *a, int64_t end) {
   if (halo_integer_is_within(a, 0, end - 1)) return NULL;
   if (a->high < 0 || a->low >= end) return "false";
+  emit_note_test(e, a, 0);
+  emit_note_test(e, a, end);
   const char *text = emit_integer_atom(e, a);
   if (a->low >= 0) return halo_arena_printf(e->arena, "%s < %lld", text, (long long)end);
   if (a->high < end) return halo_arena_printf(e->arena, "%s >= 0", text);

@@ -2,6 +2,8 @@
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"
 
+#include <string.h>
+
 static emit_index *move_index(halo_emitter *e, const halo_shape *shape,
                               const halo_integer *const *at) {
   return halo_index_of(e, shape->rank, shape->dims, at);
@@ -253,6 +255,52 @@ static halo_value move_pad(halo_emitter *e, emit_frame *f, const halo_instr *ins
   return move_choose(e, f, tests, x, inside, value, scalar);
 }
 
+/* Whether an index is that of a row's element by itself: neighbours have others. */
+static bool move_is_along_row(const halo_integer *a) {
+  if (a->kind == HALO_INTEGER_VARIABLE) return strcmp(a->name, "c") == 0;
+  for (int32_t i = 0; i < a->count; i++) {
+    if (move_is_along_row(a->terms[i].node)) return true;
+  }
+  return a->of && move_is_along_row(a->of);
+}
+
+/* What an operand of a concatenate shows without steps of one array: its starts, or NULL. */
+static const int64_t *move_part_of(const halo_instr *operand, const halo_instr *whole) {
+  if (operand->opcode != HALO_OP_SLICE || operand->operands[0] != whole) return NULL;
+  const int64_t *ranges = halo_instr_attr(operand, HALO_ATTR_SLICE)->ints.data;
+  for (int d = 0; d < whole->shape->rank; d++) {
+    if (ranges[3 * d + 2] != 1) return NULL;
+  }
+  return ranges;
+}
+
+/* An array that is rolled, which is two slices of it put together: one value is read, from a place that is chosen, and
+ * not one of two. Where neighbours have different places, it is left to branches, each of which reads neighbours. */
+static bool move_rolled(halo_emitter *e, emit_frame *f, const halo_instr *instr, int d,
+                        const halo_integer **at, halo_value *out) {
+  if (instr->operand_count != 2 || (e->parts && move_is_along_row(at[d]))) return false;
+  const halo_instr *whole =
+      instr->operands[0]->opcode == HALO_OP_SLICE ? instr->operands[0]->operands[0] : NULL;
+  const int64_t *first = whole ? move_part_of(instr->operands[0], whole) : NULL;
+  const int64_t *second = whole ? move_part_of(instr->operands[1], whole) : NULL;
+  if (!first || !second) return false;
+  for (int k = 0; k < instr->shape->rank; k++) {
+    if (k != d && first[3 * k] != second[3 * k]) return false;
+  }
+  int64_t end = instr->operands[0]->shape->dims[d];
+  if (end == 0 || at[d]->high < end || at[d]->low >= end) return false;
+  for (int k = 0; k < instr->shape->rank; k++) {
+    if (k != d) at[k] = halo_integer_plus(&e->integers, at[k], first[3 * k]);
+  }
+  const char *along = emit_integer_atom(e, at[d]);
+  const char *place =
+      halo_arena_printf(e->arena, "%s + (%s < %lld ? %lld : %lld)", along, along, (long long)end,
+                        (long long)first[3 * d], (long long)(second[3 * d] - end));
+  at[d] = emit_integer_of(e, place, 0, whole->shape->dims[d] - 1);
+  *out = halo_emit_value(e, f, whole, 0, move_index(e, whole->shape, at));
+  return true;
+}
+
 static halo_value move_concatenate(halo_emitter *e, emit_frame *f, const halo_instr *instr,
                                    emit_index *index) {
   int32_t count;
@@ -260,6 +308,7 @@ static halo_value move_concatenate(halo_emitter *e, emit_frame *f, const halo_in
   const halo_integer *at[HALO_MAX_RANK], *along = halo_index_at(index, d);
   for (int k = 0; k < index->rank; k++) at[k] = halo_index_at(index, k);
   halo_value result = halo_value_whole(e->arena, instr->shape->type, 0);
+  if (move_rolled(e, f, instr, d, at, &result)) return result;
   int64_t begin = 0, end = 0;
   bool first = true, last = false;
   for (int32_t i = 0; i < instr->operand_count && !last; i++, begin = end) {
@@ -277,6 +326,7 @@ static halo_value move_concatenate(halo_emitter *e, emit_frame *f, const halo_in
     at[d] = halo_integer_plus(&e->integers, here, -begin);
     emit_index *from = move_index(e, x->shape, at);
     if (first && last) return halo_emit_value(e, f, x, 0, from);
+    if (!last) emit_note_test(e, along, end);
     const char *test = halo_arena_printf(e->arena, "%s (%s < %lld)", first ? "if" : "else if",
                                          emit_integer_atom(e, along), (long long)end);
     halo_emit_open(e, last ? "else" : test);

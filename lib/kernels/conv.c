@@ -144,6 +144,9 @@ static double conv_flops(const halo_conv_view *v, int64_t m, int64_t n) {
 /* Operations that a multiplication and an addition take in each way, fetching included. */
 enum { CONV_TILE_CPU = 3, CONV_TILE_GPU = 2, CONV_LOOP_CPU = 6, CONV_LOOP_GPU = 40 };
 
+/* Likewise of a stencil, in vectors. */
+static const double CONV_STENCIL = 0.25;
+
 static double conv_tile_cost(const halo_lowering *l) {
   halo_conv_view v;
   halo_conv_describe(l->hero, &v);
@@ -156,6 +159,11 @@ static double conv_tile_cost(const halo_lowering *l) {
 static double conv_loop_cost(const halo_lowering *l) {
   halo_conv_view v;
   halo_conv_describe(l->hero, &v);
+  if (halo_loop_is_stencil(l)) {
+    double results = (double)v.groups * (double)v.m * (double)v.n;
+    return halo_lowering_target(l)->launch +
+           results * (1 + (double)v.k * CONV_STENCIL) / halo_lowering_target(l)->rate;
+  }
   return halo_lowering_target(l)->launch + conv_flops(&v, v.m, v.n) / 2 *
                                                (l->caps->is_cpu ? CONV_LOOP_CPU : CONV_LOOP_GPU) /
                                                halo_lowering_target(l)->rate;

@@ -15,6 +15,8 @@ bool halo_loop_supports(const halo_lowering *l, const char **why);
 /* Seconds, by the elements of the result. */
 double halo_loop_cost(const halo_lowering *l);
 halo_status halo_loop_lower(halo_lowering *l);
+/* Whether this does a convolution as a stencil, of a small window, in vectors along rows. */
+bool halo_loop_is_stencil(const halo_lowering *l);
 /* For others that compute elements of a shape, in row-major order, one by one at places of their own: on CPUs
  * their rows, whose place is worked out once. How many of the fastest elements make a row; 0: no rows. */
 int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape);
@@ -23,6 +25,24 @@ int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape);
 const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row);
 /* Sizes the launch for these: as many items, at least one. */
 void halo_loop_launch(const halo_lowering *l, halo_launch *launch, int64_t items, int64_t row);
+
+/* loop_spans.c: rows cut into spans within which all neighbours do the same. */
+/* Emits what is done for the element at a position among all items, its stores with it. */
+typedef void halo_loop_body(const halo_lowering *l, halo_emitter *e, const halo_integer *at);
+typedef struct halo_loop_spans {
+  halo_loop_body *emit;
+  int64_t rows, columns;
+  int count;
+  int64_t begin[8]; /* columns, the first of which is 0 */
+} halo_loop_spans;
+/* Whether elements of a shape, in row-major order, are better computed so: on CPUs, where there is more than one span,
+ * or rows come from several places. */
+bool halo_loop_find_spans(const halo_lowering *l, const halo_shape *shape, halo_loop_body *emit,
+                          halo_loop_spans *s);
+/* An emitter for that; the body of a work item, which does a row; and the launch's sizes. */
+void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l);
+void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s);
+void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const halo_loop_spans *s);
 
 /* turn.c: loop:turn. */
 bool halo_turn_supports(const halo_lowering *l, const char **why);

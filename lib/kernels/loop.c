@@ -266,13 +266,23 @@ static bool loop_open_guard(halo_emitter *e, const halo_lowering *l, int64_t ite
   return true;
 }
 
+/* All results at a position, which is read everywhere before it is written. */
+static void loop_emit_element(const halo_lowering *l, halo_emitter *e, const halo_integer *at) {
+  const halo_instr *root = halo_lowering_root(l);
+  int32_t leaves = halo_shape_leaf_count(root->shape);
+  emit_frame *frame = halo_frame_kernel(e, l->computation);
+  halo_value *values = halo_arena_array(l->arena, halo_value, leaves);
+  emit_index *index = halo_index_from_position(e, halo_leaf_shape(root->shape, 0), at);
+  for (int32_t k = 0; k < leaves; k++) values[k] = halo_emit_value(e, frame, root, k, index);
+  for (int32_t k = 0; k < leaves; k++) {
+    halo_type type = halo_leaf_shape(root->shape, k)->type;
+    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), at, values[k]);
+  }
+}
+
 /* The body of a work item that computes one element. */
 static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   int64_t items = s->items;
-  const halo_instr *root = halo_lowering_root(l);
-  int32_t leaves = halo_shape_leaf_count(root->shape);
-  const halo_shape *shape = halo_leaf_shape(root->shape, 0);
-  emit_frame *frame = halo_frame_kernel(e, l->computation);
   e->parts = l->caps->is_cpu;
   const halo_integer *at = loop_emit_start(e, s);
   int64_t local = s->row ? loop_row_group(s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
@@ -284,13 +294,7 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *
   } else if (guard) {
     halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   }
-  halo_value *values = halo_arena_array(l->arena, halo_value, leaves);
-  emit_index *index = halo_index_from_position(e, shape, at);
-  for (int32_t k = 0; k < leaves; k++) values[k] = halo_emit_value(e, frame, root, k, index);
-  for (int32_t k = 0; k < leaves; k++) {
-    halo_type type = halo_leaf_shape(root->shape, k)->type;
-    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), at, values[k]);
-  }
+  loop_emit_element(l, e, at);
   if (guard) halo_emit_close(e);
 }
 
@@ -419,9 +423,34 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   }
 }
 
+static halo_status loop_lower_spans(halo_lowering *l, const halo_loop_spans *s) {
+  halo_emitter e;
+  halo_loop_begin_spans(&e, l);
+  halo_loop_emit_spans(l, &e, s);
+  if (e.status == HALO_OK) {
+    const char *label = halo_arena_printf(l->arena, "%s loop:spans", l->name);
+    uint64_t in_place = halo_computation_same_position(l->computation);
+    halo_loop_launch_spans(l, halo_kernel_add(l, &e, halo_kernel_name(l, "spans"), label, in_place),
+                           s);
+  }
+  halo_status status = e.status;
+  halo_emitter_deinit(&e);
+  return status;
+}
+
+/* Whether a convolution is a stencil: a small window, along rows. */
+bool halo_loop_is_stencil(const halo_lowering *l) {
+  const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
+  halo_loop_spans spans;
+  return halo_emitter_unrolls(l->hero) && halo_loop_find_spans(l, shape, loop_emit_element, &spans);
+}
+
 halo_status halo_loop_lower(halo_lowering *l) {
   loop_shape s = loop_shape_of(l);
   if (s.items == 0) return HALO_OK;
+  const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
+  halo_loop_spans spans;
+  if (halo_loop_find_spans(l, shape, loop_emit_element, &spans)) return loop_lower_spans(l, &spans);
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
   /* Of places that are narrowed compilers do not see, within branches, that they are neighbours. */

@@ -40,6 +40,7 @@ FAMILIES = [
     "indexing",
     "scatter",
     "scan",
+    "stencil",
     "sort",
     "topk",
     "window",

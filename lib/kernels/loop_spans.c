@@ -1,0 +1,143 @@
+/* kernels/loop_spans.c: loop:spans, for CPUs: where neighbours along a row do not all do the same, as at the edges of a
+ * stencil, the row is cut where they begin to differ. A work item does a row, each span of it in a loop without tests,
+ * of which compilers make vectors that load what lies side by side. */
+#include "codegen/ctype.h"
+#include "kernels/families.h"
+
+enum {
+  SPANS_MOST = 8,        /* of a row */
+  SPANS_CODE = 400,      /* instructions, each counted once a span */
+  SPANS_LEAST = 16,      /* elements of the longest one */
+  SPANS_ROWS = 4,        /* for each core, at least */
+  SPANS_ALONE = 1 << 14, /* elements that need no second core */
+  SPANS_GROUP = 1 << 13  /* elements that a group does */
+};
+
+/* Emits what a work item does for the columns from `low` to `high`. */
+static void spans_emit(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s,
+                       int64_t low, int64_t high) {
+  const halo_integer *row = halo_emit_counter(e, "r", s->rows);
+  const halo_integer *column = halo_integer_variable(&e->integers, "c", low, high);
+  s->emit(l, e,
+          halo_integer_add(&e->integers, halo_integer_mul(&e->integers, row, s->columns), column));
+}
+
+void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l) {
+  halo_emitter_init(e, l->arena, l->computation);
+  e->wide = e->parts = true;
+}
+
+/* Puts a column where a span begins among the others, in order. */
+static bool spans_cut(halo_loop_spans *s, int64_t at) {
+  int i = s->count;
+  for (int k = 0; k < s->count; k++) {
+    if (s->begin[k] == at) return true;
+  }
+  if (s->count == SPANS_MOST) return false;
+  for (; s->begin[i - 1] > at; i--) s->begin[i] = s->begin[i - 1];
+  s->begin[i] = at;
+  s->count++;
+  return true;
+}
+
+static int64_t spans_end(const halo_loop_spans *s, int k) {
+  return k + 1 < s->count ? s->begin[k + 1] : s->columns;
+}
+
+/* Whether rows come from several places: of the sums that these are, compilers find pairs of like ones in an element,
+ * which keeps them from making vectors across work items, but not in a loop. */
+static bool spans_choose(const halo_computation *body) {
+  int32_t places = 0;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    halo_opcode opcode = body->instrs.data[i]->opcode;
+    places += opcode == HALO_OP_SLICE;
+    if (opcode == HALO_OP_CONCATENATE || opcode == HALO_OP_PAD) return true;
+    if (opcode == HALO_OP_CONVOLUTION) return halo_emitter_unrolls(body->instrs.data[i]);
+  }
+  return places > 1;
+}
+
+/* Cuts a row where tests change their answers, by emitting its spans until no test is left that could; what is behind
+ * one may ask anew. */
+static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
+  enum { TIMES = 4 };
+  s->begin[0] = 0;
+  s->count = 1;
+  for (int times = 0, before = 0; times < TIMES && before != s->count; times++) {
+    halo_breaks breaks = {.counter = "c"};
+    before = s->count;
+    bool fits = true;
+    for (int k = 0; k < before; k++) {
+      halo_emitter e;
+      halo_loop_begin_spans(&e, l);
+      e.breaks = &breaks;
+      spans_emit(l, &e, s, s->begin[k], spans_end(s, k) - 1);
+      fits &= e.status == HALO_OK;
+      halo_emitter_deinit(&e);
+    }
+    for (int32_t i = 0; i < breaks.at.count && fits; i++) fits = spans_cut(s, breaks.at.data[i]);
+    halo_vec_deinit(&breaks.at);
+    if (!fits || s->count * l->computation->instrs.count > SPANS_CODE) return false;
+  }
+  int64_t longest = 0;
+  for (int k = 0; k < s->count; k++) {
+    int64_t length = spans_end(s, k) - s->begin[k];
+    if (length > longest) longest = length;
+  }
+  return (s->count > 1 || spans_choose(l->computation)) && longest >= SPANS_LEAST;
+}
+
+bool halo_loop_find_spans(const halo_lowering *l, const halo_shape *shape, halo_loop_body *emit,
+                          halo_loop_spans *s) {
+  int64_t items = halo_shape_element_count(shape);
+  if (!l->caps->is_cpu || items == 0 || l->computation->instrs.count > SPANS_CODE / 2) return false;
+  s->emit = emit;
+  s->columns = halo_loop_row(l, shape);
+  if (!s->columns && items <= SPANS_ALONE) s->columns = items;
+  if (s->columns < SPANS_LEAST) return false;
+  s->rows = items / s->columns;
+  bool shared = s->rows >= SPANS_ROWS * (int64_t)l->caps->compute_units;
+  return (shared || items <= SPANS_ALONE) && spans_find(l, s);
+}
+
+void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const halo_loop_spans *s) {
+  /* A divisor of the rows that leaves every core something to do. */
+  int64_t local = s->rows / (SPANS_ROWS * (int64_t)l->caps->compute_units);
+  if (local > SPANS_GROUP / s->columns) local = SPANS_GROUP / s->columns;
+  if (local < 1) local = 1;
+  while (s->rows % local != 0) local--;
+  launch->dims = 1;
+  launch->any_local = true;
+  launch->items = launch->global[0] = (size_t)s->rows;
+  launch->local[0] = (size_t)local;
+}
+
+/* Elements that are a register of 64 bytes, by the largest type of what is computed of each. */
+static int spans_lanes(const halo_lowering *l) {
+  size_t largest = 1;
+  for (int32_t i = 0; i < l->computation->instrs.count; i++) {
+    const halo_shape *shape = l->computation->instrs.data[i]->shape;
+    if (!halo_shape_is_array(shape) || halo_shape_is_scalar(shape)) continue;
+    halo_type type = halo_type_real_part(shape->type);
+    size_t size = halo_type_is_float(type) && halo_type_size(type) < 4 ? 4 : halo_type_size(type);
+    if (size > largest) largest = size;
+  }
+  return 64 / (int)largest;
+}
+
+void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s) {
+  halo_sections_add(&e->sections, "neighbours");
+  halo_emit_line(e, "const long r = (long)get_global_id(0);");
+  for (int k = 0; k < s->count; k++) {
+    int64_t begin = s->begin[k], end = spans_end(s, k);
+    const char *loop = NULL;
+    if (end - begin > 1) {
+      halo_emit_line(e, "H_INDEPENDENT(%d)", spans_lanes(l));
+      loop = halo_arena_printf(l->arena, "for (long c = %lld; c < %lld; ++c)", (long long)begin,
+                               (long long)end);
+    }
+    halo_emit_open(e, loop);
+    spans_emit(l, e, s, begin, end - 1);
+    halo_emit_close(e);
+  }
+}
