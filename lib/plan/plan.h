@@ -163,14 +163,13 @@ typedef struct halo_plan_collective {
   int64_t row_bytes, row_count, result_rows, updates; /* ragged */
 } halo_plan_collective;
 
-/* Does not change once it is made. */
 /* Memory for temporaries. */
 typedef struct halo_plan_arena {
   int64_t size; /* bytes */
-  int32_t
-      result; /* in whose memory it lies before that is written, where this is the result's own; -1: none */
+  int32_t result; /* in whose memory it lies before that is written, where that is the result's own; -1: none */
 } halo_plan_arena;
 
+/* Does not change once it is made. */
 typedef struct halo_plan {
   halo_arena arena;
   atomic_int owners; /* besides the first */
