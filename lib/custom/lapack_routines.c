@@ -57,11 +57,13 @@ FOR_ALL(GETRF)
     while (i < count && tau[i] == tau[i]) i++;                                                     \
     return i;                                                                                      \
   }                                                                                                \
+  static void p##lose(T *data, lapack_int i) {                                                     \
+    R *parts = (R *)(data + i);                                                                    \
+    for (size_t k = 0; k < sizeof(T) / sizeof(R); k++) parts[k] = NAN;                             \
+  }                                                                                                \
   static void p##spread(const lapack_part *a, lapack_int row, lapack_int column) {                 \
-    T *data = a->data;                                                                             \
     for (lapack_int c = column; c < COLS(*a); c++) {                                               \
-      for (lapack_int r = row; r < ROWS(*a); r++)                                                  \
-        data[(size_t)c * (size_t)ROWS(*a) + (size_t)r] = (T)NAN;                                   \
+      for (lapack_int r = row; r < ROWS(*a); r++) p##lose(a->data, c *ROWS(*a) + r);               \
     }                                                                                              \
   }
 FOR_ALL(SPREAD)
@@ -79,7 +81,7 @@ FOR_ALL(SPREAD)
     lapack_int first = p##not_a_number(tau, k);                                                    \
     if (first < k) p##spread(a, first, first);                                                     \
     /* A reflector of one number is none. */                                                       \
-    for (lapack_int i = first + 1; i < k && i < ROWS(*a) - 1; i++) tau[i] = (T)NAN;                \
+    for (lapack_int i = first + 1; i < k && i < ROWS(*a) - 1; i++) p##lose(tau, i);                \
   }
 FOR_ALL(GEQRF)
 

@@ -18,11 +18,15 @@ static const halo_family dispatch_bundle = {
     (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
 
 static const halo_family *const dispatch_families[] = {
-    &halo_family_loop,     &halo_family_update,           &halo_family_reduce,    &halo_family_rows,
-    &halo_family_dot,      &halo_family_scatter,          &halo_family_fft,       &halo_family_conv,
-    &halo_family_cholesky, &halo_family_triangular_solve, &halo_family_sort,      &halo_family_topk,
-    &halo_family_window,   &halo_family_select_scatter,   &halo_family_attention, &dispatch_region,
-    &dispatch_bundle};
+    &halo_family_loop,      &halo_family_update,
+    &halo_family_reduce,    &halo_family_rows,
+    &halo_family_dot,       &halo_family_scatter,
+    &halo_family_fft,       &halo_family_conv,
+    &halo_family_cholesky,  &halo_family_triangular_solve,
+    &halo_family_sort,      &halo_family_topk,
+    &halo_family_window,    &halo_family_select_scatter,
+    &halo_family_attention, &halo_family_lapack,
+    &dispatch_region,       &dispatch_bundle};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {

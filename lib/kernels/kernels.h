@@ -87,7 +87,7 @@ typedef struct halo_family {
 extern const halo_family halo_family_loop, halo_family_update, halo_family_reduce, halo_family_dot,
     halo_family_scatter, halo_family_fft, halo_family_conv, halo_family_cholesky,
     halo_family_triangular_solve, halo_family_sort, halo_family_topk, halo_family_window,
-    halo_family_select_scatter, halo_family_rows, halo_family_attention;
+    halo_family_select_scatter, halo_family_rows, halo_family_attention, halo_family_lapack;
 
 /* Names in HALO_KERNELS (NULL: none) that do not exist are mistakes, not wishes to ignore:
  * HALO_INVALID_ARGUMENT. */

@@ -1,6 +1,7 @@
 /* passes/expand_custom_call.c: calls that are the identity on one device go; others, whose functions want other
  * layouts than the row-major one that everything inside has, get transposes around them. */
 #include "custom/custom.h"
+#include "hlo/lapack.h"
 #include "hlo/linalg.h"
 #include "passes/expander.h"
 
@@ -113,6 +114,38 @@ static halo_instr *custom_solve(halo_expander *x, halo_instr *instr) {
                         4);
 }
 
+/* ---- Small factorisations ---- */
+
+static const halo_shape *custom_row_major(halo_arena *arena, const halo_shape *shape) {
+  if (!halo_shape_is_tuple(shape)) {
+    return halo_shape_new(arena, shape->type, shape->rank, shape->dims);
+  }
+  const halo_shape **elements = halo_arena_array(arena, const halo_shape *, shape->count + 1);
+  for (int32_t i = 0; i < shape->count; i++) {
+    elements[i] = custom_row_major(arena, shape->elements[i]);
+  }
+  return halo_shape_new_tuple(arena, shape->count, elements);
+}
+
+/* The same call on row-major arrays, without transposes around it, where a kernel does it (passes/lapack.c). LAPACK's
+ * calls take any layout too. */
+static halo_instr *custom_small(halo_expander *x, halo_instr *instr) {
+  halo_lapack_view v;
+  halo_module *module = x->r->computation->module;
+  bool small = halo_lapack_describe(instr, &v) && halo_lapack_is_small(&v, &module->target) &&
+               !halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_RESULT);
+  if (!small) return NULL;
+  halo_attr *attrs = halo_arena_array(&module->arena, halo_attr, instr->attr_count + 1);
+  int32_t count = 0;
+  for (int32_t i = 0; i < instr->attr_count; i++) {
+    if (instr->attrs[i].id != HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS)
+      attrs[count++] = instr->attrs[i];
+  }
+  return halo_rewrite_make(x->r, instr, HALO_OP_CUSTOM_CALL,
+                           custom_row_major(&module->arena, instr->shape), instr->operands,
+                           instr->operand_count, attrs, count);
+}
+
 halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
   halo_module *module = x->r->computation->module;
   const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
@@ -136,6 +169,8 @@ halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
     plain &= custom_is_plain(wanted->shapes.data[i]);
   }
   if (plain || halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_RESULT)) return NULL;
+  halo_instr *small = custom_small(x, instr);
+  if (small) return small;
   halo_instr **operands = halo_arena_array(&module->arena, halo_instr *, instr->operand_count + 1);
   for (int32_t i = 0; i < instr->operand_count; i++) {
     operands[i] = instr->operands[i];

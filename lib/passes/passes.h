@@ -72,6 +72,8 @@ halo_pass_fn halo_pass_dots;
 halo_pass_fn halo_pass_trip_counts;
 /* A product, the softmax of what it gives and a product with that become one fusion (attention.c). */
 halo_pass_fn halo_pass_attention;
+/* Small calls of LAPACK become kernels (lapack.c). */
+halo_pass_fn halo_pass_lapack;
 /* Groups instructions into kernels (fusion.c). */
 halo_pass_fn halo_pass_fusion;
 /* Fusions over the same rows, with reductions of these rows between them, become one (fusion_rows.c). */

@@ -105,6 +105,8 @@ static const pass_group pass_table[] = {
      .rows = {{"attention",
                "Makes one kernel of a product, a softmax and a product with its weights.",
                halo_pass_attention, false},
+              {"lapack", "Makes kernels of small factorisations that LAPACK would do on the host.",
+               halo_pass_lapack, false},
               FUSION,
               {"rows", "Joins kernels that reduce the same rows in turn.", halo_pass_rows, false},
               CSE,

@@ -152,6 +152,115 @@ def _type_cases(type_):
     )
 
 
+# ---- Small matrices, which kernels factor ----
+
+
+def _stack(*matrices):
+    return np.stack([np.asarray(m, np.float32) for m in matrices])
+
+
+def _odd():
+    """Singular matrices, and equal candidates for a pivot."""
+    singular = [[1, 2, 3], [2, 4, 6], [1, 1, 1]]
+    no_column = [[0, 1, 2], [0, 3, 4], [0, 5, 7]]
+    equal = [[-2, 1, 3], [2, 1, 0], [2, 5, 1]]
+    return _stack(singular, no_column, equal, np.zeros((3, 3)), np.eye(3))
+
+
+def _no_numbers():
+    return _stack([[1, 1, 2], [7, np.nan, 5], [2, 7, 9]], [[2, 1, 0], [1, np.inf, 1], [4, 1, 3]])
+
+
+def _small_cases(type_):
+    def program(name, function, *inputs):
+        return Program(f"lapack.small.{name}.{type_}", function, *inputs)
+
+    def factors(a):
+        return _away(jnp.linalg.cholesky(a), jnp.linalg.cholesky(a, upper=True))
+
+    def pivoted(a):
+        lu, pivots = jsl.lu_factor(a)
+        return lu + 8, pivots
+
+    cast = DTYPES[type_]
+    yield program("getrf_odd", lambda a: jsl.lu_factor(a), _odd().astype(cast))
+    for dims in ((1, 1), (3, 0, 0), (0, 3, 3), (2, 2, 1, 4), (2, 6, 2), (70, 4, 4), (16, 16)):
+        name = "x".join(str(d) for d in dims)
+        yield program(f"getrf.{name}", pivoted, _matrix(type_, *dims))
+        if dims[-1] == dims[-2]:
+            yield program(f"potrf.{name}", factors, _definite(type_, *dims))
+        if dims[-1] <= dims[-2]:
+            yield program(f"geqrf.{name}", _qr, _matrix(type_, *dims))
+    wide = _matrix(type_, 2, 3, 5)
+    yield program("geqrf.wide", lambda a: _away(jnp.matmul(*jnp.linalg.qr(a))), wide)
+    # Definite; not; only but for its last pivot; not at once; with numbers that are none.
+    definite = np.array([[4, 2, 1], [2, 5, 3], [1, 3, 6]])
+    not_last = np.array([[4, 2, 1], [2, 5, 3], [1, 3, 1]])
+    no_number = np.array([[4, 2, np.nan], [2, 5, 3], [np.nan, 3, 6]])
+    infinite = np.diag([1, np.inf, 2])
+    odd = _stack(definite, -definite, not_last, np.zeros((3, 3)), no_number, infinite)
+    yield program("potrf_odd", factors, odd.astype(cast))
+    # Nothing to take away; numbers whose squares are none; numbers that are none.
+    square = np.array([[3, 1, 2], [4, 2, 1], [0, 5, 3]])
+    tiny, huge = (1e-30, 1e30) if type_ in ("f32", "c64") else (1e-200, 1e200)
+    odd = np.stack([np.triu(square), np.zeros((3, 3)), square * tiny, square * huge]).astype(cast)
+    scale = np.array([1, 1, tiny, huge])[:, None, None].astype(odd.real.dtype)
+    yield program("geqrf_odd", lambda a: _qr_scaled(a, scale), odd)
+    # Where there are numbers is all that is compared: a complex one may be none in one part.
+    no_numbers = _no_numbers().astype(cast)
+    yield program("geqrf_nan", lambda a: _are_none(*jnp.linalg.qr(a)), no_numbers)
+    if type_ != "f32":  # whose OpenBLAS loses an infinite pivot on some processors
+        yield program("getrf_nan", lambda a: jsl.lu_factor(a), no_numbers)
+
+
+def _are_none(*results):
+    return tuple(jnp.isnan(r).astype(jnp.int32) for r in results)
+
+
+def _qr_scaled(a, scale):
+    q, r = jnp.linalg.qr(a)
+    return _away(q @ (r / scale), _adjoint(q) @ q)
+
+
+def _boundary_cases():
+    """On both sides of where the host's LAPACK takes over."""
+
+    def factors(a):
+        return _away(jnp.linalg.cholesky(a))
+
+    for n in 64, 65:
+        yield Program(f"lapack.getrf.{n}", lambda a: jsl.lu_factor(a)[1], _matrix("f32", n, n))
+        yield Program(f"lapack.potrf.{n}", factors, _definite("f32", n, n))
+        yield Program(f"lapack.geqrf.{n}", _qr, _matrix("f32", n, 60))
+
+
+def _iterations():
+    """Loops with factorisations in them, which are one kernel."""
+
+    def newton(x):
+        def step(x, _):
+            residual = jnp.stack([x[0] ** 2 + x[1] ** 2 - 4, x[0] * x[1] - 1])
+            return x - jnp.linalg.solve(jnp.array([[2 * x[0], 2 * x[1]], [x[1], x[0]]]), residual), None
+
+        return jax.lax.scan(step, x, None, length=6)[0]
+
+    def filtered(p, z):
+        def step(p, z):
+            factor = jnp.linalg.cholesky(p + jnp.eye(4, dtype=p.dtype))
+            gain = jsl.cho_solve((factor, True), p).T
+            return p - gain @ p + 0.1 * jnp.eye(4, dtype=p.dtype), gain @ z
+
+        return jax.lax.scan(step, p, z)
+
+    yield Program("lapack.newton", lambda x: _away(newton(x)), np.array([2.1, 0.4], np.float32))
+    yield Program(
+        "lapack.filter",
+        lambda p, z: _away(*filtered(p, z)),
+        _definite("f32", 4, 4),
+        _matrix("f32", 9, 4),
+    )
+
+
 # ---- Programs with a purpose ----
 
 
@@ -215,4 +324,8 @@ def cases():
     for type_ in "f64", "c64":
         some = ("potrf", "getrf", "syevd", "geev")
         yield from (c for c in _type_cases(type_) if c.name.split(".")[1] in some)
+    for type_ in DTYPES:
+        yield from _small_cases(type_)
+    yield from _boundary_cases()
+    yield from _iterations()
     yield from _programs()

@@ -1,0 +1,131 @@
+/* hlo/lapack.c: custom calls of LAPACK's routines that kernels do for small matrices. */
+#include "hlo/lapack.h"
+
+#include "custom/custom.h"
+
+#include <string.h>
+
+/* A routine by its names for real and complex numbers; `results` has the dimensions of each result behind those of the
+ * batch: 2 a matrix, 1 a number each step, 0 a number. */
+typedef struct lapack_row {
+  halo_lapack_routine routine;
+  const char *name, *complex_name, *results;
+} lapack_row;
+
+static const lapack_row lapack_rows[] = {{HALO_LAPACK_GETRF, "getrf", "getrf", "210"},
+                                         {HALO_LAPACK_POTRF, "potrf", "potrf", "20"},
+                                         {HALO_LAPACK_GEQRF, "geqrf", "geqrf", "21"},
+                                         {HALO_LAPACK_ORGQR, "orgqr", "ungqr", "2"}};
+
+/* "lapack_sgetrf_ffi" and its kin. */
+static const lapack_row *lapack_find(const char *target, halo_type *type) {
+  static const char prefix[] = "lapack_", letters[] = "sdcz", suffix[] = "_ffi";
+  static const halo_type types[] = {HALO_F32, HALO_F64, HALO_C64, HALO_C128};
+  if (strncmp(target, prefix, strlen(prefix)) != 0) return NULL;
+  const char *letter = target[7] ? strchr(letters, target[7]) : NULL;
+  if (!letter) return NULL;
+  *type = types[letter - letters];
+  for (size_t i = 0; i < sizeof lapack_rows / sizeof lapack_rows[0]; i++) {
+    const lapack_row *row = &lapack_rows[i];
+    const char *name = halo_type_is_complex(*type) ? row->complex_name : row->name;
+    size_t length = strlen(name);
+    if (strncmp(target + 8, name, length) == 0 && strcmp(target + 8 + length, suffix) == 0) {
+      return row;
+    }
+  }
+  return NULL;
+}
+
+/* Whether a shape is an array of this type with the batch of `a` in front of `rank` extents. */
+static bool lapack_fits(const halo_shape *shape, halo_type type, const halo_shape *a, int rank,
+                        const int64_t *extents) {
+  bool fits =
+      halo_shape_is_array(shape) && shape->type == type && shape->rank == a->rank - 2 + rank;
+  for (int d = 0; fits && d < a->rank - 2; d++) fits = shape->dims[d] == a->dims[d];
+  for (int d = 0; fits && d < rank; d++) fits = shape->dims[a->rank - 2 + d] == extents[d];
+  return fits;
+}
+
+static bool lapack_results_fit(const halo_shape *result, const lapack_row *row,
+                               const halo_lapack_view *v, const halo_shape *a) {
+  int32_t count = (int32_t)strlen(row->results);
+  int64_t matrix[2] = {v->rows, v->columns};
+  if (count == 1 && halo_shape_is_array(result)) return lapack_fits(result, v->type, a, 2, matrix);
+  if (!halo_shape_is_tuple(result) || result->count != count) return false;
+  for (int32_t i = 0; i < count; i++) {
+    int rank = row->results[i] - '0';
+    /* Pivots and info are integers, what belongs to a reflector is a number as the matrix has them. */
+    bool number = rank == 2 || (rank == 1 && v->routine == HALO_LAPACK_GEQRF);
+    halo_type type = number ? v->type : HALO_S32;
+    if (!lapack_fits(result->elements[i], type, a, rank, rank == 2 ? matrix : &v->steps))
+      return false;
+  }
+  return true;
+}
+
+/* Attributes of the call: which triangle. */
+static bool lapack_read_config(const halo_instr *call, halo_lapack_view *v) {
+  if (v->routine != HALO_LAPACK_POTRF) return true;
+  const halo_attr *config = halo_instr_attr(call, HALO_ATTR_BACKEND_CONFIG);
+  halo_arena scratch = {0};
+  halo_custom_frame frame = {0};
+  bool read = halo_custom_config_read(&scratch, config ? config->text : "", &frame) == HALO_OK;
+  v->lower = halo_custom_call_integer(&frame, "uplo", 'L') == 'L';
+  halo_arena_deinit(&scratch);
+  return read;
+}
+
+bool halo_lapack_describe(const halo_instr *call, halo_lapack_view *out) {
+  if (call->opcode != HALO_OP_CUSTOM_CALL || call->operand_count < 1) return false;
+  const halo_attr *target = halo_instr_attr(call, HALO_ATTR_CUSTOM_CALL_TARGET);
+  halo_lapack_view v = {0};
+  const lapack_row *row = target ? lapack_find(target->text, &v.type) : NULL;
+  if (!row || halo_custom_target_find(target->text) != halo_custom_lapack_find(target->text)) {
+    return false;
+  }
+  v.routine = row->routine;
+  const halo_shape *a = call->operands[0]->shape;
+  if (!halo_shape_is_array(a) || a->rank < 2 || a->type != v.type) return false;
+  v.rows = a->dims[a->rank - 2];
+  v.columns = a->dims[a->rank - 1];
+  v.steps = v.rows < v.columns ? v.rows : v.columns;
+  v.batch = 1;
+  for (int d = 0; d < a->rank - 2; d++) v.batch *= a->dims[d];
+  if (v.routine == HALO_LAPACK_POTRF && v.rows != v.columns) return false;
+  bool reflectors = v.routine == HALO_LAPACK_ORGQR;
+  if (call->operand_count != (reflectors ? 2 : 1)) return false;
+  if (reflectors) {
+    const halo_shape *tau = call->operands[1]->shape;
+    if (!halo_shape_is_array(tau) || tau->rank < 1) return false;
+    v.steps = tau->dims[tau->rank - 1];
+    if (v.columns > v.rows || v.steps > v.columns) return false;
+    if (!lapack_fits(tau, v.type, a, 1, &v.steps)) return false;
+  }
+  if (!lapack_results_fit(call->shape, row, &v, a) || !lapack_read_config(call, &v)) return false;
+  *out = v;
+  return true;
+}
+
+double halo_lapack_operations(const halo_lapack_view *v) {
+  double m = (double)v->rows, n = (double)v->columns, k = (double)v->steps;
+  double each = 0;
+  switch (v->routine) {
+    case HALO_LAPACK_GETRF: each = k * (2 * m * n - k * (m + n) + 2 * k * k / 3); break;
+    case HALO_LAPACK_POTRF: each = n * n * n / 3; break;
+    case HALO_LAPACK_GEQRF: each = 2 * k * (2 * m * n - k * (m + n) + 2 * k * k / 3); break;
+    case HALO_LAPACK_ORGQR: each = 2 * k * (2 * m * n - k * (m + n) + 2 * k * k / 3); break;
+  }
+  return halo_type_is_complex(v->type) ? 4 * each : each;
+}
+
+bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {
+  /* What one work group holds: its local memory, or a work item of a CPU its own. */
+  enum { BYTES = 16 << 10, LAUNCHES = 5 };
+  const double host_rate = 8e9;  /* operations a second of LAPACK on small matrices */
+  const double host_call = 5e-7; /* seconds: of a call */
+  int64_t bytes = v->rows * v->columns * (int64_t)halo_type_size(v->type);
+  if (v->rows > BYTES || v->columns > BYTES || bytes > BYTES) return false;
+  double operations = halo_lapack_operations(v), batch = (double)v->batch;
+  double host = LAUNCHES * target->launch + batch * (host_call + operations / host_rate);
+  return batch * operations / target->rate <= host;
+}

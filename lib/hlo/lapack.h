@@ -1,0 +1,32 @@
+/* hlo/lapack.h: what custom calls of LAPACK's routines compute, by the names that JAX has for them on CPUs, where
+ * kernels do the same for small matrices. */
+#ifndef HALO_HLO_LAPACK_H
+#define HALO_HLO_LAPACK_H
+
+#include "hlo/hlo.h"
+
+typedef enum halo_lapack_routine {
+  HALO_LAPACK_GETRF, /* a -> (its factors L and U, pivots counted from 1, info) */
+  HALO_LAPACK_POTRF, /* a -> (the factor in one triangle of it, info) */
+  HALO_LAPACK_GEQRF, /* a -> (R and the reflectors below it, their factors) */
+  HALO_LAPACK_ORGQR  /* (reflectors, their factors) -> Q */
+} halo_lapack_routine;
+
+/* A batch of problems with matrices of `rows` x `columns`, the last two dimensions of the call's first operand. */
+typedef struct halo_lapack_view {
+  halo_lapack_routine routine;
+  halo_type type; /* f32, f64, c64 or c128 */
+  int64_t batch, rows, columns;
+  int64_t steps; /* pivots, columns of the factor, or reflectors */
+  bool lower;    /* potrf: the triangle */
+} halo_lapack_view;
+
+/* Whether a call is one of these, with arrays of the right types and extents, and the name means LAPACK: nobody has
+ * registered another function under it. Layouts are not looked at. */
+bool halo_lapack_describe(const halo_instr *call, halo_lapack_view *out);
+/* Additions and multiplications of one matrix, roughly, by real numbers. */
+double halo_lapack_operations(const halo_lapack_view *v);
+/* Whether a kernel takes less than having the host call LAPACK, which waits for what comes before. */
+bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target);
+
+#endif
