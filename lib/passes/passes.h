@@ -52,6 +52,8 @@ halo_pass_fn halo_pass_drop_barriers;
 halo_pass_fn halo_pass_tuples;
 /* Elements of a loop's state that never change bypass the loop; unused ones go. */
 halo_pass_fn halo_pass_while_state;
+/* What loops scatter into zeros and add to a sum is scattered into the sum. */
+halo_pass_fn halo_pass_loop_sums;
 halo_pass_fn halo_pass_unroll;
 halo_pass_fn halo_pass_hoist;
 /* Exact algebraic rules (simplify.h). */

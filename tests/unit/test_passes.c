@@ -27,6 +27,7 @@ static const struct {
     {"drop-barriers", halo_pass_drop_barriers},
     {"tuples", halo_pass_tuples},
     {"while-state", halo_pass_while_state},
+    {"loop-sums", halo_pass_loop_sums},
     {"unroll", halo_pass_unroll},
     {"hoist", halo_pass_hoist},
     {"simplify", halo_pass_simplify},
