@@ -304,7 +304,7 @@ static halo_status run_note_end(halo_run *run) {
     HALO_TRY(halo_cl_check(clFlush(run->queue), "clFlush"));
     return halo_cl_await(run->last);
   }
-  halo_cl_timeline_note(device, run->last);
+  halo_cl_timeline_note(device, run->last, run->noted);
   return halo_cl_check(clFlush(device->queue), "clFlush");
 }
 
@@ -418,6 +418,7 @@ static halo_status run_begin(halo_run *run) {
   HALO_TRY(run_take_arenas(run));
   halo_run_spent(run, HALO_HOST_MEMORY, since);
   run_events waits = {0};
+  run->noted = halo_cl_timeline_last(run->program->device);
   run_find_waits(run, &waits);
   run_choose_queue(run, &waits);
   halo_status status = run_take_set(run);

@@ -129,8 +129,10 @@ int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector)
 /* ---- What came before what (timeline.c) ---- */
 
 /* Notes an event of the programs' queue (a reference is added), whose commands up to it have the ticket
- * that is returned. Tickets grow. */
-uint64_t halo_cl_timeline_note(halo_cl_device *device, cl_event last);
+ * that is returned. Tickets grow, as the queue does. `since`: what was noted last before the first of these commands
+ * was queued; where another thread noted something in between, it may have queued its commands behind this event,
+ * so that a marker behind both is noted instead. */
+uint64_t halo_cl_timeline_note(halo_cl_device *device, cl_event last, uint64_t since);
 /* The ticket of what was noted last; 0: nothing was. */
 uint64_t halo_cl_timeline_last(halo_cl_device *device);
 /* An event (a new reference) that happens no sooner than the commands with this ticket; NULL: they have

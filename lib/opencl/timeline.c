@@ -54,10 +54,23 @@ static void timeline_advance(halo_cl_timeline *timeline, int32_t most) {
   if (timeline->first == timeline->open.count) timeline->first = timeline->open.count = 0;
 }
 
-uint64_t halo_cl_timeline_note(halo_cl_device *device, cl_event last) {
-  halo_cl_timeline *timeline = device->timeline;
+/* An event that happens no sooner than `last` and than all that is on the queue; the lock is held. */
+static cl_event timeline_behind_all(halo_cl_device *device, cl_event last) {
+  cl_event behind;
+  if (clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &behind) == CL_SUCCESS) return behind;
+  clFinish(device->queue);
   clRetainEvent(last);
+  return last;
+}
+
+uint64_t halo_cl_timeline_note(halo_cl_device *device, cl_event last, uint64_t since) {
+  halo_cl_timeline *timeline = device->timeline;
   pthread_mutex_lock(&timeline->lock);
+  if (atomic_load(&timeline->last) == since) {
+    clRetainEvent(last);
+  } else {
+    last = timeline_behind_all(device, last);
+  }
   timeline_advance(timeline, TIMELINE_LOOK);
   int32_t count = timeline->open.count - timeline->first;
   if (timeline->first > count && timeline->open.count == timeline->open.capacity) {

@@ -390,6 +390,32 @@ START_TEST(memory_threads) {
 }
 END_TEST
 
+/* Two threads queue commands in one order and note them in the other: what was noted last stands for both all the same. */
+START_TEST(timeline_order) {
+  halo_cl_device *device = open_device((halo_cl_options){0});
+  cl_int code;
+  cl_event gate = clCreateUserEvent(device->context, &code), first, second;
+  ck_assert_int_eq(code, CL_SUCCESS);
+  uint64_t since = halo_cl_timeline_last(device);
+  ck_assert_int_eq(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &first), CL_SUCCESS);
+  ck_assert_int_eq(clWaitForEvents(1, &first), CL_SUCCESS);
+  ck_assert_int_eq(clEnqueueMarkerWithWaitList(device->queue, 1, &gate, &second), CL_SUCCESS);
+  ck_assert_uint_eq(halo_cl_timeline_note(device, second, since), since + 1);
+  ck_assert_uint_eq(halo_cl_timeline_note(device, first, since), since + 2);
+  cl_event last = halo_cl_timeline_event(device, halo_cl_timeline_last(device));
+  ck_assert_ptr_nonnull(last);
+  ck_assert(!halo_cl_has_happened(last));
+  ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  ck_assert_int_eq(clWaitForEvents(1, &last), CL_SUCCESS);
+  ck_assert_ptr_null(halo_cl_timeline_event(device, halo_cl_timeline_last(device)));
+  clReleaseEvent(last);
+  clReleaseEvent(first);
+  clReleaseEvent(second);
+  clReleaseEvent(gate);
+  halo_cl_device_release(device);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("opencl");
   TCase *plain = tcase_create("plain");
@@ -412,6 +438,7 @@ int main(void) {
   tcase_add_test(plain, memory_too_large);
   tcase_add_test(plain, memory_refused);
   tcase_add_test(plain, memory_threads);
+  tcase_add_test(plain, timeline_order);
   suite_add_tcase(suite, plain);
   return suite_run(suite);
 }
