@@ -64,7 +64,7 @@ typedef struct halo_cl_device {
   halo_cl_programs *programs;
   halo_cl_timeline *timeline;
   halo_cl_stages *stages;
-  atomic_int references; /* use retain and release */
+  atomic_int references;            /* use retain and release */
   struct halo_cl_device *next_open; /* process.c */
 } halo_cl_device;
 

@@ -116,12 +116,13 @@ static void leave_in_flight(void) {
   enum { COUNT = 1 << 20, RUNS = 40 };
   PJRT_Client *client = pjrt_client(NULL);
   char text[400]; /* that no cache has */
-  snprintf(text, sizeof text,
-           "HloModule sine\nENTRY e {\n  x = f32[1048576] parameter(0)\n  y = f32[1048576] sine(x)\n"
-           "  z = f32[1048576] cosine(y)\n  c = f32[] constant(%d.%ld)\n"
-           "  d = f32[1048576] broadcast(c), dimensions={}\n  t = f32[1048576] tanh(z)\n"
-           "  ROOT s = f32[1048576] add(t, d)\n}\n",
-           (int)getpid(), (long)time(NULL));
+  snprintf(
+      text, sizeof text,
+      "HloModule sine\nENTRY e {\n  x = f32[1048576] parameter(0)\n  y = f32[1048576] sine(x)\n"
+      "  z = f32[1048576] cosine(y)\n  c = f32[] constant(%d.%ld)\n"
+      "  d = f32[1048576] broadcast(c), dimensions={}\n  t = f32[1048576] tanh(z)\n"
+      "  ROOT s = f32[1048576] add(t, d)\n}\n",
+      (int)getpid(), (long)time(NULL));
   PJRT_LoadedExecutable *sine = pjrt_compile(client, text);
   float *data = calloc(COUNT, sizeof *data);
   PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), data, COUNT);
