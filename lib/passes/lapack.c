@@ -31,8 +31,10 @@ static halo_instr *lapack_wrap(halo_rewriter *r, halo_instr *call) {
   *calls = halo_fusion_wrap(call);
   const halo_attr attrs[2] = {{.id = HALO_ATTR_FUSION_KIND, .i = HALO_FUSION_CUSTOM},
                               {.id = HALO_ATTR_CALLS, .comps = {calls, 1}}};
-  return halo_rewrite_make(r, call, HALO_OP_FUSION, call->shape, call->operands,
-                           call->operand_count, attrs, 2);
+  halo_instr *fusion = halo_rewrite_make(r, call, HALO_OP_FUSION, call->shape, call->operands,
+                                         call->operand_count, attrs, 2);
+  fusion->name = halo_arena_printf(&module->arena, "lapack.%s", call->name);
+  return fusion;
 }
 
 /* Bodies of fusions, where what there is to be done has been done. */

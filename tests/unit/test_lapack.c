@@ -8,6 +8,7 @@
 #include "text/text.h"
 
 #include <dlfcn.h>
+#include <math.h>
 
 /* The matrix {4, 2; 2, 10}, whose factor is {2, 0; 1, 3}; twice from one operand, with one attribute that may differ. */
 static const char twice_text[] =
@@ -149,6 +150,62 @@ START_TEST(threads_are_set_back) {
 }
 END_TEST
 
+/* Small matrices are factored by kernels, and by LAPACK where these are left out: pivots, info and what is left of a
+ * matrix without a factor are the same. */
+static const char odd_text[] =
+    "HloModule odd\nENTRY e {\n  all = f32[45] parameter(0)\n  x = f32[5,3,3] reshape(all)\n"
+    "  a = (f32[5,3,3], s32[5,3], s32[5]) custom-call(x), "
+    "custom_call_target=\"lapack_sgetrf_ffi\",\n"
+    "    api_version=API_VERSION_TYPED_FFI, backend_config={}\n"
+    "  b = (f32[5,3,3], s32[5]) custom-call(x), custom_call_target=\"lapack_spotrf_ffi\",\n"
+    "    api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}\n"
+    "  c = (f32[5,3,3], s32[5]) custom-call(x), custom_call_target=\"lapack_spotrf_ffi\",\n"
+    "    api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 85 : ui8}\n"
+    "  a0 = f32[5,3,3] get-tuple-element(a), index=0\n"
+    "  a1 = s32[5,3] get-tuple-element(a), index=1\n  a2 = s32[5] get-tuple-element(a), index=2\n"
+    "  b0 = f32[5,3,3] get-tuple-element(b), index=0\n  b1 = s32[5] get-tuple-element(b), index=1\n"
+    "  c0 = f32[5,3,3] get-tuple-element(c), index=0\n  c1 = s32[5] get-tuple-element(c), index=1\n"
+    "  p = f32[5,3] convert(a1)\n  i = f32[5] convert(a2)\n  j = f32[5] convert(b1)\n"
+    "  k = f32[5] convert(c1)\n  ar = f32[45] reshape(a0)\n  br = f32[45] reshape(b0)\n"
+    "  cr = f32[45] reshape(c0)\n  pr = f32[15] reshape(p)\n"
+    "  ROOT r = f32[165] concatenate(ar, br, cr, pr, i, j, k), dimensions={0}\n}\n";
+
+/* A definite matrix; one that fails in its second column, and others in the first and the last; and one of zeros. */
+static const float odd_matrices[45] = {4, 2, 1, 2,  5, 3, 1, 3, 6, 4, 2, 1, 2, 1, 3,
+                                       1, 3, 6, -1, 2, 1, 2, 5, 3, 1, 3, 6, 4, 2, 1,
+                                       2, 5, 3, 1,  3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+/* Gives how many kernels of the family are in the plan. */
+static int odd_run(bool no_fusion, float results[165]) {
+  halo_client *client = run_client(NULL);
+  halo_executable *e;
+  const halo_compile_options options = {.no_fusion = no_fusion};
+  ck_ok(run_try_compile(client, odd_text, &options, &e));
+  int kernels = run_count(halo_executable_report(e, HALO_REPORT_EXPLAIN), "-> lapack:");
+  halo_buffer *x = run_buffer(client, 45, odd_matrices), *y;
+  ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
+  ck_ok(halo_buffer_to_host(y, results, sizeof(float) * 165));
+  halo_buffer_release(y);
+  halo_buffer_release(x);
+  halo_executable_release(e);
+  halo_client_release(client);
+  return kernels;
+}
+
+START_TEST(kernels_do_as_lapack) {
+  static const float infos[3][5] = {{0, 0, 0, 0, 1}, {0, 2, 1, 3, 1}, {0, 2, 1, 3, 1}};
+  float kernels[165], host[165];
+  ck_assert_int_eq(odd_run(false, kernels), 3);
+  for (int i = 0; i < 15; i++) ck_assert_float_eq(kernels[150 + i], infos[i / 5][i % 5]);
+  if (!halo_custom_target_find("lapack_spotrf_ffi")) return;
+  ck_assert_int_eq(odd_run(true, host), 0);
+  for (int i = 0; i < 165; i++) {
+    ck_assert_msg(fabsf(kernels[i] - host[i]) <= 1e-5f, "element %d: %g by a kernel, %g by LAPACK",
+                  i, (double)kernels[i], (double)host[i]);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("lapack");
   TCase *cases = tcase_create("lapack");
@@ -156,6 +213,7 @@ int main(void) {
   tcase_add_test(cases, memory_is_used_in_place);
   tcase_add_test(cases, operands_are_kept);
   tcase_add_test(cases, threads_are_set_back);
+  tcase_add_test(cases, kernels_do_as_lapack);
   suite_add_tcase(suite, cases);
   return suite_run(suite);
 }
