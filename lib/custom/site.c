@@ -114,6 +114,7 @@ static halo_status site_read_status(site_status *status) {
   return failed;
 }
 
+typedef void site_any_fn(void);
 typedef void site_status_fn(void *out, const void **in, void *status);
 typedef void site_unified_fn(void *out, const void **in, const char *config, size_t config_size,
                              void *status);
@@ -128,10 +129,11 @@ static halo_status site_call_plain(const halo_custom_site *site, const halo_cust
   }
   void *out = site_pointer(&scratch, site->result, arrays, &next);
   halo_custom_plain_fn *function = site->target->plain;
+  site_any_fn *any = (site_any_fn *)function;
   switch (site->call.api_version) {
-    case HALO_CUSTOM_STATUS: ((site_status_fn *)function)(out, in, &status); break;
+    case HALO_CUSTOM_STATUS: ((site_status_fn *)any)(out, in, &status); break;
     case HALO_CUSTOM_UNIFIED:
-      ((site_unified_fn *)function)(out, in, site->call.config, site->call.config_size, &status);
+      ((site_unified_fn *)any)(out, in, site->call.config, site->call.config_size, &status);
       break;
     default: function(out, in); break;
   }

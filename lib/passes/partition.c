@@ -102,6 +102,7 @@ halo_status halo_pass_partition(halo_module *module, bool *changed) {
   for (int32_t c = 0; c < module->computations.count; c++) {
     halo_computation_remove_dead(module->computations.data[c]);
   }
+  HALO_TRY(halo_spmd_find_shifts(module));
   halo_spmd p = {.module = module, .first_channel = partition_next_channel(module)};
   p.channel = p.first_channel;
   halo_status status = partition_run(&p);

@@ -63,7 +63,7 @@ typedef struct halo_spmd_leaf {
 /* ---- Rules ---- */
 
 typedef enum halo_spmd_factor_kind {
-  HALO_SPMD_PARALLEL, /* parts do not know of each other */
+  HALO_SPMD_PARALLEL, /* parts do not know of each other, but for borders */
   HALO_SPMD_SUMMED,   /* each part gives a summand of the result */
   HALO_SPMD_CARRIED,  /* everybody needs all of it, but results lie as operands do */
   HALO_SPMD_WHOLE     /* everybody needs all of it */
@@ -80,6 +80,8 @@ typedef struct halo_spmd_factors {
 typedef struct halo_spmd_rule {
   int32_t factors, room;
   int64_t *size; /* [factors] */
+  int64_t
+      *border; /* [factors] how many elements of its neighbours a part needs of the first operand */
   halo_spmd_factor_kind *kind;
   int32_t tensors, operands; /* of which operands' */
   const halo_spmd_leaf **leaf;
@@ -201,6 +203,35 @@ int32_t halo_spmd_rule_factor(halo_spmd *p, halo_spmd_rule *rule, int64_t size,
                               halo_spmd_factor_kind kind);
 void halo_spmd_rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t dim,
                         int32_t factor);
+
+/* A parallel dimension of a tensor, and the same one of another (-1: of none). */
+int32_t halo_spmd_rule_pair(halo_spmd *p, halo_spmd_rule *rule, int32_t a, int64_t a_dim, int32_t b,
+                            int64_t b_dim);
+/* Whether summands may be combined in any grouping, starting from an identity that is known. */
+bool halo_spmd_rule_can_combine(const halo_computation *c, halo_type type);
+typedef void halo_spmd_rule_fn(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr);
+halo_spmd_rule_fn halo_spmd_rule_gather, halo_spmd_rule_scatter; /* partition_rules_indexed.c */
+
+/* ---- Borders: partition_borders.c ---- */
+
+/* How a dimension over which a window moves is cut together with the result's, or with that of the window itself. */
+typedef struct halo_spmd_reach {
+  int64_t low,
+      high; /* elements that each part needs of those before and behind it; negative: has too many */
+  int64_t pad_low, pad_high; /* what the window has to pad each part with, then */
+} halo_spmd_reach;
+/* `size` and `out`: extents of the dimension of the operand and of the result, of all of it. False: parts of the
+ * result need different things of the operand's. */
+bool halo_spmd_window_reach(const halo_window_dim *w, int64_t size, int64_t out,
+                            halo_spmd_reach *reach);
+/* The same where the window, which is as large as the operand, is cut, and each part gives a summand. */
+bool halo_spmd_kernel_reach(const halo_window_dim *w, int64_t size, int64_t out,
+                            halo_spmd_reach *reach);
+/* Slices of padded arrays become padded ones, and arrays put together of their end and their beginning rotations: calls
+ * that this pass alone knows. Before anything else is done to the module. */
+halo_status halo_spmd_find_shifts(halo_module *module);
+/* Whether it is such a call; by how many elements, and along which dimension: element 0 of the result is element `by`. */
+bool halo_spmd_is_rotation(const halo_instr *instr, int *dim, int64_t *by);
 
 /* ---- Axes of factors: partition_assign.c ---- */
 

@@ -146,6 +146,21 @@ static double assign_sum_cost(halo_spmd *p, const halo_shape *shape, halo_spmd_s
   return tiles > 1 ? cost + 2 * bytes * (1 - 1 / tiles) + assign_message : cost;
 }
 
+/* What a part of the first operand gets of its neighbours: two messages, and their bytes. */
+static double assign_border_cost(const halo_spmd *p, const halo_spmd_rule *rule,
+                                 const halo_spmd_assignment *axes, const halo_spmd_sharding *here) {
+  const halo_shape *shape = rule->leaf[0]->shape;
+  double cost = 0;
+  for (int d = 0; d < shape->rank; d++) {
+    const halo_spmd_factors *factors = &rule->dims[0][d];
+    int32_t f = factors->count == 1 ? factors->id[0] : -1;
+    if (f < 0 || axes[f].count == 0 || rule->border[f] == 0) continue;
+    double part = (double)shape->dims[d] / (double)halo_spmd_tiles(p, &axes[f]);
+    cost += 2 * assign_message + assign_bytes(p, shape, here) * (double)rule->border[f] / part;
+  }
+  return cost;
+}
+
 static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
                           const halo_spmd_assignment *axes) {
   double cost = 0, work = rule->work / assign_flops_per_byte;
@@ -157,6 +172,7 @@ static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
     const halo_spmd_sharding *own = &leaf->box->sharding;
     halo_spmd_sharding here = halo_spmd_needed(p, rule, t, axes);
     cost += assign_local_bytes * assign_bytes(p, leaf->shape, &here);
+    if (t == 0) cost += assign_border_cost(p, rule, axes, &here);
     if (t < rule->operands) {
       double moved = halo_spmd_value_cost(p, leaf, &here);
       cost += moved > 0 ? moved + assign_message : 0;

@@ -160,6 +160,9 @@ static halo_spmd_op_fn *const ops_table[HALO_OPCODE_COUNT] = {
     [HALO_OP_REDUCE] = halo_spmd_reduce,
     [HALO_OP_GATHER] = halo_spmd_gather,
     [HALO_OP_SCATTER] = halo_spmd_scatter,
+    [HALO_OP_CONVOLUTION] = halo_spmd_convolution,
+    [HALO_OP_REDUCE_WINDOW] = halo_spmd_reduce_window,
+    [HALO_OP_PAD] = halo_spmd_pad,
 };
 
 void halo_spmd_define_sum(halo_spmd_site *s, halo_instr *value, halo_computation *combiner) {
@@ -198,6 +201,9 @@ void halo_spmd_write_ruled(halo_spmd *p, halo_instr *instr) {
   ops_copy_attrs(&s);
   s.shape = ops_shape(&s);
   halo_spmd_op_fn *write = ops_table[instr->opcode];
+  int dim;
+  int64_t by;
+  if (halo_spmd_is_rotation(instr, &dim, &by)) write = halo_spmd_rotate;
   halo_instr *value = write ? write(&s) : halo_spmd_plain(&s);
   if (!value) return; /* it failed, or has defined its leaves itself */
   node->written = value;

@@ -31,12 +31,15 @@ int32_t halo_spmd_rule_factor(halo_spmd *p, halo_spmd_rule *rule, int64_t size,
   if (rule->factors == rule->room) {
     rule->room = rule->room ? 2 * rule->room : 8;
     int64_t *sizes = halo_arena_array(&p->arena, int64_t, rule->room);
+    int64_t *borders = halo_arena_array(&p->arena, int64_t, rule->room);
     halo_spmd_factor_kind *kinds = halo_arena_array(&p->arena, halo_spmd_factor_kind, rule->room);
     if (rule->factors) {
       memcpy(sizes, rule->size, sizeof *sizes * (size_t)rule->factors);
+      memcpy(borders, rule->border, sizeof *borders * (size_t)rule->factors);
       memcpy(kinds, rule->kind, sizeof *kinds * (size_t)rule->factors);
     }
     rule->size = sizes;
+    rule->border = borders;
     rule->kind = kinds;
   }
   rule->size[rule->factors] = size;
@@ -69,9 +72,8 @@ void halo_spmd_rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int6
   *at = (halo_spmd_factors){at->count + 1, ids};
 }
 
-/* A parallel dimension of a tensor, and the same one of another (-1: of none). */
-static int32_t rule_pair(halo_spmd *p, halo_spmd_rule *rule, int32_t a, int64_t a_dim, int32_t b,
-                         int64_t b_dim) {
+int32_t halo_spmd_rule_pair(halo_spmd *p, halo_spmd_rule *rule, int32_t a, int64_t a_dim, int32_t b,
+                            int64_t b_dim) {
   int32_t factor =
       halo_spmd_rule_factor(p, rule, rule_shape(rule, a)->dims[a_dim], HALO_SPMD_PARALLEL);
   halo_spmd_rule_put(p, rule, a, a_dim, factor);
@@ -107,6 +109,18 @@ static void rule_carry(halo_spmd *p, halo_spmd_rule *rule, int rank, int dim) {
   }
 }
 
+/* A dimension of the first operand, and that of another tensor whose parts need `low` elements before theirs and `high`
+ * behind. Of `size` parts at most. */
+static int32_t rule_border(halo_spmd *p, halo_spmd_rule *rule, int64_t dim, int32_t tensor,
+                           int64_t tensor_dim, int64_t low, int64_t high) {
+  int64_t a = rule_shape(rule, 0)->dims[dim], b = rule_shape(rule, tensor)->dims[tensor_dim];
+  int32_t factor = halo_spmd_rule_factor(p, rule, a < b ? a : b, HALO_SPMD_PARALLEL);
+  rule->border[factor] = (low > 0 ? low : 0) + (high > 0 ? high : 0);
+  halo_spmd_rule_put(p, rule, 0, dim, factor);
+  halo_spmd_rule_put(p, rule, tensor, tensor_dim, factor);
+  return factor;
+}
+
 static bool rule_has(const int64_t *list, int32_t count, int64_t value) {
   for (int32_t i = 0; i < count; i++) {
     if (list[i] == value) return true;
@@ -137,8 +151,7 @@ static bool rule_is_reducer(halo_opcode opcode) {
   return false;
 }
 
-/* Whether summands may be combined in any grouping, starting from an identity that is known. */
-static bool rule_can_combine(const halo_computation *c, halo_type type) {
+bool halo_spmd_rule_can_combine(const halo_computation *c, halo_type type) {
   const halo_instr *root = c->root;
   if (c->params.count != 2 || root->operand_count != 2 || !rule_is_reducer(root->opcode))
     return false;
@@ -163,7 +176,7 @@ static void rule_leafwise(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *
   (void)instr;
   for (int32_t k = rule->operands; k < rule->tensors; k++) {
     const halo_shape *shape = rule_shape(rule, k);
-    for (int d = 0; d < shape->rank; d++) rule_pair(p, rule, k, d, k - rule->operands, d);
+    for (int d = 0; d < shape->rank; d++) halo_spmd_rule_pair(p, rule, k, d, k - rule->operands, d);
   }
 }
 
@@ -176,14 +189,14 @@ static void rule_broadcast(halo_spmd *p, halo_spmd_rule *rule, const halo_instr 
     for (int32_t i = 0; i < count; i++) {
       if (dims[i] == d && from->dims[i] == shape->dims[d]) at = i;
     }
-    rule_pair(p, rule, 1, d, at >= 0 ? 0 : -1, at);
+    halo_spmd_rule_pair(p, rule, 1, d, at >= 0 ? 0 : -1, at);
   }
 }
 
 static void rule_transpose(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
-  for (int32_t i = 0; i < count; i++) rule_pair(p, rule, 1, i, 0, dims[i]);
+  for (int32_t i = 0; i < count; i++) halo_spmd_rule_pair(p, rule, 1, i, 0, dims[i]);
 }
 
 /* The factors that both sides' dimensions consist of, from the major ones on, as far as there are some. */
@@ -222,7 +235,7 @@ static void rule_iota(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *inst
   const halo_shape *shape = rule_shape(rule, 0);
   bool whole = halo_type_is_complex(shape->type);
   for (int d = 0; d < shape->rank; d++) {
-    if (d != along || !whole) rule_pair(p, rule, 0, d, -1, 0);
+    if (d != along || !whole) halo_spmd_rule_pair(p, rule, 0, d, -1, 0);
   }
 }
 
@@ -247,7 +260,7 @@ static void rule_slice(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *ins
   for (int d = 0; d < from->rank; d++) {
     bool all = bounds[3 * d] == 0 && bounds[3 * d + 1] == from->dims[d] && bounds[3 * d + 2] == 1;
     if (all) {
-      rule_pair(p, rule, 1, d, 0, d);
+      halo_spmd_rule_pair(p, rule, 1, d, 0, d);
     } else {
       rule_carry(p, rule, from->rank, d);
     }
@@ -259,10 +272,14 @@ static void rule_pad(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr
   const int64_t *padding = halo_instr_ints(instr, HALO_ATTR_PADDING, &count);
   int rank = rule_shape(rule, 0)->rank;
   for (int d = 0; d < rank; d++) {
-    if (padding[3 * d] || padding[3 * d + 1] || padding[3 * d + 2]) {
+    int64_t low = padding[3 * d], size = rule_shape(rule, 0)->dims[d];
+    if (low && low + padding[3 * d + 1] == 0 && !padding[3 * d + 2] && 2 * low <= size &&
+        -2 * low <= size) {
+      rule_border(p, rule, d, 2, d, low, -low);
+    } else if (padding[3 * d] || padding[3 * d + 1] || padding[3 * d + 2]) {
       rule_carry(p, rule, rank, d);
     } else {
-      rule_pair(p, rule, 2, d, 0, d);
+      halo_spmd_rule_pair(p, rule, 2, d, 0, d);
     }
   }
 }
@@ -272,7 +289,7 @@ static void rule_dynamic_slice(halo_spmd *p, halo_spmd_rule *rule, const halo_in
   const halo_shape *from = rule_shape(rule, 0), *to = rule_shape(rule, rule->operands);
   for (int d = 0; d < from->rank; d++) {
     if (from->dims[d] == to->dims[d]) {
-      rule_pair(p, rule, rule->operands, d, 0, d);
+      halo_spmd_rule_pair(p, rule, rule->operands, d, 0, d);
     } else {
       rule_carry(p, rule, from->rank, d);
     }
@@ -284,9 +301,9 @@ static void rule_dynamic_update_slice(halo_spmd *p, halo_spmd_rule *rule, const 
   const halo_shape *from = rule_shape(rule, 0), *update = rule_shape(rule, 1);
   for (int d = 0; d < from->rank; d++) {
     if (from->dims[d] == update->dims[d]) {
-      halo_spmd_rule_put(p, rule, 1, d, rule_pair(p, rule, rule->operands, d, 0, d));
+      halo_spmd_rule_put(p, rule, 1, d, halo_spmd_rule_pair(p, rule, rule->operands, d, 0, d));
     } else {
-      int32_t factor = rule_pair(p, rule, rule->operands, d, 0, d);
+      int32_t factor = halo_spmd_rule_pair(p, rule, rule->operands, d, 0, d);
       rule->kind[factor] = HALO_SPMD_CARRIED;
     }
   }
@@ -296,7 +313,7 @@ static void rule_bitcast_convert(halo_spmd *p, halo_spmd_rule *rule, const halo_
   (void)instr;
   const halo_shape *from = rule_shape(rule, 0), *to = rule_shape(rule, 1);
   int rank = from->rank < to->rank ? from->rank : to->rank;
-  for (int d = 0; d < rank; d++) rule_pair(p, rule, 1, d, 0, d);
+  for (int d = 0; d < rank; d++) halo_spmd_rule_pair(p, rule, 1, d, 0, d);
 }
 
 /* ---- Reductions and windows ---- */
@@ -306,7 +323,7 @@ static void rule_reduce(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *in
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   halo_computation *reducer = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
   const halo_shape *from = rule_shape(rule, 0);
-  bool sums = arrays == 1 && rule_can_combine(reducer, from->type);
+  bool sums = arrays == 1 && halo_spmd_rule_can_combine(reducer, from->type);
   if (sums) rule->combiner = reducer;
   for (int d = 0, kept = 0; d < from->rank; d++) {
     bool reduced = rule_has(dims, count, d);
@@ -326,13 +343,28 @@ static bool rule_window_is_trivial(const halo_window_dim *w) {
          w->base_dilation == 1;
 }
 
-/* Dimensions over which the window does not move. */
+/* Dimensions over which the window does not move; those over which it does where parts need no more than borders. */
 static void rule_window(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
-  const halo_shape *shape = rule_shape(rule, rule->operands);
+  const halo_shape *shape = rule_shape(rule, rule->operands), *from = rule_shape(rule, 0);
+  bool scatters = instr->opcode == HALO_OP_SELECT_AND_SCATTER;
   for (int d = 0; d < shape->rank && window && d < window->window.count; d++) {
-    if (rule_window_is_trivial(&window->window.data[d])) {
+    const halo_window_dim *w = &window->window.data[d];
+    int64_t out = scatters ? rule_shape(rule, 1)->dims[d] : shape->dims[d];
+    halo_spmd_reach reach;
+    if (rule_window_is_trivial(w)) {
       rule_put_all(p, rule, shape->rank, d, shape->dims[d]);
+    } else if (halo_spmd_window_reach(w, from->dims[d], out, &reach) &&
+               !(scatters && (reach.low > 0 || reach.high > 0))) {
+      int32_t factor = rule_border(p, rule, d, rule->operands, d, reach.low, reach.high);
+      if (scatters) {
+        rule->size[factor] = out;
+        halo_spmd_rule_put(p, rule, 1, d, factor);
+      }
+      for (int32_t t = 1; t < rule->tensors && !scatters; t++) {
+        bool own = t == rule->operands || rule_shape(rule, t)->rank != shape->rank;
+        if (!own) halo_spmd_rule_put(p, rule, t, d, factor);
+      }
     } else {
       rule_carry(p, rule, shape->rank, d);
     }
@@ -353,16 +385,16 @@ static void rule_dot(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr
   bool sums = rule_can_sum(rule_shape(rule, 2)->type);
   rule->work = 2;
   for (int32_t i = 0; i < batch; i++) {
-    halo_spmd_rule_put(p, rule, 2, out++, rule_pair(p, rule, 0, lb[i], 1, rb[i]));
+    halo_spmd_rule_put(p, rule, 2, out++, halo_spmd_rule_pair(p, rule, 0, lb[i], 1, rb[i]));
   }
   for (int32_t side = 0; side < 2; side++) {
     for (int d = 0; d < sides[side]->rank; d++) {
       if (rule_has(side ? rb : lb, batch, d) || rule_has(side ? rc : lc, contracted, d)) continue;
-      rule_pair(p, rule, side, d, 2, out++);
+      halo_spmd_rule_pair(p, rule, side, d, 2, out++);
     }
   }
   for (int32_t i = 0; i < contracted; i++) {
-    int32_t factor = rule_pair(p, rule, 0, lc[i], 1, rc[i]);
+    int32_t factor = halo_spmd_rule_pair(p, rule, 0, lc[i], 1, rc[i]);
     rule->kind[factor] = sums ? HALO_SPMD_SUMMED : HALO_SPMD_WHOLE;
   }
   for (int32_t f = 0; f < rule->factors; f++) rule->work *= (double)rule->size[f];
@@ -373,128 +405,37 @@ static void rule_convolution(halo_spmd *p, halo_spmd_rule *rule, const halo_inst
   if (rule->operands != 2 || !labels) return;
   const halo_conv_dims *dims = labels->conv;
   bool plain = halo_instr_int(instr, HALO_ATTR_FEATURE_GROUP_COUNT, 1) <= 1;
+  bool sums = rule_can_sum(rule_shape(rule, 2)->type);
   if (halo_instr_int(instr, HALO_ATTR_BATCH_GROUP_COUNT, 1) > 1) return;
-  rule_pair(p, rule, 0, dims->lhs_batch, 2, dims->out_batch);
+  halo_spmd_rule_pair(p, rule, 0, dims->lhs_batch, 2, dims->out_batch);
   rule->work = 2 * (double)halo_shape_element_count(rule_shape(rule, 2)) *
                (double)halo_shape_element_count(rule_shape(rule, 1)) /
                (double)rule_shape(rule, 2)->dims[dims->out_feature];
+  const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
   for (int k = 0; k < dims->spatial; k++) {
-    int in = dims->lhs_spatial[k], out = dims->out_spatial[k];
-    int64_t size = rule_gcd(rule_shape(rule, 0)->dims[in], rule_shape(rule, 2)->dims[out]);
+    int in = dims->lhs_spatial[k], out = dims->out_spatial[k], kernel = dims->rhs_spatial[k];
+    int64_t from = rule_shape(rule, 0)->dims[in], to = rule_shape(rule, 2)->dims[out];
+    int64_t size = rule_gcd(from, to);
+    const halo_window_dim *w = window ? &window->window.data[k] : NULL;
+    halo_spmd_reach reach;
+    if (w && w->size > to && sums && halo_spmd_kernel_reach(w, from, to, &reach)) {
+      int32_t factor = rule_border(p, rule, in, 1, kernel, reach.low, reach.high);
+      rule->kind[factor] = HALO_SPMD_SUMMED;
+      continue;
+    }
+    if (w && halo_spmd_window_reach(w, from, to, &reach)) {
+      rule_border(p, rule, in, 2, out, reach.low, reach.high);
+      continue;
+    }
     if (size <= 1) continue;
     int32_t factor = halo_spmd_rule_factor(p, rule, size, HALO_SPMD_CARRIED);
     halo_spmd_rule_put(p, rule, 0, in, factor);
     halo_spmd_rule_put(p, rule, 2, out, factor);
   }
   if (!plain) return;
-  rule_pair(p, rule, 1, dims->rhs_output, 2, dims->out_feature);
-  int32_t factor = rule_pair(p, rule, 0, dims->lhs_feature, 1, dims->rhs_input);
-  bool sums = rule_can_sum(rule_shape(rule, 2)->type);
+  halo_spmd_rule_pair(p, rule, 1, dims->rhs_output, 2, dims->out_feature);
+  int32_t factor = halo_spmd_rule_pair(p, rule, 0, dims->lhs_feature, 1, dims->rhs_input);
   rule->kind[factor] = sums ? HALO_SPMD_SUMMED : HALO_SPMD_WHOLE;
-}
-
-/* ---- Gather and scatter ---- */
-
-typedef struct rule_list {
-  const int64_t *data;
-  int32_t count;
-} rule_list;
-
-static rule_list rule_attr_list(const halo_instr *instr, halo_attr_id id) {
-  rule_list list;
-  list.data = halo_instr_ints(instr, id, &list.count);
-  return list;
-}
-
-static bool rule_in(rule_list list, int64_t value) {
-  return rule_has(list.data, list.count, value);
-}
-
-/* Dimension `dim` of the operand beside which dimension of the indices it stands as a batch; -1: none. */
-static int64_t rule_batch_of(rule_list indices_batch, rule_list operand_batch,
-                             int64_t indices_dim) {
-  for (int32_t i = 0; i < indices_batch.count; i++) {
-    if (indices_batch.data[i] == indices_dim) return operand_batch.data[i];
-  }
-  return -1;
-}
-
-static void rule_gather(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
-  rule_list offset = rule_attr_list(instr, HALO_ATTR_OFFSET_DIMS);
-  rule_list collapsed = rule_attr_list(instr, HALO_ATTR_COLLAPSED_SLICE_DIMS);
-  rule_list batch = rule_attr_list(instr, HALO_ATTR_OPERAND_BATCHING_DIMS);
-  rule_list indices_batch = rule_attr_list(instr, HALO_ATTR_START_INDICES_BATCHING_DIMS);
-  rule_list map = rule_attr_list(instr, HALO_ATTR_START_INDEX_MAP);
-  rule_list sizes = rule_attr_list(instr, HALO_ATTR_SLICE_SIZES);
-  int64_t vector = halo_instr_int(instr, HALO_ATTR_INDEX_VECTOR_DIM, 0);
-  const halo_shape *from = rule_shape(rule, 0), *indices = rule_shape(rule, 1);
-  const halo_shape *to = rule_shape(rule, 2);
-  int64_t next = 0; /* dimension of the indices */
-  for (int d = 0; d < to->rank; d++) {
-    if (rule_in(offset, d)) continue;
-    if (next == vector) next++;
-    int32_t factor = rule_pair(p, rule, 2, d, 1, next);
-    int64_t beside = rule_batch_of(indices_batch, batch, next++);
-    if (beside >= 0) halo_spmd_rule_put(p, rule, 0, beside, factor);
-  }
-  for (int d = 0, k = 0; d < from->rank; d++) {
-    if (rule_in(batch, d)) continue;
-    if (rule_in(collapsed, d)) {
-      /* Each part gives the rows that it has. */
-      bool alone = map.count == 1 && map.data[0] == d && indices->rank > 0;
-      if (!alone || halo_type_is_complex(to->type) || from->dims[d] > INT32_MAX) continue;
-      int32_t factor = halo_spmd_rule_factor(p, rule, from->dims[d], HALO_SPMD_SUMMED);
-      halo_spmd_rule_put(p, rule, 0, d, factor);
-      continue;
-    }
-    if (sizes.data[d] == from->dims[d]) rule_pair(p, rule, 2, offset.data[k], 0, d);
-    k++;
-  }
-}
-
-static void rule_scatter(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
-  rule_list window = rule_attr_list(instr, HALO_ATTR_UPDATE_WINDOW_DIMS);
-  rule_list inserted = rule_attr_list(instr, HALO_ATTR_INSERTED_WINDOW_DIMS);
-  rule_list batch = rule_attr_list(instr, HALO_ATTR_INPUT_BATCHING_DIMS);
-  rule_list indices_batch = rule_attr_list(instr, HALO_ATTR_SCATTER_INDICES_BATCHING_DIMS);
-  rule_list map = rule_attr_list(instr, HALO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
-  int64_t vector = halo_instr_int(instr, HALO_ATTR_INDEX_VECTOR_DIM, 0), next = 0;
-  int32_t arrays = (rule->operands - 1) / 2, indices = arrays, updates = arrays + 1;
-  const halo_shape *to = rule_shape(rule, 0), *update = rule_shape(rule, updates);
-  halo_computation *combiner = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
-  bool sums = arrays == 1 && rule_can_combine(combiner, to->type);
-  if (sums) rule->combiner = combiner;
-  for (int d = 0; d < update->rank; d++) {
-    if (rule_in(window, d)) continue;
-    if (next == vector) next++;
-    int64_t beside = rule_batch_of(indices_batch, batch, next);
-    halo_spmd_factor_kind kind = beside >= 0 ? HALO_SPMD_PARALLEL : HALO_SPMD_SUMMED;
-    if (beside < 0 && !sums) kind = HALO_SPMD_WHOLE;
-    int32_t factor = halo_spmd_rule_factor(p, rule, update->dims[d], kind);
-    halo_spmd_rule_put(p, rule, indices, next++, factor);
-    for (int32_t t = 0; t < arrays; t++) {
-      halo_spmd_rule_put(p, rule, updates + t, d, factor);
-      if (beside < 0) continue;
-      halo_spmd_rule_put(p, rule, t, beside, factor);
-      halo_spmd_rule_put(p, rule, rule->operands + t, beside, factor);
-    }
-  }
-  for (int d = 0, k = 0; d < to->rank; d++) {
-    if (rule_in(batch, d)) continue;
-    int64_t beside = -1;
-    if (!rule_in(inserted, d)) {
-      beside = window.data[k++];
-      if (update->dims[beside] != to->dims[d]) continue;
-    } else if (!rule_in(map, d) || to->dims[d] > INT32_MAX) {
-      continue;
-    }
-    int32_t factor = halo_spmd_rule_factor(p, rule, to->dims[d], HALO_SPMD_PARALLEL);
-    for (int32_t t = 0; t < arrays; t++) {
-      halo_spmd_rule_put(p, rule, t, d, factor);
-      halo_spmd_rule_put(p, rule, rule->operands + t, d, factor);
-      if (beside >= 0) halo_spmd_rule_put(p, rule, updates + t, beside, factor);
-    }
-  }
 }
 
 /* ---- Matrices and rows: their batches ---- */
@@ -519,7 +460,7 @@ static void rule_matrices(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *
   if (instr->opcode != HALO_OP_TRIANGULAR_SOLVE) return;
   int rank = rule_shape(rule, 1)->rank;
   int64_t free = rank - (halo_instr_int(instr, HALO_ATTR_LEFT_SIDE, 0) ? 1 : 2);
-  rule_pair(p, rule, 2, free, 1, free);
+  halo_spmd_rule_pair(p, rule, 2, free, 1, free);
 }
 
 static void rule_last(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
@@ -542,16 +483,28 @@ static void rule_exchange_along(halo_spmd *p, halo_spmd_rule *rule, const halo_i
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   if (rule->operands != 1 || rule->tensors != 2 || count != 1) return;
   for (int d = 0; d < rule_shape(rule, 0)->rank; d++) {
-    if (d != dims[0]) rule_pair(p, rule, 1, d, 0, d);
+    if (d != dims[0]) halo_spmd_rule_pair(p, rule, 1, d, 0, d);
+  }
+}
+
+static void rule_rotation(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
+  int along;
+  int64_t by;
+  const halo_shape *shape = rule_shape(rule, 0);
+  if (!halo_spmd_is_rotation(instr, &along, &by)) return;
+  for (int d = 0; d < shape->rank; d++) {
+    if (d == along) {
+      rule_border(p, rule, d, 1, d, by < shape->dims[d] - by ? by : shape->dims[d] - by, 0);
+    } else {
+      halo_spmd_rule_pair(p, rule, 1, d, 0, d);
+    }
   }
 }
 
 /* ---- The table ---- */
 
-typedef void rule_fn(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr);
-
 typedef struct rule_row {
-  rule_fn *make;
+  halo_spmd_rule_fn *make;
   bool passes;
 } rule_row;
 
@@ -580,8 +533,8 @@ static const rule_row rule_table[HALO_OPCODE_COUNT] = {
     [HALO_OP_SELECT_AND_SCATTER] = {rule_window, true},
     [HALO_OP_DOT] = {rule_dot, false},
     [HALO_OP_CONVOLUTION] = {rule_convolution, false},
-    [HALO_OP_GATHER] = {rule_gather, false},
-    [HALO_OP_SCATTER] = {rule_scatter, false},
+    [HALO_OP_GATHER] = {halo_spmd_rule_gather, false},
+    [HALO_OP_SCATTER] = {halo_spmd_rule_scatter, false},
     [HALO_OP_FFT] = {rule_fft, true},
     [HALO_OP_CHOLESKY] = {rule_matrices, true},
     [HALO_OP_TRIANGULAR_SOLVE] = {rule_matrices, true},
@@ -602,6 +555,9 @@ static rule_row rule_find(const halo_instr *instr) {
   if (instr->opcode != HALO_OP_CUSTOM_CALL) return (rule_row){0};
   if (halo_spmd_marker_of(instr) == HALO_SPMD_SAME) return (rule_row){rule_leafwise, true};
   if (halo_spmd_is_custom(instr)) return (rule_row){halo_spmd_custom_rule, true};
+  int dim;
+  int64_t by;
+  if (halo_spmd_is_rotation(instr, &dim, &by)) return (rule_row){rule_rotation, true};
   const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
   if (target && strcmp(target->text, "TopK") == 0) return (rule_row){rule_last, true};
   return (rule_row){0};

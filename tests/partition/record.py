@@ -216,6 +216,33 @@ def cube(x, w):
     return y, lax.with_sharding_constraint(z, NamedSharding(CUBE, P(("z", "x"), None, "y"))), z.sum(0)
 
 
+def stencils(u, w):
+    def turn(_, u):
+        u = u + 0.1 * (jnp.roll(u, 1, 0) + jnp.roll(u, -1, 0) + jnp.roll(u, 1, 1) + jnp.roll(u, -1, 1) - 4 * u)
+        p = jnp.pad(u, ((2, 2), (1, 1)), constant_values=0.5)
+        u = u + 0.05 * (p[:-4, 1:-1] - 2 * u + p[4:, 1:-1]) + 0.05 * (p[2:-2, 2:] - p[2:-2, :-2])
+        return lax.conv_general_dilated(u[None, None], w, (1, 1), "SAME")[0, 0]
+
+    u = lax.fori_loop(0, 3, turn, u)
+    pool = lambda v, start, fn, size, step: lax.reduce_window(v, start, fn, (size, size), (step, step), "SAME")
+    return u, pool(u, -jnp.inf, lax.max, 3, 1), pool(u, 0.0, lax.add, 2, 2), pool(u, -jnp.inf, lax.max, 3, 2), jnp.roll(u, (19, 5), (0, 1))
+
+
+def images(w, x, y):
+    def loss(w):
+        z = x
+        for k, step in zip(w[:-1], (1, 2, 1)):
+            z = jax.nn.relu(lax.conv_general_dilated(z, k, (step, step), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+        z = lax.reduce_window(z, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        return jnp.mean((z.mean((1, 2)) @ w[-1] - y) ** 2)
+
+    value, slopes = jax.value_and_grad(loss)(w)
+    return value, [k - 0.1 * g for k, g in zip(w, slopes)]
+
+
+case("stencils", stencils, [normal(64, 32), normal(1, 1, 3, 3, scale=0.3)], [P("data", "model"), P()])
+IMAGES = [[normal(3, 3, 2, 4, scale=0.3), normal(3, 3, 4, 4, scale=0.3), normal(5, 3, 4, 8, scale=0.3), normal(8, 3)], normal(2, 64, 32, 2), normal(2, 3)]
+case("images", images, IMAGES, [P(), P(None, "data", "model"), P()])
 case("uneven", uneven, [normal(10, 7)], [P()])
 case("control", control, [normal(8, 16), np.int32(4)], [P("data", "model"), P()])
 ASSORTED = [normal(8, 32), np.array([1, 5, 2, 2], np.int32), np.array([1, 2], np.uint32)]
@@ -227,6 +254,7 @@ case("cube", cube, [normal(4, 8, 16), normal(16, 32)], [P("x", "y", None), P("z"
 def record(name):
     function, inputs, shardings, results, mesh = cases[name]
     arrays = [jax.device_put(a, s) for a, s in zip(inputs, shardings)]
+    inputs = jax.tree.leaves(inputs)
     options = {} if results is None else {"out_shardings": [NamedSharding(mesh, s) for s in results]}
     lowered = jax.jit(function, **options).lower(*arrays)
     head, _, body = lowered.compiler_ir("hlo").as_hlo_text().partition("\n")
