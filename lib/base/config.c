@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const config_names[HALO_CONFIG_COUNT] = {
     [HALO_CONFIG_DEVICE] = "HALO_DEVICE",
@@ -95,9 +97,22 @@ char *halo_config_cache_dir(void) {
   return config_user_cache("halo");
 }
 
+/* Whether the folder can be written to, or made, as far as that is seen without making it. */
+static bool config_can_be_written(const char *folder) {
+  char *path = halo_strdup(folder), *end = path + strlen(path);
+  struct stat info;
+  while (stat(path, &info) != 0 && errno == ENOENT && end > path) {
+    while (end > path && *--end != '/') continue;
+    strcpy(end, end > path ? "" : *folder == '/' ? "/" : ".");
+  }
+  bool can = stat(path, &info) == 0 && S_ISDIR(info.st_mode) && access(path, W_OK | X_OK) == 0;
+  halo_free(path);
+  return can;
+}
+
 void halo_config_share_cache_dir(void) {
   const char *own = halo_config_text(HALO_CONFIG_CACHE_DIR);
-  if (!own || !*own) return;
+  if (!own || !*own || !config_can_be_written(own)) return;
   halo_strbuf path = {0};
   halo_strbuf_printf(&path, "%s/pocl", own);
   setenv(config_pocl_cache, halo_strbuf_text(&path), 0);

@@ -243,7 +243,7 @@ static halo_status select_all(select_list *list) {
     return halo_fail(
         HALO_NO_DEVICE,
         "no OpenCL device: the driver is there (%s), and offers none; PoCL does so when "
-        "it can write neither to POCL_CACHE_DIR nor to HOME",
+        "it cannot write its cache, to POCL_CACHE_DIR, HALO_CACHE_DIR or HOME",
         name);
   }
   return halo_fail(HALO_NO_DEVICE,

@@ -166,7 +166,8 @@ typedef struct halo_plan_collective {
 /* Memory for temporaries. */
 typedef struct halo_plan_arena {
   int64_t size; /* bytes */
-  int32_t result; /* in whose memory it lies before that is written, where that is the result's own; -1: none */
+  int32_t
+      result; /* in whose memory it lies before that is written, where that is the result's own; -1: none */
 } halo_plan_arena;
 
 /* Does not change once it is made. */

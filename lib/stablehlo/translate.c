@@ -224,7 +224,7 @@ static void entry_main(halo_translator *t) {
     halo_translate_wrong(t, "%d arguments are given: expected %d", t->how.argument_count, number);
   }
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, count + 1);
-  halo_translate_block(t, block, results, count);
+  halo_translate_function_block(t, main, results, count);
   halo_instr *root = halo_translate_pack(t, results, count);
   root = entry_share(t, main, root, count);
   halo_translate_end(t, root, outer);

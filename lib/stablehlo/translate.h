@@ -31,6 +31,7 @@ typedef struct halo_translator {
   const halo_mlir_attr *manual_mesh; /* theirs, as a sharding names it; NULL: not known */
   halo_status status;
   int32_t depth, numbered;
+  int64_t inlined;                       /* operations of functions put in place */
   halo_map functions;                    /* by name */
   halo_pointer_map metadata;             /* of locations */
   halo_attr notes[HALO_TRANSLATE_NOTES]; /* that the operation's instructions carry */
@@ -147,6 +148,9 @@ void halo_translate_print_attr(halo_strbuf *out, const halo_mlir_attr *attr);
 /* Translates the block's operations; what it returns [expected] goes to `results`. */
 void halo_translate_block(halo_translator *t, halo_mlir_block *block, halo_instr **results,
                           int32_t expected);
+/* The same of a function's block; its `count` results must be of the types that the function declares. */
+void halo_translate_function_block(halo_translator *t, const halo_mlir_op *function,
+                                   halo_instr **results, int32_t count);
 /* A region that something applies, as a computation with a parameter for each of its `count` arguments. Values from
  * outside must be constants. */
 halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *region, int32_t count);
@@ -169,6 +173,10 @@ halo_computation *halo_translate_called(halo_translator *t, const halo_mlir_op *
 
 /* Translates one operation. */
 void halo_translate_op(halo_translator *t, halo_mlir_op *op);
+/* Fails unless the instruction (NULL: there is none) is of the declared type, `?` being any extent; the message calls it
+ * `what` number `i`. */
+void halo_translate_check(halo_translator *t, const char *what, int32_t i,
+                          const halo_mlir_type *declared, const halo_instr *instr);
 /* Whether it is an operation whose extents are operands. */
 bool halo_translate_is_dynamic(const halo_mlir_op *op);
 

@@ -137,6 +137,20 @@ halo_mlir_op *halo_translate_function(halo_translator *t, const char *name) {
   return halo_translate_ok(t) ? function : NULL;
 }
 
+void halo_translate_function_block(halo_translator *t, const halo_mlir_op *function,
+                                   halo_instr **results, int32_t count) {
+  halo_translate_block(t, function->regions[0].block, results, count);
+  const halo_mlir_attr *attr = halo_mlir_attr_of(function, "function_type");
+  if (!halo_translate_ok(t) || !attr || attr->kind != HALO_MLIR_TYPE_ATTR) return;
+  const halo_mlir_type *type = attr->type;
+  if (type->result_count != count) {
+    halo_translate_wrong(t, "%d values are returned: expected %d", count, type->result_count);
+  }
+  for (int32_t i = 0; i < count && halo_translate_ok(t); i++) {
+    halo_translate_check(t, "result", i, type->results[i], results[i]);
+  }
+}
+
 /* How many values a function returns. */
 static int32_t control_returned(const halo_mlir_op *function) {
   const halo_mlir_block *block = function->regions[0].block;
@@ -165,11 +179,15 @@ halo_computation *halo_translate_function_body(halo_translator *t, halo_mlir_op 
   }
   int32_t returned = control_returned(function);
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, returned + 1);
-  halo_translate_block(t, block, results, returned);
+  halo_translate_function_block(t, function, results, returned);
   halo_translate_end(t, halo_translate_pack(t, results, returned), outer);
   function->data = body;
   return halo_translate_ok(t) ? body : NULL;
 }
+
+/* Operations that calls put in place: a short text whose functions call others twice each, again and again, has more
+ * than anybody can write. */
+enum { CONTROL_MOST_INLINED = 1 << 21 };
 
 /* Puts the function's operations here, with these operands for its arguments. */
 static void control_inline(halo_translator *t, halo_mlir_op *function, halo_instr *const *operands,
@@ -180,10 +198,19 @@ static void control_inline(halo_translator *t, halo_mlir_op *function, halo_inst
                          halo_mlir_string(function, "sym_name", ""));
     return;
   }
+  t->inlined += block->ops.count;
+  if (t->inlined > CONTROL_MOST_INLINED) {
+    halo_translate_refuse(t, "calls that are put in place come to more than %d operations",
+                          CONTROL_MOST_INLINED);
+    return;
+  }
   void *before = function->data;
   function->data = &control_open;
-  for (int32_t i = 0; i < block->arg_count; i++) block->args[i].data = operands[i];
-  halo_translate_block(t, block, results, control_returned(function));
+  for (int32_t i = 0; i < block->arg_count; i++) {
+    halo_translate_check(t, "argument", i, block->args[i].type, operands[i]);
+    block->args[i].data = operands[i];
+  }
+  halo_translate_function_block(t, function, results, control_returned(function));
   function->data = before;
 }
 

@@ -262,17 +262,21 @@ static bool table_fits(const halo_mlir_type *type, const halo_shape *shape) {
   return true;
 }
 
+void halo_translate_check(halo_translator *t, const char *what, int32_t i,
+                          const halo_mlir_type *declared, const halo_instr *instr) {
+  if (!halo_translate_ok(t) || (instr && table_fits(declared, instr->shape))) return;
+  halo_strbuf text = {0};
+  halo_arena scratch = {0};
+  halo_mlir_type_print(&text, declared);
+  halo_translate_wrong(t, "%s %d is declared as %s, but is %s", what, i, halo_strbuf_text(&text),
+                       instr ? halo_shape_text(&scratch, instr->shape, false) : "missing");
+  halo_arena_deinit(&scratch);
+  halo_strbuf_deinit(&text);
+}
+
 static void table_check(halo_translator *t, const halo_mlir_op *op) {
-  for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
-    const halo_instr *instr = op->results[i].data;
-    if (instr && table_fits(op->results[i].type, instr->shape)) continue;
-    halo_strbuf text = {0};
-    halo_arena scratch = {0};
-    halo_mlir_type_print(&text, op->results[i].type);
-    halo_translate_wrong(t, "result %d is declared as %s, but is %s", i, halo_strbuf_text(&text),
-                         instr ? halo_shape_text(&scratch, instr->shape, false) : "missing");
-    halo_arena_deinit(&scratch);
-    halo_strbuf_deinit(&text);
+  for (int32_t i = 0; i < op->result_count; i++) {
+    halo_translate_check(t, "result", i, op->results[i].type, op->results[i].data);
   }
 }
 

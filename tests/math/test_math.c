@@ -44,7 +44,7 @@ static const math_function math_functions[] = {
     {"acos", acos, EXACT(mpfr_acos), 1.2},
     {"acosh", acosh, EXACT(mpfr_acosh), 2.1},
     {"asin", asin, EXACT(mpfr_asin), 2.1},
-    {"asinh", asinh, EXACT(mpfr_asinh), 1.5},
+    {"asinh", asinh, EXACT(mpfr_asinh), 1.4},
     {"atan", atan, EXACT(mpfr_atan), 1.4},
     {"atanh", atanh, EXACT(mpfr_atanh), 1.2},
     {"cbrt", cbrt, EXACT(mpfr_cbrt), 0.7},

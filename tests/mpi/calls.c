@@ -2,14 +2,9 @@
  * messages go by themselves: mpiexec -n 3 calls. All processes come to the end of the run, those that fail name the
  * operation and the device that is to blame, and the next run is right. */
 #include "../unit/cl_faults.h"
+#include "process.h"
 
-#include "halo/halo.h"
-
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { CALLS_COUNT = 100000, CALLS_MOST = 12 };
 static const double calls_limit = 20; /* seconds that the others may wait */
@@ -22,32 +17,6 @@ typedef struct calls {
   float *values;
 } calls;
 
-static void calls_die(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fprintf(stderr, "calls: ");
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, ": %s\n", halo_error_message());
-  va_end(arguments);
-  _exit(1);
-}
-
-static void calls_compile(calls *c) {
-  char text[512];
-  halo_module *module;
-  snprintf(text, sizeof text,
-           "HloModule m, replica_count=%d\n"
-           "op { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
-           "ENTRY e {\n  x = f32[%d] parameter(0)\n"
-           "  ROOT r = f32[%d] all-reduce(x), replica_groups={}, to_apply=op\n}\n",
-           c->count, CALLS_COUNT, CALLS_COUNT);
-  if (halo_module_parse(text, strlen(text), "m", &module) != HALO_OK ||
-      halo_client_compile(c->client, module, NULL, &c->executable) != HALO_OK) {
-    calls_die("a program");
-  }
-  halo_module_release(module);
-}
-
 /* One run of arrays that are full of `value`, in which a call fails (none: FAULT_CALLS); *sum: what came. */
 static halo_status calls_run(calls *c, fault_call call, int after, float value, float *sum) {
   halo_buffer *in, *out = NULL;
@@ -55,7 +24,7 @@ static halo_status calls_run(calls *c, fault_call call, int after, float value, 
   for (int i = 0; i < CALLS_COUNT; i++) c->values[i] = value;
   if (halo_buffer_put(halo_client_device(c->client, 0), c->values, NULL,
                       halo_executable_argument_shape(c->executable, 0), &in, NULL) != HALO_OK) {
-    calls_die("an argument");
+    process_die("an argument");
   }
   halo_device_trim_memory(halo_client_device(c->client, 0));
   if (call < FAULT_CALLS) fault_after(call, after);
@@ -70,10 +39,10 @@ static halo_status calls_run(calls *c, fault_call call, int after, float value, 
   if (call < FAULT_CALLS && !came) *sum = -1; /* there was no such call left */
   if (status == HALO_OK) {
     if (halo_buffer_to_host(out, c->values, sizeof *c->values * CALLS_COUNT) != HALO_OK) {
-      calls_die("a result");
+      process_die("a result");
     }
     for (int i = 1; i < CALLS_COUNT; i++) {
-      if (c->values[i] != c->values[0]) calls_die("parts of a result");
+      if (c->values[i] != c->values[0]) process_die("parts of a result");
     }
     if (call == FAULT_CALLS) *sum = c->values[0];
   }
@@ -86,7 +55,7 @@ static halo_status calls_run(calls *c, fault_call call, int after, float value, 
 static float calls_tell(calls *c, float mine) {
   float sum = 0;
   if (calls_run(c, FAULT_CALLS, 0, c->me == 1 ? mine : 0, &sum) != HALO_OK) {
-    calls_die("process %d: the run behind a fault", c->me);
+    process_die("process %d: the run behind a fault", c->me);
   }
   return sum;
 }
@@ -99,33 +68,29 @@ static void calls_check(const calls *c, halo_status status, double took, int cal
   /* Its own failures may come before or behind the operation. */
   if (!late && device && (op || c->me == 1)) return;
   if (!late && c->me == 1 && strncmp(message, "a command on the device", 23) == 0) return;
-  calls_die("process %d, call %d, number %d, after %.1f s", c->me, call, after, took);
-}
-
-static double calls_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  process_die("process %d, call %d, number %d, after %.1f s", c->me, call, after, took);
 }
 
 int main(void) {
   calls c = {0};
-  if (halo_communicator_open("mpi", &c.communicator) != HALO_OK) calls_die("mpi");
+  if (halo_communicator_open("mpi", &c.communicator) != HALO_OK) process_die("mpi");
   c.me = c.communicator->process;
   c.count = c.communicator->process_count;
   halo_client_options options = {.communicator = c.communicator, .collective_timeout = 60};
-  if (halo_client_create(&options, &c.client) != HALO_OK) calls_die("a client");
+  if (halo_client_create(&options, &c.client) != HALO_OK) process_die("a client");
   c.values = calloc(CALLS_COUNT, sizeof *c.values);
-  calls_compile(&c);
+  if (process_compile(c.client, "add", CALLS_COUNT, c.count, &c.executable) != HALO_OK) {
+    process_die("a program");
+  }
   int failed = 0;
   (void)calls_tell(&c, 1);
   for (int call = 0; call < FAULT_HOST; call++) {
     for (int i = 0; i < CALLS_MOST; i++) {
       float came = 1;
-      double since = calls_now();
+      double since = process_now();
       fault_call own = c.me == 1 ? (fault_call)call : FAULT_CALLS;
       halo_status status = calls_run(&c, own, i, 1, &came);
-      calls_check(&c, status, calls_now() - since, call, i);
+      calls_check(&c, status, process_now() - since, call, i);
       failed += status != HALO_OK;
       /* One that has failed may have other things to do than to take what is sent to it. */
       if (c.me == 1 && i == 0) nanosleep(&(struct timespec){0, 300000000}, NULL);

@@ -1,16 +1,12 @@
 /* tests/mpi/faults.c: a fault of one process of several, and what the others are told. `faults MODE TIMES` under
  * mpiexec; process 1 is the one that fails. Each of the others prints "as expected" where the error names what
  * happened within its limit, once for each time. faults.sh says how often. */
-#include "halo/halo.h"
+#include "process.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { FAULTS_COUNT = 1 << 20, FAULTS_ROUNDS = 400 };
 static const double faults_timeout = 0.5, faults_limit = 20;
@@ -22,39 +18,6 @@ typedef struct faults {
   int me, count;
 } faults;
 
-static double faults_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void faults_die(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fprintf(stderr, "faults: ");
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, ": %s\n", halo_error_message());
-  va_end(arguments);
-  _exit(1);
-}
-
-/* An all-reduce of so many elements, or with `other` a maximum. */
-static halo_status faults_compile(faults *f, int elements, bool other, halo_executable **out) {
-  char text[512];
-  snprintf(text, sizeof text,
-           "HloModule m, replica_count=%d\n"
-           "op { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] %s(a, b) }\n"
-           "ENTRY e {\n  x = f32[%d] parameter(0)\n"
-           "  ROOT r = f32[%d] all-reduce(x), replica_groups={}, to_apply=op\n}\n",
-           f->count, other ? "maximum" : "add", elements, elements);
-  halo_module *module;
-  halo_status status = halo_module_parse(text, strlen(text), "m", &module);
-  if (status != HALO_OK) return status;
-  status = halo_client_compile(f->client, module, NULL, out);
-  halo_module_release(module);
-  return status;
-}
-
 static halo_buffer *faults_put(faults *f) {
   halo_buffer *buffer;
   const halo_shape *shape = halo_executable_argument_shape(f->executable, 0);
@@ -62,7 +25,7 @@ static halo_buffer *faults_put(faults *f) {
   for (int i = 0; i < FAULTS_COUNT; i++) ones[i] = 1;
   if (halo_buffer_put(halo_client_device(f->client, 0), ones, NULL, shape, &buffer, NULL) !=
       HALO_OK) {
-    faults_die("an argument");
+    process_die("an argument");
   }
   free(ones);
   return buffer;
@@ -80,13 +43,13 @@ static halo_status faults_run(faults *f, halo_buffer *in) {
     free(all);
   }
   halo_buffer_release(out);
-  if (status == HALO_OK && first != (float)f->count) faults_die("a wrong result");
+  if (status == HALO_OK && first != (float)f->count) process_die("a wrong result");
   return status;
 }
 
 /* Whether a failure is what it should be, and came in time. */
 static void faults_expect(faults *f, halo_status status, double since, const char *const *texts) {
-  double took = faults_now() - since;
+  double took = process_now() - since;
   const char *message = halo_error_message();
   bool named = texts[0] == NULL;
   for (int i = 0; texts[i]; i++) named |= strstr(message, texts[i]) != NULL;
@@ -113,13 +76,13 @@ static void faults_killed(faults *f, const char *mode) {
   static const char *const named[] = {"device 1 (process 1)", "mpi: ", "connection", NULL};
   halo_buffer *in = faults_put(f);
   bool within = strcmp(mode, "killed-within") == 0, after = strcmp(mode, "killed-after") == 0;
-  if (after && faults_run(f, in) != HALO_OK) faults_die("the run before");
+  if (after && faults_run(f, in) != HALO_OK) process_die("the run before");
   if (f->me == 1 && !within) raise(SIGKILL);
   if (f->me == 1) pthread_create(&(pthread_t){0}, NULL, faults_kill_soon, NULL);
-  double since = faults_now();
+  double since = process_now();
   halo_status status = HALO_OK;
   for (int i = 0; i < FAULTS_ROUNDS && status == HALO_OK; i++) {
-    since = faults_now();
+    since = process_now();
     status = faults_run(f, in);
   }
   faults_expect(f, status, since, named);
@@ -130,7 +93,7 @@ static void faults_killed(faults *f, const char *mode) {
 /* ---- Faults after which all go on ---- */
 
 static void faults_meet(faults *f, halo_buffer *in) {
-  if (faults_run(f, in) != HALO_OK) faults_die("process %d: the run behind a fault", f->me);
+  if (faults_run(f, in) != HALO_OK) process_die("process %d: the run behind a fault", f->me);
 }
 
 static void faults_skip(faults *f, int times) {
@@ -138,12 +101,12 @@ static void faults_skip(faults *f, int times) {
                                       "failed: all-reduce r", NULL};
   halo_buffer *in = faults_put(f);
   for (int i = 0; i < times; i++) {
-    double since = faults_now();
+    double since = process_now();
     if (f->me == 1) {
       /* It is told that its turn is over, when it takes it. */
       nanosleep(&(struct timespec){0, 800000000}, NULL);
       halo_status status = faults_run(f, in);
-      if (status == HALO_OK) faults_die("the turn that was missed");
+      if (status == HALO_OK) process_die("the turn that was missed");
     } else {
       faults_expect(f, faults_run(f, in), since, named);
     }
@@ -157,8 +120,9 @@ static void faults_different(faults *f, int times) {
   halo_buffer *in = faults_put(f);
   for (int i = 0; i < times; i++) {
     halo_executable *other = NULL;
-    double since = faults_now();
-    halo_status status = faults_compile(f, FAULTS_COUNT, f->me == 1, &other);
+    double since = process_now();
+    halo_status status =
+        process_compile(f->client, f->me == 1 ? "maximum" : "add", FAULTS_COUNT, f->count, &other);
     if (f->me != 1) faults_expect(f, status, since, named);
     halo_executable_release(other);
     faults_meet(f, in);
@@ -173,10 +137,10 @@ static void faults_memory(faults *f, int times) {
   for (int i = 0; i < times; i++) {
     halo_buffer *hog[4] = {0};
     for (int k = 0; k < 4 && f->me == 1; k++) hog[k] = faults_put(f);
-    double since = faults_now();
+    double since = process_now();
     halo_status status = faults_run(f, in);
     if (f->me != 1) faults_expect(f, status, since, named);
-    if (f->me == 1 && status != HALO_OUT_OF_MEMORY) faults_die("memory was enough");
+    if (f->me == 1 && status != HALO_OUT_OF_MEMORY) process_die("memory was enough");
     for (int k = 0; k < 4; k++) halo_buffer_release(hog[k]);
     faults_meet(f, in);
   }
@@ -189,11 +153,11 @@ static void faults_network(faults *f) {
                                       "failed: ", "mpi: ", NULL};
   halo_buffer *in = faults_put(f);
   halo_status status = HALO_OK;
-  double since = faults_now(), until = since + 60;
+  double since = process_now(), until = since + 60;
   printf("running\n");
   fflush(stdout);
-  while (status == HALO_OK && faults_now() < until) {
-    since = faults_now();
+  while (status == HALO_OK && process_now() < until) {
+    since = process_now();
     status = faults_run(f, in);
   }
   faults_expect(f, status, since, named);
@@ -204,15 +168,17 @@ int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
   int times = argc > 2 ? atoi(argv[2]) : 1;
   faults f = {0};
-  if (halo_communicator_open("mpi", &f.communicator) != HALO_OK) faults_die("mpi");
+  if (halo_communicator_open("mpi", &f.communicator) != HALO_OK) process_die("mpi");
   f.me = f.communicator->process;
   f.count = f.communicator->process_count;
   halo_client_options options = {.communicator = f.communicator,
                                  .collective_timeout = faults_timeout};
   /* Of arrays of 4 MiB: the argument, the result and temporaries of a run, and little more. */
   if (strcmp(mode, "memory") == 0) options.memory_limit = 24 << 20;
-  if (halo_client_create(&options, &f.client) != HALO_OK) faults_die("a client");
-  if (faults_compile(&f, FAULTS_COUNT, false, &f.executable) != HALO_OK) faults_die("a program");
+  if (halo_client_create(&options, &f.client) != HALO_OK) process_die("a client");
+  if (process_compile(f.client, "add", FAULTS_COUNT, f.count, &f.executable) != HALO_OK) {
+    process_die("a program");
+  }
   if (strncmp(mode, "killed-", 7) == 0) {
     faults_killed(&f, mode);
   } else if (strcmp(mode, "skip") == 0) {

@@ -52,7 +52,7 @@ recorded 8 eight
 for count in 2 3; do
   out=$(together $count "$build/tests/calls") || true
   expect "OpenCL calls that fail, $count processes" 'process 0: ' "process $((count - 1)): "
-  if grep -q '^calls: ' <<<"$out"; then failed=1; fi
+  if grep -q '^failed: ' <<<"$out"; then failed=1; fi
 done
 
 out=$(together 3 "$build/tools/halo" info) || true

@@ -3,9 +3,9 @@
  * usage: test_ops [--family NAME] [--mode fused|unfused|evaluator] [--device WHICH] [WORD...]
  *
  * A result is tried when each WORD is its case's name or a part of it (parts are between dots), or
- * its label or a part of that: `test_ops add f32`; `=NAME` means that case alone. HALO_TEST_DEVICE
- * chooses the device when --device does not; HALO_TEST_SMALL leaves out large cases; HALO_CACHE_DIR
- * lets programs be cached on disk. The last line is "N passed, N failed"; the exit code is 1 when
+ * its label or a part of that: `test_ops add f32`; `=NAME` means that case alone, `^NAME` leaves that
+ * case out. HALO_TEST_DEVICE chooses the device when --device does not; HALO_TEST_SMALL leaves out large
+ * cases; HALO_CACHE_DIR lets programs be cached on disk. The last line is "N passed, N failed"; the exit code is 1 when
  * something failed. */
 #include "harness.h"
 
@@ -24,8 +24,8 @@ static const char *const ops_mode_names[OPS_MODE_COUNT] = {"fused", "unfused", "
 static struct {
   const char *program, *family, *device;
   bool modes[OPS_MODE_COUNT];
-  char **words;
-  int word_count;
+  char **words, **without;
+  int word_count, without_count;
   halo_client *client;
   halo_communicator *communicator; /* of the processes that mpiexec started; NULL: alone */
   long passed, failed, skipped;
@@ -337,6 +337,11 @@ static const char *ops_why_not(ops_mode mode, const ops_values *values) {
 }
 
 static void ops_try_case(const ops_family *family, const ops_case *one) {
+  for (int i = 0; i < ops.without_count; i++) {
+    if (strcmp(one->name, ops.without[i]) == 0) {
+      return;
+    }
+  }
   /* The labels of a worked example are its results' types, not known yet. */
   bool wanted = ops.word_count == 0 || (one->bound_count == 0 && ops_may_be_wanted(one));
   for (int i = 0; i < one->bound_count && !wanted; i++) {
@@ -404,8 +409,11 @@ static bool ops_read_arguments(int argc, char **argv) {
   ops.program = argv[0];
   ops.device = getenv("HALO_TEST_DEVICE");
   ops.words = calloc((size_t)argc, sizeof(*ops.words));
+  ops.without = calloc((size_t)argc, sizeof(*ops.without));
   for (int i = 1; i < argc; i++) {
-    if (argv[i][0] != '-') {
+    if (argv[i][0] == '^') {
+      ops.without[ops.without_count++] = argv[i] + 1;
+    } else if (argv[i][0] != '-') {
       ops.words[ops.word_count++] = argv[i];
     } else if (i + 1 < argc && strcmp(argv[i], "--family") == 0) {
       ops.family = argv[++i];
@@ -451,6 +459,7 @@ int main(int argc, char **argv) {
   halo_client_release(ops.client);
   halo_communicator_close(ops.communicator);
   free(ops.words);
+  free(ops.without);
   if (ops.skipped > 0) {
     printf("%ld skipped\n", ops.skipped);
   }

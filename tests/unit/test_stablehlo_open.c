@@ -150,6 +150,10 @@ static const struct {
           "%0 = \"stablehlo.negate\"(%a) : (tensor<2xf32>) -> tensor<3xf32>\n"
           "return %0 : tensor<3xf32>\n"),
      HALO_INVALID_ARGUMENT, "result 0 is declared as tensor<3xf32>, but is f32[2]"},
+    {MAIN("%a: tensor<3xf32>", "tensor<4xf32>", "return %a : tensor<3xf32>\n"),
+     HALO_INVALID_ARGUMENT, "result 0 is declared as tensor<4xf32>, but is f32[3]"},
+    {MAIN("%a: tensor<3xf32>", "tensor<3xf32>, tensor<3xf32>", "return %a : tensor<3xf32>\n"),
+     HALO_INVALID_ARGUMENT, "1 values are returned: expected 2"},
     {"module {\n" MAIN("%a: tensor<f32>", "tensor<f32>",
                        "%0 = call @f(%a) : (tensor<f32>) -> tensor<f32>\n"
                        "return %0 : tensor<f32>\n")  //
@@ -209,6 +213,53 @@ START_TEST(what_is_wrong_is_said) {
 }
 END_TEST
 
+/* Calls are put in place where extents are open: @f40 would be 2^40 sines. */
+START_TEST(doubling_calls_are_refused) {
+  halo_strbuf text = {0};
+  halo_strbuf_append(&text,
+                     "module {\nfunc.func private @f0(%a: tensor<?xf32>) -> tensor<?xf32> {\n"
+                     "  %0 = stablehlo.sine %a : tensor<?xf32>\n  return %0 : tensor<?xf32>\n}\n");
+  for (int i = 1; i <= 40; i++) {
+    halo_strbuf_printf(&text,
+                       "func.func private @f%d(%%a: tensor<?xf32>) -> tensor<?xf32> {\n"
+                       "  %%0 = call @f%d(%%a) : (tensor<?xf32>) -> tensor<?xf32>\n"
+                       "  %%1 = call @f%d(%%0) : (tensor<?xf32>) -> tensor<?xf32>\n"
+                       "  return %%1 : tensor<?xf32>\n}\n",
+                       i, i - 1, i - 1);
+  }
+  halo_strbuf_append(&text,
+                     "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n"
+                     "  %0 = call @f40(%a) : (tensor<?xf32>) -> tensor<?xf32>\n"
+                     "  return %0 : tensor<?xf32>\n}\n}\n");
+  halo_shape *shape;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 1, (const int64_t[]){3}, &shape), HALO_OK);
+  const halo_shape *shapes[] = {shape};
+  const halo_specialisation how = {.arguments = shapes, .argument_count = 1};
+  refuse(halo_strbuf_text(&text), &how, HALO_UNIMPLEMENTED,
+         "calls that are put in place come to more than 2097152 operations");
+  halo_shape_release(shape);
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+/* What a call gives a function must be what it takes, also where the call is put in place. */
+START_TEST(calls_fit_where_they_are_put_in_place) {
+  static const char text[] =
+      "module {\nfunc.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+      "  return %a : tensor<4xf32>\n}\n"
+      "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n"
+      "  %0 = call @f(%a) : (tensor<?xf32>) -> tensor<?xf32>\n"
+      "  return %0 : tensor<?xf32>\n}\n}\n";
+  halo_shape *shape;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 1, (const int64_t[]){3}, &shape), HALO_OK);
+  const halo_shape *shapes[] = {shape};
+  const halo_specialisation how = {.arguments = shapes, .argument_count = 1};
+  refuse(text, &how, HALO_INVALID_ARGUMENT,
+         "func.call: argument 0 is declared as tensor<4xf32>, but is f32[3]");
+  halo_shape_release(shape);
+}
+END_TEST
+
 START_TEST(bad_calls_fail) {
   halo_module *module;
   ck_assert_int_eq(halo_module_read(NULL, 0, "t", NULL, &module), HALO_INVALID_ARGUMENT);
@@ -244,6 +295,8 @@ int main(void) {
   tcase_add_test(tests, parameters_show_what_is_open);
   tcase_add_test(tests, wrong_arguments_are_refused);
   tcase_add_loop_test(tests, what_is_wrong_is_said, 0, REFUSED);
+  tcase_add_test(tests, doubling_calls_are_refused);
+  tcase_add_test(tests, calls_fit_where_they_are_put_in_place);
   tcase_add_test(tests, bad_calls_fail);
   tcase_add_test(tests, memory_may_run_out);
   suite_add_tcase(suite, tests);
