@@ -156,6 +156,15 @@ def does_not_see_later_changes(device):
 
 
 @step("array")
+def has_ones_for_whatever_bytes_are_true(device):
+  if device.platform == "cpu": return  # where they stay what they are
+  x = np.array([[0, 1, 120], [255, 0, 2]], np.uint8).view(bool)
+  for given in (x, x.T, np.tile(x, (1000, 100)), x[0, 2]):
+    same(np.asarray(jax.device_put(given)).view(np.int8), given.astype(np.int8))
+    same(jnp.asarray(given).view(np.int8), given.astype(np.int8))
+
+
+@step("array")
 def is_a_read_only_numpy_array(device):
   for size in (3, 100000):
     view = np.asarray(jnp.arange(size, dtype=np.int32))

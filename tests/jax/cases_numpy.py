@@ -214,4 +214,55 @@ def scipy():
   yield Case("jax.image.scale_and_translate", lambda x: jax.image.scale_and_translate(x, (8, 9), (0, 1), jnp.array([1.3, .7]), jnp.array([.5, 1.]), "linear"), (array("im", (6, 8), F32),), 32)
 
 
-GROUPS = [ufuncs, reductions, shaping, linalg, fft, neural, scipy]
+def bits():
+  """Bytes seen as another type: from each width to each, of whole arrays and of scalars."""
+  kinds = [jnp.int4, jnp.uint4, np.bool_, np.int8, np.uint16, F16, BF16, np.int32, F32, C64] + ([np.float64, np.uint64, np.complex128] if jax.config.jax_enable_x64 else [])
+  rng = np.random.default_rng(5)
+  for a in kinds:
+    x = np.asarray(array("bits", (2, 32), a)) if a in (jnp.int4, jnp.uint4, np.bool_) else rng.integers(0, 256, (2, 32 * np.dtype(a).itemsize)).astype(np.uint8).view(a)
+    for b in kinds:
+      if b == np.bool_ and a != np.bool_: continue  # whose bytes may be any
+      if np.dtype(b).kind == "c" and a != b: continue  # JAX adds the parts up, and XLA's CPU has no denormal numbers
+      yield Case(f"view/{np.dtype(a).name}/{np.dtype(b).name}", lambda x, b=b: x.view(b), (x,), exact=True)
+    for b in {np.int8: [np.uint8, np.bool_, jnp.float8_e5m2], np.bool_: [np.int8, np.uint8], np.int32: [F32, np.uint32], F16: [BF16, np.int16], jnp.int4: [jnp.uint4]}.get(a, []):
+      yield Case(f"view.scalar/{np.dtype(a).name}/{np.dtype(b).name}", lambda x, b=b: x.view(b), (x[0, 0] if np.dtype(a) != np.int8 else np.array(1, a),), exact=True)
+
+
+INDICES = [((10,), slice(None, 1, -2)), ((10, 8), (slice(1, 3), slice(0, 2))), ((3, 4, 5), (0, ..., 2)), ((6, 6), np.array([[1, 2, 0], [3, 4, -1]])), ((0,), np.array([], np.int32)), ((), ()),
+           ((4, 5, 6), (np.array([0, 2, 1, 3]), slice(None), np.array([-1, 0, -2, 1]))), ((3, 4, 5), (..., np.array([[0, 2], [1, 3]]), slice(None))), ((3, 4), (np.array([True, False, True]), None)),
+           ((3, 4, 5), (np.array([0, 2]), None, None, np.array([-1, 2]))), ((3, 4, 5), -4), ((3, 4, 5), (-4, 4)), ((3, 3), (2, 7))]
+
+
+def updates():
+  """x.at[...]: each operation at indices of all kinds, in and out of bounds, with updates of full shape and of none; and its gradients."""
+  types, modes = [F32, BF16, np.int32, C64, np.uint8, F16], ["clip", "drop", "promise_in_bounds"]
+  for i, (shape, index) in enumerate(INDICES):
+    inside = i < len(INDICES) - 3
+    part = np.zeros(shape)[index].shape if inside else ()
+    for k, op in enumerate("set add subtract multiply divide power min max get apply".split()):
+      dtype, mode = types[(i + k) % len(types)], modes[(i + k) % (3 if inside else 2)]
+      if op in ("divide", "power") and np.dtype(dtype).kind in "iu" or op in ("min", "max") and dtype == C64: dtype = F32
+      y = np.abs(array(f"u{i}{k}", part if k % 2 else (), dtype)) + np.array(1, dtype)
+      if op == "get": fn = lambda x, y, j=index, m=mode: (x.at[j].get(mode=m), x.at[j].get(mode="fill", fill_value=7))
+      elif op == "apply": fn = lambda x, y, j=index, m=mode: x.at[j].apply(jnp.square, mode=m)
+      else: fn = lambda x, y, o=op, j=index, m=mode: getattr(x.at[j], o)(y.astype(x.dtype), mode=m)
+      yield Case(f"at.{op}/{i}/{np.dtype(dtype).name}/{mode}", fn, (array(f"x{i}{k}", shape, dtype), y), 16)
+    grad = lambda x, y, j=index: jax.vjp(lambda x, y: (x.at[j].add(y), x.at[j].multiply(y, unique_indices=True), x.at[j].set(y)), x, y)[1]((x, x, x))
+    yield Case(f"at.grad/{i}", grad, (array(f"g{i}", shape, F32), array(f"h{i}", part, F32)), 16)
+
+
+def searches():
+  a, v = np.sort(array("sa", (17,), F32)), array("sv", (5, 5), F32)
+  special = np.array([-np.inf, -1, 0., -0., 1, np.inf, np.nan, -np.nan], np.float32)
+  for method in ("sort", "scan", "scan_unrolled", "compare_all"):
+    for side in ("left", "right"):
+      search = lambda a, v, m=method, s=side: jnp.searchsorted(a, v, side=s, method=m)
+      yield Case(f"searchsorted/{method}/{side}", search, (a, v))
+      yield Case(f"searchsorted/{method}/{side}/special", search, (special, special))
+      yield Case(f"searchsorted/{method}/{side}/sorter", lambda a, v, m=method, s=side: jnp.searchsorted(a, v, side=s, method=m, sorter=jnp.argsort(a)), (a[::-1].copy(), v))
+      yield Case(f"searchsorted/{method}/{side}/complex", search, (np.sort((a + 1j * a[::-1]).astype(C64)), v.astype(C64)))
+    yield Case(f"isin/{method}", lambda i, m={"scan": "auto", "scan_unrolled": "binary_search"}.get(method, method): jnp.isin(i, jnp.array([1, 5, 9, -3]), method=m), (array("ii", (40,), np.int32),))
+    yield Case(f"digitize/{method}", lambda x, m=method: (jnp.digitize(x, jnp.arange(-2., 3.), method=m), jnp.digitize(x, jnp.arange(-2., 3.)[::-1], right=True, method=m), jnp.digitize(x, jnp.zeros(0), method=m)), (v,))
+
+
+GROUPS = [ufuncs, reductions, shaping, linalg, fft, neural, scipy, bits, updates, searches]
