@@ -2,7 +2,7 @@
 import functools
 
 # Calls of LAPACK, by the names that JAX gives them on CPUs.
-_AS_ON_CPUS = (
+_DECOMPOSITIONS = (
     "eig",
     "eigh",
     "geqp3",
@@ -14,9 +14,11 @@ _AS_ON_CPUS = (
     "schur",
     "svd",
     "tridiagonal",
-    # Complex convolutions as real ones.
-    "conv_general_dilated",
 )
+# Complex convolutions as real ones.
+_AS_ON_CPUS = ("conv_general_dilated",)
+# Types that LAPACK does not have.
+_HALVES = ("float16", "bfloat16")
 # Those of modules that are imported when somebody wants them: jax.experimental.sparse.linalg.
 _AS_ON_CPUS_LATER = ("spsolve",)
 # Arrays that a program puts into another memory.
@@ -31,6 +33,32 @@ def _copy(platform, source, names):
     for primitive, entry in list(mlir._platform_specific_lowerings[source].items()):
         if str(primitive) in names:
             rule = getattr(entry, "rule", entry)
+            mlir.register_lowering(primitive, rule, platform=platform)
+
+
+def _copy_decompositions(platform):
+    """The calls of LAPACK, and those of types that it does not have as of f32."""
+    from jax._src.interpreters import mlir
+
+    def with_halves(primitive, rule):
+        def wide(types, parameters, *arrays):
+            arrays = [x.astype("float32") if x.dtype.name in _HALVES else x for x in arrays]
+            results = primitive.bind(*arrays, **parameters)
+            results = results if primitive.multiple_results else [results]
+            return [x.astype(dtype) for x, dtype in zip(results, types)]
+
+        def lower(ctx, *operands, **parameters):
+            if not any(aval.dtype.name in _HALVES for aval in ctx.avals_in):
+                return rule(ctx, *operands, **parameters)
+            types = [aval.dtype for aval in ctx.avals_out]
+            call = functools.partial(wide, types, parameters)
+            return mlir.lower_fun(call, multiple_results=True)(ctx, *operands)
+
+        return lower
+
+    for primitive, entry in list(mlir._platform_specific_lowerings["cpu"].items()):
+        if str(primitive) in _DECOMPOSITIONS:
+            rule = with_halves(primitive, getattr(entry, "rule", entry))
             mlir.register_lowering(primitive, rule, platform=platform)
 
 
@@ -104,6 +132,7 @@ def install(platform):
     import jax._src.lax.linalg  # noqa: F401
     import jax._src.lax.parallel  # noqa: F401
 
+    _copy_decompositions(platform)
     _copy(platform, "cpu", _AS_ON_CPUS)
     _copy_later(platform, "cpu", _AS_ON_CPUS_LATER)
     _copy(platform, "tpu", _AS_ON_TPUS)

@@ -7,6 +7,7 @@ steps ask is what JAX itself promises: they pass on its CPU backend too.
 import collections
 import contextlib
 import copy
+import functools
 import os
 import pickle
 import re
@@ -802,6 +803,17 @@ def of_rules_that_come_later(device):
   np.testing.assert_allclose(jax.jit(solve)(sparse.data), np.linalg.solve(matrix, np.ones(4)), rtol=1e-5)
 
 
+@step("callback")
+def of_halves(device):
+  """Decompositions of types that LAPACK does not have, which JAX has no rules for on CPUs."""
+  if device.platform == "cpu": return
+  x = jnp.asarray(np.random.RandomState(0).randn(2, 5, 5), jnp.bfloat16)
+  eigh = functools.partial(lax.linalg.eigh, symmetrize_input=False)
+  for fn in (jnp.linalg.svd, eigh, jnp.linalg.eigvals, lax.linalg.lu, lax.linalg.qr, lax.linalg.hessenberg):
+    for half, single in zip(jax.tree.leaves(jax.jit(fn)(x)), jax.tree.leaves(jax.jit(fn)(x.astype("float32")))):
+      np.testing.assert_allclose(half.astype(single.dtype), single, rtol=2e-2, atol=5e-2)
+
+
 # ---- Arrays that change ----
 
 
@@ -889,6 +901,7 @@ def has_jaxs_own_type(device):
 def at_the_end_of_a_process(device):
   """Work in flight, callbacks among it, when the process ends."""
   run_alone(device, "x = jnp.ones((400, 400))\nfor _ in range(20): x = x @ x / 400\n")
+  run_alone(device, "y = jax.jit(lambda x: jnp.sort(x) + time.time())(jnp.ones(100000))\n")  # which no cache has
   run_alone(device, "y = jax.jit(lambda x: jax.pure_callback(lambda a: (time.sleep(.3), a)[1], jax.ShapeDtypeStruct((3,), np.float32), x))(jnp.ones(3))\n")
 
 
