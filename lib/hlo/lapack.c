@@ -118,13 +118,19 @@ double halo_lapack_operations(const halo_lapack_view *v) {
   return halo_type_is_complex(v->type) ? 4 * each : each;
 }
 
+/* What one work group holds: its local memory, or a work item of a CPU its own. */
+static int64_t lapack_room(const halo_target *target) {
+  enum { MANY = 64, LOCAL = 16 << 10, OWN = 64 << 10 };
+  return target->rate > MANY * target->item_rate ? LOCAL : OWN;
+}
+
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {
-  /* What one work group holds: its local memory, or a work item of a CPU its own. */
-  enum { BYTES = 16 << 10, LAUNCHES = 5 };
-  const double host_rate = 8e9;  /* operations a second of LAPACK on small matrices */
+  enum { LAUNCHES = 5 };
+  const double host_rate = 4e9;  /* operations a second of LAPACK on small matrices */
   const double host_call = 5e-7; /* seconds: of a call */
+  int64_t room = lapack_room(target);
   int64_t bytes = v->rows * v->columns * (int64_t)halo_type_size(v->type);
-  if (v->rows > BYTES || v->columns > BYTES || bytes > BYTES) return false;
+  if (v->rows > room || v->columns > room || bytes > room) return false;
   double operations = halo_lapack_operations(v), batch = (double)v->batch;
   double host = LAUNCHES * target->launch + batch * (host_call + operations / host_rate);
   return batch * operations / target->rate <= host;

@@ -228,8 +228,10 @@ def _boundary_cases():
     def factors(a):
         return _away(jnp.linalg.cholesky(a))
 
-    for n in 64, 65:
+    for n in 128, 129:
         yield Program(f"lapack.getrf.{n}", lambda a: jsl.lu_factor(a)[1], _matrix("f32", n, n))
+    # Likewise on GPUs.
+    for n in 64, 65:
         yield Program(f"lapack.potrf.{n}", factors, _definite("f32", n, n))
         yield Program(f"lapack.geqrf.{n}", _qr, _matrix("f32", n, 60))
 
