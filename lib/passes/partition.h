@@ -227,8 +227,9 @@ bool halo_spmd_window_reach(const halo_window_dim *w, int64_t size, int64_t out,
 /* The same where the window, which is as large as the operand, is cut, and each part gives a summand. */
 bool halo_spmd_kernel_reach(const halo_window_dim *w, int64_t size, int64_t out,
                             halo_spmd_reach *reach);
-/* Slices of padded arrays become padded ones, and arrays put together of their end and their beginning rotations: calls
- * that this pass alone knows. Before anything else is done to the module. */
+/* Slices of padded arrays, and padded slices, become padded arrays, and what puts an array together of its end and its
+ * beginning, or sums up both where they go, becomes a rotation: a call that this pass alone knows. Before anything else is
+ * done to the module. */
 halo_status halo_spmd_find_shifts(halo_module *module);
 /* Whether it is such a call; by how many elements, and along which dimension: element 0 of the result is element `by`. */
 bool halo_spmd_is_rotation(const halo_instr *instr, int *dim, int64_t *by);

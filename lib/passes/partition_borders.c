@@ -267,6 +267,16 @@ static int64_t shift_begin(const halo_instr *slice, int dim, int64_t size) {
   return bounds[3 * dim + 1] - bounds[3 * dim] == size ? bounds[3 * dim] : -1;
 }
 
+static halo_instr *shift_rotation(halo_rewriter *r, const halo_instr *like, halo_instr *x, int dim,
+                                  int64_t by) {
+  int64_t list[2] = {dim, by};
+  halo_attr attrs[3] = {
+      {.id = HALO_ATTR_CUSTOM_CALL_TARGET, .text = borders_rotation},
+      halo_rewrite_list_attr(r->computation->module, HALO_ATTR_DIMENSIONS, list, 2)};
+  int32_t count = shift_sharding(like, attrs, 2);
+  return halo_rewrite_make(r, like, HALO_OP_CUSTOM_CALL, like->shape, &x, 1, attrs, count);
+}
+
 /* concatenate(slice(x, by to the end), slice(x, 0 to by)). */
 static halo_instr *shift_concatenate(halo_rewriter *r, halo_instr *instr) {
   int32_t count;
@@ -281,12 +291,70 @@ static halo_instr *shift_concatenate(halo_rewriter *r, halo_instr *instr) {
       by == 0) {
     return NULL;
   }
-  int64_t list[2] = {dim, by};
-  halo_attr attrs[3] = {
-      {.id = HALO_ATTR_CUSTOM_CALL_TARGET, .text = borders_rotation},
-      halo_rewrite_list_attr(r->computation->module, HALO_ATTR_DIMENSIONS, list, 2)};
-  int32_t attr_count = shift_sharding(instr, attrs, 2);
-  return halo_rewrite_make(r, instr, HALO_OP_CUSTOM_CALL, instr->shape, &x, 1, attrs, attr_count);
+  return shift_rotation(r, instr, x, dim, by);
+}
+
+/* pad(slice(x)) is a padding of x where what is cut off at an end is not padded there. */
+static halo_instr *shift_pad(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *slice = instr->operands[0];
+  int64_t padding[3 * HALO_MAX_RANK];
+  int32_t count;
+  if (slice->opcode != HALO_OP_SLICE || instr->shape->dynamic || slice->shape->dynamic) return NULL;
+  const int64_t *written = halo_instr_ints(instr, HALO_ATTR_PADDING, &count);
+  const int64_t *bounds = halo_instr_ints(slice, HALO_ATTR_SLICE, &count);
+  bool moves = false;
+  for (int d = 0; d < instr->shape->rank; d++) {
+    int64_t front = bounds[3 * d], back = slice->operands[0]->shape->dims[d] - bounds[3 * d + 1];
+    int64_t low = written[3 * d], high = written[3 * d + 1];
+    if (written[3 * d + 2] != 0 || bounds[3 * d + 2] != 1) return NULL;
+    if ((front > 0 && low > 0) || (back > 0 && high > 0)) return NULL;
+    moves |= low != front && low - front + high - back == 0;
+    padding[3 * d] = low - front;
+    padding[3 * d + 1] = high - back;
+    padding[3 * d + 2] = 0;
+  }
+  if (!moves) return NULL;
+  halo_instr *operands[2] = {slice->operands[0], instr->operands[1]};
+  halo_attr attrs[2] = {halo_rewrite_list_attr(r->computation->module, HALO_ATTR_PADDING, padding,
+                                               3 * instr->shape->rank)};
+  int32_t attr_count = shift_sharding(instr, attrs, 1);
+  return halo_rewrite_make(r, instr, HALO_OP_PAD, instr->shape, operands, 2, attrs, attr_count);
+}
+
+/* By how much an array is moved along its only dimension that is padded, zeros filling up; 0: it is none such. */
+static int64_t shift_distance(const halo_instr *pad, int *dim) {
+  int32_t count;
+  int64_t distance = 0;
+  if (pad->opcode != HALO_OP_PAD || pad->operands[1]->opcode != HALO_OP_CONSTANT) return 0;
+  const halo_literal *fill = pad->operands[1]->literal;
+  for (size_t i = 0; i < halo_type_size(fill->shape->type); i++) {
+    if (((const char *)fill->data)[i]) return 0;
+  }
+  const int64_t *padding = halo_instr_ints(pad, HALO_ATTR_PADDING, &count);
+  for (int d = 0; d < pad->shape->rank; d++) {
+    if (padding[3 * d] + padding[3 * d + 1] != 0 || padding[3 * d + 2]) return 0;
+    if (padding[3 * d] && distance) return 0;
+    if (padding[3 * d]) *dim = d;
+    distance += padding[3 * d];
+  }
+  return distance;
+}
+
+/* pad(x, moved down by some) + pad(x, moved up by the rest): the gradient of a rotation. The sum with zero stays, for the
+ * sign of zeros. */
+static halo_instr *shift_add(halo_rewriter *r, halo_instr *instr) {
+  halo_instr *a = instr->operands[0], *b = instr->operands[1];
+  int dim = 0, other = 0;
+  int64_t up = shift_distance(a, &dim), down = up ? shift_distance(b, &other) : 0;
+  if (!up || !down || dim != other || a->operands[0] != b->operands[0]) return NULL;
+  if ((up < 0) == (down < 0) || (up < 0 ? down - up : up - down) != instr->shape->dims[dim]) {
+    return NULL;
+  }
+  halo_instr *sum[2] = {shift_rotation(r, instr, a->operands[0], dim, up < 0 ? -up : -down),
+                        halo_rewrite_make_splat(r, instr, a->operands[1], instr->shape)};
+  halo_attr said[1];
+  int32_t count = shift_sharding(instr, said, 0);
+  return halo_rewrite_make(r, instr, HALO_OP_ADD, instr->shape, sum, 2, said, count);
 }
 
 /* slice(pad(x)) is a padding by less, where something of x is left of it. */
@@ -328,6 +396,8 @@ halo_status halo_spmd_find_shifts(halo_module *module) {
       if (!instr || halo_rewrite_pinned(instr)) continue;
       if (instr->opcode == HALO_OP_CONCATENATE) with = shift_concatenate(&r, instr);
       if (instr->opcode == HALO_OP_SLICE) with = shift_slice(&r, instr);
+      if (instr->opcode == HALO_OP_PAD) with = shift_pad(&r, instr);
+      if (instr->opcode == HALO_OP_ADD) with = shift_add(&r, instr);
       if (with) halo_rewrite_replace(&r, instr, with);
     }
     HALO_TRY(halo_rewrite_end(&r, &changed));

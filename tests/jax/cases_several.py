@@ -15,6 +15,7 @@ from jax.experimental.layout import Format, Layout, with_layout_constraint
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
 
+import cases_foreign
 from cases_api import raises, real, run_alone, same, struct
 from check import Step
 
@@ -354,6 +355,38 @@ def random_numbers(device):
   same(x, jax.random.bits(jax.random.key(1), (64,)))
   keys = jax.device_put(jax.random.split(jax.random.key(0), 4), spread)
   same(jax.vmap(jax.random.bits)(keys), jax.vmap(jax.random.bits)(jax.random.split(jax.random.key(0), 4)))
+
+
+@step
+def handlers_of_pieces(device):
+  """Foreign functions see the whole array where a program speaks of it, and pieces where it speaks of these."""
+  jax.ffi.register_ffi_target("tests.pieces", cases_foreign._handler(cases_foreign._scale), platform=device.platform)
+  call = lambda x: cases_foreign._call("tests.pieces", x)
+  x = np.arange(32, dtype=np.float32).reshape(8, 4)
+  spread = jax.device_put(x, line(device))
+  same(jax.jit(lambda x: call(x) + 1)(spread), x * 3 + 1)
+  part = jax.shard_map(lambda x: call(x) + lax.axis_index("x"), mesh=line(device).mesh, in_specs=P("x"), out_specs=P("x"))
+  same(jax.jit(part)(spread), x * 3 + np.arange(4, dtype=np.float32).repeat(2)[:, None])
+  for each in jax.devices(device.platform): same(jax.jit(call)(jax.device_put(x, each)), x * 3)
+
+
+@step
+def borders(device):
+  """What looks at its neighbours along a dimension that is cut exchanges these alone: no array is gathered."""
+  at = NamedSharding(mesh_of(device, (4,), ("x",)), P(None, "x"))
+  x = np.sin(np.arange(2 * 64 * 32 * 3, dtype=np.float32)).reshape(2, 64, 32, 3)
+  kernels = [np.cos(np.arange(3 * 3 * 3 * 4, dtype=np.float32)).reshape(3, 3, 3, 4), np.cos(np.arange(5 * 3 * 4 * 4, dtype=np.float32)).reshape(5, 3, 4, 4)]
+
+  def loss(kernels, x):
+    for k, steps in zip(kernels, (1, 2)):
+      x = jax.nn.relu(lax.conv_general_dilated(x, k, (steps, steps), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    return jnp.mean((x - jnp.roll(x, 1, 1)) ** 2)
+
+  step = jax.jit(jax.value_and_grad(loss))
+  spread = jax.device_put(x, at)
+  if device.platform != "cpu": assert "all-gather" not in step.lower(kernels, spread).compile().as_text()
+  got, whole = step(kernels, spread), step(kernels, jax.device_put(x, device))
+  for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(whole)): np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5 * np.abs(b).max())
 
 
 def steps():

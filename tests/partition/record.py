@@ -224,8 +224,9 @@ def stencils(u, w):
         return lax.conv_general_dilated(u[None, None], w, (1, 1), "SAME")[0, 0]
 
     u = lax.fori_loop(0, 3, turn, u)
+    turned = lambda v: jnp.sum(jnp.sin(jnp.roll(v, 3, 0)) * jnp.roll(v, (-2, 7), (0, 1)))
     pool = lambda v, start, fn, size, step: lax.reduce_window(v, start, fn, (size, size), (step, step), "SAME")
-    return u, pool(u, -jnp.inf, lax.max, 3, 1), pool(u, 0.0, lax.add, 2, 2), pool(u, -jnp.inf, lax.max, 3, 2), jnp.roll(u, (19, 5), (0, 1))
+    return u, pool(u, -jnp.inf, lax.max, 3, 1), pool(u, 0.0, lax.add, 2, 2), pool(u, -jnp.inf, lax.max, 3, 2), jnp.roll(u, (19, 5), (0, 1)), jax.grad(turned)(u)
 
 
 def images(w, x, y):
