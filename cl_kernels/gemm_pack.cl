@@ -1,7 +1,7 @@
 /* cl_kernels/gemm_pack.cl: packs one operand of a matrix product into panels: P lines (rows of A,
  * columns of B) side by side for each k, zeros beyond the last line.
  *
- * Holes: H_NAME, H_PARAMS, H_POINTERS; H_IN(b, line, k) an element; H_OUT(p, v) stores it at panel
+ * Holes: H_NAME, H_PARAMS, H_POINTERS; H_KERNEL, H_ITEM, H_CALLED (reduce.cl); H_IN(b, line, k) an element; H_OUT(p, v) stores it at panel
  * position p; H_T; H_LINES, H_K, H_BATCH sizes; H_P lines of a panel; H_KBLOCK k that a work item packs;
  * H_KFAST 1: neighbours in k are neighbours in memory, 0: neighbouring lines are. */
 #ifndef H_NAME
@@ -18,14 +18,19 @@
 #define H_KBLOCK 16
 #define H_KFAST 0
 #define H_INT int
+#define H_KERNEL __kernel void H_NAME(H_PARAMS)
+#define H_ITEM ((H_INT)get_global_id(0))
+#define H_CALLED
+#define H_ROLLED
+#define H_SINGLE
 #endif
 /* One work item packs a block of k of one panel. */
 #define H_KBLOCKS ((H_K + H_KBLOCK - 1) / H_KBLOCK)
 #define H_PANELS ((H_LINES + H_P - 1) / H_P)
 
-__kernel void H_NAME(H_PARAMS) {
+H_KERNEL {
   H_POINTERS
-  const H_INT item = (H_INT)get_global_id(0);
+  const H_INT item = H_ITEM;
   if (item >= (H_INT)H_KBLOCKS * H_PANELS * H_BATCH) return;
   const H_INT k0 = item % H_KBLOCKS * H_KBLOCK, rest = item / H_KBLOCKS;
   const H_INT l0 = rest % H_PANELS * H_P, batch = rest / H_PANELS;
@@ -34,22 +39,22 @@ __kernel void H_NAME(H_PARAMS) {
   const int lines = H_LINES - l0 < H_P ? (int)(H_LINES - l0) : H_P;
 #if H_KFAST
   for (int l = 0; l < lines; ++l) {
+    H_SINGLE
     for (int k = 0; k < ks; ++k) H_OUT(base + k * H_P + l, H_IN(batch, l0 + l, k0 + k));
   }
 #else
-  if (lines == H_P) {
-    for (int k = 0; k < ks; ++k) {
-      for (int l = 0; l < H_P; ++l) H_OUT(base + k * H_P + l, H_IN(batch, l0 + l, k0 + k));
-    }
-    return;
-  }
   for (int k = 0; k < ks; ++k) {
+    H_SINGLE
     for (int l = 0; l < lines; ++l) H_OUT(base + k * H_P + l, H_IN(batch, l0 + l, k0 + k));
   }
 #endif
+  if (lines == H_P) return;
+  H_ROLLED
   for (int k = 0; k < ks; ++k) {
+    H_ROLLED
     for (int l = lines; l < H_P; ++l) H_OUT(base + k * H_P + l, (H_T)0);
   }
 }
+H_CALLED
 #undef H_KBLOCKS
 #undef H_PANELS

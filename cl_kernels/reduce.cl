@@ -2,19 +2,23 @@
  *
  * Holes (each instance defines them, includes this text and undefines them):
  *   H_NAME     the kernel's name                    H_PARAMS  its parameters
+ *   H_KERNEL   the head of the function that does item H_ITEM, which is the kernel or, H_CALLED, called by it
  *   H_POINTERS declarations at its start            H_T       the accumulator's type
  *   H_IN(o, r, c) the value at [o, r, c]            H_OP(a, b) combines two accumulators
  *   H_OUT(p, v) finishes and stores result p
  *   H_N H_INNER sizes of the reduced and inner part; H_OUTER of the outer
  *   H_CHUNK    part of n that one work item or group takes; H_CHUNKS = ceil(n / chunk)
  *   H_LANES    independent accumulators of a work item; H_LOCAL the work-group size
- *   H_SIDE     the type of H_LANES accumulators, H_GET(l, j) one of them, H_SET(l, j, v) sets it
+ *   H_ROOM     H_LANES, or more: whole lines of H_SPAN
+ *   H_SIDE     the type of H_ROOM accumulators, H_GET(l, j) one of them, H_SET(l, j, v) sets it
  *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
  *   H_STREAMS  rows that a strip of columns takes in one step
+ *   H_NARROW   1: these columns are all there are, few whole lines of H_SPAN, whose sums are registers
+ *   H_COPIES   of what H_SPAN sums, how often the text for a row is there in a step
  *   H_SPAN    0, or: accumulators are sums, which are kept in lines of so many neighbours. H_LINE is the type
  *              of a line of accumulators, H_LINE_NONE(l) makes it a sum of nothing, H_LINE_ADD(l, o, r, c) adds
  *              the elements from [o, r, c] on, H_LINE_GET(l, s, j), H_LINE_SET(l, s, j) move it from and to an
- *              H_SIDE
+ *              H_SIDE; H_NONE is one sum of nothing
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
@@ -25,7 +29,7 @@
 #define H_IN(o, r, c) in_[((o) * H_N + (r)) * H_INNER + (c)]
 #define H_OP(a, b) ((a) + (b))
 #define H_OUT(p, v) out_[p] = (v)
-#define H_SIDE struct { float m0[H_LANES]; }
+#define H_SIDE struct { float m0[H_ROOM]; }
 #define H_GET(l, j) (l).m0[j]
 #define H_SET(l, j, v) (l).m0[j] = (v)
 #define H_N 64
@@ -34,21 +38,30 @@
 #define H_CHUNK 64
 #define H_CHUNKS 1
 #define H_LANES 1
+#define H_ROOM 1
 #define H_LOCAL 8
 #define H_COLUMNS 0
 #define H_ROWS 1
 #define H_STREAMS 1
+#define H_COPIES 1
+#define H_NARROW 0
 #define H_SPAN 0
+#define H_NONE 0
 #define H_ORDERED 0
 #define H_INT int
+#define H_KERNEL __kernel void H_NAME(H_PARAMS)
+#define H_ITEM ((H_INT)get_global_id(0))
+#define H_CALLED
+#define H_ROLLED
+#define H_SINGLE
 #endif
 
 #if H_COLUMNS
 /* Each work item takes H_LANES neighbouring columns of one chunk, so that a step reads one piece of a
  * row. Result order: chunk, outer, inner. */
-__kernel void H_NAME(H_PARAMS) {
+H_KERNEL {
   H_POINTERS
-  const H_INT item = (H_INT)get_global_id(0);
+  const H_INT item = H_ITEM;
   const H_INT strips = (H_INNER + H_LANES - 1) / H_LANES;
   if (item >= strips * H_OUTER * H_CHUNKS) return;
   const H_INT strip = item % strips, rest = item / strips;
@@ -62,51 +75,108 @@ __kernel void H_NAME(H_PARAMS) {
   for (H_INT r = first + 1; r < end; ++r) acc = H_OP(acc, H_IN(outer, r, column));
   H_OUT(out, acc);
 #else
-  H_SIDE acc;
 #if H_INNER % H_LANES == 0
   const int lanes = H_LANES;
 #else
   const int lanes = H_INNER - column < H_LANES ? (int)(H_INNER - column) : H_LANES;
 #endif
+#if !H_SPAN && H_N <= 4
+  H_SINGLE
+  for (int j = 0; j < lanes; ++j) {
+    H_T acc = H_IN(outer, 0, column + j);
+#pragma unroll
+    for (int r = 1; r < H_N; ++r) acc = H_OP(acc, H_IN(outer, r, column + j));
+    H_OUT(out + j, acc);
+  }
+#else
+  H_SIDE acc;
+#if H_NARROW
+  H_LINE line[H_LANES / H_SPAN];
+#pragma unroll
+  for (int j = 0; j < H_LANES / H_SPAN; ++j) {
+    H_LINE_NONE(line[j])
+  }
+  H_ROLLED
+  for (H_INT r = first; r < end; ++r) {
+#pragma unroll
+    for (int j = 0; j < H_LANES / H_SPAN; ++j) H_LINE_ADD(line[j], outer, r, j * H_SPAN)
+  }
+#pragma unroll
+  for (int j = 0; j < H_LANES / H_SPAN; ++j) {
+    H_LINE_SET(line[j], acc, j * H_SPAN)
+  }
+#elif H_SPAN
+  H_SINGLE
+  for (int j = 0; j < H_ROOM; ++j) {
+    H_SET(acc, j, H_NONE);
+  }
+  for (H_INT r = first, rows; r < end; r += rows) {
+    rows = end - r < H_STREAMS ? 1 : H_STREAMS;
+    for (int j = 0; j < lanes; j += H_SPAN) {
+      /* The last line may begin within the one before, or within the strip before: what both have is summed twice. */
+      const H_INT at = column + (j + H_SPAN <= lanes ? j : lanes - H_SPAN);
+      H_LINE line;
+      H_LINE_GET(line, acc, j)
+#if H_COPIES > 1
+      if (rows > 1) {
+#pragma unroll H_COPIES
+        for (int s = 0; s < H_STREAMS; ++s) H_LINE_ADD(line, outer, r + s, at)
+      } else
+#endif
+      {
+        H_ROLLED
+        for (int s = 0; s < rows; ++s) H_LINE_ADD(line, outer, r + s, at)
+      }
+      H_LINE_SET(line, acc, j)
+    }
+  }
+#if H_INNER % H_SPAN || H_LANES % H_SPAN
+  const int whole = lanes - lanes % H_SPAN, skipped = H_SPAN - lanes % H_SPAN;
+  H_ROLLED
+  for (int j = whole; j < lanes; ++j) {
+    const H_T v = H_GET(acc, j + skipped);
+    H_SET(acc, j, v);
+  }
+#endif
+#else
+  H_SINGLE
   for (int j = 0; j < lanes; ++j) {
     const H_T v = H_IN(outer, first, column + j);
     H_SET(acc, j, v);
   }
   H_INT r = first + 1;
+#if H_STREAMS > 1
   for (; r + H_STREAMS <= end; r += H_STREAMS) {
-    int j = 0;
-#if H_SPAN
-    for (; j + H_SPAN <= lanes; j += H_SPAN) {
-      H_LINE line;
-      H_LINE_GET(line, acc, j)
-#pragma unroll
-      for (int s = 0; s < H_STREAMS; ++s) H_LINE_ADD(line, outer, r + s, column + j)
-      H_LINE_SET(line, acc, j)
-    }
-#endif
-    for (; j < lanes; ++j) {
+    H_SINGLE
+    for (int j = 0; j < lanes; ++j) {
       H_T v = H_GET(acc, j);
 #pragma unroll
       for (int s = 0; s < H_STREAMS; ++s) v = H_OP(v, H_IN(outer, r + s, column + j));
       H_SET(acc, j, v);
     }
   }
+#endif
+  H_ROLLED
   for (; r < end; ++r) {
+    H_SINGLE
     for (int j = 0; j < lanes; ++j) {
       const H_T v = H_OP(H_GET(acc, j), H_IN(outer, r, column + j));
       H_SET(acc, j, v);
     }
   }
+#endif
+  H_SINGLE
   for (int j = 0; j < lanes; ++j) H_OUT(out + j, H_GET(acc, j));
+#endif
 #endif
 }
 #elif H_ROWS > 1 || H_SPAN
 /* One work item takes one chunk of H_ROWS neighbouring rows at a time: a core then reads several streams,
  * which is what it takes to use the memory's bandwidth. H_ROWS divides H_OUTER, and every chunk is at
  * least H_LANES long. Result order: chunk, row. */
-__kernel void H_NAME(H_PARAMS) {
+H_KERNEL {
   H_POINTERS
-  const H_INT item = (H_INT)get_global_id(0), blocks = H_OUTER / H_ROWS;
+  const H_INT item = H_ITEM, blocks = H_OUTER / H_ROWS;
   if (item >= blocks * H_CHUNKS) return;
   const H_INT row = item % blocks * H_ROWS, chunk = item / blocks;
   const H_INT first = chunk * H_CHUNK;
@@ -176,7 +246,7 @@ __kernel void H_NAME(H_PARAMS) {
 #if H_LOCAL > 1
 __attribute__((reqd_work_group_size(H_LOCAL, 1, 1)))
 #endif
-__kernel void H_NAME(H_PARAMS) {
+H_KERNEL {
   H_POINTERS
 #if H_LOCAL > 1
   __local H_T shared[H_LOCAL];
@@ -184,7 +254,7 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT group = (H_INT)get_group_id(0);
 #else
   const int lid = 0;
-  const H_INT group = (H_INT)get_global_id(0);
+  const H_INT group = H_ITEM;
 #endif
   if (group >= H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
   const H_INT row = group % H_OUTER, chunk = group / H_OUTER;
@@ -279,3 +349,4 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
 }
 #endif
+H_CALLED

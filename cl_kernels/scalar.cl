@@ -41,6 +41,17 @@
 #define H_INDEPENDENT(W)
 #endif
 
+//! rolled
+/* Before a loop: its body is there once (H_ROLLED), or once as vectors, of which none are side by side (H_SINGLE). Where
+ * copies gain little, they still are what compilers spend their time on. */
+#if defined(__clang__)
+#define H_ROLLED _Pragma("clang loop vectorize(disable) unroll(disable)")
+#define H_SINGLE _Pragma("clang loop interleave_count(1) unroll(disable)")
+#else
+#define H_ROLLED
+#define H_SINGLE
+#endif
+
 //! fetch
 /* Asks for what lies at p, which need not exist, where the compiler knows how; of those for SPIR Oclgrind's has nothing
  * that it could run for it. */

@@ -313,13 +313,14 @@ static void pass_begin(pass_writer *w) {
   halo_emit_line(e, "%s%s xr[%lld], xi[%lld], yr[%lld], yi[%lld];", space, w->part, size, size,
                  size, size);
   if (pass->items > 1) halo_emit_line(e, "const int l = (int)get_local_id(0);");
+  const char *group = "h_item";
+  if (pass->items > 1) group = halo_arena_printf(e->arena, "(%s)get_group_id(0)", itype);
   if (pass_is_interleaved(pass)) {
     long long blocks = (pass->inner + lanes - 1) / lanes;
-    halo_emit_line(e, "const %s lead0 = (%s)get_group_id(0) / %lld;", itype, itype, blocks);
-    halo_emit_line(e, "const %s line0 = (%s)get_group_id(0) %% %lld * %lld;", itype, itype, blocks,
-                   lanes);
+    halo_emit_line(e, "const %s lead0 = %s / %lld;", itype, group, blocks);
+    halo_emit_line(e, "const %s line0 = %s %% %lld * %lld;", itype, group, blocks, lanes);
   } else {
-    halo_emit_line(e, "const %s line0 = (%s)get_group_id(0) * %lld;", itype, itype, lanes);
+    halo_emit_line(e, "const %s line0 = %s * %lld;", itype, group, lanes);
   }
 }
 
@@ -360,7 +361,11 @@ halo_status fft_pass_lower(halo_lowering *l, const fft_pass *pass) {
   pass_write(&w);
   if (w.e->status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s fft:stockham", l->name);
-    halo_launch *launch = halo_kernel_add(l, w.e, name, label, 0);
+    const char *itype = w.parts.itype;
+    const char *place = halo_arena_printf(l->arena, "const %s h_item", itype);
+    halo_launch *launch = pass->items > 1
+                              ? halo_kernel_add(l, w.e, name, label, 0)
+                              : halo_kernel_add_apart(l, w.e, name, label, 0, place, itype);
     int64_t along = pass_is_interleaved(pass) ? pass->inner : pass->lead;
     int64_t groups = (along + pass->lanes - 1) / pass->lanes;
     if (pass_is_interleaved(pass)) groups *= pass->lead;

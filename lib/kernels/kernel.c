@@ -23,13 +23,14 @@ static bool kernel_is_restrict(const halo_kernel_arg *arg, uint64_t in_place) {
 }
 
 /* Texts of one argument, each behind a comma if there was one before. */
-static void kernel_arg_text(halo_strbuf texts[4], const halo_kernel_arg *arg, uint64_t in_place) {
+static void kernel_arg_text(halo_strbuf texts[5], const halo_kernel_arg *arg, uint64_t in_place) {
   const char *comma = texts[3].length ? ", " : "", *name = arg->name;
   halo_strbuf_printf(&texts[3], "%s%s", comma, name);
   if (arg->role == HALO_ROLE_VALUE) {
     const char *type = halo_ctype_compute(arg->type);
     halo_strbuf_printf(&texts[0], "%sconst %s %s", comma, type, name);
     halo_strbuf_printf(&texts[2], "%sconst %s %s", comma, type, name);
+    halo_strbuf_printf(&texts[4], "%s%s", comma, name);
     return;
   }
   const char *constant = kernel_const(arg->role), *type = halo_ctype_storage(arg->type);
@@ -39,12 +40,13 @@ static void kernel_arg_text(halo_strbuf texts[4], const halo_kernel_arg *arg, ui
   halo_strbuf_printf(&texts[1], "  __global %s%s *%s = %s_ + %so;\n", constant, type, name, name,
                      name);
   halo_strbuf_printf(&texts[2], "%s__global %s%s *%s", comma, constant, type, name);
+  halo_strbuf_printf(&texts[4], "%s%s_, %so", comma, name, name);
 }
 
 /* Values come behind buffers, as a plan's steps have them. */
 halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
                                      uint64_t in_place) {
-  halo_strbuf texts[4] = {{0}};
+  halo_strbuf texts[5] = {{0}};
   for (int pass = 0; pass < 2; pass++) {
     for (int32_t i = 0; i < count; i++) {
       bool is_value = args[i].role == HALO_ROLE_VALUE;
@@ -54,17 +56,27 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
   halo_arg_texts result = {halo_arena_strdup(arena, halo_strbuf_text(&texts[0])),
                            halo_arena_strdup(arena, halo_strbuf_text(&texts[1])),
                            halo_arena_strdup(arena, halo_strbuf_text(&texts[2])),
-                           halo_arena_strdup(arena, halo_strbuf_text(&texts[3]))};
-  for (int t = 0; t < 4; t++) halo_strbuf_deinit(&texts[t]);
+                           halo_arena_strdup(arena, halo_strbuf_text(&texts[3])),
+                           halo_arena_strdup(arena, halo_strbuf_text(&texts[4]))};
+  for (int t = 0; t < 5; t++) halo_strbuf_deinit(&texts[t]);
   return result;
 }
 
-halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
-                             uint64_t in_place) {
+const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
+                                   const halo_arg_texts *texts) {
+  return halo_arena_printf(arena, "static __attribute__((noinline)) void %s_item(%s, %s)", name,
+                           place, texts->signature);
+}
+
+const char *halo_kernel_apart_call(halo_arena *arena, const char *name, const char *itype,
+                                   const halo_arg_texts *texts) {
+  return halo_arena_printf(arena, "__kernel void %s(%s) { %s_item((%s)get_global_id(0), %s); }",
+                           name, texts->signature, name, itype, texts->passed);
+}
+
+static halo_launch *kernel_launch(halo_lowering *l, halo_emitter *e, const char *name,
+                                  const char *label, uint64_t in_place) {
   *l->sections |= e->sections;
-  halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
-  halo_strbuf_printf(l->source, "__kernel void %s(%s) {\n%s%s}\n", name, texts.signature,
-                     texts.pointers, halo_strbuf_text(&e->body));
   halo_launch launch = {
       .kernel = name,
       .label = label,
@@ -76,6 +88,25 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
   };
   halo_vec_push(&l->launches, launch);
   return &l->launches.data[l->launches.count - 1];
+}
+
+halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
+                             uint64_t in_place) {
+  halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
+  halo_strbuf_printf(l->source, "__kernel void %s(%s) {\n%s%s}\n", name, texts.signature,
+                     texts.pointers, halo_strbuf_text(&e->body));
+  return kernel_launch(l, e, name, label, in_place);
+}
+
+halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char *name,
+                                   const char *label, uint64_t in_place, const char *place,
+                                   const char *itype) {
+  halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
+  halo_strbuf_printf(l->source, "%s {\n%s%s}\n%s\n",
+                     halo_kernel_apart_head(l->arena, name, place, &texts), texts.pointers,
+                     halo_strbuf_text(&e->body),
+                     halo_kernel_apart_call(l->arena, name, itype, &texts));
+  return kernel_launch(l, e, name, label, in_place);
 }
 
 int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter) {

@@ -127,6 +127,7 @@ typedef struct halo_arg_texts {
   const char *pointers;   /* its first lines: "__global const float *a0 = a0_ + a0o;" ... */
   const char *parameters; /* of functions: "__global const float *a0, ..." */
   const char *arguments;  /* in calls of them: "a0, ..." */
+  const char *passed;     /* in calls of what has the kernel's signature: "a0_, a0o, ..." */
 } halo_arg_texts;
 halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
                                      uint64_t in_place);
@@ -134,6 +135,18 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
  * over, and `in_place` into the launch. */
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
                              uint64_t in_place);
+/* The same with a body that is a function of its own, which the kernel calls with the number of the work item:
+ * `place` is that number's declaration in it, "const int o", of the type `itype`. PoCL makes three copies of what is
+ * in a kernel that asks for a work item's number, and compiles all of them. For work items that are worth a call, of
+ * kernels without local memory. */
+halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char *name,
+                                   const char *label, uint64_t in_place, const char *place,
+                                   const char *itype);
+/* The head of such a function and the kernel that calls it. */
+const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
+                                   const halo_arg_texts *texts);
+const char *halo_kernel_apart_call(halo_arena *arena, const char *name, const char *itype,
+                                   const halo_arg_texts *texts);
 /* The number of the input that an array parameter of the fusion's body is. */
 int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter);
 /* A work-group size for a one-dimensional launch of `items` items without local memory. */

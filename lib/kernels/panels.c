@@ -57,11 +57,13 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   int64_t steps = halo_panels_steps(p->pairs, p->k);
   int block = p->panel == 1 ? 1024 : 16;
   if (p->pairs) halo_sections_add(&parts->e.sections, "pairs");
+  halo_sections_add(&parts->e.sections, "rolled");
   const char *lines = halo_panels_number(parts, p->shared, p->lines);
   const char *length = halo_panels_number(parts, p->shared, steps);
   const char *batch = halo_panels_number(parts, p->shared, p->batch);
   halo_template k;
   halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
+  halo_parts_kernel_holes(parts, &k, parts->l->caps->is_cpu);
   halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
   panels_pack_in(parts, &k, p);
   halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);

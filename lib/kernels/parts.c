@@ -100,6 +100,21 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
   halo_parts_hole(p, k, "H_INT", "%s", p->itype);
 }
 
+void halo_parts_kernel_holes(const halo_parts *p, halo_template *k, bool apart) {
+  halo_arena *arena = p->l->arena;
+  if (!apart) {
+    halo_parts_hole(p, k, "H_KERNEL", "__kernel void %s(%s)", p->name, p->texts.signature);
+    halo_parts_hole(p, k, "H_ITEM", "((%s)get_global_id(0))", p->itype);
+    halo_template_define(k, "H_CALLED", "H_CALLED");
+    return;
+  }
+  const char *place = halo_arena_printf(arena, "const %s h_item", p->itype);
+  halo_parts_hole(p, k, "H_KERNEL", "%s", halo_kernel_apart_head(arena, p->name, place, &p->texts));
+  halo_parts_hole(p, k, "H_ITEM", "h_item");
+  halo_parts_hole(p, k, "H_CALLED", "%s",
+                  halo_kernel_apart_call(arena, p->name, p->itype, &p->texts));
+}
+
 void halo_parts_block_holes(const halo_parts *p, halo_template *k) {
   halo_parts_hole(p, k, "H_BLOCK", "%s_block", p->name);
   halo_parts_hole(p, k, "H_BLOCK_PARAMS", "%s", p->texts.parameters);

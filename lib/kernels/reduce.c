@@ -216,9 +216,43 @@ static void reduce_emit_partial_in(const reduce_text *t, const reduce_cut *cut, 
 
 /* ---- Kernels ---- */
 
-/* Rows that a work item of a CPU reads at a time, one below the other in a strip of columns, and
- * instructions up to which it is worth its text. */
-enum { REDUCE_STREAMS = 8, REDUCE_STREAMED_INSTRS = 64 };
+/* Rows that a work item of a CPU reads at a time, one below the other in a strip of columns. */
+enum { REDUCE_STREAMS = 8 };
+
+/* How many of them are written out, which compilers take their time for: as many as are worth it. */
+static int reduce_copies(const reduce_text *t) {
+  enum { INSTRS = 64 };
+  int copies = REDUCE_STREAMS;
+  while (copies > 1 && copies * t->l->computation->instrs.count > INSTRS) copies /= 2;
+  return copies;
+}
+
+/* Whether the sums of all columns stay in registers. */
+static bool reduce_is_narrow(const reduce_text *t, const reduce_cut *cut) {
+  enum { REGISTERS = 8 };
+  return cut->columns && cut->line && cut->lanes == cut->inner && cut->lanes % cut->line == 0 &&
+         cut->lanes / cut->line * t->v.value_count <= REGISTERS;
+}
+
+/* Where each of the rows is written out, they are fewer; what lies in the caches is read one by one. */
+static int reduce_streams(const reduce_text *t, const reduce_cut *cut, bool first) {
+  enum { INSTRS = 64 };
+  if (!t->l->caps->is_cpu) return 1;
+  if (cut->line) return REDUCE_STREAMS;
+  if (!first || cut->lanes < REDUCE_STREAMS) return 1;
+  int streams = REDUCE_STREAMS;
+  while (streams > 1 && (streams >= cut->n || streams * t->l->computation->instrs.count > INSTRS)) {
+    streams /= 2;
+  }
+  return streams;
+}
+
+/* Whether a work item does so much that calling it costs nothing. */
+static bool reduce_is_apart(const reduce_text *t, const reduce_cut *cut) {
+  enum { ELEMENTS = 1024 };
+  int64_t side = cut->columns ? cut->lanes : cut->rows;
+  return t->l->caps->is_cpu && side * cut->chunk * t->v.value_count >= ELEMENTS;
+}
 
 typedef void reduce_emit_fn(const reduce_text *t, const reduce_cut *cut, halo_parts *parts);
 
@@ -228,7 +262,7 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
   halo_strbuf type = {0}, get = {0}, set = {0};
   for (int32_t i = 0; i < t->v.value_count; i++) {
     bool one = t->v.value_count == 1;
-    halo_strbuf_printf(&type, "%s m%d[H_LANES]; ", halo_accumulator_ctype(&t->v.values[i]), i);
+    halo_strbuf_printf(&type, "%s m%d[H_ROOM]; ", halo_accumulator_ctype(&t->v.values[i]), i);
     halo_strbuf_printf(&get, "%s(l).m%d[j]", i ? ", " : "", i);
     halo_strbuf_printf(&set, "(l).m%d[j] = (v)%s; ", i,
                        one ? "" : halo_arena_printf(t->l->arena, ".m%d", i));
@@ -249,6 +283,7 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
 static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, halo_parts *parts,
                               halo_template *k) {
   halo_strbuf type = {0}, lines = {0}, fill = {0}, update = {0}, get = {0}, set = {0}, none = {0};
+  halo_strbuf one = {0};
   for (int32_t i = 0; i < t->v.value_count; i++) {
     const char *element = halo_accumulator_ctype(&t->v.values[i]);
     bool is_float = halo_type_is_float(t->v.values[i].accumulator);
@@ -259,8 +294,9 @@ static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, halo_
     halo_strbuf_printf(&update, "(l).m%d += x%d; ", i, i);
     halo_strbuf_printf(&get, "(l).m%d = vload%d(0, &(s).m%d[j]); ", i, cut->line, i);
     halo_strbuf_printf(&set, "vstore%d((l).m%d, 0, &(s).m%d[j]); ", cut->line, i, i);
-    halo_strbuf_printf(&none, "(l).m%d = (%s%d)(%s); ", i, element, cut->line,
-                       is_float ? "-0.0f" : "0");
+    const char *zero = is_float ? "-0.0f" : "0";
+    halo_strbuf_printf(&none, "(l).m%d = (%s%d)(%s); ", i, element, cut->line, zero);
+    halo_strbuf_printf(&one, "%s%s", i ? ", " : "", zero);
   }
   halo_sections_add(&parts->e.sections, "neighbours");
   halo_parts_hole(parts, k, "H_LINE", "struct { %s}", halo_strbuf_text(&type));
@@ -272,7 +308,9 @@ static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, halo_
                   cut->columns ? " + h" : "", halo_strbuf_text(&fill), halo_strbuf_text(&update));
   halo_parts_hole(parts, k, "H_LINE_GET(l, s, j)", "%s", halo_strbuf_text(&get));
   halo_parts_hole(parts, k, "H_LINE_SET(l, s, j)", "%s", halo_strbuf_text(&set));
-  halo_strbuf *const texts[] = {&type, &lines, &fill, &update, &get, &set, &none};
+  halo_parts_hole(parts, k, "H_NONE", t->v.value_count == 1 ? "(%s)" : "((H_T){%s})",
+                  halo_strbuf_text(&one));
+  halo_strbuf *const texts[] = {&type, &lines, &fill, &update, &get, &set, &none, &one};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) halo_strbuf_deinit(texts[i]);
 }
 
@@ -306,8 +344,10 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   emit_in(t, cut, &parts);
   emit_out(t, cut, &parts);
   if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
+  halo_sections_add(&parts.e.sections, "rolled");
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_reduce, "");
+  halo_parts_kernel_holes(&parts, &k, reduce_is_apart(t, cut));
   halo_parts_hole(&parts, &k, "H_T", "%s", t->a.type);
   if (cut->placed) {
     halo_parts_hole(&parts, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - first, chunk)", parts.name,
@@ -325,11 +365,15 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_template_define_int(&k, "H_CHUNK", cut->chunk);
   halo_template_define_int(&k, "H_CHUNKS", cut->chunks);
   halo_template_define_int(&k, "H_LANES", cut->lanes);
+  int room =
+      cut->columns && cut->line ? (cut->lanes + cut->line - 1) / cut->line * cut->line : cut->lanes;
+  halo_template_define_int(&k, "H_ROOM", room);
   halo_template_define_int(&k, "H_LOCAL", cut->local);
   halo_template_define_int(&k, "H_COLUMNS", cut->columns);
-  bool streams = l->caps->is_cpu && l->computation->instrs.count <= REDUCE_STREAMED_INSTRS;
   halo_template_define_int(&k, "H_ROWS", cut->rows);
-  halo_template_define_int(&k, "H_STREAMS", streams ? REDUCE_STREAMS : 1);
+  halo_template_define_int(&k, "H_STREAMS", reduce_streams(t, cut, emit_in == reduce_emit_in));
+  halo_template_define_int(&k, "H_NARROW", reduce_is_narrow(t, cut));
+  halo_template_define_int(&k, "H_COPIES", reduce_copies(t));
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   halo_template_finish(&k, l->source);
@@ -516,8 +560,12 @@ static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, 
   }
   if (first) reduce_split(t, &cut, &limits, parallel);
   if (caps->is_cpu && !cut.columns && !t->v.ordered) reduce_side_by_side(t, &cut);
-  if (caps->is_cpu && cut.columns && first && cut.lanes >= reduce_line(t))
-    cut.line = reduce_line(t);
+  int line = caps->is_cpu && cut.columns && first ? reduce_line(t) : 0;
+  if (line && cut.lanes >= line) {
+    cut.line = line;
+    /* Strips of whole lines. */
+    if (cut.lanes < inner) cut.lanes = (cut.lanes + line - 1) / line * line;
+  }
   return cut;
 }
 

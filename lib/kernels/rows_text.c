@@ -403,7 +403,7 @@ static void rows_emit_begin(halo_rows_text *t) {
     halo_emit_line(e, "const int lid = (int)get_local_id(0);");
     halo_emit_line(e, "const %s o = (%s)get_group_id(0);", itype, itype);
   } else {
-    halo_emit_line(e, "const %s o = (%s)get_global_id(0);", itype, itype);
+    if (!t->apart) halo_emit_line(e, "const %s o = (%s)get_global_id(0);", itype, itype);
     halo_emit_line(e, "if (o >= %lld) return;", (long long)t->v.rows.outer);
   }
 }

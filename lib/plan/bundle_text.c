@@ -26,7 +26,8 @@ typedef struct bundle_text {
   size_t group; /* 1: a work item does a whole piece */
   int row;      /* numbers in a row of the table */
   int64_t rows;
-  halo_strbuf offset, whole; /* parameters with an offset, and those without */
+  halo_strbuf offset, whole;               /* parameters with an offset, and those without */
+  halo_strbuf offset_passed, whole_passed; /* in a call with these */
   halo_strbuf pointers, code;
   HALO_VEC(halo_plan_arg) offset_args;
   HALO_VEC(halo_plan_arg) whole_args;
@@ -84,10 +85,12 @@ static int32_t bundle_parameter(bundle_text *t, const halo_plan_arg *arg) {
   if (bundle_is_whole(t->s->plan, arg->buffer)) {
     halo_vec_push(&t->whole_args, plain);
     halo_strbuf_printf(&t->whole, ", __global uchar *b%d_", n);
+    halo_strbuf_printf(&t->whole_passed, ", b%d_", n);
     halo_strbuf_printf(&t->pointers, "  __global void *b%d = b%d_;\n", n, n);
   } else {
     halo_vec_push(&t->offset_args, plain);
     halo_strbuf_printf(&t->offset, ", __global uchar *b%d_, ulong b%do", n, n);
+    halo_strbuf_printf(&t->offset_passed, ", b%d_, b%do", n, n);
     halo_strbuf_printf(&t->pointers, "  __global void *b%d = b%d_ + b%do;\n", n, n, n);
   }
   return n;
@@ -172,17 +175,20 @@ static void bundle_put_body(bundle_text *t, const bundle_body *body, int32_t sta
   halo_vec_deinit(&own);
 }
 
+/* A work item that does a whole piece does it in a function of its own (as in halo_kernel_add_apart). */
 static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const char *name) {
-  halo_strbuf_printf(out, "__kernel void %s(__global const uchar *t_, ulong to", name);
-  halo_strbuf_append(out, halo_strbuf_text(&t->offset));
-  halo_strbuf_append(out, halo_strbuf_text(&t->whole));
-  halo_strbuf_append(out, ") {\n  __global const long *t = (__global const long *)(t_ + to);\n");
-  halo_strbuf_append(out, halo_strbuf_text(&t->pointers));
+  halo_strbuf parameters = {0};
+  halo_strbuf_printf(&parameters, "__global const uchar *t_, ulong to%s%s",
+                     halo_strbuf_text(&t->offset), halo_strbuf_text(&t->whole));
   if (t->group > 1) {
+    halo_strbuf_printf(out, "__kernel void %s(%s) {\n", name, halo_strbuf_text(&parameters));
     halo_strbuf_printf(out, "  const long g = (long)(get_global_id(0) / %zu);\n", t->group);
   } else {
-    halo_strbuf_append(out, "  const long g = (long)get_global_id(0);\n");
+    halo_strbuf_printf(out, "static __attribute__((noinline)) void %s_item(const long g, %s) {\n",
+                       name, halo_strbuf_text(&parameters));
   }
+  halo_strbuf_append(out, "  __global const long *t = (__global const long *)(t_ + to);\n");
+  halo_strbuf_append(out, halo_strbuf_text(&t->pointers));
   /* A loop without a way out: behind such a one some compilers (Mesa 22 for CPUs) leave the next one early. */
   halo_strbuf_printf(out,
                      "  int m = 0;\n"
@@ -192,6 +198,13 @@ static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const char *name
                      (long long)t->rows - 1, (long long)t->rows, t->row);
   halo_strbuf_append(out, halo_strbuf_text(&t->code));
   halo_strbuf_append(out, "}\n");
+  if (t->group == 1) {
+    halo_strbuf_printf(out,
+                       "__kernel void %s(%s) { %s_item((long)get_global_id(0), t_, to%s%s); }\n",
+                       name, halo_strbuf_text(&parameters), name,
+                       halo_strbuf_text(&t->offset_passed), halo_strbuf_text(&t->whole_passed));
+  }
+  halo_strbuf_deinit(&parameters);
 }
 
 /* ---- The table ---- */
@@ -310,6 +323,8 @@ halo_status bundle_make(lower_state *s, const halo_target *target, const bundle 
   launch->any_local = t.group > 1;
   halo_strbuf_deinit(&t.offset);
   halo_strbuf_deinit(&t.whole);
+  halo_strbuf_deinit(&t.offset_passed);
+  halo_strbuf_deinit(&t.whole_passed);
   halo_strbuf_deinit(&t.pointers);
   halo_strbuf_deinit(&t.code);
   halo_vec_deinit(&t.offset_args);

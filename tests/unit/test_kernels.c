@@ -94,7 +94,10 @@ enum { ELEMENT_COUNT = sizeof elements / sizeof elements[0] };
 static const char common[] =
     "H_NAME k%d; H_INT %s; H_T %s; "
     "H_PARAMS __global const %s *in_, __global const %s *rhs_, __global %s *out_; "
-    "H_BLOCK block%d; H_BLOCK_PARAMS H_PARAMS; H_ARGUMENTS in_, rhs_, out_; ";
+    "H_BLOCK block%d; H_BLOCK_PARAMS H_PARAMS; H_ARGUMENTS in_, rhs_, out_; "
+    "H_KERNEL __kernel void H_NAME(H_PARAMS); H_ITEM ((H_INT)get_global_id(0)); H_CALLED; "
+    "H_ROLLED; "
+    "H_SINGLE; ";
 
 /* All instances in one program: each must leave no macro behind. */
 static void check_instances(const char *text, const char *const *holes, int count) {
@@ -127,7 +130,8 @@ START_TEST(reduce_holes) {
 #define REDUCE                                                                                     \
   "H_POINTERS; H_IN(o, r, c) in_[((o)*H_N + (r)) * H_INNER + (c)]; H_OP(a, b) ((a) < (b) ? (b) : " \
   "(a)); H_OUT(p, v) out_[p] = (v); "                                                              \
-  "H_SIDE struct { H_T m0[H_LANES]@ }; H_GET(l, j) (l).m0[j]; H_SET(l, j, v) (l).m0[j] = (v); "
+  "H_SIDE struct { H_T m0[H_ROOM]@ }; H_GET(l, j) (l).m0[j]; H_SET(l, j, v) (l).m0[j] = (v); "     \
+  "H_ROOM H_LANES; "
   static const char *const holes[] = {
       REDUCE
       "H_N 100; H_INNER 1; H_OUTER 7; H_CHUNK 100; H_CHUNKS 1; H_LANES 1; H_LOCAL 1; "
@@ -160,13 +164,16 @@ START_TEST(reduce_holes) {
   "H_SPAN 4; H_LINE struct { float4 m0@ }; H_LINE_NONE(l) (l).m0 = (float4)(0.0f)@; "              \
   "H_LINE_ADD(l, o, r, c) { const float x0 = H_IN(o, r, c), x1 = H_IN(o, r + 1, c)@ (l).m0 += "    \
   "(float4)(x0, x1, x0, x1)@ }; H_LINE_GET(l, s, j) "                                              \
-  "(l).m0 = (float4)((s).m0[j])@; H_LINE_SET(l, s, j) (s).m0[j] = (l).m0.x@; "
+  "(l).m0 = (float4)((s).m0[j])@; H_LINE_SET(l, s, j) (s).m0[j] = (l).m0.x@; H_NONE 0.0f; "
       REDUCE LINES
       "H_N 100; H_INNER 1; H_OUTER 8; H_CHUNK 50; H_CHUNKS 2; H_LANES 8; H_LOCAL 1; H_ROWS 4; "
       "H_COLUMNS 0; H_ORDERED 0",
       REDUCE LINES
       "H_N 100; H_INNER 64; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 32; H_LOCAL 1; "
-      "H_STREAMS 4; H_COLUMNS 1; H_ORDERED 0"};
+      "H_STREAMS 4; H_COPIES 2; H_COLUMNS 1; H_ORDERED 0",
+      REDUCE LINES
+      "H_N 100; H_INNER 8; H_OUTER 2; H_CHUNK 30; H_CHUNKS 4; H_LANES 8; H_LOCAL 1; "
+      "H_STREAMS 4; H_COLUMNS 1; H_NARROW 1; H_ORDERED 0"};
   CHECK_INSTANCES(halo_cl_reduce, holes);
 }
 END_TEST
