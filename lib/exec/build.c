@@ -144,7 +144,7 @@ static halo_status build_all(build_work *w) {
 }
 
 halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan *plan,
-                             halo_built_unit *units) {
+                             halo_built_unit *units, halo_strbuf *report) {
   int32_t *missing = halo_alloc(sizeof *missing * ((size_t)plan->units.count + 1)), count = 0;
   for (int32_t u = 0; u < plan->units.count; u++) {
     halo_cl_unit_key key = {{plan->units.data[u].key[0], plan->units.data[u].key[1]}};
@@ -162,7 +162,7 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
   }
   if (w.job_count) w.ahead = halo_cl_ahead_open(device);
   halo_status status = w.job_count ? build_all(&w) : HALO_OK;
-  halo_cl_ahead_close(w.ahead);
+  halo_cl_ahead_close(w.ahead, report);
   halo_free(w.jobs);
   halo_free(missing);
   return status;

@@ -52,7 +52,8 @@ struct halo_cl_ahead {
   ahead_job *held;         /* until they are worth it */
   halo_map known;          /* files that were asked for */
   double seconds, longest; /* of those that were added */
-  int pending;             /* handed out; under ahead_lock */
+  int kernels, cached;     /* that were added, and of them those that the cache has */
+  int pending, done;       /* handed out; compiled: under ahead_lock */
 };
 
 /* One list of jobs for all clients of this process, as there is one set of cores: the longest first. */
@@ -67,8 +68,9 @@ static char ahead_version[sizeof((halo_caps *)0)->platform_version]; /* that pro
 /* ---- Threads, each with a process ---- */
 
 /* The lock is held. */
-static void ahead_finish(ahead_job *job) {
+static void ahead_finish(ahead_job *job, bool done) {
   job->list->pending--;
+  job->list->done += done;
   pthread_cond_broadcast(&ahead_done);
   halo_free(job->kernel);
   halo_free(job->arguments);
@@ -92,7 +94,7 @@ static ahead_job *ahead_take(void) {
 }
 
 /* False: the process is gone. */
-static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job) {
+static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job, bool *done) {
   const ahead_program *program = job->program;
   halo_cl_compiler_parts parts = {.program = program->number,
                                   .binary = program->binary,
@@ -100,8 +102,7 @@ static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job) {
                                   .options = program->options,
                                   .name = job->kernel,
                                   .arguments = job->arguments};
-  bool done;
-  return halo_cl_compiler_request(compiler, &job->request, &parts, &done);
+  return halo_cl_compiler_request(compiler, &job->request, &parts, done);
 }
 
 static void *ahead_serve(void *unused) {
@@ -111,16 +112,17 @@ static void *ahead_serve(void *unused) {
   pthread_mutex_lock(&ahead_lock);
   for (ahead_job *job; good && (job = ahead_take());) {
     pthread_mutex_unlock(&ahead_lock);
-    good = ahead_compile(compiler, job);
+    bool done;
+    good = ahead_compile(compiler, job, &done);
     pthread_mutex_lock(&ahead_lock);
-    ahead_finish(job);
+    ahead_finish(job, done);
   }
   ahead_failures += !good;
   ahead_threads--;
   /* What nobody is left to compile is compiled as ever. */
   for (ahead_job *job; !ahead_threads && (job = ahead_jobs);) {
     ahead_jobs = job->next;
-    ahead_finish(job);
+    ahead_finish(job, false);
   }
   pthread_mutex_unlock(&ahead_lock);
   if (compiler) halo_cl_compiler_stop(compiler);
@@ -150,7 +152,7 @@ static void ahead_give(halo_cl_ahead *ahead, ahead_job *job) {
   if (waiting > ahead_idle && ahead_threads < ahead->processes) ahead_start_thread();
   if (!ahead_threads) {
     *at = job->next;
-    ahead_finish(job);
+    ahead_finish(job, false);
   }
   pthread_cond_signal(&ahead_wake);
   pthread_mutex_unlock(&ahead_lock);
@@ -216,7 +218,7 @@ static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_progr
   return p;
 }
 
-/* Whether PoCL's cache has the file that would be made, or it was asked for already. */
+/* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
 static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
                            const halo_cl_launch *launch) {
   halo_strbuf path = {0};
@@ -230,9 +232,12 @@ static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
                      launch->kernel, local[0], local[1], local[2],
                      widest < HALO_POCL_SMALL_GRID ? "-smallgrid" : "", launch->kernel);
   const char *text = halo_strbuf_text(&path);
-  bool there = halo_map_set_text(&ahead->known, text, ahead) || access(text, R_OK) == 0;
+  bool asked = halo_map_set_text(&ahead->known, text, ahead) != NULL;
+  bool cached = !asked && access(text, R_OK) == 0;
   halo_strbuf_deinit(&path);
-  return there;
+  ahead->kernels += !asked;
+  ahead->cached += cached;
+  return asked || cached;
 }
 
 /* Whether processes are done sooner with all that was added than this one alone. */
@@ -268,13 +273,17 @@ void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
   }
 }
 
-void halo_cl_ahead_close(halo_cl_ahead *ahead) {
+static void ahead_describe(halo_strbuf *out, int count, const char *what) {
+  if (count > 0) halo_strbuf_printf(out, "%s%d %s", out->length ? ", " : "", count, what);
+}
+
+void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   if (!ahead) return;
   pthread_mutex_lock(&ahead_lock);
   for (ahead_job *job; (job = ahead->held);) {
     ahead->held = job->next;
     ahead->pending++;
-    ahead_finish(job);
+    ahead_finish(job, false);
   }
   while (ahead->pending) pthread_cond_wait(&ahead_done, &ahead_lock);
   pthread_mutex_unlock(&ahead_lock);
@@ -284,6 +293,9 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead) {
     halo_free(p->options);
     halo_free(p);
   }
+  ahead_describe(report, ahead->done, "kernels compiled ahead by other processes");
+  ahead_describe(report, ahead->cached, "found in the runtime's cache");
+  ahead_describe(report, ahead->kernels - ahead->cached - ahead->done, "left to first launches");
   halo_map_deinit(&ahead->known);
   halo_free(ahead->folder);
   halo_free(ahead);

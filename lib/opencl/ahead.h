@@ -3,6 +3,7 @@
 #ifndef HALO_OPENCL_AHEAD_H
 #define HALO_OPENCL_AHEAD_H
 
+#include "base/strbuf.h"
 #include "opencl/opencl.h"
 
 /* A kernel of a program, and how it will be launched. Borrowed for the call. */
@@ -28,7 +29,7 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device);
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch);
 /* Waits until all that was begun is compiled, or given up, and frees the list. Kernels that nobody compiled are compiled
- * when they are first launched, as ever: nothing here is an error. */
-void halo_cl_ahead_close(halo_cl_ahead *ahead);
+ * when they are first launched, as ever: nothing here is an error. What became of the kernels is appended to `report`. */
+void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report);
 
 #endif
