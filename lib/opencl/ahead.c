@@ -23,6 +23,8 @@ enum {
 };
 /* Until processes that were just started compile; and what is to be gained by them, as estimates are what they are. */
 static const double AHEAD_START = 0.06, AHEAD_GAIN = 0.04; /* seconds */
+/* Programs that are in the cache are read in less. */
+static const long AHEAD_COLD = 30000000; /* nanoseconds */
 
 /* A program as it is sent. */
 typedef struct ahead_program {
@@ -52,6 +54,7 @@ struct halo_cl_ahead {
   ahead_job *held;         /* until they are worth it */
   halo_map known;          /* files that were asked for */
   double seconds, longest; /* of those that were added */
+  bool expects;            /* that something will be added; counted in ahead_expected */
   int kernels, cached;     /* that were added, and of them those that the cache has */
   int pending, done;       /* handed out; compiled: under ahead_lock */
 };
@@ -61,7 +64,7 @@ static pthread_mutex_t ahead_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ahead_wake = PTHREAD_COND_INITIALIZER; /* jobs have come */
 static pthread_cond_t ahead_done = PTHREAD_COND_INITIALIZER; /* jobs are over */
 static ahead_job *ahead_jobs;
-static int ahead_threads, ahead_idle, ahead_failures;
+static int ahead_threads, ahead_idle, ahead_expected, ahead_failures;
 static uint64_t ahead_number;
 static char ahead_version[sizeof((halo_caps *)0)->platform_version]; /* that processes use */
 
@@ -77,11 +80,27 @@ static void ahead_finish(ahead_job *job, bool done) {
   halo_free(job);
 }
 
+static struct timespec ahead_time(time_t seconds, long nanoseconds) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  time.tv_sec += seconds + (time.tv_nsec + nanoseconds) / 1000000000;
+  time.tv_nsec = (time.tv_nsec + nanoseconds) % 1000000000;
+  return time;
+}
+
+/* Until there is a job, or one takes so long to come that it will; false: none does. The lock is held. */
+static bool ahead_is_needed(void) {
+  struct timespec until = ahead_time(0, AHEAD_COLD);
+  int code = 0;
+  while (!ahead_jobs && ahead_expected && code != ETIMEDOUT) {
+    code = pthread_cond_timedwait(&ahead_wake, &ahead_lock, &until);
+  }
+  return ahead_jobs || ahead_expected;
+}
+
 /* The next job, or NULL after a while without any; the lock is held. */
 static ahead_job *ahead_take(void) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += AHEAD_IDLE_SECONDS;
+  struct timespec until = ahead_time(AHEAD_IDLE_SECONDS, 0);
   int code = 0;
   ahead_idle++;
   while (!ahead_jobs && code != ETIMEDOUT) {
@@ -107,6 +126,11 @@ static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job, bool *done
 
 static void *ahead_serve(void *unused) {
   (void)unused;
+  pthread_mutex_lock(&ahead_lock);
+  bool needed = ahead_is_needed();
+  ahead_threads -= !needed;
+  pthread_mutex_unlock(&ahead_lock);
+  if (!needed) return NULL;
   halo_cl_compiler *compiler = halo_cl_compiler_start(ahead_version);
   bool good = compiler != NULL;
   pthread_mutex_lock(&ahead_lock);
@@ -137,6 +161,15 @@ static void ahead_start_thread(void) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   ahead_threads += pthread_create(&thread, &attributes, ahead_serve, NULL) == 0;
   pthread_attr_destroy(&attributes);
+}
+
+static void ahead_stop_expecting(halo_cl_ahead *ahead) {
+  if (!ahead->expects) return;
+  ahead->expects = false;
+  pthread_mutex_lock(&ahead_lock);
+  ahead_expected--;
+  pthread_cond_broadcast(&ahead_wake);
+  pthread_mutex_unlock(&ahead_lock);
 }
 
 /* Gives out a job. */
@@ -178,7 +211,14 @@ int halo_cl_ahead_processes(const halo_cl_device *device) {
   return wanted < AHEAD_MAX_PROCESSES ? (int)wanted : AHEAD_MAX_PROCESSES;
 }
 
-halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device) {
+/* Whether processes are done sooner than this one alone with kernels that take so long. */
+static bool ahead_is_worth_it(int processes, double seconds, double longest) {
+  double shared = seconds / processes;
+  if (shared < longest) shared = longest;
+  return AHEAD_START + shared + AHEAD_GAIN < seconds;
+}
+
+halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest) {
   int processes = halo_cl_ahead_processes(device);
   char *folder = processes ? halo_config_pocl_cache_dir() : NULL;
   if (!folder) return NULL;
@@ -195,6 +235,12 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device) {
   ahead->device = device;
   ahead->folder = folder;
   ahead->processes = processes;
+  if (!ahead_is_worth_it(processes, seconds, longest)) return ahead;
+  pthread_mutex_lock(&ahead_lock);
+  ahead->expects = true;
+  ahead_expected++;
+  for (int missing = processes - ahead_threads; missing > 0; missing--) ahead_start_thread();
+  pthread_mutex_unlock(&ahead_lock);
   return ahead;
 }
 
@@ -240,17 +286,13 @@ static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
   return asked || cached;
 }
 
-/* Whether processes are done sooner with all that was added than this one alone. */
-static bool ahead_is_worth_it(const halo_cl_ahead *ahead) {
-  double shared = ahead->seconds / ahead->processes;
-  if (shared < ahead->longest) shared = ahead->longest;
-  return AHEAD_START + shared + AHEAD_GAIN < ahead->seconds;
-}
-
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch) {
   const ahead_program *sent = ahead ? ahead_program_of(ahead, program) : NULL;
-  if (!sent || ahead_is_known(ahead, sent, launch)) return;
+  if (!sent || ahead_is_known(ahead, sent, launch)) {
+    if (ahead && ahead->cached) ahead_stop_expecting(ahead);
+    return;
+  }
   ahead_job *job = halo_alloc(sizeof *job);
   *job = (ahead_job){.list = ahead, .program = sent, .seconds = launch->seconds};
   job->kernel = halo_strdup(launch->kernel);
@@ -266,7 +308,7 @@ void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
   if (ahead->longest < launch->seconds) ahead->longest = launch->seconds;
   job->next = ahead->held;
   ahead->held = job;
-  if (!ahead_is_worth_it(ahead)) return;
+  if (!ahead_is_worth_it(ahead->processes, ahead->seconds, ahead->longest)) return;
   while ((job = ahead->held)) {
     ahead->held = job->next;
     ahead_give(ahead, job);
@@ -279,6 +321,7 @@ static void ahead_describe(halo_strbuf *out, int count, const char *what) {
 
 void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   if (!ahead) return;
+  ahead_stop_expecting(ahead);
   pthread_mutex_lock(&ahead_lock);
   for (ahead_job *job; (job = ahead->held);) {
     ahead->held = job->next;
