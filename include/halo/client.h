@@ -228,8 +228,10 @@ typedef enum halo_report {
   HALO_REPORT_PLAN,    /* the steps and their buffers */
   HALO_REPORT_SOURCE,  /* the generated OpenCL C */
   HALO_REPORT_MODULE,  /* the module after all passes */
-  HALO_REPORT_PARTITION /* what each partition computes, before any other pass; of programs of one partition, and of
+  HALO_REPORT_PARTITION, /* what each partition computes, before any other pass; of programs of one partition, and of
                            loaded ones: as above */
+  HALO_REPORT_BUILD /* in a few words, how the first device's kernels were built: compiled ahead by other processes,
+                       found in the runtime's cache, left to their first launches; "" where there is nothing to say */
 } halo_report;
 HALO_API const char *halo_executable_report(halo_executable *executable, halo_report report);
 

@@ -35,6 +35,10 @@ enum { BUILD_MAX_THREADS = 16 };
 /* What compiling a kernel takes: linking it, and its text, of which kernels of one unit share what stands there. */
 static const double BUILD_KERNEL = 0.03, BUILD_BYTE = 2.2e-6; /* seconds */
 
+static double build_seconds(const halo_plan *plan, int32_t unit) {
+  return BUILD_KERNEL + BUILD_BYTE * (double)strlen(plan->units.data[unit].text);
+}
+
 /* As halo_unit_kernel and those who bind its buffers set them. */
 static halo_status build_ahead_step(build_work *w, const halo_step *step) {
   const halo_built_unit *unit = &w->units[step->unit];
@@ -52,15 +56,13 @@ static halo_status build_ahead_step(build_work *w, const halo_step *step) {
     halo_strbuf_char(&arguments, (char)step->values[v].size);
   }
   if (status == HALO_OK) {
-    halo_cl_launch launch = {
-        .kernel = halo_strbuf_text(&name),
-        .dims = step->dims,
-        .global = step->global,
-        .local = local,
-        .arguments = (const unsigned char *)halo_strbuf_text(&arguments),
-        .argument_count = (int32_t)arguments.length,
-        .seconds =
-            BUILD_KERNEL + BUILD_BYTE * (double)strlen(w->plan->units.data[step->unit].text)};
+    halo_cl_launch launch = {.kernel = halo_strbuf_text(&name),
+                             .dims = step->dims,
+                             .global = step->global,
+                             .local = local,
+                             .arguments = (const unsigned char *)halo_strbuf_text(&arguments),
+                             .argument_count = (int32_t)arguments.length,
+                             .seconds = build_seconds(w->plan, step->unit)};
     halo_cl_ahead_add(w->ahead, unit->program, &launch);
   }
   if (kernel) clReleaseKernel(kernel);
@@ -144,7 +146,7 @@ static halo_status build_all(build_work *w) {
 }
 
 halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan *plan,
-                             halo_built_unit *units) {
+                             halo_built_unit *units, halo_strbuf *report) {
   int32_t *missing = halo_alloc(sizeof *missing * ((size_t)plan->units.count + 1)), count = 0;
   for (int32_t u = 0; u < plan->units.count; u++) {
     halo_cl_unit_key key = {{plan->units.data[u].key[0], plan->units.data[u].key[1]}};
@@ -160,9 +162,15 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
     job->count = count - first < most ? count - first : most;
     first += job->count;
   }
-  if (w.job_count) w.ahead = halo_cl_ahead_open(device);
+  double seconds = 0, longest = 0;
+  for (int32_t i = 0; i < count; i++) {
+    double more = build_seconds(plan, missing[i]);
+    seconds += more;
+    if (longest < more) longest = more;
+  }
+  if (count) w.ahead = halo_cl_ahead_open(device, seconds, longest);
   halo_status status = w.job_count ? build_all(&w) : HALO_OK;
-  halo_cl_ahead_close(w.ahead);
+  halo_cl_ahead_close(w.ahead, report);
   halo_free(w.jobs);
   halo_free(missing);
   return status;

@@ -109,7 +109,10 @@ halo_status halo_program_build(halo_program *p, bool here) {
     void *memory;
     status = halo_try_alloc(sizeof(halo_built_unit) * ((size_t)p->plan->units.count + 1),
                             "a program's units", &memory);
-    if (status == HALO_OK) status = halo_units_build(p->device, here, p->plan, memory);
+    halo_strbuf report = {0};
+    if (status == HALO_OK) status = halo_units_build(p->device, here, p->plan, memory, &report);
+    if (!p->built) p->built = halo_strbuf_take(&report);
+    halo_strbuf_deinit(&report);
     if (status == HALO_OK) {
       atomic_store(&p->units[here], memory);
     } else {
@@ -173,6 +176,7 @@ void halo_program_release(halo_program *p) {
     }
   }
   halo_free(p->asks_host);
+  halo_free(p->built);
   halo_free((void *)p->site.team);
   halo_free(p->random);
   halo_profile_deinit(&p->profile);
@@ -196,6 +200,8 @@ void halo_program_seed(halo_program *p, uint64_t seed) {
   for (int32_t i = 0; i < p->plan->step_count; i++) halo_random_restart(p->random[i], seed);
   pthread_mutex_unlock(&p->lock);
 }
+
+const char *halo_program_built(const halo_program *p) { return p->built ? p->built : ""; }
 
 const halo_plan *halo_program_plan(const halo_program *p) { return p->plan; }
 

@@ -51,6 +51,7 @@ struct halo_program {
    * built so far. */
   _Atomic(halo_built_unit *) units[2];
   pthread_mutex_t building;
+  char *built; /* how they were, the first time */
   halo_cl_block *constants;
   bool *asks_host;  /* by step number */
   bool synchronous; /* the caller's thread may wait */

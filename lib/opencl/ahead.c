@@ -23,6 +23,8 @@ enum {
 };
 /* Until processes that were just started compile; and what is to be gained by them, as estimates are what they are. */
 static const double AHEAD_START = 0.06, AHEAD_GAIN = 0.04; /* seconds */
+/* Programs that are in the cache are read in less. */
+static const long AHEAD_COLD = 30000000; /* nanoseconds */
 
 /* A program as it is sent. */
 typedef struct ahead_program {
@@ -52,7 +54,9 @@ struct halo_cl_ahead {
   ahead_job *held;         /* until they are worth it */
   halo_map known;          /* files that were asked for */
   double seconds, longest; /* of those that were added */
-  int pending;             /* handed out; under ahead_lock */
+  bool expects;            /* that something will be added; counted in ahead_expected */
+  int kernels, cached;     /* that were added, and of them those that the cache has */
+  int pending, done;       /* handed out; compiled: under ahead_lock */
 };
 
 /* One list of jobs for all clients of this process, as there is one set of cores: the longest first. */
@@ -60,26 +64,43 @@ static pthread_mutex_t ahead_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ahead_wake = PTHREAD_COND_INITIALIZER; /* jobs have come */
 static pthread_cond_t ahead_done = PTHREAD_COND_INITIALIZER; /* jobs are over */
 static ahead_job *ahead_jobs;
-static int ahead_threads, ahead_idle, ahead_failures;
+static int ahead_threads, ahead_idle, ahead_expected, ahead_failures;
 static uint64_t ahead_number;
 static char ahead_version[sizeof((halo_caps *)0)->platform_version]; /* that processes use */
 
 /* ---- Threads, each with a process ---- */
 
 /* The lock is held. */
-static void ahead_finish(ahead_job *job) {
+static void ahead_finish(ahead_job *job, bool done) {
   job->list->pending--;
+  job->list->done += done;
   pthread_cond_broadcast(&ahead_done);
   halo_free(job->kernel);
   halo_free(job->arguments);
   halo_free(job);
 }
 
+static struct timespec ahead_time(time_t seconds, long nanoseconds) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  time.tv_sec += seconds + (time.tv_nsec + nanoseconds) / 1000000000;
+  time.tv_nsec = (time.tv_nsec + nanoseconds) % 1000000000;
+  return time;
+}
+
+/* Until there is a job, or one takes so long to come that it will; false: none does. The lock is held. */
+static bool ahead_is_needed(void) {
+  struct timespec until = ahead_time(0, AHEAD_COLD);
+  int code = 0;
+  while (!ahead_jobs && ahead_expected && code != ETIMEDOUT) {
+    code = pthread_cond_timedwait(&ahead_wake, &ahead_lock, &until);
+  }
+  return ahead_jobs || ahead_expected;
+}
+
 /* The next job, or NULL after a while without any; the lock is held. */
 static ahead_job *ahead_take(void) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += AHEAD_IDLE_SECONDS;
+  struct timespec until = ahead_time(AHEAD_IDLE_SECONDS, 0);
   int code = 0;
   ahead_idle++;
   while (!ahead_jobs && code != ETIMEDOUT) {
@@ -92,7 +113,7 @@ static ahead_job *ahead_take(void) {
 }
 
 /* False: the process is gone. */
-static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job) {
+static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job, bool *done) {
   const ahead_program *program = job->program;
   halo_cl_compiler_parts parts = {.program = program->number,
                                   .binary = program->binary,
@@ -100,27 +121,32 @@ static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job) {
                                   .options = program->options,
                                   .name = job->kernel,
                                   .arguments = job->arguments};
-  bool done;
-  return halo_cl_compiler_request(compiler, &job->request, &parts, &done);
+  return halo_cl_compiler_request(compiler, &job->request, &parts, done);
 }
 
 static void *ahead_serve(void *unused) {
   (void)unused;
+  pthread_mutex_lock(&ahead_lock);
+  bool needed = ahead_is_needed();
+  ahead_threads -= !needed;
+  pthread_mutex_unlock(&ahead_lock);
+  if (!needed) return NULL;
   halo_cl_compiler *compiler = halo_cl_compiler_start(ahead_version);
   bool good = compiler != NULL;
   pthread_mutex_lock(&ahead_lock);
   for (ahead_job *job; good && (job = ahead_take());) {
     pthread_mutex_unlock(&ahead_lock);
-    good = ahead_compile(compiler, job);
+    bool done;
+    good = ahead_compile(compiler, job, &done);
     pthread_mutex_lock(&ahead_lock);
-    ahead_finish(job);
+    ahead_finish(job, done);
   }
   ahead_failures += !good;
   ahead_threads--;
   /* What nobody is left to compile is compiled as ever. */
   for (ahead_job *job; !ahead_threads && (job = ahead_jobs);) {
     ahead_jobs = job->next;
-    ahead_finish(job);
+    ahead_finish(job, false);
   }
   pthread_mutex_unlock(&ahead_lock);
   if (compiler) halo_cl_compiler_stop(compiler);
@@ -137,6 +163,15 @@ static void ahead_start_thread(void) {
   pthread_attr_destroy(&attributes);
 }
 
+static void ahead_stop_expecting(halo_cl_ahead *ahead) {
+  if (!ahead->expects) return;
+  ahead->expects = false;
+  pthread_mutex_lock(&ahead_lock);
+  ahead_expected--;
+  pthread_cond_broadcast(&ahead_wake);
+  pthread_mutex_unlock(&ahead_lock);
+}
+
 /* Gives out a job. */
 static void ahead_give(halo_cl_ahead *ahead, ahead_job *job) {
   ahead_job **at = &ahead_jobs;
@@ -150,7 +185,7 @@ static void ahead_give(halo_cl_ahead *ahead, ahead_job *job) {
   if (waiting > ahead_idle && ahead_threads < ahead->processes) ahead_start_thread();
   if (!ahead_threads) {
     *at = job->next;
-    ahead_finish(job);
+    ahead_finish(job, false);
   }
   pthread_cond_signal(&ahead_wake);
   pthread_mutex_unlock(&ahead_lock);
@@ -176,7 +211,14 @@ int halo_cl_ahead_processes(const halo_cl_device *device) {
   return wanted < AHEAD_MAX_PROCESSES ? (int)wanted : AHEAD_MAX_PROCESSES;
 }
 
-halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device) {
+/* Whether processes are done sooner than this one alone with kernels that take so long. */
+static bool ahead_is_worth_it(int processes, double seconds, double longest) {
+  double shared = seconds / processes;
+  if (shared < longest) shared = longest;
+  return AHEAD_START + shared + AHEAD_GAIN < seconds;
+}
+
+halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest) {
   int processes = halo_cl_ahead_processes(device);
   char *folder = processes ? halo_config_pocl_cache_dir() : NULL;
   if (!folder) return NULL;
@@ -193,6 +235,12 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device) {
   ahead->device = device;
   ahead->folder = folder;
   ahead->processes = processes;
+  if (!ahead_is_worth_it(processes, seconds, longest)) return ahead;
+  pthread_mutex_lock(&ahead_lock);
+  ahead->expects = true;
+  ahead_expected++;
+  for (int missing = processes - ahead_threads; missing > 0; missing--) ahead_start_thread();
+  pthread_mutex_unlock(&ahead_lock);
   return ahead;
 }
 
@@ -216,7 +264,7 @@ static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_progr
   return p;
 }
 
-/* Whether PoCL's cache has the file that would be made, or it was asked for already. */
+/* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
 static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
                            const halo_cl_launch *launch) {
   halo_strbuf path = {0};
@@ -230,22 +278,21 @@ static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
                      launch->kernel, local[0], local[1], local[2],
                      widest < HALO_POCL_SMALL_GRID ? "-smallgrid" : "", launch->kernel);
   const char *text = halo_strbuf_text(&path);
-  bool there = halo_map_set_text(&ahead->known, text, ahead) || access(text, R_OK) == 0;
+  bool asked = halo_map_set_text(&ahead->known, text, ahead) != NULL;
+  bool cached = !asked && access(text, R_OK) == 0;
   halo_strbuf_deinit(&path);
-  return there;
-}
-
-/* Whether processes are done sooner with all that was added than this one alone. */
-static bool ahead_is_worth_it(const halo_cl_ahead *ahead) {
-  double shared = ahead->seconds / ahead->processes;
-  if (shared < ahead->longest) shared = ahead->longest;
-  return AHEAD_START + shared + AHEAD_GAIN < ahead->seconds;
+  ahead->kernels += !asked;
+  ahead->cached += cached;
+  return asked || cached;
 }
 
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch) {
   const ahead_program *sent = ahead ? ahead_program_of(ahead, program) : NULL;
-  if (!sent || ahead_is_known(ahead, sent, launch)) return;
+  if (!sent || ahead_is_known(ahead, sent, launch)) {
+    if (ahead && ahead->cached) ahead_stop_expecting(ahead);
+    return;
+  }
   ahead_job *job = halo_alloc(sizeof *job);
   *job = (ahead_job){.list = ahead, .program = sent, .seconds = launch->seconds};
   job->kernel = halo_strdup(launch->kernel);
@@ -261,20 +308,25 @@ void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
   if (ahead->longest < launch->seconds) ahead->longest = launch->seconds;
   job->next = ahead->held;
   ahead->held = job;
-  if (!ahead_is_worth_it(ahead)) return;
+  if (!ahead_is_worth_it(ahead->processes, ahead->seconds, ahead->longest)) return;
   while ((job = ahead->held)) {
     ahead->held = job->next;
     ahead_give(ahead, job);
   }
 }
 
-void halo_cl_ahead_close(halo_cl_ahead *ahead) {
+static void ahead_describe(halo_strbuf *out, int count, const char *what) {
+  if (count > 0) halo_strbuf_printf(out, "%s%d %s", out->length ? ", " : "", count, what);
+}
+
+void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   if (!ahead) return;
+  ahead_stop_expecting(ahead);
   pthread_mutex_lock(&ahead_lock);
   for (ahead_job *job; (job = ahead->held);) {
     ahead->held = job->next;
     ahead->pending++;
-    ahead_finish(job);
+    ahead_finish(job, false);
   }
   while (ahead->pending) pthread_cond_wait(&ahead_done, &ahead_lock);
   pthread_mutex_unlock(&ahead_lock);
@@ -284,6 +336,9 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead) {
     halo_free(p->options);
     halo_free(p);
   }
+  ahead_describe(report, ahead->done, "kernels compiled ahead by other processes");
+  ahead_describe(report, ahead->cached, "found in the runtime's cache");
+  ahead_describe(report, ahead->kernels - ahead->cached - ahead->done, "left to first launches");
   halo_map_deinit(&ahead->known);
   halo_free(ahead->folder);
   halo_free(ahead);

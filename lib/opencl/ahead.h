@@ -3,6 +3,7 @@
 #ifndef HALO_OPENCL_AHEAD_H
 #define HALO_OPENCL_AHEAD_H
 
+#include "base/strbuf.h"
 #include "opencl/opencl.h"
 
 /* A kernel of a program, and how it will be launched. Borrowed for the call. */
@@ -21,14 +22,16 @@ typedef struct halo_cl_ahead halo_cl_ahead;
 /* How many processes may compile for this one: 0 where the device's kernels are not compiled so, the variable
  * HALO_COMPILE_PROCESSES says so, or there is one core for this process. */
 int halo_cl_ahead_processes(const halo_cl_device *device);
-/* NULL where that is 0, which the calls below take as a list of nothing. */
-halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device);
+/* NULL where that is 0, which the calls below take as a list of nothing. `seconds`, and the `longest` of them: what is
+ * expected to be added, if the cache has nothing. Where that is worth it, and no kernel is added for so long that the
+ * cache does not seem to have their program, processes are started meanwhile. */
+halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest);
 /* Adds a kernel of a program that was built since the list was opened; others, and what the runtime's cache has already,
  * are left out. Compiling begins when what there is to compile is worth starting processes for it. */
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch);
 /* Waits until all that was begun is compiled, or given up, and frees the list. Kernels that nobody compiled are compiled
- * when they are first launched, as ever: nothing here is an error. */
-void halo_cl_ahead_close(halo_cl_ahead *ahead);
+ * when they are first launched, as ever: nothing here is an error. What became of the kernels is appended to `report`. */
+void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report);
 
 #endif

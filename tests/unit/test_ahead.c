@@ -94,7 +94,7 @@ static uint64_t run_sum(halo_client *client, halo_executable *e) {
 }
 
 typedef struct outcome {
-  bool is_pocl;
+  bool is_pocl, says_ahead, says_found; /* of the report */
   int before, after; /* files of compiled kernels: before the first run and behind it */
   uint64_t sum;
 } outcome;
@@ -114,6 +114,9 @@ static outcome work_here(const char *name, int seed) {
   halo_client *client = run_client(NULL);
   halo_executable *e = compile(client, seed);
   outcome out = {.is_pocl = is_pocl(client), .before = compiled_files(name)};
+  const char *report = halo_executable_report(e, HALO_REPORT_BUILD);
+  out.says_ahead = strstr(report, "compiled ahead by other processes") != NULL;
+  out.says_found = strstr(report, "found in the runtime's cache") != NULL;
   out.sum = run_sum(client, e);
   out.after = compiled_files(name);
   halo_executable_release(e);
@@ -155,6 +158,8 @@ START_TEST(same_files) {
   ck_assert_uint_eq(alone.sum, ahead.sum);
   ck_assert_uint_eq(alone.sum, again.sum);
   if (!alone.is_pocl) return;
+  ck_assert(!alone.says_ahead && ahead.says_ahead && !again.says_ahead);
+  ck_assert(!alone.says_found && !ahead.says_found && again.says_found);
   ck_assert_int_ge(alone.after, 8);
   ck_assert_int_eq(ahead.before, alone.after);
   ck_assert_int_eq(ahead.after, alone.after);
