@@ -285,10 +285,10 @@ static inline float h_turn(float x, uint *quarter) {
   ulong p = (ulong)k * m + ((ulong)l * m >> 32) + ((ulong)(h * m) << 32);
   *quarter = (uint)((p + (1UL << 61)) >> 62);
   long fraction = (long)(p << 2);
-  /* Its upper 24 bits, and the rest; then times pi/2. */
-  int high = (int)(fraction >> 32);
-  float rh = (float)(high & ~0xff) * 0x1p-32f;
-  float rl = (float)(int)(((uint)high & 0xffu) << 22 | (uint)fraction >> 10) * 0x1p-54f;
+  /* Its upper 24 bits, to the nearest, so that they are none where it is small, and the rest; then times pi/2. */
+  int high = (int)(fraction >> 32), top = ((high >> 1) + 0x40) & ~0x7f;
+  float rh = (float)top * 0x1p-31f;
+  float rl = (float)(int)(((uint)high - 2u * (uint)top) << 22 | (uint)fraction >> 10) * 0x1p-54f;
   float u = h_upper(rh), hi = u * 0x1.92p0f; /* pi/2 = 0x1.92p0 + 0x1.fb5444p-12 */
   float lo = h_fma(rh - u, 1.57079637f, h_fma(u, 0x1.fb5444p-12f, rl * 1.57079637f));
   float r = hi + lo;

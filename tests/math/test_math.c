@@ -142,7 +142,10 @@ static const float math_edges[] = {0,
                                    -1.00001f,
                                    1.5f,
                                    -1.5f,
-                                   1e30f};
+                                   1e30f,
+                                   0x1.7b9b4p+126f, /* just below a multiple of pi/2 */
+                                   -0x1.7b9b4p+126f,
+                                   0x1.aca316p+67f};
 enum { MATH_EDGES = sizeof math_edges / sizeof math_edges[0], MATH_STEP = 1021 };
 
 static int math_failures;
