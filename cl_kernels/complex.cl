@@ -7,8 +7,9 @@
   static inline C h_mul_##N(C a, C b) {                                                            \
     return (C)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                                      \
   }                                                                                                \
-  /* Smith's division; where both parts are NaN, what infinite and zero operands mean. */          \
-  static inline C h_div_##N(C a, C b) {                                                            \
+  /* Smith's division; where both parts are NaN, what infinite and zero operands mean. Compilers do\
+   * not put in place what is long and called twice, and make no vectors of a loop that calls it. */\
+  static inline __attribute__((always_inline)) C h_div_##N(C a, C b) {                             \
     bool steep = fabs(b.x) < fabs(b.y);                                                            \
     R large = steep ? b.y : b.x, small = steep ? b.x : b.y;                                        \
     R first = steep ? a.y : a.x, second = steep ? a.x : a.y;                                       \

@@ -52,6 +52,28 @@
 #define H_SINGLE
 #endif
 
+//! turned
+/* Turns 16 rows of 16 words over, by four perfect shuffles of the rows. */
+#define H_LOW_HALVES(a, b)                                                                         \
+  (uint16)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3, (a).s4, (b).s4, (a).s5, \
+           (b).s5, (a).s6, (b).s6, (a).s7, (b).s7)
+#define H_HIGH_HALVES(a, b)                                                                        \
+  (uint16)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb, (a).sc, (b).sc, (a).sd, \
+           (b).sd, (a).se, (b).se, (a).sf, (b).sf)
+static inline void h_turn(uint16 *x) {
+#pragma unroll
+  for (int stage = 0; stage < 4; ++stage) {
+    uint16 y[16];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      y[2 * i] = H_LOW_HALVES(x[i], x[i + 8]);
+      y[2 * i + 1] = H_HIGH_HALVES(x[i], x[i + 8]);
+    }
+#pragma unroll
+    for (int i = 0; i < 16; ++i) x[i] = y[i];
+  }
+}
+
 //! fetch
 /* Asks for what lies at p, which need not exist, where the compiler knows how; of those for SPIR Oclgrind's has nothing
  * that it could run for it. */

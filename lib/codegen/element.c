@@ -59,8 +59,37 @@ void halo_frame_bind_at(halo_emitter *e, emit_frame *frame, const halo_instr *in
 
 /* ---- Memory ---- */
 
+/* A word of an element's row of 16 in an input, where rows are turned over; NULL: it is none. */
+static const char *element_turned(halo_emitter *e, const char *arg, halo_type type,
+                                  const halo_integer *position) {
+  enum { WORDS = 16 };
+  halo_turned *t = e->turned;
+  const halo_kernel_arg *input = NULL;
+  for (int32_t i = 0; i < e->args.count; i++) {
+    if (strcmp(e->args.data[i].name, arg) == 0) input = &e->args.data[i];
+  }
+  if (!input || input->role != HALO_ROLE_INPUT || halo_type_size(type) != 4) return NULL;
+  const halo_integer *row = halo_integer_mul(&e->integers, t->at, WORDS);
+  int64_t word;
+  if (!halo_integer_is_constant(halo_integer_sub(&e->integers, position, row), &word)) return NULL;
+  if (word < 0 || word >= WORDS) return NULL;
+  int32_t known = 0;
+  while (known < t->args.count && strcmp(t->args.data[known].name, arg) != 0) known++;
+  if (known == t->args.count && t->complete) return NULL;
+  if (known == t->args.count) {
+    halo_vec_push(&t->args, *input);
+    halo_vec_push(&t->words, 0);
+  }
+  t->words.data[known] |= 1u << word;
+  return halo_arena_printf(e->arena, "((const %s *)&%s_turned[%d])[%s]", halo_ctype_storage(type),
+                           arg, (int)word, t->lane);
+}
+
 halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
                           const halo_integer *position) {
+  const char *turned = e->turned ? element_turned(e, arg, type, position) : NULL;
+  if (turned)
+    return emit_declare(e, halo_value_expression(type, halo_ctype_load(e->arena, type, turned)));
   const char *at = halo_emit_integer(e, position);
   const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg, at);
   if (e->parts && halo_type_is_complex(type)) {

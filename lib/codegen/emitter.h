@@ -57,6 +57,16 @@ typedef struct halo_breaks {
   HALO_VEC(int64_t) at; /* its values from which on a test has another answer, in no order */
 } halo_breaks;
 
+/* Arrays of rows of 16 words, one for each element, whose words are read each for itself: rows of 16 neighbours are
+ * turned over, so that neighbours find their words side by side. */
+typedef struct halo_turned {
+  const halo_integer *at; /* the element's position */
+  const char *lane;       /* the counter of neighbours in it */
+  HALO_VEC(halo_kernel_arg) args;
+  HALO_VEC(uint32_t) words; /* which are read of each, by bits */
+  bool complete;            /* no other array is turned over */
+} halo_turned;
+
 typedef struct halo_emitter {
   halo_arena *arena; /* of the whole lowering; everything below lives in it */
   halo_status status;
@@ -72,6 +82,9 @@ typedef struct halo_emitter {
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_breaks
       *breaks; /* not NULL: tests that ask a counter alone are noted there as they are written */
+  halo_turned *
+      turned; /* not NULL: what is read so is noted, and read where it is when it has been turned over: in vectors
+                           called by the argument's name and "_turned" */
   halo_sections sections;
   HALO_VEC(halo_kernel_arg) args;
   halo_strbuf body;

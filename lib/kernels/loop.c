@@ -113,10 +113,11 @@ enum { LOOP_ROW = 16, LOOP_GROUP = 1024 };
 /* How the elements are shared out. */
 typedef struct loop_shape {
   int64_t items;
-  int64_t row; /* its elements; 0: no rows */
-  bool line;   /* a work item computes LOOP_LINE neighbours and stores them as one */
-  bool stream; /* past the caches */
-  int lanes;   /* neighbours that a work item loads and stores as vectors; 1: one element */
+  int64_t row;     /* its elements; 0: no rows */
+  bool line;       /* a work item computes LOOP_LINE neighbours and stores them as one */
+  bool stream;     /* past the caches */
+  int lanes;       /* neighbours that a work item loads and stores as vectors; 1: one element */
+  uint64_t turned; /* inputs of which lines turn rows of 16 words over, by number */
 } loop_shape;
 
 /* Bytes that a GPU's work item moves at once at best, and neighbours that it has registers for. */
@@ -176,18 +177,55 @@ int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape) {
   return row >= LOOP_ROW && row < halo_shape_element_count(shape) ? row : 0;
 }
 
+static const halo_integer *loop_emit_start(halo_emitter *e, const loop_shape *s);
+
+/* Inputs of rows of 16 words, of which elements read several each: loaded one by one by neighbours, these come from as
+ * many lines of memory. */
+static uint64_t loop_turned(const halo_lowering *l, int64_t items) {
+  enum { WORDS = 16, LEAST = 6 };
+  bool any = false;
+  for (int32_t p = 0; p < l->computation->params.count; p++) {
+    const halo_shape *shape = l->computation->params.data[p]->shape;
+    any |= halo_shape_is_array(shape) && halo_type_size(shape->type) == 4 &&
+           halo_shape_element_count(shape) == items * WORDS;
+  }
+  if (!any || !l->caps->is_cpu || items % LOOP_LINE != 0) return 0;
+  const halo_instr *root = halo_lowering_root(l);
+  halo_emitter e;
+  halo_emitter_init(&e, l->arena, l->computation);
+  halo_turned turned = {.lane = "j"};
+  turned.at = halo_emit_counter(&e, "j", items);
+  e.turned = &turned;
+  emit_frame *frame = halo_frame_kernel(&e, l->computation);
+  emit_index *index = halo_index_from_position(&e, halo_leaf_shape(root->shape, 0), turned.at);
+  for (int32_t k = 0; k < halo_shape_leaf_count(root->shape); k++) {
+    (void)halo_emit_value(&e, frame, root, k, index);
+  }
+  uint64_t inputs = 0;
+  for (int32_t i = 0; i < turned.args.count; i++) {
+    bool many = __builtin_popcount(turned.words.data[i]) >= LEAST;
+    if (many && turned.args.data[i].index < 64) inputs |= 1ull << turned.args.data[i].index;
+  }
+  halo_vec_deinit(&turned.args);
+  halo_vec_deinit(&turned.words);
+  halo_emitter_deinit(&e);
+  return inputs;
+}
+
 static loop_shape loop_shape_of(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
   loop_shape s = {.items = halo_shape_element_count(shape), .lanes = 1};
   if (s.items == 0) return s;
   s.stream = loop_streams(l, s.items);
-  s.line = s.stream || loop_has_pairs(l, s.items);
+  s.turned = loop_turned(l, s.items);
+  s.line = s.stream || s.turned || loop_has_pairs(l, s.items);
   s.lanes = loop_lanes(l, s.items);
   if (loop_is_flat(l->computation)) return s;
   s.row = halo_loop_row(l, shape);
   if (!s.row) return s;
   s.line &= s.row % LOOP_LINE == 0;
   s.stream &= s.line;
+  if (!s.line) s.turned = 0;
   return s;
 }
 
@@ -380,6 +418,31 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
   if (guard) halo_emit_close(e);
 }
 
+/* Loads the rows of a line's elements and turns them over. */
+static void loop_turn(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
+                      const halo_integer *first, halo_turned *turned) {
+  halo_sections_add(&e->sections, "turned");
+  const char *place = halo_emit_integer(e, halo_integer_mul(&e->integers, first, LOOP_LINE));
+  int32_t number = 0;
+  for (int32_t p = 0; p < l->computation->params.count; p++) {
+    const halo_shape *shape = l->computation->params.data[p]->shape;
+    int32_t input = number;
+    number += halo_shape_leaf_count(shape);
+    if (input > 63 || !(inputs >> input & 1)) continue;
+    const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, input, shape->type, NULL);
+    halo_emit_line(e, "uint16 %s_turned[16];", arg);
+    halo_emit_line(e, "#pragma unroll");
+    halo_emit_line(
+        e,
+        "for (int k = 0; k < 16; ++k) %s_turned[k] = vload16(k, (__global const uint *)(%s + %s));",
+        arg, arg, place);
+    halo_emit_line(e, "h_turn(%s_turned);", arg);
+    halo_vec_push(&turned->args, e->args.data[e->args.count - 1]);
+    halo_vec_push(&turned->words, 0);
+  }
+  turned->complete = true;
+}
+
 /* The body of a work item that computes LOOP_LINE neighbours and stores them as vectors. These are variables that
  * elements are put into by address: of an array that is loaded as a vector LLVM makes memory, written in one piece and
  * read in several, which waits for the writing. */
@@ -399,13 +462,21 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
     halo_emit_line(e, "%s%d vectors%d[%d];", part, LOOP_LINE, k, parts);
     halo_emit_line(e, "%s *line%d = (%s *)vectors%d;", part, k, part, k);
   }
-  halo_emit_line(e, "H_NEIGHBOURS(1)");
-  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   const halo_integer *at =
       halo_integer_add(&e->integers, first, halo_emit_counter(e, "j", LOOP_LINE));
+  halo_turned turned = {.at = at, .lane = "j"};
+  if (s->turned) {
+    loop_turn(l, e, s->turned, first, &turned);
+    e->turned = &turned;
+  }
+  halo_emit_line(e, "H_NEIGHBOURS(1)");
+  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   emit_index *index = halo_index_from_position(e, shape, at);
   loop_put_neighbour(l, e, frame, index, "line");
   halo_emit_close(e);
+  e->turned = NULL;
+  halo_vec_deinit(&turned.args);
+  halo_vec_deinit(&turned.words);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     const char *part = halo_ctype_storage(halo_type_real_part(type));

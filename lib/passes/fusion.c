@@ -259,6 +259,20 @@ static bool fusion_is_small_behind(const fusion_state *s, const fusion_node *nod
          owner->cost * SIDE_BY_SIDE <= fusion_extent(node->instr);
 }
 
+/* Whether what is computed within this, an element for each of its own, gets no vectors of neighbours: a transform does
+ * its lines side by side, so that what it reads and writes next is elsewhere. Where few work items are the whole device
+ * these are what its speed comes from. */
+static bool fusion_is_scattered(const fusion_state *s, const halo_instr *instr) {
+  const double few = 16;
+  return instr->opcode == HALO_OP_FFT && s->target->item_rate * few >= s->target->rate;
+}
+
+/* Whether so much is done to each of so many elements that it is worth a kernel of its own there. */
+static bool fusion_is_much(const fusion_state *s, const fusion_node *node) {
+  int64_t elements = halo_shape_element_count(halo_leaf_shape(node->instr->shape, 0));
+  return node->cost > fusion_cheap(s) && node->cost * elements > fusion_tiny(s);
+}
+
 /* What follows a hero elementwise is done to its results before they are stored, where its family can
  * do that and nobody else wants them. A hero that can be computed while something goes on beside it does
  * not wait for that. */
@@ -270,6 +284,7 @@ static bool fusion_is_finished(fusion_state *s, int32_t i) {
   fusion_node *owner = fusion_node_of(s, root);
   if (owner->has_hero || owner->size >= FUSION_MAX_INSTRS || !owner->possible ||
       !fusion_is_small_behind(s, node, owner) || owner->late != node->late ||
+      (fusion_is_scattered(s, node->instr) && fusion_is_much(s, owner)) ||
       !halo_shape_has_default_layout(root->shape)) {
     return false;
   }
@@ -283,7 +298,7 @@ static bool fusion_is_finished(fusion_state *s, int32_t i) {
 /* What the users of a node would make of it. */
 typedef struct fusion_wish {
   halo_instr *root; /* of the last user's kernel */
-  bool several, at_root;
+  bool several, at_root, scattered;
   int64_t same_index, other_index, expansion, runs;
 } fusion_wish;
 
@@ -312,6 +327,7 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
     halo_instr *user_root = user->materialised ? user->instr : user->root;
     if (!user_root || (w->root && w->root != user_root)) w->several = true;
     w->root = user_root;
+    w->scattered |= fusion_is_scattered(s, user->instr);
     if (elementwise || reduction) {
       if (user->repeats > w->same_index) w->same_index = user->repeats;
     } else {
@@ -345,6 +361,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   }
   fusion_wish w;
   if (s->users.first[i] == s->users.first[i + 1] || !fusion_ask_users(s, i, &w)) return;
+  if (w.scattered && fusion_is_much(s, node)) return;
   int64_t repeats = w.same_index + w.other_index;
   bool tiny = fusion_is_tiny(s, node, w.runs);
   bool cheap = node->cost <= fusion_cheap(s) || tiny;

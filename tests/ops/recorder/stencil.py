@@ -84,7 +84,21 @@ def smoothed(x, kernel):
     return jax.lax.scan(step, x, None, length=3)[0]
 
 
+def columns(x):
+    """Each element from all of its row of 16."""
+    result = x[..., 15]
+    for k in range(15):
+        result = result * 2 + x[..., k]
+    return result
+
+
 def cases():
+    for dtype in (np.uint32, np.float32, np.int16):
+        for dims in ((48, 16), (3, 32, 16), (33, 16), (2, 16, 7, 16)):
+            name = f"{'x'.join(map(str, dims))}.{np.dtype(dtype).name}"
+            x = whole(15, dtype, 2, *dims)
+            yield Program(f"stencil.columns.{name}", columns, (x,), 0)
+            yield Program(f"stencil.columns.two.{name}", lambda a, b: columns(a) - columns(b), (x, x[::-1] + 1), 0)
     for dims in DIMS:
         name = "x".join(map(str, dims))
         for dtype in (np.uint8, np.int32, np.float32, np.complex64, np.float64, ml_dtypes.bfloat16, np.float16):
