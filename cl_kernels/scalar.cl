@@ -75,9 +75,9 @@ static inline void h_turn(uint16 *x) {
 }
 
 //! fetch
-/* Asks for what lies at p, which need not exist, where the compiler knows how; of those for SPIR Oclgrind's has nothing
- * that it could run for it. */
-#if defined(__has_builtin) && !defined(__SPIR__)
+/* Asks for what lies at p, which need not exist, where the compiler makes a processor's instructions. What makes SPIR or
+ * SPIR-V has nothing for it: Oclgrind cannot run it, and Mesa's translator ends the process. */
+#if defined(__has_builtin) && (defined(__x86_64__) || defined(__aarch64__))
 #if __has_builtin(__builtin_prefetch)
 #define h_fetch(p) __builtin_prefetch(p)
 #endif
