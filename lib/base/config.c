@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,6 +124,16 @@ char *halo_config_pocl_cache_dir(void) {
   const char *kept = getenv("POCL_KERNEL_CACHE"), *own = getenv(config_pocl_cache);
   if (kept && strcmp(kept, "0") == 0) return NULL;
   return own && *own ? halo_strdup(own) : config_user_cache("pocl/kcache");
+}
+
+int halo_config_local_processes(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *text = getenv(names[i]);
+    long count = text ? strtol(text, NULL, 10) : 0;
+    if (count > 0 && count < INT_MAX) return (int)count;
+  }
+  return 1;
 }
 
 const char *halo_config_drivers_dir(void) {

@@ -64,6 +64,9 @@ halo_status halo_config_bytes(halo_config key, uint64_t *out);
 halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *out);
 /* The folder of compiled programs by the rule above, or NULL for none. Free with halo_free. */
 char *halo_config_cache_dir(void);
+/* How many processes of an MPI program share this machine, as its launcher says (Open MPI, MPICH and those made from it); 1
+ * where none does. */
+int halo_config_local_processes(void);
 /* The folder in which PoCL keeps what it compiled, or NULL for none. Free with halo_free. */
 char *halo_config_pocl_cache_dir(void);
 /* The folder, or the file, in which ICD loaders find the names of OpenCL's drivers: $OCL_ICD_VENDORS,

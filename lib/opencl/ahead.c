@@ -120,7 +120,8 @@ static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job, bool *done
                                   .binary_size = program->size,
                                   .options = program->options,
                                   .name = job->kernel,
-                                  .arguments = job->arguments};
+                                  .arguments = job->arguments,
+                                  .seconds = job->seconds};
   return halo_cl_compiler_request(compiler, &job->request, &parts, done);
 }
 
@@ -193,6 +194,7 @@ static void ahead_give(halo_cl_ahead *ahead, ahead_job *job) {
 
 /* ---- Which kernels ---- */
 
+/* That this process may use, as far as it was bound. */
 static int ahead_cores(void) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -203,7 +205,7 @@ static int ahead_cores(void) {
 int halo_cl_ahead_processes(const halo_cl_device *device) {
   uint64_t wanted;
   if (!halo_pocl_is(&device->caps) || device->caps.is_null || !device->caps.is_cpu) return 0;
-  int cores = ahead_cores();
+  int cores = ahead_cores() / halo_config_local_processes();
   int usual = cores < 2 ? 0 : cores < AHEAD_MAX_PROCESSES ? cores : AHEAD_MAX_PROCESSES;
   if (halo_config_number(HALO_CONFIG_COMPILE_PROCESSES, (uint64_t)usual, &wanted) != HALO_OK) {
     return usual;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +24,12 @@ extern char **environ;
 struct halo_cl_compiler {
   pid_t process;
   int socket;
+  bool given_up;
   uint64_t programs[HALO_COMPILER_PROGRAMS]; /* what the process has in each place; 0: nothing */
 };
+
+/* How long an answer is waited for: so long, and so many times what compiling is expected to take. */
+static const double COMPILER_PATIENCE = 10, COMPILER_SLACK = 50; /* seconds; 1 */
 
 /* ---- Where the program is ---- */
 
@@ -131,6 +136,10 @@ halo_cl_compiler *halo_cl_compiler_start(const char *platform_version) {
 
 void halo_cl_compiler_stop(halo_cl_compiler *compiler) {
   close(compiler->socket);
+  /* One that does not answer does not end by itself. Its number may be another's where the host waited for it. */
+  if (compiler->given_up && waitpid(compiler->process, NULL, WNOHANG) == 0) {
+    kill(compiler->process, SIGKILL);
+  }
   /* The host may have waited for it itself, or have said that nobody waits for its children. */
   while (waitpid(compiler->process, NULL, 0) < 0 && errno == EINTR) {}
   halo_free(compiler);
@@ -147,6 +156,12 @@ static bool compiler_send(halo_cl_compiler *c, const void *data, size_t size) {
     size -= (size_t)sent;
   }
   return true;
+}
+
+static void compiler_set_patience(halo_cl_compiler *c, double seconds) {
+  struct timeval most = {.tv_sec = (time_t)(COMPILER_PATIENCE + COMPILER_SLACK * seconds)};
+  setsockopt(c->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
 }
 
 static bool compiler_answer(halo_cl_compiler *c, char *answer) {
@@ -167,12 +182,14 @@ bool halo_cl_compiler_request(halo_cl_compiler *c, halo_compiler_request *reques
   request->binary_size = is_new ? (uint32_t)parts->binary_size : 0;
   request->options_size = is_new ? (uint32_t)strlen(parts->options) : 0;
   request->name_size = (uint32_t)strlen(parts->name);
+  compiler_set_patience(c, parts->seconds);
   bool good = compiler_send(c, request, sizeof *request) &&
               compiler_send(c, parts->binary, request->binary_size) &&
               compiler_send(c, parts->options, request->options_size) &&
               compiler_send(c, parts->name, request->name_size) &&
               compiler_send(c, parts->arguments, request->argument_count) &&
               compiler_answer(c, &answer);
+  c->given_up = !good;
   *done = good && answer == HALO_COMPILER_DONE;
   return good;
 }

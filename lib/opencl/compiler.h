@@ -18,6 +18,7 @@ typedef struct halo_cl_compiler_parts {
   size_t binary_size;
   const char *options, *name;
   const unsigned char *arguments; /* [argument_count] */
+  double seconds;                 /* that compiling is expected to take */
 } halo_cl_compiler_parts;
 
 /* Starts a process that uses the platform of this version (CL_PLATFORM_VERSION). NULL where the program is not found or
@@ -25,7 +26,8 @@ typedef struct halo_cl_compiler_parts {
  * and nothing of it is open in the other one. */
 halo_cl_compiler *halo_cl_compiler_start(const char *platform_version);
 /* Has a kernel compiled, and waits for that. `request` says how it is launched, and the number of its arguments; the
- * rest is filled in. *done: it was compiled. False: the process is gone, or of no use any more. */
+ * rest is filled in. *done: it was compiled. False: the process is gone, of no use any more, or takes 10 s and 50 times
+ * what is expected; it can only be stopped then. */
 bool halo_cl_compiler_request(halo_cl_compiler *compiler, halo_compiler_request *request,
                               const halo_cl_compiler_parts *parts, bool *done);
 /* Ends the process, waits for its end and frees `compiler`. */

@@ -193,6 +193,7 @@ static const char *const scripts[] = {
     "head -c 1 >/dev/null; printf '\\1' >&0; exit 0",               /* one, and an end */
     "(sleep 0.3; kill -9 $$) & exec " HALO_TEST_COMPILER " \"$@\"", /* an end in between */
     "exec " HALO_TEST_COMPILER " 'another version'",
+    "exec sleep 1000", /* given up after 10 s */
 };
 enum { SCRIPTS = sizeof scripts / sizeof *scripts };
 

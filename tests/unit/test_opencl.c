@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "opencl/event.h"
 #include "opencl_test.h"
 
 #include <pthread.h>
@@ -101,6 +102,19 @@ START_TEST(config_shared_cache) {
   setenv("POCL_CACHE_DIR", "/y", 1);
   halo_config_share_cache_dir();
   ck_assert_str_eq(getenv("POCL_CACHE_DIR"), "/y");
+}
+END_TEST
+
+START_TEST(config_local_processes) {
+  unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  unsetenv("MPI_LOCALNRANKS");
+  ck_assert_int_eq(halo_config_local_processes(), 1);
+  setenv("MPI_LOCALNRANKS", "3", 1);
+  ck_assert_int_eq(halo_config_local_processes(), 3);
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "16", 1);
+  ck_assert_int_eq(halo_config_local_processes(), 16);
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "none", 1);
+  ck_assert_int_eq(halo_config_local_processes(), 3);
 }
 END_TEST
 
@@ -437,6 +451,7 @@ int main(void) {
   tcase_add_test(plain, config_sizes);
   tcase_add_test(plain, config_cache_dir);
   tcase_add_test(plain, config_shared_cache);
+  tcase_add_test(plain, config_local_processes);
   tcase_add_test(plain, caps_samples);
   tcase_add_loop_test(plain, caps_errors, 0, sizeof caps_faults / sizeof caps_faults[0]);
   tcase_add_test(plain, caps_unreadable);
