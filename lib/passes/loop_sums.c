@@ -34,9 +34,12 @@ static int32_t sums_count_uses(const halo_computation *body, const halo_instr *i
   return uses;
 }
 
-/* Whether this adds to zeros, in one array. */
+/* Whether this adds to zeros, in one array. Not of f16, bf16 and f8: small updates of one element are added up there before
+ * they meet a sum in which each by itself would be lost. */
 static bool sums_scatters(const halo_instr *instr) {
   if (instr->opcode != HALO_OP_SCATTER || !halo_shape_is_array(instr->shape)) return false;
+  halo_type type = instr->shape->type;
+  if (halo_type_is_float(type) && halo_type_size(type) < 4) return false;
   halo_opcode opcode;
   return sums_is_zero(instr->operands[0]) && instr->control_pred_count == 0 &&
          halo_collective_plain_reducer(halo_instr_comp(instr, HALO_ATTR_TO_APPLY), &opcode) &&
