@@ -65,6 +65,9 @@ char *tool_printf(const char *format, ...) {
 
 /* ---- Files ---- */
 
+/* What pretends to be a program and does not end, as some devices, is not read until memory is gone. */
+static const size_t TOOL_FILE_MAX = (size_t)1 << 31;
+
 bool tool_read_bytes(const char *path, char **out, size_t *size, const char **name) {
   bool standard = strcmp(path, "-") == 0;
   FILE *file = standard ? stdin : fopen(path, "rb");
@@ -80,11 +83,12 @@ bool tool_read_bytes(const char *path, char **out, size_t *size, const char **na
     if (*size == capacity) *out = tool_realloc(*out, capacity = capacity ? 2 * capacity : 1 << 16);
     got = fread(*out + *size, 1, capacity - *size, file);
     *size += got;
-  } while (got > 0);
-  bool ok = !ferror(file);
+  } while (got > 0 && *size <= TOOL_FILE_MAX);
+  bool ok = !ferror(file), short_enough = *size <= TOOL_FILE_MAX;
+  if (!short_enough) tool_error("%s is longer than 2 GiB, which no program is", *name);
   if (!ok) tool_error("cannot read %s: %s", standard ? "standard input" : path, strerror(errno));
   if (!standard) fclose(file);
-  return ok;
+  return ok && short_enough;
 }
 
 bool tool_make_folder(const char *path) {

@@ -38,7 +38,7 @@ void *tool_realloc(void *old, size_t size);
 char *tool_strdup(const char *text);
 char *tool_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The bytes of a file, or of stdin for "-", to be freed, and the name that messages have for it; false after a
+/* The bytes of a file, of at most 2 GiB, or of stdin for "-", to be freed, and the name that messages have for it; false after a
  * message. */
 bool tool_read_bytes(const char *path, char **out, size_t *size, const char **name);
 /* Makes a folder and those above it, when they are not there; false after a message. */

@@ -119,6 +119,7 @@ void halo_outfile_discard(halo_outfile *file) {
 /* ---- Reading ---- */
 
 typedef struct file_content {
+  const char *path;
   FILE *file;
   char *text;
   size_t length;
@@ -131,7 +132,11 @@ static halo_status file_run_read(void *user) {
   size_t got;
   while ((got = fread(chunk, 1, sizeof chunk, from->file)) > 0) {
     halo_strbuf_append_n(&content, chunk, got);
-    if (content.length > INT32_MAX) break;
+    if (content.length > INT32_MAX) {
+      halo_strbuf_deinit(&content);
+      return halo_fail(HALO_INVALID_ARGUMENT, "%s: is longer than 2 GiB, which no program is",
+                       from->path);
+    }
   }
   from->length = content.length;
   from->text = halo_strbuf_take(&content);
@@ -146,7 +151,7 @@ halo_status halo_file_read(const char *path, char **out, size_t *size) {
     return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
                      strerror(errno));
   }
-  file_content from = {.file = file};
+  file_content from = {.path = path, .file = file};
   halo_status status = halo_memory_guard(file_run_read, &from);
   bool failed = ferror(file) != 0;
   int reason = errno;

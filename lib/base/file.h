@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* All of a file, with a NUL behind it that is not counted; more than 2 GiB are cut off. Free with halo_free.
- * HALO_NOT_FOUND or HALO_IO_ERROR with a message that begins with the path; HALO_OUT_OF_MEMORY. */
+/* All of a file, with a NUL behind it that is not counted. Free with halo_free.
+ * HALO_NOT_FOUND, HALO_IO_ERROR or, for more than 2 GiB, HALO_INVALID_ARGUMENT with a message that begins with the path;
+ * HALO_OUT_OF_MEMORY. */
 halo_status halo_file_read(const char *path, char **out, size_t *size);
 
 /* A file being written beside its final place; not thread-safe. Two that write to the same path at
