@@ -4,7 +4,8 @@
  * memory, where row k is column k of the lower factor, so that neighbours are written together.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_A(b, i, j) elements; H_OUT(b, i, j, v), H_INFO(b, v) results; H_N extent;
- * H_LOWER 1: the lower triangle, else the upper one; H_BATCH matrices; H_X, H_Y the work group; H_INT; arithmetic as
+ * H_LOWER 1: the lower triangle, else the upper one; H_BATCH matrices;
+ * H_AT(i, j) where an element lies, H_BARRIER what a group waits at; H_X, H_Y the work group; H_INT; arithmetic as
  * in kernels/linalg.h, H_REAL(r) a real number as one of the matrix. */
 #ifndef H_NAME
 #define H_NAME lapack_cholesky_example
@@ -23,16 +24,11 @@
 #define H_LOWER 1
 #define H_BATCH 2
 #define H_ALONE 0
+#define H_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
+#define H_AT(i, j) ((i) * (H_N + 1) + (j))
 #define H_X 8
 #define H_Y 4
 #define H_INT int
-#endif
-#if H_ALONE
-#define CHOLESKY_BARRIER
-#define CHOLESKY_AT(i, j) ((i)*H_N + (j))
-#else
-#define CHOLESKY_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
-#define CHOLESKY_AT(i, j) ((i) * (H_N + 1) + (j))
 #endif
 
 #if !H_ALONE
@@ -52,30 +48,30 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
   for (int i = ly; i < H_N; i += H_Y) {
 #if H_LOWER
-    for (int j = lx; j <= i; j += H_X) w[CHOLESKY_AT(j, i)] = H_A(batch, i, j);
+    for (int j = lx; j <= i; j += H_X) w[H_AT(j, i)] = H_A(batch, i, j);
 #else
-    for (int j = i + lx; j < H_N; j += H_X) w[CHOLESKY_AT(i, j)] = H_CONJ(H_A(batch, i, j));
+    for (int j = i + lx; j < H_N; j += H_X) w[H_AT(i, j)] = H_CONJ(H_A(batch, i, j));
 #endif
   }
   int done = 0;
   for (; done < H_N; ++done) {
     const int k = done;
-    CHOLESKY_BARRIER
-    const H_R pivot = H_RE(w[CHOLESKY_AT(k, k)]);
-    CHOLESKY_BARRIER
+    H_BARRIER
+    const H_R pivot = H_RE(w[H_AT(k, k)]);
+    H_BARRIER
     if (pivot <= 0) break;
     const H_R root = sqrt(pivot);
-    for (int j = k + 1 + ly * H_X + lx; j < H_N; j += H_X * H_Y) w[CHOLESKY_AT(k, j)] /= root;
-    if (lx == 0 && ly == 0) w[CHOLESKY_AT(k, k)] = H_REAL(root);
-    CHOLESKY_BARRIER
+    for (int j = k + 1 + ly * H_X + lx; j < H_N; j += H_X * H_Y) w[H_AT(k, j)] /= root;
+    if (lx == 0 && ly == 0) w[H_AT(k, k)] = H_REAL(root);
+    H_BARRIER
     for (int i = k + 1 + ly; i < H_N; i += H_Y) {
-      const H_T factor = H_CONJ(w[CHOLESKY_AT(k, i)]);
+      const H_T factor = H_CONJ(w[H_AT(k, i)]);
       for (int j = i + lx; j < H_N; j += H_X) {
-        w[CHOLESKY_AT(i, j)] = H_SUBMUL(w[CHOLESKY_AT(i, j)], factor, w[CHOLESKY_AT(k, j)]);
+        w[H_AT(i, j)] = H_SUBMUL(w[H_AT(i, j)], factor, w[H_AT(k, j)]);
       }
     }
   }
-  CHOLESKY_BARRIER
+  H_BARRIER
   for (int i = ly; i < H_N; i += H_Y) {
     for (int j = lx; j < H_N; j += H_X) {
 #if H_LOWER
@@ -85,9 +81,9 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
       H_T v;
       if (column == row && column <= done) {
-        v = H_REAL(H_RE(w[CHOLESKY_AT(row, row)]));
+        v = H_REAL(H_RE(w[H_AT(row, row)]));
       } else if (column < row && column < done) {
-        v = w[CHOLESKY_AT(column, row)];
+        v = w[H_AT(column, row)];
 #if !H_LOWER
         v = H_CONJ(v);
 #endif
@@ -99,5 +95,3 @@ __kernel void H_NAME(H_PARAMS) {
   }
   if (lx == 0 && ly == 0) H_INFO(batch, done < H_N ? done + 1 : 0);
 }
-#undef CHOLESKY_BARRIER
-#undef CHOLESKY_AT

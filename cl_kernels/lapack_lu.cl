@@ -4,7 +4,8 @@
  * one in local memory.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_A(b, i, j) elements; H_OUT(b, i, j, v), H_PIVOT(b, k, v), H_INFO(b, v)
- * results; H_M x H_N extents, H_K the smaller one; H_BATCH matrices; H_X, H_Y the work group; H_INT; arithmetic as in
+ * results; H_M x H_N extents, H_K the smaller one; H_BATCH matrices;
+ * H_AT(i, j) where an element lies, H_BARRIER what a group waits at; H_X, H_Y the work group; H_INT; arithmetic as in
  * kernels/linalg.h, H_SIZE(v) what pivots are compared by, H_IS_ZERO(v). */
 #ifndef H_NAME
 #define H_NAME lapack_lu_example
@@ -25,16 +26,11 @@
 #define H_K 9
 #define H_BATCH 2
 #define H_ALONE 0
+#define H_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
+#define H_AT(i, j) ((i) * (H_N + 1) + (j))
 #define H_X 8
 #define H_Y 4
 #define H_INT int
-#endif
-#if H_ALONE
-#define LU_BARRIER
-#define LU_AT(i, j) ((i)*H_N + (j))
-#else
-#define LU_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
-#define LU_AT(i, j) ((i) * (H_N + 1) + (j))
 #endif
 
 #if !H_ALONE
@@ -54,51 +50,49 @@ __kernel void H_NAME(H_PARAMS) {
 #endif
   const int item = ly * H_X + lx;
   for (int i = ly; i < H_M; i += H_Y) {
-    for (int j = lx; j < H_N; j += H_X) w[LU_AT(i, j)] = H_A(batch, i, j);
+    for (int j = lx; j < H_N; j += H_X) w[H_AT(i, j)] = H_A(batch, i, j);
   }
   int info = 0;
   for (int k = 0; k < H_K; ++k) {
-    LU_BARRIER
+    H_BARRIER
     int pivot = k;
-    H_R most = H_SIZE(w[LU_AT(k, k)]);
+    H_R most = H_SIZE(w[H_AT(k, k)]);
     for (int i = k + 1; i < H_M; ++i) {
-      const H_R size = H_SIZE(w[LU_AT(i, k)]);
+      const H_R size = H_SIZE(w[H_AT(i, k)]);
       if (size > most) {
         most = size;
         pivot = i;
       }
     }
-    const H_T top = w[LU_AT(pivot, k)];
+    const H_T top = w[H_AT(pivot, k)];
     const bool zero = H_IS_ZERO(top);
     if (zero && info == 0) info = k + 1;
     if (item == 0) H_PIVOT(batch, k, pivot + 1);
-    LU_BARRIER
+    H_BARRIER
     if (pivot != k) {
       for (int j = item; j < H_N; j += H_X * H_Y) {
-        const H_T upper = w[LU_AT(k, j)];
-        w[LU_AT(k, j)] = w[LU_AT(pivot, j)];
-        w[LU_AT(pivot, j)] = upper;
+        const H_T upper = w[H_AT(k, j)];
+        w[H_AT(k, j)] = w[H_AT(pivot, j)];
+        w[H_AT(pivot, j)] = upper;
       }
     }
-    LU_BARRIER
+    H_BARRIER
     if (!zero) {
       for (int i = k + 1 + item; i < H_M; i += H_X * H_Y) {
-        w[LU_AT(i, k)] = H_DIV(w[LU_AT(i, k)], top);
+        w[H_AT(i, k)] = H_DIV(w[H_AT(i, k)], top);
       }
     }
-    LU_BARRIER
+    H_BARRIER
     for (int i = k + 1 + ly; i < H_M; i += H_Y) {
-      const H_T factor = w[LU_AT(i, k)];
+      const H_T factor = w[H_AT(i, k)];
       for (int j = k + 1 + lx; j < H_N; j += H_X) {
-        w[LU_AT(i, j)] = H_SUBMUL(w[LU_AT(i, j)], factor, w[LU_AT(k, j)]);
+        w[H_AT(i, j)] = H_SUBMUL(w[H_AT(i, j)], factor, w[H_AT(k, j)]);
       }
     }
   }
-  LU_BARRIER
+  H_BARRIER
   for (int i = ly; i < H_M; i += H_Y) {
-    for (int j = lx; j < H_N; j += H_X) H_OUT(batch, i, j, w[LU_AT(i, j)]);
+    for (int j = lx; j < H_N; j += H_X) H_OUT(batch, i, j, w[H_AT(i, j)]);
   }
   if (item == 0) H_INFO(batch, info);
 }
-#undef LU_BARRIER
-#undef LU_AT

@@ -3,7 +3,8 @@
  * has one in local memory.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_A(b, i, j) elements, H_FACTOR(b, k) tau; H_OUT(b, i, j, v) results; H_M x H_N
- * extents, H_K reflectors; H_BATCH matrices; H_X, H_Y the work group; H_INT; arithmetic as in kernels/linalg.h,
+ * extents, H_K reflectors; H_BATCH matrices;
+ * H_AT(i, j) where an element lies, H_BARRIER what a group waits at; H_X, H_Y the work group; H_INT; arithmetic as in kernels/linalg.h,
  * H_MUL(a, b), H_REAL(r) a real number as one of the matrix, H_IS_ZERO(v). */
 #ifndef H_NAME
 #define H_NAME lapack_q_example
@@ -23,16 +24,11 @@
 #define H_K 7
 #define H_BATCH 2
 #define H_ALONE 0
+#define H_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
+#define H_AT(i, j) ((i) * (H_N + 1) + (j))
 #define H_X 8
 #define H_Y 4
 #define H_INT int
-#endif
-#if H_ALONE
-#define Q_BARRIER
-#define Q_AT(i, j) ((i)*H_N + (j))
-#else
-#define Q_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
-#define Q_AT(i, j) ((i) * (H_N + 1) + (j))
 #endif
 
 #if !H_ALONE
@@ -55,38 +51,36 @@ __kernel void H_NAME(H_PARAMS) {
   for (int i = 0; i < H_M; ++i) {
     for (int j = item; j < H_N; j += H_X * H_Y) {
       const bool below = j < H_K && i > j;
-      w[Q_AT(i, j)] = below ? H_A(batch, i, j) : H_REAL(i == j ? 1 : 0);
+      w[H_AT(i, j)] = below ? H_A(batch, i, j) : H_REAL(i == j ? 1 : 0);
     }
   }
   for (int k = H_K - 1; k >= 0; --k) {
-    Q_BARRIER
+    H_BARRIER
     const H_T tau = H_FACTOR(batch, k);
     if (!H_IS_ZERO(tau)) {
-      for (int j = k + 1 + item; j < H_N; j += H_X * H_Y) sums[j] = w[Q_AT(k, j)];
+      for (int j = k + 1 + item; j < H_N; j += H_X * H_Y) sums[j] = w[H_AT(k, j)];
       for (int i = k + 1; i < H_M; ++i) {
-        const H_T v = H_CONJ(w[Q_AT(i, k)]);
-        for (int j = k + 1 + item; j < H_N; j += H_X * H_Y) sums[j] += H_MUL(v, w[Q_AT(i, j)]);
+        const H_T v = H_CONJ(w[H_AT(i, k)]);
+        for (int j = k + 1 + item; j < H_N; j += H_X * H_Y) sums[j] += H_MUL(v, w[H_AT(i, j)]);
       }
       for (int j = k + 1 + item; j < H_N; j += H_X * H_Y) {
         sums[j] = H_MUL(tau, sums[j]);
-        w[Q_AT(k, j)] -= sums[j];
+        w[H_AT(k, j)] -= sums[j];
       }
       for (int i = k + 1; i < H_M; ++i) {
-        const H_T v = w[Q_AT(i, k)];
+        const H_T v = w[H_AT(i, k)];
         for (int j = k + 1 + item; j < H_N; j += H_X * H_Y) {
-          w[Q_AT(i, j)] = H_SUBMUL(w[Q_AT(i, j)], v, sums[j]);
+          w[H_AT(i, j)] = H_SUBMUL(w[H_AT(i, j)], v, sums[j]);
         }
       }
     }
-    Q_BARRIER
+    H_BARRIER
     for (int i = k + item; i < H_M; i += H_X * H_Y) {
-      w[Q_AT(i, k)] = i == k ? H_REAL(1) - tau : H_MUL(-tau, w[Q_AT(i, k)]);
+      w[H_AT(i, k)] = i == k ? H_REAL(1) - tau : H_MUL(-tau, w[H_AT(i, k)]);
     }
   }
-  Q_BARRIER
+  H_BARRIER
   for (int i = 0; i < H_M; ++i) {
-    for (int j = item; j < H_N; j += H_X * H_Y) H_OUT(batch, i, j, w[Q_AT(i, j)]);
+    for (int j = item; j < H_N; j += H_X * H_Y) H_OUT(batch, i, j, w[H_AT(i, j)]);
   }
 }
-#undef Q_BARRIER
-#undef Q_AT

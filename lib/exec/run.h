@@ -95,10 +95,9 @@ struct halo_run {
   bool began;         /* a command was queued */
   bool idle;          /* nothing was on the queue when it began, as far as is known */
   bool strayed;       /* something was put on the second queue */
-  uint64_t
-      noted; /* the ticket of what the programs' queue had been given for good before the first command */
-  int64_t ahead; /* commands queued since the host last waited for all */
-  double since;  /* when putting a command on the queue began; with profiling */
+  uint64_t noted;     /* halo_cl_timeline_last before the first command */
+  int64_t ahead;      /* commands queued since the host last waited for all */
+  double since;       /* when putting a command on the queue began; with profiling */
   halo_host_time host[HALO_HOST_WORKS]; /* with profiling */
   atomic_int waits_for;                 /* values and events that are pending */
   HALO_VEC(halo_cl_event *) after;      /* that it was told to wait for; a reference each */

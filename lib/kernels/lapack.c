@@ -168,6 +168,11 @@ static halo_status lapack_lower(halo_lowering *l, bool alone) {
   halo_template_define_int(&k, "H_LOWER", v.lower);
   halo_template_define_int(&k, "H_BATCH", v.batch);
   halo_template_define_int(&k, "H_ALONE", alone);
+  /* Rows in local memory are one longer than they need, so that columns do not lie in one bank of it. */
+  halo_template_define(
+      &k, "H_AT", alone ? "H_AT(i, j) ((i) * H_N + (j))" : "H_AT(i, j) ((i) * (H_N + 1) + (j))");
+  halo_template_define(&k, "H_BARRIER",
+                       alone ? "H_BARRIER" : "H_BARRIER barrier(CLK_LOCAL_MEM_FENCE);");
   size_t group[2] = {1, 1};
   if (!alone) lapack_group(l->caps, &v, group);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
