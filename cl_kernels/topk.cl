@@ -33,12 +33,13 @@
 /* Puts a record in at a place of the heap or below it, where what lies above comes later. */
 #define TOPK_SINK(place, size, record)                                                             \
   {                                                                                                \
-    H_INT at = place;                                                                              \
-    for (H_INT below = 2 * at + 1; below < (size); below = 2 * at + 1) {                           \
+    H_INT at = place, below = 2 * at + 1;                                                          \
+    while (below < (size)) {                                                                       \
       if (below + 1 < (size) && H_BEFORE(heap[below], heap[below + 1])) ++below;                   \
-      if (!H_BEFORE(record, heap[below])) break;                                                   \
-      heap[at] = heap[below];                                                                      \
-      at = below;                                                                                  \
+      const int sinks = H_BEFORE(record, heap[below]);                                             \
+      heap[at] = sinks ? heap[below] : record;                                                     \
+      at = sinks ? below : at;                                                                     \
+      below = sinks ? 2 * below + 1 : (size);                                                      \
     }                                                                                              \
     heap[at] = record;                                                                             \
   }
@@ -63,10 +64,11 @@ H_KERNEL {
     const H_T last = heap[0];
     int any = 0;
     for (H_INT j = 0; j < TOPK_STRIP; ++j) any |= H_BEFORE(H_IN(row, i + j), last);
-    if (!any) continue;
-    for (H_INT j = 0; j < TOPK_STRIP; ++j) {
-      const H_T r = H_IN(row, i + j);
-      TOPK_TAKE(r)
+    if (any) {
+      for (H_INT j = 0; j < TOPK_STRIP; ++j) {
+        const H_T r = H_IN(row, i + j);
+        TOPK_TAKE(r)
+      }
     }
   }
   for (; i < end; ++i) {
