@@ -29,6 +29,11 @@ class Build(build_py):
         for place in (library.parent, library.parent.parent / "compiler", library.parent.parent / "libexec/halo"):
             if (place / COMPILER_NAME).is_file():
                 shutil.copy(place / COMPILER_NAME, folder / COMPILER_NAME)
+            # Beside it, what links kernels for it.
+            for linker in (place / "linker/ld", place.parent / "linker/ld"):
+                if (place / COMPILER_NAME).is_file() and linker.is_file():
+                    (folder / "linker").mkdir(exist_ok=True)
+                    shutil.copy(linker, folder / "linker/ld")
         # Several processes need it, and one does without.
         for place in (library.parent, library.parent.parent / "mpi"):
             if (place / MPI_NAME).is_file():

@@ -10,7 +10,9 @@
 #include "compiler/messages.h"
 
 #include <CL/cl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -189,9 +191,30 @@ static void compiler_close_others(void) {
 #endif
 }
 
+/* Kernels are linked by a program of ours (lib/linker) where it is found: clang asks this variable first. */
+static void compiler_choose_linker(void) {
+  /* As installed, and in a build folder. */
+  static const char *const places[] = {"/linker", "/../linker"};
+  char own[PATH_MAX], folder[PATH_MAX + 32], path[PATH_MAX + 64], all[2 * PATH_MAX + 64];
+  ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+  const char *others = getenv("COMPILER_PATH");
+  if (length <= 0) return;
+  own[length] = 0;
+  *strrchr(own, '/') = 0;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    snprintf(folder, sizeof folder, "%s%s", own, places[i]);
+    snprintf(path, sizeof path, "%s/ld", folder);
+    if (access(path, X_OK) != 0) continue;
+    int size = snprintf(all, sizeof all, "%s%s%s", folder, others ? ":" : "", others ? others : "");
+    if (size < (int)sizeof all) setenv("COMPILER_PATH", all, 1);
+    return;
+  }
+}
+
 int main(int count, char **words) {
   compiler c = {0};
   compiler_close_others();
+  compiler_choose_linker();
   if (count != 2 || !compiler_open(&c, words[1])) return EXIT_FAILURE;
   while (compiler_serve(&c)) {}
   /* Without the end of OpenCL's library, which waits for what was never run. */

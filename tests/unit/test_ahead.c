@@ -164,7 +164,7 @@ START_TEST(same_files) {
   ck_assert_int_eq(ahead.before, alone.after);
   ck_assert_int_eq(ahead.after, alone.after);
   ck_assert_int_eq(again.after, alone.after);
-  static const char list[] = "find . -name '*.so' -exec cksum {} + | sort";
+  static const char list[] = "find . -name '*.so' | sort";
   char *one = ask("alone", list), *other = ask("ahead", list);
   ck_assert_str_eq(one, other);
   free(one);
