@@ -1,9 +1,11 @@
-/* tools/drivers.c: which drivers of PoCL the program asks for. */
+/* tools/drivers.c: which drivers of PoCL, and which linker, the program asks for. */
 #include "tool.h"
 
 #include <glob.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Where packages and PoCL's own installation put its drivers. */
 static const char *const drivers_folders[] = {"/usr/lib/*/pocl", "/usr/lib*/pocl",
@@ -36,4 +38,21 @@ void tool_ask_for_drivers(void) {
     globfree(&found);
   }
   if (with_threads && without && !others) setenv("POCL_DEVICES", "pthread basic", 0);
+}
+
+/* Where the project's linker lies from this program on: as installed, and in a build folder. */
+static const char *const drivers_linkers[] = {"../libexec/halo/linker", "../lib/linker"};
+
+void tool_ask_for_linker(void) {
+  char own[PATH_MAX], path[PATH_MAX + 64];
+  char *slash = realpath("/proc/self/exe", own) ? strrchr(own, '/') : NULL;
+  if (!slash) return;
+  *slash = 0;
+  for (size_t i = 0; i < sizeof drivers_linkers / sizeof *drivers_linkers; i++) {
+    int size = snprintf(path, sizeof path, "%s/%s/ld", own, drivers_linkers[i]);
+    if (size < 0 || (size_t)size >= sizeof path || access(path, X_OK) != 0) continue;
+    *strrchr(path, '/') = 0;
+    setenv("COMPILER_PATH", path, 0);
+    return;
+  }
 }

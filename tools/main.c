@@ -73,6 +73,7 @@ int main(int argc, char **argv) {
   /* A reader that goes away (head, less) is no reason to die in the middle of writing files. */
   signal(SIGPIPE, SIG_IGN);
   tool_ask_for_drivers();
+  tool_ask_for_linker();
   int code = main_dispatch(argc, argv);
   bool lost = ferror(stdout) != 0;
   if ((fflush(stdout) != 0 || lost) && errno != EPIPE) {
