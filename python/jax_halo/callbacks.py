@@ -134,6 +134,13 @@ def _install_rules(platform):
 class _Buffer:
     """An argument or a result of buffer_callback: the callback's own view of an array of the host."""
 
+    @property
+    def __class__(self):
+        # JAX's own, which nobody but its handlers can make, is what users ask isinstance for.
+        from jax._src import buffer_callback
+
+        return buffer_callback.Buffer
+
     def __init__(self, array, writeable):
         self._array = array
         self.dtype, self.ndim, self.shape = array.dtype, array.ndim, array.shape
@@ -152,6 +159,12 @@ class _Buffer:
 
 class _Context:
     """What a buffer_callback is told of its call: it runs on the host."""
+
+    @property
+    def __class__(self):
+        from jax._src import buffer_callback
+
+        return buffer_callback.ExecutionContext
 
     def __init__(self, stage):
         self.stage = stage

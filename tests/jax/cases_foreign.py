@@ -8,7 +8,7 @@ import ctypes
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental.buffer_callback import buffer_callback
+from jax.experimental.buffer_callback import Buffer, ExecutionContext, buffer_callback
 
 from cases_api import raises, real, same, struct
 from check import Step
@@ -166,6 +166,7 @@ def functions_without_types(device):
 
 def buffers_of_callbacks(device):
   def add(context, out, x, *, y):
+    assert isinstance(context, ExecutionContext) and isinstance(x, Buffer) and isinstance(out["sum"], Buffer)
     assert str(context.stage).endswith("EXECUTE")
     assert x.shape == (3,) and x.ndim == 1 and x.dtype == real() and out["sum"].writeable and not x.writeable
     np.asarray(out["sum"])[...] = np.asarray(x) + np.asarray(y)
