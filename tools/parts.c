@@ -8,11 +8,11 @@
 
 bool parts_connect(halo_communicator **out) {
   *out = NULL;
-  if (!halo_is_launched()) return true;
-  halo_status status = halo_communicator_open("mpi", out);
-  if (status != HALO_OK) {
-    tool_error("this was started by mpiexec, but the processes cannot be connected: %s",
-               halo_error_message());
+  const char *name = halo_communicator_default();
+  if (!name) return true;
+  if (halo_communicator_open(name, out) != HALO_OK) {
+    tool_error("%sthe processes cannot be connected: %s",
+               halo_is_launched() ? "this was started by mpiexec, but " : "", halo_error_message());
     return false;
   }
   if ((*out)->process_count > 1) tool_set_rank((*out)->process);

@@ -255,8 +255,9 @@ int main(int argc, char **argv) {
   }
   static digits_trainer t;
   halo_client_options options = {0};
-  if (halo_is_launched()) { /* by mpiexec */
-    check(halo_communicator_open("mpi", &options.communicator));
+  const char *communicator = halo_communicator_default();
+  if (communicator) { /* one of several processes, as mpiexec starts them */
+    check(halo_communicator_open(communicator, &options.communicator));
     digits_count = options.communicator->process_count;
     digits_rank = options.communicator->process;
   }

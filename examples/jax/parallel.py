@@ -2,11 +2,13 @@
 the gradients' sums over the processes are JAX's business.
 
     mpiexec -n 4 python examples/jax/parallel.py
+    python examples/jax/parallel.py localhost:1234 2 0 & python examples/jax/parallel.py localhost:1234 2 1
 
-Without mpiexec it is one process, which does the same on its devices.
+Without mpiexec or arguments it is one process, which does the same on its devices.
 """
 import os
 import pathlib
+import sys
 import time
 
 import jax
@@ -36,7 +38,9 @@ def step(weights, x, y):
 
 
 def main():
-    if "OMPI_COMM_WORLD_SIZE" in os.environ:
+    if len(sys.argv) > 1:  # where the first process is met, how many there are, which this is
+        jax.distributed.initialize(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    elif "OMPI_COMM_WORLD_SIZE" in os.environ:
         jax.distributed.initialize()  # before anything else of JAX
     me, count = jax.process_index(), jax.process_count()
     mesh = Mesh(np.array(jax.devices()), ("batch",))

@@ -2,8 +2,8 @@
  *
  * A client is given a communicator when it is made (halo_client_options.communicator). The devices of all
  * processes' clients are then numbered through, process by process, and programs may be compiled for any of
- * them. MPI is one communicator, in a library of its own: halo_communicator_open loads it. Another one is a
- * structure of the functions below. */
+ * them. One communicator is over MPI, in a library of its own, another over TCP, in this one: halo_communicator_open
+ * makes them. Any other is a structure of the functions below. */
 #ifndef HALO_COMMUNICATOR_H
 #define HALO_COMMUNICATOR_H
 
@@ -30,7 +30,7 @@ typedef enum halo_reference {
  * that is good until the thread's next call. Messages from one process to another with one tag arrive in
  * the order in which they were sent. */
 typedef struct halo_communicator {
-  const char *name; /* "mpi" */
+  const char *name; /* "mpi", "tcp" */
   int process, process_count;
   int local; /* which of the processes of this machine this is, from 0; -1: not known */
   /* Tags are 0 to this, at least 1000. */
@@ -58,18 +58,42 @@ typedef struct halo_communicator {
   const char *(*reference)(void *user, halo_reference what, size_t bytes, double *seconds);
 } halo_communicator;
 
-/* Loads libhalo-NAME.so ("mpi": libhalo-mpi.so), first from beside this library, and has it make its
- * communicator, of all processes that were started together. *out is closed with halo_communicator_close,
- * after the clients that it was given to were released.
+/* Makes a communicator of all processes that were started together, and waits for them. *out is closed with
+ * halo_communicator_close, after the clients that it was given to were released.
+ * "tcp": the processes meet at the address that HALO_TCP_COORDINATOR names, see docs/switches.md. Any other name:
+ * libhalo-NAME.so makes it ("mpi": libhalo-mpi.so), which is loaded, first from beside this library.
  * MPI: initialised here unless the program did so before; who initialised it finalises it. HALO_NOT_FOUND
  * when there is no such library, HALO_FAILED_PRECONDITION when it cannot be used. */
 HALO_API HALO_MUST_USE halo_status halo_communicator_open(const char *name,
                                                           halo_communicator **out);
+
+/* How processes are joined over TCP where the caller has a way to tell them of each other. */
+typedef struct halo_tcp_options {
+  int process, process_count;
+  /* Gives what each process says of itself, `bytes`, to all: [process_count][bytes], and waits for that; called
+   * once. It holds secrets, by which the processes know each other. NULL, or what went wrong, as a text that is
+   * good until the thread's next call. */
+  const char *(*exchange)(void *user, const void *mine, size_t bytes, void *all);
+  void *user;
+  double timeout; /* seconds for connecting after that; 0: 60 */
+} halo_tcp_options;
+
+/* Connects each process to each, over TCP, or by other sockets where they are on one machine; needs no MPI. All of
+ * the processes call it. What goes over the connections is not encrypted. A process listens, until all have connected,
+ * at all its addresses, or at that which HALO_TCP_ADDRESS names. HALO_FAILED_PRECONDITION, after all the time, when some process
+ * cannot be reached: it is named. *out as above; closing it waits for messages to be sent, 5 seconds at most, and
+ * for no other process. */
+HALO_API HALO_MUST_USE halo_status halo_communicator_connect(const halo_tcp_options *options,
+                                                             halo_communicator **out);
 HALO_API void halo_communicator_close(halo_communicator *communicator);
 
 /* Whether this process was started by mpiexec or a launcher like it, as one of several or the only one
  * (by the variables that Open MPI, MPICH and PMI set). */
 HALO_API bool halo_is_launched(void);
+
+/* What connects this process to others, as a name for halo_communicator_open: what HALO_COMMUNICATOR says; else "mpi"
+ * where halo_is_launched, "tcp" where HALO_TCP_COORDINATOR is set, and NULL where the process was started alone. */
+HALO_API const char *halo_communicator_default(void);
 
 /* What such a library exports, as `halo_communicator_make`: NULL, or what went wrong. */
 typedef const char *halo_communicator_make_fn(halo_communicator **out);

@@ -27,6 +27,12 @@ static const char *const config_names[HALO_CONFIG_COUNT] = {
     [HALO_CONFIG_DISABLE_PASSES] = "HALO_DISABLE_PASSES",
     [HALO_CONFIG_COMPILE_PROCESSES] = "HALO_COMPILE_PROCESSES",
     [HALO_CONFIG_COMPILER] = "HALO_COMPILER",
+    [HALO_CONFIG_COMMUNICATOR] = "HALO_COMMUNICATOR",
+    [HALO_CONFIG_TCP_ADDRESS] = "HALO_TCP_ADDRESS",
+    [HALO_CONFIG_TCP_COORDINATOR] = "HALO_TCP_COORDINATOR",
+    [HALO_CONFIG_TCP_PROCESS] = "HALO_TCP_PROCESS",
+    [HALO_CONFIG_TCP_PROCESSES] = "HALO_TCP_PROCESSES",
+    [HALO_CONFIG_TCP_SECRET] = "HALO_TCP_SECRET",
     [HALO_CONFIG_VERIFY] = "HALO_VERIFY",
     [HALO_CONFIG_DUMP_TO] = "HALO_DUMP_TO",
 };
@@ -134,6 +140,29 @@ int halo_config_local_processes(void) {
     if (count > 0 && count < INT_MAX) return (int)count;
   }
   return 1;
+}
+
+/* The number in a variable; -1: there is none. */
+static int config_whole(const char *name) {
+  const char *text = getenv(name);
+  char *end = NULL;
+  long value = text && *text ? strtol(text, &end, 10) : -1;
+  return value >= 0 && value < INT_MAX && !*end ? (int)value : -1;
+}
+
+bool halo_config_process(int *process, int *count) {
+  const char *const names[][2] = {
+      {config_names[HALO_CONFIG_TCP_PROCESS], config_names[HALO_CONFIG_TCP_PROCESSES]},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (!getenv(names[i][0]) && !getenv(names[i][1])) continue;
+    *process = config_whole(names[i][0]);
+    *count = config_whole(names[i][1]);
+    return *process >= 0 && *process < *count;
+  }
+  return false;
 }
 
 const char *halo_config_drivers_dir(void) {

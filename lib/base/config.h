@@ -18,6 +18,12 @@
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
  *   HALO_COMPILE_PROCESSES  how many processes may compile kernels for this one; unset: by its cores
  *   HALO_COMPILER        the program that does that, where it is not beside the library
+ *   HALO_COMMUNICATOR    what connects processes: "mpi", "tcp", or another in a library of its own; unset: MPI
+ *                        where mpiexec started them
+ *   HALO_TCP_ADDRESS     the address, or the interface, at which others reach this process
+ *   HALO_TCP_COORDINATOR HOST:PORT where the first process waits for the others, where no framework joins them
+ *   HALO_TCP_PROCESS, HALO_TCP_PROCESSES  which of how many processes this is; unset: as the launcher says
+ *   HALO_TCP_SECRET      a text that all processes show at the coordinator
  *   HALO_VERIFY          1: verify the module after every pass
  *   HALO_DUMP_TO         folder for the module, each pass, OpenCL C and the plan as text
  *
@@ -45,6 +51,12 @@ typedef enum halo_config {
   HALO_CONFIG_DISABLE_PASSES,
   HALO_CONFIG_COMPILE_PROCESSES,
   HALO_CONFIG_COMPILER,
+  HALO_CONFIG_COMMUNICATOR,
+  HALO_CONFIG_TCP_ADDRESS,
+  HALO_CONFIG_TCP_COORDINATOR,
+  HALO_CONFIG_TCP_PROCESS,
+  HALO_CONFIG_TCP_PROCESSES,
+  HALO_CONFIG_TCP_SECRET,
   HALO_CONFIG_VERIFY,
   HALO_CONFIG_DUMP_TO
 } halo_config;
@@ -67,6 +79,9 @@ char *halo_config_cache_dir(void);
 /* How many processes of an MPI program share this machine, as its launcher says (Open MPI, MPICH and those made from it); 1
  * where none does. */
 int halo_config_local_processes(void);
+/* Which of how many processes this is, by $HALO_TCP_PROCESS and $HALO_TCP_PROCESSES, else as the launcher says (Open MPI,
+ * PMI, Slurm). False where neither does, or what they say cannot be. */
+bool halo_config_process(int *process, int *count);
 /* The folder in which PoCL keeps what it compiled, or NULL for none. Free with halo_free. */
 char *halo_config_pocl_cache_dir(void);
 /* The folder, or the file, in which ICD loaders find the names of OpenCL's drivers: $OCL_ICD_VENDORS,

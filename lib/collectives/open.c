@@ -1,6 +1,7 @@
-/* collectives/open.c: communicators in libraries of their own. */
+/* collectives/open.c: communicators by their names, that over TCP and those in libraries of their own. */
+#include "base/config.h"
 #include "base/status.h"
-#include "halo/communicator.h"
+#include "tcp/tcp.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,12 +32,17 @@ static void *open_library(const char *name, char *trouble, size_t size) {
   return library;
 }
 
+static halo_status open_check(const char *name, const char *problem) {
+  return problem ? halo_fail(HALO_FAILED_PRECONDITION, "%s: %s", name, problem) : HALO_OK;
+}
+
 halo_status halo_communicator_open(const char *name, halo_communicator **out) {
   char trouble[1024];
   if (!name || !out) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_communicator_open: NULL argument");
   }
   *out = NULL;
+  if (strcmp(name, "tcp") == 0) return open_check(name, tcp_make(out));
   void *library = open_library(name, trouble, sizeof trouble);
   if (!library) {
     return halo_fail(HALO_NOT_FOUND, "there is no libhalo-%s.so to load (%s)", name, trouble);
@@ -47,8 +53,20 @@ halo_status halo_communicator_open(const char *name, halo_communicator **out) {
   if (!make) {
     return halo_fail(HALO_NOT_FOUND, "libhalo-%s.so has no halo_communicator_make", name);
   }
-  const char *problem = make(out);
-  return problem ? halo_fail(HALO_FAILED_PRECONDITION, "%s: %s", name, problem) : HALO_OK;
+  return open_check(name, make(out));
+}
+
+halo_status halo_communicator_connect(const halo_tcp_options *options, halo_communicator **out) {
+  if (!options || !out || !options->exchange) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_communicator_connect: NULL argument");
+  }
+  *out = NULL;
+  if (options->process < 0 || options->process >= options->process_count) {
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "halo_communicator_connect: there is no process %d of %d", options->process,
+                     options->process_count);
+  }
+  return open_check("tcp", tcp_connect(options, true, out));
 }
 
 bool halo_is_launched(void) {
@@ -57,4 +75,12 @@ bool halo_is_launched(void) {
     if (getenv(names[i])) return true;
   }
   return false;
+}
+
+const char *halo_communicator_default(void) {
+  const char *name = halo_config_text(HALO_CONFIG_COMMUNICATOR);
+  const char *coordinator = halo_config_text(HALO_CONFIG_TCP_COORDINATOR);
+  if (name && *name) return name;
+  if (halo_is_launched()) return "mpi";
+  return coordinator && *coordinator ? "tcp" : NULL;
 }

@@ -137,7 +137,7 @@ typedef struct pjrt_job {
 } pjrt_job;
 
 /* Connects the job's processes; waits until all of them have come here. The communicator stays the process's.
- * FAILED_PRECONDITION where mpiexec did not start them so. */
+ * FAILED_PRECONDITION where they cannot be connected, or are not who mpiexec says. */
 PJRT_Error *pjrt_job_open(const PJRT_Client_Create_Args *args, int64_t process, int64_t count,
                           pjrt_job *out);
 /* Gives what others are to know, under a name that is used once, and waits for what they give: all[count], of which

@@ -1,5 +1,5 @@
 /* pjrt/processes.c: the processes of one job. They find each other at the key-value store of the framework, and what
- * their programs send each other goes over MPI, with which they were started. */
+ * their programs send each other goes over MPI where mpiexec started them, else over TCP. */
 #include "pjrt/pjrt.h"
 
 #include <limits.h>
@@ -9,48 +9,21 @@
 /* As long as frameworks wait for processes to start. */
 enum { PROCESSES_TIMEOUT = 300000 }; /* milliseconds */
 
-/* MPI starts once in the life of a process, and so serves all clients that are made one after the other. */
+/* MPI starts once in the life of a process, and so what was connected serves all clients that are made one after the
+ * other. */
 static pthread_mutex_t processes_lock = PTHREAD_MUTEX_INITIALIZER;
 static halo_communicator *processes_communicator;
 static unsigned processes_clients; /* so far */
 
-/* ---- Connecting ---- */
+/* ---- The end ---- */
 
-/* Whoever does not finalise MPI has failed in the eyes of mpiexec. */
+/* Whoever does not finalise MPI has failed in the eyes of mpiexec, and who goes without a word in those of the others. */
 static void processes_close(void) {
   pthread_mutex_lock(&processes_lock);
   halo_communicator *communicator = processes_communicator;
   processes_communicator = NULL;
   pthread_mutex_unlock(&processes_lock);
   halo_communicator_close(communicator);
-}
-
-static PJRT_Error *processes_connect(pjrt_job *job) {
-  PJRT_Error *error = NULL;
-  pthread_mutex_lock(&processes_lock);
-  if (!processes_communicator) {
-    error = pjrt_error_of(halo_communicator_open("mpi", &processes_communicator));
-    if (!error) atexit(processes_close);
-  }
-  job->communicator = processes_communicator;
-  pthread_mutex_unlock(&processes_lock);
-  return error;
-}
-
-static PJRT_Error *processes_check(const pjrt_job *job) {
-  const halo_communicator *communicator = job->communicator;
-  if (communicator->process_count != job->count) {
-    return pjrt_error(
-        PJRT_Error_Code_FAILED_PRECONDITION,
-        "jax.distributed.initialize was called for %d processes, and mpiexec started %d "
-        "together",
-        job->count, communicator->process_count);
-  }
-  if (communicator->process == job->process) return NULL;
-  return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
-                    "process %d of jax.distributed.initialize is number %d of those that mpiexec "
-                    "started: its process_id must be that number",
-                    job->process, communicator->process);
 }
 
 /* ---- The key-value store ---- */
@@ -104,15 +77,106 @@ PJRT_Error *pjrt_job_exchange(const pjrt_job *job, const char *what, const pjrt_
   return NULL;
 }
 
+/* ---- Connecting ---- */
+
+/* What a process says of the way in which it would be connected. */
+typedef enum processes_way { PROCESSES_NUMBER = 1, PROCESSES_NAME } processes_way;
+
+/* Whether the process wants to be connected as this one does. */
+static PJRT_Error *processes_compare(int process, const char *name, const pjrt_writer *told) {
+  pjrt_message message = {told->data, told->data + told->size};
+  pjrt_field field;
+  while (pjrt_message_next(&message, &field)) {
+    size_t length = (size_t)(field.bytes.end - field.bytes.at);
+    if (field.number != PROCESSES_NAME) continue;
+    if (length == strlen(name) && memcmp(field.bytes.at, name, length) == 0) return NULL;
+    return pjrt_error(
+        PJRT_Error_Code_FAILED_PRECONDITION,
+        "process %d is to be connected over %.*s, and this one over %s: mpiexec started "
+        "some, or HALO_COMMUNICATOR differs",
+        process, (int)length, (const char *)field.bytes.at, name);
+  }
+  return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
+                    "process %d has another version of the plugin", process);
+}
+
 /* Processes may make their clients minutes apart; what comes after this waits less. */
-static PJRT_Error *processes_meet(const pjrt_job *job) {
+static PJRT_Error *processes_meet(const pjrt_job *job, const char *name) {
   pjrt_writer mine = {0}, *all = pjrt_alloc(sizeof *all * (size_t)job->count);
-  pjrt_write_number(&mine, 1, (uint64_t)job->process);
+  pjrt_write_number(&mine, PROCESSES_NUMBER, (uint64_t)job->process);
+  pjrt_write_bytes(&mine, PROCESSES_NAME, name, strlen(name));
   PJRT_Error *error = pjrt_job_exchange(job, "here", &mine, all);
-  for (int p = 0; p < job->count; p++) pjrt_writer_deinit(&all[p]);
+  for (int p = 0; p < job->count; p++) {
+    if (!error) error = processes_compare(p, name, &all[p]);
+    pjrt_writer_deinit(&all[p]);
+  }
   pjrt_writer_deinit(&mine);
   free(all);
   return error;
+}
+
+/* A job for whose processes addresses are exchanged. */
+typedef struct processes_exchange {
+  const pjrt_job *job;
+  PJRT_Error *error;
+} processes_exchange;
+
+static const char *processes_tell(void *user, const void *mine, size_t bytes, void *out) {
+  processes_exchange *x = user;
+  const pjrt_job *job = x->job;
+  pjrt_writer own = {(uint8_t *)mine, bytes, bytes};
+  pjrt_writer *all = pjrt_alloc(sizeof *all * (size_t)job->count);
+  bool same = true;
+  x->error = pjrt_job_exchange(job, "tcp", &own, all);
+  for (int p = 0; p < job->count; p++) {
+    same = same && !x->error && all[p].size == bytes;
+    if (same) memcpy((uint8_t *)out + bytes * (size_t)p, all[p].data, bytes);
+    pjrt_writer_deinit(&all[p]);
+  }
+  free(all);
+  return same ? NULL : "what a process says of where it is cannot be read: do all run one version?";
+}
+
+static PJRT_Error *processes_connect_tcp(const pjrt_job *job) {
+  processes_exchange x = {.job = job};
+  halo_tcp_options options = {
+      .process = job->process, .process_count = job->count, .exchange = processes_tell, .user = &x};
+  PJRT_Error *error = pjrt_error_of(halo_communicator_connect(&options, &processes_communicator));
+  if (!x.error) return error;
+  pjrt_Error_Destroy(&(PJRT_Error_Destroy_Args){.error = error});
+  return x.error;
+}
+
+static PJRT_Error *processes_connect(pjrt_job *job, const char *name) {
+  PJRT_Error *error = NULL;
+  pthread_mutex_lock(&processes_lock);
+  if (!processes_communicator) {
+    error = strcmp(name, "tcp") == 0
+                ? processes_connect_tcp(job)
+                : pjrt_error_of(halo_communicator_open(name, &processes_communicator));
+    if (!error) atexit(processes_close);
+  }
+  job->communicator = processes_communicator;
+  pthread_mutex_unlock(&processes_lock);
+  return error;
+}
+
+static PJRT_Error *processes_check(const pjrt_job *job) {
+  const halo_communicator *communicator = job->communicator;
+  const char *joined =
+      strcmp(communicator->name, "mpi") == 0 ? "mpiexec started" : "were connected";
+  if (communicator->process_count != job->count) {
+    return pjrt_error(
+        PJRT_Error_Code_FAILED_PRECONDITION,
+        "jax.distributed.initialize was called for %d processes, and there are %d that %s "
+        "together",
+        job->count, communicator->process_count, joined);
+  }
+  if (communicator->process == job->process) return NULL;
+  return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
+                    "process %d of jax.distributed.initialize is number %d of those that %s: its "
+                    "process_id must be that number",
+                    job->process, communicator->process, joined);
 }
 
 /* ---- Jobs ---- */
@@ -126,12 +190,13 @@ PJRT_Error *pjrt_job_open(const PJRT_Client_Create_Args *args, int64_t process, 
                       "the client's options: there is no process %lld of %lld", (long long)process,
                       (long long)count);
   }
-  if (!halo_is_launched()) {
-    return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,
-                      "the halo plugin connects processes over MPI, and these were not started by "
-                      "mpiexec: mpiexec -n %lld python ...",
+  if (!args->kv_get_callback || !args->kv_put_callback) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "a client of %lld processes needs the key-value store's callbacks",
                       (long long)count);
   }
+  const char *name = halo_communicator_default();
+  if (!name) name = "tcp";
   out->get = args->kv_get_callback;
   out->get_user = args->kv_get_user_arg;
   out->put = args->kv_put_callback;
@@ -139,7 +204,7 @@ PJRT_Error *pjrt_job_open(const PJRT_Client_Create_Args *args, int64_t process, 
   pthread_mutex_lock(&processes_lock);
   out->client = processes_clients++;
   pthread_mutex_unlock(&processes_lock);
-  PJRT_PASS(processes_meet(out));
-  PJRT_PASS(processes_connect(out));
+  PJRT_PASS(processes_meet(out, name));
+  PJRT_PASS(processes_connect(out, name));
   return processes_check(out);
 }

@@ -1,16 +1,18 @@
-"""processes.py: JAX on several processes, each with devices of its own, which mpiexec started.
+"""processes.py: JAX on several processes, each with devices of its own, which mpiexec started or nobody in particular.
 
-    python tests/jax/processes.py [-n PROCESSES ...] [--devices COUNT] [--match TEXT | --short]
+    python tests/jax/processes.py [-n PROCESSES ...] [--by WAY] [--devices COUNT] [--match TEXT | --short]
 
-starts itself with mpiexec, with as many processes as each -n says (2 and 4), and on each goes through the same cases;
-then has one process alone keep what it compiled, and lets one fail, in each way in which one can, and sees what the
-others are told. Ends with "N passed,
-N failed".
+starts itself, with as many processes as each -n says (2 and 4), and on each goes through the same cases; then has one
+process alone keep what it compiled, and lets one fail, in each way in which one can, and sees what the others are told.
+All of that in each WAY: `hand`, which tells JAX who is who, so that the processes are connected over TCP, and `mpiexec`,
+where that is there, over MPI. Ends with "N passed, N failed".
 """
 
 import argparse
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -274,12 +276,13 @@ def refused(call, *texts):
 class Job:
   """A process's view of the job: JAX is there, all devices are in one mesh."""
 
-  def __init__(self, results):
+  def __init__(self, results, place):
     import jax
     import numpy as np
-    jax.distributed.initialize()
+    self.process, self.count, coordinator = place
+    if coordinator: jax.distributed.initialize(coordinator_address=coordinator, num_processes=self.count, process_id=self.process)
+    else: jax.distributed.initialize()
     self.jax, self.np, self.P = jax, np, jax.sharding.PartitionSpec
-    self.process, self.count = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
     self.each, self.total = jax.local_device_count(), jax.device_count()
     self.mesh = jax.sharding.Mesh(np.array(jax.devices()), ("i",))
     self.results = open(os.path.join(results, str(self.process)), "w")
@@ -302,9 +305,14 @@ def worker(options):
   import traceback
   import warnings
   warnings.filterwarnings("ignore")
-  if options.cache and os.environ["OMPI_COMM_WORLD_RANK"] == "0":
+  if options.place:
+    process, count, coordinator = options.place.split("/")
+    place = int(process), int(count), coordinator
+  else:
+    place = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"]), None
+  if options.cache and place[0] == 0:
     os.environ.update(JAX_COMPILATION_CACHE_DIR=options.cache, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0", JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="0")
-  job = Job(options.worker)
+  job = Job(options.worker, place)
   if options.fault: return fail(job, options.fault)
   for case in CASES:
     if options.match and options.match not in case.__name__: continue
@@ -319,60 +327,74 @@ def worker(options):
 # ---- The launcher ----
 
 
-def start(count, options, *more, launcher=()):
-  """What each process says, a list of lines; the exit status; standard error."""
+def commands(way, count, launcher, worker):
+  """What is started so that there are so many processes."""
+  if way == "mpiexec":
+    return [["mpiexec", "--oversubscribe", *launcher, "-n", str(count), *worker]]
+  with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    coordinator = f"127.0.0.1:{free.getsockname()[1]}"
+  return [[*worker, "--place", f"{process}/{count}/{coordinator}"] for process in range(count)]
+
+
+def start(count, way, options, *more, launcher=()):
+  """What each process says, a list of lines; the worst exit status; standard error."""
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
                      JAX_PLATFORMS="halo,cpu", HALO_DEVICE=options.device if options.devices == 1 else f"{options.device}*{options.devices}")
   if more and more[0] == "--fault": environment["HALO_COLLECTIVE_TIMEOUT"] = str(LIMIT)
-  with tempfile.TemporaryDirectory() as folder:
-    command = ["mpiexec", "--oversubscribe", *launcher, "-n", str(count), sys.executable, os.path.abspath(__file__), "--worker", folder, *more]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-      errors, code = process.communicate(timeout=options.timeout)[1], process.returncode
-    except subprocess.TimeoutExpired:
-      process.terminate()  # it ends those that it started
-      errors, code = process.communicate()[1], 124
+  with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
+    worker = [sys.executable, os.path.abspath(__file__), "--worker", folder, *more]
+    started = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=errors) for command in commands(way, count, launcher, worker)]
+    until, codes = time.time() + options.timeout, []
+    for process in started:
+      try:
+        codes.append(process.wait(max(until - time.time(), 0)))
+      except subprocess.TimeoutExpired:
+        process.terminate()  # mpiexec ends those that it started
+        process.wait()
+        codes.append(124)
+    errors.seek(0)
     said = [open(os.path.join(folder, name)).read().splitlines() for name in sorted(os.listdir(folder))]
-  return said, code, errors.strip()[-1500:]
+    return said, max(codes, key=abs), errors.read().strip()[-1500:]
 
 
-def run_cases(count, options):
+def run_cases(count, way, options):
   begin = time.time()
-  said, code, errors = start(count, options, *(["--match", options.match] if options.match else []))
+  said, code, errors = start(count, way, options, *(["--match", options.match] if options.match else []))
   names = [case.__name__ for case in CASES if not options.match or options.match in case.__name__]
   bad = {}
   for name in names:
     passed = sum(f"PASS {name}" in lines for lines in said)
     why = {line.split(" ", 2)[2] for lines in said for line in lines if line.startswith(f"FAIL {name} ")}
     if passed != count: bad[name] = f"{count - passed} of {count} processes: {' | '.join(sorted(why))}"
-  if code: bad["mpiexec"] = f"ended with {code}: {errors}"
+  if code: bad["the end"] = f"ended with {code}: {errors}"
   good = sum(name not in bad for name in names)
-  print(f"{count} processes of {options.devices} devices: {good} passed, {len(bad)} failed, {time.time() - begin:.0f} s", flush=True)
+  print(f"{count} processes of {options.devices} devices, by {way}: {good} passed, {len(bad)} failed, {time.time() - begin:.0f} s", flush=True)
   for name, why in bad.items():
     print(f"  {name}: {why}", flush=True)
   return good, len(bad)
 
 
-def run_fault(how, options):
+def run_fault(how, way, options):
   """Of three processes the second fails; the others are told who does not come, within the limit."""
-  said, code, errors = start(3, options, "--fault", how, launcher=["--enable-recovery"])
+  said, code, errors = start(3, way, options, "--fault", how, launcher=["--enable-recovery"])
   told = [line for lines in said for line in lines]
   good = [line for line in told if re.match(r"[\d.]+ ", line) and float(line.split()[0]) < 2 * LIMIT and ("process 1" in line or "connection to other processes" in line)]
   wrong = len(good) < 2
-  print(f"a process is {how}: {'FAIL' if wrong else 'passed'}", flush=True)
+  print(f"a process is {how}, by {way}: {'FAIL' if wrong else 'passed'}", flush=True)
   if wrong: print(f"  {code}: {told} {errors}", flush=True)
   return int(not wrong), int(wrong)
 
 
-def run_cache(options):
+def run_cache(way, options):
   """One process of two finds its programs in JAX's cache the second time, the other compiles them."""
   wrong = None
   with tempfile.TemporaryDirectory() as folder:
     for _ in range(2):
-      said, code, errors = start(2, options, "--cache", folder, "--match", "training")
+      said, code, errors = start(2, way, options, "--cache", folder, "--match", "training")
       if said != [["PASS training"]] * 2 or not os.listdir(folder):
         wrong = f"{code}: {said} {len(os.listdir(folder))} files {errors}"
-  print(f"a cache of one process: {'FAIL' if wrong else 'passed'}", flush=True)
+  print(f"a cache of one process, by {way}: {'FAIL' if wrong else 'passed'}", flush=True)
   if wrong: print(f"  {wrong}", flush=True)
   return int(not wrong), int(wrong is not None)
 
@@ -380,18 +402,22 @@ def run_cache(options):
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("-n", type=int, action="append", help="processes; may be given several times")
+  parser.add_argument("--by", choices=("hand", "mpiexec"), action="append", help="how they are started; may be given twice")
   parser.add_argument("--device", default="cpu", help="as HALO_DEVICE")
   parser.add_argument("--devices", type=int, default=1, help="of each process")
   parser.add_argument("--match", help="cases whose names hold this text, and nothing else")
   parser.add_argument("--short", action="store_true", help="the cases alone, on two processes")
   parser.add_argument("--timeout", type=float, default=300, help="seconds for each start")
   parser.add_argument("--worker", metavar="FOLDER", help=argparse.SUPPRESS)
+  parser.add_argument("--place", help=argparse.SUPPRESS)
   parser.add_argument("--cache", help=argparse.SUPPRESS)
   parser.add_argument("--fault", help=argparse.SUPPRESS)
   options = parser.parse_args()
   if options.worker: return worker(options)
-  results = [run_cases(count, options) for count in options.n or ((2,) if options.short else (2, 4))]
-  if not options.match and not options.short: results += [run_cache(options)] + [run_fault(how, options) for how in FAULTS]
+  results, ways = [], options.by or ["hand"] + ["mpiexec"] * bool(shutil.which("mpiexec"))
+  for way in ways:
+    results += [run_cases(count, way, options) for count in options.n or ((2,) if options.short else (2, 4))]
+    if not options.match and not options.short: results += [run_cache(way, options)] + [run_fault(how, way, options) for how in FAULTS]
   passed, failed = (sum(column) for column in zip(*results))
   print(f"{passed} passed, {failed} failed")
   return 1 if failed else 0

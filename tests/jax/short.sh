@@ -49,10 +49,11 @@ run() {
   fi
 }
 run "$here/run.py" --brief
+run "$here/processes.py" --short --by hand
 if [ -e "$build/lib/mpi/libhalo-mpi.so" ] && command -v mpiexec >/dev/null; then
-  run "$here/processes.py" --short
+  run "$here/processes.py" --short --by mpiexec
 else
-  echo 'several processes: skipped, MPI is not there'
+  echo 'several processes by mpiexec: skipped, MPI is not there'
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -149,8 +149,8 @@ static void faults_memory(faults *f, int times) {
 
 /* Until the network is gone: that a message did not come is all that anybody knows. */
 static void faults_network(faults *f) {
-  static const char *const named[] = {"nothing came from", "was not taken",
-                                      "failed: ", "mpi: ", NULL};
+  static const char *const named[] = {
+      "nothing came from", "was not taken", "failed: ", "mpi: ", "tcp: ", NULL};
   halo_buffer *in = faults_put(f);
   halo_status status = HALO_OK;
   double since = process_now(), until = since + 60;
@@ -168,7 +168,9 @@ int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
   int times = argc > 2 ? atoi(argv[2]) : 1;
   faults f = {0};
-  if (halo_communicator_open("mpi", &f.communicator) != HALO_OK) process_die("mpi");
+  if (halo_communicator_open(halo_communicator_default(), &f.communicator) != HALO_OK) {
+    process_die("a communicator");
+  }
   f.me = f.communicator->process;
   f.count = f.communicator->process_count;
   halo_client_options options = {.communicator = f.communicator,

@@ -447,7 +447,8 @@ int main(int argc, char **argv) {
         argv[0]);
     return 2;
   }
-  if (halo_is_launched() && halo_communicator_open("mpi", &ops.communicator) != HALO_OK) {
+  const char *communicator = halo_communicator_default();
+  if (communicator && halo_communicator_open(communicator, &ops.communicator) != HALO_OK) {
     fprintf(stderr, "test_ops: %s\n", halo_error_message());
     return 1;
   }

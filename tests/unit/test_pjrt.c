@@ -59,7 +59,7 @@ START_TEST(client_options) {
   options[0] = pjrt_text("memory_limit", "much");
   ck_refused(api->Client_Create(args), INVALID_ARGUMENT, "memory_limit must be a number");
   options[0] = pjrt_text("num_nodes", "2");
-  ck_refused(api->Client_Create(args), FAILED_PRECONDITION, "not started by mpiexec");
+  ck_refused(api->Client_Create(args), INVALID_ARGUMENT, "key-value store's callbacks");
   options[0] = pjrt_text("device", "no such device");
   ck_refused(api->Client_Create(args), NOT_FOUND, "no such device");
   options[0] = pjrt_text("memory_limit", "1000000");
