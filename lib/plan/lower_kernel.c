@@ -168,8 +168,8 @@ static int64_t lower_flops(const halo_instr *hero) {
   return fits ? flops : INT64_MAX;
 }
 
-/* Simple operations of a fusion that is computed element by element, each once; -1 where something in it is of
- * another kind. */
+/* Simple operations of a fusion whose elements are computed once each, by themselves or on their way into sums; -1
+ * where something in it is of another kind. */
 static double lower_operations(const halo_computation *body) {
   double sum = 0;
   for (int32_t i = 0; i < body->instrs.count; i++) {
@@ -184,6 +184,17 @@ static double lower_operations(const halo_computation *body) {
     sum += elements * (double)halo_op_info_of(instr->opcode)->cost;
   }
   return sum;
+}
+
+/* Whether lower_operations says what an implementation takes; sums of a CPU's work items are vectors, and what a
+ * row's sums are asked for is near. */
+static bool lower_counts_operations(const halo_caps *caps, const char *chosen) {
+  static const char *const sums[] = {"reduce:row", "reduce:column", "rows:item", "rows:few"};
+  bool counts = strncmp(chosen, "loop:", 5) == 0;
+  for (size_t i = 0; i < sizeof sums / sizeof *sums && caps->is_cpu; i++) {
+    counts = counts || strcmp(chosen, sums[i]) == 0;
+  }
+  return counts;
 }
 
 /* The unit of launch `i`, which has a text of its own. */
@@ -245,7 +256,9 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);
     halo_step *step = &steps->data[steps->count - 1];
     step->seconds = l.seconds / l.launches.count;
-    if (strncmp(chosen, "loop:", 5) == 0) step->operations = lower_operations(body);
+    if (lower_counts_operations(s->caps, chosen)) {
+      step->operations = lower_operations(body) / l.launches.count;
+    }
   }
   halo_strbuf_deinit(&source);
   halo_vec_deinit(&l.launches);
