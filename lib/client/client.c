@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/memory.h"
+#include "opencl/ahead.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,7 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
     for (int i = 0; i < count && several; i++) {
       halo_cl_device_allow_direct(client->devices[i].cl);
     }
+    halo_cl_ahead_prepare(client->devices[0].cl);
     *out = client;
     return HALO_OK;
   }

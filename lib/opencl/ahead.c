@@ -17,14 +17,17 @@
 #include <unistd.h>
 
 enum {
-  AHEAD_MAX_PROCESSES = 8, /* 0.1 GB of memory each */
-  AHEAD_IDLE_SECONDS = 5,  /* after which a process ends */
+  AHEAD_MAX_PROCESSES =
+      8, /* 15 MB of memory each while they wait, some times that while they compile */
+  AHEAD_IDLE_SECONDS = 20, /* after which a process ends */
   AHEAD_MAX_FAILURES = 3,  /* processes that ended on their own, after which no more are started */
 };
 /* Until processes that were just started compile; and what is to be gained by them, as estimates are what they are. */
 static const double AHEAD_START = 0.06, AHEAD_GAIN = 0.04; /* seconds */
 /* Programs that are in the cache are read in less. */
 static const long AHEAD_COLD = 30000000; /* nanoseconds */
+/* A client that was made so long ago, and has compiled nothing yet, leaves time for processes to start. */
+static const long AHEAD_QUIET = 50000000; /* nanoseconds */
 
 /* A program as it is sent. */
 typedef struct ahead_program {
@@ -65,6 +68,8 @@ static pthread_cond_t ahead_wake = PTHREAD_COND_INITIALIZER; /* jobs have come *
 static pthread_cond_t ahead_done = PTHREAD_COND_INITIALIZER; /* jobs are over */
 static ahead_job *ahead_jobs;
 static int ahead_threads, ahead_idle, ahead_expected, ahead_failures;
+static uint64_t ahead_opened; /* lists, so far */
+static bool ahead_prepared;
 static uint64_t ahead_number;
 static char ahead_version[sizeof((halo_caps *)0)->platform_version]; /* that processes use */
 
@@ -125,13 +130,7 @@ static bool ahead_compile(halo_cl_compiler *compiler, ahead_job *job, bool *done
   return halo_cl_compiler_request(compiler, &job->request, &parts, done);
 }
 
-static void *ahead_serve(void *unused) {
-  (void)unused;
-  pthread_mutex_lock(&ahead_lock);
-  bool needed = ahead_is_needed();
-  ahead_threads -= !needed;
-  pthread_mutex_unlock(&ahead_lock);
-  if (!needed) return NULL;
+static void *ahead_run(void) {
   halo_cl_compiler *compiler = halo_cl_compiler_start(ahead_version);
   bool good = compiler != NULL;
   pthread_mutex_lock(&ahead_lock);
@@ -154,15 +153,32 @@ static void *ahead_serve(void *unused) {
   return NULL;
 }
 
-/* The lock is held. */
-static void ahead_start_thread(void) {
+static void *ahead_serve(void *unused) {
+  (void)unused;
+  pthread_mutex_lock(&ahead_lock);
+  bool needed = ahead_is_needed();
+  ahead_threads -= !needed;
+  pthread_mutex_unlock(&ahead_lock);
+  return needed ? ahead_run() : NULL;
+}
+
+static void *ahead_serve_at_once(void *unused) {
+  (void)unused;
+  return ahead_run();
+}
+
+static bool ahead_create_thread(void *(*run)(void *), void *data) {
   pthread_attr_t attributes;
   pthread_t thread;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  ahead_threads += pthread_create(&thread, &attributes, ahead_serve, NULL) == 0;
+  bool created = pthread_create(&thread, &attributes, run, data) == 0;
   pthread_attr_destroy(&attributes);
+  return created;
 }
+
+/* The lock is held. */
+static void ahead_start_thread(void) { ahead_threads += ahead_create_thread(ahead_serve, NULL); }
 
 static void ahead_stop_expecting(halo_cl_ahead *ahead) {
   if (!ahead->expects) return;
@@ -213,26 +229,63 @@ int halo_cl_ahead_processes(const halo_cl_device *device) {
   return wanted < AHEAD_MAX_PROCESSES ? (int)wanted : AHEAD_MAX_PROCESSES;
 }
 
-/* Whether processes are done sooner than this one alone with kernels that take so long. */
+/* Whether processes are done sooner than this one alone with kernels that take so long. One that waits already is even
+ * with one kernel, as it links it faster. */
 static bool ahead_is_worth_it(int processes, double seconds, double longest) {
   double shared = seconds / processes;
   if (shared < longest) shared = longest;
-  return AHEAD_START + shared + AHEAD_GAIN < seconds;
+  pthread_mutex_lock(&ahead_lock);
+  bool waits = ahead_idle > 0;
+  pthread_mutex_unlock(&ahead_lock);
+  return waits || AHEAD_START + shared + AHEAD_GAIN < seconds;
+}
+
+/* The folder of PoCL's cache; NULL where processes cannot compile for this device. The lock is held. */
+static char *ahead_folder(const halo_cl_device *device) {
+  char *folder = halo_config_pocl_cache_dir();
+  if (!ahead_version[0]) strcpy(ahead_version, device->caps.platform_version);
+  bool good = strcmp(ahead_version, device->caps.platform_version) == 0 &&
+              ahead_failures < AHEAD_MAX_FAILURES && !halo_cl_is_forked();
+  if (folder && good && access(folder, W_OK) == 0) return folder;
+  halo_free(folder);
+  return NULL;
+}
+
+/* Starts processes when nothing was compiled for a while. */
+static void *ahead_wait_for_quiet(void *data) {
+  int processes = (int)(intptr_t)data;
+  struct timespec until = ahead_time(0, AHEAD_QUIET);
+  int code = 0;
+  pthread_mutex_lock(&ahead_lock);
+  while (!ahead_opened && code != ETIMEDOUT) {
+    code = pthread_cond_timedwait(&ahead_wake, &ahead_lock, &until);
+  }
+  for (int missing = ahead_opened ? 0 : processes - ahead_threads; missing > 0; missing--) {
+    ahead_threads += ahead_create_thread(ahead_serve_at_once, NULL);
+  }
+  pthread_mutex_unlock(&ahead_lock);
+  return NULL;
+}
+
+void halo_cl_ahead_prepare(halo_cl_device *device) {
+  int processes = halo_cl_ahead_processes(device);
+  if (!processes) return;
+  pthread_mutex_lock(&ahead_lock);
+  char *folder = ahead_prepared ? NULL : ahead_folder(device);
+  ahead_prepared = true;
+  if (folder) ahead_create_thread(ahead_wait_for_quiet, (void *)(intptr_t)processes);
+  pthread_mutex_unlock(&ahead_lock);
+  halo_free(folder);
 }
 
 halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest) {
   int processes = halo_cl_ahead_processes(device);
-  char *folder = processes ? halo_config_pocl_cache_dir() : NULL;
-  if (!folder) return NULL;
+  if (!processes) return NULL;
   pthread_mutex_lock(&ahead_lock);
-  if (!ahead_version[0]) strcpy(ahead_version, device->caps.platform_version);
-  bool good = strcmp(ahead_version, device->caps.platform_version) == 0 &&
-              ahead_failures < AHEAD_MAX_FAILURES && !halo_cl_is_forked();
+  char *folder = ahead_folder(device);
+  ahead_opened++;
   pthread_mutex_unlock(&ahead_lock);
-  if (!good || access(folder, W_OK) != 0) {
-    halo_free(folder);
-    return NULL;
-  }
+  if (!folder) return NULL;
   halo_cl_ahead *ahead = halo_alloc(sizeof *ahead);
   ahead->device = device;
   ahead->folder = folder;

@@ -135,6 +135,8 @@ halo_cl_compiler *halo_cl_compiler_start(const char *platform_version) {
 }
 
 void halo_cl_compiler_stop(halo_cl_compiler *compiler) {
+  /* A process that was forked from this one may have the socket too. */
+  shutdown(compiler->socket, SHUT_RDWR);
   close(compiler->socket);
   /* One that does not answer does not end by itself. Its number may be another's where the host waited for it. */
   if (compiler->given_up && waitpid(compiler->process, NULL, WNOHANG) == 0) {
