@@ -210,6 +210,7 @@ static sort_radix sort_radix_cut(const halo_sort_records *r) {
     int64_t pieces = sort_ceil(4 * sort_units(r), r->rows);
     cut.share = sort_ceil(r->n, pieces);
     if (cut.share < SORT_CPU_SHARE) cut.share = SORT_CPU_SHARE < r->n ? SORT_CPU_SHARE : r->n;
+    if (cut.share < 1) cut.share = 1; /* of no elements */
   } else {
     int64_t most = (int64_t)caps->local_memory / (4 << cut.digit_bits);
     if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;

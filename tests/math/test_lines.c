@@ -155,7 +155,7 @@ static int64_t lines_magnitude(int i, int bits) {
       x[i] = (T)lines_magnitude(i, BITS);                                                          \
       y[i] = (T)lines_magnitude(i / 16 + i, BITS);                                                 \
       if (i % 7 == 0) y[i] = (T)(i % 5 - 2);                                                       \
-      if (i % 7 == 1) x[i] = (T)(y[i] * (i % 100));                                                \
+      if (i % 7 == 1) x[i] = (T)((uint64_t)y[i] * (uint64_t)(i % 100)); /* may wrap around */      \
     }                                                                                              \
     lines_run(client, TYPE, "divide(x, y)", x, y, quotient, sizeof quotient);                      \
     lines_run(client, TYPE, "remainder(x, y)", x, y, rest, sizeof rest);                           \
