@@ -2,7 +2,7 @@
 
 JAX finds this package by its entry point and calls `initialize` before the first use of a device. It registers
 the platform "halo", and opens for it what JAX keeps for a fixed list of platforms: donation, callbacks to Python,
-decompositions of matrices, the compilation cache, DLPack, custom_partitioning.
+decompositions of matrices, the compilation cache, DLPack, custom_partitioning, Pallas, jax.default_device.
 """
 import dataclasses
 import importlib
@@ -11,6 +11,9 @@ import os
 import pathlib
 
 PLATFORM = "halo"
+
+_OPENED = (
+    "donation", "linalg", "callbacks", "cache", "dlpack", "partitioning", "ffi", "pallas", "default_device")
 
 _logger = logging.getLogger(__name__)
 
@@ -51,7 +54,7 @@ def initialize():
             _logger.warning("jax_halo: there is no libhalo_pjrt.so beside the package")
             return
         _register(path)
-    for name in ("donation", "linalg", "callbacks", "cache", "dlpack", "partitioning", "ffi"):
+    for name in _OPENED:
         # What one JAX has, another may have elsewhere: the rest works without it.
         try:
             importlib.import_module(f"jax_halo.{name}").install(PLATFORM)

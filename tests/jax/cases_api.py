@@ -24,7 +24,7 @@ import jax.profiler
 import numpy as np
 from jax import export, lax
 from jax._src import dispatch
-from jax.experimental import checkify, topologies
+from jax.experimental import checkify, pallas, topologies
 from jax.experimental.layout import Format, Layout, with_layout_constraint
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 from jax.sharding import SingleDeviceSharding
@@ -117,6 +117,14 @@ def lists_live_arrays(device):
   assert any(x is y for y in jax.live_arrays())
   x.delete()
   assert not any(x is y for y in jax.live_arrays())
+
+
+@step("device")
+def is_the_default_by_name(device):
+  with jax.default_device(device.platform):
+    assert jnp.ones(2).devices() == {jax.devices(device.platform)[0]}
+  with raises(ValueError, "platform name"), jax.default_device("no such platform"):
+    pass
 
 
 @step("device")
@@ -1009,6 +1017,36 @@ def knows_ffi(device):
   assert os.path.isdir(jax.ffi.include_dir())
   lowered = jax.jit(lambda a: jax.ffi.ffi_call("no_such_target", struct((3,)), has_side_effect=True)(a, key=np.int32(3))).lower(jnp.ones(3))
   assert "no_such_target" in lowered.as_text()
+
+
+@step("tool")
+def runs_kernels_of_pallas(device):
+  """Without interpret=True, which only JAX's CPU backend must be told."""
+  told = device.platform == "cpu"
+
+  def product(x, y, out):
+    @pallas.when(pallas.program_id(2) == 0)
+    def _():
+      out[...] = jnp.zeros_like(out)
+
+    out[...] += x[...] @ y[...]
+
+  n, block = 16, (8, 8)
+  multiply = pallas.pallas_call(
+      product, grid=(2, 2, 2), out_shape=struct((n, n), np.float32), interpret=told,
+      in_specs=[pallas.BlockSpec(block, lambda i, j, k: (i, k)),
+                pallas.BlockSpec(block, lambda i, j, k: (k, j))],
+      out_specs=pallas.BlockSpec(block, lambda i, j, k: (i, j)))
+  x = np.arange(2 * n * n, dtype=np.float32).reshape(2, n, n) % 7
+  same(multiply(x[0], x[1]), x[0] @ x[1])
+  same(jax.jit(jax.vmap(multiply))(x, x), x @ x)
+
+  def sine(x, out):
+    out[...] = jnp.sin(x[...])
+
+  f = pallas.pallas_call(sine, out_shape=struct((4,), np.float32), interpret=told)
+  _, slope = jax.jvp(f, (jnp.ones(4, np.float32),), (jnp.ones(4, np.float32),))
+  np.testing.assert_allclose(slope, np.full(4, np.cos(1.)), rtol=1e-6)
 
 
 @step("tool")
