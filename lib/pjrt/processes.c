@@ -147,13 +147,20 @@ static PJRT_Error *processes_connect_tcp(const pjrt_job *job) {
   return x.error;
 }
 
+/* Launchers that are not MPI's may look like it. */
+static PJRT_Error *processes_connect_by(const char *name) {
+  halo_status status = halo_communicator_open(name, &processes_communicator);
+  if (status != HALO_NOT_FOUND) return pjrt_error_of(status);
+  return pjrt_error(PJRT_Error_Code_NOT_FOUND,
+                    "%s; HALO_COMMUNICATOR=tcp connects the processes without it",
+                    halo_error_message());
+}
+
 static PJRT_Error *processes_connect(pjrt_job *job, const char *name) {
   PJRT_Error *error = NULL;
   pthread_mutex_lock(&processes_lock);
   if (!processes_communicator) {
-    error = strcmp(name, "tcp") == 0
-                ? processes_connect_tcp(job)
-                : pjrt_error_of(halo_communicator_open(name, &processes_communicator));
+    error = strcmp(name, "tcp") == 0 ? processes_connect_tcp(job) : processes_connect_by(name);
     if (!error) atexit(processes_close);
   }
   job->communicator = processes_communicator;

@@ -296,13 +296,22 @@ static const char *communicator_join(const halo_tcp_options *o, tcp_listeners *l
   uint8_t *all = halo_alloc(TCP_CARD * count), packed[TCP_CARD];
   int *fds = halo_alloc(sizeof *fds * count);
   for (size_t p = 0; p < count; p++) fds[p] = -1;
+  char own[256] = "";
   const char *trouble = tcp_listen(unix_sockets, listeners, &mine);
-  if (!trouble) {
-    tcp_card_pack(&mine, packed);
-    trouble = o->exchange(o->user, packed, TCP_CARD, all);
+  if (trouble) {
+    /* The others would wait for this one: they are told. */
+    snprintf(own, sizeof own, "%s", trouble);
+    snprintf(mine.machine, sizeof mine.machine, "%s", trouble);
+    mine.port = 0;
   }
+  tcp_card_pack(&mine, packed);
+  trouble = o->exchange(o->user, packed, TCP_CARD, all);
+  if (own[0]) trouble = tcp_say("%s", own);
   for (size_t p = 0; p < count && !trouble; p++) {
     trouble = tcp_card_unpack(all + TCP_CARD * p, &cards[p]);
+    if (!trouble && cards[p].port == 0) {
+      trouble = tcp_say("process %zu cannot be connected: %s", p, cards[p].machine);
+    }
   }
   double until = halo_clock() + (o->timeout > 0 ? o->timeout : patience);
   if (!trouble) {

@@ -186,10 +186,11 @@ typedef struct tcp_address {
 /* What a process tells all others of itself. */
 typedef struct tcp_card {
   uint8_t secret[TCP_SECRET]; /* to be shown by who connects */
-  char machine[160];          /* the same for processes that share devices, */
-  char network[96];           /* and for those that reach each other by Unix-domain sockets */
-  char local[32];             /* the name of such a socket; empty: none */
-  uint16_t port;
+  char machine
+      [160]; /* the same for processes that share devices; without a port: why there is none; */
+  char network[96]; /* and for those that reach each other by Unix-domain sockets */
+  char local[32];   /* the name of such a socket; empty: none */
+  uint16_t port;    /* 0: nobody can connect to it */
   tcp_address addresses[TCP_ADDRESSES];
 } tcp_card;
 

@@ -73,7 +73,8 @@ static void *faults_kill_soon(void *data) {
 }
 
 static void faults_killed(faults *f, const char *mode) {
-  static const char *const named[] = {"device 1 (process 1)", "mpi: ", "connection", NULL};
+  static const char *const named[] = {"device 1 (process 1)", "mpi: ", "tcp: process 1 is gone",
+                                      "connection", NULL};
   halo_buffer *in = faults_put(f);
   bool within = strcmp(mode, "killed-within") == 0, after = strcmp(mode, "killed-after") == 0;
   if (after && faults_run(f, in) != HALO_OK) process_die("the run before");
