@@ -176,7 +176,8 @@ static halo_status scan_step(const scan_view *v, int step) {
   if (lines) {
     halo_window_line_holes(&v->w, &p, &k, v->line, step == SCAN_RESULTS, stream);
   } else {
-    bool runs = caps->is_cpu && v->chunk >= SCAN_LINE && !v->side;
+    /* Columns that are stored by the line are combined by it, however few rows there are. */
+    bool runs = caps->is_cpu && (v->chunk >= SCAN_LINE || stream) && !v->side;
     halo_template_define_int(&k, "H_LINE", runs ? SCAN_LINE : 1);
     halo_template_define_int(&k, "H_SIDE", v->side);
     halo_template_define_int(&k, "H_SHORT", v->is_short);

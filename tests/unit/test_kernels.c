@@ -350,6 +350,8 @@ static const char stream_pool_text[] =
     "to_apply=most\n}\n";
 static const char stream_column_sums_text[] =
     RUNNING_SUMS("f32", "32,65536", "size=32x1 pad=31_0x0_0");
+/* Fewer rows than a line has elements. */
+static const char stream_few_sums_text[] = RUNNING_SUMS("f32", "7,300032", "size=7x1 pad=0_6x0_0");
 
 /* A few vectors by a matrix, from the left and from the right, where the matrix has what is added up in
  * rows and in columns: sums of products. */
@@ -377,6 +379,7 @@ static const struct {
               {"window:scan", stream_row_sums_text},
               {"window:scan", stream_wide_sums_text},
               {"window:scan", stream_column_sums_text},
+              {"window:scan", stream_few_sums_text},
               {"reduce:row", rows_text},
               {"reduce:row", thin_rows_text},
               {"reduce:row", thin_right_text},
