@@ -17,8 +17,9 @@
  *   H_COPIES   of what H_SPAN sums, how often the text for a row is there in a step
  *   H_SPAN    0, or: accumulators are sums, which are kept in lines of so many neighbours. H_LINE is the type
  *              of a line of accumulators, H_LINE_NONE(l) makes it a sum of nothing, H_LINE_ADD(l, o, r, c) adds
- *              the elements from [o, r, c] on, H_LINE_GET(l, s, j), H_LINE_SET(l, s, j) move it from and to an
- *              H_SIDE; H_NONE is one sum of nothing
+ *              the elements from [o, r, c] on, H_LINE_LAST(l, o, r, c, skip) without the first `skip` of them,
+ *              H_LINE_JOIN(l, m) adds another line, H_LINE_TOTAL(l, v) sets v to its sum, H_LINE_GET(l, s, j),
+ *              H_LINE_SET(l, s, j) move it from and to an H_SIDE; H_NONE is one sum of nothing
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
@@ -185,7 +186,6 @@ H_KERNEL {
 #else
   const H_INT size = H_N - chunk * H_CHUNK < H_CHUNK ? H_N - chunk * H_CHUNK : H_CHUNK;
 #endif
-  H_SIDE lane[H_ROWS];
 #if H_SPAN
   H_INT c = 0;
   H_LINE line[H_ROWS * (H_LANES / H_SPAN)];
@@ -202,14 +202,38 @@ H_KERNEL {
       }
     }
   }
+  /* What is left over is less than all lines: a line each, and the last elements as a line that begins with some
+   * that were summed already. */
+#if H_N % H_CHUNK || H_CHUNK % H_LANES
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
 #pragma unroll
-    for (int j = 0; j < H_LANES; j += H_SPAN) {
-      H_LINE_SET(line[r * (H_LANES / H_SPAN) + j / H_SPAN], lane[r], j)
+    for (int j = 0; j + 1 < H_LANES / H_SPAN; ++j) {
+      if (c + (j + 1) * H_SPAN <= size) {
+        H_LINE_ADD(line[r * (H_LANES / H_SPAN) + j], row + r, first + c + j * H_SPAN, 0)
+      }
     }
+    const int skip = (int)((H_SPAN - (size - c) % H_SPAN) % H_SPAN);
+    if (skip) H_LINE_LAST(line[r * (H_LANES / H_SPAN)], row + r, first + size - H_SPAN, 0, skip)
+  }
+#endif
+#pragma unroll
+  for (int r = 0; r < H_ROWS; ++r) {
+#if H_LANES / H_SPAN == 4
+    H_LINE_JOIN(line[r * 4], line[r * 4 + 2])
+    H_LINE_JOIN(line[r * 4 + 1], line[r * 4 + 3])
+#elif H_LANES / H_SPAN == 3
+    H_LINE_JOIN(line[r * 3], line[r * 3 + 2])
+#endif
+#if H_LANES / H_SPAN > 1
+    H_LINE_JOIN(line[r * (H_LANES / H_SPAN)], line[r * (H_LANES / H_SPAN) + 1])
+#endif
+    H_T acc;
+    H_LINE_TOTAL(line[r * (H_LANES / H_SPAN)], acc)
+    H_OUT(chunk * H_OUTER + row + r, acc);
   }
 #else
+  H_SIDE lane[H_ROWS];
   H_INT c = H_LANES;
 #pragma unroll
   for (int r = 0; r < H_ROWS; ++r) {
@@ -227,7 +251,6 @@ H_KERNEL {
       }
     }
   }
-#endif
   for (int r = 0; r < H_ROWS; ++r) {
     for (int width = H_LANES / 2; width > 0; width /= 2) {
       for (int j = 0; j < width; ++j) {
@@ -239,6 +262,7 @@ H_KERNEL {
     for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(row + r, first + k, 0));
     H_OUT(chunk * H_OUTER + row + r, acc);
   }
+#endif
 }
 #else
 /* One work group takes one chunk of one row; its work items take H_LANES neighbours at a time, or, when

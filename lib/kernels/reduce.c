@@ -276,6 +276,22 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
   halo_strbuf_deinit(&set);
 }
 
+/* Text that sums member `i` of a line, half by half: a loop of halves would go through memory. Compilers that are
+ * told to prefer shorter vectors keep to whole lines where some function takes one, as a store does. */
+static void reduce_line_total(halo_strbuf *text, const char *element, int line, int i,
+                              const char *target) {
+  int half = line / 2;
+  halo_strbuf_printf(text, "%s all%d[%d]; vstore%d((l).m%d, 0, all%d); ", element, i, line, line, i,
+                     i);
+  halo_strbuf_printf(text, "const %s%d t%d_%d = vload%d(0, all%d) + vload%d(0, all%d + %d); ",
+                     element, half, i, half, half, i, half, i, half);
+  for (int width = half / 2; width > 1; width /= 2) {
+    halo_strbuf_printf(text, "const %s%d t%d_%d = t%d_%d.lo + t%d_%d.hi; ", element, width, i,
+                       width, i, 2 * width, i, 2 * width);
+  }
+  halo_strbuf_printf(text, "%s = t%d_2.x + t%d_2.y; ", target, i, i);
+}
+
 /* The holes for sums that are kept in vectors, which compilers leave in registers where arrays of lanes go
  * through memory. What the elements are computed by is there once a line, not once an element: compilers took ten
  * times as long to make vectors of 256 elements that were written out. Lines start with what changes no sum, -0 among
@@ -283,7 +299,7 @@ static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, hal
 static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, halo_parts *parts,
                               halo_template *k) {
   halo_strbuf type = {0}, lines = {0}, fill = {0}, update = {0}, get = {0}, set = {0}, none = {0};
-  halo_strbuf one = {0};
+  halo_strbuf one = {0}, last = {0}, join = {0}, total = {0};
   for (int32_t i = 0; i < t->v.value_count; i++) {
     const char *element = halo_accumulator_ctype(&t->v.values[i]);
     bool is_float = halo_type_is_float(t->v.values[i].accumulator);
@@ -297,20 +313,33 @@ static void reduce_line_holes(const reduce_text *t, const reduce_cut *cut, halo_
     const char *zero = is_float ? "-0.0f" : "0";
     halo_strbuf_printf(&none, "(l).m%d = (%s%d)(%s); ", i, element, cut->line, zero);
     halo_strbuf_printf(&one, "%s%s", i ? ", " : "", zero);
+    halo_strbuf_printf(&last, "e%d[h] = h < (skip) ? (%s)%s : %s; ", i, element, zero,
+                       halo_accumulator_member(&t->a, "x", i));
+    halo_strbuf_printf(&join, "(l).m%d += (m).m%d; ", i, i);
+    reduce_line_total(&total, element, cut->line, i, halo_accumulator_member(&t->a, "(v)", i));
   }
   halo_sections_add(&parts->e.sections, "neighbours");
   halo_parts_hole(parts, k, "H_LINE", "struct { %s}", halo_strbuf_text(&type));
   halo_parts_hole(parts, k, "H_LINE_NONE(l)", "%s", halo_strbuf_text(&none));
-  halo_parts_hole(parts, k, "H_LINE_ADD(l, o, r, c)",
-                  "{ %sH_LINE_LOOP(%d) for (int h = 0; h < %d; ++h) { const H_T x = H_IN(o, r%s, "
-                  "c%s); %s} %s}",
-                  halo_strbuf_text(&lines), cut->line, cut->line, cut->columns ? "" : " + h",
-                  cut->columns ? " + h" : "", halo_strbuf_text(&fill), halo_strbuf_text(&update));
+  const char *const names[] = {"H_LINE_ADD(l, o, r, c)", "H_LINE_LAST(l, o, r, c, skip)"};
+  for (int i = 0; i < (cut->columns ? 1 : 2); i++) {
+    halo_parts_hole(parts, k, names[i],
+                    "{ %sH_LINE_LOOP(%d) for (int h = 0; h < %d; ++h) { const H_T x = H_IN(o, r%s, "
+                    "c%s); %s} %s}",
+                    halo_strbuf_text(&lines), cut->line, cut->line, cut->columns ? "" : " + h",
+                    cut->columns ? " + h" : "", halo_strbuf_text(i ? &last : &fill),
+                    halo_strbuf_text(&update));
+  }
+  if (!cut->columns) {
+    halo_parts_hole(parts, k, "H_LINE_JOIN(l, m)", "%s", halo_strbuf_text(&join));
+    halo_parts_hole(parts, k, "H_LINE_TOTAL(l, v)", "{ %s}", halo_strbuf_text(&total));
+  }
   halo_parts_hole(parts, k, "H_LINE_GET(l, s, j)", "%s", halo_strbuf_text(&get));
   halo_parts_hole(parts, k, "H_LINE_SET(l, s, j)", "%s", halo_strbuf_text(&set));
   halo_parts_hole(parts, k, "H_NONE", t->v.value_count == 1 ? "(%s)" : "((H_T){%s})",
                   halo_strbuf_text(&one));
-  halo_strbuf *const texts[] = {&type, &lines, &fill, &update, &get, &set, &none, &one};
+  halo_strbuf *const texts[] = {&type, &lines, &fill, &update, &get,  &set,
+                                &none, &one,   &last, &join,   &total};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) halo_strbuf_deinit(texts[i]);
 }
 

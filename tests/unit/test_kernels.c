@@ -163,7 +163,9 @@ START_TEST(reduce_holes) {
 #define LINES                                                                                      \
   "H_SPAN 4; H_LINE struct { float4 m0@ }; H_LINE_NONE(l) (l).m0 = (float4)(0.0f)@; "              \
   "H_LINE_ADD(l, o, r, c) { const float x0 = H_IN(o, r, c), x1 = H_IN(o, r + 1, c)@ (l).m0 += "    \
-  "(float4)(x0, x1, x0, x1)@ }; H_LINE_GET(l, s, j) "                                              \
+  "(float4)(x0, x1, x0, x1)@ }; H_LINE_LAST(l, o, r, c, skip) if (skip < 4) "                      \
+  "(l).m0.w += H_IN(o, r + 3, c)@; H_LINE_JOIN(l, m) (l).m0 += (m).m0@; "                          \
+  "H_LINE_TOTAL(l, v) v = (l).m0.x + (l).m0.y@; H_LINE_GET(l, s, j) "                              \
   "(l).m0 = (float4)((s).m0[j])@; H_LINE_SET(l, s, j) (s).m0[j] = (l).m0.x@; H_NONE 0.0f; "
       REDUCE LINES
       "H_N 100; H_INNER 1; H_OUTER 8; H_CHUNK 50; H_CHUNKS 2; H_LANES 8; H_LOCAL 1; H_ROWS 4; "
