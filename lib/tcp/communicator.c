@@ -14,6 +14,9 @@
 
 /* Seconds that the last messages may take to leave. */
 static const double communicator_farewell = 5;
+/* Seconds for which one that was lost is not spoken of to who waits for anybody: its last messages are here, and what
+ * is under way may need no more of it. */
+static const double communicator_grace = 0.3;
 
 const char *tcp_say(const char *format, ...) {
   static _Thread_local char text[1024];
@@ -168,7 +171,7 @@ static const char *communicator_poll(void *data, void *bytes, size_t room, int *
     halo_free(tcp_parcels_take(&user->mail, parcel));
     tcp_owe(peer, *size);
     if (peer->small.first) tcp_write(user, peer);
-  } else if (user->gone) {
+  } else if (user->gone && halo_clock() > user->gone_since + communicator_grace) {
     trouble = tcp_say("%s", user->gone->trouble);
   }
   pthread_mutex_unlock(&user->lock);

@@ -1,4 +1,5 @@
 /* tcp/read.c: frames that come in, and what they are for. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "tcp/tcp.h"
 
@@ -123,7 +124,10 @@ void tcp_lose(tcp_user *user, tcp_peer *peer, const char *trouble) {
   if (peer->gone || peer->left) return;
   peer->gone = true;
   snprintf(peer->trouble, sizeof peer->trouble, "%s", trouble);
-  if (!user->gone) user->gone = peer;
+  if (!user->gone) {
+    user->gone = peer;
+    user->gone_since = halo_clock();
+  }
   read_end(user, peer);
 }
 

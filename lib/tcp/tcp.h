@@ -129,7 +129,8 @@ typedef struct tcp_user {
   uint64_t next_id; /* of offers */
   tcp_request *all;
   tcp_parcels mail; /* messages with tag 0 */
-  tcp_peer *gone;   /* the first that was lost */
+  tcp_peer *gone;   /* the first that was lost, and since when */
+  double gone_since;
   tcp_peer peers[]; /* [process_count]; this process's own is not used */
 } tcp_user;
 
