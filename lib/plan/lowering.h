@@ -86,6 +86,9 @@ void lower_unit_name(halo_strbuf *out, const char *name, const char *number);
 bool *lower_plain_units(const lower_state *s);
 /* Whether a kernel step can be such a function: known numbers are all it gets by value. */
 bool lower_is_plain(const bool *plain_units, const halo_step *step);
+/* lower_groups.c: where a runtime compiles kernels of short work items several times over, has one work item do what a
+ * group does. To be called when no kernel becomes a part of another any more. */
+void lower_groups(lower_state *s);
 /* Leaves out units that no step has any more. No units can be added behind this. */
 void lower_drop_units(halo_plan *plan);
 /* Numbers all steps anew, in the order of execution: for when no buffer's lifetime is needed any more. */
