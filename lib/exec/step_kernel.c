@@ -2,6 +2,7 @@
 #include "exec/run.h"
 
 #include "base/memory.h"
+#include "opencl/pocl.h"
 
 /* What an argument of a kernel was last set to: equal ones need no call. Memory is known by its serial
  * number, since OpenCL may give the handle of released memory again. */
@@ -12,6 +13,7 @@ typedef struct kernel_bound {
 
 typedef struct kernel_state {
   cl_kernel handle;
+  bool was_launched; /* so that it is compiled, or will be */
   size_t local[3];
   kernel_bound bound[]; /* by argument */
 } kernel_state;
@@ -66,6 +68,8 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   kernel_state *state = data;
   cl_event storage, *event = halo_run_event(run, &storage);
   HALO_TRY(kernel_bind(run, step, state));
+  if (!state->was_launched) halo_pocl_find_linker(&device->caps);
+  state->was_launched = true;
   cl_int code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
                                        state->local, 0, NULL, event);
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {

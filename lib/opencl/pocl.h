@@ -32,6 +32,12 @@ cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, const char
  * kernels for fewer work items than that along each dimension otherwise than others. */
 enum { HALO_POCL_HASH_AT = 36, HALO_POCL_HASH_SIZE = 41, HALO_POCL_SMALL_GRID = 65535 };
 
+/* PoCL ends the process where it does not find its linker, and looks for it in $PATH alone, which a process may have been
+ * started without, or may have cleared since: where no folder of $PATH has one, the system's own are appended. To be
+ * called before PoCL compiles a kernel, as it does at the first launch; other implementations are left alone. Any thread;
+ * the environment is written only where the process would end otherwise. */
+void halo_pocl_find_linker(const halo_caps *caps);
+
 /* Reads a byte of each page of the kernels that PoCL has loaded since the last call. A page that was never read is not
  * there, and a load under a mask, as LLVM makes of choices between constants, does not bring it where the mask is 0: it
  * costs the processor some 200 cycles each time to find out that it need not fail. Any thread. */

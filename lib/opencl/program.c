@@ -278,6 +278,7 @@ static void program_store(halo_cl_program *program) {
   if (!wanted) return;
   unsigned char *binary = NULL;
   size_t size = 0;
+  halo_pocl_find_linker(&program->device->caps);
   bool good = program_binary(program->handle, &binary, &size);
   good = good && halo_disk_save(programs->directory, program->key, binary, size);
   halo_free(binary);

@@ -77,19 +77,10 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) { return
 
 /* ---- The plugin ---- */
 
-/* Drivers that link with the system's linker, as PoCL does, look for it in $PATH, and find nothing where a process was
- * started without one: such gets the system's own. */
-static void api_set_path(void) {
-  char path[256];
-  size_t size = getenv("PATH") ? 0 : confstr(_CS_PATH, path, sizeof path);
-  if (size > 0 && size <= sizeof path) setenv("PATH", path, 0);
-}
-
 /* Frameworks start programs of few microseconds one by one: PoCL is asked for its driver that does such in the
  * caller's thread, beside that with threads, unless the user says otherwise. Other platforms take no notice. */
 PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
   (void)args;
-  api_set_path();
   setenv("POCL_DEVICES", "pthread basic", 0);
   pjrt_partitioner_install();
   return NULL;

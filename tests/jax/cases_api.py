@@ -1013,6 +1013,21 @@ def says_nothing_unasked(device):
 
 
 @step("tool")
+def compiles_without_a_path(device):
+  """Also where the environment was emptied while the process ran, as tests of programs do."""
+  code = """
+import os, jax, jax.numpy as jnp
+jnp.ones(3).block_until_ready()
+os.environ.clear()
+assert float(jax.jit(lambda x: jnp.sin(x).sum() + jnp.cumsum(x)[2])(jnp.arange(17.))) > 0
+"""
+  with tempfile.TemporaryDirectory() as place:  # nothing is compiled before
+    env = dict(os.environ, HALO_CACHE_DIR=place, POCL_CACHE_DIR=place, HALO_COMPILE_PROCESSES="0")
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100)
+  assert done.returncode == 0, (done.returncode, done.stderr[-600:])
+
+
+@step("tool")
 def knows_ffi(device):
   assert os.path.isdir(jax.ffi.include_dir())
   lowered = jax.jit(lambda a: jax.ffi.ffi_call("no_such_target", struct((3,)), has_side_effect=True)(a, key=np.int32(3))).lower(jnp.ones(3))
