@@ -48,11 +48,14 @@ void lower_unit_functions(halo_strbuf *out, const char *text, const char *number
     at = open;
   }
   halo_strbuf_append(&opened, at);
-  static const char *const pairs[][2] = {
-      {"__kernel void ", "static void "}, {"__attribute__((noinline)) ", ""}, {"h_touch();", ""},
-      {"get_global_id(0)", "h_x"},        {"get_global_id(1)", "h_y"},        {NULL, NULL}};
+  static const char *const pairs[][2] = {{"__kernel void ", "static void "},
+                                         {"__attribute__((noinline, min_vector_width(512))) ", ""},
+                                         {"h_touch();", ""},
+                                         {"get_global_id(0)", "h_x"},
+                                         {"get_global_id(1)", "h_y"},
+                                         {NULL, NULL}};
   static const char *const lone[][2] = {{"__kernel void ", "static void "},
-                                        {"__attribute__((noinline)) ", ""},
+                                        {"__attribute__((noinline, min_vector_width(512))) ", ""},
                                         {"h_touch();", ""},
                                         {"get_global_id(0)", "h_x"},
                                         {"get_global_id(1)", "h_y"},
