@@ -267,6 +267,16 @@ static bool fusion_is_scattered(const fusion_state *s, const halo_instr *instr) 
   return instr->opcode == HALO_OP_FFT && s->target->item_rate * few >= s->target->rate;
 }
 
+/* Whether this combines several values at once, as argmax does, and so asks for elements one by one: dear ones, as
+ * random numbers are, are better made beside their neighbours. (Elements that are summed get vectors.) */
+static bool fusion_is_one_by_one(const fusion_state *s, const fusion_node *user,
+                                 const fusion_node *node) {
+  enum { DEAR = 64 };
+  const double few = 16;
+  return fusion_is_reduction(user->instr) && !halo_shape_is_array(user->instr->shape) &&
+         node->cost >= DEAR && s->target->item_rate * few >= s->target->rate;
+}
+
 /* Whether so much is done to each of so many elements that it is worth a kernel of its own there. */
 static bool fusion_is_much(const fusion_state *s, const fusion_node *node) {
   int64_t elements = halo_shape_element_count(halo_leaf_shape(node->instr->shape, 0));
@@ -327,7 +337,8 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
     halo_instr *user_root = user->materialised ? user->instr : user->root;
     if (!user_root || (w->root && w->root != user_root)) w->several = true;
     w->root = user_root;
-    w->scattered |= fusion_is_scattered(s, user->instr);
+    w->scattered |=
+        fusion_is_scattered(s, user->instr) || fusion_is_one_by_one(s, user, &s->nodes[i]);
     if (elementwise || reduction) {
       if (user->repeats > w->same_index) w->same_index = user->repeats;
     } else {

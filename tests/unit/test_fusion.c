@@ -420,6 +420,46 @@ START_TEST(few_results_of_many_elements) {
 }
 END_TEST
 
+/* What is dear and looked through for its largest element is made beside its neighbours on a CPU; what is cheap, or
+ * is summed, is made where it is needed. */
+START_TEST(dear_elements_of_argmax) {
+  static const struct {
+    const char *element, *hero;
+    int kernels;
+  } cases[] = {{"logistic", "max", 2}, {"negate", "max", 1}, {"logistic", "sum", 1}};
+  enum { OPERATIONS = 20 };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    halo_strbuf text = {0};
+    halo_strbuf_append(
+        &text,
+        "HloModule m\n"
+        "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+        "largest { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)\n"
+        "  j = s32[] parameter(3)  above = pred[] compare(a, b), direction=GT\n"
+        "  v = f32[] select(above, a, b)  p = s32[] select(above, i, j)\n"
+        "  ROOT r = (f32[], s32[]) tuple(v, p) }\n"
+        "ENTRY e {\n"
+        "  x0 = f32[2000,10] parameter(0)\n"
+        "  zero = f32[] constant(0)\n"
+        "  none = s32[] constant(0)\n"
+        "  places = s32[2000,10] iota(), iota_dimension=1\n");
+    for (int k = 0; k < OPERATIONS; k++) {
+      halo_strbuf_printf(&text, "  x%d = f32[2000,10] %s(x%d)\n", k + 1, cases[i].element, k);
+    }
+    const char *last =
+        strcmp(cases[i].hero, "max") == 0
+            ? "  ROOT r = (f32[2000], s32[2000]) reduce(x%d, places, zero, none), dimensions={1}, "
+              "to_apply=largest\n}\n"
+            : "  ROOT r = f32[2000] reduce(x%d, zero), dimensions={1}, to_apply=add\n}\n";
+    halo_strbuf_printf(&text, last, OPERATIONS);
+    halo_module *module = optimised(halo_strbuf_text(&text));
+    ck_assert_int_eq(fusions_of(module->entry), cases[i].kernels);
+    halo_module_release(module);
+    halo_strbuf_deinit(&text);
+  }
+}
+END_TEST
+
 /* A hash of 16 words, each cut out of an array: cutting is no code, so that all of it is one kernel. */
 START_TEST(moves_count_for_nothing) {
   enum { WORDS = 16, OPERATIONS = 24 };
@@ -526,6 +566,7 @@ int main(void) {
   tcase_add_test(c, norms_are_on_the_side);
   tcase_add_test(c, little_rounds_pay_for_no_launch);
   tcase_add_test(c, few_results_of_many_elements);
+  tcase_add_test(c, dear_elements_of_argmax);
   tcase_add_test(c, moves_count_for_nothing);
   tcase_add_test(c, parts_of_buffers_are_read_there);
   tcase_add_loop_test(c, real_programs, 0, (int)(sizeof programs / sizeof programs[0]));
