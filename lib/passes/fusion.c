@@ -354,6 +354,40 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
   return true;
 }
 
+/* Whether neighbours of this lie apart in memory, as those of a matrix's column do. */
+static bool fusion_is_strided(const halo_instr *instr) {
+  while (instr->opcode == HALO_OP_RESHAPE) instr = instr->operands[0];
+  if (instr->opcode != HALO_OP_SLICE && instr->opcode != HALO_OP_DYNAMIC_SLICE) return false;
+  const halo_shape *in = instr->operands[0]->shape, *out = instr->shape;
+  return in->rank > 1 && out->dims[in->rank - 1] == 1 && in->dims[in->rank - 1] > 1 &&
+         halo_shape_element_count(out) > 1;
+}
+
+/* Whether it is repeated for each line of a larger array, along which its elements then lie. */
+static bool fusion_is_repeated(const fusion_state *s, int32_t i) {
+  enum { OFTEN = 16 };
+  const halo_instr *instr = s->nodes[i].instr;
+  for (int32_t u = s->users.first[i]; u < s->users.first[i + 1]; u++) {
+    const halo_instr *user = s->nodes[s->users.list[u]].instr;
+    if (user->opcode != HALO_OP_BROADCAST || instr->shape->rank == 0) continue;
+    int32_t count;
+    const int64_t *dims = halo_instr_ints(user, HALO_ATTR_DIMENSIONS, &count);
+    if (dims[count - 1] == user->shape->rank - 1 && fusion_expansion(user, instr) >= OFTEN) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Whether a kernel reads this so often that it is worth having its elements side by side, where few work items are the
+ * whole device: these get vectors from neighbours in memory, and gather others one by one. */
+static bool fusion_is_gathered(const fusion_state *s, int32_t i, const fusion_wish *w) {
+  const double few = 16;
+  return fusion_is_strided(s->nodes[i].instr) && fusion_is_repeated(s, i) &&
+         s->target->item_rate * few >= s->target->rate &&
+         (s->in_rounds || w->runs > fusion_tiny(s));
+}
+
 /* Decides one node, whose users are decided already. */
 static void fusion_decide(fusion_state *s, int32_t i) {
   fusion_node *node = &s->nodes[i];
@@ -372,7 +406,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   }
   fusion_wish w;
   if (s->users.first[i] == s->users.first[i + 1] || !fusion_ask_users(s, i, &w)) return;
-  if (w.scattered && fusion_is_much(s, node)) return;
+  if ((w.scattered && fusion_is_much(s, node)) || fusion_is_gathered(s, i, &w)) return;
   int64_t repeats = w.same_index + w.other_index;
   bool tiny = fusion_is_tiny(s, node, w.runs);
   bool cheap = node->cost <= fusion_cheap(s) || tiny;

@@ -460,6 +460,39 @@ START_TEST(dear_elements_of_argmax) {
 }
 END_TEST
 
+/* A column that a product reads for each row of a matrix is put side by side first; a row lies so. */
+START_TEST(columns_are_gathered_once) {
+  static const char column[] =
+      "  v = f32[300,8] parameter(1)\n"
+      "  one = f32[300,1] slice(v), slice={[0:300], [2:3]}\n",
+                    row[] =
+                        "  v = f32[8,300] parameter(1)\n"
+                        "  one = f32[1,300] slice(v), slice={[2:3], [0:300]}\n";
+  for (int kernels = 1; kernels <= 2; kernels++) {
+    halo_strbuf text = {0};
+    halo_strbuf_printf(
+        &text,
+        "HloModule m\n"
+        "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, "
+        "b) }\n"
+        "ENTRY e {\n"
+        "  a = f32[300,300] parameter(0)\n"
+        "%s"
+        "  line = f32[300] reshape(one)\n"
+        "  zero = f32[] constant(0)\n"
+        "  all = f32[300,300] broadcast(line), dimensions={1}\n"
+        "  p = f32[300,300] multiply(a, all)\n"
+        "  ROOT r = f32[300] reduce(p, zero), dimensions={1}, to_apply=add\n"
+        "}\n",
+        kernels == 1 ? row : column);
+    halo_module *module = optimised(halo_strbuf_text(&text));
+    ck_assert_int_eq(fusions_of(module->entry), kernels);
+    halo_module_release(module);
+    halo_strbuf_deinit(&text);
+  }
+}
+END_TEST
+
 /* A hash of 16 words, each cut out of an array: cutting is no code, so that all of it is one kernel. */
 START_TEST(moves_count_for_nothing) {
   enum { WORDS = 16, OPERATIONS = 24 };
@@ -567,6 +600,7 @@ int main(void) {
   tcase_add_test(c, little_rounds_pay_for_no_launch);
   tcase_add_test(c, few_results_of_many_elements);
   tcase_add_test(c, dear_elements_of_argmax);
+  tcase_add_test(c, columns_are_gathered_once);
   tcase_add_test(c, moves_count_for_nothing);
   tcase_add_test(c, parts_of_buffers_are_read_there);
   tcase_add_loop_test(c, real_programs, 0, (int)(sizeof programs / sizeof programs[0]));
