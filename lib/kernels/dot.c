@@ -13,6 +13,13 @@ static halo_dot_view dot_view(const halo_lowering *l) {
   return v;
 }
 
+/* The same as a product of real matrices, where the matrices are complex. */
+static halo_dot_view dot_real_view(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  halo_dot_in_parts(&v);
+  return v;
+}
+
 static double dot_flops(const halo_dot_view *v) {
   return 2.0 * (double)v->batch * (double)v->m * (double)v->n * (double)v->k;
 }
@@ -29,7 +36,7 @@ static bool dot_is_plain(const halo_dot_view *v, const char **why) {
   }
   for (int side = 0; side < 2; side++) {
     halo_type type = (side ? &v->rhs : &v->lhs)->operand->shape->type;
-    if (halo_type_is_complex(type)) {
+    if (halo_type_is_complex(type) && !v->in_parts) {
       *why = "an operand is complex";
       return false;
     }
@@ -39,20 +46,37 @@ static bool dot_is_plain(const halo_dot_view *v, const char **why) {
 
 /* ---- Text shared by the kernels ---- */
 
+/* Whether results are the product's, row by row, in the type in which they are added up. */
+static bool dot_is_whole(const halo_lowering *l, const halo_dot_view *v) {
+  return v->dot == halo_lowering_root(l) && (v->in_parts || v->result == v->accumulator) &&
+         halo_shape_has_default_layout(v->dot->shape);
+}
+
 typedef struct dot_text {
   halo_dot_view v;
   halo_parts parts;
-  const char *type; /* of accumulators */
+  const char *type;    /* of accumulators */
+  int32_t out_scratch; /* where parts go that a kernel behind this one finishes */
 } dot_text;
 
 static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, const char *name) {
-  *t = (dot_text){.v = *v, .type = halo_ctype_compute(v->accumulator)};
+  *t = (dot_text){.v = *v, .type = halo_ctype_compute(v->accumulator), .out_scratch = -1};
   /* Padded panels may be larger than any array of the program. */
   double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
   double other = (double)v->batch * ((double)v->n + 64) * ((double)v->k + 64);
   halo_parts_begin(&t->parts, l, name, padded > 1e9 || other > 1e9);
   t->parts.e.ordered_names = true;
   halo_sections_add(&t->parts.e.sections, halo_ctype_section(v->accumulator));
+}
+
+/* Whether the product is stored row by row as it was added up, in the result or, of complex numbers, in a scratch. */
+static bool dot_is_plain_rows(dot_text *t) {
+  halo_lowering *l = t->parts.l;
+  if (dot_is_whole(l, &t->v)) return true;
+  if (!t->v.in_parts) return false;
+  t->out_scratch = l->scratch.count;
+  halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(t->v.dot->shape)});
+  return true;
 }
 
 /* "inline T name_suffix(..., b, x, k)": an element of an operand. */
@@ -100,12 +124,24 @@ static void dot_strided_element(dot_text *t, bool rhs) {
   halo_parts_close(&t->parts, t->type, "_in", "b, x, k", NULL);
 }
 
-/* "inline void name_out(..., b, x, y, v)" for results that are finished and lie row by row. */
-static void dot_store_plain(dot_text *t, const halo_panels_sizes *sizes) {
+/* Where a product lies row by row as it was added up: the result, or what dot_finish makes the result of. */
+static const char *dot_plain_arg(dot_text *t) {
+  halo_role role = t->out_scratch < 0 ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH;
+  int32_t number = t->out_scratch < 0 ? 0 : t->out_scratch;
+  return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
+}
+
+/* Makes the results of a product that was stored in parts, where it is not the result itself. */
+static halo_status dot_finish(dot_text *t) {
+  if (t->out_scratch < 0) return HALO_OK;
+  return halo_panels_finish(t->parts.l, t->v.dot, t->v.result, t->out_scratch, 1, "dot:finish");
+}
+
+/* "inline void name_out(..., b, x, y, v)" for results that lie row by row. */
+static void dot_store_plain(dot_text *t, const char *rows, const char *columns) {
   halo_emitter *e = &t->parts.e;
   halo_parts_open(&t->parts);
-  const char *out = halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, t->v.result, NULL);
-  halo_emit_line(e, "%s[(b * %s + x) * %s + y] = v;", out, sizes->rows_text, sizes->columns_text);
+  halo_emit_line(e, "%s[(b * %s + x) * %s + y] = v;", dot_plain_arg(t), rows, columns);
   halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
 }
 
@@ -164,8 +200,9 @@ static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view
 
 /* A may be read in place: memory holds just the accumulator's type, in plain strides. */
 static bool dot_a_in_place(const halo_dot_view *v) {
-  return v->lhs.is_parameter && v->lhs.operand->shape->type == v->accumulator &&
-         v->lhs.batch.stride >= 0 && v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0;
+  halo_type type = v->in_parts ? v->result : v->accumulator;
+  return v->lhs.is_parameter && v->lhs.operand->shape->type == type && v->lhs.batch.stride >= 0 &&
+         v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0;
 }
 
 /* B may be read in place: whole panels of neighbouring columns, which are read for few rows of A, or have
@@ -178,7 +215,7 @@ static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
 }
 
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_view v = dot_real_view(l);
   if (!l->caps->is_cpu) {
     *why = "the device is no CPU";
     return false;
@@ -190,7 +227,7 @@ static bool dot_panels_supports(const halo_lowering *l, const char **why) {
 static double dot_seconds(double nanoseconds) { return nanoseconds * 1e-9; }
 
 static double dot_panels_cost(const halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_view v = dot_real_view(l);
   halo_panels b = dot_panels_choose(l, &v);
   double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
@@ -225,7 +262,7 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
   halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
   dot_text t;
   dot_begin(&t, l, v, name);
-  pack.shared = dot_is_strided(side) && !b->pairs;
+  pack.shared = dot_is_strided(side) && !b->pairs && !v->in_parts;
   if (pack.shared) {
     dot_strided_element(&t, rhs);
   } else {
@@ -235,12 +272,6 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
                                   rhs ? "dot:panels pack B" : "dot:panels pack A"));
   l->launches.data[l->launches.count - 1].text_end = l->source->length;
   return HALO_OK;
-}
-
-/* Whether results are the product's, row by row, in the type in which they are added up. */
-static bool dot_is_whole(const halo_lowering *l, const halo_dot_view *v) {
-  return v->dot == halo_lowering_root(l) && v->result == v->accumulator &&
-         halo_shape_has_default_layout(v->dot->shape);
 }
 
 /* Where the kernel finds its operands: scratch numbers of packed ones, -1 for in place. */
@@ -314,14 +345,14 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
                                      const char *name, dot_places places) {
   dot_text t;
   dot_begin(&t, l, v, name);
-  bool whole = dot_is_whole(l, v);
+  bool whole = dot_is_plain_rows(&t);
   halo_panels_sizes sizes = {
       .rows = v->m, .columns = v->n, .batch = v->batch, .cuts = 1, .k = v->k, .shared = whole};
   halo_panels_begin(&t.parts, b, &sizes);
   dot_distances distances = dot_panels_distances(&t, b, places, whole);
   bool split = !whole && halo_parts_can_split(l, v->dot->shape);
   if (whole) {
-    dot_store_plain(&t, &sizes);
+    dot_store_plain(&t, sizes.rows_text, sizes.columns_text);
   } else if (split) {
     dot_store_split(&t);
   } else {
@@ -337,19 +368,21 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
   halo_panels_result(&t.parts, &k, split);
   halo_template_define_int(&k, "H_VECTORS", whole);
   if (whole) {
-    const char *out = halo_emit_arg(&t.parts.e, HALO_ROLE_OUTPUT, 0, v->result, NULL);
     halo_parts_hole(&t.parts, &k, "H_OUTV(b, x, y, v)",
-                    "vstore%d(v, 0, %s + ((b) * %s + (x)) * %s + (y))", b->w, out, sizes.rows_text,
-                    sizes.columns_text);
+                    "vstore%d(v, 0, %s + ((b) * %s + (x)) * %s + (y))", b->w, dot_plain_arg(&t),
+                    sizes.rows_text, sizes.columns_text);
   }
   halo_template_finish(&k, l->source);
   halo_panels_launch(&t.parts, "dot:panels", b, &sizes);
   l->launches.data[l->launches.count - 1].text_end = l->source->length;
-  return halo_parts_end(&t.parts);
+  HALO_TRY(halo_parts_end(&t.parts));
+  HALO_TRY(dot_finish(&t));
+  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  return HALO_OK;
 }
 
 static halo_status dot_panels_lower(halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_view v = dot_real_view(l);
   halo_panels b = dot_panels_choose(l, &v);
   const char *name = halo_kernel_name(l, "panels");
   dot_places places = {-1, -1};
@@ -365,7 +398,7 @@ static halo_status dot_panels_lower(halo_lowering *l) {
 /* ---- Tiles ---- */
 
 static bool dot_tile_supports(const halo_lowering *l, const char **why) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_view v = dot_real_view(l);
   const halo_caps *caps = l->caps;
   size_t local = 2 * 16 * 65 * halo_type_size(v.accumulator);
   if (caps->max_work_group < 256 || caps->max_items[0] < 16 || caps->max_items[1] < 16) {
@@ -380,20 +413,25 @@ static bool dot_tile_supports(const halo_lowering *l, const char **why) {
 }
 
 static double dot_tile_cost(const halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_view v = dot_real_view(l);
   double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
   double flops = 2 * (double)v.batch * m * n * (double)v.k;
   return dot_seconds(flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000);
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
-  halo_dot_view v = dot_view(l);
+  halo_dot_view v = dot_real_view(l);
   const char *name = halo_kernel_name(l, "tile");
   dot_text t;
   dot_begin(&t, l, &v, name);
   dot_element(&t, false, "_a");
   dot_element(&t, true, "_b");
-  dot_store(&t);
+  if (v.in_parts && dot_is_plain_rows(&t)) {
+    dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v.m),
+                    halo_arena_printf(l->arena, "%lld", (long long)v.n));
+  } else {
+    dot_store(&t);
+  }
   halo_template k;
   halo_parts_template(&t.parts, &k, halo_cl_gemm_tile, "");
   halo_parts_hole(&t.parts, &k, "H_T", "%s", t.type);
@@ -417,7 +455,8 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   launch->global[0] = (size_t)((v.n + 63) / 64 * 16);
   launch->global[1] = (size_t)((v.m + 63) / 64 * 16);
   launch->global[2] = (size_t)v.batch;
-  return halo_parts_end(&t.parts);
+  HALO_TRY(halo_parts_end(&t.parts));
+  return dot_finish(&t);
 }
 
 /* ---- CLBlast ---- */

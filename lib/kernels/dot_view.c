@@ -1,6 +1,8 @@
 /* kernels/dot_view.c: a dot-general seen as batched matrix products. */
 #include "kernels/dot_view.h"
 
+#include "codegen/ctype.h"
+
 static void dot_group_add(halo_dot_group *group, const halo_shape *shape, int64_t dim) {
   group->dims[group->count++] = (int)dim;
   group->size *= shape->dims[dim];
@@ -63,6 +65,24 @@ void halo_dot_describe(const halo_instr *dot, halo_dot_view *v) {
   v->k = v->lhs.contract.size;
   v->result = dot->shape->type;
   v->accumulator = halo_dot_accumulator(v->result);
+  v->in_parts = false;
+}
+
+void halo_dot_in_parts(halo_dot_view *v) {
+  if (v->in_parts || !halo_type_is_complex(v->accumulator)) return;
+  v->in_parts = true;
+  v->accumulator = halo_type_real_part(v->accumulator);
+  v->n *= 2;
+  v->k *= 2;
+  for (int side = 0; side < 2; side++) {
+    halo_dot_side *s = side ? &v->rhs : &v->lhs;
+    halo_dot_group *groups[] = {&s->batch, &s->free, &s->contract};
+    bool plain = side == 0 && s->is_parameter && s->contract.stride == 1;
+    for (int g = 0; g < 3; g++) {
+      if (plain && groups[g] != &s->contract && groups[g]->stride > 0) groups[g]->stride *= 2;
+      if (!plain) groups[g]->stride = -1;
+    }
+  }
 }
 
 /* Coordinates along a group's dimensions from the position in it. */
@@ -82,9 +102,28 @@ static void dot_place(halo_emitter *e, const halo_dot_group *group, const halo_s
   }
 }
 
+/* One part of a complex element: of the rows of A by k, of the squares of B by row and column. */
+static halo_value dot_part(halo_emitter *e, const halo_dot_view *v, bool rhs, halo_value z,
+                           const halo_integer *line, const halo_integer *k) {
+  const char *lower = halo_emit_integer(e, halo_integer_mod(&e->integers, k, 2));
+  halo_emit_line(e, "const %s z = %s;", halo_ctype_compute(v->result), z.text);
+  const char *text = halo_arena_printf(e->arena, "%s ? z.y : z.x", lower);
+  if (rhs) {
+    const char *right = halo_emit_integer(e, halo_integer_mod(&e->integers, line, 2));
+    text = halo_arena_printf(e->arena, "%s ? (%s ? z.x : -z.y) : (%s ? z.y : z.x)", lower, right,
+                             right);
+  }
+  return halo_value_expression(v->accumulator, text);
+}
+
 halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *v, bool rhs,
                             const halo_integer *batch, const halo_integer *line,
                             const halo_integer *k) {
+  const halo_integer *whole_line = line, *whole_k = k;
+  if (v->in_parts) {
+    k = halo_integer_div(&e->integers, k, 2);
+    if (rhs) line = halo_integer_div(&e->integers, line, 2);
+  }
   const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
   const halo_shape *shape = side->operand->shape;
   const halo_integer *at[HALO_MAX_RANK];
@@ -93,7 +132,8 @@ halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_v
   dot_place(e, &side->contract, shape, k, at);
   halo_value value =
       halo_emit_value(e, frame, side->operand, 0, halo_index_of(e, shape->rank, shape->dims, at));
-  return halo_emit_convert(e, value, v->accumulator);
+  if (!v->in_parts) return halo_emit_convert(e, value, v->accumulator);
+  return dot_part(e, v, rhs, halo_emit_convert(e, value, v->result), whole_line, whole_k);
 }
 
 emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *v,

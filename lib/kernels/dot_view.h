@@ -27,11 +27,17 @@ typedef struct halo_dot_view {
   int64_t batch, m, n, k;
   halo_type result;      /* element type */
   halo_type accumulator; /* f32 for narrower floats, 32 bits for narrower integers */
+  bool in_parts;         /* halo_dot_in_parts made it */
 } halo_dot_view;
 
 void halo_dot_describe(const halo_instr *dot, halo_dot_view *out);
+/* Makes of a product of complex matrices one of real ones: rows of A hold the real and the imaginary part of each
+ * element side by side, as memory does, so do those of the result, and each element of B is a square of four, whose
+ * lower row is the upper one times i. Then n and k are twice as large, the accumulator is the type of a part, and
+ * strides are counted in parts; they are -1 where that cannot be said. Does nothing to other products. */
+void halo_dot_in_parts(halo_dot_view *view);
 
-/* The element (batch, line, k) of a side as an accumulator value. */
+/* The element (batch, line, k) of a side as an accumulator value; in parts, of the real matrix. */
 halo_value halo_dot_element(halo_emitter *e, emit_frame *frame, const halo_dot_view *view, bool rhs,
                             const halo_integer *batch, const halo_integer *line,
                             const halo_integer *k);

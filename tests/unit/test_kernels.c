@@ -294,6 +294,15 @@ static const char columns_text[] =
 static const char dot_text[] =
     "HloModule m\nENTRY e {\n  x = f32[37,20] parameter(0)\n  y = f32[20,70] parameter(1)\n"
     "  ROOT d = f32[37,70] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
+/* Parts that lie side by side in memory, and what is done to the result. */
+static const char complex_dot_text[] =
+    "HloModule m\nENTRY e {\n  x = c64[2,37,20] parameter(0)\n  y = c64[2,20,35] parameter(1)\n"
+    "  ROOT d = c64[2,37,35] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+    "lhs_contracting_dims={2}, rhs_contracting_dims={1}\n}\n";
+static const char complex_dot_fused_text[] =
+    "HloModule m\nENTRY e {\n  x = c64[20,37] parameter(0)\n  y = c64[35,20] parameter(1)\n"
+    "  d = c64[37,35] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}\n"
+    "  ROOT n = c64[37,35] negate(d)\n}\n";
 static const char conv_text[] =
     "HloModule m\nENTRY e {\n  x = f32[2,9,8,20] parameter(0)\n  k = f32[3,2,20,33] parameter(1)\n"
     "  ROOT c = f32[2,9,8,33] convolution(x, k), window={size=3x2 pad=1_1x0_1}, "
@@ -393,6 +402,10 @@ static const struct {
               {"dot:tile", dot_text},
               {"dot:clblast", dot_text},
               {"dot:loop", dot_text},
+              {"dot:panels", complex_dot_text},
+              {"dot:tile", complex_dot_text},
+              {"dot:panels", complex_dot_fused_text},
+              {"dot:tile", complex_dot_fused_text},
               {"conv:panels", conv_text},
               {"conv:tile", conv_text},
               {"conv:loop", conv_text},
@@ -407,7 +420,12 @@ static halo_literal *numbers(const halo_shape *shape, int seed) {
   halo_literal *literal;
   ck_ok(halo_literal_create(shape, &literal));
   for (int64_t i = 0; i < halo_shape_element_count(shape); i++) {
-    halo_literal_set_f64(literal, i, (double)((i * 7 + seed) % 11 - 5));
+    double value = (double)((i * 7 + seed) % 11 - 5), imaginary = (double)((i * 5 + seed) % 9 - 4);
+    if (halo_type_is_complex(shape->type)) {
+      halo_literal_set_c128(literal, i, value, imaginary);
+    } else {
+      halo_literal_set_f64(literal, i, value);
+    }
   }
   return literal;
 }
@@ -429,9 +447,12 @@ static void check_forced(const char *name, const char *text) {
   ck_ok(halo_evaluate(module->entry, arguments, count, &expected));
   ck_ok(halo_executable_run(e, arguments, count, &got));
   for (int64_t i = 0; i < halo_shape_element_count(halo_literal_shape(got)); i++) {
-    ck_assert_msg(halo_literal_get_f64(got, i) == halo_literal_get_f64(expected, i),
-                  "%s: element %lld is %g, not %g", name, (long long)i,
-                  halo_literal_get_f64(got, i), halo_literal_get_f64(expected, i));
+    double is[2], should[2];
+    halo_literal_get_c128(got, i, &is[0], &is[1]);
+    halo_literal_get_c128(expected, i, &should[0], &should[1]);
+    ck_assert_msg(is[0] == should[0] && is[1] == should[1],
+                  "%s: element %lld is %g, %g, not %g, %g", name, (long long)i, is[0], is[1],
+                  should[0], should[1]);
   }
   for (int i = 0; i < count; i++) halo_literal_release(arguments[i]);
   halo_literal_release(expected);
