@@ -13,7 +13,7 @@ import pathlib
 PLATFORM = "halo"
 
 _OPENED = (
-    "donation", "linalg", "callbacks", "cache", "dlpack", "partitioning", "ffi", "pallas", "default_device")
+    "donation", "linalg", "callbacks", "cache", "dlpack", "partitioning", "ffi", "tensorflow", "pallas", "default_device")
 
 _logger = logging.getLogger(__name__)
 

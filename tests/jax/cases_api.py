@@ -1028,6 +1028,18 @@ assert float(jax.jit(lambda x: jnp.sin(x).sum() + jnp.cumsum(x)[2])(jnp.arange(1
 
 
 @step("tool")
+def converts_for_tensorflow(device):
+  """What jax2tf exports without naming a platform is for the CPU: TensorFlow knows no other that is here."""
+  from jax._src.export import _export
+  jax2tf = {"__name__": "jax.experimental.jax2tf.jax2tf"}
+  exec("def convert(export, f, **more): return export(f, **more)", jax2tf)
+  export = getattr(_export, "_export_internal", _export.export)
+  assert jax2tf["convert"](export, jax.jit(jnp.sin))(jnp.ones(3)).platforms == ("cpu",)
+  assert jax2tf["convert"](export, jax.jit(jnp.sin), platforms=("cuda",))(jnp.ones(3)).platforms == ("cuda",)
+  assert jax.export.export(jax.jit(jnp.sin))(jnp.ones(3)).platforms == (jax.default_backend(),)
+
+
+@step("tool")
 def knows_ffi(device):
   assert os.path.isdir(jax.ffi.include_dir())
   lowered = jax.jit(lambda a: jax.ffi.ffi_call("no_such_target", struct((3,)), has_side_effect=True)(a, key=np.int32(3))).lower(jnp.ones(3))
