@@ -235,12 +235,11 @@ static void linker_place_sections(linker *l, uint64_t *at, uint64_t flags, bool 
 static const char linker_mathematics[] = "libm.so.6", linker_c[] = "libc.so.6";
 
 static bool linker_lay_out(linker *l) {
-  bool known = true, writes = false;
+  bool known = true;
   for (uint32_t s = 0; s < l->section_count; s++) {
     if (!linker_is_kept(&l->sections[s], &known)) continue;
     /* Zeros have room behind what is written only, and code that changes itself none. */
     bool written = (l->sections[s].sh_flags & SHF_WRITE) != 0;
-    writes |= written;
     known &=
         written ? !(l->sections[s].sh_flags & SHF_EXECINSTR) : l->sections[s].sh_type != SHT_NOBITS;
   }
