@@ -40,6 +40,7 @@ static const expand_row expand_table[] = {
     {HALO_OP_CUSTOM_CALL, false, halo_expand_custom_call},
     {HALO_OP_DOT, true, halo_expand_vector_product},
     {HALO_OP_CONCATENATE, true, halo_expand_wide_concatenate},
+    {HALO_OP_REDUCE, true, halo_expand_reduce},
     {HALO_OP_REDUCE_WINDOW, true, halo_expand_window},
     {HALO_OP_SCATTER, true, halo_expand_scatter},
 };

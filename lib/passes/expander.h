@@ -73,6 +73,7 @@ halo_expand_fn halo_expand_vector_product;                         /* expand_vec
 halo_expand_fn halo_expand_wide_concatenate;                       /* expand_wide.c */
 halo_expand_fn halo_expand_topk_call;                              /* expand_topk.c */
 halo_expand_fn halo_expand_scan;                                   /* expand_scan.c */
+halo_expand_fn halo_expand_reduce;                                 /* expand_reduce.c */
 halo_expand_fn halo_expand_window;                                 /* expand_window.c */
 halo_expand_fn halo_expand_scatter;                                /* expand_scatter.c */
 halo_expand_fn halo_expand_scatter_rows;                           /* expand_scatter_rows.c */

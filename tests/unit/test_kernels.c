@@ -364,6 +364,15 @@ static const char stream_column_sums_text[] =
 /* Fewer rows than a line has elements. */
 static const char stream_few_sums_text[] = RUNNING_SUMS("f32", "7,300032", "size=7x1 pad=0_6x0_0");
 
+/* Dimensions that are reduced on both sides of one that is kept, many of them and of a few. */
+#define SUMS_AROUND(shape)                                                                         \
+  "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"                       \
+  "  ROOT c = f32[] add(a, b)\n}\nENTRY e {\n  x = f32[" shape                                     \
+  "] parameter(0)\n"                                                                               \
+  "  z = f32[] constant(3)\n  ROOT y = f32[7] reduce(x, z), dimensions={0,2}, to_apply=add\n}\n"
+static const char sums_around_text[] = SUMS_AROUND("50,7,1000");
+static const char sums_before_text[] = SUMS_AROUND("5000,7,2");
+
 /* A few vectors by a matrix, from the left and from the right, where the matrix has what is added up in
  * rows and in columns: sums of products. */
 static const char thin_rows_text[] =
@@ -392,6 +401,8 @@ static const struct {
               {"window:scan", stream_column_sums_text},
               {"window:scan", stream_few_sums_text},
               {"reduce:row", rows_text},
+              {"reduce:row", sums_around_text},
+              {"reduce:column", sums_before_text},
               {"reduce:row", thin_rows_text},
               {"reduce:row", thin_right_text},
               {"reduce:column", thin_columns_text},
