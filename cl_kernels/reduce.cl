@@ -5,7 +5,7 @@
  *   H_KERNEL   the head of the function that does item H_ITEM, which is the kernel or, H_CALLED, called by it
  *   H_POINTERS declarations at its start            H_T       the accumulator's type
  *   H_IN(o, r, c) the value at [o, r, c]            H_OP(a, b) combines two accumulators
- *   H_OUT(p, v) finishes and stores result p
+ *   H_OUT(p, v) finishes and stores result p        H_INTO(a, v) { } that sets an accumulator to a value
  *   H_N H_INNER sizes of the reduced and inner part; H_OUTER of the outer
  *   H_CHUNK    part of n that one work item or group takes; H_CHUNKS = ceil(n / chunk)
  *   H_LANES    independent accumulators of a work item; H_LOCAL the work-group size
@@ -30,6 +30,7 @@
 #define H_IN(o, r, c) in_[((o) * H_N + (r)) * H_INNER + (c)]
 #define H_OP(a, b) ((a) + (b))
 #define H_OUT(p, v) out_[p] = (v)
+#define H_INTO(a, v) (a) = (v);
 #define H_SIDE struct { float m0[H_ROOM]; }
 #define H_GET(l, j) (l).m0[j]
 #define H_SET(l, j, v) (l).m0[j] = (v)
@@ -73,7 +74,7 @@ H_KERNEL {
   const H_INT out = (chunk * H_OUTER + outer) * H_INNER + column;
 #if H_LANES == 1
   H_T acc = H_IN(outer, first, column);
-  for (H_INT r = first + 1; r < end; ++r) acc = H_OP(acc, H_IN(outer, r, column));
+  for (H_INT r = first + 1; r < end; ++r) H_INTO(acc, H_OP(acc, H_IN(outer, r, column)))
   H_OUT(out, acc);
 #else
 #if H_INNER % H_LANES == 0
@@ -86,7 +87,7 @@ H_KERNEL {
   for (int j = 0; j < lanes; ++j) {
     H_T acc = H_IN(outer, 0, column + j);
 #pragma unroll
-    for (int r = 1; r < H_N; ++r) acc = H_OP(acc, H_IN(outer, r, column + j));
+    for (int r = 1; r < H_N; ++r) H_INTO(acc, H_OP(acc, H_IN(outer, r, column + j)))
     H_OUT(out + j, acc);
   }
 #else
@@ -259,7 +260,7 @@ H_KERNEL {
       }
     }
     H_T acc = H_GET(lane[r], 0);
-    for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(row + r, first + k, 0));
+    for (H_INT k = c; k < size; ++k) H_INTO(acc, H_OP(acc, H_IN(row + r, first + k, 0)))
     H_OUT(chunk * H_OUTER + row + r, acc);
   }
 #endif
@@ -296,7 +297,7 @@ H_KERNEL {
   const H_INT end = begin + piece < size ? begin + piece : size;
   const H_INT part = (end - begin) / H_LANES;
   H_INT c = begin + 1;
-  acc = H_IN(row, first + begin, 0);
+  H_INTO(acc, H_IN(row, first + begin, 0))
 #if H_LANES > 1
   if (part > 1) {
     H_SIDE lane;
@@ -310,12 +311,12 @@ H_KERNEL {
         H_SET(lane, j, v);
       }
     }
-    acc = H_GET(lane, 0);
-    for (int j = 1; j < H_LANES; ++j) acc = H_OP(acc, H_GET(lane, j));
+    H_INTO(acc, H_GET(lane, 0))
+    for (int j = 1; j < H_LANES; ++j) H_INTO(acc, H_OP(acc, H_GET(lane, j)))
     c = begin + H_LANES * part;
   }
 #endif
-  for (; c < end; ++c) acc = H_OP(acc, H_IN(row, first + c, 0));
+  for (; c < end; ++c) H_INTO(acc, H_OP(acc, H_IN(row, first + c, 0)))
 #else
 #if H_LANES > 1
   /* The lanes start with the first elements: no identity needs to be known. */
@@ -338,32 +339,32 @@ H_KERNEL {
         H_SET(lane, j, v);
       }
     }
-    acc = H_GET(lane, 0);
+    H_INTO(acc, H_GET(lane, 0))
     if (c < size) {
-      for (H_INT k = c; k < size; ++k) acc = H_OP(acc, H_IN(row, first + k, 0));
+      for (H_INT k = c; k < size; ++k) H_INTO(acc, H_OP(acc, H_IN(row, first + k, 0)))
     }
   } else
 #endif
   {
     H_INT c = lid < size ? lid : size - 1;
-    acc = H_IN(row, first + c, 0);
-    for (c = lid + H_LOCAL; c < size; c += H_LOCAL) acc = H_OP(acc, H_IN(row, first + c, 0));
+    H_INTO(acc, H_IN(row, first + c, 0))
+    for (c = lid + H_LOCAL; c < size; c += H_LOCAL) H_INTO(acc, H_OP(acc, H_IN(row, first + c, 0)))
   }
 #if H_LOCAL > 1
   const H_INT live = size < H_LOCAL ? size : H_LOCAL; /* work items that hold a value of their own */
 #endif
 #endif
 #if H_LOCAL > 1
-  shared[lid] = acc;
+  H_INTO(shared[lid], acc)
   barrier(CLK_LOCAL_MEM_FENCE);
 #if H_ORDERED
   for (int width = 1; width < H_LOCAL; width *= 2) {
     if (lid % (2 * width) == 0 && lid + width < live) {
-      shared[lid] = H_OP(shared[lid], shared[lid + width]);
+      H_INTO(shared[lid], H_OP(shared[lid], shared[lid + width]))
     }
 #else
   for (int width = H_LOCAL / 2; width > 0; width /= 2) {
-    if (lid < width && lid + width < live) shared[lid] = H_OP(shared[lid], shared[lid + width]);
+    if (lid < width && lid + width < live) H_INTO(shared[lid], H_OP(shared[lid], shared[lid + width]))
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }

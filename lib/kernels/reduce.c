@@ -259,21 +259,23 @@ typedef void reduce_emit_fn(const reduce_text *t, const reduce_cut *cut, halo_pa
 /* The holes for a work item's own accumulators side by side: an array for each value, so that neighbours
  * are neighbours in memory and registers. */
 static void reduce_lane_holes(const reduce_text *t, const halo_parts *parts, halo_template *k) {
-  halo_strbuf type = {0}, get = {0}, set = {0};
+  halo_strbuf type = {0}, get = {0}, set = {0}, into = {0};
+  bool one = t->v.value_count == 1;
   for (int32_t i = 0; i < t->v.value_count; i++) {
-    bool one = t->v.value_count == 1;
     halo_strbuf_printf(&type, "%s m%d[H_ROOM]; ", halo_accumulator_ctype(&t->v.values[i]), i);
     halo_strbuf_printf(&get, "%s(l).m%d[j]", i ? ", " : "", i);
     halo_strbuf_printf(&set, "(l).m%d[j] = (v)%s; ", i,
                        one ? "" : halo_arena_printf(t->l->arena, ".m%d", i));
+    halo_strbuf_printf(&into, "(l).m%d = h_v.m%d; ", i, i);
   }
   halo_parts_hole(parts, k, "H_SIDE", "struct { %s}", halo_strbuf_text(&type));
-  halo_parts_hole(parts, k, "H_GET(l, j)", t->v.value_count == 1 ? "(%s)" : "((H_T){%s})",
-                  halo_strbuf_text(&get));
+  halo_parts_hole(parts, k, "H_GET(l, j)", one ? "(%s)" : "((H_T){%s})", halo_strbuf_text(&get));
   halo_parts_hole(parts, k, "H_SET(l, j, v)", "%s", halo_strbuf_text(&set));
-  halo_strbuf_deinit(&type);
-  halo_strbuf_deinit(&get);
-  halo_strbuf_deinit(&set);
+  /* One by one: Mesa 22 copies structs of members of several sizes wrongly. */
+  halo_parts_hole(parts, k, "H_INTO(l, v)", one ? "(l) = (v);" : "{ const H_T h_v = v; %s}",
+                  halo_strbuf_text(&into));
+  halo_strbuf *const texts[] = {&type, &get, &set, &into};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) halo_strbuf_deinit(texts[i]);
 }
 
 /* Text that sums member `i` of a line, half by half: a loop of halves would go through memory. Compilers that are
@@ -519,9 +521,10 @@ static void reduce_split(const reduce_text *t, reduce_cut *cut, const reduce_lim
 }
 
 /* How many sums are a vector: those of one kind of numbers, computed by few instructions, since each element
- * of a line is written out; 0: they are kept one by one. */
+ * of a line is written out; 0: they are kept one by one, as on processors that run a work item a lane. */
 static int reduce_line(const reduce_text *t) {
   enum { LINE_INSTRS = 16, LINE_BYTES = 64 };
+  if (t->l->caps->simd_width == 1) return 0;
   if (t->l->computation->instrs.count > LINE_INSTRS + 16 * t->v.value_count) return 0;
   int size = (int)halo_type_size(t->v.values[0].accumulator);
   for (int32_t i = 0; i < t->v.value_count; i++) {
