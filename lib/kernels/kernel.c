@@ -62,12 +62,10 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
   return result;
 }
 
-/* Clang gives functions half of the registers of processors with AVX-512, and kernels all. */
 const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
                                    const halo_arg_texts *texts) {
-  return halo_arena_printf(
-      arena, "static __attribute__((noinline, min_vector_width(512))) void %s_item(%s, %s)", name,
-      place, texts->signature);
+  return halo_arena_printf(arena, "static " HALO_KERNEL_APART "void %s_item(%s, %s)", name, place,
+                           texts->signature);
 }
 
 const char *halo_kernel_apart_call(halo_arena *arena, const char *name, const char *itype,

@@ -142,6 +142,9 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
 halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char *name,
                                    const char *label, uint64_t in_place, const char *place,
                                    const char *itype);
+/* What such functions have in their heads, to stay apart. Clang gives functions half of the registers of processors
+ * with AVX-512, and kernels all, unless it is told. */
+#define HALO_KERNEL_APART "__attribute__((noinline, min_vector_width(512))) "
 /* The head of such a function and the kernel that calls it. */
 const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
                                    const halo_arg_texts *texts);

@@ -259,12 +259,16 @@ static bool fusion_is_small_behind(const fusion_state *s, const fusion_node *nod
          owner->cost * SIDE_BY_SIDE <= fusion_extent(node->instr);
 }
 
-/* Whether what is computed within this, an element for each of its own, gets no vectors of neighbours: a transform does
- * its lines side by side, so that what it reads and writes next is elsewhere. Where few work items are the whole device
- * these are what its speed comes from. */
-static bool fusion_is_scattered(const fusion_state *s, const halo_instr *instr) {
+/* Whether few work items are the whole device: vectors of neighbours are what its speed comes from then. */
+static bool fusion_few_items(const fusion_state *s) {
   const double few = 16;
-  return instr->opcode == HALO_OP_FFT && s->target->item_rate * few >= s->target->rate;
+  return s->target->item_rate * few >= s->target->rate;
+}
+
+/* Whether what is computed within this, an element for each of its own, gets no vectors of neighbours where these
+ * matter: a transform does its lines side by side, so that what it reads and writes next is elsewhere. */
+static bool fusion_is_scattered(const fusion_state *s, const halo_instr *instr) {
+  return instr->opcode == HALO_OP_FFT && fusion_few_items(s);
 }
 
 /* Whether this combines several values at once, as argmax does, and so asks for elements one by one: dear ones, as
@@ -272,9 +276,8 @@ static bool fusion_is_scattered(const fusion_state *s, const halo_instr *instr) 
 static bool fusion_is_one_by_one(const fusion_state *s, const fusion_node *user,
                                  const fusion_node *node) {
   enum { DEAR = 64 };
-  const double few = 16;
   return fusion_is_reduction(user->instr) && !halo_shape_is_array(user->instr->shape) &&
-         node->cost >= DEAR && s->target->item_rate * few >= s->target->rate;
+         node->cost >= DEAR && fusion_few_items(s);
 }
 
 /* Whether so much is done to each of so many elements that it is worth a kernel of its own there. */
@@ -382,9 +385,7 @@ static bool fusion_is_repeated(const fusion_state *s, int32_t i) {
 /* Whether a kernel reads this so often that it is worth having its elements side by side, where few work items are the
  * whole device: these get vectors from neighbours in memory, and gather others one by one. */
 static bool fusion_is_gathered(const fusion_state *s, int32_t i, const fusion_wish *w) {
-  const double few = 16;
-  return fusion_is_strided(s->nodes[i].instr) && fusion_is_repeated(s, i) &&
-         s->target->item_rate * few >= s->target->rate &&
+  return fusion_is_strided(s->nodes[i].instr) && fusion_is_repeated(s, i) && fusion_few_items(s) &&
          (s->in_rounds || w->runs > fusion_tiny(s));
 }
 

@@ -124,21 +124,6 @@ static bool group_next(group_place *place, const char *text, const char *before)
   return true;
 }
 
-/* Appends a text in which a work item asks for its place: that is said by parameters. */
-static void group_replace(halo_strbuf *out, const char *from, const char *end) {
-  static const char first[] = "get_global_id(0)", second[] = "get_global_id(1)";
-  while (from < end) {
-    bool is_first = strncmp(from, first, strlen(first)) == 0;
-    bool is_second = strncmp(from, second, strlen(second)) == 0;
-    if (is_first || is_second) {
-      halo_strbuf_append(out, is_first ? "h_x" : "h_y");
-      from += strlen(first);
-    } else {
-      halo_strbuf_char(out, *from++);
-    }
-  }
-}
-
 /* The names of parameters, each behind a comma. */
 static void group_put_names(halo_strbuf *out, const char *parameters) {
   for (const char *from = parameters; *from;) {
@@ -159,7 +144,8 @@ static void group_put(halo_strbuf *out, const group_kernel *kernel, const group_
   halo_strbuf names = {0};
   group_put_names(&names, parameters);
   halo_strbuf_printf(out,
-                     "static __attribute__((noinline, min_vector_width(512))) void %s_group("
+                     "static " HALO_KERNEL_APART
+                     "void %s_group("
                      "const int h_i, const int h_j, %s) {\n",
                      name, parameters);
   halo_strbuf_printf(out, "for (int h_b = 0; h_b < %zu; ++h_b) {\n", kernel->local[1]);
@@ -170,7 +156,7 @@ static void group_put(halo_strbuf *out, const group_kernel *kernel, const group_
                      "for (int h_a = 0; h_a < %zu; ++h_a) {\n"
                      "  const size_t h_x = h_i + h_a, h_y = h_j + h_b;",
                      kernel->local[0]);
-  group_replace(out, place->body + 1, place->end);
+  lower_places(out, place->body + 1, place->end);
   halo_strbuf_printf(out,
                      "\n}\n}\n__kernel void %s(%s) { %s_group((int)get_global_id(0) * %zu, "
                      "(int)get_global_id(1) * %zu%s); }",
@@ -217,7 +203,7 @@ static bool group_text(const group_state *g, int32_t unit, const group_kernel *o
     if (kernel && kernel->is_short) {
       good = group_is_plain(&place);
       if (place.is_template) {
-        group_replace(out, at, place.start);
+        lower_places(out, at, place.start);
       } else {
         halo_strbuf_append_n(out, at, (size_t)(place.start - at));
       }

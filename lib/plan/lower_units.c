@@ -7,22 +7,46 @@
 
 /* ---- Text ---- */
 
-static void unit_replace(halo_strbuf *out, const char *text, const char *const (*pairs)[2]) {
-  while (*text) {
-    int p = 0;
-    while (pairs[p][0] && strncmp(text, pairs[p][0], strlen(pairs[p][0])) != 0) p++;
-    if (pairs[p][0]) {
-      halo_strbuf_append(out, pairs[p][1]);
-      text += strlen(pairs[p][0]);
+/* What stands in a text, and what is to stand there. */
+typedef const char *unit_pair[2];
+
+/* Appends what stands from `from` to `end`, with other things in it. The last pair is empty. */
+static void unit_replace(halo_strbuf *out, const char *from, const char *end,
+                         const unit_pair *pairs) {
+  while (from < end) {
+    const unit_pair *p = pairs;
+    while ((*p)[0] && strncmp(from, (*p)[0], strlen((*p)[0])) != 0) p++;
+    if ((*p)[0]) {
+      halo_strbuf_append(out, (*p)[1]);
+      from += strlen((*p)[0]);
     } else {
-      halo_strbuf_char(out, *text++);
+      halo_strbuf_char(out, *from++);
     }
   }
 }
 
 void lower_unit_name(halo_strbuf *out, const char *name, const char *number) {
-  const char *const pairs[][2] = {{"@", number}, {NULL, NULL}};
-  unit_replace(out, name, pairs);
+  unit_replace(out, name, name + strlen(name), (unit_pair[]){{"@", number}, {NULL, NULL}});
+}
+
+/* How functions say what kernels do: what work items that are alone in their groups do, all do, and all ask for
+ * nothing but their places. */
+static const unit_pair unit_alone[] = {{"get_group_id(0)", "h_x"},
+                                       {"get_group_id(1)", "h_y"},
+                                       {"get_local_id(0)", "0"},
+                                       {"get_local_id(1)", "0"},
+                                       {"__local ", ""},
+                                       {"barrier(", "(void)("},
+                                       {"__kernel void ", "static void "},
+                                       {HALO_KERNEL_APART, ""},
+                                       {"h_touch();", ""},
+                                       {"get_global_id(0)", "h_x"},
+                                       {"get_global_id(1)", "h_y"},
+                                       {NULL, NULL}};
+static const unit_pair *const unit_any = &unit_alone[6], *const unit_places = &unit_alone[9];
+
+void lower_places(halo_strbuf *out, const char *from, const char *end) {
+  unit_replace(out, from, end, unit_places);
 }
 
 /* Without the sizes of groups that kernels ask for, which are no business of functions. */
@@ -48,25 +72,8 @@ void lower_unit_functions(halo_strbuf *out, const char *text, const char *number
     at = open;
   }
   halo_strbuf_append(&opened, at);
-  static const char *const pairs[][2] = {{"__kernel void ", "static void "},
-                                         {"__attribute__((noinline, min_vector_width(512))) ", ""},
-                                         {"h_touch();", ""},
-                                         {"get_global_id(0)", "h_x"},
-                                         {"get_global_id(1)", "h_y"},
-                                         {NULL, NULL}};
-  static const char *const lone[][2] = {{"__kernel void ", "static void "},
-                                        {"__attribute__((noinline, min_vector_width(512))) ", ""},
-                                        {"h_touch();", ""},
-                                        {"get_global_id(0)", "h_x"},
-                                        {"get_global_id(1)", "h_y"},
-                                        {"get_group_id(0)", "h_x"},
-                                        {"get_group_id(1)", "h_y"},
-                                        {"get_local_id(0)", "0"},
-                                        {"get_local_id(1)", "0"},
-                                        {"__local ", ""},
-                                        {"barrier(", "(void)("},
-                                        {NULL, NULL}};
-  unit_replace(out, halo_strbuf_text(&opened), alone ? lone : pairs);
+  const char *all = halo_strbuf_text(&opened);
+  unit_replace(out, all, all + opened.length, alone ? unit_alone : unit_any);
   halo_strbuf_deinit(&sized);
   halo_strbuf_deinit(&named);
   halo_strbuf_deinit(&opened);

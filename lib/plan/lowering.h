@@ -79,6 +79,8 @@ int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections);
  * numbers) before their arguments; `number` stands for the unit's. Alone in its group, a work item shares
  * memory with nobody and waits for nobody. */
 void lower_unit_functions(halo_strbuf *out, const char *text, const char *number, bool alone);
+/* Appends what stands from `from` to `end`, in which a work item asks for its place: that is two numbers h_x and h_y. */
+void lower_places(halo_strbuf *out, const char *from, const char *end);
 /* A name of a unit among such functions. */
 void lower_unit_name(halo_strbuf *out, const char *name, const char *number);
 /* By unit: work items of its kernels share nothing, in whatever groups, or, on CPUs, are alone in theirs. To be

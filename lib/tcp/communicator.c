@@ -78,7 +78,7 @@ static const char *communicator_send(void *data, int to, int tag, const void *by
   request->id = user->next_id++;
   *out = request;
   if (tag == 0 && (peer->held.first || !tcp_pay(peer, size))) {
-    tcp_list_add(&peer->held, request);
+    TCP_APPEND(&peer->held, request);
   } else if (tag == 0 || (size <= TCP_EAGER && tcp_pay(peer, size))) {
     tcp_put_message(peer, request);
   } else {
@@ -128,7 +128,7 @@ static const char *communicator_receive(void *data, int from, int tag, void *byt
   if (trouble) {
     request->state = TCP_FAILED;
   } else if (!taken) {
-    tcp_list_add(&peer->posted, request);
+    TCP_APPEND(&peer->posted, request);
     if (peer->paused) tcp_read(user, peer);
   }
   if (!ended) tcp_write(user, peer);

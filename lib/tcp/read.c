@@ -18,31 +18,12 @@ enum {
 
 /* ---- Lists ---- */
 
-void tcp_list_add(tcp_list *list, tcp_request *request) {
-  request->next = NULL;
-  if (list->last) {
-    list->last->next = request;
-  } else {
-    list->first = request;
-  }
-  list->last = request;
-}
-
-static tcp_request *read_take(tcp_list *list, tcp_request *before, tcp_request *request) {
-  if (before) {
-    before->next = request->next;
-  } else {
-    list->first = request->next;
-  }
-  if (list->last == request) list->last = before;
-  request->next = NULL;
-  return request;
-}
-
 tcp_request *tcp_list_take_tag(tcp_list *list, int tag) {
   tcp_request *before = NULL;
   for (tcp_request *r = list->first; r; before = r, r = r->next) {
-    if (r->tag == tag) return read_take(list, before, r);
+    if (r->tag != tag) continue;
+    TCP_TAKE(list, before, r);
+    return r;
   }
   return NULL;
 }
@@ -50,7 +31,9 @@ tcp_request *tcp_list_take_tag(tcp_list *list, int tag) {
 tcp_request *tcp_list_take_id(tcp_list *list, uint64_t id) {
   tcp_request *before = NULL;
   for (tcp_request *r = list->first; r; before = r, r = r->next) {
-    if (r->id == id) return read_take(list, before, r);
+    if (r->id != id) continue;
+    TCP_TAKE(list, before, r);
+    return r;
   }
   return NULL;
 }
@@ -66,25 +49,10 @@ static tcp_parcel *read_parcel(const tcp_peer *peer, const tcp_header *h) {
   return parcel;
 }
 
-static void read_keep(tcp_parcels *parcels, tcp_parcel *parcel) {
-  if (parcels->last) {
-    parcels->last->next = parcel;
-  } else {
-    parcels->first = parcel;
-  }
-  parcels->last = parcel;
-}
-
 tcp_parcel *tcp_parcels_take(tcp_parcels *parcels, tcp_parcel *parcel) {
   tcp_parcel *before = NULL;
   for (tcp_parcel *p = parcels->first; p != parcel; p = p->next) before = p;
-  if (before) {
-    before->next = parcel->next;
-  } else {
-    parcels->first = parcel->next;
-  }
-  if (parcels->last == parcel) parcels->last = before;
-  parcel->next = NULL;
+  TCP_TAKE(parcels, before, parcel);
   return parcel;
 }
 
@@ -154,7 +122,7 @@ bool tcp_pay(tcp_peer *peer, size_t bytes) {
 
 void tcp_want(tcp_peer *peer, tcp_request *request, uint64_t id) {
   request->id = id;
-  tcp_list_add(&peer->coming, request);
+  TCP_APPEND(&peer->coming, request);
   tcp_put(peer, &(tcp_header){.kind = TCP_WANT, .id = id});
 }
 
@@ -200,7 +168,7 @@ static bool read_place_message(tcp_user *user, tcp_peer *peer) {
   } else {
     peer->parcel = read_parcel(peer, h);
     peer->target = peer->parcel->data;
-    if (h->tag) read_keep(&peer->kept, peer->parcel);
+    if (h->tag) TCP_APPEND(&peer->kept, peer->parcel);
   }
   return true;
 }
@@ -209,7 +177,8 @@ static bool read_place_offer(tcp_user *user, tcp_peer *peer) {
   const tcp_header *h = &peer->header;
   tcp_request *request = tcp_list_take_tag(&peer->posted, h->tag);
   if (!request) {
-    read_keep(&peer->kept, read_parcel(peer, h));
+    tcp_parcel *parcel = read_parcel(peer, h);
+    TCP_APPEND(&peer->kept, parcel);
   } else if (request->bytes != h->bytes) {
     request->state = TCP_FAILED;
     read_refuse_size(user, peer, request);
@@ -239,7 +208,7 @@ static void read_place_credit(tcp_peer *peer) {
   peer->credit += (size_t)peer->header.bytes;
   tcp_request *request;
   while ((request = peer->held.first) && tcp_pay(peer, request->bytes)) {
-    tcp_put_message(peer, read_take(&peer->held, NULL, request));
+    tcp_put_message(peer, tcp_list_take_tag(&peer->held, request->tag));
   }
 }
 
@@ -288,7 +257,7 @@ static void read_arrived(tcp_user *user, tcp_peer *peer) {
     request->state = TCP_DONE;
     tcp_owe(peer, request->bytes);
   } else if (parcel && parcel->tag == 0) {
-    read_keep(&user->mail, parcel);
+    TCP_APPEND(&user->mail, parcel);
   } else if (parcel) {
     parcel->whole = true;
     if (!parcel->taker) return;

@@ -41,6 +41,23 @@ typedef struct tcp_header {
   uint64_t bytes, id;
 } tcp_header;
 
+/* ---- Lists, of what has a pointer to the `next` and with pointers to the `first` and the `last` ---- */
+
+#define TCP_APPEND(list, item)                                                                     \
+  do {                                                                                             \
+    (item)->next = NULL;                                                                           \
+    *((list)->last ? &(list)->last->next : &(list)->first) = (item);                               \
+    (list)->last = (item);                                                                         \
+  } while (0)
+
+/* Takes out what stands behind `before`, or, where that is NULL, the first. */
+#define TCP_TAKE(list, before, item)                                                               \
+  do {                                                                                             \
+    *((before) ? &(before)->next : &(list)->first) = (item)->next;                                 \
+    if ((list)->last == (item)) (list)->last = (before);                                           \
+    (item)->next = NULL;                                                                           \
+  } while (0)
+
 /* What is to be written: a header and bytes. */
 typedef struct tcp_frame {
   struct tcp_frame *next;
@@ -141,7 +158,6 @@ const char *tcp_say(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 void tcp_pack(const tcp_header *header, uint8_t out[TCP_HEADER]);
 void tcp_unpack(const uint8_t in[TCP_HEADER], tcp_header *out);
-void tcp_list_add(tcp_list *list, tcp_request *request);
 /* The first request with this tag, or this id, taken out of the list; NULL: there is none. */
 tcp_request *tcp_list_take_tag(tcp_list *list, int tag);
 tcp_request *tcp_list_take_id(tcp_list *list, uint64_t id);

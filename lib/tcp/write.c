@@ -36,16 +36,6 @@ void tcp_unpack(const uint8_t in[TCP_HEADER], tcp_header *out) {
   out->id = write_number_of(in + 16, 8);
 }
 
-static void write_add(tcp_queue *queue, tcp_frame *frame) {
-  frame->next = NULL;
-  if (queue->last) {
-    queue->last->next = frame;
-  } else {
-    queue->first = frame;
-  }
-  queue->last = frame;
-}
-
 /* The first frame leaves its queue. */
 static void write_take(tcp_queue *queue) {
   queue->first = queue->first->next;
@@ -56,7 +46,7 @@ void tcp_put(tcp_peer *peer, const tcp_header *header) {
   if (peer->mute) return;
   tcp_frame *frame = halo_alloc(sizeof *frame);
   tcp_pack(header, frame->header);
-  write_add(&peer->small, frame);
+  TCP_APPEND(&peer->small, frame);
 }
 
 void tcp_put_message(tcp_peer *peer, tcp_request *request) {
@@ -65,11 +55,11 @@ void tcp_put_message(tcp_peer *peer, tcp_request *request) {
   frame->request = request;
   frame->payload = request->data;
   frame->bytes = request->bytes;
-  write_add(&peer->small, frame);
+  TCP_APPEND(&peer->small, frame);
 }
 
 void tcp_put_offer(tcp_peer *peer, tcp_request *request) {
-  tcp_list_add(&peer->offered, request);
+  TCP_APPEND(&peer->offered, request);
   tcp_put(peer, &(tcp_header){TCP_OFFER, request->tag, request->bytes, request->id});
 }
 
@@ -86,7 +76,7 @@ static void write_piece(tcp_request *request) {
 void tcp_put_data(tcp_peer *peer, tcp_request *request) {
   request->frame.request = request;
   write_piece(request);
-  write_add(&peer->large, &request->frame);
+  TCP_APPEND(&peer->large, &request->frame);
 }
 
 static void write_fail_queue(tcp_queue *queue) {
