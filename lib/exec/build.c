@@ -89,8 +89,10 @@ static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
   halo_plan_source(&source, w->plan, job->missing, job->count);
   halo_cl_program *program;
+  halo_cl_program_use use = {.here = w->here, .brief = true};
+  for (int32_t i = 0; i < job->count; i++) use.brief &= w->plan->units.data[job->missing[i]].brief;
   halo_status status =
-      halo_cl_program_get_for(w->device, w->here, halo_strbuf_text(&source), NULL, &program);
+      halo_cl_program_get_for(w->device, use, halo_strbuf_text(&source), NULL, &program);
   halo_strbuf_deinit(&source);
   HALO_TRY(status);
   halo_cl_unit_key *keys = halo_alloc(sizeof *keys * (size_t)job->count);

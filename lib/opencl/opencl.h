@@ -276,15 +276,20 @@ typedef struct halo_cl_program {
  * Nothing about the disk cache is ever an error. */
 halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
                                 halo_cl_program **out);
-/* The same, built for the device's queue `here` when `here` is set. */
-halo_status halo_cl_program_get_for(halo_cl_device *device, bool here, const char *source,
-                                    const char *options, halo_cl_program **out);
+/* The same, for a use of its kernels. */
+typedef struct halo_cl_program_use {
+  bool here; /* they are launched on the device's queue `here` */
+  bool
+      brief; /* they take so little that compiling them sooner is worth more than what compilers make of them */
+} halo_cl_program_use;
+halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use use,
+                                    const char *source, const char *options, halo_cl_program **out);
 /* Says of which units a program's source is made, in order, so that others find them. The first call
  * counts. */
 void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key *keys,
                                int32_t count);
 /* A program in memory that holds this unit, with a new reference, and the unit's number in it; NULL
- * when there is none. `here` as in halo_cl_program_get_for. */
+ * when there is none. `here`: built for that queue. */
 halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
                                          const halo_cl_unit_key *key, int32_t *index);
 /* How many units a program should hold, of those that are built together its number `number`; and whether several

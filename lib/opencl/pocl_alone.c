@@ -407,14 +407,23 @@ static halo_strbuf alone_link(cl_program compiled, const char *source) {
   return binary;
 }
 
-cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, const char *defined,
-                                 const char *source, const char *options, halo_strbuf *image) {
+/* PoCL has LLVM optimise a program, and each kernel of it once more. That takes as long again as all of clang does, and a
+ * kernel without loops gains nothing by the first time. PoCL knows no option for it, but looks at options as words
+ * between spaces, and hands them on as words between spaces of any kind. */
+static const char alone_brief[] = " -DH_BRIEF\t-disable-llvm-passes";
+
+cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, bool brief,
+                                 const char *defined, const char *source, const char *options,
+                                 halo_strbuf *image) {
   const char *parts[] = {defined, source};
   cl_int code, fit = CL_SUCCESS;
   cl_program compiled = clCreateProgramWithSource(context, 2, parts, NULL, &code), linked = NULL;
   if (!compiled) return NULL;
-  code = clCompileProgram(compiled, 1, &id, options, 0, NULL, NULL, NULL, NULL);
-  halo_strbuf binary = {0};
+  halo_strbuf compiling = {0}, binary = {0};
+  halo_strbuf_printf(&compiling, "%s%s", options, brief ? alone_brief : "");
+  code =
+      clCompileProgram(compiled, 1, &id, halo_strbuf_text(&compiling), 0, NULL, NULL, NULL, NULL);
+  halo_strbuf_deinit(&compiling);
   if (code == CL_SUCCESS) binary = alone_link(compiled, source);
   if (binary.length > 0) {
     const unsigned char *bytes = (const unsigned char *)halo_strbuf_text(&binary);

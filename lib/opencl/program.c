@@ -168,8 +168,9 @@ static cl_program program_build_short(halo_cl_device *device, cl_device_id id, c
 }
 
 /* Without PoCL's library of builtins, which takes longer to read than most programs; NULL where the source needs it. */
-static cl_program program_build_alone(halo_cl_device *device, cl_device_id id, const char *source,
-                                      const char *options, halo_cl_image *image) {
+static cl_program program_build_alone(halo_cl_device *device, cl_device_id id, bool brief,
+                                      const char *source, const char *options,
+                                      halo_cl_image *image) {
   if (!halo_pocl_is(&device->caps)) return NULL;
   bool wanted = halo_cl_ahead_processes(device) > 0;
   halo_strbuf binary = {0};
@@ -177,7 +178,7 @@ static cl_program program_build_alone(halo_cl_device *device, cl_device_id id, c
   cl_program handle = NULL;
   halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
   if (halo_pocl_define(&defined, &device->caps, source)) {
-    handle = halo_pocl_build_alone(device->context, id, halo_strbuf_text(&defined), source,
+    handle = halo_pocl_build_alone(device->context, id, brief, halo_strbuf_text(&defined), source,
                                    halo_strbuf_text(&all_options), wanted ? &binary : NULL);
   }
   halo_strbuf_deinit(&defined);
@@ -190,10 +191,11 @@ static cl_program program_build_alone(halo_cl_device *device, cl_device_id id, c
   return handle;
 }
 
-static halo_status program_build(halo_cl_device *device, cl_device_id id, const char *source,
-                                 const char *options, halo_cl_image *image, cl_program *out) {
+static halo_status program_build(halo_cl_device *device, cl_device_id id, bool brief,
+                                 const char *source, const char *options, halo_cl_image *image,
+                                 cl_program *out) {
   cl_int code;
-  if ((*out = program_build_alone(device, id, source, options, image))) {
+  if ((*out = program_build_alone(device, id, brief, source, options, image))) {
     pthread_mutex_lock(&device->programs->lock);
     device->programs->stats.alone_builds++;
     pthread_mutex_unlock(&device->programs->lock);
@@ -367,19 +369,21 @@ static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, 
 
 halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
                                 halo_cl_program **out) {
-  return halo_cl_program_get_for(device, false, source, options, out);
+  return halo_cl_program_get_for(device, (halo_cl_program_use){0}, source, options, out);
 }
 
-halo_status halo_cl_program_get_for(halo_cl_device *device, bool here, const char *source,
-                                    const char *options, halo_cl_program **out) {
+halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use use,
+                                    const char *source, const char *options,
+                                    halo_cl_program **out) {
   halo_cl_programs *programs = device->programs;
   uint64_t key[2];
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
   char *all_options = program_options(&device->caps, options);
   program_key(&device->caps, source, all_options, key);
-  if (here) halo_hash_wide(key, "here", 4);
-  cl_device_id id = here ? device->here_id : device->id;
+  if (use.here) halo_hash_wide(key, "here", 4);
+  if (use.brief) halo_hash_wide(key, "brief", 5);
+  cl_device_id id = use.here ? device->here_id : device->id;
   pthread_mutex_lock(&programs->lock);
   *out = program_find(programs, key);
   programs->stats.memory_hits += *out != NULL;
@@ -391,7 +395,7 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, bool here, const cha
     halo_cl_image image = {0};
     if (!handle && !device->caps.is_null) {
       double start = halo_clock();
-      status = program_build(device, id, source, all_options, &image, &handle);
+      status = program_build(device, id, use.brief, source, all_options, &image, &handle);
       pthread_mutex_lock(&programs->lock);
       programs->stats.builds += status == HALO_OK;
       programs->stats.build_seconds += halo_clock() - start;

@@ -125,6 +125,9 @@ typedef struct halo_plan_unit {
   const char *text;
   halo_sections sections; /* of the prelude that it needs */
   uint64_t key[2];        /* of both */
+  /* Its kernel is a region that a run does once, without loops: a few launches' worth of work, whatever compilers
+   * make of it. */
+  bool brief;
 } halo_plan_unit;
 
 /* How bytes move between the devices that run a program, which are numbered replica by replica. A group is

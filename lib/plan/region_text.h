@@ -25,6 +25,7 @@ typedef struct region_state {
   /* Of the region at hand, all 0 between regions. From 1, in the order of use: equal regions have equal
    * texts. */
   int32_t *number_of_unit, *arg_of_buffer;
+  int32_t depth;        /* of the list at hand in loops and branches */
   int verdict;          /* of the user: > 0 wherever they can be, < 0 nowhere */
   int32_t most_buffers; /* of a kernel */
   int32_t *stamps, stamp;

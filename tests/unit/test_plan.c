@@ -421,6 +421,46 @@ START_TEST(copies_in_loops) {
 }
 END_TEST
 
+/* Regions that a run does once and without loops are brief; those with loops, or in such, are not. */
+START_TEST(brief_units) {
+  static const char sum[] =
+      "add { a = f32[] parameter(0) b = f32[] parameter(1) "
+      "ROOT c = f32[] add(a, b) }\n"
+      "less { p = (s32[], f32[8]) parameter(0) "
+      "k = s32[] get-tuple-element(p), index=0 n = s32[] constant(9) "
+      "ROOT r = pred[] compare(k, n), direction=LT }\n"
+      "round { p = (s32[], f32[8]) parameter(0) "
+      "k = s32[] get-tuple-element(p), index=0 one = s32[] constant(1) "
+      "l = s32[] add(k, one) x = f32[8] get-tuple-element(p), index=1 "
+      "zero = f32[] constant(0) "
+      "s = f32[] reduce(x, zero), dimensions={0}, to_apply=add "
+      "b = f32[8] broadcast(s), dimensions={} y = f32[8] divide(x, b) "
+      "ROOT t = (s32[], f32[8]) tuple(l, y) }\n";
+  static const char *const entries[] = {
+      "ENTRY e { x = f32[8,8] parameter(0) "
+      "y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} "
+      "ROOT z = f32[8,8] dot(y, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+      "ENTRY e { x = f32[8] parameter(0) k = s32[] constant(0) "
+      "p = (s32[], f32[8]) tuple(k, x) "
+      "ROOT w = (s32[], f32[8]) while(p), condition=less, body=round }"};
+  halo_client *client = run_client(DEVICE("cpu-two-cores"));
+  for (int i = 0; i < 2; i++) {
+    halo_strbuf text = {0};
+    halo_strbuf_printf(&text, "HloModule brief\n%s%s", sum, entries[i]);
+    halo_compile_options options = {.kernels = "region:kernel"};
+    halo_executable *e;
+    ck_ok(run_try_compile(client, halo_strbuf_text(&text), &options, &e));
+    const halo_plan *plan = halo_executable_plan(e);
+    ck_assert_int_eq(plan->units.count, 1);
+    ck_assert_ptr_nonnull(strstr(plan->units.data[0].text, "_region("));
+    ck_assert_int_eq(plan->units.data[0].brief, i == 0);
+    halo_executable_release(e);
+    halo_strbuf_deinit(&text);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 /* The same loops, run where they can be. */
 START_TEST(copies_keep_values) {
   halo_client *client = run_client(NULL);
@@ -518,6 +558,7 @@ int main(void) {
   tcase_add_test(assign, assign_shares);
   tcase_add_test(assign, assign_in_results);
   tcase_add_test(copies, copies_in_loops);
+  tcase_add_test(copies, brief_units);
   tcase_add_test(copies, copies_keep_values);
   TCase *cases[] = {golden, assign, copies};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -343,7 +343,8 @@ static void program_alone_bits(const halo_cl_device *device, const halo_cl_progr
 }
 
 /* Programs whose builtins can be defined do without PoCL's library of them: kernels have their names and parameters,
- * from macros too, and compute. Others are built as ever. */
+ * from macros too, and compute. Others are built as ever. So are those that are optimised as kernels only (_i is 1), which
+ * are programs of their own. */
 START_TEST(program_alone) {
   static const char source[] =
       "static inline float half_of(float x) { return floor(fabs(x)) * 0.5f; }\n"
@@ -383,7 +384,8 @@ START_TEST(program_alone) {
   halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
   bool pocl = strstr(device->caps.platform, "Portable Computing Language");
   halo_cl_program *program;
-  ck_assert_int_eq(halo_cl_program_get(device, source, NULL, &program), HALO_OK);
+  const halo_cl_program_use use = {.brief = _i};
+  ck_assert_int_eq(halo_cl_program_get_for(device, use, source, NULL, &program), HALO_OK);
 #if defined(__x86_64__)
   if (pocl && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     ck_assert_uint_eq(program_stats(device).alone_builds, 1);
@@ -421,6 +423,10 @@ START_TEST(program_alone) {
   }
   for (int i = 0; i < 4; i++) ck_assert_float_eq(moved[i], got[4 + i]);
   program_alone_bits(device, program, queue);
+  halo_cl_program *other;
+  ck_assert_int_eq(halo_cl_program_get(device, source, NULL, &other), HALO_OK);
+  ck_assert((other == program) == !_i);
+  halo_cl_program_release(other);
   clReleaseCommandQueue(queue);
   clReleaseMemObject(a);
   clReleaseMemObject(b);
@@ -429,7 +435,7 @@ START_TEST(program_alone) {
   halo_cl_program_release(program);
   uint64_t before = program_stats(device).alone_builds;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    ck_assert_int_eq(halo_cl_program_get(device, others[i], NULL, &program), HALO_OK);
+    ck_assert_int_eq(halo_cl_program_get_for(device, use, others[i], NULL, &program), HALO_OK);
     ck_assert_uint_eq(program_stats(device).alone_builds, before);
     halo_cl_program_release(program);
   }
@@ -550,7 +556,7 @@ int main(void) {
   tcase_add_test(disk, program_swapped);
   tcase_add_test(disk, program_full_disk);
   tcase_add_test(disk, program_threads);
-  tcase_add_test(disk, program_alone);
+  tcase_add_loop_test(disk, program_alone, 0, 2);
   suite_add_tcase(suite, disk);
   return suite_run(suite);
 }
