@@ -332,6 +332,12 @@ static inline ushort h_enc_f16(float x) {
   uint nan_ = (u >> 16 & 0x8000u) | 0x7c00u | (payload != 0 ? payload : 0x200u);
   return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)nan_ : r;
 }
+/* What arithmetic gave, or a whole number, has no NaN but quiet ones, which stay what they are. */
+static inline ushort h_enc_quiet_f16(float x) {
+  ushort r;
+  H_STORE_HALF(x, r);
+  return r;
+}
 #else
 static inline float h_dec_f16(ushort h) {
   uint e = (h >> 10) & 31u, m = h & 0x3ffu;
@@ -352,8 +358,10 @@ static inline ushort h_enc_f16(float x) {
   uint over = a > 0x7f800000u ? nan_ : 0x7c00u;
   return (ushort)((a >= 0x47800000u ? over : r) | (u >> 16 & 0x8000u));
 }
+#define h_enc_quiet_f16 h_enc_f16
 #endif
 static inline float h_round_f16(float x) { return h_dec_f16(h_enc_f16(x)); }
+static inline float h_round_quiet_f16(float x) { return h_dec_f16(h_enc_quiet_f16(x)); }
 
 //! bf16
 static inline float h_dec_bf16(ushort h) { return as_float((uint)h << 16); }

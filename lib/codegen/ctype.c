@@ -82,14 +82,22 @@ const char *halo_ctype_fit(halo_arena *arena, halo_type type, const char *expr) 
                            halo_type_name(type), expr);
 }
 
+const char *halo_ctype_fit_quiet(halo_arena *arena, halo_type type, const char *expr) {
+  if (type != HALO_F16) return halo_ctype_fit(arena, type, expr);
+  return halo_arena_printf(arena, "h_round_quiet_f16(%s)", expr);
+}
+
 const char *halo_ctype_fitted(halo_arena *arena, halo_type type, const char *expr) {
   size_t start = strcspn(expr, "("), length = strlen(expr);
   int depth = 0;
   if (!expr[start] || expr[length - 1] != ')') return NULL;
   const char *inner = halo_arena_printf(arena, "%.*s", (int)(length - start - 2), expr + start + 1);
-  if (strcmp(halo_ctype_fit(arena, type, inner), expr) != 0) return NULL;
+  bool quiet = strcmp(halo_ctype_fit_quiet(arena, type, inner), expr) == 0;
+  if (!quiet && strcmp(halo_ctype_fit(arena, type, inner), expr) != 0) return NULL;
   for (const char *c = inner; *c && depth >= 0; c++) depth += (*c == '(') - (*c == ')');
-  return depth == 0 ? inner : NULL;
+  if (depth != 0) return NULL;
+  if (quiet && type == HALO_F16) return halo_arena_printf(arena, "h_enc_quiet_f16(%s)", inner);
+  return halo_ctype_store(arena, type, inner);
 }
 
 static const char *ctype_integer(halo_arena *arena, halo_type type, int64_t value) {

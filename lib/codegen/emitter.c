@@ -115,11 +115,10 @@ const char *emit_name(halo_emitter *e, const char *prefix) {
 static const char *emit_half(halo_emitter *e, const halo_value *value) {
   halo_type type = value->type;
   bool half = type == HALO_F16 || type == HALO_BF16;
-  const char *wide = half ? halo_ctype_fitted(e->arena, type, value->text) : NULL;
-  if (!wide) return NULL;
+  const char *stored = half ? halo_ctype_fitted(e->arena, type, value->text) : NULL;
+  if (!stored) return NULL;
   const char *name = emit_name(e, "h");
-  halo_emit_line(e, "const %s %s = %s;", halo_ctype_storage(type), name,
-                 halo_ctype_store(e->arena, type, wide));
+  halo_emit_line(e, "const %s %s = %s;", halo_ctype_storage(type), name, stored);
   return name;
 }
 

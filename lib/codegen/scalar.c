@@ -466,7 +466,7 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
   }
   bool fit = round || !halo_type_is_float(result);
   if (fit && halo_ctype_is_narrow(result) && scalar_needs_fit(rule, result)) {
-    expr = halo_ctype_fit(arena, result, expr);
+    expr = halo_ctype_fit_quiet(arena, result, expr);
   }
   *out = halo_value_expression(result, expr);
   out->is_atom = instr->opcode == HALO_OP_REAL || instr->opcode == HALO_OP_IMAG; /* z.x, 0.0f */

@@ -15,6 +15,7 @@ static const char *convert_to_float(halo_arena *arena, halo_sections *sections, 
   const char *value =
       halo_type_is_float(from) && from != HALO_F64 ? x : halo_arena_printf(arena, "(float)%s", x);
   if (!narrow || from == to) return value;
+  if (!halo_type_is_float(from)) return halo_ctype_fit_quiet(arena, to, value);
   return halo_ctype_fit(arena, to, value);
 }
 
