@@ -415,7 +415,7 @@ static bool dot_tile_supports(const halo_lowering *l, const char **why) {
 static double dot_tile_cost(const halo_lowering *l) {
   halo_dot_view v = dot_real_view(l);
   double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
-  double flops = 2 * (double)v.batch * m * n * (double)v.k;
+  double flops = 2 * (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
   return dot_seconds(flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000);
 }
 

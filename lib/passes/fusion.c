@@ -280,6 +280,31 @@ static bool fusion_is_one_by_one(const fusion_state *s, const fusion_node *user,
          node->cost >= DEAR && fusion_few_items(s);
 }
 
+/* Whether this puts elements in between others along rows. */
+static bool fusion_is_between(const halo_instr *instr) {
+  if (instr->opcode != HALO_OP_PAD || instr->shape->rank == 0) return false;
+  int32_t count; /* numbers: what is put before, behind and in between, for each dimension */
+  const int64_t *padding = halo_instr_ints(instr, HALO_ATTR_PADDING, &count);
+  return padding[count - 1] > 0;
+}
+
+/* Whether this puts short pieces of rows side by side, or elements in between others, so that what is dear of them gets no
+ * vectors of neighbours where those make the speed; and there is so much of it that another kernel is worth it. */
+static bool fusion_is_interleaved(const fusion_state *s, const halo_instr *user,
+                                  const fusion_node *node) {
+  enum { DEAR = 20, SHORT = 16, LAUNCHES = 4 };
+  const double few = 16;
+  const halo_shape *from = node->instr->shape, *to = user->shape;
+  if (user->opcode != HALO_OP_CONCATENATE && user->opcode != HALO_OP_PAD) return false;
+  if (node->cost < DEAR || to->rank == 0 || from->rank != to->rank ||
+      s->target->item_rate * few < s->target->rate ||
+      node->cost * halo_shape_element_count(from) < LAUNCHES * fusion_tiny(s)) {
+    return false;
+  }
+  int64_t row = from->dims[to->rank - 1];
+  return row != to->dims[to->rank - 1] && (row <= SHORT || fusion_is_between(user));
+}
+
 /* Whether so much is done to each of so many elements that it is worth a kernel of its own there. */
 static bool fusion_is_much(const fusion_state *s, const fusion_node *node) {
   int64_t elements = halo_shape_element_count(halo_leaf_shape(node->instr->shape, 0));
@@ -340,8 +365,9 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
     halo_instr *user_root = user->materialised ? user->instr : user->root;
     if (!user_root || (w->root && w->root != user_root)) w->several = true;
     w->root = user_root;
-    w->scattered |=
-        fusion_is_scattered(s, user->instr) || fusion_is_one_by_one(s, user, &s->nodes[i]);
+    w->scattered |= fusion_is_scattered(s, user->instr) ||
+                    fusion_is_one_by_one(s, user, &s->nodes[i]) ||
+                    fusion_is_interleaved(s, user->instr, &s->nodes[i]);
     if (elementwise || reduction) {
       if (user->repeats > w->same_index) w->same_index = user->repeats;
     } else {

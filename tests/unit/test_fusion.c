@@ -420,6 +420,38 @@ START_TEST(few_results_of_many_elements) {
 }
 END_TEST
 
+/* What is dear gets a kernel of its own before it is put beside others in short pieces of rows, or between others;
+ * long pieces, cheap ones and few do not. */
+START_TEST(dear_pieces_of_rows) {
+  static const struct {
+    const char *element, *shape, *last;
+    int kernels;
+  } cases[] = {
+      {"sine", "f32[9000,8]", "f32[9000,20] concatenate(a, y, a), dimensions={1}", 2},
+      {"sine", "f32[9000,8]", "f32[9000,24] pad(y, zero), padding=0_0x16_0", 2},
+      {"sine", "f32[900,80]", "f32[900,159] pad(y, zero), padding=0_0x0_0_1", 2},
+      {"sine", "f32[900,80]", "f32[900,92] concatenate(a, y, a), dimensions={1}", 1},
+      {"negate", "f32[9000,8]", "f32[9000,20] concatenate(a, y, a), dimensions={1}", 1},
+      {"sine", "f32[90,8]", "f32[90,20] concatenate(a, y, a), dimensions={1}", 1},
+      {"sine", "f32[9000,8]", "f32[18000,8] concatenate(y, x), dimensions={0}", 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int rows = atoi(cases[i].shape + strlen("f32["));
+    halo_strbuf text = {0};
+    halo_strbuf_printf(
+        &text,
+        "HloModule m\nENTRY e {\n  x = %s parameter(0)\n  a = f32[%d,6] parameter(1)\n"
+        "  zero = f32[] constant(0)\n  y = %s %s(x)\n  ROOT r = %s\n}\n",
+        cases[i].shape, rows, cases[i].shape, cases[i].element, cases[i].last);
+    halo_module *module = optimised(halo_strbuf_text(&text));
+    ck_assert_msg(fusions_of(module->entry) == cases[i].kernels, "case %zu: %d kernels", i,
+                  fusions_of(module->entry));
+    halo_module_release(module);
+    halo_strbuf_deinit(&text);
+  }
+}
+END_TEST
+
 /* What is dear and looked through for its largest element is made beside its neighbours on a CPU; what is cheap, or
  * is summed, is made where it is needed. */
 START_TEST(dear_elements_of_argmax) {
@@ -600,6 +632,7 @@ int main(void) {
   tcase_add_test(c, little_rounds_pay_for_no_launch);
   tcase_add_test(c, few_results_of_many_elements);
   tcase_add_test(c, dear_elements_of_argmax);
+  tcase_add_test(c, dear_pieces_of_rows);
   tcase_add_test(c, columns_are_gathered_once);
   tcase_add_test(c, moves_count_for_nothing);
   tcase_add_test(c, parts_of_buffers_are_read_there);
