@@ -6,6 +6,9 @@
  * arguments (tests/math), with fused multiply-adds and without. */
 
 //! f32 : f32_end
+/* Put in place wherever it is called: compilers do that with no long function that is called from several places, and
+ * make no vectors of a loop that calls one. */
+#define H_INLINE inline __attribute__((always_inline))
 /* Only what is written as h_fma may be fused: elsewhere it would change what rounding errors are computed from. */
 #pragma OPENCL FP_CONTRACT OFF
 #if defined(FP_FAST_FMAF) || defined(__FMA__)
@@ -13,17 +16,17 @@
 #else
 #define h_fma(a, b, c) ((a) * (b) + (c))
 #endif
-static inline float h_magnitude(float x) { return as_float(as_uint(x) & 0x7fffffffu); }
+static H_INLINE float h_magnitude(float x) { return as_float(as_uint(x) & 0x7fffffffu); }
 /* Not negative x with the sign of y. */
-static inline float h_signed(float x, float y) {
+static H_INLINE float h_signed(float x, float y) {
   return as_float(as_uint(x) | (as_uint(y) & 0x80000000u));
 }
 /* The first 12 of its 24 bits; products of two such are exact. */
-static inline float h_upper(float x) { return as_float(as_uint(x) & 0xfffff000u); }
+static H_INLINE float h_upper(float x) { return as_float(as_uint(x) & 0xfffff000u); }
 
 //! f32_exp_parts : f32
 /* x = n ln 2 + r, with r + rest more exact than r; n is *t - 1.5 * 2^23, from its bits. */
-static inline float h_exp_reduce(float x, float *t, float *rest) {
+static H_INLINE float h_exp_reduce(float x, float *t, float *rest) {
   *t = h_fma(x, 1.44269502f, 0x1.8p23f);
   float n = *t - 0x1.8p23f;
   float a = x - n * 0x1.62e4p-1f; /* exact: the factor has 15 bits */
@@ -31,9 +34,9 @@ static inline float h_exp_reduce(float x, float *t, float *rest) {
   *rest = (a - r) - n * 0x1.7f7d1cp-20f;
   return r;
 }
-static inline int h_exp_power(float t) { return as_int(t) - 0x4b400000; }
+static H_INLINE int h_exp_power(float t) { return as_int(t) - 0x4b400000; }
 /* (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2 */
-static inline float h_exp_poly(float r) {
+static H_INLINE float h_exp_poly(float r) {
   float q = h_fma(0.000199587739f, r, 0.00139337103f);
   q = h_fma(q, r, 0.00833319221f);
   q = h_fma(q, r, 0.0416664779f);
@@ -41,23 +44,23 @@ static inline float h_exp_poly(float r) {
   return h_fma(q, r, 0.5f);
 }
 /* p 2^(n + k) for |n + k| <= 252, rounded once: by its two halves, of which the lowest bits are those wanted. */
-static inline float h_scale(float p, float t, int k) {
+static H_INLINE float h_scale(float p, float t, int k) {
   uint all = as_uint(t) + (uint)(254 + k), low = all >> 1;
   return p * as_float(low << 23) * as_float((all - low) << 23);
 }
 
 //! f32_exp : f32_exp_parts
 /* 2^k e^x */
-static inline float h_exp_by(float x, int k) {
+static H_INLINE float h_exp_by(float x, int k) {
   float t, rest, c = x > 90.0f ? 90.0f : x;
   c = c < -105.0f ? -105.0f : c;
   float r = h_exp_reduce(c, &t, &rest);
   return h_scale(h_fma(r * r, h_exp_poly(r), r) + 1.0f, t, k);
 }
-static inline float h_exp_f32(float x) { return h_exp_by(x, 0); }
+static H_INLINE float h_exp_f32(float x) { return h_exp_by(x, 0); }
 
 //! f32_expm1 : f32_exp_parts
-static inline float h_expm1_f32(float x) {
+static H_INLINE float h_expm1_f32(float x) {
   float t, rest, c = x > 89.0f ? 89.0f : x;
   c = c < -18.0f ? -18.0f : c;
   float r = h_exp_reduce(c, &t, &rest);
@@ -71,14 +74,14 @@ static inline float h_expm1_f32(float x) {
 
 //! f32_log_parts : f32
 /* x = m 2^e with m from sqrt(1/2) to sqrt 2, for positive x; gives m. */
-static inline float h_log_reduce(float x, float *e) {
+static H_INLINE float h_log_reduce(float x, float *e) {
   bool tiny = x < 0x1p-126f;
   int i = as_int(tiny ? x * 0x1p24f : x) - 0x3f3504f3;
   *e = (float)(i >> 23) - (tiny ? 24.0f : 0.0f);
   return as_float((i & 0x7fffff) + 0x3f3504f3);
 }
 /* e ln 2 + log(1 + f) + low, low being small beside f */
-static inline float h_log_sum(float e, float f, float low) {
+static H_INLINE float h_log_sum(float e, float f, float low) {
   float q = h_fma(0.0680478513f, f, -0.11725761f), z = f * f;
   q = h_fma(q, f, 0.118886106f);
   q = h_fma(q, f, -0.123964317f);
@@ -92,20 +95,20 @@ static inline float h_log_sum(float e, float f, float low) {
   return h_fma(e, 0x1.62e4p-1f, f + q); /* the product is exact */
 }
 /* What the logarithm of x is where it is no number or infinite, else y. */
-static inline float h_log_ends(float x, float y) {
+static H_INLINE float h_log_ends(float x, float y) {
   y = x == INFINITY ? INFINITY : y;
   return x > 0.0f ? y : x == 0.0f ? -INFINITY : NAN;
 }
 
 //! f32_log : f32_log_parts
-static inline float h_log_f32(float x) {
+static H_INLINE float h_log_f32(float x) {
   float e, m = h_log_reduce(x, &e);
   return h_log_ends(x, h_log_sum(e, m - 1.0f, 0.0f));
 }
 
 //! f32_log_two : f32_log_parts
 /* log(u + d), d being at most a rounding error of u */
-static inline float h_log_two(float u, float d) {
+static H_INLINE float h_log_two(float u, float d) {
   float e, m = h_log_reduce(u, &e), f = m - 1.0f;
   /* d / u, nearly: (1 - f + f^2) is about 1 / m */
   float low = d * 0.5f * as_float((128 - (int)e) << 23);
@@ -113,7 +116,7 @@ static inline float h_log_two(float u, float d) {
 }
 
 //! f32_log1p : f32_log_parts
-static inline float h_log1p_f32(float x) {
+static H_INLINE float h_log1p_f32(float x) {
   float u = 1.0f + x, e, m = h_log_reduce(u, &e);
   float big = x > 1.0f ? x : 1.0f, small = x > 1.0f ? 1.0f : x;
   float d = small - (u - big), f = m - 1.0f;
@@ -125,7 +128,7 @@ static inline float h_log1p_f32(float x) {
 
 //! f32_tanh : f32_exp_parts
 /* e / (e + 2), e = e^(2|x|) - 1 */
-static inline float h_tanh_f32(float x) {
+static H_INLINE float h_tanh_f32(float x) {
   float t, rest, a = h_magnitude(x);
   float r = h_exp_reduce(a > 9.5f ? 19.0f : 2.0f * a, &t, &rest);
   float q = h_fma(r * r, h_exp_poly(r), rest);
@@ -136,14 +139,14 @@ static inline float h_tanh_f32(float x) {
 }
 
 //! f32_logistic : f32_exp
-static inline float h_logistic_f32(float x) {
+static H_INLINE float h_logistic_f32(float x) {
   float e = h_exp_f32(-h_magnitude(x)); /* of which nothing overflows */
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
 //! f16_tanh : f32
 /* For results of 16 bits: x p(x^2) / q(x^2) up to 4.6, from where on it rounds to 1; within 2^-19 of it. */
-static inline float h_tanh_f16(float x) {
+static H_INLINE float h_tanh_f16(float x) {
   float a = h_magnitude(x), t = a > 4.6f ? 4.6f : a, z = t * t;
   float p = h_fma(0.00168525f, z, 0.11727151f);
   p = h_fma(p, z, 0.99999891f);
@@ -155,7 +158,7 @@ static inline float h_tanh_f16(float x) {
 
 //! f16_logistic : f32
 /* For results of f16: 2^(n + f) with a polynomial within 2^-18 of it, down to e^-30, which rounds to 0. */
-static inline float h_logistic_f16(float x) {
+static H_INLINE float h_logistic_f16(float x) {
   float a = h_magnitude(x), c = a > 30.0f ? 30.0f : a;
   float t = h_fma(c, -1.44269502f, 0x1.8p23f), f = h_fma(c, -1.44269502f, 0x1.8p23f - t);
   float q = h_fma(0.00958321655f, f, 0.0559069877f);
@@ -167,7 +170,7 @@ static inline float h_logistic_f16(float x) {
 
 //! f32_sinhcosh : f32_exp
 /* sinh x and cosh x */
-static inline float h_sinhcosh_f32(float x, float *cosine) {
+static H_INLINE float h_sinhcosh_f32(float x, float *cosine) {
   float a = h_magnitude(x), z = x * x, e = h_exp_by(a, -1), f = 0.25f / e;
   float q = h_fma(2.78392577e-6f, z, 0.000198426351f);
   q = h_fma(q, z, 0.00833331142f);
@@ -177,14 +180,14 @@ static inline float h_sinhcosh_f32(float x, float *cosine) {
 }
 
 //! f32_cosh : f32_sinhcosh
-static inline float h_cosh_f32(float x) {
+static H_INLINE float h_cosh_f32(float x) {
   float y;
   h_sinhcosh_f32(x, &y);
   return y;
 }
 
 //! f32_sinh : f32_sinhcosh
-static inline float h_sinh_f32(float x) {
+static H_INLINE float h_sinh_f32(float x) {
   float y;
   return h_sinhcosh_f32(x, &y);
 }
@@ -192,7 +195,7 @@ static inline float h_sinh_f32(float x) {
 //! f32_pow : f32_log_parts f32_exp_parts
 /* 2^(y log2 x), the logarithm and its product with y as sums of two numbers, the upper of 12 bits so that products
  * are exact without fused multiply-adds. */
-static inline float h_pow_f32(float x, float y) {
+static H_INLINE float h_pow_f32(float x, float y) {
   float a = h_magnitude(x), ya = h_magnitude(y), e, m = h_log_reduce(a, &e);
   /* log2 m = 2 / ln 2 atanh s, s = f / (2 + f) = upper + low, and atanh s = s + s^3 / 3 + s^5 q(s^2) */
   float f = m - 1.0f, g = m + 1.0f, gl = f - (g - 2.0f), r = 1.0f / g;
@@ -238,7 +241,7 @@ static inline float h_pow_f32(float x, float y) {
 //! f32_erf : f32
 /* x p(x^2) / q(x^2) up to 3.93, from where on it is 1. Of coefficients within a few units in their last places these
  * have the least error with all that is rounded. */
-static inline float h_erf_f32(float x) {
+static H_INLINE float h_erf_f32(float x) {
   float a = h_magnitude(x), t = a > 3.93f ? 3.93f : a, z = t * t;
   float p = h_fma(2.0419284e-6f, z, 0.00028479533f);
   p = h_fma(p, z, 0.0037793175f);
@@ -256,7 +259,7 @@ static inline float h_erf_f32(float x) {
 
 //! f32_cbrt : f32
 /* A third of the exponent by integer arithmetic, then Halley's step and one of Newton's whose residue is exact. */
-static inline float h_cbrt_f32(float x) {
+static H_INLINE float h_cbrt_f32(float x) {
   float a = h_magnitude(x);
   bool tiny = a < 0x1p-64f;
   float b = tiny ? a * 0x1p96f : a;
@@ -272,7 +275,7 @@ static inline float h_cbrt_f32(float x) {
 //! f32_turn : f32
 /* x = q pi/2 + r, |r| <= pi/4, by Payne and Hanek: of the product of x and 2/pi only what matters to q mod 4 and r, in
  * whole numbers of 96 bits, from the words of 2/pi that the exponent of x chooses. */
-static inline float h_turn(float x, uint *quarter) {
+static H_INLINE float h_turn(float x, uint *quarter) {
   uint i = as_uint(x) & 0x7fffffffu, m = (i & 0x7fffffu) | 0x800000u;
   uint at = (i >> 23) - 120u, word = at >> 5, by = at & 31u; /* from 2^-1 on: 6 to 134 */
   bool w1 = word >= 1u, w2 = word >= 2u, w3 = word >= 3u, w4 = word >= 4u;
@@ -300,23 +303,23 @@ static inline float h_turn(float x, uint *quarter) {
 
 //! f32_sine_parts : f32_turn
 /* The sine and cosine of r, |r| <= pi/4 */
-static inline float h_sine_poly(float r) {
+static H_INLINE float h_sine_poly(float r) {
   float z = r * r, s = h_fma(-0.000195184053f, z, 0.0083321901f);
   s = h_fma(s, z, -0.166666552f);
   return r == 0.0f ? r : h_fma(r * z, s, r); /* -0 */
 }
-static inline float h_cosine_poly(float r) {
+static H_INLINE float h_cosine_poly(float r) {
   float z = r * r, c = h_fma(2.44306702e-5f, z, -0.00138873013f);
   c = h_fma(c, z, 0.0416666456f);
   c = h_fma(c, z, -0.5f);
   return h_fma(c, z, 1.0f);
 }
 /* y, or -y in the third and fourth quarter */
-static inline float h_by_quarter(float y, uint quarter) {
+static H_INLINE float h_by_quarter(float y, uint quarter) {
   return as_float(as_uint(y) ^ (quarter & 2u) << 30);
 }
 /* The sine of x + q pi/2. */
-static inline float h_sine_from(float x, uint q) {
+static H_INLINE float h_sine_from(float x, uint q) {
   uint quarter;
   float r = h_turn(x, &quarter);
   quarter += q;
@@ -324,13 +327,13 @@ static inline float h_sine_from(float x, uint q) {
 }
 
 //! f32_sin : f32_sine_parts
-static inline float h_sin_f32(float x) { return h_sine_from(x, 0u); }
+static H_INLINE float h_sin_f32(float x) { return h_sine_from(x, 0u); }
 
 //! f32_cos : f32_sine_parts
-static inline float h_cos_f32(float x) { return h_sine_from(x, 1u); }
+static H_INLINE float h_cos_f32(float x) { return h_sine_from(x, 1u); }
 
 //! f32_sincos : f32_sine_parts
-static inline float h_sincos_f32(float x, float *cosine) {
+static H_INLINE float h_sincos_f32(float x, float *cosine) {
   uint quarter;
   float r = h_turn(x, &quarter), s = h_sine_poly(r), c = h_cosine_poly(r);
   *cosine = h_by_quarter(quarter & 1u ? s : c, quarter + 1u);
@@ -341,7 +344,7 @@ static inline float h_sincos_f32(float x, float *cosine) {
 /* For arguments of f16, which are below 2^16: x = q pi/2 + r by pi/2 in two parts, where the first product is not
  * rounded before it is subtracted. */
 #if defined(FP_FAST_FMAF) || defined(__FMA__)
-static inline float h_turn_f16(float x, uint *quarter) {
+static H_INLINE float h_turn_f16(float x, uint *quarter) {
   float t = fma(x, 0.636619747f, 0x1.8p23f), n = t - 0x1.8p23f;
   *quarter = as_uint(t);
   float r = fma(n, 4.37113883e-8f, fma(n, -1.57079637f, x));
@@ -350,7 +353,7 @@ static inline float h_turn_f16(float x, uint *quarter) {
 #else
 #define h_turn_f16 h_turn
 #endif
-static inline float h_sine_from_f16(float x, uint q) {
+static H_INLINE float h_sine_from_f16(float x, uint q) {
   uint quarter;
   float r = h_turn_f16(x, &quarter);
   quarter += q;
@@ -358,13 +361,13 @@ static inline float h_sine_from_f16(float x, uint q) {
 }
 
 //! f16_sin : f16_turn
-static inline float h_sin_f16(float x) { return h_sine_from_f16(x, 0u); }
+static H_INLINE float h_sin_f16(float x) { return h_sine_from_f16(x, 0u); }
 
 //! f16_cos : f16_turn
-static inline float h_cos_f16(float x) { return h_sine_from_f16(x, 1u); }
+static H_INLINE float h_cos_f16(float x) { return h_sine_from_f16(x, 1u); }
 
 //! f32_tan : f32_turn
-static inline float h_tan_f32(float x) {
+static H_INLINE float h_tan_f32(float x) {
   uint quarter;
   float r = h_turn(x, &quarter), z = r * r;
   float q = h_fma(0.0044418266f, z, -4.61829841e-5f);
@@ -380,7 +383,7 @@ static inline float h_tan_f32(float x) {
 
 //! f32_atan_poly : f32
 /* atan q for q from -1 to 1 */
-static inline float h_atan_poly(float q) {
+static H_INLINE float h_atan_poly(float q) {
   float z = q * q, p = h_fma(-0.00182156288f, z, 0.0110390903f);
   p = h_fma(p, z, -0.0314085372f);
   p = h_fma(p, z, 0.0581876114f);
@@ -393,7 +396,7 @@ static inline float h_atan_poly(float q) {
 }
 
 //! f32_atan : f32_atan_poly
-static inline float h_atan_f32(float x) {
+static H_INLINE float h_atan_f32(float x) {
   float a = h_magnitude(x);
   bool large = a > 1.0f;
   float t = h_atan_poly(large ? -1.0f / a : a);
@@ -401,7 +404,7 @@ static inline float h_atan_f32(float x) {
 }
 
 //! f32_atan2 : f32_atan_poly
-static inline float h_atan2_f32(float y, float x) {
+static H_INLINE float h_atan2_f32(float y, float x) {
   float a = h_magnitude(x), b = h_magnitude(y);
   bool steep = b > a, back = as_int(x) < 0;
   float big = steep ? b : a, small = steep ? a : b;
@@ -414,7 +417,7 @@ static inline float h_atan2_f32(float y, float x) {
 
 //! f32_asin_parts : f32
 /* asin x = x + x z q(z), z = x^2 <= 1/4; gives z q(z) */
-static inline float h_asin_poly(float z) {
+static H_INLINE float h_asin_poly(float z) {
   float q = h_fma(0.0422118083f, z, 0.0241520908f);
   q = h_fma(q, z, 0.0454760417f);
   q = h_fma(q, z, 0.0749525204f);
@@ -422,7 +425,7 @@ static inline float h_asin_poly(float z) {
 }
 
 //! f32_asin : f32_asin_parts
-static inline float h_asin_f32(float x) {
+static H_INLINE float h_asin_f32(float x) {
   float a = h_magnitude(x);
   bool large = a > 0.5f;
   float z = large ? h_fma(-0.5f, a, 0.5f) : a * a, s = large ? sqrt(z) : a;
@@ -432,7 +435,7 @@ static inline float h_asin_f32(float x) {
 }
 
 //! f32_acos : f32_asin_parts
-static inline float h_acos_f32(float x) {
+static H_INLINE float h_acos_f32(float x) {
   float a = h_magnitude(x);
   bool large = a > 0.5f;
   float z = large ? h_fma(-0.5f, a, 0.5f) : a * a, s = large ? sqrt(z) : x;
@@ -442,7 +445,7 @@ static inline float h_acos_f32(float x) {
 }
 
 //! f32_asinh : f32_log_two
-static inline float h_asinh_f32(float x) {
+static H_INLINE float h_asinh_f32(float x) {
   float a = h_magnitude(x), z = x * x;
   float q = h_fma(0.0020192978f, z, -0.00745861139f);
   q = h_fma(q, z, 0.0144673474f);
@@ -462,7 +465,7 @@ static inline float h_asinh_f32(float x) {
 
 //! f32_acosh : f32_log1p
 /* log(1 + (d + sqrt(2 d + d^2))), d = x - 1 */
-static inline float h_acosh_f32(float x) {
+static H_INLINE float h_acosh_f32(float x) {
   bool large = x > 0x1p60f;
   float d = x - 1.0f, c = large ? x : d + sqrt(h_fma(d, d, 2.0f * d));
   float y = h_log1p_f32(c);
@@ -471,7 +474,7 @@ static inline float h_acosh_f32(float x) {
 }
 
 //! f32_atanh : f32_log1p
-static inline float h_atanh_f32(float x) {
+static H_INLINE float h_atanh_f32(float x) {
   float a = h_magnitude(x), z = x * x;
   float q = h_fma(0.184647605f, z, 0.0173222423f);
   q = h_fma(q, z, 0.105144233f);

@@ -2,23 +2,24 @@
  * which are too many to choose between and come from a table. */
 
 //! f64 : fp64 f64_end
+#define H_INLINE inline __attribute__((always_inline)) /* as there */
 #pragma OPENCL FP_CONTRACT OFF
 #if defined(FP_FAST_FMA) || defined(__FMA__)
 #define hd_fma(a, b, c) fma(a, b, c)
 #else
 #define hd_fma(a, b, c) ((a) * (b) + (c))
 #endif
-static inline double hd_magnitude(double x) { return as_double(as_ulong(x) & 0x7fffffffffffffffUL); }
+static H_INLINE double hd_magnitude(double x) { return as_double(as_ulong(x) & 0x7fffffffffffffffUL); }
 /* Not negative x with the sign of y. */
-static inline double hd_signed(double x, double y) {
+static H_INLINE double hd_signed(double x, double y) {
   return as_double(as_ulong(x) | (as_ulong(y) & 0x8000000000000000UL));
 }
 /* The first 26 of its 53 bits; products of two such are exact. */
-static inline double hd_upper(double x) { return as_double(as_ulong(x) & 0xfffffffff8000000UL); }
+static H_INLINE double hd_upper(double x) { return as_double(as_ulong(x) & 0xfffffffff8000000UL); }
 
 //! f64_exp_parts : f64
 /* x = n ln 2 + r, with r + rest more exact than r; n is *t - 1.5 * 2^52, from its bits. */
-static inline double hd_exp_reduce(double x, double *t, double *rest) {
+static H_INLINE double hd_exp_reduce(double x, double *t, double *rest) {
   *t = hd_fma(x, 1.4426950408889634, 0x1.8p52);
   double n = *t - 0x1.8p52;
   double a = x - n * 0x1.62e42feep-1; /* exact: the factor has 32 bits */
@@ -26,9 +27,9 @@ static inline double hd_exp_reduce(double x, double *t, double *rest) {
   *rest = (a - r) - n * 0x1.a39ef35793c76p-33;
   return r;
 }
-static inline long hd_exp_power(double t) { return as_long(t) - 0x4338000000000000L; }
+static H_INLINE long hd_exp_power(double t) { return as_long(t) - 0x4338000000000000L; }
 /* (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2 */
-static inline double hd_exp_poly(double r) {
+static H_INLINE double hd_exp_poly(double r) {
   double q = hd_fma(2.0924474188545412e-9, r, 2.5109147269513612e-8);
   q = hd_fma(q, r, 2.7557242685645496e-7);
   q = hd_fma(q, r, 2.7557243911961802e-6);
@@ -42,23 +43,23 @@ static inline double hd_exp_poly(double r) {
   return q;
 }
 /* p 2^(n + k) for |n + k| <= 2044, rounded once: by its two halves, of which the lowest bits are those wanted. */
-static inline double hd_scale(double p, double t, int k) {
+static H_INLINE double hd_scale(double p, double t, int k) {
   ulong all = as_ulong(t) + (ulong)(2046 + k), low = all >> 1;
   return p * as_double(low << 52) * as_double((all - low) << 52);
 }
 
 //! f64_exp : f64_exp_parts
 /* 2^k e^x */
-static inline double hd_exp_by(double x, int k) {
+static H_INLINE double hd_exp_by(double x, int k) {
   double t, rest, c = x > 711.0 ? 711.0 : x;
   c = c < -747.0 ? -747.0 : c;
   double r = hd_exp_reduce(c, &t, &rest);
   return hd_scale(hd_fma(r * r, hd_exp_poly(r), r) + 1.0, t, k);
 }
-static inline double h_exp_f64(double x) { return hd_exp_by(x, 0); }
+static H_INLINE double h_exp_f64(double x) { return hd_exp_by(x, 0); }
 
 //! f64_expm1 : f64_exp_parts
-static inline double h_expm1_f64(double x) {
+static H_INLINE double h_expm1_f64(double x) {
   double t, rest, c = x > 710.0 ? 710.0 : x;
   c = c < -40.0 ? -40.0 : c;
   double r = hd_exp_reduce(c, &t, &rest);
@@ -72,7 +73,7 @@ static inline double h_expm1_f64(double x) {
 
 //! f64_log_parts : f64
 /* x = m 2^e with m from sqrt(1/2) to sqrt 2, for positive x; gives m. */
-static inline double hd_log_reduce(double x, double *e) {
+static H_INLINE double hd_log_reduce(double x, double *e) {
   bool tiny = x < 0x1p-1022;
   long i = as_long(tiny ? x * 0x1p54 : x) - 0x3fe6a09e667f3bcdL;
   *e = (double)(int)(i >> 52) - (tiny ? 54.0 : 0.0);
@@ -80,7 +81,7 @@ static inline double hd_log_reduce(double x, double *e) {
 }
 /* e ln 2 + log(1 + f) + low, low being small beside f: log(1 + f) = 2 atanh s, s = f / (2 + f), of which
  * f - f^2 / 2 is the larger part. */
-static inline double hd_log_sum(double e, double f, double low) {
+static H_INLINE double hd_log_sum(double e, double f, double low) {
   double s = f / (2.0 + f), z = s * s, half_ = 0.5 * f * f;
   double q = hd_fma(0.073979717677058299, z, 0.076570255963132092);
   q = hd_fma(q, z, 0.090917821496798057);
@@ -93,20 +94,20 @@ static inline double hd_log_sum(double e, double f, double low) {
   return sum + (((h - sum) + f) + (q - half_));
 }
 /* What the logarithm of x is where it is no number or infinite, else y. */
-static inline double hd_log_ends(double x, double y) {
+static H_INLINE double hd_log_ends(double x, double y) {
   y = x == INFINITY ? INFINITY : y;
   return x > 0.0 ? y : x == 0.0 ? -INFINITY : NAN;
 }
 
 //! f64_log : f64_log_parts
-static inline double h_log_f64(double x) {
+static H_INLINE double h_log_f64(double x) {
   double e, m = hd_log_reduce(x, &e);
   return hd_log_ends(x, hd_log_sum(e, m - 1.0, 0.0));
 }
 
 //! f64_log_two : f64_log_parts
 /* log(u + d), d being at most a rounding error of u >= 1/2 */
-static inline double hd_log_two(double u, double d) {
+static H_INLINE double hd_log_two(double u, double d) {
   double e, m = hd_log_reduce(u, &e), f = m - 1.0;
   /* d / u, nearly: (1 - f + f^2) is about 1 / m */
   double low = d * 0.5 * as_double((long)(1024 - (int)e) << 52);
@@ -114,7 +115,7 @@ static inline double hd_log_two(double u, double d) {
 }
 
 //! f64_log1p : f64_log_parts
-static inline double h_log1p_f64(double x) {
+static H_INLINE double h_log1p_f64(double x) {
   double u = 1.0 + x, e, m = hd_log_reduce(u, &e);
   double big = x > 1.0 ? x : 1.0, small = x > 1.0 ? 1.0 : x;
   double d = small - (u - big), f = m - 1.0;
@@ -126,7 +127,7 @@ static inline double h_log1p_f64(double x) {
 
 //! f64_tanh : f64_exp_parts
 /* e / (e + 2), e = e^(2|x|) - 1 */
-static inline double h_tanh_f64(double x) {
+static H_INLINE double h_tanh_f64(double x) {
   double t, rest, a = hd_magnitude(x);
   double r = hd_exp_reduce(a > 20.0 ? 40.0 : 2.0 * a, &t, &rest);
   double q = hd_fma(r * r, hd_exp_poly(r), rest);
@@ -137,14 +138,14 @@ static inline double h_tanh_f64(double x) {
 }
 
 //! f64_logistic : f64_exp
-static inline double h_logistic_f64(double x) {
+static H_INLINE double h_logistic_f64(double x) {
   double e = h_exp_f64(-hd_magnitude(x));
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 
 //! f64_sinhcosh : f64_exp
 /* sinh x and cosh x */
-static inline double h_sinhcosh_f64(double x, double *cosine) {
+static H_INLINE double h_sinhcosh_f64(double x, double *cosine) {
   double a = hd_magnitude(x), z = x * x, e = hd_exp_by(a, -1), f = 0.25 / e;
   double q = hd_fma(2.8483981202062022e-15, z, 7.6464763679907048e-13);
   q = hd_fma(q, z, 1.6059050705756859e-10);
@@ -158,21 +159,21 @@ static inline double h_sinhcosh_f64(double x, double *cosine) {
 }
 
 //! f64_cosh : f64_sinhcosh
-static inline double h_cosh_f64(double x) {
+static H_INLINE double h_cosh_f64(double x) {
   double y;
   h_sinhcosh_f64(x, &y);
   return y;
 }
 
 //! f64_sinh : f64_sinhcosh
-static inline double h_sinh_f64(double x) {
+static H_INLINE double h_sinh_f64(double x) {
   double y;
   return h_sinhcosh_f64(x, &y);
 }
 
 //! f64_pow : f64_log_parts f64_exp_parts
 /* As of f32, with parts of 26 bits. */
-static inline double h_pow_f64(double x, double y) {
+static H_INLINE double h_pow_f64(double x, double y) {
   double a = hd_magnitude(x), ya = hd_magnitude(y), e, m = hd_log_reduce(a, &e);
   double f = m - 1.0, g = m + 1.0, gl = f - (g - 2.0), r = 1.0 / g;
   double upper = hd_upper(f * r), gu = hd_upper(g);
@@ -223,7 +224,7 @@ static inline double h_pow_f64(double x, double y) {
 
 //! f64_erf : f64_exp
 /* Up to 0.92 a polynomial; then 1 - erfc, whose logarithm is one. */
-static inline double h_erf_f64(double x) {
+static H_INLINE double h_erf_f64(double x) {
   double a = hd_magnitude(x), z = x * x, t = a > 6.0 ? 6.0 : a;
   double q = hd_fma(6.3641587055647081e-11, z, -1.1589868930716146e-9);
   q = hd_fma(q, z, 1.4710414680346011e-8);
@@ -261,7 +262,7 @@ static inline double h_erf_f64(double x) {
 
 //! f64_cbrt : f64
 /* A third of the exponent by integer arithmetic, twice Halley's step and one of Newton's whose residue is exact. */
-static inline double h_cbrt_f64(double x) {
+static H_INLINE double h_cbrt_f64(double x) {
   double a = hd_magnitude(x);
   bool tiny = a < 0x1p-900, huge_ = a > 0x1p900;
   double b = a * (tiny ? 0x1p300 : huge_ ? 0x1p-300 : 1.0);
@@ -285,12 +286,12 @@ static __constant uint hd_two_over_pi[39] = {
     0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du,
     0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u};
 /* 32 bits from bit `by` < 32 of the words at `word` on. */
-static inline ulong hd_turn_word(uint word, uint by) {
+static H_INLINE ulong hd_turn_word(uint word, uint by) {
   return hd_two_over_pi[word] << by | hd_two_over_pi[word + 1u] >> 1 >> (31u - by);
 }
 /* x = q pi/2 + r + *rest, |r| <= pi/4, by Payne and Hanek: of the product of x and 2/pi only what matters to q mod 4
  * and r, in whole numbers of 192 bits, of which the lower ones only give carries. */
-static inline double hd_turn(double x, ulong *quarter, double *rest) {
+static H_INLINE double hd_turn(double x, ulong *quarter, double *rest) {
   ulong i = as_ulong(x) & 0x7fffffffffffffffUL;
   uint top = (uint)(i >> 32), at = (top >> 20) - 1013u; /* from 2^-1 on: 9 to 1033 */
   at = top < 0x3fe00000u ? 9u : top >= 0x7ff00000u ? 1033u : at;
@@ -326,7 +327,7 @@ static inline double hd_turn(double x, ulong *quarter, double *rest) {
 
 //! f64_sine_parts : f64_turn
 /* The sine and cosine of r + rest, |r| <= pi/4 */
-static inline double hd_sine_poly(double r, double rest) {
+static H_INLINE double hd_sine_poly(double r, double rest) {
   double z = r * r, s = hd_fma(1.5896505615758381e-10, z, -2.5050753276677738e-8);
   s = hd_fma(s, z, 2.7557313662140065e-6);
   s = hd_fma(s, z, -0.00019841269829725465);
@@ -334,7 +335,7 @@ static inline double hd_sine_poly(double r, double rest) {
   s = hd_fma(s, z, -0.16666666666666632);
   return r == 0.0 ? r : r + hd_fma(r * z, s, rest); /* -0 */
 }
-static inline double hd_cosine_poly(double r, double rest) {
+static H_INLINE double hd_cosine_poly(double r, double rest) {
   double z = r * r, c = hd_fma(-1.1359449237873282e-11, z, 2.0875719569735981e-9);
   c = hd_fma(c, z, -2.7557314326113241e-7);
   c = hd_fma(c, z, 2.4801587289395214e-5);
@@ -344,11 +345,11 @@ static inline double hd_cosine_poly(double r, double rest) {
   return w + (((1.0 - w) - half_) + (z * z * c - r * rest));
 }
 /* y, or -y in the third and fourth quarter */
-static inline double hd_by_quarter(double y, ulong quarter) {
+static H_INLINE double hd_by_quarter(double y, ulong quarter) {
   return as_double(as_ulong(y) ^ (quarter & 2UL) << 62);
 }
 /* The sine of x + q pi/2. */
-static inline double hd_sine_from(double x, ulong q) {
+static H_INLINE double hd_sine_from(double x, ulong q) {
   ulong quarter;
   double rest, r = hd_turn(x, &quarter, &rest);
   quarter += q;
@@ -356,13 +357,13 @@ static inline double hd_sine_from(double x, ulong q) {
 }
 
 //! f64_sin : f64_sine_parts
-static inline double h_sin_f64(double x) { return hd_sine_from(x, 0UL); }
+static H_INLINE double h_sin_f64(double x) { return hd_sine_from(x, 0UL); }
 
 //! f64_cos : f64_sine_parts
-static inline double h_cos_f64(double x) { return hd_sine_from(x, 1UL); }
+static H_INLINE double h_cos_f64(double x) { return hd_sine_from(x, 1UL); }
 
 //! f64_sincos : f64_sine_parts
-static inline double h_sincos_f64(double x, double *cosine) {
+static H_INLINE double h_sincos_f64(double x, double *cosine) {
   ulong quarter;
   double rest, r = hd_turn(x, &quarter, &rest);
   double s = hd_sine_poly(r, rest), c = hd_cosine_poly(r, rest);
@@ -371,7 +372,7 @@ static inline double h_sincos_f64(double x, double *cosine) {
 }
 
 //! f64_tan : f64_turn
-static inline double h_tan_f64(double x) {
+static H_INLINE double h_tan_f64(double x) {
   ulong quarter;
   double rest, r = hd_turn(x, &quarter, &rest), z = r * r;
   double q = hd_fma(9.8442636025472805e-6, z, -2.4487405742572035e-5);
@@ -396,7 +397,7 @@ static inline double h_tan_f64(double x) {
 
 //! f64_atan_poly : f64
 /* atan q for q from -1 to 1 */
-static inline double hd_atan_poly(double q) {
+static H_INLINE double hd_atan_poly(double q) {
   double z = q * q;
   double p = hd_fma(-8.8273127689653989e-6, z, 0.00010568562353796229);
   p = hd_fma(p, z, -0.00060171459991619793);
@@ -422,7 +423,7 @@ static inline double hd_atan_poly(double q) {
 }
 
 //! f64_atan : f64_atan_poly
-static inline double h_atan_f64(double x) {
+static H_INLINE double h_atan_f64(double x) {
   double a = hd_magnitude(x);
   bool large = a > 1.0;
   double t = hd_atan_poly(large ? -1.0 / a : a);
@@ -430,7 +431,7 @@ static inline double h_atan_f64(double x) {
 }
 
 //! f64_atan2 : f64_atan_poly
-static inline double h_atan2_f64(double y, double x) {
+static H_INLINE double h_atan2_f64(double y, double x) {
   double a = hd_magnitude(x), b = hd_magnitude(y);
   bool steep = b > a, back = as_long(x) < 0;
   double big = steep ? b : a, small = steep ? a : b;
@@ -443,7 +444,7 @@ static inline double h_atan2_f64(double y, double x) {
 
 //! f64_asin_parts : f64
 /* asin x = x + x z q(z), z = x^2 <= 1/4; gives z q(z) */
-static inline double hd_asin_poly(double z) {
+static H_INLINE double hd_asin_poly(double z) {
   double q = hd_fma(0.031958918713277246, z, -0.016294023566964279);
   q = hd_fma(q, z, 0.019573888927726567);
   q = hd_fma(q, z, 0.0065108528477521976);
@@ -459,7 +460,7 @@ static inline double hd_asin_poly(double z) {
 }
 
 //! f64_asin : f64_asin_parts
-static inline double h_asin_f64(double x) {
+static H_INLINE double h_asin_f64(double x) {
   double a = hd_magnitude(x);
   bool large = a > 0.5;
   double z = large ? hd_fma(-0.5, a, 0.5) : a * a, s = large ? sqrt(z) : a;
@@ -469,7 +470,7 @@ static inline double h_asin_f64(double x) {
 }
 
 //! f64_acos : f64_asin_parts
-static inline double h_acos_f64(double x) {
+static H_INLINE double h_acos_f64(double x) {
   double a = hd_magnitude(x);
   bool large = a > 0.5;
   double z = large ? hd_fma(-0.5, a, 0.5) : a * a, s = large ? sqrt(z) : x;
@@ -479,7 +480,7 @@ static inline double h_acos_f64(double x) {
 }
 
 //! f64_asinh : f64_log_two
-static inline double h_asinh_f64(double x) {
+static H_INLINE double h_asinh_f64(double x) {
   double a = hd_magnitude(x), z = x * x;
   double q = hd_fma(-0.00011540241380788633, z, 0.00064405968967451432);
   q = hd_fma(q, z, -0.0017732504782890556);
@@ -508,7 +509,7 @@ static inline double h_asinh_f64(double x) {
 
 //! f64_acosh : f64_log1p
 /* log(1 + (d + sqrt(2 d + d^2))), d = x - 1 */
-static inline double h_acosh_f64(double x) {
+static H_INLINE double h_acosh_f64(double x) {
   bool large = x > 0x1p500;
   double d = x - 1.0, c = large ? x : d + sqrt(hd_fma(d, d, 2.0 * d));
   double y = h_log1p_f64(c);
@@ -517,7 +518,7 @@ static inline double h_acosh_f64(double x) {
 }
 
 //! f64_atanh : f64_log1p
-static inline double h_atanh_f64(double x) {
+static H_INLINE double h_atanh_f64(double x) {
   double a = hd_magnitude(x), z = x * x;
   double q = hd_fma(0.25920141911696004, z, -0.24457516350663089);
   q = hd_fma(q, z, 0.21328629285497941);

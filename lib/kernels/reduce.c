@@ -118,7 +118,7 @@ static int64_t reduce_cost_before(const reduce_text *t) {
 /* How a function that gives an element is declared. Compilers put no long one in place that is called from several
  * places, and make no vectors of a loop that calls one. */
 static const char *reduce_returns(const reduce_text *t, const reduce_cut *cut) {
-  enum { LONG = 16, MANY = 2048 };
+  enum { LONG = 16, MANY = 64 };
   bool in_place =
       t->l->caps->is_cpu && !cut->columns && cut->chunk >= MANY && reduce_cost_before(t) >= LONG;
   return in_place ? halo_arena_printf(t->l->arena, "__attribute__((always_inline)) %s", t->a.type)
