@@ -21,6 +21,8 @@ enum {
       8, /* 15 MB of memory each while they wait, some times that while they compile */
   AHEAD_IDLE_SECONDS = 20, /* after which a process ends */
   AHEAD_MAX_FAILURES = 3,  /* processes that ended on their own, after which no more are started */
+  AHEAD_LEFT =
+      2, /* programs with kernels that no process compiled, after which there will be more */
 };
 /* Until processes that were just started compile; and what is to be gained by them, as estimates are what they are. */
 static const double AHEAD_START = 0.06, AHEAD_GAIN = 0.04; /* seconds */
@@ -69,6 +71,7 @@ static pthread_cond_t ahead_done = PTHREAD_COND_INITIALIZER; /* jobs are over */
 static ahead_job *ahead_jobs;
 static int ahead_threads, ahead_idle, ahead_expected, ahead_failures;
 static uint64_t ahead_opened; /* lists, so far */
+static uint64_t ahead_left;   /* lists of which kernels were left to their first launches */
 static bool ahead_prepared;
 static uint64_t ahead_number;
 static char ahead_version[sizeof((halo_caps *)0)->platform_version]; /* that processes use */
@@ -229,15 +232,19 @@ int halo_cl_ahead_processes(const halo_cl_device *device) {
   return wanted < AHEAD_MAX_PROCESSES ? (int)wanted : AHEAD_MAX_PROCESSES;
 }
 
-/* Whether processes are done sooner than this one alone with kernels that take so long. One that waits already is even
- * with one kernel, as it links it faster. */
+/* Whether processes that are started for it are done sooner than this one alone with kernels that take so long. */
 static bool ahead_is_worth_it(int processes, double seconds, double longest) {
   double shared = seconds / processes;
   if (shared < longest) shared = longest;
+  return AHEAD_START + shared + AHEAD_GAIN < seconds;
+}
+
+/* One that waits already is even where there is one kernel, which its linker links sooner. */
+static bool ahead_waits(void) {
   pthread_mutex_lock(&ahead_lock);
   bool waits = ahead_idle > 0;
   pthread_mutex_unlock(&ahead_lock);
-  return waits || AHEAD_START + shared + AHEAD_GAIN < seconds;
+  return waits;
 }
 
 /* The folder of PoCL's cache; NULL where processes cannot compile for this device. The lock is held. */
@@ -364,11 +371,23 @@ void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
   if (ahead->longest < launch->seconds) ahead->longest = launch->seconds;
   job->next = ahead->held;
   ahead->held = job;
-  if (!ahead_is_worth_it(ahead->processes, ahead->seconds, ahead->longest)) return;
+  if (!ahead_waits() && !ahead_is_worth_it(ahead->processes, ahead->seconds, ahead->longest))
+    return;
   while ((job = ahead->held)) {
     ahead->held = job->next;
     ahead_give(ahead, job);
   }
+}
+
+/* Who compiles one small program after the other, as JAX does for each function that is called on arrays, is never without
+ * one for long enough to be prepared for the next. One process is enough for these. */
+static void ahead_note_left(void) {
+  pthread_mutex_lock(&ahead_lock);
+  bool wanted = ++ahead_left >= AHEAD_LEFT && !ahead_threads;
+  if (wanted && ahead_failures < AHEAD_MAX_FAILURES) {
+    ahead_threads += ahead_create_thread(ahead_serve_at_once, NULL);
+  }
+  pthread_mutex_unlock(&ahead_lock);
 }
 
 static void ahead_describe(halo_strbuf *out, int count, const char *what) {
@@ -394,7 +413,9 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   ahead_describe(report, ahead->done, "kernels compiled ahead by other processes");
   ahead_describe(report, ahead->cached, "found in the runtime's cache");
-  ahead_describe(report, ahead->kernels - ahead->cached - ahead->done, "left to first launches");
+  int left = ahead->kernels - ahead->cached - ahead->done;
+  ahead_describe(report, left, "left to first launches");
+  if (left > 0) ahead_note_left();
   halo_map_deinit(&ahead->known);
   halo_free(ahead->folder);
   halo_free(ahead);

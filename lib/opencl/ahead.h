@@ -34,7 +34,8 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch);
 /* Waits until all that was begun is compiled, or given up, and frees the list. Kernels that nobody compiled are compiled
- * when they are first launched, as ever: nothing here is an error. What became of the kernels is appended to `report`. */
+ * when they are first launched, as ever: nothing here is an error; but from the second list on with such, a process is started
+ * for those that come later. What became of the kernels is appended to `report`. */
 void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report);
 
 #endif

@@ -362,6 +362,34 @@ START_TEST(prepared) {
 }
 END_TEST
 
+/* One that compiles program after program has one from the third on, or as soon as it is there. */
+START_TEST(one_by_one) {
+  enum { MOST = 200, LEFT = 2 };
+  pid_t list[PROCESSES_MAX];
+  int found = -1;
+  setenv("POCL_CACHE_DIR", folder, 1);
+  halo_client *client = run_client(NULL);
+  if (!is_pocl(client)) return;
+  for (int n = 0; n < MOST && found < 0; n++) {
+    char text[TEXT];
+    halo_executable *e;
+    snprintf(text, TEXT,
+             "HloModule one\nENTRY e {\n  x = f32[1000] parameter(0)\n  k = f32[] constant(%d)\n"
+             "  b = f32[1000] broadcast(k), dimensions={}\n  ROOT y = f32[1000] add(x, b)\n}\n",
+             3 + n);
+    ck_ok(run_try_compile(client, text, NULL, &e));
+    const char *report = halo_executable_report(e, HALO_REPORT_BUILD);
+    if (strstr(report, "1 kernels compiled ahead")) found = n;
+    if (n < LEFT) ck_assert_ptr_nonnull(strstr(report, "1 left to first launches"));
+    if (n + 1 >= LEFT) wait_some();
+    halo_executable_release(e);
+  }
+  ck_assert_int_ge(found, LEFT);
+  ck_assert_int_eq(find_compilers(getpid(), list), 1);
+  halo_client_release(client);
+}
+END_TEST
+
 typedef struct worker {
   halo_client *client;
   int seed;
@@ -416,6 +444,7 @@ int main(void) {
   tcase_add_test(tests, killed_parent);
   tcase_add_test(tests, idle);
   tcase_add_test(tests, prepared);
+  tcase_add_test(tests, one_by_one);
   tcase_add_test(tests, side_by_side);
   suite_add_tcase(suite, tests);
   return suite_run(suite);
