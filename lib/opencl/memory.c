@@ -1,5 +1,6 @@
 /* opencl/memory.c: device memory: blocks in size classes, kept for reuse, counted and limited. */
 #include "base/memory.h"
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "opencl/event.h"
 #include "opencl/private.h"
@@ -12,7 +13,9 @@ enum {
   MEMORY_MIN = 256,
   MEMORY_FINE_BITS = 20, /* from 1 MiB on classes are finer, so that rounding wastes little */
   MEMORY_BINS = 1024,
-  MEMORY_HOLDERS = 5 /* named in an out-of-memory message */
+  MEMORY_UNUSED_SECONDS = 10, /* after which cached blocks are given back, */
+  MEMORY_UNUSED = 64 << 20,   /* but for so many bytes */
+  MEMORY_HOLDERS = 5          /* named in an out-of-memory message */
 };
 
 typedef struct memory_list {
@@ -76,6 +79,7 @@ static void memory_list_remove(memory_list *list, halo_cl_block *block) {
 static void memory_cache_add(halo_cl_memory *memory, halo_cl_block *block) {
   halo_cl_block **bin = &memory->bins[memory_bin(block->capacity)];
   memory_list_add(&memory->cached, block);
+  block->cached_at = halo_clock();
   block->bin_previous = NULL;
   block->bin_next = *bin;
   if (*bin) (*bin)->bin_previous = block;
@@ -92,6 +96,14 @@ static void memory_cache_remove(halo_cl_memory *memory, halo_cl_block *block) {
   memory->stats.cached -= block->capacity;
 }
 
+/* Takes the longest unused block out of the cache, into a list. */
+static void memory_evict_first(halo_cl_memory *memory, halo_cl_block **out) {
+  halo_cl_block *block = memory->cached.first;
+  memory_cache_remove(memory, block);
+  block->next = *out;
+  *out = block;
+}
+
 /* Takes cached blocks out, the longest unused first, until `live + cached + size` fits the limit
  * (or all of them); the caller gives them back to OpenCL without the lock. */
 static halo_cl_block *memory_evict(halo_cl_memory *memory, size_t size, bool all) {
@@ -100,10 +112,17 @@ static halo_cl_block *memory_evict(halo_cl_memory *memory, size_t size, bool all
   while (memory->cached.first) {
     uint64_t held = stats->live + stats->cached;
     if (!all && held <= stats->limit && size <= stats->limit - held) break;
-    halo_cl_block *block = memory->cached.first;
-    memory_cache_remove(memory, block);
-    block->next = out;
-    out = block;
+    memory_evict_first(memory, &out);
+  }
+  return out;
+}
+
+/* Likewise those that nobody wanted for so many seconds. */
+static halo_cl_block *memory_evict_unused(halo_cl_memory *memory, double seconds) {
+  halo_cl_block *out = NULL;
+  double until = halo_clock() - seconds;
+  while (memory->stats.cached > MEMORY_UNUSED && memory->cached.first->cached_at <= until) {
+    memory_evict_first(memory, &out);
   }
   return out;
 }
@@ -449,7 +468,9 @@ void halo_cl_free(halo_cl_block *block) {
   memory_list_remove(&memory->live, block);
   memory_list_add(&memory->parked, block);
   memory_sweep(memory);
+  halo_cl_block *unused = memory_evict_unused(memory, MEMORY_UNUSED_SECONDS);
   pthread_mutex_unlock(&memory->lock);
+  memory_give_back(unused);
   halo_cl_device_release(device);
 }
 
@@ -476,6 +497,13 @@ void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out)
   memory_sweep(device->memory);
   *out = device->memory->stats;
   pthread_mutex_unlock(&device->memory->lock);
+}
+
+void halo_cl_memory_trim_unused(halo_cl_device *device, double seconds) {
+  pthread_mutex_lock(&device->memory->lock);
+  halo_cl_block *blocks = memory_evict_unused(device->memory, seconds);
+  pthread_mutex_unlock(&device->memory->lock);
+  memory_give_back(blocks);
 }
 
 void halo_cl_memory_trim(halo_cl_device *device) {

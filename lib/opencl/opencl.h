@@ -206,6 +206,7 @@ struct halo_cl_block {
   _Atomic(cl_event)
       transfers[2]; /* the last copy in, and out, that was not seen to have happened */
   char what[48];
+  double cached_at;                              /* by halo_clock */
   struct halo_cl_block *previous, *next;         /* all live blocks, or all cached by age */
   struct halo_cl_block *bin_previous, *bin_next; /* cached blocks of one size class */
 };
@@ -238,6 +239,9 @@ void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out)
 /* Gives all cached blocks back to OpenCL. Worth one retry after a HALO_OUT_OF_MEMORY from an
  * enqueue call, because OpenCL may postpone allocating until the first use. */
 void halo_cl_memory_trim(halo_cl_device *device);
+/* Gives back what nobody wanted for so many seconds, down to 64 MiB of cached blocks; halo_cl_free does, of what was
+ * not wanted for ten: a loop finds its blocks in the cache, and a process that needed much once does not keep it. */
+void halo_cl_memory_trim_unused(halo_cl_device *device, double seconds);
 
 /* ---- Programs (program.c, disk.c) ---- */
 

@@ -375,6 +375,29 @@ START_TEST(memory_too_large) {
 END_TEST
 
 /* OpenCL itself refuses: the cache is given back first, and things go on. */
+/* What nobody wants any more goes, but for a little; what is wanted stays. */
+START_TEST(memory_unused) {
+  enum { BLOCKS = 5 };
+  const size_t size = (size_t)32 << 20;
+  halo_cl_device *device = open_device((halo_cl_options){0});
+  halo_cl_block *blocks[BLOCKS];
+  for (int i = 0; i < BLOCKS; i++) {
+    ck_assert_int_eq(halo_cl_alloc(device, size, "a", &blocks[i]), HALO_OK);
+  }
+  cl_mem last = blocks[BLOCKS - 1]->mem;
+  for (int i = 0; i < BLOCKS; i++) halo_cl_free(blocks[i]);
+  ck_assert_uint_eq(memory_stats(device).cached, BLOCKS * size);
+  halo_cl_memory_trim_unused(device, 3600);
+  ck_assert_uint_eq(memory_stats(device).cached, BLOCKS * size);
+  halo_cl_memory_trim_unused(device, 0);
+  ck_assert_uint_eq(memory_stats(device).cached, 2 * size);
+  ck_assert_int_eq(halo_cl_alloc(device, size, "b", &blocks[0]), HALO_OK);
+  ck_assert_ptr_eq(blocks[0]->mem, last);
+  halo_cl_free(blocks[0]);
+  halo_cl_device_release(device);
+}
+END_TEST
+
 START_TEST(memory_refused) {
   halo_cl_device *device = open_device((halo_cl_options){.memory_limit = 1ull << 60});
   halo_cl_block *block;
@@ -465,6 +488,7 @@ int main(void) {
   tcase_add_test(plain, memory_limit);
   tcase_add_test(plain, memory_too_large);
   tcase_add_test(plain, memory_refused);
+  tcase_add_test(plain, memory_unused);
   tcase_add_test(plain, memory_threads);
   tcase_add_test(plain, timeline_order);
   suite_add_tcase(suite, plain);
