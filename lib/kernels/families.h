@@ -44,6 +44,17 @@ void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l);
 void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s);
 void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const halo_loop_spans *s);
 
+/* loop_short.c: whole rows of a short last dimension. */
+typedef struct halo_loop_short {
+  int64_t rows, length; /* the elements of a row */
+} halo_loop_short;
+/* Whether the results of a fused computation are better computed so: on CPUs, where the elements of a row differ in
+ * what they do. */
+bool halo_loop_find_short(const halo_lowering *l, halo_loop_short *s);
+/* The body of a work item, of an emitter as for spans; and the launch's sizes. */
+void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_loop_short *s);
+void halo_loop_launch_short(const halo_lowering *l, halo_launch *launch, const halo_loop_short *s);
+
 /* turn.c: loop:turn. */
 bool halo_turn_supports(const halo_lowering *l, const char **why);
 double halo_turn_cost(const halo_lowering *l);

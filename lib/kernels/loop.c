@@ -509,6 +509,21 @@ static halo_status loop_lower_spans(halo_lowering *l, const halo_loop_spans *s) 
   return status;
 }
 
+static halo_status loop_lower_short(halo_lowering *l, const halo_loop_short *s) {
+  halo_emitter e;
+  halo_loop_begin_spans(&e, l);
+  halo_loop_emit_short(l, &e, s);
+  if (e.status == HALO_OK) {
+    const char *label = halo_arena_printf(l->arena, "%s loop:short", l->name);
+    uint64_t in_place = halo_computation_same_position(l->computation);
+    halo_loop_launch_short(l, halo_kernel_add(l, &e, halo_kernel_name(l, "short"), label, in_place),
+                           s);
+  }
+  halo_status status = e.status;
+  halo_emitter_deinit(&e);
+  return status;
+}
+
 /* Whether a convolution is a stencil: a small window, along rows. */
 bool halo_loop_is_stencil(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
@@ -520,6 +535,8 @@ halo_status halo_loop_lower(halo_lowering *l) {
   loop_shape s = loop_shape_of(l);
   if (s.items == 0) return HALO_OK;
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
+  halo_loop_short rows;
+  if (halo_loop_find_short(l, &rows)) return loop_lower_short(l, &rows);
   halo_loop_spans spans;
   if (halo_loop_find_spans(l, shape, loop_emit_element, &spans)) return loop_lower_spans(l, &spans);
   halo_emitter e;

@@ -340,6 +340,26 @@ static const char stream_rows_text[] =
     "HloModule m\nENTRY e {\n  x = f32[1024,2048] parameter(0)\n"
     "  ROOT t = f32[1024,2048] reverse(x), dimensions={0}\n}\n";
 
+/* Rows of a short last dimension, of which the last work item has fewer: put together and written in the place of what
+ * is read, with a second result; turned round as complex numbers; looked up; and cut out of one number. */
+static const char put_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[333,3] parameter(0)\n  y = f32[333,1] parameter(1)\n"
+    "  a = f32[333,1] slice(x), slice={[0:333], [1:2]}\n"
+    "  b = f32[333,1] slice(x), slice={[0:333], [2:3]}\n  s = f32[333,1] multiply(a, y)\n"
+    "  c = f32[333,3] concatenate(s, b, y), dimensions={1}\n  d = f32[333,3] add(c, x)\n"
+    "  g = pred[333,3] compare(d, c), direction=GT\n"
+    "  ROOT t = (f32[333,3], pred[333,3]) tuple(d, g)\n}\n";
+static const char turned_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = c64[9,37,3] parameter(0)\n"
+    "  ROOT t = c64[9,37,3] reverse(x), dimensions={1,2}\n}\n";
+static const char found_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f64[20,3] parameter(0)\n  i = s32[130,1] parameter(1)\n"
+    "  ROOT t = f64[130,3] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+    "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3}\n}\n";
+static const char cut_words_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[5,77] parameter(0)\n"
+    "  ROOT t = u8[5,77,4] bitcast-convert(x)\n}\n";
+
 /* Sums that are written past the caches: of rows from their ends, and of columns. */
 #define RUNNING_SUMS(type, shape, window)                                                          \
   "HloModule m\nadd {\n  a = " type "[] parameter(0)\n  b = " type                                 \
@@ -392,6 +412,10 @@ static const struct {
 } forced[] = {{"loop:generic", long_rows_text},
               {"loop:generic", short_rows_text},
               {"loop:generic", cut_rows_text},
+              {"loop:generic", put_rows_text},
+              {"loop:generic", turned_rows_text},
+              {"loop:generic", found_rows_text},
+              {"loop:generic", cut_words_text},
               {"loop:generic", stream_rows_text},
               {"loop:turn", turn_text},
               {"loop:generic", turn_text},
