@@ -20,6 +20,9 @@ bool halo_loop_is_stencil(const halo_lowering *l);
 /* For others that compute elements of a shape, in row-major order, one by one at places of their own: on CPUs
  * their rows, whose place is worked out once. How many of the fastest elements make a row; 0: no rows. */
 int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape);
+/* Whether work items would have to ask whether they are within a row of this many elements, as no size of group goes
+ * into it: compilers make no vectors then of what reads places that the row decides at run time. */
+bool halo_loop_row_is_guarded(const halo_lowering *l, int64_t columns);
 /* Declares where a work item is, as `c` in row `r`, or as `i` where there are no rows, and gives its position
  * among all items. Items with c >= row, or i >= items, are to do nothing. */
 const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row);

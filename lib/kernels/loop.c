@@ -256,6 +256,10 @@ static int64_t loop_row_group(int64_t columns) {
   return LOOP_GROUP / 8;
 }
 
+bool halo_loop_row_is_guarded(const halo_lowering *l, int64_t columns) {
+  return !loop_is_flat(l->computation) && columns % loop_row_group(columns) != 0;
+}
+
 static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_shape *s) {
   int64_t step = s->line ? LOOP_LINE : 1;
   if (!s->row && !s->line) {

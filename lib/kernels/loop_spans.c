@@ -84,7 +84,9 @@ static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
     int64_t length = spans_end(s, k) - s->begin[k];
     if (length > longest) longest = length;
   }
-  return (s->count > 1 || spans_choose(l->computation)) && longest >= SPANS_LEAST;
+  return (s->count > 1 || spans_choose(l->computation) ||
+          halo_loop_row_is_guarded(l, s->columns)) &&
+         longest >= SPANS_LEAST;
 }
 
 bool halo_loop_find_spans(const halo_lowering *l, const halo_shape *shape, halo_loop_body *emit,

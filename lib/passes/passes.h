@@ -86,6 +86,8 @@ halo_pass_fn halo_pass_multi_output;
 halo_pass_fn halo_pass_scores;
 /* Comparisons of what else only a maximum with the same bound reads become comparisons of that maximum. */
 halo_pass_fn halo_pass_rectify;
+/* Updates of one place along some dimensions, of a value that is made and read elementwise, become choices by place. */
+halo_pass_fn halo_pass_placed_updates;
 /* Puts instructions in an order in which less memory is alive at once, where that is worth it. */
 halo_pass_fn halo_pass_order;
 

@@ -103,6 +103,8 @@ static const pass_group pass_table[] = {
            halo_pass_split, true},
           {"rectify", "Compares maxima with their bounds rather than what they are of.",
            halo_pass_rectify, false},
+          {"placed-updates", "Chooses by place what is put into values that need no memory.",
+           halo_pass_placed_updates, false},
           {"trip-counts", "Notes how often counted loops run.", halo_pass_trip_counts, true}}},
     {.fusion = true,
      .rows = {{"attention",

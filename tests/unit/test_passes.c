@@ -38,6 +38,7 @@ static const struct {
     {"split", halo_pass_split},
     {"order", halo_pass_order},
     {"rectify", halo_pass_rectify},
+    {"placed-updates", halo_pass_placed_updates},
     {"scores", halo_pass_scores},
     {"accuracy", halo_pass_accuracy},
 };
