@@ -131,6 +131,7 @@ START_TEST(reduce_holes) {
   "H_POINTERS; H_IN(o, r, c) in_[((o)*H_N + (r)) * H_INNER + (c)]; H_OP(a, b) ((a) < (b) ? (b) : " \
   "(a)); H_OUT(p, v) out_[p] = (v); "                                                              \
   "H_SIDE struct { H_T m0[H_ROOM]@ }; H_GET(l, j) (l).m0[j]; H_SET(l, j, v) (l).m0[j] = (v); "     \
+  "H_INTO(l, v) (l) = (v)@; "                                                                      \
   "H_ROOM H_LANES; "
   static const char *const holes[] = {
       REDUCE
