@@ -93,6 +93,8 @@ bool lower_is_plain(const bool *plain_units, const halo_step *step);
 void lower_groups(lower_state *s);
 /* Leaves out units that no step has any more. No units can be added behind this. */
 void lower_drop_units(halo_plan *plan);
+/* Says which units are brief, besides regions that are. To be called when the steps are what they will be. */
+void lower_brief_units(lower_state *s, const halo_target *target);
 /* Numbers all steps anew, in the order of execution: for when no buffer's lifetime is needed any more. */
 void lower_number_steps(halo_plan *plan);
 /* lower_touched.c: bytes of a fusion's operands, leaf by leaf, that it reads at most; and of a result that it

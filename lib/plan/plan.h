@@ -125,8 +125,8 @@ typedef struct halo_plan_unit {
   const char *text;
   halo_sections sections; /* of the prelude that it needs */
   uint64_t key[2];        /* of both */
-  /* Its kernel is a region that a run does once, without loops: a few launches' worth of work, whatever compilers
-   * make of it. */
+  /* Each of its kernels is launched outside of loops and branches, and is a region without loops, a few launches' worth of
+   * work, or takes a small part of a launch, whatever compilers make of it. */
   bool brief;
 } halo_plan_unit;
 

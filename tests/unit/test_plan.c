@@ -421,13 +421,14 @@ START_TEST(copies_in_loops) {
 }
 END_TEST
 
-/* Regions that a run does once and without loops are brief; those with loops, or in such, are not. */
+/* Regions that a run does once and without loops are brief, and kernels that take much less than a launch; those with loops,
+ * or that take long, are not. */
 START_TEST(brief_units) {
   static const char sum[] =
       "add { a = f32[] parameter(0) b = f32[] parameter(1) "
       "ROOT c = f32[] add(a, b) }\n"
       "less { p = (s32[], f32[8]) parameter(0) "
-      "k = s32[] get-tuple-element(p), index=0 n = s32[] constant(9) "
+      "k = s32[] get-tuple-element(p), index=0 n = s32[] constant(900) "
       "ROOT r = pred[] compare(k, n), direction=LT }\n"
       "round { p = (s32[], f32[8]) parameter(0) "
       "k = s32[] get-tuple-element(p), index=0 one = s32[] constant(1) "
@@ -436,24 +437,32 @@ START_TEST(brief_units) {
       "s = f32[] reduce(x, zero), dimensions={0}, to_apply=add "
       "b = f32[8] broadcast(s), dimensions={} y = f32[8] divide(x, b) "
       "ROOT t = (s32[], f32[8]) tuple(l, y) }\n";
-  static const char *const entries[] = {
-      "ENTRY e { x = f32[8,8] parameter(0) "
-      "y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} "
-      "ROOT z = f32[8,8] dot(y, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
-      "ENTRY e { x = f32[8] parameter(0) k = s32[] constant(0) "
-      "p = (s32[], f32[8]) tuple(k, x) "
-      "ROOT w = (s32[], f32[8]) while(p), condition=less, body=round }"};
+  static const struct {
+    const char *text;
+    bool is_region, is_brief;
+  } entries[] = {
+      {"ENTRY e { x = f32[8,8] parameter(0) "
+       "y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} "
+       "ROOT z = f32[8,8] dot(y, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+       true, true},
+      {"ENTRY e { x = f32[8] parameter(0) k = s32[] constant(0) "
+       "p = (s32[], f32[8]) tuple(k, x) "
+       "ROOT w = (s32[], f32[8]) while(p), condition=less, body=round }",
+       true, false},
+      {"ENTRY e { x = f32[8] parameter(0) ROOT y = f32[8] sine(x) }", false, true},
+      {"ENTRY e { x = f32[1000000] parameter(0) ROOT y = f32[1000000] sine(x) }", false, false}};
   halo_client *client = run_client(DEVICE("cpu-two-cores"));
-  for (int i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
     halo_strbuf text = {0};
-    halo_strbuf_printf(&text, "HloModule brief\n%s%s", sum, entries[i]);
+    halo_strbuf_printf(&text, "HloModule brief\n%s%s", sum, entries[i].text);
     halo_compile_options options = {.kernels = "region:kernel"};
     halo_executable *e;
     ck_ok(run_try_compile(client, halo_strbuf_text(&text), &options, &e));
     const halo_plan *plan = halo_executable_plan(e);
     ck_assert_int_eq(plan->units.count, 1);
-    ck_assert_ptr_nonnull(strstr(plan->units.data[0].text, "_region("));
-    ck_assert_int_eq(plan->units.data[0].brief, i == 0);
+    bool is_region = strstr(plan->units.data[0].text, "_region(");
+    ck_assert_int_eq(is_region, entries[i].is_region);
+    ck_assert_int_eq(plan->units.data[0].brief, entries[i].is_brief);
     halo_executable_release(e);
     halo_strbuf_deinit(&text);
   }
