@@ -7,6 +7,8 @@
  *
  * Holes (each instance defines them, includes this text and undefines them):
  *   H_NAME     the kernel's name                    H_PARAMS  its parameters
+ *   H_KERNEL   the head of the function that does item H_ITEM, which is the kernel or, H_CALLED, called by it
+ *   H_OWN      1: a work item is alone in its group, and its blocks are in memory of its own
  *   H_POINTERS declarations at its start            H_INT     the index type
  *   H_T        a record's type                      H_BEFORE(a, b) whether a comes before b
  *   H_IN(row, i) record i of a row                  H_OUT(row, i, r) hands it on
@@ -21,6 +23,10 @@
 #ifndef H_NAME
 #define H_NAME sort_example
 #define H_PARAMS __global const float *in_, __global float *out_
+#define H_KERNEL __kernel void H_NAME(H_PARAMS)
+#define H_ITEM ((H_INT)get_global_id(0))
+#define H_CALLED
+#define H_OWN 0
 #define H_POINTERS
 #define H_INT int
 #define H_T float
@@ -59,24 +65,28 @@
     from[run + y] = turn ? p : q;                                                                  \
   }
 
-#if H_BLOCK && H_TEAM * H_TEAMS == 1
-__attribute__((reqd_work_group_size(1, 1, 1)))
+#if H_OWN
+#define SORT_MEMORY __private
+#else
+#define SORT_MEMORY __local
 #endif
-__kernel void H_NAME(H_PARAMS) {
+
+H_KERNEL {
   H_POINTERS
 #if H_BLOCK
-#if H_TEAM * H_TEAMS == 1
-  /* They may become private memory: halo_private_room says what the spare ones are for. */
-  __local H_T first[H_BLOCK + 64 / sizeof(H_T)], second[H_BLOCK + 64 / sizeof(H_T)];
+#if H_OWN
+  /* halo_private_room says what the spare ones are for. */
+  H_T first[H_BLOCK + 64 / sizeof(H_T)], second[H_BLOCK + 64 / sizeof(H_T)];
+  const H_INT slot = 0, t = 0, item = H_ITEM;
 #else
   __local H_T first[H_TEAMS * H_BLOCK], second[H_TEAMS * H_BLOCK];
-#endif
   const H_INT slot = (H_INT)get_local_id(0) / H_TEAM, t = (H_INT)get_local_id(0) % H_TEAM;
   const H_INT item = (H_INT)get_group_id(0) * H_TEAMS + slot;
+#endif
   const H_INT row = item / H_BLOCKS, base = item % H_BLOCKS * H_BLOCK;
   H_INT length = 0;
   if (item < (H_INT)H_ROWS * H_BLOCKS) length = H_N - base < H_BLOCK ? H_N - base : H_BLOCK;
-  __local H_T *from = first + slot * H_BLOCK, *to = second + slot * H_BLOCK;
+  SORT_MEMORY H_T *from = first + slot * H_BLOCK, *to = second + slot * H_BLOCK;
   for (H_INT i = t; i < length; i += H_TEAM) from[i] = H_IN(row, base + i);
   SORT_BARRIER;
   for (H_INT run = t * 8; run < length; run += H_TEAM * 8) {
@@ -103,7 +113,7 @@ __kernel void H_NAME(H_PARAMS) {
     const H_INT share = H_BLOCK / H_TEAM;
     H_INT at = t * share, end = at + share < length ? at + share : length;
 #else
-  const H_INT item = (H_INT)get_global_id(0);
+  const H_INT item = H_ITEM;
   const H_INT segments = (H_N + H_SEGMENT - 1) / H_SEGMENT;
   if (item >= (H_INT)H_ROWS * segments) return;
   const H_INT row = item / segments, length = H_N, width = H_WIDTH;
@@ -140,7 +150,7 @@ __kernel void H_NAME(H_PARAMS) {
     }
 #if H_BLOCK
     SORT_BARRIER;
-    __local H_T *other = from;
+    SORT_MEMORY H_T *other = from;
     from = to;
     to = other;
 #endif
@@ -150,6 +160,8 @@ __kernel void H_NAME(H_PARAMS) {
   for (H_INT i = t; i < keep; i += H_TEAM) H_OUT(row, item % H_BLOCKS * H_KEEP + i, from[i]);
 #endif
 }
+H_CALLED
+#undef SORT_MEMORY
 #undef SORT_BARRIER
 #undef SORT_GET
 #undef SORT_PUT

@@ -91,8 +91,10 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
                             const char *label) {
   sort_blocks cut = sort_cut(r, n);
   int64_t blocks = sort_ceil(n, cut.block);
+  bool own = r->caps->is_cpu && cut.team * cut.teams == 1;
   halo_template k;
-  halo_parts_template(p, &k, halo_cl_sort, "");
+  halo_parts_template(p, &k, halo_cl_sort, "  h_touch();\n");
+  halo_parts_kernel_holes(p, &k, own);
   halo_sort_holes(r, p, &k);
   halo_template_define_int(&k, "H_ROWS", r->rows);
   halo_template_define_int(&k, "H_N", n);
@@ -100,6 +102,7 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
   halo_template_define_int(&k, "H_BLOCKS", blocks);
   halo_template_define_int(&k, "H_TEAM", cut.team);
   halo_template_define_int(&k, "H_TEAMS", cut.teams);
+  halo_template_define_int(&k, "H_OWN", own);
   halo_template_define_int(&k, "H_KEEP", keep);
   halo_template_define_int(&k, "H_DISTINCT", r->packed);
   halo_template_finish(&k, r->l->source);
@@ -142,8 +145,10 @@ static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bo
   }
   int64_t segment = sort_segment(r);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_sort, "");
+  halo_parts_template(&p, &k, halo_cl_sort, "  h_touch();\n");
+  halo_parts_kernel_holes(&p, &k, r->caps->is_cpu);
   sort_common_holes(r, &p, &k);
+  halo_template_define_int(&k, "H_OWN", 0);
   halo_template_define_int(&k, "H_BLOCK", 0);
   halo_template_define_int(&k, "H_TEAM", 1);
   halo_template_define_int(&k, "H_SEGMENT", segment);
