@@ -108,17 +108,66 @@ static halo_instr *int_shift(halo_rewriter *r, halo_instr *instr, halo_instr *x,
 
 /* ---- Floats ---- */
 
+/* Whether a number is normal in a type, and its reciprocal as well. */
+static bool arith_is_normal(halo_type type, double number) {
+  int exponent;
+  frexp(number, &exponent);
+  int limit = type == HALO_F64 ? 1000 : type == HALO_F16 ? 13 : 120;
+  return isfinite(number) && number != 0 && exponent <= limit && exponent >= -limit;
+}
+
 /* 1/c as the type has it, or 0 where that is no normal number. x * (1/c) is x/c for powers of two; of other c it may
  * differ in the last place, as it does in XLA, which does the same: divisions take many times as long. Not of bf16,
  * which XLA divides in f32: rounded to 8 bits, 1/c is a worse divisor. */
 static double arith_reciprocal(halo_type type, double c) {
-  if (!isfinite(c) || c == 0 || halo_type_is_complex(type)) return 0;
-  if (type != HALO_F64 && type != HALO_F32 && type != HALO_F16 && type != HALO_BF16) return 0;
   int exponent;
-  double fraction = frexp(c, &exponent);
-  if (type == HALO_BF16 && fabs(fraction) != 0.5) return 0;
-  int limit = type == HALO_F64 ? 1000 : type == HALO_F16 ? 13 : 120;
-  return exponent > limit || exponent < -limit ? 0 : 1 / c;
+  if (type == HALO_BF16 && fabs(frexp(c, &exponent)) != 0.5) return 0;
+  return arith_is_ieee(type) && arith_is_normal(type, c) ? 1 / c : 0;
+}
+
+/* x * c or x + c, for a constant that `like` holds in its type. */
+static halo_instr *float_with(halo_rewriter *r, halo_instr *instr, halo_opcode opcode,
+                              halo_instr *x, const halo_instr *like, double c) {
+  const halo_literal *held = halo_simplify_splat(like);
+  halo_instr *scalar = halo_rewrite_make_scalar(r, instr, held->shape->type, 1);
+  halo_literal_set_f64(scalar->literal, 0, c);
+  return halo_rewrite_make_binary(r, instr, opcode, instr->shape, x,
+                                  halo_rewrite_make_splat(r, instr, scalar, like->shape));
+}
+
+/* (x * c) * d is x * (c * d), and (x + c) + d is x + (c + d), as in XLA: it differs in the last place, and numbers that
+ * programs make in two steps, as jnp.linspace its places, become whole. Not of bf16, which XLA rounds after each step,
+ * and not where the two constants together are out of the type's range. */
+static halo_instr *float_together(halo_rewriter *r, halo_instr *instr, halo_instr *x,
+                                  halo_instr *y) {
+  const halo_literal *second = halo_simplify_splat(y);
+  bool product = instr->opcode == HALO_OP_MULTIPLY;
+  bool same = product ? x->opcode == HALO_OP_MULTIPLY
+                      : x->opcode == HALO_OP_ADD || x->opcode == HALO_OP_SUBTRACT;
+  if (!second || !same || instr->shape->type == HALO_BF16) return NULL;
+  halo_instr *inner = halo_simplify_arg(x, 0);
+  const halo_literal *first = halo_simplify_splat(halo_simplify_arg(x, 1));
+  if (!first || halo_simplify_splat(inner)) return NULL;
+  double c = halo_literal_get_f64(first, 0), d = halo_literal_get_f64(second, 0);
+  if (x->opcode == HALO_OP_SUBTRACT) c = -c;
+  if (instr->opcode == HALO_OP_SUBTRACT) d = -d;
+  double both = product ? c * d : c + d;
+  if (both != 0 && !arith_is_normal(instr->shape->type, both)) return NULL;
+  if (product && both == 0) return NULL;
+  return float_with(r, instr, product ? HALO_OP_MULTIPLY : HALO_OP_ADD, inner, y, both);
+}
+
+/* (x * c) * s, for one number s that stands everywhere, is x * (s * c), as in XLA. */
+static halo_instr *float_scaled(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
+  halo_instr *scale = halo_simplify_scalar(y);
+  if (x->opcode != HALO_OP_MULTIPLY || !scale || halo_shape_is_scalar(instr->shape)) return NULL;
+  halo_instr *inner = halo_simplify_arg(x, 0), *constant = halo_simplify_arg(x, 1);
+  if (!halo_simplify_splat(constant) || halo_simplify_splat(inner)) return NULL;
+  if (halo_simplify_splat(y) || instr->shape->type == HALO_BF16) return NULL;
+  halo_instr *both = halo_rewrite_make_binary(r, instr, HALO_OP_MULTIPLY, scale->shape, scale,
+                                              halo_simplify_scalar(constant));
+  return halo_rewrite_make_binary(r, instr, HALO_OP_MULTIPLY, instr->shape, inner,
+                                  halo_rewrite_make_splat(r, instr, both, instr->shape));
 }
 
 static halo_instr *float_divide(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
@@ -127,31 +176,27 @@ static halo_instr *float_divide(halo_rewriter *r, halo_instr *instr, halo_instr 
   if (!divisor) return NULL;
   double reciprocal = arith_reciprocal(divisor->shape->type, halo_literal_get_f64(divisor, 0));
   if (reciprocal == 0) return NULL;
-  halo_instr *scalar = halo_rewrite_make_scalar(r, instr, divisor->shape->type, 1);
-  halo_literal_set_f64(scalar->literal, 0, reciprocal);
-  const halo_shape *shape = y->shape;
-  return halo_rewrite_make_binary(r, instr, HALO_OP_MULTIPLY, instr->shape, x,
-                                  halo_rewrite_make_splat(r, instr, scalar, shape));
+  return float_with(r, instr, HALO_OP_MULTIPLY, x, y, reciprocal);
 }
 
 /* x + 0 is not x for x = -0, x * 0 is not 0 for NaN, x - x is not 0 for Inf: none of those here. */
 static halo_instr *float_add(halo_rewriter *r, halo_instr *instr, halo_instr *x, halo_instr *y) {
-  (void)r;
-  (void)instr;
-  return halo_simplify_is_float(y, -0.0) ? x : NULL;
+  return halo_simplify_is_float(y, -0.0) ? x : float_together(r, instr, x, y);
 }
 
 static halo_instr *float_subtract(halo_rewriter *r, halo_instr *instr, halo_instr *x,
                                   halo_instr *y) {
-  (void)r;
-  (void)instr;
-  return halo_simplify_is_float(y, 0.0) ? x : NULL;
+  return halo_simplify_is_float(y, 0.0) ? x : float_together(r, instr, x, y);
 }
 
 static halo_instr *float_multiply(halo_rewriter *r, halo_instr *instr, halo_instr *x,
                                   halo_instr *y) {
   if (halo_simplify_is_float(y, 1)) return x;
-  if (!halo_simplify_is_float(y, -1)) return NULL;
+  if (!halo_simplify_is_float(y, -1)) {
+    halo_instr *together = float_together(r, instr, x, y);
+    if (!together) together = float_scaled(r, instr, x, y);
+    return together ? together : float_scaled(r, instr, y, x);
+  }
   return halo_rewrite_make_unary(r, instr, HALO_OP_NEGATE, instr->shape, x);
 }
 
