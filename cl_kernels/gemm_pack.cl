@@ -3,7 +3,8 @@
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS; H_KERNEL, H_ITEM, H_CALLED (reduce.cl); H_IN(b, line, k) an element; H_OUT(p, v) stores it at panel
  * position p; H_T; H_LINES, H_K, H_BATCH sizes; H_P lines of a panel; H_KBLOCK k that a work item packs;
- * H_KFAST 1: neighbours in k are neighbours in memory, 0: neighbouring lines are. */
+ * H_KFAST 1: neighbours in k are neighbours in memory, 0: neighbouring lines are; 2: as 1, of words of 4 bytes that are turned
+ * over in registers, 16 lines by 16 k, with H_OUTV(p, v) for 16 words at a panel position; H_P is a multiple of 16 then. */
 #ifndef H_NAME
 #define H_NAME gemm_pack_example
 #define H_PARAMS __global const float *in_, __global float *out_
@@ -38,7 +39,21 @@ H_KERNEL {
   const int ks = H_K - k0 < H_KBLOCK ? (int)(H_K - k0) : H_KBLOCK;
   const int lines = H_LINES - l0 < H_P ? (int)(H_LINES - l0) : H_P;
 #if H_KFAST
-  for (int l = 0; l < lines; ++l) {
+  int l = 0;
+#if H_KFAST == 2
+  for (; ks == 16 && l + 16 <= lines; l += 16) {
+    uint16 words[16];
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      H_SINGLE
+      for (int k = 0; k < 16; ++k) ((H_T *)&words[i])[k] = H_IN(batch, l0 + l + i, k0 + k);
+    }
+    h_turn_rows(words);
+#pragma unroll
+    for (int k = 0; k < 16; ++k) H_OUTV(base + k * H_P + l, words[k]);
+  }
+#endif
+  for (; l < lines; ++l) {
     H_SINGLE
     for (int k = 0; k < ks; ++k) H_OUT(base + k * H_P + l, H_IN(batch, l0 + l, k0 + k));
   }

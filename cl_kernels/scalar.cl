@@ -64,7 +64,7 @@
 #define H_HIGH_HALVES(a, b)                                                                        \
   (uint16)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb, (a).sc, (b).sc, (a).sd, \
            (b).sd, (a).se, (b).se, (a).sf, (b).sf)
-static inline void h_turn(uint16 *x) {
+static inline void h_turn_rows(uint16 *x) {
 #pragma unroll
   for (int stage = 0; stage < 4; ++stage) {
     uint16 y[16];

@@ -440,7 +440,7 @@ static void loop_turn(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
         e,
         "for (int k = 0; k < 16; ++k) %s_turned[k] = vload16(k, (__global const uint *)(%s + %s));",
         arg, arg, place);
-    halo_emit_line(e, "h_turn(%s_turned);", arg);
+    halo_emit_line(e, "h_turn_rows(%s_turned);", arg);
     halo_vec_push(&turned->args, e->args.data[e->args.count - 1]);
     halo_vec_push(&turned->words, 0);
   }

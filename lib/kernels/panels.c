@@ -51,11 +51,20 @@ static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panel
   }
 }
 
+/* Whether 16 x 16 words are turned over in registers on the way into panels. */
+static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p) {
+  enum { SIDE = 16 };
+  return p->k_fast && p->panel % SIDE == 0 && halo_panels_steps(p->pairs, p->k) >= SIDE &&
+         halo_type_size(p->type) == 4 && parts->l->caps->vector_width_float >= SIDE;
+}
+
 halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
                                    const char *label) {
   const char *out = halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
   int64_t steps = halo_panels_steps(p->pairs, p->k);
   int block = p->panel == 1 ? 1024 : 16;
+  bool turns = panels_pack_turns(parts, p);
+  if (turns) halo_sections_add(&parts->e.sections, "turned");
   if (p->pairs) halo_sections_add(&parts->e.sections, "pairs");
   halo_sections_add(&parts->e.sections, "rolled");
   const char *lines = halo_panels_number(parts, p->shared, p->lines);
@@ -67,12 +76,14 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
   panels_pack_in(parts, &k, p);
   halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
+  if (turns)
+    halo_parts_hole(parts, &k, "H_OUTV(p, v)", "vstore16(v, 0, (__global uint *)(%s + (p)))", out);
   halo_parts_hole(parts, &k, "H_LINES", "%s", lines);
   halo_parts_hole(parts, &k, "H_K", "%s", length);
   halo_parts_hole(parts, &k, "H_BATCH", "%s", batch);
   halo_template_define_int(&k, "H_P", p->panel);
   halo_template_define_int(&k, "H_KBLOCK", block);
-  halo_template_define_int(&k, "H_KFAST", p->k_fast);
+  halo_template_define_int(&k, "H_KFAST", turns ? 2 : p->k_fast);
   halo_template_finish(&k, parts->l->source);
   halo_launch *launch = halo_parts_launch(parts, label);
   int64_t items = (steps + block - 1) / block * ((p->lines + p->panel - 1) / p->panel) * p->batch;

@@ -9,8 +9,14 @@
 
 /* Vectors that are multiplied by one matrix at most, and how large it then has to be. What is added up lies
  * side by side in rows, so that panels would have to be packed; in columns panels are read in place, and are
- * as fast where caches hold the matrix. */
-enum { VECTOR_MOST = 8, VECTOR_ROWS_ELEMENTS = 1 << 15, VECTOR_COLUMNS_ELEMENTS = 1 << 22 };
+ * as fast where caches hold the matrix. Complex ones are packed in columns, and in rows of a first operand not. The matrices
+ * of a batch that are smaller than the least are in registers as well as their vectors. */
+enum {
+  VECTOR_MOST = 8,
+  VECTOR_ROWS_ELEMENTS = 1 << 15,
+  VECTOR_COLUMNS_ELEMENTS = 1 << 22,
+  VECTOR_LEAST = 256
+};
 
 /* One side of a dot. */
 typedef struct vector_side {
@@ -126,6 +132,15 @@ static halo_instr *vector_row(halo_expander *x, halo_instr *sum, int64_t *place)
   return halo_expand_reshape(x, sum, rank + 1, dims);
 }
 
+/* Whether panels of this matrix have to be packed, but not those of the vectors alone. */
+static bool vector_is_packed(const halo_instr *dot, const vector_side *matrix, bool rows) {
+  const double few = 16; /* work items that are the whole device, where panels are for */
+  const halo_target *target = &dot->parent->module->target;
+  bool panels = target->item_rate * few >= target->rate;
+  if (!panels || !halo_type_is_complex(dot->shape->type)) return rows;
+  return !rows || matrix->operand != dot->operands[0];
+}
+
 /* Whether the sums are worth it: of several vectors only with a matrix that is read from memory. */
 static bool vector_pays(const halo_instr *dot, const vector_side *vector,
                         const vector_side *matrix) {
@@ -138,12 +153,17 @@ static bool vector_pays(const halo_instr *dot, const vector_side *vector,
   if (shape->rank == HALO_MAX_RANK || dot->shape->rank == HALO_MAX_RANK) return false;
   int64_t elements = halo_shape_element_count(shape);
   if (vector->free_size == 1) return elements > 0;
+  int64_t batches = 1;
+  for (int32_t i = 0; i < matrix->batch_count; i++) batches *= shape->dims[matrix->batch[i]];
+  if (elements < batches * VECTOR_LEAST) return false;
   int last = shape->rank - 1;
   while (last > 0 && shape->dims[last] == 1) last--;
   bool rows = false;
   for (int32_t i = 0; i < matrix->contract_count; i++) rows |= matrix->contract[i] == last;
+  bool packed = vector_is_packed(dot, matrix, rows);
+  if (rows && !packed) return false;
   return vector->free_size <= VECTOR_MOST &&
-         elements >= (rows ? VECTOR_ROWS_ELEMENTS : VECTOR_COLUMNS_ELEMENTS);
+         elements >= (packed ? VECTOR_ROWS_ELEMENTS : VECTOR_COLUMNS_ELEMENTS);
 }
 
 halo_instr *halo_expand_vector_product(halo_expander *x, halo_instr *dot) {
