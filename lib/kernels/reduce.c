@@ -91,6 +91,7 @@ typedef struct reduce_cut {
   int rows;    /* that a work item takes side by side */
   int line;    /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
   bool placed; /* of rows: elements are counted within their chunk, whose number "c" is */
+  bool turned; /* the columns are rows of the input */
 } reduce_cut;
 
 /* The position of the element at "o", "r" and "c". It is put together from them here so that what is fused
@@ -98,6 +99,10 @@ typedef struct reduce_cut {
 static const halo_integer *reduce_position(halo_emitter *e, const reduce_cut *cut) {
   halo_integers *n = &e->integers;
   const halo_integer *at = halo_emit_counter(e, "o", cut->outer);
+  if (cut->turned) {
+    at = halo_integer_mul(n, halo_emit_counter(e, "c", cut->inner), cut->n);
+    return halo_integer_add(n, at, halo_emit_counter(e, "r", cut->n));
+  }
   if (cut->placed) {
     const halo_integer *chunk = halo_emit_counter(e, "c", cut->chunks);
     at = halo_integer_add(n, halo_integer_mul(n, at, cut->n),
@@ -371,7 +376,7 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_parts parts;
   /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
   halo_parts_begin(&parts, l, halo_arena_printf(l->arena, "%s%s", t->name, suffix),
-                   cut->line > 0 || cut->placed);
+                   cut->line > 0 || cut->placed || cut->turned);
   emit_in(t, cut, &parts);
   emit_out(t, cut, &parts);
   if (emit_out == reduce_emit_out) parts.in_place = reduce_in_place(t);
@@ -408,8 +413,8 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   halo_template_finish(&k, l->source);
-  const char *label =
-      halo_arena_printf(l->arena, "reduce:%s%s", cut->columns ? "column" : "row", suffix);
+  const char *label = halo_arena_printf(l->arena, "reduce:%s%s",
+                                        cut->columns && !cut->turned ? "column" : "row", suffix);
   reduce_size_launch(t, cut, halo_parts_launch(&parts, label));
   return halo_parts_end(&parts);
 }
@@ -569,14 +574,28 @@ static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
   }
 }
 
+/* Short rows in which the order counts leave nothing for lanes, and a choice among elements waits for the one before:
+ * vectors go over neighbouring rows, as if these were columns. */
+static bool reduce_turns(const reduce_text *t, int64_t outer, int64_t n) {
+  enum { LANES = 16 };
+  return t->l->caps->is_cpu && t->v.ordered && outer >= LANES && n < 2 * reduce_lanes(t);
+}
+
+static reduce_cut reduce_cut_turned(int64_t rows, int64_t n) {
+  enum { LANES = 64 };
+  int lanes = rows < LANES ? (int)rows : LANES;
+  return (reduce_cut){1, n, rows, n, 1, lanes, 1, true, 1, 0, false, true};
+}
+
 /* `first`: the stage that reads the input, which may be cut; the other reads what that left in the
  * caches. */
 static reduce_cut reduce_cut_of(const reduce_text *t, int64_t outer, int64_t n, int64_t inner,
                                 bool first) {
   const halo_caps *caps = t->l->caps;
-  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0, false};
+  reduce_cut cut = {outer, n, inner, n, 1, 1, 1, inner > 1, 1, 0, false, false};
   reduce_limits limits = reduce_gpu;
   int64_t parallel; /* independent pieces of work there are already */
+  if (inner == 1 && first && reduce_turns(t, outer, n)) return reduce_cut_turned(outer, n);
   if (caps->is_cpu) {
     cut.lanes = cut.columns ? reduce_strip(t, inner, !first) : reduce_lanes(t);
     parallel = cut.columns ? outer * reduce_divide_up(inner, cut.lanes) : outer;

@@ -225,6 +225,54 @@ def _variadic_cases():
                         case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"), name
                     )
         yield case
+    for type_, name in (
+        ("f32", "argmax"),
+        ("f32", "argmin"),
+        ("f16", "argmax"),
+        ("bf16", "argmin"),
+        ("f64", "argmin"),
+        ("s32", "argmin"),
+        ("u8", "argmax"),
+    ):
+        case = Case(f"reduce.variadic.short.{name}.{type_}")
+        case.computation(
+            f"{name} {{ av = {type_}[] parameter(0)\n  ai = s32[] parameter(1)\n"
+            f"  bv = {type_}[] parameter(2)\n  bi = s32[] parameter(3)\n"
+            f"  above = pred[] compare(av, bv), direction={'GT' if name == 'argmax' else 'LT'}\n"
+            f"  none = pred[] compare(av, av), direction=NE\n"
+            f"  better = pred[] or(above, none)\n"
+            f"  same = pred[] compare(av, bv), direction=EQ\n"
+            f"  first = pred[] compare(ai, bi), direction=LT\n"
+            f"  tie = pred[] and(same, first)\n  left = pred[] or(better, tie)\n"
+            f"  v = {type_}[] select(better, av, bv)\n  i = s32[] select(left, ai, bi)\n"
+            f"  ROOT r = ({type_}[], s32[]) tuple(v, i) }}"
+        )
+        is_int = type_ in ("s32", "u8")
+        last = {"s32": 2**31 - 1, "u8": 0}.get(type_, -np.inf if name == "argmax" else np.inf)
+        for dims in (16, 2), (70, 10), (37, 127), (64, 16):
+            x = values.random(5).randint(0, 40, dims).astype(np.float64)
+            if not is_int:
+                x[::3, dims[1] // 2] = np.nan
+                x[::6, dims[1] - 1] = np.nan
+            x[1] = last
+            p, init = case.param(type_, x), case.param(type_, last)
+            zero = case.param("s32", 0)
+            index = case.op(shape("s32", dims), "iota", attrs="iota_dimension=1")
+            both = case.op(
+                f"({shape(type_, dims[:1])}, {shape('s32', dims[:1])})",
+                "reduce",
+                p,
+                index,
+                init,
+                zero,
+                attrs=f"dimensions={{1}}, to_apply={name}",
+            )
+            for k, t in enumerate((type_, "s32")):
+                case.result(
+                    case.op(shape(t, dims[:1]), "get-tuple-element", both, attrs=f"index={k}"),
+                    "ties" if is_int else "nan and ties",
+                )
+        yield case
     case = Case("reduce.variadic.sums")
     case.computation(
         "sums { a = f32[] parameter(0)\n  b = s32[] parameter(1)\n  c = f32[] parameter(2)\n"
