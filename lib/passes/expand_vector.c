@@ -10,7 +10,12 @@
 /* Vectors that are multiplied by one matrix at most, and how large it then has to be. What is added up lies
  * side by side in rows, so that panels would have to be packed; in columns panels are read in place, and are
  * as fast where caches hold the matrix. */
-enum { VECTOR_MOST = 8, VECTOR_ROWS_ELEMENTS = 1 << 15, VECTOR_COLUMNS_ELEMENTS = 1 << 22 };
+enum {
+  VECTOR_MOST = 8,
+  VECTOR_ROWS_MOST = 4, /* of more sums along rows compilers make no vectors */
+  VECTOR_ROWS_ELEMENTS = 1 << 15,
+  VECTOR_COLUMNS_ELEMENTS = 1 << 22
+};
 
 /* One side of a dot. */
 typedef struct vector_side {
@@ -126,6 +131,22 @@ static halo_instr *vector_row(halo_expander *x, halo_instr *sum, int64_t *place)
   return halo_expand_reshape(x, sum, rank + 1, dims);
 }
 
+/* Whether dimensions that are kept lie between those that are added up: reductions have no kernel for that which is
+ * faster than products, which read the matrix once. */
+static bool vector_alternates(const vector_side *matrix) {
+  const halo_shape *shape = matrix->operand->shape;
+  int stretches = 0;
+  bool before = false;
+  for (int d = 0; d < shape->rank; d++) {
+    if (shape->dims[d] == 1) continue;
+    bool added = false;
+    for (int32_t i = 0; i < matrix->contract_count; i++) added |= matrix->contract[i] == d;
+    stretches += added && !before;
+    before = added;
+  }
+  return stretches > 1;
+}
+
 /* Whether the sums are worth it: of several vectors only with a matrix that is read from memory. */
 static bool vector_pays(const halo_instr *dot, const vector_side *vector,
                         const vector_side *matrix) {
@@ -142,7 +163,8 @@ static bool vector_pays(const halo_instr *dot, const vector_side *vector,
   while (last > 0 && shape->dims[last] == 1) last--;
   bool rows = false;
   for (int32_t i = 0; i < matrix->contract_count; i++) rows |= matrix->contract[i] == last;
-  return vector->free_size <= VECTOR_MOST &&
+  return vector->free_size <= (rows ? VECTOR_ROWS_MOST : VECTOR_MOST) &&
+         !vector_alternates(matrix) &&
          elements >= (rows ? VECTOR_ROWS_ELEMENTS : VECTOR_COLUMNS_ELEMENTS);
 }
 

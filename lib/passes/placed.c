@@ -8,8 +8,9 @@
 
 /* Where the update lies: at one place along some dimensions, and all along the others. */
 typedef struct placed_site {
-  int64_t sizes[HALO_MAX_RANK]; /* of the update along each dimension of the operand: 1, or all there is */
-  int64_t dims[HALO_MAX_RANK];  /* those along which it is at one place */
+  int64_t sizes
+      [HALO_MAX_RANK]; /* of the update along each dimension of the operand: 1, or all there is */
+  int64_t dims[HALO_MAX_RANK]; /* those along which it is at one place */
   int32_t count;
 } placed_site;
 
@@ -115,8 +116,7 @@ static halo_instr *placed_choice(halo_expander *x, const halo_instr *instr,
   for (int32_t i = 0; i < site->count; i++) {
     halo_instr *index = placed_index(x, instr, site, i);
     if (!index) return NULL;
-    const halo_shape *places =
-        halo_shape_new(arena, index->shape->type, shape->rank, shape->dims);
+    const halo_shape *places = halo_shape_new(arena, index->shape->type, shape->rank, shape->dims);
     halo_instr *same = halo_expand_compare(x, halo_expand_iota(x, places, site->dims[i]), HALO_EQ,
                                            halo_expand_splat(x, index, places));
     here = here ? halo_expand_binary(x, HALO_OP_AND, here, same) : same;
