@@ -13,6 +13,7 @@
  * of a batch that are smaller than the least are in registers as well as their vectors. */
 enum {
   VECTOR_MOST = 8,
+  VECTOR_ROWS_MOST = 4, /* of more sums along rows compilers make no vectors */
   VECTOR_ROWS_ELEMENTS = 1 << 15,
   VECTOR_COLUMNS_ELEMENTS = 1 << 22,
   VECTOR_LEAST = 256
@@ -141,6 +142,22 @@ static bool vector_is_packed(const halo_instr *dot, const vector_side *matrix, b
   return !rows || matrix->operand != dot->operands[0];
 }
 
+/* Whether dimensions that are kept lie between those that are added up: reductions have no kernel for that which is
+ * faster than products, which read the matrix once. */
+static bool vector_alternates(const vector_side *matrix) {
+  const halo_shape *shape = matrix->operand->shape;
+  int stretches = 0;
+  bool before = false;
+  for (int d = 0; d < shape->rank; d++) {
+    if (shape->dims[d] == 1) continue;
+    bool added = false;
+    for (int32_t i = 0; i < matrix->contract_count; i++) added |= matrix->contract[i] == d;
+    stretches += added && !before;
+    before = added;
+  }
+  return stretches > 1;
+}
+
 /* Whether the sums are worth it: of several vectors only with a matrix that is read from memory. */
 static bool vector_pays(const halo_instr *dot, const vector_side *vector,
                         const vector_side *matrix) {
@@ -162,7 +179,8 @@ static bool vector_pays(const halo_instr *dot, const vector_side *vector,
   for (int32_t i = 0; i < matrix->contract_count; i++) rows |= matrix->contract[i] == last;
   bool packed = vector_is_packed(dot, matrix, rows);
   if (rows && !packed) return false;
-  return vector->free_size <= VECTOR_MOST &&
+  return vector->free_size <= (rows ? VECTOR_ROWS_MOST : VECTOR_MOST) &&
+         !vector_alternates(matrix) &&
          elements >= (packed ? VECTOR_ROWS_ELEMENTS : VECTOR_COLUMNS_ELEMENTS);
 }
 
