@@ -11,7 +11,8 @@
  * H_LOADV(p), H_STOREV(v, p), H_MAD(x, y, c) x times y plus c; H_ROW(batch, panel, i) where row i of a row panel begins in A, the last row
  * of A for those beyond it; H_BBATCH, H_BPANEL strides of B from batch to batch and panel to panel; H_LOOPS the
  * loops over what is k of part `part`, and in them H_KA, H_KB where in a row of A and in a panel of B; H_M, H_N;
- * H_MR, H_NV, H_W; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS, H_TURNS: these and H_M, H_N may be arguments; H_RIM 1: there
+ * H_MR, H_NV, H_W; H_STRETCH terms, 0: all, are added up on their own, of H_STEPS, and then
+ * H_LOOPS goes from k_begin to k_end; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS, H_TURNS: these and H_M, H_N may be arguments; H_RIM 1: there
  * may be blocks that reach beyond C; H_VECTORS 1: H_OUTV(b, row, column, v) stores H_W elements of one row; H_SPLIT 0:
  * H_OUT(b, row, column, v) finishes and stores one element, 1: H_VALUE(b, row, column, v) finishes it, H_PUT(b, row,
  * column, v) stores it, of type H_R. */
@@ -35,7 +36,9 @@
 #define H_ROW(b, p, i) ((b)*H_M + ((p)*H_MR + (i) < H_M ? (p)*H_MR + (i) : H_M - 1)) * H_K
 #define H_BBATCH (H_NPANELS * H_K * H_NV * H_W)
 #define H_BPANEL (H_K * H_NV * H_W)
-#define H_LOOPS for (int k = 0; k < H_K; ++k)
+#define H_STRETCH 32
+#define H_STEPS H_K
+#define H_LOOPS for (int k = k_begin; k < k_end; ++k)
 #define H_KA k
 #define H_KB k *H_NV *H_W
 #define H_BATCH 1
@@ -68,6 +71,17 @@ static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) 
 #pragma unroll
   for (int i = 0; i < H_MR; ++i) rows[i] = H_ROW(batch, mp, i);
   H_V c[H_MR][H_NV];
+#if H_STRETCH
+  /* One sum of all would lose a digit with each tenfold number of terms. */
+  H_V total[H_MR][H_NV];
+#pragma unroll
+  for (int i = 0; i < H_MR; ++i) {
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) total[i][j] = (H_V)((H_T)0);
+  }
+  for (H_INT k_begin = 0; k_begin < H_STEPS; k_begin += H_STRETCH) {
+  const H_INT k_end = H_STEPS - k_begin < H_STRETCH ? H_STEPS : k_begin + H_STRETCH;
+#endif
 #pragma unroll
   for (int i = 0; i < H_MR; ++i) {
 #pragma unroll
@@ -85,6 +99,19 @@ static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) 
       for (int j = 0; j < H_NV; ++j) c[i][j] = H_MAD(x, row[j], c[i][j]);
     }
   }
+#if H_STRETCH
+#pragma unroll
+  for (int i = 0; i < H_MR; ++i) {
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) total[i][j] += c[i][j];
+  }
+  }
+#pragma unroll
+  for (int i = 0; i < H_MR; ++i) {
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) c[i][j] = total[i][j];
+  }
+#endif
 #if H_VECTORS
 #if H_RIM
   if (r0 + H_MR <= H_M && c0 + H_NR <= H_N)

@@ -338,6 +338,7 @@ static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_prod
     halo_strbuf_printf(&loops, "for (%s k%d = 0; k%d < %lld; ++k%d) ", type, i, i,
                        (long long)p->loops.axis[i].size, i);
   }
+  halo_template_define_int(k, "H_STRETCH", 0);
   halo_parts_hole(parts, k, "H_LOOPS", "%s", halo_strbuf_text(&loops));
   halo_parts_hole(parts, k, "H_KA", "%s", halo_strbuf_text(&a));
   halo_parts_hole(parts, k, "H_KB", "%s", halo_strbuf_text(&b));

@@ -333,7 +333,13 @@ static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *
                 : "(i)";
   halo_parts_hole(&t->parts, k, "H_ROW(b, p, i)", "((b) * (%s)%s + (p) * (%s)%s + %s * (%s)%s)",
                   type, d->a_batch, type, d->a_panel, row, type, d->a_line);
-  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = 0; k < %s; ++k)", type, d->steps);
+  /* Terms of floats that are added up before they are added to the rest, so that long sums keep their digits. */
+  enum { STRETCH = 256 };
+  bool cut = halo_type_is_float(t->v.accumulator) && t->v.k > STRETCH;
+  halo_template_define_int(k, "H_STRETCH", cut ? STRETCH : 0);
+  if (cut) halo_parts_hole(&t->parts, k, "H_STEPS", "%s", d->steps);
+  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = %s; k < %s; ++k)", type,
+                  cut ? "k_begin" : "0", cut ? "k_end" : d->steps);
   halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%s", type, d->a_step);
   halo_parts_hole(&t->parts, k, "H_KB", "k * (%s)%s", type, d->b_step);
   halo_parts_hole(&t->parts, k, "H_BBATCH", "%s", d->b_batch);

@@ -715,6 +715,42 @@ START_TEST(cut_at_lines) {
 }
 END_TEST
 
+/* Products of many terms keep their digits: 65536 times 0.1, in tenths; one sum of all would give 65576. */
+START_TEST(long_products) {
+  static const char text[] =
+      "HloModule m\n"
+      "max { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT c = s32[] maximum(a, b) }\n"
+      "ENTRY e {\n"
+      "  x = f32[16] parameter(0)\n"
+      "  a = f32[65536,16] broadcast(x), dimensions={1}\n"
+      "  one = f32[] constant(1)\n"
+      "  b = f32[8,65536] broadcast(one), dimensions={}\n"
+      "  d = f32[8,16] dot(b, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  ten = f32[] constant(10)\n"
+      "  h = f32[8,16] broadcast(ten), dimensions={}\n"
+      "  p = f32[8,16] multiply(d, h)\n"
+      "  r = f32[8,16] round-nearest-even(p)\n"
+      "  i = s32[8,16] convert(r)\n"
+      "  least = s32[] constant(0)\n"
+      "  ROOT m = s32[] reduce(i, least), dimensions={0,1}, to_apply=max\n"
+      "}\n";
+  float values[16];
+  for (int i = 0; i < 16; i++) values[i] = 0.1f;
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, text);
+  /* Others than panels add up in their own order. */
+  if (run_count(halo_executable_report(e, HALO_REPORT_PLAN), "dot:panels") > 0) {
+    halo_buffer *x = run_buffer(client, 16, values), *y;
+    ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
+    run_check(y, "65536");
+    halo_buffer_release(y);
+    halo_buffer_release(x);
+  }
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 int main(void) {
   /* What is looked at here are the kernels by themselves. */
   setenv("HALO_KERNELS", "region:steps,bundle:steps", 1);
@@ -730,6 +766,7 @@ int main(void) {
   tcase_add_loop_test(together, state_in_place, 0, 2);
   tcase_add_test(together, much_behind);
   tcase_add_test(together, cut_at_lines);
+  tcase_add_test(order, long_products);
   tcase_set_timeout(together, 240);
   suite_add_tcase(suite, together);
   tcase_set_timeout(cut, 240);
