@@ -39,6 +39,8 @@ static bool short_differs(const halo_instr *instr, int64_t length) {
     case HALO_OP_CONCATENATE:
     case HALO_OP_REVERSE: return short_among(instr, HALO_ATTR_DIMENSIONS, d);
     case HALO_OP_GATHER: return short_among(instr, HALO_ATTR_OFFSET_DIMS, d);
+    case HALO_OP_SLICE:
+    case HALO_OP_PAD: return instr->operands[0]->shape->dims[d] != length;
     case HALO_OP_BITCAST_CONVERT: return instr->shape->rank > instr->operands[0]->shape->rank;
   }
   return false;

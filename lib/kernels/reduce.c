@@ -574,11 +574,15 @@ static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
   }
 }
 
-/* Short rows in which the order counts leave nothing for lanes, and a choice among elements waits for the one before:
- * vectors go over neighbouring rows, as if these were columns. */
+/* Short rows whose elements are combined one after the other, as a choice among them is where the order counts, or a
+ * maximum of floats, leave nothing for lanes: vectors go over neighbouring rows, as if these were columns. So do the
+ * shortest rows, whatever combines them. */
 static bool reduce_turns(const reduce_text *t, int64_t outer, int64_t n) {
-  enum { LANES = 16 };
-  return t->l->caps->is_cpu && t->v.ordered && outer >= LANES && n < 2 * reduce_lanes(t);
+  enum { LANES = 16, SHORTEST = 8 };
+  if (!t->l->caps->is_cpu || outer < LANES) return false;
+  if (t->v.ordered) return n < 2 * reduce_lanes(t);
+  bool alone = halo_type_is_float(t->v.values[0].accumulator) && !reduce_line(t);
+  return n < (alone ? reduce_lanes(t) : SHORTEST);
 }
 
 static reduce_cut reduce_cut_turned(int64_t rows, int64_t n) {
