@@ -3,7 +3,8 @@
  * A rule looks at one instruction, whose operands are resolved, and returns what can stand for it (an
  * operand, or new instructions) or NULL. What it returns has the same element type and dimensions.
  * Rules are exact: they give the same value for every input, NaN, infinities, signed zeros and
- * wrapping included (payloads and signs of NaN apart). */
+ * wrapping included (payloads and signs of NaN apart). Where a comparator leaves the order of a sort open, it is
+ * one of several (simplify_sort.c). */
 #ifndef HALO_PASSES_SIMPLIFY_H
 #define HALO_PASSES_SIMPLIFY_H
 
@@ -24,6 +25,8 @@ halo_simplify_fn halo_simplify_reshape, halo_simplify_transpose, halo_simplify_b
 /* simplify_slices.c */
 halo_simplify_fn halo_simplify_slice, halo_simplify_concatenate, halo_simplify_dynamic_slice,
     halo_simplify_dynamic_update_slice;
+/* simplify_sort.c: a slice of `leaf`, a get-tuple-element: the first of what a sort gives are the largest or smallest. */
+halo_instr *halo_simplify_sorted(halo_rewriter *r, halo_instr *instr, halo_instr *leaf);
 /* simplify_control.c */
 halo_simplify_fn halo_simplify_reduce, halo_simplify_dot, halo_simplify_conditional,
     halo_simplify_while;

@@ -61,6 +61,7 @@ halo_instr *halo_simplify_slice(halo_rewriter *r, halo_instr *instr) {
   if (operand->opcode == HALO_OP_CONCATENATE) {
     return slices_of_concatenate(r, instr, operand, range);
   }
+  if (operand->opcode == HALO_OP_GET_TUPLE_ELEMENT) return halo_simplify_sorted(r, instr, operand);
   return NULL;
 }
 
