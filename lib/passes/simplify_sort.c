@@ -28,8 +28,7 @@ static bool sort_is_cut(const halo_computation *computation, const halo_instr *s
     for (int32_t o = 0; o < user->operand_count; o++) {
       const halo_instr *read = halo_simplify_arg(user, o);
       if (read == sort && user->opcode != HALO_OP_GET_TUPLE_ELEMENT) return false;
-      bool leaf =
-          read->opcode == HALO_OP_GET_TUPLE_ELEMENT && halo_simplify_arg(read, 0) == sort;
+      bool leaf = read->opcode == HALO_OP_GET_TUPLE_ELEMENT && halo_simplify_arg(read, 0) == sort;
       if (leaf && !sort_is_first(user)) return false;
     }
   }
