@@ -8,7 +8,9 @@
 //! f32 : f32_end
 /* Put in place wherever it is called: compilers do that with no long function that is called from several places, and
  * make no vectors of a loop that calls one. */
+#ifndef H_INLINE
 #define H_INLINE inline __attribute__((always_inline))
+#endif
 /* Only what is written as h_fma may be fused: elsewhere it would change what rounding errors are computed from. */
 #pragma OPENCL FP_CONTRACT OFF
 #if defined(FP_FAST_FMAF) || defined(__FMA__)

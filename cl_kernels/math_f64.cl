@@ -2,7 +2,9 @@
  * which are too many to choose between and come from a table. */
 
 //! f64 : fp64 f64_end
+#ifndef H_INLINE
 #define H_INLINE inline __attribute__((always_inline)) /* as there */
+#endif
 #pragma OPENCL FP_CONTRACT OFF
 #if defined(FP_FAST_FMA) || defined(__FMA__)
 #define hd_fma(a, b, c) fma(a, b, c)

@@ -11,6 +11,11 @@
 #define h_touch() ((void)0)
 #endif
 
+//! called
+/* Elementary functions of so few elements that no vectors are made are called: put in place, they would take compilers
+ * longer for nothing. */
+#define H_INLINE inline
+
 //! stream
 /* Stores a vector past the caches where the compiler knows how; `p` is aligned to the vector. */
 #if defined(__has_builtin)

@@ -27,6 +27,7 @@ typedef struct region_text {
   int apart;               /* steps that are functions */
   int32_t loop, loops;     /* the last one that was written, all of the region */
   int32_t branches;        /* that were written */
+  bool many;               /* some step has neighbours enough for vectors */
   halo_strbuf guard;       /* what has to hold for steps to be done here, within the loop at hand */
 } region_text;
 
@@ -205,6 +206,8 @@ static void region_put_items(region_text *t, const halo_step *step, bool own, ha
 }
 
 static void region_emit_kernel(region_text *t, const halo_step *step) {
+  enum { VECTOR = 16 };
+  t->many |= (step->items ? step->items : step->global[0]) >= VECTOR;
   region_add_unit(t, step->unit);
   bool alone = t->e->group == 1;
   bool shared = alone && region_count_calls(t->run->steps, t->run->count, step->unit) > 1;
@@ -495,6 +498,7 @@ region_kernel region_make_kernel(const region_state *e, const region_run *run) {
   for (int32_t i = 0; i < run->count; i++) t.loops += region_price_step(e, &run->steps[i]).loops;
   if (run->place >= 0) region_arg(&t, run->place, true);
   region_emit_list(&t, run->steps, run->count);
+  if (e->group == 1 && !t.many) halo_sections_add(&t.sections, "called");
   region_kernel kernel = {.name = "u@_k0_region", .arg_count = t.args.count};
   kernel.unit = region_make_unit(&t, kernel.name);
   kernel.args =
