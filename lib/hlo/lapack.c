@@ -120,8 +120,8 @@ double halo_lapack_operations(const halo_lapack_view *v) {
 
 /* What one work group holds: its local memory, or a work item of a CPU its own. */
 static int64_t lapack_room(const halo_target *target) {
-  enum { MANY = 64, LOCAL = 16 << 10, OWN = 64 << 10 };
-  return target->rate > MANY * target->item_rate ? LOCAL : OWN;
+  enum { LOCAL = 16 << 10, OWN = 64 << 10 };
+  return halo_target_has_few_items(target) ? OWN : LOCAL;
 }
 
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {

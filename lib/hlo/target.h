@@ -36,4 +36,11 @@ static const halo_target halo_target_gpu = {.launch = 8e-6,
                                             .has_f64 = true,
                                             .exact_division = true};
 
+/* Whether few work items are the whole device, as cores are: vectors of neighbours are what its speed comes from then, and
+ * a work item has much of the device's memory to itself. */
+static inline bool halo_target_has_few_items(const halo_target *target) {
+  const double few = 64;
+  return target->item_rate * few >= target->rate;
+}
+
 #endif

@@ -62,9 +62,7 @@ static halo_instr *linalg_less(halo_expander *x, halo_instr *c, halo_instr *a, h
 
 /* Whether one work item is a small part of the device. */
 static bool linalg_has_many_items(const halo_expander *x) {
-  enum { MANY = 64 };
-  const halo_target *target = &x->r->computation->module->target;
-  return target->rate > MANY * target->item_rate;
+  return !halo_target_has_few_items(&x->r->computation->module->target);
 }
 
 /* Where a matrix is cut: half of as many equal blocks as it takes. */

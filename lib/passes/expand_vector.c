@@ -135,9 +135,7 @@ static halo_instr *vector_row(halo_expander *x, halo_instr *sum, int64_t *place)
 
 /* Whether panels of this matrix have to be packed, but not those of the vectors alone. */
 static bool vector_is_packed(const halo_instr *dot, const vector_side *matrix, bool rows) {
-  const double few = 16; /* work items that are the whole device, where panels are for */
-  const halo_target *target = &dot->parent->module->target;
-  bool panels = target->item_rate * few >= target->rate;
+  bool panels = halo_target_has_few_items(&dot->parent->module->target);
   if (!panels || !halo_type_is_complex(dot->shape->type)) return rows;
   return !rows || matrix->operand != dot->operands[0];
 }

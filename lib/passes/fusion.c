@@ -259,16 +259,10 @@ static bool fusion_is_small_behind(const fusion_state *s, const fusion_node *nod
          owner->cost * SIDE_BY_SIDE <= fusion_extent(node->instr);
 }
 
-/* Whether few work items are the whole device: vectors of neighbours are what its speed comes from then. */
-static bool fusion_few_items(const fusion_state *s) {
-  const double few = 16;
-  return s->target->item_rate * few >= s->target->rate;
-}
-
 /* Whether what is computed within this, an element for each of its own, gets no vectors of neighbours where these
  * matter: a transform does its lines side by side, so that what it reads and writes next is elsewhere. */
 static bool fusion_is_scattered(const fusion_state *s, const halo_instr *instr) {
-  return instr->opcode == HALO_OP_FFT && fusion_few_items(s);
+  return instr->opcode == HALO_OP_FFT && halo_target_has_few_items(s->target);
 }
 
 /* Whether this combines several values at once, as argmax does, and so asks for elements one by one: dear ones, as
@@ -277,7 +271,7 @@ static bool fusion_is_one_by_one(const fusion_state *s, const fusion_node *user,
                                  const fusion_node *node) {
   enum { DEAR = 64 };
   return fusion_is_reduction(user->instr) && !halo_shape_is_array(user->instr->shape) &&
-         node->cost >= DEAR && fusion_few_items(s);
+         node->cost >= DEAR && halo_target_has_few_items(s->target);
 }
 
 /* Whether this puts elements in between others along rows. */
@@ -293,11 +287,10 @@ static bool fusion_is_between(const halo_instr *instr) {
 static bool fusion_is_interleaved(const fusion_state *s, const halo_instr *user,
                                   const fusion_node *node) {
   enum { DEAR = 20, SHORT = 16, LAUNCHES = 4 };
-  const double few = 16;
   const halo_shape *from = node->instr->shape, *to = user->shape;
   if (user->opcode != HALO_OP_CONCATENATE && user->opcode != HALO_OP_PAD) return false;
   if (node->cost < DEAR || to->rank == 0 || from->rank != to->rank ||
-      s->target->item_rate * few < s->target->rate ||
+      !halo_target_has_few_items(s->target) ||
       node->cost * halo_shape_element_count(from) < LAUNCHES * fusion_tiny(s)) {
     return false;
   }
@@ -411,8 +404,8 @@ static bool fusion_is_repeated(const fusion_state *s, int32_t i) {
 /* Whether a kernel reads this so often that it is worth having its elements side by side, where few work items are the
  * whole device: these get vectors from neighbours in memory, and gather others one by one. */
 static bool fusion_is_gathered(const fusion_state *s, int32_t i, const fusion_wish *w) {
-  return fusion_is_strided(s->nodes[i].instr) && fusion_is_repeated(s, i) && fusion_few_items(s) &&
-         (s->in_rounds || w->runs > fusion_tiny(s));
+  return fusion_is_strided(s->nodes[i].instr) && fusion_is_repeated(s, i) &&
+         halo_target_has_few_items(s->target) && (s->in_rounds || w->runs > fusion_tiny(s));
 }
 
 /* Decides one node, whose users are decided already. */
