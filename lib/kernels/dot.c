@@ -291,6 +291,7 @@ typedef struct dot_distances {
   const char *a_batch, *a_line, *a_step; /* from batch to batch, row to row, step to step; */
   const char *a_panel;                   /* from row panel to row panel, */
   bool a_bare;                           /* where there are but A's own rows */
+  bool shared;                           /* they are arguments: of products of all sizes */
   const char *b_batch, *b_panel, *b_step;
 } dot_distances;
 
@@ -301,7 +302,8 @@ static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot
   halo_arena *arena = t->parts.l->arena;
   int64_t steps = halo_panels_steps(b->pairs, v->k);
   int64_t batch = lhs->batch.stride, line = lhs->free.stride, step = lhs->contract.stride;
-  dot_distances d = {.steps = halo_panels_number(&t->parts, shared, steps), .a_bare = true};
+  dot_distances d = {
+      .steps = halo_panels_number(&t->parts, shared, steps), .a_bare = true, .shared = shared};
   if (places.a >= 0) {
     int panel = dot_a_panel(v, b);
     batch = halo_panels_round_up(v->m, panel) * steps;
@@ -335,7 +337,7 @@ static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *
                   type, d->a_batch, type, d->a_panel, row, type, d->a_line);
   /* Terms of floats that are added up before they are added to the rest, so that long sums keep their digits. */
   enum { STRETCH = 256 };
-  bool cut = halo_type_is_float(t->v.accumulator) && t->v.k > STRETCH;
+  bool cut = halo_type_is_float(t->v.accumulator) && (d->shared || t->v.k > STRETCH);
   halo_template_define_int(k, "H_STRETCH", cut ? STRETCH : 0);
   if (cut) halo_parts_hole(&t->parts, k, "H_STEPS", "%s", d->steps);
   halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = %s; k < %s; ++k)", type,
