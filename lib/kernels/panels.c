@@ -52,12 +52,11 @@ static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panel
 }
 
 /* Whether 16 x 16 words are turned over in registers on the way into panels. The text for an element is there sixteen
- * times then: for what is packed as it lies, in whatever size, or much of which little is computed on the way. */
+ * times then: for much that is packed as it lies, or of which little is computed on the way. */
 static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p) {
   enum { SIDE = 16, LEAST = 4096, SHORT_INSTRS = 8 };
-  bool cheap =
-      p->batch * p->lines * p->k >= LEAST && parts->l->computation->instrs.count <= SHORT_INSTRS;
-  return (p->shared || cheap) && p->k_fast && p->panel % SIDE == 0 &&
+  bool cheap = p->shared || parts->l->computation->instrs.count <= SHORT_INSTRS;
+  return cheap && p->batch * p->lines * p->k >= LEAST && p->k_fast && p->panel % SIDE == 0 &&
          halo_panels_steps(p->pairs, p->k) >= SIDE && halo_type_size(p->type) == 4 &&
          parts->l->caps->vector_width_float >= SIDE;
 }
