@@ -498,16 +498,19 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   }
 }
 
+/* The kernel of what was emitted, called `form`, which reports name "loop" and `how`. A work item reads everything before
+ * it writes. */
+static halo_launch *loop_add(halo_lowering *l, halo_emitter *e, const char *form, const char *how) {
+  const char *label = halo_arena_printf(l->arena, "%s loop%s", l->name, how);
+  uint64_t in_place = halo_computation_same_position(l->computation);
+  return halo_kernel_add(l, e, halo_kernel_name(l, form), label, in_place);
+}
+
 static halo_status loop_lower_spans(halo_lowering *l, const halo_loop_spans *s) {
   halo_emitter e;
   halo_loop_begin_spans(&e, l);
   halo_loop_emit_spans(l, &e, s);
-  if (e.status == HALO_OK) {
-    const char *label = halo_arena_printf(l->arena, "%s loop:spans", l->name);
-    uint64_t in_place = halo_computation_same_position(l->computation);
-    halo_loop_launch_spans(l, halo_kernel_add(l, &e, halo_kernel_name(l, "spans"), label, in_place),
-                           s);
-  }
+  if (e.status == HALO_OK) halo_loop_launch_spans(l, loop_add(l, &e, "spans", ":spans"), s);
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;
@@ -517,12 +520,7 @@ static halo_status loop_lower_short(halo_lowering *l, const halo_loop_short *s) 
   halo_emitter e;
   halo_loop_begin_spans(&e, l);
   halo_loop_emit_short(l, &e, s);
-  if (e.status == HALO_OK) {
-    const char *label = halo_arena_printf(l->arena, "%s loop:short", l->name);
-    uint64_t in_place = halo_computation_same_position(l->computation);
-    halo_loop_launch_short(l, halo_kernel_add(l, &e, halo_kernel_name(l, "short"), label, in_place),
-                           s);
-  }
+  if (e.status == HALO_OK) halo_loop_launch_short(l, loop_add(l, &e, "short", ":short"), s);
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;
@@ -556,18 +554,13 @@ halo_status halo_loop_lower(halo_lowering *l) {
   }
   if (e.status == HALO_OK) {
     const char *how = s.stream ? ":stream" : s.line ? ":line" : s.lanes > 1 ? ":lanes" : "";
-    const char *label =
-        halo_arena_printf(l->arena, "%s loop%s%s", l->name, s.row ? ":rows" : "", how);
-    /* A work item reads everything before it writes. */
-    uint64_t in_place = halo_computation_same_position(l->computation);
+    if (s.row) how = halo_arena_printf(l->arena, ":rows%s", how);
     const char *form = s.stream      ? "stream"
                        : s.line      ? "line"
                        : s.row       ? "rows"
                        : s.lanes > 1 ? "lanes"
                                      : "loop";
-    const char *name = halo_kernel_name(l, form);
-    halo_launch *launch = halo_kernel_add(l, &e, name, label, in_place);
-    loop_launch(launch, l->caps, &s);
+    loop_launch(loop_add(l, &e, form, how), l->caps, &s);
   }
   halo_status status = e.status;
   halo_emitter_deinit(&e);
