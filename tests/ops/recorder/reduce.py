@@ -190,6 +190,18 @@ def _computation_cases():
     yield case
 
 
+def _extremes(case, name, type_, operands, dims, at, label):
+    """Values and places along dimension `at` by the computation `name`, with results of extents `dims`."""
+    both = case.op(
+        f"({shape(type_, dims)}, {shape('s32', dims)})",
+        "reduce",
+        *operands,
+        attrs=f"dimensions={{{at}}}, to_apply={name}",
+    )
+    for k, t in enumerate((type_, "s32")):
+        case.result(case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"), label)
+
+
 def _variadic_cases():
     for type_ in "f32", "s32", "bf16":
         case = Case(f"reduce.variadic.{type_}")
@@ -211,19 +223,7 @@ def _variadic_cases():
             for at in 1, 2, 0:
                 dims = x.shape[:at] + x.shape[at + 1 :]
                 index = case.op(shape("s32", x.shape), "iota", attrs=f"iota_dimension={at}")
-                both = case.op(
-                    f"({shape(type_, dims)}, {shape('s32', dims)})",
-                    "reduce",
-                    p,
-                    index,
-                    init,
-                    none,
-                    attrs=f"dimensions={{{at}}}, to_apply={name}",
-                )
-                for k, t in enumerate((type_, "s32")):
-                    case.result(
-                        case.op(shape(t, dims), "get-tuple-element", both, attrs=f"index={k}"), name
-                    )
+                _extremes(case, name, type_, (p, index, init, none), dims, at, name)
         yield case
     for type_, name in (
         ("f32", "argmax"),
@@ -258,20 +258,15 @@ def _variadic_cases():
             p, init = case.param(type_, x), case.param(type_, last)
             zero = case.param("s32", 0)
             index = case.op(shape("s32", dims), "iota", attrs="iota_dimension=1")
-            both = case.op(
-                f"({shape(type_, dims[:1])}, {shape('s32', dims[:1])})",
-                "reduce",
-                p,
-                index,
-                init,
-                zero,
-                attrs=f"dimensions={{1}}, to_apply={name}",
+            _extremes(
+                case,
+                name,
+                type_,
+                (p, index, init, zero),
+                dims[:1],
+                1,
+                "ties" if is_int else "nan and ties",
             )
-            for k, t in enumerate((type_, "s32")):
-                case.result(
-                    case.op(shape(t, dims[:1]), "get-tuple-element", both, attrs=f"index={k}"),
-                    "ties" if is_int else "nan and ties",
-                )
         yield case
     case = Case("reduce.variadic.sums")
     case.computation(
