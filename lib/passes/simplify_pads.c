@@ -70,8 +70,8 @@ halo_instr *halo_simplify_add(halo_rewriter *r, halo_instr *instr) {
   int64_t padding[3 * HALO_MAX_RANK] = {0};
   padding[3 * a.dim] = a.low;
   padding[3 * a.dim + 1] = b.high;
-  halo_attr around = halo_rewrite_list_attr(r->computation->module, HALO_ATTR_PADDING, padding,
-                                            3 * shape->rank);
+  halo_attr around =
+      halo_rewrite_list_attr(r->computation->module, HALO_ATTR_PADDING, padding, 3 * shape->rank);
   halo_instr *operands[] = {sum, zero};
   return halo_rewrite_make(r, instr, HALO_OP_PAD, instr->shape, operands, 2, &around, 1);
 }

@@ -445,6 +445,12 @@ START_TEST(brief_units) {
        "y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} "
        "ROOT z = f32[8,8] dot(y, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
        true, true},
+      {"ENTRY e { a = f32[100,3,3] parameter(0) b = f32[100,3,1] parameter(1) "
+       "x = f32[100,3,1] triangular-solve(a, b), left_side=true, lower=true, "
+       "unit_diagonal=true, transpose_a=NO_TRANSPOSE "
+       "ROOT y = f32[100,3,1] triangular-solve(a, x), left_side=true, lower=false, "
+       "unit_diagonal=false, transpose_a=NO_TRANSPOSE }",
+       true, true},
       {"ENTRY e { x = f32[8] parameter(0) k = s32[] constant(0) "
        "p = (s32[], f32[8]) tuple(k, x) "
        "ROOT w = (s32[], f32[8]) while(p), condition=less, body=round }",
