@@ -130,10 +130,20 @@ static const char *reduce_returns(const reduce_text *t, const reduce_cut *cut) {
                   : t->a.type;
 }
 
+/* Whether elements are made of complex numbers: of loads of pairs compilers make no vectors. */
+static bool reduce_has_pairs(const reduce_text *t) {
+  for (int32_t i = 0; i < t->l->computation->params.count; i++) {
+    const halo_shape *shape = t->l->computation->params.data[i]->shape;
+    if (halo_shape_is_array(shape) && halo_type_is_complex(shape->type)) return true;
+  }
+  return false;
+}
+
 /* The input at a position, through everything fused in front of the reductions. */
 static void reduce_emit_in(const reduce_text *t, const reduce_cut *cut, halo_parts *parts) {
   halo_emitter *e = &parts->e;
   emit_frame *frame = halo_parts_open(parts);
+  e->parts = t->l->caps->is_cpu && reduce_has_pairs(t);
   halo_value values[HALO_REDUCE_VALUES];
   emit_index *index = reduce_index(e, t->v.in, reduce_position(e, cut));
   for (int32_t i = 0; i < t->v.value_count; i++) {
