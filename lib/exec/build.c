@@ -62,7 +62,8 @@ static halo_status build_ahead_step(build_work *w, const halo_step *step) {
                              .local = local,
                              .arguments = (const unsigned char *)halo_strbuf_text(&arguments),
                              .argument_count = (int32_t)arguments.length,
-                             .seconds = build_seconds(w->plan, step->unit)};
+                             .seconds = build_seconds(w->plan, step->unit),
+                             .brief = w->plan->units.data[step->unit].brief};
     halo_cl_ahead_add(w->ahead, unit->program, &launch);
   }
   if (kernel) clReleaseKernel(kernel);
@@ -89,7 +90,8 @@ static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
   halo_plan_source(&source, w->plan, job->missing, job->count);
   halo_cl_program *program;
-  halo_cl_program_use use = {.here = w->here, .brief = true};
+  bool native = halo_cl_ahead_is_native(w->ahead);
+  halo_cl_program_use use = {.here = w->here, .brief = !native, .native = native};
   for (int32_t i = 0; i < job->count; i++) use.brief &= w->plan->units.data[job->missing[i]].brief;
   halo_status status =
       halo_cl_program_get_for(w->device, use, halo_strbuf_text(&source), NULL, &program);
@@ -108,6 +110,19 @@ static halo_status build_one(build_work *w, const build_job *job) {
   bool *wanted = halo_alloc((size_t)w->plan->units.count);
   for (int32_t i = 0; i < job->count; i++) wanted[job->missing[i]] = true;
   status = build_ahead(w, &w->plan->steps, wanted);
+  halo_free(wanted);
+  return status;
+}
+
+/* Kernels of units that were in memory already, which may be launched otherwise than they were. */
+static halo_status build_found(build_work *w) {
+  bool *wanted = halo_alloc((size_t)w->plan->units.count + 1), any = false;
+  for (int32_t u = 0; u < w->plan->units.count; u++) {
+    wanted[u] = w->units[u].program && w->units[u].program->image.native;
+    any = any || wanted[u];
+  }
+  if (any && !w->ahead) w->ahead = halo_cl_ahead_open(w->device, 0, 0);
+  halo_status status = any ? build_ahead(w, &w->plan->steps, wanted) : HALO_OK;
   halo_free(wanted);
   return status;
 }
@@ -171,7 +186,8 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
     if (longest < more) longest = more;
   }
   if (count) w.ahead = halo_cl_ahead_open(device, seconds, longest);
-  halo_status status = w.job_count ? build_all(&w) : HALO_OK;
+  halo_status status = build_found(&w);
+  if (status == HALO_OK && w.job_count) status = build_all(&w);
   halo_cl_ahead_close(w.ahead, report);
   halo_free(w.jobs);
   halo_free(missing);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "opencl/compiler.h"
+#include "opencl/native.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +57,7 @@ struct halo_cl_ahead {
   halo_cl_device *device;
   char *folder; /* of PoCL's cache */
   int processes;
+  halo_native_list *native; /* NULL: kernels are compiled by processes */
   ahead_program *programs;
   ahead_job *held;         /* until they are worth it */
   halo_map known;          /* files that were asked for */
@@ -277,7 +280,7 @@ static void *ahead_wait_for_quiet(void *data) {
 
 void halo_cl_ahead_prepare(halo_cl_device *device) {
   int processes = halo_cl_ahead_processes(device);
-  if (!processes) return;
+  if (!processes || halo_native_is_there()) return;
   pthread_mutex_lock(&ahead_lock);
   char *folder = ahead_prepared ? NULL : ahead_folder(device);
   ahead_prepared = true;
@@ -298,6 +301,10 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double
   ahead->device = device;
   ahead->folder = folder;
   ahead->processes = processes;
+  if (halo_native_is_there()) {
+    ahead->native = halo_native_list_open(processes);
+    return ahead;
+  }
   if (!ahead_is_worth_it(processes, seconds, longest)) return ahead;
   pthread_mutex_lock(&ahead_lock);
   ahead->expects = true;
@@ -306,6 +313,8 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double
   pthread_mutex_unlock(&ahead_lock);
   return ahead;
 }
+
+bool halo_cl_ahead_is_native(const halo_cl_ahead *ahead) { return ahead && ahead->native; }
 
 /* The program's binary becomes the list's; NULL where there is none. */
 static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_program *program) {
@@ -327,19 +336,33 @@ static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_progr
   return p;
 }
 
-/* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
-static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
-                           const halo_cl_launch *launch) {
-  halo_strbuf path = {0};
-  size_t widest = 0, local[3] = {1, 1, 1};
+/* Of a launch: how many work items of a group lie along each dimension, and whether all its dimensions are short. */
+static bool ahead_measure(const halo_cl_launch *launch, size_t local[3]) {
+  size_t widest = 0;
+  for (uint32_t d = 0; d < 3; d++) local[d] = d < launch->dims ? launch->local[d] : 1;
   for (uint32_t d = 0; d < launch->dims; d++) {
-    local[d] = launch->local[d];
     if (launch->global[d] > widest) widest = launch->global[d];
   }
-  halo_strbuf_printf(&path, "%s/%.*s/%s/%zu-%zu-%zu-goffs0%s/%s.so", ahead->folder,
-                     HALO_POCL_HASH_SIZE, (const char *)program->binary + HALO_POCL_HASH_AT,
-                     launch->kernel, local[0], local[1], local[2],
-                     widest < HALO_POCL_SMALL_GRID ? "-smallgrid" : "", launch->kernel);
+  return widest < HALO_POCL_SMALL_GRID;
+}
+
+/* The folder in which PoCL keeps the kernel, as a text of its own. */
+static halo_strbuf ahead_place(const halo_cl_ahead *ahead, const void *binary,
+                               const halo_cl_launch *launch) {
+  halo_strbuf path = {0};
+  size_t local[3];
+  bool small = ahead_measure(launch, local);
+  halo_strbuf_printf(&path, "%s/%.*s/%s/%zu-%zu-%zu-goffs0%s", ahead->folder, HALO_POCL_HASH_SIZE,
+                     (const char *)binary + HALO_POCL_HASH_AT, launch->kernel, local[0], local[1],
+                     local[2], small ? "-smallgrid" : "");
+  return path;
+}
+
+/* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
+static bool ahead_is_known(halo_cl_ahead *ahead, const void *binary,
+                           const halo_cl_launch *launch) {
+  halo_strbuf path = ahead_place(ahead, binary, launch);
+  halo_strbuf_printf(&path, "/%s.so", launch->kernel);
   const char *text = halo_strbuf_text(&path);
   bool asked = halo_map_set_text(&ahead->known, text, ahead) != NULL;
   bool cached = !asked && access(text, R_OK) == 0;
@@ -349,10 +372,32 @@ static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
   return asked || cached;
 }
 
+static void ahead_add_native(halo_cl_ahead *ahead, const halo_cl_image *image,
+                             const halo_cl_launch *launch) {
+  if (ahead_is_known(ahead, image->binary, launch)) return;
+  halo_native_kernel kernel = {.name = launch->kernel, .brief = launch->brief};
+  kernel.bitcode = halo_pocl_bitcode(image->binary, image->size, &kernel.size);
+  kernel.small = ahead_measure(launch, kernel.local);
+  if (!kernel.bitcode) return;
+  halo_strbuf path = ahead_place(ahead, image->binary, launch);
+  char *slash = strrchr(path.data, '/');
+  *slash = '\0';
+  mkdir(path.data, 0700);
+  *slash = '/';
+  mkdir(path.data, 0700);
+  halo_strbuf_printf(&path, "/%s.so", launch->kernel);
+  halo_native_list_add(ahead->native, &kernel, path.data, launch->seconds);
+  halo_strbuf_deinit(&path);
+}
+
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch) {
+  if (halo_cl_ahead_is_native(ahead)) {
+    if (program->image.native) ahead_add_native(ahead, &program->image, launch);
+    return;
+  }
   const ahead_program *sent = ahead ? ahead_program_of(ahead, program) : NULL;
-  if (!sent || ahead_is_known(ahead, sent, launch)) {
+  if (!sent || ahead_is_known(ahead, sent->binary, launch)) {
     if (ahead && ahead->cached) ahead_stop_expecting(ahead);
     return;
   }
@@ -405,6 +450,7 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   while (ahead->pending) pthread_cond_wait(&ahead_done, &ahead_lock);
   pthread_mutex_unlock(&ahead_lock);
+  int native = halo_native_list_close(ahead->native);
   for (ahead_program *p; (p = ahead->programs);) {
     ahead->programs = p->next;
     halo_free(p->binary);
@@ -413,7 +459,8 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   ahead_describe(report, ahead->done, "kernels compiled ahead by other processes");
   ahead_describe(report, ahead->cached, "found in the runtime's cache");
-  int left = ahead->kernels - ahead->cached - ahead->done;
+  ahead_describe(report, native, "kernels compiled ahead");
+  int left = ahead->kernels - ahead->cached - ahead->done - native;
   ahead_describe(report, left, "left to first launches");
   if (left > 0) ahead_note_left();
   halo_map_deinit(&ahead->known);

@@ -14,6 +14,7 @@ typedef struct halo_cl_launch {
   const unsigned char *arguments; /* a byte each: 0 for a buffer, else the size of a value */
   int32_t argument_count;
   double seconds; /* that compiling it is expected to take */
+  bool brief;     /* as in halo_cl_program_use */
 } halo_cl_launch;
 
 /* Kernels of programs that one caller needs: for one thread at a time. */
@@ -29,6 +30,9 @@ void halo_cl_ahead_prepare(halo_cl_device *device);
  * expected to be added, if the cache has nothing. Where that is worth it, and no kernel is added for so long that the
  * cache does not seem to have their program, processes are started meanwhile. */
 halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest);
+/* Whether programs are to be built for kernels that this process makes machine code itself, in threads, in the place of
+ * the runtime (opencl/native.h). Such programs may be older than the list, and no process is started for them. */
+bool halo_cl_ahead_is_native(const halo_cl_ahead *ahead);
 /* Adds a kernel of a program that was built since the list was opened; others, and what the runtime's cache has already,
  * are left out. Compiling begins when what there is to compile is worth starting processes for it. */
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
