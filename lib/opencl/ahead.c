@@ -224,15 +224,28 @@ static int ahead_cores(void) {
   return sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : AHEAD_MAX_PROCESSES;
 }
 
-int halo_cl_ahead_processes(const halo_cl_device *device) {
+static bool ahead_is_for(const halo_cl_device *device) {
+  return halo_pocl_is(&device->caps) && !device->caps.is_null && device->caps.is_cpu;
+}
+
+/* What the variable says, `usual` where it says nothing, and no more than AHEAD_MAX_PROCESSES. */
+static int ahead_number_of(halo_config key, int usual) {
   uint64_t wanted;
-  if (!halo_pocl_is(&device->caps) || device->caps.is_null || !device->caps.is_cpu) return 0;
-  int cores = ahead_cores() / halo_config_local_processes();
-  int usual = cores < 2 ? 0 : cores < AHEAD_MAX_PROCESSES ? cores : AHEAD_MAX_PROCESSES;
-  if (halo_config_number(HALO_CONFIG_COMPILE_PROCESSES, (uint64_t)usual, &wanted) != HALO_OK) {
-    return usual;
-  }
+  if (halo_config_number(key, (uint64_t)usual, &wanted) != HALO_OK) wanted = (uint64_t)usual;
   return wanted < AHEAD_MAX_PROCESSES ? (int)wanted : AHEAD_MAX_PROCESSES;
+}
+
+int halo_cl_ahead_processes(const halo_cl_device *device) {
+  if (!ahead_is_for(device)) return 0;
+  int cores = ahead_cores() / halo_config_local_processes();
+  return ahead_number_of(HALO_CONFIG_COMPILE_PROCESSES, cores < 2 ? 0 : cores);
+}
+
+/* That compile kernels in this process; 0: the runtime does. */
+static int ahead_threads_for(const halo_cl_device *device) {
+  if (!ahead_is_for(device) || !halo_native_is_there()) return 0;
+  int cores = ahead_cores() / halo_config_local_processes();
+  return ahead_number_of(HALO_CONFIG_COMPILE_THREADS, cores < 1 ? 1 : cores);
 }
 
 /* Whether processes that are started for it are done sooner than this one alone with kernels that take so long. */
@@ -280,7 +293,7 @@ static void *ahead_wait_for_quiet(void *data) {
 
 void halo_cl_ahead_prepare(halo_cl_device *device) {
   int processes = halo_cl_ahead_processes(device);
-  if (!processes || halo_native_is_there()) return;
+  if (!processes || ahead_threads_for(device)) return;
   pthread_mutex_lock(&ahead_lock);
   char *folder = ahead_prepared ? NULL : ahead_folder(device);
   ahead_prepared = true;
@@ -290,8 +303,8 @@ void halo_cl_ahead_prepare(halo_cl_device *device) {
 }
 
 halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest) {
-  int processes = halo_cl_ahead_processes(device);
-  if (!processes) return NULL;
+  int processes = halo_cl_ahead_processes(device), threads = ahead_threads_for(device);
+  if (!processes && !threads) return NULL;
   pthread_mutex_lock(&ahead_lock);
   char *folder = ahead_folder(device);
   ahead_opened++;
@@ -301,8 +314,8 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double
   ahead->device = device;
   ahead->folder = folder;
   ahead->processes = processes;
-  if (halo_native_is_there()) {
-    ahead->native = halo_native_list_open(processes);
+  if (threads) {
+    ahead->native = halo_native_list_open(threads);
     return ahead;
   }
   if (!ahead_is_worth_it(processes, seconds, longest)) return ahead;
@@ -359,8 +372,7 @@ static halo_strbuf ahead_place(const halo_cl_ahead *ahead, const void *binary,
 }
 
 /* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
-static bool ahead_is_known(halo_cl_ahead *ahead, const void *binary,
-                           const halo_cl_launch *launch) {
+static bool ahead_is_known(halo_cl_ahead *ahead, const void *binary, const halo_cl_launch *launch) {
   halo_strbuf path = ahead_place(ahead, binary, launch);
   halo_strbuf_printf(&path, "/%s.so", launch->kernel);
   const char *text = halo_strbuf_text(&path);
@@ -459,7 +471,7 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   ahead_describe(report, ahead->done, "kernels compiled ahead by other processes");
   ahead_describe(report, ahead->cached, "found in the runtime's cache");
-  ahead_describe(report, native, "kernels compiled ahead");
+  ahead_describe(report, native, "kernels compiled by threads of this one");
   int left = ahead->kernels - ahead->cached - ahead->done - native;
   ahead_describe(report, left, "left to first launches");
   if (left > 0) ahead_note_left();

@@ -37,9 +37,9 @@ void halo_native_declare(halo_strbuf *out) {
       "for (h_x = 0; h_x < _local_size_x; h_x++) KERNEL(__VA_ARGS__); }\n");
 }
 
-static const char *const native_variables[] = {
-    "_local_id_x", "_local_id_y",   "_local_id_z",   "_group_id_x",  "_group_id_y",
-    "_group_id_z", "_num_groups_x", "_num_groups_y", "_num_groups_z"};
+static const char *const native_variables[] = {"_local_id_x",   "_local_id_y",   "_local_id_z",
+                                               "_group_id_x",   "_group_id_y",   "_group_id_z",
+                                               "_num_groups_x", "_num_groups_y", "_num_groups_z"};
 enum { NATIVE_VARIABLES = sizeof native_variables / sizeof *native_variables };
 
 void halo_native_group(halo_strbuf *out, const char *kernel, const char *parameters) {
@@ -140,10 +140,10 @@ static bool native_open_machine(native_work *w, llvm_value *function) {
     halo_strbuf_append_n(&texts[i], text, length);
   }
   if (l->target_find(triple, &target, &message) == 0) {
-    w->machine = l->machine_create(target, triple, halo_strbuf_text(&texts[0]),
-                                   halo_strbuf_text(&texts[1]),
-                                   w->kernel->brief ? LLVM_LEVEL_DEFAULT : LLVM_LEVEL_AGGRESSIVE,
-                                   LLVM_RELOC_PIC, LLVM_MODEL_SMALL);
+    w->machine =
+        l->machine_create(target, triple, halo_strbuf_text(&texts[0]), halo_strbuf_text(&texts[1]),
+                          w->kernel->brief ? LLVM_LEVEL_DEFAULT : LLVM_LEVEL_AGGRESSIVE,
+                          LLVM_RELOC_PIC, LLVM_MODEL_SMALL);
   }
   if (message) l->message_dispose(message);
   halo_strbuf_deinit(&texts[0]);
@@ -336,7 +336,7 @@ bool halo_native_compile(const halo_native_kernel *kernel, const char *path) {
   if (good) native_set_sizes(&w);
   good = good && native_gather(&w) && native_bind(&w);
   if (good) native_free_loops(&w);
-  good = good && native_run(&w, kernel->brief ? "default<O1>" : "default<O3>") &&
+  good = good && native_run(&w, kernel->brief ? "default<O2>" : "default<O3>") &&
          native_emit(&w, path);
   if (w.machine) w.llvm->machine_dispose(w.machine);
   if (w.module) w.llvm->module_dispose(w.module);

@@ -410,7 +410,8 @@ static halo_strbuf alone_link(cl_program compiled, const char *source) {
     halo_strbuf_append_n(&binary, (const char *)bytes, size);
   }
   halo_free(bytes);
-  int32_t count = alone_is_expected(&binary) ? alone_kernels(&kernels, source, alone_put_kernel) : -1;
+  int32_t count =
+      alone_is_expected(&binary) ? alone_kernels(&kernels, source, alone_put_kernel) : -1;
   if (count <= 0) {
     halo_strbuf_deinit(&binary);
   } else {

@@ -169,10 +169,10 @@ static cl_program program_build_short(halo_cl_device *device, cl_device_id id, c
 
 /* Without PoCL's library of builtins, which takes longer to read than most programs; NULL where the source needs it. */
 static cl_program program_build_alone(halo_cl_device *device, cl_device_id id,
-                                      halo_cl_program_use use, const char *source, const char *options,
-                                      halo_cl_image *image) {
+                                      halo_cl_program_use use, const char *source,
+                                      const char *options, halo_cl_image *image) {
   if (!halo_pocl_is(&device->caps)) return NULL;
-  bool wanted = halo_cl_ahead_processes(device) > 0;
+  bool wanted = use.native || halo_cl_ahead_processes(device) > 0;
   halo_strbuf binary = {0};
   halo_strbuf defined = {0}, all_options = {0};
   cl_program handle = NULL;
