@@ -151,10 +151,11 @@ START_TEST(other_launches) {
   setenv("POCL_CACHE_DIR", folder, 1);
   halo_client *client = run_client(NULL);
   for (int side = 64; side <= 1024; side *= 16) {
-    snprintf(text, sizeof text,
-             "HloModule m\nENTRY e {\n  x = f32[%d,%d] parameter(0)\n"
-             "  ROOT d = f32[%d,%d] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n",
-             side, side, side, side);
+    snprintf(
+        text, sizeof text,
+        "HloModule m\nENTRY e {\n  x = f32[%d,%d] parameter(0)\n"
+        "  ROOT d = f32[%d,%d] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n",
+        side, side, side, side);
     halo_executable *e = run_compile(client, text);
     const char *report = halo_executable_report(e, HALO_REPORT_BUILD);
     ck_assert_ptr_null(strstr(report, "left to first launches"));
