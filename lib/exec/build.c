@@ -28,7 +28,10 @@ typedef struct build_work {
   atomic_int next;
 } build_work;
 
-enum { BUILD_MAX_THREADS = 16 };
+enum {
+  BUILD_MAX_THREADS = 16,
+  BUILD_NATIVE_UNITS = 8 /* of a program of which each kernel's thread reads the whole */
+};
 
 /* ---- Kernels that will be launched ---- */
 
@@ -62,8 +65,7 @@ static halo_status build_ahead_step(build_work *w, const halo_step *step) {
                              .local = local,
                              .arguments = (const unsigned char *)halo_strbuf_text(&arguments),
                              .argument_count = (int32_t)arguments.length,
-                             .seconds = build_seconds(w->plan, step->unit),
-                             .brief = w->plan->units.data[step->unit].brief};
+                             .seconds = build_seconds(w->plan, step->unit)};
     halo_cl_ahead_add(w->ahead, unit->program, &launch);
   }
   if (kernel) clReleaseKernel(kernel);
@@ -170,22 +172,23 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
     units[u].program = halo_cl_program_of_unit(device, here, &key, &units[u].number);
     if (!units[u].program) missing[count++] = u;
   }
-  build_work w = {.device = device, .here = here, .plan = plan, .units = units};
-  w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
-  for (int32_t first = 0; first < count; w.job_count++) {
-    build_job *job = &w.jobs[w.job_count];
-    int32_t most = halo_cl_units_of_program(device, w.job_count);
-    job->missing = missing + first;
-    job->count = count - first < most ? count - first : most;
-    first += job->count;
-  }
   double seconds = 0, longest = 0;
   for (int32_t i = 0; i < count; i++) {
     double more = build_seconds(plan, missing[i]);
     seconds += more;
     if (longest < more) longest = more;
   }
+  build_work w = {.device = device, .here = here, .plan = plan, .units = units};
   if (count) w.ahead = halo_cl_ahead_open(device, seconds, longest);
+  w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
+  for (int32_t first = 0; first < count; w.job_count++) {
+    build_job *job = &w.jobs[w.job_count];
+    int32_t most = halo_cl_ahead_is_native(w.ahead) ? BUILD_NATIVE_UNITS
+                                                    : halo_cl_units_of_program(device, w.job_count);
+    job->missing = missing + first;
+    job->count = count - first < most ? count - first : most;
+    first += job->count;
+  }
   halo_status status = build_found(&w);
   if (status == HALO_OK && w.job_count) status = build_all(&w);
   halo_cl_ahead_close(w.ahead, report);

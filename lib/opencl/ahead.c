@@ -387,7 +387,7 @@ static bool ahead_is_known(halo_cl_ahead *ahead, const void *binary, const halo_
 static void ahead_add_native(halo_cl_ahead *ahead, const halo_cl_image *image,
                              const halo_cl_launch *launch) {
   if (ahead_is_known(ahead, image->binary, launch)) return;
-  halo_native_kernel kernel = {.name = launch->kernel, .brief = launch->brief};
+  halo_native_kernel kernel = {.name = launch->kernel};
   kernel.bitcode = halo_pocl_bitcode(image->binary, image->size, &kernel.size);
   kernel.small = ahead_measure(launch, kernel.local);
   if (!kernel.bitcode) return;

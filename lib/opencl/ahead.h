@@ -14,7 +14,6 @@ typedef struct halo_cl_launch {
   const unsigned char *arguments; /* a byte each: 0 for a buffer, else the size of a value */
   int32_t argument_count;
   double seconds; /* that compiling it is expected to take */
-  bool brief;     /* as in halo_cl_program_use */
 } halo_cl_launch;
 
 /* Kernels of programs that one caller needs: for one thread at a time. */

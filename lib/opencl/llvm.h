@@ -27,7 +27,6 @@ typedef void llvm_diagnose(llvm_diagnostic *, void *);
 enum {
   LLVM_LINK_EXTERNAL = 0,
   LLVM_LINK_INTERNAL = 8,
-  LLVM_LEVEL_DEFAULT = 2,
   LLVM_LEVEL_AGGRESSIVE = 3,
   LLVM_RELOC_PIC = 2,
   LLVM_MODEL_SMALL = 3,

@@ -142,8 +142,7 @@ static bool native_open_machine(native_work *w, llvm_value *function) {
   if (l->target_find(triple, &target, &message) == 0) {
     w->machine =
         l->machine_create(target, triple, halo_strbuf_text(&texts[0]), halo_strbuf_text(&texts[1]),
-                          w->kernel->brief ? LLVM_LEVEL_DEFAULT : LLVM_LEVEL_AGGRESSIVE,
-                          LLVM_RELOC_PIC, LLVM_MODEL_SMALL);
+                          LLVM_LEVEL_AGGRESSIVE, LLVM_RELOC_PIC, LLVM_MODEL_SMALL);
   }
   if (message) l->message_dispose(message);
   halo_strbuf_deinit(&texts[0]);
@@ -168,7 +167,8 @@ static bool native_choose(native_work *w) {
   halo_strbuf_printf(&name, "_pocl_kernel_%s_workgroup", w->kernel->name);
   l->set_name(w->group, halo_strbuf_text(&name), name.length);
   halo_strbuf_deinit(&name);
-  return native_run(w, "globaldce");
+  /* What is put in place knows from where its pointers come only when they are no variables any more. */
+  return native_run(w, "globaldce,function(sroa,early-cse)");
 }
 
 /* ---- Variables ---- */
@@ -336,8 +336,8 @@ bool halo_native_compile(const halo_native_kernel *kernel, const char *path) {
   if (good) native_set_sizes(&w);
   good = good && native_gather(&w) && native_bind(&w);
   if (good) native_free_loops(&w);
-  good = good && native_run(&w, kernel->brief ? "default<O2>" : "default<O3>") &&
-         native_emit(&w, path);
+  /* Higher, arguments are promoted: a read becomes the caller's, who knows nothing of `restrict` any more. */
+  good = good && native_run(&w, "default<O2>") && native_emit(&w, path);
   if (w.machine) w.llvm->machine_dispose(w.machine);
   if (w.module) w.llvm->module_dispose(w.module);
   w.llvm->context_dispose(w.context);

@@ -19,6 +19,9 @@ typedef struct halo_native_kernel {
       brief; /* it takes so little that compiling it sooner is worth more than what compilers make of it */
 } halo_native_kernel;
 
+/* To be changed with what is made of the same text: PoCL keeps it by the text of programs and their options. */
+enum { HALO_NATIVE_FORM = 1 };
+
 /* Whether kernels can be made so here. */
 bool halo_native_is_there(void);
 

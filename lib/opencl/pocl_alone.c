@@ -448,6 +448,7 @@ cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_pr
   halo_strbuf_deinit(&groups);
   if (!compiled) return NULL;
   halo_strbuf_printf(&compiling, "%s%s", options, use.brief || use.native ? alone_brief : "");
+  if (use.native) halo_strbuf_printf(&compiling, " -DH_NATIVE=%d", HALO_NATIVE_FORM);
   code =
       clCompileProgram(compiled, 1, &id, halo_strbuf_text(&compiling), 0, NULL, NULL, NULL, NULL);
   halo_strbuf_deinit(&compiling);
