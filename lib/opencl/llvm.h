@@ -96,6 +96,7 @@ enum {
   F(machine_emit, TargetMachineEmitToMemoryBuffer, int,                                            \
     (llvm_machine *, llvm_module *, int, char **, llvm_bytes **))                                  \
   F(options_create, CreatePassBuilderOptions, llvm_options *, (void))                              \
+  F(options_set_slp, PassBuilderOptionsSetSLPVectorization, void, (llvm_options *, int))           \
   F(options_dispose, DisposePassBuilderOptions, void, (llvm_options *))                            \
   F(run_passes, RunPasses, llvm_error *,                                                           \
     (llvm_module *, const char *, llvm_machine *, llvm_options *))                                 \

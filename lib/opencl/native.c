@@ -92,6 +92,7 @@ static void native_ignore(llvm_diagnostic *what, void *data) {
 static bool native_run(const native_work *w, const char *passes) {
   const halo_llvm *l = w->llvm;
   llvm_options *options = l->options_create();
+  l->options_set_slp(options, 1); /* as clang and PoCL do; vectors of loops are usual */
   llvm_error *error = l->run_passes(w->module, passes, w->machine, options);
   l->options_dispose(options);
   if (error) l->error_drop(error);
