@@ -147,7 +147,8 @@ typedef struct halo_compile_options {
 /* Compiles a module for the client's first device, or those of options->devices. The module is not
  * changed. `options` may be NULL. With devices of other processes among them, the processes that have these must compile
  * the same module for the same devices, one after the other in the same order, and wait for each other;
- * HALO_FAILED_PRECONDITION when what they compile differs. HALO_INVALID_ARGUMENT for a process without any part.
+ * HALO_FAILED_PRECONDITION when what they compile differs. A process without any part gets an executable
+ * with no devices, waits for nobody, and need not run it.
  * An instruction that cannot run yet gives HALO_UNIMPLEMENTED naming it and its line. */
 HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
                                                        const halo_module *module,

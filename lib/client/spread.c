@@ -55,8 +55,8 @@ halo_status halo_executable_place(halo_executable *e, const int *devices, int re
   return HALO_OK;
 }
 
-bool halo_executable_is_spread(const halo_executable *e) {
-  return e->placement_count < e->team.count;
+bool halo_executable_is_shared(const halo_executable *e) {
+  return e->placement_count > 0 && e->placement_count < e->team.count;
 }
 
 /* The processes that have parts, in a list that is the caller's to free. */
@@ -97,12 +97,8 @@ static halo_status spread_compare(const halo_world *world, halo_world_group grou
 
 halo_status halo_executable_agree(halo_executable *e) {
   halo_world *world = e->client->world;
-  if (e->placement_count == 0) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "none of the program's %d parts is for process %d",
-                     e->team.count, halo_world_process(world));
-  }
   e->team.program = halo_world_program(world);
-  if (!halo_executable_is_spread(e)) return HALO_OK;
+  if (!halo_executable_is_shared(e)) return HALO_OK;
   spread_note mine = {{e->key[0], e->key[1]}, {0}, e->team.program};
   int32_t counts[2] = {e->replica_count, e->partition_count};
   halo_hash_wide(mine.program, HALO_VERSION_TEXT, strlen(HALO_VERSION_TEXT));
@@ -122,7 +118,7 @@ halo_status halo_executable_agree(halo_executable *e) {
 
 halo_status halo_executable_confirm(halo_executable *e, halo_status status) {
   halo_world *world = e->client->world;
-  if (!halo_executable_is_spread(e)) return status;
+  if (!halo_executable_is_shared(e)) return status;
   char *message = status == HALO_OK ? NULL : halo_error_save();
   int count, *processes = spread_processes(e, &count);
   halo_world_group group = {processes, count};

@@ -30,7 +30,8 @@ static int agree_find_place(const agree_call *call) {
 static halo_message_key agree_key(const agree_call *call) {
   halo_world *world = call->world;
   const int *processes = call->group.processes;
-  uint64_t hash = processes ? halo_hash(processes, sizeof *processes * (size_t)call->group.count, 0) : 0;
+  uint64_t hash =
+      processes ? halo_hash(processes, sizeof *processes * (size_t)call->group.count, 0) : 0;
   pthread_mutex_lock(&world->office->lock);
   int32_t at = 0;
   while (at < world->groups.count && world->groups.data[at].hash != hash) at++;

@@ -389,7 +389,7 @@ START_TEST(processes) {
 }
 END_TEST
 
-/* Programs for devices of some of the processes: of four, which have one, two, one and two. Who has no part does without. */
+/* Programs for devices of some of the processes: of four, which have one, two, one and two. Who has no part waits for nobody. */
 static void spread_some(spread_process *process, halo_client *client) {
   static const struct {
     int count, devices[4], processes[4];
@@ -397,17 +397,21 @@ static void spread_some(spread_process *process, halo_client *client) {
                 {3, {2, 4, 5}, {0, 1, 0, 1}},    {2, {3, 0}, {1, 0, 1, 0}},
                 {4, {0, 2, 3, 4}, {1, 1, 1, 1}}, {3, {1, 2, 5}, {0, 1, 0, 1}}};
   int me = process->communicator->process;
-  char module[SPREAD_TEXT], message[64];
-  snprintf(message, sizeof message, "parts is for process %d", me);
+  char module[SPREAD_TEXT];
   for (int g = 0; g < (int)(sizeof groups / sizeof groups[0]); g++) {
     with_replicas(module, process->text, groups[g].count);
     halo_compile_options options = {.devices = groups[g].devices, .replica_count = groups[g].count};
     halo_executable *e;
+    ck_ok(run_try_compile(client, module, &options, &e));
+    ck_assert_int_eq(halo_executable_device_count(e) > 0, groups[g].processes[me]);
     if (!groups[g].processes[me]) {
-      ck_fails(run_try_compile(client, module, &options, &e), HALO_INVALID_ARGUMENT, message);
+      halo_buffer *none;
+      ck_ok(halo_executable_execute_all(e, NULL, 0, NULL, NULL));
+      ck_fails(halo_executable_execute(e, NULL, 0, NULL, &none), HALO_INVALID_ARGUMENT,
+               "for 0 devices");
+      halo_executable_release(e);
       continue;
     }
-    ck_ok(run_try_compile(client, module, &options, &e));
     float sum = 0;
     for (int i = 0; i < groups[g].count; i++) sum += (float)(groups[g].devices[i] + 1);
     spread_check_sum(e, sum);

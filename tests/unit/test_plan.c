@@ -470,6 +470,32 @@ START_TEST(brief_units) {
 }
 END_TEST
 
+/* What a chain of kernels takes in the caller's thread is less by what threads of the device would be woken for. */
+START_TEST(chains_wake_nobody) {
+  halo_client *client = run_client(DEVICE("cpu-two-cores"));
+  double work[2];
+  for (int i = 0; i < 2; i++) {
+    halo_strbuf text = {0};
+    halo_strbuf_append(&text, "HloModule chain\nENTRY e {\n  x0 = f32[256,256] parameter(0)\n");
+    int products = i ? 3 : 1;
+    for (int k = 1; k <= products; k++) {
+      halo_strbuf_printf(&text,
+                         "  %sx%d = f32[256,256] dot(x0, x%d), lhs_contracting_dims={1}, "
+                         "rhs_contracting_dims={0}\n",
+                         k == products ? "ROOT " : "", k, k - 1);
+    }
+    halo_strbuf_append(&text, "}\n");
+    halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+    work[i] = halo_executable_plan(e)->work;
+    halo_executable_release(e);
+    halo_strbuf_deinit(&text);
+  }
+  ck_assert_double_gt(work[0], 0);
+  ck_assert_double_lt(work[1], 3 * work[0] - 5e-5);
+  halo_client_release(client);
+}
+END_TEST
+
 /* The same loops, run where they can be. */
 START_TEST(copies_keep_values) {
   halo_client *client = run_client(NULL);
@@ -568,6 +594,7 @@ int main(void) {
   tcase_add_test(assign, assign_in_results);
   tcase_add_test(copies, copies_in_loops);
   tcase_add_test(copies, brief_units);
+  tcase_add_test(copies, chains_wake_nobody);
   tcase_add_test(copies, copies_keep_values);
   TCase *cases[] = {golden, assign, copies};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
