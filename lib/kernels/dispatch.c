@@ -116,15 +116,34 @@ static bool dispatch_exists(const char *entry, size_t length) {
   return false;
 }
 
+/* Says what there is instead: of the family, if that exists, else which families. */
+static halo_status dispatch_unknown(const char *entry, size_t length) {
+  size_t named = 0;
+  while (named < length && entry[named] != ':') named++;
+  halo_strbuf there = {0}, families = {0};
+  for (size_t f = 0; f < DISPATCH_FAMILIES; f++) {
+    const halo_family *family = dispatch_families[f];
+    halo_strbuf_printf(&families, "%s%s", f ? ", " : "", family->name);
+    if (strlen(family->name) != named || strncmp(entry, family->name, named) != 0) continue;
+    for (const halo_implementation *i = family->implementations; i->name; i++) {
+      halo_strbuf_printf(&there, "%s%s:%s", there.length ? ", " : "", family->name, i->name);
+    }
+  }
+  halo_status status = halo_fail(HALO_INVALID_ARGUMENT,
+                                 "the list of kernels: there is no implementation \"%.*s\"; %s %s",
+                                 (int)length, entry, there.length ? "there are" : "families are",
+                                 halo_strbuf_text(there.length ? &there : &families));
+  halo_strbuf_deinit(&there);
+  halo_strbuf_deinit(&families);
+  return status;
+}
+
 halo_status halo_kernels_check_list(const char *list) {
   for (const char *p = list; p && *p;) {
     size_t item = strcspn(p, ",");
     bool skip = *p == '-';
     if (item > (size_t)skip && !dispatch_exists(p + skip, item - skip)) {
-      return halo_fail(HALO_INVALID_ARGUMENT,
-                       "HALO_KERNELS: there is no implementation \"%.*s\" (see --explain for those "
-                       "that are)",
-                       (int)(item - skip), p + skip);
+      return dispatch_unknown(p + skip, item - skip);
     }
     p += item;
     if (*p == ',') p++;
