@@ -140,6 +140,14 @@ def _shape_cases():
         "1000 positive terms added in any order: half an ULP for each of the last levels",
     )
     yield case
+    case = Case("reduce.short")
+    short = values.random(12)
+    for length in 4, 5, 8, 12, 16, 17:
+        for op, type_, init in ("add", "f32", 0), ("maximum", "f32", -99), ("add", "u8", 3):
+            x = short.randint(0 if type_ == "u8" else -9, 10, (70, length))
+            _reduce(case, f"{op}.{type_}.{length}", type_, op, x, init, (1,))
+            _reduce(case, f"{op}.{type_}.{length}.columns", type_, op, x.T, init, (0,))
+    yield case
     case = Case("reduce.layouts")
     for dims, at, layout in (
         ((4, 5), (0,), (0, 1)),
