@@ -362,11 +362,39 @@ static H_INLINE float h_sine_from_f16(float x, uint q) {
   return h_by_quarter(quarter & 1u ? h_cosine_poly(r) : h_sine_poly(r), quarter);
 }
 
+/* h_turn for arguments of bf16, whose 8 bits m make all products ones of 32 bits: of the words of 2/pi from where bits
+ * matter to q mod 4 on, 56 bits count. */
+static H_INLINE float h_turn_bf16(float x, uint *quarter) {
+  uint i = as_uint(x) & 0x7fffffffu, m = (i >> 16 & 0x7fu) | 0x80u;
+  uint at = (i >> 23) - 104u, word = at >> 5, by = at & 31u, back = 31u - by; /* from 2^-1 on: 22 to 150 */
+  bool w1 = word >= 1u, w2 = word >= 2u, w3 = word >= 3u, w4 = word >= 4u;
+  uint a = w4 ? 0xf534ddc0u : w3 ? 0xfc2757d1u : w2 ? 0x4e441529u : w1 ? 0xa2f9836eu : 0u;
+  uint b = w4 ? 0xdb629599u : w3 ? 0xf534ddc0u : w2 ? 0xfc2757d1u : w1 ? 0x4e441529u : 0xa2f9836eu;
+  uint c = w4 ? 0x3c439041u : w3 ? 0xdb629599u : w2 ? 0xf534ddc0u : w1 ? 0xfc2757d1u : 0x4e441529u;
+  uint h = a << by | b >> 1 >> back, k = b << by | c >> 1 >> back;
+  uint rest = (k >> 8) * m, high = h * m + (rest >> 24);
+  *quarter = (high + (1u << 29)) >> 30;
+  float fraction = (float)(int)(high << 2 | rest >> 22 & 3u);
+  float r = h_fma((float)(rest << 10), 0x1p-32f, fraction) * 3.6572953e-10f; /* pi/2 2^-32 */
+  bool near = i < 0x3f490fdbu; /* pi/4 */
+  *quarter = near ? 0u : as_uint(x) >> 31 ? 0u - *quarter : *quarter;
+  r = near ? x : as_float(as_uint(r) ^ (as_uint(x) & 0x80000000u));
+  return i >= 0x7f800000u ? NAN : r;
+}
+static H_INLINE float h_sine_from_bf16(float x, uint q) {
+  uint quarter;
+  float r = h_turn_bf16(x, &quarter);
+  quarter += q;
+  return h_by_quarter(quarter & 1u ? h_cosine_poly(r) : h_sine_poly(r), quarter);
+}
+
 //! f16_sin : f16_turn
 static H_INLINE float h_sin_f16(float x) { return h_sine_from_f16(x, 0u); }
+static H_INLINE float h_sin_bf16(float x) { return h_sine_from_bf16(x, 0u); }
 
 //! f16_cos : f16_turn
 static H_INLINE float h_cos_f16(float x) { return h_sine_from_f16(x, 1u); }
+static H_INLINE float h_cos_bf16(float x) { return h_sine_from_bf16(x, 1u); }
 
 //! f32_tan : f32_turn
 static H_INLINE float h_tan_f32(float x) {

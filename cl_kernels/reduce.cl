@@ -14,6 +14,7 @@
  *   H_ROWS     rows that one work item takes side by side (1: the plain kernel)
  *   H_STREAMS  rows that a strip of columns takes in one step
  *   H_NARROW   1: these columns are all there are, few whole lines of H_SPAN, whose sums are registers
+ *   H_FEW      1: columns are so short that what combines one is written out
  *   H_COPIES   of what H_SPAN sums, how often the text for a row is there in a step
  *   H_SPAN    0, or: accumulators are sums, which are kept in lines of so many neighbours. H_LINE is the type
  *              of a line of accumulators, H_LINE_NONE(l) makes it a sum of nothing, H_LINE_ADD(l, o, r, c) adds
@@ -47,6 +48,7 @@
 #define H_STREAMS 1
 #define H_COPIES 1
 #define H_NARROW 0
+#define H_FEW 0
 #define H_SPAN 0
 #define H_NONE 0
 #define H_ORDERED 0
@@ -82,7 +84,7 @@ H_KERNEL {
 #else
   const int lanes = H_INNER - column < H_LANES ? (int)(H_INNER - column) : H_LANES;
 #endif
-#if !H_SPAN && H_N <= 4
+#if H_FEW
   H_SINGLE
   for (int j = 0; j < lanes; ++j) {
     H_T acc = H_IN(outer, 0, column + j);

@@ -134,12 +134,15 @@ static bool compile_same_caps(const halo_caps *a, const halo_caps *b) {
 
 halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan) {
   halo_cl_device *device = e->placements[index].device->cl;
-  for (int i = 0; i < index && !plan; i++) {
-    if (!compile_same_caps(&e->placements[i].device->cl->caps, &device->caps)) continue;
-    plan = (halo_plan *)halo_program_plan(e->placements[i].program);
+  if (!plan) {
+    if (compile_same_caps(&halo_executable_home(e)->cl->caps, &device->caps)) plan = e->plan;
+    for (int i = 0; i < index && !plan; i++) {
+      if (!compile_same_caps(&e->placements[i].device->cl->caps, &device->caps)) continue;
+      plan = (halo_plan *)halo_program_plan(e->placements[i].program);
+    }
+    if (!plan) return HALO_NOT_FOUND;
     halo_plan_retain(plan);
   }
-  if (!plan) return HALO_NOT_FOUND;
   halo_placement *at = &e->placements[index];
   halo_program_site site = {
       .ids = {(uint32_t)(at->part / e->partition_count), (uint32_t)(at->part % e->partition_count)},
@@ -148,28 +151,35 @@ halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan)
   return halo_program_create(device, plan, &site, &at->program);
 }
 
+static halo_status compile_for(const halo_executable *e, const halo_device *device,
+                               compile_job *job) {
+  job->caps = &device->cl->caps;
+  job->target = halo_target_of_device(device);
+  job->replicas = e->replica_count;
+  job->partitions = e->partition_count;
+  return halo_memory_guard(compile_run, job);
+}
+
 /* Devices of one kind share a plan. */
-static halo_status compile_placement(halo_executable *e, int index, const halo_module *module,
-                                     const halo_compile_options *options, compile_dump *dump) {
+static halo_status compile_placement(halo_executable *e, int index, compile_job job) {
   halo_status status = halo_executable_load(e, index, NULL);
   if (status != HALO_NOT_FOUND) return status;
-  const halo_device *device = e->placements[index].device;
-  compile_job job = {.module = module,
-                     .caps = &device->cl->caps,
-                     .target = halo_target_of_device(device),
-                     .options = options,
-                     .dump = dump,
-                     .replicas = e->replica_count,
-                     .partitions = e->partition_count};
-  HALO_TRY(halo_memory_guard(compile_run, &job));
-  if (index == 0) {
-    e->module = job.optimized;
-    e->partitioned = job.partitioned;
-  } else {
-    halo_module_release(job.optimized);
-    halo_module_release(job.partitioned);
-  }
+  HALO_TRY(compile_for(e, e->placements[index].device, &job));
+  halo_module_release(job.optimized);
+  halo_module_release(job.partitioned);
   return halo_executable_load(e, index, job.plan);
+}
+
+static halo_status compile_all(halo_executable *e, const halo_module *module,
+                               const halo_compile_options *options, compile_dump *dump) {
+  const compile_job job = {.module = module, .options = options, .dump = dump};
+  compile_job home = job;
+  HALO_TRY(compile_for(e, halo_executable_home(e), &home));
+  e->module = home.optimized;
+  e->partitioned = home.partitioned;
+  e->plan = home.plan;
+  for (int i = 0; i < e->placement_count; i++) HALO_TRY(compile_placement(e, i, job));
+  return HALO_OK;
 }
 
 /* What the caller sees of the module's entry. */
@@ -249,7 +259,7 @@ static halo_status compile_strip(void *user) {
 }
 
 static halo_status compile_agree(halo_executable *e, const halo_module *module) {
-  if (halo_executable_is_spread(e)) {
+  if (halo_executable_is_shared(e)) {
     char *text;
     compile_common common = {.module = module};
     HALO_TRY(halo_memory_guard(compile_strip, &common));
@@ -286,11 +296,9 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
         options->partition_count ? options->partition_count : halo_module_partition_count(module));
   }
   if (status == HALO_OK) status = compile_agree(e, module);
-  bool agreed = status == HALO_OK;
-  for (int i = 0; i < e->placement_count && status == HALO_OK; i++) {
-    status = compile_placement(e, i, module, options, &dump);
+  if (status == HALO_OK) {
+    status = halo_executable_confirm(e, compile_all(e, module, options, &dump));
   }
-  if (agreed) status = halo_executable_confirm(e, status);
   if (status == HALO_OK) {
     *out = e;
     return HALO_OK;
@@ -309,6 +317,7 @@ void halo_executable_release(halo_executable *e) {
   if (!e || atomic_fetch_sub(&e->references, 1) != 1) return;
   for (int i = 0; i < e->placement_count; i++) halo_program_release(e->placements[i].program);
   halo_free(e->placements);
+  if (e->plan) halo_plan_release(e->plan);
   halo_free(e->kernels);
   halo_free(e->fingerprint);
   halo_module_release(e->module);
@@ -382,6 +391,10 @@ const char *halo_executable_report(halo_executable *e, halo_report report) {
 }
 
 static halo_status executable_check_profile(const halo_executable *e) {
+  if (e->placement_count == 0) {
+    return halo_fail(HALO_FAILED_PRECONDITION, "%s has no part in this process to profile",
+                     e->plan->name);
+  }
   if (e->client->devices[0].cl->profile) return HALO_OK;
   return halo_fail(HALO_FAILED_PRECONDITION,
                    "profiling needs a client made with halo_client_options.profile");

@@ -19,7 +19,8 @@ struct halo_executable {
   halo_module *module;      /* after the passes, as for the first device */
   halo_module *partitioned; /* what each of several partitions computes, before other passes */
   halo_placement *placements;
-  int placement_count; /* those of this process, in the order of parts */
+  int placement_count; /* those of this process, in the order of parts; 0: others have them all */
+  halo_plan *plan;     /* of halo_executable_home: arguments and results are the same on all */
   int replica_count, partition_count;
   halo_team team;
   int *devices; /* of all parts, by id */
@@ -54,12 +55,14 @@ halo_status halo_executable_confirm(halo_executable *e, halo_status status);
  * device of the same kind, or HALO_NOT_FOUND (without a message) when there is none. */
 halo_status halo_executable_load(halo_executable *e, int index, halo_plan *plan);
 
-/* Whether devices of other processes have parts of it. */
-bool halo_executable_is_spread(const halo_executable *e);
+/* Whether this process has parts of it, and others have too. */
+bool halo_executable_is_shared(const halo_executable *e);
 
-/* The plan on the first device: arguments and results are the same on all. */
-static inline const halo_plan *halo_executable_plan(const halo_executable *e) {
-  return halo_program_plan(e->placements[0].program);
+static inline const halo_plan *halo_executable_plan(const halo_executable *e) { return e->plan; }
+
+/* The first device that it runs on, or one like it, where this process has no part of it. */
+static inline halo_device *halo_executable_home(const halo_executable *e) {
+  return e->placement_count > 0 ? e->placements[0].device : &e->client->devices[0];
 }
 
 #endif

@@ -255,15 +255,18 @@ static void execute_tell(const halo_executable *e, const halo_placement *at, uin
   halo_error_restore(message);
 }
 
+static halo_status execute_check_alone(const halo_executable *e) {
+  if (e->placement_count == 1) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT,
+                   "%s was compiled for %d devices: halo_executable_execute_all runs it",
+                   halo_executable_plan(e)->name, e->placement_count);
+}
+
 halo_status halo_executable_execute(halo_executable *e, halo_buffer *const *arguments,
                                     int argument_count, const halo_execute_options *options,
                                     halo_buffer **results) {
   if (!e) return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: NULL executable");
-  if (e->placement_count != 1) {
-    return halo_fail(HALO_INVALID_ARGUMENT,
-                     "%s was compiled for %d devices: halo_executable_execute_all runs it",
-                     halo_executable_plan(e)->name, e->placement_count);
-  }
+  HALO_TRY(execute_check_alone(e));
   return halo_executable_execute_all(e, &arguments, argument_count, options, &results);
 }
 
@@ -285,6 +288,7 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
   if (argument_count && !arguments) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_executable_execute: arguments is NULL");
   }
+  if (devices == 0) return HALO_OK;
   for (int d = 0; d < devices; d++) {
     HALO_TRY(execute_check(e, &e->placements[d], argument_count > 0 ? arguments[d] : NULL,
                            argument_count));
@@ -328,7 +332,7 @@ static halo_status execute_upload(halo_executable *e, const halo_literal *litera
   }
   if (!halo_shape_is_array(literal->shape)) return HALO_OK;
   const halo_shape *want = halo_executable_plan(e)->arguments[*next];
-  halo_device *device = e->placements[0].device;
+  halo_device *device = halo_executable_home(e);
   halo_buffer **buffer = &buffers[(*next)++];
   if (halo_shape_is_dynamic(want)) {
     return halo_buffer_put_sized(device, literal->data, NULL, want, literal->shape->dims, buffer);
@@ -381,6 +385,7 @@ halo_status halo_executable_run(halo_executable *e, halo_literal *const *argumen
   }
   *result = NULL;
   HALO_TRY(execute_check_literals(e, arguments, argument_count));
+  HALO_TRY(execute_check_alone(e));
   const halo_plan *plan = halo_executable_plan(e);
   int inputs = halo_plan_visible_arguments(plan), outputs = halo_plan_visible_results(plan);
   void *memory;

@@ -47,7 +47,7 @@ const char *halo_executable_fingerprint(halo_executable *e) {
   if (!e->fingerprint && halo_module_to_text(e->module, 0, &module) == HALO_OK) {
     uint64_t key[2] = {0};
     char device[SERIALIZE_HASH], counts[64];
-    serialize_hash_device(e->placements[0].device->cl, device);
+    serialize_hash_device(halo_executable_home(e)->cl, device);
     snprintf(counts, sizeof counts, "%d %d", e->replica_count, e->partition_count);
     const char *const parts[] = {module, e->kernels ? e->kernels : "", device, counts,
                                  HALO_VERSION_TEXT};
@@ -78,7 +78,7 @@ halo_status halo_executable_serialize(halo_executable *e, char **data, size_t *s
   }
   char *module, device[SERIALIZE_HASH], origin[SERIALIZE_HASH], check[SERIALIZE_HASH];
   HALO_TRY(halo_module_to_text(e->module, 0, &module));
-  serialize_hash_device(e->placements[0].device->cl, device);
+  serialize_hash_device(halo_executable_home(e)->cl, device);
   serialize_hash_text(e->key, origin);
   halo_strbuf body = {0}, whole = {0};
   halo_strbuf_printf(&body, "version %s\ndevice %s\norigin %s\nreplicas %d\npartitions %d\n",
@@ -215,25 +215,23 @@ static halo_status serialize_check(const serialize_parts *p, const halo_cl_devic
 /* Processes may get there from different sides: one loads what it kept, while another, which did not, compiles the
  * module that this was made of. What cannot be loaded is said before others are told that it will be. */
 static halo_status serialize_agree(halo_executable *e, const serialize_parts *p) {
-  for (int i = 0; i < e->placement_count; i++) {
+  HALO_TRY(serialize_check(p, halo_executable_home(e)->cl));
+  for (int i = 1; i < e->placement_count; i++) {
     HALO_TRY(serialize_check(p, e->placements[i].device->cl));
   }
   memcpy(e->key, p->origin, sizeof e->key);
-  if (!e->key[0] && !e->key[1] && halo_executable_is_spread(e)) {
+  if (!e->key[0] && !e->key[1] && halo_executable_is_shared(e)) {
     halo_hash_wide(e->key, p->module, (size_t)p->module_size);
   }
   return halo_executable_agree(e);
 }
 
 static halo_status serialize_load(halo_executable *e) {
-  const halo_device *first = e->placements[0].device;
-  halo_plan *plan;
+  const halo_device *home = halo_executable_home(e);
   HALO_TRY(halo_plan_check(e->module));
-  e->module->target = halo_target_of_device(first);
-  HALO_TRY(halo_plan_lower(e->module, &first->cl->caps, e->kernels, &plan));
-  for (int i = 0; i < e->placement_count; i++) {
-    HALO_TRY(halo_executable_load(e, i, i == 0 ? plan : NULL));
-  }
+  e->module->target = halo_target_of_device(home);
+  HALO_TRY(halo_plan_lower(e->module, &home->cl->caps, e->kernels, &e->plan));
+  for (int i = 0; i < e->placement_count; i++) HALO_TRY(halo_executable_load(e, i, NULL));
   return HALO_OK;
 }
 

@@ -55,72 +55,82 @@ halo_status halo_executable_place(halo_executable *e, const int *devices, int re
   return HALO_OK;
 }
 
-bool halo_executable_is_spread(const halo_executable *e) {
-  return e->placement_count < e->team.count;
+bool halo_executable_is_shared(const halo_executable *e) {
+  return e->placement_count > 0 && e->placement_count < e->team.count;
 }
 
-/* Programs with parts in some processes only would leave the others waiting. */
-static halo_status spread_check_processes(const halo_executable *e) {
+/* The processes that have parts, in a list that is the caller's to free. */
+static int *spread_processes(const halo_executable *e, int *out_count) {
   const halo_world *world = e->client->world;
   int count = halo_world_process_count(world);
+  bool *there = halo_alloc(sizeof *there * (size_t)count);
+  for (int i = 0; i < e->team.count; i++) {
+    there[halo_world_process_of(world, e->devices[i])] = true;
+  }
+  int *processes = halo_alloc(sizeof *processes * (size_t)count);
+  *out_count = 0;
   for (int p = 0; p < count; p++) {
-    bool there = false;
-    for (int i = 0; i < e->team.count; i++) {
-      there |= halo_world_process_of(world, e->devices[i]) == p;
-    }
-    if (there) continue;
-    return halo_fail(HALO_INVALID_ARGUMENT,
-                     "none of the program's %d parts is for process %d: each process must have one",
-                     e->team.count, p);
+    if (there[p]) processes[(*out_count)++] = p;
+  }
+  halo_free(there);
+  return processes;
+}
+
+/* What each process says of a program that it is to compile with others. */
+typedef struct spread_note {
+  uint64_t program[2], place[2];
+  uint64_t number; /* by which it would call the program: the first process's is taken */
+} spread_note;
+
+static halo_status spread_compare(const halo_world *world, halo_world_group group,
+                                  const spread_note *mine, const spread_note *all) {
+  for (int m = 0; m < group.count; m++) {
+    bool same = memcmp(all[m].program, mine->program, sizeof mine->program) == 0;
+    if (same && memcmp(all[m].place, mine->place, sizeof mine->place) == 0) continue;
+    return halo_fail(HALO_FAILED_PRECONDITION,
+                     same ? "processes %d and %d give the program other devices"
+                          : "processes %d and %d compile different programs",
+                     halo_world_process(world), group.processes[m]);
   }
   return HALO_OK;
 }
 
 halo_status halo_executable_agree(halo_executable *e) {
-  typedef struct spread_note {
-    uint64_t program[2], place[2];
-  } spread_note;
   halo_world *world = e->client->world;
-  if (!halo_executable_is_spread(e)) {
-    e->team.program = halo_world_local_program(world);
-    return HALO_OK;
-  }
-  HALO_TRY(spread_check_processes(e));
-  spread_note mine = {{e->key[0], e->key[1]}, {0}};
+  e->team.program = halo_world_program(world);
+  if (!halo_executable_is_shared(e)) return HALO_OK;
+  spread_note mine = {{e->key[0], e->key[1]}, {0}, e->team.program};
   int32_t counts[2] = {e->replica_count, e->partition_count};
   halo_hash_wide(mine.program, HALO_VERSION_TEXT, strlen(HALO_VERSION_TEXT));
   halo_hash_wide(mine.place, counts, sizeof counts);
   halo_hash_wide(mine.place, e->devices, sizeof *e->devices * (size_t)e->team.count);
-  int count = halo_world_process_count(world), other = -1;
+  int count, *processes = spread_processes(e, &count);
+  halo_world_group group = {processes, count};
   spread_note *all = halo_alloc(sizeof *all * (size_t)count);
-  halo_status status = halo_world_agree(world, "compiling a program together", &mine, sizeof mine,
-                                        all, &e->team.program);
-  for (int p = 0; p < count && status == HALO_OK && other < 0; p++) {
-    if (memcmp(&all[p], &mine, sizeof mine) != 0) other = p;
-  }
-  if (other >= 0) {
-    bool same = memcmp(all[other].program, mine.program, sizeof mine.program) == 0;
-    status = halo_fail(HALO_FAILED_PRECONDITION,
-                       same ? "processes %d and %d give the program other devices"
-                            : "processes %d and %d compile different programs",
-                       halo_world_process(world), other);
-  }
+  halo_status status =
+      halo_world_agree(world, group, "compiling a program together", &mine, sizeof mine, all);
+  if (status == HALO_OK) status = spread_compare(world, group, &mine, all);
+  if (status == HALO_OK) e->team.program = all[0].number;
   halo_free(all);
+  halo_free(processes);
   return status;
 }
 
 halo_status halo_executable_confirm(halo_executable *e, halo_status status) {
   halo_world *world = e->client->world;
-  if (!halo_executable_is_spread(e)) return status;
+  if (!halo_executable_is_shared(e)) return status;
   char *message = status == HALO_OK ? NULL : halo_error_save();
-  int count = halo_world_process_count(world), other = -1;
+  int count, *processes = spread_processes(e, &count);
+  halo_world_group group = {processes, count};
+  int other = -1;
   unsigned char mine = status == HALO_OK, *all = halo_alloc((size_t)count);
   halo_status told =
-      halo_world_agree(world, "waiting for others to compile", &mine, sizeof mine, all, NULL);
-  for (int p = 0; p < count; p++) {
-    if (!all[p] && p != halo_world_process(world)) other = p;
+      halo_world_agree(world, group, "waiting for others to compile", &mine, sizeof mine, all);
+  for (int m = 0; m < count; m++) {
+    if (!all[m] && processes[m] != halo_world_process(world)) other = processes[m];
   }
   halo_free(all);
+  halo_free(processes);
   halo_error_restore(message);
   if (status != HALO_OK || told != HALO_OK) return status != HALO_OK ? status : told;
   if (other < 0) return HALO_OK;

@@ -80,20 +80,23 @@ static const char *scalar_math(const scalar_ctx *c) {
   return EXPR(c, "%s(%s, %s)", c->rule->real, c->in[0], c->in[1]);
 }
 
-/* Whether there is a form for 16 bits that takes less than that of f32. */
-static bool scalar_has_short_form(const scalar_ctx *c) {
+/* The form for 16 bits that takes less than that of f32, by the name of its type; NULL: there is none. */
+static const char *scalar_short_form(const scalar_ctx *c) {
   halo_opcode op = c->instr->opcode;
-  if (op == HALO_OP_TANH) return c->type == HALO_F16 || c->type == HALO_BF16;
-  bool is_short = op == HALO_OP_LOGISTIC || op == HALO_OP_SIN || op == HALO_OP_COS;
-  return is_short && c->type == HALO_F16;
+  bool is_sine = op == HALO_OP_SIN || op == HALO_OP_COS;
+  if (c->type == HALO_F16 && (is_sine || op == HALO_OP_TANH || op == HALO_OP_LOGISTIC))
+    return "f16";
+  if (c->type != HALO_BF16) return NULL;
+  return is_sine ? "bf16" : op == HALO_OP_TANH ? "f16" : NULL;
 }
 
 /* An elementary function: our own on real numbers, the complex helper on complex ones. */
 static const char *scalar_function(const scalar_ctx *c) {
   if (halo_type_is_complex(c->type)) return scalar_math(c);
-  if (scalar_has_short_form(c)) {
-    scalar_need(c, EXPR(c, "f16_%s", c->rule->real));
-    return EXPR(c, "h_%s_f16(%s)", c->rule->real, c->in[0]);
+  const char *form = scalar_short_form(c);
+  if (form) {
+    scalar_need(c, EXPR(c, "f16_%s", c->rule->real)); /* has both */
+    return EXPR(c, "h_%s_%s(%s)", c->rule->real, form, c->in[0]);
   }
   scalar_need(c, EXPR(c, "%s_%s", scalar_name(c->carrier), c->rule->real));
   return scalar_helper(c, c->rule->real);

@@ -429,6 +429,11 @@ halo_status halo_world_exchange(halo_world *world, const halo_exchange *x) {
   return exchange_end(exchange_begin(world, x, world->timeout));
 }
 
+halo_status post_exchange_patiently(halo_world *world, const halo_exchange *x) {
+  enum { EXCHANGE_PATIENCE = 10 };
+  return exchange_end(exchange_begin(world, x, world->timeout * EXCHANGE_PATIENCE));
+}
+
 void halo_world_fail(halo_world *world, uint64_t program, uint64_t run, int device,
                      const char *message) {
   pthread_mutex_lock(&world->office->lock);
@@ -437,54 +442,4 @@ void halo_world_fail(halo_world *world, uint64_t program, uint64_t run, int devi
   if (known) return;
   post_note_failure(world, program, run, device, message);
   post_tell_failure(world, program, run, device, message);
-}
-
-/* What is agreed on is small, and one's own lies in its place already. */
-static halo_status agree_round(halo_world *world, const char *what, const halo_round *pieces,
-                               char *all, halo_message_key key) {
-  enum { AGREE_PATIENCE = 10 }; /* others may be compiling still */
-  int32_t send_count = pieces->sends.count, receive_count = pieces->receives.count;
-  halo_message *sends = halo_alloc(sizeof *sends * (size_t)(send_count + receive_count + 1));
-  halo_message *receives = sends + send_count;
-  for (int32_t i = 0; i < send_count; i++) {
-    const halo_piece *p = &pieces->sends.data[i];
-    char *from =
-        p->space == HALO_SPACE_SENT ? all + p->bytes * (size_t)world->process : all + p->at;
-    sends[i] = (halo_message){post_desk(p->member), p->lane, from, p->bytes};
-  }
-  for (int32_t i = 0; i < receive_count; i++) {
-    const halo_piece *p = &pieces->receives.data[i];
-    receives[i] = (halo_message){post_desk(p->member), p->lane, all + p->at, p->bytes};
-  }
-  halo_exchange x = {.key = key,
-                     .device = post_desk(world->process),
-                     .what = what,
-                     .sends = sends,
-                     .receives = receives,
-                     .send_count = send_count,
-                     .receive_count = receive_count};
-  halo_status status = exchange_end(exchange_begin(world, &x, world->timeout * AGREE_PATIENCE));
-  halo_free(sends);
-  return status;
-}
-
-halo_status halo_world_agree(halo_world *world, const char *what, const void *mine, size_t bytes,
-                             void *all, uint64_t *number) {
-  int count = world->process_count;
-  memcpy((char *)all + bytes * (size_t)world->process, mine, bytes);
-  pthread_mutex_lock(&world->office->lock);
-  uint64_t count_so_far = ++world->agreements;
-  pthread_mutex_unlock(&world->office->lock);
-  if (number) *number = post_program(world, count_so_far);
-  if (count == 1) return HALO_OK;
-  halo_schedule schedule = {HALO_SCHEDULE_GATHER, count, world->process, bytes};
-  halo_round pieces = {0};
-  halo_status status = HALO_OK;
-  for (int r = 0; r < halo_schedule_rounds(&schedule) && status == HALO_OK; r++) {
-    halo_schedule_round(&schedule, r, &pieces);
-    status = agree_round(world, what, &pieces, all,
-                         (halo_message_key){post_program(world, 0), count_so_far, 0, (uint32_t)r});
-  }
-  halo_round_deinit(&pieces);
-  return status;
 }

@@ -40,6 +40,12 @@ typedef struct post_orphan {
   void *request, *memory;
 } post_orphan;
 
+/* Processes that agreed on something: how often, by a hash of who they are. */
+typedef struct post_group {
+  uint64_t hash;
+  uint32_t agreements;
+} post_group;
+
 /* What all worlds on one communicator share, since messages of any of them come to whoever looks. */
 typedef struct post_office {
   int worlds; /* that hold it, and how many there ever were: under the list's lock, in world.c */
@@ -62,15 +68,17 @@ struct halo_world {
   int process, process_count;
   int *first; /* [process_count + 1] */
   double timeout;
-  uint64_t number; /* among those of the communicator, the same in all processes */
-  uint64_t agreements, local_programs; /* under the office's lock, and likewise: */
-  double watch_until;                  /* what comes for runs that failed is taken so long, */
-  bool watched;                        /* by a thread, while there is one */
+  uint64_t number;   /* among those of the communicator, the same in all processes */
+  uint64_t programs; /* numbered so far: under the office's lock, and likewise: */
+  HALO_VEC(post_group) groups;
+  double watch_until; /* what comes for runs that failed is taken so long, */
+  bool watched;       /* by a thread, while there is one */
 };
 
-/* A program's number among those of all worlds of a communicator. */
-static inline uint64_t post_program(const halo_world *world, uint64_t number) {
-  return world->number << 40 | number;
+/* A program's number among those of all worlds of a communicator: the process that gave it, and which of its own it is,
+ * from 1. Process 0's 0 are agreements. */
+static inline uint64_t post_program(const halo_world *world, int process, uint64_t number) {
+  return world->number << 48 | (uint64_t)(uint32_t)process << 28 | number;
 }
 
 /* Messages to processes have addresses below the devices': that of process p. */
@@ -96,6 +104,8 @@ void post_entry_release(post_entry *entry);
  * the memory of the first. */
 halo_status post_send(halo_world *world, const halo_exchange *x, const halo_message *message,
                       void *requests[2], void **letter);
+/* halo_world_exchange, but it waits ten times as long: others may be compiling still. */
+halo_status post_exchange_patiently(halo_world *world, const halo_exchange *exchange);
 /* Begins to receive the rest of a message that was announced. */
 halo_status post_receive(halo_world *world, const post_entry *entry, void *data, void **request);
 halo_status post_test(halo_world *world, void *request, bool *done);

@@ -94,8 +94,8 @@ halo_status halo_world_create(halo_communicator *communicator, int devices, doub
                               halo_world **out) {
   halo_world *world = halo_world_make(communicator, timeout);
   int32_t mine = devices, *all = halo_alloc(sizeof *all * (size_t)world->process_count);
-  halo_status status =
-      halo_world_agree(world, "opening devices together", &mine, sizeof mine, all, NULL);
+  halo_status status = halo_world_agree(world, (halo_world_group){0}, "opening devices together",
+                                        &mine, sizeof mine, all);
   halo_world_place(world, all);
   halo_free(all);
   if (status != HALO_OK) {
@@ -129,15 +129,16 @@ void halo_world_release(halo_world *world) {
   if (!world) return;
   if (world->comm) world_settle(world);
   world_give_office(world);
+  halo_vec_deinit(&world->groups);
   halo_free(world->first);
   halo_free(world);
 }
 
-uint64_t halo_world_local_program(halo_world *world) {
+uint64_t halo_world_program(halo_world *world) {
   pthread_mutex_lock(&world->office->lock);
-  uint64_t number = ++world->local_programs;
+  uint64_t number = ++world->programs;
   pthread_mutex_unlock(&world->office->lock);
-  return post_program(world, number) | (uint64_t)1 << 63;
+  return post_program(world, world->process, number);
 }
 
 int halo_world_process(const halo_world *world) { return world->process; }

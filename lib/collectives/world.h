@@ -89,12 +89,17 @@ halo_status halo_world_end(halo_exchange_state *state);
 void halo_world_fail(halo_world *world, uint64_t program, uint64_t run, int device,
                      const char *message);
 
-/* What is agreed on between processes while nothing runs: each gives `bytes` and gets those of all,
- * [process_count][bytes]. All must call this in the same order; *number (may be NULL) is how often they did.
- * `what` as above. */
-halo_status halo_world_agree(halo_world *world, const char *what, const void *mine, size_t bytes,
-                             void *all, uint64_t *number);
-/* A number for a program of this process alone, which no other program of it has. */
-uint64_t halo_world_local_program(halo_world *world);
+/* Some of the processes, in ascending order. */
+typedef struct halo_world_group {
+  const int *processes; /* NULL: all there are, and `count` is not read */
+  int count;
+} halo_world_group;
+
+/* What is agreed on between the processes of a group, of which this is one: each gives `bytes` and gets those of all,
+ * [count][bytes]. Members call this in the same order; other processes have nothing to do with it. `what` as above. */
+halo_status halo_world_agree(halo_world *world, halo_world_group group, const char *what,
+                             const void *mine, size_t bytes, void *all);
+/* A number for a program, which no other process gives and this one gives once. */
+uint64_t halo_world_program(halo_world *world);
 
 #endif

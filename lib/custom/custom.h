@@ -25,6 +25,8 @@ typedef struct halo_custom_target {
 
 /* NULL when there is none. */
 const halo_custom_target *halo_custom_target_find(const char *name);
+/* JAX's name for BLAS's triangular systems, which the library has an operation for, in place of a function. */
+bool halo_custom_is_solve(const char *name);
 
 /* Lives as long as the process. */
 typedef struct halo_custom_partitioner {

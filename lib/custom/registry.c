@@ -58,8 +58,13 @@ halo_status halo_custom_call_register_device(const char *target, halo_custom_dev
                       &(halo_custom_target){.name = target, .device = function, .user = user});
 }
 
+bool halo_custom_is_solve(const char *name) {
+  return strlen(name) == 16 && strncmp(name, "lapack_", 7) == 0 && strchr("sdcz", name[7]) &&
+         strcmp(name + 8, "trsm_ffi") == 0;
+}
+
 bool halo_custom_call_find(const char *target) {
-  return target && halo_custom_target_find(target) != NULL;
+  return target && (halo_custom_target_find(target) || halo_custom_is_solve(target));
 }
 
 halo_status halo_custom_call_fail(halo_status status, const char *message) {

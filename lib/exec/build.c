@@ -28,7 +28,10 @@ typedef struct build_work {
   atomic_int next;
 } build_work;
 
-enum { BUILD_MAX_THREADS = 16 };
+enum {
+  BUILD_MAX_THREADS = 16,
+  BUILD_NATIVE_UNITS = 8 /* of a program of which each kernel's thread reads the whole */
+};
 
 /* ---- Kernels that will be launched ---- */
 
@@ -89,7 +92,8 @@ static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
   halo_plan_source(&source, w->plan, job->missing, job->count);
   halo_cl_program *program;
-  halo_cl_program_use use = {.here = w->here, .brief = true};
+  bool native = halo_cl_ahead_is_native(w->ahead);
+  halo_cl_program_use use = {.here = w->here, .brief = !native, .native = native};
   for (int32_t i = 0; i < job->count; i++) use.brief &= w->plan->units.data[job->missing[i]].brief;
   halo_status status =
       halo_cl_program_get_for(w->device, use, halo_strbuf_text(&source), NULL, &program);
@@ -108,6 +112,19 @@ static halo_status build_one(build_work *w, const build_job *job) {
   bool *wanted = halo_alloc((size_t)w->plan->units.count);
   for (int32_t i = 0; i < job->count; i++) wanted[job->missing[i]] = true;
   status = build_ahead(w, &w->plan->steps, wanted);
+  halo_free(wanted);
+  return status;
+}
+
+/* Kernels of units that were in memory already, which may be launched otherwise than they were. */
+static halo_status build_found(build_work *w) {
+  bool *wanted = halo_alloc((size_t)w->plan->units.count + 1), any = false;
+  for (int32_t u = 0; u < w->plan->units.count; u++) {
+    wanted[u] = w->units[u].program && w->units[u].program->image.native;
+    any = any || wanted[u];
+  }
+  if (any && !w->ahead) w->ahead = halo_cl_ahead_open(w->device, 0, 0);
+  halo_status status = any ? build_ahead(w, &w->plan->steps, wanted) : HALO_OK;
   halo_free(wanted);
   return status;
 }
@@ -155,23 +172,25 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
     units[u].program = halo_cl_program_of_unit(device, here, &key, &units[u].number);
     if (!units[u].program) missing[count++] = u;
   }
-  build_work w = {.device = device, .here = here, .plan = plan, .units = units};
-  w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
-  for (int32_t first = 0; first < count; w.job_count++) {
-    build_job *job = &w.jobs[w.job_count];
-    int32_t most = halo_cl_units_of_program(device, w.job_count);
-    job->missing = missing + first;
-    job->count = count - first < most ? count - first : most;
-    first += job->count;
-  }
   double seconds = 0, longest = 0;
   for (int32_t i = 0; i < count; i++) {
     double more = build_seconds(plan, missing[i]);
     seconds += more;
     if (longest < more) longest = more;
   }
+  build_work w = {.device = device, .here = here, .plan = plan, .units = units};
   if (count) w.ahead = halo_cl_ahead_open(device, seconds, longest);
-  halo_status status = w.job_count ? build_all(&w) : HALO_OK;
+  w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
+  for (int32_t first = 0; first < count; w.job_count++) {
+    build_job *job = &w.jobs[w.job_count];
+    int32_t most = halo_cl_ahead_is_native(w.ahead) ? BUILD_NATIVE_UNITS
+                                                    : halo_cl_units_of_program(device, w.job_count);
+    job->missing = missing + first;
+    job->count = count - first < most ? count - first : most;
+    first += job->count;
+  }
+  halo_status status = build_found(&w);
+  if (status == HALO_OK && w.job_count) status = build_all(&w);
   halo_cl_ahead_close(w.ahead, report);
   halo_free(w.jobs);
   halo_free(missing);

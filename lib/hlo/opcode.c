@@ -64,7 +64,7 @@ bool halo_opcode_commutes(halo_opcode op, halo_type type) {
 }
 
 bool halo_opcode_associates(halo_opcode op, halo_type type) {
-  if (halo_type_is_complex(type) && op != HALO_OP_ADD) return false;
+  if (halo_type_is_complex(type) && op != HALO_OP_ADD && op != HALO_OP_MULTIPLY) return false;
   return halo_opcode_has_trait(op, HALO_TRAIT_ASSOC);
 }
 

@@ -135,9 +135,10 @@ static void lapack_group(const halo_caps *caps, const halo_lapack_view *v, size_
   }
 }
 
-/* A work item each. Those of CPUs are long: a few a group, but enough groups to share out. */
+/* A work item each. Those of CPUs are long: a few a group, but enough groups to share out, and groups of one where
+ * they are so few that a region may take them. */
 static void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t batch) {
-  enum { MOST = 32, GROUPS = 64 };
+  enum { MOST = 32, GROUPS = 512 };
   halo_launch_items(caps, launch, batch);
   if (!caps->is_cpu) return;
   size_t local = 1;

@@ -1,11 +1,14 @@
 /* kernels/loop_short.c: loop:short, for CPUs: where elements of a short last dimension do not all do the same, as where
  * such rows are put together, turned round or looked up, a work item does whole rows, whose elements are written out,
  * so that none asks where it is. Compilers make vectors of neighbouring rows. */
+#include "kernels/dot_view.h"
 #include "kernels/families.h"
 
 enum {
   SHORT_MOST = 8,       /* elements of a row: stores of so many side by side compilers see as one */
-  SHORT_CODE = 400,     /* instructions, each counted once an element */
+  SHORT_MATRIX = 16,    /* those of a product of small matrices */
+  SHORT_PRODUCTS = 64,  /* multiplications of such a product */
+  SHORT_CODE = 400,     /* instructions, each counted once an element, functions as several */
   SHORT_ROWS = 64,      /* that a work item does, one after the other */
   SHORT_LEAST = 16,     /* rows that are worth it */
   SHORT_SHARES = 4,     /* for each core, at least */
@@ -39,6 +42,8 @@ static bool short_differs(const halo_instr *instr, int64_t length) {
     case HALO_OP_CONCATENATE:
     case HALO_OP_REVERSE: return short_among(instr, HALO_ATTR_DIMENSIONS, d);
     case HALO_OP_GATHER: return short_among(instr, HALO_ATTR_OFFSET_DIMS, d);
+    case HALO_OP_IOTA: return halo_instr_int(instr, HALO_ATTR_IOTA_DIMENSION, 0) == d;
+    case HALO_OP_BROADCAST: return instr->operands[0]->shape->rank > 0;
     case HALO_OP_SLICE:
     case HALO_OP_PAD: return instr->operands[0]->shape->dims[d] != length;
     case HALO_OP_BITCAST_CONVERT: return instr->shape->rank > instr->operands[0]->shape->rank;
@@ -46,25 +51,66 @@ static bool short_differs(const halo_instr *instr, int64_t length) {
   return false;
 }
 
+/* Elements of a matrix of a batch of small products, of which all is written out; 0: it is none. */
+static int64_t short_product(const halo_instr *dot, int64_t count) {
+  halo_dot_view v;
+  halo_dot_describe(dot, &v);
+  int64_t length = v.m * v.n;
+  bool fits = length <= SHORT_MATRIX && length * v.k <= SHORT_PRODUCTS && v.batch * length == count;
+  return fits && v.batch > 1 && halo_shape_has_default_layout(dot->shape) ? length : 0;
+}
+
+/* Elements of a row: of the result, or of what it only puts into another shape, or a matrix of a batch of small
+ * products. 0: there are none short enough. */
+static int64_t short_length(const halo_lowering *l, const halo_shape *shape) {
+  const halo_computation *body = l->computation;
+  int64_t count = halo_shape_element_count(shape);
+  int d = short_dimension(shape);
+  if (l->hero && l->hero->opcode == HALO_OP_DOT) return short_product(l->hero, count);
+  if (d < 0) return 0;
+  if (shape->dims[d] <= SHORT_MOST) return shape->dims[d];
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    if (instr->opcode != HALO_OP_RESHAPE || halo_shape_element_count(instr->shape) != count)
+      continue;
+    const halo_shape *from = instr->operands[0]->shape;
+    d = short_dimension(from);
+    if (d >= 0 && from->dims[d] <= SHORT_MOST) return from->dims[d];
+  }
+  return 0;
+}
+
+/* How much text an element takes: elementary functions are put in place. */
+static int64_t short_code(const halo_computation *body) {
+  int64_t code = 0;
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    const halo_instr *instr = body->instrs.data[i];
+    int64_t cost = halo_op_info_of(instr->opcode)->cost;
+    bool is_function = halo_opcode_exec(instr->opcode) == HALO_EXEC_ELEMENTWISE && cost > 2;
+    code += is_function ? cost / 2 : 1;
+  }
+  return code;
+}
+
 bool halo_loop_find_short(const halo_lowering *l, halo_loop_short *s) {
   const halo_computation *body = l->computation;
   const halo_instr *root = halo_lowering_root(l);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
-  int d = short_dimension(shape);
-  if (!l->caps->is_cpu || d < 0 || shape->dims[d] > SHORT_MOST) return false;
-  s->length = shape->dims[d];
-  if (s->length == 0 || s->length * body->instrs.count > SHORT_CODE) return false;
+  if (!l->caps->is_cpu) return false;
+  s->length = short_length(l, shape);
+  if (s->length == 0 || s->length * short_code(body) > SHORT_CODE) return false;
   s->rows = halo_shape_element_count(shape) / s->length;
   if (s->rows < SHORT_LEAST) return false;
   bool differs = false;
   for (int32_t i = 0; i < body->instrs.count; i++) {
     const halo_instr *instr = body->instrs.data[i];
     halo_exec_class exec = halo_opcode_exec(instr->opcode);
-    bool plain = exec == HALO_EXEC_VALUE || exec == HALO_EXEC_MOVEMENT ||
+    bool is_product = instr == l->hero && instr->opcode == HALO_OP_DOT;
+    bool plain = is_product || exec == HALO_EXEC_VALUE || exec == HALO_EXEC_MOVEMENT ||
                  (exec == HALO_EXEC_ELEMENTWISE && instr->opcode != HALO_OP_MAP) ||
                  (instr == root && instr->opcode == HALO_OP_TUPLE);
     if (!plain) return false;
-    differs |= short_differs(instr, s->length);
+    differs |= is_product || short_differs(instr, s->length);
   }
   return differs;
 }

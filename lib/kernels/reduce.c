@@ -130,10 +130,20 @@ static const char *reduce_returns(const reduce_text *t, const reduce_cut *cut) {
                   : t->a.type;
 }
 
+/* Whether elements are made of complex numbers: of loads of pairs compilers make no vectors. */
+static bool reduce_has_pairs(const reduce_text *t) {
+  for (int32_t i = 0; i < t->l->computation->params.count; i++) {
+    const halo_shape *shape = t->l->computation->params.data[i]->shape;
+    if (halo_shape_is_array(shape) && halo_type_is_complex(shape->type)) return true;
+  }
+  return false;
+}
+
 /* The input at a position, through everything fused in front of the reductions. */
 static void reduce_emit_in(const reduce_text *t, const reduce_cut *cut, halo_parts *parts) {
   halo_emitter *e = &parts->e;
   emit_frame *frame = halo_parts_open(parts);
+  e->parts = t->l->caps->is_cpu && reduce_has_pairs(t);
   halo_value values[HALO_REDUCE_VALUES];
   emit_index *index = reduce_index(e, t->v.in, reduce_position(e, cut));
   for (int32_t i = 0; i < t->v.value_count; i++) {
@@ -237,6 +247,13 @@ static bool reduce_is_narrow(const reduce_text *t, const reduce_cut *cut) {
   enum { REGISTERS = 8 };
   return cut->columns && cut->line && cut->lanes == cut->inner && cut->lanes % cut->line == 0 &&
          cut->lanes / cut->line * t->v.value_count <= REGISTERS;
+}
+
+/* Whether columns are so short that all of one is written out, and stays in a register. */
+static bool reduce_is_few(const reduce_text *t, const reduce_cut *cut) {
+  enum { ALWAYS = 4, MOST = 16, INSTRS = 256 };
+  if (!cut->columns || cut->chunks > 1 || cut->line || cut->n > MOST) return false;
+  return cut->n <= ALWAYS || cut->n * t->l->computation->instrs.count <= INSTRS;
 }
 
 /* Where each of the rows is written out, they are fewer; what lies in the caches is read one by one. */
@@ -409,6 +426,7 @@ static halo_status reduce_stage(const reduce_text *t, const reduce_cut *cut, con
   halo_template_define_int(&k, "H_ROWS", cut->rows);
   halo_template_define_int(&k, "H_STREAMS", reduce_streams(t, cut, emit_in == reduce_emit_in));
   halo_template_define_int(&k, "H_NARROW", reduce_is_narrow(t, cut));
+  halo_template_define_int(&k, "H_FEW", reduce_is_few(t, cut));
   halo_template_define_int(&k, "H_COPIES", reduce_copies(t));
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
@@ -578,11 +596,11 @@ static void reduce_side_by_side(const reduce_text *t, reduce_cut *cut) {
  * maximum of floats, leave nothing for lanes: vectors go over neighbouring rows, as if these were columns. So do the
  * shortest rows, whatever combines them. */
 static bool reduce_turns(const reduce_text *t, int64_t outer, int64_t n) {
-  enum { LANES = 16, SHORTEST = 8 };
+  enum { LANES = 16, SHORTEST = 16 };
   if (!t->l->caps->is_cpu || outer < LANES) return false;
   if (t->v.ordered) return n < 2 * reduce_lanes(t);
   bool alone = halo_type_is_float(t->v.values[0].accumulator) && !reduce_line(t);
-  return n < (alone ? reduce_lanes(t) : SHORTEST);
+  return alone ? n < reduce_lanes(t) : n <= SHORTEST;
 }
 
 static reduce_cut reduce_cut_turned(int64_t rows, int64_t n) {

@@ -119,9 +119,11 @@ static halo_status solve_lines_lower(halo_lowering *l) {
   int64_t items = cut.strips * batch;
   halo_launch_items(l->caps, launch, items);
   if (l->caps->is_cpu) {
-    /* Long work items: a few a group, but enough groups to share out. */
+    /* Long work items: a few a group, but enough groups to share out, and groups of one where they are so few that
+     * a region may take them. */
+    enum { MOST = 32, GROUPS = 512 };
     size_t local = 1;
-    while (local < 32 && items >= (int64_t)(64 * local)) local *= 2;
+    while (local < MOST && items >= (int64_t)(GROUPS * local)) local *= 2;
     launch->any_local = false;
     launch->local[0] = local;
     launch->global[0] = ((size_t)items + local - 1) / local * local;

@@ -2,472 +2,48 @@
  *
  * PoCL has clang make a shared library of each kernel's object, by the linker of the machine. That reads the C library and
  * some more, mostly for nothing, and takes 12 ms, a quarter of what a short kernel takes as a whole. This program is called
- * as that one is, does what these objects need, which is little, and calls the other one for all that it does not know.
- *
- * What it makes has two segments: what is read and run, and, a page behind, what is written. Addresses are places in the
- * file. Names are bound within the library where they can be; what is missing is looked for in the C library and that of
- * mathematics when the library is loaded. */
-#include <elf.h>
+ * as that one is, and calls the other one for all that it does not know. */
+#include "linker/link.h"
+
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__)
-
-enum { LINKER_PAGE = 4096, LINKER_PLT = 8, LINKER_SEGMENTS = 4, LINKER_TAGS = 16 };
-
-/* A symbol of the object, and what it gets in the library; 0: nothing. */
-typedef struct linker_symbol {
-  uint64_t got, plt; /* addresses */
-  uint32_t number;   /* among the library's symbols */
-} linker_symbol;
-
-typedef struct linker {
-  const unsigned char *object;
-  size_t size;
-  const Elf64_Shdr *sections;
-  uint64_t *addresses; /* of sections, 0: is not in the library */
-  uint32_t section_count;
-  const Elf64_Sym *symbols;
-  linker_symbol *found; /* beside `symbols` */
-  uint32_t symbol_count;
-  const char *names; /* of symbols */
-  uint64_t names_size;
-
-  /* The library: how many there are of each, where they are, and where the next one of them goes. */
-  uint32_t exported, missing, gots, plts, relocations;
-  uint64_t hash, dynsym, dynstr, dynstr_size, rela, plt, got, dynamic, code_end, data, data_end,
-      end;
-  uint64_t next_rela, next_name;
-  unsigned char *out;
-} linker;
-
-/* ---- The object ---- */
-
-static bool linker_is_inside(const linker *l, uint64_t at, uint64_t size) {
-  return at <= l->size && size <= l->size - at;
-}
-
-static bool linker_map(linker *l, const char *path) {
+static void *linker_map(const char *path, size_t *size) {
   struct stat about;
   int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+  if (file < 0) return NULL;
   bool good = fstat(file, &about) == 0 && about.st_size > 0;
   void *bytes =
       good ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   close(file);
-  if (bytes == MAP_FAILED) return false;
-  l->object = bytes;
-  l->size = (size_t)about.st_size;
-  return true;
+  *size = good ? (size_t)about.st_size : 0;
+  return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-static bool linker_read_symbols(linker *l, const Elf64_Shdr *table) {
-  if (l->symbols || table->sh_entsize != sizeof *l->symbols || table->sh_link >= l->section_count) {
-    return false;
-  }
-  const Elf64_Shdr *names = &l->sections[table->sh_link];
-  if (names->sh_type != SHT_STRTAB || names->sh_size == 0) return false;
-  l->symbols = (const void *)(l->object + table->sh_offset);
-  l->symbol_count = (uint32_t)(table->sh_size / sizeof *l->symbols);
-  l->names = (const char *)l->object + names->sh_offset;
-  l->names_size = names->sh_size;
-  return l->names[names->sh_size - 1] == 0;
-}
-
-static bool linker_read(linker *l) {
-  const Elf64_Ehdr *head = (const void *)l->object;
-  static const unsigned char magic[] = {ELFMAG0,    ELFMAG1,     ELFMAG2,   ELFMAG3,
-                                        ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
-  if (l->size < sizeof *head || memcmp(head->e_ident, magic, sizeof magic) != 0 ||
-      head->e_type != ET_REL || head->e_machine != EM_X86_64 ||
-      head->e_shentsize != sizeof(Elf64_Shdr) || head->e_shoff % sizeof(uint64_t) != 0 ||
-      !linker_is_inside(l, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr))) {
-    return false;
-  }
-  l->sections = (const void *)(l->object + head->e_shoff);
-  l->section_count = head->e_shnum;
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
-    if (section->sh_type == SHT_NULL || section->sh_type == SHT_NOBITS) continue;
-    bool is_table = section->sh_type == SHT_SYMTAB || section->sh_type == SHT_RELA;
-    if (!linker_is_inside(l, section->sh_offset, section->sh_size) ||
-        (is_table && section->sh_offset % sizeof(uint64_t) != 0)) {
-      return false;
-    }
-  }
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    if (l->sections[s].sh_type == SHT_SYMTAB && !linker_read_symbols(l, &l->sections[s])) {
-      return false;
-    }
-  }
-  l->addresses = calloc(l->section_count + 1, sizeof *l->addresses);
-  l->found = calloc(l->symbol_count + 1, sizeof *l->found);
-  return l->symbols && l->addresses && l->found;
-}
-
-/* Whether a section is in the library; *known: whether it is of a kind that can be. */
-static bool linker_is_kept(const Elf64_Shdr *section, bool *known) {
-  if (!(section->sh_flags & SHF_ALLOC) || section->sh_size == 0) return false;
-  if (section->sh_type == SHT_NOTE) return false;
-  bool plain = section->sh_type == SHT_PROGBITS || section->sh_type == SHT_NOBITS;
-  uint64_t flags = SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_MERGE | SHF_STRINGS | SHF_INFO_LINK;
-  *known &= plain && !(section->sh_flags & ~flags) && section->sh_addralign <= LINKER_PAGE;
-  return true;
-}
-
-static bool linker_is_exported(const Elf64_Sym *symbol) {
-  int visibility = ELF64_ST_VISIBILITY(symbol->st_other);
-  return symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
-         (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
-}
-
-static bool linker_check_symbols(const linker *l) {
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    const Elf64_Sym *symbol = &l->symbols[s];
-    int type = ELF64_ST_TYPE(symbol->st_info), bind = ELF64_ST_BIND(symbol->st_info);
-    if (symbol->st_name >= l->names_size) return false;
-    if (type == STT_FILE) continue;
-    if (type != STT_NOTYPE && type != STT_OBJECT && type != STT_FUNC && type != STT_SECTION) {
-      return false;
-    }
-    if (symbol->st_shndx == SHN_UNDEF ? bind != STB_GLOBAL : symbol->st_shndx >= l->section_count) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/* ---- What relocations ask for ---- */
-
-typedef bool linker_visit(linker *l, const Elf64_Rela *r, const Elf64_Shdr *target,
-                          uint64_t address);
-
-/* Calls `visit` with each relocation of what is in the library. */
-static bool linker_relocations(linker *l, linker_visit *visit) {
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
-    bool known = true;
-    if (section->sh_type == SHT_REL) return false;
-    if (section->sh_type != SHT_RELA) continue;
-    if (section->sh_info >= l->section_count || section->sh_entsize != sizeof(Elf64_Rela)) {
-      return false;
-    }
-    const Elf64_Shdr *target = &l->sections[section->sh_info];
-    if (!linker_is_kept(target, &known)) continue;
-    const Elf64_Rela *list = (const void *)(l->object + section->sh_offset);
-    for (uint64_t r = 0; r < section->sh_size / sizeof *list; r++) {
-      uint64_t size = ELF64_R_TYPE(list[r].r_info) == R_X86_64_64 ? 8 : 4;
-      if (ELF64_R_SYM(list[r].r_info) >= l->symbol_count || target->sh_type == SHT_NOBITS ||
-          target->sh_size < size || list[r].r_offset > target->sh_size - size) {
-        return false;
-      }
-      if (!visit(l, &list[r], target, l->addresses[section->sh_info] + list[r].r_offset)) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-/* Counts what a relocation needs; nothing has an address yet but what is marked by a 1. */
-static bool linker_count(linker *l, const Elf64_Rela *r, const Elf64_Shdr *target,
-                         uint64_t address) {
-  (void)address;
-  const Elf64_Sym *symbol = &l->symbols[ELF64_R_SYM(r->r_info)];
-  linker_symbol *found = &l->found[ELF64_R_SYM(r->r_info)];
-  bool is_missing = symbol->st_shndx == SHN_UNDEF, needs_got = false;
-  if (ELF64_R_SYM(r->r_info) == 0) return false;
-  if (is_missing && !found->number) {
-    found->number = 1;
-    l->missing++;
-    l->dynstr_size += strlen(l->names + symbol->st_name) + 1;
-  }
-  switch (ELF64_R_TYPE(r->r_info)) {
-    case R_X86_64_64: l->relocations++; return (target->sh_flags & SHF_WRITE) != 0;
-    case R_X86_64_PC32: return !is_missing;
-    case R_X86_64_PLT32:
-      if (is_missing && !found->plt) {
-        found->plt = 1;
-        l->plts++;
-      }
-      needs_got = is_missing;
-      break;
-    case R_X86_64_GOTPCREL:
-    case R_X86_64_GOTPCRELX:
-    case R_X86_64_REX_GOTPCRELX: needs_got = true; break;
-    default: return false;
-  }
-  if (needs_got && !found->got) {
-    found->got = 1;
-    l->gots++;
-    l->relocations++;
-  }
-  return true;
-}
-
-/* ---- Places ---- */
-
-static uint64_t linker_place(uint64_t *at, uint64_t size, uint64_t align) {
-  uint64_t place = align > 1 ? (*at + align - 1) / align * align : *at;
-  *at = place + size;
-  return place;
-}
-
-/* Sections with these of the flags for writing and for being run. */
-static void linker_place_sections(linker *l, uint64_t *at, uint64_t flags, bool zeros) {
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
-    bool known = true;
-    if (!linker_is_kept(section, &known) || (section->sh_type == SHT_NOBITS) != zeros ||
-        (section->sh_flags & (SHF_WRITE | SHF_EXECINSTR)) != flags) {
-      continue;
-    }
-    l->addresses[s] = linker_place(at, section->sh_size, section->sh_addralign);
-  }
-}
-
-static const char linker_mathematics[] = "libm.so.6", linker_c[] = "libc.so.6";
-
-static bool linker_lay_out(linker *l) {
-  bool known = true;
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    if (!linker_is_kept(&l->sections[s], &known)) continue;
-    /* Zeros have room behind what is written only, and code that changes itself none. */
-    bool written = (l->sections[s].sh_flags & SHF_WRITE) != 0;
-    known &=
-        written ? !(l->sections[s].sh_flags & SHF_EXECINSTR) : l->sections[s].sh_type != SHT_NOBITS;
-  }
-  if (!known || !linker_check_symbols(l) || !linker_relocations(l, linker_count)) return false;
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    if (!linker_is_exported(&l->symbols[s])) continue;
-    l->exported++;
-    l->dynstr_size += strlen(l->names + l->symbols[s].st_name) + 1;
-  }
-  l->dynstr_size += 1 + sizeof linker_mathematics + sizeof linker_c;
-  uint64_t at = sizeof(Elf64_Ehdr) + LINKER_SEGMENTS * sizeof(Elf64_Phdr);
-  uint64_t symbols = 1 + (uint64_t)l->exported + l->missing;
-  l->hash = linker_place(&at, (2 + 2 * symbols) * sizeof(uint32_t), 8);
-  l->dynsym = linker_place(&at, symbols * sizeof(Elf64_Sym), 8);
-  l->dynstr = linker_place(&at, l->dynstr_size, 1);
-  l->rela = l->next_rela = linker_place(&at, l->relocations * sizeof(Elf64_Rela), 8);
-  linker_place_sections(l, &at, 0, false);
-  l->plt = linker_place(&at, l->plts * (uint64_t)LINKER_PLT, LINKER_PLT);
-  linker_place_sections(l, &at, SHF_EXECINSTR, false);
-  l->code_end = at;
-  l->data = linker_place(&at, 0, LINKER_PAGE);
-  l->dynamic = linker_place(&at, LINKER_TAGS * sizeof(Elf64_Dyn), 8);
-  l->got = linker_place(&at, l->gots * sizeof(uint64_t), 8);
-  linker_place_sections(l, &at, SHF_WRITE, false);
-  l->data_end = at;
-  linker_place_sections(l, &at, SHF_WRITE, true);
-  l->end = at;
-  l->out = l->data_end < INT32_MAX && l->end < INT32_MAX ? calloc(1, l->data_end) : NULL;
-  return l->out != NULL;
-}
-
-/* ---- Writing ---- */
-
-static void linker_put(linker *l, uint64_t at, const void *data, size_t size) {
-  memcpy(l->out + at, data, size);
-}
-
-/* False: it is in no section of the library. */
-static bool linker_value(const linker *l, uint32_t symbol, uint64_t *out) {
-  const Elf64_Sym *s = &l->symbols[symbol];
-  if (s->st_shndx == SHN_UNDEF || s->st_shndx >= l->section_count || !l->addresses[s->st_shndx]) {
-    return false;
-  }
-  *out = l->addresses[s->st_shndx] + s->st_value;
-  return true;
-}
-
-static uint64_t linker_put_name(linker *l, const char *name) {
-  uint64_t at = l->next_name, size = strlen(name) + 1;
-  linker_put(l, l->dynstr + at, name, size);
-  l->next_name += size;
-  return at;
-}
-
-/* As the System V interface has it. */
-static uint32_t linker_hash(const char *name) {
-  uint32_t hash = 0;
-  for (; *name; name++) {
-    hash = (hash << 4) + (unsigned char)*name;
-    uint32_t high = hash & 0xf0000000;
-    hash = (hash ^ high >> 24) & ~high;
-  }
-  return hash;
-}
-
-static bool linker_put_symbols(linker *l) {
-  uint32_t count = 1 + l->exported + l->missing, number = 1;
-  uint32_t *hash = (uint32_t *)(void *)(l->out + l->hash), *first = hash + 2, *next = first + count;
-  hash[0] = hash[1] = count;
-  l->next_name = 1;
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    bool exported = linker_is_exported(&l->symbols[s]);
-    if (!exported && !l->found[s].number) continue;
-    const char *name = l->names + l->symbols[s].st_name;
-    Elf64_Sym symbol = l->symbols[s];
-    if (exported && !linker_value(l, s, &symbol.st_value)) return false;
-    /* Sections are not listed: any number says that it is in one. */
-    if (exported) symbol.st_shndx = 1;
-    symbol.st_name = (uint32_t)linker_put_name(l, name);
-    linker_put(l, l->dynsym + number * sizeof symbol, &symbol, sizeof symbol);
-    uint32_t bucket = linker_hash(name) % count;
-    next[number] = first[bucket];
-    first[bucket] = number;
-    l->found[s].number = number++;
-  }
-  return true;
-}
-
-static void linker_put_rela(linker *l, uint64_t at, uint32_t symbol, uint64_t value) {
-  uint32_t number = l->found[symbol].number;
-  bool is_missing = l->symbols[symbol].st_shndx == SHN_UNDEF;
-  Elf64_Rela r = {.r_offset = at,
-                  .r_info = is_missing ? ELF64_R_INFO((uint64_t)number, R_X86_64_64)
-                                       : ELF64_R_INFO(0, R_X86_64_RELATIVE),
-                  .r_addend = (int64_t)value};
-  linker_put(l, l->next_rela, &r, sizeof r);
-  l->next_rela += sizeof r;
-}
-
-static bool linker_put_tables(linker *l) {
-  uint64_t got = l->got, plt = l->plt;
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    linker_symbol *found = &l->found[s];
-    uint64_t value = 0;
-    if (!found->got) continue;
-    if (l->symbols[s].st_shndx != SHN_UNDEF && !linker_value(l, s, &value)) return false;
-    found->got = got;
-    got += sizeof(uint64_t);
-    linker_put_rela(l, found->got, s, value);
-    if (!found->plt) continue;
-    found->plt = plt;
-    plt += LINKER_PLT;
-    unsigned char jump[LINKER_PLT] = {0xff, 0x25, 0, 0, 0, 0, 0x66, 0x90};
-    int32_t distance = (int32_t)(found->got - (found->plt + 6));
-    memcpy(jump + 2, &distance, sizeof distance);
-    linker_put(l, found->plt, jump, sizeof jump);
-  }
-  return true;
-}
-
-static bool linker_put_relocated(linker *l, const Elf64_Rela *r, const Elf64_Shdr *target,
-                                 uint64_t address) {
-  (void)target;
-  uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
-  const linker_symbol *found = &l->found[symbol];
-  bool is_missing = l->symbols[symbol].st_shndx == SHN_UNDEF;
-  uint64_t value = 0;
-  if (!is_missing && !linker_value(l, symbol, &value)) return false;
-  switch (ELF64_R_TYPE(r->r_info)) {
-    case R_X86_64_64:
-      linker_put_rela(l, address, symbol, value + (uint64_t)r->r_addend);
-      return true;
-    case R_X86_64_PLT32:
-      if (is_missing) value = found->plt;
-      break;
-    case R_X86_64_GOTPCREL:
-    case R_X86_64_GOTPCRELX:
-    case R_X86_64_REX_GOTPCRELX: value = found->got; break;
-    default: break;
-  }
-  int64_t distance = (int64_t)(value + (uint64_t)r->r_addend - address);
-  int32_t narrow = (int32_t)distance;
-  linker_put(l, address, &narrow, sizeof narrow);
-  return narrow == distance;
-}
-
-static void linker_put_sections(linker *l) {
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
-    if (!l->addresses[s] || section->sh_type == SHT_NOBITS) continue;
-    linker_put(l, l->addresses[s], l->object + section->sh_offset, section->sh_size);
-  }
-}
-
-static void linker_put_dynamic(linker *l) {
-  uint64_t mathematics = linker_put_name(l, linker_mathematics), c = linker_put_name(l, linker_c);
-  Elf64_Dyn tags[LINKER_TAGS] = {
-      {DT_HASH, {l->hash}},         {DT_STRTAB, {l->dynstr}},         {DT_SYMTAB, {l->dynsym}},
-      {DT_STRSZ, {l->dynstr_size}}, {DT_SYMENT, {sizeof(Elf64_Sym)}},
-  };
-  int count = 5;
-  if (l->missing) {
-    tags[count++] = (Elf64_Dyn){DT_NEEDED, {mathematics}};
-    tags[count++] = (Elf64_Dyn){DT_NEEDED, {c}};
-  }
-  if (l->relocations) {
-    tags[count++] = (Elf64_Dyn){DT_RELA, {l->rela}};
-    tags[count++] = (Elf64_Dyn){DT_RELASZ, {l->relocations * sizeof(Elf64_Rela)}};
-    tags[count++] = (Elf64_Dyn){DT_RELAENT, {sizeof(Elf64_Rela)}};
-  }
-  linker_put(l, l->dynamic, tags, sizeof tags);
-}
-
-static Elf64_Phdr linker_segment(uint32_t type, uint32_t flags, uint64_t from, uint64_t file_end,
-                                 uint64_t end, uint64_t align) {
-  return (Elf64_Phdr){.p_type = type,
-                      .p_flags = flags,
-                      .p_offset = from,
-                      .p_vaddr = from,
-                      .p_paddr = from,
-                      .p_filesz = file_end - from,
-                      .p_memsz = end - from,
-                      .p_align = align};
-}
-
-static void linker_put_head(linker *l) {
-  uint64_t dynamic_end = l->dynamic + LINKER_TAGS * sizeof(Elf64_Dyn);
-  Elf64_Phdr segments[LINKER_SEGMENTS] = {
-      linker_segment(PT_LOAD, PF_R | PF_X, 0, l->code_end, l->code_end, LINKER_PAGE),
-      linker_segment(PT_LOAD, PF_R | PF_W, l->data, l->data_end, l->end, LINKER_PAGE),
-      linker_segment(PT_DYNAMIC, PF_R | PF_W, l->dynamic, dynamic_end, dynamic_end, 8),
-      /* Stacks need not be run. */
-      linker_segment(PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 16),
-  };
-  Elf64_Ehdr head = *(const Elf64_Ehdr *)(const void *)l->object;
-  head.e_type = ET_DYN;
-  head.e_entry = 0;
-  head.e_phoff = sizeof head;
-  head.e_phentsize = sizeof *segments;
-  head.e_phnum = LINKER_SEGMENTS;
-  head.e_shoff = head.e_shnum = head.e_shstrndx = 0;
-  linker_put(l, 0, &head, sizeof head);
-  linker_put(l, sizeof head, segments, sizeof segments);
-}
-
-static bool linker_write(const linker *l, const char *path) {
+static bool linker_write(const unsigned char *bytes, size_t size, const char *path) {
   int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0777);
   if (file < 0) return false;
-  uint64_t at = 0;
-  while (at < l->data_end) {
-    ssize_t written = write(file, l->out + at, l->data_end - at);
+  size_t at = 0;
+  while (at < size) {
+    ssize_t written = write(file, bytes + at, size - at);
     if (written <= 0) break;
-    at += (uint64_t)written;
+    at += (size_t)written;
   }
-  return close(file) == 0 && at == l->data_end;
+  return close(file) == 0 && at == size;
 }
 
 static bool linker_link(const char *input, const char *output) {
-  linker l = {0};
-  if (!linker_map(&l, input) || !linker_read(&l) || !linker_lay_out(&l)) return false;
-  linker_put_sections(&l);
-  if (!linker_put_symbols(&l) || !linker_put_tables(&l) ||
-      !linker_relocations(&l, linker_put_relocated)) {
-    return false;
-  }
-  linker_put_dynamic(&l);
-  linker_put_head(&l);
-  return linker_write(&l, output);
+  size_t size, library_size;
+  unsigned char *library;
+  void *object = linker_map(input, &size);
+  if (!object || !halo_link(object, size, &library, &library_size)) return false;
+  bool written = linker_write(library, library_size, output);
+  free(library);
+  return written;
 }
 
 /* ---- How linkers are called ---- */
@@ -512,16 +88,6 @@ static bool linker_try(int count, char **words) {
   }
   return shared && input && output && linker_link(input, output);
 }
-
-#else
-
-static bool linker_try(int count, char **words) {
-  (void)count;
-  (void)words;
-  return false;
-}
-
-#endif
 
 int main(int count, char **words) {
   static char name[] = "ld", usual[] = "/usr/bin/ld";

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "opencl/compiler.h"
+#include "opencl/native.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +57,7 @@ struct halo_cl_ahead {
   halo_cl_device *device;
   char *folder; /* of PoCL's cache */
   int processes;
+  halo_native_list *native; /* NULL: kernels are compiled by processes */
   ahead_program *programs;
   ahead_job *held;         /* until they are worth it */
   halo_map known;          /* files that were asked for */
@@ -221,15 +224,28 @@ static int ahead_cores(void) {
   return sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : AHEAD_MAX_PROCESSES;
 }
 
-int halo_cl_ahead_processes(const halo_cl_device *device) {
+static bool ahead_is_for(const halo_cl_device *device) {
+  return halo_pocl_is(&device->caps) && !device->caps.is_null && device->caps.is_cpu;
+}
+
+/* What the variable says, `usual` where it says nothing, and no more than AHEAD_MAX_PROCESSES. */
+static int ahead_number_of(halo_config key, int usual) {
   uint64_t wanted;
-  if (!halo_pocl_is(&device->caps) || device->caps.is_null || !device->caps.is_cpu) return 0;
-  int cores = ahead_cores() / halo_config_local_processes();
-  int usual = cores < 2 ? 0 : cores < AHEAD_MAX_PROCESSES ? cores : AHEAD_MAX_PROCESSES;
-  if (halo_config_number(HALO_CONFIG_COMPILE_PROCESSES, (uint64_t)usual, &wanted) != HALO_OK) {
-    return usual;
-  }
+  if (halo_config_number(key, (uint64_t)usual, &wanted) != HALO_OK) wanted = (uint64_t)usual;
   return wanted < AHEAD_MAX_PROCESSES ? (int)wanted : AHEAD_MAX_PROCESSES;
+}
+
+int halo_cl_ahead_processes(const halo_cl_device *device) {
+  if (!ahead_is_for(device)) return 0;
+  int cores = ahead_cores() / halo_config_local_processes();
+  return ahead_number_of(HALO_CONFIG_COMPILE_PROCESSES, cores < 2 ? 0 : cores);
+}
+
+/* That compile kernels in this process; 0: the runtime does. */
+static int ahead_threads_for(const halo_cl_device *device) {
+  if (!ahead_is_for(device) || !halo_native_is_there()) return 0;
+  int cores = ahead_cores() / halo_config_local_processes();
+  return ahead_number_of(HALO_CONFIG_COMPILE_THREADS, cores < 1 ? 1 : cores);
 }
 
 /* Whether processes that are started for it are done sooner than this one alone with kernels that take so long. */
@@ -277,7 +293,7 @@ static void *ahead_wait_for_quiet(void *data) {
 
 void halo_cl_ahead_prepare(halo_cl_device *device) {
   int processes = halo_cl_ahead_processes(device);
-  if (!processes) return;
+  if (!processes || ahead_threads_for(device)) return;
   pthread_mutex_lock(&ahead_lock);
   char *folder = ahead_prepared ? NULL : ahead_folder(device);
   ahead_prepared = true;
@@ -287,8 +303,8 @@ void halo_cl_ahead_prepare(halo_cl_device *device) {
 }
 
 halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest) {
-  int processes = halo_cl_ahead_processes(device);
-  if (!processes) return NULL;
+  int processes = halo_cl_ahead_processes(device), threads = ahead_threads_for(device);
+  if (!processes && !threads) return NULL;
   pthread_mutex_lock(&ahead_lock);
   char *folder = ahead_folder(device);
   ahead_opened++;
@@ -298,6 +314,10 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double
   ahead->device = device;
   ahead->folder = folder;
   ahead->processes = processes;
+  if (threads) {
+    ahead->native = halo_native_list_open(threads);
+    return ahead;
+  }
   if (!ahead_is_worth_it(processes, seconds, longest)) return ahead;
   pthread_mutex_lock(&ahead_lock);
   ahead->expects = true;
@@ -306,6 +326,8 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double
   pthread_mutex_unlock(&ahead_lock);
   return ahead;
 }
+
+bool halo_cl_ahead_is_native(const halo_cl_ahead *ahead) { return ahead && ahead->native; }
 
 /* The program's binary becomes the list's; NULL where there is none. */
 static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_program *program) {
@@ -327,19 +349,32 @@ static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_progr
   return p;
 }
 
-/* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
-static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
-                           const halo_cl_launch *launch) {
-  halo_strbuf path = {0};
-  size_t widest = 0, local[3] = {1, 1, 1};
+/* Of a launch: how many work items of a group lie along each dimension, and whether all its dimensions are short. */
+static bool ahead_measure(const halo_cl_launch *launch, size_t local[3]) {
+  size_t widest = 0;
+  for (uint32_t d = 0; d < 3; d++) local[d] = d < launch->dims ? launch->local[d] : 1;
   for (uint32_t d = 0; d < launch->dims; d++) {
-    local[d] = launch->local[d];
     if (launch->global[d] > widest) widest = launch->global[d];
   }
-  halo_strbuf_printf(&path, "%s/%.*s/%s/%zu-%zu-%zu-goffs0%s/%s.so", ahead->folder,
-                     HALO_POCL_HASH_SIZE, (const char *)program->binary + HALO_POCL_HASH_AT,
-                     launch->kernel, local[0], local[1], local[2],
-                     widest < HALO_POCL_SMALL_GRID ? "-smallgrid" : "", launch->kernel);
+  return widest < HALO_POCL_SMALL_GRID;
+}
+
+/* The folder in which PoCL keeps the kernel, as a text of its own. */
+static halo_strbuf ahead_place(const halo_cl_ahead *ahead, const void *binary,
+                               const halo_cl_launch *launch) {
+  halo_strbuf path = {0};
+  size_t local[3];
+  bool small = ahead_measure(launch, local);
+  halo_strbuf_printf(&path, "%s/%.*s/%s/%zu-%zu-%zu-goffs0%s", ahead->folder, HALO_POCL_HASH_SIZE,
+                     (const char *)binary + HALO_POCL_HASH_AT, launch->kernel, local[0], local[1],
+                     local[2], small ? "-smallgrid" : "");
+  return path;
+}
+
+/* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
+static bool ahead_is_known(halo_cl_ahead *ahead, const void *binary, const halo_cl_launch *launch) {
+  halo_strbuf path = ahead_place(ahead, binary, launch);
+  halo_strbuf_printf(&path, "/%s.so", launch->kernel);
   const char *text = halo_strbuf_text(&path);
   bool asked = halo_map_set_text(&ahead->known, text, ahead) != NULL;
   bool cached = !asked && access(text, R_OK) == 0;
@@ -349,10 +384,32 @@ static bool ahead_is_known(halo_cl_ahead *ahead, const ahead_program *program,
   return asked || cached;
 }
 
+static void ahead_add_native(halo_cl_ahead *ahead, const halo_cl_image *image,
+                             const halo_cl_launch *launch) {
+  if (ahead_is_known(ahead, image->binary, launch)) return;
+  halo_native_kernel kernel = {.name = launch->kernel};
+  kernel.bitcode = halo_pocl_bitcode(image->binary, image->size, &kernel.size);
+  kernel.small = ahead_measure(launch, kernel.local);
+  if (!kernel.bitcode) return;
+  halo_strbuf path = ahead_place(ahead, image->binary, launch);
+  char *slash = strrchr(path.data, '/');
+  *slash = '\0';
+  mkdir(path.data, 0700);
+  *slash = '/';
+  mkdir(path.data, 0700);
+  halo_strbuf_printf(&path, "/%s.so", launch->kernel);
+  halo_native_list_add(ahead->native, &kernel, path.data, launch->seconds);
+  halo_strbuf_deinit(&path);
+}
+
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch) {
+  if (halo_cl_ahead_is_native(ahead)) {
+    if (program->image.native) ahead_add_native(ahead, &program->image, launch);
+    return;
+  }
   const ahead_program *sent = ahead ? ahead_program_of(ahead, program) : NULL;
-  if (!sent || ahead_is_known(ahead, sent, launch)) {
+  if (!sent || ahead_is_known(ahead, sent->binary, launch)) {
     if (ahead && ahead->cached) ahead_stop_expecting(ahead);
     return;
   }
@@ -405,6 +462,7 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   while (ahead->pending) pthread_cond_wait(&ahead_done, &ahead_lock);
   pthread_mutex_unlock(&ahead_lock);
+  int native = halo_native_list_close(ahead->native);
   for (ahead_program *p; (p = ahead->programs);) {
     ahead->programs = p->next;
     halo_free(p->binary);
@@ -413,7 +471,8 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   ahead_describe(report, ahead->done, "kernels compiled ahead by other processes");
   ahead_describe(report, ahead->cached, "found in the runtime's cache");
-  int left = ahead->kernels - ahead->cached - ahead->done;
+  ahead_describe(report, native, "kernels compiled by threads of this one");
+  int left = ahead->kernels - ahead->cached - ahead->done - native;
   ahead_describe(report, left, "left to first launches");
   if (left > 0) ahead_note_left();
   halo_map_deinit(&ahead->known);

@@ -25,10 +25,13 @@ int halo_cl_ahead_processes(const halo_cl_device *device);
 /* Has processes started beside the caller once, unless a list is opened within 50 ms: what is compiled later finds them
  * there, and what is compiled at once is not held up by their start. */
 void halo_cl_ahead_prepare(halo_cl_device *device);
-/* NULL where that is 0, which the calls below take as a list of nothing. `seconds`, and the `longest` of them: what is
+/* NULL where that is 0 and no thread compiles either (HALO_COMPILE_THREADS), which the calls below take as a list of nothing. `seconds`, and the `longest` of them: what is
  * expected to be added, if the cache has nothing. Where that is worth it, and no kernel is added for so long that the
  * cache does not seem to have their program, processes are started meanwhile. */
 halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest);
+/* Whether programs are to be built for kernels that this process makes machine code itself, in threads, in the place of
+ * the runtime (opencl/native.h). Such programs may be older than the list, and no process is started for them. */
+bool halo_cl_ahead_is_native(const halo_cl_ahead *ahead);
 /* Adds a kernel of a program that was built since the list was opened; others, and what the runtime's cache has already,
  * are left out. Compiling begins when what there is to compile is worth starting processes for it. */
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,

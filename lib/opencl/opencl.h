@@ -250,10 +250,11 @@ typedef struct halo_cl_unit_key {
   uint64_t part[2];
 } halo_cl_unit_key;
 
-/* A binary that other processes can compile kernels of, and the options that it is built with; on the heap. */
+/* A binary that others can compile kernels of, and the options that it is built with; on the heap. */
 typedef struct halo_cl_image {
   char *binary, *options; /* NULL: there is none */
   size_t size;
+  bool native; /* of a program for that use */
 } halo_cl_image;
 
 /* A built program. Reference-counted. */
@@ -285,6 +286,7 @@ typedef struct halo_cl_program_use {
   bool here; /* they are launched on the device's queue `here` */
   bool
       brief; /* they take so little that compiling them sooner is worth more than what compilers make of them */
+  bool native; /* where it can be, they are not compiled by the runtime (opencl/ahead.h) */
 } halo_cl_program_use;
 halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use use,
                                     const char *source, const char *options, halo_cl_program **out);

@@ -4,6 +4,7 @@
 
 #include "base/strbuf.h"
 #include "opencl/caps.h"
+#include "opencl/opencl.h"
 
 #include <CL/cl.h>
 
@@ -26,10 +27,13 @@ bool halo_pocl_define_one(halo_strbuf *out, const char *name);
 void halo_pocl_define_end(halo_strbuf *out);
 /* A program of `defined` and `source` built without PoCL's library of builtins, which it must need nothing of. NULL
  * where that cannot be done or does not build. The caller releases it. Its binary is put into *image (NULL: not wanted).
- * `brief`: it is optimised once, as a kernel, and not before that as a program; all its groups are of one work item. */
-cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, bool brief,
+ * `use`: one that is brief is optimised once, as a kernel, and not before that as a program; one that is native as well,
+ * and has what opencl/native.h makes kernels of. */
+cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_program_use use,
                                  const char *defined, const char *source, const char *options,
                                  halo_strbuf *image);
+/* The program's code in such a binary; NULL: there is none. */
+const unsigned char *halo_pocl_bitcode(const void *image, size_t size, size_t *bitcode_size);
 /* Where such a binary has the folder of the program in PoCL's cache, as a text of so many characters; and PoCL names
  * kernels for fewer work items than that along each dimension otherwise than others. */
 enum { HALO_POCL_HASH_AT = 36, HALO_POCL_HASH_SIZE = 41, HALO_POCL_SMALL_GRID = 65535 };

@@ -7,6 +7,7 @@
  * expected, programs are built as ever. */
 #include "base/memory.h"
 #include "base/vec.h"
+#include "opencl/native.h"
 #include "opencl/pocl.h"
 
 #include <ctype.h>
@@ -324,8 +325,10 @@ static bool alone_put_kernel(halo_strbuf *out, const char *name, const char *par
   return count >= 0;
 }
 
-/* Appends all kernels; gives their number, or -1 when there is something that is not understood. */
-static int32_t alone_put_kernels(halo_strbuf *out, const char *source) {
+typedef bool alone_visit(halo_strbuf *out, const char *name, const char *parameters);
+
+/* Calls `visit` with each kernel; gives their number, or -1 when there is something that is not understood. */
+static int32_t alone_kernels(halo_strbuf *out, const char *source, alone_visit *visit) {
   static const char start[] = "__kernel void ";
   HALO_VEC(char *) names = {0};
   bool ok = true;
@@ -342,7 +345,7 @@ static int32_t alone_put_kernels(halo_strbuf *out, const char *source) {
     }
     halo_vec_push(&names, name);
     char *parameters = alone_expand(source, open + 1, close);
-    ok = alone_put_kernel(out, name, parameters);
+    ok = visit(out, name, parameters);
     halo_free(parameters);
   }
   int32_t count = ok ? names.count : -1;
@@ -373,6 +376,19 @@ static uint64_t alone_get(const halo_strbuf *binary, size_t at, int bytes) {
   return value;
 }
 
+const unsigned char *halo_pocl_bitcode(const void *image, size_t size, size_t *bitcode_size) {
+  static const unsigned char magic[] = {'B', 'C', 0xc0, 0xde};
+  const halo_strbuf binary = {.data = (char *)image, .length = size};
+  size_t end = ALONE_HEAD + alone_get(&binary, ALONE_FILES, 8);
+  for (size_t at = ALONE_HEAD; at + sizeof magic <= end; at++) {
+    const unsigned char *bytes = (const unsigned char *)image + at;
+    if (memcmp(bytes, magic, sizeof magic) != 0) continue;
+    *bitcode_size = end - at;
+    return bytes;
+  }
+  return NULL;
+}
+
 static bool alone_is_expected(const halo_strbuf *binary) {
   return binary->length > ALONE_HEAD && strcmp(halo_strbuf_text(binary), "poclbin") == 0 &&
          alone_get(binary, ALONE_VERSION, 4) == ALONE_FORM &&
@@ -394,7 +410,8 @@ static halo_strbuf alone_link(cl_program compiled, const char *source) {
     halo_strbuf_append_n(&binary, (const char *)bytes, size);
   }
   halo_free(bytes);
-  int32_t count = alone_is_expected(&binary) ? alone_put_kernels(&kernels, source) : -1;
+  int32_t count =
+      alone_is_expected(&binary) ? alone_kernels(&kernels, source, alone_put_kernel) : -1;
   if (count <= 0) {
     halo_strbuf_deinit(&binary);
   } else {
@@ -412,15 +429,26 @@ static halo_strbuf alone_link(cl_program compiled, const char *source) {
  * between spaces, and hands them on as words between spaces of any kind. */
 static const char alone_brief[] = " -DH_BRIEF\t-disable-llvm-passes";
 
-cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, bool brief,
+static bool alone_put_group(halo_strbuf *out, const char *name, const char *parameters) {
+  halo_native_group(out, name, parameters);
+  return true;
+}
+
+cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_program_use use,
                                  const char *defined, const char *source, const char *options,
                                  halo_strbuf *image) {
-  const char *parts[] = {defined, source};
+  halo_strbuf compiling = {0}, binary = {0}, groups = {0};
+  if (use.native) {
+    halo_native_declare(&groups);
+    alone_kernels(&groups, source, alone_put_group);
+  }
+  const char *parts[] = {defined, source, halo_strbuf_text(&groups)};
   cl_int code, fit = CL_SUCCESS;
-  cl_program compiled = clCreateProgramWithSource(context, 2, parts, NULL, &code), linked = NULL;
+  cl_program compiled = clCreateProgramWithSource(context, 3, parts, NULL, &code), linked = NULL;
+  halo_strbuf_deinit(&groups);
   if (!compiled) return NULL;
-  halo_strbuf compiling = {0}, binary = {0};
-  halo_strbuf_printf(&compiling, "%s%s", options, brief ? alone_brief : "");
+  halo_strbuf_printf(&compiling, "%s%s", options, use.brief || use.native ? alone_brief : "");
+  if (use.native) halo_strbuf_printf(&compiling, " -DH_NATIVE=%d", HALO_NATIVE_FORM);
   code =
       clCompileProgram(compiled, 1, &id, halo_strbuf_text(&compiling), 0, NULL, NULL, NULL, NULL);
   halo_strbuf_deinit(&compiling);

@@ -55,7 +55,8 @@ void halo_cl_timeline_drain(halo_cl_timeline *timeline, const struct timespec *u
 halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand);
 void halo_cl_programs_release(halo_cl_programs *programs);
 
-/* program.c: the image of a program that was built from source where kernels are compiled ahead, for the first caller. */
+/* program.c: the image of a program that was built from source where kernels are compiled ahead, for the first caller; one
+ * that is native stays the program's. */
 halo_cl_image halo_cl_program_take_image(halo_cl_program *program);
 
 /* disk.c: files of program binaries, named by key, in one folder. */

@@ -168,17 +168,17 @@ static cl_program program_build_short(halo_cl_device *device, cl_device_id id, c
 }
 
 /* Without PoCL's library of builtins, which takes longer to read than most programs; NULL where the source needs it. */
-static cl_program program_build_alone(halo_cl_device *device, cl_device_id id, bool brief,
-                                      const char *source, const char *options,
-                                      halo_cl_image *image) {
+static cl_program program_build_alone(halo_cl_device *device, cl_device_id id,
+                                      halo_cl_program_use use, const char *source,
+                                      const char *options, halo_cl_image *image) {
   if (!halo_pocl_is(&device->caps)) return NULL;
-  bool wanted = halo_cl_ahead_processes(device) > 0;
+  bool wanted = use.native || halo_cl_ahead_processes(device) > 0;
   halo_strbuf binary = {0};
   halo_strbuf defined = {0}, all_options = {0};
   cl_program handle = NULL;
   halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
   if (halo_pocl_define(&defined, &device->caps, source)) {
-    handle = halo_pocl_build_alone(device->context, id, brief, halo_strbuf_text(&defined), source,
+    handle = halo_pocl_build_alone(device->context, id, use, halo_strbuf_text(&defined), source,
                                    halo_strbuf_text(&all_options), wanted ? &binary : NULL);
   }
   halo_strbuf_deinit(&defined);
@@ -186,16 +186,17 @@ static cl_program program_build_alone(halo_cl_device *device, cl_device_id id, b
     image->size = binary.length;
     image->binary = halo_strbuf_take(&binary);
     image->options = halo_strbuf_take(&all_options);
+    image->native = use.native;
   }
   halo_strbuf_deinit(&all_options);
   return handle;
 }
 
-static halo_status program_build(halo_cl_device *device, cl_device_id id, bool brief,
+static halo_status program_build(halo_cl_device *device, cl_device_id id, halo_cl_program_use use,
                                  const char *source, const char *options, halo_cl_image *image,
                                  cl_program *out) {
   cl_int code;
-  if ((*out = program_build_alone(device, id, brief, source, options, image))) {
+  if ((*out = program_build_alone(device, id, use, source, options, image))) {
     pthread_mutex_lock(&device->programs->lock);
     device->programs->stats.alone_builds++;
     pthread_mutex_unlock(&device->programs->lock);
@@ -383,6 +384,7 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use 
   program_key(&device->caps, source, all_options, key);
   if (use.here) halo_hash_wide(key, "here", 4);
   if (use.brief) halo_hash_wide(key, "brief", 5);
+  if (use.native) halo_hash_wide(key, "native", 6);
   cl_device_id id = use.here ? device->here_id : device->id;
   pthread_mutex_lock(&programs->lock);
   *out = program_find(programs, key);
@@ -395,7 +397,7 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use 
     halo_cl_image image = {0};
     if (!handle && !device->caps.is_null) {
       double start = halo_clock();
-      status = program_build(device, id, use.brief, source, all_options, &image, &handle);
+      status = program_build(device, id, use, source, all_options, &image, &handle);
       pthread_mutex_lock(&programs->lock);
       programs->stats.builds += status == HALO_OK;
       programs->stats.build_seconds += halo_clock() - start;
@@ -413,7 +415,7 @@ halo_cl_image halo_cl_program_take_image(halo_cl_program *program) {
   halo_cl_programs *programs = program->device->programs;
   pthread_mutex_lock(&programs->lock);
   halo_cl_image image = program->image;
-  program->image = (halo_cl_image){0};
+  if (!image.native) program->image = (halo_cl_image){0};
   pthread_mutex_unlock(&programs->lock);
   return image;
 }

@@ -307,17 +307,25 @@ int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector)
   return select_named(list, count, selector);
 }
 
+#define SELECT_NEEDS                                                                               \
+  "OpenCL 1.2, a compiler for its C, little-endian byte order and a device that is available"
+
 static halo_status select_none(const select_list *list, const char *selector) {
   halo_strbuf text = {0};
+  bool all = true;
   for (int i = 0; i < list->count; i++) {
     const halo_cl_listing *listing = &list->data[i].listing;
+    all = all && listing->usable;
     halo_strbuf_printf(&text, "%s%d:%d %s \"%s\"%s", i ? ", " : "", listing->platform,
                        listing->device, halo_caps_kind_name(&listing->caps), listing->caps.name,
                        listing->usable ? "" : " (not usable)");
   }
+  if (!all) halo_strbuf_append(&text, "; usable is what has " SELECT_NEEDS);
   halo_status status =
-      halo_fail(HALO_NOT_FOUND, "no OpenCL device matches \"%.80s\"; there are: %s",
-                *selector ? selector : "any usable", halo_strbuf_text(&text));
+      *selector ? halo_fail(HALO_NOT_FOUND, "no OpenCL device matches \"%.80s\"; there are: %s",
+                            selector, halo_strbuf_text(&text))
+                : halo_fail(HALO_NOT_FOUND, "no OpenCL device can be used; there are: %s",
+                            halo_strbuf_text(&text));
   halo_strbuf_deinit(&text);
   return status;
 }
@@ -335,9 +343,7 @@ halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_de
   }
   if (status == HALO_OK && !found) status = select_none(&list, selector);
   if (found && !found->listing.usable) {
-    status = halo_fail(HALO_UNIMPLEMENTED,
-                       "%s (%s) cannot be used: that takes OpenCL 1.2, a compiler for its C, "
-                       "little-endian byte order and a device that is available",
+    status = halo_fail(HALO_UNIMPLEMENTED, "%s (%s) cannot be used: that takes " SELECT_NEEDS,
                        found->listing.caps.name, found->listing.caps.version);
   }
   if (status == HALO_OK) {

@@ -87,12 +87,6 @@ static halo_instr *custom_logical(halo_expander *x, halo_instr *value, const hal
 
 /* ---- Triangular systems ---- */
 
-/* JAX's name for BLAS's routine, which we have an operation for. */
-static bool custom_is_solve(const char *target) {
-  return strlen(target) == 16 && strncmp(target, "lapack_", 7) == 0 && strchr("sdcz", target[7]) &&
-         strcmp(target + 8, "trsm_ffi") == 0;
-}
-
 static halo_instr *custom_solve(halo_expander *x, halo_instr *instr) {
   const halo_attr *config = halo_instr_attr(instr, HALO_ATTR_BACKEND_CONFIG);
   halo_arena scratch = {0};
@@ -158,7 +152,7 @@ halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
     return halo_expand_tuple(x, instr->operands, 0);
   halo_instr *topk = halo_expand_topk_call(x, instr);
   if (topk || x->status != HALO_OK) return topk;
-  if (target && custom_is_solve(target->text) && !halo_custom_target_find(target->text)) {
+  if (target && halo_custom_is_solve(target->text) && !halo_custom_target_find(target->text)) {
     halo_instr *solved = custom_solve(x, instr);
     halo_instr *split = solved ? halo_expand_triangular_solve(x, solved) : NULL;
     return split ? split : solved;

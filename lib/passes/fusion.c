@@ -205,12 +205,13 @@ static int64_t fusion_price(const fusion_state *s, const fusion_node *node) {
   return cost < FUSION_MAX_COST ? cost : FUSION_MAX_COST;
 }
 
-/* A little work, `runs` times a node: it is cheaper done over than handed on. In rounds that become a part
- * of one kernel, handing on costs no launch, so that only what is done over counts. */
+/* A little work, `runs` times a node: it is cheaper done over than handed on. In what becomes a part of one
+ * kernel, rounds and one number for all elements of small arrays, handing on costs no launch, so that only what
+ * is done over counts. */
 static bool fusion_is_tiny(const fusion_state *s, const fusion_node *node, int64_t runs) {
   int64_t most = fusion_tiny(s);
-  if (s->in_rounds) {
-    int64_t once = halo_shape_element_count(halo_leaf_shape(node->instr->shape, 0));
+  int64_t once = halo_shape_element_count(halo_leaf_shape(node->instr->shape, 0));
+  if (s->in_rounds || (s->is_small && once == 1)) {
     int64_t over = runs > once ? runs - once : 0;
     if (over * node->cost > fusion_step(s)) return false;
   }
@@ -496,28 +497,41 @@ static void fusion_begin(fusion_state *s) {
   halo_users_collect(&s->users, s->computation, false);
 }
 
-/* Whether a round of a loop is so little that regions are going to take it: what it computes is not much
- * more than launching some kernels. */
-static bool fusion_is_little(const halo_computation *body) {
-  enum { LAUNCHES = 3 };
-  const halo_target *target = &body->module->target;
+/* Simple operations of all that kernels compute element by element, products left out. */
+static double fusion_operations(const halo_computation *body) {
   double operations = 0;
   for (int32_t i = 0; i < body->instrs.count; i++) {
     const halo_instr *instr = body->instrs.data[i];
-    if (instr->opcode == HALO_OP_DOT) return false;
+    if (instr->opcode == HALO_OP_DOT) continue;
     if (!fusion_is_computed(instr) || halo_shape_leaf_count(instr->shape) == 0) continue;
     int64_t most = halo_shape_element_count(halo_leaf_shape(instr->shape, 0));
     if (fusion_is_reduction(instr)) most = halo_shape_element_count(instr->operands[0]->shape);
     operations += (double)most * halo_op_info_of(instr->opcode)->cost;
   }
-  return operations <= LAUNCHES * target->launch * target->rate;
+  return operations;
+}
+
+static bool fusion_has_dot(const halo_computation *body) {
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    if (body->instrs.data[i]->opcode == HALO_OP_DOT) return true;
+  }
+  return false;
+}
+
+/* Decides whether regions are going to take all of it: rounds of a loop that compute not much more than launching
+ * some kernels takes, or as much of a program as takes a few dozen launches. */
+static void fusion_foresee_regions(fusion_state *s, bool in_rounds) {
+  enum { ROUND = 3, WHOLE = 20 }; /* launches */
+  double launches = fusion_operations(s->computation) / (s->target->launch * s->target->rate);
+  s->in_rounds = in_rounds && launches <= ROUND && !fusion_has_dot(s->computation);
+  s->is_small = halo_target_has_few_items(s->target) && launches <= WHOLE;
 }
 
 static bool fusion_run(halo_computation *computation, bool in_rounds) {
   fusion_state s = {.computation = computation,
                     .target = &computation->module->target,
                     .count = computation->instrs.count};
-  s.in_rounds = in_rounds && fusion_is_little(computation);
+  fusion_foresee_regions(&s, in_rounds);
   s.max_inputs = fusion_max_inputs(s.target);
   s.nodes = halo_alloc(sizeof *s.nodes * (size_t)s.count);
   fusion_begin(&s);

@@ -39,6 +39,8 @@ typedef struct fusion_state {
   const halo_target *target;
   int32_t max_inputs;
   bool in_rounds; /* of a loop, each of which is little work */
+  /* All of it is likely to become one kernel, on a device where work items are few. */
+  bool is_small;
   fusion_node *nodes;
   int32_t count;
   halo_users users;

@@ -86,7 +86,7 @@ static halo_instr *simplify_uniform_operands(halo_rewriter *r, halo_instr *instr
 /* ---- The table ---- */
 
 static halo_simplify_fn *const simplify_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_ADD] = halo_simplify_binary,
+    [HALO_OP_ADD] = halo_simplify_add,
     [HALO_OP_SUBTRACT] = halo_simplify_binary,
     [HALO_OP_MULTIPLY] = halo_simplify_binary,
     [HALO_OP_DIVIDE] = halo_simplify_binary,

@@ -27,6 +27,8 @@ halo_simplify_fn halo_simplify_slice, halo_simplify_concatenate, halo_simplify_d
     halo_simplify_dynamic_update_slice;
 /* simplify_sort.c: a slice of `leaf`, a get-tuple-element: the first of what a sort gives are the largest or smallest. */
 halo_instr *halo_simplify_sorted(halo_rewriter *r, halo_instr *instr, halo_instr *leaf);
+/* simplify_pads.c */
+halo_simplify_fn halo_simplify_add;
 /* simplify_control.c */
 halo_simplify_fn halo_simplify_reduce, halo_simplify_dot, halo_simplify_conditional,
     halo_simplify_while;

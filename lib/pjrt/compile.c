@@ -222,7 +222,7 @@ static PJRT_Error *compile_elsewhere(pjrt_core *core, int id, halo_executable **
 
 PJRT_Error *pjrt_core_at(pjrt_core *core, PJRT_Device *device, halo_executable **out) {
   PJRT_Error *error = NULL;
-  if (!device || device == core->devices[0]) {
+  if (!device || (core->device_count > 0 && device == core->devices[0])) {
     *out = core->executable;
     return NULL;
   }

@@ -146,6 +146,7 @@ static double lower_call_work(const halo_custom_site *site, const halo_target *t
  * thread: a queue with threads of its own is woken and waited for wherever the host takes part. */
 typedef struct lower_whole {
   double work, alone, saved;
+  int32_t kernels; /* outside of loops */
   bool able, loops, calls,
       exchanges; /* exchanges wait for other devices: they do not stay in loops */
 } lower_whole;
@@ -188,6 +189,7 @@ static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_t
     bool alone = lower_is_one_group(step);
     sum->work += alone ? work / LOWER_ONE_GROUP : work;
     if (alone) sum->alone += work / LOWER_ONE_GROUP;
+    sum->kernels++;
   } else if (step->kind == HALO_STEP_COLLECTIVE) {
     /* It waits in another thread where it takes long. */
     sum->work += (double)step->bytes / (LOWER_EXCHANGE * target->bandwidth);
@@ -210,9 +212,11 @@ static double lower_whole_work(const halo_steps *steps, const halo_target *targe
   const double longest = 0.01; /* of the caller's time */
   lower_whole sum = lower_list_work(steps, target);
   if (!sum.able) return -1;
-  if (!sum.calls) return sum.loops ? -1 : sum.work;
-  double lost = sum.work - sum.alone - sum.saved;
+  if (!sum.calls && sum.loops) return -1;
   if (sum.work > longest) return -1;
+  /* Threads are woken for each of a chain of kernels. */
+  double lost = sum.work - (sum.kernels > 1 ? (sum.kernels - 1) * LOWER_WAITING : 0);
+  if (sum.calls) lost = sum.work - sum.alone - sum.saved;
   return lost > 0 ? lost : 0;
 }
 

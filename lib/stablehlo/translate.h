@@ -217,6 +217,8 @@ halo_translate_fn halo_translate_op_collective, halo_translate_op_all_to_all,
 /* Of a custom call: the groups and the channel are in a dictionary. */
 void halo_translate_ragged_all_to_all(halo_translator *t, halo_mlir_op *op,
                                       const halo_mlir_attr *config);
+/* translate_async.c: of a custom call that stands for the collective's beginning. What it gives is what the end does. */
+halo_translate_fn halo_translate_async_start;
 /* translate_custom.c */
 halo_translate_fn halo_translate_op_custom_call;
 /* The first k of `operand` along its last dimension, the largest ones, and their places. */

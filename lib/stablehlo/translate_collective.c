@@ -175,10 +175,12 @@ void halo_translate_op_collective(halo_translator *t, halo_mlir_op *op) {
   if (name) {
     attrs.data[attrs.count++] = halo_translate_ints(t, HALO_ATTR_DIMENSIONS, &along, 1);
   }
-  if (op->region_count || op->opcode == HALO_MLIR_OP_CROSS_REPLICA_SUM) {
+  bool called = halo_mlir_attr_of(op, "called_computations") != NULL;
+  if (op->region_count || called || op->opcode == HALO_MLIR_OP_CROSS_REPLICA_SUM) {
     halo_computation *body =
-        op->region_count ? halo_translate_body(t, &op->regions[0], 2)
-                         : halo_translate_scalar_body(t, HALO_OP_ADD, operands[0]->shape->type);
+        called             ? halo_translate_called(t, op)
+        : op->region_count ? halo_translate_body(t, &op->regions[0], 2)
+                           : halo_translate_scalar_body(t, HALO_OP_ADD, operands[0]->shape->type);
     if (!body) return;
     attrs.data[attrs.count++] = halo_translate_comp(t, HALO_ATTR_TO_APPLY, body);
   }

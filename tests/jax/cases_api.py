@@ -1022,7 +1022,7 @@ os.environ.clear()
 assert float(jax.jit(lambda x: jnp.sin(x).sum() + jnp.cumsum(x)[2])(jnp.arange(17.))) > 0
 """
   with tempfile.TemporaryDirectory() as place:  # nothing is compiled before
-    env = dict(os.environ, HALO_CACHE_DIR=place, POCL_CACHE_DIR=place, HALO_COMPILE_PROCESSES="0")
+    env = dict(os.environ, HALO_CACHE_DIR=place, POCL_CACHE_DIR=place, HALO_COMPILE_THREADS="0", HALO_COMPILE_PROCESSES="0")
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100)
   assert done.returncode == 0, (done.returncode, done.stderr[-600:])
 

@@ -178,6 +178,26 @@ def own_programs(job):
   assert float(z.sum()) == np.arange(job.each * 3.).sum()
 
 
+def some_processes(job):
+  """Programs for devices of some processes: in others the same calls give arrays without pieces, and nobody waits for them."""
+  jax, np, lax, P = job.jax, job.np, job.jax.lax, job.P
+  whole = np.random.default_rng(3).normal(size=(24, 24)).astype(np.float32)
+  for members in ([0, 1], [1, job.count - 1], [0, *range(job.count // 2, job.count)]):
+    mesh = jax.sharding.Mesh(np.array([d for d in jax.devices() if d.process_index in members]), ("i",))
+    rows = jax.sharding.NamedSharding(mesh, P("i") if len(whole) % mesh.size == 0 else P())
+    x = jax.make_array_from_callback(whole.shape, rows, lambda index: whole[index], dtype=whole.dtype)
+    product = jax.jit(lambda a: a @ a.T, out_shardings=rows)(x)
+    assert bool(product.addressable_shards) == (job.process in members) and product.sharding == rows
+    for shard in product.addressable_shards:
+      np.testing.assert_allclose(shard.data, (whole @ whole.T)[shard.index], rtol=1e-4, atol=1e-4)
+    count = jax.jit(jax.shard_map(lambda a: lax.psum(a[0], "i"), mesh=mesh, in_specs=P("i"), out_specs=P()))(np.arange(mesh.size))
+    for shard in count.addressable_shards: assert int(shard.data) == sum(range(mesh.size))
+    for shard in (x + 1).sum().addressable_shards: np.testing.assert_allclose(float(shard.data), (whole + 1).sum(), rtol=1e-4)
+    for k in range(job.process): np.testing.assert_allclose(jax.jit(lambda x: x + k)(whole), whole + k)
+  total = jax.jit(lambda a: a.sum())(job.spread(np.arange(job.total, dtype=np.float32)))
+  assert float(total) == sum(range(job.total))
+
+
 def callbacks(job):
   jax, np = job.jax, job.np
   seen = []
@@ -227,7 +247,7 @@ def differences(job):
   assert float(jax.jit(lambda x: (x + 7).sum())(x)) == 8 * 3 * job.total
 
 
-CASES = [devices, local_data, utilities, pmap, shard_map, jit, training, own_programs, callbacks, callbacks_of_all, partitioners, differences]
+CASES = [devices, local_data, utilities, pmap, shard_map, jit, training, own_programs, some_processes, callbacks, callbacks_of_all, partitioners, differences]
 
 # ---- One process fails: the others say what they are told. ----
 

@@ -1,6 +1,7 @@
 /* tests/math/test_lines.c: what CPUs compute in lines of neighbours, on arrays that are long enough for that: powers of
  * whole numbers with exponents of all sizes, their quotients and remainders, remainders of numbers of all sizes, exponentials
- * of complex numbers, and functions of f16. */
+ * of complex numbers, and functions of f16
+ * and bf16. */
 #include "halo/client.h"
 
 #include <complex.h>
@@ -188,31 +189,48 @@ static double lines_half(uint16_t bits) {
   return bits >> 15 ? -value : value;
 }
 
+static double lines_brain(uint16_t bits) {
+  uint32_t word = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+/* A type of 16 bits: its values, the least normal exponent and the digits behind the point. */
+typedef struct lines_type {
+  const char *name;
+  double (*value)(uint16_t bits);
+  int least, digits;
+} lines_type;
+
+static const lines_type lines_f16 = {"f16", lines_half, -14, 10};
+static const lines_type lines_bf16 = {"bf16", lines_brain, -126, 7};
+
 static double lines_logistic(double x) { return 1 / (1 + exp(-x)); }
 
-/* All arguments of f16, in the short forms that functions have for it: within 2^-18 of the result before that is rounded,
- * which is half an ULP. Subnormal numbers have fewer digits than that. */
-static bool lines_halves_are_right(halo_client *client, const char *instr,
-                                   double (*function)(double)) {
+/* All arguments of a type of 16 bits, in the short forms that functions have for it: within 2^-7 of the half ULP that
+ * rounding takes. Subnormal numbers have fewer digits than that. */
+static bool lines_are_right(halo_client *client, const lines_type *type, const char *instr,
+                            double (*function)(double)) {
   static uint16_t x[LINES_COUNT], z[LINES_COUNT];
   int wrong = 0;
   double worst = 0;
   for (int first = 0; first < 1 << 16; first += LINES_COUNT) {
     for (int i = 0; i < LINES_COUNT; i++) x[i] = (uint16_t)(first + i);
-    lines_run(client, "f16", instr, x, x, z, sizeof z);
+    lines_run(client, type->name, instr, x, x, z, sizeof z);
     for (int i = 0; i < LINES_COUNT; i++) {
-      double want = function(lines_half(x[i])), got = lines_half(z[i]);
-      int exponent = want != 0 && isfinite(want) ? ilogb(want) : -14;
-      double ulp = ldexp(1, (exponent < -14 ? -14 : exponent) - 10);
+      double want = function(type->value(x[i])), got = type->value(z[i]);
+      int exponent = want != 0 && isfinite(want) ? ilogb(want) : type->least;
+      double ulp = ldexp(1, (exponent < type->least ? type->least : exponent) - type->digits);
       bool good = isnan(want) ? isnan(got) : fabs(got - want) <= (0.5 + 0x1p-7) * ulp;
       if (good && !isnan(want)) worst = fmax(worst, fabs(got - want) / ulp);
       good &= want != 0 || signbit(want) == signbit(got);
       if (!good && wrong++ < 5) {
-        fprintf(stderr, "%s of %a: %a, not %a\n", instr, lines_half(x[i]), got, want);
+        fprintf(stderr, "%s of %a: %a, not %a\n", instr, type->value(x[i]), got, want);
       }
     }
   }
-  printf("%-16s of f16: %.4f ULP\n", instr, worst);
+  printf("%-16s of %s: %.4f ULP\n", instr, type->name, worst);
   return wrong == 0;
 }
 
@@ -226,10 +244,12 @@ int main(void) {
   good = lines_exponentials_are_right(client) && good;
   good = lines_remainders_f32(client) && good;
   good = (!info.has_f64 || lines_remainders_f64(client)) && good;
-  good = lines_halves_are_right(client, "tanh(x)", tanh) && good;
-  good = lines_halves_are_right(client, "logistic(x)", lines_logistic) && good;
-  good = lines_halves_are_right(client, "sine(x)", sin) && good;
-  good = lines_halves_are_right(client, "cosine(x)", cos) && good;
+  good = lines_are_right(client, &lines_f16, "tanh(x)", tanh) && good;
+  good = lines_are_right(client, &lines_f16, "logistic(x)", lines_logistic) && good;
+  good = lines_are_right(client, &lines_f16, "sine(x)", sin) && good;
+  good = lines_are_right(client, &lines_f16, "cosine(x)", cos) && good;
+  good = lines_are_right(client, &lines_bf16, "sine(x)", sin) && good;
+  good = lines_are_right(client, &lines_bf16, "cosine(x)", cos) && good;
   bool (*const divides[])(halo_client *) = {lines_divides_s8,  lines_divides_s16, lines_divides_s32,
                                             lines_divides_s64, lines_divides_u8,  lines_divides_u16,
                                             lines_divides_u32, lines_divides_u64};

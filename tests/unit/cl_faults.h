@@ -170,6 +170,17 @@ cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error) {
   return NULL;
 }
 
+static atomic_bool fault_no_device; /* no device is available */
+
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *out,
+                       size_t *length) {
+  cl_int code = FAULT_REAL(clGetDeviceInfo, device, what, size, out, length);
+  if (what == CL_DEVICE_AVAILABLE && out && atomic_load(&fault_no_device)) {
+    *(cl_bool *)out = CL_FALSE;
+  }
+  return code;
+}
+
 extern char __executable_start[], etext[]; /* the linker's */
 
 int posix_memalign(void **out, size_t align, size_t size) {

@@ -9,10 +9,17 @@
 __attribute__((unused)) static const float four[4] = {1, 2, 3, 4};
 __attribute__((unused)) static const float ten[4] = {10, 20, 30, 40};
 
-static inline halo_executable *compile(halo_client *client, const char *text, int replicas) {
-  char module[2048];
+enum { SPREAD_TEXT = 2048 };
+
+/* A module's text with the number of replicas for its "$n". */
+static inline void with_replicas(char out[SPREAD_TEXT], const char *text, int replicas) {
   const char *mark = strstr(text, "$n");
-  snprintf(module, sizeof module, "%.*s%d%s", (int)(mark - text), text, replicas, mark + 2);
+  snprintf(out, SPREAD_TEXT, "%.*s%d%s", (int)(mark - text), text, replicas, mark + 2);
+}
+
+static inline halo_executable *compile(halo_client *client, const char *text, int replicas) {
+  char module[SPREAD_TEXT];
+  with_replicas(module, text, replicas);
   return run_compile(client, module);
 }
 

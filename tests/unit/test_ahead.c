@@ -19,6 +19,7 @@ static void set_up(void) {
   strcpy(folder + strlen(folder) - 6, "XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(folder));
   setenv("HALO_COMPILE_PROCESSES", "2", 1);
+  setenv("HALO_COMPILE_THREADS", "0", 1);
   unsetenv("HALO_COMPILER");
   unsetenv("POCL_KERNEL_CACHE");
 }

@@ -347,12 +347,9 @@ END_TEST
 
 /* ---- Several processes, which are threads here ---- */
 
-/* Device i has i times 1, 2, 3, 4 and i; all sums are checked. */
-static void spread_sum(spread_process *process, halo_client *client) {
-  int all = halo_client_global_device_count(client), mine = halo_client_device_count(client);
-  halo_executable *e = compile(client, process->text, all);
-  ck_assert_int_eq(halo_executable_device_count(e), mine);
-  float sum = (float)(all * (all + 1) / 2);
+/* Device i has i + 1 times 1, 2, 3, 4; the sums on this process's devices are checked. */
+static void spread_check_sum(halo_executable *e, float sum) {
+  int mine = halo_executable_device_count(e);
   for (int n = 0; n < 4; n++) {
     halo_buffer *in[FAKE_PROCESSES], *out[FAKE_PROCESSES];
     halo_buffer *const *arguments[FAKE_PROCESSES];
@@ -374,6 +371,13 @@ static void spread_sum(spread_process *process, halo_client *client) {
       halo_buffer_release(out[d]);
     }
   }
+}
+
+static void spread_sum(spread_process *process, halo_client *client) {
+  int all = halo_client_global_device_count(client), mine = halo_client_device_count(client);
+  halo_executable *e = compile(client, process->text, all);
+  ck_assert_int_eq(halo_executable_device_count(e), mine);
+  spread_check_sum(e, (float)(all * (all + 1) / 2));
   halo_executable_release(e);
 }
 
@@ -382,6 +386,46 @@ START_TEST(processes) {
   spread(3, 2, 0, reduce_text, spread_sum); /* one device, two, one */
   spread(2, 1, 0, large_text, spread_sum);
   spread(4, 2, 0, large_text, spread_sum);
+}
+END_TEST
+
+/* Programs for devices of some of the processes: of four, which have one, two, one and two. Who has no part waits for nobody. */
+static void spread_some(spread_process *process, halo_client *client) {
+  static const struct {
+    int count, devices[4], processes[4];
+  } groups[] = {{2, {0, 1}, {1, 1, 0, 0}},       {2, {3, 5}, {0, 0, 1, 1}},
+                {3, {2, 4, 5}, {0, 1, 0, 1}},    {2, {3, 0}, {1, 0, 1, 0}},
+                {4, {0, 2, 3, 4}, {1, 1, 1, 1}}, {3, {1, 2, 5}, {0, 1, 0, 1}}};
+  int me = process->communicator->process;
+  char module[SPREAD_TEXT];
+  for (int g = 0; g < (int)(sizeof groups / sizeof groups[0]); g++) {
+    with_replicas(module, process->text, groups[g].count);
+    halo_compile_options options = {.devices = groups[g].devices, .replica_count = groups[g].count};
+    halo_executable *e;
+    ck_ok(run_try_compile(client, module, &options, &e));
+    ck_assert_int_eq(halo_executable_device_count(e) > 0, groups[g].processes[me]);
+    if (!groups[g].processes[me]) {
+      halo_buffer *none;
+      ck_ok(halo_executable_execute_all(e, NULL, 0, NULL, NULL));
+      ck_fails(halo_executable_execute(e, NULL, 0, NULL, &none), HALO_INVALID_ARGUMENT,
+               "for 0 devices");
+      halo_executable_release(e);
+      continue;
+    }
+    float sum = 0;
+    for (int i = 0; i < groups[g].count; i++) sum += (float)(groups[g].devices[i] + 1);
+    spread_check_sum(e, sum);
+    halo_executable_release(e);
+    /* What a process computes alone in between does not matter. */
+    for (int own = 0; own < me; own++) {
+      halo_executable_release(compile(client, reduce_text, 1));
+    }
+  }
+}
+
+START_TEST(some_processes) {
+  spread(4, 2, 0, reduce_text, spread_some);
+  spread(4, 2, 0, large_text, spread_some);
 }
 END_TEST
 
@@ -445,9 +489,8 @@ END_TEST
 
 static void spread_mismatch(spread_process *process, halo_client *client) {
   const char *text = process->communicator->process ? large_text : reduce_text;
-  char module[2048];
-  const char *mark = strstr(text, "$n");
-  snprintf(module, sizeof module, "%.*s2%s", (int)(mark - text), text, mark + 2);
+  char module[SPREAD_TEXT];
+  with_replicas(module, text, 2);
   halo_executable *e;
   ck_fails(run_try_compile(client, module, NULL, &e), HALO_FAILED_PRECONDITION,
            "compile different programs");
@@ -478,6 +521,7 @@ int main(void) {
   tcase_add_test(one, wrong);
   tcase_add_test(one, from_builder);
   tcase_add_test(several_processes, processes);
+  tcase_add_test(several_processes, some_processes);
   tcase_add_test(several_processes, process_fails);
   tcase_add_test(several_processes, process_absent);
   tcase_add_test(several_processes, process_deaf);

@@ -117,6 +117,19 @@ START_TEST(failure_without_donation) {
 }
 END_TEST
 
+/* Who did not ask for a certain device is told what a device must have. */
+START_TEST(no_device_is_available) {
+  halo_client *client = NULL;
+  atomic_store(&fault_no_device, true);
+  unsetenv("HALO_DEVICE");
+  ck_fails(halo_client_create(NULL, &client), HALO_NOT_FOUND, "no OpenCL device can be used");
+  ck_assert_ptr_nonnull(strstr(halo_error_message(), "usable is what has OpenCL 1.2"));
+  ck_fails(halo_client_create(&(halo_client_options){.device = "0:0"}, &client), HALO_UNIMPLEMENTED,
+           "takes OpenCL 1.2");
+  atomic_store(&fault_no_device, false);
+}
+END_TEST
+
 /* ---- Processes ---- */
 
 /* What a forked child may do: everything gives a clear failure, and nothing hangs. */
@@ -197,6 +210,7 @@ int main(void) {
   tcase_add_test(runs, second_step_fails);
   tcase_add_test(runs, last_flush_fails);
   tcase_add_test(runs, failure_without_donation);
+  tcase_add_test(runs, no_device_is_available);
   suite_add_tcase(suite, runs);
   TCase *processes = tcase_create("processes");
   tcase_set_timeout(processes, 120);

@@ -319,8 +319,8 @@ START_TEST(buffers_make_nothing_dear) {
       "  rows = f32[64,3] reshape(v)\n"
       "  short = f32[64] reduce(rows, zero), dimensions={1}, to_apply=add\n"
       "  all = f32[] reduce(short, zero), dimensions={0}, to_apply=add\n"
-      "  b = f32[16] broadcast(all), dimensions={}\n"
-      "  ROOT r = (f32[192], f32[16]) tuple(v, b)\n"
+      "  b = f32[2] broadcast(all), dimensions={}\n"
+      "  ROOT r = (f32[192], f32[2]) tuple(v, b)\n"
       "}\n";
   halo_module *module = optimised(text);
   ck_assert_int_eq(module->entry->instrs.count, 4); /* x, two fusions, the tuple */
@@ -396,6 +396,30 @@ START_TEST(little_rounds_pay_for_no_launch) {
   /* The counter, the power, and the product. */
   ck_assert_int_eq(fusions_of(halo_instr_attr(loop, HALO_ATTR_BODY)->comps.data[0]), 3);
   halo_module_release(module);
+}
+END_TEST
+
+/* A power of one number that all elements of small arrays are divided by, as optimisers do, is worth a step where
+ * all becomes one kernel, and not where there are few of them. */
+START_TEST(powers_of_counters_are_taken_once) {
+  static const char form[] =
+      "HloModule m\n"
+      "ENTRY e {\n"
+      "  x = f32[%d,24] parameter(0)\n"
+      "  t = f32[] parameter(1)\n"
+      "  half = f32[] constant(0.5)\n"
+      "  p = f32[] power(half, t)\n"
+      "  b = f32[%d,24] broadcast(p), dimensions={}\n"
+      "  ROOT d = f32[%d,24] divide(x, b)\n"
+      "}\n";
+  static const int rows[] = {12, 1}, kernels[] = {2, 1};
+  for (int i = 0; i < 2; i++) {
+    char text[1024];
+    snprintf(text, sizeof text, form, rows[i], rows[i], rows[i]);
+    halo_module *module = optimised(text);
+    ck_assert_int_eq(fusions_of(module->entry), kernels[i]);
+    halo_module_release(module);
+  }
 }
 END_TEST
 
@@ -630,6 +654,7 @@ int main(void) {
   tcase_add_test(c, buffers_make_nothing_dear);
   tcase_add_test(c, norms_are_on_the_side);
   tcase_add_test(c, little_rounds_pay_for_no_launch);
+  tcase_add_test(c, powers_of_counters_are_taken_once);
   tcase_add_test(c, few_results_of_many_elements);
   tcase_add_test(c, dear_elements_of_argmax);
   tcase_add_test(c, dear_pieces_of_rows);

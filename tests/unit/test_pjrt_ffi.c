@@ -360,6 +360,7 @@ START_TEST(platforms) {
   ck_call(add_for("t.both", plus_one, "halo"));
   ck_refused(add_for("t.both", plus_two, "cpu"), ALREADY_EXISTS, "t.both");
   ck_assert(run_target(client, "t.both", "") == 1);
+  ck_refused(add_for("lapack_strsm_ffi", plus_one, "cpu"), ALREADY_EXISTS, "lapack_strsm_ffi");
   ck_refused(add_for("t.other", plus_one, "CUDA"), INVALID_ARGUMENT, "CUDA");
   ck_refused(add_for("t.new", too_new, "halo"), UNIMPLEMENTED, "version 0.99");
   ck_refused(add_stages("t.old", (stages){.execute = plus_one}, 2), UNIMPLEMENTED,

@@ -445,6 +445,12 @@ START_TEST(brief_units) {
        "y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} "
        "ROOT z = f32[8,8] dot(y, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
        true, true},
+      {"ENTRY e { a = f32[100,3,3] parameter(0) b = f32[100,3,1] parameter(1) "
+       "x = f32[100,3,1] triangular-solve(a, b), left_side=true, lower=true, "
+       "unit_diagonal=true, transpose_a=NO_TRANSPOSE "
+       "ROOT y = f32[100,3,1] triangular-solve(a, x), left_side=true, lower=false, "
+       "unit_diagonal=false, transpose_a=NO_TRANSPOSE }",
+       true, true},
       {"ENTRY e { x = f32[8] parameter(0) k = s32[] constant(0) "
        "p = (s32[], f32[8]) tuple(k, x) "
        "ROOT w = (s32[], f32[8]) while(p), condition=less, body=round }",
@@ -466,6 +472,32 @@ START_TEST(brief_units) {
     halo_executable_release(e);
     halo_strbuf_deinit(&text);
   }
+  halo_client_release(client);
+}
+END_TEST
+
+/* What a chain of kernels takes in the caller's thread is less by what threads of the device would be woken for. */
+START_TEST(chains_wake_nobody) {
+  halo_client *client = run_client(DEVICE("cpu-two-cores"));
+  double work[2];
+  for (int i = 0; i < 2; i++) {
+    halo_strbuf text = {0};
+    halo_strbuf_append(&text, "HloModule chain\nENTRY e {\n  x0 = f32[256,256] parameter(0)\n");
+    int products = i ? 3 : 1;
+    for (int k = 1; k <= products; k++) {
+      halo_strbuf_printf(&text,
+                         "  %sx%d = f32[256,256] dot(x0, x%d), lhs_contracting_dims={1}, "
+                         "rhs_contracting_dims={0}\n",
+                         k == products ? "ROOT " : "", k, k - 1);
+    }
+    halo_strbuf_append(&text, "}\n");
+    halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+    work[i] = halo_executable_plan(e)->work;
+    halo_executable_release(e);
+    halo_strbuf_deinit(&text);
+  }
+  ck_assert_double_gt(work[0], 0);
+  ck_assert_double_lt(work[1], 3 * work[0] - 5e-5);
   halo_client_release(client);
 }
 END_TEST
@@ -568,6 +600,7 @@ int main(void) {
   tcase_add_test(assign, assign_in_results);
   tcase_add_test(copies, copies_in_loops);
   tcase_add_test(copies, brief_units);
+  tcase_add_test(copies, chains_wake_nobody);
   tcase_add_test(copies, copies_keep_values);
   TCase *cases[] = {golden, assign, copies};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

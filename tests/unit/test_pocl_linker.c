@@ -55,6 +55,7 @@ START_TEST(kernels_are_linked) {
   setenv("HALO_CACHE_DIR", folder, 1);
   unsetenv("POCL_CACHE_DIR");
   setenv("HALO_COMPILE_PROCESSES", "0", 1);
+  setenv("HALO_COMPILE_THREADS", "0", 1);
   halo_client *client = run_client(NULL);
   halo_executable *e = run_compile(client, text);
   float values[313] = {[312] = 1}, got[313];

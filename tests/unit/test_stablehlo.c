@@ -384,6 +384,29 @@ static const struct {
           "i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : "
           "(tensor<2x4xf32>) -> tensor<4x2xf32>\nreturn %0 : tensor<4x2xf32>\n"),
      "f32[4,2]{1,0} reshape(transpose"},
+    {MAIN("%a: tensor<2xf32>", "tensor<4xf32>",
+          "%0 = stablehlo.custom_call @\"all-gather-start\"(%a) {mhlo.frontend_attributes = "
+          "{async_collective_config = \"{\\22all_gather_dimension\\22: 0, "
+          "\\22replica_groups\\22: [[0, 1], [2, 3]], \\22use_global_device_ids\\22: true, "
+          "\\22channel_id\\22: 1}\"}} : (tensor<2xf32>) -> tensor<4xf32>\n"
+          "%1 = stablehlo.custom_call @\"all-gather-done\"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+          "return %1 : tensor<4xf32>\n"),
+     "ROOT all-gather.3 = f32[4]{0} all-gather(Arg_0.2), channel_id=1, "
+     "replica_groups={{0,1},{2,3}}, dimensions={0}, use_global_device_ids=true"},
+    {"func.func @max(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {\n"
+     "  %m = stablehlo.maximum %x, %y : tensor<f32>\n  return %m : tensor<f32>\n}\n"  //
+     MAIN("%a: tensor<4xf32>", "tensor<2xf32>",
+          "%0 = stablehlo.custom_call @\"reduce-scatter-start\"(%a) {called_computations = [@max], "
+          "mhlo.frontend_attributes = {async_collective_config = \"{\\22scatter_dimension\\22: 0, "
+          "\\22replica_groups\\22: [[0, 1]], \\22tiled\\22: true}\"}} : (tensor<4xf32>) -> "
+          "tensor<2xf32>\nreturn %0 : tensor<2xf32>\n"),
+     "reduce-scatter(Arg_0.2), replica_groups={{0,1}}, dimensions={0}, to_apply=max"},
+    {MAIN(
+         "%a: tensor<2xf32>", "tensor<2xf32>",
+         "%0 = stablehlo.custom_call @\"collective-permute-start\"(%a) {mhlo.frontend_attributes = "
+         "{async_collective_config = \"{\\22permutation\\22: [[0, 1], [1, 0]]}\"}} : "
+         "(tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>\n"),
+     "collective-permute(Arg_0.2), source_target_pairs={{0,1},{1,0}}"},
     {MAIN(
          "%a: tensor<2xf32>, %t: !stablehlo.token", "!stablehlo.token",
          "%0 = \"stablehlo.send\"(%a, %t) <{channel_handle = #stablehlo.channel_handle<handle = 5, "

@@ -138,6 +138,16 @@ def _shape_cases():
         _dot(case, f"{m}x{k}x{n}", f32, ((m, k), (k, n)))
     _dot(case, "batched", f32, ((9, 17, 20), (9, 20, 18)), ((0,), (0,)), ((2,), (1,)))
     yield case
+    case = Case("dot.small-batches")
+    for m, k, n in (2, 2, 2), (3, 3, 3), (4, 4, 4), (1, 5, 6), (3, 3, 1), (2, 7, 4), (5, 3, 3):
+        dims = (70, m, k), (70, k, n)
+        _dot(case, f"{m}x{k}x{n}", f32, dims, ((0,), (0,)), ((2,), (1,)))
+    _dot(case, "nt", f32, ((70, 3, 3), (70, 3, 3)), ((0,), (0,)), ((2,), (2,)))
+    _dot(case, "batch-last", f32, ((3, 3, 70), (3, 3, 70)), ((2,), (2,)), ((1,), (0,)))
+    for type_ in "bf16", "s8", "s64", "u16":
+        dims = (70, 3, 3), (70, 3, 3)
+        _dot(case, type_, (type_,) * 3, dims, ((0,), (0,)), ((2,), (1,)))
+    yield case
     case = Case("dot.layouts")
     for label, layouts, out_layout in (
         ("lhs", ((0, 1), None), None),

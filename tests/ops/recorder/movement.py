@@ -221,6 +221,33 @@ def _iota_cases():
     yield case
 
 
+def _short_row_cases():
+    """Many rows of few elements, made from a value for each row, from a value for each column, and from columns."""
+    case = Case("short-rows")
+    r = values.random(11)
+    rows = 70
+    for length in 2, 3, 5, 8:
+        dims = rows, length
+        for type_ in "s32", "u8", "f32":
+            x, y, z = (
+                case.param(type_, r.randint(1, 9, d)) for d in (dims, (rows,), (length,))
+            )
+            whole = shape(type_, dims)
+            by_row = case.op(whole, "broadcast", y, attrs="dimensions={0}")
+            by_column = case.op(whole, "broadcast", z, attrs="dimensions={1}")
+            number = case.op(whole, "iota", attrs="iota_dimension=1")
+            hot = case.op(shape("pred", dims), "compare", by_row, number, attrs="direction=EQ")
+            flat = shape(type_, (rows * length,))
+            label = f"{type_}.{length}"
+            case.result(case.op(whole, "multiply", x, by_row), label)
+            case.result(case.op(whole, "add", by_column, x), label)
+            case.result(case.op(whole, "convert", hot), label)
+            case.result(
+                case.op(flat, "reshape", case.op(whole, "maximum", by_row, by_column)), label
+            )
+    yield case
+
+
 def _layout_cases():
     """Parameters and results that lie differently in memory, with ops in between."""
     case = Case("layouts")
@@ -304,5 +331,6 @@ def cases():
     yield from _pad_cases()
     yield from _concatenate_cases()
     yield from _iota_cases()
+    yield from _short_row_cases()
     yield from _layout_cases()
     yield from _empty_cases()

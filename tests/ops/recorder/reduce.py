@@ -140,6 +140,30 @@ def _shape_cases():
         "1000 positive terms added in any order: half an ULP for each of the last levels",
     )
     yield case
+    case = Case("reduce.short")
+    short = values.random(12)
+    for length in 4, 5, 8, 12, 16, 17:
+        for op, type_, init in ("add", "f32", 0), ("maximum", "f32", -99), ("add", "u8", 3):
+            x = short.randint(0 if type_ == "u8" else -9, 10, (70, length))
+            _reduce(case, f"{op}.{type_}.{length}", type_, op, x, init, (1,))
+            _reduce(case, f"{op}.{type_}.{length}.columns", type_, op, x.T, init, (0,))
+    yield case
+    case = Case("reduce.complex")
+    units = short.choice([1, -1, 1j, -1j], (4, 300))
+    for at in ((0,), (1,), (0, 1)):
+        label = f"multiply.c64.{len(at)}.{at[0]}"
+        reason = "the order decides the sign of a zero part"
+        _reduce(case, label, "c64", "multiply", units, 1, at, 1, reason)
+    x = case.param("c64", short.randint(1, 90, (4, 300)) * short.choice([3 + 4j, -5 + 12j], (4, 300)))
+    sizes = case.op(shape("f32", (4, 300)), "abs", x)
+    for op in "add", "maximum":
+        case.computation(_body(f"{op}_f32", "f32", op))
+        zero = case.param("f32", 0)
+        for at, out in ("1", (4,)), ("0,1", ()):
+            attrs = f"dimensions={{{at}}}, to_apply={op}_f32"
+            reduced = case.op(shape("f32", out), "reduce", sizes, zero, attrs=attrs)
+            case.result(reduced, f"{op}.abs.{len(out)}", 2, "exact in any order, but for the roots")
+    yield case
     case = Case("reduce.layouts")
     for dims, at, layout in (
         ((4, 5), (0,), (0, 1)),

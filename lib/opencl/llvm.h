@@ -1,0 +1,116 @@
+/* opencl/llvm.h: the LLVM that PoCL has loaded, through its C functions. */
+#ifndef HALO_OPENCL_LLVM_H
+#define HALO_OPENCL_LLVM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* LLVM's objects; only their addresses are known here. Their owners and lifetimes are as in LLVM's own headers (llvm-c),
+ * which nothing here includes: functions keep their form from one version to the next. */
+typedef struct llvm_context llvm_context;
+typedef struct llvm_module llvm_module;
+typedef struct llvm_value llvm_value;
+typedef struct llvm_type llvm_type;
+typedef struct llvm_use llvm_use;
+typedef struct llvm_block llvm_block;
+typedef struct llvm_bytes llvm_bytes;
+typedef struct llvm_metadata llvm_metadata;
+typedef struct llvm_attribute llvm_attribute;
+typedef struct llvm_target llvm_target;
+typedef struct llvm_machine llvm_machine;
+typedef struct llvm_options llvm_options;
+typedef struct llvm_error llvm_error;
+typedef struct llvm_diagnostic llvm_diagnostic;
+typedef void llvm_diagnose(llvm_diagnostic *, void *);
+
+/* Numbers of its enumerations. */
+enum {
+  LLVM_LINK_EXTERNAL = 0,
+  LLVM_LINK_INTERNAL = 8,
+  LLVM_LEVEL_AGGRESSIVE = 3,
+  LLVM_RELOC_PIC = 2,
+  LLVM_MODEL_SMALL = 3,
+  LLVM_FILE_OBJECT = 1
+};
+
+/* Each: the field's name, what the function is called behind "LLVM", what it gives, what it takes. */
+#define HALO_LLVM_FUNCTIONS(F)                                                                     \
+  F(context_create, ContextCreate, llvm_context *, (void))                                         \
+  F(context_dispose, ContextDispose, void, (llvm_context *))                                       \
+  F(set_diagnostics, ContextSetDiagnosticHandler, void, (llvm_context *, llvm_diagnose *, void *)) \
+  F(bytes_of, CreateMemoryBufferWithMemoryRangeCopy, llvm_bytes *,                                 \
+    (const char *, size_t, const char *))                                                          \
+  F(bytes_start, GetBufferStart, const char *, (llvm_bytes *))                                     \
+  F(bytes_size, GetBufferSize, size_t, (llvm_bytes *))                                             \
+  F(bytes_dispose, DisposeMemoryBuffer, void, (llvm_bytes *))                                      \
+  F(parse, ParseBitcodeInContext2, int, (llvm_context *, llvm_bytes *, llvm_module **))            \
+  F(module_dispose, DisposeModule, void, (llvm_module *))                                          \
+  F(module_triple, GetTarget, const char *, (llvm_module *))                                       \
+  F(find_function, GetNamedFunction, llvm_value *, (llvm_module *, const char *))                  \
+  F(first_function, GetFirstFunction, llvm_value *, (llvm_module *))                               \
+  F(next_function, GetNextFunction, llvm_value *, (llvm_value *))                                  \
+  F(delete_function, DeleteFunction, void, (llvm_value *))                                         \
+  F(find_global, GetNamedGlobal, llvm_value *, (llvm_module *, const char *))                      \
+  F(delete_global, DeleteGlobal, void, (llvm_value *))                                             \
+  F(set_initializer, SetInitializer, void, (llvm_value *, llvm_value *))                           \
+  F(is_declaration, IsDeclaration, int, (llvm_value *))                                            \
+  F(set_linkage, SetLinkage, void, (llvm_value *, int))                                            \
+  F(set_name, SetValueName2, void, (llvm_value *, const char *, size_t))                           \
+  F(first_use, GetFirstUse, llvm_use *, (llvm_value *))                                            \
+  F(next_use, GetNextUse, llvm_use *, (llvm_use *))                                                \
+  F(user, GetUser, llvm_value *, (llvm_use *))                                                     \
+  F(is_instruction, IsAInstruction, llvm_value *, (llvm_value *))                                  \
+  F(is_call, IsACallInst, llvm_value *, (llvm_value *))                                            \
+  F(instruction_block, GetInstructionParent, llvm_block *, (llvm_value *))                         \
+  F(block_function, GetBasicBlockParent, llvm_value *, (llvm_block *))                             \
+  F(first_block, GetFirstBasicBlock, llvm_block *, (llvm_value *))                                 \
+  F(next_block, GetNextBasicBlock, llvm_block *, (llvm_block *))                                   \
+  F(block_end, GetBasicBlockTerminator, llvm_value *, (llvm_block *))                              \
+  F(operand, GetOperand, llvm_value *, (llvm_value *, unsigned))                                   \
+  F(replace, ReplaceAllUsesWith, void, (llvm_value *, llvm_value *))                               \
+  F(erase, InstructionEraseFromParent, void, (llvm_value *))                                       \
+  F(int64, Int64TypeInContext, llvm_type *, (llvm_context *))                                      \
+  F(constant, ConstInt, llvm_value *, (llvm_type *, unsigned long long, int))                      \
+  F(attribute_kind, GetEnumAttributeKindForName, unsigned, (const char *, size_t))                 \
+  F(attribute_create, CreateEnumAttribute, llvm_attribute *, (llvm_context *, unsigned, uint64_t)) \
+  F(attribute_add, AddAttributeAtIndex, void, (llvm_value *, unsigned, llvm_attribute *))          \
+  F(attribute_remove, RemoveEnumAttributeAtIndex, void, (llvm_value *, unsigned, unsigned))        \
+  F(attribute_text, GetStringAttributeAtIndex, llvm_attribute *,                                   \
+    (llvm_value *, unsigned, const char *, unsigned))                                              \
+  F(attribute_value, GetStringAttributeValue, const char *, (llvm_attribute *, unsigned *))        \
+  F(metadata_kind, GetMDKindIDInContext, unsigned, (llvm_context *, const char *, unsigned))       \
+  F(metadata_get, GetMetadata, llvm_value *, (llvm_value *, unsigned))                             \
+  F(metadata_set, SetMetadata, void, (llvm_value *, unsigned, llvm_value *))                       \
+  F(metadata_count, GetMDNodeNumOperands, unsigned, (llvm_value *))                                \
+  F(metadata_operands, GetMDNodeOperands, void, (llvm_value *, llvm_value **))                     \
+  F(metadata_text, GetMDString, const char *, (llvm_value *, unsigned *))                          \
+  F(metadata_of, ValueAsMetadata, llvm_metadata *, (llvm_value *))                                 \
+  F(metadata_value, MetadataAsValue, llvm_value *, (llvm_context *, llvm_metadata *))              \
+  F(metadata_node, MDNodeInContext2, llvm_metadata *, (llvm_context *, llvm_metadata **, size_t))  \
+  F(metadata_later, TemporaryMDNode, llvm_metadata *, (llvm_context *, llvm_metadata **, size_t))  \
+  F(metadata_replace, MetadataReplaceAllUsesWith, void, (llvm_metadata *, llvm_metadata *))        \
+  F(target_find, GetTargetFromTriple, int, (const char *, llvm_target **, char **))                \
+  F(machine_create, CreateTargetMachine, llvm_machine *,                                           \
+    (llvm_target *, const char *, const char *, const char *, int, int, int))                      \
+  F(machine_dispose, DisposeTargetMachine, void, (llvm_machine *))                                 \
+  F(machine_emit, TargetMachineEmitToMemoryBuffer, int,                                            \
+    (llvm_machine *, llvm_module *, int, char **, llvm_bytes **))                                  \
+  F(options_create, CreatePassBuilderOptions, llvm_options *, (void))                              \
+  F(options_set_slp, PassBuilderOptionsSetSLPVectorization, void, (llvm_options *, int))           \
+  F(options_dispose, DisposePassBuilderOptions, void, (llvm_options *))                            \
+  F(run_passes, RunPasses, llvm_error *,                                                           \
+    (llvm_module *, const char *, llvm_machine *, llvm_options *))                                 \
+  F(error_drop, ConsumeError, void, (llvm_error *))                                                \
+  F(message_dispose, DisposeMessage, void, (char *))
+
+typedef struct halo_llvm {
+#define HALO_LLVM_FIELD(NAME, SYMBOL, RESULT, PARAMETERS) RESULT(*NAME) PARAMETERS;
+  HALO_LLVM_FUNCTIONS(HALO_LLVM_FIELD)
+#undef HALO_LLVM_FIELD
+} halo_llvm;
+
+/* NULL where PoCL is not loaded, or has no LLVM with all of these functions that others may call. It stays. Any thread;
+ * to be called first when PoCL has a device. */
+const halo_llvm *halo_llvm_find(void);
+
+#endif

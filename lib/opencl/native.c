@@ -1,0 +1,346 @@
+/* opencl/native.c: kernels made machine code by LLVM.
+ *
+ * PoCL has clang optimise a program, and for each kernel and size of group copies the kernel, optimises it, makes loops
+ * over the items of a group, makes two more functions of it that are nearly the same, and optimises all of that. Where
+ * no item waits for another, a group is a loop that can be written in the program's own text, and optimising that once
+ * takes half the time or less, in as many threads as there are. What comes out is put where PoCL keeps what it compiled. */
+#include "opencl/native.h"
+
+#include "linker/link.h"
+#include "opencl/llvm.h"
+#include "opencl/pocl.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Text ---- */
+
+/* The numbers of work items are variables of no program (pocl_alone.c), for which the group's own ones stand in the end:
+ * in the order of native_variables. */
+void halo_native_declare(halo_strbuf *out) {
+  halo_strbuf_append(
+      out,
+      "extern __constant size_t h_most;\n"
+      "void h_variables(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, "
+      "size_t *, size_t *);\n"
+      "#define H_GROUP(KERNEL, VALUES, ...) \\\n"
+      "void h_group_##KERNEL(uchar **h_v, const size_t *h_n, size_t h_i, size_t h_j, size_t h_k) { "
+      "\\\n"
+      "size_t h_x, h_y, h_z, h_a = h_n[0], h_b = h_n[1], h_c = h_n[2]; \\\n"
+      "h_variables(&h_x, &h_y, &h_z, &h_i, &h_j, &h_k, &h_a, &h_b, &h_c); VALUES \\\n"
+      "__builtin_assume(h_i < h_most && h_j < h_most && h_k < h_most); \\\n"
+      "for (h_z = 0; h_z < _local_size_z; h_z++) for (h_y = 0; h_y < _local_size_y; h_y++) \\\n"
+      "_Pragma(\"clang loop vectorize(assume_safety)\") \\\n"
+      "for (h_x = 0; h_x < _local_size_x; h_x++) KERNEL(__VA_ARGS__); }\n");
+}
+
+static const char *const native_variables[] = {"_local_id_x",   "_local_id_y",   "_local_id_z",
+                                               "_group_id_x",   "_group_id_y",   "_group_id_z",
+                                               "_num_groups_x", "_num_groups_y", "_num_groups_z"};
+enum { NATIVE_VARIABLES = sizeof native_variables / sizeof *native_variables };
+
+void halo_native_group(halo_strbuf *out, const char *kernel, const char *parameters) {
+  static const char qualifier[] = "const ";
+  halo_strbuf values = {0}, names = {0};
+  for (int n = 0; *parameters; n++) {
+    parameters += strspn(parameters, " ,");
+    size_t length = strcspn(parameters, ",");
+    const char *type = parameters;
+    if (strncmp(type, qualifier, strlen(qualifier)) == 0) type += strlen(qualifier);
+    int word = (int)strcspn(type, " ,");
+    if (memchr(parameters, '*', length)) {
+      halo_strbuf_printf(&values, "__global void *h_v%d = *(__global void **)h_v[%d]; ", n, n);
+    } else {
+      halo_strbuf_printf(&values, "%.*s h_v%d = *(%.*s *)h_v[%d]; ", word, type, n, word, type, n);
+    }
+    halo_strbuf_printf(&names, ", h_v%d", n);
+    parameters += length;
+  }
+  halo_strbuf_printf(out, "H_GROUP(%s, %s%s)\n", kernel, halo_strbuf_text(&values),
+                     names.length ? halo_strbuf_text(&names) : ", ");
+  halo_strbuf_deinit(&values);
+  halo_strbuf_deinit(&names);
+}
+
+/* ---- The module of one kernel ---- */
+
+typedef struct native_work {
+  const halo_llvm *llvm;
+  const halo_native_kernel *kernel;
+  llvm_context *context;
+  llvm_module *module;
+  llvm_machine *machine;
+  llvm_value *group; /* the function that runs a group */
+} native_work;
+
+bool halo_native_is_there(void) {
+#if defined(__x86_64__) && defined(__GLIBC__)
+  return halo_llvm_find() != NULL;
+#else
+  return false;
+#endif
+}
+
+static void native_ignore(llvm_diagnostic *what, void *data) {
+  (void)what;
+  (void)data;
+}
+
+static bool native_run(const native_work *w, const char *passes) {
+  const halo_llvm *l = w->llvm;
+  llvm_options *options = l->options_create();
+  l->options_set_slp(options, 1); /* as clang and PoCL do; vectors of loops are usual */
+  llvm_error *error = l->run_passes(w->module, passes, w->machine, options);
+  l->options_dispose(options);
+  if (error) l->error_drop(error);
+  return !error;
+}
+
+static void native_set_flag(const native_work *w, llvm_value *function, const char *name, bool on) {
+  const halo_llvm *l = w->llvm;
+  unsigned kind = l->attribute_kind(name, strlen(name));
+  const unsigned whole = ~0u; /* the function itself */
+  if (on) {
+    l->attribute_add(function, whole, l->attribute_create(w->context, kind, 0));
+  } else {
+    l->attribute_remove(function, whole, kind);
+  }
+}
+
+static void native_put_in_place(const native_work *w, llvm_value *function) {
+  native_set_flag(w, function, "noinline", false);
+  native_set_flag(w, function, "alwaysinline", true);
+}
+
+static bool native_parse(native_work *w) {
+  const halo_llvm *l = w->llvm;
+  llvm_bytes *bytes = l->bytes_of(w->kernel->bitcode, w->kernel->size, "program");
+  l->set_diagnostics(w->context, native_ignore, NULL);
+  bool good = l->parse(w->context, bytes, &w->module) == 0;
+  l->bytes_dispose(bytes);
+  if (!good) w->module = NULL;
+  return good;
+}
+
+/* For the processor that clang compiled for. */
+static bool native_open_machine(native_work *w, llvm_value *function) {
+  const halo_llvm *l = w->llvm;
+  static const char *const names[] = {"target-cpu", "target-features"};
+  halo_strbuf texts[2] = {{0}};
+  char *message = NULL;
+  const char *triple = l->module_triple(w->module);
+  llvm_target *target;
+  for (int i = 0; i < 2; i++) {
+    unsigned size = (unsigned)strlen(names[i]);
+    llvm_attribute *attribute = l->attribute_text(function, ~0u, names[i], size);
+    unsigned length = 0;
+    const char *text = attribute ? l->attribute_value(attribute, &length) : "";
+    halo_strbuf_append_n(&texts[i], text, length);
+  }
+  if (l->target_find(triple, &target, &message) == 0) {
+    w->machine =
+        l->machine_create(target, triple, halo_strbuf_text(&texts[0]), halo_strbuf_text(&texts[1]),
+                          LLVM_LEVEL_AGGRESSIVE, LLVM_RELOC_PIC, LLVM_MODEL_SMALL);
+  }
+  if (message) l->message_dispose(message);
+  halo_strbuf_deinit(&texts[0]);
+  halo_strbuf_deinit(&texts[1]);
+  return w->machine != NULL;
+}
+
+/* Leaves the group alone with what it calls. */
+static bool native_choose(native_work *w) {
+  const halo_llvm *l = w->llvm;
+  halo_strbuf name = {0};
+  halo_strbuf_printf(&name, "h_group_%s", w->kernel->name);
+  w->group = l->find_function(w->module, halo_strbuf_text(&name));
+  halo_strbuf_deinit(&name);
+  llvm_value *kernel = l->find_function(w->module, w->kernel->name);
+  if (!w->group || !kernel || !native_open_machine(w, w->group)) return false;
+  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
+    if (!l->is_declaration(f)) l->set_linkage(f, LLVM_LINK_INTERNAL);
+  }
+  native_put_in_place(w, kernel);
+  l->set_linkage(w->group, LLVM_LINK_EXTERNAL);
+  halo_strbuf_printf(&name, "_pocl_kernel_%s_workgroup", w->kernel->name);
+  l->set_name(w->group, halo_strbuf_text(&name), name.length);
+  halo_strbuf_deinit(&name);
+  /* What is put in place knows from where its pointers come only when they are no variables any more. */
+  return native_run(w, "globaldce,function(sroa,early-cse)");
+}
+
+/* ---- Variables ---- */
+
+static void native_set_global(const native_work *w, const char *name, unsigned long long value) {
+  const halo_llvm *l = w->llvm;
+  llvm_value *global = l->find_global(w->module, name);
+  if (!global) return;
+  l->set_initializer(global, l->constant(l->int64(w->context), value, 0));
+  l->set_linkage(global, LLVM_LINK_INTERNAL);
+}
+
+static void native_set_sizes(const native_work *w) {
+  const halo_native_kernel *k = w->kernel;
+  native_set_global(w, "_local_size_x", k->local[0]);
+  native_set_global(w, "_local_size_y", k->local[1]);
+  native_set_global(w, "_local_size_z", k->local[2]);
+  native_set_global(w, "_global_offset_x", 0);
+  native_set_global(w, "_global_offset_y", 0);
+  native_set_global(w, "_global_offset_z", 0);
+  native_set_global(w, "h_most", k->small ? HALO_POCL_SMALL_GRID : ~0ull);
+}
+
+/* Has functions other than the group that ask for one of the variables put in place. *asked: there are such. False:
+ * something else does. */
+static bool native_mark(const native_work *w, const char *variable, bool *asked) {
+  const halo_llvm *l = w->llvm;
+  llvm_value *global = l->find_global(w->module, variable);
+  for (llvm_use *use = global ? l->first_use(global) : NULL; use; use = l->next_use(use)) {
+    llvm_value *instruction = l->is_instruction(l->user(use));
+    if (!instruction) return false;
+    llvm_value *function = l->block_function(l->instruction_block(instruction));
+    if (function == w->group) continue;
+    native_put_in_place(w, function);
+    *asked = true;
+  }
+  return true;
+}
+
+enum { NATIVE_DEPTH = 8 }; /* of calls, between a group and who asks for a variable */
+
+/* Until the group alone asks for variables. */
+static bool native_gather(const native_work *w) {
+  for (int round = 0; round < NATIVE_DEPTH; round++) {
+    bool asked = false;
+    if (!native_run(w, "always-inline,globaldce")) return false;
+    for (int v = 0; v < NATIVE_VARIABLES; v++) {
+      if (!native_mark(w, native_variables[v], &asked)) return false;
+    }
+    if (!asked) return true;
+  }
+  return false;
+}
+
+/* The call of h_variables, which names the group's own variables. */
+static llvm_value *native_find_call(const native_work *w, llvm_value *function) {
+  const halo_llvm *l = w->llvm;
+  llvm_use *use = function ? l->first_use(function) : NULL;
+  return use && !l->next_use(use) ? l->is_call(l->user(use)) : NULL;
+}
+
+static bool native_bind(const native_work *w) {
+  const halo_llvm *l = w->llvm;
+  llvm_value *function = l->find_function(w->module, "h_variables");
+  llvm_value *call = native_find_call(w, function);
+  if (!call) return false;
+  for (int v = 0; v < NATIVE_VARIABLES; v++) {
+    llvm_value *global = l->find_global(w->module, native_variables[v]);
+    if (!global) continue;
+    l->replace(global, l->operand(call, (unsigned)v));
+    l->delete_global(global);
+  }
+  l->erase(call);
+  l->delete_function(function);
+  return true;
+}
+
+/* ---- Loops over items ---- */
+
+/* Whether it says that accesses of the loop's rounds do not depend on each other. */
+static bool native_is_parallel(const native_work *w, llvm_value *property) {
+  static const char name[] = "llvm.loop.parallel_accesses";
+  const halo_llvm *l = w->llvm;
+  llvm_value *parts[8];
+  unsigned length = 0, count = property ? l->metadata_count(property) : 0;
+  if (count < 1 || count > sizeof parts / sizeof *parts) return false;
+  l->metadata_operands(property, parts);
+  const char *text = parts[0] ? l->metadata_text(parts[0], &length) : NULL;
+  return text && length == strlen(name) && memcmp(text, name, length) == 0;
+}
+
+/* Of what the text says of a loop over items only that is kept: whether vectors pay is for LLVM to find. */
+static void native_free_loop(const native_work *w, llvm_value *jump, unsigned kind) {
+  const halo_llvm *l = w->llvm;
+  llvm_value *loop = l->metadata_get(jump, kind), *parts[8];
+  unsigned count = loop ? l->metadata_count(loop) : 0;
+  if (count < 2 || count > sizeof parts / sizeof *parts) return;
+  l->metadata_operands(loop, parts);
+  for (unsigned p = 1; p < count; p++) {
+    if (!native_is_parallel(w, parts[p])) continue;
+    /* A loop's own node is its first part. */
+    llvm_metadata *own = l->metadata_later(w->context, NULL, 0);
+    llvm_metadata *both[] = {own, l->metadata_of(parts[p])};
+    llvm_metadata *node = l->metadata_node(w->context, both, 2);
+    l->metadata_replace(own, node);
+    l->metadata_set(jump, kind, l->metadata_value(w->context, node));
+    return;
+  }
+}
+
+static void native_free_loops(const native_work *w) {
+  static const char name[] = "llvm.loop";
+  const halo_llvm *l = w->llvm;
+  unsigned kind = l->metadata_kind(w->context, name, sizeof name - 1);
+  for (llvm_block *block = l->first_block(w->group); block; block = l->next_block(block)) {
+    llvm_value *end = l->block_end(block);
+    if (end) native_free_loop(w, end, kind);
+  }
+}
+
+/* ---- Files ---- */
+
+static bool native_write(const char *path, const unsigned char *bytes, size_t size) {
+  halo_strbuf other = {0};
+  halo_strbuf_printf(&other, "%s.%ld.%p", path, (long)getpid(), (const void *)&other);
+  const char *name = halo_strbuf_text(&other);
+  int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+  bool good = file >= 0;
+  while (good && size > 0) {
+    ssize_t written = write(file, bytes, size);
+    good = written > 0;
+    if (good) {
+      bytes += written;
+      size -= (size_t)written;
+    }
+  }
+  if (file >= 0) good &= close(file) == 0;
+  good = good && rename(name, path) == 0;
+  if (file >= 0 && !good) unlink(name);
+  halo_strbuf_deinit(&other);
+  return good;
+}
+
+static bool native_emit(const native_work *w, const char *path) {
+  const halo_llvm *l = w->llvm;
+  char *message = NULL;
+  llvm_bytes *object = NULL;
+  unsigned char *library = NULL;
+  size_t size = 0;
+  bool good =
+      l->machine_emit(w->machine, w->module, LLVM_FILE_OBJECT, &message, &object) == 0 && object;
+  if (message) l->message_dispose(message);
+  good = good && halo_link(l->bytes_start(object), l->bytes_size(object), &library, &size) &&
+         native_write(path, library, size);
+  if (object) l->bytes_dispose(object);
+  free(library);
+  return good;
+}
+
+bool halo_native_compile(const halo_native_kernel *kernel, const char *path) {
+  native_work w = {.llvm = halo_llvm_find(), .kernel = kernel};
+  if (!w.llvm) return false;
+  w.context = w.llvm->context_create();
+  bool good = native_parse(&w) && native_choose(&w);
+  if (good) native_set_sizes(&w);
+  good = good && native_gather(&w) && native_bind(&w);
+  if (good) native_free_loops(&w);
+  /* Higher, arguments are promoted: a read becomes the caller's, who knows nothing of `restrict` any more. */
+  good = good && native_run(&w, "default<O2>") && native_emit(&w, path);
+  if (w.machine) w.llvm->machine_dispose(w.machine);
+  if (w.module) w.llvm->module_dispose(w.module);
+  w.llvm->context_dispose(w.context);
+  return good;
+}
