@@ -265,4 +265,22 @@ def searches():
     yield Case(f"digitize/{method}", lambda x, m=method: (jnp.digitize(x, jnp.arange(-2., 3.), method=m), jnp.digitize(x, jnp.arange(-2., 3.)[::-1], right=True, method=m), jnp.digitize(x, jnp.zeros(0), method=m)), (v,))
 
 
-GROUPS = [ufuncs, reductions, shaping, linalg, fft, neural, scipy, bits, updates, searches]
+def ufunc_methods():
+  """Functions that are applied along an axis, between all pairs and by index; sums of exponentials of what is infinite or none."""
+  names = "add multiply subtract maximum minimum logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor logaddexp".split()
+  where, at = array("uw", (5, 3), bool), np.array([0, 2, 1])
+  for name in names:
+    f, kinds = getattr(jnp, name), {"logaddexp": "f", "bitwise_and": "iub", "bitwise_or": "iub", "bitwise_xor": "iub"}.get(name, "fib")
+    for dtype in types(kinds):
+      x, y = array("ux" + name, (5, 3), dtype, .5, 3), array("uy" + name, (5, 3), dtype, .5, 2)
+      if dtype == np.bool_ and name == "subtract": continue
+      yield Case(f"jnp.{name}.methods/{np.dtype(dtype).name}", lambda x, y, f=f: (
+          f.outer(x[0], y[:, 0]), f.reduce(x, axis=0), f.reduce(x, axis=1, where=where, initial=x[0, 0]), f.accumulate(x, axis=0),
+          f.reduceat(x, jnp.array([0, 3, 1]), axis=0), f.at(x, at, y[:3], inplace=False)), (x, y), 32)
+  special = np.array([[np.inf, 1, -np.inf], [-np.inf, 2, -np.inf], [np.nan, np.inf, -np.inf]], F32)
+  for dtype in (F32, C64):
+    yield Case(f"jsp.special.logsumexp.special/{np.dtype(dtype).name}", lambda x: [
+        jsp.special.logsumexp(x[:2], axis, return_sign=True, b=b) for axis in (0, 1) for b in (None, x[:2].real)], (special.astype(dtype),), 16)
+
+
+GROUPS = [ufuncs, ufunc_methods, reductions, shaping, linalg, fft, neural, scipy, bits, updates, searches]
