@@ -28,11 +28,15 @@ esac
 export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$root LD_LIBRARY_PATH=${pc%/pkgconfig/*}
 read -ra cflags <<<"$(pkg-config --cflags halo)"
 
+# Compilers with words before them (CC="ccache gcc").
+read -ra cc <<<"${CC:-cc}"
+read -ra cxx <<<"${CXX:-c++}"
+
 # use FLAG...: builds and runs the program, linked in this way.
 use() {
-  "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -o "$root/use" "$here/use.c" "${cflags[@]}" "$@"
+  "${cc[@]}" -std=c11 -Wall -Wextra -Werror -o "$root/use" "$here/use.c" "${cflags[@]}" "$@"
   "$root/use"
-  "${CXX:-c++}" -std=c++11 -Wall -Wextra -Werror -x c++ -o "$root/use++" "$here/use.c" -x none \
+  "${cxx[@]}" -std=c++11 -Wall -Wextra -Werror -x c++ -o "$root/use++" "$here/use.c" -x none \
     "${cflags[@]}" "$@"
   "$root/use++"
 }
@@ -51,9 +55,9 @@ compiler=$(find "$root" -path '*/libexec/halo/halo-compiler')
 # Every header stands by itself, in both languages.
 for header in "$root$prefix"/include/halo/*.h; do
   name=halo/${header##*/}
-  echo "#include <$name>" | "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - \
+  echo "#include <$name>" | "${cc[@]}" -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c - \
     "${cflags[@]}"
-  echo "#include <$name>" | "${CXX:-c++}" -std=c++11 -Wall -Wextra -Werror -fsyntax-only -x c++ - \
+  echo "#include <$name>" | "${cxx[@]}" -std=c++11 -Wall -Wextra -Werror -fsyntax-only -x c++ - \
     "${cflags[@]}"
 done
 

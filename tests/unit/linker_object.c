@@ -22,7 +22,8 @@ double linker_call(int i, double x) { return functions[i % 3](x); }
 
 int linker_count(void) {
   zeros[counter % 1000] += 2;
-  return ++counter * 1000 + zeros[(counter - 1) % 1000] + linker_shared;
+  counter++;
+  return counter * 1000 + zeros[(counter - 1) % 1000] + linker_shared;
 }
 
 /* By tables of jumps and by the C library. */
