@@ -131,8 +131,8 @@ const char *halo_opcode_name(halo_opcode op);
 bool halo_opcode_from_name(const char *name, halo_opcode *out);
 bool halo_opcode_has_trait(halo_opcode op, unsigned trait);
 /* The traits COMM and ASSOC, of elements of one type: the larger of two complex numbers is the first where
- * their real parts are equal. Complex products associate up to rounding and the signs of zeros, as in XLA, which
- * multiplies in a tree. */
+ * their real parts are equal. Complex products associate up to rounding and the signs of zeros, which
+ * the bounds beside XLA's recorded results allow. */
 bool halo_opcode_commutes(halo_opcode op, halo_type type);
 bool halo_opcode_associates(halo_opcode op, halo_type type);
 halo_exec_class halo_opcode_exec(halo_opcode op);

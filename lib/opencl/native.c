@@ -6,15 +6,14 @@
  * takes half the time or less, in as many threads as there are. What comes out is put where PoCL keeps what it compiled. */
 #include "opencl/native.h"
 
+#include "base/file.h"
 #include "linker/link.h"
 #include "opencl/llvm.h"
 #include "opencl/pocl.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- Text ---- */
 
@@ -293,24 +292,11 @@ static void native_free_loops(const native_work *w) {
 /* ---- Files ---- */
 
 static bool native_write(const char *path, const unsigned char *bytes, size_t size) {
-  halo_strbuf other = {0};
-  halo_strbuf_printf(&other, "%s.%ld.%p", path, (long)getpid(), (const void *)&other);
-  const char *name = halo_strbuf_text(&other);
-  int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-  bool good = file >= 0;
-  while (good && size > 0) {
-    ssize_t written = write(file, bytes, size);
-    good = written > 0;
-    if (good) {
-      bytes += written;
-      size -= (size_t)written;
-    }
-  }
-  if (file >= 0) good &= close(file) == 0;
-  good = good && rename(name, path) == 0;
-  if (file >= 0 && !good) unlink(name);
-  halo_strbuf_deinit(&other);
-  return good;
+  halo_outfile *file;
+  if (halo_outfile_create(path, &file) != HALO_OK) return false;
+  if (halo_outfile_write(file, bytes, size) == HALO_OK) return halo_outfile_commit(file) == HALO_OK;
+  halo_outfile_discard(file);
+  return false;
 }
 
 static bool native_emit(const native_work *w, const char *path) {

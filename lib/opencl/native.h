@@ -9,14 +9,12 @@
 
 /* A kernel as it will be launched. */
 typedef struct halo_native_kernel {
-  const void *
-      bitcode; /* borrowed: its program, not optimised, with what halo_native_declare and halo_native_group add */
+  /* Borrowed: its program, not optimised, with what halo_native_declare and halo_native_group add. */
+  const void *bitcode;
   size_t size;
   const char *name; /* borrowed */
   size_t local[3];
   bool small; /* all dimensions of the launch are shorter than HALO_POCL_SMALL_GRID */
-  bool
-      brief; /* it takes so little that compiling it sooner is worth more than what compilers make of it */
 } halo_native_kernel;
 
 /* To be changed with what is made of the same text: PoCL keeps it by the text of programs and their options. */
