@@ -32,15 +32,22 @@ static int64_t fft_capacity(const halo_caps *caps, halo_type part) {
   return bytes / (4 * (int64_t)halo_type_size(part));
 }
 
+static bool fft_is_prime(int n) {
+  for (int d = 2; d * d <= n; d++) {
+    if (n % d == 0) return false;
+  }
+  return true;
+}
+
 /* Digits of a length that are at most `most`, as few and as equal as possible; their number, or 0. */
 static int fft_split(int64_t n, int64_t most, int64_t digits[FFT_DIGITS]) {
   int64_t factors[64];
   int factor_count = 0;
   digits[0] = n;
   if (n <= most) return 1;
-  static const int primes[] = {13, 11, 7, 5, 3, 2};
-  for (size_t i = 0; i < sizeof primes / sizeof primes[0]; i++) {
-    for (; n % primes[i] == 0; n /= primes[i]) factors[factor_count++] = primes[i];
+  for (int r = FFT_LARGEST; r > 1; r--) {
+    if (!fft_is_prime(r)) continue;
+    for (; n % r == 0; n /= r) factors[factor_count++] = r;
   }
   for (int count = 2; count <= FFT_DIGITS; count++) {
     bool fits = true;
@@ -64,7 +71,10 @@ static void fft_cut(const fft_plan *p, fft_pass *pass) {
   /* Whole lines that follow each other need no neighbours, unless they are short. */
   bool alone = pass->inner == 1 && pass->before == 1;
   int64_t wanted = p->lanes;
-  if (alone) wanted = pass->n >= 256 ? 1 : is_cpu ? p->lanes : 512 / pass->n;
+  int longest = pass->radices[pass->stage_count > 0 ? pass->stage_count - 1 : 0];
+  /* A long sum has neighbours in its line where that has other radices. */
+  bool thin = longest > FFT_WRITTEN && pass->n / longest < p->lanes;
+  if (alone && !(thin && is_cpu)) wanted = pass->n >= 256 ? 1 : is_cpu ? p->lanes : 512 / pass->n;
   pass->lanes = fft_min(fft_min(wanted, along), p->capacity / pass->n);
   if (pass->lanes < 1) pass->lanes = 1;
   pass->items = 1;
@@ -133,8 +143,7 @@ static halo_status fft_add_axis(fft_plan *p, int axis, int64_t length, int64_t o
     HALO_TRY(fft_add(p, &ends));
   } else {
     fft_pass there = ends, back = ends;
-    int64_t m = 1;
-    while (m < 2 * length - 1) m *= 2;
+    int64_t m = fft_padded(2 * length - 1);
     there.length = there.extent_out = back.length = back.extent_in = m;
     there.before_table = fft_table_chirp(p->l, p->part, length);
     there.after_table = fft_table_filter(p->l, p->part, length, m);

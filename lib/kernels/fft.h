@@ -5,7 +5,7 @@
  * ... nd, each short enough for local memory (mostly of one): pass 1 transforms lines of n1 elements that lie
  * length / n1 apart and turns what comes out by roots of unity, pass 2 lines of n2 elements likewise, and
  * the last one puts the digits of the frequency in reverse order. Lengths with large prime factors go through
- * a convolution with a chirp (Bluestein), of a length that is a power of two. Inverse transforms are forward
+ * a convolution with a chirp (Bluestein), of a length that has cheap radices only. Inverse transforms are forward
  * ones of numbers with real and imaginary parts exchanged. */
 #ifndef HALO_KERNELS_FFT_H
 #define HALO_KERNELS_FFT_H
@@ -43,9 +43,15 @@ typedef struct fft_pass {
 
 /* ---- fft_tables.c: new literals; the lowering holds the reference ---- */
 
+/* Radices up to FFT_WRITTEN are written out, primes between that and FFT_LARGEST are sums in loops: cheaper
+ * than a convolution, which is two transforms of at least twice the length. */
+enum { FFT_WRITTEN = 13, FFT_LARGEST = 127 };
 /* The number of radices of a length without prime factors above FFT_LARGEST; -1: it has some. */
-enum { FFT_LARGEST = 13 };
 int fft_factor(int64_t n, int radices[FFT_STAGES]);
+/* The smallest length at or above n that has cheap radices only. */
+int64_t fft_padded(int64_t n);
+/* How many roots a stage has that leaves lines of `left` elements. */
+int64_t fft_stage_roots(int radix, int64_t left);
 /* Roots for the stages of a line; NULL when there are none. */
 halo_literal *fft_table_roots(halo_lowering *l, const fft_pass *pass);
 /* exp(-2 pi i k / n) for k < fine, then those of k = 0, fine, 2 fine, ... < n. */

@@ -337,9 +337,9 @@ static void pass_write(pass_writer *w) {
   for (int s = 0; s < pass->stage_count; s++) {
     int r = pass->radices[s];
     pass_barrier(w);
-    fft_stage_emit(e, pass, s, length, root, roots, table, from, to);
+    fft_stage_emit(e, &(fft_stage){pass, s, length, root, roots, table}, from, to);
     length /= r;
-    if (length > 1) root += (r - 1) * length;
+    root += fft_stage_roots(r, length);
     const char *swapped = from;
     from = to;
     to = swapped;

@@ -116,16 +116,20 @@ static int stage_open_loops(halo_emitter *e, int64_t m, int64_t width, int64_t i
   return width > 1 ? 2 : 1;
 }
 
-void fft_stage_emit(halo_emitter *e, const fft_pass *pass, int stage, int64_t length, int64_t root,
-                    int64_t roots, const char *table, const char *from, const char *to) {
+void fft_stage_emit(halo_emitter *e, const fft_stage *stage, const char *from, const char *to) {
+  const fft_pass *pass = stage->pass;
   stage_text t = {e, halo_ctype_compute(pass->part), pass->part == HALO_F64};
-  int r = pass->radices[stage];
-  int64_t m = length / r, width = pass->n / length * pass->lanes;
+  int r = pass->radices[stage->number];
+  int64_t m = stage->length / r, width = pass->n / stage->length * pass->lanes;
+  if (r > FFT_WRITTEN) {
+    fft_stage_prime(e, stage, from, to);
+    return;
+  }
   int loops = stage_open_loops(e, m, width, pass->items);
   for (int k = 1; k < r && m > 1; k++) {
-    halo_emit_line(e, "const %s w%dr = %s[%lld + p], w%di = %s[%lld + p];", t.type, k, table,
-                   (long long)(root + (k - 1) * m), k, table,
-                   (long long)(roots + root + (k - 1) * m));
+    halo_emit_line(e, "const %s w%dr = %s[%lld + p], w%di = %s[%lld + p];", t.type, k, stage->table,
+                   (long long)(stage->root + (k - 1) * m), k, stage->table,
+                   (long long)(stage->roots + stage->root + (k - 1) * m));
   }
   if (loops == 2) {
     halo_emit_open(e,

@@ -4,9 +4,17 @@
 
 #include "kernels/fft.h"
 
-/* From the arrays `from`r and `from`i to others. `length` is what is left of the line's length before the
- * stage; its roots begin at `root` of `roots` in the argument `table`. */
-void fft_stage_emit(halo_emitter *e, const fft_pass *pass, int stage, int64_t length, int64_t root,
-                    int64_t roots, const char *table, const char *from, const char *to);
+typedef struct fft_stage {
+  const fft_pass *pass;
+  int number;
+  int64_t length;      /* what is left of the line's length before the stage */
+  int64_t root, roots; /* its roots begin at `root` of `roots` */
+  const char *table;   /* the argument with these; NULL: none */
+} fft_stage;
+
+/* From the arrays `from`r and `from`i to others. */
+void fft_stage_emit(halo_emitter *e, const fft_stage *stage, const char *from, const char *to);
+/* The same for a radix above FFT_WRITTEN. */
+void fft_stage_prime(halo_emitter *e, const fft_stage *stage, const char *from, const char *to);
 
 #endif

@@ -4,7 +4,26 @@
 
 #include <math.h>
 
-/* Longest first: few stages. A power of two comes first, whose interleaved stores are the cheapest. */
+int64_t fft_stage_roots(int radix, int64_t left) {
+  return (left > 1 ? (radix - 1) * left : 0) + (radix > FFT_WRITTEN ? radix : 0);
+}
+
+/* A multiple of 16 and of 3 and 5 at most. */
+int64_t fft_padded(int64_t n) {
+  int64_t best = 1;
+  while (best < n) best *= 2;
+  for (int64_t five = 16; five < best; five *= 5) {
+    for (int64_t three = five; three < best; three *= 3) {
+      int64_t m = three;
+      while (m < n) m *= 2;
+      if (m < best) best = m;
+    }
+  }
+  return best;
+}
+
+/* Longest first: few stages. A power of two comes first, whose interleaved stores are the cheapest; what
+ * is not written out comes last, when most lines lie side by side. */
 int fft_factor(int64_t n, int radices[FFT_STAGES]) {
   static const int odd[] = {13, 11, 7, 5, 3};
   int count = 0, twos = 0;
@@ -25,6 +44,9 @@ int fft_factor(int64_t n, int radices[FFT_STAGES]) {
   }
   for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
     for (; n % odd[i] == 0; n /= odd[i]) radices[count++] = odd[i];
+  }
+  for (int r = FFT_WRITTEN + 2; r <= FFT_LARGEST; r += 2) {
+    for (; n % r == 0 && n > 0; n /= r) radices[count++] = r;
   }
   return n == 1 ? count : -1;
 }
@@ -77,7 +99,7 @@ halo_literal *fft_table_roots(halo_lowering *l, const fft_pass *pass) {
   int64_t count = 0, left = pass->n;
   for (int i = 0; i < pass->stage_count; i++) {
     left /= pass->radices[i];
-    if (left > 1) count += (pass->radices[i] - 1) * left;
+    count += fft_stage_roots(pass->radices[i], left);
   }
   if (count == 0) return NULL;
   halo_literal *literal = table_new(l, pass->part, 2 * count);
@@ -92,6 +114,12 @@ halo_literal *fft_table_roots(halo_lowering *l, const fft_pass *pass) {
         table_set(literal, pass->part, at, re);
         table_set(literal, pass->part, count + at, im);
       }
+    }
+    for (int k = 0; k < r && r > FFT_WRITTEN; k++, at++) {
+      long double re, im;
+      table_root(k, r, &re, &im);
+      table_set(literal, pass->part, at, re);
+      table_set(literal, pass->part, count + at, im);
     }
     length = left;
   }
@@ -125,28 +153,46 @@ halo_literal *fft_table_chirp(halo_lowering *l, halo_type part, int64_t n) {
   return literal;
 }
 
-/* The transform of m complex numbers, a power of two, in place: the plain loop of bit-reversed halves. */
-static void table_transform(double *x, int64_t m, const double *roots) {
-  for (int64_t i = 1, j = 0; i < m; i++) {
-    int64_t bit = m >> 1;
-    for (; j & bit; bit >>= 1) j ^= bit;
-    j |= bit;
-    for (int part = 0; part < 2 && i < j; part++) {
-      double swapped = x[2 * i + part];
-      x[2 * i + part] = x[2 * j + part];
-      x[2 * j + part] = swapped;
-    }
+/* What table_transform works with: exp(-2 pi i k / m) for k < m. */
+typedef struct table_roots {
+  const double *roots;
+  int64_t m;
+} table_roots;
+
+/* One output of a short transform: the sum of r numbers that lie `apart`, each turned by `turn` more. */
+static void table_sum(const table_roots *t, const double *x, int r, int64_t apart, int64_t turn,
+                      double sum[2]) {
+  sum[0] = sum[1] = 0;
+  for (int j = 0; j < r; j++) {
+    int64_t at = turn * j % t->m;
+    const double *v = x + 2 * apart * j;
+    double c = t->roots[2 * at], s = t->roots[2 * at + 1];
+    sum[0] += v[0] * c - v[1] * s;
+    sum[1] += v[0] * s + v[1] * c;
   }
-  for (int64_t half = 1; half < m; half *= 2) {
-    int64_t step = m / (2 * half);
-    for (int64_t at = 0; at < m; at += 2 * half) {
-      for (int64_t k = 0; k < half; k++) {
-        double *a = x + 2 * (at + k), *b = a + 2 * half;
-        double c = roots[2 * k * step], s = roots[2 * k * step + 1];
-        double re = b[0] * c - b[1] * s, im = b[0] * s + b[1] * c;
-        b[0] = a[0] - re, b[1] = a[1] - im;
-        a[0] += re, a[1] += im;
-      }
+}
+
+/* The transform of n complex numbers that lie `stride` apart in x, a divisor of m: those of every r-th number, for
+ * the smallest factor r (2, 3 or 5), and sums over these. */
+static void table_transform(const table_roots *t, const double *x, int64_t stride, int64_t n,
+                            double *y) {
+  enum { MOST = 5 };
+  if (n == 1) {
+    y[0] = x[0], y[1] = x[1];
+    return;
+  }
+  int r = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : MOST;
+  int64_t part = n / r;
+  for (int j = 0; j < r; j++) {
+    table_transform(t, x + 2 * stride * j, stride * r, part, y + 2 * part * j);
+  }
+  for (int64_t k = 0; k < part; k++) {
+    double sums[2 * MOST];
+    for (int q = 0; q < r; q++) {
+      table_sum(t, y + 2 * k, r, part, (k + q * part) * (t->m / n), sums + 2 * q);
+    }
+    for (int q = 0; q < r; q++) {
+      y[2 * (k + q * part)] = sums[2 * q], y[2 * (k + q * part) + 1] = sums[2 * q + 1];
     }
   }
 }
@@ -155,23 +201,23 @@ halo_literal *fft_table_filter(halo_lowering *l, halo_type part, int64_t n, int6
   halo_literal *literal = table_new(l, table_complex(part), m);
   void *memory = NULL;
   if (!literal) return NULL;
-  l->tables_status = halo_try_alloc(sizeof(double) * 3 * (size_t)m, "a transform's table", &memory);
+  l->tables_status = halo_try_alloc(sizeof(double) * 6 * (size_t)m, "a transform's table", &memory);
   if (l->tables_status != HALO_OK) return NULL;
-  double *x = memory, *roots = x + 2 * m;
+  double *x = memory, *roots = x + 2 * m, *y = roots + 2 * m;
   for (int64_t k = 0; k < n; k++) {
     long double re, im;
     table_chirp(k, n, &re, &im);
     x[2 * k] = (double)re, x[2 * k + 1] = (double)-im;
     if (k > 0) x[2 * (m - k)] = (double)re, x[2 * (m - k) + 1] = (double)-im;
   }
-  for (int64_t k = 0; k < m / 2; k++) {
+  for (int64_t k = 0; k < m; k++) {
     long double re, im;
     table_root(k, m, &re, &im);
     roots[2 * k] = (double)re, roots[2 * k + 1] = (double)im;
   }
-  table_transform(x, m, roots);
+  table_transform(&(table_roots){roots, m}, x, 1, m, y);
   for (int64_t k = 0; k < m; k++) {
-    table_set_pair(literal, part, k, x[2 * k] / (double)m, x[2 * k + 1] / (double)m);
+    table_set_pair(literal, part, k, y[2 * k] / (double)m, y[2 * k + 1] / (double)m);
   }
   halo_free(memory);
   return literal;

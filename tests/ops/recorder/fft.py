@@ -95,6 +95,20 @@ def cases():
     _fft(case, "FFT", "f32", [2, 2053], [2053], bound=4)
     yield case
 
+    # Prime factors whose sums are loops: alone, behind others and behind each other, side by side; and lengths
+    # that become convolutions of a length that is no power of two.
+    for part, suffix in (("f32", ""), ("f64", ".f64")):
+        case = Case(f"factors{suffix}")
+        _fft(case, "FFT", part, [2, 323], [323], bound=4)
+        _fft(case, "IFFT", part, [3, 62], [62], bound=4)
+        _fft(case, "RFFT", part, [31, 5], [31, 5], bound=4)
+        _fft(case, "IRFFT", part, [1, 690], [690], bound=4)
+        _fft(case, "FFT", part, [2, 139], [139], bound=4)
+        yield case
+    case = Case("factors.long")
+    _fft(case, "RFFT", "f32", [20999], [20999], bound=4)
+    yield case
+
     # What is made on the fly and what follows elementwise go into the kernels.
     case = Case("fused")
     x = case.param("f32", _values(5, [4, 16], False))
