@@ -73,6 +73,8 @@ typedef struct native_work {
   llvm_module *module;
   llvm_machine *machine;
   llvm_value *group; /* the function that runs a group */
+  llvm_value
+      *access; /* the group of accesses that its loop's rounds do not share; NULL: there is none */
 } native_work;
 
 bool halo_native_is_there(void) {
@@ -260,8 +262,15 @@ static bool native_is_parallel(const native_work *w, llvm_value *property) {
   return text && length == strlen(name) && memcmp(text, name, length) == 0;
 }
 
+static void native_keep_access(native_work *w, llvm_value *property) {
+  llvm_value *parts[8];
+  if (w->llvm->metadata_count(property) != 2) return;
+  w->llvm->metadata_operands(property, parts);
+  w->access = parts[1];
+}
+
 /* Of what the text says of a loop over items only that is kept: whether vectors pay is for LLVM to find. */
-static void native_free_loop(const native_work *w, llvm_value *jump, unsigned kind) {
+static void native_free_loop(native_work *w, llvm_value *jump, unsigned kind) {
   const halo_llvm *l = w->llvm;
   llvm_value *loop = l->metadata_get(jump, kind), *parts[8];
   unsigned count = loop ? l->metadata_count(loop) : 0;
@@ -275,11 +284,13 @@ static void native_free_loop(const native_work *w, llvm_value *jump, unsigned ki
     llvm_metadata *node = l->metadata_node(w->context, both, 2);
     l->metadata_replace(own, node);
     l->metadata_set(jump, kind, l->metadata_value(w->context, node));
+    native_keep_access(w, parts[p]);
     return;
   }
 }
 
-static void native_free_loops(const native_work *w) {
+/* While the group's function has no loops but its own. */
+static void native_free_loops(native_work *w) {
   static const char name[] = "llvm.loop";
   const halo_llvm *l = w->llvm;
   unsigned kind = l->metadata_kind(w->context, name, sizeof name - 1);
@@ -287,6 +298,33 @@ static void native_free_loops(const native_work *w) {
     llvm_value *end = l->block_end(block);
     if (end) native_free_loop(w, end, kind);
   }
+}
+
+/* Where a kernel with `restrict` was put in place stands a note that LLVM takes for an access to memory; of no group of
+ * accesses, it made the whole loop one whose rounds may depend on one another: what is written in place then fails the tests
+ * that stand before the vectors. */
+static void native_mark_scopes(const native_work *w) {
+  static const char access[] = "llvm.access.group";
+  const halo_llvm *l = w->llvm;
+  llvm_value *note = l->find_function(w->module, "llvm.experimental.noalias.scope.decl");
+  unsigned kind = l->metadata_kind(w->context, access, sizeof access - 1);
+  for (llvm_use *use = note && w->access ? l->first_use(note) : NULL; use; use = l->next_use(use)) {
+    llvm_value *call = l->is_call(l->user(use));
+    if (!call || l->block_function(l->instruction_block(call)) != w->group) continue;
+    if (!l->metadata_get(call, kind)) l->metadata_set(call, kind, w->access);
+  }
+}
+
+/* ---- Optimising ---- */
+
+/* What a whole group asks alike, as which row it is in, is asked before the loop over its items, which is there once for each
+ * answer: else vectors do both and choose. */
+static bool native_optimise(const native_work *w) {
+  static const char ask_first[] =
+      "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
+  bool good = w->kernel->local[0] == 1 || native_run(w, ask_first);
+  /* Higher, arguments are promoted: a read becomes the caller's, who knows nothing of `restrict` any more. */
+  return good && native_run(w, "default<O2>");
 }
 
 /* ---- Files ---- */
@@ -320,11 +358,11 @@ bool halo_native_compile(const halo_native_kernel *kernel, const char *path) {
   if (!w.llvm) return false;
   w.context = w.llvm->context_create();
   bool good = native_parse(&w) && native_choose(&w);
+  if (good) native_free_loops(&w);
   if (good) native_set_sizes(&w);
   good = good && native_gather(&w) && native_bind(&w);
-  if (good) native_free_loops(&w);
-  /* Higher, arguments are promoted: a read becomes the caller's, who knows nothing of `restrict` any more. */
-  good = good && native_run(&w, "default<O2>") && native_emit(&w, path);
+  if (good) native_mark_scopes(&w);
+  good = good && native_optimise(&w) && native_emit(&w, path);
   if (w.machine) w.llvm->machine_dispose(w.machine);
   if (w.module) w.llvm->module_dispose(w.module);
   w.llvm->context_dispose(w.context);
