@@ -331,7 +331,15 @@ static halo_status annotate_params(halo_spmd *p) {
   return HALO_OK;
 }
 
-/* What is said of results speaks to what they come from. */
+static bool annotate_divides(const halo_sharding *said, const halo_shape *shape) {
+  for (int d = 0; said->kind == HALO_SHARDING_TILED && d < shape->rank; d++) {
+    if (shape->dims[d] % said->tiles.data[d] != 0) return false;
+  }
+  return true;
+}
+
+/* What is said of results speaks to what they come from. Results that may lie as suits the program are not cut into
+ * unequal pieces, whatever a mark says of them: callers such as JAX know arrays of equal ones alone. */
 static halo_status annotate_results(halo_spmd *p) {
   halo_instr *root = p->module->entry->root;
   const halo_spmd_node *node = halo_spmd_node_of(root);
@@ -344,6 +352,11 @@ static halo_status annotate_results(halo_spmd *p) {
     HALO_TRY(annotate_box(p, root, p->results[k], outside));
     halo_spmd_link link = {node->leaves[k], outside};
     halo_vec_push(&p->links, link);
+    int32_t index = halo_shape_is_tuple(root->shape) ? halo_leaf_element(root->shape, k) : 0;
+    if (halo_spmd_is_free(p->module, true, index) &&
+        !annotate_divides(p->results[k], outside->shape)) {
+      p->results[k] = NULL;
+    }
   }
   return HALO_OK;
 }

@@ -66,6 +66,7 @@ def operations():
   odd = array("do", (13, 4), F32)
   constrain = lambda x, d: lax.with_sharding_constraint(x, NamedSharding(mesh_of(d, (8,), ("x",)), P("x")))
   yield Case("uneven", lambda d: jax.jit(lambda x: [f(constrain(x * 2, d)) for f in (jnp.sum, jnp.sin, lambda y: y @ y.T, lambda y: jnp.cumsum(y, 0), lambda y: constrain(y[:5], d) * 2)])(odd), loose=20, several=True)
+  yield Case("uneven_result", lambda d: [jax.jit(lambda: lax.with_sharding_constraint(jnp.arange(5 * n).reshape(5, n), NamedSharding(mesh_of(d), P("x", "y"))))() for n in (3, 4)], several=True)
   order = [3, 1, 0, 2, 7, 6, 4, 5]
   yield Case("order", lambda d: jax.jit(lambda x: (x @ x.T, x.sum(0), x.T, jnp.sort(x, 1)))(put(a, mesh_of([d[k] for k in order]), P("x", "y"))), loose=20, several=True)
   yield Case("six", lambda d: jax.jit(lambda x: (x @ x.T, x.sum(0), x.T))(put(odd[:12, :2], mesh_of(d, (3, 2)), P("x", "y"))), loose=20, several=True)

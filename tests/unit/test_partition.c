@@ -343,6 +343,30 @@ START_TEST(free_results) {
 }
 END_TEST
 
+/* Of a mark at the end, what divides the array is kept where the caller allows anything. */
+START_TEST(uneven_results) {
+  static const char text[] =
+      "HloModule m, num_partitions=4\nENTRY e {\n  x = f32[5,4] parameter(0)\n"
+      "  ROOT r = f32[5,4] custom-call(x), custom_call_target=\"Sharding\", "
+      "sharding={devices=[2,2]<=[4]}\n}\n";
+  static const bool results[1] = {true};
+  halo_compile_options options = {.free_results = results, .free_result_count = 1};
+  halo_client *client = run_client("0:0*4");
+  halo_module *module = parse(text);
+  for (int given = 0; given < 2; given++) {
+    halo_executable *e;
+    ck_ok(halo_client_compile(client, module, given ? &options : NULL, &e));
+    const halo_sharding *s = halo_executable_result_sharding(e, 0);
+    ck_assert_int_eq(s->kind, HALO_SHARDING_TILED);
+    ck_assert_int_eq(s->tiles.data[0], given ? 1 : 2);
+    ck_assert_int_eq(s->tiles.data[1], 2);
+    halo_executable_release(e);
+  }
+  halo_module_release(module);
+  halo_client_release(client);
+}
+END_TEST
+
 /* What the host was sent, and how often it was asked. */
 typedef struct host_calls {
   float sent[8];
