@@ -135,6 +135,18 @@ static void group_put_names(halo_strbuf *out, const char *parameters) {
   }
 }
 
+/* Whether an array of the work item's own is declared in a block. All items of a group have one place in memory for it, so
+ * that compilers which believe that they do not depend on each other mix up what they keep there. */
+static bool group_has_array(const group_place *place) {
+  for (const char *line = place->body; line < place->end;) {
+    size_t length = strcspn(line, "\n");
+    bool ends = length >= 2 && strncmp(line + length - 2, "];", 2) == 0;
+    if (ends && !memchr(line, '=', length)) return true;
+    line += length + (line[length] == '\n');
+  }
+  return false;
+}
+
 /* The function of a group, and the kernel. The work item's code stands in the loop itself: what is said of a call in
  * one is lost where compilers change the called function's parameters. The group may use all of a processor's
  * registers, as kernels may. */
@@ -149,7 +161,7 @@ static void group_put(halo_strbuf *out, const group_kernel *kernel, const group_
                      "const int h_i, const int h_j, %s) {\n",
                      name, parameters);
   halo_strbuf_printf(out, "for (int h_b = 0; h_b < %zu; ++h_b) {\n", kernel->local[1]);
-  if (kernel->parallel) {
+  if (kernel->parallel && !group_has_array(place)) {
     halo_strbuf_append(out, "#pragma clang loop vectorize(assume_safety)\n");
   }
   halo_strbuf_printf(out,

@@ -476,6 +476,38 @@ START_TEST(brief_units) {
 }
 END_TEST
 
+/* Items of a group that write over what they read do not depend on each other, unless they keep arrays of their own: these are
+ * one place in memory for all of them. */
+START_TEST(items_with_arrays_follow_each_other) {
+  static const char common[] =
+      "HloModule arrays\nadd { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = s32[] add(a, "
+      "b) }\n"
+      "keep { v = s32[] parameter(0) w = s32[4,2] broadcast(v), dimensions={} "
+      "i = s32[4,2] iota(), iota_dimension=0 m = s32[4,2] multiply(i, w) z = s32[] constant(0) "
+      "s = s32[4] reduce(m, z), dimensions={1}, to_apply=add three = s32[] constant(3) "
+      "k = s32[] and(v, three) d = s32[1] dynamic-slice(s, k), dynamic_slice_sizes={1} "
+      "ROOT r = s32[] reshape(d) }\n"
+      "flip { v = s32[] parameter(0) three = s32[] constant(3) ROOT r = s32[] and(v, three) }\n";
+  static const char *const functions[] = {"flip", "keep"};
+  halo_client *client = run_client(DEVICE("cpu-two-cores"));
+  for (int i = 0; i < 2; i++) {
+    halo_strbuf text = {0};
+    halo_strbuf_printf(&text,
+                       "%sENTRY e { p = s32[16384] parameter(0) q = s32[16384] parameter(1) "
+                       "y = s32[16384] map(q), dimensions={0}, to_apply=%s "
+                       "x = s32[16384] add(p, p) ROOT o = s32[16384] xor(x, y) }",
+                       common, functions[i]);
+    halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+    const char *code = halo_executable_plan(e)->units.data[0].text;
+    ck_assert_ptr_nonnull(strstr(code, "_group("));
+    ck_assert_int_eq(strstr(code, "loop vectorize(assume_safety)\nfor") != NULL, i == 0);
+    halo_executable_release(e);
+    halo_strbuf_deinit(&text);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 /* What a chain of kernels takes in the caller's thread is less by what threads of the device would be woken for. */
 START_TEST(chains_wake_nobody) {
   halo_client *client = run_client(DEVICE("cpu-two-cores"));
@@ -600,6 +632,7 @@ int main(void) {
   tcase_add_test(assign, assign_in_results);
   tcase_add_test(copies, copies_in_loops);
   tcase_add_test(copies, brief_units);
+  tcase_add_test(copies, items_with_arrays_follow_each_other);
   tcase_add_test(copies, chains_wake_nobody);
   tcase_add_test(copies, copies_keep_values);
   TCase *cases[] = {golden, assign, copies};
