@@ -242,7 +242,7 @@ int halo_cl_ahead_processes(const halo_cl_device *device) {
 }
 
 /* That compile kernels in this process; 0: the runtime does. Unless it is asked for, that is for programs that run in the
- * caller's thread alone: kernels over large arrays that the runtime compiles are faster, up to three times. */
+ * caller's thread alone: of some programs over large arrays what the runtime compiles is faster, up to two times. */
 static int ahead_threads_for(const halo_cl_device *device, bool here) {
   if (!ahead_is_for(device) || !halo_native_is_there()) return 0;
   int cores = ahead_cores() / halo_config_local_processes();
