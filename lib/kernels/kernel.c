@@ -85,6 +85,7 @@ static halo_launch *kernel_launch(halo_lowering *l, halo_emitter *e, const char 
       .arg_count = e->args.count,
       .dims = 1,
       .in_place = in_place,
+      .sections = e->sections,
   };
   halo_vec_push(&l->launches, launch);
   return &l->launches.data[l->launches.count - 1];

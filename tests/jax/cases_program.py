@@ -124,6 +124,8 @@ def programs():
   yield Case("program/convnet_grad", lambda x, w: jax.grad(lambda w: (convnet(x, w)**2).sum())(w), (array("cx", (4, 8, 8, 3), F32), cw), 3000)
   yield Case("program/newton", lambda x: lax.while_loop(lambda s: jnp.max(jnp.abs(s**2 - x)) > 1e-3, lambda s: .5 * (s + x / s), x), (np.abs(array("nw", (9,), F32)) + 1,), 64)
   yield Case("program/mandelbrot", lambda c: lax.fori_loop(0, 20, lambda i, z: jnp.where(jnp.abs(z) < 4, z * z + c, z), jnp.zeros_like(c)), (array("mb", (8, 9), C64, -.5, .5),), 500)
+  shapes = ((2, 3, 53, 29), (2, 3, 29, 29), (2, 3, 53, 29), (2, 3, 1, 29))  # what finishes a product calls a helper that nothing else needs
+  yield Case("program/complex_quotient", lambda a, w, c, b: (c - a @ w) / b, tuple(array(f"cq{k}", s, C64, .5, 3.) for k, s in enumerate(shapes)), 20)
   yield Case("program/life", lambda b: lax.fori_loop(0, 5, lambda i, b: ((lambda n: (n == 3) | (b & (n == 2)))(sum(jnp.roll(b, (i, j), (0, 1)).astype(int) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j))), b), (array("lf", (12, 12), np.bool_),))
   yield Case("program/kmeans", lambda x: lax.fori_loop(0, 5, lambda i, c: (lambda a: jax.ops.segment_sum(x, a, 3) / jnp.maximum(jax.ops.segment_sum(jnp.ones(40), a, 3), 1)[:, None])(jnp.argmin(((x[:, None] - c)**2).sum(-1), 1)), x[:3]), (array("km", (40, 2), F32),), 64)
   yield Case("program/export", lambda x: export.deserialize(export.export(jax.jit(lambda a: jnp.sin(a) * 2), platforms=["cpu", "halo"])(jax.ShapeDtypeStruct((6,), jnp.float32)).serialize()).call(x), (array("ex", (6,), F32),), 8, jit=False)
