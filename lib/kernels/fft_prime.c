@@ -26,8 +26,8 @@ static const char *prime_load(const prime_text *t, const char *name, char part, 
 /* Writes the output y`name` to frequency `k`, times its root where lines are left. */
 static void prime_store(const prime_text *t, const char *name, const char *k) {
   halo_emitter *e = t->e;
-  const char *at = halo_arena_printf(e->arena, "q + %lld * (%d * p + %s)", (long long)t->width,
-                                     t->r, k);
+  const char *at =
+      halo_arena_printf(e->arena, "q + %lld * (%d * p + %s)", (long long)t->width, t->r, k);
   const char *re = halo_arena_printf(e->arena, "%sr", name);
   const char *im = halo_arena_printf(e->arena, "%si", name);
   halo_emit_line(e, "{");
@@ -58,8 +58,8 @@ static void prime_outputs(const prime_text *t, int count) {
   halo_emitter *e = t->e;
   const fft_stage *s = t->stage;
   for (int i = 0; i < count; i++) {
-    halo_emit_line(e, "%s a%dr = x0r, a%di = x0i, b%dr = 0, b%di = 0; int n%d = 0;", t->type, i, i, i,
-                   i, i);
+    halo_emit_line(e, "%s a%dr = x0r, a%di = x0i, b%dr = 0, b%di = 0; int n%d = 0;", t->type, i, i,
+                   i, i, i);
   }
   halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", t->r / 2));
   for (int i = 0; i < count; i++) {
@@ -72,8 +72,10 @@ static void prime_outputs(const prime_text *t, int count) {
   }
   halo_emit_close(e);
   for (int i = 0; i < count; i++) {
-    halo_emit_line(e, "const %s y%dr = a%dr - b%di, y%di = a%di + b%dr;", t->type, i, i, i, i, i, i);
-    halo_emit_line(e, "const %s z%dr = a%dr + b%di, z%di = a%di - b%dr;", t->type, i, i, i, i, i, i);
+    halo_emit_line(e, "const %s y%dr = a%dr - b%di, y%di = a%di + b%dr;", t->type, i, i, i, i, i,
+                   i);
+    halo_emit_line(e, "const %s z%dr = a%dr + b%di, z%di = a%di - b%dr;", t->type, i, i, i, i, i,
+                   i);
     prime_store(t, halo_arena_printf(e->arena, "y%d", i),
                 halo_arena_printf(e->arena, "(k + %d)", i));
     prime_store(t, halo_arena_printf(e->arena, "z%d", i),
@@ -131,8 +133,8 @@ static void prime_vectors(prime_text *t, const char *from) {
   t->lanes = width >= lanes ? lanes : 1;
   t->type = t->lanes > 1 ? halo_arena_printf(e->arena, "%s%d", t->part, t->lanes) : t->part;
   halo_emit_open(e, halo_arena_printf(e->arena, "for (int p = 0; p < %lld; ++p)", (long long)t->m));
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int v = 0; v < %lld; v += %d)", width,
-                                      t->lanes));
+  halo_emit_open(
+      e, halo_arena_printf(e->arena, "for (int v = 0; v < %lld; v += %d)", width, t->lanes));
   halo_emit_line(e, "const int q = min(v, %lld);", width - t->lanes);
   prime_all(t, from);
   halo_emit_close(e);
@@ -176,7 +178,7 @@ static void prime_items(prime_text *t, const char *from) {
   halo_emit_close(e);
   halo_emit_open(e, "else");
   for (int part = 0; part < 2; part++) {
-    halo_emit_line(e, "%s%c[q + %lld * (%d * p)] = a%c;", t->to, "ri"[part], width, t->r,
+    halo_emit_line(e, "%s%c[q + %lld * (%d * p)] = a%c;", t->to, "ri"[part], width, t -> r,
                    "ri"[part]);
   }
   halo_emit_close(e);
