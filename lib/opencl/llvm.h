@@ -31,7 +31,10 @@ enum {
   LLVM_LEVEL_AGGRESSIVE = 3,
   LLVM_RELOC_PIC = 2,
   LLVM_MODEL_SMALL = 3,
-  LLVM_FILE_OBJECT = 1
+  LLVM_FILE_OBJECT = 1,
+  LLVM_KIND_STRUCT = 10,
+  LLVM_KIND_ARRAY = 11,
+  LLVM_KIND_VECTOR = 13
 };
 
 /* Each: the field's name, what the function is called behind "LLVM", what it gives, what it takes. */
@@ -67,6 +70,11 @@ enum {
   F(first_block, GetFirstBasicBlock, llvm_block *, (llvm_value *))                                 \
   F(next_block, GetNextBasicBlock, llvm_block *, (llvm_block *))                                   \
   F(block_end, GetBasicBlockTerminator, llvm_value *, (llvm_block *))                              \
+  F(first_instruction, GetFirstInstruction, llvm_value *, (llvm_block *))                          \
+  F(next_instruction, GetNextInstruction, llvm_value *, (llvm_value *))                            \
+  F(is_alloca, IsAAllocaInst, llvm_value *, (llvm_value *))                                        \
+  F(allocated_type, GetAllocatedType, llvm_type *, (llvm_value *))                                 \
+  F(type_kind, GetTypeKind, int, (llvm_type *))                                                    \
   F(operand, GetOperand, llvm_value *, (llvm_value *, unsigned))                                   \
   F(replace, ReplaceAllUsesWith, void, (llvm_value *, llvm_value *))                               \
   F(erase, InstructionEraseFromParent, void, (llvm_value *))                                       \

@@ -262,6 +262,29 @@ static bool native_is_parallel(const native_work *w, llvm_value *property) {
   return text && length == strlen(name) && memcmp(text, name, length) == 0;
 }
 
+static bool native_has_array(const native_work *w, llvm_value *function) {
+  const halo_llvm *l = w->llvm;
+  for (llvm_block *block = l->first_block(function); block; block = l->next_block(block)) {
+    for (llvm_value *i = l->first_instruction(block); i; i = l->next_instruction(i)) {
+      int kind = l->is_alloca(i) ? l->type_kind(l->allocated_type(i)) : -1;
+      bool several =
+          kind == LLVM_KIND_ARRAY || kind == LLVM_KIND_STRUCT || kind == LLVM_KIND_VECTOR;
+      if (several) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether items keep more than single values in memory of their own. When their code is put in place all of them have one place
+ * for it, by which rounds depend on one another whatever the text says. */
+static bool native_has_arrays(const native_work *w) {
+  const halo_llvm *l = w->llvm;
+  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
+    if (f != w->group && !l->is_declaration(f) && native_has_array(w, f)) return true;
+  }
+  return false;
+}
+
 static void native_keep_access(native_work *w, llvm_value *property) {
   llvm_value *parts[8];
   if (w->llvm->metadata_count(property) != 2) return;
@@ -269,11 +292,12 @@ static void native_keep_access(native_work *w, llvm_value *property) {
   w->access = parts[1];
 }
 
-/* Of what the text says of a loop over items only that is kept: whether vectors pay is for LLVM to find. */
-static void native_free_loop(native_work *w, llvm_value *jump, unsigned kind) {
+/* Of what the text says of a loop over items only that is kept, where it is true: whether vectors pay is for LLVM to find. */
+static void native_free_loop(native_work *w, llvm_value *jump, unsigned kind, bool depend) {
   const halo_llvm *l = w->llvm;
   llvm_value *loop = l->metadata_get(jump, kind), *parts[8];
-  unsigned count = loop ? l->metadata_count(loop) : 0;
+  if (loop && depend) l->metadata_set(jump, kind, NULL);
+  unsigned count = loop && !depend ? l->metadata_count(loop) : 0;
   if (count < 2 || count > sizeof parts / sizeof *parts) return;
   l->metadata_operands(loop, parts);
   for (unsigned p = 1; p < count; p++) {
@@ -294,9 +318,10 @@ static void native_free_loops(native_work *w) {
   static const char name[] = "llvm.loop";
   const halo_llvm *l = w->llvm;
   unsigned kind = l->metadata_kind(w->context, name, sizeof name - 1);
+  bool depend = native_has_arrays(w);
   for (llvm_block *block = l->first_block(w->group); block; block = l->next_block(block)) {
     llvm_value *end = l->block_end(block);
-    if (end) native_free_loop(w, end, kind);
+    if (end) native_free_loop(w, end, kind, depend);
   }
 }
 
