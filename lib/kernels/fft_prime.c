@@ -92,7 +92,8 @@ static void prime_all(const prime_text *t, const char *from) {
   const char *low = halo_arena_printf(e->arena, "q + %lld * (p + %lld * j)", width, m);
   const char *high =
       halo_arena_printf(e->arena, "q + %lld * (p + %lld * (%d - j))", width, m, t->r);
-  halo_emit_line(e, "%s tr[%d], ti[%d], ur[%d], ui[%d];", t->type, half, half, half, half);
+  long long room = halo_private_room(half, halo_type_size(t->stage->pass->part));
+  halo_emit_line(e, "%s tr[%lld], ti[%lld], ur[%lld], ui[%lld];", t->type, room, room, room, room);
   for (int part = 0; part < 2; part++) {
     char c = "ri"[part];
     halo_emit_line(e, "const %s x0%c = %s;", t->type, c, prime_load(t, from, c, first));
@@ -147,6 +148,7 @@ static void prime_items(prime_text *t, const char *from) {
   halo_emitter *e = t->e;
   const fft_stage *s = t->stage;
   long long width = t->width, m = t->m, side = width * m;
+  int r = t->r;
   t->lanes = 1;
   t->type = t->part;
   halo_emit_open(e, halo_arena_printf(e->arena, "for (int b = l; b < %lld; b += %lld)",
@@ -178,8 +180,7 @@ static void prime_items(prime_text *t, const char *from) {
   halo_emit_close(e);
   halo_emit_open(e, "else");
   for (int part = 0; part < 2; part++) {
-    halo_emit_line(e, "%s%c[q + %lld * (%d * p)] = a%c;", t->to, "ri"[part], width, t -> r,
-                   "ri"[part]);
+    halo_emit_line(e, "%s%c[q + %lld * (%d * p)] = a%c;", t->to, "ri"[part], width, r, "ri"[part]);
   }
   halo_emit_close(e);
   halo_emit_close(e);
