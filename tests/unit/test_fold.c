@@ -304,7 +304,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("fold");
   TCase *tc = tcase_create("fold");
-  tcase_set_timeout(tc, 300);
+  tcase_set_timeout(tc, 560);
   tcase_add_loop_test(tc, same_bits, 0, 3);
   suite_add_tcase(suite, tc);
   return suite_run(suite);
