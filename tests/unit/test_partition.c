@@ -445,6 +445,7 @@ int main(void) {
   tcase_add_test(tcase, pieces);
   tcase_add_test(tcase, runs_on_devices);
   tcase_add_test(tcase, free_results);
+  tcase_add_test(tcase, uneven_results);
   tcase_add_test(tcase, happens_once);
   suite_add_tcase(suite, tcase);
   return suite_run(suite);
