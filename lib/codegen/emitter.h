@@ -78,6 +78,7 @@ typedef struct halo_emitter {
   bool
       ordered_names; /* arguments are named in the order of their use, not by what they are: so that kernels which
                          have others in the same places have equal texts */
+  bool has_arrays; /* the body keeps arrays of its own, one for each work item */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_breaks

@@ -52,6 +52,7 @@ static halo_value private_array(halo_emitter *e, const halo_shape *shape) {
   halo_emit_line(e, "%s %s[%lld];", halo_ctype_compute(shape->type), array.text,
                  (long long)halo_private_room(count, halo_type_size(shape->type)));
   halo_sections_add(&e->sections, halo_ctype_section(shape->type));
+  e->has_arrays = true;
   return array;
 }
 

@@ -58,7 +58,8 @@ static bool spans_choose(const halo_computation *body) {
 }
 
 /* Cuts a row where tests change their answers, by emitting its spans until no test is left that could; what is behind
- * one may ask anew. */
+ * one may ask anew. Fails where elements keep arrays of their own: the spans' loops are said to be independent, and a
+ * work item has one place for such an array. */
 static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
   enum { TIMES = 4 };
   s->begin[0] = 0;
@@ -72,7 +73,7 @@ static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
       halo_loop_begin_spans(&e, l);
       e.breaks = &breaks;
       spans_emit(l, &e, s, s->begin[k], spans_end(s, k) - 1);
-      fits &= e.status == HALO_OK;
+      fits &= e.status == HALO_OK && !e.has_arrays;
       halo_emitter_deinit(&e);
     }
     for (int32_t i = 0; i < breaks.at.count && fits; i++) fits = spans_cut(s, breaks.at.data[i]);
