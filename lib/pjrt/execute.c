@@ -161,15 +161,17 @@ static PJRT_Error *execute_check_donated(const execute_call *call, size_t device
   PJRT_Buffer *const *list = call->args->argument_lists[device];
   for (size_t i = 0; i < call->core->arguments.count; i++) {
     if (i == index || list[i] != list[index]) continue;
+    bool twice = call->given[i], after = i > index;
     const char *what =
-        call->given[i] ? "donate the same buffer twice in Execute()"
-        : i > index    ? "use a buffer that was previously donated in the same call to Execute()"
-                       : "donate a buffer which is also used by the same call to Execute()";
+        twice   ? "donate the same buffer twice in Execute()"
+        : after ? "use a buffer that was previously donated in the same call to Execute()"
+                : "donate a buffer which is also used by the same call to Execute()";
+    const char *example = twice ? "donate(a), donate(a)" : after ? "donate(a), a" : "a, donate(a)";
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
                       "Attempt to %s (flattened argument %zu, replica %d, partition %d, first use: "
-                      "%zu).",
-                      what, i < index ? index : i, call->core->parts[device].replica,
-                      call->core->parts[device].partition, i < index ? i : index);
+                      "%zu). Toy example for this bug: `f(%s)`.",
+                      what, after ? i : index, call->core->parts[device].replica,
+                      call->core->parts[device].partition, after ? index : i, example);
   }
   return NULL;
 }

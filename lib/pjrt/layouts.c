@@ -18,7 +18,7 @@ static PJRT_Layouts_MemoryLayout *layout_create(char *text) {
 
 /* The order of dimensions, of a shape or, without one, descending. */
 static char *layout_text(const halo_shape *shape, int rank) {
-  char *text = pjrt_alloc(16 * (size_t)rank + 8);
+  char *text = pjrt_alloc(16 * (size_t)rank + 16);
   size_t length = (size_t)sprintf(text, "{");
   for (int i = 0; i < rank; i++) {
     int d = shape ? halo_shape_minor_to_major(shape, i) : rank - 1 - i;
@@ -28,8 +28,18 @@ static char *layout_text(const halo_shape *shape, int rank) {
   return text;
 }
 
+/* Of what a program takes or gives: there, elements of less than a byte say their size, though each lies in a byte
+ * of its own. */
+static char *layout_text_sized(const halo_shape *shape) {
+  char *text = layout_text(shape, halo_shape_rank(shape));
+  halo_type type = halo_shape_type(shape);
+  int bits = halo_type_bits(type);
+  if (bits > 0 && bits < 8 && type != HALO_PRED) sprintf(strchr(text, '}'), ":E(%d)}", bits);
+  return text;
+}
+
 PJRT_Layouts_MemoryLayout *pjrt_layout_create(const halo_shape *shape) {
-  return layout_create(layout_text(shape, shape ? halo_shape_rank(shape) : 0));
+  return layout_create(shape ? layout_text_sized(shape) : layout_text(NULL, 0));
 }
 
 void pjrt_layout_release(PJRT_Layouts_MemoryLayout *layout) {

@@ -2,7 +2,7 @@
 
 JAX finds this package by its entry point and calls `initialize` before the first use of a device. It registers
 the platform "halo", and opens for it what JAX keeps for a fixed list of platforms: donation, callbacks to Python,
-decompositions of matrices, the compilation cache, DLPack, custom_partitioning, Pallas, jax.default_device.
+decompositions of matrices, the compilation cache, costs, DLPack, custom_partitioning, Pallas, jax.default_device.
 """
 import dataclasses
 import importlib
@@ -13,7 +13,8 @@ import pathlib
 PLATFORM = "halo"
 
 _OPENED = (
-    "donation", "linalg", "callbacks", "cache", "dlpack", "partitioning", "ffi", "tensorflow", "pallas", "default_device")
+    "donation", "linalg", "callbacks", "cache", "costs", "dlpack", "partitioning", "ffi", "tensorflow", "pallas",
+    "default_device")
 
 _logger = logging.getLogger(__name__)
 

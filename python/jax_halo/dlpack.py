@@ -63,8 +63,9 @@ def _install_import(platform):
     @functools.wraps(original)
     def from_dlpack(external_array, device=None, copy=None):
         if _is_ours(external_array, platform) and device is None:
-            # What JAX has already stays where it is.
-            return external_array.copy() if copy else external_array
+            # What JAX has already stays where it is, and is committed to that as all that comes in is.
+            array = external_array.copy() if copy else external_array
+            return array if array.committed else jax.device_put(array, array.sharding)
         return original(external_array, device, copy)
 
     for module in (dlpack, jax.dlpack, array_constructors):

@@ -22,6 +22,8 @@ _NOT_IN_LAPACK = ("JACOBI", "POLAR", "QDWH")
 _AS_ON_CPUS = ("conv_general_dilated",)
 # Types that LAPACK does not have.
 _HALVES = ("float16", "bfloat16")
+# What JAX promises to refuse on every device.
+_REFUSED = {"geqrf": "float16"}
 # Those of modules that are imported when somebody wants them: jax.experimental.sparse.linalg.
 _AS_ON_CPUS_LATER = ("spsolve",)
 # Arrays that a program puts into another memory.
@@ -51,6 +53,9 @@ def _copy_decompositions(platform):
             return [x.astype(dtype) for x, dtype in zip(results, types)]
 
         def lower(ctx, *operands, **parameters):
+            dtype = ctx.avals_in[0].dtype
+            if dtype.name == _REFUSED.get(str(primitive)):
+                raise ValueError(f"Unsupported dtype {dtype!r}")
             if getattr(parameters.get("algorithm"), "name", None) in _NOT_IN_LAPACK:
                 parameters["algorithm"] = None
             if not any(aval.dtype.name in _HALVES for aval in ctx.avals_in):
