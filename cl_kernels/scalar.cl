@@ -62,24 +62,58 @@
 #endif
 
 //! turned
-/* Turns 16 rows of 16 words over, by four perfect shuffles of the rows. */
-#define H_LOW_HALVES(a, b)                                                                         \
-  (uint16)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3, (a).s4, (b).s4, (a).s5, \
-           (b).s5, (a).s6, (b).s6, (a).s7, (b).s7)
-#define H_HIGH_HALVES(a, b)                                                                        \
-  (uint16)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb, (a).sc, (b).sc, (a).sd, \
-           (b).sd, (a).se, (b).se, (a).sf, (b).sf)
+/* Turns 16 rows of 16 words over: of two rows words change places, then twos, fours and eights. Ones and twos stay within
+ * their four words, fours within eight, so that a shuffle of two rows is an instruction for each register, however long
+ * those are; compilers take long to find that for shuffles that reach further. */
+#define H_LOW_ONES(a, b)                                                                           \
+  (uint16)((a).s0, (b).s0, (a).s1, (b).s1, (a).s4, (b).s4, (a).s5, (b).s5, (a).s8, (b).s8, (a).s9, \
+           (b).s9, (a).sc, (b).sc, (a).sd, (b).sd)
+#define H_HIGH_ONES(a, b)                                                                          \
+  (uint16)((a).s2, (b).s2, (a).s3, (b).s3, (a).s6, (b).s6, (a).s7, (b).s7, (a).sa, (b).sa, (a).sb, \
+           (b).sb, (a).se, (b).se, (a).sf, (b).sf)
+#define H_LOW_TWOS(a, b)                                                                           \
+  (uint16)((a).s0, (a).s1, (b).s0, (b).s1, (a).s4, (a).s5, (b).s4, (b).s5, (a).s8, (a).s9, (b).s8, \
+           (b).s9, (a).sc, (a).sd, (b).sc, (b).sd)
+#define H_HIGH_TWOS(a, b)                                                                          \
+  (uint16)((a).s2, (a).s3, (b).s2, (b).s3, (a).s6, (a).s7, (b).s6, (b).s7, (a).sa, (a).sb, (b).sa, \
+           (b).sb, (a).se, (a).sf, (b).se, (b).sf)
+#define H_EVEN_FOURS(a, b)                                                                         \
+  (uint16)((a).s0, (a).s1, (a).s2, (a).s3, (b).s0, (b).s1, (b).s2, (b).s3, (a).s8, (a).s9, (a).sa, \
+           (a).sb, (b).s8, (b).s9, (b).sa, (b).sb)
+#define H_ODD_FOURS(a, b)                                                                          \
+  (uint16)((a).s4, (a).s5, (a).s6, (a).s7, (b).s4, (b).s5, (b).s6, (b).s7, (a).sc, (a).sd, (a).se, \
+           (a).sf, (b).sc, (b).sd, (b).se, (b).sf)
+#define H_LOW_EIGHTS(a, b)                                                                         \
+  (uint16)((a).s0, (a).s1, (a).s2, (a).s3, (a).s4, (a).s5, (a).s6, (a).s7, (b).s0, (b).s1, (b).s2, \
+           (b).s3, (b).s4, (b).s5, (b).s6, (b).s7)
+#define H_HIGH_EIGHTS(a, b)                                                                        \
+  (uint16)((a).s8, (a).s9, (a).sa, (a).sb, (a).sc, (a).sd, (a).se, (a).sf, (b).s8, (b).s9, (b).sa, \
+           (b).sb, (b).sc, (b).sd, (b).se, (b).sf)
 static inline void h_turn_rows(uint16 *x) {
+  uint16 y[16];
 #pragma unroll
-  for (int stage = 0; stage < 4; ++stage) {
-    uint16 y[16];
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = H_LOW_ONES(x[i], x[i + 1]);
+    y[i + 1] = H_HIGH_ONES(x[i], x[i + 1]);
+  }
+  /* Then row i + k has column k of rows i to i + 3 in its first four words, column 4 + k in the next. */
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      y[2 * i] = H_LOW_HALVES(x[i], x[i + 8]);
-      y[2 * i + 1] = H_HIGH_HALVES(x[i], x[i + 8]);
-    }
+  for (int i = 0; i < 16; i += 4) {
+    x[i] = H_LOW_TWOS(y[i], y[i + 2]);
+    x[i + 1] = H_HIGH_TWOS(y[i], y[i + 2]);
+    x[i + 2] = H_LOW_TWOS(y[i + 1], y[i + 3]);
+    x[i + 3] = H_HIGH_TWOS(y[i + 1], y[i + 3]);
+  }
 #pragma unroll
-    for (int i = 0; i < 16; ++i) x[i] = y[i];
+  for (int k = 0; k < 8; ++k) {
+    const int i = k + (k & 4);
+    y[i] = H_EVEN_FOURS(x[i], x[i + 4]);
+    y[i + 4] = H_ODD_FOURS(x[i], x[i + 4]);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    x[i] = H_LOW_EIGHTS(y[i], y[i + 8]);
+    x[i + 8] = H_HIGH_EIGHTS(y[i], y[i + 8]);
   }
 }
 
@@ -102,7 +136,7 @@ static inline int h_pair(int first, int second) {
   return (int)(((uint)second << 16) | ((uint)first & 0xffff));
 }
 #define H_PAIRS(N)                                                                                 \
-  static inline int##N h_pairs_##N(int##N x, int##N y, int##N c) {                                  \
+  static inline int##N h_pairs_##N(int##N x, int##N y, int##N c) {                                 \
     int##N first = ((x << 16) >> 16) * ((y << 16) >> 16), second = (x >> 16) * (y >> 16);          \
     return as_int##N(as_uint##N(first) + as_uint##N(second) + as_uint##N(c));                      \
   }
@@ -110,7 +144,8 @@ static inline int h_pair(int first, int second) {
   typedef short h_halves_##N __attribute__((ext_vector_type(M)));                                  \
   static inline int##N h_pairs_##N(int##N x, int##N y, int##N c) {                                 \
     h_halves_##N a = __builtin_astype(x, h_halves_##N), b = __builtin_astype(y, h_halves_##N);     \
-    return as_int##N(__builtin_astype(__builtin_ia32_pmaddwd##BITS(a, b), uint##N) + as_uint##N(c)); \
+    return as_int##N(__builtin_astype(__builtin_ia32_pmaddwd##BITS(a, b), uint##N) +               \
+                     as_uint##N(c));                                                               \
   }
 #if __SSE2__
 H_PAIRS_X86(4, 8, 128)
@@ -148,7 +183,10 @@ static inline uchar h_wrap_u4(uchar x) { return (uchar)(x & 15); }
  * by more than rounding could hide. */
 #if defined(__AVX512F__)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#define H_QUOTIENT(x, y) (sizeof(x) < 4 ? (uint)((float)(x) / (float)(y)) : sizeof(x) == 4 ? (uint)((double)(x) / (double)(y)) : (x) / (y))
+#define H_QUOTIENT(x, y)                                                                           \
+  (sizeof(x) < 4    ? (uint)((float)(x) / (float)(y))                                              \
+   : sizeof(x) == 4 ? (uint)((double)(x) / (double)(y))                                            \
+                    : (x) / (y))
 #else
 #define H_QUOTIENT(x, y) ((x) / (y))
 #endif
@@ -168,7 +206,7 @@ static inline uchar h_wrap_u4(uchar x) { return (uchar)(x & 15); }
 #define H_UDIV(N, T)                                                                               \
   static inline T h_div_##N(T a, T b) {                                                            \
     T one = (T)(b + (b == 0)), q = (T)H_QUOTIENT(a, one);                                          \
-    return b == 0 ? (T)~(T)0 : q;                                                                  \
+    return b == 0 ? (T) ~(T)0 : q;                                                                 \
   }                                                                                                \
   static inline T h_rem_##N(T a, T b) {                                                            \
     T one = (T)(b + (b == 0)), q = (T)H_QUOTIENT(a, one);                                          \
@@ -224,7 +262,7 @@ H_POW(u64, ulong, ulong, 14, 0xaaaaaaaaaaaaaaabUL)
     return (U)b >= w ? (T)0 : (T)(bits >> (U)b);                                                   \
   }
 #define H_SAR(N, T, U, S)                                                                          \
-  static inline T h_sar_##N(T a, T b, uint w) {                                                           \
+  static inline T h_sar_##N(T a, T b, uint w) {                                                    \
     long value = (long)((ulong)(U)a << (64 - w)) >> (64 - w);                                      \
     return (T)(value >> ((U)b >= w ? (U)(w - 1) : (U)b));                                          \
   }
@@ -273,7 +311,7 @@ static inline double h_min_f64(double a, double b) {
 //! f2i
 /* Float to integer: truncate, saturate at the ends (MIN, MAX), NaN to 0. */
 #define H_F2I(N, F, T, LO, HI)                                                                     \
-  static inline T h_##F##_to_##N(F x) {                                                                   \
+  static inline T h_##F##_to_##N(F x) {                                                            \
     F c = x > (F)(LO) ? x : (F)(LO);                                                               \
     T r = c >= (F)(HI) ? (T)(HI) : (T)(c < (F)(HI) ? c : (F)0);                                    \
     return x != x ? (T)0 : r;                                                                      \
@@ -420,8 +458,8 @@ static inline uchar h_enc_f8(float x, int E, int M, int B, int K) {
   return (uchar)r;
 }
 #define H_F8(N, E, M, B, K)                                                                        \
-  static inline float h_dec_##N(uchar h) { return h_dec_f8(h, E, M, B, K); }                              \
-  static inline uchar h_enc_##N(float x) { return h_enc_f8(x, E, M, B, K); }                              \
+  static inline float h_dec_##N(uchar h) { return h_dec_f8(h, E, M, B, K); }                       \
+  static inline uchar h_enc_##N(float x) { return h_enc_f8(x, E, M, B, K); }                       \
   static inline float h_round_##N(float x) { return h_dec_##N(h_enc_##N(x)); }
 H_F8(f8e5m2, 5, 2, 15, 0)
 H_F8(f8e4m3, 4, 3, 7, 0)
@@ -589,8 +627,16 @@ static inline uint h_threefry_u32(ulong key, ulong counter, int part) {
   high += low < number;                                                                            \
   uint a = (uint)low, b = (uint)(low >> 32), c = (uint)high, d = (uint)(high >> 32);               \
   ulong p, q;                                                                                      \
-  H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX;                                                \
-  H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX; H_PHILOX
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX;                                                                                        \
+  H_PHILOX
 static inline uint h_philox_u32(ulong key, ulong low, ulong high, ulong number, int part) {
   H_PHILOX_BLOCK;
   uint first = part & 1 ? b : a, second = part & 1 ? d : c;
