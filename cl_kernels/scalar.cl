@@ -62,24 +62,58 @@
 #endif
 
 //! turned
-/* Turns 16 rows of 16 words over, by four perfect shuffles of the rows. */
-#define H_LOW_HALVES(a, b)                                                                         \
-  (uint16)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3, (a).s4, (b).s4, (a).s5, \
-           (b).s5, (a).s6, (b).s6, (a).s7, (b).s7)
-#define H_HIGH_HALVES(a, b)                                                                        \
-  (uint16)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb, (a).sc, (b).sc, (a).sd, \
-           (b).sd, (a).se, (b).se, (a).sf, (b).sf)
+/* Turns 16 rows of 16 words over: of two rows words change places, then twos, fours and eights. Ones and twos stay within
+ * their four words, fours within eight, so that a shuffle of two rows is an instruction for each register, however long
+ * those are; compilers take long to find that for shuffles that reach further. */
+#define H_LOW_ONES(a, b)                                                                           \
+  (uint16)((a).s0, (b).s0, (a).s1, (b).s1, (a).s4, (b).s4, (a).s5, (b).s5, (a).s8, (b).s8, (a).s9, \
+           (b).s9, (a).sc, (b).sc, (a).sd, (b).sd)
+#define H_HIGH_ONES(a, b)                                                                          \
+  (uint16)((a).s2, (b).s2, (a).s3, (b).s3, (a).s6, (b).s6, (a).s7, (b).s7, (a).sa, (b).sa, (a).sb, \
+           (b).sb, (a).se, (b).se, (a).sf, (b).sf)
+#define H_LOW_TWOS(a, b)                                                                           \
+  (uint16)((a).s0, (a).s1, (b).s0, (b).s1, (a).s4, (a).s5, (b).s4, (b).s5, (a).s8, (a).s9, (b).s8, \
+           (b).s9, (a).sc, (a).sd, (b).sc, (b).sd)
+#define H_HIGH_TWOS(a, b)                                                                          \
+  (uint16)((a).s2, (a).s3, (b).s2, (b).s3, (a).s6, (a).s7, (b).s6, (b).s7, (a).sa, (a).sb, (b).sa, \
+           (b).sb, (a).se, (a).sf, (b).se, (b).sf)
+#define H_EVEN_FOURS(a, b)                                                                         \
+  (uint16)((a).s0, (a).s1, (a).s2, (a).s3, (b).s0, (b).s1, (b).s2, (b).s3, (a).s8, (a).s9, (a).sa, \
+           (a).sb, (b).s8, (b).s9, (b).sa, (b).sb)
+#define H_ODD_FOURS(a, b)                                                                          \
+  (uint16)((a).s4, (a).s5, (a).s6, (a).s7, (b).s4, (b).s5, (b).s6, (b).s7, (a).sc, (a).sd, (a).se, \
+           (a).sf, (b).sc, (b).sd, (b).se, (b).sf)
+#define H_LOW_EIGHTS(a, b)                                                                         \
+  (uint16)((a).s0, (a).s1, (a).s2, (a).s3, (a).s4, (a).s5, (a).s6, (a).s7, (b).s0, (b).s1, (b).s2, \
+           (b).s3, (b).s4, (b).s5, (b).s6, (b).s7)
+#define H_HIGH_EIGHTS(a, b)                                                                        \
+  (uint16)((a).s8, (a).s9, (a).sa, (a).sb, (a).sc, (a).sd, (a).se, (a).sf, (b).s8, (b).s9, (b).sa, \
+           (b).sb, (b).sc, (b).sd, (b).se, (b).sf)
 static inline void h_turn_rows(uint16 *x) {
+  uint16 y[16];
 #pragma unroll
-  for (int stage = 0; stage < 4; ++stage) {
-    uint16 y[16];
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = H_LOW_ONES(x[i], x[i + 1]);
+    y[i + 1] = H_HIGH_ONES(x[i], x[i + 1]);
+  }
+  /* Then row i + k has column k of rows i to i + 3 in its first four words, column 4 + k in the next. */
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      y[2 * i] = H_LOW_HALVES(x[i], x[i + 8]);
-      y[2 * i + 1] = H_HIGH_HALVES(x[i], x[i + 8]);
-    }
+  for (int i = 0; i < 16; i += 4) {
+    x[i] = H_LOW_TWOS(y[i], y[i + 2]);
+    x[i + 1] = H_HIGH_TWOS(y[i], y[i + 2]);
+    x[i + 2] = H_LOW_TWOS(y[i + 1], y[i + 3]);
+    x[i + 3] = H_HIGH_TWOS(y[i + 1], y[i + 3]);
+  }
 #pragma unroll
-    for (int i = 0; i < 16; ++i) x[i] = y[i];
+  for (int k = 0; k < 8; ++k) {
+    const int i = k + (k & 4);
+    y[i] = H_EVEN_FOURS(x[i], x[i + 4]);
+    y[i + 4] = H_ODD_FOURS(x[i], x[i + 4]);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    x[i] = H_LOW_EIGHTS(y[i], y[i + 8]);
+    x[i + 8] = H_HIGH_EIGHTS(y[i], y[i + 8]);
   }
 }
 
