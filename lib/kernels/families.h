@@ -35,8 +35,9 @@ typedef void halo_loop_body(const halo_lowering *l, halo_emitter *e, const halo_
 typedef struct halo_loop_spans {
   halo_loop_body *emit;
   int64_t rows, columns;
-  int count;
+  int count, bands;
   int64_t begin[8]; /* columns, the first of which is 0 */
+  int64_t band[8];  /* rows where bands begin, in each of which all rows do the same; first 0 */
 } halo_loop_spans;
 /* Whether elements of a shape, in row-major order, are better computed so: on CPUs, where there is more than one span,
  * or rows come from several places. */

@@ -13,11 +13,21 @@ enum {
   SPANS_GROUP = 1 << 13  /* elements that a group does */
 };
 
-/* Emits what a work item does for the columns from `low` to `high`. */
-static void spans_emit(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s,
-                       int64_t low, int64_t high) {
-  const halo_integer *row = halo_emit_counter(e, "r", s->rows);
-  const halo_integer *column = halo_integer_variable(&e->integers, "c", low, high);
+static int64_t spans_end(const halo_loop_spans *s, int k) {
+  return k + 1 < s->count ? s->begin[k + 1] : s->columns;
+}
+
+static int64_t spans_band_end(const halo_loop_spans *s, int b) {
+  return b + 1 < s->bands ? s->band[b + 1] : s->rows;
+}
+
+/* Emits what a work item does for the columns of span `k`, of a row of band `b`. */
+static void spans_emit(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s, int b,
+                       int k) {
+  const halo_integer *row =
+      halo_integer_variable(&e->integers, "r", s->band[b], spans_band_end(s, b) - 1);
+  const halo_integer *column =
+      halo_integer_variable(&e->integers, "c", s->begin[k], spans_end(s, k) - 1);
   s->emit(l, e,
           halo_integer_add(&e->integers, halo_integer_mul(&e->integers, row, s->columns), column));
 }
@@ -27,21 +37,17 @@ void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l) {
   e->wide = e->parts = true;
 }
 
-/* Puts a column where a span begins among the others, in order. */
-static bool spans_cut(halo_loop_spans *s, int64_t at) {
-  int i = s->count;
-  for (int k = 0; k < s->count; k++) {
-    if (s->begin[k] == at) return true;
+/* Puts a place where a span begins among the `count` others, in order. */
+static bool spans_cut(int64_t *begin, int *count, int64_t at) {
+  int i = *count;
+  for (int k = 0; k < *count; k++) {
+    if (begin[k] == at) return true;
   }
-  if (s->count == SPANS_MOST) return false;
-  for (; s->begin[i - 1] > at; i--) s->begin[i] = s->begin[i - 1];
-  s->begin[i] = at;
-  s->count++;
+  if (*count == SPANS_MOST) return false;
+  for (; begin[i - 1] > at; i--) begin[i] = begin[i - 1];
+  begin[i] = at;
+  ++*count;
   return true;
-}
-
-static int64_t spans_end(const halo_loop_spans *s, int k) {
-  return k + 1 < s->count ? s->begin[k + 1] : s->columns;
 }
 
 /* Whether rows come from several places: of the sums that these are, compilers find pairs of like ones in an element,
@@ -63,7 +69,8 @@ static bool spans_choose(const halo_computation *body) {
 static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
   enum { TIMES = 4 };
   s->begin[0] = 0;
-  s->count = 1;
+  s->band[0] = 0;
+  s->count = s->bands = 1;
   for (int times = 0, before = 0; times < TIMES && before != s->count; times++) {
     halo_breaks breaks = {.counter = "c"};
     before = s->count;
@@ -72,11 +79,12 @@ static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
       halo_emitter e;
       halo_loop_begin_spans(&e, l);
       e.breaks = &breaks;
-      spans_emit(l, &e, s, s->begin[k], spans_end(s, k) - 1);
+      spans_emit(l, &e, s, 0, k);
       fits &= e.status == HALO_OK && !e.has_arrays;
       halo_emitter_deinit(&e);
     }
-    for (int32_t i = 0; i < breaks.at.count && fits; i++) fits = spans_cut(s, breaks.at.data[i]);
+    for (int32_t i = 0; i < breaks.at.count && fits; i++)
+      fits = spans_cut(s->begin, &s->count, breaks.at.data[i]);
     halo_vec_deinit(&breaks.at);
     if (!fits || s->count * l->computation->instrs.count > SPANS_CODE) return false;
   }
@@ -90,6 +98,29 @@ static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
          longest >= SPANS_LEAST;
 }
 
+/* Parts rows into bands, within which all do the same, where there are few: of a loop with a test of the row in it, whatever
+ * is dear behind that, compilers make no vectors. */
+static void spans_find_bands(const halo_lowering *l, halo_loop_spans *s) {
+  halo_breaks breaks = {.counter = "r"};
+  for (int k = 0; k < s->count; k++) {
+    halo_emitter e;
+    halo_loop_begin_spans(&e, l);
+    e.breaks = &breaks;
+    spans_emit(l, &e, s, 0, k);
+    halo_emitter_deinit(&e);
+  }
+  int64_t band[SPANS_MOST] = {0};
+  int bands = 1;
+  bool fits = true;
+  for (int32_t i = 0; i < breaks.at.count && fits; i++) {
+    fits = spans_cut(band, &bands, breaks.at.data[i]);
+  }
+  halo_vec_deinit(&breaks.at);
+  if (!fits || bands * s->count * l->computation->instrs.count > SPANS_CODE) return;
+  s->bands = bands;
+  for (int b = 0; b < bands; b++) s->band[b] = band[b];
+}
+
 bool halo_loop_find_spans(const halo_lowering *l, const halo_shape *shape, halo_loop_body *emit,
                           halo_loop_spans *s) {
   int64_t items = halo_shape_element_count(shape);
@@ -100,7 +131,9 @@ bool halo_loop_find_spans(const halo_lowering *l, const halo_shape *shape, halo_
   if (s->columns < SPANS_LEAST) return false;
   s->rows = items / s->columns;
   bool shared = s->rows >= SPANS_ROWS * (int64_t)l->caps->compute_units;
-  return (shared || items <= SPANS_ALONE) && spans_find(l, s);
+  if ((!shared && items > SPANS_ALONE) || !spans_find(l, s)) return false;
+  spans_find_bands(l, s);
+  return true;
 }
 
 void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const halo_loop_spans *s) {
@@ -128,9 +161,9 @@ static int spans_lanes(const halo_lowering *l) {
   return 64 / (int)largest;
 }
 
-void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s) {
-  halo_sections_add(&e->sections, "neighbours");
-  halo_emit_line(e, "const long r = (long)get_global_id(0);");
+/* Emits the loops over the spans of a row of band `b`. */
+static void spans_emit_row(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s,
+                           int b) {
   for (int k = 0; k < s->count; k++) {
     int64_t begin = s->begin[k], end = spans_end(s, k);
     const char *loop = NULL;
@@ -140,7 +173,24 @@ void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_lo
                                (long long)end);
     }
     halo_emit_open(e, loop);
-    spans_emit(l, e, s, begin, end - 1);
+    spans_emit(l, e, s, b, k);
+    halo_emit_close(e);
+  }
+}
+
+void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s) {
+  halo_sections_add(&e->sections, "neighbours");
+  halo_emit_line(e, "const long r = (long)get_global_id(0);");
+  for (int b = 0; b < s->bands; b++) {
+    bool first = b == 0, last = b == s->bands - 1;
+    if (first && last) {
+      spans_emit_row(l, e, s, b);
+      return;
+    }
+    const char *test = halo_arena_printf(l->arena, "%s (r < %lld)", first ? "if" : "else if",
+                                         (long long)spans_band_end(s, b));
+    halo_emit_open(e, last ? "else" : test);
+    spans_emit_row(l, e, s, b);
     halo_emit_close(e);
   }
 }

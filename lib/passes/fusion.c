@@ -299,6 +299,16 @@ static bool fusion_is_interleaved(const fusion_state *s, const halo_instr *user,
   return row != to->dims[to->rank - 1] && (row <= SHORT || fusion_is_between(user));
 }
 
+/* Whether this chooses between places for what a kernel's reduction reads: there, the test stands in the loop over all that
+ * is combined, and what is dear behind it gets no vectors; a kernel of its own goes row by row. */
+static bool fusion_is_chosen(const fusion_state *s, const halo_instr *root,
+                             const fusion_node *node) {
+  enum { DEAR = 20 };
+  halo_opcode opcode = node->instr->opcode;
+  return (opcode == HALO_OP_CONCATENATE || opcode == HALO_OP_PAD) && root &&
+         fusion_is_reduction(root) && node->cost >= DEAR && halo_target_has_few_items(s->target);
+}
+
 /* Whether so much is done to each of so many elements that it is worth a kernel of its own there. */
 static bool fusion_is_much(const fusion_state *s, const fusion_node *node) {
   int64_t elements = halo_shape_element_count(halo_leaf_shape(node->instr->shape, 0));
@@ -361,6 +371,7 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
     w->root = user_root;
     w->scattered |= fusion_is_scattered(s, user->instr) ||
                     fusion_is_one_by_one(s, user, &s->nodes[i]) ||
+                    fusion_is_chosen(s, user_root, &s->nodes[i]) ||
                     fusion_is_interleaved(s, user->instr, &s->nodes[i]);
     if (elementwise || reduction) {
       if (user->repeats > w->same_index) w->same_index = user->repeats;

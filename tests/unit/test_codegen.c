@@ -254,6 +254,25 @@ START_TEST(simple_moves) {
 }
 END_TEST
 
+/* What a row alone decides is asked once a row, outside of the loop over its elements. */
+START_TEST(bands_of_rows) {
+  halo_caps caps = some_device(true);
+  halo_module *module = run_parse(
+      "HloModule m\n"
+      "ENTRY e {\n"
+      "  x = f32[2,2000] parameter(0)\n"
+      "  y = f32[3,2000] parameter(1)\n"
+      "  ROOT both = f32[5,2000] concatenate(x, y), dimensions={0}\n"
+      "}\n");
+  char *text = lower(module, &caps, "both", NULL);
+  has(text, "  if (r < 2) {\n    H_INDEPENDENT(16)\n    for (long c = 0; c < 2000; ++c)");
+  has(text, "  else {\n    H_INDEPENDENT(16)\n    for (long c = 0; c < 2000; ++c)");
+  lacks(text, "      if (r");
+  halo_free(text);
+  halo_module_release(module);
+}
+END_TEST
+
 /* A sum whose parts leave 32 bits although it does not is made in 64. */
 START_TEST(wide_sum) {
   halo_arena arena = {0};
@@ -318,6 +337,7 @@ int main(void) {
   tcase_add_test(cases, table_and_code_agree);
   tcase_add_test(cases, index_width);
   tcase_add_test(cases, simple_moves);
+  tcase_add_test(cases, bands_of_rows);
   tcase_add_test(cases, wide_sum);
   tcase_add_test(cases, helpers_in_use);
   suite_add_tcase(suite, cases);

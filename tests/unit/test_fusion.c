@@ -516,6 +516,34 @@ START_TEST(dear_elements_of_argmax) {
 }
 END_TEST
 
+/* What a reduction reads from several places, of which some are dear, is put together first on a CPU; what is cheap is read
+ * where it is. */
+START_TEST(dear_places_of_reductions) {
+  static const char *const elements[] = {"negate", "sine"};
+  for (int kernels = 1; kernels <= 2; kernels++) {
+    halo_strbuf text = {0};
+    halo_strbuf_printf(
+        &text,
+        "HloModule m\n"
+        "largest { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, b) }\n"
+        "ENTRY e {\n"
+        "  x = f32[2,8000] parameter(0)\n"
+        "  a = f32[1,8000] slice(x), slice={[1:2], [0:8000]}\n"
+        "  b = f32[1,8000] slice(x), slice={[0:1], [0:8000]}\n"
+        "  s = f32[1,8000] %s(b)\n"
+        "  both = f32[2,8000] concatenate(a, s), dimensions={0}\n"
+        "  size = f32[2,8000] abs(both)\n"
+        "  none = f32[] constant(0)\n"
+        "  ROOT r = f32[] reduce(size, none), dimensions={0,1}, to_apply=largest\n}\n",
+        elements[kernels - 1]);
+    halo_module *module = optimised(halo_strbuf_text(&text));
+    ck_assert_int_eq(fusions_of(module->entry), kernels);
+    halo_module_release(module);
+    halo_strbuf_deinit(&text);
+  }
+}
+END_TEST
+
 /* A column that a product reads for each row of a matrix is put side by side first; a row lies so. */
 START_TEST(columns_are_gathered_once) {
   static const char column[] =
@@ -657,6 +685,7 @@ int main(void) {
   tcase_add_test(c, powers_of_counters_are_taken_once);
   tcase_add_test(c, few_results_of_many_elements);
   tcase_add_test(c, dear_elements_of_argmax);
+  tcase_add_test(c, dear_places_of_reductions);
   tcase_add_test(c, dear_pieces_of_rows);
   tcase_add_test(c, columns_are_gathered_once);
   tcase_add_test(c, moves_count_for_nothing);
