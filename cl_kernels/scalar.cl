@@ -348,64 +348,6 @@ static inline float h_f64_to_f32_odd(double x) {
  * compilers make vectors of them. A value in [0, 2^22] to the nearest whole number, ties to even: */
 static inline uint h_rint_small(float x) { return as_uint(x + 0x1p23f) - 0x4b000000u; }
 
-//! f16 : rint
-#if defined(H_HALF_FUNCTIONS)
-/* A GPU: its own conversions are one instruction each. */
-#define H_LOAD_HALF(h) vload_half(0, (const __private half *)&h)
-#define H_STORE_HALF(x, r) vstore_half_rte(x, 0, (__private half *)&r)
-#elif defined(__F16C__) && defined(__has_builtin)
-#if __has_builtin(__builtin_load_halff) && __has_builtin(__builtin_store_halff)
-/* x86's own conversions, as vectors where the compiler makes vectors. */
-#define H_LOAD_HALF(h) __builtin_load_halff((const __private half *)&h)
-#define H_STORE_HALF(x, r) __builtin_store_halff(x, (__private half *)&r)
-#endif
-#endif
-#ifdef H_LOAD_HALF
-/* A processor's conversions make NaNs quiet, which values that are only moved about must not become: those
- * go the way of the bits, as below. */
-static inline float h_dec_f16(ushort h) {
-  uint m = h & 0x7fffu;
-  float x = H_LOAD_HALF(h);
-  return m > 0x7c00u ? as_float((uint)(h & 0x8000) << 16 | m << 13 | 0x7f800000u) : x;
-}
-static inline ushort h_enc_f16(float x) {
-  uint u = as_uint(x), payload = (u >> 13) & 0x3ffu;
-  ushort r;
-  H_STORE_HALF(x, r);
-  uint nan_ = (u >> 16 & 0x8000u) | 0x7c00u | (payload != 0 ? payload : 0x200u);
-  return (u & 0x7fffffffu) > 0x7f800000u ? (ushort)nan_ : r;
-}
-/* What arithmetic gave, or a whole number, has no NaN but quiet ones, which stay what they are. */
-static inline ushort h_enc_quiet_f16(float x) {
-  ushort r;
-  H_STORE_HALF(x, r);
-  return r;
-}
-#else
-static inline float h_dec_f16(ushort h) {
-  uint e = (h >> 10) & 31u, m = h & 0x3ffu;
-  float normal = as_float(((uint)(h & 0x7fff) << 13) + 0x38000000u);
-  float special = as_float(0x7f800000u | m << 13);
-  float tiny = (float)m * 0x1p-24f;
-  float r = e == 0 ? tiny : e == 31u ? special : normal;
-  return as_float(as_uint(r) | (uint)(h & 0x8000) << 16);
-}
-static inline ushort h_enc_f16(float x) {
-  uint u = as_uint(x), a = u & 0x7fffffffu;
-  uint normal = ((a + 0xfffu + ((a >> 13) & 1u)) - 0x38000000u) >> 13;
-  uint tiny = h_rint_small(as_float(a) * 0x1p24f);
-  uint r = a < 0x38800000u ? tiny : normal;
-  /* A NaN keeps what fits of its payload, so that values only moved about keep their bits. */
-  uint payload = (a >> 13) & 0x3ffu;
-  uint nan_ = 0x7c00u | (payload != 0 ? payload : 0x200u);
-  uint over = a > 0x7f800000u ? nan_ : 0x7c00u;
-  return (ushort)((a >= 0x47800000u ? over : r) | (u >> 16 & 0x8000u));
-}
-#define h_enc_quiet_f16 h_enc_f16
-#endif
-static inline float h_round_f16(float x) { return h_dec_f16(h_enc_f16(x)); }
-static inline float h_round_quiet_f16(float x) { return h_dec_f16(h_enc_quiet_f16(x)); }
-
 //! bf16
 static inline float h_dec_bf16(ushort h) { return as_float((uint)h << 16); }
 static inline ushort h_enc_bf16(float x) {

@@ -99,7 +99,9 @@ halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
         "(%s)(((__global const %s *)%s)[2 * (%s)], ((__global const %s *)%s)[2 * (%s) + 1])",
         halo_ctype_compute(type), part, arg, at, part, arg, at);
   }
-  return emit_declare(e, halo_value_expression(type, halo_ctype_load(e->arena, type, raw)));
+  halo_value value = halo_value_expression(type, halo_ctype_load(e->arena, type, raw));
+  if (type == HALO_F16) value.stored = raw;
+  return emit_declare(e, value);
 }
 
 void halo_emit_store(halo_emitter *e, const char *arg, const halo_integer *position,
@@ -124,8 +126,7 @@ static halo_value element_parameter(halo_emitter *e, emit_frame *frame, const ha
   if (!frame->is_kernel) {
     halo_value value = frame->values[number];
     if (value.array) return emit_array_load(e, value, index);
-    value.type = shape->type;
-    return value;
+    return halo_value_as(value, shape->type);
   }
   const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, number, shape->type, NULL);
   return halo_emit_load(e, arg, shape->type, halo_index_position(e, index, shape));

@@ -115,7 +115,8 @@ const char *emit_name(halo_emitter *e, const char *prefix) {
 static const char *emit_half(halo_emitter *e, const halo_value *value) {
   halo_type type = value->type;
   bool half = type == HALO_F16 || type == HALO_BF16;
-  const char *stored = half ? halo_ctype_fitted(e->arena, type, value->text) : NULL;
+  const char *stored = value->stored;
+  if (half && !stored) stored = halo_ctype_fitted(e->arena, type, value->text);
   if (!stored) return NULL;
   const char *name = emit_name(e, "h");
   halo_emit_line(e, "const %s %s = %s;", halo_ctype_storage(type), name, stored);
@@ -125,6 +126,7 @@ static const char *emit_half(halo_emitter *e, const halo_value *value) {
 halo_value emit_declare(halo_emitter *e, halo_value value) {
   if (value.is_atom) return value;
   const char *stored = emit_half(e, &value);
+  if (stored && value.type == HALO_F16) return halo_value_half(e->arena, stored);
   if (stored) value.text = halo_ctype_load(e->arena, value.type, stored);
   const char *name = emit_name(e, "v");
   halo_emit_line(e, "const %s %s = %s;", halo_ctype_compute(value.type), name, value.text);

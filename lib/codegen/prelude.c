@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-extern const char halo_cl_scalar[], halo_cl_math_f32[], halo_cl_math_f64[], halo_cl_complex[];
+extern const char halo_cl_scalar[], halo_cl_half[], halo_cl_math_f32[], halo_cl_math_f64[],
+    halo_cl_complex[];
 
 enum { PRELUDE_MAX = 8 * sizeof(halo_sections) };
 
@@ -39,6 +40,7 @@ static void prelude_split_file(const char *text) {
 /* In the order of their printing: what is needed comes first. */
 static void prelude_split(void) {
   prelude_split_file(halo_cl_scalar);
+  prelude_split_file(halo_cl_half);
   prelude_split_file(halo_cl_math_f32);
   prelude_split_file(halo_cl_math_f64);
   prelude_split_file(halo_cl_complex);

@@ -241,7 +241,14 @@ static const char *scalar_compare(const scalar_ctx *c) {
                                      : "(bool)((%s.x != %s.x) | (%s.y != %s.y))",
                 a, b, a, b);
   }
-  if (halo_type_is_float(c->type) && halo_compare_type_of(c->instr) == HALO_COMPARE_TOTALORDER) {
+  bool total = halo_compare_type_of(c->instr) == HALO_COMPARE_TOTALORDER;
+  if (c->type == HALO_F16 && !total && c->operands[0].stored && c->operands[1].stored) {
+    a = c->operands[0].stored;
+    b = c->operands[1].stored;
+    return EXPR(c, "(bool)((h_place_f16(%s) %s h_place_f16(%s)) %sh_ordered_f16(%s, %s))", a,
+                signs[direction], b, direction == HALO_NE ? "| !" : "& ", a, b);
+  }
+  if (halo_type_is_float(c->type) && total) {
     a = scalar_total_key(c, a);
     b = scalar_total_key(c, b);
   }
@@ -448,6 +455,14 @@ static bool scalar_needs_fit(const scalar_rule *rule, halo_type type) {
   return true;
 }
 
+/* Whether it makes NaNs quiet in any case, and compilers make vectors of it in f16 too. */
+static bool scalar_is_quiet(const halo_instr *instr) {
+  halo_opcode op = instr->opcode;
+  if (op == HALO_OP_CONVERT) return instr->shape->type == HALO_F32;
+  return op == HALO_OP_ADD || op == HALO_OP_SUBTRACT || op == HALO_OP_MULTIPLY ||
+         op == HALO_OP_DIVIDE;
+}
+
 halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
                              halo_arena *arena, halo_sections *sections, halo_value *out) {
   halo_type type = instr->operands[0]->shape->type, result = instr->shape->type;
@@ -459,7 +474,10 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
                   .sections = sections,
                   .type = type,
                   .carrier = halo_ctype_carrier(type)};
-  for (int32_t i = 0; i < instr->operand_count && i < 3; i++) c.in[i] = operands[i].text;
+  bool quiet = scalar_is_quiet(instr);
+  for (int32_t i = 0; i < instr->operand_count && i < 3; i++) {
+    c.in[i] = quiet && operands[i].quiet ? operands[i].quiet : operands[i].text;
+  }
   halo_sections_add(sections, halo_ctype_section(type));
   halo_sections_add(sections, halo_ctype_section(result));
   const char *expr = rule->write ? rule->write(&c) : NULL;
@@ -472,11 +490,11 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
     expr = halo_ctype_fit_quiet(arena, result, expr);
   }
   *out = halo_value_expression(result, expr);
+  out->stored = halo_scalar_half(instr, operands, arena);
   out->is_atom = instr->opcode == HALO_OP_REAL || instr->opcode == HALO_OP_IMAG; /* z.x, 0.0f */
   if (expr == c.in[0]) { /* nothing to compute */
-    *out = operands[0];
-    out->type = result;
-    if (operands[0].type != result) out->stored = NULL;
+    *out = halo_value_as(operands[0], result);
+    out->text = expr;
   }
   return HALO_OK;
 }

@@ -14,6 +14,11 @@
 halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
                              halo_arena *arena, halo_sections *sections, halo_value *out);
 
+/* The result of an instruction on f16 in the form of memory, as an expression of its operands' in that form, for
+ * what sorts or moves values and changes signs; NULL: of another type, or one that has no such form. */
+const char *halo_scalar_half(const halo_instr *instr, const halo_value *operands,
+                             halo_arena *arena);
+
 /* Whether it has a meaning for the opcode. */
 bool halo_scalar_knows(halo_opcode opcode);
 

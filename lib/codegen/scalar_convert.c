@@ -15,8 +15,8 @@ static const char *convert_to_float(halo_arena *arena, halo_sections *sections, 
   const char *value =
       halo_type_is_float(from) && from != HALO_F64 ? x : halo_arena_printf(arena, "(float)%s", x);
   if (!narrow || from == to) return value;
-  if (!halo_type_is_float(from)) return halo_ctype_fit_quiet(arena, to, value);
-  return halo_ctype_fit(arena, to, value);
+  /* Processors' own conversions, which XLA's backend takes, make NaNs quiet. */
+  return halo_ctype_fit_quiet(arena, to, value);
 }
 
 static const char *convert_to_int(halo_arena *arena, halo_sections *sections, halo_type from,
@@ -76,7 +76,5 @@ halo_value halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_
   halo_sections_add(sections, halo_ctype_section(to));
   if (value.type == to) return value;
   const char *text = halo_scalar_convert_text(arena, sections, value.type, to, value.text);
-  if (text != value.text) return halo_value_expression(to, text);
-  value.type = to;
-  return value;
+  return text != value.text ? halo_value_expression(to, text) : halo_value_as(value, to);
 }

@@ -2,6 +2,9 @@
 #include "codegen/value.h"
 
 #include "codegen/ctype.h"
+#include "shape/floats.h"
+
+#include <math.h>
 
 const char *halo_value_stored(halo_arena *arena, const halo_value *value) {
   return value->stored ? value->stored : halo_ctype_store(arena, value->type, value->text);
@@ -11,8 +14,26 @@ halo_value halo_value_name(halo_type type, const char *name) {
   return (halo_value){.type = type, .text = name, .is_atom = true};
 }
 
+halo_value halo_value_half(halo_arena *arena, const char *name) {
+  halo_value value = halo_value_name(HALO_F16, halo_ctype_load(arena, HALO_F16, name));
+  value.stored = name;
+  value.quiet = halo_arena_printf(arena, "h_dec_quiet_f16(%s)", name);
+  return value;
+}
+
+halo_value halo_value_as(halo_value value, halo_type type) {
+  if (value.type == type) return value;
+  value.type = type;
+  value.stored = value.quiet = NULL;
+  return value;
+}
+
 halo_value halo_value_expression(halo_type type, const char *text) {
   return (halo_value){.type = type, .text = text};
+}
+
+static const char *value_half_constant(halo_arena *arena, double value) {
+  return halo_arena_printf(arena, "(ushort)0x%x", (unsigned)halo_float_encode(HALO_F16, value));
 }
 
 halo_value halo_value_constant(halo_arena *arena, const halo_literal *literal, int64_t i) {
@@ -22,6 +43,8 @@ halo_value halo_value_constant(halo_arena *arena, const halo_literal *literal, i
   value.is_constant = true;
   if (halo_type_is_float(type)) {
     value.real = halo_literal_get_f64(literal, i);
+    if (type == HALO_F16 && !isnan(value.real))
+      value.stored = value_half_constant(arena, value.real);
   } else {
     value.integer = halo_literal_get_i64(literal, i);
   }
@@ -33,5 +56,6 @@ halo_value halo_value_whole(halo_arena *arena, halo_type type, int64_t whole) {
   value.is_constant = !halo_type_is_complex(type);
   value.integer = whole;
   value.real = (double)whole;
+  if (type == HALO_F16) value.stored = value_half_constant(arena, value.real);
   return value;
 }

@@ -11,8 +11,10 @@ typedef struct halo_value {
   const char *text; /* an expression in the scope at hand */
   const halo_shape
       *array; /* not NULL: `text` names a private array of this shape's elements, row-major */
-  const char *stored; /* not NULL: names the same value as it is in memory */
-  bool is_atom;       /* a name or a literal: may be used any number of times, anywhere */
+  const char *stored; /* not NULL: the same value as it is in memory */
+  const char *
+      quiet; /* not NULL: the same value for arithmetic, which need not see which NaNs are signalling */
+  bool is_atom; /* a name or a literal: may be used any number of times, anywhere */
   bool
       is_constant; /* known when the code is made: `integer` of integers and pred, `real` of floats */
   int64_t integer; /* u64 by its bits */
@@ -23,6 +25,10 @@ typedef struct halo_value {
 const char *halo_value_stored(halo_arena *arena, const halo_value *value);
 /* A variable of the compute type, or any other atom. */
 halo_value halo_value_name(halo_type type, const char *name);
+/* An f16 by the name of its form in memory. */
+halo_value halo_value_half(halo_arena *arena, const char *name);
+/* The same text as a value of the type; where that is another one, it is in memory in no form yet. */
+halo_value halo_value_as(halo_value value, halo_type type);
 /* An expression of the compute type. */
 halo_value halo_value_expression(halo_type type, const char *text);
 /* Element `i` of a literal, exactly, INT_MIN and NaN included. */
