@@ -94,11 +94,14 @@ static void say_folded(fold_text *t, const fold_type *type, int n) {
 static int say_rows(fold_text *t, const fold_type *type, const char *op, const char *from, int n,
                     int size) {
   int values[FOLD_MOST];
+  /* The larger of two is one of them, bit by bit; conversions make NaNs quiet. */
+  bool chooses = strcmp(op, "maximum") == 0 || strcmp(op, "minimum") == 0;
+  const char *wide = chooses ? type->name : type->wide;
   for (int i = 0; i < n; i++) {
     say(t, "  v%d = %s[1,%d] slice(%s), slice={[%d:%d], [0:%d]}\n", t->next, type->name, size, from,
         i, i + 1, size);
     say(t, "  v%d = %s[%d] reshape(v%d)\n", t->next + 1, type->name, size, t->next);
-    say(t, "  v%d = %s[%d] convert(v%d)\n", t->next + 2, type->wide, size, t->next + 1);
+    say(t, "  v%d = %s[%d] convert(v%d)\n", t->next + 2, wide, size, t->next + 1);
     t->next += 3;
     values[i] = t->next - 1;
   }
@@ -107,8 +110,7 @@ static int say_rows(fold_text *t, const fold_type *type, const char *op, const c
     for (int i = 0; i < left; i += 2) {
       bool pair = i + 1 < left && (n >= 32 || i == 0);
       if (pair) {
-        say(t, "  v%d = %s[%d] %s(v%d, v%d)\n", t->next, type->wide, size, op, values[i],
-            values[i + 1]);
+        say(t, "  v%d = %s[%d] %s(v%d, v%d)\n", t->next, wide, size, op, values[i], values[i + 1]);
       }
       values[made++] = pair ? t->next++ : values[i];
       if (!pair && n < 32) i--;
