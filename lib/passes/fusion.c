@@ -341,8 +341,38 @@ static bool fusion_is_finished(fusion_state *s, int32_t i) {
 typedef struct fusion_wish {
   halo_instr *root; /* of the last user's kernel */
   bool several, at_root, scattered;
-  int64_t same_index, other_index, expansion, runs;
+  int32_t place;   /* the one where all evaluate it, or FUSION_OWN_PLACE */
+  int64_t repeats; /* in all places together */
+  int32_t asked_root;
+  int64_t expansion, runs;
 } fusion_wish;
+
+/* Places: an instruction is evaluated where its users are, if they take its elements at their own position, so that
+ * values which are used together there are computed once. What reads it elsewhere, or several that are in different
+ * places themselves, each evaluate it again. The parts of a concatenation are one place: an element is in one part. */
+enum { FUSION_ROOT_PLACE = -1, FUSION_NO_PLACE = -2, FUSION_OWN_PLACE = -3 };
+
+/* Where a user evaluates its operands. */
+static int32_t fusion_place_of(const fusion_node *user) {
+  halo_opcode opcode = user->instr->opcode;
+  if (opcode == HALO_OP_CONCATENATE) return user->instr->mark;
+  bool same = opcode == HALO_OP_RESHAPE || halo_opcode_has_trait(opcode, HALO_TRAIT_EW) ||
+              fusion_is_reduction(user->instr);
+  return same ? user->place : FUSION_OWN_PLACE;
+}
+
+/* Adds a user's place to those where a node is evaluated. */
+static void fusion_add_place(const fusion_state *s, const fusion_node *user, fusion_wish *w) {
+  int32_t place = fusion_place_of(user);
+  if (w->place == place && place != FUSION_OWN_PLACE) return;
+  w->place = w->place == FUSION_NO_PLACE ? place : FUSION_OWN_PLACE;
+  if (place != FUSION_OWN_PLACE) {
+    int32_t *asked = place == FUSION_ROOT_PLACE ? &w->asked_root : &s->nodes[place].asked;
+    if (*asked == s->asked) return;
+    *asked = s->asked;
+  }
+  w->repeats += user->repeats;
+}
 
 /* How many elements of an operand a user evaluates, or as many as make no difference. What has no elements of
  * its own that are computed one by one (a sort, the largest few) reads each of them, whatever it gives. */
@@ -354,14 +384,14 @@ static int64_t fusion_runs(const fusion_node *user, const halo_instr *operand) {
 }
 
 /* False when a user needs the node's bytes. */
-static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
+static bool fusion_ask_users(fusion_state *s, int32_t i, fusion_wish *w) {
   const halo_instr *instr = s->nodes[i].instr;
   int64_t many = fusion_tiny(s) + 1;
-  *w = (fusion_wish){.at_root = true, .expansion = 1};
+  s->asked++;
+  *w = (fusion_wish){.at_root = true, .place = FUSION_NO_PLACE, .expansion = 1};
   for (int32_t u = s->users.first[i]; u < s->users.first[i + 1]; u++) {
     const fusion_node *user = &s->nodes[s->users.list[u]];
     bool elementwise = halo_opcode_has_trait(user->instr->opcode, HALO_TRAIT_EW);
-    bool reduction = fusion_is_reduction(user->instr);
     if (!fusion_accepts_some(s, user)) return false;
     for (int32_t o = 0; o < user->instr->operand_count; o++) {
       if (user->instr->operands[o] == instr && !fusion_accepts(s, user, o)) return false;
@@ -373,11 +403,7 @@ static bool fusion_ask_users(const fusion_state *s, int32_t i, fusion_wish *w) {
                     fusion_is_one_by_one(s, user, &s->nodes[i]) ||
                     fusion_is_chosen(s, user_root, &s->nodes[i]) ||
                     fusion_is_interleaved(s, user->instr, &s->nodes[i]);
-    if (elementwise || reduction) {
-      if (user->repeats > w->same_index) w->same_index = user->repeats;
-    } else {
-      w->other_index += user->repeats;
-    }
+    fusion_add_place(s, user, w);
     w->at_root &=
         user->at_root && elementwise && halo_shape_same_dims(user->instr->shape, instr->shape);
     int64_t e = fusion_expansion(user->instr, instr);
@@ -428,6 +454,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->root = instr;
   node->materialised = node->at_root = true;
   node->repeats = 1;
+  node->place = FUSION_ROOT_PLACE;
   bool leaves = halo_shape_leaf_count(instr->shape) > 0;
   node->runs = leaves ? halo_shape_element_count(halo_leaf_shape(instr->shape, 0)) : 0;
   if (node->runs > tiny_work) node->runs = tiny_work + 1;
@@ -439,14 +466,17 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   fusion_wish w;
   if (s->users.first[i] == s->users.first[i + 1] || !fusion_ask_users(s, i, &w)) return;
   if ((w.scattered && fusion_is_much(s, node)) || fusion_is_gathered(s, i, &w)) return;
-  int64_t repeats = w.same_index + w.other_index;
+  int64_t repeats = w.repeats;
   bool tiny = fusion_is_tiny(s, node, w.runs);
   bool cheap = node->cost <= fusion_cheap(s) || tiny;
   if (fusion_is_reduction(instr) && !tiny) {
     fusion_is_finished(s, i);
     return;
   }
-  if (repeats > FUSION_MANY_REPEATS) return;
+  if (repeats > FUSION_MANY_REPEATS) {
+    if (!fusion_is_spread(instr)) return;
+    repeats = FUSION_MANY_REPEATS;
+  }
   if ((w.several || w.expansion > 1) && !cheap) return;
   if (node->cost > 0 && !tiny && repeats > (cheap ? FUSION_MAX_REPEATS : 1)) return;
   if (!w.several) {
@@ -459,6 +489,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   node->materialised = false;
   node->root = w.several ? NULL : w.root;
   node->repeats = repeats;
+  node->place = w.place == FUSION_OWN_PLACE ? i : w.place;
   node->runs = w.runs;
   node->at_root = w.at_root && !w.several;
 }

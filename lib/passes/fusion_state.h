@@ -28,6 +28,8 @@ typedef struct fusion_node {
   halo_instr *root; /* the one kernel it is computed in, or NULL when there are several */
   int64_t cost;     /* to compute one element, fused operands included */
   int64_t repeats;  /* how many times one kernel evaluates it for one of its elements */
+  int32_t place;    /* where it is evaluated; instructions of one place share element positions */
+  int32_t asked;    /* the question that last counted this place */
   int64_t runs;     /* how many elements of it are evaluated in all kernels together */
   int32_t size;     /* instructions in the kernel, of materialised ones */
   bool at_root;     /* its kernel evaluates it at the position that is written, and nowhere else */
@@ -43,6 +45,7 @@ typedef struct fusion_state {
   bool is_small;
   fusion_node *nodes;
   int32_t count;
+  int32_t asked; /* questions to the users of a node until now, of which each has a number */
   halo_users users;
 } fusion_state;
 

@@ -577,6 +577,44 @@ START_TEST(columns_are_gathered_once) {
 }
 END_TEST
 
+/* What is dear and read by halves that are put in between one another, level by level, as the gradients of cumulative
+ * operations are: each level would evaluate the one before it twice, in code of its own. Parts that are put side by
+ * side evaluate each element once. */
+START_TEST(dear_levels_are_buffers) {
+  enum { LEVELS = 4, ROWS = 1000 };
+  static const int kernels[] = {1, LEVELS + 1}; /* side by side, in between */
+  for (int between = 0; between < 2; between++) {
+    halo_strbuf text = {0};
+    halo_strbuf_printf(&text,
+                       "HloModule m\nENTRY e {\n  zero = f32[] constant(0)\n"
+                       "  x0 = f32[%d,40] parameter(0)\n",
+                       ROWS);
+    for (int k = 0, rows = ROWS; k < LEVELS; k++, rows *= 2) {
+      halo_strbuf_printf(&text,
+                         "  e%d = f32[%d,40] exponential(x%d)\n  l%d = f32[%d,40] sine(e%d)\n"
+                         "  r%d = f32[%d,40] cosine(e%d)\n",
+                         k, rows, k, k, rows, k, k, rows, k);
+      if (between) {
+        halo_strbuf_printf(&text,
+                           "  a%d = f32[%d,40] pad(l%d, zero), padding=0_1_1x0_0_0\n"
+                           "  b%d = f32[%d,40] pad(r%d, zero), padding=1_0_1x0_0_0\n"
+                           "  x%d = f32[%d,40] add(a%d, b%d)\n",
+                           k, 2 * rows, k, k, 2 * rows, k, k + 1, 2 * rows, k, k);
+      } else {
+        halo_strbuf_printf(&text, "  x%d = f32[%d,40] concatenate(l%d, r%d), dimensions={0}\n",
+                           k + 1, 2 * rows, k, k);
+      }
+    }
+    halo_strbuf_printf(&text, "  ROOT r = f32[%d,40] negate(x%d)\n}\n", ROWS << LEVELS, LEVELS);
+    halo_module *module = optimised(halo_strbuf_text(&text));
+    ck_assert_msg(fusions_of(module->entry) == kernels[between], "%d: %d kernels", between,
+                  fusions_of(module->entry));
+    halo_module_release(module);
+    halo_strbuf_deinit(&text);
+  }
+}
+END_TEST
+
 /* A hash of 16 words, each cut out of an array: cutting is no code, so that all of it is one kernel. */
 START_TEST(moves_count_for_nothing) {
   enum { WORDS = 16, OPERATIONS = 24 };
@@ -687,6 +725,7 @@ int main(void) {
   tcase_add_test(c, dear_elements_of_argmax);
   tcase_add_test(c, dear_places_of_reductions);
   tcase_add_test(c, dear_pieces_of_rows);
+  tcase_add_test(c, dear_levels_are_buffers);
   tcase_add_test(c, columns_are_gathered_once);
   tcase_add_test(c, moves_count_for_nothing);
   tcase_add_test(c, parts_of_buffers_are_read_there);
