@@ -73,19 +73,44 @@ PJRT_Error *pjrt_Compile(PJRT_Compile_Args *args) {
 
 /* ---- As bytes ---- */
 
-/* What tells topologies apart, and no more: the devices themselves are looked for where it is read. */
-static const char topology_head[] = "halo topology ";
+/* The message PjRtTopologyDescriptionProto, which JAX parses from 0.12 on, and in its Any a text of our own: what
+ * tells topologies apart, and no more. The devices themselves are looked for where it is read. */
+enum { TOPOLOGY_NAME = 2, TOPOLOGY_VERSION = 3, TOPOLOGY_SPECIFIC = 9, ANY_TYPE = 1, ANY_VALUE = 2 };
+static const char topology_head[] = "halo topology ", topology_type[] = "halo/topology";
+
+static void topology_write(pjrt_writer *out, uint32_t field, const char *text) {
+  pjrt_write_bytes(out, field, text, strlen(text));
+}
 
 static void topology_delete(PJRT_SerializedTopology *topology) { free(topology); }
 
 PJRT_Error *pjrt_TopologyDescription_Serialize(PJRT_TopologyDescription_Serialize_Args *args) {
   char *text = pjrt_format("%s%016llx of %zu devices", topology_head,
                            (unsigned long long)args->topology->fingerprint, args->topology->count);
-  args->serialized_bytes = text;
-  args->serialized_bytes_size = strlen(text);
-  args->serialized_topology = (PJRT_SerializedTopology *)text;
+  pjrt_writer any = {0}, all = {0};
+  topology_write(&any, ANY_TYPE, topology_type);
+  topology_write(&any, ANY_VALUE, text);
+  topology_write(&all, TOPOLOGY_NAME, PJRT_PLATFORM);
+  topology_write(&all, TOPOLOGY_VERSION, args->topology->client->platform_version);
+  pjrt_write_bytes(&all, TOPOLOGY_SPECIFIC, any.data, any.size);
+  pjrt_writer_deinit(&any);
+  free(text);
+  args->serialized_bytes = (const char *)all.data;
+  args->serialized_bytes_size = all.size;
+  args->serialized_topology = (PJRT_SerializedTopology *)all.data;
   args->serialized_topology_deleter = topology_delete;
   return NULL;
+}
+
+/* The bytes of the last field of that number; empty where there is none, or no message. */
+static pjrt_message topology_field(pjrt_message message, uint32_t number) {
+  enum { BYTES = 2 };
+  pjrt_message found = {0};
+  pjrt_field field;
+  while (pjrt_message_next(&message, &field)) {
+    if (field.number == number && field.wire == BYTES) found = field.bytes;
+  }
+  return message.at == message.end ? found : (pjrt_message){0};
 }
 
 /* Only of the devices that this process sees, too. */
@@ -93,7 +118,10 @@ PJRT_Error *pjrt_TopologyDescription_Deserialize(PJRT_TopologyDescription_Deseri
   unsigned long long fingerprint;
   PJRT_TopologyDescription *here;
   size_t size = args->serialized_topology ? args->serialized_topology_size : 0;
-  char *text = pjrt_copy(args->serialized_topology, size);
+  const uint8_t *bytes = (const uint8_t *)args->serialized_topology;
+  pjrt_message any = topology_field((pjrt_message){bytes, bytes + size}, TOPOLOGY_SPECIFIC);
+  pjrt_message value = topology_field(any, ANY_VALUE);
+  char *text = pjrt_copy((const char *)value.at, (size_t)(value.end - value.at));
   bool good = strncmp(text, topology_head, sizeof topology_head - 1) == 0 &&
               sscanf(text + sizeof topology_head - 1, "%16llx", &fingerprint) == 1;
   free(text);

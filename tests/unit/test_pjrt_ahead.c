@@ -95,8 +95,11 @@ START_TEST(topology_as_bytes) {
   ck_call(api->TopologyDescription_Fingerprint(b));
   ck_assert(a->fingerprint == b->fingerprint);
   drop_topology(in->topology);
+  in->serialized_topology_size--;
+  ck_refused(api->TopologyDescription_Deserialize(in), INVALID_ARGUMENT, "not a serialised");
   out->serialized_topology_deleter(out->serialized_topology);
-  in->serialized_topology = "halo topology 0000000000000001 of 1 devices";
+  /* Field 9, an Any, of which field 2 is the text. */
+  in->serialized_topology = "\x4a\x2d\x12\x2bhalo topology 0000000000000001 of 1 devices";
   in->serialized_topology_size = strlen(in->serialized_topology);
   ck_refused(api->TopologyDescription_Deserialize(in), FAILED_PRECONDITION, "other devices");
   in->serialized_topology_size = 3;
