@@ -213,7 +213,24 @@ static const halo_integer *coop_conv_begin(halo_emitter *e, const halo_instr *in
   return halo_integer_div(pool, o, outputs / feature_groups);
 }
 
-/* Coordinates in the operands of a convolution for a result element, window by window dimension: opens the
+/* Window dimensions, and COOP_FEATURES for the input features, in the order in which products are added: as the
+ * image lies, slowest first. Kernels from panels go through it so, and the sums are the same to the bit. */
+enum { COOP_FEATURES = -1 };
+static int coop_conv_order(const halo_instr *instr, int order[HALO_MAX_RANK]) {
+  const halo_conv_dims *dims = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS)->conv;
+  const halo_shape *image = instr->operands[0]->shape;
+  int count = 0;
+  for (int i = image->rank - 1; i >= 0; i--) {
+    int at = image->minor_to_major[i];
+    if (at == dims->lhs_feature) order[count++] = COOP_FEATURES;
+    for (int d = 0; d < dims->spatial; d++) {
+      if (at == dims->lhs_spatial[d]) order[count++] = d;
+    }
+  }
+  return count;
+}
+
+/* Coordinates in the operands of a convolution for a result element, dimension by dimension: opens the
  * loops over the window, and behind each the test that what it meets lies inside the array. */
 static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, const emit_index *index,
                                   const halo_integer **lhs, const halo_integer **rhs, int *opened) {
@@ -221,7 +238,16 @@ static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, cons
   const halo_shape *x = instr->operands[0]->shape, *y = instr->operands[1]->shape;
   halo_integers *pool = &e->integers;
   const halo_integer *group = coop_conv_begin(e, instr, index, lhs, rhs);
-  for (int d = 0; d < dims->spatial; d++) {
+  int64_t inputs = y->dims[dims->rhs_input];
+  int order[HALO_MAX_RANK], count = coop_conv_order(instr, order);
+  for (int i = 0; i < count; i++) {
+    int d = order[i];
+    if (d == COOP_FEATURES) {
+      rhs[dims->rhs_input] = emit_loop(e, inputs, opened);
+      lhs[dims->lhs_feature] =
+          halo_integer_add(pool, halo_integer_mul(pool, group, inputs), rhs[dims->rhs_input]);
+      continue;
+    }
     int at = dims->lhs_spatial[d];
     int64_t size = y->dims[dims->rhs_spatial[d]];
     halo_window_dim w = coop_conv_window(instr, d, size);
@@ -231,10 +257,6 @@ static void coop_conv_coordinates(halo_emitter *e, const halo_instr *instr, cons
     if (w.reversal) k = halo_integer_plus(pool, halo_integer_mul(pool, k, -1), size - 1);
     rhs[dims->rhs_spatial[d]] = k;
   }
-  int64_t inputs = y->dims[dims->rhs_input];
-  rhs[dims->rhs_input] = emit_loop(e, inputs, opened);
-  lhs[dims->lhs_feature] =
-      halo_integer_add(pool, halo_integer_mul(pool, group, inputs), rhs[dims->rhs_input]);
 }
 
 /* Where element k of window dimension d lies in lhs; `*test` is what has to hold for it to be inside, NULL for nothing.
@@ -256,24 +278,30 @@ static const halo_integer *coop_conv_place(halo_emitter *e, const halo_instr *in
   return emit_integer_of(e, place, 0, whole - 1);
 }
 
-/* The products of a small window's elements, one by one, from window dimension d on; all are computed, and those inside
- * the array added, since compilers have no good vectors for what a branch loads from one place for all neighbours. */
+/* The products of a small window's elements, one by one, from the dimension at order[0] on; all are computed, and
+ * those inside the array added, since compilers have no good vectors for what a branch loads from one place for all
+ * neighbours. */
 static void coop_conv_unrolled(halo_emitter *e, emit_frame *f, const halo_instr *instr,
-                               const emit_index *index, const halo_integer *group, int d,
-                               const char *tests, const halo_integer *at[2][HALO_MAX_RANK],
-                               halo_value sum) {
+                               const emit_index *index, const halo_integer *group, const int *order,
+                               int count, const char *tests,
+                               const halo_integer *at[2][HALO_MAX_RANK], halo_value sum) {
   const halo_conv_dims *dims = halo_instr_attr(instr, HALO_ATTR_DIM_LABELS)->conv;
   const int64_t *kernel = instr->operands[1]->shape->dims;
   int64_t inputs = kernel[dims->rhs_input];
-  for (int64_t i = 0; d == dims->spatial && i < inputs; i++) {
-    at[1][dims->rhs_input] = halo_integer_constant(&e->integers, i);
-    at[0][dims->lhs_feature] =
-        halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, group, inputs), i);
+  if (count == 0) {
     halo_value next = tests ? emit_variable(e, sum.type, sum.text) : sum;
     coop_add_product(e, f, instr, at, next);
     if (tests) halo_emit_line(e, "%s = (%s) ? %s : %s;", sum.text, tests, next.text, sum.text);
+    return;
   }
-  for (int64_t k = 0; d < dims->spatial && k < kernel[dims->rhs_spatial[d]]; k++) {
+  int d = order[0];
+  for (int64_t i = 0; d == COOP_FEATURES && i < inputs; i++) {
+    at[1][dims->rhs_input] = halo_integer_constant(&e->integers, i);
+    at[0][dims->lhs_feature] =
+        halo_integer_plus(&e->integers, halo_integer_mul(&e->integers, group, inputs), i);
+    coop_conv_unrolled(e, f, instr, index, group, order + 1, count - 1, tests, at, sum);
+  }
+  for (int64_t k = 0; d != COOP_FEATURES && k < kernel[dims->rhs_spatial[d]]; k++) {
     const char *test;
     const halo_integer *place = coop_conv_place(e, instr, index, d, k, &test);
     if (place->high < 0 || place->low >= instr->operands[0]->shape->dims[dims->lhs_spatial[d]])
@@ -281,7 +309,7 @@ static void coop_conv_unrolled(halo_emitter *e, emit_frame *f, const halo_instr 
     at[0][dims->lhs_spatial[d]] = place;
     at[1][dims->rhs_spatial[d]] = halo_integer_constant(&e->integers, k);
     const char *both = tests && test ? halo_arena_printf(e->arena, "%s && %s", tests, test) : test;
-    coop_conv_unrolled(e, f, instr, index, group, d + 1, both ? both : tests, at, sum);
+    coop_conv_unrolled(e, f, instr, index, group, order + 1, count - 1, both ? both : tests, at, sum);
   }
 }
 
@@ -308,7 +336,8 @@ static void coop_convolution(halo_emitter *e, emit_frame *f, const halo_instr *i
              halo_shape_element_count(instr->operands[1]->shape) > 0;
   if (any && e->parts && halo_emitter_unrolls(instr)) {
     const halo_integer *group = coop_conv_begin(e, instr, index, at[0], at[1]);
-    coop_conv_unrolled(e, f, instr, index, group, 0, NULL, at, sum);
+    int order[HALO_MAX_RANK], count = coop_conv_order(instr, order);
+    coop_conv_unrolled(e, f, instr, index, group, order, count, NULL, at, sum);
   } else if (any) {
     coop_conv_coordinates(e, instr, index, at[0], at[1], &opened);
     coop_add_product(e, f, instr, at, sum);
