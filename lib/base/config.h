@@ -7,6 +7,7 @@
  *   HALO_MEMORY_LIMIT    device memory a client may hold: bytes, or with a suffix K, M or G (powers
  *                        of 1024); unset or 0: what the device has
  *   HALO_SEPARATE_MEMORY 1: the host does not use the memory of devices in its place, though it could
+ *   HALO_DENORMALS       "keep" or "flush" subnormal numbers; unset: CPUs flush, others keep what they can
  *   HALO_TREAT_AS        "gpu" or "cpu": choose kernels as for such a device, whatever it is
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
  *   HALO_NO_FUSION       1: every instruction its own kernel
@@ -42,6 +43,7 @@ typedef enum halo_config {
   HALO_CONFIG_CACHE_DIR,
   HALO_CONFIG_MEMORY_LIMIT,
   HALO_CONFIG_SEPARATE_MEMORY,
+  HALO_CONFIG_DENORMALS,
   HALO_CONFIG_TREAT_AS,
   HALO_CONFIG_KERNELS,
   HALO_CONFIG_NO_FUSION,

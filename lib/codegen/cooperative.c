@@ -38,6 +38,13 @@ static void coop_round(halo_emitter *e, int32_t n, halo_value *leaves) {
   }
 }
 
+/* Opens the loop over a dimension of a sum of `all` elements. Few are written out by compilers when they are asked to:
+ * with a loop within each they make no vectors of the elements around it. */
+static const halo_integer *coop_loop(halo_emitter *e, int64_t size, int64_t all, int *opened) {
+  if (size > 1 && all <= HALO_WRITTEN_OUT) halo_emit_line(e, "#pragma unroll");
+  return emit_loop(e, size, opened);
+}
+
 static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,
                         halo_value *leaves) {
   int32_t n = instr->operand_count / 2, n_dims;
@@ -53,8 +60,10 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
   for (int d = 0; d < in->rank; d++) {
     if (!reduced[d]) at[d] = halo_index_at(index, outer++);
   }
+  int64_t all = 1;
+  for (int d = 0; d < in->rank; d++) all *= reduced[d] ? in->dims[d] : 1;
   for (int d = 0; d < in->rank; d++) {
-    if (reduced[d]) at[d] = emit_loop(e, in->dims[d], &opened);
+    if (reduced[d]) at[d] = coop_loop(e, in->dims[d], all, &opened);
   }
   coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
   while (opened--) halo_emit_close(e);
@@ -174,8 +183,10 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
   for (int d = 0; d < y->shape->rank; d++) {
     if (!y_at[d] && !contracted[1][d]) y_at[d] = halo_index_at(index, next++);
   }
+  int64_t all = 1;
+  for (int32_t i = 0; i < n_contract; i++) all *= x->shape->dims[xc[i]];
   for (int32_t i = 0; i < n_contract; i++) {
-    x_at[xc[i]] = y_at[yc[i]] = emit_loop(e, x->shape->dims[xc[i]], &opened);
+    x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, x->shape->dims[xc[i]], all, &opened);
   }
   coop_add_product(e, f, instr, at, sum);
   while (opened--) halo_emit_close(e);
@@ -309,7 +320,8 @@ static void coop_conv_unrolled(halo_emitter *e, emit_frame *f, const halo_instr 
     at[0][dims->lhs_spatial[d]] = place;
     at[1][dims->rhs_spatial[d]] = halo_integer_constant(&e->integers, k);
     const char *both = tests && test ? halo_arena_printf(e->arena, "%s && %s", tests, test) : test;
-    coop_conv_unrolled(e, f, instr, index, group, order + 1, count - 1, both ? both : tests, at, sum);
+    coop_conv_unrolled(e, f, instr, index, group, order + 1, count - 1, both ? both : tests, at,
+                       sum);
   }
 }
 

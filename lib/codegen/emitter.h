@@ -204,6 +204,8 @@ halo_status halo_emitter_check_called(const halo_instr *instr);
 /* Whether the window of a convolution is so small that its products are written one by one, where neighbours are made
  * vectors of. */
 bool halo_emitter_unrolls(const halo_instr *convolution);
+/* So many elements of a sum within an element, and fewer, compilers are asked to write out, for the same. */
+enum { HALO_WRITTEN_OUT = 8 };
 /* Whether there is code for one element of an opcode's result; true of all that the opcode table calls
  * elemental, which a test sees to. */
 bool halo_emitter_knows(halo_opcode opcode);

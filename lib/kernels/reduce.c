@@ -41,16 +41,21 @@ static double reduce_cost(const halo_lowering *l) {
   return halo_lowering_seconds(l, 4 * (combined + behind));
 }
 
-/* Element by element every result costs its whole inner loop, with no help from neighbours. */
+/* Element by element every result costs its whole inner loop, with no help from neighbours, but where that is
+ * written out. */
 static double reduce_loop_cost(const halo_lowering *l) {
   halo_reduce_view v;
   halo_reduce_find(l->computation, &v);
   v.out = halo_leaf_shape(l->computation->root->shape, 0);
   double combined = 0;
+  int64_t each = halo_shape_element_count(v.out), longest = 1;
   for (int32_t h = 0; h < v.hero_count && h < HALO_REDUCE_HEROES; h++) {
-    combined += (double)halo_shape_element_count(v.heroes[h]->operands[0]->shape);
+    int64_t count = halo_shape_element_count(v.heroes[h]->operands[0]->shape);
+    combined += (double)count;
+    if (each > 0 && count / each > longest) longest = count / each;
   }
-  double work = 16 * combined + 4 * reduce_cost_behind(l, &v);
+  bool vectors = l->caps->is_cpu && longest <= HALO_WRITTEN_OUT;
+  double work = 16 * combined + (vectors ? 1 : 4) * reduce_cost_behind(l, &v);
   return halo_loop_cost(l) + work / halo_lowering_target(l)->bandwidth;
 }
 

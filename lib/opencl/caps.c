@@ -71,6 +71,10 @@ enum {
 static const char *const caps_kinds[] = {
     [HALO_CAPS_CPU] = "cpu", [HALO_CAPS_GPU] = "gpu", [HALO_CAPS_ACCELERATOR] = "accelerator"};
 
+bool halo_caps_flushes(const halo_caps *caps) {
+  return !caps->denormals_f32 && !(caps->has_f64 && caps->denormals_f64);
+}
+
 const char *halo_caps_kind_name(const halo_caps *caps) {
   return caps->is_null ? "null" : caps_kinds[caps->kind];
 }

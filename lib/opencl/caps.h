@@ -25,7 +25,7 @@ typedef struct halo_caps {
   bool has_atomics64;          /* cl_khr_int64_base_atomics: add, sub, xchg, cmpxchg on 64 bits */
   bool has_atomics64_extended; /* cl_khr_int64_extended_atomics: min, max, and, or, xor */
   bool correctly_rounded;      /* f32 divide and sqrt can be correctly rounded (and then are) */
-  bool denormals_f32;          /* f32 subnormals are kept; likewise below */
+  bool denormals_f32;          /* f32 subnormals are kept (see halo_caps_flushes); likewise below */
   bool denormals_f64, denormals_f16;
   bool fma_f32;            /* fma() in f32 is fast and exact */
   bool shares_host_memory; /* CL_DEVICE_HOST_UNIFIED_MEMORY */
@@ -50,6 +50,10 @@ typedef struct halo_caps {
 
 /* "cpu", "gpu", "accelerator"; "null" when is_null. Static. */
 const char *halo_caps_kind_name(const halo_caps *caps);
+
+/* Kernels are built so that subnormal numbers count as zero, and are zero where they would be results: the
+ * device keeps them in neither f32 nor f64. Those of f16 and narrower types, which are computed in f32, are kept. */
+bool halo_caps_flushes(const halo_caps *caps);
 
 /* Reads `key = value` lines: the field names above but is_cpu, is_gpu and is_null; texts without
  * quotes, booleans true or false, whole numbers (sizes may end in K, M or G, powers of 1024),

@@ -41,6 +41,13 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 
+static halo_status device_check_denormals(void) {
+  const char *wish = halo_config_text(HALO_CONFIG_DENORMALS);
+  if (!wish || !*wish || strcmp(wish, "keep") == 0 || strcmp(wish, "flush") == 0) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT, "%s: \"keep\" or \"flush\" is expected, not \"%s\"",
+                   halo_config_name(HALO_CONFIG_DENORMALS), wish);
+}
+
 /* Kernels for GPUs can be tried on a CPU, and the other way round; and memory that the host must copy. */
 static halo_status device_treat(halo_caps *caps) {
   if (halo_config_flag(HALO_CONFIG_SEPARATE_MEMORY)) caps->shares_host_memory = false;
@@ -62,6 +69,7 @@ static halo_status device_init(halo_cl_device *device, const halo_cl_options *op
   if (halo_cl_is_null(item->selector)) {
     HALO_TRY(halo_caps_read(item->selector + strlen(halo_cl_null_prefix), &device->caps));
   } else {
+    HALO_TRY(device_check_denormals());
     HALO_TRY(device_open_queues(device, item));
     HALO_TRY(device_treat(&device->caps));
   }

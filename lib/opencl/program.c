@@ -89,6 +89,7 @@ static char *program_options(const halo_caps *caps, const char *extra) {
   if (caps->correctly_rounded) {
     halo_strbuf_append(&text, " -cl-fp32-correctly-rounded-divide-sqrt");
   }
+  if (halo_caps_flushes(caps)) halo_strbuf_append(&text, " -cl-denorms-are-zero");
   if (halo_pocl_is(caps) && halo_llvm_mend()) halo_strbuf_append(&text, " -DH_MENDED");
   /* scalar.cl: on CPUs these functions are slower than what stands beside them. */
   if (caps->is_gpu) halo_strbuf_append(&text, " -DH_HALF_FUNCTIONS");

@@ -1,4 +1,5 @@
 /* opencl/select.c: asking OpenCL for its devices, and choosing one. */
+#include "base/config.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -68,6 +69,14 @@ static char *select_extensions(cl_device_id id) {
   return text;
 }
 
+/* CPUs take some hundred cycles for an operation on subnormal numbers, or one that gives such, and whole vectors
+ * with it: exponentials of much less than 0, as under a softmax's mask, took seven times as long. XLA's CPU
+ * backend flushes them too. */
+static bool select_flushes(const halo_caps *caps) {
+  const char *wish = halo_config_text(HALO_CONFIG_DENORMALS);
+  return wish && *wish ? strcmp(wish, "flush") == 0 : caps->is_cpu;
+}
+
 static void select_floats(cl_device_id id, halo_caps *caps) {
   char *extensions = select_extensions(id);
   uint64_t f32 = select_number(id, CL_DEVICE_SINGLE_FP_CONFIG, 0);
@@ -78,8 +87,9 @@ static void select_floats(cl_device_id id, halo_caps *caps) {
   caps->has_atomics64 = select_has_word(extensions, "cl_khr_int64_base_atomics");
   caps->has_atomics64_extended = select_has_word(extensions, "cl_khr_int64_extended_atomics");
   caps->correctly_rounded = (f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-  caps->denormals_f32 = (f32 & CL_FP_DENORM) != 0;
-  caps->denormals_f64 = (f64 & CL_FP_DENORM) != 0;
+  bool keeps = !select_flushes(caps);
+  caps->denormals_f32 = keeps && (f32 & CL_FP_DENORM) != 0;
+  caps->denormals_f64 = keeps && (f64 & CL_FP_DENORM) != 0;
   caps->denormals_f16 = (f16 & CL_FP_DENORM) != 0;
   caps->fma_f32 = (f32 & CL_FP_FMA) != 0;
   halo_free(extensions);

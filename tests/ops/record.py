@@ -35,6 +35,7 @@ FAMILIES = [
     "convert",
     "f8",
     "denormal",
+    "flushed",
     "movement",
     "shuffle",
     "indexing",

@@ -18,14 +18,15 @@ BINARY = {
 COMPARE = {"EQ": np.equal, "LT": np.less}
 
 
-def _values(type_):
+def subnormals(type_):
+    """Pairs of numbers, most of them subnormal, each with each."""
     tiny = values.MIN_NORMAL[type_]
     least = tiny * float(
         np.finfo(np.float64).eps
         if type_ == "f64"
         else {"bf16": 2.0**-7, "f16": 2.0**-10, "f32": 2.0**-23}[type_]
     )
-    return array(
+    x = array(
         type_,
         [
             least,
@@ -42,6 +43,7 @@ def _values(type_):
             0.5,
         ],
     )
+    return np.repeat(x, len(x)), np.tile(x, len(x))
 
 
 def cases():
@@ -56,8 +58,7 @@ def cases():
             case.expected.append(array(result_type, expected))
 
         for type_ in part:
-            x = _values(type_)
-            a, b = np.repeat(x, len(x)), np.tile(x, len(x))
+            a, b = subnormals(type_)
             p, q = case.param(type_, a), case.param(type_, b)
             wide = np.float64 if type_ == "f64" else np.float32
             with np.errstate(all="ignore"):
