@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "base/subnormals.h"
 #include "exec/collective.h"
 #include "exec/fold.h"
 
@@ -210,8 +211,11 @@ static size_t collective_scratch(const collective_part *part) {
 static void collective_fold(const collective_part *part) {
   const halo_plan_collective *e = part->collective;
   const halo_schedule *s = &part->schedule;
+  bool flushes = halo_caps_flushes(&part->run->program->device->caps);
+  uint64_t before = flushes ? halo_subnormals_flush() : 0;
   halo_fold(e->fold, e->fold_type, e->fold_pairs, s->count, s->bytes, part->scratch,
             part->spans[1].data);
+  if (flushes) halo_subnormals_restore(before);
 }
 
 /* The messages of a round. */

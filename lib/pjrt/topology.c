@@ -75,7 +75,13 @@ PJRT_Error *pjrt_Compile(PJRT_Compile_Args *args) {
 
 /* The message PjRtTopologyDescriptionProto, which JAX parses from 0.12 on, and in its Any a text of our own: what
  * tells topologies apart, and no more. The devices themselves are looked for where it is read. */
-enum { TOPOLOGY_NAME = 2, TOPOLOGY_VERSION = 3, TOPOLOGY_SPECIFIC = 9, ANY_TYPE = 1, ANY_VALUE = 2 };
+enum {
+  TOPOLOGY_NAME = 2,
+  TOPOLOGY_VERSION = 3,
+  TOPOLOGY_SPECIFIC = 9,
+  ANY_TYPE = 1,
+  ANY_VALUE = 2
+};
 static const char topology_head[] = "halo topology ", topology_type[] = "halo/topology";
 
 static void topology_write(pjrt_writer *out, uint32_t field, const char *text) {
