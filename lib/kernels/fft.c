@@ -130,8 +130,8 @@ static halo_status fft_add(fft_plan *p, const fft_pass *ends) {
   return HALO_OK;
 }
 
-/* One axis, of which `out` elements are left. */
-static halo_status fft_add_axis(fft_plan *p, int axis, int64_t length, int64_t out) {
+/* One axis, of which `out` elements are left; `real`: its elements are real numbers. */
+static halo_status fft_add_axis(fft_plan *p, int axis, int64_t length, int64_t out, bool real) {
   int radices[FFT_STAGES];
   fft_pass ends = {.dimension = axis, .length = length, .axis = length, .tail = 1, .scale = 1};
   for (int d = axis + 1; d < p->fft->shape->rank; d++) ends.tail *= p->dims[d];
@@ -139,6 +139,7 @@ static halo_status fft_add_axis(fft_plan *p, int axis, int64_t length, int64_t o
   ends.extent_out = out;
   ends.mirror = ends.extent_in < length;
   ends.swap_in = ends.swap_out = p->inverse;
+  ends.real = real;
   if (fft_factor(length, radices) >= 0) {
     HALO_TRY(fft_add(p, &ends));
   } else {
@@ -148,6 +149,7 @@ static halo_status fft_add_axis(fft_plan *p, int axis, int64_t length, int64_t o
     there.before_table = fft_table_chirp(p->l, p->part, length);
     there.after_table = fft_table_filter(p->l, p->part, length, m);
     there.swap_out = true;
+    there.real = false;
     HALO_TRY(p->l->tables_status);
     HALO_TRY(fft_add(p, &there));
     back.mirror = back.swap_in = false;
@@ -171,7 +173,9 @@ static halo_status fft_plan_axes(fft_plan *p) {
   /* Half a spectrum is made first, and completed last. */
   for (int32_t i = 0; i < count; i++) {
     int32_t k = kind == FFT_REAL_INVERSE ? i : count - 1 - i;
-    HALO_TRY(fft_add_axis(p, rank - count + k, lengths[k], fft->shape->dims[rank - count + k]));
+    bool real = kind == FFT_REAL && i == 0;
+    HALO_TRY(
+        fft_add_axis(p, rank - count + k, lengths[k], fft->shape->dims[rank - count + k], real));
   }
   return HALO_OK;
 }

@@ -78,6 +78,20 @@ def cases():
     _fft(case, "FFT", "f32", [2, 0, 3], [0, 3])
     yield case
 
+    # What has no imaginary part has 0 there, so that its angle is 0 or pi.
+    for part, suffix in (("f32", ""), ("f64", ".f64")):
+        case = Case(f"rfft.ends{suffix}")
+        for n in (6, 30, 100, 202, 262, 1000) if part == "f32" else (12, 262):
+            p = case.param(part, array(part, _values(n, [4, n], False)))
+            out = [4, n // 2 + 1]
+            attrs = f"fft_type=RFFT, fft_length={{{n}}}"
+            y = case.op(shape(PARTS[part], out), "fft", p, attrs=attrs)
+            parts = case.op(shape(part, out), "imag", y)
+            for k in (0, n // 2):
+                cut = f"slice={{[0:4], [{k}:{k + 1}]}}"
+                case.result(case.op(shape(part, [4, 1]), "slice", parts, attrs=cut), f"{n} at {k}")
+        yield case
+
     case = Case("layouts")
     _fft(case, "FFT", "f32", [3, 5, 8], [8], ((0, 1, 2), None))
     _fft(case, "RFFT", "f32", [3, 5, 8], [5, 8], ((1, 2, 0), (0, 2, 1)))
