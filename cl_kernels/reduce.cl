@@ -22,6 +22,8 @@
  *              H_LINE_JOIN(l, m) adds another line, H_LINE_TOTAL(l, v) sets v to its sum, H_LINE_GET(l, s, j),
  *              H_LINE_SET(l, s, j) move it from and to an H_SIDE; H_NONE is one sum of nothing
  *   H_COLUMNS  1: the kernel for inner > 1, else the one for rows
+ *   H_STRETCH  0, or: so many rows of columns are combined by themselves, then what these give, so that long sums keep
+ *              their digits
  *   H_ORDERED  1: H_OP is only associative: its left argument must come before its right one */
 #ifndef H_NAME
 #define H_NAME reduce_example
@@ -44,6 +46,7 @@
 #define H_ROOM 1
 #define H_LOCAL 8
 #define H_COLUMNS 0
+#define H_STRETCH 0
 #define H_ROWS 1
 #define H_STREAMS 1
 #define H_COPIES 1
@@ -71,12 +74,30 @@ H_KERNEL {
   const H_INT strip = item % strips, rest = item / strips;
   const H_INT outer = rest % H_OUTER, chunk = rest / H_OUTER;
   const H_INT column = strip * H_LANES;
-  const H_INT first = chunk * H_CHUNK;
-  const H_INT end = first + H_CHUNK < H_N ? first + H_CHUNK : H_N;
+  const H_INT begin = chunk * H_CHUNK;
+  const H_INT last = begin + H_CHUNK < H_N ? begin + H_CHUNK : H_N;
   const H_INT out = (chunk * H_OUTER + outer) * H_INNER + column;
+#if H_STRETCH
+#define H_STRETCHES for (H_INT first = begin, end; first < last; first = end)
+#define H_STRETCH_END end = last - first < H_STRETCH ? last : first + H_STRETCH;
+#else
+#define H_STRETCHES
+#define H_STRETCH_END const H_INT first = begin, end = last;
+#endif
 #if H_LANES == 1
-  H_T acc = H_IN(outer, first, column);
-  for (H_INT r = first + 1; r < end; ++r) H_INTO(acc, H_OP(acc, H_IN(outer, r, column)))
+  H_T acc;
+#if H_STRETCH
+  H_T total;
+#endif
+  H_STRETCHES {
+    H_STRETCH_END
+    H_INTO(acc, H_IN(outer, first, column))
+    for (H_INT r = first + 1; r < end; ++r) H_INTO(acc, H_OP(acc, H_IN(outer, r, column)))
+#if H_STRETCH
+    if (first > begin) H_INTO(acc, H_OP(total, acc))
+    H_INTO(total, acc)
+#endif
+  }
   H_OUT(out, acc);
 #else
 #if H_INNER % H_LANES == 0
@@ -93,47 +114,90 @@ H_KERNEL {
     H_OUT(out + j, acc);
   }
 #else
+#if H_STRETCH && !H_NARROW
+  H_SIDE acc, total;
+#else
   H_SIDE acc;
+#endif
 #if H_NARROW
   H_LINE line[H_LANES / H_SPAN];
+#if H_STRETCH
+  H_LINE total[H_LANES / H_SPAN];
 #pragma unroll
   for (int j = 0; j < H_LANES / H_SPAN; ++j) {
-    H_LINE_NONE(line[j])
+    H_LINE_NONE(total[j])
   }
-  H_ROLLED
-  for (H_INT r = first; r < end; ++r) {
+#endif
+  H_STRETCHES {
+    H_STRETCH_END
 #pragma unroll
-    for (int j = 0; j < H_LANES / H_SPAN; ++j) H_LINE_ADD(line[j], outer, r, j * H_SPAN)
+    for (int j = 0; j < H_LANES / H_SPAN; ++j) {
+      H_LINE_NONE(line[j])
+    }
+    H_ROLLED
+    for (H_INT r = first; r < end; ++r) {
+#pragma unroll
+      for (int j = 0; j < H_LANES / H_SPAN; ++j) H_LINE_ADD(line[j], outer, r, j * H_SPAN)
+    }
+#if H_STRETCH
+#pragma unroll
+    for (int j = 0; j < H_LANES / H_SPAN; ++j) {
+      H_LINE_JOIN(total[j], line[j])
+    }
+#endif
   }
 #pragma unroll
   for (int j = 0; j < H_LANES / H_SPAN; ++j) {
+#if H_STRETCH
+    H_LINE_SET(total[j], acc, j * H_SPAN)
+#else
     H_LINE_SET(line[j], acc, j * H_SPAN)
+#endif
   }
 #elif H_SPAN
+#if H_STRETCH
   H_SINGLE
   for (int j = 0; j < H_ROOM; ++j) {
-    H_SET(acc, j, H_NONE);
+    H_SET(total, j, H_NONE);
   }
-  for (H_INT r = first, rows; r < end; r += rows) {
-    rows = end - r < H_STREAMS ? 1 : H_STREAMS;
-    for (int j = 0; j < lanes; j += H_SPAN) {
-      /* The last line may begin within the one before, or within the strip before: what both have is summed twice. */
-      const H_INT at = column + (j + H_SPAN <= lanes ? j : lanes - H_SPAN);
-      H_LINE line;
-      H_LINE_GET(line, acc, j)
-#if H_COPIES > 1
-      if (rows > 1) {
-#pragma unroll H_COPIES
-        for (int s = 0; s < H_STREAMS; ++s) H_LINE_ADD(line, outer, r + s, at)
-      } else
 #endif
-      {
-        H_ROLLED
-        for (int s = 0; s < rows; ++s) H_LINE_ADD(line, outer, r + s, at)
-      }
-      H_LINE_SET(line, acc, j)
+  H_STRETCHES {
+    H_STRETCH_END
+    H_SINGLE
+    for (int j = 0; j < H_ROOM; ++j) {
+      H_SET(acc, j, H_NONE);
     }
+    for (H_INT r = first, rows; r < end; r += rows) {
+      rows = end - r < H_STREAMS ? 1 : H_STREAMS;
+      for (int j = 0; j < lanes; j += H_SPAN) {
+        /* The last line may begin within the one before, or within the strip before: what both have is summed twice. */
+        const H_INT at = column + (j + H_SPAN <= lanes ? j : lanes - H_SPAN);
+        H_LINE line;
+        H_LINE_GET(line, acc, j)
+#if H_COPIES > 1
+        if (rows > 1) {
+#pragma unroll H_COPIES
+          for (int s = 0; s < H_STREAMS; ++s) H_LINE_ADD(line, outer, r + s, at)
+        } else
+#endif
+        {
+          H_ROLLED
+          for (int s = 0; s < rows; ++s) H_LINE_ADD(line, outer, r + s, at)
+        }
+        H_LINE_SET(line, acc, j)
+      }
+    }
+#if H_STRETCH
+    H_SINGLE
+    for (int j = 0; j < H_ROOM; ++j) {
+      const H_T v = H_OP(H_GET(total, j), H_GET(acc, j));
+      H_SET(total, j, v);
+    }
+#endif
   }
+#if H_STRETCH
+  acc = total;
+#endif
 #if H_INNER % H_SPAN || H_LANES % H_SPAN
   const int whole = lanes - lanes % H_SPAN, skipped = H_SPAN - lanes % H_SPAN;
   H_ROLLED
@@ -143,30 +207,44 @@ H_KERNEL {
   }
 #endif
 #else
-  H_SINGLE
-  for (int j = 0; j < lanes; ++j) {
-    const H_T v = H_IN(outer, first, column + j);
-    H_SET(acc, j, v);
-  }
-  H_INT r = first + 1;
+  H_STRETCHES {
+    H_STRETCH_END
+    H_SINGLE
+    for (int j = 0; j < lanes; ++j) {
+      const H_T v = H_IN(outer, first, column + j);
+      H_SET(acc, j, v);
+    }
+    H_INT r = first + 1;
 #if H_STREAMS > 1
-  for (; r + H_STREAMS <= end; r += H_STREAMS) {
-    H_SINGLE
-    for (int j = 0; j < lanes; ++j) {
-      H_T v = H_GET(acc, j);
+    for (; r + H_STREAMS <= end; r += H_STREAMS) {
+      H_SINGLE
+      for (int j = 0; j < lanes; ++j) {
+        H_T v = H_GET(acc, j);
 #pragma unroll
-      for (int s = 0; s < H_STREAMS; ++s) v = H_OP(v, H_IN(outer, r + s, column + j));
-      H_SET(acc, j, v);
+        for (int s = 0; s < H_STREAMS; ++s) v = H_OP(v, H_IN(outer, r + s, column + j));
+        H_SET(acc, j, v);
+      }
     }
-  }
 #endif
-  H_ROLLED
-  for (; r < end; ++r) {
+    H_ROLLED
+    for (; r < end; ++r) {
+      H_SINGLE
+      for (int j = 0; j < lanes; ++j) {
+        const H_T v = H_OP(H_GET(acc, j), H_IN(outer, r, column + j));
+        H_SET(acc, j, v);
+      }
+    }
+#if H_STRETCH
     H_SINGLE
     for (int j = 0; j < lanes; ++j) {
-      const H_T v = H_OP(H_GET(acc, j), H_IN(outer, r, column + j));
-      H_SET(acc, j, v);
+      if (first > begin) {
+        const H_T v = H_OP(H_GET(total, j), H_GET(acc, j));
+        H_SET(acc, j, v);
+      }
+      const H_T v = H_GET(acc, j);
+      H_SET(total, j, v);
     }
+#endif
   }
 #endif
   H_SINGLE
@@ -174,6 +252,8 @@ H_KERNEL {
 #endif
 #endif
 }
+#undef H_STRETCHES
+#undef H_STRETCH_END
 #elif H_ROWS > 1 || H_SPAN
 /* One work item takes one chunk of H_ROWS neighbouring rows at a time: a core then reads several streams,
  * which is what it takes to use the memory's bandwidth. H_ROWS divides H_OUTER, and every chunk is at

@@ -214,6 +214,19 @@ static int reduce_copies(const halo_reduce_text *t) {
   return copies;
 }
 
+/* Rows that are summed by themselves, where columns are long sums of numbers with fractions: one after the other 4096
+ * lose three binary digits more than in stretches; XLA sums them by 32. */
+static int64_t reduce_stretch(const halo_reduce_text *t, const halo_reduce_cut *cut) {
+  enum { STRETCH = 128 };
+  if (!cut->columns || cut->chunk < 2 * STRETCH) return 0;
+  for (int32_t i = 0; i < t->v.value_count; i++) {
+    halo_type real = halo_type_real_part(t->v.values[i].accumulator);
+    const halo_instr *root = halo_instr_comp(t->v.values[i].reduce, HALO_ATTR_TO_APPLY)->root;
+    if (halo_type_is_float(real) && root->opcode == HALO_OP_ADD) return STRETCH;
+  }
+  return 0;
+}
+
 /* Whether the sums of all columns stay in registers. */
 static bool reduce_is_narrow(const halo_reduce_text *t, const halo_reduce_cut *cut) {
   enum { REGISTERS = 8 };
@@ -328,8 +341,8 @@ static void reduce_line_holes(const halo_reduce_text *t, const halo_reduce_cut *
                     cut->columns ? " + h" : "", halo_strbuf_text(i ? &last : &fill),
                     halo_strbuf_text(&update));
   }
+  halo_parts_hole(parts, k, "H_LINE_JOIN(l, m)", "%s", halo_strbuf_text(&join));
   if (!cut->columns) {
-    halo_parts_hole(parts, k, "H_LINE_JOIN(l, m)", "%s", halo_strbuf_text(&join));
     halo_parts_hole(parts, k, "H_LINE_TOTAL(l, v)", "{ %s}", halo_strbuf_text(&total));
   }
   halo_parts_hole(parts, k, "H_LINE_GET(l, s, j)", "%s", halo_strbuf_text(&get));
@@ -379,8 +392,8 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_parts_kernel_holes(&parts, &k, reduce_is_apart(t, cut));
   halo_parts_hole(&parts, &k, "H_T", "%s", t->a.type);
   if (cut->placed) {
-    halo_parts_hole(&parts, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - first, chunk)", parts.name,
-                    parts.texts.arguments);
+    halo_parts_hole(&parts, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - %s, chunk)", parts.name,
+                    parts.texts.arguments, cut->columns ? "begin" : "first");
   } else {
     halo_parts_call(&parts, &k, "H_IN", "_in", "o, r, c");
   }
@@ -404,6 +417,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template_define_int(&k, "H_NARROW", reduce_is_narrow(t, cut));
   halo_template_define_int(&k, "H_FEW", reduce_is_few(t, cut));
   halo_template_define_int(&k, "H_COPIES", reduce_copies(t));
+  halo_template_define_int(&k, "H_STRETCH", reduce_stretch(t, cut));
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
   halo_template_finish(&k, l->source);
