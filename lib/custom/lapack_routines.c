@@ -41,20 +41,12 @@ static lapack_int lapack_ld(const lapack_part *part) { return lapack_most(1, ROW
   }
 FOR_ALL(POTRF)
 
-#define GETRF(p, T, R)                                                                             \
-  static void p##getrf(lapack_job *job) {                                                          \
-    lapack_part *a = &job->out[0];                                                                 \
-    lapack_info(job, 2,                                                                            \
-                LAPACKE_##p##getrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1)));  \
-  }
-FOR_ALL(GETRF)
-
-/* The first reflector that is not a number; and what it makes of everything behind it, which the products of some BLAS
- * (OpenBLAS 0.3.21) do not carry on. */
+/* The first of some numbers, `step` apart, that is none, as a reflector or a pivot; and what it makes of everything behind
+ * it, which the products of some BLAS (OpenBLAS 0.3.21) do not carry on. */
 #define SPREAD(p, T, R)                                                                            \
-  static lapack_int p##not_a_number(const T *tau, lapack_int count) {                              \
+  static lapack_int p##not_a_number(const T *of, lapack_int count, size_t step) {                  \
     lapack_int i = 0;                                                                              \
-    while (i < count && tau[i] == tau[i]) i++;                                                     \
+    while (i < count && of[(size_t)i * step] == of[(size_t)i * step]) i++;                         \
     return i;                                                                                      \
   }                                                                                                \
   static void p##lose(T *data, lapack_int i) {                                                     \
@@ -68,6 +60,17 @@ FOR_ALL(GETRF)
   }
 FOR_ALL(SPREAD)
 
+#define GETRF(p, T, R)                                                                             \
+  static void p##getrf(lapack_job *job) {                                                          \
+    lapack_part *a = &job->out[0];                                                                 \
+    lapack_info(job, 2,                                                                            \
+                LAPACKE_##p##getrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1)));  \
+    lapack_int k = lapack_least(ROWS(*a), COLS(*a));                                               \
+    lapack_int first = p##not_a_number(a->data, k, (size_t)ROWS(*a) + 1);                          \
+    if (first < k) p##spread(a, first + 1, first);                                                 \
+  }
+FOR_ALL(GETRF)
+
 #define GEQRF(p, T, R)                                                                             \
   static void p##geqrf(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
@@ -78,7 +81,7 @@ FOR_ALL(SPREAD)
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
     LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, work, count);     \
-    lapack_int first = p##not_a_number(tau, k);                                                    \
+    lapack_int first = p##not_a_number(tau, k, 1);                                                 \
     if (first < k) p##spread(a, first, first);                                                     \
     /* A reflector of one number is none. */                                                       \
     for (lapack_int i = first + 1; i < k && i < ROWS(*a) - 1; i++) p##lose(tau, i);                \
@@ -97,7 +100,7 @@ FOR_ALL(GEQRF)
     if (!work) return;                                                                             \
     LAPACKE_##p##routine##_work(COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), work,    \
                                 count);                                                            \
-    lapack_int first = p##not_a_number(IN(1), k);                                                  \
+    lapack_int first = p##not_a_number(IN(1), k, 1);                                               \
     if (first < k) p##spread(a, 0, first);                                                         \
   }
 ORGQR(s, orgqr, float)

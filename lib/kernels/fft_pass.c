@@ -291,7 +291,8 @@ static void pass_store(pass_writer *w, const char *from) {
     const char *scale = pass_scale(w);
     if (scale) halo_emit_line(e, "y = y * %s;", scale);
     if (pass->real) {
-      halo_emit_line(e, "const %s real = %s;", halo_emitter_index_type(e), halo_emit_integer(e, at));
+      halo_emit_line(e, "const %s real = %s;", halo_emitter_index_type(e),
+                     halo_emit_integer(e, at));
       halo_emit_line(e, "y.y = real == 0 || real == %lld ? 0 : y.y;",
                      (long long)(pass->axis % 2 ? 0 : pass->axis / 2));
     }
