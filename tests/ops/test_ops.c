@@ -439,6 +439,16 @@ static bool ops_read_arguments(int argc, char **argv) {
   return true;
 }
 
+/* Families of subnormal numbers say themselves what becomes of them. The evaluator keeps them. */
+static void ops_choose_denormals(void) {
+  if (ops.family && strcmp(ops.family, "denormal") == 0) {
+    setenv("HALO_DENORMALS", "keep", 1);
+  } else if (ops.family && strcmp(ops.family, "flushed") == 0) {
+    setenv("HALO_DENORMALS", "flush", 1);
+    ops.modes[OPS_EVALUATOR] = false;
+  }
+}
+
 int main(int argc, char **argv) {
   if (!ops_read_arguments(argc, argv)) {
     fprintf(
@@ -447,6 +457,7 @@ int main(int argc, char **argv) {
         argv[0]);
     return 2;
   }
+  ops_choose_denormals();
   const char *communicator = halo_communicator_default();
   if (communicator && halo_communicator_open(communicator, &ops.communicator) != HALO_OK) {
     fprintf(stderr, "test_ops: %s\n", halo_error_message());
