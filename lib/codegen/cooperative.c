@@ -38,10 +38,24 @@ static void coop_round(halo_emitter *e, int32_t n, halo_value *leaves) {
   }
 }
 
-/* Opens the loop over a dimension of a sum of `all` elements. Few are written out by compilers when they are asked to:
- * with a loop within each they make no vectors of the elements around it. */
-static const halo_integer *coop_loop(halo_emitter *e, int64_t size, int64_t all, int *opened) {
-  if (size > 1 && all <= HALO_WRITTEN_OUT) halo_emit_line(e, "#pragma unroll");
+/* A sum of `all` elements begins, whose loops coop_loop opens. Few are written out by compilers when they are asked to:
+ * with a loop within each they make no vectors of the elements around it. Gives whether these are, and counts with
+ * what they stand in, which coop_end has back. */
+typedef struct coop_sum {
+  bool few;
+  int64_t around;
+} coop_sum;
+static coop_sum coop_begin(halo_emitter *e, int64_t all) {
+  int64_t around = e->written ? e->written : 1;
+  coop_sum sum = {all > 1 && all <= HALO_WRITTEN_OUT / around, e->written};
+  if (sum.few) e->written = around * all;
+  return sum;
+}
+static void coop_end(halo_emitter *e, const coop_sum *sum) { e->written = sum->around; }
+
+static const halo_integer *coop_loop(halo_emitter *e, const coop_sum *sum, int64_t size,
+                                     int *opened) {
+  if (size > 1 && sum->few) halo_emit_line(e, "#pragma unroll");
   return emit_loop(e, size, opened);
 }
 
@@ -62,11 +76,13 @@ static void coop_reduce(halo_emitter *e, emit_frame *f, const halo_instr *instr,
   }
   int64_t all = 1;
   for (int d = 0; d < in->rank; d++) all *= reduced[d] ? in->dims[d] : 1;
+  const coop_sum sum = coop_begin(e, all);
   for (int d = 0; d < in->rank; d++) {
-    if (reduced[d]) at[d] = coop_loop(e, in->dims[d], all, &opened);
+    if (reduced[d]) at[d] = coop_loop(e, &sum, in->dims[d], &opened);
   }
   coop_step(e, f, instr, n, halo_index_of(e, in->rank, in->dims, at), values, leaves);
   while (opened--) halo_emit_close(e);
+  coop_end(e, &sum);
   coop_round(e, n, leaves);
 }
 
@@ -185,11 +201,13 @@ static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, em
   }
   int64_t all = 1;
   for (int32_t i = 0; i < n_contract; i++) all *= x->shape->dims[xc[i]];
+  const coop_sum terms = coop_begin(e, all);
   for (int32_t i = 0; i < n_contract; i++) {
-    x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, x->shape->dims[xc[i]], all, &opened);
+    x_at[xc[i]] = y_at[yc[i]] = coop_loop(e, &terms, x->shape->dims[xc[i]], &opened);
   }
   coop_add_product(e, f, instr, at, sum);
   while (opened--) halo_emit_close(e);
+  coop_end(e, &terms);
   leaves[0] = coop_finish_sum(e, sum, result);
 }
 

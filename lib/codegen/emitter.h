@@ -93,6 +93,7 @@ typedef struct halo_emitter {
   /* the emitter's own */
   int indent;
   int32_t next_name, next_index, next_frame;
+  int64_t written;  /* how often compilers write out what is emitted now; 0: once */
   halo_map memo;    /* key -> box, see emitter.c */
   halo_map indices; /* coordinates -> emit_index */
   HALO_VEC(emit_undo) undo;

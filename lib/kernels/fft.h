@@ -28,8 +28,8 @@ typedef struct fft_pass {
   int64_t extent_in, extent_out;
   /* Parts are exchanged: of what is loaded, of what is stored, and before `after_table`. */
   bool mirror, swap_in, swap_out, swap_middle;
-  bool
-      real; /* of real numbers: the frequencies 0 and, of even lengths, the highest have no imaginary part */
+  /* Of real numbers: the frequencies 0 and, of even lengths, the highest have no imaginary part. */
+  bool real;
   int64_t digits[4]; /* the earlier ones */
   double scale;      /* of what the last pass stores */
   /* Complex tables; NULL: none. By place on the axis: what the first pass multiplies by, and the last. */
