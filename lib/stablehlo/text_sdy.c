@@ -154,12 +154,22 @@ static halo_status sdy_mesh_or_ref(halo_mlir_reader *r, const halo_mlir_attr **o
   return HALO_OK;
 }
 
+/* What combines the parts of an unreduced array, before its axes: "max{...}"; a sum is not written. */
+static const halo_mlir_attr *sdy_reduction(halo_mlir_reader *r) {
+  static const char *const names[] = {"sum", "max", "min"};
+  for (int i = 0; i < 3; i++) {
+    if (halo_mlir_text_accept_word(r, names[i])) return i ? sdy_number(r, i) : NULL;
+  }
+  return NULL;
+}
+
 halo_status halo_mlir_text_sharding(halo_mlir_reader *r, const halo_mlir_attr **out) {
   const halo_mlir_attr *none = halo_mlir_text_new_array(r, NULL, 0);
-  halo_mlir_named rows[4] = {{.name = "mesh_or_ref"},
+  halo_mlir_named rows[5] = {{.name = "mesh_or_ref"},
                              {.name = "dim_shardings"},
                              {"replicated_axes", none},
-                             {"unreduced_axes", none}};
+                             {"unreduced_axes", none},
+                             {.name = "unreduced_reduction"}};
   HALO_TRY(halo_mlir_text_expect(r, '<', "'<' and a sharding"));
   HALO_TRY(sdy_mesh_or_ref(r, &rows[0].value));
   HALO_TRY(halo_mlir_text_expect(r, ',', "',' and the dimensions' shardings"));
@@ -171,9 +181,11 @@ halo_status halo_mlir_text_sharding(halo_mlir_reader *r, const halo_mlir_attr **
       return halo_mlir_text_expected(r, "replicated or unreduced");
     halo_mlir_text_advance(r);
     HALO_TRY(halo_mlir_text_expect(r, '=', "'=' and axes"));
+    if (!replicated) rows[4].value = sdy_reduction(r);
     HALO_TRY(halo_mlir_text_axes(r, '}', &rows[replicated ? 2 : 3].value));
   }
-  *out = halo_mlir_text_new_fields(r, HALO_MLIR_STRUCT, "sdy.sharding", rows, 4);
+  *out =
+      halo_mlir_text_new_fields(r, HALO_MLIR_STRUCT, "sdy.sharding", rows, rows[4].value ? 5 : 4);
   return halo_mlir_text_expect(r, '>', "'>' after the sharding");
 }
 

@@ -198,7 +198,14 @@ static int64_t sharding_manual(sharding_axes *axes, const halo_mlir_attr *manual
 static int64_t sharding_unreduced(halo_translator *t, const halo_mlir_attr *attr,
                                   const halo_mlir_attr *without, sharding_axes *axes, int *place) {
   const halo_mlir_attr *list = attr ? sharding_array(attr, "unreduced_axes") : NULL;
+  const halo_mlir_attr *reduction = attr ? halo_mlir_dict_get(attr, "unreduced_reduction") : NULL;
   int64_t devices = 1;
+  if (list && list->array.count && reduction && reduction->i != 0) {
+    halo_translate_refuse(t,
+                          "an array that is unreduced over devices by another operation than "
+                          "a sum (a maximum or a minimum) is not supported");
+    return 1;
+  }
   for (int32_t i = 0; list && i < list->array.count; i++) {
     const halo_mlir_attr *axis = list->array.data[i];
     if (sharding_is_manual(without, sharding_name(axis))) continue;

@@ -198,6 +198,11 @@ static const struct {
     {MAIN("%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@none, [{\"x\"}]>}", "tensor<4xf32>",
           "return %a : tensor<4xf32>\n"),
      HALO_INVALID_ARGUMENT, "there is no mesh @none"},
+    {"module attributes {mhlo.num_partitions = 2 : i32} {\nsdy.mesh @m = <[\"x\"=2]>\n" MAIN(
+         "%a: tensor<4xf32>", "tensor<4xf32>",
+         "%0 = sdy.sharding_constraint %a <@m, [{}], unreduced=max{\"x\"}> : tensor<4xf32>\n"
+         "return %0 : tensor<4xf32>\n") "}\n",
+     HALO_UNIMPLEMENTED, "unreduced over devices by another operation than a sum"},
     {"module {\nsdy.mesh @m = <[\"x\"=2]>\n" MAIN(
          "%a: tensor<4xi32>", "tensor<4xi32>",
          "%1 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"x\"}]>] out_shardings=[<@m, "
