@@ -125,7 +125,8 @@ PJRT_Error *pjrt_TopologyDescription_Deserialize(PJRT_TopologyDescription_Deseri
   PJRT_TopologyDescription *here;
   size_t size = args->serialized_topology ? args->serialized_topology_size : 0;
   const uint8_t *bytes = (const uint8_t *)args->serialized_topology;
-  pjrt_message any = topology_field((pjrt_message){bytes, bytes + size}, TOPOLOGY_SPECIFIC);
+  pjrt_message all = {bytes, bytes ? bytes + size : NULL};
+  pjrt_message any = topology_field(all, TOPOLOGY_SPECIFIC);
   pjrt_message value = topology_field(any, ANY_VALUE);
   char *text = pjrt_copy((const char *)value.at, (size_t)(value.end - value.at));
   bool good = strncmp(text, topology_head, sizeof topology_head - 1) == 0 &&
