@@ -332,15 +332,11 @@ H_F2I(u32, double, uint, 0, UINT_MAX)
 H_F2I(u64, double, ulong, 0, ULONG_MAX)
 
 //! odd : fp64
-/* To f32 with round-to-odd: a second rounding to a type of at most 22 mantissa bits is then exact. */
+/* To f32 so that a second rounding, to a type of at most 22 mantissa bits, is that of the value itself: what f32 has no bits for
+ * makes its last one odd. Finite values beyond f32 become infinite, and those below its normal numbers are rounded once more. */
 static inline float h_f64_to_f32_odd(double x) {
-  float f = (float)x;
-  if (x != x || isinf(f) == (isinf(x) != 0) && (double)f == x) return f;
-  if (isinf(f)) f = as_float((as_uint(f) & 0x80000000u) | 0x7f7fffffu);
-  /* Step back toward zero when rounding went away from it, then make the last bit odd. */
-  uint u = as_uint(f);
-  if (fabs((double)f) > fabs(x)) u -= 1;
-  return as_float(u | 1u);
+  ulong u = as_ulong(x), rest = u & 0x1fffffffUL;
+  return (float)as_double((u | (rest + 0x1fffffffUL)) & ~0x1fffffffUL);
 }
 
 //! rint
@@ -421,6 +417,14 @@ static inline uchar h_enc_f8e8m0fnu(float x) {
   return (uchar)(u - 1u < 0x7f7fffffu ? r : 0xffu); /* 0, infinite, negative, NaN */
 }
 static inline float h_round_f8e8m0fnu(float x) { return h_dec_f8e8m0fnu(h_enc_f8e8m0fnu(x)); }
+
+//! e8m0d : e8m0 fp64
+/* Of its exponent at once: f32 may count 2^-127 as zero. */
+static inline float h_f64_to_f8e8m0fnu(double x) {
+  ulong u = as_ulong(x);
+  uint r = (uint)(u >> 52) + (uint)(u >> 51 & 1u) - (1023u - 127u);
+  return h_dec_f8e8m0fnu((uchar)(r < 0xffu ? r : 0xffu)); /* 0, infinite, negative, NaN */
+}
 
 //! fsign
 static inline float h_sign_f32(float x) { return x != x || x == 0.0f ? x : copysign(1.0f, x); }

@@ -7,10 +7,14 @@ static const char *convert_to_float(halo_arena *arena, halo_sections *sections, 
                                     halo_type to, const char *x) {
   bool narrow = halo_ctype_is_narrow(to);
   if (to == HALO_F64) return halo_arena_printf(arena, "(double)%s", x);
+  if (from == HALO_F64 && to == HALO_F8E8M0FNU) {
+    halo_sections_add(sections, "e8m0d");
+    return halo_arena_printf(arena, "h_f64_to_f8e8m0fnu(%s)", x);
+  }
   if (from == HALO_F64 && narrow && to != HALO_BF16) {
     /* XLA's CPU backend rounds f64 -> bf16 through f32, every other narrow float once. */
     halo_sections_add(sections, "odd");
-    return halo_ctype_fit(arena, to, halo_arena_printf(arena, "h_f64_to_f32_odd(%s)", x));
+    return halo_ctype_fit_quiet(arena, to, halo_arena_printf(arena, "h_f64_to_f32_odd(%s)", x));
   }
   const char *value =
       halo_type_is_float(from) && from != HALO_F64 ? x : halo_arena_printf(arena, "(float)%s", x);
