@@ -100,6 +100,12 @@ H_KERNEL {
   }
   H_OUT(out, acc);
 #else
+/* Sums of a few lanes stay in registers only where the loops over lanes are written out. */
+#if H_INNER % H_LANES == 0 && H_LANES <= 8
+#define H_EACH_LANE _Pragma("unroll")
+#else
+#define H_EACH_LANE H_SINGLE
+#endif
 #if H_INNER % H_LANES == 0
   const int lanes = H_LANES;
 #else
@@ -209,7 +215,7 @@ H_KERNEL {
 #else
   H_STRETCHES {
     H_STRETCH_END
-    H_SINGLE
+    H_EACH_LANE
     for (int j = 0; j < lanes; ++j) {
       const H_T v = H_IN(outer, first, column + j);
       H_SET(acc, j, v);
@@ -217,25 +223,25 @@ H_KERNEL {
     H_INT r = first + 1;
 #if H_STREAMS > 1
     for (; r + H_STREAMS <= end; r += H_STREAMS) {
-      H_SINGLE
+      H_EACH_LANE
       for (int j = 0; j < lanes; ++j) {
         H_T v = H_GET(acc, j);
 #pragma unroll
-        for (int s = 0; s < H_STREAMS; ++s) v = H_OP(v, H_IN(outer, r + s, column + j));
+        for (int s = 0; s < H_STREAMS; ++s) H_INTO(v, H_OP(v, H_IN(outer, r + s, column + j)))
         H_SET(acc, j, v);
       }
     }
 #endif
     H_ROLLED
     for (; r < end; ++r) {
-      H_SINGLE
+      H_EACH_LANE
       for (int j = 0; j < lanes; ++j) {
         const H_T v = H_OP(H_GET(acc, j), H_IN(outer, r, column + j));
         H_SET(acc, j, v);
       }
     }
 #if H_STRETCH
-    H_SINGLE
+    H_EACH_LANE
     for (int j = 0; j < lanes; ++j) {
       if (first > begin) {
         const H_T v = H_OP(H_GET(total, j), H_GET(acc, j));
@@ -247,11 +253,12 @@ H_KERNEL {
 #endif
   }
 #endif
-  H_SINGLE
+  H_EACH_LANE
   for (int j = 0; j < lanes; ++j) H_OUT(out + j, H_GET(acc, j));
 #endif
 #endif
 }
+#undef H_EACH_LANE
 #undef H_STRETCHES
 #undef H_STRETCH_END
 #elif H_ROWS > 1 || H_SPAN

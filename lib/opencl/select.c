@@ -150,6 +150,9 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   caps->is_gpu = !caps->is_cpu && (type & CL_DEVICE_TYPE_GPU) != 0;
   caps->kind = caps->is_cpu ? HALO_CAPS_CPU : caps->is_gpu ? HALO_CAPS_GPU : HALO_CAPS_ACCELERATOR;
   select_sizes(id, caps);
+  /* Mesa's llvmpipe counts rounds for the whole work item, and leaves every loop once there were so many (seen with
+   * 22.3; lp_bld_limits.h there). */
+  if (strncmp(caps->name, "llvmpipe", 8) == 0) caps->max_rounds = 65535;
   select_floats(id, caps);
   caps->simd_width = select_simd_width(id, caps);
   if (caps->simd_width == 0) caps->simd_width = 1;

@@ -31,6 +31,7 @@ static void region_add_price(region_price *sum, const region_price *one) {
   if (one->depth > sum->depth) sum->depth = one->depth;
   sum->apart += one->apart;
   sum->together += one->together;
+  sum->rounds += one->rounds;
 }
 
 static region_price region_price_list(const region_state *e, const halo_steps *steps) {
@@ -59,6 +60,8 @@ static region_price region_price_loop(const region_state *e, const halo_step *st
   price.able &= price.together < REGION_LONGEST_ROUND;
   price.apart *= rounds;
   price.together *= rounds;
+  price.rounds = (price.rounds + condition.rounds + 1) * rounds;
+  if (e->s->caps->max_rounds) price.able &= known;
   return price;
 }
 
@@ -74,6 +77,7 @@ static region_price region_price_branches(const region_state *e, const halo_step
     if (branch.depth > price.depth) price.depth = branch.depth;
     if (branch.apart > price.apart) price.apart = branch.apart;
     if (branch.together > price.together) price.together = branch.together;
+    if (branch.rounds > price.rounds) price.rounds = branch.rounds;
   }
   price.apart += REGION_WAIT_LAUNCHES * e->target->launch;
   price.together += REGION_STEP_SECONDS;
@@ -93,6 +97,14 @@ static double region_slower(const region_state *e, const halo_step *step) {
   return groups < e->slower ? groups : e->slower;
 }
 
+/* An operation a round, and each work item that is one of the group's rounds. */
+static double region_rounds(const region_state *e, const halo_step *step) {
+  double items = 1;
+  for (uint32_t d = 0; d < step->dims; d++) items *= (double)step->global[d];
+  double moved = step->kind == HALO_STEP_COPY ? (double)step->bytes : 0;
+  return (items + moved + halo_step_work(step).flops) / (double)e->group;
+}
+
 region_price region_price_step(const region_state *e, const halo_step *step) {
   const halo_target *t = e->target;
   if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
@@ -106,6 +118,7 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   double launch = e->s->caps->is_cpu ? REGION_WAKING * t->launch : t->launch;
   price.apart = launch / (share > 1 ? share : 1) + work;
   price.together = REGION_STEP_SECONDS + work * region_slower(e, step);
+  price.rounds = region_rounds(e, step);
   return price;
 }
 
@@ -149,6 +162,8 @@ typedef struct region_sum {
 
 static bool region_fits(const region_state *e, const region_sum *sum) {
   int32_t place = 1, most = sum->price.loops ? REGION_STEPS : REGION_STRAIGHT_STEPS;
+  uint64_t most_rounds = e->s->caps->max_rounds;
+  if (most_rounds && sum->price.rounds > (double)most_rounds) return false;
   return sum->price.able && sum->price.steps <= most && sum->buffers + place <= e->most_buffers;
 }
 

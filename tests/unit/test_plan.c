@@ -85,9 +85,13 @@ static void check_golden(const char *name) {
     fclose(file);
   } else {
     char *expected = read_text(path);
-    ck_assert_msg(expected && strcmp(halo_strbuf_text(&result), expected) == 0,
-                  "%s differs from %s (HALO_UPDATE_GOLDEN=1 to accept):\n%s", name, path,
-                  halo_strbuf_text(&result));
+    ck_assert_msg(expected != NULL, "cannot read %s", path);
+    const char *got = halo_strbuf_text(&result);
+    size_t at = 0, line = 0; /* where they part, and where that line begins */
+    for (; got[at] && got[at] == expected[at]; at++) line = got[at] == '\n' ? at + 1 : line;
+    ck_assert_msg(got[at] == expected[at],
+                  "%s differs from %s (HALO_UPDATE_GOLDEN=1 to accept), first in the line:\n%.200s",
+                  name, path, got + line);
     halo_free(expected);
   }
   halo_strbuf_deinit(&result);
