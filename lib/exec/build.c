@@ -123,7 +123,7 @@ static halo_status build_found(build_work *w) {
     wanted[u] = w->units[u].program && w->units[u].program->image.native;
     any = any || wanted[u];
   }
-  if (any && !w->ahead) w->ahead = halo_cl_ahead_open(w->device, w->here, 0, 0);
+  if (any && !w->ahead) w->ahead = halo_cl_ahead_open(w->device, 0, 0);
   halo_status status = any ? build_ahead(w, &w->plan->steps, wanted) : HALO_OK;
   halo_free(wanted);
   return status;
@@ -179,7 +179,7 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
     if (longest < more) longest = more;
   }
   build_work w = {.device = device, .here = here, .plan = plan, .units = units};
-  if (count) w.ahead = halo_cl_ahead_open(device, here, seconds, longest);
+  if (count) w.ahead = halo_cl_ahead_open(device, seconds, longest);
   w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
   for (int32_t first = 0; first < count; w.job_count++) {
     build_job *job = &w.jobs[w.job_count];

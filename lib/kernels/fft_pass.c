@@ -150,7 +150,7 @@ static void pass_load_mirrored(pass_writer *w) {
   pass_load_source(w, halo_emit_counter(e, "there", pass->extent_in));
   halo_emit_line(e, "if (place > %lld) x.y = -x.y;", half);
   if (pass->axis % 2 == 0) {
-    halo_emit_line(e, "if (place == 0 || place == %lld) x.y = 0;", half);
+    halo_emit_line(e, "if ((place == 0) | (place == %lld)) x.y = 0;", half);
   } else {
     halo_emit_line(e, "if (place == 0) x.y = 0;");
   }
@@ -293,7 +293,7 @@ static void pass_store(pass_writer *w, const char *from) {
     if (pass->real) {
       halo_emit_line(e, "const %s real = %s;", halo_emitter_index_type(e),
                      halo_emit_integer(e, at));
-      halo_emit_line(e, "y.y = real == 0 || real == %lld ? 0 : y.y;",
+      halo_emit_line(e, "y.y = (real == 0) | (real == %lld) ? 0 : y.y;",
                      (long long)(pass->axis % 2 ? 0 : pass->axis / 2));
     }
     pass_store_target(w, outer, at, w->inner);

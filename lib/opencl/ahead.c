@@ -241,12 +241,11 @@ int halo_cl_ahead_processes(const halo_cl_device *device) {
   return ahead_number_of(HALO_CONFIG_COMPILE_PROCESSES, cores < 2 ? 0 : cores);
 }
 
-/* That compile kernels in this process; 0: the runtime does. Unless it is asked for, that is for programs that run in the
- * caller's thread alone: of some programs over large arrays what the runtime compiles is faster, up to two times. */
-static int ahead_threads_for(const halo_cl_device *device, bool here) {
+/* That compile kernels in this process; 0: the runtime does. */
+static int ahead_threads_for(const halo_cl_device *device) {
   if (!ahead_is_for(device) || !halo_native_is_there()) return 0;
   int cores = ahead_cores() / halo_config_local_processes();
-  return ahead_number_of(HALO_CONFIG_COMPILE_THREADS, !here ? 0 : cores < 1 ? 1 : cores);
+  return ahead_number_of(HALO_CONFIG_COMPILE_THREADS, cores < 1 ? 1 : cores);
 }
 
 /* Whether processes that are started for it are done sooner than this one alone with kernels that take so long. */
@@ -294,7 +293,7 @@ static void *ahead_wait_for_quiet(void *data) {
 
 void halo_cl_ahead_prepare(halo_cl_device *device) {
   int processes = halo_cl_ahead_processes(device);
-  if (!processes || ahead_threads_for(device, false)) return;
+  if (!processes || ahead_threads_for(device)) return;
   pthread_mutex_lock(&ahead_lock);
   char *folder = ahead_prepared ? NULL : ahead_folder(device);
   ahead_prepared = true;
@@ -303,9 +302,8 @@ void halo_cl_ahead_prepare(halo_cl_device *device) {
   halo_free(folder);
 }
 
-halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, bool here, double seconds,
-                                  double longest) {
-  int processes = halo_cl_ahead_processes(device), threads = ahead_threads_for(device, here);
+halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest) {
+  int processes = halo_cl_ahead_processes(device), threads = ahead_threads_for(device);
   if (!processes && !threads) return NULL;
   pthread_mutex_lock(&ahead_lock);
   char *folder = ahead_folder(device);

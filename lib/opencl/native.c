@@ -18,7 +18,7 @@
 /* ---- Text ---- */
 
 /* The numbers of work items are variables of no program (pocl_alone.c), for which the group's own ones stand in the end:
- * in the order of native_variables. */
+ * in the order of native_variables. A group may use vectors as long as kernels do (HALO_KERNEL_APART says why). */
 void halo_native_declare(halo_strbuf *out) {
   halo_strbuf_append(
       out,
@@ -26,6 +26,7 @@ void halo_native_declare(halo_strbuf *out) {
       "void h_variables(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, "
       "size_t *, size_t *);\n"
       "#define H_GROUP(KERNEL, VALUES, ...) \\\n"
+      "__attribute__((min_vector_width(512))) \\\n"
       "void h_group_##KERNEL(uchar **h_v, const size_t *h_n, size_t h_i, size_t h_j, size_t h_k) { "
       "\\\n"
       "size_t h_x, h_y, h_z, h_a = h_n[0], h_b = h_n[1], h_c = h_n[2]; \\\n"
@@ -164,13 +165,16 @@ static bool native_choose(native_work *w) {
   for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
     if (!l->is_declaration(f)) l->set_linkage(f, LLVM_LINK_INTERNAL);
   }
-  native_put_in_place(w, kernel);
   l->set_linkage(w->group, LLVM_LINK_EXTERNAL);
   halo_strbuf_printf(&name, "_pocl_kernel_%s_workgroup", w->kernel->name);
   l->set_name(w->group, halo_strbuf_text(&name), name.length);
   halo_strbuf_deinit(&name);
-  /* What is put in place knows from where its pointers come only when they are no variables any more. */
-  return native_run(w, "globaldce,function(sroa,early-cse)");
+  /* What is put in place knows from where its pointers come only when they are no variables any more, and what it calls is
+   * in place itself: a call that gets two of them is one that may access both. */
+  native_set_flag(w, kernel, "noinline", true);
+  bool good = native_run(w, "globaldce,function(sroa,early-cse),cgscc(inline)");
+  native_put_in_place(w, kernel);
+  return good;
 }
 
 /* ---- Variables ---- */

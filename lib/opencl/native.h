@@ -18,7 +18,7 @@ typedef struct halo_native_kernel {
 } halo_native_kernel;
 
 /* To be changed with what is made of the same text: PoCL keeps it by the text of programs and their options. */
-enum { HALO_NATIVE_FORM = 3 };
+enum { HALO_NATIVE_FORM = 4 };
 
 /* Whether kernels can be made so here. */
 bool halo_native_is_there(void);
