@@ -53,18 +53,25 @@ typedef struct ahead_job {
   struct ahead_job *next;
 } ahead_job;
 
+/* Of a kernel. */
+typedef struct ahead_library {
+  halo_cl_program *program; /* borrowed */
+  char *path;
+} ahead_library;
+
 struct halo_cl_ahead {
   halo_cl_device *device;
   char *folder; /* of PoCL's cache */
   int processes;
   halo_native_list *native; /* NULL: kernels are compiled by processes */
   ahead_program *programs;
-  ahead_job *held;         /* until they are worth it */
-  halo_map known;          /* files that were asked for */
-  double seconds, longest; /* of those that were added */
-  bool expects;            /* that something will be added; counted in ahead_expected */
-  int kernels, cached;     /* that were added, and of them those that the cache has */
-  int pending, done;       /* handed out; compiled: under ahead_lock */
+  ahead_job *held;                   /* until they are worth it */
+  halo_map known;                    /* files that were asked for */
+  HALO_VEC(ahead_library) libraries; /* to be held when they are there */
+  double seconds, longest;           /* of those that were added */
+  bool expects;                      /* that something will be added; counted in ahead_expected */
+  int kernels, cached;               /* that were added, and of them those that the cache has */
+  int pending, done;                 /* handed out; compiled: under ahead_lock */
 };
 
 /* One list of jobs for all clients of this process, as there is one set of cores: the longest first. */
@@ -359,57 +366,75 @@ static bool ahead_measure(const halo_cl_launch *launch, size_t local[3]) {
   return widest < HALO_POCL_SMALL_GRID;
 }
 
-/* The folder in which PoCL keeps the kernel, as a text of its own. */
+/* The file in which PoCL keeps the kernel, as a text of its own. */
 static halo_strbuf ahead_place(const halo_cl_ahead *ahead, const void *binary,
                                const halo_cl_launch *launch) {
   halo_strbuf path = {0};
   size_t local[3];
   bool small = ahead_measure(launch, local);
-  halo_strbuf_printf(&path, "%s/%.*s/%s/%zu-%zu-%zu-goffs0%s", ahead->folder, HALO_POCL_HASH_SIZE,
-                     (const char *)binary + HALO_POCL_HASH_AT, launch->kernel, local[0], local[1],
-                     local[2], small ? "-smallgrid" : "");
+  halo_strbuf_printf(&path, "%s/%.*s/%s/%zu-%zu-%zu-goffs0%s/%s.so", ahead->folder,
+                     HALO_POCL_HASH_SIZE, (const char *)binary + HALO_POCL_HASH_AT, launch->kernel,
+                     local[0], local[1], local[2], small ? "-smallgrid" : "", launch->kernel);
   return path;
 }
 
-/* Whether PoCL's cache has the file that would be made, or it was asked for already. Counts what is new. */
-static bool ahead_is_known(halo_cl_ahead *ahead, const void *binary, const halo_cl_launch *launch) {
-  halo_strbuf path = ahead_place(ahead, binary, launch);
-  halo_strbuf_printf(&path, "/%s.so", launch->kernel);
-  const char *text = halo_strbuf_text(&path);
-  bool asked = halo_map_set_text(&ahead->known, text, ahead) != NULL;
-  bool cached = !asked && access(text, R_OK) == 0;
-  halo_strbuf_deinit(&path);
-  ahead->kernels += !asked;
+/* Whether a kernel's library was asked for already, or PoCL's cache has it. Counts what is new. */
+typedef enum ahead_state { AHEAD_NEW, AHEAD_ASKED, AHEAD_CACHED } ahead_state;
+
+static ahead_state ahead_look_up(halo_cl_ahead *ahead, const char *path) {
+  if (halo_map_set_text(&ahead->known, path, ahead) != NULL) return AHEAD_ASKED;
+  bool cached = access(path, R_OK) == 0;
+  ahead->kernels++;
   ahead->cached += cached;
-  return asked || cached;
+  return cached ? AHEAD_CACHED : AHEAD_NEW;
 }
 
-static void ahead_add_native(halo_cl_ahead *ahead, const halo_cl_image *image,
+static bool ahead_is_new(halo_cl_ahead *ahead, const void *binary, const halo_cl_launch *launch) {
+  halo_strbuf path = ahead_place(ahead, binary, launch);
+  bool is_new = ahead_look_up(ahead, path.data) == AHEAD_NEW;
+  halo_strbuf_deinit(&path);
+  return is_new;
+}
+
+/* Makes the folder of this file, and the one that has that. */
+static void ahead_make_folders(char *path) {
+  char *last = strrchr(path, '/');
+  *last = '\0';
+  char *middle = strrchr(path, '/');
+  *middle = '\0';
+  mkdir(path, 0700);
+  *middle = '/';
+  mkdir(path, 0700);
+  *last = '/';
+}
+
+static void ahead_add_native(halo_cl_ahead *ahead, halo_cl_program *program,
                              const halo_cl_launch *launch) {
-  if (ahead_is_known(ahead, image->binary, launch)) return;
+  const halo_cl_image *image = &program->image;
+  halo_strbuf path = ahead_place(ahead, image->binary, launch);
+  ahead_state state = ahead_look_up(ahead, path.data);
   halo_native_kernel kernel = {.name = launch->kernel};
   kernel.bitcode = halo_pocl_bitcode(image->binary, image->size, &kernel.size);
   kernel.small = ahead_measure(launch, kernel.local);
-  if (!kernel.bitcode) return;
-  halo_strbuf path = ahead_place(ahead, image->binary, launch);
-  char *slash = strrchr(path.data, '/');
-  *slash = '\0';
-  mkdir(path.data, 0700);
-  *slash = '/';
-  mkdir(path.data, 0700);
-  halo_strbuf_printf(&path, "/%s.so", launch->kernel);
-  halo_native_list_add(ahead->native, &kernel, path.data, launch->seconds);
+  if (state == AHEAD_NEW && kernel.bitcode) {
+    ahead_make_folders(path.data);
+    halo_native_list_add(ahead->native, &kernel, path.data, launch->seconds);
+  }
+  /* What is launched in the caller's thread. What PoCL's own threads run it keeps by itself. */
+  if (state != AHEAD_ASKED && program->id == program->device->here_id) {
+    halo_vec_push(&ahead->libraries, (ahead_library){program, halo_strbuf_take(&path)});
+  }
   halo_strbuf_deinit(&path);
 }
 
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch) {
   if (halo_cl_ahead_is_native(ahead)) {
-    if (program->image.native) ahead_add_native(ahead, &program->image, launch);
+    if (program->image.native) ahead_add_native(ahead, program, launch);
     return;
   }
   const ahead_program *sent = ahead ? ahead_program_of(ahead, program) : NULL;
-  if (!sent || ahead_is_known(ahead, sent->binary, launch)) {
+  if (!sent || !ahead_is_new(ahead, sent->binary, launch)) {
     if (ahead && ahead->cached) ahead_stop_expecting(ahead);
     return;
   }
@@ -463,6 +488,11 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   while (ahead->pending) pthread_cond_wait(&ahead_done, &ahead_lock);
   pthread_mutex_unlock(&ahead_lock);
   int native = halo_native_list_close(ahead->native);
+  for (int32_t i = 0; i < ahead->libraries.count; i++) {
+    halo_cl_program_hold(ahead->libraries.data[i].program, ahead->libraries.data[i].path);
+    halo_free(ahead->libraries.data[i].path);
+  }
+  halo_vec_deinit(&ahead->libraries);
   for (ahead_program *p; (p = ahead->programs);) {
     ahead->programs = p->next;
     halo_free(p->binary);

@@ -270,6 +270,7 @@ typedef struct halo_cl_program {
   halo_cl_image image;
   halo_cl_unit_key *units; /* [unit_count] */
   int32_t unit_count;
+  HALO_VEC(void *) libraries; /* of its kernels (halo_cl_program_hold) */
   uint64_t used;
   struct halo_cl_program *next;
 } halo_cl_program;

@@ -9,6 +9,7 @@
 #include "opencl/private.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,8 @@ halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) 
 }
 
 static void program_destroy(halo_cl_program *program) {
+  for (int32_t i = 0; i < program->libraries.count; i++) dlclose(program->libraries.data[i]);
+  halo_vec_deinit(&program->libraries);
   if (program->handle && !halo_cl_is_forked()) clReleaseProgram(program->handle);
   halo_free(program->image.binary);
   halo_free(program->image.options);
@@ -421,6 +424,19 @@ halo_cl_image halo_cl_program_take_image(halo_cl_program *program) {
   if (!image.native) program->image = (halo_cl_image){0};
   pthread_mutex_unlock(&programs->lock);
   return image;
+}
+
+void halo_cl_program_hold(halo_cl_program *program, const char *path) {
+  halo_cl_programs *programs = program->device->programs;
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+  pthread_mutex_lock(&programs->lock);
+  bool held = false;
+  for (int32_t i = 0; i < program->libraries.count; i++)
+    held |= program->libraries.data[i] == library;
+  if (!held) halo_vec_push(&program->libraries, library);
+  pthread_mutex_unlock(&programs->lock);
+  if (held) dlclose(library);
 }
 
 /* ---- Units ---- */

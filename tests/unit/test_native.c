@@ -174,6 +174,56 @@ START_TEST(nothing_kept) {
 }
 END_TEST
 
+/* Libraries of kernels below the folder that are in this process's memory. */
+static int loaded(void) {
+  char line[1024];
+  int count = 0;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  if (!maps) return -1;
+  while (fgets(line, sizeof line, maps)) {
+    bool code = strstr(line, " r-xp ") != NULL;
+    count += code && strstr(line, folder) && strstr(line, ".so\n");
+  }
+  fclose(maps);
+  return count;
+}
+
+/* PoCL unloads what is launched in the caller's thread once it has loaded 128 kernels, and loads it at each launch. */
+START_TEST(stay_loaded) {
+  enum { PROGRAMS = 140 };
+  static halo_executable *all[PROGRAMS];
+  char text[256];
+  setenv("POCL_CACHE_DIR", folder, 1);
+  setenv("POCL_DEVICES", "pthread basic", 1);
+  halo_client *client = run_client(NULL);
+  float value = 2;
+  halo_buffer *x = run_buffer(client, 1, &value);
+  for (int i = 0; i < PROGRAMS; i++) {
+    snprintf(text, sizeof text,
+             "HloModule m\nENTRY e {\n  x = f32[1] parameter(0)\n  c = f32[1] constant({%d})\n"
+             "  ROOT y = f32[1] multiply(x, c)\n}\n",
+             i + 2);
+    all[i] = run_compile(client, text);
+  }
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < PROGRAMS; i++) {
+      halo_buffer *y;
+      ck_ok(halo_executable_execute(all[i], &x, 1, NULL, &y));
+      ck_ok(halo_buffer_to_host(y, &value, sizeof value));
+      ck_assert_float_eq(value, 2 * (float)(i + 2));
+      halo_buffer_release(y);
+    }
+  }
+  const char *report = halo_executable_report(all[0], HALO_REPORT_BUILD);
+  bool native = strstr(report, "compiled by threads") != NULL;
+  int count = loaded();
+  for (int i = 0; i < PROGRAMS; i++) halo_executable_release(all[i]);
+  halo_buffer_release(x);
+  halo_client_release(client);
+  if (native && count >= 0) ck_assert_int_ge(count, PROGRAMS);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("native");
   TCase *tests = tcase_create("native");
@@ -182,6 +232,7 @@ int main(void) {
   tcase_add_test(tests, same_bits);
   tcase_add_test(tests, other_launches);
   tcase_add_test(tests, nothing_kept);
+  tcase_add_test(tests, stay_loaded);
   suite_add_tcase(suite, tests);
   return suite_run(suite);
 }
