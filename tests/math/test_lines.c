@@ -141,10 +141,10 @@ LINES_REMAINDERS(f32, float, uint32_t, "f32", 0x1p-149f, 0x1.fffffep127f, fmodf)
 LINES_REMAINDERS(f64, double, uint64_t, "f64", 0x1p-1074, 0x1.fffffffffffffp1023, fmod)
 
 static int64_t lines_magnitude(int i, int bits) {
-  int64_t least = -(INT64_C(1) << (bits - 1));
+  int64_t least = (int64_t)(~UINT64_C(0) << (bits - 1));
   if (i % 16 == 0) return least;
-  if (i % 16 == 1) return -least - 1;
-  int64_t value = (int64_t)(lines_random() >> (64 - bits)) + least;
+  if (i % 16 == 1) return ~least;
+  int64_t value = (int64_t)((lines_random() >> (64 - bits)) + (uint64_t)least);
   return value >> (i / 16 % bits);
 }
 
