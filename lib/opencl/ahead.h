@@ -26,8 +26,9 @@ int halo_cl_ahead_processes(const halo_cl_device *device);
  * there, and what is compiled at once is not held up by their start. */
 void halo_cl_ahead_prepare(halo_cl_device *device);
 /* NULL where that is 0 and no thread compiles either (HALO_COMPILE_THREADS), which the calls below take as a list of
- * nothing. `seconds`, and the `longest` of them: what is expected to be added, if the cache has nothing. Where that is worth it, and no kernel is added for so long that the
- * cache does not seem to have their program, processes are started meanwhile. */
+ * nothing. `seconds`, and the `longest` of them: what is expected to be added, if the cache has nothing. Where that is
+ * worth it, and no kernel is added for so long that the cache does not seem to have their program, processes are started
+ * meanwhile. */
 halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double longest);
 /* Whether programs are to be built for kernels that this process makes machine code itself, in threads, in the place of
  * the runtime (opencl/native.h). Such programs may be older than the list, and no process is started for them. */

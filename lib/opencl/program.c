@@ -49,9 +49,12 @@ halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) 
 }
 
 static void program_destroy(halo_cl_program *program) {
-  for (int32_t i = 0; i < program->libraries.count; i++) dlclose(program->libraries.data[i]);
+  bool forked = halo_cl_is_forked();
+  if (program->handle && !forked) clReleaseProgram(program->handle);
+  for (int32_t i = 0; i < program->libraries.count && !forked; i++) {
+    dlclose(program->libraries.data[i]);
+  }
   halo_vec_deinit(&program->libraries);
-  if (program->handle && !halo_cl_is_forked()) clReleaseProgram(program->handle);
   halo_free(program->image.binary);
   halo_free(program->image.options);
   halo_free(program->units);
