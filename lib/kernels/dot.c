@@ -198,11 +198,18 @@ static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view
   return b;
 }
 
+/* Steps along the contracted dimension that all lie on a few places of the caches, for a panel that many panels of B read. */
+static bool dot_a_collides(const halo_dot_view *v, const halo_panels *b) {
+  enum { APART = 4096, STEPS = 256, PANELS = 4 };
+  int64_t step = v->lhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
+  return step >= APART && step % APART == 0 && v->k >= STEPS && v->n >= PANELS * b->nr;
+}
+
 /* A may be read in place: memory holds just the accumulator's type, in plain strides. */
-static bool dot_a_in_place(const halo_dot_view *v) {
+static bool dot_a_in_place(const halo_dot_view *v, const halo_panels *b) {
   halo_type type = v->in_parts ? v->result : v->accumulator;
   return v->lhs.is_parameter && v->lhs.operand->shape->type == type && v->lhs.batch.stride >= 0 &&
-         v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0;
+         v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0 && !dot_a_collides(v, b);
 }
 
 /* B may be read in place: whole panels of neighbouring columns, which are read for few rows of A, or have
@@ -233,7 +240,7 @@ static double dot_panels_cost(const halo_lowering *l) {
   double batch = (double)v.batch, k = (double)v.k;
   double cost = 4000 + batch * (m * n * k * 2 / (10.0 * b.w) + m * n * 0.3);
   cost += dot_b_in_place(&v, &b) ? 0 : 4000 + batch * n * k * 0.6;
-  return dot_seconds(cost + (dot_a_in_place(&v) ? 0 : 4000 + batch * m * k * 0.8));
+  return dot_seconds(cost + (dot_a_in_place(&v, &b) ? 0 : 4000 + batch * m * k * 0.8));
 }
 
 static double dot_loop_cost(const halo_lowering *l) {
@@ -397,7 +404,7 @@ static halo_status dot_panels_lower(halo_lowering *l) {
   if (!dot_b_in_place(&v, &b)) {
     HALO_TRY(dot_pack(l, &v, true, &b, halo_arena_printf(l->arena, "%s_packb", name), &places.b));
   }
-  if (!dot_a_in_place(&v)) {
+  if (!dot_a_in_place(&v, &b)) {
     HALO_TRY(dot_pack(l, &v, false, &b, halo_arena_printf(l->arena, "%s_packa", name), &places.a));
   }
   return dot_panels_kernel(l, &v, &b, name, places);

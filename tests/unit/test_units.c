@@ -65,6 +65,34 @@ START_TEST(products_of_all_sizes_are_one_kernel) {
 }
 END_TEST
 
+/* A turned left side lies with each step of the contraction on the same few places of the caches where its rows are as long as
+ * a page, and is packed then. */
+START_TEST(what_collides_is_packed) {
+  static const struct {
+    int m, k, n;
+    bool packed;
+  } cases[] = {{1024, 512, 512, true},
+               {1040, 512, 512, false},
+               {1024, 64, 512, false},
+               {1024, 512, 64, false}};
+  halo_client *client = run_client("null:" HALO_TEST_DATA "/devices/cpu-two-cores.caps");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[512];
+    int m = cases[i].m, k = cases[i].k, n = cases[i].n;
+    snprintf(
+        text, sizeof text,
+        "HloModule m\nENTRY e {\n  a = f32[%d,%d] parameter(0)\n  b = f32[%d,%d] parameter(1)\n"
+        "  ROOT r = f32[%d,%d] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n}\n",
+        k, m, k, n, m, n);
+    halo_executable *e = run_compile(client, text);
+    ck_assert_int_eq(run_count(halo_executable_report(e, HALO_REPORT_PLAN), "pack A"),
+                     cases[i].packed);
+    halo_executable_release(e);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 /* A device that gives each kernel groups of `group_limit` (0: what it really gives), and the largest group
  * launched: these functions come before those of the OpenCL library. */
 static size_t group_limit, group_largest;
@@ -284,6 +312,7 @@ int main(void) {
   tcase_set_timeout(c, 120);
   tcase_add_test(c, equal_fusions_are_one_kernel);
   tcase_add_test(c, products_of_all_sizes_are_one_kernel);
+  tcase_add_test(c, what_collides_is_packed);
   tcase_add_test(c, groups_fit_the_kernel);
   tcase_add_test(c, sizes_are_arguments);
   tcase_add_test(c, costs_are_kept);
