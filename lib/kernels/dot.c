@@ -198,11 +198,17 @@ static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view
   return b;
 }
 
-/* Steps along the contracted dimension that all lie on a few places of the caches, for a panel that many panels of B read. */
+/* Whether steps along the contracted dimension all lie on the same few places of the caches. */
+static bool dot_steps_collide(const halo_dot_view *v, const halo_dot_side *side) {
+  enum { APART = 4096 };
+  int64_t step = side->contract.stride * (int64_t)halo_type_size(v->accumulator);
+  return step > 0 && step % APART == 0;
+}
+
+/* For a panel of A that many panels of B read that costs more than packing it. */
 static bool dot_a_collides(const halo_dot_view *v, const halo_panels *b) {
-  enum { APART = 4096, STEPS = 256, PANELS = 4 };
-  int64_t step = v->lhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
-  return step >= APART && step % APART == 0 && v->k >= STEPS && v->n >= PANELS * b->nr;
+  enum { STEPS = 256, PANELS = 4 };
+  return dot_steps_collide(v, &v->lhs) && v->k >= STEPS && v->n >= PANELS * b->nr;
 }
 
 /* A may be read in place: memory holds just the accumulator's type, in plain strides. */
@@ -218,7 +224,8 @@ static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
   int64_t row = v->rhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
   return v->rhs.is_parameter && v->rhs.operand->shape->type == v->accumulator &&
          v->rhs.batch.stride >= 0 && v->rhs.free.stride == 1 && row > 0 && v->n % b->nr == 0 &&
-         (v->m <= 3 * b->mr || (row * v->k <= 2 << 20 && (row % 4096 != 0 || v->k <= 256)));
+         (v->m <= 3 * b->mr ||
+          (row * v->k <= 2 << 20 && (!dot_steps_collide(v, &v->rhs) || v->k <= 256)));
 }
 
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {

@@ -413,12 +413,14 @@ static void ahead_add_native(halo_cl_ahead *ahead, halo_cl_program *program,
   const halo_cl_image *image = &program->image;
   halo_strbuf path = ahead_place(ahead, image->binary, launch);
   ahead_state state = ahead_look_up(ahead, path.data);
-  halo_native_kernel kernel = {.name = launch->kernel};
-  kernel.bitcode = halo_pocl_bitcode(image->binary, image->size, &kernel.size);
-  kernel.small = ahead_measure(launch, kernel.local);
-  if (state == AHEAD_NEW && kernel.bitcode) {
-    ahead_make_folders(path.data);
-    halo_native_list_add(ahead->native, &kernel, path.data, launch->seconds);
+  if (state == AHEAD_NEW) {
+    halo_native_kernel kernel = {.name = launch->kernel};
+    kernel.bitcode = halo_pocl_bitcode(image->binary, image->size, &kernel.size);
+    kernel.small = ahead_measure(launch, kernel.local);
+    if (kernel.bitcode) {
+      ahead_make_folders(path.data);
+      halo_native_list_add(ahead->native, &kernel, path.data, launch->seconds);
+    }
   }
   /* What is launched in the caller's thread. What PoCL's own threads run it keeps by itself. */
   if (state != AHEAD_ASKED && program->id == program->device->here_id) {

@@ -11,8 +11,7 @@ typedef struct region_price {
   int32_t steps, loops;   /* itself and within */
   int32_t depth;          /* of loops */
   double apart, together; /* seconds: as steps, and within one work group */
-  double
-      rounds; /* of its loops that a work item does, within one work group: an estimate from above */
+  double rounds;          /* of loops that a work item does together: at most, by estimate */
 } region_price;
 
 typedef struct region_state {
