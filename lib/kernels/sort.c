@@ -91,7 +91,7 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
                             const char *label) {
   sort_blocks cut = sort_cut(r, n);
   int64_t blocks = sort_ceil(n, cut.block);
-  bool own = r->caps->is_cpu && cut.team * cut.teams == 1;
+  bool own = r->caps->is_cpu; /* whose items have a team of their own each */
   halo_template k;
   halo_parts_template(p, &k, halo_cl_sort, "  h_touch();\n");
   halo_parts_kernel_holes(p, &k, own);
