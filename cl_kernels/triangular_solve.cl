@@ -1,13 +1,15 @@
 /* cl_kernels/triangular_solve.cl: triangular systems by substitution. A work item solves a strip of H_L
  * lines (columns of b, or its rows where x stands on the left of a) from the first unknown to the last,
- * H_ROWS of them at a time: what the unknowns before them take away is a small matrix product in registers.
+ * H_ROWS of them at a time: what the unknowns before them take away is a small matrix product in registers; or,
+ * H_AHEAD, these are taken away from all behind them, in the same order. The one goes along the equations' factors,
+ * the other along the unknowns'.
  *
  * Unknowns lie in scratch memory in panels of H_P lines: unknown i of a line at i * H_P + its place.
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS (which declare X, the scratch memory); H_A(b, i, k), k <= i, the
  * factor of unknown k in equation i; H_B(b, i, line), H_OUT(b, i, line, v); H_N unknowns, H_LINES, H_BATCH;
  * H_NV vectors a strip, with holes as in kernels/linalg.h; H_UNIT 1: the diagonal is 1
- * and not read; H_ACROSS 1: unknowns of a line are neighbours in memory, not lines;
+ * and not read; H_AHEAD; H_ACROSS 1: unknowns of a line are neighbours in memory, not lines;
  * H_INT; arithmetic as in kernels/linalg.h. */
 #ifndef H_NAME
 #define H_NAME triangular_solve_example
@@ -30,6 +32,7 @@
 #define H_P 8
 #define H_ROWS 3
 #define H_UNIT 0
+#define H_AHEAD 0
 #define H_ACROSS 1
 #define H_INT int
 #endif
@@ -40,6 +43,14 @@
 #else
 #define SOLVE_EACH for (int r = 0; r < H_ROWS; ++r) for (int q = 0; q < H_L; ++q)
 #endif
+/* H_ROWS rows of b from i0 on, those behind the last one being that again, TO places r and q. */
+#define SOLVE_LOAD(TO)                                                                             \
+  _Pragma("unroll") for (int r = 0; r < H_ROWS; ++r) rows[r] = i0 + r < H_N ? i0 + r : H_N - 1;    \
+  if (lines == H_L) {                                                                              \
+    SOLVE_EACH TO = H_B(batch, rows[r], line + q);                                                 \
+  } else {                                                                                         \
+    SOLVE_EACH TO = q < lines ? H_B(batch, rows[r], line + q) : (H_T)0;                            \
+  }
 
 __kernel void H_NAME(H_PARAMS) {
   H_POINTERS
@@ -49,17 +60,24 @@ __kernel void H_NAME(H_PARAMS) {
   const H_INT batch = item / strips, line = item % strips * H_L;
   const int lines = H_LINES - line < H_L ? (int)(H_LINES - line) : H_L;
   __global H_T *x = X + (batch * panels + line / H_P) * H_N * H_P + line % H_P;
+  H_INT rows[H_ROWS];
+#if H_AHEAD
+  for (H_INT i0 = 0; i0 < H_N; i0 += H_ROWS) {
+    SOLVE_LOAD(x[rows[r] * H_P + q])
+  }
+#endif
   for (H_INT i0 = 0; i0 < H_N; i0 += H_ROWS) {
     H_V v[H_ROWS][H_NV];
     H_T lanes[H_ROWS][H_L];
-    H_INT rows[H_ROWS];
+#if H_AHEAD
 #pragma unroll
-    for (int r = 0; r < H_ROWS; ++r) rows[r] = i0 + r < H_N ? i0 + r : H_N - 1;
-    if (lines == H_L) {
-      SOLVE_EACH lanes[r][q] = H_B(batch, rows[r], line + q);
-    } else {
-      SOLVE_EACH lanes[r][q] = q < lines ? H_B(batch, rows[r], line + q) : (H_T)0;
+    for (int r = 0; r < H_ROWS; ++r) {
+      const H_INT i = i0 + r < H_N ? i0 + r : H_N - 1;
+#pragma unroll
+      for (int j = 0; j < H_NV; ++j) v[r][j] = H_LOADV(__global, x + i * H_P + j * H_W);
     }
+#else
+    SOLVE_LOAD(lanes[r][q])
 #pragma unroll
     for (int r = 0; r < H_ROWS; ++r) {
 #pragma unroll
@@ -76,6 +94,7 @@ __kernel void H_NAME(H_PARAMS) {
         for (int j = 0; j < H_NV; ++j) v[r][j] = H_LESS(v[r][j], a, known[j]);
       }
     }
+#endif
 #pragma unroll
     for (int r = 0; r < H_ROWS; ++r) {
       if (i0 + r < H_N) {
@@ -93,7 +112,9 @@ __kernel void H_NAME(H_PARAMS) {
 #if !H_UNIT
           v[r][j] = H_DIV(v[r][j], pivot);
 #endif
+#if !H_AHEAD
           H_STOREV(v[r][j], __global, x + (i0 + r) * H_P + j * H_W);
+#endif
           H_STOREV(v[r][j], __private, lanes[r] + j * H_W);
         }
       }
@@ -103,7 +124,23 @@ __kernel void H_NAME(H_PARAMS) {
     } else {
       SOLVE_EACH if (q < lines && i0 + r < H_N) H_OUT(batch, i0 + r, line + q, lanes[r][q]);
     }
+#if H_AHEAD
+    for (H_INT i = i0 + H_ROWS; i < H_N; ++i) {
+      H_V left[H_NV];
+#pragma unroll
+      for (int j = 0; j < H_NV; ++j) left[j] = H_LOADV(__global, x + i * H_P + j * H_W);
+#pragma unroll
+      for (int r = 0; r < H_ROWS; ++r) {
+        const H_T a = H_A(batch, i, i0 + r);
+#pragma unroll
+        for (int j = 0; j < H_NV; ++j) left[j] = H_LESS(left[j], a, v[r][j]);
+      }
+#pragma unroll
+      for (int j = 0; j < H_NV; ++j) H_STOREV(left[j], __global, x + i * H_P + j * H_W);
+    }
+#endif
   }
 }
 #undef H_L
 #undef SOLVE_EACH
+#undef SOLVE_LOAD

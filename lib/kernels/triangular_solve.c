@@ -35,6 +35,11 @@ static double solve_lines_cost(const halo_lowering *l) {
   return halo_lowering_target(l)->launch + n * n * lines / halo_lowering_target(l)->rate;
 }
 
+/* Whether an equation's factors lie in a column of `a`, far from each other, and an unknown's in a row. */
+static bool solve_is_turned(const halo_solve_view *v) {
+  return (v->op == HALO_NO_TRANSPOSE) != v->left;
+}
+
 /* Unknown `i` in the order of substitution, as a row or column of the arrays. */
 static const halo_integer *solve_place(halo_emitter *e, const halo_solve_view *v,
                                        const halo_integer *i) {
@@ -49,7 +54,7 @@ static void solve_emit_factor(halo_parts *p, const halo_instr *solve, const halo
   const halo_integer *b = halo_emit_counter(e, "b", halo_linalg_batch(v->b));
   const halo_integer *i = solve_place(e, v, halo_emit_counter(e, "i", v->n));
   const halo_integer *k = solve_place(e, v, halo_emit_counter(e, "k", v->n));
-  bool swapped = (v->op == HALO_NO_TRANSPOSE) != v->left;
+  bool swapped = solve_is_turned(v);
   halo_value value =
       halo_linalg_element(e, frame, solve->operands[0], b, swapped ? k : i, swapped ? i : k);
   halo_emit_line(e, "return %s;", value.text);
@@ -91,6 +96,7 @@ static void solve_holes(halo_parts *p, halo_template *k, const halo_solve_view *
   halo_template_define_int(k, "H_P", cut->panel);
   halo_template_define_int(k, "H_ROWS", cut->rows);
   halo_template_define_int(k, "H_UNIT", v->unit);
+  halo_template_define_int(k, "H_AHEAD", p->l->caps->is_cpu && solve_is_turned(v));
   halo_template_define_int(k, "H_ACROSS", !v->left);
 }
 
