@@ -305,10 +305,6 @@ static void pass_store(pass_writer *w, const char *from) {
 
 /* ---- The kernel ---- */
 
-static void pass_barrier(pass_writer *w) {
-  if (w->pass->items > 1) halo_emit_line(w->e, "barrier(CLK_LOCAL_MEM_FENCE);");
-}
-
 static void pass_begin(pass_writer *w) {
   const fft_pass *pass = w->pass;
   halo_emitter *e = w->e;
@@ -330,19 +326,15 @@ static void pass_begin(pass_writer *w) {
   }
 }
 
-static void pass_write(pass_writer *w) {
+/* The stages of a line, from the arrays x to y and back; gives the name of those that have the result. */
+static const char *pass_stages(const pass_writer *w, halo_emitter *e, const char *table) {
   const fft_pass *pass = w->pass;
-  halo_emitter *e = w->e;
-  pass_begin(w);
-  pass_load(w);
-  const char *table =
-      pass->roots ? halo_emit_arg(e, HALO_ROLE_CONST, 0, pass->part, pass->roots) : NULL;
   int64_t roots = pass->roots ? halo_shape_element_count(pass->roots->shape) / 2 : 0;
   int64_t length = pass->n, root = 0;
   const char *from = "x", *to = "y";
   for (int s = 0; s < pass->stage_count; s++) {
     int r = pass->radices[s];
-    pass_barrier(w);
+    if (pass->items > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
     fft_stage_emit(e, &(fft_stage){pass, s, length, root, roots, table}, from, to);
     length /= r;
     root += fft_stage_roots(r, length);
@@ -350,7 +342,43 @@ static void pass_write(pass_writer *w) {
     from = to;
     to = swapped;
   }
-  pass_barrier(w);
+  return from;
+}
+
+/* The same as a call of a function, of which there is one for all passes of a program with such lines: what they load and
+ * store differs, and is little beside it. */
+static const char *pass_call_stages(const pass_writer *w, const char *table) {
+  const fft_pass *pass = w->pass;
+  halo_strbuf name = {0};
+  halo_strbuf_printf(&name, "h_fft_%s_%lldx%lld", w->part, (long long)pass->n, (long long)pass->lanes);
+  for (int s = 0; s < pass->stage_count; s++) halo_strbuf_printf(&name, "_%d", pass->radices[s]);
+  const char *call = halo_strbuf_text(&name);
+  halo_emitter body;
+  halo_emitter_init(&body, w->l->arena, w->l->computation);
+  const char *from = pass_stages(w, &body, "roots");
+  halo_strbuf_printf(w->l->source,
+                     "#ifndef %s_\n#define %s_\n"
+                     "static " HALO_KERNEL_SHARED "void %s(%s *restrict xr, %s *restrict xi, "
+                     "%s *restrict yr, %s *restrict yi, __global const %s *restrict roots) {\n%s}\n"
+                     "#endif\n",
+                     call, call, call, w->part, w->part, w->part, w->part, w->part,
+                     halo_strbuf_text(&body.body));
+  halo_emit_line(w->e, "%s(xr, xi, yr, yi, %s);", call, table ? table : "0");
+  halo_emitter_deinit(&body);
+  halo_strbuf_deinit(&name);
+  return from;
+}
+
+static void pass_write(pass_writer *w) {
+  const fft_pass *pass = w->pass;
+  halo_emitter *e = w->e;
+  pass_begin(w);
+  pass_load(w);
+  const char *table =
+      pass->roots ? halo_emit_arg(e, HALO_ROLE_CONST, 0, pass->part, pass->roots) : NULL;
+  const char *from =
+      pass->items > 1 ? pass_stages(w, e, table) : pass_call_stages(w, table);
+  if (pass->items > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
   pass_store(w, from);
 }
 
