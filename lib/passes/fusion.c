@@ -205,6 +205,35 @@ static int64_t fusion_price(const fusion_state *s, const fusion_node *node) {
   return cost < FUSION_MAX_COST ? cost : FUSION_MAX_COST;
 }
 
+/* Arrays of its size that are read for it, where `node` is going to be a buffer one. */
+static int64_t fusion_arrays(const fusion_state *s, const fusion_node *node) {
+  const halo_instr *instr = node->instr;
+  if (node->hero || !node->possible || halo_shape_leaf_count(instr->shape) != 1) return 1;
+  int64_t arrays = 0, own = halo_shape_element_count(halo_leaf_shape(instr->shape, 0));
+  for (int32_t o = 0; o < instr->operand_count; o++) {
+    const fusion_node *operand = fusion_node_of(s, instr->operands[o]);
+    if (halo_shape_leaf_count(operand->instr->shape) != 1) return 1;
+    if (halo_shape_element_count(halo_leaf_shape(operand->instr->shape, 0)) < own) continue;
+    arrays += operand->stored ? 1 : operand->arrays;
+  }
+  return arrays < FUSION_MAX_INPUTS ? arrays : FUSION_MAX_INPUTS;
+}
+
+/* Whether users that each compute this on their own would read more than one that stores it and others that read that, as
+ * of sums that are added to in each layer of a network: there, kernels of layers are the same kernels only if they read as
+ * many arrays. */
+static bool fusion_is_stored(const fusion_state *s, const fusion_node *node) {
+  enum { SAVED = 3, BYTES = 4 }; /* writing it, which reads it first, and to spare; of an element */
+  int32_t i = node->instr->mark, users = s->users.first[i + 1] - s->users.first[i];
+  if (s->in_rounds || s->is_small || node->hero || !node->possible ||
+      !halo_opcode_has_trait(node->instr->opcode, HALO_TRAIT_EW)) {
+    return false;
+  }
+  int64_t saved = (users - 1) * (node->arrays - 1);
+  double bytes = (double)halo_shape_element_count(node->instr->shape) * BYTES * (double)saved;
+  return saved > SAVED && bytes / s->target->bandwidth > s->target->launch;
+}
+
 /* A little work, `runs` times a node: it is cheaper done over than handed on. In what becomes a part of one
  * kernel, rounds and one number for all elements of small arrays, handing on costs no launch, so that only what
  * is done over counts. */
@@ -466,6 +495,7 @@ static void fusion_decide(fusion_state *s, int32_t i) {
   fusion_wish w;
   if (s->users.first[i] == s->users.first[i + 1] || !fusion_ask_users(s, i, &w)) return;
   if ((w.scattered && fusion_is_much(s, node)) || fusion_is_gathered(s, i, &w)) return;
+  if (node->stored && w.several) return;
   int64_t repeats = w.repeats;
   bool tiny = fusion_is_tiny(s, node, w.runs);
   bool cheap = node->cost <= fusion_cheap(s) || tiny;
@@ -517,6 +547,7 @@ static void fusion_begin(fusion_state *s) {
     s->nodes[i].instr->mark = i;
     s->nodes[i].instr->data = NULL;
   }
+  halo_users_collect(&s->users, s->computation, false);
   for (int32_t i = 0; i < s->count; i++) {
     fusion_node *node = &s->nodes[i];
     node->possible = fusion_is_possible(node->instr);
@@ -534,9 +565,10 @@ static void fusion_begin(fusion_state *s) {
     if (fusion_is_reduction(node->instr) && !node->hero) {
       node->hero = !fusion_is_tiny(s, node, halo_shape_element_count(node->instr->shape));
     }
+    node->arrays = fusion_arrays(s, node);
+    node->stored = fusion_is_stored(s, node);
   }
   fusion_node_of(s, s->computation->root)->pinned = true;
-  halo_users_collect(&s->users, s->computation, false);
 }
 
 /* Simple operations of all that kernels compute element by element, products left out. */

@@ -24,9 +24,11 @@ typedef struct fusion_node {
   bool hero;     /* its result is worth a buffer: it is not computed inside other kernels */
   bool pinned;   /* a result of the computation, or ordered by control edges */
   bool late;     /* needs the end of an asynchronous pair */
+  bool stored;   /* kernels that use it had rather read it than all that it is made of */
   bool materialised;
   halo_instr *root; /* the one kernel it is computed in, or NULL when there are several */
   int64_t cost;     /* to compute one element, fused operands included */
+  int64_t arrays;   /* as large as it is that who computes it reads */
   int64_t repeats;  /* how many times one kernel evaluates it for one of its elements */
   int32_t place;    /* where it is evaluated; instructions of one place share element positions */
   int32_t asked;    /* the question that last counted this place */

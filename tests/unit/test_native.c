@@ -15,6 +15,7 @@ static void set_up(void) {
   ck_assert_ptr_nonnull(mkdtemp(folder));
   setenv("HALO_COMPILE_THREADS", "2", 1);
   setenv("HALO_COMPILE_PROCESSES", "0", 1);
+  setenv("HALO_KERNELS", "-region:kernel", 1); /* each family has a kernel of its own */
   setenv("POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES", "1", 1);
   unsetenv("POCL_KERNEL_CACHE");
 }
