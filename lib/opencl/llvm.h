@@ -20,6 +20,7 @@ typedef struct llvm_attribute llvm_attribute;
 typedef struct llvm_target llvm_target;
 typedef struct llvm_machine llvm_machine;
 typedef struct llvm_options llvm_options;
+typedef struct llvm_passes llvm_passes;
 typedef struct llvm_error llvm_error;
 typedef struct llvm_diagnostic llvm_diagnostic;
 typedef void llvm_diagnose(llvm_diagnostic *, void *);
@@ -47,7 +48,7 @@ enum {
   F(bytes_start, GetBufferStart, const char *, (llvm_bytes *))                                     \
   F(bytes_size, GetBufferSize, size_t, (llvm_bytes *))                                             \
   F(bytes_dispose, DisposeMemoryBuffer, void, (llvm_bytes *))                                      \
-  F(parse, ParseBitcodeInContext2, int, (llvm_context *, llvm_bytes *, llvm_module **))            \
+  F(parse, GetBitcodeModuleInContext2, int, (llvm_context *, llvm_bytes *, llvm_module **))        \
   F(module_dispose, DisposeModule, void, (llvm_module *))                                          \
   F(module_triple, GetTarget, const char *, (llvm_module *))                                       \
   F(find_function, GetNamedFunction, llvm_value *, (llvm_module *, const char *))                  \
@@ -107,6 +108,9 @@ enum {
   F(options_create, CreatePassBuilderOptions, llvm_options *, (void))                              \
   F(options_set_slp, PassBuilderOptionsSetSLPVectorization, void, (llvm_options *, int))           \
   F(options_dispose, DisposePassBuilderOptions, void, (llvm_options *))                            \
+  F(passes_create, CreateFunctionPassManagerForModule, llvm_passes *, (llvm_module *))             \
+  F(passes_run, RunFunctionPassManager, int, (llvm_passes *, llvm_value *))                        \
+  F(passes_dispose, DisposePassManager, void, (llvm_passes *))                                     \
   F(run_passes, RunPasses, llvm_error *,                                                           \
     (llvm_module *, const char *, llvm_machine *, llvm_options *))                                 \
   F(error_drop, ConsumeError, void, (llvm_error *))                                                \

@@ -117,14 +117,38 @@ static void native_put_in_place(const native_work *w, llvm_value *function) {
   native_set_flag(w, function, "alwaysinline", true);
 }
 
+/* Without the bodies of functions, which are read when they are asked for. */
 static bool native_parse(native_work *w) {
   const halo_llvm *l = w->llvm;
   llvm_bytes *bytes = l->bytes_of(w->kernel->bitcode, w->kernel->size, "program");
   l->set_diagnostics(w->context, native_ignore, NULL);
-  bool good = l->parse(w->context, bytes, &w->module) == 0;
+  if (l->parse(w->context, bytes, &w->module) == 0) return true; /* the bytes are the module's */
   l->bytes_dispose(bytes);
-  if (!good) w->module = NULL;
-  return good;
+  w->module = NULL;
+  return false;
+}
+
+static bool native_is_unread(const native_work *w, llvm_value *function) {
+  return !w->llvm->is_declaration(function) && !w->llvm->first_block(function);
+}
+
+/* Reads the group and what it calls, and drops the rest of the program, which is read for other kernels. */
+static void native_read(const native_work *w) {
+  const halo_llvm *l = w->llvm;
+  llvm_passes *none = l->passes_create(w->module);
+  for (bool found = true; found;) {
+    found = false;
+    for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
+      if (!native_is_unread(w, f) || (f != w->group && !l->first_use(f))) continue;
+      l->passes_run(none, f); /* of no passes: that reads it */
+      found = true;
+    }
+  }
+  l->passes_dispose(none);
+  for (llvm_value *f = l->first_function(w->module), *next; f; f = next) {
+    next = l->next_function(f);
+    if (native_is_unread(w, f)) l->delete_function(f);
+  }
 }
 
 /* For the processor that clang compiled for. */
@@ -162,6 +186,7 @@ static bool native_choose(native_work *w) {
   halo_strbuf_deinit(&name);
   llvm_value *kernel = l->find_function(w->module, w->kernel->name);
   if (!w->group || !kernel || !native_open_machine(w, w->group)) return false;
+  native_read(w);
   for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
     if (!l->is_declaration(f)) l->set_linkage(f, LLVM_LINK_INTERNAL);
   }
