@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Steps from which on those outside of loops are functions of their own. */
-enum { REGION_APART = 16 };
+/* Steps from which on those outside of loops are functions of their own; and long ones from which on these are, wherever
+ * they stand: compilers hold each loop of a function against all that has to be true before it, which takes the square of
+ * the function's length. */
+enum { REGION_APART = 16, REGION_LONG = 4000 /* characters of text */, REGION_MANY_LONG = 3 };
 
 typedef struct region_text {
   const region_state *e;
@@ -25,6 +27,7 @@ typedef struct region_text {
   HALO_VEC(char *) shared; /* what functions that several steps call do */
   int indent, depth;       /* of lines, of loops */
   int apart;               /* steps that are functions */
+  int32_t long_steps;      /* of all */
   int32_t loop, loops;     /* the last one that was written, all of the region */
   int32_t branches;        /* that were written */
   bool many;               /* some step has neighbours enough for vectors */
@@ -205,6 +208,27 @@ static void region_put_items(region_text *t, const halo_step *step, bool own, ha
   halo_strbuf_append(out, ");\n");
 }
 
+static bool region_is_long(const region_text *t, const halo_step *step) {
+  return step->kind == HALO_STEP_KERNEL &&
+         strlen(t->e->s->plan->units.data[step->unit].text) >= REGION_LONG;
+}
+
+static int32_t region_count_long(const region_text *t, const halo_step *steps, int32_t count) {
+  int32_t found = 0;
+  for (int32_t i = 0; i < count; i++) {
+    found += region_is_long(t, &steps[i]);
+    for (int32_t l = 0; l < steps[i].list_count; l++) {
+      found += region_count_long(t, steps[i].lists[l].data, steps[i].lists[l].count);
+    }
+  }
+  return found;
+}
+
+static bool region_is_apart(const region_text *t, const halo_step *step) {
+  bool many = t->depth == 0 && t->run->count >= REGION_APART;
+  return many || (t->long_steps >= REGION_MANY_LONG && region_is_long(t, step));
+}
+
 static void region_emit_kernel(region_text *t, const halo_step *step) {
   enum { VECTOR = 16 };
   t->many |= (step->items ? step->items : step->global[0]) >= VECTOR;
@@ -216,7 +240,7 @@ static void region_emit_kernel(region_text *t, const halo_step *step) {
   region_start(t);
   if (shared) {
     region_share(t, step, halo_strbuf_text(&loop));
-  } else if (alone && t->depth == 0 && t->run->count >= REGION_APART) {
+  } else if (alone && region_is_apart(t, step)) {
     region_set_apart(t, step, halo_strbuf_text(&loop));
   } else {
     halo_strbuf_append(&t->body, halo_strbuf_text(&loop));
@@ -495,6 +519,7 @@ static int32_t region_make_unit(region_text *t, const char *name) {
 
 region_kernel region_make_kernel(const region_state *e, const region_run *run) {
   region_text t = {.e = e, .run = run};
+  t.long_steps = region_count_long(&t, run->steps, run->count);
   for (int32_t i = 0; i < run->count; i++) t.loops += region_price_step(e, &run->steps[i]).loops;
   if (run->place >= 0) region_arg(&t, run->place, true);
   region_emit_list(&t, run->steps, run->count);
