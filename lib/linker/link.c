@@ -16,14 +16,19 @@
 
 enum { LINKER_PAGE = 4096, LINKER_PLT = 8, LINKER_SEGMENTS = 4, LINKER_TAGS = 16 };
 
-/* A symbol of the object, and what it gets in the library; 0: nothing. */
+typedef struct linker_object linker_object;
+
+/* A symbol of an object, and what it gets in the library; 0: nothing. */
 typedef struct linker_symbol {
   uint64_t got, plt; /* addresses */
   uint32_t number;   /* among the library's symbols */
+  /* Of one that is not in its object: which it is of another one. NULL: it is in none. */
+  const linker_object *in;
+  uint32_t as;
 } linker_symbol;
 
-typedef struct linker {
-  const unsigned char *object;
+struct linker_object {
+  const unsigned char *bytes;
   size_t size;
   const Elf64_Shdr *sections;
   uint64_t *addresses; /* of sections, 0: is not in the library */
@@ -33,6 +38,11 @@ typedef struct linker {
   uint32_t symbol_count;
   const char *names; /* of symbols */
   uint64_t names_size;
+};
+
+typedef struct linker {
+  linker_object *objects;
+  int object_count;
 
   /* The library: how many there are of each, where they are, and where the next one of them goes. */
   uint32_t exported, missing, gots, plts, relocations;
@@ -42,54 +52,54 @@ typedef struct linker {
   unsigned char *out;
 } linker;
 
-/* ---- The object ---- */
+/* ---- Objects ---- */
 
-static bool linker_is_inside(const linker *l, uint64_t at, uint64_t size) {
-  return at <= l->size && size <= l->size - at;
+static bool linker_is_inside(const linker_object *o, uint64_t at, uint64_t size) {
+  return at <= o->size && size <= o->size - at;
 }
 
-static bool linker_read_symbols(linker *l, const Elf64_Shdr *table) {
-  if (l->symbols || table->sh_entsize != sizeof *l->symbols || table->sh_link >= l->section_count) {
+static bool linker_read_symbols(linker_object *o, const Elf64_Shdr *table) {
+  if (o->symbols || table->sh_entsize != sizeof *o->symbols || table->sh_link >= o->section_count) {
     return false;
   }
-  const Elf64_Shdr *names = &l->sections[table->sh_link];
+  const Elf64_Shdr *names = &o->sections[table->sh_link];
   if (names->sh_type != SHT_STRTAB || names->sh_size == 0) return false;
-  l->symbols = (const void *)(l->object + table->sh_offset);
-  l->symbol_count = (uint32_t)(table->sh_size / sizeof *l->symbols);
-  l->names = (const char *)l->object + names->sh_offset;
-  l->names_size = names->sh_size;
-  return l->names[names->sh_size - 1] == 0;
+  o->symbols = (const void *)(o->bytes + table->sh_offset);
+  o->symbol_count = (uint32_t)(table->sh_size / sizeof *o->symbols);
+  o->names = (const char *)o->bytes + names->sh_offset;
+  o->names_size = names->sh_size;
+  return o->names[names->sh_size - 1] == 0;
 }
 
-static bool linker_read(linker *l) {
-  const Elf64_Ehdr *head = (const void *)l->object;
+static bool linker_read(linker_object *o) {
+  const Elf64_Ehdr *head = (const void *)o->bytes;
   static const unsigned char magic[] = {ELFMAG0,    ELFMAG1,     ELFMAG2,   ELFMAG3,
                                         ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
-  if (l->size < sizeof *head || memcmp(head->e_ident, magic, sizeof magic) != 0 ||
+  if (o->size < sizeof *head || memcmp(head->e_ident, magic, sizeof magic) != 0 ||
       head->e_type != ET_REL || head->e_machine != EM_X86_64 ||
       head->e_shentsize != sizeof(Elf64_Shdr) || head->e_shoff % sizeof(uint64_t) != 0 ||
-      !linker_is_inside(l, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr))) {
+      !linker_is_inside(o, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr))) {
     return false;
   }
-  l->sections = (const void *)(l->object + head->e_shoff);
-  l->section_count = head->e_shnum;
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
+  o->sections = (const void *)(o->bytes + head->e_shoff);
+  o->section_count = head->e_shnum;
+  for (uint32_t s = 0; s < o->section_count; s++) {
+    const Elf64_Shdr *section = &o->sections[s];
     if (section->sh_type == SHT_NULL || section->sh_type == SHT_NOBITS) continue;
     bool is_table = section->sh_type == SHT_SYMTAB || section->sh_type == SHT_RELA;
-    if (!linker_is_inside(l, section->sh_offset, section->sh_size) ||
+    if (!linker_is_inside(o, section->sh_offset, section->sh_size) ||
         (is_table && section->sh_offset % sizeof(uint64_t) != 0)) {
       return false;
     }
   }
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    if (l->sections[s].sh_type == SHT_SYMTAB && !linker_read_symbols(l, &l->sections[s])) {
+  for (uint32_t s = 0; s < o->section_count; s++) {
+    if (o->sections[s].sh_type == SHT_SYMTAB && !linker_read_symbols(o, &o->sections[s])) {
       return false;
     }
   }
-  l->addresses = calloc(l->section_count + 1, sizeof *l->addresses);
-  l->found = calloc(l->symbol_count + 1, sizeof *l->found);
-  return l->symbols && l->addresses && l->found;
+  o->addresses = calloc(o->section_count + 1, sizeof *o->addresses);
+  o->found = calloc(o->symbol_count + 1, sizeof *o->found);
+  return o->symbols && o->addresses && o->found;
 }
 
 /* Whether a section is in the library; *known: whether it is of a kind that can be. */
@@ -108,66 +118,119 @@ static bool linker_is_exported(const Elf64_Sym *symbol) {
          (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
-static bool linker_check_symbols(const linker *l) {
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    const Elf64_Sym *symbol = &l->symbols[s];
+static bool linker_check_symbols(const linker_object *o) {
+  for (uint32_t s = 1; s < o->symbol_count; s++) {
+    const Elf64_Sym *symbol = &o->symbols[s];
     int type = ELF64_ST_TYPE(symbol->st_info), bind = ELF64_ST_BIND(symbol->st_info);
-    if (symbol->st_name >= l->names_size) return false;
+    if (symbol->st_name >= o->names_size) return false;
     if (type == STT_FILE) continue;
     if (type != STT_NOTYPE && type != STT_OBJECT && type != STT_FUNC && type != STT_SECTION) {
       return false;
     }
-    if (symbol->st_shndx == SHN_UNDEF ? bind != STB_GLOBAL : symbol->st_shndx >= l->section_count) {
+    if (symbol->st_shndx == SHN_UNDEF ? bind != STB_GLOBAL : symbol->st_shndx >= o->section_count) {
       return false;
     }
   }
   return true;
 }
 
+/* Where it is that other objects may name. */
+static bool linker_is_given(const Elf64_Sym *symbol) {
+  return symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL;
+}
+
+/* Finds what has this name that is missing in an object, or that it has itself; false: two objects have it. */
+static bool linker_find(const linker *l, const linker_object *o, uint32_t symbol) {
+  const char *name = o->names + o->symbols[symbol].st_name;
+  const linker_object *in = NULL;
+  uint32_t as = 0;
+  for (int i = 0; i < l->object_count; i++) {
+    const linker_object *other = &l->objects[i];
+    for (uint32_t s = 1; s < other->symbol_count; s++) {
+      if (!linker_is_given(&other->symbols[s])) continue;
+      if (strcmp(other->names + other->symbols[s].st_name, name) != 0) continue;
+      if (in) return false;
+      in = other;
+      as = s;
+    }
+  }
+  if (o->symbols[symbol].st_shndx == SHN_UNDEF) {
+    o->found[symbol].in = in;
+    o->found[symbol].as = as;
+  }
+  return true;
+}
+
+static bool linker_find_all(const linker *l) {
+  for (int i = 0; i < l->object_count; i++) {
+    if (!linker_check_symbols(&l->objects[i])) return false;
+  }
+  for (int i = 0; l->object_count > 1 && i < l->object_count; i++) {
+    const linker_object *o = &l->objects[i];
+    for (uint32_t s = 1; s < o->symbol_count; s++) {
+      bool named = ELF64_ST_BIND(o->symbols[s].st_info) == STB_GLOBAL;
+      if (named && !linker_find(l, o, s)) return false;
+    }
+  }
+  return true;
+}
+
+static bool linker_is_missing(const linker_object *o, uint32_t symbol) {
+  return o->symbols[symbol].st_shndx == SHN_UNDEF && !o->found[symbol].in;
+}
+
 /* ---- What relocations ask for ---- */
 
-typedef bool linker_visit(linker *l, const Elf64_Rela *r, const Elf64_Shdr *target,
+typedef bool linker_visit(linker *l, linker_object *o, const Elf64_Rela *r, const Elf64_Shdr *target,
                           uint64_t address);
 
-/* Calls `visit` with each relocation of what is in the library. */
-static bool linker_relocations(linker *l, linker_visit *visit) {
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
+static bool linker_relocations_of(linker *l, linker_object *o, linker_visit *visit) {
+  for (uint32_t s = 0; s < o->section_count; s++) {
+    const Elf64_Shdr *section = &o->sections[s];
     bool known = true;
     if (section->sh_type == SHT_REL) return false;
     if (section->sh_type != SHT_RELA) continue;
-    if (section->sh_info >= l->section_count || section->sh_entsize != sizeof(Elf64_Rela)) {
+    if (section->sh_info >= o->section_count || section->sh_entsize != sizeof(Elf64_Rela)) {
       return false;
     }
-    const Elf64_Shdr *target = &l->sections[section->sh_info];
+    const Elf64_Shdr *target = &o->sections[section->sh_info];
     if (!linker_is_kept(target, &known)) continue;
-    const Elf64_Rela *list = (const void *)(l->object + section->sh_offset);
+    const Elf64_Rela *list = (const void *)(o->bytes + section->sh_offset);
     for (uint64_t r = 0; r < section->sh_size / sizeof *list; r++) {
       uint64_t size = ELF64_R_TYPE(list[r].r_info) == R_X86_64_64 ? 8 : 4;
-      if (ELF64_R_SYM(list[r].r_info) >= l->symbol_count || target->sh_type == SHT_NOBITS ||
+      if (ELF64_R_SYM(list[r].r_info) >= o->symbol_count || target->sh_type == SHT_NOBITS ||
           target->sh_size < size || list[r].r_offset > target->sh_size - size) {
         return false;
       }
-      if (!visit(l, &list[r], target, l->addresses[section->sh_info] + list[r].r_offset)) {
+      if (!visit(l, o, &list[r], target, o->addresses[section->sh_info] + list[r].r_offset)) {
         return false;
       }
     }
+  }
+  return true;
+}
+
+/* Calls `visit` with each relocation of what is in the library. */
+static bool linker_relocations(linker *l, linker_visit *visit) {
+  for (int i = 0; i < l->object_count; i++) {
+    if (!linker_relocations_of(l, &l->objects[i], visit)) return false;
   }
   return true;
 }
 
 /* Counts what a relocation needs; nothing has an address yet but what is marked by a 1. */
-static bool linker_count(linker *l, const Elf64_Rela *r, const Elf64_Shdr *target,
-                         uint64_t address) {
+static bool linker_count(linker *l, linker_object *o, const Elf64_Rela *r,
+                         const Elf64_Shdr *target, uint64_t address) {
   (void)address;
-  const Elf64_Sym *symbol = &l->symbols[ELF64_R_SYM(r->r_info)];
-  linker_symbol *found = &l->found[ELF64_R_SYM(r->r_info)];
-  bool is_missing = symbol->st_shndx == SHN_UNDEF, needs_got = false;
-  if (ELF64_R_SYM(r->r_info) == 0) return false;
+  uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
+  const Elf64_Sym *symbol = &o->symbols[number];
+  linker_symbol *found = &o->found[number];
+  bool is_missing = linker_is_missing(o, number), needs_got = false;
+  if (number == 0) return false;
   if (is_missing && !found->number) {
     found->number = 1;
     l->missing++;
-    l->dynstr_size += strlen(l->names + symbol->st_name) + 1;
+    l->dynstr_size += strlen(o->names + symbol->st_name) + 1;
   }
   switch (ELF64_R_TYPE(r->r_info)) {
     case R_X86_64_64: l->relocations++; return (target->sh_flags & SHF_WRITE) != 0;
@@ -202,34 +265,49 @@ static uint64_t linker_place(uint64_t *at, uint64_t size, uint64_t align) {
 
 /* Sections with these of the flags for writing and for being run. */
 static void linker_place_sections(linker *l, uint64_t *at, uint64_t flags, bool zeros) {
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
-    bool known = true;
-    if (!linker_is_kept(section, &known) || (section->sh_type == SHT_NOBITS) != zeros ||
-        (section->sh_flags & (SHF_WRITE | SHF_EXECINSTR)) != flags) {
-      continue;
+  for (int i = 0; i < l->object_count; i++) {
+    linker_object *o = &l->objects[i];
+    for (uint32_t s = 0; s < o->section_count; s++) {
+      const Elf64_Shdr *section = &o->sections[s];
+      bool known = true;
+      if (!linker_is_kept(section, &known) || (section->sh_type == SHT_NOBITS) != zeros ||
+          (section->sh_flags & (SHF_WRITE | SHF_EXECINSTR)) != flags) {
+        continue;
+      }
+      o->addresses[s] = linker_place(at, section->sh_size, section->sh_addralign);
     }
-    l->addresses[s] = linker_place(at, section->sh_size, section->sh_addralign);
   }
 }
 
 static const char linker_mathematics[] = "libm.so.6", linker_c[] = "libc.so.6";
 
-static bool linker_lay_out(linker *l) {
+/* Whether all sections of an object have a place. */
+static bool linker_knows_sections(const linker_object *o) {
   bool known = true;
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    if (!linker_is_kept(&l->sections[s], &known)) continue;
+  for (uint32_t s = 0; s < o->section_count; s++) {
+    if (!linker_is_kept(&o->sections[s], &known)) continue;
     /* Zeros have room behind what is written only, and code that changes itself none. */
-    bool written = (l->sections[s].sh_flags & SHF_WRITE) != 0;
+    bool written = (o->sections[s].sh_flags & SHF_WRITE) != 0;
     known &=
-        written ? !(l->sections[s].sh_flags & SHF_EXECINSTR) : l->sections[s].sh_type != SHT_NOBITS;
+        written ? !(o->sections[s].sh_flags & SHF_EXECINSTR) : o->sections[s].sh_type != SHT_NOBITS;
   }
-  if (!known || !linker_check_symbols(l) || !linker_relocations(l, linker_count)) return false;
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    if (!linker_is_exported(&l->symbols[s])) continue;
+  return known;
+}
+
+static void linker_count_exported(linker *l, const linker_object *o) {
+  for (uint32_t s = 1; s < o->symbol_count; s++) {
+    if (!linker_is_exported(&o->symbols[s])) continue;
     l->exported++;
-    l->dynstr_size += strlen(l->names + l->symbols[s].st_name) + 1;
+    l->dynstr_size += strlen(o->names + o->symbols[s].st_name) + 1;
   }
+}
+
+static bool linker_lay_out(linker *l) {
+  for (int i = 0; i < l->object_count; i++) {
+    if (!linker_knows_sections(&l->objects[i])) return false;
+  }
+  if (!linker_find_all(l) || !linker_relocations(l, linker_count)) return false;
+  for (int i = 0; i < l->object_count; i++) linker_count_exported(l, &l->objects[i]);
   l->dynstr_size += 1 + sizeof linker_mathematics + sizeof linker_c;
   uint64_t at = sizeof(Elf64_Ehdr) + LINKER_SEGMENTS * sizeof(Elf64_Phdr);
   uint64_t symbols = 1 + (uint64_t)l->exported + l->missing;
@@ -259,12 +337,17 @@ static void linker_put(linker *l, uint64_t at, const void *data, size_t size) {
 }
 
 /* False: it is in no section of the library. */
-static bool linker_value(const linker *l, uint32_t symbol, uint64_t *out) {
-  const Elf64_Sym *s = &l->symbols[symbol];
-  if (s->st_shndx == SHN_UNDEF || s->st_shndx >= l->section_count || !l->addresses[s->st_shndx]) {
+static bool linker_value(const linker_object *o, uint32_t symbol, uint64_t *out) {
+  const linker_symbol *found = &o->found[symbol];
+  if (found->in) {
+    symbol = found->as;
+    o = found->in;
+  }
+  const Elf64_Sym *s = &o->symbols[symbol];
+  if (s->st_shndx == SHN_UNDEF || s->st_shndx >= o->section_count || !o->addresses[s->st_shndx]) {
     return false;
   }
-  *out = l->addresses[s->st_shndx] + s->st_value;
+  *out = o->addresses[s->st_shndx] + s->st_value;
   return true;
 }
 
@@ -286,53 +369,62 @@ static uint32_t linker_hash(const char *name) {
   return hash;
 }
 
-static bool linker_put_symbols(linker *l) {
-  uint32_t count = 1 + l->exported + l->missing, number = 1;
-  uint32_t *hash = (uint32_t *)(void *)(l->out + l->hash), *first = hash + 2, *next = first + count;
-  hash[0] = hash[1] = count;
-  l->next_name = 1;
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    bool exported = linker_is_exported(&l->symbols[s]);
-    if (!exported && !l->found[s].number) continue;
-    const char *name = l->names + l->symbols[s].st_name;
-    Elf64_Sym symbol = l->symbols[s];
-    if (exported && !linker_value(l, s, &symbol.st_value)) return false;
+/* With the numbers from *number on. */
+static bool linker_put_symbols_of(linker *l, const linker_object *o, uint32_t *number) {
+  uint32_t *hash = (uint32_t *)(void *)(l->out + l->hash), count = hash[0];
+  uint32_t *first = hash + 2, *next = first + count;
+  for (uint32_t s = 1; s < o->symbol_count; s++) {
+    bool exported = linker_is_exported(&o->symbols[s]);
+    if (!exported && !o->found[s].number) continue;
+    const char *name = o->names + o->symbols[s].st_name;
+    Elf64_Sym symbol = o->symbols[s];
+    if (exported && !linker_value(o, s, &symbol.st_value)) return false;
     /* Sections are not listed: any number says that it is in one. */
     if (exported) symbol.st_shndx = 1;
     symbol.st_name = (uint32_t)linker_put_name(l, name);
-    linker_put(l, l->dynsym + number * sizeof symbol, &symbol, sizeof symbol);
+    linker_put(l, l->dynsym + *number * sizeof symbol, &symbol, sizeof symbol);
     uint32_t bucket = linker_hash(name) % count;
-    next[number] = first[bucket];
-    first[bucket] = number;
-    l->found[s].number = number++;
+    next[*number] = first[bucket];
+    first[bucket] = *number;
+    o->found[s].number = (*number)++;
   }
   return true;
 }
 
-static void linker_put_rela(linker *l, uint64_t at, uint32_t symbol, uint64_t value) {
-  uint32_t number = l->found[symbol].number;
-  bool is_missing = l->symbols[symbol].st_shndx == SHN_UNDEF;
+static bool linker_put_symbols(linker *l) {
+  uint32_t *hash = (uint32_t *)(void *)(l->out + l->hash), number = 1;
+  hash[0] = hash[1] = 1 + l->exported + l->missing;
+  l->next_name = 1;
+  for (int i = 0; i < l->object_count; i++) {
+    if (!linker_put_symbols_of(l, &l->objects[i], &number)) return false;
+  }
+  return true;
+}
+
+static void linker_put_rela(linker *l, const linker_object *o, uint64_t at, uint32_t symbol,
+                            uint64_t value) {
+  uint32_t number = o->found[symbol].number;
   Elf64_Rela r = {.r_offset = at,
-                  .r_info = is_missing ? ELF64_R_INFO((uint64_t)number, R_X86_64_64)
-                                       : ELF64_R_INFO(0, R_X86_64_RELATIVE),
+                  .r_info = linker_is_missing(o, symbol)
+                                ? ELF64_R_INFO((uint64_t)number, R_X86_64_64)
+                                : ELF64_R_INFO(0, R_X86_64_RELATIVE),
                   .r_addend = (int64_t)value};
   linker_put(l, l->next_rela, &r, sizeof r);
   l->next_rela += sizeof r;
 }
 
-static bool linker_put_tables(linker *l) {
-  uint64_t got = l->got, plt = l->plt;
-  for (uint32_t s = 1; s < l->symbol_count; s++) {
-    linker_symbol *found = &l->found[s];
+static bool linker_put_tables(linker *l, const linker_object *o, uint64_t *got, uint64_t *plt) {
+  for (uint32_t s = 1; s < o->symbol_count; s++) {
+    linker_symbol *found = &o->found[s];
     uint64_t value = 0;
     if (!found->got) continue;
-    if (l->symbols[s].st_shndx != SHN_UNDEF && !linker_value(l, s, &value)) return false;
-    found->got = got;
-    got += sizeof(uint64_t);
-    linker_put_rela(l, found->got, s, value);
+    if (!linker_is_missing(o, s) && !linker_value(o, s, &value)) return false;
+    found->got = *got;
+    *got += sizeof(uint64_t);
+    linker_put_rela(l, o, found->got, s, value);
     if (!found->plt) continue;
-    found->plt = plt;
-    plt += LINKER_PLT;
+    found->plt = *plt;
+    *plt += LINKER_PLT;
     unsigned char jump[LINKER_PLT] = {0xff, 0x25, 0, 0, 0, 0, 0x66, 0x90};
     int32_t distance = (int32_t)(found->got - (found->plt + 6));
     memcpy(jump + 2, &distance, sizeof distance);
@@ -341,17 +433,17 @@ static bool linker_put_tables(linker *l) {
   return true;
 }
 
-static bool linker_put_relocated(linker *l, const Elf64_Rela *r, const Elf64_Shdr *target,
-                                 uint64_t address) {
+static bool linker_put_relocated(linker *l, linker_object *o, const Elf64_Rela *r,
+                                 const Elf64_Shdr *target, uint64_t address) {
   (void)target;
   uint32_t symbol = (uint32_t)ELF64_R_SYM(r->r_info);
-  const linker_symbol *found = &l->found[symbol];
-  bool is_missing = l->symbols[symbol].st_shndx == SHN_UNDEF;
+  const linker_symbol *found = &o->found[symbol];
+  bool is_missing = linker_is_missing(o, symbol);
   uint64_t value = 0;
-  if (!is_missing && !linker_value(l, symbol, &value)) return false;
+  if (!is_missing && !linker_value(o, symbol, &value)) return false;
   switch (ELF64_R_TYPE(r->r_info)) {
     case R_X86_64_64:
-      linker_put_rela(l, address, symbol, value + (uint64_t)r->r_addend);
+      linker_put_rela(l, o, address, symbol, value + (uint64_t)r->r_addend);
       return true;
     case R_X86_64_PLT32:
       if (is_missing) value = found->plt;
@@ -367,11 +459,11 @@ static bool linker_put_relocated(linker *l, const Elf64_Rela *r, const Elf64_Shd
   return narrow == distance;
 }
 
-static void linker_put_sections(linker *l) {
-  for (uint32_t s = 0; s < l->section_count; s++) {
-    const Elf64_Shdr *section = &l->sections[s];
-    if (!l->addresses[s] || section->sh_type == SHT_NOBITS) continue;
-    linker_put(l, l->addresses[s], l->object + section->sh_offset, section->sh_size);
+static void linker_put_sections(linker *l, const linker_object *o) {
+  for (uint32_t s = 0; s < o->section_count; s++) {
+    const Elf64_Shdr *section = &o->sections[s];
+    if (!o->addresses[s] || section->sh_type == SHT_NOBITS) continue;
+    linker_put(l, o->addresses[s], o->bytes + section->sh_offset, section->sh_size);
   }
 }
 
@@ -415,7 +507,7 @@ static void linker_put_head(linker *l) {
       /* Stacks need not be run. */
       linker_segment(PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 16),
   };
-  Elf64_Ehdr head = *(const Elf64_Ehdr *)(const void *)l->object;
+  Elf64_Ehdr head = *(const Elf64_Ehdr *)(const void *)l->objects->bytes;
   head.e_type = ET_DYN;
   head.e_entry = 0;
   head.e_phoff = sizeof head;
@@ -427,22 +519,37 @@ static void linker_put_head(linker *l) {
 }
 
 static bool linker_make(linker *l) {
-  if (!linker_read(l) || !linker_lay_out(l)) return false;
-  linker_put_sections(l);
-  if (!linker_put_symbols(l) || !linker_put_tables(l) ||
-      !linker_relocations(l, linker_put_relocated)) {
-    return false;
+  uint64_t got, plt;
+  for (int i = 0; i < l->object_count; i++) {
+    if (!linker_read(&l->objects[i])) return false;
   }
+  if (!linker_lay_out(l)) return false;
+  for (int i = 0; i < l->object_count; i++) linker_put_sections(l, &l->objects[i]);
+  if (!linker_put_symbols(l)) return false;
+  got = l->got;
+  plt = l->plt;
+  for (int i = 0; i < l->object_count; i++) {
+    if (!linker_put_tables(l, &l->objects[i], &got, &plt)) return false;
+  }
+  if (!linker_relocations(l, linker_put_relocated)) return false;
   linker_put_dynamic(l);
   linker_put_head(l);
   return true;
 }
 
-bool halo_link(const void *object, size_t size, unsigned char **out, size_t *out_size) {
-  linker l = {.object = object, .size = size};
-  bool good = linker_make(&l);
-  free(l.addresses);
-  free(l.found);
+bool halo_link(const halo_link_object *objects, int count, unsigned char **out, size_t *out_size) {
+  linker l = {.object_count = count};
+  l.objects = calloc((size_t)count, sizeof *l.objects);
+  for (int i = 0; l.objects && i < count; i++) {
+    l.objects[i].bytes = objects[i].bytes;
+    l.objects[i].size = objects[i].size;
+  }
+  bool good = l.objects && linker_make(&l);
+  for (int i = 0; l.objects && i < count; i++) {
+    free(l.objects[i].addresses);
+    free(l.objects[i].found);
+  }
+  free(l.objects);
   if (!good) free(l.out);
   *out = good ? l.out : NULL;
   *out_size = good ? l.data_end : 0;
@@ -451,9 +558,9 @@ bool halo_link(const void *object, size_t size, unsigned char **out, size_t *out
 
 #else
 
-bool halo_link(const void *object, size_t size, unsigned char **out, size_t *out_size) {
-  (void)object;
-  (void)size;
+bool halo_link(const halo_link_object *objects, int count, unsigned char **out, size_t *out_size) {
+  (void)objects;
+  (void)count;
   *out = NULL;
   *out_size = 0;
   return false;

@@ -36,11 +36,17 @@ static bool linker_write(const unsigned char *bytes, size_t size, const char *pa
   return close(file) == 0 && at == size;
 }
 
-static bool linker_link(const char *input, const char *output) {
-  size_t size, library_size;
+enum { LINKER_OBJECTS = 16 };
+
+static bool linker_link(const char *const *inputs, int count, const char *output) {
+  halo_link_object objects[LINKER_OBJECTS];
+  size_t library_size;
   unsigned char *library;
-  void *object = linker_map(input, &size);
-  if (!object || !halo_link(object, size, &library, &library_size)) return false;
+  for (int i = 0; i < count; i++) {
+    objects[i].bytes = linker_map(inputs[i], &objects[i].size);
+    if (!objects[i].bytes) return false;
+  }
+  if (!halo_link(objects, count, &library, &library_size)) return false;
   bool written = linker_write(library, library_size, output);
   free(library);
   return written;
@@ -64,7 +70,8 @@ static bool linker_is_known(const char *word) {
 
 /* True where it is done. */
 static bool linker_try(int count, char **words) {
-  const char *input = NULL, *output = NULL;
+  const char *inputs[LINKER_OBJECTS], *output = NULL;
+  int input_count = 0;
   bool shared = false;
   for (int i = 1; i < count; i++) {
     const char *value = i + 1 < count ? words[i + 1] : "";
@@ -80,13 +87,13 @@ static bool linker_try(int count, char **words) {
       shared = true;
     } else if (words[i][0] == '-') {
       if (!linker_is_known(words[i])) return false;
-    } else if (!input) {
-      input = words[i];
+    } else if (input_count < LINKER_OBJECTS) {
+      inputs[input_count++] = words[i];
     } else {
       return false;
     }
   }
-  return shared && input && output && linker_link(input, output);
+  return shared && input_count && output && linker_link(inputs, input_count, output);
 }
 
 int main(int count, char **words) {

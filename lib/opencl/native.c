@@ -400,7 +400,7 @@ static bool native_emit(const native_work *w, const char *path) {
   bool good =
       l->machine_emit(w->machine, w->module, LLVM_FILE_OBJECT, &message, &object) == 0 && object;
   if (message) l->message_dispose(message);
-  good = good && halo_link(l->bytes_start(object), l->bytes_size(object), &library, &size) &&
+  good = good && halo_link(&(halo_link_object){l->bytes_start(object), l->bytes_size(object)}, 1, &library, &size) &&
          native_write(path, library, size);
   if (object) l->bytes_dispose(object);
   free(library);

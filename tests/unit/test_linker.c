@@ -97,6 +97,32 @@ START_TEST(does_what_it_says) {
 }
 END_TEST
 
+/* Objects name what others have, in either order, hidden or not. */
+START_TEST(several_objects) {
+  static const char *const orders[] = {HALO_TEST_OBJECT " " HALO_TEST_SECOND_OBJECT,
+                                       HALO_TEST_SECOND_OBJECT " " HALO_TEST_OBJECT};
+  char path[TEXT], words[TEXT];
+  snprintf(words, sizeof words, "-m elf_x86_64 -shared %s -lm -lc", orders[_i]);
+  ck_assert(!asks(words));
+  snprintf(path, sizeof path, "%s/out.so", folder);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  ck_assert_msg(library != NULL, "%s", dlerror());
+  double (*second)(int, double), (*choose)(int, double, const double *, double *);
+  *(void **)&second = name_in(library, "linker_second");
+  *(void **)&choose = name_in(library, "linker_choose");
+  ck_assert(second(0, 0.5) == 102.5);
+  ck_assert(second(0, 2) == 210);
+  ck_assert(second(1, 6) == 2);
+  ck_assert(second(2, 9.5) == 1.5);
+  ck_assert(second(3, 0) == 11);
+  *(int *)name_in(library, "linker_shared") = 21;
+  ck_assert(second(3, 0) == 21);
+  ck_assert(choose(0, 10, NULL, NULL) == 1);
+  ck_assert_ptr_null(dlsym(library, "linker_hidden"));
+  ck_assert_int_eq(dlclose(library), 0);
+}
+END_TEST
+
 /* Stacks stay as they are: a library that says nothing of them has those of the process made such as can be run. */
 START_TEST(stack_is_not_run) {
   char command[TEXT];
@@ -113,7 +139,7 @@ START_TEST(asks_for_others) {
   static const char *const others[] = {
       HALO_TEST_OBJECT, /* a program, not a library */
       "-shared",
-      "-shared " HALO_TEST_OBJECT " " HALO_TEST_OBJECT,
+      "-shared " HALO_TEST_OBJECT " " HALO_TEST_OBJECT, /* two of each name */
       "-shared " HALO_TEST_OBJECT " -lother",
       "-shared -m elf_i386 " HALO_TEST_OBJECT,
       "-shared --gc-sections " HALO_TEST_OBJECT,
@@ -132,6 +158,7 @@ int main(void) {
   tcase_add_checked_fixture(tests, set_up, tear_down);
 #if defined(__x86_64__) && defined(__GLIBC__)
   tcase_add_test(tests, does_what_it_says);
+  tcase_add_loop_test(tests, several_objects, 0, 2);
   tcase_add_test(tests, stack_is_not_run);
 #else
   (void)usual;
