@@ -489,7 +489,7 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   while (ahead->pending) pthread_cond_wait(&ahead_done, &ahead_lock);
   pthread_mutex_unlock(&ahead_lock);
-  int native = halo_native_list_close(ahead->native);
+  halo_native_count native = halo_native_list_close(ahead->native);
   for (int32_t i = 0; i < ahead->libraries.count; i++) {
     halo_cl_program_hold(ahead->libraries.data[i].program, ahead->libraries.data[i].path);
     halo_free(ahead->libraries.data[i].path);
@@ -503,8 +503,9 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   }
   ahead_describe(report, ahead->done, "kernels compiled ahead by other processes");
   ahead_describe(report, ahead->cached, "found in the runtime's cache");
-  ahead_describe(report, native, "kernels compiled by threads of this one");
-  int left = ahead->kernels - ahead->cached - ahead->done - native;
+  ahead_describe(report, native.done, "kernels compiled by threads of this one");
+  ahead_describe(report, native.split, "of these in parts");
+  int left = ahead->kernels - ahead->cached - ahead->done - native.done;
   ahead_describe(report, left, "left to first launches");
   if (left > 0) ahead_note_left();
   halo_map_deinit(&ahead->known);

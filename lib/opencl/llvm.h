@@ -29,6 +29,7 @@ typedef void llvm_diagnose(llvm_diagnostic *, void *);
 enum {
   LLVM_LINK_EXTERNAL = 0,
   LLVM_LINK_INTERNAL = 8,
+  LLVM_HIDDEN = 1,
   LLVM_LEVEL_AGGRESSIVE = 3,
   LLVM_RELOC_PIC = 2,
   LLVM_MODEL_SMALL = 3,
@@ -54,6 +55,13 @@ enum {
   F(find_function, GetNamedFunction, llvm_value *, (llvm_module *, const char *))                  \
   F(first_function, GetFirstFunction, llvm_value *, (llvm_module *))                               \
   F(next_function, GetNextFunction, llvm_value *, (llvm_value *))                                  \
+  F(add_function, AddFunction, llvm_value *, (llvm_module *, const char *, llvm_type *))           \
+  F(value_type, GlobalGetValueType, llvm_type *, (llvm_value *))                                   \
+  F(parameter_count, CountParams, unsigned, (llvm_value *))                                        \
+  F(convention, GetFunctionCallConv, unsigned, (llvm_value *))                                     \
+  F(set_convention, SetFunctionCallConv, void, (llvm_value *, unsigned))                           \
+  F(set_visibility, SetVisibility, void, (llvm_value *, int))                                      \
+  F(name, GetValueName2, const char *, (llvm_value *, size_t *))                                   \
   F(delete_function, DeleteFunction, void, (llvm_value *))                                         \
   F(find_global, GetNamedGlobal, llvm_value *, (llvm_module *, const char *))                      \
   F(delete_global, DeleteGlobal, void, (llvm_value *))                                             \
@@ -85,6 +93,8 @@ enum {
   F(attribute_create, CreateEnumAttribute, llvm_attribute *, (llvm_context *, unsigned, uint64_t)) \
   F(attribute_add, AddAttributeAtIndex, void, (llvm_value *, unsigned, llvm_attribute *))          \
   F(attribute_remove, RemoveEnumAttributeAtIndex, void, (llvm_value *, unsigned, unsigned))        \
+  F(attribute_count, GetAttributeCountAtIndex, unsigned, (llvm_value *, unsigned))                 \
+  F(attribute_list, GetAttributesAtIndex, void, (llvm_value *, unsigned, llvm_attribute **))       \
   F(attribute_text, GetStringAttributeAtIndex, llvm_attribute *,                                   \
     (llvm_value *, unsigned, const char *, unsigned))                                              \
   F(attribute_value, GetStringAttributeValue, const char *, (llvm_attribute *, unsigned *))        \

@@ -7,11 +7,11 @@
 #include "opencl/native.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "linker/link.h"
-#include "opencl/llvm.h"
+#include "opencl/native_work.h"
 #include "opencl/pocl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,17 +67,6 @@ void halo_native_group(halo_strbuf *out, const char *kernel, const char *paramet
 
 /* ---- The module of one kernel ---- */
 
-typedef struct native_work {
-  const halo_llvm *llvm;
-  const halo_native_kernel *kernel;
-  llvm_context *context;
-  llvm_module *module;
-  llvm_machine *machine;
-  llvm_value *group; /* the function that runs a group */
-  llvm_value
-      *access; /* the group of accesses that its loop's rounds do not share; NULL: there is none */
-} native_work;
-
 bool halo_native_is_there(void) {
 #if defined(__x86_64__) && defined(__GLIBC__)
   return halo_llvm_find() != NULL;
@@ -91,7 +80,7 @@ static void native_ignore(llvm_diagnostic *what, void *data) {
   (void)data;
 }
 
-static bool native_run(const native_work *w, const char *passes) {
+bool native_run(const halo_native_work *w, const char *passes) {
   const halo_llvm *l = w->llvm;
   llvm_options *options = l->options_create();
   l->options_set_slp(options, 1); /* as clang and PoCL do; vectors of loops are usual */
@@ -101,7 +90,7 @@ static bool native_run(const native_work *w, const char *passes) {
   return !error;
 }
 
-static void native_set_flag(const native_work *w, llvm_value *function, const char *name, bool on) {
+static void native_set_flag(const halo_native_work *w, llvm_value *function, const char *name, bool on) {
   const halo_llvm *l = w->llvm;
   unsigned kind = l->attribute_kind(name, strlen(name));
   const unsigned whole = ~0u; /* the function itself */
@@ -112,13 +101,13 @@ static void native_set_flag(const native_work *w, llvm_value *function, const ch
   }
 }
 
-static void native_put_in_place(const native_work *w, llvm_value *function) {
+static void native_put_in_place(const halo_native_work *w, llvm_value *function) {
   native_set_flag(w, function, "noinline", false);
   native_set_flag(w, function, "alwaysinline", true);
 }
 
 /* Without the bodies of functions, which are read when they are asked for. */
-static bool native_parse(native_work *w) {
+static bool native_parse(halo_native_work *w) {
   const halo_llvm *l = w->llvm;
   llvm_bytes *bytes = l->bytes_of(w->kernel->bitcode, w->kernel->size, "program");
   l->set_diagnostics(w->context, native_ignore, NULL);
@@ -128,12 +117,12 @@ static bool native_parse(native_work *w) {
   return false;
 }
 
-static bool native_is_unread(const native_work *w, llvm_value *function) {
+static bool native_is_unread(const halo_native_work *w, llvm_value *function) {
   return !w->llvm->is_declaration(function) && !w->llvm->first_block(function);
 }
 
 /* Reads the group and what it calls, and drops the rest of the program, which is read for other kernels. */
-static void native_read(const native_work *w) {
+static void native_read(const halo_native_work *w) {
   const halo_llvm *l = w->llvm;
   llvm_passes *none = l->passes_create(w->module);
   for (bool found = true; found;) {
@@ -152,7 +141,7 @@ static void native_read(const native_work *w) {
 }
 
 /* For the processor that clang compiled for. */
-static bool native_open_machine(native_work *w, llvm_value *function) {
+static bool native_open_machine(halo_native_work *w, llvm_value *function) {
   const halo_llvm *l = w->llvm;
   static const char *const names[] = {"target-cpu", "target-features"};
   halo_strbuf texts[2] = {{0}};
@@ -178,7 +167,7 @@ static bool native_open_machine(native_work *w, llvm_value *function) {
 }
 
 /* Leaves the group alone with what it calls. */
-static bool native_choose(native_work *w) {
+static bool native_choose(halo_native_work *w) {
   const halo_llvm *l = w->llvm;
   halo_strbuf name = {0};
   halo_strbuf_printf(&name, "h_group_%s", w->kernel->name);
@@ -204,7 +193,7 @@ static bool native_choose(native_work *w) {
 
 /* ---- Variables ---- */
 
-static void native_set_global(const native_work *w, const char *name, unsigned long long value) {
+static void native_set_global(const halo_native_work *w, const char *name, unsigned long long value) {
   const halo_llvm *l = w->llvm;
   llvm_value *global = l->find_global(w->module, name);
   if (!global) return;
@@ -212,7 +201,7 @@ static void native_set_global(const native_work *w, const char *name, unsigned l
   l->set_linkage(global, LLVM_LINK_INTERNAL);
 }
 
-static void native_set_sizes(const native_work *w) {
+static void native_set_sizes(const halo_native_work *w) {
   const halo_native_kernel *k = w->kernel;
   native_set_global(w, "_local_size_x", k->local[0]);
   native_set_global(w, "_local_size_y", k->local[1]);
@@ -225,7 +214,7 @@ static void native_set_sizes(const native_work *w) {
 
 /* Has functions other than the group that ask for one of the variables put in place. *asked: there are such. False:
  * something else does. */
-static bool native_mark(const native_work *w, const char *variable, bool *asked) {
+static bool native_mark(const halo_native_work *w, const char *variable, bool *asked) {
   const halo_llvm *l = w->llvm;
   llvm_value *global = l->find_global(w->module, variable);
   for (llvm_use *use = global ? l->first_use(global) : NULL; use; use = l->next_use(use)) {
@@ -242,7 +231,7 @@ static bool native_mark(const native_work *w, const char *variable, bool *asked)
 enum { NATIVE_DEPTH = 8 }; /* of calls, between a group and who asks for a variable */
 
 /* Until the group alone asks for variables. */
-static bool native_gather(const native_work *w) {
+static bool native_gather(const halo_native_work *w) {
   for (int round = 0; round < NATIVE_DEPTH; round++) {
     bool asked = false;
     if (!native_run(w, "always-inline,globaldce")) return false;
@@ -255,13 +244,13 @@ static bool native_gather(const native_work *w) {
 }
 
 /* The call of h_variables, which names the group's own variables. */
-static llvm_value *native_find_call(const native_work *w, llvm_value *function) {
+static llvm_value *native_find_call(const halo_native_work *w, llvm_value *function) {
   const halo_llvm *l = w->llvm;
   llvm_use *use = function ? l->first_use(function) : NULL;
   return use && !l->next_use(use) ? l->is_call(l->user(use)) : NULL;
 }
 
-static bool native_bind(const native_work *w) {
+static bool native_bind(const halo_native_work *w) {
   const halo_llvm *l = w->llvm;
   llvm_value *function = l->find_function(w->module, "h_variables");
   llvm_value *call = native_find_call(w, function);
@@ -280,7 +269,7 @@ static bool native_bind(const native_work *w) {
 /* ---- Loops over items ---- */
 
 /* Whether it says that accesses of the loop's rounds do not depend on each other. */
-static bool native_is_parallel(const native_work *w, llvm_value *property) {
+static bool native_is_parallel(const halo_native_work *w, llvm_value *property) {
   static const char name[] = "llvm.loop.parallel_accesses";
   const halo_llvm *l = w->llvm;
   llvm_value *parts[8];
@@ -291,7 +280,7 @@ static bool native_is_parallel(const native_work *w, llvm_value *property) {
   return text && length == strlen(name) && memcmp(text, name, length) == 0;
 }
 
-static bool native_has_array(const native_work *w, llvm_value *function) {
+static bool native_has_array(const halo_native_work *w, llvm_value *function) {
   const halo_llvm *l = w->llvm;
   for (llvm_block *block = l->first_block(function); block; block = l->next_block(block)) {
     for (llvm_value *i = l->first_instruction(block); i; i = l->next_instruction(i)) {
@@ -306,7 +295,7 @@ static bool native_has_array(const native_work *w, llvm_value *function) {
 
 /* Whether items keep more than single values in memory of their own. When their code is put in place all of them have one place
  * for it, by which rounds depend on one another whatever the text says. */
-static bool native_has_arrays(const native_work *w) {
+static bool native_has_arrays(const halo_native_work *w) {
   const halo_llvm *l = w->llvm;
   for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
     if (f != w->group && !l->is_declaration(f) && native_has_array(w, f)) return true;
@@ -314,7 +303,7 @@ static bool native_has_arrays(const native_work *w) {
   return false;
 }
 
-static void native_keep_access(native_work *w, llvm_value *property) {
+static void native_keep_access(halo_native_work *w, llvm_value *property) {
   llvm_value *parts[8];
   if (w->llvm->metadata_count(property) != 2) return;
   w->llvm->metadata_operands(property, parts);
@@ -322,7 +311,7 @@ static void native_keep_access(native_work *w, llvm_value *property) {
 }
 
 /* Of what the text says of a loop over items only that is kept, where it is true: whether vectors pay is for LLVM to find. */
-static void native_free_loop(native_work *w, llvm_value *jump, unsigned kind, bool depend) {
+static void native_free_loop(halo_native_work *w, llvm_value *jump, unsigned kind, bool depend) {
   const halo_llvm *l = w->llvm;
   llvm_value *loop = l->metadata_get(jump, kind), *parts[8];
   if (loop && depend) l->metadata_set(jump, kind, NULL);
@@ -343,7 +332,7 @@ static void native_free_loop(native_work *w, llvm_value *jump, unsigned kind, bo
 }
 
 /* While the group's function has no loops but its own. */
-static void native_free_loops(native_work *w) {
+static void native_free_loops(halo_native_work *w) {
   static const char name[] = "llvm.loop";
   const halo_llvm *l = w->llvm;
   unsigned kind = l->metadata_kind(w->context, name, sizeof name - 1);
@@ -357,7 +346,7 @@ static void native_free_loops(native_work *w) {
 /* Where a kernel with `restrict` was put in place stands a note that LLVM takes for an access to memory; of no group of
  * accesses, it made the whole loop one whose rounds may depend on one another: what is written in place then fails the tests
  * that stand before the vectors. */
-static void native_mark_scopes(const native_work *w) {
+static void native_mark_scopes(const halo_native_work *w) {
   static const char access[] = "llvm.access.group";
   const halo_llvm *l = w->llvm;
   llvm_value *note = l->find_function(w->module, "llvm.experimental.noalias.scope.decl");
@@ -373,7 +362,7 @@ static void native_mark_scopes(const native_work *w) {
 
 /* What a whole group asks alike, as which row it is in, is asked before the loop over its items, which is there once for each
  * answer: else vectors do both and choose. */
-static bool native_optimise(const native_work *w) {
+static bool native_optimise(const halo_native_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
   bool good = w->kernel->local[0] == 1 || native_run(w, ask_first);
@@ -391,34 +380,59 @@ static bool native_write(const char *path, const unsigned char *bytes, size_t si
   return false;
 }
 
-static bool native_emit(const native_work *w, const char *path) {
+static void *native_emit(const halo_native_work *w) {
   const halo_llvm *l = w->llvm;
   char *message = NULL;
   llvm_bytes *object = NULL;
-  unsigned char *library = NULL;
-  size_t size = 0;
-  bool good =
-      l->machine_emit(w->machine, w->module, LLVM_FILE_OBJECT, &message, &object) == 0 && object;
+  bool good = l->machine_emit(w->machine, w->module, LLVM_FILE_OBJECT, &message, &object) == 0;
   if (message) l->message_dispose(message);
-  good = good && halo_link(&(halo_link_object){l->bytes_start(object), l->bytes_size(object)}, 1, &library, &size) &&
-         native_write(path, library, size);
-  if (object) l->bytes_dispose(object);
-  free(library);
-  return good;
+  return good ? object : NULL;
 }
 
-bool halo_native_compile(const halo_native_kernel *kernel, const char *path) {
-  native_work w = {.llvm = halo_llvm_find(), .kernel = kernel};
-  if (!w.llvm) return false;
-  w.context = w.llvm->context_create();
-  bool good = native_parse(&w) && native_choose(&w);
-  if (good) native_free_loops(&w);
-  if (good) native_set_sizes(&w);
-  good = good && native_gather(&w) && native_bind(&w);
-  if (good) native_mark_scopes(&w);
-  good = good && native_optimise(&w) && native_emit(&w, path);
-  if (w.machine) w.llvm->machine_dispose(w.machine);
-  if (w.module) w.llvm->module_dispose(w.module);
-  w.llvm->context_dispose(w.context);
+/* ---- A kernel ---- */
+
+halo_native_work *halo_native_open(const halo_native_kernel *kernel) {
+  const halo_llvm *llvm = halo_llvm_find();
+  if (!llvm) return NULL;
+  halo_native_work *w = halo_alloc(sizeof *w);
+  *w = (halo_native_work){.llvm = llvm, .kernel = kernel, .context = llvm->context_create()};
+  bool good = native_parse(w) && native_choose(w);
+  if (good) native_free_loops(w);
+  if (good) native_set_sizes(w);
+  good = good && native_gather(w) && native_bind(w);
+  if (good) native_mark_scopes(w);
+  if (good) return w;
+  halo_native_close(w);
+  return NULL;
+}
+
+void *halo_native_make(halo_native_work *work, int part, int parts) {
+  if (parts > 1) native_keep_part(work, part, parts);
+  return native_optimise(work) ? native_emit(work) : NULL;
+}
+
+void halo_native_close(halo_native_work *work) {
+  const halo_llvm *l = work->llvm;
+  if (work->machine) l->machine_dispose(work->machine);
+  if (work->module) l->module_dispose(work->module);
+  l->context_dispose(work->context);
+  halo_free(work);
+}
+
+bool halo_native_link(void **objects, int count, const char *path) {
+  const halo_llvm *l = halo_llvm_find();
+  halo_link_object parts[NATIVE_PARTS];
+  unsigned char *library = NULL;
+  size_t size = 0;
+  bool good = l && count <= NATIVE_PARTS;
+  for (int i = 0; good && i < count; i++) {
+    good = objects[i] != NULL;
+    if (good) parts[i] = (halo_link_object){l->bytes_start(objects[i]), l->bytes_size(objects[i])};
+  }
+  good = good && halo_link(parts, count, &library, &size) && native_write(path, library, size);
+  for (int i = 0; l && i < count; i++) {
+    if (objects[i]) l->bytes_dispose(objects[i]);
+  }
+  free(library);
   return good;
 }

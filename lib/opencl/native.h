@@ -18,7 +18,7 @@ typedef struct halo_native_kernel {
 } halo_native_kernel;
 
 /* To be changed with what is made of the same text: PoCL keeps it by the text of programs and their options. */
-enum { HALO_NATIVE_FORM = 4 };
+enum { HALO_NATIVE_FORM = 5 };
 
 /* Whether kernels can be made so here. */
 bool halo_native_is_there(void);
@@ -29,9 +29,19 @@ void halo_native_declare(halo_strbuf *out);
  * global memory or numbers, between commas. */
 void halo_native_group(halo_strbuf *out, const char *kernel, const char *parameters);
 
-/* Makes the kernel the library `path`, as PoCL loads it; false: it could not be done, and there is no such file. Any
- * thread, several at once. */
-bool halo_native_compile(const halo_native_kernel *kernel, const char *path);
+/* A kernel that is being compiled, for one thread. Its functions can be parts, each compiled by another thread, from a
+ * work of its own of the same kernel. */
+typedef struct halo_native_work halo_native_work;
+/* NULL where that cannot be done. */
+halo_native_work *halo_native_open(const halo_native_kernel *kernel);
+/* How many parts it is worth, `most` at most; of all works of a kernel the same. */
+int halo_native_parts(halo_native_work *work, int most);
+/* Makes the part an object, which is the caller's, once a work; NULL where that cannot be done. */
+void *halo_native_make(halo_native_work *work, int part, int parts);
+void halo_native_close(halo_native_work *work);
+/* Makes of the objects of all parts, which are released, the library `path`, as PoCL loads it; false: it could not be done,
+ * as of objects that are NULL, and there is no such file. */
+bool halo_native_link(void **objects, int count, const char *path);
 
 /* Kernels that threads compile; for one thread at a time. */
 typedef struct halo_native_list halo_native_list;
@@ -40,7 +50,11 @@ halo_native_list *halo_native_list_open(int threads);
  * list is closed. `seconds`: what that is expected to take, so that what takes long does not come last. */
 void halo_native_list_add(halo_native_list *list, const halo_native_kernel *kernel,
                           const char *path, double seconds);
-/* Compiles what is left and waits for the rest; gives how many were compiled. NULL is a list of nothing. */
-int halo_native_list_close(halo_native_list *list);
+/* Kernels that were compiled, and those of them of which several threads compiled parts. */
+typedef struct halo_native_count {
+  int done, split;
+} halo_native_count;
+/* Compiles what is left and waits for the rest. NULL is a list of nothing. */
+halo_native_count halo_native_list_close(halo_native_list *list);
 
 #endif

@@ -83,13 +83,13 @@ static uint64_t run_sum(halo_client *client, halo_executable *e) {
 }
 
 typedef struct outcome {
-  bool is_pocl, says_threads, says_found, says_left; /* of the report */
+  bool is_pocl, says_threads, says_found, says_parts, says_left; /* of the report */
   int by_pocl, libraries; /* files that PoCL makes on its way to a kernel, and those of kernels */
   uint64_t sum;
 } outcome;
 
 /* Compiles and runs in a process of its own, since PoCL asks for its folder once. */
-static outcome work(const char *name) {
+static outcome work_on(const char *text, bool no_fusion, const char *name) {
   int ends[2];
   char path[128];
   outcome out = {0};
@@ -101,13 +101,14 @@ static outcome work(const char *name) {
   pid_t process = fork();
   if (process == 0) {
     halo_executable *e;
-    halo_compile_options options = {.no_fusion = true};
+    halo_compile_options options = {.no_fusion = no_fusion};
     halo_client *client = run_client(NULL);
-    ck_ok(run_try_compile(client, families, &options, &e));
+    ck_ok(run_try_compile(client, text, &options, &e));
     const char *report = halo_executable_report(e, HALO_REPORT_BUILD);
     out.is_pocl = is_pocl(client);
     out.says_threads = strstr(report, "compiled by threads") != NULL;
     out.says_found = strstr(report, "found in the runtime's cache") != NULL;
+    out.says_parts = strstr(report, "of these in parts") != NULL;
     out.says_left = strstr(report, "left to first launches") != NULL;
     out.sum = run_sum(client, e);
     halo_executable_release(e);
@@ -124,6 +125,8 @@ static outcome work(const char *name) {
   out.libraries = files(name, "*.so");
   return out;
 }
+
+static outcome work(const char *name) { return work_on(families, true, name); }
 
 START_TEST(same_bits) {
   outcome native = work("native"), again = work("native");
@@ -143,6 +146,51 @@ START_TEST(same_bits) {
   ck_assert_int_eq(again.by_pocl, 0);
   ck_assert_int_ge(native.libraries, 10);
   ck_assert_int_eq(again.libraries, native.libraries);
+}
+END_TEST
+
+/* One kernel of several long steps, in a loop and out of it. */
+static const char long_steps[] =
+    "HloModule long\n"
+    "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }\n"
+    "less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), "
+    "direction=LT }\n"
+    "more { p = (s32[], f32[24,24]) parameter(0) i = s32[] get-tuple-element(p), index=0\n"
+    "  n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "round { p = (s32[], f32[24,24]) parameter(0) i = s32[] get-tuple-element(p), index=0\n"
+    "  x = f32[24,24] get-tuple-element(p), index=1\n  z = f32[] constant(0)\n"
+    "  s = f32[24,24] sort(x), dimensions={1}, to_apply=less\n"
+    "  r = f32[24] reduce(s, z), dimensions={0}, to_apply=add\n"
+    "  q = f32[24] reduce(x, z), dimensions={1}, to_apply=add\n"
+    "  j = f32[24,24] broadcast(r), dimensions={0}\n  k = f32[24,24] broadcast(q), dimensions={1}\n"
+    "  h = f32[] constant(0.01)\n  g = f32[24,24] broadcast(h), dimensions={}\n"
+    "  m = f32[24,24] multiply(j, g)\n  l = f32[24,24] subtract(m, k)\n"
+    "  t = f32[24,24] tanh(l)\n  o = s32[] constant(1)\n  u = s32[] add(i, o)\n"
+    "  ROOT v = (s32[], f32[24,24]) tuple(u, t) }\n"
+    "ENTRY e {\n"
+    "  p = f32[9216] parameter(0)\n  b = f32[96,96] reshape(p)\n  z = s32[] constant(0)\n"
+    "  x = f32[24,24] slice(b), slice={[0:24], [5:29]}\n  f = f32[] constant(0)\n"
+    "  a = (s32[], f32[24,24]) tuple(z, x)\n"
+    "  w = (s32[], f32[24,24]) while(a), condition=more, body=round\n"
+    "  y = f32[24,24] get-tuple-element(w), index=1\n"
+    "  c = f32[24,24] sort(y), dimensions={0}, to_apply=less\n"
+    "  d = f32[96,96] pad(c, f), padding=0_72x3_69\n  ROOT o = f32[96,96] subtract(d, b)\n}\n";
+
+/* Threads that have nothing else to do compile parts of one kernel. */
+START_TEST(parts) {
+  unsetenv("HALO_KERNELS");
+  setenv("HALO_COMPILE_THREADS", "1", 1);
+  outcome one = work_on(long_steps, false, "one");
+  setenv("HALO_COMPILE_THREADS", "3", 1);
+  outcome three = work_on(long_steps, false, "three");
+  setenv("HALO_COMPILE_THREADS", "0", 1);
+  outcome runtime = work_on(long_steps, false, "runtime");
+  ck_assert_uint_eq(one.sum, three.sum);
+  ck_assert_uint_eq(one.sum, runtime.sum);
+  ck_assert(!one.says_parts && !runtime.says_parts);
+  if (!three.is_pocl || !three.says_threads) return;
+  ck_assert(three.says_parts && !three.says_left);
+  ck_assert_int_eq(three.by_pocl, 0);
 }
 END_TEST
 
@@ -231,6 +279,7 @@ int main(void) {
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_set_timeout(tests, 300);
   tcase_add_test(tests, same_bits);
+  tcase_add_test(tests, parts);
   tcase_add_test(tests, other_launches);
   tcase_add_test(tests, nothing_kept);
   tcase_add_test(tests, stay_loaded);
