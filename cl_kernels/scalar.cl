@@ -5,10 +5,17 @@
  * sections it uses: "//! name" or "//! name : needed sections". It also compiles as it stands, if it needs no other file. Names:
  * h_<op>_<type> where <type> is XLA's name. Narrow floats are float values that their type can hold. */
 
-//! touch
+//! all
 /* What kernels whose groups are of one work item on CPUs begin with. What it does depends on the implementation of OpenCL (opencl/pocl.c). */
 #ifndef h_touch
 #define h_touch() ((void)0)
+#endif
+/* What numbers of 64 bits are held against each other by, in place of themselves: where the program's options say so,
+ * without signs (opencl/program.c). */
+#ifdef H_ORDER_UNSIGNED
+#define h_order_s64(x) ((ulong)(x) ^ 0x8000000000000000UL)
+#else
+#define h_order_s64(x) (x)
 #endif
 
 //! called

@@ -159,11 +159,19 @@ static bool scalar_is_plain(const halo_value *value) {
   return value->is_constant && isfinite(value->real) && !(value->real == 0 && signbit(value->real));
 }
 
+/* What stands for an operand where it is asked which one is larger. */
+static const char *scalar_order(const scalar_ctx *c, halo_type type, const char *x) {
+  return type == HALO_S64 ? EXPR(c, "h_order_s64(%s)", x) : x;
+}
+
 static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value x, halo_value y,
                                  bool max) {
   const char *a = x.text, *b = y.text;
   if (type == HALO_PRED) return EXPR(c, "(bool)(%s %s %s)", a, max ? "|" : "&", b);
-  if (!halo_type_is_float(type)) return EXPR(c, "%s %s %s ? %s : %s", a, max ? ">" : "<", b, a, b);
+  if (!halo_type_is_float(type)) {
+    return EXPR(c, "%s %s %s ? %s : %s", scalar_order(c, type, a), max ? ">" : "<",
+                scalar_order(c, type, b), a, b);
+  }
   /* Against a plain constant one comparison keeps NaN and turns -0 into the constant +0. For min the
    * constant 0 would have to lose against -0, so that goes the general way. */
   halo_value k = y;
@@ -252,6 +260,11 @@ static const char *scalar_compare(const scalar_ctx *c) {
     a = scalar_total_key(c, a);
     b = scalar_total_key(c, b);
   }
+  bool ordered = direction != HALO_EQ && direction != HALO_NE;
+  if (ordered) {
+    a = scalar_order(c, c->type, a);
+    b = scalar_order(c, c->type, b);
+  }
   return EXPR(c, "(bool)(%s %s %s)", a, signs[direction], b);
 }
 
@@ -278,8 +291,10 @@ static const char *scalar_clamp(const scalar_ctx *c) {
   halo_type type = c->instr->shape->type;
   const char *low = c->in[0], *x = c->in[1], *high = c->in[2];
   if (!halo_type_is_float(type)) {
-    const char *raised = EXPR(c, "(%s > %s ? %s : %s)", x, low, x, low);
-    return EXPR(c, "%s < %s ? %s : %s", raised, high, raised, high);
+    const char *most = scalar_order(c, type, high);
+    const char *raised = EXPR(c, "(%s > %s ? %s : %s)", scalar_order(c, type, x),
+                              scalar_order(c, type, low), x, low);
+    return EXPR(c, "%s < %s ? %s : %s", scalar_order(c, type, raised), most, raised, high);
   }
   const char *raised =
       EXPR(c, "(%s)", scalar_minmax(c, type, c->operands[0], c->operands[1], true));

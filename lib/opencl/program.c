@@ -99,6 +99,10 @@ static char *program_options(const halo_caps *caps, const char *extra) {
   if (halo_pocl_is(caps) && halo_llvm_mend()) halo_strbuf_append(&text, " -DH_MENDED");
   /* scalar.cl: on CPUs these functions are slower than what stands beside them. */
   if (caps->is_gpu) halo_strbuf_append(&text, " -DH_HALF_FUNCTIONS");
+  /* Mesa (22.3) takes (long)i < 3, of an int, for what is never true. */
+  if (strncmp(caps->platform, "rusticl", strlen("rusticl")) == 0) {
+    halo_strbuf_append(&text, " -DH_ORDER_UNSIGNED");
+  }
   if (extra && *extra) halo_strbuf_printf(&text, " %s", extra);
   return halo_strbuf_take(&text);
 }

@@ -15,7 +15,7 @@ void halo_plan_kernel_name(halo_strbuf *out, const char *text, int32_t number) {
 void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units,
                       int32_t count) {
   halo_sections sections = 0;
-  halo_sections_add(&sections, "touch"); /* of templates */
+  halo_sections_add(&sections, "all");
   if (!units) count = plan->units.count;
   for (int32_t i = 0; i < count; i++) {
     sections |= plan->units.data[units ? units[i] : i].sections;
