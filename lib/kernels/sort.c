@@ -11,6 +11,12 @@ static int64_t sort_units(const halo_sort_records *r) {
   return r->caps->compute_units > 0 ? r->caps->compute_units : 1;
 }
 
+/* Records that a work item may do something to, some rounds each, where it may not do as many as it likes. */
+static int64_t sort_most(const halo_sort_records *r, int64_t rounds) {
+  uint64_t most = r->caps->max_rounds / (uint64_t)rounds;
+  return most && most < INT64_MAX ? (int64_t)most : INT64_MAX;
+}
+
 typedef void sort_emit_fn(const halo_sort_records *r, halo_parts *p);
 
 /* Scratch: two arrays of records, and a radix sort's counts. */
@@ -64,10 +70,12 @@ typedef struct sort_blocks {
 enum { SORT_LOCAL = 32 << 10, SORT_GPU_BLOCK = 1024, SORT_GPU_GROUP = 128, SORT_CPU_TEAMS = 16 };
 
 static sort_blocks sort_cut(const halo_sort_records *r, int64_t n) {
+  enum { BLOCK_ROUNDS = 32 }; /* two for each level of merging */
   const halo_caps *caps = r->caps;
   int64_t room = caps->local_memory < SORT_LOCAL ? (int64_t)caps->local_memory : SORT_LOCAL;
   int64_t records = room / (2 * r->bytes);
   if (!caps->is_cpu && records > SORT_GPU_BLOCK) records = SORT_GPU_BLOCK;
+  if (records > sort_most(r, BLOCK_ROUNDS)) records = sort_most(r, BLOCK_ROUNDS);
   sort_blocks cut = {.block = 8, .team = 1, .teams = 1};
   while (cut.block < n && 2 * cut.block <= records) cut.block *= 2;
   int64_t most = caps->is_cpu ? SORT_CPU_TEAMS : SORT_GPU_GROUP;
@@ -129,8 +137,11 @@ static halo_status sort_block_step(const halo_sort_records *r, bool last) {
 /* Records that a work item merges. */
 static int64_t sort_segment(const halo_sort_records *r) {
   if (!r->caps->is_cpu) return 16;
-  int64_t segment = r->rows * r->n / (8 * sort_units(r));
-  return segment < 1024 ? 1024 : segment > 65536 ? 65536 : segment;
+  enum { LEAST = 1024, MOST = 65536, ROUNDS = 8 };
+  int64_t segment = r->rows * r->n / (8 * sort_units(r)), most = sort_most(r, ROUNDS);
+  if (segment < LEAST) segment = LEAST;
+  if (segment > MOST) segment = MOST;
+  return segment < most ? segment : most;
 }
 
 static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bool last) {
@@ -215,6 +226,7 @@ static sort_radix sort_radix_cut(const halo_sort_records *r) {
     int64_t pieces = sort_ceil(4 * sort_units(r), r->rows);
     cut.share = sort_ceil(r->n, pieces);
     if (cut.share < SORT_CPU_SHARE) cut.share = SORT_CPU_SHARE < r->n ? SORT_CPU_SHARE : r->n;
+    if (cut.share > sort_most(r, 2)) cut.share = sort_most(r, 2);
     if (cut.share < 1) cut.share = 1; /* of no elements */
   } else {
     int64_t most = (int64_t)caps->local_memory / (4 << cut.digit_bits);

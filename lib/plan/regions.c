@@ -97,12 +97,15 @@ static double region_slower(const region_state *e, const halo_step *step) {
   return groups < e->slower ? groups : e->slower;
 }
 
-/* An operation a round, and each work item that is one of the group's rounds. */
+/* An operation a round, or, of what has none that are counted, as sorts, a word; and each work item that is one of the
+ * group's rounds. */
 static double region_rounds(const region_state *e, const halo_step *step) {
-  double items = 1;
+  enum { WORD = 4 };
+  halo_plan_work work = halo_step_work(step);
+  double items = 1, done = work.flops > work.traffic / WORD ? work.flops : work.traffic / WORD;
   for (uint32_t d = 0; d < step->dims; d++) items *= (double)step->global[d];
   double moved = step->kind == HALO_STEP_COPY ? (double)step->bytes : 0;
-  return (items + moved + halo_step_work(step).flops) / (double)e->group;
+  return (items + moved + done) / (double)e->group;
 }
 
 region_price region_price_step(const region_state *e, const halo_step *step) {
