@@ -77,7 +77,7 @@ static int64_t linalg_cut(int64_t n, int64_t block) {
  * is a good part, and as long as the unknowns before stay in its caches. Of complex lines there is one a strip, so that
  * products between blocks are twice to four times as fast (CPU_SHARED). */
 static bool linalg_is_split(const halo_expander *x, const halo_shape *a, int64_t lines) {
-  enum { CPU_BLOCKS = 32, CPU_SHARED_BLOCKS = 4, CPU_SHARED = 4 };
+  enum { CPU_BLOCKS = 64, CPU_SHARED_BLOCKS = 4, CPU_SHARED = 4 };
   int64_t n = a->dims[a->rank - 1], blocks = CPU_BLOCKS;
   if (halo_type_is_complex(a->type) && lines > CPU_SHARED) blocks = CPU_SHARED_BLOCKS;
   if (linalg_has_many_items(x)) blocks = 1;
