@@ -104,6 +104,8 @@ static bool topk_select_supports(const halo_lowering *l, const char **why) {
   if (!topk_sort_supports(l, why)) return false;
   halo_sort_records r = halo_sort_describe(l, true);
   int64_t keep = topk_kept(l);
+  *why = "work items may not do so many rounds";
+  if (l->caps->max_rounds && r.n * keep > (int64_t)l->caps->max_rounds) return false;
   *why = "too many are wanted";
   if (l->caps->is_cpu) return keep <= TOPK_CPU_MOST;
   return keep <= TOPK_GPU_MOST &&
