@@ -350,7 +350,8 @@ static const char *pass_stages(const pass_writer *w, halo_emitter *e, const char
 static const char *pass_call_stages(const pass_writer *w, const char *table) {
   const fft_pass *pass = w->pass;
   halo_strbuf name = {0};
-  halo_strbuf_printf(&name, "h_fft_%s_%lldx%lld", w->part, (long long)pass->n, (long long)pass->lanes);
+  halo_strbuf_printf(&name, "h_fft_%s_%lldx%lld", w->part, (long long)pass->n,
+                     (long long)pass->lanes);
   for (int s = 0; s < pass->stage_count; s++) halo_strbuf_printf(&name, "_%d", pass->radices[s]);
   const char *call = halo_strbuf_text(&name);
   halo_emitter body;
@@ -358,7 +359,8 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
   const char *from = pass_stages(w, &body, "roots");
   halo_strbuf_printf(w->l->source,
                      "#ifndef %s_\n#define %s_\n"
-                     "static " HALO_KERNEL_SHARED "void %s(%s *restrict xr, %s *restrict xi, "
+                     "static " HALO_KERNEL_SHARED
+                     "void %s(%s *restrict xr, %s *restrict xi, "
                      "%s *restrict yr, %s *restrict yi, __global const %s *restrict roots) {\n%s}\n"
                      "#endif\n",
                      call, call, call, w->part, w->part, w->part, w->part, w->part,
@@ -376,8 +378,7 @@ static void pass_write(pass_writer *w) {
   pass_load(w);
   const char *table =
       pass->roots ? halo_emit_arg(e, HALO_ROLE_CONST, 0, pass->part, pass->roots) : NULL;
-  const char *from =
-      pass->items > 1 ? pass_stages(w, e, table) : pass_call_stages(w, table);
+  const char *from = pass->items > 1 ? pass_stages(w, e, table) : pass_call_stages(w, table);
   if (pass->items > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
   pass_store(w, from);
 }

@@ -181,8 +181,8 @@ static bool linker_is_missing(const linker_object *o, uint32_t symbol) {
 
 /* ---- What relocations ask for ---- */
 
-typedef bool linker_visit(linker *l, linker_object *o, const Elf64_Rela *r, const Elf64_Shdr *target,
-                          uint64_t address);
+typedef bool linker_visit(linker *l, linker_object *o, const Elf64_Rela *r,
+                          const Elf64_Shdr *target, uint64_t address);
 
 static bool linker_relocations_of(linker *l, linker_object *o, linker_visit *visit) {
   for (uint32_t s = 0; s < o->section_count; s++) {
@@ -219,8 +219,8 @@ static bool linker_relocations(linker *l, linker_visit *visit) {
 }
 
 /* Counts what a relocation needs; nothing has an address yet but what is marked by a 1. */
-static bool linker_count(linker *l, linker_object *o, const Elf64_Rela *r,
-                         const Elf64_Shdr *target, uint64_t address) {
+static bool linker_count(linker *l, linker_object *o, const Elf64_Rela *r, const Elf64_Shdr *target,
+                         uint64_t address) {
   (void)address;
   uint32_t number = (uint32_t)ELF64_R_SYM(r->r_info);
   const Elf64_Sym *symbol = &o->symbols[number];

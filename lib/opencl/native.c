@@ -90,7 +90,8 @@ bool native_run(const halo_native_work *w, const char *passes) {
   return !error;
 }
 
-static void native_set_flag(const halo_native_work *w, llvm_value *function, const char *name, bool on) {
+static void native_set_flag(const halo_native_work *w, llvm_value *function, const char *name,
+                            bool on) {
   const halo_llvm *l = w->llvm;
   unsigned kind = l->attribute_kind(name, strlen(name));
   const unsigned whole = ~0u; /* the function itself */
@@ -193,7 +194,8 @@ static bool native_choose(halo_native_work *w) {
 
 /* ---- Variables ---- */
 
-static void native_set_global(const halo_native_work *w, const char *name, unsigned long long value) {
+static void native_set_global(const halo_native_work *w, const char *name,
+                              unsigned long long value) {
   const halo_llvm *l = w->llvm;
   llvm_value *global = l->find_global(w->module, name);
   if (!global) return;

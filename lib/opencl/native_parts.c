@@ -69,8 +69,8 @@ int halo_native_parts(halo_native_work *work, int most) {
   int parts = most < NATIVE_PARTS ? most : NATIVE_PARTS;
   if (parts > weight / PARTS_WORTH) parts = (int)(weight / PARTS_WORTH);
   /* As many as shorten it. */
-  while (parts > 1 && parts_share(work, &list, parts) + PARTS_WORTH / 2 >
-                          parts_share(work, &list, parts - 1)) {
+  while (parts > 1 &&
+         parts_share(work, &list, parts) + PARTS_WORTH / 2 > parts_share(work, &list, parts - 1)) {
     parts--;
   }
   halo_vec_deinit(&list);
