@@ -8,7 +8,7 @@
  * Holes (each instance defines them, includes this text and undefines them):
  *   H_NAME     the kernel's name                    H_PARAMS  its parameters
  *   H_KERNEL   the head of the function that does item H_ITEM, which is the kernel or, H_CALLED, called by it
- *   H_OWN      1: a work item is alone in its group, and its blocks are in memory of its own
+ *   H_OWN      1: each work item has a team of its own, and its block is in memory of its own
  *   H_POINTERS declarations at its start            H_INT     the index type
  *   H_T        a record's type                      H_BEFORE(a, b) whether a comes before b
  *   H_IN(row, i) record i of a row                  H_OUT(row, i, r) hands it on

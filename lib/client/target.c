@@ -70,6 +70,7 @@ halo_target halo_target_of_device(const halo_device *device) {
   }
   target.has_f64 = caps->has_f64;
   target.exact_division = caps->correctly_rounded;
+  target.max_rounds = caps->max_rounds;
   uint64_t bytes = caps->max_parameters ? caps->max_parameters : TARGET_BYTES_MAX;
   if (bytes > TARGET_BYTES_MAX) bytes = TARGET_BYTES_MAX;
   /* A pointer and an offset each; two are left for scratch. */

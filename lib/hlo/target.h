@@ -13,6 +13,7 @@ typedef struct halo_target {
   double item_rate;    /* of one work item */
   int32_t max_buffers; /* of one kernel */
   int32_t side_extent; /* elements a reduction may have that a kernel does on the side */
+  uint64_t max_rounds; /* of all loops together that a work item may do; 0: as many as it likes */
   bool has_f64;
   bool exact_division; /* of f32, and square roots too: correctly rounded */
 } halo_target;

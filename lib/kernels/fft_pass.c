@@ -1,4 +1,5 @@
-/* kernels/fft_pass.c: the kernel of one pass: groups load lines, transform them in local memory, store them. */
+/* kernels/fft_pass.c: the kernel of one pass: groups load lines, transform them in local memory, on CPUs in an item's own,
+ * and store them. */
 #include "codegen/ctype.h"
 #include "kernels/fft_stage.h"
 

@@ -321,7 +321,11 @@ bool halo_sort_radix_supports(const halo_lowering *l, const char **why) {
   *why = "the comparator does not compare numbers of together 64 bits";
   if (halo_sort_describe(l, false).code_bits == 0) return false;
   *why = "rows are too long";
-  return halo_sort_describe(l, false).n < INT32_MAX;
+  halo_sort_records r = halo_sort_describe(l, false);
+  if (r.n >= INT32_MAX) return false;
+  *why = "work items may not do so many rounds";
+  sort_radix cut = sort_radix_cut(&r);
+  return cut.local > 1 || 2 * (cut.pieces << cut.digit_bits) <= sort_most(&r, 1);
 }
 
 /* Seconds: of a digit, an element costs about sixteen simple operations, a count eight. */

@@ -1,5 +1,5 @@
-/* kernels/triangular_solve.c: triangular systems by substitution, strips of lines side by side. On devices of
- * many work items large ones are written as several by passes/expand_linalg.c. */
+/* kernels/triangular_solve.c: triangular systems by substitution, strips of lines side by side. Large ones are
+ * written as several by passes/expand_linalg.c, those of few lines on CPUs only when they are very large. */
 #include "codegen/ctype.h"
 #include "hlo/linalg.h"
 #include "kernels/families.h"

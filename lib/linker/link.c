@@ -168,8 +168,9 @@ static bool linker_find_all(const linker *l) {
   for (int i = 0; l->object_count > 1 && i < l->object_count; i++) {
     const linker_object *o = &l->objects[i];
     for (uint32_t s = 1; s < o->symbol_count; s++) {
-      bool named = ELF64_ST_BIND(o->symbols[s].st_info) == STB_GLOBAL;
-      if (named && !linker_find(l, o, s)) return false;
+      int bind = ELF64_ST_BIND(o->symbols[s].st_info);
+      if (bind != STB_LOCAL && bind != STB_GLOBAL) return false; /* weak ones */
+      if (bind == STB_GLOBAL && !linker_find(l, o, s)) return false;
     }
   }
   return true;
@@ -226,7 +227,9 @@ static bool linker_count(linker *l, linker_object *o, const Elf64_Rela *r, const
   const Elf64_Sym *symbol = &o->symbols[number];
   linker_symbol *found = &o->found[number];
   bool is_missing = linker_is_missing(o, number), needs_got = false;
-  if (number == 0) return false;
+  /* What is hidden is nowhere else. */
+  bool is_lost = is_missing && ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT;
+  if (number == 0 || is_lost) return false;
   if (is_missing && !found->number) {
     found->number = 1;
     l->missing++;

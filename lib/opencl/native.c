@@ -388,6 +388,7 @@ static void *native_emit(const halo_native_work *w) {
   llvm_bytes *object = NULL;
   bool good = l->machine_emit(w->machine, w->module, LLVM_FILE_OBJECT, &message, &object) == 0;
   if (message) l->message_dispose(message);
+  if (!good && object) l->bytes_dispose(object);
   return good ? object : NULL;
 }
 

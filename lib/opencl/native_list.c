@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "opencl/native_work.h"
 
+#include <math.h>
 #include <pthread.h>
 
 /* A kernel whose functions several jobs compile. */
@@ -27,7 +28,7 @@ enum {
 struct halo_native_list {
   pthread_mutex_t lock;
   pthread_cond_t wake;
-  native_job *jobs; /* the longest first */
+  native_job *jobs; /* parts of what was begun, then the longest first */
   bool closed;
   int idle, busy; /* threads that wait, and that compile */
   halo_native_count count;
@@ -64,16 +65,24 @@ static native_job *native_new_job(const halo_native_kernel *kernel, const char *
 
 static void native_start_thread(halo_native_list *list);
 
+/* For jobs that nobody waits for. The lock is held. */
+static void native_start_threads(halo_native_list *list) {
+  int waiting = -list->idle;
+  for (const native_job *job = list->jobs; job; job = job->next) waiting++;
+  for (; waiting > 0 && list->thread_count < list->most; waiting--) native_start_thread(list);
+}
+
 /* Hands out the other parts of a kernel, before all else. The lock is held. */
 static void native_hand_out(halo_native_list *list, const native_job *job) {
   for (int part = job->split->count - 1; part > 0; part--) {
     native_job *other = native_new_job(&job->kernel, job->path);
     other->split = job->split;
     other->part = part;
+    other->seconds = HUGE_VAL;
     other->next = list->jobs;
     list->jobs = other;
-    if (!list->idle && list->thread_count < list->most) native_start_thread(list);
   }
+  native_start_threads(list);
   pthread_cond_broadcast(&list->wake);
 }
 
@@ -152,7 +161,7 @@ void halo_native_list_add(halo_native_list *list, const halo_native_kernel *kern
   while (*at && (*at)->seconds >= seconds) at = &(*at)->next;
   job->next = *at;
   *at = job;
-  if (!list->idle && list->thread_count < list->most) native_start_thread(list);
+  native_start_threads(list);
   pthread_cond_signal(&list->wake);
   pthread_mutex_unlock(&list->lock);
 }

@@ -74,13 +74,16 @@ static int64_t linalg_cut(int64_t n, int64_t block) {
 /* ---- Triangular solve ---- */
 
 /* One work item solves a line from its first unknown to its last: that is for devices of which one work item
- * is a good part, and as long as the unknowns before stay in its caches. Of complex lines there is one a strip, so that
- * products between blocks are twice to four times as fast (CPU_SHARED). */
+ * is a good part, where it is as fast as blocks with products between them, and compiled in a tenth of the time. Of complex
+ * lines there is one a strip, so that products are twice to four times as fast (CPU_SHARED). */
 static bool linalg_is_split(const halo_expander *x, const halo_shape *a, int64_t lines) {
   enum { CPU_BLOCKS = 64, CPU_SHARED_BLOCKS = 4, CPU_SHARED = 4 };
   int64_t n = a->dims[a->rank - 1], blocks = CPU_BLOCKS;
   if (halo_type_is_complex(a->type) && lines > CPU_SHARED) blocks = CPU_SHARED_BLOCKS;
   if (linalg_has_many_items(x)) blocks = 1;
+  /* Each unknown takes a round for each one before it, some unknowns at a time. */
+  uint64_t rounds = x->r->computation->module->target.max_rounds;
+  if (rounds && (uint64_t)n * (uint64_t)n / 4 > rounds) blocks = 1;
   return n > blocks * halo_linalg_block(a->type);
 }
 

@@ -205,33 +205,59 @@ static int64_t fusion_price(const fusion_state *s, const fusion_node *node) {
   return cost < FUSION_MAX_COST ? cost : FUSION_MAX_COST;
 }
 
-/* Arrays of its size that are read for it, where `node` is going to be a buffer one. */
-static int64_t fusion_arrays(const fusion_state *s, const fusion_node *node) {
+/* Counts the arrays that are as large as it or larger and that whoever computes `node` reads, each once, into *arrays. False:
+ * too much is looked at. */
+static bool fusion_count_arrays(fusion_state *s, fusion_node *node, int64_t own, int *room,
+                                int64_t *arrays) {
   const halo_instr *instr = node->instr;
-  if (node->hero || !node->possible || halo_shape_leaf_count(instr->shape) != 1) return 1;
-  int64_t arrays = 0, own = halo_shape_element_count(halo_leaf_shape(instr->shape, 0));
+  node->asked = s->asked;
   for (int32_t o = 0; o < instr->operand_count; o++) {
-    const fusion_node *operand = fusion_node_of(s, instr->operands[o]);
-    if (halo_shape_leaf_count(operand->instr->shape) != 1) return 1;
-    if (halo_shape_element_count(halo_leaf_shape(operand->instr->shape, 0)) < own) continue;
-    arrays += operand->stored ? 1 : operand->arrays;
+    fusion_node *operand = fusion_node_of(s, instr->operands[o]);
+    const halo_shape *shape = operand->instr->shape;
+    if (operand->asked == s->asked) continue;
+    if (!halo_shape_is_array(shape) || --*room < 0) return false;
+    if (halo_shape_element_count(shape) < own) continue;
+    if (operand->hero || operand->stored || !operand->possible) {
+      operand->asked = s->asked;
+      ++*arrays;
+    } else if (!fusion_count_arrays(s, operand, own, room, arrays)) {
+      return false;
+    }
   }
-  return arrays < FUSION_MAX_INPUTS ? arrays : FUSION_MAX_INPUTS;
+  return true;
+}
+
+/* How many instructions use it. What uses it twice is there twice, one behind the other. */
+static int64_t fusion_count_users(const fusion_state *s, int32_t i) {
+  int64_t users = 0;
+  for (int32_t u = s->users.first[i]; u < s->users.first[i + 1]; u++) {
+    users += u == s->users.first[i] || s->users.list[u] != s->users.list[u - 1];
+  }
+  return users;
 }
 
 /* Whether users that each compute this on their own would read more than one that stores it and others that read that, as
  * of sums that are added to in each layer of a network: there, kernels of layers are the same kernels only if they read as
  * many arrays. */
-static bool fusion_is_stored(const fusion_state *s, const fusion_node *node) {
-  enum { SAVED = 3, BYTES = 4 }; /* writing it, which reads it first, and to spare; of an element */
-  int32_t i = node->instr->mark, users = s->users.first[i + 1] - s->users.first[i];
-  if (s->in_rounds || s->is_small || node->hero || !node->possible ||
+static bool fusion_is_stored(fusion_state *s, fusion_node *node) {
+  enum {
+    SAVED = 3,
+    BYTES = 4,
+    ROOM = 64
+  }; /* writing it, which reads it first, and reading it; of an element; instructions */
+  int64_t users = fusion_count_users(s, node->instr->mark), arrays = 0;
+  int room = ROOM;
+  if (s->in_rounds || s->is_small || users < 2 || node->hero || !node->possible ||
+      !halo_shape_is_array(node->instr->shape) ||
       !halo_opcode_has_trait(node->instr->opcode, HALO_TRAIT_EW)) {
     return false;
   }
-  int64_t saved = (users - 1) * (node->arrays - 1);
-  double bytes = (double)halo_shape_element_count(node->instr->shape) * BYTES * (double)saved;
-  return saved > SAVED && bytes / s->target->bandwidth > s->target->launch;
+  int64_t own = halo_shape_element_count(node->instr->shape);
+  s->asked++;
+  if (!fusion_count_arrays(s, node, own, &room, &arrays)) return false;
+  int64_t saved = (users - 1) * (arrays - 1);
+  double bytes = (double)own * BYTES * (double)saved;
+  return saved >= SAVED && bytes / s->target->bandwidth > s->target->launch;
 }
 
 /* A little work, `runs` times a node: it is cheaper done over than handed on. In what becomes a part of one
@@ -565,7 +591,6 @@ static void fusion_begin(fusion_state *s) {
     if (fusion_is_reduction(node->instr) && !node->hero) {
       node->hero = !fusion_is_tiny(s, node, halo_shape_element_count(node->instr->shape));
     }
-    node->arrays = fusion_arrays(s, node);
     node->stored = fusion_is_stored(s, node);
   }
   fusion_node_of(s, s->computation->root)->pinned = true;

@@ -28,10 +28,9 @@ typedef struct fusion_node {
   bool materialised;
   halo_instr *root; /* the one kernel it is computed in, or NULL when there are several */
   int64_t cost;     /* to compute one element, fused operands included */
-  int64_t arrays;   /* as large as it is that who computes it reads */
   int64_t repeats;  /* how many times one kernel evaluates it for one of its elements */
   int32_t place;    /* where it is evaluated; instructions of one place share element positions */
-  int32_t asked;    /* the question that last counted this place */
+  int32_t asked;    /* the question that last counted this place, or this */
   int64_t runs;     /* how many elements of it are evaluated in all kernels together */
   int32_t size;     /* instructions in the kernel, of materialised ones */
   bool at_root;     /* its kernel evaluates it at the position that is written, and nowhere else */

@@ -97,15 +97,16 @@ static double region_slower(const region_state *e, const halo_step *step) {
   return groups < e->slower ? groups : e->slower;
 }
 
-/* An operation a round, or, of what has none that are counted, as sorts, a word; and each work item that is one of the
- * group's rounds. */
+/* An operation a round, or, of what has none that are counted, as sorts, some rounds for each word; and each work item
+ * that is one of the group's rounds. */
 static double region_rounds(const region_state *e, const halo_step *step) {
-  enum { WORD = 4 };
+  enum { WORD = 4, WORD_ROUNDS = 8 };
   halo_plan_work work = halo_step_work(step);
-  double items = 1, done = work.flops > work.traffic / WORD ? work.flops : work.traffic / WORD;
+  double items = 1, group = (double)e->group;
   for (uint32_t d = 0; d < step->dims; d++) items *= (double)step->global[d];
-  double moved = step->kind == HALO_STEP_COPY ? (double)step->bytes : 0;
-  return (items + moved + done) / (double)e->group;
+  if (step->kind == HALO_STEP_COPY) return (double)step->bytes / group;
+  double done = work.flops > 0 ? work.flops : work.traffic / WORD * WORD_ROUNDS;
+  return (items + done) / (items < group ? items : group);
 }
 
 region_price region_price_step(const region_state *e, const halo_step *step) {
