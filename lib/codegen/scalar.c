@@ -289,13 +289,6 @@ static const char *scalar_reduce_precision(const scalar_ctx *c) {
 
 static const char *scalar_clamp(const scalar_ctx *c) {
   halo_type type = c->instr->shape->type;
-  const char *low = c->in[0], *x = c->in[1], *high = c->in[2];
-  if (!halo_type_is_float(type)) {
-    const char *most = scalar_order(c, type, high);
-    const char *raised = EXPR(c, "(%s > %s ? %s : %s)", scalar_order(c, type, x),
-                              scalar_order(c, type, low), x, low);
-    return EXPR(c, "%s < %s ? %s : %s", scalar_order(c, type, raised), most, raised, high);
-  }
   const char *raised =
       EXPR(c, "(%s)", scalar_minmax(c, type, c->operands[0], c->operands[1], true));
   return scalar_minmax(c, type, halo_value_expression(type, raised), c->operands[2], false);

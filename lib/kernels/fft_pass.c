@@ -327,6 +327,10 @@ static void pass_begin(pass_writer *w) {
   }
 }
 
+static void pass_barrier(const pass_writer *w, halo_emitter *e) {
+  if (w->pass->items > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+}
+
 /* The stages of a line, from the arrays x to y and back; gives the name of those that have the result. */
 static const char *pass_stages(const pass_writer *w, halo_emitter *e, const char *table) {
   const fft_pass *pass = w->pass;
@@ -335,7 +339,7 @@ static const char *pass_stages(const pass_writer *w, halo_emitter *e, const char
   const char *from = "x", *to = "y";
   for (int s = 0; s < pass->stage_count; s++) {
     int r = pass->radices[s];
-    if (pass->items > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+    pass_barrier(w, e);
     fft_stage_emit(e, &(fft_stage){pass, s, length, root, roots, table}, from, to);
     length /= r;
     root += fft_stage_roots(r, length);
@@ -380,7 +384,7 @@ static void pass_write(pass_writer *w) {
   const char *table =
       pass->roots ? halo_emit_arg(e, HALO_ROLE_CONST, 0, pass->part, pass->roots) : NULL;
   const char *from = pass->items > 1 ? pass_stages(w, e, table) : pass_call_stages(w, table);
-  if (pass->items > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+  pass_barrier(w, e);
   pass_store(w, from);
 }
 

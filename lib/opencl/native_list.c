@@ -63,6 +63,14 @@ static native_job *native_new_job(const halo_native_kernel *kernel, const char *
   return job;
 }
 
+/* Behind those that take as long. The lock is held. */
+static void native_insert(halo_native_list *list, native_job *job) {
+  native_job **at = &list->jobs;
+  while (*at && (*at)->seconds >= job->seconds) at = &(*at)->next;
+  job->next = *at;
+  *at = job;
+}
+
 static void native_start_thread(halo_native_list *list);
 
 /* For jobs that nobody waits for. The lock is held. */
@@ -74,13 +82,12 @@ static void native_start_threads(halo_native_list *list) {
 
 /* Hands out the other parts of a kernel, before all else. The lock is held. */
 static void native_hand_out(halo_native_list *list, const native_job *job) {
-  for (int part = job->split->count - 1; part > 0; part--) {
+  for (int part = 1; part < job->split->count; part++) {
     native_job *other = native_new_job(&job->kernel, job->path);
     other->split = job->split;
     other->part = part;
     other->seconds = HUGE_VAL;
-    other->next = list->jobs;
-    list->jobs = other;
+    native_insert(list, other);
   }
   native_start_threads(list);
   pthread_cond_broadcast(&list->wake);
@@ -157,10 +164,7 @@ void halo_native_list_add(halo_native_list *list, const halo_native_kernel *kern
   native_job *job = native_new_job(kernel, path);
   job->seconds = seconds;
   pthread_mutex_lock(&list->lock);
-  native_job **at = &list->jobs;
-  while (*at && (*at)->seconds >= seconds) at = &(*at)->next;
-  job->next = *at;
-  *at = job;
+  native_insert(list, job);
   native_start_threads(list);
   pthread_cond_signal(&list->wake);
   pthread_mutex_unlock(&list->lock);

@@ -241,10 +241,10 @@ static int64_t fusion_count_users(const fusion_state *s, int32_t i) {
  * many arrays. */
 static bool fusion_is_stored(fusion_state *s, fusion_node *node) {
   enum {
-    SAVED = 3,
-    BYTES = 4,
-    ROOM = 64
-  }; /* writing it, which reads it first, and reading it; of an element; instructions */
+    SAVED = 3, /* arrays: writing it, which reads it first, and reading it */
+    BYTES = 4, /* of an element */
+    ROOM = 64  /* instructions to look at */
+  };
   int64_t users = fusion_count_users(s, node->instr->mark), arrays = 0;
   int room = ROOM;
   if (s->in_rounds || s->is_small || users < 2 || node->hero || !node->possible ||
