@@ -145,7 +145,8 @@ halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char
 /* What such functions have in their heads, to stay apart. Clang gives functions half of the registers of processors
  * with AVX-512, and kernels all, unless it is told. */
 #define HALO_KERNEL_APART "__attribute__((noinline, min_vector_width(512))) "
-/* And functions that kernels of a program share: these stay apart where kernels become functions of a region. */
+/* And functions that kernels share: these stay apart where kernels become functions of a region. Their names begin with
+ * HALO_NATIVE_SHARED_NAME. */
 #define HALO_KERNEL_SHARED "__attribute__((min_vector_width(512), noinline)) "
 /* The head of such a function and the kernel that calls it. */
 const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,

@@ -505,6 +505,7 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   ahead_describe(report, ahead->cached, "found in the runtime's cache");
   ahead_describe(report, native.done, "kernels compiled by threads of this one");
   ahead_describe(report, native.split, "of these in parts");
+  ahead_describe(report, native.shared, "functions that several share");
   int left = ahead->kernels - ahead->cached - ahead->done - native.done;
   ahead_describe(report, left, "left to first launches");
   if (left > 0) ahead_note_left();

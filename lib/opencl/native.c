@@ -167,6 +167,18 @@ static bool native_open_machine(halo_native_work *w, llvm_value *function) {
   return w->machine != NULL;
 }
 
+/* Reads the function that is compiled and what it calls; all else is of this module alone. */
+static bool native_begin(halo_native_work *w) {
+  const halo_llvm *l = w->llvm;
+  if (!w->group || !native_open_machine(w, w->group)) return false;
+  native_read(w);
+  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
+    if (!l->is_declaration(f)) l->set_linkage(f, LLVM_LINK_INTERNAL);
+  }
+  l->set_linkage(w->group, LLVM_LINK_EXTERNAL);
+  return true;
+}
+
 /* Leaves the group alone with what it calls. */
 static bool native_choose(halo_native_work *w) {
   const halo_llvm *l = w->llvm;
@@ -175,12 +187,7 @@ static bool native_choose(halo_native_work *w) {
   w->group = l->find_function(w->module, halo_strbuf_text(&name));
   halo_strbuf_deinit(&name);
   llvm_value *kernel = l->find_function(w->module, w->kernel->name);
-  if (!w->group || !kernel || !native_open_machine(w, w->group)) return false;
-  native_read(w);
-  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
-    if (!l->is_declaration(f)) l->set_linkage(f, LLVM_LINK_INTERNAL);
-  }
-  l->set_linkage(w->group, LLVM_LINK_EXTERNAL);
+  if (!kernel || !native_begin(w)) return false;
   halo_strbuf_printf(&name, "_pocl_kernel_%s_workgroup", w->kernel->name);
   l->set_name(w->group, halo_strbuf_text(&name), name.length);
   halo_strbuf_deinit(&name);
@@ -367,7 +374,7 @@ static void native_mark_scopes(const halo_native_work *w) {
 static bool native_optimise(const halo_native_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
-  bool good = w->kernel->local[0] == 1 || native_run(w, ask_first);
+  bool good = w->kernel->shared || w->kernel->local[0] == 1 || native_run(w, ask_first);
   /* Higher, arguments are promoted: a read becomes the caller's, who knows nothing of `restrict` any more. */
   return good && native_run(w, "default<O2>");
 }
@@ -392,25 +399,43 @@ static void *native_emit(const halo_native_work *w) {
   return good ? object : NULL;
 }
 
+/* ---- A shared function ---- */
+
+static bool native_open_shared(halo_native_work *w) {
+  const halo_llvm *l = w->llvm;
+  w->group = l->find_function(w->module, w->kernel->name);
+  if (!native_begin(w)) return false;
+  l->set_visibility(w->group, LLVM_HIDDEN);
+  for (int v = 0; v < NATIVE_VARIABLES; v++) {
+    llvm_value *global = l->find_global(w->module, native_variables[v]);
+    if (global && l->first_use(global)) return false;
+  }
+  return true;
+}
+
 /* ---- A kernel ---- */
+
+static bool native_open_kernel(halo_native_work *w) {
+  if (!native_choose(w)) return false;
+  native_free_loops(w);
+  native_set_sizes(w);
+  if (!native_gather(w) || !native_bind(w)) return false;
+  native_mark_scopes(w);
+  return true;
+}
 
 halo_native_work *halo_native_open(const halo_native_kernel *kernel) {
   const halo_llvm *llvm = halo_llvm_find();
   if (!llvm) return NULL;
   halo_native_work *w = halo_alloc(sizeof *w);
   *w = (halo_native_work){.llvm = llvm, .kernel = kernel, .context = llvm->context_create()};
-  bool good = native_parse(w) && native_choose(w);
-  if (good) native_free_loops(w);
-  if (good) native_set_sizes(w);
-  good = good && native_gather(w) && native_bind(w);
-  if (good) native_mark_scopes(w);
-  if (good) return w;
+  if (native_parse(w) && (kernel->shared ? native_open_shared(w) : native_open_kernel(w))) return w;
   halo_native_close(w);
   return NULL;
 }
 
 void *halo_native_make(halo_native_work *work, int part, int parts) {
-  if (parts > 1) native_keep_part(work, part, parts);
+  if (!work->kernel->shared) native_keep_part(work, part, parts);
   return native_optimise(work) ? native_emit(work) : NULL;
 }
 
@@ -422,20 +447,21 @@ void halo_native_close(halo_native_work *work) {
   halo_free(work);
 }
 
-bool halo_native_link(void **objects, int count, const char *path) {
+bool halo_native_link(void *const *objects, int count, const char *path) {
   const halo_llvm *l = halo_llvm_find();
-  halo_link_object parts[NATIVE_PARTS];
+  halo_link_object parts[NATIVE_OBJECTS];
   unsigned char *library = NULL;
   size_t size = 0;
-  bool good = l && count <= NATIVE_PARTS;
+  bool good = l && count <= NATIVE_OBJECTS;
   for (int i = 0; good && i < count; i++) {
     good = objects[i] != NULL;
     if (good) parts[i] = (halo_link_object){l->bytes_start(objects[i]), l->bytes_size(objects[i])};
   }
   good = good && halo_link(parts, count, &library, &size) && native_write(path, library, size);
-  for (int i = 0; l && i < count; i++) {
-    if (objects[i]) l->bytes_dispose(objects[i]);
-  }
   free(library);
   return good;
+}
+
+void halo_native_drop(void *object) {
+  if (object) halo_llvm_find()->bytes_dispose(object);
 }

@@ -1,12 +1,21 @@
-/* opencl/native_parts.c: the functions of a kernel, shared out among threads that compile it together.
+/* opencl/native_parts.c: the functions of a kernel, shared out among threads that compile it together, and those that are
+ * compiled once for several kernels.
  *
  * A program that is one long kernel would be compiled by one core. Its long steps are functions that are not put in place
  * (plan/region_text.c), so that threads can compile some each; the linker then finds where they are. */
+#include "base/memory.h"
 #include "base/vec.h"
 #include "opencl/native_work.h"
 
+#include <string.h>
+
 /* Instructions, before anything is optimised, that are worth a part, which begins by reading the kernel again. */
 enum { PARTS_WORTH = 500 };
+
+enum {
+  PARTS_NONE = -1,
+  PARTS_SHARED = -2 /* what shared functions are in, which are none of a kernel's */
+};
 
 typedef struct parts_function {
   llvm_value *function;
@@ -32,7 +41,7 @@ static int64_t parts_share(const halo_native_work *w, const parts_list *list, in
   int64_t loads[NATIVE_PARTS] = {0}, most = 0;
   for (int32_t i = 0; i < list->count; i++) {
     bool is_group = list->data[i].function == w->group;
-    list->data[i].part = is_group ? 0 : -1;
+    if (list->data[i].part != PARTS_SHARED) list->data[i].part = is_group ? 0 : PARTS_NONE;
     if (is_group) loads[0] += list->data[i].weight;
   }
   for (int32_t left = list->count; left > 0; left--) {
@@ -40,7 +49,7 @@ static int64_t parts_share(const halo_native_work *w, const parts_list *list, in
     int least = 0;
     for (int32_t i = 0; i < list->count; i++) {
       parts_function *f = &list->data[i];
-      if (f->part < 0 && (!heaviest || f->weight > heaviest->weight)) heaviest = f;
+      if (f->part == PARTS_NONE && (!heaviest || f->weight > heaviest->weight)) heaviest = f;
     }
     if (!heaviest) break;
     for (int p = 1; p < parts; p++) least = loads[p] < loads[least] ? p : least;
@@ -51,16 +60,45 @@ static int64_t parts_share(const halo_native_work *w, const parts_list *list, in
   return most;
 }
 
+static bool parts_is_shared(const halo_native_work *w, llvm_value *function) {
+  static const char begin[] = HALO_NATIVE_SHARED_NAME;
+  size_t length;
+  const char *name = w->llvm->name(function, &length);
+  return length >= sizeof begin - 1 && memcmp(name, begin, sizeof begin - 1) == 0;
+}
+
+/* Gives the weight of those that are the kernel's. */
 static int64_t parts_list_all(const halo_native_work *w, parts_list *list) {
   const halo_llvm *l = w->llvm;
   int64_t weight = 0;
+  int shared = 0;
   for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
     if (l->is_declaration(f)) continue;
-    parts_function function = {.function = f, .weight = parts_weigh(w, f)};
+    parts_function function = {.function = f, .weight = parts_weigh(w, f), .part = PARTS_NONE};
+    if (shared < HALO_NATIVE_SHARED && parts_is_shared(w, f)) {
+      function.part = PARTS_SHARED;
+      shared++;
+    } else {
+      weight += function.weight;
+    }
     halo_vec_push(list, function);
-    weight += function.weight;
   }
   return weight;
+}
+
+int halo_native_shared(const halo_native_work *work, char *names[HALO_NATIVE_SHARED]) {
+  parts_list list = {0};
+  int count = 0;
+  parts_list_all(work, &list);
+  for (int32_t i = 0; i < list.count; i++) {
+    if (list.data[i].part != PARTS_SHARED) continue;
+    size_t length;
+    const char *name = work->llvm->name(list.data[i].function, &length);
+    names[count] = halo_alloc(length + 1);
+    memcpy(names[count++], name, length);
+  }
+  halo_vec_deinit(&list);
+  return count;
 }
 
 int halo_native_parts(halo_native_work *work, int most) {
@@ -80,7 +118,7 @@ int halo_native_parts(halo_native_work *work, int most) {
 static int parts_of(const parts_list *list, llvm_value *function) {
   int32_t i = 0;
   while (i < list->count && list->data[i].function != function) i++;
-  return i < list->count ? list->data[i].part : -1;
+  return i < list->count ? list->data[i].part : PARTS_NONE;
 }
 
 static bool parts_is_wanted(const halo_native_work *w, const parts_list *list,
@@ -90,7 +128,8 @@ static bool parts_is_wanted(const halo_native_work *w, const parts_list *list,
     llvm_value *instruction = l->is_instruction(l->user(use));
     if (!instruction) return true;
     llvm_value *by = l->block_function(l->instruction_block(instruction));
-    if (parts_of(list, by) != f->part) return true;
+    int part = parts_of(list, by);
+    if (part != f->part && part != PARTS_SHARED) return true;
   }
   return false;
 }
@@ -130,10 +169,12 @@ static void parts_declare(const halo_native_work *w, llvm_value *function) {
 void native_keep_part(const halo_native_work *w, int part, int parts) {
   const halo_llvm *l = w->llvm;
   parts_list list = {0};
-  /* That an array is not kept, as that what is called only reads: declarations do not show it. */
-  native_run(w, "cgscc(function-attrs)");
   parts_list_all(w, &list);
   parts_share(w, &list, parts);
+  bool all = true; /* functions are this part's */
+  for (int32_t i = 0; i < list.count; i++) all = all && list.data[i].part == part;
+  /* That an array is not kept, as that what is called only reads: declarations do not show it. */
+  if (!all) native_run(w, "cgscc(function-attrs)");
   for (int32_t i = 0; i < list.count; i++) {
     parts_function *f = &list.data[i];
     f->wanted = f->function != w->group && parts_is_wanted(w, &list, f);

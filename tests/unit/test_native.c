@@ -83,7 +83,7 @@ static uint64_t run_sum(halo_client *client, halo_executable *e) {
 }
 
 typedef struct outcome {
-  bool is_pocl, says_threads, says_found, says_parts, says_left; /* of the report */
+  bool is_pocl, says_threads, says_found, says_parts, says_shared, says_left; /* of the report */
   int by_pocl, libraries; /* files that PoCL makes on its way to a kernel, and those of kernels */
   uint64_t sum;
 } outcome;
@@ -109,6 +109,7 @@ static outcome work_on(const char *text, bool no_fusion, const char *name) {
     out.says_threads = strstr(report, "compiled by threads") != NULL;
     out.says_found = strstr(report, "found in the runtime's cache") != NULL;
     out.says_parts = strstr(report, "of these in parts") != NULL;
+    out.says_shared = strstr(report, "functions that several share") != NULL;
     out.says_left = strstr(report, "left to first launches") != NULL;
     out.sum = run_sum(client, e);
     halo_executable_release(e);
@@ -190,6 +191,34 @@ START_TEST(parts) {
   ck_assert(!one.says_parts && !runtime.says_parts);
   if (!three.is_pocl || !three.says_threads) return;
   ck_assert(three.says_parts && !three.says_left);
+  ck_assert_int_eq(three.by_pocl, 0);
+}
+END_TEST
+
+/* Transforms along both axes, of lines of one length; on CPUs the stages of a line are a function. */
+static const char transforms[] =
+    "HloModule transforms\n"
+    "ENTRY e {\n"
+    "  p = f32[9216] parameter(0)\n  x = f32[96,96] reshape(p)\n"
+    "  c = c64[96,96] convert(x)\n  f = c64[96,96] fft(c), fft_type=FFT, fft_length={96}\n"
+    "  t = c64[96,96] transpose(f), dimensions={1,0}\n"
+    "  g = c64[96,96] fft(t), fft_type=FFT, fft_length={96}\n"
+    "  s = f32[96,96] real(g)\n  r = c64[96,49] fft(s), fft_type=RFFT, fft_length={96}\n"
+    "  ROOT o = f32[96,96] fft(r), fft_type=IRFFT, fft_length={96}\n}\n";
+
+/* What several kernels call is compiled once. */
+START_TEST(shared) {
+  setenv("HALO_COMPILE_THREADS", "1", 1);
+  outcome one = work_on(transforms, false, "one");
+  setenv("HALO_COMPILE_THREADS", "3", 1);
+  outcome three = work_on(transforms, false, "three");
+  setenv("HALO_COMPILE_THREADS", "0", 1);
+  outcome runtime = work_on(transforms, false, "runtime");
+  ck_assert_uint_eq(one.sum, three.sum);
+  ck_assert_uint_eq(one.sum, runtime.sum);
+  ck_assert(!runtime.says_shared);
+  if (!three.is_pocl || !three.says_threads) return;
+  ck_assert(one.says_shared && three.says_shared && !three.says_left && !one.says_left);
   ck_assert_int_eq(three.by_pocl, 0);
 }
 END_TEST
@@ -280,6 +309,7 @@ int main(void) {
   tcase_set_timeout(tests, 300);
   tcase_add_test(tests, same_bits);
   tcase_add_test(tests, parts);
+  tcase_add_test(tests, shared);
   tcase_add_test(tests, other_launches);
   tcase_add_test(tests, nothing_kept);
   tcase_add_test(tests, stay_loaded);
