@@ -118,17 +118,20 @@ double halo_lapack_operations(const halo_lapack_view *v) {
   return halo_type_is_complex(v->type) ? 4 * each : each;
 }
 
-/* What one work group holds: its local memory, or a work item of a CPU its own. */
-static int64_t lapack_room(const halo_target *target) {
-  enum { LOCAL = 16 << 10, OWN = 64 << 10 };
-  return halo_target_has_few_items(target) ? OWN : LOCAL;
+/* Bytes of a matrix that one work group holds, in local memory, or a work item of a CPU works on: in its own, or by
+ * reflectors, several of which are applied at once, in what its caches hold. */
+static int64_t lapack_room(const halo_lapack_view *v, const halo_target *target) {
+  enum { LOCAL = 16 << 10, NEAR = 1 << 20 };
+  if (!halo_target_has_few_items(target)) return LOCAL;
+  bool reflectors = v->routine == HALO_LAPACK_GEQRF || v->routine == HALO_LAPACK_ORGQR;
+  return reflectors ? NEAR : HALO_LAPACK_OWN;
 }
 
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {
   enum { LAUNCHES = 5 };
   const double host_rate = 4e9;  /* operations a second of LAPACK on small matrices */
   const double host_call = 5e-7; /* seconds: of a call */
-  int64_t room = lapack_room(target);
+  int64_t room = lapack_room(v, target);
   int64_t bytes = v->rows * v->columns * (int64_t)halo_type_size(v->type);
   if (v->rows > room || v->columns > room || bytes > room) return false;
   double operations = halo_lapack_operations(v), batch = (double)v->batch;

@@ -12,6 +12,10 @@ typedef enum halo_lapack_routine {
   HALO_LAPACK_ORGQR  /* (reflectors, their factors) -> Q */
 } halo_lapack_routine;
 
+enum {
+  HALO_LAPACK_OWN = 64 << 10
+}; /* bytes of a matrix that a work item of a CPU holds in its private memory */
+
 /* A batch of problems with matrices of `rows` x `columns`, the last two dimensions of the call's first operand. */
 typedef struct halo_lapack_view {
   halo_lapack_routine routine;

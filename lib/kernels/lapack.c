@@ -4,7 +4,7 @@
 
 #include "codegen/ctype.h"
 #include "kernels/families.h"
-#include "kernels/linalg.h"
+#include "kernels/lapack_parts.h"
 
 extern const char halo_cl_lapack_lu[], halo_cl_lapack_cholesky[], halo_cl_lapack_qr[],
     halo_cl_lapack_q[];
@@ -19,7 +19,7 @@ static const char *lapack_template(halo_lapack_routine routine) {
   return NULL;
 }
 
-static halo_lapack_view lapack_view(const halo_lowering *l) {
+halo_lapack_view lapack_view(const halo_lowering *l) {
   halo_lapack_view v = {0};
   halo_lapack_describe(halo_lowering_root(l), &v);
   return v;
@@ -97,8 +97,15 @@ static const lapack_part lapack_parts[][LAPACK_PARTS] = {
                            {"H_OUT", "_out", {"i", "j"}, 2, 0, true}},
 };
 
+void lapack_emit_parts(halo_parts *p, const halo_lapack_view *v) {
+  const halo_instr *call = halo_lowering_root(p->l);
+  for (const lapack_part *part = lapack_parts[v->routine]; part->hole; part++) {
+    lapack_emit_part(p, call, v, part);
+  }
+}
+
 /* Arithmetic beside that of all kernels of linear algebra. */
-static void lapack_holes(halo_parts *p, halo_template *k, halo_type type) {
+static void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type) {
   halo_linalg_holes(p, k, type);
   bool wide = halo_type_real_part(type) == HALO_F64;
   halo_template_define(k, "H_LEAST", wide ? "H_LEAST 1e-200" : "H_LEAST 1e-25f");
@@ -120,6 +127,17 @@ static void lapack_holes(halo_parts *p, halo_template *k, halo_type type) {
   halo_template_define(k, "H_IS_ZERO", "H_IS_ZERO(v) ((v).x == 0 && (v).y == 0)");
 }
 
+void lapack_holes(halo_parts *p, halo_template *k, const halo_lapack_view *v) {
+  for (const lapack_part *part = lapack_parts[v->routine]; part->hole; part++) {
+    halo_parts_call(p, k, part->hole, part->suffix, lapack_names(p->l->arena, part, part->store));
+  }
+  lapack_arithmetic(p, k, v->type);
+  halo_template_define_int(k, "H_M", v->rows);
+  halo_template_define_int(k, "H_N", v->columns);
+  halo_template_define_int(k, "H_K", v->steps);
+  halo_template_define_int(k, "H_BATCH", v->batch);
+}
+
 /* ---- Launches ---- */
 
 /* The extents of a work group: about a row of few, and as many rows as fit. */
@@ -135,9 +153,7 @@ static void lapack_group(const halo_caps *caps, const halo_lapack_view *v, size_
   }
 }
 
-/* A work item each. Those of CPUs are long: a few a group, but enough groups to share out, and groups of one where
- * they are so few that a region may take them. */
-static void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t batch) {
+void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t batch) {
   enum { MOST = 32, GROUPS = 512 };
   halo_launch_items(caps, launch, batch);
   if (!caps->is_cpu) return;
@@ -149,25 +165,15 @@ static void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int6
 }
 
 static halo_status lapack_lower(halo_lowering *l, bool alone) {
-  const halo_instr *call = halo_lowering_root(l);
   halo_lapack_view v = lapack_view(l);
   if (v.batch == 0) return HALO_OK;
   halo_parts p;
   halo_linalg_begin(&p, l, halo_kernel_name(l, alone ? "item" : "group"), v.type, false);
-  for (const lapack_part *part = lapack_parts[v.routine]; part->hole; part++) {
-    lapack_emit_part(&p, call, &v, part);
-  }
+  lapack_emit_parts(&p, &v);
   halo_template k;
   halo_parts_template(&p, &k, lapack_template(v.routine), "");
-  for (const lapack_part *part = lapack_parts[v.routine]; part->hole; part++) {
-    halo_parts_call(&p, &k, part->hole, part->suffix, lapack_names(l->arena, part, part->store));
-  }
-  lapack_holes(&p, &k, v.type);
-  halo_template_define_int(&k, "H_M", v.rows);
-  halo_template_define_int(&k, "H_N", v.columns);
-  halo_template_define_int(&k, "H_K", v.steps);
+  lapack_holes(&p, &k, &v);
   halo_template_define_int(&k, "H_LOWER", v.lower);
-  halo_template_define_int(&k, "H_BATCH", v.batch);
   halo_template_define_int(&k, "H_ALONE", alone);
   /* Rows in local memory are one longer than they need, so that columns do not lie in one bank of it. */
   halo_template_define(
@@ -194,13 +200,13 @@ static halo_status lapack_lower(halo_lowering *l, bool alone) {
 
 /* ---- A matrix a work item ---- */
 
-enum { LAPACK_START = 200 }; /* operations that a matrix takes before its first product */
-
 static bool lapack_item_supports(const halo_lowering *l, const char **why) {
   enum { GPU_ELEMENTS = 1024 };
   halo_lapack_view v = lapack_view(l);
+  int64_t elements = v.rows * v.columns;
   *why = "the matrix is too large for a work item's private memory";
-  return l->caps->is_cpu || v.rows * v.columns <= GPU_ELEMENTS;
+  return l->caps->is_cpu ? elements * (int64_t)halo_type_size(v.type) <= HALO_LAPACK_OWN
+                         : elements <= GPU_ELEMENTS;
 }
 
 static double lapack_item_cost(const halo_lowering *l) {
@@ -239,6 +245,7 @@ static double lapack_group_cost(const halo_lowering *l) {
 static halo_status lapack_group_lower(halo_lowering *l) { return lapack_lower(l, false); }
 
 static const halo_implementation lapack_implementations[] = {
+    {"lines", lapack_lines_supports, lapack_lines_cost, lapack_lines_lower},
     {"item", lapack_item_supports, lapack_item_cost, lapack_item_lower},
     {"group", lapack_group_supports, lapack_group_cost, lapack_group_lower},
     {0}};

@@ -94,6 +94,16 @@ static const char *linalg_turned(halo_arena *arena, const char *vector, int widt
   return text;
 }
 
+/* Of each complex number of a vector one part, twice. */
+static const char *linalg_doubled(halo_arena *arena, const char *of, int part, int width) {
+  halo_strbuf b = {0};
+  halo_strbuf_printf(&b, "(%s).s", of);
+  for (int i = 0; i < width; i++) halo_strbuf_printf(&b, "%x", (i & ~1) | part);
+  const char *text = halo_arena_printf(arena, "%s", halo_strbuf_text(&b));
+  halo_strbuf_deinit(&b);
+  return text;
+}
+
 void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, int lanes) {
   bool complex = halo_type_is_complex(type);
   const char *part = halo_ctype_compute(halo_type_real_part(type));
@@ -110,9 +120,13 @@ void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, i
   }
   if (!complex) {
     halo_template_define(k, "H_LESS", "H_LESS(c, a, b) ((c) - (a) * (b))");
+    halo_template_define(k, "H_PLUS", "H_PLUS(c, a, b) ((c) + (a) * (b))");
     return;
   }
-  const char *vector = halo_arena_printf(p->l->arena, "%s%d", part, width);
-  halo_parts_hole(p, k, "H_LESS(c, a, b)", "((c) - (a).x * (b) - (a).y * %s)",
-                  linalg_turned(p->l->arena, vector, width));
+  halo_arena *arena = p->l->arena;
+  const char *turned = linalg_turned(arena, halo_arena_printf(arena, "%s%d", part, width), width);
+  halo_parts_hole(p, k, "H_LESS(c, a, b)", "((c) - (a).x * (b) - (a).y * %s)", turned);
+  halo_parts_hole(p, k, "H_PLUS(c, a, b)", "((c) + %s * (b) - %s * %s)",
+                  linalg_doubled(arena, "a", 0, width), linalg_doubled(arena, "a", 1, width),
+                  turned);
 }

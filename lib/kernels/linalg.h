@@ -29,7 +29,8 @@ void halo_linalg_store(halo_emitter *e, const halo_shape *result, halo_type type
  * `wanted` of them. */
 int halo_linalg_lanes(const halo_caps *caps, halo_type type, int64_t wanted);
 /* The holes for vectors of `lanes` elements: H_V, H_W (how many), H_LOADV(space, p) and H_STOREV(v, space, p)
- * by the address space of p, H_LESS(c, a, b) (c - a b of an element a and vectors). */
+ * by the address space of p, H_LESS(c, a, b) (c - a b of an element a and vectors), H_PLUS(c, a, b) (c + conj(a) b of
+ * vectors). */
 void halo_linalg_vector_holes(halo_parts *p, halo_template *k, halo_type type, int lanes);
 /* The holes for arithmetic: H_T, H_R (its real part's type), H_RE(v), H_CONJ(v), H_NAN, H_SUBMUL(c, a, b)
  * (c - a b), H_DIV(a, b). */

@@ -145,8 +145,8 @@ static void native_share(halo_native_list *list, const native_job *job,
 static void native_begin_build(halo_native_list *list, native_job *job, halo_native_work *work) {
   native_build *build = job->build;
   pthread_mutex_lock(&list->lock);
+  int most = 1 + native_spare(list); /* shared functions are short */
   if (work) native_share(list, job, work);
-  int most = 1 + native_spare(list);
   pthread_mutex_unlock(&list->lock);
   build->parts = work && most > 1 ? halo_native_parts(work, most) : 1;
   pthread_mutex_lock(&list->lock);

@@ -236,6 +236,38 @@ def _boundary_cases():
         yield Program(f"lapack.geqrf.{n}", _qr, _matrix("f32", n, 60))
 
 
+def _reflector_cases():
+    """Matrices of which several reflectors are applied at once: columns that are no whole vectors, steps that are no
+    whole panels, one that is too large for a work item's own memory, and ones that need no reflector or scaling."""
+
+    def edges(a):
+        """The rows and columns at the edges, with LAPACK's signs, and how well they hold together."""
+        q, r = jnp.linalg.qr(a)
+        product, unit = q @ r, _adjoint(q) @ q
+        return _away(q[..., -3:], r[..., :2, :], r[..., -2:, :], product[..., -2:, :], unit[..., -2:, :])
+
+    def program(name, a):
+        # Sums of as many products as a column has rows, in another order.
+        return Program(f"lapack.reflectors.{name}", edges, a, bound=64)
+
+    for type_ in "f32", "f64", "c64", "c128":
+        for dims in (41, 33), (37, 50), (2, 30, 30):
+            name = "x".join(str(d) for d in dims)
+            yield program(f"{name}.{type_}", _matrix(type_, *dims))
+    for dims in (150, 131), (98, 190), (129, 2):
+        yield program("x".join(str(d) for d in dims), _matrix("f32", *dims))
+    odd = np.array(_matrix("f32", 34, 34))
+    odd[:, 5] = 0
+    odd[8:, 8] = 0
+    yield Program("lapack.reflectors.odd", _qr, odd, bound=64)
+    none = np.array(_matrix("f32", 40, 40))
+    none[3, 20] = np.nan
+    yield Program("lapack.reflectors.nan", lambda a: _are_none(*jnp.linalg.qr(a)), none)
+    small = np.array(_matrix("f32", 35, 35)) * np.float32(1e-30)
+    scale = np.float32(1e-30)
+    yield Program("lapack.reflectors.small", lambda a: _qr_scaled(a, scale), small, bound=64)
+
+
 def _iterations():
     """Loops with factorisations in them, which are one kernel."""
 
@@ -329,5 +361,6 @@ def cases():
     for type_ in DTYPES:
         yield from _small_cases(type_)
     yield from _boundary_cases()
+    yield from _reflector_cases()
     yield from _iterations()
     yield from _programs()
