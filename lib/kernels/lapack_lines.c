@@ -32,7 +32,7 @@ static lines_cut lines_choose(const halo_caps *caps, const halo_lapack_view *v) 
 
 bool lapack_lines_supports(const halo_lowering *l, const char **why) {
   halo_lapack_view v = lapack_view(l);
-  *why = "for CPUs' reflectors";
+  *why = "for reflectors, on CPUs";
   bool reflectors = v.routine == HALO_LAPACK_GEQRF || v.routine == HALO_LAPACK_ORGQR;
   return l->caps->is_cpu && reflectors && v.columns > 0 && v.rows > 0;
 }
