@@ -85,12 +85,31 @@ static const char *element_turned(halo_emitter *e, const char *arg, halo_type ty
                            arg, (int)word, t->lane);
 }
 
+static void element_note(halo_emitter *e, const char *arg, const halo_integer *position) {
+  halo_neighbours *n = e->neighbours;
+  int64_t at;
+  int32_t i = 0;
+  if (!halo_integer_is_constant(halo_integer_sub(&e->integers, position, n->counter), &at)) return;
+  while (i < n->args.count && strcmp(n->args.data[i], arg) != 0) i++;
+  if (i < n->args.count) {
+    n->several |= n->at.data[i] != at;
+    return;
+  }
+  halo_vec_push(&n->args, arg);
+  halo_vec_push(&n->at, at);
+}
+
 halo_value halo_emit_load(halo_emitter *e, const char *arg, halo_type type,
                           const halo_integer *position) {
+  if (e->neighbours) element_note(e, arg, position);
   const char *turned = e->turned ? element_turned(e, arg, type, position) : NULL;
   if (turned)
     return emit_declare(e, halo_value_expression(type, halo_ctype_load(e->arena, type, turned)));
   const char *at = halo_emit_integer(e, position);
+  int64_t place;
+  if (e->origin && !halo_integer_is_constant(position, &place)) {
+    at = halo_arena_printf(e->arena, "%s + %s", at, e->origin);
+  }
   const char *raw = halo_arena_printf(e->arena, "%s[%s]", arg, at);
   if (e->parts && halo_type_is_complex(type)) {
     const char *part = halo_ctype_compute(halo_type_real_part(type));

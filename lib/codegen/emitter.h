@@ -67,6 +67,14 @@ typedef struct halo_turned {
   bool complete;            /* no other array is turned over */
 } halo_turned;
 
+/* What is read of arrays at a counter's place and at a constant's distance from it. */
+typedef struct halo_neighbours {
+  const halo_integer *counter;
+  HALO_VEC(const char *) args; /* of each array that was read so */
+  HALO_VEC(int64_t) at;        /* where it was first */
+  bool several;                /* of some array, more than one element */
+} halo_neighbours;
+
 typedef struct halo_emitter {
   halo_arena *arena; /* of the whole lowering; everything below lives in it */
   halo_status status;
@@ -78,6 +86,9 @@ typedef struct halo_emitter {
   bool
       ordered_names; /* arguments are named in the order of their use, not by what they are: so that kernels which
                          have others in the same places have equal texts */
+  halo_neighbours *neighbours; /* not NULL: what is read is noted there */
+  const char
+      *origin; /* not NULL: 0, which compilers do not know, to be added to places that are read */
   bool has_arrays; /* the body keeps arrays of its own, one for each work item */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */

@@ -28,6 +28,7 @@ static void spans_emit(const halo_lowering *l, halo_emitter *e, const halo_loop_
       halo_integer_variable(&e->integers, "r", s->band[b], spans_band_end(s, b) - 1);
   const halo_integer *column =
       halo_integer_variable(&e->integers, "c", s->begin[k], spans_end(s, k) - 1);
+  if (e->neighbours) e->neighbours->counter = column;
   s->emit(l, e,
           halo_integer_add(&e->integers, halo_integer_mul(&e->integers, row, s->columns), column));
 }
@@ -178,9 +179,35 @@ static void spans_emit_row(const halo_lowering *l, halo_emitter *e, const halo_l
   }
 }
 
+/* Whether a long span of a single row reads several elements of an array for each. Places are the counter and a constant
+ * there, and compilers see that what one round of the loop reads is what the next ones read beside it: they keep it from
+ * round to round, and LLVM makes no vectors of such a loop. */
+static bool spans_read_neighbours(const halo_lowering *l, const halo_loop_spans *s) {
+  enum { LONG = 128 };
+  bool several = false;
+  for (int k = 0; k < s->count && s->rows == 1 && !several; k++) {
+    if (spans_end(s, k) - s->begin[k] < LONG) continue;
+    halo_neighbours neighbours = {0};
+    halo_emitter e;
+    halo_loop_begin_spans(&e, l);
+    e.neighbours = &neighbours;
+    spans_emit(l, &e, s, 0, k);
+    several = neighbours.several;
+    halo_emitter_deinit(&e);
+    halo_vec_deinit(&neighbours.args);
+    halo_vec_deinit(&neighbours.at);
+  }
+  return several;
+}
+
 void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s) {
   halo_sections_add(&e->sections, "neighbours");
   halo_emit_line(e, "const long r = (long)get_global_id(0);");
+  if (spans_read_neighbours(l, s)) {
+    halo_emit_line(e, "volatile long hidden = 0;");
+    halo_emit_line(e, "const long origin = hidden;");
+    e->origin = "origin";
+  }
   for (int b = 0; b < s->bands; b++) {
     bool first = b == 0, last = b == s->bands - 1;
     if (first && last) {
