@@ -5,12 +5,13 @@
  * w is the matrix from the row on in which the first u begins, H_S elements a row; u has H_L elements each, `rows`
  * of which count; taus and inner, H_B by H_B, u_b^H u_c for c < b. Columns from `first` on, a multiple of H_NV vectors.
  *
- * Holes: H_NAME; H_SPACE, of w; H_B, H_S, H_L, H_NV; vectors and arithmetic as in kernels/linalg.h. */
+ * Holes: H_NAME; H_SPACE, of w; H_B, H_S, H_L, H_NV; H_IS_ZERO(v); vectors and arithmetic as in kernels/linalg.h. */
 #ifndef H_NAME
 #define H_NAME lapack_apply_function
 #define H_SPACE __global
 #define H_T float
 #define H_CONJ(v) (v)
+#define H_IS_ZERO(v) ((v) == 0)
 #define H_V float4
 #define H_W 4
 #define H_LOADV(space, p) vload4(0, p)
@@ -46,6 +47,7 @@ static __attribute__((min_vector_width(512), noinline)) void H_NAME(
 #pragma unroll
     for (int b = 0; b < H_B; ++b) {
       const H_T tau = taus[b];
+      const bool none = H_IS_ZERO(tau);
 #pragma unroll
       for (int q = 0; q < H_NV; ++q) {
 #pragma unroll
@@ -53,7 +55,7 @@ static __attribute__((min_vector_width(512), noinline)) void H_NAME(
           const H_T a = -inner[b * H_B + c];
           t[b][q] = H_LESS(t[b][q], a, t[c][q]);
         }
-        t[b][q] = H_LESS((H_V)0, tau, t[b][q]);
+        t[b][q] = none ? (H_V)0 : H_LESS((H_V)0, tau, t[b][q]); /* 0 inf is none too */
       }
     }
     for (int i = 0; i < rows; ++i) {

@@ -9,7 +9,8 @@
  * H_APPLY and H_INNER, the functions of lapack_apply.cl and lapack_inner.cl; names H_REFLECT, H_TAKE; H_A(b, i, j) elements; H_OUT(b, i, j, v) results; of Q, H_FACTOR(b, k) tau;
  * else H_TAU(b, k, v) results, and H_LEAST the least sum of squares that is exact enough; H_M x H_N extents, H_K reflectors;
  * H_BATCH matrices; H_B, H_S, H_L, H_NV as in lapack_apply.cl; H_LEFT; H_INT; vectors and arithmetic as in kernels/linalg.h,
- * H_IM(v), H_MUL(a, b), H_MAKE(re, im), H_REAL(r), H_SIZE(v). */
+ * H_IM(v), H_MUL(a, b), H_MAKE(re, im), H_REAL(r), H_SIZE(v),
+ * H_IS_ZERO(v). */
 #ifndef H_NAME
 #define H_NAME lapack_lines_example
 #define H_PARAMS __global const float *A_, __global float *R_, __global float *T_, __global float *W_
@@ -29,6 +30,7 @@
 #define H_MUL(a, b) ((a) * (b))
 #define H_DIV(a, b) ((a) / (b))
 #define H_SIZE(v) fabs(v)
+#define H_IS_ZERO(v) ((v) == 0)
 #define H_V float4
 #define H_W 4
 #define H_LOADV(space, p) vload4(0, p)
@@ -83,10 +85,15 @@ LINES_APART H_T H_REFLECT(H_T *v, const H_T alpha, const int b, const int rows, 
     }
   }
   const H_R beta = H_RE(alpha) < 0 ? norm : -norm;
-  const H_T by = -H_DIV(H_REAL(1), H_MAKE(H_RE(alpha) - beta, H_IM(alpha)));
-  LINES_PLAIN for (int i = 0; i < whole; i += H_W) {
-    const H_V part = H_LESS((H_V)0, by, H_LOADV(__private, v + i));
-    H_STOREV(part, __private, v + i);
+  const H_T from = H_MAKE(H_RE(alpha) - beta, H_IM(alpha));
+  if (norm > H_LEAST && norm < 1 / H_LEAST) {
+    const H_T by = -H_DIV(H_REAL(1), from);
+    LINES_PLAIN for (int i = 0; i < whole; i += H_W) {
+      const H_V part = H_LESS((H_V)0, by, H_LOADV(__private, v + i));
+      H_STOREV(part, __private, v + i);
+    }
+  } else { /* the reciprocal may be no number, or 0 */
+    LINES_PLAIN for (int i = b + 1; i < rows; ++i) v[i] = H_DIV(v[i], from);
   }
   *made = H_MAKE(beta, 0);
   return H_MAKE((beta - H_RE(alpha)) / beta, -H_IM(alpha) / beta);
@@ -171,7 +178,7 @@ __kernel void H_NAME(H_PARAMS) {
       LINES_PLAIN for (int c = 0; c < b; ++c) {
         inner[b * H_B + c] = H_INNER(v, u + c * H_L, whole);
       }
-      LINES_PLAIN for (int c = b + 1; c < count; ++c) {
+      LINES_PLAIN for (int c = b + 1; c < count && !H_IS_ZERO(tau); ++c) {
         H_T *const y = x + c * H_L;
         H_TAKE(y, v, H_MUL(taus[b], H_INNER(v, y, whole)), whole);
       }

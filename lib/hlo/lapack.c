@@ -118,13 +118,19 @@ double halo_lapack_operations(const halo_lapack_view *v) {
   return halo_type_is_complex(v->type) ? 4 * each : each;
 }
 
-/* Bytes of a matrix that one work group holds, in local memory, or a work item of a CPU works on: in its own, or by
- * reflectors, several of which are applied at once, in what its caches hold. */
-static int64_t lapack_room(const halo_lapack_view *v, const halo_target *target) {
-  enum { LOCAL = 16 << 10, NEAR = 1 << 20 };
-  if (!halo_target_has_few_items(target)) return LOCAL;
+bool halo_lapack_has_short_reflectors(const halo_lapack_view *v) {
+  enum { COLUMNS = 8, OWN = 128 << 10 /* bytes of those that a work item has beside the matrix */ };
   bool reflectors = v->routine == HALO_LAPACK_GEQRF || v->routine == HALO_LAPACK_ORGQR;
-  return reflectors ? NEAR : HALO_LAPACK_OWN;
+  return reflectors && COLUMNS * v->rows * (int64_t)halo_type_size(v->type) <= OWN;
+}
+
+/* Bytes of a matrix that one work group holds, in local memory, or a work item of a CPU works on: in its own, or by
+ * reflectors, several of which are applied at once, in what its caches hold, and in scratch memory. */
+static int64_t lapack_room(const halo_lapack_view *v, const halo_target *target) {
+  enum { LOCAL = 16 << 10, NEAR = 1 << 20, SCRATCH = 1 << 28 };
+  if (!halo_target_has_few_items(target)) return LOCAL;
+  bool fits = halo_lapack_has_short_reflectors(v) && v->batch <= SCRATCH / NEAR;
+  return fits ? NEAR : HALO_LAPACK_OWN;
 }
 
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {

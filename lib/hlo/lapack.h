@@ -30,6 +30,8 @@ typedef struct halo_lapack_view {
 bool halo_lapack_describe(const halo_instr *call, halo_lapack_view *out);
 /* Additions and multiplications of one matrix, roughly, by real numbers. */
 double halo_lapack_operations(const halo_lapack_view *v);
+/* Whether it makes or applies reflectors, several columns of which fit into a work item's private memory on CPUs. */
+bool halo_lapack_has_short_reflectors(const halo_lapack_view *v);
 /* Whether a kernel takes less than having the host call LAPACK, which waits for what comes before. */
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target);
 

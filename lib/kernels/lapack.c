@@ -104,8 +104,7 @@ void lapack_emit_parts(halo_parts *p, const halo_lapack_view *v) {
   }
 }
 
-/* Arithmetic beside that of all kernels of linear algebra. */
-static void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type) {
+void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type) {
   halo_linalg_holes(p, k, type);
   bool wide = halo_type_real_part(type) == HALO_F64;
   halo_template_define(k, "H_LEAST", wide ? "H_LEAST 1e-200" : "H_LEAST 1e-25f");

@@ -26,19 +26,18 @@ static lines_cut lines_choose(const halo_caps *caps, const halo_lapack_view *v) 
   cut.left = cut.stride - v->columns;
   int64_t longest = v->rows > LINES_REFLECTORS ? v->rows : LINES_REFLECTORS;
   cut.room = halo_linalg_pieces(longest, cut.lanes) * cut.lanes;
-  cut.own = v->rows * cut.stride * (int64_t)halo_type_size(v->type) <= HALO_LAPACK_OWN;
+  cut.own = v->rows * v->columns * (int64_t)halo_type_size(v->type) <= HALO_LAPACK_OWN;
   return cut;
 }
 
 bool lapack_lines_supports(const halo_lowering *l, const char **why) {
   halo_lapack_view v = lapack_view(l);
-  *why = "for reflectors, on CPUs";
-  bool reflectors = v.routine == HALO_LAPACK_GEQRF || v.routine == HALO_LAPACK_ORGQR;
-  return l->caps->is_cpu && reflectors && v.columns > 0 && v.rows > 0;
+  *why = "for reflectors of some thousand elements, on CPUs";
+  return l->caps->is_cpu && halo_lapack_has_short_reflectors(&v) && v.columns > 0 && v.rows > 0;
 }
 
 double lapack_lines_cost(const halo_lowering *l) {
-  enum { STEP = 700 };          /* operations' time that a reflector takes beside its products */
+  enum { STEP = 700 };         /* operations' time that a reflector takes beside its products */
   const double products = 0.3; /* of the time of an item's operations */
   halo_lapack_view v = lapack_view(l);
   const halo_target *target = halo_lowering_target(l);
@@ -49,7 +48,6 @@ double lapack_lines_cost(const halo_lowering *l) {
 }
 
 static void lines_holes(halo_parts *p, halo_template *k, const lines_cut *cut, halo_type type) {
-  halo_linalg_holes(p, k, type);
   halo_linalg_vector_holes(p, k, type, cut->lanes);
   halo_parts_hole(p, k, "H_SPACE", "%s", cut->own ? "__private" : "__global");
   halo_template_define_int(k, "H_B", LINES_REFLECTORS);
@@ -65,6 +63,7 @@ static const char *lines_share(halo_parts *p, const char *text, const char *name
   halo_template_init(&k, text);
   halo_parts_hole(p, &k, "H_NAME", "%s", name);
   lines_holes(p, &k, cut, type);
+  lapack_arithmetic(p, &k, type);
   halo_strbuf_printf(p->l->source, "#ifndef %s_\n#define %s_\n", name, name);
   halo_template_finish(&k, p->l->source);
   halo_strbuf_append(p->l->source, "#endif\n");

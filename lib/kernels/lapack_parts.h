@@ -10,8 +10,10 @@ enum { LAPACK_START = 200 }; /* operations that a matrix takes before its first 
 halo_lapack_view lapack_view(const halo_lowering *l);
 /* Writes the helpers that read and store elements. */
 void lapack_emit_parts(halo_parts *p, const halo_lapack_view *v);
-/* The holes for these, for arithmetic, H_IM(v), H_MAKE(re, im), H_REAL(r), H_MUL(a, b), H_SIZE(v), H_IS_ZERO(v) and H_LEAST
- * beside that of kernels/linalg.h, and for extents, H_M, H_N, H_K and H_BATCH. */
+/* The holes for arithmetic, H_IM(v), H_MAKE(re, im), H_REAL(r), H_MUL(a, b), H_SIZE(v), H_IS_ZERO(v) and H_LEAST beside that
+ * of kernels/linalg.h, which are put in too. */
+void lapack_arithmetic(halo_parts *p, halo_template *k, halo_type type);
+/* The holes for the helpers and for arithmetic, and for extents, H_M, H_N, H_K and H_BATCH. */
 void lapack_holes(halo_parts *p, halo_template *k, const halo_lapack_view *v);
 /* A work item a matrix. Those of CPUs are long: a few a group, but enough groups to share out, and groups of one where
  * they are so few that a region may take them. */

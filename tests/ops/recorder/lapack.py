@@ -263,9 +263,12 @@ def _reflector_cases():
     none = np.array(_matrix("f32", 40, 40))
     none[3, 20] = np.nan
     yield Program("lapack.reflectors.nan", lambda a: _are_none(*jnp.linalg.qr(a)), none)
-    small = np.array(_matrix("f32", 35, 35)) * np.float32(1e-30)
-    scale = np.float32(1e-30)
-    yield Program("lapack.reflectors.small", lambda a: _qr_scaled(a, scale), small, bound=64)
+    for name, scale in (("small", np.float32(1e-30)), ("large", np.float32(1e36))):
+        scaled = np.array(_matrix("f32", 35, 35)) * scale
+        yield Program(f"lapack.reflectors.{name}", lambda a, by=scale: _qr_scaled(a, by), scaled, bound=64)
+    infinite = np.eye(34, dtype=np.float32)
+    infinite[0, 20] = np.inf
+    yield Program("lapack.reflectors.infinite", lambda a: jnp.linalg.qr(a), infinite)
 
 
 def _iterations():
