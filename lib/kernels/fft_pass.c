@@ -363,14 +363,14 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
   halo_emitter body;
   halo_emitter_init(&body, w->l->arena, w->l->computation);
   const char *from = pass_stages(w, &body, "roots");
-  halo_strbuf_printf(w->l->source,
-                     "#ifndef %s_\n#define %s_\n"
-                     "static " HALO_KERNEL_SHARED
-                     "void %s(%s *restrict xr, %s *restrict xi, "
-                     "%s *restrict yr, %s *restrict yi, __global const %s *restrict roots) {\n%s}\n"
-                     "#endif\n",
-                     call, call, call, w->part, w->part, w->part, w->part, w->part,
-                     halo_strbuf_text(&body.body));
+  const char *part = w->part;
+  halo_kernel_share(
+      w->l->source, call,
+      halo_arena_printf(w->l->arena,
+                        "static " HALO_KERNEL_SHARED "void %s(%s *restrict xr, %s *restrict xi, "
+                        "%s *restrict yr, %s *restrict yi, "
+                        "__global const %s *restrict roots) {\n%s}\n",
+                        call, part, part, part, part, part, halo_strbuf_text(&body.body)));
   halo_emit_line(w->e, "%s(xr, xi, yr, yi, %s);", call, table ? table : "0");
   halo_emitter_deinit(&body);
   halo_strbuf_deinit(&name);

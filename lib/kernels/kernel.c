@@ -22,6 +22,10 @@ static bool kernel_is_restrict(const halo_kernel_arg *arg, uint64_t in_place) {
   return true;
 }
 
+void halo_kernel_share(halo_strbuf *out, const char *name, const char *text) {
+  halo_strbuf_printf(out, "#ifndef %s_\n#define %s_\n%s#endif\n", name, name, text);
+}
+
 /* Texts of one argument, each behind a comma if there was one before. */
 static void kernel_arg_text(halo_strbuf texts[5], const halo_kernel_arg *arg, uint64_t in_place) {
   const char *comma = texts[3].length ? ", " : "", *name = arg->name;

@@ -148,6 +148,8 @@ halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char
 /* And functions that kernels share: these stay apart where kernels become functions of a region. Their names begin with
  * HALO_NATIVE_SHARED_NAME. */
 #define HALO_KERNEL_SHARED "__attribute__((min_vector_width(512), noinline)) "
+/* Puts such a function, `text`, into a program that has none of this name yet. */
+void halo_kernel_share(halo_strbuf *out, const char *name, const char *text);
 /* The head of such a function and the kernel that calls it. */
 const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
                                    const halo_arg_texts *texts);

@@ -163,6 +163,12 @@ void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t bat
   launch->global[0] = ((size_t)batch + local - 1) / local * local;
 }
 
+double lapack_items_cost(const halo_lowering *l, double each, int64_t batch) {
+  const halo_target *target = halo_lowering_target(l);
+  double one = each / target->item_rate, all = (double)batch * each / target->rate;
+  return target->launch + (one > all ? one : all);
+}
+
 static halo_status lapack_lower(halo_lowering *l, bool alone) {
   halo_lapack_view v = lapack_view(l);
   if (v.batch == 0) return HALO_OK;
@@ -210,10 +216,7 @@ static bool lapack_item_supports(const halo_lowering *l, const char **why) {
 
 static double lapack_item_cost(const halo_lowering *l) {
   halo_lapack_view v = lapack_view(l);
-  const halo_target *target = halo_lowering_target(l);
-  double each = halo_lapack_operations(&v) + LAPACK_START, batch = (double)v.batch;
-  double one = each / target->item_rate, all = batch * each / target->rate;
-  return target->launch + (one > all ? one : all);
+  return lapack_items_cost(l, halo_lapack_operations(&v) + LAPACK_START, v.batch);
 }
 
 static halo_status lapack_item_lower(halo_lowering *l) { return lapack_lower(l, true); }

@@ -40,11 +40,8 @@ double lapack_lines_cost(const halo_lowering *l) {
   enum { STEP = 700 };         /* operations' time that a reflector takes beside its products */
   const double products = 0.3; /* of the time of an item's operations */
   halo_lapack_view v = lapack_view(l);
-  const halo_target *target = halo_lowering_target(l);
   double each = halo_lapack_operations(&v) * products + STEP * (double)v.steps + LAPACK_START;
-  double batch = (double)v.batch, one = each / target->item_rate;
-  double all = batch * each / target->rate;
-  return target->launch + (one > all ? one : all);
+  return lapack_items_cost(l, each, v.batch);
 }
 
 static void lines_holes(halo_parts *p, halo_template *k, const lines_cut *cut, halo_type type) {
@@ -64,9 +61,10 @@ static const char *lines_share(halo_parts *p, const char *text, const char *name
   halo_parts_hole(p, &k, "H_NAME", "%s", name);
   lines_holes(p, &k, cut, type);
   lapack_arithmetic(p, &k, type);
-  halo_strbuf_printf(p->l->source, "#ifndef %s_\n#define %s_\n", name, name);
-  halo_template_finish(&k, p->l->source);
-  halo_strbuf_append(p->l->source, "#endif\n");
+  halo_strbuf function = {0};
+  halo_template_finish(&k, &function);
+  halo_kernel_share(p->l->source, name, halo_strbuf_text(&function));
+  halo_strbuf_deinit(&function);
   return name;
 }
 

@@ -18,6 +18,8 @@ void lapack_holes(halo_parts *p, halo_template *k, const halo_lapack_view *v);
 /* A work item a matrix. Those of CPUs are long: a few a group, but enough groups to share out, and groups of one where
  * they are so few that a region may take them. */
 void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t batch);
+/* Seconds of these, by the operations of each. */
+double lapack_items_cost(const halo_lowering *l, double each, int64_t batch);
 
 /* ---- lapack_lines.c: reflectors on CPUs ---- */
 

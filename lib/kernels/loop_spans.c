@@ -38,6 +38,19 @@ void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l) {
   e->wide = e->parts = true;
 }
 
+/* Emits span `k` to note what there is of either; false: it cannot be emitted, or elements keep arrays of their own. */
+static bool spans_try(const halo_lowering *l, const halo_loop_spans *s, int k, halo_breaks *breaks,
+                      halo_neighbours *neighbours) {
+  halo_emitter e;
+  halo_loop_begin_spans(&e, l);
+  e.breaks = breaks;
+  e.neighbours = neighbours;
+  spans_emit(l, &e, s, 0, k);
+  bool fits = e.status == HALO_OK && !e.has_arrays;
+  halo_emitter_deinit(&e);
+  return fits;
+}
+
 /* Puts a place where a span begins among the `count` others, in order. */
 static bool spans_cut(int64_t *begin, int *count, int64_t at) {
   int i = *count;
@@ -77,12 +90,7 @@ static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
     before = s->count;
     bool fits = true;
     for (int k = 0; k < before; k++) {
-      halo_emitter e;
-      halo_loop_begin_spans(&e, l);
-      e.breaks = &breaks;
-      spans_emit(l, &e, s, 0, k);
-      fits &= e.status == HALO_OK && !e.has_arrays;
-      halo_emitter_deinit(&e);
+      fits &= spans_try(l, s, k, &breaks, NULL);
     }
     for (int32_t i = 0; i < breaks.at.count && fits; i++)
       fits = spans_cut(s->begin, &s->count, breaks.at.data[i]);
@@ -104,11 +112,7 @@ static bool spans_find(const halo_lowering *l, halo_loop_spans *s) {
 static void spans_find_bands(const halo_lowering *l, halo_loop_spans *s) {
   halo_breaks breaks = {.counter = "r"};
   for (int k = 0; k < s->count; k++) {
-    halo_emitter e;
-    halo_loop_begin_spans(&e, l);
-    e.breaks = &breaks;
-    spans_emit(l, &e, s, 0, k);
-    halo_emitter_deinit(&e);
+    spans_try(l, s, k, &breaks, NULL);
   }
   int64_t band[SPANS_MOST] = {0};
   int bands = 1;
@@ -188,12 +192,8 @@ static bool spans_read_neighbours(const halo_lowering *l, const halo_loop_spans 
   for (int k = 0; k < s->count && s->rows == 1 && !several; k++) {
     if (spans_end(s, k) - s->begin[k] < LONG) continue;
     halo_neighbours neighbours = {0};
-    halo_emitter e;
-    halo_loop_begin_spans(&e, l);
-    e.neighbours = &neighbours;
-    spans_emit(l, &e, s, 0, k);
+    spans_try(l, s, k, NULL, &neighbours);
     several = neighbours.several;
-    halo_emitter_deinit(&e);
     halo_vec_deinit(&neighbours.args);
     halo_vec_deinit(&neighbours.at);
   }
