@@ -7,9 +7,10 @@
  *
  * Holes: H_NAME, H_PARAMS, H_POINTERS (which declare H_SPACE H_T *w, the copy of matrix `batch`); H_Q 1: makes Q;
  * H_APPLY and H_INNER, the functions of lapack_apply.cl and lapack_inner.cl; names H_REFLECT, H_TAKE; H_A(b, i, j)
- * elements; H_OUT(b, i, j, v) results; of Q, H_FACTOR(b, k) tau; else H_TAU(b, k, v) results, and H_LEAST the least sum of squares that is exact enough; H_M x H_N extents, H_K reflectors;
- * H_BATCH matrices; H_B, H_S, H_L, H_NV as in lapack_apply.cl; H_LEFT; H_INT; vectors and arithmetic as in kernels/linalg.h,
- * H_IM(v), H_MUL(a, b), H_MAKE(re, im), H_REAL(r), H_SIZE(v), H_IS_ZERO(v). */
+ * elements; H_OUT(b, i, j, v) results; of Q, H_FACTOR(b, k) tau; else H_TAU(b, k, v) results, and H_LEAST the least sum
+ * of squares that is exact enough; H_M x H_N extents, H_K reflectors; H_BATCH matrices; H_B, H_S, H_L, H_NV as in
+ * lapack_apply.cl; H_LEFT; H_INT; vectors and arithmetic as in kernels/linalg.h, H_IM(v), H_MUL(a, b), H_MAKE(re, im),
+ * H_REAL(r), H_SIZE(v), H_IS_ZERO(v). */
 #ifndef H_NAME
 #define H_NAME lapack_lines_example
 #define H_PARAMS __global const float *A_, __global float *R_, __global float *T_, __global float *W_
