@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -40,6 +41,52 @@ static const char *const config_names[HALO_CONFIG_COUNT] = {
 };
 
 const char *halo_config_name(halo_config key) { return config_names[key]; }
+
+/* ---- Names ---- */
+
+static const char config_prefix[] = "HALO_";
+
+/* Read elsewhere: by the Python package, by the program and by the project's own tests. */
+static const char *const config_others[] = {
+    "HALO_PJRT_LIBRARY", "HALO_JAX_PYTHON",   "HALO_UPDATE_GOLDEN",
+    "HALO_TEST_DEVICE",  "HALO_TEST_SEED",    "HALO_TEST_SEEDS",
+    "HALO_TEST_SMALL",   "HALO_TEST_VERBOSE", "HALO_BENCH_MEASURES",
+};
+enum { CONFIG_OTHERS = sizeof config_others / sizeof *config_others };
+
+static const char *config_any_name(int i) {
+  return i < HALO_CONFIG_COUNT ? config_names[i] : config_others[i - HALO_CONFIG_COUNT];
+}
+
+/* The variable that one of this name (which need not end there) should be; NULL: it is one, or like
+ * none, so that it may be another program's. */
+static const char *config_meant(const char *name, size_t length) {
+  size_t prefix = sizeof config_prefix - 1;
+  halo_suggestion near = halo_suggestion_begin(name + prefix, length - prefix);
+  for (int i = 0; i < HALO_CONFIG_COUNT + CONFIG_OTHERS; i++) {
+    const char *known = config_any_name(i);
+    if (strlen(known) == length && memcmp(known, name, length) == 0) return NULL;
+    halo_suggestion_offer(&near, known + prefix);
+  }
+  return halo_suggestion_best(&near);
+}
+
+halo_status halo_config_check_names(void) {
+  extern char **environ;
+  for (char **at = environ; at && *at; at++) {
+    size_t length = strcspn(*at, "=");
+    if (strncmp(*at, config_prefix, sizeof config_prefix - 1) != 0) continue;
+    const char *meant = config_meant(*at, length);
+    if (meant) {
+      return halo_fail(HALO_INVALID_ARGUMENT,
+                       "the environment variable %.*s has no meaning: did you mean %s%s?",
+                       (int)length, *at, config_prefix, meant);
+    }
+  }
+  return HALO_OK;
+}
+
+/* ---- Values ---- */
 
 const char *halo_config_text(halo_config key) { return getenv(config_names[key]); }
 

@@ -70,6 +70,9 @@ enum { HALO_CONFIG_COUNT = HALO_CONFIG_DUMP_TO + 1 };
 const char *halo_config_name(halo_config key);
 /* The variable's text, or NULL when it is unset. Owned by the environment: copy what must last. */
 const char *halo_config_text(halo_config key);
+/* HALO_INVALID_ARGUMENT, naming both, if the environment has a variable that no part of the project reads and that
+ * is spelt nearly as one that some part does. */
+halo_status halo_config_check_names(void);
 /* Set to anything but "", "0", "no", "off" or "false". */
 bool halo_config_flag(halo_config key);
 /* A size with optional suffix; 0 when unset or empty. HALO_INVALID_ARGUMENT naming the variable for

@@ -40,6 +40,7 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_client_create: out is NULL");
   *out = NULL;
   if (!options) options = &defaults;
+  HALO_TRY(halo_config_check_names());
   halo_cl_device **opened;
   int count;
   const char *selector = options->device;

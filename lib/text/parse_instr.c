@@ -1,4 +1,5 @@
 /* text/parse_instr.c: instructions. */
+#include "base/suggest.h"
 #include "hlo/infer.h"
 #include "text/parser.h"
 
@@ -49,6 +50,21 @@ static bool instr_sugar(const char *name, halo_text_draft *draft) {
   return false;
 }
 
+static halo_status instr_unknown(halo_text_parser *p, const char *start, size_t length) {
+  halo_suggestion near = halo_suggestion_begin(start, length);
+  for (int op = 0; op < HALO_OPCODE_COUNT; op++) {
+    halo_suggestion_offer(&near, halo_opcode_name((halo_opcode)op));
+  }
+  const char *name = halo_suggestion_best(&near);
+  int shown = length > 60 ? 60 : (int)length;
+  if (name) {
+    return halo_text_error(p, start, "unknown opcode '%.*s': did you mean '%s'?", shown, start,
+                           name);
+  }
+  return halo_text_error(p, start, "unknown opcode '%.*s': expected an opcode of HLO", shown,
+                         start);
+}
+
 static halo_status instr_opcode(halo_text_parser *p, halo_text_draft *draft) {
   const char *start = p->tok.start;
   size_t length = (size_t)(p->tok.end - start);
@@ -72,10 +88,7 @@ static halo_status instr_opcode(halo_text_parser *p, halo_text_draft *draft) {
                                 "trace is gone from HLO since 2020: remove the instruction");
     }
   }
-  if (!known) {
-    return halo_text_error(p, start, "unknown opcode '%.*s': expected an opcode of HLO",
-                           length > 60 ? 60 : (int)length, start);
-  }
+  if (!known) return instr_unknown(p, start, length);
   halo_text_advance(p);
   return HALO_OK;
 }

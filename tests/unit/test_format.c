@@ -1,9 +1,10 @@
-/* tests/unit/test_format.c: texts by formats: what the C library would give, whatever the room; and messages of
- * errors on their way up. */
+/* tests/unit/test_format.c: texts by formats: what the C library would give, whatever the room; messages of errors on
+ * their way up; and names that misspelt ones resemble. */
 #include "base/arena.h"
 #include "base/format.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 #include "suite.h"
 
 #include <limits.h>
@@ -72,6 +73,50 @@ START_TEST(contexts) {
 }
 END_TEST
 
+/* Slips of every kind, names that are too far, and words that begin a name. */
+START_TEST(suggestions) {
+  static const char *const names[] = {
+      "add",      "and",     "exponential",   "exponential-minus-one",
+      "multiply", "reshape", "dynamic-slice", "round-nearest-even"};
+  static const struct {
+    const char *word, *meant;
+  } cases[] = {{"nultiply", "multiply"},
+               {"mutliply", "multiply"},
+               {"multipl", "multiply"},
+               {"multipply", "multiply"},
+               {"MULTIPLY", "multiply"},
+               {"dynamic_slice", "dynamic-slice"},
+               {"ad", "add"},
+               {"ann", "and"},
+               {"expo", "exponential"},
+               {"exponential-minus", "exponential-minus-one"},
+               {"round", "round-nearest-even"},
+               {"ex", NULL},
+               {"", NULL},
+               {"shape-of-re", NULL},
+               {"frobnicate", NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char word[32]; /* what follows the word does not count */
+    snprintf(word, sizeof word, "%s(x)", cases[i].word);
+    halo_suggestion s = halo_suggestion_begin(word, strlen(cases[i].word));
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) halo_suggestion_offer(&s, names[k]);
+    const char *best = halo_suggestion_best(&s);
+    if (cases[i].meant) {
+      ck_assert_msg(best && strcmp(best, cases[i].meant) == 0, "%s: %s", cases[i].word,
+                    best ? best : "none");
+    } else {
+      ck_assert_msg(!best, "%s: %s", cases[i].word, best);
+    }
+  }
+  char longer[HALO_SUGGEST_MAX + 2];
+  memset(longer, 'a', sizeof longer - 1);
+  longer[sizeof longer - 1] = '\0';
+  halo_suggestion s = halo_suggestion_begin(longer, strlen(longer));
+  halo_suggestion_offer(&s, longer);
+  ck_assert_ptr_null(halo_suggestion_best(&s));
+}
+END_TEST
+
 START_TEST(builders_grow) {
   halo_strbuf text = {0};
   halo_arena arena = {0};
@@ -94,6 +139,7 @@ int main(void) {
   TCase *tests = tcase_create("format");
   tcase_add_test(tests, as_the_c_library);
   tcase_add_test(tests, contexts);
+  tcase_add_test(tests, suggestions);
   tcase_add_test(tests, builders_grow);
   suite_add_tcase(suite, tests);
   return suite_run(suite);

@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "halo/client.h"
 #include "opencl/event.h"
 #include "opencl_test.h"
 
@@ -59,6 +60,41 @@ START_TEST(config_sizes) {
     ck_assert_uint_eq(value, cases[i].value);
   }
   unsetenv("HALO_MEMORY_LIMIT");
+}
+END_TEST
+
+/* A misspelt variable is an error of the client, and says which was meant. */
+START_TEST(config_names) {
+  static const struct {
+    const char *name, *meant; /* NULL: left alone */
+  } cases[] = {{"HALO_DEVCIE", "did you mean HALO_DEVICE?"},
+               {"HALO_DEVICES", "did you mean HALO_DEVICE?"},
+               {"halo_device", NULL},
+               {"HALO_Device", "did you mean HALO_DEVICE?"},
+               {"HALO_CACHE", "did you mean HALO_CACHE_DIR?"},
+               {"HALO_COMPILE_THREAD", "did you mean HALO_COMPILE_THREADS?"},
+               {"HALO_TCP_PROCESS", NULL},
+               {"HALO_PJRT_LIBARY", "did you mean HALO_PJRT_LIBRARY?"},
+               {"HALO_PJRT_LIBRARY", NULL},
+               {"HALO_", NULL},
+               {"HALO_OF_SOMEBODY_ELSE", NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    setenv(cases[i].name, "1", 1);
+    halo_status status = halo_config_check_names();
+    unsetenv(cases[i].name);
+    ck_assert_msg(status == (cases[i].meant ? HALO_INVALID_ARGUMENT : HALO_OK), "%s",
+                  cases[i].name);
+    if (!cases[i].meant) continue;
+    ck_message_has(cases[i].name);
+    ck_message_has(cases[i].meant);
+  }
+  halo_client *client;
+  setenv("HALO_DEVCIE", "cpu", 1);
+  halo_status status = halo_client_create(NULL, &client);
+  unsetenv("HALO_DEVCIE");
+  ck_assert_int_eq(status, HALO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(client);
+  ck_message_has("HALO_DEVICE");
 }
 END_TEST
 
@@ -472,6 +508,7 @@ int main(void) {
   tcase_set_timeout(plain, 120);
   tcase_add_test(plain, codes);
   tcase_add_test(plain, config_sizes);
+  tcase_add_test(plain, config_names);
   tcase_add_test(plain, config_cache_dir);
   tcase_add_test(plain, config_shared_cache);
   tcase_add_test(plain, config_local_processes);

@@ -76,7 +76,9 @@ static const struct {
     {"ENTRY a { p = f32[] parameter(0) q = f32[] call(p), to_apply=a }",
      "t:1:62: error: ", "computation 'a' does not exist"},
     {"ENTRY a { p = f32[] parameter(0) q = f32[] nagate(p) }",
-     "t:1:44: error: ", "unknown opcode 'nagate'"},
+     "t:1:44: error: ", "unknown opcode 'nagate': did you mean 'negate'?"},
+    {"ENTRY a { p = f32[] parameter(0) q = f32[] frobnicate(p) }",
+     "t:1:44: error: ", "unknown opcode 'frobnicate': expected an opcode of HLO"},
     {"ENTRY a { p = f32[] parameter(0) q = f32[] trace(p) }", "t:1:44: error: ", "trace is gone"},
     {"ENTRY a { p = f32[] parameter(0) q = f32[] add(p) }",
      "t:1:34: error: ", "add expects 2 operands, but has 1"},
@@ -219,7 +221,7 @@ END_TEST
 START_TEST(message_shows_the_line) {
   text_refuse("HloModule m\nENTRY e {\n\tp = f32[] nagate(0)\r\n}\n", "t:3:12: error: ", "nagate");
   ck_assert_str_eq(halo_error_message(),
-                   "t:3:12: error: unknown opcode 'nagate': expected an opcode of HLO\n"
+                   "t:3:12: error: unknown opcode 'nagate': did you mean 'negate'?\n"
                    "\tp = f32[] nagate(0)\n"
                    "\t          ^");
 }
