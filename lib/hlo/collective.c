@@ -16,6 +16,18 @@ int64_t halo_collective_world(const halo_module *module) {
   return module->replica_count * module->num_partitions;
 }
 
+const halo_shape *halo_collective_result(const halo_instr *instr) {
+  const halo_shape *shape = instr->shape;
+  bool pair = instr->opcode == HALO_OP_ALL_GATHER_START ||
+              instr->opcode == HALO_OP_COLLECTIVE_PERMUTE_START;
+  if (instr->opcode == HALO_OP_ALL_REDUCE_START && shape && halo_shape_is_tuple(shape)) {
+    /* Two operands have a pair of arrays as their results. */
+    pair =
+        shape->count == 2 && (instr->operand_count != 2 || halo_shape_is_tuple(shape->elements[0]));
+  }
+  return pair && shape ? shape->elements[1] : shape;
+}
+
 /* Whether the operation has use_global_device_ids at all; with a channel, ids of those without it are
  * partitions. */
 static bool collective_has_flag(halo_opcode opcode) {

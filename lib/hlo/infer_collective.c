@@ -1,5 +1,6 @@
 /* hlo/infer_collective.c: inference of operations between replicas and partitions. Their shapes are
  * written, since they depend on how many take part; here what is written is checked. */
+#include "hlo/collective.h"
 #include "hlo/infer_util.h"
 
 #include <stdlib.h>
@@ -46,21 +47,21 @@ static halo_status collective_read(const halo_instr *instr, int64_t *out) {
   return HALO_OK;
 }
 
-/* The result's part for operand i: the result itself where there is one operand. */
-static const halo_shape *collective_part(const halo_instr *instr, const halo_shape *result,
-                                         int32_t i) {
-  return instr->operand_count == 1 && !halo_shape_is_tuple(result) ? result : result->elements[i];
+/* What a collective gives for its first `count` operands (the others choose places or a root): an array for
+ * one, or as many in a tuple. The part for operand i. */
+static const halo_shape *collective_part(const halo_shape *result, int32_t i) {
+  return halo_shape_is_tuple(result) ? result->elements[i] : result;
 }
 
-/* There is an array for each operand: one, or as many in a tuple. */
-static halo_status collective_check_parts(const halo_instr *instr, const halo_shape *result) {
+static halo_status collective_check_parts(const halo_instr *instr, int32_t count,
+                                          const halo_shape *result) {
   if (!result) return halo_infer_fail(instr, "the result shape must be written");
-  bool single = instr->operand_count == 1 && halo_shape_is_array(result);
-  if (!single && (!halo_shape_is_tuple(result) || result->count != instr->operand_count)) {
-    return halo_infer_fail(instr, "the result must be a tuple of %d arrays", instr->operand_count);
+  bool single = count == 1 && halo_shape_is_array(result);
+  if (!single && (!halo_shape_is_tuple(result) || result->count != count)) {
+    return halo_infer_fail(instr, "the result must be a tuple of %d arrays", count);
   }
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    const halo_shape *from = halo_infer_operand(instr, i), *to = collective_part(instr, result, i);
+  for (int32_t i = 0; i < count; i++) {
+    const halo_shape *from = halo_infer_operand(instr, i), *to = collective_part(result, i);
     if (!halo_shape_is_array(to) || to->type != from->type || to->rank != from->rank) {
       return halo_infer_fail(instr, "result %d must be an array of operand %d's type and rank", i,
                              i);
@@ -69,10 +70,11 @@ static halo_status collective_check_parts(const halo_instr *instr, const halo_sh
   return HALO_OK;
 }
 
-static halo_status collective_check_same(const halo_instr *instr, const halo_shape *result) {
-  HALO_TRY(collective_check_parts(instr, result));
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    if (halo_shape_same_dims(halo_infer_operand(instr, i), collective_part(instr, result, i))) {
+static halo_status collective_check_same(const halo_instr *instr, int32_t count,
+                                         const halo_shape *result) {
+  HALO_TRY(collective_check_parts(instr, count, result));
+  for (int32_t i = 0; i < count; i++) {
+    if (halo_shape_same_dims(halo_infer_operand(instr, i), collective_part(result, i))) {
       continue;
     }
     return halo_infer_fail(instr, "result %d must have the dimensions of operand %d", i, i);
@@ -120,6 +122,14 @@ static halo_status collective_written(const halo_instr *instr, const halo_shape 
   return HALO_OK;
 }
 
+/* The written shape of a start that gives (operands, results): part 0 is an operand, or the tuple of `count`. */
+static halo_status collective_check_start(const halo_instr *instr, int32_t count) {
+  if (!instr->shape || !halo_shape_is_tuple(instr->shape) || instr->shape->count < 2) {
+    return halo_infer_fail(instr, "the result must be a tuple of the operands and the results");
+  }
+  return collective_check_same(instr, count, instr->shape->elements[0]);
+}
+
 halo_status halo_infer_all_reduce(const halo_instr *instr, halo_arena *arena,
                                   const halo_shape **out) {
   (void)arena;
@@ -127,28 +137,41 @@ halo_status halo_infer_all_reduce(const halo_instr *instr, halo_arena *arena,
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(collective_read(instr, &size));
   HALO_TRY(collective_check_reducer(instr));
-  HALO_TRY(collective_check_same(instr, instr->shape));
+  const halo_shape *result = halo_collective_result(instr);
+  if (result != instr->shape) HALO_TRY(collective_check_start(instr, instr->operand_count));
+  HALO_TRY(collective_check_same(instr, instr->operand_count, result));
   return collective_written(instr, out);
 }
 
-halo_status halo_infer_collective_broadcast(const halo_instr *instr, halo_arena *arena,
-                                            const halo_shape **out) {
+/* One member sends to all, or all are reduced to one: which one may be a further operand. */
+halo_status halo_infer_collective_root(const halo_instr *instr, halo_arena *arena,
+                                       const halo_shape **out) {
   (void)arena;
   int64_t size;
+  HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(collective_read(instr, &size));
-  if (!instr->shape) return halo_infer_fail(instr, "the result shape must be written");
+  if (instr->opcode == HALO_OP_COLLECTIVE_REDUCE) HALO_TRY(collective_check_reducer(instr));
+  int32_t count = instr->operand_count;
+  if (halo_instr_int(instr, HALO_ATTR_HAS_DYNAMIC_ROOT, 0)) {
+    count--;
+    if (count == 0 || !halo_type_is_integral(halo_infer_operand(instr, count)->type)) {
+      return halo_infer_fail(instr, "the last operand, the root, must be an integer");
+    }
+  }
+  HALO_TRY(collective_check_same(instr, count, instr->shape));
   return collective_written(instr, out);
 }
 
 /* Along `dimensions` the result is the group's operands (gather) or a part of one (scatter). */
-static halo_status collective_along(const halo_instr *instr, bool gather) {
+static halo_status collective_along(const halo_instr *instr, const halo_shape *result,
+                                    bool gather) {
   int64_t size;
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(collective_read(instr, &size));
-  HALO_TRY(collective_check_parts(instr, instr->shape));
+  HALO_TRY(collective_check_parts(instr, instr->operand_count, result));
   for (int32_t i = 0; i < instr->operand_count; i++) {
     const halo_shape *from = halo_infer_operand(instr, i);
-    const halo_shape *to = collective_part(instr, instr->shape, i);
+    const halo_shape *to = collective_part(result, i);
     int dim;
     HALO_TRY(halo_infer_one_dim(instr, from->rank, &dim));
     HALO_TRY(collective_check_times(instr, gather ? from : to, gather ? to : from, dim, size));
@@ -159,7 +182,17 @@ static halo_status collective_along(const halo_instr *instr, bool gather) {
 halo_status halo_infer_all_gather(const halo_instr *instr, halo_arena *arena,
                                   const halo_shape **out) {
   (void)arena;
-  HALO_TRY(collective_along(instr, true));
+  HALO_TRY(collective_along(instr, instr->shape, true));
+  return collective_written(instr, out);
+}
+
+/* (operands, results), and optional contexts. */
+halo_status halo_infer_all_gather_start(const halo_instr *instr, halo_arena *arena,
+                                        const halo_shape **out) {
+  (void)arena;
+  HALO_TRY(halo_infer_need_arrays(instr, 0));
+  HALO_TRY(collective_check_start(instr, instr->operand_count));
+  HALO_TRY(collective_along(instr, instr->shape->elements[1], true));
   return collective_written(instr, out);
 }
 
@@ -167,7 +200,7 @@ halo_status halo_infer_reduce_scatter(const halo_instr *instr, halo_arena *arena
                                       const halo_shape **out) {
   (void)arena;
   HALO_TRY(collective_check_reducer(instr));
-  HALO_TRY(collective_along(instr, false));
+  HALO_TRY(collective_along(instr, instr->shape, false));
   return collective_written(instr, out);
 }
 
@@ -179,7 +212,7 @@ halo_status halo_infer_all_to_all(const halo_instr *instr, halo_arena *arena,
   int64_t size;
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(collective_read(instr, &size));
-  HALO_TRY(collective_check_same(instr, instr->shape));
+  HALO_TRY(collective_check_same(instr, instr->operand_count, instr->shape));
   if (halo_instr_attr(instr, HALO_ATTR_DIMENSIONS)) {
     const halo_shape *shape = halo_infer_operand(instr, 0);
     int dim;
@@ -236,16 +269,56 @@ halo_status halo_infer_ragged_all_to_all(const halo_instr *instr, halo_arena *ar
 }
 
 /* Pairs of ids: nobody sends twice, nobody receives twice. */
-halo_status halo_infer_collective_permute(const halo_instr *instr, halo_arena *arena,
-                                          const halo_shape **out) {
-  (void)arena;
+static halo_status collective_check_pairs(const halo_instr *instr) {
   int32_t count;
   const int64_t *pairs = halo_instr_ints(instr, HALO_ATTR_SOURCE_TARGET_PAIRS, &count);
   HALO_TRY(collective_check_ids(instr, "the sources of source_target_pairs", pairs, count / 2, 2));
-  HALO_TRY(
-      collective_check_ids(instr, "the targets of source_target_pairs", pairs + 1, count / 2, 2));
-  if (!instr->shape) return halo_infer_fail(instr, "the result shape must be written");
-  /* The form of four operands writes slices into its second one. */
-  if (instr->operand_count == 1) HALO_TRY(collective_check_same(instr, instr->shape));
+  return collective_check_ids(instr, "the targets of source_target_pairs", pairs + 1, count / 2, 2);
+}
+
+/* With slice sizes the operands are (inputs, outputs, places in these, places in those), and the result has the
+ * shape of the outputs. */
+static bool collective_writes_slices(const halo_instr *instr) {
+  return halo_instr_attr(instr, HALO_ATTR_PERMUTE_SLICE_SIZES) != NULL;
+}
+
+static halo_status collective_check_slices(const halo_instr *instr, const halo_shape *result) {
+  if (instr->operand_count != 4) {
+    return halo_infer_fail(instr, "slice sizes go with 4 operands");
+  }
+  if (result && halo_shape_compatible(result, halo_infer_operand(instr, 1))) return HALO_OK;
+  return halo_infer_fail(instr, "the result must have the shape of operand 1");
+}
+
+halo_status halo_infer_collective_permute(const halo_instr *instr, halo_arena *arena,
+                                          const halo_shape **out) {
+  (void)arena;
+  HALO_TRY(collective_check_pairs(instr));
+  if (collective_writes_slices(instr)) {
+    HALO_TRY(collective_check_slices(instr, instr->shape));
+    return collective_written(instr, out);
+  }
+  HALO_TRY(halo_infer_need_arrays(instr, 0));
+  HALO_TRY(collective_check_same(instr, instr->operand_count, instr->shape));
+  return collective_written(instr, out);
+}
+
+/* (operands, results), and optional contexts. */
+halo_status halo_infer_collective_permute_start(const halo_instr *instr, halo_arena *arena,
+                                                const halo_shape **out) {
+  (void)arena;
+  HALO_TRY(collective_check_pairs(instr));
+  if (collective_writes_slices(instr)) {
+    const halo_shape *shape = instr->shape;
+    bool pair = shape && halo_shape_is_tuple(shape) && shape->count >= 2;
+    HALO_TRY(collective_check_slices(instr, pair ? shape->elements[1] : NULL));
+    if (!halo_shape_compatible(shape->elements[0], halo_infer_operand(instr, 0))) {
+      return halo_infer_fail(instr, "part 0 of the result must have the shape of operand 0");
+    }
+    return collective_written(instr, out);
+  }
+  HALO_TRY(halo_infer_need_arrays(instr, 0));
+  HALO_TRY(collective_check_start(instr, instr->operand_count));
+  HALO_TRY(collective_check_same(instr, instr->operand_count, instr->shape->elements[1]));
   return collective_written(instr, out);
 }

@@ -1,9 +1,8 @@
 /* hlo/infer_control.c: inference of calls, loops and conditionals. */
 #include "hlo/infer_util.h"
 
-/* Operands `from`.. are what the computation's parameters take. */
-static halo_status control_check_args(const halo_instr *instr, const halo_computation *computation,
-                                      int32_t from) {
+halo_status halo_infer_args(const halo_instr *instr, const halo_computation *computation,
+                            int32_t from) {
   int32_t count = instr->operand_count - from;
   if (computation->params.count != count) {
     return halo_infer_fail(instr, "the computation %s takes %d parameters, but %d are given",
@@ -24,7 +23,7 @@ halo_status halo_infer_call(const halo_instr *instr, halo_arena *arena, const ha
   const halo_computation *computation;
   halo_attr_id id = instr->opcode == HALO_OP_FUSION ? HALO_ATTR_CALLS : HALO_ATTR_TO_APPLY;
   HALO_TRY(halo_infer_comp(instr, id, &computation));
-  HALO_TRY(control_check_args(instr, computation, 0));
+  HALO_TRY(halo_infer_args(instr, computation, 0));
   *out = computation->root->shape;
   return HALO_OK;
 }
@@ -34,8 +33,8 @@ halo_status halo_infer_while(const halo_instr *instr, halo_arena *arena, const h
   const halo_computation *condition, *body;
   HALO_TRY(halo_infer_comp(instr, HALO_ATTR_CONDITION, &condition));
   HALO_TRY(halo_infer_comp(instr, HALO_ATTR_BODY, &body));
-  HALO_TRY(control_check_args(instr, condition, 0));
-  HALO_TRY(control_check_args(instr, body, 0));
+  HALO_TRY(halo_infer_args(instr, condition, 0));
+  HALO_TRY(halo_infer_args(instr, body, 0));
   if (!halo_shape_is_scalar_of(condition->root->shape, HALO_PRED)) {
     return halo_infer_fail(instr, "the condition %s must return a pred scalar", condition->name);
   }

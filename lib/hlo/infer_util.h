@@ -42,6 +42,9 @@ halo_status halo_infer_comp(const halo_instr *instr, halo_attr_id id, const halo
 static inline const halo_shape *halo_infer_param(const halo_computation *computation, int32_t i) {
   return computation->params.data[i]->shape;
 }
+/* The computation takes the operands from `from` on. */
+halo_status halo_infer_args(const halo_instr *instr, const halo_computation *computation,
+                            int32_t from);
 /* The computation takes `count` scalars. */
 halo_status halo_infer_scalar_params(const halo_instr *instr, const halo_computation *computation,
                                      int32_t count);

@@ -13,13 +13,11 @@
 
 typedef struct collective_pair {
   halo_opcode start, plain, done;
-  int result; /* element of the start's shape; -1: all of it */
 } collective_pair;
 static const collective_pair collective_pairs[] = {
-    {HALO_OP_ALL_GATHER_START, HALO_OP_ALL_GATHER, HALO_OP_ALL_GATHER_DONE, 1},
-    {HALO_OP_ALL_REDUCE_START, HALO_OP_ALL_REDUCE, HALO_OP_ALL_REDUCE_DONE, -1},
-    {HALO_OP_COLLECTIVE_PERMUTE_START, HALO_OP_COLLECTIVE_PERMUTE, HALO_OP_COLLECTIVE_PERMUTE_DONE,
-     1},
+    {HALO_OP_ALL_GATHER_START, HALO_OP_ALL_GATHER, HALO_OP_ALL_GATHER_DONE},
+    {HALO_OP_ALL_REDUCE_START, HALO_OP_ALL_REDUCE, HALO_OP_ALL_REDUCE_DONE},
+    {HALO_OP_COLLECTIVE_PERMUTE_START, HALO_OP_COLLECTIVE_PERMUTE, HALO_OP_COLLECTIVE_PERMUTE_DONE},
 };
 enum { COLLECTIVE_PAIRS = sizeof collective_pairs / sizeof collective_pairs[0] };
 
@@ -54,11 +52,7 @@ static halo_computation *collective_wrap(halo_instr *start, halo_opcode plain,
 static halo_instr *collective_async_start(halo_rewriter *r, halo_instr *start,
                                           const collective_pair *pair) {
   halo_module *module = r->computation->module;
-  const halo_shape *result = start->shape;
-  if (pair->result >= 0) {
-    if (!halo_shape_is_tuple(result) || result->count <= pair->result) return NULL;
-    result = result->elements[pair->result];
-  }
+  const halo_shape *result = halo_collective_result(start);
   const halo_shape **inputs =
       halo_arena_array(&module->arena, const halo_shape *, start->operand_count + 1);
   for (int32_t i = 0; i < start->operand_count; i++) inputs[i] = start->operands[i]->shape;
@@ -85,8 +79,12 @@ static halo_status collective_pair_up(halo_computation *computation, bool *chang
     for (int p = 0; p < COLLECTIVE_PAIRS; p++) {
       ends |= instr->opcode == collective_pairs[p].done;
       if (instr->opcode != collective_pairs[p].start) continue;
+      if (instr == computation->root) {
+        status = halo_fail(HALO_UNIMPLEMENTED, "%s: a start without a done cannot be the root",
+                           instr->name);
+        break;
+      }
       halo_instr *start = collective_async_start(&r, instr, &collective_pairs[p]);
-      if (!start) continue;
       halo_pointer_map_set(&made, start, start);
       halo_rewrite_replace(&r, instr, start);
     }

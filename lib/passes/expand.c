@@ -24,7 +24,7 @@ static const expand_row expand_table[] = {
     {HALO_OP_COLLECTIVE_PERMUTE, false, halo_expand_collective_permute},
     {HALO_OP_ALL_GATHER_START, false, halo_expand_all_gather_start},
     {HALO_OP_ALL_GATHER_DONE, false, halo_expand_collective_done},
-    {HALO_OP_ALL_REDUCE_START, false, halo_expand_collective},
+    {HALO_OP_ALL_REDUCE_START, false, halo_expand_all_reduce_start},
     {HALO_OP_ALL_REDUCE_DONE, false, halo_expand_collective_done},
     {HALO_OP_COLLECTIVE_PERMUTE_START, false, halo_expand_collective_permute_start},
     {HALO_OP_COLLECTIVE_PERMUTE_DONE, false, halo_expand_collective_done},

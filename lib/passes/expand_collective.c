@@ -102,7 +102,6 @@ halo_instr *halo_expand_collective_permute(halo_expander *x, halo_instr *instr) 
 /* (operands, results, contexts): with nobody to wait for, the start has it all. */
 static halo_instr *collective_start(halo_expander *x, halo_instr *start, bool sends) {
   const halo_shape *shape = start->shape;
-  if (!halo_shape_is_tuple(shape) || shape->count < 2) return NULL;
   HALO_VEC(halo_instr *) parts = {0};
   halo_instr *tuple = NULL;
   for (int32_t i = 0; i < shape->count; i++) {
@@ -131,11 +130,16 @@ halo_instr *halo_expand_collective_permute_start(halo_expander *x, halo_instr *s
   return alone && start->operand_count == 1 ? collective_start(x, start, sends) : NULL;
 }
 
-/* Element 1 of what the start half became; an all-reduce-start has nothing but the result. */
+halo_instr *halo_expand_all_reduce_start(halo_expander *x, halo_instr *start) {
+  if (halo_collective_result(start) == start->shape) return halo_expand_collective(x, start);
+  return collective_part_of(start) == COLLECTIVE_ALONE ? collective_start(x, start, true) : NULL;
+}
+
+/* Element 1 of what the start half became; an all-reduce-start may have nothing but the result. */
 halo_instr *halo_expand_collective_done(halo_expander *x, halo_instr *done) {
   halo_instr *start = done->operands[0];
   if (halo_opcode_exec(start->opcode) == HALO_EXEC_COLLECTIVE) return NULL;
-  if (done->opcode == HALO_OP_ALL_REDUCE_DONE) return collective_as(x, start, done->shape);
+  if (halo_shape_compatible(start->shape, done->shape)) return collective_as(x, start, done->shape);
   if (start->opcode != HALO_OP_TUPLE || start->operand_count < 2) return NULL;
   return collective_as(x, start->operands[1], done->shape);
 }

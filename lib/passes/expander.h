@@ -78,8 +78,9 @@ halo_expand_fn halo_expand_window;                                 /* expand_win
 halo_expand_fn halo_expand_scatter;                                /* expand_scatter.c */
 halo_expand_fn halo_expand_scatter_rows;                           /* expand_scatter_rows.c */
 halo_expand_fn halo_expand_shuffle;                                /* expand_shuffle.c */
-halo_expand_fn halo_expand_collective, halo_expand_collective_root, halo_expand_collective_permute,
-    halo_expand_all_gather_start, halo_expand_collective_permute_start, halo_expand_collective_done,
+halo_expand_fn halo_expand_collective, halo_expand_all_reduce_start, halo_expand_collective_root,
+    halo_expand_collective_permute, halo_expand_all_gather_start,
+    halo_expand_collective_permute_start, halo_expand_collective_done,
     halo_expand_ragged_all_to_all; /* expand_collective.c */
 halo_expand_fn halo_expand_exchange, halo_expand_exchange_root, halo_expand_exchange_permute,
     halo_expand_exchange_ragged; /* expand_exchange.c: of several participants */

@@ -20,11 +20,27 @@ static void lower_tuple(lower_state *s, halo_instr *instr) {
   }
 }
 
+/* The context of a send or a recv, of which the program sees that it is a number. */
+static halo_status lower_context(lower_state *s, halo_instr *instr) {
+  halo_literal *zero;
+  HALO_TRY(halo_literal_create(instr->shape, &zero));
+  lower_leaves(s, instr)[0] = lower_constant_leaf(s, zero, instr->name);
+  halo_literal_release(zero);
+  return HALO_OK;
+}
+
+static bool lower_is_context(const halo_instr *instr) {
+  const halo_instr *transfer = instr->operands[0];
+  return (transfer->opcode == HALO_OP_SEND || transfer->opcode == HALO_OP_RECV) &&
+         halo_instr_int(instr, HALO_ATTR_INDEX, 0) == 1;
+}
+
 /* A name for, a part of, or a pack of values that are there. */
-static void lower_alias(lower_state *s, halo_instr *instr) {
+static halo_status lower_alias(lower_state *s, halo_instr *instr) {
   if (instr->opcode == HALO_OP_TUPLE) {
     lower_tuple(s, instr);
   } else if (instr->opcode == HALO_OP_GET_TUPLE_ELEMENT) {
+    if (lower_is_context(instr)) return lower_context(s, instr);
     halo_instr *tuple = instr->operands[0];
     int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, 0);
     instr->data = (void *)(lower_value(tuple) + halo_leaf_start(tuple->shape, index));
@@ -33,6 +49,7 @@ static void lower_alias(lower_state *s, halo_instr *instr) {
   } else {
     instr->data = instr->operands[0]->data;
   }
+  return HALO_OK;
 }
 
 static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t *params,
@@ -50,7 +67,7 @@ static halo_status lower_instr(lower_state *s, halo_instr *instr, const int32_t 
       HALO_TRY(halo_emitter_check(instr));
       lower_constant(s, instr->literal, instr->name, lower_leaves(s, instr));
       return HALO_OK;
-    case HALO_EXEC_ALIAS: lower_alias(s, instr); return HALO_OK;
+    case HALO_EXEC_ALIAS: return lower_alias(s, instr);
     case HALO_EXEC_ELEMENTWISE:
     case HALO_EXEC_MOVEMENT:
     case HALO_EXEC_REDUCTION:

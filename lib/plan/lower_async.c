@@ -5,19 +5,31 @@
 
 /* ---- Which ---- */
 
-/* What a start carries until it is done is no value: only its done may use it. The passes see to that; a
- * serialised module may come from elsewhere. */
+/* Who may use what a start, a send or a recv gives: it is not there before the done. */
+static bool async_may_use(const halo_instr *user, const halo_instr *operand) {
+  bool sends = operand->opcode == HALO_OP_SEND, receives = operand->opcode == HALO_OP_RECV;
+  if (operand->opcode == HALO_OP_ASYNC_START) return user->opcode == HALO_OP_ASYNC_DONE;
+  if (!sends && !receives) return true;
+  if (user->opcode == HALO_OP_GET_TUPLE_ELEMENT) {
+    return sends || halo_instr_int(user, HALO_ATTR_INDEX, 0) != 0;
+  }
+  return user->opcode == (sends ? HALO_OP_SEND_DONE : HALO_OP_RECV_DONE);
+}
+
+/* The passes see to that; a serialised module may come from elsewhere. */
 halo_status lower_check_pairs(const halo_computation *computation) {
   for (int32_t i = 0; i < computation->instrs.count; i++) {
-    const halo_instr *instr = computation->instrs.data[i];
-    bool wrong = instr->opcode == HALO_OP_ASYNC_START && instr == computation->root;
+    const halo_instr *instr = computation->instrs.data[i], *wrong = NULL;
     for (int32_t o = 0; o < instr->operand_count && !wrong; o++) {
-      wrong =
-          instr->operands[o]->opcode == HALO_OP_ASYNC_START && instr->opcode != HALO_OP_ASYNC_DONE;
+      if (!async_may_use(instr, instr->operands[o])) wrong = instr->operands[o];
     }
+    /* A root is used by the caller, as a copy would. */
+    halo_instr caller = {.opcode = HALO_OP_COPY};
+    if (instr == computation->root && !async_may_use(&caller, instr)) wrong = instr;
     if (wrong) {
-      return halo_fail(HALO_UNIMPLEMENTED,
-                       "%s: the result of an async-start has no use but async-done", instr->name);
+      return halo_fail(HALO_UNIMPLEMENTED, "%s: the result of %s %s has no use but its done",
+                       instr->name, wrong->opcode == HALO_OP_ASYNC_START ? "an" : "a",
+                       halo_opcode_name(wrong->opcode));
     }
   }
   return HALO_OK;
