@@ -154,6 +154,8 @@ static bool execute_returns(const halo_plan *plan, int argument) {
  * make copies by programs that return what they are given. */
 static halo_status execute_own(const halo_plan *plan, halo_value **values, int count) {
   for (int i = 0; i < count; i++) {
+    /* While a value is pending its block is its maker's to set; memory that was lent is there at once. */
+    if (!halo_cl_event_is_queued(values[i]->ready)) continue;
     if (!values[i]->block || !values[i]->block->lent || !execute_returns(plan, i)) continue;
     halo_value *copy;
     HALO_TRY(halo_transfer_across(values[i], values[i]->block->size, values[i]->device,

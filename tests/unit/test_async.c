@@ -120,6 +120,36 @@ START_TEST(promised_argument) {
 }
 END_TEST
 
+static void *fulfil_work(void *buffer) {
+  ck_ok(halo_buffer_fulfil(buffer, four, NULL));
+  return NULL;
+}
+
+/* A result is used by the next run while another thread starts the run that makes it, and gives it memory. */
+START_TEST(pending_results_are_used) {
+  enum { ROUNDS = 100 };
+  halo_client *client = run_client(NULL);
+  halo_executable *e = run_compile(client, twice_text);
+  for (int round = 0; round < ROUNDS; round++) {
+    pthread_t thread;
+    halo_buffer *x = promised(client), *y = execute1(e, x), *results[4];
+    ck_assert_int_eq(pthread_create(&thread, NULL, fulfil_work, x), 0);
+    for (int i = 0; i < 4; i++) results[i] = execute1(e, y);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 4; i++) {
+      float out[4];
+      ck_ok(halo_buffer_to_host(results[i], out, sizeof out));
+      ck_assert_float_eq(out[3], 16);
+      halo_buffer_release(results[i]);
+    }
+    halo_buffer_release(x);
+    halo_buffer_release(y);
+  }
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 /* A donated promise: its memory becomes the result's when it is there. */
 START_TEST(promised_and_donated) {
   halo_client *client = run_client(NULL);
@@ -526,6 +556,7 @@ int main(void) {
   TCase *loops = tcase_create("loops"), *calls = tcase_create("callbacks");
   tcase_add_test(promises, promised_argument);
   tcase_add_test(promises, promised_and_donated);
+  tcase_add_test(promises, pending_results_are_used);
   tcase_add_test(promises, promised_events);
   tcase_add_test(promises, released_before_it_runs);
   tcase_add_test(promises, meeting);
