@@ -1,4 +1,5 @@
 /* pjrt/compile.c: from a program's bytes to what executables of the interface share. */
+#include "halo/passes.h"
 #include "pjrt/pjrt.h"
 
 #include <stdio.h>
@@ -110,6 +111,15 @@ static void compile_match_donors(pjrt_core *core) {
   free(taken);
 }
 
+static bool compile_has_calls(const halo_module *module) {
+  halo_module_summary summary;
+  halo_module_summarise(module, &summary);
+  for (int i = 0; i < summary.opcode_count; i++) {
+    if (strcmp(summary.opcodes[i].name, "custom-call") == 0) return true;
+  }
+  return false;
+}
+
 /* ---- Compiling ---- */
 
 static halo_compile_options compile_options(const pjrt_options *options) {
@@ -145,6 +155,7 @@ static PJRT_Error *compile_module(pjrt_core *core, const halo_module *module,
   core->partitions =
       options->partitions ? options->partitions : halo_module_partition_count(module);
   core->portable = options->portable && core->replicas * core->partitions == 1;
+  core->has_calls = compile_has_calls(module);
   core->name = pjrt_copy(halo_module_name(module), strlen(halo_module_name(module)));
   compile_assign(core, options);
   compile_find_slots(core, module);

@@ -208,6 +208,7 @@ PJRT_Device *pjrt_device_create(PJRT_Client *client, halo_device *handle, int lo
   device->description.process = client->process;
   description_fill(&device->description, &info);
   description_name(&device->description);
+  device->completions = pjrt_completions_create();
   device->memory_count = info.shares_host_memory ? PJRT_MEMORY_KINDS : 1;
   for (size_t i = 0; i < device->memory_count; i++) {
     device->memories[i] = memory_create(device, (pjrt_memory_kind)i, first_memory + (int)i);
@@ -234,6 +235,7 @@ PJRT_Device *pjrt_device_told(PJRT_Client *client, int process, int id, pjrt_mes
 void pjrt_device_release(PJRT_Device *device) {
   if (!device) return;
   for (size_t i = 0; i < device->memory_count; i++) memory_release(device->memories[i]);
+  pjrt_completions_release(device->completions);
   free(device->told);
   free(device->description.attributes);
   free(device->description.kind);

@@ -72,6 +72,14 @@ void pjrt_promise_set(pjrt_promise *promise, PJRT_Error_Code code, const char *m
   }
 }
 
+void pjrt_promise_end(pjrt_promise *promise, halo_status status, const char *message) {
+  PJRT_Error *error = pjrt_error_with(status, message);
+  PJRT_Error_GetCode_Args code = {.code = PJRT_Error_Code_OK, .error = error};
+  if (error) (void)pjrt_Error_GetCode(&code);
+  pjrt_promise_set(promise, code.code, message);
+  pjrt_Error_Destroy(&(PJRT_Error_Destroy_Args){.error = error});
+}
+
 static bool promise_is_over(pjrt_promise *promise, bool wait) {
   pthread_mutex_lock(&promise->lock);
   while (wait && !promise->over) pthread_cond_wait(&promise->changed, &promise->lock);

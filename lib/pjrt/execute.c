@@ -24,6 +24,7 @@ typedef struct execute_call {
   pjrt_channels **channels;           /* [device]; NULL: none in use */
   const halo_channel **channel_lists; /* [device] */
   int *channel_counts;                /* [device] */
+  bool has_channels;
 } execute_call;
 
 static size_t execute_arrays(const pjrt_slots *slots) {
@@ -243,7 +244,7 @@ static void execute_keep_context(const execute_call *call, PJRT_ExecuteContext *
 static PJRT_Error *execute_start(execute_call *call) {
   const PJRT_ExecuteOptions *given = call->args->options;
   PJRT_ExecuteContext *context = given && PJRT_HAS(given, context) ? given->context : NULL;
-  bool channels = execute_make_channels(call);
+  bool channels = call->has_channels = execute_make_channels(call);
   const halo_execute_options options = {
       .donated = call->donated,
       .donated_count = call->donated_count,
@@ -272,6 +273,13 @@ static PJRT_Error *execute_start(execute_call *call) {
   return error;
 }
 
+/* Runs that may have effects on the host complete in order; others are not kept waiting. */
+static PJRT_Event *execute_complete(const execute_call *call, size_t device) {
+  bool in_order = call->has_channels || call->core->has_calls;
+  return in_order ? pjrt_completions_add(call->devices[device]->completions, call->done[device])
+                  : pjrt_event_of(call->done[device]);
+}
+
 static void execute_hand_out(execute_call *call) {
   const PJRT_LoadedExecutable_Execute_Args *args = call->args;
   const pjrt_slots *results = &call->core->results;
@@ -289,7 +297,7 @@ static void execute_hand_out(execute_call *call) {
       }
     }
     if (args->device_complete_events) {
-      args->device_complete_events[d] = pjrt_event_of(call->done[d]);
+      args->device_complete_events[d] = execute_complete(call, d);
     } else {
       halo_event_release(call->done[d]);
     }

@@ -240,15 +240,8 @@ static void host_finish(halo_status status, const char *message, void *data) {
   if (status == HALO_OK) {
     if (job->staging) memcpy(job->data, job->staging + job->offset, job->size);
     if (job->narrow) pjrt_type_narrow(job->type, job->data, job->size);
-    pjrt_promise_set(job->done, PJRT_Error_Code_OK, "");
-  } else {
-    PJRT_Error *error = pjrt_error_with(status, message);
-    PJRT_Error_GetCode_Args code = {.error = error};
-    PJRT_Error_Destroy_Args destroy = {.error = error};
-    (void)pjrt_Error_GetCode(&code);
-    pjrt_promise_set(job->done, code.code, message);
-    pjrt_Error_Destroy(&destroy);
   }
+  pjrt_promise_end(job->done, status, message);
   pjrt_promise_release(job->done);
   free(job->staging);
   free(job);

@@ -71,6 +71,8 @@ void pjrt_promise_retain(pjrt_promise *promise);
 void pjrt_promise_release(pjrt_promise *promise);
 /* The first end counts. Callbacks run from inside. `message` is copied. */
 void pjrt_promise_set(pjrt_promise *promise, PJRT_Error_Code code, const char *message);
+/* The same as something of the library ended. */
+void pjrt_promise_end(pjrt_promise *promise, halo_status status, const char *message);
 
 /* Events for the caller: of the library's event (one reference is taken over), of a promise (likewise), or
  * of what has happened long ago. */
@@ -79,6 +81,17 @@ PJRT_Event *pjrt_event_promised(pjrt_promise *promise);
 PJRT_Event *pjrt_event_past(void);
 /* One that has failed. The error is taken over. */
 PJRT_Event *pjrt_event_failed(PJRT_Error *error);
+
+/* ---- Completions (completion.c) ---- */
+
+/* The runs on a device that may call the host. */
+typedef struct pjrt_completions pjrt_completions;
+pjrt_completions *pjrt_completions_create(void);
+/* Runs on the list go on. NULL is allowed. */
+void pjrt_completions_release(pjrt_completions *list);
+/* Adds a run, which is over when `done` (one reference is taken over) has happened. The event has the run's own outcome,
+ * and happens when the run and all runs that were added before are over. */
+PJRT_Event *pjrt_completions_add(pjrt_completions *list, halo_event *done);
 
 /* ---- Types (types.c) ---- */
 
@@ -188,6 +201,7 @@ struct PJRT_Device {
   PJRT_DeviceDescription description;
   PJRT_Memory *memories[PJRT_MEMORY_KINDS]; /* the default one first */
   size_t memory_count;
+  pjrt_completions *completions;
 };
 
 /* A part of a client, which those that callers make by themselves hold a reference to. */
@@ -325,6 +339,7 @@ typedef struct pjrt_core {
   int replicas, partitions;
   int *ids; /* of the devices, replica by replica */
   bool portable;
+  bool has_calls;       /* functions of the host, which may have effects */
   char *code, *options; /* as they came */
   size_t code_size, options_size;
   char *format;

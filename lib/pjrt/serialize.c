@@ -19,7 +19,8 @@ enum {
   SERIAL_EXECUTABLE = 9, /* as the library writes it */
   SERIAL_ARGUMENT = 10,
   SERIAL_RESULT = 11,
-  SERIAL_PARTS = 12 /* what each partition runs, for callers to read */
+  SERIAL_PARTS = 12, /* what each partition runs, for callers to read */
+  SERIAL_HAS_CALLS = 13
 };
 enum { SLOT_INDEX = 1, SLOT_OFFERED = 2, SLOT_MEMORY = 3, SLOT_SHARDING = 4 };
 
@@ -55,6 +56,7 @@ static void serial_write(pjrt_writer *out, pjrt_core *core, const char *executab
   pjrt_write_number(out, SERIAL_PARTITIONS, (uint64_t)core->partitions);
   for (int i = 0; i < parts; i++) pjrt_write_number(out, SERIAL_IDS, (uint64_t)core->ids[i]);
   pjrt_write_number(out, SERIAL_PORTABLE, core->portable);
+  pjrt_write_number(out, SERIAL_HAS_CALLS, core->has_calls);
   pjrt_write_bytes(out, SERIAL_OPTIONS, core->options, core->options_size);
   pjrt_write_bytes(out, SERIAL_FORMAT, core->format, strlen(core->format));
   pjrt_write_bytes(out, SERIAL_CODE, core->code, core->code_size);
@@ -143,6 +145,7 @@ static PJRT_Error *serial_read(pjrt_message message, pjrt_core *core, pjrt_messa
       case SERIAL_PARTITIONS: core->partitions = (int)field.value; break;
       case SERIAL_IDS: core->ids[ids++] = (int)field.value; break;
       case SERIAL_PORTABLE: core->portable = field.value != 0; break;
+      case SERIAL_HAS_CALLS: core->has_calls = field.value != 0; break;
       case SERIAL_OPTIONS: core->options = serial_text(field.bytes, &core->options_size); break;
       case SERIAL_FORMAT: core->format = serial_text(field.bytes, NULL); break;
       case SERIAL_CODE: core->code = serial_text(field.bytes, &core->code_size); break;

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 
 import jax
@@ -735,6 +736,36 @@ def in_order(device):
   jax.jit(lambda x: lax.scan(lambda c, a: (c + call(a), None), x, jnp.arange(7, 9)))(np.int32(0))
   jax.effects_barrier()
   assert seen == [4, 0, 1, 2, 7, 8], seen
+
+
+@step("callback")
+def without_order(device):
+  """The barrier waits for every run that was started, also where a later one is over sooner."""
+  seen = []
+
+  def slow(x):
+    time.sleep(0.1)
+    seen.append(int(x))
+
+  f = jax.jit(lambda x: (jax.experimental.io_callback(slow, None, x), x + 1)[1])
+  g = jax.jit(lambda x: (jax.experimental.io_callback(lambda x: seen.append(int(x)), None, x), x + 1)[1])
+  for _ in range(4):
+    seen.clear()
+    f(1), g(2)
+    jax.effects_barrier()
+    assert sorted(seen) == [1, 2], seen
+
+
+@step("callback")
+def at_the_end_of_the_process(device):
+  text = run_alone(device, """
+import time
+def slow(x): time.sleep(1); print("slow", int(x), flush=True)
+def quick(x): print("quick", int(x), flush=True)
+jax.jit(lambda x: (jax.experimental.io_callback(slow, None, x), x + 1)[1])(1)
+jax.jit(lambda x: (jax.experimental.io_callback(quick, None, x), x + 1)[1])(2)
+""")
+  assert sorted(text.splitlines()) == ["quick 2", "slow 1"], text
 
 
 @step("callback")

@@ -1,5 +1,5 @@
 /* tests/unit/test_pjrt_run.c: the plugin's executables from outside: what they say, runs, donation, failures,
- * bytes, several devices, the host's part, threads. Programs are HLO text. */
+ * bytes, several devices, threads. Programs are HLO text. */
 #include "pjrt_test.h"
 
 #include <pthread.h>
@@ -473,82 +473,6 @@ START_TEST(portable) {
 }
 END_TEST
 
-/* ---- The host takes part ---- */
-
-typedef struct host {
-  float received[4];
-  PJRT_CopyToDeviceStream *stream;
-  bool refuse;
-} host;
-
-static PJRT_Error *host_send(PJRT_Chunk *chunk, PJRT_CallbackError *callback_error, size_t total,
-                             bool done, void *user) {
-  host *h = user;
-  ck_assert_uint_eq(chunk->size, total);
-  ck_assert(done);
-  memcpy(h->received, chunk->data, sizeof h->received);
-  chunk->deleter(chunk->data, chunk->deleter_arg);
-  return h->refuse ? (*callback_error)(PJRT_Error_Code_INTERNAL, "no thanks", 9) : NULL;
-}
-
-static void host_keep(void *data, void *argument) {
-  (void)data;
-  (void)argument;
-}
-
-/* Gives twice what was received, in two pieces. */
-static void host_receive(PJRT_CopyToDeviceStream *stream, void *user) {
-  host *h = user;
-  float twice[4];
-  for (int i = 0; i < 4; i++) twice[i] = 2 * h->received[i];
-  for (int piece = 0; piece < 2; piece++) {
-    PJRT_Chunk chunk = {.data = twice + 2 * piece, .size = 8, .deleter = host_keep};
-    PJRT_CopyToDeviceStream_AddChunk_Args *add =
-        ARGS(CopyToDeviceStream_AddChunk, .stream = stream, .chunk = &chunk);
-    ck_call(api->CopyToDeviceStream_AddChunk(add));
-    ck_call(pjrt_await(add->transfer_complete));
-  }
-  ck_call(api->CopyToDeviceStream_Destroy(ARGS(CopyToDeviceStream_Destroy, .stream = stream)));
-}
-
-START_TEST(callbacks) {
-  PJRT_Client *client = pjrt_client(NULL);
-  PJRT_LoadedExecutable *loaded = pjrt_compile(
-      client,
-      "HloModule ask\nENTRY e {\n  x = f32[4] parameter(0)\n  t = token[] after-all()\n"
-      "  s = (f32[4], u32[], token[]) send(x, t), channel_id=5, is_host_transfer=true\n"
-      "  sd = token[] send-done(s), channel_id=5, is_host_transfer=true\n"
-      "  r = (f32[4], u32[], token[]) recv(sd), channel_id=6, is_host_transfer=true\n"
-      "  rd = (f32[4], token[]) recv-done(r), channel_id=6, is_host_transfer=true\n"
-      "  y = f32[4] get-tuple-element(rd), index=0\n  ROOT z = f32[4] add(x, y)\n}\n");
-  host h = {0};
-  PJRT_SendCallbackInfo send = {.channel_id = 5, .user_arg = &h, .send_callback = host_send};
-  PJRT_RecvCallbackInfo receive = {.channel_id = 6, .user_arg = &h, .recv_callback = host_receive};
-  PJRT_SendCallbackInfo *sends[] = {&send};
-  PJRT_RecvCallbackInfo *receives[] = {&receive};
-  PJRT_ExecuteOptions options = {.struct_size = sizeof options,
-                                 .send_callbacks = sends,
-                                 .recv_callbacks = receives,
-                                 .num_send_ops = 1,
-                                 .num_recv_ops = 1};
-  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *result;
-  PJRT_Event *complete;
-  ck_call(pjrt_try_run(loaded, &x, 1, &result, &complete, &options));
-  ck_call(pjrt_await(complete));
-  float out[4];
-  pjrt_get(result, out, sizeof out);
-  ck_assert_float_eq(out[3], 12);
-  pjrt_drop(result);
-  h.refuse = true;
-  ck_call(pjrt_try_run(loaded, &x, 1, &result, &complete, &options));
-  ck_refused(pjrt_await(complete), INTERNAL, "no thanks");
-  pjrt_drop(result);
-  pjrt_drop(x);
-  pjrt_drop_loaded(loaded);
-  pjrt_close(client);
-}
-END_TEST
-
 /* ---- Threads ---- */
 
 typedef struct worker {
@@ -605,7 +529,6 @@ int main(void) {
   suite_add_tcase(suite, several);
   TCase *beside = tcase_create("beside");
   tcase_set_timeout(beside, 120);
-  tcase_add_test(beside, callbacks);
   tcase_add_test(beside, threads);
   suite_add_tcase(suite, beside);
   return suite_run(suite);
