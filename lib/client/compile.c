@@ -1,6 +1,5 @@
 /* client/compile.c: from a module to an executable: passes, plan, program; and reports about it. */
 #include "base/config.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "client/executable.h"
 #include "client/sharding.h"
@@ -9,6 +8,7 @@
 #include "passes/passes.h"
 #include "plan/check.h"
 #include "plan/lower.h"
+#include "text/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -260,14 +260,11 @@ static halo_status compile_strip(void *user) {
 
 static halo_status compile_agree(halo_executable *e, const halo_module *module) {
   if (halo_executable_is_shared(e)) {
-    char *text;
     compile_common common = {.module = module};
     HALO_TRY(halo_memory_guard(compile_strip, &common));
-    halo_status status = halo_module_to_text(common.copy ? common.copy : module, 0, &text);
+    halo_status status = halo_module_hash(common.copy ? common.copy : module, e->key);
     if (common.copy) halo_module_release(common.copy);
     HALO_TRY(status);
-    halo_hash_wide(e->key, text, strlen(text));
-    halo_text_release(text);
   }
   return halo_executable_agree(e);
 }

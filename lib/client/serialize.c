@@ -15,6 +15,7 @@
 #include "client/executable.h"
 #include "plan/check.h"
 #include "plan/lower.h"
+#include "text/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,21 +44,18 @@ static void serialize_hash_device(const halo_cl_device *device, char out[SERIALI
 const char *halo_executable_fingerprint(halo_executable *e) {
   if (!e) return NULL;
   pthread_mutex_lock(&e->lock);
-  char *module = NULL;
-  if (!e->fingerprint && halo_module_to_text(e->module, 0, &module) == HALO_OK) {
-    uint64_t key[2] = {0};
+  uint64_t key[2] = {0};
+  if (!e->fingerprint && halo_module_hash(e->module, key) == HALO_OK) {
     char device[SERIALIZE_HASH], counts[64];
     serialize_hash_device(halo_executable_home(e)->cl, device);
     snprintf(counts, sizeof counts, "%d %d", e->replica_count, e->partition_count);
-    const char *const parts[] = {module, e->kernels ? e->kernels : "", device, counts,
-                                 HALO_VERSION_TEXT};
+    const char *const parts[] = {e->kernels ? e->kernels : "", device, counts, HALO_VERSION_TEXT};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
       halo_hash_wide(key, parts[i], strlen(parts[i]));
     }
     e->fingerprint = halo_alloc(SERIALIZE_HASH);
     serialize_hash_text(key, e->fingerprint);
   }
-  halo_text_release(module);
   pthread_mutex_unlock(&e->lock);
   return e->fingerprint;
 }

@@ -1,6 +1,7 @@
 /* text/print.c: modules, computations and instructions as text. */
 #include "text/print.h"
 
+#include "base/map.h"
 #include "text/parser.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 
 static void print_operands(halo_strbuf *out, const halo_instr *instr, unsigned flags) {
   if (instr->opcode == HALO_OP_CONSTANT) {
-    halo_text_print_literal(out, instr->literal, flags & HALO_PRINT_ELIDE_LARGE);
+    halo_text_print_literal(out, instr->literal, flags);
     return;
   }
   if (instr->opcode == HALO_OP_PARAMETER) {
@@ -215,5 +216,13 @@ halo_status halo_module_to_text(const halo_module *module, unsigned flags, char 
   print_request request = {.module = module, .flags = flags};
   HALO_TRY(halo_memory_guard(print_run, &request));
   *out = request.text;
+  return HALO_OK;
+}
+
+halo_status halo_module_hash(const halo_module *module, uint64_t key[2]) {
+  print_request request = {.module = module, .flags = HALO_TEXT_PRINT_HASH_LARGE};
+  HALO_TRY(halo_memory_guard(print_run, &request));
+  halo_hash_wide(key, request.text, strlen(request.text));
+  halo_text_release(request.text);
   return HALO_OK;
 }

@@ -4,8 +4,11 @@
 
 #include "text/text.h"
 
-/* The value; `elide`: arrays of more than 10 elements as {...}. */
-void halo_text_print_literal(halo_strbuf *out, const halo_literal *literal, bool elide);
+/* Beside the flags of halo/module.h: arrays of more than 10 elements as a hash of their bytes. */
+enum { HALO_TEXT_PRINT_HASH_LARGE = 1 << 16 };
+
+/* The value, of which flags say how large arrays are written. */
+void halo_text_print_literal(halo_strbuf *out, const halo_literal *literal, unsigned flags);
 /* A name as printed: `%` first unless HALO_PRINT_SHORT is set, and even then when the bare word would
  * be a keyword or a type; bytes that names cannot have become '_'. */
 void halo_text_print_name(halo_strbuf *out, const char *name, unsigned flags);

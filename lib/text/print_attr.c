@@ -301,7 +301,7 @@ static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags)
     case HALO_KIND_LITERAL:
       halo_shape_print(out, attr->literal->shape, true);
       halo_strbuf_char(out, ' ');
-      halo_text_print_literal(out, attr->literal, flags & HALO_PRINT_ELIDE_LARGE);
+      halo_text_print_literal(out, attr->literal, flags);
       break;
     case HALO_KIND_RAW: halo_strbuf_append(out, attr->text); break;
     case HALO_KIND_ALIASES: print_aliases(out, attr); break;

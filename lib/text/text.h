@@ -31,6 +31,9 @@ const char *halo_text_unquote(halo_arena *arena, const char *raw);
 
 /* The module again as text for a dump file: what halo_module_to_text gives, never failing. Appends. */
 void halo_module_print(halo_strbuf *out, const halo_module *module, unsigned flags);
+/* Goes on with a hash (halo_hash_wide) of all that the module's text says. Large constants count by their bytes, so that
+ * it takes little time whatever their size. HALO_OUT_OF_MEMORY at most. */
+halo_status halo_module_hash(const halo_module *module, uint64_t key[2]);
 /* One instruction as its line in a module, without indent or line end. */
 void halo_instr_print(halo_strbuf *out, const halo_instr *instr, unsigned flags);
 

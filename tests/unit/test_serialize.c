@@ -4,6 +4,7 @@
 #include "suite.h"
 
 #include <glob.h>
+#include <time.h>
 
 #define DEVICE(name) "null:" HALO_TEST_DATA "/devices/" name ".caps"
 
@@ -198,6 +199,51 @@ START_TEST(foreign) {
 }
 END_TEST
 
+/* A program with a constant of so many numbers, of which one is said. */
+static halo_executable *with_constant(halo_client *client, int count, const char *last) {
+  size_t room = (size_t)count * 16 + 256;
+  char *text = malloc(room), *at = text;
+  at += snprintf(at, room, "HloModule c\nENTRY e {\n  x = f32[%d] parameter(0)\n", count);
+  at += sprintf(at, "  c = f32[%d] constant({", count);
+  for (int i = 0; i < count - 1; i++) at += sprintf(at, "%d.%d,", i % 977, i % 91 + 1);
+  sprintf(at, "%s})\n  ROOT s = f32[%d] add(x, c)\n}\n", last, count);
+  halo_executable *e = run_compile(client, text);
+  free(text);
+  return e;
+}
+
+static double thread_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Each number of a constant counts, and none is printed for it. */
+START_TEST(constants) {
+  enum { MANY = 1 << 18 };
+  static const char *const last[] = {"0", "-0", "1", "0"};
+  halo_client *client = run_client(DEVICE("amd-wave64"));
+  halo_executable *e[4];
+  double hashing = 0, printing = 0;
+  for (int i = 0; i < 4; i++) {
+    e[i] = with_constant(client, MANY, last[i]);
+    double start = thread_seconds();
+    ck_assert_ptr_nonnull(halo_executable_fingerprint(e[i]));
+    hashing += thread_seconds() - start;
+    start = thread_seconds();
+    halo_text_release(serialized(e[i]).data);
+    printing += thread_seconds() - start;
+  }
+  for (int i = 1; i < 4; i++) {
+    bool same = strcmp(halo_executable_fingerprint(e[0]), halo_executable_fingerprint(e[i])) == 0;
+    ck_assert_msg(same == (i == 3), "%s and %s", last[0], last[i]);
+  }
+  ck_assert_msg(hashing < printing / 4, "%g s of hashing, %g s of printing", hashing, printing);
+  for (int i = 0; i < 4; i++) halo_executable_release(e[i]);
+  halo_client_release(client);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("serialize");
   TCase *all = tcase_create("all");
@@ -207,6 +253,7 @@ int main(void) {
   tcase_add_test(all, replicas);
   tcase_add_test(all, damaged);
   tcase_add_test(all, foreign);
+  tcase_add_test(all, constants);
   suite_add_tcase(suite, all);
   return suite_run(suite);
 }
