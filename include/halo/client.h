@@ -146,9 +146,11 @@ typedef struct halo_compile_options {
 
 /* Compiles a module for the client's first device, or those of options->devices. The module is not
  * changed. `options` may be NULL. With devices of other processes among them, the processes that have these must compile
- * the same module for the same devices, one after the other in the same order, and wait for each other;
- * HALO_FAILED_PRECONDITION when what they compile differs. A process without any part gets an executable
- * with no devices, waits for nobody, and need not run it.
+ * the same module for the same devices, and wait for each other. A process may compile several such modules in as many
+ * threads, in any order; in one thread the order is that of the others. When processes wait for each other with
+ * different modules for the client's time limit of collectives, one fails with HALO_FAILED_PRECONDITION and the others
+ * with that or HALO_ABORTED. A process without any part gets an executable with no devices, waits for nobody, and need
+ * not run it.
  * An instruction that cannot run yet gives HALO_UNIMPLEMENTED naming it and its line. */
 HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
                                                        const halo_module *module,
@@ -413,7 +415,8 @@ HALO_API HALO_MUST_USE halo_status halo_executable_execute(halo_executable *exec
                                                            halo_buffer **results);
 /* The same for programs that were compiled for several devices: arguments[d] and results[d] are the lists
  * of device d of the executable (those of this client), and `options` hold for each. Where devices of other
- * processes take part, all of these start runs in the same order.
+ * processes take part, all of these start runs of a program in the same order; executables of one module for the same
+ * devices are one program.
  * When one device's part fails, those that exchange anything with it fail too (HALO_ABORTED, with its message),
  * also when it does not come within the time limit (HALO_DEADLINE_EXCEEDED). Later runs are not affected. */
 HALO_API HALO_MUST_USE halo_status halo_executable_execute_all(halo_executable *executable,

@@ -24,7 +24,8 @@ struct halo_executable {
   int replica_count, partition_count;
   halo_team team;
   int *devices; /* of all parts, by id */
-  atomic_uint_least64_t runs;
+  atomic_uint_least64_t *runs,
+      own_runs; /* of all equal programs that processes have in common, or of this one */
   char *
       kernels; /* which implementations it was compiled with: HALO_KERNELS or the option; or NULL */
   uint64_t key[2];    /* of the module that several processes compiled; zero for others */

@@ -296,7 +296,7 @@ halo_status halo_executable_execute_all(halo_executable *e, halo_buffer *const *
                            argument_count));
   }
   execute_plan x;
-  uint64_t number = 1 + atomic_fetch_add(&e->runs, 1);
+  uint64_t number = 1 + atomic_fetch_add(e->runs, 1);
   halo_status status = execute_prepare(plan, options, devices, &x);
   if (status != HALO_OK && plan->is_shared) execute_tell(e, &e->placements[0], number);
   for (int d = 0; d < devices && status == HALO_OK; d++) {
@@ -402,7 +402,7 @@ halo_status halo_executable_run(halo_executable *e, halo_literal *const *argumen
   if (status == HALO_OK) {
     status = halo_executable_execute(e, buffers, inputs, NULL, results);
   } else if (plan->is_shared) {
-    execute_tell(e, &e->placements[0], 1 + atomic_fetch_add(&e->runs, 1));
+    execute_tell(e, &e->placements[0], 1 + atomic_fetch_add(e->runs, 1));
   }
   next = 0;
   if (status == HALO_OK) status = execute_download(e->result, results, &next, result);

@@ -76,41 +76,53 @@ static int *spread_processes(const halo_executable *e, int *out_count) {
   return processes;
 }
 
-/* What each process says of a program that it is to compile with others. */
+/* What each process says of a program that it is to compile with others. Those that agree say the same. */
 typedef struct spread_note {
   uint64_t program[2], place[2];
-  uint64_t number; /* by which it would call the program: the first process's is taken */
 } spread_note;
 
-static halo_status spread_compare(const halo_world *world, halo_world_group group,
-                                  const spread_note *mine, const spread_note *all) {
-  for (int m = 0; m < group.count; m++) {
-    bool same = memcmp(all[m].program, mine->program, sizeof mine->program) == 0;
-    if (same && memcmp(all[m].place, mine->place, sizeof mine->place) == 0) continue;
-    return halo_fail(HALO_FAILED_PRECONDITION,
-                     same ? "processes %d and %d give the program other devices"
-                          : "processes %d and %d compile different programs",
-                     halo_world_process(world), group.processes[m]);
-  }
-  return HALO_OK;
+static halo_status spread_differ(const halo_world *world, int process, const void *mine,
+                                 const void *theirs) {
+  const spread_note *a = mine;
+  spread_note b;
+  memcpy(&b, theirs, sizeof b);
+  return halo_fail(HALO_FAILED_PRECONDITION,
+                   memcmp(a->program, b.program, sizeof b.program) == 0
+                       ? "processes %d and %d give the program other devices"
+                       : "processes %d and %d compile different programs",
+                   halo_world_process(world), process);
 }
 
+static spread_note spread_note_of(const halo_executable *e) {
+  spread_note note = {{e->key[0], e->key[1]}, {0}};
+  int32_t counts[2] = {e->replica_count, e->partition_count};
+  halo_hash_wide(note.program, HALO_VERSION_TEXT, strlen(HALO_VERSION_TEXT));
+  halo_hash_wide(note.place, counts, sizeof counts);
+  halo_hash_wide(note.place, e->devices, sizeof *e->devices * (size_t)e->team.count);
+  return note;
+}
+
+/* Equal programs of one placement are one program to those who exchange messages, whichever executables they are in:
+ * threads of the processes may have compiled them in any order. */
 halo_status halo_executable_agree(halo_executable *e) {
   halo_world *world = e->client->world;
-  e->team.program = halo_world_program(world);
-  if (!halo_executable_is_shared(e)) return HALO_OK;
-  spread_note mine = {{e->key[0], e->key[1]}, {0}, e->team.program};
-  int32_t counts[2] = {e->replica_count, e->partition_count};
-  halo_hash_wide(mine.program, HALO_VERSION_TEXT, strlen(HALO_VERSION_TEXT));
-  halo_hash_wide(mine.place, counts, sizeof counts);
-  halo_hash_wide(mine.place, e->devices, sizeof *e->devices * (size_t)e->team.count);
+  e->runs = &e->own_runs;
+  if (!halo_executable_is_shared(e)) {
+    e->team.program = halo_world_program(world);
+    return HALO_OK;
+  }
+  spread_note mine = spread_note_of(e);
+  uint64_t key[2] = {0};
+  halo_hash_wide(key, &mine, sizeof mine);
+  e->team.program = halo_world_common_program(world, key);
+  e->runs = halo_world_counter(world, e->team.program);
   int count, *processes = spread_processes(e, &count);
-  halo_world_group group = {processes, count};
+  halo_agreement agreement = {.group = {processes, count},
+                              .about = e->team.program,
+                              .what = "compiling a program together",
+                              .differ = spread_differ};
   spread_note *all = halo_alloc(sizeof *all * (size_t)count);
-  halo_status status =
-      halo_world_agree(world, group, "compiling a program together", &mine, sizeof mine, all);
-  if (status == HALO_OK) status = spread_compare(world, group, &mine, all);
-  if (status == HALO_OK) e->team.program = all[0].number;
+  halo_status status = halo_world_agree(world, &agreement, &mine, sizeof mine, all);
   halo_free(all);
   halo_free(processes);
   return status;
@@ -121,11 +133,12 @@ halo_status halo_executable_confirm(halo_executable *e, halo_status status) {
   if (!halo_executable_is_shared(e)) return status;
   char *message = status == HALO_OK ? NULL : halo_error_save();
   int count, *processes = spread_processes(e, &count);
-  halo_world_group group = {processes, count};
+  halo_agreement agreement = {.group = {processes, count},
+                              .about = e->team.program,
+                              .what = "waiting for others to compile"};
   int other = -1;
   unsigned char mine = status == HALO_OK, *all = halo_alloc((size_t)count);
-  halo_status told =
-      halo_world_agree(world, group, "waiting for others to compile", &mine, sizeof mine, all);
+  halo_status told = halo_world_agree(world, &agreement, &mine, sizeof mine, all);
   for (int m = 0; m < count; m++) {
     if (!all[m] && processes[m] != halo_world_process(world)) other = processes[m];
   }

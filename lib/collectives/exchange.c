@@ -31,6 +31,7 @@ struct halo_exchange_state {
   halo_exchange own;
   const halo_exchange *x;
   double timeout, until;
+  double doubted; /* when doubts were last asked for, or something came */
   double
       patience; /* `timeout`, and more where those that wait for the missing device itself are to speak first */
   post_sender sender;
@@ -302,7 +303,10 @@ static halo_status exchange_check_failed(exchange_state *s) {
 /* Looks once, and notes whether that was the end. `wait`: for a change, some time, if there is none. */
 static halo_status exchange_step(exchange_state *s, bool wait) {
   HALO_TRY(exchange_round(s));
-  if (s->moved) s->until = halo_clock() + s->patience;
+  if (s->moved) {
+    s->doubted = halo_clock();
+    s->until = s->doubted + s->patience;
+  }
   pthread_mutex_lock(&s->world->office->lock);
   s->untaken = s->sender.untaken;
   s->over = s->open == 0 && s->untaken == 0;
@@ -310,7 +314,14 @@ static halo_status exchange_step(exchange_state *s, bool wait) {
   if (wait && !s->over && status == HALO_OK && !s->moved && !exchange_stirs(s)) exchange_doze(s);
   pthread_mutex_unlock(&s->world->office->lock);
   if (s->over || status != HALO_OK) return status;
-  return halo_clock() > s->until ? exchange_late(s) : HALO_OK;
+  double now = halo_clock();
+  if (s->x->doubt && now > s->doubted + s->world->timeout / 2) {
+    s->doubted = now;
+    for (int i = 0; i < s->x->receive_count; i++) {
+      if (s->receives[i].stage == EXCHANGE_WAITS) HALO_TRY(s->x->doubt(s->x->user, i));
+    }
+  }
+  return now > s->until ? exchange_late(s) : HALO_OK;
 }
 
 /* After a failure: the senders' memory must not be in use any more when this returns. */
@@ -368,7 +379,8 @@ static exchange_state *exchange_begin(halo_world *world, const halo_exchange *x,
   *s = (exchange_state){.world = world, .own = *x, .timeout = timeout};
   s->x = &s->own;
   s->patience = timeout * (1 + stagger * x->stage);
-  s->until = halo_clock() + s->patience;
+  s->doubted = halo_clock();
+  s->until = s->doubted + s->patience;
   s->sends = halo_alloc(sizeof *s->sends * (size_t)(x->send_count + 1));
   s->receives = halo_alloc(sizeof *s->receives * (size_t)(x->receive_count + 1));
   /* A large message that nobody takes any more is not begun, if that can be known. */

@@ -67,6 +67,15 @@ post_entry *post_take(halo_world *world, const halo_message_key *key, int from, 
   return entry;
 }
 
+const post_entry *post_any(halo_world *world, int from, int to, uint32_t op, uint32_t round) {
+  for (int b = 0; b < POST_BUCKETS; b++) {
+    for (const post_entry *e = world->office->buckets[b]; e; e = e->next) {
+      if (e->from == from && e->to == to && e->key.op == op && e->key.round == round) return e;
+    }
+  }
+  return NULL;
+}
+
 void post_put(halo_world *world, post_entry *entry) {
   post_entry **at = post_bucket(world, &entry->key, entry->from, entry->to);
   entry->next = *at;

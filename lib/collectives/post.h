@@ -3,6 +3,7 @@
 #ifndef HALO_COLLECTIVES_POST_H
 #define HALO_COLLECTIVES_POST_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "collectives/world.h"
 
@@ -40,11 +41,11 @@ typedef struct post_orphan {
   void *request, *memory;
 } post_orphan;
 
-/* Processes that agreed on something: how often, by a hash of who they are. */
-typedef struct post_group {
-  uint64_t hash;
-  uint32_t agreements;
-} post_group;
+/* How often something was done. */
+typedef struct post_counter {
+  struct post_counter *next;
+  atomic_uint_least64_t count;
+} post_counter;
 
 /* What all worlds on one communicator share, since messages of any of them come to whoever looks. */
 typedef struct post_office {
@@ -68,18 +69,21 @@ struct halo_world {
   int process, process_count;
   int *first; /* [process_count + 1] */
   double timeout;
-  uint64_t number;   /* among those of the communicator, the same in all processes */
-  uint64_t programs; /* numbered so far: under the office's lock, and likewise: */
-  HALO_VEC(post_group) groups;
+  uint64_t number; /* among those of the communicator, the same in all processes */
+  uint64_t
+      programs; /* of this process alone, numbered so far: under the office's lock, and likewise: */
+  halo_map counters; /* post_counter by number */
+  post_counter *all_counters;
   double watch_until; /* what comes for runs that failed is taken so long, */
   bool watched;       /* by a thread, while there is one */
 };
 
-/* A program's number among those of all worlds of a communicator: the process that gave it, and which of its own it is,
- * from 1. Process 0's 0 are agreements. */
+/* A program's number among those of all worlds of a communicator. That of one process's own: the process, and which of its
+ * own it is, from 1. Those that processes have in common, programs and agreements, are hashes. */
 static inline uint64_t post_program(const halo_world *world, int process, uint64_t number) {
   return world->number << 48 | (uint64_t)(uint32_t)process << 28 | number;
 }
+static inline uint64_t post_common(uint64_t hash) { return hash | UINT64_C(1) << 63; }
 
 /* Messages to processes have addresses below the devices': that of process p. */
 static inline int post_desk(int process) { return -1 - process; }
@@ -92,6 +96,8 @@ bool post_has(halo_world *world, const halo_message_key *key, int from, int to, 
 /* The same message, taken out; NULL: it has not come. */
 post_entry *post_take(halo_world *world, const halo_message_key *key, int from, int to, int lane);
 void post_put(halo_world *world, post_entry *entry);
+/* The first message from `from` to `to` under a key with this op and round, in any order; NULL: there is none. */
+const post_entry *post_any(halo_world *world, int from, int to, uint32_t op, uint32_t round);
 /* Takes back what a sender's exchange had put there and nobody has taken. */
 void post_take_back(halo_world *world, post_sender *sender);
 /* The failure of a run, or NULL. */

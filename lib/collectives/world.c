@@ -94,8 +94,8 @@ halo_status halo_world_create(halo_communicator *communicator, int devices, doub
                               halo_world **out) {
   halo_world *world = halo_world_make(communicator, timeout);
   int32_t mine = devices, *all = halo_alloc(sizeof *all * (size_t)world->process_count);
-  halo_status status = halo_world_agree(world, (halo_world_group){0}, "opening devices together",
-                                        &mine, sizeof mine, all);
+  halo_status status = halo_world_agree(
+      world, &(halo_agreement){.what = "opening devices together"}, &mine, sizeof mine, all);
   halo_world_place(world, all);
   halo_free(all);
   if (status != HALO_OK) {
@@ -129,7 +129,11 @@ void halo_world_release(halo_world *world) {
   if (!world) return;
   if (world->comm) world_settle(world);
   world_give_office(world);
-  halo_vec_deinit(&world->groups);
+  for (post_counter *c = world->all_counters, *next; c; c = next) {
+    next = c->next;
+    halo_free(c);
+  }
+  halo_map_deinit(&world->counters);
   halo_free(world->first);
   halo_free(world);
 }
@@ -139,6 +143,25 @@ uint64_t halo_world_program(halo_world *world) {
   uint64_t number = ++world->programs;
   pthread_mutex_unlock(&world->office->lock);
   return post_program(world, world->process, number);
+}
+
+uint64_t halo_world_common_program(const halo_world *world, const uint64_t key[2]) {
+  const uint64_t parts[] = {world->number, key[0], key[1]};
+  return post_common(halo_hash(parts, sizeof parts, 0));
+}
+
+atomic_uint_least64_t *halo_world_counter(halo_world *world, uint64_t number) {
+  pthread_mutex_lock(&world->office->lock);
+  post_counter *counter = halo_map_get(&world->counters, &number, sizeof number);
+  if (!counter) {
+    counter = halo_alloc(sizeof *counter);
+    atomic_init(&counter->count, 0);
+    counter->next = world->all_counters;
+    world->all_counters = counter;
+    halo_map_set(&world->counters, &number, sizeof number, counter);
+  }
+  pthread_mutex_unlock(&world->office->lock);
+  return &counter->count;
 }
 
 int halo_world_process(const halo_world *world) { return world->process; }

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "halo/communicator.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -62,6 +63,9 @@ typedef struct halo_exchange {
    * come, once. By the thread that looks; a failure is the exchange's. */
   halo_status (*ready)(void *user, int send, bool *ready);
   halo_status (*came)(void *user, int receive);
+  /* May be NULL: asked for each receive that has not come, each time when for half of the world's timeout nothing has; a
+   * failure is the exchange's. */
+  halo_status (*doubt)(void *user, int receive);
   void *user;
 } halo_exchange;
 
@@ -95,11 +99,27 @@ typedef struct halo_world_group {
   int count;
 } halo_world_group;
 
-/* What is agreed on between the processes of a group, of which this is one: each gives `bytes` and gets those of all,
- * [count][bytes]. Members call this in the same order; other processes have nothing to do with it. `what` as above. */
-halo_status halo_world_agree(halo_world *world, halo_world_group group, const char *what,
-                             const void *mine, size_t bytes, void *all);
-/* A number for a program, which no other process gives and this one gives once. */
+/* What the processes of a group agree on. Agreements meet by `about` and `what`, so that threads of a process may make
+ * several at once, in any order; those about the same thing meet in any order as well. */
+typedef struct halo_agreement {
+  halo_world_group group;
+  uint64_t about;
+  const char *what; /* as above */
+  /* May be NULL: the failure where this process and `process` wait for each other with agreements of the same kind (`what`)
+   * about different things, as `mine` and `theirs` say. */
+  halo_status (*differ)(const halo_world *world, int process, const void *mine, const void *theirs);
+} halo_agreement;
+
+/* Each process of the group, of which this is one, gives `bytes`, at most HALO_AGREEMENT_MOST, and gets those of all,
+ * [count][bytes]. */
+enum { HALO_AGREEMENT_MOST = 256 };
+halo_status halo_world_agree(halo_world *world, const halo_agreement *agreement, const void *mine,
+                             size_t bytes, void *all);
+/* A number for a program of this process alone, which no other process gives and this one gives once. */
 uint64_t halo_world_program(halo_world *world);
+/* The number of a program that processes have in common: equal programs have equal ones in all of them. */
+uint64_t halo_world_common_program(const halo_world *world, const uint64_t key[2]);
+/* How often something was done that has a number, such as runs of a program. It lives as long as the world. */
+atomic_uint_least64_t *halo_world_counter(halo_world *world, uint64_t number);
 
 #endif
