@@ -77,5 +77,10 @@ halo_status halo_custom_config_read(halo_arena *arena, const char *text, halo_cu
 
 /* lapack.c: LAPACK by the names of JAX; NULL without LAPACKE. */
 const halo_custom_target *halo_custom_lapack_find(const char *name);
+/* lapack_shapes.c: HALO_INVALID_ARGUMENT where the name is one of these and the operands, the result (an array or a
+ * tuple of arrays), or the attributes in `config` (as HLO text has backend_config; NULL: none) are not as the routine has them; HALO_OK for other names. With or without LAPACKE. */
+halo_status halo_custom_lapack_check(const char *name, int operand_count,
+                                     const halo_shape *const *operands, const halo_shape *result,
+                                     const char *config);
 
 #endif

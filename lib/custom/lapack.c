@@ -9,6 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+void lapack_name(const lapack_routine *routine, int kind, char out[LAPACK_NAME]) {
+  const char *name = kind >= 2 && routine->complex_name ? routine->complex_name : routine->name;
+  snprintf(out, LAPACK_NAME, "lapack_%c%s_ffi", "sdcz"[kind], name);
+}
+
 #ifdef HALO_HAVE_LAPACKE
 
 /* ---- Parts of arrays ---- */
@@ -104,19 +109,13 @@ static bool lapack_is_same(const halo_custom_array *a, const halo_custom_array *
 }
 
 /* Describes the parts, and gives memory to those that do not lie as LAPACK wants them, and to operands that it
- * must not write over. */
-static halo_status lapack_parts(const char *ranks, int count, const halo_custom_array *arrays,
+ * must not write over. That arrays are as declared was checked when the call was inferred. */
+static halo_status lapack_parts(const char *declared, int count, const halo_custom_array *arrays,
                                 const halo_custom_frame *call, bool kept, lapack_part *parts) {
-  if ((int)strlen(ranks) != count) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%d arrays are expected, not %d", (int)strlen(ranks),
-                     count);
-  }
   for (int i = 0; i < count; i++) {
     const halo_custom_array *a = &arrays[i];
-    int rank = ranks[i] - '0';
-    if (a->rank < rank) {
-      return halo_fail(HALO_INVALID_ARGUMENT, "array %d must have at least %d dimensions", i, rank);
-    }
+    int rank = lapack_rank(declared);
+    declared = lapack_next(declared);
     lapack_part *part = &parts[i];
     *part = (lapack_part){.array = a,
                           .rank = rank,
@@ -145,7 +144,7 @@ static void lapack_go_to(lapack_part *parts, int count, int64_t number, bool rea
 
 static halo_status lapack_solve(lapack_job *job, const lapack_routine *routine, int type) {
   const halo_custom_frame *call = job->call;
-  int64_t batch = lapack_batch(&call->results[0], routine->out[0] - '0');
+  int64_t batch = lapack_batch(&call->results[0], lapack_rank(routine->out));
   for (int64_t b = 0; b < batch && job->status == HALO_OK; b++) {
     lapack_go_to(job->in, call->operand_count, b, true);
     lapack_go_to(job->out, call->result_count, b, false);
@@ -178,12 +177,7 @@ typedef struct lapack_user {
 
 static halo_status lapack_run(const halo_custom_frame *call, void *user) {
   const lapack_user *u = user;
-  bool is_complex = u->type >= 2;
-  const char *out =
-      is_complex && u->routine->complex_out ? u->routine->complex_out : u->routine->out;
-  if (call->operand_count > LAPACK_MOST || call->result_count > LAPACK_MOST) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "too many arrays");
-  }
+  const char *out = lapack_out(u->routine, u->type);
   lapack_job job = {.call = call};
   halo_status status = lapack_parts(u->routine->in, call->operand_count, call->operands, call,
                                     !u->routine->spoils, job.in);
@@ -203,20 +197,19 @@ static halo_status lapack_run(const halo_custom_frame *call, void *user) {
 
 /* ---- Names ---- */
 
-enum { LAPACK_TYPES = 4, LAPACK_TARGETS = 64 };
+enum { LAPACK_TARGETS = 64 };
 
 static halo_custom_target lapack_targets[LAPACK_TARGETS];
 static lapack_user lapack_users[LAPACK_TARGETS];
-static char lapack_names[LAPACK_TARGETS][24];
+static char lapack_names[LAPACK_TARGETS][LAPACK_NAME];
 static pthread_once_t lapack_once = PTHREAD_ONCE_INIT;
 
 static void lapack_fill(void) {
   int count = 0;
   for (const lapack_routine *r = lapack_routines; r->name; r++) {
-    for (int type = 0; type < LAPACK_TYPES && count < LAPACK_TARGETS; type++, count++) {
-      const char *name = type >= 2 && r->complex_name ? r->complex_name : r->name;
-      snprintf(lapack_names[count], sizeof lapack_names[count], "lapack_%c%s_ffi", "sdcz"[type],
-               name);
+    for (int type = 0; type < LAPACK_KINDS && r->run[type] && count < LAPACK_TARGETS;
+         type++, count++) {
+      lapack_name(r, type, lapack_names[count]);
       lapack_users[count] = (lapack_user){r, type};
       lapack_targets[count] = (halo_custom_target){.name = lapack_names[count],
                                                    .host = lapack_run,

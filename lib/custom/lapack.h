@@ -29,14 +29,36 @@ typedef struct lapack_job {
  * when there is no memory. */
 void *lapack_work(lapack_job *job, size_t bytes);
 
-/* A routine in the four types. */
+enum { LAPACK_KINDS = 4 /* s, d, c, z */, LAPACK_NAME = 24 };
+
+/* What the letters of a routine's declaration stand for, from 'a' on; -1: not met yet. */
+typedef struct lapack_extents {
+  int64_t of[26];
+} lapack_extents;
+
+/* A routine in the four types. Its operands and results are declared as "t[m,n] i[k] i": first the type, which is the
+ * routine's (t), real (r), complex (c) or s32 (i), then the extents behind those of the batch, which all arrays have. The
+ * first place of a letter says what it stands for; k is the lesser of m and n. */
 typedef struct lapack_routine {
   const char *name, *complex_name; /* "getrf"; NULL: the same for complex numbers */
-  const char *in, *out;            /* ranks of the parts, a digit each */
-  const char *complex_out;         /* NULL: the same */
-  void (*run[4])(lapack_job *job); /* s, d, c, z */
-  bool spoils;                     /* writes over its operands, which are copies then */
+  const char *in, *out;
+  const char *complex_out; /* NULL: the same */
+  /* What else must hold of extents and attributes: NULL, or the rule that is broken. */
+  const char *(*rule)(const lapack_extents *extents, const halo_custom_frame *call);
+  void (*run[LAPACK_KINDS])(lapack_job *job); /* NULL: no function */
+  bool spoils;                                /* writes over its operands, which are copies then */
 } lapack_routine;
+
+static inline const char *lapack_out(const lapack_routine *routine, int kind) {
+  return kind >= 2 && routine->complex_out ? routine->complex_out : routine->out;
+}
+
+/* lapack_shapes.c: the number of extents of the declaration that comes first, and the rest behind it. */
+int lapack_rank(const char *declared);
+const char *lapack_next(const char *declared);
+
+/* lapack.c: the name of a custom call, "lapack_sgetrf_ffi". */
+void lapack_name(const lapack_routine *routine, int kind, char out[LAPACK_NAME]);
 
 /* lapack_threads.c: around calls of routines, which a BLAS of several threads does in one from the first of these
  * that is in progress to the last. From any thread. */

@@ -439,22 +439,80 @@ FOR_ALL(GTSV)
 
 #define ALL(routine)                                                                               \
   { s##routine, d##routine, c##routine, z##routine }
+#define SYEVD                                                                                      \
+  { ssyevd, dsyevd, cheevd, zheevd }
 
-const lapack_routine lapack_routines[] = {
-    {"potrf", NULL, "2", "20", NULL, ALL(potrf)},
-    {"getrf", NULL, "2", "210", NULL, ALL(getrf)},
-    {"geqrf", NULL, "2", "21", NULL, ALL(geqrf)},
-    {"orgqr", "ungqr", "21", "2", NULL, ALL(orgqr)},
-    {"ormqr", "unmqr", "212", "2", NULL, ALL(ormqr), true},
-    {"geqp3", NULL, "21", "211", NULL, ALL(geqp3)},
-    {"syevd", "heevd", "2", "210", NULL, {ssyevd, dsyevd, cheevd, zheevd}},
-    {"gesdd", NULL, "2", "21220", NULL, ALL(gesdd)},
-    {"gesvd", NULL, "2", "21220", NULL, ALL(gesvd)},
-    {"geev", NULL, "2", "11220", "1220", ALL(geev), true},
-    {"gees", NULL, "2", "221100", "22100", ALL(gees)},
-    {"gehrd", NULL, "2", "210", NULL, ALL(gehrd)},
-    {"sytrd", "hetrd", "2", "21110", NULL, ALL(sytrd)},
-    {"gtsv", NULL, "1112", "11120", NULL, ALL(gtsv)},
-    {0}};
+#else
+
+#define ALL(routine)                                                                               \
+  { NULL }
+#define SYEVD ALL(syevd)
 
 #endif
+
+/* ---- What the routines take and give ---- */
+
+#define EXTENT(letter) (e->of[(letter) - 'a'])
+
+static const char *rule_orgqr(const lapack_extents *e, const halo_custom_frame *call) {
+  (void)call;
+  bool fits = EXTENT('r') <= EXTENT('n') && EXTENT('n') <= EXTENT('m');
+  return fits ? NULL : "a matrix has at least as many rows as columns, and as many as reflectors";
+}
+
+static const char *rule_ormqr(const lapack_extents *e, const halo_custom_frame *call) {
+  bool left = halo_custom_call_integer(call, "left", 1) != 0;
+  bool fits = EXTENT('h') == EXTENT(left ? 'm' : 'n') && EXTENT('r') <= EXTENT('w') &&
+              EXTENT('r') <= EXTENT('h');
+  return fits ? NULL
+              : "reflectors are as long as the side that they are applied to, and not more than "
+                "that";
+}
+
+/* How much of u and v there is, by the mode. */
+static const char *rule_svd(const lapack_extents *e, const halo_custom_frame *call) {
+  int64_t mode = halo_custom_call_integer(call, "mode", 'S');
+  if (mode == 'N') return NULL;
+  if (mode == 'A') {
+    bool fits = EXTENT('u') == EXTENT('m') && EXTENT('v') == EXTENT('n');
+    return fits ? NULL : "results 2 and 3 must be square matrices in mode 'A'";
+  }
+  if (mode != 'S') return "the mode must be 'A', 'S' or 'N'";
+  bool fits = EXTENT('u') == EXTENT('k') && EXTENT('v') == EXTENT('k');
+  return fits ? NULL : "results 2 and 3 must have as many vectors as there are singular values";
+}
+
+static const char *rule_gehrd(const lapack_extents *e, const halo_custom_frame *call) {
+  int64_t n = EXTENT('n'), low = halo_custom_call_integer(call, "low", 1);
+  int64_t high = halo_custom_call_integer(call, "high", n);
+  bool fits = n == 0 || (1 <= low && low <= high && high <= n);
+  return fits ? NULL : "low and high must be from 1 to the number of rows, in this order";
+}
+
+static const char *rule_trsm(const lapack_extents *e, const halo_custom_frame *call) {
+  bool left = halo_custom_call_integer(call, "side", 'L') == 'L';
+  bool fits = EXTENT('s') == EXTENT(left ? 'm' : 'n');
+  return fits ? NULL : "the matrix must be as large as the side of b that it is solved for";
+}
+
+const lapack_routine lapack_routines[] = {
+    {"potrf", NULL, "t[n,n]", "t[n,n] i", NULL, NULL, ALL(potrf), false},
+    {"getrf", NULL, "t[m,n]", "t[m,n] i[k] i", NULL, NULL, ALL(getrf), false},
+    {"geqrf", NULL, "t[m,n]", "t[m,n] t[k]", NULL, NULL, ALL(geqrf), false},
+    {"orgqr", "ungqr", "t[m,n] t[r]", "t[m,n]", NULL, rule_orgqr, ALL(orgqr), false},
+    {"ormqr", "unmqr", "t[h,w] t[r] t[m,n]", "t[m,n]", NULL, rule_ormqr, ALL(ormqr), true},
+    {"geqp3", NULL, "t[m,n] i[n]", "t[m,n] i[n] t[k]", NULL, NULL, ALL(geqp3), false},
+    {"syevd", "heevd", "t[n,n]", "t[n,n] r[n] i", NULL, NULL, SYEVD, false},
+    {"gesdd", NULL, "t[m,n]", "t[m,n] r[k] t[m,u] t[v,n] i", NULL, rule_svd, ALL(gesdd), false},
+    {"gesvd", NULL, "t[m,n]", "t[m,n] r[k] t[m,u] t[v,n] i", NULL, rule_svd, ALL(gesvd), false},
+    {"geev", NULL, "t[n,n]", "t[n] t[n] c[n,n] c[n,n] i", "t[n] c[n,n] c[n,n] i", NULL, ALL(geev),
+     true},
+    {"gees", NULL, "t[n,n]", "t[n,n] t[n,n] t[n] t[n] i i", "t[n,n] t[n,n] t[n] i i", NULL,
+     ALL(gees), false},
+    {"gehrd", NULL, "t[n,n]", "t[n,n] t[n-1] i", NULL, rule_gehrd, ALL(gehrd), false},
+    {"sytrd", "hetrd", "t[n,n]", "t[n,n] r[n] r[n-1] t[n-1] i", NULL, NULL, ALL(sytrd), false},
+    {"gtsv", NULL, "t[n] t[n] t[n] t[n,r]", "t[n] t[n] t[n] t[n,r] i", NULL, NULL, ALL(gtsv),
+     false},
+    /* An operation of ours does it. */
+    {"trsm", NULL, "t[s,s] t[m,n]", "t[m,n]", NULL, rule_trsm, {NULL}, false},
+    {0}};

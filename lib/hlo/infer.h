@@ -45,6 +45,7 @@ halo_infer_fn halo_infer_convert;
 halo_infer_fn halo_infer_convolution;
 halo_infer_fn halo_infer_copy_done;
 halo_infer_fn halo_infer_copy_start;
+halo_infer_fn halo_infer_custom_call;
 halo_infer_fn halo_infer_declared;
 halo_infer_fn halo_infer_dot;
 halo_infer_fn halo_infer_dynamic_reshape;

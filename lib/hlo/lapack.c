@@ -5,17 +5,16 @@
 
 #include <string.h>
 
-/* A routine by its names for real and complex numbers; `results` has the dimensions of each result behind those of the
- * batch: 2 a matrix, 1 a number each step, 0 a number. */
+/* A routine by its names for real and complex numbers. */
 typedef struct lapack_row {
   halo_lapack_routine routine;
-  const char *name, *complex_name, *results;
+  const char *name, *complex_name;
 } lapack_row;
 
-static const lapack_row lapack_rows[] = {{HALO_LAPACK_GETRF, "getrf", "getrf", "210"},
-                                         {HALO_LAPACK_POTRF, "potrf", "potrf", "20"},
-                                         {HALO_LAPACK_GEQRF, "geqrf", "geqrf", "21"},
-                                         {HALO_LAPACK_ORGQR, "orgqr", "ungqr", "2"}};
+static const lapack_row lapack_rows[] = {{HALO_LAPACK_GETRF, "getrf", "getrf"},
+                                         {HALO_LAPACK_POTRF, "potrf", "potrf"},
+                                         {HALO_LAPACK_GEQRF, "geqrf", "geqrf"},
+                                         {HALO_LAPACK_ORGQR, "orgqr", "ungqr"}};
 
 /* "lapack_sgetrf_ffi" and its kin. */
 static const lapack_row *lapack_find(const char *target, halo_type *type) {
@@ -34,33 +33,6 @@ static const lapack_row *lapack_find(const char *target, halo_type *type) {
     }
   }
   return NULL;
-}
-
-/* Whether a shape is an array of this type with the batch of `a` in front of `rank` extents. */
-static bool lapack_fits(const halo_shape *shape, halo_type type, const halo_shape *a, int rank,
-                        const int64_t *extents) {
-  bool fits =
-      halo_shape_is_array(shape) && shape->type == type && shape->rank == a->rank - 2 + rank;
-  for (int d = 0; fits && d < a->rank - 2; d++) fits = shape->dims[d] == a->dims[d];
-  for (int d = 0; fits && d < rank; d++) fits = shape->dims[a->rank - 2 + d] == extents[d];
-  return fits;
-}
-
-static bool lapack_results_fit(const halo_shape *result, const lapack_row *row,
-                               const halo_lapack_view *v, const halo_shape *a) {
-  int32_t count = (int32_t)strlen(row->results);
-  int64_t matrix[2] = {v->rows, v->columns};
-  if (count == 1 && halo_shape_is_array(result)) return lapack_fits(result, v->type, a, 2, matrix);
-  if (!halo_shape_is_tuple(result) || result->count != count) return false;
-  for (int32_t i = 0; i < count; i++) {
-    int rank = row->results[i] - '0';
-    /* Pivots and info are integers, what belongs to a reflector is a number as the matrix has them. */
-    bool number = rank == 2 || (rank == 1 && v->routine == HALO_LAPACK_GEQRF);
-    halo_type type = number ? v->type : HALO_S32;
-    if (!lapack_fits(result->elements[i], type, a, rank, rank == 2 ? matrix : &v->steps))
-      return false;
-  }
-  return true;
 }
 
 /* Attributes of the call: which triangle. */
@@ -84,24 +56,19 @@ bool halo_lapack_describe(const halo_instr *call, halo_lapack_view *out) {
     return false;
   }
   v.routine = row->routine;
+  /* Inference has held the shapes against what the routine takes and gives. */
   const halo_shape *a = call->operands[0]->shape;
-  if (!halo_shape_is_array(a) || a->rank < 2 || a->type != v.type) return false;
+  if (!halo_shape_is_array(a) || halo_shape_is_dynamic(a)) return false;
   v.rows = a->dims[a->rank - 2];
   v.columns = a->dims[a->rank - 1];
   v.steps = v.rows < v.columns ? v.rows : v.columns;
   v.batch = 1;
   for (int d = 0; d < a->rank - 2; d++) v.batch *= a->dims[d];
-  if (v.routine == HALO_LAPACK_POTRF && v.rows != v.columns) return false;
-  bool reflectors = v.routine == HALO_LAPACK_ORGQR;
-  if (call->operand_count != (reflectors ? 2 : 1)) return false;
-  if (reflectors) {
+  if (v.routine == HALO_LAPACK_ORGQR) {
     const halo_shape *tau = call->operands[1]->shape;
-    if (!halo_shape_is_array(tau) || tau->rank < 1) return false;
     v.steps = tau->dims[tau->rank - 1];
-    if (v.columns > v.rows || v.steps > v.columns) return false;
-    if (!lapack_fits(tau, v.type, a, 1, &v.steps)) return false;
   }
-  if (!lapack_results_fit(call->shape, row, &v, a) || !lapack_read_config(call, &v)) return false;
+  if (!lapack_read_config(call, &v)) return false;
   *out = v;
   return true;
 }

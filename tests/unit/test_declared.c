@@ -86,8 +86,10 @@ static const struct {
     {"all-gather-start", "), replica_groups={}, dimensions={0}", "all-gather-done(s)"},
     {"all-reduce-start", "), replica_groups={}, to_apply=sum", "all-reduce-done(s)"},
     {"collective-permute-start", "), source_target_pairs={{0,0}}", "collective-permute-done(s)"},
-    {"recv", "), channel_id=1, is_host_transfer=true", "recv-done(s), channel_id=1, is_host_transfer=true"},
-    {"send", ", after), channel_id=1, is_host_transfer=true", "send-done(s), channel_id=1, is_host_transfer=true"},
+    {"recv", "), channel_id=1, is_host_transfer=true",
+     "recv-done(s), channel_id=1, is_host_transfer=true"},
+    {"send", ", after), channel_id=1, is_host_transfer=true",
+     "send-done(s), channel_id=1, is_host_transfer=true"},
 };
 
 /* ---- Modules ---- */

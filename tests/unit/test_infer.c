@@ -519,6 +519,12 @@ static const infer_case cases[] = {
     {"recv", "token[]", "(f32[2], u32[], token[])", NULL, "(f32[2], u32[], token[])"},
     {"recv", "token[]", "(f32[2], token[])", NULL, "!a tuple of the data, u32[] and a token"},
     {"recv-done", "(f32[2], u32[], token[])", NULL, NULL, "(f32[2], token[])"},
+    {"custom-call", "f32[3,3]", "(f32[3,3], s32[])", "custom_call_target=lapack_spotrf_ffi",
+     "(f32[3,3], s32[])"},
+    {"custom-call", "f32[3,3]", "(f32[3,3])", "custom_call_target=lapack_spotrf_ffi",
+     "!custom call lapack_spotrf_ffi: result 1 is missing"},
+    {"custom-call", "f32[3,3]", "(f64[3,3], s32[])", "custom_call_target=lapack_spotrf_ffi",
+     "!result 0 must be f32[..., 3, 3], but is f64[3,3]"},
     {"custom-call", "f32[]", "(f32[7], token[])", "custom_call_target=f", "(f32[7], token[])"},
 };
 

@@ -2,7 +2,7 @@
  * over, equal calls, and the threads of OpenBLAS. All is passed where there is no LAPACK. */
 #include "run_test.h"
 
-#include "custom/custom.h"
+#include "custom/lapack.h"
 #include "passes/passes.h"
 #include "suite.h"
 #include "text/text.h"
@@ -206,6 +206,108 @@ START_TEST(kernels_do_as_lapack) {
 }
 END_TEST
 
+/* ---- Shapes of calls ---- */
+
+/* The operands, or the results, of a routine as it declares them, with these extents. */
+static int declared_shapes(halo_arena *arena, const char *declared, int kind,
+                           const halo_shape **shapes) {
+  static const halo_type types[] = {HALO_F32, HALO_F64, HALO_C64, HALO_C128};
+  static const char letters[] = "mnkrhwsuv";
+  static const int64_t values[] = {4, 3, 3, 3, 4, 3, 4, 3, 3};
+  int count = 0;
+  for (; *declared; declared = lapack_next(declared)) {
+    int64_t dims[3] = {2};
+    int rank = 1;
+    for (const char *at = declared + 1; *at == '[' || *at == ','; at += strcspn(at, ",]")) {
+      dims[rank] = values[strchr(letters, *++at) - letters];
+      dims[rank++] -= at[1] == '-';
+    }
+    halo_type type = *declared == 'i'   ? HALO_S32
+                     : *declared == 'r' ? types[kind % 2]
+                     : *declared == 'c' ? types[2 + kind % 2]
+                                        : types[kind];
+    shapes[count++] = halo_shape_new(arena, type, rank, dims);
+  }
+  return count;
+}
+
+static halo_status check_shapes(halo_arena *arena, const char *name, int in, int out,
+                                const halo_shape *const *shapes) {
+  const halo_shape *result = out == 1 ? shapes[in] : halo_shape_new_tuple(arena, out, shapes + in);
+  return halo_custom_lapack_check(name, in, shapes, result, NULL);
+}
+
+/* Each routine takes what it declares, and nothing else: no other type, batch, extent or number of arrays. */
+START_TEST(shapes_are_checked) {
+  for (const lapack_routine *r = lapack_routines; r->name; r++) {
+    for (int kind = 0; kind < LAPACK_KINDS; kind++) {
+      halo_arena arena = {0};
+      char name[LAPACK_NAME];
+      const halo_shape *shapes[2 * LAPACK_MOST];
+      lapack_name(r, kind, name);
+      int in = declared_shapes(&arena, r->in, kind, shapes);
+      int out = declared_shapes(&arena, lapack_out(r, kind), kind, shapes + in);
+      ck_assert_msg(check_shapes(&arena, name, in, out, shapes) == HALO_OK, "%s: %s", name,
+                    halo_error_message());
+      for (int i = 0; i < in + out; i++) {
+        const halo_shape *right = shapes[i];
+        shapes[i] = halo_shape_new(&arena, HALO_F16, right->rank, right->dims);
+        ck_fails(check_shapes(&arena, name, in, out, shapes), HALO_INVALID_ARGUMENT, "must be");
+        shapes[i] = halo_shape_new(&arena, right->type, right->rank - 1, right->dims);
+        ck_fails(check_shapes(&arena, name, in, out, shapes), HALO_INVALID_ARGUMENT, name);
+        shapes[i] = halo_shape_new_tuple(&arena, 1, &right);
+        /* A single result may be a tuple of one. */
+        halo_status packed = check_shapes(&arena, name, in, out, shapes);
+        ck_assert_int_eq(packed, i == in && out == 1 ? HALO_OK : HALO_INVALID_ARGUMENT);
+        for (int d = 0; d < right->rank; d++) {
+          int64_t dims[3];
+          memcpy(dims, right->dims, sizeof *dims * (size_t)right->rank);
+          dims[d]++;
+          shapes[i] = halo_shape_new(&arena, right->type, right->rank, dims);
+          /* A matrix of reflectors may have further columns. */
+          bool free = strcmp(r->name, "ormqr") == 0 && i == 0 && d == 2;
+          halo_status status = check_shapes(&arena, name, in, out, shapes);
+          ck_assert_msg(status == (free ? HALO_OK : HALO_INVALID_ARGUMENT),
+                        "%s takes array %d with one more in dimension %d", name, i, d);
+        }
+        shapes[i] = right;
+      }
+      ck_fails(halo_custom_lapack_check(name, in - 1, shapes, shapes[in], NULL),
+               HALO_INVALID_ARGUMENT, "is missing");
+      shapes[in + out] = shapes[0];
+      ck_fails(check_shapes(&arena, name, in, out + 1, shapes), HALO_INVALID_ARGUMENT,
+               "there is no");
+      halo_arena_deinit(&arena);
+    }
+  }
+}
+END_TEST
+
+/* The mode of a singular value decomposition says how large its results are. */
+START_TEST(modes_are_checked) {
+  static const struct {
+    int mode;
+    int64_t u, v;
+    bool fits;
+  } rows[] = {{'S', 3, 3, true},  {'S', 4, 3, false}, {'A', 4, 3, true},
+              {'A', 3, 3, false}, {'N', 1, 1, true},  {'O', 3, 3, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    halo_arena arena = {0};
+    char config[64];
+    snprintf(config, sizeof config, "{mode = %d : ui8}", rows[i].mode);
+    const halo_shape *a = halo_shape_new(&arena, HALO_F32, 2, (int64_t[]){4, 3});
+    const halo_shape *parts[] = {a, halo_shape_new(&arena, HALO_F32, 1, (int64_t[]){3}),
+                                 halo_shape_new(&arena, HALO_F32, 2, (int64_t[]){4, rows[i].u}),
+                                 halo_shape_new(&arena, HALO_F32, 2, (int64_t[]){rows[i].v, 3}),
+                                 halo_shape_new(&arena, HALO_S32, 0, NULL)};
+    halo_status status = halo_custom_lapack_check("lapack_sgesdd_ffi", 1, &a,
+                                                  halo_shape_new_tuple(&arena, 5, parts), config);
+    ck_assert_msg((status == HALO_OK) == rows[i].fits, "%s", config);
+    halo_arena_deinit(&arena);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("lapack");
   TCase *cases = tcase_create("lapack");
@@ -214,6 +316,8 @@ int main(void) {
   tcase_add_test(cases, operands_are_kept);
   tcase_add_test(cases, threads_are_set_back);
   tcase_add_test(cases, kernels_do_as_lapack);
+  tcase_add_test(cases, shapes_are_checked);
+  tcase_add_test(cases, modes_are_checked);
   suite_add_tcase(suite, cases);
   return suite_run(suite);
 }
