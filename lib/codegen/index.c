@@ -199,9 +199,25 @@ emit_index *halo_index_from_position(halo_emitter *e, const halo_shape *shape,
 
 const halo_integer *halo_index_at(const emit_index *index, int d) { return index->at[d]; }
 
+/* An index made for another shape names another element: a wrong value that looks right. Of an empty array nothing is
+ * read or written. */
+static bool index_fits(const emit_index *index, const halo_shape *shape) {
+  if (index->rank != shape->rank) return false;
+  for (int d = 0; d < index->rank; d++) {
+    bool within = index->at[d]->low >= 0 && index->at[d]->high < shape->dims[d];
+    if (!within && shape->dims[d] > 0) return false;
+  }
+  return true;
+}
+
 const halo_integer *halo_index_position(halo_emitter *e, const emit_index *index,
                                         const halo_shape *shape) {
   int64_t strides[HALO_MAX_RANK];
+  if (!index_fits(index, shape)) {
+    emit_fail(e, halo_fail(HALO_INTERNAL, "an index of %d dimensions, or beyond them, in %s",
+                           index->rank, halo_shape_text(e->arena, shape, false)));
+    return halo_integer_constant(&e->integers, 0);
+  }
   halo_shape_strides(shape, strides);
   const halo_integer *sum = halo_integer_constant(&e->integers, 0);
   for (int i = 0; i < index->rank; i++) { /* from the fast end: digits join as they come */

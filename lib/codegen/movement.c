@@ -232,11 +232,13 @@ static halo_value move_pad(halo_emitter *e, emit_frame *f, const halo_instr *ins
   const halo_attr *padding = halo_instr_attr(instr, HALO_ATTR_PADDING);
   const halo_integer *at[HALO_MAX_RANK];
   const char *tests = NULL;
+  bool never = false;
   for (int d = 0; d < index->rank; d++) {
     const int64_t *p = &padding->ints.data[3 * d];
     int64_t size = x->shape->dims[d], step = p[2] + 1, end = (size - 1) * step + 1;
     const halo_integer *t = halo_integer_plus(&e->integers, halo_index_at(index, d), -p[0]);
     tests = move_and(e, tests, emit_integer_test(e, t, end));
+    never |= t->high < 0 || t->low >= end;
     t = emit_integer_bounded(e, t, 0, end - 1);
     const halo_integer *rest = halo_integer_mod(&e->integers, t, step);
     int64_t known;
@@ -246,11 +248,11 @@ static halo_value move_pad(halo_emitter *e, emit_frame *f, const halo_instr *ins
           move_and(e, tests,
                    halo_arena_printf(e->arena, "(u%s)%s %% %lld == 0", halo_emitter_index_type(e),
                                      emit_integer_atom(e, t), (long long)step));
-    } else if (known != 0) {
-      tests = "false";
     }
+    never |= halo_integer_is_constant(rest, &known) && known != 0;
     at[d] = halo_integer_div(&e->integers, t, step);
   }
+  if (never) return halo_emit_value(e, f, value, 0, scalar);
   emit_index *inside = move_index(e, x->shape, at);
   return move_choose(e, f, tests, x, inside, value, scalar);
 }

@@ -14,6 +14,15 @@ static void same_add(halo_pointer_map *reads, const halo_instr *instr, intptr_t 
   if (how) halo_pointer_map_set(reads, instr, (void *)how);
 }
 
+/* Whether two arrays have elements of equal indices in equal places. */
+static bool same_places(const halo_shape *a, const halo_shape *b) {
+  bool equal = halo_shape_is_array(a) && halo_shape_is_array(b) && halo_shape_same_dims(a, b);
+  for (int d = 0; equal && d < a->rank; d++) {
+    equal = a->minor_to_major[d] == b->minor_to_major[d];
+  }
+  return equal;
+}
+
 uint64_t halo_computation_same_position(const halo_computation *c) {
   for (int32_t i = 0; i < c->params.count; i++) {
     if (halo_shape_is_tuple(c->params.data[i]->shape)) return 0;
@@ -29,13 +38,11 @@ uint64_t halo_computation_same_position(const halo_computation *c) {
     for (int32_t o = 0; o < instr->operand_count; o++) {
       const halo_instr *operand = instr->operands[o];
       bool keeps = elementwise && halo_shape_same_dims(operand->shape, instr->shape);
-      same_add(&reads, operand, results ? SAME : keeps ? same_get(&reads, instr) : OTHER);
+      if (results) keeps = same_places(operand->shape, shape);
+      same_add(&reads, operand, keeps ? same_get(&reads, instr) : OTHER);
     }
     if (instr->opcode != HALO_OP_PARAMETER || same_get(&reads, instr) != SAME) continue;
-    bool equal = halo_shape_same_dims(instr->shape, shape);
-    for (int d = 0; equal && d < shape->rank; d++) {
-      equal = instr->shape->minor_to_major[d] == shape->minor_to_major[d];
-    }
+    bool equal = same_places(instr->shape, shape);
     if (equal && instr->parameter_number < 64) safe |= 1ull << instr->parameter_number;
   }
   halo_pointer_map_deinit(&reads);

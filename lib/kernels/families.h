@@ -23,6 +23,10 @@ int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape);
 /* Whether work items would have to ask whether they are within a row of this many elements, as no size of group goes
  * into it: compilers make no vectors then of what reads places that the row decides at run time. */
 bool halo_loop_row_is_guarded(const halo_lowering *l, int64_t columns);
+/* All results at a position of memory, one value for each: their shapes may differ (a reduction, and that reshaped),
+ * their numbers of elements do not. */
+void halo_loop_values(const halo_lowering *l, halo_emitter *e, emit_frame *frame,
+                      const halo_integer *at, halo_value *values);
 /* Declares where a work item is, as `c` in row `r`, or as `i` where there are no rows, and gives its position
  * among all items. Items with c >= row, or i >= items, are to do nothing. */
 const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row);

@@ -179,6 +179,15 @@ int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape) {
 
 static const halo_integer *loop_emit_start(halo_emitter *e, const loop_shape *s);
 
+void halo_loop_values(const halo_lowering *l, halo_emitter *e, emit_frame *frame,
+                      const halo_integer *at, halo_value *values) {
+  const halo_instr *root = halo_lowering_root(l);
+  for (int32_t k = 0; k < halo_shape_leaf_count(root->shape); k++) {
+    emit_index *index = halo_index_from_position(e, halo_leaf_shape(root->shape, k), at);
+    values[k] = halo_emit_value(e, frame, root, k, index);
+  }
+}
+
 /* Inputs of rows of 16 words, of which elements read several each: loaded one by one by neighbours, these come from as
  * many lines of memory. */
 static uint64_t loop_turned(const halo_lowering *l, int64_t items) {
@@ -190,17 +199,14 @@ static uint64_t loop_turned(const halo_lowering *l, int64_t items) {
            halo_shape_element_count(shape) == items * WORDS;
   }
   if (!any || !l->caps->is_cpu || items % LOOP_LINE != 0) return 0;
-  const halo_instr *root = halo_lowering_root(l);
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
   halo_turned turned = {.lane = "j"};
   turned.at = halo_emit_counter(&e, "j", items);
   e.turned = &turned;
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
-  emit_index *index = halo_index_from_position(&e, halo_leaf_shape(root->shape, 0), turned.at);
-  for (int32_t k = 0; k < halo_shape_leaf_count(root->shape); k++) {
-    (void)halo_emit_value(&e, frame, root, k, index);
-  }
+  int32_t leaves = halo_shape_leaf_count(halo_lowering_root(l)->shape);
+  halo_loop_values(l, &e, frame, turned.at, halo_arena_array(l->arena, halo_value, leaves));
   uint64_t inputs = 0;
   for (int32_t i = 0; i < turned.args.count; i++) {
     bool many = __builtin_popcount(turned.words.data[i]) >= LEAST;
@@ -314,8 +320,7 @@ static void loop_emit_element(const halo_lowering *l, halo_emitter *e, const hal
   int32_t leaves = halo_shape_leaf_count(root->shape);
   emit_frame *frame = halo_frame_kernel(e, l->computation);
   halo_value *values = halo_arena_array(l->arena, halo_value, leaves);
-  emit_index *index = halo_index_from_position(e, halo_leaf_shape(root->shape, 0), at);
-  for (int32_t k = 0; k < leaves; k++) values[k] = halo_emit_value(e, frame, root, k, index);
+  halo_loop_values(l, e, frame, at, values);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, k, type, NULL), at, values[k]);
@@ -366,16 +371,16 @@ static void loop_load_lanes(const halo_lowering *l, halo_emitter *e, int lanes) 
   }
 }
 
-/* Puts all results at an index into element j of arrays: `array` followed by the result's number. */
+/* Puts all results at a position into element j of arrays: `array` followed by the result's number. */
 static void loop_put_neighbour(halo_lowering *l, halo_emitter *e, emit_frame *frame,
-                               emit_index *index, const char *array) {
-  const halo_instr *root = halo_lowering_root(l);
-  int32_t leaves = halo_shape_leaf_count(root->shape);
+                               const halo_integer *at, const char *array) {
+  int32_t leaves = halo_shape_leaf_count(halo_lowering_root(l)->shape);
+  halo_value *values = halo_arena_array(l->arena, halo_value, leaves);
+  halo_loop_values(l, e, frame, at, values);
   for (int32_t k = 0; k < leaves; k++) {
-    halo_value value = halo_emit_value(e, frame, root, k, index);
-    const char *text = halo_value_stored(l->arena, &value);
-    if (halo_type_is_complex(value.type)) {
-      halo_emit_line(e, "const %s pair%d = %s;", halo_ctype_compute(value.type), k, text);
+    const char *text = halo_value_stored(l->arena, &values[k]);
+    if (halo_type_is_complex(values[k].type)) {
+      halo_emit_line(e, "const %s pair%d = %s;", halo_ctype_compute(values[k].type), k, text);
       halo_emit_line(e, "%s%d[2 * j] = pair%d.x, %s%d[2 * j + 1] = pair%d.y;", array, k, k, array,
                      k, k);
     } else {
@@ -408,9 +413,7 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
     halo_frame_bind(e, frame, param, 0, halo_emit_load(e, lane, param->shape->type, j));
   }
   /* Nothing in a flat kernel looks at its place but what was bound. */
-  emit_index *index = halo_index_from_position(e, halo_leaf_shape(root->shape, 0),
-                                               halo_emit_counter(e, "i", s->items));
-  loop_put_neighbour(l, e, frame, index, "out");
+  loop_put_neighbour(l, e, frame, halo_emit_counter(e, "i", s->items), "out");
   halo_emit_close(e);
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
@@ -453,7 +456,6 @@ static void loop_turn(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
 static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *s) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
-  const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   emit_frame *frame = halo_frame_kernel(e, l->computation);
   if (s->stream) halo_sections_add(&e->sections, "stream");
   halo_sections_add(&e->sections, "neighbours");
@@ -475,8 +477,7 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   }
   halo_emit_line(e, "H_NEIGHBOURS(1)");
   halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
-  emit_index *index = halo_index_from_position(e, shape, at);
-  loop_put_neighbour(l, e, frame, index, "line");
+  loop_put_neighbour(l, e, frame, at, "line");
   halo_emit_close(e);
   e->turned = NULL;
   halo_vec_deinit(&turned.args);
@@ -533,7 +534,21 @@ bool halo_loop_is_stencil(const halo_lowering *l) {
   return halo_emitter_unrolls(l->hero) && halo_loop_find_spans(l, shape, loop_emit_element, &spans);
 }
 
+/* One position stands for an element of each result. */
+static halo_status loop_check_results(const halo_lowering *l) {
+  const halo_shape *shape = halo_lowering_root(l)->shape, *first = halo_leaf_shape(shape, 0);
+  for (int32_t k = 1; k < halo_shape_leaf_count(shape); k++) {
+    const halo_shape *leaf = halo_leaf_shape(shape, k);
+    if (halo_shape_element_count(leaf) == halo_shape_element_count(first)) continue;
+    return halo_fail(HALO_INTERNAL, "%s: result %d of a loop has %lld elements, result 0 has %lld",
+                     l->name, k, (long long)halo_shape_element_count(leaf),
+                     (long long)halo_shape_element_count(first));
+  }
+  return HALO_OK;
+}
+
 halo_status halo_loop_lower(halo_lowering *l) {
+  HALO_TRY(loop_check_results(l));
   loop_shape s = loop_shape_of(l);
   if (s.items == 0) return HALO_OK;
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);

@@ -129,7 +129,6 @@ static int short_lanes(const halo_lowering *l) {
 
 void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_loop_short *s) {
   const halo_instr *root = halo_lowering_root(l);
-  const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   halo_sections_add(&e->sections, "neighbours");
   halo_emit_line(e, "const long first = (long)get_global_id(0) * %d;", SHORT_ROWS);
@@ -147,10 +146,7 @@ void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_lo
   /* All of a row is read before any of it is written, which may be in the place of what is read. */
   for (int64_t j = 0; j < s->length; j++) {
     const halo_integer *at = halo_integer_plus(&e->integers, begin, j);
-    emit_index *index = halo_index_from_position(e, shape, at);
-    for (int32_t k = 0; k < leaves; k++) {
-      values[j * leaves + k] = halo_emit_value(e, frame, root, k, index);
-    }
+    halo_loop_values(l, e, frame, at, &values[j * leaves]);
   }
   for (int32_t k = 0; k < leaves; k++) {
     halo_type type = halo_leaf_shape(root->shape, k)->type;
