@@ -137,6 +137,33 @@ halo_status eval_concatenate(const eval_call *call, halo_literal **out) {
   return HALO_OK;
 }
 
+static int movement_bit(const unsigned char *data, size_t size, int bits, int64_t position) {
+  int64_t element = position / bits, bit = position % bits;
+  return data[(size_t)element * size + (size_t)bit / 8] >> (bit % 8) & 1;
+}
+
+/* The bits of an array as those of `total` elements of another type, both as one stream of bits, least significant
+ * first. `result` is zeros. */
+static void movement_reinterpret(halo_type from, const unsigned char *data, halo_type to,
+                                 unsigned char *result, int64_t total) {
+  size_t from_size = halo_type_size(from), to_size = halo_type_size(to);
+  int from_bits = halo_type_stored_bits(from), to_bits = halo_type_stored_bits(to);
+  bool dense = (size_t)from_bits == from_size * 8 && (size_t)to_bits == to_size * 8;
+  if (dense && total) memcpy(result, data, (size_t)total * to_size);
+  for (int64_t i = 0; i < total && !dense; i++) {
+    for (int b = 0; b < to_bits; b++) {
+      int bit = movement_bit(data, from_size, from_bits, i * to_bits + b);
+      result[(size_t)i * to_size + (size_t)b / 8] |= (unsigned char)(bit << (b % 8));
+    }
+  }
+}
+
+/* Narrow integers are extended by the type's signedness. */
+static void movement_extend(halo_literal *literal) {
+  int64_t total = halo_shape_element_count(literal->shape);
+  for (int64_t i = 0; i < total; i++) eval_set(literal, i, eval_get(literal, i));
+}
+
 /* The buffer as it lies in the operand's layout, read as the result's type in the result's. */
 halo_status eval_bitcast(const eval_call *call, halo_literal **out) {
   const halo_shape *from = call->instr->operands[0]->shape, *to = call->instr->shape;
@@ -146,56 +173,35 @@ halo_status eval_bitcast(const eval_call *call, halo_literal **out) {
     }
     return eval_identity(call, out);
   }
-  size_t size = halo_type_size(from->type), bytes = (size_t)halo_shape_byte_size(from);
-  if (size != halo_type_size(to->type) || (int64_t)bytes != halo_shape_byte_size(to)) {
-    return halo_fail(HALO_UNIMPLEMENTED, "%s: bitcast between element sizes", call->instr->name);
-  }
+  size_t from_bytes = (size_t)halo_shape_byte_size(from),
+         to_bytes = (size_t)halo_shape_byte_size(to);
   HALO_TRY(halo_literal_create(to, out));
   void *buffer;
-  HALO_TRY(halo_try_alloc(bytes, "a bitcast's buffer", &buffer));
+  HALO_TRY(halo_try_alloc(from_bytes + to_bytes, "a bitcast's buffer", &buffer));
+  char *before = buffer, *after = before + from_bytes;
   int64_t dense[HALO_MAX_RANK], laid[HALO_MAX_RANK];
   eval_strides(from->rank, from->dims, dense);
   halo_shape_strides(from, laid);
-  eval_move(size, from->rank, from->dims, buffer, laid, call->operands[0]->data, dense);
+  eval_move(halo_type_size(from->type), from->rank, from->dims, before, laid,
+            call->operands[0]->data, dense);
+  memset(after, 0, to_bytes);
+  movement_reinterpret(from->type, (unsigned char *)before, to->type, (unsigned char *)after,
+                       halo_shape_element_count(to));
   eval_strides(to->rank, to->dims, dense);
   halo_shape_strides(to, laid);
-  eval_move(size, to->rank, to->dims, (*out)->data, dense, buffer, laid);
+  eval_move(halo_type_size(to->type), to->rank, to->dims, (*out)->data, dense, after, laid);
   halo_free(buffer);
-  int64_t total = halo_shape_element_count(to);
-  /* Narrow integers are extended again by the new type's signedness. */
-  for (int64_t i = 0; i < total; i++) eval_set(*out, i, eval_get(*out, i));
+  movement_extend(*out);
   return HALO_OK;
 }
 
-/* Bits of one stored element that carry its value. */
-static int movement_stored_bits(halo_type type) {
-  return type == HALO_PRED ? 8 : halo_type_bits(type);
-}
-
-static int movement_bit(const unsigned char *data, size_t size, int bits, int64_t position) {
-  int64_t element = position / bits, bit = position % bits;
-  return data[(size_t)element * size + (size_t)bit / 8] >> (bit % 8) & 1;
-}
-
-/* Both arrays as one stream of bits, least significant first; the minor dimension that appears or
- * goes is contiguous in it. */
+/* The minor dimension that appears or goes is contiguous. */
 halo_status eval_bitcast_convert(const eval_call *call, halo_literal **out) {
   HALO_TRY(halo_literal_create(call->instr->shape, out));
-  halo_type from = call->operands[0]->shape->type, to = call->instr->shape->type;
-  size_t from_size = halo_type_size(from), to_size = halo_type_size(to);
-  int from_bits = movement_stored_bits(from), to_bits = movement_stored_bits(to);
-  int64_t total = halo_shape_element_count(call->instr->shape);
-  const unsigned char *data = call->operands[0]->data;
-  unsigned char *result = (*out)->data;
-  bool dense = (size_t)from_bits == from_size * 8 && (size_t)to_bits == to_size * 8;
-  if (dense && total) memcpy(result, data, (size_t)total * to_size);
-  for (int64_t i = 0; i < total && !dense; i++) {
-    for (int b = 0; b < to_bits; b++) {
-      int bit = movement_bit(data, from_size, from_bits, i * to_bits + b);
-      result[(size_t)i * to_size + (size_t)b / 8] |= (unsigned char)(bit << (b % 8));
-    }
-  }
-  for (int64_t i = 0; i < total; i++) eval_set(*out, i, eval_get(*out, i));
+  movement_reinterpret(call->operands[0]->shape->type, call->operands[0]->data,
+                       call->instr->shape->type, (*out)->data,
+                       halo_shape_element_count(call->instr->shape));
+  movement_extend(*out);
   return HALO_OK;
 }
 

@@ -182,15 +182,12 @@ halo_status halo_infer_tuple_select(const halo_instr *instr, halo_arena *arena,
   return HALO_OK;
 }
 
-/* Bits that count for bitcast-convert; pred is stored as a byte. */
-static int elementwise_bits(halo_type type) { return type == HALO_PRED ? 8 : halo_type_bits(type); }
-
 halo_status halo_infer_bitcast_convert(const halo_instr *instr, halo_arena *arena,
                                        const halo_shape **out) {
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(halo_infer_need_written(instr));
   const halo_shape *from = halo_infer_operand(instr, 0), *to = instr->shape;
-  int from_bits = elementwise_bits(from->type), to_bits = elementwise_bits(to->type);
+  int from_bits = halo_type_stored_bits(from->type), to_bits = halo_type_stored_bits(to->type);
   if (halo_type_is_complex(from->type) != halo_type_is_complex(to->type)) {
     return halo_infer_fail(instr, "complex and other types cannot be bitcast to each other");
   }
@@ -229,7 +226,9 @@ halo_status halo_infer_bitcast(const halo_instr *instr, halo_arena *arena, const
   (void)arena;
   HALO_TRY(halo_infer_need_arrays(instr, 0));
   HALO_TRY(halo_infer_need_written(instr));
-  if (halo_shape_byte_size(halo_infer_operand(instr, 0)) != halo_shape_byte_size(instr->shape)) {
+  const halo_shape *from = halo_infer_operand(instr, 0), *to = instr->shape;
+  if (halo_shape_element_count(from) * halo_type_stored_bits(from->type) !=
+      halo_shape_element_count(to) * halo_type_stored_bits(to->type)) {
     return halo_infer_fail(instr, "the result must take as many bytes as the operand");
   }
   *out = instr->shape;

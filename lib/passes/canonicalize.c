@@ -93,47 +93,6 @@ static bool canonical_plain_array(const halo_shape *shape) {
   return halo_shape_is_array(shape) && !halo_shape_is_dynamic(shape) && !shape->layout_extras;
 }
 
-/* A bitcast keeps the bytes and gives them another logical view: bring the source's dimensions into
- * the order of memory, reshape, and put the result's dimensions into their logical order. In these
- * layouts none of the steps moves data. */
-static halo_instr *canonical_bitcast(halo_rewriter *r, halo_instr *instr) {
-  halo_arena *arena = &r->computation->module->arena;
-  halo_instr *value = instr->operands[0];
-  const halo_shape *out = instr->shape;
-  if (!canonical_plain_array(out) || !canonical_plain_array(value->shape)) return NULL;
-  if (value->shape->type != out->type) {
-    if (halo_type_bits(value->shape->type) != halo_type_bits(out->type)) return NULL;
-    bool complex_from = halo_type_is_complex(value->shape->type);
-    if (complex_from != halo_type_is_complex(out->type)) return NULL;
-    value = halo_rewrite_make_unary(r, instr, HALO_OP_BITCAST_CONVERT,
-                                    halo_shape_with_type(arena, value->shape, out->type), value);
-  }
-  if (halo_shape_equal(value->shape, out)) return value;
-  int64_t perm[HALO_MAX_RANK], dims[HALO_MAX_RANK];
-  if (!halo_shape_has_default_layout(value->shape)) {
-    const halo_shape *in = value->shape;
-    for (int32_t k = 0; k < in->rank; k++) {
-      perm[k] = in->minor_to_major[in->rank - 1 - k];
-      dims[k] = in->dims[perm[k]];
-    }
-    value = halo_rewrite_make_listed(r, instr, HALO_OP_TRANSPOSE,
-                                     halo_shape_new(arena, out->type, in->rank, dims), value,
-                                     HALO_ATTR_DIMENSIONS, perm, in->rank);
-  }
-  for (int32_t k = 0; k < out->rank; k++) {
-    int32_t d = out->minor_to_major[out->rank - 1 - k];
-    dims[k] = out->dims[d];
-    perm[d] = k;
-  }
-  const halo_shape *memory = halo_shape_new(arena, out->type, out->rank, dims);
-  if (!halo_shape_same_dims(value->shape, memory)) {
-    value = halo_rewrite_make_unary(r, instr, HALO_OP_RESHAPE, memory, value);
-  }
-  if (halo_shape_has_default_layout(out)) return value;
-  return halo_rewrite_make_listed(r, instr, HALO_OP_TRANSPOSE, out, value, HALO_ATTR_DIMENSIONS,
-                                  perm, out->rank);
-}
-
 /* ---- The pass ---- */
 
 static void canonical_domain(halo_rewriter *r, halo_instr *instr) {
@@ -170,8 +129,9 @@ static void canonical_dynamic_update_slice(halo_rewriter *r, halo_instr *instr) 
 }
 
 static void canonical_bitcast_op(halo_rewriter *r, halo_instr *instr) {
-  halo_instr *value = canonical_bitcast(r, instr);
-  if (value) halo_rewrite_replace(r, instr, value);
+  if (!canonical_plain_array(instr->shape)) return;
+  if (!canonical_plain_array(instr->operands[0]->shape)) return;
+  halo_rewrite_replace(r, instr, halo_bitcast_expand(r, instr));
 }
 
 typedef void canonical_rule(halo_rewriter *r, halo_instr *instr);

@@ -14,44 +14,6 @@ static bool layouts_passes_on(halo_opcode opcode) {
          exec == HALO_EXEC_COLLECTIVE || (exec == HALO_EXEC_HOST && opcode != HALO_OP_CUSTOM_CALL);
 }
 
-/* Transposes into or out of the order in which the elements lie in memory. */
-static halo_instr *layouts_transpose(halo_rewriter *r, halo_instr *x, const halo_shape *shape,
-                                     bool to_physical) {
-  halo_arena *arena = &r->computation->module->arena;
-  int rank = shape->rank;
-  int64_t dims[HALO_MAX_RANK], permutation[HALO_MAX_RANK];
-  for (int i = 0; i < rank; i++) {
-    int d = shape->minor_to_major[rank - 1 - i]; /* i-th slowest */
-    if (to_physical) {
-      permutation[i] = d;
-      dims[i] = shape->dims[d];
-    } else {
-      permutation[d] = i;
-      dims[d] = shape->dims[d];
-    }
-  }
-  const halo_shape *to = halo_shape_new(arena, x->shape->type, rank, dims);
-  return halo_rewrite_make_listed(r, x, HALO_OP_TRANSPOSE, to, x, HALO_ATTR_DIMENSIONS, permutation,
-                                  rank);
-}
-
-static halo_instr *layouts_expand_bitcast(halo_rewriter *r, halo_instr *bitcast) {
-  halo_arena *arena = &r->computation->module->arena;
-  halo_instr *x = bitcast->operands[0];
-  const halo_shape *from = x->shape, *to = bitcast->shape;
-  if (!halo_shape_has_default_layout(from)) x = layouts_transpose(r, x, from, true);
-  int64_t dims[HALO_MAX_RANK];
-  for (int i = 0; i < to->rank; i++) dims[i] = to->dims[to->minor_to_major[to->rank - 1 - i]];
-  const halo_shape *flat = halo_shape_new(arena, from->type, to->rank, dims);
-  x = halo_rewrite_make_unary(r, bitcast, HALO_OP_RESHAPE, flat, x);
-  if (from->type != to->type) {
-    x = halo_rewrite_make_unary(r, bitcast, HALO_OP_BITCAST_CONVERT,
-                                halo_shape_new(arena, to->type, to->rank, dims), x);
-  }
-  if (!halo_shape_has_default_layout(to)) x = layouts_transpose(r, x, to, false);
-  return x;
-}
-
 static halo_instr *layouts_copy(halo_rewriter *r, halo_instr *x, const halo_shape *shape) {
   return halo_rewrite_make_unary(r, x, HALO_OP_COPY, shape, x);
 }
@@ -161,7 +123,7 @@ static void layouts_fix_results(halo_rewriter *r) {
 
 static void layouts_instr(halo_rewriter *r, halo_instr *instr) {
   if (instr->opcode == HALO_OP_BITCAST) {
-    halo_rewrite_replace(r, instr, layouts_expand_bitcast(r, instr));
+    halo_rewrite_replace(r, instr, halo_bitcast_expand(r, instr));
     return;
   }
   if (layouts_is_result_tuple(instr)) return; /* see layouts_fix_results */

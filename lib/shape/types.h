@@ -39,5 +39,9 @@ static inline bool halo_type_is_integral(halo_type t) {
 static inline halo_type halo_type_real_part(halo_type t) {
   return t == HALO_C64 ? HALO_F32 : t == HALO_C128 ? HALO_F64 : t;
 }
+/* Bits of an element as bitcasts count them: pred is a byte, and 4-bit integers are packed. */
+static inline int halo_type_stored_bits(halo_type t) {
+  return t == HALO_PRED ? 8 : halo_type_bits(t);
+}
 
 #endif

@@ -5,31 +5,35 @@
 #include "suite.h"
 
 #define ENTRY(shape, results)                                                                      \
-  "ENTRY e {\n  x = f32[" shape "] parameter(0)\n  y = f32[" shape "] parameter(1)\n"              \
+  "ENTRY e {\n  x = f32[" shape "] parameter(0)\n  y = f32[" shape                                 \
+  "] parameter(1)\n"                                                                               \
   "  ROOT t = " results " fusion(x, y), kind=kCustom, calls=body\n}\n"
 
 /* A sum of rows, that multiplied with an element of each row in a shape of its own, and a flat view of it. */
 #define SUMS(dims, in, one, first, flat)                                                           \
   "HloModule sums\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"                    \
   "  ROOT c = f32[] add(a, b)\n}\nbody {\n  x = f32[" in "] parameter(0)\n  y = f32[" in           \
-  "] parameter(1)\n  zero = f32[] constant(0)\n  m = f32[" in "] multiply(x, y)\n"                 \
+  "] parameter(1)\n  zero = f32[] constant(0)\n  m = f32[" in                                      \
+  "] multiply(x, y)\n"                                                                             \
   "  r = f32[" dims "] reduce(m, zero), dimensions={3}, to_apply=add\n  l = f32[" one              \
   "] slice(y), slice={" first "}\n  q = f32[" dims "] reshape(l)\n  p = f32[" dims                 \
-  "] multiply(q, r)\n  rp = f32[" one "] reshape(p)\n  f = f32[" flat "] reshape(r)\n"             \
-  "  ROOT t = (f32[" dims "], f32[" one "], f32[" flat "]) tuple(r, rp, f)\n}\n" ENTRY(            \
-      in, "(f32[" dims "], f32[" one "], f32[" flat "])")
+  "] multiply(q, r)\n  rp = f32[" one "] reshape(p)\n  f = f32[" flat                              \
+  "] reshape(r)\n"                                                                                 \
+  "  ROOT t = (f32[" dims "], f32[" one "], f32[" flat                                             \
+  "]) tuple(r, rp, f)\n}\n" ENTRY(in, "(f32[" dims "], f32[" one "], f32[" flat "])")
 static const char sums_text[] =
     SUMS("4,9,3", "4,9,3,3", "4,9,3,1", "[0:4], [0:9], [0:3], [0:1]", "108");
-static const char many_sums_text[] = SUMS("32,60,16", "32,60,16,2", "32,60,16,1",
-                                          "[0:32], [0:60], [0:16], [1:2]", "960,32");
+static const char many_sums_text[] =
+    SUMS("32,60,16", "32,60,16,2", "32,60,16,1", "[0:32], [0:60], [0:16], [1:2]", "960,32");
 
 /* An array, what is a function of it or none, and its elements in another order, flat and not. */
 #define TURNED(a, b, all, function)                                                                \
   "HloModule turned\nbody {\n  x = f32[" a "," b "] parameter(0)\n  y = f32[" a "," b              \
   "] parameter(1)\n  s = f32[" a "," b "] add(x, y)\n  e = f32[" a "," b "] " function             \
-  "(s)\n  u = f32[" b "," a "] transpose(e), dimensions={1,0}\n  f = f32[" all "] reshape(u)\n"    \
-  "  ROOT t = (f32[" a "," b "], f32[" all "], f32[" b "," a "]) tuple(e, f, u)\n}\n" ENTRY(       \
-      a "," b, "(f32[" a "," b "], f32[" all "], f32[" b "," a "])")
+  "(s)\n  u = f32[" b "," a "] transpose(e), dimensions={1,0}\n  f = f32[" all                     \
+  "] reshape(u)\n"                                                                                 \
+  "  ROOT t = (f32[" a "," b "], f32[" all "], f32[" b "," a                                       \
+  "]) tuple(e, f, u)\n}\n" ENTRY(a "," b, "(f32[" a "," b "], f32[" all "], f32[" b "," a "])")
 static const char turned_text[] = TURNED("37", "24", "888", "negate");
 static const char turned_lines_text[] = TURNED("48", "64", "3072", "sine");
 static const char turned_rows_text[] = TURNED("256", "320", "81920", "negate");
@@ -47,11 +51,16 @@ static const char joined_text[] =
 /* Words of rows that are cut out and put into two shapes, which lines turn over. */
 static const char words_text[] =
     "HloModule words\nbody {\n  x = f32[512,16] parameter(0)\n  y = f32[512,16] parameter(1)\n"
-    "  a0 = f32[512,1] slice(x), slice={[0:512], [0:1]}\n  a1 = f32[512,1] slice(x), slice={[0:512], [3:4]}\n"
-    "  a2 = f32[512,1] slice(x), slice={[0:512], [5:6]}\n  a3 = f32[512,1] slice(x), slice={[0:512], [7:8]}\n"
-    "  a4 = f32[512,1] slice(x), slice={[0:512], [9:10]}\n  a5 = f32[512,1] slice(x), slice={[0:512], [15:16]}\n"
-    "  s0 = f32[512,1] add(a0, a1)\n  s1 = f32[512,1] multiply(s0, a2)\n  s2 = f32[512,1] subtract(s1, a3)\n"
-    "  s3 = f32[512,1] add(s2, a4)\n  s4 = f32[512,1] multiply(s3, a5)\n  r = f32[32,16] reshape(s4)\n"
+    "  a0 = f32[512,1] slice(x), slice={[0:512], [0:1]}\n  a1 = f32[512,1] slice(x), "
+    "slice={[0:512], [3:4]}\n"
+    "  a2 = f32[512,1] slice(x), slice={[0:512], [5:6]}\n  a3 = f32[512,1] slice(x), "
+    "slice={[0:512], [7:8]}\n"
+    "  a4 = f32[512,1] slice(x), slice={[0:512], [9:10]}\n  a5 = f32[512,1] slice(x), "
+    "slice={[0:512], [15:16]}\n"
+    "  s0 = f32[512,1] add(a0, a1)\n  s1 = f32[512,1] multiply(s0, a2)\n  s2 = f32[512,1] "
+    "subtract(s1, a3)\n"
+    "  s3 = f32[512,1] add(s2, a4)\n  s4 = f32[512,1] multiply(s3, a5)\n  r = f32[32,16] "
+    "reshape(s4)\n"
     "  u = f32[16,32] transpose(r), dimensions={1,0}\n"
     "  ROOT t = (f32[512,1], f32[32,16], f32[16,32]) tuple(s4, r, u)\n}\n" ENTRY(
         "512,16", "(f32[512,1], f32[32,16], f32[16,32])");
@@ -59,7 +68,7 @@ static const char words_text[] =
 static const struct {
   const char *text, *kernels;
 } cases[] = {
-    {sums_text, "reduce:loop"},   {sums_text, "reduce:row"}, {many_sums_text, "reduce:loop"},
+    {sums_text, "reduce:loop"},     {sums_text, "reduce:row"}, {many_sums_text, "reduce:loop"},
     {many_sums_text, "reduce:row"}, {turned_text, NULL},       {turned_lines_text, NULL},
     {turned_rows_text, NULL},       {joined_text, NULL},       {words_text, NULL},
 };
@@ -117,14 +126,14 @@ START_TEST(counts) {
   setenv("HALO_DISABLE_PASSES", "inline-calls,fusion", 1);
   halo_client *client = run_client(NULL);
   halo_executable *e;
-  ck_fails(run_try_compile(client,
-                           "HloModule counts\nbody {\n  x = f32[8] parameter(0)\n"
-                           "  y = f32[8] parameter(1)\n  a = f32[8] add(x, y)\n"
-                           "  b = f32[4] slice(a), slice={[0:4]}\n"
-                           "  ROOT t = (f32[8], f32[4]) tuple(a, b)\n}\n" ENTRY(
-                               "8", "(f32[8], f32[4])"),
-                           NULL, &e),
-           HALO_INTERNAL, "result 1 of a loop has 4 elements, result 0 has 8");
+  ck_fails(
+      run_try_compile(client,
+                      "HloModule counts\nbody {\n  x = f32[8] parameter(0)\n"
+                      "  y = f32[8] parameter(1)\n  a = f32[8] add(x, y)\n"
+                      "  b = f32[4] slice(a), slice={[0:4]}\n"
+                      "  ROOT t = (f32[8], f32[4]) tuple(a, b)\n}\n" ENTRY("8", "(f32[8], f32[4])"),
+                      NULL, &e),
+      HALO_INTERNAL, "result 1 of a loop has 4 elements, result 0 has 8");
   halo_client_release(client);
 }
 END_TEST

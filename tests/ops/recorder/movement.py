@@ -4,7 +4,7 @@ layouts other than the default."""
 import numpy as np
 
 from recorder import values
-from recorder.xla import COMPLEX, F8, FLOATS, INTS, Case, array, by_device, shape
+from recorder.xla import COMPLEX, DTYPES, F8, FLOATS, INTS, Case, array, by_device, shape
 
 TYPES = ["pred"] + INTS + F8[:2] + FLOATS + COMPLEX
 
@@ -90,6 +90,35 @@ def _reshape_cases():
     case.result(case.op("u32[3,4]{1,0}", "bitcast", q), "type")
     case.expected = [x.reshape(6, 4), y.T, y.view(np.uint32)]
     yield case
+    yield _bitcast_widths()
+
+
+def _bitcast_widths():
+    """Between element types of different widths: the bytes in the order of memory, which are numpy's."""
+    case = Case("bitcast.width")
+    case.expected = []
+
+    def cast(type_, values, layout, to, to_dims, to_layout):
+        p = case.param(type_, values, layout)
+        case.result(case.op(shape(to, to_dims, to_layout), "bitcast", p), f"{type_}.{to}")
+        memory = case.inputs[-1].transpose(layout[::-1]).ravel()
+        ordered = [to_dims[d] for d in to_layout[::-1]]
+        result = memory.view(DTYPES[to]).reshape(ordered)
+        case.expected.append(result.transpose(np.argsort(to_layout[::-1])))
+
+    cast("s8", [[1, 0], [2, 0], [0, 1]], (1, 0), "s16", (3,), (0,))
+    cast("s16", fill("s16", (3, 5)), (1, 0), "s8", (3, 5, 2), (2, 1, 0))
+    cast("f32", fill("f32", (2, 3)), (0, 1), "u8", (24,), (0,))
+    cast("u8", fill("u8", (4, 6, 2)), (1, 2, 0), "u32", (3, 4), (0, 1))
+    cast("u16", fill("u16", (2, 2, 6)), (0, 2, 1), "f32", (4, 3), (0, 1))
+    cast("pred", np.arange(8) % 3 == 0, (0,), "u32", (2,), (0,))
+    cast("u16", [[1, 256], [257, 0]], (0, 1), "pred", (2, 2, 2), (2, 1, 0))
+    cast("c64", fill("c64", (3, 2)), (0, 1), "f32", (4, 3), (1, 0))
+    cast("f32", fill("f32", (2, 6)), (0, 1), "c64", (3, 2), (0, 1))
+    cast("c64", fill("c64", (5,)), (0,), "u16", (2, 10), (0, 1))
+    cast("u8", fill("u8", (32,)), (0,), "c64", (2, 2), (0, 1))
+    cast("u64", fill("u64", (3,)), (0,), "c64", (3,), (0,))
+    return case
 
 
 def _transpose_cases():
