@@ -12,6 +12,7 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const 
   CLBlastTranspose tb = g->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo;
   size_t m = (size_t)g->m, n = (size_t)g->n, k = (size_t)g->k;
   CLBlastStatusCode code;
+  halo_cl_turn_begin(queue);
   if (g->type == HALO_F64) {
     code = CLBlastDgemmStridedBatched(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0, memories[0],
                                       offsets[0], (size_t)g->lda, (size_t)g->stride_a, memories[1],
@@ -25,6 +26,7 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const 
                                       memories[2], offsets[2], (size_t)g->ldc, (size_t)g->stride_c,
                                       (size_t)g->batch, &queue, event);
   }
+  halo_cl_turn_end(queue);
   if (code == CLBlastSuccess) return HALO_OK;
   if (code > CLBlastNotImplemented) return halo_cl_check((cl_int)code, "CLBlast");
   return halo_fail(HALO_DEVICE_ERROR, "CLBlast failed with its status %d", (int)code);

@@ -25,7 +25,9 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   if (item->parts) HALO_TRY(device_take_part(device, item));
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
-  if (!item->parts) device->here_id = halo_cl_select_here(device->platform, device->caps.name);
+  if (!item->parts) device->here_id = halo_cl_select_here(device->platform, &device->caps);
+  if (device->here_id) HALO_TRY(halo_cl_turn_add(device->here_id));
+  if (halo_cl_is_here(&device->caps)) HALO_TRY(halo_cl_turn_add(device->id));
   cl_device_id ids[] = {device->id, device->here_id};
   device->context = clCreateContext(properties, device->here_id ? 2 : 1, ids, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));

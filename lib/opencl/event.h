@@ -3,6 +3,7 @@
 #define HALO_OPENCL_EVENT_H
 
 #include "base/status.h"
+#include "opencl/turn.h"
 
 #include <CL/cl.h>
 #include <stdbool.h>

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/vec.h"
 #include "opencl/caps.h"
+#include "opencl/turn.h"
 
 #include <CL/cl.h>
 #include <stdatomic.h>
@@ -54,8 +55,8 @@ typedef struct halo_cl_device {
   cl_command_queue aside;
   cl_command_queue transfers;
   /* A device of the same platform and memory, and a queue on it, whose commands are done in the thread that
-   * queues them (PoCL's driver "basic", where POCL_DEVICES has it beside "pthread"): for what takes less than
-   * waking a thread. NULL: there is none. */
+   * queues them (PoCL's drivers "basic" and, from 4.0 on, "cpu-minimal", beside those with threads): for what takes
+   * less than waking a thread. NULL: there is none. */
   cl_device_id here_id;
   cl_command_queue here;
   bool direct;            /* the host may use small blocks without mapping them: direct.c */

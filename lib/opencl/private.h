@@ -21,9 +21,16 @@ void halo_cl_drivers_shield(void);
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
                            halo_caps *caps);
-/* The device of a platform that does in the thread that queues what the device of this name does in threads of
- * its own; NULL: there is none. */
-cl_device_id halo_cl_select_here(cl_platform_id platform, const char *name);
+/* The device of a platform that does in the thread that queues what this one of the platform does in threads of its own;
+ * NULL: there is none. */
+cl_device_id halo_cl_select_here(cl_platform_id platform, const halo_caps *caps);
+
+/* here.c: whether the device's driver does commands in the thread that queues them. */
+bool halo_cl_is_here(const halo_caps *caps);
+/* Whether these are names that PoCL gives one processor under a driver of that kind, and under the one with threads. */
+bool halo_cl_is_here_of(const char *here, const char *threads);
+/* From now on commands of the device's queues take turns (turn.h). Before its first queue is made. */
+halo_status halo_cl_turn_add(cl_device_id id);
 
 /* parts.c: one of the parts of `units` compute units each that a device has; it stays valid. */
 halo_status halo_cl_part(cl_device_id whole, cl_uint units, int index, cl_device_id *id);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "opencl/pocl.h"
 #include "opencl/private.h"
 
 #include <ctype.h>
@@ -186,25 +187,16 @@ static void select_add_platform(cl_platform_id platform, int number, select_list
  * threads are the first at once. */
 static pthread_mutex_t select_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Drivers of PoCL: with threads of its own, and in the thread that queues. */
-static const char SELECT_THREADS[] = "pthread-", SELECT_HERE[] = "basic-";
-
-/* Whether these are names of one processor under the two drivers. */
-static bool select_is_here(const char *here, const char *threads) {
-  size_t one = strlen(SELECT_HERE), other = strlen(SELECT_THREADS);
-  return strncmp(here, SELECT_HERE, one) == 0 && strncmp(threads, SELECT_THREADS, other) == 0 &&
-         strcmp(here + one, threads + other) == 0;
-}
-
-cl_device_id halo_cl_select_here(cl_platform_id platform, const char *name) {
+cl_device_id halo_cl_select_here(cl_platform_id platform, const halo_caps *caps) {
   cl_device_id ids[8], here = NULL;
   cl_uint count = 0;
+  if (!halo_pocl_is(caps)) return NULL;
   pthread_mutex_lock(&select_lock);
   cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 8, ids, &count);
   for (cl_uint i = 0; code == CL_SUCCESS && i < count && i < 8; i++) {
     char other[sizeof((halo_caps *)0)->name];
     select_text(ids[i], CL_DEVICE_NAME, other, sizeof other);
-    if (select_is_here(other, name)) here = ids[i];
+    if (halo_cl_is_here_of(other, caps->name)) here = ids[i];
   }
   pthread_mutex_unlock(&select_lock);
   return here;
@@ -218,8 +210,8 @@ static void select_drop_here(select_list *list) {
     bool serves = false;
     for (int32_t k = 0; k < list->count; k++) {
       const select_found *other = &list->data[k];
-      serves |= other->platform == one.platform &&
-                select_is_here(one.listing.caps.name, other->listing.caps.name);
+      serves |= other->platform == one.platform && halo_pocl_is(&other->listing.caps) &&
+                halo_cl_is_here_of(one.listing.caps.name, other->listing.caps.name);
     }
     if (i > 0 && list->data[i - 1].platform != one.platform) dropped = 0;
     dropped += serves;

@@ -1,8 +1,14 @@
 /* tests/unit/test_here.c: small programs that are done in the caller's thread, between and beside others: where PoCL
- * offers its driver "basic" beside that with threads. Elsewhere they are run as all others, and have the same results. */
+ * offers its driver for that beside the one with threads. Elsewhere they are run as all others, and have the same results;
+ * so they have where that driver is the only one (POCL_DEVICES=basic, which all versions take). */
+#include "client/client.h"
 #include "halo/custom_call.h"
 #include "run_test.h"
 #include "suite.h"
+
+#include "base/memory.h"
+#include "opencl/pocl.h"
+#include "opencl/private.h"
 
 #include <pthread.h>
 
@@ -21,11 +27,11 @@ static const char small_text[] =
     "  s = f32[1] slice(x), slice={[0:1]}\n  t = f32[] reshape(s)\n  one = f32[] constant(1)\n"
     "  ROOT r = f32[] multiply(t, one)\n}\n";
 
-/* Whether the device of the client has a driver of that kind beside it. */
-static bool is_pocl(halo_client *client) {
-  halo_device_info info;
-  halo_device_get_info(halo_client_device(client, 0), &info);
-  return strncmp(info.name, "pthread-", 8) == 0;
+/* Whether the device of the client has such a driver beside it. */
+static bool has_here(halo_client *client) {
+  const halo_cl_device *device = halo_client_device(client, 0)->cl;
+  if (!device->here) printf("%s: no driver for the caller's thread beside it\n", device->caps.name);
+  return device->here;
 }
 
 static bool is_ready(halo_buffer *buffer) {
@@ -54,9 +60,10 @@ START_TEST(at_once) {
   halo_client *client = run_client(NULL);
   halo_executable *small = run_compile(client, small_text);
   halo_buffer *x = ones(client);
+  bool here = has_here(client);
   for (int i = 0; i < ROUNDS; i++) {
     halo_buffer *y = execute(small, &x, 1);
-    if (is_pocl(client)) ck_assert(is_ready(y));
+    if (here) ck_assert(is_ready(y));
     run_check(y, "1");
     halo_buffer_release(y);
   }
@@ -116,22 +123,42 @@ static void *turns_run(void *data) {
   return NULL;
 }
 
-START_TEST(in_threads) {
-  turns one = {.client = run_client(NULL)}, all[THREADS];
-  one.large = run_compile(one.client, large_text);
-  one.small = run_compile(one.client, small_text);
+static turns turns_open(void) {
+  turns t = {.client = run_client(NULL)};
+  t.large = run_compile(t.client, large_text);
+  t.small = run_compile(t.client, small_text);
+  return t;
+}
+
+static void turns_close(turns *t) {
+  halo_executable_release(t->small);
+  halo_executable_release(t->large);
+  halo_client_release(t->client);
+}
+
+static void turns_in_threads(turns *all, int count) {
   pthread_t threads[THREADS];
-  for (int i = 0; i < THREADS; i++) {
-    all[i] = one;
+  for (int i = 0; i < count; i++) {
     ck_assert_int_eq(pthread_create(&threads[i], NULL, turns_run, &all[i]), 0);
   }
-  for (int i = 0; i < THREADS; i++) {
-    pthread_join(threads[i], NULL);
-    ck_assert_float_eq(all[i].result, 256);
-  }
-  halo_executable_release(one.small);
-  halo_executable_release(one.large);
-  halo_client_release(one.client);
+  for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < count; i++) ck_assert_float_eq(all[i].result, 256);
+}
+
+START_TEST(in_threads) {
+  turns one = turns_open(), all[THREADS];
+  for (int i = 0; i < THREADS; i++) all[i] = one;
+  turns_in_threads(all, THREADS);
+  turns_close(&one);
+}
+END_TEST
+
+/* What clients do not share, the driver does. */
+START_TEST(in_threads_of_clients) {
+  turns all[THREADS];
+  for (int i = 0; i < THREADS; i++) all[i] = turns_open();
+  turns_in_threads(all, THREADS);
+  for (int i = 0; i < THREADS; i++) turns_close(&all[i]);
 }
 END_TEST
 
@@ -158,9 +185,10 @@ START_TEST(with_lapack) {
   halo_client *client = run_client(NULL);
   halo_executable *roots = run_compile(client, roots_text);
   halo_buffer *x = run_buffer(client, 4, (float[]){256, 0, 0, 256});
+  bool here = has_here(client);
   for (int i = 0; i < ROUNDS; i++) {
     halo_buffer *y = execute(roots, &x, 1);
-    if (is_pocl(client)) ck_assert(is_ready(y));
+    if (here) ck_assert(is_ready(y));
     run_check(y, "{2, 0, 0, 2}");
     halo_buffer_release(y);
   }
@@ -196,13 +224,65 @@ START_TEST(not_with_others) {
 }
 END_TEST
 
+/* Names that PoCL gives: with and without the processor's. */
+START_TEST(names) {
+  static const struct {
+    const char *here, *threads;
+    bool fits;
+  } cases[] = {
+      {"basic-haswell-Intel(R) Core(TM)", "pthread-haswell-Intel(R) Core(TM)", true},
+      {"basic-haswell-one", "pthread-haswell-other", false},
+      {"basic", "pthread", true},
+      {"basic-x", "pthread", false},
+      {"pthread-x", "basic-x", false},
+      {"cpu-minimal-znver4-AMD EPYC", "cpu-znver4-AMD EPYC", true},
+      {"cpu-minimal-znver4-AMD EPYC", "cpu-minimal-znver4-AMD EPYC", false},
+      {"cpu-znver4-AMD EPYC", "cpu-znver4-AMD EPYC", false},
+      {"cpu-minimal", "cpu", true},
+      {"cpu", "cpu-minimal", false},
+      {"basic-x", "cpu-x", false},
+      {"basically-x", "pthread-x", false},
+      {"cpu-minimal-x", "cpus-x", false},
+      {"", "", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bool fits = halo_cl_is_here_of(cases[i].here, cases[i].threads);
+    ck_assert_msg(fits == cases[i].fits, "%s, %s", cases[i].here, cases[i].threads);
+  }
+  halo_caps caps = {.name = "cpu-minimal", .platform = "Portable Computing Language"};
+  ck_assert(halo_cl_is_here(&caps));
+  strcpy(caps.platform, "Intel(R) OpenCL");
+  ck_assert(!halo_cl_is_here(&caps));
+  caps = (halo_caps){.name = "cpu-haswell", .platform = "Portable Computing Language"};
+  ck_assert(!halo_cl_is_here(&caps));
+}
+END_TEST
+
+/* One that has a device with threads beside it is none of its own, and so not the default. */
+START_TEST(not_listed) {
+  halo_cl_listing *list;
+  int count, alone = 0, threads = 0;
+  ck_assert_int_eq(halo_cl_enumerate(&list, &count), HALO_OK);
+  for (int i = 0; i < count; i++) {
+    bool here = halo_cl_is_here(&list[i].caps);
+    alone += here;
+    threads += !here && list[i].caps.is_cpu && halo_pocl_is(&list[i].caps);
+  }
+  halo_free(list);
+  ck_assert(!alone || !threads);
+}
+END_TEST
+
 int main(void) {
-  setenv("POCL_DEVICES", "pthread basic", 1);
+  setenv("POCL_DEVICES", "pthread basic", 0);
   Suite *suite = suite_create("here");
   TCase *cases = tcase_create("here");
+  tcase_add_test(cases, names);
+  tcase_add_test(cases, not_listed);
   tcase_add_test(cases, at_once);
   tcase_add_test(cases, in_turns);
   tcase_add_test(cases, in_threads);
+  tcase_add_test(cases, in_threads_of_clients);
   tcase_add_test(cases, with_lapack);
   tcase_add_test(cases, not_with_others);
   tcase_set_timeout(cases, 120);

@@ -108,6 +108,7 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
   return code;
 }
 
+#undef clEnqueueNDRangeKernel /* of turn.h, which comes before this one */
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint count, const cl_event *list, cl_event *event) {
