@@ -176,21 +176,16 @@ PJRT_Error *pjrt_core_compile(PJRT_Client *client, const PJRT_Program *program, 
         "PJRT_Client_Compile: the program, its code, its format or the options are NULL");
   }
   PJRT_PASS(pjrt_options_read(options, options_size, &read));
-  char *code = malloc(program->code_size + 1);
-  halo_status status = HALO_OK;
-  if (code) status = pjrt_program_read(program->code, program->code_size, &module);
-  PJRT_Error *error = code ? pjrt_error_of(status)
-                           : pjrt_error(PJRT_Error_Code_RESOURCE_EXHAUSTED,
-                                        "no memory for a program of %zu bytes", program->code_size);
+  pjrt_writer code = {0};
+  PJRT_Error *error = pjrt_program_take(program, &read, &code);
+  if (!error) error = pjrt_error_of(pjrt_program_read((char *)code.data, code.size, &module));
   pjrt_core *core = NULL;
   if (error) {
-    free(code);
+    pjrt_writer_deinit(&code);
   } else {
-    memcpy(code, program->code, program->code_size);
     core = pjrt_core_create(client);
-    core->code = code;
-    core->code_size = program->code_size;
-    core->format = pjrt_copy(program->format, program->format_size);
+    core->code = (char *)code.data;
+    core->code_size = code.size;
     core->options = pjrt_copy(options, options_size);
     core->options_size = options_size;
     error = compile_module(core, module, &read);

@@ -42,12 +42,11 @@ void pjrt_core_release(pjrt_core *core) {
   executable_release_slots(&core->results);
   pthread_mutex_destroy(&core->lock);
   free(core->elsewhere);
-  pjrt_writer_deinit(&core->parts_code);
+  pjrt_writer_deinit(&core->told);
   free(core->name);
   free(core->ids);
   free(core->code);
   free(core->options);
-  free(core->format);
   free(core->devices);
   free(core->parts);
   free(core->costs);
@@ -236,55 +235,37 @@ PJRT_Error *pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) 
   return NULL;
 }
 
-/* An HloModuleProto with a config: the entry's layouts as the module has them, and how many run it. */
-static void executable_write_configured(const pjrt_core *core, pjrt_writer *out, const char *proto,
-                                        size_t size) {
-  enum {
-    MODULE_ENTRY_SHAPE = 4,
-    CONFIGURED_MODULE = 1,
-    CONFIGURED_CONFIG = 2,
-    CONFIG_ENTRY = 1,
-    CONFIG_REPLICAS = 4,
-    CONFIG_PARTITIONS = 5
-  };
-  pjrt_message message = {(const uint8_t *)proto, (const uint8_t *)proto + size};
-  pjrt_writer config = {0};
-  pjrt_field field;
-  while (pjrt_message_next(&message, &field)) {
-    if (field.number != MODULE_ENTRY_SHAPE) continue;
-    pjrt_write_bytes(&config, CONFIG_ENTRY, field.bytes.at,
-                     (size_t)(field.bytes.end - field.bytes.at));
-  }
-  pjrt_write_number(&config, CONFIG_REPLICAS, (uint64_t)core->replicas);
-  pjrt_write_number(&config, CONFIG_PARTITIONS, (uint64_t)core->partitions);
-  pjrt_write_bytes(out, CONFIGURED_MODULE, proto, size);
-  pjrt_write_bytes(out, CONFIGURED_CONFIG, config.data, config.size);
-  pjrt_writer_deinit(&config);
+/* The module that callers are told: what each partition computes, or the program as it came. */
+static halo_status executable_told_module(pjrt_core *core, halo_module **out) {
+  if (core->partitions == 1) return pjrt_program_read(core->code, core->code_size, out);
+  const char *text = halo_executable_report(core->executable, HALO_REPORT_PARTITION);
+  return halo_module_parse(text, strlen(text), core->name, out);
 }
 
-/* What each partition computes. */
-static void executable_print_parts(pjrt_core *core) {
+static void executable_tell(pjrt_core *core) {
   halo_module *module;
   char *proto;
   size_t size;
-  const char *text = halo_executable_report(core->executable, HALO_REPORT_PARTITION);
-  if (halo_module_parse(text, strlen(text), core->name, &module) != HALO_OK) return;
+  if (executable_told_module(core, &module) != HALO_OK) return;
   if (halo_module_to_proto(module, &proto, &size) == HALO_OK) {
-    executable_write_configured(core, &core->parts_code, proto, size);
+    const uint8_t *bytes = (const uint8_t *)proto;
+    pjrt_program_configure(&core->told, (pjrt_message){bytes, bytes + size}, core->replicas,
+                           core->partitions);
     halo_text_release(proto);
   }
   halo_module_release(module);
 }
 
-const pjrt_writer *pjrt_core_parts(pjrt_core *core) {
+const pjrt_writer *pjrt_core_told(pjrt_core *core) {
   pthread_mutex_lock(&core->lock);
-  if (core->partitions > 1 && !core->parts_code.size) executable_print_parts(core);
+  bool as_it_came = core->partitions == 1 && pjrt_program_is_mlir(core->code, core->code_size);
+  if (!as_it_came && !core->told.size) executable_tell(core);
   pthread_mutex_unlock(&core->lock);
-  return &core->parts_code;
+  return &core->told;
 }
 
-/* The program as it came, which is the form in which callers can read it; of several partitions that of each, for
- * callers ask which messages they send. */
+/* StableHLO as it came, which callers can read; of several partitions the program of each, for callers ask which messages
+ * they send. */
 PJRT_Error *pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args *args) {
   pjrt_core *core = args->executable->core;
   PJRT_Program *program = args->program;
@@ -292,14 +273,10 @@ PJRT_Error *pjrt_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Ar
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
                       "PJRT_Executable_OptimizedProgram: there is no place for the program");
   }
-  const char *code = core->code, *format = core->format;
-  size_t size = core->code_size;
-  const pjrt_writer *parts = pjrt_core_parts(core);
-  if (parts->size) {
-    code = (const char *)parts->data;
-    size = parts->size;
-    format = "hlo_with_config";
-  }
+  const pjrt_writer *told = pjrt_core_told(core);
+  const char *code = told->size ? (const char *)told->data : core->code;
+  size_t size = told->size ? told->size : core->code_size;
+  const char *format = told->size ? "hlo_with_config" : "mlir";
   if (program->code) {
     if (program->code_size < size) {
       return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the program takes %zu bytes, not %zu",

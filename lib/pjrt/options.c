@@ -7,6 +7,7 @@
 /* Numbers of fields, by message. */
 enum { OPTIONS_LAYOUTS = 1, OPTIONS_BUILD = 3, OPTIONS_PORTABLE = 4, OPTIONS_OVERRIDES = 7 };
 enum {
+  BUILD_RESULT_LAYOUT = 2,
   BUILD_DEBUG = 3,
   BUILD_REPLICAS = 4,
   BUILD_PARTITIONS = 5,
@@ -16,7 +17,7 @@ enum {
 };
 enum { DEBUG_DUMP_TO = 109 };
 enum { ASSIGNMENT_REPLICAS = 1, ASSIGNMENT_COMPUTATIONS = 2, ASSIGNMENT_DEVICES = 3 };
-enum { SHAPE_LAYOUT = 5, LAYOUT_MINOR_TO_MAJOR = 1 };
+enum { SHAPE_TUPLE = 4, SHAPE_LAYOUT = 5, LAYOUT_MINOR_TO_MAJOR = 1, OPTIONS_DEEPEST = 100 };
 enum { PAIR_KEY = 1, PAIR_VALUE = 2 };
 enum { VALUE_TEXT = 1, VALUE_BOOL = 2, VALUE_NUMBER = 3 };
 
@@ -126,6 +127,7 @@ static PJRT_Error *options_read_build(pjrt_message message, pjrt_options *out) {
   int replicas = 0, partitions = 0;
   while (pjrt_message_next(&message, &field)) {
     switch (field.number) {
+      case BUILD_RESULT_LAYOUT: out->result_layout = field.bytes; break;
       case BUILD_DEBUG: PJRT_PASS(options_read_debug(field.bytes, out)); break;
       case BUILD_REPLICAS: replicas = (int)field.value; break;
       case BUILD_PARTITIONS: partitions = (int)field.value; break;
@@ -227,10 +229,18 @@ static PJRT_Error *options_read_override(pjrt_message message, pjrt_options *out
 
 /* ---- Layouts ---- */
 
-/* Layouts of arguments are those of the module; what is said here may only repeat the ordinary one. */
-static PJRT_Error *options_check_layout(pjrt_message shape) {
+static void options_add_layout(pjrt_message shape, pjrt_options *out) {
+  pjrt_message *grown = pjrt_alloc(sizeof *grown * (out->layout_count + 1));
+  if (out->layout_count) memcpy(grown, out->layouts, sizeof *grown * out->layout_count);
+  free(out->layouts);
+  out->layouts = grown;
+  out->layouts[out->layout_count++] = shape;
+}
+
+static PJRT_Error *options_check_layout(pjrt_message shape, int depth) {
   pjrt_field field;
-  while (pjrt_message_next(&shape, &field)) {
+  while (depth < OPTIONS_DEEPEST && pjrt_message_next(&shape, &field)) {
+    if (field.number == SHAPE_TUPLE) PJRT_PASS(options_check_layout(field.bytes, depth + 1));
     if (field.number != SHAPE_LAYOUT) continue;
     pjrt_message layout = field.bytes;
     uint64_t last = UINT64_MAX, dimension;
@@ -241,7 +251,8 @@ static PJRT_Error *options_check_layout(pjrt_message shape) {
       while (packed ? pjrt_message_number(&row, &dimension) : (dimension = field.value, true)) {
         if (dimension > last) {
           return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED,
-                            "layouts of arguments in the compile options, other than row-major");
+                            "layouts in the compile options, other than row-major, of programs "
+                            "that say them themselves");
         }
         last = dimension;
         if (!packed) break;
@@ -251,13 +262,20 @@ static PJRT_Error *options_check_layout(pjrt_message shape) {
   return options_end(&shape);
 }
 
+PJRT_Error *pjrt_options_check_layouts(const pjrt_options *options) {
+  for (size_t i = 0; i < options->layout_count; i++) {
+    PJRT_PASS(options_check_layout(options->layouts[i], 0));
+  }
+  return options_check_layout(options->result_layout, 0);
+}
+
 /* ---- All ---- */
 
 static PJRT_Error *options_read(pjrt_message message, pjrt_options *out) {
   pjrt_field field;
   while (pjrt_message_next(&message, &field)) {
     switch (field.number) {
-      case OPTIONS_LAYOUTS: PJRT_PASS(options_check_layout(field.bytes)); break;
+      case OPTIONS_LAYOUTS: options_add_layout(field.bytes, out); break;
       case OPTIONS_BUILD: PJRT_PASS(options_read_build(field.bytes, out)); break;
       case OPTIONS_PORTABLE: out->portable = field.value != 0; break;
       case OPTIONS_OVERRIDES: PJRT_PASS(options_read_override(field.bytes, out)); break;
@@ -281,5 +299,6 @@ void pjrt_options_deinit(pjrt_options *options) {
   free(options->dump_dir);
   free(options->free_arguments.data);
   free(options->free_results.data);
+  free(options->layouts);
   *options = (pjrt_options){0};
 }

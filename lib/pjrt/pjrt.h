@@ -132,6 +132,8 @@ typedef struct pjrt_writer {
   uint8_t *data;
   size_t size, room;
 } pjrt_writer;
+void pjrt_write_raw(pjrt_writer *writer, const void *data, size_t size);
+void pjrt_write_field(pjrt_writer *writer, const pjrt_field *field);         /* as it was read */
 void pjrt_write_number(pjrt_writer *writer, uint32_t field, uint64_t value); /* also zero */
 void pjrt_write_bytes(pjrt_writer *writer, uint32_t field, const void *data, size_t size);
 void pjrt_write_packed(pjrt_writer *writer, uint32_t field, const int64_t *values, size_t count);
@@ -275,11 +277,6 @@ PJRT_Error *pjrt_buffer_error(halo_status status, halo_buffer *const *values, si
 /* Gives the value up. */
 void pjrt_buffer_delete(PJRT_Buffer *buffer);
 
-/* ---- Programs (program.c) ---- */
-
-/* A module from a program's bytes: the form shows in them, whatever the caller calls it. */
-halo_status pjrt_program_read(const char *code, size_t size, halo_module **out);
-
 /* ---- Compile options (options.c) ---- */
 
 typedef struct pjrt_flags {
@@ -294,12 +291,31 @@ typedef struct pjrt_options {
   char *kernels, *dump_dir; /* NULL: not said */
   bool no_fusion, no_optimization;
   pjrt_flags free_arguments, free_results; /* as halo_compile_options */
+  /* Shapes with the layouts of arguments and of the result, in the bytes that were read; none: not said. */
+  pjrt_message *layouts, result_layout;
+  size_t layout_count;
 } pjrt_options;
 /* INVALID_ARGUMENT for what is no message, and for options by name that are not known. */
 PJRT_Error *pjrt_options_read(const void *data, size_t size, pjrt_options *out);
 void pjrt_options_deinit(pjrt_options *options);
+/* UNIMPLEMENTED where they ask for a layout that is not row-major: of programs that say their layouts themselves. */
+PJRT_Error *pjrt_options_check_layouts(const pjrt_options *options);
 /* A DeviceAssignment of replicas times partitions ids. */
 void pjrt_assignment_write(pjrt_writer *writer, const int *devices, int replicas, int partitions);
+
+/* ---- Programs (program.c) ---- */
+
+/* A module from a program's bytes: the form shows in them, whatever the caller calls it. */
+halo_status pjrt_program_read(const char *code, size_t size, halo_module **out);
+/* Whether it is StableHLO, of whichever form. */
+bool pjrt_program_is_mlir(const char *code, size_t size);
+/* A program as callers give it, in bytes for pjrt_program_read. Of format "hlo" (an HloModuleProto) the layouts of
+ * arguments and results are the options', or row-major, whatever the module says; "hlo_with_config" says them beside the
+ * module. INVALID_ARGUMENT for what is no such message. */
+PJRT_Error *pjrt_program_take(const PJRT_Program *program, const pjrt_options *options,
+                              pjrt_writer *out);
+/* An HloModuleProtoWithConfig of an HloModuleProto: the entry's layouts as the module has them, and how many run it. */
+void pjrt_program_configure(pjrt_writer *out, pjrt_message module, int replicas, int partitions);
 
 /* ---- Executables (executable.c, compile.c, serialize.c, execute.c) ---- */
 
@@ -342,7 +358,6 @@ typedef struct pjrt_core {
   bool has_calls;       /* functions of the host, which may have effects */
   char *code, *options; /* as they came */
   size_t code_size, options_size;
-  char *format;
   pjrt_slots arguments, results;
   PJRT_Device **devices; /* of this process, in the order of lists in Execute */
   PJRT_LogicalDeviceIds *parts;
@@ -352,7 +367,7 @@ typedef struct pjrt_core {
   halo_executable_costs sizes;
   pthread_mutex_t lock;        /* of what follows */
   halo_executable **elsewhere; /* portable: compiled for other devices, by local index */
-  pjrt_writer parts_code;      /* what each partition runs; empty: nobody asked yet */
+  pjrt_writer told;            /* the program for callers to read; empty: nobody asked yet */
 } pjrt_core;
 
 struct PJRT_Executable {
@@ -370,9 +385,9 @@ PJRT_Error *pjrt_core_compile(PJRT_Client *client, const PJRT_Program *program, 
                               size_t options_size, pjrt_core **out);
 /* Fills in what callers ask about, when the executable and the slots' indices are there. */
 void pjrt_core_describe(pjrt_core *core);
-/* What each of several partitions runs, as an HloModuleProto with a config; empty of one, and where it is not known.
- * It does not change any more. */
-const pjrt_writer *pjrt_core_parts(pjrt_core *core);
+/* The program for callers to read, where that is not the program as it came: of several partitions what each runs, and of
+ * HLO the same as an HloModuleProtoWithConfig. Empty of StableHLO for one partition. It does not change any more. */
+const pjrt_writer *pjrt_core_told(pjrt_core *core);
 void pjrt_core_retain(pjrt_core *core);
 void pjrt_core_release(pjrt_core *core);
 /* The executable for one device (NULL: its own): portable ones are compiled for others when they get there. */

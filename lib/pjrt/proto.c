@@ -59,7 +59,7 @@ bool pjrt_message_number(pjrt_message *rest, uint64_t *out) {
 
 /* ---- Writing ---- */
 
-static void write_raw(pjrt_writer *writer, const void *data, size_t size) {
+void pjrt_write_raw(pjrt_writer *writer, const void *data, size_t size) {
   if (writer->room - writer->size < size) {
     size_t room = 2 * writer->room + size;
     uint8_t *grown = pjrt_alloc(room);
@@ -77,7 +77,7 @@ static void write_varint(pjrt_writer *writer, uint64_t value) {
   size_t count = 0;
   for (; value >= 0x80; value >>= 7) bytes[count++] = (uint8_t)(value | 0x80);
   bytes[count++] = (uint8_t)value;
-  write_raw(writer, bytes, count);
+  pjrt_write_raw(writer, bytes, count);
 }
 
 void pjrt_write_number(pjrt_writer *writer, uint32_t field, uint64_t value) {
@@ -85,10 +85,27 @@ void pjrt_write_number(pjrt_writer *writer, uint32_t field, uint64_t value) {
   write_varint(writer, value);
 }
 
+void pjrt_write_field(pjrt_writer *writer, const pjrt_field *field) {
+  if (field->wire == PROTO_BYTES) {
+    pjrt_write_bytes(writer, field->number, field->bytes.at,
+                     (size_t)(field->bytes.end - field->bytes.at));
+    return;
+  }
+  write_varint(writer, (uint64_t)field->number << 3 | field->wire);
+  if (field->wire == PROTO_NUMBER) {
+    write_varint(writer, field->value);
+    return;
+  }
+  uint8_t bytes[8];
+  size_t size = field->wire == PROTO_EIGHT ? 8 : 4;
+  for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)(field->value >> 8 * i);
+  pjrt_write_raw(writer, bytes, size);
+}
+
 void pjrt_write_bytes(pjrt_writer *writer, uint32_t field, const void *data, size_t size) {
   write_varint(writer, (uint64_t)field << 3 | PROTO_BYTES);
   write_varint(writer, size);
-  write_raw(writer, data, size);
+  pjrt_write_raw(writer, data, size);
 }
 
 void pjrt_write_packed(pjrt_writer *writer, uint32_t field, const int64_t *values, size_t count) {

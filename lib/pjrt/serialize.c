@@ -1,6 +1,6 @@
 /* pjrt/serialize.c: executables as bytes, and from bytes.
  *
- * A line "halo pjrt 1 CHECK", of which the last word is a hash of what follows, and then a message. */
+ * A line "halo pjrt 2 CHECK", of which the last word is a hash of what follows, and then a message. */
 #include "pjrt/pjrt.h"
 
 #include <stdio.h>
@@ -14,12 +14,11 @@ enum {
   SERIAL_IDS = 4,
   SERIAL_PORTABLE = 5,
   SERIAL_OPTIONS = 6,
-  SERIAL_FORMAT = 7,
   SERIAL_CODE = 8,
   SERIAL_EXECUTABLE = 9, /* as the library writes it */
   SERIAL_ARGUMENT = 10,
   SERIAL_RESULT = 11,
-  SERIAL_PARTS = 12, /* what each partition runs, for callers to read */
+  SERIAL_TOLD = 12, /* for callers to read */
   SERIAL_HAS_CALLS = 13
 };
 enum { SLOT_INDEX = 1, SLOT_OFFERED = 2, SLOT_MEMORY = 3, SLOT_SHARDING = 4 };
@@ -30,7 +29,7 @@ enum { SERIAL_HEAD = 12 + 16 + 1 };
 static void serial_head(char head[SERIAL_HEAD + 1], const uint8_t *data, size_t size) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * 0x100000001b3u;
-  snprintf(head, SERIAL_HEAD + 1, "halo pjrt 1 %016llx\n", (unsigned long long)hash);
+  snprintf(head, SERIAL_HEAD + 1, "halo pjrt 2 %016llx\n", (unsigned long long)hash);
 }
 
 /* ---- Writing ---- */
@@ -58,13 +57,12 @@ static void serial_write(pjrt_writer *out, pjrt_core *core, const char *executab
   pjrt_write_number(out, SERIAL_PORTABLE, core->portable);
   pjrt_write_number(out, SERIAL_HAS_CALLS, core->has_calls);
   pjrt_write_bytes(out, SERIAL_OPTIONS, core->options, core->options_size);
-  pjrt_write_bytes(out, SERIAL_FORMAT, core->format, strlen(core->format));
   pjrt_write_bytes(out, SERIAL_CODE, core->code, core->code_size);
   pjrt_write_bytes(out, SERIAL_EXECUTABLE, executable, executable_size);
   serial_write_slots(out, SERIAL_ARGUMENT, &core->arguments);
   serial_write_slots(out, SERIAL_RESULT, &core->results);
-  const pjrt_writer *told = pjrt_core_parts(core);
-  if (told->size) pjrt_write_bytes(out, SERIAL_PARTS, told->data, told->size);
+  const pjrt_writer *told = pjrt_core_told(core);
+  if (told->size) pjrt_write_bytes(out, SERIAL_TOLD, told->data, told->size);
 }
 
 static void serial_free(PJRT_SerializedExecutable *executable) { free(executable); }
@@ -147,20 +145,19 @@ static PJRT_Error *serial_read(pjrt_message message, pjrt_core *core, pjrt_messa
       case SERIAL_PORTABLE: core->portable = field.value != 0; break;
       case SERIAL_HAS_CALLS: core->has_calls = field.value != 0; break;
       case SERIAL_OPTIONS: core->options = serial_text(field.bytes, &core->options_size); break;
-      case SERIAL_FORMAT: core->format = serial_text(field.bytes, NULL); break;
       case SERIAL_CODE: core->code = serial_text(field.bytes, &core->code_size); break;
       case SERIAL_EXECUTABLE: *executable = field.bytes; break;
       case SERIAL_ARGUMENT: serial_read_slot(field.bytes, &core->arguments); break;
       case SERIAL_RESULT: serial_read_slot(field.bytes, &core->results); break;
-      case SERIAL_PARTS:
-        pjrt_writer_deinit(&core->parts_code);
-        core->parts_code.data = (uint8_t *)serial_text(field.bytes, &core->parts_code.size);
+      case SERIAL_TOLD:
+        pjrt_writer_deinit(&core->told);
+        core->told.data = (uint8_t *)serial_text(field.bytes, &core->told.size);
         break;
       default: break;
     }
   }
-  bool complete = message.at == message.end && core->name && core->format && core->code &&
-                  core->options && executable->at && core->replicas * core->partitions == room;
+  bool complete = message.at == message.end && core->name && core->code && core->options &&
+                  executable->at && core->replicas * core->partitions == room;
   return complete ? NULL : serial_damaged();
 }
 

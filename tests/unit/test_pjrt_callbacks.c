@@ -90,7 +90,6 @@ START_TEST(callbacks) {
 }
 END_TEST
 
-
 static PJRT_Error *wait_for(PJRT_Buffer *buffer) {
   PJRT_Buffer_ReadyEvent_Args *ready = ARGS(Buffer_ReadyEvent, .buffer = buffer);
   ck_call(api->Buffer_ReadyEvent(ready));

@@ -151,15 +151,6 @@ START_TEST(questions) {
     ck_assert_mem_eq(text.serialized_bytes, expected[i], strlen(expected[i]));
     text.serialized_layout_deleter(text.serialized_layout);
   }
-  /* Two calls give the program: for the size, and with room. */
-  char code[1024];
-  PJRT_Program program = {.struct_size = sizeof program};
-  ck_call(api->Executable_OptimizedProgram(
-      ARGS(Executable_OptimizedProgram, .executable = e, .program = &program)));
-  program.code = code;
-  ck_call(api->Executable_OptimizedProgram(
-      ARGS(Executable_OptimizedProgram, .executable = e, .program = &program)));
-  ck_assert_mem_eq(code, "HloModule several", 17);
   /* Handles share what they stand for. */
   pjrt_drop_loaded(loaded);
   PJRT_Executable_Name_Args *name = ARGS(Executable_Name, .executable = e);
