@@ -1,4 +1,4 @@
-/* stablehlo/text_control.c: reduce, while, constant and Shardy's computations without quotes. */
+/* stablehlo/text_control.c: reduce, while, scan, constant and Shardy's computations without quotes. */
 #include "stablehlo/text_reader.h"
 
 #include <string.h>
@@ -142,6 +142,24 @@ halo_status halo_mlir_text_while(halo_mlir_reader *r, halo_mlir_draft *draft) {
   halo_status status = while_read(r, draft, &arguments);
   halo_vec_deinit(&arguments);
   return status;
+}
+
+/* ---- scan ---- */
+
+/* "(%x, %y) inits (%c) dimension=0 attributes {...} {...} : (T, ...) -> (U, ...)" */
+halo_status halo_mlir_text_scan(halo_mlir_reader *r, halo_mlir_draft *draft) {
+  const char *at = r->tok.start;
+  const halo_mlir_attr *segments;
+  int64_t counts[2];
+  HALO_TRY(halo_mlir_text_spec(r, draft, "( $* ) inits"));
+  counts[0] = draft->operands.count;
+  HALO_TRY(halo_mlir_text_spec(r, draft, "( $* ) dimension = int:dimension"));
+  counts[1] = draft->operands.count - counts[0];
+  HALO_TRY(halo_mlir_text_new_list(r, at, counts, 2, &segments));
+  halo_mlir_text_add(draft, "operandSegmentSizes", segments);
+  if (halo_mlir_text_accept_word(r, "attributes")) HALO_TRY(halo_mlir_text_attrs(r, draft));
+  HALO_TRY(halo_mlir_text_region(r, draft, NULL));
+  return halo_mlir_text_types(r, draft, HALO_MLIR_TYPES_FUNCTION);
 }
 
 /* ---- Shardy's computations ---- */

@@ -156,6 +156,7 @@ static const halo_mlir_op_name *op_find_name(halo_mlir_reader *r, const char *st
                 {"call", "func.call"},
                 {"return", "func.return"},
                 {"chlo.constant", "stablehlo.constant"},
+                {"arith.constant", "stablehlo.constant"},
                 {"unrealized_conversion_cast", "builtin.unrealized_conversion_cast"}};
   for (size_t i = 0; i < sizeof briefs / sizeof *briefs; i++)
     if (strcmp(text, briefs[i].brief) == 0) text = briefs[i].name;

@@ -336,6 +336,7 @@ halo_status halo_mlir_text_module(halo_mlir_reader *r, halo_mlir_draft *draft);
 halo_status halo_mlir_text_func(halo_mlir_reader *r, halo_mlir_draft *draft);
 halo_status halo_mlir_text_constant(halo_mlir_reader *r, halo_mlir_draft *draft);
 halo_status halo_mlir_text_reduce(halo_mlir_reader *r, halo_mlir_draft *draft);
+halo_status halo_mlir_text_scan(halo_mlir_reader *r, halo_mlir_draft *draft);
 halo_status halo_mlir_text_while(halo_mlir_reader *r, halo_mlir_draft *draft);
 halo_status halo_mlir_text_manual_computation(halo_mlir_reader *r, halo_mlir_draft *draft);
 halo_status halo_mlir_text_named_computation(halo_mlir_reader *r, halo_mlir_draft *draft);

@@ -145,6 +145,10 @@ static halo_status spec_cast(halo_mlir_reader *r, halo_mlir_draft *draft) {
   return HALO_OK;
 }
 
+static halo_status spec_attrs(halo_mlir_reader *r, halo_mlir_draft *draft) {
+  return halo_mlir_text_attrs(r, draft);
+}
+
 static halo_status spec_mesh(halo_mlir_reader *r, halo_mlir_draft *draft) {
   const halo_mlir_attr *value;
   HALO_TRY(halo_mlir_text_mesh(r, &value));
@@ -222,6 +226,7 @@ static const struct {
     {"conv", spec_conv},
     {"window", spec_window},
     {"regions", spec_regions},
+    {"attrs", spec_attrs},
     {"cast", spec_cast},
     {"mesh", spec_mesh},
     {"sharding", spec_sharding},

@@ -85,6 +85,10 @@ halo_instr *halo_translate_constant(halo_translator *t, halo_literal *literal);
 halo_instr *halo_translate_number(halo_translator *t, const halo_shape *like, double value);
 /* A scalar in every element of an array like `like`; an array is given back as it is. */
 halo_instr *halo_translate_fill(halo_translator *t, halo_instr *a, const halo_shape *like);
+/* An array in an array of other extents: its dimension i is dimension listed[i] there, where it may be 1 and become
+ * longer. */
+halo_instr *halo_translate_stretch(halo_translator *t, halo_instr *operand, const halo_shape *shape,
+                                   const int64_t *listed);
 halo_instr *halo_translate_convert(halo_translator *t, halo_instr *a, halo_type type);
 halo_instr *halo_translate_compare(halo_translator *t, halo_direction direction, halo_instr *a,
                                    halo_instr *b);
@@ -188,11 +192,12 @@ typedef void halo_translate_fn(halo_translator *t, halo_mlir_op *op);
 halo_translate_fn halo_translate_op_bitcast_convert, halo_translate_op_compare,
     halo_translate_op_convert, halo_translate_op_select, halo_translate_op_clamp;
 /* translate_moves.c */
-halo_translate_fn halo_translate_op_constant, halo_translate_op_broadcast,
-    halo_translate_op_broadcast_in_dim, halo_translate_op_slice, halo_translate_op_pad,
-    halo_translate_op_reshape, halo_translate_op_concatenate, halo_translate_op_barrier,
-    halo_translate_op_dimension_size, halo_translate_op_identity, halo_translate_op_iota,
-    halo_translate_op_dynamic_slice_real, halo_translate_op_set_dimension_size;
+halo_translate_fn halo_translate_op_constant, halo_translate_op_constant_like,
+    halo_translate_op_broadcast, halo_translate_op_broadcast_in_dim, halo_translate_op_slice,
+    halo_translate_op_pad, halo_translate_op_reshape, halo_translate_op_concatenate,
+    halo_translate_op_barrier, halo_translate_op_dimension_size, halo_translate_op_identity,
+    halo_translate_op_iota, halo_translate_op_dynamic_slice_real,
+    halo_translate_op_set_dimension_size;
 /* translate_products.c */
 halo_translate_fn halo_translate_op_dot, halo_translate_op_dot_general,
     halo_translate_op_convolution, halo_translate_op_einsum;
@@ -201,7 +206,8 @@ halo_translate_fn halo_translate_op_gather, halo_translate_op_scatter,
     halo_translate_op_index_select;
 /* translate_reduce.c */
 halo_translate_fn halo_translate_op_reduce, halo_translate_op_reduce_window,
-    halo_translate_op_select_and_scatter, halo_translate_op_sort, halo_translate_op_map;
+    halo_translate_op_select_and_scatter, halo_translate_op_sort, halo_translate_op_map,
+    halo_translate_op_scan;
 /* inputs, inits, then sizes, strides, base and window dilations, padding: stablehlo.dynamic_reduce_window. */
 void halo_translate_reduce_window_by_operands(halo_translator *t, halo_mlir_op *op,
                                               halo_computation *body);
@@ -227,6 +233,8 @@ void halo_translate_topk(halo_translator *t, halo_mlir_op *op, halo_instr *opera
 /* translate_chlo.c */
 halo_translate_fn halo_translate_op_chlo, halo_translate_op_chlo_topk,
     halo_translate_op_chlo_ragged_dot;
+/* translate_stretch.c */
+halo_translate_fn halo_translate_op_chlo_broadcast;
 /* The operation that "chlo.<name>" or "mhlo.<name>" stands for on these operands, as far as HLO has one: false
  * when it has none. Notes the results. */
 bool halo_translate_named(halo_translator *t, halo_mlir_op *op, const char *name,

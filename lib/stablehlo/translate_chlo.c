@@ -1,6 +1,6 @@
 /* stablehlo/translate_chlo.c: operations of CHLO, in text, as composites, and as custom calls of older JAX. */
 #include "shape/types.h"
-#include "stablehlo/translate.h"
+#include "stablehlo/translate_forms.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,8 +86,32 @@ void halo_translate_op_chlo_ragged_dot(halo_translator *t, halo_mlir_op *op) {
 
 /* ---- Those that a few operations make ---- */
 
+/* (a + b)(a - b) + 2 a b i overflows later than a product of complex numbers. */
 static halo_instr *chlo_square(halo_translator *t, halo_instr *x) {
-  return halo_translate_binary(t, HALO_OP_MULTIPLY, x, x);
+  if (!halo_type_is_complex(x->shape->type)) return form_mul(t, x, x);
+  halo_instr *a = halo_translate_unary(t, HALO_OP_REAL, x);
+  halo_instr *b = halo_translate_unary(t, HALO_OP_IMAG, x);
+  halo_instr *real = form_mul(t, form_sub(t, a, b), form_add(t, a, b));
+  halo_instr *imag = form_mul(t, form_mul(t, a, b), form_number(t, a, 2));
+  return halo_translate_binary(t, HALO_OP_COMPLEX, real, imag);
+}
+
+/* What asin and acos have in common (Kahan): the real part of sqrt(1 - z) sqrt(1 + z), and how large the imaginary part of
+ * acos z is. */
+static halo_instr *chlo_asin_acos_kernel(halo_translator *t, halo_instr *z) {
+  if (!halo_type_is_complex(z->shape->type)) {
+    halo_translate_wrong(t, "the operand must be of complex numbers, not %s",
+                         halo_type_name(z->shape->type));
+    return NULL;
+  }
+  halo_instr *one = form_number(t, z, 1);
+  halo_instr *below = halo_translate_unary(t, HALO_OP_SQRT, form_sub(t, one, z));
+  halo_instr *above = halo_translate_unary(t, HALO_OP_SQRT, form_add(t, one, z));
+  halo_instr *real = halo_translate_unary(t, HALO_OP_REAL, form_mul(t, below, above));
+  halo_instr *acos = halo_translate_unary(t, HALO_OP_ACOS, z);
+  halo_instr *imag =
+      halo_translate_unary(t, HALO_OP_ABS, halo_translate_unary(t, HALO_OP_IMAG, acos));
+  return halo_translate_binary(t, HALO_OP_COMPLEX, real, imag);
 }
 
 static halo_instr *chlo_conj(halo_translator *t, halo_instr *x) {
@@ -184,6 +208,7 @@ static const struct {
   halo_mlir_opcode opcode;
   halo_instr *(*make)(halo_translator *t, halo_instr *x);
 } chlo_makers[] = {
+    {HALO_MLIR_OP_CHLO_ASIN_ACOS_KERNEL, chlo_asin_acos_kernel},
     {HALO_MLIR_OP_CHLO_BESSEL_I1E, chlo_bessel_i1e},
     {HALO_MLIR_OP_CHLO_ERF_INV, chlo_erf_inv},
     {HALO_MLIR_OP_CHLO_ERFC, chlo_erfc},
@@ -197,7 +222,8 @@ static const struct {
 };
 
 void halo_translate_op_chlo(halo_translator *t, halo_mlir_op *op) {
-  if (halo_translate_named(t, op, op->name + strlen("chlo."), NULL)) return;
+  const char *name = halo_mlir_opcode_name(op->opcode) + strlen("chlo.");
+  if (halo_translate_named(t, op, name, NULL)) return;
   halo_instr *x = halo_translate_operand(t, op, 0);
   for (size_t i = 0; x && i < sizeof chlo_pair_makers / sizeof chlo_pair_makers[0]; i++) {
     if (chlo_pair_makers[i].opcode != op->opcode) continue;

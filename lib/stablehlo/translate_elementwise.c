@@ -4,16 +4,35 @@
 
 #include <string.h>
 
+/* The kinds of comparison that an element type has say no more than it does, but for TOTALORDER. */
+static void elementwise_check_compare(halo_translator *t, halo_type type, const char *kind) {
+  static const char *const kinds[] = {
+      [HALO_CLASS_PRED] = "UNSIGNED", [HALO_CLASS_SINT] = "SIGNED",
+      [HALO_CLASS_UINT] = "UNSIGNED", [HALO_CLASS_FLOAT] = "FLOAT",
+      [HALO_CLASS_COMPLEX] = "FLOAT",
+  };
+  halo_type_class class = halo_type_class_of(type);
+  bool total = class == HALO_CLASS_FLOAT && strcmp(kind, "TOTALORDER") == 0;
+  if (class == HALO_CLASS_OTHER || total || strcmp(kind, "NOTYPE") == 0 ||
+      strcmp(kind, kinds[class]) == 0) {
+    return;
+  }
+  halo_translate_wrong(t, "compare_type of operands of %s is %s: expected %s%s",
+                       halo_type_name(type), kind, kinds[class],
+                       class == HALO_CLASS_FLOAT ? " or TOTALORDER" : "");
+}
+
 void halo_translate_op_compare(halo_translator *t, halo_mlir_op *op) {
   halo_attr attrs[2];
   int32_t count = 1;
   attrs[0] =
       halo_translate_enum(t, HALO_ATTR_DIRECTION, halo_mlir_string(op, "comparison_direction", ""));
-  /* The other kinds say no more than the element type. */
-  if (strcmp(halo_mlir_string(op, "compare_type", ""), "TOTALORDER") == 0) {
+  const char *kind = halo_mlir_string(op, "compare_type", "NOTYPE");
+  if (strcmp(kind, "TOTALORDER") == 0) {
     attrs[count++] = halo_translate_int(HALO_ATTR_COMPARE_TYPE, HALO_COMPARE_TOTALORDER);
   }
   halo_instr *operands[2] = {halo_translate_operand(t, op, 0), halo_translate_operand(t, op, 1)};
+  if (halo_translate_ok(t)) elementwise_check_compare(t, operands[0]->shape->type, kind);
   halo_translate_results(t, op,
                          halo_translate_emit(t, HALO_OP_COMPARE, NULL, operands, 2, attrs, count));
 }

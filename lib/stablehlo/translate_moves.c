@@ -6,8 +6,10 @@
 
 /* ---- Values ---- */
 
+/* A shape is a list of its extents. */
 void halo_translate_op_constant(halo_translator *t, halo_mlir_op *op) {
-  const halo_mlir_attr *value = halo_mlir_attr_of(op, "value");
+  const halo_mlir_attr *value =
+      halo_mlir_attr_of(op, op->opcode == HALO_MLIR_OP_CONST_SHAPE ? "shape" : "value");
   if (!value || value->kind != HALO_MLIR_DENSE) {
     halo_translate_refuse(t, "the value is no array of numbers");
     return;
@@ -20,6 +22,35 @@ void halo_translate_op_constant(halo_translator *t, halo_mlir_op *op) {
     constant = halo_translate_fill(t, constant, shape);
   }
   halo_translate_results(t, op, constant);
+}
+
+/* One number everywhere; of an operand whose sizes are known at run time only, with its sizes. */
+void halo_translate_op_constant_like(halo_translator *t, halo_mlir_op *op) {
+  halo_instr *like = halo_translate_operand(t, op, 0);
+  const halo_mlir_attr *value = halo_mlir_attr_of(op, "value");
+  bool whole = value && (value->kind == HALO_MLIR_INT || value->kind == HALO_MLIR_BOOL);
+  if (!value || (!whole && value->kind != HALO_MLIR_FLOAT)) {
+    halo_translate_wrong(t, "the attribute value, a number, is missing");
+  }
+  if (!halo_translate_ok(t)) return;
+  halo_type type = value->type                     ? value->type->element
+                   : value->kind == HALO_MLIR_BOOL ? HALO_PRED
+                   : whole                         ? HALO_S64
+                                                   : HALO_F64;
+  halo_literal *scalar = halo_literal_new_scalar(type);
+  if (whole) halo_literal_set_i64(scalar, 0, value->i);
+  if (!whole) halo_literal_set_f64(scalar, 0, value->f);
+  halo_instr *made = halo_translate_fill(t, halo_translate_constant(t, scalar), like->shape);
+  halo_literal_release(scalar);
+  for (int d = 0; d < like->shape->rank; d++) {
+    if (!halo_shape_dim_is_dynamic(like->shape, d)) continue;
+    int64_t dimension = d;
+    halo_attr attr = halo_translate_ints(t, HALO_ATTR_DIMENSIONS, &dimension, 1);
+    halo_instr *size = halo_translate_emit(t, HALO_OP_GET_DIMENSION_SIZE, NULL, &like, 1, &attr, 1);
+    made = halo_translate_emit(t, HALO_OP_SET_DIMENSION_SIZE, NULL, (halo_instr *[]){made, size}, 2,
+                               &attr, 1);
+  }
+  halo_translate_results(t, op, made);
 }
 
 /* The extents of a result: as declared, or as operand `i` says. NULL after a failure. */
@@ -121,14 +152,10 @@ static void moves_sort(halo_translator *t, halo_instr **operand, int64_t *map, i
   *operand = halo_translate_emit(t, HALO_OP_TRANSPOSE, NULL, operand, 1, &attr, 1);
 }
 
-/* Of both forms: the dynamic one has the result's extents as its second operand. */
-void halo_translate_op_broadcast_in_dim(halo_translator *t, halo_mlir_op *op) {
-  halo_instr *operand = halo_translate_operand(t, op, 0);
-  if (!operand) return;
+halo_instr *halo_translate_stretch(halo_translator *t, halo_instr *operand, const halo_shape *shape,
+                                   const int64_t *listed) {
+  if (!halo_translate_ok(t)) return NULL;
   int rank = operand->shape->rank;
-  const int64_t *listed = halo_translate_list(t, op, "broadcast_dimensions", rank, NULL);
-  const halo_shape *shape = moves_shape(t, op, operand->shape->type, 1);
-  if (!listed || !shape) return;
   int64_t map[HALO_MAX_RANK];
   bool seen[HALO_MAX_RANK] = {false};
   for (int d = 0; d < rank; d++) {
@@ -138,18 +165,27 @@ void halo_translate_op_broadcast_in_dim(halo_translator *t, halo_mlir_op *op) {
                            "broadcast_dimensions: %lld is twice there or no dimension of the "
                            "result",
                            (long long)map[d]);
-      return;
+      return NULL;
     }
     seen[map[d]] = true;
   }
   rank = moves_drop_ones(t, &operand, shape, map);
   if (halo_translate_ok(t)) moves_sort(t, &operand, map, rank);
-  if (!halo_translate_ok(t)) return;
-  if (rank < shape->rank || !halo_shape_same_dims(operand->shape, shape)) {
-    halo_attr attr = halo_translate_ints(t, HALO_ATTR_DIMENSIONS, map, rank);
-    operand = halo_translate_emit(t, HALO_OP_BROADCAST, shape, &operand, 1, &attr, 1);
-  }
-  halo_translate_results(t, op, operand);
+  if (!halo_translate_ok(t)) return NULL;
+  if (rank == shape->rank && halo_shape_same_dims(operand->shape, shape)) return operand;
+  halo_attr attr = halo_translate_ints(t, HALO_ATTR_DIMENSIONS, map, rank);
+  return halo_translate_emit(t, HALO_OP_BROADCAST, shape, &operand, 1, &attr, 1);
+}
+
+/* Of both forms: the dynamic one has the result's extents as its second operand. */
+void halo_translate_op_broadcast_in_dim(halo_translator *t, halo_mlir_op *op) {
+  halo_instr *operand = halo_translate_operand(t, op, 0);
+  if (!operand) return;
+  const int64_t *listed =
+      halo_translate_list(t, op, "broadcast_dimensions", operand->shape->rank, NULL);
+  const halo_shape *shape = moves_shape(t, op, operand->shape->type, 1);
+  if (listed && shape)
+    halo_translate_results(t, op, halo_translate_stretch(t, operand, shape, listed));
 }
 
 /* ---- Parts ---- */

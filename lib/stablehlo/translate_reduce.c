@@ -125,3 +125,77 @@ void halo_translate_op_map(halo_translator *t, halo_mlir_op *op) {
                        halo_translate_comp(t, HALO_ATTR_TO_APPLY, body)};
   reduce_emit(t, op, HALO_OP_MAP, op->operand_count, attrs, 2);
 }
+
+/* ---- Scans ---- */
+
+/* One value that the computation returns is a tuple of one. */
+static halo_computation *scan_body(halo_translator *t, halo_mlir_op *op) {
+  halo_computation *body = halo_translate_body(t, &op->regions[0], op->operand_count);
+  if (!body || halo_shape_is_tuple(body->root->shape)) return body;
+  halo_computation *outer = t->computation;
+  t->computation = body;
+  halo_instr *tuple = halo_translate_emit(t, HALO_OP_TUPLE, NULL, &body->root, 1, NULL, 0);
+  halo_translate_end(t, tuple, outer);
+  return halo_translate_ok(t) ? body : NULL;
+}
+
+/* HLO's scan has an input. One that has none gets zeros, of which its computation ignores each. */
+static halo_computation *scan_add_input(halo_translator *t, halo_mlir_op *op,
+                                        halo_computation *body, halo_instr **input) {
+  int64_t dims[HALO_MAX_RANK], last = halo_translate_integer(t, op, "dimension");
+  if (last < 0 || last >= HALO_MAX_RANK) halo_translate_wrong(t, "dimension is no dimension");
+  if (!halo_translate_ok(t)) return NULL;
+  for (int64_t d = 0; d < last; d++) dims[d] = 1;
+  dims[last] = halo_translate_integer(t, op, "scan_dim_size");
+  const halo_shape *shape = halo_translate_array(t, HALO_S32, (int)last + 1, dims);
+  const halo_shape *step = halo_translate_array(t, HALO_S32, (int)last, dims);
+  if (!shape || !step) return NULL;
+  *input = halo_translate_number(t, shape, 0);
+  halo_computation *outer, *wrapper = halo_translate_begin(t, "scan", &outer);
+  int32_t count = body->params.count;
+  halo_instr **carries = halo_arena_array(t->arena, halo_instr *, count + 1);
+  halo_translate_parameter(t, 0, step, NULL);
+  for (int32_t i = 0; i < count; i++) {
+    carries[i] = halo_translate_parameter(t, i + 1, body->params.data[i]->shape, NULL);
+  }
+  halo_attr attr = halo_translate_comp(t, HALO_ATTR_TO_APPLY, body);
+  halo_translate_end(t, halo_translate_emit(t, HALO_OP_CALL, NULL, carries, count, &attr, 1),
+                     outer);
+  return halo_translate_ok(t) ? wrapper : NULL;
+}
+
+static void scan_emit(halo_translator *t, halo_mlir_op *op, halo_computation *body,
+                      halo_instr *const *operands, int32_t count, int64_t carries) {
+  int64_t dimension = halo_translate_integer(t, op, "dimension");
+  bool reverse = halo_mlir_int(op, "is_reverse", 0) != 0;
+  halo_attr attrs[] = {halo_translate_ints(t, HALO_ATTR_DIMENSIONS, &dimension, 1),
+                       halo_translate_int(HALO_ATTR_NUM_CARRIES, carries),
+                       halo_translate_comp(t, HALO_ATTR_TO_APPLY, body),
+                       halo_translate_int(HALO_ATTR_IS_REVERSE, 1)};
+  halo_instr *scan =
+      halo_translate_emit(t, HALO_OP_SCAN, NULL, operands, count, attrs, 3 + reverse);
+  for (int32_t i = 0; i < op->result_count; i++) {
+    halo_translate_result(t, op, i, halo_translate_element(t, scan, i));
+  }
+}
+
+void halo_translate_op_scan(halo_translator *t, halo_mlir_op *op) {
+  const int64_t *segments = halo_translate_list(t, op, "operandSegmentSizes", 2, NULL);
+  halo_computation *body = segments ? scan_body(t, op) : NULL;
+  if (!body) return;
+  int32_t count = op->operand_count, returned = body->root->shape->count;
+  if (segments[0] < 0 || segments[1] < 0 || segments[0] + segments[1] != count) {
+    halo_translate_wrong(t, "operandSegmentSizes must be the numbers of inputs and of inits");
+  } else if (returned != op->result_count) {
+    halo_translate_wrong(t, "the region returns %d values: expected %d", returned,
+                         op->result_count);
+  }
+  halo_instr **operands = halo_arena_array(t->arena, halo_instr *, count + 2);
+  for (int32_t i = 0; i < count; i++) operands[i + 1] = halo_translate_operand(t, op, i);
+  if (segments[0]) {
+    scan_emit(t, op, body, operands + 1, count, segments[1]);
+  } else {
+    halo_computation *wrapper = scan_add_input(t, op, body, operands);
+    if (wrapper) scan_emit(t, op, wrapper, operands, count + 1, segments[1]);
+  }
+}

@@ -168,6 +168,8 @@ static const table_row table_rows[HALO_MLIR_OP_COUNT] = {
     [HALO_MLIR_OP_XOR] = PLAIN(XOR),
 
     [HALO_MLIR_OP_UNREALIZED_CAST] = VARIADIC(identity),
+    [HALO_MLIR_OP_TENSOR_CAST] = BY(identity),
+    [HALO_MLIR_OP_CONST_SHAPE] = BY(constant),
 
     /* Shardings of values inside say what a partitioner may do, not what is computed. */
     [HALO_MLIR_OP_SDY_SHARDING_CONSTRAINT] = BY(sharding_constraint),
@@ -212,6 +214,30 @@ static const table_row table_rows[HALO_MLIR_OP_COUNT] = {
     [HALO_MLIR_OP_CHLO_MULHI] = BY(chlo),
     [HALO_MLIR_OP_CHLO_TOP_K] = VARIADIC(chlo_topk),
     [HALO_MLIR_OP_CHLO_RAGGED_DOT] = BY(chlo_ragged_dot),
+    [HALO_MLIR_OP_CHLO_ASIN_ACOS_KERNEL] = BY(chlo),
+    [HALO_MLIR_OP_CHLO_SCAN] = REGIONS(scan, 1),
+    [HALO_MLIR_OP_CHLO_CONSTANT_LIKE] = BY(constant_like),
+    [HALO_MLIR_OP_CHLO_BROADCAST_ADD] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_AND] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_ATAN2] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_COMPARE] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_COMPLEX] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_DIVIDE] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_MAXIMUM] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_MINIMUM] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_MULTIPLY] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_NEXT_AFTER] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_OR] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_POLYGAMMA] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_POWER] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_REMAINDER] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_SELECT] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_SHIFT_LEFT] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_SHIFT_RIGHT_ARITHMETIC] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_SHIFT_RIGHT_LOGICAL] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_SUBTRACT] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_XOR] = BY(chlo_broadcast),
+    [HALO_MLIR_OP_CHLO_BROADCAST_ZETA] = BY(chlo_broadcast),
 };
 
 /* ---- Operations that are a row ---- */

@@ -1,54 +1,8 @@
 /* tests/unit/test_stablehlo.c: HLO modules of StableHLO programs: what they compute, what they say, what is refused. */
-#include "base/memory.h"
-#include "evaluator/evaluator.h"
-#include "stablehlo/stablehlo.h"
+#include "stablehlo_test.h"
 #include "suite.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#define MAIN(args, results, body) "func.func @main(" args ") -> (" results ") {\n" body "}\n"
-
-static halo_module *read_with(const char *text, const halo_specialisation *how) {
-  halo_module *module;
-  halo_status status = halo_module_read(text, strlen(text), "t", how, &module);
-  ck_assert_msg(status == HALO_OK, "%s\n%s", halo_error_message(), text);
-  return module;
-}
-
-static halo_module *read_text(const char *text) { return read_with(text, NULL); }
-
-static halo_literal *value_of(const char *text, const halo_shape *shape) {
-  halo_literal *literal;
-  ck_assert_msg(halo_literal_from_text(text, shape, &literal) == HALO_OK, "%s",
-                halo_error_message());
-  return literal;
-}
-
-/* What the module gives for arguments, each as HLO text. */
-static void check_result(const halo_module *module, const char *const *args, const char *expected,
-                         const char *what) {
-  int32_t count = module->entry->params.count;
-  halo_literal *values[8], *result;
-  for (int32_t i = 0; i < count; i++) {
-    ck_assert_msg(args[i] != NULL, "%s: argument %d is missing", what, i);
-    values[i] = value_of(args[i], module->entry_params[i]);
-  }
-  halo_status status = halo_evaluate(module->entry, values, count, &result);
-  ck_assert_msg(status == HALO_OK, "%s: %s", what, halo_error_message());
-  char *text;
-  ck_assert_int_eq(halo_literal_to_text(result, &text), HALO_OK);
-  ck_assert_msg(strcmp(text, expected) == 0, "%s: %s, not %s", what, text, expected);
-  halo_text_release(text);
-  halo_literal_release(result);
-  for (int32_t i = 0; i < count; i++) halo_literal_release(values[i]);
-}
-
 /* ---- What programs compute ---- */
-
-typedef struct value_case {
-  const char *name, *text, *args[4], *expected;
-} value_case;
 
 static const value_case value_cases[] = {
     {"elementwise",
@@ -311,12 +265,7 @@ static const value_case value_cases[] = {
 };
 enum { VALUE_CASES = sizeof value_cases / sizeof value_cases[0] };
 
-START_TEST(programs_compute) {
-  const value_case *c = &value_cases[_i];
-  halo_module *module = read_text(c->text);
-  check_result(module, c->args, c->expected, c->name);
-  halo_module_release(module);
-}
+START_TEST(programs_compute) { check_case(&value_cases[_i]); }
 END_TEST
 
 /* ---- What modules say ---- */

@@ -1,13 +1,6 @@
 /* tests/unit/test_stablehlo_open.c: StableHLO programs that leave extents open, and those that are refused. */
-#include "base/memory.h"
-#include "evaluator/evaluator.h"
-#include "stablehlo/stablehlo.h"
+#include "stablehlo_test.h"
 #include "suite.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#define MAIN(args, results, body) "func.func @main(" args ") -> (" results ") {\n" body "}\n"
 
 /* ---- Extents that are given ---- */
 
@@ -93,17 +86,6 @@ START_TEST(parameters_show_what_is_open) {
   halo_module_release(module);
 }
 END_TEST
-
-static void refuse(const char *text, const halo_specialisation *how, halo_status expected,
-                   const char *part) {
-  halo_module *module = NULL;
-  halo_status status = halo_module_read(text, strlen(text), "t", how, &module);
-  ck_assert_msg(status == expected, "status %d (%s) of\n%s", (int)status, halo_error_message(),
-                text);
-  ck_assert_ptr_null(module);
-  ck_assert_msg(strstr(halo_error_message(), part) != NULL, "no '%s' in: %s", part,
-                halo_error_message());
-}
 
 START_TEST(wrong_arguments_are_refused) {
   halo_shape *good = matrix(2, 3), *small = matrix(2, 1), *vector;
