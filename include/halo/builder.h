@@ -121,7 +121,7 @@ HALO_API halo_op halo_zeros_like(halo_op operand);
 HALO_API halo_op halo_ones_like(halo_op operand);
 /* 0, 1, 2, ... size-1. */
 HALO_API halo_op halo_iota(halo_builder *builder, halo_type type, int64_t size);
-/* An array whose elements are their own index along `iota_dimension`. */
+/* An array whose elements are their own index along `iota_dimension`. (XLA's Iota of a shape: its type and dimensions.) */
 HALO_API halo_op halo_iota_array(halo_builder *builder, halo_type type, int rank,
                                  const int64_t *dims, int64_t iota_dimension);
 
@@ -418,9 +418,20 @@ HALO_API halo_op halo_stochastic_convert_type(halo_op operand, halo_op random, h
 /* fn(args..); the result is what the computation returns. */
 HALO_API halo_op halo_call(halo_builder *builder, halo_comp computation, int count,
                            const halo_op *args);
+/* The same for a computation that stands for one operation by this name, which other compilers may know: XLA's
+ * CompositeCall and StableHLO's composite. `attributes` is a dictionary in MLIR's text, such as "{n = 1 : i32}" (NULL: none),
+ * `version` is not negative. Here it runs as a call does. */
+HALO_API halo_op halo_composite_call(halo_builder *builder, halo_comp computation, int count,
+                                     const halo_op *args, const char *name, const char *attributes,
+                                     int64_t version);
 /* The scalar computation applied to each element of arrays of equal dimensions (at least one). */
 HALO_API halo_op halo_map_elements(halo_builder *builder, int count, const halo_op *operands,
                                    halo_comp computation);
+/* The form with XLA's further arguments: `dims` must be all dimensions in order, and there must be no static
+ * operands, as in XLA. */
+HALO_API halo_op halo_map_dims(halo_builder *builder, int count, const halo_op *operands,
+                               halo_comp computation, int dim_count, const int64_t *dims,
+                               int static_count, const halo_op *static_operands);
 /* While condition(value) holds, value = body(value), from `init` on. */
 HALO_API halo_op halo_while(halo_comp condition, halo_comp body, halo_op init);
 /* on_true(true_operand) or on_false(false_operand), by a pred scalar. */
@@ -481,6 +492,20 @@ HALO_API halo_op halo_outfeed_with_token(halo_op operand, halo_op token, const h
 HALO_API halo_op halo_send_to_host(halo_op operand, halo_op token, int64_t channel);
 /* A value from the functions of a channel, after a token, as (value, token). RecvFromHost. */
 HALO_API halo_op halo_recv_from_host(halo_op token, const halo_shape *shape, int64_t channel);
+
+/* ---- From one device to another, by a channel (a number above 0) that one send and one receive of a computation
+ * share. Which device sends to which is said by the frontend attribute _xla_send_recv_source_target_pairs,
+ * "{{0,1},{1,2}}", of the receive or of the send (halo_builder_set_frontend_attribute before the calls); a program whose
+ * pairs are not said is refused when it is compiled. Who receives from nobody gets zeros. ---- */
+
+/* Sends a value; the result is a token. Send and SendWithToken. */
+HALO_API halo_op halo_send(halo_op operand, int64_t channel);
+HALO_API halo_op halo_send_with_token(halo_op operand, halo_op token, int64_t channel);
+/* The value that the send of the channel sends, which has this shape. Recv. */
+HALO_API halo_op halo_recv(halo_builder *builder, const halo_shape *shape, int64_t channel);
+/* The same, after a token, as (value, token). RecvWithToken. */
+HALO_API halo_op halo_recv_with_token(halo_op token, const halo_shape *shape, int64_t channel);
+
 /* New sub-computations (a, b) -> a op b on scalars of a type, for reduce and its like. */
 HALO_API halo_comp halo_scalar_add(halo_builder *builder, halo_type type);
 HALO_API halo_comp halo_scalar_mul(halo_builder *builder, halo_type type);
@@ -628,12 +653,38 @@ HALO_API halo_op halo_reduce_window_many(halo_builder *builder, int n, const hal
 HALO_API halo_op halo_select_and_scatter(halo_op operand, halo_comp select,
                                          const halo_window *window, halo_op source, halo_op init,
                                          halo_comp scatter);
+/* What is known of a scan's computation: whether results may be combined in another order. */
+typedef enum halo_associativity {
+  HALO_ASSOCIATIVITY_UNKNOWN,
+  HALO_ASSOCIATIVE,
+  HALO_NOT_ASSOCIATIVE
+} halo_associativity;
+
 /* Slices of the inputs along a dimension one after the other (from the last one on if `reverse`), and carries
  * from one to the next: computation(slices.., carries..) gives a tuple of outputs and new carries. The
- * result is a tuple of the outputs, put together along that dimension, and the last carries. XLA: Scan. */
+ * result is a tuple of the outputs, put together along that dimension, and the last carries. `associative` (XLA: is_associative)
+ * is kept in the module; the order does not depend on it. XLA: Scan. */
 HALO_API halo_op halo_scan(halo_builder *builder, int inputs, const halo_op *arrays, int carries,
                            const halo_op *inits, halo_comp computation, int64_t dimension,
-                           bool reverse);
+                           bool reverse, halo_associativity associative);
+
+/* ---- Batch normalisation: `feature_index` is the dimension of the features, each of which is normalised over all
+ * other dimensions. Other operands than `operand` and `grad_output` are vectors, an element a feature. Floats of one type.
+ * ---- */
+
+/* A tuple: (operand - mean) / sqrt(variance + epsilon) * scale + offset, and the mean and (biased) variance of the
+ * operand's features. XLA: BatchNormTraining. */
+HALO_API halo_op halo_batch_norm_training(halo_op operand, halo_op scale, halo_op offset,
+                                          float epsilon, int64_t feature_index);
+/* The first of these, with a mean and a variance that are given. XLA: BatchNormInference. */
+HALO_API halo_op halo_batch_norm_inference(halo_op operand, halo_op scale, halo_op offset,
+                                           halo_op mean, halo_op variance, float epsilon,
+                                           int64_t feature_index);
+/* A tuple: the gradients by the operand, the scale and the offset of batch_norm_training, from that by its first result.
+ * `batch_mean` and `batch_var` are its other results. XLA: BatchNormGrad. */
+HALO_API halo_op halo_batch_norm_grad(halo_op operand, halo_op scale, halo_op batch_mean,
+                                      halo_op batch_var, halo_op grad_output, float epsilon,
+                                      int64_t feature_index);
 
 /* ---- Names of older pages: docs/older-names.md has all of them, and older orders of arguments ---- */
 

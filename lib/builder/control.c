@@ -14,6 +14,48 @@ halo_op halo_call(halo_builder *builder, halo_comp computation, int count, const
   return halo_build_nary(&call, HALO_OP_CALL, count, args, 1, &attr);
 }
 
+/* name = "value" among the frontend attributes. */
+static void control_note(build_call *call, const char **strings, int *count, const char *name,
+                         const char *value) {
+  strings[(*count)++] = name;
+  strings[(*count)++] = halo_arena_strdup(halo_build_arena(call), value);
+}
+
+halo_op halo_composite_call(halo_builder *builder, halo_comp computation, int count,
+                            const halo_op *args, const char *name, const char *attributes,
+                            int64_t version) {
+  build_call call = halo_build_begin(builder, "halo_composite_call");
+  if (call.ok && (!name || !*name)) halo_build_fail(&call, "the name is missing");
+  if (call.ok && version < 0) halo_build_fail(&call, "the version is negative");
+  if (!call.ok) return halo_build_result(&call, NULL);
+  halo_arena *arena = halo_build_arena(&call);
+  const char **strings = halo_arena_array(arena, const char *, 6);
+  int strings_count = 0;
+  control_note(&call, strings, &strings_count, "composite.attributes",
+               attributes ? attributes : "{}");
+  control_note(&call, strings, &strings_count, "composite.name", name);
+  control_note(&call, strings, &strings_count, "composite.version",
+               halo_arena_printf(arena, "%lld", (long long)version));
+  halo_attr attrs[] = {control_comp(&call, HALO_ATTR_TO_APPLY, computation),
+                       halo_build_int(HALO_ATTR_IS_COMPOSITE, 1),
+                       {.id = HALO_ATTR_FRONTEND_ATTRIBUTES, .strings = {strings, 6}}};
+  return halo_build_nary(&call, HALO_OP_CALL, count, args, 3, attrs);
+}
+
+halo_op halo_map_dims(halo_builder *builder, int count, const halo_op *operands,
+                      halo_comp computation, int dim_count, const int64_t *dims, int static_count,
+                      const halo_op *static_operands) {
+  build_call call = halo_build_begin(builder, "halo_map_dims");
+  (void)static_operands;
+  if (call.ok && static_count != 0) {
+    halo_build_fail(&call, "static operands are not supported, as in XLA");
+  }
+  if (!halo_build_check_list(&call, dim_count, dims, "dims")) return halo_build_result(&call, NULL);
+  halo_attr attrs[] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, dim_count, dims),
+                       control_comp(&call, HALO_ATTR_TO_APPLY, computation)};
+  return halo_build_nary(&call, HALO_OP_MAP, count, operands, 2, attrs);
+}
+
 halo_op halo_map_elements(halo_builder *builder, int count, const halo_op *operands,
                           halo_comp computation) {
   build_call call = halo_build_begin(builder, "halo_map_elements");

@@ -97,39 +97,84 @@ halo_op halo_outfeed_with_token(halo_op operand, halo_op token, const halo_shape
 
 /* ---- Channels ---- */
 
-/* (data, u32[], token), in a transfer to the host or from it. */
+/* A transfer over a channel: with the host, or with another device. */
+typedef struct host_channel {
+  int64_t number;
+  bool to_host;
+} host_channel;
+
 static halo_instr *host_transfer(build_call *call, halo_opcode opcode, const halo_shape *shape,
-                                 halo_instr *const operands[3], int64_t channel) {
+                                 halo_instr *const operands[3], host_channel channel) {
   if (!call->ok || !shape || !operands[0]) return NULL;
-  halo_arena *arena = halo_build_arena(call);
-  const halo_shape *parts[] = {shape, halo_shape_new(arena, HALO_U32, 0, NULL), host_token(call)};
-  halo_attr attrs[] = {halo_build_int(HALO_ATTR_CHANNEL_ID, channel),
+  halo_attr attrs[] = {halo_build_int(HALO_ATTR_CHANNEL_ID, channel.number),
                        halo_build_int(HALO_ATTR_IS_HOST_TRANSFER, 1)};
-  return halo_build_op(call, opcode, halo_shape_new_tuple(arena, 3, parts), operands, 2, attrs);
+  return halo_build_op(call, opcode, shape, operands, channel.to_host ? 2 : 1, attrs);
+}
+
+/* (data, u32[], token) */
+static const halo_shape *host_begun(build_call *call, const halo_shape *data) {
+  if (!call->ok || !data) return NULL;
+  const halo_shape *parts[] = {data, halo_shape_new(halo_build_arena(call), HALO_U32, 0, NULL),
+                               host_token(call)};
+  return halo_shape_new_tuple(halo_build_arena(call), 3, parts);
+}
+
+static halo_op host_send(build_call *call, halo_instr *data, halo_instr *token,
+                         host_channel channel) {
+  const halo_shape *begun = host_begun(call, data && token ? data->shape : NULL);
+  halo_instr *send =
+      host_transfer(call, HALO_OP_SEND, begun, (halo_instr *[3]){data, token}, channel);
+  if (!send) return halo_build_result(call, NULL);
+  return halo_build_result(call, host_transfer(call, HALO_OP_SEND_DONE, host_token(call),
+                                               (halo_instr *[3]){send}, channel));
+}
+
+/* (data, token) */
+static halo_instr *host_recv(build_call *call, halo_instr *token, const halo_shape *shape,
+                             host_channel channel) {
+  shape = host_shape(call, shape);
+  halo_instr *recv =
+      host_transfer(call, HALO_OP_RECV, host_begun(call, shape), (halo_instr *[3]){token}, channel);
+  if (!recv) return NULL;
+  return host_transfer(call, HALO_OP_RECV_DONE, host_pair(call, shape), (halo_instr *[3]){recv},
+                       channel);
 }
 
 halo_op halo_send_to_host(halo_op operand, halo_op token, int64_t channel) {
   halo_op ops[] = {operand, token};
   build_call call = halo_build_begin_with("halo_send_to_host", 2, ops);
-  halo_instr *data = halo_build_operand(&call, operand), *after = halo_build_operand(&call, token);
-  halo_instr *send = !after ? NULL
-                            : host_transfer(&call, HALO_OP_SEND, data ? data->shape : NULL,
-                                            (halo_instr *[3]){data, after}, channel);
-  if (!send) return halo_build_result(&call, NULL);
-  halo_attr attrs[] = {halo_build_int(HALO_ATTR_CHANNEL_ID, channel),
-                       halo_build_int(HALO_ATTR_IS_HOST_TRANSFER, 1)};
-  return halo_build_result(&call, halo_build_op(&call, HALO_OP_SEND_DONE, host_token(&call),
-                                                (halo_instr *[3]){send}, 2, attrs));
+  return host_send(&call, halo_build_operand(&call, operand), halo_build_operand(&call, token),
+                   (host_channel){channel, true});
 }
 
 halo_op halo_recv_from_host(halo_op token, const halo_shape *shape, int64_t channel) {
   build_call call = halo_build_begin_with("halo_recv_from_host", 1, &token);
-  halo_instr *after = halo_build_operand(&call, token);
-  shape = host_shape(&call, shape);
-  halo_instr *recv = host_transfer(&call, HALO_OP_RECV, shape, (halo_instr *[3]){after}, channel);
-  if (!recv) return halo_build_result(&call, NULL);
-  halo_attr attrs[] = {halo_build_int(HALO_ATTR_CHANNEL_ID, channel),
-                       halo_build_int(HALO_ATTR_IS_HOST_TRANSFER, 1)};
-  return halo_build_result(&call, halo_build_op(&call, HALO_OP_RECV_DONE, host_pair(&call, shape),
-                                                (halo_instr *[3]){recv}, 2, attrs));
+  return halo_build_result(&call, host_recv(&call, halo_build_operand(&call, token), shape,
+                                            (host_channel){channel, true}));
+}
+
+halo_op halo_send(halo_op operand, int64_t channel) {
+  build_call call = halo_build_begin_with("halo_send", 1, &operand);
+  return host_send(&call, halo_build_operand(&call, operand), host_fresh_token(&call),
+                   (host_channel){channel, false});
+}
+
+halo_op halo_send_with_token(halo_op operand, halo_op token, int64_t channel) {
+  halo_op ops[] = {operand, token};
+  build_call call = halo_build_begin_with("halo_send_with_token", 2, ops);
+  return host_send(&call, halo_build_operand(&call, operand), halo_build_operand(&call, token),
+                   (host_channel){channel, false});
+}
+
+halo_op halo_recv(halo_builder *builder, const halo_shape *shape, int64_t channel) {
+  build_call call = halo_build_begin(builder, "halo_recv");
+  halo_instr *pair =
+      host_recv(&call, host_fresh_token(&call), shape, (host_channel){channel, false});
+  return halo_build_result(&call, host_part(&call, pair, 0));
+}
+
+halo_op halo_recv_with_token(halo_op token, const halo_shape *shape, int64_t channel) {
+  build_call call = halo_build_begin_with("halo_recv_with_token", 1, &token);
+  return halo_build_result(&call, host_recv(&call, halo_build_operand(&call, token), shape,
+                                            (host_channel){channel, false}));
 }

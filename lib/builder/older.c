@@ -8,8 +8,13 @@ halo_op halo_logical_not(halo_op operand) { return halo_not(operand); }
 
 halo_op halo_cross_replica_sum(halo_op operand, int groups, int size, const int64_t *replicas) {
   build_call call = halo_build_begin_with("halo_cross_replica_sum", 1, &operand);
-  halo_instr *x = halo_build_array(&call, operand);
-  if (!x) return halo_build_result(&call, NULL);
-  return halo_all_reduce(operand, halo_scalar_add(operand.builder, x->shape->type),
-                         &(halo_replica_groups){groups, size, replicas, 0, false});
+  halo_instr *x = halo_build_operand(&call, operand);
+  const halo_shape *first = x ? x->shape : NULL;
+  if (first && halo_shape_is_tuple(first) && first->count > 0) first = first->elements[0];
+  if (!first || !halo_shape_is_array(first)) {
+    halo_build_fail(&call, "the operand is neither an array nor a tuple of arrays");
+    return halo_build_result(&call, NULL);
+  }
+  return halo_all_reduce(operand, halo_scalar_add(operand.builder, first->type),
+                         &(halo_replica_groups){.groups = groups, .size = size, .ids = replicas});
 }

@@ -98,8 +98,12 @@ halo_op halo_select_and_scatter(halo_op operand, halo_comp select, const halo_wi
 }
 
 halo_op halo_scan(halo_builder *builder, int inputs, const halo_op *arrays, int carries,
-                  const halo_op *inits, halo_comp computation, int64_t dimension, bool reverse) {
+                  const halo_op *inits, halo_comp computation, int64_t dimension, bool reverse,
+                  halo_associativity associative) {
   build_call call = halo_build_begin(builder, "halo_scan");
+  if (call.ok && (associative < HALO_ASSOCIATIVITY_UNKNOWN || associative > HALO_NOT_ASSOCIATIVE)) {
+    halo_build_fail(&call, "associative is no halo_associativity");
+  }
   if (call.ok && (inputs < 1 || !arrays)) halo_build_fail(&call, "at least one input is needed");
   if (call.ok && (carries < 0 || (carries > 0 && !inits))) {
     halo_build_fail(&call, "the list of initial carries is NULL");
@@ -110,9 +114,13 @@ halo_op halo_scan(halo_builder *builder, int inputs, const halo_op *arrays, int 
   halo_op *ops = halo_arena_array(halo_build_arena(&call), halo_op, count);
   memcpy(ops, arrays, sizeof *ops * (size_t)inputs);
   if (carries) memcpy(ops + inputs, inits, sizeof *ops * (size_t)carries);
-  halo_attr attrs[4] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, 1, &dimension),
+  halo_attr attrs[5] = {halo_build_ints(&call, HALO_ATTR_DIMENSIONS, 1, &dimension),
                         halo_build_int(HALO_ATTR_NUM_CARRIES, carries),
-                        halo_build_comps(&call, HALO_ATTR_TO_APPLY, 1, &body),
-                        halo_build_int(HALO_ATTR_IS_REVERSE, 1)};
-  return halo_build_nary(&call, HALO_OP_SCAN, (int)count, ops, reverse ? 4 : 3, attrs);
+                        halo_build_comps(&call, HALO_ATTR_TO_APPLY, 1, &body)};
+  int attr_count = 3;
+  if (reverse) attrs[attr_count++] = halo_build_int(HALO_ATTR_IS_REVERSE, 1);
+  if (associative != HALO_ASSOCIATIVITY_UNKNOWN) {
+    attrs[attr_count++] = halo_build_int(HALO_ATTR_IS_ASSOCIATIVE, associative == HALO_ASSOCIATIVE);
+  }
+  return halo_build_nary(&call, HALO_OP_SCAN, (int)count, ops, attr_count, attrs);
 }

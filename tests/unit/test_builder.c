@@ -344,7 +344,8 @@ START_TEST(build_computations) {
   halo_op scaled = halo_mul(row, halo_broadcast(held, LIST(3)));
   halo_comp scaling = halo_builder_finish_sub(
       stepper, halo_tuple(stepper, 2, (halo_op[]){halo_exp(scaled), halo_neg(held)}));
-  check_shape(halo_scan(b, 1, &rows, 1, &zero, scaling, 0, true), "(f32[4,3], f32[])");
+  check_shape(halo_scan(b, 1, &rows, 1, &zero, scaling, 0, true, HALO_ASSOCIATIVE),
+              "(f32[4,3], f32[])");
 
   halo_builder *cond = halo_builder_create_sub(b, "cond");
   halo_comp less = halo_builder_finish_sub(
@@ -392,7 +393,41 @@ START_TEST(build_late_operations) {
   check_shape(halo_rng_normal(zero, zero, 0, NULL), "f32[]");
   check_shape(halo_rng_bernoulli(zero, LIST(7)), "u32[7]");
   check_shape(halo_stochastic_convert_type(x, halo_convert(x, HALO_U32), HALO_S8), "s8[2,3]");
+  halo_op image = param(b, 6, HALO_F32, LIST(2, 3, 5)), features = param(b, 7, HALO_F32, LIST(3));
+  check_shape(halo_batch_norm_training(image, features, features, 0.1f, 1),
+              "(f32[2,3,5], f32[3], f32[3])");
+  check_shape(halo_batch_norm_inference(image, features, features, features, features, 0.1f, 1),
+              "f32[2,3,5]");
+  check_shape(halo_batch_norm_grad(image, features, features, features, image, 0.1f, 1),
+              "(f32[2,3,5], f32[3], f32[3])");
   finish(b, halo_rng_bernoulli(zero, LIST(7)));
+}
+END_TEST
+
+/* A call that stands for one operation keeps its name, attributes and version. */
+START_TEST(build_composite) {
+  halo_builder *b = halo_builder_create("composite");
+  halo_op x = param(b, 0, HALO_F32, LIST(4));
+  halo_builder *sub = halo_builder_create_sub(b, "twice");
+  halo_op y = param(sub, 0, HALO_F32, LIST(4));
+  halo_comp twice = halo_builder_finish_sub(sub, halo_add(y, y));
+  halo_op call = halo_composite_call(b, twice, 1, &x, "my.twice", "{n = 2 : i32}", 3);
+  check_shape(call, "f32[4]");
+  sub = halo_builder_create_sub(b, "negated");
+  halo_comp negated = halo_builder_finish_sub(sub, halo_neg(param(sub, 0, HALO_F32, 0, NULL)));
+  halo_op mapped = halo_map_dims(b, 1, &call, negated, LIST(0), 0, NULL);
+  check_shape(mapped, "f32[4]");
+  halo_module *module;
+  char *text;
+  ck_assert_int_eq(halo_builder_build(b, mapped, &module), HALO_OK);
+  ck_assert_int_eq(halo_module_to_text(module, 0, &text), HALO_OK);
+  ck_assert_ptr_nonnull(strstr(text, "is_composite=true"));
+  ck_assert_ptr_nonnull(strstr(text, "composite.name=\"my.twice\""));
+  ck_assert_ptr_nonnull(strstr(text, "composite.attributes={n = 2 : i32}"));
+  ck_assert_ptr_nonnull(strstr(text, "composite.version=\"3\""));
+  halo_text_release(text);
+  halo_module_release(module);
+  halo_builder_release(b);
 }
 END_TEST
 
@@ -499,6 +534,7 @@ int main(void) {
   tcase_add_test(tc, build_movement);
   tcase_add_test(tc, build_computations);
   tcase_add_test(tc, build_late_operations);
+  tcase_add_test(tc, build_composite);
   tcase_add_test(tc, build_dots);
   tcase_add_test(tc, build_older_names);
   tcase_add_test(tc, build_accuracy);

@@ -1,5 +1,6 @@
 /* tests/unit/test_builder_errors.c: what the builder refuses, and the first error kept. */
 #include "builder_test.h"
+#include "halo/collectives.h"
 #include "suite.h"
 
 START_TEST(build_keeps_the_first_error) {
@@ -217,10 +218,30 @@ static halo_op bad_select_scatter(halo_builder *b, halo_op x) {
 }
 static halo_op bad_scan(halo_builder *b, halo_op x) {
   (void)x;
-  return halo_scan(b, 0, NULL, 0, NULL, halo_scalar_add(b, HALO_F32), 0, false);
+  return halo_scan(b, 0, NULL, 0, NULL, halo_scalar_add(b, HALO_F32), 0, false,
+                   HALO_ASSOCIATIVITY_UNKNOWN);
 }
 static halo_op bad_scan_carries(halo_builder *b, halo_op x) {
-  return halo_scan(b, 1, &x, 2, NULL, halo_scalar_add(b, HALO_F32), 0, false);
+  return halo_scan(b, 1, &x, 2, NULL, halo_scalar_add(b, HALO_F32), 0, false,
+                   HALO_ASSOCIATIVITY_UNKNOWN);
+}
+static halo_op bad_map_static(halo_builder *b, halo_op x) {
+  return halo_map_dims(b, 1, &x, halo_scalar_add(b, HALO_F32), 0, NULL, 1, &x);
+}
+static halo_op bad_composite(halo_builder *b, halo_op x) {
+  return halo_composite_call(b, halo_scalar_add(b, HALO_F32), 1, &x, NULL, NULL, 0);
+}
+static halo_op bad_reduce_tuple(halo_builder *b, halo_op x) {
+  (void)x;
+  return halo_all_reduce(halo_tuple(b, 0, NULL), halo_scalar_add(b, HALO_F32), NULL);
+}
+static halo_op bad_broadcast_layout(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_collective_broadcast(x, &(halo_replica_groups){.layout = halo_op_shape(x)});
+}
+static halo_op bad_gather_layout(halo_builder *b, halo_op x) {
+  (void)b;
+  return halo_all_gather(x, 0, 2, &(halo_replica_groups){.layout = halo_op_shape(x)});
 }
 static halo_op bad_dot_rank(halo_builder *b, halo_op x) {
   return halo_dot(x, halo_zero(b, HALO_F32), NULL);
@@ -330,6 +351,11 @@ static const struct {
                  {bad_select_scatter, "must not be dilated"},
                  {bad_scan, "at least one input"},
                  {bad_scan_carries, "carries is NULL"},
+                 {bad_map_static, "static operands"},
+                 {bad_composite, "the name is missing"},
+                 {bad_reduce_tuple, "no elements"},
+                 {bad_broadcast_layout, "takes no layout"},
+                 {bad_gather_layout, "another shape than the result"},
                  {bad_dot_rank, "vectors or matrices"},
                  {bad_dot_types, "element types must match"},
                  {bad_dot_dims, "dims is NULL"},

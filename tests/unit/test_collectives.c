@@ -289,9 +289,37 @@ static halo_op built_ragged_flat(halo_builder *b, halo_op x) {
   return halo_ragged_all_to_all(x, from, rows, halo_neg(x), to, rows, NULL);
 }
 
+/* The sum of both elements of a tuple (x, -x), which a call made. */
+static halo_op built_parts(halo_op pair) {
+  return halo_concat_in_dim(
+      pair.builder, 2,
+      (halo_op[]){halo_get_tuple_element(pair, 0), halo_get_tuple_element(pair, 1)}, 0);
+}
+
+static halo_op built_channel(halo_builder *b, halo_op x) {
+  halo_builder_set_frontend_attribute(b, "_xla_send_recv_source_target_pairs", "{{0,1}}");
+  halo_op sent = halo_send(x, 3);
+  halo_op both = halo_recv_with_token(sent, halo_op_shape(x), 3);
+  return halo_get_tuple_element(both, 0);
+}
+
+/* Gathered rows, which lie in columns. */
+static halo_op built_laid_out(halo_op square) {
+  halo_shape *shape;
+  static const int64_t dims[] = {4, 2};
+  static const int32_t columns[] = {0, 1};
+  ck_ok(halo_shape_create_array_with_layout(HALO_F32, 2, dims, columns, &shape));
+  halo_replica_groups who = {.layout = shape};
+  halo_op gathered = halo_all_gather(square, 0, 2, &who);
+  ck_assert(halo_op_shape(gathered)->minor_to_major[0] == 0);
+  halo_shape_release(shape);
+  return gathered;
+}
+
 static halo_op built(halo_builder *b, int which, halo_op x) {
   static const int64_t order[] = {1, 0};
-  const halo_replica_groups turned = {1, 2, order, 0, false};
+  const halo_replica_groups turned = {.groups = 1, .size = 2, .ids = order};
+  halo_op pair = halo_tuple(b, 2, (halo_op[]){x, halo_neg(x)});
   halo_comp add = halo_scalar_add(b, HALO_F32);
   halo_op square = halo_reshape(x, 2, (const int64_t[]){2, 2});
   switch (which) {
@@ -307,6 +335,12 @@ static halo_op built(halo_builder *b, int which, halo_op x) {
     case 9: return halo_cross_replica_sum(x, 2, 1, (const int64_t[]){0, 1});
     case 10: return halo_add(halo_replica_id(b), halo_partition_id(b));
     case 11: return built_ragged_flat(b, x);
+    case 12: return built_parts(halo_all_reduce(pair, add, NULL));
+    case 13: return built_parts(halo_reduce_scatter(pair, add, 0, 2, NULL));
+    case 14: return built_parts(halo_all_to_all_tuple(pair, NULL));
+    case 15: return built_parts(halo_cross_replica_sum(pair, 0, 0, NULL));
+    case 16: return built_channel(b, x);
+    case 17: return built_laid_out(square);
     default: return x;
   }
 }
@@ -324,7 +358,14 @@ START_TEST(from_builder) {
       {"{1, 10, -3, -4}", "{3, 30, -30, -40}"},
       {"{1, 2, 3, 4}", "{10, 20, 30, 40}"},
       {"0", "1"},
-      {"{1, 2, 10, 20}", "{3, 4, 30, 40}"}};
+      {"{1, 2, 10, 20}", "{3, 4, 30, 40}"},
+      {"{11, 22, 33, 44, -11, -22, -33, -44}", "{11, 22, 33, 44, -11, -22, -33, -44}"},
+      {"{11, 22, -11, -22}", "{33, 44, -33, -44}"},
+      {"{1, 2, 3, 4, 10, 20, 30, 40}", "{-1, -2, -3, -4, -10, -20, -30, -40}"},
+      {"{11, 22, 33, 44, -11, -22, -33, -44}", "{11, 22, 33, 44, -11, -22, -33, -44}"},
+      {"{0, 0, 0, 0}", "{1, 2, 3, 4}"},
+      {"{ { 1, 2 }, { 3, 4 }, { 10, 20 }, { 30, 40 } }",
+       "{ { 1, 2 }, { 3, 4 }, { 10, 20 }, { 30, 40 } }"}};
   halo_client *client = several(2, 0);
   for (int i = 0; i < (int)(sizeof expected / sizeof expected[0]); i++) {
     halo_builder *b = halo_builder_create("built");
