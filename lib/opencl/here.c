@@ -24,7 +24,8 @@ static const char *here_processor(const char *device, const char *driver) {
 
 bool halo_cl_is_here(const halo_caps *caps) {
   bool is = false;
-  for (int i = 0; i < HERE_DRIVERS; i++) is |= here_processor(caps->name, here_drivers[i].here) != NULL;
+  for (int i = 0; i < HERE_DRIVERS; i++)
+    is |= here_processor(caps->name, here_drivers[i].here) != NULL;
   return is && halo_pocl_is(caps);
 }
 
@@ -44,7 +45,7 @@ enum { HERE_MAX = 8 };
 /* One lock for all: a process has one such device, unless somebody tries out what happens. */
 static pthread_mutex_t here_turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t here_lock = PTHREAD_MUTEX_INITIALIZER; /* of additions */
-static _Atomic(cl_device_id) here_devices[HERE_MAX];          /* NULL from the first free place on */
+static _Atomic(cl_device_id) here_devices[HERE_MAX]; /* NULL from the first free place on */
 
 static bool here_is_listed(cl_device_id id) {
   for (int i = 0; i < HERE_MAX; i++) {

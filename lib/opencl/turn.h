@@ -33,7 +33,6 @@ void *halo_cl_turn_mapped(cl_command_queue queue, void *mapped);
 #define clEnqueueUnmapMemObject(queue, ...)                                                        \
   HALO_CL_TURN(queue, clEnqueueUnmapMemObject(queue, __VA_ARGS__))
 #define clEnqueueMapBuffer(queue, ...)                                                             \
-  (halo_cl_turn_begin(queue),                                                                      \
-   halo_cl_turn_mapped(queue, clEnqueueMapBuffer(queue, __VA_ARGS__)))
+  (halo_cl_turn_begin(queue), halo_cl_turn_mapped(queue, clEnqueueMapBuffer(queue, __VA_ARGS__)))
 
 #endif

@@ -108,8 +108,8 @@ static void check_compiled(PJRT_Client *client, const char *format, bytes code, 
   if (strcmp(argument, "{1,0}") == 0) {
     static const float values[6] = {1, 2, 3, 4, 5, 6};
     float out[6];
-    PJRT_Buffer *x = pjrt_put(pjrt_memory(client, 0), PJRT_Buffer_Type_F32, values, 2,
-                              (const int64_t[]){2, 3});
+    PJRT_Buffer *x =
+        pjrt_put(pjrt_memory(client, 0), PJRT_Buffer_Type_F32, values, 2, (const int64_t[]){2, 3});
     PJRT_Buffer *y = pjrt_run(loaded, &x, 1);
     int64_t rows[] = {1, 0};
     PJRT_Buffer_MemoryLayout layout = {.struct_size = sizeof layout,
@@ -160,8 +160,9 @@ START_TEST(formats) {
   bytes options = {.size = 0};
   pjrt_drop_loaded(loaded);
   /* StableHLO comes back as it came. */
-  bytes mlir = bytes_of("func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
-                        "  return %a : tensor<2xf32>\n}\n");
+  bytes mlir = bytes_of(
+      "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
+      "  return %a : tensor<2xf32>\n}\n");
   ck_call(compile_as(client, "mlir", mlir, none, &loaded));
   bytes back = program_of(loaded, "mlir");
   ck_assert_uint_eq(back.size, mlir.size);
