@@ -60,7 +60,8 @@ typedef struct halo_communicator {
 
 /* Makes a communicator of all processes that were started together, and waits for them. *out is closed with
  * halo_communicator_close, after the clients that it was given to were released.
- * "tcp": the processes meet at the address that HALO_TCP_COORDINATOR names, see docs/switches.md. Any other name:
+ * "tcp": the processes meet at the address that HALO_TCP_COORDINATOR names, see docs/switches.md; one that waits for
+ * more than two seconds says so to stderr. Any other name:
  * libhalo-NAME.so makes it ("mpi": libhalo-mpi.so), which is loaded, first from beside this library.
  * MPI: initialised here unless the program did so before; who initialised it finalises it. HALO_NOT_FOUND
  * when there is no such library, HALO_FAILED_PRECONDITION when it cannot be used. */
@@ -91,8 +92,9 @@ HALO_API void halo_communicator_close(halo_communicator *communicator);
  * (by the variables that Open MPI, MPICH and PMI set). */
 HALO_API bool halo_is_launched(void);
 
-/* What connects this process to others, as a name for halo_communicator_open: what HALO_COMMUNICATOR says; else "mpi"
- * where halo_is_launched, "tcp" where HALO_TCP_COORDINATOR is set, and NULL where the process was started alone. */
+/* What connects this process to others, as a name for halo_communicator_open: what HALO_COMMUNICATOR says (NULL where that
+ * is "none"); else "mpi" where halo_is_launched, "tcp" where HALO_TCP_COORDINATOR is set or Slurm started several tasks,
+ * and NULL where the process was started alone. */
 HALO_API const char *halo_communicator_default(void);
 
 /* What such a library exports, as `halo_communicator_make`: NULL, or what went wrong. */

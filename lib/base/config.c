@@ -36,6 +36,7 @@ static const char *const config_names[HALO_CONFIG_COUNT] = {
     [HALO_CONFIG_TCP_PROCESS] = "HALO_TCP_PROCESS",
     [HALO_CONFIG_TCP_PROCESSES] = "HALO_TCP_PROCESSES",
     [HALO_CONFIG_TCP_SECRET] = "HALO_TCP_SECRET",
+    [HALO_CONFIG_TCP_INSECURE] = "HALO_TCP_INSECURE",
     [HALO_CONFIG_VERIFY] = "HALO_VERIFY",
     [HALO_CONFIG_DUMP_TO] = "HALO_DUMP_TO",
 };
@@ -199,19 +200,61 @@ static int config_whole(const char *name) {
   return value >= 0 && value < INT_MAX && !*end ? (int)value : -1;
 }
 
+/* How many tasks the step has; in its batch script, where there is no step, the job. */
+static int config_slurm_tasks(void) {
+  int tasks = config_whole("SLURM_STEP_NUM_TASKS");
+  return tasks >= 0 ? tasks : config_whole("SLURM_NTASKS");
+}
+
 bool halo_config_process(int *process, int *count) {
+  enum { slurm = 3 };
   const char *const names[][2] = {
       {config_names[HALO_CONFIG_TCP_PROCESS], config_names[HALO_CONFIG_TCP_PROCESSES]},
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
       {"PMI_RANK", "PMI_SIZE"},
-      {"SLURM_PROCID", "SLURM_NTASKS"}};
+      [slurm] = {"SLURM_PROCID", "SLURM_NTASKS"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (!getenv(names[i][0]) && !getenv(names[i][1])) continue;
     *process = config_whole(names[i][0]);
-    *count = config_whole(names[i][1]);
+    *count = i == slurm ? config_slurm_tasks() : config_whole(names[i][1]);
     return *process >= 0 && *process < *count;
   }
   return false;
+}
+
+/* ---- Slurm ---- */
+
+bool halo_config_is_slurm_task(void) {
+  return config_whole("SLURM_PROCID") >= 0 && config_slurm_tasks() > 1;
+}
+
+/* The first of a list of machines, as in "a7,b", "node[007-015,20]". */
+static void config_first_machine(const char *list, halo_strbuf *out) {
+  size_t prefix = strcspn(list, ",["), digits = 0, end = 0;
+  halo_strbuf_append_n(out, list, prefix);
+  if (list[prefix] != '[') return;
+  digits = strcspn(list + prefix + 1, ",-]");
+  halo_strbuf_append_n(out, list + prefix + 1, digits);
+  end = prefix + strcspn(list + prefix, "]");
+  if (list[end]) halo_strbuf_append_n(out, list + end + 1, strcspn(list + end + 1, ","));
+}
+
+char *halo_config_coordinator(void) {
+  enum { FIRST_PORT = 61440, PORTS = 4096, STEPS = 61 }; /* behind those that systems give away */
+  const char *own = halo_config_text(HALO_CONFIG_TCP_COORDINATOR);
+  if (own && *own) return halo_strdup(own);
+  const char *machines = getenv("SLURM_STEP_NODELIST");
+  int job = config_whole("SLURM_JOB_ID"), step = config_whole("SLURM_STEP_ID");
+  if (!halo_config_is_slurm_task() || !machines || !*machines || job < 0) return NULL;
+  halo_strbuf text = {0};
+  if (machines[strcspn(machines, ",[")]) {
+    config_first_machine(machines, &text);
+  } else {
+    halo_strbuf_append(&text, "localhost");
+  }
+  uint64_t number = (uint64_t)job + STEPS * (uint64_t)(step > 0 ? step : 0);
+  halo_strbuf_printf(&text, ":%d", FIRST_PORT + (int)(number % PORTS));
+  return halo_strbuf_take(&text);
 }
 
 const char *halo_config_drivers_dir(void) {

@@ -20,12 +20,13 @@
  *   HALO_COMPILE_THREADS how many threads may compile kernels in the place of the runtime; unset: by the cores
  *   HALO_COMPILE_PROCESSES  how many processes may compile kernels for this one where threads do not; unset: by its cores
  *   HALO_COMPILER        the program that does that, where it is not beside the library
- *   HALO_COMMUNICATOR    what connects processes: "mpi", "tcp", or another in a library of its own; unset: MPI
- *                        where mpiexec started them
+ *   HALO_COMMUNICATOR    what connects processes: "mpi", "tcp", or another in a library of its own; "none": nothing;
+ *                        unset: MPI where mpiexec started them, TCP where Slurm did or there is a coordinator
  *   HALO_TCP_ADDRESS     the address, or the interface, at which others reach this process
  *   HALO_TCP_COORDINATOR HOST:PORT where the first process waits for the others, where no framework joins them
  *   HALO_TCP_PROCESS, HALO_TCP_PROCESSES  which of how many processes this is; unset: as the launcher says
- *   HALO_TCP_SECRET      a text that all processes show at the coordinator
+ *   HALO_TCP_SECRET      a text by which processes know each other at the coordinator
+ *   HALO_TCP_INSECURE    1: without such a text, others than this machine's may take part
  *   HALO_VERIFY          1: verify the module after every pass
  *   HALO_DUMP_TO         folder for the module, each pass, OpenCL C and the plan as text
  *
@@ -61,6 +62,7 @@ typedef enum halo_config {
   HALO_CONFIG_TCP_PROCESS,
   HALO_CONFIG_TCP_PROCESSES,
   HALO_CONFIG_TCP_SECRET,
+  HALO_CONFIG_TCP_INSECURE,
   HALO_CONFIG_VERIFY,
   HALO_CONFIG_DUMP_TO
 } halo_config;
@@ -89,6 +91,12 @@ int halo_config_local_processes(void);
 /* Which of how many processes this is, by $HALO_TCP_PROCESS and $HALO_TCP_PROCESSES, else as the launcher says (Open MPI,
  * PMI, Slurm). False where neither does, or what they say cannot be. */
 bool halo_config_process(int *process, int *count);
+/* Whether Slurm started this as one of several tasks. */
+bool halo_config_is_slurm_task(void);
+/* HOST:PORT where process 0 waits for the others: $HALO_TCP_COORDINATOR; else, for tasks of a step of Slurm's, the first of
+ * the step's machines, or "localhost" where it has one, with a port that the numbers of job and step decide. NULL: it is
+ * not known. Free with halo_free. */
+char *halo_config_coordinator(void);
 /* The folder in which PoCL keeps what it compiled, or NULL for none. Free with halo_free. */
 char *halo_config_pocl_cache_dir(void);
 /* The folder, or the file, in which ICD loaders find the names of OpenCL's drivers: $OCL_ICD_VENDORS,

@@ -80,7 +80,7 @@ bool halo_is_launched(void) {
 const char *halo_communicator_default(void) {
   const char *name = halo_config_text(HALO_CONFIG_COMMUNICATOR);
   const char *coordinator = halo_config_text(HALO_CONFIG_TCP_COORDINATOR);
-  if (name && *name) return name;
+  if (name && *name) return strcmp(name, "none") == 0 ? NULL : name;
   if (halo_is_launched()) return "mpi";
-  return coordinator && *coordinator ? "tcp" : NULL;
+  return (coordinator && *coordinator) || halo_config_is_slurm_task() ? "tcp" : NULL;
 }

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { ADDRESS_VERSION = 1, ADDRESS_BACKLOG = 1024 };
+enum { ADDRESS_VERSION = 2, ADDRESS_BACKLOG = 1024 };
 
 /* A socket's address of any kind. */
 typedef struct address_place {
@@ -181,8 +181,7 @@ static const char *address_listen_internet(tcp_listeners *listeners, tcp_card *c
     const char *trouble = address_named(name, card);
     if (trouble) return trouble;
     for (int i = 1; i < TCP_ADDRESSES; i++) card->addresses[i] = (tcp_address){0};
-    place = address_of(&card->addresses[0], 0);
-    listeners->internet = address_listen(&place);
+    listeners->internet = tcp_listen_at(&card->addresses[0], 0);
     if (listeners->internet < 0) {
       return tcp_say("%s=%s: nobody can listen there (%s)",
                      halo_config_name(HALO_CONFIG_TCP_ADDRESS), name, strerror(errno));
@@ -190,12 +189,7 @@ static const char *address_listen_internet(tcp_listeners *listeners, tcp_card *c
   } else {
     address_add_main(card);
     address_add_interfaces(card, NULL);
-    place = address_of(&(tcp_address){.family = 6}, 0);
-    listeners->internet = address_listen(&place);
-    if (listeners->internet < 0) {
-      place = address_of(&(tcp_address){.family = 4}, 0);
-      listeners->internet = address_listen(&place);
-    }
+    listeners->internet = tcp_listen_at(&(tcp_address){0}, 0);
     if (listeners->internet < 0) return tcp_say("nobody can listen (%s)", strerror(errno));
   }
   place.size = sizeof place.local;
@@ -298,7 +292,7 @@ const char *tcp_card_unpack(const uint8_t in[TCP_CARD], tcp_card *out) {
 
 /* ---- Connecting ---- */
 
-static void address_print(const tcp_address *address, uint16_t port, char *text, size_t size) {
+void tcp_print_address(const tcp_address *address, uint16_t port, char *text, size_t size) {
   char host[INET6_ADDRSTRLEN] = "?";
   bool four = address->family == 4;
   inet_ntop(four ? AF_INET : AF_INET6, address->bytes, host, sizeof host);
@@ -317,32 +311,77 @@ int tcp_dial(const tcp_card *from, const tcp_card *to, int n, char *text, size_t
   const tcp_address *address = near && n-- == 0 ? &loopback : NULL;
   if (!address && n < TCP_ADDRESSES && to->addresses[n].family) address = &to->addresses[n];
   if (!address) return -2;
-  address_print(address, to->port, text, size);
+  tcp_print_address(address, to->port, text, size);
   place = address_of(address, to->port);
   return address_connect(&place);
 }
 
-const char *tcp_open(const char *place, bool listens, int *out) {
+/* ---- Where processes meet ---- */
+
+void tcp_describe(const struct sockaddr *socket, char *text, size_t size) {
+  tcp_address address = address_from(socket);
+  uint16_t port = 0;
+  if (socket->sa_family == AF_INET) {
+    port = ntohs(((const struct sockaddr_in *)(const void *)socket)->sin_port);
+  } else if (socket->sa_family == AF_INET6) {
+    port = ntohs(((const struct sockaddr_in6 *)(const void *)socket)->sin6_port);
+  }
+  tcp_print_address(&address, port, text, size);
+}
+
+int tcp_listen_at(const tcp_address *address, uint16_t port) {
+  address_place place = address_of(address, port);
+  if (address->family) return address_listen(&place);
+  place = address_of(&(tcp_address){.family = 6}, port);
+  int fd = address_listen(&place);
+  if (fd >= 0) return fd;
+  place = address_of(&(tcp_address){.family = 4}, port);
+  return address_listen(&place);
+}
+
+int tcp_dial_at(const tcp_address *address, uint16_t port) {
+  address_place place = address_of(address, port);
+  return address_connect(&place);
+}
+
+bool tcp_is_loopback(const tcp_address *a) {
+  static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (a->family == 4) return a->bytes[0] == 127;
+  if (memcmp(a->bytes, mapped, sizeof mapped) == 0) return a->bytes[12] == 127;
+  return a->family == 6 && memcmp(a->bytes, &in6addr_loopback, 16) == 0;
+}
+
+static const char *address_split(const char *text, char *host, size_t size, uint16_t *port) {
+  const char *colon = strrchr(text, ':');
+  size_t length = colon ? (size_t)(colon - text) : 0;
+  if (!colon || length == 0 || length >= size || !colon[1]) {
+    return tcp_say("not of the form HOST:PORT");
+  }
+  char *end;
+  long number = strtol(colon + 1, &end, 10);
+  if (*end || colon[1] < '0' || colon[1] > '9' || number < 1 || number > UINT16_MAX) {
+    return tcp_say("a port is a number from 1 to 65535");
+  }
+  *port = (uint16_t)number;
+  bool braced = text[0] == '[' && text[length - 1] == ']';
+  snprintf(host, size, "%.*s", (int)length - 2 * braced, text + braced);
+  return NULL;
+}
+
+const char *tcp_resolve(const char *text, tcp_place *out, bool *later) {
   char host[256];
-  const char *colon = strrchr(place, ':');
-  size_t length = colon ? (size_t)(colon - place) : 0;
-  if (!colon || length == 0 || length >= sizeof host || !colon[1]) {
-    return tcp_say("%s is not of the form HOST:PORT", place);
-  }
-  bool braced = place[0] == '[' && place[length - 1] == ']';
-  snprintf(host, sizeof host, "%.*s", (int)length - 2 * braced, place + braced);
+  *out = (tcp_place){.text = text};
+  *later = false;
+  const char *trouble = address_split(text, host, sizeof host, &out->port);
+  if (trouble) return trouble;
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
-  int code = getaddrinfo(host, colon + 1, &hints, &list);
-  if (code) return tcp_say("%s: %s", place, gai_strerror(code));
-  *out = -1;
-  for (const struct addrinfo *i = list; i && *out < 0; i = i->ai_next) {
-    address_place address = {.size = i->ai_addrlen};
-    if (i->ai_addrlen > sizeof address.local) continue;
-    memcpy(&address.any, i->ai_addr, i->ai_addrlen);
-    *out = listens ? address_listen(&address) : address_connect(&address);
+  int code = getaddrinfo(host, NULL, &hints, &list);
+  *later = code == EAI_AGAIN;
+  if (code) return tcp_say("%s", gai_strerror(code));
+  for (const struct addrinfo *i = list; i && out->count < TCP_ADDRESSES; i = i->ai_next) {
+    tcp_address address = address_from(i->ai_addr);
+    if (address.family) out->addresses[out->count++] = address;
   }
-  int error = errno;
   freeaddrinfo(list);
-  if (*out >= 0) return NULL;
-  return tcp_say("%s: %s", place, strerror(error));
+  return out->count ? NULL : tcp_say("%s has no address", host);
 }

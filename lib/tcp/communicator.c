@@ -20,10 +20,12 @@ static const double communicator_grace = 0.3;
 
 const char *tcp_say(const char *format, ...) {
   static _Thread_local char text[1024];
+  char made[sizeof text]; /* the arguments may be of the last one */
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  vsnprintf(made, sizeof made, format, arguments);
   va_end(arguments);
+  memcpy(text, made, sizeof text);
   return text;
 }
 

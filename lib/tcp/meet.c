@@ -1,6 +1,13 @@
-/* tcp/meet.c: all processes connect to all. The lower one of two connects to the higher one; each shows the other's
- * secret, which only who reads the job's cards knows, so that strangers are refused. */
+/* tcp/meet.c: all processes connect to all. The lower one of two connects to the higher one; each proves that it knows the
+ * higher one's secret, which only who reads the job's cards knows, so that strangers are refused. The secret itself, or
+ * anything that would do again, does not go over the wire:
+ *
+ *   lower -> higher   hello: magic, both numbers, nonce
+ *   higher -> lower   answer: nonce, code over both nonces and the hello
+ *   lower -> higher   proof: another code over these
+ *   higher -> lower   done */
 #include "base/clock.h"
+#include "base/sha256.h"
 #include "base/vec.h"
 #include "tcp/tcp.h"
 
@@ -8,19 +15,29 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-  MEET_HELLO = 48,
+  MEET_NONCE = 32,
+  MEET_HELLO = 16 + MEET_NONCE,
+  MEET_ANSWER = MEET_NONCE + HALO_SHA256_SIZE,
   MEET_STRANGERS = 64, /* connections besides those that are expected which may be open at once */
   MEET_ROUNDS = 3 /* in which all addresses of a process refuse, until it is taken to be gone */
 };
 /* Seconds: for a connection to be made, for what is then said, and between rounds. */
 static const double meet_dialling = 3, meet_saying = 5, meet_pause = 0.2;
-static const char meet_magic[8] = "halotcp1";
+static const char meet_magic[8] = "halotcp2";
 
-typedef enum meet_stage { MEET_DIALS, MEET_SAYS, MEET_HEARS } meet_stage;
+/* What is made, or is to be said or heard. */
+typedef enum meet_stage {
+  MEET_CONNECTION,
+  MEET_SAYS_HELLO, /* these by who dials, the others by who listens */
+  MEET_SAYS_ANSWER,
+  MEET_SAYS_PROOF,
+  MEET_SAYS_DONE
+} meet_stage;
 
 /* A connection that is not yet known to be a process's. */
 typedef struct meet_link {
@@ -28,8 +45,8 @@ typedef struct meet_link {
   int peer;
   bool dialled;
   meet_stage stage;
-  uint8_t hello[MEET_HELLO];
-  size_t at;
+  uint8_t hello[MEET_HELLO], answer[MEET_ANSWER], proof[HALO_SHA256_SIZE], done[1];
+  size_t at; /* of what is said at this stage */
   double until;
 } meet_link;
 
@@ -54,31 +71,53 @@ typedef struct meet {
 
 /* ---- What is said ---- */
 
-static void meet_say(const meet *m, meet_link *link) {
-  uint8_t *at = link->hello;
-  memcpy(at, meet_magic, sizeof meet_magic);
-  memcpy(at + 8, m->cards[link->peer].secret, TCP_SECRET);
-  for (int i = 0; i < 4; i++) {
-    at[40 + i] = (uint8_t)((uint32_t)m->process >> 8 * i);
-    at[44 + i] = (uint8_t)((uint32_t)link->peer >> 8 * i);
-  }
-  link->stage = MEET_SAYS;
-  link->at = 0;
+static void meet_put(uint8_t *at, int number) {
+  for (int i = 0; i < 4; i++) at[i] = (uint8_t)((uint32_t)number >> 8 * i);
 }
 
 static int meet_number(const uint8_t *at) {
   return (int)(at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24);
 }
 
-/* Who speaks, if that is a process which may do so here; else -1. How long it takes says nothing of the secret. */
-static int meet_heard(const meet *m, const meet_link *link) {
-  const uint8_t *at = link->hello, *secret = m->cards[m->process].secret;
-  int from = meet_number(at + 40), to = meet_number(at + 44);
-  uint8_t differs = 0;
-  for (int i = 0; i < TCP_SECRET; i++) differs |= at[8 + i] ^ secret[i];
-  if (differs || memcmp(at, meet_magic, sizeof meet_magic) != 0 || to != m->process) return -1;
-  bool expected = link->dialled ? from == link->peer : from >= 0 && from < m->process;
-  return expected ? from : -1;
+/* The code by which who dialled, or who listens, proves that it knows the secret of who listens. */
+static void meet_prove(const meet *m, const meet_link *link, bool dialler,
+                       uint8_t out[HALO_SHA256_SIZE]) {
+  halo_hmac hmac;
+  uint8_t kind = dialler;
+  const tcp_card *card = &m->cards[link->dialled ? link->peer : m->process];
+  halo_hmac_init(&hmac, card->secret, sizeof card->secret);
+  halo_hmac_add(&hmac, &kind, 1);
+  halo_hmac_add(&hmac, link->hello, MEET_HELLO);
+  halo_hmac_add(&hmac, link->answer, MEET_NONCE);
+  halo_hmac_end(&hmac, out);
+}
+
+static bool meet_proves(const meet *m, const meet_link *link, bool dialler, const uint8_t *given) {
+  uint8_t code[HALO_SHA256_SIZE];
+  meet_prove(m, link, dialler, code);
+  return halo_hmac_same(code, given);
+}
+
+static bool meet_make_nonce(uint8_t out[MEET_NONCE]) {
+  return getrandom(out, MEET_NONCE, 0) == MEET_NONCE;
+}
+
+static bool meet_write_hello(const meet *m, meet_link *link) {
+  memcpy(link->hello, meet_magic, sizeof meet_magic);
+  meet_put(link->hello + 8, m->process);
+  meet_put(link->hello + 12, link->peer);
+  return meet_make_nonce(link->hello + 16);
+}
+
+/* Who dialled and says such a hello is answered; false: nobody who may do so here. */
+static bool meet_answer(const meet *m, meet_link *link) {
+  const uint8_t *hello = link->hello;
+  int from = meet_number(hello + 8), to = meet_number(hello + 12);
+  if (memcmp(hello, meet_magic, sizeof meet_magic) != 0 || to != m->process) return false;
+  if (from < 0 || from >= m->process || !meet_make_nonce(link->answer)) return false;
+  link->peer = from;
+  meet_prove(m, link, false, link->answer + MEET_NONCE);
+  return true;
 }
 
 /* ---- Links ---- */
@@ -112,31 +151,32 @@ static void meet_drop_refused(meet *m, meet_link *link, int error) {
   meet_drop(m, link, strerror(error));
 }
 
-/* All of a hello was heard or said. */
+/* All of what belongs to a stage was heard or said. */
 static void meet_turn(meet *m, meet_link *link) {
-  if (link->stage == MEET_SAYS && link->dialled) {
-    link->stage = MEET_HEARS;
-    link->at = 0;
-    return;
+  bool good = true;
+  link->at = 0;
+  switch (link->stage++) {
+    case MEET_CONNECTION: good = meet_write_hello(m, link); break;
+    case MEET_SAYS_HELLO: good = link->dialled || meet_answer(m, link); break;
+    case MEET_SAYS_ANSWER:
+      if (!link->dialled) break;
+      good = meet_proves(m, link, false, link->answer + MEET_NONCE);
+      meet_prove(m, link, true, link->proof);
+      break;
+    case MEET_SAYS_PROOF: good = link->dialled || meet_proves(m, link, true, link->proof); break;
+    case MEET_SAYS_DONE: meet_keep(m, link); return;
   }
-  if (link->stage == MEET_SAYS) {
-    meet_keep(m, link);
-    return;
-  }
-  int from = meet_heard(m, link);
-  if (from < 0) {
-    meet_drop(m, link, "somebody else answers");
-  } else if (link->dialled) {
-    meet_keep(m, link);
-  } else {
-    link->peer = from;
-    meet_say(m, link);
-  }
+  if (!good) meet_drop(m, link, "somebody else answers");
+}
+
+/* Whether this side speaks. */
+static bool meet_says(const meet_link *link) {
+  return link->dialled == (link->stage == MEET_SAYS_HELLO || link->stage == MEET_SAYS_PROOF);
 }
 
 /* Goes on as far as that is possible without waiting. */
 static void meet_step(meet *m, meet_link *link) {
-  if (link->stage == MEET_DIALS) {
+  if (link->stage == MEET_CONNECTION) {
     int error = 0;
     socklen_t size = sizeof error;
     if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
@@ -144,15 +184,17 @@ static void meet_step(meet *m, meet_link *link) {
       meet_drop_refused(m, link, error);
       return;
     }
-    meet_say(m, link);
     link->until = halo_clock() + meet_saying;
+    meet_turn(m, link);
   }
   while (link->fd >= 0) {
-    bool hears = link->stage == MEET_HEARS;
-    uint8_t *at = link->hello + link->at;
-    size_t left = MEET_HELLO - link->at;
-    ssize_t moved = hears ? recv(link->fd, at, left, MSG_DONTWAIT)
-                          : send(link->fd, at, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+    uint8_t *const places[] = {NULL, link->hello, link->answer, link->proof, link->done};
+    static const size_t sizes[] = {0, sizeof link->hello, sizeof link->answer, sizeof link->proof,
+                                   sizeof link->done};
+    uint8_t *at = places[link->stage] + link->at;
+    size_t left = sizes[link->stage] - link->at;
+    ssize_t moved = meet_says(link) ? send(link->fd, at, left, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                    : recv(link->fd, at, left, MSG_DONTWAIT);
     if (moved < 0 && errno == EINTR) continue;
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (moved <= 0) {
@@ -160,7 +202,7 @@ static void meet_step(meet *m, meet_link *link) {
       return;
     }
     link->at += (size_t)moved;
-    if (link->at == MEET_HELLO) meet_turn(m, link);
+    if (link->at == sizes[link->stage]) meet_turn(m, link);
   }
 }
 
@@ -204,7 +246,7 @@ static const char *meet_accept(meet *m, int listener, double now) {
       if (strangers++ == 0) oldest = i;
     }
     if (strangers >= m->count + MEET_STRANGERS) meet_drop(m, &m->links.data[oldest], "");
-    meet_link link = {.fd = fd, .peer = -1, .stage = MEET_HEARS, .until = now + meet_saying};
+    meet_link link = {.fd = fd, .peer = -1, .stage = MEET_SAYS_HELLO, .until = now + meet_saying};
     halo_vec_push(&m->links, link);
   }
 }
@@ -222,7 +264,9 @@ static void meet_wait(meet *m, double until) {
   meet_wait_for(m, m->listeners->internet, POLLIN);
   meet_wait_for(m, m->listeners->local, POLLIN);
   for (int32_t i = 0; i < m->links.count; i++) {
-    meet_wait_for(m, m->links.data[i].fd, m->links.data[i].stage == MEET_HEARS ? POLLIN : POLLOUT);
+    const meet_link *link = &m->links.data[i];
+    bool out = link->stage == MEET_CONNECTION || meet_says(link);
+    meet_wait_for(m, link->fd, out ? POLLOUT : POLLIN);
   }
   double left = until - halo_clock();
   (void)poll(m->waits.data, (nfds_t)m->waits.count, left > 0.05 ? 50 : left > 0 ? 1 : 0);

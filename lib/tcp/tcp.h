@@ -202,7 +202,7 @@ typedef struct tcp_address {
 
 /* What a process tells all others of itself. */
 typedef struct tcp_card {
-  uint8_t secret[TCP_SECRET]; /* to be shown by who connects */
+  uint8_t secret[TCP_SECRET]; /* to be known by who connects */
   char machine
       [160]; /* the same for processes that share devices; without a port: why there is none; */
   char network[96]; /* and for those that reach each other by Unix-domain sockets */
@@ -228,8 +228,25 @@ int tcp_dial(const tcp_card *from, const tcp_card *to, int n, char *text, size_t
 bool tcp_is_local(int fd);
 /* Sets up what connections have in common. */
 void tcp_prepare(int fd);
-/* Opens a socket for an address as people write it, HOST:PORT: listens there, or connects to it. */
-const char *tcp_open(const char *place, bool listens, int *out);
+/* Where processes meet. */
+typedef struct tcp_place {
+  const char *text; /* as the user wrote it */
+  tcp_address addresses[TCP_ADDRESSES];
+  int count;
+  uint16_t port;
+} tcp_place;
+
+/* The addresses of HOST:PORT. *later: what is wrong may be right some time later, as where no server of names answers. */
+const char *tcp_resolve(const char *text, tcp_place *out, bool *later);
+/* Whether only this machine can use the address. */
+bool tcp_is_loopback(const tcp_address *address);
+void tcp_print_address(const tcp_address *address, uint16_t port, char *text, size_t size);
+/* The same of a socket's address. */
+struct sockaddr;
+void tcp_describe(const struct sockaddr *socket, char *text, size_t size);
+/* Listens at an address (family 0: at all that there are), or begins to connect to it. -1: that failed (errno). */
+int tcp_listen_at(const tcp_address *address, uint16_t port);
+int tcp_dial_at(const tcp_address *address, uint16_t port);
 /* Connects to all other processes: fds[count]. `until`: on the clock. */
 const char *tcp_meet(tcp_listeners *listeners, const tcp_card *cards, int process, int count,
                      double until, int *fds);

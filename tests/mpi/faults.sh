@@ -95,7 +95,7 @@ start() {
       >"$folder/launcher" 2>&1 &
     return
   fi
-  export HALO_TCP_COORDINATOR=10.177.0.1:4000 HALO_TCP_PROCESSES=2
+  export HALO_TCP_COORDINATOR=10.177.0.1:4000 HALO_TCP_PROCESSES=2 HALO_TCP_SECRET=between-hosts
   HALO_TCP_PROCESS=0 ip netns exec "$a" timeout 60 "$faults" network >"$folder/out.0" 2>&1 &
   HALO_TCP_PROCESS=1 ip netns exec "$b" \
     timeout 60 unshare -u sh -c "hostname halo-b; exec $faults network" >"$folder/out.1" 2>&1 &
