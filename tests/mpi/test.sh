@@ -88,14 +88,14 @@ expect 'two devices each' 'Result of replica 1: f32[4]' '[6 6 6 6]'
 out=$(together 3 "$build/tools/halo" run -q "$here/../cli/shared.hlo" --replicas 4 -i zeros) || true
 expect 'four parts in three processes' 'Result of replica 0: f32[4]' '[6 6 6 6]'
 # shellcheck disable=SC2016 # the rank is each process's own
-out=$(HALO_COLLECTIVE_TIMEOUT=1 together 2 sh -c '
+out=$(HALO_COLLECTIVE_TIMEOUT=10 together 2 sh -c '
   [ "${HALO_TCP_PROCESS:-$OMPI_COMM_WORLD_RANK}" = 0 ] && set -- --replicas 2 || set -- --replicas 2 --no-optimization
   exec '"$build/tools/halo run -q $here/../cli/axpy.hlo"' "$@" -i a=1 -i x=ones -i y=ones') || true
 expect 'the same program, other options' 'Result of replica 0' '[2 2 2 2]'
 cp "$here/../cli/axpy.hlo" "$folder/0.hlo"
 cp "$here/../cli/shared.hlo" "$folder/1.hlo"
 # shellcheck disable=SC2016
-out=$(together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/${HALO_TCP_PROCESS:-$OMPI_COMM_WORLD_RANK}.hlo') || true
+out=$(HALO_COLLECTIVE_TIMEOUT=5 together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/${HALO_TCP_PROCESS:-$OMPI_COMM_WORLD_RANK}.hlo') || true
 expect 'different programs' 'compile different programs'
 
 out=$(together 2 "$build/examples/digits/digits" dense "$here/../../examples/digits") || true

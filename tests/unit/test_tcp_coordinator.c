@@ -245,8 +245,8 @@ static void expect_other_secret(const char *first, const char *second) {
   nanosleep(&(struct timespec){0, 300000000}, NULL);
   setenv("HALO_TCP_SECRET", second, 1);
   meeting_process one = meeting_start(1, 2);
-  meeting_expect(&one, "has another HALO_TCP_SECRET than this process", "process 0 at localhost:",
-                 0, 2);
+  meeting_expect(&one, "has another HALO_TCP_SECRET than this process",
+                 "process 0 at localhost:", 0, 2);
   meeting_expect(&zero, "halo: process 0 refuses somebody: 127.0.0.1:",
                  "which says that it is process 1, has another HALO_TCP_SECRET", 3.9, 7);
 }
@@ -325,8 +325,8 @@ START_TEST(strangers) {
   for (int i = 0; i < STRANGERS; i++) {
     fds[i] = stranger_connect("127.0.0.1", port);
     ck_assert_int_ge(fds[i], 0);
-    const char *text = i % 3 == 1 ? "GET / HTTP/1.1\r\nHost: somebody who is a stranger here\r\n\r\n"
-                                  : "halomeet";
+    const char *text =
+        i % 3 == 1 ? "GET / HTTP/1.1\r\nHost: somebody who is a stranger here\r\n\r\n" : "halomeet";
     if (i % 3) ck_assert_int_gt(send(fds[i], text, strlen(text), MSG_NOSIGNAL), 0);
   }
   double begin = now();
