@@ -200,7 +200,9 @@ halo_translate_fn halo_translate_op_constant, halo_translate_op_constant_like,
     halo_translate_op_set_dimension_size;
 /* translate_products.c */
 halo_translate_fn halo_translate_op_dot, halo_translate_op_dot_general,
-    halo_translate_op_convolution, halo_translate_op_einsum;
+    halo_translate_op_convolution;
+/* translate_einsum.c */
+halo_translate_fn halo_translate_op_einsum;
 /* translate_indexed.c */
 halo_translate_fn halo_translate_op_gather, halo_translate_op_scatter,
     halo_translate_op_index_select;

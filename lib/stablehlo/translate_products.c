@@ -1,7 +1,5 @@
-/* stablehlo/translate_products.c: products of matrices, convolutions, einsum. */
+/* stablehlo/translate_products.c: products of matrices, convolutions. */
 #include "stablehlo/translate.h"
-
-#include <string.h>
 
 enum { PRODUCTS_ATTRS = 8 };
 
@@ -137,83 +135,4 @@ void halo_translate_op_convolution(halo_translator *t, halo_mlir_op *op) {
   if (batches != 1) attrs[count++] = halo_translate_int(HALO_ATTR_BATCH_GROUP_COUNT, batches);
   if (halo_translate_precision(t, op, &attrs[count])) count++;
   halo_translate_results(t, op, products_emit(t, op, HALO_OP_CONVOLUTION, operands, attrs, count));
-}
-
-/* ---- Einsum ---- */
-
-typedef struct einsum_lists {
-  int64_t lhs_batch[HALO_MAX_RANK], rhs_batch[HALO_MAX_RANK];
-  int64_t lhs_contracting[HALO_MAX_RANK], rhs_contracting[HALO_MAX_RANK];
-  int batch, contracting;
-  char made[2 * HALO_MAX_RANK + 1]; /* the letters of the product's dimensions */
-} einsum_lists;
-
-/* Letters of both that the result has are batch dimensions, those it has not are summed over. False when the
- * product of the two is not all that there is to do. */
-static bool einsum_read(const char *lhs, const char *rhs, const char *out, einsum_lists *lists) {
-  char free_lhs[HALO_MAX_RANK + 1] = "", free_rhs[HALO_MAX_RANK + 1] = "";
-  size_t left = 0, right = 0;
-  for (const char *c = lhs; *c; c++) {
-    const char *other = strchr(rhs, *c);
-    bool kept = strchr(out, *c) != NULL;
-    if (strchr(c + 1, *c) || (!other && !kept)) return false;
-    if (!other) {
-      free_lhs[left++] = *c;
-    } else if (kept) {
-      lists->made[lists->batch] = *c;
-      lists->lhs_batch[lists->batch] = c - lhs;
-      lists->rhs_batch[lists->batch++] = other - rhs;
-    } else {
-      lists->lhs_contracting[lists->contracting] = c - lhs;
-      lists->rhs_contracting[lists->contracting++] = other - rhs;
-    }
-  }
-  for (const char *c = rhs; *c; c++) {
-    if (strchr(c + 1, *c) || (!strchr(lhs, *c) && !strchr(out, *c))) return false;
-    if (!strchr(lhs, *c)) free_rhs[right++] = *c;
-  }
-  memcpy(lists->made + lists->batch, free_lhs, left);
-  memcpy(lists->made + (size_t)lists->batch + left, free_rhs, right);
-  return strlen(out) == (size_t)lists->batch + left + right;
-}
-
-/* Splits "ij,jk->ik" at its signs. */
-static bool einsum_split(char *config, const char **lhs, const char **rhs, const char **out) {
-  char *comma = strchr(config, ','), *arrow = strstr(config, "->");
-  if (!comma || !arrow || comma > arrow) return false;
-  *comma = *arrow = 0;
-  *lhs = config;
-  *rhs = comma + 1;
-  *out = arrow + 2;
-  if (strlen(*lhs) > HALO_MAX_RANK || strlen(*rhs) > HALO_MAX_RANK) return false;
-  return !strpbrk(*lhs, " .,") && !strpbrk(*rhs, " .,") && !strpbrk(*out, " .,-");
-}
-
-void halo_translate_op_einsum(halo_translator *t, halo_mlir_op *op) {
-  const char *config = halo_mlir_string(op, "einsum_config", ""), *lhs, *rhs, *out;
-  char *copy = halo_arena_strdup(t->arena, config);
-  einsum_lists lists = {.batch = 0};
-  halo_instr *operands[2] = {halo_translate_operand(t, op, 0), halo_translate_operand(t, op, 1)};
-  if (!halo_translate_ok(t)) return;
-  if (!einsum_split(copy, &lhs, &rhs, &out) || !einsum_read(lhs, rhs, out, &lists)) {
-    halo_translate_refuse(t, "einsum_config \"%s\" is more than a product of two arrays", config);
-    return;
-  }
-  halo_attr attrs[] = {
-      halo_translate_ints(t, HALO_ATTR_LHS_BATCH_DIMS, lists.lhs_batch, lists.batch),
-      halo_translate_ints(t, HALO_ATTR_RHS_BATCH_DIMS, lists.rhs_batch, lists.batch),
-      halo_translate_ints(t, HALO_ATTR_LHS_CONTRACTING_DIMS, lists.lhs_contracting,
-                          lists.contracting),
-      halo_translate_ints(t, HALO_ATTR_RHS_CONTRACTING_DIMS, lists.rhs_contracting,
-                          lists.contracting)};
-  halo_instr *product = halo_translate_emit(t, HALO_OP_DOT, NULL, operands, 2, attrs, 4);
-  int64_t order[2 * HALO_MAX_RANK];
-  bool same = true;
-  for (int d = 0; out[d]; d++) {
-    order[d] = strchr(lists.made, out[d]) - lists.made;
-    same &= order[d] == d;
-  }
-  halo_attr attr = halo_translate_ints(t, HALO_ATTR_DIMENSIONS, order, (int32_t)strlen(out));
-  if (!same) product = halo_translate_emit(t, HALO_OP_TRANSPOSE, NULL, &product, 1, &attr, 1);
-  halo_translate_results(t, op, product);
 }
