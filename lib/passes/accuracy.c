@@ -44,7 +44,8 @@ int32_t halo_accuracy_bound(const halo_target *target, halo_opcode opcode, halo_
 /* Whether a bound is within a tolerance: any of its three parts will do. */
 static bool accuracy_is_met(const halo_accuracy *asked, const halo_instr *instr, int32_t bound) {
   int mantissa = halo_type_mantissa_bits(instr->shape->type);
-  int32_t reach = accuracy_table[instr->opcode].reach;
+  bool is_real = !halo_type_is_complex(instr->shape->type);
+  int32_t reach = is_real ? accuracy_table[instr->opcode].reach : 0;
   if (asked->ulps >= bound || asked->rtol >= ldexp(bound, -mantissa)) return true;
   return reach && asked->atol >= ldexp((double)bound * reach, -mantissa - 1);
 }
@@ -72,8 +73,12 @@ static halo_status accuracy_choose(const halo_instr *instr, const halo_target *t
     return halo_fail(HALO_INVALID_ARGUMENT, "line %d: %s: a tolerance cannot be negative",
                      instr->line, instr->name);
   }
-  if (bound == 0) return accuracy_refuse(instr, "no bound is known for complex numbers");
-  if (accuracy_is_met(asked, instr, bound)) return HALO_OK;
+  if (bound == 0 && !can_widen) {
+    return accuracy_refuse(instr,
+                           "of complex numbers a bound is known only for c64 where it can "
+                           "be computed in c128");
+  }
+  if (bound && accuracy_is_met(asked, instr, bound)) return HALO_OK;
   *widen = can_widen && accuracy_is_met(asked, instr, ACCURACY_ROUNDED);
   if (*widen) return HALO_OK;
   char why[80];

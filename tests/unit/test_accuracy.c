@@ -61,7 +61,13 @@ START_TEST(refused) {
       {"bf16", "tolerance={ulps=1}", false, NULL},
       {"bf16", "tolerance={ulps=0}", true, "within 1 ULP"},
       {"c64", "mode=highest", true, NULL},
-      {"c64", "tolerance={ulps=100}", true, "complex"},
+      {"c64", "tolerance={ulps=1}", true, NULL},
+      {"c64", "tolerance={atol=1e-5,ulps=1}", true, NULL},
+      {"c64", "tolerance={rtol=1e-6}", true, NULL},
+      {"c64", "tolerance={ulps=0}", true, "within 1 ULP"},
+      {"c64", "tolerance={atol=1}", true, "within 1 ULP"}, /* parts may be of any size */
+      {"c64", "tolerance={ulps=100}", false, "complex"},
+      {"c128", "tolerance={ulps=100}", true, "complex"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     halo_status status = try_pass(cases[i].type, cases[i].accuracy, cases[i].has_f64);
