@@ -13,9 +13,56 @@ static void reduce_emit(halo_translator *t, halo_mlir_op *op, halo_opcode opcode
       halo_translate_emit(t, opcode, NULL, halo_translate_operands(t, op), operands, attrs, count));
 }
 
+/* Whether the region does nothing but return values of outside. */
+static bool reduce_is_given(const halo_mlir_op *op) {
+  const halo_mlir_region *region = &op->regions[0];
+  const halo_mlir_block *block = region->block;
+  if (!block || block->ops.count == 0) return false;
+  const halo_mlir_op *end = block->ops.data[block->ops.count - 1];
+  for (int32_t i = 0; i < end->operand_count; i++) {
+    if (halo_translate_is_inside(end->operands[i], region)) return false;
+  }
+  return end->operand_count == op->result_count && op->operand_count == 2 * op->result_count;
+}
+
+/* The elements of such a reduction are these values; the initial ones where nothing is reduced. */
+static void reduce_given(halo_translator *t, halo_mlir_op *op, const int64_t *dimensions,
+                         int32_t count) {
+  const halo_mlir_block *block = op->regions[0].block;
+  const halo_mlir_op *end = block->ops.data[block->ops.count - 1];
+  for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
+    const halo_instr *input = halo_translate_operand(t, op, i);
+    halo_instr *value = halo_translate_value(t, end->operands[i]);
+    if (!input || !value) return;
+    int64_t dims[HALO_MAX_RANK];
+    bool dynamic[HALO_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < input->shape->rank; d++) {
+      bool reduced = false;
+      for (int32_t r = 0; r < count; r++) reduced = reduced || dimensions[r] == d;
+      if (reduced && input->shape->dims[d] == 0)
+        value = halo_translate_operand(t, op, op->result_count + i);
+      if (reduced) continue;
+      dims[rank] = input->shape->dims[d];
+      dynamic[rank++] = halo_shape_dim_is_dynamic(input->shape, d);
+    }
+    if (!value || value->shape->rank != 0) {
+      halo_translate_wrong(t, "the computation that it applies must return scalars");
+      return;
+    }
+    const halo_shape *shape =
+        halo_shape_new_full(t->arena, value->shape->type, rank, dims, dynamic, NULL);
+    halo_translate_result(t, op, i, halo_translate_stretch(t, value, shape, NULL));
+  }
+}
+
 void halo_translate_op_reduce(halo_translator *t, halo_mlir_op *op) {
   int32_t count;
   const int64_t *dimensions = halo_translate_list(t, op, "dimensions", -1, &count);
+  if (reduce_is_given(op)) {
+    reduce_given(t, op, dimensions, count);
+    return;
+  }
   halo_computation *body = reduce_body(t, op, op->operand_count / 2);
   if (!body) return;
   halo_attr attrs[] = {halo_translate_ints(t, HALO_ATTR_DIMENSIONS, dimensions, count),

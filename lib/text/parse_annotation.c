@@ -70,14 +70,17 @@ static halo_status sharding_numbers(halo_text_parser *p, halo_int_list *out) {
   return status;
 }
 
-/* Takes "[2,2]0,1,2,3" or "[2,2]<=[4]" or "[2,2]<=[2,2]T(1,0)". */
+/* Takes "[2,2]0,1,2,3" or "[2,2]<=[4]" or "[2,2]<=[2,2]T(1,0)", also "[2]<=[2]T(0)". */
 static halo_status sharding_devices(halo_text_parser *p, halo_sharding *s) {
   HALO_TRY(sharding_list(p, '[', ']', "'[' to open the tiles", &s->tiles));
   if (!halo_text_accept(p, TOK_LEQ)) return sharding_numbers(p, &s->devices);
   HALO_TRY(sharding_list(p, '[', ']', "'[' to open the dimensions of the devices", &s->reshape));
   if (!halo_text_is_word(p, "T")) return HALO_OK;
   halo_text_advance(p);
-  return sharding_list(p, '(', ')', "'(' to open the transpose", &s->transpose);
+  HALO_TRY(sharding_list(p, '(', ')', "'(' to open the transpose", &s->transpose));
+  /* One dimension has one order, whatever its number is said to be, as in XLA. */
+  if (s->reshape.count == 1 && s->transpose.count == 1) s->transpose.count = 0;
+  return HALO_OK;
 }
 
 /* The words of kinds that have nothing else to them; by halo_sharding_kind. */

@@ -12,6 +12,19 @@ static const value_case value_cases[] = {
           "return %1 : tensor<3xf32>\n"),
      {"{1, 2, 3}", "{3, 2, 1}"},
      "{2, 0, 2}"},
+    {"reductions that return values of outside",
+     MAIN("%a: tensor<2x3xf32>, %s: tensor<f32>", "tensor<2xf32>, tensor<2xf32>",
+          "%z = stablehlo.constant dense<5.0> : tensor<f32>\n"
+          "%0 = stablehlo.reduce(%a init: %z) across dimensions = [1] : (tensor<2x3xf32>, "
+          "tensor<f32>) -> tensor<2xf32>\n reducer(%x: tensor<f32>, %y: tensor<f32>) {\n"
+          "  stablehlo.return %s : tensor<f32>\n}\n"
+          "%e = stablehlo.slice %a [0:2, 0:0] : (tensor<2x3xf32>) -> tensor<2x0xf32>\n"
+          "%1 = stablehlo.reduce(%e init: %z) across dimensions = [1] : (tensor<2x0xf32>, "
+          "tensor<f32>) -> tensor<2xf32>\n reducer(%x: tensor<f32>, %y: tensor<f32>) {\n"
+          "  stablehlo.return %s : tensor<f32>\n}\n"
+          "return %0, %1 : tensor<2xf32>, tensor<2xf32>\n"),
+     {"{{1, 2, 3}, {4, 5, 6}}", "7"},
+     "( {7, 7}, {5, 5} )"},
     {"several results",
      MAIN("%a: tensor<f32>", "tensor<f32>, tensor<i32>",
           "%0 = stablehlo.convert %a : (tensor<f32>) -> tensor<i32>\n"
@@ -287,6 +300,12 @@ static const struct {
     {MAIN("%a: tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}", "tensor<4xf32>",
           "return %a : tensor<4xf32>\n"),
      "parameter(0), sharding={devices=[2]<=[2]}"},
+    {MAIN("%a: tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]T(1)}\"}, %b: tensor<4xf32> "
+          "{mhlo.sharding = \"{devices=[2]<=[2]T(0)}\"}",
+          "tensor<4xf32>",
+          "%0 = stablehlo.add %a, %b : tensor<4xf32>\nreturn %0 : tensor<4xf32>\n"),
+     "parameter(0), sharding={devices=[2]<=[2]}\n  Arg_1.3 = f32[4]{0} parameter(1), "
+     "sharding={devices=[2]<=[2]}"},
     {MAIN("%a: tensor<f32>", "tensor<f32>",
           "%0 = stablehlo.exponential %a {result_accuracy = #stablehlo.result_accuracy<atol = "
           "1.000000e-05, rtol = 0.000000e+00, ulps = 3, mode = "

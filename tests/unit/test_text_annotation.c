@@ -130,7 +130,7 @@ static const struct {
     {"negate", "sharding", "{devices=[2,2]<=[8]}", "t:4:41: ", "there are 8 and 4"},
     {"negate", "sharding", "{devices=[2,2]<=[2,2]}", "t:4:41: ", "must be a permutation"},
     {"negate", "sharding", "{devices=[2,2]<=[2,2]T(1,1)}", "t:4:41: ", "must be a permutation"},
-    {"negate", "sharding", "{devices=[2,2]<=[4]T(0)}", "t:4:41: ", "must be a permutation"},
+    {"negate", "sharding", "{devices=[2,2]<=[2,2]T(0,0)}", "t:4:41: ", "must be a permutation"},
     {"negate", "sharding", "{devices=[0]<=[0]}", "t:4:41: ", "each at least 1"},
     {"negate", "sharding", "{devices=[9223372036854775807,9]<=[1]}", "t:4:41: ", "at least 1"},
     {"negate", "sharding", "{devices=[2]x}", "t:4:53: ", "a device's number"},
