@@ -59,13 +59,6 @@ static halo_status check_private(const halo_instr *instr) {
                       "more than 1024 elements");
 }
 
-/* Convolutions of these kinds, which compilers for GPUs make, have operands of other meanings. */
-static bool check_is_gradient(const halo_instr *instr) {
-  enum { FPROP = 1 };
-  return halo_instr_int(instr, HALO_ATTR_CONVOLUTION_KIND, 0) > FPROP ||
-         halo_instr_int(instr, HALO_ATTR_CONV_KIND, 0) > FPROP;
-}
-
 /* What an instruction is by itself; `called`: in a computation that a kernel applies. */
 static halo_status check_instr(const halo_instr *instr, bool called) {
   if (halo_opcode_exec(instr->opcode) == HALO_EXEC_COLLECTIVE) {
@@ -84,9 +77,6 @@ static halo_status check_instr(const halo_instr *instr, bool called) {
   bool product = instr->opcode == HALO_OP_DOT || instr->opcode == HALO_OP_CONVOLUTION;
   if (product && instr->operand_count > 2) {
     return check_refuse(instr, "sparse operands are not supported");
-  }
-  if (check_is_gradient(instr)) {
-    return check_refuse(instr, "convolution_kind other than fprop is not supported");
   }
   return HALO_OK;
 }

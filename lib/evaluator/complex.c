@@ -209,7 +209,8 @@ static const struct complex_rule {
 bool eval_complex_knows(halo_opcode opcode) {
   const struct complex_rule *rule = &complex_rules[opcode];
   /* A real result: no rule of the table. */
-  return opcode == HALO_OP_ABS || rule->unary || rule->binary || rule->library;
+  return opcode == HALO_OP_ABS || opcode == HALO_OP_CLAMP || rule->unary || rule->binary ||
+         rule->library;
 }
 
 eval_scalar eval_complex_op(const eval_op *op, const eval_scalar *args) {
@@ -217,7 +218,11 @@ eval_scalar eval_complex_op(const eval_op *op, const eval_scalar *args) {
   const struct complex_rule *rule = &complex_rules[op->opcode];
   cnum a = {eval_decode(part, args[0].re), eval_decode(part, args[0].im)}, r;
   if (op->opcode == HALO_OP_ABS) return (eval_scalar){eval_encode_long(part, complex_abs(a)), 0};
-  if (rule->unary) {
+  if (op->opcode == HALO_OP_CLAMP) {
+    cnum x = {eval_decode(part, args[1].re), eval_decode(part, args[1].im)};
+    cnum high = {eval_decode(part, args[2].re), eval_decode(part, args[2].im)};
+    r = complex_minimum(complex_maximum(a, x), high);
+  } else if (rule->unary) {
     r = rule->unary(a);
   } else if (rule->binary) {
     r = rule->binary(a, (cnum){eval_decode(part, args[1].re), eval_decode(part, args[1].im)});

@@ -203,7 +203,7 @@ halo_status eval_fft(const eval_call *call, halo_literal **out) {
   int rank = from->rank;
   int64_t dims[HALO_MAX_RANK], longest = 1;
   memcpy(dims, from->dims, sizeof *dims * (size_t)rank);
-  for (int32_t i = 0; i < axes; i++) dims[rank - axes + i] = lengths[i];
+  if (type == LINALG_IRFFT) dims[rank - 1] = lengths[axes - 1];
   for (int d = 0; d < rank; d++) longest = dims[d] > longest ? dims[d] : longest;
   int64_t total = eval_count(rank, dims);
   if (total == 0 || halo_shape_element_count(to) == 0) return HALO_OK;

@@ -239,8 +239,12 @@ static eval_scalar scalar_compare(const eval_op *op, const eval_scalar *args) {
   } else if (halo_type_is_float(type) && op->compare != HALO_COMPARE_TOTALORDER) {
     double x = eval_decode(type, a.re), y = eval_decode(type, b.re);
     result = scalar_by_direction(op->direction, x<y, x == y, x> y);
-  } else if (halo_type_is_float(type) || halo_type_is_sint(type)) {
+  } else if (halo_type_is_float(type)) {
     int64_t x = eval_total_order_key(type, a), y = eval_total_order_key(type, b);
+    result = scalar_by_direction(op->direction, x<y, x == y, x> y);
+  } else if (op->compare == HALO_COMPARE_SIGNED) {
+    int above = 64 - halo_type_bits(type);
+    int64_t x = (int64_t)(a.re << above) >> above, y = (int64_t)(b.re << above) >> above;
     result = scalar_by_direction(op->direction, x<y, x == y, x> y);
   } else {
     result = scalar_by_direction(op->direction, a.re<b.re, a.re == b.re, a.re> b.re);

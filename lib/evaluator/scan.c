@@ -18,13 +18,22 @@ static void scan_copy(halo_literal *whole, int64_t dim, int64_t at, halo_literal
   }
 }
 
+/* Value `i` of what a computation or the scan gives: one may stand outside of a tuple. */
+static halo_literal *scan_value(halo_literal *results, int32_t i) {
+  return halo_shape_is_tuple(results->shape) ? results->elements[i] : results;
+}
+
+static int32_t scan_outputs(const halo_instr *scan, int32_t carries) {
+  return (halo_shape_is_tuple(scan->shape) ? scan->shape->count : 1) - carries;
+}
+
 /* One round: `args` has room for the slices, which results may share, and then the carries, which become the
  * new ones. */
 static halo_status scan_round(const eval_call *call, int64_t dim, int64_t at, int32_t inputs,
                               halo_literal **args, halo_literal *out) {
   const halo_instr *instr = call->instr;
   const halo_computation *body = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);
-  int32_t carries = instr->operand_count - inputs, outputs = instr->shape->count - carries;
+  int32_t carries = instr->operand_count - inputs, outputs = scan_outputs(instr, carries);
   for (int32_t i = 0; i < inputs; i++) {
     halo_literal_release(args[i]);
     args[i] = NULL;
@@ -34,12 +43,12 @@ static halo_status scan_round(const eval_call *call, int64_t dim, int64_t at, in
   halo_literal *results = NULL;
   HALO_TRY(eval_computation(body, args, instr->operand_count, call->depth + 1, &results));
   for (int32_t i = 0; i < outputs; i++) {
-    scan_copy(out->elements[i], dim, at, results->elements[i], false);
+    scan_copy(scan_value(out, i), dim, at, scan_value(results, i), false);
   }
   for (int32_t i = 0; i < carries; i++) {
-    halo_literal_retain(results->elements[outputs + i]);
     halo_literal_release(args[inputs + i]);
-    args[inputs + i] = results->elements[outputs + i];
+    args[inputs + i] = scan_value(results, outputs + i);
+    halo_literal_retain(args[inputs + i]);
   }
   halo_literal_release(results);
   return HALO_OK;
@@ -48,7 +57,7 @@ static halo_status scan_round(const eval_call *call, int64_t dim, int64_t at, in
 halo_status eval_scan(const eval_call *call, halo_literal **out) {
   const halo_instr *instr = call->instr;
   int32_t count, carries = (int32_t)halo_instr_int(instr, HALO_ATTR_NUM_CARRIES, 0);
-  int32_t inputs = instr->operand_count - carries, outputs = instr->shape->count - carries;
+  int32_t inputs = instr->operand_count - carries, outputs = scan_outputs(instr, carries);
   int64_t dim = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count)[0];
   int64_t length = call->operands[0]->shape->dims[dim];
   bool reverse = halo_instr_bool(instr, HALO_ATTR_IS_REVERSE, false);
@@ -64,7 +73,7 @@ halo_status eval_scan(const eval_call *call, halo_literal **out) {
     status = scan_round(call, dim, reverse ? length - 1 - i : i, inputs, args, *out);
   }
   for (int32_t i = 0; i < carries && status == HALO_OK; i++) {
-    halo_literal *carry = args[inputs + i], *to = (*out)->elements[outputs + i];
+    halo_literal *carry = args[inputs + i], *to = scan_value(*out, outputs + i);
     int64_t total = halo_shape_element_count(carry->shape);
     for (int64_t k = 0; k < total; k++) eval_set(to, k, eval_get(carry, k));
   }

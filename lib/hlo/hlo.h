@@ -239,7 +239,9 @@ halo_computation *halo_call_walk_next(halo_call_walk *walk, const halo_instr **f
 /* Branches of a conditional in index order (true, false for the pred form). */
 int32_t halo_conditional_branch_count(const halo_instr *instr);
 halo_computation *halo_conditional_branch(const halo_instr *instr, int32_t i);
-/* How compare compares: the written type/order, else the default of the operands' element type. */
+/* How compare compares: the written type/order, else the default of the operands' element type. Integers and pred
+ * may compare with the other signedness than theirs (pred as SIGNED: true is -1); floats do not compare as integers
+ * nor integers as floats, whatever is written. */
 halo_compare_type halo_compare_type_of(const halo_instr *compare);
 static inline halo_instr *halo_instr_operand(const halo_instr *instr, int32_t i) {
   return instr->operands[i];

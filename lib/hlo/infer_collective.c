@@ -53,6 +53,13 @@ static const halo_shape *collective_part(const halo_shape *result, int32_t i) {
   return halo_shape_is_tuple(result) ? result->elements[i] : result;
 }
 
+/* The elements of a float type may be exchanged as another, unless a start and a done are between which they would
+ * have to be converted. */
+static bool collective_types_fit(const halo_instr *instr, halo_type from, halo_type to) {
+  bool loose = !halo_opcode_has_trait(instr->opcode, HALO_TRAIT_ASYNC);
+  return loose ? halo_infer_types_agree(from, to) : from == to;
+}
+
 static halo_status collective_check_parts(const halo_instr *instr, int32_t count,
                                           const halo_shape *result) {
   if (!result) return halo_infer_fail(instr, "the result shape must be written");
@@ -62,7 +69,8 @@ static halo_status collective_check_parts(const halo_instr *instr, int32_t count
   }
   for (int32_t i = 0; i < count; i++) {
     const halo_shape *from = halo_infer_operand(instr, i), *to = collective_part(result, i);
-    if (!halo_shape_is_array(to) || to->type != from->type || to->rank != from->rank) {
+    if (!halo_shape_is_array(to) || to->rank != from->rank ||
+        !collective_types_fit(instr, from->type, to->type)) {
       return halo_infer_fail(instr, "result %d must be an array of operand %d's type and rank", i,
                              i);
     }
@@ -82,10 +90,10 @@ static halo_status collective_check_same(const halo_instr *instr, int32_t count,
   return HALO_OK;
 }
 
-/* `larger` is `smaller` a whole number of times along one dimension, which is what a group of so many
- * members makes of it. */
+/* `larger` is `smaller` a whole number of times along one dimension. Whether the groups have so many members shows
+ * when the program is compiled for its replicas and partitions. */
 static halo_status collective_check_times(const halo_instr *instr, const halo_shape *smaller,
-                                          const halo_shape *larger, int dim, int64_t size) {
+                                          const halo_shape *larger, int dim) {
   for (int d = 0; d < smaller->rank; d++) {
     if (d != dim && smaller->dims[d] != larger->dims[d]) {
       return halo_infer_fail(instr, "only dimension %d may differ between operand and result", dim);
@@ -96,14 +104,6 @@ static halo_status collective_check_times(const halo_instr *instr, const halo_sh
   if (!whole || (one != 0 && all == 0)) {
     return halo_infer_fail(instr, "extents %lld and %lld of dimension %d are no multiples",
                            (long long)one, (long long)all, dim);
-  }
-  /* With a channel id the listed groups may stand for partitions too. */
-  bool exact = !halo_instr_attr(instr, HALO_ATTR_CHANNEL_ID) ||
-               halo_instr_int(instr, HALO_ATTR_USE_GLOBAL_DEVICE_IDS, 0);
-  if (size == 0 || one == 0) return HALO_OK;
-  if (exact ? all / one != size : all / one % size != 0) {
-    return halo_infer_fail(instr, "groups of %lld do not make extent %lld of %lld", (long long)size,
-                           (long long)all, (long long)one);
   }
   return HALO_OK;
 }
@@ -174,7 +174,7 @@ static halo_status collective_along(const halo_instr *instr, const halo_shape *r
     const halo_shape *to = collective_part(result, i);
     int dim;
     HALO_TRY(halo_infer_one_dim(instr, from->rank, &dim));
-    HALO_TRY(collective_check_times(instr, gather ? from : to, gather ? to : from, dim, size));
+    HALO_TRY(collective_check_times(instr, gather ? from : to, gather ? to : from, dim));
   }
   return HALO_OK;
 }

@@ -116,17 +116,9 @@ static halo_status elementwise_check_compare(const halo_instr *instr, halo_type 
   if (complex_ && order && order->i == HALO_ORDER_TOTAL) {
     return halo_infer_fail(instr, "complex values have no total order");
   }
-  if (!kind) return HALO_OK;
-  bool fits = true;
-  switch ((halo_compare_type)kind->i) {
-    case HALO_COMPARE_FLOAT: fits = halo_type_is_float(type) || complex_; break;
-    case HALO_COMPARE_TOTALORDER: fits = !complex_; break;
-    case HALO_COMPARE_SIGNED: fits = halo_type_is_sint(type); break;
-    case HALO_COMPARE_UNSIGNED: fits = halo_type_is_uint(type) || type == HALO_PRED; break;
-  }
-  if (!fits) {
-    return halo_infer_fail(instr, "values of type %s do not compare as %s", halo_type_name(type),
-                           halo_attr_enum_names(HALO_ATTR_COMPARE_TYPE)[kind->i]);
+  if (complex_ && kind && kind->i == HALO_COMPARE_TOTALORDER) {
+    return halo_infer_fail(instr, "values of type %s do not compare as TOTALORDER",
+                           halo_type_name(type));
   }
   return HALO_OK;
 }
@@ -190,9 +182,6 @@ halo_status halo_infer_bitcast_convert(const halo_instr *instr, halo_arena *aren
   int from_bits = halo_type_stored_bits(from->type), to_bits = halo_type_stored_bits(to->type);
   if (halo_type_is_complex(from->type) != halo_type_is_complex(to->type)) {
     return halo_infer_fail(instr, "complex and other types cannot be bitcast to each other");
-  }
-  if ((from->type == HALO_PRED || to->type == HALO_PRED) && from_bits != to_bits) {
-    return halo_infer_fail(instr, "pred can only be bitcast to and from 8-bit types");
   }
   int wide = from_bits > to_bits ? from_bits : to_bits;
   int narrow = from_bits > to_bits ? to_bits : from_bits;

@@ -73,7 +73,6 @@ static halo_status reduce_window_dims(const halo_instr *instr, const halo_shape 
     if (!dilations && (w->base_dilation != 1 || w->window_dilation != 1)) {
       return halo_infer_fail(instr, "the window must not be dilated");
     }
-    if (w->reversal) return halo_infer_fail(instr, "the window must not be reversed");
     HALO_TRY(halo_infer_window_extent(instr, from->dims[i], w, &dims[i]));
     dynamic[i] = halo_shape_dim_is_dynamic(from, i);
   }
@@ -275,7 +274,8 @@ halo_status halo_infer_scan(const halo_instr *instr, halo_arena *arena, const ha
   HALO_TRY(halo_infer_comp(instr, HALO_ATTR_TO_APPLY, &body));
   HALO_TRY(reduce_scan_args(instr, arena, body, inputs, dim));
   const halo_shape *result = body->root->shape;
-  if (!halo_shape_is_tuple(result) || result->count < carries) {
+  if (!halo_shape_is_tuple(result)) result = halo_shape_new_tuple(arena, 1, &result);
+  if (result->count < carries) {
     return halo_infer_fail(instr, "the computation %s must return a tuple of outputs and carries",
                            body->name);
   }
@@ -293,6 +293,7 @@ halo_status halo_infer_scan(const halo_instr *instr, halo_arena *arena, const ha
     }
     results[outputs + i] = halo_shape_with_default_layout(arena, init);
   }
-  *out = halo_shape_new_tuple(arena, result->count, results);
+  bool single = result->count == 1 && instr->shape && !halo_shape_is_tuple(instr->shape);
+  *out = single ? results[0] : halo_shape_new_tuple(arena, result->count, results);
   return HALO_OK;
 }

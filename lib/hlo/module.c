@@ -288,8 +288,10 @@ halo_compare_type halo_compare_type_of(const halo_instr *compare) {
     return order->i == HALO_ORDER_TOTAL ? HALO_COMPARE_TOTALORDER : HALO_COMPARE_FLOAT;
   }
   const halo_attr *written = halo_instr_attr(compare, HALO_ATTR_COMPARE_TYPE);
-  if (written) return (halo_compare_type)written->i;
-  if (floating) return HALO_COMPARE_FLOAT;
+  bool total = written && written->i == HALO_COMPARE_TOTALORDER;
+  if (floating) return total ? HALO_COMPARE_TOTALORDER : HALO_COMPARE_FLOAT;
+  bool sign = written && (written->i == HALO_COMPARE_SIGNED || written->i == HALO_COMPARE_UNSIGNED);
+  if (sign) return (halo_compare_type)written->i;
   return halo_type_is_sint(type) ? HALO_COMPARE_SIGNED : HALO_COMPARE_UNSIGNED;
 }
 

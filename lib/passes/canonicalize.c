@@ -1,6 +1,8 @@
 /* passes/canonicalize.c: old and redundant forms become the ones that the rest of the library knows:
  * identity ops go, tuple-select becomes selects of leaves, index vectors become scalars, scalar
- * operands of select and clamp are broadcast, bitcasts become reshapes and transposes. */
+ * operands of select and clamp are broadcast, bitcasts become reshapes and transposes. Forms that have to do with
+ * element types: canonical_types.c. */
+#include "passes/canonicalize.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -118,6 +120,7 @@ static void canonical_select(halo_rewriter *r, halo_instr *instr) {
 static void canonical_clamp(halo_rewriter *r, halo_instr *instr) {
   canonical_broadcast_operand(r, instr, 0);
   canonical_broadcast_operand(r, instr, 2);
+  if (halo_type_is_complex(instr->shape->type)) halo_canonical_complex_clamp(r, instr);
 }
 
 static void canonical_dynamic_slice(halo_rewriter *r, halo_instr *instr) {
@@ -134,8 +137,7 @@ static void canonical_bitcast_op(halo_rewriter *r, halo_instr *instr) {
   halo_rewrite_replace(r, instr, halo_bitcast_expand(r, instr));
 }
 
-typedef void canonical_rule(halo_rewriter *r, halo_instr *instr);
-static canonical_rule *const canonical_rules[HALO_OPCODE_COUNT] = {
+static halo_canonical_rule *const canonical_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_DOMAIN] = canonical_domain,
     [HALO_OP_ADD_DEPENDENCY] = canonical_add_dependency,
     [HALO_OP_COPY] = canonical_copy,
@@ -144,7 +146,17 @@ static canonical_rule *const canonical_rules[HALO_OPCODE_COUNT] = {
     [HALO_OP_CLAMP] = canonical_clamp,
     [HALO_OP_DYNAMIC_SLICE] = canonical_dynamic_slice,
     [HALO_OP_DYNAMIC_UPDATE_SLICE] = canonical_dynamic_update_slice,
+    [HALO_OP_FFT] = halo_canonical_fft,
+    [HALO_OP_COMPARE] = halo_canonical_compare,
+    [HALO_OP_ALL_REDUCE] = halo_canonical_collective,
+    [HALO_OP_ALL_GATHER] = halo_canonical_collective,
+    [HALO_OP_REDUCE_SCATTER] = halo_canonical_collective,
+    [HALO_OP_ALL_TO_ALL] = halo_canonical_collective,
+    [HALO_OP_COLLECTIVE_PERMUTE] = halo_canonical_collective,
+    [HALO_OP_COLLECTIVE_BROADCAST] = halo_canonical_collective,
+    [HALO_OP_COLLECTIVE_REDUCE] = halo_canonical_collective,
     [HALO_OP_BITCAST] = canonical_bitcast_op,
+    [HALO_OP_BITCAST_CONVERT] = halo_canonical_bitcast_convert,
 };
 
 halo_status halo_pass_canonicalize(halo_module *module, bool *changed) {

@@ -167,9 +167,7 @@ static bool convs_is_point(const halo_instr *conv) {
     }
   }
   return halo_instr_int(conv, HALO_ATTR_FEATURE_GROUP_COUNT, 1) == 1 &&
-         halo_instr_int(conv, HALO_ATTR_BATCH_GROUP_COUNT, 1) == 1 &&
-         !halo_instr_attr(conv, HALO_ATTR_CONVOLUTION_KIND) &&
-         !halo_instr_attr(conv, HALO_ATTR_CONV_KIND);
+         halo_instr_int(conv, HALO_ATTR_BATCH_GROUP_COUNT, 1) == 1;
 }
 
 /* Whether the result's dimensions are those of the image in order, output features in the place of

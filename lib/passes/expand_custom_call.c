@@ -152,6 +152,9 @@ halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
     return halo_expand_tuple(x, instr->operands, 0);
   halo_instr *topk = halo_expand_topk_call(x, instr);
   if (topk || x->status != HALO_OK) return topk;
+  bool own = target && halo_custom_target_find(target->text);
+  halo_instr *factors = own ? NULL : halo_expand_factors(x, instr);
+  if (factors || x->status != HALO_OK) return factors;
   if (target && halo_custom_is_solve(target->text) && !halo_custom_target_find(target->text)) {
     halo_instr *solved = custom_solve(x, instr);
     halo_instr *split = solved ? halo_expand_triangular_solve(x, solved) : NULL;

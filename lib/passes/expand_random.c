@@ -33,6 +33,11 @@ static halo_instr *random_advance(halo_expander *x, halo_instr *state, int64_t b
 }
 
 halo_instr *halo_expand_rng_bit_generator(halo_expander *x, halo_instr *instr) {
+  if (instr->operands[0]->shape->type != HALO_U64) {
+    x->status = halo_fail(HALO_UNIMPLEMENTED, "%s: rng-bit-generator runs with a state of u64 only",
+                          instr->name);
+    return NULL;
+  }
   if (!halo_shape_is_tuple(instr->shape)) return NULL;
   halo_rng_view v = halo_rng_view_of(instr);
   halo_instr *state = instr->operands[0];

@@ -19,6 +19,16 @@ static halo_instr *scan_part(halo_expander *x, halo_instr *tuple, int64_t i) {
   return tuple ? halo_rewrite_make_gte(x->r, x->like, tuple, i) : NULL;
 }
 
+/* Likewise of what the computation gives: one value may stand outside of a tuple. */
+static halo_instr *scan_given(halo_expander *x, halo_instr *results, int64_t i) {
+  return results && halo_shape_is_tuple(results->shape) ? scan_part(x, results, i) : results;
+}
+
+/* The shape of the scan's result `i`. */
+static const halo_shape *scan_result(const halo_instr *scan, int32_t i) {
+  return halo_shape_is_tuple(scan->shape) ? scan->shape->elements[i] : scan->shape;
+}
+
 /* A computation of the loop's state; `x` then writes into it. */
 static halo_instr *scan_begin(halo_expander *x, const scan_parts *s, const char *name) {
   halo_module *module = x->r->computation->module;
@@ -92,11 +102,11 @@ static halo_computation *scan_body(halo_expander *x, const scan_parts *s) {
   }
   halo_instr *results = halo_computation_inline(x->r->computation, s->body, args);
   for (int32_t i = 0; i < s->carries; i++) {
-    next[1 + s->inputs + i] = scan_part(x, results, s->outputs + i);
+    next[1 + s->inputs + i] = scan_given(x, results, s->outputs + i);
   }
   for (int32_t i = 0; i < s->outputs; i++) {
     next[1 + given + i] =
-        scan_put(x, s, scan_part(x, state, 1 + given + i), scan_part(x, results, i), at);
+        scan_put(x, s, scan_part(x, state, 1 + given + i), scan_given(x, results, i), at);
   }
   x->r->computation->root = halo_expand_tuple(x, next, 1 + given + s->outputs);
   return x->r->computation;
@@ -109,7 +119,7 @@ static halo_instr *scan_start(halo_expander *x, const scan_parts *s) {
   parts[0] = halo_rewrite_make_scalar(x->r, x->like, HALO_S64, 0);
   memcpy(parts + 1, s->instr->operands, sizeof *parts * (size_t)given);
   for (int32_t i = 0; i < s->outputs; i++) {
-    const halo_shape *shape = s->instr->shape->elements[i];
+    const halo_shape *shape = scan_result(s->instr, i);
     parts[1 + given + i] = halo_expand_splat(x, halo_expand_scalar(x, shape->type, 0), shape);
   }
   return halo_expand_tuple(x, parts, 1 + given + s->outputs);
@@ -124,7 +134,8 @@ halo_instr *halo_expand_scan(halo_expander *x, halo_instr *instr) {
                   .reverse = halo_instr_bool(instr, HALO_ATTR_IS_REVERSE, false)};
   s.length = instr->operands[0]->shape->dims[s.dim];
   s.inputs = instr->operand_count - s.carries;
-  s.outputs = instr->shape->count - s.carries;
+  bool single = !halo_shape_is_tuple(instr->shape);
+  s.outputs = (single ? 1 : instr->shape->count) - s.carries;
   halo_instr *state = scan_start(x, &s);
   if (!state) return NULL;
   s.state = state->shape;
@@ -148,5 +159,5 @@ halo_instr *halo_expand_scan(halo_expander *x, halo_instr *instr) {
   for (int32_t i = 0; i < s.carries; i++) {
     results[s.outputs + i] = scan_part(x, state, 1 + s.inputs + i);
   }
-  return halo_expand_tuple(x, results, s.outputs + s.carries);
+  return single ? results[0] : halo_expand_tuple(x, results, s.outputs + s.carries);
 }

@@ -69,15 +69,16 @@ halo_expand_fn halo_expand_rng, halo_expand_rng_bit_generator;     /* expand_ran
 halo_expand_fn halo_expand_stochastic_convert;                     /* expand_stochastic.c */
 halo_expand_fn halo_expand_cholesky, halo_expand_triangular_solve; /* expand_linalg.c */
 halo_expand_fn halo_expand_custom_call;                            /* expand_custom_call.c */
-halo_expand_fn halo_expand_vector_product;                         /* expand_vector.c */
-halo_expand_fn halo_expand_wide_concatenate;                       /* expand_wide.c */
-halo_expand_fn halo_expand_topk_call;                              /* expand_topk.c */
-halo_expand_fn halo_expand_scan;                                   /* expand_scan.c */
-halo_expand_fn halo_expand_reduce;                                 /* expand_reduce.c */
-halo_expand_fn halo_expand_window;                                 /* expand_window.c */
-halo_expand_fn halo_expand_scatter;                                /* expand_scatter.c */
-halo_expand_fn halo_expand_scatter_rows;                           /* expand_scatter_rows.c */
-halo_expand_fn halo_expand_shuffle;                                /* expand_shuffle.c */
+halo_expand_fn halo_expand_factors;          /* expand_factors.c: of a custom call */
+halo_expand_fn halo_expand_vector_product;   /* expand_vector.c */
+halo_expand_fn halo_expand_wide_concatenate; /* expand_wide.c */
+halo_expand_fn halo_expand_topk_call;        /* expand_topk.c */
+halo_expand_fn halo_expand_scan;             /* expand_scan.c */
+halo_expand_fn halo_expand_reduce;           /* expand_reduce.c */
+halo_expand_fn halo_expand_window;           /* expand_window.c */
+halo_expand_fn halo_expand_scatter;          /* expand_scatter.c */
+halo_expand_fn halo_expand_scatter_rows;     /* expand_scatter_rows.c */
+halo_expand_fn halo_expand_shuffle;          /* expand_shuffle.c */
 halo_expand_fn halo_expand_collective, halo_expand_all_reduce_start, halo_expand_collective_root,
     halo_expand_collective_permute, halo_expand_all_gather_start,
     halo_expand_collective_permute_start, halo_expand_collective_done,

@@ -301,70 +301,6 @@ static void custom_rng_bits(halo_translator *t, halo_mlir_op *op) {
                           &state, 1, &attr, 1));
 }
 
-/* ---- Factors ---- */
-
-/* LAPACK's matrices have their columns one after the other. */
-static const halo_shape *custom_columns(halo_translator *t, const halo_shape *shape) {
-  int32_t order[HALO_MAX_RANK];
-  for (int d = 0; d < shape->rank; d++) order[d] = shape->rank - 1 - d;
-  order[0] = shape->rank - 2;
-  order[1] = shape->rank - 1;
-  return halo_shape_new_full(t->arena, shape->type, shape->rank, shape->dims, NULL, order);
-}
-
-/* geqrf or orgqr under JAX's names for them, of the type at hand. */
-static void custom_lapack(halo_translator *t, halo_mlir_op *op, const char *routine,
-                          const char *complex_routine) {
-  halo_instr **operands = halo_translate_operands(t, op);
-  if (!halo_translate_ok(t)) return;
-  const halo_shape *first = op->operand_count ? operands[0]->shape : NULL;
-  if (!first || first->rank < 2) {
-    halo_translate_wrong(t, "expected a matrix");
-    return;
-  }
-  halo_type type = first->type;
-  char letter = type == HALO_F32    ? 's'
-                : type == HALO_F64  ? 'd'
-                : type == HALO_C64  ? 'c'
-                : type == HALO_C128 ? 'z'
-                                    : 0;
-  if (!letter) {
-    halo_translate_refuse(t, "matrices of %s are not supported", halo_type_name(first->type));
-    return;
-  }
-  const char *name = letter == 'c' || letter == 'z' ? complex_routine : routine;
-  const halo_shape **shapes = halo_arena_array(t->arena, const halo_shape *, op->operand_count);
-  for (int32_t i = 0; i < op->operand_count; i++) shapes[i] = operands[i]->shape;
-  shapes[0] = custom_columns(t, first);
-  const halo_shape *result = shapes[0];
-  /* Factors come with a number for each reflector, in an array of one dimension fewer. */
-  if (op->operand_count == 1) {
-    int64_t dims[HALO_MAX_RANK];
-    int last = first->rank - 1;
-    memcpy(dims, first->dims, sizeof *dims * (size_t)last);
-    if (first->dims[last] < dims[last - 1]) dims[last - 1] = first->dims[last];
-    const halo_shape *taus = halo_shape_new(t->arena, first->type, last, dims);
-    result = halo_shape_new_tuple(t->arena, 2, (const halo_shape *[]){result, taus});
-  }
-  halo_attr attrs[] = {
-      {.id = HALO_ATTR_CUSTOM_CALL_TARGET,
-       .text = halo_arena_printf(t->arena, "lapack_%c%s_ffi", letter, name)},
-      {.id = HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS, .shapes = {shapes, op->operand_count}},
-      halo_translate_int(HALO_ATTR_API_VERSION, HALO_API_TYPED_FFI),
-      halo_translate_text(t, HALO_ATTR_BACKEND_CONFIG, "{}")};
-  halo_translate_results(
-      t, op,
-      halo_translate_emit(t, HALO_OP_CUSTOM_CALL, result, operands, op->operand_count, attrs, 4));
-}
-
-static void custom_qr(halo_translator *t, halo_mlir_op *op) {
-  custom_lapack(t, op, "geqrf", "geqrf");
-}
-
-static void custom_householder(halo_translator *t, halo_mlir_op *op) {
-  custom_lapack(t, op, "orgqr", "ungqr");
-}
-
 static void custom_ragged(halo_translator *t, halo_mlir_op *op) {
   halo_translate_ragged_all_to_all(t, op, custom_dictionary(op));
 }
@@ -376,8 +312,6 @@ static const struct {
   halo_translate_fn *translate;
 } custom_rows[] = {
     {"ApproxTopK", custom_approx},
-    {"ProductOfElementaryHouseholderReflectors", custom_householder},
-    {"Qr", custom_qr},
     {"all-gather-done", custom_first},
     {"all-gather-start", halo_translate_async_start},
     {"all-reduce-done", custom_first},

@@ -241,7 +241,9 @@ halo_status halo_text_enter(halo_text_parser *p) {
 halo_status halo_text_name(halo_text_parser *p, const char *what, const char **out) {
   if (p->tok.kind != TOK_WORD && p->tok.kind != TOK_NAME) return halo_text_expected(p, what);
   *out = halo_arena_strndup(p->arena, p->tok.start, (size_t)(p->tok.end - p->tok.start));
+  bool colon = p->tok.kind == TOK_WORD && *p->tok.end == ':';
   halo_text_advance(p);
+  if (colon) halo_text_advance(p);
   return HALO_OK;
 }
 

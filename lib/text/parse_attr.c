@@ -169,10 +169,42 @@ static halo_status attr_read_shapes(halo_text_parser *p, attr_shapes *out) {
   return HALO_OK;
 }
 
+typedef HALO_VEC(halo_literal *) attr_literals;
+
+static halo_status attr_literal_value(halo_text_parser *p, halo_literal **out);
+
+static halo_status attr_literal_list(halo_text_parser *p, attr_literals *elements) {
+  halo_text_advance(p); /* the parenthesis */
+  while (p->tok.kind != ')') {
+    halo_literal *element = NULL;
+    HALO_TRY(attr_literal_value(p, &element));
+    halo_vec_push(elements, element);
+    HALO_TRY(halo_text_separator(p, ')', "',' or ')' after a value"));
+  }
+  halo_text_advance(p);
+  return HALO_OK;
+}
+
+/* Takes "f32[2] {1, 2}", or a tuple of such in parentheses. */
+static halo_status attr_literal_value(halo_text_parser *p, halo_literal **out) {
+  if (p->tok.kind != '(') {
+    const halo_shape *shape = NULL;
+    HALO_TRY(halo_text_shape(p, &shape));
+    return halo_text_literal(p, shape, out);
+  }
+  attr_literals elements = {0};
+  HALO_TRY(halo_text_enter(p));
+  halo_status status = attr_literal_list(p, &elements);
+  if (status == HALO_OK) status = halo_literal_create_tuple(elements.count, elements.data, out);
+  for (int32_t i = 0; i < elements.count; i++) halo_literal_release(elements.data[i]);
+  halo_vec_deinit(&elements);
+  HALO_TRY(status);
+  halo_text_leave(p);
+  return HALO_OK;
+}
+
 static halo_status attr_literal(halo_text_parser *p, halo_attr *attr) {
-  const halo_shape *shape = NULL;
-  HALO_TRY(halo_text_shape(p, &shape));
-  HALO_TRY(halo_text_literal(p, shape, &attr->literal));
+  HALO_TRY(attr_literal_value(p, &attr->literal));
   halo_vec_push(&p->module->literals, attr->literal);
   return HALO_OK;
 }

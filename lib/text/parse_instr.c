@@ -196,6 +196,8 @@ halo_status halo_text_build(halo_text_parser *p, halo_text_scope *scope, halo_te
   const halo_op_info *info = halo_op_info_of(draft->opcode);
   bool made = !draft->name;
   HALO_TRY(instr_claim_name(p, scope, draft));
+  /* XLA takes a third operand, which has no meaning. */
+  if (draft->opcode == HALO_OP_RNG && draft->operands.count == 3) draft->operands.count = 2;
   HALO_TRY(instr_check_operands(p, draft, draft->opcode));
   if (draft->sugar != HALO_OPCODE_COUNT && draft->opcode == HALO_OP_ASYNC_START) {
     HALO_TRY(instr_check_sugar(p, draft));
@@ -232,6 +234,9 @@ halo_status halo_text_build(halo_text_parser *p, halo_text_scope *scope, halo_te
     if (status != HALO_OK) {
       return halo_text_error_as(p, status, draft->start, "%s", halo_error_message());
     }
+    /* In text a scan that gives one value gives it outside of a tuple. */
+    bool single = draft->opcode == HALO_OP_SCAN && (*out)->shape->count == 1;
+    if (single) (*out)->shape = (*out)->shape->elements[0];
   }
   (*out)->mark = made;
   halo_map_set_text(&scope->names, draft->name, *out);
@@ -247,6 +252,11 @@ halo_status halo_text_build(halo_text_parser *p, halo_text_scope *scope, halo_te
 /* A name with bytes that names cannot have: says so, with a name that would do. */
 static halo_status instr_expect_equals(halo_text_parser *p) {
   const char *end = p->behind;
+  if (p->tok.kind == '}') {
+    return halo_text_expected(p,
+                              "'=' after the instruction's name: braces hold a body, and a "
+                              "computation is named without them, as in to_apply=%add");
+  }
   if (p->tok.kind == '=' || *end == '\0' || halo_text_is_blank(*end) || *end == '(' ||
       *end == ',') {
     return halo_text_expect(p, '=', "'=' after the instruction's name");

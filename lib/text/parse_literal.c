@@ -49,7 +49,8 @@ static halo_status literal_integer(literal_scan *s, const char *start,
   }
   uint64_t most = UINT64_MAX >> (64 - bits);
   if (sign) most = (most >> 1) + number->negative;
-  if (!sign && number->negative) most = 0;
+  /* XLA reads 64 bits with a sign or without: -1 is the greatest u64. */
+  if (!sign && number->negative) most = bits == 64 ? (uint64_t)INT64_MAX + 1 : 0;
   if (number->too_big || number->magnitude > most) {
     return halo_text_error(s->p, start, "this number is out of range for element type %s",
                            halo_type_name(s->type));
@@ -155,6 +156,13 @@ static halo_status literal_nested(literal_scan *s, int d) {
   return HALO_OK;
 }
 
+/* In programs XLA takes a lone number for an array: it is the first element, and the others are 0. */
+static bool literal_is_first_element(const literal_scan *s) {
+  const halo_shape *shape = s->literal->shape;
+  return s->p->module && shape->rank > 0 && *s->at != '{' && !halo_type_is_complex(s->type) &&
+         halo_shape_element_count(shape) > 0;
+}
+
 /* The least number of bytes an array's text can have: a value that is far too short for its shape
  * must not make us ask for the shape's memory first. */
 static bool literal_can_fit(const halo_shape *shape, int64_t bytes) {
@@ -258,7 +266,7 @@ static halo_status literal_value(literal_scan *s, const halo_shape *shape, halo_
     s->type = shape->type;
     s->size = halo_type_size(shape->type);
     s->next = (*out)->data;
-    status = literal_nested(s, 0);
+    status = literal_is_first_element(s) ? literal_element(s) : literal_nested(s, 0);
   }
   if (status != HALO_OK) {
     halo_literal_release(*out);

@@ -94,7 +94,7 @@ static halo_status module_signature(halo_text_parser *p, const halo_shape **resu
   halo_text_advance(p);
   while (p->tok.kind != ')') {
     HALO_TRY(halo_text_name(p, "a parameter's name or ')'", &name));
-    HALO_TRY(halo_text_expect(p, ':', "':' after the parameter's name"));
+    halo_text_accept(p, ':'); /* of "%x: f32[]" and "x : f32[]"; it may be missing */
     HALO_TRY(halo_text_shape(p, &shape));
     HALO_TRY(halo_text_separator(p, ')', "',' or ')' after a parameter"));
   }

@@ -163,14 +163,26 @@ static halo_status shape_tuple(halo_text_parser *p, int64_t *bytes, const halo_s
   return status;
 }
 
+/* "b(f32[2])": an array that stays where it is. That is no matter of values: the array's shape. */
+static halo_status shape_buffer(halo_text_parser *p, int64_t *bytes, const halo_shape **out) {
+  halo_text_advance(p);
+  halo_text_advance(p);
+  HALO_TRY(halo_text_enter(p));
+  const char *at = p->tok.start;
+  HALO_TRY(shape_read(p, bytes, out));
+  if (!halo_shape_is_array(*out)) {
+    return halo_text_error(p, at, "expected the shape of an array in b(...)");
+  }
+  halo_text_leave(p);
+  return halo_text_expect(p, ')', "')' after the buffer's shape");
+}
+
 static halo_status shape_read(halo_text_parser *p, int64_t *bytes, const halo_shape **out) {
   const char *start = p->tok.start;
   if (p->tok.kind == '(') return shape_tuple(p, bytes, out);
   if (p->tok.kind != TOK_WORD) return halo_text_expected(p, "a shape such as f32[2,3]");
   char next = shape_next_byte(p);
-  if (next == '(' && halo_text_is_word(p, "b")) {
-    return halo_text_error_as(p, HALO_UNIMPLEMENTED, start, "buffer shapes are not supported");
-  }
+  if (next == '(' && halo_text_is_word(p, "b")) return shape_buffer(p, bytes, out);
   halo_type type = shape_type_of(&p->tok);
   if (type == HALO_TYPE_INVALID || type == HALO_TUPLE) {
     int length = (int)(p->tok.end - start);

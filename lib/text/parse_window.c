@@ -169,7 +169,9 @@ halo_status halo_text_window(halo_text_parser *p, halo_attr *attr) {
   halo_text_advance(p);
   int rank = counts[WINDOW_SIZE];
   for (int i = 0; i < WINDOW_FIELDS; i++) {
-    if (!places[i] || counts[i] == rank) continue;
+    /* XLA takes any number of reversals: what is missing is none, and what is too much counts for nothing. */
+    bool loose = i == WINDOW_REVERSAL && places[WINDOW_SIZE];
+    if (!places[i] || counts[i] == rank || loose) continue;
     if (!places[WINDOW_SIZE]) return halo_text_error(p, start, "expected size= in the window");
     return halo_text_error(p, places[i], "%s has %d dimensions, but size has %d", window_names[i],
                            counts[i], rank);

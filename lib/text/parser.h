@@ -106,7 +106,7 @@ halo_status halo_text_separator(halo_text_parser *p, int closer, const char *wha
 /* Counts nesting; every success needs a halo_text_leave. */
 halo_status halo_text_enter(halo_text_parser *p);
 static inline void halo_text_leave(halo_text_parser *p) { p->depth--; }
-/* Takes an identifier, with or without `%`. In the arena. */
+/* Takes an identifier, with or without `%`, and a colon that touches one without. In the arena. */
 halo_status halo_text_name(halo_text_parser *p, const char *what, const char **out);
 halo_status halo_text_int(halo_text_parser *p, const char *what, int64_t *out);
 halo_status halo_text_bool(halo_text_parser *p, const char *what, bool *out);

@@ -279,6 +279,23 @@ static void print_bools(halo_strbuf *out, const halo_attr *attr) {
   halo_strbuf_char(out, '}');
 }
 
+/* Arrays behind their shapes, in tuples too. */
+static void print_shaped_literal(halo_strbuf *out, const halo_literal *literal, unsigned flags) {
+  const halo_shape *shape = literal->shape;
+  if (!halo_shape_is_tuple(shape)) {
+    halo_shape_print(out, shape, true);
+    halo_strbuf_char(out, ' ');
+    halo_text_print_literal(out, literal, flags);
+    return;
+  }
+  halo_strbuf_append(out, shape->count ? "( " : "(");
+  for (int32_t i = 0; i < shape->count; i++) {
+    if (i) halo_strbuf_append(out, ", ");
+    print_shaped_literal(out, literal->elements[i], flags);
+  }
+  halo_strbuf_append(out, shape->count ? " )" : ")");
+}
+
 static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags) {
   bool metadata = !(flags & HALO_PRINT_SHORT);
   switch (halo_attr_kind_of(attr->id)) {
@@ -298,11 +315,7 @@ static void print_value(halo_strbuf *out, const halo_attr *attr, unsigned flags)
     case HALO_KIND_COMPS: print_comps(out, attr, flags); break;
     case HALO_KIND_SHAPE: halo_shape_print(out, attr->shape, true); break;
     case HALO_KIND_SHAPES: print_shapes(out, attr); break;
-    case HALO_KIND_LITERAL:
-      halo_shape_print(out, attr->literal->shape, true);
-      halo_strbuf_char(out, ' ');
-      halo_text_print_literal(out, attr->literal, flags);
-      break;
+    case HALO_KIND_LITERAL: print_shaped_literal(out, attr->literal, flags); break;
     case HALO_KIND_RAW: halo_strbuf_append(out, attr->text); break;
     case HALO_KIND_ALIASES: print_aliases(out, attr); break;
     case HALO_KIND_STRINGS:

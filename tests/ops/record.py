@@ -65,6 +65,7 @@ FAMILIES = [
     "nested",
     "collective",
     "shared",
+    "forms",
 ]
 
 

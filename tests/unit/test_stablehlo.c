@@ -409,7 +409,7 @@ static const struct {
     {MAIN("%a: tensor<3x2xf32>", "tensor<3x2xf32>, tensor<2xf32>",
           "%0:2 = stablehlo.custom_call @Qr(%a) : (tensor<3x2xf32>) -> (tensor<3x2xf32>, "
           "tensor<2xf32>)\nreturn %0#0, %0#1 : tensor<3x2xf32>, tensor<2xf32>\n"),
-     "(f32[3,2]{0,1}, f32[2]{0}) custom-call(Arg_0.2), custom_call_target=\"lapack_sgeqrf_ffi\""},
+     "(f32[3,2]{1,0}, f32[2]{0}) custom-call(Arg_0.2), custom_call_target=\"Qr\""},
     {"module {\n" MAIN("%a: tensor<f32>", "tensor<f32>",
                        "%0 = stablehlo.composite \"chlo.erf\" %a {decomposition = @f} : "
                        "(tensor<f32>) -> tensor<f32>\nreturn %0 : tensor<f32>\n")  //

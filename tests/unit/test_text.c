@@ -149,7 +149,8 @@ static const struct {
     {"f32[99999999999999999999]", "shape:1:5: error: ", "64 bits"},
     {"f32[4611686018427387904]", "shape:1:1: error: ", "63 bits"},
     {"(s8[9000000000000000000], s8[9000000000000000000])", "shape:1:27: error: ", "63 bits"},
-    {"b(f32[])", "shape:1:1: error: ", "buffer shapes"},
+    {"b(f32[]", "shape:1:8: error: ", "expected ')' after the buffer's shape"},
+    {"b((f32[]))", "shape:1:3: error: ", "the shape of an array in b(...)"},
     {"f32[<4]", "shape:1:5: error: ", "expected '=' after '<'"},
 };
 
@@ -307,6 +308,48 @@ START_TEST(historic_spellings_read) {
 END_TEST
 
 /* ---- Modules ---- */
+
+/* What XLA reads although it says little. */
+START_TEST(loose_forms_read) {
+  halo_module *module = text_read(
+      "HloModule loose:\n"
+      "%add (x f32[], %y: f32[]) -> f32[] {\n"
+      "  x = f32[] parameter(0)\n"
+      "  y = f32[] parameter(1)\n"
+      "  ROOT s = f32[] add(x, y)\n"
+      "}\n"
+      "one { x = f32[2] parameter(0) ROOT n = f32[2] negate(x) }\n"
+      "ENTRY e: {\n"
+      "  p = f32[4] parameter(0)\n"
+      "  b = b(f32[4]{0}) custom-call(p), custom_call_target=\"Pin\"\n"
+      "  zero = f32[] constant(0)\n"
+      "  one = f32[4] constant(1)\n"
+      "  size = s64[1] constant({4})\n"
+      "  r = f32[4] rng(zero, zero, size), distribution=rng_uniform\n"
+      "  w = f32[3] reduce-window(p, zero), window={size=2 rhs_reversal=1x1}, to_apply=add\n"
+      "  c = f32[] custom-call(p), custom_call_target=\"f\", "
+      "literal=( s32[2]{0} {1, 2}, ( f32[] 3 ), () )\n"
+      "  g = bf16[4] all-reduce(p), to_apply=add\n"
+      "  q = f32[2,2] reshape(p)\n"
+      "  h = scan(q), dimensions={0}, num_carries=0, to_apply=one\n"
+      "  k = f32[2] rng-bit-generator(zero), algorithm=rng_default\n"
+      "  ROOT t = (f32[2,2], f32[4]) tuple(h, b)\n"
+      "}\n");
+  ck_assert_str_eq(module->name, "loose");
+  ck_assert_str_eq(module->entry->name, "e");
+  ck_assert_int_eq(text_instr(module, "r")->operand_count, 2);
+  const halo_literal *first = text_instr(module, "one")->literal;
+  ck_assert(halo_literal_get_f64(first, 0) == 1 && halo_literal_get_f64(first, 3) == 0);
+  char *text;
+  ck_assert_int_eq(halo_module_to_text(module, 0, &text), HALO_OK);
+  ck_assert_ptr_nonnull(strstr(text, "literal=( s32[2]{0} {1, 2}, ( f32[] 3 ), () )"));
+  ck_assert_ptr_nonnull(strstr(text, "%b = f32[4]{0} custom-call(%p)"));
+  ck_assert_ptr_nonnull(strstr(text, "%h = f32[2,2]{1,0} scan(%q)"));
+  halo_module_release(text_read(text));
+  halo_text_release(text);
+  halo_module_release(module);
+}
+END_TEST
 
 START_TEST(header_reads) {
   halo_module *module = text_read(
@@ -486,6 +529,7 @@ int main(void) {
   tcase_add_test(instrs, historic_spellings_read);
   suite_add_tcase(suite, instrs);
   TCase *modules = tcase_create("modules");
+  tcase_add_test(modules, loose_forms_read);
   tcase_add_test(modules, header_reads);
   tcase_add_test(modules, entry_defaults_to_the_last);
   tcase_add_test(modules, a_byte_order_mark_is_skipped);

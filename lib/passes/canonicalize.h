@@ -1,0 +1,14 @@
+/* passes/canonicalize.h: rules of the pass canonicalize that stand in a file of their own. */
+#ifndef HALO_PASSES_CANONICALIZE_H
+#define HALO_PASSES_CANONICALIZE_H
+
+#include "passes/rewrite.h"
+
+/* Changes the instruction, or puts others in its place, if it has the old form. */
+typedef void halo_canonical_rule(halo_rewriter *r, halo_instr *instr);
+
+/* canonical_types.c */
+halo_canonical_rule halo_canonical_compare, halo_canonical_bitcast_convert, halo_canonical_fft,
+    halo_canonical_complex_clamp, halo_canonical_collective;
+
+#endif
