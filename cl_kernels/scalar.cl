@@ -17,6 +17,17 @@
 #else
 #define h_order_s64(x) (x)
 #endif
+/* Whether a place lies before `n`, or in 0..n-1 (U: its type without a sign), where that decides what is read. LLVM 18 learns from an ordinary
+ * comparison which bits of the place are 0, writes a sum with it as an or, and takes the address of a vector's loads from
+ * a neighbour for which the comparison fails: there the or is no sum, and all neighbours read elsewhere. From a sign of
+ * such an expression it learns nothing. */
+#if defined(__clang__) && __clang_major__ == 18
+#define h_below(x, n) ((((x) - (n)) & ((x) - (n) - 1)) < 0)
+#define h_inside(U, x, n) ((~(x) & ((x) - (n)) & ((x) - (n) - 1)) < 0)
+#else
+#define h_below(x, n) ((x) < (n))
+#define h_inside(U, x, n) ((U)(x) < (n))
+#endif
 
 //! called
 /* Elementary functions of so few elements that no vectors are made are called: put in place, they would take compilers

@@ -142,9 +142,9 @@ const char *emit_integer_test(halo_emitter *e, const halo_integer *a, int64_t en
   emit_note_test(e, a, 0);
   emit_note_test(e, a, end);
   const char *text = emit_integer_atom(e, a);
-  if (a->low >= 0) return halo_arena_printf(e->arena, "%s < %lld", text, (long long)end);
   if (a->high < end) return halo_arena_printf(e->arena, "%s >= 0", text);
-  return halo_arena_printf(e->arena, "(u%s)%s < %lld", halo_emitter_index_type(e), text,
+  if (a->low >= 0) return halo_arena_printf(e->arena, "h_below(%s, %lld)", text, (long long)end);
+  return halo_arena_printf(e->arena, "h_inside(u%s, %s, %lld)", halo_emitter_index_type(e), text,
                            (long long)end);
 }
 

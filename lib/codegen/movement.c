@@ -329,8 +329,9 @@ static halo_value move_concatenate(halo_emitter *e, emit_frame *f, const halo_in
     emit_index *from = move_index(e, x->shape, at);
     if (first && last) return halo_emit_value(e, f, x, 0, from);
     if (!last) emit_note_test(e, along, end);
-    const char *test = halo_arena_printf(e->arena, "%s (%s < %lld)", first ? "if" : "else if",
-                                         emit_integer_atom(e, along), (long long)end);
+    const char *test =
+        halo_arena_printf(e->arena, "%s (h_below(%s, %lld))", first ? "if" : "else if",
+                          emit_integer_atom(e, along), (long long)end);
     halo_emit_open(e, last ? "else" : test);
     move_set(e, result, halo_emit_value(e, f, x, 0, from));
     halo_emit_close(e);

@@ -141,7 +141,7 @@ const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_vi
     const char *name = halo_arena_printf(e->arena, "t%d", s);
     halo_emit_line(e, "const %s %s = %s;", halo_emitter_index_type(e), name,
                    halo_emit_integer(e, t));
-    halo_emit_line(e, "if ((u%s)%s >= %lld) return %s;", halo_emitter_index_type(e), name,
+    halo_emit_line(e, "if (!h_inside(u%s, %s, %lld)) return %s;", halo_emitter_index_type(e), name,
                    (long long)extent, nothing);
     t = halo_emit_counter(e, name, extent);
   }

@@ -187,7 +187,7 @@ static void pass_load(pass_writer *w) {
   }
   if (padded) {
     halo_emit_line(e, "xr[%s] = 0, xi[%s] = 0;", to, to);
-    halo_emit_open(e, halo_arena_printf(e->arena, "if (place < %lld)", (long long)given));
+    halo_emit_open(e, halo_arena_printf(e->arena, "if (h_below(place, %lld))", (long long)given));
   }
   if (pass->mirror) {
     pass_load_mirrored(w);
@@ -283,8 +283,8 @@ static void pass_store(pass_writer *w, const char *from) {
     if (cut) {
       halo_emit_line(e, "const %s place = %s;", halo_emitter_index_type(e),
                      halo_emit_integer(e, at));
-      halo_emit_open(e,
-                     halo_arena_printf(e->arena, "if (place < %lld)", (long long)pass->extent_out));
+      halo_emit_open(
+          e, halo_arena_printf(e->arena, "if (h_below(place, %lld))", (long long)pass->extent_out));
       at = halo_emit_counter(e, "place", pass->extent_out);
     }
     if (pass->swap_middle) halo_emit_line(e, "y = y.yx;");

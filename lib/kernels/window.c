@@ -92,7 +92,7 @@ static void window_emit_row(const halo_window_parts *w, halo_parts *p) {
     const halo_window_dim *dim = &window->window.data[d];
     long long holes = (long long)dim->base_dilation, size = (long long)in->dims[d];
     halo_emit_line(e, "const %s t%d = %s;", p->itype, d, window_at(e, dim, at[d], offsets[d]));
-    halo_emit_line(e, "if (t%d < 0 || t%d >= %lld) return -1;", d, d, size * holes);
+    halo_emit_line(e, "if (!h_inside(u%s, t%d, %lld)) return -1;", p->itype, d, size * holes);
     if (holes > 1) halo_emit_line(e, "if (t%d %% %lld != 0) return -1;", d, holes);
     halo_emit_line(e, "from = from * %lld + t%d / %lld;", size, d, holes);
   }
@@ -138,8 +138,8 @@ static const char *window_emit_loop(halo_emitter *e, const halo_window_dim *w, i
   halo_emit_line(e, "for (H_INT k%d = low%d; k%d < high%d; ++k%d) {", d, d, d, d, d);
   halo_emit_line(e, "H_INT t%d = s%d + k%d * %lld;", d, d, d, dilation);
   if (holes > 1) {
-    halo_emit_line(e, "if (t%d < 0 || t%d >= %lld || t%d %% %lld != 0) continue;", d, d, n * holes,
-                   d, holes);
+    halo_emit_line(e, "if (!h_inside(u%s, t%d, %lld) || t%d %% %lld != 0) continue;",
+                   halo_emitter_index_type(e), d, n * holes, d, holes);
     halo_emit_line(e, "t%d /= %lld;", d, holes);
   }
   return at;

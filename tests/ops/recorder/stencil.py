@@ -84,6 +84,21 @@ def smoothed(x, kernel):
     return jax.lax.scan(step, x, None, length=3)[0]
 
 
+def padded_sum(x, w):
+    """Rows of a power of two behind a test of the place, in a loop over elements that lie side by side."""
+    return (jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 1)]) * w).sum(-1)
+
+
+def padded_most(x):
+    wide = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(4, 12)], constant_values=-1)
+    return wide - wide.max(-1, keepdims=True)
+
+
+def weights(x, y):
+    """The gradient of a kernel: an image is padded, and its copy read in many places."""
+    return jax.lax.conv_general_dilated(x, y, (1, 1), [(1, 1), (1, 1)], dimension_numbers=("CNHW", "IOHW", "CNHW"))
+
+
 def columns(x):
     """Each element from all of its row of 16."""
     result = x[..., 15]
@@ -107,6 +122,14 @@ def cases():
         yield Program(f"stencil.corners.{name}", corners, (whole(2, np.int16, 90, *dims),), 0)
         yield Program(f"stencil.edges.{name}", edges, (normal(3, *dims),), 0)
         yield Program(f"stencil.joined.{name}", joined, (normal(4, *dims), normal(5, *dims)), 0)
+    for dims in ((48, 64), (5, 32), (3, 4, 128)):
+        name = "x".join(map(str, dims))
+        x, w = whole(16, np.float32, 9, *dims), whole(17, np.float32, 9, *dims[:-1], dims[-1] + 2)
+        yield Program(f"stencil.padded.sum.{name}", padded_sum, (x, w), 0)
+        yield Program(f"stencil.padded.most.{name}", padded_most, (x,), 0)
+    for size in (8, 32):
+        x, y = whole(18, np.float32, 9, 2, 3, size, size), whole(19, np.float32, 5, 2, 8, size, size)
+        yield Program(f"stencil.weights.{size}", weights, (x, y), 0)
     for dims in DIMS[:3]:
         name = "x".join(map(str, dims))
         yield Program(f"stencil.life.{name}", life, (whole(6, np.uint8, 2, *dims),), 0)
