@@ -2,6 +2,7 @@
 #include "args.h"
 #include "tool.h"
 
+#include "halo/client.h"
 #include "halo/status.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static int main_dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   /* A reader that goes away (head, less) is no reason to die in the middle of writing files. */
   signal(SIGPIPE, SIG_IGN);
-  tool_ask_for_drivers();
+  halo_prefer_caller_thread();
   tool_ask_for_linker();
   int code = main_dispatch(argc, argv);
   bool lost = ferror(stdout) != 0;

@@ -22,9 +22,6 @@ int tool_info(int argc, char **argv);
 int tool_opt(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 
-/* Has PoCL, where its drivers are the two for CPUs and $POCL_DEVICES does not say otherwise, offer that which runs
- * small programs in the thread that queues them beside that with threads. For the start of the process. */
-void tool_ask_for_drivers(void);
 /* Has PoCL take the linker of this project (lib/linker) for kernels that it compiles here, where that is installed
  * with this program and $COMPILER_PATH does not say otherwise. For the start of the process. */
 void tool_ask_for_linker(void);

@@ -109,6 +109,11 @@ HALO_API HALO_MUST_USE halo_status halo_device_list(const char *selector, halo_d
                                                     int *count);
 HALO_API void halo_device_list_release(halo_device_entry *list);
 
+/* Has OpenCL be asked for what runs small programs in the thread that starts them, where an implementation has to be asked:
+ * when this process first looks for devices, $POCL_DEVICES becomes "pthread basic" if PoCL is older than 4.0, has no drivers but these two,
+ * and the variable is not set. Nothing else has the library write that variable. For programs that own their process, and plugins. */
+HALO_API void halo_prefer_caller_thread(void);
+
 /* The folder of compiled programs that clients use by default; *out is NULL when there is none, and
  * is freed with halo_text_release otherwise. It need not exist yet. */
 HALO_API HALO_MUST_USE halo_status halo_cache_directory(char **out);

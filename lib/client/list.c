@@ -91,6 +91,8 @@ void halo_device_list_release(halo_device_entry *list) {
   halo_free(block);
 }
 
+void halo_prefer_caller_thread(void) { halo_cl_drivers_want_here(); }
+
 halo_status halo_cache_directory(char **out) {
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_cache_directory: out is NULL");
   *out = halo_config_cache_dir();

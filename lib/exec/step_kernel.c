@@ -13,7 +13,8 @@ typedef struct kernel_bound {
 
 typedef struct kernel_state {
   cl_kernel handle;
-  bool was_launched; /* so that it is compiled, or will be */
+  bool
+      was_launched; /* or compiled otherwise than by the runtime, so that it will not be by a launch */
   size_t local[3];
   kernel_bound bound[]; /* by argument */
 } kernel_state;
@@ -26,6 +27,7 @@ static halo_status kernel_prepare(halo_program *p, const halo_run_set *set, cons
   *out = state;
   for (int32_t a = 0; a < step->arg_count; a++) state->bound[a].offset = KERNEL_UNBOUND;
   const halo_built_unit *unit = &halo_program_units(p, set->here)[step->unit];
+  state->was_launched = unit->program->image.native;
   HALO_TRY(halo_unit_kernel(unit, step, p->site.ids, &state->handle));
   return halo_unit_fit(unit, step, state->handle, state->local);
 }
@@ -68,7 +70,7 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   kernel_state *state = data;
   cl_event storage, *event = halo_run_event(run, &storage);
   HALO_TRY(kernel_bind(run, step, state));
-  if (!state->was_launched) halo_pocl_find_linker(&device->caps);
+  if (!state->was_launched) HALO_TRY(halo_pocl_check_linker(&device->caps));
   state->was_launched = true;
   cl_int code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
                                        state->local, 0, NULL, event);

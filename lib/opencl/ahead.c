@@ -276,7 +276,6 @@ static char *ahead_folder(const halo_cl_device *device) {
   if (!ahead_version[0]) strcpy(ahead_version, device->caps.platform_version);
   bool good = strcmp(ahead_version, device->caps.platform_version) == 0 &&
               ahead_failures < AHEAD_MAX_FAILURES && !halo_cl_is_forked();
-  if (good) halo_pocl_find_linker(&device->caps);
   if (folder && good && access(folder, W_OK) == 0) return folder;
   halo_free(folder);
   return NULL;

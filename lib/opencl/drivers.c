@@ -6,11 +6,16 @@
  * first called. So drivers are opened before the ICD loader opens them, and bound at once: to what they were linked with,
  * where another LLVM is there already. The loader is then given what is there. */
 #include "base/config.h"
+#include "opencl/pocl.h"
 #include "opencl/private.h"
 
+#include <CL/cl_icd.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,6 +26,59 @@ enum { DRIVERS_TO_THEIR_OWN = RTLD_DEEPBIND };
 enum { DRIVERS_TO_THEIR_OWN = 0 };
 #endif
 
+/* ---- PoCL's driver for the caller's thread ---- */
+
+/* The first version of PoCL that offers it unasked. */
+enum { DRIVERS_UNASKED = 400 };
+
+static atomic_bool drivers_here_wanted;
+
+void halo_cl_drivers_want_here(void) { atomic_store(&drivers_here_wanted, true); }
+
+/* The version of a driver, without it looking for devices, which PoCL does once; 0: it is not PoCL. */
+static int drivers_pocl_version(void *driver) {
+  void *(*find)(const char *);
+  cl_int (*list)(cl_uint, cl_platform_id *, cl_uint *);
+  cl_platform_id platform;
+  cl_uint count = 0;
+  char version[1024] = "";
+  *(void **)&find = dlsym(driver, "clGetExtensionFunctionAddress");
+  *(void **)&list = find ? find("clIcdGetPlatformIDsKHR") : NULL;
+  if (!list || list(1, &platform, &count) != CL_SUCCESS || !count) return 0;
+  /* Where ICD loaders find a platform's functions. */
+  const cl_icd_dispatch *functions = *(const cl_icd_dispatch *const *)(const void *)platform;
+  functions->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL);
+  return halo_pocl_version(version);
+}
+
+/* Whether PoCL's drivers, which lie in a folder beside it, are the two for processors and no others. */
+static bool drivers_are_two(void *pocl) {
+  static const char *const two[] = {"libpocl-devices-basic.so", "libpocl-devices-pthread.so"};
+  Dl_info about;
+  char path[PATH_MAX + 16];
+  int found = 0, others = 0;
+  void *inside = dlsym(pocl, "clGetExtensionFunctionAddress");
+  if (!inside || !dladdr(inside, &about) || !realpath(about.dli_fname, path)) return false;
+  strcpy(strrchr(path, '/'), "/pocl");
+  DIR *folder = opendir(path);
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    bool is_one = strcmp(entry->d_name, two[0]) == 0 || strcmp(entry->d_name, two[1]) == 0;
+    found += is_one;
+    others += !is_one && strncmp(entry->d_name, "libpocl-devices-", 16) == 0;
+  }
+  if (folder) closedir(folder);
+  return found == 2 && others == 0;
+}
+
+/* PoCL reads the variable when it is first asked for its devices. */
+static void drivers_ask_for_here(void *driver) {
+  int version = drivers_pocl_version(driver);
+  if (!version || version >= DRIVERS_UNASKED || !drivers_are_two(driver)) return;
+  setenv("POCL_DEVICES", "pthread basic", 0);
+}
+
+/* ---- Opening ---- */
+
 /* Opens the driver whose library a file of the ICD loader names. What cannot be opened is the loader's to report. */
 static void drivers_open(const char *path, int flags) {
   char name[1024];
@@ -28,7 +86,9 @@ static void drivers_open(const char *path, int flags) {
   if (!file) return;
   if (fgets(name, sizeof name, file)) {
     name[strcspn(name, "\r\n")] = 0;
-    if (*name) (void)dlopen(name, flags);
+    void *driver = *name ? dlopen(name, flags) : NULL;
+    bool is_pocl = driver && strstr(name, "pocl");
+    if (is_pocl && atomic_load(&drivers_here_wanted)) drivers_ask_for_here(driver);
   }
   fclose(file);
 }

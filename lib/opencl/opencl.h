@@ -33,6 +33,11 @@ bool halo_cl_is_forked(void);
 /* HALO_FAILED_PRECONDITION, with what to do, in such a process; else HALO_OK. */
 halo_status halo_cl_process_check(void);
 
+/* ---- Drivers (drivers.c) ---- */
+
+/* halo_prefer_caller_thread. */
+void halo_cl_drivers_want_here(void);
+
 /* ---- Devices (device.c, select.c) ---- */
 
 typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */

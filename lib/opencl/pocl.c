@@ -4,11 +4,18 @@
 #include "opencl/conditions.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool halo_pocl_is(const halo_caps *caps) {
   return strstr(caps->platform, "Portable Computing Language") != NULL;
+}
+
+int halo_pocl_version(const char *platform_version) {
+  int major, minor;
+  const char *at = strstr(platform_version, "PoCL ");
+  return at && sscanf(at, "PoCL %d.%d", &major, &minor) == 2 ? 100 * major + minor : 0;
 }
 
 /* ---- Which builtins there are, by what they take and give (OpenCL C 1.2, 6.12) ---- */

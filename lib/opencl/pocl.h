@@ -9,6 +9,8 @@
 #include <CL/cl.h>
 
 bool halo_pocl_is(const halo_caps *caps);
+/* 100 times the major version, and the minor one, as 301, of a platform's version; 0 where that names no PoCL. */
+int halo_pocl_version(const char *platform_version);
 
 /* PoCL has each program read clang's header of all builtins, 17,000 declarations, twice, which takes 70 ms, and still
  * 15 ms where the program is in its cache. With these options the header comes out empty. */
@@ -38,11 +40,10 @@ const unsigned char *halo_pocl_bitcode(const void *image, size_t size, size_t *b
  * kernels for fewer work items than that along each dimension otherwise than others. */
 enum { HALO_POCL_HASH_AT = 36, HALO_POCL_HASH_SIZE = 41, HALO_POCL_SMALL_GRID = 65535 };
 
-/* PoCL ends the process where it does not find its linker, and looks for it in $PATH alone, which a process may have been
- * started without, or may have cleared since: where no folder of $PATH has one, the system's own are appended. To be
- * called before PoCL compiles a kernel, as it does at the first launch; other implementations are left alone. Any thread;
- * the environment is written only where the process would end otherwise. */
-void halo_pocl_find_linker(const halo_caps *caps);
+/* PoCL before 7.0 ends the process where it does not find its linker, and looks for it in $PATH, which a process may have
+ * been started without, or may have cleared since. HALO_FAILED_PRECONDITION in such a process; HALO_OK on other
+ * implementations. To be called before PoCL compiles a kernel, as it does at the first launch. Any thread. */
+halo_status halo_pocl_check_linker(const halo_caps *caps);
 
 /* Reads a byte of each page of the kernels that PoCL has loaded since the last call. A page that was never read is not
  * there, and a load under a mask, as LLVM makes of choices between constants, does not bring it where the mask is 0: it

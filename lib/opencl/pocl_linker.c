@@ -3,15 +3,19 @@
 
 #include "base/map.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A hash of the $PATH in which the linker was found, or which was made for it; 0: none yet. */
+/* The first version that links by itself. */
+enum { LINKER_NOT_NEEDED = 700 };
+
+/* A hash of the variables by which the linker was found; 0: none yet. */
 static struct {
   pthread_mutex_t lock;
-  uint64_t path;
+  uint64_t variables;
 } linker_known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* `path` may be NULL. */
@@ -28,26 +32,28 @@ static bool linker_is_in(const char *path) {
   return found;
 }
 
-/* The system's own folders behind those that the caller wants. */
-static void linker_add_system(const char *path) {
-  char system[256];
-  size_t size = confstr(_CS_PATH, system, sizeof system);
-  if (size == 0 || size > sizeof system) return;
-  halo_strbuf all = {0};
-  if (path && *path) halo_strbuf_printf(&all, "%s:", path);
-  halo_strbuf_printf(&all, "%s", system);
-  setenv("PATH", all.data, 1);
-  halo_strbuf_deinit(&all);
+static int linker_is_systems(struct dl_phdr_info *info, size_t size, void *data) {
+  (void)size, (void)data;
+  return strstr(info->dlpi_name, "/libpocl.so") &&
+         (strncmp(info->dlpi_name, "/usr/", 5) == 0 || strncmp(info->dlpi_name, "/lib", 4) == 0);
 }
 
-void halo_pocl_find_linker(const halo_caps *caps) {
-  if (!halo_pocl_is(caps)) return;
+halo_status halo_pocl_check_linker(const halo_caps *caps) {
+  if (!halo_pocl_is(caps) || !caps->is_cpu) return HALO_OK;
+  int version = halo_pocl_version(caps->platform_version);
+  if (!version || version >= LINKER_NOT_NEEDED) return HALO_OK;
+  const char *path = getenv("PATH"), *before = getenv("COMPILER_PATH");
+  uint64_t variables = halo_hash(path ? path : "", path ? strlen(path) : 0, 1);
+  variables = halo_hash(before ? before : "", before ? strlen(before) : 0, variables);
   pthread_mutex_lock(&linker_known.lock);
-  const char *path = getenv("PATH");
-  if (!path || halo_hash(path, strlen(path), 0) != linker_known.path) {
-    if (!linker_is_in(path)) linker_add_system(path);
-    path = getenv("PATH");
-    linker_known.path = path ? halo_hash(path, strlen(path), 0) : 0;
-  }
+  bool found = variables == linker_known.variables || linker_is_in(before) || linker_is_in(path);
+  if (found) linker_known.variables = variables;
   pthread_mutex_unlock(&linker_known.lock);
+  /* PoCLs that come otherwise than as a system's package may bring a linker of their own. */
+  if (found || !dl_iterate_phdr(linker_is_systems, NULL)) return HALO_OK;
+  return halo_fail(
+      HALO_FAILED_PRECONDITION,
+      "PoCL %d.%d links kernels by the program ld, and ends the process where it finds "
+      "none: no folder of PATH (%s) has it",
+      version / 100, version % 100, path ? path : "which is not set");
 }

@@ -294,8 +294,8 @@ static void program_store(halo_cl_program *program) {
   if (!wanted) return;
   unsigned char *binary = NULL;
   size_t size = 0;
-  halo_pocl_find_linker(&program->device->caps);
-  bool good = program_binary(program->handle, &binary, &size);
+  bool good = halo_pocl_check_linker(&program->device->caps) == HALO_OK &&
+              program_binary(program->handle, &binary, &size);
   good = good && halo_disk_save(programs->directory, program->key, binary, size);
   halo_free(binary);
   pthread_mutex_lock(&programs->lock);

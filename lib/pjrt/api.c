@@ -1,9 +1,6 @@
 /* pjrt/api.c: the table that the plugin exports, and what it says of itself. */
 #include "pjrt/pjrt.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 /* Functions that the plugin does not have say so by name. */
 #define PJRT_FUNCTION(name, size, ...)
 #define PJRT_PROCEDURE(name, size, ...)
@@ -77,11 +74,10 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) { return
 
 /* ---- The plugin ---- */
 
-/* Frameworks start programs of few microseconds one by one: PoCL is asked for its driver that does such in the
- * caller's thread, beside that with threads, unless the user says otherwise. Other platforms take no notice. */
+/* Frameworks start programs of few microseconds one by one. */
 PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
   (void)args;
-  setenv("POCL_DEVICES", "pthread basic", 0);
+  halo_prefer_caller_thread();
   pjrt_partitioner_install();
   return NULL;
 }
