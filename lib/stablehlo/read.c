@@ -81,9 +81,18 @@ static halo_status read_hlo(read_request *request, bool proto) {
   halo_module *module = NULL;
   HALO_TRY(proto ? halo_proto_read(request->bytes, request->size, request->name, &module)
                  : halo_module_parse(request->bytes, request->size, request->name, &module));
-  request->out = request->parameters ? read_parameters_of(module) : module;
-  if (request->parameters) halo_module_release(module);
-  return HALO_OK;
+  halo_status status = HALO_OK;
+  if (request->parameters) {
+    request->out = read_parameters_of(module);
+  } else if (request->how && request->how->arguments) {
+    status = halo_module_specialise(module, request->how->arguments, request->how->argument_count);
+  }
+  if (request->parameters || status != HALO_OK) {
+    halo_module_release(module);
+  } else {
+    request->out = module;
+  }
+  return status;
 }
 
 static halo_status read_run(void *user) {

@@ -68,4 +68,5 @@ check run-wrong-files 'halo run ""; halo run axpy.hlo -o ""; halo run axpy.hlo -
 check run-wrong-null 'halo run axpy.hlo -d null:'
 check run-wrong-recipe 'halo run axpy.hlo -i x=random:5:1; halo run axpy.hlo -i x=all.npz'
 check run-other-forms 'echo "module { func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { %y = stablehlo.add %x, %x : tensor<2xf32> return %y : tensor<2xf32> } }" >f.mlir; halo run -q f.mlir -i 1,2; sed s/add/sub/ f.mlir >g.mlir; halo run g.mlir; printf "\n\005f\022\004main" >f.pb; halo run f.pb'
+check run-open-hlo 'printf "HloModule m\\nENTRY e {\\n  x = f32[?,2] parameter(0)\\n  ROOT y = f32[?,2] add(x, x)\\n}\\n" >f.hlo; halo run -q f.hlo -i "{{1,2},{3,4},{5,6}}"; halo run f.hlo; halo opt f.hlo -s -i "x=[3,2]"; halo opt f.hlo --verify-only; halo run f.hlo -i "random[3,4]"'
 check run-open 'echo "func.func @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> { %y = stablehlo.add %x, %x : tensor<?x2xf32> return %y : tensor<?x2xf32> }" >f.mlir; halo run -q f.mlir -i "{{1,2},{3,4},{5,6}}"; halo run f.mlir; halo run f.mlir -i 2; halo opt f.mlir'

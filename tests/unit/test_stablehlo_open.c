@@ -72,6 +72,106 @@ START_TEST(extents_follow_from_arguments) {
 }
 END_TEST
 
+/* ---- Likewise of HLO text ---- */
+
+static const char open_text[] =
+    "HloModule m, entry_computation_layout={(f32[?,2]{0,1}, f32[2])->(f32[?,2]{0,1}, f32[?], "
+    "f32[?], "
+    "f32[?,3])}\n"
+    "add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }\n"
+    "twice { x = f32[?,2] parameter(0) ROOT s = f32[?,2] add(x, x) }\n"
+    "once { x = f32[?,2] parameter(0) ROOT c = f32[?,2] copy(x) }\n"
+    "fused { x = f32[?,2] parameter(0) ROOT s = f32[?,2] multiply(x, x) }\n"
+    "body { t = (s32[], f32[?,2]) parameter(0) i = s32[] get-tuple-element(t), index=0\n"
+    "  x = f32[?,2] get-tuple-element(t), index=1 one = s32[] constant(1) j = s32[] add(i, one)\n"
+    "  y = f32[?,2] call(x), to_apply=twice ROOT r = (s32[], f32[?,2]) tuple(j, y) }\n"
+    "more { t = (s32[], f32[?,2]) parameter(0) i = s32[] get-tuple-element(t), index=0\n"
+    "  n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "ENTRY e {\n"
+    "  x = f32[?,2]{0,1} parameter(0)\n"
+    "  v = f32[2] parameter(1)\n"
+    "  zero = f32[] constant(0)\n"
+    "  sums = f32[?] reduce(x, zero), dimensions={1}, to_apply=add\n"
+    "  flat = f32[?] reshape(x)\n"
+    "  wide = bf16[?] convert(flat)\n"
+    "  back = f32[?] convert(wide)\n"
+    "  start = s32[] constant(0)\n"
+    "  init = (s32[], f32[?,2]) tuple(start, x)\n"
+    "  loop = (s32[], f32[?,2]) while(init), condition=more, body=body\n"
+    "  y = f32[?,2]{0,1} get-tuple-element(loop), index=1\n"
+    "  on = pred[] constant(true)\n"
+    "  z = f32[?,2] conditional(on, y, y), true_computation=once, false_computation=twice\n"
+    "  f = f32[?,2] fusion(z), kind=kLoop, calls=fused\n"
+    "  weights = f32[2,3] broadcast(v), dimensions={0}\n"
+    "  d = f32[?,3] dot(f, weights), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  ROOT t = (f32[?,2]{0,1}, f32[?], f32[?], f32[?,3]) tuple(y, sums, back, d)\n"
+    "}\n";
+
+START_TEST(extents_of_hlo_text_follow) {
+  halo_shape *x = matrix(5, 2), *v;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 1, (int64_t[]){2}, &v), HALO_OK);
+  const halo_shape *shapes[] = {x, v};
+  halo_specialisation how = {.arguments = shapes, .argument_count = 2};
+  halo_module *module;
+  ck_assert_msg(halo_module_read(open_text, strlen(open_text), "t", &how, &module) == HALO_OK, "%s",
+                halo_error_message());
+  char *text;
+  ck_assert_int_eq(halo_module_to_text(module, HALO_PRINT_SHORT, &text), HALO_OK);
+  ck_assert_ptr_null(strstr(text, "?"));
+  ck_assert_ptr_nonnull(
+      strstr(text, "(f32[5,2]{0,1}, f32[5]{0}, f32[10]{0}, f32[5,3]{1,0}) tuple"));
+  ck_assert_ptr_nonnull(strstr(text, "bf16[10]{0} convert"));
+  ck_assert_ptr_nonnull(strstr(text, "(s32[], f32[5,2]{1,0}) while"));
+  halo_text_release(text);
+  halo_module_release(module);
+  /* Without arguments it stays open; wrong ones are told. */
+  ck_assert_int_eq(halo_module_read(open_text, strlen(open_text), "t", NULL, &module), HALO_OK);
+  halo_module_release(module);
+  how.argument_count = 1;
+  ck_assert_int_eq(halo_module_read(open_text, strlen(open_text), "t", &how, &module),
+                   HALO_INVALID_ARGUMENT);
+  ck_message_has("1 arguments are given: the program takes 2");
+  halo_shape *wrong = matrix(5, 3);
+  shapes[0] = wrong;
+  how.argument_count = 2;
+  ck_assert_int_eq(halo_module_read(open_text, strlen(open_text), "t", &how, &module),
+                   HALO_INVALID_ARGUMENT);
+  ck_message_has("argument 0 (x) is given as f32[5,3]: expected f32[?,2]");
+  halo_shape_release(wrong);
+  halo_shape_release(x);
+  halo_shape_release(v);
+}
+END_TEST
+
+/* Extents that nobody says are told with the instruction. */
+START_TEST(extents_of_hlo_text_may_not_follow) {
+  static const struct {
+    const char *text, *says;
+  } cases[] = {
+      {"ENTRY e {\n x = f32[?,2] parameter(0)\n ROOT r = f32[?,?] reshape(x)\n}\n",
+       "line 3: r: the extents of f32[?,?] do not follow"},
+      {"ENTRY e {\n x = f32[?,2] parameter(0)\n ROOT r = f32[?] iota(), iota_dimension=0\n}\n",
+       "line 3: r: the extents of f32[?] do not follow"},
+      {"ENTRY e {\n x = f32[?,2] parameter(0)\n ROOT r = f32[?,4] reshape(x)\n}\n",
+       "line 3: r: the extents of f32[?,4] do not follow"},
+      {"f {\n x = f32[?] parameter(0)\n ROOT n = f32[?] negate(x)\n}\nENTRY e {\n"
+       " x = f32[?,2] parameter(0)\n y = f32[?] reshape(x)\n a = f32[?] call(y), to_apply=f\n"
+       " s = f32[5,1] slice(x), slice={[0:5],[0:1]}\n r = f32[5] reshape(s)\n"
+       " b = f32[?] call(r), to_apply=f\n ROOT t = (f32[?], f32[?]) tuple(a, b)\n}\n",
+       "line 11: b: computation f is called with other extents elsewhere"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    halo_shape *x = matrix(5, 2);
+    const halo_specialisation how = {.arguments = (const halo_shape *[]){x}, .argument_count = 1};
+    halo_module *module = NULL;
+    halo_status status = halo_module_read(cases[i].text, strlen(cases[i].text), "t", &how, &module);
+    ck_assert_int_eq(status, HALO_UNIMPLEMENTED);
+    ck_message_has(cases[i].says);
+    halo_shape_release(x);
+  }
+}
+END_TEST
+
 START_TEST(parameters_show_what_is_open) {
   halo_module *module;
   ck_assert_int_eq(halo_module_read_parameters(wrapped, strlen(wrapped), "t", &module), HALO_OK);
@@ -279,6 +379,8 @@ int main(void) {
   Suite *suite = suite_create("stablehlo_open");
   TCase *tests = tcase_create("open and refused");
   tcase_add_test(tests, extents_follow_from_arguments);
+  tcase_add_test(tests, extents_of_hlo_text_follow);
+  tcase_add_test(tests, extents_of_hlo_text_may_not_follow);
   tcase_add_test(tests, parameters_show_what_is_open);
   tcase_add_test(tests, wrong_arguments_are_refused);
   tcase_add_loop_test(tests, what_is_wrong_is_said, 0, REFUSED);
