@@ -8,7 +8,7 @@ typedef struct dot_numbers {
   double *f; /* one an element, or two when the products are complex */
 } dot_numbers;
 
-/* What the products are: chosen by the result's element type. */
+/* What the products are: what holds the operands and the result. */
 typedef enum dot_mode { DOT_PRED, DOT_INTEGER, DOT_REAL, DOT_COMPLEX } dot_mode;
 
 typedef struct dot_sum {
@@ -17,10 +17,15 @@ typedef struct dot_sum {
   long double re, im;
 } dot_sum;
 
-static dot_mode dot_mode_of(halo_type type) {
-  if (type == HALO_PRED) return DOT_PRED;
-  if (halo_type_is_complex(type)) return DOT_COMPLEX;
-  return halo_type_is_float(type) ? DOT_REAL : DOT_INTEGER;
+static dot_mode dot_mode_of(const halo_instr *instr) {
+  halo_type types[] = {instr->shape->type, instr->operands[0]->shape->type,
+                       instr->operands[1]->shape->type};
+  dot_mode mode = types[0] == HALO_PRED ? DOT_PRED : DOT_INTEGER;
+  for (int i = 0; i < 3; i++) {
+    if (halo_type_is_float(types[i]) && mode != DOT_COMPLEX) mode = DOT_REAL;
+    if (halo_type_is_complex(types[i])) mode = DOT_COMPLEX;
+  }
+  return mode;
 }
 
 static halo_status dot_decode(const halo_literal *literal, dot_mode mode, dot_numbers *out) {
@@ -58,6 +63,10 @@ static inline void dot_add_product(dot_sum *sum, dot_mode mode, const dot_number
 
 static eval_scalar dot_result(const dot_sum *sum, dot_mode mode, halo_type type) {
   halo_type part = halo_type_real_part(type);
+  bool fits = mode == DOT_PRED || mode == DOT_INTEGER || halo_type_is_float(part);
+  if (!fits)
+    return eval_convert(HALO_F64, type, (eval_scalar){eval_encode_long(HALO_F64, sum->re), 0});
+  if (!halo_type_is_complex(type) && mode == DOT_COMPLEX) mode = DOT_REAL;
   switch (mode) {
     case DOT_PRED: return (eval_scalar){sum->any, 0};
     case DOT_INTEGER: return (eval_scalar){eval_wrap(type, sum->i), 0};
@@ -143,7 +152,7 @@ halo_status eval_dot(const eval_call *call, halo_literal **out) {
     return halo_fail(HALO_UNIMPLEMENTED, "%s: sparse dot on the host", call->instr->name);
   }
   HALO_TRY(halo_literal_create(call->instr->shape, out));
-  dot_mode mode = dot_mode_of(call->instr->shape->type);
+  dot_mode mode = dot_mode_of(call->instr);
   dot_side lhs, rhs;
   dot_split(call->instr, call->operands[0]->shape, HALO_ATTR_LHS_BATCH_DIMS,
             HALO_ATTR_LHS_CONTRACTING_DIMS, &lhs);
@@ -225,7 +234,7 @@ halo_status eval_convolution(const eval_call *call, halo_literal **out) {
   eval_strides(plan.lhs->rank, plan.lhs->dims, plan.lhs_strides);
   eval_strides(plan.rhs->rank, plan.rhs->dims, plan.rhs_strides);
   HALO_TRY(halo_literal_create(call->instr->shape, out));
-  dot_mode mode = dot_mode_of(plan.out->type);
+  dot_mode mode = dot_mode_of(call->instr);
   dot_numbers a = {0}, b = {0};
   halo_status status = dot_decode(call->operands[0], mode, &a);
   if (status == HALO_OK) status = dot_decode(call->operands[1], mode, &b);

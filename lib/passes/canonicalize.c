@@ -1,7 +1,7 @@
 /* passes/canonicalize.c: old and redundant forms become the ones that the rest of the library knows:
  * identity ops go, tuple-select becomes selects of leaves, index vectors become scalars, scalar
  * operands of select and clamp are broadcast, bitcasts become reshapes and transposes. Forms that have to do with
- * element types: canonical_types.c. */
+ * element types: canonical_types.c and mixed.c. */
 #include "passes/canonicalize.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -166,6 +166,9 @@ halo_status halo_pass_canonicalize(halo_module *module, bool *changed) {
     halo_rewrite_begin(&r, module->computations.data[c]);
     for (int32_t i = 0; i < r.computation->instrs.count; i++) {
       halo_instr *instr = halo_rewrite_next(&r, i);
+      if (!instr) continue;
+      halo_mixed_convert(&r, instr);
+      instr = halo_rewrite_next(&r, i);
       if (instr && canonical_rules[instr->opcode]) canonical_rules[instr->opcode](&r, instr);
     }
     HALO_TRY(halo_rewrite_end(&r, changed));

@@ -11,4 +11,8 @@ typedef void halo_canonical_rule(halo_rewriter *r, halo_instr *instr);
 halo_canonical_rule halo_canonical_compare, halo_canonical_bitcast_convert, halo_canonical_fft,
     halo_canonical_complex_clamp, halo_canonical_collective;
 
+/* mixed.c, of any opcode: operands that HLO lets differ in their type get one, and products of floats with a whole result
+ * are made in floats. */
+halo_canonical_rule halo_mixed_convert;
+
 #endif

@@ -34,7 +34,7 @@ halo_pass_fn halo_pass_inline_calls;
  * halo_module_sizes_are_values. HALO_UNIMPLEMENTED for what cannot be followed. */
 halo_pass_fn halo_pass_dynamic_sizes;
 /* Identity ops (copy to the same layout, domain, add-dependency), tuple-select, index vectors, scalar
- * operands of select and clamp, and bitcasts become plain forms. */
+ * operands of select and clamp, bitcasts and operands of mixed types become plain forms. */
 halo_pass_fn halo_pass_canonicalize;
 halo_pass_fn halo_pass_collectives;
 /* What has no kernels of its own is written as other operations (expand.c). */

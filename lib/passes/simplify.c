@@ -161,6 +161,8 @@ static halo_status simplify_instr(halo_rewriter *r, halo_instr *instr) {
   HALO_TRY(simplify_find(r, instr, &with));
   if (!with) return HALO_OK;
   with = halo_rewrite_resolve(with);
+  /* Of operands of several types, which canonicalize makes one, a rule may return one as it is. */
+  if (with->shape->type != instr->shape->type) return HALO_OK;
   if (!halo_shape_equal(with->shape, instr->shape)) {
     /* Users see the layout they saw before. */
     if (!halo_shape_is_array(instr->shape)) return HALO_OK;
