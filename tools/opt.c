@@ -175,7 +175,6 @@ static int opt_work(opt_request *request) {
   } else if (ok && !request->verify_only) {
     char *disabled = opt_disabled(request->passes, request->disable);
     request->pass.disabled = disabled;
-    request->pass.verify = true;
     request->pass.dump = request->dump_dir ? opt_dump : NULL;
     request->pass.user = request;
     ok = tool_check(halo_module_optimize(module, &request->pass, &optimized));

@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-/* How to run the passes. Zero-initialised is the default: all of them, no checks in between (debug
- * builds of the library always check). */
+/* How to run the passes. Zero-initialised is the default: all of them, and the module is verified after each. */
 typedef struct halo_pass_options {
   bool no_optimization; /* only the passes that execution cannot do without */
   bool no_fusion;       /* everything but fusion */
@@ -18,12 +17,12 @@ typedef struct halo_pass_options {
   /* Called with the module after each pass that changed it; NULL: not called. */
   void (*dump)(void *user, const char *pass, const halo_module *module);
   void *user;
-  bool verify; /* verify the module after each pass that changed it */
+  bool no_verify; /* do not verify the module after each pass that changed it */
 } halo_pass_options;
 
 /* A copy of `module` after the passes (one reference, released by the caller); `module` itself is not
  * changed. `options` may be NULL. HALO_INVALID_ARGUMENT: `disabled` names no pass; HALO_UNIMPLEMENTED:
- * inlining would make the module too large; HALO_INTERNAL: a pass broke the module (with verify). */
+ * inlining would make the module too large; HALO_INTERNAL: a pass broke the module. */
 HALO_API HALO_MUST_USE halo_status halo_module_optimize(const halo_module *module,
                                                         const halo_pass_options *options,
                                                         halo_module **out);

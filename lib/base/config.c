@@ -91,14 +91,22 @@ halo_status halo_config_check_names(void) {
 
 const char *halo_config_text(halo_config key) { return getenv(config_names[key]); }
 
-bool halo_config_flag(halo_config key) {
+static bool config_is_off(const char *text) {
   static const char *const off[] = {"", "0", "no", "off", "false"};
-  const char *text = halo_config_text(key);
-  if (!text) return false;
   for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
-    if (strcmp(text, off[i]) == 0) return false;
+    if (strcmp(text, off[i]) == 0) return true;
   }
-  return true;
+  return false;
+}
+
+bool halo_config_flag(halo_config key) {
+  const char *text = halo_config_text(key);
+  return text && !config_is_off(text);
+}
+
+bool halo_config_refused(halo_config key) {
+  const char *text = halo_config_text(key);
+  return text && config_is_off(text);
 }
 
 halo_status halo_config_bytes(halo_config key, uint64_t *out) {

@@ -27,7 +27,7 @@
  *   HALO_TCP_PROCESS, HALO_TCP_PROCESSES  which of how many processes this is; unset: as the launcher says
  *   HALO_TCP_SECRET      a text by which processes know each other at the coordinator
  *   HALO_TCP_INSECURE    1: without such a text, others than this machine's may take part
- *   HALO_VERIFY          1: verify the module after every pass
+ *   HALO_VERIFY          0: do not verify the module after each pass
  *   HALO_DUMP_TO         folder for the module, each pass, OpenCL C and the plan as text
  *
  * Options of API calls win over variables. */
@@ -77,6 +77,8 @@ const char *halo_config_text(halo_config key);
 halo_status halo_config_check_names(void);
 /* Set to anything but "", "0", "no", "off" or "false". */
 bool halo_config_flag(halo_config key);
+/* Set to one of those. */
+bool halo_config_refused(halo_config key);
 /* A size with optional suffix; 0 when unset or empty. HALO_INVALID_ARGUMENT naming the variable for
  * anything else. */
 halo_status halo_config_bytes(halo_config key, uint64_t *out);

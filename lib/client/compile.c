@@ -98,7 +98,7 @@ static halo_status compile_plan(compile_job *job) {
       .disabled = halo_config_text(HALO_CONFIG_DISABLE_PASSES),
       .dump = dump->folder || job->partitions > 1 ? compile_after_pass : NULL,
       .user = job,
-      .verify = halo_config_flag(HALO_CONFIG_VERIFY),
+      .no_verify = halo_config_refused(HALO_CONFIG_VERIFY),
   };
   HALO_TRY(halo_plan_check(job->optimized));
   job->optimized->target = job->target;

@@ -195,12 +195,7 @@ static halo_status pass_run_row(halo_module *module, const halo_pass_options *op
   if (!changed) return HALO_OK;
   *group_changed = true;
   if (options->dump) options->dump(options->user, row->name, module);
-#ifdef __OPTIMIZE__
-  bool verify = options->verify;
-#else
-  bool verify = true;
-#endif
-  if (verify && halo_module_verify(module) != HALO_OK) {
+  if (!options->no_verify && halo_module_verify(module) != HALO_OK) {
     return halo_fail_in(HALO_INTERNAL, "the module is broken after pass %s", row->name);
   }
   return HALO_OK;

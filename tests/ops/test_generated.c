@@ -90,7 +90,7 @@ static bool generated_round_trip(const halo_test_program *program, const char *t
 static bool generated_optimized(const halo_test_program *program, halo_literal *expected) {
   bool ok = true;
   for (int fusion = 0; fusion < 2 && ok; fusion++) {
-    halo_pass_options options = {.no_fusion = !fusion, .verify = true};
+    halo_pass_options options = {.no_fusion = !fusion};
     halo_module *after = NULL;
     halo_literal *value = NULL;
     ok = halo_module_optimize(program->module, &options, &after) == HALO_OK &&

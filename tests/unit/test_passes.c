@@ -81,7 +81,7 @@ static void run_listed(halo_module *module, const char *text, const char *name) 
     size_t item = strcspn(p, ", \n");
     bool all = strncmp(p, "all", item) == 0, required = strncmp(p, "required", item) == 0;
     if (all || required) {
-      halo_pass_options options = {.no_optimization = required, .no_fusion = true, .verify = true};
+      halo_pass_options options = {.no_optimization = required, .no_fusion = true};
       ck_assert_msg(halo_passes_run(module, &options) == HALO_OK, "%s: %s", name,
                     halo_error_message());
       p += item;
@@ -122,7 +122,7 @@ static void check_golden(const char *name) {
   check_same_meaning(before, after, name, 1e-6);
 
   halo_module *whole;
-  halo_pass_options options = {.verify = true};
+  halo_pass_options options = {0};
   ck_assert_msg(halo_module_optimize(before, &options, &whole) == HALO_OK, "%s: %s", name,
                 halo_error_message());
   check_same_meaning(before, whole, name, 1e-6);
@@ -146,6 +146,29 @@ static void check_golden(const char *name) {
   halo_module_release(before);
   halo_module_release(after);
 }
+
+/* Breaks the module behind the passes' back. */
+static void break_root(void *user, const char *pass, const halo_module *module) {
+  (void)user, (void)pass;
+  halo_instr *root = module->entry->root;
+  root->shape = module->entry->params.data[1]->shape;
+}
+
+/* A broken module is an error, whatever is compiled next. */
+START_TEST(broken) {
+  static const char text[] =
+      "HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  y = f16[3] parameter(1)\n"
+      "  z = f32[3] copy(x)\n  ROOT s = f32[3] add(z, y)\n}\n";
+  halo_module *before = parse(text, "broken"), *after;
+  halo_pass_options options = {.dump = break_root};
+  ck_assert_int_eq(halo_module_optimize(before, &options, &after), HALO_INTERNAL);
+  ck_message_has("the module is broken after pass");
+  options.no_verify = true;
+  ck_assert_int_eq(halo_module_optimize(before, &options, &after), HALO_OK);
+  halo_module_release(after);
+  halo_module_release(before);
+}
+END_TEST
 
 START_TEST(golden_modules) {
   DIR *folder = opendir(GOLDEN_DIR);
@@ -309,6 +332,7 @@ int main(void) {
   TCase *tcase = tcase_create("passes");
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, golden_modules);
+  tcase_add_test(tcase, broken);
   tcase_add_test(tcase, options_choose_passes);
   tcase_add_test(tcase, unknown_pass_names_are_refused);
   tcase_add_test(tcase, passes_are_listed_once);

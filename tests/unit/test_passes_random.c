@@ -437,7 +437,7 @@ static void check_seed(uint64_t seed) {
   ck_assert_msg(halo_module_verify(before) == HALO_OK, "%s: %s", name, halo_error_message());
   ck_assert_msg(can_evaluate(before), "%s cannot be evaluated", name);
   for (int fusion = 0; fusion < 2; fusion++) {
-    halo_pass_options options = {.no_fusion = !fusion, .verify = true};
+    halo_pass_options options = {.no_fusion = !fusion};
     halo_module *after, *again;
     ck_assert_msg(halo_module_optimize(before, &options, &after) == HALO_OK, "%s: %s", name,
                   halo_error_message());
