@@ -6,7 +6,6 @@
 #include "custom/custom.h"
 #include "halo/passes.h"
 #include "passes/passes.h"
-#include "plan/check.h"
 #include "plan/lower.h"
 #include "text/text.h"
 
@@ -100,7 +99,6 @@ static halo_status compile_plan(compile_job *job) {
       .user = job,
       .no_verify = halo_config_refused(HALO_CONFIG_VERIFY),
   };
-  HALO_TRY(halo_plan_check(job->optimized));
   job->optimized->target = job->target;
   HALO_TRY(halo_passes_run(job->optimized, &passes));
   HALO_TRY(dump->status);

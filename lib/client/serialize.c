@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "client/executable.h"
-#include "plan/check.h"
+#include "passes/passes.h"
 #include "plan/lower.h"
 #include "text/text.h"
 
@@ -226,7 +226,7 @@ static halo_status serialize_agree(halo_executable *e, const serialize_parts *p)
 
 static halo_status serialize_load(halo_executable *e) {
   const halo_device *home = halo_executable_home(e);
-  HALO_TRY(halo_plan_check(e->module));
+  HALO_TRY(halo_module_check_bounds(e->module));
   e->module->target = halo_target_of_device(home);
   HALO_TRY(halo_plan_lower(e->module, &home->cl->caps, e->kernels, &e->plan));
   for (int i = 0; i < e->placement_count; i++) HALO_TRY(halo_executable_load(e, i, NULL));

@@ -27,6 +27,7 @@ uint64_t halo_computation_same_position(const halo_computation *c) {
   for (int32_t i = 0; i < c->params.count; i++) {
     if (halo_shape_is_tuple(c->params.data[i]->shape)) return 0;
   }
+  if (halo_shape_leaf_count(c->root->shape) == 0) return 0;
   halo_pointer_map reads = {0};
   same_add(&reads, c->root, SAME);
   uint64_t safe = 0;

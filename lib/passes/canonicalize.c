@@ -20,6 +20,27 @@ static void canonical_add_dependency(halo_rewriter *r, halo_instr *instr) {
   halo_rewrite_replace(r, instr, instr->operands[0]);
 }
 
+/* A parameter is there from the start: who uses it, or comes after it, comes after what it was said to come after. */
+static void canonical_parameters(halo_rewriter *r) {
+  halo_computation *c = r->computation;
+  bool any = false;
+  for (int32_t p = 0; p < c->params.count; p++) any |= c->params.data[p]->control_pred_count > 0;
+  if (!any) return;
+  for (int32_t i = 0; i < c->instrs.count; i++) {
+    halo_instr *instr = c->instrs.data[i];
+    int32_t preds = instr->control_pred_count;
+    for (int32_t k = 0; k < instr->operand_count + preds; k++) {
+      const halo_instr *before = k < preds ? instr->control_preds[k] : instr->operands[k - preds];
+      if (before->opcode != HALO_OP_PARAMETER) continue;
+      for (int32_t q = 0; q < before->control_pred_count; q++) {
+        halo_rewrite_add_control_pred(instr, before->control_preds[q]);
+      }
+    }
+  }
+  for (int32_t p = 0; p < c->params.count; p++) c->params.data[p]->control_pred_count = 0;
+  r->changed = true;
+}
+
 /* ---- tuple-select ---- */
 
 static bool canonical_selectable(const halo_shape *shape) {
@@ -164,6 +185,7 @@ halo_status halo_pass_canonicalize(halo_module *module, bool *changed) {
   for (int32_t c = 0; c < module->computations.count; c++) {
     halo_rewriter r;
     halo_rewrite_begin(&r, module->computations.data[c]);
+    canonical_parameters(&r);
     for (int32_t i = 0; i < r.computation->instrs.count; i++) {
       halo_instr *instr = halo_rewrite_next(&r, i);
       if (!instr) continue;

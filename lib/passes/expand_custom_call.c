@@ -72,6 +72,54 @@ static bool custom_is_plain(const halo_shape *shape) {
   return !halo_shape_is_array(shape) || halo_shape_has_default_layout(shape);
 }
 
+/* An operand as it lies in memory under the layouts of `shape`; NULL after a failure. */
+static halo_instr *custom_operand(halo_expander *x, halo_instr *value, const halo_shape *shape) {
+  if (custom_is_plain(shape)) return value;
+  if (halo_shape_is_array(shape)) return custom_transpose(x, value, shape, true);
+  halo_arena *arena = &x->r->computation->module->arena;
+  halo_instr **parts = halo_arena_array(arena, halo_instr *, shape->count);
+  for (int32_t i = 0; i < shape->count; i++) {
+    halo_instr *part = halo_rewrite_make_gte(x->r, x->like, value, i);
+    parts[i] = custom_operand(x, part, shape->elements[i]);
+    if (!parts[i]) return NULL;
+  }
+  return halo_expand_tuple(x, parts, shape->count);
+}
+
+/* A shape with another one in the place of a part. */
+static const halo_shape *custom_with_part(halo_arena *arena, const halo_shape *shape,
+                                          const int64_t *index, int32_t count,
+                                          const halo_shape *part) {
+  if (count == 0) return part;
+  const halo_shape **elements = halo_arena_array(arena, const halo_shape *, shape->count);
+  for (int32_t i = 0; i < shape->count; i++) elements[i] = shape->elements[i];
+  elements[index[0]] =
+      custom_with_part(arena, shape->elements[index[0]], index + 1, count - 1, part);
+  return halo_shape_new_tuple(arena, shape->count, elements);
+}
+
+/* Says which layouts a call's operands have where it does not: row-major, or that of the result whose memory they
+ * share. */
+static void custom_constrain(halo_expander *x, halo_instr *instr) {
+  const halo_attr *aliases = halo_instr_attr(instr, HALO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
+  halo_arena *arena = &x->r->computation->module->arena;
+  if (!aliases || halo_instr_attr(instr, HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS)) return;
+  const halo_shape **shapes = halo_arena_array(arena, const halo_shape *, instr->operand_count + 1);
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    shapes[i] = halo_shape_with_default_layout(arena, instr->operands[i]->shape);
+  }
+  for (int32_t i = 0; i < aliases->aliases.count; i++) {
+    const halo_alias *alias = &aliases->aliases.data[i];
+    const halo_shape *part =
+        halo_shape_part(instr->shape, alias->out_index, alias->out_index_count);
+    shapes[alias->parameter] = custom_with_part(arena, shapes[alias->parameter], alias->param_index,
+                                                alias->param_index_count, part);
+  }
+  const halo_attr attr = {.id = HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS,
+                          .shapes = {.data = shapes, .count = instr->operand_count}};
+  halo_instr_set_attr(instr, &attr);
+}
+
 /* What the physical value stands for. */
 static halo_instr *custom_logical(halo_expander *x, halo_instr *value, const halo_shape *shape) {
   if (custom_is_plain(shape)) return value;
@@ -168,12 +216,12 @@ halo_instr *halo_expand_custom_call(halo_expander *x, halo_instr *instr) {
   if (plain || halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_RESULT)) return NULL;
   halo_instr *small = custom_small(x, instr);
   if (small) return small;
+  custom_constrain(x, instr);
+  wanted = halo_instr_attr(instr, HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   halo_instr **operands = halo_arena_array(&module->arena, halo_instr *, instr->operand_count + 1);
   for (int32_t i = 0; i < instr->operand_count; i++) {
     operands[i] = instr->operands[i];
-    const halo_shape *shape = wanted ? wanted->shapes.data[i] : operands[i]->shape;
-    if (!wanted || !halo_shape_is_array(shape) || halo_shape_has_default_layout(shape)) continue;
-    operands[i] = custom_transpose(x, operands[i], shape, true);
+    if (wanted) operands[i] = custom_operand(x, operands[i], wanted->shapes.data[i]);
     if (!operands[i]) return NULL;
   }
   halo_instr *call = halo_rewrite_make(x->r, instr, HALO_OP_CUSTOM_CALL,

@@ -22,6 +22,11 @@ halo_status halo_passes_run(halo_module *module, const halo_pass_options *option
  * (`with_control`). halo_passes_run begins with it. */
 halo_status halo_module_check_size(const halo_module *module, bool with_control);
 
+/* HALO_UNIMPLEMENTED for dimensions without a bound, and for values of 2^60 bytes or more together (naming instruction
+ * and line), in what the entry reaches.
+ * halo_passes_run begins with it. */
+halo_status halo_module_check_bounds(const halo_module *module);
+
 typedef halo_status halo_pass_fn(halo_module *module, bool *changed);
 
 /* A program of several partitions with shardings, which speaks of whole arrays, becomes that of each partition

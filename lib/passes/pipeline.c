@@ -206,6 +206,7 @@ halo_status halo_passes_run(halo_module *module, const halo_pass_options *option
   if (!options) options = &defaults;
   HALO_TRY(pass_check_list(options->disabled));
   HALO_TRY(halo_module_check_size(module, false));
+  HALO_TRY(halo_module_check_bounds(module));
   bool group_changed = true;
   for (int g = 0; g < PASS_GROUPS; g++) {
     const pass_group *group = &pass_table[g];

@@ -33,19 +33,23 @@ static halo_status host_refuse(const halo_instr *instr, const char *why) {
   return halo_fail(HALO_UNIMPLEMENTED, "line %d: %s: %s", instr->line, instr->name, why);
 }
 
+/* An empty tuple is no item of a queue, either way. */
 static halo_status host_infeed(lower_state *s, halo_instr *instr, halo_steps *steps) {
   const halo_shape *shape = instr->shape;
   if (!halo_shape_is_tuple(shape) || shape->count != 2) {
     return host_refuse(instr, "an infeed's shape is (data, token)");
   }
   const int32_t *leaves = host_take(s, instr, shape->elements[0]);
+  if (halo_shape_leaf_count(shape->elements[0]) == 0) return HALO_OK;
   host_step(s, instr, steps, true, shape->elements[0], leaves, -1);
   return HALO_OK;
 }
 
 static halo_status host_outfeed(lower_state *s, halo_instr *instr, halo_steps *steps) {
-  host_step(s, instr, steps, false, instr->operands[0]->shape, lower_value(instr->operands[0]), -1);
+  const halo_shape *shape = instr->operands[0]->shape;
   lower_leaves(s, instr)[0] = LOWER_NO_BUFFER;
+  if (halo_shape_leaf_count(shape) == 0) return HALO_OK;
+  host_step(s, instr, steps, false, shape, lower_value(instr->operands[0]), -1);
   return HALO_OK;
 }
 

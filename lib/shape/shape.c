@@ -289,7 +289,11 @@ int64_t halo_shape_byte_size(const halo_shape *shape) {
     return halo_shape_element_count(shape) * (int64_t)halo_type_size(shape->type);
   }
   int64_t size = 0;
-  for (int i = 0; i < shape->count; i++) size += halo_shape_byte_size(shape->elements[i]);
+  for (int i = 0; i < shape->count; i++) {
+    if (__builtin_add_overflow(size, halo_shape_byte_size(shape->elements[i]), &size)) {
+      return INT64_MAX;
+    }
+  }
   return size;
 }
 

@@ -146,6 +146,26 @@ START_TEST(queues_fail) {
 }
 END_TEST
 
+/* An empty tuple is no item: a run neither waits for one nor leaves one. */
+START_TEST(nothing) {
+  halo_client *client = run_client(NULL);
+  halo_buffer *result = run_on(client,
+                               "HloModule nothing\nENTRY e {\n  x = f32[2] parameter(0)\n"
+                               "  k = token[] after-all()\n  i = ((), token[]) infeed(k)\n"
+                               "  l = token[] get-tuple-element(i), index=1\n"
+                               "  n = () get-tuple-element(i), index=0\n"
+                               "  o = token[] outfeed(n, l), outfeed_shape=()\n"
+                               "  ROOT y = f32[2] negate(x)\n}\n",
+                               2, (float[]){1, 2});
+  run_check(result, "{-1, -2}");
+  halo_literal *item;
+  ck_fails(halo_device_outfeed(halo_client_device(client, 0), false, &item), HALO_NOT_FOUND,
+           "the outfeed queue is empty");
+  halo_buffer_release(result);
+  halo_client_release(client);
+}
+END_TEST
+
 typedef struct heard {
   int sent, wanted;
   bool refuse;
@@ -283,6 +303,7 @@ int main(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, queues);
   tcase_add_test(tests, queues_fail);
+  tcase_add_test(tests, nothing);
   tcase_add_test(tests, channels);
   tcase_add_test(tests, built);
   tcase_add_test(tests, refused);

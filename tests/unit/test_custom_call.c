@@ -211,6 +211,31 @@ START_TEST(aliased_results_begin_as_their_operand) {
 }
 END_TEST
 
+/* An operand that shares memory with a result of another layout lies as that does, within a tuple as well. */
+START_TEST(aliased_operands_have_the_layout_of_their_result) {
+  run("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[2,2] reshape(x)\n"
+      "  c = f32[2,2]{0,1} custom-call(x, y), custom_call_target=\"t.in_place\", "
+      "output_to_operand_aliasing={{}: (1, {})}\n  ROOT o = f32[4] reshape(c)\n}\n",
+      "{2, 5, 5, 8}");
+  run("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[2,2] reshape(x)\n"
+      "  p = (f32[2,2]) tuple(y)\n"
+      "  c = f32[2,2]{0,1} custom-call(x, p), custom_call_target=\"t.in_place\", "
+      "output_to_operand_aliasing={{}: (1, {0})}\n  ROOT o = f32[4] reshape(c)\n}\n",
+      "{2, 5, 5, 8}");
+  /* Of several extents. */
+  run("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4,1] reshape(x)\n"
+      "  p = (f32[4,1]) tuple(y)\n"
+      "  c = f32[4,1]{0,1} custom-call(x, p), custom_call_target=\"t.in_place\", "
+      "output_to_operand_aliasing={{}: (1, {0})}\n  ROOT o = f32[4] reshape(c)\n}\n",
+      "{2, 4, 6, 8}");
+  run("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
+      "  k = f32[2,3] constant({{1,2,3},{4,5,6}})\n  p = (f32[2,3]) tuple(k)\n"
+      "  ROOT c = f32[9] custom-call(p), custom_call_target=\"t.describe\", "
+      "operand_layout_constraints={(f32[2,3]{0,1})}\n}\n",
+      "{1, 4, 2, 5, 3, 6, 1, 0, -1}");
+}
+END_TEST
+
 START_TEST(markers_are_the_identity) {
   run("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n"
       "  a = f32[4] custom-call(x), custom_call_target=\"Sharding\", sharding={replicated}\n"
@@ -398,6 +423,7 @@ int main(void) {
   tcase_add_test(tc, functions_get_the_layout_that_the_call_names);
   tcase_add_test(tc, results_in_other_layouts_are_turned);
   tcase_add_test(tc, aliased_results_begin_as_their_operand);
+  tcase_add_test(tc, aliased_operands_have_the_layout_of_their_result);
   tcase_add_test(tc, markers_are_the_identity);
   tcase_add_test(tc, what_cannot_run_is_refused_by_name_and_line);
   tcase_add_test(tc, instructions_have_states);

@@ -170,6 +170,49 @@ START_TEST(broken) {
 }
 END_TEST
 
+/* Extents that nothing bounds, and values whose bytes sums cannot count, are refused with the place. */
+START_TEST(bounds) {
+  static const struct {
+    const char *text, *why;
+  } cases[] = {
+      {"HloModule m\nENTRY e {\n  a = f32[?] parameter(0)\n  ROOT r = f32[3] reshape(a)\n}\n",
+       "line 3: a: f32[?] has a dimension without a bound"},
+      {"HloModule m\nENTRY e {\n  a = f32[4] parameter(0)\n  b = s8[536870912,1073741824] "
+       "parameter(1)\n  c = s8[536870912,1073741824] negate(b)\n"
+       "  ROOT d = s8[536870912,1073741824] add(b, c)\n}\n",
+       "line 5: c: s8[536870912,1073741824] makes the program's values larger"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    halo_module *module = parse(cases[i].text, "bounds"), *after;
+    ck_assert_int_eq(halo_module_optimize(module, NULL, &after), HALO_UNIMPLEMENTED);
+    ck_message_has(cases[i].why);
+    halo_module_release(module);
+  }
+}
+END_TEST
+
+/* What follows a parameter that comes after something comes after that. */
+START_TEST(ordered_parameters) {
+  halo_module *module = parse(
+      "HloModule m\nENTRY e {\n  p0 = f32[4] parameter(0)\n  a = f32[4] negate(p0)\n"
+      "  p1 = f32[4] parameter(1), control-predecessors={a}\n  u = f32[4] sine(p1)\n"
+      "  v = f32[4] cosine(p0), control-predecessors={p1}\n"
+      "  ROOT r = (f32[4], f32[4], f32[4]) tuple(a, u, v)\n}\n",
+      "ordered");
+  halo_module *after;
+  ck_assert_msg(halo_module_optimize(module, NULL, &after) == HALO_OK, "%s", halo_error_message());
+  int ordered = 0;
+  for (int32_t i = 0; i < after->entry->instrs.count; i++) {
+    const halo_instr *instr = after->entry->instrs.data[i];
+    if (instr->opcode == HALO_OP_PARAMETER) ck_assert_int_eq(instr->control_pred_count, 0);
+    ordered += instr->opcode == HALO_OP_FUSION && instr->control_pred_count > 0;
+  }
+  ck_assert_int_eq(ordered, 2);
+  halo_module_release(after);
+  halo_module_release(module);
+}
+END_TEST
+
 START_TEST(golden_modules) {
   DIR *folder = opendir(GOLDEN_DIR);
   ck_assert_ptr_nonnull(folder);
@@ -333,6 +376,8 @@ int main(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, golden_modules);
   tcase_add_test(tcase, broken);
+  tcase_add_test(tcase, bounds);
+  tcase_add_test(tcase, ordered_parameters);
   tcase_add_test(tcase, options_choose_passes);
   tcase_add_test(tcase, unknown_pass_names_are_refused);
   tcase_add_test(tcase, passes_are_listed_once);

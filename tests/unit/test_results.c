@@ -138,11 +138,49 @@ START_TEST(counts) {
 }
 END_TEST
 
+/* Branches and loops that give nothing, in the entry and within a loop, on the device as it is and as a GPU. */
+START_TEST(nothing) {
+  static const char text[] =
+      "HloModule nothing\nnone {\n  p = () parameter(0)\n  ROOT t = () tuple()\n}\n"
+      "never {\n  p = () parameter(0)\n  ROOT c = pred[] constant(false)\n}\n"
+      "body {\n  p = (s32[], ()) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+      "  e = () get-tuple-element(p), index=1\n  one = s32[] constant(1)\n"
+      "  n = s32[] add(i, one)\n  q = pred[] compare(n, one), direction=GT\n"
+      "  c = () conditional(q, e, e), true_computation=none, false_computation=none\n"
+      "  ROOT t = (s32[], ()) tuple(n, c)\n}\n"
+      "cond {\n  p = (s32[], ()) parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+      "  five = s32[] constant(5)\n  ROOT l = pred[] compare(i, five), direction=LT\n}\n"
+      "ENTRY main {\n  x = s32[] parameter(0)\n  t = () tuple()\n"
+      "  s = (s32[], ()) tuple(x, t)\n  w = (s32[], ()) while(s), condition=cond, body=body\n"
+      "  n = s32[] get-tuple-element(w), index=0\n  less = pred[] compare(x, n), direction=LT\n"
+      "  c = () conditional(less, t, t), true_computation=none, false_computation=none\n"
+      "  d = () while(t), condition=never, body=none\n"
+      "  ROOT results = (s32[], (), ()) tuple(n, c, d)\n}\n";
+  if (_i / 3) setenv("HALO_TREAT_AS", "gpu", 1);
+  halo_client *client = run_client(NULL);
+  const halo_compile_options options = {.no_fusion = _i % 3 == 1, .no_optimization = _i % 3 == 2};
+  halo_executable *e;
+  ck_ok(run_try_compile(client, text, &options, &e));
+  halo_shape *scalar;
+  ck_ok(halo_shape_create_array(HALO_S32, 0, NULL, &scalar));
+  halo_literal *x = run_literal(scalar, "2"), *out;
+  ck_ok(halo_executable_run(e, &x, 1, &out));
+  ck_assert_int_eq(halo_literal_get_i64(halo_literal_element(out, 0), 0), 5);
+  ck_assert_int_eq(halo_shape_leaf_count(halo_literal_shape(out)), 1);
+  halo_literal_release(x);
+  halo_literal_release(out);
+  halo_shape_release(scalar);
+  halo_executable_release(e);
+  halo_client_release(client);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("results");
   TCase *test = tcase_create("results");
   tcase_add_loop_test(test, shapes, 0, 2 * CASES);
   tcase_add_test(test, counts);
+  tcase_add_loop_test(test, nothing, 0, 6);
   tcase_set_timeout(test, 240);
   suite_add_tcase(suite, test);
   return suite_run(suite);
