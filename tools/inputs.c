@@ -119,6 +119,18 @@ static int inputs_find(const input_list *list, const char *which) {
   return -1;
 }
 
+/* Whether all are called by their place, "Arg_0.1", as in StableHLO text without locations. */
+static bool inputs_have_no_names(const input_list *list) {
+  for (int i = 0; i < list->count; i++) {
+    const char *name = list->data[i].name;
+    if (strncmp(name, "Arg_", 4) != 0) return false;
+    for (name += 4; *name; name++) {
+      if (!isdigit((unsigned char)*name) && *name != '.') return false;
+    }
+  }
+  return list->count > 0;
+}
+
 static void inputs_print_names(const input_list *list) {
   enum { MOST = 12 };
   fputs(list->count ? "The program takes:" : "The program takes no arrays.", stderr);
@@ -127,6 +139,9 @@ static void inputs_print_names(const input_list *list) {
   }
   if (list->count > MOST) fprintf(stderr, ", ... (%d in all)", list->count);
   fputc('\n', stderr);
+  if (inputs_have_no_names(list)) {
+    fputs("It has no names for them: JAX writes names with .as_text(debug_info=True).\n", stderr);
+  }
 }
 
 /* ---- Values ---- */

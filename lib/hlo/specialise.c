@@ -135,8 +135,7 @@ static halo_status specialise_computation(specialise_state *s, halo_computation 
     if (!halo_shape_is_open(instr->shape)) continue;
     const halo_shape *from = NULL;
     if (instr->opcode != HALO_OP_PARAMETER) HALO_TRY(specialise_source(s, instr, &from));
-    const halo_shape *shape =
-        from ? specialise_fill(&s->module->arena, instr->shape, from) : NULL;
+    const halo_shape *shape = from ? specialise_fill(&s->module->arena, instr->shape, from) : NULL;
     if (!shape) {
       halo_arena scratch = {0};
       halo_status status = halo_fail(

@@ -262,26 +262,6 @@ static halo_status module_verify(halo_text_parser *p) {
   return status;
 }
 
-#define MODULE_ASK_JAX "in JAX, jax.jit(f).lower(x).as_text(dialect=\"hlo\") prints it"
-
-/* Names what people have instead of HLO text. */
-static halo_status module_check_form(halo_text_parser *p) {
-  enum { LOOK = 64 };
-  for (const char *at = p->begin; at < p->end && at < p->begin + LOOK; at++) {
-    if ((unsigned char)*at >= ' ' || strchr("\t\n\r\f\v", *at))
-      continue; /* a NUL is told apart later */
-    return halo_text_error(
-        p, p->begin,
-        "these bytes are no text; of other formats, halo_module_read takes whole HLO "
-        "protos and StableHLO artifacts, and HLO text is read: " MODULE_ASK_JAX);
-  }
-  bool mlir = (halo_text_is_word(p, "module") || *p->begin == '#' || *p->begin == '"') &&
-              (strstr(p->begin, "func.func") || strstr(p->begin, "stablehlo.") ||
-               strstr(p->begin, "mhlo."));
-  if (!mlir) return HALO_OK;
-  return halo_text_error(p, p->begin, "this is MLIR (StableHLO), which halo_module_read reads");
-}
-
 typedef struct module_request {
   const char *text, *name;
   size_t length;
@@ -294,7 +274,7 @@ static halo_status module_run(void *user) {
   HALO_TRY(halo_text_begin(&p, request->text, request->length, request->name));
   p.module = halo_module_create("module");
   p.arena = &p.module->arena;
-  halo_status status = module_check_form(&p);
+  halo_status status = halo_text_refuse_foreign(&p);
   if (status == HALO_OK) status = module_read(&p);
   for (int32_t i = 0; i < p.module->computations.count; i++) {
     p.module->computations.data[i]->data = NULL;

@@ -208,6 +208,11 @@ void halo_text_wrap(halo_text_parser *p, halo_text_draft *draft);
 /* The comparator that sort had before it was written out: ascending by the first operand. */
 void halo_text_make_comparator(halo_text_parser *p, halo_text_draft *draft);
 
+/* ---- foreign.c ---- */
+
+/* Fails, with advice, if the text begins as other files do that people give: compressed ones, arrays, MLIR. */
+halo_status halo_text_refuse_foreign(halo_text_parser *p);
+
 /* ---- parse_module.c ---- */
 
 /* Reads "{ ... }" into a new computation; the name NULL makes one up. */

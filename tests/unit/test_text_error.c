@@ -26,9 +26,15 @@ static const struct {
      "t:1:57: error: ", "NUL byte"},
     /* Other forms of programs */
     {"module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n  func.func public @main()",
-     "t:1:1: error: ", "this is MLIR (StableHLO), which halo_module_read reads"},
+     "t:1:1: error: ", "this is MLIR (StableHLO): expected HLO text"},
     {"#loc = loc(unknown)\nmodule @f { func.func public @main() {} }", "t:1:1: error: ", "MLIR"},
-    {"\n\005jit_f\022\004main", "t:1:1: error: ", "these bytes are no text"},
+    {"\n\005jit_f\022\004main", "t:1:1: error: ", "this is no program that is known here"},
+    {"\x1f\x8b\b", "t:1:1: error: ", "compressed by gzip: unpack it first, with gunzip"},
+    {"\x28\xb5\x2f\xfd", "t:1:1: error: ", "compressed by zstd"},
+    {"BZh91AY&SY", "t:1:1: error: ", "compressed by bzip2"},
+    {"PK\003\004", "t:1:1: error: ", "a zip archive"},
+    {"\x93NUMPY", "t:1:1: error: ", "an array of NumPy, an input of a program"},
+    {"\xff\xfeH", "t:1:1: error: ", "UTF-16"},
     {"\xef\xbb\xbf@", "t:1:1: error: ", "no meaning in HLO text"},
     /* Modules */
     {"HloModule", "t:1:10: error: ", "the module's name"},
