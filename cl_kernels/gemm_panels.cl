@@ -13,7 +13,8 @@
  * loops over what is k of part `part`, and in them H_KA, H_KB where in a row of A and in a panel of B; H_M, H_N;
  * H_MR, H_NV, H_W; H_STRETCH terms, 0: all, are added up on their own, of H_STEPS, and then
  * H_LOOPS goes from k_begin to k_end; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS, H_TURNS: these and H_M, H_N may be arguments; H_RIM 1: there
- * may be blocks that reach beyond C; H_VECTORS 1: H_OUTV(b, row, column, v) stores H_W elements of one row; H_SPLIT 0:
+ * may be blocks that reach beyond C; H_TARGET what the function needs of the processor; H_BIASED 1: elements are four bytes, to each of
+ * which in A 128 was added; H_VECTORS 1: H_OUTV(b, row, column, v) stores H_W elements of one row; H_SPLIT 0:
  * H_OUT(b, row, column, v) finishes and stores one element, 1: H_VALUE(b, row, column, v) finishes it, H_PUT(b, row,
  * column, v) stores it, of type H_R. */
 #ifndef H_NAME
@@ -47,6 +48,8 @@
 #define H_RIM 1
 #define H_VECTORS 1
 #define H_SPLIT 0
+#define H_TARGET
+#define H_BIASED 0
 #define H_MR 6
 #define H_NV 4
 #define H_MPANELS 3
@@ -58,7 +61,7 @@
 #define H_NR (H_NV * H_W)
 
 /* Apart from the kernel, which PoCL compiles three times. */
-static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) {
+static __attribute__((noinline)) H_TARGET void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) {
   H_BLOCK_POINTERS
   /* Work items run through the row panels first: the panel of B, the larger one, stays in cache. */
   if (item >= (H_INT)H_MPANELS * H_NPANELS * H_BATCH * H_PARTS) return;
@@ -87,6 +90,13 @@ static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) 
 #pragma unroll
     for (int j = 0; j < H_NV; ++j) c[i][j] = (H_V)((H_T)0);
   }
+#if H_BIASED
+  /* What the added 128 make of a column. */
+  const H_V ones = (H_V)((H_T)0x80808080);
+  H_V bias[H_NV];
+#pragma unroll
+  for (int j = 0; j < H_NV; ++j) bias[j] = (H_V)((H_T)0);
+#endif
   H_LOOPS {
     __global const H_T *a = PA + (H_KA), *b = b0 + (H_KB);
     H_V row[H_NV];
@@ -98,7 +108,18 @@ static __attribute__((noinline)) void H_BLOCK(const H_INT item, H_BLOCK_PARAMS) 
 #pragma unroll
       for (int j = 0; j < H_NV; ++j) c[i][j] = H_MAD(x, row[j], c[i][j]);
     }
+#if H_BIASED
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) bias[j] = H_MAD(ones, row[j], bias[j]);
+#endif
   }
+#if H_BIASED
+#pragma unroll
+  for (int i = 0; i < H_MR; ++i) {
+#pragma unroll
+    for (int j = 0; j < H_NV; ++j) c[i][j] -= bias[j];
+  }
+#endif
 #if H_STRETCH
 #pragma unroll
   for (int i = 0; i < H_MR; ++i) {

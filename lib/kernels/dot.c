@@ -189,12 +189,26 @@ static bool dot_is_narrow(halo_type type) {
   return halo_type_is_integral(type) && halo_type_size(type) <= 2 && type != HALO_U16;
 }
 
-/* The block of the result, and whether elements go in pairs. */
+/* Bytes go in fours where the processor multiplies them so. Of two bytes without signs one would have to lose 128, and the
+ * other's sums would be needed along rows: these go in pairs. */
+static bool dot_goes_in_fours(const halo_caps *caps, halo_type lhs, halo_type rhs) {
+  bool bytes = halo_type_size(lhs) == 1 && halo_type_size(rhs) == 1;
+  return caps->multiplies_bytes && bytes && (halo_type_is_sint(lhs) || halo_type_is_sint(rhs));
+}
+
+/* The block of the result, and how many elements go together. */
 static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view *v) {
   halo_panels b = halo_panels_choose(l->caps, v->accumulator, v->n);
-  b.pairs = halo_type_is_integral(v->accumulator) && halo_type_size(v->accumulator) == 4 &&
-            dot_is_narrow(v->lhs.operand->shape->type) &&
-            dot_is_narrow(v->rhs.operand->shape->type);
+  halo_type lhs = v->lhs.operand->shape->type, rhs = v->rhs.operand->shape->type;
+  bool whole = halo_type_is_integral(v->accumulator) && halo_type_size(v->accumulator) == 4;
+  if (!whole || !dot_is_narrow(lhs) || !dot_is_narrow(rhs)) return b;
+  b.group = 2;
+  if (!dot_goes_in_fours(l->caps, lhs, rhs) || b.w != 16) return b;
+  b.group = 4;
+  b.biased = halo_type_is_sint(lhs) && halo_type_is_sint(rhs);
+  b.swapped = halo_type_is_sint(lhs) && !b.biased;
+  /* The sums of columns take registers too. */
+  if (b.biased && b.mr == 6) b.mr = 5;
   return b;
 }
 
@@ -269,14 +283,15 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
                            .lines = rhs ? v->n : v->m,
                            .k = v->k,
                            .panel = rhs ? b->nr : dot_a_panel(v, b),
-                           .pairs = b->pairs,
+                           .group = b->group,
+                           .biased = b->biased && !rhs,
                            .k_fast = side->contract.stride == 1 && side->free.stride != 1};
   *scratch = l->scratch.count;
   int64_t size = (int64_t)halo_type_size(v->accumulator);
   halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
   dot_text t;
   dot_begin(&t, l, v, name);
-  pack.shared = dot_is_strided(side) && !b->pairs && !v->in_parts;
+  pack.shared = dot_is_strided(side) && b->group == 1 && !v->in_parts;
   if (pack.shared) {
     dot_strided_element(&t, rhs);
   } else {
@@ -314,7 +329,7 @@ static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot
   const halo_dot_view *v = &t->v;
   const halo_dot_side *lhs = &v->lhs, *rhs = &v->rhs;
   halo_arena *arena = t->parts.l->arena;
-  int64_t steps = halo_panels_steps(b->pairs, v->k);
+  int64_t steps = halo_panels_steps(b->group, v->k);
   int64_t batch = lhs->batch.stride, line = lhs->free.stride, step = lhs->contract.stride;
   dot_distances d = {
       .steps = halo_panels_number(&t->parts, shared, steps), .a_bare = true, .shared = shared};

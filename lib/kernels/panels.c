@@ -12,7 +12,7 @@ halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int
   if (lanes > 16) lanes = 16;
   if (lanes < 4) lanes = 4;
   while (lanes & (lanes - 1)) lanes--;
-  halo_panels b = {.w = lanes, .mr = 6};
+  halo_panels b = {.w = lanes, .mr = 6, .group = 1};
   if (halo_type_size(accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
   b.nv = lanes >= 16 ? 4 : 2; /* 32 vector registers, or 16 */
   /* Narrow results: fewer columns and more rows, so that little of the block is padding. */
@@ -29,26 +29,31 @@ const char *halo_panels_number(halo_parts *parts, bool shared, int64_t number) {
   return halo_arena_printf(parts->l->arena, "%lld", (long long)number);
 }
 
-int64_t halo_panels_steps(bool pairs, int64_t k) { return pairs ? (k + 1) / 2 : k; }
+int64_t halo_panels_steps(int group, int64_t k) { return (k + group - 1) / group; }
 
 int64_t halo_panels_pack_size(const halo_panels_pack *p) {
-  return p->batch * halo_panels_round_up(p->lines, p->panel) * halo_panels_steps(p->pairs, p->k);
+  return p->batch * halo_panels_round_up(p->lines, p->panel) * halo_panels_steps(p->group, p->k);
 }
 
-/* H_IN: an element, or two. */
+/* H_IN: an element, or several that are parts of one. */
 static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panels_pack *p) {
-  if (!p->pairs) {
+  if (p->group == 1) {
     halo_parts_call(parts, k, "H_IN", "_in", "b, line, k");
     return;
   }
-  const char *call = halo_arena_printf(parts->l->arena, "%s_in(%s, b, line, 2 * (k)", parts->name,
-                                       parts->texts.arguments);
-  if (p->k % 2 == 0) {
-    halo_parts_hole(parts, k, "H_IN(b, line, k)", "h_pair(%s), %s + 1))", call, call);
-  } else {
-    halo_parts_hole(parts, k, "H_IN(b, line, k)", "h_pair(%s), 2 * (k) + 1 < %lld ? %s + 1) : 0)",
-                    call, (long long)p->k, call);
+  halo_arena *arena = parts->l->arena;
+  const char *text = p->group == 2 ? "h_pair(" : "h_four(";
+  for (int i = 0; i < p->group; i++) {
+    const char *call = halo_arena_printf(arena, "%s_in(%s, b, line, %d * (k) + %d)", parts->name,
+                                         parts->texts.arguments, p->group, i);
+    if ((p->k - 1) % p->group < i) {
+      call = halo_arena_printf(arena, "(%d * (k) + %d < %lld ? %s : 0)", p->group, i,
+                               (long long)p->k, call);
+    }
+    text = halo_arena_printf(arena, "%s%s%s", text, i ? ", " : "", call);
   }
+  halo_parts_hole(parts, k, "H_IN(b, line, k)", "(%s)%s)", text,
+                  p->biased ? " ^ (int)0x80808080" : "");
 }
 
 /* Whether 16 x 16 words are turned over in registers on the way into panels. The text for an element is there sixteen
@@ -57,18 +62,23 @@ static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p
   enum { SIDE = 16, LEAST = 4096, SHORT_INSTRS = 8 };
   bool cheap = p->shared || parts->l->computation->instrs.count <= SHORT_INSTRS;
   return cheap && p->batch * p->lines * p->k >= LEAST && p->k_fast && p->panel % SIDE == 0 &&
-         halo_panels_steps(p->pairs, p->k) >= SIDE && halo_type_size(p->type) == 4 &&
+         halo_panels_steps(p->group, p->k) >= SIDE && halo_type_size(p->type) == 4 &&
          parts->l->caps->vector_width_float >= SIDE;
+}
+
+static void panels_add_section(halo_parts *parts, int group) {
+  if (group == 2) halo_sections_add(&parts->e.sections, "pairs");
+  if (group == 4) halo_sections_add(&parts->e.sections, "pairs");
 }
 
 halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
                                    const char *label) {
   const char *out = halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
-  int64_t steps = halo_panels_steps(p->pairs, p->k);
+  int64_t steps = halo_panels_steps(p->group, p->k);
   int block = p->panel == 1 ? 1024 : 16;
   bool turns = panels_pack_turns(parts, p);
   if (turns) halo_sections_add(&parts->e.sections, "turned");
-  if (p->pairs) halo_sections_add(&parts->e.sections, "pairs");
+  panels_add_section(parts, p->group);
   halo_sections_add(&parts->e.sections, "rolled");
   const char *lines = halo_panels_number(parts, p->shared, p->lines);
   const char *length = halo_panels_number(parts, p->shared, steps);
@@ -132,14 +142,17 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
   halo_parts_hole(parts, k, "H_BLOCK_POINTERS", "%s", pointers);
   halo_panels_vector_holes(parts, k, b, type);
   halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
-  if (b->pairs) {
-    halo_sections_add(&parts->e.sections, "pairs");
-    halo_parts_hole(parts, k, "H_MAD(x, y, c)",
-                    "as_%s%d(h_pairs_%d(as_int%d(x), as_int%d(y), as_int%d(c)))",
-                    halo_ctype_compute(type), b->w, b->w, b->w, b->w, b->w);
-  } else {
+  panels_add_section(parts, b->group);
+  if (b->group == 1) {
     halo_parts_hole(parts, k, "H_MAD(x, y, c)", "((x) * (y) + (c))");
+  } else {
+    halo_parts_hole(parts, k, "H_MAD(x, y, c)",
+                    "as_%s%d(%s%d(as_int%d(%s), as_int%d(%s), as_int%d(c)))",
+                    halo_ctype_compute(type), b->w, b->group == 2 ? "h_pairs_" : "H_FOURS_", b->w,
+                    b->w, b->swapped ? "y" : "x", b->w, b->swapped ? "x" : "y", b->w);
   }
+  halo_parts_hole(parts, k, "H_TARGET", "%s", b->group == 4 ? "H_FOURS_TARGET" : "");
+  halo_template_define_int(k, "H_BIASED", b->biased);
   halo_template_define_int(k, "H_NV", b->nv);
   halo_template_define_int(k, "H_MR", b->mr);
   halo_parts_hole(parts, k, "H_M", "%s", sizes->rows_text);

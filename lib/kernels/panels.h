@@ -9,23 +9,26 @@
  * columns. */
 typedef struct halo_panels {
   int w, nv, mr, nr;
-  bool
-      pairs; /* the accumulators are 32-bit integers, and what is packed are pairs of s16, two steps of k */
+  /* Steps of k that are packed in one element: 1; or of 32-bit integers 2, as s16, or 4, as bytes. */
+  int group;
+  /* Of bytes: those of A, or of B, are signed and are packed with 128 added, since the processor's instruction takes bytes
+   * without signs times bytes with signs: A's are the former, unless `swapped`. */
+  bool biased, swapped;
 } halo_panels;
 
 /* For a device's registers and a result of so many columns. */
 halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int64_t columns);
 
 /* Steps that a sum over k takes. */
-int64_t halo_panels_steps(bool pairs, int64_t k);
+int64_t halo_panels_steps(int group, int64_t k);
 
 /* An operand that is packed: lines (rows of A, columns of B) of k elements, `panel` lines side by side. */
 typedef struct halo_panels_pack {
   halo_type type;
   int64_t batch, lines, k;
   int panel;
-  bool
-      pairs; /* two neighbours in k are one element: the halves of 32 bits, the last one's partner 0 */
+  int group; /* neighbours in k that are one element, parts of 32 bits; those beyond the last are 0 */
+  bool biased; /* bytes with 128 added */
   bool k_fast; /* neighbours in k are neighbours in memory, and neighbouring lines are not */
   bool shared; /* sizes are arguments: see halo_panels_number */
 } halo_panels_pack;

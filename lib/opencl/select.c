@@ -137,6 +137,17 @@ static uint32_t select_simd_width(cl_device_id id, const halo_caps *caps) {
   return caps->is_gpu ? 32 : 1;
 }
 
+/* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out. */
+static bool select_multiplies_bytes(const halo_caps *caps) {
+#if defined(__x86_64__)
+  bool pocl = strcmp(caps->platform, "Portable Computing Language") == 0;
+  return pocl && caps->is_cpu && caps->simd_width >= 16 && __builtin_cpu_supports("avx512vnni");
+#else
+  (void)caps;
+  return false;
+#endif
+}
+
 static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_listing *out) {
   halo_caps *caps = &out->caps;
   select_platform_text(platform, CL_PLATFORM_NAME, caps->platform, sizeof caps->platform);
@@ -157,6 +168,7 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   select_floats(id, caps);
   caps->simd_width = select_simd_width(id, caps);
   if (caps->simd_width == 0) caps->simd_width = 1;
+  caps->multiplies_bytes = select_multiplies_bytes(caps);
   int major = 0, minor = 0;
   bool version = sscanf(caps->version, "OpenCL %d.%d", &major, &minor) == 2;
   out->usable = version && (major > 1 || minor >= 2) && caps->global_memory &&

@@ -214,6 +214,9 @@ def _narrow_cases():
         (("s16", "s16", "s32"), ((7, 3), (3, 33)), ((), ()), ((1,), (0,))),
         (("u16", "u16", "u32"), ((7, 6), (6, 5)), ((), ()), ((1,), (0,))),
         (("s8", "s8", "s8"), ((3, 6, 21), (3, 21, 5)), ((0,), (0,)), ((2,), (1,))),
+        # Bytes in fours, where the processor has that: signs of either side, of both and of none, k no multiple of 4.
+        (("s8", "u8", "s32"), ((11, 23), (23, 70)), ((), ()), ((1,), (0,))),
+        (("s8", "s8", "s32"), ((31, 12), (31, 140)), ((), ()), ((0,), (0,))),
     ):
         r = values.random(len(case.lines))
         operands = [operand(r, types[i], dims[i]) for i in (0, 1)]
