@@ -1,6 +1,7 @@
 /* base/config.c: reading the environment. */
 #include "base/config.h"
 
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
@@ -180,7 +181,8 @@ void halo_config_share_cache_dir(void) {
   if (!own || !*own || !config_can_be_written(own)) return;
   halo_strbuf path = {0};
   halo_strbuf_printf(&path, "%s/pocl", own);
-  setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
+  bool trusted = halo_folder_is_trusted(own) && halo_folder_is_trusted(halo_strbuf_text(&path));
+  if (trusted) setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
   halo_strbuf_deinit(&path);
 }
 

@@ -105,7 +105,7 @@ char *halo_config_pocl_cache_dir(void);
  * $OPENCL_VENDOR_PATH or the usual one. */
 const char *halo_config_drivers_dir(void);
 /* Tells PoCL, by $POCL_CACHE_DIR where that is not set, to keep its programs in a folder in $HALO_CACHE_DIR, unless that
- * can neither be written to nor be made: PoCL would offer no device. For the time before OpenCL is first used: PoCL looks
+ * can neither be written to nor be made (PoCL would offer no device), or is not to be trusted (base/folder.h). For the time before OpenCL is first used: PoCL looks
  * once, and other threads may not like what sets variables. */
 void halo_config_share_cache_dir(void);
 

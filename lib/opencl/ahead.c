@@ -2,6 +2,7 @@
 #include "opencl/ahead.h"
 
 #include "base/config.h"
+#include "base/folder.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -276,7 +277,7 @@ static char *ahead_folder(const halo_cl_device *device) {
   if (!ahead_version[0]) strcpy(ahead_version, device->caps.platform_version);
   bool good = strcmp(ahead_version, device->caps.platform_version) == 0 &&
               ahead_failures < AHEAD_MAX_FAILURES && !halo_cl_is_forked();
-  if (folder && good && access(folder, W_OK) == 0) return folder;
+  if (folder && good && access(folder, W_OK) == 0 && halo_folder_is_trusted(folder)) return folder;
   halo_free(folder);
   return NULL;
 }
@@ -382,7 +383,7 @@ typedef enum ahead_state { AHEAD_NEW, AHEAD_ASKED, AHEAD_CACHED } ahead_state;
 
 static ahead_state ahead_look_up(halo_cl_ahead *ahead, const char *path) {
   if (halo_map_set_text(&ahead->known, path, ahead) != NULL) return AHEAD_ASKED;
-  bool cached = access(path, R_OK) == 0;
+  bool cached = ahead->native ? halo_native_is_whole(path) : access(path, R_OK) == 0;
   ahead->kernels++;
   ahead->cached += cached;
   return cached ? AHEAD_CACHED : AHEAD_NEW;

@@ -1,5 +1,6 @@
 /* opencl/disk.c: program binaries as files. A file is used only when its header and checksum say
  * that it is whole and the right one; anything else counts as damaged and is written anew. */
+#include "base/folder.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -76,6 +77,7 @@ static bool disk_read_file(int file, const uint64_t key[2], unsigned char **bina
 
 halo_disk_result halo_disk_load(const char *directory, const uint64_t key[2],
                                 unsigned char **binary, size_t *size) {
+  if (!halo_folder_is_trusted(directory)) return HALO_DISK_ABSENT;
   char *path = disk_path(directory, key, ".bin");
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   halo_disk_result result = file < 0 ? HALO_DISK_ABSENT : HALO_DISK_DAMAGED;
@@ -92,19 +94,6 @@ halo_disk_result halo_disk_load(const char *directory, const uint64_t key[2],
 void halo_disk_remove(const char *directory, const uint64_t key[2]) {
   char *path = disk_path(directory, key, ".bin");
   unlink(path);
-  halo_free(path);
-}
-
-/* Makes the folder and those above it, private to the user. */
-static void disk_make_directory(const char *directory) {
-  char *path = halo_strdup(directory);
-  for (char *at = path + 1; *at; at++) {
-    if (*at != '/') continue;
-    *at = '\0';
-    mkdir(path, 0700);
-    *at = '/';
-  }
-  mkdir(path, 0700);
   halo_free(path);
 }
 
@@ -168,13 +157,15 @@ bool halo_disk_save(const char *directory, const uint64_t key[2], const unsigned
   disk_header header = {.key = {key[0], key[1]}, .size = size};
   memcpy(header.magic, disk_magic, sizeof disk_magic);
   header.checksum = halo_hash(binary, size, 0);
-  disk_make_directory(directory);
+  halo_folder_make(directory);
+  if (!halo_folder_is_trusted(directory)) return false;
   char *path = disk_path(directory, key, ".bin");
   char *temporary = disk_path(directory, key, ".XXXXXX");
   int file = mkostemp(temporary, O_CLOEXEC);
   bool good = file >= 0;
   if (good) {
     good = disk_write(file, &header, sizeof header) && disk_write(file, binary, size);
+    good = good && fdatasync(file) == 0;
     good = close(file) == 0 && good;
     good = good && rename(temporary, path) == 0;
     if (!good) unlink(temporary);

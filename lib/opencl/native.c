@@ -7,6 +7,7 @@
 #include "opencl/native.h"
 
 #include "base/file.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "linker/link.h"
 #include "opencl/native_work.h"
@@ -14,6 +15,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- Text ---- */
 
@@ -381,12 +383,43 @@ static bool native_optimise(const halo_native_work *w) {
 
 /* ---- Files ---- */
 
+/* Stands behind a library, where what loads it does not look. */
+typedef struct native_seal {
+  char magic[8];
+  uint64_t size, checksum; /* of what is before it */
+} native_seal;
+
+static native_seal native_make_seal(const unsigned char *bytes, size_t size) {
+  return (native_seal){"HALOSO1", size, halo_hash(bytes, size, 0)};
+}
+
 static bool native_write(const char *path, const unsigned char *bytes, size_t size) {
   halo_outfile *file;
+  native_seal seal = native_make_seal(bytes, size);
   if (halo_outfile_create(path, &file) != HALO_OK) return false;
-  if (halo_outfile_write(file, bytes, size) == HALO_OK) return halo_outfile_commit(file) == HALO_OK;
+  if (halo_outfile_write(file, bytes, size) == HALO_OK &&
+      halo_outfile_write(file, &seal, sizeof seal) == HALO_OK &&
+      halo_outfile_sync(file) == HALO_OK) {
+    return halo_outfile_commit(file) == HALO_OK;
+  }
   halo_outfile_discard(file);
   return false;
+}
+
+bool halo_native_is_whole(const char *path) {
+  char *bytes;
+  size_t size;
+  native_seal seal, expected;
+  if (access(path, R_OK) != 0 || halo_file_read(path, &bytes, &size) != HALO_OK) return false;
+  bool whole = size > sizeof seal;
+  if (whole) {
+    size -= sizeof seal;
+    memcpy(&seal, bytes + size, sizeof seal);
+    expected = native_make_seal((const unsigned char *)bytes, size);
+    whole = memcmp(&seal, &expected, sizeof seal) == 0;
+  }
+  halo_free(bytes);
+  return whole;
 }
 
 static void *native_emit(const halo_native_work *w) {

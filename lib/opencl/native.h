@@ -24,7 +24,7 @@ typedef struct halo_native_kernel {
 } halo_native_kernel;
 
 /* To be changed with what is made of the same text: PoCL keeps it by the text of programs and their options. */
-enum { HALO_NATIVE_FORM = 6 };
+enum { HALO_NATIVE_FORM = 7 };
 
 /* Whether kernels can be made so here. */
 bool halo_native_is_there(void);
@@ -50,6 +50,9 @@ void halo_native_close(halo_native_work *work);
 /* Makes of the objects of all parts and shared functions the library `path`, as PoCL loads it; false: it could not be done,
  * as of objects that are NULL, and there is no such file. */
 bool halo_native_link(void *const *objects, int count, const char *path);
+/* Whether there is such a library, as halo_native_link made it: with its checksum. What a loss of power or a disk damaged is
+ * not, nor is what something else made. */
+bool halo_native_is_whole(const char *path);
 /* NULL is no object. */
 void halo_native_drop(void *object);
 

@@ -1,0 +1,71 @@
+/* base/folder.c: which folders may hold a cache: a library that lies in one is run with this user's rights. */
+#include "base/folder.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void halo_folder_make(const char *path) {
+  char *all = halo_strdup(path);
+  for (char *at = all + 1; *all && *at; at++) {
+    if (*at != '/') continue;
+    *at = '\0';
+    mkdir(all, 0700);
+    *at = '/';
+  }
+  mkdir(all, 0700);
+  halo_free(all);
+}
+
+halo_status halo_folder_check(const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0) return HALO_OK;
+  uid_t user = geteuid();
+  const char *reason = NULL;
+  if (!S_ISDIR(info.st_mode)) reason = "it is no folder";
+  if (info.st_uid != user && info.st_uid != 0) reason = "another user owns it";
+  if (info.st_mode & S_IWGRP && info.st_gid != getegid()) {
+    reason = "a group that is not this user's own may write there";
+  }
+  if (info.st_mode & S_IWOTH) reason = "everybody may write there";
+  if (!reason) return HALO_OK;
+  return halo_fail(HALO_FAILED_PRECONDITION, "%s is not used as a cache: %s", path, reason);
+}
+
+/* ---- Warnings ---- */
+
+typedef struct folder_warned {
+  struct folder_warned *next;
+  char path[];
+} folder_warned;
+
+static pthread_mutex_t folder_lock = PTHREAD_MUTEX_INITIALIZER;
+static folder_warned *folder_all; /* as long as the process */
+
+/* Whether it is the first time. */
+static bool folder_note(const char *path) {
+  pthread_mutex_lock(&folder_lock);
+  const folder_warned *known = folder_all;
+  while (known && strcmp(known->path, path) != 0) known = known->next;
+  if (!known) {
+    size_t size = strlen(path) + 1;
+    folder_warned *warned = halo_alloc(sizeof *warned + size);
+    memcpy(warned->path, path, size);
+    warned->next = folder_all;
+    folder_all = warned;
+  }
+  pthread_mutex_unlock(&folder_lock);
+  return !known;
+}
+
+bool halo_folder_is_trusted(const char *path) {
+  char *before = halo_error_save();
+  halo_status status = halo_folder_check(path);
+  if (status != HALO_OK && folder_note(path)) fprintf(stderr, "halo: %s\n", halo_error_message());
+  halo_error_restore(before);
+  return status == HALO_OK;
+}

@@ -1,0 +1,21 @@
+/* base/folder.h: folders of caches: made private to the user, and used only if nobody else can have put files there. */
+#ifndef HALO_BASE_FOLDER_H
+#define HALO_BASE_FOLDER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/* Makes the folder and those above it that are missing, for the user alone (0700). What cannot be made is found missing
+ * when it is used. */
+void halo_folder_make(const char *path);
+
+/* HALO_FAILED_PRECONDITION, with the reason, where others than this user and root can put files into the folder: another user
+ * owns it, everybody may write there, or a group that is not the user's own. HALO_OK also where there is no such folder. */
+halo_status halo_folder_check(const char *path);
+
+/* Whether a cache in this folder may be used. Where the check fails the process's first such call for a folder says why on
+ * stderr, in one line; this thread's message stays as it was. Any thread. */
+bool halo_folder_is_trusted(const char *path);
+
+#endif
