@@ -125,8 +125,12 @@ typedef struct halo_memory_stats {
   uint64_t limit;
   uint64_t allocations; /* requests so far */
   uint64_t reused;      /* of which served from the cache */
+  uint64_t largest;     /* the most bytes of one request */
+  uint64_t peak_held;   /* most live and cached bytes at once */
 } halo_memory_stats;
 HALO_API void halo_device_memory_stats(halo_device *device, halo_memory_stats *out);
+/* What has been most and largest so far, and how many requests there were, is counted anew from now on. */
+HALO_API void halo_device_reset_memory_stats(halo_device *device);
 /* Gives cached device memory back to the driver. */
 HALO_API void halo_device_trim_memory(halo_device *device);
 
@@ -317,6 +321,13 @@ HALO_API HALO_MUST_USE halo_status halo_buffer_fulfil(halo_buffer *buffer, const
                                                       const int64_t *byte_strides);
 HALO_API HALO_MUST_USE halo_status halo_buffer_fail(halo_buffer *buffer, halo_status status,
                                                     const char *message);
+/* As fulfil, with the value of another buffer of the same shape on the same device, which need not be there yet: both
+ * have the same memory, or the same failure. HALO_INVALID_ARGUMENT for another shape or device. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_fulfil_with(halo_buffer *buffer, halo_buffer *from);
+/* A new buffer with the same memory and another static shape of as many bytes, read in that shape's layout.
+ * HALO_INVALID_ARGUMENT for another number of bytes. */
+HALO_API HALO_MUST_USE halo_status halo_buffer_bitcast(halo_buffer *buffer, const halo_shape *shape,
+                                                       halo_buffer **out);
 /* A new buffer with the same value on a device of the same client (also on the same one); returns without
  * waiting. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_copy_to_device(halo_buffer *buffer,

@@ -278,8 +278,7 @@ halo_status halo_buffer_promise(halo_device *device, const halo_shape *shape, ha
   return HALO_OK;
 }
 
-/* Takes out the value that was promised, which a program may have taken as donated. */
-static halo_status buffer_keep(halo_buffer *buffer, const char *call, halo_value **out) {
+halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call, halo_value **out) {
   if (!buffer) return halo_fail(HALO_INVALID_ARGUMENT, "%s: buffer is NULL", call);
   pthread_mutex_lock(&buffer->lock);
   *out = buffer->promise;
@@ -294,7 +293,7 @@ halo_status halo_buffer_fulfil(halo_buffer *buffer, const void *data, const int6
   if (buffer && halo_shape_byte_size(buffer->shape) && !data) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_fulfil: data is NULL");
   }
-  HALO_TRY(buffer_keep(buffer, "halo_buffer_fulfil", &value));
+  HALO_TRY(halo_buffer_keep_promise(buffer, "halo_buffer_fulfil", &value));
   halo_status status = halo_transfer_in(value->block, buffer->shape,
                                         (halo_host_array){(void *)data, byte_strides}, NULL);
   halo_cl_event *ready = value->ready;
@@ -314,7 +313,7 @@ halo_status halo_buffer_fail(halo_buffer *buffer, halo_status status, const char
   if (status == HALO_OK) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_fail: HALO_OK is no failure");
   }
-  HALO_TRY(buffer_keep(buffer, "halo_buffer_fail", &value));
+  HALO_TRY(halo_buffer_keep_promise(buffer, "halo_buffer_fail", &value));
   halo_cl_event_set_failed(value->ready, status, message ? message : "");
   halo_value_release(value);
   return HALO_OK;

@@ -161,6 +161,8 @@ void halo_device_get_info(const halo_device *device, halo_device_info *out) {
   halo_client_describe(&device->cl->caps, out);
 }
 
+void halo_device_reset_memory_stats(halo_device *device) { halo_cl_memory_reset_stats(device->cl); }
+
 void halo_device_memory_stats(halo_device *device, halo_memory_stats *out) {
   halo_cl_memory_stats stats;
   halo_cl_memory_get_stats(device->cl, &stats);
@@ -169,7 +171,9 @@ void halo_device_memory_stats(halo_device *device, halo_memory_stats *out) {
                              .peak = stats.peak,
                              .limit = stats.limit,
                              .allocations = stats.allocations,
-                             .reused = stats.reused};
+                             .reused = stats.reused,
+                             .largest = stats.largest,
+                             .peak_held = stats.peak_held};
 }
 
 void halo_device_trim_memory(halo_device *device) { halo_cl_memory_trim(device->cl); }

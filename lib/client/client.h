@@ -66,6 +66,10 @@ halo_status halo_buffer_donate(halo_buffer *buffer, halo_value **out);
 /* Undoes halo_buffer_donate, with its value, when the run could not be queued after all. */
 void halo_buffer_undonate(halo_buffer *buffer, halo_value *value);
 
+/* Takes out the value that was promised, which a program may have taken as donated. `call` names the caller in
+ * messages. HALO_FAILED_PRECONDITION for a buffer whose value was not promised, or was given. */
+halo_status halo_buffer_keep_promise(halo_buffer *buffer, const char *call, halo_value **out);
+
 /* ---- Sizes (sizes.c): lists with an s32 scalar for each dynamic dimension of an array ---- */
 
 /* A list of the given extents [rank], or of the bounds; NULL when no dimension is dynamic. */

@@ -287,7 +287,11 @@ static void memory_hand_out(halo_cl_memory *memory, halo_cl_block *block, size_t
   block->what[length] = '\0';
   atomic_init(&block->references, 1);
   memory_list_add(&memory->live, block);
-  if (memory->stats.live > memory->stats.peak) memory->stats.peak = memory->stats.live;
+  halo_cl_memory_stats *stats = &memory->stats;
+  uint64_t held = stats->live + stats->cached;
+  if (stats->live > stats->peak) stats->peak = stats->live;
+  if (held > stats->peak_held) stats->peak_held = held;
+  if (size > stats->largest) stats->largest = size;
 }
 
 static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
@@ -496,6 +500,16 @@ void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out)
   pthread_mutex_lock(&device->memory->lock);
   memory_sweep(device->memory);
   *out = device->memory->stats;
+  pthread_mutex_unlock(&device->memory->lock);
+}
+
+void halo_cl_memory_reset_stats(halo_cl_device *device) {
+  halo_cl_memory_stats *stats = &device->memory->stats;
+  pthread_mutex_lock(&device->memory->lock);
+  memory_sweep(device->memory);
+  stats->peak = stats->live;
+  stats->peak_held = stats->live + stats->cached;
+  stats->largest = stats->allocations = stats->reused = 0;
   pthread_mutex_unlock(&device->memory->lock);
 }
 

@@ -193,6 +193,8 @@ typedef struct halo_cl_memory_stats {
   uint64_t limit;
   uint64_t allocations; /* requests so far */
   uint64_t reused;      /* of which served from the cache */
+  uint64_t largest;     /* the most bytes of one request */
+  uint64_t peak_held;   /* most live and cached bytes at once */
 } halo_cl_memory_stats;
 
 typedef enum halo_cl_transfer { HALO_CL_TRANSFER_IN, HALO_CL_TRANSFER_OUT } halo_cl_transfer;
@@ -242,6 +244,8 @@ void halo_cl_free(halo_cl_block *block);
 void halo_cl_block_set_transfer(halo_cl_block *block, halo_cl_transfer kind, cl_event event);
 cl_event halo_cl_block_transfer(halo_cl_block *block, halo_cl_transfer kind);
 void halo_cl_memory_get_stats(halo_cl_device *device, halo_cl_memory_stats *out);
+/* Counts requests, the largest one and peaks anew. */
+void halo_cl_memory_reset_stats(halo_cl_device *device);
 /* Gives all cached blocks back to OpenCL. Worth one retry after a HALO_OUT_OF_MEMORY from an
  * enqueue call, because OpenCL may postpone allocating until the first use. */
 void halo_cl_memory_trim(halo_cl_device *device);

@@ -153,6 +153,34 @@ PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_TransferData(
   return NULL;
 }
 
+/* All of a buffer at once, from a dense array in the order that is said. */
+PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(
+    PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args *args) {
+  async_part *part;
+  halo_shape *shape;
+  int64_t strides[64];
+  PJRT_PASS(async_part_at(args->transfer_manager, args->buffer_index, &part));
+  PJRT_PASS(pjrt_shape_create(args->shape_element_type, args->shape_dims, args->shape_num_dims,
+                              args->shape_layout, &shape));
+  const halo_shape *wanted = halo_buffer_shape(part->value);
+  bool fits = halo_shape_compatible(shape, wanted);
+  pjrt_shape_strides(shape, strides);
+  halo_shape_release(shape);
+  if (!fits) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                      "the literal has not the shape of buffer %d", args->buffer_index);
+  }
+  if (!args->data && part->size) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the data of the transfer is NULL");
+  }
+  PJRT_PASS(async_end(args->transfer_manager, part));
+  if (part->size) memcpy(part->data, args->data, part->size);
+  pjrt_type_widen(halo_shape_type(wanted), part->data, part->size);
+  PJRT_TRY(halo_buffer_fulfil(part->value, part->data, strides));
+  args->done_with_h2d_transfer = pjrt_event_past();
+  return NULL;
+}
+
 PJRT_Error *pjrt_AsyncHostToDeviceTransferManager_RetrieveBuffer(
     PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args *args) {
   PJRT_AsyncHostToDeviceTransferManager *manager = args->transfer_manager;

@@ -218,6 +218,32 @@ typedef PJRT_Error *(*PJRT_Error_PayloadVisitor)(const char *key, size_t key_siz
                                                  const char *value, size_t value_size,
                                                  void *user_arg);
 
+/* The memory is not used any more. */
+typedef void (*PJRT_OnDeleteCallback)(void *device_buffer_ptr, void *user_arg);
+
+/* The caller knows where to copy to, or that something failed. */
+typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args {
+  size_t struct_size; /* there is no list of extensions */
+  void *callback_data;
+  PJRT_Error_Code error_code;
+  const char *error_message;
+  size_t error_message_size;
+  void *dst;
+} PJRT_Buffer_CopyRawToHostFuture_Callback_Args;
+typedef void (*PJRT_CopyRawToHostFutureCallback)(
+    PJRT_Buffer_CopyRawToHostFuture_Callback_Args *args);
+
+/* What a buffer waits for has happened, or failed. */
+typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args {
+  size_t struct_size; /* there is no list of extensions */
+  void *callback_data;
+  PJRT_Error_Code error_code;
+  const char *error_message;
+  size_t error_message_size;
+} PJRT_Buffer_DonateWithControlDependency_Callback_Args;
+typedef void (*PJRT_DependencyReadyCallback)(
+    PJRT_Buffer_DonateWithControlDependency_Callback_Args *args);
+
 /* A table that is shared by the processes of one program. */
 typedef struct PJRT_KeyValueGetCallback_Args {
   PJRT_HEAD;
@@ -404,6 +430,31 @@ typedef struct PJRT_Shardings_Extension {
   PJRT_Error *(*parameter_shardings)(PJRT_Shardings_Args *);
   PJRT_Error *(*output_shardings)(PJRT_Shardings_Args *);
 } PJRT_Shardings_Extension;
+
+/* Which kinds of memory the devices of a topology have. */
+typedef struct PJRT_MemoryDescription PJRT_MemoryDescription;
+
+typedef struct PJRT_DeviceDescription_MemoryDescriptions_Args {
+  PJRT_HEAD;
+  PJRT_DeviceDescription *device_description;
+  const PJRT_MemoryDescription *const *memory_descriptions; /* static */
+  size_t num_memory_descriptions;
+  size_t default_memory_index; /* (size_t)-1: none */
+} PJRT_DeviceDescription_MemoryDescriptions_Args;
+
+typedef struct PJRT_MemoryDescription_Kind_Args {
+  PJRT_HEAD;
+  const PJRT_MemoryDescription *memory_description;
+  const char *kind;
+  size_t kind_size;
+  int kind_id;
+} PJRT_MemoryDescription_Kind_Args;
+
+typedef struct PJRT_MemoryDescriptions_Extension {
+  PJRT_Extension_Base base;
+  PJRT_Error *(*descriptions)(PJRT_DeviceDescription_MemoryDescriptions_Args *);
+  PJRT_Error *(*kind)(PJRT_MemoryDescription_Kind_Args *);
+} PJRT_MemoryDescriptions_Extension;
 
 /* How custom calls are partitioned: functions of the caller's, which are asked while a program is compiled. Shapes
  * are ShapeProto messages, shardings OpSharding messages; of a tuple those of a tuple. */
@@ -617,6 +668,9 @@ PJRT_CHECK_SIZE(PJRT_KeyValueGetCallback_Args, 80);
 PJRT_CHECK_SIZE(PJRT_KeyValuePutCallback_Args, 64);
 PJRT_CHECK_SIZE(PJRT_ExecuteOptions, 144);
 PJRT_CHECK_SIZE(PJRT_Api_Version, 24);
+PJRT_CHECK_SIZE(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, 48);
+PJRT_CHECK_SIZE(PJRT_Buffer_DonateWithControlDependency_Callback_Args, 40);
+PJRT_CHECK_SIZE(PJRT_MemoryDescriptions_Extension, 40);
 PJRT_CHECK_SIZE(PJRT_Api, 1144);
 PJRT_CHECK_SIZE(PJRT_Layouts_MemoryLayout_Serialize_Args, 56);
 PJRT_CHECK_SIZE(PJRT_Layouts_Extension, 80);

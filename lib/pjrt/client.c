@@ -120,6 +120,11 @@ void pjrt_client_release(PJRT_Client *client) {
   for (size_t i = 0; i < client->addressable_count; i++) {
     pjrt_device_release(client->addressable[i]);
   }
+  for (pjrt_mapping *at = client->mappings, *next; at; at = next) {
+    next = at->next;
+    free(at);
+  }
+  pthread_mutex_destroy(&client->lock);
   free(client->devices);
   free(client->addressable);
   free(client->memories);
@@ -240,6 +245,7 @@ PJRT_Error *pjrt_Client_Create(PJRT_Client_Create_Args *args) {
   }
   PJRT_Client *client = pjrt_alloc(sizeof *client);
   atomic_init(&client->references, 1);
+  pthread_mutex_init(&client->lock, NULL);
   if (!error) error = client_open(args, &options, client);
   free(options.device);
   free(options.cache_dir);
@@ -254,6 +260,40 @@ PJRT_Error *pjrt_Client_Create(PJRT_Client_Create_Args *args) {
 PJRT_Error *pjrt_Client_Destroy(PJRT_Client_Destroy_Args *args) {
   pjrt_client_release(args->client);
   return NULL;
+}
+
+/* ---- Memory of the host ---- */
+
+/* OpenCL pins memory by itself when it copies: what is registered is kept, to tell mistakes. */
+PJRT_Error *pjrt_Client_DmaMap(PJRT_Client_DmaMap_Args *args) {
+  PJRT_Client *client = args->client;
+  if (!args->data) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the memory to be mapped is NULL");
+  }
+  pthread_mutex_lock(&client->lock);
+  const pjrt_mapping *at = client->mappings;
+  while (at && at->data != args->data) at = at->next;
+  if (!at) {
+    pjrt_mapping *mapping = pjrt_alloc(sizeof *mapping);
+    *mapping = (pjrt_mapping){args->data, client->mappings};
+    client->mappings = mapping;
+  }
+  pthread_mutex_unlock(&client->lock);
+  if (!at) return NULL;
+  return pjrt_error(PJRT_Error_Code_ALREADY_EXISTS, "the memory at %p is mapped", args->data);
+}
+
+PJRT_Error *pjrt_Client_DmaUnmap(PJRT_Client_DmaUnmap_Args *args) {
+  PJRT_Client *client = args->client;
+  pthread_mutex_lock(&client->lock);
+  pjrt_mapping **at = &client->mappings;
+  while (*at && (*at)->data != args->data) at = &(*at)->next;
+  pjrt_mapping *mapping = *at;
+  if (mapping) *at = mapping->next;
+  pthread_mutex_unlock(&client->lock);
+  free(mapping);
+  if (mapping) return NULL;
+  return pjrt_error(PJRT_Error_Code_NOT_FOUND, "the memory at %p is not mapped", args->data);
 }
 
 /* ---- Questions ---- */

@@ -320,6 +320,14 @@ static uint64_t device_reservable(const PJRT_Device *device, uint64_t limit) {
   return limit / sharing;
 }
 
+/* How much one array could have. */
+static uint64_t device_largest_free(const PJRT_Device *device, const halo_memory_stats *stats) {
+  halo_device_info info;
+  halo_device_get_info(device->device, &info);
+  uint64_t room = stats->limit > stats->live ? stats->limit - stats->live : 0;
+  return room < info.max_allocation ? room : info.max_allocation;
+}
+
 /* The caller's structure is not zeroed: each field that it knows is written. */
 PJRT_Error *pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
   halo_memory_stats stats;
@@ -335,11 +343,24 @@ PJRT_Error *pjrt_Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
   all.bytes_limit = (int64_t)stats.limit;
   all.bytes_reservable_limit = (int64_t)device_reservable(args->device, stats.limit);
   all.pool_bytes = (int64_t)(stats.live + stats.cached);
-  all.peak_bytes_in_use_is_set = all.num_allocs_is_set = true;
-  all.bytes_limit_is_set = all.pool_bytes_is_set = true;
-  all.bytes_reservable_limit_is_set = true;
+  all.peak_pool_bytes = (int64_t)stats.peak_held;
+  all.largest_alloc_size = (int64_t)stats.largest;
+  all.largest_free_block_bytes = (int64_t)device_largest_free(args->device, &stats);
+  all.peak_bytes_in_use_is_set = all.num_allocs_is_set = all.largest_alloc_size_is_set = true;
+  all.bytes_limit_is_set = all.pool_bytes_is_set = all.peak_pool_bytes_is_set = true;
+  /* Nothing is set aside for anything else. */
+  all.bytes_reserved_is_set = all.peak_bytes_reserved_is_set = true;
+  all.bytes_reservable_limit_is_set = all.largest_free_block_bytes_is_set = true;
   size_t known = args->struct_size < sizeof all ? args->struct_size : sizeof all;
   if (known > head) memcpy((char *)args + head, (const char *)&all + head, known - head);
+  return NULL;
+}
+
+PJRT_Error *pjrt_Device_ClearMemoryStats(PJRT_Device_ClearMemoryStats_Args *args) {
+  if (!args->device->device) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the device belongs to another process");
+  }
+  halo_device_reset_memory_stats(args->device->device);
   return NULL;
 }
 

@@ -235,6 +235,12 @@ PJRT_Error *pjrt_Executable_Fingerprint(PJRT_Executable_Fingerprint_Args *args) 
   return NULL;
 }
 
+PJRT_Error *pjrt_LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args *args) {
+  args->executable_fingerprint = halo_executable_fingerprint(args->executable->core->executable);
+  args->executable_fingerprint_size = strlen(args->executable_fingerprint);
+  return NULL;
+}
+
 /* The module that callers are told: what each partition computes, or the program as it came. */
 static halo_status executable_told_module(pjrt_core *core, halo_module **out) {
   if (core->partitions == 1) return pjrt_program_read(core->code, core->code_size, out);

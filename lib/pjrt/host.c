@@ -298,18 +298,21 @@ PJRT_Error *pjrt_Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args *args) {
   return error;
 }
 
+static PJRT_Error *host_check_raw(const halo_buffer *value, int64_t offset, int64_t count) {
+  int64_t size = halo_shape_byte_size(halo_buffer_shape(value));
+  if (offset >= 0 && count >= 0 && offset <= size && count <= size - offset) return NULL;
+  return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
+                    "%lld bytes from %lld on are not within an array of %lld", (long long)count,
+                    (long long)offset, (long long)size);
+}
+
 /* Bytes as they lie on the device. */
 static PJRT_Error *host_get_raw(halo_buffer *value, PJRT_Buffer_CopyRawToHost_Args *args) {
   const halo_shape *shape = halo_buffer_shape(value);
   int64_t size = halo_shape_byte_size(shape), own[64];
   const int64_t *strides;
   halo_event *copied;
-  if (args->offset < 0 || args->transfer_size < 0 || args->offset > size ||
-      args->transfer_size > size - args->offset) {
-    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                      "%lld bytes from %lld on are not within an array of %lld",
-                      (long long)args->transfer_size, (long long)args->offset, (long long)size);
-  }
+  PJRT_PASS(host_check_raw(value, args->offset, args->transfer_size));
   if (!args->dst && args->transfer_size) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the place for the bytes is NULL");
   }
@@ -339,4 +342,64 @@ PJRT_Error *pjrt_Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args *args) {
   PJRT_Error *error = host_get_raw(value, args);
   halo_buffer_release(value);
   return error;
+}
+
+/* A copy whose place is told later. */
+typedef struct host_future {
+  halo_buffer *value; /* a reference */
+  int64_t offset, size;
+  pjrt_promise *done; /* a reference */
+  PJRT_Event *copied;
+} host_future;
+
+static void host_future_end(PJRT_Error *error, void *user) {
+  host_future *future = user;
+  PJRT_Error_GetCode_Args code = {.code = PJRT_Error_Code_OK, .error = error};
+  PJRT_Error_Message_Args message = {.error = error};
+  if (error) (void)pjrt_Error_GetCode(&code);
+  pjrt_Error_Message(&message);
+  pjrt_promise_set(future->done, code.code, message.message);
+  pjrt_Error_Destroy(&(PJRT_Error_Destroy_Args){.error = error});
+  (void)pjrt_Event_Destroy(&(PJRT_Event_Destroy_Args){.event = future->copied});
+  pjrt_promise_release(future->done);
+  halo_buffer_release(future->value);
+  free(future);
+}
+
+static void host_future_ready(PJRT_Buffer_CopyRawToHostFuture_Callback_Args *args) {
+  host_future *future = args->callback_data;
+  PJRT_Error *error = NULL;
+  if (args->error_code != PJRT_Error_Code_OK) {
+    error = pjrt_error(args->error_code, "%.*s", (int)args->error_message_size,
+                       args->error_message ? args->error_message : "");
+  } else {
+    PJRT_Buffer_CopyRawToHost_Args get = {
+        .dst = args->dst, .offset = future->offset, .transfer_size = future->size};
+    error = host_get_raw(future->value, &get);
+    future->copied = get.event;
+  }
+  if (!error) {
+    error = pjrt_Event_OnReady(&(PJRT_Event_OnReady_Args){
+        .event = future->copied, .callback = host_future_end, .user_arg = future});
+  }
+  if (error) host_future_end(error, future);
+}
+
+PJRT_Error *pjrt_Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args *args) {
+  halo_buffer *value;
+  PJRT_PASS(pjrt_buffer_borrow(args->buffer, &value));
+  if (!value) return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a token has no bytes");
+  PJRT_Error *error = host_check_raw(value, args->offset, args->transfer_size);
+  if (error) {
+    halo_buffer_release(value);
+    return error;
+  }
+  host_future *future = pjrt_alloc(sizeof *future);
+  *future = (host_future){.value = value, .offset = args->offset, .size = args->transfer_size};
+  future->done = pjrt_promise_create();
+  pjrt_promise_retain(future->done);
+  args->event = pjrt_event_promised(future->done);
+  args->callback_data = future;
+  args->future_ready_callback = host_future_ready;
+  return NULL;
 }

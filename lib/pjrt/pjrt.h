@@ -24,6 +24,7 @@
 #undef PJRT_LACKING
 
 /* The extensions, in a list. */
+extern PJRT_MemoryDescriptions_Extension pjrt_descriptions_extension;
 extern PJRT_Layouts_Extension pjrt_layouts_extension;
 extern PJRT_Shardings_Extension pjrt_shardings_extension;
 extern PJRT_Custom_Partitioner_Extension pjrt_partitioner_extension;
@@ -110,6 +111,9 @@ bool pjrt_type_needs_widening(halo_type type, const void *elements, size_t count
 PJRT_Error *pjrt_shape_create(PJRT_Buffer_Type type, const int64_t *dims, size_t rank,
                               const PJRT_Buffer_MemoryLayout *layout, halo_shape **out);
 
+/* How many bytes lie between elements of a dense array in the shape's layout, by dimension. */
+void pjrt_shape_strides(const halo_shape *shape, int64_t *strides);
+
 /* ---- Messages (proto.c): protocol buffers on the wire ---- */
 
 /* A message, or what is left of it to read. */
@@ -160,7 +164,7 @@ PJRT_Error *pjrt_job_open(const PJRT_Client_Create_Args *args, int64_t process, 
 PJRT_Error *pjrt_job_exchange(const pjrt_job *job, const char *what, const pjrt_writer *mine,
                               pjrt_writer *all);
 
-/* ---- Clients, devices, memories (client.c, topology.c, device.c) ---- */
+/* ---- Clients, devices, memories (client.c, topology.c, device.c, descriptions.c) ---- */
 
 struct PJRT_DeviceDescription {
   int id, process;
@@ -214,6 +218,12 @@ struct PJRT_TopologyDescription {
   uint64_t fingerprint;
 };
 
+/* Memory of the host that a caller has registered for transfers. */
+typedef struct pjrt_mapping {
+  void *data;
+  struct pjrt_mapping *next;
+} pjrt_mapping;
+
 /* Reference-counted: topologies, and what was compiled for them, may outlive each other. */
 struct PJRT_Client {
   atomic_int references;
@@ -225,6 +235,8 @@ struct PJRT_Client {
   size_t memory_count;
   int process;
   PJRT_TopologyDescription topology;
+  pthread_mutex_t lock; /* of what follows */
+  pjrt_mapping *mappings;
 };
 
 void pjrt_client_retain(PJRT_Client *client);
@@ -247,7 +259,7 @@ const char *pjrt_memory_kind_name(pjrt_memory_kind kind);
 PJRT_Device *pjrt_client_device(const PJRT_Client *client, const halo_device *device);
 PJRT_Device *pjrt_client_device_by_id(const PJRT_Client *client, int id);
 
-/* ---- Buffers (buffer.c, host.c) ---- */
+/* ---- Buffers (buffer.c, host.c, alias.c) ---- */
 
 struct PJRT_Buffer {
   PJRT_Memory *memory;

@@ -276,5 +276,5 @@ static PLUGIN_Profiler_Api profiler_api = {.struct_size = sizeof profiler_api,
 PJRT_Profiler_Extension pjrt_profiler_extension = {
     .base = {.struct_size = sizeof(PJRT_Profiler_Extension),
              .type = PJRT_Extension_Type_Profiler,
-             .next = &pjrt_layouts_extension.base},
+             .next = &pjrt_descriptions_extension.base},
     .profiler_api = &profiler_api};

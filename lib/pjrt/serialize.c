@@ -223,3 +223,31 @@ PJRT_Error *pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoa
   args->loaded_executable = pjrt_core_load(core);
   return NULL;
 }
+
+/* ---- From one client to another ---- */
+
+/* What was compiled for a topology has another client, and goes over in bytes. */
+PJRT_Error *pjrt_Client_Load(PJRT_Client_Load_Args *args) {
+  if (!args->executable) {
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "PJRT_Client_Load: the executable is NULL");
+  }
+  pjrt_core *core = args->executable->core;
+  if (core->client == args->client) {
+    pjrt_core_retain(core);
+    args->loaded_executable = pjrt_core_load(core);
+    return NULL;
+  }
+  PJRT_Executable_Serialize_Args out = {.struct_size = sizeof out, .executable = args->executable};
+  PJRT_PASS(pjrt_Executable_Serialize(&out));
+  PJRT_Executable_DeserializeAndLoad_Args in = {
+      .struct_size = sizeof in,
+      .client = args->client,
+      .serialized_executable = out.serialized_bytes,
+      .serialized_executable_size = out.serialized_bytes_size,
+      .overridden_serialized_compile_options = args->compile_options,
+      .overridden_serialized_compile_options_size = args->compile_options_size};
+  PJRT_Error *error = pjrt_Executable_DeserializeAndLoad(&in);
+  serial_free(out.serialized_executable);
+  args->loaded_executable = in.loaded_executable;
+  return error;
+}

@@ -153,3 +153,12 @@ PJRT_Error *pjrt_shape_create(PJRT_Buffer_Type type, const int64_t *dims, size_t
   PJRT_PASS(types_order(layout, dims, rank, halo_type_size(element), order));
   return pjrt_error_of(halo_shape_create_array_with_layout(element, (int)rank, dims, order, out));
 }
+
+void pjrt_shape_strides(const halo_shape *shape, int64_t *strides) {
+  int64_t stride = (int64_t)halo_type_size(halo_shape_type(shape));
+  for (int i = 0; i < halo_shape_rank(shape); i++) {
+    int d = halo_shape_minor_to_major(shape, i);
+    strides[d] = stride;
+    stride *= halo_shape_dim(shape, d);
+  }
+}
