@@ -169,7 +169,9 @@ static void read_called(halo_proto_message message, const body_state *body, halo
 }
 
 /* What inference relies on. */
-static void check_instr(halo_proto_message message, const halo_instr *instr) {
+static void check_instr(halo_proto_message message, halo_instr *instr) {
+  /* XLA takes a third operand, which has no meaning. */
+  if (instr->opcode == HALO_OP_RNG && instr->operand_count == 3) instr->operand_count = 2;
   const halo_op_info *info = halo_op_info_of(instr->opcode);
   if (instr->operand_count < info->min_operands ||
       (info->max_operands >= 0 && instr->operand_count > info->max_operands))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { SHAPE_TYPE = 2, SHAPE_DIMS = 3, SHAPE_TUPLE = 4, SHAPE_LAYOUT = 5, SHAPE_DYNAMIC = 6 };
+enum { SHAPE_BUFFER = 34 }; /* an element type */
 enum { LAYOUT_ORDER = 1, LAYOUT_TILES = 6, LAYOUT_BITS = 7, LAYOUT_SPACE = 8, LAYOUT_PADDING = 16 };
 enum { TILE_DIMS = 1 };
 
@@ -165,6 +166,12 @@ const halo_shape *halo_proto_read_shape(halo_proto_message message) {
     const halo_shape *tuple = read_tuple(message);
     reader->depth--;
     return tuple;
+  }
+  if (type == SHAPE_BUFFER && halo_proto_find(message, SHAPE_TUPLE, &field)) {
+    /* An array that stays where it is, which is no matter of values. */
+    halo_proto_message array = halo_proto_body(&field);
+    int64_t inner = halo_proto_find(array, SHAPE_TYPE, &field) ? halo_proto_int(&field) : 0;
+    if (inner != SHAPE_BUFFER) return halo_proto_read_shape(array);
   }
   if (type > 0 && type < HALO_TYPE_COUNT && halo_type_is_array((halo_type)type))
     return read_array(message, (halo_type)type);

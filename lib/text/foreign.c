@@ -18,8 +18,10 @@ static const struct {
      5, "this file is compressed by xz: unpack it first, with unxz"},
     {"BZh", 3, "this file is compressed by bzip2: unpack it first, with bunzip2"},
     {"PK\x03\x04", 4,
-     "this is a zip archive (.npz archives of arrays are inputs of a program): programs are " FOREIGN_READ},
-    {"\x93NUMPY", 6, "this is an array of NumPy, an input of a program: programs are " FOREIGN_READ},
+     "this is a zip archive (.npz archives of arrays are inputs of a program): programs "
+     "are " FOREIGN_READ},
+    {"\x93NUMPY", 6,
+     "this is an array of NumPy, an input of a program: programs are " FOREIGN_READ},
     {"\x89HDF", 4, "this is an HDF5 file, as of weights: programs are " FOREIGN_READ},
     {"\x7f"
      "ELF",
@@ -44,8 +46,8 @@ halo_status halo_text_refuse_foreign(halo_text_parser *p) {
   for (const char *at = p->begin; at < p->end && at < p->begin + LOOK; at++) {
     /* A NUL is told apart later. */
     if ((unsigned char)*at >= ' ' || strchr("\t\n\r\f\v", *at)) continue;
-    return foreign_fail(p, "this is no program that is known here: programs are " FOREIGN_READ
-                           "; " FOREIGN_JAX);
+    return foreign_fail(
+        p, "this is no program that is known here: programs are " FOREIGN_READ "; " FOREIGN_JAX);
   }
   bool mlir = (halo_text_is_word(p, "module") || *p->begin == '#' || *p->begin == '"') &&
               (strstr(p->begin, "func.func") || strstr(p->begin, "stablehlo.") ||

@@ -46,6 +46,28 @@ static const char pair_text[] =
     "  t = (f32[4], f32[4], u32[]) collective-permute-start(y), source_target_pairs={{0,1},{1,0}}\n"
     "  d = f32[4] all-reduce-done(s)\n  p = f32[4] collective-permute-done(t)\n"
     "  ROOT r = f32[4] add(d, p)\n}\n";
+/* Results of another precision than the operands, by reductions of one or of the other; an eighth of what all give. */
+static const char mixed_text[] =
+    "HloModule mixed, replica_count=$n\n"
+    "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+    "half { a = bf16[] parameter(0)  b = bf16[] parameter(1)  ROOT c = bf16[] add(a, b) }\n"
+    "ENTRY e {\n  x = f32[4] parameter(0)\n  h = bf16[4] convert(x)\n"
+    "  s = f32[4] all-reduce(h), replica_groups={}, to_apply=add\n"
+    "  u = bf16[4] all-reduce(x), replica_groups={}, to_apply=add\n"
+    "  v = f32[4] all-reduce(h), replica_groups={}, to_apply=half\n"
+    "  t = (f32[4], bf16[4]) all-reduce(h, x), replica_groups={}, to_apply=add\n"
+    "  w = f32[4] get-tuple-element(t), index=0\n  y = bf16[4] get-tuple-element(t), index=1\n"
+    "  g = f32[8] all-gather(h), replica_groups={}, dimensions={0}\n"
+    "  g0 = f32[4] slice(g), slice={[0:4]}\n  g1 = f32[4] slice(g), slice={[4:8]}\n"
+    "  p = f32[4] collective-permute(h), source_target_pairs={{0,1},{1,0}}\n"
+    "  back = f32[4] collective-permute(p), source_target_pairs={{0,1},{1,0}}\n"
+    "  other = f32[4] add(p, back)\n"
+    "  uf = f32[4] convert(u)\n  yf = f32[4] convert(y)\n  a1 = f32[4] add(s, uf)\n"
+    "  a2 = f32[4] add(v, w)\n  a3 = f32[4] add(yf, g0)\n  a4 = f32[4] add(g1, other)\n"
+    "  a5 = f32[4] add(a1, a2)\n  a6 = f32[4] add(a3, a4)\n  a7 = f32[4] add(a5, a6)\n"
+    "  all = f32[4] add(a7, s)\n  k = f32[] constant(0.125)\n"
+    "  eighth = f32[4] broadcast(k), dimensions={}\n"
+    "  ROOT r = f32[4] multiply(all, eighth)\n}\n";
 /* Device 0 only sends, too much for an announcement. */
 static const char away_text[] =
     "HloModule away, replica_count=$n\n"
@@ -65,6 +87,7 @@ START_TEST(together) {
     const char *text, *first, *second;
   } cases[] = {{reduce_text, "{11, 22, 33, 44}", "{11, 22, 33, 44}"},
                {large_text, "{11, 22, 33, 44}", "{11, 22, 33, 44}"},
+               {mixed_text, "{11, 22, 33, 44}", "{11, 22, 33, 44}"},
                {loop_text, "{5.5, 11, 16.5, 22}", "{5.5, 11, 16.5, 22}"},
                {pair_text, "{111, 422, 933, 1644}", "{12, 26, 42, 60}"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
