@@ -35,7 +35,7 @@ typedef struct halo_specialisation {
 
 /* Reads a program in any format, which is told by its content: HLO text, an HLO proto as XLA's tools have it
  * (HloModuleProto, HloProto, HloSnapshot; such a file does not say for how many replicas and partitions it is), or StableHLO as a portable artifact (MLIR
- * bytecode, as jax.export and PJRT have it) or as MLIR text (docs/stablehlo.md). `how` NULL: nothing is given.
+ * bytecode, as jax.export and PJRT have it; also within what jax.export's serialize() gives) or as MLIR text (docs/stablehlo.md). `how` NULL: nothing is given.
  * Otherwise as halo_module_parse; HALO_UNIMPLEMENTED for what is understood and not supported. A fault in a
  * StableHLO program is said with the operation, where it came from in the user's source as far as the program says
  * that, and what was expected. */
@@ -55,8 +55,8 @@ HALO_API HALO_MUST_USE halo_status halo_module_read_parameters(const void *bytes
 
 /* What a program in bytes is, told by its content, without reading all of it. */
 typedef struct halo_program_identity {
-  const char
-      *format;  /* "HLO text", "HLO proto", "StableHLO text" or "StableHLO artifact"; static */
+  /* "HLO text", "HLO proto", "StableHLO text", "StableHLO artifact" or "JAX export"; static */
+  const char *format;
   int bytecode; /* of artifacts: the version of MLIR's bytecode; else -1 */
   char producer
       [64]; /* of artifacts: who wrote it, "StableHLO_v1.17.0"; cut when it is longer; else "" */

@@ -5,9 +5,11 @@
 #include "proto/proto.h"
 #include "stablehlo/stablehlo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef enum read_format {
+  READ_EXPORT,
   READ_HLO_TEXT,
   READ_HLO_PROTO,
   READ_MLIR_TEXT,
@@ -17,7 +19,10 @@ typedef enum read_format {
 /* MLIR bytecode begins with four bytes of its own. */
 static read_format read_format_of(const void *bytes, size_t size) {
   static const unsigned char magic[] = {0x4d, 0x4c, 0xef, 0x52};
+  const void *artifact;
+  size_t artifact_size;
   if (size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0) return READ_BYTECODE;
+  if (halo_export_artifact(bytes, size, &artifact, &artifact_size)) return READ_EXPORT;
   if (halo_proto_is_module(bytes, size)) return READ_HLO_PROTO;
   return halo_stablehlo_is_text(bytes, size) ? READ_MLIR_TEXT : READ_HLO_TEXT;
 }
@@ -38,13 +43,41 @@ static void read_identify_artifact(const unsigned char *bytes, size_t size,
 }
 
 void halo_program_identify(const void *bytes, size_t size, halo_program_identity *out) {
-  static const char *const names[] = {[READ_HLO_TEXT] = "HLO text",
+  static const char *const names[] = {[READ_EXPORT] = "JAX export",
+                                      [READ_HLO_TEXT] = "HLO text",
                                       [READ_HLO_PROTO] = "HLO proto",
                                       [READ_MLIR_TEXT] = "StableHLO text",
                                       [READ_BYTECODE] = "StableHLO artifact"};
   read_format format = read_format_of(bytes, size);
+  const void *artifact = bytes;
   *out = (halo_program_identity){.format = names[format], .bytecode = -1};
-  if (format == READ_BYTECODE) read_identify_artifact(bytes, size, out);
+  if (format == READ_EXPORT) (void)halo_export_artifact(bytes, size, &artifact, &size);
+  if (format == READ_BYTECODE || format == READ_EXPORT) {
+    read_identify_artifact(artifact, size, out);
+  }
+}
+
+/* ---- Versions ---- */
+
+enum {
+  READ_OLDEST = 9,
+  READ_NEWEST = 1020
+}; /* 0.9 and 1.20: 1000 times the first number, and the second */
+
+/* What was wrong with an artifact of a version that is not known is most likely the version. */
+static halo_status read_blame_version(const void *bytes, size_t size, halo_status status) {
+  halo_program_identity identity;
+  int major, minor;
+  halo_program_identify(bytes, size, &identity);
+  if (status != HALO_INVALID_ARGUMENT && status != HALO_UNIMPLEMENTED) return status;
+  if (sscanf(identity.producer, "StableHLO_v%d.%d", &major, &minor) != 2) return status;
+  if (minor < 1000 && major < 1000 && 1000 * major + minor >= READ_OLDEST &&
+      1000 * major + minor <= READ_NEWEST) {
+    return status;
+  }
+  return halo_fail_in(status,
+                      "the artifact is of StableHLO %d.%d, and only 0.9 to 1.20 are supported",
+                      major, minor);
 }
 
 typedef struct read_request {
@@ -95,20 +128,28 @@ static halo_status read_hlo(read_request *request, bool proto) {
   return status;
 }
 
-static halo_status read_run(void *user) {
-  read_request *request = user;
-  read_format format = read_format_of(request->bytes, request->size);
-  if (format == READ_HLO_TEXT || format == READ_HLO_PROTO)
-    return read_hlo(request, format == READ_HLO_PROTO);
+static halo_status read_mlir(read_request *request, bool text) {
   halo_mlir_program *program = NULL;
-  HALO_TRY(format == READ_BYTECODE
-               ? halo_mlir_read_bytecode(request->bytes, request->size, request->name, &program)
-               : halo_mlir_read_text(request->bytes, request->size, request->name, &program));
+  HALO_TRY(text ? halo_mlir_read_text(request->bytes, request->size, request->name, &program)
+                : halo_mlir_read_bytecode(request->bytes, request->size, request->name, &program));
   halo_status status = request->parameters
                            ? halo_stablehlo_to_parameters(program, &request->out)
                            : halo_stablehlo_to_module(program, request->how, &request->out);
   halo_mlir_program_release(program);
   return status;
+}
+
+static halo_status read_run(void *user) {
+  read_request *request = user;
+  read_format format = read_format_of(request->bytes, request->size);
+  if (format == READ_HLO_TEXT || format == READ_HLO_PROTO)
+    return read_hlo(request, format == READ_HLO_PROTO);
+  if (format == READ_MLIR_TEXT) return read_mlir(request, true);
+  if (format == READ_EXPORT)
+    (void)halo_export_artifact(request->bytes, request->size, &request->bytes, &request->size);
+  halo_status status = read_mlir(request, false);
+  if (status == HALO_OK) return HALO_OK;
+  return read_blame_version(request->bytes, request->size, status);
 }
 
 static halo_status read_any(read_request *request, const char *function, halo_module **out) {

@@ -16,6 +16,10 @@ halo_status halo_stablehlo_to_module(halo_mlir_program *program, const halo_spec
  * HALO_UNBOUNDED. It cannot run. */
 halo_status halo_stablehlo_to_parameters(halo_mlir_program *program, halo_module **out);
 
+/* Whether the bytes are what jax.export's Exported.serialize() gives, and the portable artifact in them if so, which is no
+ * copy. */
+bool halo_export_artifact(const void *bytes, size_t size, const void **out, size_t *out_size);
+
 /* Whether bytes look like MLIR text rather than HLO text: their first word outside of comments is `module`, `func.func`,
  * `#`, `!`, `"builtin.module"` and the like. */
 bool halo_stablehlo_is_text(const char *text, size_t size);
