@@ -2,6 +2,7 @@
 #include "stablehlo/mlir.h"
 
 #include "base/memory.h"
+#include "base/suggest.h"
 #include "shape/types.h"
 
 #include <inttypes.h>
@@ -37,6 +38,36 @@ halo_mlir_opcode halo_mlir_opcode_from_name(const char *name) {
   for (int i = 1; i < HALO_MLIR_OP_COUNT; i++)
     if (strcmp(op_rows[i].name, name) == 0) return (halo_mlir_opcode)i;
   return HALO_MLIR_OP_UNKNOWN;
+}
+
+/* What is behind the dialect. */
+static const char *op_tail(const char *name) {
+  const char *dot = strchr(name, '.');
+  return dot ? dot + 1 : name;
+}
+
+/* The operation with this name in another dialect; else one of a similar name in its own, or in StableHLO or CHLO. */
+const char *halo_mlir_suggest(const char *name, size_t length) {
+  const char *dot = memchr(name, '.', length), *best = NULL;
+  size_t dialect = dot ? (size_t)(dot - name) + 1 : 0, tail = length - dialect;
+  for (int i = 1; i < HALO_MLIR_OP_COUNT; i++) {
+    const char *own = op_tail(op_rows[i].name);
+    if (tail && strlen(own) == tail && memcmp(own, name + dialect, tail) == 0)
+      return op_rows[i].name;
+  }
+  for (int round = 0; round < 2 && !best; round++) {
+    halo_suggestion search = halo_suggestion_begin(name + dialect, tail);
+    for (int i = 1; i < HALO_MLIR_OP_COUNT; i++) {
+      const char *row = op_rows[i].name;
+      bool own = dialect && strncmp(row, name, dialect) == 0;
+      bool usual = strncmp(row, "stablehlo.", 10) == 0 || strncmp(row, "chlo.", 5) == 0;
+      if (round ? usual : own) halo_suggestion_offer(&search, op_tail(row));
+    }
+    best = halo_suggestion_best(&search);
+  }
+  for (int i = 1; best && i < HALO_MLIR_OP_COUNT; i++)
+    if (op_tail(op_rows[i].name) == best) return op_rows[i].name;
+  return NULL;
 }
 
 const char *halo_mlir_opcode_name(halo_mlir_opcode opcode) {

@@ -212,6 +212,8 @@ halo_literal *halo_mlir_keep_literal(halo_mlir_program *program, halo_literal *l
 /* The operation of this name ("stablehlo.add"), or HALO_MLIR_OP_UNKNOWN. Any thread. */
 halo_mlir_opcode halo_mlir_opcode_from_name(const char *name);
 const char *halo_mlir_opcode_name(halo_mlir_opcode opcode);
+/* The known operation that a name ("stablehlo.expo", "arith.addf") resembles most, or NULL; static. */
+const char *halo_mlir_suggest(const char *name, size_t length);
 /* Names of the attributes of this VHLO version of an operation in wire order, separated by one space; "" for
  * none; NULL when there is no such version. Version 0: of an operation that VHLO has not, as ops.def says. */
 const char *halo_mlir_vhlo_attrs(halo_mlir_opcode opcode, int32_t version);

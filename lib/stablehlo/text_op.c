@@ -192,6 +192,23 @@ static halo_status op_generic(halo_mlir_reader *r, halo_mlir_draft *draft) {
 
 /* ---- Form without quotes ---- */
 
+static halo_status op_unknown(halo_mlir_reader *r, const halo_mlir_draft *draft, size_t length) {
+  int shown = length > 200 ? 200 : (int)length;
+  const char *at = draft->at, *like = halo_mlir_suggest(at, length);
+  if (draft->name->opcode != HALO_MLIR_OP_UNKNOWN) {
+    return halo_mlir_text_error(r, at,
+                                "operation '%.*s' is not known in this form: expected the generic "
+                                "form, \"%.*s\"(...) : (...) -> ...",
+                                shown, at, shown, at);
+  }
+  if (like) {
+    return halo_mlir_text_error(r, at, "operation '%.*s' is not known: did you mean '%s'?", shown,
+                                at, like);
+  }
+  return halo_mlir_text_error(
+      r, at, "operation '%.*s' is not known: expected one of StableHLO, CHLO or Shardy", shown, at);
+}
+
 static halo_status op_pretty(halo_mlir_reader *r, halo_mlir_draft *draft) {
   size_t length = (size_t)(r->tok.end - r->tok.start);
   draft->name = op_find_name(r, r->tok.start, length);
@@ -202,13 +219,7 @@ static halo_status op_pretty(halo_mlir_reader *r, halo_mlir_draft *draft) {
                                    "branches between blocks (%s) are not supported",
                                    draft->name->text);
   }
-  if (!form && !chlo) {
-    return halo_mlir_text_error(
-        r, draft->at,
-        "operation '%.*s' is not known in this form: expected the generic form, "
-        "\"%.*s\"(...) : (...) -> ...",
-        length > 200 ? 200 : (int)length, draft->at, length > 200 ? 200 : (int)length, draft->at);
-  }
+  if (!form && !chlo) return op_unknown(r, draft, length);
   halo_mlir_text_advance(r);
   /* "stablehlo.constant() <{...}> : () -> T": generic but for the quotes. */
   if (r->tok.kind == '(' && draft->name->opcode == HALO_MLIR_OP_CONSTANT) {

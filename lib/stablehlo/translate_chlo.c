@@ -236,7 +236,5 @@ void halo_translate_op_chlo(halo_translator *t, halo_mlir_op *op) {
     halo_translate_results(t, op, chlo_makers[i].make(t, x));
     return;
   }
-  halo_translate_refuse(t,
-                        "the operation is not supported in text: as a portable artifact the "
-                        "program has it written out");
+  halo_translate_refuse(t, "the operation is not supported");
 }

@@ -326,7 +326,11 @@ static void table_unknown(halo_translator *t, const halo_mlir_op *op) {
              opcode == HALO_MLIR_OP_SDY_RETURN) {
     halo_translate_wrong(t, "a return stands before the end of its region");
   } else {
-    halo_translate_refuse(t, "the operation is not supported");
+    const char *like = halo_mlir_suggest(op->name, strlen(op->name));
+    if (opcode == HALO_MLIR_OP_UNKNOWN && like) {
+      halo_translate_refuse(t, "the operation is not supported: did you mean %s?", like);
+    }
+    halo_translate_refuse(t, "the operation is not supported"); /* the first failure stays */
   }
 }
 

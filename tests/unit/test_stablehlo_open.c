@@ -223,6 +223,10 @@ static const struct {
           "return %0 : tensor<2xf32>\n"),
      HALO_UNIMPLEMENTED,
      "t:2: error: stablehlo.frobnicate (jit(f)/frob at f.py:3): the operation is not supported"},
+    {MAIN("%a: tensor<2xf32>", "tensor<2xf32>",
+          "%0 = chlo.erff %a : tensor<2xf32> -> tensor<2xf32>\nreturn %0 : tensor<2xf32>\n"),
+     HALO_UNIMPLEMENTED,
+     "t:2: error: chlo.erff: the operation is not supported: did you mean chlo.erf?"},
     {MAIN("%a: tensor<2xf32>, %b: tensor<3xf32>", "tensor<2xf32>",
           "%0 = \"stablehlo.add\"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n"
           "return %0 : tensor<2xf32>\n"),

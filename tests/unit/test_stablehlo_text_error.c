@@ -36,8 +36,18 @@ START_TEST(messages_show_the_place) {
 END_TEST
 
 START_TEST(operations) {
-  refuse_op("stablehlo.unheard %f : tensor<4xf32>", 1,
-            "operation 'stablehlo.unheard' is not known in this form");
+  refuse_op(
+      "stablehlo.unheard %f : tensor<4xf32>", 1,
+      "operation 'stablehlo.unheard' is not known: expected one of StableHLO, CHLO or Shardy");
+  refuse_op("%r = stablehlo.expo %f : tensor<4xf32>", 6,
+            "operation 'stablehlo.expo' is not known: did you mean 'stablehlo.exponential'?");
+  refuse_op("%r = stablehlo.mutliply %f, %f : tensor<4xf32>", 6,
+            "did you mean 'stablehlo.multiply'?");
+  refuse_op("%r = stablehlo.erf %f : tensor<4xf32>", 6, "did you mean 'chlo.erf'?");
+  refuse_op("%r = stabelhlo.abs %f : tensor<4xf32>", 6, "did you mean 'stablehlo.abs'?");
+  refuse_op("%r = arith.addf %f, %f : tensor<4xf32>", 6, "did you mean 'stablehlo.add'?");
+  refuse_op("%r = stablehlo.gather %f, %f : tensor<4xf32>", 6,
+            "operation 'stablehlo.gather' is not known in this form: expected the generic form");
   refuse_op("%r = stablehlo.abs %f : tensor<5xf32>", 20,
             "this value is a tensor<4xf32>: expected a tensor<5xf32>");
   refuse_op("%r = stablehlo.add %f : tensor<4xf32>", 23, "expected ',', found ':'");
