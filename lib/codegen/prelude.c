@@ -9,21 +9,19 @@
 extern const char halo_cl_scalar[], halo_cl_half[], halo_cl_math_f32[], halo_cl_math_f64[],
     halo_cl_complex[];
 
-enum { PRELUDE_MAX = 8 * sizeof(halo_sections) };
-
 typedef struct prelude_section {
   const char *name, *needs, *text; /* into the embedded text */
   size_t name_length, needs_length, text_length;
 } prelude_section;
 
-static prelude_section prelude_sections[PRELUDE_MAX];
+static prelude_section prelude_sections[HALO_SECTIONS_MOST];
 static int prelude_count;
 static pthread_once_t prelude_once = PTHREAD_ONCE_INIT;
 
 static void prelude_split_file(const char *text) {
   const char *mark = strstr(text, "\n//! ");
   while (mark) {
-    assert(prelude_count < PRELUDE_MAX);
+    assert(prelude_count < HALO_SECTIONS_MOST);
     prelude_section *section = &prelude_sections[prelude_count++];
     section->name = mark + 5;
     size_t line = strcspn(section->name, "\n");
@@ -46,12 +44,16 @@ static void prelude_split(void) {
   prelude_split_file(halo_cl_complex);
 }
 
+static bool prelude_has(const halo_sections *set, int section) {
+  return set->words[section / 64] >> (section % 64) & 1;
+}
+
 static bool prelude_add(halo_sections *set, const char *name, size_t length) {
   for (int i = 0; i < prelude_count; i++) {
     const prelude_section *section = &prelude_sections[i];
     if (section->name_length != length || memcmp(section->name, name, length) != 0) continue;
-    if (*set >> i & 1) return true;
-    *set |= (halo_sections)1 << i;
+    if (prelude_has(set, i)) return true;
+    set->words[i / 64] |= UINT64_C(1) << (i % 64);
     const char *needs = section->needs, *end = needs + section->needs_length;
     while (needs < end) {
       size_t skip = strspn(needs, " ");
@@ -65,12 +67,21 @@ static bool prelude_add(halo_sections *set, const char *name, size_t length) {
   return false;
 }
 
+int halo_sections_count(void) {
+  pthread_once(&prelude_once, prelude_split);
+  return prelude_count;
+}
+
 void halo_sections_add(halo_sections *set, const char *name) {
   if (!name) return;
   pthread_once(&prelude_once, prelude_split);
   bool found = prelude_add(set, name, strlen(name));
   assert(found && "no such section");
   (void)found;
+}
+
+void halo_sections_join(halo_sections *set, const halo_sections *other) {
+  for (int i = 0; i < HALO_SECTIONS_MOST / 64; i++) set->words[i] |= other->words[i];
 }
 
 /* Whether the code calls helpers that a line "H_SDIV(s32, int, uint)" makes: "h_div_s32(" and such. */
@@ -86,11 +97,11 @@ static bool prelude_is_used(const char *line, size_t length, const char *code) {
   return strstr(code, call) != NULL;
 }
 
-void halo_sections_print(halo_strbuf *out, halo_sections set, const char *code) {
+void halo_sections_print(halo_strbuf *out, const halo_sections *set, const char *code) {
   pthread_once(&prelude_once, prelude_split);
   for (int i = 0; i < prelude_count; i++) {
     const char *line = prelude_sections[i].text, *end = line + prelude_sections[i].text_length;
-    while (set >> i & 1 && line < end) {
+    while (prelude_has(set, i) && line < end) {
       size_t length = strcspn(line, "\n") + 1;
       if (prelude_is_used(line, length, code)) halo_strbuf_append_n(out, line, length);
       line += length;

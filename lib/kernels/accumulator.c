@@ -83,7 +83,7 @@ halo_status halo_accumulator_declare(halo_lowering *l, halo_accumulator *out, co
   halo_accumulator_return(out, &e, y + count);
   halo_strbuf_printf(l->source, "static inline %s %s_op(%s a, %s b) {\n%s}\n", out->type, name,
                      out->type, out->type, halo_strbuf_text(&e.body));
-  *l->sections |= e.sections;
+  halo_sections_join(l->sections, &e.sections);
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;

@@ -80,7 +80,7 @@ const char *halo_kernel_apart_call(halo_arena *arena, const char *name, const ch
 
 static halo_launch *kernel_launch(halo_lowering *l, halo_emitter *e, const char *name,
                                   const char *label, uint64_t in_place) {
-  *l->sections |= e->sections;
+  halo_sections_join(l->sections, &e->sections);
   halo_launch launch = {
       .kernel = name,
       .label = label,

@@ -151,7 +151,7 @@ halo_launch *halo_parts_launch(halo_parts *p, const char *label) {
       .in_place = p->in_place,
       .sections = p->e.sections,
   };
-  *l->sections |= p->e.sections;
+  halo_sections_join(l->sections, &p->e.sections);
   halo_vec_push(&l->launches, launch);
   return &l->launches.data[l->launches.count - 1];
 }

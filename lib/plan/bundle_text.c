@@ -285,14 +285,14 @@ static void bundle_set_args(const bundle_text *t, int32_t table, halo_step *laun
 
 static int32_t bundle_make_unit(bundle_text *t, const char *name) {
   halo_strbuf text = {0};
-  halo_sections sections = 0;
+  halo_sections sections = {0};
   int32_t start = 0;
   for (int32_t i = 0; i < t->b->count; i++) {
     const bundle_body *body = t->b->bodies[i];
     const halo_plan_unit *unit = &t->s->plan->units.data[body->members[0]->unit];
     char number[32];
     snprintf(number, sizeof number, "@n%d", i);
-    sections |= unit->sections;
+    halo_sections_join(&sections, &unit->sections);
     lower_unit_functions(&text, unit->text, number, t->group == 1);
     bundle_put_body(t, body, start, number);
     start += body->room;

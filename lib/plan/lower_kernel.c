@@ -222,7 +222,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
   if (count == 0) return HALO_OK; /* a loop or a branch that gives () */
   for (int32_t l = 0; l < count; l++) leaves[l] = lower_temp(s, shapes[l], instr->name);
   halo_strbuf source = {0};
-  halo_sections sections = 0;
+  halo_sections sections = {0};
   halo_lowering l = {.arena = &s->plan->arena,
                      .caps = s->caps,
                      .kernels = s->kernels,

@@ -45,7 +45,7 @@ static void region_add_unit(region_text *t, int32_t unit) {
   if (t->e->number_of_unit[unit]) return;
   halo_vec_push(&t->units, unit);
   t->e->number_of_unit[unit] = t->units.count;
-  t->sections |= t->e->s->plan->units.data[unit].sections;
+  halo_sections_join(&t->sections, &t->e->s->plan->units.data[unit].sections);
   char number[32];
   region_number_text(t, unit, number);
   lower_unit_functions(&t->functions, t->e->s->plan->units.data[unit].text, number,

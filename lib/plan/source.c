@@ -14,17 +14,17 @@ void halo_plan_kernel_name(halo_strbuf *out, const char *text, int32_t number) {
 
 void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units,
                       int32_t count) {
-  halo_sections sections = 0;
+  halo_sections sections = {0};
   halo_sections_add(&sections, "all");
   if (!units) count = plan->units.count;
   for (int32_t i = 0; i < count; i++) {
-    sections |= plan->units.data[units ? units[i] : i].sections;
+    halo_sections_join(&sections, &plan->units.data[units ? units[i] : i].sections);
   }
   halo_strbuf code = {0};
   for (int32_t i = 0; i < count; i++) {
     halo_plan_kernel_name(&code, plan->units.data[units ? units[i] : i].text, i);
   }
-  halo_sections_print(out, sections, halo_strbuf_text(&code));
+  halo_sections_print(out, &sections, halo_strbuf_text(&code));
   halo_strbuf_append(out, halo_strbuf_text(&code));
   halo_strbuf_deinit(&code);
 }

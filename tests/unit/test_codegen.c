@@ -31,7 +31,7 @@ static char *lower(halo_module *module, const halo_caps *caps, const char *name,
   ck_assert_msg(instr != NULL, "no instruction %s", name);
   halo_arena arena = {0};
   halo_strbuf source = {0}, explain = {0};
-  halo_sections sections = 0;
+  halo_sections sections = {0};
   halo_lowering l = {.arena = &arena,
                      .caps = caps,
                      .source = &source,
@@ -297,11 +297,18 @@ END_TEST
 
 /* ---- Helpers ---- */
 
+/* Another section more would end each program that is compiled. */
+START_TEST(room_for_sections) {
+  ck_assert_int_gt(halo_sections_count(), 100);
+  ck_assert_int_lt(halo_sections_count(), HALO_SECTIONS_MOST / 4 * 3);
+}
+END_TEST
+
 START_TEST(helpers_in_use) {
-  halo_sections set = 0;
+  halo_sections set = {0};
   halo_strbuf out = {0};
   halo_sections_add(&set, "idiv");
-  halo_sections_print(&out, set, "x = h_div_s32(a, b); y = h_rem_u8(c, d);");
+  halo_sections_print(&out, &set, "x = h_div_s32(a, b); y = h_rem_u8(c, d);");
   has(halo_strbuf_text(&out), "\nH_SDIV(s32, ");
   has(halo_strbuf_text(&out), "\nH_UDIV(u8, ");
   lacks(halo_strbuf_text(&out), "\nH_SDIV(s8, ");
@@ -313,12 +320,12 @@ END_TEST
 
 /* Products and quotients of complex numbers come without functions of real numbers, which take long to compile. */
 START_TEST(complex_arithmetic_is_alone) {
-  halo_sections plain = 0, all = 0;
+  halo_sections plain = {0}, all = {0};
   halo_sections_add(&plain, "c64");
   halo_sections_add(&all, "c64_pow");
   halo_strbuf text = {0}, whole = {0};
-  halo_sections_print(&text, plain, "h_mul_c64(");
-  halo_sections_print(&whole, all, "h_pow_c64(");
+  halo_sections_print(&text, &plain, "h_mul_c64(");
+  halo_sections_print(&whole, &all, "h_pow_c64(");
   has(halo_strbuf_text(&text), "H_COMPLEX(c64, ");
   has(halo_strbuf_text(&whole), "H_COMPLEX(c64, ");
   lacks(halo_strbuf_text(&text), " h_exp_f32(");
@@ -332,6 +339,7 @@ int main(void) {
   Suite *suite = suite_create("codegen");
   TCase *cases = tcase_create("text");
   tcase_add_loop_test(cases, equal_text, 0, 5);
+  tcase_add_test(cases, room_for_sections);
   tcase_add_test(cases, restricted);
   tcase_add_test(cases, complex_arithmetic_is_alone);
   tcase_add_test(cases, table_and_code_agree);
