@@ -260,6 +260,12 @@ static bool inputs_cut(const input_list *list, const input *in, halo_literal **v
   return piece != NULL;
 }
 
+static void inputs_refuse_shape(const input *in, int index, const halo_shape *shape,
+                                const char *origin, const char *hint) {
+  tool_error("input %d (%s) is %s, and %s holds %s%s", index, in->name, tool_shape(in->shape),
+             origin, tool_shape(shape), hint);
+}
+
 /* Takes `value` for an input, converting its element type when that is allowed; on failure it is
  * released. */
 static int inputs_set(input_list *list, int index, halo_literal *value, const char *origin) {
@@ -269,8 +275,7 @@ static int inputs_set(input_list *list, int index, halo_literal *value, const ch
   bool same_dims = inputs_fits(shape, in->shape);
   if (!same_dims || halo_shape_type(shape) != halo_shape_type(in->shape)) {
     if (!same_dims || !list->convert) {
-      tool_error("input %d (%s) is %s, and %s holds %s%s", index, in->name, tool_shape(in->shape),
-                 origin, tool_shape(shape), same_dims ? "; --convert converts it" : "");
+      inputs_refuse_shape(in, index, shape, origin, same_dims ? "; --convert converts it" : "");
       halo_literal_release(value);
       return TOOL_FAILED;
     }
@@ -311,22 +316,36 @@ static int inputs_read_npy(input_list *list, int index, const char *path) {
   return inputs_set(list, index, value, path);
 }
 
+/* An array of an archive for an input. A small archive may tell of an array of any size: elements are read only where the
+ * extents are the input's. (Of what is cut for several parts it is looked at as a whole.) */
+static int inputs_read_array(input_list *list, int index, halo_npz *npz, int number,
+                             const char *origin) {
+  const input *in = &list->data[index];
+  halo_type type = halo_shape_type(in->shape);
+  halo_shape *shape;
+  if (!tool_check(halo_npz_shape(npz, number, type, &shape))) return TOOL_FAILED;
+  bool fits = list->split >= 0 || inputs_fits(shape, in->shape);
+  if (!fits) inputs_refuse_shape(in, index, shape, origin, "");
+  halo_shape_release(shape);
+  halo_literal *value;
+  if (!fits || !tool_check(halo_npz_read(npz, number, type, &value))) return TOOL_FAILED;
+  return inputs_set(list, index, value, origin);
+}
+
 /* "FILE.npz:MEMBER" */
 static int inputs_read_member(input_list *list, int index, const char *text, size_t path_length) {
   const char *member = text + path_length + 1;
   char *path = tool_printf("%.*s", (int)path_length, text);
   halo_npz *npz = NULL;
-  halo_literal *value = NULL;
   int code = TOOL_FAILED, found = -1;
   if (tool_check(halo_npz_open(path, &npz))) {
     for (int i = 0; i < halo_npz_count(npz); i++) {
       if (strcmp(halo_npz_name(npz, i), member) == 0) found = i;
     }
-    halo_type type = halo_shape_type(list->data[index].shape);
     if (found < 0) {
       tool_error("%s has no array '%s'", path, member);
-    } else if (tool_check(halo_npz_read(npz, found, type, &value))) {
-      code = inputs_set(list, index, value, text);
+    } else {
+      code = inputs_read_array(list, index, npz, found, text);
     }
   }
   halo_npz_close(npz);
@@ -527,11 +546,8 @@ static int inputs_take_members(input_list *list, halo_npz *npz, const char *path
     const char *name = halo_npz_name(npz, i);
     int index = inputs_find(list, name);
     if (index < 0) continue;
-    halo_literal *value;
-    halo_type type = halo_shape_type(list->data[index].shape);
-    if (!tool_check(halo_npz_read(npz, i, type, &value))) return TOOL_FAILED;
     char *origin = tool_printf("%s:%s", path, name);
-    int code = inputs_set(list, index, value, origin);
+    int code = inputs_read_array(list, index, npz, i, origin);
     free(origin);
     if (code != TOOL_OK) return code;
     used++;

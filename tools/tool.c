@@ -2,12 +2,14 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static int tool_rank = -1; /* among several processes */
 
@@ -68,17 +70,39 @@ char *tool_printf(const char *format, ...) {
 /* What pretends to be a program and does not end, as some devices, is not read until memory is gone. */
 static const size_t TOOL_FILE_MAX = (size_t)1 << 31;
 
+/* Opens a file. Of a pipe somebody must open the other end within two seconds: reading would wait for ever. */
+static FILE *tool_open(const char *path) {
+  enum { TRIES = 100, PAUSE = 20000000 }; /* nanoseconds */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), first = EOF;
+  struct stat info;
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)) {
+    unsigned char byte;
+    ssize_t got = 0;
+    for (int i = 0; i < TRIES && (got = read(fd, &byte, 1)) == 0; i++) {
+      nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+    }
+    if (got == 1) first = byte;
+    if (got == 0) {
+      close(fd);
+      tool_error("%s: nobody writes to this pipe", path);
+      return NULL;
+    }
+  }
+  if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+  if (!file) tool_error("%s: %s", path, strerror(errno));
+  if (file && first != EOF) ungetc(first, file);
+  return file;
+}
+
 bool tool_read_bytes(const char *path, char **out, size_t *size, const char **name) {
   bool standard = strcmp(path, "-") == 0;
-  FILE *file = standard ? stdin : fopen(path, "rb");
+  FILE *file = standard ? stdin : tool_open(path);
   size_t capacity = 0, got;
   *out = NULL;
   *size = 0;
   *name = standard ? "<stdin>" : path;
-  if (!file) {
-    tool_error("%s: %s", path, strerror(errno));
-    return false;
-  }
+  if (!file) return false;
   do {
     if (*size == capacity) *out = tool_realloc(*out, capacity = capacity ? 2 * capacity : 1 << 16);
     got = fread(*out + *size, 1, capacity - *size, file);

@@ -33,6 +33,9 @@ HALO_API void halo_npz_close(halo_npz *npz);
 HALO_API int halo_npz_count(const halo_npz *npz);
 /* The member's name without ".npy"; owned by the archive. */
 HALO_API const char *halo_npz_name(const halo_npz *npz, int index);
+/* The shape of what halo_npz_read would give, without reading the elements. Released by the caller. */
+HALO_API HALO_MUST_USE halo_status halo_npz_shape(halo_npz *npz, int index, halo_type expected,
+                                                  halo_shape **out);
 /* As halo_npy_read; the member's checksum is checked too. */
 HALO_API HALO_MUST_USE halo_status halo_npz_read(halo_npz *npz, int index, halo_type expected,
                                                  halo_literal **out);

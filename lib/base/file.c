@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct halo_outfile {
@@ -123,6 +124,43 @@ void halo_outfile_discard(halo_outfile *file) {
 
 /* ---- Reading ---- */
 
+/* Waits until a pipe has a writer. A byte that was read to find that out goes to `*first`. */
+static bool file_has_writer(int fd, int *first) {
+  enum { TRIES = 100, PAUSE = 20000000 }; /* nanoseconds */
+  for (int i = 0; i < TRIES; i++) {
+    unsigned char byte;
+    ssize_t got = read(fd, &byte, 1);
+    if (got == 1) *first = byte;
+    if (got != 0) return true; /* a byte, or none yet: EAGAIN */
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+  }
+  return false;
+}
+
+halo_status halo_file_open(const char *path, FILE **out) {
+  *out = NULL;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), first = EOF;
+  if (fd < 0) {
+    return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
+                     strerror(errno));
+  }
+  struct stat info;
+  if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && !file_has_writer(fd, &first)) {
+    close(fd);
+    return halo_fail(HALO_IO_ERROR, "%s: nobody writes to this pipe", path);
+  }
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  FILE *file = fdopen(fd, "rb");
+  if (!file) {
+    int reason = errno;
+    close(fd);
+    return halo_fail(HALO_IO_ERROR, "%s: %s", path, strerror(reason));
+  }
+  if (first != EOF) ungetc(first, file);
+  *out = file;
+  return HALO_OK;
+}
+
 typedef struct file_content {
   const char *path;
   FILE *file;
@@ -151,11 +189,8 @@ static halo_status file_run_read(void *user) {
 halo_status halo_file_read(const char *path, char **out, size_t *size) {
   *out = NULL;
   *size = 0;
-  FILE *file = fopen(path, "rb");
-  if (!file) {
-    return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
-                     strerror(errno));
-  }
+  FILE *file;
+  HALO_TRY(halo_file_open(path, &file));
   file_content from = {.path = path, .file = file};
   halo_status status = halo_memory_guard(file_run_read, &from);
   bool failed = ferror(file) != 0;

@@ -5,6 +5,11 @@
 #include "base/status.h"
 
 #include <stddef.h>
+#include <stdio.h>
+
+/* Opens a file for reading. Of a pipe somebody must open the other end within two seconds. The message begins with the
+ * path: HALO_NOT_FOUND, HALO_IO_ERROR. */
+halo_status halo_file_open(const char *path, FILE **out);
 
 /* All of a file, with a NUL behind it that is not counted. Free with halo_free.
  * HALO_NOT_FOUND, HALO_IO_ERROR or, for more than 2 GiB, HALO_INVALID_ARGUMENT with a message that begins with the path;

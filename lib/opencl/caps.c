@@ -1,6 +1,7 @@
 /* opencl/caps.c: capabilities from and to text files. */
 #include "opencl/caps.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 
@@ -215,11 +216,8 @@ static halo_status caps_line(const char *path, int number, char *line, bool *see
 
 /* The whole file, NUL-terminated; free with halo_free. */
 static halo_status caps_load(const char *path, char **out) {
-  FILE *file = fopen(path, "rb");
-  if (!file) {
-    return halo_fail(errno == ENOENT ? HALO_NOT_FOUND : HALO_IO_ERROR, "%s: %s", path,
-                     strerror(errno));
-  }
+  FILE *file;
+  HALO_TRY(halo_file_open(path, &file));
   char *text = halo_alloc(CAPS_FILE_MAX + 1);
   size_t length = fread(text, 1, CAPS_FILE_MAX, file);
   bool failed = ferror(file) != 0, more = fgetc(file) != EOF;

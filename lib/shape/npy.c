@@ -340,27 +340,44 @@ static halo_status npy_read_data(const halo_npy_source *source, const npy_header
   return status;
 }
 
-halo_status halo_npy_decode(const halo_npy_source *source, halo_type expected, halo_literal **out) {
-  *out = NULL;
-  npy_header header = {0};
+/* The shape that a header tells of; as many bytes follow it. */
+static halo_status npy_read_shape(const halo_npy_source *source, halo_type expected,
+                                  npy_header *header, bool *swap, halo_shape **out) {
   uint64_t offset = 0;
   halo_type type;
-  bool swap;
-  HALO_TRY(npy_read_header(source, &header, &offset));
-  HALO_TRY(npy_parse_descr(header.descr, expected, &type, &swap));
+  *out = NULL;
+  HALO_TRY(npy_read_header(source, header, &offset));
+  HALO_TRY(npy_parse_descr(header->descr, expected, &type, swap));
   halo_shape *shape;
-  HALO_TRY(halo_shape_create_array(type, header.rank, header.dims, &shape));
+  HALO_TRY(halo_shape_create_array(type, header->rank, header->dims, &shape));
   uint64_t need = (uint64_t)halo_shape_byte_size(shape), have = source->size - offset;
-  halo_literal *literal = NULL;
-  halo_status status = HALO_OK;
   if (need != have) {
     char text[128];
     halo_shape_to_text(shape, false, text, sizeof text);
-    status = halo_fail(HALO_INVALID_ARGUMENT, "%s: %s needs %llu bytes, and %llu follow the header",
-                       have < need ? "the data is cut off" : "there is more than one array", text,
-                       (unsigned long long)need, (unsigned long long)have);
+    halo_shape_release(shape);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s: %s needs %llu bytes, and %llu follow the header",
+                     have < need ? "the data is cut off" : "there is more than one array", text,
+                     (unsigned long long)need, (unsigned long long)have);
   }
-  if (status == HALO_OK) status = halo_literal_create(shape, &literal);
+  *out = shape;
+  return HALO_OK;
+}
+
+halo_status halo_npy_decode_shape(const halo_npy_source *source, halo_type expected,
+                                  halo_shape **out) {
+  npy_header header = {0};
+  bool swap;
+  return npy_read_shape(source, expected, &header, &swap, out);
+}
+
+halo_status halo_npy_decode(const halo_npy_source *source, halo_type expected, halo_literal **out) {
+  *out = NULL;
+  npy_header header = {0};
+  bool swap;
+  halo_shape *shape;
+  HALO_TRY(npy_read_shape(source, expected, &header, &swap, &shape));
+  halo_literal *literal = NULL;
+  halo_status status = halo_literal_create(shape, &literal);
   halo_shape_release(shape);
   if (status == HALO_OK) status = npy_read_data(source, &header, swap, literal);
   if (status != HALO_OK) {

@@ -16,6 +16,10 @@ typedef struct halo_npy_source {
  * that. */
 halo_status halo_npy_decode(const halo_npy_source *source, halo_type expected, halo_literal **out);
 
+/* The shape of that array, from the source's first bytes. */
+halo_status halo_npy_decode_shape(const halo_npy_source *source, halo_type expected,
+                                  halo_shape **out);
+
 typedef halo_status (*halo_npy_sink)(void *context, const void *data, size_t size);
 
 /* Writes an array literal; the same bytes each time. */

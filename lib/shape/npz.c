@@ -333,8 +333,9 @@ static halo_status npz_locate(const halo_npz *npz, const npz_member *member, uin
   return HALO_OK;
 }
 
+/* Reads a member's array, or, where `shape` is not NULL, no more than what tells its shape. */
 static halo_status npz_read_member(const halo_npz *npz, const npz_member *member,
-                                   halo_type expected, halo_literal **out) {
+                                   halo_type expected, halo_literal **out, halo_shape **shape) {
   npz_reader reader = {.fd = npz->fd,
                        .left = member->packed,
                        .deflated = member->method == ZIP_DEFLATED,
@@ -347,12 +348,13 @@ static halo_status npz_read_member(const halo_npz *npz, const npz_member *member
     reader.block = halo_alloc(NPZ_BLOCK);
   }
   halo_npy_source source = {npz_reader_read, &reader, member->size};
-  halo_status status = halo_npy_decode(&source, expected, out);
+  halo_status status = shape ? halo_npy_decode_shape(&source, expected, shape)
+                             : halo_npy_decode(&source, expected, out);
   if (reader.deflated) {
     inflateEnd(&reader.z);
     halo_free(reader.block);
   }
-  if (status == HALO_OK && reader.crc != member->crc) {
+  if (status == HALO_OK && !shape && reader.crc != member->crc) {
     halo_literal_release(*out);
     *out = NULL;
     status = halo_fail(HALO_INVALID_ARGUMENT, "damaged: its checksum is %08x and should be %08x",
@@ -361,16 +363,27 @@ static halo_status npz_read_member(const halo_npz *npz, const npz_member *member
   return status;
 }
 
-halo_status halo_npz_read(halo_npz *npz, int index, halo_type expected, halo_literal **out) {
-  if (!npz || !out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_npz_read: NULL argument");
-  *out = NULL;
+static halo_status npz_read_number(halo_npz *npz, int index, halo_type expected, halo_literal **out,
+                                   halo_shape **shape) {
   if (index < 0 || index >= npz->members.count) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s has %d arrays; there is no number %d", npz->path,
                      npz->members.count, index);
   }
   const npz_member *member = &npz->members.data[index];
-  halo_status status = npz_read_member(npz, member, expected, out);
+  halo_status status = npz_read_member(npz, member, expected, out, shape);
   return halo_fail_in(status, "%s, array '%s'", npz->path, member->name);
+}
+
+halo_status halo_npz_read(halo_npz *npz, int index, halo_type expected, halo_literal **out) {
+  if (!npz || !out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_npz_read: NULL argument");
+  *out = NULL;
+  return npz_read_number(npz, index, expected, out, NULL);
+}
+
+halo_status halo_npz_shape(halo_npz *npz, int index, halo_type expected, halo_shape **out) {
+  if (!npz || !out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_npz_shape: NULL argument");
+  *out = NULL;
+  return npz_read_number(npz, index, expected, NULL, out);
 }
 
 /* ---- Writing ---- */

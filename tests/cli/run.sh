@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2016
 
 check run-given 'halo run axpy.hlo -i a=2 -i x=1,2,3,4 -i y=iota'
+check run-pipe 'mkfifo pipe; halo run pipe; (sleep 0.3; cat axpy.hlo >pipe) & halo run -q pipe -i a=1 -i x=ones -i y=ones; halo run -q <(cat axpy.hlo) -i a=1 -i x=ones -i y=ones -p none'
 check run-quiet 'halo run -q axpy.hlo --input a=0.5 --input x=ones --input "2={1,2,3,4}"'
 check run-positional 'halo run -q axpy.hlo -i 2 -i zeros -i ones'
 check run-made-up 'halo run axpy.hlo --print none; halo run -q axpy.hlo >a; halo run -q axpy.hlo >b; cmp a b; halo run -q axpy.hlo --seed 1 >c; cmp -s a c || echo another seed, another result'
@@ -36,6 +37,7 @@ check run-input-type 'halo run axpy.hlo -q -i x=data/type_f8.npy'
 check run-input-shape 'halo run axpy.hlo -q -i x=data/type_f4.npy --convert'
 check run-input-member 'halo run axpy.hlo -q -i a=data/zip64.npz:second -i x=ones -i y=zeros'
 check run-input-no-member 'halo run axpy.hlo -q -i a=data/zip64.npz:third'
+check run-member-shape 'halo run axpy.hlo -q -i x=data/deflated.npz:long'
 check run-inputs-names 'halo run axpy.hlo --inputs data/zip64.npz'
 check run-input-unknown 'halo run axpy.hlo -i b=2'
 check run-input-value 'halo run axpy.hlo -i a=two'

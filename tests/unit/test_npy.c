@@ -374,6 +374,27 @@ START_TEST(npz_reads) {
 }
 END_TEST
 
+/* The shape is known without the elements, damaged or not. */
+START_TEST(npz_tells_shapes) {
+  halo_npz *npz;
+  halo_shape *shape;
+  size_t size;
+  unsigned char *data = slurp(data_file("stored.npz"), &size);
+  data[1000] ^= 1; /* in the middle of "long" */
+  spill(scratch("damaged"), data, size);
+  free(data);
+  ck_assert_int_eq(halo_npz_open(scratch("damaged"), &npz), HALO_OK);
+  ck_assert_msg(halo_npz_shape(npz, 2, HALO_S32, &shape) == HALO_OK, "%s", halo_error_message());
+  ck_assert_int_eq(halo_shape_rank(shape), 1);
+  ck_assert_int_eq(halo_shape_dim(shape, 0), 3000);
+  ck_assert_int_eq(halo_shape_type(shape), HALO_S32);
+  halo_shape_release(shape);
+  expect_failure(halo_npz_shape(npz, 3, HALO_S32, &shape), HALO_INVALID_ARGUMENT, "3 arrays");
+  ck_assert_ptr_null(shape);
+  halo_npz_close(npz);
+}
+END_TEST
+
 static void expect_two_scalars(const char *path) {
   halo_npz *npz;
   ck_assert_msg(halo_npz_open(path, &npz) == HALO_OK, "%s", halo_error_message());
@@ -549,6 +570,7 @@ int main(void) {
   tcase_add_test(tests, npy_refuses_cut_files);
   tcase_add_test(tests, npz_survives_damage);
   tcase_add_test(tests, npz_reads);
+  tcase_add_test(tests, npz_tells_shapes);
   tcase_add_test(tests, npz_reads_zip64);
   tcase_add_test(tests, npz_says_what_is_wrong);
   tcase_add_test(tests, npz_round_trip);
