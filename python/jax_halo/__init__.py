@@ -2,7 +2,8 @@
 
 JAX finds this package by its entry point and calls `initialize` before the first use of a device. It registers
 the platform "halo", and opens for it what JAX keeps for a fixed list of platforms: donation, callbacks to Python,
-decompositions of matrices, the compilation cache, costs, DLPack, custom_partitioning, Pallas, jax.default_device.
+decompositions of matrices, the compilation cache, costs, DLPack, custom_partitioning, Pallas, jax.default_device,
+lax.platform_dependent, MuJoCo's mjx.
 """
 import dataclasses
 import importlib
@@ -14,7 +15,7 @@ PLATFORM = "halo"
 
 _OPENED = (
     "donation", "linalg", "callbacks", "cache", "costs", "dlpack", "partitioning", "ffi", "tensorflow", "pallas",
-    "default_device")
+    "default_device", "platforms", "mujoco")
 
 _logger = logging.getLogger(__name__)
 

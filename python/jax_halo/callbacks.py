@@ -171,7 +171,10 @@ class _Context:
 
     @property
     def stream(self):
-        raise ValueError("a callback of this platform has no stream: it runs on the host")
+        import jax
+
+        # As on CPUs.
+        raise jax.errors.JaxRuntimeError("UNIMPLEMENTED: XLA FFI GPU context is not available: the callback runs on the host")
 
 
 def _lower_buffer_callback(ctx, *args, callback, in_tree, out_tree, has_side_effect,
@@ -186,9 +189,11 @@ def _lower_buffer_callback(ctx, *args, callback, in_tree, out_tree, has_side_eff
 
     def run(*arrays):
         arrays = [np.asarray(a) for a in arrays]
-        # A result that is aliased begins as the argument.
+        # A result that is aliased begins as the argument, and both are one array.
         outputs = [arrays[aliases[i]].copy() if i in aliases else np.empty(a.shape, a.dtype)
                    for i, a in enumerate(avals)]
+        for result, argument in aliases.items():
+            arrays[argument] = outputs[result]
         positional, named = tree_util.tree_unflatten(in_tree, [_Buffer(a, False) for a in arrays])
         results = tree_util.tree_unflatten(out_tree, [_Buffer(a, True) for a in outputs])
         context = _Context(buffer_callback.ExecutionStage.EXECUTE)

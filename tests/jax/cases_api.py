@@ -969,6 +969,49 @@ def at_the_end_of_a_process(device):
 # ---- Around it ----
 
 
+@step("compiled")
+def for_platforms(device):
+  """Where no branch is for this platform, and there is no default, that of CPUs is taken."""
+  f = lambda x: lax.platform_dependent(x, cpu=lambda x: x + 1, cuda=lambda x: x + 2)
+  same(jax.jit(f)(1.), 2.)
+  same(f(jnp.float32(1)), 2.)
+  same(jax.jit(jax.vmap(f))(jnp.arange(3.)), np.arange(1, 4, dtype=real()))
+  same(jax.jit(jax.grad(lambda x: lax.platform_dependent(x, cuda=jnp.cos, cpu=jnp.sin)))(0.), 1.)
+  g = lambda x: lax.platform_dependent(x, cpu=lambda x: x + 1, cuda=lambda x: x + 2, default=lambda x: x + 3)
+  same(jax.jit(g)(1.), 2. if device.platform == "cpu" else 4.)
+  with raises(NotImplementedError, "platform"):
+    jax.jit(lambda x: lax.platform_dependent(x, cuda=lambda x: x + 2))(1.)
+
+
+@step("tool")
+def libraries_that_ask_for_platforms(device):
+  """mjx, in whose place a module stands that chooses as it does; read before the first use of a device, and behind it."""
+  with tempfile.TemporaryDirectory() as directory:
+    folder = os.path.join(directory, "mujoco", "mjx", "_src")
+    os.makedirs(folder)
+    for package in ("mujoco", "mujoco/mjx", "mujoco/mjx/_src"):
+      open(os.path.join(directory, package, "__init__.py"), "w").close()
+    with open(os.path.join(folder, "io.py"), "w") as out:
+      out.write("""
+class types:
+  class Impl: JAX = "jax"
+def _resolve_impl(device):
+  if device.platform in ("cpu", "gpu"): return types.Impl.JAX
+  raise ValueError(f"Unsupported device: {device}")
+def put(): import jax; return _resolve_impl(jax.devices()[0])
+""")
+    for first in ("jax.devices()", ""):
+      text = run_alone(device, f"""
+import sys
+sys.path.insert(0, {directory!r})
+{first}
+from mujoco.mjx._src import io
+jax.devices()
+print(io.put())
+""")
+      assert text.split() == ["jax"], text
+
+
 @step("tool")
 def traces(device):
   with tempfile.TemporaryDirectory() as place:

@@ -191,6 +191,20 @@ def buffers_of_callbacks(device):
   assert seen == [1.0], seen
   with raises(Exception, "must not return"):
     jax.block_until_ready(jax.jit(buffer_callback(lambda context, out, x: 1, struct((3,))))(x))
+  failures = []
+
+  def ask(context, out, x):
+    try:
+      context.stream
+    except jax.errors.JaxRuntimeError as error:
+      failures.append(str(error))
+    np.asarray(out)[...] = 5
+    # An argument that is aliased is the result.
+    assert np.asarray(x)[0] == 5
+
+  out = jax.jit(buffer_callback(ask, struct((3,)), input_output_aliases={0: 0}))(x)
+  same(out, np.full(3, 5, real()))
+  assert len(failures) == 1 and "UNIMPLEMENTED: XLA FFI GPU context is not available" in failures[0], failures
 
 
 def ffi():
