@@ -76,10 +76,23 @@ static bool infer_is_unbounded(const halo_shape *shape) {
   return false;
 }
 
+/* Whether `?` of one operand of an elementwise operation stands for an extent of another, which XLA takes. */
+static bool infer_mixes_unbounded(const halo_instr *instr) {
+  bool open = false, same = true;
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    const halo_shape *shape = halo_infer_operand(instr, i);
+    open |= infer_is_unbounded(shape);
+    same &= shape->rank == 0 || halo_shape_same_dims(shape, halo_infer_operand(instr, 0));
+  }
+  return open && !same;
+}
+
 /* Rules that compute with extents cannot see through `?`; they take the written shape on trust.
  * Nothing unbounded is ever executed. */
 static bool infer_has_unbounded(const halo_instr *instr) {
-  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW | HALO_TRAIT_ID)) return false;
+  if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW | HALO_TRAIT_ID)) {
+    return infer_mixes_unbounded(instr);
+  }
   for (int32_t i = 0; i < instr->operand_count; i++) {
     if (infer_is_unbounded(halo_infer_operand(instr, i))) return true;
   }

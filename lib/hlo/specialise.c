@@ -67,6 +67,20 @@ static const halo_shape *specialise_reshape(halo_arena *arena, const halo_instr 
   return halo_shape_new(arena, to->type, to->rank, dims);
 }
 
+/* A broadcast's result has the operand's extents where it has its dimensions. */
+static const halo_shape *specialise_broadcast(halo_arena *arena, const halo_instr *instr) {
+  const halo_shape *from = instr->operands[0]->shape, *to = instr->shape;
+  int32_t count;
+  const int64_t *places = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
+  int64_t dims[HALO_MAX_RANK];
+  memcpy(dims, to->dims, sizeof *dims * (size_t)to->rank);
+  for (int32_t i = 0; i < count && i < from->rank; i++) {
+    if (places[i] < 0 || places[i] >= to->rank) return NULL;
+    dims[places[i]] = from->dims[i];
+  }
+  return halo_shape_new(arena, to->type, to->rank, dims);
+}
+
 static bool specialise_is_like_operand(const halo_instr *instr) {
   return halo_opcode_has_trait(instr->opcode, HALO_TRAIT_EW) ||
          (instr->opcode == HALO_OP_CUSTOM_CALL && instr->operand_count == 1);
@@ -79,6 +93,8 @@ static halo_status specialise_source(const specialise_state *s, halo_instr *inst
   *out = NULL;
   if (instr->opcode == HALO_OP_RESHAPE) {
     *out = specialise_reshape(arena, instr);
+  } else if (instr->opcode == HALO_OP_BROADCAST) {
+    *out = specialise_broadcast(arena, instr);
   } else if (instr->opcode == HALO_OP_FUSION) {
     *out = halo_instr_comp(instr, HALO_ATTR_CALLS)->root->shape;
   } else if (halo_opcode_has_trait(instr->opcode, HALO_TRAIT_NOINFER)) {
@@ -88,7 +104,7 @@ static halo_status specialise_source(const specialise_state *s, halo_instr *inst
     instr->shape = NULL;
     halo_status status = halo_infer_shape(instr, arena, out);
     instr->shape = written;
-    return status;
+    return halo_fail_in(status, "line %d: %s", instr->line, instr->name);
   }
   return HALO_OK;
 }
