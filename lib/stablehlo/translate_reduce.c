@@ -134,16 +134,42 @@ void halo_translate_reduce_window_by_operands(halo_translator *t, halo_mlir_op *
   reduce_emit(t, op, HALO_OP_REDUCE_WINDOW, lists, attrs, rank ? 2 : 1);
 }
 
+/* A choice between numbers of one type, of the same numbers in a wider one. */
+static halo_computation *reduce_widen_select(halo_translator *t, halo_computation *select,
+                                             halo_type wide) {
+  if (!halo_translate_ok(t)) return NULL;
+  halo_computation *outer, *wrapper = halo_translate_begin(t, "select", &outer);
+  const halo_shape *scalar = halo_shape_new(t->arena, wide, 0, NULL);
+  halo_instr *args[2];
+  for (int i = 0; i < 2; i++) {
+    halo_instr *arg = halo_translate_parameter(t, i, scalar, NULL);
+    args[i] = halo_translate_convert(t, arg, select->params.data[i]->shape->type);
+  }
+  halo_attr attr = halo_translate_comp(t, HALO_ATTR_TO_APPLY, select);
+  halo_translate_end(t, halo_translate_emit(t, HALO_OP_CALL, NULL, args, 2, &attr, 1), outer);
+  return halo_translate_ok(t) ? wrapper : NULL;
+}
+
+/* The scatter may work in a wider type than the operands have, which HLO does for all of it. */
 void halo_translate_op_select_and_scatter(halo_translator *t, halo_mlir_op *op) {
-  const halo_instr *first = halo_translate_operand(t, op, 0);
+  halo_instr *first = halo_translate_operand(t, op, 0);
   halo_computation *select = halo_translate_body(t, &op->regions[0], 2);
   halo_computation *scatter = halo_translate_body(t, &op->regions[1], 2);
   if (!scatter) return;
+  const halo_mlir_type *result = op->results[0].type;
+  halo_type type = result->kind == HALO_MLIR_TENSOR ? result->element : first->shape->type;
+  halo_instr *operands[3];
+  for (int i = 0; i < 3; i++) {
+    operands[i] = halo_translate_convert(t, halo_translate_operand(t, op, i), type);
+  }
+  if (first->shape->type != type) select = reduce_widen_select(t, select, type);
+  if (!halo_translate_ok(t)) return;
   halo_attr attrs[] = {halo_translate_comp(t, HALO_ATTR_SELECT, select),
                        halo_translate_comp(t, HALO_ATTR_SCATTER, scatter),
                        reduce_read_window(t, op, first->shape->rank)};
-  reduce_emit(t, op, HALO_OP_SELECT_AND_SCATTER, op->operand_count, attrs,
-              first->shape->rank ? 3 : 2);
+  halo_translate_results(t, op,
+                         halo_translate_emit(t, HALO_OP_SELECT_AND_SCATTER, NULL, operands, 3,
+                                             attrs, first->shape->rank ? 3 : 2));
 }
 
 /* ---- Sorts and maps ---- */

@@ -25,6 +25,17 @@ static const value_case value_cases[] = {
           "return %0, %1 : tensor<2xf32>, tensor<2xf32>\n"),
      {"{{1, 2, 3}, {4, 5, 6}}", "7"},
      "( {7, 7}, {5, 5} )"},
+    {"a scatter in a wider type than what is scattered",
+     MAIN("%a: tensor<4xf16>, %s: tensor<2xf16>, %i: tensor<f16>", "tensor<4xf32>",
+          "%0 = \"stablehlo.select_and_scatter\"(%a, %s, %i) <{window_dimensions = array<i64: 3>, "
+          "window_strides = array<i64: 1>}> ({\n^bb0(%x: tensor<f16>, %y: tensor<f16>):\n"
+          "  %c = stablehlo.compare GE, %x, %y : (tensor<f16>, tensor<f16>) -> tensor<i1>\n"
+          "  stablehlo.return %c : tensor<i1>\n}, {\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+          "  %c = stablehlo.add %x, %y : tensor<f32>\n  stablehlo.return %c : tensor<f32>\n"
+          "}) : (tensor<4xf16>, tensor<2xf16>, tensor<f16>) -> tensor<4xf32>\n"
+          "return %0 : tensor<4xf32>\n"),
+     {"{1, 2, 4, 3}", "{2048, 1}", "0"},
+     "{0, 0, 2049, 0}"},
     {"several results",
      MAIN("%a: tensor<f32>", "tensor<f32>, tensor<i32>",
           "%0 = stablehlo.convert %a : (tensor<f32>) -> tensor<i32>\n"
