@@ -163,28 +163,17 @@ char *halo_config_cache_dir(void) {
   return config_user_cache("halo");
 }
 
-/* Whether the folder can be written to, or made, as far as that is seen without making it. */
-static bool config_can_be_written(const char *folder) {
-  char *path = halo_strdup(folder), *end = path + strlen(path);
-  struct stat info;
-  while (stat(path, &info) != 0 && errno == ENOENT && end > path) {
-    while (end > path && *--end != '/') continue;
-    strcpy(end, end > path ? "" : *folder == '/' ? "/" : ".");
-  }
-  bool can = stat(path, &info) == 0 && S_ISDIR(info.st_mode) && access(path, W_OK | X_OK) == 0;
-  halo_free(path);
-  return can;
-}
-
 void halo_config_share_cache_dir(void) {
   const char *own = halo_config_text(HALO_CONFIG_CACHE_DIR);
-  if (!own || !*own || !config_can_be_written(own)) return;
+  if (!own || !*own || !halo_folder_is_writable(own)) return;
   halo_strbuf path = {0};
   halo_strbuf_printf(&path, "%s/pocl", own);
   bool trusted = halo_folder_is_trusted(own) && halo_folder_is_trusted(halo_strbuf_text(&path));
   if (trusted) setenv(config_pocl_cache, halo_strbuf_text(&path), 0);
   halo_strbuf_deinit(&path);
 }
+
+const char *halo_config_pocl_devices(void) { return getenv("POCL_DEVICES"); }
 
 char *halo_config_pocl_cache_dir(void) {
   const char *kept = getenv("POCL_KERNEL_CACHE"), *own = getenv(config_pocl_cache);

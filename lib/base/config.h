@@ -101,6 +101,8 @@ bool halo_config_is_slurm_task(void);
 char *halo_config_coordinator(void);
 /* The folder in which PoCL keeps what it compiled, or NULL for none. Free with halo_free. */
 char *halo_config_pocl_cache_dir(void);
+/* The drivers that PoCL is told to offer, or NULL where it offers all. Owned by the environment. */
+const char *halo_config_pocl_devices(void);
 /* The folder, or the file, in which ICD loaders find the names of OpenCL's drivers: $OCL_ICD_VENDORS,
  * $OPENCL_VENDOR_PATH or the usual one. */
 const char *halo_config_drivers_dir(void);

@@ -3,10 +3,12 @@
 
 #include "base/memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 void halo_folder_make(const char *path) {
@@ -19,6 +21,40 @@ void halo_folder_make(const char *path) {
   }
   mkdir(all, 0700);
   halo_free(all);
+}
+
+/* The folder, or the lowest one above it that is there, on the heap. */
+static char *folder_existing(const char *folder) {
+  char *path = halo_strdup(folder), *end = path + strlen(path);
+  struct stat info;
+  while (stat(path, &info) != 0 && errno == ENOENT && end > path) {
+    while (end > path && *--end != '/') continue;
+    strcpy(end, end > path ? "" : *folder == '/' ? "/" : ".");
+  }
+  return path;
+}
+
+bool halo_folder_is_writable(const char *folder) {
+  char *path = folder_existing(folder);
+  struct stat info;
+  bool can = stat(path, &info) == 0 && S_ISDIR(info.st_mode) && access(path, W_OK | X_OK) == 0;
+  halo_free(path);
+  return can;
+}
+
+halo_status halo_folder_check_room(const char *folder, uint64_t least) {
+  char *path = folder_existing(folder);
+  struct statvfs disk;
+  int code = statvfs(path, &disk);
+  halo_free(path);
+  if (code != 0) return HALO_OK;
+  uint64_t left = (geteuid() == 0 ? disk.f_bfree : disk.f_bavail) * (uint64_t)disk.f_frsize;
+  if (disk.f_files && !disk.f_ffree) {
+    return halo_fail(HALO_IO_ERROR, "the disk of %s takes no more files", folder);
+  }
+  if (left >= least) return HALO_OK;
+  return halo_fail(HALO_IO_ERROR, "the disk of %s has %llu KiB left, and %llu are needed", folder,
+                   (unsigned long long)(left >> 10), (unsigned long long)(least >> 10));
 }
 
 halo_status halo_folder_check(const char *path) {

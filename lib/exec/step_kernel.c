@@ -70,7 +70,10 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   kernel_state *state = data;
   cl_event storage, *event = halo_run_event(run, &storage);
   HALO_TRY(kernel_bind(run, step, state));
-  if (!state->was_launched) HALO_TRY(halo_pocl_check_linker(&device->caps));
+  if (!state->was_launched) {
+    HALO_TRY(halo_pocl_check_linker(&device->caps));
+    HALO_TRY(halo_pocl_check_cache(&device->caps));
+  }
   state->was_launched = true;
   cl_int code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
                                        state->local, 0, NULL, event);

@@ -44,6 +44,9 @@ enum { HALO_POCL_HASH_AT = 36, HALO_POCL_HASH_SIZE = 41, HALO_POCL_SMALL_GRID = 
  * been started without, or may have cleared since. HALO_FAILED_PRECONDITION in such a process; HALO_OK on other
  * implementations. To be called before PoCL compiles a kernel, as it does at the first launch. Any thread. */
 halo_status halo_pocl_check_linker(const halo_caps *caps);
+/* PoCL ends the process, too, where there is no room on the disk of its cache. HALO_IO_ERROR then; HALO_OK on other
+ * implementations. To be called before it builds a program or compiles a kernel. Any thread. */
+halo_status halo_pocl_check_cache(const halo_caps *caps);
 
 /* Reads a byte of each page of the kernels that PoCL has loaded since the last call. A page that was never read is not
  * there, and a load under a mask, as LLVM makes of choices between constants, does not bring it where the mask is 0: it

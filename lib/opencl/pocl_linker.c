@@ -1,7 +1,11 @@
-/* opencl/pocl_linker.c: what PoCL compiles is linked by the program "ld", which it looks for in $PATH. */
+/* opencl/pocl_linker.c: what PoCL needs when it compiles, as it ends the process where it does not find it: the program "ld",
+ * which it looks for in $PATH, and room for its cache. */
 #include "opencl/pocl.h"
 
+#include "base/config.h"
+#include "base/folder.h"
 #include "base/map.h"
+#include "base/memory.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -36,6 +40,19 @@ static int linker_is_systems(struct dl_phdr_info *info, size_t size, void *data)
   (void)size, (void)data;
   return strstr(info->dlpi_name, "/libpocl.so") &&
          (strncmp(info->dlpi_name, "/usr/", 5) == 0 || strncmp(info->dlpi_name, "/lib", 4) == 0);
+}
+
+/* For what PoCL writes while it builds one program. */
+static const uint64_t LINKER_ROOM = 8 << 20; /* bytes */
+
+halo_status halo_pocl_check_cache(const halo_caps *caps) {
+  char *folder = halo_pocl_is(caps) ? halo_config_pocl_cache_dir() : NULL;
+  halo_status status = folder ? halo_folder_check_room(folder, LINKER_ROOM) : HALO_OK;
+  if (status != HALO_OK) {
+    status = halo_fail_in(status, "PoCL, which ends the process where it cannot write its cache");
+  }
+  halo_free(folder);
+  return status;
 }
 
 halo_status halo_pocl_check_linker(const halo_caps *caps) {

@@ -209,6 +209,7 @@ static halo_status program_build(halo_cl_device *device, cl_device_id id, halo_c
                                  const char *source, const char *options, halo_cl_image *image,
                                  cl_program *out) {
   cl_int code;
+  HALO_TRY(halo_pocl_check_cache(&device->caps));
   if ((*out = program_build_alone(device, id, use, source, options, image))) {
     pthread_mutex_lock(&device->programs->lock);
     device->programs->stats.alone_builds++;

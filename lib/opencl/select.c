@@ -1,5 +1,6 @@
 /* opencl/select.c: asking OpenCL for its devices, and choosing one. */
 #include "base/config.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* Of vendors' and newer headers; queries that a device does not know just fail. */
 enum {
@@ -234,9 +236,34 @@ static void select_drop_here(select_list *list) {
   list->count = kept;
 }
 
+/* Why PoCL, which is there, has no device: it has none where it cannot write its cache, or is told to have none. */
+static halo_status select_none_of_pocl(void) {
+  char *folder = halo_config_pocl_cache_dir();
+  const char *drivers = halo_config_pocl_devices();
+  halo_status status;
+  if (folder) halo_folder_make(folder); /* as PoCL does */
+  if (folder && access(folder, W_OK | X_OK) != 0) {
+    status =
+        halo_fail(HALO_NO_DEVICE,
+                  "no OpenCL device: PoCL offers none, as it cannot write to the folder of its "
+                  "cache, %s; POCL_CACHE_DIR names another",
+                  folder);
+  } else if (drivers) {
+    status = halo_fail(HALO_NO_DEVICE,
+                       "no OpenCL device: PoCL offers those that POCL_DEVICES names, and that is "
+                       "\"%s\"; unset it to have all",
+                       drivers);
+  } else {
+    status = halo_fail(HALO_NO_DEVICE, "no OpenCL device: PoCL is there, and offers none");
+  }
+  halo_free(folder);
+  return status;
+}
+
 static halo_status select_all(select_list *list) {
   cl_uint count = 0;
   char name[64] = ""; /* of a platform */
+  bool has_pocl = false;
   HALO_TRY(halo_cl_process_check());
   halo_cl_process_begin();
   pthread_mutex_lock(&select_lock);
@@ -245,10 +272,11 @@ static halo_status select_all(select_list *list) {
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
     code = clGetPlatformIDs(count, platforms, NULL);
-    if (code == CL_SUCCESS) {
-      select_platform_text(platforms[0], CL_PLATFORM_NAME, name, sizeof name);
-    }
     for (cl_uint i = 0; code == CL_SUCCESS && i < count; i++) {
+      halo_caps caps = {0};
+      select_platform_text(platforms[i], CL_PLATFORM_NAME, caps.platform, sizeof caps.platform);
+      has_pocl |= halo_pocl_is(&caps);
+      if (i == 0) snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, caps.platform);
       select_add_platform(platforms[i], (int)i, list);
     }
     halo_free(platforms);
@@ -256,12 +284,10 @@ static halo_status select_all(select_list *list) {
   pthread_mutex_unlock(&select_lock);
   select_drop_here(list);
   if (list->count) return HALO_OK;
+  if (has_pocl) return select_none_of_pocl();
   if (*name) {
-    return halo_fail(
-        HALO_NO_DEVICE,
-        "no OpenCL device: the driver is there (%s), and offers none; PoCL does so when "
-        "it cannot write its cache, to POCL_CACHE_DIR, HALO_CACHE_DIR or HOME",
-        name);
+    return halo_fail(HALO_NO_DEVICE, "no OpenCL device: the driver is there (%s), and offers none",
+                     name);
   }
   return halo_fail(HALO_NO_DEVICE,
                    "no OpenCL device: install your GPU vendor's OpenCL driver, or the CPU driver "

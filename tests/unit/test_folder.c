@@ -5,6 +5,7 @@
 
 #include "base/folder.h"
 #include "base/memory.h"
+#include "client/client.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
@@ -178,6 +179,77 @@ START_TEST(foreign_below) {
 }
 END_TEST
 
+START_TEST(room) {
+  char below[128];
+  snprintf(below, sizeof below, "%s/not/there", root);
+  ck_ok(halo_folder_check_room(root, 1));
+  ck_ok(halo_folder_check_room(below, 1));
+  ck_assert_int_eq(halo_folder_check_room(below, UINT64_MAX), HALO_IO_ERROR);
+  ck_assert_ptr_nonnull(strstr(halo_error_message(), below));
+  ck_ok(halo_folder_check_room("", 1)); /* nobody knows */
+}
+END_TEST
+
+static bool is_pocl(halo_client *client) {
+  return halo_pocl_is(&halo_client_device(client, 0)->cl->caps);
+}
+
+/* On a disk without room PoCL ends the process when it builds. */
+START_TEST(full_disk) {
+  char command[256], folder[128];
+  halo_executable *e;
+  snprintf(folder, sizeof folder, "%s/disk", root);
+  ck_assert_int_eq(mkdir(folder, 0700), 0);
+  snprintf(command, sizeof command, "mount -t tmpfs -o size=64k,mode=700 tmpfs %s 2>&1", folder);
+  if (geteuid() != 0 || system(command) != 0) {
+    printf("full_disk: skipped, as no small disk can be made here\n");
+    return;
+  }
+  setenv("POCL_CACHE_DIR", folder, 1);
+  unsetenv("POCL_KERNEL_CACHE");
+  halo_client *client = run_client(NULL);
+  halo_status status = run_try_compile(client,
+                                       "HloModule m\nENTRY e {\n  x = f32[377] parameter(0)\n"
+                                       "  ROOT s = f32[377] sine(x)\n}\n",
+                                       NULL, &e);
+  bool pocl = is_pocl(client), named = strstr(halo_error_message(), folder) != NULL;
+  if (status == HALO_OK) halo_executable_release(e);
+  halo_client_release(client);
+  snprintf(command, sizeof command, "umount -l %s", folder);
+  ck_assert_int_eq(system(command), 0);
+  ck_assert_int_eq(status, pocl ? HALO_IO_ERROR : HALO_OK);
+  if (pocl) ck_assert(named);
+}
+END_TEST
+
+/* What PoCL does without a word: it has no devices. */
+static void no_device(const char *reason) {
+  halo_cl_listing *list;
+  int count;
+  halo_status status = halo_cl_enumerate(&list, &count);
+  if (status == HALO_OK) { /* others', and none of PoCL */
+    for (int i = 0; i < count; i++) ck_assert(!halo_pocl_is(&list[i].caps));
+    halo_free(list);
+    printf("%s: skipped, as other implementations have devices\n", reason);
+    return;
+  }
+  ck_assert_int_eq(status, HALO_NO_DEVICE);
+  ck_assert_msg(strstr(halo_error_message(), reason) != NULL, "%s", halo_error_message());
+}
+
+START_TEST(no_drivers) {
+  setenv("POCL_DEVICES", "", 1);
+  no_device("POCL_DEVICES");
+}
+END_TEST
+
+START_TEST(read_only) {
+  setenv("POCL_CACHE_DIR", "/proc/nothing", 1);
+  unsetenv("POCL_KERNEL_CACHE");
+  no_device("/proc/nothing");
+}
+END_TEST
+
 START_TEST(own_folder) {
   run_with(root, 0);
   ck_assert_ptr_nonnull(getenv("POCL_CACHE_DIR"));
@@ -195,6 +267,10 @@ int main(void) {
   tcase_add_test(cases, foreign_folder);
   tcase_add_test(cases, foreign_below);
   tcase_add_test(cases, own_folder);
+  tcase_add_test(cases, room);
+  tcase_add_test(cases, full_disk);
+  tcase_add_test(cases, no_drivers);
+  tcase_add_test(cases, read_only);
   tcase_set_timeout(cases, 120);
   suite_add_tcase(suite, cases);
   return suite_run(suite);
