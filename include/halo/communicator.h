@@ -53,6 +53,9 @@ typedef struct halo_communicator {
   /* Ends it, and frees this structure if it was made for the call. If it is broken, since other processes
    * are gone or stuck, it must not wait for them. */
   void (*close)(struct halo_communicator *communicator);
+  /* NULL, or has a request that is not done go on with other memory, of as many bytes: what the request was begun with is
+   * not used any more when this returns. Of a send the bytes are copied there. */
+  void (*move)(void *user, void *request, void *memory);
   /* Does an operation on `bytes` of memory of its own, with all processes, and says how long it took; NULL:
    * there is nothing to compare with. It waits, and must not be called while programs run. */
   const char *(*reference)(void *user, halo_reference what, size_t bytes, double *seconds);

@@ -76,7 +76,8 @@ void halo_sha256_add(halo_sha256 *hash, const void *data, size_t size) {
 void halo_sha256_end(halo_sha256 *hash, uint8_t out[HALO_SHA256_SIZE]) {
   static const uint8_t padding[HALO_SHA256_BLOCK] = {0x80};
   uint8_t length[8];
-  size_t filled = (size_t)(hash->bytes % HALO_SHA256_BLOCK), end = HALO_SHA256_BLOCK - sizeof length;
+  size_t filled = (size_t)(hash->bytes % HALO_SHA256_BLOCK),
+         end = HALO_SHA256_BLOCK - sizeof length;
   sha256_put(length, hash->bytes * 8, sizeof length);
   halo_sha256_add(hash, padding, filled < end ? end - filled : end + HALO_SHA256_BLOCK - filled);
   halo_sha256_add(hash, length, sizeof length);

@@ -34,6 +34,9 @@ struct halo_exchange_state {
   double doubted; /* when doubts were last asked for, or something came */
   double
       patience; /* `timeout`, and more where those that wait for the missing device itself are to speak first */
+  post_wait wait;    /* whom it waits for, which others are told when they ask, */
+  bool registered;   /* if it has done so for some time */
+  int awaits, asked; /* the first that is missing, as of the last look; who was asked last */
   post_sender sender;
   exchange_send *sends;
   exchange_receive *receives;
@@ -161,6 +164,7 @@ static halo_status exchange_round(exchange_state *s) {
   s->moved = false;
   s->large_bytes = 0;
   int open = 0;
+  s->awaits = s->x->device;
   HALO_TRY(post_poll(s->world, &s->moved));
   for (int i = 0; i < s->x->receive_count; i++) {
     exchange_receive *receive = &s->receives[i];
@@ -170,13 +174,15 @@ static halo_status exchange_round(exchange_state *s) {
       if (!receive->request) HALO_TRY(exchange_came(s, i));
       if (receive->request) s->large_bytes += s->x->receives[i].bytes;
     }
-    open += receive->stage != EXCHANGE_DONE;
+    if (receive->stage == EXCHANGE_DONE) continue;
+    if (open++ == 0) s->awaits = s->x->receives[i].peer;
   }
   s->away = 0;
   for (int i = 0; i < s->x->send_count; i++) {
     for (int r = 0; r < 2; r++) HALO_TRY(exchange_test(s, &s->sends[i].requests[r]));
     bool away = s->sends[i].requests[0] || s->sends[i].requests[1];
     if (s->sends[i].requests[1]) s->large_bytes += s->x->sends[i].bytes;
+    if (away && open == 0 && s->away == 0) s->awaits = s->x->sends[i].peer;
     s->away += away;
   }
   if (s->begun < s->x->send_count) HALO_TRY(exchange_send_more(s));
@@ -242,7 +248,7 @@ static void exchange_name(const halo_world *world, halo_strbuf *text, int addres
   }
 }
 
-/* Devices in a list, each once. */
+/* Devices in a list, each once, and who keeps them waiting. */
 static void exchange_list(const exchange_state *s, exchange_names *names, int address) {
   for (int32_t i = 0; i < names->listed.count; i++) {
     if (names->listed.data[i] == address) return;
@@ -250,6 +256,12 @@ static void exchange_list(const exchange_state *s, exchange_names *names, int ad
   halo_strbuf_append(&names->text, names->listed.count ? ", " : "");
   exchange_name(s->world, &names->text, address);
   halo_vec_push(&names->listed, address);
+  pthread_mutex_lock(&s->world->office->lock);
+  int last = post_follow(s->world, &s->wait, address);
+  pthread_mutex_unlock(&s->world->office->lock);
+  if (last == address) return;
+  halo_strbuf_append(&names->text, ", which waits for ");
+  exchange_name(s->world, &names->text, last);
 }
 
 /* Who is missing: those from whom nothing came; or, where all has come, those who do not take what is sent to
@@ -268,15 +280,14 @@ static halo_status exchange_late(exchange_state *s) {
         exchange_list(s, &names, x->sends[i].peer);
       }
     }
-    pthread_mutex_lock(&s->world->office->lock);
     for (int i = 0; i < x->send_count; i++) {
       const halo_message *m = &x->sends[i];
-      if (exchange_is_local(s, m->peer) &&
-          post_has(s->world, &x->key, x->device, m->peer, m->lane)) {
-        exchange_list(s, &names, m->peer);
-      }
+      pthread_mutex_lock(&s->world->office->lock);
+      bool waits =
+          exchange_is_local(s, m->peer) && post_has(s->world, &x->key, x->device, m->peer, m->lane);
+      pthread_mutex_unlock(&s->world->office->lock);
+      if (waits) exchange_list(s, &names, m->peer);
     }
-    pthread_mutex_unlock(&s->world->office->lock);
   }
   if (names.listed.count == 0) {
     what = "%s did not have what it sends for %g s";
@@ -300,9 +311,50 @@ static halo_status exchange_check_failed(exchange_state *s) {
   return status;
 }
 
+/* A look went wrong. What another process said of the run before it ended tells more than that it has. */
+static halo_status exchange_explain(exchange_state *s, halo_status status) {
+  bool any;
+  char *message = halo_error_save();
+  (void)post_poll(s->world, &any);
+  pthread_mutex_lock(&s->world->office->lock);
+  halo_status told = exchange_check_failed(s);
+  pthread_mutex_unlock(&s->world->office->lock);
+  if (told != HALO_OK) {
+    halo_free(message);
+    return told;
+  }
+  halo_error_restore(message);
+  return status;
+}
+
+/* After some time others are told whom this waits for, and when most of it is over the ends of such chains are asked. */
+static void exchange_wonder(exchange_state *s, double now) {
+  halo_world *world = s->world;
+  double waited = s->patience - (s->until - now);
+  if (!world->comm || waited < s->patience / 16) return;
+  if (!s->registered) {
+    s->registered = true;
+    s->wait.awaits = s->awaits;
+    post_register(world, &s->wait);
+  }
+  if (waited < s->patience * 7 / 8) {
+    s->asked = s->x->device;
+    return;
+  }
+  if (s->awaits == s->x->device) return;
+  if (s->asked == s->x->device) s->wait.when = now;
+  pthread_mutex_lock(&world->office->lock);
+  int last = post_follow(world, &s->wait, s->awaits);
+  pthread_mutex_unlock(&world->office->lock);
+  if (last == s->asked || exchange_is_local(s, last)) return;
+  s->asked = last;
+  post_ask(world, &s->wait, last);
+}
+
 /* Looks once, and notes whether that was the end. `wait`: for a change, some time, if there is none. */
 static halo_status exchange_step(exchange_state *s, bool wait) {
-  HALO_TRY(exchange_round(s));
+  halo_status status = exchange_round(s);
+  if (status != HALO_OK) return exchange_explain(s, status);
   if (s->moved) {
     s->doubted = halo_clock();
     s->until = s->doubted + s->patience;
@@ -310,11 +362,13 @@ static halo_status exchange_step(exchange_state *s, bool wait) {
   pthread_mutex_lock(&s->world->office->lock);
   s->untaken = s->sender.untaken;
   s->over = s->open == 0 && s->untaken == 0;
-  halo_status status = s->over ? HALO_OK : exchange_check_failed(s);
+  if (s->registered) s->wait.awaits = s->awaits;
+  status = s->over ? HALO_OK : exchange_check_failed(s);
   if (wait && !s->over && status == HALO_OK && !s->moved && !exchange_stirs(s)) exchange_doze(s);
   pthread_mutex_unlock(&s->world->office->lock);
   if (s->over || status != HALO_OK) return status;
   double now = halo_clock();
+  exchange_wonder(s, now);
   if (s->x->doubt && now > s->doubted + s->world->timeout / 2) {
     s->doubted = now;
     for (int i = 0; i < s->x->receive_count; i++) {
@@ -324,33 +378,47 @@ static halo_status exchange_step(exchange_state *s, bool wait) {
   return now > s->until ? exchange_late(s) : HALO_OK;
 }
 
-/* After a failure: the senders' memory must not be in use any more when this returns. */
+/* Gives up what the communicator has of a message, if it is done or can do without the memory. */
+static void exchange_leave(exchange_state *s, void **request, size_t bytes) {
+  if (exchange_test(s, request) != HALO_OK || !*request) return;
+  if (post_leave(s->world, *request, bytes)) *request = NULL;
+}
+
+/* One look at what the communicator has still; whether there is anything. */
+static bool exchange_clear_once(exchange_state *s) {
+  bool any, open = false;
+  (void)post_poll(s->world, &any);
+  for (int i = 0; i < s->x->receive_count; i++) {
+    exchange_leave(s, &s->receives[i].request, s->x->receives[i].bytes);
+    open |= s->receives[i].request != NULL;
+  }
+  for (int i = 0; i < s->x->send_count; i++) {
+    exchange_send *send = &s->sends[i];
+    exchange_leave(s, &send->requests[1], s->x->sends[i].bytes);
+    open |= send->requests[1] != NULL;
+    if (!send->requests[0]) continue;
+    post_abandon(s->world, send->requests[0], send->letter);
+    send->requests[0] = send->letter = NULL;
+  }
+  return open;
+}
+
+/* After a failure: the senders' memory must not be in use any more when this returns. The other side takes, and drops, what
+ * is on its way, if it comes to that; a communicator that cannot go on with other memory is given a moment for it. */
 static void exchange_clear(exchange_state *s) {
+  static const double moment = 2; /* seconds */
   halo_world *world = s->world;
   pthread_mutex_lock(&world->office->lock);
   post_take_back(world, &s->sender);
   while (s->sender.untaken > 0) pthread_cond_wait(&world->office->changed, &world->office->lock);
-  double until = halo_clock() + (world->office->broken ? 0 : world->timeout);
   pthread_mutex_unlock(&world->office->lock);
-  /* The other side takes, and drops, what is on its way. */
-  for (bool open = true; open && halo_clock() < until;) {
-    open = false;
-    bool any;
-    if (post_poll(world, &any) != HALO_OK) break;
-    for (int i = 0; i < s->x->receive_count; i++) {
-      if (exchange_test(s, &s->receives[i].request) != HALO_OK) return;
-      open |= s->receives[i].request != NULL;
-    }
-    for (int i = 0; i < s->x->send_count; i++) {
-      for (int r = 0; r < 2; r++) {
-        if (exchange_test(s, &s->sends[i].requests[r]) != HALO_OK) return;
-        open |= s->sends[i].requests[r] != NULL;
-      }
-    }
-    if (open) {
-      struct timespec pause = {0, 200000};
-      nanosleep(&pause, NULL);
-    }
+  double until = halo_clock() + (world->timeout < moment ? world->timeout : moment);
+  while (world->comm && exchange_clear_once(s) && halo_clock() < until) {
+    pthread_mutex_lock(&world->office->lock);
+    bool broken = world->office->broken;
+    pthread_mutex_unlock(&world->office->lock);
+    if (broken) break;
+    nanosleep(&(struct timespec){0, 200000}, NULL);
   }
 }
 
@@ -368,15 +436,15 @@ static void exchange_fail(exchange_state *s, halo_status status) {
   }
   for (int i = 0; i < x->receive_count; i++) unfinished |= s->receives[i].request != NULL;
   if (!unfinished) return;
-  pthread_mutex_lock(&s->world->office->lock);
-  s->world->office->broken = true;
-  pthread_mutex_unlock(&s->world->office->lock);
+  post_break(s->world, s->message ? s->message : "");
 }
 
 static exchange_state *exchange_begin(halo_world *world, const halo_exchange *x, double timeout) {
   exchange_state *s = halo_alloc(sizeof *s);
   static const double stagger = 0.04; /* of the limit, for each stage */
   *s = (exchange_state){.world = world, .own = *x, .timeout = timeout};
+  s->wait = (post_wait){x->key.program, x->key.run, x->device, x->device};
+  s->awaits = s->asked = x->device;
   s->x = &s->own;
   s->patience = timeout * (1 + stagger * x->stage);
   s->doubted = halo_clock();
@@ -388,9 +456,11 @@ static exchange_state *exchange_begin(halo_world *world, const halo_exchange *x,
   for (int i = 0; i < x->send_count && !large; i++) large = x->sends[i].bytes > POST_LETTER;
   if (large) (void)post_poll(world, &any);
   pthread_mutex_lock(&world->office->lock);
-  halo_status status = world->office->broken
-                           ? halo_fail(HALO_ABORTED, "the connection to other processes is lost")
-                           : exchange_check_failed(s);
+  halo_status status =
+      world->office->broken
+          ? halo_fail(HALO_ABORTED, "the connection to other processes is lost: %s",
+                      world->office->broken_by)
+          : exchange_check_failed(s);
   pthread_mutex_unlock(&world->office->lock);
   if (status == HALO_OK) status = exchange_send_more(s);
   if (status != HALO_OK) exchange_fail(s, status);
@@ -402,6 +472,7 @@ static halo_status exchange_end(exchange_state *s) {
     halo_status status = exchange_step(s, true);
     if (status != HALO_OK) exchange_fail(s, status);
   }
+  if (s->registered) post_unregister(s->world, &s->wait);
   for (int i = 0; i < s->x->send_count; i++) {
     if (!s->sends[i].requests[0]) halo_free(s->sends[i].letter);
   }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a message with tag 0 begins with. Processes of one run are of one kind of machine. */
-typedef enum post_kind { POST_MESSAGE = 0x68616c6f, POST_FAILURE } post_kind;
+typedef enum post_kind { POST_MESSAGE = 0x68616c6f, POST_FAILURE, POST_ASK, POST_WAITS } post_kind;
 typedef struct post_letter {
   uint32_t kind;
   int32_t tag; /* of what follows; 0: it is behind this */
@@ -113,10 +113,16 @@ static halo_status post_unlock(halo_world *world, const char *trouble) {
   if (!world->comm->concurrent) pthread_mutex_unlock(&world->office->comm_lock);
   if (!trouble) return HALO_OK;
   halo_status status = halo_fail(HALO_IO_ERROR, "%s: %s", world->comm->name, trouble);
-  pthread_mutex_lock(&world->office->lock);
-  world->office->broken = true;
-  pthread_mutex_unlock(&world->office->lock);
+  post_break(world, halo_error_message());
   return status;
+}
+
+void post_break(halo_world *world, const char *message) {
+  post_office *office = world->office;
+  pthread_mutex_lock(&office->lock);
+  office->broken = true;
+  if (!office->broken_by) office->broken_by = halo_strdup(message);
+  pthread_mutex_unlock(&office->lock);
 }
 
 static halo_status post_begin_send(halo_world *world, int process, int tag, const void *data,
@@ -175,6 +181,17 @@ void post_abandon(halo_world *world, void *request, void *memory) {
   pthread_mutex_lock(&world->office->lock);
   halo_vec_push(&world->office->orphans, (post_orphan){request, memory});
   pthread_mutex_unlock(&world->office->lock);
+}
+
+bool post_leave(halo_world *world, void *request, size_t bytes) {
+  void *memory;
+  if (!world->comm->move || halo_try_alloc(bytes + 1, "a message", &memory) != HALO_OK)
+    return false;
+  post_lock(world);
+  world->comm->move(world->comm->user, request, memory);
+  (void)post_unlock(world, NULL);
+  post_abandon(world, request, memory);
+  return true;
 }
 
 /* Receives what nobody wants any more, since its sender waits for that. */
@@ -255,9 +272,42 @@ void post_tell_failure(halo_world *world, uint64_t program, uint64_t run, int de
   }
 }
 
+/* ---- Questions ---- */
+
+/* A letter without anything behind it, which is not waited for. */
+static void post_send_note(halo_world *world, int process, post_letter note) {
+  void *request = NULL;
+  post_letter *letter = halo_alloc(sizeof *letter);
+  *letter = note;
+  if (post_begin_send(world, process, 0, letter, sizeof *letter, &request) == HALO_OK) {
+    post_abandon(world, request, letter);
+  } else {
+    halo_free(letter);
+  }
+}
+
+void post_ask(halo_world *world, const post_wait *wait, int device) {
+  post_send_note(world, post_process_of(world, device),
+                 (post_letter){.kind = POST_ASK,
+                               .key = {wait->program, wait->run, 0, 0},
+                               .from = wait->device,
+                               .to = device});
+}
+
+static void post_asked(halo_world *world, int process, const post_letter *question) {
+  post_wait wait;
+  const halo_message_key *key = &question->key;
+  if (!post_find_wait(world, key->program, key->run, question->to, &wait)) return;
+  post_send_note(
+      world, process,
+      (post_letter){.kind = POST_WAITS, .key = *key, .from = wait.device, .to = wait.awaits});
+}
+
 /* ---- What comes ---- */
 
-static halo_status post_arrived(halo_world *world, int process, const char *data, size_t size) {
+/* *any: it is more than a question or an answer. */
+static halo_status post_arrived(halo_world *world, int process, const char *data, size_t size,
+                                bool *any) {
   post_letter letter;
   if (size < sizeof letter) {
     return halo_fail(HALO_IO_ERROR, "a message of process %d is cut short", process);
@@ -270,8 +320,19 @@ static halo_status post_arrived(halo_world *world, int process, const char *data
     memcpy(text, rest, behind);
     post_note_failure(world, letter.key.program, letter.key.run, letter.from, text);
     halo_free(text);
+    *any = true;
     return HALO_OK;
   }
+  if (letter.kind == POST_ASK && behind == 0) {
+    post_asked(world, process, &letter);
+    return HALO_OK;
+  }
+  if (letter.kind == POST_WAITS && behind == 0) {
+    post_note_wait(world,
+                   &(post_wait){letter.key.program, letter.key.run, letter.from, letter.to, 0});
+    return HALO_OK;
+  }
+  *any = true;
   if (letter.kind != POST_MESSAGE || (letter.tag == 0 && behind != letter.bytes)) {
     return halo_fail(HALO_IO_ERROR, "process %d sent what is no message: do all run one version?",
                      process);
@@ -328,8 +389,7 @@ halo_status post_poll(halo_world *world, bool *any) {
     status =
         post_unlock(world, world->comm->poll(world->comm->user, data, sizeof data, &from, &bytes));
     if (status != HALO_OK || from < 0) break;
-    *any = true;
-    status = post_arrived(world, from, data, bytes);
+    status = post_arrived(world, from, data, bytes, any);
     if (status != HALO_OK) break;
   }
   if (status == HALO_OK) status = post_look_after(world);

@@ -36,6 +36,14 @@ typedef struct post_failure {
   char *message;
 } post_failure;
 
+/* A device's part of a run waits for another one. */
+typedef struct post_wait {
+  uint64_t program, run;
+  int device, awaits;
+  double
+      when; /* on the clock: when that was told; what was told before does not count for who asks */
+} post_wait;
+
 /* A request whose memory nobody else keeps. */
 typedef struct post_orphan {
   void *request, *memory;
@@ -58,9 +66,13 @@ typedef struct post_office {
   post_entry *buckets[POST_BUCKETS];
   post_failure failures[POST_FAILURES]; /* the newest, in a ring */
   uint64_t failure_count;
+  HALO_VEC(post_wait *) waiting; /* of this process, for some time already */
+  post_wait told[POST_FAILURES]; /* what other processes said, in a ring */
+  uint64_t told_count;
   HALO_VEC(post_orphan) orphans;
   int next_tag;
   bool broken;
+  char *broken_by; /* what went wrong then */
 } post_office;
 
 struct halo_world {
@@ -103,7 +115,19 @@ void post_take_back(halo_world *world, post_sender *sender);
 /* The failure of a run, or NULL. */
 const post_failure *post_failed(const halo_world *world, uint64_t program, uint64_t run);
 
+/* Who keeps `device` waiting in the end, which the device of `wait` waits for: itself, if it waits for nobody. */
+int post_follow(const halo_world *world, const post_wait *wait, int device);
+
 /* ---- Without the lock ---- */
+
+/* Has others know of a wait, whose `awaits` changes under the lock, and no more. */
+void post_register(halo_world *world, post_wait *wait);
+void post_unregister(halo_world *world, const post_wait *wait);
+/* Asks the process of `device` what that waits for in the run; its answer is noted when it comes. */
+void post_ask(halo_world *world, const post_wait *wait, int device);
+void post_note_wait(halo_world *world, const post_wait *wait);
+/* What a device of this process waits for; false: nothing, or not for long. */
+bool post_find_wait(halo_world *world, uint64_t program, uint64_t run, int device, post_wait *out);
 
 void post_entry_release(post_entry *entry);
 /* Begins to send a message to another process: one or two requests, NULL where there is none, and `*letter`,
@@ -128,5 +152,9 @@ void post_watch(halo_world *world);
 void post_unwatch(halo_world *world);
 /* Leaves a request to be done some time, with memory that is then freed. */
 void post_abandon(halo_world *world, void *request, void *memory);
+/* Leaves a request whose memory somebody else owns: it goes on with other memory. False: that cannot be done. */
+bool post_leave(halo_world *world, void *request, size_t bytes);
+/* Requests are left that will never be done: nothing more can be exchanged. */
+void post_break(halo_world *world, const char *message);
 
 #endif

@@ -45,8 +45,10 @@ static void world_free_office(post_office *office) {
     }
   }
   for (int i = 0; i < POST_FAILURES; i++) halo_free(office->failures[i].message);
+  halo_free(office->broken_by);
   /* Memory of requests that never end stays: the communicator may write to it. */
   halo_vec_deinit(&office->orphans);
+  halo_vec_deinit(&office->waiting);
   pthread_cond_destroy(&office->changed);
   pthread_mutex_destroy(&office->lock);
   pthread_mutex_destroy(&office->poll_lock);

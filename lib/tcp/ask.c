@@ -59,7 +59,8 @@ static ask_outcome ask_talk(ask *a, int fd) {
   const coordinator *c = a->c;
   const char *place = c->place.text;
   uint8_t hello[COORDINATOR_HELLO], answer[COORDINATOR_ANSWER], verdict[COORDINATOR_VERDICT];
-  uint8_t code[HALO_SHA256_SIZE], given[HALO_SHA256_SIZE], *card = a->all + (size_t)TCP_CARD * (size_t)c->process;
+  uint8_t code[HALO_SHA256_SIZE], given[HALO_SHA256_SIZE],
+      *card = a->all + (size_t)TCP_CARD * (size_t)c->process;
   const uint8_t *nonce = answer + COORDINATOR_VERDICT;
   size_t bytes = (size_t)TCP_CARD * (size_t)c->count;
   double soon = halo_clock() + coordinator_saying;

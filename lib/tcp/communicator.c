@@ -4,6 +4,7 @@
 #include "tcp/tcp.h"
 
 #include <linux/sockios.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,12 @@ const char *tcp_say(const char *format, ...) {
   va_end(arguments);
   memcpy(text, made, sizeof text);
   return text;
+}
+
+/* Why the peer is of no use any more. Who was lost first is what it began with: others end since they noticed that. */
+static const char *communicator_trouble(const tcp_user *user, const tcp_peer *peer) {
+  if (!user->gone || user->gone == peer) return tcp_say("%s", peer->trouble);
+  return tcp_say("%s; then %s", user->gone->trouble, peer->trouble);
 }
 
 /* ---- Requests ---- */
@@ -72,12 +79,13 @@ static const char *communicator_send(void *data, int to, int tag, const void *by
   }
   pthread_mutex_lock(&user->lock);
   if (peer->gone || peer->left) {
-    const char *trouble = tcp_say("%s", peer->trouble);
+    const char *trouble = communicator_trouble(user, peer);
     pthread_mutex_unlock(&user->lock);
     return trouble;
   }
   tcp_request *request = communicator_request(user, peer, tag, bytes, size);
   request->id = user->next_id++;
+  request->sends = true;
   *out = request;
   if (tag == 0 && (peer->held.first || !tcp_pay(peer, size))) {
     TCP_APPEND(&peer->held, request);
@@ -126,7 +134,7 @@ static const char *communicator_receive(void *data, int from, int tag, void *byt
   bool taken = communicator_take(peer, request, &trouble);
   bool ended = peer->gone || peer->left;
   /* What came whole before the end is there still. */
-  if (!trouble && ended && request->state != TCP_DONE) trouble = tcp_say("%s", peer->trouble);
+  if (!trouble && ended && request->state != TCP_DONE) trouble = communicator_trouble(user, peer);
   if (trouble) {
     request->state = TCP_FAILED;
   } else if (!taken) {
@@ -148,7 +156,7 @@ static const char *communicator_test(void *data, void *handle, bool *done) {
   if (request->state == TCP_OPEN && request->turn == user->turn) tcp_progress(user);
   request->turn = user->turn;
   *done = request->state == TCP_DONE;
-  if (request->state == TCP_FAILED) trouble = tcp_say("%s", request->peer->trouble);
+  if (request->state == TCP_FAILED) trouble = communicator_trouble(user, request->peer);
   if (*done) communicator_free(user, request);
   pthread_mutex_unlock(&user->lock);
   return trouble;
@@ -178,6 +186,25 @@ static const char *communicator_poll(void *data, void *bytes, size_t room, int *
   }
   pthread_mutex_unlock(&user->lock);
   return trouble;
+}
+
+/* Threads that write or read do so without the lock, and for a moment only. */
+static void communicator_move(void *data, void *handle, void *memory) {
+  tcp_user *user = data;
+  tcp_request *request = handle;
+  tcp_peer *peer = request->peer;
+  tcp_frame *frame = &request->frame;
+  pthread_mutex_lock(&user->lock);
+  while (request->state == TCP_OPEN && (peer->writing || peer->reading)) {
+    pthread_mutex_unlock(&user->lock);
+    sched_yield();
+    pthread_mutex_lock(&user->lock);
+  }
+  if (request->sends) memcpy(memory, request->data, request->bytes);
+  if (frame->payload) frame->payload = (char *)memory + (frame->payload - request->data);
+  if (peer->into == request) peer->target = (char *)memory + (peer->target - request->data);
+  request->data = memory;
+  pthread_mutex_unlock(&user->lock);
 }
 
 /* ---- The end ---- */
@@ -273,6 +300,7 @@ static const char *communicator_create(const tcp_card *cards, int process, int c
                                            .receive = communicator_receive,
                                            .test = communicator_test,
                                            .poll = communicator_poll,
+                                           .move = communicator_move,
                                            .close = communicator_close};
   bool ok = user->epoll >= 0;
   for (int p = 0; p < count; p++) {

@@ -79,6 +79,7 @@ typedef struct tcp_request {
   struct tcp_request *next;           /* in the list of the peer's that it waits in */
   struct tcp_peer *peer;
   tcp_state state;
+  bool sends;
   int tag;
   char *data;
   size_t bytes, moved;
