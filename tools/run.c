@@ -243,7 +243,9 @@ int tool_run(int argc, char **argv) {
     code = args_usage_error(&args, "which FILE? (- for standard input)");
   } else if (code == TOOL_OK) {
     run_state state = {0};
-    code = run_check_files(&request) ? run_work(&request, &state) : TOOL_FAILED;
+    /* Before anything can go wrong: messages say the rank, and the others are told. */
+    bool ok = parts_connect(&state.communicator) && run_check_files(&request);
+    code = ok ? run_work(&request, &state) : TOOL_FAILED;
     run_release(&state, code);
   }
   free(request.inputs);

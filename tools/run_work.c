@@ -246,7 +246,6 @@ int run_work(const run_request *request, run_state *state) {
   int code =
       program_read(request->file, request->platform, run_assign_open, request, &state->module);
   if (code != TOOL_OK) return code;
-  if (!parts_connect(&state->communicator)) return TOOL_FAILED;
   halo_client_options client = request->client;
   client.communicator = state->communicator;
   state->counts = request->counts;

@@ -75,6 +75,13 @@ typedef struct halo_device_info {
 } halo_device_info;
 HALO_API void halo_device_get_info(const halo_device *device, halo_device_info *out);
 
+/* Which device of the machine it is, or is a part of. */
+typedef struct halo_device_identity {
+  int platform, device; /* "PLATFORM:DEVICE" selects it; -1: a null device */
+  char address[64];     /* "PCI 0000:17:00.0", or "UUID ...", or "" where the driver says neither */
+} halo_device_identity;
+HALO_API void halo_device_get_identity(const halo_device *device, halo_device_identity *out);
+
 /* What things cost on a device. Compiling weighs with these which values are worth memory and a kernel of
  * their own; results do not change by more than what another order of sums changes. */
 typedef struct halo_device_costs {

@@ -163,6 +163,13 @@ void halo_device_get_info(const halo_device *device, halo_device_info *out) {
 
 void halo_device_reset_memory_stats(halo_device *device) { halo_cl_memory_reset_stats(device->cl); }
 
+void halo_device_get_identity(const halo_device *device, halo_device_identity *out) {
+  halo_cl_identity identity;
+  halo_cl_identify(device->cl, &identity);
+  *out = (halo_device_identity){.platform = identity.platform, .device = identity.device};
+  memcpy(out->address, identity.address, sizeof out->address);
+}
+
 void halo_device_memory_stats(halo_device *device, halo_memory_stats *out) {
   halo_cl_memory_stats stats;
   halo_cl_memory_get_stats(device->cl, &stats);

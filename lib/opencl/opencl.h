@@ -129,6 +129,12 @@ typedef struct halo_cl_listing {
 /* All devices of all platforms, for `halo info`. *out is freed with halo_free; no devices is
  * HALO_NO_DEVICE as for opening. */
 halo_status halo_cl_enumerate(halo_cl_listing **out, int *count);
+/* Which device of the machine one is (identity.c); of a part of a device, that device. */
+typedef struct halo_cl_identity {
+  int platform, device; /* as above; -1: a null device */
+  char address[64];     /* as in halo_device_identity */
+} halo_cl_identity;
+void halo_cl_identify(const halo_cl_device *device, halo_cl_identity *out);
 /* The index of the listed device that a selector means ("": the default; not "null:FILE"), or -1. */
 int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector);
 

@@ -21,6 +21,8 @@ void halo_cl_drivers_shield(void);
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
                            halo_caps *caps);
+/* The numbers by which a device is selected; -1: it is not there. */
+void halo_cl_select_number(cl_device_id id, int *platform, int *device);
 /* The device of a platform that does in the thread that queues what this one of the platform does in threads of its own;
  * NULL: there is none. */
 cl_device_id halo_cl_select_here(cl_platform_id platform, const halo_caps *caps);

@@ -300,6 +300,18 @@ static halo_cl_listing *select_listings(const select_list *list) {
   return listings;
 }
 
+void halo_cl_select_number(cl_device_id id, int *platform, int *device) {
+  select_list list = {0};
+  *platform = *device = -1;
+  if (select_all(&list) != HALO_OK) return;
+  for (int32_t i = 0; i < list.count; i++) {
+    if (list.data[i].id != id) continue;
+    *platform = list.data[i].listing.platform;
+    *device = list.data[i].listing.device;
+  }
+  halo_vec_deinit(&list);
+}
+
 halo_status halo_cl_enumerate(halo_cl_listing **out, int *count) {
   select_list list = {0};
   *out = NULL;

@@ -77,7 +77,7 @@ for count in 2 3; do
 done
 
 out=$(together 3 "$build/tools/halo" info) || true
-expect 'halo info' '3 processes with 3 devices' '     2  ' 'Program cache'
+expect 'halo info' '3 processes with 3 devices' '     2  ' ' 2: 0:' 'ranks 0, 1, 2 share device 0:' 'Program cache'
 
 out=$(together 3 "$build/tools/halo" run -q "$here/../cli/shared.hlo" -i 1,2,3,4 -o "$folder/out.npz") || true
 expect 'halo run' 'Result of replica 0: f32[4]' '[ 6  9 12 15]'
@@ -93,6 +93,9 @@ out=$(HALO_COLLECTIVE_TIMEOUT=10 together 2 sh -c '
   exec '"$build/tools/halo run -q $here/../cli/axpy.hlo"' "$@" -i a=1 -i x=ones -i y=ones') || true
 expect 'the same program, other options' 'Result of replica 0' '[2 2 2 2]'
 cp "$here/../cli/axpy.hlo" "$folder/0.hlo"
+# shellcheck disable=SC2016
+out=$(together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/${HALO_TCP_PROCESS:-$OMPI_COMM_WORLD_RANK}.hlo') || true
+expect 'a file that one process does not have' 'halo: rank 1: ' "$folder/1.hlo"
 cp "$here/../cli/shared.hlo" "$folder/1.hlo"
 # shellcheck disable=SC2016
 out=$(HALO_COLLECTIVE_TIMEOUT=5 together 2 sh -c 'exec '"$build/tools/halo"' run -q '"$folder"'/${HALO_TCP_PROCESS:-$OMPI_COMM_WORLD_RANK}.hlo') || true
