@@ -253,8 +253,12 @@ bool halo_instr_has_side_effect(const halo_instr *instr);
  * every path from it to a result is of elementwise ops, all of one shape and layout. Parameters beyond
  * 63, and computations with tuple parameters, give 0 bits. */
 uint64_t halo_computation_same_position(const halo_computation *computation);
-/* Whether the array that a fused dynamic-update-slice writes to, a parameter, is read too, but only by slices
- * of the place that is written, each element of them for the same element of the window. */
+/* Whether a slice or dynamic slice of the array that a dynamic-update-slice writes to takes the very window that is
+ * written. */
+bool halo_update_reads_window(const halo_instr *update, const halo_instr *read);
+/* Whether the array that a fused dynamic-update-slice writes to, a parameter, is read too, but nothing is read
+ * after it was written: the window is one element, which is computed before it is stored, or all reads are slices
+ * of the window, each element of them for the same element of it. */
 bool halo_computation_updates_in_place(const halo_computation *computation);
 /* "%name = f32[2] add(f32[2] %a, f32[2] %b)" in an arena: for messages. */
 const char *halo_instr_text(halo_arena *arena, const halo_instr *instr);

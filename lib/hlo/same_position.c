@@ -58,7 +58,6 @@ static bool same_constant(const halo_instr *start, int64_t *value) {
   return true;
 }
 
-/* Whether a dynamic slice begins where an update of its size does. */
 static bool same_starts(const halo_instr *read, const halo_instr *update) {
   int32_t rank = update->shape->rank;
   for (int32_t d = 0; d < rank; d++) {
@@ -69,7 +68,7 @@ static bool same_starts(const halo_instr *read, const halo_instr *update) {
   return true;
 }
 
-/* The same of a slice, which does not move where it would not fit, as an update does. */
+/* A slice does not move where it would not fit, as an update does. */
 static bool same_slice(const halo_instr *slice, const halo_instr *update) {
   int32_t count;
   const int64_t *triples = halo_instr_ints(slice, HALO_ATTR_SLICE, &count); /* from, to, step */
@@ -81,10 +80,28 @@ static bool same_slice(const halo_instr *slice, const halo_instr *update) {
   return true;
 }
 
+bool halo_update_reads_window(const halo_instr *update, const halo_instr *read) {
+  if (!halo_shape_same_dims(read->shape, update->operands[1]->shape)) return false;
+  if (update->operand_count != 2 + update->shape->rank) return false;
+  if (read->opcode == HALO_OP_SLICE) return same_slice(read, update);
+  return read->opcode == HALO_OP_DYNAMIC_SLICE && read->operand_count == 1 + update->shape->rank &&
+         same_starts(read, update);
+}
+
+static bool same_reads(const halo_computation *c, const halo_instr *array) {
+  for (int32_t i = 0; i < c->instrs.count; i++) {
+    const halo_instr *instr = c->instrs.data[i];
+    for (int32_t o = 0; o < instr->operand_count; o++) {
+      if (instr->operands[o] == array && (instr != c->root || o > 0)) return true;
+    }
+  }
+  return false;
+}
+
 bool halo_computation_updates_in_place(const halo_computation *c) {
   const halo_instr *update = c->root, *array = update->operands[0], *window = update->operands[1];
-  if (array->opcode != HALO_OP_PARAMETER || update->operand_count != 2 + update->shape->rank)
-    return false;
+  if (array->opcode != HALO_OP_PARAMETER) return false;
+  if (halo_shape_element_count(window->shape) == 1) return same_reads(c, array);
   halo_pointer_map reads = {0};
   same_add(&reads, window, SAME);
   bool same = true, read = false;
@@ -99,11 +116,8 @@ bool halo_computation_updates_in_place(const halo_computation *c) {
         same_add(&reads, operand, keeps ? same_get(&reads, instr) : OTHER);
         continue;
       }
-      bool part = o == 0 && halo_shape_same_dims(instr->shape, window->shape) &&
-                  same_get(&reads, instr) == SAME;
       read = true;
-      same &= part && ((instr->opcode == HALO_OP_DYNAMIC_SLICE && same_starts(instr, update)) ||
-                       (instr->opcode == HALO_OP_SLICE && same_slice(instr, update)));
+      same &= o == 0 && same_get(&reads, instr) == SAME && halo_update_reads_window(update, instr);
     }
   }
   for (int32_t o = 1; o < update->operand_count; o++) same &= update->operands[o] != array;

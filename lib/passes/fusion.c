@@ -636,6 +636,7 @@ static bool fusion_run(halo_computation *computation, bool in_rounds) {
   fusion_begin(&s);
   for (int32_t i = s.count - 1; i >= 0; i--) fusion_decide(&s, i);
   fusion_read_in_place(&s);
+  halo_fusion_read_before_updates(&s);
   bool changed = false;
   for (int32_t i = s.count - 1; i >= 0; i--) {
     if (!s.nodes[i].materialised || !s.nodes[i].possible) continue;

@@ -1,4 +1,5 @@
-/* passes/fusion_state.h: what the two halves of fusion share: fusion.c decides, fusion_build.c builds. */
+/* passes/fusion_state.h: what the parts of fusion share: fusion.c decides, fusion_updates.c corrects it, fusion_build.c
+ * builds. */
 #ifndef HALO_PASSES_FUSION_STATE_H
 #define HALO_PASSES_FUSION_STATE_H
 
@@ -72,6 +73,8 @@ static inline bool fusion_is_code(const halo_instr *instr) {
   return !fusion_is_spread(instr) && halo_op_info_of(instr->opcode)->cost > 0;
 }
 
+/* Materialises parts of arrays that have to be read before the arrays are updated in place. All is decided. */
+void halo_fusion_read_before_updates(fusion_state *s);
 /* Makes node i a fusion of all that is computed inside it. What does not fit (too many instructions or
  * inputs) is materialised instead: those nodes come before i and are to be built after it. */
 void halo_fusion_build(fusion_state *s, int32_t i);

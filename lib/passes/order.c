@@ -3,7 +3,7 @@
  * Lists of what is ready, the instruction that leaves least memory behind first: an optimiser's update
  * comes as soon as its gradient is there, which then dies. What is small beside all that is alive keeps its place
  * among its like, so that regions and bundles find it there. An order is taken only where it is worth it by
- * what is known here. */
+ * what is known here. Before all that, what reads an array comes before its update (order_updates.c). */
 #include "passes/order.h"
 
 #include "passes/passes.h"
@@ -148,16 +148,7 @@ static void order_find(const order_memory *m, order_rule rule, int64_t grain, in
 
 /* ---- The pass ---- */
 
-/* Starts and ends of what runs meanwhile have places of their own. */
-static bool order_is_plain(const halo_computation *computation) {
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    halo_opcode opcode = computation->instrs.data[i]->opcode;
-    if (opcode == HALO_OP_ASYNC_START || opcode == HALO_OP_ASYNC_DONE) return false;
-  }
-  return true;
-}
-
-static void order_apply(halo_computation *computation, const int32_t *order) {
+void order_apply(halo_computation *computation, const int32_t *order) {
   size_t bytes = sizeof(halo_instr *) * (size_t)computation->instrs.count;
   halo_instr **old = halo_alloc(bytes);
   memcpy(old, computation->instrs.data, bytes);
@@ -167,17 +158,27 @@ static void order_apply(halo_computation *computation, const int32_t *order) {
   halo_free(old);
 }
 
+/* Starts and ends of what runs meanwhile have places of their own. */
+static bool order_is_plain(const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    halo_opcode opcode = computation->instrs.data[i]->opcode;
+    if (opcode == HALO_OP_ASYNC_START || opcode == HALO_OP_ASYNC_DONE) return false;
+  }
+  return true;
+}
+
 /* Gives the bytes that are alive in it at most. */
 static int64_t order_run(halo_computation *computation, bool is_entry, const int64_t *peaks,
                          bool *changed) {
+  bool plain = order_is_plain(computation);
+  if (plain && order_read_before_updates(computation)) *changed = true;
   order_memory m;
   order_memory_init(&m, computation, is_entry, peaks);
   size_t bytes = sizeof(int32_t) * ((size_t)m.count + 1);
   int32_t *best = halo_alloc(bytes), *order = halo_alloc(bytes);
   for (int32_t i = 0; i < m.count; i++) order[i] = i;
   int64_t was = order_peak(&m, order), least = was;
-  for (int rule = 0; rule < ORDER_RULES && was > ORDER_WORTH && order_is_plain(computation);
-       rule++) {
+  for (int rule = 0; rule < ORDER_RULES && was > ORDER_WORTH && plain; rule++) {
     order_find(&m, (order_rule)rule, was / ORDER_GRAIN, order);
     int64_t peak = order_peak(&m, order);
     if (peak >= least) continue;

@@ -30,6 +30,14 @@ typedef struct order_memory {
 void order_memory_init(order_memory *m, halo_computation *computation, bool is_entry,
                        const int64_t *peaks);
 void order_memory_deinit(order_memory *m);
+/* Bit o: operand o is one that an instruction of this kind writes its result over where it dies. */
+uint64_t order_updated(const halo_instr *instr);
+/* Whether an instruction does what others see, or something between devices. */
+bool order_is_seen(const halo_instr *instr);
+/* Puts readers of arrays before updates of them. Gives whether anything was moved. */
+bool order_read_before_updates(halo_computation *computation);
+/* Puts the instructions of a computation into an order of their positions. */
+void order_apply(halo_computation *computation, const int32_t *order);
 /* Bytes that all values of a step have. */
 int64_t order_made_bytes(const order_memory *m, int32_t at);
 /* The most bytes that are alive at once in an order of all positions. */

@@ -103,8 +103,7 @@ static void order_number_values(order_builder *b) {
 
 /* ---- Steps ---- */
 
-/* Operands that an instruction of this kind writes its result over where they die. */
-static uint64_t order_updated(const halo_instr *instr) {
+uint64_t order_updated(const halo_instr *instr) {
   if (instr->opcode == HALO_OP_WHILE) return UINT64_MAX;
   uint64_t bits = 0;
   if (instr->opcode == HALO_OP_FUSION) {
@@ -244,8 +243,7 @@ static void order_keep_aliases(order_builder *b, bool is_entry) {
   }
 }
 
-/* What others see, and what goes on between devices. */
-static bool order_is_seen(const halo_instr *instr) {
+bool order_is_seen(const halo_instr *instr) {
   halo_exec_class class = halo_opcode_exec(instr->opcode);
   return class == HALO_EXEC_COLLECTIVE || class == HALO_EXEC_HOST ||
          halo_instr_has_side_effect(instr);

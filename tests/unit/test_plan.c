@@ -407,7 +407,9 @@ START_TEST(copies_in_loops) {
   static const struct {
     const char *path;
     int copies;
-  } loops[] = {{GOLDEN_DIR "/update_loop.hlo", 0}, {GOLDEN_DIR "/swap_loop.hlo", 2}};
+  } loops[] = {{GOLDEN_DIR "/update_loop.hlo", 0},
+               {GOLDEN_DIR "/swap_loop.hlo", 2},
+               {GOLDEN_DIR "/update_reads.hlo", 0}};
   halo_client *client = run_client(DEVICE("amd-wave64"));
   for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
     char *text = read_text(loops[i].path);

@@ -130,6 +130,7 @@ def _while_cases():
     yield _rotate_while()
     yield _exchange_while()
     yield _long_while()
+    yield _update_while()
 
 
 def _nested_while():
@@ -307,6 +308,65 @@ def _long_while():
     t = case.op(state, "while", start, attrs="condition=none_is_small, body=congruences")
     case.result(case.op("u32[3]{0}", "get-tuple-element", t, attrs="index=0"), "numbers")
     case.result(case.op("s32[3]{0}", "get-tuple-element", t, attrs="index=1"), "rounds")
+    return case
+
+
+def _update_while():
+    """Arrays that are updated in place, of which each round also reads what is elsewhere, or what was there before."""
+    case = Case("while.updates")
+    array, rows = "f32[400]{0}", "f32[30,20]{1,0}"
+    state = f"(s32[], {array}, {array}, {rows}, {array}, {array}, {array}, f32[])"
+    names = ("s32[] i", f"{array} a", f"{array} b", f"{rows} c", f"{array} d", f"{array} e", f"{array} f", "f32[] g")
+    parts = "".join(
+        f"  {name.split()[1]} = {name.split()[0]} get-tuple-element(s), index={k}\n" for k, name in enumerate(names)
+    )
+    case.computation("second { x = f32[] parameter(0)\n  ROOT y = f32[] parameter(1) }")
+    case.computation(
+        f"go {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  n = s32[] constant(25)\n  ROOT r = pred[] compare(i, n), direction=LT }"
+    )
+    one, two, four = "f32[1]{0}", "f32[2]{0}", "f32[4]{0}"
+    case.computation(
+        f"update {{ s = {state} parameter(0)\n{parts}  one = s32[] constant(1)\n  j = s32[] add(i, one)\n"
+        "  zero = s32[] constant(0)\n  k = s32[] add(j, one)\n  half = f32[] constant(0.5)\n"
+        f"  h1 = {one} broadcast(half), dimensions={{}}\n  h4 = {four} broadcast(half), dimensions={{}}\n"
+        # The next element from this one; two arrays that take each other's elements.
+        f"  a0 = {one} dynamic-slice(a, i), dynamic_slice_sizes={{1}}\n"
+        f"  b0 = {one} dynamic-slice(b, i), dynamic_slice_sizes={{1}}\n"
+        f"  ah = {one} multiply(a0, h1)\n  ab = {one} add(ah, b0)\n"
+        f"  a1 = {array} dynamic-update-slice(a, ab, j)\n  bh = {one} add(a0, h1)\n"
+        f"  b1 = {array} dynamic-update-slice(b, bh, j)\n"
+        # A row from the one before; a window from one that overlaps it, which begins where the array says.
+        "  c0 = f32[1,20]{1,0} dynamic-slice(c, i, zero), dynamic_slice_sizes={1,20}\n"
+        "  h20 = f32[1,20]{1,0} broadcast(half), dimensions={}\n  ch = f32[1,20]{1,0} add(c0, h20)\n"
+        f"  c1 = {rows} dynamic-update-slice(c, ch, j, zero)\n"
+        f"  d0 = {four} dynamic-slice(d, i), dynamic_slice_sizes={{4}}\n  dh = {four} add(d0, h4)\n"
+        f"  dr = {four} reverse(dh), dimensions={{0}}\n  dp = {one} slice(d), slice={{[2:3]}}\n"
+        "  ds = f32[] reshape(dp)\n  dc = s32[] convert(ds)\n  at = s32[] add(dc, i)\n"
+        f"  d1 = {array} dynamic-update-slice(d, dr, at)\n"
+        # Elements that change places, by two updates; what was in the first place is asked after both.
+        f"  e0 = {one} dynamic-slice(e, i), dynamic_slice_sizes={{1}}\n"
+        f"  e1 = {one} dynamic-slice(e, k), dynamic_slice_sizes={{1}}\n"
+        f"  e2 = {array} dynamic-update-slice(e, e1, i)\n  e3 = {array} dynamic-update-slice(e2, e0, k)\n"
+        f"  e4 = {one} dynamic-slice(e3, k), dynamic_slice_sizes={{1}}\n  e5 = {one} add(e4, e0)\n"
+        "  ef = f32[] reshape(e5)\n  g1 = f32[] add(g, ef)\n"
+        # What is scattered is read from there.
+        f"  pp = s32[2]{{0}} constant({{7, 3}})\n  ib = s32[2]{{0}} broadcast(i), dimensions={{}}\n"
+        "  to = s32[2]{0} add(pp, ib)\n  of = s32[2]{0} reverse(to), dimensions={0}\n"
+        f"  f0 = {two} gather(f, of), offset_dims={{}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
+        f"index_vector_dim=1, slice_sizes={{1}}\n  h2 = {two} broadcast(half), dimensions={{}}\n"
+        f"  fh = {two} add(f0, h2)\n  f1 = {array} scatter(f, to, fh), update_window_dims={{}}, "
+        "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=second\n"
+        f"  ROOT r = {state} tuple(j, a1, b1, c1, d1, e3, f1, g1) }}"
+    )
+    numbers = np.arange(400) % 13
+    starts = [case.constant("s32[]", 0), *(case.param("f32", numbers + k) for k in range(2))]
+    starts.append(case.param("f32", np.arange(600).reshape(30, 20) % 17))
+    starts += [*(case.param("f32", numbers * k) for k in range(1, 4)), case.param("f32", 1)]
+    t = case.op(state, "while", case.op(state, "tuple", *starts), attrs="condition=go, body=update")
+    for k, name in enumerate(names[1:], 1):
+        type_, label = name.split()
+        case.result(case.op(type_, "get-tuple-element", t, attrs=f"index={k}"), label)
     return case
 
 
