@@ -122,7 +122,7 @@ static void depthwise_emit_tap(halo_parts *p, const depthwise_view *d) {
   halo_shape_strides(v->rhs->shape, strides);
   const halo_integer *sum = halo_integer_constant(&e->integers, 0);
   for (int s = 0; s < v->dims->spatial; s++) {
-    const halo_integer *place = halo_conv_place_in_kernel(e, v, s, k[s]);
+    const halo_integer *place = halo_conv_place_in_kernel(e, v, s, k[s], NULL, "0");
     place = halo_integer_mul(&e->integers, place, strides[v->dims->rhs_spatial[s]]);
     sum = halo_integer_add(&e->integers, sum, place);
   }

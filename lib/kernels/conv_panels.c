@@ -17,33 +17,23 @@ typedef struct conv_image {
   int rank;
 } conv_image;
 
-/* The first and the last place of the image that windows meet along a spatial dimension. */
-static void conv_reach(const halo_conv_view *v, int s, int64_t *low, int64_t *high) {
-  *low = INT64_MAX;
-  *high = INT64_MIN;
-  for (int64_t phase = halo_conv_phases(v); phase-- > 0;) {
-    halo_conv_view p = halo_conv_phase(v, phase);
-    const halo_window_dim *w = &p.window[s];
-    if (p.taps[s].count == 0 || p.results[s].count == 0) continue;
-    int64_t last = (p.results[s].count - 1) * w->stride - w->pad_low +
-                   (p.taps[s].count - 1) * w->window_dilation;
-    if (-w->pad_low < *low) *low = -w->pad_low;
-    if (last > *high) *high = last;
-  }
-  if (*low > *high) *low = *high = 0; /* there is nothing but zeros to add up */
+static void conv_panels_view(const halo_lowering *l, halo_conv_view *v) {
+  halo_conv_describe(l->hero, v);
+  halo_conv_fill_holes(v);
 }
 
 static conv_image conv_image_of(const halo_conv_view *v) {
   const halo_shape *shape = v->lhs->shape;
   conv_image image = {.elements = 1, .order = shape->minor_to_major, .rank = shape->rank};
   int64_t high[HALO_MAX_RANK];
-  halo_conv_view first = halo_conv_phase(v, 0);
   for (int d = 0; d < shape->rank; d++) image.dims[d] = shape->dims[d];
   image.in_place = v->lhs->opcode == HALO_OP_PARAMETER && shape->type == v->accumulator;
   for (int s = 0; s < v->dims->spatial; s++) {
     int64_t size = shape->dims[v->dims->lhs_spatial[s]];
-    conv_reach(v, s, &image.low[s], &high[s]);
-    bool holes = first.window[s].base_dilation > 1 && size > 1;
+    const halo_window_dim *w = &v->window[s];
+    image.low[s] = -w->pad_low;
+    high[s] = (v->results[s] - 1) * w->stride - w->pad_low + (v->taps[s] - 1) * w->window_dilation;
+    bool holes = w->base_dilation > 1 && size > 1;
     if (image.low[s] < 0 || high[s] >= size || holes) image.in_place = false;
   }
   for (int s = 0; s < v->dims->spatial; s++) {
@@ -82,7 +72,7 @@ static bool conv_rhs_in_place(const halo_conv_view *v, const halo_panels *b) {
   halo_shape_strides(shape, strides);
   if (strides[v->dims->rhs_output] != 1 || v->n % b->nr != 0) return false;
   for (int s = 0; s < v->dims->spatial; s++) {
-    if (v->taps[s].step != 1 || (v->window[s].reversal && v->window[s].size > 1)) return false;
+    if (v->phases[s] != 1 || (v->window[s].reversal && v->window[s].size > 1)) return false;
   }
   return v->n * v->groups <= 2 * b->nr;
 }
@@ -133,7 +123,8 @@ static void conv_join_loops(conv_product *p) {
   for (int i = 0; i < p->window.count; i++) {
     const halo_conv_axis *x = &p->window.axis[i];
     halo_conv_axis *last = p->loops.count ? &p->loops.axis[p->loops.count - 1] : NULL;
-    if (last && last->a == x->a * x->size && last->b == x->b * x->size) {
+    bool some = x->part >= 0 && halo_conv_has_short_phases(&p->v, x->part);
+    if (last && !some && last->a == x->a * x->size && last->b == x->b * x->size) {
       last->size *= x->size;
       last->a = x->a;
       last->b = x->b;
@@ -151,15 +142,13 @@ static void conv_choose_cuts(conv_product *p) {
   int64_t bytes = p->v.k * p->b.nr * (int64_t)halo_type_size(p->v.accumulator), steps = 1;
   p->cuts = p->share = 1;
   /* Parts are summed for all of the result at once. */
-  bool whole = halo_shape_element_count(p->v.conv->shape) == p->v.groups * p->v.m * p->v.n;
-  if (bytes <= CONV_LONG_PANEL || !whole) return;
+  if (bytes <= CONV_LONG_PANEL || p->v.products != p->v.groups) return;
   int64_t want = (bytes + CONV_PIECE - 1) / CONV_PIECE;
   while (steps < want && p->outer < p->loops.count) steps *= p->loops.axis[p->outer++].size;
   p->share = (steps + want - 1) / want;
   p->cuts = (steps + p->share - 1) / p->share;
 }
 
-/* A phase of a convolution, or all of it. */
 static conv_product conv_product_of(const halo_lowering *l, const halo_conv_view *v,
                                     const conv_image *image) {
   conv_product p = {.v = *v, .image = *image, .cuts = 1};
@@ -173,59 +162,60 @@ static conv_product conv_product_of(const halo_lowering *l, const halo_conv_view
   return p;
 }
 
-/* More phases are more kernels than they are worth. */
-enum { CONV_MOST_PHASES = 64 };
+enum { CONV_WIDEST = 64 }; /* columns of a panel at most */
 
 bool halo_conv_panels_supports(const halo_lowering *l, const char **why) {
   halo_conv_view v;
-  halo_conv_describe(l->hero, &v);
+  conv_panels_view(l, &v);
   if (!l->caps->is_cpu) {
     *why = "the device is no CPU";
     return false;
   }
   if (!halo_conv_is_plain(&v, why)) return false;
-  *why = "there are too many phases";
-  if (halo_conv_phases(&v) > CONV_MOST_PHASES) return false;
   /* In floating point, since it may be anything. */
   double bytes =
       (double)halo_type_size(v.accumulator) * (double)v.batch * (double)v.groups * (double)v.inputs;
   for (int s = 0; s < v.dims->spatial; s++) {
     const halo_window_dim *w = &v.window[s];
-    bytes *= ((double)v.results[s].count * (double)w->stride +
-              (double)w->size * (double)w->window_dilation);
+    bytes *=
+        ((double)v.results[s] * (double)w->stride + (double)v.taps[s] * (double)w->window_dilation);
   }
   *why = "the image with its padding is larger than the device allocates";
+  if (bytes > (double)l->caps->max_allocation) return false;
+  *why = "the kernel's panels are larger than the device allocates";
+  bytes = (double)halo_type_size(v.accumulator) * (double)v.products * (double)v.k *
+          (double)(v.n + CONV_WIDEST);
   return bytes <= (double)l->caps->max_allocation;
 }
 
-/* Seconds of one phase, its image apart. */
+/* Seconds of the product, its image apart. */
 static double conv_product_cost(const halo_lowering *l, const conv_product *p) {
   const halo_conv_view *v = &p->v;
-  double size = (double)halo_type_size(v->accumulator), groups = (double)v->groups;
+  double size = (double)halo_type_size(v->accumulator), products = (double)v->products;
   double m = (double)halo_panels_round_up(v->m, p->b.mr);
   double n = (double)halo_panels_round_up(v->n, p->b.nr), k = (double)v->k;
+  double packing = halo_lowering_seconds(l, 2 * size * products * n * k);
+  for (int s = 0; s < v->dims->spatial; s++) {
+    if (!halo_conv_has_short_phases(v, s)) continue;
+    k *= (double)v->window[s].size / ((double)v->taps[s] * (double)v->phases[s]);
+  }
   /* A vector's multiplication and addition takes about two simple operations. */
   double cost = halo_lowering_target(l)->launch +
-                groups * m * n * (k * 2 / p->b.w + 1) / halo_lowering_target(l)->rate;
-  if (!p->rhs_in_place) cost += halo_lowering_seconds(l, 2 * size * groups * n * k);
+                products * m * n * (k * 2 / p->b.w + 1) / halo_lowering_target(l)->rate;
+  if (!p->rhs_in_place) cost += packing;
   if (p->cuts > 1) {
-    cost += halo_lowering_seconds(l, 2 * size * groups * m * n * (double)p->cuts);
+    cost += halo_lowering_seconds(l, 2 * size * products * m * n * (double)p->cuts);
   }
   return cost;
 }
 
 double halo_conv_panels_cost(const halo_lowering *l) {
   halo_conv_view v;
-  halo_conv_describe(l->hero, &v);
+  conv_panels_view(l, &v);
   conv_image image = conv_image_of(&v);
+  conv_product p = conv_product_of(l, &v, &image);
   double bytes = 2 * (double)halo_type_size(v.accumulator) * (double)image.elements;
-  double cost = image.in_place ? 0 : halo_lowering_seconds(l, bytes);
-  for (int64_t i = halo_conv_phases(&v); i-- > 0;) {
-    halo_conv_view phase = halo_conv_phase(&v, i);
-    conv_product p = conv_product_of(l, &phase, &image);
-    cost += conv_product_cost(l, &p);
-  }
-  return cost;
+  return conv_product_cost(l, &p) + (image.in_place ? 0 : halo_lowering_seconds(l, bytes));
 }
 
 /* ---- Copies ---- */
@@ -282,7 +272,7 @@ static halo_status conv_pack_lower(halo_lowering *l, const conv_product *p, cons
   emit_frame *frame = halo_parts_open(&parts);
   const halo_integer *k[HALO_MAX_RANK], *f;
   halo_conv_place(e, &p->window, halo_emit_counter(e, "k", v->k), k, &f);
-  halo_value value = halo_conv_rhs(e, frame, v, halo_emit_counter(e, "b", v->groups),
+  halo_value value = halo_conv_rhs(e, frame, v, halo_emit_counter(e, "b", v->products),
                                    halo_emit_counter(e, "x", v->n), f, k);
   halo_emit_line(e, "return %s;", value.text);
   halo_parts_close(&parts, halo_ctype_compute(v->accumulator), "_in", "b, x, k", NULL);
@@ -291,16 +281,15 @@ static halo_status conv_pack_lower(halo_lowering *l, const conv_product *p, cons
 
 /* ---- The product ---- */
 
-/* "inline int name_row(..., b, x)": where row x of group b begins in the image. */
+/* "inline int name_row(..., b, x)": where row x of product b begins in the image. */
 static void conv_emit_row(halo_parts *parts, const conv_product *p) {
   halo_emitter *e = &parts->e;
   halo_parts_open(parts);
   const halo_integer *at[HALO_MAX_RANK], *n;
   halo_conv_place(e, &p->rows, halo_emit_counter(e, "x", p->v.m), at, &n);
   const halo_integer *sum = halo_integer_constant(&e->integers, p->base_a);
-  sum = halo_integer_add(
-      &e->integers, sum,
-      halo_integer_mul(&e->integers, halo_emit_counter(e, "b", p->v.groups), p->group_a));
+  const halo_integer *group = halo_conv_group(e, &p->v, halo_emit_counter(e, "b", p->v.products));
+  sum = halo_integer_add(&e->integers, sum, halo_integer_mul(&e->integers, group, p->group_a));
   for (int i = 0; i < p->rows.count; i++) {
     const halo_conv_axis *x = &p->rows.axis[i];
     const halo_integer *digit = x->part == HALO_CONV_BATCH ? n : at[x->part];
@@ -308,6 +297,21 @@ static void conv_emit_row(halo_parts *parts, const conv_product *p) {
   }
   halo_emit_line(e, "return %s;", halo_emit_integer(e, sum));
   halo_parts_close(parts, parts->itype, "_row", "b, x", NULL);
+}
+
+/* How often a loop over k goes round: where some phases have an element of the kernel less, that depends on the phase. */
+static const char *conv_loop_end(halo_arena *arena, const conv_product *p,
+                                 const halo_conv_axis *x) {
+  const halo_conv_view *v = &p->v;
+  if (x->part < 0 || !halo_conv_has_short_phases(v, x->part)) {
+    return halo_arena_printf(arena, "%lld", (long long)x->size);
+  }
+  int64_t taps = v->taps[x->part], phases = v->phases[x->part], below = 1;
+  for (int s = x->part + 1; s < v->dims->spatial; s++) below *= v->phases[s];
+  int64_t full = v->window[x->part].size - (taps - 1) * phases; /* phases that have all */
+  return halo_arena_printf(arena, "(%lld - (batch / %lld %% %lld >= %lld)) * %lld", (long long)taps,
+                           (long long)below, (long long)phases, (long long)full,
+                           (long long)(x->size / taps));
 }
 
 /* The loops over k, and where they are in the image and in a panel. */
@@ -335,8 +339,8 @@ static void conv_loop_holes(halo_parts *parts, halo_template *k, const conv_prod
     halo_strbuf_printf(&b, " + %s * (%s)%lld", at, type, (long long)x->b);
   }
   for (int i = p->outer; i < p->loops.count; i++) {
-    halo_strbuf_printf(&loops, "for (%s k%d = 0; k%d < %lld; ++k%d) ", type, i, i,
-                       (long long)p->loops.axis[i].size, i);
+    halo_strbuf_printf(&loops, "for (%s k%d = 0; k%d < %s; ++k%d) ", type, i, i,
+                       conv_loop_end(parts->l->arena, p, &p->loops.axis[i]), i);
   }
   halo_template_define_int(k, "H_STRETCH", 0);
   halo_parts_hole(parts, k, "H_LOOPS", "%s", halo_strbuf_text(&loops));
@@ -370,9 +374,14 @@ static void conv_store_holes(halo_parts *parts, halo_template *k, const conv_pro
   } else {
     halo_panels_result(parts, k, split);
   }
-  bool vectors = conv_stores_vectors(parts, p);
+  bool vectors = conv_stores_vectors(parts, p), edges = false;
+  for (int s = 0; s < v->dims->spatial; s++) edges |= halo_conv_has_edges(v, s);
   halo_template_define_int(k, "H_VECTORS", vectors);
-  if (vectors) {
+  if (vectors && edges) {
+    halo_parts_hole(parts, k, "H_OUTV(b, x, y, v)",
+                    "do { const %s at = %s; if (at >= 0) vstore%d(v, 0, %s + at); } while (0)",
+                    parts->itype, at, p->b.w, out);
+  } else if (vectors) {
     halo_parts_hole(parts, k, "H_OUTV(b, x, y, v)", "vstore%d(v, 0, %s + %s)", p->b.w, out, at);
   }
 }
@@ -408,8 +417,11 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
   const char *pa = halo_conv_operand(&parts, v, v->lhs, places.image);
   const char *pb = halo_conv_operand(&parts, v, v->rhs, places.panels);
   halo_template k;
-  halo_panels_sizes sizes = {
-      .rows = v->m, .columns = v->n, .batch = v->groups, .cuts = p->cuts, .k = v->k / p->cuts + 1};
+  halo_panels_sizes sizes = {.rows = v->m,
+                             .columns = v->n,
+                             .batch = v->products,
+                             .cuts = p->cuts,
+                             .k = v->k / p->cuts + 1};
   halo_panels_begin(&parts, &p->b, &sizes);
   halo_panels_template(
       &parts, &k, &p->b, v->accumulator, &sizes,
@@ -435,16 +447,24 @@ static int32_t conv_scratch(halo_lowering *l, const halo_conv_view *v, int64_t e
   return l->scratch.count - 1;
 }
 
-static halo_status conv_phase_lower(halo_lowering *l, const conv_product *p, int32_t image) {
-  const halo_conv_view *v = &p->v;
+halo_status halo_conv_panels_lower(halo_lowering *l) {
+  halo_conv_view view, *v = &view;
+  conv_panels_view(l, v);
+  conv_image image = conv_image_of(v);
+  conv_product product = conv_product_of(l, v, &image), *p = &product;
+  conv_places places = {-1, -1, -1};
+  if (!image.in_place) {
+    places.image = conv_scratch(l, v, image.elements);
+    HALO_TRY(conv_image_lower(l, v, &image, halo_kernel_name(l, "image"), places.image));
+  }
   const char *name = halo_kernel_name(l, "conv");
-  conv_places places = {image, -1, -1};
   if (!p->rhs_in_place) {
     halo_panels_pack pack = {.type = v->accumulator,
-                             .batch = v->groups,
+                             .batch = v->products,
                              .lines = v->n,
                              .k = v->k,
                              .panel = p->b.nr,
+                             .group = 1,
                              .k_fast = v->rhs->shape->minor_to_major[0] != v->dims->rhs_output};
     int64_t elements = halo_panels_pack_size(&pack);
     places.panels = conv_scratch(l, v, elements > 0 ? elements : 1);
@@ -459,24 +479,4 @@ static halo_status conv_phase_lower(halo_lowering *l, const conv_product *p, int
   HALO_TRY(conv_product_lower(l, p, name, places));
   if (p->cuts == 1) return HALO_OK;
   return halo_panels_finish(l, v->conv, v->accumulator, places.parts, p->cuts, "conv:finish");
-}
-
-halo_status halo_conv_panels_lower(halo_lowering *l) {
-  halo_conv_view v;
-  halo_conv_describe(l->hero, &v);
-  conv_image image = conv_image_of(&v);
-  halo_conv_view first = halo_conv_phase(&v, 0); /* what holes are left, all phases have */
-  int32_t scratch = -1;
-  if (!image.in_place) {
-    scratch = conv_scratch(l, &v, image.elements);
-    HALO_TRY(conv_image_lower(l, &first, &image, halo_kernel_name(l, "image"), scratch));
-  }
-  int64_t phases = halo_conv_phases(&v);
-  for (int64_t i = 0; i < phases; i++) {
-    halo_conv_view phase = halo_conv_phase(&v, i);
-    if (phase.m == 0) continue;
-    conv_product p = conv_product_of(l, &phase, &image);
-    HALO_TRY(conv_phase_lower(l, &p, scratch));
-  }
-  return HALO_OK;
 }

@@ -1,5 +1,5 @@
-/* kernels/conv_view.h: a convolution seen as products of matrices, one for each group: a row for each
- * image of the batch and place in the result, a column for each output feature, and a k for each place
+/* kernels/conv_view.h: a convolution seen as products of matrices, one for each group (and phase, see below): a row
+ * for each image of the batch and place in the result, a column for each output feature, and a k for each place
  * in the window and input feature. */
 #ifndef HALO_KERNELS_CONV_VIEW_H
 #define HALO_KERNELS_CONV_VIEW_H
@@ -10,14 +10,14 @@ typedef struct halo_conv_view {
   const halo_instr *conv, *lhs, *rhs;
   const halo_conv_dims *dims;
   halo_window_dim window[HALO_MAX_RANK]; /* a spatial dimension each */
-  /* Which results and which elements of the kernel, along each: `count` of them, `step` apart. All of
-   * them, or those of a phase. */
-  struct {
-    int64_t count, first, step;
-  } results[HALO_MAX_RANK], taps[HALO_MAX_RANK];
+  /* Places of the result and elements of the kernel, along each dimension. All of them; or, of an image with holes,
+   * those of a phase u: result i is at i * phases + first - u (which may be outside of it), element k is at
+   * k * phases + u (which may be beyond the kernel's end). */
+  int64_t results[HALO_MAX_RANK], taps[HALO_MAX_RANK], phases[HALO_MAX_RANK], first[HALO_MAX_RANK];
   int64_t groups;                 /* of features or of the batch */
   bool by_batch;                  /* which of the two */
   int64_t batch, inputs, outputs; /* of one group */
+  int64_t products;               /* one for each group and phase */
   int64_t m, n, k;
   halo_type result;      /* element type */
   halo_type accumulator; /* f32 for narrower floats, 32 bits for narrower integers */
@@ -26,11 +26,19 @@ typedef struct halo_conv_view {
 void halo_conv_describe(const halo_instr *conv, halo_conv_view *out);
 
 /* An image with holes, of `base_dilation` d, meets different elements of the kernel at places of the result
- * that differ modulo d, and none of the others. So many phases are convolutions of their own without holes;
- * 1 where strides or dilated windows stand in the way. */
-int64_t halo_conv_phases(const halo_conv_view *v);
-/* One of them: its results, its elements of the kernel (there may be none: k is 0). */
-halo_conv_view halo_conv_phase(const halo_conv_view *v, int64_t phase);
+ * that differ modulo d, and none of the others. So many phases are products of their own, without holes, of the same
+ * rows of the image. Dimensions with strides or dilated windows keep their holes. */
+void halo_conv_fill_holes(halo_conv_view *v);
+/* Multiplications of all products, those with holes and with padding among them. */
+double halo_conv_work(const halo_conv_view *v);
+/* Whether a phase's place may lie outside of the result, or its element outside of the kernel, along dimension s. */
+bool halo_conv_has_edges(const halo_conv_view *v, int s);
+bool halo_conv_has_short_phases(const halo_conv_view *v, int s);
+/* Code for the number of a product's group, and for its phase along each spatial dimension. */
+const halo_integer *halo_conv_group(halo_emitter *e, const halo_conv_view *v,
+                                    const halo_integer *product);
+void halo_conv_phase(halo_emitter *e, const halo_conv_view *v, const halo_integer *product,
+                     const halo_integer **u);
 
 /* A dimension of the rows or of k. */
 typedef struct halo_conv_axis {
@@ -64,9 +72,10 @@ const halo_integer *halo_conv_meets(halo_emitter *e, const halo_conv_view *v, in
  * a hole. */
 const halo_integer *halo_conv_place_in_image(halo_emitter *e, const halo_conv_view *v, int s,
                                              const halo_integer *t, const char *nothing);
-/* The coordinate in rhs of a place in the window. */
+/* The coordinate in rhs of a place in the window, and of phase u; writes what returns `nothing` where there is none. */
 const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_view *v, int s,
-                                              const halo_integer *k);
+                                              const halo_integer *k, const halo_integer *u,
+                                              const char *nothing);
 
 /* What lhs holds at image `n` of a group and input feature `f` of it, at places `t` of the image with its
  * holes (and without its padding), as an accumulator: writes what returns 0 where there is nothing, and
@@ -74,13 +83,15 @@ const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_v
 halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
                          const halo_integer *group, const halo_integer *n, const halo_integer *f,
                          const halo_integer *const *t);
-/* What rhs holds for an output feature of a group, an input feature and a place in the window. */
+/* What rhs holds for an output feature of a product, an input feature and a place in the window. */
 halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
-                         const halo_integer *group, const halo_integer *column,
+                         const halo_integer *product, const halo_integer *column,
                          const halo_integer *f, const halo_integer *const *k);
-/* An element of the result. */
+/* An element of the result, of a row and a column of a product; writes what returns `outside` ("": no value) where there
+ * is none. */
 emit_index *halo_conv_result_index(halo_emitter *e, const halo_conv_view *v,
-                                   const halo_conv_axes *rows, const halo_integer *group,
-                                   const halo_integer *row, const halo_integer *column);
+                                   const halo_conv_axes *rows, const halo_integer *product,
+                                   const halo_integer *row, const halo_integer *column,
+                                   const char *outside);
 
 #endif

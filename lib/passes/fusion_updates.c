@@ -124,8 +124,8 @@ static void updates_own(updates_state *u, const halo_instr *update, const halo_i
   for (int32_t o = arrays; o < update->operand_count; o++) {
     halo_instr *operand = update->operands[o];
     if (updates_is_stored(u, operand) || !updates_is_part(operand, array)) continue;
-    bool safe = slice && o == arrays ? updates_keeps_place(u, update)
-                                     : !updates_reads(u, operand, array);
+    bool safe =
+        slice && o == arrays ? updates_keeps_place(u, update) : !updates_reads(u, operand, array);
     if (!safe) updates_store(u, operand);
   }
 }

@@ -13,7 +13,8 @@ enum {
 typedef struct updates_state {
   halo_computation *computation;
   halo_users users;
-  int32_t *order, *places; /* instruction (by its mark) at each place, and place of each instruction */
+  int32_t *order,
+      *places; /* instruction (by its mark) at each place, and place of each instruction */
   int32_t moved[UPDATES_MOST]; /* what is to be put before an update */
   int32_t moved_count;
 } updates_state;

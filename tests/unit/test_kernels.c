@@ -304,6 +304,10 @@ static const char conv_text[] =
     "HloModule m\nENTRY e {\n  x = f32[2,9,8,20] parameter(0)\n  k = f32[3,2,20,33] parameter(1)\n"
     "  ROOT c = f32[2,9,8,33] convolution(x, k), window={size=3x2 pad=1_1x0_1}, "
     "dim_labels=b01f_01io->b01f\n}\n";
+static const char holes_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[2,5,4,20] parameter(0)\n  k = f32[3,4,20,33] parameter(1)\n"
+    "  ROOT c = f32[2,10,14,33] convolution(x, k), window={size=3x4 pad=1_2x3_4 lhs_dilate=2x3}, "
+    "dim_labels=b01f_01io->b01f\n}\n";
 static const char depthwise_text[] =
     "HloModule m\nENTRY e {\n  x = f32[2,9,21,40] parameter(0)\n  k = f32[3,2,1,40] parameter(1)\n"
     "  ROOT c = f32[2,5,20,40] convolution(x, k), window={size=3x2 pad=1_1x0_0 stride=2x1}, "
@@ -464,6 +468,9 @@ static const struct {
               {"conv:panels", conv_text},
               {"conv:tile", conv_text},
               {"conv:loop", conv_text},
+              {"conv:panels", holes_text},
+              {"conv:tile", holes_text},
+              {"conv:loop", holes_text},
               {"conv:depthwise", depthwise_text},
               {"conv:depthwise", stream_depthwise_text},
               {"update:window", update_text},

@@ -259,6 +259,31 @@ def _size_cases():
     yield case
 
 
+def _holes_cases():
+    """Dilated images by phases: kernels shorter than the holes, as long, and longer, by a multiple or not; places of the result that
+    not all phases have; vectors of results, and single ones; with something behind it."""
+    for name, labels in ("last", ("b01f", "01io", "b01f")), ("first", ("bf01", "oi01", "bf01")):
+        case = Case(f"conv.holes.{name}")
+        for label, size, window, more in (
+            ("shorter", (4, 3), (2, 3), {"lhs": (3, 5), "pad": ((1, 2), (2, 2))}),
+            ("equal", (4, 3), (3, 2), {"lhs": (3, 2), "pad": ((2, 2), (1, 1))}),
+            ("double", (4, 5), (4, 6), {"lhs": (2, 3), "pad": ((3, 3), (5, 5))}),
+            ("longer", (3, 4), (5, 7), {"lhs": (2, 3), "pad": ((2, 1), (4, 3))}),
+            ("cropped", (6, 5), (3, 4), {"lhs": (2, 4), "pad": ((-2, -1), (-3, 2))}),
+            ("reversed", (4, 3), (3, 5), {"lhs": (2, 3), "pad": ((1, 2), (0, 3)), "reversal": (True, False)}),
+            ("some", (4, 5), (4, 3), {"lhs": (2, 2), "pad": ((2, 2), (1, 1)), "stride": (1, 2)}),
+            ("one-dimension", (4, 5), (4, 3), {"lhs": (4, 1), "pad": ((3, 3), (1, 1))}),
+            ("many", (2, 3), (12, 9), {"lhs": (11, 9), "pad": ((3, 3), (1, 1))}),
+        ):
+            _conv(case, label, size, window, features=5, outputs=32, labels=labels, **more)
+        wide = {"lhs": (2, 2), "pad": ((1, 2), (2, 1)), "labels": labels}
+        _conv(case, "groups", (4, 3), (3, 4), features=8, outputs=32, groups=2, **wide)
+        _conv(case, "batch-groups", (4, 3), (3, 4), batch=4, features=3, outputs=32, batch_groups=2, **wide)
+        _conv(case, "rim", (4, 3), (3, 4), features=3, outputs=37, **wide)
+        _conv(case, "integers", (4, 3), (3, 4), features=3, outputs=32, types=("s8", "s8", "s32"), **wide)
+        yield case
+
+
 def _random_cases():
     r = values.random(2026)
     for part, types in enumerate((F32, ("s32",) * 3, F32)):
@@ -359,6 +384,12 @@ def _fused_cases():
     pads = case.op(shape("f32", (2, 7, 8, 5)), "pad", x, zero, attrs="padding=0_0x1_0x0_1x0_0")
     wide_out = shape("f32", (2, 7, 8, 8))
     case.result(case.op(wide_out, "convolution", pads, k, attrs=attrs), "padded")
+    holes = "window={size=3x3 pad=1_2x2_1 lhs_dilate=2x3}, dim_labels=b01f_01io->b01f"
+    large = shape("f32", (2, 12, 20, 8))
+    there = case.param("f32", _numbers("f32", (2, 12, 20, 8), 5))
+    apart = case.op(large, "convolution", negative, doubled, attrs=holes)
+    around = case.op(large, "add", case.op(large, "multiply", apart, there), case.op(large, "broadcast", bias, attrs="dimensions={3}"))
+    case.result(around, "holes")
     one = case.constant("f32[1,1]{1,0}", "{{3}}")
     case.result(case.op("f32[1,1]{1,0}", "convolution", one, one, attrs="dim_labels=bf_io->bf"), "constants")
     yield case
@@ -413,6 +444,7 @@ def cases():
     yield from _label_cases()
     yield from _group_cases()
     yield from _size_cases()
+    yield from _holes_cases()
     yield from _random_cases()
     yield from _rounded_cases()
     yield from _fused_cases()
