@@ -123,6 +123,10 @@ halo_computation *halo_translate_scalar_body(halo_translator *t, halo_opcode opc
  * and 0 after a failure. */
 const int64_t *halo_translate_list(halo_translator *t, const halo_mlir_op *op, const char *name,
                                    int32_t expected, int32_t *count);
+/* Pairs of numbers, `rows` of them, which are 0 where the attribute is missing, or any (-1), which fails then. *count (or
+ * NULL) is that of the numbers. */
+const int64_t *halo_translate_pairs(halo_translator *t, const halo_mlir_op *op, const char *name,
+                                    int32_t rows, int32_t *count);
 /* The same, where it may be missing: then all are `default_`. */
 const int64_t *halo_translate_list_or(halo_translator *t, const halo_mlir_op *op, const char *name,
                                       int32_t expected, int64_t default_);

@@ -258,9 +258,8 @@ void halo_translate_op_all_to_all(halo_translator *t, halo_mlir_op *op) {
 void halo_translate_op_permute(halo_translator *t, halo_mlir_op *op) {
   halo_instr *operand = halo_translate_operand(t, op, 0);
   int32_t numbers;
-  const int64_t *pairs = halo_translate_list(t, op, "source_target_pairs", -1, &numbers);
+  const int64_t *pairs = halo_translate_pairs(t, op, "source_target_pairs", -1, &numbers);
   if (!halo_translate_ok(t)) return;
-  if (numbers % 2) halo_translate_wrong(t, "source_target_pairs: expected two numbers each");
   halo_attr attrs[2] = {halo_translate_ints(t, HALO_ATTR_SOURCE_TARGET_PAIRS, pairs, numbers)};
   int32_t count = 1;
   int64_t channel = halo_mlir_int(op, "channel_id", 0);

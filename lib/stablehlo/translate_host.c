@@ -104,7 +104,7 @@ static int32_t host_channel(halo_translator *t, const halo_mlir_op *op, halo_att
   }
   const halo_mlir_attr *listed = halo_mlir_attr_of(op, "source_target_pairs");
   const int64_t *pairs =
-      listed ? halo_translate_list(t, op, "source_target_pairs", -1, &numbers) : NULL;
+      listed ? halo_translate_pairs(t, op, "source_target_pairs", -1, &numbers) : NULL;
   if (numbers < 2 || !pairs) return count;
   halo_strbuf text = {0};
   for (int32_t i = 0; i + 1 < numbers; i += 2) {

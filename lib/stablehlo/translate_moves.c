@@ -53,10 +53,27 @@ void halo_translate_op_constant_like(halo_translator *t, halo_mlir_op *op) {
   halo_translate_results(t, op, made);
 }
 
+/* What operand `i` says of extents that are declared, as far as it is known, must be that. */
+static void moves_check_extents(halo_translator *t, const halo_mlir_op *op,
+                                const halo_shape *declared, int32_t i) {
+  const halo_instr *extents = halo_translate_operand(t, op, i);
+  int32_t count;
+  const int64_t *known = extents ? halo_translate_known(t, extents, &count) : NULL;
+  if (!known || halo_shape_is_dynamic(declared)) return;
+  bool same = count == declared->rank;
+  for (int32_t d = 0; d < count && same; d++) same = known[d] == declared->dims[d];
+  if (same) return;
+  halo_arena scratch = {0};
+  halo_translate_wrong(t, "the result is declared as %s, but operand %d says other extents",
+                       halo_shape_text(&scratch, declared, false), i);
+  halo_arena_deinit(&scratch);
+}
+
 /* The extents of a result: as declared, or as operand `i` says. NULL after a failure. */
 static const halo_shape *moves_shape(halo_translator *t, const halo_mlir_op *op, halo_type type,
                                      int32_t i) {
   const halo_shape *declared = halo_translate_declared(t, op, 0);
+  if (declared && i >= 0 && i < op->operand_count) moves_check_extents(t, op, declared, i);
   if (declared || !halo_translate_ok(t)) return declared;
   if (i < 0 || i >= op->operand_count) {
     halo_translate_refuse(t, "the extents of the result are not known");

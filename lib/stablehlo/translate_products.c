@@ -104,7 +104,7 @@ static halo_attr conv_window(halo_translator *t, const halo_mlir_op *op, const h
   const int64_t *reversal = halo_translate_list_or(t, op, "window_reversal", n, 0);
   const int64_t *padding = op->opcode == HALO_MLIR_OP_DYNAMIC_CONV
                                ? halo_translate_known_operand(t, op, 2, 2 * n, NULL)
-                               : halo_translate_list_or(t, op, "padding", 2 * n, 0);
+                               : halo_translate_pairs(t, op, "padding", n, NULL);
   if (!halo_translate_ok(t)) return attr;
   halo_window_dim *w = halo_arena_array(t->arena, halo_window_dim, n + 1);
   for (int i = 0; i < n; i++) {

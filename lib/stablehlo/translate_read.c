@@ -34,6 +34,21 @@ const int64_t *halo_translate_list_or(halo_translator *t, const halo_mlir_op *op
   return list;
 }
 
+const int64_t *halo_translate_pairs(halo_translator *t, const halo_mlir_op *op, const char *name,
+                                    int32_t rows, int32_t *count) {
+  const halo_mlir_attr *attr = halo_mlir_attr_of(op, name);
+  int32_t expected = rows < 0 ? -1 : 2 * rows;
+  if (count) *count = 0;
+  if (!attr && rows >= 0) return halo_translate_list_or(t, op, name, expected, 0);
+  const int64_t *list = halo_translate_list(t, op, name, expected, count);
+  if (!list) return NULL;
+  bool odd = count && *count % 2;
+  if (attr->kind == HALO_MLIR_DENSE && halo_shape_element_count(attr->literal->shape) > 0)
+    odd = attr->type->rank != 2 || attr->type->dims[1] != 2;
+  if (odd) halo_translate_wrong(t, "the attribute %s must have rows of two numbers", name);
+  return halo_translate_ok(t) ? list : NULL;
+}
+
 int64_t halo_translate_integer(halo_translator *t, const halo_mlir_op *op, const char *name) {
   const halo_mlir_attr *attr = halo_mlir_attr_of(op, name);
   if (attr && (attr->kind == HALO_MLIR_INT || attr->kind == HALO_MLIR_BOOL)) return attr->i;

@@ -100,7 +100,7 @@ static halo_attr reduce_read_window(halo_translator *t, const halo_mlir_op *op, 
       .strides = halo_translate_list_or(t, op, "window_strides", rank, 1),
       .base = halo_translate_list_or(t, op, "base_dilations", rank, 1),
       .window = halo_translate_list_or(t, op, "window_dilations", rank, 1),
-      .padding = halo_translate_list_or(t, op, "padding", 2 * rank, 0)};
+      .padding = halo_translate_pairs(t, op, "padding", rank, NULL)};
   return reduce_window_attr(t, &window, rank);
 }
 

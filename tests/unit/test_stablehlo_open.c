@@ -238,6 +238,23 @@ static const struct {
      HALO_UNIMPLEMENTED,
      "t:2: error: stablehlo.frobnicate (jit(f)/frob at f.py:3): the operation is not supported"},
     {MAIN("%a: tensor<2xf32>", "tensor<2xf32>",
+          "%0 = \"stablehlo.collective_permute\"(%a) <{source_target_pairs = dense<[[0, 1, 2], [2, "
+          "3, "
+          "0]]> : tensor<2x3xi64>}> : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : "
+          "tensor<2xf32>\n"),
+     HALO_INVALID_ARGUMENT, "the attribute source_target_pairs must have rows of two numbers"},
+    {MAIN("%a: tensor<2xf32>, %b: tensor<f32>", "tensor<2xf32>",
+          "%0 = \"stablehlo.reduce_window\"(%a, %b) <{window_dimensions = array<i64: 2>, padding = "
+          "dense<[[1], [0]]> : tensor<2x1xi64>}> ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+          "  %s = stablehlo.add %x, %y : tensor<f32>\n  stablehlo.return %s : tensor<f32>\n"
+          "}) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>\n"),
+     HALO_INVALID_ARGUMENT, "the attribute padding must have rows of two numbers"},
+    {MAIN("%a: tensor<4xf32>", "tensor<1x4xf32>",
+          "%s = stablehlo.constant dense<2> : tensor<2xi32>\n"
+          "%0 = stablehlo.dynamic_reshape %a, %s : (tensor<4xf32>, tensor<2xi32>) -> "
+          "tensor<1x4xf32>\nreturn %0 : tensor<1x4xf32>\n"),
+     HALO_INVALID_ARGUMENT, "the result is declared as f32[1,4], but operand 1 says other extents"},
+    {MAIN("%a: tensor<2xf32>", "tensor<2xf32>",
           "%0 = chlo.erff %a : tensor<2xf32> -> tensor<2xf32>\nreturn %0 : tensor<2xf32>\n"),
      HALO_UNIMPLEMENTED,
      "t:2: error: chlo.erff: the operation is not supported: did you mean chlo.erf?"},
