@@ -1,10 +1,6 @@
-/* passes/bounds.c: extents that nothing bounds are refused by name: no pass, and no plan, knows what they are. So are
- * values that take more bytes than sums of them can count. */
+/* passes/bounds.c: extents that nothing bounds are refused by name: no pass, and no plan, knows what they are. */
 #include "base/pointer_map.h"
 #include "passes/passes.h"
-
-/* Passes and plans add up bytes, of some copies of a value too. */
-enum { BOUNDS_BITS = 60 };
 
 static bool bounds_lacks(const halo_shape *shape) {
   for (int32_t i = 0; i < shape->rank; i++) {
@@ -16,18 +12,13 @@ static bool bounds_lacks(const halo_shape *shape) {
   return false;
 }
 
-/* Adds the bytes of an instruction's value to `*bytes`. */
-static halo_status bounds_check(const halo_instr *instr, int64_t *bytes) {
-  const char *why = "has a dimension without a bound, which cannot run";
-  if (!bounds_lacks(instr->shape)) {
-    bool fits = !__builtin_add_overflow(*bytes, halo_shape_byte_size(instr->shape), bytes);
-    if (fits && *bytes >> BOUNDS_BITS == 0) return HALO_OK;
-    why = "makes the program's values larger than any device can be";
-  }
+static halo_status bounds_check(const halo_instr *instr) {
+  if (!bounds_lacks(instr->shape)) return HALO_OK;
   halo_arena scratch = {0};
   const char *line = instr->line > 0 ? halo_arena_printf(&scratch, "line %d: ", instr->line) : "";
-  halo_status status = halo_fail(HALO_UNIMPLEMENTED, "%s%s: %s %s", line, instr->name,
-                                 halo_shape_text(&scratch, instr->shape, false), why);
+  halo_status status =
+      halo_fail(HALO_UNIMPLEMENTED, "%s%s: %s has a dimension without a bound, which cannot run",
+                line, instr->name, halo_shape_text(&scratch, instr->shape, false));
   halo_arena_deinit(&scratch);
   return status;
 }
@@ -37,13 +28,12 @@ halo_status halo_module_check_bounds(const halo_module *module) {
   halo_pointer_map reached = {0};
   halo_pointer_map_set(&reached, module->entry, module->entry);
   halo_status status = HALO_OK;
-  int64_t bytes = 0;
   for (int32_t c = module->computations.count - 1; c >= 0 && status == HALO_OK; c--) {
     halo_computation *computation = module->computations.data[c];
     if (!halo_pointer_map_get(&reached, computation)) continue;
     for (int32_t i = 0; i < computation->instrs.count && status == HALO_OK; i++) {
       const halo_instr *instr = computation->instrs.data[i];
-      status = bounds_check(instr, &bytes);
+      status = bounds_check(instr);
       int32_t called = halo_instr_called_count(instr);
       for (int32_t k = 0; k < called; k++) {
         halo_computation *callee = halo_instr_called(instr, k);

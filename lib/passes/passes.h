@@ -22,8 +22,7 @@ halo_status halo_passes_run(halo_module *module, const halo_pass_options *option
  * (`with_control`). halo_passes_run begins with it. */
 halo_status halo_module_check_size(const halo_module *module, bool with_control);
 
-/* HALO_UNIMPLEMENTED for dimensions without a bound, and for values of 2^60 bytes or more together (naming instruction
- * and line), in what the entry reaches.
+/* HALO_UNIMPLEMENTED for dimensions without a bound (naming instruction and line) in what the entry reaches.
  * halo_passes_run begins with it. */
 halo_status halo_module_check_bounds(const halo_module *module);
 

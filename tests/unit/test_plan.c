@@ -142,7 +142,7 @@ START_TEST(counts_do_not_wrap) {
   static const char text[] =
       "HloModule huge\nENTRY e {\n  x = s8[4611686018427387904] parameter(0)\n"
       "  a = f32[1048576,1073741824] parameter(1)\n  b = f32[1073741824,1048576] parameter(2)\n"
-      "  n = s8[4611686018427387904] not(x)\n"
+      "  y = s8[4611686018427387904] parameter(3)\n  n = s8[4611686018427387904] not(x)\n"
       "  d = f32[1048576,1048576] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
       "  ROOT r = (s8[4611686018427387904], f32[1048576,1048576]) tuple(n, d)\n}\n";
   halo_client *client = run_client(DEVICE("amd-wave64"));
@@ -156,6 +156,9 @@ START_TEST(counts_do_not_wrap) {
   }
   ck_assert(bytes == INT64_MAX);
   ck_assert(flops == INT64_MAX);
+  halo_executable_costs costs;
+  halo_executable_get_costs(e, &costs);
+  ck_assert(costs.arguments == INT64_MAX && costs.results >= 1ll << 62);
   halo_executable_release(e);
   halo_client_release(client);
 }
