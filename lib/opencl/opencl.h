@@ -339,6 +339,7 @@ typedef struct halo_cl_program_stats {
   uint64_t builds;        /* built from source */
   uint64_t alone_builds;  /* of them those that did without PoCL's library of builtins (pocl.h) */
   uint64_t long_builds;   /* of them those that needed the runtime's header of builtins (pocl.h) */
+  uint64_t vain_builds;   /* compiled for nothing: PoCL's binaries are of another form (pocl.h) */
   uint64_t saved;         /* files written */
   uint64_t save_failures; /* files that could not be written; after some, no more are tried */
   uint64_t damaged;       /* files found unusable and built anew */

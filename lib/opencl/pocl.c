@@ -148,24 +148,15 @@ static void pocl_floats(halo_strbuf *out, const pocl_builtin *f, int types) {
   }
 }
 
-static void pocl_memory(halo_strbuf *out, const pocl_builtin *f, int types) {
+static void pocl_halves(halo_strbuf *out, const pocl_builtin *f, int types) {
   static const char *const spaces[] = {"__global", "__local", "__private", "__constant"};
-  for (int s = 0; s < (f->form == POCL_LOAD || f->form == POCL_LOAD_HALF ? 4 : 3); s++) {
-    const char *space = spaces[s];
+  for (int s = 0; s < (f->form == POCL_LOAD_HALF ? 4 : 3); s++) {
     if (f->form == POCL_LOAD_HALF) {
-      halo_strbuf_printf(out, "H_PURE float %s(size_t, const %s half *);\n", f->name, space);
+      halo_strbuf_printf(out, "H_PURE float %s(size_t, const %s half *);\n", f->name, spaces[s]);
     }
-    for (int t = f->form == POCL_STORE_HALF ? POCL_INTEGERS : 0; t < types; t++) {
-      const char *type = pocl_types[t];
-      if (f->form == POCL_LOAD) {
-        halo_strbuf_printf(out, "H_PURE %s%d %s(size_t, const %s %s *);\n", type, f->count, f->name,
-                           space, type);
-      } else if (f->form == POCL_STORE) {
-        halo_strbuf_printf(out, "H_OVER void %s(%s%d, size_t, %s %s *);\n", f->name, type, f->count,
-                           space, type);
-      } else if (f->form == POCL_STORE_HALF) {
-        halo_strbuf_printf(out, "H_OVER void %s(%s, size_t, %s half *);\n", f->name, type, space);
-      }
+    for (int t = POCL_INTEGERS; t < types && f->form == POCL_STORE_HALF; t++) {
+      halo_strbuf_printf(out, "H_OVER void %s(%s, size_t, %s half *);\n", f->name, pocl_types[t],
+                         spaces[s]);
     }
   }
 }
@@ -198,10 +189,11 @@ static void pocl_declare(halo_strbuf *out, const pocl_builtin *f, int types) {
     case POCL_WHOLE:
     case POCL_BOTH:
     case POCL_CONVERT: pocl_numbers(out, f, types); return;
+    /* Since PoCL 6.0 the library's are calls, at which all registers are spilled. */
     case POCL_LOAD:
-    case POCL_STORE:
+    case POCL_STORE: halo_pocl_define_one(out, f->name); return;
     case POCL_LOAD_HALF:
-    case POCL_STORE_HALF: pocl_memory(out, f, types); return;
+    case POCL_STORE_HALF: pocl_halves(out, f, types); return;
   }
 }
 
@@ -260,6 +252,7 @@ void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *sour
                      "#define H_CONST __attribute__((overloadable, const))\n"
                      "#define H_PURE __attribute__((overloadable, pure))\n");
   pocl_begin(out, caps);
+  halo_pocl_define_types(out, caps);
   for (const pocl_builtin *f; (f = pocl_next(&source, known));) {
     pocl_declare(out, f, caps->has_f64 ? POCL_TYPES : POCL_FLOATS);
   }

@@ -26,14 +26,17 @@ bool halo_pocl_define(halo_strbuf *out, const halo_caps *caps, const char *sourc
 /* For the function above: what comes first, a builtin's definition (false where there is none), and what comes last. */
 bool halo_pocl_define_begin(halo_strbuf *out, const halo_caps *caps, const char *source);
 bool halo_pocl_define_one(halo_strbuf *out, const char *name);
+/* What definitions of loads and stores of vectors need before them. */
+void halo_pocl_define_types(halo_strbuf *out, const halo_caps *caps);
 void halo_pocl_define_end(halo_strbuf *out);
 /* A program of `defined` and `source` built without PoCL's library of builtins, which it must need nothing of. NULL
  * where that cannot be done or does not build. The caller releases it. Its binary is put into *image (NULL: not wanted).
  * `use`: one that is brief is optimised once, as a kernel, and not before that as a program; one that is native as well,
- * and has what opencl/native.h makes kernels of. */
+ * and has what opencl/native.h makes kernels of. *is_known false: this PoCL's binaries are of another form, so that no
+ * program can be built so. */
 cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_program_use use,
                                  const char *defined, const char *source, const char *options,
-                                 halo_strbuf *image);
+                                 halo_strbuf *image, bool *is_known);
 /* The program's code in such a binary; NULL: there is none. */
 const unsigned char *halo_pocl_bitcode(const void *image, size_t size, size_t *bitcode_size);
 /* Where such a binary has the folder of the program in PoCL's cache, as a text of so many characters; and PoCL names

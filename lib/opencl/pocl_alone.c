@@ -79,7 +79,6 @@ typedef struct alone_builtin {
 /* Work items' numbers are variables that PoCL's compiler knows by these names. */
 static const char alone_head[] =
     "#if !defined(__FMA__) || !defined(__AVX2__)\n#error no instructions\n#endif\n"
-    "#define H_DEF static __attribute__((overloadable, always_inline))\n"
     "#define H_VARIABLE(NAME) extern __constant size_t NAME##_x, NAME##_y, NAME##_z;\n"
     "H_VARIABLE(_local_id) H_VARIABLE(_local_size) H_VARIABLE(_group_id)\n"
     "H_VARIABLE(_num_groups) H_VARIABLE(_global_offset)\n"
@@ -201,16 +200,21 @@ static bool alone_is_unshared(const char *source) {
   return !(functions && several);
 }
 
-bool halo_pocl_define_begin(halo_strbuf *out, const halo_caps *caps, const char *source) {
-  if (!caps->is_cpu || !alone_has_instructions() || !alone_is_unshared(source)) return false;
-  halo_strbuf_append(out, alone_head);
-  halo_strbuf_append(out, caps->has_f64 ? "#define H_DEF_F64(...) H_DEF __VA_ARGS__\n"
-                                        : "#define H_DEF_F64(...)\n");
+void halo_pocl_define_types(halo_strbuf *out, const halo_caps *caps) {
   halo_strbuf_append(
       out,
+      "#define H_DEF static __attribute__((overloadable, always_inline))\n"
       "#define H_TYPES H_ANY(char) H_ANY(uchar) H_ANY(short) H_ANY(ushort) H_ANY(int) "
       "H_ANY(uint) H_ANY(long) H_ANY(ulong) H_ANY(float)");
   halo_strbuf_append(out, caps->has_f64 ? " H_ANY(double)\n" : "\n");
+}
+
+bool halo_pocl_define_begin(halo_strbuf *out, const halo_caps *caps, const char *source) {
+  if (!caps->is_cpu || !alone_has_instructions() || !alone_is_unshared(source)) return false;
+  halo_pocl_define_types(out, caps);
+  halo_strbuf_append(out, alone_head);
+  halo_strbuf_append(out, caps->has_f64 ? "#define H_DEF_F64(...) H_DEF __VA_ARGS__\n"
+                                        : "#define H_DEF_F64(...)\n");
   return true;
 }
 
@@ -397,8 +401,8 @@ static bool alone_is_expected(const halo_strbuf *binary) {
          alone_get(binary, ALONE_FILES, 8) == binary->length - ALONE_HEAD;
 }
 
-/* The binary of a compiled program as that of a linked one, or an empty one. */
-static halo_strbuf alone_link(cl_program compiled, const char *source) {
+/* The binary of a compiled program as that of a linked one, or an empty one. *is_known: its form is. */
+static halo_strbuf alone_link(cl_program compiled, const char *source, bool *is_known) {
   halo_strbuf binary = {0}, kernels = {0};
   size_t size = 0;
   if (clGetProgramInfo(compiled, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
@@ -410,8 +414,8 @@ static halo_strbuf alone_link(cl_program compiled, const char *source) {
     halo_strbuf_append_n(&binary, (const char *)bytes, size);
   }
   halo_free(bytes);
-  int32_t count =
-      alone_is_expected(&binary) ? alone_kernels(&kernels, source, alone_put_kernel) : -1;
+  *is_known = alone_is_expected(&binary);
+  int32_t count = *is_known ? alone_kernels(&kernels, source, alone_put_kernel) : -1;
   if (count <= 0) {
     halo_strbuf_deinit(&binary);
   } else {
@@ -436,7 +440,7 @@ static bool alone_put_group(halo_strbuf *out, const char *name, const char *para
 
 cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_program_use use,
                                  const char *defined, const char *source, const char *options,
-                                 halo_strbuf *image) {
+                                 halo_strbuf *image, bool *is_known) {
   halo_strbuf compiling = {0}, binary = {0}, groups = {0};
   if (use.native) {
     halo_native_declare(&groups);
@@ -452,7 +456,8 @@ cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_pr
   code =
       clCompileProgram(compiled, 1, &id, halo_strbuf_text(&compiling), 0, NULL, NULL, NULL, NULL);
   halo_strbuf_deinit(&compiling);
-  if (code == CL_SUCCESS) binary = alone_link(compiled, source);
+  *is_known = true;
+  if (code == CL_SUCCESS) binary = alone_link(compiled, source, is_known);
   if (binary.length > 0) {
     const unsigned char *bytes = (const unsigned char *)halo_strbuf_text(&binary);
     linked = clCreateProgramWithBinary(context, 1, &id, &binary.length, &bytes, &fit, &code);

@@ -36,6 +36,8 @@ struct halo_cl_programs {
   char *directory;
   bool chosen_by_hand;
   uint64_t clock; /* for `used` */
+  /* PoCL's binaries turned out to be of a form in which programs cannot be given back to it. */
+  atomic_bool only_linked;
   halo_cl_program_stats stats;
 };
 
@@ -184,15 +186,23 @@ static cl_program program_build_short(halo_cl_device *device, cl_device_id id, c
 static cl_program program_build_alone(halo_cl_device *device, cl_device_id id,
                                       halo_cl_program_use use, const char *source,
                                       const char *options, halo_cl_image *image) {
-  if (!halo_pocl_is(&device->caps)) return NULL;
+  if (!halo_pocl_is(&device->caps) || atomic_load(&device->programs->only_linked)) return NULL;
   bool wanted = use.native || halo_cl_ahead_processes(device) > 0;
   halo_strbuf binary = {0};
   halo_strbuf defined = {0}, all_options = {0};
   cl_program handle = NULL;
+  bool is_known = true;
   halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
   if (halo_pocl_define(&defined, &device->caps, source)) {
-    handle = halo_pocl_build_alone(device->context, id, use, halo_strbuf_text(&defined), source,
-                                   halo_strbuf_text(&all_options), wanted ? &binary : NULL);
+    handle =
+        halo_pocl_build_alone(device->context, id, use, halo_strbuf_text(&defined), source,
+                              halo_strbuf_text(&all_options), wanted ? &binary : NULL, &is_known);
+  }
+  if (!is_known) {
+    atomic_store(&device->programs->only_linked, true);
+    pthread_mutex_lock(&device->programs->lock);
+    device->programs->stats.vain_builds++;
+    pthread_mutex_unlock(&device->programs->lock);
   }
   halo_strbuf_deinit(&defined);
   if (handle && wanted) {

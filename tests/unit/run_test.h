@@ -26,6 +26,12 @@
 #define RUN_TWICE                                                                                  \
   "HloModule twice\nENTRY e {\n  x = f32[1024] parameter(0)\n  ROOT s = f32[1024] add(x, x)\n}\n"
 
+/* Says that the rest of a test asks for what is not here. */
+static inline void run_skip(const char *test, const char *why) {
+  printf("skipped: %s: %s\n", test, why);
+  fflush(stdout);
+}
+
 /* A client of the default device, or of `device`; nothing is cached on disk. */
 static inline halo_client *run_client(const char *device) {
   halo_client *client;
