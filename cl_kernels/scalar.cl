@@ -180,7 +180,7 @@ H_PAIRS_X86(16, 32, 512)
 H_PAIRS(16)
 #endif
 
-// fours
+//! fours
 /* The lanes of x are four bytes without signs, those of y four with signs, the first the lowest: c plus the sum of the four
  * products, which wraps. AVX512-VNNI; the compiler knows a processor by a name that leaves it out. */
 static inline int h_four(int a, int b, int c, int d) {

@@ -68,7 +68,7 @@ static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p
 
 static void panels_add_section(halo_parts *parts, int group) {
   if (group == 2) halo_sections_add(&parts->e.sections, "pairs");
-  if (group == 4) halo_sections_add(&parts->e.sections, "pairs");
+  if (group == 4) halo_sections_add(&parts->e.sections, "fours");
 }
 
 halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
