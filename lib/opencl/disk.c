@@ -25,7 +25,7 @@ typedef struct disk_header {
   uint64_t checksum; /* of the binary */
 } disk_header;
 
-static const char disk_magic[8] = "HALOPRG1";
+static const char disk_magic[8] = {'H', 'A', 'L', 'O', 'P', 'R', 'G', '1'};
 static const uint64_t disk_max_binary = 1ull << 30;  /* larger ones are not kept */
 static const uint64_t disk_max_total = 512ull << 20; /* the oldest files go beyond that */
 

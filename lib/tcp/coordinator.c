@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const char coordinator_magic[8] = "halomeet";
+static const char coordinator_magic[8] = {'h', 'a', 'l', 'o', 'm', 'e', 'e', 't'};
 enum { COORDINATOR_VERSION_NUMBER = 2 };
 
 /* ---- Bytes ---- */

@@ -28,7 +28,7 @@ enum {
 };
 /* Seconds: for a connection to be made, for what is then said, and between rounds. */
 static const double meet_dialling = 3, meet_saying = 5, meet_pause = 0.2;
-static const char meet_magic[8] = "halotcp2";
+static const char meet_magic[8] = {'h', 'a', 'l', 'o', 't', 'c', 'p', '2'};
 
 /* What is made, or is to be said or heard. */
 typedef enum meet_stage {

@@ -195,7 +195,7 @@ void halo_text_print_float(halo_strbuf *out, halo_type type, uint64_t bits) {
     halo_strbuf_printf(out, "%s%d", signbit(value) ? "-" : "", abs((int)value));
     return;
   }
-  char text[40];
+  char text[320]; /* gcc 16 does not see that there are 17 digits at most */
   int few, many;
   number_digits(type, &few, &many);
   for (int digits = few;; digits = digits < many ? many : digits + 1) {
