@@ -91,7 +91,7 @@ static __attribute__((noinline)) H_TARGET void H_BLOCK(const H_INT item, H_BLOCK
     for (int j = 0; j < H_NV; ++j) c[i][j] = (H_V)((H_T)0);
   }
 #if H_BIASED
-  /* What the added 128 make of a column. */
+  /* The sum of a column times the added 128. */
   const H_V ones = (H_V)((H_T)0x80808080);
   H_V bias[H_NV];
 #pragma unroll

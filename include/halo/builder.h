@@ -496,7 +496,7 @@ HALO_API halo_op halo_recv_from_host(halo_op token, const halo_shape *shape, int
 /* ---- From one device to another, by a channel (a number above 0) that one send and one receive of a computation
  * share. Which device sends to which is said by the frontend attribute _xla_send_recv_source_target_pairs,
  * "{{0,1},{1,2}}", of the receive or of the send (halo_builder_set_frontend_attribute before the calls); a program whose
- * pairs are not said is refused when it is compiled. Who receives from nobody gets zeros. ---- */
+ * pairs are not said is refused when it is compiled. A device that nobody sends to receives zeros. ---- */
 
 /* Sends a value; the result is a token. Send and SendWithToken. */
 HALO_API halo_op halo_send(halo_op operand, int64_t channel);
@@ -653,7 +653,7 @@ HALO_API halo_op halo_reduce_window_many(halo_builder *builder, int n, const hal
 HALO_API halo_op halo_select_and_scatter(halo_op operand, halo_comp select,
                                          const halo_window *window, halo_op source, halo_op init,
                                          halo_comp scatter);
-/* What is known of a scan's computation: whether results may be combined in another order. */
+/* Whether a scan's computation is associative: its results may be combined in another order. */
 typedef enum halo_associativity {
   HALO_ASSOCIATIVITY_UNKNOWN,
   HALO_ASSOCIATIVE,

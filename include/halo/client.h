@@ -136,7 +136,7 @@ typedef struct halo_memory_stats {
   uint64_t peak_held;   /* most live and cached bytes at once */
 } halo_memory_stats;
 HALO_API void halo_device_memory_stats(halo_device *device, halo_memory_stats *out);
-/* What has been most and largest so far, and how many requests there were, is counted anew from now on. */
+/* Restarts the counts of the device's peak use, largest request and number of requests from now on. */
 HALO_API void halo_device_reset_memory_stats(halo_device *device);
 /* Gives cached device memory back to the driver. */
 HALO_API void halo_device_trim_memory(halo_device *device);

@@ -95,7 +95,7 @@ HALO_API void halo_communicator_close(halo_communicator *communicator);
  * (by the variables that Open MPI, MPICH and PMI set). */
 HALO_API bool halo_is_launched(void);
 
-/* What connects this process to others, as a name for halo_communicator_open: what HALO_COMMUNICATOR says (NULL where that
+/* The name, for halo_communicator_open, of the communicator that connects this process to others: that of HALO_COMMUNICATOR (NULL where that
  * is "none"); else "mpi" where halo_is_launched, "tcp" where HALO_TCP_COORDINATOR is set or Slurm started several tasks,
  * and NULL where the process was started alone. */
 HALO_API const char *halo_communicator_default(void);

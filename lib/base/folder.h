@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Makes the folder and those above it that are missing, for the user alone (0700). What cannot be made is found missing
- * when it is used. */
+/* Makes the folder and those above it that are missing, for the user alone (0700). Reports nothing: a folder that could not
+ * be made is missing when it is used. */
 void halo_folder_make(const char *path);
 
 /* Whether the folder can be written to, or made, as far as that is seen without making it. */

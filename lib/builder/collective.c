@@ -55,7 +55,7 @@ static void collective_along(build_call *call, collective_attrs *attrs, int64_t 
   collective_add(attrs, halo_build_ints(call, HALO_ATTR_DIMENSIONS, 1, &dimension));
 }
 
-/* What goes in: an array, or the arrays of a tuple. */
+/* The operands of a collective: an array, or the arrays of a tuple. */
 typedef struct collective_values {
   int32_t count;
   halo_instr **data; /* NULL after a failure */
@@ -176,7 +176,7 @@ halo_op halo_partition_id(halo_builder *builder) {
   return collective_id(builder, "halo_partition_id", HALO_OP_PARTITION_ID);
 }
 
-/* What leaves shapes as they are; with a reducer or without (NULL). */
+/* Collectives whose results have the shapes of their operands; with a reducer or without (NULL). */
 static halo_op collective_keep(const char *function, halo_opcode opcode, halo_op operand,
                                const halo_comp *reducer, const halo_replica_groups *who) {
   build_call call = halo_build_begin_with(function, 1, &operand);

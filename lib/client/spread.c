@@ -76,7 +76,7 @@ static int *spread_processes(const halo_executable *e, int *out_count) {
   return processes;
 }
 
-/* What each process says of a program that it is to compile with others. Those that agree say the same. */
+/* Each process's description of a program that it is to compile with others. Processes that agree have the same. */
 typedef struct spread_note {
   uint64_t program[2], place[2];
 } spread_note;

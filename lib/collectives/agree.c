@@ -47,8 +47,8 @@ static halo_message_key agree_key(const agree_call *call) {
 
 /* ---- Doubts ---- */
 
-/* What the process waits with, while this one has nothing to do with it: no thread here has taken it. False: there is
- * nothing of that kind. */
+/* A message of the process that no thread here has taken: the process waits in an agreement that this one has no part
+ * in. False: there is none. */
 static bool agree_find_strange(agree_call *call, int process, halo_message_key *key, void *theirs) {
   halo_world *world = call->world;
   pthread_mutex_lock(&world->office->lock);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* What the device waits for in the run, as far as this process knows; false: it does not wait. With the lock. */
+/* The device that `device` waits for in the run, as far as this process knows; false: it does not wait. With the lock. */
 static bool blame_find(const post_office *office, const post_wait *of, int device, int *awaits) {
   for (int32_t i = 0; i < office->waiting.count; i++) {
     const post_wait *wait = office->waiting.data[i];

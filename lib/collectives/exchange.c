@@ -311,7 +311,7 @@ static halo_status exchange_check_failed(exchange_state *s) {
   return status;
 }
 
-/* A look went wrong. What another process said of the run before it ended tells more than that it has. */
+/* A look went wrong. A message of another process about the run says more than the fact that the process has ended. */
 static halo_status exchange_explain(exchange_state *s, halo_status status) {
   bool any;
   char *message = halo_error_save();

@@ -115,7 +115,8 @@ void post_take_back(halo_world *world, post_sender *sender);
 /* The failure of a run, or NULL. */
 const post_failure *post_failed(const halo_world *world, uint64_t program, uint64_t run);
 
-/* Who keeps `device` waiting in the end, which the device of `wait` waits for: itself, if it waits for nobody. */
+/* Follows the chain of waits from `device`, which the device of `wait` waits for, to its end; `device` itself if it waits
+ * for nobody. */
 int post_follow(const halo_world *world, const post_wait *wait, int device);
 
 /* ---- Without the lock ---- */
@@ -126,7 +127,7 @@ void post_unregister(halo_world *world, const post_wait *wait);
 /* Asks the process of `device` what that waits for in the run; its answer is noted when it comes. */
 void post_ask(halo_world *world, const post_wait *wait, int device);
 void post_note_wait(halo_world *world, const post_wait *wait);
-/* What a device of this process waits for; false: nothing, or not for long. */
+/* The wait of a device of this process; false: it waits for nothing, or not for long. */
 bool post_find_wait(halo_world *world, uint64_t program, uint64_t run, int device, post_wait *out);
 
 void post_entry_release(post_entry *entry);

@@ -99,7 +99,7 @@ typedef struct halo_world_group {
   int count;
 } halo_world_group;
 
-/* What the processes of a group agree on. Agreements meet by `about` and `what`, so that threads of a process may make
+/* A value that the processes of a group agree on. Agreements meet by `about` and `what`, so that threads of a process may make
  * several at once, in any order; those about the same thing meet in any order as well. */
 typedef struct halo_agreement {
   halo_world_group group;

@@ -31,7 +31,7 @@ void *lapack_work(lapack_job *job, size_t bytes);
 
 enum { LAPACK_KINDS = 4 /* s, d, c, z */, LAPACK_NAME = 24 };
 
-/* What the letters of a routine's declaration stand for, from 'a' on; -1: not met yet. */
+/* The extents that the letters of a routine's declaration stand for, from 'a' on; -1: not met yet. */
 typedef struct lapack_extents {
   int64_t of[26];
 } lapack_extents;
@@ -43,7 +43,7 @@ typedef struct lapack_routine {
   const char *name, *complex_name; /* "getrf"; NULL: the same for complex numbers */
   const char *in, *out;
   const char *complex_out; /* NULL: the same */
-  /* What else must hold of extents and attributes: NULL, or the rule that is broken. */
+  /* Checks extents and attributes further: NULL, or the rule that is broken. */
   const char *(*rule)(const lapack_extents *extents, const halo_custom_frame *call);
   void (*run[LAPACK_KINDS])(lapack_job *job); /* NULL: no function */
   bool spoils;                                /* writes over its operands, which are copies then */

@@ -7,7 +7,7 @@
 
 static const halo_type shapes_types[] = {HALO_F32, HALO_F64, HALO_C64, HALO_C128};
 
-/* What is known of a call while its arrays are gone through. */
+/* The facts known of a call while its arrays are gone through. */
 typedef struct shapes_state {
   int kind;                /* of the call's numbers, as in shapes_types */
   const halo_shape *first; /* an array that has the batch in front of `first_rank` extents */

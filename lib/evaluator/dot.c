@@ -8,7 +8,7 @@ typedef struct dot_numbers {
   double *f; /* one an element, or two when the products are complex */
 } dot_numbers;
 
-/* What the products are: what holds the operands and the result. */
+/* The type of the products: one that holds the operands and the result. */
 typedef enum dot_mode { DOT_PRED, DOT_INTEGER, DOT_REAL, DOT_COMPLEX } dot_mode;
 
 typedef struct dot_sum {

@@ -17,8 +17,8 @@ halo_status halo_collective_groups(const halo_instr *instr, halo_arena *arena, h
 halo_status halo_collective_pairs(const halo_instr *instr, halo_arena *arena, int64_t **out,
                                   int32_t *count);
 
-/* What a collective gives. A start of an all-reduce may be written with the shape (operands, results), as other
- * starts are: then it is part 1. NULL where no shape is written. */
+/* The shape of a collective's results. The start of an all-reduce may be written with the shape (operands, results), as
+ * other starts are: then it is part 1 of that. NULL where no shape is written. */
 const halo_shape *halo_collective_result(const halo_instr *instr);
 
 /* The members of each group; 0 when they differ. */

@@ -1,5 +1,5 @@
-/* hlo/infer_async.c: inference of starts, updates and dones, and of channels between host and device. What a start
- * gives is a tuple whose first parts follow from its operands; what an update or a done gives is a part of that. */
+/* hlo/infer_async.c: inference of starts, updates and dones, and of channels between host and device. The
+ * result of a start is a tuple whose first parts follow from its operands; that of an update or a done is a part of it. */
 #include "hlo/collective.h"
 #include "hlo/infer_util.h"
 
@@ -55,7 +55,7 @@ halo_status halo_infer_async_start(const halo_instr *instr, halo_arena *arena,
   return HALO_OK;
 }
 
-/* What an update or a done waits for: ((operands), result, contexts...). */
+/* The operand of an update or a done is ((operands), result, contexts...). */
 static halo_status async_check_started(const halo_instr *instr) {
   const halo_shape *operands = NULL;
   HALO_TRY(async_part(instr, 0, 2, &operands));

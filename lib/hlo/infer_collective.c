@@ -47,8 +47,8 @@ static halo_status collective_read(const halo_instr *instr, int64_t *out) {
   return HALO_OK;
 }
 
-/* What a collective gives for its first `count` operands (the others choose places or a root): an array for
- * one, or as many in a tuple. The part for operand i. */
+/* The results of a collective for its first `count` operands (the others choose places or a root) are an array for one, or
+ * as many in a tuple. This is the part for operand i. */
 static const halo_shape *collective_part(const halo_shape *result, int32_t i) {
   return halo_shape_is_tuple(result) ? result->elements[i] : result;
 }

@@ -32,7 +32,7 @@ static halo_status custom_check_layouts(const halo_instr *instr, const halo_attr
 
 static halo_status custom_check_lapack(const halo_instr *instr, const char *target,
                                        const halo_attr *wanted, const halo_shape *result) {
-  /* Whoever registers a function under such a name decides what it takes. */
+  /* A function that a user registered under such a name takes other arrays. */
   if (halo_custom_target_find(target) != halo_custom_lapack_find(target)) return HALO_OK;
   halo_arena scratch = {0};
   const halo_shape **operands =

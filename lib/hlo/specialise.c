@@ -111,7 +111,8 @@ static halo_status specialise_source(const specialise_state *s, halo_instr *inst
 
 static halo_status specialise_computation(specialise_state *s, halo_computation *computation);
 
-/* What parameter `p` of the computation that the instruction calls as its `index`-th takes; NULL: not known here. */
+/* The shape of the argument for parameter `p` of the computation that the instruction calls as its `index`-th; NULL: not
+ * known here. */
 static const halo_shape *specialise_argument(const halo_instr *instr, int32_t index, int32_t p) {
   int32_t operand = -1;
   if (instr->opcode == HALO_OP_CALL || instr->opcode == HALO_OP_FUSION) operand = p;

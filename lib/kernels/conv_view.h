@@ -83,7 +83,7 @@ const halo_integer *halo_conv_place_in_kernel(halo_emitter *e, const halo_conv_v
 halo_value halo_conv_lhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
                          const halo_integer *group, const halo_integer *n, const halo_integer *f,
                          const halo_integer *const *t);
-/* What rhs holds for an output feature of a product, an input feature and a place in the window. */
+/* The element of rhs for an output feature of a product, an input feature and a place in the window. */
 halo_value halo_conv_rhs(halo_emitter *e, emit_frame *frame, const halo_conv_view *v,
                          const halo_integer *product, const halo_integer *column,
                          const halo_integer *f, const halo_integer *const *k);

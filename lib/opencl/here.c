@@ -15,7 +15,7 @@ static const struct {
 } here_drivers[] = {{"basic", "pthread"}, {"cpu-minimal", "cpu"}};
 enum { HERE_DRIVERS = sizeof here_drivers / sizeof *here_drivers };
 
-/* What follows the driver's name in that of a device, which may be nothing; NULL: another driver. */
+/* The rest of the device's name behind the driver's, which may be empty; NULL: another driver. */
 static const char *here_processor(const char *device, const char *driver) {
   size_t length = strlen(driver);
   bool fits = strncmp(device, driver, length) == 0;

@@ -50,8 +50,8 @@ void halo_native_close(halo_native_work *work);
 /* Makes of the objects of all parts and shared functions the library `path`, as PoCL loads it; false: it could not be done,
  * as of objects that are NULL, and there is no such file. */
 bool halo_native_link(void *const *objects, int count, const char *path);
-/* Whether there is such a library, as halo_native_link made it: with its checksum. What a loss of power or a disk damaged is
- * not, nor is what something else made. */
+/* Whether there is such a library, as halo_native_link made it: with its checksum. A library
+ * that a power cut or a disk damaged is not whole, nor is one that something else made. */
 bool halo_native_is_whole(const char *path);
 /* NULL is no object. */
 void halo_native_drop(void *object);

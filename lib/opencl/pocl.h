@@ -26,7 +26,7 @@ bool halo_pocl_define(halo_strbuf *out, const halo_caps *caps, const char *sourc
 /* For the function above: what comes first, a builtin's definition (false where there is none), and what comes last. */
 bool halo_pocl_define_begin(halo_strbuf *out, const halo_caps *caps, const char *source);
 bool halo_pocl_define_one(halo_strbuf *out, const char *name);
-/* What definitions of loads and stores of vectors need before them. */
+/* The text that the definitions of loads and stores of vectors need before them. */
 void halo_pocl_define_types(halo_strbuf *out, const halo_caps *caps);
 void halo_pocl_define_end(halo_strbuf *out);
 /* A program of `defined` and `source` built without PoCL's library of builtins, which it must need nothing of. NULL

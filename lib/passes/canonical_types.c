@@ -78,7 +78,7 @@ void halo_canonical_complex_clamp(halo_rewriter *r, halo_instr *instr) {
 
 /* ---- Collectives between floats of different types ---- */
 
-/* What values are exchanged as, of the first operand: what the reduction takes, else what the result has. */
+/* The type in which values of the first operand are exchanged: the reduction's, else the result's. */
 static halo_type types_exchanged(const halo_instr *instr) {
   const halo_shape *result = instr->shape;
   if (halo_shape_is_tuple(result)) result = result->elements[0];

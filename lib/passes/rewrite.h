@@ -65,7 +65,7 @@ halo_instr *halo_rewrite_make_scalar(halo_rewriter *r, const halo_instr *like, h
 /* broadcast(scalar) to an array shape; the scalar itself when the shape is a scalar. */
 halo_instr *halo_rewrite_make_splat(halo_rewriter *r, const halo_instr *like, halo_instr *scalar,
                                     const halo_shape *shape);
-/* What a bitcast stands for in operations whose results do not depend on layouts (bitcast.c). Shapes are static. */
+/* Rewrites a bitcast into operations whose results do not depend on layouts (bitcast.c). Shapes are static. */
 halo_instr *halo_bitcast_expand(halo_rewriter *r, halo_instr *bitcast);
 /* An INTS-like attribute whose list is copied into the module. */
 halo_attr halo_rewrite_list_attr(halo_module *module, halo_attr_id id, const int64_t *list,

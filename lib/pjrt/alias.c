@@ -6,7 +6,7 @@
 
 /* ---- Memory of the caller ---- */
 
-/* Who is to hear that the memory is not used any more. */
+/* The callback for the time when the memory is not used any more. */
 typedef struct alias_owner {
   PJRT_OnDeleteCallback call;
   void *memory, *argument;
@@ -22,7 +22,7 @@ static void alias_returned(PJRT_Error *error, void *user) {
 }
 
 /* Addresses are those of the host, as PJRT_Buffer_OpaqueDeviceMemoryDataPointer gives them: on devices that share its
- * memory. What cannot be used where it lies, since it is small or not aligned, is copied and given back at once. */
+ * memory. Memory that is small or not aligned cannot be used where it lies: it is copied and given back at once. */
 PJRT_Error *pjrt_Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args *args) {
   PJRT_Memory *memory;
   halo_shape *shape;
@@ -192,7 +192,7 @@ PJRT_Error *pjrt_Client_FulfillAliasBuffer(PJRT_Client_FulfillAliasBuffer_Args *
   return error;
 }
 
-/* Whoever waits for the buffer hears what went wrong. */
+/* A failure of the dependency fails those that wait for the buffer. */
 static void alias_dependency(PJRT_Buffer_DonateWithControlDependency_Callback_Args *args) {
   PJRT_Error *error = alias_end(args->callback_data, args->error_code, args->error_message,
                                 args->error_message_size);

@@ -233,7 +233,7 @@ typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args {
 typedef void (*PJRT_CopyRawToHostFutureCallback)(
     PJRT_Buffer_CopyRawToHostFuture_Callback_Args *args);
 
-/* What a buffer waits for has happened, or failed. */
+/* A buffer's dependency has happened, or failed. */
 typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args {
   size_t struct_size; /* there is no list of extensions */
   void *callback_data;

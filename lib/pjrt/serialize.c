@@ -226,7 +226,7 @@ PJRT_Error *pjrt_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoa
 
 /* ---- From one client to another ---- */
 
-/* What was compiled for a topology has another client, and goes over in bytes. */
+/* An executable that was compiled for a topology has another client: it goes over in bytes. */
 PJRT_Error *pjrt_Client_Load(PJRT_Client_Load_Args *args) {
   if (!args->executable) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "PJRT_Client_Load: the executable is NULL");

@@ -5,7 +5,7 @@
 
 /* ---- Which ---- */
 
-/* Who may use what a start, a send or a recv gives: it is not there before the done. */
+/* Whether an instruction may use the result of a start, a send or a recv, which is not there before the done. */
 static bool async_may_use(const halo_instr *user, const halo_instr *operand) {
   bool sends = operand->opcode == HALO_OP_SEND, receives = operand->opcode == HALO_OP_RECV;
   if (operand->opcode == HALO_OP_ASYNC_START) return user->opcode == HALO_OP_ASYNC_DONE;

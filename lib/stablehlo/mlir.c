@@ -40,7 +40,7 @@ halo_mlir_opcode halo_mlir_opcode_from_name(const char *name) {
   return HALO_MLIR_OP_UNKNOWN;
 }
 
-/* What is behind the dialect. */
+/* The part of the name behind the dialect. */
 static const char *op_tail(const char *name) {
   const char *dot = strchr(name, '.');
   return dot ? dot + 1 : name;

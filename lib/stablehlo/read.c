@@ -64,7 +64,7 @@ enum {
   READ_NEWEST = 1020
 }; /* 0.9 and 1.20: 1000 times the first number, and the second */
 
-/* What was wrong with an artifact of a version that is not known is most likely the version. */
+/* A fault in an artifact of an unknown version is most likely due to the version. */
 static halo_status read_blame_version(const void *bytes, size_t size, halo_status status) {
   halo_program_identity identity;
   int major, minor;

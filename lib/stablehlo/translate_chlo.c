@@ -96,7 +96,7 @@ static halo_instr *chlo_square(halo_translator *t, halo_instr *x) {
   return halo_translate_binary(t, HALO_OP_COMPLEX, real, imag);
 }
 
-/* What asin and acos have in common (Kahan): the real part of sqrt(1 - z) sqrt(1 + z), and how large the imaginary part of
+/* The common part of asin and acos (Kahan): the real part of sqrt(1 - z) sqrt(1 + z), and how large the imaginary part of
  * acos z is. */
 static halo_instr *chlo_asin_acos_kernel(halo_translator *t, halo_instr *z) {
   if (!halo_type_is_complex(z->shape->type)) {

@@ -53,7 +53,7 @@ static int einsum_hidden(const char *from, const char *end, int rank) {
   return rank - letters;
 }
 
-/* What is not summed over when nothing is said: the labels that occur once, those of dots first, then letters as the alphabet
+/* The labels of the result when none are given: those that occur once, those of dots first, then letters as the alphabet
  * has them. */
 static void einsum_imply(const einsum_list sides[2], int hidden, einsum_list *out) {
   for (int h = hidden; h > 0; h--) out->labels[out->count++] = EINSUM_HIDDEN + h - 1;

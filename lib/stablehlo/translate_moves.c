@@ -53,7 +53,7 @@ void halo_translate_op_constant_like(halo_translator *t, halo_mlir_op *op) {
   halo_translate_results(t, op, made);
 }
 
-/* What operand `i` says of extents that are declared, as far as it is known, must be that. */
+/* The values of operand `i`, as far as they are known, must be the extents that are declared. */
 static void moves_check_extents(halo_translator *t, const halo_mlir_op *op,
                                 const halo_shape *declared, int32_t i) {
   const halo_instr *extents = halo_translate_operand(t, op, i);

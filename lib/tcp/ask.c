@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static ask_outcome ask_end(ask *a, ask_out
   return outcome;
 }
 
-/* What process 0 decided. */
+/* The decision of process 0. */
 static ask_outcome ask_judge(ask *a, const uint8_t verdict[COORDINATOR_VERDICT]) {
   const coordinator *c = a->c;
   const char *place = c->place.text;

@@ -30,7 +30,7 @@ const char *tcp_say(const char *format, ...) {
   return text;
 }
 
-/* Why the peer is of no use any more. Who was lost first is what it began with: others end since they noticed that. */
+/* Why the peer is of no use any more. The peer that was lost first is the cause: the others end because they noticed that. */
 static const char *communicator_trouble(const tcp_user *user, const tcp_peer *peer) {
   if (!user->gone || user->gone == peer) return tcp_say("%s", peer->trouble);
   return tcp_say("%s; then %s", user->gone->trouble, peer->trouble);

@@ -69,7 +69,8 @@ void coordinator_prove(const coordinator *c, coordinator_proof kind,
 
 /* ---- All of it ---- */
 
-/* What processes show each other afterwards went over the wire: with the user's secret it becomes what nobody saw. */
+/* The proofs of later connections come from a nonce that went over the wire: mixed with the user's secret it is one that
+ * nobody saw. */
 static void coordinator_hide(const coordinator *c, uint8_t *packed) {
   tcp_card card;
   halo_hmac hmac;

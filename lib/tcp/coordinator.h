@@ -22,7 +22,7 @@ enum {
   COORDINATOR_ANSWER = COORDINATOR_VERDICT + COORDINATOR_NONCE + HALO_SHA256_SIZE
 };
 
-/* What process 0 says, with a number. */
+/* The verdict of process 0, with a number. */
 typedef enum coordinator_verdict {
   COORDINATOR_GOOD,
   COORDINATOR_VERSION, /* of process 0 */

@@ -30,7 +30,7 @@ enum {
 static const double meet_dialling = 3, meet_saying = 5, meet_pause = 0.2;
 static const char meet_magic[8] = {'h', 'a', 'l', 'o', 't', 'c', 'p', '2'};
 
-/* What is made, or is to be said or heard. */
+/* The next thing to make, send or receive. */
 typedef enum meet_stage {
   MEET_CONNECTION,
   MEET_SAYS_HELLO, /* these by who dials, the others by who listens */
@@ -109,7 +109,7 @@ static bool meet_write_hello(const meet *m, meet_link *link) {
   return meet_make_nonce(link->hello + 16);
 }
 
-/* Who dialled and says such a hello is answered; false: nobody who may do so here. */
+/* Answers the hello of a process that dialled; false: it may not dial here. */
 static bool meet_answer(const meet *m, meet_link *link) {
   const uint8_t *hello = link->hello;
   int from = meet_number(hello + 8), to = meet_number(hello + 12);

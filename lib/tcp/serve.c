@@ -146,7 +146,7 @@ static void serve_accept(serve *s, int listener) {
   halo_vec_push(&s->links, link);
 }
 
-/* Who says such a hello is answered; false: it is nothing that belongs here. */
+/* Answers a hello; false: it does not belong here. */
 static bool serve_answer(serve *s, serve_link *link) {
   const coordinator *c = s->c;
   uint8_t head[COORDINATOR_HEAD], *answer = link->answer;
@@ -272,7 +272,7 @@ static bool serve_give(serve *s, serve_link *link, double until) {
          coordinator_move(link->fd, true, code, sizeof code, until);
 }
 
-/* Who is there is told all, or who is missing. */
+/* Tells the processes that came about all of them, or about those that are missing. */
 static const char *serve_end(serve *s) {
   const char *trouble = NULL;
   int missing = 0;

@@ -28,7 +28,7 @@ static inline halo_literal *value_of(const char *text, const halo_shape *shape) 
   return literal;
 }
 
-/* What the module gives for arguments, each as HLO text. */
+/* Checks the module's result for arguments, each as HLO text. */
 static inline void check_result(const halo_module *module, const char *const *args,
                                 const char *expected, const char *what) {
   int32_t count = module->entry->params.count;

@@ -88,7 +88,7 @@ END_TEST
 
 /* ---- Programs that differ ---- */
 
-/* Whoever notices it tells the other. */
+/* The process that notices it tells the other. */
 static void expect_different(halo_status status, const char *text) {
   ck_assert(status == HALO_FAILED_PRECONDITION || status == HALO_ABORTED);
   ck_message_has(text);

@@ -556,7 +556,7 @@ static void spread_mismatch(spread_process *process, halo_client *client) {
   char module[SPREAD_TEXT];
   with_replicas(module, text, 2);
   halo_executable *e;
-  /* Whoever notices it tells the other. */
+  /* The process that notices it tells the other. */
   halo_status status = run_try_compile(client, module, NULL, &e);
   ck_assert(status == HALO_FAILED_PRECONDITION || status == HALO_ABORTED);
   ck_message_has("compile different programs");

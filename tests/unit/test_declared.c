@@ -77,7 +77,7 @@ static const declared_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-/* What a start gives may be what a done takes. Of a start there is what stands behind its operand. */
+/* The result of a start may be the operand of a done. `rest` is the start's text behind its operand. */
 static const struct {
   const char *start, *rest, *done;
 } pairs[] = {
