@@ -195,10 +195,9 @@ static halo_status pass_run_row(halo_module *module, const halo_pass_options *op
   if (!changed) return HALO_OK;
   *group_changed = true;
   if (options->dump) options->dump(options->user, row->name, module);
-  if (!options->no_verify && halo_module_verify(module) != HALO_OK) {
-    return halo_fail_in(HALO_INTERNAL, "the module is broken after pass %s", row->name);
-  }
-  return HALO_OK;
+  status = options->no_verify ? HALO_OK : halo_module_verify(module);
+  if (status == HALO_OK || status == HALO_OUT_OF_MEMORY) return status;
+  return halo_fail_in(HALO_INTERNAL, "the module is broken after pass %s", row->name);
 }
 
 halo_status halo_passes_run(halo_module *module, const halo_pass_options *options) {

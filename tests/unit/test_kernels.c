@@ -226,7 +226,7 @@ END_TEST
 START_TEST(panels_holes) {
 #define PANELS                                                                                     \
   "H_POINTERS; H_BLOCK_POINTERS __global const H_T *PA = in_, *PB = rhs_@; "                       \
-  "H_MAD(x, y, c) ((x) * (y) + (c)); "                                                             \
+  "H_MAD(x, y, c) ((x) * (y) + (c)); H_TARGET ; H_BIASED 0; "                                      \
   "H_OUT(b, r, c, v) out_[((b)*H_M + (r)) * H_N + (c)] = (v); "                                    \
   "H_OUTV(b, r, c, v) H_STOREV(v, out_ + ((b)*H_M + (r)) * H_N + (c)); "                           \
   "H_ROW(b, p, i) ((b)*H_M + ((p)*H_MR + (i) < H_M ? (p)*H_MR + (i) : H_M - 1)) * H_K; "           \
