@@ -139,10 +139,12 @@ static uint32_t select_simd_width(cl_device_id id, const halo_caps *caps) {
   return caps->is_gpu ? 32 : 1;
 }
 
-/* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out. */
+/* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out.
+ * PoCL 4.0 and newer put all functions in place, in a kernel that is not compiled for these: LLVM ends the process then. */
 static bool select_multiplies_bytes(const halo_caps *caps) {
 #if defined(__x86_64__)
-  bool pocl = strcmp(caps->platform, "Portable Computing Language") == 0;
+  int version = halo_pocl_is(caps) ? halo_pocl_version(caps->platform_version) : 0;
+  bool pocl = version > 0 && version < 400;
   return pocl && caps->is_cpu && caps->simd_width >= 16 && __builtin_cpu_supports("avx512vnni");
 #else
   (void)caps;
