@@ -1110,7 +1110,8 @@ def says_nothing_unasked(device):
 
 @step("tool")
 def compiles_without_a_path(device):
-  """Also where the environment was emptied while the process ran, as tests of programs do."""
+  """Where the environment was emptied while the process ran, as tests of programs do. PoCL before 7.0 needs a linker
+  when it compiles itself, and ends the process without one: that is an error then."""
   code = """
 import os, jax, jax.numpy as jnp
 jnp.ones(3).block_until_ready()
@@ -1120,7 +1121,8 @@ assert float(jax.jit(lambda x: jnp.sin(x).sum() + jnp.cumsum(x)[2])(jnp.arange(1
   with tempfile.TemporaryDirectory() as place:  # nothing is compiled before
     env = dict(os.environ, HALO_CACHE_DIR=place, POCL_CACHE_DIR=place, HALO_COMPILE_THREADS="0", HALO_COMPILE_PROCESSES="0")
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100)
-  assert done.returncode == 0, (done.returncode, done.stderr[-600:])
+  told = done.returncode == 1 and "links kernels by the program ld" in done.stderr
+  assert done.returncode == 0 or told, (done.returncode, done.stderr[-600:])
 
 
 @step("tool")
