@@ -73,21 +73,11 @@ done:
   return result;
 }
 
-static bool inline_is_start_shape(const halo_shape *shape) {
-  return halo_shape_is_tuple(shape) && shape->count >= 2;
-}
-
 /* async-start((operands) , calls=C) -> tuple(tuple(operands), C(operands), contexts). */
 static void inline_async_start(inline_state *s, halo_instr *start) {
   if (halo_pointer_map_get(&s->kept, start)) return;
   halo_computation *callee = halo_instr_comp(start, HALO_ATTR_CALLS);
   const halo_shape *shape = start->shape;
-  if (!callee || !inline_is_start_shape(shape) || !halo_shape_is_tuple(shape->elements[0]) ||
-      shape->elements[0]->count != start->operand_count ||
-      callee->params.count != start->operand_count ||
-      !halo_shape_compatible(callee->root->shape, shape->elements[1])) {
-    return;
-  }
   for (int32_t i = 2; i < shape->count; i++) {
     const halo_shape *context = shape->elements[i];
     if (!halo_shape_is_array(context) && !halo_shape_is_token(context)) return;
@@ -102,9 +92,6 @@ static void inline_async_start(inline_state *s, halo_instr *start) {
 static void inline_copy_start(inline_state *s, halo_instr *start) {
   const halo_shape *shape = start->shape;
   halo_instr *source = start->operands[0];
-  if (!inline_is_start_shape(shape) || !halo_shape_compatible(shape->elements[0], source->shape)) {
-    return;
-  }
   halo_instr *copy =
       halo_rewrite_make_unary(&s->r, start, HALO_OP_COPY, shape->elements[0], source);
   halo_instr *tuple = inline_start_tuple(s, start, copy, source);

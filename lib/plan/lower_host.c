@@ -36,9 +36,6 @@ static halo_status host_refuse(const halo_instr *instr, const char *why) {
 /* An empty tuple is no item of a queue, either way. */
 static halo_status host_infeed(lower_state *s, halo_instr *instr, halo_steps *steps) {
   const halo_shape *shape = instr->shape;
-  if (!halo_shape_is_tuple(shape) || shape->count != 2) {
-    return host_refuse(instr, "an infeed's shape is (data, token)");
-  }
   const int32_t *leaves = host_take(s, instr, shape->elements[0]);
   if (halo_shape_leaf_count(shape->elements[0]) == 0) return HALO_OK;
   host_step(s, instr, steps, true, shape->elements[0], leaves, -1);
@@ -88,9 +85,7 @@ static halo_status host_recv(lower_state *s, halo_instr *instr, halo_steps *step
 static halo_status host_recv_done(lower_state *s, halo_instr *instr, halo_steps *steps) {
   const halo_instr *recv = instr->operands[0];
   const halo_shape *shape = instr->shape;
-  if (recv->opcode != HALO_OP_RECV || !halo_shape_is_tuple(shape) || shape->count != 2) {
-    return host_refuse(instr, "a recv-done takes a recv and gives (data, token)");
-  }
+  if (recv->opcode != HALO_OP_RECV) return host_refuse(instr, "a recv-done takes a recv");
   const int32_t *leaves = host_take(s, instr, shape->elements[0]);
   host_step(s, instr, steps, true, shape->elements[0], leaves, host_channel(recv));
   return HALO_OK;
