@@ -45,6 +45,12 @@ typedef halo_status halo_partition_fn(halo_partition_call *call, void *user);
 HALO_API halo_status halo_partitioner_register(const char *target, halo_partition_fn *function,
                                                void *user);
 
+/* Says that functions of `target` treat each problem of a batch by itself: a call's frontend attribute num_batch_dims
+ * is the number of leading dimensions of all its operands and results that are the batch, and partitions call the
+ * function for their part of it. Takes the place of a partitioner. HALO_INVALID_ARGUMENT for NULL or an empty name. Any
+ * thread. */
+HALO_API halo_status halo_partitioner_register_batched(const char *target);
+
 #ifdef __cplusplus
 }
 #endif

@@ -31,7 +31,7 @@ bool halo_custom_is_solve(const char *name);
 /* Lives as long as the process. */
 typedef struct halo_custom_partitioner {
   const char *target;
-  halo_partition_fn *function;
+  halo_partition_fn *function; /* NULL: calls treat each problem of a batch by itself */
   void *user;
   struct halo_custom_partitioner *next;
 } halo_custom_partitioner;
@@ -82,5 +82,8 @@ const halo_custom_target *halo_custom_lapack_find(const char *name);
 halo_status halo_custom_lapack_check(const char *name, int operand_count,
                                      const halo_shape *const *operands, const halo_shape *result,
                                      const char *config);
+/* The rank of the first operand of one problem, where the name is one of these; -1 for other names. With or without
+ * LAPACKE. */
+int halo_custom_lapack_rank(const char *name);
 
 #endif

@@ -135,19 +135,32 @@ static halo_status shapes_check(shapes_state *s, const lapack_routine *routine, 
   return status;
 }
 
-halo_status halo_custom_lapack_check(const char *name, int operand_count,
-                                     const halo_shape *const *operands, const halo_shape *result,
-                                     const char *config) {
+/* NULL: the name is none of these. */
+static const lapack_routine *shapes_find(const char *name, int *out_kind) {
   for (const lapack_routine *r = lapack_routines; r->name; r++) {
     for (int kind = 0; kind < LAPACK_KINDS; kind++) {
       char own[LAPACK_NAME];
       lapack_name(r, kind, own);
-      if (strcmp(own, name) != 0) continue;
-      shapes_state s = {.kind = kind};
-      for (int i = 0; i < 26; i++) s.extents.of[i] = -1;
-      halo_status status = shapes_check(&s, r, operand_count, operands, result, config);
-      return halo_fail_in(status, "custom call %s", name);
+      *out_kind = kind;
+      if (strcmp(own, name) == 0) return r;
     }
   }
-  return HALO_OK;
+  return NULL;
+}
+
+int halo_custom_lapack_rank(const char *name) {
+  int kind;
+  const lapack_routine *routine = shapes_find(name, &kind);
+  return routine ? lapack_rank(routine->in) : -1;
+}
+
+halo_status halo_custom_lapack_check(const char *name, int operand_count,
+                                     const halo_shape *const *operands, const halo_shape *result,
+                                     const char *config) {
+  shapes_state s = {0};
+  const lapack_routine *routine = shapes_find(name, &s.kind);
+  if (!routine) return HALO_OK;
+  for (int i = 0; i < 26; i++) s.extents.of[i] = -1;
+  halo_status status = shapes_check(&s, routine, operand_count, operands, result, config);
+  return halo_fail_in(status, "custom call %s", name);
 }

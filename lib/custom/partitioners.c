@@ -18,11 +18,7 @@ const halo_custom_partitioner *halo_custom_partitioner_find(const char *target) 
   return found;
 }
 
-halo_status halo_partitioner_register(const char *target, halo_partition_fn *function, void *user) {
-  if (!target || !*target || !function) {
-    return halo_fail(HALO_INVALID_ARGUMENT,
-                     "halo_partitioner_register: a name and a function are needed");
-  }
+static halo_status partitioners_add(const char *target, halo_partition_fn *function, void *user) {
   halo_custom_partitioner *added = halo_alloc(sizeof *added + strlen(target) + 1);
   added->target = strcpy((char *)(added + 1), target);
   added->function = function;
@@ -32,4 +28,19 @@ halo_status halo_partitioner_register(const char *target, halo_partition_fn *fun
   partitioners = added;
   pthread_mutex_unlock(&partitioners_lock);
   return HALO_OK;
+}
+
+halo_status halo_partitioner_register(const char *target, halo_partition_fn *function, void *user) {
+  if (!target || !*target || !function) {
+    return halo_fail(HALO_INVALID_ARGUMENT,
+                     "halo_partitioner_register: a name and a function are needed");
+  }
+  return partitioners_add(target, function, user);
+}
+
+halo_status halo_partitioner_register_batched(const char *target) {
+  if (!target || !*target) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_partitioner_register_batched: a name is needed");
+  }
+  return partitioners_add(target, NULL, NULL);
 }

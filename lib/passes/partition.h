@@ -211,6 +211,7 @@ int32_t halo_spmd_rule_pair(halo_spmd *p, halo_spmd_rule *rule, int32_t a, int64
 bool halo_spmd_rule_can_combine(const halo_computation *c, halo_type type);
 typedef void halo_spmd_rule_fn(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr);
 halo_spmd_rule_fn halo_spmd_rule_gather, halo_spmd_rule_scatter; /* partition_rules_indexed.c */
+halo_spmd_rule_fn halo_spmd_rule_batched;                        /* partition_batch.c */
 
 /* ---- Borders: partition_borders.c ---- */
 
@@ -285,6 +286,11 @@ bool halo_spmd_is_custom(const halo_instr *instr);
  * understood leaves it so. */
 void halo_spmd_custom_rule(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr);
 halo_status halo_spmd_write_custom(halo_spmd *p, halo_instr *instr);
+/* The frontend attribute of a name; NULL: the instruction has none. */
+const char *halo_spmd_frontend(const halo_instr *instr, const char *name);
+/* partition_batch.c: how many leading dimensions of all operands and results of a custom call are a batch of problems,
+ * each of which the called function treats by itself; 0: none, or that is not known. */
+int halo_spmd_batch_dims(const halo_instr *instr);
 /* A call "halo.pieces": of an array that is spread in whatever way, what each partition has, as an array of its own that
  * is as large as all of it and begins with the elements of the piece; and the piece's extents, s32[rank], [1] of a
  * number. Its results are marked manual. */

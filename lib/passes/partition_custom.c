@@ -10,9 +10,11 @@
 
 static const halo_custom_partitioner *custom_partitioner(const halo_instr *instr) {
   const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
-  return instr->opcode == HALO_OP_CUSTOM_CALL && target && target->text
-             ? halo_custom_partitioner_find(target->text)
-             : NULL;
+  const halo_custom_partitioner *found = NULL;
+  if (instr->opcode == HALO_OP_CUSTOM_CALL && target && target->text) {
+    found = halo_custom_partitioner_find(target->text);
+  }
+  return found && found->function ? found : NULL;
 }
 
 bool halo_spmd_is_custom(const halo_instr *instr) { return custom_partitioner(instr) != NULL; }
@@ -117,18 +119,16 @@ static bool custom_is_same(const halo_spmd_rule *rule) {
   return results == rule->operands;
 }
 
-static const char *custom_rule_text(const halo_instr *instr) {
+const char *halo_spmd_frontend(const halo_instr *instr, const char *name) {
   const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_FRONTEND_ATTRIBUTES);
   for (int32_t i = 0; attr && i + 1 < attr->strings.count; i += 2) {
-    if (strcmp(attr->strings.data[i], "xla.sdy.sharding_rule") == 0) {
-      return attr->strings.data[i + 1];
-    }
+    if (strcmp(attr->strings.data[i], name) == 0) return attr->strings.data[i + 1];
   }
   return NULL;
 }
 
 void halo_spmd_custom_rule(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {
-  const char *text = custom_rule_text(instr);
+  const char *text = halo_spmd_frontend(instr, "xla.sdy.sharding_rule");
   if (!text || custom_read(p, rule, text)) return;
   rule->factors = 0;
   for (int32_t t = 0; t < rule->tensors; t++) {

@@ -204,6 +204,7 @@ void halo_spmd_write_ruled(halo_spmd *p, halo_instr *instr) {
   int dim;
   int64_t by;
   if (halo_spmd_is_rotation(instr, &dim, &by)) write = halo_spmd_rotate;
+  if (halo_spmd_batch_dims(instr) > 0) write = halo_spmd_batched;
   halo_instr *value = write ? write(&s) : halo_spmd_plain(&s);
   if (!value) return; /* it failed, or has defined its leaves itself */
   node->written = value;

@@ -31,7 +31,8 @@ halo_spmd_op_fn halo_spmd_plain, halo_spmd_iota, halo_spmd_slice, halo_spmd_dyna
     halo_spmd_reduce;                                /* partition_ops.c */
 halo_spmd_op_fn halo_spmd_gather, halo_spmd_scatter; /* partition_indexed.c */
 halo_spmd_op_fn halo_spmd_convolution, halo_spmd_reduce_window, halo_spmd_pad,
-    halo_spmd_rotate; /* partition_borders.c */
+    halo_spmd_rotate;              /* partition_borders.c */
+halo_spmd_op_fn halo_spmd_batched; /* partition_batch.c */
 
 /* The part along a dimension of a tensor that is this partition's: where it begins, s32[] or s64[]. */
 halo_instr *halo_spmd_begin(halo_spmd_site *s, int32_t tensor, int dim);

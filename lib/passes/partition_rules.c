@@ -558,6 +558,7 @@ static rule_row rule_find(const halo_instr *instr) {
   int dim;
   int64_t by;
   if (halo_spmd_is_rotation(instr, &dim, &by)) return (rule_row){rule_rotation, true};
+  if (halo_spmd_batch_dims(instr) > 0) return (rule_row){halo_spmd_rule_batched, true};
   const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
   if (target && strcmp(target->text, "TopK") == 0) return (rule_row){rule_last, true};
   return (rule_row){0};

@@ -219,10 +219,11 @@ static PJRT_Error *partitioner_register(PJRT_Register_Custom_Partitioner_Args *a
   return error;
 }
 
-/* That each element of a batch goes through calls of a name by itself is a permission, which nobody uses here. */
 static PJRT_Error *partitioner_register_batch(PJRT_Register_Batch_Partitionable_Args *args) {
-  (void)args;
-  return NULL;
+  char *name = pjrt_copy(args->name, args->name_size);
+  PJRT_Error *error = pjrt_error_of(halo_partitioner_register_batched(name));
+  free(name);
+  return error;
 }
 
 void pjrt_partitioner_install(void) {

@@ -389,6 +389,25 @@ def borders(device):
   for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(whole)): np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5 * np.abs(b).max())
 
 
+@step
+def matrices(device):
+  """Batches of matrices are factored where they lie: no array is gathered, and results lie as the batch does."""
+  at = NamedSharding(mesh_of(device, (2, 2), ("x", "y")), P("x", "y"))
+  x = np.sin(np.arange(2 * 4 * 6 * 6, dtype=np.float32)).reshape(2, 4, 6, 6)
+  x = x @ x.swapaxes(-1, -2) + np.eye(6, dtype=np.float32)
+  spread = jax.device_put(x, at)
+  linalg = lax.linalg
+  table = (linalg.cholesky, linalg.eigh, linalg.qr, linalg.svd, linalg.lu, linalg.tridiagonal, linalg.hessenberg, linalg.schur, linalg.eig, jnp.linalg.inv, jnp.linalg.det,
+           lambda a: linalg.triangular_solve(a, a, lower=True), lambda a: linalg.tridiagonal_solve(a[..., 0], a[..., 1] + 9, a[..., 2], a), lambda a: linalg.qr(a, pivoting=True), jax.grad(lambda a: jnp.linalg.eigh(a)[0].max()))
+  for fn in table:
+    f = jax.jit(fn)
+    text = f.lower(spread).compile().as_text()
+    for word in ("all-gather", "all-reduce(", "all-to-all", "collective-permute"): assert word not in text or fn is table[-1], (fn, word)
+    for got, want in zip(jax.tree.leaves(f(spread)), jax.tree.leaves(f(jax.device_put(x, device)))):
+      assert fn is table[-1] or got.sharding.spec == P("x", "y"), (fn, got.sharding)
+      np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5 * np.abs(want).max())
+
+
 def steps():
   yield from _STEPS
 

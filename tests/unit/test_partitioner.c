@@ -185,6 +185,75 @@ START_TEST(broken_rules) {
 }
 END_TEST
 
+/* ---- Batches ---- */
+
+static const char batch_text[] =
+    "HloModule m, num_partitions=4\nENTRY e {\n"
+    "  x = f32[8,4] parameter(0), sharding={devices=[4,1]<=[4]}\n"
+    "  y = f32[%s] parameter(1), sharding={devices=[4]<=[4]}\n"
+    "  ROOT s = f32[8] custom-call(x, y), custom_call_target=\"%s\", "
+    "sharding={devices=[4]<=[4]}%s\n"
+    "}\n";
+#define BATCH ", frontend_attributes={num_batch_dims=\"1\"}"
+
+static const struct {
+  const char *extent, *target, *more;
+  bool split;
+} batches[] = {
+    {"8", "test.batched", BATCH, true},
+    {"8", "test.unknown", BATCH, false}, /* nobody says that it may be split */
+    {"8", "test.batched", "", false},
+    {"4", "test.batched", BATCH, false}, /* not the same batch */
+    {"8", "test.batched", ", frontend_attributes={num_batch_dims=\"2\"}", false},
+    {"8", "test.batched", ", custom_call_has_side_effect=true" BATCH, false},
+};
+
+/* Partitions call the function for their part of the batch, or for all of it. */
+START_TEST(parts_of_batches) {
+  char text[1024], *printed;
+  bool changed;
+  ck_ok(halo_partitioner_register_batched("test.batched"));
+  snprintf(text, sizeof text, batch_text, batches[_i].extent, batches[_i].target, batches[_i].more);
+  halo_module *module = parse(text);
+  ck_ok(halo_pass_partition(module, &changed));
+  ck_ok(halo_module_verify(module));
+  ck_ok(halo_module_to_text(module, HALO_PRINT_SHORT, &printed));
+  bool split = strstr(printed, "f32[2]{0} custom-call(") && !strstr(printed, "all-gather");
+  ck_assert_msg(split == batches[_i].split, "%s", printed);
+  halo_text_release(printed);
+  halo_module_release(module);
+}
+END_TEST
+
+static halo_status nothing(const halo_custom_frame *call, void *user) {
+  (void)call;
+  (void)user;
+  return HALO_OK;
+}
+
+/* A function that somebody registers under a name of LAPACK's may compute anything of all of a batch. */
+START_TEST(names_taken) {
+  static const char text[] =
+      "HloModule m, num_partitions=2\nENTRY e {\n"
+      "  x = f32[8,4,4] parameter(0), sharding={devices=[2,1,1]<=[2]}\n"
+      "  ROOT s = (f32[8,4,4], s32[8]) custom-call(x), "
+      "custom_call_target=\"lapack_spotrf_ffi\"\n}\n";
+  for (int taken = 0; taken < 2; taken++) {
+    bool changed;
+    char *printed;
+    if (taken) ck_ok(halo_custom_call_register_host("lapack_spotrf_ffi", nothing, NULL));
+    halo_module *module = parse(text);
+    ck_ok(halo_pass_partition(module, &changed));
+    ck_ok(halo_module_to_text(module, HALO_PRINT_SHORT, &printed));
+    ck_assert_msg((strstr(printed, "s32[4]") == NULL) == taken, "%s", printed);
+    halo_text_release(printed);
+    halo_module_release(module);
+  }
+  ck_assert_int_eq(halo_partitioner_register_batched(""), HALO_INVALID_ARGUMENT);
+  ck_assert_int_eq(halo_partitioner_register_batched(NULL), HALO_INVALID_ARGUMENT);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("partitioner");
   TCase *tcase = tcase_create("partitioner");
@@ -192,6 +261,8 @@ int main(void) {
   tcase_add_test(tcase, programs);
   tcase_add_loop_test(tcase, refusals, 0, sizeof refused / sizeof refused[0]);
   tcase_add_test(tcase, broken_rules);
+  tcase_add_loop_test(tcase, parts_of_batches, 0, sizeof batches / sizeof batches[0]);
+  tcase_add_test(tcase, names_taken);
   suite_add_tcase(suite, tcase);
   return suite_run(suite);
 }

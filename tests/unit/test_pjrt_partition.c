@@ -1,6 +1,8 @@
 /* The plugin's extension for custom calls that know themselves how they are partitioned, as frameworks use it. */
 #include "pjrt_test.h"
 
+#include "pjrt/ffi_abi.h"
+
 #include <stdio.h>
 
 /* x and y are cut in two; the call gives both doubled. */
@@ -208,6 +210,73 @@ START_TEST(inspections) {
 }
 END_TEST
 
+/* ---- Batches ---- */
+
+static const char batch_text[] =
+    "HloModule batched, num_partitions=2\n"
+    "ENTRY e {\n"
+    "  x = f32[4,2] parameter(0), sharding={devices=[2,1]<=[2]}\n"
+    "  ROOT y = f32[4] custom-call(x), custom_call_target=\"test.batched\", "
+    "api_version=API_VERSION_TYPED_FFI,\n"
+    "    sharding={devices=[2]<=[2]}, frontend_attributes={num_batch_dims=\"1\"}\n"
+    "}\n";
+
+/* Each problem's number is its first element. */
+static XLA_FFI_Error *first_elements(XLA_FFI_CallFrame *frame) {
+  if (frame->extension_start) { /* it is asked for its version */
+    XLA_FFI_Metadata_Extension *extension = (void *)frame->extension_start;
+    extension->metadata->api_version =
+        (XLA_FFI_Api_Version){.struct_size = sizeof(XLA_FFI_Api_Version), .minor_version = 3};
+    return NULL;
+  }
+  const XLA_FFI_Buffer *x = frame->args.args[0], *y = frame->rets.args[0];
+  ck_assert_int_eq(x->dims[0], 2); /* of 4 */
+  ck_assert_int_eq(y->dims[0], 2);
+  for (int i = 0; i < 2; i++) ((float *)y->data)[i] = ((const float *)x->data)[2 * i];
+  return NULL;
+}
+
+START_TEST(batches) {
+  static const char name[] = "test.batched and more";
+  const void *calls_extension = pjrt_extension(PJRT_Extension_Type_Custom_Call);
+  const PJRT_Custom_Partitioner_Extension *extension =
+      pjrt_extension(PJRT_Extension_Type_Custom_Partitioner);
+  PJRT_Custom_Call_Register_Args handler = {.struct_size = sizeof handler,
+                                            .function_name = name,
+                                            .function_name_size = 12,
+                                            .api_version = 1,
+                                            .execute = (PJRT_Handler *)first_elements};
+  PJRT_Register_Batch_Partitionable_Args batched = {
+      .struct_size = sizeof batched, .name = name, .name_size = 12};
+  PJRT_Client *client = pjrt_client("cpu*2");
+  PJRT_LoadedExecutable *program;
+  PJRT_Buffer *in[2], *out[2];
+  int64_t dims[2] = {2, 2};
+  ck_call(((const PJRT_Custom_Call_Extension *)calls_extension)->register_call(&handler));
+  ck_call(extension->register_batch(&batched));
+  ck_call(try_compile(client, batch_text, &program));
+  for (size_t d = 0; d < 2; d++) {
+    float values[4] = {(float)d, 7, (float)d + 2, 7};
+    in[d] = pjrt_put(pjrt_memory(client, d), PJRT_Buffer_Type_F32, values, 2, dims);
+  }
+  PJRT_Buffer *const *lists[] = {&in[0], &in[1]};
+  PJRT_Buffer **results[] = {&out[0], &out[1]};
+  PJRT_ExecuteOptions options = {.struct_size = sizeof options};
+  ck_call(api->LoadedExecutable_Execute(
+      ARGS(LoadedExecutable_Execute, .executable = program, .options = &options,
+           .argument_lists = lists, .num_devices = 2, .num_args = 1, .output_lists = results)));
+  for (size_t d = 0; d < 2; d++) {
+    float got[2];
+    pjrt_get(out[d], got, sizeof got);
+    for (size_t i = 0; i < 2; i++) ck_assert(got[i] == (float)(d + 2 * i));
+    pjrt_drop(out[d]);
+    pjrt_drop(in[d]);
+  }
+  pjrt_drop_loaded(program);
+  pjrt_close(client);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("pjrt_partition");
   TCase *tcase = tcase_create("partitioners");
@@ -215,6 +284,7 @@ int main(void) {
   tcase_add_loop_test(tcase, programs, 0, 2);
   tcase_add_test(tcase, refusals);
   tcase_add_test(tcase, inspections);
+  tcase_add_test(tcase, batches);
   suite_add_tcase(suite, tcase);
   return suite_run(suite);
 }
