@@ -249,11 +249,17 @@ void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t 
 /* Makes nodes, leaves and boxes for all that the entry reaches, with what the text says. Each computation of a
  * loop or branch has one caller. HALO_INVALID_ARGUMENT for shardings that do not fit. */
 halo_status halo_spmd_annotate(halo_spmd *p);
-/* Whether summands of an operation's operands give summands of its result. */
-bool halo_spmd_is_linear(const halo_instr *instr);
 /* Whether the header says of number `index` of the entry's results (or parameters) that it may be spread as suits
  * the program. */
 bool halo_spmd_is_free(const halo_module *module, bool result, int32_t index);
+
+/* ---- Summands: partition_summands.c ---- */
+
+/* The axes along which summands of an operand go on as they are, as summands of the result; and those for any operand. */
+uint32_t halo_spmd_summands(const halo_instr *instr, int32_t operand);
+uint32_t halo_spmd_summands_of_result(const halo_instr *instr);
+/* Where summands are wanted, leaves apart what is summed up on the way to there, through loops and branches. */
+void halo_spmd_want_summands(halo_spmd *p);
 
 /* ---- Propagation: partition_propagate.c ---- */
 

@@ -284,31 +284,6 @@ static halo_status annotate_computation(halo_spmd *p, halo_computation *computat
   return HALO_OK;
 }
 
-bool halo_spmd_is_linear(const halo_instr *instr) {
-  static const halo_opcode linear[] = {HALO_OP_ADD,       HALO_OP_SUBTRACT, HALO_OP_NEGATE,
-                                       HALO_OP_COPY,      HALO_OP_RESHAPE,  HALO_OP_TRANSPOSE,
-                                       HALO_OP_BROADCAST, HALO_OP_SLICE,    HALO_OP_REVERSE};
-  for (size_t i = 0; i < sizeof linear / sizeof linear[0]; i++) {
-    if (linear[i] == instr->opcode) return halo_shape_is_array(instr->shape);
-  }
-  return halo_spmd_marker_of(instr) == HALO_SPMD_SAME && halo_shape_is_array(instr->shape);
-}
-
-/* Where summands are wanted, what is summed up on the way to there is left apart. */
-static void annotate_summands(halo_spmd *p) {
-  for (int32_t i = p->instrs.count - 1; i >= 0; i--) {
-    const halo_instr *instr = p->instrs.data[i];
-    const halo_spmd_node *node = halo_spmd_node_of(instr);
-    uint32_t set = node->count == 1 ? node->leaves[0]->box->sharding.unreduced : 0;
-    if (!set || !halo_spmd_is_linear(instr)) continue;
-    for (int32_t o = 0; o < instr->operand_count; o++) {
-      halo_spmd_box *box = halo_spmd_node_of(instr->operands[o])->leaves[0]->box;
-      bool cut = (halo_spmd_set(&box->sharding) | box->sharding.manual) & set;
-      if (!cut && !box->fixed) box->sharding.unreduced |= set;
-    }
-  }
-}
-
 /* ---- The entry ---- */
 
 static halo_status annotate_params(halo_spmd *p) {
@@ -489,7 +464,7 @@ halo_status halo_spmd_annotate(halo_spmd *p) {
   HALO_TRY(annotate_params(p));
   HALO_TRY(annotate_computation(p, p->module->entry));
   HALO_TRY(annotate_results(p));
-  annotate_summands(p);
+  halo_spmd_want_summands(p);
   annotate_spread(p);
   annotate_drop_manual(p);
   annotate_bar(p);

@@ -161,8 +161,8 @@ static double assign_border_cost(const halo_spmd *p, const halo_spmd_rule *rule,
   return cost;
 }
 
-static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
-                          const halo_spmd_assignment *axes) {
+static double assign_cost(halo_spmd *p, const halo_instr *instr, const halo_spmd_assignment *axes) {
+  const halo_spmd_rule *rule = halo_spmd_node_of(instr)->rule;
   double cost = 0, work = rule->work / assign_flops_per_byte;
   uint32_t partial = halo_spmd_summed(rule, axes);
   for (int32_t f = 0; f < rule->factors; f++) work /= (double)halo_spmd_tiles(p, &axes[f]);
@@ -174,6 +174,7 @@ static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
     cost += assign_local_bytes * assign_bytes(p, leaf->shape, &here);
     if (t == 0) cost += assign_border_cost(p, rule, axes, &here);
     if (t < rule->operands) {
+      here.unreduced = halo_spmd_summands(instr, t);
       double moved = halo_spmd_value_cost(p, leaf, &here);
       cost += moved > 0 ? moved + assign_message : 0;
     } else {
@@ -181,6 +182,7 @@ static double assign_cost(halo_spmd *p, const halo_spmd_rule *rule,
       if (partial & ~own->unreduced) {
         cost += assign_sum_cost(p, leaf->shape, &here, partial & ~own->unreduced, own);
       }
+      here.unreduced |= halo_spmd_summands_of_result(instr);
       double moved = halo_spmd_reshard_cost(p, leaf->shape, &here, own);
       cost += moved > 0 ? moved + assign_message : 0;
     }
@@ -221,7 +223,7 @@ halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_instr *instr) {
   double least = 0;
   uint32_t forbidden = 0;
   for (int32_t t = 0; t < rule->tensors; t++) forbidden |= rule->leaf[t]->box->sharding.manual;
-  if (halo_spmd_is_linear(instr)) forbidden |= rule->leaf[rule->operands]->box->sharding.unreduced;
+  forbidden |= halo_spmd_summands_of_result(instr);
   for (int way = 0; way < 6; way++) {
     halo_spmd_assignment *axes =
         halo_arena_array(&p->arena, halo_spmd_assignment, rule->factors + 1);
@@ -233,7 +235,7 @@ halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_instr *instr) {
     }
     assign_clean(p, rule, forbidden, axes);
     if (best && assign_same(rule, axes, best)) continue;
-    double cost = assign_cost(p, rule, axes);
+    double cost = assign_cost(p, instr, axes);
     if (best && cost >= least) continue;
     best = axes;
     least = cost;

@@ -133,8 +133,8 @@ halo_instr *halo_spmd_dynamic_slice(halo_spmd_site *s) {
 halo_instr *halo_spmd_reduce(halo_spmd_site *s) {
   if (!s->summed) return halo_spmd_plain(s);
   halo_spmd *p = s->p;
-  halo_instr *init = s->operands[1];
-  bool plain = halo_spmd_is_identity(s->instr->operands[1], s->rule->combiner);
+  const halo_instr *init = s->instr->operands[1];
+  bool plain = halo_spmd_is_identity(init, s->rule->combiner);
   if (!plain) s->operands[1] = halo_spmd_identity(p, s->rule->combiner);
   halo_instr *value = halo_spmd_plain(s);
   if (plain || !value) {
@@ -145,8 +145,13 @@ halo_instr *halo_spmd_reduce(halo_spmd_site *s) {
   halo_spmd_sharding from = halo_spmd_needed(p, s->rule, s->rule->operands, s->axes);
   value = halo_spmd_combine(p, value, &from, s->summed, &leaf->box->sharding, s->rule->combiner);
   if (!value) return NULL;
-  init = halo_expand_splat(&p->x, init, value->shape);
-  value = halo_expand_binary(&p->x, s->rule->combiner->root->opcode, init, value);
+  from.unreduced |= halo_spmd_summands_of_result(s->instr);
+  halo_spmd_sharding once = halo_spmd_replicated(p, 0, from.manual);
+  once.unreduced = from.unreduced; /* one of the partitions that have summands adds it */
+  halo_instr *first = halo_spmd_value(p, halo_spmd_node_of(init)->leaves[0], &once);
+  if (!first) return NULL;
+  first = halo_expand_splat(&p->x, first, value->shape);
+  value = halo_expand_binary(&p->x, s->rule->combiner->root->opcode, first, value);
   halo_spmd_define(p, leaf, value, &from);
   return NULL;
 }
@@ -171,6 +176,7 @@ void halo_spmd_define_sum(halo_spmd_site *s, halo_instr *value, halo_computation
   halo_spmd_sharding from = halo_spmd_needed(p, s->rule, s->rule->operands, s->axes);
   if (!value) return;
   value = halo_spmd_combine(p, value, &from, s->summed, &leaf->box->sharding, combiner);
+  from.unreduced |= halo_spmd_summands_of_result(s->instr);
   halo_spmd_define(p, leaf, value, &from);
 }
 
@@ -192,10 +198,9 @@ void halo_spmd_write_ruled(halo_spmd *p, halo_instr *instr) {
   s.axes = halo_spmd_assign(p, instr);
   s.summed = halo_spmd_summed(node->rule, s.axes);
   s.operands = halo_arena_array(&p->arena, halo_instr *, instr->operand_count + 1);
-  uint32_t summands = halo_spmd_is_linear(instr) ? node->leaves[0]->box->sharding.unreduced : 0;
   for (int32_t i = 0; i < instr->operand_count; i++) {
     halo_spmd_sharding needed = halo_spmd_needed(p, node->rule, i, s.axes);
-    needed.unreduced = summands;
+    needed.unreduced = halo_spmd_summands(instr, i);
     s.operands[i] = halo_spmd_value(p, halo_spmd_node_of(instr->operands[i])->leaves[0], &needed);
   }
   ops_copy_attrs(&s);
@@ -218,7 +223,7 @@ void halo_spmd_write_ruled(halo_spmd *p, halo_instr *instr) {
   halo_spmd_unpack(p, value, values);
   for (int32_t k = 0; k < node->count; k++) {
     halo_spmd_sharding from = halo_spmd_needed(p, node->rule, node->rule->operands + k, s.axes);
-    from.unreduced = summands;
+    from.unreduced = halo_spmd_summands_of_result(instr);
     halo_spmd_define(p, node->leaves[k], values[k], &from);
   }
 }

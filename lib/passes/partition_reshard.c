@@ -348,9 +348,19 @@ static halo_spmd_axes reshard_axes_of(const halo_spmd *p, uint32_t set) {
   return axes;
 }
 
+/* Zeros, whose sum is the same. */
+static bool reshard_is_zero(const halo_instr *value) {
+  while (value->opcode == HALO_OP_BROADCAST) value = value->operands[0];
+  if (value->opcode != HALO_OP_CONSTANT || value->shape->rank > 0) return false;
+  halo_type type = value->shape->type;
+  if (halo_type_is_complex(type)) return false;
+  return halo_type_is_float(type) ? halo_literal_get_f64(value->literal, 0) == 0
+                                  : halo_literal_get_i64(value->literal, 0) == 0;
+}
+
 /* Summands of a value: one partition along the axes of `set` has it, the others have nothing. */
 static halo_instr *reshard_once(halo_spmd *p, halo_instr *value, uint32_t set) {
-  if (!value || !set) return value;
+  if (!value || !set || reshard_is_zero(value)) return value;
   halo_spmd_axes axes = reshard_axes_of(p, set);
   halo_instr *place = halo_spmd_offset(p, &axes, 1);
   if (!place) return NULL;
@@ -410,8 +420,10 @@ static halo_instr *reshard_reduce(halo_spmd *p, halo_opcode opcode, halo_instr *
 halo_instr *halo_spmd_combine(halo_spmd *p, halo_instr *value, halo_spmd_sharding *sharding,
                               uint32_t partial, const halo_spmd_sharding *to,
                               halo_computation *combiner) {
-  sharding->unreduced = partial & to->unreduced;
-  partial &= ~to->unreduced;
+  /* What other combiners have in parts is not summands. */
+  uint32_t kept = combiner->root->opcode == HALO_OP_ADD ? to->unreduced : 0;
+  sharding->unreduced = partial & kept;
+  partial &= ~kept;
   for (int d = 0; d < sharding->rank; d++) {
     halo_spmd_axes *axes = &sharding->dims[d];
     int have = axes->count, n = 0;

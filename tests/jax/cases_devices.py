@@ -148,6 +148,22 @@ def summands():
       "argument": lambda a, b: jax.jit(lambda u: reshard(u, P()))(jax.jit(product)(a, b)), "grad": lambda a, b: jax.jit(jax.grad(lambda a, b: reshard(product(a, b), P("x")).sum(), (0, 1)))(a, b),
       "region": lambda a, b: jax.jit(lambda a: reshard(shard_map(lambda v: v.sum(1), in_specs=P("x", "y"), out_specs=P("x", unreduced={"y"}), check_vma=False)(a), P("x")))(a),
   }
+  parted, whole = P("x", None, unreduced={"y"}), lambda u: reshard(u, P("x"))
+
+  def loop(a, b):
+    """What rounds add up, and what they put into an array, stays in summands until it is resharded."""
+
+    def body(state, k):
+      u, all = state
+      v = product(a * k, b).astype(jnp.bfloat16).astype(jnp.float32)
+      return (u + v, lax.dynamic_update_index_in_dim(all, v, k.astype(int), 0)), v[:4]
+
+    zeros = reshard(jnp.zeros((8, 8)), parted), reshard(jnp.zeros((3, 8, 8)), P(None, "x", None, unreduced={"y"}))
+    (u, all), rows = lax.scan(body, zeros, jnp.arange(3.))
+    u = lax.cond(a.sum() > 0, lambda u: u + u, lambda u: u, u)
+    return whole(u), reshard(all.sum(0), P()), reshard(rows, P()), reshard(jnp.concatenate([u, u]).T, P())
+
+  table["loop"] = jax.jit(loop)
   for name, fn in table.items():
     yield Case(name, functools.partial(apply, fn), loose=8, several=True)
 

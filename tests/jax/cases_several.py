@@ -13,7 +13,7 @@ from jax.experimental import checkify, topologies
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.experimental.layout import Format, Layout, with_layout_constraint
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding, reshard
 
 import cases_foreign
 from cases_api import raises, real, run_alone, same, struct
@@ -387,6 +387,32 @@ def borders(device):
   if device.platform != "cpu": assert "all-gather" not in step.lower(kernels, spread).compile().as_text()
   got, whole = step(kernels, spread), step(kernels, jax.device_put(x, device))
   for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(whole)): np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5 * np.abs(b).max())
+
+
+@step
+def gradients_in_summands(device):
+  """Gradients that are kept in summands over layers and batches are summed up over the devices once, behind the loops."""
+  mesh = Mesh(np.array(jax.devices(device.platform)), ("x",), axis_types=(AxisType.Explicit,))
+  rng = np.random.RandomState(0)
+  weights, batches = rng.randn(3, 4, 4).astype(np.float32) / 2, rng.randn(2, 8, 4).astype(np.float32)
+
+  def loss(ws, x):
+    low = lambda c, w: ((c.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16)).astype(jnp.float32), None)
+    return lax.scan(low, x, ws)[0].sum()
+
+  def gradient(ws, xs):
+    some = lambda acc, x: (acc + jax.grad(loss)(ws, x), None)
+    acc, _ = lax.scan(some, reshard(jnp.zeros_like(ws), P(unreduced={"x"})), xs)
+    return reshard(acc, P())
+
+  with jax.set_mesh(mesh):
+    ws, xs = jax.device_put(weights, P(reduced={"x"})), jax.device_put(batches, P(None, "x"))
+    f = jax.jit(gradient)
+    text = f.lower(ws, xs).compile().as_text()
+    assert text.count(" all-reduce(") == 1, text
+    got = np.asarray(f(ws, xs))
+  want = sum(np.asarray(jax.grad(loss)(jax.device_put(weights, device), jax.device_put(x, device))) for x in batches)
+  np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2 * np.abs(want).max())
 
 
 @step

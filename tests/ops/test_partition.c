@@ -91,40 +91,68 @@ static halo_sharding random_array(halo_arena *arena, uint64_t *state, const halo
   return out;
 }
 
-static void random_annotate(uint64_t *state, halo_instr *instr, int64_t devices) {
+/* Of an array within the program each partition may have a summand, where it would have the same as others. */
+static bool random_summands(halo_arena *arena, uint64_t *state, const halo_shape *shape,
+                            halo_sharding *sharding) {
+  bool sums = halo_shape_is_array(shape) && shape->type != HALO_PRED && !shape->dynamic &&
+              halo_type_bits(shape->type) >= 16;
+  if (!sums || sharding->devices.count || random_below(state, 2)) return false;
+  if (sharding->kind != HALO_SHARDING_TILED) {
+    *sharding = (halo_sharding){.kind = HALO_SHARDING_UNREDUCED};
+    return true;
+  }
+  if (!sharding->replicate_last) return false;
+  static const int64_t kind = HALO_SHARDING_UNREDUCED;
+  sharding->replicate_last = false;
+  sharding->last_kinds = halo_int_list_clone(arena, (halo_int_list){(int64_t *)&kind, 1});
+  return true;
+}
+
+/* `inside`: not at the edges of the program. Whether something is left in summands. */
+static bool random_annotate(uint64_t *state, halo_instr *instr, int64_t devices, bool inside) {
+  bool summands = false;
   halo_arena *arena = &instr->parent->module->arena;
   halo_sharding *sharding = halo_arena_new(arena, halo_sharding);
   if (halo_shape_is_array(instr->shape)) {
     *sharding = random_array(arena, state, instr->shape, devices);
+    if (inside) summands |= random_summands(arena, state, instr->shape, sharding);
   } else if (halo_shape_is_tuple(instr->shape)) {
     int32_t count = halo_shape_leaf_count(instr->shape);
     halo_sharding *elements = halo_arena_array(arena, halo_sharding, count + 1);
     for (int32_t k = 0; k < count; k++) {
-      elements[k] = random_array(arena, state, halo_leaf_shape(instr->shape, k), devices);
+      const halo_shape *leaf = halo_leaf_shape(instr->shape, k);
+      elements[k] = random_array(arena, state, leaf, devices);
+      if (inside) summands |= random_summands(arena, state, leaf, &elements[k]);
     }
     *sharding =
         (halo_sharding){.kind = HALO_SHARDING_TUPLE, .elements = elements, .element_count = count};
   } else {
-    return;
+    return false;
   }
   halo_attr attr = {.id = HALO_ATTR_SHARDING, .sharding = sharding};
   halo_instr_set_attr(instr, &attr);
+  return summands;
 }
 
 /* Computations that are called by what runs them on arrays, so that shardings mean something in them. */
-static void random_annotate_computation(uint64_t *state, halo_computation *computation,
+static bool random_annotate_computation(uint64_t *state, halo_computation *computation,
                                         int64_t devices, int depth) {
+  bool summands = false;
   for (int32_t i = 0; i < computation->instrs.count; i++) {
     halo_instr *instr = computation->instrs.data[i];
     bool entry = computation == computation->module->entry;
     bool edge = entry && (instr->opcode == HALO_OP_PARAMETER || instr == computation->root);
-    if (random_below(state, 8) < (edge ? 6 : 1)) random_annotate(state, instr, devices);
+    if (random_below(state, 8) < (edge ? 6 : 2)) {
+      summands |= random_annotate(state, instr, devices, !edge);
+    }
     bool control = instr->opcode == HALO_OP_WHILE || instr->opcode == HALO_OP_CONDITIONAL ||
                    instr->opcode == HALO_OP_CALL;
     for (int32_t c = 0; control && depth < 10 && c < halo_instr_called_count(instr); c++) {
-      random_annotate_computation(state, halo_instr_called(instr, c), devices, depth + 1);
+      summands |=
+          random_annotate_computation(state, halo_instr_called(instr, c), devices, depth + 1);
     }
   }
+  return summands;
 }
 
 static void random_shardings(halo_module *module, uint64_t seed) {
@@ -132,13 +160,14 @@ static void random_shardings(halo_module *module, uint64_t seed) {
   uint64_t state = seed * 0x9e3779b97f4a7c15ull + 12345;
   random_next(&state);
   module->num_partitions = counts[random_below(&state, 6)];
-  random_annotate_computation(&state, module->entry, module->num_partitions, 0);
+  bool summands = random_annotate_computation(&state, module->entry, module->num_partitions, 0);
   if (module->entry->params.count) {
-    random_annotate(&state, module->entry->params.data[0], module->num_partitions);
+    random_annotate(&state, module->entry->params.data[0], module->num_partitions, false);
   } else {
-    random_annotate(&state, module->entry->root, module->num_partitions);
+    random_annotate(&state, module->entry->root, module->num_partitions, false);
   }
-  if (random_below(&state, 2)) {
+  /* Results in summands would have to be summed up here. */
+  if (random_below(&state, 2) && !summands) {
     halo_header_attr free_results = {"allow_spmd_sharding_propagation_to_output", "{true}"};
     halo_vec_push(&module->header, free_results);
   }
