@@ -5,17 +5,20 @@
  * each round. So the parts get kernels of their own, which come first. */
 #include "base/memory.h"
 #include "passes/fusion_state.h"
+#include "passes/order.h"
 
 enum {
   UPDATES_SMALL = 1024, /* bytes of an array that is copied in no time */
   UPDATES_LESS = 2,     /* a part is at most one of so many of its array */
-  UPDATES_ROOM = 4096   /* instructions that are looked at for one read */
+  UPDATES_ROOM = 4096,  /* instructions that are looked at for one read */
+  UPDATES_KERNELS = 64  /* users that are followed to kernels */
 };
 
 typedef struct updates_state {
   fusion_state *s;
   HALO_VEC(halo_instr *) list; /* what was reached, each once */
   HALO_VEC(halo_instr *) others;
+  HALO_VEC(halo_instr *) down; /* users, and users of these */
 } updates_state;
 
 /* ---- What is reached ---- */
@@ -55,12 +58,9 @@ static bool updates_is_update(const updates_state *u, const halo_instr *instr) {
 
 /* Whether not copying an array is worth a kernel, which takes no longer to start than the copy. The entry's parameters are
  * copied anyway, unless the caller gives them away. */
-static bool updates_is_worth(const fusion_state *s, const halo_instr *array) {
-  const halo_module *module = s->computation->module;
-  bool given = module->aliases.count > 0 || module->donors.count > 0;
-  if (!halo_shape_is_array(array->shape) || array->opcode == HALO_OP_CONSTANT) return false;
-  if (array->opcode == HALO_OP_PARAMETER && s->computation == module->entry && !given) return false;
-  return halo_shape_byte_size(array->shape) >= UPDATES_SMALL;
+static bool updates_is_worth(const halo_instr *array) {
+  return halo_shape_is_array(array->shape) && !order_is_fixed(array) &&
+         halo_shape_byte_size(array->shape) >= UPDATES_SMALL;
 }
 
 static bool updates_is_part(const halo_instr *instr, const halo_instr *array) {
@@ -132,46 +132,47 @@ static void updates_own(updates_state *u, const halo_instr *update, const halo_i
 
 /* ---- What other kernels read ---- */
 
-static bool updates_depends(updates_state *u, halo_instr *instr, halo_instr *update) {
-  updates_begin(u);
-  updates_reach(u, instr);
-  for (int32_t i = 0; i < u->list.count && i < UPDATES_ROOM; i++) {
-    instr = u->list.data[i];
-    if (instr == update) return true;
-    for (int32_t o = 0; o < instr->operand_count; o++) {
-      if (instr->operands[o]->mark >= update->mark) updates_reach(u, instr->operands[o]);
-    }
-  }
-  return false;
-}
-
-/* Whether an array has an update. */
-static bool updates_has_update(const updates_state *u, const halo_instr *array) {
+/* Reaches the kernels in which an instruction is computed. */
+static void updates_reach_kernels(updates_state *u, halo_instr *instr) {
   const halo_users *users = &u->s->users;
-  for (int32_t i = users->first[array->mark]; i < users->first[array->mark + 1]; i++) {
-    const halo_instr *user = u->s->nodes[users->list[i]].instr;
-    int32_t arrays = updates_is_update(u, user) ? updates_array_count(user) : 0;
-    for (int32_t o = 0; o < arrays; o++) {
-      if (user->operands[o] == array) return true;
-    }
-  }
-  return false;
-}
-
-/* Whether an update's kernel reads an array that another one updates: of two that do so with each other's, neither could
- * come first. */
-static bool updates_reads_updated(updates_state *u, halo_instr *update) {
-  updates_begin(u);
-  for (int32_t o = updates_array_count(update); o < update->operand_count; o++) {
-    updates_reach(u, update->operands[o]);
-  }
-  for (int32_t i = 0; i < u->list.count && i < UPDATES_ROOM; i++) {
-    halo_instr *instr = u->list.data[i];
+  u->down.count = 0;
+  halo_vec_push(&u->down, instr);
+  for (int32_t i = 0; i < u->down.count && i < UPDATES_KERNELS; i++) {
+    instr = u->down.data[i];
     if (updates_is_stored(u, instr)) {
-      if (updates_has_update(u, instr)) return true;
+      updates_reach(u, instr);
       continue;
     }
+    for (int32_t k = users->first[instr->mark]; k < users->first[instr->mark + 1]; k++) {
+      halo_vec_push(&u->down, u->s->nodes[users->list[k]].instr);
+    }
+  }
+}
+
+/* Reaches what reads the arrays that an update writes over. */
+static void updates_reach_readers(updates_state *u, const halo_instr *update) {
+  const halo_users *users = &u->s->users;
+  int32_t arrays = updates_is_update(u, update) ? updates_array_count(update) : 0;
+  for (int32_t o = 0; o < arrays; o++) {
+    const halo_instr *array = update->operands[o];
+    if (!updates_is_worth(array)) continue;
+    for (int32_t k = users->first[array->mark]; k < users->first[array->mark + 1]; k++) {
+      halo_instr *reader = u->s->nodes[users->list[k]].instr;
+      if (reader != update) updates_reach_kernels(u, reader);
+    }
+  }
+}
+
+/* Whether an update comes before a kernel: the kernel needs it, or needs another update that comes behind what
+ * needs it. Of two updates that read each other's arrays neither comes first. */
+static bool updates_is_before(updates_state *u, const halo_instr *update, halo_instr *kernel) {
+  updates_begin(u);
+  updates_reach(u, kernel);
+  for (int32_t i = 0; i < u->list.count && i < UPDATES_ROOM; i++) {
+    halo_instr *instr = u->list.data[i];
+    if (instr == update) return true;
     for (int32_t o = 0; o < instr->operand_count; o++) updates_reach(u, instr->operands[o]);
+    updates_reach_readers(u, instr);
   }
   return false;
 }
@@ -199,9 +200,7 @@ static bool updates_is_late(updates_state *u, halo_instr *part, halo_instr *upda
   updates_find_kernels(u, part);
   for (int32_t k = 0; k < u->others.count; k++) {
     halo_instr *kernel = u->others.data[k];
-    if (kernel == update) continue;
-    if (updates_depends(u, kernel, update)) return true;
-    if (updates_is_update(u, kernel) && updates_reads_updated(u, update)) return true;
+    if (kernel != update && updates_is_before(u, update, kernel)) return true;
   }
   return false;
 }
@@ -226,11 +225,12 @@ void halo_fusion_read_before_updates(fusion_state *s) {
     if (!updates_is_update(&u, update)) continue;
     for (int32_t o = 0; o < updates_array_count(update); o++) {
       const halo_instr *array = update->operands[o];
-      if (!updates_is_worth(s, array)) continue;
+      if (!updates_is_worth(array)) continue;
       updates_own(&u, update, array);
       updates_others(&u, update, array);
     }
   }
   halo_vec_deinit(&u.list);
   halo_vec_deinit(&u.others);
+  halo_vec_deinit(&u.down);
 }

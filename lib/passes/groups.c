@@ -4,12 +4,79 @@
 #include "base/memory.h"
 #include "passes/fusion.h"
 #include "passes/fusion_state.h"
+#include "passes/order.h"
 
 #include <stdlib.h>
 
-enum { GROUPS_MAX_VISITS = 512 }; /* groups looked at for one answer whether a cycle would arise */
+enum {
+  GROUPS_MAX_VISITS = 512, /* groups looked at for one answer whether a cycle would arise */
+  GROUPS_SMALL = 1024      /* bytes of an array that may be copied */
+};
+
+/* ---- Readers and updates ---- */
+
+typedef struct groups_pair {
+  int32_t from, to;
+} groups_pair;
+typedef HALO_VEC(groups_pair) groups_pairs;
+
+static halo_groups_edges groups_list_edges(const groups_pairs *pairs, int32_t count) {
+  halo_groups_edges out = {.first = halo_alloc(sizeof *out.first * ((size_t)count + 2)),
+                           .list = halo_alloc(sizeof *out.list * ((size_t)pairs->count + 1))};
+  for (int32_t p = 0; p < pairs->count; p++) out.first[pairs->data[p].from + 2]++;
+  for (int32_t i = 2; i < count + 2; i++) out.first[i] += out.first[i - 1];
+  for (int32_t p = 0; p < pairs->count; p++) {
+    out.list[out.first[pairs->data[p].from + 1]++] = pairs->data[p].to;
+  }
+  return out;
+}
+
+/* Readers that come before an update, as pairs of both. */
+static void groups_collect_readers(const halo_groups_state *g, const halo_instr *update,
+                                   groups_pairs *pairs) {
+  uint64_t over = order_updated(update);
+  for (int32_t o = 0; o < update->operand_count && o < 64; o++) {
+    const halo_instr *array = update->operands[o];
+    if (!(over >> o & 1) || order_is_fixed(array) || !halo_shape_is_array(array->shape)) continue;
+    if (halo_shape_byte_size(array->shape) < GROUPS_SMALL) continue;
+    for (int32_t u = g->users.first[array->mark]; u < g->users.first[array->mark + 1]; u++) {
+      int32_t reader = g->users.list[u];
+      if (reader < update->mark) halo_vec_push(pairs, (groups_pair){reader, update->mark});
+    }
+  }
+}
+
+static void groups_find_updates(halo_groups_state *g) {
+  groups_pairs pairs = {0};
+  int32_t count = g->computation->instrs.count;
+  for (int32_t i = 0; i < count; i++) {
+    const halo_instr *instr = g->computation->instrs.data[i];
+    if (instr->opcode == HALO_OP_FUSION) groups_collect_readers(g, instr, &pairs);
+  }
+  g->updates = groups_list_edges(&pairs, count);
+  for (int32_t p = 0; p < pairs.count; p++) {
+    pairs.data[p] = (groups_pair){pairs.data[p].to, pairs.data[p].from};
+  }
+  g->readers = groups_list_edges(&pairs, count);
+  halo_vec_deinit(&pairs);
+}
+
+static void groups_free_edges(halo_groups_edges *edges) {
+  halo_free(edges->first);
+  halo_free(edges->list);
+}
+
+/* ---- Groups ---- */
+
+static bool groups_has_kernels(const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    if (computation->instrs.data[i]->opcode == HALO_OP_FUSION) return true;
+  }
+  return false;
+}
 
 void halo_groups_begin(halo_groups_state *g, halo_computation *computation) {
+  if (groups_has_kernels(computation)) order_read_before_updates(computation);
   int32_t n = computation->instrs.count;
   size_t size = sizeof(int32_t) * ((size_t)n + 1);
   *g = (halo_groups_state){.computation = computation};
@@ -21,10 +88,13 @@ void halo_groups_begin(halo_groups_state *g, halo_computation *computation) {
     g->next[i] = HALO_GROUPS_END;
   }
   halo_users_collect(&g->users, computation, true);
+  groups_find_updates(g);
 }
 
 void halo_groups_end(halo_groups_state *g) {
   halo_users_deinit(&g->users);
+  groups_free_edges(&g->readers);
+  groups_free_edges(&g->updates);
   halo_free(g->group_of);
   halo_free(g->next);
   halo_free(g->last);
@@ -36,8 +106,18 @@ void halo_groups_end(halo_groups_state *g) {
 
 /* ---- The order ---- */
 
-/* Notes what the members of group `of` use, if it comes behind `low` in the order. False when that is
- * `target`, unless it is used directly. */
+static void groups_note(halo_groups_state *g, int32_t at, bool before) {
+  if (g->stamp[at] == g->question) return;
+  g->stamp[at] = g->question;
+  if (before) {
+    halo_vec_push(&g->before, at);
+  } else {
+    halo_vec_push(&g->after, at);
+  }
+}
+
+/* Notes what the members of group `of` come behind, if that comes behind `low` in the order. False when it is
+ * `target`, unless that is used directly. */
 static bool groups_look_before(halo_groups_state *g, int32_t of, int32_t low, int32_t target,
                                bool directly) {
   for (int32_t m = of; m != HALO_GROUPS_END; m = g->next[m]) {
@@ -48,9 +128,12 @@ static bool groups_look_before(halo_groups_state *g, int32_t of, int32_t low, in
           operand ? instr->operands[o] : instr->control_preds[o - instr->operand_count];
       int32_t at = g->group_of[used->mark];
       if (at == target && !(directly && operand)) return false;
-      if (g->order[at] < low || g->stamp[at] == g->question) continue;
-      g->stamp[at] = g->question;
-      halo_vec_push(&g->before, at);
+      if (g->order[at] >= low) groups_note(g, at, true);
+    }
+    for (int32_t r = g->readers.first[m]; r < g->readers.first[m + 1]; r++) {
+      int32_t at = g->group_of[g->readers.list[r]];
+      if (at == target) return false;
+      if (g->order[at] >= low) groups_note(g, at, true);
     }
   }
   return true;
@@ -60,9 +143,11 @@ static void groups_look_after(halo_groups_state *g, int32_t of, int32_t high) {
   for (int32_t m = of; m != HALO_GROUPS_END; m = g->next[m]) {
     for (int32_t u = g->users.first[m]; u < g->users.first[m + 1]; u++) {
       int32_t at = g->group_of[g->users.list[u]];
-      if (g->order[at] > high || g->stamp[at] == g->question) continue;
-      g->stamp[at] = g->question;
-      halo_vec_push(&g->after, at);
+      if (g->order[at] <= high) groups_note(g, at, false);
+    }
+    for (int32_t u = g->updates.first[m]; u < g->updates.first[m + 1]; u++) {
+      int32_t at = g->group_of[g->updates.list[u]];
+      if (g->order[at] <= high) groups_note(g, at, false);
     }
   }
 }

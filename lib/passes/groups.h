@@ -2,7 +2,10 @@
  *
  * At first each instruction is a group of its own; a group is named by its representative, the position
  * of one of its members. An order of groups is kept in which each comes behind what it uses: joining two
- * moves only what lies between them (the method of Pearce and Kelly, 2006). */
+ * moves only what lies between them (the method of Pearce and Kelly, 2006).
+ *
+ * What reads an array before the array is updated in place stays before that: behind it, the plan would have to
+ * keep a copy. */
 #ifndef HALO_PASSES_GROUPS_H
 #define HALO_PASSES_GROUPS_H
 
@@ -11,19 +14,26 @@
 
 enum { HALO_GROUPS_END = -1 };
 
+/* By position: list[first[i]] .. list[first[i + 1] - 1]. */
+typedef struct halo_groups_edges {
+  int32_t *first, *list;
+} halo_groups_edges;
+
 typedef struct halo_groups_state {
   halo_computation *computation;
-  halo_users users;  /* control successors too */
-  int32_t *group_of; /* by position: the representative */
-  int32_t *next;     /* by position: another member, or HALO_GROUPS_END */
-  int32_t *last;     /* by representative: the end of the list that it begins */
-  int32_t *order;    /* by representative */
-  int32_t *stamp;    /* by representative: the question in which it was last met */
+  halo_users users;          /* control successors too */
+  halo_groups_edges readers; /* of an update: who reads what it writes over, and comes first */
+  halo_groups_edges updates; /* of a reader: the updates that it comes before */
+  int32_t *group_of;         /* by position: the representative */
+  int32_t *next;             /* by position: another member, or HALO_GROUPS_END */
+  int32_t *last;             /* by representative: the end of the list that it begins */
+  int32_t *order;            /* by representative */
+  int32_t *stamp;            /* by representative: the question in which it was last met */
   int32_t question;
   HALO_VEC(int32_t) before, after; /* found by the question at hand: representatives */
 } halo_groups_state;
 
-/* The marks of the computation's instructions become their positions. */
+/* Puts readers of arrays before updates of them. The marks of the computation's instructions become their positions. */
 void halo_groups_begin(halo_groups_state *g, halo_computation *computation);
 void halo_groups_end(halo_groups_state *g);
 

@@ -158,20 +158,11 @@ void order_apply(halo_computation *computation, const int32_t *order) {
   halo_free(old);
 }
 
-/* Starts and ends of what runs meanwhile have places of their own. */
-static bool order_is_plain(const halo_computation *computation) {
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    halo_opcode opcode = computation->instrs.data[i]->opcode;
-    if (opcode == HALO_OP_ASYNC_START || opcode == HALO_OP_ASYNC_DONE) return false;
-  }
-  return true;
-}
-
 /* Gives the bytes that are alive in it at most. */
 static int64_t order_run(halo_computation *computation, bool is_entry, const int64_t *peaks,
                          bool *changed) {
   bool plain = order_is_plain(computation);
-  if (plain && order_read_before_updates(computation)) *changed = true;
+  if (order_read_before_updates(computation)) *changed = true;
   order_memory m;
   order_memory_init(&m, computation, is_entry, peaks);
   size_t bytes = sizeof(int32_t) * ((size_t)m.count + 1);

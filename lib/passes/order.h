@@ -1,4 +1,5 @@
-/* passes/order.h: what orders of a computation's instructions cost in memory. Private to the pass `order`.
+/* passes/order.h: what orders of a computation's instructions cost in memory, and which instructions write over their
+ * operands' memory.
  *
  * A step is an instruction that a plan makes memory for; a value is one leaf of what it makes. Everything goes by
  * positions in the computation before it is ordered. */
@@ -32,8 +33,13 @@ void order_memory_init(order_memory *m, halo_computation *computation, bool is_e
 void order_memory_deinit(order_memory *m);
 /* Bit o: operand o is one that an instruction of this kind writes its result over where it dies. */
 uint64_t order_updated(const halo_instr *instr);
+/* Whether an array's memory cannot be written over: a constant's, and that of the entry's parameters where callers give none
+ * away. */
+bool order_is_fixed(const halo_instr *array);
 /* Whether an instruction does what others see, or something between devices. */
 bool order_is_seen(const halo_instr *instr);
+/* Whether a computation's instructions may be moved: starts and ends of what runs meanwhile have places of their own. */
+bool order_is_plain(const halo_computation *computation);
 /* Puts readers of arrays before updates of them. Gives whether anything was moved. */
 bool order_read_before_updates(halo_computation *computation);
 /* Puts the instructions of a computation into an order of their positions. */

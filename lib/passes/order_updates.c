@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+bool order_is_fixed(const halo_instr *array) {
+  const halo_module *module = array->parent->module;
+  if (array->opcode == HALO_OP_CONSTANT) return true;
+  return array->opcode == HALO_OP_PARAMETER && array->parent == module->entry &&
+         module->aliases.count == 0 && module->donors.count == 0;
+}
+
 enum {
   UPDATES_FAR = 4096, /* positions between the two */
   UPDATES_MOST = 64   /* instructions that are moved for one reader */
@@ -81,7 +88,12 @@ static bool updates_overtakes_none(const updates_state *u, const halo_instr *upd
 }
 
 static int64_t updates_bytes(const halo_shape *shape) {
-  return halo_shape_is_array(shape) ? halo_shape_byte_size(shape) : INT64_MAX;
+  int64_t bytes = 0;
+  for (int32_t l = 0; l < halo_shape_leaf_count(shape); l++) {
+    const halo_shape *leaf = halo_leaf_shape(shape, l);
+    if (halo_shape_is_array(leaf)) bytes += halo_shape_byte_size(leaf);
+  }
+  return bytes;
 }
 
 /* Whether keeping what is moved takes no more memory than the copy would. */
@@ -114,7 +126,8 @@ static bool updates_before(updates_state *u, const halo_instr *update, const hal
   for (int32_t k = u->users.first[array->mark]; k < u->users.first[array->mark + 1]; k++) {
     const halo_instr *reader = updates_instr(u, u->users.list[k]);
     int32_t behind = updates_place(u, reader) - updates_place(u, update);
-    if (behind <= 0 || behind > UPDATES_FAR || !halo_shape_is_array(reader->shape)) continue;
+    bool kernel = halo_shape_is_array(reader->shape) || reader->opcode == HALO_OP_FUSION;
+    if (behind <= 0 || behind > UPDATES_FAR || !kernel) continue;
     if (!updates_collect(u, reader, update) || !updates_overtakes_none(u, update)) continue;
     if (!updates_is_worth(u, array)) continue;
     updates_move(u, reader, update);
@@ -123,15 +136,16 @@ static bool updates_before(updates_state *u, const halo_instr *update, const hal
   return changed;
 }
 
-/* Whether an array's memory cannot be written over. */
-static bool updates_is_fixed(const halo_computation *computation, const halo_instr *array) {
-  const halo_module *module = computation->module;
-  if (array->opcode == HALO_OP_CONSTANT) return true;
-  return array->opcode == HALO_OP_PARAMETER && computation == module->entry &&
-         module->aliases.count == 0 && module->donors.count == 0;
+bool order_is_plain(const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    halo_opcode opcode = computation->instrs.data[i]->opcode;
+    if (opcode == HALO_OP_ASYNC_START || opcode == HALO_OP_ASYNC_DONE) return false;
+  }
+  return true;
 }
 
 bool order_read_before_updates(halo_computation *computation) {
+  if (!order_is_plain(computation)) return false;
   int32_t count = computation->instrs.count;
   size_t bytes = sizeof(int32_t) * ((size_t)count + 1);
   updates_state u = {
@@ -147,7 +161,7 @@ bool order_read_before_updates(halo_computation *computation) {
     uint64_t over = order_updated(update);
     for (int32_t o = 0; o < update->operand_count && o < 64; o++) {
       const halo_instr *array = update->operands[o];
-      if (!(over >> o & 1) || updates_is_fixed(computation, array)) continue;
+      if (!(over >> o & 1) || order_is_fixed(array)) continue;
       changed |= updates_before(&u, update, array);
     }
   }

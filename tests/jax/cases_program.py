@@ -128,6 +128,19 @@ def programs():
   yield Case("program/complex_quotient", lambda a, w, c, b: (c - a @ w) / b, tuple(array(f"cq{k}", s, C64, .5, 3.) for k, s in enumerate(shapes)), 20)
   yield Case("program/life", lambda b: lax.fori_loop(0, 5, lambda i, b: ((lambda n: (n == 3) | (b & (n == 2)))(sum(jnp.roll(b, (i, j), (0, 1)).astype(int) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j))), b), (array("lf", (12, 12), np.bool_),))
   yield Case("program/kmeans", lambda x: lax.fori_loop(0, 5, lambda i, c: (lambda a: jax.ops.segment_sum(x, a, 3) / jnp.maximum(jax.ops.segment_sum(jnp.ones(40), a, 3), 1)[:, None])(jnp.argmin(((x[:, None] - c)**2).sum(-1), 1)), x[:3]), (array("km", (40, 2), F32),), 64)
+  # Gradients of loops whose rounds read and set parts of what they carry: their sums get a part in each round.
+  loop = lambda n, f: lambda v: (lax.fori_loop(0, n, f, v)**2).sum()
+  several = jnp.array([1, 5, 7])
+  carries = {
+      "element": loop(300, lambda i, v: v.at[i + 1].set(jnp.sin(v[i]) * 1.1 + v[i + 1])), "add": loop(300, lambda i, v: v.at[i + 1].add(jnp.sin(v[i]))), "multiply": loop(300, lambda i, v: v.at[i + 1].multiply(jnp.sin(v[i]))),
+      "window": loop(290, lambda i, v: lax.dynamic_update_slice(v, jnp.sin(lax.dynamic_slice(v, (i,), (4,))), (i + 2,))), "swap": loop(300, lambda i, v: v.at[i].set(v[i + 1]).at[i + 1].set(v[i] * .9)),
+      "row": lambda v: loop(20, lambda i, m: m.at[i].set(jnp.sin(m[i + 1]) + m[i]))(v[:294].reshape(21, 14)), "column": lambda v: loop(13, lambda i, m: m.at[:, i].set(jnp.sin(m[:, i + 1])))(v[:294].reshape(21, 14)),
+      "scatter": loop(290, lambda i, v: v.at[several + i].set(jnp.sin(v[several * 2 - i]))), "scatter_add": loop(290, lambda i, v: v.at[several + i].add(.1 * jnp.sin(v[several - 1 + i]))), "static": loop(300, lambda i, v: v.at[i].set(jnp.sin(v[3] + v[i]))),
+      "conditional": loop(300, lambda i, v: lax.cond(i % 3 == 0, lambda v: v.at[i + 1].set(jnp.sin(v[i])), lambda v: v, v)), "vmap": lambda v: jax.vmap(loop(99, lambda i, v: v.at[i + 1].set(jnp.sin(v[i]) + v[i + 1])))(v[:300].reshape(3, 100)).sum(),
+      "two": lambda v: (lambda a, b: (a * b).sum())(*lax.fori_loop(0, 300, lambda i, s: (s[0].at[i + 1].set(jnp.sin(s[1][i])), s[1].at[i + 1].set(jnp.cos(s[0][i]))), (v, v + 1))), "half": lambda v: loop(300, lambda i, v: v.at[i + 1].set(jnp.sin(v[i]) + v[i + 1]))(v.astype(jnp.bfloat16)).astype(F32),
+      "read": lambda v: lax.scan(lambda c, i: (jnp.sin(c) * v[i] + v[(i * 7) % 300] * v[3], c), F32(.1), jnp.arange(300))[1].sum(), "read_row": lambda v: lax.scan(lambda c, i: (jnp.sin(c) + v[:294].reshape(21, 14)[i], None), jnp.ones(14), jnp.arange(21))[0].sum(),
+  }
+  for name, fn in carries.items(): yield Case(f"program/loop_grad/{name}", jax.value_and_grad(fn), (array("lg", (301,), F32, .1, 1.),), 2e5 if name == "half" else 200)
   yield Case("program/export", lambda x: export.deserialize(export.export(jax.jit(lambda a: jnp.sin(a) * 2), platforms=["cpu", "halo"])(jax.ShapeDtypeStruct((6,), jnp.float32)).serialize()).call(x), (array("ex", (6,), F32),), 8, jit=False)
   def exported(x):
     n, = export.symbolic_shape("n")

@@ -397,6 +397,20 @@ static int count_copies(const halo_steps *steps, bool inside) {
   return count;
 }
 
+/* The most bytes that a step in a loop reads and writes. */
+static int64_t most_bytes(const halo_steps *steps, bool inside) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    if (inside && step->bytes > most) most = step->bytes;
+    for (int32_t l = 0; l < step->list_count; l++) {
+      int64_t inner = most_bytes(&step->lists[l], true);
+      if (inner > most) most = inner;
+    }
+  }
+  return most;
+}
+
 static halo_executable *golden_executable(halo_client *client, const char *path) {
   char *text = read_text(path);
   ck_assert_ptr_nonnull(text);
@@ -405,14 +419,17 @@ static halo_executable *golden_executable(halo_client *client, const char *path)
   return e;
 }
 
-/* Copies in loops and branches, when each instruction is a kernel of its own and when not. */
+/* Copies in loops and branches, and the bytes of the largest step in them. The arrays of update_reads and gradient_loop have 1600
+ * bytes and more, of which each round needs a few. */
 START_TEST(copies_in_loops) {
   static const struct {
     const char *path;
     int copies;
-  } loops[] = {{GOLDEN_DIR "/update_loop.hlo", 0},
-               {GOLDEN_DIR "/swap_loop.hlo", 2},
-               {GOLDEN_DIR "/update_reads.hlo", 0}};
+    int64_t bytes;
+  } loops[] = {{GOLDEN_DIR "/update_loop.hlo", 0, INT64_MAX},
+               {GOLDEN_DIR "/swap_loop.hlo", 2, INT64_MAX},
+               {GOLDEN_DIR "/update_reads.hlo", 0, 400},
+               {GOLDEN_DIR "/gradient_loop.hlo", 0, 400}};
   halo_client *client = run_client(DEVICE("amd-wave64"));
   for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
     char *text = read_text(loops[i].path);
@@ -424,6 +441,7 @@ START_TEST(copies_in_loops) {
     ck_assert_msg(count_copies(&plan->steps, false) <= loops[i].copies, "%s:\n%s", loops[i].path,
                   halo_executable_report(e, HALO_REPORT_PLAN));
     ck_assert_int_ge(count_copies(&plan->steps, false), loops[i].copies);
+    ck_assert_int_le(most_bytes(&plan->steps, false), loops[i].bytes);
     halo_executable_release(e);
   }
   halo_client_release(client);

@@ -131,6 +131,7 @@ def _while_cases():
     yield _exchange_while()
     yield _long_while()
     yield _update_while()
+    yield _gradient_while()
 
 
 def _nested_while():
@@ -365,6 +366,101 @@ def _update_while():
     starts += [*(case.param("f32", numbers * k) for k in range(1, 4)), case.param("f32", 1)]
     t = case.op(state, "while", case.op(state, "tuple", *starts), attrs="condition=go, body=update")
     for k, name in enumerate(names[1:], 1):
+        type_, label = name.split()
+        case.result(case.op(type_, "get-tuple-element", t, attrs=f"index={k}"), label)
+    return case
+
+
+def _gradient_while():
+    """Rounds as gradients of loops have them: parts are taken out of sums, and what is made of these is added elsewhere, as zeros
+    with a part put in."""
+    case = Case("while.gradients")
+    one, two, four, row, array, rows = "f32[1]{0}", "f32[2]{0}", "f32[4]{0}", "f32[1,20]{1,0}", "f32[400]{0}", "f32[30,20]{1,0}"
+    names = (f"{array} a", f"{array} b", f"{array} c", f"{array} d", f"{rows} e", f"{array} f", f"{array} g", "f16[400]{0} h")
+    state = f"(s32[], {', '.join(name.split()[0] for name in names)})"
+    parts = "".join(
+        f"  {name.split()[1]} = {name.split()[0]} get-tuple-element(s), index={k + 1}\n" for k, name in enumerate(names)
+    )
+    case.computation("second { x = f32[] parameter(0)\n  ROOT y = f32[] parameter(1) }")
+    case.computation("sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT z = f32[] add(x, y) }")
+    case.computation("sum16 { x = f16[] parameter(0)\n  y = f16[] parameter(1)\n  ROOT z = f16[] add(x, y) }")
+    case.computation(
+        f"go {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  n = s32[] constant(25)\n  ROOT r = pred[] compare(i, n), direction=LT }"
+    )
+
+    def take(type_, name, array, *at):
+        sizes = type_[4 : type_.index("]")]
+        return f"  {name} = {type_} dynamic-slice({array}, {', '.join(at)}), dynamic_slice_sizes={{{sizes}}}\n"
+
+    def put(name, old, part, *at, type_=array):
+        return f"  {name} = {type_} dynamic-update-slice({old}, {part}, {', '.join(at)})\n"
+
+    def binary(type_, name, opcode, x, y):
+        return f"  {name} = {type_} {opcode}({x}, {y})\n"
+
+    scatter = "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1"
+    case.computation(
+        f"round {{ s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n{parts}"
+        "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n  zero = s32[] constant(0)\n  k = s32[] add(j, one)\n"
+        "  half = f32[] constant(0.5)\n  nothing = f32[] constant(0)\n"
+        f"  h1 = {one} broadcast(half), dimensions={{}}\n  h2 = {two} broadcast(half), dimensions={{}}\n"
+        f"  h4 = {four} broadcast(half), dimensions={{}}\n  h20 = {row} broadcast(half), dimensions={{}}\n"
+        f"  n1 = {one} broadcast(nothing), dimensions={{}}\n  n4 = {four} broadcast(nothing), dimensions={{}}\n"
+        f"  n20 = {row} broadcast(nothing), dimensions={{}}\n  zeros = {array} broadcast(nothing), dimensions={{}}\n"
+        f"  zero_rows = {rows} broadcast(nothing), dimensions={{}}\n"
+        # An element goes to two others.
+        + take(one, "a0", "a", "j")
+        + f"  jv = s32[1]{{0}} reshape(j)\n  a1 = {array} scatter(a, jv, nothing), update_window_dims={{}}, "
+        "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=second\n"
+        + binary(one, "ah", "multiply", "a0", "h1")
+        + put("a2", "zeros", "ah", "i")
+        + binary(array, "a3", "add", "a1", "a2")
+        + put("a4", "zeros", "a0", "k")
+        + binary(array, "a5", "add", "a4", "a3")
+        # Elements of two arrays change places.
+        + take(one, "b0", "b", "j")
+        + take(one, "c0", "c", "j")
+        + put("b1", "b", "n1", "j")
+        + put("c1", "c", "n1", "j")
+        + binary(one, "bh", "multiply", "b0", "h1")
+        + binary(one, "ch", "multiply", "c0", "h1")
+        + put("b2", "zeros", "ch", "i")
+        + put("c2", "zeros", "bh", "i")
+        + binary(array, "b3", "add", "b1", "b2")
+        + binary(array, "c3", "add", "c1", "c2")
+        # Windows that overlap, and rows.
+        + take(four, "d0", "d", "k")
+        + put("d1", "d", "n4", "k")
+        + binary(four, "dh", "multiply", "d0", "h4")
+        + put("d2", "zeros", "dh", "i")
+        + binary(array, "d3", "add", "d1", "d2")
+        + take(row, "e0", "e", "j", "zero")
+        + put("e1", "e", "n20", "j", "zero", type_=rows)
+        + binary(row, "eh", "multiply", "e0", "h20")
+        + put("e2", "zero_rows", "eh", "i", "zero", type_=rows)
+        + binary(rows, "e3", "add", "e1", "e2")
+        # What is scattered, with equal places, and what always goes to the same place.
+        + "  pp = s32[2]{0} constant({7, 7})\n  ib = s32[2]{0} broadcast(i), dimensions={}\n  to = s32[2]{0} add(pp, ib)\n"
+        + take(two, "f0", "f", "i")
+        + binary(two, "fh", "multiply", "f0", "h2")
+        + f"  f1 = {array} scatter(zeros, to, fh), {scatter}, to_apply=sum\n"
+        + binary(array, "f2", "add", "f", "f1")
+        + take(one, "g0", "g", "k")
+        + f"  g1 = {array} pad(g0, nothing), padding=1_398\n"
+        + binary(array, "g2", "add", "g", "g1")
+        + "  tiny = f16[] constant(0.0003)\n  t1 = f16[1]{0} broadcast(tiny), dimensions={}\n  nil = f16[] constant(0)\n"
+        "  nils = f16[400]{0} broadcast(nil), dimensions={}\n  kv = s32[1,1]{1,0} reshape(k)\n"
+        f"  h1x = f16[400]{{0}} scatter(nils, kv, t1), {scatter}, to_apply=sum16\n"
+        + binary("f16[400]{0}", "h2x", "add", "h", "h1x")
+        + f"  ROOT r = {state} tuple(j, a5, b3, c3, d3, e3, f2, g2, h2x) }}"
+    )
+    numbers = np.arange(400) % 13 * 64.0
+    starts = [case.constant("s32[]", 0), *(case.param("f32", numbers) for _ in range(4))]
+    starts.append(case.param("f32", (np.arange(600) % 17 * 64.0).reshape(30, 20)))
+    starts += [case.param("f32", numbers), case.param("f32", numbers), case.param("f16", np.ones(400))]
+    t = case.op(state, "while", case.op(state, "tuple", *starts), attrs="condition=go, body=round")
+    for k, name in enumerate(names, 1):
         type_, label = name.split()
         case.result(case.op(type_, "get-tuple-element", t, attrs=f"index={k}"), label)
     return case
