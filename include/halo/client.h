@@ -116,10 +116,12 @@ HALO_API HALO_MUST_USE halo_status halo_device_list(const char *selector, halo_d
                                                     int *count);
 HALO_API void halo_device_list_release(halo_device_entry *list);
 
-/* Has OpenCL be asked for what runs small programs in the thread that starts them, where an implementation has to be asked:
- * when this process first looks for devices, $POCL_DEVICES becomes "pthread basic" if PoCL is older than 4.0, has no drivers but these two,
- * and the variable is not set. Nothing else has the library write that variable. For programs that own their process, and plugins. */
-HALO_API void halo_prefer_caller_thread(void);
+/* Asks PoCL for its driver that runs small programs in the thread that starts them; PoCL offers it only when it is asked.
+ * When this process first looks for devices, $POCL_DEVICES becomes "pthread basic" (before PoCL 4.0) or "cpu cpu-minimal",
+ * if PoCL has no drivers but these two and the variable is not set. The library writes that variable for no other reason.
+ * `owns_process`: the caller is the program itself, and other users of OpenCL in the process do not matter. Without it,
+ * as in plugins, PoCL 4.0 and newer are not asked. Any thread, before the first client. */
+HALO_API void halo_prefer_caller_thread(bool owns_process);
 
 /* The folder of compiled programs that clients use by default; *out is NULL when there is none, and
  * is freed with halo_text_release otherwise. It need not exist yet. */

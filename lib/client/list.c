@@ -91,7 +91,7 @@ void halo_device_list_release(halo_device_entry *list) {
   halo_free(block);
 }
 
-void halo_prefer_caller_thread(void) { halo_cl_drivers_want_here(); }
+void halo_prefer_caller_thread(bool owns_process) { halo_cl_drivers_want_here(owns_process); }
 
 halo_status halo_cache_directory(char **out) {
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_cache_directory: out is NULL");

@@ -28,12 +28,15 @@ enum { DRIVERS_TO_THEIR_OWN = 0 };
 
 /* ---- PoCL's driver for the caller's thread ---- */
 
-/* The first version of PoCL that offers it unasked. */
-enum { DRIVERS_UNASKED = 400 };
+/* The version of PoCL that renamed its drivers. From it on only programs that own their process ask. */
+enum { DRIVERS_RENAMED = 400 };
 
-static atomic_bool drivers_here_wanted;
+static atomic_bool drivers_here_wanted, drivers_here_always;
 
-void halo_cl_drivers_want_here(void) { atomic_store(&drivers_here_wanted, true); }
+void halo_cl_drivers_want_here(bool owns_process) {
+  if (owns_process) atomic_store(&drivers_here_always, true);
+  atomic_store(&drivers_here_wanted, true);
+}
 
 /* The version of a driver, without it looking for devices, which PoCL does once; 0: it is not PoCL. */
 static int drivers_pocl_version(void *driver) {
@@ -73,8 +76,10 @@ static bool drivers_are_two(void *pocl) {
 /* PoCL reads the variable when it is first asked for its devices. */
 static void drivers_ask_for_here(void *driver) {
   int version = drivers_pocl_version(driver);
-  if (!version || version >= DRIVERS_UNASKED || !drivers_are_two(driver)) return;
-  setenv("POCL_DEVICES", "pthread basic", 0);
+  bool renamed = version >= DRIVERS_RENAMED;
+  if (!version || (renamed && !atomic_load(&drivers_here_always))) return;
+  if (!drivers_are_two(driver)) return;
+  setenv("POCL_DEVICES", renamed ? "cpu cpu-minimal" : "pthread basic", 0);
 }
 
 /* ---- Opening ---- */

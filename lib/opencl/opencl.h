@@ -36,7 +36,7 @@ halo_status halo_cl_process_check(void);
 /* ---- Drivers (drivers.c) ---- */
 
 /* halo_prefer_caller_thread. */
-void halo_cl_drivers_want_here(void);
+void halo_cl_drivers_want_here(bool owns_process);
 
 /* ---- Devices (device.c, select.c) ---- */
 

@@ -136,10 +136,10 @@ static void pocl_parameters(halo_strbuf *out, const char *type, const char *widt
   halo_strbuf_append(out, ");\n");
 }
 
-static void pocl_floats(halo_strbuf *out, const pocl_builtin *f, int types) {
+static void pocl_floats(halo_strbuf *out, const pocl_builtin *f, int types, bool scalars) {
   static const char *const widths[] = {"", "2", "3", "4", "8", "16"};
   for (int t = POCL_INTEGERS; t < types; t++) {
-    for (int w = 0; w < 6; w++) {
+    for (int w = scalars ? 0 : 1; w < 6; w++) {
       const char *whole = w && t == POCL_FLOATS ? "long" : "int";
       halo_strbuf_printf(out, "H_CONST %s%s %s", f->form == POCL_TEST ? whole : pocl_types[t],
                          widths[w], f->name);
@@ -161,11 +161,13 @@ static void pocl_halves(halo_strbuf *out, const pocl_builtin *f, int types) {
   }
 }
 
-static void pocl_numbers(halo_strbuf *out, const pocl_builtin *f, int types) {
+static void pocl_numbers(halo_strbuf *out, const pocl_builtin *f, int types, bool is_defined) {
   const char *to = f->name + strlen("convert_");
   if (f->form == POCL_CONVERT && types < POCL_TYPES && strncmp(to, "double", 6) == 0) return;
   for (int t = 0; t < (f->form == POCL_WHOLE ? POCL_INTEGERS : types); t++) {
     const char *type = pocl_types[t];
+    bool is_whole = t < POCL_INTEGERS, is_unsigned = is_whole && type[0] == 'u';
+    if (is_defined && (f->form == POCL_WHOLE ? is_unsigned : is_whole)) continue;
     if (f->form == POCL_CONVERT) {
       halo_strbuf_printf(out, "H_CONST %s %s", to, f->name);
       pocl_parameters(out, type, f->count ? "2" : "", 1);
@@ -176,8 +178,15 @@ static void pocl_numbers(halo_strbuf *out, const pocl_builtin *f, int types) {
   }
 }
 
-/* `types`: how many of pocl_types there are. */
-static void pocl_declare(halo_strbuf *out, const pocl_builtin *f, int types) {
+/* What the program can define, it defines: since PoCL 4.0, LLVM puts none of the library's functions in place where a
+ * program flushes subnormal numbers, which these functions do not say of themselves. A loop that calls one is not made
+ * vectors of, and around loads of vectors all registers are spilled. `types`: how many of pocl_types there are. */
+static void pocl_declare(halo_strbuf *out, const pocl_builtin *f, int types, bool defines) {
+  bool is_access = f->form == POCL_LOAD || f->form == POCL_STORE;
+  bool is_number =
+      f->form == POCL_MATH || f->form == POCL_TEST || f->form == POCL_WHOLE || f->form == POCL_BOTH;
+  bool is_defined =
+      (is_access || (is_number && defines)) && halo_pocl_define_one(out, f->name, false);
   switch (f->form) {
     case POCL_WORK: halo_strbuf_printf(out, "H_CONST size_t %s(uint);\n", f->name); return;
     case POCL_BARRIER:
@@ -185,13 +194,12 @@ static void pocl_declare(halo_strbuf *out, const pocl_builtin *f, int types) {
                          f->name);
       return;
     case POCL_MATH:
-    case POCL_TEST: pocl_floats(out, f, types); return;
+    case POCL_TEST: pocl_floats(out, f, types, !is_defined); return;
     case POCL_WHOLE:
     case POCL_BOTH:
-    case POCL_CONVERT: pocl_numbers(out, f, types); return;
-    /* Since PoCL 6.0 the library's are calls, at which all registers are spilled. */
+    case POCL_CONVERT: pocl_numbers(out, f, types, is_defined); return;
     case POCL_LOAD:
-    case POCL_STORE: halo_pocl_define_one(out, f->name); return;
+    case POCL_STORE: return;
     case POCL_LOAD_HALF:
     case POCL_STORE_HALF: pocl_halves(out, f, types); return;
   }
@@ -254,7 +262,8 @@ void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *sour
   pocl_begin(out, caps);
   halo_pocl_define_types(out, caps);
   for (const pocl_builtin *f; (f = pocl_next(&source, known));) {
-    pocl_declare(out, f, caps->has_f64 ? POCL_TYPES : POCL_FLOATS);
+    pocl_declare(out, f, caps->has_f64 ? POCL_TYPES : POCL_FLOATS,
+                 halo_pocl_has_instructions(caps));
   }
   /* Messages of the compiler name lines of the source. */
   halo_strbuf_append(out, "#line 1\n");
@@ -268,7 +277,7 @@ bool halo_pocl_define(halo_strbuf *out, const halo_caps *caps, const char *sourc
   bool good = halo_pocl_define_begin(out, caps, at);
   if (good) pocl_begin(out, caps);
   for (const pocl_builtin *f; good && (f = pocl_next(&at, known));) {
-    good = halo_pocl_define_one(out, f->name);
+    good = halo_pocl_define_one(out, f->name, true);
   }
   if (good) halo_pocl_define_end(out);
   halo_strbuf_deinit(&resolved);

@@ -23,11 +23,15 @@ void halo_pocl_declare(halo_strbuf *out, const halo_caps *caps, const char *sour
 /* Appends definitions of the builtins that `source` names, which may be no good where false is returned: it names
  * others, or has what halo_pocl_build_alone knows nothing of. */
 bool halo_pocl_define(halo_strbuf *out, const halo_caps *caps, const char *source);
-/* For the function above: what comes first, a builtin's definition (false where there is none), and what comes last. */
+/* For the function above: what comes first, a builtin's definition, and what comes last. The definition of a function of
+ * floats is for scalars, one of integers for all of them or, of bits, for those without a sign. False: there is none,
+ * or one that calls the C library, and `calls` is false. */
 bool halo_pocl_define_begin(halo_strbuf *out, const halo_caps *caps, const char *source);
-bool halo_pocl_define_one(halo_strbuf *out, const char *name);
-/* The text that the definitions of loads and stores of vectors need before them. */
+bool halo_pocl_define_one(halo_strbuf *out, const char *name, bool calls);
+/* The text that definitions need before them. */
 void halo_pocl_define_types(halo_strbuf *out, const halo_caps *caps);
+/* Whether the processor has instructions for what the definitions leave to the compiler. */
+bool halo_pocl_has_instructions(const halo_caps *caps);
 void halo_pocl_define_end(halo_strbuf *out);
 /* A program of `defined` and `source` built without PoCL's library of builtins, which it must need nothing of. NULL
  * where that cannot be done or does not build. The caller releases it. Its binary is put into *image (NULL: not wanted).

@@ -18,6 +18,7 @@
 
 typedef struct alone_builtin {
   const char *name, *text;
+  bool calls; /* a function of the C library */
 } alone_builtin;
 
 #define ALONE_WORK(NAME, VALUE)                                                                    \
@@ -76,9 +77,13 @@ typedef struct alone_builtin {
                 "H_TYPES\n#undef H_STORE\n#undef H_ANY\n"                                          \
   }
 
+/* What the definitions leave to the compiler would be calls of the C library without these. */
+static const char alone_instructions[] =
+    "#if !defined(__aarch64__) && (!defined(__FMA__) || !defined(__AVX2__))\n"
+    "#error no instructions\n#endif\n";
+
 /* Work items' numbers are variables that PoCL's compiler knows by these names. */
 static const char alone_head[] =
-    "#if !defined(__FMA__) || !defined(__AVX2__)\n#error no instructions\n#endif\n"
     "#define H_VARIABLE(NAME) extern __constant size_t NAME##_x, NAME##_y, NAME##_z;\n"
     "H_VARIABLE(_local_id) H_VARIABLE(_local_size) H_VARIABLE(_group_id)\n"
     "H_VARIABLE(_num_groups) H_VARIABLE(_global_offset)\n"
@@ -120,7 +125,8 @@ static const alone_builtin alone_builtins[] = {
                "x << (n & 63) | x >> (-n & 63)"),
     {"fmod",
      "H_DEF float fmod(float x, float y) { return __builtin_fmodf(x, y); }\n"
-     "H_DEF_F64(double fmod(double x, double y) { return __builtin_fmod(x, y); })\n"},
+     "H_DEF_F64(double fmod(double x, double y) { return __builtin_fmod(x, y); })\n",
+     .calls = true},
     ALONE_LOAD("2"),
     ALONE_LOAD("4"),
     ALONE_LOAD("8"),
@@ -131,22 +137,25 @@ static const alone_builtin alone_builtins[] = {
     ALONE_STORE("16"),
 };
 
-bool halo_pocl_define_one(halo_strbuf *out, const char *name) {
+bool halo_pocl_define_one(halo_strbuf *out, const char *name, bool calls) {
   for (size_t i = 0; i < sizeof alone_builtins / sizeof *alone_builtins; i++) {
-    if (strcmp(alone_builtins[i].name, name) != 0) continue;
-    halo_strbuf_append(out, alone_builtins[i].text);
+    const alone_builtin *one = &alone_builtins[i];
+    if (strcmp(one->name, name) != 0 || (one->calls && !calls)) continue;
+    halo_strbuf_append(out, one->text);
     return true;
   }
   return false;
 }
 
-/* Whether the processor has instructions for what the definitions leave to the compiler, which would call functions
- * of the C library else. */
-static bool alone_has_instructions(void) {
+bool halo_pocl_has_instructions(const halo_caps *caps) {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+  return caps->is_cpu && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+#else
+#if defined(__aarch64__)
+  return caps->is_cpu;
 #else
   return false;
+#endif
 #endif
 }
 
@@ -207,14 +216,15 @@ void halo_pocl_define_types(halo_strbuf *out, const halo_caps *caps) {
       "#define H_TYPES H_ANY(char) H_ANY(uchar) H_ANY(short) H_ANY(ushort) H_ANY(int) "
       "H_ANY(uint) H_ANY(long) H_ANY(ulong) H_ANY(float)");
   halo_strbuf_append(out, caps->has_f64 ? " H_ANY(double)\n" : "\n");
+  halo_strbuf_append(out, caps->has_f64 ? "#define H_DEF_F64(...) H_DEF __VA_ARGS__\n"
+                                        : "#define H_DEF_F64(...)\n");
+  if (halo_pocl_has_instructions(caps)) halo_strbuf_append(out, alone_instructions);
 }
 
 bool halo_pocl_define_begin(halo_strbuf *out, const halo_caps *caps, const char *source) {
-  if (!caps->is_cpu || !alone_has_instructions() || !alone_is_unshared(source)) return false;
+  if (!halo_pocl_has_instructions(caps) || !alone_is_unshared(source)) return false;
   halo_pocl_define_types(out, caps);
   halo_strbuf_append(out, alone_head);
-  halo_strbuf_append(out, caps->has_f64 ? "#define H_DEF_F64(...) H_DEF __VA_ARGS__\n"
-                                        : "#define H_DEF_F64(...)\n");
   return true;
 }
 

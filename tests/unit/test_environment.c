@@ -1,5 +1,5 @@
 /* tests/unit/test_environment.c: which variables of the environment the library writes, for PoCL alone: POCL_CACHE_DIR
- * where HALO_CACHE_DIR is set, and POCL_DEVICES where that was asked for and PoCL is older than 4.0. */
+ * where HALO_CACHE_DIR is set, and POCL_DEVICES where that was asked for. */
 #include "run_test.h"
 #include "suite.h"
 
@@ -71,12 +71,27 @@ START_TEST(caller_thread) {
   int version;
   unsetenv("HALO_CACHE_DIR");
   unsetenv("POCL_DEVICES");
-  halo_prefer_caller_thread();
+  halo_prefer_caller_thread(false);
   run_and_compare(names, &version);
   if (version >= 400 || !version) ck_assert_str_eq(names, "");
-  /* An older one may have other drivers as well, and is not asked then. */
+  /* PoCL may have other drivers as well, and is not asked then. */
   if (names[0]) ck_assert_str_eq(names, "POCL_DEVICES ");
   if (names[0]) ck_assert_str_eq(getenv("POCL_DEVICES"), "pthread basic");
+}
+END_TEST
+
+/* A program that owns its process asks newer versions, too. */
+START_TEST(caller_thread_of_program) {
+  char names[256];
+  int version;
+  unsetenv("HALO_CACHE_DIR");
+  unsetenv("POCL_DEVICES");
+  halo_prefer_caller_thread(true);
+  run_and_compare(names, &version);
+  if (!version) ck_assert_str_eq(names, "");
+  if (!names[0]) return;
+  ck_assert_str_eq(names, "POCL_DEVICES ");
+  ck_assert_str_eq(getenv("POCL_DEVICES"), version >= 400 ? "cpu cpu-minimal" : "pthread basic");
 }
 END_TEST
 
@@ -86,7 +101,7 @@ START_TEST(chosen_devices) {
   int version;
   unsetenv("HALO_CACHE_DIR");
   setenv("POCL_DEVICES", "pthread", 1);
-  halo_prefer_caller_thread();
+  halo_prefer_caller_thread(true);
   run_and_compare(names, &version);
   ck_assert_str_eq(names, "");
 }
@@ -98,6 +113,7 @@ int main(void) {
   tcase_add_test(cases, untouched);
   tcase_add_test(cases, cache_folder);
   tcase_add_test(cases, caller_thread);
+  tcase_add_test(cases, caller_thread_of_program);
   tcase_add_test(cases, chosen_devices);
   tcase_set_timeout(cases, 120);
   suite_add_tcase(suite, cases);
