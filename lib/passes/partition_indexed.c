@@ -1,4 +1,4 @@
-/* passes/partition_indexed.c: one partition's part of gather and scatter. */
+/* passes/partition_indexed.c: one partition's part of gather. */
 #include "passes/partition_ops.h"
 
 #include <string.h>
@@ -8,19 +8,6 @@ static bool indexed_in(const int64_t *list, int32_t count, int64_t value) {
     if (list[i] == value) return true;
   }
   return false;
-}
-
-/* Indices as numbers from which others can be taken away: wide enough, and signed. */
-static halo_instr *indexed_widen(halo_spmd *p, halo_instr *indices) {
-  halo_type type = indices->shape->type;
-  bool fits = type == HALO_S32 || type == HALO_S64;
-  bool large = halo_type_bits(type) >= 32;
-  return fits ? indices : halo_expand_convert(&p->x, indices, large ? HALO_S64 : HALO_S32);
-}
-
-static halo_instr *indexed_splat(halo_spmd *p, const halo_shape *like, int64_t value) {
-  halo_instr *scalar = halo_rewrite_make_scalar(&p->r, p->x.like, like->type, value);
-  return halo_expand_splat(&p->x, scalar, like);
 }
 
 /* ---- Gather ---- */
@@ -47,9 +34,7 @@ static halo_instr *indexed_inside(halo_spmd_site *s, halo_instr *indices, int64_
   int64_t dims[HALO_MAX_RANK], kept[HALO_MAX_RANK];
   int32_t offsets;
   const int64_t *offset = halo_instr_ints(s->instr, HALO_ATTR_OFFSET_DIMS, &offsets);
-  halo_instr *inside = halo_expand_binary(
-      x, HALO_OP_AND, halo_expand_compare(x, indices, HALO_GE, indexed_splat(s->p, shape, 0)),
-      halo_expand_compare(x, indices, HALO_LT, indexed_splat(s->p, shape, size)));
+  halo_instr *inside = halo_spmd_between(s->p, indices, 0, size - 1);
   int rank = 0;
   for (int d = 0; d < shape->rank; d++) {
     if (d != vector) kept[rank++] = shape->dims[d];
@@ -82,9 +67,11 @@ halo_instr *halo_spmd_gather(halo_spmd_site *s) {
   int32_t count;
   int64_t dim = halo_instr_ints(s->instr, HALO_ATTR_START_INDEX_MAP, &count)[0];
   int64_t whole = s->instr->operands[0]->shape->dims[dim], size = s->operands[0]->shape->dims[dim];
-  halo_instr *indices = indexed_widen(p, s->operands[1]), *begin = halo_spmd_begin(s, 0, (int)dim);
+  halo_instr *indices = halo_spmd_widen(p, s->operands[1]),
+             *begin = halo_spmd_begin(s, 0, (int)dim);
   const halo_shape *shape = indices->shape;
-  halo_instr *bounds[3] = {indexed_splat(p, shape, 0), indices, indexed_splat(p, shape, whole - 1)};
+  halo_instr *bounds[3] = {halo_spmd_splat(p, shape, 0), indices,
+                           halo_spmd_splat(p, shape, whole - 1)};
   indices = halo_expand_op(x, HALO_OP_CLAMP, bounds, 3, NULL, 0);
   begin = halo_expand_convert(x, begin, shape->type);
   indices = halo_expand_binary(x, HALO_OP_SUBTRACT, indices, halo_expand_splat(x, begin, shape));
@@ -99,7 +86,7 @@ halo_instr *halo_spmd_gather(halo_spmd_site *s) {
                                 halo_shape_with_type(&p->module->arena, value->shape, bits), value);
   }
   halo_instr *inside = indexed_inside(s, indices, size);
-  value = halo_expand_select(x, inside, value, indexed_splat(p, value->shape, 0));
+  value = halo_expand_select(x, inside, value, halo_spmd_splat(p, value->shape, 0));
   halo_spmd_leaf *leaf = halo_spmd_node_of(s->instr)->leaves[0];
   halo_spmd_sharding from = halo_spmd_needed(p, s->rule, s->rule->operands, s->axes);
   if (!value) return NULL;
@@ -112,62 +99,4 @@ halo_instr *halo_spmd_gather(halo_spmd_site *s) {
   }
   halo_spmd_define(p, leaf, value, &from);
   return NULL;
-}
-
-/* ---- Scatter ---- */
-
-/* Where the operand is cut along a dimension that indices choose in, they are counted from the part's first
- * element on: those of other parts lie outside and are left out. */
-static halo_instr *indexed_shift(halo_spmd_site *s, int32_t arrays) {
-  halo_spmd *p = s->p;
-  halo_expander *x = &p->x;
-  int32_t mapped, inserted;
-  const int64_t *map = halo_instr_ints(s->instr, HALO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS, &mapped);
-  const int64_t *windowless = halo_instr_ints(s->instr, HALO_ATTR_INSERTED_WINDOW_DIMS, &inserted);
-  int64_t vector = halo_instr_int(s->instr, HALO_ATTR_INDEX_VECTOR_DIM, 0);
-  halo_instr *indices = s->operands[arrays];
-  for (int32_t k = 0; k < mapped && indices; k++) {
-    halo_instr *begin =
-        indexed_in(windowless, inserted, map[k]) ? halo_spmd_begin(s, 0, (int)map[k]) : NULL;
-    if (!begin) continue;
-    indices = indexed_widen(p, indices);
-    const halo_shape *shape = indices->shape;
-    halo_instr *by = halo_expand_splat(x, halo_expand_convert(x, begin, shape->type), shape);
-    if (vector < shape->rank) {
-      halo_instr *mine = halo_expand_compare(x, halo_expand_iota(x, shape, vector), HALO_EQ,
-                                             indexed_splat(p, shape, k));
-      by = halo_expand_select(x, mine, by, indexed_splat(p, shape, 0));
-    }
-    indices = halo_expand_binary(x, HALO_OP_SUBTRACT, indices, by);
-  }
-  return indices;
-}
-
-/* Where updates are spread, one partition begins with the operand, the others with an identity. */
-static halo_instr *indexed_begin_with(halo_spmd_site *s) {
-  halo_spmd *p = s->p;
-  halo_expander *x = &p->x;
-  halo_instr *operand = s->operands[0];
-  if (halo_spmd_is_identity(s->instr->operands[0], s->rule->combiner)) return operand;
-  halo_spmd_axes axes = {0};
-  for (int a = 0; a < p->mesh.axes; a++) {
-    if (s->summed & 1u << a) axes.id[axes.count++] = (int8_t)a;
-  }
-  halo_instr *position = halo_spmd_offset(p, &axes, 1);
-  if (!position) return NULL;
-  halo_instr *zero = halo_expand_scalar(x, position->shape->type, 0);
-  halo_instr *first = halo_expand_compare(x, position, HALO_EQ, zero);
-  first = halo_expand_splat(x, first, operand->shape);
-  halo_instr *none = halo_expand_splat(x, halo_spmd_identity(p, s->rule->combiner), operand->shape);
-  return halo_expand_select(x, first, operand, none);
-}
-
-halo_instr *halo_spmd_scatter(halo_spmd_site *s) {
-  int32_t arrays = (s->instr->operand_count - 1) / 2;
-  for (int32_t i = 0; i < s->instr->operand_count; i++) {
-    if (!s->operands[i]) return NULL;
-  }
-  s->operands[arrays] = indexed_shift(s, arrays);
-  if (s->summed) s->operands[0] = indexed_begin_with(s);
-  return halo_spmd_plain(s);
 }

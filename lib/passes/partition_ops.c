@@ -162,6 +162,7 @@ static halo_spmd_op_fn *const ops_table[HALO_OPCODE_COUNT] = {
     [HALO_OP_IOTA] = halo_spmd_iota,
     [HALO_OP_SLICE] = halo_spmd_slice,
     [HALO_OP_DYNAMIC_SLICE] = halo_spmd_dynamic_slice,
+    [HALO_OP_DYNAMIC_UPDATE_SLICE] = halo_spmd_dynamic_update_slice,
     [HALO_OP_REDUCE] = halo_spmd_reduce,
     [HALO_OP_GATHER] = halo_spmd_gather,
     [HALO_OP_SCATTER] = halo_spmd_scatter,

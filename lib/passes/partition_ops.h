@@ -28,11 +28,34 @@ typedef struct halo_spmd_site {
 /* Writes the operation from what the site holds; NULL after a failure. */
 typedef halo_instr *halo_spmd_op_fn(halo_spmd_site *s);
 halo_spmd_op_fn halo_spmd_plain, halo_spmd_iota, halo_spmd_slice, halo_spmd_dynamic_slice,
-    halo_spmd_reduce;                                /* partition_ops.c */
-halo_spmd_op_fn halo_spmd_gather, halo_spmd_scatter; /* partition_indexed.c */
+    halo_spmd_reduce;                           /* partition_ops.c */
+halo_spmd_op_fn halo_spmd_gather;               /* partition_indexed.c */
+halo_spmd_op_fn halo_spmd_scatter;              /* partition_scatter.c */
+halo_spmd_op_fn halo_spmd_dynamic_update_slice; /* partition_windows.c */
 halo_spmd_op_fn halo_spmd_convolution, halo_spmd_reduce_window, halo_spmd_pad,
     halo_spmd_rotate;              /* partition_borders.c */
 halo_spmd_op_fn halo_spmd_batched; /* partition_batch.c */
+
+/* A window of the site's first operand while it is written over. */
+typedef struct halo_spmd_window {
+  halo_spmd_site *s;
+  halo_instr *operand; /* this partition's part */
+  /* The window, with as many dimensions: all of it along those of which it has a part. */
+  halo_instr *update;
+  const int64_t *extents; /* [rank] of all of the window */
+  halo_instr **starts;    /* [rank] where it begins in all of the array: s32[] or s64[] */
+  halo_instr *valid;      /* pred[]: whether there is a window at all; NULL: there is */
+  halo_opcode combiner;   /* of what is there and the update; HALO_OP_COPY: the update alone */
+} halo_spmd_window;
+
+/* This partition's part with what of the window lies in it, which begins where dynamic-update-slice would have it. The window is
+ * cut along one dimension at least of which it has a part. partition_windows.c */
+halo_instr *halo_spmd_write_window(halo_spmd_window *w);
+/* Indices as numbers from which others can be taken away: wide enough, and signed. */
+halo_instr *halo_spmd_widen(halo_spmd *p, halo_instr *indices);
+/* An integer as often as `like` has elements, in its type; and whether `low` <= a <= `high`, element by element. */
+halo_instr *halo_spmd_splat(halo_spmd *p, const halo_shape *like, int64_t value);
+halo_instr *halo_spmd_between(halo_spmd *p, halo_instr *a, int64_t low, int64_t high);
 
 /* The part along a dimension of a tensor that is this partition's: where it begins, s32[] or s64[]. */
 halo_instr *halo_spmd_begin(halo_spmd_site *s, int32_t tensor, int dim);

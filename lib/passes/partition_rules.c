@@ -303,8 +303,9 @@ static void rule_dynamic_update_slice(halo_spmd *p, halo_spmd_rule *rule, const 
     if (from->dims[d] == update->dims[d]) {
       halo_spmd_rule_put(p, rule, 1, d, halo_spmd_rule_pair(p, rule, rule->operands, d, 0, d));
     } else {
+      /* Each part takes what of the update lies in it, and needs all of that. */
       int32_t factor = halo_spmd_rule_pair(p, rule, rule->operands, d, 0, d);
-      rule->kind[factor] = HALO_SPMD_CARRIED;
+      if (update->dims[d] == 0) rule->kind[factor] = HALO_SPMD_CARRIED;
     }
   }
 }

@@ -90,12 +90,12 @@ void halo_spmd_rule_scatter(halo_spmd *p, halo_spmd_rule *rule, const halo_instr
   }
   for (int d = 0, k = 0; d < to->rank; d++) {
     if (rule_in(batch, d)) continue;
-    int64_t beside = -1;
-    if (!rule_in(inserted, d)) {
-      beside = window.data[k++];
-      if (update->dims[beside] != to->dims[d]) continue;
-    } else if (!rule_in(map, d) || to->dims[d] > INT32_MAX) {
-      continue;
+    int64_t beside = rule_in(inserted, d) ? -1 : window.data[k++];
+    if (beside >= 0 && update->dims[beside] == 0) continue;
+    if (beside < 0 || update->dims[beside] != to->dims[d]) {
+      /* Each part takes what of the windows lies in it, and needs all of them. */
+      if (!rule_in(map, d) || to->dims[d] > INT32_MAX) continue;
+      beside = -1;
     }
     int32_t factor = halo_spmd_rule_factor(p, rule, to->dims[d], HALO_SPMD_PARALLEL);
     for (int32_t t = 0; t < arrays; t++) {

@@ -374,9 +374,10 @@ static bool write_splat(halo_spmd *p, halo_instr *instr) {
   if (halo_literal_create(scalar, &one) != HALO_OK) return false;
   memcpy(one->data, data, size);
   halo_instr *number = halo_rewrite_make_constant(&p->r, instr, one);
-  halo_instr *value =
-      halo_expand_splat(&p->x, number, halo_spmd_local(p, shape, &leaf->box->sharding));
-  halo_spmd_define(p, leaf, value, &leaf->box->sharding);
+  halo_spmd_sharding cut = halo_spmd_copy(p, &leaf->box->sharding);
+  cut.unreduced = 0; /* each partition has the number itself, no summand of it */
+  halo_instr *value = halo_expand_splat(&p->x, number, halo_spmd_local(p, shape, &cut));
+  halo_spmd_define(p, leaf, value, &cut);
   return true;
 }
 
