@@ -189,6 +189,15 @@ static inline int h_four(int a, int b, int c, int d) {
 #define H_FOURS_TARGET __attribute__((target("avx512f,avx512vnni")))
 #define H_FOURS_16(x, y, c) as_int16(__builtin_ia32_vpdpbusd512(c, x, y))
 
+//! pairs_bf16
+/* The lanes of x and y are pairs of bf16, the first in the lower half: c plus the products of both, rounded twice; subnormals
+ * are zero. AVX512-BF16; the compiler knows a processor by a name that leaves it out. */
+static inline float h_pair_bf16(float first, float second) {
+  return as_float((as_uint(second) & 0xffff0000u) | as_uint(first) >> 16);
+}
+#define H_PAIRS_BF16_TARGET __attribute__((target("avx512f,avx512bf16")))
+#define H_PAIRS_BF16_16(x, y, c) __builtin_ia32_dpbf16ps_512(c, as_int16(x), as_int16(y))
+
 //! fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

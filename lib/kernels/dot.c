@@ -201,6 +201,8 @@ static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view
   halo_panels b = halo_panels_choose(l->caps, v->accumulator, v->n);
   halo_type lhs = v->lhs.operand->shape->type, rhs = v->rhs.operand->shape->type;
   bool whole = halo_type_is_integral(v->accumulator) && halo_type_size(v->accumulator) == 4;
+  bool bf16 = lhs == HALO_BF16 && rhs == HALO_BF16 && v->accumulator == HALO_F32;
+  if (bf16 && l->caps->multiplies_bf16 && b.w == 16) b.group = 2;
   if (!whole || !dot_is_narrow(lhs) || !dot_is_narrow(rhs)) return b;
   b.group = 2;
   if (!dot_goes_in_fours(l->caps, lhs, rhs) || b.w != 16) return b;
@@ -291,7 +293,8 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
   halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
   dot_text t;
   dot_begin(&t, l, v, name);
-  pack.shared = dot_is_strided(side) && b->group == 1 && !v->in_parts;
+  bool whole = halo_type_is_integral(v->accumulator);
+  pack.shared = dot_is_strided(side) && (b->group == 1 || !whole) && !v->in_parts;
   if (pack.shared) {
     dot_strided_element(&t, rhs);
   } else {
@@ -367,7 +370,7 @@ static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *
   /* Terms of floats that are added up before they are added to the rest, so that long sums keep their digits. */
   enum { STRETCH = 256 };
   bool cut = halo_type_is_float(t->v.accumulator) && (d->shared || t->v.k > STRETCH);
-  halo_template_define_int(k, "H_STRETCH", cut ? STRETCH : 0);
+  halo_template_define_int(k, "H_STRETCH", cut ? STRETCH / b->group : 0);
   if (cut) halo_parts_hole(&t->parts, k, "H_STEPS", "%s", d->steps);
   halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = %s; k < %s; ++k)", type,
                   cut ? "k_begin" : "0", cut ? "k_end" : d->steps);

@@ -36,19 +36,20 @@ int64_t halo_panels_pack_size(const halo_panels_pack *p) {
 }
 
 /* H_IN: an element, or several that are parts of one. */
-static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panels_pack *p) {
+static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panels_pack *p,
+                           const char *terms) {
   if (p->group == 1) {
     halo_parts_call(parts, k, "H_IN", "_in", "b, line, k");
     return;
   }
   halo_arena *arena = parts->l->arena;
-  const char *text = p->group == 2 ? "h_pair(" : "h_four(";
+  const char *pair = halo_type_is_float(p->type) ? "h_pair_bf16(" : "h_pair(";
+  const char *text = p->group == 2 ? pair : "h_four(";
   for (int i = 0; i < p->group; i++) {
     const char *call = halo_arena_printf(arena, "%s_in(%s, b, line, %d * (k) + %d)", parts->name,
                                          parts->texts.arguments, p->group, i);
-    if ((p->k - 1) % p->group < i) {
-      call = halo_arena_printf(arena, "(%d * (k) + %d < %lld ? %s : 0)", p->group, i,
-                               (long long)p->k, call);
+    if (p->shared ? i > 0 : (p->k - 1) % p->group < i) {
+      call = halo_arena_printf(arena, "(%d * (k) + %d < %s ? %s : 0)", p->group, i, terms, call);
     }
     text = halo_arena_printf(arena, "%s%s%s", text, i ? ", " : "", call);
   }
@@ -66,8 +67,9 @@ static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p
          parts->l->caps->vector_width_float >= SIDE;
 }
 
-static void panels_add_section(halo_parts *parts, int group) {
-  if (group == 2) halo_sections_add(&parts->e.sections, "pairs");
+static void panels_add_section(halo_parts *parts, int group, halo_type type) {
+  bool floats = halo_type_is_float(type);
+  if (group == 2) halo_sections_add(&parts->e.sections, floats ? "pairs_bf16" : "pairs");
   if (group == 4) halo_sections_add(&parts->e.sections, "fours");
 }
 
@@ -78,16 +80,17 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   int block = p->panel == 1 ? 1024 : 16;
   bool turns = panels_pack_turns(parts, p);
   if (turns) halo_sections_add(&parts->e.sections, "turned");
-  panels_add_section(parts, p->group);
+  panels_add_section(parts, p->group, p->type);
   halo_sections_add(&parts->e.sections, "rolled");
   const char *lines = halo_panels_number(parts, p->shared, p->lines);
   const char *length = halo_panels_number(parts, p->shared, steps);
+  const char *terms = p->group == 1 ? NULL : halo_panels_number(parts, p->shared, p->k);
   const char *batch = halo_panels_number(parts, p->shared, p->batch);
   halo_template k;
   halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
   halo_parts_kernel_holes(parts, &k, parts->l->caps->is_cpu);
   halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
-  panels_pack_in(parts, &k, p);
+  panels_pack_in(parts, &k, p, terms);
   halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
   if (turns)
     halo_parts_hole(parts, &k, "H_OUTV(p, v)", "vstore16(v, 0, (__global uint *)(%s + (p)))", out);
@@ -142,16 +145,22 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
   halo_parts_hole(parts, k, "H_BLOCK_POINTERS", "%s", pointers);
   halo_panels_vector_holes(parts, k, b, type);
   halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
-  panels_add_section(parts, b->group);
+  panels_add_section(parts, b->group, type);
+  bool floats = halo_type_is_float(type), targets = b->group == 4 || (b->group == 2 && floats);
   if (b->group == 1) {
     halo_parts_hole(parts, k, "H_MAD(x, y, c)", "((x) * (y) + (c))");
+  } else if (floats) {
+    halo_parts_hole(parts, k, "H_MAD(x, y, c)", "H_PAIRS_BF16_%d(x, y, c)", b->w);
   } else {
     halo_parts_hole(parts, k, "H_MAD(x, y, c)",
                     "as_%s%d(%s%d(as_int%d(%s), as_int%d(%s), as_int%d(c)))",
                     halo_ctype_compute(type), b->w, b->group == 2 ? "h_pairs_" : "H_FOURS_", b->w,
                     b->w, b->swapped ? "y" : "x", b->w, b->swapped ? "x" : "y", b->w);
   }
-  halo_parts_hole(parts, k, "H_TARGET", "%s", b->group == 4 ? "H_FOURS_TARGET" : "");
+  halo_parts_hole(parts, k, "H_TARGET", "%s",
+                  !targets ? ""
+                  : floats ? "H_PAIRS_BF16_TARGET"
+                           : "H_FOURS_TARGET");
   halo_template_define_int(k, "H_BIASED", b->biased);
   halo_template_define_int(k, "H_NV", b->nv);
   halo_template_define_int(k, "H_MR", b->mr);

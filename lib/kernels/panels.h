@@ -9,7 +9,7 @@
  * columns. */
 typedef struct halo_panels {
   int w, nv, mr, nr;
-  /* Steps of k that are packed in one element: 1; or of 32-bit integers 2, as s16, or 4, as bytes. */
+  /* Steps of k that are packed in one element: 1; or of 32-bit integers 2, as s16, or 4, as bytes; or of f32 2, as bf16. */
   int group;
   /* Of bytes: those of A, or of B, are signed and are packed with 128 added, since the processor's instruction takes bytes
    * without signs times bytes with signs: A's are the former, unless `swapped`. */
@@ -27,7 +27,7 @@ typedef struct halo_panels_pack {
   halo_type type;
   int64_t batch, lines, k;
   int panel;
-  int group; /* neighbours in k that are one element, parts of 32 bits; those beyond the last are 0 */
+  int group; /* neighbours in k that are one element of `type`, parts of 32 bits; those beyond the last are 0 */
   bool biased; /* bytes with 128 added */
   bool k_fast; /* neighbours in k are neighbours in memory, and neighbouring lines are not */
   bool shared; /* sizes are arguments: see halo_panels_number */

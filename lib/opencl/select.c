@@ -141,14 +141,14 @@ static uint32_t select_simd_width(cl_device_id id, const halo_caps *caps) {
 
 /* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out.
  * PoCL 4.0 and newer put all functions in place, in a kernel that is not compiled for these: LLVM ends the process then. */
-static bool select_multiplies_bytes(const halo_caps *caps) {
+static void select_products(halo_caps *caps) {
 #if defined(__x86_64__)
   int version = halo_pocl_is(caps) ? halo_pocl_version(caps->platform_version) : 0;
-  bool pocl = version > 0 && version < 400;
-  return pocl && caps->is_cpu && caps->simd_width >= 16 && __builtin_cpu_supports("avx512vnni");
+  if (version <= 0 || version >= 400 || !caps->is_cpu || caps->simd_width < 16) return;
+  caps->multiplies_bytes = __builtin_cpu_supports("avx512vnni");
+  caps->multiplies_bf16 = __builtin_cpu_supports("avx512bf16") && halo_caps_flushes(caps);
 #else
   (void)caps;
-  return false;
 #endif
 }
 
@@ -172,7 +172,7 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   select_floats(id, caps);
   caps->simd_width = select_simd_width(id, caps);
   if (caps->simd_width == 0) caps->simd_width = 1;
-  caps->multiplies_bytes = select_multiplies_bytes(caps);
+  select_products(caps);
   int major = 0, minor = 0;
   bool version = sscanf(caps->version, "OpenCL %d.%d", &major, &minor) == 2;
   out->usable = version && (major > 1 || minor >= 2) && caps->global_memory &&

@@ -87,6 +87,18 @@ def _type_cases():
             high=100 if types[0] in ("s8", "u8") else 4,
         )
     yield case
+    # Numbers of terms that are odd, or more than are added up on their own; either operand turned over.
+    case = Case("dot.bf16")
+    for result in "bf16", "f32":
+        for label, dims, contract in (
+            ("odd", ((37, 65), (65, 70)), (1, 0)),
+            ("long", ((20, 513), (513, 66)), (1, 0)),
+            ("nt", ((33, 301), (70, 301)), (1, 1)),
+            ("tn", ((40, 33), (40, 130)), (0, 0)),
+        ):
+            contracted = (contract[:1], contract[1:])
+            _dot(case, f"{label}.{result}", ("bf16", "bf16", result), dims, contract=contracted)
+    yield case
 
 
 def _shape_cases():
