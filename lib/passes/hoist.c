@@ -1,5 +1,5 @@
 /* passes/hoist.c: what each round of a loop would compute anew from what never changes is computed once before it:
- * sums, products, and what such things read from memory. What kernels compute on their way stays inside. */
+ * sums, products, collectives, and what such things read from memory. What kernels compute on their way stays inside. */
 #include "base/pointer_map.h"
 #include "base/vec.h"
 #include "passes/loop_state.h"
@@ -33,19 +33,47 @@ static int64_t hoist_part(const hoist_state *s, const halo_instr *instr) {
   return handed_on ? index : -1;
 }
 
+/* Devices that exchange something run the same loop, equally often: they may do it once before that. */
+static bool hoist_is_collective(const halo_instr *instr) {
+  return halo_opcode_exec(instr->opcode) == HALO_EXEC_COLLECTIVE &&
+         !halo_opcode_has_trait(instr->opcode, HALO_TRAIT_ASYNC);
+}
+
 static bool hoist_is_costly(const halo_instr *instr) {
   halo_exec_class exec = halo_opcode_exec(instr->opcode);
-  return exec == HALO_EXEC_REDUCTION || exec == HALO_EXEC_STRUCTURED;
+  return exec == HALO_EXEC_REDUCTION || exec == HALO_EXEC_STRUCTURED || hoist_is_collective(instr);
 }
 
 static bool hoist_can_move(const halo_instr *instr) {
-  if (halo_instr_has_side_effect(instr) || halo_rewrite_pinned(instr)) return false;
+  bool effect = halo_instr_has_side_effect(instr) && !hoist_is_collective(instr);
+  if (effect || halo_rewrite_pinned(instr)) return false;
   halo_exec_class exec = halo_opcode_exec(instr->opcode);
   return halo_shape_is_array(instr->shape) &&
          (hoist_is_costly(instr) || exec == HALO_EXEC_ELEMENTWISE || exec == HALO_EXEC_MOVEMENT);
 }
 
+static int64_t hoist_bytes(const halo_instr *instr) {
+  return halo_shape_is_array(instr->shape) ? halo_shape_byte_size(instr->shape) : 0;
+}
+
+/* What collectives give stays in memory as long as the loop runs: as much as the rest of its state takes, or the largest of
+ * these, which a round has anyway. Weights that each layer gathers for itself are not all gathered at once. */
+static int64_t hoist_room(const hoist_state *s) {
+  const halo_instr *init = s->loop->operands[0];
+  int64_t room = 0, used = 0;
+  for (int32_t i = 0; i < init->operand_count; i++) {
+    bool moved = hoist_is_collective(init->operands[i]);
+    *(moved ? &used : &room) += hoist_bytes(init->operands[i]);
+  }
+  for (int32_t i = 0; i < s->body->instrs.count; i++) {
+    const halo_instr *instr = s->body->instrs.data[i];
+    if (hoist_is_collective(instr) && hoist_bytes(instr) > room) room = hoist_bytes(instr);
+  }
+  return room - used;
+}
+
 static void hoist_find_same(hoist_state *s) {
+  int64_t room = hoist_room(s);
   for (int32_t i = 0; i < s->body->instrs.count; i++) {
     halo_instr *instr = s->body->instrs.data[i];
     bool same = instr->opcode == HALO_OP_CONSTANT || hoist_part(s, instr) >= 0;
@@ -54,6 +82,10 @@ static void hoist_find_same(hoist_state *s) {
       for (int32_t o = 0; o < instr->operand_count && same; o++) {
         same = hoist_is_in(&s->same, instr->operands[o]);
       }
+    }
+    if (same && hoist_is_collective(instr)) {
+      same = hoist_bytes(instr) <= room;
+      room -= same ? hoist_bytes(instr) : 0;
     }
     if (same) halo_pointer_map_set(&s->same, instr, instr);
   }
@@ -84,10 +116,11 @@ static void hoist_choose(hoist_state *s) {
   halo_pointer_map chosen = {0};
   for (int32_t i = 0; i < body->instrs.count; i++) {
     halo_instr *user = body->instrs.data[i];
-    if (hoist_is_in(&s->worth, user)) continue;
+    bool moves = hoist_is_in(&s->worth, user);
     for (int32_t o = 0; o < user->operand_count; o++) {
       halo_instr *operand = user->operands[o];
-      if (!hoist_is_in(&s->worth, operand)) continue;
+      /* A collective that was only copied would remain. */
+      if (!hoist_is_in(&s->worth, operand) || (moves && !hoist_is_collective(operand))) continue;
       if (!halo_pointer_map_set(&chosen, operand, operand)) halo_vec_push(&s->moved, operand);
     }
   }
