@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { ARENA_FIRST_BLOCK = 4096, ARENA_LAST_BLOCK = 1 << 20 };
+enum { ARENA_FIRST_BLOCK = 512, ARENA_LAST_BLOCK = 1 << 20 };
 
 struct halo_arena_block {
   halo_arena_block *next;

@@ -261,6 +261,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     if (status == HALO_OK) status = lower_bundles(&s, &module->target, units);
     if (status == HALO_OK) lower_groups(&s);
     if (s.plan->units.count > units) lower_drop_units(s.plan);
+    lower_keep_texts(s.plan);
     if (status == HALO_OK) lower_brief_units(&s, &module->target);
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
@@ -271,6 +272,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
   }
   halo_strbuf_deinit(&s.explain);
   halo_map_deinit(&s.units);
+  halo_arena_deinit(&s.texts);
   halo_map_deinit(&s.constants);
   halo_pointer_map_deinit(&s.starts);
   halo_pointer_map_deinit(&s.reads);

@@ -27,7 +27,7 @@ int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections) {
     known = s->plan->units.count + 1;
     halo_map_set(&s->units, text->data, text->length, (void *)known);
     text->data[length] = '\0';
-    unit.text = halo_arena_strdup(&s->plan->arena, text->data);
+    unit.text = halo_arena_strdup(&s->texts, text->data);
     halo_vec_push(&s->plan->units, unit);
   }
   return (int32_t)known - 1;

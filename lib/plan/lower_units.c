@@ -148,6 +148,13 @@ void lower_drop_units(halo_plan *plan) {
   halo_free(u.number);
 }
 
+void lower_keep_texts(halo_plan *plan) {
+  for (int32_t u = 0; u < plan->units.count; u++) {
+    halo_plan_unit *unit = &plan->units.data[u];
+    unit->text = halo_arena_strdup(&plan->arena, unit->text);
+  }
+}
+
 static void unit_count_launch(void *data, halo_step *step) {
   int32_t *launches = data;
   if (step->unit >= 0) launches[step->unit]++;

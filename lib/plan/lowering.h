@@ -15,6 +15,7 @@ typedef struct lower_state {
   const char *kernels;
   halo_strbuf explain;
   halo_map units;           /* text and sections of a unit -> its number + 1 */
+  halo_arena texts;         /* of all units, until lower_keep_texts */
   halo_map constants;       /* literal -> its number in plan->constants + 1 */
   halo_pointer_map starts;  /* async-start -> the number of its step + 1 */
   halo_pointer_map reads;   /* while -> which elements of its state are read behind it */
@@ -93,6 +94,8 @@ bool lower_is_plain(const bool *plain_units, const halo_step *step);
 void lower_groups(lower_state *s);
 /* Leaves out units that no step has any more. No units can be added behind this. */
 void lower_drop_units(halo_plan *plan);
+/* Copies the texts of the plan's units from the lowering's memory into the plan's. */
+void lower_keep_texts(halo_plan *plan);
 /* Says which units are brief, besides regions that are. To be called when the steps are what they will be. */
 void lower_brief_units(lower_state *s, const halo_target *target);
 /* Numbers all steps anew, in the order of execution: for when no buffer's lifetime is needed any more. */

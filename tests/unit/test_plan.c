@@ -11,6 +11,9 @@
 #include "suite.h"
 
 #include <dirent.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #define GOLDEN_DIR HALO_TEST_DATA "/../golden/plan"
 #define DEVICE(name) "null:" HALO_TEST_DATA "/devices/" name ".caps"
@@ -448,6 +451,35 @@ START_TEST(copies_in_loops) {
 }
 END_TEST
 
+/* ---- Memory ---- */
+
+/* Bytes of host memory in use; 0 where nobody counts them, as under sanitizers. */
+static int64_t used_bytes(void) {
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+  return (int64_t)mallinfo2().uordblks;
+#else
+  return 0;
+#endif
+}
+
+/* An executable keeps the texts of kernels that it launches, not of those that a region took in. Small objects, as shapes of
+ * scalars, take little memory. */
+START_TEST(kept_memory) {
+  enum { PROGRAMS = 8, MOST = 340000 };
+  halo_client *client = run_client(DEVICE("amd-wave64"));
+  halo_executable *executables[PROGRAMS + 1];
+  int64_t before = 0;
+  for (int i = 0; i <= PROGRAMS; i++) {
+    if (i == 1) before = used_bytes();
+    executables[i] = golden_executable(client, GOLDEN_DIR "/gradient_loop.hlo");
+  }
+  int64_t each = (used_bytes() - before) / PROGRAMS;
+  ck_assert_msg(each <= MOST, "%lld bytes", (long long)each);
+  for (int i = 0; i <= PROGRAMS; i++) halo_executable_release(executables[i]);
+  halo_client_release(client);
+}
+END_TEST
+
 /* Regions that a run does once and without loops are brief, and kernels that take much less than a launch; those with loops,
  * or that take long, are not. */
 START_TEST(brief_units) {
@@ -666,6 +698,7 @@ int main(void) {
   tcase_add_test(assign, assign_shares);
   tcase_add_test(assign, assign_in_results);
   tcase_add_test(copies, copies_in_loops);
+  tcase_add_test(copies, kept_memory);
   tcase_add_test(copies, brief_units);
   tcase_add_test(copies, items_with_arrays_follow_each_other);
   tcase_add_test(copies, chains_wake_nobody);
