@@ -318,6 +318,7 @@ int main(void) {
   tcase_add_test(cases, kernels_do_as_lapack);
   tcase_add_test(cases, shapes_are_checked);
   tcase_add_test(cases, modes_are_checked);
+  tcase_set_timeout(cases, 120);
   suite_add_tcase(suite, cases);
   return suite_run(suite);
 }
