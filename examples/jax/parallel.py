@@ -1,7 +1,8 @@
 """Trains a network on handwritten digits on all devices of all processes: each process reads its part of the batch, and
 the gradients' sums over the processes are JAX's business.
 
-    mpiexec -n 4 python examples/jax/parallel.py
+    mpiexec -n 4 python examples/jax/parallel.py                   (Open MPI 4)
+    mpiexec -n 4 python examples/jax/parallel.py localhost:1234    (Open MPI 5, which does not tell where process 0 is)
     python examples/jax/parallel.py localhost:1234 2 0 & python examples/jax/parallel.py localhost:1234 2 1
 
 Without mpiexec or arguments it is one process, which does the same on its devices.
@@ -38,8 +39,11 @@ def step(weights, x, y):
 
 
 def main():
-    if len(sys.argv) > 1:  # where the first process is met, how many there are, which this is
+    if len(sys.argv) > 2:  # where the first process is met, how many there are, which this is
         jax.distributed.initialize(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    elif len(sys.argv) > 1:
+        count, rank = (int(os.environ[f"OMPI_COMM_WORLD_{name}"]) for name in ("SIZE", "RANK"))
+        jax.distributed.initialize(sys.argv[1], count, rank)
     elif "OMPI_COMM_WORLD_SIZE" in os.environ:
         jax.distributed.initialize()  # before anything else of JAX
     me, count = jax.process_index(), jax.process_count()

@@ -85,6 +85,10 @@ static PJRT_Error *host_put_copy(const PJRT_Client_BufferFromHostBuffer_Args *ar
   return pjrt_error_of(status);
 }
 
+/* Arrays of up to so many bytes are copied during the call, whatever it allows. JAX's users change an array behind
+ * jnp.array(), which JAX lends to the device until a program of its own has copied it. */
+enum { HOST_SMALL = 1 << 14 };
+
 /* What stays as it is only during the call is copied before it ends; elements of narrow types, and truths that are
  * neither 0 nor 1, change on the way (of an array with strides nobody looks whether they must). Everything else is read where it lies, strides included, until the copy to the device is done; or, where the
  * caller and the device allow it, as long as the buffer lives. */
@@ -99,6 +103,7 @@ static PJRT_Error *host_put(const PJRT_Client_BufferFromHostBuffer_Args *args,
   bool during_call =
       args->host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
   size_t size = (size_t)halo_shape_byte_size(shape);
+  during_call |= size <= HOST_SMALL;
   bool changes = strides ? type == HALO_PRED || pjrt_type_differs(type)
                          : pjrt_type_needs_widening(type, args->data, size);
   if (size && (during_call || changes)) {

@@ -329,7 +329,9 @@ def worker(options):
     process, count, coordinator = options.place.split("/")
     place = int(process), int(count), coordinator
   else:
-    place = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"]), None
+    # Open MPI 5 no longer tells processes where the first one is, which JAX asks older ones for.
+    tells = "OMPI_MCA_orte_hnp_uri" in os.environ
+    place = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"]), None if tells else options.coordinator
   if options.cache and place[0] == 0:
     os.environ.update(JAX_COMPILATION_CACHE_DIR=options.cache, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0", JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="0")
   job = Job(options.worker, place)
@@ -349,11 +351,11 @@ def worker(options):
 
 def commands(way, count, launcher, worker):
   """What is started so that there are so many processes."""
-  if way == "mpiexec":
-    return [["mpiexec", "--oversubscribe", *launcher, "-n", str(count), *worker]]
   with socket.socket() as free:
     free.bind(("127.0.0.1", 0))
     coordinator = f"127.0.0.1:{free.getsockname()[1]}"
+  if way == "mpiexec":
+    return [["mpiexec", "--oversubscribe", *launcher, "-n", str(count), *worker, "--coordinator", coordinator]]
   return [[*worker, "--place", f"{process}/{count}/{coordinator}"] for process in range(count)]
 
 
@@ -430,6 +432,7 @@ def main():
   parser.add_argument("--timeout", type=float, default=300, help="seconds for each start")
   parser.add_argument("--worker", metavar="FOLDER", help=argparse.SUPPRESS)
   parser.add_argument("--place", help=argparse.SUPPRESS)
+  parser.add_argument("--coordinator", help=argparse.SUPPRESS)
   parser.add_argument("--cache", help=argparse.SUPPRESS)
   parser.add_argument("--fault", help=argparse.SUPPRESS)
   options = parser.parse_args()
