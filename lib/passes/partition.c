@@ -84,6 +84,7 @@ static halo_status partition_run(halo_spmd *p) {
   HALO_TRY(halo_spmd_mesh_choose(p));
   HALO_TRY(halo_spmd_annotate(p));
   halo_spmd_propagate(p);
+  halo_spmd_keep_sums(p);
   return halo_spmd_write(p);
 }
 

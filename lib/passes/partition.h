@@ -44,6 +44,8 @@ typedef struct halo_spmd_box {
   bool fixed;      /* said by the text: axes are not added */
   uint64_t closed; /* dimensions of which the text says so, where others are open */
   uint32_t barred; /* axes that are not added: it enters a region that is manual along them */
+  uint32_t
+      derived; /* axes of `unreduced` of which the text says nothing: callers never see these */
 } halo_spmd_box;
 
 /* Each partition's part of an array, under one of the shardings that it was made with. */
@@ -260,6 +262,9 @@ uint32_t halo_spmd_summands(const halo_instr *instr, int32_t operand);
 uint32_t halo_spmd_summands_of_result(const halo_instr *instr);
 /* Where summands are wanted, leaves apart what is summed up on the way to there, through loops and branches. */
 void halo_spmd_want_summands(halo_spmd *p);
+/* Leaves in summands what the rounds of loops add to their state and read no further: it is summed up behind the loop. When
+ * shardings are known. */
+void halo_spmd_keep_sums(halo_spmd *p);
 
 /* ---- Propagation: partition_propagate.c ---- */
 

@@ -161,6 +161,17 @@ static double assign_border_cost(const halo_spmd *p, const halo_spmd_rule *rule,
   return cost;
 }
 
+/* Bytes and messages that bring an operand to where it is needed. Summing up is a message of its own. */
+static double assign_operand_cost(halo_spmd *p, const halo_spmd_leaf *leaf,
+                                  const halo_spmd_sharding *here) {
+  double moved = halo_spmd_value_cost(p, leaf, here);
+  if (moved == 0) return 0;
+  halo_spmd_sharding own = leaf->box->sharding;
+  bool sums = (own.unreduced & ~here->unreduced) != 0;
+  own.unreduced = here->unreduced;
+  return moved + assign_message * (sums && !halo_spmd_equal(&own, here) ? 2 : 1);
+}
+
 static double assign_cost(halo_spmd *p, const halo_instr *instr, const halo_spmd_assignment *axes) {
   const halo_spmd_rule *rule = halo_spmd_node_of(instr)->rule;
   double cost = 0, work = rule->work / assign_flops_per_byte;
@@ -175,8 +186,7 @@ static double assign_cost(halo_spmd *p, const halo_instr *instr, const halo_spmd
     if (t == 0) cost += assign_border_cost(p, rule, axes, &here);
     if (t < rule->operands) {
       here.unreduced = halo_spmd_summands(instr, t);
-      double moved = halo_spmd_value_cost(p, leaf, &here);
-      cost += moved > 0 ? moved + assign_message : 0;
+      cost += assign_operand_cost(p, leaf, &here);
     } else {
       here.unreduced = partial & own->unreduced;
       if (partial & ~own->unreduced) {

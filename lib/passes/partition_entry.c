@@ -62,6 +62,7 @@ const halo_sharding *halo_spmd_found(halo_spmd *p, const halo_spmd_leaf *leaf) {
   static const halo_sharding manual = {.kind = HALO_SHARDING_MANUAL};
   if (leaf->box->sharding.manual) return &manual;
   halo_spmd_sharding out = halo_spmd_copy(p, &leaf->box->sharding);
+  out.unreduced &= ~leaf->box->derived;
   for (int d = 0; d < out.rank; d++) entry_whole_axes(&p->mesh, &out.dims[d]);
   return halo_spmd_publish(p, &out);
 }
@@ -91,10 +92,12 @@ static halo_status entry_write_param(halo_spmd *p, halo_instr *old, const halo_s
   halo_spmd_unpack(p, param, values);
   for (int32_t k = 0; k < node->count; k++) {
     halo_spmd_leaf *leaf = node->leaves[k];
+    halo_spmd_sharding own = halo_spmd_copy(p, &leaf->box->sharding);
+    own.unreduced &= ~leaf->box->derived;
     if (halo_spmd_is_array(leaf)) {
-      values[k] = halo_spmd_enter(p, values[k], leaf->shape, said[k], &leaf->box->sharding);
+      values[k] = halo_spmd_enter(p, values[k], leaf->shape, said[k], &own);
     }
-    halo_spmd_define(p, leaf, values[k], &leaf->box->sharding);
+    halo_spmd_define(p, leaf, values[k], &own);
   }
   return p->x.status;
 }

@@ -440,6 +440,25 @@ def gradients_in_summands(device):
 
 
 @step
+def gradients_over_rounds(device):
+  """Gradients that rounds of a loop add up are summed up over the devices behind it: in no round."""
+  whole, rng = line(device), np.random.RandomState(0)
+  w, u, xs = (rng.randn(*shape).astype(np.float32) / 2 for shape in ((16, 8), (8, 8), (5, 32, 16)))
+  loss = lambda w, x: jnp.tanh(x @ w).sum()
+  added = lambda w, u, xs: lax.scan(lambda g, x: (g + jax.grad(loss)(w, x), None), w, xs)[0]
+  turn = lambda w, u, xs: (lax.scan(lambda h, x: (jnp.tanh(x @ w + h @ u), None), jnp.zeros((32, 8)), xs)[0] ** 2).sum()
+  spread = [jax.device_put(a, NamedSharding(whole.mesh, s)) for a, s in ((w, P()), (u, P()), (xs, P(None, "x")))]
+  for fn in (added, jax.grad(turn, (0, 1))):
+    f = jax.jit(fn)
+    text = f.lower(*spread).compile().as_text()
+    entry = text[text.index("\nENTRY"):]
+    assert device.platform == "cpu" or text.count(" all-reduce(") == entry.count(" all-reduce(") > 0, text
+    for got, want in zip(jax.tree.leaves(f(*spread)), jax.tree.leaves(f(*[jax.device_put(a, device) for a in (w, u, xs)]))):
+      assert got.sharding.is_fully_replicated
+      np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5 * np.abs(want).max())
+
+
+@step
 def matrices(device):
   """Batches of matrices are factored where they lie: no array is gathered, and results lie as the batch does."""
   at = NamedSharding(mesh_of(device, (2, 2), ("x", "y")), P("x", "y"))
