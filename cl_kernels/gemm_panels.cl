@@ -11,7 +11,7 @@
  * H_LOADV(p), H_STOREV(v, p), H_MAD(x, y, c) x times y plus c; H_ROW(batch, panel, i) where row i of a row panel begins in A, the last row
  * of A for those beyond it; H_BBATCH, H_BPANEL strides of B from batch to batch and panel to panel; H_LOOPS the
  * loops over what is k of part `part`, and in them H_KA, H_KB where in a row of A and in a panel of B; H_M, H_N;
- * H_MR, H_NV, H_W; H_STRETCH terms, 0: all, are added up on their own, of H_STEPS, and then
+ * H_FIRST the column of C at which PB begins; H_MR, H_NV, H_W; H_STRETCH terms, 0: all, are added up on their own, of H_STEPS, and then
  * H_LOOPS goes from k_begin to k_end; H_MPANELS, H_NPANELS, H_BATCH, H_PARTS, H_TURNS: these and H_M, H_N may be arguments; H_RIM 1: there
  * may be blocks that reach beyond C; H_TARGET what the function needs of the processor; H_BIASED 1: elements are four bytes, to each of
  * which in A 128 was added; H_VECTORS 1: H_OUTV(b, row, column, v) stores H_W elements of one row; H_SPLIT 0:
@@ -54,6 +54,7 @@
 #define H_NV 4
 #define H_MPANELS 3
 #define H_NPANELS 2
+#define H_FIRST 0
 #define H_OUT(b, row, column, v) C_[((b)*H_M + (row)) * H_N + (column)] = (v)
 #define H_OUTV(b, row, column, v) vstore16(v, 0, C_ + ((b)*H_M + (row)) * H_N + (column))
 #define H_INT int
@@ -68,7 +69,7 @@ static __attribute__((noinline)) H_TARGET void H_BLOCK(const H_INT item, H_BLOCK
   const H_INT mp = item % H_MPANELS, rest = item / H_MPANELS;
   const H_INT np = rest % H_NPANELS, batch = rest / H_NPANELS % H_BATCH;
   const H_INT part = rest / H_NPANELS / H_BATCH;
-  const H_INT r0 = mp * H_MR, c0 = np * H_NR;
+  const H_INT r0 = mp * H_MR, c0 = H_FIRST + np * H_NR;
   __global const H_T *b0 = PB + batch * (H_INT)H_BBATCH + np * (H_INT)H_BPANEL;
   H_INT rows[H_MR];
 #pragma unroll

@@ -90,12 +90,6 @@ static void dot_element(dot_text *t, bool rhs, const char *suffix) {
   halo_parts_close(&t->parts, t->type, suffix, "b, x, k", NULL);
 }
 
-/* Whether elements of an operand lie at fixed distances along all three directions. */
-static bool dot_is_strided(const halo_dot_side *side) {
-  return side->is_parameter && side->batch.stride >= 0 && side->free.stride >= 0 &&
-         side->contract.stride >= 0;
-}
-
 /* The same, of a strided operand, with arguments for all sizes but the distance of neighbours. */
 static void dot_strided_element(dot_text *t, bool rhs) {
   halo_emitter *e = &t->parts.e;
@@ -214,17 +208,10 @@ static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view
   return b;
 }
 
-/* Whether steps along the contracted dimension all lie on the same few places of the caches. */
-static bool dot_steps_collide(const halo_dot_view *v, const halo_dot_side *side) {
-  enum { APART = 4096 };
-  int64_t step = side->contract.stride * (int64_t)halo_type_size(v->accumulator);
-  return step > 0 && step % APART == 0;
-}
-
 /* For a panel of A that many panels of B read that costs more than packing it. */
 static bool dot_a_collides(const halo_dot_view *v, const halo_panels *b) {
   enum { STEPS = 256, PANELS = 4 };
-  return dot_steps_collide(v, &v->lhs) && v->k >= STEPS && v->n >= PANELS * b->nr;
+  return halo_dot_steps_collide(v, &v->lhs) && v->k >= STEPS && v->n >= PANELS * b->nr;
 }
 
 /* A may be read in place: memory holds just the accumulator's type, in plain strides. */
@@ -241,7 +228,7 @@ static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
   return v->rhs.is_parameter && v->rhs.operand->shape->type == v->accumulator &&
          v->rhs.batch.stride >= 0 && v->rhs.free.stride == 1 && row > 0 && v->n % b->nr == 0 &&
          (v->m <= 3 * b->mr ||
-          (row * v->k <= 2 << 20 && (!dot_steps_collide(v, &v->rhs) || v->k <= 256)));
+          (row * v->k <= 2 << 20 && (!halo_dot_steps_collide(v, &v->rhs) || v->k <= 256)));
 }
 
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {
@@ -276,25 +263,36 @@ static int dot_a_panel(const halo_dot_view *v, const halo_panels *b) {
   return v->lhs.contract.stride == 1 ? 1 : b->mr;
 }
 
-/* One packing kernel, and its scratch. */
+/* Columns of a product that one launch computes; `all`: there is one launch. */
+typedef struct dot_columns {
+  int64_t first, count;
+  bool all;
+} dot_columns;
+
+/* One packing kernel, and its scratch, where it has none yet. */
 static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
-                            const halo_panels *b, const char *name, int32_t *scratch) {
+                            const halo_panels *b, dot_columns columns, const char *name,
+                            int32_t *scratch) {
   const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
   halo_panels_pack pack = {.type = v->accumulator,
                            .batch = v->batch,
-                           .lines = rhs ? v->n : v->m,
+                           .lines = rhs ? columns.count : v->m,
+                           .in_stretches = rhs && !columns.all,
+                           .first = rhs ? columns.first : 0,
                            .k = v->k,
                            .panel = rhs ? b->nr : dot_a_panel(v, b),
                            .group = b->group,
                            .biased = b->biased && !rhs,
                            .k_fast = side->contract.stride == 1 && side->free.stride != 1};
-  *scratch = l->scratch.count;
-  int64_t size = (int64_t)halo_type_size(v->accumulator);
-  halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
+  if (*scratch < 0) {
+    *scratch = l->scratch.count;
+    int64_t size = (int64_t)halo_type_size(v->accumulator);
+    halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
+  }
   dot_text t;
   dot_begin(&t, l, v, name);
   bool whole = halo_type_is_integral(v->accumulator);
-  pack.shared = dot_is_strided(side) && (b->group == 1 || !whole) && !v->in_parts;
+  pack.shared = halo_dot_is_strided(side) && (b->group == 1 || !whole) && !v->in_parts;
   if (pack.shared) {
     dot_strided_element(&t, rhs);
   } else {
@@ -382,12 +380,18 @@ static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *
 
 /* The product's kernel. Of products that nothing is fused with it is the same for all sizes: sizes are arguments. */
 static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const halo_panels *b,
-                                     const char *name, dot_places places) {
+                                     dot_columns columns, const char *name, dot_places places) {
   dot_text t;
   dot_begin(&t, l, v, name);
   bool whole = dot_is_plain_rows(&t);
-  halo_panels_sizes sizes = {
-      .rows = v->m, .columns = v->n, .batch = v->batch, .cuts = 1, .k = v->k, .shared = whole};
+  halo_panels_sizes sizes = {.rows = v->m,
+                             .columns = v->n,
+                             .batch = v->batch,
+                             .cuts = 1,
+                             .k = v->k,
+                             .shared = whole,
+                             .stretch = columns.all ? 0 : columns.count,
+                             .first = columns.first};
   halo_panels_begin(&t.parts, b, &sizes);
   dot_distances distances = dot_panels_distances(&t, b, places, whole);
   bool split = !whole && halo_parts_can_split(l, v->dot->shape);
@@ -425,14 +429,24 @@ static halo_status dot_panels_lower(halo_lowering *l) {
   halo_dot_view v = dot_real_view(l);
   halo_panels b = dot_panels_choose(l, &v);
   const char *name = halo_kernel_name(l, "panels");
+  const char *pack_a = halo_arena_printf(l->arena, "%s_packa", name);
+  const char *pack_b = halo_arena_printf(l->arena, "%s_packb", name);
   dot_places places = {-1, -1};
-  if (!dot_b_in_place(&v, &b)) {
-    HALO_TRY(dot_pack(l, &v, true, &b, halo_arena_printf(l->arena, "%s_packb", name), &places.b));
+  bool packs_b = !dot_b_in_place(&v, &b);
+  int64_t stretch = v.n;
+  if (packs_b && v.batch == 1 && !v.in_parts) {
+    int64_t size = (int64_t)halo_type_size(v.accumulator);
+    stretch = halo_panels_stretch(l->caps, &b, v.m, v.n, size * halo_panels_steps(b.group, v.k));
   }
-  if (!dot_a_in_place(&v, &b)) {
-    HALO_TRY(dot_pack(l, &v, false, &b, halo_arena_printf(l->arena, "%s_packa", name), &places.a));
+  for (int64_t first = 0; first < v.n; first += stretch) {
+    dot_columns columns = {first, v.n - first < stretch ? v.n - first : stretch, stretch == v.n};
+    if (packs_b) HALO_TRY(dot_pack(l, &v, true, &b, columns, pack_b, &places.b));
+    if (first == 0 && !dot_a_in_place(&v, &b)) {
+      HALO_TRY(dot_pack(l, &v, false, &b, columns, pack_a, &places.a));
+    }
+    HALO_TRY(dot_panels_kernel(l, &v, &b, columns, name, places));
   }
-  return dot_panels_kernel(l, &v, &b, name, places);
+  return HALO_OK;
 }
 
 /* ---- Tiles ---- */

@@ -150,3 +150,14 @@ emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *v,
   }
   return halo_index_of(e, shape->rank, shape->dims, at);
 }
+
+bool halo_dot_is_strided(const halo_dot_side *side) {
+  return side->is_parameter && side->batch.stride >= 0 && side->free.stride >= 0 &&
+         side->contract.stride >= 0;
+}
+
+bool halo_dot_steps_collide(const halo_dot_view *v, const halo_dot_side *side) {
+  enum { APART = 4096 };
+  int64_t step = side->contract.stride * (int64_t)halo_type_size(v->accumulator);
+  return step > 0 && step % APART == 0;
+}

@@ -46,4 +46,9 @@ emit_index *halo_dot_result_index(halo_emitter *e, const halo_dot_view *view,
                                   const halo_integer *batch, const halo_integer *row,
                                   const halo_integer *column);
 
+/* Whether elements of an operand lie at fixed distances along all three directions. */
+bool halo_dot_is_strided(const halo_dot_side *side);
+/* Whether steps along the contracted dimension all lie on the same few places of the caches. */
+bool halo_dot_steps_collide(const halo_dot_view *v, const halo_dot_side *side);
+
 #endif

@@ -35,19 +35,34 @@ int64_t halo_panels_pack_size(const halo_panels_pack *p) {
   return p->batch * halo_panels_round_up(p->lines, p->panel) * halo_panels_steps(p->group, p->k);
 }
 
+int64_t halo_panels_stretch(const halo_caps *caps, const halo_panels *b, int64_t rows,
+                            int64_t columns, int64_t bytes) {
+  enum { LARGE = 8 << 20, STRETCHES = 32, ITEMS = 4 };
+  int64_t panels = (columns + b->nr - 1) / b->nr, size = panels * b->nr * bytes;
+  int64_t most = size / STRETCHES > LARGE ? size / STRETCHES : LARGE;
+  int64_t each = most / (b->nr * bytes), row_panels = (rows + b->mr - 1) / b->mr;
+  /* Each launch has work for all cores. */
+  int64_t least = (ITEMS * (int64_t)caps->compute_units + row_panels - 1) / row_panels;
+  if (each < least) each = least;
+  if (each >= panels) return columns;
+  int64_t count = (panels + each - 1) / each;
+  return (panels + count - 1) / count * b->nr;
+}
+
 /* H_IN: an element, or several that are parts of one. */
 static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panels_pack *p,
-                           const char *terms) {
+                           const char *line, const char *terms) {
+  halo_arena *arena = parts->l->arena;
   if (p->group == 1) {
-    halo_parts_call(parts, k, "H_IN", "_in", "b, line, k");
+    halo_parts_hole(parts, k, "H_IN(b, line, k)", "%s_in(%s, b, %s, k)", parts->name,
+                    parts->texts.arguments, line);
     return;
   }
-  halo_arena *arena = parts->l->arena;
   const char *pair = halo_type_is_float(p->type) ? "h_pair_bf16(" : "h_pair(";
   const char *text = p->group == 2 ? pair : "h_four(";
   for (int i = 0; i < p->group; i++) {
-    const char *call = halo_arena_printf(arena, "%s_in(%s, b, line, %d * (k) + %d)", parts->name,
-                                         parts->texts.arguments, p->group, i);
+    const char *call = halo_arena_printf(arena, "%s_in(%s, b, %s, %d * (k) + %d)", parts->name,
+                                         parts->texts.arguments, line, p->group, i);
     if (p->shared ? i > 0 : (p->k - 1) % p->group < i) {
       call = halo_arena_printf(arena, "(%d * (k) + %d < %s ? %s : 0)", p->group, i, terms, call);
     }
@@ -82,7 +97,12 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   if (turns) halo_sections_add(&parts->e.sections, "turned");
   panels_add_section(parts, p->group, p->type);
   halo_sections_add(&parts->e.sections, "rolled");
-  const char *lines = halo_panels_number(parts, p->shared, p->lines);
+  const char *lines = halo_panels_number(parts, p->shared || p->in_stretches, p->lines);
+  const char *line = "line";
+  if (p->in_stretches) {
+    line = halo_arena_printf(parts->l->arena, "(line) + %s",
+                             halo_panels_number(parts, true, p->first));
+  }
   const char *length = halo_panels_number(parts, p->shared, steps);
   const char *terms = p->group == 1 ? NULL : halo_panels_number(parts, p->shared, p->k);
   const char *batch = halo_panels_number(parts, p->shared, p->batch);
@@ -90,7 +110,7 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
   halo_parts_kernel_holes(parts, &k, parts->l->caps->is_cpu);
   halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
-  panels_pack_in(parts, &k, p, terms);
+  panels_pack_in(parts, &k, p, line, terms);
   halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
   if (turns)
     halo_parts_hole(parts, &k, "H_OUTV(p, v)", "vstore16(v, 0, (__global uint *)(%s + (p)))", out);
@@ -118,8 +138,15 @@ void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_pa
   halo_template_define_int(k, "H_W", b->w);
 }
 
+/* Panels of columns that the launch computes. */
+static int64_t panels_count(const halo_panels *b, const halo_panels_sizes *s) {
+  int64_t columns = s->columns - s->first;
+  if (s->stretch > 0 && s->stretch < columns) columns = s->stretch;
+  return (columns + b->nr - 1) / b->nr;
+}
+
 static int64_t panels_items(const halo_panels *b, const halo_panels_sizes *s) {
-  return (s->rows + b->mr - 1) / b->mr * ((s->columns + b->nr - 1) / b->nr) * s->batch * s->cuts;
+  return (s->rows + b->mr - 1) / b->mr * panels_count(b, s) * s->batch * s->cuts;
 }
 
 /* Items that a work item does. Small products: several, or starting groups costs more than the work. */
@@ -135,7 +162,13 @@ void halo_panels_begin(halo_parts *parts, const halo_panels *b, halo_panels_size
   sizes->rows_text = halo_panels_number(parts, sizes->shared, sizes->rows);
   sizes->columns_text = halo_panels_number(parts, sizes->shared, sizes->columns);
   sizes->batch_text = halo_panels_number(parts, sizes->shared, sizes->batch);
-  sizes->turns_text = halo_panels_number(parts, sizes->shared, panels_turns(b, sizes));
+  bool stretches = sizes->stretch > 0;
+  sizes->turns_text = halo_panels_number(parts, sizes->shared || stretches, panels_turns(b, sizes));
+  sizes->panels_text = "((H_N + H_NR - 1) / H_NR)";
+  sizes->first_text = "0";
+  if (!stretches) return;
+  sizes->panels_text = halo_panels_number(parts, true, panels_count(b, sizes));
+  sizes->first_text = halo_panels_number(parts, true, sizes->first);
 }
 
 void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
@@ -167,7 +200,8 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
   halo_parts_hole(parts, k, "H_M", "%s", sizes->rows_text);
   halo_parts_hole(parts, k, "H_N", "%s", sizes->columns_text);
   halo_parts_hole(parts, k, "H_MPANELS", "((H_M + H_MR - 1) / H_MR)");
-  halo_parts_hole(parts, k, "H_NPANELS", "((H_N + H_NR - 1) / H_NR)");
+  halo_parts_hole(parts, k, "H_NPANELS", "%s", sizes->panels_text);
+  halo_parts_hole(parts, k, "H_FIRST", "%s", sizes->first_text);
   halo_parts_hole(parts, k, "H_BATCH", "%s", sizes->batch_text);
   halo_parts_hole(parts, k, "H_TURNS", "%s", sizes->turns_text);
   halo_template_define_int(k, "H_PARTS", sizes->cuts);

@@ -28,14 +28,21 @@ typedef struct halo_panels_pack {
   int64_t batch, lines, k;
   int panel;
   int group; /* neighbours in k that are one element of `type`, parts of 32 bits; those beyond the last are 0 */
-  bool biased; /* bytes with 128 added */
-  bool k_fast; /* neighbours in k are neighbours in memory, and neighbouring lines are not */
-  bool shared; /* sizes are arguments: see halo_panels_number */
+  bool biased;       /* bytes with 128 added */
+  bool k_fast;       /* neighbours in k are neighbours in memory, and neighbouring lines are not */
+  bool shared;       /* sizes are arguments: see halo_panels_number */
+  bool in_stretches; /* the lines are one stretch of several, which begins at `first` */
+  int64_t first;
 } halo_panels_pack;
 
 /* A number in a kernel's text: itself, or, where kernels of several products are to share a text, an argument. Before
  * halo_parts_template. */
 const char *halo_panels_number(halo_parts *parts, bool shared, int64_t number);
+
+/* How many columns of B are packed at a time, so that a large B does not need memory for all of it once more. `bytes`: of a
+ * packed column. */
+int64_t halo_panels_stretch(const halo_caps *caps, const halo_panels *b, int64_t rows,
+                            int64_t columns, int64_t bytes);
 
 /* Elements that it takes. */
 int64_t halo_panels_pack_size(const halo_panels_pack *p);
@@ -51,8 +58,10 @@ void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_pa
 typedef struct halo_panels_sizes {
   int64_t rows, columns, batch, cuts, k;
   bool shared; /* sizes are arguments */
+  /* Columns that one launch computes, from `first` on; 0: all. What differs from launch to launch is an argument. */
+  int64_t stretch, first;
   /* Of halo_panels_begin: their texts. */
-  const char *rows_text, *columns_text, *batch_text, *turns_text;
+  const char *rows_text, *columns_text, *batch_text, *turns_text, *panels_text, *first_text;
 } halo_panels_sizes;
 
 /* The texts of the sizes; before halo_panels_template. */

@@ -1,5 +1,6 @@
 /* tests/unit/test_kernels.c: every file in cl_kernels/ by itself, the templates with other holes, and
  * each implementation forced on a small module, as for a CPU and as for a GPU. */
+#include "client/executable.h"
 #include "evaluator/evaluator.h"
 #include "kernels/template.h"
 #include "opencl/opencl.h"
@@ -232,7 +233,7 @@ START_TEST(panels_holes) {
   "H_ROW(b, p, i) ((b)*H_M + ((p)*H_MR + (i) < H_M ? (p)*H_MR + (i) : H_M - 1)) * H_K; "           \
   "H_BBATCH (H_NPANELS * H_K * H_NV * H_W); H_BPANEL (H_K * H_NV * H_W); "                         \
   "H_MPANELS ((H_M + H_MR - 1) / H_MR); "                                                          \
-  "H_NPANELS ((H_N + H_NV * H_W - 1) / (H_NV * H_W)); "
+  "H_NPANELS ((H_N + H_NV * H_W - 1) / (H_NV * H_W)); H_FIRST 0; "
 #define LINE "H_LOOPS for (H_INT k = 0@ k < H_K@ ++k); H_KA k; H_KB k * H_NV * H_W; "
 #define NEST                                                                                       \
   "H_LOOPS for (H_INT k = part@ k < part + 1@ ++k) for (H_INT j = 0@ j < 2@ ++j); H_KA k; "        \
@@ -574,6 +575,39 @@ START_TEST(most_dimensions) {
 }
 END_TEST
 
+/* A large right side is packed in stretches of columns, of which the last is shorter. */
+START_TEST(large_products) {
+  static const struct {
+    const char *text;
+    int64_t most; /* bytes */
+  } products[] = {
+      {"ENTRY e { x = f32[20,2048] parameter(0) y = f32[2048,1100] parameter(1) "
+       "ROOT d = f32[20,1100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+       6000000},
+      {"ENTRY e { x = f32[20,2048] parameter(0) y = f32[1100,2048] parameter(1) "
+       "ROOT d = f32[20,1100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1} }",
+       6000000},
+      {"ENTRY e { x = f32[2048,20] parameter(0) y = f32[1100,2048] parameter(1) "
+       "z = f32[1100,2048] multiply(y, y) "
+       "d = f32[20,1100] dot(x, z), lhs_contracting_dims={0}, rhs_contracting_dims={1} "
+       "ROOT a = f32[20,1100] abs(d) }",
+       15000000}};
+  halo_client *client = run_client(NULL);
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+    check_forced("dot:panels", products[i].text);
+    halo_executable *e;
+    ck_ok(run_try_compile(client, products[i].text,
+                          &(halo_compile_options){.kernels = "dot:panels"}, &e));
+    const halo_plan *plan = halo_executable_plan(e);
+    if (halo_executable_home(e)->cl->caps.compute_units <= 8) {
+      ck_assert_int_le(plan->arenas.data[0].size, products[i].most);
+    }
+    halo_executable_release(e);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 START_TEST(unknown_names) {
   static const char *const bad[] = {
       "dot:best", "dot", "-loop:", "dott:loop", "dot:loop,what", "dot:"};
@@ -619,6 +653,7 @@ int main(void) {
   tcase_add_loop_test(choices, forced_here, 0, FORCED_COUNT);
   tcase_add_loop_test(choices, forced_as_gpu, 0, FORCED_ANYWHERE);
   tcase_add_test(choices, most_dimensions);
+  tcase_add_test(choices, large_products);
   tcase_add_test(choices, unknown_names);
   tcase_set_timeout(texts, 120);
   tcase_set_timeout(choices, 120);
