@@ -8,7 +8,6 @@
  *
  * It is started by the library (lib/opencl/ahead.c), trusts what comes through its socket alone, and ends with it. */
 #include "compiler/messages.h"
-#include "opencl/llvm.h"
 
 #include <CL/cl.h>
 #include <limits.h>
@@ -74,7 +73,6 @@ static bool compiler_open(compiler *c, const char *version) {
       clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &c->device, NULL) != CL_SUCCESS) {
     return false;
   }
-  halo_llvm_mend();
   c->context = clCreateContext(NULL, 1, &c->device, NULL, NULL, &code);
   if (code == CL_SUCCESS) c->queue = clCreateCommandQueue(c->context, c->device, 0, &code);
   if (code == CL_SUCCESS) c->gate = clCreateUserEvent(c->context, &code);

@@ -23,6 +23,9 @@ int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape);
 /* Whether work items would have to ask whether they are within a row of this many elements, as no size of group goes
  * into it: compilers make no vectors then of what reads places that the row decides at run time. */
 bool halo_loop_row_is_guarded(const halo_lowering *l, int64_t columns);
+/* The buffer of the first result where no result is wider than HALO_NARROW: h_zero of it is to be added to the counters of loops
+ * that write the results. NULL: some result is. */
+const char *halo_loop_zero(const halo_lowering *l, halo_emitter *e);
 /* All results at a position of memory, one value for each: their shapes may differ (a reduction, and that reshaped),
  * their numbers of elements do not. */
 void halo_loop_values(const halo_lowering *l, halo_emitter *e, emit_frame *frame,

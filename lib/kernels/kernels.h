@@ -142,6 +142,10 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
 halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char *name,
                                    const char *label, uint64_t in_place, const char *place,
                                    const char *itype);
+/* Bytes of an element: loops that write no longer ones may be vectors of 16 elements and more before AVX-512, which
+ * LLVM 15 then may get wrong (h_zero in scalar.cl). */
+enum { HALO_NARROW = 2 };
+
 /* What such functions have in their heads, to stay apart. Clang gives functions half of the registers of processors
  * with AVX-512, and kernels all, unless it is told. */
 #define HALO_KERNEL_APART "__attribute__((noinline, min_vector_width(512))) "

@@ -262,6 +262,14 @@ static int64_t loop_row_group(int64_t columns) {
   return LOOP_GROUP / 8;
 }
 
+const char *halo_loop_zero(const halo_lowering *l, halo_emitter *e) {
+  const halo_shape *shape = halo_lowering_root(l)->shape;
+  for (int32_t k = 0; k < halo_shape_leaf_count(shape); k++) {
+    if (halo_type_size(halo_leaf_shape(shape, k)->type) > HALO_NARROW) return NULL;
+  }
+  return halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, halo_leaf_shape(shape, 0)->type, NULL);
+}
+
 bool halo_loop_row_is_guarded(const halo_lowering *l, int64_t columns) {
   return !loop_is_flat(l->computation) && columns % loop_row_group(columns) != 0;
 }

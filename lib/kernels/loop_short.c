@@ -138,7 +138,10 @@ void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_lo
   }
   halo_emit_line(e, "const long end = %s;", end);
   halo_emit_line(e, "H_SIDE_BY_SIDE(%d)", short_lanes(l));
-  halo_emit_open(e, "for (long r = first; r < end; ++r)");
+  const char *zero = halo_loop_zero(l, e);
+  halo_emit_open(
+      e, zero ? "for (long n = first; n < end; ++n)" : "for (long r = first; r < end; ++r)");
+  if (zero) halo_emit_line(e, "const long r = n + h_zero(%s);", zero);
   emit_frame *frame = halo_frame_kernel(e, l->computation);
   const halo_integer *row = halo_emit_counter(e, "r", s->rows);
   const halo_integer *begin = halo_integer_mul(&e->integers, row, s->length);

@@ -172,12 +172,16 @@ static void spans_emit_row(const halo_lowering *l, halo_emitter *e, const halo_l
   for (int k = 0; k < s->count; k++) {
     int64_t begin = s->begin[k], end = spans_end(s, k);
     const char *loop = NULL;
+    const char *zero = NULL;
     if (end - begin > 1) {
+      zero = halo_loop_zero(l, e);
       halo_emit_line(e, "H_INDEPENDENT(%d)", spans_lanes(l));
-      loop = halo_arena_printf(l->arena, "for (long c = %lld; c < %lld; ++c)", (long long)begin,
-                               (long long)end);
+      loop =
+          halo_arena_printf(l->arena, "for (long %s = %lld; %s < %lld; ++%s)", zero ? "n" : "c",
+                            (long long)begin, zero ? "n" : "c", (long long)end, zero ? "n" : "c");
     }
     halo_emit_open(e, loop);
+    if (zero) halo_emit_line(e, "const long c = n + h_zero(%s);", zero);
     spans_emit(l, e, s, b, k);
     halo_emit_close(e);
   }

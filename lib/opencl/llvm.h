@@ -136,11 +136,4 @@ typedef struct halo_llvm {
  * to be called first when PoCL has a device. */
 const halo_llvm *halo_llvm_find(void);
 
-/* What a loop of vectors leaves over, LLVM 15 may put into a loop of shorter vectors, and starts that one's narrowed counters
- * at 0 again instead of where the first loop ended (seen with places among bytes, divided: convolutions of 8-bit floats).
- * This has it leave such rests to loops of single elements, in the whole process and for good, where it is older than 19,
- * which was seen to be right; true: that is done, and programs are to say so in their options, since kernels that were
- * compiled without it are in caches. Any thread; to be called before PoCL compiles for this library. */
-bool halo_llvm_mend(void);
-
 #endif

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "opencl/ahead.h"
-#include "opencl/llvm.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
@@ -98,7 +97,6 @@ static char *program_options(const halo_caps *caps, const char *extra) {
     halo_strbuf_append(&text, " -cl-fp32-correctly-rounded-divide-sqrt");
   }
   if (halo_caps_flushes(caps)) halo_strbuf_append(&text, " -cl-denorms-are-zero");
-  if (halo_pocl_is(caps) && halo_llvm_mend()) halo_strbuf_append(&text, " -DH_MENDED");
   /* scalar.cl: on CPUs these functions are slower than what stands beside them. */
   if (caps->is_gpu) halo_strbuf_append(&text, " -DH_HALF_FUNCTIONS");
   /* Mesa (22.3) takes (long)i < 3, of an int, for what is never true. */

@@ -110,7 +110,9 @@ static void bundle_put_call(bundle_text *t, const bundle_body *body, const char 
                             const char *names) {
   const halo_step *step = body->members[0];
   lower_unit_name(&t->code, step->kernel, number);
-  halo_strbuf_printf(&t->code, "(x, %s%s", step->dims > 1 ? "y" : "0", names);
+  const char *zero = lower_is_narrow(step) ? " + h_zero(t)" : "";
+  halo_strbuf_printf(&t->code, "(x%s, %s%s%s", zero, step->dims > 1 ? "y" : "0",
+                     step->dims > 1 ? zero : "", names);
   for (int32_t v = 0; v < step->value_count; v++) {
     halo_strbuf_printf(&t->code, ", own[%d]", BUNDLE_VALUES + v);
   }

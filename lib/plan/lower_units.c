@@ -118,6 +118,14 @@ bool lower_is_plain(const bool *plain_units, const halo_step *step) {
   return plain;
 }
 
+bool lower_is_narrow(const halo_step *step) {
+  bool narrow = true;
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    narrow &= !step->args[a].written || step->args[a].element_size <= HALO_NARROW;
+  }
+  return narrow;
+}
+
 /* Units that steps still have, numbered anew. */
 typedef struct unit_numbers {
   const halo_plan *plan;

@@ -89,6 +89,8 @@ void lower_unit_name(halo_strbuf *out, const char *name, const char *number);
 bool *lower_plain_units(const lower_state *s);
 /* Whether a kernel step can be such a function: known numbers are all it gets by value. */
 bool lower_is_plain(const bool *plain_units, const halo_step *step);
+/* Whether all that the kernel writes is so narrow that loops over its items begin with a hidden 0 (h_zero in scalar.cl). */
+bool lower_is_narrow(const halo_step *step);
 /* lower_groups.c: where a runtime compiles kernels of short work items several times over, has one work item do what a
  * group does. To be called when no kernel becomes a part of another any more. */
 void lower_groups(lower_state *s);

@@ -185,6 +185,18 @@ static void region_share(region_text *t, const halo_step *step, const char *loop
   halo_strbuf_append(&t->body, ");\n");
 }
 
+/* Appends `name`, the counter of a loop of `count` rounds over the step's items, with the hidden 0 (h_zero of scalar.cl).
+ * `own`: as for region_put_items. */
+static void region_put_place(region_text *t, const halo_step *step, bool own, size_t count,
+                             const char *name, halo_strbuf *out) {
+  int32_t place = own ? 0 : region_arg(t, step->args[0].buffer, step->args[0].written);
+  if (count > 1 && lower_is_narrow(step)) {
+    halo_strbuf_printf(out, "%s + h_zero(%c%d)", name, own ? 'p' : 'b', place);
+  } else {
+    halo_strbuf_append(out, name);
+  }
+}
+
 /* All work items of a step, shared out among those of the group; its arguments by their numbers in the region's
  * kernel, or in a function of the step. */
 static void region_put_items(region_text *t, const halo_step *step, bool own, halo_strbuf *out) {
@@ -196,7 +208,10 @@ static void region_put_items(region_text *t, const halo_step *step, bool own, ha
                      t->e->group);
   region_number_text(t, step->unit, number);
   lower_unit_name(out, step->kernel, number);
-  halo_strbuf_append(out, rows ? "(x, y" : "(x, 0");
+  halo_strbuf_char(out, '(');
+  region_put_place(t, step, own, items, "x", out);
+  halo_strbuf_append(out, ", ");
+  region_put_place(t, step, own, rows ? step->global[1] : 1, rows ? "y" : "0", out);
   for (int32_t a = 0; a < step->arg_count; a++) {
     const halo_plan_arg *arg = &step->args[a];
     int32_t place = own ? a : region_arg(t, arg->buffer, arg->written);
