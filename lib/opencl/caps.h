@@ -31,7 +31,8 @@ typedef struct halo_caps {
   bool shares_host_memory; /* CL_DEVICE_HOST_UNIFIED_MEMORY */
   bool multiplies_bytes;   /* PoCL before 4.0: sums of products of four bytes (AVX512-VNNI) */
   bool multiplies_bf16;    /* likewise, of two bf16 numbers, subnormals flushed (AVX512-BF16) */
-  bool local_is_real;      /* CL_LOCAL: local memory is on chip, not a piece of global memory */
+  bool adds_barriers; /* PoCL 4.0 and newer: to loops of kernels, of which some then never end */
+  bool local_is_real; /* CL_LOCAL: local memory is on chip, not a piece of global memory */
 
   uint32_t compute_units;
   uint32_t clock_mhz;

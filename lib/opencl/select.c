@@ -173,6 +173,8 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   caps->simd_width = select_simd_width(id, caps);
   if (caps->simd_width == 0) caps->simd_width = 1;
   select_products(caps);
+  caps->adds_barriers =
+      caps->is_cpu && halo_pocl_is(caps) && halo_pocl_version(caps->platform_version) >= 400;
   int major = 0, minor = 0;
   bool version = sscanf(caps->version, "OpenCL %d.%d", &major, &minor) == 2;
   out->usable = version && (major > 1 || minor >= 2) && caps->global_memory &&

@@ -501,16 +501,27 @@ static void region_put_types(const region_text *t, halo_strbuf *out, bool begin)
   }
 }
 
+/* The kernel's parameters, or, `names`, what a function of the same gets from it. */
+static void region_put_parameters(const region_text *t, halo_strbuf *out, bool names) {
+  for (int32_t a = 0; a < t->args.count; a++) {
+    halo_strbuf_printf(out, names ? "%sb%d_, b%do" : "%s__global uchar *b%d_, ulong b%do",
+                       a ? ", " : "", a, a);
+  }
+  if (region_goes_on(t)) halo_strbuf_append(out, names ? ", resume" : ", int resume");
+}
+
 static int32_t region_make_unit(region_text *t, const char *name) {
   bool goes_on = region_goes_on(t);
+  /* PoCL 7.1 adds barriers to the loops of kernels, and loses the end of loops of which some have no rounds. Functions
+   * that are not put in place are left as they are. */
+  bool apart = t->e->s->caps->adds_barriers && t->e->group == 1;
   halo_strbuf text = {0};
   region_put_types(t, &text, true);
   halo_strbuf_append(&text, halo_strbuf_text(&t->functions));
-  halo_strbuf_printf(&text, "__kernel void %s(", name);
-  for (int32_t a = 0; a < t->args.count; a++) {
-    halo_strbuf_printf(&text, "%s__global uchar *b%d_, ulong b%do", a ? ", " : "", a, a);
-  }
-  halo_strbuf_append(&text, goes_on ? ", int resume) {\n" : ") {\n");
+  halo_strbuf_printf(
+      &text, apart ? "static __attribute__((noinline)) void %s_all(" : "__kernel void %s(", name);
+  region_put_parameters(t, &text, false);
+  halo_strbuf_append(&text, ") {\n");
   for (int32_t a = 0; a < t->args.count; a++) {
     halo_strbuf_printf(&text, "  __global void *b%d = b%d_ + b%do;\n", a, a, a);
   }
@@ -526,6 +537,13 @@ static int32_t region_make_unit(region_text *t, const char *name) {
     halo_strbuf_printf(&text, "  if (%s == 0) ((__global uchar *)place)[0] = 0;\n", region_item(t));
   }
   halo_strbuf_append(&text, "}\n");
+  if (apart) {
+    halo_strbuf_printf(&text, "__kernel void %s(", name);
+    region_put_parameters(t, &text, false);
+    halo_strbuf_printf(&text, ") { %s_all(", name);
+    region_put_parameters(t, &text, true);
+    halo_strbuf_append(&text, "); }\n");
+  }
   region_put_types(t, &text, false);
   int32_t unit = lower_unit(t->e->s, &text, t->sections);
   halo_strbuf_deinit(&text);
