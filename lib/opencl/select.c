@@ -139,12 +139,26 @@ static uint32_t select_simd_width(cl_device_id id, const halo_caps *caps) {
   return caps->is_gpu ? 32 : 1;
 }
 
+/* PoCL may compile for less than the processor has ($POCL_KERNELLIB_NAME). Which processor it compiles for stands last in the
+ * device's version; these have no vectors of 64 bytes. */
+static bool select_has_wide_vectors(const char *version) {
+  static const char *const narrow[] = {"x86-64",    "core2",  "penryn", "sandybridge",
+                                       "ivybridge", "bdver1", "haswell"};
+  const char *name = strrchr(version, ' ');
+  for (size_t i = 0; name && i < sizeof narrow / sizeof *narrow; i++) {
+    size_t length = strlen(name), last = strlen(narrow[i]);
+    if (length > last && strcmp(name + length - last, narrow[i]) == 0) return false;
+  }
+  return name != NULL;
+}
+
 /* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out.
  * PoCL 4.0 and newer put all functions in place, in a kernel that is not compiled for these: LLVM ends the process then. */
 static void select_products(halo_caps *caps) {
 #if defined(__x86_64__)
   int version = halo_pocl_is(caps) ? halo_pocl_version(caps->platform_version) : 0;
   if (version <= 0 || version >= 400 || !caps->is_cpu || caps->simd_width < 16) return;
+  if (!select_has_wide_vectors(caps->version)) return;
   caps->multiplies_bytes = __builtin_cpu_supports("avx512vnni");
   caps->multiplies_bf16 = __builtin_cpu_supports("avx512bf16") && halo_caps_flushes(caps);
 #else
