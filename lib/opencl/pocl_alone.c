@@ -439,10 +439,10 @@ static halo_strbuf alone_link(cl_program compiled, const char *source, bool *is_
 }
 
 /* PoCL has LLVM optimise a program, and each kernel of it once more. That takes as long again as all of clang does, and a
- * kernel without loops gains nothing by the first time. And PoCL keeps each program's LLVM module, a fifth of which are names of
- * values. PoCL knows no option for either, but looks at options as words between spaces, and hands them on as words
- * between spaces of any kind. */
-static const char alone_brief[] = " -DH_BRIEF\t-disable-llvm-passes\t-discard-value-names";
+ * kernel without loops gains nothing by the first time. PoCL knows no option for it, but looks at options as words
+ * between spaces, and hands them on as words between spaces of any kind. (clang's -discard-value-names would make the LLVM module that
+ * PoCL keeps a fifth smaller, but all programs share a context of LLVM, which then frees names twice.) */
+static const char alone_brief[] = " -DH_BRIEF\t-disable-llvm-passes";
 
 static bool alone_put_group(halo_strbuf *out, const char *name, const char *parameters) {
   halo_native_group(out, name, parameters);
