@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "passes/fusion.h"
 #include "passes/fusion_state.h"
-#include "passes/order.h"
 
 #include <stdlib.h>
 
@@ -15,25 +14,9 @@ enum {
 
 /* ---- Readers and updates ---- */
 
-typedef struct groups_pair {
-  int32_t from, to;
-} groups_pair;
-typedef HALO_VEC(groups_pair) groups_pairs;
-
-static halo_groups_edges groups_list_edges(const groups_pairs *pairs, int32_t count) {
-  halo_groups_edges out = {.first = halo_alloc(sizeof *out.first * ((size_t)count + 2)),
-                           .list = halo_alloc(sizeof *out.list * ((size_t)pairs->count + 1))};
-  for (int32_t p = 0; p < pairs->count; p++) out.first[pairs->data[p].from + 2]++;
-  for (int32_t i = 2; i < count + 2; i++) out.first[i] += out.first[i - 1];
-  for (int32_t p = 0; p < pairs->count; p++) {
-    out.list[out.first[pairs->data[p].from + 1]++] = pairs->data[p].to;
-  }
-  return out;
-}
-
 /* Readers that come before an update, as pairs of both. */
 static void groups_collect_readers(const halo_groups_state *g, const halo_instr *update,
-                                   groups_pairs *pairs) {
+                                   order_pairs *pairs) {
   uint64_t over = order_updated(update);
   for (int32_t o = 0; o < update->operand_count && o < 64; o++) {
     const halo_instr *array = update->operands[o];
@@ -41,29 +24,24 @@ static void groups_collect_readers(const halo_groups_state *g, const halo_instr 
     if (halo_shape_byte_size(array->shape) < GROUPS_SMALL) continue;
     for (int32_t u = g->users.first[array->mark]; u < g->users.first[array->mark + 1]; u++) {
       int32_t reader = g->users.list[u];
-      if (reader < update->mark) halo_vec_push(pairs, (groups_pair){reader, update->mark});
+      if (reader < update->mark) halo_vec_push(pairs, (order_pair){reader, update->mark});
     }
   }
 }
 
 static void groups_find_updates(halo_groups_state *g) {
-  groups_pairs pairs = {0};
+  order_pairs pairs = {0};
   int32_t count = g->computation->instrs.count;
   for (int32_t i = 0; i < count; i++) {
     const halo_instr *instr = g->computation->instrs.data[i];
     if (instr->opcode == HALO_OP_FUSION) groups_collect_readers(g, instr, &pairs);
   }
-  g->updates = groups_list_edges(&pairs, count);
+  g->updates = order_lists_make(&pairs, count);
   for (int32_t p = 0; p < pairs.count; p++) {
-    pairs.data[p] = (groups_pair){pairs.data[p].to, pairs.data[p].from};
+    pairs.data[p] = (order_pair){pairs.data[p].to, pairs.data[p].from};
   }
-  g->readers = groups_list_edges(&pairs, count);
+  g->readers = order_lists_make(&pairs, count);
   halo_vec_deinit(&pairs);
-}
-
-static void groups_free_edges(halo_groups_edges *edges) {
-  halo_free(edges->first);
-  halo_free(edges->list);
 }
 
 /* ---- Groups ---- */
@@ -93,8 +71,8 @@ void halo_groups_begin(halo_groups_state *g, halo_computation *computation) {
 
 void halo_groups_end(halo_groups_state *g) {
   halo_users_deinit(&g->users);
-  groups_free_edges(&g->readers);
-  groups_free_edges(&g->updates);
+  order_lists_deinit(&g->readers);
+  order_lists_deinit(&g->updates);
   halo_free(g->group_of);
   halo_free(g->next);
   halo_free(g->last);

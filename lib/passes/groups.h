@@ -9,26 +9,22 @@
 #ifndef HALO_PASSES_GROUPS_H
 #define HALO_PASSES_GROUPS_H
 
+#include "passes/order.h"
 #include "passes/rewrite.h"
 #include "passes/users.h"
 
 enum { HALO_GROUPS_END = -1 };
 
-/* By position: list[first[i]] .. list[first[i + 1] - 1]. */
-typedef struct halo_groups_edges {
-  int32_t *first, *list;
-} halo_groups_edges;
-
 typedef struct halo_groups_state {
   halo_computation *computation;
-  halo_users users;          /* control successors too */
-  halo_groups_edges readers; /* of an update: who reads what it writes over, and comes first */
-  halo_groups_edges updates; /* of a reader: the updates that it comes before */
-  int32_t *group_of;         /* by position: the representative */
-  int32_t *next;             /* by position: another member, or HALO_GROUPS_END */
-  int32_t *last;             /* by representative: the end of the list that it begins */
-  int32_t *order;            /* by representative */
-  int32_t *stamp;            /* by representative: the question in which it was last met */
+  halo_users users;    /* control successors too */
+  order_lists readers; /* of an update: who reads what it writes over, and comes first */
+  order_lists updates; /* of a reader: the updates that it comes before */
+  int32_t *group_of;   /* by position: the representative */
+  int32_t *next;       /* by position: another member, or HALO_GROUPS_END */
+  int32_t *last;       /* by representative: the end of the list that it begins */
+  int32_t *order;      /* by representative */
+  int32_t *stamp;      /* by representative: the question in which it was last met */
   int32_t question;
   HALO_VEC(int32_t) before, after; /* found by the question at hand: representatives */
 } halo_groups_state;

@@ -13,6 +13,16 @@ typedef struct order_lists {
   int32_t *first, *list;
 } order_lists;
 
+typedef struct order_pair {
+  int32_t from, to;
+} order_pair;
+typedef HALO_VEC(order_pair) order_pairs;
+
+/* Of each of `count` numbers the list of those that a pair leads to, in the order of the pairs. The caller frees it with
+ * order_lists_deinit. */
+order_lists order_lists_make(const order_pairs *pairs, int32_t count);
+void order_lists_deinit(order_lists *lists);
+
 typedef struct order_memory {
   halo_computation *computation;
   int32_t count;       /* instructions */

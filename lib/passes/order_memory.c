@@ -6,12 +6,7 @@
 
 /* ---- Lists ---- */
 
-typedef struct order_pair {
-  int32_t from, to;
-} order_pair;
-typedef HALO_VEC(order_pair) order_pairs;
-
-static order_lists order_lists_make(const order_pairs *pairs, int32_t count) {
+order_lists order_lists_make(const order_pairs *pairs, int32_t count) {
   order_lists out = {.first = halo_alloc(sizeof *out.first * ((size_t)count + 2)),
                      .list = halo_alloc(sizeof *out.list * ((size_t)pairs->count + 1))};
   for (int32_t p = 0; p < pairs->count; p++) out.first[pairs->data[p].from + 2]++;
@@ -22,7 +17,7 @@ static order_lists order_lists_make(const order_pairs *pairs, int32_t count) {
   return out;
 }
 
-static void order_lists_deinit(order_lists *lists) {
+void order_lists_deinit(order_lists *lists) {
   halo_free(lists->first);
   halo_free(lists->list);
 }
