@@ -232,8 +232,10 @@ static const tool_option bench_options_table[] = {
     {BENCH_JAX, 0, "jax", "PYTHON",
      "a Python that has jax: the same programs on XLA's CPU backend too (default: "
      "$HALO_JAX_PYTHON)"},
-    {BENCH_SCRIPT, 0, "script", "FILE", "where bench_jax.py is (tools/bench_jax.py)"},
-    {BENCH_DIGITS, 0, "digits", "FOLDER", "where train_step.hlo is (examples/digits/dense)"},
+    {BENCH_SCRIPT, 0, "script", "FILE",
+     "where bench_jax.py is (default: the one that comes with halo)"},
+    {BENCH_DIGITS, 0, "digits", "FOLDER",
+     "where train_step.hlo is (default: the one that comes with halo)"},
     {BENCH_JSON, 0, "json", "FILE", "write the figures there as well"},
     {BENCH_FIRST_STEP, 0, "first-step", "FILE",
      "compile this module, run it once, and end: what the starts are measured with"},
@@ -270,8 +272,8 @@ int tool_bench(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "elementwise") == 0) return bench_elementwise(argc - 1, argv + 1);
   static bench b; /* too large for the stack to hold with ease */
   b.options = (bench_options){.jax = getenv("HALO_JAX_PYTHON"),
-                              .script = "tools/bench_jax.py",
-                              .digits = "examples/digits/dense",
+                              .script = tool_data("tools/bench_jax.py", "bench_jax.py"),
+                              .digits = tool_data("examples/digits/dense", "digits/dense"),
                               .rounds = 15};
   tool_args args = {
       .command = "bench", .options = bench_options_table, .argc = argc, .argv = argv, .next = 1};

@@ -280,15 +280,17 @@ static const tool_option elementwise_options[] = {
     {ELEMENTWISE_JAX, 0, "jax", "PYTHON",
      "a Python that has jax: the same programs on XLA's CPU backend too (default: "
      "$HALO_JAX_PYTHON)"},
-    {ELEMENTWISE_SCRIPT, 0, "script", "FILE", "where bench_jax.py is (tools/bench_jax.py)"},
+    {ELEMENTWISE_SCRIPT, 0, "script", "FILE",
+     "where bench_jax.py is (default: the one that comes with halo)"},
     {ELEMENTWISE_HELP, 'h', "help", NULL, "this text"},
     {0},
 };
 
 int bench_elementwise(int argc, char **argv) {
   static elementwise_run r; /* too large for the stack to hold with ease */
-  r = (elementwise_run){
-      .jax_python = getenv("HALO_JAX_PYTHON"), .script = "tools/bench_jax.py", .rounds = 7};
+  r = (elementwise_run){.jax_python = getenv("HALO_JAX_PYTHON"),
+                        .script = tool_data("tools/bench_jax.py", "bench_jax.py"),
+                        .rounds = 7};
   tool_args args = {.command = "bench elementwise",
                     .options = elementwise_options,
                     .argc = argc,

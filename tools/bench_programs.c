@@ -267,8 +267,10 @@ static const tool_option programs_option_table[] = {
     {PROGRAMS_ROUNDS, 0, "rounds", "N", "how often each is measured, less if it is slow (11)"},
     {PROGRAMS_DEVICE, 'd', "device", "NAME", "which device, as `halo info` lists them"},
     {PROGRAMS_JAX, 0, "jax", "PYTHON", "a Python that has jax (default: $HALO_JAX_PYTHON)"},
-    {PROGRAMS_SCRIPT, 0, "script", "FILE", "where bench_jax.py is (tools/bench_jax.py)"},
-    {PROGRAMS_FOLDER, 0, "folder", "FOLDER", "where the programs are (tools/programs/hlo)"},
+    {PROGRAMS_SCRIPT, 0, "script", "FILE",
+     "where bench_jax.py is (default: the one that comes with halo)"},
+    {PROGRAMS_FOLDER, 0, "folder", "FOLDER",
+     "where the programs are (default: those that come with halo)"},
     {PROGRAMS_JSON, 0, "json", "FILE", "write the figures there as well"},
     {PROGRAMS_NO_COLD, 0, "no-cold", NULL, "leave first starts out"},
     {PROGRAMS_NO_WARM, 0, "no-warm", NULL, "measure first starts only"},
@@ -294,8 +296,8 @@ int bench_programs(int argc, char **argv) {
                     .argv = argv,
                     .next = 1};
   programs_bench b = {.options = {.jax = getenv("HALO_JAX_PYTHON"),
-                                  .script = "tools/bench_jax.py",
-                                  .folder = "tools/programs/hlo",
+                                  .script = tool_data("tools/bench_jax.py", "bench_jax.py"),
+                                  .folder = tool_data("tools/programs/hlo", "programs"),
                                   .cold = true,
                                   .warm = true}};
   const char *value;

@@ -38,6 +38,11 @@ void *tool_realloc(void *old, size_t size);
 char *tool_strdup(const char *text);
 char *tool_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The path of a file or folder that comes with the program: `installed` is its place below share/halo of an installed
+ * program, `in_source` that in the source tree. Where neither is there, `in_source`, from the working folder on. The
+ * text lives as long as the process. */
+const char *tool_data(const char *in_source, const char *installed);
+
 /* The bytes of a file, of at most 2 GiB, or of stdin for "-", to be freed, and the name that messages have for it; false after a
  * message. */
 bool tool_read_bytes(const char *path, char **out, size_t *size, const char **name);

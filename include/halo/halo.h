@@ -1,4 +1,4 @@
-/* halo/halo.h: everything. */
+/* halo/halo.h: includes every public header. */
 #ifndef HALO_HALO_H
 #define HALO_HALO_H
 
@@ -7,11 +7,13 @@
 #include "halo/channels.h"
 #include "halo/client.h"
 #include "halo/collectives.h"
+#include "halo/communicator.h"
 #include "halo/custom_call.h"
 #include "halo/literal.h"
 #include "halo/module.h"
 #include "halo/npy.h"
 #include "halo/partitioner.h"
+#include "halo/passes.h"
 #include "halo/status.h"
 #include "halo/types.h"
 

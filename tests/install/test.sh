@@ -61,6 +61,13 @@ for header in "$root$prefix"/include/halo/*.h; do
     "${cflags[@]}"
 done
 
+# halo/halo.h brings all of them.
+for header in "$root$prefix"/include/halo/*.h; do
+  name=halo/${header##*/}
+  [ "$name" = halo/halo.h ] || grep -qxF "#include \"$name\"" "$root$prefix/include/halo/halo.h" ||
+    fail "halo/halo.h does not include $name"
+done
+
 # check_names LIBRARY OPTION...: what nm lists of it is ours.
 check_names() {
   local names
