@@ -171,8 +171,7 @@ bool args_number(const tool_args *args, const char *option, const char *value, d
 
 /* ---- Help ---- */
 
-/* Prints `text` in lines of at most 96 columns, all but the first indented. */
-static void args_print_wrapped(FILE *out, const char *text, int column, int indent) {
+void args_print_wrapped(FILE *out, const char *text, int column, int indent) {
   while (*text) {
     size_t word = strcspn(text, " ");
     if (column > indent && column + 1 + (int)word > 96) {

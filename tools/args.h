@@ -39,6 +39,8 @@ bool args_number(const tool_args *args, const char *option, const char *value, d
 int args_usage_error(const tool_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Prints `text` in lines of at most 96 columns, all but the first indented; the first begins in column `column`. */
+void args_print_wrapped(FILE *out, const char *text, int column, int indent);
 /* The options with their help, aligned. */
 void args_print_options(FILE *out, const tool_option *options);
 

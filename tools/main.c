@@ -19,6 +19,7 @@ static const main_command main_commands[] = {
     {"run", tool_run, "run an HLO module on an OpenCL device"},
     {"opt", tool_opt, "print an HLO module after the optimisation passes"},
     {"info", tool_info, "list devices, what they can do, and the program cache"},
+    {"doctor", tool_doctor, "say why there is no device, and what mends that"},
     {"bench", tool_bench, "measure programs against what the device can do"},
 };
 enum { MAIN_COMMANDS = sizeof main_commands / sizeof *main_commands };

@@ -254,6 +254,8 @@ static void select_drop_here(select_list *list) {
   list->count = kept;
 }
 
+#define SELECT_DOCTOR "; 'halo doctor' says what is missing"
+
 /* Why PoCL, which is there, has no device: it has none where it cannot write its cache, or is told to have none. */
 static halo_status select_none_of_pocl(void) {
   char *folder = halo_config_pocl_cache_dir();
@@ -272,7 +274,8 @@ static halo_status select_none_of_pocl(void) {
                        "\"%s\"; unset it to have all",
                        drivers);
   } else {
-    status = halo_fail(HALO_NO_DEVICE, "no OpenCL device: PoCL is there, and offers none");
+    status =
+        halo_fail(HALO_NO_DEVICE, "no OpenCL device: PoCL is there, and offers none" SELECT_DOCTOR);
   }
   halo_free(folder);
   return status;
@@ -304,12 +307,13 @@ static halo_status select_all(select_list *list) {
   if (list->count) return HALO_OK;
   if (has_pocl) return select_none_of_pocl();
   if (*name) {
-    return halo_fail(HALO_NO_DEVICE, "no OpenCL device: the driver is there (%s), and offers none",
+    return halo_fail(HALO_NO_DEVICE,
+                     "no OpenCL device: the driver is there (%s), and offers none" SELECT_DOCTOR,
                      name);
   }
   return halo_fail(HALO_NO_DEVICE,
                    "no OpenCL device: install your GPU vendor's OpenCL driver, or the CPU driver "
-                   "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)");
+                   "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)" SELECT_DOCTOR);
 }
 
 static halo_cl_listing *select_listings(const select_list *list) {
@@ -394,6 +398,7 @@ static halo_status select_none(const select_list *list, const char *selector) {
                        listing->usable ? "" : " (not usable)");
   }
   if (!all) halo_strbuf_append(&text, "; usable is what has " SELECT_NEEDS);
+  halo_strbuf_append(&text, "; 'halo doctor' says why there are no others");
   halo_status status =
       *selector ? halo_fail(HALO_NOT_FOUND, "no OpenCL device matches \"%.80s\"; there are: %s",
                             selector, halo_strbuf_text(&text))
