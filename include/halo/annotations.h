@@ -60,6 +60,7 @@ typedef enum halo_sharding_kind {
 /* Whether shardings that share an id are to be equal. */
 typedef enum halo_shard_group { HALO_SHARD_ALONE, HALO_SHARD_AS, HALO_SHARD_LIKE } halo_shard_group;
 
+/* How one array, or each leaf of a tuple, lies on the devices. */
 typedef struct halo_sharding {
   halo_sharding_kind kind;
   int64_t device; /* MAXIMAL */

@@ -523,6 +523,7 @@ typedef enum halo_precision {
   HALO_PRECISION_HIGHEST = 2
 } halo_precision;
 
+/* Zero-initialise what is not used. */
 typedef struct halo_dot_options {
   halo_type preferred_type; /* of the result; HALO_TYPE_INVALID: the operands' */
   halo_precision lhs_precision, rhs_precision;

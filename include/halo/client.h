@@ -26,6 +26,7 @@ typedef struct halo_view halo_view;             /* a buffer's bytes, seen by the
 
 /* ---- Client and devices ---- */
 
+/* How a client is made. Zero-initialise what is not used. */
 typedef struct halo_client_options {
   /* Which devices: NULL or "" for the default (HALO_DEVICE if set, else the first GPU, else the
    * first device of any kind); "gpu", "cpu"; "PLATFORM:DEVICE" by number as `halo info` lists them;
@@ -66,6 +67,7 @@ HALO_API int halo_client_process_count(const halo_client *client);
 HALO_API int halo_client_global_device_count(const halo_client *client);
 HALO_API int halo_device_id(const halo_device *device);
 
+/* What a device is and has. */
 typedef struct halo_device_info {
   const char *platform, *name, *vendor, *driver, *version; /* live as long as the client */
   const char *kind;                                        /* "gpu", "cpu", "accelerator", "null" */
@@ -127,6 +129,7 @@ HALO_API void halo_prefer_caller_thread(bool owns_process);
  * is freed with halo_text_release otherwise. It need not exist yet. */
 HALO_API HALO_MUST_USE halo_status halo_cache_directory(char **out);
 
+/* The use of a device's memory by one client. */
 typedef struct halo_memory_stats {
   uint64_t live;   /* bytes in buffers and running programs */
   uint64_t cached; /* bytes kept for reuse */
@@ -145,6 +148,7 @@ HALO_API void halo_device_trim_memory(halo_device *device);
 
 /* ---- Compiling ---- */
 
+/* How a module is compiled. Zero-initialise what is not used. */
 typedef struct halo_compile_options {
   bool no_fusion;       /* every instruction its own kernel; for tests and for finding faults */
   bool no_optimization; /* only the passes that are needed to run at all */
@@ -255,6 +259,7 @@ typedef enum halo_report {
 } halo_report;
 HALO_API const char *halo_executable_report(halo_executable *executable, halo_report report);
 
+/* One line of a profile. */
 typedef struct halo_profile_row {
   const char *name; /* of the step; lives as long as the executable */
   const char *kind; /* "kernel", "copy", "library", ... */
@@ -403,6 +408,7 @@ HALO_API HALO_MUST_USE halo_status halo_promise_fail(halo_event *promise, halo_s
 
 /* ---- Running ---- */
 
+/* How a program is run. Zero-initialise what is not used. */
 typedef struct halo_execute_options {
   /* Arguments, by flat index, whose memory the program may take over; NULL: none. Their buffers are
    * unusable afterwards (HALO_FAILED_PRECONDITION); also when the run fails, unless it failed before

@@ -48,6 +48,7 @@ typedef struct halo_custom_array {
   size_t offset; /* in it, in bytes */
 } halo_custom_array;
 
+/* Which members of a halo_custom_attr hold its value. */
 typedef enum halo_custom_attr_kind {
   HALO_CUSTOM_INTEGER, /* integer; true and false are 1 and 0 */
   HALO_CUSTOM_REAL,    /* real */

@@ -17,6 +17,7 @@
 #include "halo/status.h"
 #include "halo/types.h"
 
+/* The version of these headers. */
 #define HALO_VERSION_MAJOR 0
 #define HALO_VERSION_MINOR 1
 #define HALO_VERSION_PATCH 0

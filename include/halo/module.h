@@ -82,6 +82,7 @@ HALO_API void halo_text_release(char *text);
 HALO_API HALO_MUST_USE halo_status halo_module_to_proto(const halo_module *module, char **out,
                                                         size_t *size);
 
+/* Adds a reference. */
 HALO_API void halo_module_retain(halo_module *module);
 /* Drops one reference; NULL is allowed. */
 HALO_API void halo_module_release(halo_module *module);

@@ -32,6 +32,7 @@ HALO_API HALO_MUST_USE halo_status halo_module_optimize(const halo_module *modul
 HALO_API const char *halo_pass_name(int index);
 HALO_API const char *halo_pass_description(int index);
 
+/* How many instructions have an opcode. */
 typedef struct halo_opcode_count {
   const char *name; /* static */
   int64_t count;

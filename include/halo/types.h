@@ -91,6 +91,7 @@ HALO_API HALO_MUST_USE halo_status halo_shape_create_token(halo_shape **out);
 /* Releases a shape made by a create call; NULL is allowed. */
 HALO_API void halo_shape_release(halo_shape *shape);
 
+/* The element type; HALO_TYPE_TUPLE and the like for what is no array. */
 HALO_API halo_type halo_shape_type(const halo_shape *shape);
 /* Number of dimensions; 0 for scalars and non-arrays. */
 HALO_API int halo_shape_rank(const halo_shape *shape);
