@@ -4,8 +4,7 @@
 #define HALO_TOOLS_BENCH_H
 
 #include "halo/client.h"
-
-#include <CL/cl.h>
+#include "opencl/api.h"
 
 /* The median; sorts `values`. */
 double bench_median(double *values, int count);

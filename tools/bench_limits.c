@@ -45,21 +45,25 @@ static const char limits_source[] =
 
 enum { LIMITS_FMAS_A_STEP = 12, LIMITS_ROUNDS = 3 };
 
+static halo_cl_api limits_cl; /* OpenCL's functions, for the bare yardsticks */
+
 static cl_device_id limits_find_device(const halo_device_info *info) {
   cl_platform_id platforms[16];
   cl_device_id devices[32], found = NULL;
   cl_uint platform_count = 0, device_count;
   char name[256];
-  clGetPlatformIDs(16, platforms, &platform_count);
+  limits_cl.clGetPlatformIDs(16, platforms, &platform_count);
   for (cl_uint p = 0; p < platform_count && p < 16; p++) {
-    if (clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS ||
+    if (limits_cl.clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof name, name, NULL) !=
+            CL_SUCCESS ||
         strcmp(name, info->platform) != 0 ||
-        clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 32, devices, &device_count) !=
+        limits_cl.clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 32, devices, &device_count) !=
             CL_SUCCESS) {
       continue;
     }
     for (cl_uint d = 0; d < device_count && d < 32 && found == NULL; d++) {
-      if (clGetDeviceInfo(devices[d], CL_DEVICE_NAME, sizeof name, name, NULL) == CL_SUCCESS &&
+      if (limits_cl.clGetDeviceInfo(devices[d], CL_DEVICE_NAME, sizeof name, name, NULL) ==
+              CL_SUCCESS &&
           strcmp(name, info->name) == 0) {
         found = devices[d];
       }
@@ -85,13 +89,14 @@ static cl_program limits_build(const bench_machine *machine, int width) {
   }
   const char *sources[] = {head, limits_source};
   cl_int code;
-  cl_program program = clCreateProgramWithSource(machine->context, 2, sources, NULL, &code);
+  cl_program program =
+      limits_cl.clCreateProgramWithSource(machine->context, 2, sources, NULL, &code);
   bench_check_cl(code, "clCreateProgramWithSource");
-  code = clBuildProgram(program, 1, &machine->device, "", NULL, NULL);
+  code = limits_cl.clBuildProgram(program, 1, &machine->device, "", NULL, NULL);
   if (code != CL_SUCCESS) {
     char log[4096] = "";
-    clGetProgramBuildInfo(program, machine->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
-                          NULL);
+    limits_cl.clGetProgramBuildInfo(program, machine->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1,
+                                    log, NULL);
     fprintf(stderr, "halo bench: %s\n", log);
   }
   bench_check_cl(code, "building the yardsticks");
@@ -103,33 +108,34 @@ static bench_yardstick limits_yardstick(const bench_machine *machine, cl_program
                                         const char *kernel, size_t global, size_t local,
                                         double work) {
   bench_yardstick y = {.queue = machine->queue, .global = global, .local = local, .work = work};
-  y.kernel = clCreateKernel(program, kernel, NULL);
+  y.kernel = limits_cl.clCreateKernel(program, kernel, NULL);
   return y;
 }
 
 static void limits_set_arrays(const bench_machine *machine, cl_kernel kernel, int count) {
   for (int i = 0; i < count; i++) {
-    bench_check_cl(clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &machine->arrays[i]),
-                   "clSetKernelArg");
+    bench_check_cl(
+        limits_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &machine->arrays[i]),
+        "clSetKernelArg");
   }
 }
 
 double bench_yardstick_run(const bench_yardstick *y) {
   double start = tool_now();
-  bench_check_cl(
-      clEnqueueNDRangeKernel(y->queue, y->kernel, 1, NULL, &y->global, &y->local, 0, NULL, NULL),
-      "clEnqueueNDRangeKernel");
-  bench_check_cl(clFinish(y->queue), "clFinish");
+  bench_check_cl(limits_cl.clEnqueueNDRangeKernel(y->queue, y->kernel, 1, NULL, &y->global,
+                                                  &y->local, 0, NULL, NULL),
+                 "clEnqueueNDRangeKernel");
+  bench_check_cl(limits_cl.clFinish(y->queue), "clFinish");
   return tool_now() - start;
 }
 
 double bench_yardstick_enqueue(const bench_yardstick *y) {
   double start = tool_now();
-  cl_int code =
-      clEnqueueNDRangeKernel(y->queue, y->kernel, 1, NULL, &y->global, &y->local, 0, NULL, NULL);
+  cl_int code = limits_cl.clEnqueueNDRangeKernel(y->queue, y->kernel, 1, NULL, &y->global,
+                                                 &y->local, 0, NULL, NULL);
   double seconds = tool_now() - start;
   bench_check_cl(code, "clEnqueueNDRangeKernel");
-  bench_check_cl(clFinish(y->queue), "clFinish");
+  bench_check_cl(limits_cl.clFinish(y->queue), "clFinish");
   return seconds;
 }
 
@@ -147,7 +153,7 @@ static void limits_keep_faster(bench_yardstick *best, double *best_rate,
     *best = *candidate;
     *candidate = former;
   }
-  if (candidate->kernel != NULL) clReleaseKernel(candidate->kernel);
+  if (candidate->kernel != NULL) limits_cl.clReleaseKernel(candidate->kernel);
 }
 
 /* Bandwidth: every width with a few work-group sizes. */
@@ -183,9 +189,9 @@ static void limits_pick_peak(bench_machine *machine, const cl_program *programs,
           limits_yardstick(machine, programs[w], "multiply_add", global, local, a_step * steps);
       cl_float s = 0.999f, t = 0.001f;
       limits_set_arrays(machine, y.kernel, 1);
-      bench_check_cl(clSetKernelArg(y.kernel, 1, sizeof s, &s), "clSetKernelArg");
-      bench_check_cl(clSetKernelArg(y.kernel, 2, sizeof t, &t), "clSetKernelArg");
-      bench_check_cl(clSetKernelArg(y.kernel, 3, sizeof steps, &steps), "clSetKernelArg");
+      bench_check_cl(limits_cl.clSetKernelArg(y.kernel, 1, sizeof s, &s), "clSetKernelArg");
+      bench_check_cl(limits_cl.clSetKernelArg(y.kernel, 2, sizeof t, &t), "clSetKernelArg");
+      bench_check_cl(limits_cl.clSetKernelArg(y.kernel, 3, sizeof steps, &steps), "clSetKernelArg");
       snprintf(y.form, sizeof y.form, "float%d, groups of %zu", widths[w], local);
       limits_keep_faster(best, &rate, &y);
     }
@@ -196,20 +202,26 @@ void bench_machine_open(bench_machine *machine, const halo_device_info *info) {
   static const int widths[] = {1, 4, 16};
   enum { WIDTHS = sizeof widths / sizeof *widths };
   cl_int code;
+  const char *missing = halo_cl_api_load(&limits_cl);
+  if (missing) {
+    fprintf(stderr, "halo bench: no OpenCL loader: %s\n", missing);
+    exit(1);
+  }
   memset(machine, 0, sizeof *machine);
   machine->device = limits_find_device(info);
-  machine->context = clCreateContext(NULL, 1, &machine->device, NULL, NULL, &code);
+  machine->context = limits_cl.clCreateContext(NULL, 1, &machine->device, NULL, NULL, &code);
   bench_check_cl(code, "clCreateContext");
-  machine->queue = clCreateCommandQueue(machine->context, machine->device, 0, &code);
+  machine->queue = limits_cl.clCreateCommandQueue(machine->context, machine->device, 0, &code);
   bench_check_cl(code, "clCreateCommandQueue");
 
   size_t size = sizeof(cl_float) * BENCH_ARRAY_ELEMENTS;
   float *zeros = calloc(BENCH_ARRAY_ELEMENTS, sizeof *zeros);
   for (int i = 0; i < 3; i++) {
-    machine->arrays[i] = clCreateBuffer(machine->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    machine->arrays[i] =
+        limits_cl.clCreateBuffer(machine->context, CL_MEM_READ_WRITE, size, NULL, &code);
     bench_check_cl(code, "clCreateBuffer");
-    bench_check_cl(clEnqueueWriteBuffer(machine->queue, machine->arrays[i], CL_TRUE, 0, size, zeros,
-                                        0, NULL, NULL),
+    bench_check_cl(limits_cl.clEnqueueWriteBuffer(machine->queue, machine->arrays[i], CL_TRUE, 0,
+                                                  size, zeros, 0, NULL, NULL),
                    "clEnqueueWriteBuffer");
   }
   free(zeros);
@@ -226,15 +238,15 @@ void bench_machine_open(bench_machine *machine, const halo_device_info *info) {
                                         64, BENCH_INCREMENT_ELEMENTS);
   limits_set_arrays(machine, machine->increment.kernel, 2);
   /* Kernels keep their programs alive. */
-  for (int w = 0; w < WIDTHS; w++) clReleaseProgram(programs[w]);
+  for (int w = 0; w < WIDTHS; w++) limits_cl.clReleaseProgram(programs[w]);
 }
 
 void bench_machine_close(bench_machine *machine) {
-  clReleaseKernel(machine->triad.kernel);
-  if (machine->streaming.kernel != NULL) clReleaseKernel(machine->streaming.kernel);
-  clReleaseKernel(machine->fma.kernel);
-  clReleaseKernel(machine->increment.kernel);
-  for (int i = 0; i < 3; i++) clReleaseMemObject(machine->arrays[i]);
-  clReleaseCommandQueue(machine->queue);
-  clReleaseContext(machine->context);
+  limits_cl.clReleaseKernel(machine->triad.kernel);
+  if (machine->streaming.kernel != NULL) limits_cl.clReleaseKernel(machine->streaming.kernel);
+  limits_cl.clReleaseKernel(machine->fma.kernel);
+  limits_cl.clReleaseKernel(machine->increment.kernel);
+  for (int i = 0; i < 3; i++) limits_cl.clReleaseMemObject(machine->arrays[i]);
+  limits_cl.clReleaseCommandQueue(machine->queue);
+  limits_cl.clReleaseContext(machine->context);
 }

@@ -144,8 +144,9 @@ static int info_print(const char *selector, bool capabilities) {
     bool pocl =
         chosen >= 0 && strcmp(list[chosen].info.platform, "Portable Computing Language") == 0;
     if (!info_print_cache(pocl)) code = TOOL_FAILED;
-    printf("LAPACK, for custom calls: %s\n",
-           halo_custom_call_find("lapack_sgetrf_ffi") ? "yes" : "no (built without LAPACKE)");
+    printf("LAPACK, for custom calls: %s\n", halo_custom_call_find("lapack_sgetrf_ffi")
+                                                 ? "yes"
+                                                 : "no (not installed, or built without LAPACKE)");
     if (chosen < 0) code = info_no_match(selector, list, count);
   }
   halo_device_list_release(list);

@@ -20,7 +20,7 @@
  *
  * Calls that only mark something for programs of several devices (Sharding, SPMDFullToShardShape and their
  * kin) are the identity and need no function. LAPACK's targets of JAX (lapack_sgetrf_ffi, ...) are there where
- * the library was built with LAPACKE (halo_custom_call_find says so); to register one of these names takes
+ * LAPACKE is installed (halo_custom_call_find says so); to register one of these names takes
  * its place. */
 #ifndef HALO_CUSTOM_CALL_H
 #define HALO_CUSTOM_CALL_H

@@ -19,7 +19,7 @@ static halo_status transfer_unmap(halo_cl_block *block, void *mapped) {
   cl_event done;
   HALO_TRY(halo_cl_unmap(block->device->transfers, block->mem, mapped, &done));
   halo_status status = halo_cl_await(done);
-  clReleaseEvent(done);
+  halo_cl.clReleaseEvent(done);
   return status;
 }
 
@@ -49,7 +49,7 @@ static halo_status transfer_in_now(halo_cl_block *block, const halo_shape *shape
       halo_layout_is_same(shape, from.strides)
           ? halo_cl_write(block, from.data, (size_t)halo_shape_byte_size(shape), after)
           : transfer_in_permuted(block, shape, from, after);
-  if (after) clReleaseEvent(after);
+  if (after) halo_cl.clReleaseEvent(after);
   return status;
 }
 
@@ -78,7 +78,7 @@ static halo_status transfer_out_now(halo_value *value, const halo_shape *shape,
   halo_status status = halo_layout_is_same(shape, to.strides)
                            ? halo_cl_read(value->block, to.data, size, after)
                            : transfer_out_permuted(value->block, shape, to, after);
-  if (after) clReleaseEvent(after);
+  if (after) halo_cl.clReleaseEvent(after);
   /* What failed before says more than the copy that waited for it. */
   halo_status before = halo_cl_event_wait(value->ready);
   return before != HALO_OK ? before : status;
@@ -180,16 +180,17 @@ halo_status halo_transfer_in(halo_cl_block *block, const halo_shape *shape, halo
   cl_event after = halo_cl_timeline_event(device, block->ticket), copied;
   halo_status status;
   if (halo_cl_copy_here(block, NULL, from.data, size, after, &status)) {
-    if (after) clReleaseEvent(after);
+    if (after) halo_cl.clReleaseEvent(after);
     if (status == HALO_OK) halo_cl_event_set_done(done);
     return status;
   }
-  cl_int code = clEnqueueWriteBuffer(device->transfers, block->mem, CL_FALSE, 0, size, from.data,
-                                     after ? 1 : 0, after ? &after : NULL, &copied);
-  if (after) clReleaseEvent(after);
+  cl_int code =
+      halo_cl.clEnqueueWriteBuffer(device->transfers, block->mem, CL_FALSE, 0, size, from.data,
+                                   after ? 1 : 0, after ? &after : NULL, &copied);
+  if (after) halo_cl.clReleaseEvent(after);
   HALO_TRY(halo_cl_check(code, "clEnqueueWriteBuffer"));
   halo_cl_block_set_transfer(block, HALO_CL_TRANSFER_IN, copied);
-  clFlush(device->transfers);
+  halo_cl.clFlush(device->transfers);
   halo_cl_event_set_queued(done, copied);
   return HALO_OK;
 }
@@ -217,12 +218,12 @@ halo_status halo_transfer_out(halo_value *value, const halo_shape *shape, halo_v
   }
   halo_cl_event_add_cause(done, value->ready);
   cl_event after = halo_cl_event_handle(value->ready), copied;
-  cl_int code = clEnqueueReadBuffer(device->transfers, value->block->mem, CL_FALSE, 0, size,
-                                    to.data, after ? 1 : 0, after ? &after : NULL, &copied);
-  if (after) clReleaseEvent(after);
+  cl_int code = halo_cl.clEnqueueReadBuffer(device->transfers, value->block->mem, CL_FALSE, 0, size,
+                                            to.data, after ? 1 : 0, after ? &after : NULL, &copied);
+  if (after) halo_cl.clReleaseEvent(after);
   HALO_TRY(halo_cl_check(code, "clEnqueueReadBuffer"));
   halo_cl_block_set_transfer(value->block, HALO_CL_TRANSFER_OUT, copied);
-  clFlush(device->transfers);
+  halo_cl.clFlush(device->transfers);
   halo_cl_event_set_queued(done, copied);
   return HALO_OK;
 }
@@ -259,8 +260,8 @@ static halo_status transfer_cross_now(const transfer_crossing *c) {
       halo_free(staging);
     }
   }
-  if (before) clReleaseEvent(before);
-  if (free) clReleaseEvent(free);
+  if (before) halo_cl.clReleaseEvent(before);
+  if (free) halo_cl.clReleaseEvent(free);
   halo_status made = halo_cl_event_wait(c->from->ready);
   return made != HALO_OK ? made : status;
 }

@@ -67,13 +67,13 @@ void halo_view_release(halo_view *view) {
     halo_status status =
         halo_cl_unmap(queue, view->value->block->mem, view->mapped, here ? NULL : &done);
     if (here) {
-      clFinish(queue);
+      halo_cl.clFinish(queue);
       halo_cl_give_here(device);
     } else if (status == HALO_OK) {
       /* What uses the memory next comes behind it, as behind any copy out. */
       halo_cl_block_set_transfer(view->value->block, HALO_CL_TRANSFER_OUT, done);
-      clReleaseEvent(done);
-      clFlush(queue);
+      halo_cl.clReleaseEvent(done);
+      halo_cl.clFlush(queue);
     }
   }
   halo_value_release(view->value);

@@ -204,22 +204,32 @@ static lapack_user lapack_users[LAPACK_TARGETS];
 static char lapack_names[LAPACK_TARGETS][LAPACK_NAME];
 static pthread_once_t lapack_once = PTHREAD_ONCE_INIT;
 
+/* Whether the installed library has the routine. */
+static bool lapack_is_there(const lapack_routine *routine, int kind) {
+  const char *name = kind >= 2 && routine->complex_name ? routine->complex_name : routine->name;
+  char function[40];
+  snprintf(function, sizeof function, "LAPACKE_%c%s_work", "sdcz"[kind], name);
+  return lapack_function(function) != NULL;
+}
+
 static void lapack_fill(void) {
   int count = 0;
   for (const lapack_routine *r = lapack_routines; r->name; r++) {
-    for (int type = 0; type < LAPACK_KINDS && r->run[type] && count < LAPACK_TARGETS;
-         type++, count++) {
+    for (int type = 0; type < LAPACK_KINDS && count < LAPACK_TARGETS; type++) {
+      if (!r->run[type] || !lapack_is_there(r, type)) continue;
       lapack_name(r, type, lapack_names[count]);
       lapack_users[count] = (lapack_user){r, type};
       lapack_targets[count] = (halo_custom_target){.name = lapack_names[count],
                                                    .host = lapack_run,
                                                    .user = &lapack_users[count],
                                                    .computes = true};
+      count++;
     }
   }
 }
 
 const halo_custom_target *halo_custom_lapack_find(const char *name) {
+  if (strncmp(name, "lapack_", 7) != 0) return NULL; /* without opening LAPACK */
   pthread_once(&lapack_once, lapack_fill);
   for (int i = 0; i < LAPACK_TARGETS && lapack_targets[i].name; i++) {
     if (strcmp(lapack_targets[i].name, name) == 0) return &lapack_targets[i];

@@ -60,7 +60,9 @@ const char *lapack_next(const char *declared);
 /* lapack.c: the name of a custom call, "lapack_sgetrf_ffi". */
 void lapack_name(const lapack_routine *routine, int kind, char out[LAPACK_NAME]);
 
-/* lapack_threads.c: around calls of routines, which a BLAS of several threads does in one from the first of these
+/* lapack_library.c: a function of LAPACKE by its name; NULL where no library with it is installed. From any thread. */
+void *lapack_function(const char *name);
+/* Around calls of routines, which a BLAS of several threads does in one from the first of these
  * that is in progress to the last. From any thread. */
 void lapack_threads_enter(void);
 void lapack_threads_leave(void);

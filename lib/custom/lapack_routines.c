@@ -9,8 +9,18 @@
 #define lapack_complex_double double _Complex
 #include <lapacke.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+
+/* The function of LAPACKE, which is looked up once at each place that calls it. */
+#define LAPACK(name)                                                                               \
+  (*(__typeof__(&LAPACKE_##name))__extension__({                                                   \
+    static void *_Atomic function;                                                                 \
+    void *found = atomic_load_explicit(&function, memory_order_relaxed);                           \
+    if (!found) atomic_store(&function, found = lapack_function("LAPACKE_" #name));                \
+    found;                                                                                         \
+  }))
 
 #define COL LAPACK_COL_MAJOR
 #define IN(i) ((void *)job->in[i].data)
@@ -35,9 +45,8 @@ static lapack_int lapack_ld(const lapack_part *part) { return lapack_most(1, ROW
 #define POTRF(p, T, R)                                                                             \
   static void p##potrf(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
-    lapack_info(                                                                                   \
-        job, 1,                                                                                    \
-        LAPACKE_##p##potrf_work(COL, LETTER("uplo", 'L'), COLS(*a), a->data, lapack_ld(a)));       \
+    lapack_info(job, 1,                                                                            \
+                LAPACK(p##potrf_work)(COL, LETTER("uplo", 'L'), COLS(*a), a->data, lapack_ld(a))); \
   }
 FOR_ALL(POTRF)
 
@@ -64,7 +73,7 @@ FOR_ALL(SPREAD)
   static void p##getrf(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     lapack_info(job, 2,                                                                            \
-                LAPACKE_##p##getrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1)));  \
+                LAPACK(p##getrf_work)(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1)));    \
     lapack_int k = lapack_least(ROWS(*a), COLS(*a));                                               \
     lapack_int first = p##not_a_number(a->data, k, (size_t)ROWS(*a) + 1);                          \
     if (first < k) p##spread(a, first + 1, first);                                                 \
@@ -76,11 +85,11 @@ FOR_ALL(GETRF)
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int k = lapack_least(ROWS(*a), COLS(*a));                                               \
     T size = 0, *tau = OUT(1);                                                                     \
-    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, &size, -1);       \
+    LAPACK(p##geqrf_work)(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, &size, -1);         \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
-    LAPACKE_##p##geqrf_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, work, count);     \
+    LAPACK(p##geqrf_work)(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), tau, work, count);       \
     lapack_int first = p##not_a_number(tau, k, 1);                                                 \
     if (first < k) p##spread(a, first, first);                                                     \
     /* A reflector of one number is none. */                                                       \
@@ -93,13 +102,13 @@ FOR_ALL(GEQRF)
     lapack_part *a = &job->out[0];                                                                 \
     lapack_int k = ROWS(job->in[1]);                                                               \
     T size = 0;                                                                                    \
-    LAPACKE_##p##routine##_work(COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), &size,   \
-                                -1);                                                               \
+    LAPACK(p##routine##_work)                                                                      \
+    (COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), &size, -1);                         \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
-    LAPACKE_##p##routine##_work(COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), work,    \
-                                count);                                                            \
+    LAPACK(p##routine##_work)                                                                      \
+    (COL, ROWS(*a), COLS(*a), k, a->data, lapack_ld(a), IN(1), work, count);                       \
     lapack_int first = p##not_a_number(IN(1), k, 1);                                               \
     if (first < k) p##spread(a, 0, first);                                                         \
   }
@@ -117,13 +126,13 @@ ORGQR(z, ungqr, double _Complex)
     char trans = halo_custom_call_integer(job->call, "transpose", 0) ? adjoint : 'N';              \
     memcpy(c->data, IN(2), sizeof(T) * (size_t)m * (size_t)n);                                     \
     T size = 0;                                                                                    \
-    LAPACKE_##p##routine##_work(COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data,  \
-                                lapack_ld(c), &size, -1);                                          \
+    LAPACK(p##routine##_work)                                                                      \
+    (COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data, lapack_ld(c), &size, -1);   \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
-    LAPACKE_##p##routine##_work(COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data,  \
-                                lapack_ld(c), work, count);                                        \
+    LAPACK(p##routine##_work)                                                                      \
+    (COL, side, trans, m, n, k, a->data, lapack_ld(a), IN(1), c->data, lapack_ld(c), work, count); \
   }
 ORMQR(s, ormqr, float, 'T')
 ORMQR(d, ormqr, double, 'T')
@@ -134,13 +143,13 @@ ORMQR(z, unmqr, double _Complex, 'C')
   static void p##geqp3(lapack_job *job) {                                                          \
     lapack_part *a = &job->out[0];                                                                 \
     T size = 0;                                                                                    \
-    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, \
-                            -1);                                                                   \
+    LAPACK(p##geqp3_work)                                                                          \
+    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, -1);                   \
     lapack_int count = lapack_most(1, (lapack_int)size);                                           \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
-    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work,  \
-                            count);                                                                \
+    LAPACK(p##geqp3_work)                                                                          \
+    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work, count);                 \
   }
 FOR_REAL(GEQP3_REAL)
 
@@ -149,13 +158,14 @@ FOR_REAL(GEQP3_REAL)
     lapack_part *a = &job->out[0];                                                                 \
     T size = 0;                                                                                    \
     R none = 0;                                                                                    \
-    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, \
-                            -1, &none);                                                            \
+    LAPACK(p##geqp3_work)                                                                          \
+    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), &size, -1, &none);            \
     lapack_int count = lapack_most(1, (lapack_int)creal(size)), n = lapack_most(1, COLS(*a));      \
     T *work = lapack_work(job, sizeof(T) * (size_t)(count + n));                                   \
     if (!work) return;                                                                             \
-    LAPACKE_##p##geqp3_work(COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work,  \
-                            count, (R *)(work + count));                                           \
+    LAPACK(p##geqp3_work)                                                                          \
+    (COL, ROWS(*a), COLS(*a), a->data, lapack_ld(a), OUT(1), OUT(2), work, count,                  \
+     (R *)(work + count));                                                                         \
   }
 FOR_COMPLEX(GEQP3_COMPLEX)
 
@@ -165,13 +175,13 @@ FOR_COMPLEX(GEQP3_COMPLEX)
     lapack_int n = COLS(*a), whole = 1, ld = lapack_ld(a);                                         \
     char mode = LETTER("mode", 'V'), uplo = LETTER("uplo", 'L');                                   \
     T size = 0;                                                                                    \
-    LAPACKE_##p##syevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), &size, -1, &whole, -1);       \
+    LAPACK(p##syevd_work)(COL, mode, uplo, n, a->data, ld, OUT(1), &size, -1, &whole, -1);         \
     lapack_int count = lapack_most(1, (lapack_int)size);                                           \
     T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof whole * (size_t)whole);          \
     if (!work) return;                                                                             \
     lapack_info(job, 2,                                                                            \
-                LAPACKE_##p##syevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), work, count,      \
-                                        (lapack_int *)(work + count), whole));                     \
+                LAPACK(p##syevd_work)(COL, mode, uplo, n, a->data, ld, OUT(1), work, count,        \
+                                      (lapack_int *)(work + count), whole));                       \
   }
 FOR_REAL(SYEVD_REAL)
 
@@ -182,8 +192,8 @@ FOR_REAL(SYEVD_REAL)
     char mode = LETTER("mode", 'V'), uplo = LETTER("uplo", 'L');                                   \
     T size = 0;                                                                                    \
     R real_size = 0;                                                                               \
-    LAPACKE_##p##heevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), &size, -1, &real_size, -1,    \
-                            &whole, -1);                                                           \
+    LAPACK(p##heevd_work)                                                                          \
+    (COL, mode, uplo, n, a->data, ld, OUT(1), &size, -1, &real_size, -1, &whole, -1);              \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     lapack_int reals = lapack_most(1, (lapack_int)real_size);                                      \
     T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * (size_t)reals +             \
@@ -192,8 +202,8 @@ FOR_REAL(SYEVD_REAL)
     R *real_work = (R *)(work + count);                                                            \
     lapack_info(                                                                                   \
         job, 2,                                                                                    \
-        LAPACKE_##p##heevd_work(COL, mode, uplo, n, a->data, ld, OUT(1), work, count, real_work,   \
-                                reals, (lapack_int *)(real_work + reals), whole));                 \
+        LAPACK(p##heevd_work)(COL, mode, uplo, n, a->data, ld, OUT(1), work, count, real_work,     \
+                              reals, (lapack_int *)(real_work + reals), whole));                   \
   }
 FOR_COMPLEX(HEEVD)
 
@@ -204,15 +214,16 @@ FOR_COMPLEX(HEEVD)
     lapack_int m = ROWS(*a), n = COLS(*a), least = lapack_least(m, n), ignored = 0;                \
     char mode = LETTER("mode", 'S');                                                               \
     T size = 0;                                                                                    \
-    LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), \
-                            vt->data, lapack_ld(vt), &size, -1, &ignored);                         \
+    LAPACK(p##gesdd_work)                                                                          \
+    (COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), vt->data,              \
+     lapack_ld(vt), &size, -1, &ignored);                                                          \
     lapack_int count = lapack_most(1, (lapack_int)size), whole = lapack_most(1, 8 * least);        \
     T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof whole * (size_t)whole);          \
     if (!work) return;                                                                             \
     lapack_info(job, 4,                                                                            \
-                LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,   \
-                                        lapack_ld(u), vt->data, lapack_ld(vt), work, count,        \
-                                        (lapack_int *)(work + count)));                            \
+                LAPACK(p##gesdd_work)(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,     \
+                                      lapack_ld(u), vt->data, lapack_ld(vt), work, count,          \
+                                      (lapack_int *)(work + count)));                              \
   }
 FOR_REAL(GESDD_REAL)
 
@@ -224,8 +235,9 @@ FOR_REAL(GESDD_REAL)
     char mode = LETTER("mode", 'S');                                                               \
     T size = 0;                                                                                    \
     R none = 0;                                                                                    \
-    LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), \
-                            vt->data, lapack_ld(vt), &size, -1, &none, &ignored);                  \
+    LAPACK(p##gesdd_work)                                                                          \
+    (COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), vt->data,              \
+     lapack_ld(vt), &size, -1, &none, &ignored);                                                   \
     lapack_int count = lapack_most(1, (lapack_int)creal(size)), whole = lapack_most(1, 8 * least); \
     size_t reals = (size_t)least * (size_t)lapack_most(5 * least + 7, 2 * most + 2 * least + 1);   \
     T *work = lapack_work(                                                                         \
@@ -233,9 +245,9 @@ FOR_REAL(GESDD_REAL)
     if (!work) return;                                                                             \
     R *real_work = (R *)(work + count);                                                            \
     lapack_info(job, 4,                                                                            \
-                LAPACKE_##p##gesdd_work(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,   \
-                                        lapack_ld(u), vt->data, lapack_ld(vt), work, count,        \
-                                        real_work, (lapack_int *)(real_work + reals + 1)));        \
+                LAPACK(p##gesdd_work)(COL, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,     \
+                                      lapack_ld(u), vt->data, lapack_ld(vt), work, count,          \
+                                      real_work, (lapack_int *)(real_work + reals + 1)));          \
   }
 FOR_COMPLEX(GESDD_COMPLEX)
 
@@ -246,15 +258,16 @@ FOR_COMPLEX(GESDD_COMPLEX)
     lapack_int m = ROWS(*a), n = COLS(*a);                                                         \
     char mode = LETTER("mode", 'S');                                                               \
     T size = 0;                                                                                    \
-    LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,         \
-                            lapack_ld(u), vt->data, lapack_ld(vt), &size, -1);                     \
+    LAPACK(p##gesvd_work)                                                                          \
+    (COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), vt->data,        \
+     lapack_ld(vt), &size, -1);                                                                    \
     lapack_int count = lapack_most(1, (lapack_int)size);                                           \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
     lapack_info(                                                                                   \
         job, 4,                                                                                    \
-        LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,     \
-                                lapack_ld(u), vt->data, lapack_ld(vt), work, count));              \
+        LAPACK(p##gesvd_work)(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,       \
+                              lapack_ld(u), vt->data, lapack_ld(vt), work, count));                \
   }
 FOR_REAL(GESVD_REAL)
 
@@ -265,16 +278,17 @@ FOR_REAL(GESVD_REAL)
     char mode = LETTER("mode", 'S');                                                               \
     T size = 0;                                                                                    \
     R none = 0;                                                                                    \
-    LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data,         \
-                            lapack_ld(u), vt->data, lapack_ld(vt), &size, -1, &none);              \
+    LAPACK(p##gesvd_work)                                                                          \
+    (COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1), u->data, lapack_ld(u), vt->data,        \
+     lapack_ld(vt), &size, -1, &none);                                                             \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     size_t reals = 5 * (size_t)lapack_least(m, n) + 1;                                             \
     T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * reals);                     \
     if (!work) return;                                                                             \
     lapack_info(job, 4,                                                                            \
-                LAPACKE_##p##gesvd_work(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1),      \
-                                        u->data, lapack_ld(u), vt->data, lapack_ld(vt), work,      \
-                                        count, (R *)(work + count)));                              \
+                LAPACK(p##gesvd_work)(COL, mode, mode, m, n, a->data, lapack_ld(a), OUT(1),        \
+                                      u->data, lapack_ld(u), vt->data, lapack_ld(vt), work, count, \
+                                      (R *)(work + count)));                                       \
   }
 FOR_COMPLEX(GESVD_COMPLEX)
 
@@ -319,15 +333,15 @@ FOR_ALL(FINITE)
       return;                                                                                      \
     }                                                                                              \
     T size = 0;                                                                                    \
-    LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), NULL, ld, NULL, ld,   \
-                           &size, -1);                                                             \
+    LAPACK(p##geev_work)                                                                           \
+    (COL, left, right, n, a->data, ld, OUT(0), OUT(1), NULL, ld, NULL, ld, &size, -1);             \
     lapack_int count = lapack_most(1, (lapack_int)size);                                           \
     T *work = lapack_work(job, sizeof(T) * ((size_t)count + 2 * square + 1));                      \
     if (!work) return;                                                                             \
     T *vl = work + count, *vr = vl + square;                                                       \
     lapack_info(job, 4,                                                                            \
-                LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), vl, ld,   \
-                                       vr, ld, work, count));                                      \
+                LAPACK(p##geev_work)(COL, left, right, n, a->data, ld, OUT(0), OUT(1), vl, ld, vr, \
+                                     ld, work, count));                                            \
     if (left == 'V') p##unpack(n, OUT(1), vl, OUT(2));                                             \
     if (right == 'V') p##unpack(n, OUT(1), vr, OUT(3));                                            \
   }
@@ -344,14 +358,14 @@ FOR_REAL(GEEV_REAL)
     }                                                                                              \
     T size = 0;                                                                                    \
     R none = 0;                                                                                    \
-    LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2), ld,       \
-                           &size, -1, &none);                                                      \
+    LAPACK(p##geev_work)                                                                           \
+    (COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2), ld, &size, -1, &none);          \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * (2 * (size_t)n + 1));       \
     if (!work) return;                                                                             \
     lapack_info(job, 3,                                                                            \
-                LAPACKE_##p##geev_work(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld,       \
-                                       OUT(2), ld, work, count, (R *)(work + count)));             \
+                LAPACK(p##geev_work)(COL, left, right, n, a->data, ld, OUT(0), OUT(1), ld, OUT(2), \
+                                     ld, work, count, (R *)(work + count)));                       \
   }
 FOR_COMPLEX(GEEV_COMPLEX)
 
@@ -361,14 +375,14 @@ FOR_COMPLEX(GEEV_COMPLEX)
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     char mode = LETTER("mode", 'V');                                                               \
     T size = 0;                                                                                    \
-    LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2), OUT(3), OUT(1),   \
-                           ld, &size, -1, NULL);                                                   \
+    LAPACK(p##gees_work)                                                                           \
+    (COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2), OUT(3), OUT(1), ld, &size, -1, NULL);   \
     lapack_int count = lapack_most(1, (lapack_int)size);                                           \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
     lapack_info(job, 5,                                                                            \
-                LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2),       \
-                                       OUT(3), OUT(1), ld, work, count, NULL));                    \
+                LAPACK(p##gees_work)(COL, mode, 'N', NULL, n, a->data, ld, OUT(4), OUT(2), OUT(3), \
+                                     OUT(1), ld, work, count, NULL));                              \
   }
 FOR_REAL(GEES_REAL)
 
@@ -379,14 +393,14 @@ FOR_REAL(GEES_REAL)
     char mode = LETTER("mode", 'V');                                                               \
     T size = 0;                                                                                    \
     R none = 0;                                                                                    \
-    LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2), OUT(1), ld,       \
-                           &size, -1, &none, NULL);                                                \
+    LAPACK(p##gees_work)                                                                           \
+    (COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2), OUT(1), ld, &size, -1, &none, NULL);    \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count + sizeof(R) * ((size_t)n + 1));           \
     if (!work) return;                                                                             \
     lapack_info(job, 4,                                                                            \
-                LAPACKE_##p##gees_work(COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2),       \
-                                       OUT(1), ld, work, count, (R *)(work + count), NULL));       \
+                LAPACK(p##gees_work)(COL, mode, 'N', NULL, n, a->data, ld, OUT(3), OUT(2), OUT(1), \
+                                     ld, work, count, (R *)(work + count), NULL));                 \
   }
 FOR_COMPLEX(GEES_COMPLEX)
 
@@ -397,12 +411,12 @@ FOR_COMPLEX(GEES_COMPLEX)
     lapack_int low = (lapack_int)halo_custom_call_integer(job->call, "low", 1);                    \
     lapack_int high = (lapack_int)halo_custom_call_integer(job->call, "high", n);                  \
     T size = 0;                                                                                    \
-    LAPACKE_##p##gehrd_work(COL, n, low, high, a->data, ld, OUT(1), &size, -1);                    \
+    LAPACK(p##gehrd_work)(COL, n, low, high, a->data, ld, OUT(1), &size, -1);                      \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
     lapack_info(job, 2,                                                                            \
-                LAPACKE_##p##gehrd_work(COL, n, low, high, a->data, ld, OUT(1), work, count));     \
+                LAPACK(p##gehrd_work)(COL, n, low, high, a->data, ld, OUT(1), work, count));       \
   }
 FOR_ALL(GEHRD)
 
@@ -413,13 +427,13 @@ FOR_ALL(GEHRD)
     lapack_int n = COLS(*a), ld = lapack_ld(a);                                                    \
     char uplo = LETTER("uplo", 'L');                                                               \
     T size = 0;                                                                                    \
-    LAPACKE_##p##routine##_work(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3), &size, -1);     \
+    LAPACK(p##routine##_work)(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3), &size, -1);       \
     lapack_int count = lapack_most(1, (lapack_int)creal(size));                                    \
     T *work = lapack_work(job, sizeof(T) * (size_t)count);                                         \
     if (!work) return;                                                                             \
     lapack_info(job, 4,                                                                            \
-                LAPACKE_##p##routine##_work(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3),     \
-                                            work, count));                                         \
+                LAPACK(p##routine##_work)(COL, uplo, n, a->data, ld, OUT(1), OUT(2), OUT(3), work, \
+                                          count));                                                 \
   }
 SYTRD(s, sytrd, float)
 SYTRD(d, sytrd, double)
@@ -432,8 +446,8 @@ SYTRD(z, hetrd, double _Complex)
     lapack_part *b = &job->out[3];                                                                 \
     T *lower = OUT(0);                                                                             \
     lapack_info(job, 4,                                                                            \
-                LAPACKE_##p##gtsv_work(COL, ROWS(*b), COLS(*b), lower + 1, OUT(1), OUT(2),         \
-                                       b->data, lapack_ld(b)));                                    \
+                LAPACK(p##gtsv_work)(COL, ROWS(*b), COLS(*b), lower + 1, OUT(1), OUT(2), b->data,  \
+                                     lapack_ld(b)));                                               \
   }
 FOR_ALL(GTSV)
 

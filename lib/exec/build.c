@@ -68,7 +68,7 @@ static halo_status build_ahead_step(build_work *w, const halo_step *step) {
                              .seconds = build_seconds(w->plan, step->unit)};
     halo_cl_ahead_add(w->ahead, unit->program, &launch);
   }
-  if (kernel) clReleaseKernel(kernel);
+  if (kernel) halo_cl.clReleaseKernel(kernel);
   halo_strbuf_deinit(&name);
   halo_strbuf_deinit(&arguments);
   return status;
@@ -210,10 +210,10 @@ static halo_status build_set_values(cl_kernel kernel, const halo_step *step, hal
     cl_int narrow = (cl_int)number;
     cl_long wide = number;
     const void *data = value->size == 8 ? (const void *)&wide : &narrow;
-    HALO_TRY(
-        halo_cl_check(clSetKernelArg(kernel, (cl_uint)(2 * step->arg_count - step->whole_count + v),
-                                     (size_t)value->size, data),
-                      step->label));
+    HALO_TRY(halo_cl_check(
+        halo_cl.clSetKernelArg(kernel, (cl_uint)(2 * step->arg_count - step->whole_count + v),
+                               (size_t)value->size, data),
+        step->label));
   }
   return HALO_OK;
 }
@@ -227,7 +227,7 @@ halo_status halo_unit_kernel(const halo_built_unit *unit, const halo_step *step,
   HALO_TRY(status);
   status = build_set_values(*out, step, ids);
   if (status == HALO_OK) return HALO_OK;
-  clReleaseKernel(*out);
+  halo_cl.clReleaseKernel(*out);
   *out = NULL;
   return status;
 }
@@ -237,10 +237,10 @@ halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl
   size_t most = 0, wanted = 1;
   for (int d = 0; d < 3; d++) local[d] = step->local[d];
   for (uint32_t d = 0; d < step->dims; d++) wanted *= local[d];
-  HALO_TRY(
-      halo_cl_check(clGetKernelWorkGroupInfo(kernel, unit->program->id, CL_KERNEL_WORK_GROUP_SIZE,
-                                             sizeof most, &most, NULL),
-                    step->label));
+  HALO_TRY(halo_cl_check(
+      halo_cl.clGetKernelWorkGroupInfo(kernel, unit->program->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                       sizeof most, &most, NULL),
+      step->label));
   if (most == 0 || wanted <= most) return HALO_OK;
   if (!step->any_local) {
     return halo_fail(HALO_UNIMPLEMENTED,

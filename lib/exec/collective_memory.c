@@ -11,7 +11,7 @@
 static halo_status memory_map(halo_run *run, collective_span *span, cl_event *event) {
   /* A part may be written only: what is not must stay as it is. */
   cl_map_flags flags = span->written ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-  if (*event) clReleaseEvent(*event);
+  if (*event) halo_cl.clReleaseEvent(*event);
   *event = NULL;
   run->ahead++;
   void *mapped;
@@ -35,10 +35,10 @@ static halo_status memory_use(collective_part *part, bool idle) {
   cl_event event = NULL;
   for (int i = 0; i < part->span_count; i++) part->spans[i].data = part->spans[i].at.host;
   if (idle) return HALO_OK;
-  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(part->run->queue, 0, NULL, &event),
+  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(part->run->queue, 0, NULL, &event),
                          "clEnqueueMarkerWithWaitList"));
   halo_status status = halo_cl_await(event);
-  clReleaseEvent(event);
+  halo_cl.clReleaseEvent(event);
   return status;
 }
 
@@ -51,7 +51,7 @@ static halo_status memory_map_all(collective_part *part) {
   }
   /* Whatever failed: what was mapped before is unmapped only when that has happened. */
   halo_status waited = halo_cl_await(event);
-  if (event) clReleaseEvent(event);
+  if (event) halo_cl.clReleaseEvent(event);
   return status == HALO_OK ? waited : status;
 }
 
@@ -71,8 +71,8 @@ static halo_status memory_take_image(collective_part *part, collective_span *spa
   bool kept = part->collective->kind == HALO_COLLECTIVE_RAGGED;
   if (span->written && !kept) return HALO_OK;
   return halo_cl_check(
-      clEnqueueReadBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset, span->size,
-                          span->data, 0, NULL, NULL),
+      halo_cl.clEnqueueReadBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
+                                  span->size, span->data, 0, NULL, NULL),
       "reading what goes to other devices");
 }
 
@@ -112,8 +112,9 @@ static halo_status memory_close(collective_part *part, collective_span *span, bo
       status = halo_cl_stream_close(span->stream);
     } else if (span->written && good) {
       run->ahead++; /* what it returns for is that the image is free again */
-      cl_int code = clEnqueueWriteBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
-                                         span->size, span->data, 0, NULL, NULL);
+      cl_int code =
+          halo_cl.clEnqueueWriteBuffer(run->queue, span->at.mem, CL_TRUE, (size_t)span->at.offset,
+                                       span->size, span->data, 0, NULL, NULL);
       status = halo_cl_check(code, "storing what came from other devices");
     }
     halo_free(span->data);
@@ -179,8 +180,9 @@ halo_status collective_copy(collective_part *part, halo_copy_time time) {
     const halo_place_at *from = &part->spans[0].at, *to = &part->spans[1].at;
     part->run->ahead++;
     HALO_TRY(halo_cl_check(
-        clEnqueueCopyBuffer(part->run->queue, from->mem, to->mem, (size_t)from->offset + copy->from,
-                            (size_t)to->offset + copy->to, copy->bytes, 0, NULL, NULL),
+        halo_cl.clEnqueueCopyBuffer(part->run->queue, from->mem, to->mem,
+                                    (size_t)from->offset + copy->from,
+                                    (size_t)to->offset + copy->to, copy->bytes, 0, NULL, NULL),
         "copying what stays on a device"));
   }
   return HALO_OK;

@@ -32,11 +32,11 @@ static halo_status exec_upload_constants(halo_program *p) {
   }
   /* On this queue, behind commands of whoever had the memory before; and waited for, for those of other queues. */
   cl_event done = NULL;
-  cl_int code = clEnqueueWriteBuffer(p->device->queue, p->constants->mem, CL_FALSE, 0,
-                                     (size_t)plan->constant_bytes, image, 0, NULL, &done);
+  cl_int code = halo_cl.clEnqueueWriteBuffer(p->device->queue, p->constants->mem, CL_FALSE, 0,
+                                             (size_t)plan->constant_bytes, image, 0, NULL, &done);
   halo_status status = halo_cl_check(code, "clEnqueueWriteBuffer of constants");
   if (status == HALO_OK) status = halo_cl_await(done);
-  if (done) clReleaseEvent(done);
+  if (done) halo_cl.clReleaseEvent(done);
   halo_free(memory);
   return status;
 }

@@ -26,7 +26,7 @@ void halo_profile_init(halo_profile *profile, const halo_plan *plan) {
 
 void halo_profile_deinit(halo_profile *profile) {
   for (int32_t i = 0; i < profile->pending.count; i++) {
-    clReleaseEvent(profile->pending.data[i].event);
+    halo_cl.clReleaseEvent(profile->pending.data[i].event);
   }
   halo_vec_deinit(&profile->pending);
   halo_vec_deinit(&profile->rows);
@@ -39,19 +39,19 @@ static halo_status profile_read(halo_profile *profile) {
     halo_profile_event *pending = &profile->pending.data[i];
     halo_step_time *row = &profile->rows.data[profile->row_of_step[pending->step]];
     cl_ulong start = 0, end = 0;
-    cl_int code = clWaitForEvents(1, &pending->event);
+    cl_int code = halo_cl.clWaitForEvents(1, &pending->event);
     if (code == CL_SUCCESS) {
-      code = clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof start,
-                                     &start, NULL);
+      code = halo_cl.clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START,
+                                             sizeof start, &start, NULL);
     }
     if (code == CL_SUCCESS) {
-      code =
-          clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+      code = halo_cl.clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end,
+                                             &end, NULL);
     }
     if (code != CL_SUCCESS) status = halo_cl_check(code, "clGetEventProfilingInfo");
     row->runs++;
     row->seconds += (double)(end - start) * 1e-9;
-    clReleaseEvent(pending->event);
+    halo_cl.clReleaseEvent(pending->event);
   }
   profile->pending.count = 0;
   return status;

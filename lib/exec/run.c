@@ -134,7 +134,7 @@ void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
   halo_run_spent(run, HALO_HOST_LAUNCH, run->since);
   if (!*storage) return;
   if (run->wanted) {
-    clRetainEvent(*storage);
+    halo_cl.clRetainEvent(*storage);
     *run->wanted = *storage;
   }
   halo_program *p = run->program;
@@ -143,7 +143,7 @@ void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
     halo_profile_add(&p->profile, step->number, *storage);
     pthread_mutex_unlock(&p->lock);
   } else {
-    clReleaseEvent(*storage);
+    halo_cl.clReleaseEvent(*storage);
   }
 }
 
@@ -162,12 +162,12 @@ halo_status halo_run_limit_ahead(halo_run *run) {
   if (run->ahead < RUN_MAX_AHEAD) return HALO_OK;
   run->ahead = 0;
   cl_event marker;
-  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker),
+  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &marker),
                          "clEnqueueMarkerWithWaitList in a loop"));
   double since = halo_run_clock(run);
   halo_status status = halo_cl_await(marker);
   halo_run_spent(run, HALO_HOST_WAIT, since);
-  clReleaseEvent(marker);
+  halo_cl.clReleaseEvent(marker);
   return status;
 }
 
@@ -257,7 +257,7 @@ static void run_find_waits(const halo_run *run, run_events *list) {
 static halo_status run_wait_on_device(const halo_run *run, const run_events *list) {
   if (!list->count || run->here) return HALO_OK;
   return halo_cl_check(
-      clEnqueueBarrierWithWaitList(run->queue, (cl_uint)list->count, list->data, NULL),
+      halo_cl.clEnqueueBarrierWithWaitList(run->queue, (cl_uint)list->count, list->data, NULL),
       "clEnqueueBarrierWithWaitList");
 }
 
@@ -271,7 +271,7 @@ static void run_choose_queue(halo_run *run, const run_events *waits) {
   cl_event busy = halo_cl_timeline_event(p->device, halo_cl_timeline_last(p->device));
   run->idle = over && (!busy || halo_cl_look(busy));
   run->here = run->idle && p->may_be_here && halo_cl_take_here(p->device);
-  if (busy) clReleaseEvent(busy);
+  if (busy) halo_cl.clReleaseEvent(busy);
   if (run->here) run->queue = p->device->here;
 }
 
@@ -296,16 +296,16 @@ static bool run_is_over(const halo_run *run) {
 static halo_status run_note_end(halo_run *run) {
   halo_cl_device *device = run->program->device;
   if (!run->last) {
-    HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &run->last),
+    HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(run->queue, 0, NULL, &run->last),
                            "clEnqueueMarkerWithWaitList"));
   }
   if (run->here) {
     /* It is over: nobody has to wait for it. */
-    HALO_TRY(halo_cl_check(clFlush(run->queue), "clFlush"));
+    HALO_TRY(halo_cl_check(halo_cl.clFlush(run->queue), "clFlush"));
     return halo_cl_await(run->last);
   }
   halo_cl_timeline_note(device, run->last, run->noted);
-  return halo_cl_check(clFlush(device->queue), "clFlush");
+  return halo_cl_check(halo_cl.clFlush(device->queue), "clFlush");
 }
 
 static void run_note_host(halo_run *run) {
@@ -347,11 +347,11 @@ static halo_status run_end(halo_run *run, halo_status status) {
     last = run->last;
   } else {
     /* Steps that were queued still write to the blocks; a later failure adds nothing. */
-    if (run->last) clReleaseEvent(run->last);
+    if (run->last) halo_cl.clReleaseEvent(run->last);
     run->last = NULL;
-    if (run->strayed) clFinish(device->aside);
-    if (run->began && run_note_end(run) != HALO_OK) clFinish(run->queue);
-    if (run->last) clReleaseEvent(run->last);
+    if (run->strayed) halo_cl.clFinish(device->aside);
+    if (run->began && run_note_end(run) != HALO_OK) halo_cl.clFinish(run->queue);
+    if (run->last) halo_cl.clReleaseEvent(run->last);
     for (int32_t r = 0; r < run->program->plan->result_count; r++) {
       halo_cl_free(run->results[r]->block);
       run->results[r]->block = NULL;
@@ -423,7 +423,7 @@ static halo_status run_begin(halo_run *run) {
   run_choose_queue(run, &waits);
   halo_status status = run_take_set(run);
   if (status == HALO_OK) status = run_wait_on_device(run, &waits);
-  for (int32_t i = 0; i < waits.count; i++) clReleaseEvent(waits.data[i]);
+  for (int32_t i = 0; i < waits.count; i++) halo_cl.clReleaseEvent(waits.data[i]);
   halo_vec_deinit(&waits);
   return status;
 }

@@ -34,7 +34,7 @@ static halo_status start_prepare(halo_program *p, const halo_run_set *set, const
 }
 
 static void start_drop(start_state *state) {
-  if (state->end && !halo_cl_is_forked()) clReleaseEvent(state->end);
+  if (state->end && !halo_cl_is_forked()) halo_cl.clReleaseEvent(state->end);
   state->end = NULL;
   state->aside = NULL; /* its run has waited for it */
 }
@@ -47,11 +47,11 @@ static void start_release(void *data) {
 /* All that is queued from now on on one queue comes behind what the other one holds. */
 static halo_status start_order(cl_command_queue before, cl_command_queue after) {
   cl_event event;
-  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(before, 0, NULL, &event),
+  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(before, 0, NULL, &event),
                          "clEnqueueMarkerWithWaitList at an asynchronous start"));
-  cl_int code = clFlush(before);
-  if (code == CL_SUCCESS) code = clEnqueueBarrierWithWaitList(after, 1, &event, NULL);
-  clReleaseEvent(event);
+  cl_int code = halo_cl.clFlush(before);
+  if (code == CL_SUCCESS) code = halo_cl.clEnqueueBarrierWithWaitList(after, 1, &event, NULL);
+  halo_cl.clReleaseEvent(event);
   return halo_cl_check(code, "clEnqueueBarrierWithWaitList at an asynchronous start");
 }
 
@@ -65,9 +65,9 @@ static halo_status start_aside(halo_run *run, const halo_step *step, start_state
   halo_status status = halo_run_steps(run, &step->lists[0]);
   run->queue = queue;
   HALO_TRY(status);
-  HALO_TRY(halo_cl_check(clEnqueueMarkerWithWaitList(aside, 0, NULL, &state->end),
+  HALO_TRY(halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(aside, 0, NULL, &state->end),
                          "clEnqueueMarkerWithWaitList at an asynchronous start"));
-  return halo_cl_check(clFlush(aside), "clFlush");
+  return halo_cl_check(halo_cl.clFlush(aside), "clFlush");
 }
 
 /* ---- With the host ---- */
@@ -78,10 +78,10 @@ static void aside_job(void *data) {
   cl_event end = NULL;
   halo_status status = halo_run_steps(&aside->run, aside->steps);
   if (status == HALO_OK) {
-    status = halo_cl_check(clEnqueueMarkerWithWaitList(aside->run.queue, 0, NULL, &end),
+    status = halo_cl_check(halo_cl.clEnqueueMarkerWithWaitList(aside->run.queue, 0, NULL, &end),
                            "clEnqueueMarkerWithWaitList at an asynchronous start");
   }
-  if (status == HALO_OK) status = halo_cl_check(clFlush(aside->run.queue), "clFlush");
+  if (status == HALO_OK) status = halo_cl_check(halo_cl.clFlush(aside->run.queue), "clFlush");
   pthread_mutex_lock(&aside->lock);
   aside->end = end;
   aside->status = status;
@@ -176,7 +176,7 @@ void halo_run_settle(halo_run *run) {
     char *message = halo_error_save();
     cl_event end = NULL;
     (void)aside_join(run, run->asides, &end);
-    if (end) clReleaseEvent(end);
+    if (end) halo_cl.clReleaseEvent(end);
     halo_error_restore(message);
   }
 }
@@ -205,8 +205,9 @@ static halo_status done_start(halo_run *run, const halo_step *step, void *data) 
   (void)data;
   if (run->program->asks_host[step->ends]) return HALO_OK;
   start_state *state = run->set->states[step->ends];
-  halo_status status = halo_cl_check(clEnqueueBarrierWithWaitList(run->queue, 1, &state->end, NULL),
-                                     "clEnqueueBarrierWithWaitList at an asynchronous done");
+  halo_status status =
+      halo_cl_check(halo_cl.clEnqueueBarrierWithWaitList(run->queue, 1, &state->end, NULL),
+                    "clEnqueueBarrierWithWaitList at an asynchronous done");
   start_drop(state);
   return status;
 }
@@ -221,7 +222,7 @@ static halo_status done_finish(halo_run *run, const halo_step *step, void *data)
   halo_status status = aside_join(run, aside, &state->end);
   halo_run_spent(run, HALO_HOST_WAIT, since);
   if (status == HALO_OK) {
-    status = halo_cl_check(clEnqueueBarrierWithWaitList(run->queue, 1, &state->end, NULL),
+    status = halo_cl_check(halo_cl.clEnqueueBarrierWithWaitList(run->queue, 1, &state->end, NULL),
                            "clEnqueueBarrierWithWaitList at an asynchronous done");
   }
   start_drop(state);

@@ -33,10 +33,11 @@ static halo_status conditional_start(halo_run *run, const halo_step *step, void 
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
   size_t size = step->selector_is_pred ? sizeof state->selector.pred : sizeof state->selector.index;
   run->wanted = NULL;
-  HALO_TRY(halo_cl_check(clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset, size,
-                                             &state->selector, 0, NULL, &state->read),
-                         "reading a branch's selector"));
-  return halo_cl_check(clFlush(run->queue), "clFlush");
+  HALO_TRY(
+      halo_cl_check(halo_cl.clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset,
+                                                size, &state->selector, 0, NULL, &state->read),
+                    "reading a branch's selector"));
+  return halo_cl_check(halo_cl.clFlush(run->queue), "clFlush");
 }
 
 static halo_status conditional_finish(halo_run *run, const halo_step *step, void *data) {
@@ -44,7 +45,7 @@ static halo_status conditional_finish(halo_run *run, const halo_step *step, void
   double since = halo_run_clock(run);
   halo_status status = halo_cl_await(state->read);
   halo_run_spent(run, HALO_HOST_WAIT, since);
-  clReleaseEvent(state->read);
+  halo_cl.clReleaseEvent(state->read);
   HALO_TRY(status);
   run->ahead = 0;
   int32_t branch = state->selector.pred ? 0 : 1;

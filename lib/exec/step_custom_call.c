@@ -91,7 +91,7 @@ static halo_status custom_finish(halo_run *run, const halo_step *step, void *sta
   }
   double since = halo_run_clock(run);
   if (status == HALO_OK && mapped > 0) {
-    status = halo_cl_check(clFinish(run->queue), "mapping a custom call's memory");
+    status = halo_cl_check(halo_cl.clFinish(run->queue), "mapping a custom call's memory");
     halo_run_spent(run, HALO_HOST_WAIT, since);
   }
   since = halo_run_clock(run);

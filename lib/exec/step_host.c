@@ -32,10 +32,10 @@ static halo_status host_copy(halo_run *run, const halo_step *step, halo_literal 
   run->began = true;
   run->ahead =
       out ? 0 : 1; /* what is written need not be there when the host's memory is free again */
-  cl_int code = out ? clEnqueueReadBuffer(run->queue, at.mem, CL_TRUE, (size_t)at.offset, size,
-                                          item->data, 0, NULL, NULL)
-                    : clEnqueueWriteBuffer(run->queue, at.mem, CL_TRUE, (size_t)at.offset, size,
-                                           item->data, 0, NULL, NULL);
+  cl_int code = out ? halo_cl.clEnqueueReadBuffer(run->queue, at.mem, CL_TRUE, (size_t)at.offset,
+                                                  size, item->data, 0, NULL, NULL)
+                    : halo_cl.clEnqueueWriteBuffer(run->queue, at.mem, CL_TRUE, (size_t)at.offset,
+                                                   size, item->data, 0, NULL, NULL);
   return halo_cl_check(code, step->label);
 }
 

@@ -34,7 +34,7 @@ static halo_status kernel_prepare(halo_program *p, const halo_run_set *set, cons
 
 static void kernel_release(void *data) {
   kernel_state *state = data;
-  if (state->handle && !halo_cl_is_forked()) clReleaseKernel(state->handle);
+  if (state->handle && !halo_cl_is_forked()) halo_cl.clReleaseKernel(state->handle);
   halo_free(state);
 }
 
@@ -52,13 +52,13 @@ static halo_status kernel_bind(halo_run *run, const halo_step *step, kernel_stat
     bound->offset = KERNEL_UNBOUND; /* until both are set */
     if (known.serial != to.serial || known.offset == KERNEL_UNBOUND) {
       HALO_TRY(halo_cl_check(
-          clSetKernelArg(state->handle, kernel_number(step, a), sizeof to.mem, &to.mem),
+          halo_cl.clSetKernelArg(state->handle, kernel_number(step, a), sizeof to.mem, &to.mem),
           step->label));
     }
     if (known.offset != to.offset && a < step->arg_count - step->whole_count) {
-      HALO_TRY(halo_cl_check(
-          clSetKernelArg(state->handle, kernel_number(step, a) + 1, sizeof to.offset, &to.offset),
-          step->label));
+      HALO_TRY(halo_cl_check(halo_cl.clSetKernelArg(state->handle, kernel_number(step, a) + 1,
+                                                    sizeof to.offset, &to.offset),
+                             step->label));
     }
     *bound = (kernel_bound){to.serial, to.offset};
   }
@@ -75,13 +75,13 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
     HALO_TRY(halo_pocl_check_cache(&device->caps));
   }
   state->was_launched = true;
-  cl_int code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
-                                       state->local, 0, NULL, event);
+  cl_int code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL,
+                                               step->global, state->local, 0, NULL, event);
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
     /* OpenCL may allocate only now; what the cache holds may be what is missing. */
     halo_cl_memory_trim(device);
-    code = clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
-                                  state->local, 0, NULL, event);
+    code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
+                                          state->local, 0, NULL, event);
   }
   HALO_TRY(halo_cl_check(code, step->label));
   halo_run_queued(run, step, &storage);

@@ -20,8 +20,8 @@ static halo_status random_start(halo_run *run, const halo_step *step, void *data
   pthread_mutex_unlock(&p->lock);
   halo_place_at to = halo_run_resolve(run, step->args[0].buffer);
   cl_event storage, *event = halo_run_event(run, &storage);
-  HALO_TRY(halo_cl_check(clEnqueueFillBuffer(run->queue, to.mem, now, sizeof now, (size_t)to.offset,
-                                             sizeof now, 0, NULL, event),
+  HALO_TRY(halo_cl_check(halo_cl.clEnqueueFillBuffer(run->queue, to.mem, now, sizeof now,
+                                                     (size_t)to.offset, sizeof now, 0, NULL, event),
                          step->label));
   halo_run_queued(run, step, &storage);
   return HALO_OK;

@@ -32,10 +32,11 @@ static halo_status while_ask(halo_run *run, const halo_step *step, while_state *
   halo_place_at at = halo_run_resolve(run, step->args[0].buffer);
   run->ahead = 0;
   state->more = 1;
-  HALO_TRY(halo_cl_check(clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset, 1,
-                                             &state->more, 0, NULL, &state->read),
-                         "reading a loop's condition"));
-  return halo_cl_check(clFlush(run->queue), "clFlush");
+  HALO_TRY(
+      halo_cl_check(halo_cl.clEnqueueReadBuffer(run->queue, at.mem, CL_FALSE, (size_t)at.offset, 1,
+                                                &state->more, 0, NULL, &state->read),
+                    "reading a loop's condition"));
+  return halo_cl_check(halo_cl.clFlush(run->queue), "clFlush");
 }
 
 static halo_status while_hear(halo_run *run, while_state *state) {
@@ -44,7 +45,7 @@ static halo_status while_hear(halo_run *run, while_state *state) {
   double since = halo_run_clock(run);
   halo_status status = halo_cl_await(read);
   halo_run_spent(run, HALO_HOST_WAIT, since);
-  clReleaseEvent(read);
+  halo_cl.clReleaseEvent(read);
   return status;
 }
 
@@ -68,10 +69,10 @@ static halo_status while_settle(halo_run *run, const halo_step *step, bool odd) 
     const halo_plan_exchange *pair = &step->exchanges[i];
     halo_place_at from = halo_run_resolve(run, pair->next);
     halo_place_at to = halo_run_resolve(run, pair->state);
-    HALO_TRY(
-        halo_cl_check(clEnqueueCopyBuffer(run->queue, from.mem, to.mem, (size_t)from.offset,
-                                          (size_t)to.offset, (size_t)pair->bytes, 0, NULL, NULL),
-                      step->label));
+    HALO_TRY(halo_cl_check(
+        halo_cl.clEnqueueCopyBuffer(run->queue, from.mem, to.mem, (size_t)from.offset,
+                                    (size_t)to.offset, (size_t)pair->bytes, 0, NULL, NULL),
+        step->label));
     run->ahead++;
   }
   return HALO_OK;

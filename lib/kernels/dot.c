@@ -535,8 +535,6 @@ static bool dot_blas_matrix(const halo_dot_side *side, halo_type type, bool rhs,
 static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char **why) {
   halo_dot_view v = dot_view(l);
   if (!dot_is_plain(&v, why)) return false;
-  *why = "the library was built without CLBlast";
-  if (!halo_gemm_available()) return false;
   *why = "the type is neither f32 nor f64";
   if (v.result != HALO_F32 && v.result != HALO_F64) return false;
   *why = "the result is not row-major";
@@ -549,8 +547,10 @@ static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char *
                    .ldc = v.n,
                    .stride_c = v.m * v.n};
   *why = "an operand is not a plain matrix in memory";
-  return dot_blas_matrix(&v.lhs, v.result, false, &g->transpose_a, &g->lda, &g->stride_a) &&
-         dot_blas_matrix(&v.rhs, v.result, true, &g->transpose_b, &g->ldb, &g->stride_b);
+  if (!dot_blas_matrix(&v.lhs, v.result, false, &g->transpose_a, &g->lda, &g->stride_a) ||
+      !dot_blas_matrix(&v.rhs, v.result, true, &g->transpose_b, &g->ldb, &g->stride_b))
+    return false;
+  return halo_gemm_available(why);
 }
 
 static bool dot_clblast_supports(const halo_lowering *l, const char **why) {

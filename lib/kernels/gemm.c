@@ -1,10 +1,31 @@
-/* kernels/gemm.c: matrix products by CLBlast. Its codes are translated here and nowhere else. */
+/* kernels/gemm.c: matrix products by CLBlast. Its codes are translated here and nowhere else. The library is opened
+ * when a product is first lowered for a device that could use it. */
 #include "kernels/gemm.h"
 
 #ifdef HALO_HAVE_CLBLAST
 #include <clblast_c.h>
+#include <dlfcn.h>
+#include <pthread.h>
 
-bool halo_gemm_available(void) { return true; }
+static __typeof__(&CLBlastSgemmStridedBatched) gemm_f32; /* NULL: CLBlast is not installed */
+static __typeof__(&CLBlastDgemmStridedBatched) gemm_f64;
+
+static void gemm_open(void) {
+  void *library = dlopen("libclblast.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return;
+  void *f32 = dlsym(library, "CLBlastSgemmStridedBatched");
+  void *f64 = dlsym(library, "CLBlastDgemmStridedBatched");
+  if (!f32 || !f64) return;
+  *(void **)&gemm_f32 = f32;
+  *(void **)&gemm_f64 = f64;
+}
+
+bool halo_gemm_available(const char **why) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, gemm_open);
+  *why = "CLBlast is not installed (libclblast.so.1)";
+  return gemm_f32 != NULL;
+}
 
 halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const cl_mem *memories,
                               const size_t *offsets, cl_event *event) {
@@ -14,17 +35,15 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const 
   CLBlastStatusCode code;
   halo_cl_turn_begin(queue);
   if (g->type == HALO_F64) {
-    code = CLBlastDgemmStridedBatched(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0, memories[0],
-                                      offsets[0], (size_t)g->lda, (size_t)g->stride_a, memories[1],
-                                      offsets[1], (size_t)g->ldb, (size_t)g->stride_b, 0.0,
-                                      memories[2], offsets[2], (size_t)g->ldc, (size_t)g->stride_c,
-                                      (size_t)g->batch, &queue, event);
+    code = gemm_f64(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0, memories[0], offsets[0],
+                    (size_t)g->lda, (size_t)g->stride_a, memories[1], offsets[1], (size_t)g->ldb,
+                    (size_t)g->stride_b, 0.0, memories[2], offsets[2], (size_t)g->ldc,
+                    (size_t)g->stride_c, (size_t)g->batch, &queue, event);
   } else {
-    code = CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0f, memories[0],
-                                      offsets[0], (size_t)g->lda, (size_t)g->stride_a, memories[1],
-                                      offsets[1], (size_t)g->ldb, (size_t)g->stride_b, 0.0f,
-                                      memories[2], offsets[2], (size_t)g->ldc, (size_t)g->stride_c,
-                                      (size_t)g->batch, &queue, event);
+    code = gemm_f32(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1.0f, memories[0], offsets[0],
+                    (size_t)g->lda, (size_t)g->stride_a, memories[1], offsets[1], (size_t)g->ldb,
+                    (size_t)g->stride_b, 0.0f, memories[2], offsets[2], (size_t)g->ldc,
+                    (size_t)g->stride_c, (size_t)g->batch, &queue, event);
   }
   halo_cl_turn_end(queue);
   if (code == CLBlastSuccess) return HALO_OK;
@@ -34,7 +53,10 @@ halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const 
 
 #else
 
-bool halo_gemm_available(void) { return false; }
+bool halo_gemm_available(const char **why) {
+  *why = "the library was built without CLBlast";
+  return false;
+}
 
 halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *g, const cl_mem *memories,
                               const size_t *offsets, cl_event *event) {

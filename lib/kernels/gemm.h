@@ -14,10 +14,10 @@ typedef struct halo_gemm {
   int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
 } halo_gemm;
 
-/* Whether the library was built with CLBlast. */
-bool halo_gemm_available(void);
+/* Whether the library was built with CLBlast, and finds it; else why not. Any thread may ask. */
+bool halo_gemm_available(const char **why);
 /* Queues a product. Memories and offsets (elements) are those of A, B, C; `event` as for
- * clEnqueueNDRangeKernel. HALO_UNIMPLEMENTED without CLBlast. */
+ * clEnqueueNDRangeKernel. HALO_UNIMPLEMENTED without CLBlast. Only after halo_gemm_available. */
 halo_status halo_gemm_enqueue(cl_command_queue queue, const halo_gemm *gemm, const cl_mem *memories,
                               const size_t *offsets, cl_event *event);
 

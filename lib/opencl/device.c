@@ -29,17 +29,18 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   if (device->here_id) HALO_TRY(halo_cl_turn_add(device->here_id));
   if (halo_cl_is_here(&device->caps)) HALO_TRY(halo_cl_turn_add(device->id));
   cl_device_id ids[] = {device->id, device->here_id};
-  device->context = clCreateContext(properties, device->here_id ? 2 : 1, ids, NULL, NULL, &code);
+  device->context =
+      halo_cl.clCreateContext(properties, device->here_id ? 2 : 1, ids, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
   cl_command_queue_properties timed = device->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
-  device->queue = clCreateCommandQueue(device->context, device->id, timed, &code);
+  device->queue = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
-  device->aside = clCreateCommandQueue(device->context, device->id, timed, &code);
+  device->aside = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
-  device->transfers = clCreateCommandQueue(device->context, device->id, 0, &code);
+  device->transfers = halo_cl.clCreateCommandQueue(device->context, device->id, 0, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   if (!device->here_id) return HALO_OK;
-  device->here = clCreateCommandQueue(device->context, device->here_id, timed, &code);
+  device->here = halo_cl.clCreateCommandQueue(device->context, device->here_id, timed, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 
@@ -149,10 +150,10 @@ void halo_cl_device_release(halo_cl_device *device) {
 }
 
 static void device_finish_queues(halo_cl_device *device) {
-  if (device->aside) clFinish(device->aside);
-  if (device->here) clFinish(device->here);
-  if (device->queue) clFinish(device->queue);
-  if (device->transfers) clFinish(device->transfers);
+  if (device->aside) halo_cl.clFinish(device->aside);
+  if (device->here) halo_cl.clFinish(device->here);
+  if (device->queue) halo_cl.clFinish(device->queue);
+  if (device->transfers) halo_cl.clFinish(device->transfers);
 }
 
 void halo_cl_device_destroy(halo_cl_device *device) {
@@ -163,11 +164,11 @@ void halo_cl_device_destroy(halo_cl_device *device) {
   halo_cl_timeline_release(device->timeline);
   halo_cl_programs_release(device->programs);
   halo_cl_memory_release(device->memory);
-  if (device->here) clReleaseCommandQueue(device->here);
-  if (device->transfers) clReleaseCommandQueue(device->transfers);
-  if (device->aside) clReleaseCommandQueue(device->aside);
-  if (device->queue) clReleaseCommandQueue(device->queue);
-  if (device->context) clReleaseContext(device->context);
+  if (device->here) halo_cl.clReleaseCommandQueue(device->here);
+  if (device->transfers) halo_cl.clReleaseCommandQueue(device->transfers);
+  if (device->aside) halo_cl.clReleaseCommandQueue(device->aside);
+  if (device->queue) halo_cl.clReleaseCommandQueue(device->queue);
+  if (device->context) halo_cl.clReleaseContext(device->context);
   halo_free(device);
 }
 

@@ -50,7 +50,7 @@ void halo_cl_event_retain(halo_cl_event *event) {
 }
 
 static void event_free(halo_cl_event *event) {
-  if (event->handle && !halo_cl_is_forked()) clReleaseEvent(event->handle);
+  if (event->handle && !halo_cl_is_forked()) halo_cl.clReleaseEvent(event->handle);
   halo_vec_deinit(&event->causes);
   halo_vec_deinit(&event->when_queued);
   halo_vec_deinit(&event->when_over);
@@ -100,7 +100,7 @@ bool halo_cl_has_happened(cl_event handle) {
   cl_int state = CL_QUEUED;
   if (!handle || halo_cl_is_forked()) return true; /* waiting says what is wrong */
   cl_int code =
-      clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+      halo_cl.clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
   return code != CL_SUCCESS || state <= CL_COMPLETE;
 }
 
@@ -109,7 +109,7 @@ static halo_status event_check(cl_event handle) {
   cl_int state = CL_COMPLETE;
   if (!handle) return HALO_OK;
   HALO_TRY(halo_cl_check(
-      clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
+      halo_cl.clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
       "clGetEventInfo"));
   return halo_cl_check(state, "a command on the device");
 }
@@ -127,7 +127,7 @@ halo_status halo_cl_await(cl_event handle) {
   if (!handle) return HALO_OK;
   HALO_TRY(halo_cl_process_check());
   (void)halo_cl_look(handle);
-  cl_int code = clWaitForEvents(1, &handle);
+  cl_int code = halo_cl.clWaitForEvents(1, &handle);
   /* That code only says that the event failed; the event itself says why. */
   if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
     HALO_TRY(halo_cl_check(code, "clWaitForEvents"));
@@ -164,7 +164,7 @@ static void event_end(halo_cl_event *event, halo_status status, const char *mess
   pthread_mutex_unlock(&event->lock);
   for (int32_t i = 0; i < causes.count; i++) halo_cl_event_release(causes.data[i]);
   halo_vec_deinit(&causes);
-  if (handle && !halo_cl_is_forked()) clReleaseEvent(handle);
+  if (handle && !halo_cl_is_forked()) halo_cl.clReleaseEvent(handle);
   event_run_calls(event, &queued);
   event_run_calls(event, &over);
 }
@@ -251,7 +251,7 @@ void halo_cl_event_set_queued(halo_cl_event *event, cl_event handle) {
     pthread_cond_broadcast(&event->changed);
   }
   pthread_mutex_unlock(&event->lock);
-  if (handle) clReleaseEvent(handle);
+  if (handle) halo_cl.clReleaseEvent(handle);
   event_run_calls(event, &queued);
   if (watch) event_watch(event);
 }
@@ -267,7 +267,7 @@ cl_event halo_cl_event_handle(halo_cl_event *event) {
   if (!event || event_get_state(event) != EVENT_QUEUED) return NULL;
   pthread_mutex_lock(&event->lock);
   handle = event->handle;
-  if (handle) clRetainEvent(handle);
+  if (handle) halo_cl.clRetainEvent(handle);
   pthread_mutex_unlock(&event->lock);
   return handle;
 }
@@ -277,7 +277,7 @@ bool halo_cl_event_is_over(halo_cl_event *event) {
   cl_event handle = halo_cl_event_handle(event);
   if (!handle) return event_get_state(event) == EVENT_OVER;
   bool happened = halo_cl_has_happened(handle);
-  if (!halo_cl_is_forked()) clReleaseEvent(handle);
+  if (!halo_cl_is_forked()) halo_cl.clReleaseEvent(handle);
   if (happened) event_settle(event);
   return happened;
 }
@@ -304,7 +304,7 @@ halo_status halo_cl_event_wait(halo_cl_event *event) {
   cl_event handle = halo_cl_event_handle(event);
   if (handle) {
     (void)halo_cl_await(handle); /* settling says how it ended */
-    clReleaseEvent(handle);
+    halo_cl.clReleaseEvent(handle);
   }
   if (event_get_state(event) != EVENT_OVER) event_settle(event);
   return event_outcome(event);
@@ -334,10 +334,10 @@ static void event_watch(halo_cl_event *event) {
   cl_event handle = first ? halo_cl_event_handle(event) : NULL;
   if (!handle) return;
   halo_cl_event_retain(event);
-  if (clSetEventCallback(handle, CL_COMPLETE, event_happened, event) != CL_SUCCESS) {
+  if (halo_cl.clSetEventCallback(handle, CL_COMPLETE, event_happened, event) != CL_SUCCESS) {
     halo_worker_run(event_settle_job, event);
   }
-  clReleaseEvent(handle);
+  halo_cl.clReleaseEvent(handle);
 }
 
 static void event_when(halo_cl_event *event, event_state state, halo_cl_event_callback call,

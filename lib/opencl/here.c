@@ -70,7 +70,7 @@ halo_status halo_cl_turn_add(cl_device_id id) {
 static bool here_takes_turns(cl_command_queue queue) {
   cl_device_id id = NULL;
   if (!atomic_load_explicit(&here_devices[0], memory_order_acquire)) return false;
-  cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
+  cl_int code = halo_cl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
   return code == CL_SUCCESS && here_is_listed(id);
 }
 
@@ -82,12 +82,76 @@ void halo_cl_turn_end(cl_command_queue queue) {
   if (here_takes_turns(queue)) pthread_mutex_unlock(&here_turn);
 }
 
-cl_int halo_cl_turn_over(cl_command_queue queue, cl_int code) {
-  halo_cl_turn_end(queue);
-  return code;
-}
+/* The functions without turns. */
+static halo_cl_api here_plain;
 
-void *halo_cl_turn_mapped(cl_command_queue queue, void *mapped) {
+/* The function of the table with this name, of a queue and arguments, in turns. */
+#define HERE_IN_TURNS(name, parameters, arguments)                                                 \
+  static cl_int CL_API_CALL here_##name parameters {                                               \
+    halo_cl_turn_begin(queue);                                                                     \
+    cl_int code = here_plain.name arguments;                                                       \
+    halo_cl_turn_end(queue);                                                                       \
+    return code;                                                                                   \
+  }
+
+HERE_IN_TURNS(clFinish, (cl_command_queue queue), (queue))
+HERE_IN_TURNS(clFlush, (cl_command_queue queue), (queue))
+HERE_IN_TURNS(clEnqueueReadBuffer,
+              (cl_command_queue queue, cl_mem from, cl_bool wait, size_t offset, size_t size,
+               void *to, cl_uint count, const cl_event *list, cl_event *event),
+              (queue, from, wait, offset, size, to, count, list, event))
+HERE_IN_TURNS(clEnqueueWriteBuffer,
+              (cl_command_queue queue, cl_mem to, cl_bool wait, size_t offset, size_t size,
+               const void *from, cl_uint count, const cl_event *list, cl_event *event),
+              (queue, to, wait, offset, size, from, count, list, event))
+HERE_IN_TURNS(clEnqueueCopyBuffer,
+              (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
+               size_t size, cl_uint count, const cl_event *list, cl_event *event),
+              (queue, from, to, from_offset, to_offset, size, count, list, event))
+HERE_IN_TURNS(clEnqueueFillBuffer,
+              (cl_command_queue queue, cl_mem mem, const void *pattern, size_t pattern_size,
+               size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event),
+              (queue, mem, pattern, pattern_size, offset, size, count, list, event))
+HERE_IN_TURNS(clEnqueueNDRangeKernel,
+              (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
+               const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+               cl_event *event),
+              (queue, kernel, dims, offset, global, local, count, list, event))
+HERE_IN_TURNS(clEnqueueMarkerWithWaitList,
+              (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),
+              (queue, count, list, event))
+HERE_IN_TURNS(clEnqueueBarrierWithWaitList,
+              (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),
+              (queue, count, list, event))
+HERE_IN_TURNS(clEnqueueUnmapMemObject,
+              (cl_command_queue queue, cl_mem mem, void *mapped, cl_uint count,
+               const cl_event *list, cl_event *event),
+              (queue, mem, mapped, count, list, event))
+
+static void *CL_API_CALL here_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool wait,
+                                                 cl_map_flags flags, size_t offset, size_t size,
+                                                 cl_uint count, const cl_event *list,
+                                                 cl_event *event, cl_int *code) {
+  halo_cl_turn_begin(queue);
+  void *mapped = here_plain.clEnqueueMapBuffer(queue, mem, wait, flags, offset, size, count, list,
+                                               event, code);
   halo_cl_turn_end(queue);
   return mapped;
+}
+
+void halo_cl_turn_wrap(const halo_cl_api *plain, halo_cl_api *out) {
+  here_plain = *plain;
+  halo_cl_api wrapped = *plain;
+  wrapped.clFinish = here_clFinish;
+  wrapped.clFlush = here_clFlush;
+  wrapped.clEnqueueReadBuffer = here_clEnqueueReadBuffer;
+  wrapped.clEnqueueWriteBuffer = here_clEnqueueWriteBuffer;
+  wrapped.clEnqueueCopyBuffer = here_clEnqueueCopyBuffer;
+  wrapped.clEnqueueFillBuffer = here_clEnqueueFillBuffer;
+  wrapped.clEnqueueNDRangeKernel = here_clEnqueueNDRangeKernel;
+  wrapped.clEnqueueMarkerWithWaitList = here_clEnqueueMarkerWithWaitList;
+  wrapped.clEnqueueBarrierWithWaitList = here_clEnqueueBarrierWithWaitList;
+  wrapped.clEnqueueUnmapMemObject = here_clEnqueueUnmapMemObject;
+  wrapped.clEnqueueMapBuffer = here_clEnqueueMapBuffer;
+  *out = wrapped;
 }

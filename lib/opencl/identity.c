@@ -17,7 +17,7 @@ enum {
 /* False: the driver does not know it, or in another form. */
 static bool identity_get(cl_device_id id, cl_device_info what, void *out, size_t size) {
   size_t given = 0;
-  return clGetDeviceInfo(id, what, size, out, &given) == CL_SUCCESS && given == size;
+  return halo_cl.clGetDeviceInfo(id, what, size, out, &given) == CL_SUCCESS && given == size;
 }
 
 static bool identity_pci(cl_device_id id, char *out, size_t size) {

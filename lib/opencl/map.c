@@ -16,18 +16,18 @@ static pthread_mutex_t *map_lock(cl_mem mem) {
 
 halo_status halo_cl_map(cl_command_queue queue, cl_mem mem, cl_map_flags flags, size_t offset,
                         size_t size, bool wait, cl_event *done, void **out) {
-  cl_int code = wait ? clFinish(queue) : CL_SUCCESS;
+  cl_int code = wait ? halo_cl.clFinish(queue) : CL_SUCCESS;
   *out = NULL;
   HALO_TRY(halo_cl_check(code, "clFinish before mapping"));
   pthread_mutex_lock(map_lock(mem));
-  *out = clEnqueueMapBuffer(queue, mem, wait, flags, offset, size, 0, NULL, done, &code);
+  *out = halo_cl.clEnqueueMapBuffer(queue, mem, wait, flags, offset, size, 0, NULL, done, &code);
   pthread_mutex_unlock(map_lock(mem));
   return halo_cl_check(code, "clEnqueueMapBuffer");
 }
 
 halo_status halo_cl_unmap(cl_command_queue queue, cl_mem mem, void *mapped, cl_event *done) {
   pthread_mutex_lock(map_lock(mem));
-  cl_int code = clEnqueueUnmapMemObject(queue, mem, mapped, 0, NULL, done);
+  cl_int code = halo_cl.clEnqueueUnmapMemObject(queue, mem, mapped, 0, NULL, done);
   pthread_mutex_unlock(map_lock(mem));
   return halo_cl_check(code, "clEnqueueUnmapMemObject");
 }

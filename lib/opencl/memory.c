@@ -133,7 +133,7 @@ static bool memory_transfer_is_over(halo_cl_block *block, halo_cl_transfer kind)
   if (!event) return true;
   if (!halo_cl_has_happened(event)) return false;
   atomic_store(&block->transfers[kind], NULL);
-  if (!halo_cl_is_forked()) clReleaseEvent(event);
+  if (!halo_cl_is_forked()) halo_cl.clReleaseEvent(event);
   return true;
 }
 
@@ -154,7 +154,7 @@ static void memory_sweep(halo_cl_memory *memory) {
 static void memory_give_back(halo_cl_block *blocks) {
   for (halo_cl_block *next; blocks; blocks = next) {
     next = blocks->next;
-    if (blocks->mem && !halo_cl_is_forked()) clReleaseMemObject(blocks->mem);
+    if (blocks->mem && !halo_cl_is_forked()) halo_cl.clReleaseMemObject(blocks->mem);
     halo_free(blocks);
   }
 }
@@ -306,8 +306,8 @@ static cl_int memory_create(halo_cl_device *device, halo_cl_block *block) {
   /* Where the host shares the memory, ask for a place it can map without a copy. */
   cl_mem_flags place = device->caps.shares_host_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
   cl_int code;
-  block->mem =
-      clCreateBuffer(device->context, CL_MEM_READ_WRITE | place, block->capacity, NULL, &code);
+  block->mem = halo_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | place, block->capacity,
+                                      NULL, &code);
   return code;
 }
 
@@ -316,13 +316,13 @@ static bool memory_wait_for_parked(halo_cl_device *device) {
   pthread_mutex_lock(&device->memory->lock);
   bool any = device->memory->parked.first != NULL;
   pthread_mutex_unlock(&device->memory->lock);
-  return any && clFinish(device->transfers) == CL_SUCCESS;
+  return any && halo_cl.clFinish(device->transfers) == CL_SUCCESS;
 }
 
 /* OpenCL gives memory back only when queued commands are done with it, hence the wait. */
 static cl_int memory_create_after_trim(halo_cl_device *device, halo_cl_block *block) {
   halo_cl_memory_trim(device);
-  clFinish(device->queue);
+  halo_cl.clFinish(device->queue);
   return memory_create(device, block);
 }
 
@@ -421,14 +421,14 @@ halo_status halo_cl_lend(halo_cl_device *device, const void *data, size_t size, 
   cl_int code;
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
-  cl_mem mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
-                              (void *)data, &code);
+  cl_mem mem = halo_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                      size, (void *)data, &code);
   HALO_TRY(halo_cl_check(code, "clCreateBuffer of the host's memory"));
   halo_cl_event_retain(done);
-  code = clSetMemObjectDestructorCallback(mem, memory_returned, done);
+  code = halo_cl.clSetMemObjectDestructorCallback(mem, memory_returned, done);
   if (code != CL_SUCCESS) {
     halo_cl_event_release(done);
-    clReleaseMemObject(mem);
+    halo_cl.clReleaseMemObject(mem);
     return halo_cl_check(code, "clSetMemObjectDestructorCallback");
   }
   halo_cl_block *block = halo_alloc(sizeof *block);
@@ -450,9 +450,9 @@ static void memory_return(halo_cl_block *block) {
   halo_cl_device *device = block->device;
   for (int kind = 0; kind < 2; kind++) {
     cl_event event = atomic_load(&block->transfers[kind]);
-    if (event && !halo_cl_is_forked()) clReleaseEvent(event);
+    if (event && !halo_cl_is_forked()) halo_cl.clReleaseEvent(event);
   }
-  if (!halo_cl_is_forked()) clReleaseMemObject(block->mem);
+  if (!halo_cl_is_forked()) halo_cl.clReleaseMemObject(block->mem);
   halo_free(block);
   halo_cl_device_release(device);
 }
@@ -479,11 +479,11 @@ void halo_cl_free(halo_cl_block *block) {
 }
 
 void halo_cl_block_set_transfer(halo_cl_block *block, halo_cl_transfer kind, cl_event event) {
-  clRetainEvent(event);
+  halo_cl.clRetainEvent(event);
   pthread_mutex_lock(&block->device->memory->lock);
   cl_event before = atomic_exchange(&block->transfers[kind], event);
   pthread_mutex_unlock(&block->device->memory->lock);
-  if (before) clReleaseEvent(before); /* came earlier on the same queue */
+  if (before) halo_cl.clReleaseEvent(before); /* came earlier on the same queue */
 }
 
 cl_event halo_cl_block_transfer(halo_cl_block *block, halo_cl_transfer kind) {
@@ -491,7 +491,7 @@ cl_event halo_cl_block_transfer(halo_cl_block *block, halo_cl_transfer kind) {
   pthread_mutex_lock(&block->device->memory->lock);
   cl_event event =
       memory_transfer_is_over(block, kind) ? NULL : atomic_load(&block->transfers[kind]);
-  if (event) clRetainEvent(event);
+  if (event) halo_cl.clRetainEvent(event);
   pthread_mutex_unlock(&block->device->memory->lock);
   return event;
 }

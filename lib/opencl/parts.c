@@ -19,10 +19,11 @@ static parts_list *parts_made; /* the newest first */
 static halo_status parts_make(cl_device_id whole, cl_uint units, parts_list **out) {
   const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, (intptr_t)units, 0};
   cl_uint count = 0;
-  HALO_TRY(halo_cl_check(clCreateSubDevices(whole, how, 0, NULL, &count), "clCreateSubDevices"));
+  HALO_TRY(
+      halo_cl_check(halo_cl.clCreateSubDevices(whole, how, 0, NULL, &count), "clCreateSubDevices"));
   parts_list *list = halo_alloc(sizeof *list + sizeof *list->ids * count);
-  halo_status status =
-      halo_cl_check(clCreateSubDevices(whole, how, count, list->ids, NULL), "clCreateSubDevices");
+  halo_status status = halo_cl_check(halo_cl.clCreateSubDevices(whole, how, count, list->ids, NULL),
+                                     "clCreateSubDevices");
   if (status != HALO_OK) {
     halo_free(list);
     return status;

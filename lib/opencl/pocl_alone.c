@@ -415,12 +415,14 @@ static bool alone_is_expected(const halo_strbuf *binary) {
 static halo_strbuf alone_link(cl_program compiled, const char *source, bool *is_known) {
   halo_strbuf binary = {0}, kernels = {0};
   size_t size = 0;
-  if (clGetProgramInfo(compiled, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
+  if (halo_cl.clGetProgramInfo(compiled, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) !=
+          CL_SUCCESS ||
       size == 0) {
     return binary;
   }
   unsigned char *bytes = halo_alloc(size);
-  if (clGetProgramInfo(compiled, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) == CL_SUCCESS) {
+  if (halo_cl.clGetProgramInfo(compiled, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) ==
+      CL_SUCCESS) {
     halo_strbuf_append_n(&binary, (const char *)bytes, size);
   }
   halo_free(bytes);
@@ -459,22 +461,24 @@ cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_pr
   }
   const char *parts[] = {defined, source, halo_strbuf_text(&groups)};
   cl_int code, fit = CL_SUCCESS;
-  cl_program compiled = clCreateProgramWithSource(context, 3, parts, NULL, &code), linked = NULL;
+  cl_program compiled = halo_cl.clCreateProgramWithSource(context, 3, parts, NULL, &code),
+             linked = NULL;
   halo_strbuf_deinit(&groups);
   if (!compiled) return NULL;
   halo_strbuf_printf(&compiling, "%s%s", options, use.brief || use.native ? alone_brief : "");
   if (use.native) halo_strbuf_printf(&compiling, " -DH_NATIVE=%d", HALO_NATIVE_FORM);
-  code =
-      clCompileProgram(compiled, 1, &id, halo_strbuf_text(&compiling), 0, NULL, NULL, NULL, NULL);
+  code = halo_cl.clCompileProgram(compiled, 1, &id, halo_strbuf_text(&compiling), 0, NULL, NULL,
+                                  NULL, NULL);
   halo_strbuf_deinit(&compiling);
   *is_known = true;
   if (code == CL_SUCCESS) binary = alone_link(compiled, source, is_known);
   if (binary.length > 0) {
     const unsigned char *bytes = (const unsigned char *)halo_strbuf_text(&binary);
-    linked = clCreateProgramWithBinary(context, 1, &id, &binary.length, &bytes, &fit, &code);
-    if (linked &&
-        (fit != CL_SUCCESS || clBuildProgram(linked, 1, &id, options, NULL, NULL) != CL_SUCCESS)) {
-      clReleaseProgram(linked);
+    linked =
+        halo_cl.clCreateProgramWithBinary(context, 1, &id, &binary.length, &bytes, &fit, &code);
+    if (linked && (fit != CL_SUCCESS ||
+                   halo_cl.clBuildProgram(linked, 1, &id, options, NULL, NULL) != CL_SUCCESS)) {
+      halo_cl.clReleaseProgram(linked);
       linked = NULL;
     }
   }
@@ -483,6 +487,6 @@ cl_program halo_pocl_build_alone(cl_context context, cl_device_id id, halo_cl_pr
   } else {
     halo_strbuf_deinit(&binary);
   }
-  clReleaseProgram(compiled);
+  halo_cl.clReleaseProgram(compiled);
   return linked;
 }

@@ -51,10 +51,10 @@ static bool process_is_late(const struct timespec *until) {
 static void process_drain(cl_command_queue queue, const struct timespec *until) {
   static const struct timespec pause = {.tv_nsec = 200000};
   cl_event last;
-  if (clEnqueueMarkerWithWaitList(queue, 0, NULL, &last) != CL_SUCCESS) return;
-  clFlush(queue);
+  if (halo_cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, &last) != CL_SUCCESS) return;
+  halo_cl.clFlush(queue);
   while (!halo_cl_has_happened(last) && !process_is_late(until)) nanosleep(&pause, NULL);
-  clReleaseEvent(last);
+  halo_cl.clReleaseEvent(last);
 }
 
 static void process_end(void) {

@@ -51,7 +51,7 @@ halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) 
 
 static void program_destroy(halo_cl_program *program) {
   bool forked = halo_cl_is_forked();
-  if (program->handle && !forked) clReleaseProgram(program->handle);
+  if (program->handle && !forked) halo_cl.clReleaseProgram(program->handle);
   for (int32_t i = 0; i < program->libraries.count && !forked; i++) {
     dlclose(program->libraries.data[i]);
   }
@@ -143,9 +143,9 @@ static void program_print_places(halo_strbuf *out, const char *log, const char *
 static halo_status program_fail(halo_cl_device *device, cl_device_id id, cl_program handle,
                                 cl_int code, const char *source, const char *options) {
   size_t size = 0;
-  clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  halo_cl.clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
   char *log = halo_alloc(size + 1);
-  clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+  halo_cl.clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
   halo_strbuf text = {0};
   halo_strbuf_printf(&text, "%s does not build for %s with %s:\n%.*s", halo_cl_code_name(code),
                      device->caps.name, options, PROGRAM_LOG_MAX, log);
@@ -170,10 +170,10 @@ static cl_program program_build_short(halo_cl_device *device, cl_device_id id, c
   halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
   const char *parts[] = {halo_strbuf_text(&declared), source};
   cl_int code;
-  cl_program handle = clCreateProgramWithSource(device->context, 2, parts, NULL, &code);
+  cl_program handle = halo_cl.clCreateProgramWithSource(device->context, 2, parts, NULL, &code);
   if (handle) {
-    code = clBuildProgram(handle, 1, &id, halo_strbuf_text(&all_options), NULL, NULL);
-    if (code != CL_SUCCESS) clReleaseProgram(handle);
+    code = halo_cl.clBuildProgram(handle, 1, &id, halo_strbuf_text(&all_options), NULL, NULL);
+    if (code != CL_SUCCESS) halo_cl.clReleaseProgram(handle);
   }
   halo_strbuf_deinit(&declared);
   halo_strbuf_deinit(&all_options);
@@ -228,12 +228,12 @@ static halo_status program_build(halo_cl_device *device, cl_device_id id, halo_c
   pthread_mutex_lock(&device->programs->lock);
   device->programs->stats.long_builds++;
   pthread_mutex_unlock(&device->programs->lock);
-  cl_program handle = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
+  cl_program handle = halo_cl.clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateProgramWithSource"));
-  code = clBuildProgram(handle, 1, &id, options, NULL, NULL);
+  code = halo_cl.clBuildProgram(handle, 1, &id, options, NULL, NULL);
   if (code != CL_SUCCESS) {
     halo_status status = program_fail(device, id, handle, code, source, options);
-    clReleaseProgram(handle);
+    halo_cl.clReleaseProgram(handle);
     return status;
   }
   *out = handle;
@@ -245,12 +245,12 @@ static cl_program program_from_binary(halo_cl_device *device, cl_device_id id,
                                       const char *options) {
   cl_int code, fit = CL_SUCCESS;
   cl_program handle =
-      clCreateProgramWithBinary(device->context, 1, &id, &size, &binary, &fit, &code);
+      halo_cl.clCreateProgramWithBinary(device->context, 1, &id, &size, &binary, &fit, &code);
   if (code == CL_SUCCESS && fit == CL_SUCCESS) {
-    code = clBuildProgram(handle, 1, &id, options, NULL, NULL);
+    code = halo_cl.clBuildProgram(handle, 1, &id, options, NULL, NULL);
   }
   if (code == CL_SUCCESS && fit == CL_SUCCESS) return handle;
-  if (handle) clReleaseProgram(handle);
+  if (handle) halo_cl.clReleaseProgram(handle);
   return NULL;
 }
 
@@ -280,13 +280,15 @@ static cl_program program_load(halo_cl_device *device, cl_device_id id, const ui
 
 static bool program_binary(cl_program handle, unsigned char **binary, size_t *size) {
   void *data = NULL;
-  if (clGetProgramInfo(handle, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS ||
+  if (halo_cl.clGetProgramInfo(handle, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) !=
+          CL_SUCCESS ||
       *size == 0) {
     return false;
   }
   if (halo_try_alloc(*size, "a program binary", &data) != HALO_OK) return false;
   *binary = data;
-  if (clGetProgramInfo(handle, CL_PROGRAM_BINARIES, sizeof *binary, binary, NULL) == CL_SUCCESS) {
+  if (halo_cl.clGetProgramInfo(handle, CL_PROGRAM_BINARIES, sizeof *binary, binary, NULL) ==
+      CL_SUCCESS) {
     return true;
   }
   halo_free(data);
@@ -324,8 +326,8 @@ void halo_cl_program_save(halo_cl_program *program) {
   pthread_mutex_unlock(&program->device->programs->lock);
   if (saved) return;
   cl_command_queue here = program->device->here;
-  if (program->device->queue) clFinish(program->device->queue);
-  if (here) clFinish(here);
+  if (program->device->queue) halo_cl.clFinish(program->device->queue);
+  if (here) halo_cl.clFinish(here);
   program_store(program);
 }
 
@@ -368,7 +370,7 @@ static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, 
   halo_cl_program *program = program_find(programs, key);
   if (program) {
     pthread_mutex_unlock(&programs->lock);
-    if (handle) clReleaseProgram(handle);
+    if (handle) halo_cl.clReleaseProgram(handle);
     halo_free(image->binary);
     halo_free(image->options);
     return program;
@@ -536,7 +538,7 @@ halo_status halo_cl_kernel_create(halo_cl_program *program, const char *name, cl
   *out = NULL;
   HALO_TRY(halo_cl_device_check_runs(program->device, "a kernel"));
   cl_int code;
-  cl_kernel kernel = clCreateKernel(program->handle, name, &code);
+  cl_kernel kernel = halo_cl.clCreateKernel(program->handle, name, &code);
   if (code != CL_SUCCESS) {
     return halo_fail_in(halo_cl_check(code, "clCreateKernel"), "kernel %s", name);
   }

@@ -32,13 +32,13 @@ typedef HALO_VEC(select_found) select_list;
 
 static void select_platform_text(cl_platform_id id, cl_platform_info what, char *out, size_t size) {
   char text[1024] = "";
-  clGetPlatformInfo(id, what, sizeof text - 1, text, NULL);
+  halo_cl.clGetPlatformInfo(id, what, sizeof text - 1, text, NULL);
   snprintf(out, size, "%.*s", (int)size - 1, text);
 }
 
 static void select_text(cl_device_id id, cl_device_info what, char *out, size_t size) {
   char text[1024] = "";
-  clGetDeviceInfo(id, what, sizeof text - 1, text, NULL);
+  halo_cl.clGetDeviceInfo(id, what, sizeof text - 1, text, NULL);
   const char *start = text;
   while (isspace((unsigned char)*start)) start++;
   snprintf(out, size, "%.*s", (int)size - 1, start);
@@ -48,7 +48,7 @@ static void select_text(cl_device_id id, cl_device_info what, char *out, size_t 
 static uint64_t select_number(cl_device_id id, cl_device_info what, uint64_t fallback) {
   uint64_t wide = 0;
   size_t size = 0;
-  if (clGetDeviceInfo(id, what, sizeof wide, &wide, &size) != CL_SUCCESS) return fallback;
+  if (halo_cl.clGetDeviceInfo(id, what, sizeof wide, &wide, &size) != CL_SUCCESS) return fallback;
   if (size == sizeof(uint64_t)) return wide;
   uint32_t narrow;
   memcpy(&narrow, &wide, sizeof narrow);
@@ -66,9 +66,10 @@ static bool select_has_word(const char *list, const char *word) {
 
 static char *select_extensions(cl_device_id id) {
   size_t size = 0;
-  clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size);
+  halo_cl.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, 0, NULL, &size);
   char *text = halo_alloc(size + 1);
-  if (clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, text, NULL) != CL_SUCCESS) text[0] = '\0';
+  if (halo_cl.clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, size, text, NULL) != CL_SUCCESS)
+    text[0] = '\0';
   return text;
 }
 
@@ -100,8 +101,8 @@ static void select_floats(cl_device_id id, halo_caps *caps) {
 
 static void select_sizes(cl_device_id id, halo_caps *caps) {
   size_t items[16] = {1, 1, 1}, group = 1;
-  clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL);
-  clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL);
+  halo_cl.clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL);
+  halo_cl.clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL);
   for (int i = 0; i < 3; i++) caps->max_items[i] = items[i];
   caps->max_work_group = group;
   caps->compute_units = (uint32_t)select_number(id, CL_DEVICE_MAX_COMPUTE_UNITS, 1);
@@ -119,7 +120,7 @@ static void select_sizes(cl_device_id id, halo_caps *caps) {
   caps->global_cache = select_number(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 0);
   caps->max_constant = select_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, 0);
   size_t parameters = 1024;
-  clGetDeviceInfo(id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof parameters, &parameters, NULL);
+  halo_cl.clGetDeviceInfo(id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof parameters, &parameters, NULL);
   caps->max_parameters = parameters;
   caps->shares_host_memory = select_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY, 0) != 0;
 }
@@ -199,11 +200,12 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
 
 static void select_add_platform(cl_platform_id platform, int number, select_list *list) {
   cl_uint count = 0;
-  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS || !count) {
+  if (halo_cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) != CL_SUCCESS ||
+      !count) {
     return;
   }
   cl_device_id *ids = halo_alloc(sizeof *ids * count);
-  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL) == CL_SUCCESS) {
+  if (halo_cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL) == CL_SUCCESS) {
     for (cl_uint i = 0; i < count; i++) {
       select_found found = {.platform = platform, .id = ids[i]};
       found.listing.platform = number;
@@ -224,7 +226,7 @@ cl_device_id halo_cl_select_here(cl_platform_id platform, const halo_caps *caps)
   cl_uint count = 0;
   if (!halo_pocl_is(caps)) return NULL;
   pthread_mutex_lock(&select_lock);
-  cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 8, ids, &count);
+  cl_int code = halo_cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 8, ids, &count);
   for (cl_uint i = 0; code == CL_SUCCESS && i < count && i < 8; i++) {
     char other[sizeof((halo_caps *)0)->name];
     select_text(ids[i], CL_DEVICE_NAME, other, sizeof other);
@@ -287,12 +289,13 @@ static halo_status select_all(select_list *list) {
   bool has_pocl = false;
   HALO_TRY(halo_cl_process_check());
   halo_cl_process_begin();
+  HALO_TRY(halo_cl_api_open());
   pthread_mutex_lock(&select_lock);
   halo_cl_drivers_shield();
-  cl_int code = clGetPlatformIDs(0, NULL, &count);
+  cl_int code = halo_cl.clGetPlatformIDs(0, NULL, &count);
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
-    code = clGetPlatformIDs(count, platforms, NULL);
+    code = halo_cl.clGetPlatformIDs(count, platforms, NULL);
     for (cl_uint i = 0; code == CL_SUCCESS && i < count; i++) {
       halo_caps caps = {0};
       select_platform_text(platforms[i], CL_PLATFORM_NAME, caps.platform, sizeof caps.platform);

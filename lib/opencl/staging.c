@@ -33,8 +33,8 @@ halo_cl_stages *halo_cl_stages_create(void) {
 }
 
 static void stage_destroy(halo_cl_device *device, stage *s) {
-  if (s->host) clEnqueueUnmapMemObject(device->transfers, s->mem, s->host, 0, NULL, NULL);
-  if (s->mem) clReleaseMemObject(s->mem); /* when that is done */
+  if (s->host) halo_cl.clEnqueueUnmapMemObject(device->transfers, s->mem, s->host, 0, NULL, NULL);
+  if (s->mem) halo_cl.clReleaseMemObject(s->mem); /* when that is done */
   halo_free(s);
 }
 
@@ -62,11 +62,12 @@ static halo_status stage_take(halo_cl_device *device, stage **out) {
   if (s) return HALO_OK;
   cl_int code;
   s = halo_alloc(sizeof *s);
-  s->mem = clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, STAGE_SIZE,
-                          NULL, &code);
+  s->mem = halo_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                  STAGE_SIZE, NULL, &code);
   if (code == CL_SUCCESS) {
-    s->host = clEnqueueMapBuffer(device->transfers, s->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                 STAGE_SIZE, 0, NULL, NULL, &code);
+    s->host =
+        halo_cl.clEnqueueMapBuffer(device->transfers, s->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                   0, STAGE_SIZE, 0, NULL, NULL, &code);
   }
   if (code != CL_SUCCESS) {
     stage_destroy(device, s);
@@ -94,7 +95,7 @@ static halo_status stage_wait(stage *s) {
   cl_event busy = s->busy;
   s->busy = NULL;
   halo_status status = halo_cl_await(busy);
-  if (busy) clReleaseEvent(busy);
+  if (busy) halo_cl.clReleaseEvent(busy);
   return status;
 }
 
@@ -121,10 +122,11 @@ static halo_status stage_write_pieces(stage_copy *c) {
     HALO_TRY(stage_wait(s));
     memcpy(s->host, c->from + at, length);
     bool wait = at == 0 && c->after;
-    HALO_TRY(halo_cl_check(clEnqueueWriteBuffer(queue, c->block->mem, CL_FALSE, at, length, s->host,
-                                                wait, wait ? &c->after : NULL, &s->busy),
-                           "clEnqueueWriteBuffer"));
-    clFlush(queue);
+    HALO_TRY(halo_cl_check(
+        halo_cl.clEnqueueWriteBuffer(queue, c->block->mem, CL_FALSE, at, length, s->host, wait,
+                                     wait ? &c->after : NULL, &s->busy),
+        "clEnqueueWriteBuffer"));
+    halo_cl.clFlush(queue);
   }
   HALO_TRY(stage_wait(c->stages[0]));
   return stage_wait(c->stages[1]);
@@ -138,11 +140,11 @@ static halo_status stage_read_pieces(stage_copy *c) {
     stage *s = c->stages[turn], *before = c->stages[turn ^ 1];
     if (at < c->size) {
       bool wait = at == 0 && c->after;
-      HALO_TRY(
-          halo_cl_check(clEnqueueReadBuffer(queue, c->block->mem, CL_FALSE, at, stage_length(c, at),
-                                            s->host, wait, wait ? &c->after : NULL, &s->busy),
-                        "clEnqueueReadBuffer"));
-      clFlush(queue);
+      HALO_TRY(halo_cl_check(
+          halo_cl.clEnqueueReadBuffer(queue, c->block->mem, CL_FALSE, at, stage_length(c, at),
+                                      s->host, wait, wait ? &c->after : NULL, &s->busy),
+          "clEnqueueReadBuffer"));
+      halo_cl.clFlush(queue);
     }
     if (at == 0) continue;
     size_t length = stage_length(c, emptied);
@@ -175,11 +177,11 @@ static bool stage_helps(const halo_cl_block *block, size_t size) {
 static cl_int staging_write(cl_command_queue queue, cl_mem mem, const void *data, size_t size,
                             cl_event after) {
   cl_event done = NULL;
-  cl_int code = clEnqueueWriteBuffer(queue, mem, CL_FALSE, 0, size, data, after ? 1 : 0,
-                                     after ? &after : NULL, &done);
+  cl_int code = halo_cl.clEnqueueWriteBuffer(queue, mem, CL_FALSE, 0, size, data, after ? 1 : 0,
+                                             after ? &after : NULL, &done);
   if (code != CL_SUCCESS) return code;
-  code = clWaitForEvents(1, &done);
-  clReleaseEvent(done);
+  code = halo_cl.clWaitForEvents(1, &done);
+  halo_cl.clReleaseEvent(done);
   return code;
 }
 
@@ -193,9 +195,9 @@ bool halo_cl_copy_here(halo_cl_block *block, void *to, const void *from, size_t 
       !halo_cl_take_here(device)) {
     return false;
   }
-  cl_int code =
-      to ? clEnqueueReadBuffer(device->here, block->mem, CL_TRUE, 0, size, to, 0, NULL, NULL)
-         : staging_write(device->here, block->mem, from, size, NULL);
+  cl_int code = to ? halo_cl.clEnqueueReadBuffer(device->here, block->mem, CL_TRUE, 0, size, to, 0,
+                                                 NULL, NULL)
+                   : staging_write(device->here, block->mem, from, size, NULL);
   halo_cl_give_here(device);
   *status = halo_cl_check(code, to ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer");
   return true;
@@ -213,7 +215,7 @@ halo_status halo_cl_write(halo_cl_block *block, const void *data, size_t size, c
   if (halo_cl_check(code, "clEnqueueWriteBuffer") == HALO_OUT_OF_MEMORY) {
     /* Memory may only be taken at the first use: now. */
     halo_cl_memory_trim(device);
-    clFinish(device->queue);
+    halo_cl.clFinish(device->queue);
     code = staging_write(device->transfers, block->mem, data, size, after);
   }
   return halo_cl_check(code, "clEnqueueWriteBuffer");
@@ -226,9 +228,10 @@ halo_status halo_cl_read(halo_cl_block *block, void *data, size_t size, cl_event
     stage_copy copy = {.block = block, .to = data, .size = size, .after = after};
     return stage_run(&copy);
   }
-  return halo_cl_check(clEnqueueReadBuffer(block->device->transfers, block->mem, CL_TRUE, 0, size,
-                                           data, after ? 1 : 0, after ? &after : NULL, NULL),
-                       "clEnqueueReadBuffer");
+  return halo_cl_check(
+      halo_cl.clEnqueueReadBuffer(block->device->transfers, block->mem, CL_TRUE, 0, size, data,
+                                  after ? 1 : 0, after ? &after : NULL, NULL),
+      "clEnqueueReadBuffer");
 }
 
 /* ---- Streams ---- */
@@ -292,11 +295,11 @@ halo_status halo_cl_stream_read(halo_cl_stream *s, size_t *there) {
     size_t left = s->size - s->asked, length = left < STAGE_SIZE ? left : STAGE_SIZE;
     HALO_TRY(stream_add(s, s->asked, length, &piece));
     s->asked += length;
-    HALO_TRY(
-        halo_cl_check(clEnqueueReadBuffer(s->queue, s->mem, CL_FALSE, s->offset + piece->at, length,
-                                          piece->stage->host, 0, NULL, &piece->stage->busy),
-                      "clEnqueueReadBuffer"));
-    HALO_TRY(halo_cl_check(clFlush(s->queue), "clFlush"));
+    HALO_TRY(halo_cl_check(
+        halo_cl.clEnqueueReadBuffer(s->queue, s->mem, CL_FALSE, s->offset + piece->at, length,
+                                    piece->stage->host, 0, NULL, &piece->stage->busy),
+        "clEnqueueReadBuffer"));
+    HALO_TRY(halo_cl_check(halo_cl.clFlush(s->queue), "clFlush"));
   }
   *there = s->there;
   return HALO_OK;
@@ -309,11 +312,11 @@ halo_status halo_cl_stream_write(halo_cl_stream *s, size_t at, size_t length) {
     if (s->count == STREAM_PIECES) HALO_TRY(stream_drop(s));
     HALO_TRY(stream_add(s, at + done, some, &piece));
     memcpy(piece->stage->host, s->image + piece->at, some);
-    HALO_TRY(
-        halo_cl_check(clEnqueueWriteBuffer(s->queue, s->mem, CL_FALSE, s->offset + piece->at, some,
-                                           piece->stage->host, 0, NULL, &piece->stage->busy),
-                      "clEnqueueWriteBuffer"));
-    HALO_TRY(halo_cl_check(clFlush(s->queue), "clFlush"));
+    HALO_TRY(halo_cl_check(
+        halo_cl.clEnqueueWriteBuffer(s->queue, s->mem, CL_FALSE, s->offset + piece->at, some,
+                                     piece->stage->host, 0, NULL, &piece->stage->busy),
+        "clEnqueueWriteBuffer"));
+    HALO_TRY(halo_cl_check(halo_cl.clFlush(s->queue), "clFlush"));
     done += some;
   }
   return HALO_OK;

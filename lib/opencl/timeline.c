@@ -35,7 +35,7 @@ halo_cl_timeline *halo_cl_timeline_create(void) {
 void halo_cl_timeline_release(halo_cl_timeline *timeline) {
   if (!timeline) return;
   for (int32_t i = timeline->first; i < timeline->open.count; i++) {
-    clReleaseEvent(timeline->open.data[i].event);
+    halo_cl.clReleaseEvent(timeline->open.data[i].event);
   }
   halo_vec_deinit(&timeline->open);
   pthread_cond_destroy(&timeline->idle);
@@ -48,7 +48,7 @@ static void timeline_advance(halo_cl_timeline *timeline, int32_t most) {
   for (; most > 0 && timeline->first < timeline->open.count; most--) {
     cl_event oldest = timeline->open.data[timeline->first].event;
     if (!halo_cl_has_happened(oldest)) return;
-    clReleaseEvent(oldest);
+    halo_cl.clReleaseEvent(oldest);
     timeline->first++;
   }
   if (timeline->first == timeline->open.count) timeline->first = timeline->open.count = 0;
@@ -57,9 +57,10 @@ static void timeline_advance(halo_cl_timeline *timeline, int32_t most) {
 /* An event that happens no sooner than `last` and than all that is on the queue; the lock is held. */
 static cl_event timeline_behind_all(halo_cl_device *device, cl_event last) {
   cl_event behind;
-  if (clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &behind) == CL_SUCCESS) return behind;
-  clFinish(device->queue);
-  clRetainEvent(last);
+  if (halo_cl.clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &behind) == CL_SUCCESS)
+    return behind;
+  halo_cl.clFinish(device->queue);
+  halo_cl.clRetainEvent(last);
   return last;
 }
 
@@ -67,7 +68,7 @@ uint64_t halo_cl_timeline_note(halo_cl_device *device, cl_event last, uint64_t s
   halo_cl_timeline *timeline = device->timeline;
   pthread_mutex_lock(&timeline->lock);
   if (atomic_load(&timeline->last) == since) {
-    clRetainEvent(last);
+    halo_cl.clRetainEvent(last);
   } else {
     last = timeline_behind_all(device, last);
   }
@@ -98,7 +99,7 @@ cl_event halo_cl_timeline_event(halo_cl_device *device, uint64_t ticket) {
     const timeline_entry *oldest = &timeline->open.data[timeline->first];
     if (ticket >= oldest->ticket) event = oldest[ticket - oldest->ticket].event;
   }
-  if (event) clRetainEvent(event);
+  if (event) halo_cl.clRetainEvent(event);
   pthread_mutex_unlock(&timeline->lock);
   return event;
 }

@@ -33,6 +33,17 @@ static const halo_shape **custom_shapes(halo_arena *arena, const halo_instr *ins
   return shapes;
 }
 
+/* LAPACK's names are known, whether or not LAPACK is there. */
+static const char *custom_advice(const char *target) {
+  if (halo_custom_lapack_rank(target) < 0) return "";
+#ifdef HALO_HAVE_LAPACKE
+  return ", as LAPACK is not installed: install liblapacke and libopenblas0 (Debian, Ubuntu), or "
+         "openblas (Fedora, conda-forge)";
+#else
+  return ", as this library was built without LAPACKE";
+#endif
+}
+
 static halo_status custom_site(lower_state *s, const halo_instr *instr, halo_custom_site **out) {
   const halo_attr *name = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
   const halo_attr *result = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_RESULT);
@@ -42,8 +53,8 @@ static halo_status custom_site(lower_state *s, const halo_instr *instr, halo_cus
   const halo_custom_target *target = halo_custom_target_find(name->text);
   if (!target) {
     return halo_fail(HALO_UNIMPLEMENTED,
-                     "%s%s: no function is registered for the custom call target \"%s\"", line,
-                     instr->name, name->text);
+                     "%s%s: no function is registered for the custom call target \"%s\"%s", line,
+                     instr->name, name->text, custom_advice(name->text));
   }
   int version = HALO_CUSTOM_PLAIN + (int)halo_instr_int(instr, HALO_ATTR_API_VERSION, 0);
   if (version == HALO_CUSTOM_TYPED && target->plain) {

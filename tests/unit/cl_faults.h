@@ -53,8 +53,15 @@ static inline cl_bool fault_is_due(fault_call call) {
   return atomic_fetch_sub(&fault_countdown[call], 1) == 0;
 }
 
+/* The library calls what the process has, before it opens a loader; so the program links one. */
+__attribute__((used)) static cl_int (*const fault_link)(cl_uint, cl_platform_id *,
+                                                        cl_uint *) = clGetPlatformIDs;
+
 /* The OpenCL library's own function. */
 #define FAULT_REAL(name, ...) (((__typeof__(&name))dlsym(RTLD_NEXT, #name))(__VA_ARGS__))
+
+/* The library finds them among what the program exports. */
+#pragma GCC visibility push(default)
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
@@ -180,6 +187,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
   }
   return code;
 }
+
+#pragma GCC visibility pop
 
 extern char __executable_start[], etext[]; /* the linker's */
 

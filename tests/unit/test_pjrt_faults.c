@@ -2,9 +2,7 @@
  * fails once: the caller gets a status, nothing is held afterwards, and the next program is fine.
  *
  * The plugin finds these functions before those of the libraries, since they are the program's own and exported. */
-#pragma GCC visibility push(default)
 #include "cl_faults.h"
-#pragma GCC visibility pop
 #include "pjrt_test.h"
 
 #include <link.h>

@@ -1,15 +1,34 @@
-/* custom/lapack_threads.c: LAPACK's BLAS in one thread while it works for us: results are the same on every
- * machine then, and its threads do not wait for the same cores as the device's. */
+/* custom/lapack_library.c: the library that has LAPACKE, opened when a call of LAPACK is first compiled; and its BLAS in
+ * one thread while it works for us: results are the same on every machine then, and its threads do not wait for the same
+ * cores as the device's. */
 #include "custom/lapack.h"
 
 #ifdef HALO_HAVE_LAPACKE
 
-#include <complex.h>
-#define lapack_complex_float float _Complex
-#define lapack_complex_double double _Complex
 #include <dlfcn.h>
-#include <lapacke.h>
 #include <pthread.h>
+#include <stddef.h>
+
+/* ---- Functions ---- */
+
+static pthread_once_t lapack_library_once = PTHREAD_ONCE_INIT;
+static void *lapack_library; /* NULL: none is installed */
+
+/* Debian packs LAPACKE alone, in front of whichever LAPACK is chosen there; others have it in OpenBLAS. */
+static void lapack_library_open(void) {
+  static const char *const names[] = {"liblapacke.so.3", "libopenblas.so.0", "libopenblasp.so.0"};
+  for (size_t i = 0; i < sizeof names / sizeof *names && !lapack_library; i++) {
+    void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+    if (library && dlsym(library, "LAPACKE_sgetrf_work")) lapack_library = library;
+  }
+}
+
+void *lapack_function(const char *name) {
+  pthread_once(&lapack_library_once, lapack_library_open);
+  return lapack_library ? dlsym(lapack_library, name) : NULL;
+}
+
+/* ---- Threads ---- */
 
 /* OpenBLAS has these; other libraries have threads of no kind, or are asked by their own variables. */
 typedef int lapack_get_fn(void);
@@ -24,7 +43,7 @@ static int lapack_callers, lapack_threads_before;
 /* The BLAS meant is LAPACKE's own: a process may have others beside it. */
 static void lapack_threads_find(void) {
   Dl_info info;
-  if (!dladdr((void *)&LAPACKE_sgetrf_work, &info) || !info.dli_fname) return;
+  if (!dladdr(lapack_function("LAPACKE_sgetrf_work"), &info) || !info.dli_fname) return;
   void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) library = dlopen(NULL, RTLD_LAZY);
   if (!library) return;

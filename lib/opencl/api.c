@@ -1,0 +1,28 @@
+/* opencl/api.c: the table of OpenCL's functions that the library calls. */
+#include "opencl/api.h"
+
+#include "opencl/private.h"
+
+#include <pthread.h>
+
+halo_cl_api halo_cl;
+
+halo_status halo_cl_api_open(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static bool is_open;
+  halo_cl_api plain;
+  halo_status status = HALO_OK;
+  pthread_mutex_lock(&lock);
+  const char *missing = is_open ? NULL : halo_cl_api_load(&plain);
+  if (missing) {
+    status = halo_fail(HALO_NO_DEVICE,
+                       "no OpenCL loader: %s. Install the package ocl-icd-libopencl1 (Debian, "
+                       "Ubuntu), ocl-icd (Fedora, Arch, conda-forge), and your device's driver",
+                       missing);
+  } else if (!is_open) {
+    halo_cl_turn_wrap(&plain, &halo_cl);
+    is_open = true;
+  }
+  pthread_mutex_unlock(&lock);
+  return status;
+}

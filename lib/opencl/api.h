@@ -1,0 +1,76 @@
+/* opencl/api.h: OpenCL's functions as a table. The library links no OpenCL: it calls the functions of this table, which
+ * come from the system's ICD loader, opened when a device is first asked for. */
+#ifndef HALO_OPENCL_API_H
+#define HALO_OPENCL_API_H
+
+#include "base/status.h"
+
+#include <CL/cl.h>
+
+/* Every function that the library calls, all of OpenCL 1.2. */
+#define HALO_CL_FUNCTIONS(X)                                                                       \
+  X(clBuildProgram)                                                                                \
+  X(clCompileProgram)                                                                              \
+  X(clCreateBuffer)                                                                                \
+  X(clCreateCommandQueue)                                                                          \
+  X(clCreateContext)                                                                               \
+  X(clCreateKernel)                                                                                \
+  X(clCreateProgramWithBinary)                                                                     \
+  X(clCreateProgramWithSource)                                                                     \
+  X(clCreateSubDevices)                                                                            \
+  X(clEnqueueBarrierWithWaitList)                                                                  \
+  X(clEnqueueCopyBuffer)                                                                           \
+  X(clEnqueueFillBuffer)                                                                           \
+  X(clEnqueueMapBuffer)                                                                            \
+  X(clEnqueueMarkerWithWaitList)                                                                   \
+  X(clEnqueueNDRangeKernel)                                                                        \
+  X(clEnqueueReadBuffer)                                                                           \
+  X(clEnqueueUnmapMemObject)                                                                       \
+  X(clEnqueueWriteBuffer)                                                                          \
+  X(clFinish)                                                                                      \
+  X(clFlush)                                                                                       \
+  X(clGetCommandQueueInfo)                                                                         \
+  X(clGetDeviceIDs)                                                                                \
+  X(clGetDeviceInfo)                                                                               \
+  X(clGetEventInfo)                                                                                \
+  X(clGetEventProfilingInfo)                                                                       \
+  X(clGetKernelWorkGroupInfo)                                                                      \
+  X(clGetMemObjectInfo)                                                                            \
+  X(clGetPlatformIDs)                                                                              \
+  X(clGetPlatformInfo)                                                                             \
+  X(clGetProgramBuildInfo)                                                                         \
+  X(clGetProgramInfo)                                                                              \
+  X(clReleaseCommandQueue)                                                                         \
+  X(clReleaseContext)                                                                              \
+  X(clReleaseEvent)                                                                                \
+  X(clReleaseKernel)                                                                               \
+  X(clReleaseMemObject)                                                                            \
+  X(clReleaseProgram)                                                                              \
+  X(clRetainEvent)                                                                                 \
+  X(clSetEventCallback)                                                                            \
+  X(clSetKernelArg)                                                                                \
+  X(clSetMemObjectDestructorCallback)                                                              \
+  X(clWaitForEvents)
+
+#define HALO_CL_MEMBER(name) __typeof__(&name) name;
+typedef struct halo_cl_api {
+  HALO_CL_FUNCTIONS(HALO_CL_MEMBER)
+  /* Of OpenCL 2.0; NULL where the loader does not have them. */
+  void *(CL_API_CALL *clSVMAlloc)(cl_context, cl_bitfield, size_t, cl_uint);
+  void(CL_API_CALL *clSVMFree)(cl_context, void *);
+} halo_cl_api;
+#undef HALO_CL_MEMBER
+
+/* Fills a table from the functions that the process has already (it links a loader, or a tool was preloaded), else from
+ * libOpenCL. Returns NULL, or what is missing: a text that stays valid until the thread's next call of dlopen. */
+const char *halo_cl_api_load(halo_cl_api *out);
+
+/* The table that the library calls. It is empty until halo_cl_api_open has succeeded; whoever has a device may use it.
+ * Calls that queue or wait take turns where the driver needs that (turn.h). */
+extern halo_cl_api halo_cl;
+
+/* Fills halo_cl, once. Any thread may call it. HALO_NO_DEVICE, with the package to install, where there is no loader;
+ * a later call tries again. */
+halo_status halo_cl_api_open(void);
+
+#endif
