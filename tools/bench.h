@@ -116,6 +116,7 @@ typedef struct bench_program {
   halo_buffer **arguments, **results;
   int argument_count, result_count;
   double compile_seconds; /* from the file to the executable */
+  bool ran;
 } bench_program;
 
 /* What a run is chained to when it is waited for, and the next one begins behind it. */

@@ -1,6 +1,7 @@
 /* bench_program.c: compiling a module and timing its runs with made-up arguments. */
 #include "bench.h"
 #include "inputs.h"
+#include "progress.h"
 #include "tool.h"
 
 #include <stdlib.h>
@@ -88,7 +89,9 @@ halo_status bench_program_open(halo_client *client, const char *path, const char
   bench_heading_read(path, &heading);
   double start = tool_now();
   halo_status status = halo_module_read_file(path, NULL, &module);
+  progress_start();
   if (status == HALO_OK) status = halo_client_compile(client, module, &options, &p->executable);
+  progress_stop();
   p->compile_seconds = tool_now() - start;
   if (status == HALO_OK) status = program_make_arguments(client, module, &heading, p);
   bench_heading_release(&heading);
@@ -138,6 +141,7 @@ halo_status bench_program_run(bench_program *p, int runs, int chained, double *s
   halo_execute_options options = {.donated = donated, .donated_count = chained};
 
   halo_status status = HALO_OK;
+  if (!p->ran) progress_start(); /* some runtimes compile kernels when they are first launched */
   double start = tool_now();
   for (int run = 0; run < runs && status == HALO_OK; run++) {
     program_release_results(p);
@@ -152,6 +156,8 @@ halo_status bench_program_run(bench_program *p, int runs, int chained, double *s
   }
   if (status == HALO_OK) status = program_wait(p);
   *seconds = (tool_now() - start) / runs;
+  if (!p->ran) progress_stop();
+  p->ran = true;
   program_release_results(p);
   return status;
 }

@@ -3,6 +3,7 @@
 #include "args.h"
 #include "bench.h"
 #include "halo/passes.h"
+#include "progress.h"
 #include "scale_forms.h"
 #include "tool.h"
 
@@ -48,7 +49,10 @@ static bool scale_measure(halo_client *client, const char *text, size_t length, 
   t->passes = scale_now() - start;
   if (good) halo_module_release(optimized);
   start = scale_now();
-  good = good && tool_check(halo_client_compile(client, module, NULL, &executable));
+  progress_start();
+  halo_status status = good ? halo_client_compile(client, module, NULL, &executable) : HALO_OK;
+  progress_stop();
+  good = good && tool_check(status);
   /* Compiling verifies and optimizes once more. */
   t->plan = scale_now() - start - t->passes - t->verify;
   if (good) {

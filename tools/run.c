@@ -65,7 +65,8 @@ static const tool_option run_options[] = {
      "for --compare: |difference| may be atol + rtol * |expected| (default: by element type, 1e-5 "
      "for f32)"},
     {RUN_ATOL, 0, "atol", "X", "see --rtol (default: a tenth of the type's rtol)"},
-    {RUN_QUIET, 'q', "quiet", NULL, "print the results and nothing else"},
+    {RUN_QUIET, 'q', "quiet", NULL,
+     "print the results and nothing else; the times that --repeat asks for go to stderr"},
     {.help = "Speed"},
     {RUN_REPEAT, 'n', "repeat", "N", "run N times more, and say how long that took"},
     {RUN_PROFILE, 0, "profile", NULL, "say how long each step took on the device"},

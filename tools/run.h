@@ -12,6 +12,8 @@
 
 #include "halo/client.h"
 
+#include <stdio.h>
+
 typedef struct run_request {
   const char *file, *output, *outfeed;
   output_mode print;
@@ -66,13 +68,13 @@ void run_release(run_state *state, int code);
 bool run_check_compare(const run_request *request, const run_state *state);
 bool run_check_output(const run_request *request, const run_state *state);
 
-/* What is printed, in this order: the first line, reports on the executable, inputs (of which `generated` were made
- * up), results, and times. */
+/* What is printed, in this order: the first line, before the program is compiled; reports on the executable, inputs (of which
+ * `generated` were made up), results, and times. */
 void run_print_heading(const run_request *request, const run_state *state);
 void run_print_reports(const run_request *request, const run_state *state);
 void run_print_inputs(const run_request *request, const run_state *state, int generated);
 void run_print_results(const run_request *request, const run_state *state);
-void run_print_times(const run_request *request, const run_state *state);
+void run_print_times(FILE *out, const run_request *request, const run_state *state);
 /* Where the time went: of the repeats, or else of the first run, in which drivers compile. False after a message. */
 bool run_print_profile(const run_request *request, const run_state *state);
 

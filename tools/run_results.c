@@ -75,27 +75,27 @@ void run_print_results(const run_request *request, const run_state *state) {
   }
 }
 
-void run_print_times(const run_request *request, const run_state *state) {
+void run_print_times(FILE *out, const run_request *request, const run_state *state) {
   int64_t n = request->repeat;
   if (n == 0) {
-    printf("Compiled in %s, ran in %s.\n", tool_seconds(state->compile_seconds),
-           tool_seconds(state->first_seconds));
+    fprintf(out, "Compiled in %s, ran in %s.\n", tool_seconds(state->compile_seconds),
+            tool_seconds(state->first_seconds));
     return;
   }
   const double *s = state->seconds;
   double sum = 0, median = (s[(n - 1) / 2] + s[n / 2]) / 2;
   for (int64_t i = 0; i < n; i++) sum += s[i];
-  printf("Time\n  compile    %s\n  first run  %s\n", tool_seconds(state->compile_seconds),
-         tool_seconds(state->first_seconds));
+  fprintf(out, "Time\n  compile    %s\n  first run  %s\n", tool_seconds(state->compile_seconds),
+          tool_seconds(state->first_seconds));
   const char *built = halo_executable_report(state->executable, HALO_REPORT_BUILD);
-  if (request->client.profile && *built) printf("  kernels    %s\n", built);
+  if (request->client.profile && *built) fprintf(out, "  kernels    %s\n", built);
   char label[64];
   snprintf(label, sizeof label, "%s more", tool_count(n));
-  printf("  %-9s  median %s, min %s, mean %s, max %s\n", label, tool_seconds(median),
-         tool_seconds(s[0]), tool_seconds(sum / (double)n), tool_seconds(s[n - 1]));
+  fprintf(out, "  %-9s  median %s, min %s, mean %s, max %s\n", label, tool_seconds(median),
+          tool_seconds(s[0]), tool_seconds(sum / (double)n), tool_seconds(s[n - 1]));
   halo_memory_stats memory;
   halo_device_memory_stats(halo_client_device(state->client, 0), &memory);
-  printf("  memory     %s at most\n", tool_bytes(memory.peak));
+  fprintf(out, "  memory     %s at most\n", tool_bytes(memory.peak));
 }
 
 bool run_print_profile(const run_request *request, const run_state *state) {

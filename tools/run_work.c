@@ -1,6 +1,7 @@
 /* tools/run_work.c: the work of `halo run`: reading and compiling a module, giving it its inputs, running it. */
 #include "pieces.h"
 #include "program.h"
+#include "progress.h"
 #include "run.h"
 #include "tool.h"
 
@@ -99,7 +100,9 @@ static int run_compare_times(const void *a, const void *b) {
 static bool run_all(const run_request *request, run_state *state) {
   halo_buffer **buffers =
       tool_alloc(sizeof(halo_buffer *) * (size_t)(state->result_count * state->part_count));
+  progress_start(); /* some runtimes compile kernels when they are first launched */
   bool ok = run_once(state, buffers, &state->first_seconds);
+  progress_stop();
   feeds_take(halo_executable_device(state->executable, 0), &state->outfeed);
   if (ok) {
     ok = run_fetch(state, buffers);
@@ -227,10 +230,11 @@ static bool run_compile(const run_request *request, run_state *state) {
   options.replica_count = state->counts.replicas;
   options.partition_count = state->counts.partitions;
   double start = tool_now();
-  if (!tool_check(
-          halo_client_compile(state->client, state->module, &options, &state->executable))) {
-    return false;
-  }
+  progress_start();
+  halo_status status =
+      halo_client_compile(state->client, state->module, &options, &state->executable);
+  progress_stop();
+  if (!tool_check(status)) return false;
   state->compile_seconds = tool_now() - start;
   /* Only where this process has all pieces. */
   state->joined = halo_client_process_count(state->client) == 1 &&
@@ -253,13 +257,14 @@ int run_work(const run_request *request, run_state *state) {
   code = run_give_inputs(request, state, &generated);
   if (code != TOOL_OK) return code;
   if (request->compile.dump_dir && !tool_make_folder(request->compile.dump_dir)) return TOOL_FAILED;
-  if (!run_compile(request, state) || !run_check_compare(request, state)) return TOOL_FAILED;
   /* The first process speaks for all; the others say on stderr what is wrong. */
   bool speaks = halo_client_process_index(state->client) == 0;
   if (!speaks && !freopen("/dev/null", "w", stdout)) return tool_error("cannot be silent");
   halo_device_info device;
   halo_device_get_info(halo_client_device(state->client, 0), &device);
   if (!request->quiet) run_print_heading(request, state);
+  fflush(stdout);
+  if (!run_compile(request, state) || !run_check_compare(request, state)) return TOOL_FAILED;
   run_print_reports(request, state);
   if (request->compile_only || strcmp(device.kind, "null") == 0) {
     if (!request->quiet || !request->compile_only) {
@@ -283,7 +288,8 @@ int run_work(const run_request *request, run_state *state) {
   }
   if (request->client.profile && !run_print_profile(request, state)) return TOOL_FAILED;
   if (request->client.profile && !request->quiet) putchar('\n');
-  if (!request->quiet) run_print_times(request, state);
+  if (!request->quiet) run_print_times(stdout, request, state);
+  if (request->quiet && request->repeat > 0 && speaks) run_print_times(stderr, request, state);
   return code;
 }
 

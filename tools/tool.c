@@ -15,6 +15,8 @@ static int tool_rank = -1; /* among several processes */
 
 void tool_set_rank(int rank) { tool_rank = rank; }
 
+bool tool_is_first(void) { return tool_rank <= 0; }
+
 int tool_error(const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -31,6 +31,8 @@ void tool_ask_for_linker(void);
 int tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Messages begin with "halo: rank N: " from now on. */
 void tool_set_rank(int rank);
+/* Whether this process speaks for all: it is alone or of rank 0. */
+bool tool_is_first(void);
 /* True for HALO_OK; else prints the library's message. */
 bool tool_check(halo_status status);
 /* Like malloc, calloc and realloc in one; ends the program when there is no memory. */

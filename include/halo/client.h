@@ -178,6 +178,18 @@ HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
                                                        const halo_module *module,
                                                        const halo_compile_options *options,
                                                        halo_executable **out);
+
+/* How far the compilations that go on in this process have come, of all clients together. */
+typedef struct halo_compile_progress {
+  bool active;          /* a program is being compiled, or the runtime compiles kernels of a run */
+  bool kept;            /* what is compiled is kept on disk for the next time */
+  double seconds;       /* since they began; 0 when none is active */
+  int kernels;          /* that they need, as far as is known so far */
+  int compiled_kernels; /* of these, found ones too */
+} halo_compile_progress;
+/* The library prints nothing of this: programs ask as often as they like. Any thread; does not wait. */
+HALO_API void halo_get_compile_progress(halo_compile_progress *out);
+
 HALO_API void halo_executable_retain(halo_executable *executable);
 HALO_API void halo_executable_release(halo_executable *executable);
 

@@ -40,6 +40,8 @@ static const char *const config_names[HALO_CONFIG_COUNT] = {
     [HALO_CONFIG_TCP_INSECURE] = "HALO_TCP_INSECURE",
     [HALO_CONFIG_VERIFY] = "HALO_VERIFY",
     [HALO_CONFIG_DUMP_TO] = "HALO_DUMP_TO",
+    [HALO_CONFIG_LOG] = "HALO_LOG",
+    [HALO_CONFIG_LOG_FILE] = "HALO_LOG_FILE",
 };
 
 const char *halo_config_name(halo_config key) { return config_names[key]; }

@@ -29,6 +29,8 @@
  *   HALO_TCP_INSECURE    1: without such a text, others than this machine's may take part
  *   HALO_VERIFY          0: do not verify the module after each pass
  *   HALO_DUMP_TO         folder for the module, each pass, OpenCL C and the plan as text
+ *   HALO_LOG             "info" or "debug": write what is done, with times (base/log.h)
+ *   HALO_LOG_FILE        the file that this is appended to; unset: stderr
  *
  * Options of API calls win over variables. */
 #ifndef HALO_BASE_CONFIG_H
@@ -64,9 +66,11 @@ typedef enum halo_config {
   HALO_CONFIG_TCP_SECRET,
   HALO_CONFIG_TCP_INSECURE,
   HALO_CONFIG_VERIFY,
-  HALO_CONFIG_DUMP_TO
+  HALO_CONFIG_DUMP_TO,
+  HALO_CONFIG_LOG,
+  HALO_CONFIG_LOG_FILE
 } halo_config;
-enum { HALO_CONFIG_COUNT = HALO_CONFIG_DUMP_TO + 1 };
+enum { HALO_CONFIG_COUNT = HALO_CONFIG_LOG_FILE + 1 };
 
 /* The variable's name, such as "HALO_DEVICE". Static. */
 const char *halo_config_name(halo_config key);

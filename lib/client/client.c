@@ -2,6 +2,7 @@
 #include "client/client.h"
 
 #include "base/config.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "opencl/ahead.h"
 
@@ -35,12 +36,33 @@ static halo_status client_local_device(const char *selector, int local, char *ou
   return HALO_OK;
 }
 
+static void client_log(const halo_client *client) {
+  for (int i = 0; i < client->device_count; i++) {
+    const halo_caps *caps = &client->devices[i].cl->caps;
+    halo_cl_program_stats cache;
+    halo_cl_program_get_stats(client->devices[i].cl, &cache);
+    const char *kept = !cache.directory        ? "not kept on disk"
+                       : cache.left_to_runtime ? "kept by the OpenCL runtime"
+                                               : cache.directory;
+    halo_log_write(
+        "client: device %d is %s (platform %s, driver %s, %u compute units); programs %s%s",
+        halo_device_id(&client->devices[i]), caps->name, caps->platform, caps->driver,
+        caps->compute_units, kept == cache.directory ? "are kept in " : "are ", kept);
+  }
+  int processes = halo_world_process_count(client->world);
+  if (processes == 1) return;
+  halo_log_write("client: process %d of %d, with %d of %d devices",
+                 halo_world_process(client->world), processes, client->device_count,
+                 halo_world_device_count(client->world));
+}
+
 halo_status halo_client_create(const halo_client_options *options, halo_client **out) {
   static const halo_client_options defaults;
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_client_create: out is NULL");
   *out = NULL;
   if (!options) options = &defaults;
   HALO_TRY(halo_config_check_names());
+  HALO_TRY(halo_log_open());
   halo_cl_device **opened;
   int count;
   const char *selector = options->device;
@@ -87,6 +109,7 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
     }
     halo_cl_ahead_prepare(client->devices[0].cl);
     *out = client;
+    if (HALO_LOGS(HALO_LOG_INFO)) client_log(client);
     return HALO_OK;
   }
   char *message = halo_error_save();

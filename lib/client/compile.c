@@ -1,6 +1,9 @@
 /* client/compile.c: from a module to an executable: passes, plan, program; and reports about it. */
+#include "base/clock.h"
 #include "base/config.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "base/progress.h"
 #include "client/executable.h"
 #include "client/sharding.h"
 #include "custom/custom.h"
@@ -100,10 +103,16 @@ static halo_status compile_plan(compile_job *job) {
       .no_verify = halo_config_refused(HALO_CONFIG_VERIFY),
   };
   job->optimized->target = job->target;
+  double start = halo_clock();
   HALO_TRY(halo_passes_run(job->optimized, &passes));
+  double passed = halo_clock();
   HALO_TRY(dump->status);
   const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
   HALO_TRY(halo_plan_lower(job->optimized, job->caps, kernels, &job->plan));
+  HALO_LOG(HALO_LOG_INFO,
+           "compile %s: passes took %.3f s, the plan %.3f s: %d steps, %d units of kernels",
+           job->optimized->name, passed - start, halo_clock() - passed, job->plan->step_count,
+           job->plan->units.count);
   return compile_dump_plan(dump, job->plan);
 }
 
@@ -267,14 +276,18 @@ static halo_status compile_agree(halo_executable *e, const halo_module *module) 
   return halo_executable_agree(e);
 }
 
-halo_status halo_client_compile(halo_client *client, const halo_module *module,
-                                const halo_compile_options *options, halo_executable **out) {
-  static const halo_compile_options defaults = {0};
-  if (!client || !module || !out) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "halo_client_compile: NULL argument");
+/* Reads as one sentence with what went wrong, or how long it took. */
+static void compile_log_end(const char *name, halo_status status, double start) {
+  if (status == HALO_OK) {
+    halo_log_write("compile %s: done after %.3f s", name, halo_clock() - start);
+  } else {
+    halo_log_write("compile %s: failed after %.3f s: %s", name, halo_clock() - start,
+                   halo_error_message());
   }
-  *out = NULL;
-  if (!options) options = &defaults;
+}
+
+static halo_status compile_executable(halo_client *client, const halo_module *module,
+                                      const halo_compile_options *options, halo_executable **out) {
   HALO_TRY(halo_module_verify(module));
   const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
   halo_executable *e;
@@ -302,6 +315,31 @@ halo_status halo_client_compile(halo_client *client, const halo_module *module,
   halo_executable_release(e);
   halo_error_restore(message);
   return halo_fail_in(status, "compiling %s", module->name);
+}
+
+halo_status halo_client_compile(halo_client *client, const halo_module *module,
+                                const halo_compile_options *options, halo_executable **out) {
+  static const halo_compile_options defaults = {0};
+  if (!client || !module || !out) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "halo_client_compile: NULL argument");
+  }
+  *out = NULL;
+  double start = halo_clock();
+  HALO_LOG(HALO_LOG_INFO, "compile %s: begins", module->name);
+  halo_progress_begin();
+  halo_status status = compile_executable(client, module, options ? options : &defaults, out);
+  halo_progress_end();
+  if (HALO_LOGS(HALO_LOG_INFO)) compile_log_end(module->name, status, start);
+  return status;
+}
+
+void halo_get_compile_progress(halo_compile_progress *out) {
+  halo_progress now = halo_progress_get();
+  *out = (halo_compile_progress){.active = now.active,
+                                 .kept = now.kept,
+                                 .seconds = now.active ? now.seconds : 0,
+                                 .kernels = now.kernels,
+                                 .compiled_kernels = now.done};
 }
 
 void halo_executable_retain(halo_executable *e) {

@@ -1,7 +1,12 @@
 /* exec/build.c: units that are not in memory yet are put into programs and built. */
 #include "exec/build.h"
 
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/map.h"
 #include "base/memory.h"
+#include "base/progress.h"
 #include "opencl/ahead.h"
 
 #include <pthread.h>
@@ -86,6 +91,57 @@ static halo_status build_ahead(build_work *w, const halo_steps *steps, const boo
   return HALO_OK;
 }
 
+/* ---- Progress ---- */
+
+/* Kernels of the units in `wanted`, each with the sizes of groups for which it is compiled. */
+static int build_count(const halo_steps *steps, const bool *wanted, halo_map *seen) {
+  int count = 0;
+  for (int32_t i = 0; i < steps->count; i++) {
+    const halo_step *step = &steps->data[i];
+    if (step->kind == HALO_STEP_KERNEL && wanted[step->unit]) {
+      halo_strbuf name = {0};
+      halo_strbuf_printf(&name, "%d %s", step->unit, step->kernel);
+      for (uint32_t d = 0; d < step->dims; d++) halo_strbuf_printf(&name, " %zu", step->local[d]);
+      count += halo_map_set_text(seen, halo_strbuf_text(&name), seen) == NULL;
+      halo_strbuf_deinit(&name);
+    }
+    for (int32_t l = 0; l < step->list_count; l++)
+      count += build_count(&step->lists[l], wanted, seen);
+  }
+  return count;
+}
+
+static int build_count_units(const halo_plan *plan, const int32_t *units, int32_t count) {
+  halo_map seen = {0};
+  bool *wanted = halo_alloc((size_t)plan->units.count + 1);
+  for (int32_t i = 0; i < count; i++) wanted[units[i]] = true;
+  int kernels = build_count(&plan->steps, wanted, &seen);
+  halo_free(wanted);
+  halo_map_deinit(&seen);
+  return kernels;
+}
+
+bool halo_units_are_kept(halo_cl_device *device) {
+  halo_cl_program_stats stats;
+  halo_cl_program_get_stats(device, &stats);
+  if (!stats.left_to_runtime) return stats.directory != NULL;
+  char *folder = halo_config_pocl_cache_dir();
+  halo_free(folder);
+  return folder != NULL;
+}
+
+static void build_log(const build_work *w, int32_t missing, int kernels,
+                      const halo_cl_program_stats *before, double start, const char *report) {
+  halo_cl_program_stats now;
+  halo_cl_program_get_stats(w->device, &now);
+  halo_log_write(
+      "compile %s: kernels took %.3f s: %d units were in memory; %d others with %d kernel%s: %llu "
+      "programs loaded from disk, %llu built%s%s",
+      w->plan->name, halo_clock() - start, w->plan->units.count - missing, missing, kernels,
+      kernels == 1 ? "" : "s", (unsigned long long)(now.disk_hits - before->disk_hits),
+      (unsigned long long)(now.builds - before->builds), *report ? "; " : "", report);
+}
+
 /* ---- Programs ---- */
 
 static halo_status build_one(build_work *w, const build_job *job) {
@@ -108,7 +164,10 @@ static halo_status build_one(build_work *w, const build_job *job) {
   }
   halo_cl_program_set_units(program, keys, job->count);
   halo_free(keys);
-  if (!w->ahead) return HALO_OK;
+  if (!w->ahead) {
+    halo_progress_done(build_count_units(w->plan, job->missing, job->count));
+    return HALO_OK;
+  }
   bool *wanted = halo_alloc((size_t)w->plan->units.count);
   for (int32_t i = 0; i < job->count; i++) wanted[job->missing[i]] = true;
   status = build_ahead(w, &w->plan->steps, wanted);
@@ -166,6 +225,7 @@ static halo_status build_all(build_work *w) {
 
 halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan *plan,
                              halo_built_unit *units, halo_strbuf *report) {
+  double start = halo_clock();
   int32_t *missing = halo_alloc(sizeof *missing * ((size_t)plan->units.count + 1)), count = 0;
   for (int32_t u = 0; u < plan->units.count; u++) {
     halo_cl_unit_key key = {{plan->units.data[u].key[0], plan->units.data[u].key[1]}};
@@ -179,6 +239,10 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
     if (longest < more) longest = more;
   }
   build_work w = {.device = device, .here = here, .plan = plan, .units = units};
+  int kernels = build_count_units(plan, missing, count);
+  halo_progress_expect(kernels, halo_units_are_kept(device));
+  halo_cl_program_stats before;
+  halo_cl_program_get_stats(device, &before);
   if (count) w.ahead = halo_cl_ahead_open(device, seconds, longest);
   w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
   for (int32_t first = 0; first < count; w.job_count++) {
@@ -192,6 +256,9 @@ halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan 
   halo_status status = build_found(&w);
   if (status == HALO_OK && w.job_count) status = build_all(&w);
   halo_cl_ahead_close(w.ahead, report);
+  if (HALO_LOGS(HALO_LOG_INFO) && plan->units.count) {
+    build_log(&w, count, kernels, &before, start, halo_strbuf_text(report));
+  }
   halo_free(w.jobs);
   halo_free(missing);
   return status;

@@ -17,6 +17,8 @@ typedef struct halo_built_unit {
  * with the build log, HALO_OUT_OF_MEMORY. `report` gets what opencl/ahead.h has to say. */
 halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan *plan,
                              halo_built_unit *units, halo_strbuf *report);
+/* Whether what is built is kept on disk, here or by the runtime. */
+bool halo_units_are_kept(halo_cl_device *device);
 void halo_built_units_release(halo_built_unit *units, int32_t count);
 /* Which replica and partition of a program a run is. */
 typedef struct halo_run_ids {

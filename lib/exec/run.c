@@ -3,6 +3,7 @@
 #include "exec/run.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/worker.h"
 #include "opencl/pocl.h"
@@ -113,7 +114,7 @@ void halo_run_exchange(halo_run *run, int32_t a, int32_t b) {
 }
 
 double halo_run_clock(const halo_run *run) {
-  return run->program->device->profile ? halo_clock() : 0;
+  return run->program->device->profile || HALO_LOGS(HALO_LOG_DEBUG) ? halo_clock() : 0;
 }
 
 void halo_run_spent(halo_run *run, halo_host_work work, double since) {
@@ -328,6 +329,19 @@ static halo_status run_tell_team(halo_run *run, halo_status status) {
   return halo_fail_in(status, "device %d", device);
 }
 
+static void run_log_end(const halo_run *run, halo_status status) {
+  const char *name = run->program->plan->name;
+  unsigned long long number = (unsigned long long)run->number;
+  double seconds = run->created > 0 ? halo_clock() - run->created : 0;
+  if (status == HALO_OK) {
+    halo_log_write("run %llu of %s on device %d: queued after %.6f s", number, name, run->device,
+                   seconds);
+  } else {
+    halo_log_write("run %llu of %s on device %d: failed after %.6f s: %s", number, name,
+                   run->device, seconds, halo_error_message());
+  }
+}
+
 /* Lets go of everything; the very last is to say that the results are queued, or why there are none:
  * whoever waits for that may end the process then. A failure is kept as this thread's message. */
 static halo_status run_end(halo_run *run, halo_status status) {
@@ -341,6 +355,7 @@ static halo_status run_end(halo_run *run, halo_status status) {
     status = run_note_end(run);
     if (status != HALO_OK) status = run_tell_team(run, status);
   }
+  if (HALO_LOGS(HALO_LOG_DEBUG)) run_log_end(run, status);
   char *message = status == HALO_OK ? NULL : halo_error_save();
   if (status == HALO_OK) {
     run->program->ran = true;
@@ -473,6 +488,7 @@ static halo_run *run_create(halo_program *p, halo_value *const *arguments, const
   run->queue = p->device->queue;
   atomic_fetch_add(&p->references, 1);
   run->done = halo_cl_event_create();
+  run->created = halo_run_clock(run);
   run->arguments = (halo_value **)(run + 1);
   run->results = run->arguments + arguments_size;
   run->arenas = (halo_cl_block **)(run->results + results_size);

@@ -97,7 +97,8 @@ struct halo_run {
   bool strayed;       /* something was put on the second queue */
   uint64_t noted;     /* halo_cl_timeline_last before the first command */
   int64_t ahead;      /* commands queued since the host last waited for all */
-  double since;       /* when putting a command on the queue began; with profiling */
+  double created;     /* when; with profiling or a log of runs, as all times here */
+  double since;       /* when putting a command on the queue began */
   halo_host_time host[HALO_HOST_WORKS]; /* with profiling */
   atomic_int waits_for;                 /* values and events that are pending */
   HALO_VEC(halo_cl_event *) after;      /* that it was told to wait for; a reference each */
@@ -115,7 +116,7 @@ halo_place_at halo_run_resolve(const halo_run *run, int32_t buffer);
 /* Two buffers change places, for the rest of the run or until they do so again. */
 void halo_run_exchange(halo_run *run, int32_t a, int32_t b);
 
-/* The time, or 0 without profiling; and that a piece of the host's work that began then is done. */
+/* The time, or 0 without profiling and a log of runs; and that a piece of the host's work that began then is done. */
 double halo_run_clock(const halo_run *run);
 void halo_run_spent(halo_run *run, halo_host_work work, double since);
 

@@ -1,5 +1,6 @@
 /* exec/step_collective.c: bytes that go to other devices of the program and come from them. */
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/subnormals.h"
@@ -395,6 +396,10 @@ static halo_status collective_finish(halo_run *run, const halo_step *step, void 
   if (!state->begun) status = collective_begin(run, step, state);
   (void)collective_go_on(part, true, &status);
   if (part->rounds > 0) halo_run_spent(run, HALO_HOST_EXCHANGE, part->since);
+  HALO_LOG(HALO_LOG_DEBUG, "run %llu of %s on device %d: %s %s, %d devices, %zu bytes, %.6f s",
+           (unsigned long long)run->number, run->program->plan->name, run->device,
+           part->collective->what, status == HALO_OK ? "done" : "failed", part->schedule.count,
+           collective_size(run, step, 0), part->since > 0 ? halo_clock() - part->since : 0);
   bool good = status == HALO_OK;
   char *message = good ? NULL : halo_error_save();
   /* Begun, and then something else failed: others may read memory of the round. */

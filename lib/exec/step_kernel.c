@@ -2,6 +2,8 @@
 #include "exec/run.h"
 
 #include "base/memory.h"
+#include "base/progress.h"
+#include "opencl/ahead.h"
 #include "opencl/pocl.h"
 
 /* What an argument of a kernel was last set to: equal ones need no call. Memory is known by its serial
@@ -65,11 +67,30 @@ static halo_status kernel_bind(halo_run *run, const halo_step *step, kernel_stat
   return HALO_OK;
 }
 
+static void CL_CALLBACK kernel_is_done(cl_event event, cl_int code, void *unused) {
+  (void)event;
+  (void)code;
+  (void)unused;
+  halo_progress_done(1);
+  halo_progress_end();
+}
+
+/* A launch before which the runtime compiles the kernel, in a thread of its own, goes on until the kernel has run. */
+static void kernel_watch(halo_cl_device *device, cl_event event) {
+  halo_progress_begin();
+  halo_progress_expect(1, halo_units_are_kept(device));
+  if (clSetEventCallback(event, CL_COMPLETE, kernel_is_done, NULL) != CL_SUCCESS) {
+    kernel_is_done(event, CL_COMPLETE, NULL);
+  }
+}
+
 static halo_status kernel_start(halo_run *run, const halo_step *step, void *data) {
   halo_cl_device *device = run->program->device;
   kernel_state *state = data;
   cl_event storage, *event = halo_run_event(run, &storage);
   HALO_TRY(kernel_bind(run, step, state));
+  bool compiles = !state->was_launched && halo_cl_compiles_at_launch(device);
+  if (compiles) event = &storage;
   if (!state->was_launched) {
     HALO_TRY(halo_pocl_check_linker(&device->caps));
     HALO_TRY(halo_pocl_check_cache(&device->caps));
@@ -84,6 +105,7 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
                                           state->local, 0, NULL, event);
   }
   HALO_TRY(halo_cl_check(code, step->label));
+  if (compiles) kernel_watch(device, storage);
   halo_run_queued(run, step, &storage);
   return HALO_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/folder.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/progress.h"
 #include "base/strbuf.h"
 #include "opencl/compiler.h"
 #include "opencl/native.h"
@@ -93,6 +94,7 @@ static char ahead_version[sizeof((halo_caps *)0)->platform_version]; /* that pro
 static void ahead_finish(ahead_job *job, bool done) {
   job->list->pending--;
   job->list->done += done;
+  if (done) halo_progress_done(1);
   pthread_cond_broadcast(&ahead_done);
   halo_free(job->kernel);
   halo_free(job->arguments);
@@ -386,6 +388,7 @@ static ahead_state ahead_look_up(halo_cl_ahead *ahead, const char *path) {
   bool cached = ahead->native ? halo_native_is_whole(path) : access(path, R_OK) == 0;
   ahead->kernels++;
   ahead->cached += cached;
+  if (cached) halo_progress_done(1);
   return cached ? AHEAD_CACHED : AHEAD_NEW;
 }
 
@@ -513,3 +516,5 @@ void halo_cl_ahead_close(halo_cl_ahead *ahead, halo_strbuf *report) {
   halo_free(ahead->folder);
   halo_free(ahead);
 }
+
+bool halo_cl_compiles_at_launch(const halo_cl_device *device) { return ahead_is_for(device); }

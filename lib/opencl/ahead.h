@@ -22,6 +22,8 @@ typedef struct halo_cl_ahead halo_cl_ahead;
 /* How many processes may compile for this one: 0 where the device's kernels are not compiled so, the variable
  * HALO_COMPILE_PROCESSES says so, or there is one core for this process. */
 int halo_cl_ahead_processes(const halo_cl_device *device);
+/* Whether the runtime compiles kernels when they are first launched, if nobody did so before: not when it builds programs. */
+bool halo_cl_compiles_at_launch(const halo_cl_device *device);
 /* Has processes started beside the caller once, unless a list is opened within 50 ms: what is compiled later finds them
  * there, and what is compiled at once is not held up by their start. */
 void halo_cl_ahead_prepare(halo_cl_device *device);

@@ -1,5 +1,6 @@
 /* opencl/native_list.c: threads that make kernels machine code. */
 #include "base/memory.h"
+#include "base/progress.h"
 #include "base/vec.h"
 #include "opencl/native_work.h"
 
@@ -169,6 +170,7 @@ static void native_link_build(halo_native_list *list, native_build *build) {
   for (int i = 0; i < build->shared_count; i++) objects[count++] = build->shared[i]->object;
   bool good = halo_native_link(objects, count, build->path);
   for (int part = 0; part < build->parts; part++) halo_native_drop(build->objects[part]);
+  if (good) halo_progress_done(1);
   pthread_mutex_lock(&list->lock);
   list->count.done += good;
   list->count.split += good && build->parts > 1;

@@ -1,5 +1,6 @@
 /* opencl/program.c: programs, found in memory or on disk or built from source. */
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -415,12 +416,14 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use 
   programs->stats.memory_hits += *out != NULL;
   pthread_mutex_unlock(&programs->lock);
   halo_status status = HALO_OK;
+  double start = halo_clock();
+  const char *how = "in memory";
   if (!*out) {
     cl_program handle = device->caps.is_null ? NULL : program_load(device, id, key, all_options);
     bool from_disk = handle != NULL;
     halo_cl_image image = {0};
+    how = from_disk ? "loaded from disk" : "built";
     if (!handle && !device->caps.is_null) {
-      double start = halo_clock();
       status = program_build(device, id, use, source, all_options, &image, &handle);
       pthread_mutex_lock(&programs->lock);
       programs->stats.builds += status == HALO_OK;
@@ -432,6 +435,9 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use 
     if (status == HALO_OK && !halo_pocl_is(&device->caps)) program_store(*out);
   }
   halo_free(all_options);
+  HALO_LOG(HALO_LOG_DEBUG, "program %016llx%016llx of %zu bytes: %s, %.3f s",
+           (unsigned long long)key[0], (unsigned long long)key[1], strlen(source),
+           status == HALO_OK ? how : "does not build", halo_clock() - start);
   return status;
 }
 

@@ -1,0 +1,99 @@
+/* base/log.c: where lines of the log go. */
+#include "base/log.h"
+
+#include "base/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOG_LINE_MAX = 2048 };
+
+atomic_int halo_log_threshold;
+
+static pthread_once_t log_once = PTHREAD_ONCE_INIT;
+static int log_file = STDERR_FILENO;
+static int log_error;       /* of opening the file */
+static bool log_is_unknown; /* the level */
+static clockid_t log_clock = CLOCK_MONOTONIC;
+static double log_start; /* of the process, by log_clock */
+
+static double log_now(void) {
+  struct timespec now;
+  clock_gettime(log_clock, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Linux says when a process started, in ticks since the machine did; elsewhere times count from the first line. */
+static void log_find_start(void) {
+#ifdef CLOCK_BOOTTIME
+  enum { FIELD = 22 };
+  char text[1024] = "";
+  FILE *file = fopen("/proc/self/stat", "re");
+  size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+  if (file) fclose(file);
+  text[size] = '\0';
+  const char *at = strrchr(text, ')'); /* behind the program's name, which is field 2 */
+  for (int field = 2; at && field < FIELD; field++) at = strchr(at + 1, ' ');
+  long ticks = sysconf(_SC_CLK_TCK);
+  if (at && ticks > 0) {
+    log_clock = CLOCK_BOOTTIME;
+    log_start = strtod(at, NULL) / (double)ticks;
+    return;
+  }
+#endif
+  log_start = log_now();
+}
+
+static void log_read(void) {
+  const char *level = halo_config_text(HALO_CONFIG_LOG);
+  const char *path = halo_config_text(HALO_CONFIG_LOG_FILE);
+  if (!halo_config_flag(HALO_CONFIG_LOG)) return;
+  int threshold = strcmp(level, "info") == 0    ? HALO_LOG_INFO
+                  : strcmp(level, "debug") == 0 ? HALO_LOG_DEBUG
+                                                : HALO_LOG_OFF;
+  log_is_unknown = threshold == HALO_LOG_OFF;
+  if (log_is_unknown) return;
+  if (path && *path) log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  log_error = log_file < 0 ? errno : 0;
+  log_find_start();
+  if (!log_error) atomic_store(&halo_log_threshold, threshold);
+}
+
+halo_status halo_log_open(void) {
+  pthread_once(&log_once, log_read);
+  if (log_is_unknown) {
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s: \"info\" or \"debug\" is expected, not \"%s\"",
+                     halo_config_name(HALO_CONFIG_LOG), halo_config_text(HALO_CONFIG_LOG));
+  }
+  if (log_error) {
+    return halo_fail(HALO_IO_ERROR, "%s=%s cannot be written: %s",
+                     halo_config_name(HALO_CONFIG_LOG_FILE), halo_config_text(HALO_CONFIG_LOG_FILE),
+                     strerror(log_error));
+  }
+  return HALO_OK;
+}
+
+void halo_log_write(const char *format, ...) {
+  char line[LOG_LINE_MAX];
+  size_t length =
+      (size_t)snprintf(line, sizeof line, "halo[%ld] %.3f ", (long)getpid(), log_now() - log_start);
+  va_list args;
+  va_start(args, format);
+  int more = vsnprintf(line + length, sizeof line - length, format, args);
+  va_end(args);
+  if (more > 0) length += (size_t)more;
+  if (length > sizeof line - 1) length = sizeof line - 1;
+  for (size_t i = 0; i < length; i++) {
+    if (line[i] == '\n') line[i] = ' ';
+  }
+  line[length++] = '\n';
+  /* In one piece. What cannot be written is lost: a log is no reason to fail. */
+  ssize_t written = write(log_file, line, length);
+  (void)written;
+}
