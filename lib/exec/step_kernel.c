@@ -79,7 +79,7 @@ static void CL_CALLBACK kernel_is_done(cl_event event, cl_int code, void *unused
 static void kernel_watch(halo_cl_device *device, cl_event event) {
   halo_progress_begin();
   halo_progress_expect(1, halo_units_are_kept(device));
-  if (clSetEventCallback(event, CL_COMPLETE, kernel_is_done, NULL) != CL_SUCCESS) {
+  if (halo_cl.clSetEventCallback(event, CL_COMPLETE, kernel_is_done, NULL) != CL_SUCCESS) {
     kernel_is_done(event, CL_COMPLETE, NULL);
   }
 }
