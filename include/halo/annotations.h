@@ -1,5 +1,6 @@
-/* halo/annotations.h: what instructions and modules say beside what they compute: where they come from
- * and how their data is spread over devices (docs/partitioning.md). Results do not depend on it. */
+/* halo/annotations.h: what instructions and modules say beside what they compute: their origin,
+ * and how their data is distributed over devices (docs/partitioning.md). Results do not depend
+ * on it. */
 #ifndef HALO_ANNOTATIONS_H
 #define HALO_ANNOTATIONS_H
 
@@ -9,68 +10,71 @@
 extern "C" {
 #endif
 
-/* Numbers; `data` may be NULL when count is 0. */
+/* A list of integers; `data` may be NULL if count is 0. */
 typedef struct halo_int_list {
   const int64_t *data;
   int32_t count;
 } halo_int_list;
 
-/* Where an instruction comes from (xla::OpMetadata). A text that is not known is NULL, a number 0. */
+/* The origin of an instruction (xla::OpMetadata). Unknown texts are NULL, unknown numbers 0. */
 typedef struct halo_metadata {
   const char *op_type, *op_name; /* of the front end's operation */
   const char *source_file;
   int64_t source_line, source_end_line, source_column, source_end_column; /* from 1 */
   halo_int_list profile_type;
-  const char *deduplicated_name; /* of the instruction that this one repeats */
+  const char *deduplicated_name; /* the instruction that this one repeats */
   bool preserve_layout;          /* old dumps only */
   const char *scheduling_name;
   int64_t stack_frame_id; /* row of the module's StackFrames, from 1 */
-  const char *payload;    /* the front end's business */
-  /* Fields that are not known here: a name and its value as HLO text, in turns. */
+  const char *payload;    /* for the front end */
+  /* Other fields: names and values as HLO text, alternating. */
   const char *const *unknown;
-  int32_t unknown_count; /* of both */
+  int32_t unknown_count; /* of names and values */
 } halo_metadata;
 
-/* How exact the results of an elementwise function are to be (xla::ResultAccuracy): docs/accuracy.md. */
+/* The required accuracy of an elementwise function's results (xla::ResultAccuracy;
+ * docs/accuracy.md). */
 typedef enum halo_accuracy_mode {
-  HALO_ACCURACY_DEFAULT,  /* what OpenCL promises */
-  HALO_ACCURACY_HIGHEST,  /* as exact as the device can */
-  HALO_ACCURACY_TOLERANCE /* within one of the limits below, or refused when compiled */
+  HALO_ACCURACY_DEFAULT,  /* the bounds in docs/accuracy.md */
+  HALO_ACCURACY_HIGHEST,  /* as accurate as the device allows */
+  HALO_ACCURACY_TOLERANCE /* within one of the limits below, or rejected when compiled */
 } halo_accuracy_mode;
 
-/* Zero-initialise what is not used. */
+/* The required accuracy, with limits for HALO_ACCURACY_TOLERANCE, one of which must hold.
+ * Zero-initialise unused fields. */
 typedef struct halo_accuracy {
   halo_accuracy_mode mode;
-  double atol, rtol; /* absolute error, and error by the true value */
+  double atol, rtol; /* absolute and relative error */
   int64_t ulps;      /* units in the last place */
 } halo_accuracy;
 
-/* How an array lies on several devices (xla::OpSharding). */
+/* How an array is distributed over several devices (xla::OpSharding). */
 typedef enum halo_sharding_kind {
   HALO_SHARDING_REPLICATED, /* each device has all of it */
   HALO_SHARDING_MAXIMAL,    /* one device has all of it */
-  HALO_SHARDING_MANUAL,     /* the program says by itself */
+  HALO_SHARDING_MANUAL,     /* the program distributes it itself */
   HALO_SHARDING_UNKNOWN,
   HALO_SHARDING_UNREDUCED, /* each device has a summand */
   HALO_SHARDING_TILED,     /* each device has a tile */
   HALO_SHARDING_TUPLE,     /* one sharding for each leaf of a tuple */
-  HALO_SHARDING_NAMED      /* by axes of a mesh; held as text */
+  HALO_SHARDING_NAMED      /* over axes of a mesh; kept as text */
 } halo_sharding_kind;
 
-/* Whether shardings that share an id are to be equal. */
+/* Whether shardings with the same id must be equal. */
 typedef enum halo_shard_group { HALO_SHARD_ALONE, HALO_SHARD_AS, HALO_SHARD_LIKE } halo_shard_group;
 
-/* How one array, or each leaf of a tuple, lies on the devices. */
+/* How an array, or each leaf of a tuple, is distributed over devices. Members apply to the kinds
+ * that their comments name. */
 typedef struct halo_sharding {
   halo_sharding_kind kind;
   int64_t device; /* MAXIMAL */
-  /* TILED: into how many tiles each dimension is cut. Behind those of the array may stand further
-   * dimensions, over which the devices of one tile are spread. */
+  /* TILED: the number of tiles along each dimension. Further dimensions may follow those of the array; the
+   * devices of one tile are spread over them. */
   halo_int_list tiles;
-  /* TILED: which device has each tile, row-major: either a list, or (count 0) the numbers from 0 in an
-   * array of the dimensions `reshape`, transposed by `transpose` (count 0 when there is one dimension). */
+  /* TILED: the device of each tile, in row-major order: either a list, or (count 0) the numbers from 0 in
+   * an array of the dimensions `reshape`, transposed by `transpose` (count 0 for one dimension). */
   halo_int_list devices, reshape, transpose;
-  bool replicate_last; /* TILED: over the last dimension of `tiles` all have the same */
+  bool replicate_last; /* TILED: replicated over the last dimension of `tiles` */
   /* TILED: the halo_sharding_kind (REPLICATED, MANUAL or UNREDUCED) over each of the last dimensions. */
   halo_int_list last_kinds;
   halo_shard_group group;
@@ -82,11 +86,12 @@ typedef struct halo_sharding {
   const char *text; /* NAMED: HLO text with its braces */
 } halo_sharding;
 
-/* Which part of an array of `whole` a device (a partition's number) has: along dimension d the elements from
- * starts[d] on, sizes[d] of them, [rank] each. All devices have equally many: where tiles do not divide a
- * dimension, sizes are rounded up, and what lies behind the array is padding (starts[d] may lie behind it too). All
- * of the array where it is not tiled. HALO_INVALID_ARGUMENT for shardings that do not fit the shape, for
- * those of tuples or by axes of a mesh, and for devices that the sharding does not speak of. */
+/* The part of an array of shape `whole` that a device (a partition's number) holds: along dimension
+ * d, sizes[d] elements from starts[d] on; both have room for the rank. All devices hold equally
+ * many: if tiles do not divide a dimension, sizes are rounded up, and elements beyond the array are
+ * padding (starts[d] may lie beyond it too). An array that is not tiled is one piece. Returns
+ * HALO_INVALID_ARGUMENT for shardings that do not fit the shape, for those of tuples or over axes
+ * of a mesh, and for devices that the sharding does not mention. */
 HALO_API HALO_MUST_USE halo_status halo_sharding_piece(const halo_sharding *sharding,
                                                        const halo_shape *whole, int64_t device,
                                                        int64_t *starts, int64_t *sizes);

@@ -1,4 +1,4 @@
-/* halo/client.h: devices, compiling modules for them, buffers, and running. */
+/* halo/client.h: devices, compilation, buffers and execution. */
 #ifndef HALO_CLIENT_H
 #define HALO_CLIENT_H
 
@@ -11,63 +11,69 @@
 extern "C" {
 #endif
 
-/* A client holds one or several OpenCL devices, their memory and the program cache. All objects
- * below may be used from several threads at once unless said otherwise; each keeps what it needs
- * alive, so they may be released in any order.
+/* A client holds one or several OpenCL devices, their memory and the program cache. Objects of this
+ * header may be used from several threads at once unless said otherwise. Each object keeps what it
+ * needs alive, so objects may be released in any order.
  *
- * OpenCL drivers do not survive a fork: in a process that was forked after its parent had made a client
- * or a list of devices, calls that need the device give HALO_FAILED_PRECONDITION. */
+ * OpenCL drivers do not survive a fork. In a process that was forked after its parent had created a
+ * client or a list of devices, calls that need the device return HALO_FAILED_PRECONDITION. */
 typedef struct halo_client halo_client;
 typedef struct halo_device halo_device;         /* belongs to its client */
 typedef struct halo_executable halo_executable; /* a compiled module; reference-counted */
 typedef struct halo_buffer halo_buffer;         /* one array in device memory; reference-counted */
-typedef struct halo_event halo_event;           /* something that will have happened; ditto */
-typedef struct halo_view halo_view;             /* a buffer's bytes, seen by the host */
+typedef struct halo_event halo_event; /* something that happens later; reference-counted */
+typedef struct halo_view halo_view;   /* a buffer's bytes as the host sees them */
 
 /* ---- Client and devices ---- */
 
-/* How a client is made. Zero-initialise what is not used. */
+/* How to create a client. Zero-initialise unused fields. */
 typedef struct halo_client_options {
-  /* Which devices: NULL or "" for the default (HALO_DEVICE if set, else the first GPU, else the
-   * first device of any kind); "gpu", "cpu"; "PLATFORM:DEVICE" by number as `halo info` lists them;
-   * or a part of a device's or platform's name; "null:FILE" for a device that runs nothing. Several,
-   * separated by commas, become the client's devices 0, 1, ...; "X*2" is X twice, with queues and memory
-   * of their own, and "X/2" two halves of X (not all devices can be divided). */
+  /* Which devices: NULL or "" for the default ($HALO_DEVICE if set, otherwise the first GPU, otherwise
+   * the first device of any kind); "gpu" or "cpu"; "PLATFORM:DEVICE" with the numbers that `halo info`
+   * lists; a part of a device's or platform's name; or "null:FILE", a device that runs nothing.
+   * Several selectors, separated by commas, become the client's devices 0, 1, .... "X*2" is X twice,
+   * with separate queues and memory; "X/2" is two halves of X (not all devices can be divided). */
   const char *device;
-  /* Device memory this client may hold on each device, in bytes; 0: what the device has. */
+  /* Limit of device memory per device, in bytes; 0: all of it. */
   uint64_t memory_limit;
-  /* Where compiled programs are cached: NULL for $HALO_CACHE_DIR or $XDG_CACHE_HOME/halo or
-   * ~/.cache/halo; "" for no disk cache. PoCL has a cache of its own ($HALO_CACHE_DIR says where, or
-   * $POCL_CACHE_DIR); a folder that is named here is filled besides, for which PoCL compiles all kernels
-   * once more when they have run for the first time. */
+  /* The folder of compiled programs: NULL for $HALO_CACHE_DIR, $XDG_CACHE_HOME/halo or ~/.cache/halo;
+   * "" for no disk cache. PoCL has its own cache, in $HALO_CACHE_DIR or $POCL_CACHE_DIR. A folder named
+   * here is filled in addition, which makes PoCL compile all kernels again after their first run. */
   const char *cache_dir;
-  bool profile; /* time every step with device events (halo_executable_profile) */
-  /* The processes whose devices this client's programs may run on, this one among them; NULL: this one
-   * alone. Borrowed until the client is released. All make their clients together. Where `device` says no
-   * more than a kind, the processes of one machine take its devices of this kind in turn. */
+  bool profile; /* time each step with device events (halo_executable_profile) */
+  /* The processes whose devices the client's programs may use, including this one; NULL: this one only.
+   * Borrowed until the client is released. All processes create their clients together. If `device`
+   * names only a kind, the processes of one machine take its devices of that kind in turn. */
   halo_communicator *communicator;
-  /* Seconds that programs on several devices wait for a device that does not come; 0:
+  /* How many seconds programs on several devices wait for a device that does not arrive; 0:
    * $HALO_COLLECTIVE_TIMEOUT, or 60. */
   double collective_timeout;
 } halo_client_options;
 
-/* `options` may be NULL for the defaults. HALO_NO_DEVICE, with what to install, when there is no
- * OpenCL device; HALO_NOT_FOUND when none matches. */
+/* Creates a client; the caller releases it with halo_client_release. `options` may be NULL for
+ * the defaults and is read during the call only. Returns HALO_NO_DEVICE, with a message that
+ * says what to install, if there is no OpenCL device, and HALO_NOT_FOUND if no device matches
+ * the selector. */
 HALO_API HALO_MUST_USE halo_status halo_client_create(const halo_client_options *options,
                                                       halo_client **out);
+/* Releases the client; NULL is allowed. Buffers and executables that still exist keep it alive. */
 HALO_API void halo_client_release(halo_client *client);
+/* The number of this client's devices, at least 1. */
 HALO_API int halo_client_device_count(const halo_client *client);
+/* The device with this index, from 0 to halo_client_device_count - 1. Owned by the client. */
 HALO_API halo_device *halo_client_device(const halo_client *client, int index);
 
-/* Where this process stands among those of the communicator, and how many devices they all have. Devices are
- * numbered through, process by process; halo_device_id is a device's number. Without a communicator these
- * are 0, 1, the device count, and the index. */
+/* The index of this process in the communicator; 0 without one. */
 HALO_API int halo_client_process_index(const halo_client *client);
+/* The number of processes in the communicator; 1 without one. */
 HALO_API int halo_client_process_count(const halo_client *client);
+/* The number of devices of all processes; without a communicator, of this client. */
 HALO_API int halo_client_global_device_count(const halo_client *client);
+/* The device's global number: devices are numbered process by process. Without a communicator it is
+ * the device's index. */
 HALO_API int halo_device_id(const halo_device *device);
 
-/* What a device is and has. */
+/* What a device is and what it offers. */
 typedef struct halo_device_info {
   const char *platform, *name, *vendor, *driver, *version; /* live as long as the client */
   const char *kind;                                        /* "gpu", "cpu", "accelerator", "null" */
@@ -75,400 +81,465 @@ typedef struct halo_device_info {
   uint32_t compute_units, max_work_group;
   bool has_f64, has_f16, shares_host_memory;
 } halo_device_info;
+/* Fills in *out. Its strings live as long as the client. */
 HALO_API void halo_device_get_info(const halo_device *device, halo_device_info *out);
 
-/* Which device of the machine it is, or is a part of. */
+/* Which device of the machine this is, or which one it is a part of. */
 typedef struct halo_device_identity {
   int platform, device; /* "PLATFORM:DEVICE" selects it; -1: a null device */
-  char address[64];     /* "PCI 0000:17:00.0", or "UUID ...", or "" where the driver says neither */
+  char address[64];     /* "PCI 0000:17:00.0", or "UUID ...", or "" if the driver reports neither */
 } halo_device_identity;
+/* Fills in *out. */
 HALO_API void halo_device_get_identity(const halo_device *device, halo_device_identity *out);
 
-/* What things cost on a device. Compiling weighs with these which values are worth memory and a kernel of
- * their own; results do not change by more than what another order of sums changes. */
+/* What operations cost on a device. Compilation uses these costs to decide which values are worth
+ * memory and a kernel of their own. They change results only as a different order of summation
+ * does. */
 typedef struct halo_device_costs {
-  double launch;    /* seconds that starting one more kernel takes */
-  double bandwidth; /* bytes a second that a kernel of some megabytes moves */
-  double rate;      /* simple operations a second of the whole device */
-  double item_rate; /* of one work item */
-  bool measured;    /* stored by halo_device_store_costs; else defaults of the device's kind */
+  double launch;    /* seconds to start one more kernel */
+  double bandwidth; /* bytes per second of a kernel over some megabytes */
+  double rate;      /* simple operations per second of the whole device */
+  double item_rate; /* simple operations per second of one work item */
+  bool measured;    /* stored by halo_device_store_costs; otherwise defaults */
 } halo_device_costs;
+/* Fills in *out with the measured costs, or with the defaults for the device's kind. */
 HALO_API void halo_device_get_costs(const halo_device *device, halo_device_costs *out);
-/* Keeps measured costs in the client's cache folder, for all clients of this device from now on that use
- * that folder, this one included (`halo bench costs --store` measures and calls this). All four must be
- * positive. HALO_FAILED_PRECONDITION without a cache folder, HALO_IO_ERROR. Not while another thread
- * compiles. */
+/* Stores measured costs in the client's cache folder. All clients of this device that use that
+ * folder, including this one, use them from now on. (`halo bench costs --store` measures and calls
+ * this function.) All four costs must be positive. Returns HALO_FAILED_PRECONDITION without a cache
+ * folder, and HALO_IO_ERROR if writing fails. Must not run while another thread compiles. */
 HALO_API HALO_MUST_USE halo_status halo_device_store_costs(halo_device *device,
                                                            const halo_device_costs *costs);
 
-/* A device of this machine, whether or not it is opened. */
+/* A device of this machine, whether or not a client has opened it. */
 typedef struct halo_device_entry {
-  int platform, device;  /* "PLATFORM:DEVICE" selects it */
-  bool usable;           /* it has what this library needs */
-  bool chosen;           /* the selector means it, or one or more of its list do */
-  int uses;              /* how many of a client's devices it becomes: 3 for "0:0*3" or "0:0/3" */
-  halo_device_info info; /* this and the next live as long as the list */
-  const char *capabilities; /* all that is known of it, in the form that "null:FILE" reads */
+  int platform, device;     /* "PLATFORM:DEVICE" selects it */
+  bool usable;              /* the library can use it */
+  bool chosen;              /* the selector, or an element of its list, matches it */
+  int uses;                 /* how many devices of a client it becomes: 3 for "0:0*3" or "0:0/3" */
+  halo_device_info info;    /* this and `capabilities` live as long as the list */
+  const char *capabilities; /* all its properties, as "null:FILE" reads them */
 } halo_device_entry;
-/* All OpenCL devices, without opening any. `selector` is as halo_client_options.device, a list too, and
- * may be NULL; devices "null:FILE" stand first, and alone when it names no others. *out is released with
- * halo_device_list_release. HALO_NO_DEVICE as for halo_client_create; that no device matches the
- * selector is no error (none is `chosen`). */
+/* Lists all OpenCL devices without opening any. `selector` has the form of
+ * halo_client_options.device, may be a list, and may be NULL. Devices "null:FILE" come first; if
+ * the selector names only such devices, they are the whole list. The caller releases *out with
+ * halo_device_list_release. Returns HALO_NO_DEVICE as halo_client_create does. It is not an error
+ * if no device matches the selector: then no entry is `chosen`. */
 HALO_API HALO_MUST_USE halo_status halo_device_list(const char *selector, halo_device_entry **out,
                                                     int *count);
+/* Releases a list made by halo_device_list; NULL is allowed. */
 HALO_API void halo_device_list_release(halo_device_entry *list);
 
-/* Asks PoCL for its driver that runs small programs in the thread that starts them; PoCL offers it only when it is asked.
- * When this process first looks for devices, $POCL_DEVICES becomes "pthread basic" (before PoCL 4.0) or "cpu cpu-minimal",
- * if PoCL has no drivers but these two and the variable is not set. The library writes that variable for no other reason.
- * `owns_process`: the caller is the program itself, and other users of OpenCL in the process do not matter. Without it,
- * as in plugins, PoCL 4.0 and newer are not asked. Any thread, before the first client. */
+/* Asks PoCL for its driver that runs small programs in the calling thread; PoCL offers that driver
+ * only on request. When this process first looks for devices, the library sets $POCL_DEVICES to
+ * "pthread basic" (before PoCL 4.0) or "cpu cpu-minimal", if PoCL has no other drivers and the
+ * variable is unset. The library sets that variable for no other reason.
+ *
+ * `owns_process`: the caller is the program itself, so that other users of OpenCL in the process do
+ * not matter. Without it, as in plugins, PoCL 4.0 and newer are not asked. May be called from any
+ * thread, before the first client. */
 HALO_API void halo_prefer_caller_thread(bool owns_process);
 
-/* The folder of compiled programs that clients use by default; *out is NULL when there is none, and
- * is freed with halo_text_release otherwise. It need not exist yet. */
+/* The default folder of compiled programs, which need not exist yet. *out is NULL if there is none;
+ * otherwise the caller frees it with halo_text_release. */
 HALO_API HALO_MUST_USE halo_status halo_cache_directory(char **out);
 
-/* The use of a device's memory by one client. */
+/* A client's use of a device's memory, in bytes unless said otherwise. */
 typedef struct halo_memory_stats {
   uint64_t live;   /* bytes in buffers and running programs */
   uint64_t cached; /* bytes kept for reuse */
-  uint64_t peak;   /* most live bytes since the client was made */
+  uint64_t peak;   /* most live bytes since the client was created */
   uint64_t limit;
   uint64_t allocations; /* requests so far */
-  uint64_t reused;      /* of which served from the cache */
-  uint64_t largest;     /* the most bytes of one request */
+  uint64_t reused;      /* those served from the cache */
+  uint64_t largest;     /* the largest request */
   uint64_t peak_held;   /* most live and cached bytes at once */
 } halo_memory_stats;
+/* Fills in *out. */
 HALO_API void halo_device_memory_stats(halo_device *device, halo_memory_stats *out);
-/* Restarts the counts of the device's peak use, largest request and number of requests from now on. */
+/* Restarts the counts of peak use, largest request and number of requests. */
 HALO_API void halo_device_reset_memory_stats(halo_device *device);
-/* Gives cached device memory back to the driver. */
+/* Returns cached device memory to the driver. */
 HALO_API void halo_device_trim_memory(halo_device *device);
 
 /* ---- Compiling ---- */
 
-/* How a module is compiled. Zero-initialise what is not used. */
+/* How to compile a module. Zero-initialise unused fields. */
 typedef struct halo_compile_options {
-  bool no_fusion;       /* every instruction its own kernel; for tests and for finding faults */
-  bool no_optimization; /* only the passes that are needed to run at all */
-  const char *kernels;  /* "dot:clblast,-reduce:row": as HALO_KERNELS; NULL: that variable */
-  const char *dump_dir; /* module, passes, OpenCL C and plan as text; NULL: HALO_DUMP_TO */
-  /* On which devices it runs: replica r's partition p on the device with the id (halo_device_id)
-   * devices[r * partition_count + p]; NULL: 0, 1, 2, ... in that order. Counts of 0 are those of the
-   * module (replica_count, num_partitions), which are 1 where it says nothing. */
+  bool no_fusion;       /* each instruction in its own kernel; for tests and debugging */
+  bool no_optimization; /* only the passes that execution requires */
+  const char *kernels;  /* as $HALO_KERNELS ("dot:clblast,-reduce:row"); NULL: that variable */
+  const char *dump_dir; /* module, passes, OpenCL C and plan as text; NULL: $HALO_DUMP_TO */
+  /* Where the program runs: partition p of replica r on the device with the id (halo_device_id)
+   * devices[r * partition_count + p]; NULL: on 0, 1, 2, .... Counts of 0 are taken from the module
+   * (replica_count, num_partitions; 1 if it has none). */
   const int *devices;
   int replica_count, partition_count;
-  /* Of programs that are partitioned here (docs/partitioning.md): whether an array of which the module says no
-   * sharding may be spread as suits the program, for each parameter and each result (elements of its tuple), or
-   * for all (a count of 1). Count 0: what the module's header says, else no: each partition has all of it. */
+  /* For programs that the library partitions (docs/partitioning.md): whether an array without a sharding
+   * in the module may be distributed freely, for each parameter and each result (elements of its tuple),
+   * or for all (a count of 1). Count 0: what the module's header says; by default no, so that each
+   * partition has the whole array. */
   const bool *free_arguments, *free_results;
   int free_argument_count, free_result_count;
 } halo_compile_options;
 
-/* Compiles a module for the client's first device, or those of options->devices. The module is not
- * changed. `options` may be NULL. With devices of other processes among them, the processes that have these must compile
- * the same module for the same devices, and wait for each other. A process may compile several such modules in as many
- * threads, in any order; in one thread the order is that of the others. When processes wait for each other with
- * different modules for the client's time limit of collectives, one fails with HALO_FAILED_PRECONDITION and the others
- * with that or HALO_ABORTED. A process without any part gets an executable with no devices, waits for nobody, and need
- * not run it.
- * An instruction that cannot run yet gives HALO_UNIMPLEMENTED naming it and its line. */
+/* Compiles a module for the client's first device, or for those of options->devices. The module is
+ * not changed. `options` may be NULL. The caller releases *out with halo_executable_release. An
+ * instruction that cannot run gives HALO_UNIMPLEMENTED; the message names the instruction and its
+ * line.
+ *
+ * If options->devices names devices of other processes, those processes must compile the same
+ * module for the same devices, and wait for each other. A process may compile several such modules
+ * in as many threads, in any order; within one thread the order must be that of the other
+ * processes. If processes wait for each other with different modules for longer than the client's
+ * time limit for collectives, one fails with HALO_FAILED_PRECONDITION and the others with that or
+ * HALO_ABORTED. A process that has none of the devices gets an executable without devices; it waits
+ * for nobody and need not run the executable. */
 HALO_API HALO_MUST_USE halo_status halo_client_compile(halo_client *client,
                                                        const halo_module *module,
                                                        const halo_compile_options *options,
                                                        halo_executable **out);
 
-/* How far the compilations that go on in this process have come, of all clients together. */
+/* The progress of the compilations that are in flight in this process, of all clients together. */
 typedef struct halo_compile_progress {
   bool active;          /* a program is being compiled, or the runtime compiles kernels of a run */
-  bool kept;            /* what is compiled is kept on disk for the next time */
-  double seconds;       /* since they began; 0 when none is active */
-  int kernels;          /* that they need, as far as is known so far */
-  int compiled_kernels; /* of these, found ones too */
+  bool kept;            /* the results are kept on disk for the next time */
+  double seconds;       /* since they began; 0 if none is active */
+  int kernels;          /* kernels that they need, as far as is known */
+  int compiled_kernels; /* of these, compiled or found in a cache */
 } halo_compile_progress;
-/* The library prints nothing of this: programs ask as often as they like. Any thread; does not wait. */
+/* Fills in *out. The library prints none of it: programs may ask as often as they like. Does not
+ * wait; any thread. */
 HALO_API void halo_get_compile_progress(halo_compile_progress *out);
 
+/* Adds a reference. */
 HALO_API void halo_executable_retain(halo_executable *executable);
+/* Drops one reference; NULL is allowed. Runs that are in flight finish. */
 HALO_API void halo_executable_release(halo_executable *executable);
 
-/* The numbers that the program's own random operations (rng, rng-get-and-update-state) give are determined
- * by a seed, 0 at first, and by how many runs were started since it was set. They go on from run to run;
- * setting it, to the same number too, starts them anew for runs that are started later. Any thread. */
+/* Sets the seed of the program's own random operations (rng, rng-get-and-update-state). Their
+ * values are determined by the seed, initially 0, and by the number of runs started since it was
+ * set. Setting it, even to the same value, restarts the sequence for runs that start later. Any
+ * thread. */
 HALO_API void halo_executable_set_seed(halo_executable *executable, uint64_t seed);
 
-/* The compiled program as bytes, to be freed with halo_text_release: the module after the passes, what it
- * was compiled for and with. Kernels are not in it; those are found in the caches or built. Loading it does
- * without the passes. HALO_UNIMPLEMENTED for programs that were compiled for devices of several kinds. */
+/* Serialises the compiled program: the module after the passes, and what it was compiled for. *data
+ * is freed with halo_text_release; *size is in bytes. Kernels are not included; they are found in
+ * the caches or built. Loading the bytes skips the passes. Returns HALO_UNIMPLEMENTED for programs
+ * compiled for devices of several kinds. */
 HALO_API HALO_MUST_USE halo_status halo_executable_serialize(halo_executable *executable,
                                                              char **data, size_t *size);
-/* An executable from such bytes, which this version must have written for a device of the same kind
- * (HALO_FAILED_PRECONDITION otherwise). `devices`: one for each part it was compiled for; NULL: 0, 1, ....
- * HALO_INVALID_ARGUMENT for bytes that are damaged. They are checked for damage, not for malice. */
+/* Loads a serialised program. This version of the library must have written it, for a device of the
+ * same kind (HALO_FAILED_PRECONDITION otherwise). `devices` has one device id for each part that
+ * the program was compiled for; NULL means 0, 1, .... Returns HALO_INVALID_ARGUMENT for damaged
+ * bytes. The bytes are checked for damage, not for malice. */
 HALO_API HALO_MUST_USE halo_status halo_client_deserialize(halo_client *client, const void *data,
                                                            size_t size, const int *devices,
                                                            halo_executable **out);
-/* 32 hexadecimal digits that differ when the module after the passes, the choice of kernels, the kind of
- * device or the library's version does. Owned by the executable. */
+/* 32 hexadecimal digits that identify the module after the passes, the choice of kernels, the kind
+ * of device and the library's version. Owned by the executable. */
 HALO_API const char *halo_executable_fingerprint(halo_executable *executable);
 
-/* Arguments and results are flat lists of arrays: a tuple parameter or result counts once for each
- * of its leaves, in order; tokens are left out. Shapes are owned by the executable; NULL for an index
- * that is out of range. */
+/* The number of arguments. Arguments and results are flat lists of arrays: a tuple counts once for
+ * each of its leaves, in order, and tokens are left out. */
 HALO_API int halo_executable_argument_count(const halo_executable *executable);
+/* The shape of an argument; NULL if the index is out of range. Owned by the executable. */
 HALO_API const halo_shape *halo_executable_argument_shape(const halo_executable *executable,
                                                           int index);
+/* The number of results, counted like arguments. */
 HALO_API int halo_executable_result_count(const halo_executable *executable);
+/* The shape of a result; NULL if the index is out of range. Owned by the executable. */
 HALO_API const halo_shape *halo_executable_result_shape(const halo_executable *executable,
                                                         int index);
 
-/* What a compiled program takes, as far as is known without running it: bytes on each device, and work. Where
- * nobody knows how often a loop goes round, one round counts, and of a branch the longest. */
+/* What a compiled program takes, as far as is known without running it, in bytes on each device. A
+ * loop of unknown trip count counts as one round; of a conditional, the most expensive branch
+ * counts. */
 typedef struct halo_executable_costs {
   int64_t arguments, results;
-  int64_t aliased;     /* of the results: what shares memory with arguments, if those are donated */
+  int64_t aliased;     /* the part of `results` that reuses donated arguments */
   int64_t temporaries; /* while it runs */
   int64_t constants;
-  int64_t code;          /* of the kernels' text */
+  int64_t code;          /* the kernels' text */
   double flops, traffic; /* floating-point operations, and bytes read and written */
 } halo_executable_costs;
+/* Fills in *out. */
 HALO_API void halo_executable_get_costs(const halo_executable *executable,
                                         halo_executable_costs *out);
 
-/* Programs of several partitions that spoke of whole arrays (docs/partitioning.md): the arguments and results above
- * are then the pieces that each partition takes and gives, and these say how arrays are cut into them
- * (halo_sharding_piece, with the partition's number as device), and the shapes of the arrays, which for other
- * programs are those above. NULL for other programs' shardings, and for an index out of range. Owned by the
- * executable. */
+/* How an argument is distributed, for programs that the library partitioned (docs/partitioning.md).
+ * The arguments and results of such a program are the pieces of one partition; halo_sharding_piece,
+ * with the partition's number as the device, says which part of the whole array that is. NULL for
+ * other programs, and if the index is out of range. Owned by the executable. */
 HALO_API const halo_sharding *halo_executable_argument_sharding(const halo_executable *executable,
                                                                 int index);
+/* How a result is distributed; otherwise as halo_executable_argument_sharding. */
 HALO_API const halo_sharding *halo_executable_result_sharding(const halo_executable *executable,
                                                               int index);
+/* The shape of the whole argument, of which each partition has a piece; for programs that were not
+ * partitioned, that of the argument. NULL if the index is out of range. Owned by the executable. */
 HALO_API const halo_shape *halo_executable_whole_argument_shape(const halo_executable *executable,
                                                                 int index);
+/* The shape of the whole result; otherwise as halo_executable_whole_argument_shape. */
 HALO_API const halo_shape *halo_executable_whole_result_shape(const halo_executable *executable,
                                                               int index);
 
-/* The devices of this client that it was compiled for, in the order of halo_compile_options.devices; NULL for
- * an index out of range. */
+/* The number of this client's devices that the program was compiled for. */
 HALO_API int halo_executable_device_count(const halo_executable *executable);
+/* One of these devices, in the order of halo_compile_options.devices; NULL if the index is out of
+ * range. Owned by the client. */
 HALO_API halo_device *halo_executable_device(const halo_executable *executable, int index);
-/* Which replica and partition runs there. */
+/* Which replica and which partition runs on the device with this index. */
 HALO_API void halo_executable_part(const halo_executable *executable, int index, int *replica,
                                    int *partition);
 
-/* Text about a compiled program, owned by the executable. */
+/* Reports about a compiled program. */
 typedef enum halo_report {
-  HALO_REPORT_EXPLAIN, /* each step's chosen implementation, and who was refused and why */
-  HALO_REPORT_PLAN,    /* the steps and their buffers */
-  HALO_REPORT_SOURCE,  /* the generated OpenCL C */
-  HALO_REPORT_MODULE,  /* the module after all passes */
-  HALO_REPORT_PARTITION, /* what each partition computes, before any other pass; of programs of one partition, and of
-                           loaded ones: as above */
-  HALO_REPORT_BUILD /* in a few words, how the first device's kernels were built: compiled ahead by other processes,
-                       found in the runtime's cache, left to their first launches; "" where there is nothing to say */
+  HALO_REPORT_EXPLAIN,   /* each step's implementation, and why others were not chosen */
+  HALO_REPORT_PLAN,      /* the steps and their buffers */
+  HALO_REPORT_SOURCE,    /* the generated OpenCL C */
+  HALO_REPORT_MODULE,    /* the module after all passes */
+  HALO_REPORT_PARTITION, /* the module of one partition, before other passes; for programs of one
+                            partition and deserialised ones as HALO_REPORT_MODULE */
+  HALO_REPORT_BUILD /* how the first device's kernels were built: ahead of time by other processes, from
+                       the runtime's cache, or at their first launch; "" if there is nothing to say */
 } halo_report;
+/* A report as text. Owned by the executable. */
 HALO_API const char *halo_executable_report(halo_executable *executable, halo_report report);
 
-/* One line of a profile. */
+/* One step of a profile. */
 typedef struct halo_profile_row {
-  const char *name; /* of the step; lives as long as the executable */
+  const char *name; /* the step; lives as long as the executable */
   const char *kind; /* "kernel", "copy", "library", ... */
   uint64_t runs;
   double seconds; /* device time over all runs */
-  int64_t bytes;  /* that one run must read and write at least, or 0 */
-  int64_t flops;  /* of one run, or 0 */
+  int64_t bytes;  /* least number of bytes that one run reads and writes, or 0 */
+  int64_t flops;  /* floating-point operations of one run, or 0 */
 } halo_profile_row;
-/* Waits for the (first) device, then gives rows by step order; needs halo_client_options.profile. The array
- * is owned by the executable until the next call. */
+/* Waits for the first device, then returns one row for each step, in order. Needs
+ * halo_client_options.profile. The array is owned by the executable and valid until the next
+ * call. */
 HALO_API HALO_MUST_USE halo_status halo_executable_profile(halo_executable *executable,
                                                            const halo_profile_row **rows,
                                                            int *count);
 
-/* What the host did while a program ran, some of it beside the device's work and some while the device had
- * nothing to do. */
+/* How long the host worked for a program. Some of that time overlaps with work of the device, and
+ * some does not. */
 typedef struct halo_profile_host {
   const char *work; /* "launches", "waits", "memory", "calls", "exchanges" */
   uint64_t count;
   double seconds; /* over all runs */
 } halo_profile_host;
+/* The number of rows of a host profile. */
 enum { HALO_PROFILE_HOST_ROWS = 5 };
-/* As above, of the runs whose work is all queued: commands put on the queue; waiting for values that say how
- * to go on (of loops, branches, calls); taking memory and giving it back; custom calls on the host, and what
- * the host feeds and takes; exchanges with other devices, which may go on beside all else. */
+/* Fills in a row for each kind of work, over all runs that are fully queued. "launches": putting
+ * commands on the queue. "waits": waiting for values that decide how loops, branches and calls
+ * continue. "memory": allocating and freeing. "calls": custom calls on the host, infeed and
+ * outfeed. "exchanges": exchanges with other devices, which may overlap with everything else. */
 HALO_API HALO_MUST_USE halo_status halo_executable_profile_host(
     halo_executable *executable, halo_profile_host out[HALO_PROFILE_HOST_ROWS]);
 
 /* ---- Buffers ---- */
 
-/* A copy of dense row-major host data (halo_type_size bytes an element) on the client's first device, in
- * the shape's layout. `data` may be reused when the call returns. */
+/* Copies dense row-major host data (halo_type_size bytes per element) to the client's first device,
+ * in the shape's layout. Returns after the copy, so that `data` may be reused. The caller releases
+ * *out. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_from_host(halo_client *client, const void *data,
                                                          const halo_shape *shape,
                                                          halo_buffer **out);
-/* As above without waiting for the copy: `data` must stay unchanged until *done (if not NULL, else
- * the buffer's ready event) has happened. */
+/* As halo_buffer_from_host, without waiting for the copy. `data` must stay unchanged until *done
+ * has happened, or, if `done` is NULL, the buffer's ready event. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_from_host_async(halo_client *client,
                                                                const void *data,
                                                                const halo_shape *shape,
                                                                halo_buffer **out,
                                                                halo_event **done);
+/* A buffer on the client's first device with the value of an array literal, which may be released
+ * afterwards. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_from_literal(halo_client *client,
                                                             const halo_literal *literal,
                                                             halo_buffer **out);
-/* The general form, for any device. Dimension d's elements lie byte_strides[d] bytes apart in `data` (the
- * address of element 0,0,..., so that strides may be negative or zero); NULL: dense and row-major. With
- * `done` NULL it waits for the copy; else `data` must stay unchanged until *done has happened. */
+/* The general form, for any device. byte_strides[d] is the distance in bytes between neighbouring
+ * elements along dimension d. `data` is the address of element 0,0,..., so strides may be negative
+ * or zero; NULL means dense and row-major. With `done` NULL the call waits for the copy; otherwise
+ * `data` must stay unchanged until *done has happened. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_put(halo_device *device, const void *data,
                                                    const int64_t *byte_strides,
                                                    const halo_shape *shape, halo_buffer **out,
                                                    halo_event **done);
-/* As above for dense row-major data that stays as it is until *done (not NULL) has happened: when the buffer, and all that
- * share its memory, have been released and nothing reads it any more. Where the device can (a CPU; arrays that are not
- * small and begin at a multiple of 64 bytes), nothing is copied; else *done is the copy's. A program that is given the
- * buffer to donate does not write to it, and one that returns it returns a copy. */
+/* As halo_buffer_put for dense row-major data that stays unchanged until *done (not NULL) has
+ * happened. If the device can use host memory (a CPU; arrays that are not small and start at a
+ * multiple of 64 bytes), nothing is copied, and *done happens when the buffer and all that share
+ * its memory have been released and nothing reads it any more. Otherwise *done is the event of the
+ * copy. A program to which the buffer is donated does not write to it, and a program that returns
+ * it returns a copy. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_lend(halo_device *device, const void *data,
                                                     const halo_shape *shape, halo_buffer **out,
                                                     halo_event **done);
-/* As halo_buffer_put for a shape with dynamic dimensions, of which the data has `sizes` [rank]: at most the bound where
- * a dimension is dynamic, all of it elsewhere. (The calls before fill all dimensions to their bounds.) Waits
- * for the copy. HALO_INVALID_ARGUMENT for sizes that do not fit. */
+/* As halo_buffer_put, for a shape with dynamic dimensions; waits for the copy. `sizes` [rank] has
+ * the extents of the data: at most the bound for dynamic dimensions, and the full extent for
+ * others. (The other calls fill all dimensions to their bounds.) Returns HALO_INVALID_ARGUMENT for
+ * sizes that do not fit. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_put_sized(halo_device *device, const void *data,
                                                          const int64_t *byte_strides,
                                                          const halo_shape *shape,
                                                          const int64_t *sizes, halo_buffer **out);
-/* A buffer whose value the host gives later: by fulfil, once (data and strides as above; it waits for the
- * copy), or fail. Until then runs that take it wait, without keeping others waiting. Its release without
- * either is a failure for what depends on it. HALO_FAILED_PRECONDITION the second time. */
+/* A buffer whose value the host provides later, once, with halo_buffer_fulfil,
+ * halo_buffer_fulfil_with or halo_buffer_fail. Runs that take it wait until then, without delaying
+ * other runs. If it is released before that, whatever depends on it fails. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_promise(halo_device *device, const halo_shape *shape,
                                                        halo_buffer **out);
+/* Provides the value of a promised buffer, with data and strides as for halo_buffer_put; waits for
+ * the copy. Returns HALO_FAILED_PRECONDITION the second time. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_fulfil(halo_buffer *buffer, const void *data,
                                                       const int64_t *byte_strides);
+/* Makes a promised buffer fail with this status and message. Returns HALO_FAILED_PRECONDITION the
+ * second time. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_fail(halo_buffer *buffer, halo_status status,
                                                     const char *message);
-/* As fulfil, with the value of another buffer of the same shape on the same device, which need not be there yet: both
- * have the same memory, or the same failure. HALO_INVALID_ARGUMENT for another shape or device. */
+/* Provides the value of another buffer of the same shape on the same device, which need not be
+ * ready yet. Both buffers then share their memory, or their failure. Returns HALO_INVALID_ARGUMENT
+ * for another shape or device. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_fulfil_with(halo_buffer *buffer, halo_buffer *from);
-/* A new buffer with the same memory and another static shape of as many bytes, read in that shape's layout.
- * HALO_INVALID_ARGUMENT for another number of bytes. */
+/* A new buffer with the same memory and another static shape of the same number of bytes
+ * (HALO_INVALID_ARGUMENT otherwise), read in that shape's layout. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_bitcast(halo_buffer *buffer, const halo_shape *shape,
                                                        halo_buffer **out);
-/* A new buffer with the same value on a device of the same client (also on the same one); returns without
- * waiting. */
+/* A new buffer with the same value on a device of the same client, possibly the same device. Does
+ * not wait. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_copy_to_device(halo_buffer *buffer,
                                                               halo_device *device,
                                                               halo_buffer **out);
+/* Adds a reference. */
 HALO_API void halo_buffer_retain(halo_buffer *buffer);
+/* Drops one reference; NULL is allowed. */
 HALO_API void halo_buffer_release(halo_buffer *buffer);
-/* Owned by the buffer. */
+/* The buffer's shape. Owned by the buffer. */
 HALO_API const halo_shape *halo_buffer_shape(const halo_buffer *buffer);
-HALO_API halo_device *halo_buffer_device(const halo_buffer *buffer); /* its client's */
-/* How many elements there are along each dimension: of dynamic ones the sizes at run time, for which it waits;
- * of others those of the shape. `sizes` has room for the shape's rank. */
+/* The device that holds the buffer. Owned by the client. */
+HALO_API halo_device *halo_buffer_device(const halo_buffer *buffer);
+/* The number of elements along each dimension, into `sizes` [rank]. For dynamic dimensions this is
+ * the size at run time, for which the call waits; for others it is the extent. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_sizes(halo_buffer *buffer, int64_t *sizes);
-/* Its memory went to a program: it has no value any more. */
+/* Whether the buffer's memory was donated to a program, so that it has no value any more. */
 HALO_API bool halo_buffer_is_donated(halo_buffer *buffer);
-/* Waits for the buffer and copies it to `data` as dense row-major elements; `size` must be its byte
- * size. HALO_FAILED_PRECONDITION for a donated buffer.
- * Of dynamic dimensions, here and in all that follow, as many elements are copied as there are
- * (halo_buffer_sizes); `size` may then be more than they take. */
+/* Waits for the buffer and copies it to `data` as dense row-major elements. `size` must be its size
+ * in bytes. Returns HALO_FAILED_PRECONDITION for a donated buffer.
+ *
+ * Along dynamic dimensions, here and in the calls below, as many elements are copied as there are
+ * (halo_buffer_sizes); `size` may then be larger than needed. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_host(halo_buffer *buffer, void *data,
                                                        size_t size);
-/* As above without waiting: `data` is complete when *done has happened. It has room for the bounds of dynamic
- * dimensions. */
+/* As halo_buffer_to_host, without waiting: `data` is complete when *done has happened. It must have
+ * room for the bounds of dynamic dimensions. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_host_async(halo_buffer *buffer, void *data,
                                                              size_t size, halo_event **done);
+/* Waits for the buffer and returns its value as a literal, which the caller releases. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_to_literal(halo_buffer *buffer, halo_literal **out);
-/* The general form: strides as for halo_buffer_put (no two elements may lie in one place); `done` NULL
- * waits, else `data` is complete when *done has happened. */
+/* The general form. Strides are as for halo_buffer_put, but no two elements may share a place. With
+ * `done` NULL the call waits; otherwise `data` is complete when *done has happened. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_get(halo_buffer *buffer, void *data,
                                                    const int64_t *byte_strides, halo_event **done);
-/* Waits for the buffer, and gives the address of its bytes, in its shape's layout: where the device shares the
- * host's memory (halo_device_info.shares_host_memory; HALO_UNIMPLEMENTED elsewhere) they are not copied. They may
- * be read until the view is released, also when the buffer was released or donated before: the program then takes
- * other memory. HALO_FAILED_PRECONDITION for a donated buffer. */
+/* Waits for the buffer and returns the address of its bytes, in its shape's layout, without
+ * copying. Only for devices that share the host's memory (halo_device_info.shares_host_memory);
+ * HALO_UNIMPLEMENTED for others. The bytes may be read until the view is released, even if the
+ * buffer is released or donated before that; a program to which it is donated then uses other
+ * memory. Returns HALO_FAILED_PRECONDITION for a donated buffer. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_view(halo_buffer *buffer, const void **data,
                                                     halo_view **out);
+/* Releases a view. */
 HALO_API void halo_view_release(halo_view *view);
-/* An event that happens when the buffer's value is there (or its computation failed).
- * HALO_FAILED_PRECONDITION for a donated buffer. */
+/* An event that happens when the buffer's value is ready, or its computation failed. The caller
+ * releases it. Returns HALO_FAILED_PRECONDITION for a donated buffer. */
 HALO_API HALO_MUST_USE halo_status halo_buffer_ready_event(halo_buffer *buffer, halo_event **out);
 
 /* ---- Events ---- */
 
-/* Waits; a failure of what was waited for is returned, as often as it is asked for. */
+/* Waits for the event. Returns the failure of what it stands for, each time it is called. */
 HALO_API HALO_MUST_USE halo_status halo_event_wait(halo_event *event);
-/* Whether it has happened, or failed; does not wait. */
+/* Whether the event has happened or failed; does not wait. */
 HALO_API bool halo_event_is_ready(halo_event *event);
+/* Adds a reference. */
 HALO_API void halo_event_retain(halo_event *event);
+/* Drops one reference; NULL is allowed. */
 HALO_API void halo_event_release(halo_event *event);
-/* Calls back once, when the event has happened or failed: from inside this call when that is so already,
- * else from another thread. No lock of the library is held: the callback may call anything here and may
- * wait. `message` ("" without a failure) is good until it returns. Several callbacks may be asked for,
- * and the event may be released before. */
+/* Receives the status of an event. `message` is "" without a failure and valid until the callback
+ * returns. */
 typedef void (*halo_event_callback)(halo_status status, const char *message, void *data);
+/* Calls `call` once, when the event has happened or failed: during this call if that is already so,
+ * otherwise from another thread. No lock of the library is held then, so the callback may call any
+ * function and may wait. Several callbacks may be registered, and the event may be released before
+ * they run. */
 HALO_API HALO_MUST_USE halo_status halo_event_on_ready(halo_event *event, halo_event_callback call,
                                                        void *data);
 
-/* An event that the host makes happen, well or with a failure, once (what comes later is ignored); if its
- * last reference goes before, that is a failure. Runs can be told to wait for it. */
+/* An event that the host makes happen, once, with halo_promise_set or halo_promise_fail; later
+ * calls are ignored. Releasing its last reference before that counts as a failure. Runs can wait
+ * for it (halo_execute_options.after). */
 HALO_API HALO_MUST_USE halo_status halo_promise_create(halo_client *client, halo_event **out);
+/* Makes the event happen. */
 HALO_API HALO_MUST_USE halo_status halo_promise_set(halo_event *promise);
+/* Makes the event fail with this status and message. */
 HALO_API HALO_MUST_USE halo_status halo_promise_fail(halo_event *promise, halo_status status,
                                                      const char *message);
 
 /* ---- Running ---- */
 
-/* How a program is run. Zero-initialise what is not used. */
+/* How to run a program. Zero-initialise unused fields. */
 typedef struct halo_execute_options {
-  /* Arguments, by flat index, whose memory the program may take over; NULL: none. Their buffers are
-   * unusable afterwards (HALO_FAILED_PRECONDITION); also when the run fails, unless it failed before
-   * any of its work was queued: then they are as before. Donating is the caller's decision alone; what the module
-   * says (input_output_alias, buffer_donor) decides which result takes over which donated argument:
-   * pairs that it names come first, then arguments that it offers, then others of the right size. */
+  /* Donated arguments, by flat index: the program may reuse their memory. NULL: none. Their buffers are
+   * unusable afterwards (HALO_FAILED_PRECONDITION), also if the run fails, unless it failed before any
+   * of its work was queued. Only the caller decides what is donated. The module (input_output_alias,
+   * buffer_donor) decides which result reuses which donated argument: first the pairs that it names,
+   * then arguments that it offers, then others of the right size. */
   const int *donated;
   int donated_count;
-  /* Events that must have happened before the run begins; their failures are the run's. */
+  /* Events that the run waits for before it begins; if one fails, so does the run. */
   halo_event *const *after;
   int after_count;
-  /* Functions of channels (halo/channels.h) for this run alone, which come before those of the device: a list
-   * for each device of the executable, and their lengths. The lists are copied; `user` of each must live
-   * until the run is over. NULL: none. */
+  /* Functions of channels (halo/channels.h) for this run only, which take precedence over those of the
+   * device: a list for each device of the executable, and the lists' lengths. The lists are copied; each
+   * `user` must live until the run is over. NULL: none. */
   const struct halo_channel *const *channels;
   const int *channel_counts;
-  /* NULL, or room for one event for each device of the executable, which happens when its part of the run
-   * is over, or failed: also of programs without results. Not given when the call fails. */
+  /* NULL, or room for one event per device of the executable, also for programs without results. Each
+   * happens when that device's part of the run is over or failed. Not written if the call fails. */
   halo_event **done;
-  /* What functions of custom calls find in their frame; must live until the run is over. NULL: nothing. */
+  /* Passed to functions of custom calls (halo_custom_frame.context); must live until the run is over. */
   void *context;
 } halo_execute_options;
 
-/* Queues one run and returns without waiting for it, whatever the program needs of the host: loops and
- * branches that depend on values go on in another thread. A failure that is met before this returns is
- * returned, with no results. One that comes later, or that an argument brings with it, is told by the
- * results' events, and by whatever uses these results; it harms nothing else.
- * `arguments` are borrowed for the call;
- * `results` receives halo_executable_result_count new buffers, each ready at its own event. Shapes
- * must equal those of the program (layouts included), and devices too. `options` may be NULL. */
+/* Queues one run and returns without waiting for it. Loops and branches that depend on values
+ * continue in another thread.
+ *
+ * `arguments` are borrowed for the call. Their shapes must equal those of the program, layouts
+ * included, and so must their devices. `results` receives halo_executable_result_count new buffers,
+ * which the caller releases; each has its own ready event. `options` may be NULL.
+ *
+ * A failure that is detected during the call is returned, and there are no results. A later
+ * failure, or one that an argument carries, is reported by the results' events and by whatever uses
+ * these results; it affects nothing else. */
 HALO_API HALO_MUST_USE halo_status halo_executable_execute(halo_executable *executable,
                                                            halo_buffer *const *arguments,
                                                            int argument_count,
                                                            const halo_execute_options *options,
                                                            halo_buffer **results);
-/* The same for programs that were compiled for several devices: arguments[d] and results[d] are the lists
- * of device d of the executable (those of this client), and `options` hold for each. Where devices of other
- * processes take part, all of these start runs of a program in the same order; executables of one module for the same
- * devices are one program.
- * When one device's part fails, those that exchange anything with it fail too (HALO_ABORTED, with its message),
- * also when it does not come within the time limit (HALO_DEADLINE_EXCEEDED). Later runs are not affected. */
+/* The same for programs compiled for several devices. arguments[d] and results[d] are the lists of
+ * the executable's device d (of this client); `options` apply to each device. If devices of other
+ * processes take part, all processes must start runs of a program in the same order; executables
+ * compiled from one module for the same devices count as one program.
+ *
+ * If one device's part fails, the devices that exchange anything with it fail too, with
+ * HALO_ABORTED and its message. If a device does not arrive within the time limit, the others fail
+ * with HALO_DEADLINE_EXCEEDED. Later runs are not affected. */
 HALO_API HALO_MUST_USE halo_status halo_executable_execute_all(halo_executable *executable,
                                                                halo_buffer *const *const *arguments,
                                                                int argument_count,
                                                                const halo_execute_options *options,
                                                                halo_buffer **const *results);
-/* Copies literals in (one a parameter, tuples as tuples), runs, waits, and copies the result out. Along a
- * dynamic dimension a literal may have fewer elements than the bound; a result's has as many as there are. */
+/* Copies literals to the device (one for each parameter, tuples as tuples), runs, waits, and copies
+ * the result back; the caller releases *result. Along a dynamic dimension an argument may have
+ * fewer elements than the bound; the result has as many as there are. */
 HALO_API HALO_MUST_USE halo_status halo_executable_run(halo_executable *executable,
                                                        halo_literal *const *arguments,
                                                        int argument_count, halo_literal **result);

@@ -1,9 +1,9 @@
 /* halo/communicator.h: how the processes that run one program together reach each other.
  *
- * A client is given a communicator when it is made (halo_client_options.communicator). The devices of all
- * processes' clients are then numbered through, process by process, and programs may be compiled for any of
- * them. One communicator is over MPI, in a library of its own, another over TCP, in this one: halo_communicator_open
- * makes them. Any other is a structure of the functions below. */
+ * A client is given a communicator when it is created (halo_client_options.communicator). The devices
+ * of all processes' clients are then numbered process by process, and programs may be compiled for any
+ * of them. The library has a communicator over TCP; another over MPI is a library of its own.
+ * halo_communicator_open creates both. Any other is a structure of the functions below. */
 #ifndef HALO_COMMUNICATOR_H
 #define HALO_COMMUNICATOR_H
 
@@ -16,91 +16,96 @@
 extern "C" {
 #endif
 
-/* Operations whose time on the host's memory a communicator may tell, to compare with. */
+/* Operations that a communicator may time on host memory, for comparison. */
 typedef enum halo_reference {
   HALO_REFERENCE_ALL_REDUCE, /* sums of f32 */
   HALO_REFERENCE_ALL_GATHER,
   HALO_REFERENCE_REDUCE_SCATTER,
   HALO_REFERENCE_ALL_TO_ALL,
-  HALO_REFERENCE_PERMUTE, /* each to the next */
+  HALO_REFERENCE_PERMUTE, /* each process to the next */
   HALO_REFERENCE_BROADCAST
 } halo_reference;
 
-/* Messages between processes, none of which waits. Each function gives NULL, or what went wrong, as a text
- * that is good until the thread's next call. Messages from one process to another with one tag arrive in
- * the order in which they were sent. */
+/* Messages between processes. No function waits. Each returns NULL, or an error message that is
+ * valid until the thread's next call. Messages from one process to another with the same tag arrive
+ * in the order in which they were sent. */
 typedef struct halo_communicator {
   const char *name; /* "mpi", "tcp" */
   int process, process_count;
-  int local; /* which of the processes of this machine this is, from 0; -1: not known */
-  /* Tags are 0 to this, at least 1000. */
+  int local; /* index among the processes of this machine; -1: unknown */
+  /* The largest tag, at least 1000; the smallest is 0. */
   int max_tag;
-  /* Whether several threads may be in these functions at once; else the library calls from one at a
-   * time, from any. */
+  /* Whether several threads may call these functions at once; otherwise the library calls them from one
+   * thread at a time, but from any. */
   bool concurrent;
-  bool broken;   /* set by the library: requests are left that will never be done */
-  void *user;    /* handed to all functions */
-  void *library; /* the library's own; NULL at first */
-  /* Begins to send. `data` stays as it is until the request is done. */
+  bool broken;   /* set by the library: some requests will never complete */
+  void *user;    /* passed to all functions */
+  void *library; /* for the library; initially NULL */
+  /* Starts sending. `data` stays unchanged until the request is done. */
   const char *(*send)(void *user, int to, int tag, const void *data, size_t bytes, void **request);
-  /* Begins to receive exactly `bytes`; tag is never 0. */
+  /* Starts receiving exactly `bytes`; the tag is never 0. */
   const char *(*receive)(void *user, int from, int tag, void *data, size_t bytes, void **request);
-  /* Whether a request is done; then it is gone. */
+  /* Whether a request is done; if so, it is freed. */
   const char *(*test)(void *user, void *request, bool *done);
-  /* Receives a message with tag 0 from any process, if one has come: `data` has room for any of them (the
-   * library sends none above 4096 bytes with this tag). *from is -1 if none has. */
+  /* Receives a message with tag 0 from any process, if one has arrived; otherwise *from is -1. `data` has
+   * room for any of them: the library sends at most 4096 bytes with this tag. */
   const char *(*poll)(void *user, void *data, size_t room, int *from, size_t *bytes);
-  /* Ends it, and frees this structure if it was made for the call. If it is broken, since other processes
-   * are gone or stuck, it must not wait for them. */
+  /* Closes the communicator, and frees this structure if it was allocated. If it is broken, because other
+   * processes are gone or stuck, it must not wait for them. */
   void (*close)(struct halo_communicator *communicator);
-  /* NULL, or has a request that is not done go on with other memory, of as many bytes: what the request was begun with is
-   * not used any more when this returns. Of a send the bytes are copied there. */
+  /* NULL, or moves a request that is not done to other memory of the same size: the old memory is not used
+   * any more when this returns. The bytes of a send are copied. */
   void (*move)(void *user, void *request, void *memory);
-  /* Does an operation on `bytes` of memory of its own, with all processes, and says how long it took; NULL:
-   * there is nothing to compare with. It waits, and must not be called while programs run. */
+  /* Performs an operation on `bytes` of its own memory, with all processes, and reports how long it took;
+   * NULL: not available. It waits, and must not be called while programs run. */
   const char *(*reference)(void *user, halo_reference what, size_t bytes, double *seconds);
 } halo_communicator;
 
-/* Makes a communicator of all processes that were started together, and waits for them. *out is closed with
- * halo_communicator_close, after the clients that it was given to were released.
- * "tcp": the processes meet at the address that HALO_TCP_COORDINATOR names, see docs/switches.md; one that waits for
- * more than two seconds says so to stderr. Any other name:
- * libhalo-NAME.so makes it ("mpi": libhalo-mpi.so), which is loaded, first from beside this library.
- * MPI: initialised here unless the program did so before; who initialised it finalises it. HALO_NOT_FOUND
- * when there is no such library, HALO_FAILED_PRECONDITION when it cannot be used. */
+/* Creates a communicator of all processes that were started together, and waits for them. The
+ * caller closes *out with halo_communicator_close, after it has released the clients that use it.
+ *
+ * "tcp": the processes meet at the address in HALO_TCP_COORDINATOR (docs/switches.md); a process
+ * that waits for more than two seconds says so on stderr. Any other name is created by
+ * libhalo-NAME.so ("mpi": libhalo-mpi.so), which is searched beside this library first. MPI is
+ * initialised here unless the program did so before; whoever initialised it finalises it. Returns
+ * HALO_NOT_FOUND if there is no such library, and HALO_FAILED_PRECONDITION if it cannot be used. */
 HALO_API HALO_MUST_USE halo_status halo_communicator_open(const char *name,
                                                           halo_communicator **out);
 
-/* How processes are joined over TCP where the caller has a way to tell them of each other. */
+/* How processes are connected over TCP if the caller has a way to tell them about each other. */
 typedef struct halo_tcp_options {
   int process, process_count;
-  /* Gives what each process says of itself, `bytes`, to all: [process_count][bytes], and waits for that; called
-   * once. It holds secrets, by which the processes know each other. NULL, or what went wrong, as a text that is
-   * good until the thread's next call. */
+  /* Distributes `bytes` of each process to all, as [process_count][bytes], and waits for that; called once.
+   * The data contains secrets by which the processes recognise each other. Returns NULL, or an error
+   * message that is valid until the thread's next call. */
   const char *(*exchange)(void *user, const void *mine, size_t bytes, void *all);
   void *user;
-  double timeout; /* seconds for connecting after that; 0: 60 */
+  double timeout; /* seconds for connecting afterwards; 0: 60 */
 } halo_tcp_options;
 
-/* Connects each process to each, over TCP, or by other sockets where they are on one machine; needs no MPI. All of
- * the processes call it. What goes over the connections is not encrypted. A process listens, until all have connected,
- * at all its addresses, or at that which HALO_TCP_ADDRESS names. HALO_FAILED_PRECONDITION, after all the time, when some process
- * cannot be reached: it is named. *out as above; closing it waits for messages to be sent, 5 seconds at most, and
- * for no other process. */
+/* Connects all processes with each other, over TCP, or over other sockets between processes of one
+ * machine; does not need MPI. All processes call it. Connections are not encrypted. Until all are
+ * connected, a process listens at all its addresses, or at the one in HALO_TCP_ADDRESS. Returns
+ * HALO_FAILED_PRECONDITION when the time limit expires before a process was reached; the message
+ * names it. The caller closes *out, which waits at most 5 seconds for messages to be sent, and for
+ * no other process. */
 HALO_API HALO_MUST_USE halo_status halo_communicator_connect(const halo_tcp_options *options,
                                                              halo_communicator **out);
+/* Closes a communicator; see halo_communicator_open. */
 HALO_API void halo_communicator_close(halo_communicator *communicator);
 
-/* Whether this process was started by mpiexec or a launcher like it, as one of several or the only one
- * (by the variables that Open MPI, MPICH and PMI set). */
+/* Whether mpiexec or a similar launcher started this process, as one of several or the only one (by
+ * the variables of Open MPI, MPICH and PMI). */
 HALO_API bool halo_is_launched(void);
 
-/* The name, for halo_communicator_open, of the communicator that connects this process to others: that of HALO_COMMUNICATOR (NULL where that
- * is "none"); else "mpi" where halo_is_launched, "tcp" where HALO_TCP_COORDINATOR is set or Slurm started several tasks,
- * and NULL where the process was started alone. */
+/* The name, for halo_communicator_open, of the communicator that connects this process to others:
+ * $HALO_COMMUNICATOR (NULL if that is "none"); otherwise "mpi" if halo_is_launched, "tcp" if
+ * HALO_TCP_COORDINATOR is set or Slurm started several tasks, and NULL if the process was started
+ * alone. */
 HALO_API const char *halo_communicator_default(void);
 
-/* What such a library exports, as `halo_communicator_make`: NULL, or what went wrong. */
+/* The function that a library libhalo-NAME.so exports as `halo_communicator_make`. Returns NULL or
+ * an error message. */
 typedef const char *halo_communicator_make_fn(halo_communicator **out);
 
 #ifdef __cplusplus
