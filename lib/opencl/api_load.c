@@ -13,7 +13,7 @@ static const struct {
 #define LOAD_ROW(name) {#name, offsetof(halo_cl_api, name), true},
     HALO_CL_FUNCTIONS(LOAD_ROW)
 #undef LOAD_ROW
-    {"clSVMAlloc", offsetof(halo_cl_api, clSVMAlloc), false},
+        {"clSVMAlloc", offsetof(halo_cl_api, clSVMAlloc), false},
     {"clSVMFree", offsetof(halo_cl_api, clSVMFree), false},
 };
 
