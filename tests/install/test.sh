@@ -68,6 +68,14 @@ for header in "$root$prefix"/include/halo/*.h; do
     fail "halo/halo.h does not include $name"
 done
 
+# What was built does not tell where.
+sources=$(cd "$here/../.." && pwd)
+while read -r file; do
+  for place in "$sources" "$build"; do
+    if grep -qF "$place/" "$file"; then fail "${file#"$root"} has the path $place in it"; fi
+  done
+done < <(find "$root$prefix" -type f ! -path "$root/use*")
+
 # check_names LIBRARY OPTION...: what nm lists of it is ours.
 check_names() {
   local names
