@@ -41,6 +41,7 @@ function end_comment(text) {
     comment = ""
   } else {
     comment = text
+    used = 0
   }
 }
 
@@ -62,7 +63,11 @@ function end_comment(text) {
     next
   }
   if (depth == 0 && $0 ~ /^[ \t]*$/) comment = ""
-  if (depth == 0 && $0 ~ /^(HALO_API|typedef|enum|struct|#define)/ && comment != "") flush_comment(comment)
+  if (depth == 0 && $0 ~ /^(HALO_API|typedef|enum|struct|#define)/ && comment != "") {
+    # A comment behind a declaration replaces one that holds for several.
+    if (!used || $0 !~ /;[ ]*\/\*.*\*\/$/) flush_comment(comment)
+    used = 1
+  }
   line = $0
   depth += gsub(/\{/, "{", line) - gsub(/\}/, "}", line)
   if ($0 ~ /extern "C" \{/) depth--
