@@ -1,15 +1,18 @@
 """Tables for docs/programs.md from what `halo bench programs --json FILE` wrote.
 
     python tools/programs/table.py FILE ... [--after FILE ...]
+    python tools/programs/table.py FILE ... --csv --date 2026-11-27 --machine B >docs/data/programs.csv
 
 The files may have some programs each, such as those of one field, and starts or runs alone; of what is in
-several the last one counts. With --after there are columns for what was measured again.
+several the last one counts. With --after there are columns for what was measured again; --csv prints the table that tools/charts.py draws.
 """
 
 import argparse
+import csv
 import json
 import math
 import pathlib
+import sys
 
 
 def read(paths):
@@ -53,12 +56,32 @@ def groups(rows):
             yield value, [n for n, r in rows.items() if r[key] == value]
 
 
+def ordered(rows):
+    return sorted(rows.items(), key=lambda item: (item[1]["field"], item[0]))
+
+
+def write_csv(rows, date, machine):
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    columns = {"run_s": "ours", "xla_run_s": "xla", "cold_s": "cold", "xla_cold_s": "xla_cold"}
+    writer.writerow(["date", "machine", "field", "program", "size", "loop", *columns, "kernels", "launches"])
+    for name, row in ordered(rows):
+        times = [format(row[key], ".3g") if row[key] else "" for key in columns.values()]
+        what = [row["field"], name.split(".")[0], row["size"], "yes" if row["loop"] else "no"]
+        writer.writerow([date, machine, *what, *times, row["kernels"], row["launches"]])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="+")
     parser.add_argument("--after", nargs="*", default=[])
+    parser.add_argument("--csv", action="store_true")
+    parser.add_argument("--date", default="")
+    parser.add_argument("--machine", default="")
     options = parser.parse_args()
     rows, again = read(options.files), read(options.after)
+    if options.csv:
+        write_csv(rows, options.date, options.machine)
+        return
 
     print("| group | programs | run | cold start | in a running process |")
     print("|---|---|---|---|---|")
@@ -71,7 +94,7 @@ def main():
     heads = ["program", "time", "XLA", "ratio", "cold", "XLA", "ratio", "kernels", "launches"]
     heads += ["ratio after", "cold after", "launches after"] if again else []
     print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    for name, row in sorted(rows.items(), key=lambda item: (item[1]["field"], item[0])):
+    for name, row in ordered(rows):
         cells = [
             time(row["ours"]),
             time(row["xla"]),
