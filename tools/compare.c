@@ -13,15 +13,8 @@
 
 /* ---- Differences ---- */
 
-typedef struct compare_stats {
-  int64_t different, worst;        /* how many elements; the position of the worst of them */
-  double absolute, relative, ulps; /* the largest */
-  double excess;                   /* of the worst, over what is allowed */
-} compare_stats;
-
-/* Tolerances when none are given: some ten ULPs of the type, since a sum taken in another order
- * already differs by that. 0: exactly equal. */
-static double compare_default_rtol(halo_type type) {
+/* Some ten ULPs of the type, since a sum taken in another order already differs by that. */
+double compare_default_rtol(halo_type type) {
   switch (halo_type_name(type)[0]) {
     case 's':
     case 'u':
@@ -104,6 +97,16 @@ static void compare_element(const halo_literal *got, const halo_literal *expecte
     stats->excess = excess;
     stats->worst = i;
   }
+}
+
+compare_stats compare_arrays(const halo_literal *got, const halo_literal *expected, double rtol,
+                             double atol) {
+  compare_stats stats = {0};
+  int64_t count = halo_shape_element_count(halo_literal_shape(got));
+  for (int64_t i = 0; i < count; i++) {
+    compare_element(got, expected, i, rtol, atol, &stats);
+  }
+  return stats;
 }
 
 /* ---- Expected values ---- */
@@ -191,10 +194,7 @@ static bool compare_one(const compare_request *request, int number, int width,
   double rtol = request->rtol >= 0 ? request->rtol : type_rtol;
   double atol = request->atol >= 0 ? request->atol : type_rtol / 10;
   int64_t count = halo_shape_element_count(shape);
-  compare_stats stats = {0};
-  for (int64_t i = 0; i < count; i++) {
-    compare_element(got, expected, i, rtol, atol, &stats);
-  }
+  compare_stats stats = compare_arrays(got, expected, rtol, atol);
   printf("%9.3g %9.3g %9.4g %8.3g %8.3g  ", stats.absolute, stats.relative, stats.ulps, rtol, atol);
   if (stats.different == 0) {
     puts("ok");

@@ -13,4 +13,16 @@ typedef struct compare_request {
  * differ by at most atol + rtol * |expected|. An exit code, TOOL_FAILED also for a difference. */
 int compare_results(const compare_request *request, halo_literal *const *results, int count);
 
+typedef struct compare_stats {
+  int64_t different, worst;        /* how many elements; the position of the worst of them */
+  double absolute, relative, ulps; /* the largest */
+  double excess;                   /* of the worst, over what is allowed */
+} compare_stats;
+
+/* The relative tolerance of an element type when none is given; 0: exactly equal. The absolute one is a tenth of it. */
+double compare_default_rtol(halo_type type);
+/* Compares two arrays of one shape. */
+compare_stats compare_arrays(const halo_literal *got, const halo_literal *expected, double rtol,
+                             double atol);
+
 #endif

@@ -74,6 +74,7 @@ static void doctor_print_devices(const doctor *d) {
     const doctor_platform *platform = &d->platforms[i];
     const char *rest = strstr(platform->version, "  "); /* PoCL says here how it was built */
     size_t length = rest ? (size_t)(rest - platform->version) : strlen(platform->version);
+    while (length && platform->version[length - 1] == ' ') length--;
     doctor_row(&title);
     printf("%s, %.*s%s%s\n", platform->name, (int)length, platform->version,
            platform->has_devices ? "" : ": ", platform->has_devices ? "" : platform->devices);

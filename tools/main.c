@@ -20,6 +20,7 @@ static const main_command main_commands[] = {
     {"opt", tool_opt, "print an HLO module after the optimisation passes"},
     {"info", tool_info, "list devices, what they can do, and the program cache"},
     {"doctor", tool_doctor, "say why there is no device, and what mends that"},
+    {"check", tool_check_device, "check that a device and its driver compute right"},
     {"bench", tool_bench, "measure programs against what the device can do"},
 };
 enum { MAIN_COMMANDS = sizeof main_commands / sizeof *main_commands };

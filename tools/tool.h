@@ -22,6 +22,7 @@ int tool_info(int argc, char **argv);
 int tool_opt(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_doctor(int argc, char **argv);
+int tool_check_device(int argc, char **argv);
 
 /* Has PoCL take the linker of this project (lib/linker) for kernels that it compiles here, where that is installed
  * with this program and $COMPILER_PATH does not say otherwise. For the start of the process. */

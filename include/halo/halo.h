@@ -14,6 +14,7 @@
 #include "halo/npy.h"
 #include "halo/partitioner.h"
 #include "halo/passes.h"
+#include "halo/reference.h"
 #include "halo/status.h"
 #include "halo/types.h"
 
