@@ -11,17 +11,20 @@
 extern "C" {
 #endif
 
-/* Runs a module on the host, without a device and without optimisation: slow, plain, and sharing no code with the kernels.
- * Functions of f32 and narrower types are computed in double precision and rounded once. `arguments` holds one literal for
- * each parameter of the entry (HALO_INVALID_ARGUMENT otherwise); they are borrowed. *out is a new reference: a tuple if the
- * module's result is one. HALO_UNIMPLEMENTED names an instruction that cannot be interpreted: collectives, infeed,
- * outfeed, host callbacks, rng. A loop that never ends never returns. Any thread. */
+/* Runs a module on the host, without a device and without optimisation: slow and simple, and
+ * sharing no code with the kernels. Functions of f32 and narrower types are computed in double
+ * precision and rounded once. `arguments` has one literal for each parameter of the entry
+ * (HALO_INVALID_ARGUMENT otherwise); they are borrowed. The caller releases *out, a tuple if the
+ * module's result is one. Returns HALO_UNIMPLEMENTED, with the instruction's name, for what cannot
+ * be interpreted: collectives, infeed, outfeed, host callbacks and rng. An endless loop does not
+ * return. Any thread. */
 HALO_API HALO_MUST_USE halo_status halo_module_evaluate(const halo_module *module,
                                                         halo_literal *const *arguments,
                                                         int argument_count, halo_literal **out);
 
-/* How far the result of an elementwise function may be from its true value on this device, in ULP (docs/accuracy.md).
- * `opcode` is its name in HLO text ("tanh"). 0: no bound is promised, or there is no such function. Any thread. */
+/* The error bound of an elementwise function on this device, in ULP (docs/accuracy.md). `opcode` is
+ * the function's name in HLO text ("tanh"). 0: no bound is guaranteed, or there is no such
+ * function. Any thread. */
 HALO_API int halo_device_accuracy(const halo_device *device, const char *opcode, halo_type type);
 
 #ifdef __cplusplus

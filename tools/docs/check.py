@@ -1,4 +1,4 @@
-"""Checks README.md, CHANGELOG.md and docs/*.md.
+"""Checks README.md and its neighbours, and docs/*.md.
 
     python3 tools/docs/check.py             links, code blocks, and names of commands and functions
     python3 tools/docs/check.py --spelling  the spelling of these pages and of include/halo (needs aspell)
@@ -27,7 +27,7 @@ MARK = re.compile(r"^\s*<!-- block: (compiled|part of|run by|not run,) ?(.*) -->
 
 
 def pages():
-    return [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def split(text):

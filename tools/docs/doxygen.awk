@@ -3,9 +3,33 @@
 #   /* ... */ behind a member or a value holds for it;
 #   /* ---- Title ---- ... */ begins a section.
 
+# Names of functions as links: doxygen links types by itself, and others behind a "#". What is
+# in `code`, in an indented block, or has parts of a path around it, is left as it is.
+function link_names(text, lines, n, i, out, rest, name, before, after) {
+  n = split(text, lines, "\n")
+  for (i = 1; i <= n; i++) {
+    out = out (i > 1 ? "\n" : "")
+    rest = lines[i]
+    if (rest ~ /^ \*     /) {
+      out = out rest
+      continue
+    }
+    while (match(rest, /halo_[a-z0-9_]*[a-z0-9]/)) {
+      before = RSTART > 1 ? substr(rest, RSTART - 1, 1) : " "
+      name = substr(rest, RSTART, RLENGTH)
+      after = substr(rest, RSTART + RLENGTH, 2)
+      if (before ~ /[ (]/ && after !~ /^([.][a-z]|[\/*=_`(]|-[a-z])/) name = "#" name
+      out = out substr(rest, 1, RSTART - 1) name
+      rest = substr(rest, RSTART + RLENGTH)
+    }
+    out = out rest
+  }
+  return out
+}
+
 function flush_comment(text) {
   sub(/^ *\/\*/, "/**", text)
-  print text
+  print link_names(text)
 }
 
 # A section: its title, and what the comment says of all of it.
@@ -24,7 +48,7 @@ function begin_section(text, title, rest) {
   sub(/\*\/ *$/, "", rest)
   sub(/---- *$/, "", rest)
   if (in_section) print "/** @} */"
-  print "/** @name " title "\n *" rest " */"
+  print "/** @name " title "\n *" link_names(rest) " */"
   print "/** @{ */"
   in_section = 1
 }
@@ -33,11 +57,13 @@ function end_comment(text) {
   if (text ~ /^\/\* ---- /) {
     begin_section(text)
     comment = ""
+  } else if (text ~ /SPDX-License-Identifier/ && text !~ /\n/) {
+    print text
   } else if (!seen_first) {
     # The first comment of a file is the file's.
     seen_first = 1
     sub(/^\/\*/, "/** @file\n *", text)
-    print text
+    print link_names(text)
     comment = ""
   } else {
     comment = text
