@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/cli/doc.sh HALO: what the console blocks of docs/halo-run.md show is what HALO prints, times
-# and the device's name apart.
+# tests/cli/doc.sh HALO: what the console blocks of docs/halo-run.md and docs/stablehlo.md show is what HALO
+# prints, times and the device's name apart.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 halo=$(realpath "$1")
@@ -21,7 +21,7 @@ normalise() {
 awk -v fence=$'\x60\x60\x60' '
   inside && $0 == fence { inside = 0; next }
   inside { print }
-  $0 == fence "console" { inside = 1 }' "$here/../../docs/halo-run.md" >shown
+  $0 == fence "console" { inside = 1 }' "$here"/../../docs/{halo-run,stablehlo}.md >shown
 while IFS= read -r line; do
   [[ $line == '$ '* ]] || continue
   printf '%s\n' "$line"
