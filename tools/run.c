@@ -72,7 +72,8 @@ static const tool_option run_options[] = {
     {RUN_PROFILE, 0, "profile", NULL, "say how long each step took on the device"},
     {.help = "Compiling"},
     {RUN_DEVICE, 'd', "device", "DEVICE",
-     "PLATFORM:DEVICE as 'halo info' lists, a part of the name, cpu, gpu, or null:FILE (default: "
+     "PLATFORM:DEVICE as 'halo info' lists, a part of the name, cpu, gpu, all, all-gpus, or "
+     "null:FILE (default: "
      "HALO_DEVICE, else the first GPU, else the first device)"},
     {RUN_REPLICAS, 0, "replicas", "N",
      "run N replicas at once, each on a device (one device serves for several); default: as the "

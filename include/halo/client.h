@@ -32,8 +32,13 @@ typedef struct halo_client_options {
    * the first device of any kind); "gpu" or "cpu"; "PLATFORM:DEVICE" with the numbers that `halo info`
    * lists; a part of a device's or platform's name; or "null:FILE", a device that runs nothing.
    * Several selectors, separated by commas, become the client's devices 0, 1, .... "X*2" is X twice,
-   * with separate queues and memory; "X/2" is two halves of X (not all devices can be divided). */
+   * with separate queues and memory; "X/2" is two halves of X (not all devices can be divided).
+   * "all" is every usable device; "all-gpus" is all GPUs of one platform, the one whose GPUs have the
+   * most memory. */
   const char *device;
+  /* If neither `device` nor $HALO_DEVICE names a device, and the process is alone: use "all-gpus" if
+   * there is a GPU. */
+  bool all_gpus;
   /* Limit of device memory per device, in bytes; 0: all of it. */
   uint64_t memory_limit;
   /* The folder of compiled programs: NULL for $HALO_CACHE_DIR, $XDG_CACHE_HOME/halo or ~/.cache/halo;
@@ -76,8 +81,9 @@ HALO_API int halo_device_id(const halo_device *device);
 /* What a device is and what it offers. */
 typedef struct halo_device_info {
   const char *platform, *name, *vendor, *driver, *version; /* live as long as the client */
-  const char *kind;                                        /* "gpu", "cpu", "accelerator", "null" */
-  uint64_t memory, max_allocation, local_memory;           /* bytes */
+  const char *product; /* the name it is sold under, if the driver reports it, otherwise `name` */
+  const char *kind;    /* "gpu", "cpu", "accelerator", "null" */
+  uint64_t memory, max_allocation, local_memory; /* bytes */
   uint32_t compute_units, max_work_group;
   bool has_f64, has_f16, shares_host_memory;
 } halo_device_info;

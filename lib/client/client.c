@@ -36,6 +36,24 @@ static halo_status client_local_device(const char *selector, int local, char *ou
   return HALO_OK;
 }
 
+/* Whether this machine has GPUs; where devices cannot be listed, opening one says why. */
+static bool client_has_gpus(void) {
+  halo_cl_listing *list;
+  int count, found = 0;
+  if (halo_cl_enumerate(&list, &count) != HALO_OK) return false;
+  int *chosen = halo_alloc(sizeof *chosen * ((size_t)count + 1));
+  found = halo_cl_choose_several(list, count, "all-gpus", chosen);
+  halo_free(chosen);
+  halo_free(list);
+  return found > 0;
+}
+
+/* Whether it is left to the library which device is taken. */
+static bool client_is_free(const char *selector) {
+  const char *text = selector && *selector ? selector : halo_config_text(HALO_CONFIG_DEVICE);
+  return !text || !*text;
+}
+
 static void client_log(const halo_client *client) {
   for (int i = 0; i < client->device_count; i++) {
     const halo_caps *caps = &client->devices[i].cl->caps;
@@ -72,6 +90,10 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
       (!selector || strlen(selector) < sizeof local)) {
     HALO_TRY(client_local_device(selector, communicator->local, local, sizeof local));
     selector = local;
+  }
+  bool alone = !communicator || communicator->process_count <= 1;
+  if (options->all_gpus && alone && client_is_free(selector) && client_has_gpus()) {
+    selector = "all-gpus";
   }
   HALO_TRY(halo_cl_devices_open(&(halo_cl_options){.device = selector,
                                                    .memory_limit = options->memory_limit,
@@ -165,6 +187,7 @@ void halo_client_describe(const halo_caps *caps, halo_device_info *out) {
   *out = (halo_device_info){
       .platform = caps->platform,
       .name = caps->name,
+      .product = caps->product,
       .vendor = caps->vendor,
       .driver = caps->driver,
       .version = caps->version,

@@ -63,6 +63,7 @@ halo_status halo_device_list(const char *selector, halo_device_entry **out, int 
   list_listings all = {0};
   int *uses = NULL;
   halo_status status = halo_cl_items_parse(selector, &items);
+  if (status == HALO_OK) status = halo_cl_items_expand(&items);
   if (status == HALO_OK) status = list_find(&items, &all, &uses);
   halo_cl_items_release(&items);
   if (status != HALO_OK) {

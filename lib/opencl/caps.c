@@ -31,6 +31,7 @@ static const struct caps_field {
 } caps_fields[] = {
     CAPS_FIELD(CAPS_TEXT, platform),
     CAPS_FIELD(CAPS_TEXT, name),
+    CAPS_FIELD(CAPS_TEXT, product),
     CAPS_FIELD(CAPS_TEXT, vendor),
     CAPS_FIELD(CAPS_TEXT, driver),
     CAPS_FIELD(CAPS_TEXT, version),
@@ -256,6 +257,7 @@ halo_status halo_caps_read(const char *path, halo_caps *out) {
   HALO_TRY(status);
   const char *fault = caps_fault(&caps);
   if (fault) return halo_fail(HALO_INVALID_ARGUMENT, "%s:%d: %s", path, number, fault);
+  if (!*caps.product) memcpy(caps.product, caps.name, sizeof caps.product);
   caps.is_null = true;
   caps.is_cpu = caps.kind == HALO_CAPS_CPU;
   caps.is_gpu = caps.kind == HALO_CAPS_GPU;

@@ -13,6 +13,7 @@ typedef enum halo_caps_kind { HALO_CAPS_CPU, HALO_CAPS_GPU, HALO_CAPS_ACCELERATO
 /* Plain data: may be copied. Texts are NUL-terminated and cut when longer. */
 typedef struct halo_caps {
   char platform[128], name[128], vendor[128];
+  char product[128];          /* the name that it is sold under, where that is known; else `name` */
   char driver[128];           /* CL_DRIVER_VERSION */
   char version[128];          /* CL_DEVICE_VERSION */
   char platform_version[128]; /* CL_PLATFORM_VERSION */

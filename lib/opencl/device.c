@@ -112,6 +112,7 @@ halo_status halo_cl_devices_open(const halo_cl_options *options, halo_cl_device 
   *out = NULL;
   *count = 0;
   halo_status status = halo_cl_items_parse(options->device, &items);
+  if (status == HALO_OK) status = halo_cl_items_expand(&items);
   halo_cl_device **devices = halo_alloc(sizeof *devices * ((size_t)items.count + 1));
   int opened = 0;
   for (int i = 0; i < items.count && status == HALO_OK; i++) {

@@ -1,9 +1,11 @@
 /* opencl/items.c: lists of devices as users write them: "0:0*3,gpu/2". */
 #include "base/config.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "opencl/opencl.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +63,50 @@ halo_status halo_cl_items_parse(const char *text, halo_cl_items *items) {
     if (!text[length]) return HALO_OK;
     text += length + 1;
   }
+}
+
+/* ---- Several devices by one word ---- */
+
+static bool items_is_several(const char *selector) {
+  return halo_cl_choose_several(NULL, 0, selector, NULL) >= 0;
+}
+
+static void items_put_several(const halo_cl_item *item, const halo_cl_listing *list, int count,
+                              halo_cl_items *out) {
+  int *chosen = halo_alloc(sizeof *chosen * ((size_t)count + 1));
+  int several = halo_cl_choose_several(list, count, item->selector, chosen);
+  for (int i = 0; i < several; i++) {
+    char selector[32];
+    const halo_cl_listing *one = &list[chosen[i]];
+    snprintf(selector, sizeof selector, "%d:%d", one->platform, one->device);
+    HALO_LOG(HALO_LOG_INFO, "device \"%s\": %s is %s of platform %s", item->selector, selector,
+             one->caps.product, one->caps.platform);
+    halo_cl_item put = {halo_strdup(selector), item->part, item->parts};
+    halo_vec_push(out, put);
+  }
+  if (several <= 0) {
+    halo_cl_item same = {halo_strdup(item->selector), item->part, item->parts};
+    halo_vec_push(out, same);
+  }
+  halo_free(chosen);
+}
+
+halo_status halo_cl_items_expand(halo_cl_items *items) {
+  bool any = false;
+  halo_cl_listing *list;
+  int count;
+  for (int i = 0; i < items->count; i++) any |= items_is_several(items->data[i].selector);
+  if (!any) return HALO_OK;
+  HALO_TRY(halo_cl_enumerate(&list, &count));
+  halo_cl_items expanded = {0};
+  for (int i = 0; i < items->count; i++) {
+    items_put_several(&items->data[i], list, count, &expanded);
+  }
+  halo_free(list);
+  halo_cl_items_release(items);
+  *items = expanded;
+  if (items->count <= ITEMS_MOST) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT, "more than %d devices", ITEMS_MOST);
 }
 
 void halo_cl_items_release(halo_cl_items *items) {

@@ -121,10 +121,13 @@ void halo_cl_items_release(halo_cl_items *items);
 extern const char halo_cl_null_prefix[]; /* "null:", before the file of a null device */
 bool halo_cl_is_null(const char *selector);
 
+enum { HALO_CL_ADDRESS = 64 }; /* bytes of an address, as in halo_device_identity */
+
 typedef struct halo_cl_listing {
   int platform, device; /* the selector is "PLATFORM:DEVICE" */
   bool usable;          /* OpenCL 1.2, little-endian, with a compiler */
   halo_caps caps;
+  char address[HALO_CL_ADDRESS];
 } halo_cl_listing;
 /* All devices of all platforms, for `halo info`. *out is freed with halo_free; no devices is
  * HALO_NO_DEVICE as for opening. */
@@ -132,11 +135,18 @@ halo_status halo_cl_enumerate(halo_cl_listing **out, int *count);
 /* Which device of the machine one is (identity.c); of a part of a device, that device. */
 typedef struct halo_cl_identity {
   int platform, device; /* as above; -1: a null device */
-  char address[64];     /* as in halo_device_identity */
+  char address[HALO_CL_ADDRESS];
 } halo_cl_identity;
 void halo_cl_identify(const halo_cl_device *device, halo_cl_identity *out);
 /* The index of the listed device that a selector means ("": the default; not "null:FILE"), or -1. */
 int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector);
+/* The devices that "all" and "all-gpus" mean, by index, and how many; -1: the selector is another. "all": every usable
+ * device, those that several platforms have once. "all-gpus": the usable GPUs of one platform, that whose GPUs have most memory
+ * together. */
+int halo_cl_choose_several(const halo_cl_listing *list, int count, const char *selector, int *out);
+/* Puts these devices, as "PLATFORM:DEVICE", in the place of "all" and "all-gpus" with their "*N" and "/N"; where there are
+ * none, the item stays. HALO_INVALID_ARGUMENT for too many, HALO_NO_DEVICE as for opening. */
+halo_status halo_cl_items_expand(halo_cl_items *items);
 
 /* ---- What came before what (timeline.c) ---- */
 

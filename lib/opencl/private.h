@@ -23,6 +23,8 @@ halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_de
                            halo_caps *caps);
 /* The numbers by which a device is selected; -1: it is not there. */
 void halo_cl_select_number(cl_device_id id, int *platform, int *device);
+/* identity.c: where a device is, as in halo_device_identity, or "". */
+void halo_cl_address(cl_device_id id, char out[HALO_CL_ADDRESS]);
 /* The device of a platform that does in the thread that queues what this one of the platform does in threads of its own;
  * NULL: there is none. */
 cl_device_id halo_cl_select_here(cl_platform_id platform, const halo_caps *caps);

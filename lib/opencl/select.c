@@ -18,6 +18,7 @@
 enum {
   SELECT_HALF_FP_CONFIG = 0x1033,
   SELECT_WARP_SIZE_NV = 0x4003,
+  SELECT_BOARD_NAME_AMD = 0x4038,
   SELECT_WAVEFRONT_WIDTH_AMD = 0x4043,
   SELECT_WORK_GROUP_MULTIPLE_CL30 = 0x1067
 };
@@ -167,6 +168,30 @@ static void select_products(halo_caps *caps) {
 #endif
 }
 
+/* PoCL's devices are called DRIVER-PROCESSOR-PRODUCT, where LLVM's name of the processor, which also ends the version, may have
+ * dashes of its own. */
+static const char *select_product_of_pocl(const halo_caps *caps) {
+  const char *processor = strchr(caps->name, '-');
+  size_t version = strlen(caps->version);
+  for (const char *end = processor ? strchr(processor + 1, '-') : NULL; end;
+       end = strchr(end + 1, '-')) {
+    size_t length = (size_t)(end - processor); /* with the dash before it */
+    if (length > version || !end[1]) continue;
+    if (memcmp(caps->version + version - length, processor, length) == 0) return end + 1;
+  }
+  return caps->name;
+}
+
+/* AMD's drivers call devices by their architecture, as gfx1100. */
+static void select_product(cl_device_id id, halo_caps *caps) {
+  snprintf(caps->product, sizeof caps->product, "%s",
+           halo_pocl_is(caps) ? select_product_of_pocl(caps) : caps->name);
+  if (!strstr(caps->vendor, "AMD") && !strstr(caps->vendor, "Advanced Micro")) return;
+  char board[sizeof caps->product] = "";
+  select_text(id, SELECT_BOARD_NAME_AMD, board, sizeof board);
+  if (*board) memcpy(caps->product, board, sizeof board);
+}
+
 static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_listing *out) {
   halo_caps *caps = &out->caps;
   select_platform_text(platform, CL_PLATFORM_NAME, caps->platform, sizeof caps->platform);
@@ -176,6 +201,8 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   select_text(id, CL_DEVICE_VENDOR, caps->vendor, sizeof caps->vendor);
   select_text(id, CL_DRIVER_VERSION, caps->driver, sizeof caps->driver);
   select_text(id, CL_DEVICE_VERSION, caps->version, sizeof caps->version);
+  select_product(id, caps);
+  halo_cl_address(id, out->address);
   uint64_t type = select_number(id, CL_DEVICE_TYPE, CL_DEVICE_TYPE_ACCELERATOR);
   caps->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   caps->is_gpu = !caps->is_cpu && (type & CL_DEVICE_TYPE_GPU) != 0;
@@ -385,6 +412,47 @@ int halo_cl_choose(const halo_cl_listing *list, int count, const char *selector)
     return -1;
   }
   return select_named(list, count, selector);
+}
+
+/* ---- Several ---- */
+
+/* Whether a device of another platform is at the same place of the machine as an earlier one. */
+static bool select_is_again(const halo_cl_listing *list, int index) {
+  for (int i = 0; i < index; i++) {
+    if (list[i].usable && list[index].address[0] && list[i].platform != list[index].platform &&
+        strcmp(list[i].address, list[index].address) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The platform whose GPUs have most memory; -1: none has any. */
+static int select_gpu_platform(const halo_cl_listing *list, int count) {
+  int best = -1;
+  uint64_t most = 0;
+  for (int i = 0; i < count; i++) {
+    uint64_t memory = 0;
+    for (int k = 0; k < count; k++) {
+      bool counts = list[k].platform == list[i].platform && list[k].usable && list[k].caps.is_gpu;
+      if (counts) memory += list[k].caps.global_memory;
+    }
+    if (memory > most) best = list[i].platform;
+    if (memory > most) most = memory;
+  }
+  return best;
+}
+
+int halo_cl_choose_several(const halo_cl_listing *list, int count, const char *selector, int *out) {
+  bool all = strcasecmp(selector, "all") == 0;
+  if (!all && strcasecmp(selector, "all-gpus") != 0) return -1;
+  int platform = all ? -1 : select_gpu_platform(list, count), found = 0;
+  for (int i = 0; i < count; i++) {
+    bool fits =
+        all ? !select_is_again(list, i) : list[i].caps.is_gpu && list[i].platform == platform;
+    if (fits && list[i].usable) out[found++] = i;
+  }
+  return found;
 }
 
 #define SELECT_NEEDS                                                                               \

@@ -223,6 +223,7 @@ static PJRT_Error *client_open(const PJRT_Client_Create_Args *args, const client
                                 .memory_limit = (uint64_t)options->memory_limit,
                                 .cache_dir = options->cache_dir,
                                 .profile = options->profile != 0,
+                                .all_gpus = true,
                                 .communicator = job.communicator,
                                 .collective_timeout = (double)options->collective_timeout};
   PJRT_TRY(halo_client_create(&wanted, &client->client));

@@ -208,6 +208,22 @@ PJRT_Error *pjrt_Client_Compile(PJRT_Client_Compile_Args *args) {
   return NULL;
 }
 
+/* ---- How far it has come ---- */
+
+/* For python/jax_halo/progress.py: whether something is being compiled; see halo_compile_progress. */
+__attribute__((visibility("default"))) int HaloCompileProgress(double *seconds, int *kernels,
+                                                               int *compiled, int *kept);
+
+int HaloCompileProgress(double *seconds, int *kernels, int *compiled, int *kept) {
+  halo_compile_progress now;
+  halo_get_compile_progress(&now);
+  *seconds = now.seconds;
+  *kernels = now.kernels;
+  *compiled = now.compiled_kernels;
+  *kept = now.kept;
+  return now.active;
+}
+
 /* ---- On another device ---- */
 
 static PJRT_Error *compile_elsewhere(pjrt_core *core, int id, halo_executable **out) {

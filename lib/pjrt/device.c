@@ -98,14 +98,15 @@ static PJRT_NamedValue description_text(const char *name, const char *value) {
                            .value_size = strlen(value)};
 }
 
-/* How many attributes there are, and the place of one. */
-enum { DESCRIPTION_ATTRIBUTES = 13, DESCRIPTION_PLATFORM = 1 };
+/* How many attributes there are, and the places of some. */
+enum { DESCRIPTION_ATTRIBUTES = 14, DESCRIPTION_PLATFORM = 1, DESCRIPTION_PRODUCT = 2 };
 
 /* Numbers and texts only: callers take nothing else. */
 static void description_fill(PJRT_DeviceDescription *d, const halo_device_info *info) {
   const PJRT_NamedValue values[DESCRIPTION_ATTRIBUTES] = {
       description_text("opencl_kind", info->kind),
       description_text("opencl_platform", info->platform),
+      description_text("product", info->product),
       description_text("opencl_version", info->version),
       description_text("vendor", info->vendor),
       description_text("driver", info->driver),
@@ -127,7 +128,9 @@ static void description_fill(PJRT_DeviceDescription *d, const halo_device_info *
 /* The texts that show a device to people. */
 static void description_name(PJRT_DeviceDescription *d) {
   const PJRT_NamedValue *platform = &d->attributes[DESCRIPTION_PLATFORM];
-  d->to_string = pjrt_format("HaloDevice(id=%d)", d->id);
+  const PJRT_NamedValue *product = &d->attributes[DESCRIPTION_PRODUCT];
+  d->to_string = pjrt_format("HaloDevice(id=%d, %.*s)", d->id, (int)product->value_size,
+                             product->string_value);
   d->debug_string = pjrt_format("halo:%d (%s, %.*s)", d->id, d->kind, (int)platform->value_size,
                                 platform->string_value);
 }
@@ -191,7 +194,8 @@ static bool description_read(PJRT_DeviceDescription *d, pjrt_message message) {
     }
   }
   return message.at == message.end && d->kind && d->attribute_count == DESCRIPTION_ATTRIBUTES &&
-         d->attributes[DESCRIPTION_PLATFORM].type == PJRT_NamedValue_kString;
+         d->attributes[DESCRIPTION_PLATFORM].type == PJRT_NamedValue_kString &&
+         d->attributes[DESCRIPTION_PRODUCT].type == PJRT_NamedValue_kString;
 }
 
 /* ---- Devices ---- */

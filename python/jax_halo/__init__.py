@@ -3,9 +3,10 @@
 JAX finds this package by its entry point and calls `initialize` before the first use of a device. It registers
 the platform "halo", and opens for it what JAX keeps for a fixed list of platforms: donation, callbacks to Python,
 decompositions of matrices, the compilation cache, costs, DLPack, custom_partitioning, Pallas, jax.default_device,
-lax.platform_dependent, MuJoCo's mjx.
+lax.platform_dependent, MuJoCo's mjx. It says so where JAX goes to another platform, or compiles for long.
 """
 import dataclasses
+import functools
 import importlib
 import logging
 import os
@@ -15,7 +16,7 @@ PLATFORM = "halo"
 
 _OPENED = (
     "donation", "linalg", "callbacks", "cache", "costs", "dlpack", "partitioning", "ffi", "tensorflow", "pallas",
-    "default_device", "platforms", "mujoco")
+    "default_device", "platforms", "mujoco", "progress")
 
 _logger = logging.getLogger(__name__)
 
@@ -36,16 +37,36 @@ def _is_registered_by_environment():
     return any(entry.split(":")[0].lower() == PLATFORM for entry in names.split(","))
 
 
+def _tell_failure(factory):
+    """JAX takes another platform without a word where nobody asked for this one by name, and it has no device."""
+
+    @functools.wraps(factory)
+    def create():
+        from jax._src import config
+
+        try:
+            return factory()
+        except Exception as error:
+            wanted = os.environ.get("HALO_DEVICE")
+            if not config.jax_platforms.value:  # else JAX raises it
+                _logger.warning(
+                    "jax_halo: JAX does not use OpenCL, but another platform%s: %s",
+                    f", though HALO_DEVICE is {wanted!r}" if wanted else "", error)
+            raise
+
+    return create
+
+
 def _register(path):
     from jax._src import xla_bridge
 
     # A callable, since options from the environment are lost with several processes otherwise.
     xla_bridge.register_plugin(PLATFORM, library_path=path, options=dict)
-    # Where nobody asks for this platform and there is no OpenCL device, other platforms are used. JAX takes each
+    # Where nobody asks for this platform and there is no OpenCL device, other platforms are used, after a warning. JAX takes each
     # platform that is not on its list for an experiment, and would say so in every process.
     registered = xla_bridge._backend_factories[PLATFORM]
     xla_bridge._backend_factories[PLATFORM] = dataclasses.replace(
-        registered, fail_quietly=True, experimental=False)
+        registered, factory=_tell_failure(registered.factory), fail_quietly=True, experimental=False)
 
 
 def initialize():

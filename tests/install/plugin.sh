@@ -11,8 +11,8 @@ fail() {
   failures=$((failures + 1))
 }
 
-exported=$(nm -D --defined-only "$plugin" | awk '{ print $NF }')
-[ "$exported" = GetPjrtApi ] || fail "it exports $exported"
+exported=$(nm -D --defined-only "$plugin" | awk '{ print $NF }' | sort | xargs)
+[ "$exported" = "GetPjrtApi HaloCompileProgress" ] || fail "it exports $exported"
 
 # OpenCL, CLBlast and LAPACKE are opened when they are needed: a machine without them loads the plugin, too.
 for file in "$plugin" "$library"; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/jax/short.sh BUILD: a few cases of each group of run.py, threads.py, and processes.py on two processes, with the Python that
+# tests/jax/short.sh BUILD: a few cases of each group of run.py, threads.py, contact.py, and processes.py on two processes, with the Python that
 # HALO_JAX_PYTHON names, or that tools/dev made, or python3, whichever has a JAX that is supported. Skipped, with the
 # reason, where none has.
 set -euo pipefail
@@ -50,6 +50,7 @@ run() {
 }
 run "$here/run.py" --brief
 JAX_PLATFORMS=halo run "$here/threads.py" --seconds 5
+run "$here/contact.py"
 run "$here/processes.py" --short --by hand
 if [ -e "$build/lib/mpi/libhalo-mpi.so" ] && command -v mpiexec >/dev/null; then
   run "$here/processes.py" --short --by mpiexec

@@ -250,6 +250,94 @@ START_TEST(device_selection) {
 }
 END_TEST
 
+static halo_cl_listing listing_of(int platform, int device, halo_caps_kind kind, uint64_t memory,
+                                  const char *address) {
+  halo_cl_listing one = {.platform = platform, .device = device, .usable = true};
+  one.caps.kind = kind;
+  one.caps.is_gpu = kind == HALO_CAPS_GPU;
+  one.caps.is_cpu = kind == HALO_CAPS_CPU;
+  one.caps.global_memory = memory;
+  snprintf(one.address, sizeof one.address, "%s", address);
+  return one;
+}
+
+static void choose_several(const halo_cl_listing *list, int count, const char *selector,
+                           const char *expected) {
+  int chosen[16];
+  char text[64] = "";
+  int found = halo_cl_choose_several(list, count, selector, chosen);
+  for (int i = 0; i < found; i++) {
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i ? " " : "", chosen[i]);
+  }
+  ck_assert_msg(strcmp(text, expected) == 0, "%s: \"%s\" instead of \"%s\"", selector, text,
+                expected);
+}
+
+/* A processor, a small GPU that two platforms have, and two large ones. */
+START_TEST(devices_by_one_word) {
+  halo_cl_listing list[] = {
+      listing_of(0, 0, HALO_CAPS_CPU, 64, ""),
+      listing_of(1, 0, HALO_CAPS_GPU, 8, "PCI 0000:01:00.0"),
+      listing_of(2, 0, HALO_CAPS_GPU, 24, "PCI 0000:02:00.0"),
+      listing_of(2, 1, HALO_CAPS_GPU, 24, "PCI 0000:03:00.0"),
+      listing_of(3, 0, HALO_CAPS_GPU, 8, "PCI 0000:01:00.0"),
+      listing_of(3, 1, HALO_CAPS_CPU, 64, ""),
+  };
+  enum { COUNT = sizeof list / sizeof *list };
+  choose_several(list, COUNT, "all", "0 1 2 3 5");
+  choose_several(list, COUNT, "all-gpus", "2 3");
+  choose_several(list, COUNT, "ALL-GPUS", "2 3");
+  choose_several(list, 2, "all-gpus", "1");
+  choose_several(list, 1, "all-gpus", "");
+  choose_several(list, 0, "all", "");
+  /* What cannot be used does not count, and keeps nobody out. */
+  list[3].usable = false;
+  list[1].usable = false;
+  list[1].caps.global_memory = 1000;
+  choose_several(list, COUNT, "all", "0 2 4 5");
+  choose_several(list, COUNT, "all-gpus", "2");
+  /* Parts of one device have one address. */
+  strcpy(list[3].address, list[2].address);
+  list[3].usable = true;
+  choose_several(list, COUNT, "all-gpus", "2 3");
+  int none;
+  ck_assert_int_eq(halo_cl_choose_several(list, COUNT, "gpu", &none), -1);
+  ck_assert_int_eq(halo_cl_choose_several(list, COUNT, "", &none), -1);
+}
+END_TEST
+
+START_TEST(all_devices) {
+  halo_cl_listing *list;
+  int count, usable = 0, opened;
+  bool gpu = false;
+  ck_assert_int_eq(halo_cl_enumerate(&list, &count), HALO_OK);
+  for (int i = 0; i < count; i++) {
+    usable += list[i].usable;
+    gpu |= list[i].caps.is_gpu;
+    /* The name that people know has no driver's before it. */
+    ck_assert_ptr_null(strstr(list[i].caps.product, "pthread-"));
+    ck_assert_str_ne(list[i].caps.product, "");
+    bool part = strstr(list[i].caps.name, list[i].caps.product) != NULL;
+    ck_assert_msg(part || !list[i].caps.is_cpu, "%s", list[i].caps.product);
+  }
+  halo_free(list);
+  for (int times = 1; times <= 2; times++) {
+    halo_cl_device **devices;
+    halo_cl_options options = {.device = times == 2 ? "all*2" : "all"};
+    ck_assert_msg(halo_cl_devices_open(&options, &devices, &opened) == HALO_OK, "%s",
+                  halo_error_message());
+    ck_assert(opened % times == 0 && opened / times <= usable && opened > 0);
+    for (int i = 0; i < opened; i++) halo_cl_device_release(devices[i]);
+    halo_free(devices);
+  }
+  halo_cl_device *device;
+  halo_cl_options gpus = {.device = "all-gpus"};
+  if (gpu) return;
+  ck_assert_int_eq(halo_cl_device_open(&gpus, &device), HALO_NOT_FOUND);
+  ck_message_has("no OpenCL device matches \"all-gpus\"; there are: 0:0");
+}
+END_TEST
+
 START_TEST(device_from_environment) {
   setenv("HALO_DEVICE", wave64, 1);
   halo_cl_device *device = open_device((halo_cl_options){0});
@@ -517,6 +605,8 @@ int main(void) {
   tcase_add_loop_test(plain, caps_errors, 0, sizeof caps_faults / sizeof caps_faults[0]);
   tcase_add_test(plain, caps_unreadable);
   tcase_add_test(plain, device_selection);
+  tcase_add_test(plain, devices_by_one_word);
+  tcase_add_test(plain, all_devices);
   tcase_add_test(plain, device_from_environment);
   tcase_add_test(plain, device_treated);
   tcase_add_test(plain, device_none);
