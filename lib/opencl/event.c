@@ -111,7 +111,13 @@ static halo_status event_check(cl_event handle) {
   HALO_TRY(halo_cl_check(
       halo_cl.clGetEventInfo(handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
       "clGetEventInfo"));
-  return halo_cl_check(state, "a command on the device");
+  halo_status status = halo_cl_check(state, "a command on the device");
+  /* No other driver says so of a command. */
+  if (state != CL_DEVICE_NOT_FOUND) return status;
+  return halo_fail(status,
+                   "a command on the device failed: CL_DEVICE_NOT_FOUND (-1): PoCL links kernels "
+                   "by the program ld, and could not: a folder of PATH must have it, and the "
+                   "process must not ignore SIGCHLD");
 }
 
 /* Looks for a while whether the command is over: being woken takes longer than most small programs. Whoever

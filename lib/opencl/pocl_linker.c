@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first version that links by itself. */
-enum { LINKER_NOT_NEEDED = 700 };
+/* From this version on PoCL reports a failure (event.c explains it), and does not end the process. */
+enum { LINKER_FAILS_WELL = 700 };
 
 /* A hash of the variables by which the linker was found; 0: none yet. */
 static struct {
@@ -58,7 +58,7 @@ halo_status halo_pocl_check_cache(const halo_caps *caps) {
 halo_status halo_pocl_check_linker(const halo_caps *caps) {
   if (!halo_pocl_is(caps) || !caps->is_cpu) return HALO_OK;
   int version = halo_pocl_version(caps->platform_version);
-  if (!version || version >= LINKER_NOT_NEEDED) return HALO_OK;
+  if (!version || version >= LINKER_FAILS_WELL) return HALO_OK;
   const char *path = getenv("PATH"), *before = getenv("COMPILER_PATH");
   uint64_t variables = halo_hash(path ? path : "", path ? strlen(path) : 0, 1);
   variables = halo_hash(before ? before : "", before ? strlen(before) : 0, variables);

@@ -1110,8 +1110,8 @@ def says_nothing_unasked(device):
 
 @step("tool")
 def compiles_without_a_path(device):
-  """Where the environment was emptied while the process ran, as tests of programs do. PoCL before 7.0 needs a linker
-  when it compiles itself, and ends the process without one: that is an error then."""
+  """Where the environment was emptied while the process ran, as tests of programs do. PoCL as a package of Debian
+  needs a linker when it compiles itself: without one there is an error that says so."""
   code = """
 import os, jax, jax.numpy as jnp
 jnp.ones(3).block_until_ready()

@@ -256,16 +256,16 @@ END_TEST
 START_TEST(odd_host) {
   outcome alone = work_alone("alone");
   int ends[2];
+  if (!alone.is_pocl) { /* PoCL 7.1 cannot wait for its linker then */
+    run_skip("odd_host", only_there);
+    return;
+  }
   ck_assert_int_eq(pipe(ends), 0);
   signal(SIGCHLD, SIG_IGN);
   outcome ahead = work_here("ahead", 0);
   signal(SIGCHLD, SIG_DFL);
   ck_assert_uint_eq(alone.sum, ahead.sum);
-  if (alone.is_pocl) {
-    ck_assert_int_eq(ahead.before, alone.after);
-  } else {
-    run_skip("odd_host", only_there);
-  }
+  ck_assert_int_eq(ahead.before, alone.after);
   close(ends[1]);
   char byte;
   ck_assert_int_eq(read(ends[0], &byte, 1), 0);
