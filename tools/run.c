@@ -24,6 +24,7 @@ enum {
   RUN_QUIET,
   RUN_REPEAT,
   RUN_PROFILE,
+  RUN_TRACE,
   RUN_EXPLAIN,
   RUN_PLAN,
   RUN_SOURCE,
@@ -70,6 +71,9 @@ static const tool_option run_options[] = {
     {.help = "Speed"},
     {RUN_REPEAT, 'n', "repeat", "N", "run N times more, and say how long that took"},
     {RUN_PROFILE, 0, "profile", NULL, "say how long each step took on the device"},
+    {RUN_TRACE, 0, "trace", "FILE.json",
+     "write when each step ran, of the repeats or else of the first run, for Perfetto; of several "
+     "processes the first one, or all if {rank} is in the name"},
     {.help = "Compiling"},
     {RUN_DEVICE, 'd', "device", "DEVICE",
      "PLATFORM:DEVICE as 'halo info' lists, a part of the name, cpu, gpu, all, all-gpus, or "
@@ -193,6 +197,7 @@ static bool run_take_option(const tool_args *args, int id, const char *value,
     case RUN_QUIET: request->quiet = true; return true;
     case RUN_REPEAT: return args_integer(args, "repeat", value, 0, 10000000, &request->repeat);
     case RUN_PROFILE: request->client.profile = true; return true;
+    case RUN_TRACE: request->trace = value; return true;
     case RUN_EXPLAIN: request->explain = true; return true;
     case RUN_PLAN: request->plan = true; return true;
     case RUN_SOURCE: request->source = true; return true;

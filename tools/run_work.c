@@ -4,6 +4,9 @@
 #include "progress.h"
 #include "run.h"
 #include "tool.h"
+#include "trace.h"
+
+#include "halo/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,12 +99,23 @@ static int run_compare_times(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Of one process, unless each has a file of its own. */
+static bool run_write_trace(const run_request *request, const run_state *state) {
+  int rank = state->communicator ? state->communicator->process : 0;
+  char *path = parts_text(request->trace, (parts_place){.rank = rank});
+  bool is_own = strcmp(path, request->trace) != 0;
+  bool ok = (rank > 0 && !is_own) || trace_write(path);
+  free(path);
+  return ok;
+}
+
 /* The first run, whose results are kept, and the repeats. */
 static bool run_all(const run_request *request, run_state *state) {
   halo_buffer **buffers =
       tool_alloc(sizeof(halo_buffer *) * (size_t)(state->result_count * state->part_count));
+  bool ok = !request->trace || request->repeat > 0 || tool_check(halo_trace_start());
   progress_start(); /* some runtimes compile kernels when they are first launched */
-  bool ok = run_once(state, buffers, &state->first_seconds);
+  ok = ok && run_once(state, buffers, &state->first_seconds);
   progress_stop();
   feeds_take(halo_executable_device(state->executable, 0), &state->outfeed);
   if (ok) {
@@ -112,6 +126,7 @@ static bool run_all(const run_request *request, run_state *state) {
   if (ok && request->client.profile && request->repeat > 0) {
     ok = profile_take_mark(state->executable, &state->first);
   }
+  if (ok && request->trace && request->repeat > 0) ok = tool_check(halo_trace_start());
   for (int64_t n = 0; n < request->repeat && ok; n++) {
     ok = run_once(state, buffers, &state->seconds[n]);
     if (ok) run_release_buffers(state, buffers);
@@ -121,6 +136,7 @@ static bool run_all(const run_request *request, run_state *state) {
   }
   qsort(state->seconds, (size_t)request->repeat, sizeof(double), run_compare_times);
   free(buffers);
+  if (request->trace) halo_trace_stop();
   return ok;
 }
 
@@ -251,6 +267,7 @@ int run_work(const run_request *request, run_state *state) {
       program_read(request->file, request->platform, run_assign_open, request, &state->module);
   if (code != TOOL_OK) return code;
   halo_client_options client = request->client;
+  client.profile |= request->trace != NULL; /* GPUs take no times else */
   client.communicator = state->communicator;
   state->counts = request->counts;
   if (!parts_open(state->module, &client, &state->counts, &state->client)) return TOOL_FAILED;
@@ -287,6 +304,7 @@ int run_work(const run_request *request, run_state *state) {
     if (!request->quiet || request->client.profile) putchar('\n');
   }
   if (request->client.profile && !run_print_profile(request, state)) return TOOL_FAILED;
+  if (request->trace && !run_write_trace(request, state)) return TOOL_FAILED;
   if (request->client.profile && !request->quiet) putchar('\n');
   if (!request->quiet) run_print_times(stdout, request, state);
   if (request->quiet && request->repeat > 0 && speaks) run_print_times(stderr, request, state);

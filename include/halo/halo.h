@@ -16,6 +16,7 @@
 #include "halo/passes.h"
 #include "halo/reference.h"
 #include "halo/status.h"
+#include "halo/trace.h"
 #include "halo/types.h"
 
 /* The version of these headers. */

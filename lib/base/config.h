@@ -9,6 +9,7 @@
  *   HALO_SEPARATE_MEMORY 1: the host does not use the memory of devices in its place, though it could
  *   HALO_DENORMALS       "keep" or "flush" subnormal numbers; unset: CPUs flush, others keep what they can
  *   HALO_TREAT_AS        "gpu" or "cpu": choose kernels as for such a device, whatever it is
+ *   HALO_TIME_COMMANDS queues of GPUs record when kernels run, for profilers; those of CPUs always do
  *   HALO_KERNELS         implementations to force or to skip: "dot:clblast,-reduce:row"
  *   HALO_NO_FUSION       1: every instruction its own kernel
  *   HALO_WIDE_INDICES    1: kernels count in 64 bits however small their arrays are
@@ -48,6 +49,7 @@ typedef enum halo_config {
   HALO_CONFIG_SEPARATE_MEMORY,
   HALO_CONFIG_DENORMALS,
   HALO_CONFIG_TREAT_AS,
+  HALO_CONFIG_TIME_COMMANDS,
   HALO_CONFIG_KERNELS,
   HALO_CONFIG_NO_FUSION,
   HALO_CONFIG_WIDE_INDICES,

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/worker.h"
+#include "exec/trace.h"
 #include "opencl/pocl.h"
 
 #include <string.h>
@@ -114,7 +115,8 @@ void halo_run_exchange(halo_run *run, int32_t a, int32_t b) {
 }
 
 double halo_run_clock(const halo_run *run) {
-  return run->program->device->profile || HALO_LOGS(HALO_LOG_DEBUG) ? halo_clock() : 0;
+  bool wanted = run->program->device->profile || halo_trace_wants(run);
+  return wanted || HALO_LOGS(HALO_LOG_DEBUG) ? halo_clock() : 0;
 }
 
 void halo_run_spent(halo_run *run, halo_host_work work, double since) {
@@ -126,7 +128,7 @@ void halo_run_spent(halo_run *run, halo_host_work work, double since) {
 cl_event *halo_run_event(halo_run *run, cl_event *storage) {
   *storage = NULL;
   run->since = halo_run_clock(run);
-  return run->program->device->profile || run->wanted ? storage : NULL;
+  return run->program->device->profile || halo_trace_wants(run) || run->wanted ? storage : NULL;
 }
 
 void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
@@ -138,6 +140,7 @@ void halo_run_queued(halo_run *run, const halo_step *step, cl_event *storage) {
     halo_cl.clRetainEvent(*storage);
     *run->wanted = *storage;
   }
+  if (halo_trace_wants(run)) halo_trace_add(run, step, *storage);
   halo_program *p = run->program;
   if (p->device->profile) {
     pthread_mutex_lock(&p->lock);
@@ -356,6 +359,7 @@ static halo_status run_end(halo_run *run, halo_status status) {
     if (status != HALO_OK) status = run_tell_team(run, status);
   }
   if (HALO_LOGS(HALO_LOG_DEBUG)) run_log_end(run, status);
+  if (over && halo_trace_wants(run)) halo_trace_add_host(run);
   char *message = status == HALO_OK ? NULL : halo_error_save();
   if (status == HALO_OK) {
     run->program->ran = true;

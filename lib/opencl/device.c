@@ -32,7 +32,10 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   device->context =
       halo_cl.clCreateContext(properties, device->here_id ? 2 : 1, ids, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
-  cl_command_queue_properties timed = device->profile ? CL_QUEUE_PROFILING_ENABLE : 0;
+  /* Times cost a processor nothing; what they cost a GPU is its driver's matter. */
+  device->timed =
+      device->profile || device->caps.is_cpu || halo_config_flag(HALO_CONFIG_TIME_COMMANDS);
+  cl_command_queue_properties timed = device->timed ? CL_QUEUE_PROFILING_ENABLE : 0;
   device->queue = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   device->aside = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);

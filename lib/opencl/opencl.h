@@ -52,7 +52,8 @@ typedef struct halo_cl_stages halo_cl_stages;     /* of a device: staging.c */
  * order. Fields are read-only. */
 typedef struct halo_cl_device {
   halo_caps caps;
-  bool profile;            /* the queue records times (CL_QUEUE_PROFILING_ENABLE) */
+  bool profile;            /* each step's time is kept (exec/profile.h) */
+  bool timed;              /* the queues of programs record times (CL_QUEUE_PROFILING_ENABLE) */
   cl_platform_id platform; /* this, the id, the context and the queues: NULL when caps.is_null */
   cl_device_id id;
   cl_context context;
@@ -78,7 +79,7 @@ typedef struct halo_cl_options {
   const char *device;    /* as halo_client_options.device; NULL or "": the default */
   uint64_t memory_limit; /* bytes; 0: what the device has */
   const char *cache_dir; /* NULL: the default folder; "": no disk cache */
-  bool profile;          /* the queue records times */
+  bool profile;          /* each step's time is kept (exec/profile.h) */
 } halo_cl_options;
 
 /* Opens a device. `options` may be NULL. HALO_NO_DEVICE when the machine has

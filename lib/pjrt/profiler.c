@@ -1,4 +1,7 @@
-/* pjrt/profiler.c: the extension by which a framework's profiler is told when programs ran on which device. */
+/* pjrt/profiler.c: the extension by which a framework's profiler is told when programs and their kernels ran on which
+ * device. Times are those of the device's events (halo/trace.h). Devices whose queues do not record them have a row of
+ * programs only, with times at which callbacks came. */
+#include "halo/trace.h"
 #include "pjrt/pjrt.h"
 
 #include <stdlib.h>
@@ -28,6 +31,7 @@ typedef struct profiler_run {
 /* What ran on a device. */
 typedef struct profiler_row {
   struct profiler_row *next;
+  int device; /* among the client's own */
   char *title;
   char **names; /* of programs, once each */
   size_t name_count;
@@ -37,6 +41,7 @@ typedef struct profiler_row {
 struct PLUGIN_Profiler {
   profiler_row *rows;
   size_t run_count;
+  bool traces;      /* the library's trace is this profiler's */
   pjrt_writer data; /* what is collected */
 };
 
@@ -74,6 +79,7 @@ static profiler_row *profiler_row_of(PLUGIN_Profiler *profiler, const PJRT_Devic
   } else {
     *at = pjrt_alloc(sizeof **at);
     (*at)->title = title;
+    (*at)->device = device->local;
   }
   return *at;
 }
@@ -136,40 +142,77 @@ static void profiler_write_name(pjrt_writer *plane, size_t id, const char *name)
   profiler_write_inner(plane, PLANE_METADATA, &entry);
 }
 
-/* A device does one thing after another, while the host starts ahead of it: a run begins when the one before it has
- * ended, if it was started before. What the device did meanwhile lies within. Runs that have not ended are left
- * out. */
-static void profiler_write_line(pjrt_writer *plane, const profiler_row *row) {
-  static const char name[] = "XLA Modules"; /* as viewers know it */
+static void profiler_write_event(pjrt_writer *line, size_t name, uint64_t offset, uint64_t took) {
+  pjrt_writer event = {0};
+  pjrt_write_number(&event, EVENT_METADATA, name + 1);
+  pjrt_write_number(&event, EVENT_OFFSET_PS, offset * 1000);
+  pjrt_write_number(&event, EVENT_DURATION_PS, took * 1000);
+  profiler_write_inner(line, LINE_EVENTS, &event);
+}
+
+/* `name` as viewers know it. */
+static void profiler_begin_line(pjrt_writer *line, uint64_t id, const char *name, uint64_t origin) {
+  pjrt_write_number(line, LINE_ID, id);
+  pjrt_write_bytes(line, LINE_NAME, name, strlen(name));
+  pjrt_write_number(line, LINE_TIMESTAMP_NS, origin);
+}
+
+static const char profiler_modules[] = "XLA Modules", profiler_ops[] = "XLA Ops";
+
+/* By the callbacks' clock. A device does one thing after another, while the host starts ahead of it: a run begins when
+ * the one before it has ended, if it was started before. What the device did meanwhile lies within. Runs that have not
+ * ended are left out. */
+static void profiler_write_callbacks(pjrt_writer *plane, const profiler_row *row) {
   pjrt_writer line = {0};
   uint64_t origin = row->first->began, free_at = 0;
-  pjrt_write_number(&line, LINE_ID, 1);
-  pjrt_write_bytes(&line, LINE_NAME, name, sizeof name - 1);
   for (const profiler_run *run = row->first; run; run = run->next) {
     if (run->began < origin) origin = run->began;
   }
-  pjrt_write_number(&line, LINE_TIMESTAMP_NS, origin);
+  profiler_begin_line(&line, 1, profiler_modules, origin);
   for (profiler_run *run = row->first; run; run = run->next) {
     uint64_t ended = atomic_load(&run->ended);
     uint64_t began = run->began < free_at && free_at < ended ? free_at : run->began;
     if (ended < began) continue;
-    pjrt_writer event = {0};
-    pjrt_write_number(&event, EVENT_METADATA, run->name + 1);
-    pjrt_write_number(&event, EVENT_OFFSET_PS, (began - origin) * 1000);
-    pjrt_write_number(&event, EVENT_DURATION_PS, (ended - began) * 1000);
-    profiler_write_inner(&line, LINE_EVENTS, &event);
+    profiler_write_event(&line, run->name, began - origin, ended - began);
     if (free_at < ended) free_at = ended;
   }
   profiler_write_inner(plane, PLANE_LINES, &line);
 }
 
+/* Runs, or steps, of a device; false: there are none. */
+static bool profiler_write_spans(pjrt_writer *plane, profiler_row *row,
+                                 const halo_trace_span *spans, int count, bool of_steps) {
+  pjrt_writer line = {0};
+  uint64_t origin = 0;
+  for (int i = 0; i < count; i++) {
+    const halo_trace_span *span = &spans[i];
+    if (span->device != row->device || (span->step != NULL) != of_steps) continue;
+    if (!origin) {
+      origin = span->begin;
+      profiler_begin_line(&line, of_steps ? 2 : 1, of_steps ? profiler_ops : profiler_modules,
+                          origin);
+    }
+    size_t name = profiler_name_of(row, of_steps ? span->step : span->program);
+    profiler_write_event(&line, name, span->begin - origin, span->end - span->begin);
+  }
+  if (origin) profiler_write_inner(plane, PLANE_LINES, &line);
+  return origin != 0;
+}
+
 static void profiler_write(PLUGIN_Profiler *profiler) {
   uint64_t id = 1;
-  for (const profiler_row *row = profiler->rows; row; row = row->next) {
+  const halo_trace_span *spans = NULL;
+  int count = 0;
+  if (profiler->traces && halo_trace_collect(&spans, &count) != HALO_OK) count = 0;
+  for (profiler_row *row = profiler->rows; row; row = row->next) {
     pjrt_writer plane = {0};
     pjrt_write_number(&plane, PLANE_ID, id++);
     pjrt_write_bytes(&plane, PLANE_NAME, row->title, strlen(row->title));
-    profiler_write_line(&plane, row);
+    if (profiler_write_spans(&plane, row, spans, count, false)) {
+      profiler_write_spans(&plane, row, spans, count, true);
+    } else {
+      profiler_write_callbacks(&plane, row);
+    }
     for (size_t i = 0; i < row->name_count; i++) profiler_write_name(&plane, i + 1, row->names[i]);
     profiler_write_inner(&profiler->data, SPACE_PLANES, &plane);
   }
@@ -204,7 +247,11 @@ static PLUGIN_Profiler_Error *profiler_create(PLUGIN_Profiler_Create_Args *args)
 static PLUGIN_Profiler_Error *profiler_start(PLUGIN_Profiler_Args *args) {
   pthread_mutex_lock(&profiler_lock);
   bool first = !profiler_started;
-  if (first) profiler_started = args->profiler;
+  if (first) {
+    profiler_started = args->profiler;
+    /* Where the program itself records a trace, that is not disturbed. */
+    profiler_started->traces = halo_trace_start() == HALO_OK;
+  }
   atomic_store(&profiler_is_on, true);
   pthread_mutex_unlock(&profiler_lock);
   if (first) return NULL;
@@ -217,6 +264,7 @@ static PLUGIN_Profiler_Error *profiler_stop(PLUGIN_Profiler_Args *args) {
   if (profiler_started == args->profiler) {
     profiler_started = NULL;
     atomic_store(&profiler_is_on, false);
+    if (args->profiler->traces) halo_trace_stop();
   }
   pthread_mutex_unlock(&profiler_lock);
   return NULL;

@@ -75,3 +75,7 @@ check run-open 'echo "func.func @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> { 
 check run-quiet-repeat 'halo run -q axpy.hlo -i a=1 -i x=ones -i y=ones -n 3 2>times; echo; sed "s/[0-9.]* KiB/SIZE/" times; halo run axpy.hlo -q -p none 2>times; cat times'
 check run-heading-first 'halo run axpy.hlo --kernels no:such 2>/dev/null'
 check run-log 'HALO_LOG=info HALO_LOG_FILE=log halo run -q axpy.hlo -p none; sed -E "s/^halo\[[0-9]+\] [0-9.]+ (client|compile axpy).*/halo[PID] SECONDS \\1 .../" log; HALO_LOG=yes halo run -q axpy.hlo'
+
+check run-trace 'halo run axpy.hlo -q -p none -n 2 --trace t.json 2>/dev/null; grep -c "\"tid\": 1, \"ts\": [0-9.]*, \"dur\": [0-9.]*, \"name\": \"axpy\"" t.json
+  grep -o "\"args\": {\"name\": \"XLA Ops\"}" t.json; tail -1 t.json'
+check run-trace-fails 'halo run axpy.hlo -q -p none --trace no/such/folder.json'

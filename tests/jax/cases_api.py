@@ -1027,7 +1027,7 @@ def traces(device):
 
 @step("tool")
 def traces_programs(device):
-  """A trace has a row of each device, with the programs that ran there."""
+  """A trace has rows of each device: the programs that ran there, and their kernels."""
   if device.platform == "cpu" or not hasattr(jax.profiler, "ProfileData"): return
 
   @jax.jit
@@ -1040,10 +1040,13 @@ def traces_programs(device):
       for _ in range(3): named(jnp.ones(5)).block_until_ready()
     path, = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names if name.endswith(".xplane.pb")]
     plane, = [p for p in jax.profiler.ProfileData.from_file(path).planes if p.name.startswith("/device:CUSTOM:HALO")]
-    line, = plane.lines
-    events = [e for e in line.events if e.name == "jit_named"]
+    lines = {line.name: list(line.events) for line in plane.lines}
+    events = [e for e in lines["XLA Modules"] if e.name == "jit_named"]
   assert str(device.id) in plane.name and device.device_kind in plane.name, plane.name
   assert len(events) == 3 and all(e.duration_ns > 0 for e in events), [(e.name, e.duration_ns) for e in events]
+  for kernel in lines.get("XLA Ops", ()):
+    within = any(e.start_ns - 1 <= kernel.start_ns and kernel.end_ns <= e.end_ns + 1 for e in lines["XLA Modules"])
+    assert within and not kernel.name.startswith("jit_"), (kernel.name, kernel.start_ns, kernel.end_ns)
 
 
 @step("tool")

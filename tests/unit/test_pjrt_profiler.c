@@ -39,16 +39,22 @@ static bool is_text(message text, const char *expected) {
 
 /* What the rows of a space say of one program, and how many rows there are. */
 typedef struct summary {
-  int planes, runs, others;
+  int planes, runs, others, steps;
   uint64_t last_end; /* ps since the row's begin */
+  uint64_t busy;     /* ps of all steps */
 } summary;
 
+/* A row of programs, or of their kernels. */
 static void sum_line(message line, uint64_t wanted, summary *out) {
   uint64_t value, number_;
   message inner;
+  bool of_steps = false;
   out->last_end = 0;
   while ((number_ = field(&line, &value, &inner))) {
-    if (number_ == 2) ck_assert(is_text(inner, "XLA Modules"));
+    if (number_ == 2) {
+      of_steps = is_text(inner, "XLA Ops");
+      ck_assert(of_steps || is_text(inner, "XLA Modules"));
+    }
     if (number_ != 4) continue;
     uint64_t id = 0, offset = 0, duration = 0, part;
     message none;
@@ -57,7 +63,13 @@ static void sum_line(message line, uint64_t wanted, summary *out) {
     }
     ck_assert_uint_ge(offset, out->last_end);
     out->last_end = offset + duration;
-    *(id == wanted ? &out->runs : &out->others) += 1;
+    if (of_steps) {
+      out->steps++;
+      out->busy += duration;
+      ck_assert_uint_ne(id, wanted);
+    } else {
+      *(id == wanted ? &out->runs : &out->others) += 1;
+    }
   }
 }
 
@@ -78,6 +90,13 @@ static uint64_t name_id(message plane, const char *name) {
   }
   return id;
 }
+
+static const char product_text[] =
+    "HloModule product\n"
+    "ENTRY main {\n  flat = f32[16384] parameter(0)\n  x = f32[128,128] reshape(flat)\n"
+    "  p = f32[128,128] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  t = f32[128,128] tanh(p)\n  ROOT r = f32[16384] reshape(t)\n}\n";
+static float ones[128 * 128];
 
 static summary sum_up(message space, const char *name) {
   summary out = {0};
@@ -162,6 +181,38 @@ START_TEST(runs_are_recorded) {
 }
 END_TEST
 
+/* What five equal products take, as the device says: not when callbacks came. */
+START_TEST(kernels_have_their_own_times) {
+  const PLUGIN_Profiler_Api *p = profiler_api();
+  PJRT_Client *client = pjrt_client(NULL);
+  PJRT_LoadedExecutable *product = pjrt_compile(client, product_text);
+  PLUGIN_Profiler_Args args = {.struct_size = sizeof args, .profiler = create(p)};
+  PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), ones, 128 * 128);
+  float *out = malloc(sizeof ones);
+  for (int i = 0; i < 6; i++) {
+    PJRT_Buffer *next = pjrt_run(product, &x, 1);
+    pjrt_get(next, out, sizeof ones);
+    pjrt_drop(x);
+    x = next;
+    if (i == 0) ck_assert_ptr_null(p->start(&args));
+  }
+  ck_assert_ptr_null(p->stop(&args));
+  summary seen = sum_up(collect(p, args.profiler), "product");
+  ck_assert_int_eq(seen.runs, 5);
+  /* A product packs one of its operands first on some devices. */
+  ck_assert_int_ge(seen.steps, 5);
+  ck_assert_int_eq(seen.steps % 5, 0);
+  ck_assert_uint_gt(seen.busy, 0);
+  /* The last line is that of kernels, whose last one ends within what all took. */
+  ck_assert_uint_le(seen.busy, seen.last_end);
+  pjrt_drop(x);
+  free(out);
+  pjrt_drop_loaded(product);
+  pjrt_close(client);
+  ck_assert_ptr_null(p->destroy(&args));
+}
+END_TEST
+
 START_TEST(nothing_ran) {
   const PLUGIN_Profiler_Api *p = profiler_api();
   PLUGIN_Profiler_Args args = {.struct_size = sizeof args, .profiler = create(p)};
@@ -202,6 +253,7 @@ int main(void) {
   TCase *tcase = tcase_create("profiler");
   tcase_set_timeout(tcase, 120);
   tcase_add_test(tcase, runs_are_recorded);
+  tcase_add_test(tcase, kernels_have_their_own_times);
   tcase_add_test(tcase, nothing_ran);
   tcase_add_test(tcase, one_at_a_time);
   suite_add_tcase(suite, tcase);

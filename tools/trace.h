@@ -1,0 +1,10 @@
+/* tools/trace.h: a recorded trace as a file for viewers such as Perfetto. */
+#ifndef HALO_TOOLS_TRACE_H
+#define HALO_TOOLS_TRACE_H
+
+#include <stdbool.h>
+
+/* Writes what halo_trace_collect gives as JSON, in the format of Chrome's traces. False after a message. */
+bool trace_write(const char *path);
+
+#endif
