@@ -6,6 +6,7 @@
  * a linked program has it. The form of binaries is that of version 9 (PoCL 3.1); where anything in one is not as
  * expected, programs are built as ever. */
 #include "base/memory.h"
+#include "base/processor.h"
 #include "base/vec.h"
 #include "opencl/native.h"
 #include "opencl/pocl.h"
@@ -148,14 +149,10 @@ bool halo_pocl_define_one(halo_strbuf *out, const char *name, bool calls) {
 }
 
 bool halo_pocl_has_instructions(const halo_caps *caps) {
-#if defined(__x86_64__)
-  return caps->is_cpu && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
-#else
 #if defined(__aarch64__)
   return caps->is_cpu;
 #else
-  return false;
-#endif
+  return caps->is_cpu && halo_processor_has_avx2();
 #endif
 }
 

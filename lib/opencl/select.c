@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "base/folder.h"
 #include "base/memory.h"
+#include "base/processor.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "opencl/pocl.h"
@@ -157,15 +158,11 @@ static bool select_has_wide_vectors(const char *version) {
 /* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out.
  * PoCL 4.0 and newer put all functions in place, in a kernel that is not compiled for these: LLVM ends the process then. */
 static void select_products(halo_caps *caps) {
-#if defined(__x86_64__)
   int version = halo_pocl_is(caps) ? halo_pocl_version(caps->platform_version) : 0;
   if (version <= 0 || version >= 400 || !caps->is_cpu || caps->simd_width < 16) return;
   if (!select_has_wide_vectors(caps->version)) return;
-  caps->multiplies_bytes = __builtin_cpu_supports("avx512vnni");
-  caps->multiplies_bf16 = __builtin_cpu_supports("avx512bf16") && halo_caps_flushes(caps);
-#else
-  (void)caps;
-#endif
+  caps->multiplies_bytes = halo_processor_has_avx512vnni();
+  caps->multiplies_bf16 = halo_processor_has_avx512bf16() && halo_caps_flushes(caps);
 }
 
 /* PoCL's devices are called DRIVER-PROCESSOR-PRODUCT, where LLVM's name of the processor, which also ends the version, may have

@@ -1,5 +1,6 @@
 /* tests/unit/test_program_cache.c: device programs: how they are built, remembered, saved and read again. */
 #include "base/memory.h"
+#include "base/processor.h"
 #include "base/strbuf.h"
 #include "opencl/pocl.h"
 #include "opencl_test.h"
@@ -429,11 +430,7 @@ START_TEST(program_alone) {
   halo_cl_program *program;
   const halo_cl_program_use use = {.brief = _i};
   ck_assert_int_eq(halo_cl_program_get_for(device, use, source, NULL, &program), HALO_OK);
-#if defined(__x86_64__)
-  if (pocl && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    check_alone(device);
-  }
-#endif
+  if (pocl && halo_processor_has_avx2()) check_alone(device);
   cl_int code;
   cl_kernel first = clCreateKernel(program->handle, "first", &code);
   ck_assert_int_eq(code, CL_SUCCESS);
