@@ -12,6 +12,8 @@ import logging
 import os
 import pathlib
 
+from jax_halo.version import __version__, trouble
+
 PLATFORM = "halo"
 
 _OPENED = (
@@ -71,6 +73,12 @@ def _register(path):
 
 def initialize():
     """Registers the platform; called by JAX."""
+    import jax
+
+    old = trouble(jax.__version__)
+    if old:
+        _logger.warning("%s", old)
+        return
     if not _is_registered_by_environment():
         path = library_path()
         if path is None:
