@@ -2,7 +2,7 @@
 """Sums up a run of `meson test`: what went wrong, then "N passed, N failed" as the last line.
 
 A Check program counts with each of its checks, a program whose own last line is such a sum with that,
-any other test as one. usage: test_summary.py BUILD
+any other test as one. usage: test_summary.py BUILD [LOG...]: all logs of the folder, or those of these names
 """
 import glob
 import json
@@ -15,13 +15,14 @@ GOOD = {"OK", "EXPECTEDFAIL"}
 
 
 def main():
-    logs = glob.glob(sys.argv[1] + "/meson-logs/testlog*.json")
-    if len(logs) != 1:
+    folder = sys.argv[1] + "/meson-logs/"
+    logs = [folder + name + ".json" for name in sys.argv[2:]] or glob.glob(folder + "testlog*.json")
+    if not logs:
         sys.exit("test_summary.py: no test log: the tests did not run")
     passed = failed = 0
     bad, skipped = [], []
-    with open(logs[0], encoding="utf-8") as lines:
-        for line in lines:
+    for log in logs:
+        for line in open(log, encoding="utf-8"):
             test = json.loads(line)
             totals = [tuple(map(int, m)) for m in CHECK_LINE.findall(test.get("stdout") or "")]
             own = SUM_LINE.search(test.get("stdout") or "")

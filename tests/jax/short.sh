@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# tests/jax/short.sh BUILD: a few cases of each group of run.py, threads.py, contact.py, and processes.py on two processes, with the Python that
-# HALO_JAX_PYTHON names, or that tools/dev made, or python3, whichever has a JAX that is supported. Skipped, with the
-# reason, where none has.
+# tests/jax/short.sh BUILD cases|contact|processes|mpiexec: a few cases of each group of run.py; threads.py and contact.py;
+# or processes.py on two processes, started by hand or by mpiexec. The Python is the one that HALO_JAX_PYTHON names, or that
+# tools/dev made, or python3, whichever has a JAX that is supported. Skipped, with the reason, where none has.
 set -euo pipefail
-build=$1
+build=$1 part=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 has_jax() {
@@ -48,14 +48,18 @@ run() {
     failed=$((failed + 1))
   fi
 }
-run "$here/run.py" --brief
-JAX_PLATFORMS=halo run "$here/threads.py" --seconds 5
-run "$here/contact.py"
-run "$here/processes.py" --short --by hand
-if [ -e "$build/lib/mpi/libhalo-mpi.so" ] && command -v mpiexec >/dev/null; then
-  run "$here/processes.py" --short --by mpiexec
-else
-  echo 'several processes by mpiexec: skipped, MPI is not there'
-fi
+case $part in
+  cases) run "$here/run.py" --brief ;;
+  contact)
+    JAX_PLATFORMS=halo run "$here/threads.py" --seconds 5
+    run "$here/contact.py"
+    ;;
+  processes) run "$here/processes.py" --short --by hand ;;
+  mpiexec) run "$here/processes.py" --short --by mpiexec ;;
+  *)
+    echo "short.sh: no part $part" >&2
+    exit 2
+    ;;
+esac
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
