@@ -1,6 +1,7 @@
 /* bench.c: `halo bench`: what the machine can do, what this library makes of it, and the ratio. */
 #include "bench.h"
 #include "args.h"
+#include "json.h"
 #include "tool.h"
 
 #include <ftw.h>
@@ -133,29 +134,39 @@ static void bench_print(const bench *b) {
   for (int i = 0; i < b->row_count; i++) bench_print_row(&b->rows[i]);
 }
 
+static void bench_write_row(json_writer *json, const bench_row *row) {
+  json_object(json, NULL);
+  json_text(json, "name", row->name);
+  json_text(json, "size", row->size);
+  if (row->failure[0] != '\0') {
+    json_bool(json, "failed", true);
+  } else {
+    json_number(json, "seconds", row->seconds);
+    json_number(json, "work", row->work);
+    json_number(json, "limit", row->limit);
+    json_number(json, "score", bench_score(row));
+    json_number(json, "target", row->target);
+    json_number(json, "xla_seconds", row->xla);
+    json_text(json, "verdict", bench_verdict(row));
+  }
+  json_close(json);
+}
+
 static void bench_write_json(const bench *b) {
   FILE *file = fopen(b->options.json, "w");
   if (file == NULL) {
     perror(b->options.json);
     exit(1);
   }
-  fprintf(file, "{\"device\": \"%s\", \"platform\": \"%s\", \"compute_units\": %u, \"rows\": [",
-          b->info.name, b->info.platform, b->info.compute_units);
-  for (int i = 0; i < b->row_count; i++) {
-    const bench_row *row = &b->rows[i];
-    fprintf(file, "%s\n  {\"name\": \"%s\", \"size\": \"%s\", ", i ? "," : "", row->name,
-            row->size);
-    if (row->failure[0] != '\0') {
-      fprintf(file, "\"failed\": true}");
-      continue;
-    }
-    fprintf(file,
-            "\"seconds\": %.9g, \"work\": %.9g, \"limit\": %.9g, \"score\": %.6g, "
-            "\"target\": %.6g, \"xla_seconds\": %.9g, \"verdict\": \"%s\"}",
-            row->seconds, row->work, row->limit, bench_score(row), row->target, row->xla,
-            bench_verdict(row));
-  }
-  fprintf(file, "\n]}\n");
+  json_writer json = {.file = file};
+  json_object(&json, NULL);
+  json_text(&json, "device", b->info.name);
+  json_text(&json, "platform", b->info.platform);
+  json_integer(&json, "compute_units", b->info.compute_units);
+  json_array(&json, "rows");
+  for (int i = 0; i < b->row_count; i++) bench_write_row(&json, &b->rows[i]);
+  json_close(&json);
+  json_close(&json);
   if (fclose(file) != 0) {
     perror(b->options.json);
     exit(1);

@@ -2,6 +2,7 @@
  * one process, or under mpiexec with MPI's own operations on the host's memory beside. */
 #include "args.h"
 #include "bench.h"
+#include "json.h"
 #include "parts.h"
 #include "tool.h"
 
@@ -104,14 +105,13 @@ static const collectives_case collectives_cases[] = {
 enum { COLLECTIVES_CASES = sizeof collectives_cases / sizeof collectives_cases[0] };
 
 typedef struct collectives_bench {
-  const char *device, *only, *json;
+  const char *device, *only, *path;
   int64_t most, rounds;
   bool overlap;
   halo_communicator *communicator;
   halo_client *client;
   parts_counts counts;
-  FILE *file;
-  bool any; /* a row was written to the file */
+  json_writer json; /* without a file: not wanted */
 } collectives_bench;
 
 /* The program for `count` elements in all. To be freed. */
@@ -253,14 +253,18 @@ static void collectives_print(collectives_bench *b, const collectives_case *c, i
   }
   putchar('\n');
   fflush(stdout);
-  if (!b->file) return;
-  fprintf(b->file,
-          "%s\n  {\"operation\": \"%s\", \"bytes\": %lld, \"replicas\": %d, \"seconds\": %.9g, "
-          "\"algorithm_bandwidth\": %.9g, \"bus_bandwidth\": %.9g, \"wrong\": %lld, "
-          "\"mpi_seconds\": %.9g}",
-          b->any ? "," : "", c->name, (long long)bytes, b->counts.replicas, row->seconds,
-          algorithm * 1e9, bus * 1e9, (long long)row->wrong, row->reference);
-  b->any = true;
+  json_writer *json = &b->json;
+  if (!json->file) return;
+  json_object(json, NULL);
+  json_text(json, "operation", c->name);
+  json_integer(json, "bytes", bytes);
+  json_integer(json, "replicas", b->counts.replicas);
+  json_number(json, "seconds", row->seconds);
+  json_number(json, "algorithm_bandwidth", algorithm * 1e9);
+  json_number(json, "bus_bandwidth", bus * 1e9);
+  json_integer(json, "wrong", row->wrong);
+  json_number(json, "mpi_seconds", row->reference);
+  json_close(json);
 }
 
 static bool collectives_row_of(collectives_bench *b, const collectives_case *c, int64_t bytes) {
@@ -425,7 +429,7 @@ static bool collectives_take(const tool_args *args, int id, const char *value,
   switch (id) {
     case COLLECTIVES_DEVICE: b->device = value; return true;
     case COLLECTIVES_ONLY: b->only = value; return true;
-    case COLLECTIVES_JSON: b->json = value; return true;
+    case COLLECTIVES_JSON: b->path = value; return true;
     case COLLECTIVES_OVERLAP: b->overlap = true; return true;
     case COLLECTIVES_MAX: return args_integer(args, "max", value, 8, INT64_C(1) << 32, &b->most);
     case COLLECTIVES_ROUNDS: return args_integer(args, "rounds", value, 1, 10000, &b->rounds);
@@ -463,15 +467,15 @@ int bench_collectives(int argc, char **argv) {
     if (!collectives_take(&args, id, value, &b)) return TOOL_USAGE;
   }
   bool ok = collectives_open(&b);
-  if (ok && b.json && halo_client_process_index(b.client) == 0) {
-    b.file = fopen(b.json, "w");
-    if (!b.file) ok = tool_error("cannot write %s", b.json) == TOOL_OK;
-    if (b.file) fputs("[", b.file);
+  if (ok && b.path && halo_client_process_index(b.client) == 0) {
+    b.json.file = fopen(b.path, "w");
+    if (!b.json.file) ok = tool_error("cannot write %s", b.path) == TOOL_OK;
+    if (b.json.file) json_array(&b.json, NULL);
   }
   ok = ok && collectives_run(&b);
-  if (b.file) {
-    fputs("\n]\n", b.file);
-    ok = fclose(b.file) == 0 && ok;
+  if (b.json.file) {
+    json_close(&b.json);
+    ok = fclose(b.json.file) == 0 && ok;
   }
   int code = ok ? TOOL_OK : TOOL_FAILED;
   halo_client_release(b.client);

@@ -1,5 +1,6 @@
 /* bench_programs_show.c: the table of `halo bench programs`, its geometric means, and its JSON. */
 #include "bench_programs.h"
+#include "json.h"
 #include "tool.h"
 
 #include <math.h>
@@ -109,25 +110,37 @@ void programs_print_groups(const programs_row *rows, int count) {
   }
 }
 
-static void show_write_time(FILE *file, const char *name, const programs_time *time) {
-  fprintf(file, "\"%s\": %.9g, \"%s_low\": %.9g, \"%s_high\": %.9g, ", name, time->median, name,
-          time->low, name, time->high);
+static void show_write_time(json_writer *json, const char *name, const programs_time *time) {
+  char low[16], high[16];
+  snprintf(low, sizeof low, "%s_low", name);
+  snprintf(high, sizeof high, "%s_high", name);
+  json_number(json, name, time->median);
+  json_number(json, low, time->low);
+  json_number(json, high, time->high);
+}
+
+static void show_write_row(json_writer *json, const programs_row *row) {
+  json_object(json, NULL);
+  json_text(json, "name", row->name);
+  json_text(json, "field", row->field);
+  json_text(json, "size", row->size);
+  json_bool(json, "loop", row->has_loop);
+  show_write_time(json, "ours", &row->ours);
+  show_write_time(json, "xla", &row->xla);
+  json_number(json, "client", row->client);
+  json_number(json, "cold", row->cold);
+  json_number(json, "running", row->running);
+  json_number(json, "xla_cold", row->xla_cold);
+  json_integer(json, "kernels", row->kernels);
+  json_integer(json, "launches", (int64_t)row->launches);
+  json_integer(json, "commands", (int64_t)row->commands);
+  json_bool(json, "failed", row->failure[0] != '\0');
+  json_close(json);
 }
 
 void programs_write_json(FILE *file, const programs_row *rows, int count) {
-  fputs("[", file);
-  for (int i = 0; i < count; i++) {
-    const programs_row *row = &rows[i];
-    fprintf(file, "%s\n  {\"name\": \"%s\", \"field\": \"%s\", \"size\": \"%s\", \"loop\": %s, ",
-            i ? "," : "", row->name, row->field, row->size, row->has_loop ? "true" : "false");
-    show_write_time(file, "ours", &row->ours);
-    show_write_time(file, "xla", &row->xla);
-    fprintf(file,
-            "\"client\": %.9g, \"cold\": %.9g, \"running\": %.9g, \"xla_cold\": %.9g, "
-            "\"kernels\": %d, \"launches\": %llu, \"commands\": %llu, \"failed\": %s}",
-            row->client, row->cold, row->running, row->xla_cold, row->kernels,
-            (unsigned long long)row->launches, (unsigned long long)row->commands,
-            row->failure[0] != '\0' ? "true" : "false");
-  }
-  fputs("\n]\n", file);
+  json_writer json = {.file = file};
+  json_array(&json, NULL);
+  for (int i = 0; i < count; i++) show_write_row(&json, &rows[i]);
+  json_close(&json);
 }

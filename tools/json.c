@@ -1,0 +1,102 @@
+/* tools/json.c: writes JSON to a file. */
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* The bytes of the UTF-8 character that the text begins with; 0: there is none. */
+static size_t json_character(const unsigned char *text) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  size_t size = text[0] < 0x80             ? 1
+                : (text[0] & 0xe0) == 0xc0 ? 2
+                : (text[0] & 0xf0) == 0xe0 ? 3
+                : (text[0] & 0xf8) == 0xf0 ? 4
+                                           : 0;
+  if (size < 2) return size;
+  uint32_t code = text[0] & (0x7fu >> size);
+  for (size_t i = 1; i < size; i++) {
+    if ((text[i] & 0xc0) != 0x80) return 0; /* the end of the text, too */
+    code = code << 6 | (text[i] & 0x3fu);
+  }
+  bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  return code < least[size] || code > 0x10ffff || surrogate ? 0 : size;
+}
+
+static void json_quote(FILE *file, const char *text) {
+  fputc('"', file);
+  const unsigned char *at = (const unsigned char *)text;
+  while (*at != '\0') {
+    size_t size = json_character(at);
+    if (size == 0) {
+      fputs("\\ufffd", file);
+      size = 1;
+    } else if (*at < 0x20) {
+      fprintf(file, "\\u%04x", *at);
+    } else {
+      if (*at == '"' || *at == '\\') fputc('\\', file);
+      fwrite(at, 1, size, file);
+    }
+    at += size;
+  }
+  fputc('"', file);
+}
+
+/* What comes before a value: the comma, the line and the key. */
+static void json_begin(json_writer *json, const char *key, bool is_object) {
+  bool in_array = json->depth > 0 && (json->arrays >> (json->depth - 1) & 1);
+  if (json->any) fputc(',', json->file);
+  if (in_array && is_object) {
+    fputs("\n  ", json->file);
+  } else if (json->any) {
+    fputc(' ', json->file);
+  }
+  if (key != NULL) {
+    json_quote(json->file, key);
+    fputs(": ", json->file);
+  }
+  json->any = true;
+}
+
+static void json_open(json_writer *json, const char *key, bool is_array) {
+  json_begin(json, key, !is_array);
+  fputc(is_array ? '[' : '{', json->file);
+  uint32_t bit = UINT32_C(1) << json->depth++;
+  json->arrays = is_array ? json->arrays | bit : json->arrays & ~bit;
+  json->any = false;
+}
+
+void json_object(json_writer *json, const char *key) { json_open(json, key, false); }
+void json_array(json_writer *json, const char *key) { json_open(json, key, true); }
+
+void json_close(json_writer *json) {
+  bool is_array = json->arrays >> --json->depth & 1;
+  if (is_array) fputc('\n', json->file);
+  fputc(is_array ? ']' : '}', json->file);
+  if (json->depth == 0) fputc('\n', json->file);
+  json->any = true;
+}
+
+void json_text(json_writer *json, const char *key, const char *text) {
+  json_begin(json, key, false);
+  json_quote(json->file, text);
+}
+
+void json_number(json_writer *json, const char *key, double number) {
+  json_begin(json, key, false);
+  if (isfinite(number)) {
+    fprintf(json->file, "%.12g", number);
+  } else {
+    fputs("null", json->file);
+  }
+}
+
+void json_integer(json_writer *json, const char *key, int64_t number) {
+  json_begin(json, key, false);
+  fprintf(json->file, "%" PRId64, number);
+}
+
+void json_bool(json_writer *json, const char *key, bool value) {
+  json_begin(json, key, false);
+  fputs(value ? "true" : "false", json->file);
+}
