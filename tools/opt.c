@@ -1,5 +1,6 @@
 /* tools/opt.c: `halo opt`: a module after the optimisation passes, or only checked. */
 #include "args.h"
+#include "graph.h"
 #include "program.h"
 #include "tool.h"
 
@@ -19,6 +20,7 @@ enum {
   OPT_ELIDE,
   OPT_EMIT,
   OPT_OUTPUT,
+  OPT_GRAPH,
   OPT_DUMP,
   OPT_INPUT,
   OPT_VERIFY_ONLY,
@@ -42,6 +44,9 @@ static const tool_option opt_options[] = {
      "the "
      "module as it is unless passes are named"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write the module there instead of to standard output"},
+    {OPT_GRAPH, 'g', "graph", "FILE",
+     "draw the module instead of printing it: FILE.html is a page to look at and search, in which "
+     "fusions and loops open; FILE.dot is for Graphviz, and FILE.svg is drawn by it"},
     {OPT_DUMP, 0, "dump", "DIR", "also write the module after each pass that changed it there"},
     {OPT_INPUT, 'i', "input", "INPUT",
      "an input of a program that leaves extents open, as for 'halo run': x=[8,3] gives its "
@@ -52,7 +57,7 @@ static const tool_option opt_options[] = {
     {0}};
 
 typedef struct opt_request {
-  const char *file, *passes, *disable, *output, *dump_dir;
+  const char *file, *passes, *disable, *output, *graph, *dump_dir;
   bool verify_only, proto, stablehlo;
   unsigned flags;
   halo_pass_options pass;
@@ -180,7 +185,8 @@ static int opt_work(opt_request *request) {
     ok = tool_check(halo_module_optimize(module, &request->pass, &optimized));
     free(disabled);
     if (ok) {
-      ok = opt_emit(optimized, request) && !request->dump_bad;
+      ok = request->graph ? graph_write(optimized, request->graph) : opt_emit(optimized, request);
+      ok = ok && !request->dump_bad;
       halo_module_release(optimized);
     }
   }
@@ -216,6 +222,11 @@ static bool opt_read_arguments(tool_args *args, opt_request *request, int *code)
                          value);
         return false;
       case OPT_OUTPUT: request->output = value; break;
+      case OPT_GRAPH:
+        request->graph = value;
+        if (graph_knows(value)) break;
+        args_usage_error(args, "--graph takes FILE.html, FILE.dot or FILE.svg, not '%s'", value);
+        return false;
       case OPT_DUMP: request->dump_dir = value; break;
       case OPT_INPUT: request->inputs.texts[request->inputs.count++] = value; break;
       case OPT_VERIFY_ONLY: request->verify_only = true; break;

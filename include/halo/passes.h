@@ -58,6 +58,15 @@ typedef struct halo_module_summary {
 /* Fills in *out. */
 HALO_API void halo_module_summarise(const halo_module *module, halo_module_summary *out);
 
+typedef enum halo_graph_format {
+  HALO_GRAPH_JSON, /* for viewers: lists of computations and of their instructions */
+  HALO_GRAPH_DOT   /* for Graphviz: called computations are clusters */
+} halo_graph_format;
+/* The module as a graph: instructions with their operands' shapes on the edges, and with what each computes, moves and
+ * is predicted to take. To be freed with halo_text_release. */
+HALO_API HALO_MUST_USE halo_status halo_module_to_graph(const halo_module *module,
+                                                        halo_graph_format format, char **out);
+
 #ifdef __cplusplus
 }
 #endif

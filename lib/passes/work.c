@@ -1,4 +1,5 @@
 /* passes/work.c: how much there is of a program: its instructions, and what one run of it computes. */
+#include "passes/work.h"
 #include "base/memory.h"
 #include "base/pointer_map.h"
 #include "halo/passes.h"
@@ -124,6 +125,72 @@ static double work_bytes(const halo_shape *shape) {
   for (int32_t i = 0; i < shape->count; i++) sum += work_bytes(shape->elements[i]);
   return sum;
 }
+
+/* ---- Time, as predicted ---- */
+
+/* What only names what is there. */
+static bool work_is_free(const halo_instr *instr) {
+  switch ((int)instr->opcode) {
+    case HALO_OP_PARAMETER:
+    case HALO_OP_CONSTANT:
+    case HALO_OP_TUPLE:
+    case HALO_OP_GET_TUPLE_ELEMENT:
+    case HALO_OP_BITCAST: return true;
+  }
+  return false;
+}
+
+/* `known` has the seconds of computations that were looked at, `state` their operations. */
+static halo_work work_time(work_state *state, const halo_pointer_map *known,
+                           const halo_instr *instr) {
+  const halo_target *target = &state->module->target;
+  halo_work work = {.operations = work_of_instr(state, instr), .bytes = work_bytes(instr->shape)};
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    work.bytes += work_bytes(instr->operands[i]->shape);
+  }
+  if (work_is_free(instr)) return (halo_work){.bytes = work_bytes(instr->shape)};
+  double called = 0;
+  int64_t trips = 1;
+  for (int32_t i = 0; i < halo_instr_called_count(instr); i++) {
+    const double *seconds = halo_pointer_map_get(known, halo_instr_called(instr, i));
+    if (seconds) called += *seconds;
+  }
+  if (instr->opcode == HALO_OP_WHILE) {
+    (void)halo_while_trip_count(instr, &trips);
+    work.seconds = (double)trips * called;
+  } else if (instr->opcode == HALO_OP_CONDITIONAL || instr->opcode == HALO_OP_CALL) {
+    work.seconds = called;
+  } else {
+    work.seconds =
+        target->launch + fmax(work.operations / target->rate, work.bytes / target->bandwidth);
+  }
+  return work;
+}
+
+void halo_work_walk(const halo_module *module, halo_work_seen *seen, void *user) {
+  int32_t count = module->computations.count;
+  double *numbers = halo_alloc(sizeof(double) * (2 * (size_t)count + 1));
+  work_state state = {.module = module, .known = numbers};
+  halo_pointer_map seconds = {0};
+  for (int32_t i = 0; i < count; i++) {
+    const halo_computation *computation = module->computations.data[i];
+    double *sum = &numbers[count + i];
+    *sum = 0;
+    for (int32_t k = 0; k < computation->instrs.count; k++) {
+      halo_work work = work_time(&state, &seconds, computation->instrs.data[k]);
+      *sum += work.seconds;
+      seen(user, computation->instrs.data[k], &work);
+    }
+    state.known[i] = work_of_list(&state, computation);
+    halo_pointer_map_set(&state.place, computation, &state.known[i]);
+    halo_pointer_map_set(&seconds, computation, sum);
+  }
+  halo_pointer_map_deinit(&seconds);
+  halo_pointer_map_deinit(&state.place);
+  halo_free(numbers);
+}
+
+/* ---- Summaries ---- */
 
 static void work_count(const halo_computation *computation, halo_module_summary *out,
                        int64_t *counts) {

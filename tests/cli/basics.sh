@@ -45,3 +45,19 @@ check opt-wrong-letter 'halo opt axpy.hlo -sq'
 check opt-flag-value 'halo opt axpy.hlo --short=yes'
 check opt-no-value 'halo opt axpy.hlo --passes'
 check opt-output-fails 'halo opt axpy.hlo -o no/such/folder.hlo'
+
+check opt-graph-dot 'halo opt -p dce axpy.hlo --graph g.dot; cat g.dot'
+check opt-graph-html 'halo opt -p dce loop.hlo --graph g.html; python3 - <<"PYTHON"
+import json
+page = open("g.html").read()
+graph = json.loads(page.split("type=\"application/json\">")[1].split("</script>")[0])
+entry = graph["computations"][graph["entry"]]
+assert page.startswith("<!doctype html>") and "http:" not in page.replace("http://www.w3.org/2000/svg", "") and "https:" not in page
+for computation in graph["computations"]:
+  for number, instr in enumerate(computation["instrs"]):
+    assert all(0 <= operand < number for operand in instr["in"]), instr
+    assert instr["name"] in instr["text"] and instr["op"] in instr["text"], instr
+loop, = [instr for instr in entry["instrs"] if instr["op"] == "while"]
+print(graph["name"], loop["shape"], len(loop["calls"]), loop["seconds"] > 0, entry["instrs"][entry["root"]]["op"])
+PYTHON'
+check opt-graph-other 'halo opt axpy.hlo --graph g.png; halo opt axpy.hlo --graph no/such/g.html'

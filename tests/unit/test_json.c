@@ -50,7 +50,8 @@ static char *json_document(void) {
 START_TEST(json_is_written) {
   char *text = json_document();
   static const char escaped[] =
-      "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\\u001f\x7f \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 </script>\"";
+      "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\\u001f\x7f \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 "
+      "</script>\"";
   char *expected = malloc(4096);
   snprintf(expected, 4096,
            "{%s: %s, \"broken\": \"\\ufffd|\\ufffd\\ufffd|\\ufffd\\ufffd\\ufffd|"
@@ -72,7 +73,8 @@ START_TEST(json_is_parsed_by_python) {
       "def no(name): raise ValueError(name)\n"
       "d = json.loads(sys.stdin.buffer.read().decode('utf-8'), parse_constant=no)\n"
       "name = 'a\"b\\\\c\\n\\t\\x01\\x1f\\x7f \\u00e9\\u20ac\\U0001f600 </script>'\n"
-      "assert d == {name: name, 'broken': '|'.join('\\ufffd' * n for n in (1, 2, 3, 4, 2)), '': '',\n"
+      "assert d == {name: name, 'broken': '|'.join('\\ufffd' * n for n in (1, 2, 3, 4, 2)), '': "
+      "'',\n"
       "  'rows': [{'least': -2**63, 'third': 0.333333333333, 'infinity': None, 'nan': None},\n"
       "           {'yes': True, 'none': []}, 0, 1e300], 'no': False}, ascii(d)\n";
   if (system("python3 -c pass 2>/dev/null") != 0) {
