@@ -255,6 +255,8 @@ static const tool_option bench_options_table[] = {
     {0},
 };
 
+#define BENCH_PARTS "collectives, costs, elementwise, programs, scale"
+
 static void bench_help(void) {
   puts(
       "Usage: halo bench [OPTIONS]\n"
@@ -306,7 +308,8 @@ int tool_bench(int argc, char **argv) {
         if (!args_integer(&args, "pause", value, 0, 60000, &pause)) return TOOL_USAGE;
         break;
       case BENCH_HELP: bench_help(); return TOOL_OK;
-      case ARGS_OPERAND: return args_usage_error(&args, "there is no use for '%s'", value);
+      case ARGS_OPERAND:
+        return args_usage_error(&args, "there is no part '%s'; there are %s", value, BENCH_PARTS);
       default: return TOOL_USAGE;
     }
   }

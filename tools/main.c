@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct main_command {
   const char *name;
@@ -46,8 +47,12 @@ static const main_command *main_find(const char *name) {
   }
   const char *near =
       args_nearest(name, &main_commands[0].name, MAIN_COMMANDS, sizeof main_commands[0]);
-  fprintf(stderr, "halo: there is no command '%s'%s%s%s\nTry 'halo --help'.\n", name,
-          near ? "; is it '" : "", near ? near : "", near ? "'?" : "");
+  if (!near && access(name, F_OK) == 0) {
+    fprintf(stderr, "halo: there is no command '%s'; 'halo run %s' runs the file\n", name, name);
+  } else {
+    fprintf(stderr, "halo: there is no command '%s'%s%s%s\nTry 'halo --help'.\n", name,
+            near ? "; is it '" : "", near ? near : "", near ? "'?" : "");
+  }
   return NULL;
 }
 

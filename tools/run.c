@@ -104,11 +104,12 @@ static void run_help(void) {
   fputs(
       "Compiles a program, runs it on an OpenCL device, and prints the results.\n\n"
       "Usage: halo run FILE [OPTIONS]\n\n"
-      "FILE is HLO text, as XLA and JAX print it, or a StableHLO program as MLIR text or as a "
-      "portable\n"
-      "artifact; - is standard input. Extents that a program leaves open are those of the arrays "
-      "that\n"
-      "it is given.\n",
+      "FILE is HLO text, as XLA and JAX print it, an HLO proto, or a StableHLO program as MLIR "
+      "text "
+      "or as\n"
+      "a portable artifact; - is standard input. If a program leaves extents open, they are those "
+      "of the\n"
+      "arrays that it is given.\n",
       stdout);
   args_print_options(stdout, run_options);
   fputs(

@@ -42,8 +42,8 @@ static halo_status execute_check(const halo_executable *e, const halo_placement 
   const halo_plan *plan = halo_executable_plan(e);
   int wanted = halo_plan_visible_arguments(plan);
   if (count != wanted) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d arguments, %d were given", plan->name,
-                     wanted, count);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d argument%s, %d %s given", plan->name,
+                     wanted, wanted == 1 ? "" : "s", count, count == 1 ? "was" : "were");
   }
   for (int i = 0; i < count; i++) {
     HALO_TRY(execute_check_argument(e, at, i, arguments ? arguments[i] : NULL));

@@ -7,8 +7,8 @@ static halo_status infer_check_counts(const halo_instr *instr, const halo_op_inf
   int32_t n = instr->operand_count;
   if (n < info->min_operands || (info->max_operands >= 0 && n > info->max_operands)) {
     if (info->max_operands < 0) {
-      return halo_infer_fail(instr, "expects at least %d operands, but has %d", info->min_operands,
-                             n);
+      return halo_infer_fail(instr, "expects at least %d operand%s, but has %d", info->min_operands,
+                             info->min_operands == 1 ? "" : "s", n);
     }
     return halo_infer_fail(instr, "expects %d operand%s, but has %d", info->min_operands,
                            info->min_operands == 1 ? "" : "s", n);

@@ -5,8 +5,10 @@ halo_status halo_infer_args(const halo_instr *instr, const halo_computation *com
                             int32_t from) {
   int32_t count = instr->operand_count - from;
   if (computation->params.count != count) {
-    return halo_infer_fail(instr, "the computation %s takes %d parameters, but %d are given",
-                           computation->name, computation->params.count, count);
+    return halo_infer_fail(instr, "the computation %s takes %d parameter%s, but %d %s given",
+                           computation->name, computation->params.count,
+                           computation->params.count == 1 ? "" : "s", count,
+                           count == 1 ? "is" : "are");
   }
   for (int32_t i = 0; i < count; i++) {
     if (!halo_shape_compatible(halo_infer_param(computation, i),

@@ -239,8 +239,9 @@ static halo_status reduce_insert_dim(const halo_instr *instr, halo_arena *arena,
 static halo_status reduce_scan_args(const halo_instr *instr, halo_arena *arena,
                                     const halo_computation *body, int32_t inputs, int dim) {
   if (body->params.count != instr->operand_count) {
-    return halo_infer_fail(instr, "the computation %s must take %d parameters, but takes %d",
-                           body->name, instr->operand_count, body->params.count);
+    return halo_infer_fail(instr, "the computation %s must take %d parameter%s, but takes %d",
+                           body->name, instr->operand_count, instr->operand_count == 1 ? "" : "s",
+                           body->params.count);
   }
   int64_t extent = halo_infer_operand(instr, 0)->dims[dim];
   for (int32_t i = 0; i < instr->operand_count; i++) {

@@ -162,8 +162,9 @@ halo_status halo_infer_comp(const halo_instr *instr, halo_attr_id id,
 halo_status halo_infer_scalar_params(const halo_instr *instr, const halo_computation *computation,
                                      int32_t count) {
   if (computation->params.count != count) {
-    return halo_infer_fail(instr, "the computation %s must take %d parameters, but takes %d",
-                           computation->name, count, computation->params.count);
+    return halo_infer_fail(instr, "the computation %s must take %d parameter%s, but takes %d",
+                           computation->name, count, count == 1 ? "" : "s",
+                           computation->params.count);
   }
   for (int32_t i = 0; i < count; i++) {
     if (!halo_shape_is_scalar(halo_infer_param(computation, i))) {

@@ -196,8 +196,8 @@ halo_status halo_module_specialise(halo_module *module, const halo_shape *const 
   if (!halo_module_is_open(module)) return HALO_OK;
   int32_t wanted = module->entry->params.count;
   if (count != wanted) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%d arguments are given: the program takes %d", count,
-                     wanted);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%d argument%s given: the program takes %d", count,
+                     count == 1 ? " is" : "s are", wanted);
   }
   for (int32_t i = 0; i < wanted; i++) HALO_TRY(specialise_parameter(module, i, arguments[i]));
   specialise_state state = {.module = module};

@@ -116,6 +116,9 @@ static bool dispatch_exists(const char *entry, size_t length) {
   return false;
 }
 
+/* As users give it. */
+#define DISPATCH_LIST "the list of kernels (--kernels, HALO_KERNELS)"
+
 /* Says what there is instead: of the family, if that exists, else which families. */
 static halo_status dispatch_unknown(const char *entry, size_t length) {
   size_t named = 0;
@@ -129,10 +132,10 @@ static halo_status dispatch_unknown(const char *entry, size_t length) {
       halo_strbuf_printf(&there, "%s%s:%s", there.length ? ", " : "", family->name, i->name);
     }
   }
-  halo_status status = halo_fail(HALO_INVALID_ARGUMENT,
-                                 "the list of kernels: there is no implementation \"%.*s\"; %s %s",
-                                 (int)length, entry, there.length ? "there are" : "families are",
-                                 halo_strbuf_text(there.length ? &there : &families));
+  halo_status status =
+      halo_fail(HALO_INVALID_ARGUMENT, DISPATCH_LIST ": there is no implementation \"%.*s\"; %s %s",
+                (int)length, entry, there.length ? "there are" : "families are",
+                halo_strbuf_text(there.length ? &there : &families));
   halo_strbuf_deinit(&there);
   halo_strbuf_deinit(&families);
   return status;
@@ -204,12 +207,12 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
       continue;
     }
     if (listed < 0) {
-      halo_strbuf_printf(l->explain, "    %-10s skipped by HALO_KERNELS\n", i->name);
+      halo_strbuf_printf(l->explain, "    %-10s excluded by the list of kernels\n", i->name);
       continue;
     }
     double cost = i->cost(l);
     halo_strbuf_printf(l->explain, "    %-10s %.3g us%s\n", i->name, cost * 1e6,
-                       listed > 0 ? ", forced by HALO_KERNELS" : "");
+                       listed > 0 ? ", forced by the list of kernels" : "");
     if (listed > 0 && !forced) best = NULL;
     if (forced && listed <= 0) continue;
     forced |= listed > 0;
@@ -219,7 +222,7 @@ halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
     }
   }
   if (!best) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s: HALO_KERNELS leaves no implementation of %s",
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s: " DISPATCH_LIST " leaves no implementation of %s",
                      l->name, family->name);
   }
   l->seconds = best_cost;

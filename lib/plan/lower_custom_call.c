@@ -33,9 +33,9 @@ static const halo_shape **custom_shapes(halo_arena *arena, const halo_instr *ins
   return shapes;
 }
 
-/* LAPACK's names are known, whether or not LAPACK is there. */
+/* What to do. LAPACK's names are known, whether or not LAPACK is there. */
 static const char *custom_advice(const char *target) {
-  if (halo_custom_lapack_rank(target) < 0) return "";
+  if (halo_custom_lapack_rank(target) < 0) return "; halo/custom_call.h registers functions";
 #ifdef HALO_HAVE_LAPACKE
   return ", as LAPACK is not installed: install liblapacke and libopenblas0 (Debian, Ubuntu), or "
          "openblas (Fedora, conda-forge)";

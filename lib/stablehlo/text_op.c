@@ -35,8 +35,8 @@ halo_status halo_mlir_text_operand(halo_mlir_reader *r, halo_mlir_draft *draft) 
     for (const char *c = r->tok.start; c < r->tok.end && index < INT32_MAX; c++)
       index = index * 10 + (*c - '0');
     if (index >= binding->count)
-      return halo_mlir_text_error(r, r->tok.start, "'%%%.*s' has %d results", shown, tok.start,
-                                  binding->count);
+      return halo_mlir_text_error(r, r->tok.start, "'%%%.*s' has %d result%s", shown, tok.start,
+                                  binding->count, binding->count == 1 ? "" : "s");
     halo_mlir_text_advance(r);
   }
   halo_vec_push(&draft->operands, (halo_mlir_use){&binding->first[index], tok.start});
@@ -72,8 +72,9 @@ halo_status halo_mlir_text_check_operand(halo_mlir_reader *r, const halo_mlir_us
 static halo_status op_check_operands(halo_mlir_reader *r, const halo_mlir_draft *draft,
                                      const char *at, const halo_mlir_type_list *types) {
   if (types->count != draft->operands.count)
-    return halo_mlir_text_error(r, at, "expected types of %d operands, found %d",
-                                draft->operands.count, types->count);
+    return halo_mlir_text_error(r, at, "expected types of %d operand%s, found %d",
+                                draft->operands.count, draft->operands.count == 1 ? "" : "s",
+                                types->count);
   for (int32_t i = 0; i < types->count; i++)
     HALO_TRY(halo_mlir_text_check_operand(r, &draft->operands.data[i], types->data[i]));
   return HALO_OK;
@@ -311,8 +312,9 @@ static halo_status op_read(halo_mlir_reader *r, halo_mlir_block *block, halo_mli
   }
   HALO_TRY(halo_mlir_text_loc(r, &draft->loc));
   if (named && named != draft->results.count)
-    return halo_mlir_text_error(r, start, "expected names of %d results, found %lld",
-                                draft->results.count, (long long)named);
+    return halo_mlir_text_error(r, start, "expected names of %d result%s, found %lld",
+                                draft->results.count, draft->results.count == 1 ? "" : "s",
+                                (long long)named);
   HALO_TRY(halo_mlir_text_flatten(r, draft->at, draft->name->opcode, &draft->attrs));
   if (op_is_alias(draft, names)) {
     halo_mlir_token name = names->data[0].tok;

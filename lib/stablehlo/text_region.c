@@ -70,7 +70,8 @@ halo_status halo_mlir_text_block(halo_mlir_reader *r, halo_mlir_block *block, in
                                      "regions of several blocks are not supported");
     if (r->tok.kind == TOK_END) return halo_mlir_text_expected(r, "an operation or '}'");
     HALO_TRY(halo_mlir_text_op(r, block));
-    bool ended = region_ends(block->ops.data[block->ops.count - 1]->opcode);
+    /* An operation that only gives its operand another name is not kept. */
+    bool ended = block->ops.count > 0 && region_ends(block->ops.data[block->ops.count - 1]->opcode);
     if (ended && r->tok.kind != closer && r->tok.kind != TOK_BLOCK)
       return halo_mlir_text_expected(r, "'}' after the operation that ends its block");
   }

@@ -98,8 +98,9 @@ halo_computation *halo_translate_body(halo_translator *t, halo_mlir_region *regi
   if (!halo_translate_ok(t)) return NULL;
   halo_mlir_block *block = region->block;
   if (!block || block->arg_count != count) {
-    halo_translate_wrong(t, "a region takes %d arguments: expected %d",
-                         block ? block->arg_count : 0, count);
+    halo_translate_wrong(t, "a region takes %d argument%s: expected %d",
+                         block ? block->arg_count : 0, block && block->arg_count == 1 ? "" : "s",
+                         count);
     return NULL;
   }
   halo_computation *outer, *body = halo_translate_begin(t, "region", &outer);

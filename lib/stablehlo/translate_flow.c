@@ -107,8 +107,9 @@ static halo_computation *flow_computation(halo_translator *t, halo_mlir_region *
   if (!halo_translate_ok(t)) return NULL;
   halo_mlir_block *block = region->block;
   if (!block || block->arg_count != state->own) {
-    halo_translate_wrong(t, "a region takes %d arguments: expected %d",
-                         block ? block->arg_count : 0, state->own);
+    halo_translate_wrong(t, "a region takes %d argument%s: expected %d",
+                         block ? block->arg_count : 0, block && block->arg_count == 1 ? "" : "s",
+                         state->own);
     return NULL;
   }
   halo_computation *outer, *body = halo_translate_begin(t, name, &outer);

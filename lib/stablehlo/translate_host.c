@@ -67,6 +67,8 @@ static void host_take_apart(halo_translator *t, halo_mlir_op *op, halo_instr *pa
 
 void halo_translate_op_infeed(halo_translator *t, halo_mlir_op *op) {
   halo_instr *token = halo_translate_operand(t, op, 0);
+  if (op->result_count < 1) halo_translate_wrong(t, "expected a token among the results");
+  if (!halo_translate_ok(t)) return;
   const halo_shape *shape = host_with_token(t, host_results(t, op, op->result_count - 1));
   const char *config = halo_mlir_string(op, "infeed_config", "");
   halo_attr attr = halo_translate_text(t, HALO_ATTR_INFEED_CONFIG, config);
@@ -165,6 +167,7 @@ void halo_translate_op_recv(halo_translator *t, halo_mlir_op *op) {
       halo_translate_emit(t, HALO_OP_RECV, host_transfer(t, data), &token, 1, attrs, attr_count);
   halo_instr *done = halo_translate_emit(t, HALO_OP_RECV_DONE, host_with_token(t, data), &recv, 1,
                                          attrs, attr_count);
+  if (!done) return;
   halo_attr sharding;
   if (halo_translate_sharding(t, op->attrs, op->attr_count, done->shape, &sharding)) {
     halo_instr_set_attr(done, &sharding);

@@ -1,6 +1,9 @@
 /* text/foreign.c: files that are no HLO text, told by how they begin, with advice for who gave them. */
 #include "text/parser.h"
 
+#include "base/memory.h"
+#include "base/strbuf.h"
+
 #include <string.h>
 
 #define FOREIGN_READ "HLO text, HLO protos, and StableHLO as text or as an artifact"
@@ -29,6 +32,31 @@ static const struct {
     {"\xff\xfe", 2, "this text is UTF-16: save it as UTF-8"},
     {"\xfe\xff", 2, "this text is UTF-16: save it as UTF-8"},
 };
+
+/* How a message about the first word of the text begins. */
+static void foreign_place(const halo_text_parser *p, halo_strbuf *out) {
+  int line = 1, column = 1;
+  const char *at = p->begin;
+  for (; at < p->end && strchr(" \t\r\n", *at) && *at; at++) {
+    column = *at == '\n' ? 1 : column + 1;
+    line += *at == '\n';
+  }
+  halo_strbuf_printf(out, "%s:%d:%d: ", p->name, line, column);
+}
+
+halo_status halo_text_advise_foreign(const halo_text_parser *p, halo_status status) {
+  halo_strbuf place = {0};
+  const char *message = halo_error_message();
+  if (status != HALO_INVALID_ARGUMENT) return status;
+  foreign_place(p, &place);
+  bool first = strncmp(message, halo_strbuf_text(&place), place.length) == 0;
+  halo_strbuf_deinit(&place);
+  if (!first || strstr(message, FOREIGN_READ)) return status;
+  char *saved = halo_error_save();
+  status = halo_fail(status, "%s\nPrograms are " FOREIGN_READ "; " FOREIGN_JAX, saved);
+  halo_free(saved);
+  return status;
+}
 
 static halo_status foreign_fail(const halo_text_parser *p, const char *advice) {
   /* Bytes that are no text are not shown. */

@@ -142,15 +142,16 @@ static halo_status literal_nested(literal_scan *s, int d) {
       HALO_TRY(literal_blank(s));
     }
     if (*s->at == '}') {
-      return halo_text_error(s->p, open, "expected %lld elements in dimension %d, found %lld",
-                             (long long)shape->dims[d], d, (long long)i);
+      return halo_text_error(s->p, open, "expected %lld element%s in dimension %d, found %lld",
+                             (long long)shape->dims[d], shape->dims[d] == 1 ? "" : "s", d,
+                             (long long)i);
     }
     HALO_TRY(literal_nested(s, d + 1));
     HALO_TRY(literal_blank(s));
   }
   if (*s->at != '}') {
-    return halo_text_error(s->p, s->at, "expected '}' after the %lld elements of dimension %d",
-                           (long long)shape->dims[d], d);
+    return halo_text_error(s->p, s->at, "expected '}' after the %lld element%s of dimension %d",
+                           (long long)shape->dims[d], shape->dims[d] == 1 ? "" : "s", d);
   }
   s->at++;
   return HALO_OK;

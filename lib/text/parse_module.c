@@ -275,7 +275,7 @@ static halo_status module_run(void *user) {
   p.module = halo_module_create("module");
   p.arena = &p.module->arena;
   halo_status status = halo_text_refuse_foreign(&p);
-  if (status == HALO_OK) status = module_read(&p);
+  if (status == HALO_OK) status = halo_text_advise_foreign(&p, module_read(&p));
   for (int32_t i = 0; i < p.module->computations.count; i++) {
     p.module->computations.data[i]->data = NULL;
   }

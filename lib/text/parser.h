@@ -212,6 +212,8 @@ void halo_text_make_comparator(halo_text_parser *p, halo_text_draft *draft);
 
 /* Fails, with advice, if the text begins as other files do that people give: compressed ones, arrays, MLIR. */
 halo_status halo_text_refuse_foreign(halo_text_parser *p);
+/* Adds what programs are to the message of a failure (`status`, or HALO_OK) at the first word of the text. */
+halo_status halo_text_advise_foreign(const halo_text_parser *p, halo_status status);
 
 /* ---- parse_module.c ---- */
 

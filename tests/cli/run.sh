@@ -79,3 +79,5 @@ check run-log 'HALO_LOG=info HALO_LOG_FILE=log halo run -q axpy.hlo -p none; sed
 check run-trace 'halo run axpy.hlo -q -p none -n 2 --trace t.json 2>/dev/null; grep -c "\"tid\": 1, \"ts\": [0-9.]*, \"dur\": [0-9.]*, \"name\": \"axpy\"" t.json
   grep -o "\"args\": {\"name\": \"XLA Ops\"}" t.json; tail -1 t.json'
 check run-trace-fails 'halo run axpy.hlo -q -p none --trace no/such/folder.json'
+check run-no-program 'echo hello >f.hlo; halo run f.hlo; echo "import jax" | halo run -; halo run /dev/null; halo axpy.hlo; halo bench nothing'
+check run-kernels-wrong 'for list in foo dot:bar -loop:turn,-loop:generic; do halo run -q axpy.hlo --kernels $list; done'

@@ -54,7 +54,7 @@ START_TEST(wrong_count) {
   halo_buffer *x = run_buffer(client, 4, four), *three[3] = {x, x, x}, *result;
   halo_literal *out;
   ck_fails(halo_executable_execute(e, three, 1, NULL, &result), HALO_INVALID_ARGUMENT,
-           "add takes 2 arguments, 1 were given");
+           "add takes 2 arguments, 1 was given");
   ck_fails(halo_executable_execute(e, three, 3, NULL, &result), HALO_INVALID_ARGUMENT, "3 were");
   ck_fails(halo_executable_execute(e, three, -1, NULL, &result), HALO_INVALID_ARGUMENT, "-1 were");
   ck_fails(halo_executable_run(e, NULL, 0, &out), HALO_INVALID_ARGUMENT,

@@ -615,7 +615,8 @@ START_TEST(unknown_names) {
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     halo_executable *e = (void *)&client;
     ck_fails(run_try_compile(client, dot_text, &(halo_compile_options){.kernels = bad[i]}, &e),
-             HALO_INVALID_ARGUMENT, "the list of kernels: there is no implementation");
+             HALO_INVALID_ARGUMENT,
+             "the list of kernels (--kernels, HALO_KERNELS): there is no implementation");
     ck_assert_ptr_null(e);
   }
   halo_executable *e;
@@ -627,7 +628,7 @@ START_TEST(unknown_names) {
       run_try_compile(
           client, dot_text,
           &(halo_compile_options){.kernels = "-dot:loop,-dot:tile,-dot:panels,-dot:clblast"}, &e),
-      HALO_INVALID_ARGUMENT, "leaves no implementation of dot");
+      HALO_INVALID_ARGUMENT, "(--kernels, HALO_KERNELS) leaves no implementation of dot");
   /* The variable says what the option would; the option wins. */
   setenv("HALO_KERNELS", "dot:best", 1);
   ck_fails(run_try_compile(client, dot_text, NULL, &e), HALO_INVALID_ARGUMENT,

@@ -132,7 +132,7 @@ START_TEST(extents_of_hlo_text_follow) {
   how.argument_count = 1;
   ck_assert_int_eq(halo_module_read(open_text, strlen(open_text), "t", &how, &module),
                    HALO_INVALID_ARGUMENT);
-  ck_message_has("1 arguments are given: the program takes 2");
+  ck_message_has("1 argument is given: the program takes 2");
   halo_shape *wrong = matrix(5, 3);
   shapes[0] = wrong;
   how.argument_count = 2;

@@ -1,4 +1,5 @@
 /* tests/unit/test_stablehlo_text_error.c: MLIR text that is not right: what is said, and where. */
+#include "halo/module.h"
 #include "stablehlo_text_test.h"
 #include "suite.h"
 
@@ -35,6 +36,61 @@ START_TEST(messages_show_the_place) {
 }
 END_TEST
 
+/* Whoever is told to write the generic form is not refused that. */
+START_TEST(generic_form) {
+  static const char *const names[] = {
+#define HALO_MLIR_OP(id, name, version, attrs) name,
+#define HALO_MLIR_OLD(id, version, attrs)
+#include "stablehlo/ops.def"
+#undef HALO_MLIR_OP
+#undef HALO_MLIR_OLD
+  };
+  int advised = 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char text[512];
+    halo_module *module = NULL;
+    static const char *const forms[] = {"%%0 = %s %%x : tensor<2xf32>",
+                                        "%%0 = \"%s\"(%%x) : (tensor<2xf32>) -> tensor<2xf32>"};
+    for (int form = 0; form < 2; form++) {
+      char line[256];
+      snprintf(line, sizeof line, forms[form], names[i]);
+      snprintf(text, sizeof text,
+               "func.func @main(%%x: tensor<2xf32>) -> tensor<2xf32> {\n  %s\n"
+               "  return %%0 : tensor<2xf32>\n}\n",
+               line);
+      halo_status status = halo_module_read(text, strlen(text), "f.mlir", NULL, &module);
+      if (status == HALO_OK) halo_module_release(module);
+      bool generic = status != HALO_OK && strstr(halo_error_message(), "the generic form");
+      if (form == 0 && !generic) break;
+      advised++;
+      ck_assert_msg(status == HALO_OK || !strstr(halo_error_message(), "is not supported"),
+                    "%s: %s", names[i], halo_error_message());
+    }
+  }
+  ck_assert_int_gt(advised, 20);
+}
+END_TEST
+
+/* Operations that have not what they need are refused, in a function without any other operation, too. */
+START_TEST(bare_operations) {
+  static const char *const lines[] = {
+      "\"stablehlo.infeed\"(%x) : (tensor<2xf32>) -> ()", "\"stablehlo.infeed\"() : () -> ()",
+      "%0 = \"stablehlo.recv\"(%x) : (tensor<2xf32>) -> tensor<2xf32>",
+      "%0 = \"builtin.unrealized_conversion_cast\"(%x) : (tensor<2xf32>) -> tensor<2xf32>"};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    char text[512];
+    halo_module *module = NULL;
+    snprintf(text, sizeof text,
+             "func.func @main(%%x: tensor<2xf32>) -> tensor<2xf32> {\n  %s\n"
+             "  return %%x : tensor<2xf32>\n}\n",
+             lines[i]);
+    halo_status status = halo_module_read(text, strlen(text), "f.mlir", NULL, &module);
+    ck_assert_msg((status == HALO_OK) == (i == 3), "%s: %s", lines[i], halo_error_message());
+    if (status == HALO_OK) halo_module_release(module);
+  }
+}
+END_TEST
+
 START_TEST(operations) {
   refuse_op(
       "stablehlo.unheard %f : tensor<4xf32>", 1,
@@ -51,15 +107,15 @@ START_TEST(operations) {
   refuse_op("%r = stablehlo.abs %f : tensor<5xf32>", 20,
             "this value is a tensor<4xf32>: expected a tensor<5xf32>");
   refuse_op("%r = stablehlo.add %f : tensor<4xf32>", 23, "expected ',', found ':'");
-  refuse_op("%r:2 = stablehlo.abs %f : tensor<4xf32>", 1, "expected names of 1 results, found 2");
+  refuse_op("%r:2 = stablehlo.abs %f : tensor<4xf32>", 1, "expected names of 1 result, found 2");
   refuse_op("%r:0 = stablehlo.abs %f : tensor<4xf32>", 4, "expected a number of results from 1 on");
   refuse_op("%f = stablehlo.abs %g : tensor<4xf32>", 1,
             "'%f' is defined twice: it is on line 1 already");
-  refuse_op("%r = stablehlo.abs %f#1 : tensor<4xf32>", 22, "'%f' has 1 results");
+  refuse_op("%r = stablehlo.abs %f#1 : tensor<4xf32>", 22, "'%f' has 1 result");
   refuse_op("%r = stablehlo.abs f : tensor<4xf32>", 20, "expected a value, found 'f'");
   refuse_op("%r = stablehlo.select %p, %f, %g : tensor<4xi1>", 36, "expected 2 types, found 1");
   refuse_op("%r = stablehlo.reshape %m : (tensor<2x3xf32>, i1) -> tensor<6xf32>", 29,
-            "expected types of 1 operands, found 2");
+            "expected types of 1 operand, found 2");
   refuse_op("%r = stablehlo.iota dim = x : tensor<4xi32>", 27, "expected an integer, found 'x'");
   refuse_op("%r = stablehlo.iota dim = 99999999999999999999 : tensor<4xi32>", 27,
             "does not fit 64 bits");
@@ -220,6 +276,8 @@ int main(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, messages_show_the_place);
   tcase_add_test(tests, operations);
+  tcase_add_test(tests, generic_form);
+  tcase_add_test(tests, bare_operations);
   tcase_add_test(tests, programs);
   tcase_add_test(tests, a_nul_byte_is_found);
   tcase_add_test(tests, nesting_is_bounded);

@@ -157,7 +157,7 @@ static const struct {
     {break_computation_name, "main: two computations have this name"},
     {break_param_gap, "main: parameter 1 is missing"},
     {break_param_number, "is not parameter 1"},
-    {break_param_extra, "the computation callee takes 2 parameters, but 1 are given"},
+    {break_param_extra, "the computation callee takes 2 parameters, but 1 is given"},
     {break_param_unlisted, "the parameter is not in the computation callee"},
     {break_parent, "is listed in main, too"},
     {break_twice, "is used twice"},
