@@ -280,7 +280,7 @@ static void select_drop_here(select_list *list) {
   list->count = kept;
 }
 
-#define SELECT_DOCTOR "; 'halo doctor' says what is missing"
+#define SELECT_DOCTOR "; 'halo doctor', or 'python -m jax_halo doctor', says what is missing"
 
 /* Why PoCL, which is there, has no device: it has none where it cannot write its cache, or is told to have none. */
 static halo_status select_none_of_pocl(void) {

@@ -12,7 +12,7 @@ fail() {
 }
 
 exported=$(nm -D --defined-only "$plugin" | awk '{ print $NF }' | sort | xargs)
-[ "$exported" = "GetPjrtApi HaloCompileProgress" ] || fail "it exports $exported"
+[ "$exported" = "GetPjrtApi HaloCompileProgress HaloDoctor" ] || fail "it exports $exported"
 
 # OpenCL, CLBlast and LAPACKE are opened when they are needed: a machine without them loads the plugin, too.
 for file in "$plugin" "$library"; do
@@ -25,6 +25,11 @@ for file in "$plugin" "$library"; do
 done
 
 if ! { strip -o "$work/plugin" "$plugin" && strip -o "$work/library" "$library"; }; then fail "strip failed"; fi
+# Those who have no more than the Python package ask it why there is no device.
+said=$(OCL_ICD_VENDORS=/nonexistent HALO_PJRT_LIBRARY=$plugin PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$(dirname "$0")/../../python" \
+  python3 -m jax_halo doctor) && fail 'python -m jax_halo doctor finds a device'
+[[ $said == *'which does not exist'*'unset OCL_ICD_VENDORS'* ]] || fail "python -m jax_halo doctor says: $said"
+
 size=$(($(stat -c %s "$work/plugin") + $(stat -c %s "$work/library")))
 echo "plugin and library: $size bytes"
 [ "$size" -lt 4000000 ] || fail "together $size bytes, and 4000000 are the limit"
