@@ -133,16 +133,25 @@ bool halo_units_are_kept(halo_cl_device *device) {
 static void build_log(const build_work *w, int32_t missing, int kernels,
                       const halo_cl_program_stats *before, double start, const char *report) {
   halo_cl_program_stats now;
+  int32_t all = w->plan->units.count;
   halo_cl_program_get_stats(w->device, &now);
   halo_log_write(
-      "compile %s: kernels took %.3f s: %d units were in memory; %d others with %d kernel%s: %llu "
+      "compile %s: kernels took %.3f s: %d of %d unit%s in memory; %d kernel%s in others: %llu "
       "programs loaded from disk, %llu built%s%s",
-      w->plan->name, halo_clock() - start, w->plan->units.count - missing, missing, kernels,
+      w->plan->name, halo_clock() - start, all - missing, all, all == 1 ? "" : "s", kernels,
       kernels == 1 ? "" : "s", (unsigned long long)(now.disk_hits - before->disk_hits),
       (unsigned long long)(now.builds - before->builds), *report ? "; " : "", report);
 }
 
 /* ---- Programs ---- */
+
+static halo_status build_ahead_job(build_work *w, const build_job *job) {
+  bool *wanted = halo_alloc((size_t)w->plan->units.count);
+  for (int32_t i = 0; i < job->count; i++) wanted[job->missing[i]] = true;
+  halo_status status = build_ahead(w, &w->plan->steps, wanted);
+  halo_free(wanted);
+  return status;
+}
 
 static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
@@ -164,14 +173,12 @@ static halo_status build_one(build_work *w, const build_job *job) {
   }
   halo_cl_program_set_units(program, keys, job->count);
   halo_free(keys);
-  if (!w->ahead) {
+  int ahead = halo_cl_ahead_kernels(w->ahead);
+  if (w->ahead) status = build_ahead_job(w, job);
+  /* What nobody compiles ahead is done as far as building goes. */
+  if (halo_cl_ahead_kernels(w->ahead) == ahead) {
     halo_progress_done(build_count_units(w->plan, job->missing, job->count));
-    return HALO_OK;
   }
-  bool *wanted = halo_alloc((size_t)w->plan->units.count);
-  for (int32_t i = 0; i < job->count; i++) wanted[job->missing[i]] = true;
-  status = build_ahead(w, &w->plan->steps, wanted);
-  halo_free(wanted);
   return status;
 }
 

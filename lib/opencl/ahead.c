@@ -338,6 +338,8 @@ halo_cl_ahead *halo_cl_ahead_open(halo_cl_device *device, double seconds, double
 
 bool halo_cl_ahead_is_native(const halo_cl_ahead *ahead) { return ahead && ahead->native; }
 
+int halo_cl_ahead_kernels(const halo_cl_ahead *ahead) { return ahead ? ahead->kernels : 0; }
+
 /* The program's binary becomes the list's; NULL where there is none. */
 static const ahead_program *ahead_program_of(halo_cl_ahead *ahead, halo_cl_program *program) {
   for (const ahead_program *p = ahead->programs; p; p = p->next) {

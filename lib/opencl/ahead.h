@@ -39,6 +39,8 @@ bool halo_cl_ahead_is_native(const halo_cl_ahead *ahead);
  * are left out. Compiling begins when what there is to compile is worth starting processes for it. */
 void halo_cl_ahead_add(halo_cl_ahead *ahead, halo_cl_program *program,
                        const halo_cl_launch *launch);
+/* How many kernels were added that are compiled ahead, or that the runtime's cache has; 0 for NULL. */
+int halo_cl_ahead_kernels(const halo_cl_ahead *ahead);
 /* Waits until all that was begun is compiled, or given up, and frees the list. Kernels that nobody compiled are compiled
  * when they are first launched, as ever: nothing here is an error; but from the second list on with such, a process is started
  * for those that come later. What became of the kernels is appended to `report`. */
