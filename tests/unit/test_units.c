@@ -94,33 +94,39 @@ START_TEST(what_collides_is_packed) {
 END_TEST
 
 /* A device that gives each kernel groups of `group_limit` (0: what it really gives), and the largest group
- * launched: these functions come before those of the OpenCL library. */
+ * launched. */
 static size_t group_limit, group_largest;
+static halo_cl_api group_plain; /* the functions that these stand in for */
 
-cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
-                                cl_kernel_work_group_info name, size_t size, void *value,
-                                size_t *size_ret) {
-  cl_int code = ((__typeof__(&clGetKernelWorkGroupInfo))dlsym(
-      RTLD_NEXT, "clGetKernelWorkGroupInfo"))(kernel, device, name, size, value, size_ret);
+static cl_int group_info(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info name,
+                         size_t size, void *value, size_t *size_ret) {
+  cl_int code = group_plain.clGetKernelWorkGroupInfo(kernel, device, name, size, value, size_ret);
   if (code == CL_SUCCESS && group_limit && name == CL_KERNEL_WORK_GROUP_SIZE && value) {
     *(size_t *)value = group_limit;
   }
   return code;
 }
 
-#undef clEnqueueNDRangeKernel /* of turn.h, which comes before this one */
-cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
-                              const size_t *offset, const size_t *global, const size_t *local,
-                              cl_uint count, const cl_event *list, cl_event *event) {
+static cl_int group_enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                            const size_t *offset, const size_t *global, const size_t *local,
+                            cl_uint count, const cl_event *list, cl_event *event) {
   size_t group = 1;
   for (cl_uint d = 0; d < dims; d++) group *= local[d];
   if (group > group_largest) group_largest = group;
-  return ((__typeof__(&clEnqueueNDRangeKernel))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel"))(
-      queue, kernel, dims, offset, global, local, count, list, event);
+  return group_plain.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, list,
+                                            event);
+}
+
+static void group_watch(void) {
+  ck_ok(halo_cl_api_open());
+  group_plain = halo_cl;
+  halo_cl.clGetKernelWorkGroupInfo = group_info;
+  halo_cl.clEnqueueNDRangeKernel = group_enqueue;
 }
 
 /* As for GPUs: on some runtimes for CPUs one work item does what a group does. */
 START_TEST(groups_fit_the_kernel) {
+  group_watch();
   group_limit = 8;
   setenv("HALO_TREAT_AS", "gpu", 1);
   halo_client *client = run_client(NULL);
