@@ -94,8 +94,8 @@ PJRT_Error *pjrt_Buffer_Bitcast(PJRT_Buffer_Bitcast_Args *args) {
   halo_shape *shape;
   PJRT_PASS(pjrt_buffer_borrow(args->buffer, &value));
   if (!value) return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "a token has no bytes");
-  PJRT_Error *error =
-      pjrt_shape_create(args->element_type, args->dims, args->num_dims, args->layout, &shape);
+  PJRT_Error *error = pjrt_shape_create(args->element_type, args->dims, args->num_dims,
+                                        args->device_layout, &shape);
   if (!error) {
     error = alias_bitcast(args, value, shape, &args->out_buffer);
     halo_shape_release(shape);

@@ -551,11 +551,15 @@ typedef struct PJRT_FFI_Type_Register_Args {
   const PJRT_FFI_Type_Info *type_info;
 } PJRT_FFI_Type_Register_Args;
 
+typedef struct PJRT_FFI_UserData {
+  int64_t type_id;
+  void *data;
+} PJRT_FFI_UserData;
+
 typedef struct PJRT_FFI_UserData_Add_Args {
   PJRT_HEAD;
   PJRT_ExecuteContext *context;
-  int64_t type_id;
-  void *data;
+  PJRT_FFI_UserData user_data;
 } PJRT_FFI_UserData_Add_Args;
 
 /* Without the head of others. */

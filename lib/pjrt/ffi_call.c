@@ -378,7 +378,7 @@ static PJRT_Error *extension_register_type(PJRT_FFI_Type_Register_Args *args) {
 }
 
 static PJRT_Error *extension_add_user_data(PJRT_FFI_UserData_Add_Args *args) {
-  return ffi_context_add(args->context, args->type_id, args->data);
+  return ffi_context_add(args->context, args->user_data.type_id, args->user_data.data);
 }
 
 /* Functions without a typed interface: nothing tells for which platform they were written, so they take no name that

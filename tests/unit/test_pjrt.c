@@ -142,11 +142,11 @@ START_TEST(older_callers) {
   PJRT_Client *client = pjrt_client(NULL);
   PJRT_Device_MemoryStats_Args stats;
   memset(&stats, 0x5a, sizeof stats);
-  stats.struct_size = offsetof(PJRT_Device_MemoryStats_Args, further);
+  stats.struct_size = offsetof(PJRT_Device_MemoryStats_Args, peak_allocated_bytes);
   stats.device = pjrt_device(client, 0);
   ck_call(api->Device_MemoryStats(&stats));
   ck_assert(stats.peak_pool_bytes_is_set);
-  ck_assert_int_eq(stats.further, 0x5a5a5a5a5a5a5a5a);
+  ck_assert_int_eq(stats.peak_allocated_bytes, 0x5a5a5a5a5a5a5a5a);
   pjrt_close(client);
 }
 END_TEST

@@ -505,10 +505,8 @@ START_TEST(contexts) {
   PJRT_ExecuteContext_Create_Args create = {.struct_size = sizeof create};
   ck_call(api->ExecuteContext_Create(&create));
   float offset = 8, unused = 0;
-  PJRT_FFI_UserData_Add_Args data = {.struct_size = sizeof data,
-                                     .context = create.context,
-                                     .type_id = other_type,
-                                     .data = &unused};
+  PJRT_FFI_UserData_Add_Args data = {
+      .struct_size = sizeof data, .context = create.context, .user_data = {other_type, &unused}};
   ck_call(extension->user_data_add(&data));
   ck_refused(extension->user_data_add(&data), ALREADY_EXISTS,
              "already exists in execution context");
@@ -517,8 +515,7 @@ START_TEST(contexts) {
     PJRT_Buffer *x = pjrt_put_floats(pjrt_memory(client, 0), four, 4), *y;
     PJRT_Event *complete;
     if (with) {
-      data.type_id = context_type;
-      data.data = &offset;
+      data.user_data = (PJRT_FFI_UserData){context_type, &offset};
       ck_call(extension->user_data_add(&data));
     }
     ck_call(pjrt_try_run(loaded, &x, 1, &y, &complete, &options));
