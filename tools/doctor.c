@@ -82,7 +82,7 @@ static void doctor_print_devices(const doctor *d) {
   title = "Devices";
   if (!d->device_count) {
     doctor_row(&title);
-    puts(d->asked ? "none" : *d->root ? "not asked for (--root)" : "none, without a loader");
+    puts(d->asked ? "none" : "not asked for (--root)");
   }
   for (int i = 0; i < d->device_count; i++) {
     const doctor_device *device = &d->devices[i];

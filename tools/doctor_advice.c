@@ -30,9 +30,11 @@ static char *advice_copy(const char *text) { return text ? tool_strdup(text) : N
 
 static void advice_loader(doctor *d) {
   if (d->loader) return;
-  doctor_add(d, true,
-             tool_printf("The OpenCL loader libOpenCL.so.1 cannot be loaded: %s.", d->loader_error),
-             advice_copy(doctor_install_loader(d)));
+  doctor_add(
+      d, true,
+      tool_printf("The OpenCL loader libOpenCL.so.1 cannot be loaded: %s.%s", d->loader_error,
+                  d->device_count ? " Without it only one driver is used." : ""),
+      advice_copy(doctor_install_loader(d)));
 }
 
 static void advice_places(doctor *d) {

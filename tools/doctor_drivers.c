@@ -343,8 +343,8 @@ void doctor_see_drivers(doctor *d, bool ask) {
     d->has_compiler = !error || strstr(error, "it is no OpenCL driver");
     free(error);
   }
-  if (!ask || !d->loader) return;
+  if (!ask) return;
   d->asked = true;
-  drivers_see_platforms(d);
+  if (d->loader) drivers_see_platforms(d);
   drivers_see_devices(d);
 }

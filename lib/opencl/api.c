@@ -4,6 +4,7 @@
 #include "opencl/private.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 halo_cl_api halo_cl;
 
@@ -14,12 +15,14 @@ halo_status halo_cl_api_open(void) {
   halo_status status = HALO_OK;
   pthread_mutex_lock(&lock);
   const char *missing = is_open ? NULL : halo_cl_api_load(&plain);
-  if (missing) {
+  char text[512]; /* opening drivers changes it */
+  if (missing) snprintf(text, sizeof text, "%s", missing);
+  if (missing && !halo_cl_drivers_direct(&plain)) {
     status = halo_fail(HALO_NO_DEVICE,
                        "no OpenCL loader: %s. Install the package ocl-icd-libopencl1 (Debian, "
                        "Ubuntu), ocl-icd (Fedora, Arch, conda-forge), and your device's driver; "
                        "'halo doctor', or 'python -m jax_halo doctor', says what is missing",
-                       missing);
+                       text);
   } else if (!is_open) {
     halo_cl_turn_wrap(&plain, &halo_cl);
     is_open = true;

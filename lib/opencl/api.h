@@ -1,5 +1,5 @@
 /* opencl/api.h: OpenCL's functions as a table. The library links no OpenCL: it calls the functions of this table, which
- * come from the system's ICD loader, opened when a device is first asked for. */
+ * come from the system's ICD loader, opened when a device is first asked for, or from a driver where there is no loader. */
 #ifndef HALO_OPENCL_API_H
 #define HALO_OPENCL_API_H
 
@@ -69,8 +69,8 @@ const char *halo_cl_api_load(halo_cl_api *out);
  * Calls that queue or wait take turns where the driver needs that (turn.h). */
 extern halo_cl_api halo_cl;
 
-/* Fills halo_cl, once. Any thread may call it. HALO_NO_DEVICE, with the package to install, where there is no loader;
- * a later call tries again. */
+/* Fills halo_cl, once: from the loader, or without one from the first driver that has a device. Any thread may call it.
+ * HALO_NO_DEVICE, with the package to install, where there is neither; a later call tries again. */
 halo_status halo_cl_api_open(void);
 
 #endif

@@ -38,19 +38,30 @@ void halo_cl_drivers_want_here(bool owns_process) {
   atomic_store(&drivers_here_wanted, true);
 }
 
-/* The version of a driver, without it looking for devices, which PoCL does once; 0: it is not PoCL. */
-static int drivers_pocl_version(void *driver) {
+typedef cl_int drivers_list_fn(cl_uint, cl_platform_id *, cl_uint *);
+
+/* How the driver lists its platforms for ICD loaders (cl_khr_icd), and its first one; NULL: it has none. */
+static drivers_list_fn *drivers_platform(void *driver, cl_platform_id *out) {
   void *(*find)(const char *);
-  cl_int (*list)(cl_uint, cl_platform_id *, cl_uint *);
-  cl_platform_id platform;
+  drivers_list_fn *list;
   cl_uint count = 0;
-  char version[1024] = "";
   *(void **)&find = dlsym(driver, "clGetExtensionFunctionAddress");
   *(void **)&list = find ? find("clIcdGetPlatformIDsKHR") : NULL;
-  if (!list || list(1, &platform, &count) != CL_SUCCESS || !count) return 0;
-  /* Where ICD loaders find a platform's functions. */
-  const cl_icd_dispatch *functions = *(const cl_icd_dispatch *const *)(const void *)platform;
-  functions->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL);
+  return list && list(1, out, &count) == CL_SUCCESS && count ? list : NULL;
+}
+
+/* Where ICD loaders find a platform's functions. */
+static const cl_icd_dispatch *drivers_functions(cl_platform_id platform) {
+  return *(const cl_icd_dispatch *const *)(const void *)platform;
+}
+
+/* The version of a driver, without it looking for devices, which PoCL does once; 0: it is not PoCL. */
+static int drivers_pocl_version(void *driver) {
+  cl_platform_id platform;
+  char version[1024] = "";
+  if (!drivers_platform(driver, &platform)) return 0;
+  drivers_functions(platform)->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1,
+                                                 version, NULL);
   return halo_pocl_version(version);
 }
 
@@ -82,10 +93,29 @@ static void drivers_ask_for_here(void *driver) {
   setenv("POCL_DEVICES", renamed ? "cpu cpu-minimal" : "pthread basic", 0);
 }
 
+/* ---- Without an ICD loader ---- */
+
+/* Takes the functions of a driver that has a device. */
+static void drivers_take(void *driver, halo_cl_api *out) {
+  cl_platform_id platform;
+  cl_uint count = 0;
+  drivers_list_fn *list = drivers_platform(driver, &platform);
+  if (!list) return;
+  const cl_icd_dispatch *functions = drivers_functions(platform);
+  if (functions->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) || !count) return;
+#define TAKE(name) out->name = functions->name;
+  HALO_CL_FUNCTIONS(TAKE)
+#undef TAKE
+  *(void **)&out->clSVMAlloc = *(void *const *)&functions->clSVMAlloc;
+  *(void **)&out->clSVMFree = *(void *const *)&functions->clSVMFree;
+  out->clGetPlatformIDs = list;
+}
+
 /* ---- Opening ---- */
 
-/* Opens the driver whose library a file of the ICD loader names. What cannot be opened is the loader's to report. */
-static void drivers_open(const char *path, int flags) {
+/* Opens the driver whose library a file of the ICD loader names. What cannot be opened is the loader's to report. The first
+ * with a device fills `out`, unless that is NULL. */
+static void drivers_open(const char *path, int flags, halo_cl_api *out) {
   char name[1024];
   FILE *file = fopen(path, "r");
   if (!file) return;
@@ -94,6 +124,7 @@ static void drivers_open(const char *path, int flags) {
     void *driver = *name ? dlopen(name, flags) : NULL;
     bool is_pocl = driver && strstr(name, "pocl");
     if (is_pocl && atomic_load(&drivers_here_wanted)) drivers_ask_for_here(driver);
+    if (driver && out && !out->clGetPlatformIDs) drivers_take(driver, out);
   }
   fclose(file);
 }
@@ -104,11 +135,11 @@ static bool drivers_is_entry(const char *name) {
 }
 
 /* As ICD loaders look for drivers: in a folder, or in one file. */
-static void drivers_open_all(const char *place, int flags) {
+static void drivers_open_all(const char *place, int flags, halo_cl_api *out) {
   struct stat about;
   if (stat(place, &about) != 0) return;
   if (!S_ISDIR(about.st_mode)) {
-    drivers_open(place, flags);
+    drivers_open(place, flags, out);
     return;
   }
   DIR *folder = opendir(place);
@@ -116,16 +147,25 @@ static void drivers_open_all(const char *place, int flags) {
     char path[1400];
     if (!drivers_is_entry(entry->d_name)) continue;
     int length = snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
-    if (length > 0 && (size_t)length < sizeof path) drivers_open(path, flags);
+    if (length > 0 && (size_t)length < sizeof path) drivers_open(path, flags, out);
   }
   if (folder) closedir(folder);
+}
+
+static int drivers_flags(void) {
+  bool other = dlsym(RTLD_DEFAULT, "LLVMContextCreate") != NULL;
+  return RTLD_NOW | RTLD_LOCAL | (other ? DRIVERS_TO_THEIR_OWN : 0);
 }
 
 void halo_cl_drivers_shield(void) {
   static bool is_done; /* under the lock of who calls */
   if (is_done) return;
   is_done = true;
-  bool other = dlsym(RTLD_DEFAULT, "LLVMContextCreate") != NULL;
-  drivers_open_all(halo_config_drivers_dir(),
-                   RTLD_NOW | RTLD_LOCAL | (other ? DRIVERS_TO_THEIR_OWN : 0));
+  drivers_open_all(halo_config_drivers_dir(), drivers_flags(), NULL);
+}
+
+bool halo_cl_drivers_direct(halo_cl_api *out) {
+  *out = (halo_cl_api){0};
+  drivers_open_all(halo_config_drivers_dir(), drivers_flags(), out);
+  return out->clGetPlatformIDs != NULL;
 }

@@ -17,6 +17,9 @@ void halo_cl_process_remove(halo_cl_device *device);
 /* drivers.c: has drivers bound at once, and to the libraries that they were linked with, whatever else the process shows
  * in their place. To be called before any other call of OpenCL, by one thread at a time; the first call counts. */
 void halo_cl_drivers_shield(void);
+/* Where there is no ICD loader: fills the table with the functions of the first driver that an .icd file names and that has
+ * a device. False: there is none. By one thread at a time. */
+bool halo_cl_drivers_direct(halo_cl_api *out);
 
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,

@@ -59,11 +59,19 @@ def _tell_failure(factory):
     return create
 
 
+def _make_options():
+    """JAX calls it when it first wants the platform's devices."""
+    from jax_halo import driver
+
+    driver.offer()
+    return {}
+
+
 def _register(path):
     from jax._src import xla_bridge
 
     # A callable, since options from the environment are lost with several processes otherwise.
-    xla_bridge.register_plugin(PLATFORM, library_path=path, options=dict)
+    xla_bridge.register_plugin(PLATFORM, library_path=path, options=_make_options)
     # Where nobody asks for this platform and there is no OpenCL device, other platforms are used, after a warning. JAX takes each
     # platform that is not on its list for an experiment, and would say so in every process.
     registered = xla_bridge._backend_factories[PLATFORM]

@@ -3,6 +3,7 @@ import ctypes
 import sys
 
 import jax_halo
+from jax_halo import driver
 
 
 def main(arguments):
@@ -13,6 +14,7 @@ def main(arguments):
     if path is None:
         print("jax_halo: there is no libhalo_pjrt.so beside the package", file=sys.stderr)
         return 1
+    driver.offer()
     texts = [text.encode() for text in arguments]
     return ctypes.CDLL(path).HaloDoctor(len(texts), (ctypes.c_char_p * (len(texts) + 1))(*texts, None))
 

@@ -9,7 +9,7 @@ check main-help-of-command 'halo help info'
 check main-full-disk 'halo --help >/dev/full'
 
 check info-no-device 'OCL_ICD_VENDORS=/nonexistent halo info'
-check info-no-loader ': >libOpenCL.so.1; export LD_LIBRARY_PATH=$PWD; halo info; halo run axpy.hlo'
+check info-no-loader ': >libOpenCL.so.1; export LD_LIBRARY_PATH=$PWD OCL_ICD_VENDORS=/nonexistent; halo info; halo run axpy.hlo'
 check info-operand 'halo info all'
 check info-null-device 'halo info --device null:null.txt'
 check info-null-missing 'halo info --device null:nowhere.txt'
