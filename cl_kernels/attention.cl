@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/attention.cl: softmax(f(Q K)) V without an array of scores. Keys are taken a block at a time; a query
  * keeps the maximum of its logits so far, the sum of their exponentials and the sum of values that these weigh, which
  * are scaled when the maximum grows (Milakov and Gimelshein, 2018; Dao et al., 2022).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/cholesky.cl: Cholesky factors of small matrices, a work group each, in local memory.
  *
  * Row k of the local array is column k of the lower factor, so that neighbours write neighbouring elements.

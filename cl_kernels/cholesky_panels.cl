@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/cholesky_panels.cl: Cholesky factors on CPUs. The factor is kept with its rows along its columns
  * (A = U^H U, for a lower one U = L^T), in panels of H_B columns: row x of panel j at x * H_B of it, as far
  * as the diagonal, so that what a product reads lies in order.

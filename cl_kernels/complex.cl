@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/complex.cl: complex arithmetic and functions, in sections like those of scalar.cl. They are built on our own
  * functions of real numbers, and choose between values where those have branches: part by part, since compilers
  * make no vectors of choices between pairs. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/conv_depthwise.cl: a convolution in which each feature is a group of its own, for CPUs: features
  * lie side by side in memory and in vectors. One work item computes H_XB results along a line, for all
  * features, and keeps them in registers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/conv_image.cl: the image of a convolution laid out with its padding and its holes, so that
  * kernels find each element of a window without tests.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns OpenCL C files into a C file with one string constant each, without comments.
 
 usage: embed.py OUT.c FILE.cl...   FILE.cl becomes `const char halo_cl_FILE[]`, and a row of halo_cl_files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/gemm_pack.cl: packs one operand of a matrix product into panels: P lines (rows of A,
  * columns of B) side by side for each k, zeros beyond the last line.
  *

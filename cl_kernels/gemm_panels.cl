@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/gemm_panels.cl: matrix product C = A B for CPUs, from packed panels.
  *
  * B lies as panels of H_NR columns, element (k, column) of a panel at k * H_NR + column, padded with

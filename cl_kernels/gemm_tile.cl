@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/gemm_tile.cl: matrix product C = A B for GPUs: a work group of 16 x 16 computes a tile of
  * 64 x 64, stepping through k with tiles of both operands in local memory; each work item keeps 4 x 4
  * results in registers, 16 apart, so that neighbours read and write neighbouring elements.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/half.cl: f16 as it lies in memory, in sections like those of scalar.cl, which comes before it. */
 
 //! f16 : rint

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/lapack_apply.cl: applies H_B reflectors I - tau u u^H to columns of a matrix, in the order in which they stand:
  * what each takes of a column depends on what those before it took, which inner products of the u say, so that the
  * column is read twice for all of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/lapack_cholesky.cl: Cholesky factors of small matrices as LAPACK's potrf has them: one triangle is read
  * and written, the other one stays; info is the first column that has no factor, where the work ends: what comes behind
  * stays too. A work item has a matrix to itself, in private memory (H_ALONE 1), or a work group has one in local

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/lapack_inner.cl: the sum of conj(a) b over `count` elements, whole vectors.
  *
  * Holes: H_NAME; vectors and arithmetic as in kernels/linalg.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/lapack_lines.cl: A = Q R, as LAPACK's geqrf has it (lapack_qr.cl says how), or Q of the reflectors that geqrf
  * leaves, as orgqr and ungqr make it, H_B reflectors at a time: a work item has a matrix, whose rows are vectors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/lapack_lu.cl: P A = L U of small matrices with partial pivoting, as LAPACK's getrf has it: the pivot is the
  * first of the largest numbers of a column (|re| + |im| of complex ones), and info the first column whose pivot is 0,
  * by which nothing is divided. A work item has a matrix to itself, in private memory (H_ALONE 1), or a work group has

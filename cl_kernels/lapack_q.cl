@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/lapack_q.cl: the first columns of the product of reflectors I - tau v v^H, as LAPACK's orgqr and ungqr
  * make them of what geqrf leaves. A work item has a matrix to itself, in private memory (H_ALONE 1), or a work group
  * has one in local memory.

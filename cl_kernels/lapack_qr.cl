@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/lapack_qr.cl: A = Q R of small matrices by reflectors I - tau v v^H, as LAPACK's geqrf has them: R, and
  * below it the vectors v without their first element, which is 1; tau is 0 where there is nothing below to take away.
  * A work item has a matrix to itself, in private memory (H_ALONE 1), or a work group has one in local memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/math_f32.cl: the elementary functions of f32, in sections like those of scalar.cl.
  *
  * Plain arithmetic, bits and choices between values: no branches, tables or calls of the runtime's functions, so that

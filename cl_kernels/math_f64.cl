@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/math_f64.cl: the elementary functions of f64, like those of f32 in math_f32.cl, but for the words of 2/pi,
  * which are too many to choose between and come from a table. */
 

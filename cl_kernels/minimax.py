@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The coefficients of the polynomials in math_f32.cl and math_f64.cl.
 
 usage: minimax.py [NAME...]   Needs mpmath. Prints, for each approximation, the coefficients in the order of rising

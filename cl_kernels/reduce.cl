@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/reduce.cl: reductions of a row-major [outer, n, inner] array over n.
  *
  * Holes (each instance defines them, includes this text and undefines them):

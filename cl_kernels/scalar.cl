@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/scalar.cl: the meaning of scalar operations that OpenCL C has no operator or builtin for, but for
  * elementary functions (math_*.cl) and complex numbers (complex.cl).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/scan.cl: running combinations along the middle of a row-major [outer, n, inner] array, which is
  * cut into chunks. The first kernel combines each chunk, the second what these give, so that each chunk
  * knows what comes before it, and the third goes through the chunks once more. A work item has several of

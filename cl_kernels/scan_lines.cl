@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/scan_lines.cl: running combinations along the rows of a row-major [outer, n] array, as scan.cl, by
  * lines of neighbours that are vectors: within a line each step combines twice as many, and what comes before a
  * line waits for one operation only. Rows are cut into chunks. The first kernel combines each chunk, the third goes

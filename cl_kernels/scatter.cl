@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/scatter.cl: windows of updates combined into an array, one after the other.
  *
  * A work item owns elements of the array that no other one writes: those of one group that the elements

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/sort.cl: stable merge sort of records along rows.
  *
  * Either the first step, in which H_TEAM work items together load a block of a row into local memory, sort

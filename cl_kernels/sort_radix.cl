@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/sort_radix.cl: one digit of a stable radix sort of records along rows.
  *
  * A group takes a piece of a row, each work item of it neighbouring records. The first kernel counts how

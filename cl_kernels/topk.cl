@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/topk.cl: the first records of each piece of a row, in order, one work item a piece.
  *
  * They are kept in a heap with the last of them on top, so that most records cost one comparison.

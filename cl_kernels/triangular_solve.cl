@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/triangular_solve.cl: triangular systems by substitution. A work item solves a strip of H_L
  * lines (columns of b, or its rows where x stands on the left of a) from the first unknown to the last,
  * H_ROWS of them at a time: what the unknowns before them take away is a small matrix product in registers; or,

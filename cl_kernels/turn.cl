@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/turn.cl: elementwise work whose input and output run along different dimensions: a tile of
  * H_TILE x H_TILE is read along p, the input's fast dimension, and written along o, the output's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/window.cl: reductions of windows, neighbours along the last dimension side by side.
  *
  * Holes (each instance defines them, includes this text and undefines them):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cl_kernels/window_lines.cl: reductions of windows, as window.cl, where lines of neighbours along the last dimension
  * are vectors, which stay in registers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom_call: a function of this program as a step of a compiled one. It is told the shape of what it gets, and
  * how it lies in memory, and it may fail. */
 #include <halo/halo.h>

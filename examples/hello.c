@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hello: builds a program, runs it on the OpenCL device and prints what comes out. */
 #include <halo/halo.h>
 

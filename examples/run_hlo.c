@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_hlo: reads HLO text, runs it without waiting between the calls, and prints the results.
  *
  * usage: run_hlo [FILE.hlo]     without a file: the little program below

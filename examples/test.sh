@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # test.sh PROGRAM [ARGUMENT...] -- PATTERN...: the program must succeed and print each pattern.
 set -uo pipefail
 command=()

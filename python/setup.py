@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pyproject.toml cannot say: the version is that of meson.build, and the package holds a shared library, which is
 taken from the build, and no Python code that was compiled."""
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/args.c: the option parser that all subcommands share. */
 #include "args.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/args.h: options of the command line, for all subcommands. */
 #ifndef HALO_TOOLS_ARGS_H
 #define HALO_TOOLS_ARGS_H

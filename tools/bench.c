@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench.c: `halo bench`: what the machine can do, what this library makes of it, and the ratio. */
 #include "bench.h"
 #include "args.h"

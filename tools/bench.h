@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench.h: what the parts of `halo bench` share: the machine's limits, programs to time, and the
  * rows of the result. */
 #ifndef HALO_TOOLS_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_arrays.c: single operations and one fused chain on large arrays, against the machine. */
 #include "bench.h"
 #include "tool.h"

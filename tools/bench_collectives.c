@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_collectives.c: `halo bench collectives`: what exchanges between replicas take, by operation and size; in
  * one process, or under mpiexec with MPI's own operations on the host's memory beside. */
 #include "args.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_costs.c: `halo bench costs`: what a launch, a byte and an operation cost on a device, and keeping
  * that for compiling. */
 #include "args.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_digits.c: the digits training step, a second process with a warm cache, and what a launch
  * costs the host. */
 #include "bench.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tools/bench_dispatch.py: what JAX's smallest calls take on a platform, in microseconds: the best of eight rounds.
 
     tools/dev jax python tools/bench_dispatch.py [halo] [cpu]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_elementwise.c: `halo bench elementwise`: each elementwise operation by itself, by type and size, against
  * XLA's CPU backend and the bandwidth of the triad. */
 #include "args.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_heading.c: what a program's file says of itself. */
 #include "bench.h"
 #include "tool.h"

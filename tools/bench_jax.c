@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_jax.c: the Python process that times the same modules on XLA's CPU backend. */
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times HLO modules on XLA's CPU backend, one measurement for each line of standard input.
 
 A request is "RUNS CHAINED PATH": the seconds of one run, over RUNS runs queued one after another, in

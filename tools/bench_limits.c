@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_limits.c: what the machine can do, measured with hand-written kernels through OpenCL. */
 #include "bench.h"
 #include "tool.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Peak memory of train steps in JAX on the plugin and on its CPU backend.
 
     tools/dev jax python tools/bench_memory.py [PLATFORM ...]        (halo and cpu)

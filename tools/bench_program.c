@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_program.c: compiling a module and timing its runs with made-up arguments. */
 #include "bench.h"
 #include "inputs.h"

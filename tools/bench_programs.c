@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_programs.c: `halo bench programs`: the programs of tools/programs/hlo on the device and on XLA's CPU
  * backend, in turns, and their first starts. */
 #include "bench_programs.h"

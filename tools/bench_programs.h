@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_programs.h: what `halo bench programs` found out about a program. */
 #ifndef HALO_TOOLS_BENCH_PROGRAMS_H
 #define HALO_TOOLS_BENCH_PROGRAMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_programs_show.c: the table of `halo bench programs`, its geometric means, and its JSON. */
 #include "bench_programs.h"
 #include "json.h"

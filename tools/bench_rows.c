@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_rows.c: programs over rows, for the table of bench_arrays.c: 16384 rows of 1024. */
 #include "bench.h"
 

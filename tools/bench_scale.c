@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/bench_scale.c: `halo bench scale`: how long programs of many instructions take from text to
  * plan, by form and stage. Nothing runs, so the device need not exist. */
 #include "args.h"

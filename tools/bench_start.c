@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_start.c: new processes that compile a module and run it once. */
 #include "bench.h"
 #include "tool.h"

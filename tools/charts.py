@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The charts of README.md and docs/performance.md, as SVG, from the tables in docs/data.
 
     python3 tools/charts.py            writes docs/images/*.svg

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/check.c: `halo check`: small programs of every family of kernels, on the device and by the interpreter. */
 #include "check.h"
 #include "args.h"

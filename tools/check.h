@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/check.h: the programs that `halo check` runs; tools/check/ has their text. */
 #ifndef HALO_TOOLS_CHECK_H
 #define HALO_TOOLS_CHECK_H

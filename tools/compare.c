@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/compare.c: results against expected ones: absolute, relative and ULP differences. */
 #include "compare.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/compare.h: results against expected ones. */
 #ifndef HALO_TOOLS_COMPARE_H
 #define HALO_TOOLS_COMPARE_H

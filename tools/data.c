@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/data.c: where the files lie that `halo bench` reads. */
 #include "tool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/doctor.c: `halo doctor`: why there is no device, or not the expected one, and what mends that. */
 #include "doctor.h"
 #include "args.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/doctor.h: what `halo doctor` sees of the system, and what it concludes from that. */
 #ifndef HALO_TOOLS_DOCTOR_H
 #define HALO_TOOLS_DOCTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/doctor_advice.c: what `halo doctor` concludes from what it saw, the most likely cause first. */
 #include "doctor.h"
 #include "tool.h"

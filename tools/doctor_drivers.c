@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/doctor_drivers.c: the OpenCL loader, the drivers that it is told of, and what they offer, for `halo doctor`. */
 #include "doctor.h"
 #include "tool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/doctor_install.c: what installs OpenCL drivers, by maker and distribution, and which of them were tested. */
 #include "doctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/doctor_plugin.c: `halo doctor` within the plugin, for those who have no more than the Python package
  * (`python -m jax_halo doctor`). */
 #include "tool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/doctor_system.c: the system that `halo doctor` examines: its distribution, containers, GPUs and device files. */
 #include "doctor.h"
 #include "tool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/feeds.c: what programs take from the infeed queue, and put into the outfeed queue. */
 #include "feeds.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/feeds.h: --infeed and --outfeed of `halo run`. */
 #ifndef HALO_TOOLS_FEEDS_H
 #define HALO_TOOLS_FEEDS_H

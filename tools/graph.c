@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/graph.c: a module as a picture: a page to look at and search, or text for Graphviz. */
 #include "graph.h"
 

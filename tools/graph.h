@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/graph.h: a module as a picture. */
 #ifndef HALO_TOOLS_GRAPH_H
 #define HALO_TOOLS_GRAPH_H

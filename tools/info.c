@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/info.c: `halo info`: devices, what they can do, and the program cache; or a program. */
 #include "args.h"
 #include "info_program.h"

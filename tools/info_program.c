@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/info_program.c: `halo info FILE`: what a program is, takes, gives and is made of. */
 #include "info_program.h"
 

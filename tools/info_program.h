@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/info_program.h: `halo info FILE`. */
 #ifndef HALO_TOOLS_INFO_PROGRAM_H
 #define HALO_TOOLS_INFO_PROGRAM_H

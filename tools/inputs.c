@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/inputs.c: the arguments of a program: from files, from the command line, or generated. */
 #include "inputs.h"
 

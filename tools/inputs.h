@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/inputs.h: the arguments of a program: from files, from the command line, or generated. */
 #ifndef HALO_TOOLS_INPUTS_H
 #define HALO_TOOLS_INPUTS_H

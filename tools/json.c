@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/json.c: writes JSON to a file. */
 #include "json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/json.h: writes JSON to a file, so that any text is escaped and any number is valid. */
 #ifndef HALO_TOOLS_JSON_H
 #define HALO_TOOLS_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/linker.c: which linker the program asks for. */
 #include "tool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/main.c: the `halo` program: picks the subcommand. */
 #include "args.h"
 #include "tool.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the manual pages from their sources: what `halo --help` and `halo COMMAND --help` print, docs/switches.md for
 the environment, and the public headers with examples/hello.c for halo.3.
 
@@ -240,7 +241,7 @@ def library_page(source, version):
              "cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs halo)", ".SH DESCRIPTION", *OVERVIEW.split("\n"), ".SH HEADERS")
     for header in sorted((source / "include/halo").glob("*.h")):
         text = header.read_text(encoding="utf-8")
-        comment = re.search(r"/\*.*?\*/", text, flags=re.S)
+        comment = re.search(r"/\*(?! SPDX).*?\*/", text, flags=re.S)
         names = re.findall(r"^(?:HALO_API|HALO_API HALO_MUST_USE)\s[^;({]*?\b(halo_\w+)\(", text, flags=re.M)
         if not names:
             continue
@@ -249,7 +250,7 @@ def library_page(source, version):
                  ", ".join(f"\\fB{roff(name)}\\fR" for name in names) + ".")
     page.add(".SH EXAMPLES", "A whole program, which prints 2 5 10 17:", ".PP", ".EX")
     example = (source / "examples/hello.c").read_text(encoding="utf-8")
-    page.add(*(roff(line) or "" for line in example.rstrip("\n").split("\n")), ".EE")
+    page.add(*(roff(line) for line in example.rstrip("\n").split("\n") if "SPDX" not in line), ".EE")
     page.add(".SH SEE ALSO", "\\fBhalo\\fR(1)")
     return page
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/opt.c: `halo opt`: a module after the optimisation passes, or only checked. */
 #include "args.h"
 #include "graph.h"

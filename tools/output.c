@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/output.c: values for people to read: whole arrays, or what matters about large ones. */
 #include "output.h"
 

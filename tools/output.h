@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/output.h: values for people to read. */
 #ifndef HALO_TOOLS_OUTPUT_H
 #define HALO_TOOLS_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/parts.c: several devices, of one process or of several. */
 #include "parts.h"
 

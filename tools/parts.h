@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/parts.h: programs on several devices at the command line: processes that were started together, how
  * many devices are opened, and texts that differ by part. */
 #ifndef HALO_TOOLS_PARTS_H

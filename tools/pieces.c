@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/pieces.c: cutting arrays into pieces, and putting pieces together. */
 #include "pieces.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/pieces.h: whole arrays and the pieces of them that partitions have (docs/partitioning.md). */
 #ifndef HALO_TOOLS_PIECES_H
 #define HALO_TOOLS_PIECES_H

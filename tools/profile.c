@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/profile.c: the tables of `halo run --profile`. */
 #include "profile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/profile.h: where the time went. */
 #ifndef HALO_TOOLS_PROFILE_H
 #define HALO_TOOLS_PROFILE_H

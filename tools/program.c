@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/program.c: programs to be run, whose extents may follow from what they are given. */
 #include "program.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/program.h: programs to be run, whose extents may follow from what they are given. */
 #ifndef HALO_TOOLS_PROGRAM_H
 #define HALO_TOOLS_PROGRAM_H

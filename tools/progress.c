@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/progress.c: a thread that shows how far compiling has come. */
 #include "progress.h"
 

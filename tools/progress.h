@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/progress.h: a line on the terminal while compiling takes long. */
 #ifndef HALO_TOOLS_PROGRESS_H
 #define HALO_TOOLS_PROGRESS_H

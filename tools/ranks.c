@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/ranks.c: which process of several has which devices, for `halo info` under mpiexec. */
 #include "ranks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/ranks.h: which process of several has which devices. */
 #ifndef HALO_TOOLS_RANKS_H
 #define HALO_TOOLS_RANKS_H

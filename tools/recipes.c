@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/recipes.c: values that are made up: zeros, ones, numbers in order, random ones. */
 #include "recipes.h"
 

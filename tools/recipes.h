@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/recipes.h: values that are made up: zeros, ones, numbers in order, random ones. */
 #ifndef HALO_TOOLS_RECIPES_H
 #define HALO_TOOLS_RECIPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/run.c: the command line of `halo run`, which compiles a module, runs it on a device, and shows what came out. */
 #include "run.h"
 #include "args.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/run.h: what `halo run` was asked for, and what it has of a run: shared by its command line (run.c),
    its work (run_work.c) and its results (run_results.c). */
 #ifndef HALO_TOOLS_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/run_results.c: what `halo run` shows of a program and its run, and where results are written and compared. */
 #include "pieces.h"
 #include "run.h"

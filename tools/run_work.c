@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/run_work.c: the work of `halo run`: reading and compiling a module, giving it its inputs, running it. */
 #include "pieces.h"
 #include "program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/scale_forms.c: programs of any size in several forms, as HLO text. */
 #include "scale_forms.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/scale_forms.h: programs of any size in several forms, as HLO text: for measuring that the way
  * from text to plan takes time in proportion. */
 #ifndef HALO_TOOLS_SCALE_FORMS_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sums up a run of `meson test`: what went wrong, then "N passed, N failed" as the last line.
 
 A Check program counts with each of its checks, a program whose own last line is such a sum with that,

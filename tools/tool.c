@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/tool.c: messages, memory, files and units for the subcommands. */
 #include "tool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/tool.h: what the subcommands of `halo` share: exit codes, messages, units. */
 #ifndef HALO_TOOLS_TOOL_H
 #define HALO_TOOLS_TOOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/trace.c: a recorded trace as a file for viewers such as Perfetto. */
 #include "trace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tools/trace.h: a recorded trace as a file for viewers such as Perfetto. */
 #ifndef HALO_TOOLS_TRACE_H
 #define HALO_TOOLS_TRACE_H

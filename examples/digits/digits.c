@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* digits: trains a classifier of handwritten digits with two XLA programs that JAX lowered.
  *
  * usage: digits [NETWORK [FOLDER]]     NETWORK is dense (the default) or conv: three dense layers, or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Remakes the digits example: the programs as JAX lowers them, the data, the initial parameters,
 and the losses that XLA's CPU backend gives for the same training. What belongs to one of the two
 networks is in the folder of its name.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Remakes dense/train_step.N.hlo: the training step on N devices, each with its part of the batch, as XLA's
 partitioner leaves it: all-reduces of the gradients between them.
 

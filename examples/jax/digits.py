@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains a convolutional network on handwritten digits with flax and optax. Nothing in it knows of OpenCL: which
 platform it runs on is JAX's business (JAX_PLATFORMS)."""
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains a network on handwritten digits on all devices of all processes: each process reads its part of the batch, and
 the gradients' sums over the processes are JAX's business.
 

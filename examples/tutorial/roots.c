@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* roots: square roots by Newton's method, in a loop that runs until the values stop changing. */
 #include <halo/halo.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes step.mlir beside this file: the training step of train.c, with gradients by JAX."""
 import pathlib
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* train: fits a line to data by gradient descent, with the weights kept on the device.
  *
  * usage: train [FILE]     without a file: the step that build_step makes; else one that is read,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/annotations.h: what instructions and modules say beside what they compute: their origin,
  * and how their data is distributed over devices (docs/partitioning.md). Results do not depend
  * on it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/builder.h: building modules operation by operation, in the style of XlaBuilder.
  *
  *     halo_builder *b = halo_builder_create("axpy");

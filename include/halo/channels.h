@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/channels.h: exchange between running programs and the host: infeed and outfeed queues, and
  * channels to and from the host.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/client.h: devices, compilation, buffers and execution. */
 #ifndef HALO_CLIENT_H
 #define HALO_CLIENT_H

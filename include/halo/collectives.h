@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/collectives.h: builder calls for exchanges between replicas and partitions
  * (docs/collectives.md). The numbers of replicas and partitions are given at compilation
  * (halo_compile_options). Shapes are those of one replica's arrays. */

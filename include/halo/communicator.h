@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/communicator.h: how the processes that run one program together reach each other.
  *
  * A client is given a communicator when it is created (halo_client_options.communicator). The devices

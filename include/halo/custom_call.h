@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/custom_call.h: your own functions for custom-call instructions, by the name of their target.
  *
  * There are three forms. A plain function has the C signature that XLA documents for the API version

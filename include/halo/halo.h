@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/halo.h: includes every public header. */
 #ifndef HALO_HALO_H
 #define HALO_HALO_H

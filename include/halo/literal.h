@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/literal.h: values in host memory. */
 #ifndef HALO_LITERAL_H
 #define HALO_LITERAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/module.h: XLA programs as HLO modules: reading, writing, and their parameters and
  * results. */
 #ifndef HALO_MODULE_H

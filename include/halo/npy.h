@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/npy.h: NumPy's .npy and .npz files. */
 #ifndef HALO_NPY_H
 #define HALO_NPY_H

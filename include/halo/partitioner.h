@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/partitioner.h: custom calls that define their own partitioning (docs/partitioning.md).
  *
  * When a program over whole arrays is partitioned, the partitioner of a custom call's target sees how

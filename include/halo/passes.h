@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/passes.h: the optimisation passes, for tools that inspect or control them. Compiling a
  * module runs them anyway. */
 #ifndef HALO_PASSES_H

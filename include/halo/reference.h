@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/reference.h: what results should be: an interpreter of programs, and the error bounds of functions. */
 #ifndef HALO_REFERENCE_H
 #define HALO_REFERENCE_H

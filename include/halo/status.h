@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/status.h: the result of every call that can fail, and the message that belongs to a
  * failure. */
 #ifndef HALO_STATUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/trace.h: when programs and their steps ran on devices. */
 #ifndef HALO_TRACE_H
 #define HALO_TRACE_H

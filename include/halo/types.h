@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* halo/types.h: element types and shapes. */
 #ifndef HALO_TYPES_H
 #define HALO_TYPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/arena.c: a bump allocator over a chain of growing blocks. */
 #include "base/arena.h"
 

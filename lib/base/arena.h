@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/arena.h: many small allocations, one release. Modules, plans and parsers live in arenas. */
 #ifndef HALO_BASE_ARENA_H
 #define HALO_BASE_ARENA_H

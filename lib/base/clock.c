@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/clock.c: time that passes. */
 #include "base/clock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/clock.h: time that passes, for differences. */
 #ifndef HALO_BASE_CLOCK_H
 #define HALO_BASE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/config.c: reading the environment. */
 #include "base/config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/config.h: every environment variable the library reads; nothing else calls getenv.
  *
  *   HALO_DEVICE          which device: see halo_client_options.device in halo/client.h

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/file.c: whole files read, and files written to a temporary name and renamed into place. */
 #include "base/file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/file.h: reading whole files, and writing them so that readers see all of a file or the one before it. */
 #ifndef HALO_BASE_FILE_H
 #define HALO_BASE_FILE_H

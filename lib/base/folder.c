@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/folder.c: which folders may hold a cache: a library that lies in one is run with this user's rights. */
 #include "base/folder.h"
 

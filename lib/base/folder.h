@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/folder.h: folders of caches: made private to the user, and used only if nobody else can have put files there. */
 #ifndef HALO_BASE_FOLDER_H
 #define HALO_BASE_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/format.c: printf's formats, fast where they are simple. */
 #include "base/format.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/format.h: printf's formats, fast where they are simple: texts of kernels are made of many short
  * pieces, and the C library takes most of the time there. */
 #ifndef HALO_BASE_FORMAT_H

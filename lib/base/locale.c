@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/locale.c: the C locale for a while. */
 #include "base/locale.h"
 

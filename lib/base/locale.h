@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/locale.h: numbers as C writes them, whatever locale a user has set. */
 #ifndef HALO_BASE_LOCALE_H
 #define HALO_BASE_LOCALE_H

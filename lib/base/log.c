@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/log.c: where lines of the log go. */
 #include "base/log.h"
 

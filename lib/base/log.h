@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/log.h: what the library does, as lines of text with times, where the user asks for it by HALO_LOG. */
 #ifndef HALO_BASE_LOG_H
 #define HALO_BASE_LOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/map.c: open addressing with linear probing. There is no removal. */
 #include "base/map.h"
 

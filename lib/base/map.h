@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/map.h: a hash map from byte strings to pointers, and the hash it uses. */
 #ifndef HALO_BASE_MAP_H
 #define HALO_BASE_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/memory.c: host memory, and what happens when there is none. */
 #include "base/memory.h"
 

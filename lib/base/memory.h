@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/memory.h: host memory. What is asked for with halo_try_alloc can fail with a status: that is for
  * single large blocks whose size comes from a user's shapes or files. All else is bookkeeping, which
  * nobody checks: where the system has none left, what runs under halo_memory_guard ends with a status,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/place.c: failures at places in texts. */
 #include "base/place.h"
 

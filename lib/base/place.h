@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/place.h: failures at places in texts. */
 #ifndef HALO_BASE_PLACE_H
 #define HALO_BASE_PLACE_H

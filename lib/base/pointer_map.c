@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/pointer_map.c: open addressing with linear probing. There is no removal. */
 #include "base/pointer_map.h"
 

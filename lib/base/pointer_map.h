@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/pointer_map.h: a hash map from addresses to addresses: what a walk notes about objects that are
  * not its own to write to. */
 #ifndef HALO_BASE_POINTER_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/processor.c: asks the processor itself. __builtin_cpu_supports reads tables of the compiler's own library, and those
  * that zig links, with which the wheel is built, stay empty. */
 #include "base/processor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/processor.h: instructions of this processor beyond its architecture's baseline, where the system saves their
  * registers. */
 #ifndef HALO_BASE_PROCESSOR_H

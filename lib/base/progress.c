@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/progress.c: counts of the compilations that go on. */
 #include "base/progress.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/progress.h: how far the compilations that go on in this process have come, for programs that show it to people.
  * All of it may be called from any thread. */
 #ifndef HALO_BASE_PROGRESS_H

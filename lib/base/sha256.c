@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/sha256.c: SHA-256 and HMAC. */
 #include "base/sha256.h"
 

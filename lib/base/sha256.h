@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/sha256.h: SHA-256 (FIPS 180-4), and by it what a message is authenticated with (HMAC, RFC 2104). */
 #ifndef HALO_BASE_SHA256_H
 #define HALO_BASE_SHA256_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/status.c: the per-thread message behind halo_status. */
 #include "base/status.h"
 

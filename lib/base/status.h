@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/status.h: making and passing on failures inside the library. */
 #ifndef HALO_BASE_STATUS_H
 #define HALO_BASE_STATUS_H

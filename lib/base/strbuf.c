@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/strbuf.c: a string builder. */
 #include "base/strbuf.h"
 

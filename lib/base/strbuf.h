@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/strbuf.h: a string builder. */
 #ifndef HALO_BASE_STRBUF_H
 #define HALO_BASE_STRBUF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/subnormals.c: the processor's control register for floats. */
 #include "base/subnormals.h"
 

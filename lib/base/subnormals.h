@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/subnormals.h: how the processor takes subnormal numbers, in the calling thread. */
 #ifndef HALO_BASE_SUBNORMALS_H
 #define HALO_BASE_SUBNORMALS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/suggest.c: the distance between two words, as typing slips make it. */
 #include "base/suggest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/suggest.h: "did you mean": the known name that a misspelt one resembles most. */
 #ifndef HALO_BASE_SUGGEST_H
 #define HALO_BASE_SUGGEST_H

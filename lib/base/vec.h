@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/vec.h: growable arrays as macros over a struct { data, count, capacity }.
  *
  *   HALO_VEC(int) v = {0};

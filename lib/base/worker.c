@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/worker.c: a pool of threads that grows with the work in progress. */
 #include "base/worker.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base/worker.h: threads that go on with what must not keep its caller waiting. */
 #ifndef HALO_BASE_WORKER_H
 #define HALO_BASE_WORKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/annotation.c: metadata, shardings and frontend attributes, of ops to come or of one op, and how
  * exact an op's results are to be. */
 #include "builder/build.h"

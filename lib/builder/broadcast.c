@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/broadcast.c: implicit broadcasting made explicit, as XlaBuilder does it. */
 #include "builder/build.h"
 

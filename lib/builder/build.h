@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/build.h: what the builder's files share: a call in progress, operands, handles. */
 #ifndef HALO_BUILDER_BUILD_H
 #define HALO_BUILDER_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/builder.c: builders' lives, the first error, and the steps that every op takes. */
 #include "builder/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/collective.c: what goes on between replicas and partitions. */
 #include "halo/collectives.h"
 

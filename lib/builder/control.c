@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/control.c: ops that run computations, and dots. */
 #include "builder/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/custom_call.c: calls of functions by name. */
 #include "base/strbuf.h"
 #include "builder/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/dynamic.c: sizes of dimensions that are known at run time only. */
 #include "builder/build.h"
 

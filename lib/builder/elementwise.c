@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/elementwise.c: constants and elementwise ops. */
 #include "builder/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/host.c: tokens, and exchange with the host. */
 #include "builder/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/indexed.c: gather and scatter. */
 #include "builder/build.h"
 

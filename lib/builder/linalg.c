@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/linalg.c: Cholesky factors and triangular systems. */
 #include "hlo/linalg.h"
 #include "builder/build.h"

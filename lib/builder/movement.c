@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/movement.c: tuples and ops that rearrange elements. */
 #include "builder/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/norm.c: batch normalisation. */
 #include "builder/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/older.c: operations under the names that older pages have for them. */
 #include "builder/build.h"
 #include "halo/collectives.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/random.c: random numbers. */
 #include "builder/build.h"
 

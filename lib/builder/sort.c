@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/sort.c: sort and its comparators, and the first of what is sorted. */
 #include "builder/build.h"
 #include "hlo/comparator.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/transform.c: Fourier transforms. */
 #include "builder/build.h"
 

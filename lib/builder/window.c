@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* builder/window.c: reductions of windows, and select-and-scatter. */
 #include "builder/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/alias.c: buffers that have the value of another one. */
 #include "client/client.h"
 

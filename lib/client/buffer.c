@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/buffer.c: arrays in device memory: making, copying in, out and across, donating. */
 #include "base/memory.h"
 #include "client/client.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/channels.c: infeed, outfeed and channels of a device, from outside. */
 #include "halo/channels.h"
 

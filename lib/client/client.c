@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/client.c: the client and its devices. */
 #include "client/client.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/client.h: clients, devices, buffers and events from inside: for the files of this room. */
 #ifndef HALO_CLIENT_CLIENT_H
 #define HALO_CLIENT_CLIENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/compile.c: from a module to an executable: passes, plan, program; and reports about it. */
 #include "base/clock.h"
 #include "base/config.h"

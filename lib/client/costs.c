@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/costs.c: what a compiled program takes, from its plan. */
 #include "client/executable.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/event.c: the public face of events. */
 #include "base/memory.h"
 #include "base/worker.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/executable.h: compiled modules from inside. */
 #ifndef HALO_CLIENT_EXECUTABLE_H
 #define HALO_CLIENT_EXECUTABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/execute.c: running executables on buffers and on literals. */
 #include "base/memory.h"
 #include "client/executable.h"

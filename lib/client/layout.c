@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/layout.c: host copies between row-major order and a shape's layout. */
 #include "client/client.h"
 

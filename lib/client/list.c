@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/list.c: what devices and which program cache there are, for those who want to look. */
 #include "base/config.h"
 #include "base/memory.h"

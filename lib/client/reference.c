@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/reference.c: what results should be, for those outside: the evaluator and the bounds of functions. */
 #include "halo/reference.h"
 

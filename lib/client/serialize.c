@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/serialize.c: executables as bytes, and from bytes; fingerprints.
  *
  *   halo executable 2 CHECK       a hash of all that follows this line

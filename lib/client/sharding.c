@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/sharding.c: partitioned executables: what callers ask for, and what they are told. */
 #include "client/sharding.h"
 #include "base/strbuf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/sharding.h: partitioned executables. */
 #ifndef HALO_CLIENT_SHARDING_H
 #define HALO_CLIENT_SHARDING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/sizes.c: the run-time sizes of a buffer's dynamic dimensions, each an s32 scalar on the device. */
 #include "base/memory.h"
 #include "client/client.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/spread.c: executables on several devices: who has which part, and that all processes have the same
  * program. */
 #include "base/map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/target.c: what things cost on a device: defaults by its kind, or what was measured and stored. */
 #include "base/file.h"
 #include "base/locale.h"

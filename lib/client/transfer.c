@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/transfer.c: arrays on their way between the host, a device, and another device. */
 #include "base/memory.h"
 #include "base/worker.h"

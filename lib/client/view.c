@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* client/view.c: buffers read where they lie, on devices that share the host's memory. */
 #include "base/memory.h"
 #include "client/client.h"

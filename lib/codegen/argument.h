@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/argument.h: what kernels get by value. Known to those who write kernels and those who run
  * them, and to neither of HLO nor of OpenCL. */
 #ifndef HALO_CODEGEN_ARGUMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/arrange.c: sort, scatter and select-and-scatter of arrays in private memory. */
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/check.c: what the emitter can compute, by the opcode table. */
 #include "codegen/emitter_private.h"
 

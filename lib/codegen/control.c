@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/control.c: while and conditional, of scalars in any kernel and of arrays in computations that a
  * kernel applies. */
 #include "codegen/ctype.h"

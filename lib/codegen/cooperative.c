@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/cooperative.c: ops whose one element needs many others, as loops: reduce, reduce-window, dot,
  * convolution; while and conditional on scalars are such too (control.c). */
 #include "codegen/ctype.h"

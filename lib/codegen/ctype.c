@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/ctype.c: how XLA's element types are spelled in OpenCL C. */
 #include "codegen/ctype.h"
 

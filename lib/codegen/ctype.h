@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/ctype.h: how XLA's element types are spelled in OpenCL C. Pure text, no emitter state.
  *
  * A value is computed in its compute type (f16, bf16 and f8 in float, sub-byte integers in (u)char,

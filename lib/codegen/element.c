@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/element.c: the walk from an element of a root to the parameters: which op becomes what. */
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/emitter.c: the emitter's state: text, scopes, what is known in them, and arguments. */
 #include "codegen/emitter_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/emitter.h: OpenCL C for "element of this instruction at this index".
  *
  * Indices travel down from a root through broadcasts, transposes, slices, ... to the parameters of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/emitter_private.h: what the emitter's own files share. */
 #ifndef HALO_CODEGEN_EMITTER_PRIVATE_H
 #define HALO_CODEGEN_EMITTER_PRIVATE_H

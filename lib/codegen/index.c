@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/index.c: integers put into variables and printed, and the indices of elements. */
 #include "codegen/emitter_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/integer.c: integer expressions as nodes: making, simplifying, comparing. */
 #include "codegen/integer.h"
 

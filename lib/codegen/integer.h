@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/integer.h: integer expressions of index arithmetic as nodes that know their ranges.
  *
  * Equal expressions are one node, so that nodes are compared as pointers. What can be simplified is,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/movement.c: ops that only say where an element comes from. */
 #include "codegen/ctype.h"
 #include "codegen/emitter_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/prelude.c: cutting the embedded files of helpers at their "//!" lines. */
 #include "codegen/prelude.h"
 

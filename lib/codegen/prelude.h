@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/prelude.h: the sections of scalar.cl, math_*.cl and complex.cl in cl_kernels/ that a program needs. */
 #ifndef HALO_CODEGEN_PRELUDE_H
 #define HALO_CODEGEN_PRELUDE_H

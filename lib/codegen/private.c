@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/private.c: arrays in private memory, of computations that a kernel applies to values.
  *
  * There, operations whose elements cannot be computed one by one (loops over arrays, sorts, scatters) make

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/random.c: elements of rng-bit-generator: each computes its block and takes its word of it. */
 #include "hlo/random.h"
 #include "codegen/ctype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/scalar.c: the meaning of every elementwise op as an OpenCL C expression. */
 #include "codegen/scalar.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/scalar.h: the meaning of every elementwise op as an OpenCL C expression; written once here,
  * it serves loop fusions, maps, reducers and every other computation passed to an op. */
 #ifndef HALO_CODEGEN_SCALAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/scalar_convert.c: a value of one element type as a value of another. */
 #include "codegen/ctype.h"
 #include "codegen/scalar.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/scalar_half.c: operations on f16 that memory's form is enough for: nothing is converted to f32 and back. */
 #include "codegen/scalar.h"
 

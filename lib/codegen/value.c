@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/value.c: values of element types in generated code. */
 #include "codegen/value.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* codegen/value.h: a value of an element type in generated code. */
 #ifndef HALO_CODEGEN_VALUE_H
 #define HALO_CODEGEN_VALUE_H

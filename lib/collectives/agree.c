@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/agree.c: what processes agree on, all of them or some. */
 #include "base/map.h"
 #include "base/memory.h"

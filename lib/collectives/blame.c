@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/blame.c: who keeps whom waiting. A device that has waited for another one almost as long as it may asks that
  * one's process whom it waits for itself, and so on, so that errors name who keeps all of them waiting. */
 #include "base/clock.h"

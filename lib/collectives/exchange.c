@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/exchange.c: one device's part of an operation: all messages sent, all received. */
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/open.c: communicators by their names, that over TCP and those in libraries of their own. */
 #include "base/config.h"
 #include "base/status.h"

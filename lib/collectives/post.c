@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/post.c: the post office of a process. */
 #include "collectives/post.h"
 

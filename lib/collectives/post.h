@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/post.h: messages that have come and are not yet wanted, and those on their way between
  * processes. Private to this room. */
 #ifndef HALO_COLLECTIVES_POST_H

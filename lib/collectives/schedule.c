@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/schedule.c: which pieces go between the members of a group, and when. */
 #include "collectives/schedule.h"
 

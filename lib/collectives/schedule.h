@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/schedule.h: which pieces of memory go between the members of a group, and when: what a member does,
  * from its place and the sizes alone, so that all members agree without a word.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/watch.c: what comes for runs that have failed. Its senders wait until it is taken, while this process may
  * have nothing more to exchange for long: so a thread takes it, for as long as others may not know. */
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/world.c: a client's world, and libraries that connect it. */
 #include "collectives/world.h"
 

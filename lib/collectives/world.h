@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives/world.h: all devices that a client's programs may run on, of this process and of others, and
  * messages between them.
  *

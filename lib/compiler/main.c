@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compiler/main.c: a program that has PoCL compile kernels for another process, into the cache that both use.
  *
  * PoCL compiles a kernel when it is first launched, under one lock; so a process compiles one at a time, however many

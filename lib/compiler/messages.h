@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compiler/messages.h: what a process that uses OpenCL and one that compiles kernels for it say to each other. */
 #ifndef HALO_COMPILER_MESSAGES_H
 #define HALO_COMPILER_MESSAGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/config.c: the dictionary of attributes of calls with a typed interface, as MLIR writes it:
  * {a = 76 : ui8, b = "text", c = [1, 2], d = array<i64: 1, 2>, e = 1.5 : f32, f = true, unit, g = {h = 1}}. */
 #include "base/status.h"

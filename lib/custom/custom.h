@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/custom.h: what custom-calls run: the registries of targets and of partitioners, and the site of a call. */
 #ifndef HALO_CUSTOM_CUSTOM_H
 #define HALO_CUSTOM_CUSTOM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/lapack.c: LAPACK by the names under which JAX calls it on CPUs, lapack_sgetrf_ffi and its kin: batches
  * are walked over, and arrays of any layout brought into columns. */
 #include "custom/lapack.h"

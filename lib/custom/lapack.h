@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/lapack.h: one matrix of a batch at a time, in column-major order, for LAPACK. Private to lapack*.c. */
 #ifndef HALO_CUSTOM_LAPACK_H
 #define HALO_CUSTOM_LAPACK_H

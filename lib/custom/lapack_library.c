@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/lapack_library.c: the library that has LAPACKE, opened when a call of LAPACK is first compiled; and its BLAS in
  * one thread while it works for us: results are the same on every machine then, and its threads do not wait for the same
  * cores as the device's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/lapack_routines.c: the routines of LAPACK that JAX calls, each in its four types. Workspaces are what
  * LAPACK asks for. */
 #include "custom/lapack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/lapack_shapes.c: holds the arrays of a call against what the routine declares. */
 #include "base/status.h"
 #include "base/strbuf.h"

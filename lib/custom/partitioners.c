@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/partitioners.c: functions that partition custom calls, by the name of their target. */
 #include "base/memory.h"
 #include "base/status.h"

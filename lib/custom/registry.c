@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/registry.c: named functions, and calling them. */
 #include "base/memory.h"
 #include "base/status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* custom/site.c: one call: its arrays, and what each form of a function is handed. */
 #include "base/status.h"
 #include "custom/custom.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/cmplx.h: <complex.h>, and CMPLXL, which glibc's gives to gcc only. */
 #ifndef HALO_EVALUATOR_CMPLX_H
 #define HALO_EVALUATOR_CMPLX_H

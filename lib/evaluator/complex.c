@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/complex.c: complex operations by the formulas of XLA's CPU backend, in long double and
  * rounded once a part. */
 #include "evaluator/cmplx.h"

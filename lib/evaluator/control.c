@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/control.c: computations, and the instructions that run them once or many times. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/convert.c: element type conversion, reduce-precision and the total order of floats. */
 #include "evaluator/scalar.h"
 

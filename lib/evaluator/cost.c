@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/cost.c: what the evaluator can do, and what it costs. */
 #include "evaluator/eval.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/custom_call.c: calls of registered functions, on row-major data. */
 #include "custom/custom.h"
 #include "evaluator/eval.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/dot.c: dot and convolution. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/dynamic.c: operations on arrays of fewer elements than their shapes' bounds. A value has the
  * extents that it has at run time, and the operation is evaluated as if its text had been written for these. */
 #include "evaluator/eval.h"

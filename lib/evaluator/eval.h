@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/eval.h: what the files of the evaluator share. */
 #ifndef HALO_EVALUATOR_EVAL_H
 #define HALO_EVALUATOR_EVAL_H

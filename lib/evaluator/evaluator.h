@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/evaluator.h: a slow, plain interpreter of HLO on literals: constant folding, and the
  * oracle of the generated tests. It shares no code with codegen or kernels.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/float.c: real float operations. Every type is computed in double and rounded once; the
  * functions of F64 are computed in long double. */
 #include "evaluator/scalar.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/index.c: walking dense row-major arrays. */
 #include "evaluator/eval.h"
 

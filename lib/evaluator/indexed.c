@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/indexed.c: operations whose indices are values: dynamic slices, gather, scatter. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

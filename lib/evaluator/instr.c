@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/instr.c: one instruction: the table of opcodes, elementwise operations, tuples. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

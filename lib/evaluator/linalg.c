@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/linalg.c: Cholesky, triangular solve and FFT by their definitions, in complex long
  * double whatever the type. */
 #include "hlo/linalg.h"

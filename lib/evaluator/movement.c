@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/movement.c: operations that only put elements elsewhere. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

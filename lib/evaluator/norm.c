@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/norm.c: batch normalisation, by the sums XLA expands it to, rounded at the end. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/random.c: rng-bit-generator: Threefry2x32 and Philox4x32 with XLA's counter layouts; and
  * stochastic-convert. */
 #include "evaluator/eval.h"

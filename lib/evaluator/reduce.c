@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/reduce.c: map and reduce. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

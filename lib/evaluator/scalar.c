@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/scalar.c: loading and storing elements, integers and pred, and the choice of family. */
 #include "evaluator/scalar.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/scalar.h: what every operation means on single elements. */
 #ifndef HALO_EVALUATOR_SCALAR_H
 #define HALO_EVALUATOR_SCALAR_H

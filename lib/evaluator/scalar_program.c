@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/scalar_program.c: computations of scalars, turned into a flat list of operations on a small
  * register file, so that the bodies of map and reduce do not go through literals. */
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/scan.c: scan: a computation applied to slices one after the other, with carries. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/sort.c: sort with any comparator (always stable), and top-k. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

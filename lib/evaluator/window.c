@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluator/window.c: reduce-window and select-and-scatter. */
 #include "base/memory.h"
 #include "evaluator/eval.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/build.c: units that are not in memory yet are put into programs and built. */
 #include "exec/build.h"
 

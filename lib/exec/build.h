@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/build.h: from a plan's units to built programs. */
 #ifndef HALO_EXEC_BUILD_H
 #define HALO_EXEC_BUILD_H

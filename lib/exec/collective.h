@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/collective.h: one device's part of a collective as it is done. Private to step_collective.c and
  * collective_memory.c. */
 #ifndef HALO_EXEC_COLLECTIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/collective_memory.c: a device's memory as the host sees it during a collective. */
 #include "exec/collective.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/executor.c: making plans ready, and what is known of a program. */
 #include "exec/executor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/executor.h: runs a plan on a device. It knows plans and OpenCL, and no HLO. */
 #ifndef HALO_EXEC_EXECUTOR_H
 #define HALO_EXEC_EXECUTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/feed.c: queues between programs and the host. */
 #include "exec/feed.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/feed.h: what a device's programs exchange with the host: two queues of literals, and channels. */
 #ifndef HALO_EXEC_FEED_H
 #define HALO_EXEC_FEED_H

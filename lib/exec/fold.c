@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/fold.c: elements are combined a block at a time, in one of three types that hold all others: f32 (narrower
  * floats, too), f64, and 64-bit integers, whose lower bits are those of narrower ones. */
 #include "exec/fold.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/fold.h: reductions of tiny arrays by the host, with the bits that kernels give. */
 #ifndef HALO_EXEC_FOLD_H
 #define HALO_EXEC_FOLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/profile.c: time per step from device events, and what the host does meanwhile. */
 #include "exec/profile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/profile.h: time per step from device events, and what the host does meanwhile. */
 #ifndef HALO_EXEC_PROFILE_H
 #define HALO_EXEC_PROFILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/run.c: one run of a program: its memory, its steps one after the other, and the thread they are
  * started from. */
 #include "exec/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/run.h: programs and runs from inside: for the files of this room. */
 #ifndef HALO_EXEC_RUN_H
 #define HALO_EXEC_RUN_H

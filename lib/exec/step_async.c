@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_async.c: steps beside others, on the device's second queue for programs. */
 #include "exec/run.h"
 

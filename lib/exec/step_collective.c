@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_collective.c: bytes that go to other devices of the program and come from them. */
 #include "base/clock.h"
 #include "base/log.h"

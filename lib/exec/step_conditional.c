@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_conditional.c: one of several lists of steps, by a value on the device. */
 #include "exec/run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_copy.c: copies from one place to another. */
 #include "exec/run.h"
 

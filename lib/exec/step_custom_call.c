@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_custom_call.c: calls of registered functions: on the host, with buffers mapped, or on the
  * device's queue. */
 #include "base/memory.h"

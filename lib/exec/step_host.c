@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_host.c: values that come from the host, and that go to it, while a program runs. */
 #include "exec/feed.h"
 #include "exec/run.h"

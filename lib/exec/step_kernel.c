@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_kernel.c: launches. */
 #include "exec/run.h"
 

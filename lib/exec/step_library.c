@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_library.c: matrix products by a library. */
 #include "exec/run.h"
 #include "kernels/gemm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_random.c: the state of a program's random numbers. Each step has one of its own, a counter of
  * 128 bits, which the host keeps: runs get theirs in the order in which they are started. */
 #include "exec/run.h"

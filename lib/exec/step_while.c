@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_while.c: loops, of known length or until their condition says no. */
 #include "exec/run.h"
 

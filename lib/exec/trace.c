@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/trace.c: a recording of when steps ran, by the clocks of devices. */
 #include "exec/trace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/trace.h: noting when steps run, while somebody records it (halo/trace.h). */
 #ifndef HALO_EXEC_TRACE_H
 #define HALO_EXEC_TRACE_H

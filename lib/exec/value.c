@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/value.c: values as counted objects. */
 #include "exec/value.h"
 

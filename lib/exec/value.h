@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec/value.h: an array in device memory that is there, or will be. */
 #ifndef HALO_EXEC_VALUE_H
 #define HALO_EXEC_VALUE_H

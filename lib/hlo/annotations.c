@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/annotations.c: copies of annotations, and what is wrong with a sharding. */
 #include "hlo/annotations.h"
 

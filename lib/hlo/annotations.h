@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/annotations.h: what instructions say beside what they compute, and typed forms of attributes that
  * only some back ends read. */
 #ifndef HALO_HLO_ANNOTATIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/attention.c: finding softmax(f(Q K)) V. */
 #include "hlo/attention.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/attention.h: computations of the form softmax(f(Q K)) V: a product that makes rows of scores, anything
  * elementwise that is done to these (a scale, a mask, a bias), the softmax of each row, and a product of these weights
  * with values. Scores, and all that is made of them, are row-major arrays of `rows.outer` rows, whatever their

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/clone.c: copies of computations and whole modules. */
 #include "base/memory.h"
 #include "base/pointer_map.h"

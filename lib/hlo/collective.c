@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/collective.c: groups of replicas and partitions. */
 #include "hlo/collective.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/collective.h: who takes part in a collective, in a program of several replicas and partitions. All
  * that run it are numbered through: replica * num_partitions + partition. */
 #ifndef HALO_HLO_COLLECTIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/comparator.c: what a sort's comparator compares. */
 #include "hlo/comparator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/comparator.h: what a sort's comparator compares. */
 #ifndef HALO_HLO_COMPARATOR_H
 #define HALO_HLO_COMPARATOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/dot.c: the type of sums of products. */
 #include "hlo/dot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/dot.h: what every way of computing a product of matrices has in common. */
 #ifndef HALO_HLO_DOT_H
 #define HALO_HLO_DOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/entry.c: what a module says about its arguments and its result, for callers. */
 #include "hlo/hlo.h"
 

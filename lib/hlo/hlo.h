@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/hlo.h: modules, computations and instructions.
  *
  * Everything of a module lives in the module's arena and dies with it; literals are held by

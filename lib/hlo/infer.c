@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer.c: the gate of shape inference: facts from the opcode table, then the op's own rule. */
 #include "hlo/infer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer.h: shape inference, the only gate. One function an op or family, named in opcodes.def.
  *
  * Each reads a finished instruction (opcode, operands with shapes, attributes, called computations;

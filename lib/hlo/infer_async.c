@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_async.c: inference of starts, updates and dones, and of channels between host and device. The
  * result of a start is a tuple whose first parts follow from its operands; that of an update or a done is a part of it. */
 #include "hlo/collective.h"

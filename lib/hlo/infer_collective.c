@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_collective.c: inference of operations between replicas and partitions. Their shapes are
  * written, since they depend on how many take part; here what is written is checked. */
 #include "hlo/collective.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_control.c: inference of calls, loops and conditionals. */
 #include "hlo/infer_util.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_custom_call.c: inference of custom calls: shapes are what the program says; those of LAPACK's routines are
  * held against what the routines take and give. */
 #include "custom/custom.h"

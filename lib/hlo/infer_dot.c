@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_dot.c: inference of the dots and of convolution. */
 #include "hlo/infer_util.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_elementwise.c: inference of the elementwise ops. Element types of operand 0 and
  * array-ness are checked by the gate already. */
 #include "hlo/infer_util.h"

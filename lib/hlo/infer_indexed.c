@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_indexed.c: inference of dynamic-slice, dynamic-update-slice, gather and scatter. */
 #include "hlo/infer_util.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_linalg.c: inference of fft, the factorisations and batch normalisation. */
 #include "hlo/infer_util.h"
 

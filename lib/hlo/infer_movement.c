@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_movement.c: inference of ops that make, tuple or rearrange values. */
 #include "hlo/infer_util.h"
 

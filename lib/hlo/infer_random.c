@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_random.c: inference of random numbers. */
 #include "hlo/infer_util.h"
 #include "hlo/random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_reduce.c: inference of ops in which elements meet through a computation. */
 #include "hlo/infer_util.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_util.c: the checks that many inference functions make. */
 #include "hlo/infer_util.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/infer_util.h: what the inference files share: messages, and checks that many ops make. */
 #ifndef HALO_HLO_INFER_UTIL_H
 #define HALO_HLO_INFER_UTIL_H

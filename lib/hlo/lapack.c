@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/lapack.c: custom calls of LAPACK's routines that kernels do for small matrices. */
 #include "hlo/lapack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/lapack.h: what custom calls of LAPACK's routines compute, by the names that JAX has for them on CPUs, where
  * kernels do the same for small matrices. */
 #ifndef HALO_HLO_LAPACK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/linalg.h: what the attributes of triangular-solve say, and how large matrices are cut into blocks. */
 #ifndef HALO_HLO_LINALG_H
 #define HALO_HLO_LINALG_H

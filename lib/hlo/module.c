@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/module.c: making, reading and changing modules, computations and instructions. */
 #include "base/map.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/opcode.c: the tables behind opcode.h. */
 #include "hlo/opcode.h"
 

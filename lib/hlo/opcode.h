@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/opcode.h: opcodes, attributes and their facts, from opcodes.def and attrs.def. */
 #ifndef HALO_HLO_OPCODE_H
 #define HALO_HLO_OPCODE_H

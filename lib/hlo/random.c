@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/random.c: how rng-bit-generator numbers its elements. */
 #include "hlo/random.h"
 

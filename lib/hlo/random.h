@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/random.h: how rng-bit-generator numbers its elements. */
 #ifndef HALO_HLO_RANDOM_H
 #define HALO_HLO_RANDOM_H

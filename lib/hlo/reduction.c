@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/reduction.c: which reductions a fused computation ends in, and whether one pass over the
  * input can serve them all. */
 #include "hlo/reduction.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/reduction.h: the reductions that a fused computation ends in: its root is one, finishes some
  * elementwise, or is a tuple of such results. */
 #ifndef HALO_HLO_REDUCTION_H

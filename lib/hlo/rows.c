@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/rows.c: which computations can be done row by row. */
 #include "hlo/rows.h"
 

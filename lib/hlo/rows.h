@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/rows.h: computations over rows. A row-major array of outer * n elements is `outer` rows of n; beside
  * such arrays there are ones of one element a row. Reductions of rows, and everything that stays in its
  * row, can be chained in one kernel, which goes over a row several times: softmax, layer norm and their

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/same_position.c: which parameters of a fused computation are read only where it writes. */
 #include "base/pointer_map.h"
 #include "hlo/hlo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/sharding.c: which part of an array a sharding gives to which device. */
 #include "hlo/sharding.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/sharding.h: where shardings put the tiles of an array. See halo/annotations.h for what is public. */
 #ifndef HALO_HLO_SHARDING_H
 #define HALO_HLO_SHARDING_H

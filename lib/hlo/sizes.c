@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/sizes.c: what is visible of an entry whose run-time sizes are values. */
 #include "hlo/hlo.h"
 

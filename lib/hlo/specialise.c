@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/specialise.c: programs with extents `?`, for the arrays that they are given. */
 #include "base/pointer_map.h"
 #include "hlo/hlo.h"

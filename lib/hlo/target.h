@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/target.h: what things cost on the device that a module is optimised for. Plain data, so that
  * passes can price what they do without knowing devices. */
 #ifndef HALO_HLO_TARGET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/verify.c: the rules of a whole module: structure, call graph, every shape inferred again. */
 #include "base/map.h"
 #include "hlo/infer_util.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/window.c: kinds of windows along one dimension. */
 #include "hlo/window.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hlo/window.h: what the windows along one dimension are. */
 #ifndef HALO_HLO_WINDOW_H
 #define HALO_HLO_WINDOW_H

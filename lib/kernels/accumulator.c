@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/accumulator.c: what reductions and scans carry along. */
 #include "kernels/accumulator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/accumulator.h: what reductions and scans carry along: one value or several, the text of their
  * type, and the function that combines two of them. */
 #ifndef HALO_KERNELS_ACCUMULATOR_H

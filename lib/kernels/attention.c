@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/attention.c: a product of queries and keys, the softmax of what is made of it, and the product of these
  * weights with values, in one kernel, which never writes the scores. attention:item has a work item for some queries,
  * in vectors, for CPUs; attention:group a work group, a query a work item, with keys and values in local memory. The

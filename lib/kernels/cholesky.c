@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/cholesky.c: Cholesky factors: in panels on CPUs, elsewhere in the local memory of a work group, where
  * larger ones are written as several by passes/expand_linalg.c. */
 #include "codegen/ctype.h"

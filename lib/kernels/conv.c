@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/conv.c: convolutions: as products of matrices, from packed panels on CPUs, in local-memory
  * tiles on GPUs; and element by element. */
 #include "kernels/conv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/conv.h: what the files of the family of convolutions share. */
 #ifndef HALO_KERNELS_CONV_H
 #define HALO_KERNELS_CONV_H

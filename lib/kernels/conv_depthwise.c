@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/conv_depthwise.c: convolutions in which each feature is a group of its own and lies beside the
  * next in memory, on CPUs: bound by memory, so image and kernel are read in place. */
 #include "codegen/ctype.h"

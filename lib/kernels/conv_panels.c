@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/conv_panels.c: convolutions on CPUs as products of matrices whose rows are read where they lie: all
  * that a row of the product is of lhs lies at the same distances from where the row begins. Padding and other
  * element types are put into a copy of lhs first; holes are done without, in phases. */

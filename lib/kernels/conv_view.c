@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/conv_view.c: a convolution seen as products of matrices. */
 #include "kernels/conv_view.h"
 

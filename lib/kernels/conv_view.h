@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/conv_view.h: a convolution seen as products of matrices, one for each group (and phase, see below): a row
  * for each image of the batch and place in the result, a column for each output feature, and a k for each place
  * in the window and input feature. */

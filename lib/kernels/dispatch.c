@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/dispatch.c: from a fusion to the implementation that serves it best. */
 #include "base/pointer_map.h"
 #include "hlo/attention.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/dot.c: matrix products: from packed panels on CPUs, in local-memory tiles on GPUs, by CLBlast,
  * and element by element. */
 #include "codegen/ctype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/dot_view.c: a dot-general seen as batched matrix products. */
 #include "kernels/dot_view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/dot_view.h: a dot-general seen as batched matrix products [b,m,k] x [b,k,n]. */
 #ifndef HALO_KERNELS_DOT_VIEW_H
 #define HALO_KERNELS_DOT_VIEW_H

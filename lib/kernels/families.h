@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/families.h: loop.c's general implementation, which other families have as their last. */
 #ifndef HALO_KERNELS_FAMILIES_H
 #define HALO_KERNELS_FAMILIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/fft.c: fft: which passes a transform takes, and what each does; fft.h says how they work. */
 #include "kernels/fft.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/fft.h: Fourier transforms in passes, each a kernel that transforms lines in local memory. Private to
  * the files fft*.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/fft_pass.c: the kernel of one pass: groups load lines, transform them in local memory, on CPUs in an item's own,
  * and store them. */
 #include "codegen/ctype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/fft_prime.c: a stage whose radix is a prime that is too long to be written out: sums in loops. */
 #include "kernels/fft_stage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/fft_stage.c: the stages of a line in local memory (Stockham's form: what comes out is in order). */
 #include "kernels/fft_stage.h"
 #include "codegen/ctype.h"

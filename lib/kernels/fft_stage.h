@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/fft_stage.h: one stage of a line's transform as OpenCL C. Private to the files fft*.c. */
 #ifndef HALO_KERNELS_FFT_STAGE_H
 #define HALO_KERNELS_FFT_STAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/fft_tables.c: numbers that transforms need, computed in long double and rounded once. */
 #include "base/memory.h"
 #include "kernels/fft.h"

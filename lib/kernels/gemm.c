@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/gemm.c: matrix products by CLBlast. Its codes are translated here and nowhere else. The library is opened
  * when a product is first lowered for a device that could use it. */
 #include "kernels/gemm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/gemm.h: a matrix product as data, and the library that computes it: CLBlast. */
 #ifndef HALO_KERNELS_GEMM_H
 #define HALO_KERNELS_GEMM_H

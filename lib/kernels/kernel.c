@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/kernel.c: kernel text from described arguments, and launch sizes. */
 #include "codegen/ctype.h"
 #include "kernels/kernels.h"

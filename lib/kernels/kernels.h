@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/kernels.h: which kernels can compute a fusion, and the dispatcher that chooses.
  *
  * Each family file (loop.c, reduce.c, dot.c, ...) exports a table of implementations, best-known

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/lapack.c: factorisations of small matrices as LAPACK's routines have them (hlo/lapack.h): a work item a
  * matrix, in its private memory, or a work group, in its local memory. */
 #include "hlo/lapack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/lapack_lines.c: factorisations by reflectors on CPUs, several of these at a time: a work item a matrix, in its
  * private memory where it is small. */
 #include "codegen/ctype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/lapack_parts.h: what kernels of LAPACK's routines share. Private to lapack*.c. */
 #ifndef HALO_KERNELS_LAPACK_PARTS_H
 #define HALO_KERNELS_LAPACK_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/linalg.c: elements of matrices, and arithmetic on them, for kernels of linear algebra. */
 #include "kernels/linalg.h"
 

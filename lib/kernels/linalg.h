@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/linalg.h: what kernels on batches of matrices have in common. A matrix is the last two dimensions
  * of an array; the others number it. */
 #ifndef HALO_KERNELS_LINALG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/loop.c: one work item an element: the general implementation of everything. */
 #include "codegen/ctype.h"
 #include "kernels/families.h"

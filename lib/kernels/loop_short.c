@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/loop_short.c: loop:short, for CPUs: where elements of a short last dimension do not all do the same, as where
  * such rows are put together, turned round or looked up, a work item does whole rows, whose elements are written out,
  * so that none asks where it is. Compilers make vectors of neighbouring rows. */

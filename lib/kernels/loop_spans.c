@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/loop_spans.c: loop:spans, for CPUs: where neighbours along a row do not all do the same, as at the edges of a
  * stencil, the row is cut where they begin to differ. A work item does a row, each span of it in a loop without tests,
  * of which compilers make vectors that load what lies side by side. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/panels.c: products from packed panels: blocks, packing, and what all instances have. */
 #include "kernels/panels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/panels.h: products from packed panels on CPUs, gemm_panels.cl: what the families that use it
  * share. */
 #ifndef HALO_KERNELS_PANELS_H

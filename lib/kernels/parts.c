@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/parts.c: helper functions, holes and launches of kernels made of a template. */
 #include "kernels/parts.h"
 

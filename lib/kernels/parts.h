@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/parts.h: what kernels made of a template have in common: helper functions that read or write
  * elements and take all of the kernel's arguments ("inline T name_in(args, p)"), the holes that call
  * them, and the launch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/reduce.c: reductions that run in parallel, in one or two stages, alone or several together, and
  * what follows them; reduce:loop in loop.c is the general one. The order in which elements are combined
  * depends on the shape and the class of device alone, so results repeat bit for bit. */

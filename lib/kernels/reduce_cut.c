@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/reduce_cut.c: how the work of reductions is cut into pieces, and those into what a work item takes at once. */
 #include "kernels/reduce_text.h"
 

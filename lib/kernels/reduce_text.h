@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/reduce_text.h: the text of the kernels of reductions (reduce.c), and how their work is cut (reduce_cut.c). */
 #ifndef HALO_KERNELS_REDUCE_TEXT_H
 #define HALO_KERNELS_REDUCE_TEXT_H

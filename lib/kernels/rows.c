@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/rows.c: chains of reductions of the same rows, and everything elementwise around them, in one
  * kernel. rows:item has a work item a row, for CPUs, whose compilers make vectors of its loops; rows:group a
  * work group a row; rows:few a work item a row without loops, for short rows. What takes long to compute, and is needed more than once, is kept. The order in which

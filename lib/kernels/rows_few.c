@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/rows_few.c: the text of rows:few. A row of few elements is written out, one after the other, so that all
  * of it is in registers, and compilers make vectors of it across rows. */
 #include "kernels/rows_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/rows_text.c: the text of a kernel that goes over rows: once for each reduction that needs what an
  * earlier one gave, and once more for results that have elements. */
 #include "kernels/rows_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/rows_text.h: the text of a kernel that goes over rows (rows.c). */
 #ifndef HALO_KERNELS_ROWS_TEXT_H
 #define HALO_KERNELS_ROWS_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/scan.c: cumulative reduce-windows (each result is of all elements up to its own, or from it on) in
  * as many steps as there are elements. Combining is taken to be associative, as XLA takes it to be. */
 #include "hlo/window.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/scatter.c: scatter: windows of updates are combined into what the result's memory holds, which the
  * plan arranges without a copy where the operand dies. Work items own elements of the result and take
  * the windows in order, so that results are XLA's and repeat bit for bit. */

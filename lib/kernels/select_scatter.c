@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/select_scatter.c: select-and-scatter: each window settles on one of its elements; then each element of
  * the result looks through the windows that it lies in and combines the sources of those that settled on it,
  * in order. So no two work items write one element, and results are XLA's and repeat. */

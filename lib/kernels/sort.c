@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/sort.c: sorts along one dimension, always stable: by merging, whatever the comparator, or digit
  * by digit where it compares keys that are numbers. */
 #include "kernels/families.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/sort_records.c: what a sort moves, and the text that makes, compares and unmakes it. */
 #include "kernels/sort_records.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/sort_records.h: what a sort moves, and the text that makes, compares and unmakes it.
  *
  * A record stands for one place of a row. It holds the values that the comparator looks at, and for the

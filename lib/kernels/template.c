@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/template.c: instances of the templates in cl_kernels/ in a program's text. */
 #include "kernels/template.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/template.h: instances of the templates in cl_kernels/ in a program's text. */
 #ifndef HALO_KERNELS_TEMPLATE_H
 #define HALO_KERNELS_TEMPLATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/topk.c: the first records of each row: of pieces of it, then of what these have left, until there
  * is one piece. Many of them are sorted (sort.c). */
 #include "kernels/families.h"

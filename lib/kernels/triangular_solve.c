@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/triangular_solve.c: triangular systems by substitution, strips of lines side by side. Large ones are
  * written as several by passes/expand_linalg.c, those of few lines on CPUs only when they are very large. */
 #include "codegen/ctype.h"

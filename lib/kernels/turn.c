@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/turn.c: loop:turn: elementwise fusions that read a large input along another dimension than
  * they write: transposes, and whatever is fused around them. */
 #include "codegen/ctype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/update.c: dynamic-update-slice: only the window is computed; the rest of the result is what
  * the operand's memory held, which the plan arranges without a copy where the operand dies. */
 #include "codegen/ctype.h"

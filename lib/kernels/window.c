@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/window.c: reductions of windows: scans (scan.c), neighbours side by side, or a work item for each
  * window. */
 #include "hlo/window.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/window_lines.c: windows whose neighbours along the last dimension are vectors, for CPUs: an operation, and how
  * lines are loaded and stored. */
 #include "kernels/families.h"

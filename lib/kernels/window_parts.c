@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/window_parts.c: what the kernels of a reduce-window have in common. */
 #include "kernels/window_parts.h"
 

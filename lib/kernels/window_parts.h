@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/window_parts.h: what the kernels of a reduce-window have in common: its accumulator, and the
  * helpers that read elements and store results, both by row-major positions. */
 #ifndef HALO_KERNELS_WINDOW_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* linker/link.c: links objects of kernels into shared libraries.
  *
  * It does what these objects need, which is little, and refuses all that it does not know.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* linker/link.h: shared libraries of kernels' objects. */
 #ifndef HALO_LINKER_LINK_H
 #define HALO_LINKER_LINK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* linker/main.c: a program that links the kernels that halo-compiler has PoCL compile.
  *
  * PoCL has clang make a shared library of each kernel's object, by the linker of the machine. That reads the C library and

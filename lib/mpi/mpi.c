@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mpi/mpi.c: a communicator over MPI, in a library of its own (libhalo-mpi), so that nothing else knows of
  * MPI and which one it is. Point-to-point messages on a copy of MPI_COMM_WORLD. */
 #include "halo/communicator.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/ahead.c: which kernels are compiled ahead, and threads that hand them to processes which do that. */
 #include "opencl/ahead.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/ahead.h: kernels compiled before they are launched, side by side, where the runtime does that one at a time and
  * at the first launch: on PoCL. */
 #ifndef HALO_OPENCL_AHEAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/api.c: the table of OpenCL's functions that the library calls. */
 #include "opencl/api.h"
 

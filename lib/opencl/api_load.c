@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/api_load.c: a table of OpenCL's functions from the system's ICD loader. The program `halo` uses it, too. */
 #include "opencl/api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/caps.c: capabilities from and to text files. */
 #include "opencl/caps.h"
 

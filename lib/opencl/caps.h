@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/caps.h: what a device can do, as plain data from OpenCL or from a text file. */
 #ifndef HALO_OPENCL_CAPS_H
 #define HALO_OPENCL_CAPS_H

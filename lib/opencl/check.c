@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/check.c: OpenCL's codes as statuses. */
 #include "opencl/opencl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/compiler.c: finding, starting, asking and ending a process that compiles kernels. */
 #include "opencl/compiler.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/compiler.h: processes that compile kernels for this one (lib/compiler). */
 #ifndef HALO_OPENCL_COMPILER_H
 #define HALO_OPENCL_COMPILER_H

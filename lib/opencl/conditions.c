@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/conditions.c: what the preprocessor would leave out of a kernel's text, as far as the text decides it. */
 #include "opencl/conditions.h"
 

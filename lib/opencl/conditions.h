@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/conditions.h: a kernel's text without the branches of `#if` that its own definitions rule out. */
 #ifndef HALO_OPENCL_CONDITIONS_H
 #define HALO_OPENCL_CONDITIONS_H

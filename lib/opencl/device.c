@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/device.c: opening and closing a device. */
 #include "base/config.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/direct.c: device memory that the host reads and writes in its place, without mapping it: fine-grained shared
  * virtual memory of OpenCL 2.0, as buffers. */
 #undef CL_TARGET_OPENCL_VERSION

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/disk.c: program binaries as files. A file is used only when its header and checksum say
  * that it is whole and the right one; anything else counts as damaged and is written anew. */
 #include "base/folder.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/drivers.c: OpenCL drivers beside programs that bring a compiler of their own.
  *
  * Drivers for CPUs, and some for GPUs, use LLVM as a shared library. What else is in the process may have one too and

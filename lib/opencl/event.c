@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/event.c: events: their three states, failures that travel, and callbacks. */
 #include "opencl/event.h"
 

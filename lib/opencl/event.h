@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/event.h: things that will have happened: work on a device, and promises of the host. */
 #ifndef HALO_OPENCL_EVENT_H
 #define HALO_OPENCL_EVENT_H

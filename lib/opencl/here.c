@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/here.c: devices whose driver does commands in the thread that queues them, and their turns. */
 #include "base/memory.h"
 #include "opencl/pocl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/identity.c: which device of the machine one is. */
 #include "opencl/opencl.h"
 #include "opencl/private.h"

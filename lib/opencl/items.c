@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/items.c: lists of devices as users write them: "0:0*3,gpu/2". */
 #include "base/config.h"
 #include "base/log.h"

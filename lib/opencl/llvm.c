@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/llvm.c: finding the LLVM that PoCL was linked with. */
 #include "opencl/llvm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/llvm.h: the LLVM that PoCL has loaded, through its C functions. */
 #ifndef HALO_OPENCL_LLVM_H
 #define HALO_OPENCL_LLVM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/map.c: memory in the host's address space, from several threads. */
 #include "opencl/opencl.h"
 

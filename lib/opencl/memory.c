@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/memory.c: device memory: blocks in size classes, kept for reuse, counted and limited. */
 #include "base/memory.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/native.c: kernels made machine code by LLVM.
  *
  * PoCL has clang optimise a program, and for each kernel and size of group copies the kernel, optimises it, makes loops

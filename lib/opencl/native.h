@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/native.h: kernels made machine code, in this process, in the place of what PoCL does when they are launched. */
 #ifndef HALO_OPENCL_NATIVE_H
 #define HALO_OPENCL_NATIVE_H

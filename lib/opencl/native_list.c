@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/native_list.c: threads that make kernels machine code. */
 #include "base/memory.h"
 #include "base/progress.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/native_parts.c: the functions of a kernel, shared out among threads that compile it together, and those that are
  * compiled once for several kernels.
  *

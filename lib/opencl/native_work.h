@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/native_work.h: what the files that make kernels machine code share. Private to native*.c. */
 #ifndef HALO_OPENCL_NATIVE_WORK_H
 #define HALO_OPENCL_NATIVE_WORK_H

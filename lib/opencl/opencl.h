@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/opencl.h: one OpenCL device as the rooms above see it: its queue, memory and programs. All
  * calls may come from several threads at once unless said otherwise. */
 #ifndef HALO_OPENCL_OPENCL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/parts.c: equal parts of devices, which are devices too. They are made once and stay as long as
  * the process: PoCL 3.1's contexts and queues hold no reference to a part, and its threads still look at
  * it after the last command counts as done, when a part given back would be gone. */

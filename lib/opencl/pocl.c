@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/pocl.c: declarations of builtins, in the place of a long header. */
 #include "opencl/pocl.h"
 

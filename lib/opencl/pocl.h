@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/pocl.h: what is done for one implementation of OpenCL, PoCL, alone. */
 #ifndef HALO_OPENCL_POCL_H
 #define HALO_OPENCL_POCL_H

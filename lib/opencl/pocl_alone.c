@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/pocl_alone.c: programs on PoCL that need nothing of its library of builtins, and do without reading it.
  *
  * Building a program, PoCL reads 10 MB of bitcode (0.4 s) to link what the program calls. Compiling it without linking

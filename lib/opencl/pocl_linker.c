@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/pocl_linker.c: what PoCL needs when it compiles, as it ends the process where it does not find it: the program "ld",
  * which it looks for in $PATH, and room for its cache. */
 #include "opencl/pocl.h"

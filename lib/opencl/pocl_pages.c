@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/pocl_pages.c: the pages of constants of kernels that PoCL has loaded. */
 #include "opencl/pocl.h"
 

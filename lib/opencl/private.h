@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/private.h: what the files of the OpenCL room know of each other. */
 #ifndef HALO_OPENCL_PRIVATE_H
 #define HALO_OPENCL_PRIVATE_H

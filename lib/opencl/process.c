@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/process.c: processes that were forked from one which uses OpenCL, and the end of such a one. */
 #include "base/config.h"
 #include "opencl/event.h"

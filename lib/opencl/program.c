@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/program.c: programs, found in memory or on disk or built from source. */
 #include "base/clock.h"
 #include "base/log.h"

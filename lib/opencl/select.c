@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/select.c: asking OpenCL for its devices, and choosing one. */
 #include "base/config.h"
 #include "base/folder.h"

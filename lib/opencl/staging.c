@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/staging.c: copies between the host and the device, through pinned memory where that helps. */
 #include "base/memory.h"
 #include "opencl/event.h"

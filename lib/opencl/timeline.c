@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/timeline.c: which commands of the programs' queue have happened, and what goes on beside it. */
 #include "base/memory.h"
 #include "base/vec.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/turn.h: queues whose driver does commands in the thread that queues them. PoCL's drivers of that kind are not made
  * for several threads: a wait in one thread returns while another still works on the command (PoCL 6.0 and 7.1), or both
  * stand still (3.1). So the functions of halo_cl that do commands, or wait for them, take turns on such queues; on all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/accuracy.c: result_accuracy. The default is what was measured of our own functions. An operation on f32 (c64)
  * that asks for more is computed in f64 (c128) and rounded, where the device has that; what asks for more than there is,
  * is refused. */

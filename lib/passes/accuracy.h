@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/accuracy.h: how exact the functions are that kernels call: docs/accuracy.md has it in words. */
 #ifndef HALO_PASSES_ACCURACY_H
 #define HALO_PASSES_ACCURACY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/async_pairs.c: what is worth a queue of its own. */
 #include "passes/async_pairs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/async_pairs.h: which asynchronous starts stay what they are, so that what they wrap runs beside
  * the rest of the program. */
 #ifndef HALO_PASSES_ASYNC_PAIRS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/attention.c: makes one fusion of softmax(f(Q K)) V, whose kernels never write the scores. What else is made
  * of the scores must not be wanted: they would have to be there then. */
 #include "hlo/attention.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/bitcast.c: a bitcast keeps the bytes and gives them another shape, layout and element type. It is
  * written as the operations it stands for: the operand's dimensions in the order of memory, the new type,
  * a reshape, and the result's dimensions in their logical order. */

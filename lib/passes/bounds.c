@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/bounds.c: extents that nothing bounds are refused by name: no pass, and no plan, knows what they are. */
 #include "base/pointer_map.h"
 #include "passes/passes.h"

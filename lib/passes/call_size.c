@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/call_size.c: how large a module is when what is called stands at each place that calls it. */
 #include "base/pointer_map.h"
 #include "passes/passes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/canonical_types.c: forms that HLO allows and kernels do not know: comparisons with another signedness than
  * their operands', bits of pred as those of wider types, transforms of no elements, clamps of complex numbers, and
  * collectives that change the precision of what they exchange. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/canonicalize.c: old and redundant forms become the ones that the rest of the library knows:
  * identity ops go, tuple-select becomes selects of leaves, index vectors become scalars, scalar
  * operands of select and clamp are broadcast, bitcasts become reshapes and transposes. Forms that have to do with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/canonicalize.h: rules of the pass canonicalize that stand in a file of their own. */
 #ifndef HALO_PASSES_CANONICALIZE_H
 #define HALO_PASSES_CANONICALIZE_H

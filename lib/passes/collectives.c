@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/collectives.c: collectives of programs of several replicas or partitions, before anything else looks
  * at them: starts and dones become asynchronous pairs around the plain operation, small reductions that do not
  * wait for one another become one, and each gets a number, which is the same on every device. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/constant_folding.c: instructions whose operands are constants become constants. */
 #include "evaluator/evaluator.h"
 #include "passes/passes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/convs.c: what stands around convolutions and can be said in their attributes moves there: transposes
  * into dimension labels, a reversed kernel and a padded image into the window. Convolutions under windows
  * of one element become dots. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/cse.c: common subexpression elimination: instructions and reducers that are the same. */
 #include "base/map.h"
 #include "base/strbuf.h"

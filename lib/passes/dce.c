@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dce.c: dead code elimination. */
 #include "passes/passes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dots.c: transposes around matrix products move into their dimension numbers, where they cost
  * nothing: kernels read operands in any order and the result can be computed transposed. Integers that were
  * widened in front of a product are multiplied as they are. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic.c: notes of run-time sizes, and what rules make new instructions with. */
 #include "passes/dynamic.h"
 

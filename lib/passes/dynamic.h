@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic.h: following dimensions whose sizes are known at run time only.
  *
  * A dynamic dimension has room for its bound, and a size from 0 to that: the elements below the size are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic_batched.c: run-time sizes through operations whose dynamic dimensions may only be those that
  * they do not work along; and through those that are written as others. */
 #include "passes/dynamic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic_combine.c: run-time sizes through operations that combine elements. What lies behind a size,
  * where they would see it, becomes what changes nothing. */
 #include "passes/dynamic.h"

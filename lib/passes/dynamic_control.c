@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic_control.c: run-time sizes into loops and branches, and out of them: they become a part of what
  * goes in and comes out. */
 #include "passes/dynamic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic_indexed.c: run-time sizes through operations that find elements by their indices, and sorts. */
 #include "passes/dynamic.h"
 

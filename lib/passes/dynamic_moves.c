@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic_moves.c: run-time sizes through operations that put elements elsewhere. Valid elements stay
  * together at the front. */
 #include "passes/dynamic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic_plain.c: run-time sizes through operations that keep elements where they are, or move whole
  * dimensions; and asking for sizes and setting them. */
 #include "passes/dynamic.h"

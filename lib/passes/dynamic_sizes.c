@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/dynamic_sizes.c: the pass that makes run-time sizes of dimensions into values: all shapes are static
  * after it, and the sizes of dynamic parameters and results are parameters and results of their own. */
 #include "passes/dynamic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/elementwise.c: scalar computations applied to whole arrays, and map made of them. */
 #include "passes/elementwise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/elementwise.h: scalar computations applied to whole arrays. */
 #ifndef HALO_PASSES_ELEMENTWISE_H
 #define HALO_PASSES_ELEMENTWISE_H

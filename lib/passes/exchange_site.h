@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/exchange_site.h: a collective that becomes exchanges: what expand_exchange.c and its neighbours share. */
 #ifndef HALO_PASSES_EXCHANGE_SITE_H
 #define HALO_PASSES_EXCHANGE_SITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand.c: the table of operations that are written as others, and the two passes that do it:
  * early, what has no kernels of its own; late, after everything else has had its say about the whole
  * operation, what does not fit the target's kernels. */

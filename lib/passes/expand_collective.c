@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_collective.c: collectives of a program with one replica and one partition, whose only
  * participant has id 0: what comes in goes out. Programs of more: expand_exchange.c. */
 #include "hlo/collective.h"

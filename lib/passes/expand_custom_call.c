@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_custom_call.c: calls that are the identity on one device go; others, whose functions want other
  * layouts than the row-major one that everything inside has, get transposes around them. */
 #include "custom/custom.h"

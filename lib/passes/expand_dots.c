@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_dots.c: ragged-dot and scaled-dot as dot. */
 #include "passes/expander.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_exchange.c: collectives among several participants, written as exchanges: operations that
  * move bytes between devices and do nothing else, between reshapes, transposes and the program's own
  * reducers on arrays. What is left is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_exchange_move.c: exchanges of pairs, and those whose sizes are known at run time only. */
 #include "passes/exchange_site.h"
 

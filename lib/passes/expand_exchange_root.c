@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_exchange_root.c: collectives with one member that sends to all, or gets what all reduce. */
 #include "passes/exchange_site.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_factors.c: XLA's own custom calls that factor matrices, which its other backends expand: Qr,
  * ProductOfElementaryHouseholderReflectors and Eigh, as LAPACK's routines under JAX's names for them. */
 #include "passes/expander.h"

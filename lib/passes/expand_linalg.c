@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_linalg.c: factorisations and solutions with matrices that are larger than a block, as such of
  * halves and matrix products between them. */
 #include "hlo/linalg.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_norm.c: batch normalisation as sums and elementwise operations, by the formulas that XLA
  * uses: the variance is the mean of squares less the square of the mean. */
 #include "passes/expander.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_random.c: random numbers. The new state of rng-bit-generator is arithmetic on a few words;
  * the data is left to kernels. */
 #include "hlo/random.h"

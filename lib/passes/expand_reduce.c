@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_reduce.c: reductions over dimensions between which others are kept, as several over neighbouring
  * dimensions. Kernels reduce rows or columns, in parts that work side by side and lose few digits; what alternates
  * was added up element by element, by one work item for each result, and sums of 2^24 ones in f32 grew no more. */

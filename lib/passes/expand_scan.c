@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_scan.c: scan as a loop that counts: each round takes a slice of every input, applies the computation,
  * and puts what it gives into the outputs. */
 #include "passes/expander.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_scatter.c: scatters whose indices are known and make one window, or a row of windows at equal
  * distances, as updates of a slice: they are no harder than that, and fuse as such. */
 #include "passes/expander.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_scatter_rows.c: scatters that put one element into each row of an array that is the same everywhere,
  * as what picking an element of each row becomes backwards: each element of the result is chosen by its place, which
  * fuses with whatever comes behind it. */

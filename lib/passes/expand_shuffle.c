@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_shuffle.c: shuffles as slices put together, or as a gather of single elements. */
 #include "passes/expander.h"
 

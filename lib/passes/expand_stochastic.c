@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_stochastic.c: stochastic-convert, floats to signed integers: the magnitude is cut to a whole
  * number, or to the next one where the random number is less than the fraction that is cut off. */
 #include "passes/expander.h"

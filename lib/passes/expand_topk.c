@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_topk.c: the custom call "TopK", which XLA's CPU and GPU backends put in the place of a sort of
  * values and their places that is cut off: (values, places) by a comparator of both. */
 #include "custom/custom.h"

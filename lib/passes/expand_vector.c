@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_vector.c: products of a matrix and a vector, or a few, as multiplications and sums: each
  * element of the matrix is used once or a few times, so that little is won by packing it or by tiles, and
  * the kernels of reductions read it where it lies, with what is fused before and behind. Sums of several

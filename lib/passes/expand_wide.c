@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_wide.c: operations of more operands than a kernel of the target may have buffers. */
 #include "base/memory.h"
 #include "passes/expander.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand_window.c: large windows as smaller ones. A reduction that combines in any order goes one
  * dimension after the other; and along a dimension a long window is the end of one block and the
  * beginning of the next, which running combinations of the blocks give for all windows at once, however long

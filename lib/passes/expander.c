@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expander.c: new instructions for rewrites, their shapes inferred. */
 #include "passes/expander.h"
 

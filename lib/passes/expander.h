@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expander.h: writing one operation as others. The rewrites that are made of these calls stand in
  * the table of expand.c, one an opcode.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/fusion.c: decides what becomes a kernel.
  *
  * Working backwards from each computation's results, an instruction is either materialised (it gets

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/fusion.h: what the plan asks of fusion. */
 #ifndef HALO_PASSES_FUSION_H
 #define HALO_PASSES_FUSION_H

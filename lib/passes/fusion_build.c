@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/fusion_build.c: makes fusions of what was decided. */
 #include "base/memory.h"
 #include "passes/fusion.h"

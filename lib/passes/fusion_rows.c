@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/fusion_rows.c: joins fusions over the same rows, of which some read what others reduce these rows to,
  * into one that goes over a row several times: the kernels of a softmax or a layer norm are one then, which
  * reads a row from memory once.

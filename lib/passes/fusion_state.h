@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/fusion_state.h: what the parts of fusion share: fusion.c decides, fusion_updates.c corrects it, fusion_build.c
  * builds. */
 #ifndef HALO_PASSES_FUSION_STATE_H

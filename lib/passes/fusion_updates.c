@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/fusion_updates.c: parts of an array that are read before the array is updated in place.
  *
  * A kernel that updates an array and reads other parts of it may meet what it has written. So may a kernel that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/graph.c: a module as a graph, for viewers and for Graphviz. */
 #include "base/locale.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/groups.c: groups of instructions without cycles, and making one fusion of each. */
 #include "passes/groups.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/groups.h: instructions of a computation that are to become one, without making cycles.
  *
  * At first each instruction is a group of its own; a group is named by its representative, the position

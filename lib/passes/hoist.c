@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/hoist.c: what each round of a loop would compute anew from what never changes is computed once before it:
  * sums, products, collectives, and what such things read from memory. What kernels compute on their way stays inside. */
 #include "base/pointer_map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/inline_calls.c: call, fusion and the asynchronous wrappers become what they wrap; asynchronous
  * work that is long stays apart, for the plan to run beside the rest. */
 #include "passes/async_pairs.h"

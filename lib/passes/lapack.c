@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/lapack.c: factorisations of small matrices, which programs for CPUs call LAPACK for, as kernels: each call
  * becomes a fusion of its own, whose family is lapack (kernels/lapack.c). */
 #include "hlo/lapack.h"

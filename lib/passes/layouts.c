@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/layouts.c: which layout each value has. The entry's parameters and results keep the layouts
  * that callers see; everything inside is row-major. Kernels read and write any layout, so a parameter
  * needs no copy where it is used, only where its bytes themselves flow on (into a result, a loop's

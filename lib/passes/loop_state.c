@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/loop_state.c: what of a loop's state is read where. */
 #include "passes/loop_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/loop_state.h: what of a loop's state is read where. */
 #ifndef HALO_PASSES_LOOP_STATE_H
 #define HALO_PASSES_LOOP_STATE_H

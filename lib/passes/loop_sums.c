@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/loop_sums.c: a round of a loop adds to a part of a sum in place. The gradient of a loop whose rounds read parts of
  * an array adds zeros with a part put in, or with updates scattered in, to a whole sum in each round. Here the part is
  * added to that part of the sum, and the updates are scattered into the sum.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/mixed.c: operations on operands of several element types, which HLO allows among floats, get conversions: what
  * comes later knows one type for all operands. Products of floats with a whole result are made in floats. */
 #include "hlo/infer_util.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/multi_output.c: joins loop fusions of one iteration space that read the same arrays, or one of
  * which reads another's result at the same position, into one fusion with several results: each array
  * is then read once, and there are fewer kernels to start. Likewise reductions over the same dimensions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/order.c: orders instructions so that less memory is alive at once.
  *
  * Lists of what is ready, the instruction that leaves least memory behind first: an optimiser's update

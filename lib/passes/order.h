@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/order.h: what orders of a computation's instructions cost in memory, and which instructions write over their
  * operands' memory.
  *

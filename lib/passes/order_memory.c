@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/order_memory.c: which memory instructions make, read and leave behind, and what must keep its order. */
 #include "passes/fusion.h"
 #include "passes/order.h"

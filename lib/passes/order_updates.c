@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/order_updates.c: puts what reads an array before what updates the array in place, where the two do not depend on
  * each other. Behind the update, the plan would have to keep a copy of the array for it. */
 #include "passes/order.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition.c: the pass that makes a program for each partition of one that speaks of whole arrays. */
 #include "passes/partition.h"
 

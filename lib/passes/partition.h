@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition.h: what the files of the pass partition share (docs/partitioning.md).
  *
  * The partitions are a mesh: their number is a number of several digits, each of a prime radix, and a digit is an

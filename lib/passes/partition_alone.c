@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_alone.c: what happens once in the program, not once for each partition: callbacks, outfeeds,
  * what is sent to the host and received from it. One partition does it, and the others are told what came of it. */
 #include "base/status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_annotate.c: what a module says of shardings, for each array in it. */
 #include "base/status.h"
 #include "hlo/collective.h"

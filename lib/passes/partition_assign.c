@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_assign.c: axes of a rule's factors, and over which of them an operation is computed: of a few ways,
  * the one that moves the fewest bytes. */
 #include "passes/partition_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_batch.c: custom calls that treat each problem of a batch by itself, LAPACK's routines among them:
  * partitions call the function for their part of the batch. */
 #include "custom/custom.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_borders.c: operations that move a window, or everything, along a dimension that is cut: partitions get
  * no more of each other than the borders of their parts. */
 #include "passes/partition_ops.h"

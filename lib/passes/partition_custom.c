@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_custom.c: custom calls that know themselves how they are partitioned: what they say of their
  * dimensions, and what their partitioners make of them. */
 #include "base/status.h"

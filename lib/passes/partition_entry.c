@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_entry.c: the entry of a partitioned program: parameters and results of each partition, and
  * what becomes of what the module says of them. */
 #include "base/status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_indexed.c: one partition's part of gather. */
 #include "passes/partition_ops.h"
 

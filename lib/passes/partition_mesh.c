@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_mesh.c: partitions as a mesh of axes, and shardings by these. */
 #include "base/status.h"
 #include "passes/partition.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_ops.c: one partition's part of an operation, by the operation's rule. */
 #include "passes/partition_ops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_ops.h: writing single operations for one partition. */
 #ifndef HALO_PASSES_PARTITION_OPS_H
 #define HALO_PASSES_PARTITION_OPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_propagate.c: axes travel from what says its sharding to what does not, first along what only
  * passes elements on, then along everything. */
 #include "passes/partition.h"

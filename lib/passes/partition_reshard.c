@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_reshard.c: values from one sharding to another: slices, all-gathers, all-to-alls and
  * permutations, and sums that are spread over partitions. */
 #include "base/status.h"

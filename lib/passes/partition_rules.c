@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_rules.c: which dimensions of an operation's operands and results go together. */
 #include "passes/partition.h"
 

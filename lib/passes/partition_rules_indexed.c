@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_rules_indexed.c: which dimensions of the arrays of gather and scatter go together. */
 #include "passes/partition.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_scatter.c: one partition's part of scatter. Indices are counted from the part's first element on:
  * those of other parts lie outside and are left out, as scatter does with these. */
 #include "passes/partition_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_summands.c: arrays of which each partition has a summand: through which operations summands go on
  * as they are, and how far back from where they are wanted. */
 #include "passes/partition.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_tidy.c: what is done to a computation when it is written: sums of what was summed up over the
  * same partitions are summed up once (gradients of several products meet again), and what nothing needs goes. */
 #include "base/pointer_map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_windows.c: updates of a window of an array that is cut along dimensions of which the window has a
  * part. Each partition writes what of the window lies in its part; nothing is sent. */
 #include "passes/partition_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/partition_write.c: computations written anew, for one partition. */
 #include "base/status.h"
 #include "passes/partition.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/passes.h: the passes and the table that orders them.
  *
  * Each pass changes a verified module in place and leaves a verified one; each can run alone and any

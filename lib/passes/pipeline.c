@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/pipeline.c: the table that orders the passes, and running it. */
 #include "base/strbuf.h"
 #include "passes/passes.h"

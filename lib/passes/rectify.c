@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/rectify.c: whether a number is above a bound is asked of its maximum with that bound, where only these two
  * things are asked of it. Gradients of max(x, 0) ask for x > 0, which max(x, 0) > 0 says as well: then x need not be
  * kept beside it, and what makes x can finish with the maximum. */

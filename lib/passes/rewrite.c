@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/rewrite.c: batched replacement, and short cuts for new instructions. */
 #include "passes/rewrite.h"
 

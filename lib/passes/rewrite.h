@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/rewrite.h: replacing instructions of a computation in time linear in its size.
  *
  *   halo_rewriter r;

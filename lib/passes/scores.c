@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/scores.c: scores that are transposed between two products, as those of attention with shared heads are: rows
  * change places, and what is done to them is elementwise or along rows. It is done to the rows where they are, and
  * the second product, which reads its operands in any order, gives its result another order instead. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify.c: algebraic simplification: which rule an opcode has, and what all rules share. */
 #include "passes/simplify.h"
 #include "passes/passes.h"

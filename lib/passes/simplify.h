@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify.h: the rules of algebraic simplification, by family of ops.
  *
  * A rule looks at one instruction, whose operands are resolved, and returns what can stand for it (an

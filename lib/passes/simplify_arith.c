@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify_arith.c: rules for binary arithmetic and logic, compare and select. */
 #include "passes/simplify.h"
 #include "shape/floats.h"

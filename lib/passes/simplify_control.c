@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify_control.c: rules for reduce, dot, conditional and while. */
 #include "base/vec.h"
 #include "passes/elementwise.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify_moves.c: rules for ops that only move elements: reshape, transpose, broadcast,
  * reverse, pad, iota. */
 #include "passes/simplify.h"

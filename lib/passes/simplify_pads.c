@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify_pads.c: rules for sums of what lies apart, as gradients of pieces are: of jnp.roll, split, a
  * concatenation taken to pieces. */
 #include "passes/simplify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify_slices.c: rules for slice, concatenate, dynamic-slice, dynamic-update-slice. */
 #include "base/vec.h"
 #include "passes/simplify.h"

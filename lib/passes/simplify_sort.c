@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify_sort.c: rules for what is made of sorts. */
 #include "hlo/comparator.h"
 #include "passes/simplify.h"

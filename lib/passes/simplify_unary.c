@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/simplify_unary.c: rules for unary ops and conversions. */
 #include "passes/simplify.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/trip_count.c: counted loops. */
 #include "passes/trip_count.h"
 

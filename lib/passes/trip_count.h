@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/trip_count.h: how often a counted loop runs. */
 #ifndef HALO_PASSES_TRIP_COUNT_H
 #define HALO_PASSES_TRIP_COUNT_H

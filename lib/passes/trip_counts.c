@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/trip_counts.c: notes on counted loops, as an attribute that is printed and read back like any
  * other. Only what this pass finds itself is trusted: a note that came with the text is replaced or
  * removed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/tuples.c: tuples that are only packed and unpacked. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"

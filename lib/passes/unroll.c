@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/unroll.c: short loops over elements, as hashes and random numbers have them, become the rounds one after
  * the other: as a loop, each round reads and writes the whole state. */
 #include "passes/passes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/users.c: who uses each instruction of a computation. */
 #include "passes/users.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/users.h: who uses each instruction of a computation. */
 #ifndef HALO_PASSES_USERS_H
 #define HALO_PASSES_USERS_H

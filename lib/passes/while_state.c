@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/while_state.c: elements of a loop's state that never change are taken from before the loop,
  * and those that nothing needs are dropped. */
 #include "base/map.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/work.c: how much there is of a program: its instructions, and what one run of it computes. */
 #include "passes/work.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes/work.h: what each instruction of a module computes and moves, roughly. */
 #ifndef HALO_PASSES_WORK_H
 #define HALO_PASSES_WORK_H

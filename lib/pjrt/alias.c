@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/alias.c: buffers over memory that is another's: of the caller, or of another buffer, at once or later. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/api.c: the table that the plugin exports, and what it says of itself. */
 #include "pjrt/pjrt.h"
 

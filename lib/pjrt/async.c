@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/async.c: buffers that are filled in pieces. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/buffer.c: buffers of the interface: objects that outlive the memory they speak of. */
 #include "pjrt/pjrt.h"
 

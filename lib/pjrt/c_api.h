@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/c_api.h: the C interface between a framework and a PJRT plugin, as far as this plugin takes part in it.
  *
  * Names, order and types of fields are those of the interface; the table of functions, with the arguments of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/channels.c: what a running program and the host send each other: callbacks of the caller as channels of
  * the library. */
 #include "halo/custom_call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/client.c: the client: its options and its devices. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/compile.c: from a program's bytes to what executables of the interface share. */
 #include "halo/passes.h"
 #include "pjrt/pjrt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/completion.c: runs that may call the host, completed in the order in which they were started on a device.
  *
  * Frameworks keep the completion event of the newest such run only, and take it for all runs before. */

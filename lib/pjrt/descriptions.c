@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/descriptions.c: what is known of devices' memories before there are any buffers: kinds, and how arrays lie. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/device.c: devices, their descriptions, and their memories. */
 #include "pjrt/pjrt.h"
 

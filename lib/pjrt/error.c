@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/error.c: failures as objects of the interface. */
 #include "pjrt/pjrt.h"
 

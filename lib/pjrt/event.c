@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/event.c: events of the interface: of the library's work, and of what the plugin does itself. */
 #include "pjrt/pjrt.h"
 

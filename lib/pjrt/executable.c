@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/executable.c: executables of the interface, and what callers ask about them. */
 #include "pjrt/pjrt.h"
 

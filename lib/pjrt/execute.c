@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/execute.c: running executables. */
 #include "pjrt/pjrt.h"
 

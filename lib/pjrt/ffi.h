@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/ffi.h: typed handlers of custom calls from inside: what stands behind the pointers of ffi_abi.h. */
 #ifndef HALO_PJRT_FFI_H
 #define HALO_PJRT_FFI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/ffi_abi.h: the C interface between XLA and typed handlers of custom calls ("FFI"), as far as the plugin
  * gives it to them: versions 0.1 to 0.5, of which each has all of the one before in the same places.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/ffi_api.c: what typed handlers of custom calls call: errors, types and states, memory, threads, futures. */
 #include "pjrt/ffi.h"
 

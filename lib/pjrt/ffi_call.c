@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/ffi_call.c: typed handlers as functions of custom calls: frames are made of what the library hands to host
  * functions. */
 #include "pjrt/ffi.h"

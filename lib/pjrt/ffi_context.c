@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/ffi_context.c: what the caller of a program leaves for its handlers, by type. */
 #include "pjrt/ffi.h"
 

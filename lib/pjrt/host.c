@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/host.c: arrays from the host to buffers, and back. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/layouts.c: the extension that tells layouts of arrays. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/memory.c: small pieces of memory, and texts. */
 #include "pjrt/pjrt.h"
 

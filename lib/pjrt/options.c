@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/options.c: what callers say about how to compile: the message CompileOptions. */
 #include "pjrt/pjrt.h"
 

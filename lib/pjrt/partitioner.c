@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/partitioner.c: the extension by which callers say how custom calls are partitioned, and calls that only want
  * to know how an array lies. */
 #include "halo/partitioner.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/pjrt.h: the plugin from inside: what stands behind the pointers of c_api.h. For the files of this room,
  * which know the public interface of the library and nothing below it. */
 #ifndef HALO_PJRT_PJRT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/processes.c: the processes of one job. They find each other at the key-value store of the framework, and what
  * their programs send each other goes over MPI where mpiexec started them, else over TCP. */
 #include "pjrt/pjrt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/profiler.c: the extension by which a framework's profiler is told when programs and their kernels ran on which
  * device. Times are those of the device's events (halo/trace.h). Devices whose queues do not record them have a row of
  * programs only, with times at which callbacks came. */

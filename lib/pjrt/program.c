@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/program.c: programs as callers give them and get them back. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/proto.c: protocol buffers on the wire: fields in, fields out. */
 #include "pjrt/pjrt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/serialize.c: executables as bytes, and from bytes.
  *
  * A line "halo pjrt 2 CHECK", of which the last word is a hash of what follows, and then a message. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/shardings.c: the extension that tells how arguments and results lie on several devices. */
 #include "pjrt/pjrt.h"
 

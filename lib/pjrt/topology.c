@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/topology.c: topologies: which devices there are, for callers that compile for them before they run
  * anything. */
 #include "pjrt/pjrt.h"

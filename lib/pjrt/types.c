@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pjrt/types.c: element types and shapes, from the interface's numbers to the library's and back. */
 #include "pjrt/pjrt.h"
 

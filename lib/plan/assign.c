@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/assign.c: offsets for temporaries. Largest first, each at the lowest place where nothing that
  * is alive at the same time lies (the greedy-by-size method of Pisarchyk and Lee, 2020). What would make an arena
  * larger goes into the memory of a result that is written later, where there is one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/bundle_text.c: the kernel of a bundle. The kernels of its members become functions, and each group of
  * work items calls one of them for its share: a piece of a member's work items. A table in memory has a row a
  * member, so that the text knows neither sizes nor how the work is cut. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/bundle_text.h: the kernel of a bundle. Private to this room. */
 #ifndef HALO_PLAN_BUNDLE_TEXT_H
 #define HALO_PLAN_BUNDLE_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/bundles.c: which independent steps become one launch.
  *
  * A list of steps is walked once. A step that may be in a bundle waits: others of its kernel come to it, until

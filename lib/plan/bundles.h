@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/bundles.h: independent steps become one launch. */
 #ifndef HALO_PLAN_BUNDLES_H
 #define HALO_PLAN_BUNDLES_H

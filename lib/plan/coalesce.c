@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/coalesce.c: taking copies out of a plan, and letting kernels write over what dies with them. */
 #include "plan/coalesce.h"
 

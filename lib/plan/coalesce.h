@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/coalesce.h: taking copies out of a plan and letting results reuse memory. */
 #ifndef HALO_PLAN_COALESCE_H
 #define HALO_PLAN_COALESCE_H

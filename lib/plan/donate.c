@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/donate.c: which argument's memory each result could take over when that argument is donated. */
 #include "base/memory.h"
 #include "plan/coalesce.h"

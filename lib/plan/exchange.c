@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/exchange.c: loops whose state changes places with what a round makes of it, instead of being copied. */
 #include "plan/lowering.h"
 

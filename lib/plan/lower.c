@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower.c: walks the entry computation and what it loops over and branches to, in order, and
  * turns each instruction into steps; values become numbered buffers. */
 #include "plan/lower.h"

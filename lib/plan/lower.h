@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower.h: from a module (after the passes) to a plan. */
 #ifndef HALO_PLAN_LOWER_H
 #define HALO_PLAN_LOWER_H

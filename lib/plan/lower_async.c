@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_async.c: asynchronous pairs: a step that starts a list of steps beside those that follow, and
  * one that waits for them. */
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_buffer.c: numbered buffers, and which of them an instruction's value is. */
 #include "plan/lowering.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_collective.c: exchanges with other devices, as passes/expand_exchange.c leaves them. */
 #include "hlo/collective.h"
 #include "plan/lowering.h"

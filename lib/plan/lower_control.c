@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_control.c: loops, whose state stays in one set of buffers, and branches. */
 #include "base/memory.h"
 #include "passes/trip_count.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_custom_call.c: calls of registered functions. */
 #include "custom/custom.h"
 #include "plan/lowering.h"

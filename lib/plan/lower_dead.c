@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_dead.c: what a loop of known length computes for its condition alone, such as its counter: nobody asks
  * the condition, so it becomes no steps. */
 #include "passes/loop_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_entry.c: a program's arguments and results as buffers. */
 #include "plan/lowering.h"
 

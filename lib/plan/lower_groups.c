@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_groups.c: on CPUs, what a group of short work items does becomes a function of its own, with the loop over
  * them in it, and the group one work item that calls it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_host.c: values from the host and to it: infeed, outfeed, and transfers by channel. */
 #include "plan/lowering.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_kernel.c: what kernels compute. A fusion's text is a unit of the plan; fusions of equal
  * text share one. */
 #include "base/memory.h"

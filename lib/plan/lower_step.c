@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_step.c: steps and their arguments. */
 #include "plan/lowering.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_touched.c: how much of its buffers a fusion touches. A round of a loop that reads one row of an array,
  * or writes one, costs no more for the array's length. */
 #include "plan/lowering.h"

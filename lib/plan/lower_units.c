@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_units.c: units of a plan as parts of others, whose kernels are then functions; and numbers, of
  * units and steps, when some are gone. */
 #include "base/memory.h"

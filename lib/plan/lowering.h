@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lowering.h: what the files of lowering share: its state, and the makers of buffers, steps and
  * values. Private to this room. */
 #ifndef HALO_PLAN_LOWERING_H

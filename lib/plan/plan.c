@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/plan.c: plans as objects and as text. */
 #include "plan/plan.h"
 

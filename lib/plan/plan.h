@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/plan.h: a compiled program as data: an ordered list of steps over buffers. It knows no HLO.
  *
  * Buffers are numbered. Arguments and results are caller-visible blocks; temporaries are offsets in a

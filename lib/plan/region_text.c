@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/region_text.c: the kernel of a region. The kernels of its steps become functions, which one work group
  * calls for each of their work items, step by step.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/region_text.h: the kernel of a region. Private to this room. */
 #ifndef HALO_PLAN_REGION_TEXT_H
 #define HALO_PLAN_REGION_TEXT_H

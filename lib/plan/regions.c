@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/regions.c: which runs of small steps become one kernel each, loops and branches among them. */
 #include "plan/regions.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/regions.h: runs of small steps become kernels. */
 #ifndef HALO_PLAN_REGIONS_H
 #define HALO_PLAN_REGIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan/source.c: the OpenCL C of a plan's units. */
 #include "plan/plan.h"
 

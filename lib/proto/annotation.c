@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/annotation.c: metadata (OpMetadata), shardings (OpSharding), frontend attributes. */
 #include "proto/convert.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/attr.c: attributes of a form of their own: windows, slices, groups, computations, ... */
 #include "base/memory.h"
 #include "base/strbuf.h"

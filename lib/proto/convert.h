@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/convert.h: what reading and writing of modules is made of, a subject each, in both directions. */
 #ifndef HALO_PROTO_CONVERT_H
 #define HALO_PROTO_CONVERT_H

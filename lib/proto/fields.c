@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/fields.c: the table of attributes that are plain values: where in HloInstructionProto each is. */
 #include "proto/convert.h"
 

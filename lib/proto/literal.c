@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/literal.c: constants (LiteralProto). Elements lie in the order of the shape's layout, in a field for each
  * element type. */
 #include "proto/convert.h"

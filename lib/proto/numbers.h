@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/numbers.h: numbers of fields of the messages that modules are made of. */
 #ifndef HALO_PROTO_NUMBERS_H
 #define HALO_PROTO_NUMBERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/proto.h: HLO modules as XLA's protocol buffers: what its own tools (hlo-opt, run_hlo_module, xprof) read
  * and write. Messages HloModuleProto, and HloProto and HloSnapshot, which hold one. */
 #ifndef HALO_PROTO_PROTO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/read.c: a module from an HloModuleProto. */
 #include "proto/convert.h"
 #include "proto/numbers.h"

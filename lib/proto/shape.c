@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/shape.c: shapes with their layouts (ShapeProto, LayoutProto). */
 #include "base/strbuf.h"
 #include "proto/convert.h"

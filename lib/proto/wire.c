@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/wire.c: fields of messages, read and written. */
 #include "proto/wire.h"
 

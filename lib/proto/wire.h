@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/wire.h: the wire format of protocol buffers: messages are fields, each a number and a value. */
 #ifndef HALO_PROTO_WIRE_H
 #define HALO_PROTO_WIRE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proto/write.c: a module as an HloModuleProto. */
 #include "base/map.h"
 #include "base/memory.h"

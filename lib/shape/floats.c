@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/floats.c: small floats by their (exponent bits, mantissa bits, bias, special values). */
 #include "shape/floats.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/floats.h: encoding and decoding of every float type narrower than f64 on the host. */
 #ifndef HALO_SHAPE_FLOATS_H
 #define HALO_SHAPE_FLOATS_H

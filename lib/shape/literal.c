@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/literal.c: literals and typed access to their elements. */
 #include "shape/literal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/literal.h: literals inside the library. */
 #ifndef HALO_SHAPE_LITERAL_H
 #define HALO_SHAPE_LITERAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/npy.c: NumPy's .npy format: header, element types, byte and dimension order. */
 #include "shape/npy.h"
 

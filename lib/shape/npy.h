@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/npy.h: the .npy format over any source or sink of bytes; npz.c puts it into archives. */
 #ifndef HALO_SHAPE_NPY_H
 #define HALO_SHAPE_NPY_H

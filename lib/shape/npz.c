@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/npz.c: NumPy's .npz archives: zip files of .npy members. */
 #include "base/file.h"
 #include "base/memory.h"

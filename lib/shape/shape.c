@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/shape.c: making, comparing and printing shapes. */
 #include "shape/shape.h"
 

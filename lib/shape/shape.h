@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/shape.h: what a shape is inside the library, and how rooms above make and compare them. */
 #ifndef HALO_SHAPE_SHAPE_H
 #define HALO_SHAPE_SHAPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/types.c: the table of element types. */
 #include "shape/types.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shape/types.h: facts about element types, from types.def. */
 #ifndef HALO_SHAPE_TYPES_H
 #define HALO_SHAPE_TYPES_H

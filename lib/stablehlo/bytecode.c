@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode.c: the frame of an artifact: its header and its sections. */
 #include "stablehlo/bytecode.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode.h: what the files of the reader of portable artifacts share.
  *
  * An artifact is a file of sections (bytecode.c): strings, dialects and names of operations (bytecode_names.c), bytes of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_cursor.c: the numbers, strings and sections that bytecode is made of. */
 #include "stablehlo/bytecode.h"
 

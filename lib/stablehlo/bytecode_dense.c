@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_dense.c: the elements of tensors. */
 #include "stablehlo/bytecode.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_entry.c: the table of attributes and types, which are decoded when they are asked for. */
 #include "stablehlo/bytecode.h"
 

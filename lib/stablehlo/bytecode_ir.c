@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_ir.c: operations, with their blocks and regions. */
 #include "stablehlo/bytecode.h"
 

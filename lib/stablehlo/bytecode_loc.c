@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_loc.c: locations, which are attributes that nest deeply: the name and the place that they come to
  * are found without decoding the rest, by a walk of bounded length. */
 #include "stablehlo/bytecode.h"

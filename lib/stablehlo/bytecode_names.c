@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_names.c: strings, dialects and names of operations. */
 #include "stablehlo/bytecode.h"
 

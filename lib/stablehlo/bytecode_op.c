@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_op.c: the attributes of operations: properties and dictionary in one list, as StableHLO has them now. */
 #include "stablehlo/bytecode.h"
 

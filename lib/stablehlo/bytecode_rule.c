@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_rule.c: Shardy's rules of custom calls, as the text that the other reader has of them. */
 #include "stablehlo/bytecode.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_struct.c: structures of VHLO and Shardy, by one table of their fields. */
 #include "stablehlo/bytecode.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/bytecode_type.c: types, of the dialects builtin and vhlo. */
 #include "stablehlo/bytecode.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/export.c: what jax.export's Exported.serialize() writes: a flatbuffer around a portable artifact.
  *
  * A flatbuffer begins with the place of its table. A table begins with the distance back to its list of fields, which has its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/mlir.c: making and reading MLIR programs. */
 #include "stablehlo/mlir.h"
 

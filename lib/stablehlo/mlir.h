@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/mlir.h: a program as MLIR has it: operations with operands, attributes and regions.
  *
  * Two readers make it, of MLIR text and of portable artifacts (MLIR bytecode with the VHLO dialect), and one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/print.c: programs as MLIR text in generic form. */
 #include "stablehlo/print.h"
 

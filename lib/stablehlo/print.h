@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/print.h: what printing of MLIR programs (mlir.h) is made of. */
 #ifndef HALO_STABLEHLO_PRINT_H
 #define HALO_STABLEHLO_PRINT_H

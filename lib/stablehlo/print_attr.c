@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/print_attr.c: attributes as MLIR text. */
 #include "stablehlo/print.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/read.c: programs in any format, told by their content. */
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/stablehlo.h: HLO modules of StableHLO programs. */
 #ifndef HALO_STABLEHLO_STABLEHLO_H
 #define HALO_STABLEHLO_STABLEHLO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_alias.c: `#name = attribute` and `!name = type`, which may stand anywhere at the top level. */
 #include "stablehlo/text_reader.h"
 

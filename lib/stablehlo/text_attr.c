@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_attr.c: builtin attributes in MLIR text. */
 #include "shape/floats.h"
 #include "stablehlo/text_reader.h"

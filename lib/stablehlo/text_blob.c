@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_blob.c: elements as bytes in hexadecimal digits, in place or in the section of resources. */
 #include "shape/literal.h"
 #include "stablehlo/text_dense.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_control.c: reduce, while, scan, constant and Shardy's computations without quotes. */
 #include "stablehlo/text_reader.h"
 

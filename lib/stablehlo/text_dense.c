@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_dense.c: dense<...>, dense_resource<...> and array<...>: literals in MLIR text. */
 #include "stablehlo/text_dense.h"
 #include "shape/floats.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_dense.h: a dense literal while it is read; shared by text_dense.c and text_blob.c. */
 #ifndef HALO_STABLEHLO_TEXT_DENSE_H
 #define HALO_STABLEHLO_TEXT_DENSE_H

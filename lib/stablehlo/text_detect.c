@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_detect.c: telling MLIR text from HLO text. */
 #include "stablehlo/stablehlo.h"
 

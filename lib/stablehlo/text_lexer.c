@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_lexer.c: tokens, places and messages of MLIR text. */
 #include "base/place.h"
 #include "stablehlo/text_reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_loc.c: locations, of which a name and a place in a file are kept. */
 #include "stablehlo/text_reader.h"
 

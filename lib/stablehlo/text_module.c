@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_module.c: modules, functions, and whole texts. */
 #include "stablehlo/stablehlo.h"
 #include "stablehlo/text_reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_op.c: operations: their names, results, operands, types, and what they become. */
 #include "stablehlo/text_reader.h"
 

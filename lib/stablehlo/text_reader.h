@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_reader.h: the state of the reader of MLIR text, shared by the files text_*.c and by nobody else.
  *
  * The lexer works on demand: `tok` is the current token and `at` the byte behind it. Shapes, dense literals and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_region.c: regions, their arguments, and the names of values. */
 #include "stablehlo/text_reader.h"
 

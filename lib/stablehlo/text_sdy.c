@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_sdy.c: Shardy's attributes: meshes, and shardings over their axes. */
 #include "stablehlo/text_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_spec.c: reads what a row of text_forms.def describes. */
 #include "stablehlo/text_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_struct.c: attributes of dialects: keywords, structures, and their fields as attributes of the
  * operation. */
 #include "stablehlo/text_reader.h"

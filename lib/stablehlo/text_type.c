@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/text_type.c: types in MLIR text. */
 #include "base/strbuf.h"
 #include "stablehlo/text_reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate.c: an MLIR program as an HLO module. */
 #include "stablehlo/translate.h"
 #include "base/memory.h"

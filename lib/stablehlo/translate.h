@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate.h: a translation under way, for the files of this room that make HLO of operations.
  *
  * An operation's function makes instructions in `computation` and notes with halo_translate_result what its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_async.c: collectives that begin and end apart, as JAX 0.12 writes them: custom calls by the names of
  * HLO's operations, whose attributes are an object of JSON. */
 #include "stablehlo/translate.h"

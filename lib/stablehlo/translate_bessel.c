@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_bessel.c: the modified Bessel function of order 1 without its growth, exp(-|x|) I1(x), which MLIR
  * text has by name: as JAX's artifacts have it written out, so that the same bits come out. */
 #include "shape/types.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_chlo.c: operations of CHLO, in text, as composites, and as custom calls of older JAX. */
 #include "shape/types.h"
 #include "stablehlo/translate_forms.h"

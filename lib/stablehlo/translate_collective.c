@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_collective.c: what goes on between replicas and partitions. */
 #include "stablehlo/translate.h"
 #include "text/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_control.c: blocks, regions that are applied, functions and their calls. */
 #include "stablehlo/translate.h"
 

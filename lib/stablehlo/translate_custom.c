@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_custom.c: custom calls: those that stand for operations, and all others. */
 #include "stablehlo/translate.h"
 

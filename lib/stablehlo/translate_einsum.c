@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_einsum.c: einsum: a product of two arrays, before which each is put in order by itself, and after which
  * its dimensions are. */
 #include "stablehlo/translate_forms.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_elementwise.c: elementwise operations that say more than an opcode. */
 #include "shape/types.h"
 #include "stablehlo/translate.h"

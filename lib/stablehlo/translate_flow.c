@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_flow.c: loops and branches. HLO's computations see their parameters only, so that values
  * of outside that a region uses go in with them; constants are copied instead. */
 #include "stablehlo/translate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_forms.h: arithmetic in short, for functions that are written out. Each gives NULL where an operand is
  * NULL, after the error that made it so. */
 #ifndef HALO_STABLEHLO_TRANSLATE_FORMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_host.c: random numbers, and what goes to the host and comes from it. */
 #include "stablehlo/translate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_indexed.c: gather, scatter, and their kin. */
 #include "stablehlo/translate.h"
 

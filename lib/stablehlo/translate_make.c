@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_make.c: what all translations are made of: failures, shapes, instructions. */
 #include "evaluator/evaluator.h"
 #include "shape/types.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_moves.c: operations that make or move elements. */
 #include "shape/types.h"
 #include "stablehlo/translate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_places.c: where arguments and results of a program lie: layouts and kinds of memory that
  * frameworks name. */
 #include "stablehlo/translate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_products.c: products of matrices, convolutions. */
 #include "stablehlo/translate.h"
 

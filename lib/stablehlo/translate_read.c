@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_read.c: what the attributes of operations say, as HLO has it. */
 #include "shape/types.h"
 #include "stablehlo/translate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_reduce.c: operations in which elements meet: reductions, windows, sorts, maps. */
 #include "stablehlo/translate.h"
 

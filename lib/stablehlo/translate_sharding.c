@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_sharding.c: shardings by axes of a mesh, as Shardy has them, in HLO's form, and the marks that
  * say in HLO where they hold. */
 #include "stablehlo/translate.h"

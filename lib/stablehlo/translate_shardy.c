@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_shardy.c: Shardy's operations, and the custom calls that stand for them in programs without it:
  * what is partitioned by hand, and what says how a value lies on the devices. */
 #include "stablehlo/translate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_special.c: special functions of CHLO, which MLIR text has by name; in artifacts they are written out.
  * The formulas and their order are those that JAX's artifacts have, so that the same bits come out. Narrow types
  * are computed in f32. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_stretch.c: CHLO's operations whose operands are stretched to one shape first, as NumPy does it: they
  * become the plain operation on what is stretched. */
 #include "stablehlo/translate.h"

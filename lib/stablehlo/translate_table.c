@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_table.c: what each operation becomes. */
 #include "stablehlo/translate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_zeta.c: the Hurwitz zeta function, and the derivatives of digamma that it gives, which MLIR text
  * has by name: as JAX's artifacts have them written out, so that the same bits come out. */
 #include "shape/types.h"

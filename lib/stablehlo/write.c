@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/write.c: HLO modules as StableHLO text: functions, regions, values and types. */
 #include "stablehlo/write.h"
 

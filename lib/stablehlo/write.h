@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/write.h: writing HLO modules as StableHLO text; shared by the files write*.c and by nobody else.
  *
  * Every instruction becomes one operation in generic form. HLO's tuples are not written: an instruction stands for a list

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/write_attr.c: attributes of HLO instructions as those of StableHLO operations. */
 #include "stablehlo/write.h"
 

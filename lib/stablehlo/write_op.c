@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/write_op.c: HLO instructions as StableHLO operations: a row each, and a function where attributes or
  * operands are others. */
 #include "stablehlo/write.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/address.c: where a process can be reached. */
 #include "base/config.h"
 #include "tcp/tcp.h"

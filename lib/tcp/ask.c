@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/ask.c: the meeting at the coordinator, as all but process 0 see it. */
 #include "base/clock.h"
 #include "tcp/coordinator.h"

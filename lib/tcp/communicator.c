@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/communicator.c: the communicator's functions. */
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/coordinator.c: what both sides of the meeting at the coordinator share, and what the user says of it. */
 #include "tcp/coordinator.h"
 

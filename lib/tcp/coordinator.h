@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/coordinator.h: how processes find each other without a framework: all give what they have to say of themselves to
  * the first, at an address that all know, and get what the others said. Private to this room.
  *

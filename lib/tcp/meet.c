@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/meet.c: all processes connect to all. The lower one of two connects to the higher one; each proves that it knows the
  * higher one's secret, which only who reads the job's cards knows, so that strangers are refused. The secret itself, or
  * anything that would do again, does not go over the wire:

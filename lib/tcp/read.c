@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/read.c: frames that come in, and what they are for. */
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/serve.c: the meeting at the coordinator, as process 0 sees it. It hears all who come at once, so that those who say
  * nothing keep nobody waiting. */
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/tcp.h: a communicator over sockets: what its files share. Private to this room.
  *
  * Any two processes have one connection: over TCP, or within a machine over a Unix-domain socket. What goes over it are

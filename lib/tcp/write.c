@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tcp/write.c: frames on their way out. */
 #include "base/memory.h"
 #include "tcp/tcp.h"

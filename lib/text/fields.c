@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/fields.c: groups of fields by tables: reading and printing. */
 #include "text/fields.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/fields.h: groups such as {op_name="a" source_line=3}, which are read into a struct and printed
  * from it by one table of their fields. */
 #ifndef HALO_TEXT_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/foreign.c: files that are no HLO text, told by how they begin, with advice for who gave them. */
 #include "text/parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/implied.c: computations that a text means without spelling them out. */
 #include "text/parser.h"
 

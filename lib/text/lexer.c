@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/lexer.c: tokens, places and messages. */
 #include "base/place.h"
 #include "text/parser.h"

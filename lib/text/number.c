@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/number.c: numbers between text and bits. */
 #include "shape/floats.h"
 #include "text/parser.h"

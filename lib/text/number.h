@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/number.h: numbers between text and bits, for readers of any text. A thread that calls these has the C
  * locale (base/locale.h). */
 #ifndef HALO_TEXT_NUMBER_H

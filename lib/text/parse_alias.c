@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_alias.c: parts of results that share memory with parts of inputs. */
 #include "text/parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_attr.c: attributes of instructions. */
 #include "text/parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_groups.c: replica groups in their three spellings, all reduced to lists. */
 #include "text/parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_header.c: what stands before the computations, and what it says about the entry. */
 #include "hlo/sharding.h"
 #include "text/parser.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_instr.c: instructions. */
 #include "base/suggest.h"
 #include "hlo/infer.h"

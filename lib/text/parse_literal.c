@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_literal.c: values. They are scanned byte by byte, since constants can hold millions of
  * numbers. */
 #include "text/parser.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_module.c: computations and whole modules. */
 #include "base/file.h"
 #include "text/parser.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_operand.c: what stands in the parentheses of an instruction. */
 #include "text/parser.h"
 

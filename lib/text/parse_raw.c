@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_raw.c: values that are kept as they were written. */
 #include "text/parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_shape.c: shapes and layouts. */
 #include "text/parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_string.c: strings in quotes, and their escapes. */
 #include "text/parser.h"
 

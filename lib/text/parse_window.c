@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parse_window.c: windows, paddings and convolution dimension labels. */
 #include "text/parser.h"
 

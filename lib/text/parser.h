@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/parser.h: the parser's state, shared by the files of this room and by nobody else.
  *
  * The lexer works on demand: `tok` is the current token and `at` the byte behind it. Values with

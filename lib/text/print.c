@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/print.c: modules, computations and instructions as text. */
 #include "text/print.h"
 

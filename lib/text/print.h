@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/print.h: the printer's parts, shared by the files of this room and by nobody else. */
 #ifndef HALO_TEXT_PRINT_H
 #define HALO_TEXT_PRINT_H

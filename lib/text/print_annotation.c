@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/print_annotation.c: metadata, shardings, accuracies and configurations of operands. */
 #include "text/fields.h"
 #include "text/print.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/print_attr.c: attributes as text. */
 #include "text/parser.h"
 #include "text/print.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/print_literal.c: values as text. */
 #include "base/map.h"
 #include "shape/floats.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/text.h: HLO text, for the rooms above: values and shapes as text. Whole modules are read and
  * printed through halo/module.h. */
 #ifndef HALO_TEXT_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/value.c: single values as text, for users of the library. */
 #include "text/text.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bash completion for halo. Commands and options are read from the help texts of the program that is being completed, so that
 # they always fit it.
 # shellcheck shell=bash

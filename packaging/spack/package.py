@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A recipe for Spack. UNTRIED: it was written from Spack's documentation and has never been run. Before it is submitted, add the
 address of the project and of its releases with their hashes."""
 

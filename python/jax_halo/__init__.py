@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JAX on OpenCL devices.
 
 JAX finds this package by its entry point and calls `initialize` before the first use of a device. It registers

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python -m jax_halo doctor: why there is no OpenCL device, and what mends that, as `halo doctor` says it."""
 import ctypes
 import sys

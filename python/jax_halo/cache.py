@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JAX's compilation cache on disk, which asks for the platform's name."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of Python that programs call: pure_callback, io_callback, buffer_callback, debug.print and their like.
 
 JAX has two ways for it. The one for TPUs needs nothing of a platform but sends and receives, which the plugin has.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Costs of programs that are not compiled yet: JAX has them of backends that are not plugins."""
 import functools
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """jax.default_device by the platform's name, which JAX checks against a list of its own."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DLPack: arrays go out as arrays of the host, which is what those who take them can read, and come in from it.
 
 Where the device shares the host's memory, large arrays are not copied on either way.

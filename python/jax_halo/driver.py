@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The OpenCL driver for the CPU that `pip install jax-halo[pocl]` brings, where the system has no driver."""
 import ctypes
 import importlib.util

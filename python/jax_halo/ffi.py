@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Foreign functions: handlers that were registered with jax.ffi for this platform, or for the CPU, whose memory they get."""
 import ctypes
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lowerings of primitives that JAX has for platforms by name only, or not as they are best here."""
 import functools
 

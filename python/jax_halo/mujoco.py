@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MuJoCo's mjx, and brax, which asks it: mjx chooses how it computes by the names of platforms. Here it computes with JAX."""
 import importlib.abc
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pallas: its kernels run as the programs that its interpreter makes of them, here also where nobody asks for that.
 
 There is no compiler of such kernels for OpenCL, and JAX would refuse them. What is interpreted is compiled like any

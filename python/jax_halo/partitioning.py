@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """custom_partitioning: functions that say themselves how they are partitioned.
 
 While a program is compiled, JAX is asked for the program of one partition. It gives that as MLIR bytecode of its

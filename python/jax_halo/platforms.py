@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """lax.platform_dependent: where nobody thought of this platform, and there is no default, the branch for CPUs is taken."""
 import functools
 

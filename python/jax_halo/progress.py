@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A line of Python logging when compiling takes long."""
 import ctypes
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """jax2tf: what is converted for TensorFlow without naming a platform is for the CPU, since TensorFlow has not this one."""
 import functools
 import sys

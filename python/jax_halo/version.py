@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The version of this package, and whether JAX is new enough for it."""
 import importlib.metadata
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/cli/basics.sh: the program itself, `halo info` and `halo opt`: what needs no device.
 # shellcheck shell=bash disable=SC2016
 

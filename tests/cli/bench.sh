@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # tests/cli/bench.sh: cases of `halo bench` that measure next to nothing. Sourced by test.sh.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/cli/check.sh: `halo check`: the device computes right, and what is wrong is found.
 # shellcheck shell=bash disable=SC2016
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/cli/doc.sh HALO: what the console blocks of docs/halo-run.md and docs/stablehlo.md show is what HALO
 # prints, times and the device's name apart.
 set -uo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/cli/doctor.sh: `halo doctor` on made-up systems below the folder `system`, and on this one with drivers that are
 # not there.
 # shellcheck shell=bash disable=SC2016

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/cli/run.sh: `halo run` on the default device.
 # shellcheck shell=bash disable=SC2016
 

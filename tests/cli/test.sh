@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/cli/test.sh HALO GROUP [--update]: runs the cases of GROUP.sh with the program HALO and compares
 # what each printed, on stdout and stderr, and its exit code with expected/NAME.txt. With --update the
 # expected files are written anew: read the diff.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/docs/ops.sh [--update | PROGRAM]: docs/ops.md is what ops_table prints (or becomes it).
 set -euo pipefail
 program=${1:---update}

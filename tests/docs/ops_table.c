@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ops_table.c: prints docs/ops.md from the opcode table, the recorded operation tests and
  * op_status.def.
  *

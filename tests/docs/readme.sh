@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/docs/readme.sh PROGRAM: the command in the console block of README.md (run with PROGRAM in place of
 # build/tools/halo) prints what stands below it.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/docs/switches.sh: docs/switches.md and lib/base/config.h name the same variables.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/docs/tutorial.sh ROOTS TRAIN: the commands in the console blocks of docs/tutorial.md, run with these
 # programs, print the lines that follow them.
 set -euo pipefail

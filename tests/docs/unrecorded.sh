@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/docs/unrecorded.sh PROGRAM: the opcodes of unrecorded.hlo run. Doubled: the high half of the
 # product with its constant, plus the input.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # usage: tests/fuzz/build.sh OUTDIR
 # Builds every tests/fuzz/fuzz_*.c as OUTDIR/fuzz_* with clang's libFuzzer, ASan and UBSan. CC names
 # another clang, FUZZ_FLAGS more flags.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/fuzz_bytecode.c: any bytes as a portable artifact. What can be read must print, twice the same. */
 #include "stablehlo/mlir.h"
 

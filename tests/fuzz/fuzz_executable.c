@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/fuzz_executable.c: hostile bytes as a serialised executable whose checksum fits, for a device
  * that runs nothing. 'R' and the parts behind the checksum; or 'M', a byte that chooses what is asked of
  * the kernels, and the text of a module. What can be loaded must serialise again. */

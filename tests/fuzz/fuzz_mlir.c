@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/fuzz_mlir.c: any bytes as MLIR text. What can be read must print. */
 #include "stablehlo/stablehlo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/fuzz_proto.c: any bytes as an HLO proto. What can be read can be written, and reads back to the same text. */
 #include "halo/module.h"
 #include "proto/proto.h"

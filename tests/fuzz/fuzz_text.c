@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/fuzz_text.c: any bytes as HLO text. What can be read must print, and what was printed
  * must read back to the same text. */
 #include "halo/module.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/fuzz/replay.c: runs a fuzz target once on every file of the folders given, without libFuzzer:
  * for the ordinary tests. */
 #include <dirent.h>

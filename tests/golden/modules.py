@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/golden/modules/*.hlo: programs as JAX lowers them, whose kernels test_modules.c counts.
 
     python tests/golden/modules.py      (with the packages of tests/ops/requirements.txt)

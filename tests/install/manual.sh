@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/install/manual.sh HALO FOLDER: each command of HALO has a manual page in FOLDER/man1, in which all of its options are, and groff
 # renders every page without a warning.
 set -uo pipefail

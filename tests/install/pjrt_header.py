@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """pjrt_header.py HEADER OURS COMPILER...: compares our declarations of PJRT with the official header.
 
 HEADER is xla/pjrt/c/pjrt_c_api.h in a tree of headers; headers of extensions beside it are compared too. OURS is

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/install/plugin.sh PLUGIN LIBRARY: the plugin is small and alone: what it exports, what it needs, and its size, with
 # the library's, without symbols.
 set -uo pipefail

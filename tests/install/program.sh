@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/install/program.sh BUILD PREFIX: the installed `halo` program finds its library and the files that it comes with, where it was
 # installed to and after its tree was moved.
 set -euo pipefail

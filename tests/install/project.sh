@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/install/project.sh BUILD PREFIX cmake|pkg-config: a C project of three files builds against the installed library
 # and runs, by way of find_package or of pkg-config.
 set -euo pipefail

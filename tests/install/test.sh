@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/install/test.sh BUILD PREFIX shared|static|both: what `meson install` lays down serves a stranger's
 # program, by way of pkg-config, in C and in C++; and the libraries have the public names and no other.
 set -euo pipefail

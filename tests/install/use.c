@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* use.c: a program of a stranger, who has only what was installed. Also compiled as C++. */
 #include <halo/client.h>
 #include <halo/literal.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """wheel.py ROOT WHEEL: the wheel's name, files, metadata and library."""
 import email
 import logging

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/install/wheel.sh PLUGIN: the wheel that `tools/dev wheel` makes has the tag, the files, the metadata and the size that
 # it should have, is the same when it is made again, and can be installed; so can the package from the source tree, with
 # PLUGIN. Skipped, with the reason, where ziglang and auditwheel cannot be had.

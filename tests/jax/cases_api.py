@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_api.py: JAX as its users meet it: arrays and their lives, memory, layouts, callbacks, errors, compiled programs.
 
 Each step is a function of a device that asserts what must hold; nothing is compared with another platform. What the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_devices.py: programs over eight devices: arrays that are cut in all ways, collectives, regions that are partitioned
 by hand along all axes or some, summands, and moving arrays. What is compared is values and where they lie.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_export.py: programs that are exported with dimensions left open, written, read, and called with arrays."""
 
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_foreign.py: functions of others in programs: handlers of jax.ffi, and callbacks that write into buffers.
 
 Each step is a function of a device that asserts what must hold, on JAX's CPU backend too.

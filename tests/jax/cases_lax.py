@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_lax.py: jax.lax: every function, over element types, shapes and attributes."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_numpy.py: jax.numpy with its linalg and fft, and what is built on it: jax.nn, jax.scipy, jax.image."""
 
 import jax

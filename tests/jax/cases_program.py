@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_program.py: jax.random, autodiff and vmap, whole programs, and arrays as such (transfers, donation, errors)."""
 
 import jax

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_several.py: what JAX promises where there are several devices, in steps (see cases_api.py): four of them, which
 run.py asks for. JAX's CPU backend fails some.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cases_values.py: numbers that are special (infinities, NaN, zeros of both signs, the ends of integers), types of few bits,
 windows of all kinds, indices out of bounds, and matrices that have no decomposition."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check.py: runs a JAX function on two platforms of one process and compares what it gives.
 
 A case is a function, its arguments as NumPy arrays (or anything that JAX takes as a leaf of a tree), and how close

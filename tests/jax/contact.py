@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """contact.py: what the package says where JAX would go another way, or wait, without a word.
 
     python tests/jax/contact.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """processes.py: JAX on several processes, each with devices of its own, which mpiexec started or nobody in particular.
 
     python tests/jax/processes.py [-n PROCESSES ...] [--by WAY] [--devices COUNT] [--match TEXT | --short]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """run.py: JAX's functions on Halocline's plugin against JAX's CPU backend, in one process.
 
     python tests/jax/run.py [--platform halo] [--short | --brief] [--x64] [--group NAME] [--match TEXT] [--list]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/jax/short.sh BUILD cases|contact|processes|mpiexec: a few cases of each group of run.py; threads.py and contact.py;
 # or processes.py on two processes, started by hand or by mpiexec. The Python is the one that HALO_JAX_PYTHON names, or that
 # tools/dev made, or python3, whichever has a JAX that is supported. Skipped, with the reason, where none has.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """threads.py: JAX from several Python threads at once, each result compared with NumPy's.
 
     python tests/jax/threads.py [--threads 8] [--seconds 10]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/math/test_lines.c: what CPUs compute in lines of neighbours, on arrays that are long enough for that: powers of
  * whole numbers with exponents of all sizes, their quotients and remainders, remainders of numbers of all sizes, exponentials
  * of complex numbers, and functions of f16

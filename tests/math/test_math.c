@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/math/test_math.c: the errors of our elementary functions on the device: of f32 over every 1021st argument and
  * the edges, or over all (--all), against the host's double precision. That is some 2^-29 ULP of f32 off itself, which
  * is checked against MPFR where that is there.

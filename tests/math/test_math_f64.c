@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/math/test_math_f64.c: the errors of our elementary functions of f64 on the device, at random arguments and
  * the edges, against MPFR.
  *

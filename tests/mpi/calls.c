@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/mpi/calls.c: OpenCL calls that fail in one of several processes, one after the other, within all-reduces whose
  * messages go by themselves: mpiexec -n 3 calls. All processes come to the end of the run, those that fail name the
  * operation and the device that is to blame, and the next run is right. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/mpi/faults.c: a fault of one process of several, and what the others are told. `faults MODE TIMES` under
  * mpiexec; process 1 is the one that fails. Each of the others prints "as expected" where the error names what
  * happened within its limit, once for each time. faults.sh says how often. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/mpi/faults.sh BUILD TIMES mpi|tcp: one of three processes fails, TIMES times in a row for each way to do so, and the
 # others are told what happened, within their limit. TIMES is 50 where it is to be known well; the tests take 2.
 # The last way, a link between two hosts that goes down, needs root and network namespaces, and is said to be

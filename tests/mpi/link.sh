@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/mpi/link.sh BUILD RATE [ARGUMENTS]: `halo bench collectives ARGUMENTS` (--overlap, unless given) on two hosts that
 # are joined by a link of RATE (1gbit), each with half of this machine's cores. They are network namespaces, which need root.
 set -euo pipefail

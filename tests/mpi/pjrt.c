@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/mpi/pjrt.c: the plugin on several processes, as frameworks make its clients: `mpiexec -n N pjrt FOLDER`, or
  * `pjrt FOLDER PROCESS N` N times, where the folder stands for the framework's key-value store. Each process goes through
  * all of it. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/mpi/pjrt.sh PROGRAM mpiexec|hand: the plugin's test on two and on three processes, which mpiexec starts, or nobody
 # in particular: then they are connected over TCP.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mpi/process.h: what the test programs that mpiexec starts share. Included once by each. */
 #ifndef HALO_TESTS_MPI_PROCESS_H
 #define HALO_TESTS_MPI_PROCESS_H

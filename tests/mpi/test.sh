@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/mpi/test.sh BUILD mpi|tcp: programs on several processes, started by mpiexec, or by hand and joined over TCP:
 # recorded results of XLA, `halo run`, and what is said when a process is missing.
 set -euo pipefail

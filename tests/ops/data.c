@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* data.c: reading the recorded cases and the worked examples (the format is record.py's). */
 #include "harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generate.c: the program generator: values, parameters, constants, and the whole program. */
 #include "generator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generate.h: seeded random programs, with arguments and how far a result may be off. */
 #ifndef TESTS_OPS_GENERATE_H
 #define TESTS_OPS_GENERATE_H

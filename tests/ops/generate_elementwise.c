@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generate_elementwise.c: random elementwise operations, with bounds of their results. */
 #include "generator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generate_products.c: random dots and convolutions. */
 #include "generator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/ops/generate_sort.c: arrays sorted along a dimension. */
 #include "generator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generate_structural.c: random operations on whole arrays: movement, indices, reductions, and
  * running other computations. */
 #include "generator.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generate_transform.c: random transforms, random bits and grouped products. */
 #include "generator.h"
 

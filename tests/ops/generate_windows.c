@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/ops/generate_windows.c: reductions of windows with random attributes. */
 #include "generator.h"
 

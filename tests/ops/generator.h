@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* generator.h: what the files of the program generator share. */
 #ifndef TESTS_OPS_GENERATOR_H
 #define TESTS_OPS_GENERATOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* judge.c: how far a result is from what is expected. */
 #include "harness.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records what XLA's CPU backend gives for every op, for test_ops to compare with.
 
     python -m venv env && env/bin/pip install -r requirements.txt

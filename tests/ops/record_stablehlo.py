@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records StableHLO programs of the recorded cases, for test_stablehlo_ops to compare with their HLO text.
 
     env/bin/python record_stablehlo.py        (the environment is record.py's; run that first)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/ops/smoke.sh TEST_OPS: a few recorded results of each kind of operation, for the suite `smoke`: whether kernels of all kinds
 # compile and compute on this machine. The families of the suite `ops` test them thoroughly.
 set -uo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spmd.c: see spmd.h. */
 #include "spmd.h"
 

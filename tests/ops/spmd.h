@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spmd.h: programs of several partitions on the evaluator, in lock step; and arrays cut as shardings say. */
 #ifndef TESTS_OPS_SPMD_H
 #define TESTS_OPS_SPMD_H

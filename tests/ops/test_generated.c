@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_generated: random programs on the device, fused and unfused, against the evaluator; and that
  * they mean the same when printed and read back, and after the passes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_judge: the judge of the operation tests lets through what it should and nothing else. */
 #include "../unit/suite.h"
 #include "harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_partition.c: the recorded modules with random shardings on their arrays, partitioned, against the same
  * modules as they are. Both run on the evaluator, the partitions in lock step.
  *

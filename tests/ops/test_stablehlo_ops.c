@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_stablehlo_ops.c: the recorded cases as StableHLO (record_stablehlo.py), text and artifacts, give the bits of
  * their HLO text: all on the evaluator, one of each family on the device too. */
 #include "evaluator/evaluator.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records programs of JAX for eight devices: what XLA is given before it partitions them, inputs, and XLA's results.
 
 usage: record.py [NAME...]   (tests/ops/requirements.txt says what it needs)

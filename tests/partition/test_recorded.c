@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_recorded.c: programs of JAX for eight devices, partitioned here, against what XLA made of them, and against
  * themselves unpartitioned; and how much they send. All on the evaluator, the partitions in lock step. record.py
  * makes data/NAME.hlo and data/NAME.npz. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/builder_test.h: what tests of the builder share. */
 #ifndef HALO_TESTS_BUILDER_TEST_H
 #define HALO_TESTS_BUILDER_TEST_H

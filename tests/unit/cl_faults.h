@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/cl_faults.h: OpenCL calls that fail when a test says so. Included once by a test program, whose
  * definitions of these functions come before those of the OpenCL library. */
 #ifndef HALO_TESTS_CL_FAULTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/fake_communicator.h: "processes" that are threads of one: a communicator for each, over queues. */
 #ifndef HALO_TESTS_FAKE_COMMUNICATOR_H
 #define HALO_TESTS_FAKE_COMMUNICATOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/hlo_make.h: instructions from short texts, for tests of lib/hlo that must not lean on
  * the text room. Shapes as in HLO; lists of operands, attributes and called computations split by
  * `;`.

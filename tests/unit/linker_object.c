@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/linker_object.c: what objects may have that lib/linker links; compiled by itself. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/linker_second.c: an object that names what another one has, linker_object.c, and that both miss. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/opencl_test.h: what the tests of the OpenCL room share. */
 #ifndef HALO_TESTS_OPENCL_TEST_H
 #define HALO_TESTS_OPENCL_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/other_compiler.c: functions by names of LLVM's, as a library has them that brings an LLVM of another version
  * and shows it to the whole process. Whoever is bound to them does not come back. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/pjrt_test.h: the plugin as frameworks see it: through its table alone. */
 #ifndef HALO_TESTS_PJRT_TEST_H
 #define HALO_TESTS_PJRT_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/run_test.h: what the tests of compiling and running share. */
 #ifndef HALO_TESTS_RUN_TEST_H
 #define HALO_TESTS_RUN_TEST_H

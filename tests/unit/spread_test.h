@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/spread_test.h: what the tests of programs on several devices share. */
 #ifndef HALO_TESTS_SPREAD_TEST_H
 #define HALO_TESTS_SPREAD_TEST_H

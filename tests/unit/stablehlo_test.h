@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/stablehlo_test.h: what the tests of StableHLO programs share: values that they compute, and refusals. */
 #ifndef HALO_TESTS_STABLEHLO_TEST_H
 #define HALO_TESTS_STABLEHLO_TEST_H

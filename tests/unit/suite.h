@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/suite.h: what all programs of tests share: how one ends, and what a failure must say. */
 #ifndef HALO_TESTS_SUITE_H
 #define HALO_TESTS_SUITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/tcp_test.h: processes that are joined over TCP, as threads of one or for true, and calls of their communicators. */
 #ifndef HALO_TESTS_TCP_TEST_H
 #define HALO_TESTS_TCP_TEST_H

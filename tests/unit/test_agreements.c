@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_agreements.c: processes that compile programs together, from several threads, in other orders, or others
  * than their partners. */
 #include "spread_test.h"

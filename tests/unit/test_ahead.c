@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_ahead.c: kernels that other processes compile: the same files and results as without, whatever becomes of
  * those processes. On PoCL; elsewhere nothing is compiled so, and the programs just run. */
 #include "run_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_async.c: runs that go on while nobody waits: promises, callbacks, failures that travel,
  * loops that need the host, several runs of one executable in progress. */
 #include "cl_faults.h"

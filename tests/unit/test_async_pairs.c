@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_async_pairs.c: asynchronous starts and dones that stay apart in the plan: their order,
  * their memory, loops around and within them, and runs that fail in between. */
 #include "cl_faults.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_buffer.c: clients, buffers, layouts and events. */
 #include "client/client.h"
 #include "shape/literal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_builder.c: the builder: every op's shape, broadcasting, names. */
 #include "builder_test.h"
 #include "suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_builder_conv.c: convolutions made by the builder. */
 #include "builder_test.h"
 #include "suite.h"

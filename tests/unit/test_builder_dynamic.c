@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_builder_dynamic.c: building programs with dimensions that are known at run time only, and shuffles. */
 #include "builder_test.h"
 #include "suite.h"

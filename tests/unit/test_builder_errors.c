@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_builder_errors.c: what the builder refuses, and the first error kept. */
 #include "builder_test.h"
 #include "halo/collectives.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_channels.c: infeed and outfeed queues, and channels to and from the host. */
 #include "halo/builder.h"
 #include "halo/channels.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_client.c: compiling and running from outside: arguments, threads, results of
  * every kind, refusals, limits. */
 #include "run_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_codegen.c: the text of kernels, from modules whose entry is one fusion after another. */
 #include "codegen/emitter.h"
 #include "codegen/prelude.h"

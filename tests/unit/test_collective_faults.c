@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_collective_faults.c: OpenCL calls and allocations that fail within collectives, one after the other:
  * whichever it is, all parts come to an end, those that fail say where and why, and the next run is right. */
 #include "cl_faults.h"

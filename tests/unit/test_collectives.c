@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_collectives.c: programs on several devices, of one process and of several: order, failures,
  * time limits, work that goes on beside. What the operations compute is tested by the family `shared`. */
 #include "halo/collectives.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_conditions.c: which branches of a kernel's text its own definitions rule out. */
 #include "suite.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_custom_call.c: functions by name: the three forms, what they are told, failures, layouts,
  * shared memory, loops, side effects, and what is refused. */
 #include "run_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_declared.c: operations whose result shape is written. Modules are generated in which they have
  * operands and results of many shapes: each is refused, or compiles for a device, or the compiler says why not. How many
  * are accepted is known, so that neither a check that is lost nor one that is too strict goes unseen. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_devices.c: clients of several devices, and arrays on their way between the host and
  * them: strides, pinned memory, two queues. */
 #include "cl_faults.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_doctor.c: what `halo doctor` concludes from devices that are not here, and that it knows the devices of
  * docs/portability.md. (tests/cli/doctor.sh has made-up files.) */
 #include "../../tools/doctor.h"

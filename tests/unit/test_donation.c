@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_donation.c: arguments that are given away: their memory becomes a result's. */
 #include "run_test.h"
 #include "suite.h"

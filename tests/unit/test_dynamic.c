@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_dynamic.c: programs whose parameters and results have dimensions that are known at run time only. */
 #include "run_test.h"
 #include "suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_dynamic_programs.c: the programs in tests/data/dynamic on parameters of any sizes up to their bounds: on the
  * device, where what lies behind a size is hidden, against the evaluator, where arrays are as long as they are.
  * Dimensions of equal bounds have equal sizes. A first line `// error X` allows a relative error. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_environment.c: which variables of the environment the library writes, for PoCL alone: POCL_CACHE_DIR
  * where HALO_CACHE_DIR is set, and POCL_DEVICES where that was asked for. */
 #include "run_test.h"

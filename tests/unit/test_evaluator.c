@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_evaluator.c: the evaluator on HLO text: the worked examples of the operation
  * semantics, and each operation's corners. */
 #include "base/strbuf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_evaluator_scalar.c: what operations mean on single elements: the value tables. */
 #include "evaluator/eval.h"
 #include "evaluator/scalar.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_faults.c: runs in which an OpenCL call fails half-way, and processes that fork. */
 #include "cl_faults.h"
 #include "run_test.h"

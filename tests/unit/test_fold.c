@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_fold.c: tiny reductions, which the host does within their exchange, give the bits that kernels give:
  * for each type and operation that it knows, on values at the edges, in the order of members and in pairs. */
 #include "client/client.h"

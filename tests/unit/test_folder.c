@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_folder.c: folders of caches that others can write to are not used, with one warning; such as are made
  * are private. */
 #include "run_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_format.c: texts by formats: what the C library would give, whatever the room; messages of errors on
  * their way up; and names that misspelt ones resemble. */
 #include "base/arena.h"

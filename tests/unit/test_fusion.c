@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_fusion.c: what becomes one kernel and what does not: limits of kernels, order, prices
  * of devices, and how many kernels real programs need. */
 #include "client/executable.h"

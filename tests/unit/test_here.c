@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_here.c: small programs that are done in the caller's thread, between and beside others: where PoCL
  * offers its driver for that beside the one with threads. Elsewhere they are run as all others, and have the same results;
  * so they have where that driver is the only one (POCL_DEVICES=basic, which all versions take). */

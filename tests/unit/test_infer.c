@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_infer.c: shape inference, legal and illegal cases of every function. */
 #include "hlo/infer.h"
 #include "hlo_make.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_integer.c: index arithmetic: what is simplified, and that random expressions mean what
  * they meant before they were. */
 #include "codegen/integer.h"

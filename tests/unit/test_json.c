@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_json.c: JSON as the `halo` program writes it, exactly, and as Python's parser reads it. */
 #include "suite.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_kernels.c: every file in cl_kernels/ by itself, the templates with other holes, and
  * each implementation forced on a small module, as for a CPU and as for a GPU. */
 #include "client/executable.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_lapack.c: LAPACK's functions: memory that they use in place and memory that they must not write
  * over, equal calls, and the threads of OpenBLAS. All is passed where there is no LAPACK. */
 #include "run_test.h"

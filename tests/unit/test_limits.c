@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_limits.c: a process of three, joined over TCP, that hangs or dies: the others are told within the limit, and
  * all of them who it was. */
 #include "tcp_test.h"

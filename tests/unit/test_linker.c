@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_linker.c: the program that links kernels makes libraries that do what their objects say, and leaves to the
  * linker of the machine what it does not know. */
 #include <check.h>

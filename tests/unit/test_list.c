@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_list.c: listing devices, the default cache folder, and literals as text. */
 #include "base/memory.h"
 #include "halo/client.h"

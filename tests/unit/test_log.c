@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_log.c: HALO_LOG, HALO_LOG_FILE, and how far compilations have come. */
 #include "run_test.h"
 #include "suite.h"

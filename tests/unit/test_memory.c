@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_memory.c: running out of host memory at each single allocation on the way from text to
  * plan is a status. `tools/dev sanitize` says whether anything is lost or used after it is gone. */
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_mixed.c: operands of several float types, which HLO allows: every rule that an operation has gives what the
  * same operation gives on operands that the program converts itself, and leaves a module that verifies. */
 #include "base/strbuf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_narrow.c: floats narrower than f32 on the device, bit for bit as the evaluator has
  * them: all of their values read, and written from f32 values around every place where rounding turns. */
 #include "evaluator/evaluator.h"

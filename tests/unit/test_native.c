@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_native.c: kernels that this process makes machine code itself: the same results as those that the runtime
  * compiles, which then has nothing left to compile. On PoCL; elsewhere the programs just run. */
 #include "run_test.h"

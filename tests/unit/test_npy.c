@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_npy.c: .npy and .npz files, those that NumPy wrote (tests/data/npy) and our own. */
 #include "halo/npy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_opencl.c: devices, capabilities and device memory. */
 #include "base/config.h"
 #include "base/memory.h"

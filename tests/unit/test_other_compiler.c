@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_other_compiler.c: a program is compiled and runs though the process shows another LLVM's symbols to
  * everybody, as it does once TensorFlow is imported; before OpenCL is
  * first used, or after it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_overlap.c: what stands between the start and the done of a collective goes on while messages
  * are on their way; and devices whose memory the host does not share, where copies do. */
 #include "halo/custom_call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Partitioning: golden modules, what is refused and why, what is left alone, pieces, and running on a device.
  *
  * tests/golden/partition/NAME.hlo are modules with shardings, NAME.out what they become. With HALO_UPDATE_GOLDEN=1 in

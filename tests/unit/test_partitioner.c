@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Custom calls that know themselves how they are partitioned (halo/partitioner.h). */
 #include "halo/client.h"
 #include "halo/custom_call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes: golden modules before and after, exact change reports, unchanged values, the pipeline.
  *
  * tests/golden/passes/NAME.hlo begins with a line "// passes: a, b, c" (or "all": the whole table, or

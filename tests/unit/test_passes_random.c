@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random programs mean the same before and after the passes. A failure prints seed and programs;
  * HALO_TEST_SEED=n runs that one alone. */
 #include "passes/passes.h"

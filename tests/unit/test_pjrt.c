@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt.c: the plugin from outside: what it says of itself, devices, buffers and events. */
 #include "pjrt_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that are compiled ahead of running: for topologies, and in layouts that the compiler chooses. */
 #include "pjrt_test.h"
 

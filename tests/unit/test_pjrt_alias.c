@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_alias.c: functions that clients other than jaxlib call: buffers over memory of the caller and of
  * other buffers, copies and values that are told later, memories and what is known of them, loading. */
 #include "pjrt_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_callbacks.c: programs that call the host while they run: what they send and receive, and when
  * such runs are complete. */
 #include "pjrt_test.h"

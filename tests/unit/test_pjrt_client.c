@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_client.c: a client that plays what jaxlib calls, in its order, from several threads that share
  * everything; and that nothing is left of what is over, however often it is done.
  *

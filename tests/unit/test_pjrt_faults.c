@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_faults.c: whatever the plugin is asked for, each OpenCL call and each large allocation on the way
  * fails once: the caller gets a status, nothing is held afterwards, and the next program is fine.
  *

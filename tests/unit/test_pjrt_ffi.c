@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_ffi.c: typed handlers of custom calls through the plugin: what they get, their stages and
  * states, failures, scratch memory, what goes on later, and whose handler a name has. */
 #include "pjrt_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_misuse.c: the plugin called wrongly, by older and by newer callers: each function with sizes of
  * any version, objects that are not there and arguments that make no sense. */
 #include "pjrt_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin's extension for custom calls that know themselves how they are partitioned, as frameworks use it. */
 #include "pjrt_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_process.c: the plugin as a guest in its process: loaded twice, unloaded, before and after a fork, at
  * the process's end. */
 #include "pjrt_test.h"

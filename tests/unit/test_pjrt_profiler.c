@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_profiler.c: what a framework's profiler is told: which programs ran, on which device, when. */
 #include "pjrt_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_program.c: the formats in which callers give programs and get them back, and the layouts of
  * what they take and give. */
 #include "pjrt_test.h"

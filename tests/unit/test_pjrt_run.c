@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pjrt_run.c: the plugin's executables from outside: what they say, runs, donation, failures,
  * bytes, several devices, threads. Programs are HLO text. */
 #include "pjrt_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_plan.c: plans and OpenCL C for devices that are not there, placing of temporaries,
  * and what is left of copies.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pocl_linker.c: PoCL before 7.0 ends the process where $PATH has no linker; that is an error instead.
  * Other implementations take no notice. */
 #include "run_test.h"

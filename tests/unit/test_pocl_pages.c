@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_pocl_pages.c: behind a few runs all pages of the kernels that PoCL has loaded are there. Other
  * implementations have no such files. */
 #include "run_test.h"

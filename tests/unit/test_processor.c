@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_processor.c: what is found of the processor is what Linux says of it. */
 #include "base/processor.h"
 #include "suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_program_cache.c: device programs: how they are built, remembered, saved and read again. */
 #include "base/memory.h"
 #include "base/processor.h"

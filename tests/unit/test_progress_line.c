@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_progress_line.c: the line that the `halo` program shows on a terminal while compiling takes long. */
 #include "suite.h"
 

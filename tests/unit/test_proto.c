@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_proto.c: HLO protos: those that XLA made (tests/data/proto), our own, and broken ones. */
 #include "base/memory.h"
 #include "base/strbuf.h"

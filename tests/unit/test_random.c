@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_random.c: numbers of a program's own random state: what a seed determines, how the state
  * goes on, and how the numbers are distributed. */
 #include "run_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_reduce.c: reductions: how they are cut, which bodies may be reordered, and what one
  * kernel computes of a fused computation that ends in some. */
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_reports.c: what a compiled program tells of itself, dumps and profiles, and a damaged cache on disk. */
 #include "run_test.h"
 #include "suite.h"

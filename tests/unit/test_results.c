@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_results.c: kernels with several results of different shapes: each result has an index of its own at the
  * position that a work item computes. The fusions are written out, so that no pass need make them. */
 #include "evaluator/evaluator.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_scaling.c: what each of up to 4096 processes sends in an all-reduce, counted where messages go to
  * the communicator: schedules and exchanges are those that programs use, and processes are worlds of this one. The
  * table that is printed is that of docs/cluster.md. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_schedule.c: the schedules of collectives, done by all members of a group in one thread: every
  * byte arrives where it belongs, both sides of a message agree, and how many messages and bytes there are. */
 #include "collectives/schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_serialize.c: executables as bytes and back: the same plans and results, refusals of what
  * is damaged or foreign, fingerprints. */
 #include "run_test.h"

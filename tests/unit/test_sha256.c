@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_sha256.c: the examples of FIPS 180-4 (SHA-256) and of RFC 4231 (HMAC-SHA-256, RFC 2104). */
 #include "base/sha256.h"
 #include "suite.h"

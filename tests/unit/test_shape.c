@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_shape.c: element types, shapes, small floats and literals. */
 #include "shape/floats.h"
 #include "shape/literal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo.c: HLO modules of StableHLO programs: what they compute, what they say, what is refused. */
 #include "stablehlo_test.h"
 #include "suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_attr.c: types, attributes and constants of MLIR text. */
 #include "halo/literal.h"
 #include "stablehlo_text_test.h"

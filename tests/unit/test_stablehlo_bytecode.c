@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_bytecode.c: portable artifacts (tests/data/stablehlo), as StableHLO's own reader reads them
  * (NAME.expected), and broken ones. */
 #include "base/memory.h"

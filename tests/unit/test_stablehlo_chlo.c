@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_chlo.c: operations of CHLO and of the dialects that come with it: what they compute, by XLA's
  * results, and what is refused. */
 #include "stablehlo_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_einsum.c: sums that einsum writes down, by XLA's results, and those that are refused. */
 #include "stablehlo_test.h"
 #include "suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_export.c: files that jax.export's serialize() made (tests/data/stablehlo/exported.jax), and
  * artifacts of versions that are not known. */
 #include "stablehlo_test.h"

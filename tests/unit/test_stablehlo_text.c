@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_text.c: MLIR text: every form of an operation, whole programs, names and regions. */
 #include "base/memory.h"
 #include "stablehlo/stablehlo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_text_error.c: MLIR text that is not right: what is said, and where. */
 #include "halo/module.h"
 #include "stablehlo_text_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stablehlo_write.c: HLO modules as StableHLO text, and back. */
 #include "halo/module.h"
 #include "suite.h"

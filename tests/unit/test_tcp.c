@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_tcp.c: messages of the communicator over TCP, between threads that play a process each, and between processes. */
 #include "tcp_test.h"
 

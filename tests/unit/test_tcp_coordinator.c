@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_tcp_coordinator.c: processes that meet at HALO_TCP_COORDINATOR: what ends at once, what is waited for and how
  * long, and strangers. */
 #include "tcp_test.h"

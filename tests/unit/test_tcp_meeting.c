@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_tcp_meeting.c: how processes that are joined over TCP find each other, and who is refused. */
 #include "tcp_test.h"
 

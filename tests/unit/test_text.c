@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_text.c: reading HLO text: words, shapes, names, computations and modules. */
 #include "suite.h"
 #include "text_test.h"

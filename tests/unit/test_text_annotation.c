@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_text_annotation.c: metadata, shardings, accuracies and the like: read into what they
  * say, printed as XLA prints them, refused where they are wrong, set by the builder. */
 #include "suite.h"

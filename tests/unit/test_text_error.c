@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_text_error.c: what is wrong HLO text, and where the message says it is. */
 #include "suite.h"
 #include "text_test.h"

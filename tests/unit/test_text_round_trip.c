@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_text_round_trip.c: printing, and reading back what was printed. */
 #include "suite.h"
 #include "text_test.h"

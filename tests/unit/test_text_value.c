@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_text_value.c: literals and attribute values of HLO text. */
 #include "suite.h"
 #include "text_test.h"

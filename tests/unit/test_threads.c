@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_threads.c: several threads share modules, a client, executables and buffers. Run it
  * by `tools/dev tsan`, too: what goes wrong between threads seldom shows in the results. */
 #include "halo/passes.h"

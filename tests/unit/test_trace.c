@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_trace.c: the recording of when steps ran (halo/trace.h). */
 #include "halo/client.h"
 #include "halo/trace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trip counts of counted loops, and loops that are none. */
 #include "base/strbuf.h"
 #include "passes/passes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_units.c: equal kernels are one: in a module, and across the modules of a client. */
 #include "client/executable.h"
 #include "run_test.h"

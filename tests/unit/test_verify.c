@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_verify.c: the verifier: every rule of a module's structure, broken once. */
 #include "hlo_make.h"
 #include "suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/text_test.h: what the tests of HLO text share. */
 #ifndef HALO_TESTS_TEXT_TEST_H
 #define HALO_TESTS_TEXT_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit/values.h: random arguments, and whether a module means the same after the passes. */
 #ifndef HALO_TESTS_UNIT_VALUES_H
 #define HALO_TESTS_UNIT_VALUES_H

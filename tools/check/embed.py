@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns programs into a C file with the table of `halo check`.
 
 usage: embed.py OUT.c FILE.hlo...   Lines "// title: ...", "// inputs: ...", "// functions: ..." and "// differences: ..." before a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks README.md and its neighbours, and docs/*.md.
 
     python3 tools/docs/check.py             links, code blocks, and names of commands and functions

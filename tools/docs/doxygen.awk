@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # doxygen.awk: a public header as doxygen reads it. Comments of the headers are plain C comments:
 #   /* ... */ in front of declarations holds for all of them up to the next comment or empty line;
 #   /* ... */ behind a member or a value holds for it;

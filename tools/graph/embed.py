@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns the viewer of `halo opt --graph` into a C file with two strings: what comes before the graph, and behind it.
 
 usage: embed.py OUT.c VIEW.html

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a program of `halo bench programs` is: a function and its arguments at some sizes.
 
 A module of a field adds programs with the decorator `program`. The decorated function takes the numbers of a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differential equations and other scans over time."""
 
 import jax

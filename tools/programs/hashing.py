@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hashes and checksums: integers that wrap, shift and rotate."""
 
 import jax

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inference: what a trained network says, token by token with caches, or for images."""
 
 import jax

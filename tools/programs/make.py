@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the programs of `halo bench programs`: hlo/NAME.hlo, as JAX lowers the functions of this folder.
 
     python -m venv env && env/bin/pip install -r ../../tests/ops/requirements.txt

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs of several element types: short floats, quantised numbers, complex ones, bytes and bits."""
 
 import jax

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamic programming: tables that are filled row by row."""
 
 import jax

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Solvers that go on until the answer is good enough."""
 
 import jax

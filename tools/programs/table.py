@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables for docs/programs.md from what `halo bench programs --json FILE` wrote.
 
     python tools/programs/table.py FILE ... [--after FILE ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training steps: loss, gradients and what the optimiser makes of them."""
 
 import jax

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays from recipes and a seed, the same ones that `halo` makes up (tools/inputs.c)."""
 
 import numpy as np

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Remakes the files beside it, which tests/unit/test_npy.c reads. Needs numpy and ml_dtypes.
 
 usage: python3 tests/data/npy/make.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the HLO protos that test_proto reads: what XLA makes of ../hlo/NAME.hlo, and of the modules here.
 
     python -m venv env && env/bin/pip install jax==0.10.2 jaxlib==0.10.2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Artifacts that this jaxlib does not write: newer versions of VHLO, other ways to lay out the bytes."""
 
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the artifacts that test_stablehlo_bytecode reads, and says what is in them.
 
     python -m venv env && env/bin/pip install jax==0.10.2 jaxlib==0.10.2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "affine.h"
 
 halo_module *affine_module(int64_t count) {

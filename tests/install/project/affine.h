@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* affine.h: 3 x + 1 over arrays. */
 #ifndef AFFINE_H
 #define AFFINE_H

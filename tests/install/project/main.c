@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program of three files that uses Halocline as installed. */
 #include "affine.h"
 

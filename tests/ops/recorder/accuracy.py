@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds for functions that nobody computes exactly.
 
 A device's result may be as far from the true value as OpenCL allows its built-in function to be,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many small arrays at a time as JAX lowers them: optimisers over lists of parameters of all sizes."""
 
 import jax

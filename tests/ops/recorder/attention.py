@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attention as JAX lowers it: products of queries and keys, masks, softmax, products with values."""
 
 import jax

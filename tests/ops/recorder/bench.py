@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The small ones of the programs that `halo bench programs` runs (tools/programs), with the same inputs."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Collectives of one replica and one partition: what comes in goes out.
 
 XLA's CPU backend is asked where its way from HLO text knows the operation. Where it does not (starts and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """compare: every direction, every type, and the total order of floats."""
 
 import numpy as np

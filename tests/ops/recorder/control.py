@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """call, map, while and conditional."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """convolution: windows, dilations, groups, dimension labels.
 
 As for dot most operands are small whole numbers without zeros, so that sums are exact in any order, the

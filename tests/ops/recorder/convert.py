@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """convert between all pairs of types, bitcast-convert, reduce-precision."""
 
 import numpy as np

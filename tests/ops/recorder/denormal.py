@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Denormal numbers. XLA's CPU backend runs with them flushed to zero; a device that has them should
 keep them, so here NumPy's IEEE arithmetic is the judge, for ops that are exact."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dot and dot-general.
 
 Most operands are small whole numbers, whose products and sums are exact in any order and in every

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dimensions whose sizes are known at run time only: what is behind a size is not seen, by any operation."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arithmetic on the 8-bit floats.
 
 XLA computes in f16 and rounds to 8 bits; one rounding from the exact value may differ from the two

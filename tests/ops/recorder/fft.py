@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fft: complex, real and their inverses, along one to three axes, of any length."""
 
 import numpy as np

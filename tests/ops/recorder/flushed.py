@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Subnormal numbers as XLA's CPU backend has them, and a device that is to flush them: operands that count as
 zero, and results that are zero. What only moves numbers, or changes their sign, keeps them."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forms that HLO text has beside the usual ones, and XLA reads: comparisons with another signedness than their
 operands', clamps of complex numbers, constants of one number, windows that say too little, single values of scans."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dynamic-slice, dynamic-update-slice and gather."""
 
 import numpy as np

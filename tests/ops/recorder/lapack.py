@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs of linear algebra as JAX lowers them for CPUs: custom calls of LAPACK, and what is around them.
 
 Eigenvectors and the like are unique but for signs, so what is compared is put together from them again; all

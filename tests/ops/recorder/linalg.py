@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cholesky and triangular-solve.
 
 Most matrices are made of few small whole numbers and powers of two so that every step is exact, in any order

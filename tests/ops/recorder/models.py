@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks and other models as JAX lowers them: a step of training each, with labels that are numbers."""
 
 import jax

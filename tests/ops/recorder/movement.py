@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that move elements and compute nothing: every element size, ranks 0 to 6, empty arrays, and
 layouts other than the default."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays, loops, sorts and scatters inside of computations that others apply.
 
 XLA's CPU backend dies of most of these combinations, although its verifier takes them. What it does run

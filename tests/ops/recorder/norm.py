@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batch normalisation: training, inference, gradient.
 
 Whole numbers in groups of a power of two: sums, means and variances are exact, in any order, so what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A case that is a function as JAX lowers it."""
 
 import jax

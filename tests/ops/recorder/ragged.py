@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ragged-dot and scaled-dot. XLA's CPU backend runs neither opcode (JAX writes them as others), so what is
 expected is computed here, by their definition, of whole numbers, for which sums are exact."""
 

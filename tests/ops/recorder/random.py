@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random numbers: the bits and the new states of rng-bit-generator, random states, and
 stochastic-convert."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs of random numbers and Fourier transforms as JAX lowers them, with what XLA's CPU backend makes of them."""
 
 import jax

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """reduce: every type, one and several dimensions, empty ones, any computation, several operands.
 
 Float sums are of small whole numbers, so that every order of adding gives the same exact result."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chains of reductions of the same rows as JAX lowers them: softmax, norms, cross-entropy and their gradients.
 
 Rows of all kinds of lengths: odd, of a vector's length, longer than what a kernel keeps, empty."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scan: slices one after the other, with carries; forward and in reverse, along any dimension.
 
 XLA's CPU backend has no way from HLO text into a scan, so that the results are the definition's, by NumPy

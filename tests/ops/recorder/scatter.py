@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scatter: windows of updates combined into an array at places that indices say."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Collectives among several replicas and partitions, in XLA's own four ways of meaning replica groups.
 
 XLA's CPU backend runs them on several devices of the host. Where its way from HLO text does not know an

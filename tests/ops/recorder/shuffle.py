@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """shuffle: rotations, and permutations by tables of indices.
 
 The pinned XLA does not know the operation yet, so that the results are the definition's, by NumPy."""

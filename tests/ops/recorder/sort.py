@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sort: every type, dimension and layout, any comparator, several operands.
 
 Where equal elements can be told apart the sort is stable: the order of others is not promised."""

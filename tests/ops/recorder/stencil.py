@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an element is made of lies beside it: rolled and padded arrays, small windows, windows that are updated.
 
 Rows of several lengths, of types of several sizes; edges of one element and of more."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """select and clamp."""
 
 import numpy as np

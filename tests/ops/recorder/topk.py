@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """topk: every real type (XLA fails on those of 4 bits), how many of how many, largest and smallest, ties and special numbers."""
 
 import numpy as np

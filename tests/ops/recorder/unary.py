@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elementwise unary ops on real types."""
 
 import numpy as np

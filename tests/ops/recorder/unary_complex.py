@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elementwise unary ops on complex types. Infinities and NaN only where the op works part by part:
 elsewhere XLA's results for them are its own formulas', which other oracles do not share."""
 

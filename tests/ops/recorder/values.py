@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs that are worth trying, type by type; all from fixed seeds."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """reduce-window and select-and-scatter: every type, windows with strides, dilations, padding of either sign,
 cumulative ones, several arrays, and gradients of max-pooling.
 

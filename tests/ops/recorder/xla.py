@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HLO modules as text: putting them together, and running them on XLA's CPU backend."""
 
 import os
