@@ -89,6 +89,7 @@ struct halo_world {
   post_counter *all_counters;
   double watch_until; /* what comes for runs that failed is taken so long, */
   bool watched;       /* by a thread, while there is one */
+  bool unwatched;     /* there will be none again */
 };
 
 /* A program's number among those of all worlds of a communicator. That of one process's own: the process, and which of its
@@ -149,9 +150,11 @@ void post_note_failure(halo_world *world, uint64_t program, uint64_t run, int de
 /* Tells the other processes. */
 void post_tell_failure(halo_world *world, uint64_t program, uint64_t run, int device,
                        const char *message);
-/* From now on, for the world's timeout, what comes is taken even if nobody exchanges anything; and no more. */
+/* From now on, for the world's timeout, what comes is taken even if nobody exchanges anything. */
 void post_watch(halo_world *world);
-void post_unwatch(halo_world *world);
+/* No longer, and never again, since the world is about to end. Returns when it would have ended, by halo_clock; 0: it was
+ * not wanted. */
+double post_unwatch(halo_world *world);
 /* Leaves a request to be done some time, with memory that is then freed. */
 void post_abandon(halo_world *world, void *request, void *memory);
 /* Leaves a request whose memory somebody else owns: it goes on with other memory. False: that cannot be done. */

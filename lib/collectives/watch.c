@@ -37,9 +37,9 @@ static void *watch_main(void *data) {
 void post_watch(halo_world *world) {
   if (!world->comm) return;
   pthread_mutex_lock(&world->office->lock);
-  world->watch_until = halo_clock() + world->timeout;
-  bool start = !world->watched;
-  world->watched = true;
+  bool start = !world->watched && !world->unwatched;
+  if (!world->unwatched) world->watch_until = halo_clock() + world->timeout;
+  world->watched |= start;
   pthread_mutex_unlock(&world->office->lock);
   if (!start) return;
   pthread_attr_t attributes;
@@ -55,9 +55,12 @@ void post_watch(halo_world *world) {
   pthread_mutex_unlock(&world->office->lock);
 }
 
-void post_unwatch(halo_world *world) {
+double post_unwatch(halo_world *world) {
   pthread_mutex_lock(&world->office->lock);
+  double until = world->watch_until;
   world->watch_until = 0;
+  world->unwatched = true;
   while (world->watched) pthread_cond_wait(&world->office->changed, &world->office->lock);
   pthread_mutex_unlock(&world->office->lock);
+  return until;
 }

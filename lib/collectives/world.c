@@ -116,8 +116,7 @@ static void world_settle(halo_world *world) {
   enum { SETTLE_PAUSE = 200000 }; /* nanoseconds */
   static const double settle = 1; /* seconds */
   double until = halo_clock() + (world->office->broken ? 0 : settle);
-  double failed = world->watch_until - world->timeout + settle;
-  post_unwatch(world);
+  double failed = post_unwatch(world) - world->timeout + settle;
   for (;;) {
     bool any;
     if (post_poll(world, &any) != HALO_OK) break;
