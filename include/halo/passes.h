@@ -59,6 +59,7 @@ typedef struct halo_module_summary {
 /* Fills in *out. */
 HALO_API void halo_module_summarise(const halo_module *module, halo_module_summary *out);
 
+/* How halo_module_to_graph writes a module. */
 typedef enum halo_graph_format {
   HALO_GRAPH_JSON, /* for viewers: lists of computations and of their instructions */
   HALO_GRAPH_DOT   /* for Graphviz: called computations are clusters */
