@@ -6,12 +6,13 @@
 Each case is a process of its own. Ends with "N passed, N failed".
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 DEVICES = "import jax; print(jax.devices())"
-# Enough kernels that a processor compiles them for more than three seconds.
+# Enough kernels that a processor compiles them for a second or more.
 SLOW = """
 import jax, jax.numpy as jnp
 def f(x):
@@ -61,8 +62,10 @@ def all_devices():
 
 def slow_compilation():
   with tempfile.TemporaryDirectory() as folder:
-    _, err = python(SLOW, HALO_DEVICE="cpu", HALO_CACHE_DIR=folder, POCL_CACHE_DIR=folder, HALO_COMPILE_THREADS="1")
-    assert "kernels after 3 s; kept for next time" in err or "kernels after 4 s; kept for next time" in err, err
+    # However fast the machine is, it takes longer than that.
+    impatient = "import jax_halo.progress as progress\nprogress._PATIENCE, progress._PAUSE = 0.5, 0.1\n"
+    _, err = python(impatient + SLOW, HALO_DEVICE="cpu", HALO_CACHE_DIR=folder, POCL_CACHE_DIR=folder, HALO_COMPILE_THREADS="1")
+    assert re.search(r"compiling: \d+ of \d+ kernels after \d+ s; kept for next time|compiling: no kernel yet", err), err
     _, err = python(SLOW, HALO_DEVICE="cpu", HALO_CACHE_DIR=folder, POCL_CACHE_DIR=folder)
     assert "compiling" not in err, err
 

@@ -35,10 +35,13 @@ static void line_show(bool terminal, halo_compile_progress now, bool first, char
   fflush(stderr);
   dup2(saved, STDERR_FILENO);
   close(saved);
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  ssize_t size = read(ends[0], out, 4095);
-  out[size > 0 ? size : 0] = '\0';
   close(ends[1]);
+  /* A terminal hands over what was written some time later, and fails in the end. */
+  size_t length = 0;
+  for (ssize_t size; (size = read(ends[0], out + length, 4095 - length)) > 0;) {
+    length += (size_t)size;
+  }
+  out[length] = '\0';
   close(ends[0]);
 }
 
