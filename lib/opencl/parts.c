@@ -19,7 +19,12 @@ static parts_list *parts_made; /* the newest first */
 
 static halo_status parts_make(cl_device_id whole, cl_uint units, parts_list **out) {
   const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, (intptr_t)units, 0};
-  cl_uint count = 0;
+  cl_uint count = 0, most = 0;
+  /* PoCL built with OpenMP or TBB, as Debian's 7.1 is, has no parts. */
+  halo_cl.clGetDeviceInfo(whole, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, NULL);
+  if (most < 2)
+    return halo_fail(HALO_UNIMPLEMENTED,
+                     "the driver cannot divide the device into parts: it has no sub-devices");
   HALO_TRY(
       halo_cl_check(halo_cl.clCreateSubDevices(whole, how, 0, NULL, &count), "clCreateSubDevices"));
   parts_list *list = halo_alloc(sizeof *list + sizeof *list->ids * count);
