@@ -7,6 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The paths live as long as the program. */
+static char *data_paths[8];
+static size_t data_path_count;
+
+/* The path, if it can be read; else NULL. It is taken over. */
+static const char *data_check(char *path) {
+  if (access(path, R_OK) == 0 && data_path_count < sizeof data_paths / sizeof *data_paths) {
+    return data_paths[data_path_count++] = path;
+  }
+  free(path);
+  return NULL;
+}
+
 const char *tool_data(const char *in_source, const char *installed) {
   /* From the program's folder: beside an installed program, then the source tree around a build folder. The folder
    * that was named at configuration comes last, so that a moved installation reads its own files. */
@@ -15,12 +28,9 @@ const char *tool_data(const char *in_source, const char *installed) {
   char *slash = realpath("/proc/self/exe", own) ? strrchr(own, '/') : NULL;
   if (slash) *slash = 0;
   for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-    char *path = tool_printf("%s%s%s", own, places[i][0], places[i][1]);
-    if (access(path, R_OK) == 0) return path;
-    free(path);
+    const char *path = data_check(tool_printf("%s%s%s", own, places[i][0], places[i][1]));
+    if (path) return path;
   }
-  char *path = tool_printf("%s/%s", HALO_DATA_FOLDER, installed);
-  if (access(path, R_OK) == 0) return path;
-  free(path);
-  return in_source;
+  const char *path = data_check(tool_printf("%s/%s", HALO_DATA_FOLDER, installed));
+  return path ? path : in_source;
 }
