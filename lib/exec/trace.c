@@ -209,6 +209,7 @@ static void trace_make_spans(trace_step *steps, int32_t count) {
     if (span.end > whole->end) whole->end = span.end;
     if (span.step) halo_vec_push(&trace_spans, span);
   }
+  if (trace_spans.count == 0) return; /* there is no array then */
   qsort(trace_spans.data, (size_t)trace_spans.count, sizeof *trace_spans.data, trace_by_begin);
 }
 
