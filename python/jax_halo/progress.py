@@ -44,7 +44,8 @@ class _Watcher:
             if seconds >= _PATIENCE and not told:
                 told = True
                 count = f"{compiled} of {kernels} kernels" if kernels else "no kernel yet"
-                _logger.warning("compiling: %s after %.0f s%s", count, seconds, "; kept for next time" if kept else "")
+                _logger.warning("jax_halo: still compiling (%s after %.0f s)%s", count, seconds,
+                                "; later runs reuse them" if kept else "")
 
 
 def _ask_library(path):
