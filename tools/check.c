@@ -57,7 +57,7 @@ typedef struct check_state {
 
 /* ---- One result ---- */
 
-/* What a result may differ by. */
+/* The difference that a result may have. */
 typedef struct check_bound {
   double ulps;       /* of functions; 0: rtol and atol count */
   double rtol, atol; /* both 0: equal */
@@ -177,7 +177,7 @@ static bool check_inputs(const halo_module *module, const char *recipes, halo_li
   return !*recipes;
 }
 
-/* What is wrong, to be freed; NULL: nothing. */
+/* A message about the first fault, to be freed; NULL: there is none. */
 static char *check_results(const check_state *state, const check_program *program,
                            halo_literal *got, const halo_literal *expected) {
   const char *spoil = state->request->spoil;

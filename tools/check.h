@@ -3,7 +3,7 @@
 #ifndef HALO_TOOLS_CHECK_H
 #define HALO_TOOLS_CHECK_H
 
-/* What a result that is no function may differ by. */
+/* The difference that a result may have, unless it is a function's. */
 typedef enum check_differences {
   CHECK_RELATIVE,   /* a little, relative to each element */
   CHECK_BY_LARGEST, /* the same, relative to the largest element of the result: where terms cancel */

@@ -38,7 +38,7 @@ static void doctor_help(void) {
       stdout);
 }
 
-/* ---- What was seen ---- */
+/* ---- Observations ---- */
 
 /* Only the first line of a part has its name. */
 static void doctor_row(const char **title) {
@@ -138,7 +138,7 @@ static void doctor_print_surroundings(const doctor *d) {
   }
 }
 
-/* ---- What follows ---- */
+/* ---- Findings ---- */
 
 static void doctor_print_findings(const doctor *d, bool problems, const char *one,
                                   const char *many) {

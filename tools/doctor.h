@@ -65,7 +65,7 @@ typedef struct doctor_file {
   bool may_use;
 } doctor_file;
 
-/* What is wrong, or worth knowing, and the command that mends it (NULL: none). */
+/* A fault, or a fact worth knowing, and the command that mends it (NULL: none). */
 typedef struct doctor_finding {
   bool is_problem; /* else advice */
   char *text, *command;
@@ -128,7 +128,7 @@ const char *doctor_maker_name(doctor_vendor maker);
 const char *doctor_container_name(doctor_container container);
 /* What RUSTICL_ENABLE calls the driver of GPUs that this kernel driver serves; NULL: Rusticl has none. */
 const char *doctor_rusticl_name(const char *kernel_driver);
-/* What docs/portability.md calls this device with this version of its driver; NULL: it has no results of it. */
+/* The name in docs/portability.md of this device with this version of its driver; NULL: it has no results of it. */
 const char *doctor_tested_as(const doctor_device *device);
 
 #endif

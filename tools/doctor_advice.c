@@ -203,7 +203,7 @@ static bool advice_rights(doctor *d, const doctor_gpu *gpu) {
   return false;
 }
 
-/* What the maker's own driver for OpenCL has in its library's name. */
+/* A part of the library's name of the maker's own OpenCL driver. */
 static const char *const advice_libraries[DOCTOR_VENDORS] = {"nvidia-opencl", "amdocl", "igdrcl",
                                                              "Rusticl"};
 
@@ -230,7 +230,7 @@ static void advice_missing_driver(doctor *d, const doctor_gpu *gpu) {
 static void advice_gpu(doctor *d, const doctor_gpu *gpu) {
   const char *rusticl = doctor_rusticl_name(gpu->kernel_driver),
              *enabled = getenv("RUSTICL_ENABLE");
-  /* What only shows a server's console, or a virtual machine's, computes nothing. */
+  /* A GPU that only shows a server's console, or a virtual machine's, computes nothing. */
   if (gpu->maker == DOCTOR_OTHER_VENDOR && !rusticl) return;
   if (advice_offers(d, gpu->maker) || advice_missing_file(d, gpu)) return;
   bool has_rusticl = rusticl && doctor_has_driver(d, "Rusticl", false);

@@ -24,7 +24,7 @@ static const char drivers_loader[] = "libOpenCL.so.1";
 /* Seconds that a child may take; PoCL's first start and drivers of many GPUs take one or two. */
 enum { DRIVERS_PATIENCE = 30 };
 
-/* What it does writes lines of fields, which tabs separate. */
+/* The child writes lines of fields, which tabs separate. */
 typedef void drivers_work(const void *what, FILE *out);
 
 /* Reads until the child closes its end, or time is over. */

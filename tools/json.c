@@ -43,7 +43,7 @@ static void json_quote(FILE *file, const char *text) {
   fputc('"', file);
 }
 
-/* What comes before a value: the comma, the line and the key. */
+/* The comma, the line and the key before a value. */
 static void json_begin(json_writer *json, const char *key, bool is_object) {
   bool in_array = json->depth > 0 && (json->arrays >> (json->depth - 1) & 1);
   if (json->any) fputc(',', json->file);

@@ -70,7 +70,7 @@ void run_release(run_state *state, int code);
 bool run_check_compare(const run_request *request, const run_state *state);
 bool run_check_output(const run_request *request, const run_state *state);
 
-/* What is printed, in this order: the first line, before the program is compiled; reports on the executable, inputs (of which
+/* The parts of the output, in this order: the first line, before the program is compiled; reports on the executable, inputs (of which
  * `generated` were made up), results, and times. */
 void run_print_heading(const run_request *request, const run_state *state);
 void run_print_reports(const run_request *request, const run_state *state);

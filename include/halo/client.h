@@ -79,7 +79,7 @@ HALO_API int halo_client_global_device_count(const halo_client *client);
  * the device's index. */
 HALO_API int halo_device_id(const halo_device *device);
 
-/* What a device is and what it offers. */
+/* The properties of a device. */
 typedef struct halo_device_info {
   const char *platform, *name, *vendor, *driver, *version; /* live as long as the client */
   const char *product; /* the name it is sold under, if the driver reports it, otherwise `name` */
@@ -99,7 +99,7 @@ typedef struct halo_device_identity {
 /* Fills in *out. */
 HALO_API void halo_device_get_identity(const halo_device *device, halo_device_identity *out);
 
-/* What operations cost on a device. Compilation uses these costs to decide which values are worth
+/* The costs of operations on a device. Compilation uses these costs to decide which values are worth
  * memory and a kernel of their own. They change results only as a different order of summation
  * does. */
 typedef struct halo_device_costs {
@@ -259,7 +259,7 @@ HALO_API int halo_executable_result_count(const halo_executable *executable);
 HALO_API const halo_shape *halo_executable_result_shape(const halo_executable *executable,
                                                         int index);
 
-/* What a compiled program takes, as far as is known without running it, in bytes on each device. A
+/* The memory that a compiled program takes, as far as is known without running it, in bytes on each device. A
  * loop of unknown trip count counts as one round; of a conditional, the most expensive branch
  * counts. */
 typedef struct halo_executable_costs {

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Who takes part: `groups` lists of `size` ids, one after the other; 0 groups: all belong to one
+/* The participants: `groups` lists of `size` ids, one after the other; 0 groups: all belong to one
  * group. XLA: ReplicaGroup, ChannelHandle and use_global_device_ids. A NULL pointer means all
  * zeros.
  *

@@ -24,7 +24,7 @@ HALO_API HALO_MUST_USE halo_status halo_module_parse(const char *text, size_t le
 /* The same from a file; HALO_NOT_FOUND or HALO_IO_ERROR if it cannot be read. */
 HALO_API HALO_MUST_USE halo_status halo_module_parse_file(const char *path, halo_module **out);
 
-/* What a program leaves open until it is run. Zero-initialise unused fields. */
+/* The parts of a program that stay open until it is run. Zero-initialise unused fields. */
 typedef struct halo_specialisation {
   /* The shapes of the parameters, for programs with open extents (`?`, which jax.export makes of symbolic
    * dimensions); NULL: none. They are read during the call only. */

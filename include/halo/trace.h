@@ -26,7 +26,7 @@ typedef struct halo_trace_span {
 
 /* Records all clients of the process from now on, at most about a million steps. Times are those of the device's own
  * events, which its queues have if the device is a CPU, if the client was made with `profile`, or if HALO_TIME_COMMANDS is
- * set; runs on other devices are not recorded. What the host alone did is a run without steps. HALO_FAILED_PRECONDITION
+ * set; runs on other devices are not recorded. A run that the host alone did has no steps. HALO_FAILED_PRECONDITION
  * while something is recorded. Any thread. */
 HALO_API HALO_MUST_USE halo_status halo_trace_start(void);
 /* Runs that are started later are not recorded. */

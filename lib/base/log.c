@@ -94,7 +94,7 @@ void halo_log_write(const char *format, ...) {
     if (line[i] == '\n') line[i] = ' ';
   }
   line[length++] = '\n';
-  /* In one piece. What cannot be written is lost: a log is no reason to fail. */
+  /* In one piece. A line that cannot be written is lost: a log is no reason to fail. */
   ssize_t written = write(log_file, line, length);
   (void)written;
 }

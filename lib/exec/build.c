@@ -176,7 +176,7 @@ static halo_status build_one(build_work *w, const build_job *job) {
   halo_free(keys);
   int ahead = halo_cl_ahead_kernels(w->ahead);
   if (w->ahead) status = build_ahead_job(w, job);
-  /* What nobody compiles ahead is done as far as building goes. */
+  /* Kernels that nobody compiles ahead are done as far as building goes. */
   if (halo_cl_ahead_kernels(w->ahead) == ahead) {
     halo_progress_done(build_count_units(w->plan, job->missing, job->count));
   }

@@ -63,7 +63,7 @@ static void trace_label(halo_trace_span *span) {
 
 /* ---- The clocks of devices ---- */
 
-/* What is added to a device's clock for CLOCK_REALTIME. A command is queued before the host's clock is read, and a busy
+/* The difference from a device's clock to CLOCK_REALTIME. A command is queued before the host's clock is read, and a busy
  * machine may come between, so that the smallest difference is nearest to the truth. */
 typedef struct trace_clock {
   int device;

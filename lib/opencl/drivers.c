@@ -114,7 +114,7 @@ static void drivers_take(void *driver, halo_cl_api *out) {
 
 /* ---- Opening ---- */
 
-/* Opens the driver whose library a file of the ICD loader names. What cannot be opened is the loader's to report. The first
+/* Opens the driver whose library a file of the ICD loader names. The loader reports libraries that cannot be opened. The first
  * with a device fills `out`, unless that is NULL. */
 static void drivers_open(const char *path, int flags, halo_cl_api *out) {
   char name[1024];

@@ -129,7 +129,7 @@ static double work_bytes(const halo_shape *shape) {
 
 /* ---- Time, as predicted ---- */
 
-/* What only names what is there. */
+/* Whether an instruction only names existing memory. */
 static bool work_is_free(const halo_instr *instr) {
   switch ((int)instr->opcode) {
     case HALO_OP_PARAMETER:

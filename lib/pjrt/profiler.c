@@ -161,7 +161,7 @@ static void profiler_begin_line(pjrt_writer *line, uint64_t id, const char *name
 static const char profiler_modules[] = "XLA Modules", profiler_ops[] = "XLA Ops";
 
 /* By the callbacks' clock. A device does one thing after another, while the host starts ahead of it: a run begins when
- * the one before it has ended, if it was started before. What the device did meanwhile lies within. Runs that have not
+ * the one before it has ended, if it was started before. Its span contains all that the device did meanwhile. Runs that have not
  * ended are left out. */
 static void profiler_write_callbacks(pjrt_writer *plane, const profiler_row *row) {
   pjrt_writer line = {0};

@@ -34,7 +34,7 @@ static const halo_shape **custom_shapes(halo_arena *arena, const halo_instr *ins
   return shapes;
 }
 
-/* What to do. LAPACK's names are known, whether or not LAPACK is there. */
+/* Advice for a target without a function. LAPACK's names are known, whether or not LAPACK is there. */
 static const char *custom_advice(const char *target) {
   if (halo_custom_lapack_rank(target) < 0) return "; halo/custom_call.h registers functions";
 #ifdef HALO_HAVE_LAPACKE

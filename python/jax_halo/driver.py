@@ -35,6 +35,6 @@ def offer():
             "(apt install gcc libc6-dev), or a driver of your system (apt install pocl-opencl-icd)")
         return
     for library in folder.glob("libpocl*.so*"):
-        # What is loaded is found by its name alone.
+        # A library that is loaded already is found by its name alone.
         ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_LOCAL)
     os.environ["OCL_ICD_VENDORS"] = str(folder)

@@ -22,7 +22,7 @@ static void log_setup(void) {
 
 static void log_teardown(void) { unlink(log_path); }
 
-/* What was logged, to be freed. */
+/* The text of the log, to be freed. */
 static char *log_read(void) {
   FILE *file = fopen(log_path, "r");
   ck_assert_ptr_nonnull(file);

@@ -291,7 +291,7 @@ START_TEST(devices_by_one_word) {
   choose_several(list, 2, "all-gpus", "1");
   choose_several(list, 1, "all-gpus", "");
   choose_several(list, 0, "all", "");
-  /* What cannot be used does not count, and keeps nobody out. */
+  /* A device that cannot be used does not count, and keeps no other out. */
   list[3].usable = false;
   list[1].usable = false;
   list[1].caps.global_memory = 1000;

@@ -182,7 +182,7 @@ START_TEST(runs_are_recorded) {
 }
 END_TEST
 
-/* What five equal products take, as the device says: not when callbacks came. */
+/* Five equal products take the times that the device measured, not those between callbacks. */
 START_TEST(kernels_have_their_own_times) {
   const PLUGIN_Profiler_Api *p = profiler_api();
   PJRT_Client *client = pjrt_client(NULL);

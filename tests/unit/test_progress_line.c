@@ -15,7 +15,7 @@ static bool line_is_first;
 void halo_get_compile_progress(halo_compile_progress *out) { *out = line_progress; }
 bool tool_is_first(void) { return line_is_first; }
 
-/* What comes on stderr, a terminal or a pipe, in the second between start and stop, and at stop. */
+/* The output on stderr, a terminal or a pipe, between start and stop, and at stop. */
 static void line_show(bool terminal, halo_compile_progress now, bool first, char out[4096]) {
   int ends[2], saved = dup(STDERR_FILENO);
   line_progress = now;

@@ -37,7 +37,7 @@ START_TEST(messages_show_the_place) {
 }
 END_TEST
 
-/* Whoever is told to write the generic form is not refused that. */
+/* The advice to write the generic form leads to a form that is read. */
 START_TEST(generic_form) {
   static const char *const names[] = {
 #define HALO_MLIR_OP(id, name, version, attrs) name,

@@ -22,7 +22,7 @@ static uint64_t trace_now(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* What the tests run: a program of two kernels, on a device of which the times are known. */
+/* The tests run a program of two kernels, on a device of which the times are known. */
 static halo_client *trace_client;
 static halo_executable *trace_executable;
 static halo_literal *trace_argument;
