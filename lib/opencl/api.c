@@ -21,8 +21,8 @@ halo_status halo_cl_api_open(void) {
   if (missing && !halo_cl_drivers_direct(&plain)) {
     status = halo_fail(HALO_NO_DEVICE,
                        "no OpenCL loader: %s. Install the package ocl-icd-libopencl1 (Debian, "
-                       "Ubuntu), ocl-icd (Fedora, Arch, conda-forge), and your device's driver; "
-                       "'halo doctor', or 'python -m jax_halo doctor', says what is missing",
+                       "Ubuntu), ocl-icd (Fedora, Arch, conda-forge), and your device's "
+                       "driver" HALO_CL_DOCTOR,
                        text);
   } else if (!is_open) {
     halo_cl_turn_wrap(&plain, &halo_cl);

@@ -7,6 +7,9 @@
 
 #include <time.h>
 
+/* The end of messages about devices that are missing. */
+#define HALO_CL_DOCTOR "; 'halo doctor', or 'python -m jax_halo doctor', says what is missing"
+
 /* process.c: notes that this process uses OpenCL; from then on its children do not. To be called before any other call
  * of OpenCL. */
 void halo_cl_process_begin(void);

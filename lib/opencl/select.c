@@ -281,8 +281,6 @@ static void select_drop_here(select_list *list) {
   list->count = kept;
 }
 
-#define SELECT_DOCTOR "; 'halo doctor', or 'python -m jax_halo doctor', says what is missing"
-
 /* Why PoCL, which is there, has no device: it has none where it cannot write its cache, or is told to have none. */
 static halo_status select_none_of_pocl(void) {
   char *folder = halo_config_pocl_cache_dir();
@@ -301,8 +299,8 @@ static halo_status select_none_of_pocl(void) {
                        "\"%s\"; unset it to have all",
                        drivers);
   } else {
-    status =
-        halo_fail(HALO_NO_DEVICE, "no OpenCL device: PoCL is there, and offers none" SELECT_DOCTOR);
+    status = halo_fail(HALO_NO_DEVICE,
+                       "no OpenCL device: PoCL is there, and offers none" HALO_CL_DOCTOR);
   }
   halo_free(folder);
   return status;
@@ -336,12 +334,12 @@ static halo_status select_all(select_list *list) {
   if (has_pocl) return select_none_of_pocl();
   if (*name) {
     return halo_fail(HALO_NO_DEVICE,
-                     "no OpenCL device: the driver is there (%s), and offers none" SELECT_DOCTOR,
+                     "no OpenCL device: the driver is there (%s), and offers none" HALO_CL_DOCTOR,
                      name);
   }
   return halo_fail(HALO_NO_DEVICE,
                    "no OpenCL device: install your GPU vendor's OpenCL driver, or the CPU driver "
-                   "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)" SELECT_DOCTOR);
+                   "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)" HALO_CL_DOCTOR);
 }
 
 static halo_cl_listing *select_listings(const select_list *list) {
