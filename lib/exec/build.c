@@ -113,6 +113,7 @@ static int build_count(const halo_steps *steps, const bool *wanted, halo_map *se
 }
 
 static int build_count_units(const halo_plan *plan, const int32_t *units, int32_t count) {
+  if (count == 0) return 0;
   halo_map seen = {0};
   bool *wanted = halo_alloc((size_t)plan->units.count + 1);
   for (int32_t i = 0; i < count; i++) wanted[units[i]] = true;
