@@ -205,7 +205,7 @@ void bench_machine_open(bench_machine *machine, const halo_device_info *info) {
   cl_int code;
   const char *missing = halo_cl_api_load(&limits_cl);
   if (missing) {
-    fprintf(stderr, "halo bench: no OpenCL loader: %s\n", missing);
+    fprintf(stderr, "halo bench: the OpenCL loader cannot be used: %s\n", missing);
     exit(1);
   }
   memset(machine, 0, sizeof *machine);

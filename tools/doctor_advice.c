@@ -4,6 +4,7 @@
 #include "tool.h"
 
 #include "halo/client.h"
+#include "opencl/api.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +30,34 @@ static char *advice_copy(const char *text) { return text ? tool_strdup(text) : N
 
 /* ---- The loader and the drivers' files ---- */
 
-static void advice_loader(doctor *d) {
-  if (d->loader) return;
+/* A file that is there and is no loader, or that needs what is missing. */
+static bool advice_broken_loader(doctor *d, const char *rest) {
+  const char *folders = getenv("LD_LIBRARY_PATH");
+  char file[256];
+  if (*d->root) return false;
+  const char *why = halo_cl_api_find_broken(d->loader_error, folders, file, sizeof file);
+  if (!why) return false;
+  const char *slash = strrchr(file, '/');
+  char *folder = tool_printf("%.*s", slash ? (int)(slash - file) : 0, file);
+  bool is_told = *folder && folders && strstr(folders, folder);
+  free(folder);
   doctor_add(
       d, true,
-      tool_printf("The OpenCL loader libOpenCL.so.1 cannot be loaded: %s.%s", d->loader_error,
-                  d->device_count ? " Without it only one driver is used." : ""),
-      advice_copy(doctor_install_loader(d)));
+      tool_printf("The OpenCL loader %s cannot be loaded: %s. %s%s", file, why,
+                  is_told ? "LD_LIBRARY_PATH names its folder." : "Install its package again.",
+                  rest),
+      is_told ? tool_strdup("unset LD_LIBRARY_PATH   # or take that folder out of it") : NULL);
+  return true;
+}
+
+static void advice_loader(doctor *d) {
+  if (d->loader) return;
+  const char *rest = d->device_count ? " Without it only one driver is used." : "";
+  if (advice_broken_loader(d, rest)) return;
+  doctor_add(d, true,
+             tool_printf("The OpenCL loader libOpenCL.so.1 cannot be loaded: %s.%s",
+                         d->loader_error, rest),
+             advice_copy(doctor_install_loader(d)));
 }
 
 static void advice_places(doctor *d) {

@@ -111,9 +111,11 @@ static bool info_print_cache(bool pocl) {
 }
 
 static int info_no_match(const char *selector, const halo_device_entry *list, int count) {
-  if (!selector) selector = getenv("HALO_DEVICE");
+  bool named = selector != NULL;
+  if (!named) selector = getenv("HALO_DEVICE");
   if (!selector || !*selector) return tool_error("none of the devices can be used");
-  fprintf(stderr, "halo: no device matches '%s'; there are:\n", selector);
+  fprintf(stderr, "halo: no device matches %s%s%s; there are:\n",
+          named ? "'" : "HALO_DEVICE=", selector, named ? "'" : "");
   for (int i = 0; i < count; i++) {
     fprintf(stderr, "  %d:%d  %s (%s)\n", list[i].platform, list[i].device, list[i].info.name,
             list[i].info.kind);

@@ -179,6 +179,8 @@ void halo_config_share_cache_dir(void) {
 
 const char *halo_config_pocl_devices(void) { return getenv("POCL_DEVICES"); }
 
+const char *halo_config_library_path(void) { return getenv("LD_LIBRARY_PATH"); }
+
 char *halo_config_pocl_cache_dir(void) {
   const char *kept = getenv("POCL_KERNEL_CACHE"), *own = getenv(config_pocl_cache);
   if (kept && strcmp(kept, "0") == 0) return NULL;

@@ -110,6 +110,8 @@ char *halo_config_coordinator(void);
 char *halo_config_pocl_cache_dir(void);
 /* The drivers that PoCL is told to offer, or NULL where it offers all. Owned by the environment. */
 const char *halo_config_pocl_devices(void);
+/* $LD_LIBRARY_PATH, the folders in which libraries are looked for first, or NULL. */
+const char *halo_config_library_path(void);
 /* The folder, or the file, in which ICD loaders find the names of OpenCL's drivers: $OCL_ICD_VENDORS,
  * $OPENCL_VENDOR_PATH or the usual one. */
 const char *halo_config_drivers_dir(void);

@@ -55,6 +55,23 @@ static bool client_is_free(const char *selector) {
   return !text || !*text;
 }
 
+/* Opens the devices. Where the environment names them, errors about the name say so; errors about other variables begin
+ * with theirs. */
+static halo_status client_open_devices(const halo_client_options *options, const char *selector,
+                                       halo_cl_device ***opened, int *count) {
+  halo_cl_options open = {.device = selector,
+                          .memory_limit = options->memory_limit,
+                          .cache_dir = options->cache_dir,
+                          .profile = options->profile};
+  halo_status status = halo_cl_devices_open(&open, opened, count);
+  const char *name = halo_config_text(HALO_CONFIG_DEVICE);
+  bool by_variable = (!options->device || !*options->device) && name && *name;
+  bool by_name =
+      status == HALO_NOT_FOUND || status == HALO_INVALID_ARGUMENT || status == HALO_UNIMPLEMENTED;
+  if (!by_variable || !by_name || strncmp(halo_error_message(), "HALO_", 5) == 0) return status;
+  return halo_fail_in(status, "%s=%s", halo_config_name(HALO_CONFIG_DEVICE), name);
+}
+
 static void client_log(const halo_client *client) {
   for (int i = 0; i < client->device_count; i++) {
     const halo_caps *caps = &client->devices[i].cl->caps;
@@ -96,11 +113,7 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   if (options->all_gpus && alone && client_is_free(selector) && client_has_gpus()) {
     selector = "all-gpus";
   }
-  HALO_TRY(halo_cl_devices_open(&(halo_cl_options){.device = selector,
-                                                   .memory_limit = options->memory_limit,
-                                                   .cache_dir = options->cache_dir,
-                                                   .profile = options->profile},
-                                &opened, &count));
+  HALO_TRY(client_open_devices(options, selector, &opened, &count));
   halo_client *client = halo_alloc(sizeof *client);
   atomic_init(&client->references, 1);
   client->device_count = count;

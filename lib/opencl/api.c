@@ -2,12 +2,29 @@
 /* opencl/api.c: the table of OpenCL's functions that the library calls. */
 #include "opencl/api.h"
 
+#include "base/config.h"
 #include "opencl/private.h"
 
 #include <pthread.h>
 #include <stdio.h>
 
 halo_cl_api halo_cl;
+
+static halo_status api_fail(const char *error) {
+  char file[256];
+  const char *why = halo_cl_api_find_broken(error, halo_config_library_path(), file, sizeof file);
+  if (why) {
+    return halo_fail(HALO_NO_DEVICE,
+                     "the OpenCL loader %s cannot be loaded: %s. Remove or replace this "
+                     "file" HALO_CL_DOCTOR,
+                     file, why);
+  }
+  return halo_fail(HALO_NO_DEVICE,
+                   "no OpenCL loader: %s. Install the package ocl-icd-libopencl1 (Debian, "
+                   "Ubuntu), ocl-icd (Fedora, Arch, conda-forge), and your device's "
+                   "driver" HALO_CL_DOCTOR,
+                   error);
+}
 
 halo_status halo_cl_api_open(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -19,11 +36,7 @@ halo_status halo_cl_api_open(void) {
   char text[512]; /* opening drivers changes it */
   if (missing) snprintf(text, sizeof text, "%s", missing);
   if (missing && !halo_cl_drivers_direct(&plain)) {
-    status = halo_fail(HALO_NO_DEVICE,
-                       "no OpenCL loader: %s. Install the package ocl-icd-libopencl1 (Debian, "
-                       "Ubuntu), ocl-icd (Fedora, Arch, conda-forge), and your device's "
-                       "driver" HALO_CL_DOCTOR,
-                       text);
+    status = api_fail(text);
   } else if (!is_open) {
     halo_cl_turn_wrap(&plain, &halo_cl);
     is_open = true;

@@ -63,8 +63,13 @@ typedef struct halo_cl_api {
 #undef HALO_CL_MEMBER
 
 /* Fills a table from the functions that the process has already (it links a loader, or a tool was preloaded), else from
- * libOpenCL. Returns NULL, or what is missing: a text that stays valid until the thread's next call of dlopen. */
+ * libOpenCL. Returns NULL, or why it cannot: a text that stays valid until the thread's next call of this or of dlopen. */
 const char *halo_cl_api_load(halo_cl_api *out);
+
+/* Where a loader is installed and cannot be used: writes to `out` which file that is, and returns why, a part of `error`,
+ * which is the text of halo_cl_api_load, or dlerror's about libOpenCL.so.1. `folders` is the value of LD_LIBRARY_PATH, or
+ * NULL. Returns NULL where there is no such file. */
+const char *halo_cl_api_find_broken(const char *error, const char *folders, char *out, size_t size);
 
 /* The table that the library calls. It is empty until halo_cl_api_open has succeeded; whoever has a device may use it.
  * Calls that queue or wait take turns where the driver needs that (turn.h). */

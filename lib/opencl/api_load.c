@@ -5,6 +5,9 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static const struct {
   const char *name;
@@ -18,15 +21,41 @@ static const struct {
     {"clSVMFree", offsetof(halo_cl_api, clSVMFree), false},
 };
 
+static const char load_name[] = "libOpenCL.so.1";
+
 const char *halo_cl_api_load(halo_cl_api *out) {
   bool is_here = dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != NULL;
-  void *library = is_here ? RTLD_DEFAULT : dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+  void *library = is_here ? RTLD_DEFAULT : dlopen(load_name, RTLD_LAZY | RTLD_LOCAL);
   if (!is_here && !library) return dlerror();
   *out = (halo_cl_api){0};
   for (size_t i = 0; i < sizeof load_functions / sizeof *load_functions; i++) {
     void *function = dlsym(library, load_functions[i].name);
-    if (!function && load_functions[i].required) return load_functions[i].name;
+    if (!function && load_functions[i].required) {
+      static _Thread_local char text[64];
+      snprintf(text, sizeof text, "it has no function %s", load_functions[i].name);
+      return text;
+    }
     *(void **)((char *)out + load_functions[i].place) = function;
   }
   return NULL;
+}
+
+/* dlopen names the file that it could not read, or what that file needs, or says that it found none. It passes over files
+ * for other processors, and then says that as well. */
+const char *halo_cl_api_find_broken(const char *error, const char *folders, char *out,
+                                    size_t size) {
+  size_t named = strcspn(error, ":"), own = strlen(load_name);
+  if (named > own && error[named] == ':' && error[named - own - 1] == '/' &&
+      memcmp(error + named - own, load_name, own) == 0) {
+    snprintf(out, size, "%.*s", (int)named, error);
+    return error + named + 1 + strspn(error + named + 1, " ");
+  }
+  for (const char *at = folders ? folders : ""; *at; at += strspn(at, ":;")) {
+    size_t length = strcspn(at, ":;");
+    snprintf(out, size, "%.*s/%s", (int)length, at, load_name);
+    if (length && access(out, F_OK) == 0) return error;
+    at += length;
+  }
+  snprintf(out, size, "%s", load_name);
+  return strstr(error, load_name) ? NULL : error;
 }

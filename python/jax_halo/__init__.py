@@ -51,6 +51,8 @@ def _tell_failure(factory):
             return factory()
         except Exception as error:
             wanted = os.environ.get("HALO_DEVICE")
+            if "HALO_DEVICE" in str(error):
+                wanted = None
             if not config.jax_platforms.value:  # else JAX raises it
                 _logger.warning(
                     "jax_halo: JAX does not use OpenCL, but another platform%s: %s",

@@ -113,6 +113,7 @@ check doctor-caches 'icd pocl libpocl.so.2; library libpocl.so.2; mkdir -p syste
 # This system: what drivers say when they are loaded, and devices.
 export HOME=$PWD
 only_here='unset HALO_DEVICE; mkdir drivers'
+check doctor-broken-loader ': >libOpenCL.so.1; LD_LIBRARY_PATH=. OCL_ICD_VENDORS=/nonexistent halo doctor | sed -n "/^Loader/p; /roblem/,\$p"'
 check doctor-no-folder 'OCL_ICD_VENDORS=/nonexistent halo doctor | sed -n "/^Drivers/p; /problem/,\$p"'
 check doctor-no-file "$only_here"'; export OCL_ICD_VENDORS=$PWD/drivers; halo doctor | sed -n "/^Drivers/p; /problem/,\$p"'
 check doctor-broken-driver "$only_here"'; echo libnothing.so.7 >drivers/nothing.icd; echo "$PWD/axpy.hlo" >drivers/text.icd

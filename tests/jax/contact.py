@@ -34,7 +34,7 @@ def python(code, **variables):
 def wrong_device():
   out, err = python(DEVICES, HALO_DEVICE="no-such-device")
   assert "CpuDevice" in out, (out, err)
-  assert err.count("JAX does not use OpenCL, but another platform, though HALO_DEVICE is 'no-such-device'") == 1, err
+  assert err.count("JAX does not use OpenCL, but another platform: NOT_FOUND: HALO_DEVICE=no-such-device: ") == 1, err
   assert "there are: 0:0 " in err, err
 
 

@@ -4,9 +4,11 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "halo/client.h"
+#include "opencl/api.h"
 #include "opencl/event.h"
 #include "opencl_test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -355,7 +357,6 @@ START_TEST(device_from_environment) {
 }
 END_TEST
 
-/* The loader looks for drivers in this folder instead of /etc/OpenCL/vendors. */
 START_TEST(device_treated) {
   setenv("HALO_TREAT_AS", "gpu", 1);
   halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
@@ -366,6 +367,38 @@ START_TEST(device_treated) {
   ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_INVALID_ARGUMENT);
   ck_assert_ptr_null(device);
   ck_assert_ptr_nonnull(strstr(halo_error_message(), "HALO_TREAT_AS"));
+}
+END_TEST
+
+/* What dlopen says of a loader, and what is meant by that. */
+START_TEST(broken_loader) {
+  char folder[] = "/tmp/halo-loader.XXXXXX", file[128], path[64], found[128];
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  snprintf(file, sizeof file, "%s/libOpenCL.so.1", folder);
+  const char *none = "libOpenCL.so.1: cannot open shared object file: No such file or directory";
+  const char *other = "libOpenCL.so.1: wrong ELF class: ELFCLASS32";
+  snprintf(path, sizeof path, "/nonexistent::%s:/tmp", folder);
+  ck_assert_ptr_null(halo_cl_api_find_broken(none, NULL, found, sizeof found));
+  ck_assert_ptr_null(halo_cl_api_find_broken(none, path, found, sizeof found));
+  ck_assert_int_eq(close(creat(file, 0600)), 0);
+  ck_assert_str_eq(halo_cl_api_find_broken(other, path, found, sizeof found), other);
+  ck_assert_str_eq(found, file);
+  ck_assert_str_eq(halo_cl_api_find_broken(none, path, found, sizeof found), none);
+  ck_assert_ptr_null(halo_cl_api_find_broken(none, "/nonexistent", found, sizeof found));
+  remove(file);
+  rmdir(folder);
+  const char *why =
+      halo_cl_api_find_broken("/opt/libOpenCL.so.1: file too short", path, found, sizeof found);
+  ck_assert_str_eq(why, "file too short");
+  ck_assert_str_eq(found, "/opt/libOpenCL.so.1");
+  why =
+      halo_cl_api_find_broken("here/libOpenCL.so.1: invalid ELF header", path, found, sizeof found);
+  ck_assert_str_eq(why, "invalid ELF header");
+  ck_assert_str_eq(found, "here/libOpenCL.so.1");
+  /* The loader needs another library. */
+  const char *needs = "libdep.so.2: cannot open shared object file: No such file or directory";
+  ck_assert_str_eq(halo_cl_api_find_broken(needs, path, found, sizeof found), needs);
+  ck_assert_str_eq(found, "libOpenCL.so.1");
 }
 END_TEST
 
@@ -610,6 +643,7 @@ int main(void) {
   tcase_add_test(plain, all_devices);
   tcase_add_test(plain, device_from_environment);
   tcase_add_test(plain, device_treated);
+  tcase_add_test(plain, broken_loader);
   tcase_add_test(plain, device_none);
   tcase_add_test(plain, null_device);
   tcase_add_test(plain, memory_reuse);
