@@ -4,7 +4,7 @@
 
 #include "client/executable.h"
 #include "evaluator/evaluator.h"
-#include "passes/accuracy.h"
+#include "passes/expand/accuracy.h"
 
 halo_status halo_module_evaluate(const halo_module *module, halo_literal *const *arguments,
                                  int argument_count, halo_literal **out) {

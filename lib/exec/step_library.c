@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec/step_library.c: matrix products by a library. */
 #include "exec/run.h"
-#include "kernels/gemm.h"
+#include "kernels/dot/gemm.h"
 
 static halo_status library_start(halo_run *run, const halo_step *step, void *state) {
   (void)state;

@@ -32,7 +32,7 @@ static inline halo_solve_view halo_solve_describe(const halo_instr *solve) {
 
 /* The largest matrix of an element type that is factored, or solved with, in one piece on devices of many work
  * items: it lies in the local memory of a work group (16 KiB at most). Larger ones are written as several
- * operations (passes/expand_linalg.c). */
+ * operations (passes/expand/linalg.c). */
 static inline int64_t halo_linalg_block(halo_type type) {
   return halo_type_size(type) <= 4 ? 64 : 32;
 }

@@ -72,11 +72,11 @@ typedef enum halo_exec_class {
   HALO_EXEC_MOVEMENT,    /* elements of operands at other indices, or made from the index */
   HALO_EXEC_REDUCTION,   /* combines elements by a computation */
   HALO_EXEC_STRUCTURED,  /* a family of kernels of its own */
-  HALO_EXEC_EXPANDED,    /* rewritten into others before it gets that far (passes/expand.c) */
-  HALO_EXEC_CONTROL,     /* runs computations: loops, branches, calls */
-  HALO_EXEC_ASYNC,       /* start and end of what something else does meanwhile */
-  HALO_EXEC_COLLECTIVE,  /* together with other replicas or partitions */
-  HALO_EXEC_HOST         /* needs the host while running */
+  HALO_EXEC_EXPANDED,   /* rewritten into others before it gets that far (passes/expand/expand.c) */
+  HALO_EXEC_CONTROL,    /* runs computations: loops, branches, calls */
+  HALO_EXEC_ASYNC,      /* start and end of what something else does meanwhile */
+  HALO_EXEC_COLLECTIVE, /* together with other replicas or partitions */
+  HALO_EXEC_HOST        /* needs the host while running */
 } halo_exec_class;
 
 /* How an operand is read: the letters of opcodes.def. */

@@ -37,7 +37,7 @@ const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row)
 /* Sizes the launch for these: as many items, at least one. */
 void halo_loop_launch(const halo_lowering *l, halo_launch *launch, int64_t items, int64_t row);
 
-/* loop_spans.c: rows cut into spans within which all neighbours do the same. */
+/* kernels/loop/spans.c: rows cut into spans within which all neighbours do the same. */
 /* Emits what is done for the element at a position among all items, its stores with it. */
 typedef void halo_loop_body(const halo_lowering *l, halo_emitter *e, const halo_integer *at);
 typedef struct halo_loop_spans {
@@ -56,7 +56,7 @@ void halo_loop_begin_spans(halo_emitter *e, const halo_lowering *l);
 void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s);
 void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const halo_loop_spans *s);
 
-/* loop_short.c: whole rows of a short last dimension. */
+/* kernels/loop/short.c: whole rows of a short last dimension. */
 typedef struct halo_loop_short {
   int64_t rows, length; /* the elements of a row */
 } halo_loop_short;

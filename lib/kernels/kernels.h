@@ -10,7 +10,7 @@
 
 #include "base/strbuf.h"
 #include "codegen/emitter.h"
-#include "kernels/gemm.h"
+#include "kernels/dot/gemm.h"
 #include "opencl/caps.h"
 
 /* One kernel launch, or one library call. Arguments are (role, index) pairs that the plan resolves to

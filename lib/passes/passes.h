@@ -83,7 +83,7 @@ halo_pass_fn halo_pass_attention;
 halo_pass_fn halo_pass_lapack;
 /* Groups instructions into kernels (fusion.c). */
 halo_pass_fn halo_pass_fusion;
-/* Fusions over the same rows, with reductions of these rows between them, become one (fusion_rows.c). */
+/* Fusions over the same rows, with reductions of these rows between them, become one (passes/fuse/rows.c). */
 halo_pass_fn halo_pass_rows;
 /* Loop fusions over the same arrays become one with several results. */
 halo_pass_fn halo_pass_multi_output;

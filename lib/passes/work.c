@@ -5,7 +5,7 @@
 #include "base/pointer_map.h"
 #include "halo/passes.h"
 #include "hlo/hlo.h"
-#include "passes/trip_count.h"
+#include "passes/loops/trip_count.h"
 
 #include <math.h>
 #include <stdlib.h>

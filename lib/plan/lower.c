@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/pointer_map.h"
 #include "custom/custom.h"
-#include "passes/fusion.h"
+#include "passes/fuse/fusion.h"
 #include "passes/passes.h"
 #include "plan/bundles.h"
 #include "plan/coalesce.h"

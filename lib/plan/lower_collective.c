@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/lower_collective.c: exchanges with other devices, as passes/expand_exchange.c leaves them. */
+/* plan/lower_collective.c: exchanges with other devices, as passes/expand/exchange.c leaves them. */
 #include "hlo/collective.h"
 #include "plan/lowering.h"
 
@@ -45,7 +45,7 @@ static const struct {
     {HALO_OP_XOR, HALO_FOLD_XOR, HALO_FOLD_XOR},
 };
 
-/* Where there is a reducer, expand_exchange.c found that the host can combine; what passes noted on it since changes
+/* Where there is a reducer, passes/expand/exchange.c found that the host can combine; what passes noted on it since changes
  * nothing. */
 static void collective_set_fold(const halo_instr *instr, halo_plan_collective *out) {
   const halo_computation *reducer = halo_instr_comp(instr, HALO_ATTR_TO_APPLY);

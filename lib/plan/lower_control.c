@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_control.c: loops, whose state stays in one set of buffers, and branches. */
 #include "base/memory.h"
-#include "passes/trip_count.h"
+#include "passes/loops/trip_count.h"
 #include "plan/lowering.h"
 
 #include <stdlib.h>

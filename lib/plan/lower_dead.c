@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/lower_dead.c: what a loop of known length computes for its condition alone, such as its counter: nobody asks
  * the condition, so it becomes no steps. */
-#include "passes/loop_state.h"
+#include "passes/loops/loop_state.h"
 #include "plan/lowering.h"
 
 /* The value of an instruction that is not to become steps, until its turn comes. */

@@ -2,7 +2,7 @@
 /* plan/lower_kernel.c: what kernels compute. A fusion's text is a unit of the plan; fusions of equal
  * text share one. */
 #include "base/memory.h"
-#include "passes/fusion.h"
+#include "passes/fuse/fusion.h"
 #include "plan/lowering.h"
 
 #include <string.h>

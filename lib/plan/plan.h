@@ -89,7 +89,7 @@ struct halo_step {
   halo_plan_value *values;
   int32_t value_count;
   uint64_t in_place;                     /* bit i: args[i] may share the output's buffer */
-  const struct halo_gemm *gemm;          /* of kernels/gemm.h */
+  const struct halo_gemm *gemm;          /* of kernels/dot/gemm.h */
   const struct halo_custom_site *custom; /* of custom/custom.h */
   int64_t delta;                         /* random: the state goes on by so much */
   double seconds;                        /* that a launch is expected to take */

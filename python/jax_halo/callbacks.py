@@ -27,7 +27,7 @@ def _is_local(context):
 
 
 def _pieces(ctx, operands, avals):
-    """What each device has of the operands, and its extents: see partition_custom.c."""
+    """What each device has of the operands, and its extents: see partition/custom.c."""
     from jax._src import core
     from jax._src.interpreters import mlir
     from jax._src.lib.mlir import ir

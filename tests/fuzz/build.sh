@@ -18,7 +18,7 @@ flags=(-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -ffp-contract=off
 # shellcheck disable=SC2206
 flags+=(${FUZZ_FLAGS:-})
 # The library is compiled once, without CLBlast, for all targets.
-python3 cl_kernels/embed.py "$out/kernels.c" cl_kernels/*.cl
+python3 cl_kernels/embed.py "$out/kernels.c" cl_kernels/*.cl lib/kernels/*/*.cl
 objects=()
 compile() {
   local object
@@ -27,7 +27,8 @@ compile() {
   if [ "$object" -nt "$1" ] && [ -z "$(find include lib -name '*.h' -newer "$object")" ]; then return; fi
   "$cc" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$1" -o "$object"
 }
-for source in lib/*/*.c "$out/kernels.c"; do
+shopt -s globstar
+for source in lib/**/*.c "$out/kernels.c"; do
   case $source in lib/mpi/*) continue ;; esac # a library of its own, over MPI
   compile "$source"
 done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_accuracy.c: result_accuracy: the table of bounds, what is refused, and that what asks for more
  * gets it. tests/golden/passes/accuracy.hlo has what is rewritten and what is not. */
-#include "passes/accuracy.h"
+#include "passes/expand/accuracy.h"
 #include "passes/passes.h"
 #include "run_test.h"
 #include "suite.h"

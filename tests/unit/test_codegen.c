@@ -3,7 +3,7 @@
 #include "codegen/emitter.h"
 #include "codegen/prelude.h"
 #include "kernels/kernels.h"
-#include "passes/fusion.h"
+#include "passes/fuse/fusion.h"
 #include "run_test.h"
 #include "suite.h"
 

@@ -2,7 +2,7 @@
 /* Random programs mean the same before and after the passes. A failure prints seed and programs;
  * HALO_TEST_SEED=n runs that one alone. */
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "rewrite/rewrite.h"
 #include "suite.h"
 #include "values.h"
 

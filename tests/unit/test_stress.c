@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_stress.c: programs of a hundred thousand instructions from text to plan, on a device
  * that is not there: that it works, and that the time grows with the size and no faster. */
-#include "../../tools/scale_forms.h"
+#include "../../tools/bench/scale_forms.h"
 #include "halo/passes.h"
 #include "run_test.h"
 #include "suite.h"

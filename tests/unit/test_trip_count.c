@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trip counts of counted loops, and loops that are none. */
 #include "base/strbuf.h"
+#include "passes/loops/trip_count.h"
 #include "passes/passes.h"
-#include "passes/trip_count.h"
 #include "suite.h"
 
 #include <stdlib.h>

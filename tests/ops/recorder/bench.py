@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small ones of the programs that `halo bench programs` runs (tools/programs), with the same inputs."""
+"""The small ones of the programs that `halo bench programs` runs (tools/bench/programs), with the same inputs."""
 
 import pathlib
 import sys
@@ -8,7 +8,7 @@ import jax
 
 from recorder.program import CHAINED, Program
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "tools"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "tools" / "bench"))
 
 from programs import catalogue, values
 

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/attention/attention.c: a product of queries and keys, the softmax of what is made of it, and the product of these
+ * weights with values, in one kernel, which never writes the scores. attention:item has a work item for some queries,
+ * in vectors, for CPUs; attention:group a work group, a query a work item, with keys and values in local memory. The
+ * order of sums depends on shapes and the class of device alone. */
+#include "hlo/attention.h"
+
+#include "codegen/ctype.h"
+#include "kernels/dot/view.h"
+#include "kernels/families.h"
+#include "kernels/parts.h"
+
+extern const char halo_cl_attention[];
+
+enum {
+  ATTENTION_BLOCK = 32, /* keys at a time, on CPUs */
+  ATTENTION_LANES = 64, /* queries of a work item, on CPUs */
+  ATTENTION_SUMS = 16,  /* vectors of sums in registers */
+  ATTENTION_GROUP = 64  /* work items of a group */
+};
+
+typedef struct attention_text {
+  halo_lowering *l;
+  halo_attention_view v;
+  halo_dot_view scores, product;
+  halo_parts parts;
+  int lanes, block, keys, local;
+} attention_text;
+
+static const halo_shape *attention_row_major(const attention_text *t, const halo_shape *shape) {
+  return halo_shape_new(t->l->arena, shape->type, shape->rank, shape->dims);
+}
+
+static const halo_integer *attention_row(attention_text *t, const halo_integer *row) {
+  halo_emitter *e = &t->parts.e;
+  int64_t groups = t->v.rows.outer / t->v.group;
+  const halo_integer *group = halo_emit_counter(e, "b", groups);
+  return halo_integer_add(&e->integers, halo_integer_mul(&e->integers, group, t->v.group), row);
+}
+
+/* Of a row of weights, the position among the dimensions of a part that they play in the second product. */
+static const halo_integer *attention_part(attention_text *t, const halo_integer *row,
+                                          const halo_dot_group *part) {
+  halo_emitter *e = &t->parts.e;
+  const halo_shape *shape = t->product.dot->operands[t->v.weights]->shape;
+  emit_index *index = halo_index_from_position(e, attention_row_major(t, shape),
+                                               halo_integer_mul(&e->integers, row, t->v.rows.n));
+  const halo_integer *at = halo_integer_constant(&e->integers, 0);
+  for (int i = 0; i < part->count; i++) {
+    at = halo_integer_mul(&e->integers, at, shape->dims[part->dims[i]]);
+    at = halo_integer_add(&e->integers, at, halo_index_at(index, part->dims[i]));
+  }
+  return at;
+}
+
+/* ---- Helpers of the kernel ---- */
+
+static void attention_emit_return(attention_text *t, halo_value value, const char *suffix,
+                                  const char *indices, const char *with) {
+  halo_emit_line(&t->parts.e, "return %s;", value.text);
+  halo_parts_close(&t->parts, "float", suffix, indices, with);
+}
+
+/* An element of a query (`keys` false) or of a key. */
+static void attention_emit_read(attention_text *t, bool keys) {
+  halo_emitter *e = &t->parts.e;
+  emit_frame *frame = halo_parts_open(&t->parts);
+  const halo_integer *line = halo_emit_counter(e, "x", keys ? t->v.rows.n : t->v.group);
+  halo_value value =
+      halo_dot_element(e, frame, &t->scores, keys, halo_emit_counter(e, "b", t->scores.batch), line,
+                       halo_emit_counter(e, "k", t->v.depth));
+  attention_emit_return(t, value, keys ? "_key" : "_query", "b, x, k", NULL);
+}
+
+static void attention_emit_value(attention_text *t) {
+  halo_emitter *e = &t->parts.e;
+  emit_frame *frame = halo_parts_open(&t->parts);
+  const halo_dot_side *weights = t->v.weights ? &t->product.rhs : &t->product.lhs;
+  const halo_integer *first = attention_row(t, halo_integer_constant(&e->integers, 0));
+  halo_value value = halo_dot_element(
+      e, frame, &t->product, !t->v.weights, attention_part(t, first, &weights->batch),
+      halo_emit_counter(e, "k", t->v.width), halo_emit_counter(e, "x", t->v.rows.n));
+  attention_emit_return(t, value, "_value", "b, x, k", NULL);
+}
+
+/* What is made of a score. */
+static void attention_emit_logit(attention_text *t) {
+  halo_emitter *e = &t->parts.e;
+  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_value score = halo_emit_convert(e, halo_value_name(HALO_F32, "v"), t->scores.result);
+  halo_frame_bind(e, frame, t->v.scores, 0, score);
+  const halo_integer *row = attention_row(t, halo_emit_counter(e, "r", t->v.group));
+  const halo_integer *at =
+      halo_integer_add(&e->integers, halo_integer_mul(&e->integers, row, t->v.rows.n),
+                       halo_emit_counter(e, "x", t->v.rows.n));
+  emit_index *index = halo_index_from_position(e, attention_row_major(t, t->v.logits->shape), at);
+  halo_value value = halo_emit_value(e, frame, t->v.logits, 0, index);
+  attention_emit_return(t, value, "_logit", "b, r, x", "float");
+}
+
+static void attention_emit_exponential(attention_text *t) {
+  halo_emitter *e = &t->parts.e;
+  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_frame_bind(e, frame, t->v.exponential->operands[0], 0, halo_value_name(HALO_F32, "v"));
+  emit_index *index = halo_index_from_position(e, attention_row_major(t, t->v.exponential->shape),
+                                               halo_integer_constant(&e->integers, 0));
+  halo_value value = halo_emit_value(e, frame, t->v.exponential, 0, index);
+  attention_emit_return(t, value, "_exp", "x", "float");
+}
+
+/* The index of the result's element that one of a product's becomes. */
+static emit_index *attention_move(attention_text *t, const halo_instr *to, emit_index *index) {
+  halo_emitter *e = &t->parts.e;
+  if (to == t->v.product) return index;
+  const halo_instr *from = to->operands[0];
+  index = attention_move(t, from, index);
+  if (to->opcode == HALO_OP_RESHAPE) {
+    const halo_integer *at = halo_index_position(e, index, attention_row_major(t, from->shape));
+    return halo_index_from_position(e, attention_row_major(t, to->shape), at);
+  }
+  int32_t rank;
+  const int64_t *dims = halo_instr_ints(to, HALO_ATTR_DIMENSIONS, &rank);
+  const halo_integer *at[HALO_MAX_RANK];
+  for (int32_t d = 0; d < rank; d++) at[d] = halo_index_at(index, (int)dims[d]);
+  return halo_index_of(e, rank, to->shape->dims, at);
+}
+
+static void attention_emit_out(attention_text *t) {
+  halo_emitter *e = &t->parts.e;
+  halo_parts_open(&t->parts);
+  const halo_instr *root = t->l->computation->root;
+  const halo_dot_side *weights = t->v.weights ? &t->product.rhs : &t->product.lhs;
+  const halo_integer *row = attention_row(t, halo_emit_counter(e, "r", t->v.group));
+  const halo_integer *batch = attention_part(t, row, &weights->batch);
+  const halo_integer *line = attention_part(t, row, &weights->free);
+  const halo_integer *element = halo_emit_counter(e, "k", t->v.width);
+  emit_index *index = halo_dot_result_index(e, &t->product, batch, t->v.weights ? element : line,
+                                            t->v.weights ? line : element);
+  index = attention_move(t, root, index);
+  halo_value value = halo_emit_convert(e, halo_value_name(HALO_F32, "v"), t->product.result);
+  halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL),
+                  halo_index_position(e, index, root->shape), value);
+  halo_parts_close(&t->parts, "void", "_out", "b, r, k", "float");
+}
+
+/* ---- Kernels ---- */
+
+static halo_status attention_write(attention_text *t, const char *how) {
+  halo_lowering *l = t->l;
+  halo_parts *parts = &t->parts;
+  const char *why;
+  halo_attention_describe(l->computation, &t->v, &why);
+  halo_dot_describe(t->v.scores, &t->scores);
+  halo_dot_describe(t->v.product, &t->product);
+  /* 64 bits on CPUs: neighbours are then seen to be neighbours whatever an index is made of. */
+  halo_parts_begin(parts, l, halo_kernel_name(l, "attention"), t->local == 1);
+  attention_emit_read(t, false);
+  attention_emit_read(t, true);
+  attention_emit_value(t);
+  attention_emit_logit(t);
+  attention_emit_exponential(t);
+  attention_emit_out(t);
+  int64_t groups = t->v.rows.outer / t->v.group, tiles = (t->v.group + t->lanes - 1) / t->lanes;
+  halo_template k;
+  halo_parts_template(parts, &k, halo_cl_attention, "");
+  halo_parts_kernel_holes(parts, &k, parts->l->caps->is_cpu);
+  halo_parts_call(parts, &k, "H_Q", "_query", "b, r, k");
+  halo_parts_call(parts, &k, "H_K", "_key", "b, j, k");
+  halo_parts_call(parts, &k, "H_V", "_value", "b, j, d");
+  halo_parts_call(parts, &k, "H_LOGIT", "_logit", "b, r, j, v");
+  halo_parts_hole(parts, &k, "H_EXP(v)", "%s_exp(%s, 0, v)", parts->name, parts->texts.arguments);
+  halo_parts_call(parts, &k, "H_OUT", "_out", "b, r, d, v");
+  halo_template_define_int(&k, "H_GROUPS", groups);
+  halo_template_define_int(&k, "H_M", t->v.group);
+  halo_template_define_int(&k, "H_N", t->v.rows.n);
+  halo_template_define_int(&k, "H_DEPTH", t->v.depth);
+  halo_template_define_int(&k, "H_WIDTH", t->v.width);
+  halo_template_define_int(&k, "H_BLOCK", t->block);
+  halo_template_define_int(&k, "H_R", t->lanes);
+  halo_template_define_int(&k, "H_KEYS", t->keys);
+  halo_template_define_int(&k, "H_LOCAL", t->local);
+  halo_template_define_int(&k, "H_CAUSAL", t->v.behind && t->local == 1);
+  if (t->v.behind) {
+    halo_parts_hole(parts, &k, "H_BEHIND", "%s",
+                    halo_ctype_constant(l->arena, t->v.behind->literal, 0));
+  }
+  halo_template_finish(&k, l->source);
+  halo_launch *launch =
+      halo_parts_launch(parts, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
+  launch->any_local = t->local == 1;
+  launch->local[0] = (size_t)t->local;
+  launch->global[0] = (size_t)(groups * tiles * t->local);
+  return halo_parts_end(parts);
+}
+
+static halo_status attention_item_lower(halo_lowering *l) {
+  attention_text t = {.l = l, .local = 1, .block = ATTENTION_BLOCK, .lanes = ATTENTION_LANES};
+  halo_attention_view v;
+  const char *why;
+  halo_attention_describe(l->computation, &v, &why);
+  while (t.lanes > 16 && t.lanes / 2 >= v.group) t.lanes /= 2;
+  t.keys = ATTENTION_SUMS / (t.lanes / 16);
+  return attention_write(&t, "item");
+}
+
+/* Keys and values that local memory holds; a power of two. */
+static int attention_group_block(const halo_lowering *l, const halo_attention_view *v) {
+  int block = 16;
+  while (block > 0 && 4 * block * (v->depth + v->width) > (int64_t)l->caps->local_memory)
+    block /= 2;
+  return block;
+}
+
+static halo_status attention_group_lower(halo_lowering *l) {
+  attention_text t = {.l = l, .lanes = ATTENTION_GROUP, .local = ATTENTION_GROUP};
+  halo_attention_view v;
+  const char *why;
+  halo_attention_describe(l->computation, &v, &why);
+  t.block = attention_group_block(l, &v);
+  t.keys = t.block < 4 ? t.block : 4;
+  return attention_write(&t, "group");
+}
+
+static bool attention_supports(const halo_lowering *l, const char **why) {
+  halo_attention_view v;
+  return halo_attention_describe(l->computation, &v, why);
+}
+
+static bool attention_group_supports(const halo_lowering *l, const char **why) {
+  halo_attention_view v;
+  if (!halo_attention_describe(l->computation, &v, why)) return false;
+  *why = "the device has no work groups for it";
+  return l->caps->max_work_group >= ATTENTION_GROUP && l->caps->max_items[0] >= ATTENTION_GROUP &&
+         attention_group_block(l, &v) > 0;
+}
+
+/* Seconds of the products, by operations that vectors of a CPU's do many of at a time. */
+static double attention_cost(const halo_lowering *l, double slower) {
+  halo_attention_view v;
+  const char *why;
+  halo_attention_describe(l->computation, &v, &why);
+  double scores = (double)v.rows.outer * (double)v.rows.n;
+  double work = scores * (16 + (double)(v.depth + v.width) / 8);
+  return halo_lowering_target(l)->launch + slower * work / halo_lowering_target(l)->rate;
+}
+
+static double attention_item_cost(const halo_lowering *l) {
+  return attention_cost(l, l->caps->is_cpu ? 1 : 16);
+}
+
+static double attention_group_cost(const halo_lowering *l) {
+  return attention_cost(l, l->caps->is_cpu ? 8 : 1);
+}
+
+/* Each element of a result computes all weights of its row anew. */
+static double attention_loop_cost(const halo_lowering *l) {
+  halo_attention_view v;
+  const char *why;
+  halo_attention_describe(l->computation, &v, &why);
+  return attention_cost(l, 16 * (double)v.width * (double)v.rows.n);
+}
+
+static const halo_implementation attention_implementations[] = {
+    {"item", attention_supports, attention_item_cost, attention_item_lower},
+    {"group", attention_group_supports, attention_group_cost, attention_group_lower},
+    {"loop", attention_supports, attention_loop_cost, halo_loop_lower},
+    {0}};
+const halo_family halo_family_attention = {"attention", HALO_OPCODE_COUNT,
+                                           attention_implementations};

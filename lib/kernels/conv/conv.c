@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/conv/conv.c: convolutions: as products of matrices, from packed panels on CPUs, in local-memory
+ * tiles on GPUs; and element by element. */
+#include "kernels/conv/conv.h"
+
+#include "codegen/ctype.h"
+#include "kernels/dot/panels.h"
+#include "kernels/families.h"
+
+extern const char halo_cl_gemm_tile[];
+
+bool halo_conv_is_plain(const halo_conv_view *v, const char **why) {
+  if (v->groups == 0 || v->m == 0 || v->n == 0 || v->k == 0 ||
+      halo_shape_element_count(v->lhs->shape) == 0) {
+    *why = "an extent is 0";
+    return false;
+  }
+  if (v->accumulator == HALO_PRED || halo_type_is_complex(v->accumulator)) {
+    *why = "the element type is pred or complex";
+    return false;
+  }
+  if (halo_type_is_complex(v->lhs->shape->type) || halo_type_is_complex(v->rhs->shape->type)) {
+    *why = "an operand is complex";
+    return false;
+  }
+  return true;
+}
+
+/* ---- Text shared by the kernels ---- */
+
+void halo_conv_begin(halo_parts *p, halo_lowering *l, const halo_conv_view *v, const char *name) {
+  /* Images with their padding, and panels, may be larger than any array of the program. */
+  double image = (double)v->products * (double)v->batch * (double)(v->inputs + 64);
+  for (int s = 0; s < v->dims->spatial; s++) {
+    const halo_window_dim *w = &v->window[s];
+    int64_t out = v->conv->shape->dims[v->dims->out_spatial[s]];
+    image *= (double)out * (double)w->stride + (double)w->size * (double)w->window_dilation;
+  }
+  double panels = (double)v->products * ((double)v->n + 64) * ((double)v->k + 64);
+  double rows = ((double)v->m + 64) * ((double)v->k + 64);
+  halo_parts_begin(p, l, name, image > 1e9 || panels > 1e9 || rows > 1e9);
+  halo_sections_add(&p->e.sections, halo_ctype_section(v->accumulator));
+}
+
+/* Opens a helper for a result, which is the sum v, and whatever is fused behind it. */
+static emit_frame *conv_open_result(halo_parts *p, const halo_conv_view *v) {
+  halo_emitter *e = &p->e;
+  emit_frame *frame = halo_parts_open(p);
+  halo_value sum = halo_emit_convert(e, halo_value_name(v->accumulator, "v"), v->result);
+  halo_frame_bind(e, frame, v->conv, 0, sum);
+  return frame;
+}
+
+static emit_index *conv_result_index(halo_parts *p, const halo_conv_view *v, const char *outside) {
+  halo_emitter *e = &p->e;
+  halo_conv_axes rows = halo_conv_rows(v);
+  return halo_conv_result_index(e, v, &rows, halo_emit_counter(e, "b", v->products),
+                                halo_emit_counter(e, "x", v->m), halo_emit_counter(e, "y", v->n),
+                                outside);
+}
+
+void halo_conv_store(halo_parts *p, const halo_conv_view *v) {
+  emit_frame *frame = conv_open_result(p, v);
+  halo_parts_store(p, frame, v->conv->shape, conv_result_index(p, v, ""));
+  halo_parts_close(p, "void", "_out", "b, x, y", halo_ctype_compute(v->accumulator));
+}
+
+void halo_conv_store_split(halo_parts *p, const halo_conv_view *v) {
+  const char *type = halo_ctype_compute(halo_lowering_root(p->l)->shape->type);
+  emit_frame *frame = conv_open_result(p, v);
+  halo_parts_value(p, frame, conv_result_index(p, v, "0"));
+  halo_parts_close(p, type, "_value", "b, x, y", halo_ctype_compute(v->accumulator));
+  halo_parts_open(p);
+  halo_parts_put(p, conv_result_index(p, v, ""));
+  halo_parts_close(p, "void", "_put", "b, x, y", type);
+}
+
+void halo_conv_emit_at(halo_parts *p, const halo_conv_view *v) {
+  halo_emitter *e = &p->e;
+  halo_parts_open(p);
+  emit_index *index = conv_result_index(p, v, "-1");
+  halo_emit_line(e, "return %s;",
+                 halo_emit_integer(e, halo_index_position(e, index, v->conv->shape)));
+  halo_parts_close(p, p->itype, "_at", "b, x, y", NULL);
+}
+
+const char *halo_conv_operand(halo_parts *p, const halo_conv_view *v, const halo_instr *operand,
+                              int32_t scratch) {
+  halo_role role = scratch < 0 ? HALO_ROLE_INPUT : HALO_ROLE_SCRATCH;
+  int32_t number = scratch < 0 ? (int32_t)operand->parameter_number : scratch;
+  return halo_emit_arg(&p->e, role, number, v->accumulator, NULL);
+}
+
+/* ---- Tiles ---- */
+
+/* "inline T name_a(..., b, x, k)": an element of lhs for a row and a k. */
+static void conv_tile_lhs(halo_parts *p, const halo_conv_view *v) {
+  halo_emitter *e = &p->e;
+  emit_frame *frame = halo_parts_open(p);
+  halo_conv_axes rows = halo_conv_rows(v), window = halo_conv_window(v);
+  const halo_integer *y[HALO_MAX_RANK], *k[HALO_MAX_RANK], *n, *f;
+  halo_conv_place(e, &rows, halo_emit_counter(e, "x", v->m), y, &n);
+  halo_conv_place(e, &window, halo_emit_counter(e, "k", v->k), k, &f);
+  for (int s = 0; s < v->dims->spatial; s++) {
+    y[s] = halo_conv_meets(e, v, s, y[s], k[s]);
+  }
+  const halo_integer *group = halo_conv_group(e, v, halo_emit_counter(e, "b", v->products));
+  halo_value value = halo_conv_lhs(e, frame, v, group, n, f, y);
+  halo_emit_line(e, "return %s;", value.text);
+  halo_parts_close(p, halo_ctype_compute(v->accumulator), "_a", "b, x, k", NULL);
+}
+
+/* Likewise of rhs for a column. */
+static void conv_tile_rhs(halo_parts *p, const halo_conv_view *v) {
+  halo_emitter *e = &p->e;
+  emit_frame *frame = halo_parts_open(p);
+  halo_conv_axes window = halo_conv_window(v);
+  const halo_integer *k[HALO_MAX_RANK], *f;
+  halo_conv_place(e, &window, halo_emit_counter(e, "k", v->k), k, &f);
+  halo_value value = halo_conv_rhs(e, frame, v, halo_emit_counter(e, "b", v->products),
+                                   halo_emit_counter(e, "x", v->n), f, k);
+  halo_emit_line(e, "return %s;", value.text);
+  halo_parts_close(p, halo_ctype_compute(v->accumulator), "_b", "b, x, k", NULL);
+}
+
+static void conv_tile_view(const halo_lowering *l, halo_conv_view *v) {
+  halo_conv_describe(l->hero, v);
+  halo_conv_fill_holes(v);
+}
+
+static bool conv_tile_supports(const halo_lowering *l, const char **why) {
+  halo_conv_view v;
+  conv_tile_view(l, &v);
+  const halo_caps *caps = l->caps;
+  if (caps->max_work_group < 256 || caps->max_items[0] < 16 || caps->max_items[1] < 16) {
+    *why = "work groups of 16 x 16 do not fit the device";
+    return false;
+  }
+  if (caps->local_memory < 2 * 16 * 65 * halo_type_size(v.accumulator)) {
+    *why = "the device has too little local memory";
+    return false;
+  }
+  return halo_conv_is_plain(&v, why);
+}
+
+/* Operations that a multiplication and an addition take in each way, fetching included. */
+enum { CONV_TILE_CPU = 3, CONV_TILE_GPU = 2, CONV_LOOP_CPU = 6, CONV_LOOP_GPU = 40 };
+
+/* Likewise of a stencil, in vectors; and of asking whether a place of the window is a hole. */
+static const double CONV_STENCIL = 0.25;
+enum { CONV_ASK = 2 };
+
+static double conv_tile_cost(const halo_lowering *l) {
+  halo_conv_view v;
+  conv_tile_view(l, &v);
+  double rows = (double)halo_panels_round_up(v.m, 64),
+         columns = (double)halo_panels_round_up(v.n, 64);
+  double work = (double)v.products * rows * columns * (double)v.k;
+  return halo_lowering_target(l)->launch +
+         work * (l->caps->is_cpu ? CONV_TILE_CPU : CONV_TILE_GPU) / halo_lowering_target(l)->rate;
+}
+
+/* Places of the windows of all results that are holes for each that is none. */
+static double conv_holes(const halo_conv_view *v) {
+  double holes = 1;
+  for (int s = 0; s < v->dims->spatial; s++) {
+    /* A step of a stride that has something in common with the holes' meets them more or less often. */
+    int64_t d = v->window[s].base_dilation;
+    holes *= (double)(d < v->window[s].size ? d : v->window[s].size);
+  }
+  return holes;
+}
+
+static double conv_loop_cost(const halo_lowering *l) {
+  halo_conv_view v;
+  halo_conv_describe(l->hero, &v);
+  double rate = halo_lowering_target(l)->rate, launch = halo_lowering_target(l)->launch;
+  double results = (double)v.groups * (double)v.m * (double)v.n;
+  if (halo_loop_is_stencil(l)) return launch + results * (1 + (double)v.k * CONV_STENCIL) / rate;
+  double holes = conv_holes(&v), places = (double)v.k / (double)v.inputs;
+  double asking = holes > 1 ? results * places * CONV_ASK : 0;
+  double work = halo_conv_work(&v) / holes * (l->caps->is_cpu ? CONV_LOOP_CPU : CONV_LOOP_GPU);
+  return launch + (asking + work) / rate;
+}
+
+/* Whether a dimension is the one whose neighbours are neighbours in memory. */
+static bool conv_is_minor(const halo_shape *shape, int dim) {
+  return shape->minor_to_major[0] == dim;
+}
+
+static halo_status conv_tile_lower(halo_lowering *l) {
+  halo_conv_view v;
+  conv_tile_view(l, &v);
+  const char *name = halo_kernel_name(l, "tile");
+  halo_parts p;
+  halo_conv_begin(&p, l, &v, name);
+  conv_tile_lhs(&p, &v);
+  conv_tile_rhs(&p, &v);
+  halo_conv_store(&p, &v);
+  /* What lies side by side in the result is computed side by side: output features, or places. */
+  bool turned = !conv_is_minor(v.conv->shape, v.dims->out_feature);
+  int64_t rows = turned ? v.n : v.m, columns = turned ? v.m : v.n;
+  halo_template k;
+  halo_parts_template(&p, &k, halo_cl_gemm_tile, "");
+  halo_parts_hole(&p, &k, "H_T", "%s", halo_ctype_compute(v.accumulator));
+  halo_parts_hole(&p, &k, "H_A(b, row, k)", "%s_%c(%s, b, row, k)", name, turned ? 'b' : 'a',
+                  p.texts.arguments);
+  halo_parts_hole(&p, &k, "H_B(b, k, column)", "%s_%c(%s, b, column, k)", name, turned ? 'a' : 'b',
+                  p.texts.arguments);
+  halo_parts_hole(&p, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
+  halo_parts_hole(&p, &k, "H_OUT(b, row, column, v)", "%s_out(%s, b, %s, v)", name,
+                  p.texts.arguments, turned ? "column, row" : "row, column");
+  halo_template_define_int(&k, "H_M", rows);
+  halo_template_define_int(&k, "H_N", columns);
+  halo_template_define_int(&k, "H_K", v.k);
+  halo_template_define_int(&k, "H_BATCH", v.products);
+  bool lhs_k = conv_is_minor(v.lhs->shape, v.dims->lhs_feature) && v.inputs > 1;
+  bool rhs_k = !conv_is_minor(v.rhs->shape, v.dims->rhs_output);
+  halo_template_define_int(&k, "H_AKFAST", turned ? rhs_k : lhs_k);
+  halo_template_define_int(&k, "H_BKFAST", turned ? lhs_k : rhs_k);
+  halo_template_finish(&k, l->source);
+  halo_launch *launch = halo_parts_launch(&p, "conv:tile");
+  launch->dims = 3;
+  launch->local[0] = launch->local[1] = 16;
+  launch->local[2] = 1;
+  launch->global[0] = (size_t)((columns + 63) / 64 * 16);
+  launch->global[1] = (size_t)((rows + 63) / 64 * 16);
+  launch->global[2] = (size_t)v.products;
+  return halo_parts_end(&p);
+}
+
+static const halo_implementation conv_implementations[] = {
+    {"panels", halo_conv_panels_supports, halo_conv_panels_cost, halo_conv_panels_lower},
+    {"depthwise", halo_conv_depthwise_supports, halo_conv_depthwise_cost,
+     halo_conv_depthwise_lower},
+    {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower},
+    {"loop", halo_loop_supports, conv_loop_cost, halo_loop_lower},
+    {0}};
+const halo_family halo_family_conv = {"conv", HALO_OP_CONVOLUTION, conv_implementations};

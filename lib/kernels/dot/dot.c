@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/dot/dot.c: matrix products: from packed panels on CPUs, in local-memory tiles on GPUs, by CLBlast,
+ * and element by element. */
+#include "codegen/ctype.h"
+#include "kernels/dot/panels.h"
+#include "kernels/dot/view.h"
+#include "kernels/families.h"
+
+extern const char halo_cl_gemm_tile[];
+
+static halo_dot_view dot_view(const halo_lowering *l) {
+  halo_dot_view v;
+  halo_dot_describe(l->hero, &v);
+  return v;
+}
+
+/* The same as a product of real matrices, where the matrices are complex. */
+static halo_dot_view dot_real_view(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  halo_dot_in_parts(&v);
+  return v;
+}
+
+static double dot_flops(const halo_dot_view *v) {
+  return 2.0 * (double)v->batch * (double)v->m * (double)v->n * (double)v->k;
+}
+
+/* What every fast kernel needs. */
+static bool dot_is_plain(const halo_dot_view *v, const char **why) {
+  if (v->batch == 0 || v->m == 0 || v->n == 0 || v->k == 0) {
+    *why = "an extent is 0";
+    return false;
+  }
+  if (v->accumulator == HALO_PRED || halo_type_is_complex(v->accumulator)) {
+    *why = "the element type is pred or complex";
+    return false;
+  }
+  for (int side = 0; side < 2; side++) {
+    halo_type type = (side ? &v->rhs : &v->lhs)->operand->shape->type;
+    if (halo_type_is_complex(type) && !v->in_parts) {
+      *why = "an operand is complex";
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- Text shared by the kernels ---- */
+
+/* Whether results are the product's, row by row, in the type in which they are added up. */
+static bool dot_is_whole(const halo_lowering *l, const halo_dot_view *v) {
+  return v->dot == halo_lowering_root(l) && (v->in_parts || v->result == v->accumulator) &&
+         halo_shape_has_default_layout(v->dot->shape);
+}
+
+typedef struct dot_text {
+  halo_dot_view v;
+  halo_parts parts;
+  const char *type;    /* of accumulators */
+  int32_t out_scratch; /* where parts go that a kernel behind this one finishes */
+} dot_text;
+
+static void dot_begin(dot_text *t, halo_lowering *l, const halo_dot_view *v, const char *name) {
+  *t = (dot_text){.v = *v, .type = halo_ctype_compute(v->accumulator), .out_scratch = -1};
+  /* Padded panels may be larger than any array of the program. */
+  double padded = (double)v->batch * ((double)v->m + 64) * ((double)v->k + 64);
+  double other = (double)v->batch * ((double)v->n + 64) * ((double)v->k + 64);
+  halo_parts_begin(&t->parts, l, name, padded > 1e9 || other > 1e9);
+  t->parts.e.ordered_names = true;
+  halo_sections_add(&t->parts.e.sections, halo_ctype_section(v->accumulator));
+}
+
+/* Whether the product is stored row by row as it was added up, in the result or, of complex numbers, in a scratch. */
+static bool dot_is_plain_rows(dot_text *t) {
+  halo_lowering *l = t->parts.l;
+  if (dot_is_whole(l, &t->v)) return true;
+  if (!t->v.in_parts) return false;
+  t->out_scratch = l->scratch.count;
+  halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(t->v.dot->shape)});
+  return true;
+}
+
+/* "inline T name_suffix(..., b, x, k)": an element of an operand. */
+static void dot_element(dot_text *t, bool rhs, const char *suffix) {
+  halo_emitter *e = &t->parts.e;
+  emit_frame *frame = halo_parts_open(&t->parts);
+  const halo_integer *b = halo_emit_counter(e, "b", t->v.batch);
+  const halo_integer *x = halo_emit_counter(e, "x", rhs ? t->v.n : t->v.m);
+  const halo_integer *k = halo_emit_counter(e, "k", t->v.k);
+  halo_emit_line(e, "return %s;", halo_dot_element(e, frame, &t->v, rhs, b, x, k).text);
+  halo_parts_close(&t->parts, t->type, suffix, "b, x, k", NULL);
+}
+
+/* The same, of a strided operand, with arguments for all sizes but the distance of neighbours. */
+static void dot_strided_element(dot_text *t, bool rhs) {
+  halo_emitter *e = &t->parts.e;
+  const halo_dot_side *side = rhs ? &t->v.rhs : &t->v.lhs;
+  const halo_shape *shape = side->operand->shape;
+  halo_parts_open(&t->parts);
+  const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, (int32_t)side->operand->parameter_number,
+                                  shape->type, NULL);
+  /* 64 bits, so that compilers see at once that neighbours stay neighbours. */
+  halo_strbuf at = {0};
+  halo_strbuf_printf(&at, "(long)b * %s", halo_emit_number_arg(e, side->batch.stride));
+  const halo_dot_group *groups[] = {&side->free, &side->contract};
+  for (int i = 0; i < 2; i++) {
+    const char *name = i ? "k" : "x";
+    if (groups[i]->stride == 1) {
+      halo_strbuf_printf(&at, " + %s", name);
+    } else {
+      halo_strbuf_printf(&at, " + (long)%s * %s", name, halo_emit_number_arg(e, groups[i]->stride));
+    }
+  }
+  halo_emit_line(e, "const long i = %s;", halo_strbuf_text(&at));
+  halo_strbuf_deinit(&at);
+  const halo_integer *i = halo_emit_counter(e, "i", halo_shape_element_count(shape));
+  halo_value value = halo_emit_load(e, arg, shape->type, i);
+  halo_emit_line(e, "return %s;", halo_emit_convert(e, value, t->v.accumulator).text);
+  halo_parts_close(&t->parts, t->type, "_in", "b, x, k", NULL);
+}
+
+/* Where a product lies row by row as it was added up: the result, or what dot_finish makes the result of. */
+static const char *dot_plain_arg(dot_text *t) {
+  halo_role role = t->out_scratch < 0 ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH;
+  int32_t number = t->out_scratch < 0 ? 0 : t->out_scratch;
+  return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
+}
+
+/* Makes the results of a product that was stored in parts, where it is not the result itself. */
+static halo_status dot_finish(dot_text *t) {
+  if (t->out_scratch < 0) return HALO_OK;
+  return halo_panels_finish(t->parts.l, t->v.dot, t->v.result, t->out_scratch, 1, "dot:finish");
+}
+
+/* "inline void name_out(..., b, x, y, v)" for results that lie row by row. */
+static void dot_store_plain(dot_text *t, const char *rows, const char *columns) {
+  halo_emitter *e = &t->parts.e;
+  halo_parts_open(&t->parts);
+  halo_emit_line(e, "%s[(b * %s + x) * %s + y] = v;", dot_plain_arg(t), rows, columns);
+  halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
+}
+
+/* Opens a helper for a result, which is the product v, and whatever is fused behind it. */
+static emit_frame *dot_open_result(dot_text *t) {
+  halo_emitter *e = &t->parts.e;
+  /* A block of results is stored when all that it is made of has been read, but for what finishes it. */
+  t->parts.in_place = halo_computation_same_position(t->parts.l->computation);
+  emit_frame *frame = halo_parts_open(&t->parts);
+  halo_value product = halo_emit_convert(e, halo_value_name(t->v.accumulator, "v"), t->v.result);
+  halo_frame_bind(e, frame, t->v.dot, 0, product);
+  return frame;
+}
+
+static emit_index *dot_result_index(dot_text *t) {
+  halo_emitter *e = &t->parts.e;
+  return halo_dot_result_index(e, &t->v, halo_emit_counter(e, "b", t->v.batch),
+                               halo_emit_counter(e, "x", t->v.m),
+                               halo_emit_counter(e, "y", t->v.n));
+}
+
+/* "inline void name_out(..., b, x, y, v)": finishes and stores a result from accumulator v; whatever is
+ * fused behind the product sees it as the dot's value. */
+static void dot_store(dot_text *t) {
+  emit_frame *frame = dot_open_result(t);
+  halo_parts_store(&t->parts, frame, t->v.dot->shape, dot_result_index(t));
+  halo_parts_close(&t->parts, "void", "_out", "b, x, y", t->type);
+}
+
+/* The same in two: "_value" and "_put". */
+static void dot_store_split(dot_text *t) {
+  halo_type type = halo_lowering_root(t->parts.l)->shape->type;
+  emit_frame *frame = dot_open_result(t);
+  halo_parts_value(&t->parts, frame, dot_result_index(t));
+  halo_parts_close(&t->parts, halo_ctype_compute(type), "_value", "b, x, y", t->type);
+  halo_parts_open(&t->parts);
+  halo_parts_put(&t->parts, dot_result_index(t));
+  halo_parts_close(&t->parts, "void", "_put", "b, x, y", halo_ctype_compute(type));
+}
+
+/* ---- Panels ---- */
+
+/* Integers that s16 can hold. */
+static bool dot_is_narrow(halo_type type) {
+  return halo_type_is_integral(type) && halo_type_size(type) <= 2 && type != HALO_U16;
+}
+
+/* Bytes go in fours where the processor multiplies them so. Of two bytes without signs one would have to lose 128, and the
+ * other's sums would be needed along rows: these go in pairs. */
+static bool dot_goes_in_fours(const halo_caps *caps, halo_type lhs, halo_type rhs) {
+  bool bytes = halo_type_size(lhs) == 1 && halo_type_size(rhs) == 1;
+  return caps->multiplies_bytes && bytes && (halo_type_is_sint(lhs) || halo_type_is_sint(rhs));
+}
+
+/* The block of the result, and how many elements go together. */
+static halo_panels dot_panels_choose(const halo_lowering *l, const halo_dot_view *v) {
+  halo_panels b = halo_panels_choose(l->caps, v->accumulator, v->n);
+  halo_type lhs = v->lhs.operand->shape->type, rhs = v->rhs.operand->shape->type;
+  bool whole = halo_type_is_integral(v->accumulator) && halo_type_size(v->accumulator) == 4;
+  bool bf16 = lhs == HALO_BF16 && rhs == HALO_BF16 && v->accumulator == HALO_F32;
+  if (bf16 && l->caps->multiplies_bf16 && b.w == 16) b.group = 2;
+  if (!whole || !dot_is_narrow(lhs) || !dot_is_narrow(rhs)) return b;
+  b.group = 2;
+  if (!dot_goes_in_fours(l->caps, lhs, rhs) || b.w != 16) return b;
+  b.group = 4;
+  b.biased = halo_type_is_sint(lhs) && halo_type_is_sint(rhs);
+  b.swapped = halo_type_is_sint(lhs) && !b.biased;
+  /* The sums of columns take registers too. */
+  if (b.biased && b.mr == 6) b.mr = 5;
+  return b;
+}
+
+/* For a panel of A that many panels of B read that costs more than packing it. */
+static bool dot_a_collides(const halo_dot_view *v, const halo_panels *b) {
+  enum { STEPS = 256, PANELS = 4 };
+  return halo_dot_steps_collide(v, &v->lhs) && v->k >= STEPS && v->n >= PANELS * b->nr;
+}
+
+/* A may be read in place: memory holds just the accumulator's type, in plain strides. */
+static bool dot_a_in_place(const halo_dot_view *v, const halo_panels *b) {
+  halo_type type = v->in_parts ? v->result : v->accumulator;
+  return v->lhs.is_parameter && v->lhs.operand->shape->type == type && v->lhs.batch.stride >= 0 &&
+         v->lhs.free.stride >= 0 && v->lhs.contract.stride >= 0 && !dot_a_collides(v, b);
+}
+
+/* B may be read in place: whole panels of neighbouring columns, which are read for few rows of A, or have
+ * few enough rows, at distances that do not all fall on the same places of the caches. */
+static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
+  int64_t row = v->rhs.contract.stride * (int64_t)halo_type_size(v->accumulator);
+  return v->rhs.is_parameter && v->rhs.operand->shape->type == v->accumulator &&
+         v->rhs.batch.stride >= 0 && v->rhs.free.stride == 1 && row > 0 && v->n % b->nr == 0 &&
+         (v->m <= 3 * b->mr ||
+          (row * v->k <= 2 << 20 && (!halo_dot_steps_collide(v, &v->rhs) || v->k <= 256)));
+}
+
+static bool dot_panels_supports(const halo_lowering *l, const char **why) {
+  halo_dot_view v = dot_real_view(l);
+  if (!l->caps->is_cpu) {
+    *why = "the device is no CPU";
+    return false;
+  }
+  return dot_is_plain(&v, why);
+}
+
+/* The figures of CPUs are nanoseconds of one core, roughly as measured; those of GPUs are guesses. */
+static double dot_seconds(double nanoseconds) { return nanoseconds * 1e-9; }
+
+static double dot_panels_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_real_view(l);
+  halo_panels b = dot_panels_choose(l, &v);
+  double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
+  double batch = (double)v.batch, k = (double)v.k;
+  double cost = 4000 + batch * (m * n * k * 2 / (10.0 * b.w) + m * n * 0.3);
+  cost += dot_b_in_place(&v, &b) ? 0 : 4000 + batch * n * k * 0.6;
+  return dot_seconds(cost + (dot_a_in_place(&v, &b) ? 0 : 4000 + batch * m * k * 0.8));
+}
+
+static double dot_loop_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  return dot_seconds(dot_flops(&v) * (l->caps->is_cpu ? 0.6 : 0.02) + 2000);
+}
+
+/* A in panels of so many rows; rows that lie in memory one by one stay rows. */
+static int dot_a_panel(const halo_dot_view *v, const halo_panels *b) {
+  return v->lhs.contract.stride == 1 ? 1 : b->mr;
+}
+
+/* Columns of a product that one launch computes; `all`: there is one launch. */
+typedef struct dot_columns {
+  int64_t first, count;
+  bool all;
+} dot_columns;
+
+/* One packing kernel, and its scratch, where it has none yet. */
+static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
+                            const halo_panels *b, dot_columns columns, const char *name,
+                            int32_t *scratch) {
+  const halo_dot_side *side = rhs ? &v->rhs : &v->lhs;
+  halo_panels_pack pack = {.type = v->accumulator,
+                           .batch = v->batch,
+                           .lines = rhs ? columns.count : v->m,
+                           .in_stretches = rhs && !columns.all,
+                           .first = rhs ? columns.first : 0,
+                           .k = v->k,
+                           .panel = rhs ? b->nr : dot_a_panel(v, b),
+                           .group = b->group,
+                           .biased = b->biased && !rhs,
+                           .k_fast = side->contract.stride == 1 && side->free.stride != 1};
+  if (*scratch < 0) {
+    *scratch = l->scratch.count;
+    int64_t size = (int64_t)halo_type_size(v->accumulator);
+    halo_vec_push(&l->scratch, (halo_scratch){halo_panels_pack_size(&pack) * size});
+  }
+  dot_text t;
+  dot_begin(&t, l, v, name);
+  bool whole = halo_type_is_integral(v->accumulator);
+  pack.shared = halo_dot_is_strided(side) && (b->group == 1 || !whole) && !v->in_parts;
+  if (pack.shared) {
+    dot_strided_element(&t, rhs);
+  } else {
+    dot_element(&t, rhs, "_in");
+  }
+  HALO_TRY(halo_panels_pack_lower(&t.parts, &pack, *scratch,
+                                  rhs ? "dot:panels pack B" : "dot:panels pack A"));
+  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  return HALO_OK;
+}
+
+/* Where the kernel finds its operands: scratch numbers of packed ones, -1 for in place. */
+typedef struct dot_places {
+  int32_t a, b;
+} dot_places;
+
+static const char *dot_place_arg(dot_text *t, const halo_dot_side *side, int32_t scratch) {
+  halo_role role = scratch < 0 ? HALO_ROLE_INPUT : HALO_ROLE_SCRATCH;
+  int32_t number = scratch < 0 ? (int32_t)side->operand->parameter_number : scratch;
+  return halo_emit_arg(&t->parts.e, role, number, t->v.accumulator, NULL);
+}
+
+/* Where rows of A and panels of B lie: the texts of distances. */
+typedef struct dot_distances {
+  const char *steps;                     /* how many steps a sum takes */
+  const char *a_batch, *a_line, *a_step; /* from batch to batch, row to row, step to step; */
+  const char *a_panel;                   /* from row panel to row panel, */
+  bool a_bare;                           /* where there are but A's own rows */
+  bool shared;                           /* they are arguments: of products of all sizes */
+  const char *b_batch, *b_panel, *b_step;
+} dot_distances;
+
+static dot_distances dot_panels_distances(dot_text *t, const halo_panels *b, dot_places places,
+                                          bool shared) {
+  const halo_dot_view *v = &t->v;
+  const halo_dot_side *lhs = &v->lhs, *rhs = &v->rhs;
+  halo_arena *arena = t->parts.l->arena;
+  int64_t steps = halo_panels_steps(b->group, v->k);
+  int64_t batch = lhs->batch.stride, line = lhs->free.stride, step = lhs->contract.stride;
+  dot_distances d = {
+      .steps = halo_panels_number(&t->parts, shared, steps), .a_bare = true, .shared = shared};
+  if (places.a >= 0) {
+    int panel = dot_a_panel(v, b);
+    batch = halo_panels_round_up(v->m, panel) * steps;
+    line = panel == 1 ? steps : 1;
+    step = panel;
+    d.a_bare = panel == 1;
+  }
+  bool near = places.a >= 0 || step == 1;
+  d.a_batch = halo_panels_number(&t->parts, shared, batch);
+  d.a_line = halo_panels_number(&t->parts, shared && d.a_bare, line);
+  d.a_step = halo_panels_number(&t->parts, shared && !near, step);
+  d.a_panel = halo_arena_printf(arena, "%d * %s", b->mr, d.a_bare ? d.a_line : d.steps);
+  bool in_place = places.b < 0;
+  d.b_batch = halo_panels_number(
+      &t->parts, shared, in_place ? rhs->batch.stride : halo_panels_round_up(v->n, b->nr) * steps);
+  d.b_step =
+      halo_panels_number(&t->parts, shared && in_place, in_place ? rhs->contract.stride : b->nr);
+  d.b_panel = in_place ? halo_arena_printf(arena, "%d", b->nr)
+                       : halo_arena_printf(arena, "(%d * %s)", b->nr, d.steps);
+  return d;
+}
+
+static void dot_panels_places(dot_text *t, halo_template *k, const halo_panels *b,
+                              const dot_distances *d) {
+  const char *type = t->parts.itype;
+  /* Rows beyond the last must not be read. */
+  const char *row =
+      d->a_bare ? halo_arena_printf(t->parts.l->arena, "((p) * %d + (i) < H_M ? (i) : 0)", b->mr)
+                : "(i)";
+  halo_parts_hole(&t->parts, k, "H_ROW(b, p, i)", "((b) * (%s)%s + (p) * (%s)%s + %s * (%s)%s)",
+                  type, d->a_batch, type, d->a_panel, row, type, d->a_line);
+  /* Terms of floats that are added up before they are added to the rest, so that long sums keep their digits. */
+  enum { STRETCH = 256 };
+  bool cut = halo_type_is_float(t->v.accumulator) && (d->shared || t->v.k > STRETCH);
+  halo_template_define_int(k, "H_STRETCH", cut ? STRETCH / b->group : 0);
+  if (cut) halo_parts_hole(&t->parts, k, "H_STEPS", "%s", d->steps);
+  halo_parts_hole(&t->parts, k, "H_LOOPS", "for (%s k = %s; k < %s; ++k)", type,
+                  cut ? "k_begin" : "0", cut ? "k_end" : d->steps);
+  halo_parts_hole(&t->parts, k, "H_KA", "k * (%s)%s", type, d->a_step);
+  halo_parts_hole(&t->parts, k, "H_KB", "k * (%s)%s", type, d->b_step);
+  halo_parts_hole(&t->parts, k, "H_BBATCH", "%s", d->b_batch);
+  halo_parts_hole(&t->parts, k, "H_BPANEL", "%s", d->b_panel);
+}
+
+/* The product's kernel. Of products that nothing is fused with it is the same for all sizes: sizes are arguments. */
+static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, const halo_panels *b,
+                                     dot_columns columns, const char *name, dot_places places) {
+  dot_text t;
+  dot_begin(&t, l, v, name);
+  bool whole = dot_is_plain_rows(&t);
+  halo_panels_sizes sizes = {.rows = v->m,
+                             .columns = v->n,
+                             .batch = v->batch,
+                             .cuts = 1,
+                             .k = v->k,
+                             .shared = whole,
+                             .stretch = columns.all ? 0 : columns.count,
+                             .first = columns.first};
+  halo_panels_begin(&t.parts, b, &sizes);
+  dot_distances distances = dot_panels_distances(&t, b, places, whole);
+  bool split = !whole && halo_parts_can_split(l, v->dot->shape);
+  if (whole) {
+    dot_store_plain(&t, sizes.rows_text, sizes.columns_text);
+  } else if (split) {
+    dot_store_split(&t);
+  } else {
+    dot_store(&t);
+  }
+  const char *pa = dot_place_arg(&t, &v->lhs, places.a);
+  const char *pb = dot_place_arg(&t, &v->rhs, places.b);
+  halo_template k;
+  halo_panels_template(
+      &t.parts, &k, b, v->accumulator, &sizes,
+      halo_arena_printf(l->arena, "  __global const %s *PA = %s, *PB = %s;", t.type, pa, pb));
+  dot_panels_places(&t, &k, b, &distances);
+  halo_panels_result(&t.parts, &k, split);
+  halo_template_define_int(&k, "H_VECTORS", whole);
+  if (whole) {
+    halo_parts_hole(&t.parts, &k, "H_OUTV(b, x, y, v)",
+                    "vstore%d(v, 0, %s + ((b) * %s + (x)) * %s + (y))", b->w, dot_plain_arg(&t),
+                    sizes.rows_text, sizes.columns_text);
+  }
+  halo_template_finish(&k, l->source);
+  halo_panels_launch(&t.parts, "dot:panels", b, &sizes);
+  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  HALO_TRY(halo_parts_end(&t.parts));
+  HALO_TRY(dot_finish(&t));
+  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  return HALO_OK;
+}
+
+static halo_status dot_panels_lower(halo_lowering *l) {
+  halo_dot_view v = dot_real_view(l);
+  halo_panels b = dot_panels_choose(l, &v);
+  const char *name = halo_kernel_name(l, "panels");
+  const char *pack_a = halo_arena_printf(l->arena, "%s_packa", name);
+  const char *pack_b = halo_arena_printf(l->arena, "%s_packb", name);
+  dot_places places = {-1, -1};
+  bool packs_b = !dot_b_in_place(&v, &b);
+  int64_t stretch = v.n;
+  if (packs_b && v.batch == 1 && !v.in_parts) {
+    int64_t size = (int64_t)halo_type_size(v.accumulator);
+    stretch = halo_panels_stretch(l->caps, &b, v.m, v.n, size * halo_panels_steps(b.group, v.k));
+  }
+  for (int64_t first = 0; first < v.n; first += stretch) {
+    dot_columns columns = {first, v.n - first < stretch ? v.n - first : stretch, stretch == v.n};
+    if (packs_b) HALO_TRY(dot_pack(l, &v, true, &b, columns, pack_b, &places.b));
+    if (first == 0 && !dot_a_in_place(&v, &b)) {
+      HALO_TRY(dot_pack(l, &v, false, &b, columns, pack_a, &places.a));
+    }
+    HALO_TRY(dot_panels_kernel(l, &v, &b, columns, name, places));
+  }
+  return HALO_OK;
+}
+
+/* ---- Tiles ---- */
+
+static bool dot_tile_supports(const halo_lowering *l, const char **why) {
+  halo_dot_view v = dot_real_view(l);
+  const halo_caps *caps = l->caps;
+  size_t local = 2 * 16 * 65 * halo_type_size(v.accumulator);
+  if (caps->max_work_group < 256 || caps->max_items[0] < 16 || caps->max_items[1] < 16) {
+    *why = "work groups of 16 x 16 do not fit the device";
+    return false;
+  }
+  if (caps->local_memory < local) {
+    *why = "the device has too little local memory";
+    return false;
+  }
+  return dot_is_plain(&v, why);
+}
+
+static double dot_tile_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_real_view(l);
+  double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
+  double flops = 2 * (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
+  return dot_seconds(flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000);
+}
+
+static halo_status dot_tile_lower(halo_lowering *l) {
+  halo_dot_view v = dot_real_view(l);
+  const char *name = halo_kernel_name(l, "tile");
+  dot_text t;
+  dot_begin(&t, l, &v, name);
+  dot_element(&t, false, "_a");
+  dot_element(&t, true, "_b");
+  if (v.in_parts && dot_is_plain_rows(&t)) {
+    dot_store_plain(&t, halo_arena_printf(l->arena, "%lld", (long long)v.m),
+                    halo_arena_printf(l->arena, "%lld", (long long)v.n));
+  } else {
+    dot_store(&t);
+  }
+  halo_template k;
+  halo_parts_template(&t.parts, &k, halo_cl_gemm_tile, "");
+  halo_parts_hole(&t.parts, &k, "H_T", "%s", t.type);
+  halo_template_define_int(&k, "H_BATCH", v.batch);
+  halo_parts_call(&t.parts, &k, "H_A", "_a", "b, row, k");
+  /* the helper takes the line before the place in it */
+  halo_parts_hole(&t.parts, &k, "H_B(b, k, column)", "%s_b(%s, b, column, k)", name,
+                  t.parts.texts.arguments);
+  halo_parts_hole(&t.parts, &k, "H_FMA(a, b, c)", "((a) * (b) + (c))");
+  halo_parts_call(&t.parts, &k, "H_OUT", "_out", "b, row, column, v");
+  halo_template_define_int(&k, "H_M", v.m);
+  halo_template_define_int(&k, "H_N", v.n);
+  halo_template_define_int(&k, "H_K", v.k);
+  halo_template_define_int(&k, "H_AKFAST", v.lhs.contract.stride == 1);
+  halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
+  halo_template_finish(&k, l->source);
+  halo_launch *launch = halo_parts_launch(&t.parts, "dot:tile");
+  launch->dims = 3;
+  launch->local[0] = launch->local[1] = 16;
+  launch->local[2] = 1;
+  launch->global[0] = (size_t)((v.n + 63) / 64 * 16);
+  launch->global[1] = (size_t)((v.m + 63) / 64 * 16);
+  launch->global[2] = (size_t)v.batch;
+  HALO_TRY(halo_parts_end(&t.parts));
+  return dot_finish(&t);
+}
+
+/* ---- CLBlast ---- */
+
+/* A matrix that BLAS can name: unit stride along one of its two directions. */
+static bool dot_blas_matrix(const halo_dot_side *side, halo_type type, bool rhs, bool *transpose,
+                            int64_t *ld, int64_t *batch_stride) {
+  if (!side->is_parameter || side->operand->shape->type != type) return false;
+  int64_t f = side->free.stride, c = side->contract.stride;
+  if (f < 0 || c < 0 || side->batch.stride < 0) return false;
+  /* A stride of 0 belongs to an extent of 1, where any other does as well. */
+  int64_t row = rhs ? c : f, column = rhs ? f : c;
+  int64_t columns = rhs ? side->free.size : side->contract.size;
+  int64_t rows = rhs ? side->contract.size : side->free.size;
+  *batch_stride = side->batch.stride;
+  *transpose = !(column == 1 || columns == 1);
+  *ld = *transpose ? (columns > 1 ? column : rows) : (rows > 1 ? row : columns);
+  if (*transpose && !(row == 1 || rows == 1)) return false;
+  return *ld >= (*transpose ? rows : columns);
+}
+
+static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char **why) {
+  halo_dot_view v = dot_view(l);
+  if (!dot_is_plain(&v, why)) return false;
+  *why = "the type is neither f32 nor f64";
+  if (v.result != HALO_F32 && v.result != HALO_F64) return false;
+  *why = "the result is not row-major";
+  if (!halo_shape_has_default_layout(v.dot->shape)) return false;
+  *g = (halo_gemm){.type = v.result,
+                   .m = v.m,
+                   .n = v.n,
+                   .k = v.k,
+                   .batch = v.batch,
+                   .ldc = v.n,
+                   .stride_c = v.m * v.n};
+  *why = "an operand is not a plain matrix in memory";
+  if (!dot_blas_matrix(&v.lhs, v.result, false, &g->transpose_a, &g->lda, &g->stride_a) ||
+      !dot_blas_matrix(&v.rhs, v.result, true, &g->transpose_b, &g->ldb, &g->stride_b))
+    return false;
+  return halo_gemm_available(why);
+}
+
+static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
+  halo_gemm g;
+  return dot_blas_describe(l, &g, why);
+}
+
+static double dot_clblast_cost(const halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  /* On CPUs it was measured at a tenth of the panels' speed, with 12 s for its first call; on GPUs its
+   * tuned kernels should win where the product is large. */
+  return dot_seconds(l->caps->is_cpu ? dot_flops(&v) * 0.2 + 1e7 : dot_flops(&v) * 0.0005 + 100000);
+}
+
+static halo_status dot_clblast_lower(halo_lowering *l) {
+  halo_dot_view v = dot_view(l);
+  halo_gemm *g = halo_arena_new(l->arena, halo_gemm);
+  const char *why;
+  dot_blas_describe(l, g, &why);
+  halo_kernel_arg *args = halo_arena_array(l->arena, halo_kernel_arg, 3);
+  args[0] = (halo_kernel_arg){
+      .role = HALO_ROLE_INPUT, .index = (int32_t)v.lhs.operand->parameter_number, .type = g->type};
+  args[1] = (halo_kernel_arg){
+      .role = HALO_ROLE_INPUT, .index = (int32_t)v.rhs.operand->parameter_number, .type = g->type};
+  bool finished = v.dot == halo_lowering_root(l);
+  args[2] =
+      (halo_kernel_arg){.role = finished ? HALO_ROLE_OUTPUT : HALO_ROLE_SCRATCH, .type = g->type};
+  halo_launch launch = {.label = halo_arena_printf(l->arena, "%s dot:clblast", l->name),
+                        .args = args,
+                        .arg_count = 3,
+                        .gemm = g};
+  halo_vec_push(&l->launches, launch);
+  if (finished) return HALO_OK;
+  halo_vec_push(&l->scratch, (halo_scratch){halo_shape_byte_size(v.dot->shape)});
+  return halo_panels_finish(l, v.dot, v.result, 0, 1, "dot:finish");
+}
+
+static const halo_implementation dot_implementations[] = {
+    {"panels", dot_panels_supports, dot_panels_cost, dot_panels_lower},
+    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower},
+    {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower},
+    {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower},
+    {0}};
+const halo_family halo_family_dot = {"dot", HALO_OP_DOT, dot_implementations};

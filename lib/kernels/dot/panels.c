@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/dot/panels.c: products from packed panels: blocks, packing, and what all instances have. */
+#include "kernels/dot/panels.h"
+
+#include "codegen/ctype.h"
+
+extern const char halo_cl_gemm_panels[], halo_cl_gemm_pack[];
+
+int64_t halo_panels_round_up(int64_t x, int64_t by) { return (x + by - 1) / by * by; }
+
+halo_panels halo_panels_choose(const halo_caps *caps, halo_type accumulator, int64_t columns) {
+  int lanes = (int)caps->simd_width; /* f32 lanes of a CPU */
+  if (lanes > 16) lanes = 16;
+  if (lanes < 4) lanes = 4;
+  while (lanes & (lanes - 1)) lanes--;
+  halo_panels b = {.w = lanes, .mr = 6, .group = 1};
+  if (halo_type_size(accumulator) == 8) b.w = lanes / 2 < 2 ? 2 : lanes / 2;
+  b.nv = lanes >= 16 ? 4 : 2; /* 32 vector registers, or 16 */
+  /* Narrow results: fewer columns and more rows, so that little of the block is padding. */
+  while (b.nv > 1 && columns <= (b.nv / 2) * b.w) {
+    b.nv /= 2;
+    if (b.mr < 12) b.mr *= 2;
+  }
+  b.nr = b.nv * b.w;
+  return b;
+}
+
+const char *halo_panels_number(halo_parts *parts, bool shared, int64_t number) {
+  if (shared) return halo_emit_number_arg(&parts->e, number);
+  return halo_arena_printf(parts->l->arena, "%lld", (long long)number);
+}
+
+int64_t halo_panels_steps(int group, int64_t k) { return (k + group - 1) / group; }
+
+int64_t halo_panels_pack_size(const halo_panels_pack *p) {
+  return p->batch * halo_panels_round_up(p->lines, p->panel) * halo_panels_steps(p->group, p->k);
+}
+
+int64_t halo_panels_stretch(const halo_caps *caps, const halo_panels *b, int64_t rows,
+                            int64_t columns, int64_t bytes) {
+  enum { LARGE = 8 << 20, STRETCHES = 32, ITEMS = 4 };
+  int64_t panels = (columns + b->nr - 1) / b->nr, size = panels * b->nr * bytes;
+  int64_t most = size / STRETCHES > LARGE ? size / STRETCHES : LARGE;
+  int64_t each = most / (b->nr * bytes), row_panels = (rows + b->mr - 1) / b->mr;
+  /* Each launch has work for all cores. */
+  int64_t least = (ITEMS * (int64_t)caps->compute_units + row_panels - 1) / row_panels;
+  if (each < least) each = least;
+  if (each >= panels) return columns;
+  int64_t count = (panels + each - 1) / each;
+  return (panels + count - 1) / count * b->nr;
+}
+
+/* H_IN: an element, or several that are parts of one. */
+static void panels_pack_in(halo_parts *parts, halo_template *k, const halo_panels_pack *p,
+                           const char *line, const char *terms) {
+  halo_arena *arena = parts->l->arena;
+  if (p->group == 1) {
+    halo_parts_hole(parts, k, "H_IN(b, line, k)", "%s_in(%s, b, %s, k)", parts->name,
+                    parts->texts.arguments, line);
+    return;
+  }
+  const char *pair = halo_type_is_float(p->type) ? "h_pair_bf16(" : "h_pair(";
+  const char *text = p->group == 2 ? pair : "h_four(";
+  for (int i = 0; i < p->group; i++) {
+    const char *call = halo_arena_printf(arena, "%s_in(%s, b, %s, %d * (k) + %d)", parts->name,
+                                         parts->texts.arguments, line, p->group, i);
+    if (p->shared ? i > 0 : (p->k - 1) % p->group < i) {
+      call = halo_arena_printf(arena, "(%d * (k) + %d < %s ? %s : 0)", p->group, i, terms, call);
+    }
+    text = halo_arena_printf(arena, "%s%s%s", text, i ? ", " : "", call);
+  }
+  halo_parts_hole(parts, k, "H_IN(b, line, k)", "(%s)%s)", text,
+                  p->biased ? " ^ (int)0x80808080" : "");
+}
+
+/* Whether 16 x 16 words are turned over in registers on the way into panels. The text for an element is there sixteen
+ * times then: for much that is packed as it lies, or of which little is computed on the way. */
+static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p) {
+  enum { SIDE = 16, LEAST = 4096, SHORT_INSTRS = 8 };
+  bool cheap = p->shared || parts->l->computation->instrs.count <= SHORT_INSTRS;
+  return cheap && p->batch * p->lines * p->k >= LEAST && p->k_fast && p->panel % SIDE == 0 &&
+         halo_panels_steps(p->group, p->k) >= SIDE && halo_type_size(p->type) == 4 &&
+         parts->l->caps->vector_width_float >= SIDE;
+}
+
+static void panels_add_section(halo_parts *parts, int group, halo_type type) {
+  bool floats = halo_type_is_float(type);
+  if (group == 2) halo_sections_add(&parts->e.sections, floats ? "pairs_bf16" : "pairs");
+  if (group == 4) halo_sections_add(&parts->e.sections, "fours");
+}
+
+halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p, int32_t scratch,
+                                   const char *label) {
+  const char *out = halo_emit_arg(&parts->e, HALO_ROLE_SCRATCH, scratch, p->type, NULL);
+  int64_t steps = halo_panels_steps(p->group, p->k);
+  int block = p->panel == 1 ? 1024 : 16;
+  bool turns = panels_pack_turns(parts, p);
+  if (turns) halo_sections_add(&parts->e.sections, "turned");
+  panels_add_section(parts, p->group, p->type);
+  halo_sections_add(&parts->e.sections, "rolled");
+  const char *lines = halo_panels_number(parts, p->shared || p->in_stretches, p->lines);
+  const char *line = "line";
+  if (p->in_stretches) {
+    line = halo_arena_printf(parts->l->arena, "(line) + %s",
+                             halo_panels_number(parts, true, p->first));
+  }
+  const char *length = halo_panels_number(parts, p->shared, steps);
+  const char *terms = p->group == 1 ? NULL : halo_panels_number(parts, p->shared, p->k);
+  const char *batch = halo_panels_number(parts, p->shared, p->batch);
+  halo_template k;
+  halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
+  halo_parts_kernel_holes(parts, &k, parts->l->caps->is_cpu);
+  halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
+  panels_pack_in(parts, &k, p, line, terms);
+  halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
+  if (turns)
+    halo_parts_hole(parts, &k, "H_OUTV(p, v)", "vstore16(v, 0, (__global uint *)(%s + (p)))", out);
+  halo_parts_hole(parts, &k, "H_LINES", "%s", lines);
+  halo_parts_hole(parts, &k, "H_K", "%s", length);
+  halo_parts_hole(parts, &k, "H_BATCH", "%s", batch);
+  halo_template_define_int(&k, "H_P", p->panel);
+  halo_template_define_int(&k, "H_KBLOCK", block);
+  halo_template_define_int(&k, "H_KFAST", turns ? 2 : p->k_fast);
+  halo_template_finish(&k, parts->l->source);
+  halo_launch *launch = halo_parts_launch(parts, label);
+  int64_t items = (steps + block - 1) / block * ((p->lines + p->panel - 1) / p->panel) * p->batch;
+  launch->any_local = true;
+  launch->local[0] = 8; /* always: some runtimes compile a kernel anew for each size of group */
+  launch->global[0] = (size_t)halo_panels_round_up(items, (int64_t)launch->local[0]);
+  return halo_parts_end(parts);
+}
+
+void halo_panels_vector_holes(halo_parts *parts, halo_template *k, const halo_panels *b,
+                              halo_type type) {
+  const char *name = halo_ctype_compute(type);
+  halo_parts_hole(parts, k, "H_T", "%s", name);
+  halo_parts_hole(parts, k, "H_V", "%s%d", name, b->w);
+  halo_parts_hole(parts, k, "H_LOADV(p)", "vload%d(0, p)", b->w);
+  halo_template_define_int(k, "H_W", b->w);
+}
+
+/* Panels of columns that the launch computes. */
+static int64_t panels_count(const halo_panels *b, const halo_panels_sizes *s) {
+  int64_t columns = s->columns - s->first;
+  if (s->stretch > 0 && s->stretch < columns) columns = s->stretch;
+  return (columns + b->nr - 1) / b->nr;
+}
+
+static int64_t panels_items(const halo_panels *b, const halo_panels_sizes *s) {
+  return (s->rows + b->mr - 1) / b->mr * panels_count(b, s) * s->batch * s->cuts;
+}
+
+/* Items that a work item does. Small products: several, or starting groups costs more than the work. */
+static int64_t panels_turns(const halo_panels *b, const halo_panels_sizes *s) {
+  int64_t turns = 1, items = panels_items(b, s);
+  while (turns < 16 && items / turns > 64 && (double)turns * (double)s->k * b->mr * b->nr < 4e5) {
+    turns *= 2;
+  }
+  return turns;
+}
+
+void halo_panels_begin(halo_parts *parts, const halo_panels *b, halo_panels_sizes *sizes) {
+  sizes->rows_text = halo_panels_number(parts, sizes->shared, sizes->rows);
+  sizes->columns_text = halo_panels_number(parts, sizes->shared, sizes->columns);
+  sizes->batch_text = halo_panels_number(parts, sizes->shared, sizes->batch);
+  bool stretches = sizes->stretch > 0;
+  sizes->turns_text = halo_panels_number(parts, sizes->shared || stretches, panels_turns(b, sizes));
+  sizes->panels_text = "((H_N + H_NR - 1) / H_NR)";
+  sizes->first_text = "0";
+  if (!stretches) return;
+  sizes->panels_text = halo_panels_number(parts, true, panels_count(b, sizes));
+  sizes->first_text = halo_panels_number(parts, true, sizes->first);
+}
+
+void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels *b, halo_type type,
+                          const halo_panels_sizes *sizes, const char *pointers) {
+  halo_parts_template(parts, k, halo_cl_gemm_panels, "");
+  halo_parts_block_holes(parts, k);
+  halo_parts_hole(parts, k, "H_BLOCK_POINTERS", "%s", pointers);
+  halo_panels_vector_holes(parts, k, b, type);
+  halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
+  panels_add_section(parts, b->group, type);
+  bool floats = halo_type_is_float(type), targets = b->group == 4 || (b->group == 2 && floats);
+  if (b->group == 1) {
+    halo_parts_hole(parts, k, "H_MAD(x, y, c)", "((x) * (y) + (c))");
+  } else if (floats) {
+    halo_parts_hole(parts, k, "H_MAD(x, y, c)", "H_PAIRS_BF16_%d(x, y, c)", b->w);
+  } else {
+    halo_parts_hole(parts, k, "H_MAD(x, y, c)",
+                    "as_%s%d(%s%d(as_int%d(%s), as_int%d(%s), as_int%d(c)))",
+                    halo_ctype_compute(type), b->w, b->group == 2 ? "h_pairs_" : "H_FOURS_", b->w,
+                    b->w, b->swapped ? "y" : "x", b->w, b->swapped ? "x" : "y", b->w);
+  }
+  halo_parts_hole(parts, k, "H_TARGET", "%s",
+                  !targets ? ""
+                  : floats ? "H_PAIRS_BF16_TARGET"
+                           : "H_FOURS_TARGET");
+  halo_template_define_int(k, "H_BIASED", b->biased);
+  halo_template_define_int(k, "H_NV", b->nv);
+  halo_template_define_int(k, "H_MR", b->mr);
+  halo_parts_hole(parts, k, "H_M", "%s", sizes->rows_text);
+  halo_parts_hole(parts, k, "H_N", "%s", sizes->columns_text);
+  halo_parts_hole(parts, k, "H_MPANELS", "((H_M + H_MR - 1) / H_MR)");
+  halo_parts_hole(parts, k, "H_NPANELS", "%s", sizes->panels_text);
+  halo_parts_hole(parts, k, "H_FIRST", "%s", sizes->first_text);
+  halo_parts_hole(parts, k, "H_BATCH", "%s", sizes->batch_text);
+  halo_parts_hole(parts, k, "H_TURNS", "%s", sizes->turns_text);
+  halo_template_define_int(k, "H_PARTS", sizes->cuts);
+  bool whole = sizes->rows % b->mr == 0 && sizes->columns % b->nr == 0;
+  halo_template_define_int(k, "H_RIM", sizes->shared || !whole);
+}
+
+void halo_panels_result(halo_parts *parts, halo_template *k, bool split) {
+  halo_template_define_int(k, "H_SPLIT", split);
+  if (!split) {
+    halo_parts_call(parts, k, "H_OUT", "_out", "b, x, y, v");
+    return;
+  }
+  const halo_shape *root = halo_lowering_root(parts->l)->shape;
+  halo_parts_hole(parts, k, "H_R", "%s", halo_ctype_compute(root->type));
+  halo_parts_call(parts, k, "H_VALUE", "_value", "b, x, y, v");
+  halo_parts_call(parts, k, "H_PUT", "_put", "b, x, y, v");
+}
+
+void halo_panels_launch(halo_parts *parts, const char *label, const halo_panels *b,
+                        const halo_panels_sizes *sizes) {
+  halo_launch *launch = halo_parts_launch(parts, label);
+  int64_t turns = panels_turns(b, sizes);
+  launch->any_local = true;
+  launch->local[0] = 1;
+  launch->global[0] = (size_t)((panels_items(b, sizes) + turns - 1) / turns);
+}
+
+/* The sum of an element's parts. */
+static halo_value panels_emit_sum(halo_emitter *e, const char *parts, halo_type type, int64_t items,
+                                  int64_t cuts, const halo_integer *i) {
+  if (cuts == 1) return halo_emit_load(e, parts, type, i);
+  const char *itype = halo_emitter_index_type(e);
+  halo_emit_line(e, "%s sum = 0;", halo_ctype_compute(type));
+  halo_emit_line(e, "for (%s p = 0; p < %lld; ++p) sum += %s[p * (%s)%lld + i];", itype,
+                 (long long)cuts, parts, itype, (long long)items);
+  return halo_value_name(type, "sum");
+}
+
+halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo_type type,
+                               int32_t scratch, int64_t cuts, const char *label) {
+  const halo_instr *root = halo_lowering_root(l);
+  int64_t items = halo_shape_element_count(root->shape);
+  halo_emitter e;
+  halo_emitter_init(&e, l->arena, l->computation);
+  e.wide |= (double)items * (double)cuts > 1e9;
+  const char *itype = halo_emitter_index_type(&e);
+  emit_frame *frame = halo_frame_kernel(&e, l->computation);
+  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
+  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  const char *parts = halo_emit_arg(&e, HALO_ROLE_SCRATCH, scratch, type, NULL);
+  const halo_integer *i = halo_emit_counter(&e, "i", items);
+  halo_value sum = panels_emit_sum(&e, parts, type, items, cuts, i);
+  halo_frame_bind(&e, frame, product, 0, halo_emit_convert(&e, sum, product->shape->type));
+  halo_value value =
+      halo_emit_value(&e, frame, root, 0, halo_index_from_position(&e, root->shape, i));
+  halo_emit_store(&e, halo_emit_arg(&e, HALO_ROLE_OUTPUT, 0, root->shape->type, NULL), i, value);
+  halo_emit_close(&e);
+  halo_status status = e.status;
+  if (status == HALO_OK) {
+    halo_launch *launch = halo_kernel_add(l, &e, halo_kernel_name(l, "finish"),
+                                          halo_arena_printf(l->arena, "%s %s", l->name, label),
+                                          halo_computation_same_position(l->computation));
+    halo_launch_items(l->caps, launch, items);
+  }
+  halo_emitter_deinit(&e);
+  return status;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/reduce/text.h: the text of the kernels of reductions (reduce.c), and how their work is cut (cut.c). */
+#ifndef HALO_KERNELS_REDUCE_TEXT_H
+#define HALO_KERNELS_REDUCE_TEXT_H
+
+#include "hlo/reduction.h"
+#include "kernels/accumulator.h"
+
+typedef struct halo_reduce_text {
+  halo_lowering *l;
+  halo_reduce_view v;
+  const char *name; /* of the last kernel; prefix of the names of all of them */
+  halo_accumulator a;
+} halo_reduce_text;
+
+/* How the work of one stage is cut: an [outer, n, inner] array, summed over n. */
+typedef struct halo_reduce_cut {
+  int64_t outer, n, inner, chunk, chunks;
+  int lanes, local;
+  bool columns;
+  int rows;    /* that a work item takes side by side */
+  int line;    /* neighbours whose sums are a vector, or 0: `lanes` is a multiple */
+  bool placed; /* of rows: elements are counted within their chunk, whose number "c" is */
+  bool turned; /* the columns are rows of the input */
+} halo_reduce_cut;
+
+/* How a stage that sums [outer, n, inner] over n is cut. `first`: it reads the input, which may be cut; the other reads
+ * what that left in the caches. It depends on the shape and the class of device alone. */
+halo_reduce_cut halo_reduce_cut_of(const halo_reduce_text *t, int64_t outer, int64_t n,
+                                   int64_t inner, bool first);
+
+/* Simple operations that one of `count` elements takes: of the instructions whose results are as many. */
+int64_t halo_reduce_cost_each(const halo_lowering *l, int64_t count);
+/* Simple operations that an element of the input takes before it is combined. */
+int64_t halo_reduce_cost_before(const halo_reduce_text *t);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/rows/rows.c: chains of reductions of the same rows, and everything elementwise around them, in one
+ * kernel. rows:item has a work item a row, for CPUs, whose compilers make vectors of its loops; rows:group a
+ * work group a row; rows:few a work item a row without loops, for short rows. What takes long to compute, and is needed more than once, is kept. The order in which
+ * elements are combined depends on the row's length and the class of device alone. */
+#include "kernels/families.h"
+#include "kernels/rows/text.h"
+
+enum {
+  ROWS_FEW = 16,           /* elements of a row that are written out */
+  ROWS_APART = 64,         /* elements of a row that are worth a call */
+  ROWS_GROUP = 256,        /* work items of a group, at most */
+  ROWS_ITEM_KEEPS = 32768, /* bytes that a work item of a CPU keeps: what its nearest cache holds */
+  ROWS_GROUP_KEEPS = 16384,
+  ROWS_DEAR = 6 /* simple operations that are more than keeping what they make */
+};
+
+/* Work items a row of rows:group, as its length and the device's limits allow. */
+static int rows_group(const halo_lowering *l, const halo_rows_view *v) {
+  uint64_t most = l->caps->local_memory / (uint64_t)(2 * 8 * v->count);
+  if (most > l->caps->max_work_group) most = l->caps->max_work_group;
+  if (most > l->caps->max_items[0]) most = l->caps->max_items[0];
+  int local = 1;
+  while (local < ROWS_GROUP && local < v->rows.n && 2 * (uint64_t)local <= most) local *= 2;
+  return local;
+}
+
+/* How a CPU's work item stores results that have elements. Narrow ones fill no line of a cache. */
+static void rows_choose_stores(halo_rows_text *t) {
+  const halo_lowering *l = t->l;
+  const halo_shape *shape = halo_lowering_root(l)->shape;
+  int64_t bytes = 0;
+  bool wide = true;
+  t->lines = l->caps->is_cpu && t->v.rows.n % HALO_ROWS_LINE == 0;
+  for (int32_t k = 0; k < halo_shape_leaf_count(shape); k++) {
+    const halo_shape *leaf = halo_leaf_shape(shape, k);
+    if (halo_shape_element_count(leaf) == t->v.rows.outer) continue;
+    t->lines &= !halo_type_is_complex(leaf->type) && halo_shape_has_default_layout(leaf);
+    wide &= halo_type_size(leaf->type) >= 4;
+    bytes += halo_shape_byte_size(leaf);
+  }
+  t->stream = t->lines && wide && halo_loop_leaves_caches(l, bytes);
+}
+
+/* Inputs whose elements a work item reads in its row alone, or at its own places of the row, before it writes
+ * there. A group's values of the row are written while others may still read what belongs to the row. */
+static uint64_t rows_in_place(const halo_lowering *l, const halo_rows_view *v, bool group) {
+  const halo_computation *body = l->computation;
+  const halo_shape *shape = body->root->shape;
+  for (int32_t k = 0; k < halo_shape_leaf_count(shape); k++) {
+    const halo_shape *leaf = halo_leaf_shape(shape, k);
+    bool row = halo_shape_element_count(leaf) == v->rows.outer;
+    if (!halo_shape_has_default_layout(leaf) || (group && row)) return 0;
+  }
+  uint64_t bits = v->reads;
+  for (int32_t p = 0; p < body->params.count; p++) {
+    const halo_shape *from = body->params.data[p]->shape;
+    if (!halo_shape_is_array(from)) return 0;
+    bool elements = halo_shape_element_count(from) != v->rows.outer;
+    if (p < 64 && (!halo_shape_has_default_layout(from) || !elements)) bits &= ~(1ull << p);
+  }
+  return bits;
+}
+
+static halo_status rows_begin(halo_lowering *l, halo_rows_text *t) {
+  const char *why;
+  *t = (halo_rows_text){.l = l, .local = 1};
+  halo_rows_describe(l->computation, &t->v, &why);
+  t->name = halo_kernel_name(l, "rows");
+  for (int32_t h = 0; h < t->v.count; h++) {
+    const char *name = halo_arena_printf(l->arena, "%s_%d", t->name, h);
+    HALO_TRY(halo_accumulator_declare(l, &t->accumulators[h], name, &t->v.heroes[h].value, 1));
+  }
+  return HALO_OK;
+}
+
+/* Launches what was written: groups of `local` work items, `items` in all or a few more. */
+static halo_status rows_end(halo_lowering *l, halo_rows_text *t, const char *how, int64_t items,
+                            size_t local) {
+  if (t->e.status == HALO_OK) {
+    const char *label = halo_arena_printf(l->arena, "%s rows:%s", l->name, how);
+    uint64_t in_place = rows_in_place(l, &t->v, t->local > 1);
+    const char *itype = halo_emitter_index_type(&t->e);
+    const char *place = halo_arena_printf(l->arena, "const %s o", itype);
+    halo_launch *launch =
+        t->apart ? halo_kernel_add_apart(l, &t->e, t->name, label, in_place, place, itype)
+                 : halo_kernel_add(l, &t->e, t->name, label, in_place);
+    launch->any_local = t->local == 1;
+    launch->items = (size_t)items;
+    launch->local[0] = local;
+    launch->global[0] = ((size_t)items + local - 1) / local * local;
+  }
+  halo_status status = t->e.status;
+  halo_rows_text_deinit(t);
+  return status;
+}
+
+static halo_status rows_item_lower(halo_lowering *l) {
+  halo_rows_text t;
+  HALO_TRY(rows_begin(l, &t));
+  rows_choose_stores(&t);
+  t.apart = l->caps->is_cpu && t.v.rows.n >= ROWS_APART;
+  halo_rows_write(&t, ROWS_ITEM_KEEPS, ROWS_DEAR);
+  /* A few rows a group, so that groups cost nothing, but enough groups to share out evenly. */
+  size_t local = 1;
+  while (local < 32 && t.v.rows.outer >= (int64_t)(64 * local)) local *= 2;
+  return rows_end(l, &t, "item", t.v.rows.outer, local);
+}
+
+static halo_status rows_group_lower(halo_lowering *l) {
+  halo_rows_text t;
+  HALO_TRY(rows_begin(l, &t));
+  t.local = rows_group(l, &t.v);
+  int64_t keeps = (int64_t)l->caps->local_memory - 8 * t.v.count * (int64_t)t.local;
+  halo_rows_write(&t, keeps < ROWS_GROUP_KEEPS ? keeps : ROWS_GROUP_KEEPS, 1);
+  return rows_end(l, &t, "group", t.v.rows.outer * t.local, (size_t)t.local);
+}
+
+static halo_status rows_few_lower(halo_lowering *l) {
+  halo_rows_text t;
+  HALO_TRY(rows_begin(l, &t));
+  int64_t rows = t.v.rows.outer;
+  size_t local = halo_kernel_local_size(l->caps, rows);
+  halo_rows_write_few(&t, rows % (int64_t)local != 0);
+  return rows_end(l, &t, "few", rows, local);
+}
+
+static bool rows_supports(const halo_lowering *l, const char **why) {
+  halo_rows_view v;
+  return halo_rows_describe(l->computation, &v, why);
+}
+
+/* A work group of one item is rows:item. */
+static bool rows_group_supports(const halo_lowering *l, const char **why) {
+  halo_rows_view v;
+  if (!halo_rows_describe(l->computation, &v, why)) return false;
+  *why = "the device has no work groups for it";
+  return rows_group(l, &v) > 1;
+}
+
+static bool rows_few_supports(const halo_lowering *l, const char **why) {
+  halo_rows_view v;
+  if (!halo_rows_describe(l->computation, &v, why)) return false;
+  *why = "the rows are long";
+  return v.rows.n <= ROWS_FEW;
+}
+
+static bool rows_loop_supports(const halo_lowering *l, const char **why) {
+  const halo_shape *shape = halo_lowering_root(l)->shape;
+  *why = "results have different numbers of elements";
+  for (int32_t k = 1; k < halo_shape_leaf_count(shape); k++) {
+    if (halo_shape_element_count(halo_leaf_shape(shape, k)) !=
+        halo_shape_element_count(halo_leaf_shape(shape, 0))) {
+      return false;
+    }
+  }
+  return rows_supports(l, why);
+}
+
+/* Bytes that phases read and results take; `slower`: for what neighbours in a row are not worked on side by
+ * side. */
+static double rows_cost(const halo_lowering *l, double slower) {
+  halo_rows_view v;
+  const char *why;
+  halo_rows_describe(l->computation, &v, &why);
+  double elements = (double)v.rows.outer * (double)v.rows.n;
+  return halo_lowering_seconds(l, 4 * elements * (2 + v.phases + 2 * v.elements) * slower);
+}
+
+static double rows_item_cost(const halo_lowering *l) {
+  return rows_cost(l, l->caps->is_cpu ? 1 : 16);
+}
+
+static double rows_group_cost(const halo_lowering *l) {
+  return rows_cost(l, l->caps->is_cpu ? 4 : 1);
+}
+
+/* Instructions that are worth being written out where there are not rows enough to be worked on side by side:
+ * compilers take as long for each as for one of a loop. */
+enum { ROWS_FEW_CODE = 256, ROWS_FEW_LEAST = 16 };
+
+static double rows_few_cost(const halo_lowering *l) {
+  halo_rows_view v;
+  const char *why;
+  halo_rows_describe(l->computation, &v, &why);
+  bool long_text = v.rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
+  return rows_cost(l, long_text && v.rows.outer < ROWS_FEW_LEAST && l->caps->is_cpu ? 1.5 : 0.5);
+}
+
+/* Each element of a result goes over its row anew, and over that for each element there ... */
+static double rows_loop_cost(const halo_lowering *l) {
+  halo_rows_view v;
+  const char *why;
+  halo_rows_describe(l->computation, &v, &why);
+  double work = 1;
+  for (int p = v.elements ? 0 : 1; p < v.phases; p++) work *= (double)v.rows.n;
+  return rows_cost(l, work);
+}
+
+static const halo_implementation rows_implementations[] = {
+    {"few", rows_few_supports, rows_few_cost, rows_few_lower},
+    {"item", rows_supports, rows_item_cost, rows_item_lower},
+    {"group", rows_group_supports, rows_group_cost, rows_group_lower},
+    {"loop", rows_loop_supports, rows_loop_cost, halo_loop_lower},
+    {0}};
+const halo_family halo_family_rows = {"rows", HALO_OPCODE_COUNT, rows_implementations};

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/sort/sort.c: sorts along one dimension, always stable: by merging, whatever the comparator, or digit
+ * by digit where it compares keys that are numbers. */
+#include "kernels/families.h"
+#include "kernels/sort/records.h"
+
+extern const char halo_cl_sort[], halo_cl_sort_radix[];
+
+static int64_t sort_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t sort_units(const halo_sort_records *r) {
+  return r->caps->compute_units > 0 ? r->caps->compute_units : 1;
+}
+
+/* Records that a work item may do something to, some rounds each, where it may not do as many as it likes. */
+static int64_t sort_most(const halo_sort_records *r, int64_t rounds) {
+  uint64_t most = r->caps->max_rounds / (uint64_t)rounds;
+  return most && most < INT64_MAX ? (int64_t)most : INT64_MAX;
+}
+
+typedef void sort_emit_fn(const halo_sort_records *r, halo_parts *p);
+
+/* Scratch: two arrays of records, and a radix sort's counts. */
+enum { SORT_FIRST, SORT_SECOND, SORT_COUNTS };
+
+static void sort_read_first(const halo_sort_records *r, halo_parts *p) {
+  halo_sort_emit_read(r, p, SORT_FIRST, r->n);
+}
+static void sort_write_first(const halo_sort_records *r, halo_parts *p) {
+  halo_sort_emit_write(r, p, SORT_FIRST, r->n);
+}
+static void sort_write_second(const halo_sort_records *r, halo_parts *p) {
+  halo_sort_emit_write(r, p, SORT_SECOND, r->n);
+}
+
+/* The same kernel once more, with the two arrays of records exchanged if `turned`, and another number. */
+static void sort_again(halo_lowering *l, const halo_launch *of, bool turned, int64_t number) {
+  halo_launch again = *of;
+  halo_kernel_arg *args = halo_arena_copy(l->arena, of->args, sizeof *args * (size_t)of->arg_count);
+  for (int32_t i = 0; i < of->arg_count; i++) {
+    if (args[i].role == HALO_ROLE_VALUE) args[i].number = number;
+    if (!turned || args[i].role != HALO_ROLE_SCRATCH) continue;
+    if (args[i].index == SORT_FIRST) {
+      args[i].index = SORT_SECOND;
+    } else if (args[i].index == SORT_SECOND) {
+      args[i].index = SORT_FIRST;
+    }
+  }
+  again.args = args;
+  halo_vec_push(&l->launches, again);
+}
+
+static const char *sort_number(halo_parts *p, int64_t value) {
+  return halo_emit_value_arg(&p->e, HALO_VALUE_NUMBER, p->e.wide ? HALO_S64 : HALO_S32, value);
+}
+
+static void sort_common_holes(const halo_sort_records *r, halo_parts *p, halo_template *k) {
+  halo_sort_holes(r, p, k);
+  halo_template_define_int(k, "H_ROWS", r->rows);
+  halo_template_define_int(k, "H_N", r->n);
+}
+
+/* ---- Merging ---- */
+
+/* How blocks are cut. */
+typedef struct sort_blocks {
+  int64_t block, team, teams;
+} sort_blocks;
+
+/* Local memory for blocks: on a CPU it is to stay in the first caches. */
+enum { SORT_LOCAL = 32 << 10, SORT_GPU_BLOCK = 1024, SORT_GPU_GROUP = 128, SORT_CPU_TEAMS = 16 };
+
+static sort_blocks sort_cut(const halo_sort_records *r, int64_t n) {
+  enum { BLOCK_ROUNDS = 32 }; /* two for each level of merging */
+  const halo_caps *caps = r->caps;
+  int64_t room = caps->local_memory < SORT_LOCAL ? (int64_t)caps->local_memory : SORT_LOCAL;
+  int64_t records = room / (2 * r->bytes);
+  if (!caps->is_cpu && records > SORT_GPU_BLOCK) records = SORT_GPU_BLOCK;
+  if (records > sort_most(r, BLOCK_ROUNDS)) records = sort_most(r, BLOCK_ROUNDS);
+  sort_blocks cut = {.block = 8, .team = 1, .teams = 1};
+  while (cut.block < n && 2 * cut.block <= records) cut.block *= 2;
+  int64_t most = caps->is_cpu ? SORT_CPU_TEAMS : SORT_GPU_GROUP;
+  if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;
+  if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
+  while (!caps->is_cpu && cut.team < cut.block / 8 && 2 * cut.team <= most) cut.team *= 2;
+  int64_t all = r->rows * sort_ceil(n, cut.block);
+  while (2 * cut.teams * cut.team <= most && 2 * cut.teams * cut.block <= records &&
+         2 * cut.teams * 8 * sort_units(r) <= all) {
+    cut.teams *= 2;
+  }
+  return cut;
+}
+
+static void sort_launch_groups(halo_launch *launch, int64_t groups, int64_t local) {
+  launch->local[0] = (size_t)local;
+  launch->global[0] = (size_t)(groups * local);
+}
+
+void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n, int64_t keep,
+                            const char *label) {
+  sort_blocks cut = sort_cut(r, n);
+  int64_t blocks = sort_ceil(n, cut.block);
+  bool own = r->caps->is_cpu; /* whose items have a team of their own each */
+  halo_template k;
+  halo_parts_template(p, &k, halo_cl_sort, "  h_touch();\n");
+  halo_parts_kernel_holes(p, &k, own);
+  halo_sort_holes(r, p, &k);
+  halo_template_define_int(&k, "H_ROWS", r->rows);
+  halo_template_define_int(&k, "H_N", n);
+  halo_template_define_int(&k, "H_BLOCK", cut.block);
+  halo_template_define_int(&k, "H_BLOCKS", blocks);
+  halo_template_define_int(&k, "H_TEAM", cut.team);
+  halo_template_define_int(&k, "H_TEAMS", cut.teams);
+  halo_template_define_int(&k, "H_OWN", own);
+  halo_template_define_int(&k, "H_KEEP", keep);
+  halo_template_define_int(&k, "H_DISTINCT", r->packed);
+  halo_template_finish(&k, r->l->source);
+  sort_launch_groups(halo_parts_launch(p, label), sort_ceil(r->rows * blocks, cut.teams),
+                     cut.team * cut.teams);
+}
+
+int64_t halo_sort_block_size(const halo_sort_records *r, int64_t n) { return sort_cut(r, n).block; }
+
+static halo_status sort_block_step(const halo_sort_records *r, bool last) {
+  halo_parts p;
+  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, "blocks"), false);
+  halo_sort_emit_make(r, &p);
+  if (last) {
+    halo_sort_emit_store(r, &p);
+  } else {
+    sort_write_first(r, &p);
+  }
+  halo_sort_block_kernel(r, &p, r->n, halo_sort_block_size(r, r->n),
+                         last ? "sort:merge" : "sort:merge_blocks");
+  return halo_parts_end(&p);
+}
+
+/* Records that a work item merges. */
+static int64_t sort_segment(const halo_sort_records *r) {
+  if (!r->caps->is_cpu) return 16;
+  enum { LEAST = 1024, MOST = 65536, ROUNDS = 8 };
+  int64_t segment = r->rows * r->n / (8 * sort_units(r)), most = sort_most(r, ROUNDS);
+  if (segment < LEAST) segment = LEAST;
+  if (segment > MOST) segment = MOST;
+  return segment < most ? segment : most;
+}
+
+static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bool last) {
+  halo_parts p;
+  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, "merge"), false);
+  const char *number = sort_number(&p, width);
+  sort_read_first(r, &p);
+  if (last) {
+    halo_sort_emit_store(r, &p);
+  } else {
+    sort_write_second(r, &p);
+  }
+  int64_t segment = sort_segment(r);
+  halo_template k;
+  halo_parts_template(&p, &k, halo_cl_sort, "  h_touch();\n");
+  halo_parts_kernel_holes(&p, &k, r->caps->is_cpu);
+  sort_common_holes(r, &p, &k);
+  halo_template_define_int(&k, "H_OWN", 0);
+  halo_template_define_int(&k, "H_BLOCK", 0);
+  halo_template_define_int(&k, "H_TEAM", 1);
+  halo_template_define_int(&k, "H_SEGMENT", segment);
+  halo_parts_hole(&p, &k, "H_WIDTH", "%s", number);
+  halo_template_finish(&k, r->l->source);
+  halo_launch *launch = halo_parts_launch(&p, last ? "sort:merge" : "sort:merge_runs");
+  int64_t items = r->rows * sort_ceil(r->n, segment);
+  halo_launch_items(r->caps, launch, items);
+  if (r->caps->is_cpu) sort_launch_groups(launch, items, 1); /* long work items */
+  return halo_parts_end(&p);
+}
+
+halo_status halo_sort_merge_lower(halo_lowering *l) {
+  /* Places are worth a look-up as long as a row stays in the caches. */
+  halo_sort_records r = halo_sort_describe(l, true);
+  if (r.packed && halo_sort_block_size(&r, r.n) < r.n) r = halo_sort_describe(l, false);
+  if (r.rows * r.n == 0) return HALO_OK;
+  HALO_TRY(halo_sort_declare(&r, l));
+  int64_t width = halo_sort_block_size(&r, r.n);
+  if (width >= r.n) return sort_block_step(&r, true);
+  for (int i = 0; i < 2; i++) {
+    halo_vec_push(&l->scratch, (halo_scratch){r.rows * r.n * r.bytes});
+  }
+  HALO_TRY(sort_block_step(&r, false));
+  int steps = 0;
+  for (int64_t reached = width; reached < r.n; reached *= 2) steps++;
+  if (steps > 1) {
+    HALO_TRY(sort_merge_step(&r, width, false));
+    const halo_launch first = l->launches.data[l->launches.count - 1];
+    for (int step = 1; step < steps - 1; step++) sort_again(l, &first, step % 2, width <<= 1);
+    width <<= 1;
+  }
+  HALO_TRY(sort_merge_step(&r, width, true));
+  if (steps % 2 == 0) { /* the last one reads the second array */
+    const halo_launch last = l->launches.data[--l->launches.count];
+    sort_again(l, &last, true, width);
+  }
+  return HALO_OK;
+}
+
+/* Seconds: a level of merging costs an element about twenty simple operations. */
+double halo_sort_merge_cost(const halo_lowering *l) {
+  halo_sort_records r = halo_sort_describe(l, false);
+  double elements = (double)(r.rows * r.n), levels = r.place_bits > 3 ? r.place_bits : 3;
+  return halo_lowering_target(l)->launch + 20 * levels * elements / halo_lowering_target(l)->rate;
+}
+
+/* ---- Digit by digit ---- */
+
+/* How a row is cut, and into what digits its codes. */
+typedef struct sort_radix {
+  int digit_bits, digits;
+  int64_t local, share, pieces;
+} sort_radix;
+
+enum { SORT_GPU_SHARE = 16, SORT_CPU_SHARE = 16 << 10 };
+
+static sort_radix sort_radix_cut(const halo_sort_records *r) {
+  const halo_caps *caps = r->caps;
+  sort_radix cut = {.digit_bits = caps->is_cpu ? 8 : 4, .local = 1};
+  cut.digits = (int)sort_ceil(r->code_bits, cut.digit_bits);
+  if (caps->is_cpu) {
+    /* A few pieces for each core, of all rows together. */
+    int64_t pieces = sort_ceil(4 * sort_units(r), r->rows);
+    cut.share = sort_ceil(r->n, pieces);
+    if (cut.share < SORT_CPU_SHARE) cut.share = SORT_CPU_SHARE < r->n ? SORT_CPU_SHARE : r->n;
+    if (cut.share > sort_most(r, 2)) cut.share = sort_most(r, 2);
+    if (cut.share < 1) cut.share = 1; /* of no elements */
+  } else {
+    int64_t most = (int64_t)caps->local_memory / (4 << cut.digit_bits);
+    if (most > (int64_t)caps->max_work_group) most = (int64_t)caps->max_work_group;
+    if (most > (int64_t)caps->max_items[0]) most = (int64_t)caps->max_items[0];
+    while (cut.local < 64 && 2 * cut.local <= most) cut.local *= 2;
+    cut.share = SORT_GPU_SHARE;
+  }
+  cut.pieces = sort_ceil(r->n, cut.share * cut.local);
+  return cut;
+}
+
+/* One of the three kernels of a digit: from the operands or scratch, to scratch or the results. */
+static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix *cut, int step,
+                                   int digit) {
+  static const char *const names[] = {"count", "sum", "put"};
+  static const char *const labels[] = {"sort:radix_count", "sort:radix_sum", "sort:radix"};
+  bool last = digit == cut->digits - 1;
+  halo_parts p;
+  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, names[step]), false);
+  const char *counts = halo_emit_arg(&p.e, HALO_ROLE_SCRATCH, SORT_COUNTS, HALO_U32, NULL);
+  const char *shift = step == 1 ? "" : sort_number(&p, digit * cut->digit_bits);
+  if (step != 1) {
+    if (digit == 0) {
+      halo_sort_emit_make(r, &p);
+    } else {
+      sort_read_first(r, &p);
+    }
+  }
+  if (step == 2) {
+    sort_emit_fn *const emit = last    ? halo_sort_emit_store
+                               : digit ? sort_write_second
+                                       : sort_write_first;
+    emit(r, &p);
+  }
+  halo_template k;
+  halo_parts_template(&p, &k, halo_cl_sort_radix, "");
+  sort_common_holes(r, &p, &k);
+  halo_parts_hole(&p, &k, "H_COUNTS", "%s", counts);
+  halo_parts_hole(&p, &k, "H_DIGIT(r)", "(int)(%s_code(r) >> %s & %d)", r->name, shift,
+                  (1 << cut->digit_bits) - 1);
+  int64_t local = cut->local;
+  if (step == 1 && !r->caps->is_cpu) local = (int64_t)halo_kernel_local_size(r->caps, 1 << 20);
+  halo_template_define_int(&k, "H_STEP", step);
+  halo_template_define_int(&k, "H_DIGITS", 1ll << cut->digit_bits);
+  halo_template_define_int(&k, "H_PIECES", cut->pieces);
+  halo_template_define_int(&k, "H_SHARE", cut->share);
+  halo_template_define_int(&k, "H_LOCAL", local);
+  halo_template_finish(&k, r->l->source);
+  halo_launch *launch = halo_parts_launch(&p, labels[step]);
+  sort_launch_groups(launch, step == 1 ? r->rows : r->rows * cut->pieces, local);
+  return halo_parts_end(&p);
+}
+
+/* The launches of one digit. Those between the first and the last one have the same kernels. */
+static halo_status sort_radix_digit(const halo_sort_records *r, const sort_radix *cut, int digit,
+                                    halo_launch *kernels) {
+  bool made = digit < 2 || digit == cut->digits - 1, turned = digit % 2 == 0 && digit > 0;
+  for (int step = 0; step < 3; step++) {
+    bool fresh = step == 1 ? digit == 0 : step == 0 ? digit < 2 : made;
+    if (!fresh) {
+      sort_again(r->l, &kernels[step], turned, digit * cut->digit_bits);
+      continue;
+    }
+    HALO_TRY(sort_radix_step(r, cut, step, digit));
+    kernels[step] = r->l->launches.data[r->l->launches.count - 1];
+    if (turned) {
+      r->l->launches.count--;
+      sort_again(r->l, &kernels[step], true, digit * cut->digit_bits);
+    }
+  }
+  return HALO_OK;
+}
+
+halo_status halo_sort_radix_lower(halo_lowering *l) {
+  halo_sort_records r = halo_sort_describe(l, false);
+  if (r.rows * r.n == 0) return HALO_OK;
+  HALO_TRY(halo_sort_declare(&r, l));
+  sort_radix cut = sort_radix_cut(&r);
+  int64_t bytes = r.rows * r.n * r.bytes;
+  halo_vec_push(&l->scratch, (halo_scratch){cut.digits > 1 ? bytes : 1});
+  halo_vec_push(&l->scratch, (halo_scratch){cut.digits > 2 ? bytes : 1});
+  halo_vec_push(&l->scratch, (halo_scratch){4 * r.rows * (cut.pieces << cut.digit_bits)});
+  halo_launch kernels[3] = {{0}};
+  for (int digit = 0; digit < cut.digits; digit++) {
+    HALO_TRY(sort_radix_digit(&r, &cut, digit, kernels));
+  }
+  return HALO_OK;
+}
+
+bool halo_sort_radix_supports(const halo_lowering *l, const char **why) {
+  *why = "the comparator does not compare numbers of together 64 bits";
+  if (halo_sort_describe(l, false).code_bits == 0) return false;
+  *why = "rows are too long";
+  halo_sort_records r = halo_sort_describe(l, false);
+  if (r.n >= INT32_MAX) return false;
+  *why = "work items may not do so many rounds";
+  sort_radix cut = sort_radix_cut(&r);
+  return cut.local > 1 || 2 * (cut.pieces << cut.digit_bits) <= sort_most(&r, 1);
+}
+
+/* Seconds: of a digit, an element costs about sixteen simple operations, a count eight. */
+double halo_sort_radix_cost(const halo_lowering *l) {
+  halo_sort_records r = halo_sort_describe(l, false);
+  sort_radix cut = sort_radix_cut(&r);
+  double each = (double)r.rows * (16 * (double)r.n + 8 * (double)(cut.pieces << cut.digit_bits));
+  return cut.digits * (3 * halo_lowering_target(l)->launch + each / halo_lowering_target(l)->rate);
+}
+
+static const halo_implementation sort_implementations[] = {
+    {"radix", halo_sort_radix_supports, halo_sort_radix_cost, halo_sort_radix_lower},
+    {"merge", halo_loop_supports, halo_sort_merge_cost, halo_sort_merge_lower},
+    {0}};
+const halo_family halo_family_sort = {"sort", HALO_OP_SORT, sort_implementations};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/sort/topk.c: the first records of each row: of pieces of it, then of what these have left, until there
+ * is one piece. Many of them are sorted (sort.c). */
+#include "kernels/families.h"
+#include "kernels/sort/records.h"
+
+extern const char halo_cl_topk[];
+
+/* Records that are kept, at most: by a work item of a CPU, by a work group. */
+enum { TOPK_CPU_MOST = 1024, TOPK_GPU_MOST = 256, TOPK_LOOK = 4, TOPK_LEAST = 4096 };
+
+static int64_t topk_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t topk_kept(const halo_lowering *l) {
+  return halo_instr_int(halo_lowering_root(l), HALO_ATTR_K, 0);
+}
+
+/* How `n` records of a row are cut. */
+typedef struct topk_level {
+  int64_t n, share, pieces;
+} topk_level;
+
+static topk_level topk_cut(const halo_sort_records *r, int64_t n, int64_t keep) {
+  topk_level level = {.n = n, .share = n, .pieces = 1};
+  int64_t units = r->caps->compute_units > 0 ? r->caps->compute_units : 1;
+  if (!r->caps->is_cpu) {
+    level.share = halo_sort_block_size(r, n);
+  } else if (r->rows < 4 * units) {
+    level.share = topk_ceil(n, topk_ceil(4 * units, r->rows));
+    if (level.share < TOPK_LEAST) level.share = TOPK_LEAST;
+    if (level.share < 8 * keep) level.share = 8 * keep;
+  }
+  level.pieces = topk_ceil(n, level.share);
+  return level;
+}
+
+static int64_t topk_left(const topk_level *level, int64_t keep) {
+  int64_t last = level->n - (level->pieces - 1) * level->share;
+  return (level->pieces - 1) * keep + (last < keep ? last : keep);
+}
+
+/* Holes and launch of the kernel in which a work item takes a piece. */
+static void topk_pieces_kernel(const halo_sort_records *r, halo_parts *p, const topk_level *level,
+                               int64_t keep) {
+  halo_template k;
+  halo_parts_template(p, &k, halo_cl_topk, "");
+  halo_parts_kernel_holes(p, &k, p->l->caps->is_cpu);
+  halo_sort_holes(r, p, &k);
+  halo_template_define_int(&k, "H_ROWS", r->rows);
+  halo_template_define_int(&k, "H_N", level->n);
+  halo_template_define_int(&k, "H_PIECES", level->pieces);
+  halo_template_define_int(&k, "H_SHARE", level->share);
+  halo_template_define_int(&k, "H_KEEP", keep);
+  halo_template_finish(&k, r->l->source);
+  int64_t items = r->rows * level->pieces;
+  halo_launch *launch = halo_parts_launch(p, "topk:select");
+  launch->local[0] = 1; /* long work items, with memory of their own */
+  launch->global[0] = (size_t)items;
+}
+
+static halo_status topk_step(const halo_sort_records *r, int number, const topk_level *level,
+                             int64_t keep) {
+  halo_parts p;
+  halo_parts_begin(&p, r->l, halo_kernel_name(r->l, "select"), false);
+  if (number == 0) {
+    halo_sort_emit_make(r, &p);
+  } else {
+    halo_sort_emit_read(r, &p, (number - 1) % 2, level->n);
+  }
+  if (level->pieces == 1) {
+    halo_sort_emit_store(r, &p);
+  } else {
+    halo_sort_emit_write(r, &p, number % 2, topk_left(level, keep));
+  }
+  if (r->caps->is_cpu) {
+    topk_pieces_kernel(r, &p, level, keep);
+  } else {
+    halo_sort_block_kernel(r, &p, level->n, keep, "topk:select");
+  }
+  return halo_parts_end(&p);
+}
+
+static halo_status topk_select_lower(halo_lowering *l) {
+  halo_sort_records r = halo_sort_describe(l, true);
+  int64_t keep = topk_kept(l), n = r.n;
+  if (r.rows * keep == 0) return HALO_OK;
+  HALO_TRY(halo_sort_declare(&r, l));
+  topk_level level = topk_cut(&r, n, keep);
+  for (int number = 0;; number++) {
+    if (level.pieces > 1 && number < 2) {
+      halo_vec_push(&l->scratch, (halo_scratch){r.rows * topk_left(&level, keep) * r.bytes});
+    }
+    HALO_TRY(topk_step(&r, number, &level, keep));
+    if (level.pieces == 1) return HALO_OK;
+    level = topk_cut(&r, topk_left(&level, keep), keep);
+  }
+}
+
+static bool topk_sort_supports(const halo_lowering *l, const char **why) {
+  *why = "complex numbers have no order";
+  return halo_sort_describe(l, false).code_bits > 0;
+}
+
+static bool topk_select_supports(const halo_lowering *l, const char **why) {
+  if (!topk_sort_supports(l, why)) return false;
+  halo_sort_records r = halo_sort_describe(l, true);
+  int64_t keep = topk_kept(l);
+  *why = "work items may not do so many rounds";
+  if (l->caps->max_rounds && r.n * keep > (int64_t)l->caps->max_rounds) return false;
+  *why = "too many are wanted";
+  if (l->caps->is_cpu) return keep <= TOPK_CPU_MOST;
+  return keep <= TOPK_GPU_MOST &&
+         (r.n <= halo_sort_block_size(&r, r.n) || 2 * keep <= halo_sort_block_size(&r, r.n));
+}
+
+/* Seconds: an element costs a few simple operations, one that is kept a walk through the heap. */
+static double topk_select_cost(const halo_lowering *l) {
+  halo_sort_records r = halo_sort_describe(l, true);
+  double kept = (double)(r.rows * topk_kept(l));
+  return 2 * halo_lowering_target(l)->launch +
+         (TOPK_LOOK * (double)(r.rows * r.n) + 160 * kept) / halo_lowering_target(l)->rate;
+}
+
+static const halo_implementation topk_implementations[] = {
+    {"select", topk_select_supports, topk_select_cost, topk_select_lower},
+    {"radix", halo_sort_radix_supports, halo_sort_radix_cost, halo_sort_radix_lower},
+    {"merge", topk_sort_supports, halo_sort_merge_cost, halo_sort_merge_lower},
+    {0}};
+const halo_family halo_family_topk = {"topk", HALO_OP_TOPK, topk_implementations};

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/window/scan.c: cumulative reduce-windows (each result is of all elements up to its own, or from it on) in
+ * as many steps as there are elements. Combining is taken to be associative, as XLA takes it to be. */
+#include "hlo/window.h"
+#include "kernels/families.h"
+#include "kernels/window/parts.h"
+
+extern const char halo_cl_scan[], halo_cl_scan_lines[];
+
+/* A scan of a row-major [outer, n, inner] array along n. */
+typedef struct scan_view {
+  halo_window_parts w;
+  int64_t outer, n, inner;
+  bool reverse;
+  int64_t chunk, chunks;
+  int lanes;
+  int line;      /* neighbours along a row that are a vector, or 0 */
+  bool side;     /* sequences of a work item go on together, each in a lane of a vector */
+  bool is_short; /* rows are written out, and a work item does one after the other */
+} scan_view;
+
+static bool scan_describe(const halo_lowering *l, scan_view *out, const char **why) {
+  const halo_instr *instr = halo_lowering_root(l);
+  const halo_shape *shape = instr->operands[0]->shape;
+  const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
+  *out = (scan_view){.outer = 1, .inner = 1, .lanes = 1};
+  *why = "the windows are not all that comes before, or after";
+  int along = -1;
+  for (int d = 0; d < shape->rank && window; d++) {
+    const halo_window_dim *w = &window->window.data[d];
+    if (halo_window_is_trivial(w)) continue;
+    if (along >= 0 || !halo_window_is_running(w, shape->dims[d])) return false;
+    along = d;
+    out->reverse = w->pad_low == 0;
+  }
+  if (along < 0) return false;
+  out->n = shape->dims[along];
+  for (int d = 0; d < along; d++) out->outer *= shape->dims[d];
+  for (int d = along + 1; d < shape->rank; d++) out->inner *= shape->dims[d];
+  return halo_window_describe(l, &out->w, why);
+}
+
+bool halo_scan_supports(const halo_lowering *l, const char **why) {
+  scan_view v;
+  return scan_describe(l, &v, why);
+}
+
+static void scan_cut(scan_view *v, const halo_lowering *l);
+
+/* Seconds: each element is read and combined once, or twice where rows are cut. */
+double halo_scan_cost(const halo_lowering *l) {
+  scan_view v;
+  const char *why;
+  scan_describe(l, &v, &why);
+  double elements = (double)(v.outer * v.n * v.inner), launch = halo_lowering_target(l)->launch;
+  if (elements == 0) return 0;
+  scan_cut(&v, l);
+  double once = halo_loop_cost(l) * v.w.count +
+                elements * halo_window_body_cost(v.w.instr) / halo_lowering_target(l)->rate;
+  return v.chunks > 1 ? 2 * once + launch : once;
+}
+
+/* Sequences that there are to be, and elements of a chunk at least: the order of combining depends on these and
+ * on the shape, not on the device's size. Sequences that a work item of a CPU has side by side: few rows,
+ * which may all fall on the same lines of a cache, and as many columns as are a page or so. */
+enum {
+  SCAN_CPU_ROWS = 256,
+  SCAN_CPU_COLUMNS = 1024,
+  SCAN_CPU_LEAST = 256,
+  SCAN_GPU = 1 << 14,
+  SCAN_GPU_LEAST = 16,
+  SCAN_ROWS = 4,
+  SCAN_LINES = 2,
+  SCAN_SHORT_ROWS = 64,
+  SCAN_COLUMNS = 512,
+  SCAN_LINE = HALO_WINDOW_LINE,
+  SCAN_DEAR = 16 /* additions: bodies that are worth gathering elements for */
+};
+
+/* Which of a CPU's ways rows go. */
+static void scan_choose(scan_view *v, const halo_lowering *l) {
+  int cost = halo_window_body_cost(v->w.instr);
+  if (v->inner > 1 || v->w.count > 1) return;
+  v->line = v->n >= SCAN_LINE ? halo_window_line(&v->w, l) : 0;
+  v->side = !v->line && cost >= SCAN_DEAR && v->outer * (v->n / SCAN_CPU_LEAST + 1) >= SCAN_LINE;
+  v->is_short = !v->side && v->n < SCAN_LINE && cost < SCAN_DEAR;
+}
+
+static void scan_cut(scan_view *v, const halo_lowering *l) {
+  const halo_caps *caps = l->caps;
+  int64_t lines = v->outer * v->inner, want = SCAN_GPU, least = SCAN_GPU_LEAST;
+  if (caps->is_cpu) {
+    scan_choose(v, l);
+    want = v->inner > 1 ? SCAN_CPU_COLUMNS : SCAN_CPU_ROWS;
+    least = SCAN_CPU_LEAST;
+  }
+  int64_t chunks = lines < want ? want / lines : 1, most = v->n / least;
+  if (chunks > most) chunks = most > 0 ? most : 1;
+  v->chunk = (v->n + chunks - 1) / chunks;
+  if (chunks > 1 && v->side) {
+    v->chunk |= 1;
+  } else if (chunks > 1 && caps->is_cpu) {
+    /* An odd number of cache lines, so that chunks side by side fall on different ones. */
+    v->chunk = (v->chunk + SCAN_LINE - 1) / SCAN_LINE * SCAN_LINE;
+    if (v->chunk / SCAN_LINE % 2 == 0) v->chunk += SCAN_LINE;
+  }
+  v->chunks = (v->n + v->chunk - 1) / v->chunk;
+  if (!caps->is_cpu) return;
+  int64_t items = 4 * (caps->compute_units > 0 ? (int64_t)caps->compute_units : 1);
+  v->lanes = v->side ? SCAN_LINE : v->is_short ? SCAN_SHORT_ROWS : v->line ? SCAN_LINES : SCAN_ROWS;
+  for (int lanes = SCAN_LINE; lanes <= SCAN_COLUMNS && v->inner % lanes == 0; lanes *= 2) {
+    if (lanes == SCAN_LINE || lines * v->chunks / lanes >= items) v->lanes = lanes;
+  }
+  while (v->lanes > v->chunks * lines) v->lanes /= 2;
+}
+
+/* Whether results are stored by the line: lines fall into no two chunks. */
+static bool scan_streams(const scan_view *v) {
+  if (v->line) {
+    return v->n % v->line == 0 && v->chunk % v->line == 0 && halo_window_streams(&v->w, v->line);
+  }
+  bool lines = v->inner == 1 ? v->n % SCAN_LINE == 0 && v->chunk % SCAN_LINE == 0
+                             : v->inner % v->lanes == 0 && v->lanes % SCAN_LINE == 0;
+  return lines && halo_window_streams(&v->w, SCAN_LINE);
+}
+
+/* ---- Helpers ---- */
+
+/* What is kept of a sequence: each value in scratch of its own. */
+static void scan_emit_held(const scan_view *v, halo_parts *p) {
+  halo_emitter *e = &p->e;
+  int64_t sequences = v->outer * v->chunks * v->inner;
+  halo_value values[HALO_REDUCE_VALUES];
+  halo_parts_open(p);
+  for (int32_t i = 0; i < v->w.count; i++) {
+    halo_type type = v->w.values[i].accumulator;
+    values[i] = halo_emit_load(e, halo_emit_arg(e, HALO_ROLE_SCRATCH, i, type, NULL), type,
+                               halo_emit_counter(e, "p", sequences));
+  }
+  halo_accumulator_return(&v->w.a, e, values);
+  halo_parts_close(p, v->w.a.type, "_held", "p", NULL);
+  halo_parts_open(p);
+  for (int32_t i = 0; i < v->w.count; i++) {
+    halo_type type = v->w.values[i].accumulator;
+    halo_emit_store(e, halo_emit_arg(e, HALO_ROLE_SCRATCH, i, type, NULL),
+                    halo_emit_counter(e, "p", sequences),
+                    halo_value_name(type, halo_accumulator_member(&v->w.a, "v", i)));
+  }
+  halo_parts_close(p, "void", "_hold", "p", v->w.a.type);
+}
+
+/* ---- Kernels ---- */
+
+enum { SCAN_COMBINE, SCAN_BEFORE, SCAN_RESULTS };
+
+static halo_status scan_step(const scan_view *v, int step) {
+  static const char *const labels[] = {"window:scan_chunks", "window:scan_before", "window:scan"};
+  const halo_caps *caps = v->w.l->caps;
+  halo_parts p;
+  bool lines = v->line && step != SCAN_BEFORE;
+  /* 64 bits: neighbours are then seen to be neighbours whatever an index is made of. */
+  halo_parts_begin(&p, v->w.l, halo_arena_printf(v->w.l->arena, "%s_%d", v->w.name, step), lines);
+  if (step != SCAN_BEFORE) halo_window_emit_in(&v->w, &p);
+  if (step != SCAN_COMBINE) halo_window_emit_start(&v->w, &p);
+  if (step == SCAN_RESULTS) halo_window_emit_out(&v->w, &p);
+  if (v->chunks > 1) scan_emit_held(v, &p);
+  halo_template k;
+  halo_parts_template(&p, &k, lines ? halo_cl_scan_lines : halo_cl_scan, "");
+  halo_window_holes(&v->w, &p, &k);
+  if (v->chunks > 1) {
+    halo_parts_call(&p, &k, "H_HELD", "_held", "p");
+    halo_parts_call(&p, &k, "H_HOLD", "_hold", "p, v");
+  } else {
+    halo_parts_call(&p, &k, "H_HELD", "_start", "p"); /* not used */
+  }
+  bool stream = step == SCAN_RESULTS && scan_streams(v);
+  if (lines) {
+    halo_window_line_holes(&v->w, &p, &k, v->line, step == SCAN_RESULTS, stream);
+  } else {
+    /* Columns that are stored by the line are combined by it, however few rows there are. */
+    bool runs = caps->is_cpu && (v->chunk >= SCAN_LINE || stream) && !v->side;
+    halo_template_define_int(&k, "H_LINE", runs ? SCAN_LINE : 1);
+    halo_template_define_int(&k, "H_SIDE", v->side);
+    halo_template_define_int(&k, "H_SHORT", v->is_short);
+    halo_window_stream_holes(&v->w, &p, &k, stream);
+  }
+  int64_t rows = v->outer * v->inner, local = 1;
+  while (step == SCAN_BEFORE && !caps->is_cpu && local < 256 && local < v->chunks &&
+         2 * local <= (int64_t)caps->max_work_group && 2 * local <= (int64_t)caps->max_items[0] &&
+         2 * local * 16 * v->w.count <= (int64_t)caps->local_memory) {
+    local *= 2;
+  }
+  halo_template_define_int(&k, "H_STEP", step);
+  halo_template_define_int(&k, "H_OUTER", v->outer);
+  halo_template_define_int(&k, "H_N", v->n);
+  halo_template_define_int(&k, "H_INNER", v->inner);
+  halo_template_define_int(&k, "H_CHUNK", v->chunk);
+  halo_template_define_int(&k, "H_CHUNKS", v->chunks);
+  halo_template_define_int(&k, "H_REVERSE", v->reverse);
+  halo_template_define_int(&k, "H_LANES", v->lanes);
+  halo_template_define_int(&k, "H_LOCAL", local);
+  halo_template_finish(&k, v->w.l->source);
+  halo_launch *launch = halo_parts_launch(&p, labels[step]);
+  if (step == SCAN_BEFORE) {
+    launch->local[0] = (size_t)local;
+    launch->global[0] = (size_t)(rows * local);
+  } else {
+    int64_t items = (rows * v->chunks + v->lanes - 1) / v->lanes;
+    halo_launch_items(caps, launch, items);
+    if (caps->is_cpu && items < 4096) launch->global[0] = (size_t)items, launch->local[0] = 1;
+  }
+  return halo_parts_end(&p);
+}
+
+halo_status halo_scan_lower(halo_lowering *l) {
+  scan_view v;
+  const char *why;
+  scan_describe(l, &v, &why);
+  if (v.outer * v.n * v.inner == 0) return HALO_OK;
+  scan_cut(&v, l);
+  v.w.from_end = v.reverse;
+  v.w.is_inlined = l->caps->is_cpu && halo_window_body_cost(v.w.instr) >= SCAN_DEAR;
+  HALO_TRY(halo_window_declare(&v.w, l, "scan"));
+  if (v.line) halo_window_emit_line(&v.w, v.line);
+  if (v.chunks > 1) {
+    for (int32_t i = 0; i < v.w.count; i++) {
+      int64_t size = (int64_t)halo_type_size(v.w.values[i].accumulator);
+      halo_vec_push(&l->scratch, (halo_scratch){v.outer * v.chunks * v.inner * size});
+    }
+    HALO_TRY(scan_step(&v, SCAN_COMBINE));
+    HALO_TRY(scan_step(&v, SCAN_BEFORE));
+  }
+  return scan_step(&v, SCAN_RESULTS);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* passes/dynamic/sizes.c: the pass that makes run-time sizes of dimensions into values: all shapes are static
+ * after it, and the sizes of dynamic parameters and results are parameters and results of their own. */
+#include "passes/dynamic/dynamic.h"
+#include "passes/passes.h"
+
+/* ---- The table ---- */
+
+/* What such an operation gives is valid all over. */
+static halo_instr *sizes_whole(halo_dynamic *d, halo_instr *instr) {
+  (void)d;
+  return instr;
+}
+
+/* The rules of operations that are not elementwise; those all go by halo_sized_elementwise. */
+static halo_dynamic_rule *const sizes_rules[HALO_OPCODE_COUNT] = {
+    [HALO_OP_PARAMETER] = sizes_whole,
+    [HALO_OP_CONSTANT] = sizes_whole,
+    [HALO_OP_IOTA] = sizes_whole,
+    [HALO_OP_GET_DIMENSION_SIZE] = halo_sized_get_dimension_size,
+    [HALO_OP_SET_DIMENSION_SIZE] = halo_sized_set_dimension_size,
+    [HALO_OP_DYNAMIC_RESHAPE] = halo_sized_dynamic_reshape,
+    [HALO_OP_MAP] = halo_sized_elementwise,
+    [HALO_OP_COPY] = halo_sized_same,
+    [HALO_OP_DOMAIN] = halo_sized_same,
+    [HALO_OP_ADD_DEPENDENCY] = halo_sized_same,
+    [HALO_OP_OPT_BARRIER] = halo_sized_same,
+    [HALO_OP_TUPLE] = halo_sized_tuple,
+    [HALO_OP_GET_TUPLE_ELEMENT] = halo_sized_get_tuple_element,
+    [HALO_OP_TUPLE_SELECT] = halo_sized_tuple_select,
+    [HALO_OP_BROADCAST] = halo_sized_broadcast,
+    [HALO_OP_TRANSPOSE] = halo_sized_transpose,
+    [HALO_OP_RESHAPE] = halo_sized_reshape,
+    [HALO_OP_REVERSE] = halo_sized_reverse,
+    [HALO_OP_CONCATENATE] = halo_sized_concatenate,
+    [HALO_OP_SLICE] = halo_sized_slice,
+    [HALO_OP_PAD] = halo_sized_pad,
+    [HALO_OP_BITCAST_CONVERT] = halo_sized_bitcast_convert,
+    [HALO_OP_REDUCE] = halo_sized_reduce,
+    [HALO_OP_REDUCE_WINDOW] = halo_sized_reduce_window,
+    [HALO_OP_SELECT_AND_SCATTER] = halo_sized_select_and_scatter,
+    [HALO_OP_DOT] = halo_sized_dot,
+    [HALO_OP_CONVOLUTION] = halo_sized_convolution,
+    [HALO_OP_DYNAMIC_SLICE] = halo_sized_dynamic_slice,
+    [HALO_OP_DYNAMIC_UPDATE_SLICE] = halo_sized_dynamic_update_slice,
+    [HALO_OP_GATHER] = halo_sized_gather,
+    [HALO_OP_SCATTER] = halo_sized_scatter,
+    [HALO_OP_SORT] = halo_sized_sort,
+    [HALO_OP_SHUFFLE] = halo_sized_shuffle,
+    [HALO_OP_TOPK] = halo_sized_topk,
+    [HALO_OP_FFT] = halo_sized_fft,
+    [HALO_OP_CHOLESKY] = halo_sized_cholesky,
+    [HALO_OP_TRIANGULAR_SOLVE] = halo_sized_triangular_solve,
+    [HALO_OP_BATCH_NORM_TRAINING] = halo_sized_batch_norm_training,
+    [HALO_OP_BATCH_NORM_INFERENCE] = halo_sized_batch_norm_inference,
+    [HALO_OP_BATCH_NORM_GRAD] = halo_sized_batch_norm_grad,
+    [HALO_OP_ALL_REDUCE] = halo_sized_collective,
+    [HALO_OP_CUSTOM_CALL] = halo_sized_custom_call,
+    [HALO_OP_WHILE] = halo_sized_while,
+    [HALO_OP_CONDITIONAL] = halo_sized_conditional,
+};
+
+static halo_dynamic_rule *sizes_rule(halo_opcode opcode) {
+  if (sizes_rules[opcode]) return sizes_rules[opcode];
+  return halo_opcode_has_trait(opcode, HALO_TRAIT_EW) ? halo_sized_elementwise : NULL;
+}
+
+/* Opcodes that make sizes, or ask for them. */
+static bool sizes_makes(halo_opcode opcode) {
+  return opcode == HALO_OP_GET_DIMENSION_SIZE || opcode == HALO_OP_SET_DIMENSION_SIZE ||
+         opcode == HALO_OP_DYNAMIC_RESHAPE;
+}
+
+/* ---- One computation ---- */
+
+static bool sizes_concern(const halo_dynamic *d, const halo_instr *instr) {
+  if (sizes_makes(instr->opcode)) return true;
+  for (int32_t o = 0; o < instr->operand_count; o++) {
+    if (halo_dynamic_any(d, instr->operands[o])) return true;
+  }
+  for (int32_t c = 0; c < halo_instr_called_count(instr); c++) {
+    if (halo_dynamic_touched(d, halo_instr_called(instr, c))) return true;
+  }
+  return halo_shape_is_dynamic(instr->shape);
+}
+
+static void sizes_visit(halo_dynamic *d, halo_instr *instr) {
+  if (!sizes_concern(d, instr)) return;
+  halo_dynamic_rule *rule = sizes_rule(instr->opcode);
+  d->x.like = instr;
+  if (!rule) {
+    halo_dynamic_fail(d, instr, "cannot run on dimensions that are known at run time only");
+    return;
+  }
+  halo_instr *value = rule(d, instr);
+  if (d->x.status == HALO_OK && value != instr) halo_rewrite_replace(&d->r, instr, value);
+}
+
+void halo_dynamic_begin(halo_dynamic *d, halo_dynamic_module *all, halo_computation *computation) {
+  *d = (halo_dynamic){.all = all};
+  halo_rewrite_begin(&d->r, computation);
+  d->x.r = &d->r;
+}
+
+void halo_dynamic_walk_from(halo_dynamic *d, int32_t first) {
+  const halo_instr *like = d->x.like;
+  int32_t count = d->r.computation->instrs.count; /* what rules make is finished */
+  for (int32_t i = first; i < count && d->x.status == HALO_OK; i++) {
+    halo_instr *instr = halo_rewrite_next(&d->r, i);
+    if (instr) sizes_visit(d, instr);
+  }
+  d->x.like = like;
+}
+
+halo_instr *halo_dynamic_walk(halo_dynamic *d) {
+  halo_dynamic_walk_from(d, 0);
+  return halo_rewrite_resolve(d->r.computation->root);
+}
+
+halo_status halo_dynamic_end(halo_dynamic *d) {
+  halo_computation *computation = d->r.computation;
+  bool changed;
+  halo_status ended = halo_rewrite_end(&d->r, &changed);
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    halo_instr *instr = computation->instrs.data[i];
+    instr->shape = halo_shape_static(&computation->module->arena, instr->shape);
+  }
+  halo_pointer_map_deinit(&d->sizes);
+  return d->x.status != HALO_OK ? d->x.status : ended;
+}
+
+/* ---- Which computations are concerned ---- */
+
+bool halo_dynamic_touched(const halo_dynamic *d, const halo_computation *computation) {
+  return halo_pointer_map_get(&d->all->touched, computation) != NULL;
+}
+
+static bool sizes_touch(const halo_dynamic_module *all, const halo_computation *computation) {
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    const halo_instr *instr = computation->instrs.data[i];
+    if (sizes_makes(instr->opcode) || halo_shape_is_dynamic(instr->shape)) return true;
+    for (int32_t c = 0; c < halo_instr_called_count(instr); c++) {
+      if (halo_pointer_map_get(&all->touched, halo_instr_called(instr, c))) return true;
+    }
+  }
+  return false;
+}
+
+static bool sizes_find_touched(halo_dynamic_module *all) {
+  halo_module *module = all->module;
+  for (int32_t c = 0; c < module->computations.count; c++) {
+    halo_computation *computation = module->computations.data[c];
+    if (sizes_touch(all, computation)) {
+      halo_pointer_map_set(&all->touched, computation, computation);
+    }
+  }
+  if (halo_pointer_map_get(&all->touched, module->entry)) return true;
+  if (halo_module_sizes_are_values(module)) return false;
+  bool dynamic = halo_shape_is_dynamic(module->entry_result);
+  for (int32_t p = 0; p < module->entry->params.count; p++) {
+    dynamic |= halo_shape_is_dynamic(module->entry_params[p]);
+  }
+  return dynamic;
+}
+
+/* ---- The entry ---- */
+
+static const halo_shape *sizes_scalar(halo_module *module) {
+  return halo_shape_new(&module->arena, HALO_S32, 0, NULL);
+}
+
+/* A parameter more for each dynamic dimension of those that callers see. */
+static void sizes_add_parameters(halo_dynamic *d) {
+  halo_module *module = d->all->module;
+  halo_computation *entry = module->entry;
+  int32_t visible = entry->params.count, hidden = 0;
+  for (int32_t p = 0; p < visible; p++) hidden += halo_shape_dynamic_count(module->entry_params[p]);
+  if (hidden == 0) return;
+  d->r.changed = true;
+  halo_module_set_sizes_are_values(module);
+  const halo_shape **shapes =
+      halo_arena_array(&module->arena, const halo_shape *, visible + hidden);
+  for (int32_t p = 0; p < visible; p++) {
+    halo_instr *param = entry->params.data[p];
+    d->x.like = param;
+    shapes[p] = module->entry_params[p];
+    for (int32_t l = 0; l < halo_shape_leaf_count(shapes[p]); l++) {
+      const halo_shape *leaf = halo_leaf_shape(shapes[p], l);
+      for (int i = 0; i < leaf->rank; i++) {
+        if (!halo_shape_dim_is_dynamic(leaf, i)) continue;
+        halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
+                                .shape = sizes_scalar(module),
+                                .parameter_number = entry->params.count,
+                                .line = param->line};
+        shapes[entry->params.count] = spec.shape;
+        halo_dynamic_set_leaf(d, param, l, i, halo_instr_create_unchecked(entry, &spec));
+      }
+    }
+  }
+  module->entry_params = shapes;
+}
+
+/* What a result's alias said of the whole result now holds for element 0. */
+static void sizes_move_aliases(halo_module *module) {
+  for (int32_t a = 0; a < module->aliases.count; a++) {
+    halo_alias *alias = &module->aliases.data[a];
+    int64_t *index = halo_arena_array(&module->arena, int64_t, alias->out_index_count + 1);
+    for (int32_t i = 0; i < alias->out_index_count; i++) index[i + 1] = alias->out_index[i];
+    alias->out_index = index;
+    alias->out_index_count++;
+  }
+}
+
+/* The result becomes a tuple of itself and a scalar for each of its dynamic dimensions. */
+static void sizes_add_results(halo_dynamic *d, halo_instr *root) {
+  halo_module *module = d->all->module;
+  const halo_shape *result = module->entry_result;
+  int32_t hidden = halo_shape_dynamic_count(result), next = 1;
+  if (hidden == 0 || d->x.status != HALO_OK) return;
+  halo_instr **parts = halo_arena_array(&module->arena, halo_instr *, 1 + hidden);
+  const halo_shape **shapes = halo_arena_array(&module->arena, const halo_shape *, 1 + hidden);
+  d->x.like = root;
+  parts[0] = root;
+  shapes[0] = result;
+  for (int32_t l = 0; l < halo_shape_leaf_count(result); l++) {
+    const halo_shape *leaf = halo_leaf_shape(result, l);
+    for (int i = 0; i < leaf->rank; i++) {
+      if (!halo_shape_dim_is_dynamic(leaf, i)) continue;
+      halo_instr *size = halo_dynamic_leaf_size(d, root, l, i);
+      parts[next] = size ? size : halo_dynamic_number(d, leaf->dims[i]);
+      shapes[next++] = sizes_scalar(module);
+    }
+  }
+  module->entry->root = halo_expand_tuple(&d->x, parts, next);
+  module->entry_result = halo_shape_new_tuple(&module->arena, next, shapes);
+  sizes_move_aliases(module);
+  halo_module_set_sizes_are_values(module);
+  d->r.changed = true;
+}
+
+halo_status halo_pass_dynamic_sizes(halo_module *module, bool *changed) {
+  halo_dynamic_module all = {.module = module};
+  halo_status status = HALO_OK;
+  *changed = sizes_find_touched(&all);
+  if (*changed) {
+    halo_dynamic d;
+    halo_dynamic_begin(&d, &all, module->entry);
+    bool given = halo_module_sizes_are_values(module);
+    if (!given) sizes_add_parameters(&d);
+    halo_instr *root = halo_dynamic_walk(&d);
+    if (!given) sizes_add_results(&d, root);
+    status = halo_dynamic_end(&d);
+    halo_module_remove_dead(module);
+  }
+  halo_pointer_map_deinit(&all.touched);
+  return status;
+}
