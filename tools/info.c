@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tools/info.c: `halo info`: devices, what they can do, and the program cache; or a program. */
 #include "args.h"
+#include "info_prices.h"
 #include "info_program.h"
 #include "parts.h"
 #include "ranks.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { INFO_HELP = 1, INFO_DEVICE, INFO_CAPABILITIES, INFO_INPUT };
+enum { INFO_HELP = 1, INFO_DEVICE, INFO_CAPABILITIES, INFO_INPUT, INFO_PRICES };
 
 static const tool_option info_options[] = {
     {INFO_DEVICE, 'd', "device", "DEVICE",
@@ -24,6 +25,9 @@ static const tool_option info_options[] = {
     {INFO_CAPABILITIES, 'c', "capabilities", NULL,
      "everything known of the device (--device, or the default one), in the form that null:FILE "
      "reads"},
+    {INFO_PRICES, 'p', "prices", NULL,
+     "what the library takes launches, bytes and operations to cost on the device: what it chooses "
+     "kernels by"},
     {INFO_INPUT, 'i', "input", "INPUT",
      "an input of a program that leaves extents open, as for 'halo run': x=[8,3] gives its "
      "extents"},
@@ -159,7 +163,7 @@ static int info_print(const char *selector, bool capabilities) {
 typedef struct info_request {
   const char *selector, *file;
   program_inputs inputs;
-  bool capabilities;
+  bool capabilities, prices;
 } info_request;
 
 /* False to leave with *code. */
@@ -174,6 +178,7 @@ static bool info_read_arguments(tool_args *args, info_request *request, int *cod
         return false;
       case INFO_DEVICE: request->selector = value; break;
       case INFO_CAPABILITIES: request->capabilities = true; break;
+      case INFO_PRICES: request->prices = true; break;
       case INFO_INPUT: request->inputs.texts[request->inputs.count++] = value; break;
       case ARGS_OPERAND:
         if (request->file) {
@@ -185,7 +190,7 @@ static bool info_read_arguments(tool_args *args, info_request *request, int *cod
       default: return false;
     }
   }
-  if (request->file && (request->selector || request->capabilities)) {
+  if (request->file && (request->selector || request->capabilities || request->prices)) {
     args_usage_error(args, "either a FILE or devices");
     return false;
   }
@@ -213,7 +218,9 @@ int tool_info(int argc, char **argv) {
   info_request request = {.inputs.texts = tool_alloc(sizeof *request.inputs.texts * (size_t)argc)};
   int code;
   if (info_read_arguments(&args, &request, &code)) {
-    code = request.file ? info_program(request.file, &request.inputs) : info_devices(&request);
+    code = request.file     ? info_program(request.file, &request.inputs)
+           : request.prices ? info_prices(request.selector)
+                            : info_devices(&request);
   }
   free(request.inputs.texts);
   return code;

@@ -118,6 +118,22 @@ HALO_API void halo_device_get_costs(const halo_device *device, halo_device_costs
 HALO_API HALO_MUST_USE halo_status halo_device_store_costs(halo_device *device,
                                                            const halo_device_costs *costs);
 
+/* One of the prices that compilation weighs against each other: a row of the library's table
+ * (docs/performance.md, "Prices"). The texts are constants. */
+typedef struct halo_device_price {
+  const char *name;    /* "launch": also its name in the file of stored prices */
+  const char *meaning; /* "starting one more kernel" */
+  const char *unit;    /* "s", "bytes", "bytes/s", "operations", "operations/s", "launches", ... */
+  const char *origin;  /* of the default: "halo bench costs", "timed", "unmeasured" */
+  const char *date;    /* of the default: "2026-11-22" */
+  double value;        /* on this device */
+  double standard;     /* the default for devices of this kind */
+  bool stored;         /* the value was stored for this device */
+} halo_device_price;
+/* Fills in *out with price number `index` of a device, from 0 on. Returns false, and leaves *out as it
+ * is, if there is no such price. */
+HALO_API bool halo_device_get_price(const halo_device *device, int index, halo_device_price *out);
+
 /* A device of this machine, whether or not a client has opened it. */
 typedef struct halo_device_entry {
   int platform, device;     /* "PLATFORM:DEVICE" selects it */

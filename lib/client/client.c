@@ -119,11 +119,11 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
   client->device_count = count;
   client->devices = halo_alloc(sizeof *client->devices * (size_t)count);
   for (int i = 0; i < count; i++) {
-    halo_device_costs_kept *costs = halo_alloc(sizeof *costs);
-    pthread_mutex_init(&costs->lock, NULL);
+    halo_device_prices_kept *prices = halo_alloc(sizeof *prices);
+    pthread_mutex_init(&prices->lock, NULL);
     client->devices[i] = (halo_device){.client = client,
                                        .cl = opened[i],
-                                       .costs = costs,
+                                       .prices = prices,
                                        .index = i,
                                        .feeds = halo_feeds_create()};
   }
@@ -163,8 +163,8 @@ void halo_client_release(halo_client *client) {
   for (int i = 0; i < client->device_count; i++) halo_cl_device_finish(client->devices[i].cl);
   for (int i = 0; i < client->device_count; i++) {
     halo_cl_device_release(client->devices[i].cl);
-    pthread_mutex_destroy(&client->devices[i].costs->lock);
-    halo_free(client->devices[i].costs);
+    pthread_mutex_destroy(&client->devices[i].prices->lock);
+    halo_free(client->devices[i].prices);
     halo_feeds_release(client->devices[i].feeds);
   }
   halo_world_release(client->world);

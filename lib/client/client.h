@@ -9,22 +9,28 @@
 #include "halo/client.h"
 #include "opencl/opencl.h"
 #include "plan/plan.h"
+#include "prices/prices.h"
 #include "shape/shape.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What was measured of a device, once somebody has asked (target.c). */
-typedef struct halo_device_costs_kept {
+/* The prices of a device, and which of them were stored for it. */
+typedef struct halo_device_prices {
+  halo_prices prices;
+  bool stored[HALO_PRICE_COUNT];
+} halo_device_prices;
+/* The same, once somebody has asked (target.c). */
+typedef struct halo_device_prices_kept {
   pthread_mutex_t lock; /* of what follows */
   bool looked;
-  halo_device_costs costs;
-} halo_device_costs_kept;
+  halo_device_prices of;
+} halo_device_prices_kept;
 
 struct halo_device {
   halo_client *client; /* not a reference: the device is a part of it */
   halo_cl_device *cl;
-  halo_device_costs_kept *costs;
+  halo_device_prices_kept *prices;
   int index; /* in the client */
   halo_feeds *feeds;
 };

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/target.c: what things cost on a device: defaults by its kind, or what was measured and stored. */
+/* client/target.c: the prices of a device: defaults by its kind, or what was measured and stored; and what it can do. */
 #include "base/file.h"
 #include "base/locale.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/strbuf.h"
 #include "client/executable.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { TARGET_BYTES_MAX = 1024 }; /* of arguments that kernels get, however many a device allows */
 
-/* The file of a device's measured costs; "" without a cache folder. */
+/* The file of a device's stored prices; "" without a cache folder. */
 static void target_path(halo_cl_device *device, halo_strbuf *out) {
   halo_cl_program_stats stats;
   halo_cl_program_get_stats(device, &stats);
@@ -24,51 +25,38 @@ static void target_path(halo_cl_device *device, halo_strbuf *out) {
   halo_strbuf_printf(out, "%s/costs-%016llx.txt", stats.directory, (unsigned long long)key[0]);
 }
 
-static bool target_positive(const halo_device_costs *c) {
-  return c->launch > 0 && c->bandwidth > 0 && c->rate > 0 && c->item_rate > 0;
-}
-
 /* False when there is no file, or none that can be believed. */
-static bool target_read(halo_cl_device *device, halo_device_costs *out) {
+static bool target_read(halo_cl_device *device, halo_device_prices *kept) {
   halo_strbuf path = {0};
   target_path(device, &path);
-  FILE *file = path.length ? fopen(path.data, "r") : NULL;
+  char *text = NULL;
+  size_t size;
+  bool there = path.length > 0 && access(path.data, R_OK) == 0 &&
+               halo_file_read(path.data, &text, &size) == HALO_OK;
+  bool read = there && halo_prices_parse(text, &kept->prices, kept->stored);
   halo_strbuf_deinit(&path);
-  if (!file) return false;
-  halo_device_costs read = {.measured = true};
-  halo_c_locale locale = halo_c_locale_enter();
-  int fields = fscanf(file, "launch = %lf bandwidth = %lf rate = %lf item_rate = %lf", &read.launch,
-                      &read.bandwidth, &read.rate, &read.item_rate);
-  halo_c_locale_leave(locale);
-  fclose(file);
-  if (fields != 4 || !target_positive(&read)) return false;
-  *out = read;
-  return true;
+  halo_free(text);
+  return read;
 }
 
-/* The measured costs, which are read once a device. */
-static bool target_load(const halo_device *device, halo_device_costs *out) {
-  halo_device_costs_kept *kept = device->costs;
+/* The prices of a device, whose file is read once. */
+static halo_device_prices target_load(const halo_device *device) {
+  halo_device_prices_kept *kept = device->prices;
   pthread_mutex_lock(&kept->lock);
-  if (!kept->looked && !target_read(device->cl, &kept->costs)) {
-    kept->costs = (halo_device_costs){.measured = false};
+  if (!kept->looked) {
+    bool is_cpu = device->cl->caps.is_cpu;
+    kept->of = (halo_device_prices){.prices = is_cpu ? halo_prices_cpu : halo_prices_gpu};
+    (void)target_read(device->cl, &kept->of);
   }
   kept->looked = true;
-  *out = kept->costs;
+  halo_device_prices of = kept->of;
   pthread_mutex_unlock(&kept->lock);
-  return out->measured;
+  return of;
 }
 
 halo_target halo_target_of_device(const halo_device *device) {
   const halo_caps *caps = &device->cl->caps;
-  halo_target target = caps->is_cpu ? halo_target_cpu : halo_target_gpu;
-  halo_device_costs costs;
-  if (target_load(device, &costs)) {
-    target.launch = costs.launch;
-    target.bandwidth = costs.bandwidth;
-    target.rate = costs.rate;
-    target.item_rate = costs.item_rate;
-  }
+  halo_target target = {.prices = target_load(device).prices};
   target.has_f64 = caps->has_f64;
   target.exact_division = caps->correctly_rounded;
   target.max_rounds = caps->max_rounds;
@@ -79,14 +67,55 @@ halo_target halo_target_of_device(const halo_device *device) {
   return target;
 }
 
+bool halo_device_get_price(const halo_device *device, int index, halo_device_price *out) {
+  if (!device || index < 0 || index >= HALO_PRICE_COUNT) return false;
+  const halo_price_row *row = &halo_price_rows[index];
+  halo_device_prices of = target_load(device);
+  *out = (halo_device_price){.name = row->name,
+                             .meaning = row->meaning,
+                             .unit = halo_price_unit_name(row->unit),
+                             .origin = halo_price_origin_name(row->origin),
+                             .date = row->date,
+                             .value = *halo_price_of(&of.prices, index),
+                             .standard = device->cl->caps.is_cpu ? row->cpu : row->gpu,
+                             .stored = of.stored[index]};
+  return true;
+}
+
 void halo_device_get_costs(const halo_device *device, halo_device_costs *out) {
-  if (target_load(device, out)) return;
-  halo_target target = halo_target_of_device(device);
-  *out = (halo_device_costs){target.launch, target.bandwidth, target.rate, target.item_rate, false};
+  halo_device_prices of = target_load(device);
+  const halo_prices *p = &of.prices;
+  bool measured = of.stored[halo_price_find("launch")];
+  *out = (halo_device_costs){p->launch, p->bandwidth, p->rate, p->item_rate, measured};
+}
+
+/* The lines of all prices that are stored. */
+static void target_print(halo_device_prices *of, halo_strbuf *out) {
+  halo_c_locale locale = halo_c_locale_enter();
+  for (int row = 0; row < HALO_PRICE_COUNT; row++) {
+    if (!of->stored[row]) continue;
+    halo_strbuf_printf(out, "%s = %.6g\n", halo_price_rows[row].name,
+                       *halo_price_of(&of->prices, row));
+  }
+  halo_c_locale_leave(locale);
+}
+
+static halo_status target_write(const halo_strbuf *path, const halo_strbuf *text) {
+  char *slash = strrchr(path->data, '/');
+  *slash = '\0';
+  mkdir(path->data, 0777); /* there already, most often; opening the file tells if not */
+  *slash = '/';
+  halo_outfile *file = NULL;
+  HALO_TRY(halo_outfile_create(path->data, &file));
+  halo_status status = halo_outfile_write(file, text->data, text->length);
+  if (status == HALO_OK) return halo_outfile_commit(file);
+  halo_outfile_discard(file);
+  return status;
 }
 
 halo_status halo_device_store_costs(halo_device *device, const halo_device_costs *costs) {
-  if (!device || !costs || !target_positive(costs)) {
+  if (!device || !costs ||
+      !(costs->launch > 0 && costs->bandwidth > 0 && costs->rate > 0 && costs->item_rate > 0)) {
     return halo_fail(HALO_INVALID_ARGUMENT,
                      "halo_device_store_costs: a device and four positive costs are needed");
   }
@@ -96,28 +125,19 @@ halo_status halo_device_store_costs(halo_device *device, const halo_device_costs
     return halo_fail(HALO_FAILED_PRECONDITION,
                      "the costs of a device are kept in the cache folder, and there is none");
   }
-  halo_c_locale locale = halo_c_locale_enter();
-  halo_strbuf_printf(&text, "launch = %.6g\nbandwidth = %.6g\nrate = %.6g\nitem_rate = %.6g\n",
-                     costs->launch, costs->bandwidth, costs->rate, costs->item_rate);
-  halo_c_locale_leave(locale);
-  char *slash = strrchr(path.data, '/');
-  *slash = '\0';
-  mkdir(path.data, 0777); /* there already, most often; opening the file tells if not */
-  *slash = '/';
-  halo_outfile *file = NULL;
-  halo_status status = halo_outfile_create(path.data, &file);
-  if (status == HALO_OK) {
-    status = halo_outfile_write(file, text.data, text.length);
-    if (status == HALO_OK) {
-      status = halo_outfile_commit(file);
-    } else {
-      halo_outfile_discard(file);
-    }
-  }
+  halo_device_prices of = target_load(device); /* others that are stored stay */
+  of.prices.launch = costs->launch;
+  of.prices.bandwidth = costs->bandwidth;
+  of.prices.rate = costs->rate;
+  of.prices.item_rate = costs->item_rate;
+  static const char *const names[] = {"launch", "bandwidth", "rate", "item_rate"};
+  for (int i = 0; i < 4; i++) of.stored[halo_price_find(names[i])] = true;
+  target_print(&of, &text);
+  halo_status status = target_write(&path, &text);
   halo_strbuf_deinit(&path);
   halo_strbuf_deinit(&text);
-  pthread_mutex_lock(&device->costs->lock);
-  device->costs->looked = false; /* the next one to ask reads them */
-  pthread_mutex_unlock(&device->costs->lock);
+  pthread_mutex_lock(&device->prices->lock);
+  device->prices->looked = false; /* the next one to ask reads them */
+  pthread_mutex_unlock(&device->prices->lock);
   return status;
 }

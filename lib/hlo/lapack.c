@@ -102,13 +102,12 @@ static int64_t lapack_room(const halo_lapack_view *v, const halo_target *target)
 }
 
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {
-  enum { LAUNCHES = 5 };
-  const double host_rate = 4e9;  /* operations a second of LAPACK on small matrices */
-  const double host_call = 5e-7; /* seconds: of a call */
+  const halo_prices *p = &target->prices;
   int64_t room = lapack_room(v, target);
   int64_t bytes = v->rows * v->columns * (int64_t)halo_type_size(v->type);
   if (v->rows > room || v->columns > room || bytes > room) return false;
   double operations = halo_lapack_operations(v), batch = (double)v->batch;
-  double host = LAUNCHES * target->launch + batch * (host_call + operations / host_rate);
-  return batch * operations / target->rate <= host;
+  double host = p->host_lapack_wait * p->launch +
+                batch * (p->host_lapack_call + operations / p->host_lapack_rate);
+  return batch * operations / p->rate <= host;
 }

@@ -24,7 +24,7 @@ halo_module *halo_module_create(const char *name) {
   atomic_init(&module->references, 1);
   module->name = halo_arena_strdup(&module->arena, name && *name ? name : "module");
   module->replica_count = module->num_partitions = 1;
-  module->target = halo_target_cpu;
+  module->target = halo_target_cpu();
   module->next_id = 1;
   return module;
 }

@@ -108,13 +108,21 @@ int halo_kernels_listed(const char *list, const char *family, const char *name);
 static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {
   return l->computation->root;
 }
-/* What things cost where the program is to run. */
+/* Where the program is to run. */
 static inline const halo_target *halo_lowering_target(const halo_lowering *l) {
   return &l->computation->module->target;
 }
+/* What it takes there. */
+static inline const halo_prices *halo_lowering_prices(const halo_lowering *l) {
+  return &halo_lowering_target(l)->prices;
+}
+/* Seconds of so many simple operations of the whole device. */
+static inline double halo_lowering_operations(const halo_lowering *l, double operations) {
+  return operations / halo_lowering_prices(l)->rate;
+}
 /* Seconds of one kernel that moves so many bytes. */
 static inline double halo_lowering_seconds(const halo_lowering *l, double bytes) {
-  return halo_lowering_target(l)->launch + bytes / halo_lowering_target(l)->bandwidth;
+  return halo_lowering_prices(l)->launch + bytes / halo_lowering_prices(l)->bandwidth;
 }
 /* A fresh kernel name such as "k0_row". The text of a kernel names nothing of the program, so that
  * equal fusions have equal texts: what people read is the launch's label. */

@@ -144,7 +144,7 @@ static bool work_is_free(const halo_instr *instr) {
 /* `known` has the seconds of computations that were looked at, `state` their operations. */
 static halo_work work_time(work_state *state, const halo_pointer_map *known,
                            const halo_instr *instr) {
-  const halo_target *target = &state->module->target;
+  const halo_prices *p = &state->module->target.prices;
   halo_work work = {.operations = work_of_instr(state, instr), .bytes = work_bytes(instr->shape)};
   for (int32_t i = 0; i < instr->operand_count; i++) {
     work.bytes += work_bytes(instr->operands[i]->shape);
@@ -162,8 +162,7 @@ static halo_work work_time(work_state *state, const halo_pointer_map *known,
   } else if (instr->opcode == HALO_OP_CONDITIONAL || instr->opcode == HALO_OP_CALL) {
     work.seconds = called;
   } else {
-    work.seconds =
-        target->launch + fmax(work.operations / target->rate, work.bytes / target->bandwidth);
+    work.seconds = p->launch + fmax(work.operations / p->rate, work.bytes / p->bandwidth);
   }
   return work;
 }

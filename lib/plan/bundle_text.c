@@ -19,8 +19,6 @@ enum {
   BUNDLE_ALIGNMENT = 64 /* work items of a CPU's piece are a multiple */
 };
 
-static const double BUNDLE_SHORTEST = 2e-6; /* seconds of a CPU's piece */
-
 typedef struct bundle_text {
   lower_state *s;
   const bundle *b;
@@ -244,7 +242,7 @@ static int64_t bundle_fill(const bundle_text *t, const halo_target *target, halo
     }
   }
   double piece = all / (BUNDLE_PIECES * (double)t->s->caps->compute_units);
-  if (piece < BUNDLE_SHORTEST) piece = BUNDLE_SHORTEST;
+  if (piece < target->prices.bundle_piece) piece = target->prices.bundle_piece;
   int64_t pieces = 0, member = 0, at = t->rows;
   for (int32_t i = 0; i < t->b->count; i++) {
     const bundle_body *body = t->b->bodies[i];

@@ -17,11 +17,6 @@ enum {
   BUNDLE_SURE = 4   /* steps of a bundle that others can count on */
 };
 
-static const double BUNDLE_LAUNCHES = 8; /* a step may take so many, */
-static const double BUNDLE_LARGEST =
-    128;                              /* or so many where no memory has to be kept longer for it */
-static const double BUNDLE_HELD = 64; /* launches that moving the memory takes that is kept */
-
 /* Steps of one kernel that can be launched together. */
 typedef struct bundle_list {
   int32_t members[BUNDLE_MEMBERS]; /* places in the list of steps */
@@ -80,9 +75,10 @@ static bool bundle_is_able(const bundle_state *e, const halo_step *step) {
   bundle_body alone = {.members = {step}, .count = 1, .room = 1};
   if (bundle_body_bytes(e->s->plan, e->s->caps, &alone) > e->room) return false;
   if (e->verdict > 0) return true;
-  double launch = e->target->launch, work = lower_work(e->target, e->s->caps, step);
-  double held = bundle_held_bytes(e, step) / e->target->bandwidth;
-  return work <= BUNDLE_LAUNCHES * launch || (work <= BUNDLE_LARGEST * launch && held <= launch);
+  const halo_prices *p = &e->target->prices;
+  double launches = lower_work(e->target, e->s->caps, step) / p->launch;
+  bool free = bundle_held_bytes(e, step) / p->bandwidth <= p->launch;
+  return launches <= p->bundle_member || (free && launches <= p->bundle_member_free);
 }
 
 static const halo_step *bundle_step(const bundle_state *e, int32_t at) {
@@ -259,7 +255,8 @@ static void bundle_wait(bundle_state *e, int32_t at, uint64_t needs) {
 static bool bundle_is_full(const bundle_state *e) {
   bool full = true;
   for (int32_t i = 0; i < BUNDLE_OPEN; i++) full &= e->open[i] >= 0;
-  double most = BUNDLE_HELD * e->target->launch * e->target->bandwidth;
+  const halo_prices *p = &e->target->prices;
+  double most = p->bundle_held * p->launch * p->bandwidth;
   return full || (e->verdict <= 0 && e->held > most);
 }
 
@@ -373,7 +370,7 @@ static halo_status bundle_settle(bundle_state *e, const bundle *b, halo_step *ou
   }
   out->number = first->number;
   out->flops = lower_saturated(flops);
-  out->seconds = e->target->launch + work;
+  out->seconds = e->target->prices.launch + work;
   const char *name = bundle_value_name(e, first), *end = bundle_value_name(e, last);
   if (first != last) name = halo_arena_printf(arena, "%s..%s", name, end);
   out->label = halo_arena_printf(arena, "%s bundle:kernel", name);

@@ -135,12 +135,6 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
   return status;
 }
 
-/* What one group does takes one core anyway, and estimates of regions are rather too high. */
-static const double LOWER_ONE_GROUP = 5;
-
-/* Bytes of exchanges weigh so much less than a kernel's. */
-static const double LOWER_EXCHANGE = 16;
-
 static bool lower_is_one_group(const halo_step *step) {
   bool one = true;
   for (uint32_t d = 0; d < step->dims; d++) one = one && step->global[d] == step->local[d];
@@ -149,7 +143,7 @@ static bool lower_is_one_group(const halo_step *step) {
 
 /* What the host computes for a custom call: of each matrix some operations for each element of each line. */
 static double lower_call_work(const halo_custom_site *site, const halo_target *target) {
-  const double operations = 10;
+  const double operations = target->prices.host_call_element;
   double sum = 0;
   for (int i = 0; i < site->call.result_count; i++) {
     const halo_custom_array *array = &site->call.results[i];
@@ -157,7 +151,7 @@ static double lower_call_work(const halo_custom_site *site, const halo_target *t
     for (int d = 0; d < array->rank; d++) all *= (double)array->dims[d];
     sum += operations * all * (array->rank > 0 ? (double)array->dims[array->rank - 1] : 1);
   }
-  return sum / target->rate;
+  return sum / target->prices.rate;
 }
 
 /* What steps take, and what of that one core does wherever it is; and the waiting that is saved in the caller's
@@ -170,8 +164,6 @@ typedef struct lower_whole {
 } lower_whole;
 
 enum { LOWER_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
-static const double LOWER_WAITING = 3e-5; /* seconds */
-static const double LOWER_COMMAND = 1e-6; /* of the host, for one in a loop */
 
 static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_target *target);
 
@@ -190,33 +182,34 @@ static void lower_add_loop(lower_whole *sum, const halo_step *step, const halo_t
     const halo_steps *list = &step->lists[l];
     lower_whole round = lower_list_work(list, target);
     sum->able = sum->able && round.able && !round.exchanges;
-    sum->work += rounds * (round.work + LOWER_COMMAND * list->count);
+    sum->work += rounds * (round.work + target->prices.host_command * list->count);
     sum->alone += rounds * round.alone;
     sum->saved += rounds * round.saved;
     sum->calls = sum->calls || round.calls;
   }
   sum->loops = true;
-  if (!known) sum->saved += rounds * LOWER_WAITING;
+  if (!known) sum->saved += rounds * target->prices.host_waking;
 }
 
 static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_target *target) {
+  const halo_prices *p = &target->prices;
   if (step->kind == HALO_STEP_COPY) {
-    sum->work += (double)step->bytes / target->bandwidth;
+    sum->work += (double)step->bytes / p->bandwidth;
   } else if (step->kind == HALO_STEP_KERNEL) {
-    double work = step->seconds > target->launch ? step->seconds - target->launch : 0;
+    double work = step->seconds > p->launch ? step->seconds - p->launch : 0;
     bool alone = lower_is_one_group(step);
-    sum->work += alone ? work / LOWER_ONE_GROUP : work;
-    if (alone) sum->alone += work / LOWER_ONE_GROUP;
+    sum->work += alone ? work / p->host_one_group : work;
+    if (alone) sum->alone += work / p->host_one_group;
     sum->kernels++;
   } else if (step->kind == HALO_STEP_COLLECTIVE) {
     /* It waits in another thread where it takes long. */
-    sum->work += (double)step->bytes / (LOWER_EXCHANGE * target->bandwidth);
+    sum->work += (double)step->bytes / (p->exchange_gain * p->bandwidth);
     sum->exchanges = true;
   } else if (step->kind == HALO_STEP_CUSTOM_CALL && step->custom->target->computes) {
     double work = lower_call_work(step->custom, target);
     sum->work += work;
     sum->alone += work;
-    sum->saved += LOWER_WAITING;
+    sum->saved += p->host_waking;
     sum->calls = true;
   } else if (step->kind == HALO_STEP_WHILE && !step->goes_on) {
     lower_add_loop(sum, step, target);
@@ -227,13 +220,12 @@ static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_t
 
 /* As halo_plan.work. */
 static double lower_whole_work(const halo_steps *steps, const halo_target *target) {
-  const double longest = 0.01; /* of the caller's time */
   lower_whole sum = lower_list_work(steps, target);
   if (!sum.able) return -1;
   if (!sum.calls && sum.loops) return -1;
-  if (sum.work > longest) return -1;
+  if (sum.work > target->prices.host_longest) return -1;
   /* Threads are woken for each of a chain of kernels. */
-  double lost = sum.work - (sum.kernels > 1 ? (sum.kernels - 1) * LOWER_WAITING : 0);
+  double lost = sum.work - (sum.kernels > 1 ? (sum.kernels - 1) * target->prices.host_waking : 0);
   if (sum.calls) lost = sum.work - sum.alone - sum.saved;
   return lost > 0 ? lost : 0;
 }

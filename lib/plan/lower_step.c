@@ -51,19 +51,15 @@ void lower_random(lower_state *s, halo_instr *instr, halo_steps *steps) {
   step->bytes = halo_shape_byte_size(instr->shape);
 }
 
-/* What a step may touch to be taken as being in a core's cache, or in that of all cores, and how much faster it
- * is there; how many operations are done at once. */
-enum { STEP_NEAR_BYTES = 1 << 19, STEP_NEAR = 4, STEP_SHARED_BYTES = 1 << 22, STEP_SHARED = 2 };
-enum { STEP_LANES = 4 };
-
 double lower_work(const halo_target *target, const halo_caps *caps, const halo_step *step) {
-  double work = (double)step->bytes / target->bandwidth;
-  double operations = step->operations / target->rate, apart = step->seconds - target->launch;
+  const halo_prices *p = &target->prices;
+  double bytes = (double)step->bytes, work = bytes / p->bandwidth;
+  double operations = step->operations / p->rate, apart = step->seconds - p->launch;
   bool simple = step->kind == HALO_STEP_COPY || step->operations >= 0;
   if (!simple) return apart > work ? apart : work;
-  if (caps->is_cpu && step->bytes <= STEP_SHARED_BYTES) {
-    work /= step->bytes <= STEP_NEAR_BYTES ? STEP_NEAR : STEP_SHARED;
+  if (caps->is_cpu && bytes <= p->shared_bytes) {
+    work /= bytes <= p->near_bytes ? p->near_gain : p->shared_gain;
   }
-  if (caps->is_cpu) operations /= STEP_LANES;
+  if (caps->is_cpu) operations /= p->vector_gain;
   return operations > work ? operations : work;
 }

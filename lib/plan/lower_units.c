@@ -170,7 +170,7 @@ static void unit_count_launch(void *data, halo_step *step) {
 }
 
 void lower_brief_units(lower_state *s, const halo_target *target) {
-  enum { SHARE = 8 }; /* of a launch: three times as much would still be less than one */
+  const halo_prices *p = &target->prices;
   halo_plan *plan = s->plan;
   /* By unit, those in loops and branches included; then without those that are brief. */
   int32_t *launches = halo_alloc(sizeof *launches * ((size_t)plan->units.count + 1));
@@ -178,9 +178,9 @@ void lower_brief_units(lower_state *s, const halo_target *target) {
   for (int32_t i = 0; i < plan->steps.count; i++) {
     const halo_step *step = &plan->steps.data[i];
     if (step->kind != HALO_STEP_KERNEL) continue;
-    double work = lower_work(target, s->caps, step), apart = step->seconds - target->launch;
+    double work = lower_work(target, s->caps, step), apart = step->seconds - p->launch;
     if (apart > work) work = apart;
-    if (work <= target->launch / SHARE) launches[step->unit]--;
+    if (work <= p->brief_step * p->launch) launches[step->unit]--;
   }
   /* Regions have said what they are. */
   for (int32_t u = 0; u < plan->units.count; u++) plan->units.data[u].brief |= launches[u] == 0;

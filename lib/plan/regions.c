@@ -16,13 +16,12 @@ enum {
   REGION_ROUNDS = 16  /* of a loop of unknown length, as a guess */
 };
 
-static const double REGION_LONGEST_ROUND = 0.05; /* seconds */
-static const double REGION_STEP_SECONDS = 5e-8;  /* of the barrier behind it, and its call */
-static const double REGION_WAKING =
-    3; /* of a launch that wakes threads, as in chains: in launches */
-static const double REGION_WAIT_LAUNCHES = 5; /* what asking the host costs */
-
 /* ---- What steps take ---- */
+
+/* Seconds of asking the host. */
+static double region_wait(const region_state *e) {
+  return e->target->prices.region_wait * e->target->prices.launch;
+}
 
 static void region_add_price(region_price *sum, const region_price *one) {
   sum->able &= one->able;
@@ -55,10 +54,10 @@ static region_price region_price_loop(const region_state *e, const halo_step *st
   price.loops++;
   price.depth++;
   price.endless |= !known;
-  price.apart += condition.apart + (known ? 0 : REGION_WAIT_LAUNCHES * e->target->launch);
+  price.apart += condition.apart + (known ? 0 : region_wait(e));
   price.together += condition.together;
   /* A round is done whole. */
-  price.able &= price.together < REGION_LONGEST_ROUND;
+  price.able &= price.together < e->target->prices.region_longest_round;
   price.apart *= rounds;
   price.together *= rounds;
   price.rounds = (price.rounds + condition.rounds + 1) * rounds;
@@ -80,8 +79,8 @@ static region_price region_price_branches(const region_state *e, const halo_step
     if (branch.together > price.together) price.together = branch.together;
     if (branch.rounds > price.rounds) price.rounds = branch.rounds;
   }
-  price.apart += REGION_WAIT_LAUNCHES * e->target->launch;
-  price.together += REGION_STEP_SECONDS;
+  price.apart += region_wait(e);
+  price.together += e->target->prices.region_step;
   return price;
 }
 
@@ -111,18 +110,18 @@ static double region_rounds(const region_state *e, const halo_step *step) {
 }
 
 region_price region_price_step(const region_state *e, const halo_step *step) {
-  const halo_target *t = e->target;
+  const halo_prices *p = &e->target->prices;
   if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
   if (step->kind == HALO_STEP_CONDITIONAL) return region_price_branches(e, step);
   region_price price = {.able = true, .steps = 1};
   price.able = step->kind == HALO_STEP_COPY;
   if (step->kind == HALO_STEP_KERNEL) price.able = lower_is_plain(e->unit_is_plain, step);
-  double work = lower_work(t, e->s->caps, step);
+  double work = lower_work(e->target, e->s->caps, step);
   /* What can be launched with others costs a share of that. */
   int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
-  double launch = e->s->caps->is_cpu ? REGION_WAKING * t->launch : t->launch;
+  double launch = p->region_waking * p->launch;
   price.apart = launch / (share > 1 ? share : 1) + work;
-  price.together = REGION_STEP_SECONDS + work * region_slower(e, step);
+  price.together = p->region_step + work * region_slower(e, step);
   price.rounds = region_rounds(e, step);
   return price;
 }
@@ -182,8 +181,8 @@ static double region_gain(const region_state *e, const region_sum *sum) {
   const region_price *p = &sum->price;
   if (p->steps < 2 && !p->loops) return 0;
   if (e->verdict > 0) return p->steps - 0.5; /* as few regions as there can be */
-  double launches = region_may_leave(e, p) ? 1 + REGION_WAIT_LAUNCHES : 1;
-  return p->apart - p->together - launches * e->target->launch;
+  double launch = e->target->prices.launch + (region_may_leave(e, p) ? region_wait(e) : 0);
+  return p->apart - p->together - launch;
 }
 
 static region_cut *region_cut_list(region_state *e, const halo_steps *steps);
@@ -192,10 +191,9 @@ static region_cut *region_cut_list(region_state *e, const halo_steps *steps);
  * better done by all, and the rest by regions. Of shorter rounds, threads that are woken and data that goes from core to
  * core take more than is gained (five programs with rounds of 0.1 to 0.6 ms took 1.3 to 1.6 times as long). */
 static double region_gain_within(region_state *e, const halo_step *step) {
-  const double long_round = 1e-3; /* seconds */
   if (e->verdict > 0 || step->kind != HALO_STEP_WHILE) return 0;
   region_price round = region_price_list(e, &step->lists[1]);
-  if (!round.able || round.together < long_round) return 0;
+  if (!round.able || round.together < e->target->prices.region_long_round) return 0;
   double rounds = step->trips >= 0 ? (double)step->trips : REGION_ROUNDS;
   region_cut *cuts = region_cut_list(e, &step->lists[1]);
   double gain = cuts[step->lists[1].count].gain;
@@ -302,7 +300,7 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
                      sum.price.steps);
   for (int32_t i = 0; i < count; i++) region_free_lists(&steps[i]);
   out[0] = region_launch(e, &kernel, number, label);
-  out[0].seconds = e->target->launch + sum.price.together;
+  out[0].seconds = e->target->prices.launch + sum.price.together;
   out[0].bytes = sum.price.loops ? 0 : bytes;
   out[0].flops = lower_saturated(flops);
   if (!may_leave) return 1;
@@ -378,7 +376,7 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
   region_state e = {
       .s = s, .target = target, .verdict = verdict, .longest = (double)longest * 1e-6};
   e.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
-  e.slower = target->rate / (target->item_rate * (double)e.group);
+  e.slower = target->prices.rate / (target->prices.item_rate * (double)e.group);
   if (e.slower < s->caps->compute_units) e.slower = s->caps->compute_units;
   if (e.slower < 1) e.slower = 1;
   e.most_buffers = region_most_buffers(s->caps, target);

@@ -23,6 +23,7 @@ check info-open-given 'halo info open.mlir --input "0=[8,3]"'
 check info-two-kinds 'halo info axpy.hlo --device cpu'
 check info-input-of-nothing 'halo info --input 0=[8,3]'
 check info-wrong-program 'halo info wrong.hlo'
+check info-null-prices 'halo info --prices --device null:null.txt | head -8; halo info --prices axpy.hlo'
 check info-null-capabilities 'halo info -c --device null:null.txt | head -3'
 
 check opt-help 'halo opt --help'

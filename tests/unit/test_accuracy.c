@@ -9,7 +9,7 @@
 #include <math.h>
 
 START_TEST(table_is_whole) {
-  halo_target exact = halo_target_cpu, loose = halo_target_cpu;
+  halo_target exact = halo_target_cpu(), loose = halo_target_cpu();
   loose.exact_division = false;
   for (int op = 0; op < HALO_OPCODE_COUNT; op++) {
     const char *name = halo_attr_name(HALO_ATTR_RESULT_ACCURACY);

@@ -38,7 +38,7 @@ static int most_argument_bytes(const halo_steps *steps, const halo_caps *caps) {
 /* A module after all passes, as for a CPU. */
 static halo_module *optimised(const char *text) {
   halo_module *module = run_parse(text);
-  module->target = halo_target_cpu;
+  module->target = halo_target_cpu();
   ck_ok(halo_passes_run(module, NULL));
   return module;
 }
@@ -292,11 +292,11 @@ START_TEST(prices_decide) {
       "  ROOT r = (f32[100,3000], f32[300,3000]) tuple(a, b)\n"
       "}\n";
   halo_module *module = run_parse(text), *slow = halo_module_clone(module);
-  slow->target.launch = 1; /* a second */
+  slow->target.prices.launch = 1; /* a second */
   ck_ok(halo_passes_run(slow, NULL));
   ck_assert_int_eq(slow->entry->instrs.count, 4); /* x, two fusions, the tuple */
   halo_module *quick = halo_module_clone(module);
-  quick->target.launch = 1e-9;
+  quick->target.prices.launch = 1e-9;
   ck_ok(halo_passes_run(quick, NULL));
   ck_assert_int_eq(quick->entry->instrs.count, 5);
   halo_module_release(slow);

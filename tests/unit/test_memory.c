@@ -130,7 +130,7 @@ static halo_status plan_run(void *user) {
   halo_plan *plan = NULL;
   ck_ok(halo_caps_read(HALO_TEST_DATA "/devices/amd-wave64.caps", &caps));
   halo_module *copy = halo_module_clone(w->module);
-  copy->target = halo_target_gpu;
+  copy->target = halo_target_gpu();
   halo_status status = halo_passes_run(copy, NULL);
   if (status == HALO_OK) status = halo_plan_lower(copy, &caps, NULL, &plan);
   halo_plan_release(plan);

@@ -281,7 +281,7 @@ START_TEST(costs_are_kept) {
   ck_ok(halo_client_create(&options, &client));
   halo_device_costs costs;
   halo_device_get_costs(halo_client_device(client, 0), &costs);
-  ck_assert(!costs.measured && costs.launch == halo_target_gpu.launch);
+  ck_assert(!costs.measured && costs.launch == halo_prices_gpu.launch);
   halo_device_costs mine = {.launch = 1, .bandwidth = 2e9, .rate = 3e9, .item_rate = 4e9};
   /* A user's decimal comma has no say, neither in writing nor in reading. */
   bool comma = setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "fr_FR.UTF-8");
@@ -299,8 +299,26 @@ START_TEST(costs_are_kept) {
   setlocale(LC_ALL, "C");
   ck_assert(costs.measured && costs.launch == 1.5 && costs.bandwidth == 2e9 && costs.rate == 3e9 &&
             costs.item_rate == 4e9);
+  /* Prices that a user wrote beside them stay. */
+  halo_device *device = halo_client_device(client, 0);
+  char add[150];
+  snprintf(add, sizeof add, "echo 'product_tile = 7' | tee -a %s/costs-*.txt >/dev/null", folder);
+  ck_assert_int_eq(system(add), 0);
+  halo_client_release(client);
+  ck_ok(halo_client_create(&options, &client));
+  device = halo_client_device(client, 0);
+  ck_ok(halo_device_store_costs(device, &costs));
+  halo_device_price price;
+  int prices = 0;
+  for (; halo_device_get_price(device, prices, &price); prices++) {
+    bool stored = strcmp(price.name, "product_tile") == 0 || prices < 4;
+    ck_assert_msg(price.stored == stored, "%s", price.name);
+    ck_assert_msg(stored || price.value == price.standard, "%s", price.name);
+  }
+  ck_assert(prices > 50 && !halo_device_get_price(device, -1, &price));
   halo_target target = halo_target_of_device(&client->devices[0]);
-  ck_assert(target.launch == 1.5 && target.max_buffers > 0);
+  ck_assert(target.prices.product_tile == 7);
+  ck_assert(target.prices.launch == 1.5 && target.max_buffers > 0);
   halo_client_release(client);
   client = run_client(options.device); /* no folder */
   ck_fails(halo_device_store_costs(halo_client_device(client, 0), &costs), HALO_FAILED_PRECONDITION,

@@ -240,16 +240,17 @@ static double attention_cost(const halo_lowering *l, double slower) {
   const char *why;
   halo_attention_describe(l->computation, &v, &why);
   double scores = (double)v.rows.outer * (double)v.rows.n;
-  double work = scores * (16 + (double)(v.depth + v.width) / 8);
-  return halo_lowering_target(l)->launch + slower * work / halo_lowering_target(l)->rate;
+  const halo_prices *p = halo_lowering_prices(l);
+  double each = p->attention_score + (double)(v.depth + v.width) * p->attention_product;
+  return p->launch + halo_lowering_operations(l, slower * scores * each);
 }
 
 static double attention_item_cost(const halo_lowering *l) {
-  return attention_cost(l, l->caps->is_cpu ? 1 : 16);
+  return attention_cost(l, halo_lowering_prices(l)->attention_item);
 }
 
 static double attention_group_cost(const halo_lowering *l) {
-  return attention_cost(l, l->caps->is_cpu ? 8 : 1);
+  return attention_cost(l, halo_lowering_prices(l)->attention_group);
 }
 
 /* Each element of a result computes all weights of its row anew. */
@@ -257,7 +258,8 @@ static double attention_loop_cost(const halo_lowering *l) {
   halo_attention_view v;
   const char *why;
   halo_attention_describe(l->computation, &v, &why);
-  return attention_cost(l, 16 * (double)v.width * (double)v.rows.n);
+  double over = (double)v.width * (double)v.rows.n;
+  return attention_cost(l, halo_lowering_prices(l)->attention_loop * over);
 }
 
 static const halo_implementation attention_implementations[] = {

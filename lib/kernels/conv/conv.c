@@ -143,21 +143,14 @@ static bool conv_tile_supports(const halo_lowering *l, const char **why) {
   return halo_conv_is_plain(&v, why);
 }
 
-/* Operations that a multiplication and an addition take in each way, fetching included. */
-enum { CONV_TILE_CPU = 3, CONV_TILE_GPU = 2, CONV_LOOP_CPU = 6, CONV_LOOP_GPU = 40 };
-
-/* Likewise of a stencil, in vectors; and of asking whether a place of the window is a hole. */
-static const double CONV_STENCIL = 0.25;
-enum { CONV_ASK = 2 };
-
 static double conv_tile_cost(const halo_lowering *l) {
   halo_conv_view v;
   conv_tile_view(l, &v);
   double rows = (double)halo_panels_round_up(v.m, 64),
          columns = (double)halo_panels_round_up(v.n, 64);
   double work = (double)v.products * rows * columns * (double)v.k;
-  return halo_lowering_target(l)->launch +
-         work * (l->caps->is_cpu ? CONV_TILE_CPU : CONV_TILE_GPU) / halo_lowering_target(l)->rate;
+  const halo_prices *p = halo_lowering_prices(l);
+  return p->launch + halo_lowering_operations(l, p->product_tile * work);
 }
 
 /* Places of the windows of all results that are holes for each that is none. */
@@ -174,13 +167,15 @@ static double conv_holes(const halo_conv_view *v) {
 static double conv_loop_cost(const halo_lowering *l) {
   halo_conv_view v;
   halo_conv_describe(l->hero, &v);
-  double rate = halo_lowering_target(l)->rate, launch = halo_lowering_target(l)->launch;
+  const halo_prices *p = halo_lowering_prices(l);
   double results = (double)v.groups * (double)v.m * (double)v.n;
-  if (halo_loop_is_stencil(l)) return launch + results * (1 + (double)v.k * CONV_STENCIL) / rate;
+  if (halo_loop_is_stencil(l)) {
+    return p->launch + halo_lowering_operations(l, results * (1 + (double)v.k * p->conv_stencil));
+  }
   double holes = conv_holes(&v), places = (double)v.k / (double)v.inputs;
-  double asking = holes > 1 ? results * places * CONV_ASK : 0;
-  double work = halo_conv_work(&v) / holes * (l->caps->is_cpu ? CONV_LOOP_CPU : CONV_LOOP_GPU);
-  return launch + (asking + work) / rate;
+  double asking = holes > 1 ? results * places * p->conv_ask : 0;
+  double work = halo_conv_work(&v) / holes * p->product_loop;
+  return p->launch + halo_lowering_operations(l, asking + work);
 }
 
 /* Whether a dimension is the one whose neighbours are neighbours in memory. */

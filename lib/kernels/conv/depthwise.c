@@ -77,7 +77,8 @@ double halo_conv_depthwise_cost(const halo_lowering *l) {
   double elements = (double)halo_shape_element_count(d.v.lhs->shape) +
                     (double)halo_shape_element_count(d.v.conv->shape);
   double work = (double)halo_shape_element_count(d.v.conv->shape) * (double)d.v.k / d.b.w;
-  return halo_lowering_seconds(l, size * elements) + 2 * work / halo_lowering_target(l)->rate;
+  return halo_lowering_seconds(l, size * elements) +
+         halo_lowering_operations(l, halo_lowering_prices(l)->conv_depthwise * work);
 }
 
 static int64_t depthwise_product(const halo_conv_axes *axes) {

@@ -200,9 +200,9 @@ static double conv_product_cost(const halo_lowering *l, const conv_product *p) {
     if (!halo_conv_has_short_phases(v, s)) continue;
     k *= (double)v->window[s].size / ((double)v->taps[s] * (double)v->phases[s]);
   }
-  /* A vector's multiplication and addition takes about two simple operations. */
-  double cost = halo_lowering_target(l)->launch +
-                products * m * n * (k * 2 / p->b.w + 1) / halo_lowering_target(l)->rate;
+  const halo_prices *prices = halo_lowering_prices(l);
+  double each = k * prices->conv_panels / p->b.w + prices->conv_panels_store;
+  double cost = prices->launch + halo_lowering_operations(l, products * m * n * each);
   if (!p->rhs_in_place) cost += packing;
   if (p->cuts > 1) {
     cost += halo_lowering_seconds(l, 2 * size * products * m * n * (double)p->cuts);

@@ -21,8 +21,9 @@ static halo_dot_view dot_real_view(const halo_lowering *l) {
   return v;
 }
 
-static double dot_flops(const halo_dot_view *v) {
-  return 2.0 * (double)v->batch * (double)v->m * (double)v->n * (double)v->k;
+/* Multiplications, with an addition each. */
+static double dot_products(const halo_dot_view *v) {
+  return (double)v->batch * (double)v->m * (double)v->n * (double)v->k;
 }
 
 /* What every fast kernel needs. */
@@ -241,22 +242,28 @@ static bool dot_panels_supports(const halo_lowering *l, const char **why) {
   return dot_is_plain(&v, why);
 }
 
-/* The figures of CPUs are nanoseconds of one core, roughly as measured; those of GPUs are guesses. */
-static double dot_seconds(double nanoseconds) { return nanoseconds * 1e-9; }
+/* What packing `elements` that take so many bytes each takes. */
+static double dot_pack_cost(const halo_prices *p, double elements, double bytes) {
+  return p->dot_panels_start + elements * bytes / p->bandwidth;
+}
 
 static double dot_panels_cost(const halo_lowering *l) {
+  const halo_prices *p = halo_lowering_prices(l);
   halo_dot_view v = dot_real_view(l);
   halo_panels b = dot_panels_choose(l, &v);
   double m = (double)halo_panels_round_up(v.m, b.mr), n = (double)halo_panels_round_up(v.n, b.nr);
   double batch = (double)v.batch, k = (double)v.k;
-  double cost = 4000 + batch * (m * n * k * 2 / (10.0 * b.w) + m * n * 0.3);
-  cost += dot_b_in_place(&v, &b) ? 0 : 4000 + batch * n * k * 0.6;
-  return dot_seconds(cost + (dot_a_in_place(&v, &b) ? 0 : 4000 + batch * m * k * 0.8));
+  double each = k * p->dot_panels / b.w + p->dot_panels_store;
+  double cost = p->dot_panels_start + halo_lowering_operations(l, batch * m * n * each);
+  if (!dot_b_in_place(&v, &b)) cost += dot_pack_cost(p, batch * n * k, p->dot_pack_b);
+  if (!dot_a_in_place(&v, &b)) cost += dot_pack_cost(p, batch * m * k, p->dot_pack_a);
+  return cost;
 }
 
 static double dot_loop_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  return dot_seconds(dot_flops(&v) * (l->caps->is_cpu ? 0.6 : 0.02) + 2000);
+  const halo_prices *p = halo_lowering_prices(l);
+  return p->dot_loop_start + halo_lowering_operations(l, p->product_loop * dot_products(&v));
 }
 
 /* A in panels of so many rows; rows that lie in memory one by one stay rows. */
@@ -470,8 +477,9 @@ static bool dot_tile_supports(const halo_lowering *l, const char **why) {
 static double dot_tile_cost(const halo_lowering *l) {
   halo_dot_view v = dot_real_view(l);
   double m = (double)halo_panels_round_up(v.m, 64), n = (double)halo_panels_round_up(v.n, 64);
-  double flops = 2 * (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
-  return dot_seconds(flops * (l->caps->is_cpu ? 0.3 : 0.001) + 4000);
+  double products = (double)v.batch * m * n * (double)halo_panels_round_up(v.k, 16);
+  const halo_prices *p = halo_lowering_prices(l);
+  return p->dot_tile_start + halo_lowering_operations(l, p->product_tile * products);
 }
 
 static halo_status dot_tile_lower(halo_lowering *l) {
@@ -561,9 +569,8 @@ static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
 
 static double dot_clblast_cost(const halo_lowering *l) {
   halo_dot_view v = dot_view(l);
-  /* On CPUs it was measured at a tenth of the panels' speed, with 12 s for its first call; on GPUs its
-   * tuned kernels should win where the product is large. */
-  return dot_seconds(l->caps->is_cpu ? dot_flops(&v) * 0.2 + 1e7 : dot_flops(&v) * 0.0005 + 100000);
+  const halo_prices *p = halo_lowering_prices(l);
+  return p->dot_clblast_start + halo_lowering_operations(l, p->dot_clblast * dot_products(&v));
 }
 
 static halo_status dot_clblast_lower(halo_lowering *l) {

@@ -213,8 +213,8 @@ static double fft_stockham_cost(const halo_lowering *l) {
   int32_t count;
   (void)halo_instr_ints(l->hero, HALO_ATTR_FFT_LENGTH, &count);
   double elements = (double)halo_shape_element_count(l->hero->shape);
-  return halo_lowering_seconds(
-      l, 2.0 * count * elements * (double)halo_type_size(l->hero->shape->type));
+  double bytes = elements * (double)halo_type_size(l->hero->shape->type);
+  return halo_lowering_seconds(l, halo_lowering_prices(l)->fft_pass * count * bytes);
 }
 
 static const halo_implementation fft_implementations[] = {

@@ -56,8 +56,9 @@ static bool cholesky_group_supports(const halo_lowering *l, const char **why) {
 static double cholesky_group_cost(const halo_lowering *l) {
   const halo_shape *shape = halo_lowering_root(l)->shape;
   double n = (double)shape->dims[shape->rank - 1];
-  return halo_lowering_target(l)->launch +
-         (double)halo_linalg_batch(shape) * n * n * n / halo_lowering_target(l)->rate;
+  const halo_prices *p = halo_lowering_prices(l);
+  double products = (double)halo_linalg_batch(shape) * n * n * n;
+  return p->launch + halo_lowering_operations(l, p->cholesky_group * products);
 }
 
 /* The extents of a work group: one item on a CPU, whose vectors serve a row; elsewhere about a row of few,
@@ -121,15 +122,15 @@ static cholesky_cut cholesky_choose(const halo_caps *caps, int64_t n, halo_type 
 }
 
 static double cholesky_panels_cost(const halo_lowering *l) {
-  enum { START = 400 }; /* operations that a work item takes before its first product */
   const halo_shape *shape = halo_lowering_root(l)->shape;
-  const halo_target *target = halo_lowering_target(l);
+  const halo_prices *p = halo_lowering_prices(l);
   int64_t n = shape->dims[shape->rank - 1];
   int64_t panels = cholesky_choose(l->caps, n, halo_linalg_type(shape->type)).panels;
   /* Long work items with vectors of their own: other devices than CPUs are left idle by them. */
-  double rate = l->caps->is_cpu ? target->rate : target->item_rate;
-  double each = (double)n * (double)n * (double)n / 3 + (double)panels * START;
-  return (double)panels * target->launch + (double)halo_linalg_batch(shape) * each / rate;
+  double rate = l->caps->is_cpu ? p->rate : p->item_rate;
+  double each = p->cholesky_panels * (double)n * (double)n * (double)n / 3 +
+                p->cholesky_panels_start * (double)panels;
+  return (double)panels * p->launch + (double)halo_linalg_batch(shape) * each / rate;
 }
 
 static halo_status cholesky_panels_lower(halo_lowering *l) {

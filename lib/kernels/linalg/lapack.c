@@ -165,9 +165,9 @@ void lapack_launch_items(const halo_caps *caps, halo_launch *launch, int64_t bat
 }
 
 double lapack_items_cost(const halo_lowering *l, double each, int64_t batch) {
-  const halo_target *target = halo_lowering_target(l);
-  double one = each / target->item_rate, all = (double)batch * each / target->rate;
-  return target->launch + (one > all ? one : all);
+  const halo_prices *p = halo_lowering_prices(l);
+  double one = each / p->item_rate, all = (double)batch * each / p->rate;
+  return p->launch + (one > all ? one : all);
 }
 
 static halo_status lapack_lower(halo_lowering *l, bool alone) {
@@ -217,7 +217,8 @@ static bool lapack_item_supports(const halo_lowering *l, const char **why) {
 
 static double lapack_item_cost(const halo_lowering *l) {
   halo_lapack_view v = lapack_view(l);
-  return lapack_items_cost(l, halo_lapack_operations(&v) + LAPACK_START, v.batch);
+  return lapack_items_cost(l, halo_lapack_operations(&v) + halo_lowering_prices(l)->lapack_start,
+                           v.batch);
 }
 
 static halo_status lapack_item_lower(halo_lowering *l) { return lapack_lower(l, true); }
@@ -233,16 +234,15 @@ static bool lapack_group_supports(const halo_lowering *l, const char **why) {
 
 /* Steps wait for each other a few times, and what is looked for in a column is not shared out. */
 static double lapack_group_cost(const halo_lowering *l) {
-  enum { WAITS = 4, WAIT = 40 };
   halo_lapack_view v = lapack_view(l);
-  const halo_target *target = halo_lowering_target(l);
+  const halo_prices *p = halo_lowering_prices(l);
   size_t group[2];
   lapack_group(l->caps, &v, group);
   double items = l->caps->is_cpu ? 1 : (double)(group[0] * group[1]), batch = (double)v.batch;
-  double steps = (double)v.steps * (WAITS * WAIT + (double)v.rows);
-  double one = (halo_lapack_operations(&v) / items + steps) / target->item_rate;
-  double all = batch * (halo_lapack_operations(&v) + steps * items) / target->rate;
-  return target->launch + (one > all ? one : all);
+  double steps = (double)v.steps * (p->lapack_step + (double)v.rows);
+  double one = (halo_lapack_operations(&v) / items + steps) / p->item_rate;
+  double all = batch * (halo_lapack_operations(&v) + steps * items) / p->rate;
+  return p->launch + (one > all ? one : all);
 }
 
 static halo_status lapack_group_lower(halo_lowering *l) { return lapack_lower(l, false); }

@@ -38,10 +38,10 @@ bool lapack_lines_supports(const halo_lowering *l, const char **why) {
 }
 
 double lapack_lines_cost(const halo_lowering *l) {
-  enum { STEP = 700 };         /* operations' time that a reflector takes beside its products */
-  const double products = 0.3; /* of the time of an item's operations */
+  const halo_prices *p = halo_lowering_prices(l);
   halo_lapack_view v = lapack_view(l);
-  double each = halo_lapack_operations(&v) * products + STEP * (double)v.steps + LAPACK_START;
+  double each = p->lapack_lines * halo_lapack_operations(&v) +
+                p->lapack_lines_step * (double)v.steps + p->lapack_start;
   return lapack_items_cost(l, each, v.batch);
 }
 

@@ -6,8 +6,6 @@
 #include "hlo/lapack.h"
 #include "kernels/linalg/linalg.h"
 
-enum { LAPACK_START = 200 }; /* operations that a matrix takes before its first product */
-
 halo_lapack_view lapack_view(const halo_lowering *l);
 /* Writes the helpers that read and store elements. */
 void lapack_emit_parts(halo_parts *p, const halo_lapack_view *v);

@@ -33,7 +33,8 @@ static solve_cut solve_choose(const halo_caps *caps, const halo_solve_view *v, h
 static double solve_lines_cost(const halo_lowering *l) {
   halo_solve_view v = halo_solve_describe(halo_lowering_root(l));
   double n = (double)v.n, lines = (double)v.lines * (double)halo_linalg_batch(v.b);
-  return halo_lowering_target(l)->launch + n * n * lines / halo_lowering_target(l)->rate;
+  const halo_prices *p = halo_lowering_prices(l);
+  return p->launch + halo_lowering_operations(l, p->solve_product * n * n * lines);
 }
 
 /* Whether an equation's factors lie in a column of `a`, far from each other, and an unknown's in a row. */

@@ -10,12 +10,10 @@ bool halo_loop_supports(const halo_lowering *l, const char **why) {
   return true;
 }
 
-/* Of an element: read, and written to memory that is read first. */
-enum { LOOP_BYTES = 12 };
-
 double halo_loop_cost(const halo_lowering *l) {
   const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
-  return halo_lowering_seconds(l, LOOP_BYTES * (double)halo_shape_element_count(shape));
+  double elements = (double)halo_shape_element_count(shape);
+  return halo_lowering_seconds(l, halo_lowering_prices(l)->loop_element * elements);
 }
 
 /* Elements that one work item computes in lines: those of a cache line of 4-byte values. */

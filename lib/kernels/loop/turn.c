@@ -71,15 +71,14 @@ bool halo_turn_supports(const halo_lowering *l, const char **why) {
   return true;
 }
 
-/* A loop reads a line of memory for each element; what was measured beside it. What lies in a CPU's first caches is read
+/* A loop reads a line of memory for each element. What lies in a CPU's first caches is read
  * as fast by a loop, which takes a third of the time to compile. */
 double halo_turn_cost(const halo_lowering *l) {
   enum { NEAR = 1 << 14 }; /* elements */
-  const double tiles = 0.3, near = 1.1;
-  double launch = halo_lowering_target(l)->launch;
+  const halo_prices *p = halo_lowering_prices(l);
   int64_t elements = halo_shape_element_count(halo_lowering_root(l)->shape);
-  bool is_near = l->caps->is_cpu && elements <= NEAR;
-  return launch + (is_near ? near : tiles) * (halo_loop_cost(l) - launch);
+  double times = elements <= NEAR ? p->turn_near : p->turn_tiles;
+  return p->launch + times * (halo_loop_cost(l) - p->launch);
 }
 
 /* Coordinates of the result from (b, p, o): its dimensions p and o, and the position in the others. */

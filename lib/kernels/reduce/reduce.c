@@ -38,8 +38,9 @@ static double reduce_cost(const halo_lowering *l) {
   const char *why;
   halo_reduce_describe(l->computation, &v, &why);
   double combined = (double)v.hero_count * (double)(v.outer * v.n * v.inner);
-  double behind = reduce_cost_behind(l, &v) * (l->caps->is_cpu ? 4 : 1);
-  return halo_lowering_seconds(l, 4 * (combined + behind));
+  const halo_prices *p = halo_lowering_prices(l);
+  double behind = reduce_cost_behind(l, &v) * p->reduce_behind;
+  return halo_lowering_seconds(l, p->reduce_element * combined + behind);
 }
 
 /* Element by element every result costs its whole inner loop, with no help from neighbours, but where that is
@@ -55,9 +56,11 @@ static double reduce_loop_cost(const halo_lowering *l) {
     combined += (double)count;
     if (each > 0 && count / each > longest) longest = count / each;
   }
-  bool vectors = l->caps->is_cpu && longest <= HALO_WRITTEN_OUT;
-  double work = 16 * combined + (vectors ? 1 : 4) * reduce_cost_behind(l, &v);
-  return halo_loop_cost(l) + work / halo_lowering_target(l)->bandwidth;
+  const halo_prices *p = halo_lowering_prices(l);
+  bool vectors = longest <= HALO_WRITTEN_OUT;
+  double behind = vectors ? p->reduce_loop_vectors : p->reduce_loop_behind;
+  double work = p->reduce_loop * combined + behind * reduce_cost_behind(l, &v);
+  return halo_loop_cost(l) + work / p->bandwidth;
 }
 
 /* ---- Text ---- */

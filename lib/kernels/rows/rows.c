@@ -164,15 +164,16 @@ static double rows_cost(const halo_lowering *l, double slower) {
   const char *why;
   halo_rows_describe(l->computation, &v, &why);
   double elements = (double)v.rows.outer * (double)v.rows.n;
-  return halo_lowering_seconds(l, 4 * elements * (2 + v.phases + 2 * v.elements) * slower);
+  double looks = elements * (2 + v.phases + 2 * v.elements);
+  return halo_lowering_seconds(l, halo_lowering_prices(l)->rows_element * looks * slower);
 }
 
 static double rows_item_cost(const halo_lowering *l) {
-  return rows_cost(l, l->caps->is_cpu ? 1 : 16);
+  return rows_cost(l, halo_lowering_prices(l)->rows_item);
 }
 
 static double rows_group_cost(const halo_lowering *l) {
-  return rows_cost(l, l->caps->is_cpu ? 4 : 1);
+  return rows_cost(l, halo_lowering_prices(l)->rows_group);
 }
 
 /* Instructions that are worth being written out where there are not rows enough to be worked on side by side:
@@ -184,7 +185,8 @@ static double rows_few_cost(const halo_lowering *l) {
   const char *why;
   halo_rows_describe(l->computation, &v, &why);
   bool long_text = v.rows.n * l->computation->instrs.count > ROWS_FEW_CODE;
-  return rows_cost(l, long_text && v.rows.outer < ROWS_FEW_LEAST && l->caps->is_cpu ? 1.5 : 0.5);
+  const halo_prices *p = halo_lowering_prices(l);
+  return rows_cost(l, long_text && v.rows.outer < ROWS_FEW_LEAST ? p->rows_few_long : p->rows_few);
 }
 
 /* Each element of a result goes over its row anew, and over that for each element there ... */

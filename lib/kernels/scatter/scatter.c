@@ -142,17 +142,15 @@ static scatter_cut scatter_choose(const halo_lowering *l, const scatter_view *v,
   return cut;
 }
 
-/* A CPU cannot foretell which part an index falls into: in simple operations, what a wrong guess costs. */
-enum { SCATTER_GUESS = 24 };
-
-/* Seconds: reading an index takes one simple operation, combining an element four. */
+/* Seconds. A CPU cannot foretell which part an index falls into. */
 static double scatter_time(const halo_lowering *l, const scatter_view *v, bool parts) {
   scatter_cut cut = scatter_choose(l, v, parts);
   double rounds = (double)scatter_ceil(cut.items, scatter_width(l));
-  double each = 1 + 4 * (double)(cut.lanes * v->inner) / (double)cut.parts;
-  if (cut.parts > 1 && l->caps->is_cpu) each += SCATTER_GUESS;
-  return halo_lowering_target(l)->launch +
-         rounds * (double)v->steps * each / halo_lowering_target(l)->item_rate;
+  const halo_prices *p = halo_lowering_prices(l);
+  double elements = (double)(cut.lanes * v->inner) / (double)cut.parts;
+  double each = p->scatter_index + p->scatter_element * elements;
+  if (cut.parts > 1) each += p->scatter_guess;
+  return p->launch + rounds * (double)v->steps * each / p->item_rate;
 }
 
 static bool scatter_unique_supports(const halo_lowering *l, const char **why) {

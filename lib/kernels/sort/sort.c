@@ -205,7 +205,8 @@ halo_status halo_sort_merge_lower(halo_lowering *l) {
 double halo_sort_merge_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, false);
   double elements = (double)(r.rows * r.n), levels = r.place_bits > 3 ? r.place_bits : 3;
-  return halo_lowering_target(l)->launch + 20 * levels * elements / halo_lowering_target(l)->rate;
+  const halo_prices *p = halo_lowering_prices(l);
+  return p->launch + halo_lowering_operations(l, p->sort_merge * levels * elements);
 }
 
 /* ---- Digit by digit ---- */
@@ -333,8 +334,10 @@ bool halo_sort_radix_supports(const halo_lowering *l, const char **why) {
 double halo_sort_radix_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, false);
   sort_radix cut = sort_radix_cut(&r);
-  double each = (double)r.rows * (16 * (double)r.n + 8 * (double)(cut.pieces << cut.digit_bits));
-  return cut.digits * (3 * halo_lowering_target(l)->launch + each / halo_lowering_target(l)->rate);
+  const halo_prices *p = halo_lowering_prices(l);
+  double counts = (double)(cut.pieces << cut.digit_bits);
+  double row = p->sort_radix * (double)r.n + p->sort_radix_count * counts;
+  return cut.digits * (3 * p->launch + halo_lowering_operations(l, (double)r.rows * row));
 }
 
 static const halo_implementation sort_implementations[] = {

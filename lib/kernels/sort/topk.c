@@ -7,7 +7,7 @@
 extern const char halo_cl_topk[];
 
 /* Records that are kept, at most: by a work item of a CPU, by a work group. */
-enum { TOPK_CPU_MOST = 1024, TOPK_GPU_MOST = 256, TOPK_LOOK = 4, TOPK_LEAST = 4096 };
+enum { TOPK_CPU_MOST = 1024, TOPK_GPU_MOST = 256, TOPK_LEAST = 4096 };
 
 static int64_t topk_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -117,8 +117,9 @@ static bool topk_select_supports(const halo_lowering *l, const char **why) {
 static double topk_select_cost(const halo_lowering *l) {
   halo_sort_records r = halo_sort_describe(l, true);
   double kept = (double)(r.rows * topk_kept(l));
-  return 2 * halo_lowering_target(l)->launch +
-         (TOPK_LOOK * (double)(r.rows * r.n) + 160 * kept) / halo_lowering_target(l)->rate;
+  const halo_prices *p = halo_lowering_prices(l);
+  double work = p->topk_look * (double)(r.rows * r.n) + p->topk_keep * kept;
+  return 2 * p->launch + halo_lowering_operations(l, work);
 }
 
 static const halo_implementation topk_implementations[] = {

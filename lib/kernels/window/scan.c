@@ -52,11 +52,11 @@ double halo_scan_cost(const halo_lowering *l) {
   scan_view v;
   const char *why;
   scan_describe(l, &v, &why);
-  double elements = (double)(v.outer * v.n * v.inner), launch = halo_lowering_target(l)->launch;
+  double elements = (double)(v.outer * v.n * v.inner), launch = halo_lowering_prices(l)->launch;
   if (elements == 0) return 0;
   scan_cut(&v, l);
   double once = halo_loop_cost(l) * v.w.count +
-                elements * halo_window_body_cost(v.w.instr) / halo_lowering_target(l)->rate;
+                elements * halo_window_body_cost(v.w.instr) / halo_lowering_prices(l)->rate;
   return v.chunks > 1 ? 2 * once + launch : once;
 }
 

@@ -20,7 +20,8 @@ static double window_work(const halo_lowering *l) {
 
 /* Seconds: each element of a window costs a few operations, with no help from its neighbours. */
 static double window_loop_cost(const halo_lowering *l) {
-  return halo_loop_cost(l) + 4 * window_work(l) / halo_lowering_target(l)->rate;
+  return halo_loop_cost(l) +
+         halo_lowering_operations(l, halo_lowering_prices(l)->window_loop * window_work(l));
 }
 
 /* ---- Neighbours along the last dimension ---- */
@@ -48,7 +49,8 @@ static bool window_lanes_supports(const halo_lowering *l, const char **why) {
 }
 
 static double window_lanes_cost(const halo_lowering *l) {
-  return halo_loop_cost(l) + window_work(l) / halo_lowering_target(l)->rate;
+  return halo_loop_cost(l) +
+         halo_lowering_operations(l, halo_lowering_prices(l)->window_lanes * window_work(l));
 }
 
 /* Element k of a window as its offset along each dimension. */

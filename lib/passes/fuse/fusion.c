@@ -119,19 +119,18 @@ static bool fusion_is_possible(const halo_instr *instr) {
 
 /* Simple operations that cost less than starting a kernel. */
 static int64_t fusion_tiny(const fusion_state *s) {
-  return (int64_t)(s->target->launch * s->target->rate);
+  return (int64_t)(s->target->prices.launch * s->target->prices.rate);
 }
 
 /* Simple operations that cost less than one more step of a region. */
 static int64_t fusion_step(const fusion_state *s) {
-  const double seconds = 2e-7; /* of its call, and of writing and reading what it makes */
-  return (int64_t)(seconds * s->target->item_rate);
+  return (int64_t)(s->target->prices.region_handing * s->target->prices.item_rate);
 }
 
 /* Operations an element that are not worth a buffer: writing and reading it again takes longer. */
 static int64_t fusion_cheap(const fusion_state *s) {
-  enum { BYTES = 12 }; /* of an element of four: read for ownership, written, read */
-  return (int64_t)(BYTES / s->target->bandwidth * s->target->rate);
+  const halo_prices *p = &s->target->prices;
+  return (int64_t)(p->loop_element / p->bandwidth * p->rate);
 }
 
 /* Elements that a reduction combines for one of its result. */
@@ -152,7 +151,7 @@ static bool fusion_is_hero(const fusion_state *s, const halo_instr *instr) {
   switch (halo_opcode_exec(instr->opcode)) {
     case HALO_EXEC_REDUCTION:
       return !fusion_is_reduction(instr) || !halo_shape_is_array(instr->shape) ||
-             fusion_extent(instr) > s->target->side_extent;
+             (double)fusion_extent(instr) > s->target->prices.side_extent;
     case HALO_EXEC_STRUCTURED:
     case HALO_EXEC_EXPANDED:
     case HALO_EXEC_CONTROL: return true;
@@ -258,7 +257,7 @@ static bool fusion_is_stored(fusion_state *s, fusion_node *node) {
   if (!fusion_count_arrays(s, node, own, &room, &arrays)) return false;
   int64_t saved = (users - 1) * (arrays - 1);
   double bytes = (double)own * BYTES * (double)saved;
-  return saved >= SAVED && bytes / s->target->bandwidth > s->target->launch;
+  return saved >= SAVED && bytes / s->target->prices.bandwidth > s->target->prices.launch;
 }
 
 /* A little work, `runs` times a node: it is cheaper done over than handed on. In what becomes a part of one
@@ -272,7 +271,7 @@ static bool fusion_is_tiny(const fusion_state *s, const fusion_node *node, int64
     if (over * node->cost > fusion_step(s)) return false;
   }
   return runs <= most && runs * node->cost <= most &&
-         (double)node->cost <= s->target->launch * s->target->item_rate;
+         (double)node->cost <= s->target->prices.launch * s->target->prices.item_rate;
 }
 
 /* ---- Decisions ---- */
@@ -621,10 +620,10 @@ static bool fusion_has_dot(const halo_computation *body) {
 /* Decides whether regions are going to take all of it: rounds of a loop that compute not much more than launching
  * some kernels takes, or as much of a program as takes a few dozen launches. */
 static void fusion_foresee_regions(fusion_state *s, bool in_rounds) {
-  enum { ROUND = 3, WHOLE = 20 }; /* launches */
-  double launches = fusion_operations(s->computation) / (s->target->launch * s->target->rate);
-  s->in_rounds = in_rounds && launches <= ROUND && !fusion_has_dot(s->computation);
-  s->is_small = halo_target_has_few_items(s->target) && launches <= WHOLE;
+  const halo_prices *p = &s->target->prices;
+  double launches = fusion_operations(s->computation) / (p->launch * p->rate);
+  s->in_rounds = in_rounds && launches <= p->fusion_round && !fusion_has_dot(s->computation);
+  s->is_small = halo_target_has_few_items(s->target) && launches <= p->fusion_whole;
 }
 
 static bool fusion_run(halo_computation *computation, bool in_rounds) {

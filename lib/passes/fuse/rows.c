@@ -216,12 +216,12 @@ static double rows_work(const rows_state *s, const int32_t *members, int32_t cou
  * kernels apart would cut them. */
 static bool rows_pays(const rows_state *s, const int32_t *members, int32_t count, halo_rows rows) {
   enum { CORES = 16, GROUP = 256 };
-  const halo_target *t = &s->computation->module->target;
-  double rate = GROUP * t->item_rate < t->rate ? GROUP * t->item_rate : t->rate;
-  double parallel = t->rate / rate > CORES ? t->rate / rate : CORES;
+  const halo_prices *p = &s->computation->module->target.prices;
+  double rate = GROUP * p->item_rate < p->rate ? GROUP * p->item_rate : p->rate;
+  double parallel = p->rate / rate > CORES ? p->rate / rate : CORES;
   double row = rows_work(s, members, count, rows) / (double)rows.outer / rate;
   double rounds = (double)(int64_t)(((double)rows.outer + parallel - 1) / parallel);
-  double apart = row * (double)rows.outer / parallel + (count - 1) * t->launch;
+  double apart = row * (double)rows.outer / parallel + (count - 1) * p->launch;
   return rounds * row <= apart || (double)rows.outer >= 4 * parallel;
 }
 

@@ -5,10 +5,6 @@
 #include "evaluator/evaluator.h"
 #include "hlo/collective.h"
 
-/* Launches that two queues cost which wait for each other, there and back: a marker, a barrier and a
- * flush each way. */
-enum { ASYNC_SWITCH_LAUNCHES = 8 };
-
 /* At least so long the computation takes, by itself. Loops count as one round. */
 static double async_seconds(const halo_computation *computation, const halo_target *target) {
   double operations = 0;
@@ -19,7 +15,7 @@ static double async_seconds(const halo_computation *computation, const halo_targ
     /* What cannot be bounded is a loop, which is long. */
     operations += (double)halo_evaluator_cost(instr);
   }
-  return operations / target->rate;
+  return operations / target->prices.rate;
 }
 
 /* Whether the shapes are those that the textbook form has. */
@@ -57,7 +53,7 @@ static bool async_pays(const halo_instr *start) {
   const halo_target *target = &start->parent->module->target;
   const halo_computation *callee = halo_instr_comp(start, HALO_ATTR_CALLS);
   return async_is_shared(callee) ||
-         async_seconds(callee, target) > ASYNC_SWITCH_LAUNCHES * target->launch;
+         async_seconds(callee, target) > target->prices.async_switch * target->prices.launch;
 }
 
 void halo_async_pairs_keep(const halo_computation *computation, halo_pointer_map *kept) {

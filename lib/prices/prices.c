@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prices/prices.c: the table of prices, by name. */
+#include "prices/prices.h"
+
+#include "base/locale.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const halo_price_row halo_price_rows[HALO_PRICE_COUNT] = {
+#define HALO_PRICE(name, unit, cpu, gpu, origin, date, meaning) \
+  {#name, meaning, HALO_PRICE_##unit, cpu, gpu, HALO_PRICE_##origin, date},
+#include "prices/prices.def"
+#undef HALO_PRICE
+};
+
+const halo_prices halo_prices_cpu = {
+#define HALO_PRICE(name, unit, cpu, gpu, origin, date, meaning) .name = (cpu),
+#include "prices/prices.def"
+#undef HALO_PRICE
+};
+
+const halo_prices halo_prices_gpu = {
+#define HALO_PRICE(name, unit, cpu, gpu, origin, date, meaning) .name = (gpu),
+#include "prices/prices.def"
+#undef HALO_PRICE
+};
+
+const char *halo_price_unit_name(halo_price_unit unit) {
+  switch (unit) {
+    case HALO_PRICE_SECONDS: return "s";
+    case HALO_PRICE_BYTES: return "bytes";
+    case HALO_PRICE_BYTES_A_SECOND: return "bytes/s";
+    case HALO_PRICE_OPERATIONS: return "operations";
+    case HALO_PRICE_OPERATIONS_A_SECOND: return "operations/s";
+    case HALO_PRICE_LAUNCHES: return "launches";
+    case HALO_PRICE_ELEMENTS: return "elements";
+    case HALO_PRICE_TIMES: break;
+  }
+  return "times";
+}
+
+const char *halo_price_origin_name(halo_price_origin origin) {
+  switch (origin) {
+    case HALO_PRICE_BENCH: return "halo bench costs";
+    case HALO_PRICE_TIMED: return "timed";
+    case HALO_PRICE_UNMEASURED: break;
+  }
+  return "unmeasured";
+}
+
+int halo_price_find(const char *name) {
+  for (int row = 0; row < HALO_PRICE_COUNT; row++) {
+    if (strcmp(halo_price_rows[row].name, name) == 0) return row;
+  }
+  return -1;
+}
+
+double *halo_price_of(halo_prices *prices, int row) { return (double *)prices + row; }
+
+/* One line; false: it has another form. */
+static bool price_parse_line(const char *line, halo_prices *prices, bool *set) {
+  char name[64];
+  double value;
+  int end = 0;
+  if (sscanf(line, " %63[a-z0-9_] = %lf %n", name, &value, &end) != 2 || line[end] != '\0' ||
+      !isfinite(value) || value <= 0) {
+    return false;
+  }
+  int row = halo_price_find(name);
+  if (row < 0) return true;
+  *halo_price_of(prices, row) = value;
+  set[row] = true;
+  return true;
+}
+
+bool halo_prices_parse(const char *text, halo_prices *prices, bool set[HALO_PRICE_COUNT]) {
+  halo_prices read = *prices;
+  bool found[HALO_PRICE_COUNT] = {false}, ok = true;
+  halo_c_locale locale = halo_c_locale_enter();
+  while (*text && ok) {
+    char line[256];
+    size_t length = strcspn(text, "\n");
+    ok = length < sizeof line;
+    if (ok) {
+      memcpy(line, text, length);
+      line[length] = '\0';
+      ok = line[strspn(line, " \t\r")] == '\0' || price_parse_line(line, &read, found);
+    }
+    text += length + (text[length] == '\n');
+  }
+  halo_c_locale_leave(locale);
+  if (!ok) return false;
+  *prices = read;
+  for (int row = 0; row < HALO_PRICE_COUNT; row++) set[row] |= found[row];
+  return true;
+}
