@@ -28,7 +28,7 @@ void halo_executable_get_costs(const halo_executable *e, halo_executable_costs *
     if (arena->result < 0) out->temporaries = costs_sum(out->temporaries, arena->size);
   }
   for (int32_t u = 0; u < plan->units.count; u++) {
-    out->code += (int64_t)strlen(plan->units.data[u].text);
+    out->code += (int64_t)halo_plan_unit_bytes(&plan->units.data[u]);
   }
   for (int32_t i = 0; i < plan->steps.count; i++) {
     halo_plan_work work = halo_step_work(&plan->steps.data[i]);

@@ -40,15 +40,16 @@ static void arrange_sort_line(halo_emitter *e, arrange_sort *s, int64_t size) {
   halo_integers *pool = &e->integers;
   halo_value *taken = halo_arena_array(e->arena, halo_value, n);
   halo_value *other = halo_arena_array(e->arena, halo_value, n);
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (%s %s = 1; %s < %lld; ++%s)", itype, i, i,
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s %s = 1; %s < %lld; ++%s)", itype, i, i,
                                       (long long)size, i));
   emit_index *from = arrange_place(e, s, halo_integer_variable(pool, i, 1, size - 1));
   for (int32_t k = 0; k < n; k++) taken[k] = emit_array_load(e, s->arrays[k], from);
   halo_emit_line(e, "%s %s = %s;", itype, j, i);
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (; %s > 0; --%s)", j, j));
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (; %s > 0; --%s)", j, j));
   const halo_integer *place = halo_integer_variable(pool, j, 1, size - 1);
   emit_index *before = arrange_place(e, s, halo_integer_plus(pool, place, -1));
   for (int32_t k = 0; k < n; k++) other[k] = emit_array_load(e, s->arrays[k], before);
+  e->facts |= HALO_FACT_TESTS;
   halo_emit_line(e, "if (!%s) break;", arrange_before(e, s, taken, other).text);
   emit_index *to = arrange_place(e, s, place);
   for (int32_t k = 0; k < n; k++) emit_array_store(e, s->arrays[k], to, other[k]);
@@ -127,6 +128,7 @@ static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_ins
       const char *itype = halo_emitter_index_type(e), *name = emit_name(e, "i");
       const char *test = halo_emit_start_test(e, start, most);
       halo_strbuf_printf(&all, "%s%s", all.length ? " && " : "", test);
+      e->facts |= HALO_FACT_TESTS;
       halo_emit_line(e, "const %s %s = %s ? (%s)%s : 0;", itype, name, test, itype, start.text);
       to[d] = halo_emit_counter(e, name, most + 1);
     }
@@ -144,6 +146,7 @@ static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_ins
 static halo_value arrange_choose(halo_emitter *e, const char *test, halo_value value,
                                  halo_value other) {
   if (value.type != other.type) value = halo_emit_convert(e, value, other.type);
+  e->facts |= HALO_FACT_TESTS;
   return halo_value_expression(
       other.type, halo_arena_printf(e->arena, "(%s ? %s : %s)", test, value.text, other.text));
 }
@@ -216,7 +219,7 @@ static const char *arrange_select(halo_emitter *e, emit_frame *f, const halo_ins
   halo_value value = halo_emit_value(e, f, instr->operands[0], 0, here);
   halo_value keep = arrange_apply(e, halo_instr_comp(instr, HALO_ATTR_SELECT), held, value);
   const char *position = halo_emit_integer(e, halo_index_position(e, here, row_major));
-  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s < 0 || !(%s))", best, keep.text));
+  halo_emit_branch(e, halo_arena_printf(e->arena, "if (%s < 0 || !(%s))", best, keep.text));
   halo_emit_line(e, "%s = %s;", best, position);
   halo_emit_line(e, "%s = %s;", held.text, value.text);
   halo_emit_close(e);

@@ -20,9 +20,10 @@ void emit_while(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_in
   for (int32_t l = 0; l < count; l++) {
     leaves[l] = emit_leaf_copy(e, f, instr->operands[0], l, halo_leaf_shape(instr->shape, l));
   }
-  halo_emit_open(e, "for (;;)");
+  halo_emit_loop(e, "for (;;)");
   halo_value more;
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_CONDITION), leaves, &more);
+  e->facts |= HALO_FACT_TESTS;
   halo_emit_line(e, "if (!%s) break;", more.text);
   halo_value *next = halo_arena_array(e->arena, halo_value, count);
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_BODY), leaves, next);
@@ -50,7 +51,7 @@ void emit_conditional(halo_emitter *e, emit_frame *f, const halo_instr *instr, e
     } else if (b > 0) {
       test = "else";
     }
-    halo_emit_open(e, test);
+    halo_emit_branch(e, test);
     halo_value *next = halo_arena_array(e->arena, halo_value, count);
     halo_emit_apply(e, halo_conditional_branch(instr, b),
                     control_operand_leaves(e, f, instr->operands[1 + b]), next);

@@ -104,7 +104,7 @@ const halo_integer *emit_window_position(halo_emitter *e, const halo_window_dim 
                                (long long)w->base_dilation);
   }
   if (inside) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "if (%s)", inside));
+    halo_emit_branch(e, halo_arena_printf(e->arena, "if (%s)", inside));
     ++*opened;
   }
   return halo_integer_div(pool, t, w->base_dilation);
@@ -304,6 +304,7 @@ static const halo_integer *coop_conv_place(halo_emitter *e, const halo_instr *in
                         k * w.window_dilation - w.pad_low);
   *test = emit_integer_test(e, at, whole);
   if (!*test || at->high < 0 || at->low >= whole) return at;
+  e->facts |= HALO_FACT_TESTS;
   const char *place = halo_arena_printf(e->arena, "(%s) ? %s : 0", *test, emit_integer_atom(e, at));
   return emit_integer_of(e, place, 0, whole - 1);
 }

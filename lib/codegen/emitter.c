@@ -72,10 +72,27 @@ void halo_emit_line(halo_emitter *e, const char *format, ...) {
   halo_strbuf_char(&e->body, '\n');
 }
 
-void halo_emit_open(halo_emitter *e, const char *header) {
-  halo_emit_line(e, "%s%s{", header ? header : "", header ? " " : "");
+static void emitter_open(halo_emitter *e, const char *header) {
+  halo_emit_line(e, "%s{", header);
   e->indent++;
   halo_vec_push(&e->scopes, e->undo.count);
+}
+
+void halo_emit_open(halo_emitter *e) { emitter_open(e, ""); }
+
+void halo_emit_loop(halo_emitter *e, const char *header) {
+  e->facts |= HALO_FACT_LOOPS;
+  emitter_open(e, halo_arena_printf(e->arena, "%s ", header));
+}
+
+void halo_emit_branch(halo_emitter *e, const char *header) {
+  e->facts |= HALO_FACT_TESTS;
+  emitter_open(e, halo_arena_printf(e->arena, "%s ", header));
+}
+
+void halo_emit_array(halo_emitter *e, const char *type, const char *name, int64_t count) {
+  e->facts |= HALO_FACT_ARRAYS;
+  halo_emit_line(e, "%s %s[%lld];", type, name, (long long)count);
 }
 
 void halo_emit_close(halo_emitter *e) {

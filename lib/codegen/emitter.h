@@ -15,11 +15,11 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "codegen/argument.h"
 #include "codegen/integer.h"
-#include "codegen/prelude.h"
 #include "codegen/value.h"
 #include "hlo/hlo.h"
+#include "kernel/kernel.h"
+#include "kernel/prelude.h"
 
 /* Where a kernel's argument comes from. */
 typedef enum halo_role {
@@ -90,7 +90,7 @@ typedef struct halo_emitter {
   halo_neighbours *neighbours; /* not NULL: what is read is noted there */
   const char
       *origin; /* not NULL: 0, which compilers do not know, to be added to places that are read */
-  bool has_arrays; /* the body keeps arrays of its own, one for each work item */
+  uint32_t facts; /* HALO_FACT_... of the body so far */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_breaks
@@ -125,8 +125,13 @@ const char *halo_emitter_index_type(const halo_emitter *e);
 
 /* A statement line with the right indentation. */
 void halo_emit_line(halo_emitter *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Scopes: values computed inside are forgotten at the close. `header` is e.g. "if (x)"; NULL: none. */
-void halo_emit_open(halo_emitter *e, const char *header);
+/* Scopes: values computed inside are forgotten at the close. Those of loops ("for (...)") and of branches ("if (x)",
+ * "else") note what they are. */
+void halo_emit_open(halo_emitter *e);
+void halo_emit_loop(halo_emitter *e, const char *header);
+void halo_emit_branch(halo_emitter *e, const char *header);
+/* Declares an array in private memory. */
+void halo_emit_array(halo_emitter *e, const char *type, const char *name, int64_t count);
 void halo_emit_close(halo_emitter *e);
 
 /* The argument for a buffer, added when it is not there yet; its pointer's name is returned. */

@@ -198,10 +198,10 @@ static halo_value move_choose(halo_emitter *e, emit_frame *f, const char *tests,
   emit_index_prepare(e, inside_index);
   emit_index_prepare(e, outside_index);
   halo_value result = move_variable(e, outside->shape->type);
-  halo_emit_open(e, halo_arena_printf(e->arena, "if (%s)", tests));
+  halo_emit_branch(e, halo_arena_printf(e->arena, "if (%s)", tests));
   move_set(e, result, halo_emit_value(e, f, inside, 0, inside_index));
   halo_emit_close(e);
-  halo_emit_open(e, "else");
+  halo_emit_branch(e, "else");
   move_set(e, result, halo_emit_value(e, f, outside, 0, outside_index));
   halo_emit_close(e);
   return result;
@@ -296,6 +296,7 @@ static bool move_rolled(halo_emitter *e, emit_frame *f, const halo_instr *instr,
     if (k != d) at[k] = halo_integer_plus(&e->integers, at[k], first[3 * k]);
   }
   const char *along = emit_integer_atom(e, at[d]);
+  e->facts |= HALO_FACT_TESTS;
   const char *place =
       halo_arena_printf(e->arena, "%s + (%s < %lld ? %lld : %lld)", along, along, (long long)end,
                         (long long)first[3 * d], (long long)(second[3 * d] - end));
@@ -333,7 +334,7 @@ static halo_value move_concatenate(halo_emitter *e, emit_frame *f, const halo_in
     const char *test =
         halo_arena_printf(e->arena, "%s (h_below(%s, %lld))", first ? "if" : "else if",
                           emit_integer_atom(e, along), (long long)end);
-    halo_emit_open(e, last ? "else" : test);
+    halo_emit_branch(e, last ? "else" : test);
     move_set(e, result, halo_emit_value(e, f, x, 0, from));
     halo_emit_close(e);
     first = false;

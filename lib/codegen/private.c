@@ -28,7 +28,7 @@ bool emit_is_private(halo_opcode opcode) { return private_rules[opcode] != NULL;
 const halo_integer *emit_loop(halo_emitter *e, int64_t size, int *opened) {
   if (size == 1) return halo_integer_constant(&e->integers, 0);
   const char *v = emit_name(e, "r");
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (%s %s = 0; %s < %lld; ++%s)",
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s %s = 0; %s < %lld; ++%s)",
                                       halo_emitter_index_type(e), v, v, (long long)size, v));
   ++*opened;
   return halo_emit_counter(e, v, size);
@@ -50,10 +50,9 @@ static halo_value private_array(halo_emitter *e, const halo_shape *shape) {
   int64_t count = halo_shape_element_count(shape);
   halo_value array = halo_value_name(shape->type, emit_name(e, "z"));
   array.array = halo_shape_new(e->arena, shape->type, shape->rank, shape->dims);
-  halo_emit_line(e, "%s %s[%lld];", halo_ctype_compute(shape->type), array.text,
-                 (long long)halo_private_room(count, halo_type_size(shape->type)));
+  halo_emit_array(e, halo_ctype_compute(shape->type), array.text,
+                  halo_private_room(count, halo_type_size(shape->type)));
   halo_sections_add(&e->sections, halo_ctype_section(shape->type));
-  e->has_arrays = true;
   return array;
 }
 

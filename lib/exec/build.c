@@ -45,7 +45,7 @@ enum {
 static const double BUILD_KERNEL = 0.03, BUILD_BYTE = 2.2e-6; /* seconds */
 
 static double build_seconds(const halo_plan *plan, int32_t unit) {
-  return BUILD_KERNEL + BUILD_BYTE * (double)strlen(plan->units.data[unit].text);
+  return BUILD_KERNEL + BUILD_BYTE * (double)halo_plan_unit_bytes(&plan->units.data[unit]);
 }
 
 /* As halo_unit_kernel and those who bind its buffers set them. */

@@ -23,6 +23,26 @@ static bool kernel_is_restrict(const halo_kernel_arg *arg, uint64_t in_place) {
   return true;
 }
 
+static const halo_kernel_param *kernel_params(halo_arena *arena, const halo_kernel_arg *args,
+                                              int32_t count, uint64_t in_place) {
+  halo_kernel_param *params = halo_arena_array(arena, halo_kernel_param, count);
+  int32_t next = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t i = 0; i < count; i++) {
+      const halo_kernel_arg *arg = &args[i];
+      bool is_value = arg->role == HALO_ROLE_VALUE;
+      if (is_value != (pass == 1)) continue;
+      params[next++] = (halo_kernel_param){
+          .name = arg->name,
+          .type = arg->type,
+          .is_value = is_value,
+          .is_written = arg->role == HALO_ROLE_OUTPUT || arg->role == HALO_ROLE_SCRATCH,
+          .is_restrict = !is_value && kernel_is_restrict(arg, in_place)};
+    }
+  }
+  return params;
+}
+
 void halo_kernel_share(halo_strbuf *out, const char *name, const char *text) {
   halo_strbuf_printf(out, "#ifndef %s_\n#define %s_\n%s#endif\n", name, name, text);
 }
@@ -69,21 +89,35 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
 
 const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
                                    const halo_arg_texts *texts) {
-  return halo_arena_printf(arena, "static " HALO_KERNEL_APART "void %s_item(%s, %s)", name, place,
+  return halo_arena_printf(arena, "static " HALO_NOT_INLINED "void %s_item(%s, %s)", name, place,
                            texts->signature);
 }
 
 const char *halo_kernel_apart_call(halo_arena *arena, const char *name, const char *itype,
                                    const halo_arg_texts *texts) {
-  return halo_arena_printf(arena, "__kernel void %s(%s) { %s_item((%s)get_global_id(0), %s); }",
-                           name, texts->signature, name, itype, texts->passed);
+  return halo_arena_printf(
+      arena, HALO_HEAD "%s(" HALO_PLACES "%s) { %s_item((%s)" HALO_GLOBAL_ID_0 ", %s); }", name,
+      texts->signature, name, itype, texts->passed);
 }
 
-static halo_launch *kernel_launch(halo_lowering *l, halo_emitter *e, const char *name,
-                                  const char *label, uint64_t in_place) {
+const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, halo_kernel *kernel,
+                                      uint64_t in_place) {
+  kernel->params = kernel_params(l->arena, e->args.data, e->args.count, in_place);
+  kernel->param_count = e->args.count;
+  kernel->text = halo_strbuf_text(l->source);
+  kernel->facts |= e->facts | l->facts;
+  const halo_kernel *made = halo_kernel_make(l->texts, kernel);
+  halo_vec_push(&l->parts, made);
+  halo_strbuf_deinit(l->source);
+  l->facts = 0;
+  return made;
+}
+
+halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const halo_kernel *kernel,
+                                const char *label, uint64_t in_place) {
   halo_sections_join(l->sections, &e->sections);
   halo_launch launch = {
-      .kernel = name,
+      .kernel = kernel,
       .label = label,
       .args =
           halo_arena_copy(l->arena, e->args.data, sizeof(halo_kernel_arg) * (size_t)e->args.count),
@@ -99,20 +133,26 @@ static halo_launch *kernel_launch(halo_lowering *l, halo_emitter *e, const char 
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
                              uint64_t in_place) {
   halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
-  halo_strbuf_printf(l->source, "__kernel void %s(%s) {\n%s%s}\n", name, texts.signature,
-                     texts.pointers, halo_strbuf_text(&e->body));
-  return kernel_launch(l, e, name, label, in_place);
+  halo_kernel kernel = {.name = name, .signature = texts.signature, .passed = texts.passed};
+  kernel.head = l->source->length;
+  halo_strbuf_printf(l->source, HALO_HEAD "%s(" HALO_PLACES "%s) {", name, texts.signature);
+  kernel.body = l->source->length;
+  halo_strbuf_printf(l->source, "\n%s%s}", texts.pointers, halo_strbuf_text(&e->body));
+  kernel.end = l->source->length;
+  halo_strbuf_append(l->source, "\n");
+  return halo_kernel_launch(l, e, halo_kernel_finish(l, e, &kernel, in_place), label, in_place);
 }
 
 halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char *name,
                                    const char *label, uint64_t in_place, const char *place,
                                    const char *itype) {
   halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
+  halo_kernel kernel = {.name = name, .signature = texts.signature, .passed = texts.passed};
   halo_strbuf_printf(l->source, "%s {\n%s%s}\n%s\n",
                      halo_kernel_apart_head(l->arena, name, place, &texts), texts.pointers,
                      halo_strbuf_text(&e->body),
                      halo_kernel_apart_call(l->arena, name, itype, &texts));
-  return kernel_launch(l, e, name, label, in_place);
+  return halo_kernel_launch(l, e, halo_kernel_finish(l, e, &kernel, in_place), label, in_place);
 }
 
 int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter) {

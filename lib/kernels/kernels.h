@@ -16,8 +16,8 @@
 /* One kernel launch, or one library call. Arguments are (role, index) pairs that the plan resolves to
  * buffers. */
 typedef struct halo_launch {
-  const char *kernel; /* the function's name in the program; NULL for library calls */
-  const char *label;  /* what people read: "fusion.3 reduce:row" */
+  const halo_kernel *kernel; /* NULL: a library call */
+  const char *label;         /* what people read: "fusion.3 reduce:row" */
   const halo_kernel_arg *args;
   int32_t arg_count;
   uint32_t dims; /* 1 to 3 */
@@ -33,10 +33,9 @@ typedef struct halo_launch {
   const int32_t *updates;
   int32_t update_count;
   const halo_gemm *gemm; /* library call: CLBlast */
-  /* Where its text ends in the lowering's source, and that of the next launch begins, if launches share no text: each
-   * is a unit of its own then, which other fusions may have too. 0: all text of the fusion is one. */
-  size_t text_end;
-  halo_sections sections; /* of the prelude that such a text needs */
+  bool
+      own_unit; /* the kernel is a unit of its own, which other fusions may have too; so are all of the fusion's */
+  halo_sections sections; /* of the prelude that such a kernel needs */
 } halo_launch;
 
 /* Scratch memory of one fusion: allocated before its first launch, free after its last. */
@@ -49,8 +48,9 @@ typedef struct halo_lowering {
   halo_arena *arena;
   const halo_caps *caps;
   const char *kernels; /* the HALO_KERNELS list, or NULL */
-  halo_strbuf
-      *source; /* of this fusion; kernels are appended; nothing of the program is named in it */
+  halo_arena *texts;   /* of kernels */
+  halo_strbuf *source; /* of the next kernel; nothing of the program is named in it */
+  uint32_t facts;      /* HALO_FACT_... of what is in it so far */
   halo_sections *sections;
   halo_strbuf *explain; /* one line an implementation considered */
   const char *prefix;   /* of kernel names: what keeps those of one program apart, such as "u@_" */
@@ -63,7 +63,8 @@ typedef struct halo_lowering {
    * halo_kernels_lower. */
   const halo_instr *hero;
   /* results */
-  double seconds; /* that all launches are expected to take */
+  double seconds;                      /* that all launches are expected to take */
+  HALO_VEC(const halo_kernel *) parts; /* the kernels, in order */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;
   HALO_VEC(halo_literal *) tables; /* that launches have as constants: a reference each */
@@ -140,8 +141,14 @@ typedef struct halo_arg_texts {
 } halo_arg_texts;
 halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
                                      uint64_t in_place);
-/* Appends `__kernel void name(args) { body }` and a launch; e's arguments and sections are taken
- * over, and `in_place` into the launch. */
+/* Makes a kernel of the source so far, which is empty then; its parameters are e's arguments. The caller gives its name,
+ * its parameters as texts, and where its head and body are. */
+const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, halo_kernel *kernel,
+                                      uint64_t in_place);
+/* A launch of a kernel, of one dimension and no sizes yet; e's arguments and sections are taken over. */
+halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const halo_kernel *kernel,
+                                const char *label, uint64_t in_place);
+/* Adds a kernel with e's body, and a launch of it. */
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
                              uint64_t in_place);
 /* The same with a body that is a function of its own, which the kernel calls with the number of the work item:
@@ -155,9 +162,6 @@ halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char
  * LLVM 15 then may get wrong (h_zero in scalar.cl). */
 enum { HALO_NARROW = 2 };
 
-/* What such functions have in their heads, to stay apart. Clang gives functions half of the registers of processors
- * with AVX-512, and kernels all, unless it is told. */
-#define HALO_KERNEL_APART "__attribute__((noinline, min_vector_width(512))) "
 /* And functions that kernels share: these stay apart where kernels become functions of a region. Their names begin with
  * HALO_NATIVE_SHARED_NAME. */
 #define HALO_KERNEL_SHARED "__attribute__((min_vector_width(512), noinline)) "

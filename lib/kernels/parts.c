@@ -96,7 +96,8 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
   halo_parts_hole(p, k, "H_NAME", "%s", p->name);
   halo_parts_hole(p, k, "H_PARAMS", "%s", p->texts.signature);
   /* Of those that ask for a size of group, an item goes over much, if it is alone. */
-  const char *touch = strstr(text, "reqd_work_group_size") ? "  h_touch();\n" : "";
+  bool sized = halo_text_holes(text) >> HALO_HOLE_SIZES & 1;
+  const char *touch = sized ? "  " HALO_TOUCH "\n" : "";
   halo_parts_hole(p, k, "H_POINTERS", "%s%s%s", p->texts.pointers, pointers, touch);
   halo_parts_hole(p, k, "H_INT", "%s", p->itype);
 }
@@ -104,8 +105,9 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
 void halo_parts_kernel_holes(const halo_parts *p, halo_template *k, bool apart) {
   halo_arena *arena = p->l->arena;
   if (!apart) {
-    halo_parts_hole(p, k, "H_KERNEL", "__kernel void %s(%s)", p->name, p->texts.signature);
-    halo_parts_hole(p, k, "H_ITEM", "((%s)get_global_id(0))", p->itype);
+    halo_parts_hole(p, k, "H_KERNEL", HALO_HEAD "%s(" HALO_PLACES "%s)", p->name,
+                    p->texts.signature);
+    halo_parts_hole(p, k, "H_ITEM", "((%s)" HALO_GLOBAL_ID_0 ")", p->itype);
     halo_template_define(k, "H_CALLED", "H_CALLED");
     return;
   }
@@ -140,21 +142,18 @@ void halo_parts_hole(const halo_parts *p, halo_template *k, const char *name, co
   halo_template_define(k, bare, halo_arena_printf(p->l->arena, "%s %s", name, text));
 }
 
-halo_launch *halo_parts_launch(halo_parts *p, const char *label) {
+void halo_parts_finish(halo_parts *p, halo_template *k) {
   halo_lowering *l = p->l;
-  halo_launch launch = {
-      .kernel = p->name,
-      .label = halo_arena_printf(l->arena, "%s %s", l->name, label),
-      .args = halo_arena_copy(l->arena, p->e.args.data,
-                              sizeof(halo_kernel_arg) * (size_t)p->e.args.count),
-      .arg_count = p->e.args.count,
-      .dims = 1,
-      .in_place = p->in_place,
-      .sections = p->e.sections,
-  };
-  halo_sections_join(l->sections, &p->e.sections);
-  halo_vec_push(&l->launches, launch);
-  return &l->launches.data[l->launches.count - 1];
+  halo_template_finish(k, l->source);
+  halo_kernel kernel = {
+      .name = p->name, .signature = p->texts.signature, .passed = p->texts.passed};
+  kernel.facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS;
+  p->kernel = halo_kernel_finish(l, &p->e, &kernel, p->in_place);
+}
+
+halo_launch *halo_parts_launch(halo_parts *p, const char *label) {
+  label = halo_arena_printf(p->l->arena, "%s %s", p->l->name, label);
+  return halo_kernel_launch(p->l, &p->e, p->kernel, label, p->in_place);
 }
 
 halo_status halo_parts_end(halo_parts *p) {

@@ -3,8 +3,8 @@
  * elements and take all of the kernel's arguments ("inline T name_in(args, p)"), the holes that call
  * them, and the launch.
  *
- * In order: begin; open, write a body, close, once for each helper; template, holes, finish; launch;
- * end. The emitter's first error sticks and is what `end` returns. */
+ * In order: begin; open, write a body, close, once for each helper; template, holes, finish; launch, as often as it
+ * is launched; end. The emitter's first error sticks and is what `end` returns. */
 #ifndef HALO_KERNELS_PARTS_H
 #define HALO_KERNELS_PARTS_H
 
@@ -23,7 +23,8 @@ typedef struct halo_parts {
   const char *itype; /* of indices: "int" or "long" */
   uint64_t in_place; /* as in halo_launch; set it before halo_parts_template */
   HALO_VEC(halo_part) helpers;
-  halo_arg_texts texts; /* from halo_parts_template on */
+  halo_arg_texts texts;      /* from halo_parts_template on */
+  const halo_kernel *kernel; /* from halo_parts_finish on */
 } halo_parts;
 
 /* `wide`: indices of 64 bits even where the arrays do not need them. */
@@ -62,6 +63,8 @@ void halo_parts_call(const halo_parts *p, halo_template *k, const char *hole, co
 void halo_parts_hole(const halo_parts *p, halo_template *k, const char *name, const char *format,
                      ...) __attribute__((format(printf, 4, 5)));
 
+/* The kernel is complete. */
+void halo_parts_finish(halo_parts *p, halo_template *k);
 /* The record of the kernel's launch, of one dimension and no sizes yet. */
 halo_launch *halo_parts_launch(halo_parts *p, const char *label);
 halo_status halo_parts_end(halo_parts *p);

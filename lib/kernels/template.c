@@ -2,8 +2,6 @@
 /* kernels/template.c: instances of the templates in cl_kernels/ in a program's text. */
 #include "kernels/template.h"
 
-#include <string.h>
-
 void halo_template_init(halo_template *t, const char *text) { *t = (halo_template){.text = text}; }
 
 void halo_template_define(halo_template *t, const char *name, const char *definition) {
@@ -24,15 +22,9 @@ void halo_template_define_int(halo_template *t, const char *name, long long valu
   halo_strbuf_deinit(&text);
 }
 
-const char *halo_template_body(const char *text) {
-  static const char first[] = "#ifndef H_NAME\n", last[] = "\n#endif\n";
-  const char *end = strncmp(text, first, strlen(first)) == 0 ? strstr(text, last) : NULL;
-  return end ? end + strlen(last) : text;
-}
-
 void halo_template_finish(halo_template *t, halo_strbuf *out) {
   halo_strbuf_append_n(out, halo_strbuf_text(&t->defines), t->defines.length);
-  halo_strbuf_append(out, halo_template_body(t->text));
+  halo_strbuf_append(out, t->text);
   for (int32_t i = 0; i < t->names.count; i++) {
     halo_strbuf_printf(out, "#undef %s\n", t->names.data[i]);
   }

@@ -6,10 +6,10 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* A file of cl_kernels/ as it is embedded: its name, its text without comments, and the kernel that the
- * defaults of its holes make; NULL: it is no template. */
+/* A file of cl_kernels/ as it is embedded, without comments. Of a template: the defaults of its macros, behind them its text
+ * with holes (kernel/kernel.h), and the kernel that the defaults make; else nothing, the text, NULL. */
 typedef struct halo_cl_file {
-  const char *name, *text, *kernel;
+  const char *name, *defaults, *text, *kernel;
 } halo_cl_file;
 /* All of them; a NULL name ends the list. */
 extern const halo_cl_file halo_cl_files[];
@@ -26,8 +26,6 @@ void halo_template_init(halo_template *t, const char *text);
  * that "H_OP(a, b) ((a) + (b))" is one. */
 void halo_template_define(halo_template *t, const char *name, const char *definition);
 void halo_template_define_int(halo_template *t, const char *name, long long value);
-/* A file's text without the holes' defaults, "#ifndef H_NAME ... #endif" at its start. */
-const char *halo_template_body(const char *text);
 /* Appends the instance (defines, text, undefines) and empties the template. */
 void halo_template_finish(halo_template *t, halo_strbuf *out);
 

@@ -100,8 +100,11 @@ static int32_t bundle_parameter(bundle_text *t, const halo_plan_arg *arg) {
 /* Whether all work items of a piece are for the compiler to compute side by side: a work item writes over
  * what it read, so that the memory of arguments does not say so, and there are no loops in it. */
 static bool bundle_is_parallel(const bundle_text *t, const halo_step *step) {
-  const char *text = t->s->plan->units.data[step->unit].text;
-  return t->group == 1 && step->in_place && !strstr(text, "for (") && !strstr(text, "while (");
+  const halo_plan_unit *unit = &t->s->plan->units.data[step->unit];
+  bool loops = false;
+  for (int32_t k = 0; k < unit->kernel_count; k++)
+    loops |= unit->kernels[k]->facts & HALO_FACT_LOOPS;
+  return t->group == 1 && step->in_place && !loops;
 }
 
 /* The call for the work item at x (and y), with `names` for its buffers. */
@@ -124,7 +127,7 @@ static void bundle_put_piece(bundle_text *t, const bundle_body *body, const char
   bool rows = body->members[0]->dims > 1;
   halo_strbuf *code = &t->code;
   if (t->group > 1) {
-    halo_strbuf_printf(code, "    const long i = first + (long)(get_global_id(0) %% %zu);\n",
+    halo_strbuf_printf(code, "    const long i = first + (long)(" HALO_GLOBAL_ID_0 " %% %zu);\n",
                        t->group);
     halo_strbuf_append(code, rows ? "    const long x = i % own[2], y = i / own[2];\n"
                                   : "    const long x = i;\n");
@@ -176,17 +179,37 @@ static void bundle_put_body(bundle_text *t, const bundle_body *body, int32_t sta
   halo_vec_deinit(&own);
 }
 
+/* The table, then the members' buffers. */
+static void bundle_set_parameters(const bundle_text *t, halo_kernel *kernel) {
+  halo_arena *arena = &t->s->texts;
+  int32_t offset = t->offset_args.count, whole = t->whole_args.count;
+  halo_kernel_param *params = halo_arena_array(arena, halo_kernel_param, 1 + offset + whole);
+  params[0] = (halo_kernel_param){.name = "t", .type = HALO_U8};
+  for (int32_t a = 0; a < offset + whole; a++) {
+    const halo_plan_arg *arg =
+        a < offset ? &t->offset_args.data[a] : &t->whole_args.data[a - offset];
+    params[1 + a] = (halo_kernel_param){.name = halo_arena_printf(arena, "a%d", a),
+                                        .type = HALO_U8,
+                                        .is_written = arg->written,
+                                        .is_whole = a >= offset};
+  }
+  kernel->params = params;
+  kernel->param_count = 1 + offset + whole;
+  kernel->signature = halo_arena_printf(arena, "__global const uchar *t_, ulong to%s%s",
+                                        halo_strbuf_text(&t->offset), halo_strbuf_text(&t->whole));
+  kernel->passed = halo_arena_printf(arena, "t_, to%s%s", halo_strbuf_text(&t->offset_passed),
+                                     halo_strbuf_text(&t->whole_passed));
+}
+
 /* A work item that does a whole piece does it in a function of its own (as in halo_kernel_add_apart). */
-static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const char *name) {
-  halo_strbuf parameters = {0};
-  halo_strbuf_printf(&parameters, "__global const uchar *t_, ulong to%s%s",
-                     halo_strbuf_text(&t->offset), halo_strbuf_text(&t->whole));
+static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const halo_kernel *kernel) {
+  const char *name = kernel->name;
   if (t->group > 1) {
-    halo_strbuf_printf(out, "__kernel void %s(%s) {\n", name, halo_strbuf_text(&parameters));
-    halo_strbuf_printf(out, "  const long g = (long)(get_global_id(0) / %zu);\n", t->group);
+    halo_strbuf_printf(out, HALO_HEAD "%s(" HALO_PLACES "%s) {\n", name, kernel->signature);
+    halo_strbuf_printf(out, "  const long g = (long)(" HALO_GLOBAL_ID_0 " / %zu);\n", t->group);
   } else {
     halo_strbuf_printf(out, "static __attribute__((noinline)) void %s_item(const long g, %s) {\n",
-                       name, halo_strbuf_text(&parameters));
+                       name, kernel->signature);
   }
   halo_strbuf_append(out, "  __global const long *t = (__global const long *)(t_ + to);\n");
   halo_strbuf_append(out, halo_strbuf_text(&t->pointers));
@@ -200,12 +223,10 @@ static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const char *name
   halo_strbuf_append(out, halo_strbuf_text(&t->code));
   halo_strbuf_append(out, "}\n");
   if (t->group == 1) {
-    halo_strbuf_printf(out,
-                       "__kernel void %s(%s) { %s_item((long)get_global_id(0), t_, to%s%s); }\n",
-                       name, halo_strbuf_text(&parameters), name,
-                       halo_strbuf_text(&t->offset_passed), halo_strbuf_text(&t->whole_passed));
+    halo_strbuf_printf(
+        out, HALO_HEAD "%s(" HALO_PLACES "%s) { %s_item((long)" HALO_GLOBAL_ID_0 ", %s); }\n", name,
+        kernel->signature, name, kernel->passed);
   }
-  halo_strbuf_deinit(&parameters);
 }
 
 /* ---- The table ---- */
@@ -294,12 +315,15 @@ static int32_t bundle_make_unit(bundle_text *t, const char *name) {
     char number[32];
     snprintf(number, sizeof number, "@n%d", i);
     halo_sections_join(&sections, &unit->sections);
-    lower_unit_functions(&text, unit->text, number, t->group == 1);
+    lower_unit_functions(&text, unit, number, t->group == 1);
     bundle_put_body(t, body, start, number);
     start += body->room;
   }
-  bundle_put_kernel(t, &text, name);
-  int32_t unit = lower_unit(t->s, &text, sections);
+  halo_kernel kernel = {.name = name, .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS};
+  bundle_set_parameters(t, &kernel);
+  bundle_put_kernel(t, &text, &kernel);
+  kernel.text = halo_strbuf_text(&text);
+  int32_t unit = lower_own_unit(t->s, &kernel, sections);
   halo_strbuf_deinit(&text);
   return unit;
 }

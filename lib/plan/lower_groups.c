@@ -68,132 +68,14 @@ static void group_note(group_state *g, const halo_steps *steps) {
   }
 }
 
-/* ---- Text ---- */
+/* ---- Units ---- */
 
-/* A kernel as it stands in a text. */
-typedef struct group_place {
-  const char *before;      /* where the one before it ends */
-  const char *start, *end; /* from "__kernel" to behind its block */
-  const char *body;        /* its block */
-  bool is_template;        /* its name and parameters are macros */
-  halo_strbuf name, parameters;
-} group_place;
-
-static void group_release_place(group_place *place) {
-  halo_strbuf_deinit(&place->name);
-  halo_strbuf_deinit(&place->parameters);
-}
-
-/* The end of the block that opens at `at`. */
-static const char *group_block_end(const char *at) {
-  int depth = 0;
-  for (; *at; at++) {
-    depth += *at == '{' ? 1 : *at == '}' ? -1 : 0;
-    if (depth == 0) return at + 1;
-  }
-  return at;
-}
-
-/* What stands from `from` to `end`, or what the last definition of it says. */
-static void group_resolve(halo_strbuf *out, const char *text, const char *from, const char *end) {
-  halo_strbuf define = {0};
-  const char *found = NULL;
-  halo_strbuf_printf(&define, "#define %.*s ", (int)(end - from), from);
-  for (const char *at = text; (at = strstr(at, halo_strbuf_text(&define))) && at < from; at++) {
-    found = at + define.length;
-  }
-  halo_strbuf_deinit(&define);
-  if (found) {
-    halo_strbuf_append_n(out, found, strcspn(found, "\n"));
-  } else {
-    halo_strbuf_append_n(out, from, (size_t)(end - from));
-  }
-}
-
-/* The next kernel behind `before`, to be released; false where there is none. */
-static bool group_next(group_place *place, const char *text, const char *before) {
-  static const char start[] = "__kernel void ";
-  *place = (group_place){.before = before, .start = strstr(before, start)};
-  if (!place->start) return false;
-  const char *name = place->start + strlen(start), *open = name + strcspn(name, "(");
-  const char *close = open + strcspn(open, ")");
-  place->body = close + strcspn(close, "{");
-  place->end = group_block_end(place->body);
-  place->is_template = strncmp(name, "H_", 2) == 0;
-  group_resolve(&place->name, text, name, open);
-  if (open < close) group_resolve(&place->parameters, text, open + 1, close);
-  return true;
-}
-
-/* The names of parameters, each behind a comma. */
-static void group_put_names(halo_strbuf *out, const char *parameters) {
-  for (const char *from = parameters; *from;) {
-    const char *end = from + strcspn(from, ","), *name = end;
-    while (name > from && name[-1] != ' ' && name[-1] != '*') name--;
-    halo_strbuf_append(out, ", ");
-    halo_strbuf_append_n(out, name, (size_t)(end - name));
-    from = *end ? end + 1 : end;
-  }
-}
-
-/* Whether an array of the work item's own is declared in a block. All items of a group have one place in memory for it, so
- * that compilers which believe that they do not depend on each other mix up what they keep there. */
-static bool group_has_array(const group_place *place) {
-  for (const char *line = place->body; line < place->end;) {
-    size_t length = strcspn(line, "\n");
-    bool ends = length >= 2 && strncmp(line + length - 2, "];", 2) == 0;
-    if (ends && !memchr(line, '=', length)) return true;
-    line += length + (line[length] == '\n');
+/* Whether steps launch a kernel of a unit in different ways. */
+static bool group_differs(const group_state *g, const group_kernel *kernel) {
+  GROUP_EACH(g, kernel->unit, k) {
+    if (k != kernel && strcmp(k->name, kernel->name) == 0) return true;
   }
   return false;
-}
-
-/* The function of a group, and the kernel. The work item's code stands in the loop itself: what is said of a call in
- * one is lost where compilers change the called function's parameters. The group may use all of a processor's
- * registers, as kernels may. */
-static void group_put(halo_strbuf *out, const group_kernel *kernel, const group_place *place) {
-  const char *name = halo_strbuf_text(&place->name);
-  const char *parameters = halo_strbuf_text(&place->parameters);
-  halo_strbuf names = {0};
-  group_put_names(&names, parameters);
-  halo_strbuf_printf(out,
-                     "static " HALO_KERNEL_APART
-                     "void %s_group("
-                     "const int h_i, const int h_j, %s) {\n",
-                     name, parameters);
-  halo_strbuf_printf(out, "for (int h_b = 0; h_b < %zu; ++h_b) {\n", kernel->local[1]);
-  if (kernel->parallel && !group_has_array(place)) {
-    halo_strbuf_append(out, "#pragma clang loop vectorize(assume_safety)\n");
-  }
-  halo_strbuf_printf(out,
-                     "for (int h_a = 0; h_a < %zu; ++h_a) {\n"
-                     "  const size_t h_x = h_i + h_a, h_y = h_j + h_b;",
-                     kernel->local[0]);
-  lower_places(out, place->body + 1, place->end);
-  halo_strbuf_printf(out,
-                     "\n}\n}\n__kernel void %s(%s) { %s_group((int)get_global_id(0) * %zu, "
-                     "(int)get_global_id(1) * %zu%s); }",
-                     name, parameters, name, kernel->local[0], kernel->local[1],
-                     halo_strbuf_text(&names));
-  halo_strbuf_deinit(&names);
-}
-
-/* Whether a work item asks for nothing but its place, and for that itself; and, of rows, does the same in all of them:
- * what depends on the row is decided outside of a loop that is PoCL's own, and not in time within one of a function. */
-static bool group_is_plain(const group_place *place) {
-  static const char *const others[] = {"get_local_", "get_group_", "get_global_size", "barrier(",
-                                       "__local ",   "_item(",     "return"};
-  halo_strbuf text = {0};
-  const char *from = place->is_template ? place->before : place->body;
-  halo_strbuf_append_n(&text, from, (size_t)(place->end - from));
-  const char *all = halo_strbuf_text(&text);
-  bool plain = strstr(all, "get_global_id(0)") != NULL;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    plain = plain && !strstr(all, others[i]);
-  }
-  if (strstr(all, "get_global_id(1)")) plain = plain && !strstr(all, "if (") && !strchr(all, '?');
-  halo_strbuf_deinit(&text);
-  return plain;
 }
 
 /* What a kernel of this name in a unit is, `only` if it is not NULL. */
@@ -205,45 +87,19 @@ static const group_kernel *group_of_name(const group_state *g, int32_t unit, con
   return NULL;
 }
 
-/* The text of a unit with its short kernels as such functions. False where that cannot be said of all of them. */
-static bool group_text(const group_state *g, int32_t unit, const group_kernel *only,
-                       halo_strbuf *out) {
-  const char *text = g->s->plan->units.data[unit].text, *at = text;
-  bool good = true;
-  group_place place;
-  while (good && group_next(&place, text, at)) {
-    const group_kernel *kernel = group_of_name(g, unit, halo_strbuf_text(&place.name), only);
-    if (kernel && kernel->is_short) {
-      good = group_is_plain(&place);
-      if (place.is_template) {
-        lower_places(out, at, place.start);
-      } else {
-        halo_strbuf_append_n(out, at, (size_t)(place.start - at));
-      }
-      group_put(out, kernel, &place);
-    } else {
-      halo_strbuf_append_n(out, at, (size_t)(place.end - at));
-    }
-    at = place.end;
-    group_release_place(&place);
+/* The unit with loops in the place of its short kernels, or -1 where not all of them can be such. */
+static int32_t group_make_unit(const group_state *g, int32_t number, const group_kernel *only) {
+  lower_state *s = g->s;
+  halo_plan_unit unit = s->plan->units.data[number];
+  const halo_kernel **kernels = halo_arena_array(&s->texts, const halo_kernel *, unit.kernel_count);
+  for (int32_t i = 0; i < unit.kernel_count; i++) {
+    const halo_kernel *kernel = kernels[i] = unit.kernels[i];
+    const group_kernel *use = group_of_name(g, number, kernel->name, only);
+    if (!use || !use->is_short) continue;
+    if (!halo_kernel_can_loop(kernel)) return -1;
+    kernels[i] = halo_kernel_loop(&s->texts, kernel, use->local, use->parallel);
   }
-  halo_strbuf_append(out, at);
-  return good;
-}
-
-/* ---- Units ---- */
-
-/* Whether steps launch a kernel of a unit in different ways. */
-static bool group_differs(const group_state *g, const group_kernel *kernel) {
-  GROUP_EACH(g, kernel->unit, k) {
-    if (k != kernel && strcmp(k->name, kernel->name) == 0) return true;
-  }
-  return false;
-}
-
-static bool group_is_only_one(const group_state *g, int32_t unit) {
-  const char *text = g->s->plan->units.data[unit].text, *first = strstr(text, "__kernel ");
-  return first && !strstr(first + 1, "__kernel ");
+  return lower_unit(s, kernels, unit.kernel_count, unit.sections);
 }
 
 /* Decides about a kernel, and the others of its unit. */
@@ -253,14 +109,13 @@ static void group_make(group_state *g, group_kernel *kernel) {
     any |= k->is_short;
     differ |= group_differs(g, k);
   }
-  bool alone = group_is_only_one(g, kernel->unit);
-  halo_strbuf text = {0};
   int32_t made = -1;
-  bool wanted = differ ? alone && kernel->is_short : any;
-  if (wanted && group_text(g, kernel->unit, differ ? kernel : NULL, &text)) {
-    made = lower_unit(g->s, &text, g->s->plan->units.data[kernel->unit].sections) + 1;
+  bool one = g->s->plan->units.data[kernel->unit].kernel_count == 1;
+  bool wanted = differ ? one && kernel->is_short : any;
+  if (wanted) {
+    made = group_make_unit(g, kernel->unit, differ ? kernel : NULL);
+    if (made >= 0) made++;
   }
-  halo_strbuf_deinit(&text);
   GROUP_EACH(g, kernel->unit, k) {
     if (k == kernel || !differ) k->made = made;
   }

@@ -16,24 +16,6 @@ static halo_instr *lower_view(const halo_instr *instr, const halo_computation *b
   return instr->operands[at->parameter_number];
 }
 
-/* ---- Units ---- */
-
-int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections) {
-  size_t length = text->length;
-  halo_strbuf_append_n(text, (const char *)&sections, sizeof sections);
-  intptr_t known = (intptr_t)halo_map_get(&s->units, text->data, text->length);
-  if (!known) {
-    halo_plan_unit unit = {.sections = sections};
-    halo_hash_wide(unit.key, text->data, text->length);
-    known = s->plan->units.count + 1;
-    halo_map_set(&s->units, text->data, text->length, (void *)known);
-    text->data[length] = '\0';
-    unit.text = halo_arena_strdup(&s->texts, text->data);
-    halo_vec_push(&s->plan->units, unit);
-  }
-  return (int32_t)known - 1;
-}
-
 /* ---- Launches ---- */
 
 /* Buffers that a launch's arguments stand for. */
@@ -111,7 +93,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
   halo_step *step =
       lower_step(s, steps, launch->gemm ? HALO_STEP_LIBRARY : HALO_STEP_KERNEL, launch->label);
   step->unit = binding->unit;
-  step->kernel = launch->kernel ? halo_arena_strdup(&s->plan->arena, launch->kernel) : NULL;
+  step->kernel = launch->kernel ? halo_arena_strdup(&s->plan->arena, launch->kernel->name) : NULL;
   step->dims = launch->dims;
   memcpy(step->global, launch->global, sizeof step->global);
   memcpy(step->local, launch->local, sizeof step->local);
@@ -198,17 +180,6 @@ static bool lower_counts_operations(const halo_caps *caps, const char *chosen) {
   return counts;
 }
 
-/* The unit of launch `i`, which has a text of its own. */
-static int32_t lower_own_unit(lower_state *s, const halo_lowering *l, int32_t i) {
-  size_t start = i > 0 ? l->launches.data[i - 1].text_end : 0;
-  halo_strbuf text = {0};
-  halo_strbuf_append_n(&text, halo_strbuf_text(l->source) + start,
-                       l->launches.data[i].text_end - start);
-  int32_t unit = lower_unit(s, &text, l->launches.data[i].sections);
-  halo_strbuf_deinit(&text);
-  return unit;
-}
-
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_computation *body = instr->opcode == HALO_OP_FUSION ? halo_instr_comp(instr, HALO_ATTR_CALLS)
                                                            : halo_fusion_wrap(instr);
@@ -227,6 +198,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
   halo_lowering l = {.arena = &s->plan->arena,
                      .caps = s->caps,
                      .kernels = s->kernels,
+                     .texts = &s->texts,
                      .source = &source,
                      .sections = &sections,
                      .explain = &s->explain,
@@ -247,15 +219,18 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
                            .touched = lower_inputs_touched(s, body),
                            .name = instr->name,
                            .unit = -1};
-  bool apart = l.launches.count > 0 && l.launches.data[0].text_end > 0;
-  if (status == HALO_OK && source.length && !apart) binding.unit = lower_unit(s, &source, sections);
+  bool own_units = l.launches.count > 0 && l.launches.data[0].own_unit;
+  if (status == HALO_OK && l.parts.count && !own_units) {
+    binding.unit = lower_unit(s, l.parts.data, l.parts.count, sections);
+  }
   int64_t flops = lower_flops(l.hero);
   for (int32_t i = 0; i < l.launches.count && status == HALO_OK; i++) {
     bool last = i + 1 == l.launches.count;
-    if (apart) binding.unit = lower_own_unit(s, &l, i);
-    status = lower_check_launch(s, &l.launches.data[i], instr);
+    const halo_launch *launch = &l.launches.data[i];
+    if (own_units) binding.unit = lower_unit(s, &launch->kernel, 1, launch->sections);
+    status = lower_check_launch(s, launch, instr);
     if (status != HALO_OK) break;
-    lower_launch(s, steps, &l.launches.data[i], &binding, last ? flops : 0);
+    lower_launch(s, steps, launch, &binding, last ? flops : 0);
     halo_step *step = &steps->data[steps->count - 1];
     step->seconds = l.seconds / l.launches.count;
     if (lower_counts_operations(s->caps, chosen)) {
@@ -263,6 +238,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     }
   }
   halo_strbuf_deinit(&source);
+  halo_vec_deinit(&l.parts);
   halo_vec_deinit(&l.launches);
   halo_vec_deinit(&l.scratch);
   for (int32_t i = 0; i < l.tables.count; i++) halo_literal_release(l.tables.data[i]);

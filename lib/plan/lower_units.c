@@ -6,78 +6,59 @@
 
 #include <string.h>
 
-/* ---- Text ---- */
+/* ---- Units ---- */
 
-/* What stands in a text, and what is to stand there. */
-typedef const char *unit_pair[2];
+int32_t lower_unit(lower_state *s, const halo_kernel *const *kernels, int32_t count,
+                   halo_sections sections) {
+  halo_strbuf key = {0};
+  for (int32_t k = 0; k < count; k++) {
+    halo_strbuf_append(&key, kernels[k]->text);
+    halo_strbuf_append_n(&key, (const char *)&kernels[k]->facts, sizeof kernels[k]->facts);
+  }
+  halo_strbuf_append_n(&key, (const char *)&sections, sizeof sections);
+  intptr_t known = (intptr_t)halo_map_get(&s->units, key.data, key.length);
+  if (!known) {
+    halo_plan_unit unit = {.kernel_count = count, .sections = sections};
+    halo_hash_wide(unit.key, key.data, key.length);
+    unit.kernels = halo_arena_copy(&s->texts, kernels, sizeof *kernels * (size_t)count);
+    known = s->plan->units.count + 1;
+    halo_map_set(&s->units, key.data, key.length, (void *)known);
+    halo_vec_push(&s->plan->units, unit);
+  }
+  halo_strbuf_deinit(&key);
+  return (int32_t)known - 1;
+}
 
-/* Appends what stands from `from` to `end`, with other things in it. The last pair is empty. */
-static void unit_replace(halo_strbuf *out, const char *from, const char *end,
-                         const unit_pair *pairs) {
-  while (from < end) {
-    const unit_pair *p = pairs;
-    while ((*p)[0] && strncmp(from, (*p)[0], strlen((*p)[0])) != 0) p++;
-    if ((*p)[0]) {
-      halo_strbuf_append(out, (*p)[1]);
-      from += strlen((*p)[0]);
-    } else {
-      halo_strbuf_char(out, *from++);
+int32_t lower_own_unit(lower_state *s, const halo_kernel *kernel, halo_sections sections) {
+  const halo_kernel *made = halo_kernel_make(&s->texts, kernel);
+  return lower_unit(s, &made, 1, sections);
+}
+
+void lower_keep_texts(halo_plan *plan) {
+  for (int32_t u = 0; u < plan->units.count; u++) {
+    halo_plan_unit *unit = &plan->units.data[u];
+    const halo_kernel **kernels =
+        halo_arena_array(&plan->arena, const halo_kernel *, unit->kernel_count);
+    for (int32_t k = 0; k < unit->kernel_count; k++) {
+      kernels[k] = halo_kernel_copy(&plan->arena, unit->kernels[k]);
     }
+    unit->kernels = kernels;
   }
 }
+
+/* ---- Functions ---- */
 
 void lower_unit_name(halo_strbuf *out, const char *name, const char *number) {
-  unit_replace(out, name, name + strlen(name), (unit_pair[]){{"@", number}, {NULL, NULL}});
+  halo_text_render(out, name, strlen(name), HALO_FORM_KERNEL, number);
 }
 
-/* How functions say what kernels do: what work items that are alone in their groups do, all do, and all ask for
- * nothing but their places. */
-static const unit_pair unit_alone[] = {{"get_group_id(0)", "h_x"},
-                                       {"get_group_id(1)", "h_y"},
-                                       {"get_local_id(0)", "0"},
-                                       {"get_local_id(1)", "0"},
-                                       {"__local ", ""},
-                                       {"barrier(", "(void)("},
-                                       {"__kernel void ", "static void "},
-                                       {HALO_KERNEL_APART, ""},
-                                       {"h_touch();", ""},
-                                       {"get_global_id(0)", "h_x"},
-                                       {"get_global_id(1)", "h_y"},
-                                       {NULL, NULL}};
-static const unit_pair *const unit_any = &unit_alone[6], *const unit_places = &unit_alone[9];
-
-void lower_places(halo_strbuf *out, const char *from, const char *end) {
-  unit_replace(out, from, end, unit_places);
-}
-
-/* Without the sizes of groups that kernels ask for, which are no business of functions. */
-static void unit_drop_sizes(halo_strbuf *out, const char *text) {
-  static const char start[] = "__attribute__((reqd_work_group_size(", end[] = ")))";
-  const char *found;
-  while ((found = strstr(text, start)) != NULL) {
-    halo_strbuf_append_n(out, text, (size_t)(found - text));
-    text = strstr(found, end) + strlen(end);
+void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
+                          bool alone) {
+  halo_kernel_form form = alone ? HALO_FORM_ALONE : HALO_FORM_FUNCTION;
+  for (int32_t k = 0; k < unit->kernel_count; k++) {
+    const char *text = unit->kernels[k]->text;
+    halo_text_render(out, text, strlen(text), form, number);
   }
-  halo_strbuf_append(out, text);
-}
-
-void lower_unit_functions(halo_strbuf *out, const char *text, const char *number, bool alone) {
-  halo_strbuf sized = {0}, named = {0}, opened = {0};
-  unit_drop_sizes(&sized, text);
-  lower_unit_name(&named, halo_strbuf_text(&sized), number);
-  const char *at = halo_strbuf_text(&named), *kernel;
-  while ((kernel = strstr(at, "__kernel void ")) != NULL) {
-    const char *open = strchr(kernel, '(') + 1;
-    halo_strbuf_append_n(&opened, at, (size_t)(open - at));
-    halo_strbuf_append(&opened, "const size_t h_x, const size_t h_y, ");
-    at = open;
-  }
-  halo_strbuf_append(&opened, at);
-  const char *all = halo_strbuf_text(&opened);
-  unit_replace(out, all, all + opened.length, alone ? unit_alone : unit_any);
-  halo_strbuf_deinit(&sized);
-  halo_strbuf_deinit(&named);
-  halo_strbuf_deinit(&opened);
 }
 
 /* ---- Steps ---- */
@@ -155,13 +136,6 @@ void lower_drop_units(halo_plan *plan) {
   plan->units.count = u.count;
   halo_free(u.kept);
   halo_free(u.number);
-}
-
-void lower_keep_texts(halo_plan *plan) {
-  for (int32_t u = 0; u < plan->units.count; u++) {
-    halo_plan_unit *unit = &plan->units.data[u];
-    unit->text = halo_arena_strdup(&plan->arena, unit->text);
-  }
 }
 
 static void unit_count_launch(void *data, halo_step *step) {

@@ -72,17 +72,18 @@ double lower_work(const halo_target *target, const halo_caps *caps, const halo_s
 
 /* lower_kernel.c: what kernels compute: fusions, and instructions that fusion left alone. */
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps);
-/* The unit of this text: an equal one that is there, or a new one. Adds to `text`. */
-int32_t lower_unit(lower_state *s, halo_strbuf *text, halo_sections sections);
-
 /* ---- lower_units.c: units as parts of others, and numbers ---- */
 
-/* Appends the text of a unit with functions in the place of its kernels, which get a work item's place (two
- * numbers) before their arguments; `number` stands for the unit's. Alone in its group, a work item shares
- * memory with nobody and waits for nobody. */
-void lower_unit_functions(halo_strbuf *out, const char *text, const char *number, bool alone);
-/* Appends what stands from `from` to `end`, in which a work item asks for its place: that is two numbers h_x and h_y. */
-void lower_places(halo_strbuf *out, const char *from, const char *end);
+/* The unit of these kernels: an equal one that is there, or a new one. */
+int32_t lower_unit(lower_state *s, const halo_kernel *const *kernels, int32_t count,
+                   halo_sections sections);
+/* The unit of a kernel that is no part of others, a region or a bundle, of which all is filled in but what halo_kernel_make
+ * does. */
+int32_t lower_own_unit(lower_state *s, const halo_kernel *kernel, halo_sections sections);
+/* Appends the kernels of a unit as functions of a work item's place, whose groups are of one work item if it is `alone`;
+ * `number` stands for the unit's. */
+void lower_unit_functions(halo_strbuf *out, const halo_plan_unit *unit, const char *number,
+                          bool alone);
 /* A name of a unit among such functions. */
 void lower_unit_name(halo_strbuf *out, const char *name, const char *number);
 /* By unit: work items of its kernels share nothing, in whatever groups, or, on CPUs, are alone in theirs. To be

@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "codegen/argument.h"
-#include "codegen/prelude.h"
+#include "kernel/kernel.h"
+#include "kernel/prelude.h"
 #include "shape/literal.h"
 
 #include <stdatomic.h>
@@ -120,12 +120,13 @@ typedef struct halo_plan_constant {
   halo_literal *literal; /* reference held by the plan */
 } halo_plan_constant;
 
-/* A piece of OpenCL C with the kernels of one fusion, which equal fusions share. '@' in the text and in
- * the names of its kernels stands for the unit's number in whatever program it becomes a part of. */
+/* The kernels of one fusion, which equal fusions share. The hole HALO_UNIT in their texts and names stands for the unit's
+ * number in whatever program it becomes a part of. */
 typedef struct halo_plan_unit {
-  const char *text;
-  halo_sections sections; /* of the prelude that it needs */
-  uint64_t key[2];        /* of both */
+  const halo_kernel *const *kernels;
+  int32_t kernel_count;
+  halo_sections sections; /* of the prelude that they need */
+  uint64_t key[2];        /* of the kernels and these */
   /* Each of its kernels is launched outside of loops and branches, and is a region without loops, a few launches' worth of
    * work, or takes a small part of a launch, whatever compilers make of it. */
   bool brief;
@@ -225,6 +226,8 @@ void halo_plan_release(halo_plan *plan);
 void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units, int32_t count);
 /* Appends a kernel's name in a program in which its unit has this number. */
 void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number);
+/* Bytes of a unit's text. */
+size_t halo_plan_unit_bytes(const halo_plan_unit *unit);
 /* The plan as text: buffers, then steps. */
 void halo_plan_print(halo_strbuf *out, const halo_plan *plan);
 

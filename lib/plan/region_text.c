@@ -49,14 +49,13 @@ static void region_add_unit(region_text *t, int32_t unit) {
   halo_sections_join(&t->sections, &t->e->s->plan->units.data[unit].sections);
   char number[32];
   region_number_text(t, unit, number);
-  lower_unit_functions(&t->functions, t->e->s->plan->units.data[unit].text, number,
-                       t->e->group == 1);
+  lower_unit_functions(&t->functions, &t->e->s->plan->units.data[unit], number, t->e->group == 1);
 }
 
 /* The work item's number in its group. One that is alone does not ask: PoCL makes three copies of the whole kernel
  * where it has to put an answer in, and compiles all of them. */
 static const char *region_item(const region_text *t) {
-  return t->e->group > 1 ? "get_local_id(0)" : "0";
+  return t->e->group > 1 ? HALO_LOCAL_ID_0 : "0";
 }
 
 static int32_t region_arg(region_text *t, int32_t buffer, bool written) {
@@ -104,7 +103,7 @@ static void region_close(region_text *t) {
 
 /* A work item alone waits for nobody. */
 static void region_barrier(region_text *t) {
-  if (t->e->group > 1) region_line(t, "barrier(CLK_GLOBAL_MEM_FENCE);");
+  if (t->e->group > 1) region_line(t, HALO_BARRIER "CLK_GLOBAL_MEM_FENCE);");
 }
 
 /* Conditions are asked by each step, and not around several: compilers for CPUs multiply what comes behind a
@@ -226,7 +225,7 @@ static void region_put_items(region_text *t, const halo_step *step, bool own, ha
 
 static bool region_is_long(const region_text *t, const halo_step *step) {
   return step->kind == HALO_STEP_KERNEL &&
-         strlen(t->e->s->plan->units.data[step->unit].text) >= REGION_LONG;
+         halo_plan_unit_bytes(&t->e->s->plan->units.data[step->unit]) >= REGION_LONG;
 }
 
 static int32_t region_count_long(const region_text *t, const halo_step *steps, int32_t count) {
@@ -492,7 +491,7 @@ static void region_emit_list(region_text *t, const halo_step *steps, int32_t cou
 static void region_put_types(const region_text *t, halo_strbuf *out, bool begin) {
   static const char *const types[] = {"short", "ushort", "int",   "uint",
                                       "long",  "ulong",  "float", "double"};
-  int32_t count = strstr(halo_strbuf_text(&t->functions), "double") ? 8 : 7;
+  int32_t count = halo_sections_has(&t->sections, "fp64") ? 8 : 7;
   if (t->e->group > 1) return;
   for (int32_t i = 0; i < count && begin; i++) {
     halo_strbuf_printf(out, "typedef %s u@_%s __attribute__((may_alias));\n", types[i], types[i]);
@@ -502,13 +501,31 @@ static void region_put_types(const region_text *t, halo_strbuf *out, bool begin)
   }
 }
 
-/* The kernel's parameters, or, `names`, what a function of the same gets from it. */
-static void region_put_parameters(const region_text *t, halo_strbuf *out, bool names) {
+/* The kernel's parameters, bytes of memory each, and whether it goes on. */
+static void region_set_parameters(const region_text *t, halo_kernel *kernel) {
+  halo_arena *arena = &t->e->s->texts;
+  bool goes_on = region_goes_on(t);
+  kernel->param_count = t->args.count + goes_on;
+  halo_kernel_param *params = halo_arena_array(arena, halo_kernel_param, kernel->param_count);
+  halo_strbuf signature = {0}, passed = {0};
   for (int32_t a = 0; a < t->args.count; a++) {
-    halo_strbuf_printf(out, names ? "%sb%d_, b%do" : "%s__global uchar *b%d_, ulong b%do",
-                       a ? ", " : "", a, a);
+    const char *comma = a ? ", " : "";
+    params[a] = (halo_kernel_param){.name = halo_arena_printf(arena, "b%d", a),
+                                    .type = HALO_U8,
+                                    .is_written = t->args.data[a].written};
+    halo_strbuf_printf(&signature, "%s__global uchar *b%d_, ulong b%do", comma, a, a);
+    halo_strbuf_printf(&passed, "%sb%d_, b%do", comma, a, a);
   }
-  if (region_goes_on(t)) halo_strbuf_append(out, names ? ", resume" : ", int resume");
+  if (goes_on) {
+    params[t->args.count] = (halo_kernel_param){"resume", HALO_S32, .is_value = true};
+    halo_strbuf_append(&signature, ", int resume");
+    halo_strbuf_append(&passed, ", resume");
+  }
+  kernel->params = params;
+  kernel->signature = halo_arena_strdup(arena, halo_strbuf_text(&signature));
+  kernel->passed = halo_arena_strdup(arena, halo_strbuf_text(&passed));
+  halo_strbuf_deinit(&signature);
+  halo_strbuf_deinit(&passed);
 }
 
 static int32_t region_make_unit(region_text *t, const char *name) {
@@ -516,13 +533,15 @@ static int32_t region_make_unit(region_text *t, const char *name) {
   /* PoCL 7.1 adds barriers to the loops of kernels, and loses the end of loops of which some have no rounds. Functions
    * that are not put in place are left as they are. */
   bool apart = t->e->s->caps->adds_barriers && t->e->group == 1;
+  halo_kernel kernel = {.name = name, .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS};
+  region_set_parameters(t, &kernel);
   halo_strbuf text = {0};
   region_put_types(t, &text, true);
   halo_strbuf_append(&text, halo_strbuf_text(&t->functions));
   halo_strbuf_printf(
-      &text, apart ? "static __attribute__((noinline)) void %s_all(" : "__kernel void %s(", name);
-  region_put_parameters(t, &text, false);
-  halo_strbuf_append(&text, ") {\n");
+      &text, apart ? "static __attribute__((noinline)) void %s_all(" : HALO_HEAD "%s(" HALO_PLACES,
+      name);
+  halo_strbuf_printf(&text, "%s) {\n", kernel.signature);
   for (int32_t a = 0; a < t->args.count; a++) {
     halo_strbuf_printf(&text, "  __global void *b%d = b%d_ + b%do;\n", a, a, a);
   }
@@ -539,14 +558,12 @@ static int32_t region_make_unit(region_text *t, const char *name) {
   }
   halo_strbuf_append(&text, "}\n");
   if (apart) {
-    halo_strbuf_printf(&text, "__kernel void %s(", name);
-    region_put_parameters(t, &text, false);
-    halo_strbuf_printf(&text, ") { %s_all(", name);
-    region_put_parameters(t, &text, true);
-    halo_strbuf_append(&text, "); }\n");
+    halo_strbuf_printf(&text, HALO_HEAD "%s(" HALO_PLACES "%s) { %s_all(%s); }\n", name,
+                       kernel.signature, name, kernel.passed);
   }
   region_put_types(t, &text, false);
-  int32_t unit = lower_unit(t->e->s, &text, t->sections);
+  kernel.text = halo_strbuf_text(&text);
+  int32_t unit = lower_own_unit(t->e->s, &kernel, t->sections);
   halo_strbuf_deinit(&text);
   return unit;
 }

@@ -2,15 +2,19 @@
 /* plan/source.c: the OpenCL C of a plan's units. */
 #include "plan/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Appends a unit's text, or a name in it, as that of unit `number`. */
-void halo_plan_kernel_name(halo_strbuf *out, const char *text, int32_t number) {
-  for (const char *at; (at = strchr(text, '@')); text = at + 1) {
-    halo_strbuf_append_n(out, text, (size_t)(at - text));
-    halo_strbuf_printf(out, "%d", number);
-  }
-  halo_strbuf_append(out, text);
+void halo_plan_kernel_name(halo_strbuf *out, const char *kernel, int32_t number) {
+  char digits[16];
+  snprintf(digits, sizeof digits, "%d", number);
+  halo_text_render(out, kernel, strlen(kernel), HALO_FORM_KERNEL, digits);
+}
+
+size_t halo_plan_unit_bytes(const halo_plan_unit *unit) {
+  size_t bytes = 0;
+  for (int32_t k = 0; k < unit->kernel_count; k++) bytes += unit->kernels[k]->bytes;
+  return bytes;
 }
 
 void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *units,
@@ -23,7 +27,10 @@ void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *un
   }
   halo_strbuf code = {0};
   for (int32_t i = 0; i < count; i++) {
-    halo_plan_kernel_name(&code, plan->units.data[units ? units[i] : i].text, i);
+    const halo_plan_unit *unit = &plan->units.data[units ? units[i] : i];
+    for (int32_t k = 0; k < unit->kernel_count; k++) {
+      halo_plan_kernel_name(&code, unit->kernels[k]->text, i);
+    }
   }
   halo_sections_print(out, &sections, halo_strbuf_text(&code));
   halo_strbuf_append(out, halo_strbuf_text(&code));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_codegen.c: the text of kernels, from modules whose entry is one fusion after another. */
 #include "codegen/emitter.h"
-#include "codegen/prelude.h"
+#include "kernel/prelude.h"
 #include "kernels/kernels.h"
 #include "passes/fuse/fusion.h"
 #include "run_test.h"
@@ -31,10 +31,11 @@ static char *lower(halo_module *module, const halo_caps *caps, const char *name,
   }
   ck_assert_msg(instr != NULL, "no instruction %s", name);
   halo_arena arena = {0};
-  halo_strbuf source = {0}, explain = {0};
+  halo_strbuf source = {0}, explain = {0}, text = {0};
   halo_sections sections = {0};
   halo_lowering l = {.arena = &arena,
                      .caps = caps,
+                     .texts = &arena,
                      .source = &source,
                      .sections = &sections,
                      .explain = &explain,
@@ -47,11 +48,17 @@ static char *lower(halo_module *module, const halo_caps *caps, const char *name,
   ck_ok(halo_kernels_lower(&l, &chosen));
   ck_assert_int_gt(l.launches.count, 0);
   if (in_place) *in_place = l.launches.data[0].in_place;
+  ck_assert_int_eq(source.length, 0);
+  for (int32_t k = 0; k < l.parts.count; k++) {
+    const char *with_holes = l.parts.data[k]->text;
+    halo_text_render(&text, with_holes, strlen(with_holes), HALO_FORM_KERNEL, NULL);
+  }
+  halo_vec_deinit(&l.parts);
   halo_vec_deinit(&l.launches);
   halo_vec_deinit(&l.scratch);
   halo_strbuf_deinit(&explain);
   halo_arena_deinit(&arena);
-  return halo_strbuf_take(&source);
+  return halo_strbuf_take(&text);
 }
 
 /* Not the whole of a text in the message: Check has room for a page. */

@@ -62,7 +62,8 @@ START_TEST(size_holds_with_several_users) {
   halo_executable *e = run_compile(client, halo_strbuf_text(&text));
   const halo_plan *plan = halo_executable_plan(e);
   for (int32_t u = 0; u < plan->units.count; u++) {
-    ck_assert_int_lt(run_count(plan->units.data[u].text, "\n"), 1000);
+    ck_assert_int_eq(plan->units.data[u].kernel_count, 1);
+    ck_assert_int_lt(run_count(plan->units.data[u].kernels[0]->text, "\n"), 1000);
   }
   ck_assert_int_lt(launches_of(e), 200);
   halo_executable_release(e);

@@ -54,7 +54,8 @@ START_TEST(alone) {
   if (!strstr(file->text, "double") || device->caps.has_f64) {
     halo_strbuf text = {0};
     add_needed(&text, file->name);
-    halo_strbuf_printf(&text, "%s", file->text);
+    halo_strbuf_append(&text, file->defaults);
+    halo_text_render(&text, file->text, strlen(file->text), HALO_FORM_KERNEL, NULL);
     check_builds(device, halo_strbuf_text(&text), file->kernel, file->name);
     halo_strbuf_deinit(&text);
   }
@@ -80,7 +81,11 @@ static void instance(halo_strbuf *out, const char *text, const char *holes) {
     names[count] = strndup(hole, strcspn(hole, " ("));
     halo_template_define(&t, names[count++], hole);
   }
-  halo_template_finish(&t, out);
+  halo_strbuf text_with_holes = {0};
+  halo_template_finish(&t, &text_with_holes);
+  halo_text_render(out, halo_strbuf_text(&text_with_holes), text_with_holes.length,
+                   HALO_FORM_KERNEL, NULL);
+  halo_strbuf_deinit(&text_with_holes);
   while (count > 0) free(names[--count]);
 }
 

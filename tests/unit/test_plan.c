@@ -37,11 +37,14 @@ static void append_source(halo_strbuf *out, const char *source) {
   while (*source) {
     size_t skip = 0;
     for (const halo_cl_file *file = halo_cl_files; file->name && !skip; file++) {
-      const char *body = halo_template_body(file->text);
-      size_t length = strlen(body);
-      if (!file->kernel || strncmp(source, body, length) != 0) continue;
-      halo_strbuf_printf(out, "[%s]\n", file->name);
-      skip = length;
+      if (!file->kernel) continue;
+      halo_strbuf body = {0};
+      halo_text_render(&body, file->text, strlen(file->text), HALO_FORM_KERNEL, NULL);
+      if (strncmp(source, halo_strbuf_text(&body), body.length) == 0) {
+        halo_strbuf_printf(out, "[%s]\n", file->name);
+        skip = body.length;
+      }
+      halo_strbuf_deinit(&body);
     }
     if (!skip) {
       skip = strcspn(source, "\n");
@@ -526,7 +529,7 @@ START_TEST(brief_units) {
     ck_ok(run_try_compile(client, halo_strbuf_text(&text), &options, &e));
     const halo_plan *plan = halo_executable_plan(e);
     ck_assert_int_eq(plan->units.count, 1);
-    bool is_region = strstr(plan->units.data[0].text, "_region(");
+    bool is_region = strstr(plan->units.data[0].kernels[0]->name, "_region");
     ck_assert_int_eq(is_region, entries[i].is_region);
     ck_assert_int_eq(plan->units.data[0].brief, entries[i].is_brief);
     halo_executable_release(e);
@@ -566,7 +569,7 @@ START_TEST(items_with_arrays_follow_each_other) {
     halo_strbuf_printf(&text, entries[i / 2].entry, functions[i % 2]);
     halo_strbuf_append(&text, " }");
     halo_executable *e = run_compile(client, halo_strbuf_text(&text));
-    const char *code = halo_executable_plan(e)->units.data[0].text;
+    const char *code = halo_executable_plan(e)->units.data[0].kernels[0]->text;
     ck_assert(i > 1 || strstr(code, "_group("));
     ck_assert_int_eq(strstr(code, entries[i / 2].said) != NULL, i % 2 == 0);
     halo_executable_release(e);

@@ -184,7 +184,7 @@ static halo_status attention_write(attention_text *t, const char *how) {
     halo_parts_hole(parts, &k, "H_BEHIND", "%s",
                     halo_ctype_constant(l->arena, t->v.behind->literal, 0));
   }
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(parts, &k);
   halo_launch *launch =
       halo_parts_launch(parts, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
   launch->any_local = t->local == 1;

@@ -213,7 +213,7 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   bool rhs_k = !conv_is_minor(v.rhs->shape, v.dims->rhs_output);
   halo_template_define_int(&k, "H_AKFAST", turned ? rhs_k : lhs_k);
   halo_template_define_int(&k, "H_BKFAST", turned ? lhs_k : rhs_k);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "conv:tile");
   launch->dims = 3;
   launch->local[0] = launch->local[1] = 16;

@@ -208,7 +208,7 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
   halo_parts_call(&p, &k, "H_TAP", "_tap", "k, x");
   depthwise_size_holes(&k, &d);
   depthwise_store_hole(&p, &k, &d, out);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "conv:depthwise");
   int64_t size = v->conv->shape->dims[v->dims->out_spatial[d.along]];
   launch->local[0] = DEPTHWISE_GROUP;

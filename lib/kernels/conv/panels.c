@@ -256,7 +256,7 @@ static halo_status conv_image_lower(halo_lowering *l, const halo_conv_view *v,
   halo_template_define_int(&k, "H_LINES", lines);
   halo_template_define_int(&k, "H_X", image->dims[next]);
   halo_template_define_int(&k, "H_I", image->dims[inner]);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&parts, &k);
   halo_launch *launch = halo_parts_launch(&parts, "conv:panels image");
   launch->local[0] = 1;
   launch->global[0] = (size_t)lines;
@@ -438,7 +438,7 @@ static halo_status conv_product_lower(halo_lowering *l, const conv_product *p, c
   halo_template_define_int(&k, "H_BPANEL", p->rhs_in_place ? p->b.nr : p->b.nr * v->k);
   conv_loop_holes(&parts, &k, p);
   conv_store_holes(&parts, &k, p, out, split);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&parts, &k);
   halo_panels_launch(&parts, "conv:panels", &p->b, &sizes);
   return halo_parts_end(&parts);
 }

@@ -308,7 +308,7 @@ static halo_status dot_pack(halo_lowering *l, const halo_dot_view *v, bool rhs,
   }
   HALO_TRY(halo_panels_pack_lower(&t.parts, &pack, *scratch,
                                   rhs ? "dot:panels pack B" : "dot:panels pack A"));
-  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  l->launches.data[l->launches.count - 1].own_unit = true;
   return HALO_OK;
 }
 
@@ -424,12 +424,12 @@ static halo_status dot_panels_kernel(halo_lowering *l, const halo_dot_view *v, c
                     "vstore%d(v, 0, %s + ((b) * %s + (x)) * %s + (y))", b->w, dot_plain_arg(&t),
                     sizes.rows_text, sizes.columns_text);
   }
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&t.parts, &k);
   halo_panels_launch(&t.parts, "dot:panels", b, &sizes);
-  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  l->launches.data[l->launches.count - 1].own_unit = true;
   HALO_TRY(halo_parts_end(&t.parts));
   HALO_TRY(dot_finish(&t));
-  l->launches.data[l->launches.count - 1].text_end = l->source->length;
+  l->launches.data[l->launches.count - 1].own_unit = true;
   return HALO_OK;
 }
 
@@ -510,7 +510,7 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_K", v.k);
   halo_template_define_int(&k, "H_AKFAST", v.lhs.contract.stride == 1);
   halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&t.parts, &k);
   halo_launch *launch = halo_parts_launch(&t.parts, "dot:tile");
   launch->dims = 3;
   launch->local[0] = launch->local[1] = 16;

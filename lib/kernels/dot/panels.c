@@ -121,7 +121,7 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   halo_template_define_int(&k, "H_P", p->panel);
   halo_template_define_int(&k, "H_KBLOCK", block);
   halo_template_define_int(&k, "H_KFAST", turns ? 2 : p->k_fast);
-  halo_template_finish(&k, parts->l->source);
+  halo_parts_finish(parts, &k);
   halo_launch *launch = halo_parts_launch(parts, label);
   int64_t items = (steps + block - 1) / block * ((p->lines + p->panel - 1) / p->panel) * p->batch;
   launch->any_local = true;
@@ -237,6 +237,7 @@ static halo_value panels_emit_sum(halo_emitter *e, const char *parts, halo_type 
   if (cuts == 1) return halo_emit_load(e, parts, type, i);
   const char *itype = halo_emitter_index_type(e);
   halo_emit_line(e, "%s sum = 0;", halo_ctype_compute(type));
+  e->facts |= HALO_FACT_LOOPS;
   halo_emit_line(e, "for (%s p = 0; p < %lld; ++p) sum += %s[p * (%s)%lld + i];", itype,
                  (long long)cuts, parts, itype, (long long)items);
   return halo_value_name(type, "sum");
@@ -251,8 +252,8 @@ halo_status halo_panels_finish(halo_lowering *l, const halo_instr *product, halo
   e.wide |= (double)items * (double)cuts > 1e9;
   const char *itype = halo_emitter_index_type(&e);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
-  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
-  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  halo_emit_line(&e, "const %s i = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
+  halo_emit_branch(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   const char *parts = halo_emit_arg(&e, HALO_ROLE_SCRATCH, scratch, type, NULL);
   const halo_integer *i = halo_emit_counter(&e, "i", items);
   halo_value sum = panels_emit_sum(&e, parts, type, items, cuts, i);

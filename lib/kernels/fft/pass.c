@@ -42,7 +42,7 @@ static int pass_open_lines(pass_writer *w, bool lanes_inside) {
   halo_emitter *e = w->e;
   long long n = pass->n, lanes = pass->lanes;
   if (pass->items > 1) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (int b = l; b < %lld; b += %lld)", n * lanes,
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (int b = l; b < %lld; b += %lld)", n * lanes,
                                         (long long)pass->items));
     if (lanes_inside) {
       halo_emit_line(e, "const int i = b / %lld, c = b %% %lld;", lanes, lanes);
@@ -54,12 +54,12 @@ static int pass_open_lines(pass_writer *w, bool lanes_inside) {
   const char *i = halo_arena_printf(e->arena, "for (int i = 0; i < %lld; ++i)", n);
   const char *c = halo_arena_printf(e->arena, "for (int c = 0; c < %lld; ++c)", lanes);
   if (lanes == 1) {
-    halo_emit_open(e, i);
+    halo_emit_loop(e, i);
     halo_emit_line(e, "const int c = 0;");
     return 1;
   }
-  halo_emit_open(e, lanes_inside ? i : c);
-  halo_emit_open(e, lanes_inside ? c : i);
+  halo_emit_loop(e, lanes_inside ? i : c);
+  halo_emit_loop(e, lanes_inside ? c : i);
   return 2;
 }
 
@@ -188,7 +188,7 @@ static void pass_load(pass_writer *w) {
   }
   if (padded) {
     halo_emit_line(e, "xr[%s] = 0, xi[%s] = 0;", to, to);
-    halo_emit_open(e, halo_arena_printf(e->arena, "if (h_below(place, %lld))", (long long)given));
+    halo_emit_branch(e, halo_arena_printf(e->arena, "if (h_below(place, %lld))", (long long)given));
   }
   if (pass->mirror) {
     pass_load_mirrored(w);
@@ -270,7 +270,7 @@ static void pass_store(pass_writer *w, const char *from) {
   bool lanes_inside = pass_is_interleaved(pass) || (pass->last && pass->before > 1);
   int loops = pass_open_lines(w, lanes_inside);
   const char *test = pass_line_test(w);
-  if (test) halo_emit_open(e, test);
+  if (test) halo_emit_branch(e, test);
   pass_find_line(w, false);
   halo_emit_line(e, "%s y = (%s)(%sr[i * %lld + c], %si[i * %lld + c]);", w->pair, w->pair, from,
                  (long long)pass->lanes, from, (long long)pass->lanes);
@@ -284,7 +284,7 @@ static void pass_store(pass_writer *w, const char *from) {
     if (cut) {
       halo_emit_line(e, "const %s place = %s;", halo_emitter_index_type(e),
                      halo_emit_integer(e, at));
-      halo_emit_open(
+      halo_emit_branch(
           e, halo_arena_printf(e->arena, "if (h_below(place, %lld))", (long long)pass->extent_out));
       at = halo_emit_counter(e, "place", pass->extent_out);
     }
@@ -312,14 +312,15 @@ static void pass_begin(pass_writer *w) {
   const fft_pass *pass = w->pass;
   halo_emitter *e = w->e;
   const char *itype = halo_emitter_index_type(e);
-  const char *space = pass->items > 1 ? "__local " : "";
+  const char *space = pass->items > 1 ? HALO_LOCAL : "";
   long long size = pass->n * pass->lanes, lanes = pass->lanes;
   if (pass->items == 1) size = halo_private_room(size, sizeof(float));
+  if (pass->items == 1) e->facts |= HALO_FACT_ARRAYS;
   halo_emit_line(e, "%s%s xr[%lld], xi[%lld], yr[%lld], yi[%lld];", space, w->part, size, size,
                  size, size);
-  if (pass->items > 1) halo_emit_line(e, "const int l = (int)get_local_id(0);");
+  if (pass->items > 1) halo_emit_line(e, "const int l = (int)" HALO_LOCAL_ID_0 ";");
   const char *group = "h_item";
-  if (pass->items > 1) group = halo_arena_printf(e->arena, "(%s)get_group_id(0)", itype);
+  if (pass->items > 1) group = halo_arena_printf(e->arena, "(%s)" HALO_GROUP_ID_0, itype);
   if (pass_is_interleaved(pass)) {
     long long blocks = (pass->inner + lanes - 1) / lanes;
     halo_emit_line(e, "const %s lead0 = %s / %lld;", itype, group, blocks);
@@ -330,7 +331,7 @@ static void pass_begin(pass_writer *w) {
 }
 
 static void pass_barrier(const pass_writer *w, halo_emitter *e) {
-  if (w->pass->items > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+  if (w->pass->items > 1) halo_emit_line(e, HALO_BARRIER "CLK_LOCAL_MEM_FENCE);");
 }
 
 /* The stages of a line, from the arrays x to y and back; gives the name of those that have the result. */
@@ -373,6 +374,7 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
                         "__global const %s *restrict roots) {\n%s}\n",
                         call, part, part, part, part, part, halo_strbuf_text(&body.body)));
   halo_emit_line(w->e, "%s(xr, xi, yr, yi, %s);", call, table ? table : "0");
+  w->l->facts |= body.facts;
   halo_emitter_deinit(&body);
   halo_strbuf_deinit(&name);
   return from;
@@ -381,6 +383,7 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
 static void pass_write(pass_writer *w) {
   const fft_pass *pass = w->pass;
   halo_emitter *e = w->e;
+  e->facts |= HALO_FACT_TESTS;
   pass_begin(w);
   pass_load(w);
   const char *table =

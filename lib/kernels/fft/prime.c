@@ -62,7 +62,7 @@ static void prime_outputs(const prime_text *t, int count) {
     halo_emit_line(e, "%s a%dr = x0r, a%di = x0i, b%dr = 0, b%di = 0; int n%d = 0;", t->type, i, i,
                    i, i, i);
   }
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", t->r / 2));
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", t->r / 2));
   for (int i = 0; i < count; i++) {
     halo_emit_line(e, "n%d += k + %d;", i, i);
     halo_emit_line(e, "n%d = n%d >= %d ? n%d - %d : n%d;", i, i, t->r, i, t->r, i);
@@ -94,13 +94,14 @@ static void prime_all(const prime_text *t, const char *from) {
   const char *high =
       halo_arena_printf(e->arena, "q + %lld * (p + %lld * (%d - j))", width, m, t->r);
   long long room = halo_private_room(half, halo_type_size(t->stage->pass->part));
+  e->facts |= HALO_FACT_ARRAYS;
   halo_emit_line(e, "%s tr[%lld], ti[%lld], ur[%lld], ui[%lld];", t->type, room, room, room, room);
   for (int part = 0; part < 2; part++) {
     char c = "ri"[part];
     halo_emit_line(e, "const %s x0%c = %s;", t->type, c, prime_load(t, from, c, first));
     halo_emit_line(e, "%s d%c = x0%c;", t->type, c, c);
   }
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 1; j <= %d; ++j)", half));
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (int j = 1; j <= %d; ++j)", half));
   for (int part = 0; part < 2; part++) {
     char c = "ri"[part];
     halo_emit_line(e, "const %s f%c = %s, g%c = %s;", t->type, c, prime_load(t, from, c, low), c,
@@ -119,7 +120,7 @@ static void prime_all(const prime_text *t, const char *from) {
     }
   }
   int pairs = half / 2 * 2;
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int k = 1; k <= %d; k += 2)", pairs));
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (int k = 1; k <= %d; k += 2)", pairs));
   prime_outputs(t, 2);
   halo_emit_close(e);
   if (pairs == half) return;
@@ -134,8 +135,8 @@ static void prime_vectors(prime_text *t, const char *from) {
   int lanes = 32 / (int)halo_type_size(t->stage->pass->part);
   t->lanes = width >= lanes ? lanes : 1;
   t->type = t->lanes > 1 ? halo_arena_printf(e->arena, "%s%d", t->part, t->lanes) : t->part;
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int p = 0; p < %lld; ++p)", (long long)t->m));
-  halo_emit_open(
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (int p = 0; p < %lld; ++p)", (long long)t->m));
+  halo_emit_loop(
       e, halo_arena_printf(e->arena, "for (int v = 0; v < %lld; v += %d)", width, t->lanes));
   halo_emit_line(e, "const int q = min(v, %lld);", width - t->lanes);
   prime_all(t, from);
@@ -152,7 +153,7 @@ static void prime_items(prime_text *t, const char *from) {
   int r = t->r;
   t->lanes = 1;
   t->type = t->part;
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int b = l; b < %lld; b += %lld)",
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (int b = l; b < %lld; b += %lld)",
                                       side * (t->r / 2 + 1), (long long)s->pass->items));
   halo_emit_line(e, "const int k = b / %lld, p = b %% %lld / %lld, q = b %% %lld;", side, side,
                  width, width);
@@ -161,7 +162,7 @@ static void prime_items(prime_text *t, const char *from) {
     halo_emit_line(e, "%s a%c = %s%c[q + %lld * p], b%c = 0;", t->part, c, from, c, width, c);
   }
   halo_emit_line(e, "int n = 0;");
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 1; j <= %d; ++j)", t->r / 2));
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (int j = 1; j <= %d; ++j)", t->r / 2));
   halo_emit_line(e, "n += k;");
   halo_emit_line(e, "n = n >= %d ? n - %d : n;", t->r, t->r);
   halo_emit_line(e, "const %s c = %s[%lld + n], s = %s[%lld + n];", t->part, s->table,
@@ -175,11 +176,11 @@ static void prime_items(prime_text *t, const char *from) {
   }
   halo_emit_close(e);
   halo_emit_line(e, "const %s fr = ar - bi, fi = ai + br, gr = ar + bi, gi = ai - br;", t->part);
-  halo_emit_open(e, "if (k > 0)");
+  halo_emit_branch(e, "if (k > 0)");
   prime_store(t, "f", "k");
   prime_store(t, "g", halo_arena_printf(e->arena, "(%d - k)", t->r));
   halo_emit_close(e);
-  halo_emit_open(e, "else");
+  halo_emit_branch(e, "else");
   for (int part = 0; part < 2; part++) {
     halo_emit_line(e, "%s%c[q + %lld * (%d * p)] = a%c;", t->to, "ri"[part], width, r, "ri"[part]);
   }

@@ -108,12 +108,12 @@ static void stage_dft(const stage_text *t, int r) {
  * there). A CPU's work item takes all, neighbours innermost; items of a group take turns. */
 static int stage_open_loops(halo_emitter *e, int64_t m, int64_t width, int64_t items) {
   if (items > 1) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (int b = l; b < %lld; b += %lld)",
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (int b = l; b < %lld; b += %lld)",
                                         (long long)(m * width), (long long)items));
     halo_emit_line(e, "const int p = b / %lld, q = b %% %lld;", (long long)width, (long long)width);
     return 1;
   }
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (int p = 0; p < %lld; ++p)", (long long)m));
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (int p = 0; p < %lld; ++p)", (long long)m));
   return width > 1 ? 2 : 1;
 }
 
@@ -133,7 +133,7 @@ void fft_stage_emit(halo_emitter *e, const fft_stage *stage, const char *from, c
                    (long long)(stage->roots + stage->root + (k - 1) * m));
   }
   if (loops == 2) {
-    halo_emit_open(e,
+    halo_emit_loop(e,
                    halo_arena_printf(e->arena, "for (int q = 0; q < %lld; ++q)", (long long)width));
   } else if (pass->items == 1) {
     halo_emit_line(e, "const int q = 0;");

@@ -91,7 +91,7 @@ static halo_status cholesky_group_lower(halo_lowering *l) {
   cholesky_holes(&p, &k, cholesky, type);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "cholesky:group");
   launch->dims = 2;
   launch->local[0] = group[0];
@@ -162,7 +162,7 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_B", cut.columns);
   halo_template_define_int(&k, "H_ROWS", cut.rows);
   halo_template_define_int(&k, "H_NV", cut.vectors);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   for (int64_t turn = 0; turn < cut.panels; turn++) {
     for (int32_t a = 0; a < p.e.args.count; a++) { /* the one argument that is no buffer */
       if (p.e.args.data[a].role == HALO_ROLE_VALUE) p.e.args.data[a].number = turn;

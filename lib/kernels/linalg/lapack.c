@@ -185,12 +185,12 @@ static halo_status lapack_lower(halo_lowering *l, bool alone) {
   halo_template_define(
       &k, "H_AT", alone ? "H_AT(i, j) ((i) * H_N + (j))" : "H_AT(i, j) ((i) * (H_N + 1) + (j))");
   halo_template_define(&k, "H_BARRIER",
-                       alone ? "H_BARRIER" : "H_BARRIER barrier(CLK_LOCAL_MEM_FENCE);");
+                       alone ? "H_BARRIER" : "H_BARRIER " HALO_BARRIER "CLK_LOCAL_MEM_FENCE);");
   size_t group[2] = {1, 1};
   if (!alone) lapack_group(l->caps, &v, group);
   halo_template_define_int(&k, "H_X", (long long)group[0]);
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, alone ? "lapack:item" : "lapack:group");
   if (alone) {
     lapack_launch_items(l->caps, launch, v.batch);

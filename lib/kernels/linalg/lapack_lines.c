@@ -115,7 +115,7 @@ halo_status lapack_lines_lower(halo_lowering *l) {
   halo_parts_hole(&p, &k, "H_TAKE", "%s_take", p.name);
   halo_template_define_int(&k, "H_Q", v.routine == HALO_LAPACK_ORGQR);
   halo_template_define_int(&k, "H_LEFT", cut.left);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   lapack_launch_items(l->caps, halo_parts_launch(&p, "lapack:lines"), v.batch);
   return halo_parts_end(&p);
 }

@@ -122,7 +122,7 @@ static halo_status solve_lines_lower(halo_lowering *l) {
       &p, &k, halo_cl_triangular_solve,
       halo_arena_printf(l->arena, "  __global %s *X = %s;", halo_ctype_compute(type), x));
   solve_holes(&p, &k, &v, &cut, type);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "triangular-solve:lines");
   int64_t items = cut.strips * batch;
   halo_launch_items(l->caps, launch, items);

@@ -240,11 +240,11 @@ static const halo_integer *loop_emit_start(halo_emitter *e, const loop_shape *s)
   const char *itype = halo_emitter_index_type(e);
   int64_t step = s->line ? LOOP_LINE : 1;
   if (!s->row) {
-    halo_emit_line(e, "const %s i = (%s)get_global_id(0);", itype, itype);
+    halo_emit_line(e, "const %s i = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
     return halo_integer_mul(&e->integers, halo_emit_counter(e, "i", s->items / step), step);
   }
-  halo_emit_line(e, "const %s c = (%s)get_global_id(0);", itype, itype);
-  halo_emit_line(e, "const %s r = (%s)get_global_id(1);", itype, itype);
+  halo_emit_line(e, "const %s c = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
+  halo_emit_line(e, "const %s r = (%s)" HALO_GLOBAL_ID_1 ";", itype, itype);
   const halo_integer *row = halo_emit_counter(e, "r", s->items / s->row);
   const halo_integer *column = halo_emit_counter(e, "c", s->row / step);
   return halo_integer_add(&e->integers, halo_integer_mul(&e->integers, row, s->row),
@@ -317,7 +317,7 @@ static bool loop_open_guard(halo_emitter *e, const halo_lowering *l, int64_t ite
   if (items % (int64_t)halo_kernel_local_size(l->caps, items) == 0) return false;
   const char *size =
       halo_emit_value_arg(e, HALO_VALUE_NUMBER, e->wide ? HALO_S64 : HALO_S32, items);
-  halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %s)", size));
+  halo_emit_branch(e, halo_arena_printf(l->arena, "if (i < %s)", size));
   return true;
 }
 
@@ -342,11 +342,11 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *
   int64_t local = s->row ? loop_row_group(s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
   bool guard = (s->row ? s->row : items) % local != 0;
   if (guard && s->row) {
-    halo_emit_open(e, halo_arena_printf(l->arena, "if (c < %lld)", (long long)s->row));
+    halo_emit_branch(e, halo_arena_printf(l->arena, "if (c < %lld)", (long long)s->row));
   } else if (guard && loop_is_flat(l->computation)) {
     loop_open_guard(e, l, items);
   } else if (guard) {
-    halo_emit_open(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+    halo_emit_branch(e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   }
   loop_emit_element(l, e, at);
   if (guard) halo_emit_close(e);
@@ -403,15 +403,15 @@ static void loop_emit_lanes(halo_lowering *l, halo_emitter *e, const loop_shape 
   int32_t leaves = halo_shape_leaf_count(root->shape);
   emit_frame *frame = halo_frame_kernel(e, body);
   const char *itype = halo_emitter_index_type(e);
-  halo_emit_line(e, "const %s i = (%s)get_global_id(0);", itype, itype);
+  halo_emit_line(e, "const %s i = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
   bool guard = loop_open_guard(e, l, s->items / s->lanes);
   loop_load_lanes(l, e, s->lanes);
   for (int32_t k = 0; k < leaves; k++) {
     const char *type = halo_ctype_storage(halo_leaf_shape(root->shape, k)->type);
-    halo_emit_line(e, "%s out%d[%d];", type, k, s->lanes);
+    halo_emit_array(e, type, halo_arena_printf(l->arena, "out%d", k), s->lanes);
   }
   halo_emit_line(e, "#pragma unroll"); /* arrays are registers then, and only then */
-  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", s->lanes));
+  halo_emit_loop(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", s->lanes));
   for (int32_t p = 0; p < body->params.count; p++) {
     const halo_instr *param = body->params.data[p];
     if (halo_shape_is_scalar(param->shape)) continue;
@@ -444,8 +444,9 @@ static void loop_turn(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
     number += halo_shape_leaf_count(shape);
     if (input > 63 || !(inputs >> input & 1)) continue;
     const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, input, shape->type, NULL);
-    halo_emit_line(e, "uint16 %s_turned[16];", arg);
+    halo_emit_array(e, "uint16", halo_arena_printf(l->arena, "%s_turned", arg), 16);
     halo_emit_line(e, "#pragma unroll");
+    e->facts |= HALO_FACT_LOOPS;
     halo_emit_line(
         e,
         "for (int k = 0; k < 16; ++k) %s_turned[k] = vload16(k, (__global const uint *)(%s + %s));",
@@ -472,7 +473,8 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
     halo_type type = halo_leaf_shape(root->shape, k)->type;
     const char *part = halo_ctype_storage(halo_type_real_part(type));
     int parts = halo_type_is_complex(type) ? 2 : 1;
-    halo_emit_line(e, "%s%d vectors%d[%d];", part, LOOP_LINE, k, parts);
+    halo_emit_array(e, halo_arena_printf(l->arena, "%s%d", part, LOOP_LINE),
+                    halo_arena_printf(l->arena, "vectors%d", k), parts);
     halo_emit_line(e, "%s *line%d = (%s *)vectors%d;", part, k, part, k);
   }
   const halo_integer *at =
@@ -483,7 +485,7 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
     e->turned = &turned;
   }
   halo_emit_line(e, "H_NEIGHBOURS(1)");
-  halo_emit_open(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
+  halo_emit_loop(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   loop_put_neighbour(l, e, frame, at, "line");
   halo_emit_close(e);
   e->turned = NULL;

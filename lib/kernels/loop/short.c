@@ -132,7 +132,7 @@ void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_lo
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   halo_sections_add(&e->sections, "neighbours");
-  halo_emit_line(e, "const long first = (long)get_global_id(0) * %d;", SHORT_ROWS);
+  halo_emit_line(e, "const long first = (long)" HALO_GLOBAL_ID_0 " * %d;", SHORT_ROWS);
   const char *end = halo_arena_printf(l->arena, "first + %d", SHORT_ROWS);
   if (s->rows % SHORT_ROWS != 0) {
     end = halo_arena_printf(l->arena, "min(%s, %lldL)", end, (long long)s->rows);
@@ -140,7 +140,7 @@ void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_lo
   halo_emit_line(e, "const long end = %s;", end);
   halo_emit_line(e, "H_SIDE_BY_SIDE(%d)", short_lanes(l));
   const char *zero = halo_loop_zero(l, e);
-  halo_emit_open(
+  halo_emit_loop(
       e, zero ? "for (long n = first; n < end; ++n)" : "for (long r = first; r < end; ++r)");
   if (zero) halo_emit_line(e, "const long r = n + h_zero(%s);", zero);
   emit_frame *frame = halo_frame_kernel(e, l->computation);

@@ -47,7 +47,7 @@ static bool spans_try(const halo_lowering *l, const halo_loop_spans *s, int k, h
   e.breaks = breaks;
   e.neighbours = neighbours;
   spans_emit(l, &e, s, 0, k);
-  bool fits = e.status == HALO_OK && !e.has_arrays;
+  bool fits = e.status == HALO_OK && !(e.facts & HALO_FACT_ARRAYS);
   halo_emitter_deinit(&e);
   return fits;
 }
@@ -181,7 +181,7 @@ static void spans_emit_row(const halo_lowering *l, halo_emitter *e, const halo_l
           halo_arena_printf(l->arena, "for (long %s = %lld; %s < %lld; ++%s)", zero ? "n" : "c",
                             (long long)begin, zero ? "n" : "c", (long long)end, zero ? "n" : "c");
     }
-    halo_emit_open(e, loop);
+    loop ? halo_emit_loop(e, loop) : halo_emit_open(e);
     if (zero) halo_emit_line(e, "const long c = n + h_zero(%s);", zero);
     spans_emit(l, e, s, b, k);
     halo_emit_close(e);
@@ -207,7 +207,7 @@ static bool spans_read_neighbours(const halo_lowering *l, const halo_loop_spans 
 
 void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_loop_spans *s) {
   halo_sections_add(&e->sections, "neighbours");
-  halo_emit_line(e, "const long r = (long)get_global_id(0);");
+  halo_emit_line(e, "const long r = (long)" HALO_GLOBAL_ID_0 ";");
   if (spans_read_neighbours(l, s)) {
     halo_emit_line(e, "volatile long hidden = 0;");
     halo_emit_line(e, "const long origin = hidden;");
@@ -221,7 +221,7 @@ void halo_loop_emit_spans(const halo_lowering *l, halo_emitter *e, const halo_lo
     }
     const char *test = halo_arena_printf(l->arena, "%s (r < %lld)", first ? "if" : "else if",
                                          (long long)spans_band_end(s, b));
-    halo_emit_open(e, last ? "else" : test);
+    halo_emit_branch(e, last ? "else" : test);
     spans_emit_row(l, e, s, b);
     halo_emit_close(e);
   }

@@ -204,7 +204,7 @@ halo_status halo_turn_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_ROWS", TURN_ROWS);
   halo_template_define_int(&k, "H_MODE", mode);
   if (mode == TURN_REGISTERS) turn_register_holes(&t, &k, shape, out, o);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&t, &k);
   turn_size_launch(halo_parts_launch(&t, "loop:turn"), local,
                    (size_t)((shape->dims[p] + tile - 1) / tile),
                    (size_t)((shape->dims[o] + tile - 1) / tile), (size_t)batch);

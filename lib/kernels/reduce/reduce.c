@@ -424,7 +424,7 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_template_define_int(&k, "H_STRETCH", reduce_stretch(t, cut));
   halo_template_define_int(&k, "H_SPAN", cut->line);
   halo_template_define_int(&k, "H_ORDERED", t->v.ordered);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&parts, &k);
   const char *label = halo_arena_printf(l->arena, "reduce:%s%s",
                                         cut->columns && !cut->turned ? "column" : "row", suffix);
   reduce_size_launch(t, cut, halo_parts_launch(&parts, label));

@@ -50,9 +50,9 @@ void halo_rows_write_few(halo_rows_text *t, bool guard) {
   halo_emitter_init(e, t->l->arena, t->l->computation);
   t->frame = halo_frame_kernel(e, t->l->computation);
   const char *itype = halo_emitter_index_type(e);
-  halo_emit_line(e, "const %s o = (%s)get_global_id(0);", itype, itype);
+  halo_emit_line(e, "const %s o = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
   if (guard) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "if (o < %lld)", (long long)t->v.rows.outer));
+    halo_emit_branch(e, halo_arena_printf(e->arena, "if (o < %lld)", (long long)t->v.rows.outer));
   }
   for (int32_t h = 0; h < t->v.count; h++) few_emit_reduction(t, h);
   few_emit_results(t);

@@ -183,26 +183,26 @@ static int rows_open_loop(halo_rows_text *t, int lanes) {
   const char *itype = halo_emitter_index_type(e);
   long long n = (long long)t->v.rows.n;
   if (t->local > 1) {
-    halo_emit_open(
+    halo_emit_loop(
         e, halo_arena_printf(e->arena, "for (%s r = lid; r < %lld; r += %d)", itype, n, t->local));
     return 1;
   }
   if (lanes >= n || lanes == 1) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (%s r = 0; r < %lld; ++r)", itype, n));
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s r = 0; r < %lld; ++r)", itype, n));
     if (lanes > 1) halo_emit_line(e, "const %s j = r;", itype);
     return 1;
   }
-  halo_emit_open(e,
+  halo_emit_loop(e,
                  halo_arena_printf(e->arena, "for (%s c = 0; c < %lld; c += %d)", itype, n, lanes));
   /* Accumulators are in registers if all lanes are a few vectors. */
   halo_sections_add(&e->sections, "neighbours");
   if (n % lanes != 0) {
     halo_emit_line(e, "const int live = %lld - c < %d ? (int)(%lld - c) : %d;", n, lanes, n, lanes);
     halo_emit_line(e, "H_NEIGHBOURS(1)");
-    halo_emit_open(e, "for (int j = 0; j < live; ++j)");
+    halo_emit_loop(e, "for (int j = 0; j < live; ++j)");
   } else {
     if (lanes >= HALO_ROWS_LINE) halo_emit_line(e, "H_NEIGHBOURS(%d)", lanes / HALO_ROWS_LINE);
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", lanes));
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", lanes));
   }
   halo_emit_line(e, "const %s r = c + j;", itype);
   return 2;
@@ -221,17 +221,17 @@ static void rows_emit_combine(halo_rows_text *t, int32_t first, int32_t end, con
 static void rows_emit_tree(halo_rows_text *t, int32_t first, int32_t end, int lanes) {
   halo_emitter *e = &t->e;
   if (t->local > 1) {
-    halo_emit_open(
+    halo_emit_loop(
         e, halo_arena_printf(e->arena, "for (int width = %d; width > 0; width /= 2)", lanes / 2));
-    halo_emit_open(e, "if (lid < width)");
+    halo_emit_branch(e, "if (lid < width)");
     rows_emit_combine(t, first, end, "lid", "width");
     halo_emit_close(e);
-    halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+    halo_emit_line(e, HALO_BARRIER "CLK_LOCAL_MEM_FENCE);");
     halo_emit_close(e);
     return;
   }
   for (int width = lanes / 2; width > 0; width /= 2) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", width));
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", width));
     rows_emit_combine(t, first, end, "j", halo_arena_printf(e->arena, "%d", width));
     halo_emit_close(e);
   }
@@ -259,7 +259,8 @@ static void rows_emit_phase(halo_rows_text *t, int32_t first, int32_t end) {
     if (t->local > 1) {
       halo_emit_line(e, "%s own%d = %s;", type, h, start);
     } else {
-      halo_emit_line(e, "%s side%d[%d];", type, h, lanes);
+      e->facts |= HALO_FACT_LOOPS;
+      halo_emit_array(e, type, halo_arena_printf(e->arena, "side%d", h), lanes);
       halo_emit_line(e, "for (int j = 0; j < %d; ++j) side%d[j] = %s;", lanes, h, start);
     }
   }
@@ -280,7 +281,7 @@ static void rows_emit_phase(halo_rows_text *t, int32_t first, int32_t end) {
   for (int32_t h = first; h < end && t->local > 1; h++) {
     halo_emit_line(e, "side%d[lid] = own%d;", h, h);
   }
-  if (t->local > 1) halo_emit_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+  if (t->local > 1) halo_emit_line(e, HALO_BARRIER "CLK_LOCAL_MEM_FENCE);");
   rows_emit_tree(t, first, end, lanes);
   for (int32_t h = first; h < end; h++) {
     const char *all = halo_arena_printf(e->arena, "all%d", h);
@@ -336,7 +337,7 @@ static void rows_emit_lines(halo_rows_text *t) {
   int32_t leaves = halo_shape_leaf_count(root->shape);
   halo_sections_add(&e->sections, "neighbours");
   if (t->stream) halo_sections_add(&e->sections, "stream");
-  halo_emit_open(
+  halo_emit_loop(
       e, halo_arena_printf(e->arena, "for (%s c = 0; c < %lld; c += %d)",
                            halo_emitter_index_type(e), (long long)t->v.rows.n, HALO_ROWS_LINE));
   for (int pass = 0; pass < 2; pass++) {
@@ -361,7 +362,7 @@ static void rows_emit_lines(halo_rows_text *t) {
     if (pass == 1) break;
     rows_emit_fetch(t);
     halo_emit_line(e, "H_NEIGHBOURS(1)");
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", HALO_ROWS_LINE));
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (int j = 0; j < %d; ++j)", HALO_ROWS_LINE));
     halo_emit_line(e, "const %s r = c + j;", halo_emitter_index_type(e));
     rows_emit_kept(t, t->v.phases);
     rows_emit_stores(t, true);
@@ -381,7 +382,7 @@ static void rows_emit_results(halo_rows_text *t) {
     rows_emit_stores(t, true);
     while (scopes--) halo_emit_close(e);
   }
-  if (t->local > 1) halo_emit_open(e, "if (lid == 0)");
+  if (t->local > 1) halo_emit_branch(e, "if (lid == 0)");
   rows_emit_stores(t, false);
   if (t->local > 1) halo_emit_close(e);
 }
@@ -389,22 +390,24 @@ static void rows_emit_results(halo_rows_text *t) {
 /* The row, and the arrays that its work items share. */
 static void rows_emit_begin(halo_rows_text *t) {
   halo_emitter *e = &t->e;
-  const char *itype = halo_emitter_index_type(e), *space = t->local > 1 ? "__local " : "";
+  const char *itype = halo_emitter_index_type(e), *space = t->local > 1 ? HALO_LOCAL : "";
   for (int32_t k = 0; k < t->kept_count; k++) {
     halo_type type = t->kept[k].instr->shape->type;
     /* bool has no promised size, which an array in local memory should have */
+    if (t->local == 1) e->facts |= HALO_FACT_ARRAYS;
     halo_emit_line(e, "%s%s %s[%lld];", space,
                    type == HALO_PRED ? "uchar" : halo_ctype_compute(type), t->kept[k].name,
                    (long long)t->v.rows.n);
   }
   for (int32_t h = 0; h < t->v.count && t->local > 1; h++) {
-    halo_emit_line(e, "__local %s side%d[%d];", t->accumulators[h].type, h, t->local);
+    halo_emit_line(e, HALO_LOCAL "%s side%d[%d];", t->accumulators[h].type, h, t->local);
   }
   if (t->local > 1) {
-    halo_emit_line(e, "const int lid = (int)get_local_id(0);");
-    halo_emit_line(e, "const %s o = (%s)get_group_id(0);", itype, itype);
+    halo_emit_line(e, "const int lid = (int)" HALO_LOCAL_ID_0 ";");
+    halo_emit_line(e, "const %s o = (%s)" HALO_GROUP_ID_0 ";", itype, itype);
   } else {
-    if (!t->apart) halo_emit_line(e, "const %s o = (%s)get_global_id(0);", itype, itype);
+    if (!t->apart) halo_emit_line(e, "const %s o = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
+    e->facts |= HALO_FACT_RETURNS;
     halo_emit_line(e, "if (o >= %lld) return;", (long long)t->v.rows.outer);
   }
 }

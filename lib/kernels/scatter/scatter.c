@@ -223,8 +223,7 @@ static void scatter_emit_starts(halo_emitter *e, emit_frame *frame, const scatte
     }
   }
   if (v->map_count > 0) halo_strbuf_char(&tests, ')');
-  halo_emit_open(e,
-                 v->map_count > 0 ? halo_arena_strdup(e->arena, halo_strbuf_text(&tests)) : NULL);
+  v->map_count > 0 ? halo_emit_branch(e, halo_strbuf_text(&tests)) : halo_emit_open(e);
   halo_strbuf_deinit(&tests);
   const char *itype = halo_emitter_index_type(e);
   for (int32_t k = 0; k < v->map_count; k++) {
@@ -273,10 +272,10 @@ static void scatter_emit_apply(halo_emitter *e, emit_frame *frame, const scatter
   scatter_digits(e, v->batch, v->batch_rank, true, halo_emit_counter(e, "group", v->groups), batch);
   scatter_digits(e, v->batch, v->batch_rank, false, halo_emit_counter(e, "step", v->steps), batch);
   scatter_emit_starts(e, frame, v, parts, batch, starts);
-  halo_emit_open(e, halo_arena_printf(e->arena, "for (%s w = first; w < end; ++w)", itype));
+  halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s w = first; w < end; ++w)", itype));
   const halo_integer *inner = halo_integer_constant(&e->integers, 0);
   if (v->inner > 1) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (%s u = 0; u < %lld; ++u)", itype,
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s u = 0; u < %lld; ++u)", itype,
                                         (long long)v->inner));
     inner = halo_emit_counter(e, "u", v->inner);
   }
@@ -316,8 +315,8 @@ static halo_status scatter_lower_operand(halo_lowering *l, int32_t k) {
   halo_emitter_init(&e, l->arena, l->computation);
   emit_frame *frame = halo_frame_kernel(&e, l->computation);
   const char *itype = halo_emitter_index_type(&e);
-  halo_emit_line(&e, "const %s i = (%s)get_global_id(0);", itype, itype);
-  halo_emit_open(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
+  halo_emit_line(&e, "const %s i = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
+  halo_emit_branch(&e, halo_arena_printf(l->arena, "if (i < %lld)", (long long)items));
   const halo_integer *at = halo_emit_counter(&e, "i", items);
   emit_index *index = halo_index_from_position(&e, shape, at);
   halo_value value = halo_emit_value(&e, frame, scatter->operands[k], 0, index);
@@ -362,7 +361,7 @@ static halo_status scatter_lower_windows(halo_lowering *l, const char *name, con
   halo_template_define_int(&k, "H_LANES", cut.lanes);
   halo_template_define_int(&k, "H_PARTS", cut.parts);
   halo_template_define_int(&k, "H_SHARE", cut.share);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, halo_arena_printf(l->arena, "scatter:%s", name));
   launch->updates = updates;
   launch->update_count = v->arity;

@@ -41,8 +41,8 @@ static emit_index *select_begin(select_text *t, const halo_shape *shape) {
   t->itype = halo_emitter_index_type(&t->e);
   t->chosen = halo_emit_arg(&t->e, HALO_ROLE_SCRATCH, 0, t->e.wide ? HALO_S64 : HALO_S32, NULL);
   int64_t count = halo_shape_element_count(shape);
-  halo_emit_line(&t->e, "const %s i = (%s)get_global_id(0);", t->itype, t->itype);
-  halo_emit_open(&t->e, halo_arena_printf(t->l->arena, "if (i < %lld)", (long long)count));
+  halo_emit_line(&t->e, "const %s i = (%s)" HALO_GLOBAL_ID_0 ";", t->itype, t->itype);
+  halo_emit_branch(&t->e, halo_arena_printf(t->l->arena, "if (i < %lld)", (long long)count));
   return halo_index_from_position(&t->e, select_row_major(t, shape),
                                   halo_emit_counter(&t->e, "i", count));
 }
@@ -70,9 +70,10 @@ static emit_index *select_window(select_text *t, const emit_index *window, int *
     const halo_integer *first = halo_integer_mul(&e->integers, halo_index_at(window, d), w->stride);
     halo_emit_line(e, "const %s first%d = %s;", t->itype, d,
                    halo_emit_integer(e, halo_integer_plus(&e->integers, first, -w->pad_low)));
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (%s k%d = 0; k%d < %lld; ++k%d)", t->itype,
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s k%d = 0; k%d < %lld; ++k%d)", t->itype,
                                         d, d, (long long)w->size, d));
     halo_emit_line(e, "const %s %s = first%d + k%d;", t->itype, name, d, d);
+    e->facts |= HALO_FACT_TESTS;
     halo_emit_line(e, "if (!h_inside(u%s, %s, %lld)) continue;", t->itype, name,
                    (long long)t->in->dims[d]);
     at[d] = halo_emit_counter(e, name, t->in->dims[d]);
@@ -93,7 +94,7 @@ static halo_status select_emit_choice(select_text *t) {
   emit_index *index = select_window(t, window, &opened);
   halo_value value = halo_emit_value(e, t->frame, t->instr->operands[0], 0, index);
   halo_value keep = select_apply(t, HALO_ATTR_SELECT, halo_value_name(type, "held"), value);
-  halo_emit_open(e, halo_arena_printf(e->arena, "if (best < 0 || !(%s))", keep.text));
+  halo_emit_branch(e, halo_arena_printf(e->arena, "if (best < 0 || !(%s))", keep.text));
   halo_emit_line(e, "best = %s;",
                  halo_emit_integer(e, halo_index_position(e, index, select_row_major(t, t->in))));
   halo_emit_line(e, "held = %s;", value.text);
@@ -114,10 +115,11 @@ static emit_index *select_windows_of(select_text *t, const emit_index *element, 
     const halo_integer *place =
         halo_integer_plus(&e->integers, halo_index_at(element, d), w->pad_low);
     halo_emit_line(e, "const %s place%d = %s;", t->itype, d, halo_emit_integer(e, place));
-    halo_emit_open(e, halo_arena_printf(e->arena, "for (%s back%d = %lld; back%d >= 0; --back%d)",
+    halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s back%d = %lld; back%d >= 0; --back%d)",
                                         t->itype, d, most, d, d));
     /* The last window that begins at or before it, and those before that. */
     halo_emit_line(e, "const %s %s = place%d / %lld - back%d;", t->itype, name, d, stride, d);
+    e->facts |= HALO_FACT_TESTS;
     halo_emit_line(
         e, "if (place%d < 0 || !h_inside(u%s, %s, %lld) || place%d - %s * %lld >= %lld) continue;",
         d, t->itype, name, (long long)t->source->dims[d], d, name, stride, (long long)w->size);
@@ -138,8 +140,8 @@ static halo_status select_emit_scatter(select_text *t) {
     int opened = 0;
     emit_index *window = select_windows_of(t, element, &opened);
     const halo_integer *position = halo_index_position(e, window, select_row_major(t, t->source));
-    halo_emit_open(e, halo_arena_printf(e->arena, "if (%s[%s] == i)", t->chosen,
-                                        halo_emit_integer(e, position)));
+    halo_emit_branch(e, halo_arena_printf(e->arena, "if (%s[%s] == i)", t->chosen,
+                                          halo_emit_integer(e, position)));
     halo_value source = halo_emit_value(e, t->frame, t->instr->operands[1], 0, window);
     halo_value sum = select_apply(t, HALO_ATTR_SCATTER, halo_value_name(out->type, "sum"), source);
     halo_emit_line(e, "sum = %s;", select_as(e, sum, out->type).text);

@@ -46,8 +46,8 @@ static void update_emit_element(const halo_lowering *l, halo_emitter *e,
 static void update_emit_item(halo_lowering *l, halo_emitter *e, int64_t items, int64_t row) {
   halo_emitter_init(e, l->arena, l->computation);
   const halo_integer *place = halo_loop_start(e, items, row);
-  halo_emit_open(e, halo_arena_printf(l->arena, "if (%s < %lld)", row ? "c" : "i",
-                                      (long long)(row ? row : items)));
+  halo_emit_branch(e, halo_arena_printf(l->arena, "if (%s < %lld)", row ? "c" : "i",
+                                        (long long)(row ? row : items)));
   update_emit_element(l, e, place);
   halo_emit_close(e);
 }

@@ -314,7 +314,7 @@ void halo_sort_emit_store(const halo_sort_records *r, halo_parts *p) {
   const halo_shape *out = halo_leaf_shape(r->sort->shape, 0), *in = r->sort->operands[0]->shape;
   const halo_integer *from = r->packed || r->place ? sort_emit_place(r, e) : NULL;
   if (top) {
-    halo_emit_open(e, halo_arena_printf(e->arena, "if (p < %lld)", (long long)out->dims[r->dim]));
+    halo_emit_branch(e, halo_arena_printf(e->arena, "if (p < %lld)", (long long)out->dims[r->dim]));
   }
   emit_index *there = sort_index(r, e, out, halo_emit_counter(e, "p", out->dims[r->dim]));
   emit_index *here = from ? sort_index(r, e, in, from) : NULL;

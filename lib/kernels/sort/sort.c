@@ -102,7 +102,7 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
   int64_t blocks = sort_ceil(n, cut.block);
   bool own = r->caps->is_cpu; /* whose items have a team of their own each */
   halo_template k;
-  halo_parts_template(p, &k, halo_cl_sort, "  h_touch();\n");
+  halo_parts_template(p, &k, halo_cl_sort, "  " HALO_TOUCH "\n");
   halo_parts_kernel_holes(p, &k, own);
   halo_sort_holes(r, p, &k);
   halo_template_define_int(&k, "H_ROWS", r->rows);
@@ -114,7 +114,7 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
   halo_template_define_int(&k, "H_OWN", own);
   halo_template_define_int(&k, "H_KEEP", keep);
   halo_template_define_int(&k, "H_DISTINCT", r->packed);
-  halo_template_finish(&k, r->l->source);
+  halo_parts_finish(p, &k);
   sort_launch_groups(halo_parts_launch(p, label), sort_ceil(r->rows * blocks, cut.teams),
                      cut.team * cut.teams);
 }
@@ -157,7 +157,7 @@ static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bo
   }
   int64_t segment = sort_segment(r);
   halo_template k;
-  halo_parts_template(&p, &k, halo_cl_sort, "  h_touch();\n");
+  halo_parts_template(&p, &k, halo_cl_sort, "  " HALO_TOUCH "\n");
   halo_parts_kernel_holes(&p, &k, r->caps->is_cpu);
   sort_common_holes(r, &p, &k);
   halo_template_define_int(&k, "H_OWN", 0);
@@ -165,7 +165,7 @@ static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bo
   halo_template_define_int(&k, "H_TEAM", 1);
   halo_template_define_int(&k, "H_SEGMENT", segment);
   halo_parts_hole(&p, &k, "H_WIDTH", "%s", number);
-  halo_template_finish(&k, r->l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, last ? "sort:merge" : "sort:merge_runs");
   int64_t items = r->rows * sort_ceil(r->n, segment);
   halo_launch_items(r->caps, launch, items);
@@ -277,7 +277,7 @@ static halo_status sort_radix_step(const halo_sort_records *r, const sort_radix 
   halo_template_define_int(&k, "H_PIECES", cut->pieces);
   halo_template_define_int(&k, "H_SHARE", cut->share);
   halo_template_define_int(&k, "H_LOCAL", local);
-  halo_template_finish(&k, r->l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, labels[step]);
   sort_launch_groups(launch, step == 1 ? r->rows : r->rows * cut->pieces, local);
   return halo_parts_end(&p);

@@ -51,7 +51,7 @@ static void topk_pieces_kernel(const halo_sort_records *r, halo_parts *p, const 
   halo_template_define_int(&k, "H_PIECES", level->pieces);
   halo_template_define_int(&k, "H_SHARE", level->share);
   halo_template_define_int(&k, "H_KEEP", keep);
-  halo_template_finish(&k, r->l->source);
+  halo_parts_finish(p, &k);
   int64_t items = r->rows * level->pieces;
   halo_launch *launch = halo_parts_launch(p, "topk:select");
   launch->local[0] = 1; /* long work items, with memory of their own */

@@ -199,7 +199,7 @@ static halo_status scan_step(const scan_view *v, int step) {
   halo_template_define_int(&k, "H_REVERSE", v->reverse);
   halo_template_define_int(&k, "H_LANES", v->lanes);
   halo_template_define_int(&k, "H_LOCAL", local);
-  halo_template_finish(&k, v->w.l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, labels[step]);
   if (step == SCAN_BEFORE) {
     launch->local[0] = (size_t)local;

@@ -246,7 +246,7 @@ static halo_status window_lanes_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_N", in->dims[out->rank - 1]);
   halo_template_define_int(&k, "H_STRIDE", last->stride);
   halo_template_define_int(&k, "H_LANES", lanes);
-  halo_template_finish(&k, l->source);
+  halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "window:lanes");
   halo_launch_items(l->caps, launch, count / columns * ((columns + lanes - 1) / lanes));
   return halo_parts_end(&p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codegen/prelude.c: cutting the embedded files of helpers at their "//!" lines. */
-#include "codegen/prelude.h"
+/* kernel/prelude.c: cutting the embedded files of helpers at their "//!" lines. */
+#include "kernel/prelude.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -79,6 +79,14 @@ void halo_sections_add(halo_sections *set, const char *name) {
   bool found = prelude_add(set, name, strlen(name));
   assert(found && "no such section");
   (void)found;
+}
+
+bool halo_sections_has(const halo_sections *set, const char *name) {
+  halo_sections one = {0};
+  bool all = true;
+  halo_sections_add(&one, name);
+  for (int i = 0; i < HALO_SECTIONS_MOST / 64; i++) all &= !(one.words[i] & ~set->words[i]);
+  return all;
 }
 
 void halo_sections_join(halo_sections *set, const halo_sections *other) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codegen/prelude.h: the sections of scalar.cl, math_*.cl and complex.cl in cl_kernels/ that a program needs. */
-#ifndef HALO_CODEGEN_PRELUDE_H
-#define HALO_CODEGEN_PRELUDE_H
+/* kernel/prelude.h: the sections of scalar.cl, math_*.cl and complex.cl in cl_kernels/ that a program needs. */
+#ifndef HALO_KERNEL_PRELUDE_H
+#define HALO_KERNEL_PRELUDE_H
 
 #include "base/strbuf.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A set of sections; all zeros is empty. A test says when the room for more becomes small. */
@@ -17,6 +18,8 @@ typedef struct halo_sections {
 int halo_sections_count(void);
 /* Adds a section by name, with what it needs. The name must exist. NULL adds nothing. */
 void halo_sections_add(halo_sections *set, const char *name);
+/* Whether a set has a section. The name must exist. */
+bool halo_sections_has(const halo_sections *set, const char *name);
 /* Adds the sections of another set. */
 void halo_sections_join(halo_sections *set, const halo_sections *other);
 /* Appends the text of the sections, in file order, for a program of this code. Of lines that make one

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel/kernel.h: a kernel as an object: what it takes, what it asks for, what it does, and its text with holes.
+ *
+ * The code generator and the templates make it, and know all that is said here. Three forms are printed of it: a kernel of
+ * a program, a function that a region or a bundle calls for each work item, and a kernel whose work item does what a
+ * group did, in a loop. Nothing reads a printed text again. */
+#ifndef HALO_KERNEL_KERNEL_H
+#define HALO_KERNEL_KERNEL_H
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "shape/shape.h"
+
+#include <stdint.h>
+
+/* ---- Text with holes ---- */
+
+/* A hole is one byte, which OpenCL C never has, for what depends on the form. These go into formats and templates. */
+#define HALO_HEAD "\001"   /* in front of the kernel's name */
+#define HALO_PLACES "\002" /* behind the parenthesis that opens its parameters */
+#define HALO_NOT_INLINED                                                                           \
+  "\003" /* before a function that stays apart from the kernel that calls it */
+#define HALO_TOUCH "\004"
+#define HALO_GLOBAL_ID_0 "\007"
+#define HALO_GLOBAL_ID_1 "\010"
+#define HALO_GROUP_ID_0 "\017"
+#define HALO_LOCAL_ID_0 "\022"
+#define HALO_LOCAL "\024"   /* the address space, with a blank behind it */
+#define HALO_BARRIER "\025" /* with the parenthesis behind it */
+/* The number of the kernel's unit in the program: in texts and in the names of kernels. */
+#define HALO_UNIT "@"
+
+typedef enum halo_hole {
+#define HALO_HOLE(NAME, byte, kernel, function, alone) HALO_HOLE_##NAME = byte,
+#include "kernel/holes.def"
+#undef HALO_HOLE
+} halo_hole;
+
+typedef enum halo_kernel_form {
+  HALO_FORM_KERNEL,
+  HALO_FORM_FUNCTION, /* of a work item at (h_x, h_y), its first two parameters */
+  HALO_FORM_ALONE /* the same, where groups are of one work item: it shares memory with nobody and waits for nobody */
+} halo_kernel_form;
+
+/* Appends `length` bytes of a text in a form, with `unit` for the number of its unit; NULL: that stays a hole. */
+void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_kernel_form form,
+                      const char *unit);
+/* Which holes a text has: 1u << halo_hole for each. */
+uint32_t halo_text_holes(const char *text);
+
+/* ---- Kernels ---- */
+
+/* What kernels get by value. */
+typedef enum halo_argument_value {
+  HALO_VALUE_NONE,        /* a buffer */
+  HALO_VALUE_NUMBER,      /* a number known when the plan is made, such as a size */
+  HALO_VALUE_REPLICA_ID,  /* of the run: which replica, */
+  HALO_VALUE_PARTITION_ID /* and which partition of the program it is */
+} halo_argument_value;
+
+/* A parameter: a pointer to global memory and an offset in elements, or a value. */
+typedef struct halo_kernel_param {
+  const char *name;
+  halo_type type; /* of elements, or of the value */
+  bool is_value, is_written;
+  bool is_restrict; /* the kernel writes to this memory through no other parameter */
+  bool is_whole;    /* begins at offset 0, and has none as an argument */
+} halo_kernel_param;
+
+/* What its code has, or may have. */
+enum {
+  HALO_FACT_LOOPS = 1 << 0,
+  HALO_FACT_TESTS = 1 << 1,   /* branches, or choices between values */
+  HALO_FACT_RETURNS = 1 << 2, /* work items that end early */
+  HALO_FACT_ARRAYS = 1 << 3   /* arrays in private memory */
+};
+
+typedef struct halo_kernel {
+  const char *name; /* with a hole for its unit's number */
+  const halo_kernel_param *params;
+  int32_t param_count;
+  const char *signature; /* its parameters as text, and the same as arguments */
+  const char *passed;
+  const char *text; /* with holes: the functions that it calls, then itself */
+  size_t bytes;     /* of the text as a kernel */
+  /* Where its head and the code of a work item begin, and where that ends, behind the brace; all 0 where the text is that
+   * of a template, whose work items are not made a loop. */
+  size_t head, body, end;
+  uint32_t holes; /* as halo_text_holes */
+  uint32_t facts; /* HALO_FACT_... */
+} halo_kernel;
+
+static inline bool halo_kernel_asks(const halo_kernel *kernel, halo_hole hole) {
+  return kernel->holes >> hole & 1;
+}
+
+/* Copies a kernel whose text is complete into the arena, and fills in `bytes` and `holes`. */
+const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel);
+/* The copy of a kernel in another arena, with all that it points to. */
+const halo_kernel *halo_kernel_copy(halo_arena *arena, const halo_kernel *kernel);
+
+/* Whether a group's work items can be a loop: each asks for nothing but its place, and in groups of several rows does the
+ * same in all of them. (PoCL decides outside of its own loops what depends on the row, but not in time within one of ours.) */
+bool halo_kernel_can_loop(const halo_kernel *kernel);
+/* The kernel with work items that each do what a group of `local` work items did. `parallel`: they depend on each other
+ * in nothing, though parameters may share memory. */
+const halo_kernel *halo_kernel_loop(halo_arena *arena, const halo_kernel *kernel,
+                                    const size_t local[2], bool parallel);
+
+#endif
