@@ -131,8 +131,8 @@ static bool compare_read_archive(const char *path, halo_literal *const *results,
   if (!tool_check(halo_npz_open(path, &npz))) return false;
   bool ok = halo_npz_count(npz) == count;
   if (!ok) {
-    tool_error("%s has %d arrays, and the program has %d result%s", path, halo_npz_count(npz),
-               count, count == 1 ? "" : "s");
+    tool_error("%s has %d array%s, and the program has %d result%s", path, halo_npz_count(npz),
+               halo_npz_count(npz) == 1 ? "" : "s", count, count == 1 ? "" : "s");
   }
   for (int i = 0; i < count && ok; i++) {
     int index = i;

@@ -73,7 +73,8 @@ bool profile_print_steps(halo_executable *executable) {
     }
   }
   if (count > PROFILE_ROWS) {
-    printf("  and %d more steps: %s, %.1f%%\n", count - PROFILE_ROWS, tool_seconds(rest),
+    printf("  and %d more step%s: %s, %.1f%%\n", count - PROFILE_ROWS,
+           count - PROFILE_ROWS == 1 ? "" : "s", tool_seconds(rest),
            total > 0 ? 100 * rest / total : 0);
   }
   free(sorted);

@@ -6,6 +6,7 @@
 #include "halo/status.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 
 /* Records a message for this thread (replacing an older one) and returns `status`. The message is
  * cut at HALO_MESSAGE_MAX bytes. */
@@ -16,6 +17,9 @@ halo_status halo_fail(halo_status status, const char *format, ...)
  * does nothing for HALO_OK. Used on the way up, to say where the failure happened. */
 halo_status halo_fail_in(halo_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* What ends the noun behind a number in a message: "%d argument%s". */
+static inline const char *halo_plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 /* Saves and restores the message around clean-up that may itself fail, so that a cleanup error
  * never hides the first one. `saved` is heap memory owned by the caller; restore frees it. */

@@ -136,7 +136,8 @@ bool halo_build_check_list(build_call *call, int count, const void *list, const 
   if (count < 0 || (count > 0 && !list)) {
     halo_build_fail(call, "%s: %s", what, count < 0 ? "the count is negative" : "the list is NULL");
   } else if (count > HALO_MAX_RANK) {
-    halo_build_fail(call, "%s has %d entries, the limit is %d", what, count, HALO_MAX_RANK);
+    halo_build_fail(call, "%s has %d entr%s, the limit is %d", what, count,
+                    count == 1 ? "y" : "ies", HALO_MAX_RANK);
   }
   return call->ok;
 }

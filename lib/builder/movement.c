@@ -73,8 +73,8 @@ halo_op halo_broadcast_in_dim(halo_op operand, int rank, const int64_t *dims, in
     return halo_build_result(&call, NULL);
   }
   if (count != x->shape->rank) {
-    halo_build_fail(&call, "broadcast_dims has %d entries, but the operand has rank %d", count,
-                    x->shape->rank);
+    halo_build_fail(&call, "broadcast_dims has %d entr%s, but the operand has rank %d", count,
+                    count == 1 ? "y" : "ies", x->shape->rank);
   }
   for (int i = 0; i < count && call.ok; i++) {
     int64_t to = broadcast_dims[i];

@@ -12,8 +12,7 @@ halo_status halo_buffer_bitcast(halo_buffer *buffer, const halo_shape *shape, ha
   }
   *out = NULL;
   char from[256], to[256];
-  halo_shape_to_text(buffer->shape, true, from, sizeof from);
-  halo_shape_to_text(shape, true, to, sizeof to);
+  halo_shape_texts(buffer->shape, shape, from, to, sizeof from);
   if (!halo_shape_is_array(shape) || halo_shape_is_dynamic(shape) ||
       halo_shape_is_dynamic(buffer->shape)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "halo_buffer_bitcast: %s as %s: both must be static",
@@ -69,8 +68,7 @@ static halo_status alias_check(const halo_buffer *buffer, const halo_buffer *fro
   if (halo_shape_equal(buffer->shape, from->shape) && !halo_shape_is_dynamic(from->shape)) {
     return HALO_OK;
   }
-  halo_shape_to_text(buffer->shape, true, want, sizeof want);
-  halo_shape_to_text(from->shape, true, got, sizeof got);
+  halo_shape_texts(buffer->shape, from->shape, want, got, sizeof want);
   return halo_fail(HALO_INVALID_ARGUMENT,
                    "halo_buffer_fulfil_with: %s was promised, and %s is given", want, got);
 }

@@ -65,7 +65,7 @@ bool halo_buffer_is_donated(halo_buffer *buffer) {
 
 static halo_status buffer_fail_donated(const halo_buffer *buffer) {
   char text[256];
-  halo_shape_to_text(buffer->shape, true, text, sizeof text);
+  halo_shape_to_text(buffer->shape, false, text, sizeof text);
   return halo_fail(HALO_FAILED_PRECONDITION,
                    "the buffer %s was donated to a program and cannot be used any more", text);
 }
@@ -109,7 +109,7 @@ halo_status halo_buffer_ready_event(halo_buffer *buffer, halo_event **out) {
 
 static halo_status buffer_check_shape(const halo_shape *shape) {
   char text[256];
-  halo_shape_to_text(shape, true, text, sizeof text);
+  halo_shape_to_text(shape, false, text, sizeof text);
   if (!halo_shape_is_array(shape)) {
     return halo_fail(HALO_INVALID_ARGUMENT, "a buffer holds one array, not %s", text);
   }
@@ -240,8 +240,9 @@ halo_status halo_buffer_put_sized(halo_device *device, const void *data,
       continue;
     }
     return halo_fail(HALO_INVALID_ARGUMENT,
-                     "halo_buffer_put_sized: dimension %d has %s%lld elements, not %lld", d,
-                     dynamic ? "at most " : "", (long long)shape->dims[d], (long long)sizes[d]);
+                     "halo_buffer_put_sized: dimension %d has %s%lld element%s, not %lld", d,
+                     dynamic ? "at most " : "", (long long)shape->dims[d],
+                     halo_plural(shape->dims[d]), (long long)sizes[d]);
   }
   const halo_shape extents = {.type = shape->type, .rank = shape->rank, .dims = sizes};
   if (halo_shape_byte_size(&extents) && !data) {

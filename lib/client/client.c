@@ -81,9 +81,10 @@ static void client_log(const halo_client *client) {
                        : cache.left_to_runtime ? "kept by the OpenCL runtime"
                                                : cache.directory;
     halo_log_write(
-        "client: device %d is %s (platform %s, driver %s, %u compute units); programs %s%s",
+        "client: device %d is %s (platform %s, driver %s, %u compute unit%s); programs %s%s",
         halo_device_id(&client->devices[i]), caps->name, caps->platform, caps->driver,
-        caps->compute_units, kept == cache.directory ? "are kept in " : "are ", kept);
+        caps->compute_units, halo_plural(caps->compute_units),
+        kept == cache.directory ? "are kept in " : "are ", kept);
   }
   int processes = halo_world_process_count(client->world);
   if (processes == 1) return;

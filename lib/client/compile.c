@@ -111,9 +111,10 @@ static halo_status compile_plan(compile_job *job) {
   const char *kernels = options->kernels ? options->kernels : halo_config_text(HALO_CONFIG_KERNELS);
   HALO_TRY(halo_plan_lower(job->optimized, job->caps, kernels, &job->plan));
   HALO_LOG(HALO_LOG_INFO,
-           "compile %s: passes took %.3f s, the plan %.3f s: %d steps, %d unit%s of kernels",
+           "compile %s: passes took %.3f s, the plan %.3f s: %d step%s, %d unit%s of kernels",
            job->optimized->name, passed - start, halo_clock() - passed, job->plan->step_count,
-           job->plan->units.count, job->plan->units.count == 1 ? "" : "s");
+           halo_plural(job->plan->step_count), job->plan->units.count,
+           halo_plural(job->plan->units.count));
   return compile_dump_plan(dump, job->plan);
 }
 

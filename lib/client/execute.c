@@ -26,8 +26,7 @@ static halo_status execute_check_argument(const halo_executable *e, const halo_p
   const halo_shape *want = plan->arguments[i], *got = argument->shape;
   if (halo_shape_equal(want, got)) return HALO_OK;
   char want_text[256], got_text[256];
-  halo_shape_to_text(want, true, want_text, sizeof want_text);
-  halo_shape_to_text(got, true, got_text, sizeof got_text);
+  halo_shape_texts(want, got, want_text, got_text, sizeof want_text);
   if (halo_shape_byte_size(want) != halo_shape_byte_size(got)) {
     /* Frameworks look for these words. */
     return halo_fail(HALO_INVALID_ARGUMENT,
@@ -44,7 +43,7 @@ static halo_status execute_check(const halo_executable *e, const halo_placement 
   int wanted = halo_plan_visible_arguments(plan);
   if (count != wanted) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d argument%s, %d %s given", plan->name,
-                     wanted, wanted == 1 ? "" : "s", count, count == 1 ? "was" : "were");
+                     wanted, halo_plural(wanted), count, count == 1 ? "was" : "were");
   }
   for (int i = 0; i < count; i++) {
     HALO_TRY(execute_check_argument(e, at, i, arguments ? arguments[i] : NULL));
@@ -93,8 +92,8 @@ static halo_status execute_prepare(const halo_plan *plan, const halo_execute_opt
   for (int i = 0; i < options->donated_count; i++) {
     int index = options->donated[i];
     if (index < 0 || index >= count) {
-      return halo_fail(HALO_INVALID_ARGUMENT, "donated argument %d: there are %d arguments", index,
-                       count);
+      return halo_fail(HALO_INVALID_ARGUMENT, "donated argument %d: there %s %d argument%s", index,
+                       count == 1 ? "is" : "are", count, halo_plural(count));
     }
     x->donated[index] = true;
   }
@@ -364,8 +363,9 @@ static halo_status execute_check_literals(const halo_executable *e, halo_literal
                                           int count) {
   const char *name = halo_executable_plan(e)->name;
   if (count != e->parameter_count) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d parameters, %d were given", name,
-                     e->parameter_count, count);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d parameter%s, %d %s given", name,
+                     e->parameter_count, halo_plural(e->parameter_count), count,
+                     count == 1 ? "was" : "were");
   }
   for (int i = 0; i < count; i++) {
     if (!arguments || !arguments[i]) {

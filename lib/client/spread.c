@@ -17,8 +17,8 @@ static halo_status spread_check_counts(const halo_executable *e, int replicas, i
       HALO_INVALID_ARGUMENT,
       "%d replica%s of %d partition%s do not fit the %d device%s there %s: a list or a "
       "multiple (\"NAME*%d\") opens more, and so do several processes",
-      replicas, replicas == 1 ? "" : "s", partitions, partitions == 1 ? "" : "s", count,
-      count == 1 ? "" : "s", count == 1 ? "is" : "are",
+      replicas, halo_plural(replicas), partitions, halo_plural(partitions), count,
+      halo_plural(count), count == 1 ? "is" : "are",
       replicas > 0 && partitions > 0 && replicas < 1000 && partitions < 1000 ? replicas * partitions
                                                                              : 2);
 }

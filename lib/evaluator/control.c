@@ -121,8 +121,8 @@ halo_status eval_computation(const halo_computation *computation, halo_literal *
     return halo_fail(HALO_UNIMPLEMENTED, "computations nest deeper than %d", EVAL_MAX_DEPTH);
   }
   if (arg_count != computation->params.count) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d arguments, not %d", computation->name,
-                     computation->params.count, arg_count);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d argument%s, not %d", computation->name,
+                     computation->params.count, halo_plural(computation->params.count), arg_count);
   }
   for (int32_t i = 0; i < arg_count; i++) {
     const halo_shape *shape = computation->params.data[i]->shape;

@@ -41,8 +41,8 @@ halo_status eval_reducer_init(eval_reducer *reducer, const eval_call *call, halo
   reducer->outs = halo_arena_array(&reducer->arena, halo_literal *, count);
   const halo_computation *computation = halo_instr_comp(call->instr, body);
   if (computation->params.count != 2 * count) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s does not take %d parameters", computation->name,
-                     2 * count);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s does not take %d parameter%s", computation->name,
+                     2 * count, halo_plural(2 * count));
   }
   for (int32_t k = 0; k < count; k++) {
     /* The accumulator has its parameter's type throughout. */
@@ -54,8 +54,8 @@ halo_status eval_reducer_init(eval_reducer *reducer, const eval_call *call, halo
   }
   HALO_TRY(eval_function_init(&reducer->function, computation, types, 2 * count, call->depth));
   if (reducer->function.result_count != count) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s does not return %d values", computation->name,
-                     count);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s does not return %d value%s", computation->name,
+                     count, halo_plural(count));
   }
   halo_type type = types[0];
   bool fractional = halo_type_is_float(type) || halo_type_is_complex(type);

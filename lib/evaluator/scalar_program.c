@@ -222,8 +222,8 @@ halo_status eval_function_init(eval_function *function, const halo_computation *
                                const halo_type *arg_types, int32_t arg_count, int depth) {
   *function = (eval_function){.computation = computation, .depth = depth, .arg_count = arg_count};
   if (arg_count != computation->params.count) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d parameters, not %d", computation->name,
-                     computation->params.count, arg_count);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s takes %d parameter%s, not %d", computation->name,
+                     computation->params.count, halo_plural(computation->params.count), arg_count);
   }
   const halo_shape *result = computation->root->shape;
   int32_t results = function_leaves(result), at = 0;

@@ -135,13 +135,12 @@ bool halo_units_are_kept(halo_cl_device *device) {
 static void build_log(const build_work *w, int32_t missing, int kernels,
                       const halo_cl_program_stats *before, double start, const char *report) {
   halo_cl_program_stats now;
-  int32_t all = w->plan->units.count;
   halo_cl_program_get_stats(w->device, &now);
   halo_log_write(
-      "compile %s: kernels took %.3f s: %d of %d unit%s in memory; %d kernel%s in others: %llu "
-      "programs loaded from disk, %llu built%s%s",
-      w->plan->name, halo_clock() - start, all - missing, all, all == 1 ? "" : "s", kernels,
-      kernels == 1 ? "" : "s", (unsigned long long)(now.disk_hits - before->disk_hits),
+      "compile %s: kernels ready after %.3f s; units: %d already in memory, %d new (%d kernel%s); "
+      "OpenCL programs: %llu loaded from disk, %llu built%s%s",
+      w->plan->name, halo_clock() - start, w->plan->units.count - missing, missing, kernels,
+      halo_plural(kernels), (unsigned long long)(now.disk_hits - before->disk_hits),
       (unsigned long long)(now.builds - before->builds), *report ? "; " : "", report);
 }
 

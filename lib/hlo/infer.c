@@ -9,10 +9,10 @@ static halo_status infer_check_counts(const halo_instr *instr, const halo_op_inf
   if (n < info->min_operands || (info->max_operands >= 0 && n > info->max_operands)) {
     if (info->max_operands < 0) {
       return halo_infer_fail(instr, "expects at least %d operand%s, but has %d", info->min_operands,
-                             info->min_operands == 1 ? "" : "s", n);
+                             halo_plural(info->min_operands), n);
     }
     return halo_infer_fail(instr, "expects %d operand%s, but has %d", info->min_operands,
-                           info->min_operands == 1 ? "" : "s", n);
+                           halo_plural(info->min_operands), n);
   }
   for (int32_t i = 0; i < n; i++) {
     if (!instr->operands[i] || !instr->operands[i]->shape) {

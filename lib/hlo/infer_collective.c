@@ -66,7 +66,8 @@ static halo_status collective_check_parts(const halo_instr *instr, int32_t count
   if (!result) return halo_infer_fail(instr, "the result shape must be written");
   bool single = count == 1 && halo_shape_is_array(result);
   if (!single && (!halo_shape_is_tuple(result) || result->count != count)) {
-    return halo_infer_fail(instr, "the result must be a tuple of %d arrays", count);
+    return halo_infer_fail(instr, "the result must be a tuple of %d array%s", count,
+                           halo_plural(count));
   }
   for (int32_t i = 0; i < count; i++) {
     const halo_shape *from = halo_infer_operand(instr, i), *to = collective_part(result, i);
@@ -232,8 +233,8 @@ halo_status halo_infer_all_to_all(const halo_instr *instr, halo_arena *arena,
     }
   }
   if (size && instr->operand_count != size) {
-    return halo_infer_fail(instr, "a group of %lld members needs as many operands, not %d",
-                           (long long)size, instr->operand_count);
+    return halo_infer_fail(instr, "a group of %lld member%s needs as many operands, not %d",
+                           (long long)size, halo_plural(size), instr->operand_count);
   }
   return collective_written(instr, out);
 }

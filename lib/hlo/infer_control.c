@@ -8,7 +8,7 @@ halo_status halo_infer_args(const halo_instr *instr, const halo_computation *com
   if (computation->params.count != count) {
     return halo_infer_fail(instr, "the computation %s takes %d parameter%s, but %d %s given",
                            computation->name, computation->params.count,
-                           computation->params.count == 1 ? "" : "s", count,
+                           halo_plural(computation->params.count), count,
                            count == 1 ? "is" : "are");
   }
   for (int32_t i = 0; i < count; i++) {
@@ -88,7 +88,8 @@ halo_status halo_infer_conditional(const halo_instr *instr, halo_arena *arena,
   HALO_TRY(control_check_selector(instr));
   int32_t count = halo_conditional_branch_count(instr);
   if (instr->operand_count != 1 + count) {
-    return halo_infer_fail(instr, "expects one operand for each of the %d branches", count);
+    return halo_infer_fail(instr, "expects one operand for each of the %d branch%s", count,
+                           count == 1 ? "" : "es");
   }
   const halo_shape *first = NULL;
   for (int32_t i = 0; i < count; i++) {

@@ -18,8 +18,9 @@ static bool custom_same_memory(const halo_shape *a, const halo_shape *b) {
 static halo_status custom_check_layouts(const halo_instr *instr, const halo_attr *wanted,
                                         bool transposed) {
   if (wanted->shapes.count != instr->operand_count) {
-    return halo_infer_fail(instr, "operand_layout_constraints has %d shapes for %d operands",
-                           wanted->shapes.count, instr->operand_count);
+    return halo_infer_fail(instr, "operand_layout_constraints has %d shape%s for %d operand%s",
+                           wanted->shapes.count, halo_plural(wanted->shapes.count),
+                           instr->operand_count, halo_plural(instr->operand_count));
   }
   for (int32_t i = 0; i < instr->operand_count; i++) {
     const halo_shape *shape = wanted->shapes.data[i], *operand = halo_infer_operand(instr, i);

@@ -238,8 +238,8 @@ static halo_status dot_check_conv(const halo_instr *instr, const halo_conv_dims 
   const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_WINDOW);
   int32_t count = attr ? attr->window.count : 0;
   if (count != conv->spatial) {
-    return halo_infer_fail(instr, "the window has %d dimensions, but there are %d spatial ones",
-                           count, conv->spatial);
+    return halo_infer_fail(instr, "the window has %d dimension%s, but there are %d spatial ones",
+                           count, halo_plural(count), conv->spatial);
   }
   *window = attr ? attr->window.data : NULL;
   for (int i = 0; i < count; i++) {

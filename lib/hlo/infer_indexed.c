@@ -11,8 +11,8 @@ static halo_status indexed_check_starts(const halo_instr *instr, int32_t from, i
   if (count == 1 && halo_infer_operand(instr, from)->rank == 1) {
     const halo_shape *starts = halo_infer_operand(instr, from);
     if (starts->dims[0] != rank) {
-      return halo_infer_fail(instr, "expects %d start indices, but has %lld", rank,
-                             (long long)starts->dims[0]);
+      return halo_infer_fail(instr, "expects %d start ind%s, but has %lld", rank,
+                             rank == 1 ? "ex" : "ices", (long long)starts->dims[0]);
     }
     if (!halo_type_is_integral(starts->type)) {
       return halo_infer_fail(instr, "start indices must be integers");
@@ -20,7 +20,8 @@ static halo_status indexed_check_starts(const halo_instr *instr, int32_t from, i
     return HALO_OK;
   }
   if (count != rank) {
-    return halo_infer_fail(instr, "expects %d start indices, but has %d", rank, count);
+    return halo_infer_fail(instr, "expects %d start ind%s, but has %d", rank,
+                           rank == 1 ? "ex" : "ices", count);
   }
   for (int32_t i = from; i < instr->operand_count; i++) {
     const halo_shape *start = halo_infer_operand(instr, i);
@@ -42,8 +43,8 @@ halo_status halo_infer_dynamic_slice(const halo_instr *instr, halo_arena *arena,
   int32_t count;
   const int64_t *sizes = halo_instr_ints(instr, HALO_ATTR_DYNAMIC_SLICE_SIZES, &count);
   if (count != from->rank) {
-    return halo_infer_fail(instr, "dynamic_slice_sizes has %d entries, but the operand has rank %d",
-                           count, from->rank);
+    return halo_infer_fail(instr, "dynamic_slice_sizes has %d entr%s, but the operand has rank %d",
+                           count, count == 1 ? "y" : "ies", from->rank);
   }
   bool dynamic[HALO_MAX_RANK];
   for (int i = 0; i < count; i++) {
@@ -111,9 +112,10 @@ static halo_status indexed_check_numbers(const halo_instr *instr, const indexed_
   }
   int64_t vector = vector_dim == indices->rank ? 1 : indices->dims[vector_dim];
   if (indexed_count(instr, names->map) != vector) {
-    return halo_infer_fail(instr, "%s has %d entries, but an index has %lld components",
+    return halo_infer_fail(instr, "%s has %d entr%s, but an index has %lld component%s",
                            halo_attr_name(names->map), indexed_count(instr, names->map),
-                           (long long)vector);
+                           indexed_count(instr, names->map) == 1 ? "y" : "ies", (long long)vector,
+                           halo_plural(vector));
   }
   bool mapped[HALO_MAX_RANK] = {false}, batching[HALO_MAX_RANK] = {false};
   HALO_TRY(halo_infer_check_dims(instr, names->collapsed, operand->rank, true, dropped));
@@ -159,8 +161,8 @@ halo_status halo_infer_gather(const halo_instr *instr, halo_arena *arena, const 
   int32_t offset_count = indexed_count(instr, HALO_ATTR_OFFSET_DIMS), size_count;
   const int64_t *sizes = halo_instr_ints(instr, HALO_ATTR_SLICE_SIZES, &size_count);
   if (size_count != operand->rank) {
-    return halo_infer_fail(instr, "slice_sizes has %d entries, but the operand has rank %d",
-                           size_count, operand->rank);
+    return halo_infer_fail(instr, "slice_sizes has %d entr%s, but the operand has rank %d",
+                           size_count, size_count == 1 ? "y" : "ies", operand->rank);
   }
   int64_t kept[HALO_MAX_RANK];
   int kept_count = 0;
@@ -178,8 +180,9 @@ halo_status halo_infer_gather(const halo_instr *instr, halo_arena *arena, const 
     if (!dropped[i]) kept[kept_count++] = sizes[i];
   }
   if (kept_count != offset_count) {
-    return halo_infer_fail(instr, "offset_dims has %d entries, but slices keep %d dimensions",
-                           offset_count, kept_count);
+    return halo_infer_fail(instr, "offset_dims has %d entr%s, but slices keep %d dimension%s",
+                           offset_count, offset_count == 1 ? "y" : "ies", kept_count,
+                           halo_plural(kept_count));
   }
   int rank = batch_rank + offset_count;
   if (rank > HALO_MAX_RANK) return halo_infer_fail(instr, "the result's rank is too large");
@@ -205,9 +208,9 @@ static halo_status indexed_check_updates(const halo_instr *instr, const halo_sha
     if (!dropped[i]) kept[kept_count++] = i;
   }
   if (kept_count != window_count) {
-    return halo_infer_fail(instr,
-                           "update_window_dims has %d entries, but windows keep %d dimensions",
-                           window_count, kept_count);
+    return halo_infer_fail(
+        instr, "update_window_dims has %d entr%s, but windows keep %d dimension%s", window_count,
+        window_count == 1 ? "y" : "ies", kept_count, halo_plural(kept_count));
   }
   for (int i = 0, k = 0, b = 0; i < updates->rank; i++) {
     if (is_window[i]) {

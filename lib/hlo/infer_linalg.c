@@ -30,7 +30,8 @@ halo_status halo_infer_fft(const halo_instr *instr, halo_arena *arena, const hal
   const int64_t *lengths = halo_instr_ints(instr, HALO_ATTR_FFT_LENGTH, &count);
   if (count < 1 || count > 3) return halo_infer_fail(instr, "fft_length must have 1 to 3 entries");
   if (from->rank < count) {
-    return halo_infer_fail(instr, "the operand must have at least %d dimensions", count);
+    return halo_infer_fail(instr, "the operand must have at least %d dimension%s", count,
+                           halo_plural(count));
   }
   for (int32_t i = 0; i < count; i++) {
     if (lengths[i] < 0) return halo_infer_fail(instr, "fft_length must not be negative");
@@ -112,8 +113,8 @@ static halo_status linalg_check_batch_norm(const halo_instr *instr, int32_t from
                            halo_type_name(x->type));
   }
   if (index < 0 || index >= x->rank) {
-    return halo_infer_fail(instr, "feature_index %lld is outside the operand's %d dimensions",
-                           (long long)index, x->rank);
+    return halo_infer_fail(instr, "feature_index %lld is outside the operand's %d dimension%s",
+                           (long long)index, x->rank, halo_plural(x->rank));
   }
   *features = x->dims[index];
   for (int32_t i = from; i <= to; i++) {

@@ -27,8 +27,8 @@ halo_status halo_infer_iota(const halo_instr *instr, halo_arena *arena, const ha
     return halo_infer_fail(instr, "the element type must be a number, not pred");
   }
   if (dim < 0 || dim >= instr->shape->rank) {
-    return halo_infer_fail(instr, "iota_dimension %lld is outside the result's %d dimensions",
-                           (long long)dim, instr->shape->rank);
+    return halo_infer_fail(instr, "iota_dimension %lld is outside the result's %d dimension%s",
+                           (long long)dim, instr->shape->rank, halo_plural(instr->shape->rank));
   }
   *out = instr->shape;
   return HALO_OK;
@@ -82,8 +82,8 @@ halo_status halo_infer_get_tuple_element(const halo_instr *instr, halo_arena *ar
   int64_t index = halo_instr_int(instr, HALO_ATTR_INDEX, -1);
   if (!halo_shape_is_tuple(tuple)) return halo_infer_fail(instr, "the operand must be a tuple");
   if (index < 0 || index >= tuple->count) {
-    return halo_infer_fail(instr, "index %lld is outside the tuple's %d elements", (long long)index,
-                           tuple->count);
+    return halo_infer_fail(instr, "index %lld is outside the tuple's %d element%s",
+                           (long long)index, tuple->count, halo_plural(tuple->count));
   }
   *out = tuple->elements[index];
   return HALO_OK;
@@ -97,8 +97,8 @@ halo_status halo_infer_broadcast(const halo_instr *instr, halo_arena *arena,
   int32_t count;
   const int64_t *dims = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   if (count != from->rank) {
-    return halo_infer_fail(instr, "dimensions has %d entries, but the operand has rank %d", count,
-                           from->rank);
+    return halo_infer_fail(instr, "dimensions has %d entr%s, but the operand has rank %d", count,
+                           count == 1 ? "y" : "ies", from->rank);
   }
   HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_DIMENSIONS, to->rank, false, NULL));
   bool dynamic[HALO_MAX_RANK] = {false};
@@ -119,8 +119,9 @@ halo_status halo_infer_reshape(const halo_instr *instr, halo_arena *arena, const
   HALO_TRY(halo_infer_need_written(instr));
   const halo_shape *from = halo_infer_operand(instr, 0), *to = instr->shape;
   if (halo_shape_element_count(from) != halo_shape_element_count(to)) {
-    return halo_infer_fail(instr, "the operand has %lld elements, but the result %lld",
+    return halo_infer_fail(instr, "the operand has %lld element%s, but the result %lld",
                            (long long)halo_shape_element_count(from),
+                           halo_plural(halo_shape_element_count(from)),
                            (long long)halo_shape_element_count(to));
   }
   *out = halo_shape_new_full(arena, from->type, to->rank, to->dims, to->dynamic, NULL);
@@ -131,8 +132,8 @@ halo_status halo_infer_dynamic_reshape(const halo_instr *instr, halo_arena *aren
                                        const halo_shape **out) {
   HALO_TRY(halo_infer_reshape(instr, arena, out));
   if (instr->operand_count != 1 + instr->shape->rank) {
-    return halo_infer_fail(instr, "expects one size for each of the result's %d dimensions",
-                           instr->shape->rank);
+    return halo_infer_fail(instr, "expects one size for each of the result's %d dimension%s",
+                           instr->shape->rank, halo_plural(instr->shape->rank));
   }
   for (int32_t i = 1; i < instr->operand_count; i++) {
     if (!halo_shape_is_scalar_of(halo_infer_operand(instr, i), HALO_S32)) {
@@ -149,8 +150,8 @@ halo_status halo_infer_transpose(const halo_instr *instr, halo_arena *arena,
   int32_t count;
   const int64_t *permutation = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
   if (count != from->rank) {
-    return halo_infer_fail(instr, "dimensions is not a permutation of the operand's %d dimensions",
-                           from->rank);
+    return halo_infer_fail(instr, "dimensions is not a permutation of the operand's %d dimension%s",
+                           from->rank, halo_plural(from->rank));
   }
   HALO_TRY(halo_infer_check_dims(instr, HALO_ATTR_DIMENSIONS, from->rank, false, NULL));
   int64_t dims[HALO_MAX_RANK];
@@ -177,8 +178,8 @@ halo_status halo_infer_slice(const halo_instr *instr, halo_arena *arena, const h
   int32_t count;
   const int64_t *slices = halo_instr_ints(instr, HALO_ATTR_SLICE, &count);
   if (count != 3 * from->rank) {
-    return halo_infer_fail(instr, "slice has %d entries, but the operand has rank %d", count / 3,
-                           from->rank);
+    return halo_infer_fail(instr, "slice has %d entr%s, but the operand has rank %d", count / 3,
+                           count / 3 == 1 ? "y" : "ies", from->rank);
   }
   int64_t dims[HALO_MAX_RANK];
   bool dynamic[HALO_MAX_RANK];
@@ -208,8 +209,8 @@ halo_status halo_infer_pad(const halo_instr *instr, halo_arena *arena, const hal
   int32_t count;
   const int64_t *padding = halo_instr_ints(instr, HALO_ATTR_PADDING, &count);
   if (count != 3 * from->rank) {
-    return halo_infer_fail(instr, "padding has %d entries, but the operand has rank %d", count / 3,
-                           from->rank);
+    return halo_infer_fail(instr, "padding has %d entr%s, but the operand has rank %d", count / 3,
+                           count / 3 == 1 ? "y" : "ies", from->rank);
   }
   int64_t dims[HALO_MAX_RANK];
   bool dynamic[HALO_MAX_RANK];
@@ -311,8 +312,9 @@ static halo_status movement_check_indices(const halo_instr *instr, const halo_sh
                            indices->rank, from->rank);
   }
   if (!single && indices->dims[from->rank] != count) {
-    return halo_infer_fail(instr, "an index has %lld components, but dimensions has %d entries",
-                           (long long)indices->dims[from->rank], count);
+    return halo_infer_fail(instr, "an index has %lld component%s, but dimensions has %d entr%s",
+                           (long long)indices->dims[from->rank],
+                           halo_plural(indices->dims[from->rank]), count, count == 1 ? "y" : "ies");
   }
   for (int d = 0; d < from->rank; d++) {
     if (indices->dims[d] == 1 || indices->dims[d] == from->dims[d]) continue;
@@ -331,7 +333,8 @@ halo_status halo_infer_shuffle(const halo_instr *instr, halo_arena *arena, const
   halo_instr_ints(instr, HALO_ATTR_SHIFTS, &shifts);
   const char *mode = halo_instr_attr(instr, HALO_ATTR_SHUFFLE_MODE)->text;
   if (strcmp(mode, "rotate") == 0 && shifts != count) {
-    return halo_infer_fail(instr, "shifts has %d entries, but dimensions has %d", shifts, count);
+    return halo_infer_fail(instr, "shifts has %d entr%s, but dimensions has %d", shifts,
+                           shifts == 1 ? "y" : "ies", count);
   }
   if (strcmp(mode, "permute") == 0) HALO_TRY(movement_check_indices(instr, from, count));
   *out = halo_shape_with_default_layout(arena, from);

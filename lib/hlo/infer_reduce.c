@@ -66,8 +66,8 @@ static halo_status reduce_window_dims(const halo_instr *instr, const halo_shape 
   const halo_attr *window = halo_instr_attr(instr, HALO_ATTR_WINDOW);
   int32_t count = window ? window->window.count : 0;
   if (count != from->rank) {
-    return halo_infer_fail(instr, "the window has %d dimensions, but the operand has rank %d",
-                           count, from->rank);
+    return halo_infer_fail(instr, "the window has %d dimension%s, but the operand has rank %d",
+                           count, halo_plural(count), from->rank);
   }
   for (int i = 0; i < from->rank; i++) {
     const halo_window_dim *w = &window->window.data[i];
@@ -241,7 +241,7 @@ static halo_status reduce_scan_args(const halo_instr *instr, halo_arena *arena,
                                     const halo_computation *body, int32_t inputs, int dim) {
   if (body->params.count != instr->operand_count) {
     return halo_infer_fail(instr, "the computation %s must take %d parameter%s, but takes %d",
-                           body->name, instr->operand_count, instr->operand_count == 1 ? "" : "s",
+                           body->name, instr->operand_count, halo_plural(instr->operand_count),
                            body->params.count);
   }
   int64_t extent = halo_infer_operand(instr, 0)->dims[dim];

@@ -164,8 +164,7 @@ halo_status halo_infer_scalar_params(const halo_instr *instr, const halo_computa
                                      int32_t count) {
   if (computation->params.count != count) {
     return halo_infer_fail(instr, "the computation %s must take %d parameter%s, but takes %d",
-                           computation->name, count, count == 1 ? "" : "s",
-                           computation->params.count);
+                           computation->name, count, halo_plural(count), computation->params.count);
   }
   for (int32_t i = 0; i < count; i++) {
     if (!halo_shape_is_scalar(halo_infer_param(computation, i))) {

@@ -61,12 +61,13 @@ halo_status halo_sharding_check_array(const halo_sharding *s, int rank, int64_t 
   if (s->kind != HALO_SHARDING_TILED) return HALO_OK;
   int32_t dims = s->tiles.count - sharding_last_count(s);
   if (dims != rank) {
-    return SHARDING_FAIL("tiles of %d dimensions do not fit an array of %d", dims, rank);
+    return SHARDING_FAIL("tiles of %d dimension%s do not fit an array of %d", dims,
+                         halo_plural(dims), rank);
   }
   int64_t count = halo_sharding_device_count(s);
   if (count != devices) {
-    return SHARDING_FAIL("it has %lld tiles and there are %lld partitions", (long long)count,
-                         (long long)devices);
+    return SHARDING_FAIL("it has %lld tile%s and there are %lld partitions", (long long)count,
+                         halo_plural(count), (long long)devices);
   }
   return sharding_check_distinct(s, devices);
 }

@@ -12,8 +12,9 @@
 static halo_status device_take_part(halo_cl_device *device, const halo_cl_item *item) {
   cl_uint units = device->caps.compute_units / (cl_uint)item->parts;
   if (units == 0) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s has %u compute units: not enough for %d parts",
-                     device->caps.name, device->caps.compute_units, item->parts);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s has %u compute unit%s: not enough for %d parts",
+                     device->caps.name, device->caps.compute_units,
+                     halo_plural(device->caps.compute_units), item->parts);
   }
   HALO_TRY(halo_cl_part(device->id, units, item->part, &device->id));
   device->caps.compute_units = units;

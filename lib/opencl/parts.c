@@ -48,8 +48,8 @@ halo_status halo_cl_part(cl_device_id whole, cl_uint units, int index, cl_device
   while (list && (list->whole != whole || list->units != units)) list = list->next;
   halo_status status = list ? HALO_OK : parts_make(whole, units, &list);
   if (status == HALO_OK && (cl_uint)index >= list->count) {
-    status = halo_fail(HALO_DEVICE_ERROR, "the device gives %u parts of %u compute units, not %d",
-                       list->count, units, index + 1);
+    status = halo_fail(HALO_DEVICE_ERROR, "the device gives %u part%s of %u compute unit%s, not %d",
+                       list->count, halo_plural(list->count), units, halo_plural(units), index + 1);
   }
   if (status == HALO_OK) *id = list->ids[index];
   pthread_mutex_unlock(&parts_lock);

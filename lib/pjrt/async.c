@@ -65,8 +65,9 @@ PJRT_Error *pjrt_Client_CreateBuffersForAsyncHostToDevice(
   PJRT_Memory *memory;
   PJRT_PASS(pjrt_memory_choose(NULL, args->memory, &memory));
   if (args->num_device_layouts && args->num_device_layouts != count) {
-    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%zu layouts for %zu buffers",
-                      args->num_device_layouts, count);
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%zu layout%s for %zu buffer%s",
+                      args->num_device_layouts, args->num_device_layouts == 1 ? "" : "s", count,
+                      count == 1 ? "" : "s");
   }
   if (count && !args->shape_specs) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the shapes of the buffers are NULL");

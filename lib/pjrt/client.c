@@ -376,8 +376,10 @@ PJRT_Error *pjrt_Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignm
   if (args->num_replicas < 1 || args->num_partitions < 1 ||
       (uint64_t)count > client->device_count) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                      "%d replicas of %d partitions do not fit the %zu devices there are",
-                      args->num_replicas, args->num_partitions, client->device_count);
+                      "%d replica%s of %d partition%s do not fit the %zu device%s of the client",
+                      args->num_replicas, args->num_replicas == 1 ? "" : "s", args->num_partitions,
+                      args->num_partitions == 1 ? "" : "s", client->device_count,
+                      client->device_count == 1 ? "" : "s");
   }
   if (args->default_assignment_size < (size_t)count) {
     return pjrt_error(PJRT_Error_Code_FAILED_PRECONDITION,

@@ -78,13 +78,14 @@ static PJRT_Error *execute_check(execute_call *call) {
   }
   if (args->num_devices != call->device_count) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                      "%s runs on %zu devices, arguments for %zu were given", core->name,
-                      call->device_count, args->num_devices);
+                      "%s runs on %zu device%s, arguments for %zu were given", core->name,
+                      call->device_count, call->device_count == 1 ? "" : "s", args->num_devices);
   }
   if (call->device_count == 0) return NULL; /* which takes nothing */
   if (args->num_args != core->arguments.count) {
-    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s takes %zu arguments, %zu were given",
-                      core->name, core->arguments.count, args->num_args);
+    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "%s takes %zu argument%s, %zu %s given",
+                      core->name, core->arguments.count, core->arguments.count == 1 ? "" : "s",
+                      args->num_args, args->num_args == 1 ? "was" : "were");
   }
   const PJRT_ExecuteOptions *options = args->options;
   if (options && ((options->num_send_ops && !options->send_callbacks) ||

@@ -133,8 +133,9 @@ PJRT_Error *pjrt_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Ar
   }
   if (args->num_byte_strides && args->num_byte_strides != args->num_dims) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                      "%zu strides for an array of %zu dimensions", args->num_byte_strides,
-                      args->num_dims);
+                      "%zu stride%s for an array of %zu dimension%s", args->num_byte_strides,
+                      args->num_byte_strides == 1 ? "" : "s", args->num_dims,
+                      args->num_dims == 1 ? "" : "s");
   }
   if (args->num_byte_strides && !args->byte_strides) {
     return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT, "the strides are NULL");

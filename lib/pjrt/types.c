@@ -127,9 +127,9 @@ static PJRT_Error *types_order(const PJRT_Buffer_MemoryLayout *layout, const int
     return pjrt_error(PJRT_Error_Code_UNIMPLEMENTED, "tiled layouts are not supported");
   }
   if (layout->tiled.minor_to_major_size != rank) {
-    return pjrt_error(PJRT_Error_Code_INVALID_ARGUMENT,
-                      "a layout of %zu dimensions for an array of %zu",
-                      layout->tiled.minor_to_major_size, rank);
+    return pjrt_error(
+        PJRT_Error_Code_INVALID_ARGUMENT, "a layout of %zu dimension%s for an array of %zu",
+        layout->tiled.minor_to_major_size, layout->tiled.minor_to_major_size == 1 ? "" : "s", rank);
   }
   for (size_t i = 0; i < rank; i++) order[i] = (int32_t)layout->tiled.minor_to_major[i];
   return NULL;

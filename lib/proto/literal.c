@@ -94,7 +94,8 @@ static halo_status literal_fill(halo_proto_message message, halo_type type, char
     }
   }
   if (reader->status == HALO_OK && (done != count || message.at != message.end))
-    halo_proto_wrong(start, "a constant of %zu elements has another number of them", count);
+    halo_proto_wrong(start, "a constant of %zu element%s has another number of them", count,
+                     halo_plural(count));
   return reader->status;
 }
 
@@ -111,8 +112,9 @@ static halo_literal *read_array(halo_proto_message message, const halo_shape *sh
     return NULL;
   }
   if (!literal_is_there(message, shape)) {
-    halo_proto_wrong(message, "a constant of %lld elements in %zu bytes",
+    halo_proto_wrong(message, "a constant of %lld element%s in %zu bytes",
                      (long long)halo_shape_element_count(shape),
+                     halo_plural(halo_shape_element_count(shape)),
                      (size_t)(message.end - message.at));
     return NULL;
   }
@@ -170,7 +172,8 @@ static halo_literal *read_tuple(halo_proto_message message, const halo_shape *sh
   }
   reader->depth--;
   if (reader->status == HALO_OK && (elements.count != shape->count || message.at != message.end))
-    halo_proto_wrong(start, "a constant tuple of %d elements has %d", shape->count, elements.count);
+    halo_proto_wrong(start, "a constant tuple of %d element%s has %d", shape->count,
+                     halo_plural(shape->count), elements.count);
   if (reader->status == HALO_OK)
     reader->status = halo_literal_create_tuple(elements.count, elements.data, &tuple);
   for (int32_t i = 0; i < elements.count; i++) halo_literal_release(elements.data[i]);

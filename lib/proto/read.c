@@ -176,7 +176,8 @@ static void check_instr(halo_proto_message message, halo_instr *instr) {
   const halo_op_info *info = halo_op_info_of(instr->opcode);
   if (instr->operand_count < info->min_operands ||
       (info->max_operands >= 0 && instr->operand_count > info->max_operands))
-    halo_proto_wrong(message, "%s has %d operands", instr->name, instr->operand_count);
+    halo_proto_wrong(message, "%s has %d operand%s", instr->name, instr->operand_count,
+                     halo_plural(instr->operand_count));
   for (int i = 0; info->attrs[i].used; i++) {
     if ((info->attrs[i].flags & HALO_ATTR_REQUIRED) && !halo_instr_attr(instr, info->attrs[i].id))
       halo_proto_wrong(message, "%s has no %s", instr->name, halo_attr_name(info->attrs[i].id));
@@ -245,8 +246,8 @@ static void schedule_body(const body_state *body, halo_proto_message sequence) {
   halo_computation *computation = body->computation;
   halo_int_list ids = halo_proto_list(sequence, HALO_SEQUENCE_IDS);
   if (ids.count != computation->instrs.count)
-    halo_proto_wrong(sequence, "a schedule of %d instructions for %d", ids.count,
-                     computation->instrs.count);
+    halo_proto_wrong(sequence, "a schedule of %d instruction%s for %d", ids.count,
+                     halo_plural(ids.count), computation->instrs.count);
   for (int32_t i = 0; i < computation->instrs.count; i++) computation->instrs.data[i]->mark = 0;
   halo_instr **order = halo_arena_array(sequence.reader->arena, halo_instr *, ids.count);
   for (int32_t i = 0; i < ids.count && sequence.reader->status == HALO_OK; i++) {
@@ -363,8 +364,8 @@ static void read_entry_shape(halo_proto_message message) {
     number++;
   }
   if (number != entry->params.count)
-    halo_proto_wrong(message, "the entry has %d parameters, and the module says %d",
-                     entry->params.count, number);
+    halo_proto_wrong(message, "the entry has %d parameter%s, and the module says %d",
+                     entry->params.count, halo_plural(entry->params.count), number);
 }
 
 static void read_header(halo_proto_message message) {

@@ -51,7 +51,8 @@ static const int32_t *layout_order(halo_proto_message layout, int32_t rank) {
   halo_int_list order = halo_proto_list(layout, LAYOUT_ORDER);
   if (!order.count && rank) return NULL;
   if (order.count != rank) {
-    halo_proto_wrong(layout, "a layout of %d dimensions for %d", order.count, rank);
+    halo_proto_wrong(layout, "a layout of %d dimension%s for %d", order.count,
+                     halo_plural(order.count), rank);
     return NULL;
   }
   int32_t *out = halo_arena_array(layout.reader->arena, int32_t, rank);

@@ -367,8 +367,8 @@ static halo_status npz_read_member(const halo_npz *npz, const npz_member *member
 static halo_status npz_read_number(halo_npz *npz, int index, halo_type expected, halo_literal **out,
                                    halo_shape **shape) {
   if (index < 0 || index >= npz->members.count) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s has %d arrays; there is no number %d", npz->path,
-                     npz->members.count, index);
+    return halo_fail(HALO_INVALID_ARGUMENT, "%s has %d array%s; there is no number %d", npz->path,
+                     npz->members.count, halo_plural(npz->members.count), index);
   }
   const npz_member *member = &npz->members.data[index];
   halo_status status = npz_read_member(npz, member, expected, out, shape);

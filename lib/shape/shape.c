@@ -432,6 +432,15 @@ size_t halo_shape_to_text(const halo_shape *shape, bool with_layout, char *buffe
   return length;
 }
 
+void halo_shape_texts(const halo_shape *a, const halo_shape *b, char *a_text, char *b_text,
+                      size_t size) {
+  halo_shape_to_text(a, false, a_text, size);
+  halo_shape_to_text(b, false, b_text, size);
+  if (strcmp(a_text, b_text) != 0) return;
+  halo_shape_to_text(a, true, a_text, size);
+  halo_shape_to_text(b, true, b_text, size);
+}
+
 const halo_shape *halo_shape_part(const halo_shape *shape, const int64_t *index, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
     if (!halo_shape_is_tuple(shape) || index[i] < 0 || index[i] >= shape->count) return NULL;

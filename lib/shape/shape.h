@@ -96,6 +96,10 @@ int32_t halo_leaf_element(const halo_shape *tuple, int32_t leaf);
 const halo_shape *halo_leaf_shape(const halo_shape *shape, int32_t leaf);
 /* Appends HLO text. */
 void halo_shape_print(halo_strbuf *out, const halo_shape *shape, bool with_layout);
+/* The texts of two shapes that are not equal, for a message: with layouts where nothing else tells them apart. Cut to
+ * `size` bytes each. */
+void halo_shape_texts(const halo_shape *a, const halo_shape *b, char *a_text, char *b_text,
+                      size_t size);
 /* HLO text with layout, or without, in an arena; for messages. */
 const char *halo_shape_text(halo_arena *arena, const halo_shape *shape, bool with_layout);
 

@@ -82,8 +82,8 @@ halo_status halo_bytecode_dense(halo_bytecode_cursor blob, const halo_mlir_type 
                               "a constant tensor of an unknown or too large number of elements");
   dense_form form = dense_form_of(blob, type->element, count, packed);
   if (form == DENSE_WRONG)
-    return halo_bytecode_fail(&blob, "%zu bytes for a tensor of %lld elements of %s",
-                              halo_bytecode_left(&blob), (long long)count,
+    return halo_bytecode_fail(&blob, "%zu bytes for a tensor of %lld element%s of %s",
+                              halo_bytecode_left(&blob), (long long)count, halo_plural(count),
                               halo_type_name(type->element));
   bool one = form == DENSE_SPLAT && count > DENSE_EXPANDED;
   halo_shape *shape;

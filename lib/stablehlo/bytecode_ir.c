@@ -129,8 +129,8 @@ static halo_status ir_region(halo_bytecode_cursor *cursor, const halo_mlir_op *o
   ir_frame frame = {origin, base, base + values, depth};
   HALO_TRY(ir_block(cursor, region, &frame));
   if (frame.next != frame.end)
-    return halo_bytecode_fail(cursor, "the region announces %d values more than it has",
-                              frame.end - frame.next);
+    return halo_bytecode_fail(cursor, "the region announces %d value%s more than it has",
+                              frame.end - frame.next, halo_plural(frame.end - frame.next));
   reader->scope.count = base;
   return HALO_OK;
 }

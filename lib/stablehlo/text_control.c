@@ -48,7 +48,8 @@ static halo_status reduce_long_body(halo_mlir_reader *r, halo_mlir_draft *draft)
   int32_t count = pairs.count / 2;
   if (status == HALO_OK && pairs.count != draft->operands.count)
     status =
-        halo_mlir_text_error(r, at, "expected %d pairs of arguments", draft->operands.count / 2);
+        halo_mlir_text_error(r, at, "expected %d pair%s of arguments", draft->operands.count / 2,
+                             halo_plural(draft->operands.count / 2));
   for (int32_t i = 0; status == HALO_OK && i < pairs.count; i++)
     halo_vec_push(&arguments, pairs.data[2 * (i % count) + i / count]);
   if (status == HALO_OK) status = halo_mlir_text_region(r, draft, &arguments);

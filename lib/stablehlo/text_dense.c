@@ -159,14 +159,14 @@ static halo_status dense_list(halo_mlir_reader *r, halo_mlir_dense *dense, const
   int64_t count = 0;
   const char *start = *at;
   if (*start != '[')
-    return halo_mlir_text_error(r, start, "expected '[': this constant has %d dimensions",
-                                type->rank);
+    return halo_mlir_text_error(r, start, "expected '[': this constant has %d dimension%s",
+                                type->rank, halo_plural(type->rank));
   *at = halo_mlir_text_skip_blank(start + 1);
   for (; **at != ']'; count++) {
     if (count) HALO_TRY(dense_punct(r, at, ','));
     if (count == type->dims[d])
-      return halo_mlir_text_error(r, *at, "expected ']': dimension %d has %lld elements", d,
-                                  (long long)count);
+      return halo_mlir_text_error(r, *at, "expected ']': dimension %d has %lld element%s", d,
+                                  (long long)count, halo_plural(count));
     if (d + 1 < type->rank) {
       HALO_TRY(dense_list(r, dense, at, d + 1, to));
     } else {
@@ -176,8 +176,9 @@ static halo_status dense_list(halo_mlir_reader *r, halo_mlir_dense *dense, const
     *at = halo_mlir_text_skip_blank(*at);
   }
   if (count != type->dims[d])
-    return halo_mlir_text_error(r, *at, "expected %lld elements in this list, found %lld",
-                                (long long)type->dims[d], (long long)count);
+    return halo_mlir_text_error(r, *at, "expected %lld element%s in this list, found %lld",
+                                (long long)type->dims[d], halo_plural(type->dims[d]),
+                                (long long)count);
   ++*at;
   return HALO_OK;
 }

@@ -37,7 +37,7 @@ halo_status halo_mlir_text_operand(halo_mlir_reader *r, halo_mlir_draft *draft) 
       index = index * 10 + (*c - '0');
     if (index >= binding->count)
       return halo_mlir_text_error(r, r->tok.start, "'%%%.*s' has %d result%s", shown, tok.start,
-                                  binding->count, binding->count == 1 ? "" : "s");
+                                  binding->count, halo_plural(binding->count));
     halo_mlir_text_advance(r);
   }
   halo_vec_push(&draft->operands, (halo_mlir_use){&binding->first[index], tok.start});
@@ -74,7 +74,7 @@ static halo_status op_check_operands(halo_mlir_reader *r, const halo_mlir_draft 
                                      const char *at, const halo_mlir_type_list *types) {
   if (types->count != draft->operands.count)
     return halo_mlir_text_error(r, at, "expected types of %d operand%s, found %d",
-                                draft->operands.count, draft->operands.count == 1 ? "" : "s",
+                                draft->operands.count, halo_plural(draft->operands.count),
                                 types->count);
   for (int32_t i = 0; i < types->count; i++)
     HALO_TRY(halo_mlir_text_check_operand(r, &draft->operands.data[i], types->data[i]));
@@ -102,7 +102,7 @@ static halo_status op_short_types(halo_mlir_reader *r, halo_mlir_draft *draft, c
                  : types == HALO_MLIR_TYPES_RESULT ? row->count
                                                    : operands;
   if (row->count != want)
-    return halo_mlir_text_error(r, at, "expected %d type%s, found %d", want, want == 1 ? "" : "s",
+    return halo_mlir_text_error(r, at, "expected %d type%s, found %d", want, halo_plural(want),
                                 row->count);
   for (int32_t i = 0; i < operands && types != HALO_MLIR_TYPES_RESULT; i++) {
     const halo_mlir_type *type = types == HALO_MLIR_TYPES_SAME     ? row->data[0]
@@ -314,7 +314,7 @@ static halo_status op_read(halo_mlir_reader *r, halo_mlir_block *block, halo_mli
   HALO_TRY(halo_mlir_text_loc(r, &draft->loc));
   if (named && named != draft->results.count)
     return halo_mlir_text_error(r, start, "expected names of %d result%s, found %lld",
-                                draft->results.count, draft->results.count == 1 ? "" : "s",
+                                draft->results.count, halo_plural(draft->results.count),
                                 (long long)named);
   HALO_TRY(halo_mlir_text_flatten(r, draft->at, draft->name->opcode, &draft->attrs));
   if (op_is_alias(draft, names)) {

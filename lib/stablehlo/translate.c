@@ -222,7 +222,8 @@ static void entry_main(halo_translator *t) {
     entry_argument(t, main, &block->args[i], i, &number, count);
   }
   if (t->how.arguments && halo_translate_ok(t) && number != t->how.argument_count) {
-    halo_translate_wrong(t, "%d arguments are given: expected %d", t->how.argument_count, number);
+    halo_translate_wrong(t, "%d argument%s given: expected %d", t->how.argument_count,
+                         t->how.argument_count == 1 ? " is" : "s are", number);
   }
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, count + 1);
   halo_translate_function_block(t, main, results, count);

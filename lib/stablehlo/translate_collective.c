@@ -303,5 +303,9 @@ void halo_translate_op_async_start(halo_translator *t, halo_mlir_op *op) {
 }
 
 void halo_translate_op_async_done(halo_translator *t, halo_mlir_op *op) {
+  if (op->operand_count != 1 || op->operands[0]->type->kind != HALO_MLIR_FUTURE) {
+    halo_translate_wrong(t, "expected one operand, the future of an async_start");
+    return;
+  }
   halo_translate_results(t, op, halo_translate_operand(t, op, 0));
 }

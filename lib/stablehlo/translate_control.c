@@ -30,7 +30,8 @@ void halo_translate_block(halo_translator *t, halo_mlir_block *block, halo_instr
   halo_mlir_op *end = block->ops.data[last], *outer = t->op;
   t->op = end;
   if (end->operand_count != expected) {
-    halo_translate_wrong(t, "%d values are returned: expected %d", end->operand_count, expected);
+    halo_translate_wrong(t, "%d value%s returned: expected %d", end->operand_count,
+                         end->operand_count == 1 ? " is" : "s are", expected);
   }
   for (int32_t i = 0; i < expected && halo_translate_ok(t); i++) {
     results[i] = halo_translate_operand(t, end, i);
@@ -146,7 +147,8 @@ void halo_translate_function_block(halo_translator *t, const halo_mlir_op *funct
   if (!halo_translate_ok(t) || !attr || attr->kind != HALO_MLIR_TYPE_ATTR) return;
   const halo_mlir_type *type = attr->type;
   if (type->result_count != count) {
-    halo_translate_wrong(t, "%d values are returned: expected %d", count, type->result_count);
+    halo_translate_wrong(t, "%d value%s returned: expected %d", count, count == 1 ? " is" : "s are",
+                         type->result_count);
   }
   for (int32_t i = 0; i < count && halo_translate_ok(t); i++) {
     halo_translate_check(t, "result", i, type->results[i], results[i]);
@@ -222,8 +224,10 @@ void halo_translate_call(halo_translator *t, const char *name, halo_instr *const
   if (!function) return;
   const halo_mlir_block *block = function->regions[0].block;
   if (block->arg_count != operand_count || control_returned(function) != result_count) {
-    halo_translate_wrong(t, "@%s takes %d arguments and has %d results: expected %d and %d", name,
-                         block->arg_count, control_returned(function), operand_count, result_count);
+    halo_translate_wrong(t, "@%s takes %d argument%s and has %d result%s: expected %d and %d", name,
+                         block->arg_count, halo_plural(block->arg_count),
+                         control_returned(function), halo_plural(control_returned(function)),
+                         operand_count, result_count);
     return;
   }
   if (t->fold || t->manual) {

@@ -45,7 +45,8 @@ static const halo_shape *custom_layout(halo_translator *t, const halo_mlir_op *o
   int32_t count, order[HALO_MAX_RANK];
   const int64_t *list = halo_mlir_ints(t->program, attr->array.data[i], &count);
   if (count != shape->rank) {
-    halo_translate_wrong(t, "%s: layout %d does not have %d dimensions", name, i, shape->rank);
+    halo_translate_wrong(t, "%s: layout %d does not have %d dimension%s", name, i, shape->rank,
+                         halo_plural(shape->rank));
     return NULL;
   }
   for (int32_t d = 0; d < count; d++) order[d] = (int32_t)list[d];

@@ -180,7 +180,8 @@ void halo_translate_results(halo_translator *t, halo_mlir_op *op, halo_instr *in
   }
   int32_t made = halo_shape_is_tuple(instr->shape) ? instr->shape->count : 1;
   if (op->result_count && made != op->result_count) {
-    halo_translate_wrong(t, "the operation has %d results, not %d", made, op->result_count);
+    halo_translate_wrong(t, "the operation has %d result%s, not %d", made, halo_plural(made),
+                         op->result_count);
   }
   for (int32_t i = 0; i < op->result_count; i++) {
     halo_translate_result(t, op, i, halo_translate_element(t, instr, i));

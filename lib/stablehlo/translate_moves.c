@@ -94,7 +94,9 @@ void halo_translate_op_iota(halo_translator *t, halo_mlir_op *op) {
 
 void halo_translate_op_identity(halo_translator *t, halo_mlir_op *op) {
   if (op->operand_count < op->result_count) {
-    halo_translate_wrong(t, "%d results have %d operands", op->result_count, op->operand_count);
+    halo_translate_wrong(t, "it has %d result%s and %d operand%s", op->result_count,
+                         halo_plural(op->result_count), op->operand_count,
+                         halo_plural(op->operand_count));
   }
   for (int32_t i = 0; i < op->result_count; i++) {
     halo_translate_result(t, op, i, halo_translate_operand(t, op, i));

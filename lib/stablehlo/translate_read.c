@@ -20,7 +20,8 @@ const int64_t *halo_translate_list(halo_translator *t, const halo_mlir_op *op, c
   if (*count < 0) {
     halo_translate_wrong(t, "the attribute %s, a list of whole numbers, is missing", name);
   } else if (expected >= 0 && *count != expected) {
-    halo_translate_wrong(t, "the attribute %s has %d numbers: expected %d", name, *count, expected);
+    halo_translate_wrong(t, "the attribute %s has %d number%s: expected %d", name, *count,
+                         halo_plural(*count), expected);
   }
   if (!halo_translate_ok(t)) *count = 0;
   return halo_translate_ok(t) ? list : NULL;
@@ -86,7 +87,8 @@ const int64_t *halo_translate_known_operand(halo_translator *t, const halo_mlir_
     halo_translate_refuse(t, "operand %d says extents that are known only when the program runs",
                           i);
   } else if (expected >= 0 && *count != expected) {
-    halo_translate_wrong(t, "operand %d has %d numbers: expected %d", i, *count, expected);
+    halo_translate_wrong(t, "operand %d has %d number%s: expected %d", i, *count,
+                         halo_plural(*count), expected);
   }
   return halo_translate_ok(t) ? list : NULL;
 }

@@ -261,8 +261,8 @@ void halo_translate_op_scan(halo_translator *t, halo_mlir_op *op) {
   if (segments[0] < 0 || segments[1] < 0 || segments[0] + segments[1] != count) {
     halo_translate_wrong(t, "operandSegmentSizes must be the numbers of inputs and of inits");
   } else if (returned != op->result_count) {
-    halo_translate_wrong(t, "the region returns %d values: expected %d", returned,
-                         op->result_count);
+    halo_translate_wrong(t, "the region returns %d value%s: expected %d", returned,
+                         halo_plural(returned), op->result_count);
   }
   halo_instr **operands = halo_arena_array(t->arena, halo_instr *, count + 2);
   for (int32_t i = 0; i < count; i++) operands[i + 1] = halo_translate_operand(t, op, i);

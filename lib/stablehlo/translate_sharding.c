@@ -141,7 +141,8 @@ static void sharding_devices(halo_translator *t, const sharding_axes *axes, int 
     return;
   }
   if (listed != all) {
-    halo_translate_wrong(t, "a mesh of %lld devices lists %d", (long long)all, listed);
+    halo_translate_wrong(t, "a mesh of %lld device%s lists %d", (long long)all, halo_plural(all),
+                         listed);
     return;
   }
   int64_t *devices = halo_arena_array(t->arena, int64_t, all), index[SHARDING_MAX_AXES] = {0};

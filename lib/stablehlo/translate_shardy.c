@@ -127,7 +127,9 @@ static void shardy_parts(halo_translator *t, halo_mlir_op *op, const halo_mlir_a
   const halo_mlir_attr *list = halo_translate_shardy_text(
       t, frontend, begin ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings");
   if (op->operand_count != op->result_count) {
-    halo_translate_wrong(t, "%d results have %d operands", op->result_count, op->operand_count);
+    halo_translate_wrong(t, "it has %d result%s and %d operand%s", op->result_count,
+                         halo_plural(op->result_count), op->operand_count,
+                         halo_plural(op->operand_count));
   }
   for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
     halo_instr *value = halo_translate_operand(t, op, i);

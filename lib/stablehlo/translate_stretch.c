@@ -103,7 +103,8 @@ void halo_translate_op_chlo_broadcast(halo_translator *t, halo_mlir_op *op) {
   plain.opcode = stretch_plain(op->opcode);
   int32_t expected = plain.opcode == HALO_MLIR_OP_SELECT ? 3 : 2;
   if (op->operand_count != expected) {
-    halo_translate_wrong(t, "it has %d operands: expected %d", op->operand_count, expected);
+    halo_translate_wrong(t, "it has %d operand%s: expected %d", op->operand_count,
+                         halo_plural(op->operand_count), expected);
   }
   for (int32_t i = 0; i < op->operand_count && halo_translate_ok(t); i++) {
     if (!halo_shape_is_array(operands[i]->shape)) halo_translate_wrong(t, "expected arrays");

@@ -312,12 +312,12 @@ static void table_check(halo_translator *t, const halo_mlir_op *op) {
 static void table_count(halo_translator *t, const halo_mlir_op *op, const table_row *row) {
   if (row->regions != TABLE_ANY && op->region_count != row->regions) {
     halo_translate_wrong(t, "it has %d region%s: expected %d", op->region_count,
-                         op->region_count == 1 ? "" : "s", row->regions);
+                         halo_plural(op->region_count), row->regions);
   }
   int results = row->results == TABLE_ONE ? 1 : 0;
   if (row->results != TABLE_ANY && op->result_count != results) {
     halo_translate_wrong(t, "it has %d result%s: expected %d", op->result_count,
-                         op->result_count == 1 ? "" : "s", results);
+                         halo_plural(op->result_count), results);
   }
 }
 

@@ -120,8 +120,8 @@ static halo_status groups_transpose(halo_text_parser *p, groups_iota *iota) {
     if (!halo_text_accept(p, ',')) break;
   }
   if (count != iota->rank) {
-    return halo_text_error(p, start, "expected %d dimensions in T(...), found %d", iota->rank,
-                           count);
+    return halo_text_error(p, start, "expected %d dimension%s in T(...), found %d", iota->rank,
+                           halo_plural(iota->rank), count);
   }
   return halo_text_expect(p, ')', "')' after T(...)");
 }

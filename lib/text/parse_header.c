@@ -219,9 +219,10 @@ static halo_status header_check_layout(halo_text_parser *p, const halo_text_head
   const halo_computation *entry = module->entry;
   if (header->layout_params != entry->params.count) {
     return halo_text_error(p, header->layout_at,
-                           "the entry has %d parameters: expected as many "
+                           "the entry has %d parameter%s: expected as many "
                            "shapes, found %d",
-                           entry->params.count, header->layout_params);
+                           entry->params.count, halo_plural(entry->params.count),
+                           header->layout_params);
   }
   halo_arena scratch = {0};
   halo_status status = HALO_OK;

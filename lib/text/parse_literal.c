@@ -144,7 +144,7 @@ static halo_status literal_nested(literal_scan *s, int d) {
     }
     if (*s->at == '}') {
       return halo_text_error(s->p, open, "expected %lld element%s in dimension %d, found %lld",
-                             (long long)shape->dims[d], shape->dims[d] == 1 ? "" : "s", d,
+                             (long long)shape->dims[d], halo_plural(shape->dims[d]), d,
                              (long long)i);
     }
     HALO_TRY(literal_nested(s, d + 1));
@@ -152,7 +152,7 @@ static halo_status literal_nested(literal_scan *s, int d) {
   }
   if (*s->at != '}') {
     return halo_text_error(s->p, s->at, "expected '}' after the %lld element%s of dimension %d",
-                           (long long)shape->dims[d], shape->dims[d] == 1 ? "" : "s", d);
+                           (long long)shape->dims[d], halo_plural(shape->dims[d]), d);
   }
   s->at++;
   return HALO_OK;
@@ -210,8 +210,8 @@ static halo_status literal_tuple(literal_scan *s, const halo_shape *shape, halo_
   while (status == HALO_OK && count < shape->count) {
     if (count) {
       if (*s->at == ')') {
-        status = halo_text_error(s->p, open, "expected %d elements in this tuple, found %d",
-                                 shape->count, count);
+        status = halo_text_error(s->p, open, "expected %d element%s in this tuple, found %d",
+                                 shape->count, halo_plural(shape->count), count);
         break;
       }
       if (*s->at == ',') s->at++;

@@ -70,7 +70,8 @@ static halo_status shape_layout(halo_text_parser *p, int rank, int32_t *m2m, con
     const char *at = p->tok.start;
     HALO_TRY(halo_text_int(p, "a dimension", &d));
     if (count == rank) {
-      return halo_text_error(p, at, "the layout has more entries than the %d dimensions", rank);
+      return halo_text_error(p, at, "the layout has more entries than the %d dimension%s", rank,
+                             halo_plural(rank));
     }
     if (d < 0 || d >= rank) {
       return halo_text_error(p, at, "expected a dimension from 0 to %d in the layout", rank - 1);
@@ -84,7 +85,8 @@ static halo_status shape_layout(halo_text_parser *p, int rank, int32_t *m2m, con
     if (p->tok.kind != TOK_INT) return halo_text_expected(p, "a dimension");
   }
   if (count != rank) {
-    return halo_text_error(p, start, "expected %d dimensions in the layout, found %d", rank, count);
+    return halo_text_error(p, start, "expected %d dimension%s in the layout, found %d", rank,
+                           halo_plural(rank), count);
   }
   if (p->tok.kind == ':') {
     halo_text_advance(p);

@@ -174,8 +174,8 @@ halo_status halo_text_window(halo_text_parser *p, halo_attr *attr) {
     bool loose = i == WINDOW_REVERSAL && places[WINDOW_SIZE];
     if (!places[i] || counts[i] == rank || loose) continue;
     if (!places[WINDOW_SIZE]) return halo_text_error(p, start, "expected size= in the window");
-    return halo_text_error(p, places[i], "%s has %d dimensions, but size has %d", window_names[i],
-                           counts[i], rank);
+    return halo_text_error(p, places[i], "%s has %d dimension%s, but size has %d", window_names[i],
+                           counts[i], halo_plural(counts[i]), rank);
   }
   attr->window.count = rank;
   attr->window.data = halo_arena_copy(p->arena, dims, sizeof dims[0] * (size_t)rank);

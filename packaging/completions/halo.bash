@@ -17,7 +17,11 @@ _halo_argument() {
 # The candidates for the value of an option: _halo_values PROGRAM COMMAND WORD. Nothing means files.
 _halo_values() {
   case $2:$3 in
-    *:DEVICE | info:NAME | bench*:NAME) echo cpu gpu ;;
+    *:DEVICE | info:NAME | bench*:NAME)
+      echo cpu gpu
+      "$1" info 2>/dev/null | sed -n 's/^[* ] \([0-9]*:[0-9]*\)  .*/\1/p'
+      ;;
+    check:FAMILY) "$1" check --only list 2>/dev/null | awk '{ print $1 }' ;;
     run:HOW) echo full summary none ;;
     opt:FORMAT) echo hlo proto stablehlo ;;
     opt:A,B) "$1" opt --list-passes 2>/dev/null | awk '{ print $1 }' ;;
@@ -28,9 +32,17 @@ _halo() {
   local program=${COMP_WORDS[0]} current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local command=() help argument words='' at=1
   COMPREPLY=()
-  # "--device=cpu" comes as three words.
+  # "--device=cpu" and "0:0" come as three words each; what stands before the last colon stays as it is.
+  local last=$COMP_CWORD before=''
+  if [ "$current" = : ]; then
+    last=$((last - 1)) before=${COMP_WORDS[last]}: current=''
+    previous=${COMP_WORDS[last - 1]}
+  elif [ "$previous" = : ]; then
+    last=$((last - 2)) before=${COMP_WORDS[last]}:
+    previous=${COMP_WORDS[last - 1]}
+  fi
   [ "$current" != = ] || current=''
-  [ "$previous" != = ] || previous=${COMP_WORDS[COMP_CWORD - 2]}
+  [ "$previous" != = ] || previous=${COMP_WORDS[last - 2]}
 
   while [ $at -lt "$COMP_CWORD" ] && [ $at -le 2 ] && [[ ${COMP_WORDS[at]} == [a-z]* ]]; do
     # A second word is a command where the help of the first one says so.
@@ -53,6 +65,7 @@ _halo() {
   elif [ ${#command[@]} -eq 1 ] && [ "$at" -eq "$COMP_CWORD" ]; then
     words=$(sed -n "s/^ *\(Usage: \)\{0,1\}halo ${command[0]} \([a-z][a-z-]*\)\( .*\)\{0,1\}\$/\2/p" <<<"$help")
   fi
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$before$current")
+  COMPREPLY=("${COMPREPLY[@]#"$before"}")
 }
 complete -o default -F _halo halo

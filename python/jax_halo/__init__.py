@@ -82,8 +82,10 @@ def _register(path):
         registered, factory=_tell_failure(registered.factory), fail_quietly=True, experimental=False)
 
 
+@functools.cache
 def initialize():
-    """Registers the platform; called by JAX."""
+    """Registers the platform, once. JAX calls it for each entry point that it finds, and there are two where the package is
+    installed and its source tree is on the path as well."""
     import jax
 
     old = trouble(jax.__version__)

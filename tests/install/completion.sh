@@ -30,7 +30,13 @@ offers '--profile' run x.hlo --prof
 offers 'full summary none' run --print ''
 offers 'full' run -p f
 offers 'full' run --print = f
-offers 'cpu gpu' run x.hlo -d ''
+offers 'cpu gpu 0:0*' run x.hlo -d ''
+offers 'cpu' check --device c
+offers '0:0*' run --device = 0
+offers '0*' run x.hlo -d 0 :
+offers '0' run x.hlo --device = 0 : 0
+offers 'integers' check --only int
+offers "$("$halo" check --only list | sed 's/ .*//' | paste -sd ' ')" check --only ''
 offers 'stablehlo' opt --emit s
 offers 'fusion' opt --passes fus
 offers '' run ''

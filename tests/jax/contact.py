@@ -60,6 +60,13 @@ def all_devices():
   assert "HaloDevice(id=1, " in out, (out, err)
 
 
+def found_twice():
+  """JAX calls initialize for each entry point that names the package."""
+  twice = "import jax_halo; jax_halo.initialize(); jax_halo.initialize()\n"
+  out, err = python(twice + DEVICES, HALO_DEVICE="cpu", JAX_PLATFORMS="halo")
+  assert out.startswith("[HaloDevice(id=0, ") and not err, (out, err)
+
+
 def slow_compilation():
   with tempfile.TemporaryDirectory() as folder:
     # However fast the machine is, it takes longer than that.
@@ -72,7 +79,7 @@ def slow_compilation():
 
 def main():
   failed = 0
-  cases = [wrong_device, no_device, named_platform, device_name, all_devices, slow_compilation]
+  cases = [wrong_device, no_device, named_platform, device_name, all_devices, found_twice, slow_compilation]
   for case in cases:
     try:
       case()

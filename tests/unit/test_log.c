@@ -69,7 +69,9 @@ START_TEST(info) {
   log_has(text, "client: device 0 is ");
   log_has(text, "compile add: begins\n");
   log_has(text, "compile add: passes took ");
-  log_has(text, "0 of 1 unit in memory; 1 kernel in others: 0 programs loaded from disk, 1 built");
+  log_has(text,
+          "; units: 0 already in memory, 1 new (1 kernel); OpenCL programs: 0 loaded from disk, 1 "
+          "built");
   log_has(text, "compile add: done after ");
   log_has(text, "compile twice: failed after ");
   ck_assert_ptr_null(strstr(text, "run 1 of "));

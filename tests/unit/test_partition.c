@@ -96,7 +96,7 @@ static const struct {
   const char *sharding, *what; /* of f32[8,6] among 4 partitions */
 } wrong[] = {
     {"{devices=[2,1]<=[2]}", "line 3: x: its sharding: it has 2 tiles and there are 4 partitions"},
-    {"{devices=[4]<=[4]}", "tiles of 1 dimensions do not fit an array of 2"},
+    {"{devices=[4]<=[4]}", "tiles of 1 dimension do not fit an array of 2"},
     {"{devices=[2,1,2]<=[4]}", "tiles of 3 dimensions do not fit an array of 2"},
     {"{devices=[4,1]0,1,2,2}", "device 2 has two tiles"},
     {"{devices=[4,1]0,1,2,7}", "there is no device 7 among 4"},

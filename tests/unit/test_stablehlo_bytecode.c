@@ -225,7 +225,7 @@ START_TEST(broken_files_are_refused) {
       {"type_code", "VHLO's type of code 99 is not known"},
       {"undefined", "value 1 is used before it is defined"},
       {"value", "value 2 of 2"},
-      {"values_fewer", "the region announces 1 values more than it has"},
+      {"values_fewer", "the region announces 1 value more than it has"},
       {"values_greedy", "40 entries are announced, but 7 bytes are left"},
       {"values_more", "the region has more values than it announces"},
       {"version", "MLIR bytecode of version 7"},

@@ -271,7 +271,11 @@ static const struct {
     {MAIN("%a: tensor<3xf32>", "tensor<4xf32>", "return %a : tensor<3xf32>\n"),
      HALO_INVALID_ARGUMENT, "result 0 is declared as tensor<4xf32>, but is f32[3]"},
     {MAIN("%a: tensor<3xf32>", "tensor<3xf32>, tensor<3xf32>", "return %a : tensor<3xf32>\n"),
-     HALO_INVALID_ARGUMENT, "1 values are returned: expected 2"},
+     HALO_INVALID_ARGUMENT, "1 value is returned: expected 2"},
+    {MAIN("%a: tensor<4xf32>", "tensor<4xf32>",
+          "%0 = \"stablehlo.async_done\"(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
+          "return %0 : tensor<4xf32>\n"),
+     HALO_INVALID_ARGUMENT, "stablehlo.async_done: expected one operand, the future of"},
     {"module {\n" MAIN("%a: tensor<f32>", "tensor<f32>",
                        "%0 = call @f(%a) : (tensor<f32>) -> tensor<f32>\n"
                        "return %0 : tensor<f32>\n")  //

@@ -150,7 +150,7 @@ START_TEST(operations) {
   refuse_op(
       "%r = stablehlo.reduce(%f init: %s) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) "
       "-> tensor<f32> reducer(%a: tensor<f32>) { stablehlo.return %a : tensor<f32> }",
-      106, "expected 1 pairs of arguments");
+      106, "expected 1 pair of arguments");
   refuse_op(
       "%r = stablehlo.while(%a = %i) : tensor<f32> cond { stablehlo.return %pred : tensor<i1> } do "
       "{ stablehlo.return %a : tensor<i32> }",

@@ -127,8 +127,8 @@ static void bench_print_row(const bench_row *row) {
 
 static void bench_print(const bench *b) {
   const bench_machine *m = &b->machine;
-  printf("device    %s (%s), %u compute units\n", b->info.name, b->info.platform,
-         b->info.compute_units);
+  printf("device    %s (%s), %u compute unit%s\n", b->info.name, b->info.platform,
+         b->info.compute_units, b->info.compute_units == 1 ? "" : "s");
   printf("triad     %s\nfma       %s\n", m->triad.form, m->fma.form);
   printf("\n%-18s %-19s %11s %14s %14s %9s %10s %-6s %11s %7s\n", "benchmark", "size", "time",
          "rate", "limit", "ratio", "target", "", "XLA", "of XLA");

@@ -8,10 +8,7 @@
 
 #include <stdlib.h>
 
-enum {
-  GROUPS_MAX_VISITS = 512, /* groups looked at for one answer whether a cycle would arise */
-  GROUPS_SMALL = 1024      /* bytes of an array that may be copied */
-};
+enum { GROUPS_MAX_VISITS = 512 }; /* groups looked at for one answer whether a cycle would arise */
 
 /* ---- Readers and updates ---- */
 
@@ -22,7 +19,7 @@ static void groups_collect_readers(const halo_groups_state *g, const halo_instr 
   for (int32_t o = 0; o < update->operand_count && o < 64; o++) {
     const halo_instr *array = update->operands[o];
     if (!(over >> o & 1) || order_is_fixed(array) || !halo_shape_is_array(array->shape)) continue;
-    if (halo_shape_byte_size(array->shape) < GROUPS_SMALL) continue;
+    if (halo_shape_byte_size(array->shape) < ORDER_SMALL) continue;
     for (int32_t u = g->users.first[array->mark]; u < g->users.first[array->mark + 1]; u++) {
       int32_t reader = g->users.list[u];
       if (reader < update->mark) halo_vec_push(pairs, (order_pair){reader, update->mark});

@@ -9,10 +9,9 @@
 #include "passes/memory/order.h"
 
 enum {
-  UPDATES_SMALL = 1024, /* bytes of an array that is copied in no time */
-  UPDATES_LESS = 2,     /* a part is at most one of so many of its array */
-  UPDATES_ROOM = 4096,  /* instructions that are looked at for one read */
-  UPDATES_KERNELS = 64  /* users that are followed to kernels */
+  UPDATES_LESS = 2,    /* a part is at most one of so many of its array */
+  UPDATES_ROOM = 4096, /* instructions that are looked at for one read */
+  UPDATES_KERNELS = 64 /* users that are followed to kernels */
 };
 
 typedef struct updates_state {
@@ -61,7 +60,7 @@ static bool updates_is_update(const updates_state *u, const halo_instr *instr) {
  * copied anyway, unless the caller gives them away. */
 static bool updates_is_worth(const halo_instr *array) {
   return halo_shape_is_array(array->shape) && !order_is_fixed(array) &&
-         halo_shape_byte_size(array->shape) >= UPDATES_SMALL;
+         halo_shape_byte_size(array->shape) >= ORDER_SMALL;
 }
 
 static bool updates_is_part(const halo_instr *instr, const halo_instr *array) {

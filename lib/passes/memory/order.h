@@ -14,6 +14,9 @@ typedef struct order_lists {
   int32_t *first, *list;
 } order_lists;
 
+/* Bytes of an array that may be copied, where an update in place would otherwise constrain the order. */
+enum { ORDER_SMALL = 1024 };
+
 typedef struct order_pair {
   int32_t from, to;
 } order_pair;
