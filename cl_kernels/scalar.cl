@@ -327,27 +327,32 @@ H_SAR(u32, uint, uint, int)
 H_SAR(u64, ulong, ulong, long)
 
 //! fminmax
-/* IEEE maximum and minimum: NaN if either is NaN, +0 above -0. Where b is NaN, comparing gives b. */
+/* IEEE maximum and minimum: NaN if either is NaN, +0 above -0. Where b is NaN, comparing gives b. The value for equal
+ * operands is computed before the choice: LLVM 21 keeps a branch around it otherwise, and does not vectorise the loop. */
 static inline float h_max_f32(float a, float b) {
+  const float same = as_float(as_int(a) & as_int(b));
   float r = a > b ? a : b;
-  r = a == b ? as_float(as_int(a) & as_int(b)) : r;
+  r = a == b ? same : r;
   return a != a ? a : r;
 }
 static inline float h_min_f32(float a, float b) {
+  const float same = as_float(as_int(a) | as_int(b));
   float r = a < b ? a : b;
-  r = a == b ? as_float(as_int(a) | as_int(b)) : r;
+  r = a == b ? same : r;
   return a != a ? a : r;
 }
 
 //! dminmax : fp64
 static inline double h_max_f64(double a, double b) {
+  const double same = as_double(as_long(a) & as_long(b));
   double r = a > b ? a : b;
-  r = a == b ? as_double(as_long(a) & as_long(b)) : r;
+  r = a == b ? same : r;
   return a != a ? a : r;
 }
 static inline double h_min_f64(double a, double b) {
+  const double same = as_double(as_long(a) | as_long(b));
   double r = a < b ? a : b;
-  r = a == b ? as_double(as_long(a) | as_long(b)) : r;
+  r = a == b ? same : r;
   return a != a ? a : r;
 }
 

@@ -132,8 +132,19 @@ static void region_start(region_text *t) {
   if (t->guard.length) halo_strbuf_printf(&t->body, "if (%s) ", halo_strbuf_text(&t->guard));
 }
 
+/* Whether the step writes the buffer, and none of its others shares memory with it. Buffers that one step uses are apart,
+ * except that a result may take over an argument: only a temporary is certain. */
+static bool region_is_own(const region_text *t, const halo_step *step, int32_t buffer) {
+  bool written = false;
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    written |= step->args[a].buffer == buffer && step->args[a].written;
+  }
+  return written && t->e->s->plan->buffers.data[buffer].place == HALO_PLACE_TEMP;
+}
+
 /* A call of a function of its own for the step. Compilers put all of a kernel into one function else, and take more
- * than twice as long for one that is twice as long. */
+ * than twice as long for one that is twice as long. What the step writes is `restrict`: vectors need tests for overlaps
+ * otherwise, and LLVM 21 makes no vectors of a few items then. */
 static void region_set_apart(region_text *t, const halo_step *step, const char *loop) {
   halo_strbuf *functions = &t->functions;
   halo_strbuf_printf(functions, "static __attribute__((noinline)) void u@_a%d(", t->apart);
@@ -144,7 +155,8 @@ static void region_set_apart(region_text *t, const halo_step *step, const char *
     if (before < a) continue;
     const char *comma = count++ ? ", " : "";
     int32_t number = region_arg(t, step->args[a].buffer, false);
-    halo_strbuf_printf(functions, "%s__global void *b%d", comma, number);
+    const char *own = region_is_own(t, step, step->args[a].buffer) ? "restrict " : "";
+    halo_strbuf_printf(functions, "%s__global void *%sb%d", comma, own, number);
     halo_strbuf_printf(&t->body, "%sb%d", comma, number);
   }
   halo_strbuf_printf(functions, ") {\n  %s}\n", loop);
