@@ -3,7 +3,8 @@
  * elementary functions (math_*.cl) and complex numbers (complex.cl).
  *
  * Each of these files is cut at lines that begin with "//!" into sections; a generated program gets only the
- * sections it uses: "//! name" or "//! name : needed sections". It also compiles as it stands, if it needs no other file. Names:
+ * sections it uses: "//! name" or "//! name : needed sections". Where a section has lines for several types,
+ * "H_SDIV(s32, int, uint)", each is a section of its own: "idiv.s32". A file also compiles as it stands, if it needs no other file. Names:
  * h_<op>_<type> where <type> is XLA's name. Narrow floats are float values that their type can hold. */
 
 //! all

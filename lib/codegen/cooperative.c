@@ -34,8 +34,7 @@ static void coop_round(halo_emitter *e, int32_t n, halo_value *leaves) {
   for (int32_t i = 0; i < n && !e->keep_f32; i++) {
     halo_type type = leaves[i].type;
     if (!halo_type_is_float(type) || !halo_ctype_is_narrow(type)) continue;
-    const char *rounded = halo_ctype_fit(e->arena, type, leaves[i].text);
-    leaves[i] = emit_declare(e, halo_value_expression(type, rounded));
+    leaves[i] = emit_declare(e, halo_value_fit(e->arena, type, leaves[i].text));
   }
 }
 
@@ -173,7 +172,7 @@ static void coop_add_product(halo_emitter *e, emit_frame *f, const halo_instr *i
 static halo_value coop_finish_sum(halo_emitter *e, halo_value sum, halo_type result) {
   sum.type = result;
   if (!halo_ctype_is_narrow(result)) return sum;
-  return emit_declare(e, halo_value_expression(result, halo_ctype_fit(e->arena, result, sum.text)));
+  return emit_declare(e, halo_value_fit(e->arena, result, sum.text));
 }
 
 static void coop_dot(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_index *index,

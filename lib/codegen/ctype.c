@@ -62,7 +62,18 @@ const char *halo_ctype_section(halo_type type) {
   if (!halo_type_is_float(type)) return "wrap";
   if (type == HALO_F16) return "f16";
   if (type == HALO_BF16) return "bf16";
-  return type == HALO_F8E8M0FNU ? "e8m0" : "f8";
+  static const char *const sections[HALO_TYPE_COUNT] = {
+      [HALO_F8E5M2] = "f8.f8e5m2",
+      [HALO_F8E4M3] = "f8.f8e4m3",
+      [HALO_F8E3M4] = "f8.f8e3m4",
+      [HALO_F8E4M3FN] = "f8.f8e4m3fn",
+      [HALO_F8E4M3B11FNUZ] = "f8.f8e4m3b11fnuz",
+      [HALO_F8E4M3FNUZ] = "f8.f8e4m3fnuz",
+      [HALO_F8E5M2FNUZ] = "f8.f8e5m2fnuz",
+      [HALO_F4E2M1FN] = "f8.f4e2m1fn",
+      [HALO_F8E8M0FNU] = "e8m0",
+  };
+  return sections[type];
 }
 
 const char *halo_ctype_load(halo_arena *arena, halo_type type, const char *expr) {
@@ -88,17 +99,10 @@ const char *halo_ctype_fit_quiet(halo_arena *arena, halo_type type, const char *
   return halo_arena_printf(arena, "h_round_quiet_f16(%s)", expr);
 }
 
-const char *halo_ctype_fitted(halo_arena *arena, halo_type type, const char *expr) {
-  size_t start = strcspn(expr, "("), length = strlen(expr);
-  int depth = 0;
-  if (!expr[start] || expr[length - 1] != ')') return NULL;
-  const char *inner = halo_arena_printf(arena, "%.*s", (int)(length - start - 2), expr + start + 1);
-  bool quiet = strcmp(halo_ctype_fit_quiet(arena, type, inner), expr) == 0;
-  if (!quiet && strcmp(halo_ctype_fit(arena, type, inner), expr) != 0) return NULL;
-  for (const char *c = inner; *c && depth >= 0; c++) depth += (*c == '(') - (*c == ')');
-  if (depth != 0) return NULL;
-  if (quiet && type == HALO_F16) return halo_arena_printf(arena, "h_enc_quiet_f16(%s)", inner);
-  return halo_ctype_store(arena, type, inner);
+const char *halo_ctype_fit_stored(halo_arena *arena, halo_type type, const char *expr, bool quiet) {
+  if (type != HALO_F16 && type != HALO_BF16) return NULL;
+  if (quiet && type == HALO_F16) return halo_arena_printf(arena, "h_enc_quiet_f16(%s)", expr);
+  return halo_ctype_store(arena, type, expr);
 }
 
 static const char *ctype_integer(halo_arena *arena, halo_type type, int64_t value) {

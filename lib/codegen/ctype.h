@@ -29,8 +29,9 @@ const char *halo_ctype_fit(halo_arena *arena, halo_type type, const char *expr);
 /* Likewise, of what arithmetic gave, or of a whole number: such values have no NaN that is not quiet, which the
  * rounding of others that are only moved about would have to keep. */
 const char *halo_ctype_fit_quiet(halo_arena *arena, halo_type type, const char *expr);
-/* What such a text rounds, in the form of storage, where it is that and nothing else; else NULL. */
-const char *halo_ctype_fitted(halo_arena *arena, halo_type type, const char *expr);
+/* The same in the form of storage, in which floats of 16 bits are rounded; NULL: of another type. `quiet`: as of
+ * halo_ctype_fit_quiet. */
+const char *halo_ctype_fit_stored(halo_arena *arena, halo_type type, const char *expr, bool quiet);
 
 /* Element `i` of a literal as a constant expression of the compute type: exact, INT_MIN and NaN
  * included. */

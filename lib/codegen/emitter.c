@@ -131,13 +131,9 @@ const char *emit_name(halo_emitter *e, const char *prefix) {
 /* What is rounded to 16 bits is so by way of memory's form, which is the one to be stored then: compilers do not see
  * that rounding once more changes nothing. NULL: not such a value. */
 static const char *emit_half(halo_emitter *e, const halo_value *value) {
-  halo_type type = value->type;
-  bool half = type == HALO_F16 || type == HALO_BF16;
-  const char *stored = value->stored;
-  if (half && !stored) stored = halo_ctype_fitted(e->arena, type, value->text);
-  if (!stored) return NULL;
+  if (!value->stored) return NULL;
   const char *name = emit_name(e, "h");
-  halo_emit_line(e, "const %s %s = %s;", halo_ctype_storage(type), name, stored);
+  halo_emit_line(e, "const %s %s = %s;", halo_ctype_storage(value->type), name, value->stored);
   return name;
 }
 

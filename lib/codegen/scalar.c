@@ -18,6 +18,8 @@ typedef struct scalar_ctx {
   halo_arena *arena;
   halo_sections *sections;
   uint32_t *facts;
+  const char *
+      *stored;       /* receives the result as it is in memory, where that is what is rounded to */
   halo_type type;    /* element type of operand 0 */
   halo_type carrier; /* whose helpers compute it */
 } scalar_ctx;
@@ -48,24 +50,41 @@ static void scalar_need(const scalar_ctx *c, const char *section) {
   halo_sections_add(c->sections, section);
 }
 
+/* What a section has for the type that computes it. */
+static void scalar_need_type(const scalar_ctx *c, const char *section) {
+  halo_sections_add_for(c->sections, section, halo_type_name(c->carrier));
+}
+
 static const char *scalar_name(halo_type type) { return halo_type_name(type); }
 
 /* The section of complex.cl in which an operation is: "c64_log". */
 static const char *scalar_complex_section(const scalar_ctx *c, const char *op) {
   static const struct {
-    const char *ops, *section; /* each operation between blanks */
-  } groups[] = {{" mul div abs sign ", ""},      {" exp ", "_exp"},
-                {" expm1 ", "_expm1"},           {" log log1p ", "_log"},
-                {" sin cos sinh cosh ", "_sin"}, {" tan tanh ", "_tanh"},
-                {" sqrt rsqrt ", "_sqrt"},       {" pow ", "_pow"},
-                {" logistic ", "_logistic"},     {" atan2 ", "_atan2"}};
-  const char *name = EXPR(c, " %s ", op);
-  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-    if (strstr(groups[i].ops, name)) {
-      return EXPR(c, "%s%s", scalar_name(c->type), groups[i].section);
-    }
+    const char *op, *section;
+  } rows[] = {{"mul", ""},
+              {"div", ""},
+              {"abs", ""},
+              {"sign", ""},
+              {"exp", "_exp"},
+              {"expm1", "_expm1"},
+              {"log", "_log"},
+              {"log1p", "_log"},
+              {"sin", "_sin"},
+              {"cos", "_sin"},
+              {"sinh", "_sin"},
+              {"cosh", "_sin"},
+              {"tan", "_tanh"},
+              {"tanh", "_tanh"},
+              {"sqrt", "_sqrt"},
+              {"rsqrt", "_sqrt"},
+              {"pow", "_pow"},
+              {"atan2", "_atan2"},
+              {"logistic", "_logistic"}};
+  const char *section = "_inverse";
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].op, op) == 0) section = rows[i].section;
   }
-  return EXPR(c, "%s_inverse", scalar_name(c->type));
+  return EXPR(c, "%s%s", scalar_name(c->type), section);
 }
 
 /* h_<op>_<carrier>(operands...), after adding the complex section where it is one. */
@@ -137,17 +156,18 @@ static const char *scalar_bitwise(const scalar_ctx *c) {
 static const char *scalar_divide(const scalar_ctx *c) {
   if (halo_type_is_complex(c->type)) return scalar_helper(c, "div");
   if (!halo_type_is_integral(c->type)) return EXPR(c, "%s / %s", c->in[0], c->in[1]);
-  scalar_need(c, "idiv");
+  scalar_need_type(c, "idiv");
   return scalar_helper(c, "div");
 }
 
 static const char *scalar_remainder(const scalar_ctx *c) {
   if (c->type == HALO_F64) return EXPR(c, "fmod(%s, %s)", c->in[0], c->in[1]);
   if (!halo_type_is_integral(c->type)) {
-    scalar_need(c, "frem");
-    return EXPR(c, "h_rem_%s(%s, %s)", c->type == HALO_F16 ? "f16" : "f32", c->in[0], c->in[1]);
+    const char *form = c->type == HALO_F16 ? "f16" : "f32";
+    halo_sections_add_for(c->sections, "frem", form);
+    return EXPR(c, "h_rem_%s(%s, %s)", form, c->in[0], c->in[1]);
   }
-  scalar_need(c, "idiv");
+  scalar_need_type(c, "idiv");
   return scalar_helper(c, "rem");
 }
 
@@ -209,7 +229,7 @@ static const char *scalar_minimum(const scalar_ctx *c) {
 }
 
 static const char *scalar_shift(const scalar_ctx *c) {
-  scalar_need(c, "shift");
+  scalar_need_type(c, "shift");
   return EXPR(c, "h_%s_%s(%s, %s, %du)", c->rule->real, scalar_name(c->carrier), c->in[0], c->in[1],
               halo_type_bits(c->type));
 }
@@ -381,15 +401,15 @@ static const char *scalar_is_finite(const scalar_ctx *c) {
 
 static const char *scalar_power(const scalar_ctx *c) {
   if (!halo_type_is_integral(c->type)) return scalar_function(c);
-  scalar_need(c, "ipow");
-  const char *sign = halo_type_is_sint(c->type) ? "s" : "u";
-  int width = halo_type_size(c->type) == 8 ? 64 : 32;
-  return EXPR(c, "(%s)h_pow_%s%d(%s, %s)", halo_ctype_compute(c->type), sign, width, c->in[0],
-              c->in[1]);
+  bool wide = halo_type_size(c->type) == 8, is_signed = halo_type_is_sint(c->type);
+  const char *form = is_signed ? (wide ? "s64" : "s32") : wide ? "u64" : "u32";
+  halo_sections_add_for(c->sections, "ipow", form);
+  return EXPR(c, "(%s)h_pow_%s(%s, %s)", halo_ctype_compute(c->type), form, c->in[0], c->in[1]);
 }
 
 static const char *scalar_convert_op(const scalar_ctx *c) {
-  return halo_scalar_convert_text(c->arena, c->sections, c->type, c->instr->shape->type, c->in[0]);
+  return halo_scalar_convert_text(c->arena, c->sections, c->type, c->instr->shape->type, c->in[0],
+                                  c->stored);
 }
 
 /* ---- The table ---- */
@@ -480,12 +500,14 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
                              halo_value *out) {
   halo_type type = instr->operands[0]->shape->type, result = instr->shape->type;
   const scalar_rule *rule = &scalar_rules[instr->opcode];
+  const char *stored = NULL;
   scalar_ctx c = {.instr = instr,
                   .rule = rule,
                   .operands = operands,
                   .arena = arena,
                   .sections = sections,
                   .facts = facts,
+                  .stored = &stored,
                   .type = type,
                   .carrier = halo_ctype_carrier(type)};
   bool quiet = scalar_is_quiet(instr);
@@ -501,10 +523,12 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
   }
   bool fit = round || !halo_type_is_float(result);
   if (fit && halo_ctype_is_narrow(result) && scalar_needs_fit(rule, result)) {
+    stored = halo_ctype_fit_stored(arena, result, expr, true);
     expr = halo_ctype_fit_quiet(arena, result, expr);
   }
   *out = halo_value_expression(result, expr);
-  out->stored = halo_scalar_half(instr, operands, arena);
+  const char *half = halo_scalar_half(instr, operands, arena);
+  out->stored = half ? half : stored;
   out->is_atom = instr->opcode == HALO_OP_REAL || instr->opcode == HALO_OP_IMAG; /* z.x, 0.0f */
   if (expr == c.in[0]) { /* nothing to compute */
     *out = halo_value_as(operands[0], result);

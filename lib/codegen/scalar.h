@@ -28,8 +28,9 @@ bool halo_scalar_knows(halo_opcode opcode);
 /* The conversion of a value, an atom, to another element type. */
 halo_value halo_scalar_convert(halo_arena *arena, halo_sections *sections, halo_value value,
                                halo_type to);
-/* The same of texts; `x` itself when there is nothing to do. */
+/* The same of texts; `x` itself when there is nothing to do. `*stored` receives the result as it is in memory, where the
+ * conversion rounds to that; it may be NULL. */
 const char *halo_scalar_convert_text(halo_arena *arena, halo_sections *sections, halo_type from,
-                                     halo_type to, const char *x);
+                                     halo_type to, const char *x, const char **stored);
 
 #endif

@@ -33,6 +33,12 @@ halo_value halo_value_expression(halo_type type, const char *text) {
   return (halo_value){.type = type, .text = text};
 }
 
+halo_value halo_value_fit(halo_arena *arena, halo_type type, const char *text) {
+  halo_value value = halo_value_expression(type, halo_ctype_fit(arena, type, text));
+  value.stored = halo_ctype_fit_stored(arena, type, text, false);
+  return value;
+}
+
 static const char *value_half_constant(halo_arena *arena, double value) {
   return halo_arena_printf(arena, "(ushort)0x%x", (unsigned)halo_float_encode(HALO_F16, value));
 }

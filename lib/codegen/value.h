@@ -30,8 +30,9 @@ halo_value halo_value_name(halo_type type, const char *name);
 halo_value halo_value_half(halo_arena *arena, const char *name);
 /* The same text as a value of the type; where that is another one, it is in memory in no form yet. */
 halo_value halo_value_as(halo_value value, halo_type type);
-/* An expression of the compute type. */
+/* An expression of the compute type, and one that is rounded or wrapped to what the type can hold. */
 halo_value halo_value_expression(halo_type type, const char *text);
+halo_value halo_value_fit(halo_arena *arena, halo_type type, const char *text);
 /* Element `i` of a literal, exactly, INT_MIN and NaN included. */
 halo_value halo_value_constant(halo_arena *arena, const halo_literal *literal, int64_t i);
 /* A whole number that the type can hold. */

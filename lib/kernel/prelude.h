@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel/prelude.h: the sections of scalar.cl, math_*.cl and complex.cl in cl_kernels/ that a program needs. */
+/* kernel/prelude.h: the sections of scalar.cl, half.cl, math_*.cl and complex.cl in cl_kernels/ that a program needs. */
 #ifndef HALO_KERNEL_PRELUDE_H
 #define HALO_KERNEL_PRELUDE_H
 
@@ -18,12 +18,27 @@ typedef struct halo_sections {
 int halo_sections_count(void);
 /* Adds a section by name, with what it needs. The name must exist. NULL adds nothing. */
 void halo_sections_add(halo_sections *set, const char *name);
+/* Adds what a section has for one type: "idiv" for "s32", which is the section "idiv.s32". */
+void halo_sections_add_for(halo_sections *set, const char *name, const char *type);
 /* Whether a set has a section. The name must exist. */
 bool halo_sections_has(const halo_sections *set, const char *name);
 /* Adds the sections of another set. */
 void halo_sections_join(halo_sections *set, const halo_sections *other);
-/* Appends the text of the sections, in file order, for a program of this code. Of lines that make one
- * type's helpers from a macro, "H_SDIV(s32, int, uint)", only those whose type the code names. */
-void halo_sections_print(halo_strbuf *out, const halo_sections *set, const char *code);
+/* Appends the text of the sections, in the order of the files. */
+void halo_sections_print(halo_strbuf *out, const halo_sections *set);
+
+/* ---- What embed.py makes of the files ---- */
+
+typedef struct halo_cl_section {
+  const char *name;   /* NULL ends the list */
+  halo_sections with; /* itself and all that it needs */
+} halo_cl_section;
+typedef struct halo_cl_piece {
+  int section; /* by its number in the list */
+  const char *text;
+  size_t length; /* 0 ends the list */
+} halo_cl_piece;
+extern const halo_cl_section halo_cl_sections[];
+extern const halo_cl_piece halo_cl_pieces[];
 
 #endif

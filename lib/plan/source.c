@@ -25,14 +25,11 @@ void halo_plan_source(halo_strbuf *out, const halo_plan *plan, const int32_t *un
   for (int32_t i = 0; i < count; i++) {
     halo_sections_join(&sections, &plan->units.data[units ? units[i] : i].sections);
   }
-  halo_strbuf code = {0};
+  halo_sections_print(out, &sections);
   for (int32_t i = 0; i < count; i++) {
     const halo_plan_unit *unit = &plan->units.data[units ? units[i] : i];
     for (int32_t k = 0; k < unit->kernel_count; k++) {
-      halo_plan_kernel_name(&code, unit->kernels[k]->text, i);
+      halo_plan_kernel_name(out, unit->kernels[k]->text, i);
     }
   }
-  halo_sections_print(out, &sections, halo_strbuf_text(&code));
-  halo_strbuf_append(out, halo_strbuf_text(&code));
-  halo_strbuf_deinit(&code);
 }

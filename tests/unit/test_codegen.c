@@ -315,10 +315,14 @@ END_TEST
 START_TEST(helpers_in_use) {
   halo_sections set = {0};
   halo_strbuf out = {0};
-  halo_sections_add(&set, "idiv");
-  halo_sections_print(&out, &set, "x = h_div_s32(a, b); y = h_rem_u8(c, d);");
+  halo_sections_add_for(&set, "idiv", "s32");
+  halo_sections_add_for(&set, "idiv", "u8");
+  ck_assert(halo_sections_has(&set, "idiv"));
+  ck_assert(!halo_sections_has(&set, "idiv.s8"));
+  halo_sections_print(&out, &set);
   has(halo_strbuf_text(&out), "\nH_SDIV(s32, ");
   has(halo_strbuf_text(&out), "\nH_UDIV(u8, ");
+  has(halo_strbuf_text(&out), "#define H_SDIV(N, T, U)");
   lacks(halo_strbuf_text(&out), "\nH_SDIV(s8, ");
   lacks(halo_strbuf_text(&out), "\nH_UDIV(u32, ");
   lacks(halo_strbuf_text(&out), "h_max_f32");
@@ -332,8 +336,8 @@ START_TEST(complex_arithmetic_is_alone) {
   halo_sections_add(&plain, "c64");
   halo_sections_add(&all, "c64_pow");
   halo_strbuf text = {0}, whole = {0};
-  halo_sections_print(&text, &plain, "h_mul_c64(");
-  halo_sections_print(&whole, &all, "h_pow_c64(");
+  halo_sections_print(&text, &plain);
+  halo_sections_print(&whole, &all);
   has(halo_strbuf_text(&text), "H_COMPLEX(c64, ");
   has(halo_strbuf_text(&whole), "H_COMPLEX(c64, ");
   lacks(halo_strbuf_text(&text), " h_exp_f32(");

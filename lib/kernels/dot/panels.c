@@ -83,9 +83,14 @@ static bool panels_pack_turns(const halo_parts *parts, const halo_panels_pack *p
          parts->l->caps->vector_width_float >= SIDE;
 }
 
-static void panels_add_section(halo_parts *parts, int group, halo_type type) {
+/* Products are of vectors of `width`; 0: there are none. */
+static void panels_add_section(halo_parts *parts, int group, halo_type type, int width) {
   bool floats = halo_type_is_float(type);
   if (group == 2) halo_sections_add(&parts->e.sections, floats ? "pairs_bf16" : "pairs");
+  if (group == 2 && !floats && width) {
+    const char *lanes = halo_arena_printf(parts->l->arena, "%d", width);
+    halo_sections_add_for(&parts->e.sections, "pairs", lanes);
+  }
   if (group == 4) halo_sections_add(&parts->e.sections, "fours");
 }
 
@@ -96,7 +101,7 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   int block = p->panel == 1 ? 1024 : 16;
   bool turns = panels_pack_turns(parts, p);
   if (turns) halo_sections_add(&parts->e.sections, "turned");
-  panels_add_section(parts, p->group, p->type);
+  panels_add_section(parts, p->group, p->type, 0);
   halo_sections_add(&parts->e.sections, "rolled");
   const char *lines = halo_panels_number(parts, p->shared || p->in_stretches, p->lines);
   const char *line = "line";
@@ -179,7 +184,7 @@ void halo_panels_template(halo_parts *parts, halo_template *k, const halo_panels
   halo_parts_hole(parts, k, "H_BLOCK_POINTERS", "%s", pointers);
   halo_panels_vector_holes(parts, k, b, type);
   halo_parts_hole(parts, k, "H_STOREV(v, p)", "vstore%d(v, 0, p)", b->w);
-  panels_add_section(parts, b->group, type);
+  panels_add_section(parts, b->group, type, b->w);
   bool floats = halo_type_is_float(type), targets = b->group == 4 || (b->group == 2 && floats);
   if (b->group == 1) {
     halo_parts_hole(parts, k, "H_MAD(x, y, c)", "((x) * (y) + (c))");
