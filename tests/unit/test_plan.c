@@ -17,6 +17,7 @@
 #endif
 
 #define GOLDEN_DIR HALO_TEST_DATA "/../golden/plan"
+#define OPS_DIR HALO_TEST_DATA "/../ops/data"
 #define DEVICE(name) "null:" HALO_TEST_DATA "/devices/" name ".caps"
 
 static char *read_text(const char *path) {
@@ -117,6 +118,94 @@ START_TEST(golden_plans) {
   }
   closedir(folder);
   ck_assert_int_ge(count, 9);
+}
+END_TEST
+
+/* ---- Facts of kernels ---- */
+
+static bool has_any(const char *text, const char *const *words) {
+  bool any = false;
+  for (; *words; words++) any = any || strstr(text, *words);
+  return any;
+}
+
+/* An array in private memory that is declared without a value: a line that ends in "];". */
+static bool declares_array(const char *text) {
+  bool any = false;
+  for (const char *at = text; (at = strstr(at, "];\n")); at++) {
+    const char *line = at;
+    while (line > text && line[-1] != '\n') line--;
+    bool plain = !memchr(line, '=', (size_t)(at - line));
+    any = any || (plain && !memchr(line, HALO_LOCAL[0], (size_t)(at - line)));
+  }
+  return any;
+}
+
+/* What is decided by facts is wrong where code has more than they say. */
+static void check_facts(const halo_kernel *kernel, const char *about) {
+  static const char *const loops[] = {"for (", "while (", NULL}, *const returns[] = {"return;",
+                                                                                     NULL};
+  static const char *const tests[] = {"if (", "?", NULL};
+  halo_strbuf body = {0};
+  halo_strbuf_append_n(&body, kernel->text + kernel->body, kernel->end - kernel->body);
+  const char *text = halo_strbuf_text(&body);
+  const struct {
+    uint32_t fact;
+    bool found;
+  } rows[] = {{HALO_FACT_LOOPS, has_any(kernel->text, loops)},
+              {HALO_FACT_TESTS, has_any(text, tests)},
+              {HALO_FACT_RETURNS, has_any(text, returns)},
+              {HALO_FACT_ARRAYS, declares_array(text)}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ck_assert_msg(!rows[i].found || kernel->facts & rows[i].fact,
+                  "%s: fact %u is missing of\n%.1500s", about, rows[i].fact, kernel->text);
+  }
+  halo_strbuf_deinit(&body);
+}
+
+static int check_program(halo_client *client, const char *text, const char *about) {
+  int kernels = 0;
+  halo_module *module;
+  if (halo_module_parse(text, strlen(text), "t", &module) != HALO_OK) return 0;
+  halo_executable *e;
+  if (halo_client_compile(client, module, NULL, &e) == HALO_OK) {
+    const halo_plan *plan = halo_executable_plan(e);
+    for (int32_t u = 0; u < plan->units.count; u++) {
+      const halo_plan_unit *unit = &plan->units.data[u];
+      for (int32_t k = 0; k < unit->kernel_count; k++, kernels++)
+        check_facts(unit->kernels[k], about);
+    }
+    halo_executable_release(e);
+  }
+  halo_module_release(module);
+  return kernels;
+}
+
+/* Of all recorded operations, on a CPU and a GPU. */
+START_TEST(facts_are_complete) {
+  static const char *const devices[] = {DEVICE("cpu-two-cores"), DEVICE("amd-wave64")};
+  halo_client *client = run_client(devices[_i]);
+  DIR *folder = opendir(OPS_DIR);
+  ck_assert_ptr_nonnull(folder);
+  int kernels = 0;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    char path[1024];
+    size_t length = strlen(entry->d_name);
+    if (length < 5 || strcmp(entry->d_name + length - 4, ".hlo") != 0) continue;
+    snprintf(path, sizeof path, "%s/%s", OPS_DIR, entry->d_name);
+    char *text = read_text(path);
+    ck_assert_ptr_nonnull(text);
+    for (char *at = text, *end; (at = strstr(at, "HloModule")); at = end) {
+      end = strstr(at, "\n//! ");
+      if (end) *end++ = '\0';
+      kernels += check_program(client, at, entry->d_name);
+      if (!end) break;
+    }
+    halo_free(text);
+  }
+  closedir(folder);
+  ck_assert_int_gt(kernels, 1000);
+  halo_client_release(client);
 }
 END_TEST
 
@@ -691,6 +780,7 @@ int main(void) {
   TCase *golden = tcase_create("golden"), *assign = tcase_create("assign");
   TCase *copies = tcase_create("copies");
   tcase_add_test(golden, golden_plans);
+  tcase_add_loop_test(golden, facts_are_complete, 0, 2);
   tcase_add_test(golden, no_f64);
   tcase_add_test(golden, counts_do_not_wrap);
   tcase_add_test(golden, null_device_runs_nothing);
