@@ -15,8 +15,9 @@ import sys
 
 
 def lines_of(path):
-    """The lines of a file without comments ("//!" marks stay) and without blanks that mean nothing."""
-    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    """The lines of a file, and of those that it includes, without comments ("//!" marks stay) and without blanks that mean nothing."""
+    text = re.sub(r'^#include "(.*)"$', lambda m: (path.parent / m[1]).read_text(), path.read_text(), flags=re.M)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     for line in text.splitlines():
         line = re.sub(r"\s*\\$", " \\\\", line.rstrip())
         if line.strip() not in ("", "\\"):

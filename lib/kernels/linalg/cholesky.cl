@@ -9,22 +9,16 @@
  * as in kernels/linalg/linalg.h. */
 #ifndef H_NAME
 #define H_NAME cholesky_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global float *L_
 #define H_POINTERS
-#define H_T float
-#define H_R float
-#define H_RE(v) (v)
-#define H_CONJ(v) (v)
 #define H_NAN NAN
-#define H_SUBMUL(c, a, b) ((c) - (a) * (b))
-#define H_DIV(a, b) ((a) / (b))
 #define H_IN(b, x, y) A_[((b)*H_N + (x)) * H_N + (y)]
 #define H_OUT(b, x, y, v) L_[((b)*H_N + (x)) * H_N + (y)] = (v)
 #define H_N 10
 #define H_LOWER 1
 #define H_X 8
 #define H_Y 4
-#define H_INT int
 #endif
 
 __attribute__((reqd_work_group_size(H_X, H_Y, 1)))

@@ -13,17 +13,10 @@
  * divide H_B; H_INT; vectors and arithmetic as in kernels/linalg/linalg.h. */
 #ifndef H_NAME
 #define H_NAME cholesky_panels_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global float *L_, __global float *W
 #define H_POINTERS
-#define H_T float
-#define H_R float
-#define H_RE(v) (v)
-#define H_CONJ(v) (v)
 #define H_NAN NAN
-#define H_V float4
-#define H_LOADV(space, p) vload4(0, p)
-#define H_STOREV(v, space, p) vstore4(v, 0, p)
-#define H_LESS(c, a, b) ((c) - (a) * (b))
 #define H_IN(b, x, y) A_[((b)*H_N + (x)) * H_N + (y)]
 #define H_OUT(b, x, y, v) L_[((b)*H_N + (x)) * H_N + (y)] = (v)
 #define H_N 20
@@ -33,8 +26,6 @@
 #define H_B 8
 #define H_ROWS 4
 #define H_NV 2
-#define H_W 4
-#define H_INT int
 #endif
 #define H_L (H_NV * H_W)
 #define CHOLESKY_PANEL(j) ((H_INT)(H_B * H_B) * ((j) * ((j) + 1) / 2))

@@ -9,15 +9,8 @@
  * Holes: H_NAME; H_SPACE, of w; H_B, H_S, H_L, H_NV; H_IS_ZERO(v); vectors and arithmetic as in kernels/linalg/linalg.h. */
 #ifndef H_NAME
 #define H_NAME lapack_apply_function
+#include "linalg_defaults.clh"
 #define H_SPACE __global
-#define H_T float
-#define H_CONJ(v) (v)
-#define H_IS_ZERO(v) ((v) == 0)
-#define H_V float4
-#define H_W 4
-#define H_LOADV(space, p) vload4(0, p)
-#define H_STOREV(v, space, p) vstore4(v, 0, p)
-#define H_LESS(c, a, b) ((c) - (a) * (b))
 #define H_B 4
 #define H_NV 2
 #define H_S 16

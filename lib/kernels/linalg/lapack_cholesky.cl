@@ -10,17 +10,13 @@
  * in kernels/linalg/linalg.h, H_REAL(r) a real number as one of the matrix. */
 #ifndef H_NAME
 #define H_NAME lapack_cholesky_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global float *L_, __global int *I_
 #define H_POINTERS
-#define H_T float
-#define H_R float
-#define H_RE(v) (v)
-#define H_REAL(r) (r)
-#define H_CONJ(v) (v)
-#define H_SUBMUL(c, a, b) ((c) - (a) * (b))
 #define H_A(b, i, j) A_[((b)*H_N + (i)) * H_N + (j)]
 #define H_OUT(b, i, j, v) L_[((b)*H_N + (i)) * H_N + (j)] = (v)
 #define H_INFO(b, v) I_[b] = (v)
+#define H_M 10
 #define H_N 10
 #define H_LOWER 1
 #define H_BATCH 2
@@ -29,24 +25,9 @@
 #define H_AT(i, j) ((i) * (H_N + 1) + (j))
 #define H_X 8
 #define H_Y 4
-#define H_INT int
 #endif
 
-#if !H_ALONE
-__attribute__((reqd_work_group_size(H_X, H_Y, 1)))
-#endif
-__kernel void H_NAME(H_PARAMS) {
-  H_POINTERS
-#if H_ALONE
-  H_T w[H_N * H_N + 64 / sizeof(H_T)]; /* halo_private_room says what for */
-  const int lx = 0, ly = 0;
-  const H_INT batch = (H_INT)get_global_id(0);
-  if (batch >= H_BATCH) return;
-#else
-  __local H_T w[H_N * (H_N + 1)];
-  const int lx = (int)get_local_id(0), ly = (int)get_local_id(1);
-  const H_INT batch = (H_INT)get_group_id(0);
-#endif
+#include "lapack_matrix.clh"
   for (int i = ly; i < H_N; i += H_Y) {
 #if H_LOWER
     for (int j = lx; j <= i; j += H_X) w[H_AT(j, i)] = H_A(batch, i, j);
@@ -62,8 +43,8 @@ __kernel void H_NAME(H_PARAMS) {
     H_BARRIER
     if (pivot <= 0) break;
     const H_R root = sqrt(pivot);
-    for (int j = k + 1 + ly * H_X + lx; j < H_N; j += H_X * H_Y) w[H_AT(k, j)] /= root;
-    if (lx == 0 && ly == 0) w[H_AT(k, k)] = H_REAL(root);
+    for (int j = k + 1 + item; j < H_N; j += H_X * H_Y) w[H_AT(k, j)] /= root;
+    if (item == 0) w[H_AT(k, k)] = H_REAL(root);
     H_BARRIER
     for (int i = k + 1 + ly; i < H_N; i += H_Y) {
       const H_T factor = H_CONJ(w[H_AT(k, i)]);
@@ -94,5 +75,5 @@ __kernel void H_NAME(H_PARAMS) {
       H_OUT(batch, i, j, v);
     }
   }
-  if (lx == 0 && ly == 0) H_INFO(batch, done < H_N ? done + 1 : 0);
+  if (item == 0) H_INFO(batch, done < H_N ? done + 1 : 0);
 }

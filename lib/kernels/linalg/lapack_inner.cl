@@ -4,12 +4,7 @@
  * Holes: H_NAME; vectors and arithmetic as in kernels/linalg/linalg.h. */
 #ifndef H_NAME
 #define H_NAME lapack_inner_function
-#define H_T float
-#define H_V float4
-#define H_W 4
-#define H_LOADV(space, p) vload4(0, p)
-#define H_STOREV(v, space, p) vstore4(v, 0, p)
-#define H_PLUS(c, a, b) ((c) + (a) * (b))
+#include "linalg_defaults.clh"
 #endif
 
 static __attribute__((min_vector_width(512), noinline)) H_T H_NAME(const H_T *a, const H_T *b,

@@ -14,6 +14,7 @@
  * H_REAL(r), H_SIZE(v), H_IS_ZERO(v). */
 #ifndef H_NAME
 #define H_NAME lapack_lines_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global float *R_, __global float *T_, __global float *W_
 #define H_POINTERS __global float *const w = W_ + batch * (H_M * H_S);
 #define H_SPACE __global
@@ -21,22 +22,6 @@
 #define H_INNER(a, b, count) ((a)[0] * (b)[0])
 #define H_REFLECT lapack_lines_example_reflect
 #define H_TAKE lapack_lines_example_take
-#define H_T float
-#define H_R float
-#define H_RE(v) (v)
-#define H_IM(v) 0
-#define H_MAKE(re, im) (re)
-#define H_REAL(r) (r)
-#define H_CONJ(v) (v)
-#define H_MUL(a, b) ((a) * (b))
-#define H_DIV(a, b) ((a) / (b))
-#define H_SIZE(v) fabs(v)
-#define H_IS_ZERO(v) ((v) == 0)
-#define H_V float4
-#define H_W 4
-#define H_LOADV(space, p) vload4(0, p)
-#define H_STOREV(v, space, p) vstore4(v, 0, p)
-#define H_LESS(c, a, b) ((c) - (a) * (b))
 #define H_A(b, i, j) A_[((b)*H_M + (i)) * H_N + (j)]
 #define H_OUT(b, i, j, v) R_[((b)*H_M + (i)) * H_N + (j)] = (v)
 #define H_TAU(b, k, v) T_[(b)*H_K + (k)] = (v)
@@ -51,7 +36,6 @@
 #define H_S 16
 #define H_L 12
 #define H_LEFT 7
-#define H_INT int
 #endif
 /* Loops over rows, and others: what is quick to compile. */
 #define LINES_ROW _Pragma("clang loop interleave(disable) unroll(disable)")

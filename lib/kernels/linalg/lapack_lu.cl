@@ -10,14 +10,9 @@
  * kernels/linalg/linalg.h, H_SIZE(v) what pivots are compared by, H_IS_ZERO(v). */
 #ifndef H_NAME
 #define H_NAME lapack_lu_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global float *L_, __global int *P_, __global int *I_
 #define H_POINTERS
-#define H_T float
-#define H_R float
-#define H_SUBMUL(c, a, b) ((c) - (a) * (b))
-#define H_DIV(a, b) ((a) / (b))
-#define H_SIZE(v) fabs(v)
-#define H_IS_ZERO(v) ((v) == 0)
 #define H_A(b, i, j) A_[((b)*H_M + (i)) * H_N + (j)]
 #define H_OUT(b, i, j, v) L_[((b)*H_M + (i)) * H_N + (j)] = (v)
 #define H_PIVOT(b, k, v) P_[(b)*H_K + (k)] = (v)
@@ -31,25 +26,9 @@
 #define H_AT(i, j) ((i) * (H_N + 1) + (j))
 #define H_X 8
 #define H_Y 4
-#define H_INT int
 #endif
 
-#if !H_ALONE
-__attribute__((reqd_work_group_size(H_X, H_Y, 1)))
-#endif
-__kernel void H_NAME(H_PARAMS) {
-  H_POINTERS
-#if H_ALONE
-  H_T w[H_M * H_N + 64 / sizeof(H_T)]; /* halo_private_room says what for */
-  const int lx = 0, ly = 0;
-  const H_INT batch = (H_INT)get_global_id(0);
-  if (batch >= H_BATCH) return;
-#else
-  __local H_T w[H_M * (H_N + 1)];
-  const int lx = (int)get_local_id(0), ly = (int)get_local_id(1);
-  const H_INT batch = (H_INT)get_group_id(0);
-#endif
-  const int item = ly * H_X + lx;
+#include "lapack_matrix.clh"
   for (int i = ly; i < H_M; i += H_Y) {
     for (int j = lx; j < H_N; j += H_X) w[H_AT(i, j)] = H_A(batch, i, j);
   }

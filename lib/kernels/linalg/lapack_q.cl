@@ -9,14 +9,9 @@
  * H_MUL(a, b), H_REAL(r) a real number as one of the matrix, H_IS_ZERO(v). */
 #ifndef H_NAME
 #define H_NAME lapack_q_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global const float *T_, __global float *Q_
 #define H_POINTERS
-#define H_T float
-#define H_CONJ(v) (v)
-#define H_REAL(r) (r)
-#define H_MUL(a, b) ((a) * (b))
-#define H_SUBMUL(c, a, b) ((c) - (a) * (b))
-#define H_IS_ZERO(v) ((v) == 0)
 #define H_A(b, i, j) A_[((b)*H_M + (i)) * H_N + (j)]
 #define H_FACTOR(b, k) T_[(b)*H_K + (k)]
 #define H_OUT(b, i, j, v) Q_[((b)*H_M + (i)) * H_N + (j)] = (v)
@@ -29,25 +24,13 @@
 #define H_AT(i, j) ((i) * (H_N + 1) + (j))
 #define H_X 8
 #define H_Y 4
-#define H_INT int
 #endif
 
-#if !H_ALONE
-__attribute__((reqd_work_group_size(H_X, H_Y, 1)))
-#endif
-__kernel void H_NAME(H_PARAMS) {
-  H_POINTERS
+#include "lapack_matrix.clh"
 #if H_ALONE
-  H_T w[H_M * H_N + 64 / sizeof(H_T)]; /* halo_private_room says what for */
   H_T sums[H_N + 64 / sizeof(H_T)];
-  const int item = 0;
-  const H_INT batch = (H_INT)get_global_id(0);
-  if (batch >= H_BATCH) return;
 #else
-  __local H_T w[H_M * (H_N + 1)];
   __local H_T sums[H_N];
-  const int item = (int)get_local_id(1) * H_X + (int)get_local_id(0);
-  const H_INT batch = (H_INT)get_group_id(0);
 #endif
   for (int i = 0; i < H_M; ++i) {
     for (int j = item; j < H_N; j += H_X * H_Y) {

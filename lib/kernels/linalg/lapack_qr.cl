@@ -9,18 +9,9 @@
  * work group; H_INT; arithmetic as in kernels/linalg/linalg.h, H_IM(v), H_MUL(a, b), H_MAKE(re, im). */
 #ifndef H_NAME
 #define H_NAME lapack_qr_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global float *R_, __global float *T_
 #define H_POINTERS
-#define H_T float
-#define H_R float
-#define H_RE(v) (v)
-#define H_IM(v) 0
-#define H_MAKE(re, im) (re)
-#define H_CONJ(v) (v)
-#define H_MUL(a, b) ((a) * (b))
-#define H_SUBMUL(c, a, b) ((c) - (a) * (b))
-#define H_DIV(a, b) ((a) / (b))
-#define H_SIZE(v) fabs(v)
 #define H_A(b, i, j) A_[((b)*H_M + (i)) * H_N + (j)]
 #define H_OUT(b, i, j, v) R_[((b)*H_M + (i)) * H_N + (j)] = (v)
 #define H_TAU(b, k, v) T_[(b)*H_K + (k)] = (v)
@@ -34,26 +25,14 @@
 #define H_AT(i, j) ((i) * (H_N + 1) + (j))
 #define H_X 8
 #define H_Y 4
-#define H_INT int
 #endif
 #define QR_SQUARE(v) (H_RE(v) * H_RE(v) + H_IM(v) * H_IM(v))
 
-#if !H_ALONE
-__attribute__((reqd_work_group_size(H_X, H_Y, 1)))
-#endif
-__kernel void H_NAME(H_PARAMS) {
-  H_POINTERS
+#include "lapack_matrix.clh"
 #if H_ALONE
-  H_T w[H_M * H_N + 64 / sizeof(H_T)]; /* halo_private_room says what for */
   H_T sums[H_N + 64 / sizeof(H_T)];
-  const int item = 0;
-  const H_INT batch = (H_INT)get_global_id(0);
-  if (batch >= H_BATCH) return;
 #else
-  __local H_T w[H_M * (H_N + 1)];
   __local H_T sums[H_N];
-  const int item = (int)get_local_id(1) * H_X + (int)get_local_id(0);
-  const H_INT batch = (H_INT)get_group_id(0);
 #endif
   for (int i = 0; i < H_M; ++i) {
     for (int j = item; j < H_N; j += H_X * H_Y) w[H_AT(i, j)] = H_A(batch, i, j);

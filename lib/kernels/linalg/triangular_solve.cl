@@ -14,14 +14,9 @@
  * H_INT; arithmetic as in kernels/linalg/linalg.h. */
 #ifndef H_NAME
 #define H_NAME triangular_solve_example
+#include "linalg_defaults.clh"
 #define H_PARAMS __global const float *A_, __global const float *B_, __global float *X_, __global float *X
 #define H_POINTERS
-#define H_T float
-#define H_V float4
-#define H_LOADV(space, p) vload4(0, p)
-#define H_STOREV(v, space, p) vstore4(v, 0, p)
-#define H_LESS(c, a, b) ((c) - (a) * (b))
-#define H_DIV(a, b) ((a) / (b))
 #define H_A(b, i, k) A_[((b)*H_N + (i)) * H_N + (k)]
 #define H_B(b, i, line) B_[((b)*H_N + (i)) * H_LINES + (line)]
 #define H_OUT(b, i, line, v) X_[((b)*H_N + (i)) * H_LINES + (line)] = (v)
@@ -29,13 +24,11 @@
 #define H_LINES 9
 #define H_BATCH 2
 #define H_NV 2
-#define H_W 4
 #define H_P 8
 #define H_ROWS 3
 #define H_UNIT 0
 #define H_AHEAD 0
 #define H_ACROSS 1
-#define H_INT int
 #endif
 #define H_L (H_NV * H_W)
 /* Elements of b in the order of memory, so that lines far apart are not fetched again for each unknown. */

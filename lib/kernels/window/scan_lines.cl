@@ -47,10 +47,9 @@
 #define H_STORES 0
 #endif
 
+#include "lines.clh"
 /* Each step gives every second run of elements what the run before it ends with. */
 #if H_WIDTH == 16
-#define LINES_VLOAD vload16
-#define LINES_VSTORE vstore16
 #define LINES_TURN(v) v.sfedcba9876543210
 #define LINES_LAST(v) v.sf
 #define LINES_STEPS(v) \
@@ -59,8 +58,6 @@
   LINES_STEP(v, v.s0123333389abbbbb, (H_MASK)(0, 0, 0, 0, -1, -1, -1, -1, 0, 0, 0, 0, -1, -1, -1, -1)) \
   LINES_STEP(v, v.s0123456777777777, (H_MASK)(0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1))
 #else
-#define LINES_VLOAD vload8
-#define LINES_VSTORE vstore8
 #define LINES_TURN(v) v.s76543210
 #define LINES_LAST(v) v.s7
 #define LINES_STEPS(v) \
@@ -69,8 +66,6 @@
   LINES_STEP(v, v.s01233333, (H_MASK)(0, 0, 0, 0, -1, -1, -1, -1))
 #endif
 #define LINES_STEP(v, before, mask) { const H_LINE both = H_LINE_OP(before, v); v = (mask) ? both : v; }
-/* What is not together in memory goes through a loop, of which compilers make vectors if they are told to. */
-#define LINES_SIDE _Pragma("clang loop unroll(disable) vectorize_width(H_WIDTH)")
 #if H_LOADS
 #define LINES_IN(v, p) v = H_INV(p);
 #else
@@ -78,15 +73,6 @@
   H_T x[H_WIDTH]; \
   LINES_SIDE for (int j = 0; j < H_WIDTH; ++j) x[j] = H_IN((p) + j); \
   v = LINES_VLOAD(0, x); \
-}
-#endif
-#if H_STORES
-#define LINES_OUT(p, v) H_OUTV(p, v);
-#else
-#define LINES_OUT(p, v) { \
-  H_T x[H_WIDTH]; \
-  LINES_VSTORE(v, 0, x); \
-  LINES_SIDE for (int j = 0; j < H_WIDTH; ++j) H_OUT((p) + j, x[j]); \
 }
 #endif
 /* Element i of a sequence, and the line from there on, in the sequence's order. */
@@ -99,7 +85,6 @@
 #define LINES_FIRST(at, i) ((at) + (i))
 #define LINES_ORDER(v) v
 #endif
-#define LINES_UNROLL _Pragma("unroll")
 /* Line i of sequence l. What is combined of the chunk stays apart from what comes before the chunk, so that sums of
  * many lines round less often. */
 #if H_STEP == 0

@@ -44,18 +44,13 @@
 #define H_LANES 16
 #endif
 
+#include "lines.clh"
 #if H_WIDTH == 16
-#define LINES_VLOAD vload16
-#define LINES_VSTORE vstore16
 #define LINES_COUNT (H_MASK)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #else
-#define LINES_VLOAD vload8
-#define LINES_VSTORE vstore8
 #define LINES_COUNT (H_MASK)(0, 1, 2, 3, 4, 5, 6, 7)
 #endif
 #define LINES (H_LANES / H_WIDTH)
-#define LINES_UNROLL _Pragma("unroll")
-#define LINES_SIDE _Pragma("clang loop unroll(disable) vectorize_width(H_WIDTH)")
 /* The line of every H_STRIDE-th element from p on, and how many elements all lines touch. */
 #if H_LOADS && H_STRIDE == 1
 #define LINES_IN(v, p) v = H_INV(p);
@@ -70,15 +65,6 @@
   v = LINES_VLOAD(0, x); \
 }
 #define LINES_REACH ((H_LANES - 1) * H_STRIDE + 1)
-#endif
-#if H_STORES
-#define LINES_OUT(p, v) H_OUTV(p, v);
-#else
-#define LINES_OUT(p, v) { \
-  H_T x[H_WIDTH]; \
-  LINES_VSTORE(v, 0, x); \
-  LINES_SIDE for (int j = 0; j < H_WIDTH; ++j) H_OUT((p) + j, x[j]); \
-}
 #endif
 
 __kernel void H_NAME(H_PARAMS) {
