@@ -5,6 +5,7 @@
 #include "hlo/rows.h"
 #include "kernels/kernels.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /* All families; a new one is a line here. What has none of its own is for loops. */
@@ -188,45 +189,67 @@ static const halo_family *dispatch_whole(const halo_computation *body) {
   return dispatch_is_rows(body) ? &halo_family_rows : NULL;
 }
 
+/* One line of what a fusion's report says of an implementation. */
+static void dispatch_explain(halo_strbuf *explain, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void dispatch_explain(halo_strbuf *explain, const char *name, const char *format, ...) {
+  if (!explain) return;
+  va_list args;
+  va_start(args, format);
+  halo_strbuf_printf(explain, "    %-10s ", name);
+  halo_strbuf_vprintf(explain, format, args);
+  halo_strbuf_char(explain, '\n');
+  va_end(args);
+}
+
+halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
+                                const halo_implementation *implementations, halo_strbuf *explain,
+                                const halo_implementation **out_best, double *out_cost) {
+  const halo_implementation *best = NULL;
+  bool forced = false;
+  for (const halo_implementation *i = implementations; i->name; i++) {
+    const char *why = "";
+    int listed = halo_kernels_listed(l->kernels, family, i->name);
+    if (!i->supports(l, &why)) {
+      dispatch_explain(explain, i->name, "no: %s", why);
+      continue;
+    }
+    if (listed < 0) {
+      dispatch_explain(explain, i->name, "excluded by the list of kernels");
+      continue;
+    }
+    double cost = i->cost(l);
+    dispatch_explain(explain, i->name, "%.3g us%s", cost * 1e6,
+                     listed > 0 ? ", forced by the list of kernels" : "");
+    if (listed > 0 && !forced) best = NULL;
+    if (forced && listed <= 0) continue;
+    forced |= listed > 0;
+    if (!best || cost < *out_cost) {
+      best = i;
+      *out_cost = cost;
+    }
+  }
+  *out_best = best;
+  if (best) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT, "%s: " DISPATCH_LIST " leaves no implementation of %s",
+                   l->name, family);
+}
+
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {
+  l->loop = halo_loop_facts_create(l->arena);
   const halo_family *whole = dispatch_whole(l->computation);
   if (!whole) l->hero = dispatch_hero(l->computation);
   if (!whole && !l->hero) l->hero = dispatch_reduction(l->computation);
   HALO_TRY(dispatch_check(l));
   const halo_family *family = l->hero ? dispatch_family(l->hero->opcode) : &halo_family_loop;
   if (whole) family = whole;
-  const halo_implementation *best = NULL;
-  double best_cost = 0;
-  bool forced = false;
   halo_strbuf_printf(l->explain, "%s: %s\n", l->name, family->name);
-  for (const halo_implementation *i = family->implementations; i->name; i++) {
-    const char *why = "";
-    int listed = halo_kernels_listed(l->kernels, family->name, i->name);
-    bool able = i->supports(l, &why);
-    if (!able) {
-      halo_strbuf_printf(l->explain, "    %-10s no: %s\n", i->name, why);
-      continue;
-    }
-    if (listed < 0) {
-      halo_strbuf_printf(l->explain, "    %-10s excluded by the list of kernels\n", i->name);
-      continue;
-    }
-    double cost = i->cost(l);
-    halo_strbuf_printf(l->explain, "    %-10s %.3g us%s\n", i->name, cost * 1e6,
-                       listed > 0 ? ", forced by the list of kernels" : "");
-    if (listed > 0 && !forced) best = NULL;
-    if (forced && listed <= 0) continue;
-    forced |= listed > 0;
-    if (!best || cost < best_cost) {
-      best = i;
-      best_cost = cost;
-    }
-  }
-  if (!best) {
-    return halo_fail(HALO_INVALID_ARGUMENT, "%s: " DISPATCH_LIST " leaves no implementation of %s",
-                     l->name, family->name);
-  }
-  l->seconds = best_cost;
+  const halo_implementation *best;
+  HALO_TRY(halo_kernels_choose(l, family->name, family->implementations, l->explain, &best,
+                               &l->seconds));
+  l->counts_operations = best->counts == HALO_COUNTS_ALWAYS ||
+                         (best->counts == HALO_COUNTS_ON_CPUS && l->caps->is_cpu);
   *out_chosen = halo_arena_printf(l->arena, "%s:%s", family->name, best->name);
   halo_strbuf_printf(l->explain, "    -> %s\n", *out_chosen);
   return halo_fail_in(best->lower(l), "%s", l->name);

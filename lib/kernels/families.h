@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/families.h: loop.c's general implementation, which other families have as their last. */
+/* kernels/families.h: loops over elements, which other families have as their last implementation. */
 #ifndef HALO_KERNELS_FAMILIES_H
 #define HALO_KERNELS_FAMILIES_H
 
@@ -13,8 +13,9 @@ bool halo_loop_leaves_caches(const halo_lowering *l, int64_t written);
 
 /* Always. */
 bool halo_loop_supports(const halo_lowering *l, const char **why);
-/* Seconds, by the elements of the result. */
+/* Seconds of the simplest loop, by the elements of the result. */
 double halo_loop_cost(const halo_lowering *l);
+/* In the form that is cheapest, tiles left out (loop/forms.c). */
 halo_status halo_loop_lower(halo_lowering *l);
 /* Whether this does a convolution as a stencil, of a small window, in vectors along rows. */
 bool halo_loop_is_stencil(const halo_lowering *l);

@@ -43,6 +43,10 @@ typedef struct halo_scratch {
   int64_t bytes;
 } halo_scratch;
 
+/* What loops over elements have found out of a fusion (loop/forms.c), at first nothing. */
+typedef struct halo_loop_facts halo_loop_facts;
+halo_loop_facts *halo_loop_facts_create(halo_arena *arena);
+
 /* What lowering one fusion reads and writes. */
 typedef struct halo_lowering {
   halo_arena *arena;
@@ -62,7 +66,10 @@ typedef struct halo_lowering {
    * position by position (HALO_TRAIT_FINISH). NULL: loops over elements do it all. Set by
    * halo_kernels_lower. */
   const halo_instr *hero;
+  halo_loop_facts *loop; /* what forms of loops have found out; set by halo_kernels_lower */
   /* results */
+  /* Whether the operations of the body, each done once an element, say what the launches take. */
+  bool counts_operations;
   double seconds;                      /* that all launches are expected to take */
   HALO_VEC(const halo_kernel *) parts; /* the kernels, in order */
   HALO_VEC(halo_launch) launches;
@@ -71,6 +78,10 @@ typedef struct halo_lowering {
   halo_status tables_status;       /* the first failure to make one */
 } halo_lowering;
 
+/* Where the simple operations of a fusion's body, each done once an element, say what an implementation takes; elsewhere
+ * it is its cost alone. On CPUs sums of work items are vectors, and what a row's sums are asked for is near. */
+typedef enum halo_counts { HALO_COUNTS_NEVER, HALO_COUNTS_ON_CPUS, HALO_COUNTS_ALWAYS } halo_counts;
+
 typedef struct halo_implementation {
   const char *name; /* "row": unique in its family */
   /* Whether it can; otherwise *why says why not, in a few words. */
@@ -78,6 +89,7 @@ typedef struct halo_implementation {
   /* Expected seconds, by what things cost on the target. */
   double (*cost)(const halo_lowering *l);
   halo_status (*lower)(halo_lowering *l);
+  halo_counts counts;
 } halo_implementation;
 
 typedef struct halo_family {
@@ -99,6 +111,12 @@ halo_status halo_kernels_check_list(const char *list);
  * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS leaves no implementation. A named one is
  * taken wherever it can serve. `*out_chosen` is "family:name". */
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen);
+
+/* The cheapest of implementations, up to a NULL name, of a family: of those that the list forces, if any can, and of none that
+ * it leaves out. `explain` gets a line for each; NULL: none. HALO_INVALID_ARGUMENT as halo_kernels_lower. */
+halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
+                                const halo_implementation *implementations, halo_strbuf *explain,
+                                const halo_implementation **out_best, double *out_cost);
 
 /* What a HALO_KERNELS list says of "family:name": 1 forced, -1 skipped, 0 nothing. */
 int halo_kernels_listed(const char *list, const char *family, const char *name);

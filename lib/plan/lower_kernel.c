@@ -169,17 +169,6 @@ static double lower_operations(const halo_computation *body) {
   return sum;
 }
 
-/* Whether lower_operations says what an implementation takes; sums of a CPU's work items are vectors, and what a
- * row's sums are asked for is near. */
-static bool lower_counts_operations(const halo_caps *caps, const char *chosen) {
-  static const char *const sums[] = {"reduce:row", "reduce:column", "rows:item", "rows:few"};
-  bool counts = strncmp(chosen, "loop:", 5) == 0;
-  for (size_t i = 0; i < sizeof sums / sizeof *sums && caps->is_cpu; i++) {
-    counts = counts || strcmp(chosen, sums[i]) == 0;
-  }
-  return counts;
-}
-
 halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) {
   halo_computation *body = instr->opcode == HALO_OP_FUSION ? halo_instr_comp(instr, HALO_ATTR_CALLS)
                                                            : halo_fusion_wrap(instr);
@@ -205,7 +194,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
                      .prefix = "u@_",
                      .name = instr->name,
                      .computation = body};
-  const char *chosen = "";
+  const char *chosen;
   halo_status status = halo_kernels_lower(&l, &chosen);
   int32_t *scratch = halo_arena_array(&s->plan->arena, int32_t, l.scratch.count);
   for (int32_t i = 0; i < l.scratch.count; i++) {
@@ -233,9 +222,7 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
     lower_launch(s, steps, launch, &binding, last ? flops : 0);
     halo_step *step = &steps->data[steps->count - 1];
     step->seconds = l.seconds / l.launches.count;
-    if (lower_counts_operations(s->caps, chosen)) {
-      step->operations = lower_operations(body) / l.launches.count;
-    }
+    if (l.counts_operations) step->operations = lower_operations(body) / l.launches.count;
   }
   halo_strbuf_deinit(&source);
   halo_vec_deinit(&l.parts);

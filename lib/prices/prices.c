@@ -9,7 +9,7 @@
 #include <string.h>
 
 const halo_price_row halo_price_rows[HALO_PRICE_COUNT] = {
-#define HALO_PRICE(name, unit, cpu, gpu, origin, date, meaning) \
+#define HALO_PRICE(name, unit, cpu, gpu, origin, date, meaning)                                    \
   {#name, meaning, HALO_PRICE_##unit, cpu, gpu, HALO_PRICE_##origin, date},
 #include "prices/prices.def"
 #undef HALO_PRICE

@@ -84,4 +84,4 @@ check run-trace 'halo run axpy.hlo -q -p none -n 2 --trace t.json 2>/dev/null; g
   grep -o "\"args\": {\"name\": \"XLA Ops\"}" t.json; tail -1 t.json'
 check run-trace-fails 'halo run axpy.hlo -q -p none --trace no/such/folder.json'
 check run-no-program 'echo hello >f.hlo; halo run f.hlo; echo "import jax" | halo run -; halo run /dev/null; halo axpy.hlo; halo bench nothing'
-check run-kernels-wrong 'for list in foo dot:bar -loop:turn,-loop:generic; do halo run -q axpy.hlo --kernels $list; done'
+check run-kernels-wrong 'for list in foo dot:bar -loop:lanes,-loop:generic; do halo run -q axpy.hlo --kernels $list; done'

@@ -17,8 +17,8 @@ START_TEST(rows_are_whole) {
     ck_assert_msg(r->cpu > 0 && r->gpu >= 0, "%s: prices are positive", r->name);
     ck_assert_msg(strlen(r->meaning) > 5, "%s: says little", r->name);
     int year, month, day, end = 0;
-    ck_assert_msg(sscanf(r->date, "%4d-%2d-%2d%n", &year, &month, &day, &end) == 3 &&
-                      end == 10 && r->date[end] == '\0',
+    ck_assert_msg(sscanf(r->date, "%4d-%2d-%2d%n", &year, &month, &day, &end) == 3 && end == 10 &&
+                      r->date[end] == '\0',
                   "%s: the date is %s", r->name, r->date);
     ck_assert(*halo_price_unit_name(r->unit) && *halo_price_origin_name(r->origin));
   }
@@ -30,8 +30,8 @@ END_TEST
 START_TEST(older_files_are_read) {
   halo_prices p = halo_prices_cpu;
   bool set[HALO_PRICE_COUNT] = {false};
-  ck_assert(halo_prices_parse("launch = 1.5e-05\nbandwidth = 2.5e+10\nrate = 7e9\nitem_rate = 3e9\n",
-                              &p, set));
+  ck_assert(halo_prices_parse(
+      "launch = 1.5e-05\nbandwidth = 2.5e+10\nrate = 7e9\nitem_rate = 3e9\n", &p, set));
   ck_assert(p.launch == 1.5e-5 && p.bandwidth == 2.5e10 && p.rate == 7e9 && p.item_rate == 3e9);
   ck_assert(p.dot_pack_a == halo_prices_cpu.dot_pack_a && set[halo_price_find("launch")] &&
             !set[halo_price_find("dot_pack_a")]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/loop/loop.c: one work item an element: the general implementation of everything. */
+#include "kernels/loop/loop.h"
+
 #include "codegen/ctype.h"
-#include "kernels/families.h"
-#include "kernels/kernels.h"
 
 bool halo_loop_supports(const halo_lowering *l, const char **why) {
   (void)l;
@@ -16,9 +16,6 @@ double halo_loop_cost(const halo_lowering *l) {
   return halo_lowering_seconds(l, halo_lowering_prices(l)->loop_element * elements);
 }
 
-/* Elements that one work item computes in lines: those of a cache line of 4-byte values. */
-enum { LOOP_LINE = 16 };
-
 bool halo_loop_leaves_caches(const halo_lowering *l, int64_t written) {
   if (!l->caps->is_cpu || written < HALO_STREAM_BYTES) return false;
   int64_t touched = written;
@@ -29,19 +26,16 @@ bool halo_loop_leaves_caches(const halo_lowering *l, int64_t written) {
   return (uint64_t)touched > l->caps->global_cache;
 }
 
-/* Whether results are large enough, and of a form, to be written past a CPU's caches. Stores of 16 narrow elements
- * fill no cache line: they took up to twice as long. */
-static bool loop_streams(const halo_lowering *l, int64_t items) {
+int64_t loop_result_bytes(const halo_lowering *l, size_t *narrowest) {
   const halo_instr *root = halo_lowering_root(l);
-  int32_t leaves = halo_shape_leaf_count(root->shape);
-  if (items % LOOP_LINE != 0) return false;
   int64_t bytes = 0;
-  for (int32_t k = 0; k < leaves; k++) {
+  *narrowest = SIZE_MAX;
+  for (int32_t k = 0; k < halo_shape_leaf_count(root->shape); k++) {
     const halo_shape *leaf = halo_leaf_shape(root->shape, k);
-    if (halo_type_size(leaf->type) < 4) return false;
+    if (halo_type_size(leaf->type) < *narrowest) *narrowest = halo_type_size(leaf->type);
     bytes += halo_shape_byte_size(leaf);
   }
-  return halo_loop_leaves_caches(l, bytes);
+  return bytes;
 }
 
 /* The elementary functions of an element; those of two operands, and all that computes with complex numbers, count
@@ -67,18 +61,13 @@ static int32_t loop_functions(const halo_lowering *l) {
   return functions;
 }
 
-/* Whether there is so much arithmetic that compilers find pairs of like operations in one element, as the parts of a
- * complex number are, which keeps them from making vectors of neighbours across work items (PoCL looks for pairs
- * first). In a loop over neighbours they see those first. */
-static bool loop_has_pairs(const halo_lowering *l, int64_t items) {
+bool loop_has_pairs(const halo_lowering *l, int64_t items) {
   enum { LINES = 64 };
-  if (!l->caps->is_cpu || items % LOOP_LINE != 0 || items < LOOP_LINE * LINES) return false;
+  if (items < LOOP_LINE * LINES) return false;
   return loop_functions(l) > (l->caps->vector_width_float >= LOOP_LINE ? 0 : 1);
 }
 
-/* Whether everything is done at the position that is written, so that the code depends on no extent:
- * elementwise operations of one shape, and scalars. */
-static bool loop_is_flat(const halo_computation *body) {
+bool loop_is_flat(const halo_computation *body) {
   const halo_shape *shape = halo_leaf_shape(body->root->shape, 0);
   uint64_t same = halo_computation_same_position(body);
   for (int32_t i = 0; i < body->instrs.count; i++) {
@@ -109,25 +98,12 @@ static bool loop_is_flat(const halo_computation *body) {
  * a work group. */
 enum { LOOP_ROW = 16, LOOP_GROUP = 1024 };
 
-/* How the elements are shared out. */
-typedef struct loop_shape {
-  int64_t items;
-  int64_t row;     /* its elements; 0: no rows */
-  bool line;       /* a work item computes LOOP_LINE neighbours and stores them as one */
-  bool stream;     /* past the caches */
-  int lanes;       /* neighbours that a work item loads and stores as vectors; 1: one element */
-  uint64_t turned; /* inputs of which lines turn rows of 16 words over, by number */
-} loop_shape;
-
 /* Bytes that a GPU's work item moves at once at best, and neighbours that it has registers for. */
 enum { LOOP_VECTOR = 16, LOOP_LANES = 8 };
 
-/* How many neighbours a work item of a GPU takes: its compilers make no vectors across work items, and
- * narrow loads leave most of the bus idle. On CPUs, whose compilers do, it is slower. Buffers begin at
- * places where any vector may (halo_plan_assign), and their sizes are whole vectors. */
-static int loop_lanes(const halo_lowering *l, int64_t items) {
+int loop_lanes(const halo_lowering *l, int64_t items) {
   const halo_computation *body = l->computation;
-  if (!l->caps->is_gpu || !loop_is_flat(body)) return 1;
+  if (!loop_is_flat(body)) return 1;
   size_t largest = 1;
   for (int32_t i = 0; i < body->instrs.count; i++) {
     const halo_instr *instr = body->instrs.data[i];
@@ -187,9 +163,7 @@ void halo_loop_values(const halo_lowering *l, halo_emitter *e, emit_frame *frame
   }
 }
 
-/* Inputs of rows of 16 words, of which elements read several each: loaded one by one by neighbours, these come from as
- * many lines of memory. */
-static uint64_t loop_turned(const halo_lowering *l, int64_t items) {
+uint64_t loop_turned(const halo_lowering *l, int64_t items) {
   enum { WORDS = 16, LEAST = 6 };
   bool any = false;
   for (int32_t p = 0; p < l->computation->params.count; p++) {
@@ -215,23 +189,6 @@ static uint64_t loop_turned(const halo_lowering *l, int64_t items) {
   halo_vec_deinit(&turned.words);
   halo_emitter_deinit(&e);
   return inputs;
-}
-
-static loop_shape loop_shape_of(const halo_lowering *l) {
-  const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
-  loop_shape s = {.items = halo_shape_element_count(shape), .lanes = 1};
-  if (s.items == 0) return s;
-  s.stream = loop_streams(l, s.items);
-  s.turned = loop_turned(l, s.items);
-  s.line = s.stream || s.turned || loop_has_pairs(l, s.items);
-  s.lanes = loop_lanes(l, s.items);
-  if (loop_is_flat(l->computation)) return s;
-  s.row = halo_loop_row(l, shape);
-  if (!s.row) return s;
-  s.line &= s.row % LOOP_LINE == 0;
-  s.stream &= s.line;
-  if (!s.line) s.turned = 0;
-  return s;
 }
 
 /* Declares the variables of a work item's place and gives the position that it starts with, which is
@@ -321,8 +278,7 @@ static bool loop_open_guard(halo_emitter *e, const halo_lowering *l, int64_t ite
   return true;
 }
 
-/* All results at a position, which is read everywhere before it is written. */
-static void loop_emit_element(const halo_lowering *l, halo_emitter *e, const halo_integer *at) {
+void loop_emit_element(const halo_lowering *l, halo_emitter *e, const halo_integer *at) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
   emit_frame *frame = halo_frame_kernel(e, l->computation);
@@ -508,39 +464,10 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
   }
 }
 
-/* The kernel of what was emitted, called `form`, which reports name "loop" and `how`. A work item reads everything before
- * it writes. */
-static halo_launch *loop_add(halo_lowering *l, halo_emitter *e, const char *form, const char *how) {
+halo_launch *loop_add(halo_lowering *l, halo_emitter *e, const char *form, const char *how) {
   const char *label = halo_arena_printf(l->arena, "%s loop%s", l->name, how);
   uint64_t in_place = halo_computation_same_position(l->computation);
   return halo_kernel_add(l, e, halo_kernel_name(l, form), label, in_place);
-}
-
-static halo_status loop_lower_spans(halo_lowering *l, const halo_loop_spans *s) {
-  halo_emitter e;
-  halo_loop_begin_spans(&e, l);
-  halo_loop_emit_spans(l, &e, s);
-  if (e.status == HALO_OK) halo_loop_launch_spans(l, loop_add(l, &e, "spans", ":spans"), s);
-  halo_status status = e.status;
-  halo_emitter_deinit(&e);
-  return status;
-}
-
-static halo_status loop_lower_short(halo_lowering *l, const halo_loop_short *s) {
-  halo_emitter e;
-  halo_loop_begin_spans(&e, l);
-  halo_loop_emit_short(l, &e, s);
-  if (e.status == HALO_OK) halo_loop_launch_short(l, loop_add(l, &e, "short", ":short"), s);
-  halo_status status = e.status;
-  halo_emitter_deinit(&e);
-  return status;
-}
-
-/* Whether a convolution is a stencil: a small window, along rows. */
-bool halo_loop_is_stencil(const halo_lowering *l) {
-  const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
-  halo_loop_spans spans;
-  return halo_emitter_unrolls(l->hero) && halo_loop_find_spans(l, shape, loop_emit_element, &spans);
 }
 
 /* One position stands for an element of each result. */
@@ -556,43 +483,31 @@ static halo_status loop_check_results(const halo_lowering *l) {
   return HALO_OK;
 }
 
-halo_status halo_loop_lower(halo_lowering *l) {
+halo_status loop_lower_shape(halo_lowering *l, const loop_shape *s) {
   HALO_TRY(loop_check_results(l));
-  loop_shape s = loop_shape_of(l);
-  if (s.items == 0) return HALO_OK;
-  const halo_shape *shape = halo_leaf_shape(halo_lowering_root(l)->shape, 0);
-  halo_loop_short rows;
-  if (halo_loop_find_short(l, &rows)) return loop_lower_short(l, &rows);
-  halo_loop_spans spans;
-  if (halo_loop_find_spans(l, shape, loop_emit_element, &spans)) return loop_lower_spans(l, &spans);
+  if (s->items == 0) return HALO_OK;
   halo_emitter e;
   halo_emitter_init(&e, l->arena, l->computation);
   /* Of places that are narrowed compilers do not see, within branches, that they are neighbours. */
-  e.wide |= s.row > 0;
-  if (s.line) {
-    loop_emit_line(l, &e, &s);
-  } else if (s.lanes > 1) {
-    loop_emit_lanes(l, &e, &s);
+  e.wide |= s->row > 0;
+  if (s->line) {
+    loop_emit_line(l, &e, s);
+  } else if (s->lanes > 1) {
+    loop_emit_lanes(l, &e, s);
   } else {
-    loop_emit_item(l, &e, &s);
+    loop_emit_item(l, &e, s);
   }
   if (e.status == HALO_OK) {
-    const char *how = s.stream ? ":stream" : s.line ? ":line" : s.lanes > 1 ? ":lanes" : "";
-    if (s.row) how = halo_arena_printf(l->arena, ":rows%s", how);
-    const char *form = s.stream      ? "stream"
-                       : s.line      ? "line"
-                       : s.row       ? "rows"
-                       : s.lanes > 1 ? "lanes"
-                                     : "loop";
-    loop_launch(loop_add(l, &e, form, how), l->caps, &s);
+    const char *how = s->stream ? ":stream" : s->line ? ":line" : s->lanes > 1 ? ":lanes" : "";
+    if (s->row) how = halo_arena_printf(l->arena, ":rows%s", how);
+    const char *form = s->stream      ? "stream"
+                       : s->line      ? "line"
+                       : s->row       ? "rows"
+                       : s->lanes > 1 ? "lanes"
+                                      : "loop";
+    loop_launch(loop_add(l, &e, form, how), l->caps, s);
   }
   halo_status status = e.status;
   halo_emitter_deinit(&e);
   return status;
 }
-
-static const halo_implementation loop_implementations[] = {
-    {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower},
-    {"generic", halo_loop_supports, halo_loop_cost, halo_loop_lower},
-    {0}};
-const halo_family halo_family_loop = {"loop", HALO_OPCODE_COUNT, loop_implementations};

@@ -451,8 +451,8 @@ static halo_status reduce_lower(halo_lowering *l) {
 }
 
 static const halo_implementation reduce_implementations[] = {
-    {"row", reduce_row_supports, reduce_cost, reduce_lower},
-    {"column", reduce_column_supports, reduce_cost, reduce_lower},
+    {"row", reduce_row_supports, reduce_cost, reduce_lower, HALO_COUNTS_ON_CPUS},
+    {"column", reduce_column_supports, reduce_cost, reduce_lower, HALO_COUNTS_ON_CPUS},
     {"loop", halo_loop_supports, reduce_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_reduce = {"reduce", HALO_OP_REDUCE, reduce_implementations};
