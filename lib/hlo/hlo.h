@@ -237,6 +237,15 @@ typedef struct halo_call_walk {
  * the end. */
 halo_computation *halo_call_walk_next(halo_call_walk *walk, const halo_instr **from);
 
+/* ---- What is refused before passes and plans work on a module ---- */
+
+/* HALO_UNIMPLEMENTED where a computation would have more than some millions of instructions if what it calls stood at
+ * each place that calls it: passes put calls and maps there; plans, and the partitioner, loops and branches too
+ * (`with_control`). */
+halo_status halo_module_check_size(const halo_module *module, bool with_control);
+/* HALO_UNIMPLEMENTED for dimensions without a bound (naming instruction and line) in what the entry reaches. */
+halo_status halo_module_check_bounds(const halo_module *module);
+
 /* Branches of a conditional in index order (true, false for the pred form). */
 int32_t halo_conditional_branch_count(const halo_instr *instr);
 halo_computation *halo_conditional_branch(const halo_instr *instr, int32_t i);

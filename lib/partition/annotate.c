@@ -2,8 +2,7 @@
 /* partition/annotate.c: what a module says of shardings, for each array in it. */
 #include "base/status.h"
 #include "hlo/collective.h"
-#include "partition/partition.h"
-#include "passes/passes.h"
+#include "partition/spmd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,19 +98,19 @@ static uint64_t annotate_open(const halo_instr *instr) {
 }
 
 /* Which axes the text has apart from the next. */
-static void annotate_apart(halo_spmd_mesh *mesh, const halo_spmd_sharding *said) {
+static void annotate_separate(halo_spmd_mesh *mesh, const halo_spmd_sharding *said) {
   const uint32_t sets[] = {said->manual, said->unreduced};
   for (int a = 0; a + 1 < mesh->axes; a++) {
     for (int k = 0; k < 2; k++) {
-      if ((sets[k] >> a & 1) != (sets[k] >> (a + 1) & 1)) mesh->apart |= 1u << a;
+      if ((sets[k] >> a & 1) != (sets[k] >> (a + 1) & 1)) mesh->separate |= 1u << a;
     }
   }
   for (int d = 0; d < said->rank; d++) {
     const halo_spmd_axes *axes = &said->dims[d];
     for (int k = 0; k < axes->count; k++) {
       int a = axes->id[k];
-      if (k + 1 == axes->count || axes->id[k + 1] != a + 1) mesh->apart |= 1u << a;
-      if (a > 0 && (k == 0 || axes->id[k - 1] != a - 1)) mesh->apart |= 1u << (a - 1);
+      if (k + 1 == axes->count || axes->id[k + 1] != a + 1) mesh->separate |= 1u << a;
+      if (a > 0 && (k == 0 || axes->id[k - 1] != a - 1)) mesh->separate |= 1u << (a - 1);
     }
   }
 }
@@ -122,7 +121,7 @@ static halo_status annotate_box(halo_spmd *p, const halo_instr *instr, const hal
   if (!said) return HALO_OK;
   halo_status status = halo_spmd_read(p, said, leaf->shape->rank, &leaf->box->sharding, &direct);
   if (status != HALO_OK) return annotate_fail(instr, status);
-  if (direct) annotate_apart(&p->mesh, &leaf->box->sharding);
+  if (direct) annotate_separate(&p->mesh, &leaf->box->sharding);
   halo_spmd_make_even(p, leaf->shape, &leaf->box->sharding);
   uint64_t open = annotate_open(instr);
   /* What only says to which region it belongs lies as suits the program. */
@@ -132,24 +131,6 @@ static halo_status annotate_box(halo_spmd *p, const halo_instr *instr, const hal
   leaf->box->fixed = !open;
   leaf->box->closed = ~open;
   return HALO_OK;
-}
-
-bool halo_spmd_is_free(const halo_module *module, bool result, int32_t index) {
-  const char *name = result ? "allow_spmd_sharding_propagation_to_output"
-                            : "allow_spmd_sharding_propagation_to_parameters";
-  for (int32_t i = 0; i < module->header.count; i++) {
-    if (strcmp(module->header.data[i].name, name) != 0) continue;
-    const char *at = module->header.data[i].text;
-    bool several = strchr(at, ',') != NULL;
-    for (int32_t skip = several ? index : 0; skip > 0 && at; skip--) {
-      at = strchr(at, ',');
-      if (at) at++;
-    }
-    if (!at) return false;
-    at += strspn(at, "{ ");
-    return strncmp(at, "true", 4) == 0;
-  }
-  return false;
 }
 
 /* A leaf that is said to lie as others do gets the box of the first of them. */

@@ -5,44 +5,6 @@
 
 #include <string.h>
 
-/* ---- Between axes of dimensions and axes of factors ---- */
-
-void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
-                       const halo_spmd_sharding *sharding, halo_spmd_assignment *out) {
-  memset(out, 0, sizeof *out * (size_t)rule->factors);
-  if (!halo_shape_is_array(rule->leaf[tensor]->shape)) return;
-  for (int d = 0; d < sharding->rank; d++) {
-    const halo_spmd_axes *axes = &sharding->dims[d];
-    const halo_spmd_factors *factors = &rule->dims[tensor][d];
-    for (int32_t i = 0, next = 0; i < factors->count; i++) {
-      int32_t f = factors->id[i];
-      int64_t left = rule->size[f];
-      while (next < axes->count && left % p->mesh.radix[axes->id[next]] == 0) {
-        left /= p->mesh.radix[axes->id[next]];
-        out[f].id[out[f].count++] = axes->id[next++];
-      }
-      /* Tiles of what comes behind would not lie side by side. */
-      if (left > 1) break;
-    }
-  }
-  for (int32_t f = 0; f < rule->factors; f++) {
-    if (rule->kind[f] == HALO_SPMD_WHOLE) out[f].count = 0;
-  }
-}
-
-void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
-                        const halo_spmd_assignment *axes, halo_spmd_sharding *out) {
-  for (int d = 0; d < out->rank; d++) {
-    const halo_spmd_factors *factors = &rule->dims[tensor][d];
-    out->dims[d].count = 0;
-    for (int32_t i = 0; i < factors->count; i++) {
-      const halo_spmd_axes *more = &axes[factors->id[i]];
-      for (int k = 0; k < more->count; k++) out->dims[d].id[out->dims[d].count++] = more->id[k];
-      if (halo_spmd_tiles(p, more) != rule->size[factors->id[i]]) break;
-    }
-  }
-}
-
 /* ---- Choosing ---- */
 
 /* Bytes that are as dear as one that comes from another partition. */

@@ -5,49 +5,6 @@
 
 #include <string.h>
 
-/* ---- What parts need ---- */
-
-static int64_t borders_floor(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
-/* Where parts need most of the array, it is gathered instead. */
-static bool borders_are_few(const halo_spmd_reach *reach, int64_t size) {
-  return (reach->low > 0 ? reach->low : 0) + (reach->high > 0 ? reach->high : 0) <= size / 2;
-}
-
-/* Part i of the result, of `t` elements, begins in the padded operand at i * t * stride. */
-bool halo_spmd_window_reach(const halo_window_dim *w, int64_t size, int64_t out,
-                            halo_spmd_reach *reach) {
-  int64_t span = (w->size - 1) * w->window_dilation;
-  *reach = (halo_spmd_reach){0};
-  if (w->size < 1 || size < 1) return false;
-  if (w->base_dilation == 1 && size == out * w->stride) {
-    reach->low = w->pad_low;
-    reach->high = span + 1 - w->stride - w->pad_low;
-  } else if (w->stride == 1 && out == size * w->base_dilation) {
-    /* Elements stand b apart: those that are wanted, and holes before the first and behind the last. */
-    int64_t b = w->base_dilation, behind = span - 1 - w->pad_low;
-    reach->low = borders_floor(w->pad_low, b);
-    reach->pad_low = w->pad_low - reach->low * b;
-    reach->high = borders_floor(behind, b) + 1;
-    reach->pad_high = behind - borders_floor(behind, b) * b;
-  } else {
-    return false;
-  }
-  return borders_are_few(reach, size) && -reach->low < w->stride * w->size &&
-         -reach->high < w->stride * w->size;
-}
-
-/* Part i of the window, of t elements, meets the operand from i * t * dilation - pad_low on. */
-bool halo_spmd_kernel_reach(const halo_window_dim *w, int64_t size, int64_t out,
-                            halo_spmd_reach *reach) {
-  *reach = (halo_spmd_reach){0};
-  if (w->stride != 1 || w->base_dilation != 1 || w->reversal) return false;
-  if (size != w->size * w->window_dilation) return false;
-  reach->low = w->pad_low;
-  reach->high = out - w->window_dilation - w->pad_low;
-  return reach->low >= 0 && reach->high >= 0 && borders_are_few(reach, size);
-}
-
 /* ---- Moving ---- */
 
 /* What the partition `by` places on along the axes has; zeros where there is none, unless they go round. */
@@ -232,22 +189,6 @@ halo_instr *halo_spmd_rotate(halo_spmd_site *s) {
 
 /* ---- Finding shifts ---- */
 
-static const char borders_rotation[] = "halo.rotate";
-
-bool halo_spmd_is_rotation(const halo_instr *instr, int *dim, int64_t *by) {
-  const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
-  if (instr->opcode != HALO_OP_CUSTOM_CALL || !target || !target->text ||
-      strcmp(target->text, borders_rotation) != 0) {
-    return false;
-  }
-  int32_t count;
-  const int64_t *list = halo_instr_ints(instr, HALO_ATTR_DIMENSIONS, &count);
-  if (count != 2) return false;
-  *dim = (int)list[0];
-  *by = list[1];
-  return true;
-}
-
 /* The sharding that is written on what is replaced. */
 static int32_t shift_sharding(const halo_instr *instr, halo_attr *attrs, int32_t count) {
   const halo_attr *said = halo_instr_attr(instr, HALO_ATTR_SHARDING);
@@ -272,7 +213,7 @@ static halo_instr *shift_rotation(halo_rewriter *r, const halo_instr *like, halo
                                   int64_t by) {
   int64_t list[2] = {dim, by};
   halo_attr attrs[3] = {
-      {.id = HALO_ATTR_CUSTOM_CALL_TARGET, .text = borders_rotation},
+      {.id = HALO_ATTR_CUSTOM_CALL_TARGET, .text = HALO_SPMD_ROTATION},
       halo_rewrite_list_attr(r->computation->module, HALO_ATTR_DIMENSIONS, list, 2)};
   int32_t count = shift_sharding(like, attrs, 2);
   return halo_rewrite_make(r, like, HALO_OP_CUSTOM_CALL, like->shape, &x, 1, attrs, count);

@@ -3,7 +3,7 @@
  * dimensions, and what their partitioners make of them. */
 #include "custom/custom.h"
 #include "base/status.h"
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -118,14 +118,6 @@ static bool custom_is_same(const halo_spmd_rule *rule) {
     if (!halo_shape_compatible(rule->leaf[t]->shape, rule->leaf[results + t]->shape)) return false;
   }
   return results == rule->operands;
-}
-
-const char *halo_spmd_frontend(const halo_instr *instr, const char *name) {
-  const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_FRONTEND_ATTRIBUTES);
-  for (int32_t i = 0; attr && i + 1 < attr->strings.count; i += 2) {
-    if (strcmp(attr->strings.data[i], name) == 0) return attr->strings.data[i + 1];
-  }
-  return NULL;
 }
 
 void halo_spmd_custom_rule(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr) {

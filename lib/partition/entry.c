@@ -2,7 +2,7 @@
 /* partition/entry.c: the entry of a partitioned program: parameters and results of each partition, and
  * what becomes of what the module says of them. */
 #include "base/status.h"
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 /* The piece of a leaf that one partition is given, or gives. */
 static halo_status entry_piece(halo_spmd *p, const halo_sharding *said, const halo_shape *shape,
@@ -43,29 +43,6 @@ static const halo_sharding *entry_list(halo_spmd *p, const halo_sharding *const 
   *list =
       (halo_sharding){.kind = HALO_SHARDING_TUPLE, .elements = elements, .element_count = count};
   return list;
-}
-
-/* Cuts of a dimension up to the first by a part of an axis of the text's: callers know their axes alone. */
-static void entry_whole_axes(const halo_spmd_mesh *mesh, halo_spmd_axes *axes) {
-  for (int k = 0; k < axes->count; k++) {
-    int begin = k, a = axes->id[k];
-    bool first = a == 0 || (mesh->apart >> (a - 1) & 1);
-    while (!(mesh->apart >> a & 1) && k + 1 < axes->count && axes->id[k + 1] == a + 1) {
-      k++;
-      a++;
-    }
-    bool last = a + 1 == mesh->axes || (mesh->apart >> a & 1);
-    if (!first || !last) axes->count = (int8_t)begin;
-  }
-}
-
-const halo_sharding *halo_spmd_found(halo_spmd *p, const halo_spmd_leaf *leaf) {
-  static const halo_sharding manual = {.kind = HALO_SHARDING_MANUAL};
-  if (leaf->box->sharding.manual) return &manual;
-  halo_spmd_sharding out = halo_spmd_copy(p, &leaf->box->sharding);
-  out.unreduced &= ~leaf->box->derived;
-  for (int d = 0; d < out.rank; d++) entry_whole_axes(&p->mesh, &out.dims[d]);
-  return halo_spmd_publish(p, &out);
 }
 
 static halo_status entry_write_param(halo_spmd *p, halo_instr *old, const halo_sharding **said) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition/mesh.c: partitions as a mesh of axes, and shardings by these. */
 #include "base/status.h"
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 #include <string.h>
 
@@ -298,4 +298,29 @@ const halo_sharding *halo_spmd_publish(halo_spmd *p, const halo_spmd_sharding *f
   out->reshape = mesh_list(p, runs, run_count);
   if (run_count > 1) out->transpose = mesh_list(p, order, run_count);
   return out;
+}
+
+/* ---- What callers are told ---- */
+
+/* Cuts of a dimension up to the first by a part of an axis of the text's: callers know their axes alone. */
+static void mesh_whole_axes(const halo_spmd_mesh *mesh, halo_spmd_axes *axes) {
+  for (int k = 0; k < axes->count; k++) {
+    int begin = k, a = axes->id[k];
+    bool first = a == 0 || (mesh->separate >> (a - 1) & 1);
+    while (!(mesh->separate >> a & 1) && k + 1 < axes->count && axes->id[k + 1] == a + 1) {
+      k++;
+      a++;
+    }
+    bool last = a + 1 == mesh->axes || (mesh->separate >> a & 1);
+    if (!first || !last) axes->count = (int8_t)begin;
+  }
+}
+
+const halo_sharding *halo_spmd_found(halo_spmd *p, const halo_spmd_leaf *leaf) {
+  static const halo_sharding manual = {.kind = HALO_SHARDING_MANUAL};
+  if (leaf->box->sharding.manual) return &manual;
+  halo_spmd_sharding out = halo_spmd_copy(p, &leaf->box->sharding);
+  out.unreduced &= ~leaf->box->derived;
+  for (int d = 0; d < out.rank; d++) mesh_whole_axes(&p->mesh, &out.dims[d]);
+  return halo_spmd_publish(p, &out);
 }

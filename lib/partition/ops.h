@@ -3,7 +3,7 @@
 #ifndef HALO_PARTITION_OPS_H
 #define HALO_PARTITION_OPS_H
 
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 /* Axes for each factor of a rule: over which an operation is computed. In the pass's arena. */
 halo_spmd_assignment *halo_spmd_assign(halo_spmd *p, const halo_instr *instr);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* partition/partition.c: the pass that makes a program for each partition of one that speaks of whole arrays. */
+/* partition/partition.c: makes a program for each partition of one that speaks of whole arrays. */
 #include "partition/partition.h"
 
 #include "base/status.h"
-#include "passes/passes.h"
+#include "partition/spmd.h"
 
 #include <string.h>
 
@@ -43,10 +43,11 @@ static void partition_look(const halo_module *module, partition_traits *out) {
 }
 
 /* A program that exchanges something outside manual regions, or was scheduled, has been partitioned already. */
-static bool partition_is_wanted(const halo_module *module, partition_traits *traits) {
+bool halo_partition_is_wanted(const halo_module *module) {
+  partition_traits traits = {0};
   if (module->num_partitions <= 1 || module->spmd || module->is_scheduled) return false;
-  partition_look(module, traits);
-  return traits->shardings && (!traits->collectives || traits->manual || traits->foreign);
+  partition_look(module, &traits);
+  return traits.shardings && (!traits.collectives || traits.manual || traits.foreign);
 }
 
 /* Shardings say nothing about one partition's program; nor do markers in computations of elements. */
@@ -89,18 +90,14 @@ static halo_status partition_run(halo_spmd *p) {
   return halo_spmd_write(p);
 }
 
-halo_status halo_pass_partition(halo_module *module, bool *changed) {
+halo_status halo_partition(halo_module *module) {
   partition_traits traits = {0};
-  *changed = false;
-  if (!partition_is_wanted(module, &traits)) return HALO_OK;
+  partition_look(module, &traits);
   if (traits.foreign) {
     return halo_fail(HALO_UNIMPLEMENTED,
                      "line %d: %s: manual computations in the form of sdy cannot be partitioned",
                      traits.foreign->line, traits.foreign->name);
   }
-  *changed = true;
-  bool inlined;
-  HALO_TRY(halo_pass_inline_calls(module, &inlined));
   for (int32_t c = 0; c < module->computations.count; c++) {
     halo_computation_remove_dead(module->computations.data[c]);
   }

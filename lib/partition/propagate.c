@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition/propagate.c: axes travel from what says its sharding to what does not, first along what only
  * passes elements on, then along everything. */
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 #include <string.h>
 

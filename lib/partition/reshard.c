@@ -2,7 +2,7 @@
 /* partition/reshard.c: values from one sharding to another: slices, all-gathers, all-to-alls and
  * permutations, and sums that are spread over partitions. */
 #include "base/status.h"
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 #include <stdlib.h>
 #include <string.h>

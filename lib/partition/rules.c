@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition/rules.c: which dimensions of an operation's operands and results go together. */
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 #include <string.h>
 
@@ -27,27 +27,6 @@ static halo_spmd_rule *rule_new(halo_spmd *p, const halo_instr *instr) {
   return rule;
 }
 
-int32_t halo_spmd_rule_factor(halo_spmd *p, halo_spmd_rule *rule, int64_t size,
-                              halo_spmd_factor_kind kind) {
-  if (rule->factors == rule->room) {
-    rule->room = rule->room ? 2 * rule->room : 8;
-    int64_t *sizes = halo_arena_array(&p->arena, int64_t, rule->room);
-    int64_t *borders = halo_arena_array(&p->arena, int64_t, rule->room);
-    halo_spmd_factor_kind *kinds = halo_arena_array(&p->arena, halo_spmd_factor_kind, rule->room);
-    if (rule->factors) {
-      memcpy(sizes, rule->size, sizeof *sizes * (size_t)rule->factors);
-      memcpy(borders, rule->border, sizeof *borders * (size_t)rule->factors);
-      memcpy(kinds, rule->kind, sizeof *kinds * (size_t)rule->factors);
-    }
-    rule->size = sizes;
-    rule->border = borders;
-    rule->kind = kinds;
-  }
-  rule->size[rule->factors] = size;
-  rule->kind[rule->factors] = kind;
-  return rule->factors++;
-}
-
 static const halo_shape *rule_shape(const halo_spmd_rule *rule, int32_t tensor) {
   return rule->leaf[tensor]->shape;
 }
@@ -59,27 +38,6 @@ static int64_t rule_gcd(int64_t a, int64_t b) {
     b = rest;
   }
   return a;
-}
-
-/* Not of a dimension that changes its size at run time. */
-void halo_spmd_rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t dim,
-                        int32_t factor) {
-  const halo_shape *shape = rule_shape(rule, tensor);
-  halo_spmd_factors *at = &rule->dims[tensor][dim];
-  if (shape->dynamic && shape->dynamic[dim]) rule->kind[factor] = HALO_SPMD_WHOLE;
-  int32_t *ids = halo_arena_array(&p->arena, int32_t, at->count + 1);
-  for (int32_t i = 0; i < at->count; i++) ids[i] = at->id[i];
-  ids[at->count] = factor;
-  *at = (halo_spmd_factors){at->count + 1, ids};
-}
-
-int32_t halo_spmd_rule_pair(halo_spmd *p, halo_spmd_rule *rule, int32_t a, int64_t a_dim, int32_t b,
-                            int64_t b_dim) {
-  int32_t factor =
-      halo_spmd_rule_factor(p, rule, rule_shape(rule, a)->dims[a_dim], HALO_SPMD_PARALLEL);
-  halo_spmd_rule_put(p, rule, a, a_dim, factor);
-  if (b >= 0) halo_spmd_rule_put(p, rule, b, b_dim, factor);
-  return factor;
 }
 
 /* Dimension `dim` of all tensors of one rank goes together; those of other ranks (scalars) have no part in it. */
@@ -127,41 +85,6 @@ static bool rule_has(const int64_t *list, int32_t count, int64_t value) {
     if (list[i] == value) return true;
   }
   return false;
-}
-
-/* ---- Reducers ---- */
-
-/* Whether parts of a sum may be rounded to the type. */
-static bool rule_can_sum(halo_type type) {
-  return type != HALO_PRED && !(halo_type_is_float(type) && halo_type_bits(type) <= 8);
-}
-
-/* Whether combining begins with a number that changes nothing: infinity for a maximum. */
-static bool rule_has_identity(halo_opcode opcode, halo_type type) {
-  if (opcode != HALO_OP_MAXIMUM && opcode != HALO_OP_MINIMUM) return true;
-  return !halo_type_is_float(type) || type == HALO_F16 || type == HALO_BF16 || type == HALO_F32 ||
-         type == HALO_F64;
-}
-
-static bool rule_is_reducer(halo_opcode opcode) {
-  static const halo_opcode known[] = {HALO_OP_ADD,     HALO_OP_MULTIPLY, HALO_OP_MAXIMUM,
-                                      HALO_OP_MINIMUM, HALO_OP_AND,      HALO_OP_OR};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    if (known[i] == opcode) return true;
-  }
-  return false;
-}
-
-bool halo_spmd_rule_can_combine(const halo_computation *c, halo_type type) {
-  const halo_instr *root = c->root;
-  if (c->params.count != 2 || root->operand_count != 2 || !rule_is_reducer(root->opcode))
-    return false;
-  const halo_instr *a = root->operands[0], *b = root->operands[1];
-  if (a->opcode != HALO_OP_PARAMETER || b->opcode != HALO_OP_PARAMETER || a == b) return false;
-  if (a->shape->type != type || b->shape->type != type || root->shape->type != type) return false;
-  if (!rule_has_identity(root->opcode, type)) return false;
-  if (type != HALO_PRED && !rule_can_sum(type)) return false;
-  return halo_opcode_associates(root->opcode, type) && halo_opcode_commutes(root->opcode, type);
 }
 
 /* ---- Movement ---- */
@@ -384,7 +307,7 @@ static void rule_dot(halo_spmd *p, halo_spmd_rule *rule, const halo_instr *instr
   const int64_t *rc = halo_instr_ints(instr, HALO_ATTR_RHS_CONTRACTING_DIMS, &contracted);
   const halo_shape *sides[2] = {rule_shape(rule, 0), rule_shape(rule, 1)};
   int64_t out = 0;
-  bool sums = rule_can_sum(rule_shape(rule, 2)->type);
+  bool sums = halo_spmd_rule_can_sum(rule_shape(rule, 2)->type);
   rule->work = 2;
   for (int32_t i = 0; i < batch; i++) {
     halo_spmd_rule_put(p, rule, 2, out++, halo_spmd_rule_pair(p, rule, 0, lb[i], 1, rb[i]));
@@ -407,7 +330,7 @@ static void rule_convolution(halo_spmd *p, halo_spmd_rule *rule, const halo_inst
   if (rule->operands != 2 || !labels) return;
   const halo_conv_dims *dims = labels->conv;
   bool plain = halo_instr_int(instr, HALO_ATTR_FEATURE_GROUP_COUNT, 1) <= 1;
-  bool sums = rule_can_sum(rule_shape(rule, 2)->type);
+  bool sums = halo_spmd_rule_can_sum(rule_shape(rule, 2)->type);
   if (halo_instr_int(instr, HALO_ATTR_BATCH_GROUP_COUNT, 1) > 1) return;
   halo_spmd_rule_pair(p, rule, 0, dims->lhs_batch, 2, dims->out_batch);
   rule->work = 2 * (double)halo_shape_element_count(rule_shape(rule, 2)) *

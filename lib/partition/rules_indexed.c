@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition/rules_indexed.c: which dimensions of the arrays of gather and scatter go together. */
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 typedef struct rule_list {
   const int64_t *data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition/summands.c: arrays of which each partition has a summand: through which operations summands go on
  * as they are, and how far back from where they are wanted. */
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 typedef enum summands_way {
   SUMMANDS_NONE, /* the operand is needed summed up */

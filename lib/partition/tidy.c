@@ -2,7 +2,7 @@
 /* partition/tidy.c: what is done to a computation when it is written: sums of what was summed up over the
  * same partitions are summed up once (gradients of several products meet again), and what nothing needs goes. */
 #include "base/pointer_map.h"
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 #include <string.h>
 

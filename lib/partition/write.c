@@ -1,68 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* partition/write.c: computations written anew, for one partition. */
 #include "base/status.h"
-#include "partition/partition.h"
+#include "partition/spmd.h"
 
 #include <string.h>
 
-/* ---- Tuples ---- */
-
-halo_instr *halo_spmd_pack(halo_spmd *p, const halo_shape *shape, halo_instr *const *leaves) {
-  if (!halo_shape_is_tuple(shape)) return leaves[0];
-  halo_instr **parts = halo_arena_array(&p->arena, halo_instr *, shape->count + 1);
-  const halo_shape **shapes = halo_arena_array(&p->arena, const halo_shape *, shape->count + 1);
-  for (int32_t i = 0; i < shape->count; i++) {
-    parts[i] = halo_spmd_pack(p, shape->elements[i], leaves + halo_leaf_start(shape, i));
-    if (!parts[i]) return NULL;
-    shapes[i] = parts[i]->shape;
-  }
-  return halo_rewrite_make(&p->r, p->x.like, HALO_OP_TUPLE,
-                           halo_shape_new_tuple(&p->module->arena, shape->count, shapes), parts,
-                           shape->count, NULL, 0);
-}
-
-void halo_spmd_unpack(halo_spmd *p, halo_instr *value, halo_instr **leaves) {
-  if (!halo_shape_is_tuple(value->shape)) {
-    leaves[0] = value;
-    return;
-  }
-  for (int32_t i = 0; i < value->shape->count; i++) {
-    halo_instr *part = halo_rewrite_make_gte(&p->r, p->x.like, value, i);
-    halo_spmd_unpack(p, part, leaves + halo_leaf_start(value->shape, i));
-  }
-}
-
-const halo_shape *halo_spmd_with_leaves(halo_spmd *p, const halo_shape *shape,
-                                        const halo_shape *const *leaves) {
-  if (!halo_shape_is_tuple(shape)) return leaves[0];
-  const halo_shape **parts = halo_arena_array(&p->arena, const halo_shape *, shape->count + 1);
-  for (int32_t i = 0; i < shape->count; i++) {
-    parts[i] = halo_spmd_with_leaves(p, shape->elements[i], leaves + halo_leaf_start(shape, i));
-  }
-  return halo_shape_new_tuple(&p->module->arena, shape->count, parts);
-}
-
 /* ---- Markers ---- */
-
-static const char *write_target(const halo_instr *instr) {
-  const halo_attr *target = halo_instr_attr(instr, HALO_ATTR_CUSTOM_CALL_TARGET);
-  return instr->opcode == HALO_OP_CUSTOM_CALL && target ? target->text : "";
-}
-
-halo_spmd_marker halo_spmd_marker_of(const halo_instr *instr) {
-  static const char *const same[] = {"Sharding", "xla.sdy.FuncResultSharding", "LayoutConstraint",
-                                     "annotate_device_placement"};
-  const char *target = write_target(instr);
-  if (instr->opcode == HALO_OP_DOMAIN) return HALO_SPMD_SAME;
-  if (strcmp(target, "SPMDFullToShardShape") == 0) return HALO_SPMD_TO_PART;
-  if (strcmp(target, "SPMDShardToFullShape") == 0) return HALO_SPMD_TO_ALL;
-  for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-    if (strcmp(target, same[i]) != 0 || instr->operand_count != 1) continue;
-    return halo_shape_compatible(instr->shape, instr->operands[0]->shape) ? HALO_SPMD_SAME
-                                                                          : HALO_SPMD_NO_MARKER;
-  }
-  return HALO_SPMD_NO_MARKER;
-}
 
 static void write_same(halo_spmd *p, halo_instr *instr) {
   const halo_spmd_node *node = halo_spmd_node_of(instr),
@@ -160,23 +103,6 @@ static const halo_attr *write_attrs(halo_spmd *p, const halo_instr *instr, int32
     if (id != HALO_ATTR_SHARDING && id != HALO_ATTR_METADATA) attrs[(*count)++] = instr->attrs[i];
   }
   return attrs;
-}
-
-/* The leaves' values as the operand was: of the same shape, down to the layout. */
-halo_instr *halo_spmd_whole_operand(halo_spmd *p, const halo_instr *operand) {
-  const halo_spmd_node *node = halo_spmd_node_of(operand);
-  halo_instr **values = halo_arena_array(&p->arena, halo_instr *, node->count + 1);
-  for (int32_t k = 0; k < node->count; k++) {
-    halo_spmd_leaf *leaf = node->leaves[k];
-    halo_spmd_sharding all = halo_spmd_replicated(p, leaf->shape->rank, leaf->box->sharding.manual);
-    values[k] = halo_spmd_value(p, leaf, &all);
-    if (!values[k]) return NULL;
-    const halo_shape *shape = halo_leaf_shape(operand->shape, k);
-    if (halo_shape_is_array(shape) && !halo_shape_equal(values[k]->shape, shape)) {
-      values[k] = halo_rewrite_make_unary(&p->r, p->x.like, HALO_OP_COPY, shape, values[k]);
-    }
-  }
-  return halo_spmd_pack(p, operand->shape, values);
 }
 
 typedef enum write_how { WRITE_EACH, WRITE_ALONE, WRITE_LATER, WRITE_NEVER } write_how;
@@ -409,7 +335,7 @@ static halo_status write_instr(halo_spmd *p, halo_instr *instr) {
   if (!node->rule || node->rule->operands != instr->operand_count) {
     switch (write_how_of(p, instr)) {
       case WRITE_EACH: return write_splat(p, instr) ? p->x.status : write_whole(p, instr);
-      case WRITE_ALONE: return halo_spmd_write_alone(p, instr);
+      case WRITE_ALONE: return halo_spmd_write_single(p, instr);
       case WRITE_LATER: return HALO_OK;
       case WRITE_NEVER: return write_fail_never(instr);
     }

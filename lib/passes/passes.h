@@ -18,19 +18,10 @@
 /* The whole table, in order. `options` may be NULL. Errors as halo_module_optimize. */
 halo_status halo_passes_run(halo_module *module, const halo_pass_options *options);
 
-/* HALO_UNIMPLEMENTED where a computation would have more than some millions of instructions if what it calls stood at
- * each place that calls it: passes put calls and maps there; plans, and the partitioner, loops and branches too
- * (`with_control`). halo_passes_run begins with it. */
-halo_status halo_module_check_size(const halo_module *module, bool with_control);
-
-/* HALO_UNIMPLEMENTED for dimensions without a bound (naming instruction and line) in what the entry reaches.
- * halo_passes_run begins with it. */
-halo_status halo_module_check_bounds(const halo_module *module);
-
 typedef halo_status halo_pass_fn(halo_module *module, bool *changed);
 
 /* A program of several partitions with shardings, which speaks of whole arrays, becomes that of each partition
- * (partition.h). HALO_INVALID_ARGUMENT for shardings that do not fit. */
+ * (partition/partition.h). HALO_INVALID_ARGUMENT for shardings that do not fit. */
 halo_pass_fn halo_pass_partition;
 /* call, fusion, async-start/update/done and copy-start/done become what they wrap, in place. */
 halo_pass_fn halo_pass_inline_calls;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/pipeline.c: the table that orders the passes, and running it. */
 #include "base/strbuf.h"
+#include "partition/partition.h"
 #include "passes/passes.h"
 
 #include <string.h>
@@ -57,6 +58,14 @@ enum { PASS_MAX_ROUNDS = 16 };
   }
 #define FUSION                                                                                     \
   { "fusion", "Groups instructions into kernels.", halo_pass_fusion, false }
+
+halo_status halo_pass_partition(halo_module *module, bool *changed) {
+  *changed = halo_partition_is_wanted(module);
+  if (!*changed) return HALO_OK;
+  bool inlined;
+  HALO_TRY(halo_pass_inline_calls(module, &inlined));
+  return halo_partition(module);
+}
 
 static const pass_group pass_table[] = {
     {.rows =

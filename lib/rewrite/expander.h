@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rewrite/expander.h: writing one operation as others. The rewrites that are made of these calls stand in
- * the table of expand.c, one an opcode.
+/* rewrite/expander.h: writing one operation as others.
  *
  *   halo_instr *mean = halo_expand_binary(x, HALO_OP_DIVIDE, sum, halo_expand_splat(x, n, sum->shape));
  *
@@ -16,9 +15,6 @@ typedef struct halo_expander {
   const halo_instr *like; /* what is expanded */
   halo_status status;
 } halo_expander;
-
-/* Gives what stands for `instr` from now on; NULL to leave it as it is, or after a failure. */
-typedef halo_instr *halo_expand_fn(halo_expander *x, halo_instr *instr);
 
 halo_instr *halo_expand_op(halo_expander *x, halo_opcode opcode, halo_instr *const *operands,
                            int32_t operand_count, const halo_attr *attrs, int32_t attr_count);
@@ -61,30 +57,5 @@ halo_computation *halo_expand_combiner(halo_expander *x, halo_opcode opcode, hal
 /* Sums over `dims`. */
 halo_instr *halo_expand_sum(halo_expander *x, halo_instr *a, const int64_t *dims, int32_t count);
 halo_instr *halo_expand_tuple(halo_expander *x, halo_instr *const *elements, int32_t count);
-
-/* The rewrites, by file. */
-halo_expand_fn halo_expand_batch_norm_training, halo_expand_batch_norm_inference,
-    halo_expand_batch_norm_grad;                                   /* passes/expand/norm.c */
-halo_expand_fn halo_expand_ragged_dot, halo_expand_scaled_dot;     /* passes/expand/dots.c */
-halo_expand_fn halo_expand_rng, halo_expand_rng_bit_generator;     /* passes/expand/random.c */
-halo_expand_fn halo_expand_stochastic_convert;                     /* passes/expand/stochastic.c */
-halo_expand_fn halo_expand_cholesky, halo_expand_triangular_solve; /* passes/expand/linalg.c */
-halo_expand_fn halo_expand_custom_call;                            /* passes/expand/custom_call.c */
-halo_expand_fn halo_expand_factors;          /* passes/expand/factors.c: of a custom call */
-halo_expand_fn halo_expand_vector_product;   /* passes/expand/vector.c */
-halo_expand_fn halo_expand_wide_concatenate; /* passes/expand/wide.c */
-halo_expand_fn halo_expand_topk_call;        /* passes/expand/topk.c */
-halo_expand_fn halo_expand_scan;             /* passes/expand/scan.c */
-halo_expand_fn halo_expand_reduce;           /* passes/expand/reduce.c */
-halo_expand_fn halo_expand_window;           /* passes/expand/window.c */
-halo_expand_fn halo_expand_scatter;          /* passes/expand/scatter.c */
-halo_expand_fn halo_expand_scatter_rows;     /* passes/expand/scatter_rows.c */
-halo_expand_fn halo_expand_shuffle;          /* passes/expand/shuffle.c */
-halo_expand_fn halo_expand_collective, halo_expand_all_reduce_start, halo_expand_collective_root,
-    halo_expand_collective_permute, halo_expand_all_gather_start,
-    halo_expand_collective_permute_start, halo_expand_collective_done,
-    halo_expand_ragged_all_to_all; /* passes/expand/collective.c */
-halo_expand_fn halo_expand_exchange, halo_expand_exchange_root, halo_expand_exchange_permute,
-    halo_expand_exchange_ragged; /* passes/expand/exchange.c: of several participants */
 
 #endif

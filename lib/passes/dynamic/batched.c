@@ -2,6 +2,7 @@
 /* passes/dynamic/batched.c: run-time sizes through operations whose dynamic dimensions may only be those that
  * they do not work along; and through those that are written as others. */
 #include "passes/dynamic/dynamic.h"
+#include "passes/expand/expand.h"
 
 /* Sizes of the first `count` dimensions go to those of the result, to each leaf of a tuple; the others must be
  * static. */

@@ -15,9 +15,15 @@
 #include "base/pointer_map.h"
 #include "rewrite/expander.h"
 
+struct halo_dynamic;
+/* Notes the sizes of the result and gives what stands for `instr` from now on, most often itself. Called when
+ * an operand has a dynamic dimension, and always for opcodes that make one. */
+typedef halo_instr *halo_dynamic_rule(struct halo_dynamic *d, halo_instr *instr);
+
 /* What the computations of a module share. */
 typedef struct halo_dynamic_module {
   halo_module *module;
+  halo_dynamic_rule *(*rule_of)(halo_opcode opcode); /* NULL: there is none */
   halo_pointer_map touched; /* computations in which something dynamic is, called ones included */
 } halo_dynamic_module;
 
@@ -28,10 +34,6 @@ typedef struct halo_dynamic {
   halo_dynamic_module *all;
   halo_pointer_map sizes; /* of values: see dynamic.c */
 } halo_dynamic;
-
-/* Notes the sizes of the result and gives what stands for `instr` from now on, most often itself. Called when
- * an operand has a dynamic dimension, and always for opcodes that make one. */
-typedef halo_instr *halo_dynamic_rule(halo_dynamic *d, halo_instr *instr);
 
 /* ---- Sizes (dynamic.c) ---- */
 
@@ -79,8 +81,10 @@ halo_instr *halo_dynamic_spread(halo_dynamic *d, halo_instr *size, int64_t step)
 /* What a window along a dimension gives: its number of positions over `size` elements. */
 halo_instr *halo_dynamic_window(halo_dynamic *d, halo_instr *size, const halo_window_dim *window);
 
-/* ---- Computations (sizes.c) ---- */
+/* ---- Computations (walk.c) ---- */
 
+/* Opcodes that make sizes, or ask for them. */
+bool halo_dynamic_makes_sizes(halo_opcode opcode);
 /* Whether a computation has something dynamic in it. */
 bool halo_dynamic_touched(const halo_dynamic *d, const halo_computation *computation);
 /* Begins the walk over a computation; then sizes of parameters may be noted; then the walk, the result of

@@ -2,7 +2,7 @@
 /* passes/expand/collective.c: collectives of a program with one replica and one partition, whose only
  * participant has id 0: what comes in goes out. Programs of more: exchange.c. */
 #include "hlo/collective.h"
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 /* Who takes part, by replica_groups. */
 typedef enum collective_part {

@@ -14,6 +14,7 @@
  * messages come, so results repeat, and are the same on all members. */
 #include "passes/expand/elementwise.h"
 #include "passes/expand/exchange_site.h"
+#include "passes/expand/expand.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/exchange_move.c: exchanges of pairs, and those whose sizes are known at run time only. */
 #include "passes/expand/exchange_site.h"
+#include "passes/expand/expand.h"
 
 /* Pairs stand in groups of two. */
 static bool exchange_open_pairs(halo_expander *x, halo_instr *instr, exchange_site *s) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/exchange_root.c: collectives with one member that sends to all, or gets what all reduce. */
 #include "passes/expand/exchange_site.h"
+#include "passes/expand/expand.h"
 
 /* s32[]: root `i` of those that are chosen at run time, a place in the group. */
 static halo_instr *exchange_root(exchange_site *s, int32_t i) {

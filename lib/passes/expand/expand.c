@@ -2,8 +2,8 @@
 /* passes/expand/expand.c: the table of operations that are written as others, and the two passes that do it:
  * early, what has no kernels of its own; late, after everything else has had its say about the whole
  * operation, what does not fit the target's kernels. */
+#include "passes/expand/expand.h"
 #include "passes/passes.h"
-#include "rewrite/expander.h"
 
 typedef struct expand_row {
   halo_opcode opcode;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/factors.c: XLA's own custom calls that factor matrices, which its other backends expand: Qr,
  * ProductOfElementaryHouseholderReflectors and Eigh, as LAPACK's routines under JAX's names for them. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <string.h>
 
@@ -129,8 +129,8 @@ static halo_instr *factors_call(halo_expander *x, const factors_row *row, const 
   const halo_shape *shape = count == 1 ? parts[0] : halo_shape_new_tuple(arena, count, parts);
   halo_instr *call =
       halo_rewrite_make(x->r, like, HALO_OP_CUSTOM_CALL, shape, operands, row->operands, attrs, 4);
-  halo_instr *placed = halo_expand_custom_call(x, call);
-  return placed ? placed : call;
+  halo_instr *laid_out = halo_expand_custom_layout(x, call);
+  return laid_out ? laid_out : call;
 }
 
 halo_instr *halo_expand_factors(halo_expander *x, halo_instr *instr) {

@@ -2,7 +2,7 @@
 /* passes/expand/linalg.c: factorisations and solutions with matrices that are larger than a block, as such of
  * halves and matrix products between them. */
 #include "hlo/linalg.h"
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/norm.c: batch normalisation as sums and elementwise operations, by the formulas that XLA
  * uses: the variance is the mean of squares less the square of the mean. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 /* One batch normalisation in the making: [x] is the array, [f] its feature dimension. */
 typedef struct norm_parts {

@@ -2,7 +2,7 @@
 /* passes/expand/random.c: random numbers. The new state of rng-bit-generator is arithmetic on a few words;
  * the data is left to kernels. */
 #include "hlo/random.h"
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 static halo_instr *random_u64(halo_expander *x, uint64_t value) {
   halo_literal *literal = NULL;

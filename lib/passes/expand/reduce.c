@@ -2,7 +2,7 @@
 /* passes/expand/reduce.c: reductions over dimensions between which others are kept, as several over neighbouring
  * dimensions. Kernels reduce rows or columns, in parts that work side by side and lose few digits; what alternates
  * was added up element by element, by one work item for each result, and sums of 2^24 ones in f32 grew no more. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 /* Elements that a result is made of from which on it is worth a second reduction, and those of the longest stretch of
  * reduced dimensions: what lies between the reductions is so much smaller than the operand. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/scan.c: scan as a loop that counts: each round takes a slice of every input, applies the computation,
  * and puts what it gives into the outputs. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/scatter.c: scatters whose indices are known and make one window, or a row of windows at equal
  * distances, as updates of a slice: they are no harder than that, and fuse as such. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 /* Where windows lie in the operand: those next to each other along `dim` are one slice. */
 typedef struct scatter_grid {

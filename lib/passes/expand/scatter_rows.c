@@ -2,7 +2,7 @@
 /* passes/expand/scatter_rows.c: scatters that put one element into each row of an array that is the same everywhere,
  * as what picking an element of each row becomes backwards: each element of the result is chosen by its place, which
  * fuses with whatever comes behind it. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 /* The dimensions of rows, their number and that of places in a row. */
 typedef struct scatter_rows {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/shuffle.c: shuffles as slices put together, or as a gather of single elements. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <string.h>
 

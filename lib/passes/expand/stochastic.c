@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/stochastic.c: stochastic-convert, floats to signed integers: the magnitude is cut to a whole
  * number, or to the next one where the random number is less than the fraction that is cut off. */
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <math.h>
 

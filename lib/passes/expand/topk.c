@@ -3,7 +3,7 @@
  * values and their places that is cut off: (values, places) by a comparator of both. */
 #include "custom/custom.h"
 #include "hlo/comparator.h"
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * the kernels of reductions read it where it lies, with what is fused before and behind. Sums of several
  * vectors become one kernel that reads the matrix once (multi_output.c). */
 #include "hlo/dot.h"
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <string.h>
 

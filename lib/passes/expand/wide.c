@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/expand/wide.c: operations of more operands than a kernel of the target may have buffers. */
 #include "base/memory.h"
+#include "passes/expand/expand.h"
 #include "passes/fuse/state.h"
-#include "rewrite/expander.h"
 
 /* concatenate(many) = an array with the first few at their place, into which the others are put, a few
  * at a time. Those updates happen in place, so that each element is written twice at most. */

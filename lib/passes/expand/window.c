@@ -6,7 +6,7 @@
  * octagonal kernels", 1992; J. Gil, M. Werman, 1993). Nothing is taken away again, so that it serves for what has no
  * inverse, and sums lose no digits. */
 #include "hlo/window.h"
-#include "rewrite/expander.h"
+#include "passes/expand/expand.h"
 
 #include <math.h>
 

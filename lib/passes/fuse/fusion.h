@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/fuse/fusion.h: what the plan asks of fusion. */
+/* passes/fuse/fusion.h: groups of instructions that one kernel computes.
+ *
+ * In: a simplified module, everything inside row-major. Out: the same module in which each group is a fusion
+ * instruction, whose computation is the kernel's body. The plan makes a step of each fusion and of each instruction that
+ * was left alone. What is worth a buffer follows from the module's target (hlo/target.h). The passes, in order:
+ *
+ *   placed_updates.c  a row that is put into a value which is made and read elementwise is chosen by its position, so that
+ *                     the value needs no memory
+ *   attention.c       a product, the softmax of its rows and a product with that
+ *   lapack.c          small factorisations that LAPACK would do on the host
+ *   fusion.c          each instruction is materialised, with a kernel and a buffer of its own, or computed inside its
+ *                     users' kernels; updates.c then keeps updates in place, and build.c makes the fusions
+ *   rows.c            fusions over the same rows become one that goes over a row several times: a softmax is one kernel
+ *   multi_output.c    fusions over the same elements become one with several results
+ *
+ * groups.c joins fusions without making cycles. Below: what the plan asks. */
 #ifndef HALO_PASSES_FUSE_FUSION_H
 #define HALO_PASSES_FUSE_FUSION_H
 

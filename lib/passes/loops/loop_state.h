@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/loops/loop_state.h: what of a loop's state is read where. */
+/* passes/loops/loop_state.h: which elements of a loop's state are read, and where.
+ *
+ * The folder passes/loops: In: while loops as programs have them. Out: loops that carry, and compute in each iteration, less.
+ *
+ *   while_state.c  elements of the state that never change are taken from before the loop; unused ones go
+ *   unroll.c       short loops over elements become their iterations, one after the other
+ *   hoist.c        what does not change from iteration to iteration is computed once, before the loop
+ *   loop_sums.c    gradients that add zeros with a part put in to a sum in each iteration add the part in place
+ *   trip_count.c   how often a counted loop runs; trip_counts.c notes it as an attribute for the plan */
 #ifndef HALO_PASSES_LOOPS_LOOP_STATE_H
 #define HALO_PASSES_LOOPS_LOOP_STATE_H
 

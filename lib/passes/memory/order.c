@@ -149,16 +149,6 @@ static void order_find(const order_memory *m, order_rule rule, int64_t grain, in
 
 /* ---- The pass ---- */
 
-void order_apply(halo_computation *computation, const int32_t *order) {
-  size_t bytes = sizeof(halo_instr *) * (size_t)computation->instrs.count;
-  halo_instr **old = halo_alloc(bytes);
-  memcpy(old, computation->instrs.data, bytes);
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    computation->instrs.data[i] = old[order[i]];
-  }
-  halo_free(old);
-}
-
 /* Gives the bytes that are alive in it at most. */
 static int64_t order_run(halo_computation *computation, bool is_entry, const int64_t *peaks,
                          bool *changed) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/memory/order.h: what orders of a computation's instructions cost in memory, and which instructions write over their
- * operands' memory.
+/* passes/memory/order.h: the order in which instructions run, and the memory that it takes.
+ *
+ * In: a module after fusion, in the order that the passes left. Out: the same instructions in an order in which arrays are
+ * read before they are updated in place (order_updates.c), and, where it is worth it, less memory is alive at once
+ * (order.c, by what order_memory.c says that an order costs).
  *
  * A step is an instruction that a plan makes memory for; a value is one leaf of what it makes. Everything goes by
  * positions in the computation before it is ordered. */

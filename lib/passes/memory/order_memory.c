@@ -342,3 +342,13 @@ int64_t order_peak(const order_memory *m, const int32_t *order) {
   halo_free(left);
   return peak;
 }
+
+void order_apply(halo_computation *computation, const int32_t *order) {
+  size_t bytes = sizeof(halo_instr *) * (size_t)computation->instrs.count;
+  halo_instr **old = halo_alloc(bytes);
+  memcpy(old, computation->instrs.data, bytes);
+  for (int32_t i = 0; i < computation->instrs.count; i++) {
+    computation->instrs.data[i] = old[order[i]];
+  }
+  halo_free(old);
+}

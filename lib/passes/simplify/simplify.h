@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/simplify/simplify.h: the rules of algebraic simplification, by family of ops.
+/* passes/simplify/simplify.h: exact rewrites of a module into fewer and plainer instructions.
+ *
+ * In: any verified module. Out: one with the same results, in the forms that the rest of the library knows. The passes:
+ *
+ *   inline_calls.c    calls, fusions and short asynchronous wrappers become what they call (async_pairs.c says which
+ *                     wrappers stay, to run beside other work)
+ *   canonicalize.c    identity operations go; old forms, mixed element types (mixed.c), comparisons and bitwise
+ *                     operations of other types (canonical_types.c) become plain ones
+ *   simplify.c        algebraic rules, a table by opcode: unary.c, arith.c, moves.c, slices.c, pads.c, sort.c, control.c;
+ *                     constants.c has what they ask of constants
+ *   constant_folding.c, cse.c, dce.c, tuples.c     what their names say
+ *   rectify.c         x > 0 beside max(x, 0) becomes a comparison of the maximum, so that x need not be kept
+ *
+ * To add a rule: a function in the file of its operations, called from that file's function in the table of simplify.c, and
+ * a module before and after it in tests/golden/passes.
  *
  * A rule looks at one instruction, whose operands are resolved, and returns what can stand for it (an
  * operand, or new instructions) or NULL. What it returns has the same element type and dimensions.
@@ -34,7 +48,7 @@ halo_simplify_fn halo_simplify_add;
 halo_simplify_fn halo_simplify_reduce, halo_simplify_dot, halo_simplify_conditional,
     halo_simplify_while;
 
-/* ---- What the rules share (simplify.c) ---- */
+/* ---- What the rules share (constants.c) ---- */
 
 /* Operand `i` of an instruction that is not the one at hand, resolved. */
 static inline halo_instr *halo_simplify_arg(const halo_instr *instr, int32_t i) {

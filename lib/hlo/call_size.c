@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/call_size.c: how large a module is when what is called stands at each place that calls it. */
+/* hlo/call_size.c: how large a module is when what is called stands at each place that calls it. */
 #include "base/pointer_map.h"
-#include "passes/passes.h"
+#include "hlo/hlo.h"
 
 /* A short text whose computations call others twice each, again and again, is as large as nobody can write. */
 enum { CALL_SIZE_MOST = 1 << 22 };

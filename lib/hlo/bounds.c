@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/dynamic/bounds.c: extents that nothing bounds are refused by name: no pass, and no plan, knows what they are. */
+/* hlo/bounds.c: extents that nothing bounds are refused by name: no pass, and no plan, knows what they are. */
 #include "base/pointer_map.h"
-#include "passes/passes.h"
+#include "hlo/hlo.h"
 
 static bool bounds_lacks(const halo_shape *shape) {
   for (int32_t i = 0; i < shape->rank; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/fuse/placed.c: rows that are put into a value which what makes it, and what reads it, do elementwise. Each element
+/* passes/fuse/placed_updates.c: rows that are put into a value which what makes it, and what reads it, do elementwise. Each element
  * is chosen by its place: then all of that is one kernel, where an update in place needs the value in memory, and
  * whoever reads it goes through it once more. */
 #include "base/memory.h"
