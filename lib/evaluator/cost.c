@@ -164,24 +164,13 @@ static int64_t cost_calls(const cost_call *c) {
 /* What is done beyond looking at each element of operands and result once. */
 typedef int64_t cost_rule(const cost_call *c);
 static cost_rule *const cost_rules[HALO_OPCODE_COUNT] = {
-    [HALO_OP_DOT] = cost_dot,
-    [HALO_OP_CONVOLUTION] = cost_convolution,
-    [HALO_OP_MAP] = cost_each,
-    [HALO_OP_REDUCE] = cost_each,
-    [HALO_OP_SCAN] = cost_each,
-    [HALO_OP_SCATTER] = cost_each,
-    [HALO_OP_REDUCE_WINDOW] = cost_reduce_window,
-    [HALO_OP_SELECT_AND_SCATTER] = cost_select_and_scatter,
-    [HALO_OP_SORT] = cost_sort,
-    [HALO_OP_TOPK] = cost_topk,
-    [HALO_OP_FFT] = cost_rows,
-    [HALO_OP_CHOLESKY] = cost_rows,
-    [HALO_OP_TRIANGULAR_SOLVE] = cost_rows,
-    [HALO_OP_RNG_BIT_GENERATOR] = cost_random,
-    [HALO_OP_WHILE] = cost_endless,
-    [HALO_OP_CALL] = cost_calls,
-    [HALO_OP_FUSION] = cost_calls,
-    [HALO_OP_CONDITIONAL] = cost_calls,
+#define cost_none NULL
+#define RULES(evaluator, work, sizes) cost_##work
+#define OP(id, name, lo, hi, traits, types, infer, exec, rules, ...) [HALO_OP_##id] = rules,
+#include "hlo/opcodes.def"
+#undef OP
+#undef RULES
+#undef cost_none
 };
 
 static int64_t cost_of(const halo_instr *instr, int depth, int64_t *visits) {

@@ -27,23 +27,14 @@ halo_status eval_instr(const eval_call *call, halo_literal **out);
 halo_status eval_computation(const halo_computation *computation, halo_literal *const *args,
                              int32_t arg_count, int depth, halo_literal **out);
 
-eval_fn eval_elementwise, eval_identity, eval_constant, eval_tuple, eval_get_tuple_element,
-    eval_after_all, eval_tuple_select; /* instr.c */
-/* dynamic.c; the first: any operation, when operands have other extents than the shapes in its text. */
-eval_fn eval_dynamic, eval_get_dimension_size, eval_set_dimension_size, eval_dynamic_reshape;
-eval_fn eval_iota, eval_broadcast, eval_reshape, eval_transpose, eval_reverse, eval_slice, eval_pad,
-    eval_concatenate, eval_shuffle, eval_bitcast, eval_bitcast_convert;           /* movement.c */
-eval_fn eval_dynamic_slice, eval_dynamic_update_slice, eval_gather, eval_scatter; /* indexed.c */
-eval_fn eval_map, eval_reduce;                                                    /* reduce.c */
-eval_fn eval_reduce_window, eval_select_and_scatter;                              /* window.c */
-eval_fn eval_sort, eval_topk;                                                     /* sort.c */
-eval_fn eval_dot, eval_convolution;                                               /* dot.c */
-eval_fn eval_call_op, eval_while, eval_conditional;                               /* control.c */
-eval_fn eval_scan;                                                                /* scan.c */
-eval_fn eval_custom_call;                               /* custom_call.c */
-eval_fn eval_cholesky, eval_triangular_solve, eval_fft; /* linalg.c */
-eval_fn eval_batch_norm_training, eval_batch_norm_inference, eval_batch_norm_grad; /* norm.c */
-eval_fn eval_rng_bit_generator, eval_stochastic_convert;                           /* random.c */
+/* Those of opcodes.def, in the files of their families. */
+#define RULES(evaluator, work, sizes) eval_fn eval_##evaluator;
+#define OP(id, name, lo, hi, traits, types, infer, exec, rules, ...) rules
+#include "hlo/opcodes.def"
+#undef OP
+#undef RULES
+/* Any operation, when operands have other extents than the shapes in its text (dynamic.c). */
+eval_fn eval_dynamic;
 
 /* ---- Computations of scalars: the bodies of map, reduce, sort, ... (scalar_program.c) ---- */
 

@@ -5,64 +5,17 @@
 
 #include <string.h>
 
-/* What evaluates an opcode that is not elementwise (those all are eval_elementwise). */
 static eval_fn *const instr_rows[HALO_OPCODE_COUNT] = {
-    [HALO_OP_COPY] = eval_identity,
-    [HALO_OP_OPT_BARRIER] = eval_identity,
-    [HALO_OP_DOMAIN] = eval_identity,
-    [HALO_OP_ADD_DEPENDENCY] = eval_identity,
-    [HALO_OP_CONSTANT] = eval_constant,
-    [HALO_OP_TUPLE] = eval_tuple,
-    [HALO_OP_GET_TUPLE_ELEMENT] = eval_get_tuple_element,
-    [HALO_OP_TUPLE_SELECT] = eval_tuple_select,
-    [HALO_OP_AFTER_ALL] = eval_after_all,
-    [HALO_OP_GET_DIMENSION_SIZE] = eval_get_dimension_size,
-    [HALO_OP_SET_DIMENSION_SIZE] = eval_set_dimension_size,
-    [HALO_OP_DYNAMIC_RESHAPE] = eval_dynamic_reshape,
-    [HALO_OP_BITCAST] = eval_bitcast,
-    [HALO_OP_BITCAST_CONVERT] = eval_bitcast_convert,
-    [HALO_OP_IOTA] = eval_iota,
-    [HALO_OP_BROADCAST] = eval_broadcast,
-    [HALO_OP_RESHAPE] = eval_reshape,
-    [HALO_OP_TRANSPOSE] = eval_transpose,
-    [HALO_OP_REVERSE] = eval_reverse,
-    [HALO_OP_SLICE] = eval_slice,
-    [HALO_OP_PAD] = eval_pad,
-    [HALO_OP_CONCATENATE] = eval_concatenate,
-    [HALO_OP_SHUFFLE] = eval_shuffle,
-    [HALO_OP_DYNAMIC_SLICE] = eval_dynamic_slice,
-    [HALO_OP_DYNAMIC_UPDATE_SLICE] = eval_dynamic_update_slice,
-    [HALO_OP_GATHER] = eval_gather,
-    [HALO_OP_SCATTER] = eval_scatter,
-    [HALO_OP_MAP] = eval_map,
-    [HALO_OP_REDUCE] = eval_reduce,
-    [HALO_OP_REDUCE_WINDOW] = eval_reduce_window,
-    [HALO_OP_SELECT_AND_SCATTER] = eval_select_and_scatter,
-    [HALO_OP_SCAN] = eval_scan,
-    [HALO_OP_SORT] = eval_sort,
-    [HALO_OP_TOPK] = eval_topk,
-    [HALO_OP_DOT] = eval_dot,
-    [HALO_OP_CONVOLUTION] = eval_convolution,
-    [HALO_OP_CALL] = eval_call_op,
-    [HALO_OP_FUSION] = eval_call_op,
-    [HALO_OP_WHILE] = eval_while,
-    [HALO_OP_CONDITIONAL] = eval_conditional,
-    [HALO_OP_CUSTOM_CALL] = eval_custom_call,
-    [HALO_OP_CHOLESKY] = eval_cholesky,
-    [HALO_OP_TRIANGULAR_SOLVE] = eval_triangular_solve,
-    [HALO_OP_FFT] = eval_fft,
-    [HALO_OP_BATCH_NORM_TRAINING] = eval_batch_norm_training,
-    [HALO_OP_BATCH_NORM_INFERENCE] = eval_batch_norm_inference,
-    [HALO_OP_BATCH_NORM_GRAD] = eval_batch_norm_grad,
-    [HALO_OP_RNG_BIT_GENERATOR] = eval_rng_bit_generator,
-    [HALO_OP_STOCHASTIC_CONVERT] = eval_stochastic_convert,
+#define eval_none NULL
+#define RULES(evaluator, work, sizes) eval_##evaluator
+#define OP(id, name, lo, hi, traits, types, infer, exec, rules, ...) [HALO_OP_##id] = rules,
+#include "hlo/opcodes.def"
+#undef OP
+#undef RULES
+#undef eval_none
 };
 
-eval_fn *eval_fn_of(halo_opcode opcode) {
-  if (instr_rows[opcode]) return instr_rows[opcode];
-  bool elementwise = halo_opcode_has_trait(opcode, HALO_TRAIT_EW);
-  return elementwise ? eval_elementwise : NULL;
-}
+eval_fn *eval_fn_of(halo_opcode opcode) { return instr_rows[opcode]; }
 
 static halo_status instr_unimplemented(const halo_instr *instr) {
   halo_arena scratch = {0};

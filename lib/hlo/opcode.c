@@ -38,8 +38,16 @@ enum {
 #define EXEC(class, cost, reads) HALO_EXEC_##class, cost, reads
 
 static const halo_op_info op_rows[HALO_OPCODE_COUNT] = {
-#define OP(id, name, lo, hi, traits, types, infer, exec, ...)                                      \
-  [HALO_OP_##id] = {name, lo, hi, traits, types, halo_infer_##infer, exec, __VA_ARGS__},
+#define STABLEHLO(id, name) HALO_DIALECT_STABLEHLO
+#define STABLEHLO_ACCURATE(id, name) HALO_DIALECT_STABLEHLO
+#define CHLO(id, name) HALO_DIALECT_CHLO
+#define NO_MLIR HALO_DIALECT_NONE
+#define ULP(single, loose, wide, magnitude)                                                        \
+  { single, loose, wide, magnitude }
+#define NO_ULP                                                                                     \
+  { 0 }
+#define OP(id, name, lo, hi, traits, types, infer, exec, rules, mlir, ulp, ...)                    \
+  [HALO_OP_##id] = {name, lo, hi, traits, types, halo_infer_##infer, exec, mlir, ulp, __VA_ARGS__},
 #include "hlo/opcodes.def"
 #undef OP
 };

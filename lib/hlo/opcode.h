@@ -7,7 +7,7 @@
 #include "halo/types.h"
 
 typedef enum halo_opcode {
-#define OP(id, name, lo, hi, traits, types, infer, exec, attrs) HALO_OP_##id,
+#define OP(id, ...) HALO_OP_##id,
 #include "hlo/opcodes.def"
 #undef OP
   HALO_OPCODE_COUNT
@@ -90,6 +90,18 @@ typedef enum halo_reading {
   HALO_READ_UPDATED = 'u' /* must be a buffer, which the result may take over */
 } halo_reading;
 
+/* The MLIR dialect in which an operation is one of the same operands under (nearly) the same name. */
+typedef enum halo_op_dialect {
+  HALO_DIALECT_NONE,
+  HALO_DIALECT_STABLEHLO,
+  HALO_DIALECT_CHLO
+} halo_op_dialect;
+
+/* How exact an operation's function is: see `ulp` in opcodes.def. `single` 0: nothing is promised. */
+typedef struct halo_op_accuracy {
+  int32_t single, loose, wide, magnitude;
+} halo_op_accuracy;
+
 /* Masks over halo_type_class. */
 enum {
   HALO_T_PRED = 1,
@@ -122,6 +134,8 @@ typedef struct halo_op_info {
   halo_exec_class exec;
   int cost;          /* of one element, in additions */
   const char *reads; /* a halo_reading an operand, the last for all that follow; "": has none */
+  halo_op_dialect dialect;
+  halo_op_accuracy accuracy;
   halo_attr_spec attrs[HALO_MAX_OP_ATTRS + 1];
 } halo_op_info;
 

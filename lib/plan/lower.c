@@ -154,36 +154,36 @@ static double lower_call_work(const halo_custom_site *site, const halo_target *t
   return sum / target->prices.rate;
 }
 
-/* What steps take, and what of that one core does wherever it is; and the waiting that is saved in the caller's
- * thread: a queue with threads of its own is woken and waited for wherever the host takes part. */
-typedef struct lower_whole {
-  double work, alone, saved;
+/* Seconds that steps take (`work`), those of it that one core does in whatever thread (`one_core`), and the waiting that the
+ * caller's thread saves (`saved`): a queue with threads of its own is woken and waited for wherever the host takes part. */
+typedef struct lower_total {
+  double work, one_core, saved;
   int32_t kernels; /* outside of loops */
   bool able, loops, calls,
       exchanges; /* exchanges wait for other devices: they do not stay in loops */
-} lower_whole;
+} lower_total;
 
 enum { LOWER_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
 
-static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_target *target);
+static void lower_add_step(lower_total *sum, const halo_step *step, const halo_target *target);
 
-static lower_whole lower_list_work(const halo_steps *steps, const halo_target *target) {
-  lower_whole sum = {.able = true};
+static lower_total lower_list_work(const halo_steps *steps, const halo_target *target) {
+  lower_total sum = {.able = true};
   for (int32_t i = 0; i < steps->count && sum.able; i++) {
     lower_add_step(&sum, &steps->data[i], target);
   }
   return sum;
 }
 
-static void lower_add_loop(lower_whole *sum, const halo_step *step, const halo_target *target) {
+static void lower_add_loop(lower_total *sum, const halo_step *step, const halo_target *target) {
   bool known = step->trips >= 0;
   double rounds = known ? (double)step->trips : LOWER_ROUNDS;
   for (int32_t l = 0; l < step->list_count; l++) {
     const halo_steps *list = &step->lists[l];
-    lower_whole round = lower_list_work(list, target);
+    lower_total round = lower_list_work(list, target);
     sum->able = sum->able && round.able && !round.exchanges;
     sum->work += rounds * (round.work + target->prices.host_command * list->count);
-    sum->alone += rounds * round.alone;
+    sum->one_core += rounds * round.one_core;
     sum->saved += rounds * round.saved;
     sum->calls = sum->calls || round.calls;
   }
@@ -191,15 +191,15 @@ static void lower_add_loop(lower_whole *sum, const halo_step *step, const halo_t
   if (!known) sum->saved += rounds * target->prices.host_waking;
 }
 
-static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_target *target) {
+static void lower_add_step(lower_total *sum, const halo_step *step, const halo_target *target) {
   const halo_prices *p = &target->prices;
   if (step->kind == HALO_STEP_COPY) {
     sum->work += (double)step->bytes / p->bandwidth;
   } else if (step->kind == HALO_STEP_KERNEL) {
     double work = step->seconds > p->launch ? step->seconds - p->launch : 0;
-    bool alone = lower_is_one_group(step);
-    sum->work += alone ? work / p->host_one_group : work;
-    if (alone) sum->alone += work / p->host_one_group;
+    bool one_group = lower_is_one_group(step);
+    sum->work += one_group ? work / p->host_one_group : work;
+    if (one_group) sum->one_core += work / p->host_one_group;
     sum->kernels++;
   } else if (step->kind == HALO_STEP_COLLECTIVE) {
     /* It waits in another thread where it takes long. */
@@ -208,7 +208,7 @@ static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_t
   } else if (step->kind == HALO_STEP_CUSTOM_CALL && step->custom->target->computes) {
     double work = lower_call_work(step->custom, target);
     sum->work += work;
-    sum->alone += work;
+    sum->one_core += work;
     sum->saved += p->host_waking;
     sum->calls = true;
   } else if (step->kind == HALO_STEP_WHILE && !step->goes_on) {
@@ -219,14 +219,14 @@ static void lower_add_step(lower_whole *sum, const halo_step *step, const halo_t
 }
 
 /* As halo_plan.work. */
-static double lower_whole_work(const halo_steps *steps, const halo_target *target) {
-  lower_whole sum = lower_list_work(steps, target);
+static double lower_total_work(const halo_steps *steps, const halo_target *target) {
+  lower_total sum = lower_list_work(steps, target);
   if (!sum.able) return -1;
   if (!sum.calls && sum.loops) return -1;
   if (sum.work > target->prices.host_longest) return -1;
   /* Threads are woken for each of a chain of kernels. */
   double lost = sum.work - (sum.kernels > 1 ? (sum.kernels - 1) * target->prices.host_waking : 0);
-  if (sum.calls) lost = sum.work - sum.alone - sum.saved;
+  if (sum.calls) lost = sum.work - sum.one_core - sum.saved;
   return lost > 0 ? lost : 0;
 }
 
@@ -260,7 +260,7 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
     if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most);
     lower_number_steps(s.plan);
-    s.plan->work = lower_whole_work(&s.plan->steps, &module->target);
+    s.plan->work = lower_total_work(&s.plan->steps, &module->target);
     s.plan->explain = halo_arena_strdup(&s.plan->arena, halo_strbuf_text(&s.explain));
   }
   halo_strbuf_deinit(&s.explain);

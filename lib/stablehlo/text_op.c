@@ -6,12 +6,22 @@
 
 /* ---- Forms ---- */
 
+/* How many operands the opcodes of HLO have. */
+enum {
+#define OP(id, name, lo, ...) OP_OPERANDS_##id = lo,
+#include "hlo/opcodes.def"
+#undef OP
+};
+
 const halo_mlir_form *halo_mlir_text_form(halo_mlir_opcode opcode) {
   static const halo_mlir_form forms[HALO_MLIR_OP_COUNT] = {
 #define HALO_MLIR_FORM(id, spec, types) [HALO_MLIR_OP_##id] = {spec, HALO_MLIR_TYPES_##types, NULL},
 #define HALO_MLIR_FORM_BY(id, function)                                                            \
   [HALO_MLIR_OP_##id] = {NULL, HALO_MLIR_TYPES_ANY, halo_mlir_text_##function},
+#define HALO_MLIR_FORM_OF(id)                                                                      \
+  [HALO_MLIR_OP_##id] = {OP_OPERANDS_##id == 1 ? "$" : "$ , $", HALO_MLIR_TYPES_SAME, NULL},
 #include "stablehlo/text_forms.def"
+#undef HALO_MLIR_FORM_OF
 #undef HALO_MLIR_FORM
 #undef HALO_MLIR_FORM_BY
   };

@@ -8,15 +8,11 @@
 
 /* ---- Those that HLO has ---- */
 
-static const struct {
-  const char *name;
-  halo_opcode opcode;
-} chlo_opcodes[] = {
-    {"acos", HALO_OP_ACOS},   {"acosh", HALO_OP_ACOSH}, {"asin", HALO_OP_ASIN},
-    {"asinh", HALO_OP_ASINH}, {"atan", HALO_OP_ATAN},   {"atanh", HALO_OP_ATANH},
-    {"cosh", HALO_OP_COSH},   {"erf", HALO_OP_ERF},     {"mulhi", HALO_OP_MULHI},
-    {"sinh", HALO_OP_SINH},   {"tan", HALO_OP_TAN},
-};
+/* Older programs call tan so, too, which StableHLO has by now. */
+static bool chlo_opcode(const char *name, halo_opcode *out) {
+  if (!halo_opcode_from_name(name, out)) return false;
+  return *out == HALO_OP_TAN || halo_op_info_of(*out)->dialect == HALO_DIALECT_CHLO;
+}
 
 static int64_t chlo_number(const halo_mlir_attr *attrs, const char *name, int64_t default_) {
   const halo_mlir_attr *attr = halo_mlir_dict_get(attrs, name);
@@ -54,12 +50,11 @@ static void chlo_ragged(halo_translator *t, halo_mlir_op *op, const halo_mlir_at
 bool halo_translate_named(halo_translator *t, halo_mlir_op *op, const char *name,
                           const halo_mlir_attr *attrs) {
   if (!halo_translate_ok(t)) return false;
-  for (size_t i = 0; i < sizeof chlo_opcodes / sizeof chlo_opcodes[0]; i++) {
-    if (strcmp(chlo_opcodes[i].name, name) != 0) continue;
-    halo_translate_results(
-        t, op,
-        halo_translate_emit(t, chlo_opcodes[i].opcode, NULL, halo_translate_operands(t, op),
-                            op->operand_count, NULL, 0));
+  halo_opcode opcode;
+  if (chlo_opcode(name, &opcode)) {
+    halo_translate_results(t, op,
+                           halo_translate_emit(t, opcode, NULL, halo_translate_operands(t, op),
+                                               op->operand_count, NULL, 0));
     return true;
   }
   if (strcmp(name, "top_k") == 0 || strcmp(name, "topk") == 0) {

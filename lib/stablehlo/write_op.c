@@ -494,23 +494,14 @@ static op_write op_writer(halo_opcode opcode) {
              : NULL;
 }
 
-/* Those that StableHLO has not and CHLO has. */
-static bool op_is_chlo(halo_opcode opcode) {
-  static const halo_opcode rows[] = {HALO_OP_ACOS, HALO_OP_ACOSH, HALO_OP_ASIN, HALO_OP_ASINH,
-                                     HALO_OP_ATAN, HALO_OP_ATANH, HALO_OP_COSH, HALO_OP_SINH,
-                                     HALO_OP_ERF,  HALO_OP_MULHI};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i] == opcode) return true;
-  return false;
-}
-
 halo_status halo_write_op(halo_writer *w, const halo_instr *instr) {
   if (halo_shape_is_dynamic(instr->shape))
     return halo_write_refuse(instr, "a size that is known at run time only");
   op_write write = op_writer(instr->opcode);
   if (!write) return halo_write_refuse(instr, "there is no writer for it");
+  bool chlo = halo_op_info_of(instr->opcode)->dialect == HALO_DIALECT_CHLO;
   char name[64];
-  snprintf(name, sizeof name, "%s.%s", op_is_chlo(instr->opcode) ? "chlo" : "stablehlo",
+  snprintf(name, sizeof name, "%s.%s", chlo ? "chlo" : "stablehlo",
            halo_opcode_name(instr->opcode));
   for (char *c = name; *c; c++)
     if (*c == '-') *c = '_';

@@ -97,18 +97,13 @@ void halo_dynamic_walk_from(halo_dynamic *d, int32_t first);
 
 /* ---- The rules ---- */
 
-halo_dynamic_rule halo_sized_elementwise, halo_sized_same, halo_sized_tuple,
-    halo_sized_get_tuple_element, halo_sized_tuple_select, halo_sized_get_dimension_size,
-    halo_sized_set_dimension_size, halo_sized_broadcast, halo_sized_transpose; /* plain.c */
-halo_dynamic_rule halo_sized_reverse, halo_sized_concatenate, halo_sized_slice, halo_sized_pad,
-    halo_sized_bitcast_convert, halo_sized_reshape, halo_sized_dynamic_reshape; /* moves.c */
-halo_dynamic_rule halo_sized_reduce, halo_sized_reduce_window, halo_sized_select_and_scatter,
-    halo_sized_dot, halo_sized_convolution; /* combine.c */
-halo_dynamic_rule halo_sized_dynamic_slice, halo_sized_dynamic_update_slice, halo_sized_gather,
-    halo_sized_scatter, halo_sized_sort; /* indexed.c */
-halo_dynamic_rule halo_sized_fft, halo_sized_cholesky, halo_sized_topk, halo_sized_triangular_solve,
-    halo_sized_batch_norm_training, halo_sized_batch_norm_inference, halo_sized_batch_norm_grad,
-    halo_sized_shuffle, halo_sized_collective, halo_sized_custom_call; /* batched.c */
-halo_dynamic_rule halo_sized_while, halo_sized_conditional;            /* control.c */
+/* Those of opcodes.def: plain.c has what keeps elements where they are or moves whole values, moves.c what moves
+ * elements, combine.c reductions and products, indexed.c what goes by indices or orders, batched.c what treats each
+ * problem of a batch by itself, control.c loops and branches. */
+#define RULES(evaluator, work, sizes) halo_dynamic_rule halo_sized_##sizes;
+#define OP(id, name, lo, hi, traits, types, infer, exec, rules, ...) rules
+#include "hlo/opcodes.def"
+#undef OP
+#undef RULES
 
 #endif

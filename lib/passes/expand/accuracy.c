@@ -10,32 +10,11 @@
 #include <math.h>
 #include <stdio.h>
 
-typedef struct accuracy_row {
-  int32_t
-      single; /* f32: tests/math measures it; of sqrt and rsqrt what follows from correct rounding */
-  int32_t
-      loose; /* of f32, where its division and square root are not correctly rounded; 0: the same */
-  int32_t wide; /* f64: likewise */
-  int32_t
-      reach; /* results are less than this in magnitude, a power of two; 0: as large as can be */
-} accuracy_row;
-
-static const accuracy_row accuracy_table[HALO_OPCODE_COUNT] = {
-    [HALO_OP_ACOS] = {2, 5, 2, 4},     [HALO_OP_ACOSH] = {3, 5, 3},   [HALO_OP_ASIN] = {3, 5, 3, 2},
-    [HALO_OP_ASINH] = {2, 4, 2},       [HALO_OP_ATAN] = {2, 4, 2, 2}, [HALO_OP_ATANH] = {2, 4, 2},
-    [HALO_OP_CBRT] = {1, 0, 1},        [HALO_OP_COS] = {2, 0, 1, 1},  [HALO_OP_COSH] = {2, 3, 2},
-    [HALO_OP_SIN] = {2, 0, 1, 1},      [HALO_OP_SINH] = {2, 4, 2},    [HALO_OP_TAN] = {3, 5, 2},
-    [HALO_OP_TANH] = {3, 5, 2, 1},     [HALO_OP_ERF] = {6, 8, 2, 1},  [HALO_OP_EXP] = {1, 0, 2},
-    [HALO_OP_EXPM1] = {2, 0, 2},       [HALO_OP_LOG] = {1, 0, 1},     [HALO_OP_LOG1P] = {1, 0, 1},
-    [HALO_OP_LOGISTIC] = {3, 5, 3, 1},                              /* 1 / (1 + exp(-x)) */
-    [HALO_OP_SQRT] = {1, 3, 1},        [HALO_OP_RSQRT] = {2, 9, 2}, /* 1 / sqrt(x) */
-};
-
 /* A result that is computed with some thirty bits more and rounded once. */
 enum { ACCURACY_ROUNDED = 1 };
 
 int32_t halo_accuracy_bound(const halo_target *target, halo_opcode opcode, halo_type type) {
-  const accuracy_row *row = &accuracy_table[opcode];
+  const halo_op_accuracy *row = &halo_op_info_of(opcode)->accuracy;
   if (!row->single || halo_type_is_complex(type)) return 0;
   if (type != HALO_F32 && type != HALO_F64) return ACCURACY_ROUNDED; /* computed in f32 */
   if (type == HALO_F64) return row->wide;
@@ -46,9 +25,9 @@ int32_t halo_accuracy_bound(const halo_target *target, halo_opcode opcode, halo_
 static bool accuracy_is_met(const halo_accuracy *asked, const halo_instr *instr, int32_t bound) {
   int mantissa = halo_type_mantissa_bits(instr->shape->type);
   bool is_real = !halo_type_is_complex(instr->shape->type);
-  int32_t reach = is_real ? accuracy_table[instr->opcode].reach : 0;
+  int32_t magnitude = is_real ? halo_op_info_of(instr->opcode)->accuracy.magnitude : 0;
   if (asked->ulps >= bound || asked->rtol >= ldexp(bound, -mantissa)) return true;
-  return reach && asked->atol >= ldexp((double)bound * reach, -mantissa - 1);
+  return magnitude && asked->atol >= ldexp((double)bound * magnitude, -mantissa - 1);
 }
 
 static halo_status accuracy_refuse(const halo_instr *instr, const char *why) {

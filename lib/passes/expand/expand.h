@@ -31,8 +31,8 @@ halo_expand_fn halo_expand_rng, halo_expand_rng_bit_generator;     /* random.c *
 halo_expand_fn halo_expand_stochastic_convert;                     /* stochastic.c */
 halo_expand_fn halo_expand_cholesky, halo_expand_triangular_solve; /* linalg.c */
 halo_expand_fn halo_expand_custom_call;                            /* custom_call.c */
-halo_expand_fn halo_expand_factors;          /* factors.c: of a custom call */
-halo_expand_fn halo_expand_custom_layout; /* custom_layout.c: of a custom call */
+halo_expand_fn halo_expand_factors;                                /* factors.c: of a custom call */
+halo_expand_fn halo_expand_custom_layout;    /* custom_layout.c: of a custom call */
 halo_expand_fn halo_expand_vector_product;   /* vector.c */
 halo_expand_fn halo_expand_wide_concatenate; /* wide.c */
 halo_expand_fn halo_expand_topk_call;        /* topk.c */
