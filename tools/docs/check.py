@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks README.md and its neighbours, and docs/*.md.
+"""Checks README.md and its neighbours, docs/*.md, and the pages of the rooms in lib/.
 
     python3 tools/docs/check.py             links, code blocks, and names of commands and functions
     python3 tools/docs/check.py --spelling  the spelling of these pages and of include/halo (needs aspell)
@@ -28,7 +28,8 @@ MARK = re.compile(r"^\s*<!-- block: (compiled|part of|run by|not run,) ?(.*) -->
 
 
 def pages():
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    folders = ("docs", "lib", "cl_kernels")
+    return [*sorted(ROOT.glob("*.md")), *(page for folder in folders for page in sorted((ROOT / folder).rglob("*.md")))]
 
 
 def split(text):
