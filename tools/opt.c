@@ -186,7 +186,8 @@ static int opt_work(opt_request *request) {
     ok = tool_check(halo_module_optimize(module, &request->pass, &optimized));
     free(disabled);
     if (ok) {
-      ok = request->graph ? graph_write(optimized, request->graph) : opt_emit(optimized, request);
+      ok = request->graph ? graph_write(optimized, request->graph, NULL, 0)
+                          : opt_emit(optimized, request);
       ok = ok && !request->dump_bad;
       halo_module_release(optimized);
     }

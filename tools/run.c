@@ -26,6 +26,7 @@ enum {
   RUN_REPEAT,
   RUN_PROFILE,
   RUN_TRACE,
+  RUN_GRAPH,
   RUN_EXPLAIN,
   RUN_PLAN,
   RUN_SOURCE,
@@ -75,6 +76,9 @@ static const tool_option run_options[] = {
     {RUN_TRACE, 0, "trace", "FILE.json",
      "write when each step ran, of the repeats or else of the first run, for Perfetto; of several "
      "processes the first one, or all if {rank} is in the name"},
+    {RUN_GRAPH, 0, "graph", "FILE.html",
+     "draw the module that is run, coloured by how long each step took, of the repeats or else of "
+     "the first run"},
     {.help = "Compiling"},
     {RUN_DEVICE, 'd', "device", "DEVICE",
      "PLATFORM:DEVICE as 'halo info' lists, a part of the name, cpu, gpu, all, all-gpus, or "
@@ -200,6 +204,12 @@ static bool run_take_option(const tool_args *args, int id, const char *value,
     case RUN_REPEAT: return args_integer(args, "repeat", value, 0, 10000000, &request->repeat);
     case RUN_PROFILE: request->client.profile = true; return true;
     case RUN_TRACE: request->trace = value; return true;
+    case RUN_GRAPH:
+      request->graph = value;
+      if (tool_ends_with(value, ".html")) return true;
+      args_usage_error(args, "--graph takes FILE.html, not '%s'; halo opt --graph writes others",
+                       value);
+      return false;
     case RUN_EXPLAIN: request->explain = true; return true;
     case RUN_PLAN: request->plan = true; return true;
     case RUN_SOURCE: request->source = true; return true;

@@ -22,6 +22,7 @@ typedef struct run_request {
   bool quiet, compile_only, explain, plan, source;
   int64_t repeat;
   const char *trace; /* where to write when steps ran; NULL: nowhere */
+  const char *graph; /* where to draw the module; NULL: nowhere */
   halo_client_options client;
   halo_compile_options compile;
   int platform;        /* of those that the program was exported for */

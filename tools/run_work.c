@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tools/run_work.c: the work of `halo run`: reading and compiling a module, giving it its inputs, running it. */
+#include "graph.h"
 #include "pieces.h"
 #include "program.h"
 #include "progress.h"
@@ -101,20 +102,46 @@ static int run_compare_times(const void *a, const void *b) {
 }
 
 /* Of one process, unless each has a file of its own. */
-static bool run_write_trace(const run_request *request, const run_state *state) {
+static bool run_write_trace(const run_request *request, const run_state *state,
+                            const halo_trace_span *spans, int count) {
   int rank = state->communicator ? state->communicator->process : 0;
   char *path = parts_text(request->trace, (parts_place){.rank = rank});
   bool is_own = strcmp(path, request->trace) != 0;
-  bool ok = (rank > 0 && !is_own) || trace_write(path);
+  bool ok = (rank > 0 && !is_own) || trace_write(path, spans, count);
   free(path);
   return ok;
+}
+
+/* The module whose instructions the steps are named after; of the first process. */
+static bool run_write_graph(const run_request *request, const run_state *state,
+                            const halo_trace_span *spans, int count) {
+  if (state->communicator && state->communicator->process > 0) return true;
+  const char *text = halo_executable_report(state->executable, HALO_REPORT_MODULE);
+  halo_module *module;
+  if (!tool_check(halo_module_parse(text, strlen(text), "the compiled module", &module))) {
+    return false;
+  }
+  bool ok = graph_write(module, request->graph, spans, count);
+  halo_module_release(module);
+  return ok;
+}
+
+static bool run_is_recorded(const run_request *request) { return request->trace || request->graph; }
+
+static bool run_write_recorded(const run_request *request, const run_state *state) {
+  const halo_trace_span *spans;
+  int count;
+  if (!run_is_recorded(request)) return true;
+  if (!tool_check(halo_trace_collect(&spans, &count))) return false;
+  bool ok = !request->trace || run_write_trace(request, state, spans, count);
+  return ok && (!request->graph || run_write_graph(request, state, spans, count));
 }
 
 /* The first run, whose results are kept, and the repeats. */
 static bool run_all(const run_request *request, run_state *state) {
   halo_buffer **buffers =
       tool_alloc(sizeof(halo_buffer *) * (size_t)(state->result_count * state->part_count));
-  bool ok = !request->trace || request->repeat > 0 || tool_check(halo_trace_start());
+  bool ok = !run_is_recorded(request) || request->repeat > 0 || tool_check(halo_trace_start());
   progress_start(); /* some runtimes compile kernels when they are first launched */
   ok = ok && run_once(state, buffers, &state->first_seconds);
   progress_stop();
@@ -127,7 +154,7 @@ static bool run_all(const run_request *request, run_state *state) {
   if (ok && request->client.profile && request->repeat > 0) {
     ok = profile_take_mark(state->executable, &state->first);
   }
-  if (ok && request->trace && request->repeat > 0) ok = tool_check(halo_trace_start());
+  if (ok && run_is_recorded(request) && request->repeat > 0) ok = tool_check(halo_trace_start());
   for (int64_t n = 0; n < request->repeat && ok; n++) {
     ok = run_once(state, buffers, &state->seconds[n]);
     if (ok) run_release_buffers(state, buffers);
@@ -137,7 +164,7 @@ static bool run_all(const run_request *request, run_state *state) {
   }
   qsort(state->seconds, (size_t)request->repeat, sizeof(double), run_compare_times);
   free(buffers);
-  if (request->trace) halo_trace_stop();
+  if (run_is_recorded(request)) halo_trace_stop();
   return ok;
 }
 
@@ -268,7 +295,7 @@ int run_work(const run_request *request, run_state *state) {
       program_read(request->file, request->platform, run_assign_open, request, &state->module);
   if (code != TOOL_OK) return code;
   halo_client_options client = request->client;
-  client.profile |= request->trace != NULL; /* GPUs take no times else */
+  client.profile |= run_is_recorded(request); /* GPUs take no times else */
   client.communicator = state->communicator;
   state->counts = request->counts;
   if (!parts_open(state->module, &client, &state->counts, &state->client)) return TOOL_FAILED;
@@ -289,7 +316,8 @@ int run_work(const run_request *request, run_state *state) {
       printf("Compiled in %s; nothing was run%s.\n", tool_seconds(state->compile_seconds),
              request->compile_only ? "" : ", since the device is a null device");
     }
-    return TOOL_OK;
+    bool ok = !request->graph || run_write_graph(request, state, NULL, 0);
+    return ok ? TOOL_OK : TOOL_FAILED;
   }
   if (!request->quiet) run_print_inputs(request, state, generated);
   fflush(stdout);
@@ -305,7 +333,7 @@ int run_work(const run_request *request, run_state *state) {
     if (!request->quiet || request->client.profile) putchar('\n');
   }
   if (request->client.profile && !run_print_profile(request, state)) return TOOL_FAILED;
-  if (request->trace && !run_write_trace(request, state)) return TOOL_FAILED;
+  if (!run_write_recorded(request, state)) return TOOL_FAILED;
   if (request->client.profile && !request->quiet) putchar('\n');
   if (!request->quiet) run_print_times(stdout, request, state);
   if (request->quiet && request->repeat > 0 && speaks) run_print_times(stderr, request, state);

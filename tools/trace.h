@@ -3,9 +3,9 @@
 #ifndef HALO_TOOLS_TRACE_H
 #define HALO_TOOLS_TRACE_H
 
-#include <stdbool.h>
+#include "halo/trace.h"
 
-/* Writes what halo_trace_collect gives as JSON, in the format of Chrome's traces. False after a message. */
-bool trace_write(const char *path);
+/* Writes what halo_trace_collect gave as JSON, in the format of Chrome's traces. False after a message. */
+bool trace_write(const char *path, const halo_trace_span *spans, int count);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes/graph.c: a module as a graph, for viewers and for Graphviz. */
+#include "base/json.h"
 #include "base/locale.h"
 #include "base/memory.h"
 #include "base/pointer_map.h"
@@ -8,36 +9,13 @@
 #include "passes/work.h"
 #include "text/text.h"
 
-#include <math.h>
-
-/* ---- Texts ---- */
-
-/* In double quotes, as JSON and DOT have it. */
-static void graph_text(halo_strbuf *out, const char *text) {
-  halo_strbuf_char(out, '"');
-  for (; *text; text++) {
-    unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\') halo_strbuf_char(out, '\\');
-    if (c == '\n') {
-      halo_strbuf_append(out, "\\n");
-    } else if (c >= ' ') {
-      halo_strbuf_char(out, (char)c);
-    }
-  }
-  halo_strbuf_char(out, '"');
-}
-
-static void graph_shape(halo_strbuf *out, const halo_shape *shape) {
-  halo_strbuf text = {0};
-  halo_shape_print(&text, shape, false);
-  graph_text(out, halo_strbuf_text(&text));
-  halo_strbuf_deinit(&text);
-}
+#include <stdio.h>
+#include <stdlib.h>
 
 /* ---- JSON ---- */
 
 typedef struct graph_json {
-  halo_strbuf out;
+  halo_json_writer out;
   const halo_computation *computation; /* whose instructions are being written */
   halo_pointer_map numbers;            /* of computations, and of instructions within theirs */
   int32_t *storage;
@@ -48,42 +26,47 @@ static int graph_number(const graph_json *json, const void *what) {
   return number ? *number : -1;
 }
 
-/* JSON has no infinities. */
-static double graph_finite(double number) { return isfinite(number) ? number : 1e300; }
+static void graph_json_computation(graph_json *json, const halo_computation *computation) {
+  halo_json_writer *out = &json->out;
+  if (json->computation) {
+    halo_json_close(out);
+    halo_json_close(out);
+  }
+  json->computation = computation;
+  halo_json_object(out, NULL);
+  halo_json_text(out, "name", computation->name);
+  halo_json_integer(out, "root", graph_number(json, computation->root));
+  halo_json_array(out, "instrs");
+}
 
 static void graph_json_instr(void *user, const halo_instr *instr, const halo_work *work) {
   graph_json *json = user;
-  halo_strbuf *out = &json->out;
-  if (instr->parent != json->computation) {
-    halo_strbuf_append(out, json->computation ? "\n]},\n" : "");
-    json->computation = instr->parent;
-    halo_strbuf_append(out, "{\"name\": ");
-    graph_text(out, instr->parent->name);
-    halo_strbuf_printf(out, ", \"root\": %d, \"instrs\": [",
-                       graph_number(json, instr->parent->root));
-  } else {
-    halo_strbuf_char(out, ',');
-  }
-  halo_strbuf_append(out, "\n{\"name\": ");
-  graph_text(out, instr->name);
-  halo_strbuf_printf(out, ", \"op\": \"%s\", \"shape\": ", halo_opcode_name(instr->opcode));
-  graph_shape(out, instr->shape);
-  halo_strbuf_append(out, ", \"in\": [");
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    halo_strbuf_printf(out, "%s%d", i ? "," : "", graph_number(json, instr->operands[i]));
-  }
-  halo_strbuf_append(out, "], \"calls\": [");
-  for (int32_t i = 0; i < halo_instr_called_count(instr); i++) {
-    halo_strbuf_printf(out, "%s%d", i ? "," : "", graph_number(json, halo_instr_called(instr, i)));
-  }
-  halo_strbuf_printf(out, "], \"ops\": %.6g, \"bytes\": %.6g, \"seconds\": %.6g, \"text\": ",
-                     graph_finite(work->operations), graph_finite(work->bytes),
-                     graph_finite(work->seconds));
-  halo_strbuf text = {0};
+  halo_json_writer *out = &json->out;
+  halo_strbuf shape = {0}, text = {0};
+  halo_shape_print(&shape, instr->shape, false);
   halo_instr_print(&text, instr, HALO_PRINT_SHORT | HALO_PRINT_ELIDE_LARGE);
-  graph_text(out, halo_strbuf_text(&text));
+  if (instr->parent != json->computation) graph_json_computation(json, instr->parent);
+  halo_json_object(out, NULL);
+  halo_json_text(out, "name", instr->name);
+  halo_json_text(out, "op", halo_opcode_name(instr->opcode));
+  halo_json_text(out, "shape", halo_strbuf_text(&shape));
+  halo_json_array(out, "in");
+  for (int32_t i = 0; i < instr->operand_count; i++) {
+    halo_json_integer(out, NULL, graph_number(json, instr->operands[i]));
+  }
+  halo_json_close(out);
+  halo_json_array(out, "calls");
+  for (int32_t i = 0; i < halo_instr_called_count(instr); i++) {
+    halo_json_integer(out, NULL, graph_number(json, halo_instr_called(instr, i)));
+  }
+  halo_json_close(out);
+  halo_json_number(out, "ops", work->operations);
+  halo_json_number(out, "bytes", work->bytes);
+  halo_json_number(out, "seconds", work->seconds);
+  halo_json_text(out, "text", halo_strbuf_text(&text));
+  halo_json_close(out);
   halo_strbuf_deinit(&text);
-  halo_strbuf_char(out, '}');
+  halo_strbuf_deinit(&shape);
 }
 
 static void graph_json_numbers(graph_json *json, const halo_module *module) {
@@ -104,20 +87,51 @@ static void graph_json_numbers(graph_json *json, const halo_module *module) {
 }
 
 static char *graph_to_json(const halo_module *module) {
-  graph_json json = {0};
+  char *text = NULL;
+  size_t size = 0;
+  graph_json json = {.out.file = open_memstream(&text, &size)};
+  if (!json.out.file) return NULL;
   graph_json_numbers(&json, module);
-  halo_strbuf_append(&json.out, "{\"name\": ");
-  graph_text(&json.out, module->name);
-  halo_strbuf_printf(&json.out, ", \"entry\": %d, \"computations\": [\n",
-                     graph_number(&json, module->entry));
+  halo_json_object(&json.out, NULL);
+  halo_json_text(&json.out, "name", module->name);
+  halo_json_integer(&json.out, "entry", graph_number(&json, module->entry));
+  halo_json_array(&json.out, "computations");
   halo_work_walk(module, graph_json_instr, &json);
-  halo_strbuf_append(&json.out, "\n]}\n]}\n");
+  while (json.out.depth > 0) halo_json_close(&json.out);
   halo_pointer_map_deinit(&json.numbers);
   halo_free(json.storage);
-  return halo_strbuf_take(&json.out);
+  bool written = !ferror(json.out.file);
+  written = fclose(json.out.file) == 0 && written;
+  char *copy = written ? halo_strdup(text) : NULL;
+  free(text); /* the C library's memory */
+  return copy;
 }
 
 /* ---- DOT ---- */
+
+/* In double quotes. Control characters are left out, and bytes that are not UTF-8 become U+FFFD. */
+static void graph_text(halo_strbuf *out, const char *text) {
+  halo_strbuf_char(out, '"');
+  for (size_t size; *text; text += size ? size : 1) {
+    size = halo_utf8_character(text);
+    if (*text == '"' || *text == '\\') halo_strbuf_char(out, '\\');
+    if (*text == '\n') {
+      halo_strbuf_append(out, "\\n");
+    } else if (size == 0) {
+      halo_strbuf_append(out, "\xef\xbf\xbd");
+    } else if (size > 1 || *text >= ' ') {
+      halo_strbuf_printf(out, "%.*s", (int)size, text);
+    }
+  }
+  halo_strbuf_char(out, '"');
+}
+
+static void graph_shape(halo_strbuf *out, const halo_shape *shape) {
+  halo_strbuf text = {0};
+  halo_shape_print(&text, shape, false);
+  graph_text(out, halo_strbuf_text(&text));
+  halo_strbuf_deinit(&text);
+}
 
 /* Computations that are applied to elements, as by a reduction, are named and not drawn. */
 static bool graph_draws(const halo_instr *instr) {
@@ -191,5 +205,6 @@ halo_status halo_module_to_graph(const halo_module *module, halo_graph_format fo
   halo_c_locale locale = halo_c_locale_enter();
   *out = format == HALO_GRAPH_DOT ? graph_to_dot(module) : graph_to_json(module);
   halo_c_locale_leave(locale);
-  return HALO_OK;
+  if (*out) return HALO_OK;
+  return halo_fail(HALO_OUT_OF_MEMORY, "halo_module_to_graph: no memory for the text");
 }

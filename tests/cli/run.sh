@@ -82,6 +82,14 @@ check run-log 'HALO_LOG=info HALO_LOG_FILE=log halo run -q axpy.hlo -p none; sed
 
 check run-trace 'halo run axpy.hlo -q -p none -n 2 --trace t.json 2>/dev/null; grep -c "\"tid\": 1, \"ts\": [0-9.]*, \"dur\": [0-9.]*, \"name\": \"axpy\"" t.json
   grep -o "\"args\": {\"name\": \"XLA Ops\"}" t.json; tail -1 t.json'
+check run-graph 'halo run loop.hlo -q -p none -n 3 --graph g.html 2>/dev/null; python3 - <<"PYTHON"
+import json
+page = open("g.html").read()
+graph, measured = [json.loads(page.split("id=\"%s\" type=\"application/json\">" % part)[1].split("</script>")[0]) for part in ("graph", "measured")]
+names = {instr["name"] for computation in graph["computations"] for instr in computation["instrs"]}
+assert measured and all(step["seconds"] > 0 and step["name"].split()[0].split("..")[0] in names for step in measured), measured
+PYTHON
+  halo run loop.hlo --compile-only --graph h.html; grep -c "id=\"measured\" type=\"application/json\">null<" h.html; halo run loop.hlo --graph g.svg'
 check run-trace-fails 'halo run axpy.hlo -q -p none --trace no/such/folder.json'
 check run-no-program 'echo hello >f.hlo; halo run f.hlo; echo "import jax" | halo run -; halo run /dev/null; halo axpy.hlo; halo bench nothing'
 check run-kernels-wrong 'for list in foo dot:bar -loop:lanes,-loop:generic; do halo run -q axpy.hlo --kernels $list; done'

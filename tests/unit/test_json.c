@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_json.c: JSON as the `halo` program writes it, exactly, and as Python's parser reads it. */
+/* tests/unit/test_json.c: JSON as it is written, exactly, and as Python's parser reads it; graphs of modules with awkward names. */
 #include "suite.h"
 
-#include "../../tools/json.h"
+#include "base/json.h"
+#include "halo/builder.h"
+#include "halo/passes.h"
+#include "hlo/hlo.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -13,28 +16,28 @@
 #define BROKEN "\xff|\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80|\xe2\x82"
 
 static void json_write(FILE *file) {
-  json_writer json = {.file = file};
-  json_object(&json, NULL);
-  json_text(&json, AWKWARD, AWKWARD);
-  json_text(&json, "broken", BROKEN);
-  json_text(&json, "", "");
-  json_array(&json, "rows");
-  json_object(&json, NULL);
-  json_integer(&json, "least", INT64_MIN);
-  json_number(&json, "third", 1.0 / 3);
-  json_number(&json, "infinity", (double)INFINITY);
-  json_number(&json, "nan", (double)NAN);
-  json_close(&json);
-  json_object(&json, NULL);
-  json_bool(&json, "yes", true);
-  json_array(&json, "none");
-  json_close(&json);
-  json_close(&json);
-  json_number(&json, NULL, -0.0);
-  json_number(&json, NULL, 1e300);
-  json_close(&json);
-  json_bool(&json, "no", false);
-  json_close(&json);
+  halo_json_writer json = {.file = file};
+  halo_json_object(&json, NULL);
+  halo_json_text(&json, AWKWARD, AWKWARD);
+  halo_json_text(&json, "broken", BROKEN);
+  halo_json_text(&json, "", "");
+  halo_json_array(&json, "rows");
+  halo_json_object(&json, NULL);
+  halo_json_integer(&json, "least", INT64_MIN);
+  halo_json_number(&json, "third", 1.0 / 3);
+  halo_json_number(&json, "infinity", (double)INFINITY);
+  halo_json_number(&json, "nan", (double)NAN);
+  halo_json_close(&json);
+  halo_json_object(&json, NULL);
+  halo_json_bool(&json, "yes", true);
+  halo_json_array(&json, "none");
+  halo_json_close(&json);
+  halo_json_close(&json);
+  halo_json_number(&json, NULL, -0.0);
+  halo_json_number(&json, NULL, 1e300);
+  halo_json_close(&json);
+  halo_json_bool(&json, "no", false);
+  halo_json_close(&json);
 }
 
 /* The text, to be freed. */
@@ -59,7 +62,7 @@ START_TEST(json_is_written) {
            "\\ufffd\\ufffd\\ufffd\\ufffd|\\ufffd\\ufffd\", \"\": \"\", \"rows\": [\n"
            "  {\"least\": -9223372036854775808, \"third\": 0.333333333333, \"infinity\": null, "
            "\"nan\": null},\n"
-           "  {\"yes\": true, \"none\": [\n]}, -0, 1e+300\n], \"no\": false}\n",
+           "  {\"yes\": true, \"none\": []}, -0, 1e+300\n], \"no\": false}\n",
            escaped, escaped);
   ck_assert_str_eq(text, expected);
   free(expected);
@@ -92,11 +95,47 @@ START_TEST(json_is_parsed_by_python) {
 }
 END_TEST
 
+/* A module of two instructions with this name, to be released. */
+static halo_module *json_module(char *name) {
+  halo_builder *b = halo_builder_create("awkward");
+  halo_shape *shape;
+  halo_module *module;
+  ck_assert_int_eq(halo_shape_create_array(HALO_F32, 1, (int64_t[]){4}, &shape), HALO_OK);
+  halo_op root = halo_neg(halo_parameter(b, 0, shape, "x"));
+  ck_assert_msg(halo_builder_build(b, root, &module) == HALO_OK, "%s", halo_error_message());
+  halo_builder_release(b);
+  halo_shape_release(shape);
+  module->name = name; /* as no reader would leave it */
+  return module;
+}
+
+START_TEST(names_are_escaped_in_graphs) {
+  char name[] = AWKWARD BROKEN;
+  halo_module *module = json_module(name);
+  char *json, *dot;
+  ck_assert_int_eq(halo_module_to_graph(module, HALO_GRAPH_JSON, &json), HALO_OK);
+  ck_assert_int_eq(halo_module_to_graph(module, HALO_GRAPH_DOT, &dot), HALO_OK);
+  ck_assert_msg(strstr(json, "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\\u001f\x7f ") != NULL, "%s", json);
+  ck_assert_msg(strstr(json, "\\ufffd|\\ufffd\\ufffd|") != NULL, "%s", json);
+  ck_assert_ptr_nonnull(
+      strstr(json, "\"op\": \"negate\", \"shape\": \"f32[4]\", \"in\": [0], \"calls\": []"));
+  ck_assert_msg(strstr(dot, "digraph \"a\\\"b\\\\c\\n\x7f \xc3\xa9") != NULL, "%s", dot);
+  ck_assert_msg(strstr(dot, "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|") != NULL, "%s", dot);
+  for (const char *at = dot; *at; at += halo_utf8_character(at)) {
+    ck_assert_uint_gt(halo_utf8_character(at), 0);
+  }
+  halo_text_release(json);
+  halo_text_release(dot);
+  halo_module_release(module);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("json");
   TCase *tests = tcase_create("json");
   tcase_add_test(tests, json_is_written);
   tcase_add_test(tests, json_is_parsed_by_python);
+  tcase_add_test(tests, names_are_escaped_in_graphs);
   tcase_set_timeout(tests, 60);
   suite_add_tcase(suite, tests);
   return suite_run(suite);

@@ -2,7 +2,7 @@
 /* bench.c: `halo bench`: what the machine can do, what this library makes of it, and the ratio. */
 #include "bench/bench.h"
 #include "args.h"
-#include "json.h"
+#include "base/json.h"
 #include "tool.h"
 
 #include <ftw.h>
@@ -135,22 +135,22 @@ static void bench_print(const bench *b) {
   for (int i = 0; i < b->row_count; i++) bench_print_row(&b->rows[i]);
 }
 
-static void bench_write_row(json_writer *json, const bench_row *row) {
-  json_object(json, NULL);
-  json_text(json, "name", row->name);
-  json_text(json, "size", row->size);
+static void bench_write_row(halo_json_writer *json, const bench_row *row) {
+  halo_json_object(json, NULL);
+  halo_json_text(json, "name", row->name);
+  halo_json_text(json, "size", row->size);
   if (row->failure[0] != '\0') {
-    json_bool(json, "failed", true);
+    halo_json_bool(json, "failed", true);
   } else {
-    json_number(json, "seconds", row->seconds);
-    json_number(json, "work", row->work);
-    json_number(json, "limit", row->limit);
-    json_number(json, "score", bench_score(row));
-    json_number(json, "target", row->target);
-    json_number(json, "xla_seconds", row->xla);
-    json_text(json, "verdict", bench_verdict(row));
+    halo_json_number(json, "seconds", row->seconds);
+    halo_json_number(json, "work", row->work);
+    halo_json_number(json, "limit", row->limit);
+    halo_json_number(json, "score", bench_score(row));
+    halo_json_number(json, "target", row->target);
+    halo_json_number(json, "xla_seconds", row->xla);
+    halo_json_text(json, "verdict", bench_verdict(row));
   }
-  json_close(json);
+  halo_json_close(json);
 }
 
 static void bench_write_json(const bench *b) {
@@ -159,15 +159,15 @@ static void bench_write_json(const bench *b) {
     perror(b->options.json);
     exit(1);
   }
-  json_writer json = {.file = file};
-  json_object(&json, NULL);
-  json_text(&json, "device", b->info.name);
-  json_text(&json, "platform", b->info.platform);
-  json_integer(&json, "compute_units", b->info.compute_units);
-  json_array(&json, "rows");
+  halo_json_writer json = {.file = file};
+  halo_json_object(&json, NULL);
+  halo_json_text(&json, "device", b->info.name);
+  halo_json_text(&json, "platform", b->info.platform);
+  halo_json_integer(&json, "compute_units", b->info.compute_units);
+  halo_json_array(&json, "rows");
   for (int i = 0; i < b->row_count; i++) bench_write_row(&json, &b->rows[i]);
-  json_close(&json);
-  json_close(&json);
+  halo_json_close(&json);
+  halo_json_close(&json);
   if (fclose(file) != 0) {
     perror(b->options.json);
     exit(1);

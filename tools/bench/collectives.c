@@ -2,8 +2,8 @@
 /* collectives.c: `halo bench collectives`: what exchanges between replicas take, by operation and size; in
  * one process, or under mpiexec with MPI's own operations on the host's memory beside. */
 #include "args.h"
+#include "base/json.h"
 #include "bench/bench.h"
-#include "json.h"
 #include "parts.h"
 #include "tool.h"
 
@@ -112,7 +112,7 @@ typedef struct collectives_bench {
   halo_communicator *communicator;
   halo_client *client;
   parts_counts counts;
-  json_writer json; /* without a file: not wanted */
+  halo_json_writer json; /* without a file: not wanted */
 } collectives_bench;
 
 /* The program for `count` elements in all. To be freed. */
@@ -254,18 +254,18 @@ static void collectives_print(collectives_bench *b, const collectives_case *c, i
   }
   putchar('\n');
   fflush(stdout);
-  json_writer *json = &b->json;
+  halo_json_writer *json = &b->json;
   if (!json->file) return;
-  json_object(json, NULL);
-  json_text(json, "operation", c->name);
-  json_integer(json, "bytes", bytes);
-  json_integer(json, "replicas", b->counts.replicas);
-  json_number(json, "seconds", row->seconds);
-  json_number(json, "algorithm_bandwidth", algorithm * 1e9);
-  json_number(json, "bus_bandwidth", bus * 1e9);
-  json_integer(json, "wrong", row->wrong);
-  json_number(json, "mpi_seconds", row->reference);
-  json_close(json);
+  halo_json_object(json, NULL);
+  halo_json_text(json, "operation", c->name);
+  halo_json_integer(json, "bytes", bytes);
+  halo_json_integer(json, "replicas", b->counts.replicas);
+  halo_json_number(json, "seconds", row->seconds);
+  halo_json_number(json, "algorithm_bandwidth", algorithm * 1e9);
+  halo_json_number(json, "bus_bandwidth", bus * 1e9);
+  halo_json_integer(json, "wrong", row->wrong);
+  halo_json_number(json, "mpi_seconds", row->reference);
+  halo_json_close(json);
 }
 
 static bool collectives_row_of(collectives_bench *b, const collectives_case *c, int64_t bytes) {
@@ -471,11 +471,11 @@ int bench_collectives(int argc, char **argv) {
   if (ok && b.path && halo_client_process_index(b.client) == 0) {
     b.json.file = fopen(b.path, "w");
     if (!b.json.file) ok = tool_error("cannot write %s", b.path) == TOOL_OK;
-    if (b.json.file) json_array(&b.json, NULL);
+    if (b.json.file) halo_json_array(&b.json, NULL);
   }
   ok = ok && collectives_run(&b);
   if (b.json.file) {
-    json_close(&b.json);
+    halo_json_close(&b.json);
     ok = fclose(b.json.file) == 0 && ok;
   }
   int code = ok ? TOOL_OK : TOOL_FAILED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* programs_show.c: the table of `halo bench programs`, its geometric means, and its JSON. */
+#include "base/json.h"
 #include "bench/programs.h"
-#include "json.h"
 #include "tool.h"
 
 #include <math.h>
@@ -111,37 +111,37 @@ void programs_print_groups(const programs_row *rows, int count) {
   }
 }
 
-static void show_write_time(json_writer *json, const char *name, const programs_time *time) {
+static void show_write_time(halo_json_writer *json, const char *name, const programs_time *time) {
   char low[16], high[16];
   snprintf(low, sizeof low, "%s_low", name);
   snprintf(high, sizeof high, "%s_high", name);
-  json_number(json, name, time->median);
-  json_number(json, low, time->low);
-  json_number(json, high, time->high);
+  halo_json_number(json, name, time->median);
+  halo_json_number(json, low, time->low);
+  halo_json_number(json, high, time->high);
 }
 
-static void show_write_row(json_writer *json, const programs_row *row) {
-  json_object(json, NULL);
-  json_text(json, "name", row->name);
-  json_text(json, "field", row->field);
-  json_text(json, "size", row->size);
-  json_bool(json, "loop", row->has_loop);
+static void show_write_row(halo_json_writer *json, const programs_row *row) {
+  halo_json_object(json, NULL);
+  halo_json_text(json, "name", row->name);
+  halo_json_text(json, "field", row->field);
+  halo_json_text(json, "size", row->size);
+  halo_json_bool(json, "loop", row->has_loop);
   show_write_time(json, "ours", &row->ours);
   show_write_time(json, "xla", &row->xla);
-  json_number(json, "client", row->client);
-  json_number(json, "cold", row->cold);
-  json_number(json, "running", row->running);
-  json_number(json, "xla_cold", row->xla_cold);
-  json_integer(json, "kernels", row->kernels);
-  json_integer(json, "launches", (int64_t)row->launches);
-  json_integer(json, "commands", (int64_t)row->commands);
-  json_bool(json, "failed", row->failure[0] != '\0');
-  json_close(json);
+  halo_json_number(json, "client", row->client);
+  halo_json_number(json, "cold", row->cold);
+  halo_json_number(json, "running", row->running);
+  halo_json_number(json, "xla_cold", row->xla_cold);
+  halo_json_integer(json, "kernels", row->kernels);
+  halo_json_integer(json, "launches", (int64_t)row->launches);
+  halo_json_integer(json, "commands", (int64_t)row->commands);
+  halo_json_bool(json, "failed", row->failure[0] != '\0');
+  halo_json_close(json);
 }
 
 void programs_write_json(FILE *file, const programs_row *rows, int count) {
-  json_writer json = {.file = file};
-  json_array(&json, NULL);
+  halo_json_writer json = {.file = file};
+  halo_json_array(&json, NULL);
   for (int i = 0; i < count; i++) show_write_row(&json, &rows[i]);
-  json_close(&json);
+  halo_json_close(&json);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tools/json.c: writes JSON to a file. */
-#include "json.h"
+/* base/json.c: writes JSON to a file. */
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* The bytes of the UTF-8 character that the text begins with; 0: there is none. */
-static size_t json_character(const unsigned char *text) {
+size_t halo_utf8_character(const char *bytes) {
+  const unsigned char *text = (const unsigned char *)bytes;
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   size_t size = text[0] < 0x80             ? 1
                 : (text[0] & 0xe0) == 0xc0 ? 2
@@ -26,28 +26,28 @@ static size_t json_character(const unsigned char *text) {
 
 static void json_quote(FILE *file, const char *text) {
   fputc('"', file);
-  const unsigned char *at = (const unsigned char *)text;
-  while (*at != '\0') {
-    size_t size = json_character(at);
+  while (*text != '\0') {
+    size_t size = halo_utf8_character(text);
     if (size == 0) {
       fputs("\\ufffd", file);
       size = 1;
-    } else if (*at < 0x20) {
-      fprintf(file, "\\u%04x", *at);
+    } else if ((unsigned char)*text < 0x20) {
+      fprintf(file, "\\u%04x", *text);
     } else {
-      if (*at == '"' || *at == '\\') fputc('\\', file);
-      fwrite(at, 1, size, file);
+      if (*text == '"' || *text == '\\') fputc('\\', file);
+      fwrite(text, 1, size, file);
     }
-    at += size;
+    text += size;
   }
   fputc('"', file);
 }
 
 /* The comma, the line and the key before a value. */
-static void json_begin(json_writer *json, const char *key, bool is_object) {
+static void json_begin(halo_json_writer *json, const char *key, bool is_object) {
   bool in_array = json->depth > 0 && (json->arrays >> (json->depth - 1) & 1);
   if (json->any) fputc(',', json->file);
   if (in_array && is_object) {
+    json->lines |= UINT32_C(1) << (json->depth - 1);
     fputs("\n  ", json->file);
   } else if (json->any) {
     fputc(' ', json->file);
@@ -59,31 +59,32 @@ static void json_begin(json_writer *json, const char *key, bool is_object) {
   json->any = true;
 }
 
-static void json_open(json_writer *json, const char *key, bool is_array) {
+static void json_open(halo_json_writer *json, const char *key, bool is_array) {
   json_begin(json, key, !is_array);
   fputc(is_array ? '[' : '{', json->file);
   uint32_t bit = UINT32_C(1) << json->depth++;
   json->arrays = is_array ? json->arrays | bit : json->arrays & ~bit;
+  json->lines &= ~bit;
   json->any = false;
 }
 
-void json_object(json_writer *json, const char *key) { json_open(json, key, false); }
-void json_array(json_writer *json, const char *key) { json_open(json, key, true); }
+void halo_json_object(halo_json_writer *json, const char *key) { json_open(json, key, false); }
+void halo_json_array(halo_json_writer *json, const char *key) { json_open(json, key, true); }
 
-void json_close(json_writer *json) {
+void halo_json_close(halo_json_writer *json) {
   bool is_array = json->arrays >> --json->depth & 1;
-  if (is_array) fputc('\n', json->file);
+  if (json->lines >> json->depth & 1) fputc('\n', json->file);
   fputc(is_array ? ']' : '}', json->file);
   if (json->depth == 0) fputc('\n', json->file);
   json->any = true;
 }
 
-void json_text(json_writer *json, const char *key, const char *text) {
+void halo_json_text(halo_json_writer *json, const char *key, const char *text) {
   json_begin(json, key, false);
   json_quote(json->file, text);
 }
 
-void json_number(json_writer *json, const char *key, double number) {
+void halo_json_number(halo_json_writer *json, const char *key, double number) {
   json_begin(json, key, false);
   if (isfinite(number)) {
     fprintf(json->file, "%.12g", number);
@@ -92,12 +93,12 @@ void json_number(json_writer *json, const char *key, double number) {
   }
 }
 
-void json_integer(json_writer *json, const char *key, int64_t number) {
+void halo_json_integer(halo_json_writer *json, const char *key, int64_t number) {
   json_begin(json, key, false);
   fprintf(json->file, "%" PRId64, number);
 }
 
-void json_bool(json_writer *json, const char *key, bool value) {
+void halo_json_bool(halo_json_writer *json, const char *key, bool value) {
   json_begin(json, key, false);
   fputs(value ? "true" : "false", json->file);
 }
