@@ -100,6 +100,12 @@ static bool infer_has_unbounded(const halo_instr *instr) {
   return infer_is_unbounded(instr->shape);
 }
 
+static halo_infer_fn *const infer_rows[HALO_OPCODE_COUNT] = {
+#define OP(id, name, lo, hi, traits, types, infer, ...) [HALO_OP_##id] = halo_infer_##infer,
+#include "hlo/opcodes.def"
+#undef OP
+};
+
 halo_status halo_infer_shape(const halo_instr *instr, halo_arena *arena, const halo_shape **out) {
   const halo_op_info *info = halo_op_info_of(instr->opcode);
   *out = NULL;
@@ -112,7 +118,7 @@ halo_status halo_infer_shape(const halo_instr *instr, halo_arena *arena, const h
     return HALO_OK;
   }
   const halo_shape *shape = NULL;
-  HALO_TRY(info->infer(instr, arena, &shape));
+  HALO_TRY(infer_rows[instr->opcode](instr, arena, &shape));
   if (shape != instr->shape) HALO_TRY(halo_infer_check_size(instr, shape));
   *out = shape;
   return HALO_OK;

@@ -13,6 +13,9 @@
 /* Operand count, required attributes, then the op's own function. */
 halo_status halo_infer_shape(const halo_instr *instr, halo_arena *arena, const halo_shape **out);
 
+typedef halo_status halo_infer_fn(const halo_instr *instr, halo_arena *arena,
+                                  const halo_shape **out);
+
 /* Those of opcodes.def. */
 #define OP(id, name, lo, hi, traits, types, infer, ...) halo_infer_fn halo_infer_##infer;
 #include "hlo/opcodes.def"

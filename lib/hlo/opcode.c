@@ -3,7 +3,6 @@
 #include "hlo/opcode.h"
 
 #include "base/map.h"
-#include "hlo/infer.h"
 #include "shape/types.h"
 
 #include <string.h>
@@ -47,7 +46,7 @@ static const halo_op_info op_rows[HALO_OPCODE_COUNT] = {
 #define NO_ULP                                                                                     \
   { 0 }
 #define OP(id, name, lo, hi, traits, types, infer, exec, rules, mlir, ulp, ...)                    \
-  [HALO_OP_##id] = {name, lo, hi, traits, types, halo_infer_##infer, exec, mlir, ulp, __VA_ARGS__},
+  [HALO_OP_##id] = {name, lo, hi, traits, types, exec, mlir, ulp, __VA_ARGS__},
 #include "hlo/opcodes.def"
 #undef OP
 };

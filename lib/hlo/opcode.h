@@ -121,16 +121,11 @@ typedef struct halo_attr_spec {
   bool used; /* false ends the list */
 } halo_attr_spec;
 
-struct halo_instr;
-typedef halo_status halo_infer_fn(const struct halo_instr *instr, struct halo_arena *arena,
-                                  const halo_shape **out);
-
 typedef struct halo_op_info {
   const char *name;
   int min_operands, max_operands; /* max -1: any number */
   unsigned traits;                /* HALO_TRAIT_* */
   unsigned types;                 /* HALO_T_*: element types operand 0 may have */
-  halo_infer_fn *infer;
   halo_exec_class exec;
   int cost;          /* of one element, in additions */
   const char *reads; /* a halo_reading an operand, the last for all that follow; "": has none */

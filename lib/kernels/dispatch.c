@@ -5,10 +5,8 @@
 #include "hlo/rows.h"
 #include "kernels/kernels.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-/* All families; a new one is a line here. What has none of its own is for loops. */
 /* Runs of small steps, which the plan puts together: here for their names. */
 static const halo_family dispatch_region = {
     "region", HALO_OPCODE_COUNT,
@@ -20,15 +18,10 @@ static const halo_family dispatch_bundle = {
     (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
 
 static const halo_family *const dispatch_families[] = {
-    &halo_family_loop,      &halo_family_update,
-    &halo_family_reduce,    &halo_family_rows,
-    &halo_family_dot,       &halo_family_scatter,
-    &halo_family_fft,       &halo_family_conv,
-    &halo_family_cholesky,  &halo_family_triangular_solve,
-    &halo_family_sort,      &halo_family_topk,
-    &halo_family_window,    &halo_family_select_scatter,
-    &halo_family_attention, &halo_family_lapack,
-    &dispatch_region,       &dispatch_bundle};
+#define FAMILY(name) &halo_family_##name,
+#include "kernels/families.def"
+#undef FAMILY
+    &dispatch_region, &dispatch_bundle};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {
@@ -82,27 +75,6 @@ static const halo_instr *dispatch_reduction(const halo_computation *body) {
   return v.hero_count > 0 ? v.heroes[0] : NULL;
 }
 
-int halo_kernels_listed(const char *list, const char *family, const char *name) {
-  int verdict = 0;
-  while (list && *list) {
-    size_t item = strcspn(list, ",");
-    bool skip = *list == '-';
-    const char *entry = list + skip;
-    size_t length = item - skip, family_length = strlen(family);
-    if (length > family_length && strncmp(entry, family, family_length) == 0 &&
-        entry[family_length] == ':') {
-      const char *wanted = entry + family_length + 1;
-      size_t wanted_length = length - family_length - 1;
-      if (wanted_length == strlen(name) && strncmp(wanted, name, wanted_length) == 0) {
-        verdict = skip ? -1 : 1;
-      }
-    }
-    list += item;
-    if (*list == ',') list++;
-  }
-  return verdict;
-}
-
 static bool dispatch_exists(const char *entry, size_t length) {
   for (size_t f = 0; f < DISPATCH_FAMILIES; f++) {
     const halo_family *family = dispatch_families[f];
@@ -118,9 +90,6 @@ static bool dispatch_exists(const char *entry, size_t length) {
   return false;
 }
 
-/* As users give it. */
-#define DISPATCH_LIST "the list of kernels (--kernels, HALO_KERNELS)"
-
 /* Says what there is instead: of the family, if that exists, else which families. */
 static halo_status dispatch_unknown(const char *entry, size_t length) {
   size_t named = 0;
@@ -134,10 +103,10 @@ static halo_status dispatch_unknown(const char *entry, size_t length) {
       halo_strbuf_printf(&there, "%s%s:%s", there.length ? ", " : "", family->name, i->name);
     }
   }
-  halo_status status =
-      halo_fail(HALO_INVALID_ARGUMENT, DISPATCH_LIST ": there is no implementation \"%.*s\"; %s %s",
-                (int)length, entry, there.length ? "there are" : "families are",
-                halo_strbuf_text(there.length ? &there : &families));
+  halo_status status = halo_fail(HALO_INVALID_ARGUMENT,
+                                 HALO_KERNELS_LIST ": there is no implementation \"%.*s\"; %s %s",
+                                 (int)length, entry, there.length ? "there are" : "families are",
+                                 halo_strbuf_text(there.length ? &there : &families));
   halo_strbuf_deinit(&there);
   halo_strbuf_deinit(&families);
   return status;
@@ -187,53 +156,6 @@ static const halo_family *dispatch_whole(const halo_computation *body) {
   const char *why;
   if (halo_attention_describe(body, &v, &why)) return &halo_family_attention;
   return dispatch_is_rows(body) ? &halo_family_rows : NULL;
-}
-
-/* One line of what a fusion's report says of an implementation. */
-static void dispatch_explain(halo_strbuf *explain, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void dispatch_explain(halo_strbuf *explain, const char *name, const char *format, ...) {
-  if (!explain) return;
-  va_list args;
-  va_start(args, format);
-  halo_strbuf_printf(explain, "    %-10s ", name);
-  halo_strbuf_vprintf(explain, format, args);
-  halo_strbuf_char(explain, '\n');
-  va_end(args);
-}
-
-halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
-                                const halo_implementation *implementations, halo_strbuf *explain,
-                                const halo_implementation **out_best, double *out_cost) {
-  const halo_implementation *best = NULL;
-  bool forced = false;
-  for (const halo_implementation *i = implementations; i->name; i++) {
-    const char *why = "";
-    int listed = halo_kernels_listed(l->kernels, family, i->name);
-    if (!i->supports(l, &why)) {
-      dispatch_explain(explain, i->name, "no: %s", why);
-      continue;
-    }
-    if (listed < 0) {
-      dispatch_explain(explain, i->name, "excluded by the list of kernels");
-      continue;
-    }
-    double cost = i->cost(l);
-    dispatch_explain(explain, i->name, "%.3g us%s", cost * 1e6,
-                     listed > 0 ? ", forced by the list of kernels" : "");
-    if (listed > 0 && !forced) best = NULL;
-    if (forced && listed <= 0) continue;
-    forced |= listed > 0;
-    if (!best || cost < *out_cost) {
-      best = i;
-      *out_cost = cost;
-    }
-  }
-  *out_best = best;
-  if (best) return HALO_OK;
-  return halo_fail(HALO_INVALID_ARGUMENT, "%s: " DISPATCH_LIST " leaves no implementation of %s",
-                   l->name, family);
 }
 
 halo_status halo_kernels_lower(halo_lowering *l, const char **out_chosen) {

@@ -43,7 +43,7 @@ static const halo_kernel_param *kernel_params(halo_arena *arena, const halo_kern
   return params;
 }
 
-void halo_kernel_share(halo_strbuf *out, const char *name, const char *text) {
+void halo_kernel_add_function(halo_strbuf *out, const char *name, const char *text) {
   halo_strbuf_printf(out, "#ifndef %s_\n#define %s_\n%s#endif\n", name, name, text);
 }
 
@@ -87,14 +87,14 @@ halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *a
   return result;
 }
 
-const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
-                                   const halo_arg_texts *texts) {
+const char *halo_kernel_outlined_head(halo_arena *arena, const char *name, const char *place,
+                                      const halo_arg_texts *texts) {
   return halo_arena_printf(arena, "static " HALO_NOT_INLINED "void %s_item(%s, %s)", name, place,
                            texts->signature);
 }
 
-const char *halo_kernel_apart_call(halo_arena *arena, const char *name, const char *itype,
-                                   const halo_arg_texts *texts) {
+const char *halo_kernel_outlined_call(halo_arena *arena, const char *name, const char *itype,
+                                      const halo_arg_texts *texts) {
   return halo_arena_printf(
       arena, HALO_HEAD "%s(" HALO_PLACES "%s) { %s_item((%s)" HALO_GLOBAL_ID_0 ", %s); }", name,
       texts->signature, name, itype, texts->passed);
@@ -143,15 +143,15 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
   return halo_kernel_launch(l, e, halo_kernel_finish(l, e, &kernel, in_place), label, in_place);
 }
 
-halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char *name,
-                                   const char *label, uint64_t in_place, const char *place,
-                                   const char *itype) {
+halo_launch *halo_kernel_add_outlined(halo_lowering *l, halo_emitter *e, const char *name,
+                                      const char *label, uint64_t in_place, const char *place,
+                                      const char *itype) {
   halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
   halo_kernel kernel = {.name = name, .signature = texts.signature, .passed = texts.passed};
   halo_strbuf_printf(l->source, "%s {\n%s%s}\n%s\n",
-                     halo_kernel_apart_head(l->arena, name, place, &texts), texts.pointers,
+                     halo_kernel_outlined_head(l->arena, name, place, &texts), texts.pointers,
                      halo_strbuf_text(&e->body),
-                     halo_kernel_apart_call(l->arena, name, itype, &texts));
+                     halo_kernel_outlined_call(l->arena, name, itype, &texts));
   return halo_kernel_launch(l, e, halo_kernel_finish(l, e, &kernel, in_place), label, in_place);
 }
 

@@ -98,10 +98,9 @@ typedef struct halo_family {
   const halo_implementation *implementations; /* ends with a NULL name */
 } halo_family;
 
-extern const halo_family halo_family_loop, halo_family_update, halo_family_reduce, halo_family_dot,
-    halo_family_scatter, halo_family_fft, halo_family_conv, halo_family_cholesky,
-    halo_family_triangular_solve, halo_family_sort, halo_family_topk, halo_family_window,
-    halo_family_select_scatter, halo_family_rows, halo_family_attention, halo_family_lapack;
+#define FAMILY(name) extern const halo_family halo_family_##name;
+#include "kernels/families.def"
+#undef FAMILY
 
 /* Names in HALO_KERNELS (NULL: none) that do not exist are mistakes, not wishes to ignore:
  * HALO_INVALID_ARGUMENT. */
@@ -118,6 +117,8 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
                                 const halo_implementation *implementations, halo_strbuf *explain,
                                 const halo_implementation **out_best, double *out_cost);
 
+/* How messages name that list. */
+#define HALO_KERNELS_LIST "the list of kernels (--kernels, HALO_KERNELS)"
 /* What a HALO_KERNELS list says of "family:name": 1 forced, -1 skipped, 0 nothing. */
 int halo_kernels_listed(const char *list, const char *family, const char *name);
 
@@ -169,27 +170,27 @@ halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const h
 /* Adds a kernel with e's body, and a launch of it. */
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
                              uint64_t in_place);
-/* The same with a body that is a function of its own, which the kernel calls with the number of the work item:
- * `place` is that number's declaration in it, "const int o", of the type `itype`. PoCL makes three copies of what is
+/* The same with the body outlined: it is a function of its own, not inlined, which the kernel calls with the number of the
+ * work item: `place` is that number's declaration in it, "const int o", of the type `itype`. PoCL makes three copies of what is
  * in a kernel that asks for a work item's number, and compiles all of them. For work items that are worth a call, of
  * kernels without local memory. */
-halo_launch *halo_kernel_add_apart(halo_lowering *l, halo_emitter *e, const char *name,
-                                   const char *label, uint64_t in_place, const char *place,
-                                   const char *itype);
+halo_launch *halo_kernel_add_outlined(halo_lowering *l, halo_emitter *e, const char *name,
+                                      const char *label, uint64_t in_place, const char *place,
+                                      const char *itype);
 /* Bytes of an element: loops that write no longer ones may be vectors of 16 elements and more before AVX-512, which
  * LLVM 15 then may get wrong (h_zero in scalar.cl). */
 enum { HALO_NARROW = 2 };
 
-/* And functions that kernels share: these stay apart where kernels become functions of a region. Their names begin with
+/* In front of functions that several kernels call: they are not inlined where kernels become functions of a region either. Their names begin with
  * HALO_NATIVE_SHARED_NAME. */
-#define HALO_KERNEL_SHARED "__attribute__((min_vector_width(512), noinline)) "
+#define HALO_KERNEL_SHARED_FUNCTION "__attribute__((min_vector_width(512), noinline)) "
 /* Puts such a function, `text`, into a program that has none of this name yet. */
-void halo_kernel_share(halo_strbuf *out, const char *name, const char *text);
+void halo_kernel_add_function(halo_strbuf *out, const char *name, const char *text);
 /* The head of such a function and the kernel that calls it. */
-const char *halo_kernel_apart_head(halo_arena *arena, const char *name, const char *place,
-                                   const halo_arg_texts *texts);
-const char *halo_kernel_apart_call(halo_arena *arena, const char *name, const char *itype,
-                                   const halo_arg_texts *texts);
+const char *halo_kernel_outlined_head(halo_arena *arena, const char *name, const char *place,
+                                      const halo_arg_texts *texts);
+const char *halo_kernel_outlined_call(halo_arena *arena, const char *name, const char *itype,
+                                      const halo_arg_texts *texts);
 /* The number of the input that an array parameter of the fusion's body is. */
 int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter);
 /* A work-group size for a one-dimensional launch of `items` items without local memory. */

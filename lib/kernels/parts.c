@@ -102,9 +102,9 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
   halo_parts_hole(p, k, "H_INT", "%s", p->itype);
 }
 
-void halo_parts_kernel_holes(const halo_parts *p, halo_template *k, bool apart) {
+void halo_parts_kernel_holes(const halo_parts *p, halo_template *k, bool outlined) {
   halo_arena *arena = p->l->arena;
-  if (!apart) {
+  if (!outlined) {
     halo_parts_hole(p, k, "H_KERNEL", HALO_HEAD "%s(" HALO_PLACES "%s)", p->name,
                     p->texts.signature);
     halo_parts_hole(p, k, "H_ITEM", "((%s)" HALO_GLOBAL_ID_0 ")", p->itype);
@@ -112,10 +112,11 @@ void halo_parts_kernel_holes(const halo_parts *p, halo_template *k, bool apart) 
     return;
   }
   const char *place = halo_arena_printf(arena, "const %s h_item", p->itype);
-  halo_parts_hole(p, k, "H_KERNEL", "%s", halo_kernel_apart_head(arena, p->name, place, &p->texts));
+  halo_parts_hole(p, k, "H_KERNEL", "%s",
+                  halo_kernel_outlined_head(arena, p->name, place, &p->texts));
   halo_parts_hole(p, k, "H_ITEM", "h_item");
   halo_parts_hole(p, k, "H_CALLED", "%s",
-                  halo_kernel_apart_call(arena, p->name, p->itype, &p->texts));
+                  halo_kernel_outlined_call(arena, p->name, p->itype, &p->texts));
 }
 
 void halo_parts_block_holes(const halo_parts *p, halo_template *k) {

@@ -201,7 +201,7 @@ static void bundle_set_parameters(const bundle_text *t, halo_kernel *kernel) {
                                      halo_strbuf_text(&t->whole_passed));
 }
 
-/* A work item that does a whole piece does it in a function of its own (as in halo_kernel_add_apart). */
+/* A work item that does a whole piece does it in a function of its own (as in halo_kernel_add_outlined). */
 static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const halo_kernel *kernel) {
   const char *name = kernel->name;
   if (t->group > 1) {

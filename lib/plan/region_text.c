@@ -27,7 +27,7 @@ typedef struct region_text {
   HALO_VEC(halo_plan_arg) args;
   HALO_VEC(char *) shared; /* what functions that several steps call do */
   int indent, depth;       /* of lines, of loops */
-  int apart;               /* steps that are functions */
+  int function_count;      /* steps that are functions so far */
   int32_t long_steps;      /* of all */
   int32_t loop, loops;     /* the last one that was written, all of the region */
   int32_t branches;        /* that were written */
@@ -145,10 +145,10 @@ static bool region_is_own(const region_text *t, const halo_step *step, int32_t b
 /* A call of a function of its own for the step. Compilers put all of a kernel into one function else, and take more
  * than twice as long for one that is twice as long. What the step writes is `restrict`: vectors need tests for overlaps
  * otherwise, and LLVM 21 makes no vectors of a few items then. */
-static void region_set_apart(region_text *t, const halo_step *step, const char *loop) {
+static void region_add_function(region_text *t, const halo_step *step, const char *loop) {
   halo_strbuf *functions = &t->functions;
-  halo_strbuf_printf(functions, "static __attribute__((noinline)) void u@_a%d(", t->apart);
-  halo_strbuf_printf(&t->body, "u@_a%d(", t->apart++);
+  halo_strbuf_printf(functions, "static __attribute__((noinline)) void u@_a%d(", t->function_count);
+  halo_strbuf_printf(&t->body, "u@_a%d(", t->function_count++);
   for (int32_t a = 0, count = 0; a < step->arg_count; a++) {
     int32_t before = 0;
     while (before < a && step->args[before].buffer != step->args[a].buffer) before++;
@@ -251,7 +251,7 @@ static int32_t region_count_long(const region_text *t, const halo_step *steps, i
   return found;
 }
 
-static bool region_is_apart(const region_text *t, const halo_step *step) {
+static bool region_is_function(const region_text *t, const halo_step *step) {
   bool many = t->depth == 0 && t->run->count >= REGION_APART;
   return many || (t->long_steps >= REGION_MANY_LONG && region_is_long(t, step));
 }
@@ -267,8 +267,8 @@ static void region_emit_kernel(region_text *t, const halo_step *step) {
   region_start(t);
   if (shared) {
     region_share(t, step, halo_strbuf_text(&loop));
-  } else if (alone && region_is_apart(t, step)) {
-    region_set_apart(t, step, halo_strbuf_text(&loop));
+  } else if (alone && region_is_function(t, step)) {
+    region_add_function(t, step, halo_strbuf_text(&loop));
   } else {
     halo_strbuf_append(&t->body, halo_strbuf_text(&loop));
   }
@@ -347,7 +347,7 @@ static int64_t region_round_cost(const region_text *t, const halo_step *loop) {
   for (int32_t l = 0; l < loop->list_count; l++) {
     for (int32_t i = 0; i < loop->lists[l].count; i++) {
       region_price price = region_price_step(t->e, &loop->lists[l].data[i]);
-      if (!price.loops) seconds += price.together;
+      if (!price.loops) seconds += price.in_region;
     }
   }
   return 1 + (int64_t)(seconds * 1e9);
@@ -544,14 +544,15 @@ static int32_t region_make_unit(region_text *t, const char *name) {
   bool goes_on = region_goes_on(t);
   /* PoCL 7.1 adds barriers to the loops of kernels, and loses the end of loops of which some have no rounds. Functions
    * that are not put in place are left as they are. */
-  bool apart = t->e->s->caps->adds_barriers && t->e->group == 1;
+  bool in_function = t->e->s->caps->adds_barriers && t->e->group == 1;
   halo_kernel kernel = {.name = name, .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS};
   region_set_parameters(t, &kernel);
   halo_strbuf text = {0};
   region_put_types(t, &text, true);
   halo_strbuf_append(&text, halo_strbuf_text(&t->functions));
   halo_strbuf_printf(
-      &text, apart ? "static __attribute__((noinline)) void %s_all(" : HALO_HEAD "%s(" HALO_PLACES,
+      &text,
+      in_function ? "static __attribute__((noinline)) void %s_all(" : HALO_HEAD "%s(" HALO_PLACES,
       name);
   halo_strbuf_printf(&text, "%s) {\n", kernel.signature);
   for (int32_t a = 0; a < t->args.count; a++) {
@@ -569,7 +570,7 @@ static int32_t region_make_unit(region_text *t, const char *name) {
     halo_strbuf_printf(&text, "  if (%s == 0) ((__global uchar *)place)[0] = 0;\n", region_item(t));
   }
   halo_strbuf_append(&text, "}\n");
-  if (apart) {
+  if (in_function) {
     halo_strbuf_printf(&text, HALO_HEAD "%s(" HALO_PLACES "%s) { %s_all(%s); }\n", name,
                        kernel.signature, name, kernel.passed);
   }

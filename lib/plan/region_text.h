@@ -8,11 +8,11 @@
 /* What one step costs within a region. */
 typedef struct region_price {
   bool able;
-  bool endless;           /* nobody knows how long it takes */
-  int32_t steps, loops;   /* itself and within */
-  int32_t depth;          /* of loops */
-  double apart, together; /* seconds: as steps, and within one work group */
-  double rounds;          /* of loops that a work item does together: at most, by estimate */
+  bool endless;               /* nobody knows how long it takes */
+  int32_t steps, loops;       /* itself and within */
+  int32_t depth;              /* of loops */
+  double as_steps, in_region; /* seconds: as single steps, and within one work group */
+  double rounds;              /* of loops that a work item does together: at most, by estimate */
 } region_price;
 
 typedef struct region_state {
@@ -33,7 +33,19 @@ typedef struct region_state {
   int32_t *stamps, stamp;
 } region_state;
 
+/* More steps make long kernels, which take long to build: it is worth more where there are rounds. */
+enum { REGION_STEPS = 64, REGION_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
+
+/* ---- What steps take: region_price.c ---- */
+
 region_price region_price_step(const region_state *e, const halo_step *step);
+region_price region_price_list(const region_state *e, const halo_steps *steps);
+/* Adds the price of a step to that of the steps before it. */
+void region_add_price(region_price *sum, const region_price *one);
+/* Seconds until the host knows what the device has found out. */
+double region_wait(const region_state *e);
+
+/* ---- The kernel: region_text.c ---- */
 
 /* Steps that are to become a region. */
 typedef struct region_run {

@@ -9,122 +9,9 @@
 #include <string.h>
 
 enum {
-  /* More make long kernels, which take long to build: it is worth more where there are rounds. */
-  REGION_STEPS = 64,
-  REGION_STRAIGHT_STEPS = 32,
-  REGION_GROUP = 256, /* work items, where they run side by side */
-  REGION_ROUNDS = 16  /* of a loop of unknown length, as a guess */
+  REGION_STRAIGHT_STEPS = 32, /* where there are no rounds, see REGION_STEPS */
+  REGION_GROUP = 256          /* work items, where they run side by side */
 };
-
-/* ---- What steps take ---- */
-
-/* Seconds of asking the host. */
-static double region_wait(const region_state *e) {
-  return e->target->prices.region_wait * e->target->prices.launch;
-}
-
-static void region_add_price(region_price *sum, const region_price *one) {
-  sum->able &= one->able;
-  sum->endless |= one->endless;
-  sum->steps += one->steps;
-  sum->loops += one->loops;
-  if (one->depth > sum->depth) sum->depth = one->depth;
-  sum->apart += one->apart;
-  sum->together += one->together;
-  sum->rounds += one->rounds;
-}
-
-static region_price region_price_list(const region_state *e, const halo_steps *steps) {
-  region_price sum = {.able = true};
-  for (int32_t i = 0; i < steps->count && sum.able; i++) {
-    region_price one = region_price_step(e, &steps->data[i]);
-    region_add_price(&sum, &one);
-    sum.able &= sum.steps <= REGION_STEPS;
-  }
-  return sum;
-}
-
-static region_price region_price_loop(const region_state *e, const halo_step *step) {
-  region_price condition = region_price_list(e, &step->lists[0]);
-  region_price price = region_price_list(e, &step->lists[1]);
-  bool known = step->trips >= 0;
-  double rounds = known ? (double)step->trips : REGION_ROUNDS;
-  price.able &= condition.able && !condition.loops && price.depth < REGION_DEPTH;
-  price.steps += condition.steps;
-  price.loops++;
-  price.depth++;
-  price.endless |= !known;
-  price.apart += condition.apart + (known ? 0 : region_wait(e));
-  price.together += condition.together;
-  /* A round is done whole. */
-  price.able &= price.together < e->target->prices.region_longest_round;
-  price.apart *= rounds;
-  price.together *= rounds;
-  price.rounds = (price.rounds + condition.rounds + 1) * rounds;
-  if (e->s->caps->max_rounds) price.able &= known;
-  return price;
-}
-
-/* One branch is taken. */
-static region_price region_price_branches(const region_state *e, const halo_step *step) {
-  region_price price = {.able = true, .steps = 1};
-  for (int32_t l = 0; l < step->list_count && price.able; l++) {
-    region_price branch = region_price_list(e, &step->lists[l]);
-    price.able = branch.able;
-    price.endless |= branch.endless;
-    price.steps += branch.steps;
-    price.loops += branch.loops;
-    if (branch.depth > price.depth) price.depth = branch.depth;
-    if (branch.apart > price.apart) price.apart = branch.apart;
-    if (branch.together > price.together) price.together = branch.together;
-    if (branch.rounds > price.rounds) price.rounds = branch.rounds;
-  }
-  price.apart += region_wait(e);
-  price.together += e->target->prices.region_step;
-  return price;
-}
-
-/* How many times longer a step takes one work group alone: not longer than it has groups, which is one for what a
- * work item does in order. */
-static double region_slower(const region_state *e, const halo_step *step) {
-  double groups = 1;
-  if (step->kind != HALO_STEP_KERNEL) return e->slower;
-  for (uint32_t d = 0; d < step->dims; d++) {
-    size_t local = step->local[d] ? step->local[d] : 1;
-    size_t along = (step->global[d] + local - 1) / local;
-    groups *= (double)along;
-  }
-  return groups < e->slower ? groups : e->slower;
-}
-
-/* An operation a round, or, of what has none that are counted, as sorts, some rounds for each word; and each work item
- * that is one of the group's rounds. */
-static double region_rounds(const region_state *e, const halo_step *step) {
-  enum { WORD = 4, WORD_ROUNDS = 8 };
-  halo_plan_work work = halo_step_work(step);
-  double items = 1, group = (double)e->group;
-  for (uint32_t d = 0; d < step->dims; d++) items *= (double)step->global[d];
-  if (step->kind == HALO_STEP_COPY) return (double)step->bytes / group;
-  double done = work.flops > 0 ? work.flops : work.traffic / WORD * WORD_ROUNDS;
-  return (items + done) / (items < group ? items : group);
-}
-
-region_price region_price_step(const region_state *e, const halo_step *step) {
-  const halo_prices *p = &e->target->prices;
-  if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
-  if (step->kind == HALO_STEP_CONDITIONAL) return region_price_branches(e, step);
-  region_price price = {.able = true, .steps = 1};
-  price.able = step->kind == HALO_STEP_COPY;
-  if (step->kind == HALO_STEP_KERNEL) price.able = lower_is_plain(e->unit_is_plain, step);
-  double work = lower_work(e->target, e->s->caps, step);
-  /* What can be launched with others costs a share of that. */
-  int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
-  double launch = p->region_waking * p->launch;
-  price.apart = launch / (share > 1 ? share : 1) + work;
-  price.together = p->region_step + work * region_slower(e, step);
-  price.rounds = region_rounds(e, step);
-  return price;
-}
 
 /* ---- Which runs ---- */
 
@@ -173,7 +60,7 @@ static bool region_fits(const region_state *e, const region_sum *sum) {
 
 /* What may take long leaves off after a while, and goes on. */
 static bool region_may_leave(const region_state *e, const region_price *price) {
-  return price->endless || price->together > e->longest;
+  return price->endless || price->in_region > e->longest;
 }
 
 /* A launch stands for all, and another, with a question, for what may leave. */
@@ -182,7 +69,7 @@ static double region_gain(const region_state *e, const region_sum *sum) {
   if (p->steps < 2 && !p->loops) return 0;
   if (e->verdict > 0) return p->steps - 0.5; /* as few regions as there can be */
   double launch = e->target->prices.launch + (region_may_leave(e, p) ? region_wait(e) : 0);
-  return p->apart - p->together - launch;
+  return p->as_steps - p->in_region - launch;
 }
 
 static region_cut *region_cut_list(region_state *e, const halo_steps *steps);
@@ -193,7 +80,7 @@ static region_cut *region_cut_list(region_state *e, const halo_steps *steps);
 static double region_gain_within(region_state *e, const halo_step *step) {
   if (e->verdict > 0 || step->kind != HALO_STEP_WHILE) return 0;
   region_price round = region_price_list(e, &step->lists[1]);
-  if (!round.able || round.together < e->target->prices.region_long_round) return 0;
+  if (!round.able || round.in_region < e->target->prices.region_long_round) return 0;
   double rounds = step->trips >= 0 ? (double)step->trips : REGION_ROUNDS;
   region_cut *cuts = region_cut_list(e, &step->lists[1]);
   double gain = cuts[step->lists[1].count].gain;
@@ -300,7 +187,7 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
                      sum.price.steps);
   for (int32_t i = 0; i < count; i++) region_free_lists(&steps[i]);
   out[0] = region_launch(e, &kernel, number, label);
-  out[0].seconds = e->target->prices.launch + sum.price.together;
+  out[0].seconds = e->target->prices.launch + sum.price.in_region;
   out[0].bytes = sum.price.loops ? 0 : bytes;
   out[0].flops = lower_saturated(flops);
   if (!may_leave) return 1;

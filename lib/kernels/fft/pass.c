@@ -366,10 +366,11 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
   halo_emitter_init(&body, w->l->arena, w->l->computation);
   const char *from = pass_stages(w, &body, "roots");
   const char *part = w->part;
-  halo_kernel_share(
+  halo_kernel_add_function(
       w->l->source, call,
       halo_arena_printf(w->l->arena,
-                        "static " HALO_KERNEL_SHARED "void %s(%s *restrict xr, %s *restrict xi, "
+                        "static " HALO_KERNEL_SHARED_FUNCTION
+                        "void %s(%s *restrict xr, %s *restrict xi, "
                         "%s *restrict yr, %s *restrict yi, "
                         "__global const %s *restrict roots) {\n%s}\n",
                         call, part, part, part, part, part, halo_strbuf_text(&body.body)));
@@ -410,7 +411,7 @@ halo_status fft_pass_lower(halo_lowering *l, const fft_pass *pass) {
     const char *place = halo_arena_printf(l->arena, "const %s h_item", itype);
     halo_launch *launch = pass->items > 1
                               ? halo_kernel_add(l, w.e, name, label, 0)
-                              : halo_kernel_add_apart(l, w.e, name, label, 0, place, itype);
+                              : halo_kernel_add_outlined(l, w.e, name, label, 0, place, itype);
     int64_t along = pass_is_interleaved(pass) ? pass->inner : pass->lead;
     int64_t groups = (along + pass->lanes - 1) / pass->lanes;
     if (pass_is_interleaved(pass)) groups *= pass->lead;

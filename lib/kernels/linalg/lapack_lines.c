@@ -64,7 +64,7 @@ static const char *lines_share(halo_parts *p, const char *text, const char *name
   lapack_arithmetic(p, &k, type);
   halo_strbuf function = {0};
   halo_template_finish(&k, &function);
-  halo_kernel_share(p->l->source, name, halo_strbuf_text(&function));
+  halo_kernel_add_function(p->l->source, name, halo_strbuf_text(&function));
   halo_strbuf_deinit(&function);
   return name;
 }

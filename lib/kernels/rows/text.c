@@ -406,7 +406,7 @@ static void rows_emit_begin(halo_rows_text *t) {
     halo_emit_line(e, "const int lid = (int)" HALO_LOCAL_ID_0 ";");
     halo_emit_line(e, "const %s o = (%s)" HALO_GROUP_ID_0 ";", itype, itype);
   } else {
-    if (!t->apart) halo_emit_line(e, "const %s o = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
+    if (!t->outlined) halo_emit_line(e, "const %s o = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
     e->facts |= HALO_FACT_TESTS | HALO_FACT_RETURNS;
     halo_emit_line(e, "if (o >= %lld) return;", (long long)t->v.rows.outer);
   }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/choose.c: the cheapest implementation that can, by price and by the list of kernels. */
+#include "kernels/kernels.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+int halo_kernels_listed(const char *list, const char *family, const char *name) {
+  int verdict = 0;
+  while (list && *list) {
+    size_t item = strcspn(list, ",");
+    bool skip = *list == '-';
+    const char *entry = list + skip;
+    size_t length = item - skip, family_length = strlen(family);
+    if (length > family_length && strncmp(entry, family, family_length) == 0 &&
+        entry[family_length] == ':') {
+      const char *wanted = entry + family_length + 1;
+      size_t wanted_length = length - family_length - 1;
+      if (wanted_length == strlen(name) && strncmp(wanted, name, wanted_length) == 0) {
+        verdict = skip ? -1 : 1;
+      }
+    }
+    list += item;
+    if (*list == ',') list++;
+  }
+  return verdict;
+}
+
+/* One line of what a fusion's report says of an implementation. */
+static void choose_explain(halo_strbuf *explain, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void choose_explain(halo_strbuf *explain, const char *name, const char *format, ...) {
+  if (!explain) return;
+  va_list args;
+  va_start(args, format);
+  halo_strbuf_printf(explain, "    %-10s ", name);
+  halo_strbuf_vprintf(explain, format, args);
+  halo_strbuf_char(explain, '\n');
+  va_end(args);
+}
+
+halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
+                                const halo_implementation *implementations, halo_strbuf *explain,
+                                const halo_implementation **out_best, double *out_cost) {
+  const halo_implementation *best = NULL;
+  bool forced = false;
+  for (const halo_implementation *i = implementations; i->name; i++) {
+    const char *why = "";
+    int listed = halo_kernels_listed(l->kernels, family, i->name);
+    if (!i->supports(l, &why)) {
+      choose_explain(explain, i->name, "no: %s", why);
+      continue;
+    }
+    if (listed < 0) {
+      choose_explain(explain, i->name, "excluded by the list of kernels");
+      continue;
+    }
+    double cost = i->cost(l);
+    choose_explain(explain, i->name, "%.3g us%s", cost * 1e6,
+                     listed > 0 ? ", forced by the list of kernels" : "");
+    if (listed > 0 && !forced) best = NULL;
+    if (forced && listed <= 0) continue;
+    forced |= listed > 0;
+    if (!best || cost < *out_cost) {
+      best = i;
+      *out_cost = cost;
+    }
+  }
+  *out_best = best;
+  if (best) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT, "%s: " HALO_KERNELS_LIST " leaves no implementation of %s",
+                   l->name, family);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/region_price.c: what steps take on their own, and within a region. */
+#include "plan/region_text.h"
+
+/* Seconds of asking the host. */
+double region_wait(const region_state *e) {
+  return e->target->prices.region_wait * e->target->prices.launch;
+}
+
+void region_add_price(region_price *sum, const region_price *one) {
+  sum->able &= one->able;
+  sum->endless |= one->endless;
+  sum->steps += one->steps;
+  sum->loops += one->loops;
+  if (one->depth > sum->depth) sum->depth = one->depth;
+  sum->as_steps += one->as_steps;
+  sum->in_region += one->in_region;
+  sum->rounds += one->rounds;
+}
+
+region_price region_price_list(const region_state *e, const halo_steps *steps) {
+  region_price sum = {.able = true};
+  for (int32_t i = 0; i < steps->count && sum.able; i++) {
+    region_price one = region_price_step(e, &steps->data[i]);
+    region_add_price(&sum, &one);
+    sum.able &= sum.steps <= REGION_STEPS;
+  }
+  return sum;
+}
+
+static region_price region_price_loop(const region_state *e, const halo_step *step) {
+  region_price condition = region_price_list(e, &step->lists[0]);
+  region_price price = region_price_list(e, &step->lists[1]);
+  bool known = step->trips >= 0;
+  double rounds = known ? (double)step->trips : REGION_ROUNDS;
+  price.able &= condition.able && !condition.loops && price.depth < REGION_DEPTH;
+  price.steps += condition.steps;
+  price.loops++;
+  price.depth++;
+  price.endless |= !known;
+  price.as_steps += condition.as_steps + (known ? 0 : region_wait(e));
+  price.in_region += condition.in_region;
+  /* A round is done whole. */
+  price.able &= price.in_region < e->target->prices.region_longest_round;
+  price.as_steps *= rounds;
+  price.in_region *= rounds;
+  price.rounds = (price.rounds + condition.rounds + 1) * rounds;
+  if (e->s->caps->max_rounds) price.able &= known;
+  return price;
+}
+
+/* One branch is taken. */
+static region_price region_price_branches(const region_state *e, const halo_step *step) {
+  region_price price = {.able = true, .steps = 1};
+  for (int32_t l = 0; l < step->list_count && price.able; l++) {
+    region_price branch = region_price_list(e, &step->lists[l]);
+    price.able = branch.able;
+    price.endless |= branch.endless;
+    price.steps += branch.steps;
+    price.loops += branch.loops;
+    if (branch.depth > price.depth) price.depth = branch.depth;
+    if (branch.as_steps > price.as_steps) price.as_steps = branch.as_steps;
+    if (branch.in_region > price.in_region) price.in_region = branch.in_region;
+    if (branch.rounds > price.rounds) price.rounds = branch.rounds;
+  }
+  price.as_steps += region_wait(e);
+  price.in_region += e->target->prices.region_step;
+  return price;
+}
+
+/* How many times longer a step takes one work group alone: not longer than it has groups, which is one for what a
+ * work item does in order. */
+static double region_slower(const region_state *e, const halo_step *step) {
+  double groups = 1;
+  if (step->kind != HALO_STEP_KERNEL) return e->slower;
+  for (uint32_t d = 0; d < step->dims; d++) {
+    size_t local = step->local[d] ? step->local[d] : 1;
+    size_t along = (step->global[d] + local - 1) / local;
+    groups *= (double)along;
+  }
+  return groups < e->slower ? groups : e->slower;
+}
+
+/* An operation a round, or, of what has none that are counted, as sorts, some rounds for each word; and each work item
+ * that is one of the group's rounds. */
+static double region_rounds(const region_state *e, const halo_step *step) {
+  enum { WORD = 4, WORD_ROUNDS = 8 };
+  halo_plan_work work = halo_step_work(step);
+  double items = 1, group = (double)e->group;
+  for (uint32_t d = 0; d < step->dims; d++) items *= (double)step->global[d];
+  if (step->kind == HALO_STEP_COPY) return (double)step->bytes / group;
+  double done = work.flops > 0 ? work.flops : work.traffic / WORD * WORD_ROUNDS;
+  return (items + done) / (items < group ? items : group);
+}
+
+region_price region_price_step(const region_state *e, const halo_step *step) {
+  const halo_prices *p = &e->target->prices;
+  if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
+  if (step->kind == HALO_STEP_CONDITIONAL) return region_price_branches(e, step);
+  region_price price = {.able = true, .steps = 1};
+  price.able = step->kind == HALO_STEP_COPY;
+  if (step->kind == HALO_STEP_KERNEL) price.able = lower_is_plain(e->unit_is_plain, step);
+  double work = lower_work(e->target, e->s->caps, step);
+  /* What can be launched with others costs a share of that. */
+  int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
+  double launch = p->region_waking * p->launch;
+  price.as_steps = launch / (share > 1 ? share : 1) + work;
+  price.in_region = p->region_step + work * region_slower(e, step);
+  price.rounds = region_rounds(e, step);
+  return price;
+}
