@@ -58,7 +58,7 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
     }
     double cost = i->cost(l);
     choose_explain(explain, i->name, "%.3g us%s", cost * 1e6,
-                     listed > 0 ? ", forced by the list of kernels" : "");
+                   listed > 0 ? ", forced by the list of kernels" : "");
     if (listed > 0 && !forced) best = NULL;
     if (forced && listed <= 0) continue;
     forced |= listed > 0;
@@ -69,6 +69,6 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
   }
   *out_best = best;
   if (best) return HALO_OK;
-  return halo_fail(HALO_INVALID_ARGUMENT, "%s: " HALO_KERNELS_LIST " leaves no implementation of %s",
-                   l->name, family);
+  return halo_fail(HALO_INVALID_ARGUMENT,
+                   "%s: " HALO_KERNELS_LIST " leaves no implementation of %s", l->name, family);
 }
