@@ -3,6 +3,7 @@
 #include "opencl/api.h"
 
 #include "base/config.h"
+#include "cpu/cpu.h"
 #include "opencl/private.h"
 
 #include <pthread.h>
@@ -29,16 +30,22 @@ static halo_status api_fail(const char *error) {
 halo_status halo_cl_api_open(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static bool is_open;
-  halo_cl_api plain;
+  halo_cl_api plain = {0};
   halo_status status = HALO_OK;
   pthread_mutex_lock(&lock);
-  const char *missing = is_open ? NULL : halo_cl_api_load(&plain);
+  const char *missing = is_open ? NULL : halo_cl_api_load(&plain), *no_cpu = NULL;
   char text[512]; /* opening drivers changes it */
   if (missing) snprintf(text, sizeof text, "%s", missing);
-  if (missing && !halo_cl_drivers_direct(&plain)) {
+  bool has_system = !missing || halo_cl_drivers_direct(&plain);
+  if (!has_system) plain = (halo_cl_api){0};
+  const halo_cl_api *cpu =
+      is_open ? NULL : halo_cpu_open(has_system ? &plain : NULL, &no_cpu);
+  if (!has_system && !cpu) {
     status = api_fail(text);
   } else if (!is_open) {
-    halo_cl_turn_wrap(&plain, &halo_cl);
+    halo_cl_api turns = {0};
+    if (has_system) halo_cl_turn_wrap(&plain, &turns);
+    halo_cl_providers_join(&turns, cpu, &halo_cl);
     is_open = true;
   }
   pthread_mutex_unlock(&lock);

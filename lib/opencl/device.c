@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/memory.h"
 #include "base/vec.h"
+#include "cpu/cpu.h"
 #include "opencl/private.h"
 
 #include <stdlib.h>
@@ -27,12 +28,16 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   if (item->parts) HALO_TRY(device_take_part(device, item));
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
-  if (!item->parts) device->here_id = halo_cl_select_here(device->platform, &device->caps);
-  if (device->here_id) HALO_TRY(halo_cl_turn_add(device->here_id));
+  bool own = halo_cpu_owns(device->id);
+  if (own) device->here_id = device->id;
+  if (!item->parts && !own) {
+    device->here_id = halo_cl_select_here(device->platform, &device->caps);
+  }
+  if (device->here_id && !own) HALO_TRY(halo_cl_turn_add(device->here_id));
   if (halo_cl_is_here(&device->caps)) HALO_TRY(halo_cl_turn_add(device->id));
   cl_device_id ids[] = {device->id, device->here_id};
   device->context =
-      halo_cl.clCreateContext(properties, device->here_id ? 2 : 1, ids, NULL, NULL, &code);
+      halo_cl.clCreateContext(properties, device->here_id && !own ? 2 : 1, ids, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
   /* Times cost a processor nothing; what they cost a GPU is its driver's matter. */
   device->timed =
@@ -45,6 +50,7 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   device->transfers = halo_cl.clCreateCommandQueue(device->context, device->id, 0, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   if (!device->here_id) return HALO_OK;
+  if (own) timed |= HALO_CPU_QUEUE_IN_CALLER;
   device->here = halo_cl.clCreateCommandQueue(device->context, device->here_id, timed, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu/cpu.h: this machine's processor as an OpenCL device of our own: a provider of the table of OpenCL's functions
+ * (opencl/api.h).
+ *
+ * Its queues run commands in the thread that waits for them, or in threads of its own; its memory is the host's; its
+ * kernels are machine code that LLVM makes, from bitcode that the program `clang` or PoCL's front end makes of their text. Kernels do their
+ * own loops: a work group has as many items as is wished, which are run one after the other, so kernels that use
+ * barriers can have one item only (CL_KERNEL_WORK_GROUP_SIZE says so). */
+#ifndef HALO_CPU_CPU_H
+#define HALO_CPU_CPU_H
+
+#include "opencl/api.h"
+
+#include <stdbool.h>
+
+/* What CL_PLATFORM_NAME says. */
+#define HALO_CPU_PLATFORM "Halocline"
+
+/* Of clCreateCommandQueue, beside OpenCL's properties: commands are done in the thread that queues them, before the call
+ * returns; they wait for nothing but what they name. */
+#define HALO_CPU_QUEUE_IN_CALLER ((cl_command_queue_properties)1 << 40)
+
+/* The provider's functions, or NULL where this machine cannot make kernels: `*missing` then says what there is not
+ * (static). `system`: the loader's functions, which stay, or NULL; PoCL's front end is looked for there. Any thread. */
+const halo_cl_api *halo_cpu_open(const halo_cl_api *system, const char **missing);
+
+/* Whether an object (a platform, device, context, queue, event, program, kernel or memory object) is the provider's. Objects of
+ * all implementations of OpenCL begin with a pointer, by which the ICD loader finds its functions; ours does so, too. */
+extern const char halo_cpu_tag;
+static inline bool halo_cpu_owns(const void *object) {
+  return object && *(const void *const *)object == &halo_cpu_tag;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu/llvm.c: opening LLVM. */
+#include "cpu/llvm.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { LLVM_OLDEST = 15, LLVM_NEWEST = 40 };
+
+static pthread_mutex_t llvm_lock = PTHREAD_MUTEX_INITIALIZER;
+static halo_llvm llvm_table;
+static atomic_bool llvm_is_open;
+
+static bool llvm_fill(void *library) {
+  bool good = library != NULL;
+#define LLVM_LOAD(NAME, SYMBOL, RESULT, PARAMETERS)                                                \
+  if (good) *(void **)&llvm_table.NAME = dlsym(library, "LLVM" #SYMBOL);                           \
+  good = good && llvm_table.NAME != NULL;
+  HALO_LLVM_FUNCTIONS(LLVM_LOAD)
+#undef LLVM_LOAD
+  return good;
+}
+
+/* Has the processor's part of LLVM know itself; it may have been done before. */
+static bool llvm_start_target(void *library) {
+#if defined(__x86_64__)
+  static const char *const parts[] = {"LLVMInitializeX86TargetInfo", "LLVMInitializeX86Target",
+                                      "LLVMInitializeX86TargetMC", "LLVMInitializeX86AsmPrinter"};
+#elif defined(__aarch64__)
+  static const char *const parts[] = {
+      "LLVMInitializeAArch64TargetInfo", "LLVMInitializeAArch64Target",
+      "LLVMInitializeAArch64TargetMC", "LLVMInitializeAArch64AsmPrinter"};
+#else
+  static const char *const parts[] = {"LLVMInitializeNoTarget"};
+#endif
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    void (*start)(void);
+    *(void **)&start = dlsym(library, parts[i]);
+    if (!start) return false;
+    start();
+  }
+  return true;
+}
+
+static bool llvm_take(void *library, int version) {
+  if (!llvm_fill(library) || !llvm_start_target(library)) return false;
+  llvm_table.version = version;
+  return true;
+}
+
+static bool llvm_try_version(int version) {
+  static const char *const names[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so"};
+  char name[32];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(name, sizeof name, names[i], version);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) continue;
+    if (llvm_take(library, version)) return true;
+    dlclose(library);
+  }
+  return false;
+}
+
+const halo_llvm *halo_llvm_opened(void) { return atomic_load(&llvm_is_open) ? &llvm_table : NULL; }
+
+const halo_llvm *halo_llvm_open(void *owner, int least) {
+  pthread_mutex_lock(&llvm_lock);
+  bool good = atomic_load(&llvm_is_open);
+  if (!good && owner) good = llvm_take(owner, least);
+  if (least < LLVM_OLDEST) least = LLVM_OLDEST;
+  for (int v = least; !good && v <= LLVM_NEWEST; v++) good = llvm_try_version(v);
+  atomic_store(&llvm_is_open, good);
+  pthread_mutex_unlock(&llvm_lock);
+  return good ? &llvm_table : NULL;
+}

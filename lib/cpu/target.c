@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu/target.c: the processor that code is made for. */
+#include "cpu/target.h"
+
+#include "base/memory.h"
+#include "base/strbuf.h"
+#include "cpu/llvm.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+static pthread_once_t target_once = PTHREAD_ONCE_INIT;
+static cpu_target target_host;
+
+/* LLVM that does not know a processor with vectors of 64 bytes takes it for an older one without; its features are right in any
+ * case, which it asks the processor for. */
+const char *cpu_target_march(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  if (wide) return "skylake-avx512";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "haswell";
+  return "x86-64";
+#else
+  return "native";
+#endif
+}
+
+static void target_find(void) {
+  const halo_llvm *l = halo_llvm_opened();
+  halo_strbuf text = {0};
+  char *features = l->features_of_host();
+  halo_strbuf_append(&text, features);
+  l->message_dispose(features);
+  /* LLVM 18 crashes over loops with half numbers where it may compute in them. */
+  halo_strbuf_append(&text, ",-avx512fp16");
+  target_host.features = halo_strbuf_take(&text);
+#if defined(__x86_64__)
+  target_host.cpu = cpu_target_march();
+#else
+  target_host.cpu = l->name_of_host();
+#endif
+}
+
+const cpu_target *cpu_target_get(void) {
+  pthread_once(&target_once, target_find);
+  return &target_host;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu/target.h: the processor that code is made for, in LLVM's words. */
+#ifndef HALO_CPU_TARGET_H
+#define HALO_CPU_TARGET_H
+
+typedef struct cpu_target {
+  const char *cpu;      /* for costs */
+  const char *features; /* "+avx2,..." */
+} cpu_target;
+
+/* LLVM must be open. It stays. Any thread. */
+const cpu_target *cpu_target_get(void);
+/* The name that front ends know the processor by. */
+const char *cpu_target_march(void);
+
+#endif
