@@ -231,6 +231,18 @@ static void launch_restore(unsigned before) {
 #endif
 }
 
+/* How many items along x the code does at once, `left` at most. */
+static size_t launch_step(const cpu_command *command, const size_t at[3], size_t left) {
+  size_t row = command->launch.groups[0] * command->launch.local[0] - at[0];
+  size_t group = command->launch.local[0] - at[0] % command->launch.local[0];
+  switch (command->launch.code->run) {
+    case CPU_RUN_ITEM: return 1;
+    case CPU_RUN_GROUP: return group < left ? group : left;
+    case CPU_RUN_ANY: return row < left ? row : left;
+  }
+  return 1;
+}
+
 /* Items `begin` to `end` - 1, counted along x first. */
 static void launch_items(void *data, size_t begin, size_t end) {
   const cpu_command *command = data;
@@ -240,17 +252,23 @@ static void launch_items(void *data, size_t begin, size_t end) {
   unsigned state = launch_flush(command->launch.program->flushes);
   cpu_place place = {.groups = {groups[0], groups[1], groups[2]},
                      .sizes = {local[0], local[1], local[2]}};
-  size_t global[3], rest = begin;
+  size_t global[3], step;
   for (int d = 0; d < 3; d++) global[d] = groups[d] * local[d];
-  size_t at[3] = {rest % global[0], rest / global[0] % global[1], rest / global[0] / global[1]};
-  for (size_t i = begin; i < end; i++) {
+  size_t at[3] = {begin % global[0], begin / global[0] % global[1],
+                  begin / global[0] / global[1]};
+  for (size_t i = begin; i < end; i += step) {
     for (int d = 0; d < 3; d++) {
       place.global[d] = at[d] + command->launch.offset[d];
       place.group[d] = local[d] == 1 ? at[d] : at[d] / local[d];
       place.local[d] = local[d] == 1 ? 0 : at[d] % local[d];
     }
-    code(arguments, &place);
-    for (int d = 0; d < 3 && ++at[d] == global[d]; d++) at[d] = 0;
+    step = launch_step(command, at, end - i);
+    code(arguments, &place, place.global[0] + step);
+    at[0] += step;
+    for (int d = 0; d < 2 && at[d] == global[d]; d++) {
+      at[d] = 0;
+      at[d + 1]++;
+    }
   }
   launch_restore(state);
 }
@@ -297,7 +315,7 @@ static cl_int launch_check(cl_kernel kernel, cl_uint dims, const size_t *global,
   size_t items = 1;
   if (dims < 1 || dims > 3) return CL_INVALID_WORK_DIMENSION;
   for (cl_uint d = 0; d < dims; d++) {
-    if (global[d] == 0) return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (global[d] == 0 || global[d] > INT32_MAX) return CL_INVALID_GLOBAL_WORK_SIZE;
     if (local && (local[d] == 0 || global[d] % local[d])) return CL_INVALID_WORK_GROUP_SIZE;
     if (local) items *= local[d];
   }

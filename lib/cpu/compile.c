@@ -20,6 +20,8 @@ typedef struct compile_work {
   llvm_module *module;
   llvm_machine *machine;
   llvm_value *kernel, *entry;
+  llvm_value *places[CPU_SOURCE_PLACES]; /* the entry's own variables for them */
+  bool loops; /* the entry goes over neighbours, whose code has no loops */
 } compile_work;
 
 static void compile_ignore(llvm_diagnostic *what, void *data) {
@@ -176,36 +178,165 @@ static void compile_set_attributes(const compile_work *w, llvm_value *function,
   compile_set_text(w, function, "prefer-vector-width", "512");
 }
 
+/* ---- Kernels of few instructions ---- */
+
+/* Whether a function has loops, or calls that were not put in place: jumps back, as the compiler orders blocks. */
+static bool compile_is_long(const compile_work *w, llvm_value *function) {
+  const halo_llvm *l = w->llvm;
+  for (llvm_block *b = l->first_block(function); b; b = l->next_block(b)) {
+    for (llvm_value *i = l->first_instruction(b); i; i = l->next_instruction(i)) {
+      llvm_value *call = l->is_call(i);
+      llvm_value *called = call ? l->is_function(l->called(call)) : NULL;
+      if (called && !l->is_declaration(called)) return true;
+    }
+    llvm_value *end = l->block_end(b);
+    for (unsigned s = 0; s < l->successor_count(end); s++) {
+      llvm_block *to = l->successor(end, s);
+      for (llvm_block *before = l->first_block(function);; before = l->next_block(before)) {
+        if (before == to) return true;
+        if (before == b) break;
+      }
+    }
+  }
+  return false;
+}
+
+static bool compile_asks(const compile_work *w, int place) {
+  llvm_value *global = w->llvm->find_global(w->module, cpu_source_places[place]);
+  return global && w->llvm->first_use(global);
+}
+
+/* Whether an item keeps more than single values in memory of its own. When its code stands in a loop, all items have one place
+ * for it, by which rounds depend on one another. */
+static bool compile_has_array(const compile_work *w, llvm_value *function) {
+  const halo_llvm *l = w->llvm;
+  for (llvm_block *b = l->first_block(function); b; b = l->next_block(b)) {
+    for (llvm_value *i = l->first_instruction(b); i; i = l->next_instruction(i)) {
+      int kind = l->is_alloca(i) ? l->type_kind(l->allocated_type(i)) : -1;
+      bool several =
+          kind == LLVM_KIND_ARRAY || kind == LLVM_KIND_STRUCT || kind == LLVM_KIND_VECTOR;
+      if (several) return true;
+    }
+  }
+  return false;
+}
+
 /* ---- The entry ---- */
 
+enum { COMPILE_GLOBAL_X = 0, COMPILE_LOCAL_X = 3, COMPILE_GROUP_X = 6 }; /* places */
+
 static llvm_value *compile_load_at(const compile_work *w, llvm_builder *builder, llvm_type *type,
-                                   llvm_type *step, llvm_value *base, unsigned index) {
+                                   llvm_value *base, unsigned index) {
   const halo_llvm *l = w->llvm;
   llvm_value *number = l->constant(l->int64(w->context), index, 0);
-  llvm_value *place = l->build_element(builder, step, base, &number, 1, "");
+  llvm_value *place = l->build_element(builder, type, base, &number, 1, "");
   return l->build_load(builder, type, place, "");
 }
 
-/* void h_entry(void **arguments, const size_t *place): calls the kernel with what the arguments point to. */
+/* No launch is longer than an int counts, so that places can be computed in ints. */
+static llvm_value *compile_bound(const compile_work *w, llvm_builder *builder, llvm_value *number) {
+  const halo_llvm *l = w->llvm;
+  llvm_type *wide = l->int64(w->context);
+  llvm_value *room = l->build_alloca(builder, wide, "");
+  l->build_store(builder, number, room);
+  llvm_value *bound = l->build_load(builder, wide, room, "");
+  llvm_metadata *limits[] = {l->metadata_of(l->constant(wide, 0, 0)),
+                             l->metadata_of(l->constant(wide, 1ull << 31, 0))};
+  unsigned kind = l->metadata_kind(w->context, "range", strlen("range"));
+  l->metadata_set(bound, kind,
+                  l->metadata_value(w->context, l->metadata_node(w->context, limits, 2)));
+  return bound;
+}
+
+/* The entry's variables for places, with what is the same for all items of a call. Gives where the loop begins. */
+static llvm_value *compile_put_places(compile_work *w, llvm_builder *builder) {
+  const halo_llvm *l = w->llvm;
+  llvm_type *number = l->int64(w->context);
+  llvm_value *first = NULL;
+  for (int v = 0; v < CPU_SOURCE_PLACES; v++) {
+    if (!compile_asks(w, v) && v != COMPILE_GLOBAL_X && v != COMPILE_LOCAL_X) continue;
+    w->places[v] = l->build_alloca(builder, number, "");
+    llvm_value *value =
+        compile_load_at(w, builder, number, l->parameter(w->entry, 1), (unsigned)v);
+    if (v == COMPILE_GLOBAL_X) first = value = compile_bound(w, builder, value);
+    l->build_store(builder, value, w->places[v]);
+  }
+  return first;
+}
+
+/* A loop whose rounds do not depend on one another: nodes like these LLVM's C functions do not make, but they belong to
+ * a context, in which other modules may use them. */
+static const char compile_parallel[] =
+    "define void @f(ptr %p) {\n  br label %loop\nloop:\n"
+    "  store i8 0, ptr %p, !llvm.access.group !0\n"
+    "  br i1 false, label %loop, label %end, !llvm.loop !1\nend:\n  ret void\n}\n"
+    "!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n";
+
+/* Says of a loop that its rounds do not depend on one another, as work items do not: of its end, and of the call in it. */
+static void compile_free_loop(const compile_work *w, llvm_value *end, llvm_value *call) {
+  static const char loop[] = "llvm.loop", group[] = "llvm.access.group";
+  const halo_llvm *l = w->llvm;
+  llvm_module *model = NULL;
+  char *message = NULL;
+  llvm_bytes *text = l->bytes_of(compile_parallel, sizeof compile_parallel - 1, "model");
+  if (l->parse_text(w->context, text, &model, &message) != 0) {
+    if (message) l->message_dispose(message);
+    return; /* it is slower so */
+  }
+  llvm_block *block = l->next_block(l->first_block(l->first_function(model)));
+  unsigned loop_kind = l->metadata_kind(w->context, loop, sizeof loop - 1);
+  unsigned group_kind = l->metadata_kind(w->context, group, sizeof group - 1);
+  l->metadata_set(end, loop_kind, l->metadata_get(l->block_end(block), loop_kind));
+  l->metadata_set(call, group_kind, l->metadata_get(l->first_instruction(block), group_kind));
+  l->module_dispose(model);
+}
+
+/* void h_entry(void **arguments, const size_t *place, size_t end): calls the kernel with what the arguments point to, for one
+ * item, or for neighbours. */
 static void compile_make_entry(compile_work *w) {
   const halo_llvm *l = w->llvm;
-  enum { MOST = 256 };
-  llvm_type *pointer = l->pointer_type(l->int8(w->context), 0), *both[] = {pointer, pointer};
-  llvm_type *type = l->function_type(l->void_type(w->context), both, 2, 0);
+  llvm_type *pointer = l->pointer_type(l->int8(w->context), 0), *number = l->int64(w->context);
+  llvm_type *parameters[] = {pointer, pointer, number};
+  llvm_type *type = l->function_type(l->void_type(w->context), parameters, 3, 0);
   w->entry = l->add_function(w->module, CPU_COMPILE_ENTRY, type);
   compile_set_flag(w, w->entry, "nounwind", true);
   llvm_builder *builder = l->builder_create(w->context);
-  l->builder_at_end(builder, l->add_block(w->context, w->entry, ""));
+  llvm_block *start = l->add_block(w->context, w->entry, "");
+  llvm_block *items = l->add_block(w->context, w->entry, "");
+  llvm_block *leave = l->add_block(w->context, w->entry, "");
+  l->builder_at_end(builder, start);
   unsigned count = l->parameter_count(w->kernel);
   llvm_value **values = halo_alloc(sizeof *values * ((size_t)count + 1));
   for (unsigned i = 0; i < count; i++) {
-    llvm_value *place =
-        compile_load_at(w, builder, pointer, pointer, l->parameter(w->entry, 0), i);
+    llvm_value *place = compile_load_at(w, builder, pointer, l->parameter(w->entry, 0), i);
     values[i] = l->build_load(builder, l->type_of(l->parameter(w->kernel, i)), place, "");
+  }
+  llvm_value *first = compile_put_places(w, builder);
+  llvm_value *local = l->build_load(builder, number, w->places[COMPILE_LOCAL_X], "");
+  llvm_value *end = compile_bound(w, builder, l->parameter(w->entry, 2));
+  l->build_jump(builder, items);
+  l->builder_at_end(builder, items);
+  llvm_value *x = w->loops ? l->build_phi(builder, number, "") : NULL;
+  if (x) {
+    llvm_value *behind = l->build_sub(builder, x, first, "");
+    l->build_store(builder, x, w->places[COMPILE_GLOBAL_X]);
+    l->build_store(builder, l->build_add(builder, behind, local, ""), w->places[COMPILE_LOCAL_X]);
   }
   llvm_value *call =
       l->build_call(builder, l->value_type(w->kernel), w->kernel, values, count, "");
   l->set_call_convention(call, l->convention(w->kernel));
+  if (x) {
+    llvm_value *next = l->build_add(builder, x, l->constant(number, 1, 0), "");
+    llvm_value *more = l->build_compare(builder, LLVM_LESS, next, end, "");
+    llvm_value *jump = l->build_branch(builder, more, items, leave);
+    llvm_value *from[] = {first, next};
+    llvm_block *blocks[] = {start, items};
+    l->add_incoming(x, from, blocks, 2);
+    if (!compile_has_array(w, w->kernel)) compile_free_loop(w, jump, call);
+  } else {
+    l->build_jump(builder, leave);
+  }
+  l->builder_at_end(builder, leave);
   l->build_return(builder);
   l->builder_dispose(builder);
   halo_free(values);
@@ -253,23 +384,27 @@ static bool compile_gather(const compile_work *w) {
   return false;
 }
 
-/* The entry's own variables, with what its second parameter points to, in the place of the program's. */
+/* The entry's own variables in the place of the program's. */
 static void compile_bind(const compile_work *w) {
   const halo_llvm *l = w->llvm;
-  llvm_type *number = l->int64(w->context);
-  llvm_builder *builder = l->builder_create(w->context);
-  l->builder_before(builder, l->first_instruction(l->first_block(w->entry)));
   for (int v = 0; v < CPU_SOURCE_PLACES; v++) {
     llvm_value *global = l->find_global(w->module, cpu_source_places[v]);
     if (!global) continue;
-    llvm_value *own = l->build_alloca(builder, number, "");
-    llvm_value *value =
-        compile_load_at(w, builder, number, number, l->parameter(w->entry, 1), (unsigned)v);
-    l->build_store(builder, value, own);
-    l->replace(global, own);
+    if (w->places[v]) l->replace(global, w->places[v]);
     l->delete_global(global);
   }
-  l->builder_dispose(builder);
+}
+
+/* Where a kernel with `restrict` was put in place stands a note that LLVM takes for an access to memory; of no group of
+ * accesses, it made the whole loop one whose rounds may depend on one another. */
+static void compile_drop_scopes(const compile_work *w) {
+  const halo_llvm *l = w->llvm;
+  llvm_value *note = l->find_function(w->module, "llvm.experimental.noalias.scope.decl");
+  for (llvm_use *use = note ? l->first_use(note) : NULL, *next; use; use = next) {
+    next = l->next_use(use);
+    llvm_value *call = l->is_call(l->user(use));
+    if (call && l->block_function(l->instruction_block(call)) == w->entry) l->erase(call);
+  }
 }
 
 /* Takes out barriers; whether there were any. */
@@ -326,20 +461,35 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
   for (llvm_value *g = l->first_global(w->module); g; g = l->next_global(g)) {
     if (!l->is_declaration(g)) l->set_linkage(g, LLVM_LINK_INTERNAL);
   }
-  compile_make_entry(w);
   for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
     if (l->is_declaration(f)) continue;
     compile_set_attributes(w, f, target);
-    if (f != w->entry) l->set_linkage(f, LLVM_LINK_INTERNAL);
+    if (f != w->kernel) l->set_linkage(f, LLVM_LINK_INTERNAL);
   }
   /* What is put in place knows from where its pointers come only when they are no variables any more, and what it calls is
    * in place itself: a call that gets two of them is one that may access both. */
-  compile_set_flag(w, w->kernel, "noinline", true);
-  bool good = compile_run(w, "globaldce,function(sroa,early-cse),cgscc(inline)");
+  if (!compile_run(w, "globaldce,function(sroa,early-cse),cgscc(inline)")) return false;
+  bool groups = compile_asks(w, COMPILE_LOCAL_X) || compile_asks(w, COMPILE_GROUP_X);
+  w->loops = !kernel->waits && !compile_is_long(w, w->kernel);
+  kernel->run = !w->loops ? CPU_RUN_ITEM : groups ? CPU_RUN_GROUP : CPU_RUN_ANY;
+  compile_make_entry(w);
+  compile_set_attributes(w, w->entry, target);
+  l->set_linkage(w->kernel, LLVM_LINK_INTERNAL);
   compile_put_in_place(w, w->kernel);
-  if (!good || !compile_gather(w)) return false;
+  if (!compile_gather(w)) return false;
   compile_bind(w);
+  if (w->loops) compile_drop_scopes(w);
   return true;
+}
+
+/* What all items of a call ask alike, as which row they are in, is asked before the loop over them, which is there once for each
+ * answer: else vectors do both and choose. */
+static bool compile_optimise(const compile_work *w) {
+  static const char ask_first[] =
+      "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
+  if (w->loops && !compile_run(w, ask_first)) return false;
+  /* Higher levels promote arguments: a read becomes the caller's, who knows nothing of `restrict` any more. */
+  return compile_run(w, "default<O2>");
 }
 
 bool cpu_compile_kernel(const unsigned char *bitcode, size_t size, cpu_kernel_code *kernel,
@@ -350,8 +500,7 @@ bool cpu_compile_kernel(const unsigned char *bitcode, size_t size, cpu_kernel_co
   *why = good ? "LLVM cannot prepare it" : "LLVM cannot read it";
   good = good && compile_prepare(&w, kernel, target);
   if (good) *why = "LLVM cannot compile it";
-  /* Higher levels promote arguments: a read becomes the caller's, who knows nothing of `restrict` any more. */
-  good = good && compile_run(&w, "default<O2>") && compile_emit(&w, kernel);
+  good = good && compile_optimise(&w) && compile_emit(&w, kernel);
   compile_close(&w);
   return good;
 }

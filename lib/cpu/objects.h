@@ -62,8 +62,16 @@ typedef struct cpu_place {
   size_t global[3], local[3], group[3], groups[3], sizes[3];
 } cpu_place;
 
-/* A kernel's code, for one work item; `arguments` point to the values (of buffers: to the address). */
-typedef void cpu_code(void *const *arguments, const cpu_place *place);
+/* A kernel's code, for the work item `place` and, where the kernel's `run` says so, those behind it along x, to `end` - 1;
+ * `arguments` point to the values (of buffers: to the address). */
+typedef void cpu_code(void *const *arguments, const cpu_place *place, size_t end);
+
+/* How many items a call does. */
+typedef enum cpu_run {
+  CPU_RUN_ITEM,  /* one: it is long enough */
+  CPU_RUN_GROUP, /* neighbours of a group */
+  CPU_RUN_ANY    /* neighbours */
+} cpu_run;
 
 typedef enum cpu_parameter_kind { CPU_POINTER, CPU_VALUE } cpu_parameter_kind;
 typedef struct cpu_parameter {
@@ -77,6 +85,7 @@ typedef struct cpu_kernel_code {
   uint32_t parameter_count;
   cpu_parameter *parameters;
   bool waits; /* it has barriers: its groups are of one item */
+  cpu_run run;
   void *object; /* an ELF file, halo_alloc */
   size_t object_size;
   cpu_code *code;

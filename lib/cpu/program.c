@@ -60,7 +60,7 @@ cl_program CL_API_CALL cpu_clCreateProgramWithSource(cl_context context, cl_uint
 
 /* A binary is this, and for each kernel its name, parameters and object, each of whole words of 8 bytes. Its checksum is the matter
  * of whoever keeps it. */
-static const char program_magic[8] = {'H', 'A', 'L', 'O', 'C', 'P', 'U', '1'};
+static const char program_magic[8] = {'H', 'A', 'L', 'O', 'C', 'P', 'U', '2'};
 
 static void program_put(halo_strbuf *out, const void *bytes, size_t size) {
   static const char zeros[8];
@@ -77,10 +77,10 @@ static halo_strbuf program_binary(const struct _cl_program *program) {
   halo_strbuf_append_n(&out, (const char *)head, sizeof head);
   for (uint32_t i = 0; i < program->kernel_count; i++) {
     const cpu_kernel_code *k = &program->kernels[i];
-    uint64_t waits = k->waits;
+    uint64_t facts = k->waits | (uint64_t)k->run << 8;
     program_put(&out, k->name, strlen(k->name));
     program_put(&out, k->parameters, sizeof *k->parameters * k->parameter_count);
-    program_put(&out, &waits, sizeof waits);
+    program_put(&out, &facts, sizeof facts);
     program_put(&out, k->object, k->object_size);
   }
   return out;
@@ -103,13 +103,14 @@ static void *program_take(const char **at, const char *end, size_t *size) {
 
 static bool program_take_kernel(cpu_kernel_code *k, const char **at, const char *end) {
   size_t size = 0;
-  uint64_t *waits;
+  uint64_t *facts;
   if (!(k->name = program_take(at, end, &size))) return false;
   if (!(k->parameters = program_take(at, end, &size))) return false;
   k->parameter_count = (uint32_t)(size / sizeof *k->parameters);
-  if (!(waits = program_take(at, end, &size))) return false;
-  k->waits = size == sizeof *waits && *waits;
-  halo_free(waits);
+  if (!(facts = program_take(at, end, &size))) return false;
+  k->waits = size == sizeof *facts && (*facts & 1);
+  k->run = size == sizeof *facts && *facts >> 8 <= CPU_RUN_ANY ? (cpu_run)(*facts >> 8) : CPU_RUN_ITEM;
+  halo_free(facts);
   return (k->object = program_take(at, end, &k->object_size)) != NULL;
 }
 

@@ -20,7 +20,8 @@ static const char source_head[] =
     "#define H_DEF static __attribute__((overloadable, always_inline))\n"
     "#define H_TYPES H_ANY(char) H_ANY(uchar) H_ANY(short) H_ANY(ushort) H_ANY(int) "
     "H_ANY(uint) H_ANY(long) H_ANY(ulong) H_ANY(float) H_ANY(double)\n"
-    "#define __kernel\n";
+    "#define __kernel\n"
+    "#define reqd_work_group_size(...)\n";
 
 /* Behind the definitions: an item's own memory serves as that of its group, which has no other items. */
 static const char source_tail[] = "#define __local __private\n#line 1\n";

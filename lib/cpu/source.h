@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 
 /* Appends definitions of OpenCL C's builtins that `source` names, over the compiler's own builtins, so that a program needs no library of
- * OpenCL's; kernels become plain functions. */
+ * OpenCL's; kernels become plain functions, whose groups have as many items as a launch says. */
 void cpu_source_begin(halo_strbuf *out, const char *source);
 
 /* Variables that say where a work item is, in the order of cpu_place; a kernel's code reads them, and cpu/compile.c puts

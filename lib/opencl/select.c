@@ -6,6 +6,7 @@
 #include "base/processor.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "cpu/cpu.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
@@ -158,10 +159,10 @@ static bool select_has_wide_vectors(const char *version) {
 
 /* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out.
  * PoCL 4.0 and newer put all functions in place, in a kernel that is not compiled for these: LLVM ends the process then. */
-static void select_products(halo_caps *caps) {
+static void select_products(cl_device_id id, halo_caps *caps) {
   int version = halo_pocl_is(caps) ? halo_pocl_version(caps->platform_version) : 0;
-  if (version <= 0 || version >= 400 || !caps->is_cpu || caps->simd_width < 16) return;
-  if (!select_has_wide_vectors(caps->version)) return;
+  bool pocl = version > 0 && version < 400 && select_has_wide_vectors(caps->version);
+  if ((!pocl && !halo_cpu_owns(id)) || !caps->is_cpu || caps->simd_width < 16) return;
   caps->multiplies_bytes = halo_processor_has_avx512vnni();
   caps->multiplies_bf16 = halo_processor_has_avx512bf16() && halo_caps_flushes(caps);
 }
@@ -212,7 +213,8 @@ static void select_describe(cl_platform_id platform, cl_device_id id, halo_cl_li
   select_floats(id, caps);
   caps->simd_width = select_simd_width(id, caps);
   if (caps->simd_width == 0) caps->simd_width = 1;
-  select_products(caps);
+  select_products(id, caps);
+  caps->items_in_turn = caps->is_cpu && (halo_cpu_owns(id) || halo_pocl_is(caps));
   caps->adds_barriers =
       caps->is_cpu && halo_pocl_is(caps) && halo_pocl_version(caps->platform_version) >= 400;
   int major = 0, minor = 0;
