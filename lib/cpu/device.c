@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-  DEVICE_GROUP = 4096,            /* items of a group */
+  DEVICE_GROUP = 1,               /* items of a group: kernels ask for no neighbours */
   DEVICE_LOCAL_MEMORY = 1 << 20,  /* it is private memory */
   DEVICE_PARAMETERS = 64 << 10,   /* bytes of a kernel's arguments */
   DEVICE_ALIGNMENT_BITS = 128 * 8 /* of the largest vectors of OpenCL C */

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 halo_cl_api halo_cl;
 
@@ -38,8 +39,9 @@ halo_status halo_cl_api_open(void) {
   if (missing) snprintf(text, sizeof text, "%s", missing);
   bool has_system = !missing || halo_cl_drivers_direct(&plain);
   if (!has_system) plain = (halo_cl_api){0};
-  const halo_cl_api *cpu =
-      is_open ? NULL : halo_cpu_open(has_system ? &plain : NULL, &no_cpu);
+  const char *own = halo_config_text(HALO_CONFIG_CPU);
+  bool wanted = !is_open && (!own || strcmp(own, "off") != 0);
+  const halo_cl_api *cpu = wanted ? halo_cpu_open(has_system ? &plain : NULL, &no_cpu) : NULL;
   if (!has_system && !cpu) {
     status = api_fail(text);
   } else if (!is_open) {

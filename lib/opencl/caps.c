@@ -51,7 +51,6 @@ static const struct caps_field {
     CAPS_FIELD(CAPS_BOOL, multiplies_bytes),
     CAPS_FIELD(CAPS_BOOL, multiplies_bf16),
     CAPS_FIELD(CAPS_BOOL, adds_barriers),
-    CAPS_FIELD(CAPS_BOOL, items_in_turn),
     CAPS_FIELD(CAPS_BOOL, local_is_real),
     CAPS_FIELD(CAPS_U32, compute_units),
     CAPS_FIELD(CAPS_U32, clock_mhz),

@@ -34,7 +34,6 @@ typedef struct halo_caps {
   bool multiplies_bytes;   /* the compiler does sums of products of four bytes (AVX512-VNNI) */
   bool multiplies_bf16;    /* likewise, of two bf16 numbers, subnormals flushed (AVX512-BF16) */
   bool adds_barriers; /* PoCL 4.0 and newer: to loops of kernels, of which some then never end */
-  bool items_in_turn; /* work items of a group run one after the other: loops over them are the kernel's own matter */
   bool local_is_real; /* CL_LOCAL: local memory is on chip, not a piece of global memory */
 
   uint32_t compute_units;

@@ -408,7 +408,7 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use 
   HALO_TRY(halo_cl_process_check());
   char *all_options = program_options(&device->caps, options);
   program_key(&device->caps, source, all_options, key);
-  if (use.here) halo_hash_wide(key, "here", 4);
+  if (use.here && device->here_id != device->id) halo_hash_wide(key, "here", 4);
   if (use.brief) halo_hash_wide(key, "brief", 5);
   if (use.native) halo_hash_wide(key, "native", 6);
   cl_device_id id = use.here ? device->here_id : device->id;

@@ -5,6 +5,7 @@
  * PoCL makes a loop over a group's work items of a kernel by itself, but keeps three copies of that: the kernel's own, and one
  * in each of two functions that call it. All are made vectors of and compiled. A function that they call is there once. */
 #include "base/memory.h"
+#include "opencl/pocl.h"
 #include "plan/lowering.h"
 
 #include <string.h>
@@ -140,7 +141,7 @@ static void group_change(group_state *g, halo_steps *steps) {
 }
 
 void lower_groups(lower_state *s) {
-  if (!s->caps->items_in_turn) return;
+  if (!s->caps->is_cpu || !halo_pocl_is(s->caps)) return;
   group_state g = {.s = s};
   g.of_unit = halo_alloc(sizeof *g.of_unit * ((size_t)s->plan->units.count + 1));
   group_note(&g, &s->plan->steps);

@@ -147,7 +147,8 @@ static int64_t loop_common_row(const halo_computation *body, const halo_shape *s
 }
 
 int64_t halo_loop_row(const halo_lowering *l, const halo_shape *shape) {
-  if (!l->caps->is_cpu || l->caps->max_work_group < LOOP_GROUP) return 0;
+  bool groups = l->caps->max_work_group >= LOOP_GROUP || l->caps->max_work_group == 1;
+  if (!l->caps->is_cpu || !groups) return 0;
   int64_t row = loop_common_row(l->computation, shape);
   return row >= LOOP_ROW && row < halo_shape_element_count(shape) ? row : 0;
 }
@@ -209,8 +210,9 @@ static const halo_integer *loop_emit_start(halo_emitter *e, const loop_shape *s)
 }
 
 /* Work items of a group along a row: all of a short one, a divisor of a long one, or what goes into it
- * with little left over. */
-static int64_t loop_row_group(int64_t columns) {
+ * with little left over; 1 where a device has no groups, and takes items as they come. */
+static int64_t loop_row_group(const halo_caps *caps, int64_t columns) {
+  if (caps->max_work_group == 1) return 1;
   if (columns <= LOOP_GROUP) return columns;
   for (int64_t local = LOOP_GROUP; local >= LOOP_GROUP / 8; local--) {
     if (columns % local == 0) return local;
@@ -227,7 +229,7 @@ const char *halo_loop_zero(const halo_lowering *l, halo_emitter *e) {
 }
 
 bool halo_loop_row_is_guarded(const halo_lowering *l, int64_t columns) {
-  return !loop_is_flat(l->computation) && columns % loop_row_group(columns) != 0;
+  return !loop_is_flat(l->computation) && columns % loop_row_group(l->caps, columns) != 0;
 }
 
 static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_shape *s) {
@@ -240,10 +242,11 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
   if (s->row) {
     along = s->row / step;
     across = s->items / s->row;
-    local = loop_row_group(along);
+    local = loop_row_group(caps, along);
     launch->dims = 2;
   } else {
-    while (local < 64 && along % (2 * local) == 0) local *= 2;
+    int64_t most = caps->max_work_group == 1 ? 1 : 64;
+    while (local < most && along % (2 * local) == 0) local *= 2;
   }
   launch->any_local = true;
   launch->items = (size_t)along;
@@ -252,7 +255,7 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
   launch->local[1] = launch->local[2] = launch->global[2] = 1;
   launch->global[1] = (size_t)across;
   /* Several short rows a group, and still something to do for every core. */
-  int64_t most = s->line ? 64 : LOOP_GROUP, rows = 1;
+  int64_t most = caps->max_work_group == 1 ? 1 : s->line ? 64 : LOOP_GROUP, rows = 1;
   while (across % (2 * rows) == 0 && 2 * rows * local <= most &&
          2 * rows * local * (int64_t)caps->compute_units <= along * across) {
     rows *= 2;
@@ -295,7 +298,7 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *
   int64_t items = s->items;
   e->parts = l->caps->is_cpu;
   const halo_integer *at = loop_emit_start(e, s);
-  int64_t local = s->row ? loop_row_group(s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
+  int64_t local = s->row ? loop_row_group(l->caps, s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
   bool guard = (s->row ? s->row : items) % local != 0;
   if (guard && s->row) {
     halo_emit_branch(e, halo_arena_printf(l->arena, "if (c < %lld)", (long long)s->row));
