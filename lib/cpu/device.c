@@ -15,9 +15,8 @@ enum {
   DEVICE_ALIGNMENT_BITS = 128 * 8 /* of the largest vectors of OpenCL C */
 };
 
-static struct _cl_platform_id device_platform = {&halo_cpu_tag};
-static struct _cl_device_id device_whole = {.tag = &halo_cpu_tag};
-const char halo_cpu_tag = 0;
+static struct _cl_platform_id device_platform = {&halo_cpu_dispatch};
+static struct _cl_device_id device_whole = {.tag = &halo_cpu_dispatch};
 
 cl_int cpu_answer(const void *value, size_t length, size_t room, void *out, size_t *size) {
   if (size) *size = length;
@@ -232,7 +231,7 @@ cl_int CL_API_CALL cpu_clCreateSubDevices(cl_device_id id, const cl_device_parti
   if (room < parts) return CL_INVALID_VALUE;
   for (cl_uint i = 0; i < parts; i++) {
     struct _cl_device_id *part = halo_alloc(sizeof *part);
-    *part = (struct _cl_device_id){&halo_cpu_tag, id, units};
+    *part = (struct _cl_device_id){&halo_cpu_dispatch, id, units};
     out[i] = part;
   }
   return CL_SUCCESS;
@@ -251,7 +250,7 @@ cl_context CL_API_CALL cpu_clCreateContext(const cl_context_properties *properti
   if (code) *code = count ? CL_SUCCESS : CL_INVALID_VALUE;
   if (!count) return NULL;
   struct _cl_context *context = halo_alloc(sizeof *context);
-  context->tag = &halo_cpu_tag;
+  context->tag = &halo_cpu_dispatch;
   context->device = ids[0];
   atomic_init(&context->references, 1);
   return context;

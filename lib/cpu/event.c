@@ -13,7 +13,7 @@ cl_ulong cpu_now(void) {
 
 cl_event cpu_event_create(cl_command_queue queue, cl_command_type type) {
   struct _cl_event *event = halo_alloc(sizeof *event);
-  event->tag = &halo_cpu_tag;
+  event->tag = &halo_cpu_dispatch;
   event->queue = queue;
   event->type = type;
   atomic_init(&event->references, 1);

@@ -38,7 +38,7 @@ cl_mem CL_API_CALL cpu_clCreateBuffer(cl_context context, cl_mem_flags flags, si
   if (!data) return NULL;
   if (copies) memcpy(data, host, size);
   struct _cl_mem *mem = halo_alloc(sizeof *mem);
-  mem->tag = &halo_cpu_tag;
+  mem->tag = &halo_cpu_dispatch;
   mem->context = context;
   mem->flags = flags;
   mem->data = data;

@@ -14,7 +14,7 @@
 /* ---- Platform, devices, contexts (device.c) ---- */
 
 struct _cl_platform_id {
-  const void *tag; /* &halo_cpu_tag, as in all that follow */
+  const void *tag; /* &halo_cpu_dispatch, as in all that follow: what the ICD loader calls */
 };
 
 /* The processor, or some of its cores: a part is made once and stays. */

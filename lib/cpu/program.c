@@ -11,7 +11,7 @@
 
 static cl_program program_create(cl_context context) {
   struct _cl_program *program = halo_alloc(sizeof *program);
-  program->tag = &halo_cpu_tag;
+  program->tag = &halo_cpu_dispatch;
   program->context = context;
   program->log = halo_strdup("");
   program->status = CL_BUILD_NONE;
@@ -287,7 +287,7 @@ cl_kernel CL_API_CALL cpu_clCreateKernel(cl_program program, const char *name, c
   if (*code != CL_SUCCESS) return NULL;
   struct _cl_kernel *kernel = halo_alloc(
       sizeof *kernel + sizeof(struct cpu_argument) * ((size_t)found->parameter_count + 1));
-  kernel->tag = &halo_cpu_tag;
+  kernel->tag = &halo_cpu_dispatch;
   kernel->program = program;
   kernel->code = found;
   atomic_init(&kernel->references, 1);

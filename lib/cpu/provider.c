@@ -5,6 +5,7 @@
 #include "cpu/objects.h"
 #include "cpu/target.h"
 
+#include <CL/cl_icd.h>
 #include <stdio.h>
 
 static const halo_cl_api provider_table = {
@@ -13,6 +14,61 @@ static const halo_cl_api provider_table = {
 #undef PROVIDER_ROW
         .clSVMAlloc = cpu_clSVMAlloc,
     .clSVMFree = cpu_clSVMFree};
+
+/* ---- For who has a handle, and calls OpenCL's functions of the ICD loader with it, as functions of custom calls do ---- */
+
+static cl_int CL_API_CALL provider_retain_context(cl_context context) {
+  atomic_fetch_add(&context->references, 1);
+  return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL provider_retain_queue(cl_command_queue queue) {
+  cpu_queue_retain(queue);
+  return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL provider_retain_mem(cl_mem mem) {
+  cpu_mem_retain(mem);
+  return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL provider_retain_program(cl_program program) {
+  atomic_fetch_add(&program->references, 1);
+  return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL provider_retain_kernel(cl_kernel kernel) {
+  atomic_fetch_add(&kernel->references, 1);
+  return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL provider_context_info(cl_context context, cl_context_info what,
+                                                size_t room, void *out, size_t *size) {
+  cl_uint count = 1;
+  switch (what) {
+    case CL_CONTEXT_NUM_DEVICES: return cpu_answer(&count, sizeof count, room, out, size);
+    case CL_CONTEXT_DEVICES:
+      return cpu_answer(&context->device, sizeof context->device, room, out, size);
+    default: return CL_INVALID_VALUE;
+  }
+}
+
+/* The loader finds functions here, by the first word of each object. Those of OpenCL that the library itself does not use are
+ * missing but for these. */
+const struct _cl_icd_dispatch halo_cpu_dispatch = {
+#define PROVIDER_ROW(name) .name = cpu_##name,
+    HALO_CL_FUNCTIONS(PROVIDER_ROW)
+#undef PROVIDER_ROW
+        .clRetainContext = provider_retain_context,
+    .clRetainCommandQueue = provider_retain_queue,
+    .clRetainMemObject = provider_retain_mem,
+    .clRetainProgram = provider_retain_program,
+    .clRetainKernel = provider_retain_kernel,
+    .clGetContextInfo = provider_context_info,
+    .clSVMAlloc = cpu_clSVMAlloc,
+    .clSVMFree = cpu_clSVMFree};
+
+/* ---- The library's own table ---- */
 
 const halo_cl_api *halo_cpu_open(const halo_cl_api *system, const char **missing) {
 #if defined(__x86_64__)

@@ -14,7 +14,7 @@ cl_command_queue CL_API_CALL cpu_clCreateCommandQueue(cl_context context, cl_dev
   *code = properties & ~known ? CL_INVALID_QUEUE_PROPERTIES : CL_SUCCESS;
   if (*code != CL_SUCCESS) return NULL;
   struct _cl_command_queue *queue = halo_alloc(sizeof *queue);
-  queue->tag = &halo_cpu_tag;
+  queue->tag = &halo_cpu_dispatch;
   queue->context = context;
   queue->device = device;
   queue->properties = properties;
