@@ -53,6 +53,20 @@ static cl_int CL_API_CALL provider_context_info(cl_context context, cl_context_i
   }
 }
 
+/* A queue of its own takes the place of the command's that it stands for. */
+static cl_event CL_API_CALL provider_user_event(cl_context context, cl_int *code) {
+  cl_command_queue queue = cpu_clCreateCommandQueue(context, context->device, 0, code);
+  cl_event event = cpu_event_create(queue, CL_COMMAND_USER);
+  cpu_clReleaseCommandQueue(queue); /* the event has a reference */
+  return event;
+}
+
+static cl_int CL_API_CALL provider_end_user_event(cl_event event, cl_int status) {
+  if (event->type != CL_COMMAND_USER || status > CL_COMPLETE) return CL_INVALID_VALUE;
+  cpu_event_end(event, status);
+  return CL_SUCCESS;
+}
+
 /* The loader finds functions here, by the first word of each object. Those of OpenCL that the library itself does not use are
  * missing but for these. */
 const struct _cl_icd_dispatch halo_cpu_dispatch = {
@@ -65,6 +79,8 @@ const struct _cl_icd_dispatch halo_cpu_dispatch = {
     .clRetainProgram = provider_retain_program,
     .clRetainKernel = provider_retain_kernel,
     .clGetContextInfo = provider_context_info,
+    .clCreateUserEvent = provider_user_event,
+    .clSetUserEventStatus = provider_end_user_event,
     .clSVMAlloc = cpu_clSVMAlloc,
     .clSVMFree = cpu_clSVMFree};
 

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 halo_cl_api halo_cl;
 
@@ -39,10 +38,12 @@ halo_status halo_cl_api_open(void) {
   if (missing) snprintf(text, sizeof text, "%s", missing);
   bool has_system = !missing || halo_cl_drivers_direct(&plain);
   if (!has_system) plain = (halo_cl_api){0};
-  const char *own = halo_config_text(HALO_CONFIG_CPU);
-  bool wanted = !is_open && (!own || strcmp(own, "off") != 0);
+  bool wanted = !is_open && halo_config_flag(HALO_CONFIG_CPU);
   const halo_cl_api *cpu = wanted ? halo_cpu_open(has_system ? &plain : NULL, &no_cpu) : NULL;
-  if (!has_system && !cpu) {
+  if (wanted && !cpu) {
+    status = halo_fail(HALO_NO_DEVICE, "%s asks for the library's own processor device: %s",
+                       halo_config_name(HALO_CONFIG_CPU), no_cpu);
+  } else if (!is_open && !has_system && !cpu) {
     status = api_fail(text);
   } else if (!is_open) {
     halo_cl_api turns = {0};

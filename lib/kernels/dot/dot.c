@@ -563,6 +563,10 @@ static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char *
 }
 
 static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
+  if (l->caps->max_work_group < 64) {
+    *why = "CLBlast's kernels need work groups";
+    return false;
+  }
   halo_gemm g;
   return dot_blas_describe(l, &g, why);
 }
