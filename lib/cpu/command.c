@@ -254,8 +254,7 @@ static void launch_items(void *data, size_t begin, size_t end) {
                      .sizes = {local[0], local[1], local[2]}};
   size_t global[3], step;
   for (int d = 0; d < 3; d++) global[d] = groups[d] * local[d];
-  size_t at[3] = {begin % global[0], begin / global[0] % global[1],
-                  begin / global[0] / global[1]};
+  size_t at[3] = {begin % global[0], begin / global[0] % global[1], begin / global[0] / global[1]};
   for (size_t i = begin; i < end; i += step) {
     for (int d = 0; d < 3; d++) {
       place.global[d] = at[d] + command->launch.offset[d];

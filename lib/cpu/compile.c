@@ -118,12 +118,15 @@ bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code
   compile_work w = {.llvm = halo_llvm_open(NULL, cpu_front_version())};
   HALO_VEC(cpu_kernel_code) kernels = {0};
   if (!w.llvm) {
-    halo_strbuf_printf(log, "there is no libLLVM of version %d or newer, which makes code of what %s gives",
-                       cpu_front_version(), cpu_front_name());
+    halo_strbuf_printf(
+        log, "there is no libLLVM of version %d or newer, which makes code of what %s gives",
+        cpu_front_version(), cpu_front_name());
     return false;
   }
   bool good = compile_parse(&w, bitcode, size);
-  if (!good) halo_strbuf_printf(log, "LLVM %d does not understand what %s gives", w.llvm->version, cpu_front_name());
+  if (!good)
+    halo_strbuf_printf(log, "LLVM %d does not understand what %s gives", w.llvm->version,
+                       cpu_front_name());
   for (llvm_value *f = good ? w.llvm->first_function(w.module) : NULL; f;
        f = w.llvm->next_function(f)) {
     if (compile_is_kernel(&w, f)) halo_vec_push(&kernels, compile_describe(&w, f));
@@ -159,9 +162,9 @@ static void compile_set_text(const compile_work *w, llvm_value *function, const 
   unsigned length = (unsigned)strlen(name);
   l->attribute_text_remove(function, ~0u, name, length);
   if (!value) return;
-  l->attribute_add(function, ~0u,
-                   l->attribute_text_create(w->context, name, length, value,
-                                            (unsigned)strlen(value)));
+  l->attribute_add(
+      function, ~0u,
+      l->attribute_text_create(w->context, name, length, value, (unsigned)strlen(value)));
 }
 
 /* Functions are compiled for this processor, with vectors as long as it has them, and as leaves that nobody unwinds. */
@@ -256,8 +259,7 @@ static llvm_value *compile_put_places(compile_work *w, llvm_builder *builder) {
   for (int v = 0; v < CPU_SOURCE_PLACES; v++) {
     if (!compile_asks(w, v) && v != COMPILE_GLOBAL_X && v != COMPILE_LOCAL_X) continue;
     w->places[v] = l->build_alloca(builder, number, "");
-    llvm_value *value =
-        compile_load_at(w, builder, number, l->parameter(w->entry, 1), (unsigned)v);
+    llvm_value *value = compile_load_at(w, builder, number, l->parameter(w->entry, 1), (unsigned)v);
     if (v == COMPILE_GLOBAL_X) first = value = compile_bound(w, builder, value);
     l->build_store(builder, value, w->places[v]);
   }
@@ -322,8 +324,7 @@ static void compile_make_entry(compile_work *w) {
     l->build_store(builder, x, w->places[COMPILE_GLOBAL_X]);
     l->build_store(builder, l->build_add(builder, behind, local, ""), w->places[COMPILE_LOCAL_X]);
   }
-  llvm_value *call =
-      l->build_call(builder, l->value_type(w->kernel), w->kernel, values, count, "");
+  llvm_value *call = l->build_call(builder, l->value_type(w->kernel), w->kernel, values, count, "");
   l->set_call_convention(call, l->convention(w->kernel));
   if (x) {
     llvm_value *next = l->build_add(builder, x, l->constant(number, 1, 0), "");

@@ -26,7 +26,7 @@ const halo_cl_api *halo_cpu_open(const halo_cl_api *system, const char **missing
 
 /* Whether an object (a platform, device, context, queue, event, program, kernel or memory object) is the provider's. Objects of
  * all implementations of OpenCL begin with a pointer, by which the ICD loader finds its functions; ours does so, too. */
-extern const struct _cl_icd_dispatch halo_cpu_dispatch;
+extern struct _cl_icd_dispatch halo_cpu_dispatch;
 static inline bool halo_cpu_owns(const void *object) {
   return object && *(const void *const *)object == &halo_cpu_dispatch;
 }

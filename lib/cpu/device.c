@@ -18,18 +18,6 @@ enum {
 static struct _cl_platform_id device_platform = {&halo_cpu_dispatch};
 static struct _cl_device_id device_whole = {.tag = &halo_cpu_dispatch};
 
-cl_int cpu_answer(const void *value, size_t length, size_t room, void *out, size_t *size) {
-  if (size) *size = length;
-  if (!out) return CL_SUCCESS;
-  if (room < length) return CL_INVALID_VALUE;
-  memcpy(out, value, length);
-  return CL_SUCCESS;
-}
-
-cl_int cpu_answer_text(const char *text, size_t room, void *out, size_t *size) {
-  return cpu_answer(text, strlen(text) + 1, room, out, size);
-}
-
 /* ---- The platform ---- */
 
 cl_int CL_API_CALL cpu_clGetPlatformIDs(cl_uint room, cl_platform_id *out, cl_uint *count) {
@@ -144,9 +132,7 @@ static cl_int device_wide(cl_device_info what, size_t room, void *out, size_t *s
     case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: value = device_cache(); break;
     case CL_DEVICE_LOCAL_MEM_SIZE: value = DEVICE_LOCAL_MEMORY; break;
     case CL_DEVICE_DOUBLE_FP_CONFIG: value = floats; break;
-    case CL_DEVICE_SINGLE_FP_CONFIG:
-      value = floats | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-      break;
+    case CL_DEVICE_SINGLE_FP_CONFIG: value = floats | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT; break;
     default: value = CL_QUEUE_PROFILING_ENABLE; break;
   }
   return cpu_answer(&value, sizeof value, room, out, size);

@@ -3,14 +3,6 @@
 #include "base/memory.h"
 #include "cpu/objects.h"
 
-#include <time.h>
-
-cl_ulong cpu_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (cl_ulong)now.tv_sec * 1000000000u + (cl_ulong)now.tv_nsec;
-}
-
 cl_event cpu_event_create(cl_command_queue queue, cl_command_type type) {
   struct _cl_event *event = halo_alloc(sizeof *event);
   event->tag = &halo_cpu_dispatch;

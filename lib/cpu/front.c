@@ -56,6 +56,10 @@ const char *cpu_front_find(const halo_cl_api *system) {
 const char *cpu_front_name(void) { return front_label; }
 int cpu_front_version(void) { return front_version; }
 
+void cpu_describe_driver(char *out, size_t size) {
+  snprintf(out, size, "%s, %s", front_label, cpu_target_march());
+}
+
 /* ---- A process ---- */
 
 /* A file in memory, or one without a name. */
@@ -131,11 +135,20 @@ bool cpu_front_compile(const char *source, const char *options, unsigned char **
                        size_t *size, halo_strbuf *log) {
   char march[64];
   snprintf(march, sizeof march, "-march=%s", cpu_target_march());
-  const char *fixed[] = {front_program, "-x",         "cl",
-                         march,         "-O1",        "-Xclang",
-                         "-disable-llvm-passes",      "-emit-llvm",
-                         "-c",          "-fno-unroll-loops", "-fPIC",
-                         "-o",          "-",          "-"};
+  const char *fixed[] = {front_program,
+                         "-x",
+                         "cl",
+                         march,
+                         "-O1",
+                         "-Xclang",
+                         "-disable-llvm-passes",
+                         "-emit-llvm",
+                         "-c",
+                         "-fno-unroll-loops",
+                         "-fPIC",
+                         "-o",
+                         "-",
+                         "-"};
   char *arguments[FRONT_ARGUMENTS], *copy = halo_strdup(options);
   int count = 0;
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) arguments[count++] = (char *)fixed[i];

@@ -166,10 +166,8 @@ enum {
     (llvm_builder *, llvm_type *, llvm_value *, llvm_value **, unsigned, const char *))            \
   F(build_phi, BuildPhi, llvm_value *, (llvm_builder *, llvm_type *, const char *))                \
   F(add_incoming, AddIncoming, void, (llvm_value *, llvm_value **, llvm_block **, unsigned))       \
-  F(build_add, BuildAdd, llvm_value *,                                                             \
-    (llvm_builder *, llvm_value *, llvm_value *, const char *))                                    \
-  F(build_sub, BuildSub, llvm_value *,                                                             \
-    (llvm_builder *, llvm_value *, llvm_value *, const char *))                                    \
+  F(build_add, BuildAdd, llvm_value *, (llvm_builder *, llvm_value *, llvm_value *, const char *)) \
+  F(build_sub, BuildSub, llvm_value *, (llvm_builder *, llvm_value *, llvm_value *, const char *)) \
   F(build_compare, BuildICmp, llvm_value *,                                                        \
     (llvm_builder *, int, llvm_value *, llvm_value *, const char *))                               \
   F(build_jump, BuildBr, llvm_value *, (llvm_builder *, llvm_block *))                             \
@@ -179,8 +177,7 @@ enum {
   F(successor, GetSuccessor, llvm_block *, (llvm_value *, unsigned))                               \
   F(called, GetCalledValue, llvm_value *, (llvm_value *))                                          \
   F(is_function, IsAFunction, llvm_value *, (llvm_value *))                                        \
-  F(parse_text, ParseIRInContext, int,                                                             \
-    (llvm_context *, llvm_bytes *, llvm_module **, char **))                                       \
+  F(parse_text, ParseIRInContext, int, (llvm_context *, llvm_bytes *, llvm_module **, char **))    \
   F(build_return, BuildRetVoid, llvm_value *, (llvm_builder *))                                    \
   F(set_call_convention, SetInstructionCallConv, void, (llvm_value *, unsigned))                   \
   F(message_text, GetErrorMessage, char *, (llvm_error *))                                         \

@@ -17,16 +17,14 @@ static const struct {
 } load_outer[] = {
 #define LOAD_ONE(NAME) {#NAME, (void *)NAME},
 #define LOAD_BOTH(NAME) LOAD_ONE(NAME) LOAD_ONE(NAME##f)
-    LOAD_ONE(memcpy)
-    LOAD_ONE(memmove)
-    LOAD_ONE(memset)
-    LOAD_BOTH(acos) LOAD_BOTH(acosh) LOAD_BOTH(asin) LOAD_BOTH(asinh) LOAD_BOTH(atan)
-    LOAD_BOTH(atan2) LOAD_BOTH(atanh) LOAD_BOTH(cbrt) LOAD_BOTH(ceil) LOAD_BOTH(cos)
-    LOAD_BOTH(cosh) LOAD_BOTH(erf) LOAD_BOTH(erfc) LOAD_BOTH(exp) LOAD_BOTH(exp2)
-    LOAD_BOTH(expm1) LOAD_BOTH(floor) LOAD_BOTH(fma) LOAD_BOTH(fmod) LOAD_BOTH(ldexp)
-    LOAD_BOTH(log) LOAD_BOTH(log1p) LOAD_BOTH(log2) LOAD_BOTH(pow) LOAD_BOTH(rint)
-    LOAD_BOTH(round) LOAD_BOTH(sin) LOAD_BOTH(sinh) LOAD_BOTH(tan) LOAD_BOTH(tanh)
-    LOAD_BOTH(trunc)
+    LOAD_ONE(memcpy) LOAD_ONE(memmove) LOAD_ONE(memset) LOAD_BOTH(acos) LOAD_BOTH(acosh)
+        LOAD_BOTH(asin) LOAD_BOTH(asinh) LOAD_BOTH(atan) LOAD_BOTH(atan2) LOAD_BOTH(atanh)
+            LOAD_BOTH(cbrt) LOAD_BOTH(ceil) LOAD_BOTH(cos) LOAD_BOTH(cosh) LOAD_BOTH(erf)
+                LOAD_BOTH(erfc) LOAD_BOTH(exp) LOAD_BOTH(exp2) LOAD_BOTH(expm1) LOAD_BOTH(floor)
+                    LOAD_BOTH(fma) LOAD_BOTH(fmod) LOAD_BOTH(ldexp) LOAD_BOTH(log) LOAD_BOTH(log1p)
+                        LOAD_BOTH(log2) LOAD_BOTH(pow) LOAD_BOTH(rint) LOAD_BOTH(round)
+                            LOAD_BOTH(sin) LOAD_BOTH(sinh) LOAD_BOTH(tan) LOAD_BOTH(tanh)
+                                LOAD_BOTH(trunc)
 #undef LOAD_BOTH
 #undef LOAD_ONE
 };
@@ -64,7 +62,8 @@ static const char *load_open(load_object *o, const void *bytes, size_t size, siz
   o->section_count = head->e_shnum;
   o->sections = (const Elf64_Shdr *)(o->bytes + head->e_shoff);
   if (o->section_count > LOAD_SECTIONS) return "more sections than are expected";
-  if (!load_fits(o, head->e_shoff, sizeof *o->sections * (size_t)o->section_count)) return "a cut object";
+  if (!load_fits(o, head->e_shoff, sizeof *o->sections * (size_t)o->section_count))
+    return "a cut object";
   for (int i = 0; i < o->section_count; i++) {
     const Elf64_Shdr *s = &o->sections[i];
     if (s->sh_type != SHT_NOBITS && !load_fits(o, s->sh_offset, s->sh_size)) return "a cut object";
@@ -184,7 +183,8 @@ cpu_image *cpu_image_load(cpu_kernel_code *kernels, uint32_t count, char **why) 
   }
   char *memory = MAP_FAILED;
   if (!fault) {
-    memory = mmap(NULL, room ? room : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory =
+        mmap(NULL, room ? room : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) fault = "no memory for code";
   }
   for (i = 0; i < count && !fault; i++) {
@@ -198,7 +198,8 @@ cpu_image *cpu_image_load(cpu_kernel_code *kernels, uint32_t count, char **why) 
   cpu_image *image = NULL;
   if (fault) {
     halo_strbuf text = {0};
-    halo_strbuf_printf(&text, "kernel %s cannot be loaded: %s", i > 0 && i <= count ? kernels[i - 1].name : "", fault);
+    halo_strbuf_printf(&text, "kernel %s cannot be loaded: %s",
+                       i > 0 && i <= count ? kernels[i - 1].name : "", fault);
     *why = halo_strbuf_take(&text);
     if (memory != MAP_FAILED) munmap(memory, room ? room : 1);
   } else {

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 enum {
-  MEMORY_ALIGNMENT = 128,    /* of OpenCL C's largest type */
-  MEMORY_PAGES = 4 << 20,    /* bytes from which on large pages are asked for */
+  MEMORY_ALIGNMENT = 128, /* of OpenCL C's largest type */
+  MEMORY_PAGES = 4 << 20, /* bytes from which on large pages are asked for */
   MEMORY_LARGE_PAGE = 2 << 20
 };
 
@@ -29,9 +29,9 @@ cl_mem CL_API_CALL cpu_clCreateBuffer(cl_context context, cl_mem_flags flags, si
   cl_int ignored;
   if (!code) code = &ignored;
   bool uses = (flags & CL_MEM_USE_HOST_PTR) != 0, copies = (flags & CL_MEM_COPY_HOST_PTR) != 0;
-  *code = size == 0                     ? CL_INVALID_BUFFER_SIZE
+  *code = size == 0                    ? CL_INVALID_BUFFER_SIZE
           : (uses || copies) != !!host ? CL_INVALID_HOST_PTR
-                                        : CL_SUCCESS;
+                                       : CL_SUCCESS;
   if (*code != CL_SUCCESS) return NULL;
   char *data = uses ? host : memory_get(size);
   *code = data ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;

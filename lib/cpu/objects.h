@@ -50,7 +50,7 @@ struct _cl_mem {
     cpu_mem_callback call;
     void *data;
     struct cpu_mem_call *next;
-  } *calls; /* the last added first, as they are to be called */
+  } * calls; /* the last added first, as they are to be called */
 };
 
 void cpu_mem_retain(cl_mem mem);
@@ -131,9 +131,10 @@ struct _cl_event {
   atomic_int references;
   cl_command_queue queue; /* a reference is held */
   cl_command_type type;
-  atomic_int status; /* CL_QUEUED .. CL_COMPLETE, or a negative code; written under the queue's lock */
+  atomic_int
+      status; /* CL_QUEUED .. CL_COMPLETE, or a negative code; written under the queue's lock */
   cl_ulong queued, submitted, started, ended; /* nanoseconds */
-  cpu_call *calls; /* when it is over; under the queue's lock */
+  cpu_call *calls;                            /* when it is over; under the queue's lock */
 };
 
 cl_event cpu_event_create(cl_command_queue queue, cl_command_type type);

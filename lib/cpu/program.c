@@ -47,8 +47,7 @@ cl_program CL_API_CALL cpu_clCreateProgramWithSource(cl_context context, cl_uint
                                                      cl_int *code) {
   halo_strbuf text = {0};
   for (cl_uint i = 0; i < count; i++) {
-    halo_strbuf_append_n(&text, parts[i],
-                         lengths && lengths[i] ? lengths[i] : strlen(parts[i]));
+    halo_strbuf_append_n(&text, parts[i], lengths && lengths[i] ? lengths[i] : strlen(parts[i]));
   }
   cl_program program = program_create(context);
   program->source = halo_strbuf_take(&text);
@@ -109,7 +108,8 @@ static bool program_take_kernel(cpu_kernel_code *k, const char **at, const char 
   k->parameter_count = (uint32_t)(size / sizeof *k->parameters);
   if (!(facts = program_take(at, end, &size))) return false;
   k->waits = size == sizeof *facts && (*facts & 1);
-  k->run = size == sizeof *facts && *facts >> 8 <= CPU_RUN_ANY ? (cpu_run)(*facts >> 8) : CPU_RUN_ITEM;
+  k->run =
+      size == sizeof *facts && *facts >> 8 <= CPU_RUN_ANY ? (cpu_run)(*facts >> 8) : CPU_RUN_ITEM;
   halo_free(facts);
   return (k->object = program_take(at, end, &k->object_size)) != NULL;
 }
@@ -285,8 +285,8 @@ cl_kernel CL_API_CALL cpu_clCreateKernel(cl_program program, const char *name, c
           : !found        ? CL_INVALID_KERNEL_NAME
                           : CL_SUCCESS;
   if (*code != CL_SUCCESS) return NULL;
-  struct _cl_kernel *kernel = halo_alloc(
-      sizeof *kernel + sizeof(struct cpu_argument) * ((size_t)found->parameter_count + 1));
+  struct _cl_kernel *kernel = halo_alloc(sizeof *kernel + sizeof(struct cpu_argument) *
+                                                              ((size_t)found->parameter_count + 1));
   kernel->tag = &halo_cpu_dispatch;
   kernel->program = program;
   kernel->code = found;

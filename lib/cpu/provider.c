@@ -3,10 +3,8 @@
 #include "base/memory.h"
 #include "cpu/compile.h"
 #include "cpu/objects.h"
-#include "cpu/target.h"
 
 #include <CL/cl_icd.h>
-#include <stdio.h>
 
 static const halo_cl_api provider_table = {
 #define PROVIDER_ROW(name) .name = cpu_##name,
@@ -69,7 +67,7 @@ static cl_int CL_API_CALL provider_end_user_event(cl_event event, cl_int status)
 
 /* The loader finds functions here, by the first word of each object. Those of OpenCL that the library itself does not use are
  * missing but for these. */
-const struct _cl_icd_dispatch halo_cpu_dispatch = {
+static const struct _cl_icd_dispatch provider_dispatch = {
 #define PROVIDER_ROW(name) .name = cpu_##name,
     HALO_CL_FUNCTIONS(PROVIDER_ROW)
 #undef PROVIDER_ROW
@@ -86,6 +84,9 @@ const struct _cl_icd_dispatch halo_cpu_dispatch = {
 
 /* ---- The library's own table ---- */
 
+static pthread_once_t provider_once = PTHREAD_ONCE_INIT;
+static void provider_fill(void) { halo_cpu_dispatch = provider_dispatch; }
+
 const halo_cl_api *halo_cpu_open(const halo_cl_api *system, const char **missing) {
 #if defined(__x86_64__)
   *missing = cpu_front_find(system);
@@ -93,9 +94,7 @@ const halo_cl_api *halo_cpu_open(const halo_cl_api *system, const char **missing
   (void)system;
   *missing = "code is made for x86-64 only";
 #endif
-  return *missing ? NULL : &provider_table;
-}
-
-void cpu_describe_driver(char *out, size_t size) {
-  snprintf(out, size, "%s, %s", cpu_front_name(), cpu_target_march());
+  if (*missing) return NULL;
+  pthread_once(&provider_once, provider_fill);
+  return &provider_table;
 }

@@ -33,8 +33,7 @@ cl_int CL_API_CALL cpu_clGetCommandQueueInfo(cl_command_queue queue, cl_command_
   switch (what) {
     case CL_QUEUE_CONTEXT:
       return cpu_answer(&queue->context, sizeof queue->context, room, out, size);
-    case CL_QUEUE_DEVICE:
-      return cpu_answer(&queue->device, sizeof queue->device, room, out, size);
+    case CL_QUEUE_DEVICE: return cpu_answer(&queue->device, sizeof queue->device, room, out, size);
     case CL_QUEUE_PROPERTIES:
       return cpu_answer(&queue->properties, sizeof queue->properties, room, out, size);
     default: return CL_INVALID_VALUE;

@@ -43,10 +43,11 @@ typedef struct source_builtin {
   }
 #define SOURCE_MATH_2(NAME)                                                                        \
   {                                                                                                \
-    NAME, SOURCE_OTHER_NAME(NAME) "H_DEF float " NAME                                              \
-                                  "(float x, float y) { return __builtin_" NAME "f(x, y); }\n"     \
-                                  "H_DEF double " NAME                                             \
-                                  "(double x, double y) { return __builtin_" NAME "(x, y); }\n"    \
+    NAME,                                                                                          \
+        SOURCE_OTHER_NAME(NAME) "H_DEF float " NAME "(float x, float y) { return __builtin_" NAME  \
+                                "f(x, y); }\n"                                                     \
+                                "H_DEF double " NAME                                               \
+                                "(double x, double y) { return __builtin_" NAME "(x, y); }\n"      \
   }
 #define SOURCE_TEST(NAME, FLOAT, DOUBLE)                                                           \
   {                                                                                                \
@@ -100,17 +101,18 @@ static const source_builtin source_builtins[] = {
     SOURCE_MATH("atan"),
     SOURCE_MATH_2("atan2"),
     SOURCE_MATH("atanh"),
-    {"barrier", "void " CPU_SOURCE_BARRIER "(void);\n#define barrier(FLAGS) " CPU_SOURCE_BARRIER
-                "()\n"},
+    {"barrier",
+     "void " CPU_SOURCE_BARRIER "(void);\n#define barrier(FLAGS) " CPU_SOURCE_BARRIER "()\n"},
     SOURCE_MATH("cbrt"),
     SOURCE_MATH("ceil"),
     SOURCE_WHOLE("clamp", "T x, T low, T high",
                  "(x < low ? low : x) > high ? high : x < low ? low : x"),
-    {"clz", SOURCE_OTHER_NAME("clz")
-         "#define H_BITS(T) H_DEF T clz(T x) "
-         "{ return x ? __builtin_clz(x) - (32 - 8 * (int)sizeof(T)) : 8 * sizeof(T); }\n"
-         "H_BITS(uchar) H_BITS(ushort) H_BITS(uint)\n#undef H_BITS\n"
-         "H_DEF ulong clz(ulong x) { return x ? __builtin_clzl(x) : 64; }\n"},
+    {"clz",
+     SOURCE_OTHER_NAME(
+         "clz") "#define H_BITS(T) H_DEF T clz(T x) "
+                "{ return x ? __builtin_clz(x) - (32 - 8 * (int)sizeof(T)) : 8 * sizeof(T); }\n"
+                "H_BITS(uchar) H_BITS(ushort) H_BITS(uint)\n#undef H_BITS\n"
+                "H_DEF ulong clz(ulong x) { return x ? __builtin_clzl(x) : 64; }\n"},
     SOURCE_CONVERT("char"),
     SOURCE_CONVERT("double"),
     SOURCE_CONVERT_VECTOR("double2"),
@@ -132,12 +134,15 @@ static const source_builtin source_builtins[] = {
     SOURCE_MATH("expm1"),
     SOURCE_MATH("fabs"),
     SOURCE_MATH("floor"),
-    {"fma", SOURCE_OTHER_NAME("fma")
-         "H_DEF float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }\n"
-         "H_DEF double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }\n"},
+    {"fma",
+     SOURCE_OTHER_NAME(
+         "fma") "H_DEF float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }\n"
+                "H_DEF double fma(double x, double y, double z) { return __builtin_fma(x, y, z); "
+                "}\n"},
     SOURCE_MATH_2("fmod"),
     SOURCE_PLACE("get_global_id", "h_global_id"),
-    {"get_global_size", "#define get_global_size(D) (H_OF(h_num_groups, D) * H_OF(h_local_size, D))\n"},
+    {"get_global_size",
+     "#define get_global_size(D) (H_OF(h_num_groups, D) * H_OF(h_local_size, D))\n"},
     SOURCE_PLACE("get_group_id", "h_group_id"),
     SOURCE_PLACE("get_local_id", "h_local_id"),
     SOURCE_PLACE("get_local_size", "h_local_size"),
@@ -150,25 +155,30 @@ static const source_builtin source_builtins[] = {
     SOURCE_MATH("log2"),
     SOURCE_WHOLE("max", "T x, T y", "x < y ? y : x"),
     SOURCE_WHOLE("min", "T x, T y", "y < x ? y : x"),
-    {"mul_hi", SOURCE_OTHER_NAME("mul_hi")
-         "#define H_HIGH(T, W) H_DEF T mul_hi(T x, T y) { return (T)((W)x * (W)y >> 8 * sizeof(T)); }\n"
-         "H_HIGH(char, int) H_HIGH(uchar, uint) H_HIGH(short, int) H_HIGH(ushort, uint)\n"
-         "H_HIGH(int, long) H_HIGH(uint, ulong) H_HIGH(long, __int128) "
-         "H_HIGH(ulong, unsigned __int128)\n#undef H_HIGH\n"},
-    {"popcount", SOURCE_OTHER_NAME("popcount")
-         "#define H_BITS(T) H_DEF T popcount(T x) { return __builtin_popcount(x); }\n"
-         "H_BITS(uchar) H_BITS(ushort) H_BITS(uint)\n#undef H_BITS\n"
-         "H_DEF ulong popcount(ulong x) { return __builtin_popcountl(x); }\n"},
+    {"mul_hi",
+     SOURCE_OTHER_NAME(
+         "mul_hi") "#define H_HIGH(T, W) H_DEF T mul_hi(T x, T y) { return (T)((W)x * (W)y >> 8 * "
+                   "sizeof(T)); }\n"
+                   "H_HIGH(char, int) H_HIGH(uchar, uint) H_HIGH(short, int) H_HIGH(ushort, uint)\n"
+                   "H_HIGH(int, long) H_HIGH(uint, ulong) H_HIGH(long, __int128) "
+                   "H_HIGH(ulong, unsigned __int128)\n#undef H_HIGH\n"},
+    {"popcount",
+     SOURCE_OTHER_NAME(
+         "popcount") "#define H_BITS(T) H_DEF T popcount(T x) { return __builtin_popcount(x); }\n"
+                     "H_BITS(uchar) H_BITS(ushort) H_BITS(uint)\n#undef H_BITS\n"
+                     "H_DEF ulong popcount(ulong x) { return __builtin_popcountl(x); }\n"},
     SOURCE_MATH_2("pow"),
     SOURCE_MATH("rint"),
-    {"rotate", SOURCE_OTHER_NAME("rotate")
-         "#define H_BITS(T) H_DEF T rotate(T x, T n) { return x << (n & (8 * sizeof(T) - 1)) | "
-         "x >> (-n & (8 * sizeof(T) - 1)); }\n"
-         "H_BITS(uchar) H_BITS(ushort) H_BITS(uint) H_BITS(ulong)\n#undef H_BITS\n"},
+    {"rotate",
+     SOURCE_OTHER_NAME(
+         "rotate") "#define H_BITS(T) H_DEF T rotate(T x, T n) { return x << (n & (8 * sizeof(T) - "
+                   "1)) | "
+                   "x >> (-n & (8 * sizeof(T) - 1)); }\n"
+                   "H_BITS(uchar) H_BITS(ushort) H_BITS(uint) H_BITS(ulong)\n#undef H_BITS\n"},
     SOURCE_MATH("round"),
-    {"rsqrt", SOURCE_OTHER_NAME("rsqrt")
-         "H_DEF float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }\n"
-         "H_DEF double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }\n"},
+    {"rsqrt", SOURCE_OTHER_NAME(
+                  "rsqrt") "H_DEF float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }\n"
+                           "H_DEF double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }\n"},
     SOURCE_TEST("signbit", "as_int(x) < 0", "as_long(x) < 0"),
     SOURCE_MATH("sin"),
     SOURCE_MATH("sinh"),
@@ -185,7 +195,8 @@ static const source_builtin source_builtins[] = {
     SOURCE_STORE("2"),
     SOURCE_STORE("4"),
     SOURCE_STORE("8"),
-    {"vstore_half_rte", "#define vstore_half_rte(v, i, p) __builtin_store_halff(v, (half *)(p) + (i))\n"},
+    {"vstore_half_rte",
+     "#define vstore_half_rte(v, i, p) __builtin_store_halff(v, (half *)(p) + (i))\n"},
 };
 enum { SOURCE_BUILTINS = sizeof source_builtins / sizeof source_builtins[0] };
 

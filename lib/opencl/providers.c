@@ -74,8 +74,7 @@ PROVIDERS_CODE(clGetMemObjectInfo, mem,
                (cl_mem mem, cl_mem_info what, size_t room, void *out, size_t *size),
                (mem, what, room, out, size))
 PROVIDERS_CODE(clSetMemObjectDestructorCallback, mem,
-               (cl_mem mem, void(CL_CALLBACK *call)(cl_mem, void *), void *data),
-               (mem, call, data))
+               (cl_mem mem, void(CL_CALLBACK *call)(cl_mem, void *), void *data), (mem, call, data))
 
 static void *CL_API_CALL providers_clSVMAlloc(cl_context context, cl_bitfield flags, size_t size,
                                               cl_uint align) {
@@ -185,9 +184,8 @@ PROVIDERS_CODE(clEnqueueBarrierWithWaitList, queue,
                (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),
                (queue, count, list, event))
 PROVIDERS_CALL(void *, clEnqueueMapBuffer, queue,
-               (cl_command_queue queue, cl_mem mem, cl_bool wait, cl_map_flags flags,
-                size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event,
-                cl_int *code),
+               (cl_command_queue queue, cl_mem mem, cl_bool wait, cl_map_flags flags, size_t offset,
+                size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *code),
                (queue, mem, wait, flags, offset, size, count, list, event, code))
 PROVIDERS_CODE(clEnqueueUnmapMemObject, queue,
                (cl_command_queue queue, cl_mem mem, void *mapped, cl_uint count,

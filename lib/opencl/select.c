@@ -459,8 +459,8 @@ int halo_cl_choose_several(const halo_cl_listing *list, int count, const char *s
   if (!all && strcasecmp(selector, "all-gpus") != 0) return -1;
   int platform = all ? -1 : select_gpu_platform(list, count), found = 0;
   for (int i = 0; i < count; i++) {
-    bool fits =
-        all ? !select_is_again(list, count, i) : list[i].caps.is_gpu && list[i].platform == platform;
+    bool fits = all ? !select_is_again(list, count, i)
+                    : list[i].caps.is_gpu && list[i].platform == platform;
     if (fits && list[i].usable) out[found++] = i;
   }
   return found;

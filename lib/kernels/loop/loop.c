@@ -298,7 +298,8 @@ static void loop_emit_item(halo_lowering *l, halo_emitter *e, const loop_shape *
   int64_t items = s->items;
   e->parts = l->caps->is_cpu;
   const halo_integer *at = loop_emit_start(e, s);
-  int64_t local = s->row ? loop_row_group(l->caps, s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
+  int64_t local =
+      s->row ? loop_row_group(l->caps, s->row) : (int64_t)halo_kernel_local_size(l->caps, items);
   bool guard = (s->row ? s->row : items) % local != 0;
   if (guard && s->row) {
     halo_emit_branch(e, halo_arena_printf(l->arena, "if (c < %lld)", (long long)s->row));
