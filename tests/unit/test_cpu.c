@@ -104,11 +104,12 @@ END_TEST
 
 /* A kernel whose items wait for each other can have groups of one item only. */
 START_TEST(barriers) {
-  cl_program program = build("__kernel void waits(__global int *x) {\n"
-                             "  __local int l[4];\n  l[0] = x[get_global_id(0)];\n"
-                             "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-                             "  x[get_global_id(0)] = l[0] + 1;\n}\n"
-                             "__kernel void goes(__global int *x) { x[get_global_id(0)] = 7; }\n");
+  cl_program program = build(
+      "__kernel void waits(__global int *x) {\n"
+      "  __local int l[4];\n  l[0] = x[get_global_id(0)];\n"
+      "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  x[get_global_id(0)] = l[0] + 1;\n}\n"
+      "__kernel void goes(__global int *x) { x[get_global_id(0)] = 7; }\n");
   cl_kernel waits = kernel_of(program, "waits"), goes = kernel_of(program, "goes");
   cl_mem x = buffer_of(4 * sizeof(cl_int));
   const size_t four = 4, one = 1;
@@ -138,8 +139,9 @@ START_TEST(barriers) {
 END_TEST
 
 START_TEST(arguments) {
-  cl_program program = build("__kernel void k(__global float *x, int n, long m, float f) {\n"
-                             "  x[0] = n + m + f;\n}\n");
+  cl_program program = build(
+      "__kernel void k(__global float *x, int n, long m, float f) {\n"
+      "  x[0] = n + m + f;\n}\n");
   cl_kernel kernel = kernel_of(program, "k");
   cl_mem x = buffer_of(sizeof(cl_float));
   cl_int n = 1, code;
@@ -167,8 +169,8 @@ START_TEST(arguments) {
 END_TEST
 
 START_TEST(faulty_text) {
-  cl->clReleaseProgram(
-      try_build("__kernel void k(__global int *x) { x[0] = nothing; }\n", "", CL_BUILD_PROGRAM_FAILURE));
+  cl->clReleaseProgram(try_build("__kernel void k(__global int *x) { x[0] = nothing; }\n", "",
+                                 CL_BUILD_PROGRAM_FAILURE));
 }
 END_TEST
 
@@ -233,10 +235,10 @@ START_TEST(events) {
   for (int i = 0; i < ROUNDS; i++) {
     cl_command_queue q = i % 2 ? other : queue;
     cl_event event;
-    ck_cl(i == 0 ? cl->clEnqueueWriteBuffer(q, x, CL_FALSE, 0, sizeof first, &first, 0, NULL,
-                                            &event)
-                 : cl->clEnqueueCopyBuffer(q, x, x, (size_t)(i - 1) * 4, (size_t)i * 4, 4, 1, &last,
-                                           &event));
+    ck_cl(i == 0
+              ? cl->clEnqueueWriteBuffer(q, x, CL_FALSE, 0, sizeof first, &first, 0, NULL, &event)
+              : cl->clEnqueueCopyBuffer(q, x, x, (size_t)(i - 1) * 4, (size_t)i * 4, 4, 1, &last,
+                                        &event));
     ck_cl(cl->clSetEventCallback(event, CL_COMPLETE, count_call, &calls));
     if (last) cl->clReleaseEvent(last);
     last = event;
@@ -330,11 +332,13 @@ START_TEST(ranges) {
   cl_mem x = buffer_of(16);
   ck_assert_ptr_null(cl->clCreateBuffer(context, CL_MEM_READ_WRITE, 0, NULL, &code));
   ck_assert_int_eq(code, CL_INVALID_BUFFER_SIZE);
-  ck_assert_int_eq(
-      cl->clEnqueueReadBuffer(queue, x, CL_TRUE, 13, 4, &value, 0, NULL, NULL), CL_INVALID_VALUE);
-  ck_assert_int_eq(cl->clEnqueueWriteBuffer(queue, x, CL_TRUE, 16, (size_t)-1, &value, 0, NULL, NULL),
+  ck_assert_int_eq(cl->clEnqueueReadBuffer(queue, x, CL_TRUE, 13, 4, &value, 0, NULL, NULL),
                    CL_INVALID_VALUE);
-  ck_assert_ptr_null(cl->clEnqueueMapBuffer(queue, x, CL_TRUE, CL_MAP_READ, 8, 9, 0, NULL, NULL, &code));
+  ck_assert_int_eq(
+      cl->clEnqueueWriteBuffer(queue, x, CL_TRUE, 16, (size_t)-1, &value, 0, NULL, NULL),
+      CL_INVALID_VALUE);
+  ck_assert_ptr_null(
+      cl->clEnqueueMapBuffer(queue, x, CL_TRUE, CL_MAP_READ, 8, 9, 0, NULL, NULL, &code));
   ck_assert_int_eq(code, CL_INVALID_VALUE);
   cl->clReleaseMemObject(x);
 }
