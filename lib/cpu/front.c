@@ -57,7 +57,8 @@ const char *cpu_front_name(void) { return front_label; }
 int cpu_front_version(void) { return front_version; }
 
 void cpu_describe_driver(char *out, size_t size) {
-  snprintf(out, size, "%s, %s", front_label, cpu_target_march());
+  snprintf(out, size, "%s, %s %08llx", front_label, cpu_target_march(),
+           (unsigned long long)cpu_target_fingerprint() & 0xffffffff);
 }
 
 /* ---- A process ---- */

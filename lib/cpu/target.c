@@ -2,10 +2,14 @@
 /* cpu/target.c: the processor that code is made for. */
 #include "cpu/target.h"
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "cpu/llvm.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -25,6 +29,19 @@ const char *cpu_target_march(void) {
 #else
   return "native";
 #endif
+}
+
+uint64_t cpu_target_fingerprint(void) {
+  uint32_t words[8] = {0}, a, b, c, d;
+#if defined(__x86_64__)
+  if (__get_cpuid(1, &a, &b, &c, &d)) words[0] = c, words[1] = d; /* b has the core's number */
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) words[2] = b, words[3] = c, words[4] = d;
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) words[5] = a;
+  if (__get_cpuid(0x80000001, &a, &b, &c, &d)) words[6] = c, words[7] = d;
+#else
+  (void)a, (void)b, (void)c, (void)d;
+#endif
+  return halo_hash(words, sizeof words, 0);
 }
 
 static void target_find(void) {

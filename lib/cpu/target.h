@@ -3,6 +3,8 @@
 #ifndef HALO_CPU_TARGET_H
 #define HALO_CPU_TARGET_H
 
+#include <stdint.h>
+
 typedef struct cpu_target {
   const char *cpu;      /* for costs */
   const char *features; /* "+avx2,..." */
@@ -12,5 +14,8 @@ typedef struct cpu_target {
 const cpu_target *cpu_target_get(void);
 /* The name that front ends know the processor by. */
 const char *cpu_target_march(void);
+
+/* A number for the instructions that the processor has: code for one may not run on another. */
+uint64_t cpu_target_fingerprint(void);
 
 #endif
