@@ -21,7 +21,8 @@ typedef struct compile_work {
   llvm_machine *machine;
   llvm_value *kernel, *entry;
   llvm_value *places[CPU_SOURCE_PLACES]; /* the entry's own variables for them */
-  bool loops; /* the entry goes over neighbours, whose code has no loops */
+  bool loops; /* the entry goes over neighbours */
+  bool flat;  /* whose code has no loops */
 } compile_work;
 
 static void compile_ignore(llvm_diagnostic *what, void *data) {
@@ -333,7 +334,7 @@ static void compile_make_entry(compile_work *w) {
     llvm_value *from[] = {first, next};
     llvm_block *blocks[] = {start, items};
     l->add_incoming(x, from, blocks, 2);
-    if (!compile_has_array(w, w->kernel)) compile_free_loop(w, jump, call);
+    if (w->flat && !compile_has_array(w, w->kernel)) compile_free_loop(w, jump, call);
   } else {
     l->build_jump(builder, leave);
   }
@@ -471,7 +472,8 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
    * in place itself: a call that gets two of them is one that may access both. */
   if (!compile_run(w, "globaldce,function(sroa,early-cse),cgscc(inline)")) return false;
   bool groups = compile_asks(w, COMPILE_LOCAL_X) || compile_asks(w, COMPILE_GROUP_X);
-  w->loops = !kernel->waits && !compile_is_long(w, w->kernel);
+  w->loops = !kernel->waits && compile_asks(w, COMPILE_GLOBAL_X);
+  w->flat = w->loops && !compile_is_long(w, w->kernel);
   kernel->run = !w->loops ? CPU_RUN_ITEM : groups ? CPU_RUN_GROUP : CPU_RUN_ANY;
   compile_make_entry(w);
   compile_set_attributes(w, w->entry, target);
@@ -479,7 +481,7 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
   compile_put_in_place(w, w->kernel);
   if (!compile_gather(w)) return false;
   compile_bind(w);
-  if (w->loops) compile_drop_scopes(w);
+  if (w->flat) compile_drop_scopes(w);
   return true;
 }
 
@@ -488,7 +490,7 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
 static bool compile_optimise(const compile_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
-  if (w->loops && !compile_run(w, ask_first)) return false;
+  if (w->flat && !compile_run(w, ask_first)) return false;
   /* Higher levels promote arguments: a read becomes the caller's, who knows nothing of `restrict` any more. */
   return compile_run(w, "default<O2>");
 }
