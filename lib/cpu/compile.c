@@ -21,8 +21,8 @@ typedef struct compile_work {
   llvm_machine *machine;
   llvm_value *kernel, *entry;
   llvm_value *places[CPU_SOURCE_PLACES]; /* the entry's own variables for them */
-  bool loops; /* the entry goes over neighbours */
-  bool flat;  /* whose code has no loops */
+  bool loops;                            /* the entry goes over neighbours */
+  bool flat;                             /* whose code has no loops */
 } compile_work;
 
 static void compile_ignore(llvm_diagnostic *what, void *data) {
