@@ -186,26 +186,28 @@ void *CL_API_CALL cpu_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_
   return mem->data + offset;
 }
 
+/* A command that does nothing but come in its turn. */
+static cl_int command_mark(cl_command_queue queue, cl_command_type type, cl_uint count,
+                           const cl_event *waits, cl_event *event) {
+  return command_send(command_create(queue, type, count, waits, event, command_nothing), false);
+}
+
 cl_int CL_API_CALL cpu_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem, void *mapped,
                                                cl_uint count, const cl_event *waits,
                                                cl_event *event) {
   (void)mem;
   (void)mapped;
-  return command_send(
-      command_create(queue, CL_COMMAND_UNMAP_MEM_OBJECT, count, waits, event, command_nothing),
-      false);
+  return command_mark(queue, CL_COMMAND_UNMAP_MEM_OBJECT, count, waits, event);
 }
 
 cl_int CL_API_CALL cpu_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count,
                                                    const cl_event *waits, cl_event *event) {
-  return command_send(
-      command_create(queue, CL_COMMAND_MARKER, count, waits, event, command_nothing), false);
+  return command_mark(queue, CL_COMMAND_MARKER, count, waits, event);
 }
 
 cl_int CL_API_CALL cpu_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count,
                                                     const cl_event *waits, cl_event *event) {
-  return command_send(
-      command_create(queue, CL_COMMAND_BARRIER, count, waits, event, command_nothing), false);
+  return command_mark(queue, CL_COMMAND_BARRIER, count, waits, event);
 }
 
 /* ---- Launches ---- */
@@ -288,7 +290,7 @@ static void launch_run(cpu_command *command) {
 }
 
 /* Copies the arguments: the kernel may be given others before the command runs. */
-static cl_int launch_take_arguments(cpu_command *command, cl_kernel kernel) {
+static void launch_take_arguments(cpu_command *command, cl_kernel kernel) {
   const cpu_kernel_code *code = kernel->code;
   uint32_t count = code->parameter_count;
   void **arguments = halo_alloc((sizeof(void *) + 8) * ((size_t)count + 1));
@@ -306,7 +308,6 @@ static cl_int launch_take_arguments(cpu_command *command, cl_kernel kernel) {
     cpu_mem_retain(a->mem);
     command->launch.mems[command->launch.mem_count++] = a->mem;
   }
-  return CL_SUCCESS;
 }
 
 static cl_int launch_check(cl_kernel kernel, cl_uint dims, const size_t *global,

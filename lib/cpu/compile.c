@@ -8,72 +8,19 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "cpu/llvm.h"
+#include "cpu/module.h"
 #include "cpu/source.h"
 #include "cpu/target.h"
 
 #include <string.h>
 
 typedef struct compile_work {
-  const halo_llvm *llvm;
-  llvm_context *context;
-  llvm_module *module;
-  llvm_machine *machine;
-  llvm_value *kernel, *entry;
+  cpu_module m; /* its entry: the code of the kernel's object */
+  llvm_value *kernel;
   llvm_value *places[CPU_SOURCE_PLACES]; /* the entry's own variables for them */
   bool loops;                            /* the entry goes over neighbours */
   bool flat;                             /* whose code has no loops */
 } compile_work;
-
-static void compile_ignore(llvm_diagnostic *what, void *data) {
-  (void)what;
-  (void)data;
-}
-
-/* ---- Reading ---- */
-
-/* Without the bodies of functions, which are read when they are asked for. A handler of diagnostics is needed: without
- * one LLVM ends the process over bitcode that it does not know. */
-static bool compile_parse(compile_work *w, const unsigned char *bitcode, size_t size) {
-  const halo_llvm *l = w->llvm;
-  w->context = l->context_create();
-  l->set_diagnostics(w->context, compile_ignore, NULL);
-  llvm_bytes *bytes = l->bytes_of((const char *)bitcode, size, "program");
-  if (l->parse(w->context, bytes, &w->module) == 0) return true; /* the bytes are the module's */
-  l->bytes_dispose(bytes);
-  w->module = NULL;
-  return false;
-}
-
-static void compile_close(compile_work *w) {
-  const halo_llvm *l = w->llvm;
-  if (w->machine) l->machine_dispose(w->machine);
-  if (w->module) l->module_dispose(w->module);
-  if (w->context) l->context_dispose(w->context);
-}
-
-static bool compile_is_unread(const compile_work *w, llvm_value *function) {
-  return !w->llvm->is_declaration(function) && !w->llvm->first_block(function);
-}
-
-/* Reads the kernel and what it calls, and drops the rest of the program. */
-static void compile_read(const compile_work *w) {
-  const halo_llvm *l = w->llvm;
-  llvm_passes *none = l->passes_create(w->module);
-  for (bool found = true; found;) {
-    found = false;
-    for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
-      if (!compile_is_unread(w, f) || (f != w->kernel && !l->first_use(f))) continue;
-      l->passes_run(none, f); /* of no passes: that reads it */
-      found = true;
-    }
-  }
-  l->passes_dispose(none);
-  for (llvm_value *f = l->first_function(w->module), *next; f; f = next) {
-    next = l->next_function(f);
-    if (compile_is_unread(w, f)) l->delete_function(f);
-  }
-}
 
 /* ---- The kernels of a program ---- */
 
@@ -82,11 +29,11 @@ static const char compile_shared[] = "h_shared_";
 
 static bool compile_is_kernel(const compile_work *w, llvm_value *function) {
   size_t length;
-  const char *name = w->llvm->name(function, &length);
+  const char *name = w->m.llvm->name(function, &length);
   bool shared =
       length >= strlen(compile_shared) && memcmp(name, compile_shared, strlen(compile_shared)) == 0;
-  return !w->llvm->is_declaration(function) && w->llvm->linkage(function) == LLVM_LINK_EXTERNAL &&
-         !shared;
+  return !w->m.llvm->is_declaration(function) &&
+         w->m.llvm->linkage(function) == LLVM_LINK_EXTERNAL && !shared;
 }
 
 static cpu_parameter compile_parameter(const halo_llvm *l, llvm_type *type) {
@@ -101,7 +48,7 @@ static cpu_parameter compile_parameter(const halo_llvm *l, llvm_type *type) {
 }
 
 static cpu_kernel_code compile_describe(const compile_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   size_t length;
   const char *name = l->name(function, &length);
   cpu_kernel_code kernel = {.parameter_count = l->parameter_count(function)};
@@ -116,23 +63,23 @@ static cpu_kernel_code compile_describe(const compile_work *w, llvm_value *funct
 
 bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code **out,
                       uint32_t *count, halo_strbuf *log) {
-  compile_work w = {.llvm = halo_llvm_open(NULL, cpu_front_version())};
+  compile_work w = {.m = {.llvm = halo_llvm_open(cpu_front_version())}};
   HALO_VEC(cpu_kernel_code) kernels = {0};
-  if (!w.llvm) {
+  if (!w.m.llvm) {
     halo_strbuf_printf(
         log, "there is no libLLVM of version %d or newer, which makes code of what %s gives",
         cpu_front_version(), cpu_front_name());
     return false;
   }
-  bool good = compile_parse(&w, bitcode, size);
+  bool good = cpu_module_parse(&w.m, bitcode, size);
   if (!good)
-    halo_strbuf_printf(log, "LLVM %d does not understand what %s gives", w.llvm->version,
+    halo_strbuf_printf(log, "LLVM %d does not understand what %s gives", w.m.llvm->version,
                        cpu_front_name());
-  for (llvm_value *f = good ? w.llvm->first_function(w.module) : NULL; f;
-       f = w.llvm->next_function(f)) {
+  for (llvm_value *f = good ? w.m.llvm->first_function(w.m.module) : NULL; f;
+       f = w.m.llvm->next_function(f)) {
     if (compile_is_kernel(&w, f)) halo_vec_push(&kernels, compile_describe(&w, f));
   }
-  compile_close(&w);
+  cpu_module_close(&w.m);
   *out = kernels.data;
   *count = (uint32_t)kernels.count;
   return good;
@@ -140,32 +87,15 @@ bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code
 
 /* ---- Attributes ---- */
 
-static void compile_set_flag(const compile_work *w, llvm_value *function, const char *name,
-                             bool on) {
-  const halo_llvm *l = w->llvm;
-  unsigned kind = l->attribute_kind(name, strlen(name));
-  const unsigned whole = ~0u; /* the function itself */
-  if (on) {
-    l->attribute_add(function, whole, l->attribute_create(w->context, kind, 0));
-  } else {
-    l->attribute_remove(function, whole, kind);
-  }
-}
-
-static void compile_put_in_place(const compile_work *w, llvm_value *function) {
-  compile_set_flag(w, function, "noinline", false);
-  compile_set_flag(w, function, "alwaysinline", true);
-}
-
 static void compile_set_text(const compile_work *w, llvm_value *function, const char *name,
                              const char *value) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   unsigned length = (unsigned)strlen(name);
   l->attribute_text_remove(function, ~0u, name, length);
   if (!value) return;
   l->attribute_add(
       function, ~0u,
-      l->attribute_text_create(w->context, name, length, value, (unsigned)strlen(value)));
+      l->attribute_text_create(w->m.context, name, length, value, (unsigned)strlen(value)));
 }
 
 /* Functions are compiled for this processor, with vectors as long as it has them, and as leaves that nobody unwinds. */
@@ -173,7 +103,7 @@ static void compile_set_attributes(const compile_work *w, llvm_value *function,
                                    const cpu_target *target) {
   static const char *const dropped[] = {"tune-cpu", "frame-pointer", "stackrealign",
                                         "no-jump-tables", "min-legal-vector-width"};
-  compile_set_flag(w, function, "uwtable", false);
+  cpu_module_set_flag(&w->m, function, "uwtable", false);
   for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++) {
     compile_set_text(w, function, dropped[i], NULL);
   }
@@ -186,7 +116,7 @@ static void compile_set_attributes(const compile_work *w, llvm_value *function,
 
 /* Whether a function has loops, or calls that were not put in place: jumps back, as the compiler orders blocks. */
 static bool compile_is_long(const compile_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   for (llvm_block *b = l->first_block(function); b; b = l->next_block(b)) {
     for (llvm_value *i = l->first_instruction(b); i; i = l->next_instruction(i)) {
       llvm_value *call = l->is_call(i);
@@ -206,23 +136,8 @@ static bool compile_is_long(const compile_work *w, llvm_value *function) {
 }
 
 static bool compile_asks(const compile_work *w, int place) {
-  llvm_value *global = w->llvm->find_global(w->module, cpu_source_places[place]);
-  return global && w->llvm->first_use(global);
-}
-
-/* Whether an item keeps more than single values in memory of its own. When its code stands in a loop, all items have one place
- * for it, by which rounds depend on one another. */
-static bool compile_has_array(const compile_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
-  for (llvm_block *b = l->first_block(function); b; b = l->next_block(b)) {
-    for (llvm_value *i = l->first_instruction(b); i; i = l->next_instruction(i)) {
-      int kind = l->is_alloca(i) ? l->type_kind(l->allocated_type(i)) : -1;
-      bool several =
-          kind == LLVM_KIND_ARRAY || kind == LLVM_KIND_STRUCT || kind == LLVM_KIND_VECTOR;
-      if (several) return true;
-    }
-  }
-  return false;
+  llvm_value *global = w->m.llvm->find_global(w->m.module, cpu_source_places[place]);
+  return global && w->m.llvm->first_use(global);
 }
 
 /* ---- The entry ---- */
@@ -231,36 +146,37 @@ enum { COMPILE_GLOBAL_X = 0, COMPILE_LOCAL_X = 3, COMPILE_GROUP_X = 6 }; /* plac
 
 static llvm_value *compile_load_at(const compile_work *w, llvm_builder *builder, llvm_type *type,
                                    llvm_value *base, unsigned index) {
-  const halo_llvm *l = w->llvm;
-  llvm_value *number = l->constant(l->int64(w->context), index, 0);
+  const halo_llvm *l = w->m.llvm;
+  llvm_value *number = l->constant(l->int64(w->m.context), index, 0);
   llvm_value *place = l->build_element(builder, type, base, &number, 1, "");
   return l->build_load(builder, type, place, "");
 }
 
 /* No launch is longer than an int counts, so that places can be computed in ints. */
 static llvm_value *compile_bound(const compile_work *w, llvm_builder *builder, llvm_value *number) {
-  const halo_llvm *l = w->llvm;
-  llvm_type *wide = l->int64(w->context);
+  const halo_llvm *l = w->m.llvm;
+  llvm_type *wide = l->int64(w->m.context);
   llvm_value *room = l->build_alloca(builder, wide, "");
   l->build_store(builder, number, room);
   llvm_value *bound = l->build_load(builder, wide, room, "");
   llvm_metadata *limits[] = {l->metadata_of(l->constant(wide, 0, 0)),
                              l->metadata_of(l->constant(wide, 1ull << 31, 0))};
-  unsigned kind = l->metadata_kind(w->context, "range", strlen("range"));
+  unsigned kind = l->metadata_kind(w->m.context, "range", strlen("range"));
   l->metadata_set(bound, kind,
-                  l->metadata_value(w->context, l->metadata_node(w->context, limits, 2)));
+                  l->metadata_value(w->m.context, l->metadata_node(w->m.context, limits, 2)));
   return bound;
 }
 
 /* The entry's variables for places, with what is the same for all items of a call. Gives where the loop begins. */
 static llvm_value *compile_put_places(compile_work *w, llvm_builder *builder) {
-  const halo_llvm *l = w->llvm;
-  llvm_type *number = l->int64(w->context);
+  const halo_llvm *l = w->m.llvm;
+  llvm_type *number = l->int64(w->m.context);
   llvm_value *first = NULL;
   for (int v = 0; v < CPU_SOURCE_PLACES; v++) {
     if (!compile_asks(w, v) && v != COMPILE_GLOBAL_X && v != COMPILE_LOCAL_X) continue;
     w->places[v] = l->build_alloca(builder, number, "");
-    llvm_value *value = compile_load_at(w, builder, number, l->parameter(w->entry, 1), (unsigned)v);
+    llvm_value *value =
+        compile_load_at(w, builder, number, l->parameter(w->m.entry, 1), (unsigned)v);
     if (v == COMPILE_GLOBAL_X) first = value = compile_bound(w, builder, value);
     l->build_store(builder, value, w->places[v]);
   }
@@ -278,17 +194,17 @@ static const char compile_parallel[] =
 /* Says of a loop that its rounds do not depend on one another, as work items do not: of its end, and of the call in it. */
 static void compile_free_loop(const compile_work *w, llvm_value *end, llvm_value *call) {
   static const char loop[] = "llvm.loop", group[] = "llvm.access.group";
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   llvm_module *model = NULL;
   char *message = NULL;
   llvm_bytes *text = l->bytes_of(compile_parallel, sizeof compile_parallel - 1, "model");
-  if (l->parse_text(w->context, text, &model, &message) != 0) {
+  if (l->parse_text(w->m.context, text, &model, &message) != 0) {
     if (message) l->message_dispose(message);
     return; /* it is slower so */
   }
   llvm_block *block = l->next_block(l->first_block(l->first_function(model)));
-  unsigned loop_kind = l->metadata_kind(w->context, loop, sizeof loop - 1);
-  unsigned group_kind = l->metadata_kind(w->context, group, sizeof group - 1);
+  unsigned loop_kind = l->metadata_kind(w->m.context, loop, sizeof loop - 1);
+  unsigned group_kind = l->metadata_kind(w->m.context, group, sizeof group - 1);
   l->metadata_set(end, loop_kind, l->metadata_get(l->block_end(block), loop_kind));
   l->metadata_set(call, group_kind, l->metadata_get(l->first_instruction(block), group_kind));
   l->module_dispose(model);
@@ -297,26 +213,26 @@ static void compile_free_loop(const compile_work *w, llvm_value *end, llvm_value
 /* void h_entry(void **arguments, const size_t *place, size_t end): calls the kernel with what the arguments point to, for one
  * item, or for neighbours. */
 static void compile_make_entry(compile_work *w) {
-  const halo_llvm *l = w->llvm;
-  llvm_type *pointer = l->pointer_type(l->int8(w->context), 0), *number = l->int64(w->context);
+  const halo_llvm *l = w->m.llvm;
+  llvm_type *pointer = l->pointer_type(l->int8(w->m.context), 0), *number = l->int64(w->m.context);
   llvm_type *parameters[] = {pointer, pointer, number};
-  llvm_type *type = l->function_type(l->void_type(w->context), parameters, 3, 0);
-  w->entry = l->add_function(w->module, CPU_COMPILE_ENTRY, type);
-  compile_set_flag(w, w->entry, "nounwind", true);
-  llvm_builder *builder = l->builder_create(w->context);
-  llvm_block *start = l->add_block(w->context, w->entry, "");
-  llvm_block *items = l->add_block(w->context, w->entry, "");
-  llvm_block *leave = l->add_block(w->context, w->entry, "");
+  llvm_type *type = l->function_type(l->void_type(w->m.context), parameters, 3, 0);
+  w->m.entry = l->add_function(w->m.module, CPU_COMPILE_ENTRY, type);
+  cpu_module_set_flag(&w->m, w->m.entry, "nounwind", true);
+  llvm_builder *builder = l->builder_create(w->m.context);
+  llvm_block *start = l->add_block(w->m.context, w->m.entry, "");
+  llvm_block *items = l->add_block(w->m.context, w->m.entry, "");
+  llvm_block *leave = l->add_block(w->m.context, w->m.entry, "");
   l->builder_at_end(builder, start);
   unsigned count = l->parameter_count(w->kernel);
   llvm_value **values = halo_alloc(sizeof *values * ((size_t)count + 1));
   for (unsigned i = 0; i < count; i++) {
-    llvm_value *place = compile_load_at(w, builder, pointer, l->parameter(w->entry, 0), i);
+    llvm_value *place = compile_load_at(w, builder, pointer, l->parameter(w->m.entry, 0), i);
     values[i] = l->build_load(builder, l->type_of(l->parameter(w->kernel, i)), place, "");
   }
   llvm_value *first = compile_put_places(w, builder);
   llvm_value *local = l->build_load(builder, number, w->places[COMPILE_LOCAL_X], "");
-  llvm_value *end = compile_bound(w, builder, l->parameter(w->entry, 2));
+  llvm_value *end = compile_bound(w, builder, l->parameter(w->m.entry, 2));
   l->build_jump(builder, items);
   l->builder_at_end(builder, items);
   llvm_value *x = w->loops ? l->build_phi(builder, number, "") : NULL;
@@ -334,7 +250,9 @@ static void compile_make_entry(compile_work *w) {
     llvm_value *from[] = {first, next};
     llvm_block *blocks[] = {start, items};
     l->add_incoming(x, from, blocks, 2);
-    if (w->flat && !compile_has_array(w, w->kernel)) compile_free_loop(w, jump, call);
+    /* When its code stands in a loop, all items have one place for an array of theirs, by which rounds depend on one another. */
+    bool depend = cpu_module_has_array(&w->m, w->kernel);
+    if (w->flat && !depend) compile_free_loop(w, jump, call);
   } else {
     l->build_jump(builder, leave);
   }
@@ -346,51 +264,11 @@ static void compile_make_entry(compile_work *w) {
 
 /* ---- Places ---- */
 
-/* Has functions other than the entry that ask for a place put in place. *asked: there are such. False: something
- * that is no function asks. */
-static bool compile_mark(const compile_work *w, const char *variable, bool *asked) {
-  const halo_llvm *l = w->llvm;
-  llvm_value *global = l->find_global(w->module, variable);
-  for (llvm_use *use = global ? l->first_use(global) : NULL; use; use = l->next_use(use)) {
-    llvm_value *instruction = l->is_instruction(l->user(use));
-    if (!instruction) return false;
-    llvm_value *function = l->block_function(l->instruction_block(instruction));
-    if (function == w->entry) continue;
-    compile_put_in_place(w, function);
-    *asked = true;
-  }
-  return true;
-}
-
-static bool compile_run(const compile_work *w, const char *passes) {
-  const halo_llvm *l = w->llvm;
-  llvm_options *options = l->options_create();
-  l->options_set_slp(options, 1); /* as clang does; vectors of loops are usual */
-  llvm_error *error = l->run_passes(w->module, passes, w->machine, options);
-  l->options_dispose(options);
-  if (error) l->error_drop(error);
-  return !error;
-}
-
-/* Until the entry alone asks for places. */
-static bool compile_gather(const compile_work *w) {
-  enum { DEPTH = 8 }; /* of calls, between the entry and who asks */
-  for (int round = 0; round < DEPTH; round++) {
-    bool asked = false;
-    if (!compile_run(w, "always-inline,globaldce")) return false;
-    for (int v = 0; v < CPU_SOURCE_PLACES; v++) {
-      if (!compile_mark(w, cpu_source_places[v], &asked)) return false;
-    }
-    if (!asked) return true;
-  }
-  return false;
-}
-
 /* The entry's own variables in the place of the program's. */
 static void compile_bind(const compile_work *w) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   for (int v = 0; v < CPU_SOURCE_PLACES; v++) {
-    llvm_value *global = l->find_global(w->module, cpu_source_places[v]);
+    llvm_value *global = l->find_global(w->m.module, cpu_source_places[v]);
     if (!global) continue;
     if (w->places[v]) l->replace(global, w->places[v]);
     l->delete_global(global);
@@ -400,19 +278,19 @@ static void compile_bind(const compile_work *w) {
 /* Where a kernel with `restrict` was put in place stands a note that LLVM takes for an access to memory; of no group of
  * accesses, it made the whole loop one whose rounds may depend on one another. */
 static void compile_drop_scopes(const compile_work *w) {
-  const halo_llvm *l = w->llvm;
-  llvm_value *note = l->find_function(w->module, "llvm.experimental.noalias.scope.decl");
+  const halo_llvm *l = w->m.llvm;
+  llvm_value *note = l->find_function(w->m.module, "llvm.experimental.noalias.scope.decl");
   for (llvm_use *use = note ? l->first_use(note) : NULL, *next; use; use = next) {
     next = l->next_use(use);
     llvm_value *call = l->is_call(l->user(use));
-    if (call && l->block_function(l->instruction_block(call)) == w->entry) l->erase(call);
+    if (call && l->block_function(l->instruction_block(call)) == w->m.entry) l->erase(call);
   }
 }
 
 /* Takes out barriers; whether there were any. */
 static bool compile_drop_barriers(const compile_work *w) {
-  const halo_llvm *l = w->llvm;
-  llvm_value *barrier = l->find_function(w->module, CPU_SOURCE_BARRIER);
+  const halo_llvm *l = w->m.llvm;
+  llvm_value *barrier = l->find_function(w->m.module, CPU_SOURCE_BARRIER);
   bool any = false;
   for (llvm_use *use; barrier && (use = l->first_use(barrier));) {
     any = true;
@@ -424,62 +302,45 @@ static bool compile_drop_barriers(const compile_work *w) {
 
 /* ---- All of it ---- */
 
-static bool compile_open_machine(compile_work *w, const cpu_target *t) {
-  const halo_llvm *l = w->llvm;
-  llvm_target *target;
-  char *message = NULL;
-  const char *triple = l->module_triple(w->module);
-  if (l->target_find(triple, &target, &message) == 0) {
-    w->machine = l->machine_create(target, triple, t->cpu, t->features, LLVM_LEVEL_AGGRESSIVE,
-                                   LLVM_RELOC_PIC, LLVM_MODEL_SMALL);
-  }
-  if (message) l->message_dispose(message);
-  return w->machine != NULL;
-}
-
 static bool compile_emit(const compile_work *w, cpu_kernel_code *kernel) {
-  const halo_llvm *l = w->llvm;
-  char *message = NULL;
-  llvm_bytes *object = NULL;
-  bool good = l->machine_emit(w->machine, w->module, LLVM_FILE_OBJECT, &message, &object) == 0;
-  if (message) l->message_dispose(message);
-  if (good) {
-    kernel->object_size = l->bytes_size(object);
-    kernel->object = halo_alloc(kernel->object_size);
-    memcpy(kernel->object, l->bytes_start(object), kernel->object_size);
-  }
-  if (object) l->bytes_dispose(object);
-  return good;
+  const halo_llvm *l = w->m.llvm;
+  llvm_bytes *object = cpu_module_emit(&w->m);
+  if (!object) return false;
+  kernel->object_size = l->bytes_size(object);
+  kernel->object = halo_alloc(kernel->object_size);
+  memcpy(kernel->object, l->bytes_start(object), kernel->object_size);
+  l->bytes_dispose(object);
+  return true;
 }
 
 /* Prepares the kernel and what it calls. */
 static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_target *target) {
-  const halo_llvm *l = w->llvm;
-  w->kernel = l->find_function(w->module, kernel->name);
-  if (!w->kernel || !compile_open_machine(w, target)) return false;
-  compile_read(w);
+  const halo_llvm *l = w->m.llvm;
+  w->kernel = l->find_function(w->m.module, kernel->name);
+  if (!w->kernel || !cpu_module_open_machine(&w->m, target->cpu, target->features)) return false;
+  cpu_module_read(&w->m, w->kernel);
   kernel->waits = compile_drop_barriers(w);
-  l->set_source_name(w->module, "program", strlen("program"));
-  for (llvm_value *g = l->first_global(w->module); g; g = l->next_global(g)) {
+  l->set_source_name(w->m.module, "program", strlen("program"));
+  for (llvm_value *g = l->first_global(w->m.module); g; g = l->next_global(g)) {
     if (!l->is_declaration(g)) l->set_linkage(g, LLVM_LINK_INTERNAL);
   }
-  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
+  for (llvm_value *f = l->first_function(w->m.module); f; f = l->next_function(f)) {
     if (l->is_declaration(f)) continue;
     compile_set_attributes(w, f, target);
     if (f != w->kernel) l->set_linkage(f, LLVM_LINK_INTERNAL);
   }
   /* What is put in place knows from where its pointers come only when they are no variables any more, and what it calls is
    * in place itself: a call that gets two of them is one that may access both. */
-  if (!compile_run(w, "globaldce,function(sroa,early-cse),cgscc(inline)")) return false;
+  if (!cpu_module_run(&w->m, "globaldce,function(sroa,early-cse),cgscc(inline)")) return false;
   bool groups = compile_asks(w, COMPILE_LOCAL_X) || compile_asks(w, COMPILE_GROUP_X);
   w->loops = !kernel->waits && compile_asks(w, COMPILE_GLOBAL_X);
   w->flat = w->loops && !compile_is_long(w, w->kernel);
   kernel->run = !w->loops ? CPU_RUN_ITEM : groups ? CPU_RUN_GROUP : CPU_RUN_ANY;
   compile_make_entry(w);
-  compile_set_attributes(w, w->entry, target);
+  compile_set_attributes(w, w->m.entry, target);
   l->set_linkage(w->kernel, LLVM_LINK_INTERNAL);
-  compile_put_in_place(w, w->kernel);
-  if (!compile_gather(w)) return false;
+  cpu_module_inline(&w->m, w->kernel);
+  if (!cpu_module_gather(&w->m, cpu_source_places, CPU_SOURCE_PLACES)) return false;
   compile_bind(w);
   if (w->flat) compile_drop_scopes(w);
   return true;
@@ -490,20 +351,20 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
 static bool compile_optimise(const compile_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
-  if (w->flat && !compile_run(w, ask_first)) return false;
+  if (w->flat && !cpu_module_run(&w->m, ask_first)) return false;
   /* Higher levels promote arguments: a read becomes the caller's, who knows nothing of `restrict` any more. */
-  return compile_run(w, "default<O2>");
+  return cpu_module_run(&w->m, "default<O2>");
 }
 
 bool cpu_compile_kernel(const unsigned char *bitcode, size_t size, cpu_kernel_code *kernel,
                         const char **why) {
-  compile_work w = {.llvm = halo_llvm_opened()};
+  compile_work w = {.m = {.llvm = halo_llvm_opened()}};
   const cpu_target *target = cpu_target_get();
-  bool good = compile_parse(&w, bitcode, size);
+  bool good = cpu_module_parse(&w.m, bitcode, size);
   *why = good ? "LLVM cannot prepare it" : "LLVM cannot read it";
   good = good && compile_prepare(&w, kernel, target);
   if (good) *why = "LLVM cannot compile it";
   good = good && compile_optimise(&w) && compile_emit(&w, kernel);
-  compile_close(&w);
+  cpu_module_close(&w.m);
   return good;
 }

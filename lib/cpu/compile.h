@@ -8,8 +8,8 @@
 
 /* ---- front.c ---- */
 
-/* Finds what makes bitcode, once: the program `clang`, else PoCL among `system`'s platforms. NULL, or what is missing (static). */
-const char *cpu_front_find(const halo_cl_api *system);
+/* Finds the program `clang`, once. NULL, or what is missing (static). */
+const char *cpu_front_find(void);
 /* Which it is, for people: "clang-15". */
 const char *cpu_front_name(void);
 /* The version of LLVM (major) whose bitcode it makes. */

@@ -3,9 +3,9 @@
  * (opencl/api.h).
  *
  * Its queues run commands in the thread that waits for them, or in threads of its own; its memory is the host's; its
- * kernels are machine code that LLVM makes, from bitcode that the program `clang` or PoCL's front end makes of their text. Kernels do their
- * own loops: a work group has as many items as is wished, which are run one after the other, so kernels that use
- * barriers can have one item only (CL_KERNEL_WORK_GROUP_SIZE says so). */
+ * kernels are machine code that LLVM makes of the bitcode that the program `clang` makes of their text. The items of a work
+ * group run one after the other, so that groups of kernels with barriers have one item (CL_KERNEL_WORK_GROUP_SIZE says
+ * so); the device reports groups of one item for all. */
 #ifndef HALO_CPU_CPU_H
 #define HALO_CPU_CPU_H
 
@@ -20,9 +20,9 @@
  * returns; they wait for nothing but what they name. */
 #define HALO_CPU_QUEUE_IN_CALLER ((cl_command_queue_properties)1 << 40)
 
-/* The provider's functions, or NULL where this machine cannot make kernels: `*missing` then says what there is not
- * (static). `system`: the loader's functions, which stay, or NULL; PoCL's front end is looked for there. Any thread. */
-const halo_cl_api *halo_cpu_open(const halo_cl_api *system, const char **missing);
+/* The provider's functions, or NULL where this machine cannot make kernels: `*missing` then names what is not there
+ * (static). Any thread. */
+const halo_cl_api *halo_cpu_open(const char **missing);
 
 /* Whether an object (a platform, device, context, queue, event, program, kernel or memory object) is the provider's. Objects of
  * all implementations of OpenCL begin with a pointer, by which the ICD loader finds its functions; ours does so, too. */

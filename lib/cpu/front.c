@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu/front.c: from a program's text to bitcode, by the program `clang` or by PoCL. */
+/* cpu/front.c: from a program's text to bitcode, by the program `clang`. */
 #include "base/memory.h"
 #include "cpu/compile.h"
 #include "cpu/source.h"
@@ -38,8 +38,7 @@ static bool front_find_program(const char *name, char *out, size_t size) {
   return false;
 }
 
-const char *cpu_front_find(const halo_cl_api *system) {
-  (void)system;
+const char *cpu_front_find(void) {
   pthread_mutex_lock(&front_lock);
   for (int v = FRONT_OLDEST; v <= FRONT_NEWEST && !front_version; v++) {
     char name[16];
@@ -63,15 +62,9 @@ void cpu_describe_driver(char *out, size_t size) {
 
 /* ---- A process ---- */
 
-/* A file in memory, or one without a name. */
+/* A file in memory; -1: there is no room for it. */
 static int front_file(const char *text, size_t size) {
-#ifdef MFD_CLOEXEC
   int file = memfd_create("halo", MFD_CLOEXEC);
-#else
-  char name[] = P_tmpdir "/haloXXXXXX";
-  int file = mkstemp(name);
-  if (file >= 0) unlink(name);
-#endif
   for (size_t at = 0; file >= 0 && at < size;) {
     ssize_t written = write(file, text + at, size - at);
     if (written < 0 && errno == EINTR) continue;

@@ -13,11 +13,11 @@ static pthread_mutex_t llvm_lock = PTHREAD_MUTEX_INITIALIZER;
 static halo_llvm llvm_table;
 static atomic_bool llvm_is_open;
 
-static bool llvm_fill(void *library) {
-  bool good = library != NULL;
+bool halo_llvm_fill(void *library, halo_llvm *out) {
+  bool good = true;
 #define LLVM_LOAD(NAME, SYMBOL, RESULT, PARAMETERS)                                                \
-  if (good) *(void **)&llvm_table.NAME = dlsym(library, "LLVM" #SYMBOL);                           \
-  good = good && llvm_table.NAME != NULL;
+  *(void **)&out->NAME = dlsym(library, "LLVM" #SYMBOL);                                           \
+  good &= out->NAME != NULL;
   HALO_LLVM_FUNCTIONS(LLVM_LOAD)
 #undef LLVM_LOAD
   return good;
@@ -44,12 +44,6 @@ static bool llvm_start_target(void *library) {
   return true;
 }
 
-static bool llvm_take(void *library, int version) {
-  if (!llvm_fill(library) || !llvm_start_target(library)) return false;
-  llvm_table.version = version;
-  return true;
-}
-
 static bool llvm_try_version(int version) {
   static const char *const names[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so"};
   char name[32];
@@ -57,7 +51,8 @@ static bool llvm_try_version(int version) {
     snprintf(name, sizeof name, names[i], version);
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) continue;
-    if (llvm_take(library, version)) return true;
+    llvm_table.version = version;
+    if (halo_llvm_fill(library, &llvm_table) && llvm_start_target(library)) return true;
     dlclose(library);
   }
   return false;
@@ -65,10 +60,9 @@ static bool llvm_try_version(int version) {
 
 const halo_llvm *halo_llvm_opened(void) { return atomic_load(&llvm_is_open) ? &llvm_table : NULL; }
 
-const halo_llvm *halo_llvm_open(void *owner, int least) {
+const halo_llvm *halo_llvm_open(int least) {
   pthread_mutex_lock(&llvm_lock);
   bool good = atomic_load(&llvm_is_open);
-  if (!good && owner) good = llvm_take(owner, least);
   if (least < LLVM_OLDEST) least = LLVM_OLDEST;
   for (int v = least; !good && v <= LLVM_NEWEST; v++) good = llvm_try_version(v);
   atomic_store(&llvm_is_open, good);

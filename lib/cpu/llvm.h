@@ -155,7 +155,6 @@ enum {
   F(builder_create, CreateBuilderInContext, llvm_builder *, (llvm_context *))                      \
   F(builder_dispose, DisposeBuilder, void, (llvm_builder *))                                       \
   F(builder_at_end, PositionBuilderAtEnd, void, (llvm_builder *, llvm_block *))                    \
-  F(builder_before, PositionBuilderBefore, void, (llvm_builder *, llvm_value *))                   \
   F(build_alloca, BuildAlloca, llvm_value *, (llvm_builder *, llvm_type *, const char *))          \
   F(build_load, BuildLoad2, llvm_value *,                                                          \
     (llvm_builder *, llvm_type *, llvm_value *, const char *))                                     \
@@ -180,8 +179,6 @@ enum {
   F(parse_text, ParseIRInContext, int, (llvm_context *, llvm_bytes *, llvm_module **, char **))    \
   F(build_return, BuildRetVoid, llvm_value *, (llvm_builder *))                                    \
   F(set_call_convention, SetInstructionCallConv, void, (llvm_value *, unsigned))                   \
-  F(message_text, GetErrorMessage, char *, (llvm_error *))                                         \
-  F(message_drop, DisposeErrorMessage, void, (char *))                                             \
   F(message_dispose, DisposeMessage, void, (char *))
 
 typedef struct halo_llvm {
@@ -191,10 +188,13 @@ typedef struct halo_llvm {
 #undef HALO_LLVM_FIELD
 } halo_llvm;
 
-/* Opens the LLVM that reads bitcode of version `least` (major): of a library `owner` that is in the process and was linked with one
- * (NULL: none), else the oldest there is, from `least` on. The first success counts. NULL: there is none. Any thread. */
-const halo_llvm *halo_llvm_open(void *owner, int least);
-/* What was opened; NULL: nothing was yet. */
+/* Fills the functions of a table from a library. False: it lacks one. */
+bool halo_llvm_fill(void *library, halo_llvm *out);
+
+/* Opens the oldest libLLVM that reads bitcode of version `least` (major). The first success counts. NULL: there is none. Any
+ * thread. */
+const halo_llvm *halo_llvm_open(int least);
+/* The table that was opened; NULL: none was yet. */
 const halo_llvm *halo_llvm_opened(void);
 
 #endif

@@ -68,7 +68,7 @@ typedef void cpu_code(void *const *arguments, const cpu_place *place, size_t end
 
 /* How many items a call does. */
 typedef enum cpu_run {
-  CPU_RUN_ITEM,  /* one: it is long enough */
+  CPU_RUN_ITEM,  /* one: it waits, or asks for no number along x */
   CPU_RUN_GROUP, /* neighbours of a group */
   CPU_RUN_ANY    /* neighbours */
 } cpu_run;

@@ -87,11 +87,10 @@ static const struct _cl_icd_dispatch provider_dispatch = {
 static pthread_once_t provider_once = PTHREAD_ONCE_INIT;
 static void provider_fill(void) { halo_cpu_dispatch = provider_dispatch; }
 
-const halo_cl_api *halo_cpu_open(const halo_cl_api *system, const char **missing) {
+const halo_cl_api *halo_cpu_open(const char **missing) {
 #if defined(__x86_64__)
-  *missing = cpu_front_find(system);
+  *missing = cpu_front_find();
 #else
-  (void)system;
   *missing = "code is made for x86-64 only";
 #endif
   if (*missing) return NULL;

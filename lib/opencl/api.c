@@ -39,7 +39,7 @@ halo_status halo_cl_api_open(void) {
   bool has_system = !missing || halo_cl_drivers_direct(&plain);
   if (!has_system) plain = (halo_cl_api){0};
   bool wanted = !is_open && halo_config_flag(HALO_CONFIG_CPU);
-  const halo_cl_api *cpu = wanted ? halo_cpu_open(has_system ? &plain : NULL, &no_cpu) : NULL;
+  const halo_cl_api *cpu = wanted ? halo_cpu_open(&no_cpu) : NULL;
   if (wanted && !cpu) {
     status = halo_fail(HALO_NO_DEVICE, "%s asks for the library's own processor device: %s",
                        halo_config_name(HALO_CONFIG_CPU), no_cpu);
@@ -48,7 +48,11 @@ halo_status halo_cl_api_open(void) {
   } else if (!is_open) {
     halo_cl_api turns = {0};
     if (has_system) halo_cl_turn_wrap(&plain, &turns);
-    halo_cl_providers_join(&turns, cpu, &halo_cl);
+    if (cpu) {
+      halo_cl_providers_join(&turns, cpu, &halo_cl);
+    } else {
+      halo_cl = turns;
+    }
     is_open = true;
   }
   pthread_mutex_unlock(&lock);

@@ -29,12 +29,7 @@ static void llvm_look(void) {
   if (dl_iterate_phdr(llvm_is_pocl, path) == 0) return;
   void *pocl = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
   if (!pocl) return;
-  llvm_found = true;
-#define LLVM_LOAD(NAME, SYMBOL, RESULT, PARAMETERS)                                                \
-  *(void **)&llvm_table.NAME = dlsym(pocl, "LLVM" #SYMBOL);                                        \
-  llvm_found &= llvm_table.NAME != NULL;
-  HALO_LLVM_FUNCTIONS(LLVM_LOAD)
-#undef LLVM_LOAD
+  llvm_found = halo_llvm_fill(pocl, &llvm_table);
 }
 
 const halo_llvm *halo_llvm_find(void) {

@@ -78,80 +78,11 @@ bool halo_native_is_there(void) {
 #endif
 }
 
-static void native_ignore(llvm_diagnostic *what, void *data) {
-  (void)what;
-  (void)data;
-}
-
-bool native_run(const halo_native_work *w, const char *passes) {
-  const halo_llvm *l = w->llvm;
-  llvm_options *options = l->options_create();
-  l->options_set_slp(options, 1); /* as clang and PoCL do; vectors of loops are usual */
-  llvm_error *error = l->run_passes(w->module, passes, w->machine, options);
-  l->options_dispose(options);
-  if (error) l->error_drop(error);
-  return !error;
-}
-
-static void native_set_flag(const halo_native_work *w, llvm_value *function, const char *name,
-                            bool on) {
-  const halo_llvm *l = w->llvm;
-  unsigned kind = l->attribute_kind(name, strlen(name));
-  const unsigned whole = ~0u; /* the function itself */
-  if (on) {
-    l->attribute_add(function, whole, l->attribute_create(w->context, kind, 0));
-  } else {
-    l->attribute_remove(function, whole, kind);
-  }
-}
-
-static void native_put_in_place(const halo_native_work *w, llvm_value *function) {
-  native_set_flag(w, function, "noinline", false);
-  native_set_flag(w, function, "alwaysinline", true);
-}
-
-/* Without the bodies of functions, which are read when they are asked for. */
-static bool native_parse(halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
-  llvm_bytes *bytes = l->bytes_of(w->kernel->bitcode, w->kernel->size, "program");
-  l->set_diagnostics(w->context, native_ignore, NULL);
-  if (l->parse(w->context, bytes, &w->module) == 0) return true; /* the bytes are the module's */
-  l->bytes_dispose(bytes);
-  w->module = NULL;
-  return false;
-}
-
-static bool native_is_unread(const halo_native_work *w, llvm_value *function) {
-  return !w->llvm->is_declaration(function) && !w->llvm->first_block(function);
-}
-
-/* Reads the group and what it calls, and drops the rest of the program, which is read for other kernels. */
-static void native_read(const halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
-  llvm_passes *none = l->passes_create(w->module);
-  for (bool found = true; found;) {
-    found = false;
-    for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
-      if (!native_is_unread(w, f) || (f != w->group && !l->first_use(f))) continue;
-      l->passes_run(none, f); /* of no passes: that reads it */
-      found = true;
-    }
-  }
-  l->passes_dispose(none);
-  for (llvm_value *f = l->first_function(w->module), *next; f; f = next) {
-    next = l->next_function(f);
-    if (native_is_unread(w, f)) l->delete_function(f);
-  }
-}
-
 /* For the processor that clang compiled for. */
 static bool native_open_machine(halo_native_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   static const char *const names[] = {"target-cpu", "target-features"};
   halo_strbuf texts[2] = {{0}};
-  char *message = NULL;
-  const char *triple = l->module_triple(w->module);
-  llvm_target *target;
   for (int i = 0; i < 2; i++) {
     unsigned size = (unsigned)strlen(names[i]);
     llvm_attribute *attribute = l->attribute_text(function, ~0u, names[i], size);
@@ -159,46 +90,42 @@ static bool native_open_machine(halo_native_work *w, llvm_value *function) {
     const char *text = attribute ? l->attribute_value(attribute, &length) : "";
     halo_strbuf_append_n(&texts[i], text, length);
   }
-  if (l->target_find(triple, &target, &message) == 0) {
-    w->machine =
-        l->machine_create(target, triple, halo_strbuf_text(&texts[0]), halo_strbuf_text(&texts[1]),
-                          LLVM_LEVEL_AGGRESSIVE, LLVM_RELOC_PIC, LLVM_MODEL_SMALL);
-  }
-  if (message) l->message_dispose(message);
+  bool good =
+      cpu_module_open_machine(&w->m, halo_strbuf_text(&texts[0]), halo_strbuf_text(&texts[1]));
   halo_strbuf_deinit(&texts[0]);
   halo_strbuf_deinit(&texts[1]);
-  return w->machine != NULL;
+  return good;
 }
 
 /* Reads the function that is compiled and what it calls; all else is of this module alone. */
 static bool native_begin(halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
-  if (!w->group || !native_open_machine(w, w->group)) return false;
-  native_read(w);
-  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
+  const halo_llvm *l = w->m.llvm;
+  if (!w->m.entry || !native_open_machine(w, w->m.entry)) return false;
+  cpu_module_read(&w->m, w->m.entry);
+  for (llvm_value *f = l->first_function(w->m.module); f; f = l->next_function(f)) {
     if (!l->is_declaration(f)) l->set_linkage(f, LLVM_LINK_INTERNAL);
   }
-  l->set_linkage(w->group, LLVM_LINK_EXTERNAL);
+  l->set_linkage(w->m.entry, LLVM_LINK_EXTERNAL);
   return true;
 }
 
 /* Leaves the group alone with what it calls. */
 static bool native_choose(halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   halo_strbuf name = {0};
   halo_strbuf_printf(&name, "h_group_%s", w->kernel->name);
-  w->group = l->find_function(w->module, halo_strbuf_text(&name));
+  w->m.entry = l->find_function(w->m.module, halo_strbuf_text(&name));
   halo_strbuf_deinit(&name);
-  llvm_value *kernel = l->find_function(w->module, w->kernel->name);
+  llvm_value *kernel = l->find_function(w->m.module, w->kernel->name);
   if (!kernel || !native_begin(w)) return false;
   halo_strbuf_printf(&name, "_pocl_kernel_%s_workgroup", w->kernel->name);
-  l->set_name(w->group, halo_strbuf_text(&name), name.length);
+  l->set_name(w->m.entry, halo_strbuf_text(&name), name.length);
   halo_strbuf_deinit(&name);
   /* What is put in place knows from where its pointers come only when they are no variables any more, and what it calls is
    * in place itself: a call that gets two of them is one that may access both. */
-  native_set_flag(w, kernel, "noinline", true);
-  bool good = native_run(w, "globaldce,function(sroa,early-cse),cgscc(inline)");
-  native_put_in_place(w, kernel);
+  cpu_module_set_flag(&w->m, kernel, "noinline", true);
+  bool good = cpu_module_run(&w->m, "globaldce,function(sroa,early-cse),cgscc(inline)");
+  cpu_module_inline(&w->m, kernel);
   return good;
 }
 
@@ -206,10 +133,10 @@ static bool native_choose(halo_native_work *w) {
 
 static void native_set_global(const halo_native_work *w, const char *name,
                               unsigned long long value) {
-  const halo_llvm *l = w->llvm;
-  llvm_value *global = l->find_global(w->module, name);
+  const halo_llvm *l = w->m.llvm;
+  llvm_value *global = l->find_global(w->m.module, name);
   if (!global) return;
-  l->set_initializer(global, l->constant(l->int64(w->context), value, 0));
+  l->set_initializer(global, l->constant(l->int64(w->m.context), value, 0));
   l->set_linkage(global, LLVM_LINK_INTERNAL);
 }
 
@@ -224,51 +151,20 @@ static void native_set_sizes(const halo_native_work *w) {
   native_set_global(w, "h_most", k->small ? HALO_POCL_SMALL_GRID : ~0ull);
 }
 
-/* Has functions other than the group that ask for one of the variables put in place. *asked: there are such. False:
- * something else does. */
-static bool native_mark(const halo_native_work *w, const char *variable, bool *asked) {
-  const halo_llvm *l = w->llvm;
-  llvm_value *global = l->find_global(w->module, variable);
-  for (llvm_use *use = global ? l->first_use(global) : NULL; use; use = l->next_use(use)) {
-    llvm_value *instruction = l->is_instruction(l->user(use));
-    if (!instruction) return false;
-    llvm_value *function = l->block_function(l->instruction_block(instruction));
-    if (function == w->group) continue;
-    native_put_in_place(w, function);
-    *asked = true;
-  }
-  return true;
-}
-
-enum { NATIVE_DEPTH = 8 }; /* of calls, between a group and who asks for a variable */
-
-/* Until the group alone asks for variables. */
-static bool native_gather(const halo_native_work *w) {
-  for (int round = 0; round < NATIVE_DEPTH; round++) {
-    bool asked = false;
-    if (!native_run(w, "always-inline,globaldce")) return false;
-    for (int v = 0; v < NATIVE_VARIABLES; v++) {
-      if (!native_mark(w, native_variables[v], &asked)) return false;
-    }
-    if (!asked) return true;
-  }
-  return false;
-}
-
 /* The call of h_variables, which names the group's own variables. */
 static llvm_value *native_find_call(const halo_native_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   llvm_use *use = function ? l->first_use(function) : NULL;
   return use && !l->next_use(use) ? l->is_call(l->user(use)) : NULL;
 }
 
 static bool native_bind(const halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
-  llvm_value *function = l->find_function(w->module, "h_variables");
+  const halo_llvm *l = w->m.llvm;
+  llvm_value *function = l->find_function(w->m.module, "h_variables");
   llvm_value *call = native_find_call(w, function);
   if (!call) return false;
   for (int v = 0; v < NATIVE_VARIABLES; v++) {
-    llvm_value *global = l->find_global(w->module, native_variables[v]);
+    llvm_value *global = l->find_global(w->m.module, native_variables[v]);
     if (!global) continue;
     l->replace(global, l->operand(call, (unsigned)v));
     l->delete_global(global);
@@ -283,7 +179,7 @@ static bool native_bind(const halo_native_work *w) {
 /* Whether it says that accesses of the loop's rounds do not depend on each other. */
 static bool native_is_parallel(const halo_native_work *w, llvm_value *property) {
   static const char name[] = "llvm.loop.parallel_accesses";
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   llvm_value *parts[8];
   unsigned length = 0, count = property ? l->metadata_count(property) : 0;
   if (count < 1 || count > sizeof parts / sizeof *parts) return false;
@@ -292,39 +188,26 @@ static bool native_is_parallel(const halo_native_work *w, llvm_value *property) 
   return text && length == strlen(name) && memcmp(text, name, length) == 0;
 }
 
-static bool native_has_array(const halo_native_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
-  for (llvm_block *block = l->first_block(function); block; block = l->next_block(block)) {
-    for (llvm_value *i = l->first_instruction(block); i; i = l->next_instruction(i)) {
-      int kind = l->is_alloca(i) ? l->type_kind(l->allocated_type(i)) : -1;
-      bool several =
-          kind == LLVM_KIND_ARRAY || kind == LLVM_KIND_STRUCT || kind == LLVM_KIND_VECTOR;
-      if (several) return true;
-    }
-  }
-  return false;
-}
-
 /* Whether items keep more than single values in memory of their own. When their code is put in place all of them have one place
  * for it, by which rounds depend on one another whatever the text says. */
 static bool native_has_arrays(const halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
-  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
-    if (f != w->group && !l->is_declaration(f) && native_has_array(w, f)) return true;
+  const halo_llvm *l = w->m.llvm;
+  for (llvm_value *f = l->first_function(w->m.module); f; f = l->next_function(f)) {
+    if (f != w->m.entry && !l->is_declaration(f) && cpu_module_has_array(&w->m, f)) return true;
   }
   return false;
 }
 
 static void native_keep_access(halo_native_work *w, llvm_value *property) {
   llvm_value *parts[8];
-  if (w->llvm->metadata_count(property) != 2) return;
-  w->llvm->metadata_operands(property, parts);
+  if (w->m.llvm->metadata_count(property) != 2) return;
+  w->m.llvm->metadata_operands(property, parts);
   w->access = parts[1];
 }
 
 /* Of what the text says of a loop over items only that is kept, where it is true: whether vectors pay is for LLVM to find. */
 static void native_free_loop(halo_native_work *w, llvm_value *jump, unsigned kind, bool depend) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   llvm_value *loop = l->metadata_get(jump, kind), *parts[8];
   if (loop && depend) l->metadata_set(jump, kind, NULL);
   unsigned count = loop && !depend ? l->metadata_count(loop) : 0;
@@ -333,11 +216,11 @@ static void native_free_loop(halo_native_work *w, llvm_value *jump, unsigned kin
   for (unsigned p = 1; p < count; p++) {
     if (!native_is_parallel(w, parts[p])) continue;
     /* A loop's own node is its first part. */
-    llvm_metadata *own = l->metadata_later(w->context, NULL, 0);
+    llvm_metadata *own = l->metadata_later(w->m.context, NULL, 0);
     llvm_metadata *both[] = {own, l->metadata_of(parts[p])};
-    llvm_metadata *node = l->metadata_node(w->context, both, 2);
+    llvm_metadata *node = l->metadata_node(w->m.context, both, 2);
     l->metadata_replace(own, node);
-    l->metadata_set(jump, kind, l->metadata_value(w->context, node));
+    l->metadata_set(jump, kind, l->metadata_value(w->m.context, node));
     native_keep_access(w, parts[p]);
     return;
   }
@@ -346,10 +229,10 @@ static void native_free_loop(halo_native_work *w, llvm_value *jump, unsigned kin
 /* While the group's function has no loops but its own. */
 static void native_free_loops(halo_native_work *w) {
   static const char name[] = "llvm.loop";
-  const halo_llvm *l = w->llvm;
-  unsigned kind = l->metadata_kind(w->context, name, sizeof name - 1);
+  const halo_llvm *l = w->m.llvm;
+  unsigned kind = l->metadata_kind(w->m.context, name, sizeof name - 1);
   bool depend = native_has_arrays(w);
-  for (llvm_block *block = l->first_block(w->group); block; block = l->next_block(block)) {
+  for (llvm_block *block = l->first_block(w->m.entry); block; block = l->next_block(block)) {
     llvm_value *end = l->block_end(block);
     if (end) native_free_loop(w, end, kind, depend);
   }
@@ -360,12 +243,12 @@ static void native_free_loops(halo_native_work *w) {
  * that stand before the vectors. */
 static void native_mark_scopes(const halo_native_work *w) {
   static const char access[] = "llvm.access.group";
-  const halo_llvm *l = w->llvm;
-  llvm_value *note = l->find_function(w->module, "llvm.experimental.noalias.scope.decl");
-  unsigned kind = l->metadata_kind(w->context, access, sizeof access - 1);
+  const halo_llvm *l = w->m.llvm;
+  llvm_value *note = l->find_function(w->m.module, "llvm.experimental.noalias.scope.decl");
+  unsigned kind = l->metadata_kind(w->m.context, access, sizeof access - 1);
   for (llvm_use *use = note && w->access ? l->first_use(note) : NULL; use; use = l->next_use(use)) {
     llvm_value *call = l->is_call(l->user(use));
-    if (!call || l->block_function(l->instruction_block(call)) != w->group) continue;
+    if (!call || l->block_function(l->instruction_block(call)) != w->m.entry) continue;
     if (!l->metadata_get(call, kind)) l->metadata_set(call, kind, w->access);
   }
 }
@@ -377,9 +260,9 @@ static void native_mark_scopes(const halo_native_work *w) {
 static bool native_optimise(const halo_native_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
-  bool good = w->kernel->shared || w->kernel->local[0] == 1 || native_run(w, ask_first);
+  bool good = w->kernel->shared || w->kernel->local[0] == 1 || cpu_module_run(&w->m, ask_first);
   /* Higher, arguments are promoted: a read becomes the caller's, who knows nothing of `restrict` any more. */
-  return good && native_run(w, "default<O2>");
+  return good && cpu_module_run(&w->m, "default<O2>");
 }
 
 /* ---- Files ---- */
@@ -423,25 +306,15 @@ bool halo_native_is_whole(const char *path) {
   return whole;
 }
 
-static void *native_emit(const halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
-  char *message = NULL;
-  llvm_bytes *object = NULL;
-  bool good = l->machine_emit(w->machine, w->module, LLVM_FILE_OBJECT, &message, &object) == 0;
-  if (message) l->message_dispose(message);
-  if (!good && object) l->bytes_dispose(object);
-  return good ? object : NULL;
-}
-
 /* ---- A shared function ---- */
 
 static bool native_open_shared(halo_native_work *w) {
-  const halo_llvm *l = w->llvm;
-  w->group = l->find_function(w->module, w->kernel->name);
+  const halo_llvm *l = w->m.llvm;
+  w->m.entry = l->find_function(w->m.module, w->kernel->name);
   if (!native_begin(w)) return false;
-  l->set_visibility(w->group, LLVM_HIDDEN);
+  l->set_visibility(w->m.entry, LLVM_HIDDEN);
   for (int v = 0; v < NATIVE_VARIABLES; v++) {
-    llvm_value *global = l->find_global(w->module, native_variables[v]);
+    llvm_value *global = l->find_global(w->m.module, native_variables[v]);
     if (global && l->first_use(global)) return false;
   }
   return true;
@@ -453,7 +326,8 @@ static bool native_open_kernel(halo_native_work *w) {
   if (!native_choose(w)) return false;
   native_free_loops(w);
   native_set_sizes(w);
-  if (!native_gather(w) || !native_bind(w)) return false;
+  bool gathered = cpu_module_gather(&w->m, native_variables, NATIVE_VARIABLES);
+  if (!gathered || !native_bind(w)) return false;
   native_mark_scopes(w);
   return true;
 }
@@ -462,22 +336,20 @@ halo_native_work *halo_native_open(const halo_native_kernel *kernel) {
   const halo_llvm *llvm = halo_llvm_find();
   if (!llvm) return NULL;
   halo_native_work *w = halo_alloc(sizeof *w);
-  *w = (halo_native_work){.llvm = llvm, .kernel = kernel, .context = llvm->context_create()};
-  if (native_parse(w) && (kernel->shared ? native_open_shared(w) : native_open_kernel(w))) return w;
+  *w = (halo_native_work){.m = {.llvm = llvm}, .kernel = kernel};
+  bool parsed = cpu_module_parse(&w->m, kernel->bitcode, kernel->size);
+  if (parsed && (kernel->shared ? native_open_shared(w) : native_open_kernel(w))) return w;
   halo_native_close(w);
   return NULL;
 }
 
 void *halo_native_make(halo_native_work *work, int part, int parts) {
   if (!work->kernel->shared) native_keep_part(work, part, parts);
-  return native_optimise(work) ? native_emit(work) : NULL;
+  return native_optimise(work) ? cpu_module_emit(&work->m) : NULL;
 }
 
 void halo_native_close(halo_native_work *work) {
-  const halo_llvm *l = work->llvm;
-  if (work->machine) l->machine_dispose(work->machine);
-  if (work->module) l->module_dispose(work->module);
-  l->context_dispose(work->context);
+  cpu_module_close(&work->m);
   halo_free(work);
 }
 

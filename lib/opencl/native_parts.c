@@ -28,7 +28,7 @@ typedef struct parts_function {
 typedef HALO_VEC(parts_function) parts_list;
 
 static int64_t parts_weigh(const halo_native_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   int64_t weight = 0;
   for (llvm_block *b = l->first_block(function); b; b = l->next_block(b)) {
     for (llvm_value *i = l->first_instruction(b); i; i = l->next_instruction(i)) weight++;
@@ -41,7 +41,7 @@ static int64_t parts_weigh(const halo_native_work *w, llvm_value *function) {
 static int64_t parts_share(const halo_native_work *w, const parts_list *list, int parts) {
   int64_t loads[NATIVE_PARTS] = {0}, most = 0;
   for (int32_t i = 0; i < list->count; i++) {
-    bool is_group = list->data[i].function == w->group;
+    bool is_group = list->data[i].function == w->m.entry;
     if (list->data[i].part != PARTS_SHARED) list->data[i].part = is_group ? 0 : PARTS_NONE;
     if (is_group) loads[0] += list->data[i].weight;
   }
@@ -64,16 +64,16 @@ static int64_t parts_share(const halo_native_work *w, const parts_list *list, in
 static bool parts_is_shared(const halo_native_work *w, llvm_value *function) {
   static const char begin[] = HALO_NATIVE_SHARED_NAME;
   size_t length;
-  const char *name = w->llvm->name(function, &length);
+  const char *name = w->m.llvm->name(function, &length);
   return length >= sizeof begin - 1 && memcmp(name, begin, sizeof begin - 1) == 0;
 }
 
 /* Gives the weight of those that are the kernel's. */
 static int64_t parts_list_all(const halo_native_work *w, parts_list *list) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   int64_t weight = 0;
   int shared = 0;
-  for (llvm_value *f = l->first_function(w->module); f; f = l->next_function(f)) {
+  for (llvm_value *f = l->first_function(w->m.module); f; f = l->next_function(f)) {
     if (l->is_declaration(f)) continue;
     parts_function function = {.function = f, .weight = parts_weigh(w, f), .part = PARTS_NONE};
     if (shared < HALO_NATIVE_SHARED && parts_is_shared(w, f)) {
@@ -94,7 +94,7 @@ int halo_native_shared(const halo_native_work *work, char *names[HALO_NATIVE_SHA
   for (int32_t i = 0; i < list.count; i++) {
     if (list.data[i].part != PARTS_SHARED) continue;
     size_t length;
-    const char *name = work->llvm->name(list.data[i].function, &length);
+    const char *name = work->m.llvm->name(list.data[i].function, &length);
     names[count] = halo_alloc(length + 1);
     memcpy(names[count++], name, length);
   }
@@ -124,7 +124,7 @@ static int parts_of(const parts_list *list, llvm_value *function) {
 
 static bool parts_is_wanted(const halo_native_work *w, const parts_list *list,
                             const parts_function *f) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   for (llvm_use *use = l->first_use(f->function); use; use = l->next_use(use)) {
     llvm_value *instruction = l->is_instruction(l->user(use));
     if (!instruction) return true;
@@ -138,7 +138,7 @@ static bool parts_is_wanted(const halo_native_work *w, const parts_list *list,
 /* What is known of the function, which its declaration is to say too. */
 static void parts_copy_attributes(const halo_native_work *w, llvm_value *from, llvm_value *to) {
   enum { MOST = 64 };
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   llvm_attribute *attributes[MOST];
   unsigned last = l->parameter_count(from);
   for (unsigned i = 0; i <= last + 1; i++) {
@@ -152,12 +152,12 @@ static void parts_copy_attributes(const halo_native_work *w, llvm_value *from, l
 
 /* Puts a declaration in the function's place. */
 static void parts_declare(const halo_native_work *w, llvm_value *function) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   size_t length;
   const char *name = l->name(function, &length);
   halo_strbuf text = {0};
   halo_strbuf_append_n(&text, name, length);
-  llvm_value *there = l->add_function(w->module, "", l->value_type(function));
+  llvm_value *there = l->add_function(w->m.module, "", l->value_type(function));
   l->set_convention(there, l->convention(function));
   parts_copy_attributes(w, function, there);
   l->replace(function, there);
@@ -168,17 +168,17 @@ static void parts_declare(const halo_native_work *w, llvm_value *function) {
 }
 
 void native_keep_part(const halo_native_work *w, int part, int parts) {
-  const halo_llvm *l = w->llvm;
+  const halo_llvm *l = w->m.llvm;
   parts_list list = {0};
   parts_list_all(w, &list);
   parts_share(w, &list, parts);
   bool all = true; /* functions are this part's */
   for (int32_t i = 0; i < list.count; i++) all = all && list.data[i].part == part;
   /* That an array is not kept, as that what is called only reads: declarations do not show it. */
-  if (!all) native_run(w, "cgscc(function-attrs)");
+  if (!all) cpu_module_run(&w->m, "cgscc(function-attrs)");
   for (int32_t i = 0; i < list.count; i++) {
     parts_function *f = &list.data[i];
-    f->wanted = f->function != w->group && parts_is_wanted(w, &list, f);
+    f->wanted = f->function != w->m.entry && parts_is_wanted(w, &list, f);
   }
   for (int32_t i = 0; i < list.count; i++) {
     const parts_function *f = &list.data[i];

@@ -3,6 +3,7 @@
 #ifndef HALO_OPENCL_NATIVE_WORK_H
 #define HALO_OPENCL_NATIVE_WORK_H
 
+#include "cpu/module.h"
 #include "opencl/llvm.h"
 #include "opencl/native.h"
 
@@ -12,18 +13,11 @@ enum {
 };
 
 struct halo_native_work {
-  const halo_llvm *llvm;
+  cpu_module m; /* its entry: the function that runs a group; of a shared function itself */
   const halo_native_kernel *kernel;
-  llvm_context *context;
-  llvm_module *module;
-  llvm_machine *machine;
-  llvm_value *group; /* the function that runs a group; of a shared function itself */
   /* The group of accesses that its loop's rounds do not share; NULL: there is none. */
   llvm_value *access;
 };
-
-/* False: LLVM does not know one of the passes. */
-bool native_run(const halo_native_work *w, const char *passes);
 
 /* ---- native_parts.c ---- */
 

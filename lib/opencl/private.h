@@ -25,8 +25,7 @@ void halo_cl_drivers_shield(void);
  * a device. False: there is none. By one thread at a time. */
 bool halo_cl_drivers_direct(halo_cl_api *out);
 
-/* providers.c: a table of the loader's functions (all NULL where there is none) and those of our own processor device (NULL: there is
- * none). Once. */
+/* providers.c: one table of the loader's functions (all NULL where there is no loader) and of our own processor device's. Once. */
 void halo_cl_providers_join(const halo_cl_api *system, const halo_cl_api *cpu, halo_cl_api *out);
 
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */

@@ -8,10 +8,10 @@
 
 /* The loader's functions; those of no loader are NULL, as are then its objects. */
 static halo_cl_api providers_system;
-static const halo_cl_api *providers_cpu; /* NULL: there is none */
+static const halo_cl_api *providers_cpu;
 
 static const halo_cl_api *providers_of(const void *object) {
-  return providers_cpu && halo_cpu_owns(object) ? providers_cpu : &providers_system;
+  return halo_cpu_owns(object) ? providers_cpu : &providers_system;
 }
 
 /* A function of the table whose first or named argument says whose it is. */
@@ -27,15 +27,9 @@ static const halo_cl_api *providers_of(const void *object) {
 static cl_int CL_API_CALL providers_clGetPlatformIDs(cl_uint room, cl_platform_id *out,
                                                      cl_uint *count) {
   cl_uint system = 0, own = 0;
-  cl_int code = CL_SUCCESS;
-  if (providers_system.clGetPlatformIDs) {
-    code = providers_system.clGetPlatformIDs(room, out, &system);
-  }
-  if (code != CL_SUCCESS) system = 0; /* a loader without drivers fails */
-  if (!providers_cpu) {
-    if (count) *count = system;
-    return code;
-  }
+  bool fails = !providers_system.clGetPlatformIDs ||
+               providers_system.clGetPlatformIDs(room, out, &system) != CL_SUCCESS;
+  if (fails) system = 0; /* as a loader without drivers does */
   bool fits = out && room > system;
   providers_cpu->clGetPlatformIDs(fits ? room - system : 0, fits ? out + system : NULL, &own);
   if (count) *count = system + own;

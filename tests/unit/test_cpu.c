@@ -346,7 +346,7 @@ END_TEST
 
 int main(void) {
   const char *missing;
-  cl = halo_cpu_open(NULL, &missing);
+  cl = halo_cpu_open(&missing);
   if (!cl) {
     printf("skipped: cpu: %s\n", missing);
     return 77;
