@@ -18,7 +18,7 @@ halo_status halo_fail(halo_status status, const char *format, ...)
 halo_status halo_fail_in(halo_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What ends the noun behind a number in a message: "%d argument%s". */
+/* The ending of the noun behind a number in a message: "%d argument%s". */
 static inline const char *halo_plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 /* Saves and restores the message around clean-up that may itself fail, so that a cleanup error

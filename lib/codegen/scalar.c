@@ -50,7 +50,7 @@ static void scalar_need(const scalar_ctx *c, const char *section) {
   halo_sections_add(c->sections, section);
 }
 
-/* What a section has for the type that computes it. */
+/* Asks for the part of a section that is for the computing type. */
 static void scalar_need_type(const scalar_ctx *c, const char *section) {
   halo_sections_add_for(c->sections, section, halo_type_name(c->carrier));
 }

@@ -329,8 +329,8 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
     compile_set_attributes(w, f, target);
     if (f != w->kernel) l->set_linkage(f, LLVM_LINK_INTERNAL);
   }
-  /* What is put in place knows from where its pointers come only when they are no variables any more, and what it calls is
-   * in place itself: a call that gets two of them is one that may access both. */
+  /* A function that is inlined knows where its pointers come from only if they are no variables any more and its own calls
+   * are inlined already: LLVM takes a call that gets two pointers for an access to both. */
   if (!cpu_module_run(&w->m, "globaldce,function(sroa,early-cse),cgscc(inline)")) return false;
   bool groups = compile_asks(w, COMPILE_LOCAL_X) || compile_asks(w, COMPILE_GROUP_X);
   w->loops = !kernel->waits && compile_asks(w, COMPILE_GLOBAL_X);
@@ -346,8 +346,8 @@ static bool compile_prepare(compile_work *w, cpu_kernel_code *kernel, const cpu_
   return true;
 }
 
-/* What all items of a call ask alike, as which row they are in, is asked before the loop over them, which is there once for each
- * answer: else vectors do both and choose. */
+/* Tests that all items of a call answer alike, such as the row's, move out of the loop over the items, which then exists once
+ * for each answer: otherwise vectors compute both branches and choose. */
 static bool compile_optimise(const compile_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";

@@ -255,7 +255,7 @@ cl_int CL_API_CALL cpu_clBuildProgram(cl_program program, cl_uint count, const c
   return good ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
 }
 
-/* What is compiled here is linked, too. */
+/* The provider compiles and links in one step, clBuildProgram. */
 cl_int CL_API_CALL cpu_clCompileProgram(cl_program program, cl_uint count, const cl_device_id *ids,
                                         const char *options, cl_uint headers,
                                         const cl_program *list, const char **names,

@@ -237,7 +237,7 @@ typedef struct halo_call_walk {
  * the end. */
 halo_computation *halo_call_walk_next(halo_call_walk *walk, const halo_instr **from);
 
-/* ---- What is refused before passes and plans work on a module ---- */
+/* ---- Checks before passes and plans work on a module ---- */
 
 /* HALO_UNIMPLEMENTED where a computation would have more than some millions of instructions if what it calls stood at
  * each place that calls it: passes put calls and maps there; plans, and the partitioner, loops and branches too

@@ -100,7 +100,7 @@ halo_compare_type halo_compare_type_of(const halo_instr *compare) {
   return halo_type_is_sint(type) ? HALO_COMPARE_SIGNED : HALO_COMPARE_UNSIGNED;
 }
 
-/* What the opcode alone says: 1 has effects, 0 has none, -1 ask the computations it calls. */
+/* The answer of the opcode alone: 1 has effects, 0 has none, -1 ask the computations it calls. */
 static int instr_own_effect(const halo_instr *instr) {
   if (instr->opcode == HALO_OP_CUSTOM_CALL) {
     return halo_instr_bool(instr, HALO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, false);

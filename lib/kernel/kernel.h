@@ -50,7 +50,7 @@ uint32_t halo_text_holes(const char *text);
 
 /* ---- Kernels ---- */
 
-/* What kernels get by value. */
+/* Meaning of a kernel's arguments by value. */
 typedef enum halo_argument_value {
   HALO_VALUE_NONE,        /* a buffer */
   HALO_VALUE_NUMBER,      /* a number known when the plan is made, such as a size */
@@ -67,7 +67,7 @@ typedef struct halo_kernel_param {
   bool is_whole;    /* begins at offset 0, and has none as an argument */
 } halo_kernel_param;
 
-/* What its code has, or may have. */
+/* Facts: constructs that its code has, or may have. */
 enum {
   HALO_FACT_LOOPS = 1 << 0,
   HALO_FACT_TESTS = 1 << 1,   /* branches, or choices between values */

@@ -27,7 +27,7 @@ void halo_sections_join(halo_sections *set, const halo_sections *other);
 /* Appends the text of the sections, in the order of the files. */
 void halo_sections_print(halo_strbuf *out, const halo_sections *set);
 
-/* ---- What embed.py makes of the files ---- */
+/* ---- Tables that embed.py makes of the files ---- */
 
 typedef struct halo_cl_section {
   const char *name;   /* NULL ends the list */

@@ -5,20 +5,19 @@
 #include <stdarg.h>
 #include <string.h>
 
+bool halo_kernels_is_entry(const char *entry, size_t length, const char *family, const char *name) {
+  size_t front = strlen(family), back = strlen(name);
+  return length == front + 1 + back && strncmp(entry, family, front) == 0 && entry[front] == ':' &&
+         strncmp(entry + front + 1, name, back) == 0;
+}
+
 int halo_kernels_listed(const char *list, const char *family, const char *name) {
   int verdict = 0;
   while (list && *list) {
     size_t item = strcspn(list, ",");
     bool skip = *list == '-';
-    const char *entry = list + skip;
-    size_t length = item - skip, family_length = strlen(family);
-    if (length > family_length && strncmp(entry, family, family_length) == 0 &&
-        entry[family_length] == ':') {
-      const char *wanted = entry + family_length + 1;
-      size_t wanted_length = length - family_length - 1;
-      if (wanted_length == strlen(name) && strncmp(wanted, name, wanted_length) == 0) {
-        verdict = skip ? -1 : 1;
-      }
+    if (item > (size_t)skip && halo_kernels_is_entry(list + skip, item - skip, family, name)) {
+      verdict = skip ? -1 : 1;
     }
     list += item;
     if (*list == ',') list++;

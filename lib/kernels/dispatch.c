@@ -78,13 +78,8 @@ static const halo_instr *dispatch_reduction(const halo_computation *body) {
 static bool dispatch_exists(const char *entry, size_t length) {
   for (size_t f = 0; f < DISPATCH_FAMILIES; f++) {
     const halo_family *family = dispatch_families[f];
-    size_t n = strlen(family->name);
-    if (length <= n + 1 || strncmp(entry, family->name, n) != 0 || entry[n] != ':') continue;
     for (const halo_implementation *i = family->implementations; i->name; i++) {
-      if (strlen(i->name) == length - n - 1 &&
-          strncmp(entry + n + 1, i->name, length - n - 1) == 0) {
-        return true;
-      }
+      if (halo_kernels_is_entry(entry, length, family->name, i->name)) return true;
     }
   }
   return false;

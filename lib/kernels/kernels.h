@@ -43,7 +43,7 @@ typedef struct halo_scratch {
   int64_t bytes;
 } halo_scratch;
 
-/* What loops over elements have found out of a fusion (loop/forms.c), at first nothing. */
+/* Answers about a fusion that the forms of loops share (loop/forms.c); none is known at first. */
 typedef struct halo_loop_facts halo_loop_facts;
 halo_loop_facts *halo_loop_facts_create(halo_arena *arena);
 
@@ -119,7 +119,9 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
 
 /* How messages name that list. */
 #define HALO_KERNELS_LIST "the list of kernels (--kernels, HALO_KERNELS)"
-/* What a HALO_KERNELS list says of "family:name": 1 forced, -1 skipped, 0 nothing. */
+/* Whether an entry of that list, of `length` characters and without its minus sign, is "family:name". */
+bool halo_kernels_is_entry(const char *entry, size_t length, const char *family, const char *name);
+/* How a list of kernels decides about "family:name": 1 forced, -1 skipped, 0 not named. */
 int halo_kernels_listed(const char *list, const char *family, const char *name);
 
 /* ---- For the families ---- */
@@ -132,7 +134,7 @@ static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {
 static inline const halo_target *halo_lowering_target(const halo_lowering *l) {
   return &l->computation->module->target;
 }
-/* What it takes there. */
+/* Its prices. */
 static inline const halo_prices *halo_lowering_prices(const halo_lowering *l) {
   return &halo_lowering_target(l)->prices;
 }

@@ -121,8 +121,8 @@ static bool native_choose(halo_native_work *w) {
   halo_strbuf_printf(&name, "_pocl_kernel_%s_workgroup", w->kernel->name);
   l->set_name(w->m.entry, halo_strbuf_text(&name), name.length);
   halo_strbuf_deinit(&name);
-  /* What is put in place knows from where its pointers come only when they are no variables any more, and what it calls is
-   * in place itself: a call that gets two of them is one that may access both. */
+  /* A function that is inlined knows where its pointers come from only if they are no variables any more and its own calls
+   * are inlined already: LLVM takes a call that gets two pointers for an access to both. */
   cpu_module_set_flag(&w->m, kernel, "noinline", true);
   bool good = cpu_module_run(&w->m, "globaldce,function(sroa,early-cse),cgscc(inline)");
   cpu_module_inline(&w->m, kernel);
@@ -255,8 +255,8 @@ static void native_mark_scopes(const halo_native_work *w) {
 
 /* ---- Optimising ---- */
 
-/* What a whole group asks alike, as which row it is in, is asked before the loop over its items, which is there once for each
- * answer: else vectors do both and choose. */
+/* Tests that all items of a group answer alike, such as the row's, move out of the loop over the items, which then exists once
+ * for each answer: otherwise vectors compute both branches and choose. */
 static bool native_optimise(const halo_native_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";

@@ -300,7 +300,7 @@ const halo_sharding *halo_spmd_publish(halo_spmd *p, const halo_spmd_sharding *f
   return out;
 }
 
-/* ---- What callers are told ---- */
+/* ---- Shardings for callers ---- */
 
 /* Cuts of a dimension up to the first by a part of an axis of the text's: callers know their axes alone. */
 static void mesh_whole_axes(const halo_spmd_mesh *mesh, halo_spmd_axes *axes) {

@@ -121,7 +121,7 @@ bool halo_spmd_rule_can_combine(const halo_computation *c, halo_type type) {
   return halo_opcode_associates(root->opcode, type) && halo_opcode_commutes(root->opcode, type);
 }
 
-/* ---- What parts of a window need ---- */
+/* ---- Neighbours that parts of a window need ---- */
 
 static int64_t rule_floor(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 

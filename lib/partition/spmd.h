@@ -90,7 +90,7 @@ typedef struct halo_spmd_rule {
 /* Axes for each factor of a rule. */
 typedef halo_spmd_axes halo_spmd_assignment;
 
-/* What is known of an instruction while the pass runs: its `data`. */
+/* The pass's notes about an instruction: its `data`. */
 typedef struct halo_spmd_node {
   int32_t count;
   halo_spmd_leaf **leaves; /* of its shape, over all depths */
@@ -184,7 +184,7 @@ halo_instr *halo_spmd_leave(halo_spmd *p, halo_spmd_leaf *leaf, const halo_shard
 /* A leaf's value under a sharding; made once for each, when it is wanted, of what takes the least to make it of.
  * NULL after a failure. */
 halo_instr *halo_spmd_value(halo_spmd *p, halo_spmd_leaf *leaf, const halo_spmd_sharding *to);
-/* What that takes: bytes that each partition receives. */
+/* The price of that: bytes that each partition receives. */
 double halo_spmd_value_cost(halo_spmd *p, const halo_spmd_leaf *leaf, const halo_spmd_sharding *to);
 /* Gives a leaf its value, which lies as `from` says. */
 void halo_spmd_define(halo_spmd *p, halo_spmd_leaf *leaf, halo_instr *value,
@@ -243,7 +243,7 @@ void halo_spmd_project(const halo_spmd *p, const halo_spmd_rule *rule, int32_t t
 void halo_spmd_assemble(const halo_spmd *p, const halo_spmd_rule *rule, int32_t tensor,
                         const halo_spmd_assignment *axes, halo_spmd_sharding *out);
 
-/* ---- What the module says: annotate.c, marks.c ---- */
+/* ---- Shardings in the module's text: annotate.c, marks.c ---- */
 
 /* Makes nodes, leaves and boxes for all that the entry reaches, with what the text says. Each computation of a
  * loop or branch has one caller. HALO_INVALID_ARGUMENT for shardings that do not fit. */
@@ -310,7 +310,7 @@ halo_status halo_spmd_write_results(halo_spmd *p, const halo_instr *root);
 /* tidy.c: sums of all-reduces in a computation that is written become all-reduces of sums, and what
  * nothing needs goes, collectives that this pass made too. */
 halo_status halo_spmd_tidy(const halo_spmd *p, halo_computation *computation);
-/* What callers are told of a leaf of which the text says nothing: as propagation has it. */
+/* The sharding that propagation found for a leaf without one in the text, for callers. */
 const halo_sharding *halo_spmd_found(halo_spmd *p, const halo_spmd_leaf *leaf);
 /* Values of leaves as one value of a shape, tuples packed; and the other way. */
 halo_instr *halo_spmd_pack(halo_spmd *p, const halo_shape *shape, halo_instr *const *leaves);

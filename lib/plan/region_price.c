@@ -101,7 +101,7 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   price.able = step->kind == HALO_STEP_COPY;
   if (step->kind == HALO_STEP_KERNEL) price.able = lower_is_plain(e->unit_is_plain, step);
   double work = lower_work(e->target, e->s->caps, step);
-  /* What can be launched with others costs a share of that. */
+  /* A step that can be launched with others costs a share of that. */
   int32_t share = e->s->shares ? e->s->shares[step->number] : 0;
   double launch = p->region_waking * p->launch;
   price.as_steps = launch / (share > 1 ? share : 1) + work;

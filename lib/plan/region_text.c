@@ -143,7 +143,7 @@ static bool region_is_own(const region_text *t, const halo_step *step, int32_t b
 }
 
 /* A call of a function of its own for the step. Compilers put all of a kernel into one function else, and take more
- * than twice as long for one that is twice as long. What the step writes is `restrict`: vectors need tests for overlaps
+ * than twice as long for one that is twice as long. Buffers that the step writes are `restrict`: vectors need tests for overlaps
  * otherwise, and LLVM 21 makes no vectors of a few items then. */
 static void region_add_function(region_text *t, const halo_step *step, const char *loop) {
   halo_strbuf *functions = &t->functions;

@@ -36,7 +36,7 @@ typedef struct region_state {
 /* More steps make long kernels, which take long to build: it is worth more where there are rounds. */
 enum { REGION_STEPS = 64, REGION_ROUNDS = 16 /* of a loop of unknown length, as a guess */ };
 
-/* ---- What steps take: region_price.c ---- */
+/* ---- Prices of steps: region_price.c ---- */
 
 region_price region_price_step(const region_state *e, const halo_step *step);
 region_price region_price_list(const region_state *e, const halo_steps *steps);

@@ -141,7 +141,7 @@ static bool declares_array(const char *text) {
   return any;
 }
 
-/* What is decided by facts is wrong where code has more than they say. */
+/* A plan that decides by facts is wrong where code has more than the facts say. */
 static void check_facts(const halo_kernel *kernel, const char *about) {
   static const char *const loops[] = {"for (", "while (", NULL}, *const returns[] = {"return;",
                                                                                      NULL};

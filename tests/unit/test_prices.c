@@ -26,7 +26,7 @@ START_TEST(rows_are_whole) {
 }
 END_TEST
 
-/* What versions before there was a table wrote. */
+/* Files of versions before the table. */
 START_TEST(older_files_are_read) {
   halo_prices p = halo_prices_cpu;
   bool set[HALO_PRICE_COUNT] = {false};

@@ -242,7 +242,7 @@ static bool dot_panels_supports(const halo_lowering *l, const char **why) {
   return dot_is_plain(&v, why);
 }
 
-/* What packing `elements` that take so many bytes each takes. */
+/* Seconds to pack `elements` that take so many bytes each. */
 static double dot_pack_cost(const halo_prices *p, double elements, double bytes) {
   return p->dot_panels_start + elements * bytes / p->bandwidth;
 }

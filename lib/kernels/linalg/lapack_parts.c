@@ -10,7 +10,7 @@ halo_lapack_view lapack_view(const halo_lowering *l) {
   return v;
 }
 
-/* What a helper of the kernel reads or stores: the call's operand or result `leaf`, by coordinates with these names. */
+/* A helper of the kernel, which reads or stores the call's operand or result `leaf`, by coordinates with these names. */
 typedef struct lapack_part {
   const char *hole, *suffix, *names[2];
   int rank, leaf;

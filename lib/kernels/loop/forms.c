@@ -5,7 +5,7 @@
 
 typedef enum form_answer { FORM_UNASKED, FORM_NO, FORM_YES } form_answer;
 
-/* What forms find out by emitting code to look at it, once for all questions about a fusion. */
+/* Answers that need code to be emitted and looked at, found once for all questions about a fusion. */
 struct halo_loop_facts {
   bool known;
   loop_shape shape; /* items, and the row of what is not flat */
@@ -35,7 +35,7 @@ halo_loop_facts *halo_loop_facts_create(halo_arena *arena) {
   return halo_arena_new(arena, halo_loop_facts);
 }
 
-/* What the simplest loop takes, so many times. */
+/* The price of the simplest loop, so many times. */
 static double form_cost(const halo_lowering *l, double times) {
   double launch = halo_lowering_prices(l)->launch;
   return launch + times * (halo_loop_cost(l) - launch);

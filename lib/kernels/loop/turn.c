@@ -71,8 +71,8 @@ bool halo_turn_supports(const halo_lowering *l, const char **why) {
   return true;
 }
 
-/* A loop reads a line of memory for each element. What lies in a CPU's first caches is read
- * as fast by a loop, which takes a third of the time to compile. */
+/* A loop reads a line of memory for each element. A loop reads arrays in a CPU's first caches
+ * as fast, and takes a third of the time to compile. */
 double halo_turn_cost(const halo_lowering *l) {
   enum { NEAR = 1 << 14 }; /* elements */
   const halo_prices *p = halo_lowering_prices(l);

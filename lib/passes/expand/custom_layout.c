@@ -41,15 +41,16 @@ static bool layout_is_plain(const halo_shape *shape) {
   return !halo_shape_is_array(shape) || halo_shape_has_default_layout(shape);
 }
 
-/* An operand as it lies in memory under the layouts of `shape`; NULL after a failure. */
-static halo_instr *layout_operand(halo_expander *x, halo_instr *value, const halo_shape *shape) {
+/* A value as it lies in memory under the layouts of `shape`, or, `to_physical` false, the value that lies so. NULL after a failure. */
+static halo_instr *layout_change(halo_expander *x, halo_instr *value, const halo_shape *shape,
+                                 bool to_physical) {
   if (layout_is_plain(shape)) return value;
-  if (halo_shape_is_array(shape)) return layout_transpose(x, value, shape, true);
+  if (halo_shape_is_array(shape)) return layout_transpose(x, value, shape, to_physical);
   halo_arena *arena = &x->r->computation->module->arena;
   halo_instr **parts = halo_arena_array(arena, halo_instr *, shape->count);
   for (int32_t i = 0; i < shape->count; i++) {
     halo_instr *part = halo_rewrite_make_gte(x->r, x->like, value, i);
-    parts[i] = layout_operand(x, part, shape->elements[i]);
+    parts[i] = layout_change(x, part, shape->elements[i], to_physical);
     if (!parts[i]) return NULL;
   }
   return halo_expand_tuple(x, parts, shape->count);
@@ -87,19 +88,6 @@ static void layout_constrain(halo_expander *x, halo_instr *instr) {
   const halo_attr attr = {.id = HALO_ATTR_OPERAND_LAYOUT_CONSTRAINTS,
                           .shapes = {.data = shapes, .count = instr->operand_count}};
   halo_instr_set_attr(instr, &attr);
-}
-
-/* What the physical value stands for. */
-static halo_instr *layout_logical(halo_expander *x, halo_instr *value, const halo_shape *shape) {
-  if (layout_is_plain(shape)) return value;
-  if (halo_shape_is_array(shape)) return layout_transpose(x, value, shape, false);
-  halo_arena *arena = &x->r->computation->module->arena;
-  halo_instr **parts = halo_arena_array(arena, halo_instr *, shape->count);
-  for (int32_t i = 0; i < shape->count; i++) {
-    halo_instr *part = halo_rewrite_make_gte(x->r, x->like, value, i);
-    parts[i] = layout_logical(x, part, shape->elements[i]);
-  }
-  return halo_expand_tuple(x, parts, shape->count);
 }
 
 static const halo_shape *layout_row_major(halo_arena *arena, const halo_shape *shape) {
@@ -147,7 +135,7 @@ halo_instr *halo_expand_custom_layout(halo_expander *x, halo_instr *instr) {
   halo_instr **operands = halo_arena_array(&module->arena, halo_instr *, instr->operand_count + 1);
   for (int32_t i = 0; i < instr->operand_count; i++) {
     operands[i] = instr->operands[i];
-    if (wanted) operands[i] = layout_operand(x, operands[i], wanted->shapes.data[i]);
+    if (wanted) operands[i] = layout_change(x, operands[i], wanted->shapes.data[i], true);
     if (!operands[i]) return NULL;
   }
   halo_instr *call = halo_rewrite_make(x->r, instr, HALO_OP_CUSTOM_CALL,
@@ -158,5 +146,5 @@ halo_instr *halo_expand_custom_layout(halo_expander *x, halo_instr *instr) {
   for (int32_t i = 0; i < instr->control_pred_count; i++) {
     halo_rewrite_add_control_pred(call, instr->control_preds[i]);
   }
-  return layout_logical(x, call, instr->shape);
+  return layout_change(x, call, instr->shape, false);
 }

@@ -3,7 +3,7 @@
  *
  * In: a simplified module, everything inside row-major. Out: the same module in which each group is a fusion
  * instruction, whose computation is the kernel's body. The plan makes a step of each fusion and of each instruction that
- * was left alone. What is worth a buffer follows from the module's target (hlo/target.h). The passes, in order:
+ * was left alone. The module's target (hlo/target.h) decides which values are worth a buffer. The passes, in order:
  *
  *   placed_updates.c  a row that is put into a value which is made and read elementwise is chosen by its position, so that
  *                     the value needs no memory

@@ -48,7 +48,7 @@ halo_simplify_fn halo_simplify_add;
 halo_simplify_fn halo_simplify_reduce, halo_simplify_dot, halo_simplify_conditional,
     halo_simplify_while;
 
-/* ---- What the rules share (constants.c) ---- */
+/* ---- Shared by the rules (constants.c) ---- */
 
 /* Operand `i` of an instruction that is not the one at hand, resolved. */
 static inline halo_instr *halo_simplify_arg(const halo_instr *instr, int32_t i) {
