@@ -42,6 +42,8 @@ offers 'fusion' opt --passes fus
 offers '' run ''
 offers '' run --input ''
 offers 'programs' bench prog
+offers 'choices' bench ch
+offers '--slow' bench choices --sl
 offers '--form' bench scale --fo
 offers '--first-step' bench --fi
 offers '' bench programs ''

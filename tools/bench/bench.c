@@ -256,11 +256,13 @@ static const tool_option bench_options_table[] = {
     {0},
 };
 
-#define BENCH_PARTS "collectives, costs, elementwise, programs, scale"
+#define BENCH_PARTS "choices, collectives, costs, elementwise, programs, scale"
 
 static void bench_help(void) {
   puts(
       "Usage: halo bench [OPTIONS]\n"
+      "       halo bench choices [OPTIONS] [FILE...]   the implementation of each step against "
+      "others\n"
       "       halo bench collectives [OPTIONS]   exchanges between replicas, by size\n"
       "       halo bench costs [OPTIONS]   what compiling takes a launch, a byte, an operation to "
       "cost\n"
@@ -281,6 +283,7 @@ int tool_bench(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "collectives") == 0) {
     return bench_collectives(argc - 1, argv + 1);
   }
+  if (argc > 1 && strcmp(argv[1], "choices") == 0) return bench_choices(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "costs") == 0) return bench_costs(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "programs") == 0) return bench_programs(argc - 1, argv + 1);
   if (argc > 1 && strcmp(argv[1], "elementwise") == 0) return bench_elementwise(argc - 1, argv + 1);

@@ -170,6 +170,8 @@ int bench_first_step(const char *device, const char *path, int pause);
 /* `halo bench scale`, a command of its own (scale.c): argv[0] is "scale". */
 int bench_scale(int argc, char **argv);
 
+/* `halo bench choices`, another (choices.c): argv[0] is "choices". */
+int bench_choices(int argc, char **argv);
 /* `halo bench costs`, another (costs.c): argv[0] is "costs". */
 int bench_costs(int argc, char **argv);
 /* collectives.c: `halo bench collectives`. */
