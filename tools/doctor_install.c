@@ -90,6 +90,7 @@ static const struct {
     {"Portable Computing Language", "3.1", "pthread", "PoCL 3.1"},
     {"Portable Computing Language", "6.0", "cpu", "PoCL 6.0"},
     {"Portable Computing Language", "7.1", "cpu", "PoCL 7.1"},
+    {"Halocline", "clang-15", "", "Halocline, LLVM 15"},
     {"Intel(R) OpenCL", "2026.22.10", "", "Intel OpenCL 2026.22.10"},
     {"rusticl", "22.3.6", "llvmpipe", "Mesa 22.3.6, llvmpipe"},
     {"Oclgrind", "21.10", "", "Oclgrind 21.10"},

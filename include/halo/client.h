@@ -99,6 +99,12 @@ typedef struct halo_device_identity {
 /* Fills in *out. */
 HALO_API void halo_device_get_identity(const halo_device *device, halo_device_identity *out);
 
+/* The cl_device_id of a device, for programs that make OpenCL calls of their own beside the library; NULL for a null device. It is
+ * valid as long as the client is. An ICD loader's functions take the identifier of the library's own processor device too (as
+ * far as it has them: those that the library calls, and contexts without properties), though its platform is not in the
+ * loader's list. Any thread. */
+HALO_API void *halo_device_get_cl_device(const halo_device *device);
+
 /* The costs of operations on a device. Compilation uses these costs to decide which values are worth
  * memory and a kernel of their own. They change results only as a different order of summation
  * does. */

@@ -231,6 +231,8 @@ void halo_device_get_identity(const halo_device *device, halo_device_identity *o
   memcpy(out->address, identity.address, sizeof out->address);
 }
 
+void *halo_device_get_cl_device(const halo_device *device) { return device->cl->id; }
+
 void halo_device_memory_stats(halo_device *device, halo_memory_stats *out) {
   halo_cl_memory_stats stats;
   halo_cl_memory_get_stats(device->cl, &stats);

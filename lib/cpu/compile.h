@@ -38,4 +38,8 @@ typedef struct cpu_image cpu_image;
 cpu_image *cpu_image_load(cpu_kernel_code *kernels, uint32_t count, char **why);
 void cpu_image_drop(cpu_image *image);
 
+/* half.c: a float of a half and back, rounded to the nearest, as compiled code passes them: a half is in the low 16 bits. */
+float cpu_half_extend(float half);
+float cpu_half_truncate(float x);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu/device.c: the platform, the processor as a device, its parts, and contexts. */
 #include "base/memory.h"
-#include "base/processor.h"
 #include "cpu/objects.h"
+#include "cpu/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,13 +81,10 @@ static cl_ulong device_cache(void) {
   return 0;
 }
 
-/* Bytes of a vector register. */
+/* Bytes of a vector register, of the processor that code is made for. */
 static cl_uint device_vector(void) {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") ? 64 : __builtin_cpu_supports("avx") ? 32 : 16;
-#else
-  return 16;
-#endif
+  const char *march = cpu_target_march();
+  return strcmp(march, "skylake-avx512") == 0 ? 64 : strcmp(march, "haswell") == 0 ? 32 : 16;
 }
 
 static cl_int device_text(cl_device_info what, size_t room, void *out, size_t *size) {

@@ -6,14 +6,14 @@
 #include "cpu/target.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,56 +62,89 @@ void cpu_describe_driver(char *out, size_t size) {
 
 /* ---- A process ---- */
 
-/* A file in memory; -1: there is no room for it. */
-static int front_file(const char *text, size_t size) {
-  int file = memfd_create("halo", MFD_CLOEXEC);
-  for (size_t at = 0; file >= 0 && at < size;) {
-    ssize_t written = write(file, text + at, size - at);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      close(file);
-      return -1;
-    }
-    at += (size_t)written;
-  }
-  if (file >= 0) lseek(file, 0, SEEK_SET);
-  return file;
-}
-
-static bool front_read(int file, halo_strbuf *out) {
-  char buffer[16384];
-  if (lseek(file, 0, SEEK_SET) < 0) return false;
-  for (;;) {
-    ssize_t count = read(file, buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return count == 0;
-    halo_strbuf_append_n(out, buffer, (size_t)count);
-  }
-}
-
-/* Runs a program with these files as its input, output and messages. False: it failed, or could not be started. A process that
- * ignores SIGCHLD is not told how its children end. */
-static bool front_spawn(char *const *arguments, int in, int out, int messages) {
+/* Starts the program with these as its input and output, and its messages. False: it could not be started. */
+static bool front_start(char *const *arguments, int in_and_out, int messages, pid_t *child) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   sigset_t none;
-  pid_t child;
-  int status = 0;
   sigemptyset(&none);
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, in, 0);
-  posix_spawn_file_actions_adddup2(&files, out, 1);
+  posix_spawn_file_actions_adddup2(&files, in_and_out, 0);
+  posix_spawn_file_actions_adddup2(&files, in_and_out, 1);
   posix_spawn_file_actions_adddup2(&files, messages, 2);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &none);
-  int code = posix_spawn(&child, front_program, &files, &attributes, arguments, environ);
+  int code = posix_spawn(child, front_program, &files, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
-  if (code != 0) return false;
+  return code == 0;
+}
+
+/* A process that ignores SIGCHLD is not told how its children end. */
+static bool front_wait(pid_t child) {
   pid_t ended;
+  int status = 0;
   while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
   return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Takes what a program writes to the socket. False: it has closed it. */
+static bool front_take(int socket, halo_strbuf *out) {
+  char buffer[16384];
+  ssize_t count = recv(socket, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (count < 0) return errno == EINTR || errno == EAGAIN;
+  halo_strbuf_append_n(out, buffer, (size_t)count);
+  return count > 0;
+}
+
+/* Gives the program its input, and takes its output and messages until it closes both. */
+static void front_talk(int work, const halo_strbuf *text, halo_strbuf *made, int messages,
+                       halo_strbuf *log) {
+  struct pollfd files[] = {{work, POLLIN | POLLOUT, 0}, {messages, POLLIN, 0}};
+  size_t sent = 0;
+  while (files[0].fd >= 0 || files[1].fd >= 0) {
+    if (poll(files, 2, -1) < 0 && errno != EINTR) return;
+    if (files[0].revents & POLLOUT) {
+      ssize_t count =
+          send(work, text->data + sent, text->length - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (count > 0) sent += (size_t)count;
+      bool over = sent == text->length || (count < 0 && errno != EINTR && errno != EAGAIN);
+      if (over) shutdown(work, SHUT_WR);
+      if (over) files[0].events = POLLIN;
+    }
+    short ready = POLLIN | POLLHUP | POLLERR;
+    if ((files[0].revents & ready) && !front_take(work, made)) files[0].fd = -1;
+    if ((files[1].revents & ready) && !front_take(messages, log)) files[1].fd = -1;
+  }
+}
+
+static void front_close(int pair[2]) {
+  for (int i = 0; i < 2; i++) {
+    if (pair[i] >= 0) close(pair[i]);
+    pair[i] = -1;
+  }
+}
+
+/* Runs the program on a text. False: it failed, or could not be started. Nothing is written to files, which may be limited in
+ * size (RLIMIT_FSIZE), and a program that ends early raises no SIGPIPE. */
+static bool front_run(char *const *arguments, const halo_strbuf *text, halo_strbuf *made,
+                      halo_strbuf *log) {
+  int work[2] = {-1, -1}, messages[2] = {-1, -1};
+  pid_t child;
+  bool good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, work) == 0 &&
+              socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, messages) == 0 &&
+              front_start(arguments, work[1], messages[1], &child);
+  if (good) {
+    close(work[1]);
+    close(messages[1]);
+    work[1] = messages[1] = -1;
+    front_talk(work[0], text, made, messages[0], log);
+    good = front_wait(child);
+  }
+  front_close(work);
+  front_close(messages);
+  return good;
 }
 
 /* ---- Compiling ---- */
@@ -151,14 +184,8 @@ bool cpu_front_compile(const char *source, const char *options, unsigned char **
   halo_strbuf text = {0}, made = {0};
   cpu_source_begin(&text, source);
   halo_strbuf_append(&text, source);
-  int in = front_file(text.data, text.length), out = front_file("", 0), told = front_file("", 0);
-  bool good = in >= 0 && out >= 0 && told >= 0 && front_spawn(arguments, in, out, told);
-  if (told >= 0) front_read(told, log);
-  good = good && front_read(out, &made) && made.length > 0;
+  bool good = front_run(arguments, &text, &made, log) && made.length > 0;
   if (!good && !log->length) halo_strbuf_printf(log, "%s could not be run", front_program);
-  if (in >= 0) close(in);
-  if (out >= 0) close(out);
-  if (told >= 0) close(told);
   halo_free(copy);
   halo_strbuf_deinit(&text);
   *size = made.length;

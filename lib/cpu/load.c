@@ -24,7 +24,8 @@ static const struct {
                     LOAD_BOTH(fma) LOAD_BOTH(fmod) LOAD_BOTH(ldexp) LOAD_BOTH(log) LOAD_BOTH(log1p)
                         LOAD_BOTH(log2) LOAD_BOTH(pow) LOAD_BOTH(rint) LOAD_BOTH(round)
                             LOAD_BOTH(sin) LOAD_BOTH(sinh) LOAD_BOTH(tan) LOAD_BOTH(tanh)
-                                LOAD_BOTH(trunc)
+                                LOAD_BOTH(trunc){"__extendhfsf2", (void *)cpu_half_extend},
+    {"__truncsfhf2", (void *)cpu_half_truncate},
 #undef LOAD_BOTH
 #undef LOAD_ONE
 };

@@ -2,6 +2,7 @@
 /* cpu/target.c: the processor that code is made for. */
 #include "cpu/target.h"
 
+#include "base/config.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -12,15 +13,30 @@
 #endif
 #include <pthread.h>
 #include <stdbool.h>
+#include <string.h>
 
 static pthread_once_t target_once = PTHREAD_ONCE_INIT;
 static cpu_target target_host;
+
+/* What $HALO_CPU may name: processors that have less. Each can do what those before it can. */
+static const char *const target_lesser[] = {"x86-64", "haswell"};
+
+/* The processor that $HALO_CPU names; NULL: none. */
+static const char *target_wanted(void) {
+  const char *wish = halo_config_text(HALO_CONFIG_CPU);
+  for (size_t i = 0; wish && i < sizeof target_lesser / sizeof *target_lesser; i++) {
+    if (strcmp(wish, target_lesser[i]) == 0) return target_lesser[i];
+  }
+  return NULL;
+}
 
 /* LLVM that does not know a processor with vectors of 64 bytes takes it for an older one without; its features are right in any
  * case, which it asks the processor for. */
 const char *cpu_target_march(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
+  const char *wanted = target_wanted();
+  if (wanted) return wanted;
   bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
   if (wide) return "skylake-avx512";
@@ -48,10 +64,10 @@ static void target_find(void) {
   const halo_llvm *l = halo_llvm_opened();
   halo_strbuf text = {0};
   char *features = l->features_of_host();
-  halo_strbuf_append(&text, features);
+  if (!target_wanted()) halo_strbuf_printf(&text, "%s,", features); /* else what the name says */
   l->message_dispose(features);
   /* LLVM 18 crashes over loops with half numbers where it may compute in them. */
-  halo_strbuf_append(&text, ",-avx512fp16");
+  halo_strbuf_append(&text, "-avx512fp16");
   target_host.features = halo_strbuf_take(&text);
 #if defined(__x86_64__)
   target_host.cpu = cpu_target_march();

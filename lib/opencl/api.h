@@ -7,6 +7,7 @@
 #include "base/status.h"
 
 #include <CL/cl.h>
+#include <stdbool.h>
 
 /* Every function that the library calls, all of OpenCL 1.2. */
 #define HALO_CL_FUNCTIONS(X)                                                                       \
@@ -65,6 +66,9 @@ typedef struct halo_cl_api {
 /* Fills a table from the functions that the process has already (it links a loader, or a tool was preloaded), else from
  * libOpenCL. Returns NULL, or why it cannot: a text that stays valid until the thread's next call of this or of dlopen. */
 const char *halo_cl_api_load(halo_cl_api *out);
+
+/* Whether the process has OpenCL's functions already. Any thread. */
+bool halo_cl_api_is_loaded(void);
 
 /* Where a loader is installed and cannot be used: writes to `out` which file that is, and returns why, a part of `error`,
  * which is the text of halo_cl_api_load, or dlerror's about libOpenCL.so.1. `folders` is the value of LD_LIBRARY_PATH, or

@@ -23,8 +23,10 @@ static const struct {
 
 static const char load_name[] = "libOpenCL.so.1";
 
+bool halo_cl_api_is_loaded(void) { return dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != NULL; }
+
 const char *halo_cl_api_load(halo_cl_api *out) {
-  bool is_here = dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != NULL;
+  bool is_here = halo_cl_api_is_loaded();
   void *library = is_here ? RTLD_DEFAULT : dlopen(load_name, RTLD_LAZY | RTLD_LOCAL);
   if (!is_here && !library) return dlerror();
   *out = (halo_cl_api){0};

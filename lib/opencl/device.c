@@ -26,9 +26,10 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   cl_int code;
   HALO_TRY(halo_cl_select(item->selector, &device->platform, &device->id, &device->caps));
   if (item->parts) HALO_TRY(device_take_part(device, item));
+  bool own = halo_cpu_owns(device->id);
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
-  bool own = halo_cpu_owns(device->id);
+  if (own) properties[0] = 0; /* the ICD loader does not list this platform */
   if (own) device->here_id = device->id;
   if (!item->parts && !own) {
     device->here_id = halo_cl_select_here(device->platform, &device->caps);

@@ -394,8 +394,11 @@ static int select_named(const halo_cl_listing *list, int count, const char *part
   return -1;
 }
 
-/* The processor by our own provider, in the place of PoCL: programs start sooner and run faster on it. */
+/* The processor by our own provider, in the place of PoCL: programs start sooner and run faster on it. Kernels for GPUs, which
+ * $HALO_TREAT_AS may ask for, have nothing to share among its groups of one item. */
 static int select_own(const halo_cl_listing *list, int count, int chosen) {
+  const char *kind = halo_config_text(HALO_CONFIG_TREAT_AS);
+  if (kind && strcmp(kind, "gpu") == 0) return chosen;
   if (chosen < 0 || !halo_pocl_is(&list[chosen].caps) || !list[chosen].caps.is_cpu) return chosen;
   for (int i = 0; i < count; i++) {
     if (list[i].usable && strcmp(list[i].caps.platform, HALO_CPU_PLATFORM) == 0) return i;

@@ -6,7 +6,7 @@ check check-help 'halo check --help'
 check check-list 'halo check --only list'
 check check-wrong 'halo check --only nothing; halo check --spoil nothing; halo check all'
 check check-null 'halo check --device null:null.txt'
-check check-no-device 'OCL_ICD_VENDORS=/nonexistent halo check'
+check check-no-device 'HALO_CPU=off OCL_ICD_VENDORS=/nonexistent halo check'
 
 # Without what only some devices can do.
 check check-all 'set -o pipefail; halo check | sed -E "1d; /functions of f64/d; s/right +[0-9.]+ m?s/right/; s/^[0-9]+ right, 0 wrong.*/none wrong/"'

@@ -111,7 +111,7 @@ check doctor-caches 'icd pocl libpocl.so.2; library libpocl.so.2; mkdir -p syste
   with=(HOME=/home/other); examine'
 
 # This system: what drivers say when they are loaded, and devices.
-export HOME=$PWD
+export HOME=$PWD HALO_CPU=off
 only_here='unset HALO_DEVICE; mkdir drivers'
 check doctor-broken-loader ': >libOpenCL.so.1; LD_LIBRARY_PATH=. OCL_ICD_VENDORS=/nonexistent halo doctor | sed -n "/^Loader/p; /roblem/,\$p"'
 check doctor-no-folder 'OCL_ICD_VENDORS=/nonexistent halo doctor | sed -n "/^Drivers/p; /problem/,\$p"'

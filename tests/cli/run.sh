@@ -58,7 +58,7 @@ check run-wrong-tolerance 'halo run axpy.hlo --rtol -1'
 check run-wrong-variable 'HALO_DEVICE=no-such-device halo run axpy.hlo 2>&1 | sed "s/there are:.*/there are: .../"
   HALO_DEVICE=cpu/0 halo run axpy.hlo; HALO_DEVICE=no-such-device halo info 2>&1 | head -1'
 check run-no-match 'halo run axpy.hlo --device no-such-device 2>&1 | sed "s/there are:.*/there are: .../"'
-check run-no-device 'OCL_ICD_VENDORS=/nonexistent halo run axpy.hlo'
+check run-no-device 'HALO_CPU=off OCL_ICD_VENDORS=/nonexistent halo run axpy.hlo'
 check run-no-loader ': >libOpenCL.so.1; LD_LIBRARY_PATH=$PWD halo run axpy.hlo --quiet -i a=1 -i x=ones -i y=ones'
 check run-null 'halo run axpy.hlo --device null:null.txt'
 check run-compile-only 'halo run axpy.hlo --compile-only'

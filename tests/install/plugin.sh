@@ -27,7 +27,7 @@ done
 
 if ! { strip -o "$work/plugin" "$plugin" && strip -o "$work/library" "$library"; }; then fail "strip failed"; fi
 # Those who have no more than the Python package ask it why there is no device.
-said=$(OCL_ICD_VENDORS=/nonexistent HALO_PJRT_LIBRARY=$plugin PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$(dirname "$0")/../../python" \
+said=$(HALO_CPU=off OCL_ICD_VENDORS=/nonexistent HALO_PJRT_LIBRARY=$plugin PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$(dirname "$0")/../../python" \
   python3 -m jax_halo doctor) && fail 'python -m jax_halo doctor finds a device'
 [[ $said == *'which does not exist'*'unset OCL_ICD_VENDORS'* ]] || fail "python -m jax_halo doctor says: $said"
 

@@ -39,7 +39,7 @@ def wrong_device():
 
 
 def no_device():
-  out, err = python(DEVICES, OCL_ICD_VENDORS="/nonexistent")
+  out, err = python(DEVICES, HALO_CPU="off", OCL_ICD_VENDORS="/nonexistent")
   assert "CpuDevice" in out and err.count("JAX does not use OpenCL, but another platform: ") == 1, (out, err)
   assert "no OpenCL device" in err, err
 

@@ -70,6 +70,7 @@ END_TEST
 START_TEST(caller_thread) {
   char names[256];
   int version;
+  setenv("HALO_CPU", "off", 1);
   unsetenv("HALO_CACHE_DIR");
   unsetenv("POCL_DEVICES");
   halo_prefer_caller_thread(false);
@@ -85,6 +86,7 @@ END_TEST
 START_TEST(caller_thread_of_program) {
   char names[256];
   int version;
+  setenv("HALO_CPU", "off", 1);
   unsetenv("HALO_CACHE_DIR");
   unsetenv("POCL_DEVICES");
   halo_prefer_caller_thread(true);

@@ -406,6 +406,7 @@ START_TEST(device_none) {
   char empty[] = "/tmp/halo-no-drivers.XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(empty));
   setenv("OCL_ICD_VENDORS", empty, 1);
+  setenv("HALO_CPU", "off", 1);
   halo_cl_device *device;
   ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_NO_DEVICE);
   ck_message_has("pocl-opencl-icd");

@@ -156,6 +156,7 @@ END_TEST
 /* Without a device it is said what to install. */
 START_TEST(no_device) {
   setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+  setenv("HALO_CPU", "off", 1);
   pjrt_open();
   ck_call(api->Plugin_Initialize(ARGS(Plugin_Initialize)));
   PJRT_Client_Create_Args *args = ARGS(Client_Create);

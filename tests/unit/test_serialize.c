@@ -117,7 +117,7 @@ START_TEST(same_results) {
   run_loop(e, expected);
   halo_executable_release(e);
   halo_client_release(client);
-  client = run_client("0:0*2");
+  client = run_client("cpu*2");
   const int second = 1, beyond = 2;
   ck_ok(halo_client_deserialize(client, b.data, b.size, &second, &e));
   ck_assert_ptr_eq(halo_executable_device(e, 0), halo_client_device(client, 1));

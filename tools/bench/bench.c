@@ -209,7 +209,7 @@ static int bench_run(bench *b) {
   if (!tool_check(halo_client_create(&options, &b->client))) return TOOL_FAILED;
   halo_device_get_info(halo_client_device(b->client, 0), &b->info);
   if (!bench_make_folder(b->folder)) return TOOL_FAILED;
-  bench_machine_open(&b->machine, &b->info);
+  bench_machine_open(&b->machine, halo_client_device(b->client, 0));
   if (b->options.jax != NULL) b->jax = bench_jax_open(b->options.jax, b->options.script);
   bench_limits(b);
   bench_arrays(b);

@@ -42,8 +42,8 @@ typedef struct bench_machine {
   bench_yardstick increment; /* a kernel that does next to nothing */
 } bench_machine;
 
-/* Finds the OpenCL device that `info` describes and picks the fastest form of each yardstick. */
-void bench_machine_open(bench_machine *machine, const halo_device_info *info);
+/* Picks the fastest form of each yardstick on the device. */
+void bench_machine_open(bench_machine *machine, const halo_device *device);
 void bench_machine_close(bench_machine *machine);
 /* Seconds of one launch, waited for. */
 double bench_yardstick_run(const bench_yardstick *yardstick);

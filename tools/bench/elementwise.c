@@ -245,12 +245,10 @@ static bool elementwise_rows(elementwise_run *r) {
 
 static int elementwise_start(elementwise_run *r) {
   halo_client_options options = {.device = r->device};
-  halo_device_info info;
   if (!bench_make_folder(r->folder)) return TOOL_FAILED;
   bool ok = tool_check(halo_client_create(&options, &r->client));
   if (ok) {
-    halo_device_get_info(halo_client_device(r->client, 0), &info);
-    bench_machine_open(&r->machine, &info);
+    bench_machine_open(&r->machine, halo_client_device(r->client, 0));
     if (r->jax_python) r->jax = bench_jax_open(r->jax_python, r->script);
     ok = elementwise_rows(r);
     bench_jax_close(r->jax);

@@ -9,32 +9,32 @@
 
 /* V is a vector of W floats, or a float; the head that limits_build adds says which. */
 static const char limits_source[] =
-    "kernel void triad(global const V *b, global const V *c, global V *a) {\n"
+    "__kernel void triad(__global const V *b, __global const V *c, __global V *a) {\n"
     "  size_t i = get_global_id(0);\n"
     "  a[i] = b[i] + 3.0f * c[i];\n"
     "}\n"
     "#ifdef __has_builtin\n"
     "#if __has_builtin(__builtin_nontemporal_store)\n"
-    "kernel void streaming(global const V *b, global const V *c, global V *a) {\n"
+    "__kernel void streaming(__global const V *b, __global const V *c, __global V *a) {\n"
     "  size_t i = get_global_id(0);\n"
     "  __builtin_nontemporal_store(b[i] + 3.0f * c[i], &a[i]);\n"
     "}\n"
     "#endif\n"
     "#endif\n"
-    "kernel void increment(global const float *b, global float *a) {\n"
+    "__kernel void increment(__global const float *b, __global float *a) {\n"
     "  size_t i = get_global_id(0);\n"
     "  a[i] = b[i] + 1.0f;\n"
     "}\n"
-    "kernel void multiply_add(global float *out, float s, float t, int steps) {\n"
+    "__kernel void multiply_add(__global float *out, float s, float t, int steps) {\n"
     "  V x0 = (V)(0.1f), x1 = (V)(0.2f), x2 = (V)(0.3f), x3 = (V)(0.4f);\n"
     "  V x4 = (V)(0.5f), x5 = (V)(0.6f), x6 = (V)(0.7f), x7 = (V)(0.8f);\n"
     "  V x8 = (V)(0.9f), x9 = (V)(1.0f), xa = (V)(1.1f), xb = (V)(1.2f);\n"
     "  V vs = (V)(s), vt = (V)(t);\n"
     "  for (int i = 0; i < steps; i++) {\n"
-    "    x0 = fma(x0, vs, vt); x1 = fma(x1, vs, vt); x2 = fma(x2, vs, vt);\n"
-    "    x3 = fma(x3, vs, vt); x4 = fma(x4, vs, vt); x5 = fma(x5, vs, vt);\n"
-    "    x6 = fma(x6, vs, vt); x7 = fma(x7, vs, vt); x8 = fma(x8, vs, vt);\n"
-    "    x9 = fma(x9, vs, vt); xa = fma(xa, vs, vt); xb = fma(xb, vs, vt);\n"
+    "    x0 = x0 * vs + vt; x1 = x1 * vs + vt; x2 = x2 * vs + vt;\n"
+    "    x3 = x3 * vs + vt; x4 = x4 * vs + vt; x5 = x5 * vs + vt;\n"
+    "    x6 = x6 * vs + vt; x7 = x7 * vs + vt; x8 = x8 * vs + vt;\n"
+    "    x9 = x9 * vs + vt; xa = xa * vs + vt; xb = xb * vs + vt;\n"
     "  }\n"
     "  V x = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8 + x9 + xa + xb;\n"
     "  float part[W];\n"
@@ -47,35 +47,6 @@ static const char limits_source[] =
 enum { LIMITS_FMAS_A_STEP = 12, LIMITS_ROUNDS = 3 };
 
 static halo_cl_api limits_cl; /* OpenCL's functions, for the bare yardsticks */
-
-static cl_device_id limits_find_device(const halo_device_info *info) {
-  cl_platform_id platforms[16];
-  cl_device_id devices[32], found = NULL;
-  cl_uint platform_count = 0, device_count;
-  char name[256];
-  limits_cl.clGetPlatformIDs(16, platforms, &platform_count);
-  for (cl_uint p = 0; p < platform_count && p < 16; p++) {
-    if (limits_cl.clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof name, name, NULL) !=
-            CL_SUCCESS ||
-        strcmp(name, info->platform) != 0 ||
-        limits_cl.clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 32, devices, &device_count) !=
-            CL_SUCCESS) {
-      continue;
-    }
-    for (cl_uint d = 0; d < device_count && d < 32 && found == NULL; d++) {
-      if (limits_cl.clGetDeviceInfo(devices[d], CL_DEVICE_NAME, sizeof name, name, NULL) ==
-              CL_SUCCESS &&
-          strcmp(name, info->name) == 0) {
-        found = devices[d];
-      }
-    }
-  }
-  if (found == NULL) {
-    fprintf(stderr, "halo bench: %s is not an OpenCL device\n", info->name);
-    exit(1);
-  }
-  return found;
-}
 
 /* The program for vectors of `width` floats. */
 static cl_program limits_build(const bench_machine *machine, int width) {
@@ -199,7 +170,8 @@ static void limits_pick_peak(bench_machine *machine, const cl_program *programs,
   }
 }
 
-void bench_machine_open(bench_machine *machine, const halo_device_info *info) {
+void bench_machine_open(bench_machine *machine, const halo_device *device) {
+  halo_device_info info;
   static const int widths[] = {1, 4, 16};
   enum { WIDTHS = sizeof widths / sizeof *widths };
   cl_int code;
@@ -209,7 +181,12 @@ void bench_machine_open(bench_machine *machine, const halo_device_info *info) {
     exit(1);
   }
   memset(machine, 0, sizeof *machine);
-  machine->device = limits_find_device(info);
+  halo_device_get_info(device, &info);
+  machine->device = halo_device_get_cl_device(device);
+  if (!machine->device) {
+    fprintf(stderr, "halo bench: %s is not an OpenCL device\n", info.name);
+    exit(1);
+  }
   machine->context = limits_cl.clCreateContext(NULL, 1, &machine->device, NULL, NULL, &code);
   bench_check_cl(code, "clCreateContext");
   machine->queue = limits_cl.clCreateCommandQueue(machine->context, machine->device, 0, &code);
@@ -229,11 +206,11 @@ void bench_machine_open(bench_machine *machine, const halo_device_info *info) {
 
   cl_program programs[WIDTHS];
   for (int w = 0; w < WIDTHS; w++) programs[w] = limits_build(machine, widths[w]);
-  limits_pick_bandwidth(machine, "triad", programs, widths, WIDTHS, info->max_work_group,
+  limits_pick_bandwidth(machine, "triad", programs, widths, WIDTHS, info.max_work_group,
                         &machine->triad);
-  limits_pick_bandwidth(machine, "streaming", programs, widths, WIDTHS, info->max_work_group,
+  limits_pick_bandwidth(machine, "streaming", programs, widths, WIDTHS, info.max_work_group,
                         &machine->streaming);
-  limits_pick_peak(machine, programs, widths, WIDTHS, info->max_work_group, info->compute_units,
+  limits_pick_peak(machine, programs, widths, WIDTHS, info.max_work_group, info.compute_units,
                    &machine->fma);
   machine->increment = limits_yardstick(machine, programs[0], "increment", BENCH_INCREMENT_ELEMENTS,
                                         64, BENCH_INCREMENT_ELEMENTS);
