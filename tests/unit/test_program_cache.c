@@ -271,7 +271,8 @@ START_TEST(program_builtins) {
   static const char more[] =
       "__kernel void twice(__global int *a) { a[0] = max((int2)(1, 2), a[1]).x + atomic_inc(a + "
       "2); }\n";
-  setenv("HALO_CPU", "off", 1); /* the library's own device has the builtins that its kernels need */
+  setenv("HALO_CPU", "off",
+         1); /* the library's own device has the builtins that its kernels need */
   halo_cl_device *device = open_device((halo_cl_options){.cache_dir = ""});
   bool pocl = strstr(device->caps.platform, "Portable Computing Language");
   halo_cl_program *program;

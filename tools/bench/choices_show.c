@@ -108,9 +108,10 @@ void choices_print_summary(const choices_program *programs, int count) {
     wholes += programs[i].whole.entry_count > 0;
     slow_wholes += show_is_slow(&programs[i].whole);
   }
-  printf("%d step%s with several implementations: %d slow, of which %d lose 1 %% of their program's "
-         "time or more\n%d program%s with other regions or bundles: %d slow\n",
-         steps, steps == 1 ? "" : "s", slow, heavy, wholes, wholes == 1 ? "" : "s", slow_wholes);
+  printf(
+      "%d step%s with several implementations: %d slow, of which %d lose 1 %% of their program's "
+      "time or more\n%d program%s with other regions or bundles: %d slow\n",
+      steps, steps == 1 ? "" : "s", slow, heavy, wholes, wholes == 1 ? "" : "s", slow_wholes);
 }
 
 static void show_write_step(halo_json_writer *json, const char *key, const choices_program *program,
