@@ -102,12 +102,12 @@ static int64_t lapack_room(const halo_lapack_view *v, const halo_target *target)
 }
 
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) {
-  const halo_prices *p = &target->prices;
   int64_t room = lapack_room(v, target);
   int64_t bytes = v->rows * v->columns * (int64_t)halo_type_size(v->type);
-  if (v->rows > room || v->columns > room || bytes > room) return false;
-  double operations = halo_lapack_operations(v), batch = (double)v->batch;
-  double host = p->host_lapack_wait * p->launch +
-                batch * (p->host_lapack_call + operations / p->host_lapack_rate);
-  return batch * operations / p->rate <= host;
+  return v->rows <= room && v->columns <= room && bytes <= room;
+}
+
+bool halo_lapack_is_installed(const halo_instr *call) {
+  const halo_attr *target = halo_instr_attr(call, HALO_ATTR_CUSTOM_CALL_TARGET);
+  return target && halo_custom_target_find(target->text) != NULL;
 }

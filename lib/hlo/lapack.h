@@ -33,7 +33,10 @@ bool halo_lapack_describe(const halo_instr *call, halo_lapack_view *out);
 double halo_lapack_operations(const halo_lapack_view *v);
 /* Whether it makes or applies reflectors, several columns of which fit into a work item's private memory on CPUs. */
 bool halo_lapack_has_short_reflectors(const halo_lapack_view *v);
-/* Whether a kernel takes less than having the host call LAPACK, which waits for what comes before. */
+/* Whether the matrix is small enough for a kernel. Whether that or the host's LAPACK takes less is for the family
+ * lapack to say (kernels/linalg). */
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target);
+/* Whether the host has a function for this call. */
+bool halo_lapack_is_installed(const halo_instr *call);
 
 #endif

@@ -47,12 +47,12 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
   for (const halo_implementation *i = implementations; i->name; i++) {
     const char *why = "";
     int listed = halo_kernels_listed(l->kernels, family, i->name);
-    if (!i->supports(l, &why)) {
-      choose_explain(explain, i->name, "no: %s", why);
-      continue;
-    }
     if (listed < 0) {
       choose_explain(explain, i->name, "excluded by the list of kernels");
+      continue;
+    }
+    if (!i->supports(l, &why)) {
+      choose_explain(explain, i->name, "no: %s", why);
       continue;
     }
     double cost = i->cost(l);

@@ -70,7 +70,9 @@ typedef struct halo_lowering {
   /* results */
   /* Whether the operations of the body, each done once an element, say what the launches take. */
   bool counts_operations;
-  double seconds;                      /* that all launches are expected to take */
+  double seconds; /* that all launches, or the host's call, are expected to take */
+  const halo_instr
+      *host_call; /* instead of launches: a custom call in the body, which the host is to do */
   HALO_VEC(const halo_kernel *) parts; /* the kernels, in order */
   HALO_VEC(halo_launch) launches;
   HALO_VEC(halo_scratch) scratch;

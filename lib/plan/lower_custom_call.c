@@ -6,20 +6,20 @@
 #include <string.h>
 
 /* Results that share memory with an operand begin as its copy, which goes where the operand dies here. */
-static void custom_alias(lower_state *s, const halo_instr *instr, halo_steps *steps,
+static void custom_alias(lower_state *s, const halo_instr *call, halo_steps *steps,
                          const int32_t *starts, int32_t *operands, const int32_t *results) {
-  const halo_attr *attr = halo_instr_attr(instr, HALO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
+  const halo_attr *attr = halo_instr_attr(call, HALO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
   for (int32_t i = 0; attr && i < attr->aliases.count; i++) {
     const halo_alias *alias = &attr->aliases.data[i];
-    if (alias->parameter < 0 || alias->parameter >= instr->operand_count) continue;
-    const halo_shape *from = instr->operands[alias->parameter]->shape;
-    int32_t out = halo_leaf_at(instr->shape, alias->out_index, alias->out_index_count);
+    if (alias->parameter < 0 || alias->parameter >= call->operand_count) continue;
+    const halo_shape *from = call->operands[alias->parameter]->shape;
+    int32_t out = halo_leaf_at(call->shape, alias->out_index, alias->out_index_count);
     int32_t in = halo_leaf_at(from, alias->param_index, alias->param_index_count);
     if (out < 0 || in < 0) continue;
     in += starts[alias->parameter];
     const halo_plan_buffer *buffers = s->plan->buffers.data;
     if (buffers[results[out]].size != buffers[operands[in]].size) continue;
-    lower_copy(s, steps, operands[in], results[out], instr->name);
+    lower_copy(s, steps, operands[in], results[out], call->name);
     operands[in] = results[out];
   }
 }
@@ -71,20 +71,23 @@ static halo_status custom_site(lower_state *s, const halo_instr *instr, halo_cus
   return halo_fail_in(status, "%s%s", line, instr->name);
 }
 
-halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *steps) {
+/* The step of `call`, whose operands and results are those buffers. */
+static halo_status custom_lower(lower_state *s, const halo_instr *call, const char *label,
+                                const int32_t *const *values, halo_instr *instr,
+                                halo_steps *steps) {
   halo_custom_site *site;
-  HALO_TRY(custom_site(s, instr, &site));
+  HALO_TRY(custom_site(s, call, &site));
   halo_vec_push(&s->plan->calls, site);
   halo_arena *arena = &s->plan->arena;
-  int32_t *starts = halo_arena_array(arena, int32_t, instr->operand_count + 1), count = 0;
-  for (int32_t i = 0; i < instr->operand_count; i++) {
+  int32_t *starts = halo_arena_array(arena, int32_t, call->operand_count + 1), count = 0;
+  for (int32_t i = 0; i < call->operand_count; i++) {
     starts[i] = count;
-    count += halo_shape_leaf_count(instr->operands[i]->shape);
+    count += halo_shape_leaf_count(call->operands[i]->shape);
   }
   int32_t *operands = halo_arena_array(arena, int32_t, count + 1), leaves;
-  for (int32_t i = 0; i < instr->operand_count; i++) {
-    int32_t parts = halo_shape_leaf_count(instr->operands[i]->shape);
-    memcpy(operands + starts[i], lower_value(instr->operands[i]), sizeof *operands * (size_t)parts);
+  for (int32_t i = 0; i < call->operand_count; i++) {
+    int32_t parts = halo_shape_leaf_count(call->operands[i]->shape);
+    memcpy(operands + starts[i], values[i], sizeof *operands * (size_t)parts);
   }
   const halo_shape **shapes = lower_leaf_shapes(s, instr->shape, &leaves);
   int32_t *results = lower_leaves(s, instr);
@@ -92,8 +95,8 @@ halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *ste
     bool array = halo_shape_is_array(shapes[l]);
     results[l] = array ? lower_temp(s, shapes[l], instr->name) : LOWER_NO_BUFFER;
   }
-  custom_alias(s, instr, steps, starts, operands, results);
-  halo_step *step = lower_step(s, steps, HALO_STEP_CUSTOM_CALL, instr->name);
+  custom_alias(s, call, steps, starts, operands, results);
+  halo_step *step = lower_step(s, steps, HALO_STEP_CUSTOM_CALL, label);
   step->custom = site;
   lower_set_args(s, step, count + leaves);
   int32_t used = 0; /* tokens have no memory */
@@ -105,4 +108,28 @@ halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *ste
   }
   step->arg_count = used;
   return HALO_OK;
+}
+
+static const int32_t **custom_values(lower_state *s, const halo_instr *call,
+                                     halo_instr *const *operands) {
+  const int32_t **values =
+      halo_arena_array(&s->plan->arena, const int32_t *, call->operand_count + 1);
+  for (int32_t i = 0; i < call->operand_count; i++) values[i] = lower_value(operands[i]);
+  return values;
+}
+
+halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *steps) {
+  const int32_t **values = custom_values(s, instr, instr->operands);
+  return custom_lower(s, instr, instr->name, values, instr, steps);
+}
+
+halo_status lower_host_call(lower_state *s, halo_instr *instr, const halo_instr *call,
+                            halo_steps *steps) {
+  halo_arena *arena = &s->plan->arena;
+  halo_instr **operands = halo_arena_array(arena, halo_instr *, call->operand_count + 1);
+  for (int32_t i = 0; i < call->operand_count; i++) {
+    operands[i] = instr->operands[call->operands[i]->parameter_number];
+  }
+  const char *label = halo_arena_printf(arena, "%s lapack:host", instr->name);
+  return custom_lower(s, call, label, custom_values(s, call, operands), instr, steps);
 }

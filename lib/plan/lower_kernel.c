@@ -181,7 +181,6 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
   int32_t count;
   const halo_shape **shapes = lower_leaf_shapes(s, instr->shape, &count);
   if (count == 0) return HALO_OK; /* a loop or a branch that gives () */
-  for (int32_t l = 0; l < count; l++) leaves[l] = lower_temp(s, shapes[l], instr->name);
   halo_strbuf source = {0};
   halo_sections sections = {0};
   halo_lowering l = {.arena = &s->plan->arena,
@@ -196,6 +195,12 @@ halo_status lower_compute(lower_state *s, halo_instr *instr, halo_steps *steps) 
                      .computation = body};
   const char *chosen;
   halo_status status = halo_kernels_lower(&l, &chosen);
+  if (status == HALO_OK && l.host_call) {
+    status = lower_host_call(s, instr, l.host_call, steps);
+    leaves = instr->data;
+  } else {
+    for (int32_t i = 0; i < count; i++) leaves[i] = lower_temp(s, shapes[i], instr->name);
+  }
   int32_t *scratch = halo_arena_array(&s->plan->arena, int32_t, l.scratch.count);
   for (int32_t i = 0; i < l.scratch.count; i++) {
     scratch[i] = lower_buffer(s, HALO_PLACE_TEMP, 0, l.scratch.data[i].bytes,

@@ -113,6 +113,9 @@ halo_status lower_while(lower_state *s, halo_instr *instr, halo_steps *steps);
 halo_status lower_conditional(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* lower_custom_call.c */
 halo_status lower_custom_call(lower_state *s, halo_instr *instr, halo_steps *steps);
+/* The host's call of `call`, the root of the body of the fusion `instr`, whose operands are parameters of that body. */
+halo_status lower_host_call(lower_state *s, halo_instr *instr, const halo_instr *call,
+                            halo_steps *steps);
 /* lower_async.c: asynchronous pairs. */
 halo_status lower_async(lower_state *s, halo_instr *instr, halo_steps *steps);
 /* HALO_UNIMPLEMENTED, with a name, where something other than a done uses a start. */

@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <string.h>
 
 /* The matrix {4, 2; 2, 10}, whose factor is {2, 0; 1, 3}; twice from one operand, with one attribute that may differ. */
 static const char twice_text[] =
@@ -151,7 +152,7 @@ START_TEST(threads_are_set_back) {
 }
 END_TEST
 
-/* Small matrices are factored by kernels, and by LAPACK where these are left out: pivots, info and what is left of a
+/* Small matrices are factored by kernels, and by LAPACK where that is forced, or nothing is fused: pivots, info and what is left of a
  * matrix without a factor are the same. */
 static const char odd_text[] =
     "HloModule odd\nENTRY e {\n  all = f32[45] parameter(0)\n  x = f32[5,3,3] reshape(all)\n"
@@ -176,13 +177,13 @@ static const float odd_matrices[45] = {4, 2, 1, 2,  5, 3, 1, 3, 6, 4, 2, 1, 2, 1
                                        1, 3, 6, -1, 2, 1, 2, 5, 3, 1, 3, 6, 4, 2, 1,
                                        2, 5, 3, 1,  3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
-/* Gives how many kernels of the family are in the plan. */
-static int odd_run(bool no_fusion, float results[165]) {
+/* Gives how many steps of the family are in the plan. */
+static int odd_run(bool no_fusion, const char *kernels, float results[165]) {
   halo_client *client = run_client(NULL);
   halo_executable *e;
-  const halo_compile_options options = {.no_fusion = no_fusion};
+  const halo_compile_options options = {.no_fusion = no_fusion, .kernels = kernels};
   ck_ok(run_try_compile(client, odd_text, &options, &e));
-  int kernels = run_count(halo_executable_report(e, HALO_REPORT_EXPLAIN), "-> lapack:");
+  int steps = run_count(halo_executable_report(e, HALO_REPORT_EXPLAIN), "-> lapack:");
   halo_buffer *x = run_buffer(client, 45, odd_matrices), *y;
   ck_ok(halo_executable_execute(e, &x, 1, NULL, &y));
   ck_ok(halo_buffer_to_host(y, results, sizeof(float) * 165));
@@ -190,20 +191,27 @@ static int odd_run(bool no_fusion, float results[165]) {
   halo_buffer_release(x);
   halo_executable_release(e);
   halo_client_release(client);
-  return kernels;
+  return steps;
+}
+
+static void odd_compare(const float kernels[165], const float host[165]) {
+  for (int i = 0; i < 165; i++) {
+    ck_assert_msg(fabsf(kernels[i] - host[i]) <= 1e-5f, "element %d: %g by a kernel, %g by LAPACK",
+                  i, (double)kernels[i], (double)host[i]);
+  }
 }
 
 START_TEST(kernels_do_as_lapack) {
   static const float infos[3][5] = {{0, 0, 0, 0, 1}, {0, 2, 1, 3, 1}, {0, 2, 1, 3, 1}};
   float kernels[165], host[165];
-  ck_assert_int_eq(odd_run(false, kernels), 3);
+  ck_assert_int_eq(odd_run(false, NULL, kernels), 3);
   for (int i = 0; i < 15; i++) ck_assert_float_eq(kernels[150 + i], infos[i / 5][i % 5]);
   if (!halo_custom_target_find("lapack_spotrf_ffi")) return;
-  ck_assert_int_eq(odd_run(true, host), 0);
-  for (int i = 0; i < 165; i++) {
-    ck_assert_msg(fabsf(kernels[i] - host[i]) <= 1e-5f, "element %d: %g by a kernel, %g by LAPACK",
-                  i, (double)kernels[i], (double)host[i]);
-  }
+  ck_assert_int_eq(odd_run(true, NULL, host), 0);
+  odd_compare(kernels, host);
+  memset(host, 0, sizeof host);
+  ck_assert_int_eq(odd_run(false, "lapack:host", host), 3);
+  odd_compare(kernels, host);
 }
 END_TEST
 

@@ -34,7 +34,7 @@ static void show_others(const choices_step *step, bool whole) {
     if (entry->seconds > 0) {
       printf("%s (%.2f)", tool_seconds(entry->seconds), entry->seconds / entry->reference);
     } else {
-      printf("not run");
+      printf("not timed");
     }
     comma = ", ";
   }

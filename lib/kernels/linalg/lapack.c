@@ -112,9 +112,35 @@ static double lapack_group_cost(const halo_lowering *l) {
 
 static halo_status lapack_group_lower(halo_lowering *l) { return lapack_lower(l, false); }
 
+/* ---- LAPACK itself ---- */
+
+static bool lapack_host_supports(const halo_lowering *l, const char **why) {
+  const halo_instr *call = halo_lowering_root(l);
+  *why = "LAPACK is not installed";
+  bool plain = true; /* whether the fusion's operands are those of the call */
+  for (int32_t i = 0; i < call->operand_count; i++) {
+    plain &= call->operands[i]->opcode == HALO_OP_PARAMETER;
+  }
+  return plain && halo_lapack_is_installed(call);
+}
+
+/* The host waits for what comes before, and calls LAPACK for each matrix. */
+static double lapack_host_cost(const halo_lowering *l) {
+  const halo_prices *p = halo_lowering_prices(l);
+  halo_lapack_view v = lapack_view(l);
+  double each = p->host_lapack_call + halo_lapack_operations(&v) / p->host_lapack_rate;
+  return p->host_lapack_wait * p->launch + (double)v.batch * each;
+}
+
+static halo_status lapack_host_lower(halo_lowering *l) {
+  l->host_call = halo_lowering_root(l);
+  return HALO_OK;
+}
+
 static const halo_implementation lapack_implementations[] = {
     {"lines", lapack_lines_supports, lapack_lines_cost, lapack_lines_lower},
     {"item", lapack_item_supports, lapack_item_cost, lapack_item_lower},
     {"group", lapack_group_supports, lapack_group_cost, lapack_group_lower},
+    {"host", lapack_host_supports, lapack_host_cost, lapack_host_lower},
     {0}};
 const halo_family halo_family_lapack = {"lapack", HALO_OP_CUSTOM_CALL, lapack_implementations};

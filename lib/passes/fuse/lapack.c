@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* passes/fuse/lapack.c: factorisations of small matrices, which programs for CPUs call LAPACK for, as kernels: each call
- * becomes a fusion of its own, whose family is lapack (kernels/linalg/lapack.c). */
+/* passes/fuse/lapack.c: factorisations of small matrices, which programs for CPUs call LAPACK for: each call becomes a
+ * fusion of its own, whose family is lapack (kernels/linalg/lapack.c): kernels, and the host's LAPACK. */
 #include "hlo/lapack.h"
 
 #include "base/pointer_map.h"
