@@ -11,9 +11,12 @@
 
 static halo_compile_progress line_progress;
 static bool line_is_first;
+static const char *line_measured;
+static double line_clock, line_step;
 
 void halo_get_compile_progress(halo_compile_progress *out) { *out = line_progress; }
 bool tool_is_first(void) { return line_is_first; }
+double tool_now(void) { return line_clock += line_step; }
 
 /* The output on stderr, a terminal or a pipe, between start and stop, and at stop. */
 static void line_show(bool terminal, halo_compile_progress now, bool first, char out[4096]) {
@@ -29,7 +32,7 @@ static void line_show(bool terminal, halo_compile_progress now, bool first, char
   }
   ck_assert_int_ge(ends[1], 0);
   dup2(ends[1], STDERR_FILENO);
-  progress_start();
+  line_measured ? progress_measure("%s", line_measured) : progress_start();
   usleep(600000);
   progress_stop();
   fflush(stderr);
@@ -72,12 +75,33 @@ START_TEST(silent) {
 }
 END_TEST
 
+START_TEST(measuring) {
+  char text[4096];
+  const halo_compile_progress idle = {0}, slow = {true, true, 12, 80, 41};
+  line_measured = "an all-reduce of 1 MiB";
+  line_step = 4; /* seconds between two readings of the clock */
+  line_show(true, idle, true, text);
+  ck_assert_msg(strstr(text, "\rmeasuring an all-reduce of 1 MiB, 4 s\033[K"), "%s", text);
+  ck_assert_str_eq(text + strlen(text) - 4, "\r\033[K");
+  line_show(true, slow, true, text);
+  ck_assert_msg(strstr(text, "\rcompiling: 41 of 80"), "%s", text);
+  ck_assert_ptr_null(strstr(text, "measuring"));
+  line_show(false, idle, true, text);
+  ck_assert_str_eq(text, "");
+  line_step = 0.1;
+  line_show(true, idle, true, text);
+  ck_assert_str_eq(text, "");
+  line_measured = NULL;
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("progress_line");
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 60);
   tcase_add_test(all, shown);
   tcase_add_test(all, silent);
+  tcase_add_test(all, measuring);
   suite_add_tcase(suite, all);
   return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "bench/bench.h"
 #include "parts.h"
+#include "progress.h"
 #include "tool.h"
 
 #include <math.h>
@@ -275,22 +276,27 @@ static bool collectives_row_of(collectives_bench *b, const collectives_case *c, 
   collectives_row row = {0};
   char *text = collectives_text(c, count, n);
   halo_executable *e = NULL;
+  progress_measure("%s of %s", c->name, tool_bytes((uint64_t)count * sizeof(float)));
   bool ok = collectives_compile(b, text, &e) &&
             collectives_time(b, e, c, count, (int)(count > 1 << 20 ? 3 : b->rounds), &row);
   if (ok) row.reference = collectives_reference(b, c, count);
   halo_executable_release(e);
   free(text);
+  progress_stop();
   if (ok) collectives_print(b, c, count * (int64_t)sizeof(float), &row);
   return ok;
 }
 
-/* A program's time: the median of `rounds`; below 0 after a failure. */
-static double collectives_seconds(const collectives_bench *b, char *text, int rounds) {
+/* The time of a program that measures `what`: the median of `rounds`; below 0 after a failure. */
+static double collectives_seconds(const collectives_bench *b, const char *what, char *text,
+                                  int rounds) {
   halo_executable *e = NULL;
   collectives_row row = {0};
+  progress_measure("%s", what);
   bool ok = collectives_compile(b, text, &e) && collectives_time(b, e, NULL, 0, rounds, &row);
   halo_executable_release(e);
   free(text);
+  progress_stop();
   return ok ? row.seconds : -1;
 }
 
@@ -302,7 +308,7 @@ static double collectives_launch(const collectives_bench *b) {
   for (int i = 0; i < 2 && seconds >= 0; i++) {
     if (i) nanosleep(&(struct timespec){1, 0}, NULL);
     seconds = collectives_seconds(
-        b,
+        b, "a launch",
         tool_printf("HloModule launch, replica_count=%d\nENTRY e {\n  x = f32[2] parameter(0)\n"
                     "  ROOT r = f32[2] add(x, x)\n}\n",
                     b->counts.replicas),
@@ -367,15 +373,18 @@ static bool collectives_overlap(collectives_bench *b) {
   enum { FIRST_SIDE = 1024 };
   int rounds = (int)b->rounds;
   if (collectives_launch(b) < 0) return false;
-  double alone = collectives_seconds(b, collectives_overlap_text(b, true, 0), rounds);
-  double product = collectives_seconds(b, collectives_overlap_text(b, false, FIRST_SIDE), rounds);
+  double alone =
+      collectives_seconds(b, "an all-reduce", collectives_overlap_text(b, true, 0), rounds);
+  double product =
+      collectives_seconds(b, "a product", collectives_overlap_text(b, false, FIRST_SIDE), rounds);
   if (alone < 0 || product <= 0) return false;
   int side = (int)(FIRST_SIDE * cbrt(alone / product) / 32) * 32;
   if (side < 32) side = 32;
   if (!collectives_tell(b, &side)) return false;
-  product = collectives_seconds(b, collectives_overlap_text(b, false, side), rounds);
-  double both = collectives_seconds(b, collectives_overlap_text(b, true, side), rounds);
-  alone = collectives_seconds(b, collectives_overlap_text(b, true, 0), rounds);
+  product = collectives_seconds(b, "a product", collectives_overlap_text(b, false, side), rounds);
+  double both =
+      collectives_seconds(b, "both at once", collectives_overlap_text(b, true, side), rounds);
+  alone = collectives_seconds(b, "an all-reduce", collectives_overlap_text(b, true, 0), rounds);
   if (alone < 0 || product < 0 || both < 0) return false;
   double less = alone < product ? alone : product;
   printf("%-44s %10s\n", "all-reduce of 16 MiB", tool_seconds(alone));

@@ -3,6 +3,7 @@
  * that for compiling. */
 #include "args.h"
 #include "bench/bench.h"
+#include "progress.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -11,13 +12,14 @@
 
 enum { COSTS_ROUNDS = 9, COSTS_ELEMENTS = 4 << 20, COSTS_CHAIN = 100, COSTS_TURNS = 200000 };
 
-/* Median seconds of one run of a program; `runs` are queued one after another. Negative: it failed, and
- * the reason was printed. */
-static double costs_time(halo_client *client, const char *text, int runs) {
+/* Median seconds of one run of a program, which measures `what`; `runs` are queued one after another. Negative: it failed,
+ * and the reason was printed. */
+static double costs_time(halo_client *client, const char *what, const char *text, int runs) {
   halo_module *module = NULL;
   halo_executable *executable = NULL;
   halo_buffer *argument = NULL;
   double times[COSTS_ROUNDS], result = -1;
+  progress_measure("%s", what);
   bool ok = tool_check(halo_module_parse(text, strlen(text), "costs", &module)) &&
             tool_check(halo_client_compile(client, module, NULL, &executable));
   if (ok) {
@@ -40,6 +42,7 @@ static double costs_time(halo_client *client, const char *text, int runs) {
     halo_buffer_release(out);
     if (round >= 0) times[round] = (tool_now() - start) / runs;
   }
+  progress_stop();
   if (ok) result = bench_median(times, COSTS_ROUNDS);
   halo_buffer_release(argument);
   halo_executable_release(executable);
@@ -54,7 +57,7 @@ static double costs_of_bytes(halo_client *client) {
            "HloModule bytes\nENTRY e {\n  x = f32[%d] parameter(0)\n"
            "  ROOT y = f32[%d] add(x, x)\n}\n",
            COSTS_ELEMENTS, COSTS_ELEMENTS);
-  return costs_time(client, text, 4);
+  return costs_time(client, "moving bytes (2 of 4)", text, 4);
 }
 
 /* The same, with a chain of operations in between. */
@@ -71,7 +74,7 @@ static double costs_of_chain(halo_client *client) {
                   i - 1, i > 1 ? i - 2 : 0);
   }
   strcpy(at, "}\n");
-  double seconds = costs_time(client, text, 1);
+  double seconds = costs_time(client, "operations (3 of 4)", text, 1);
   free(text);
   return seconds;
 }
@@ -92,11 +95,11 @@ static double costs_of_item(halo_client *client) {
            "  l = (s32[], f32[]) while(t), condition=cond, body=body\n"
            "  ROOT y = f32[] get-tuple-element(l), index=1\n}\n",
            COSTS_TURNS);
-  return costs_time(client, text, 1);
+  return costs_time(client, "one work item (4 of 4)", text, 1);
 }
 
 static double costs_of_launch(halo_client *client) {
-  return costs_time(client,
+  return costs_time(client, "launches (1 of 4)",
                     "HloModule launch\nENTRY e {\n  x = f32[64] parameter(0)\n"
                     "  ROOT y = f32[64] negate(x)\n}\n",
                     200);
