@@ -25,6 +25,16 @@ int halo_kernels_listed(const char *list, const char *family, const char *name) 
   return verdict;
 }
 
+bool halo_kernels_on_cpus(const halo_caps *caps, const char **why) {
+  *why = "the device is not a CPU";
+  return caps->is_cpu;
+}
+
+bool halo_kernels_on_tiles(const halo_caps *caps, const char **why) {
+  *why = "work groups of 16 x 16 do not fit the device";
+  return caps->max_work_group >= 256 && caps->max_items[0] >= 16 && caps->max_items[1] >= 16;
+}
+
 /* One line of what a fusion's report says of an implementation. */
 static void choose_explain(halo_strbuf *explain, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -51,7 +61,7 @@ halo_status halo_kernels_choose(const halo_lowering *l, const char *family,
       choose_explain(explain, i->name, "excluded by the list of kernels");
       continue;
     }
-    if (!i->supports(l, &why)) {
+    if ((i->works_on && !i->works_on(l->caps, &why)) || !i->supports(l, &why)) {
       choose_explain(explain, i->name, "no: %s", why);
       continue;
     }

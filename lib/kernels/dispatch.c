@@ -75,14 +75,15 @@ static const halo_instr *dispatch_reduction(const halo_computation *body) {
   return v.hero_count > 0 ? v.heroes[0] : NULL;
 }
 
-static bool dispatch_exists(const char *entry, size_t length) {
+/* NULL: there is none of that name. */
+static const halo_implementation *dispatch_find(const char *entry, size_t length) {
   for (size_t f = 0; f < DISPATCH_FAMILIES; f++) {
     const halo_family *family = dispatch_families[f];
     for (const halo_implementation *i = family->implementations; i->name; i++) {
-      if (halo_kernels_is_entry(entry, length, family->name, i->name)) return true;
+      if (halo_kernels_is_entry(entry, length, family->name, i->name)) return i;
     }
   }
-  return false;
+  return NULL;
 }
 
 /* Says what there is instead: of the family, if that exists, else which families. */
@@ -107,13 +108,22 @@ static halo_status dispatch_unknown(const char *entry, size_t length) {
   return status;
 }
 
-halo_status halo_kernels_check_list(const char *list) {
+static halo_status dispatch_check_entry(const halo_caps *caps, const char *entry, size_t length) {
+  bool skip = *entry == '-';
+  const char *name = entry + skip, *why;
+  if (length == (size_t)skip) return HALO_OK;
+  const halo_implementation *found = dispatch_find(name, length - skip);
+  if (!found) return dispatch_unknown(name, length - skip);
+  if (skip || !found->works_on || found->works_on(caps, &why)) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT,
+                   HALO_KERNELS_LIST ": \"%.*s\" cannot be used on the device %s: %s", (int)length,
+                   name, caps->name, why);
+}
+
+halo_status halo_kernels_check_list(const halo_caps *caps, const char *list) {
   for (const char *p = list; p && *p;) {
     size_t item = strcspn(p, ",");
-    bool skip = *p == '-';
-    if (item > (size_t)skip && !dispatch_exists(p + skip, item - skip)) {
-      return dispatch_unknown(p + skip, item - skip);
-    }
+    HALO_TRY(dispatch_check_entry(caps, p, item));
     p += item;
     if (*p == ',') p++;
   }

@@ -70,6 +70,7 @@ void halo_loop_launch_short(const halo_lowering *l, halo_launch *launch, const h
 
 /* turn.c: loop:turn. */
 bool halo_turn_supports(const halo_lowering *l, const char **why);
+bool halo_turn_works_on(const halo_caps *caps, const char **why);
 double halo_turn_cost(const halo_lowering *l);
 halo_status halo_turn_lower(halo_lowering *l);
 

@@ -92,6 +92,9 @@ typedef struct halo_implementation {
   double (*cost)(const halo_lowering *l);
   halo_status (*lower)(halo_lowering *l);
   halo_counts counts;
+  /* Whether the device and the installed libraries allow it for some fusion; otherwise *why says why not, in a few words.
+   * NULL: any device does. `supports` is only called where this holds. */
+  bool (*works_on)(const halo_caps *caps, const char **why);
 } halo_implementation;
 
 typedef struct halo_family {
@@ -104,9 +107,9 @@ typedef struct halo_family {
 #include "kernels/families.def"
 #undef FAMILY
 
-/* Names in HALO_KERNELS (NULL: none) that do not exist are mistakes, not wishes to ignore:
- * HALO_INVALID_ARGUMENT. */
-halo_status halo_kernels_check_list(const char *list);
+/* HALO_INVALID_ARGUMENT when HALO_KERNELS (NULL: none) names an implementation that does not exist, or prefers one that
+ * never runs on this device. */
+halo_status halo_kernels_check_list(const halo_caps *caps, const char *list);
 
 /* Chooses and lowers. HALO_UNIMPLEMENTED (naming instruction and line) when an instruction of the
  * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS leaves no implementation. A named one is
@@ -127,6 +130,11 @@ bool halo_kernels_is_entry(const char *entry, size_t length, const char *family,
 int halo_kernels_listed(const char *list, const char *family, const char *name);
 
 /* ---- For the families ---- */
+
+/* For `works_on`: the device is a CPU. */
+bool halo_kernels_on_cpus(const halo_caps *caps, const char **why);
+/* For `works_on`: the device has work groups of 16 x 16, which tiles of products need. */
+bool halo_kernels_on_tiles(const halo_caps *caps, const char **why);
 
 /* The fusion's root; for a multi-output fusion the tuple. */
 static inline const halo_instr *halo_lowering_root(const halo_lowering *l) {

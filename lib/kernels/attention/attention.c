@@ -229,9 +229,13 @@ static bool attention_supports(const halo_lowering *l, const char **why) {
 static bool attention_group_supports(const halo_lowering *l, const char **why) {
   halo_attention_view v;
   if (!halo_attention_describe(l->computation, &v, why)) return false;
+  *why = "the device has too little local memory";
+  return attention_group_block(l, &v) > 0;
+}
+
+static bool attention_group_works_on(const halo_caps *caps, const char **why) {
   *why = "the device has no work groups for it";
-  return l->caps->max_work_group >= ATTENTION_GROUP && l->caps->max_items[0] >= ATTENTION_GROUP &&
-         attention_group_block(l, &v) > 0;
+  return caps->max_work_group >= ATTENTION_GROUP && caps->max_items[0] >= ATTENTION_GROUP;
 }
 
 /* Seconds of the products, by operations that vectors of a CPU's do many of at a time. */
@@ -264,7 +268,8 @@ static double attention_loop_cost(const halo_lowering *l) {
 
 static const halo_implementation attention_implementations[] = {
     {"item", attention_supports, attention_item_cost, attention_item_lower},
-    {"group", attention_group_supports, attention_group_cost, attention_group_lower},
+    {"group", attention_group_supports, attention_group_cost, attention_group_lower,
+     .works_on = attention_group_works_on},
     {"loop", attention_supports, attention_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_attention = {"attention", HALO_OPCODE_COUNT,

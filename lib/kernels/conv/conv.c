@@ -49,12 +49,7 @@ static void conv_tile_view(const halo_lowering *l, halo_conv_view *v) {
 static bool conv_tile_supports(const halo_lowering *l, const char **why) {
   halo_conv_view v;
   conv_tile_view(l, &v);
-  const halo_caps *caps = l->caps;
-  if (caps->max_work_group < 256 || caps->max_items[0] < 16 || caps->max_items[1] < 16) {
-    *why = "work groups of 16 x 16 do not fit the device";
-    return false;
-  }
-  if (caps->local_memory < 2 * 16 * 65 * halo_type_size(v.accumulator)) {
+  if (l->caps->local_memory < 2 * 16 * 65 * halo_type_size(v.accumulator)) {
     *why = "the device has too little local memory";
     return false;
   }
@@ -143,10 +138,12 @@ static halo_status conv_tile_lower(halo_lowering *l) {
 }
 
 static const halo_implementation conv_implementations[] = {
-    {"panels", halo_conv_panels_supports, halo_conv_panels_cost, halo_conv_panels_lower},
-    {"depthwise", halo_conv_depthwise_supports, halo_conv_depthwise_cost,
-     halo_conv_depthwise_lower},
-    {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower},
+    {"panels", halo_conv_panels_supports, halo_conv_panels_cost, halo_conv_panels_lower,
+     .works_on = halo_kernels_on_cpus},
+    {"depthwise", halo_conv_depthwise_supports, halo_conv_depthwise_cost, halo_conv_depthwise_lower,
+     .works_on = halo_kernels_on_cpus},
+    {"tile", conv_tile_supports, conv_tile_cost, conv_tile_lower,
+     .works_on = halo_kernels_on_tiles},
     {"loop", halo_loop_supports, conv_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_conv = {"conv", HALO_OP_CONVOLUTION, conv_implementations};

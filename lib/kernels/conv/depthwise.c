@@ -62,10 +62,6 @@ static bool depthwise_describe(const halo_lowering *l, depthwise_view *d, const 
 
 bool halo_conv_depthwise_supports(const halo_lowering *l, const char **why) {
   depthwise_view d;
-  if (!l->caps->is_cpu) {
-    *why = "the device is no CPU";
-    return false;
-  }
   return depthwise_describe(l, &d, why);
 }
 

@@ -168,10 +168,6 @@ enum { CONV_WIDEST = 64 }; /* columns of a panel at most */
 bool halo_conv_panels_supports(const halo_lowering *l, const char **why) {
   halo_conv_view v;
   conv_panels_view(l, &v);
-  if (!l->caps->is_cpu) {
-    *why = "the device is no CPU";
-    return false;
-  }
   if (!halo_conv_is_plain(&v, why)) return false;
   /* In floating point, since it may be anything. */
   double bytes =

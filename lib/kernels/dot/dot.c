@@ -235,10 +235,6 @@ static bool dot_b_in_place(const halo_dot_view *v, const halo_panels *b) {
 
 static bool dot_panels_supports(const halo_lowering *l, const char **why) {
   halo_dot_view v = dot_real_view(l);
-  if (!l->caps->is_cpu) {
-    *why = "the device is no CPU";
-    return false;
-  }
   return dot_is_plain(&v, why);
 }
 
@@ -461,13 +457,8 @@ static halo_status dot_panels_lower(halo_lowering *l) {
 
 static bool dot_tile_supports(const halo_lowering *l, const char **why) {
   halo_dot_view v = dot_real_view(l);
-  const halo_caps *caps = l->caps;
   size_t local = 2 * 16 * 65 * halo_type_size(v.accumulator);
-  if (caps->max_work_group < 256 || caps->max_items[0] < 16 || caps->max_items[1] < 16) {
-    *why = "work groups of 16 x 16 do not fit the device";
-    return false;
-  }
-  if (caps->local_memory < local) {
+  if (l->caps->local_memory < local) {
     *why = "the device has too little local memory";
     return false;
   }
@@ -559,14 +550,15 @@ static bool dot_blas_describe(const halo_lowering *l, halo_gemm *g, const char *
   if (!dot_blas_matrix(&v.lhs, v.result, false, &g->transpose_a, &g->lda, &g->stride_a) ||
       !dot_blas_matrix(&v.rhs, v.result, true, &g->transpose_b, &g->ldb, &g->stride_b))
     return false;
-  return halo_gemm_available(why);
+  return true;
+}
+
+static bool dot_clblast_works_on(const halo_caps *caps, const char **why) {
+  *why = "CLBlast's kernels need work groups of 64";
+  return caps->max_work_group >= 64 && halo_gemm_available(why);
 }
 
 static bool dot_clblast_supports(const halo_lowering *l, const char **why) {
-  if (l->caps->max_work_group < 64) {
-    *why = "CLBlast's kernels need work groups";
-    return false;
-  }
   halo_gemm g;
   return dot_blas_describe(l, &g, why);
 }
@@ -601,9 +593,11 @@ static halo_status dot_clblast_lower(halo_lowering *l) {
 }
 
 static const halo_implementation dot_implementations[] = {
-    {"panels", dot_panels_supports, dot_panels_cost, dot_panels_lower},
-    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower},
-    {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower},
+    {"panels", dot_panels_supports, dot_panels_cost, dot_panels_lower,
+     .works_on = halo_kernels_on_cpus},
+    {"tile", dot_tile_supports, dot_tile_cost, dot_tile_lower, .works_on = halo_kernels_on_tiles},
+    {"clblast", dot_clblast_supports, dot_clblast_cost, dot_clblast_lower,
+     .works_on = dot_clblast_works_on},
     {"loop", halo_loop_supports, dot_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_dot = {"dot", HALO_OP_DOT, dot_implementations};

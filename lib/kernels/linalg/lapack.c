@@ -138,7 +138,8 @@ static halo_status lapack_host_lower(halo_lowering *l) {
 }
 
 static const halo_implementation lapack_implementations[] = {
-    {"lines", lapack_lines_supports, lapack_lines_cost, lapack_lines_lower},
+    {"lines", lapack_lines_supports, lapack_lines_cost, lapack_lines_lower,
+     .works_on = halo_kernels_on_cpus},
     {"item", lapack_item_supports, lapack_item_cost, lapack_item_lower},
     {"group", lapack_group_supports, lapack_group_cost, lapack_group_lower},
     {"host", lapack_host_supports, lapack_host_cost, lapack_host_lower},

@@ -33,8 +33,8 @@ static lines_cut lines_choose(const halo_caps *caps, const halo_lapack_view *v) 
 
 bool lapack_lines_supports(const halo_lowering *l, const char **why) {
   halo_lapack_view v = lapack_view(l);
-  *why = "for reflectors of some thousand elements, on CPUs";
-  return l->caps->is_cpu && halo_lapack_has_short_reflectors(&v) && v.columns > 0 && v.rows > 0;
+  *why = "for reflectors of some thousand elements";
+  return halo_lapack_has_short_reflectors(&v) && v.columns > 0 && v.rows > 0;
 }
 
 double lapack_lines_cost(const halo_lowering *l) {

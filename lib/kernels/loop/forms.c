@@ -45,7 +45,7 @@ static double form_cost(const halo_lowering *l, double times) {
 
 static bool form_short_supports(const halo_lowering *l, const char **why) {
   halo_loop_facts *f = form_facts(l);
-  *why = "for CPUs, and short rows whose elements differ in what they do";
+  *why = "for short rows whose elements differ in what they do";
   if (f->shape.items == 0) return false;
   if (f->is_short == FORM_UNASKED) {
     f->is_short = halo_loop_find_short(l, &f->rows) ? FORM_YES : FORM_NO;
@@ -72,7 +72,7 @@ static halo_status form_short_lower(halo_lowering *l) {
 
 static bool form_spans_supports(const halo_lowering *l, const char **why) {
   halo_loop_facts *f = form_facts(l);
-  *why = "for CPUs, and rows along which elements differ in what they do";
+  *why = "for rows along which elements differ in what they do";
   if (f->shape.items == 0) return false;
   if (f->has_spans == FORM_UNASKED) {
     bool found = halo_loop_find_spans(l, form_result(l), loop_emit_element, &f->spans);
@@ -106,8 +106,8 @@ bool halo_loop_is_stencil(const halo_lowering *l) {
 
 static bool form_line_supports(const halo_lowering *l, const char **why) {
   const loop_shape *s = &form_facts(l)->shape;
-  *why = "for CPUs, and whole lines of 16 elements";
-  return l->caps->is_cpu && s->items > 0 && s->items % LOOP_LINE == 0 && s->row % LOOP_LINE == 0;
+  *why = "for whole lines of 16 elements";
+  return s->items > 0 && s->items % LOOP_LINE == 0 && s->row % LOOP_LINE == 0;
 }
 
 static double form_line_cost(const halo_lowering *l) {
@@ -168,7 +168,7 @@ static halo_status form_lanes_lower(halo_lowering *l) {
 /* ---- Rows, and one by one ---- */
 
 static bool form_rows_supports(const halo_lowering *l, const char **why) {
-  *why = "for CPUs, and elements that depend on their place in rows of 16 and more";
+  *why = "for elements that depend on their place in rows of 16 and more";
   return form_facts(l)->shape.row > 0;
 }
 
@@ -188,13 +188,19 @@ static halo_status form_generic_lower(halo_lowering *l) {
 
 /* Of forms that are as dear the first is taken. */
 static const halo_implementation form_implementations[] = {
-    {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower, HALO_COUNTS_ALWAYS},
-    {"short", form_short_supports, form_short_cost, form_short_lower, HALO_COUNTS_ALWAYS},
-    {"spans", form_spans_supports, form_spans_cost, form_spans_lower, HALO_COUNTS_ALWAYS},
-    {"stream", form_stream_supports, form_stream_cost, form_stream_lower, HALO_COUNTS_ALWAYS},
-    {"line", form_line_supports, form_line_cost, form_line_lower, HALO_COUNTS_ALWAYS},
+    {"turn", halo_turn_supports, halo_turn_cost, halo_turn_lower, HALO_COUNTS_ALWAYS,
+     halo_turn_works_on},
+    {"short", form_short_supports, form_short_cost, form_short_lower, HALO_COUNTS_ALWAYS,
+     halo_kernels_on_cpus},
+    {"spans", form_spans_supports, form_spans_cost, form_spans_lower, HALO_COUNTS_ALWAYS,
+     halo_kernels_on_cpus},
+    {"stream", form_stream_supports, form_stream_cost, form_stream_lower, HALO_COUNTS_ALWAYS,
+     halo_kernels_on_cpus},
+    {"line", form_line_supports, form_line_cost, form_line_lower, HALO_COUNTS_ALWAYS,
+     halo_kernels_on_cpus},
     {"lanes", form_lanes_supports, form_lanes_cost, form_lanes_lower, HALO_COUNTS_ALWAYS},
-    {"rows", form_rows_supports, form_rows_cost, form_rows_lower, HALO_COUNTS_ALWAYS},
+    {"rows", form_rows_supports, form_rows_cost, form_rows_lower, HALO_COUNTS_ALWAYS,
+     halo_kernels_on_cpus},
     {"generic", halo_loop_supports, halo_loop_cost, form_generic_lower, HALO_COUNTS_ALWAYS},
     {0}};
 const halo_family halo_family_loop = {"loop", HALO_OPCODE_COUNT, form_implementations};

@@ -97,7 +97,6 @@ bool halo_loop_find_short(const halo_lowering *l, halo_loop_short *s) {
   const halo_computation *body = l->computation;
   const halo_instr *root = halo_lowering_root(l);
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
-  if (!l->caps->is_cpu) return false;
   s->length = short_length(l, shape);
   if (s->length == 0 || s->length * short_code(body) > SHORT_CODE) return false;
   s->rows = halo_shape_element_count(shape) / s->length;

@@ -61,14 +61,13 @@ static bool turn_dimensions(const halo_lowering *l, int *p, int *o) {
 bool halo_turn_supports(const halo_lowering *l, const char **why) {
   int p, o;
   *why = "no large input runs along another dimension than the result";
-  if (!turn_dimensions(l, &p, &o)) return false;
-  if (!l->caps->is_cpu &&
-      (l->caps->max_work_group < TURN_SIZE * TURN_ROWS || l->caps->max_items[0] < TURN_SIZE ||
-       l->caps->max_items[1] < TURN_ROWS)) {
-    *why = "work groups of 32 x 8 do not fit the device";
-    return false;
-  }
-  return true;
+  return turn_dimensions(l, &p, &o);
+}
+
+bool halo_turn_works_on(const halo_caps *caps, const char **why) {
+  *why = "work groups of 32 x 8 do not fit the device";
+  return caps->is_cpu || (caps->max_work_group >= TURN_SIZE * TURN_ROWS &&
+                          caps->max_items[0] >= TURN_SIZE && caps->max_items[1] >= TURN_ROWS);
 }
 
 /* A loop reads a line of memory for each element. A loop reads arrays in a CPU's first caches

@@ -34,8 +34,6 @@ static bool window_lanes_supports(const halo_lowering *l, const char **why) {
   const halo_shape *shape = halo_leaf_shape(root->shape, 0);
   const halo_attr *window = halo_instr_attr(root, HALO_ATTR_WINDOW);
   halo_window_parts w;
-  *why = "for CPUs";
-  if (!l->caps->is_cpu) return false;
   *why = "the last dimension is short, or dilated";
   if (!window || shape->rank == 0 || shape->dims[shape->rank - 1] < WINDOW_LEAST) return false;
   if (window->window.data[shape->rank - 1].base_dilation != 1) return false;
@@ -254,7 +252,8 @@ static halo_status window_lanes_lower(halo_lowering *l) {
 
 static const halo_implementation window_implementations[] = {
     {"scan", halo_scan_supports, halo_scan_cost, halo_scan_lower},
-    {"lanes", window_lanes_supports, window_lanes_cost, window_lanes_lower},
+    {"lanes", window_lanes_supports, window_lanes_cost, window_lanes_lower,
+     .works_on = halo_kernels_on_cpus},
     {"loop", halo_loop_supports, window_loop_cost, halo_loop_lower},
     {0}};
 const halo_family halo_family_window = {"window", HALO_OP_REDUCE_WINDOW, window_implementations};
