@@ -55,6 +55,25 @@ halo_literal *pieces_cut(halo_literal *whole, const halo_sharding *sharding, int
   return piece;
 }
 
+halo_literal *pieces_whole(const halo_shape *shape, const halo_literal *piece) {
+  halo_shape *sized = NULL;
+  halo_literal *whole = NULL;
+  int rank = halo_shape_rank(shape);
+  bool sizes = false;
+  for (int d = 0; d < rank; d++) sizes |= halo_shape_dim_is_dynamic(shape, d);
+  if (!sizes) return tool_check(halo_literal_create(shape, &whole)) ? whole : NULL;
+  int64_t *dims = tool_alloc(sizeof *dims * (size_t)(rank + 1));
+  for (int d = 0; d < rank; d++) {
+    bool cut = !halo_shape_dim_is_dynamic(shape, d);
+    dims[d] = halo_shape_dim(cut ? shape : halo_literal_shape(piece), d);
+  }
+  bool ok = tool_check(halo_shape_create_array(halo_shape_type(shape), rank, dims, &sized)) &&
+            tool_check(halo_literal_create(sized, &whole));
+  halo_shape_release(sized);
+  free(dims);
+  return ok ? whole : NULL;
+}
+
 bool pieces_join(halo_literal *whole, halo_literal *piece, const halo_sharding *sharding,
                  int partition) {
   const halo_shape *shape = halo_literal_shape(whole);

@@ -68,11 +68,31 @@ halo_status eval_instr(const eval_call *call, halo_literal **out) {
   return status;
 }
 
+/* Whether a value may be an operand of this shape: along dynamic dimensions it may be shorter. */
+static bool instr_takes(const halo_shape *value, const halo_shape *operand) {
+  if (halo_shape_is_tuple(operand) && halo_shape_is_tuple(value)) {
+    bool all = value->count == operand->count;
+    for (int32_t i = 0; all && i < operand->count; i++) {
+      all = instr_takes(value->elements[i], operand->elements[i]);
+    }
+    return all;
+  }
+  if (!halo_shape_is_array(operand) || !halo_shape_is_dynamic(operand)) {
+    return halo_shape_compatible(value, operand);
+  }
+  bool takes = value->type == operand->type && value->rank == operand->rank;
+  for (int d = 0; takes && d < operand->rank; d++) {
+    takes = halo_shape_dim_is_dynamic(operand, d) ? value->dims[d] <= operand->dims[d]
+                                                  : value->dims[d] == operand->dims[d];
+  }
+  return takes;
+}
+
 halo_status halo_evaluate_instr(const halo_instr *instr, halo_literal *const *operands,
                                 halo_literal **out) {
   *out = NULL;
   for (int32_t i = 0; i < instr->operand_count; i++) {
-    if (!halo_shape_compatible(operands[i]->shape, instr->operands[i]->shape)) {
+    if (!instr_takes(operands[i]->shape, instr->operands[i]->shape)) {
       return halo_fail(HALO_INVALID_ARGUMENT, "%s: the value of operand %d has another shape",
                        instr->name, i);
     }

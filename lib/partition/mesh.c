@@ -61,9 +61,11 @@ halo_spmd_sharding halo_spmd_copy(halo_spmd *p, const halo_spmd_sharding *from) 
 
 void halo_spmd_make_even(const halo_spmd *p, const halo_shape *shape,
                          halo_spmd_sharding *sharding) {
+  /* Exchanges do not carry sizes that are known at run time only. */
+  bool whole = halo_shape_is_dynamic(shape);
   for (int d = 0; d < sharding->rank; d++) {
     bool even = shape->dims[d] % halo_spmd_tiles(p, &sharding->dims[d]) == 0;
-    if (!even || (shape->dynamic && shape->dynamic[d]) || shape->dims[d] == 0) {
+    if (!even || whole || shape->dims[d] == 0) {
       sharding->dims[d].count = 0;
     }
   }

@@ -28,12 +28,9 @@ int32_t halo_spmd_rule_factor(halo_spmd *p, halo_spmd_rule *rule, int64_t size,
   return rule->factors++;
 }
 
-/* Not of a dimension that changes its size at run time. */
 void halo_spmd_rule_put(halo_spmd *p, halo_spmd_rule *rule, int32_t tensor, int64_t dim,
                         int32_t factor) {
-  const halo_shape *shape = rule->leaf[tensor]->shape;
   halo_spmd_factors *at = &rule->dims[tensor][dim];
-  if (shape->dynamic && shape->dynamic[dim]) rule->kind[factor] = HALO_SPMD_WHOLE;
   int32_t *ids = halo_arena_array(&p->arena, int32_t, at->count + 1);
   for (int32_t i = 0; i < at->count; i++) ids[i] = at->id[i];
   ids[at->count] = factor;

@@ -56,7 +56,6 @@ static void rule_carry(halo_spmd *p, halo_spmd_rule *rule, int rank, int dim) {
   for (int32_t t = 0; t < rule->tensors; t++) {
     const halo_shape *shape = rule_shape(rule, t);
     if (!halo_shape_is_array(shape) || shape->rank != rank) continue;
-    if (shape->dynamic && shape->dynamic[dim]) return;
     size = rule_gcd(shape->dims[dim], size);
   }
   if (size <= 1) return;
@@ -495,5 +494,9 @@ halo_spmd_rule *halo_spmd_rule_of(halo_spmd *p, const halo_instr *instr) {
   halo_spmd_rule *rule = rule_new(p, instr);
   rule->passes = row.passes;
   row.make(p, rule, instr);
+  /* Exchanges do not carry sizes that are known at run time only. */
+  bool whole = false;
+  for (int32_t t = 0; t < rule->tensors; t++) whole |= halo_shape_is_dynamic(rule_shape(rule, t));
+  for (int32_t f = 0; f < rule->factors && whole; f++) rule->kind[f] = HALO_SPMD_WHOLE;
   return rule;
 }

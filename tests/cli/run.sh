@@ -20,6 +20,7 @@ check run-sized-wrong 'halo run -q sized.hlo -i "{{1,2,3}}"; halo run -q sized.h
 check run-replicas 'halo run -q shared.hlo --replicas 3 -i 1,2,3,4; halo run shared.hlo --replicas 2 -i zeros -p none -o out.npz >/dev/null; ls out.*; halo run -q shared.hlo --replicas 2 -i x=out.r{replica}.npz:out0 -p none --compare out.npz'
 check run-replicas-split 'halo run -q gather.hlo --replicas 2 -p none -i 1,2,3,4 -o {replica}.npz; halo run -q gather.hlo --replicas 2 -i x=split:0:0.npz:out0; halo run -q gather.hlo --replicas 2 -i x=split:0:nowhere.npy; halo run -q gather.hlo --replicas 3'
 check run-partitions 'halo run -q sharded.hlo -i iota -i ones -o one.npy; halo run -q sharded.hlo --partitions 4 -i iota -i ones --compare one.npy; halo run sharded.hlo --partitions 4 --replicas 2 -i iota -i ones -p none -o out.npy; ls out*; halo run -q sharded.hlo --partitions 3'
+check run-partitions-dynamic 'halo run -q bounded.hlo -i v0=iota -i v1=3'
 check run-replicas-wrong 'halo run -q shared.hlo --replicas 2 -i x=split:0:1,2,3,4; halo run -q axpy.hlo -p none -o a.npy; halo run -q shared.hlo --replicas 3 -i x=split:0:a.npy; halo run -q shared.hlo --partitions 0'
 
 check run-output-npz 'halo run many.hlo -q -p none -i state.0=1,2 -i 1=iota -i 2=zeros -i 3=3 -i 4=ones -o out.npz && halo run many.hlo -q -p none -i state.0=1,2 -i 1=iota -i 2=zeros -i 3=3 -i 4=ones --compare out.npz'

@@ -239,10 +239,11 @@ static halo_status spmd_permute(const spmd_run *run, const halo_instr *instr, ha
   int64_t *pairs;
   int32_t count;
   HALO_TRY(halo_collective_pairs(instr, arena, &pairs, &count));
-  for (int p = 0; p < run->parts; p++) HALO_TRY(spmd_new(instr->shape, &out[p]));
+  /* Along dynamic dimensions values are shorter than the instruction's shape. */
+  for (int p = 0; p < run->parts; p++) HALO_TRY(spmd_new(halo_literal_shape(in[p]), &out[p]));
   for (int32_t i = 0; i < count; i++) {
     memcpy(halo_literal_data(out[pairs[2 * i + 1]]), halo_literal_data(in[pairs[2 * i]]),
-           (size_t)halo_shape_byte_size(instr->shape));
+           (size_t)halo_shape_byte_size(halo_literal_shape(out[pairs[2 * i + 1]])));
   }
   return HALO_OK;
 }
