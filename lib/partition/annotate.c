@@ -97,6 +97,17 @@ static uint64_t annotate_open(const halo_instr *instr) {
   return dims;
 }
 
+/* The axes of the text's own mesh, where its devices have more than one dimension. */
+static void annotate_axes(halo_spmd_mesh *mesh, const halo_sharding *said) {
+  int64_t stride = 1;
+  for (int32_t k = said->reshape.count - 1; k > 0; k--) {
+    stride *= said->reshape.data[k];
+    for (int a = 0; a < mesh->axes; a++) {
+      if (mesh->stride[a] == stride) mesh->separate |= 1u << a;
+    }
+  }
+}
+
 /* Which axes the text has apart from the next. */
 static void annotate_separate(halo_spmd_mesh *mesh, const halo_spmd_sharding *said) {
   const uint32_t sets[] = {said->manual, said->unreduced};
@@ -121,6 +132,7 @@ static halo_status annotate_box(halo_spmd *p, const halo_instr *instr, const hal
   if (!said) return HALO_OK;
   halo_status status = halo_spmd_read(p, said, leaf->shape->rank, &leaf->box->sharding, &direct);
   if (status != HALO_OK) return annotate_fail(instr, status);
+  if (direct) annotate_axes(&p->mesh, said);
   if (direct) annotate_separate(&p->mesh, &leaf->box->sharding);
   halo_spmd_make_even(p, leaf->shape, &leaf->box->sharding);
   uint64_t open = annotate_open(instr);

@@ -117,6 +117,19 @@ static bool sharding_use(sharding_axes *axes, const halo_mlir_attr *reference, i
   return found;
 }
 
+/* Whether the numbers of tiles show where each axis ends. Where several axes cut one dimension they do not, and the
+ * partitioner, which cuts results along the program's axes only, has to be told. */
+static bool sharding_tiles_show(const sharding_axes *axes, halo_int_list tiles) {
+  int64_t tiled = 1, named = 1;
+  int32_t d = 0;
+  for (int i = 0; i < axes->count; i++) {
+    named *= axes->data[i].size;
+    while (d < tiles.count && tiled < named) tiled *= tiles.data[d++];
+    if (tiled != named) return false;
+  }
+  return true;
+}
+
 /* Numbers of devices, row-major over the axes in the order in which the array uses them. */
 static void sharding_devices(halo_translator *t, const sharding_axes *axes, int used,
                              const halo_mlir_attr *mesh, halo_sharding *out) {
@@ -132,12 +145,13 @@ static void sharding_devices(halo_translator *t, const sharding_axes *axes, int 
   }
   int32_t listed;
   const int64_t *ids = halo_mlir_ints(t->program, halo_mlir_dict_get(mesh, "device_ids"), &listed);
-  bool ordered = true;
-  for (int i = 0; i < n; i++) ordered &= transpose[i] == i;
+  bool simple = true;
+  for (int i = 0; i < n; i++) simple &= transpose[i] == i;
   if (listed <= 0) {
-    if (ordered) reshape[0] = all;
-    out->reshape = (halo_int_list){reshape, ordered ? 1 : n};
-    if (!ordered) out->transpose = (halo_int_list){transpose, n};
+    simple = simple && sharding_tiles_show(axes, out->tiles);
+    if (simple) reshape[0] = all;
+    out->reshape = (halo_int_list){reshape, simple ? 1 : n};
+    if (!simple) out->transpose = (halo_int_list){transpose, n};
     return;
   }
   if (listed != all) {

@@ -446,6 +446,11 @@ static const struct {
          "return %1 : tensor<4x4xf32>\n") "}\n",
      "f32[2,4]{1,0} custom-call(custom-call.3), custom_call_target=\"SPMDFullToShardShape\", "
      "sharding={devices=[1,1,2,2]<=[4] last_tile_dims={manual, replicated}}"},
+    {"module attributes {mhlo.num_partitions = 4 : i32} {\nsdy.mesh @mesh = <[\"x\"=2, "
+     "\"y\"=2]>\n" MAIN(
+         "%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\", \"y\"}, {}]>}",
+         "tensor<4x4xf32>", "return %a : tensor<4x4xf32>\n") "}\n",
+     "parameter(0), sharding={devices=[4,1]<=[2,2]T(0,1)}"},
 };
 enum { TEXT_CASES = sizeof text_cases / sizeof text_cases[0] };
 
