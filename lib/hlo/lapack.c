@@ -107,6 +107,8 @@ bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target) 
   return v->rows <= room && v->columns <= room && bytes <= room;
 }
 
+bool halo_lapack_has_library(void) { return halo_custom_target_find("lapack_sgeqrf_ffi") != NULL; }
+
 bool halo_lapack_is_installed(const halo_instr *call) {
   const halo_attr *target = halo_instr_attr(call, HALO_ATTR_CUSTOM_CALL_TARGET);
   return target && halo_custom_target_find(target->text) != NULL;

@@ -38,5 +38,7 @@ bool halo_lapack_has_short_reflectors(const halo_lapack_view *v);
 bool halo_lapack_is_small(const halo_lapack_view *v, const halo_target *target);
 /* Whether the host has a function for this call. */
 bool halo_lapack_is_installed(const halo_instr *call);
+/* Whether it has LAPACK's functions at all. */
+bool halo_lapack_has_library(void);
 
 #endif

@@ -114,6 +114,12 @@ static halo_status lapack_group_lower(halo_lowering *l) { return lapack_lower(l,
 
 /* ---- LAPACK itself ---- */
 
+static bool lapack_host_works_on(const halo_caps *caps, const char **why) {
+  (void)caps; /* any device's host will do */
+  *why = "LAPACK is not installed (liblapacke.so.3)";
+  return halo_lapack_has_library();
+}
+
 static bool lapack_host_supports(const halo_lowering *l, const char **why) {
   const halo_instr *call = halo_lowering_root(l);
   *why = "LAPACK is not installed";
@@ -142,6 +148,7 @@ static const halo_implementation lapack_implementations[] = {
      .works_on = halo_kernels_on_cpus},
     {"item", lapack_item_supports, lapack_item_cost, lapack_item_lower},
     {"group", lapack_group_supports, lapack_group_cost, lapack_group_lower},
-    {"host", lapack_host_supports, lapack_host_cost, lapack_host_lower},
+    {"host", lapack_host_supports, lapack_host_cost, lapack_host_lower,
+     .works_on = lapack_host_works_on},
     {0}};
 const halo_family halo_family_lapack = {"lapack", HALO_OP_CUSTOM_CALL, lapack_implementations};
