@@ -59,7 +59,8 @@ static double reduce_loop_cost(const halo_lowering *l) {
   const halo_prices *p = halo_lowering_prices(l);
   bool vectors = longest <= HALO_WRITTEN_OUT;
   double behind = vectors ? p->reduce_loop_vectors : p->reduce_loop_behind;
-  double work = p->reduce_loop * combined + behind * reduce_cost_behind(l, &v);
+  double element = vectors ? p->reduce_loop_short : p->reduce_loop;
+  double work = element * combined + behind * reduce_cost_behind(l, &v);
   return halo_loop_cost(l) + work / p->bandwidth;
 }
 
