@@ -8,10 +8,6 @@
  * h_<op>_<type> where <type> is XLA's name. Narrow floats are float values that their type can hold. */
 
 //! all
-/* What kernels whose groups are of one work item on CPUs begin with. What it does depends on the implementation of OpenCL (opencl/pocl.c). */
-#ifndef h_touch
-#define h_touch() ((void)0)
-#endif
 /* What numbers of 64 bits are held against each other by, in place of themselves: where the program's options say so,
  * without signs (opencl/program.c). */
 #ifdef H_ORDER_UNSIGNED

@@ -81,8 +81,6 @@ static int main_dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   /* A reader that goes away (head, less) is no reason to die in the middle of writing files. */
   signal(SIGPIPE, SIG_IGN);
-  halo_prefer_caller_thread(true);
-  tool_ask_for_linker();
   int code = main_dispatch(argc, argv);
   bool lost = ferror(stdout) != 0;
   if ((fflush(stdout) != 0 || lost) && errno != EPIPE) {

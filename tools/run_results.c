@@ -88,8 +88,6 @@ void run_print_times(FILE *out, const run_request *request, const run_state *sta
   for (int64_t i = 0; i < n; i++) sum += s[i];
   fprintf(out, "Time\n  compile    %s\n  first run  %s\n", tool_seconds(state->compile_seconds),
           tool_seconds(state->first_seconds));
-  const char *built = halo_executable_report(state->executable, HALO_REPORT_BUILD);
-  if (request->client.profile && *built) fprintf(out, "  kernels    %s\n", built);
   char label[64];
   snprintf(label, sizeof label, "%s more", tool_count(n));
   fprintf(out, "  %-9s  median %s, min %s, mean %s, max %s\n", label, tool_seconds(median),

@@ -25,10 +25,6 @@ int tool_bench(int argc, char **argv);
 int tool_doctor(int argc, char **argv);
 int tool_check_device(int argc, char **argv);
 
-/* Has PoCL take the linker of this project (lib/linker) for kernels that it compiles here, where that is installed
- * with this program and $COMPILER_PATH does not say otherwise. For the start of the process. */
-void tool_ask_for_linker(void);
-
 /* "halo: MESSAGE" on stderr, behind what was printed on stdout. Returns TOOL_FAILED. */
 int tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Messages begin with "halo: rank N: " from now on. */

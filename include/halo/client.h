@@ -159,16 +159,6 @@ HALO_API HALO_MUST_USE halo_status halo_device_list(const char *selector, halo_d
 /* Releases a list made by halo_device_list; NULL is allowed. */
 HALO_API void halo_device_list_release(halo_device_entry *list);
 
-/* Asks PoCL for its driver that runs small programs in the calling thread; PoCL offers that driver
- * only on request. When this process first looks for devices, the library sets $POCL_DEVICES to
- * "pthread basic" (before PoCL 4.0) or "cpu cpu-minimal", if PoCL has no other drivers and the
- * variable is unset. The library sets that variable for no other reason.
- *
- * `owns_process`: the caller is the program itself, so that other users of OpenCL in the process do
- * not matter. Without it, as in plugins, PoCL 4.0 and newer are not asked. May be called from any
- * thread, before the first client. */
-HALO_API void halo_prefer_caller_thread(bool owns_process);
-
 /* The default folder of compiled programs, which need not exist yet. *out is NULL if there is none;
  * otherwise the caller frees it with halo_text_release. */
 HALO_API HALO_MUST_USE halo_status halo_cache_directory(char **out);
@@ -324,14 +314,12 @@ HALO_API void halo_executable_part(const halo_executable *executable, int index,
 
 /* Reports about a compiled program. */
 typedef enum halo_report {
-  HALO_REPORT_EXPLAIN,   /* each step's implementation, and why others were not chosen */
-  HALO_REPORT_PLAN,      /* the steps and their buffers */
-  HALO_REPORT_SOURCE,    /* the generated OpenCL C */
-  HALO_REPORT_MODULE,    /* the module after all passes */
-  HALO_REPORT_PARTITION, /* the module of one partition, before other passes; for programs of one
+  HALO_REPORT_EXPLAIN,  /* each step's implementation, and why others were not chosen */
+  HALO_REPORT_PLAN,     /* the steps and their buffers */
+  HALO_REPORT_SOURCE,   /* the generated OpenCL C */
+  HALO_REPORT_MODULE,   /* the module after all passes */
+  HALO_REPORT_PARTITION /* the module of one partition, before other passes; for programs of one
                             partition and deserialised ones as HALO_REPORT_MODULE */
-  HALO_REPORT_BUILD /* how the first device's kernels were built: ahead of time by other processes, from
-                       the runtime's cache, or at their first launch; "" if there is nothing to say */
 } halo_report;
 /* A report as text. Owned by the executable. */
 HALO_API const char *halo_executable_report(halo_executable *executable, halo_report report);

@@ -21,9 +21,6 @@
  *   HALO_COLLECTIVE_TIMEOUT  seconds until a device that others wait for is given up; unset: 60
  *   HALO_SYNCHRONOUS     1: what a run needs of the host is done in the caller's thread
  *   HALO_DISABLE_PASSES  names of optional passes to leave out, separated by commas
- *   HALO_COMPILE_THREADS how many threads may compile kernels in the place of the runtime; unset: by the cores
- *   HALO_COMPILE_PROCESSES  how many processes may compile kernels for this one where threads do not; unset: by its cores
- *   HALO_COMPILER        the program that does that, where it is not beside the library
  *   HALO_COMMUNICATOR    what connects processes: "mpi", "tcp", or another in a library of its own; "none": nothing;
  *                        unset: MPI where mpiexec started them, TCP where Slurm did or there is a coordinator
  *   HALO_TCP_ADDRESS     the address, or the interface, at which others reach this process
@@ -61,9 +58,6 @@ typedef enum halo_config {
   HALO_CONFIG_COLLECTIVE_TIMEOUT,
   HALO_CONFIG_SYNCHRONOUS,
   HALO_CONFIG_DISABLE_PASSES,
-  HALO_CONFIG_COMPILE_THREADS,
-  HALO_CONFIG_COMPILE_PROCESSES,
-  HALO_CONFIG_COMPILER,
   HALO_CONFIG_COMMUNICATOR,
   HALO_CONFIG_TCP_ADDRESS,
   HALO_CONFIG_TCP_COORDINATOR,

@@ -5,7 +5,6 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "opencl/ahead.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +143,6 @@ halo_status halo_client_create(const halo_client_options *options, halo_client *
     for (int i = 0; i < count && several; i++) {
       halo_cl_device_allow_direct(client->devices[i].cl);
     }
-    halo_cl_ahead_prepare(client->devices[0].cl);
     *out = client;
     if (HALO_LOGS(HALO_LOG_INFO)) client_log(client);
     return HALO_OK;

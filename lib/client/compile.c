@@ -402,9 +402,6 @@ void halo_executable_part(const halo_executable *e, int index, int *replica, int
 const char *halo_executable_report(halo_executable *e, halo_report report) {
   const halo_plan *plan = halo_executable_plan(e);
   if (report == HALO_REPORT_EXPLAIN) return plan->explain;
-  if (report == HALO_REPORT_BUILD) {
-    return e->placement_count > 0 ? halo_program_built(e->placements[0].program) : "";
-  }
   if (report != HALO_REPORT_PLAN && report != HALO_REPORT_MODULE && report != HALO_REPORT_SOURCE &&
       report != HALO_REPORT_PARTITION) {
     return "";

@@ -93,8 +93,6 @@ void halo_device_list_release(halo_device_entry *list) {
   halo_free(block);
 }
 
-void halo_prefer_caller_thread(bool owns_process) { halo_cl_drivers_want_here(owns_process); }
-
 halo_status halo_cache_directory(char **out) {
   if (!out) return halo_fail(HALO_INVALID_ARGUMENT, "halo_cache_directory: out is NULL");
   *out = halo_config_cache_dir();

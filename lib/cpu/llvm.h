@@ -32,7 +32,6 @@ typedef void llvm_diagnose(llvm_diagnostic *, void *);
 enum {
   LLVM_LINK_EXTERNAL = 0,
   LLVM_LINK_INTERNAL = 8,
-  LLVM_HIDDEN = 1,
   LLVM_LEVEL_AGGRESSIVE = 3,
   LLVM_RELOC_PIC = 2,
   LLVM_MODEL_SMALL = 3,
@@ -68,16 +67,12 @@ enum {
   F(value_type, GlobalGetValueType, llvm_type *, (llvm_value *))                                   \
   F(parameter_count, CountParams, unsigned, (llvm_value *))                                        \
   F(convention, GetFunctionCallConv, unsigned, (llvm_value *))                                     \
-  F(set_convention, SetFunctionCallConv, void, (llvm_value *, unsigned))                           \
-  F(set_visibility, SetVisibility, void, (llvm_value *, int))                                      \
   F(name, GetValueName2, const char *, (llvm_value *, size_t *))                                   \
   F(delete_function, DeleteFunction, void, (llvm_value *))                                         \
   F(find_global, GetNamedGlobal, llvm_value *, (llvm_module *, const char *))                      \
   F(delete_global, DeleteGlobal, void, (llvm_value *))                                             \
-  F(set_initializer, SetInitializer, void, (llvm_value *, llvm_value *))                           \
   F(is_declaration, IsDeclaration, int, (llvm_value *))                                            \
   F(set_linkage, SetLinkage, void, (llvm_value *, int))                                            \
-  F(set_name, SetValueName2, void, (llvm_value *, const char *, size_t))                           \
   F(first_use, GetFirstUse, llvm_use *, (llvm_value *))                                            \
   F(next_use, GetNextUse, llvm_use *, (llvm_use *))                                                \
   F(user, GetUser, llvm_value *, (llvm_use *))                                                     \
@@ -93,7 +88,6 @@ enum {
   F(is_alloca, IsAAllocaInst, llvm_value *, (llvm_value *))                                        \
   F(allocated_type, GetAllocatedType, llvm_type *, (llvm_value *))                                 \
   F(type_kind, GetTypeKind, int, (llvm_type *))                                                    \
-  F(operand, GetOperand, llvm_value *, (llvm_value *, unsigned))                                   \
   F(replace, ReplaceAllUsesWith, void, (llvm_value *, llvm_value *))                               \
   F(erase, InstructionEraseFromParent, void, (llvm_value *))                                       \
   F(int64, Int64TypeInContext, llvm_type *, (llvm_context *))                                      \
@@ -102,22 +96,12 @@ enum {
   F(attribute_create, CreateEnumAttribute, llvm_attribute *, (llvm_context *, unsigned, uint64_t)) \
   F(attribute_add, AddAttributeAtIndex, void, (llvm_value *, unsigned, llvm_attribute *))          \
   F(attribute_remove, RemoveEnumAttributeAtIndex, void, (llvm_value *, unsigned, unsigned))        \
-  F(attribute_count, GetAttributeCountAtIndex, unsigned, (llvm_value *, unsigned))                 \
-  F(attribute_list, GetAttributesAtIndex, void, (llvm_value *, unsigned, llvm_attribute **))       \
-  F(attribute_text, GetStringAttributeAtIndex, llvm_attribute *,                                   \
-    (llvm_value *, unsigned, const char *, unsigned))                                              \
-  F(attribute_value, GetStringAttributeValue, const char *, (llvm_attribute *, unsigned *))        \
   F(metadata_kind, GetMDKindIDInContext, unsigned, (llvm_context *, const char *, unsigned))       \
   F(metadata_get, GetMetadata, llvm_value *, (llvm_value *, unsigned))                             \
   F(metadata_set, SetMetadata, void, (llvm_value *, unsigned, llvm_value *))                       \
-  F(metadata_count, GetMDNodeNumOperands, unsigned, (llvm_value *))                                \
-  F(metadata_operands, GetMDNodeOperands, void, (llvm_value *, llvm_value **))                     \
-  F(metadata_text, GetMDString, const char *, (llvm_value *, unsigned *))                          \
   F(metadata_of, ValueAsMetadata, llvm_metadata *, (llvm_value *))                                 \
   F(metadata_value, MetadataAsValue, llvm_value *, (llvm_context *, llvm_metadata *))              \
   F(metadata_node, MDNodeInContext2, llvm_metadata *, (llvm_context *, llvm_metadata **, size_t))  \
-  F(metadata_later, TemporaryMDNode, llvm_metadata *, (llvm_context *, llvm_metadata **, size_t))  \
-  F(metadata_replace, MetadataReplaceAllUsesWith, void, (llvm_metadata *, llvm_metadata *))        \
   F(target_find, GetTargetFromTriple, int, (const char *, llvm_target **, char **))                \
   F(machine_create, CreateTargetMachine, llvm_machine *,                                           \
     (llvm_target *, const char *, const char *, const char *, int, int, int))                      \

@@ -8,7 +8,6 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "opencl/ahead.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,72 +24,15 @@ typedef struct build_job {
 
 typedef struct build_work {
   halo_cl_device *device;
-  bool here;
   const halo_plan *plan;
   halo_built_unit *units;
-  halo_cl_ahead *ahead; /* NULL where several threads build */
   build_job *jobs;
   int32_t job_count;
   atomic_int next;
 } build_work;
 
-enum {
-  BUILD_MAX_THREADS = 16,
-  BUILD_NATIVE_UNITS = 8 /* of a program of which each kernel's thread reads the whole */
-};
-
-/* ---- Kernels that will be launched ---- */
-
-/* What compiling a kernel takes: linking it, and its text, of which kernels of one unit share what stands there. */
-static const double BUILD_KERNEL = 0.03, BUILD_BYTE = 2.2e-6; /* seconds */
-
-static double build_seconds(const halo_plan *plan, int32_t unit) {
-  return BUILD_KERNEL + BUILD_BYTE * (double)halo_plan_unit_bytes(&plan->units.data[unit]);
-}
-
-/* As halo_unit_kernel and those who bind its buffers set them. */
-static halo_status build_ahead_step(build_work *w, const halo_step *step) {
-  const halo_built_unit *unit = &w->units[step->unit];
-  halo_strbuf name = {0}, arguments = {0};
-  size_t local[3];
-  cl_kernel kernel = NULL;
-  halo_plan_kernel_name(&name, step->kernel, unit->number);
-  halo_status status = halo_cl_kernel_create(unit->program, halo_strbuf_text(&name), &kernel);
-  if (status == HALO_OK) status = halo_unit_fit(unit, step, kernel, local);
-  for (int32_t a = 0; a < step->arg_count; a++) {
-    halo_strbuf_char(&arguments, 0);
-    if (a < step->arg_count - step->whole_count) halo_strbuf_char(&arguments, sizeof(cl_ulong));
-  }
-  for (int32_t v = 0; v < step->value_count; v++) {
-    halo_strbuf_char(&arguments, (char)step->values[v].size);
-  }
-  if (status == HALO_OK) {
-    halo_cl_launch launch = {.kernel = halo_strbuf_text(&name),
-                             .dims = step->dims,
-                             .global = step->global,
-                             .local = local,
-                             .arguments = (const unsigned char *)halo_strbuf_text(&arguments),
-                             .argument_count = (int32_t)arguments.length,
-                             .seconds = build_seconds(w->plan, step->unit)};
-    halo_cl_ahead_add(w->ahead, unit->program, &launch);
-  }
-  if (kernel) halo_cl.clReleaseKernel(kernel);
-  halo_strbuf_deinit(&name);
-  halo_strbuf_deinit(&arguments);
-  return status;
-}
-
-/* Has kernels of units in `wanted` compiled while others are built. */
-static halo_status build_ahead(build_work *w, const halo_steps *steps, const bool *wanted) {
-  for (int32_t i = 0; i < steps->count; i++) {
-    const halo_step *step = &steps->data[i];
-    if (step->kind == HALO_STEP_KERNEL && wanted[step->unit]) HALO_TRY(build_ahead_step(w, step));
-    for (int32_t l = 0; l < step->list_count; l++) {
-      HALO_TRY(build_ahead(w, &step->lists[l], wanted));
-    }
-  }
-  return HALO_OK;
-}
+/* Units of one program are few, as programs are built side by side. */
+enum { BUILD_MAX_THREADS = 16, BUILD_UNITS = 8 };
 
 /* ---- Progress ---- */
 
@@ -133,36 +75,24 @@ bool halo_units_are_kept(halo_cl_device *device) {
 }
 
 static void build_log(const build_work *w, int32_t missing, int kernels,
-                      const halo_cl_program_stats *before, double start, const char *report) {
+                      const halo_cl_program_stats *before, double start) {
   halo_cl_program_stats now;
   halo_cl_program_get_stats(w->device, &now);
   halo_log_write(
       "compile %s: kernels ready after %.3f s; units: %d already in memory, %d new (%d kernel%s); "
-      "OpenCL programs: %llu loaded from disk, %llu built%s%s",
+      "OpenCL programs: %llu loaded from disk, %llu built",
       w->plan->name, halo_clock() - start, w->plan->units.count - missing, missing, kernels,
       halo_plural(kernels), (unsigned long long)(now.disk_hits - before->disk_hits),
-      (unsigned long long)(now.builds - before->builds), *report ? "; " : "", report);
+      (unsigned long long)(now.builds - before->builds));
 }
 
 /* ---- Programs ---- */
-
-static halo_status build_ahead_job(build_work *w, const build_job *job) {
-  bool *wanted = halo_alloc((size_t)w->plan->units.count);
-  for (int32_t i = 0; i < job->count; i++) wanted[job->missing[i]] = true;
-  halo_status status = build_ahead(w, &w->plan->steps, wanted);
-  halo_free(wanted);
-  return status;
-}
 
 static halo_status build_one(build_work *w, const build_job *job) {
   halo_strbuf source = {0};
   halo_plan_source(&source, w->plan, job->missing, job->count);
   halo_cl_program *program;
-  bool native = halo_cl_ahead_is_native(w->ahead);
-  halo_cl_program_use use = {.here = w->here, .brief = !native, .native = native};
-  for (int32_t i = 0; i < job->count; i++) use.brief &= w->plan->units.data[job->missing[i]].brief;
-  halo_status status =
-      halo_cl_program_get_for(w->device, use, halo_strbuf_text(&source), NULL, &program);
+  halo_status status = halo_cl_program_get(w->device, halo_strbuf_text(&source), NULL, &program);
   halo_strbuf_deinit(&source);
   HALO_TRY(status);
   halo_cl_unit_key *keys = halo_alloc(sizeof *keys * (size_t)job->count);
@@ -174,26 +104,8 @@ static halo_status build_one(build_work *w, const build_job *job) {
   }
   halo_cl_program_set_units(program, keys, job->count);
   halo_free(keys);
-  int ahead = halo_cl_ahead_kernels(w->ahead);
-  if (w->ahead) status = build_ahead_job(w, job);
-  /* Kernels that nobody compiles ahead are done as far as building goes. */
-  if (halo_cl_ahead_kernels(w->ahead) == ahead) {
-    halo_progress_done(build_count_units(w->plan, job->missing, job->count));
-  }
-  return status;
-}
-
-/* Kernels of units that were in memory already, which may be launched otherwise than they were. */
-static halo_status build_found(build_work *w) {
-  bool *wanted = halo_alloc((size_t)w->plan->units.count + 1), any = false;
-  for (int32_t u = 0; u < w->plan->units.count; u++) {
-    wanted[u] = w->units[u].program && w->units[u].program->image.native;
-    any = any || wanted[u];
-  }
-  if (any && !w->ahead) w->ahead = halo_cl_ahead_open(w->device, 0, 0);
-  halo_status status = any ? build_ahead(w, &w->plan->steps, wanted) : HALO_OK;
-  halo_free(wanted);
-  return status;
+  halo_progress_done(build_count_units(w->plan, job->missing, job->count));
+  return HALO_OK;
 }
 
 static void *build_run(void *data) {
@@ -231,42 +143,29 @@ static halo_status build_all(build_work *w) {
   return status;
 }
 
-halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan *plan,
-                             halo_built_unit *units, halo_strbuf *report) {
+halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan,
+                             halo_built_unit *units) {
   double start = halo_clock();
   int32_t *missing = halo_alloc(sizeof *missing * ((size_t)plan->units.count + 1)), count = 0;
   for (int32_t u = 0; u < plan->units.count; u++) {
     halo_cl_unit_key key = {{plan->units.data[u].key[0], plan->units.data[u].key[1]}};
-    units[u].program = halo_cl_program_of_unit(device, here, &key, &units[u].number);
+    units[u].program = halo_cl_program_of_unit(device, &key, &units[u].number);
     if (!units[u].program) missing[count++] = u;
   }
-  double seconds = 0, longest = 0;
-  for (int32_t i = 0; i < count; i++) {
-    double more = build_seconds(plan, missing[i]);
-    seconds += more;
-    if (longest < more) longest = more;
-  }
-  build_work w = {.device = device, .here = here, .plan = plan, .units = units};
+  build_work w = {.device = device, .plan = plan, .units = units};
   int kernels = build_count_units(plan, missing, count);
   halo_progress_expect(kernels, halo_units_are_kept(device));
   halo_cl_program_stats before;
   halo_cl_program_get_stats(device, &before);
-  if (count) w.ahead = halo_cl_ahead_open(device, seconds, longest);
   w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));
   for (int32_t first = 0; first < count; w.job_count++) {
     build_job *job = &w.jobs[w.job_count];
-    int32_t most = halo_cl_ahead_is_native(w.ahead) ? BUILD_NATIVE_UNITS
-                                                    : halo_cl_units_of_program(device, w.job_count);
     job->missing = missing + first;
-    job->count = count - first < most ? count - first : most;
+    job->count = count - first < BUILD_UNITS ? count - first : BUILD_UNITS;
     first += job->count;
   }
-  halo_status status = build_found(&w);
-  if (status == HALO_OK && w.job_count) status = build_all(&w);
-  halo_cl_ahead_close(w.ahead, report);
-  if (HALO_LOGS(HALO_LOG_INFO) && plan->units.count) {
-    build_log(&w, count, kernels, &before, start, halo_strbuf_text(report));
-  }
+  halo_status status = w.job_count ? build_all(&w) : HALO_OK;
+  if (HALO_LOGS(HALO_LOG_INFO) && plan->units.count) build_log(&w, count, kernels, &before, start);
   halo_free(w.jobs);
   halo_free(missing);
   return status;
@@ -313,7 +212,7 @@ halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl
   for (int d = 0; d < 3; d++) local[d] = step->local[d];
   for (uint32_t d = 0; d < step->dims; d++) wanted *= local[d];
   HALO_TRY(halo_cl_check(
-      halo_cl.clGetKernelWorkGroupInfo(kernel, unit->program->id, CL_KERNEL_WORK_GROUP_SIZE,
+      halo_cl.clGetKernelWorkGroupInfo(kernel, unit->program->device->id, CL_KERNEL_WORK_GROUP_SIZE,
                                        sizeof most, &most, NULL),
       step->label));
   if (most == 0 || wanted <= most) return HALO_OK;

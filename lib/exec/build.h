@@ -13,11 +13,10 @@ typedef struct halo_built_unit {
 } halo_built_unit;
 
 /* Finds each unit in a program that is in memory already, or builds it, several units a program and
- * several programs at once where the runtime gains by that; `here`: for the device's queue of that name. `units` [plan->units.count] is zeroed
+ * several programs at once where the runtime gains by that. `units` [plan->units.count] is zeroed
  * memory; what it holds is released with halo_built_units_release also after a failure. HALO_DEVICE_ERROR
- * with the build log, HALO_OUT_OF_MEMORY. `report` gets what opencl/ahead.h has to say. */
-halo_status halo_units_build(halo_cl_device *device, bool here, const halo_plan *plan,
-                             halo_built_unit *units, halo_strbuf *report);
+ * with the build log, HALO_OUT_OF_MEMORY. */
+halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan, halo_built_unit *units);
 /* Whether what is built is kept on disk, here or by the runtime. */
 bool halo_units_are_kept(halo_cl_device *device);
 void halo_built_units_release(halo_built_unit *units, int32_t count);

@@ -5,7 +5,6 @@
 #include "base/config.h"
 #include "base/memory.h"
 #include "exec/run.h"
-#include "opencl/pocl.h"
 
 #include <string.h>
 
@@ -102,20 +101,17 @@ static void exec_release_units(const halo_plan *plan, halo_built_unit *units) {
   halo_free(units);
 }
 
-halo_status halo_program_build(halo_program *p, bool here) {
-  if (halo_program_units(p, here)) return HALO_OK;
+halo_status halo_program_build(halo_program *p) {
+  if (halo_program_units(p)) return HALO_OK;
   pthread_mutex_lock(&p->building);
   halo_status status = HALO_OK;
-  if (!halo_program_units(p, here)) {
+  if (!halo_program_units(p)) {
     void *memory;
     status = halo_try_alloc(sizeof(halo_built_unit) * ((size_t)p->plan->units.count + 1),
                             "a program's units", &memory);
-    halo_strbuf report = {0};
-    if (status == HALO_OK) status = halo_units_build(p->device, here, p->plan, memory, &report);
-    if (!p->built) p->built = halo_strbuf_take(&report);
-    halo_strbuf_deinit(&report);
+    if (status == HALO_OK) status = halo_units_build(p->device, p->plan, memory);
     if (status == HALO_OK) {
-      atomic_store(&p->units[here], memory);
+      atomic_store(&p->units, memory);
     } else {
       exec_release_units(p->plan, memory);
     }
@@ -126,9 +122,6 @@ halo_status halo_program_build(halo_program *p, bool here) {
 
 /* What takes less is done in the caller's thread, where the device has a queue for that. */
 static const double EXEC_HERE = 1e-4; /* seconds */
-/* Runs after which PoCL has loaded all kernels, as those before them are done. */
-enum { EXEC_FRESH = 4 };
-
 halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
                                 const halo_program_site *site, halo_program **out) {
   halo_program *p = halo_alloc(sizeof *p);
@@ -140,8 +133,6 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
   p->site.team = NULL;
   pthread_mutex_init(&p->lock, NULL);
   pthread_mutex_init(&p->building, NULL);
-  bool loads = device->caps.is_cpu && halo_pocl_is(&device->caps);
-  atomic_init(&p->fresh_runs, loads ? EXEC_FRESH : 0);
   halo_status status = exec_make_room(p);
   if (status == HALO_OK && site->team) status = exec_copy_team(p, site->team);
   if (status == HALO_OK) {
@@ -157,7 +148,7 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
     p->may_be_here =
         device->here && device->caps.is_cpu && plan->work >= 0 && plan->work <= EXEC_HERE;
     /* The first set finds kernels that cannot be made; more are made as runs overlap. */
-    status = halo_run_set_create(p, p->may_be_here, &p->free_sets[p->may_be_here]);
+    status = halo_run_set_create(p, &p->free_sets);
   }
   if (status == HALO_OK) status = exec_upload_constants(p);
   if (status != HALO_OK) {
@@ -170,25 +161,20 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
 
 void halo_program_release(halo_program *p) {
   if (!p || atomic_fetch_sub(&p->references, 1) != 1) return;
-  for (int here = 0; here < 2; here++) {
-    for (halo_run_set *set = p->free_sets[here], *next; set; set = next) {
-      next = set->next;
-      halo_run_set_release(p, set);
-    }
+  for (halo_run_set *set = p->free_sets, *next; set; set = next) {
+    next = set->next;
+    halo_run_set_release(p, set);
   }
   halo_free(p->asks_host);
-  halo_free(p->built);
   halo_free((void *)p->site.team);
   halo_free(p->random);
   halo_profile_deinit(&p->profile);
   halo_cl_free(p->constants);
-  for (int here = 0; here < 2; here++) {
-    halo_built_unit *units = atomic_load(&p->units[here]);
-    for (int32_t u = 0; units && u < p->plan->units.count && p->ran; u++) {
-      halo_cl_program_save(units[u].program);
-    }
-    exec_release_units(p->plan, units);
+  halo_built_unit *units = atomic_load(&p->units);
+  for (int32_t u = 0; units && u < p->plan->units.count && p->ran; u++) {
+    halo_cl_program_save(units[u].program);
   }
+  exec_release_units(p->plan, units);
   halo_plan_release(p->plan);
   halo_cl_device_release(p->device);
   pthread_mutex_destroy(&p->lock);
@@ -201,8 +187,6 @@ void halo_program_seed(halo_program *p, uint64_t seed) {
   for (int32_t i = 0; i < p->plan->step_count; i++) halo_random_restart(p->random[i], seed);
   pthread_mutex_unlock(&p->lock);
 }
-
-const char *halo_program_built(const halo_program *p) { return p->built ? p->built : ""; }
 
 const halo_plan *halo_program_plan(const halo_program *p) { return p->plan; }
 

@@ -40,8 +40,6 @@ halo_status halo_program_create(halo_cl_device *device, halo_plan *plan,
 /* Runs in progress go on to their end. */
 void halo_program_release(halo_program *program);
 const halo_plan *halo_program_plan(const halo_program *program);
-/* How its kernels were built when it was made, in a few words, or "". */
-const char *halo_program_built(const halo_program *program);
 
 /* What else a run may be given. */
 typedef struct halo_run_options {

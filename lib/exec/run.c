@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/worker.h"
 #include "exec/trace.h"
-#include "opencl/pocl.h"
 
 #include <string.h>
 
@@ -22,7 +21,7 @@ static halo_status run_prepare(halo_program *p, const halo_steps *steps, halo_ru
   for (int32_t i = 0; i < steps->count; i++) {
     const halo_step *step = &steps->data[i];
     const halo_step_runner *runner = halo_step_runners[step->kind];
-    if (runner->prepare) HALO_TRY(runner->prepare(p, set, step, &set->states[step->number]));
+    if (runner->prepare) HALO_TRY(runner->prepare(p, step, &set->states[step->number]));
     for (int32_t l = 0; l < step->list_count; l++) HALO_TRY(run_prepare(p, &step->lists[l], set));
   }
   return HALO_OK;
@@ -37,12 +36,11 @@ static void run_unprepare(halo_program *p, const halo_steps *steps, halo_run_set
   }
 }
 
-halo_status halo_run_set_create(halo_program *p, bool here, halo_run_set **out) {
+halo_status halo_run_set_create(halo_program *p, halo_run_set **out) {
   *out = NULL;
-  HALO_TRY(halo_program_build(p, here));
+  HALO_TRY(halo_program_build(p));
   size_t count = (size_t)p->plan->step_count;
   halo_run_set *set = halo_alloc(sizeof *set + sizeof *set->states * count);
-  set->here = here;
   halo_status status = run_prepare(p, &p->plan->steps, set);
   if (status != HALO_OK) {
     halo_run_set_release(p, set);
@@ -62,18 +60,17 @@ void halo_run_set_release(halo_program *p, halo_run_set *set) {
 static halo_status run_take_set(halo_run *run) {
   halo_program *p = run->program;
   pthread_mutex_lock(&p->lock);
-  run->set = p->free_sets[run->here];
-  if (run->set) p->free_sets[run->here] = run->set->next;
+  run->set = p->free_sets;
+  if (run->set) p->free_sets = run->set->next;
   pthread_mutex_unlock(&p->lock);
-  return run->set ? HALO_OK : halo_run_set_create(p, run->here, &run->set);
+  return run->set ? HALO_OK : halo_run_set_create(p, &run->set);
 }
 
 static void run_put_set(halo_run *run) {
   if (!run->set) return;
   pthread_mutex_lock(&run->program->lock);
-  halo_run_set **free_sets = &run->program->free_sets[run->here];
-  run->set->next = *free_sets;
-  *free_sets = run->set;
+  run->set->next = run->program->free_sets;
+  run->program->free_sets = run->set;
   pthread_mutex_unlock(&run->program->lock);
   run->set = NULL;
 }
@@ -571,9 +568,6 @@ halo_status halo_program_run(halo_program *p, halo_value *const *arguments, cons
   if (options->held) *options->held = NULL;
   for (int32_t r = 0; r < plan->result_count; r++) results[r] = NULL;
   HALO_TRY(halo_cl_device_check_runs(p->device, "running a program"));
-  if (atomic_load(&p->fresh_runs) > 0 && atomic_fetch_sub(&p->fresh_runs, 1) > 0) {
-    halo_pocl_touch_kernels();
-  }
   halo_run *run = run_create(p, arguments, donated, options);
   if (options->done) {
     halo_cl_event_retain(run->done);

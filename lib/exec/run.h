@@ -17,8 +17,7 @@ typedef struct halo_run_set halo_run_set;
  * as it has had runs in progress at once. */
 typedef struct halo_step_runner {
   /* Makes a state; `*state` is NULL before. NULL: the kind needs none. */
-  halo_status (*prepare)(halo_program *program, const halo_run_set *set, const halo_step *step,
-                         void **state);
+  halo_status (*prepare)(halo_program *program, const halo_step *step, void **state);
   void (*release)(void *state);
   /* Whether the host must wait while this step runs. NULL: no. Steps that hold steps which do are asked
    * no more. */
@@ -39,7 +38,6 @@ extern const halo_step_runner *const halo_step_runners[];
 /* What one run at a time needs of all steps, by step number. */
 struct halo_run_set {
   halo_run_set *next; /* of the free ones */
-  bool here;          /* of runs on the device's queue `here` */
   void *states[];
 };
 
@@ -48,29 +46,25 @@ struct halo_program {
   halo_cl_device *device;
   halo_plan *plan;
   halo_program_site site;
-  /* By unit of the plan, for the queue of programs and for that of the device which is called `here`; NULL: not
-   * built so far. */
-  _Atomic(halo_built_unit *) units[2];
+  _Atomic(halo_built_unit *) units; /* by unit of the plan; NULL: not built so far */
   pthread_mutex_t building;
-  char *built; /* how they were, the first time */
   halo_cl_block *constants;
   bool *asks_host;  /* by step number */
   bool synchronous; /* the caller's thread may wait */
   bool takes_turns; /* it may wait for the device, and exchanges begin there and go on in turn */
   bool may_be_here; /* it runs on the device's queue `here` when nothing else is in its way */
-  pthread_mutex_t lock;       /* of what follows; never held while anything is waited for */
-  uint64_t (*random)[2];      /* random states, low word first, by step number */
-  halo_run_set *free_sets[2]; /* as `units` */
+  pthread_mutex_t lock;  /* of what follows; never held while anything is waited for */
+  uint64_t (*random)[2]; /* random states, low word first, by step number */
+  halo_run_set *free_sets;
   halo_profile profile;
   atomic_bool ran;
-  atomic_int fresh_runs; /* behind which PoCL may have loaded kernels, on CPUs */
 };
 
-/* executor.c: builds what a program needs for one of the queues, unless that was done. */
-halo_status halo_program_build(halo_program *program, bool here);
+/* executor.c: builds what a program needs, unless that was done. */
+halo_status halo_program_build(halo_program *program);
 /* What was built. */
-static inline const halo_built_unit *halo_program_units(halo_program *p, bool here) {
-  return atomic_load(&p->units[here]);
+static inline const halo_built_unit *halo_program_units(halo_program *p) {
+  return atomic_load(&p->units);
 }
 
 /* One run: it lives until all its work is queued. */
@@ -145,7 +139,7 @@ void halo_run_settle(halo_run *run);
 void halo_random_restart(uint64_t state[2], uint64_t seed);
 
 /* run.c: the program's sets. */
-halo_status halo_run_set_create(halo_program *program, bool here, halo_run_set **out);
+halo_status halo_run_set_create(halo_program *program, halo_run_set **out);
 void halo_run_set_release(halo_program *program, halo_run_set *set);
 
 #endif

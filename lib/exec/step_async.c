@@ -25,10 +25,8 @@ struct halo_aside {
   cl_event end;
 };
 
-static halo_status start_prepare(halo_program *p, const halo_run_set *set, const halo_step *step,
-                                 void **out) {
+static halo_status start_prepare(halo_program *p, const halo_step *step, void **out) {
   (void)p;
-  (void)set;
   (void)step;
   *out = halo_alloc(sizeof(start_state));
   return HALO_OK;

@@ -23,10 +23,8 @@ typedef struct collective_state {
   char *message;
 } collective_state;
 
-static halo_status collective_prepare(halo_program *p, const halo_run_set *set,
-                                      const halo_step *step, void **out) {
+static halo_status collective_prepare(halo_program *p, const halo_step *step, void **out) {
   (void)p;
-  (void)set;
   (void)step;
   *out = halo_alloc(sizeof(collective_state));
   return HALO_OK;

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
-#include "opencl/ahead.h"
 #include "opencl/pocl.h"
 
 /* What an argument of a kernel was last set to: equal ones need no call. Memory is known by its serial
@@ -16,21 +15,18 @@ typedef struct kernel_bound {
 
 typedef struct kernel_state {
   cl_kernel handle;
-  bool
-      was_launched; /* or compiled otherwise than by the runtime, so that it will not be by a launch */
+  bool was_launched;
   size_t local[3];
   kernel_bound bound[]; /* by argument */
 } kernel_state;
 
 #define KERNEL_UNBOUND (~(cl_ulong)0)
 
-static halo_status kernel_prepare(halo_program *p, const halo_run_set *set, const halo_step *step,
-                                  void **out) {
+static halo_status kernel_prepare(halo_program *p, const halo_step *step, void **out) {
   kernel_state *state = halo_alloc(sizeof *state + sizeof *state->bound * (size_t)step->arg_count);
   *out = state;
   for (int32_t a = 0; a < step->arg_count; a++) state->bound[a].offset = KERNEL_UNBOUND;
-  const halo_built_unit *unit = &halo_program_units(p, set->here)[step->unit];
-  state->was_launched = unit->program->image.native;
+  const halo_built_unit *unit = &halo_program_units(p)[step->unit];
   HALO_TRY(halo_unit_kernel(unit, step, p->site.ids, &state->handle));
   return halo_unit_fit(unit, step, state->handle, state->local);
 }

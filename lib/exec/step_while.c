@@ -12,10 +12,8 @@ typedef struct while_state {
   cl_event read;
 } while_state;
 
-static halo_status while_prepare(halo_program *p, const halo_run_set *set, const halo_step *step,
-                                 void **out) {
+static halo_status while_prepare(halo_program *p, const halo_step *step, void **out) {
   (void)p;
-  (void)set;
   (void)step;
   *out = halo_alloc(sizeof(while_state));
   return HALO_OK;

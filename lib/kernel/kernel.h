@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel/kernel.h: a kernel as an object: what it takes, what it asks for, what it does, and its text with holes.
  *
- * The code generator and the templates make it, and know all that is said here. Three forms are printed of it: a kernel of
- * a program, a function that a region or a bundle calls for each work item, and a kernel whose work item does what a
- * group did, in a loop. Nothing reads a printed text again. */
+ * The code generator and the templates make it, and know all that is said here. Two forms are printed of it: a kernel of
+ * a program, and a function that a region or a bundle calls for each work item. Nothing reads a printed text again. */
 #ifndef HALO_KERNEL_KERNEL_H
 #define HALO_KERNEL_KERNEL_H
 
@@ -20,7 +19,6 @@
 #define HALO_PLACES "\002" /* behind the parenthesis that opens its parameters */
 #define HALO_NOT_INLINED                                                                           \
   "\003" /* before a function that stays apart from the kernel that calls it */
-#define HALO_TOUCH "\004"
 #define HALO_GLOBAL_ID_0 "\007"
 #define HALO_GLOBAL_ID_1 "\010"
 #define HALO_GROUP_ID_0 "\017"
@@ -83,11 +81,8 @@ typedef struct halo_kernel {
   const char *passed;
   const char *text; /* with holes: the functions that it calls, then itself */
   size_t bytes;     /* of the text as a kernel */
-  /* Where its head and the code of a work item begin, and where that ends, behind the brace; all 0 where the text is that
-   * of a template, whose work items are not made a loop. */
-  size_t head, body, end;
-  uint32_t holes; /* as halo_text_holes */
-  uint32_t facts; /* HALO_FACT_... */
+  uint32_t holes;   /* as halo_text_holes */
+  uint32_t facts;   /* HALO_FACT_... */
 } halo_kernel;
 
 static inline bool halo_kernel_asks(const halo_kernel *kernel, halo_hole hole) {
@@ -98,13 +93,5 @@ static inline bool halo_kernel_asks(const halo_kernel *kernel, halo_hole hole) {
 const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel);
 /* The copy of a kernel in another arena, with all that it points to. */
 const halo_kernel *halo_kernel_copy(halo_arena *arena, const halo_kernel *kernel);
-
-/* Whether a group's work items can be a loop: each asks for nothing but its place, and in groups of several rows does the
- * same in all of them. (PoCL decides outside of its own loops what depends on the row, but not in time within one of ours.) */
-bool halo_kernel_can_loop(const halo_kernel *kernel);
-/* The kernel with work items that each do what a group of `local` work items did. `parallel`: they depend on each other
- * in nothing, though parameters may share memory. */
-const halo_kernel *halo_kernel_loop(halo_arena *arena, const halo_kernel *kernel,
-                                    const size_t local[2], bool parallel);
 
 #endif

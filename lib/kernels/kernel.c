@@ -134,12 +134,8 @@ halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name
                              uint64_t in_place) {
   halo_arg_texts texts = halo_kernel_arg_texts(l->arena, e->args.data, e->args.count, in_place);
   halo_kernel kernel = {.name = name, .signature = texts.signature, .passed = texts.passed};
-  kernel.head = l->source->length;
   halo_strbuf_printf(l->source, HALO_HEAD "%s(" HALO_PLACES "%s) {", name, texts.signature);
-  kernel.body = l->source->length;
-  halo_strbuf_printf(l->source, "\n%s%s}", texts.pointers, halo_strbuf_text(&e->body));
-  kernel.end = l->source->length;
-  halo_strbuf_append(l->source, "\n");
+  halo_strbuf_printf(l->source, "\n%s%s}\n", texts.pointers, halo_strbuf_text(&e->body));
   return halo_kernel_launch(l, e, halo_kernel_finish(l, e, &kernel, in_place), label, in_place);
 }
 

@@ -194,7 +194,8 @@ halo_launch *halo_kernel_add_outlined(halo_lowering *l, halo_emitter *e, const c
 enum { HALO_NARROW = 2 };
 
 /* In front of functions that several kernels call: they are not inlined where kernels become functions of a region either. Their names begin with
- * HALO_NATIVE_SHARED_NAME. */
+ * HALO_SHARED_NAME, and say all of what they are. */
+#define HALO_SHARED_NAME "h_shared_"
 #define HALO_KERNEL_SHARED_FUNCTION "__attribute__((min_vector_width(512), noinline)) "
 /* Puts such a function, `text`, into a program that has none of this name yet. */
 void halo_kernel_add_function(halo_strbuf *out, const char *name, const char *text);

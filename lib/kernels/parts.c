@@ -95,10 +95,7 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
   halo_template_init(k, text);
   halo_parts_hole(p, k, "H_NAME", "%s", p->name);
   halo_parts_hole(p, k, "H_PARAMS", "%s", p->texts.signature);
-  /* Of those that ask for a size of group, an item goes over much, if it is alone. */
-  bool sized = halo_text_holes(text) >> HALO_HOLE_SIZES & 1;
-  const char *touch = sized ? "  " HALO_TOUCH "\n" : "";
-  halo_parts_hole(p, k, "H_POINTERS", "%s%s%s", p->texts.pointers, pointers, touch);
+  halo_parts_hole(p, k, "H_POINTERS", "%s%s", p->texts.pointers, pointers);
   halo_parts_hole(p, k, "H_INT", "%s", p->itype);
 }
 
@@ -148,7 +145,7 @@ void halo_parts_finish(halo_parts *p, halo_template *k) {
   halo_template_finish(k, l->source);
   halo_kernel kernel = {
       .name = p->name, .signature = p->texts.signature, .passed = p->texts.passed};
-  kernel.facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS;
+  kernel.facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS | HALO_FACT_ARRAYS;
   p->kernel = halo_kernel_finish(l, &p->e, &kernel, p->in_place);
 }
 

@@ -30,15 +30,8 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                         (cl_context_properties)device->platform, 0};
   if (own) properties[0] = 0; /* the ICD loader does not list this platform */
-  if (own) device->here_id = device->id;
-  if (!item->parts && !own) {
-    device->here_id = halo_cl_select_here(device->platform, &device->caps);
-  }
-  if (device->here_id && !own) HALO_TRY(halo_cl_turn_add(device->here_id));
   if (halo_cl_is_here(&device->caps)) HALO_TRY(halo_cl_turn_add(device->id));
-  cl_device_id ids[] = {device->id, device->here_id};
-  device->context =
-      halo_cl.clCreateContext(properties, device->here_id && !own ? 2 : 1, ids, NULL, NULL, &code);
+  device->context = halo_cl.clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateContext"));
   /* Times cost a processor nothing; what they cost a GPU is its driver's matter. */
   device->timed =
@@ -50,9 +43,9 @@ static halo_status device_open_queues(halo_cl_device *device, const halo_cl_item
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
   device->transfers = halo_cl.clCreateCommandQueue(device->context, device->id, 0, &code);
   HALO_TRY(halo_cl_check(code, "clCreateCommandQueue"));
-  if (!device->here_id) return HALO_OK;
-  if (own) timed |= HALO_CPU_QUEUE_IN_CALLER;
-  device->here = halo_cl.clCreateCommandQueue(device->context, device->here_id, timed, &code);
+  if (!own) return HALO_OK;
+  timed |= HALO_CPU_QUEUE_IN_CALLER;
+  device->here = halo_cl.clCreateCommandQueue(device->context, device->id, timed, &code);
   return halo_cl_check(code, "clCreateCommandQueue");
 }
 

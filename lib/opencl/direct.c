@@ -8,15 +8,13 @@
 
 static bool direct_has(cl_device_id id) {
   cl_device_svm_capabilities can = 0;
-  if (!id) return true;
   cl_int code = halo_cl.clGetDeviceInfo(id, CL_DEVICE_SVM_CAPABILITIES, sizeof can, &can, NULL);
   return code == CL_SUCCESS && (can & CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
 }
 
 void halo_cl_device_allow_direct(halo_cl_device *device) {
   if (device->caps.is_null || !device->caps.shares_host_memory) return;
-  device->direct = halo_cl.clSVMAlloc && halo_cl.clSVMFree && direct_has(device->id) &&
-                   direct_has(device->here_id);
+  device->direct = halo_cl.clSVMAlloc && halo_cl.clSVMFree && direct_has(device->id);
 }
 
 /* When nothing uses the buffer any more. */

@@ -7,16 +7,13 @@
  * first called. So drivers are opened before the ICD loader opens them, and bound at once: to what they were linked with,
  * where another LLVM is there already. The loader is then given what is there. */
 #include "base/config.h"
-#include "opencl/pocl.h"
 #include "opencl/private.h"
 
 #include <CL/cl_icd.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,18 +23,6 @@ enum { DRIVERS_TO_THEIR_OWN = RTLD_DEEPBIND };
 #else
 enum { DRIVERS_TO_THEIR_OWN = 0 };
 #endif
-
-/* ---- PoCL's driver for the caller's thread ---- */
-
-/* The version of PoCL that renamed its drivers. From it on only programs that own their process ask. */
-enum { DRIVERS_RENAMED = 400 };
-
-static atomic_bool drivers_here_wanted, drivers_here_always;
-
-void halo_cl_drivers_want_here(bool owns_process) {
-  if (owns_process) atomic_store(&drivers_here_always, true);
-  atomic_store(&drivers_here_wanted, true);
-}
 
 typedef cl_int drivers_list_fn(cl_uint, cl_platform_id *, cl_uint *);
 
@@ -54,44 +39,6 @@ static drivers_list_fn *drivers_platform(void *driver, cl_platform_id *out) {
 /* Where ICD loaders find a platform's functions. */
 static const cl_icd_dispatch *drivers_functions(cl_platform_id platform) {
   return *(const cl_icd_dispatch *const *)(const void *)platform;
-}
-
-/* The version of a driver, without it looking for devices, which PoCL does once; 0: it is not PoCL. */
-static int drivers_pocl_version(void *driver) {
-  cl_platform_id platform;
-  char version[1024] = "";
-  if (!drivers_platform(driver, &platform)) return 0;
-  drivers_functions(platform)->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1,
-                                                 version, NULL);
-  return halo_pocl_version(version);
-}
-
-/* Whether PoCL's drivers, which lie in a folder beside it, are the two for processors and no others. */
-static bool drivers_are_two(void *pocl) {
-  static const char *const two[] = {"libpocl-devices-basic.so", "libpocl-devices-pthread.so"};
-  Dl_info about;
-  char path[PATH_MAX + 16];
-  int found = 0, others = 0;
-  void *inside = dlsym(pocl, "clGetExtensionFunctionAddress");
-  if (!inside || !dladdr(inside, &about) || !realpath(about.dli_fname, path)) return false;
-  strcpy(strrchr(path, '/'), "/pocl");
-  DIR *folder = opendir(path);
-  for (struct dirent *entry; folder && (entry = readdir(folder));) {
-    bool is_one = strcmp(entry->d_name, two[0]) == 0 || strcmp(entry->d_name, two[1]) == 0;
-    found += is_one;
-    others += !is_one && strncmp(entry->d_name, "libpocl-devices-", 16) == 0;
-  }
-  if (folder) closedir(folder);
-  return found == 2 && others == 0;
-}
-
-/* PoCL reads the variable when it is first asked for its devices. */
-static void drivers_ask_for_here(void *driver) {
-  int version = drivers_pocl_version(driver);
-  bool renamed = version >= DRIVERS_RENAMED;
-  if (!version || (renamed && !atomic_load(&drivers_here_always))) return;
-  if (!drivers_are_two(driver)) return;
-  setenv("POCL_DEVICES", renamed ? "cpu cpu-minimal" : "pthread basic", 0);
 }
 
 /* ---- Without an ICD loader ---- */
@@ -123,8 +70,6 @@ static void drivers_open(const char *path, int flags, halo_cl_api *out) {
   if (fgets(name, sizeof name, file)) {
     name[strcspn(name, "\r\n")] = 0;
     void *driver = *name ? dlopen(name, flags) : NULL;
-    bool is_pocl = driver && strstr(name, "pocl");
-    if (is_pocl && atomic_load(&drivers_here_wanted)) drivers_ask_for_here(driver);
     if (driver && out && !out->clGetPlatformIDs) drivers_take(driver, out);
   }
   fclose(file);

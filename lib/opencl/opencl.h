@@ -34,11 +34,6 @@ bool halo_cl_is_forked(void);
 /* HALO_FAILED_PRECONDITION, with what to do, in such a process; else HALO_OK. */
 halo_status halo_cl_process_check(void);
 
-/* ---- Drivers (drivers.c) ---- */
-
-/* halo_prefer_caller_thread. */
-void halo_cl_drivers_want_here(bool owns_process);
-
 /* ---- Devices (device.c, select.c) ---- */
 
 typedef struct halo_cl_memory halo_cl_memory;     /* of a device: memory.c */
@@ -61,10 +56,8 @@ typedef struct halo_cl_device {
   cl_command_queue queue; /* of programs */
   cl_command_queue aside;
   cl_command_queue transfers;
-  /* A device of the same platform and memory, and a queue on it, whose commands are done in the thread that
-   * queues them (PoCL's drivers "basic" and, from 4.0 on, "cpu-minimal", beside those with threads): for what takes
-   * less than waking a thread. NULL: there is none. */
-  cl_device_id here_id;
+  /* Of the library's own processor device: a queue whose commands are done in the thread that queues them, for what takes
+   * less than waking a thread. Else NULL. */
   cl_command_queue here;
   bool direct;            /* the host may use small blocks without mapping them: direct.c */
   atomic_bool here_taken; /* use halo_cl_take_here and halo_cl_give_here */
@@ -99,8 +92,7 @@ void halo_cl_device_retain(halo_cl_device *device);
 void halo_cl_device_release(halo_cl_device *device);
 /* Waits until all queues are empty and no work on host threads (timeline.c) goes on. */
 void halo_cl_device_finish(halo_cl_device *device);
-/* The queue `here` is for one run at a time, whose commands wait for nothing: PoCL 3.1 stands still where one of
- * them would wait for another, be it of the same queue. False: it is taken. */
+/* The queue `here` is for one run at a time. False: it is taken. */
 bool halo_cl_take_here(halo_cl_device *device);
 void halo_cl_give_here(halo_cl_device *device);
 /* HALO_UNIMPLEMENTED on a null device, saying that `what` needs one that can run; a forked process as
@@ -278,27 +270,17 @@ typedef struct halo_cl_unit_key {
   uint64_t part[2];
 } halo_cl_unit_key;
 
-/* A binary that others can compile kernels of, and the options that it is built with; on the heap. */
-typedef struct halo_cl_image {
-  char *binary, *options; /* NULL: there is none */
-  size_t size;
-  bool native; /* of a program for that use */
-} halo_cl_image;
-
 /* A built program. Reference-counted. */
 typedef struct halo_cl_program {
   cl_program handle; /* NULL on a null device */
   halo_cl_device *device;
-  cl_device_id id; /* that it was built for: the device's id, or here_id */
   uint64_t key[2]; /* of source, options, device, driver and versions */
   size_t source_bytes;
   bool from_disk;
   atomic_int references; /* this and the rest is program.c's */
   bool saved;
-  halo_cl_image image;
   halo_cl_unit_key *units; /* [unit_count] */
   int32_t unit_count;
-  HALO_VEC(void *) libraries; /* of its kernels (halo_cl_program_hold) */
   uint64_t used;
   struct halo_cl_program *next;
 } halo_cl_program;
@@ -310,27 +292,18 @@ typedef struct halo_cl_program {
  * Nothing about the disk cache is ever an error. */
 halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
                                 halo_cl_program **out);
-/* The same, for a use of its kernels. */
-typedef struct halo_cl_program_use {
-  bool here; /* they are launched on the device's queue `here` */
-  bool
-      brief; /* they take so little that compiling them sooner is worth more than what compilers make of them */
-  bool native; /* where it can be, they are not compiled by the runtime (opencl/ahead.h) */
-} halo_cl_program_use;
-halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use use,
-                                    const char *source, const char *options, halo_cl_program **out);
 /* Says of which units a program's source is made, in order, so that others find them. The first call
  * counts. */
 void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key *keys,
                                int32_t count);
 /* A program in memory that holds this unit, with a new reference, and the unit's number in it; NULL
- * when there is none. `here`: built for that queue. */
-halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
-                                         const halo_cl_unit_key *key, int32_t *index);
-/* How many units a program should hold, of those that are built together its number `number`; and whether several
- * threads build faster than one. */
-int32_t halo_cl_units_of_program(const halo_cl_device *device, int32_t number);
+ * when there is none. */
+halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_unit_key *key,
+                                         int32_t *index);
+/* Whether several threads build faster than one. */
 bool halo_cl_builds_in_parallel(const halo_cl_device *device);
+/* Whether the runtime compiles kernels when they are first launched. */
+bool halo_cl_compiles_at_launch(const halo_cl_device *device);
 void halo_cl_program_retain(halo_cl_program *program);
 /* Drops one reference; NULL is allowed. The device remembers a number of unused programs, fewer of large ones. */
 void halo_cl_program_release(halo_cl_program *program);
@@ -349,9 +322,6 @@ typedef struct halo_cl_program_stats {
   uint64_t memory_hits;   /* served by a program in memory */
   uint64_t disk_hits;     /* loaded from a file */
   uint64_t builds;        /* built from source */
-  uint64_t alone_builds;  /* of them those that did without PoCL's library of builtins (pocl.h) */
-  uint64_t long_builds;   /* of them those that needed the runtime's header of builtins (pocl.h) */
-  uint64_t vain_builds;   /* compiled for nothing: PoCL's binaries are of another form (pocl.h) */
   uint64_t saved;         /* files written */
   uint64_t save_failures; /* files that could not be written; after some, no more are tried */
   uint64_t damaged;       /* files found unusable and built anew */

@@ -35,10 +35,6 @@ halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_de
 void halo_cl_select_number(cl_device_id id, int *platform, int *device);
 /* identity.c: where a device is, as in halo_device_identity, or "". */
 void halo_cl_address(cl_device_id id, char out[HALO_CL_ADDRESS]);
-/* The device of a platform that does in the thread that queues what this one of the platform does in threads of its own;
- * NULL: there is none. */
-cl_device_id halo_cl_select_here(cl_platform_id platform, const halo_caps *caps);
-
 /* here.c: whether the device's driver does commands in the thread that queues them. */
 bool halo_cl_is_here(const halo_caps *caps);
 /* Whether these are names that PoCL gives one processor under a driver of that kind, and under the one with threads. */
@@ -75,15 +71,6 @@ void halo_cl_timeline_drain(halo_cl_timeline *timeline, const struct timespec *u
  * opened the device, and so to be filled whatever caches the runtime has. */
 halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand);
 void halo_cl_programs_release(halo_cl_programs *programs);
-
-/* program.c: the image of a program that was built from source where kernels are compiled ahead, for the first caller; one
- * that is native stays the program's. */
-halo_cl_image halo_cl_program_take_image(halo_cl_program *program);
-
-/* program.c: keeps the library of one of the program's kernels, a file, loaded as long as the program is there; one that
- * cannot be loaded is left alone. PoCL 3.1 keeps 128 kernels of all programs in memory, loads others at each launch and
- * unloads them behind it, which takes a tenth of a millisecond, and 5 microseconds of what is loaded already. Any thread. */
-void halo_cl_program_hold(halo_cl_program *program, const char *path);
 
 /* disk.c: files of program binaries, named by key, in one folder. */
 typedef enum halo_disk_result {

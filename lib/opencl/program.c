@@ -5,12 +5,10 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
-#include "opencl/ahead.h"
 #include "opencl/pocl.h"
 #include "opencl/private.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +20,7 @@ enum {
   PROGRAM_UNUSED_BYTES = 1 << 20,
   PROGRAM_SAVE_TRIES = 3, /* failed saves after which no more are tried */
   PROGRAM_LOG_MAX = 6000, /* bytes of a build log in a message */
-  PROGRAM_LINES_MAX = 8,  /* source lines shown with it */
-  /* Units of one program. Few, where programs are built side by side. PoCL builds one at a time and takes some
-   * milliseconds for each, also where it finds it in its cache; but kernels of the first can be compiled while others
-   * are built (ahead.h). So each has twice as many as the one before, up to a number. That depends on nothing else, as
-   * the cache goes by the text of programs. */
-  PROGRAM_UNITS = 8,
-  PROGRAM_POCL_UNITS = 256
+  PROGRAM_LINES_MAX = 8   /* source lines shown with it */
 };
 
 struct halo_cl_programs {
@@ -37,8 +29,6 @@ struct halo_cl_programs {
   char *directory;
   bool chosen_by_hand;
   uint64_t clock; /* for `used` */
-  /* PoCL's binaries turned out to be of a form in which programs cannot be given back to it. */
-  atomic_bool only_linked;
   halo_cl_program_stats stats;
 };
 
@@ -52,14 +42,7 @@ halo_cl_programs *halo_cl_programs_create(char *directory, bool chosen_by_hand) 
 }
 
 static void program_destroy(halo_cl_program *program) {
-  bool forked = halo_cl_is_forked();
-  if (program->handle && !forked) halo_cl.clReleaseProgram(program->handle);
-  for (int32_t i = 0; i < program->libraries.count && !forked; i++) {
-    dlclose(program->libraries.data[i]);
-  }
-  halo_vec_deinit(&program->libraries);
-  halo_free(program->image.binary);
-  halo_free(program->image.options);
+  if (program->handle && !halo_cl_is_forked()) halo_cl.clReleaseProgram(program->handle);
   halo_free(program->units);
   halo_free(program);
 }
@@ -142,12 +125,12 @@ static void program_print_places(halo_strbuf *out, const char *log, const char *
   }
 }
 
-static halo_status program_fail(halo_cl_device *device, cl_device_id id, cl_program handle,
-                                cl_int code, const char *source, const char *options) {
+static halo_status program_fail(halo_cl_device *device, cl_program handle, cl_int code,
+                                const char *source, const char *options) {
   size_t size = 0;
-  halo_cl.clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  halo_cl.clGetProgramBuildInfo(handle, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
   char *log = halo_alloc(size + 1);
-  halo_cl.clGetProgramBuildInfo(handle, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+  halo_cl.clGetProgramBuildInfo(handle, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
   halo_strbuf text = {0};
   halo_strbuf_printf(&text, "%s does not build for %s with %s:\n%.*s", halo_cl_code_name(code),
                      device->caps.name, options, PROGRAM_LOG_MAX, log);
@@ -162,79 +145,15 @@ static halo_status program_fail(halo_cl_device *device, cl_device_id id, cl_prog
 
 /* ---- Building, loading, saving ---- */
 
-/* With declarations of builtins in the place of PoCL's header of them, which takes longer to read than most
- * programs; NULL where the source needs more than these. */
-static cl_program program_build_short(halo_cl_device *device, cl_device_id id, const char *source,
-                                      const char *options) {
-  if (!halo_pocl_is(&device->caps)) return NULL;
-  halo_strbuf declared = {0}, all_options = {0};
-  halo_pocl_declare(&declared, &device->caps, source);
-  halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
-  const char *parts[] = {halo_strbuf_text(&declared), source};
-  cl_int code;
-  cl_program handle = halo_cl.clCreateProgramWithSource(device->context, 2, parts, NULL, &code);
-  if (handle) {
-    code = halo_cl.clBuildProgram(handle, 1, &id, halo_strbuf_text(&all_options), NULL, NULL);
-    if (code != CL_SUCCESS) halo_cl.clReleaseProgram(handle);
-  }
-  halo_strbuf_deinit(&declared);
-  halo_strbuf_deinit(&all_options);
-  return code == CL_SUCCESS ? handle : NULL;
-}
-
-/* Without PoCL's library of builtins, which takes longer to read than most programs; NULL where the source needs it. */
-static cl_program program_build_alone(halo_cl_device *device, cl_device_id id,
-                                      halo_cl_program_use use, const char *source,
-                                      const char *options, halo_cl_image *image) {
-  if (!halo_pocl_is(&device->caps) || atomic_load(&device->programs->only_linked)) return NULL;
-  bool wanted = use.native || halo_cl_ahead_processes(device) > 0;
-  halo_strbuf binary = {0};
-  halo_strbuf defined = {0}, all_options = {0};
-  cl_program handle = NULL;
-  bool is_known = true;
-  halo_strbuf_printf(&all_options, "%s " HALO_POCL_OPTIONS, options);
-  if (halo_pocl_define(&defined, &device->caps, source)) {
-    handle =
-        halo_pocl_build_alone(device->context, id, use, halo_strbuf_text(&defined), source,
-                              halo_strbuf_text(&all_options), wanted ? &binary : NULL, &is_known);
-  }
-  if (!is_known) {
-    atomic_store(&device->programs->only_linked, true);
-    pthread_mutex_lock(&device->programs->lock);
-    device->programs->stats.vain_builds++;
-    pthread_mutex_unlock(&device->programs->lock);
-  }
-  halo_strbuf_deinit(&defined);
-  if (handle && wanted) {
-    image->size = binary.length;
-    image->binary = halo_strbuf_take(&binary);
-    image->options = halo_strbuf_take(&all_options);
-    image->native = use.native;
-  }
-  halo_strbuf_deinit(&all_options);
-  return handle;
-}
-
-static halo_status program_build(halo_cl_device *device, cl_device_id id, halo_cl_program_use use,
-                                 const char *source, const char *options, halo_cl_image *image,
+static halo_status program_build(halo_cl_device *device, const char *source, const char *options,
                                  cl_program *out) {
   cl_int code;
   HALO_TRY(halo_pocl_check_cache(&device->caps));
-  if ((*out = program_build_alone(device, id, use, source, options, image))) {
-    pthread_mutex_lock(&device->programs->lock);
-    device->programs->stats.alone_builds++;
-    pthread_mutex_unlock(&device->programs->lock);
-    return HALO_OK;
-  }
-  if ((*out = program_build_short(device, id, source, options))) return HALO_OK;
-  pthread_mutex_lock(&device->programs->lock);
-  device->programs->stats.long_builds++;
-  pthread_mutex_unlock(&device->programs->lock);
   cl_program handle = halo_cl.clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
   HALO_TRY(halo_cl_check(code, "clCreateProgramWithSource"));
-  code = halo_cl.clBuildProgram(handle, 1, &id, options, NULL, NULL);
+  code = halo_cl.clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
   if (code != CL_SUCCESS) {
-    halo_status status = program_fail(device, id, handle, code, source, options);
+    halo_status status = program_fail(device, handle, code, source, options);
     halo_cl.clReleaseProgram(handle);
     return status;
   }
@@ -242,14 +161,13 @@ static halo_status program_build(halo_cl_device *device, cl_device_id id, halo_c
   return HALO_OK;
 }
 
-static cl_program program_from_binary(halo_cl_device *device, cl_device_id id,
-                                      const unsigned char *binary, size_t size,
-                                      const char *options) {
+static cl_program program_from_binary(halo_cl_device *device, const unsigned char *binary,
+                                      size_t size, const char *options) {
   cl_int code, fit = CL_SUCCESS;
-  cl_program handle =
-      halo_cl.clCreateProgramWithBinary(device->context, 1, &id, &size, &binary, &fit, &code);
+  cl_program handle = halo_cl.clCreateProgramWithBinary(device->context, 1, &device->id, &size,
+                                                        &binary, &fit, &code);
   if (code == CL_SUCCESS && fit == CL_SUCCESS) {
-    code = halo_cl.clBuildProgram(handle, 1, &id, options, NULL, NULL);
+    code = halo_cl.clBuildProgram(handle, 1, &device->id, options, NULL, NULL);
   }
   if (code == CL_SUCCESS && fit == CL_SUCCESS) return handle;
   if (handle) halo_cl.clReleaseProgram(handle);
@@ -257,8 +175,7 @@ static cl_program program_from_binary(halo_cl_device *device, cl_device_id id,
 }
 
 /* NULL when there is nothing usable on disk. */
-static cl_program program_load(halo_cl_device *device, cl_device_id id, const uint64_t key[2],
-                               const char *options) {
+static cl_program program_load(halo_cl_device *device, const uint64_t key[2], const char *options) {
   halo_cl_programs *programs = device->programs;
   unsigned char *binary = NULL;
   size_t size = 0;
@@ -267,7 +184,7 @@ static cl_program program_load(halo_cl_device *device, cl_device_id id, const ui
   halo_disk_result result = halo_disk_load(programs->directory, key, &binary, &size);
   cl_program handle = NULL;
   if (result == HALO_DISK_FOUND) {
-    handle = program_from_binary(device, id, binary, size, options);
+    handle = program_from_binary(device, binary, size, options);
     if (!handle) result = HALO_DISK_DAMAGED;
     halo_free(binary);
   }
@@ -364,24 +281,19 @@ static halo_cl_program *program_evict(halo_cl_programs *programs) {
 }
 
 /* Makes the program for `handle` known, or, when another thread was faster, gives that one. */
-static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, cl_program handle,
-                                       const halo_cl_image *image, const uint64_t key[2],
-                                       size_t source_bytes, bool from_disk) {
+static halo_cl_program *program_insert(halo_cl_device *device, cl_program handle,
+                                       const uint64_t key[2], size_t source_bytes, bool from_disk) {
   halo_cl_programs *programs = device->programs;
   pthread_mutex_lock(&programs->lock);
   halo_cl_program *program = program_find(programs, key);
   if (program) {
     pthread_mutex_unlock(&programs->lock);
     if (handle) halo_cl.clReleaseProgram(handle);
-    halo_free(image->binary);
-    halo_free(image->options);
     return program;
   }
   program = halo_alloc(sizeof *program);
   program->handle = handle;
-  program->image = *image;
   program->device = device;
-  program->id = id;
   program->source_bytes = source_bytes;
   memcpy(program->key, key, sizeof program->key);
   program->from_disk = program->saved = from_disk;
@@ -396,22 +308,12 @@ static halo_cl_program *program_insert(halo_cl_device *device, cl_device_id id, 
 
 halo_status halo_cl_program_get(halo_cl_device *device, const char *source, const char *options,
                                 halo_cl_program **out) {
-  return halo_cl_program_get_for(device, (halo_cl_program_use){0}, source, options, out);
-}
-
-halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use use,
-                                    const char *source, const char *options,
-                                    halo_cl_program **out) {
   halo_cl_programs *programs = device->programs;
   uint64_t key[2];
   *out = NULL;
   HALO_TRY(halo_cl_process_check());
   char *all_options = program_options(&device->caps, options);
   program_key(&device->caps, source, all_options, key);
-  if (use.here && device->here_id != device->id) halo_hash_wide(key, "here", 4);
-  if (use.brief) halo_hash_wide(key, "brief", 5);
-  if (use.native) halo_hash_wide(key, "native", 6);
-  cl_device_id id = use.here ? device->here_id : device->id;
   pthread_mutex_lock(&programs->lock);
   *out = program_find(programs, key);
   programs->stats.memory_hits += *out != NULL;
@@ -420,19 +322,17 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use 
   double start = halo_clock();
   const char *how = "in memory";
   if (!*out) {
-    cl_program handle = device->caps.is_null ? NULL : program_load(device, id, key, all_options);
+    cl_program handle = device->caps.is_null ? NULL : program_load(device, key, all_options);
     bool from_disk = handle != NULL;
-    halo_cl_image image = {0};
     how = from_disk ? "loaded from disk" : "built";
     if (!handle && !device->caps.is_null) {
-      status = program_build(device, id, use, source, all_options, &image, &handle);
+      status = program_build(device, source, all_options, &handle);
       pthread_mutex_lock(&programs->lock);
       programs->stats.builds += status == HALO_OK;
       programs->stats.build_seconds += halo_clock() - start;
       pthread_mutex_unlock(&programs->lock);
     }
-    if (status == HALO_OK)
-      *out = program_insert(device, id, handle, &image, key, strlen(source), from_disk);
+    if (status == HALO_OK) *out = program_insert(device, handle, key, strlen(source), from_disk);
     if (status == HALO_OK && !halo_pocl_is(&device->caps)) program_store(*out);
   }
   halo_free(all_options);
@@ -440,28 +340,6 @@ halo_status halo_cl_program_get_for(halo_cl_device *device, halo_cl_program_use 
            (unsigned long long)key[0], (unsigned long long)key[1], strlen(source),
            status == HALO_OK ? how : "does not build", halo_clock() - start);
   return status;
-}
-
-halo_cl_image halo_cl_program_take_image(halo_cl_program *program) {
-  halo_cl_programs *programs = program->device->programs;
-  pthread_mutex_lock(&programs->lock);
-  halo_cl_image image = program->image;
-  if (!image.native) program->image = (halo_cl_image){0};
-  pthread_mutex_unlock(&programs->lock);
-  return image;
-}
-
-void halo_cl_program_hold(halo_cl_program *program, const char *path) {
-  halo_cl_programs *programs = program->device->programs;
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library) return;
-  pthread_mutex_lock(&programs->lock);
-  bool held = false;
-  for (int32_t i = 0; i < program->libraries.count; i++)
-    held |= program->libraries.data[i] == library;
-  if (!held) halo_vec_push(&program->libraries, library);
-  pthread_mutex_unlock(&programs->lock);
-  if (held) dlclose(library);
 }
 
 /* ---- Units ---- */
@@ -479,10 +357,9 @@ void halo_cl_program_set_units(halo_cl_program *program, const halo_cl_unit_key 
 }
 
 /* The lock is held. */
-static halo_cl_program *program_find_unit(halo_cl_programs *programs, cl_device_id id,
-                                          const halo_cl_unit_key *key, int32_t *index) {
+static halo_cl_program *program_find_unit(halo_cl_programs *programs, const halo_cl_unit_key *key,
+                                          int32_t *index) {
   for (halo_cl_program *p = programs->first; p; p = p->next) {
-    if (p->id != id) continue;
     for (int32_t i = 0; i < p->unit_count; i++) {
       if (memcmp(&p->units[i], key, sizeof *key) != 0) continue;
       *index = i;
@@ -492,12 +369,11 @@ static halo_cl_program *program_find_unit(halo_cl_programs *programs, cl_device_
   return NULL;
 }
 
-halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
-                                         const halo_cl_unit_key *key, int32_t *index) {
+halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_unit_key *key,
+                                         int32_t *index) {
   halo_cl_programs *programs = device->programs;
   pthread_mutex_lock(&programs->lock);
-  halo_cl_program *program =
-      program_find_unit(programs, here ? device->here_id : device->id, key, index);
+  halo_cl_program *program = program_find_unit(programs, key, index);
   if (program) {
     atomic_fetch_add(&program->references, 1);
     program->used = ++programs->clock;
@@ -508,16 +384,13 @@ halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, bool here,
   return program;
 }
 
-int32_t halo_cl_units_of_program(const halo_cl_device *device, int32_t number) {
-  int32_t units = PROGRAM_UNITS;
-  if (!halo_pocl_is(&device->caps)) return units;
-  for (int32_t n = 0; n < number && units < PROGRAM_POCL_UNITS; n++) units *= 2;
-  return units;
-}
-
 bool halo_cl_builds_in_parallel(const halo_cl_device *device) {
   /* PoCL builds under one lock; Oclgrind 21.10 lets builds of one context overwrite each other's data. */
   return !halo_pocl_is(&device->caps) && !strstr(device->caps.platform, "Oclgrind");
+}
+
+bool halo_cl_compiles_at_launch(const halo_cl_device *device) {
+  return device->caps.is_cpu && halo_pocl_is(&device->caps);
 }
 
 void halo_cl_program_retain(halo_cl_program *program) {

@@ -247,21 +247,6 @@ static void select_add_platform(cl_platform_id platform, int number, select_list
  * threads are the first at once. */
 static pthread_mutex_t select_lock = PTHREAD_MUTEX_INITIALIZER;
 
-cl_device_id halo_cl_select_here(cl_platform_id platform, const halo_caps *caps) {
-  cl_device_id ids[8], here = NULL;
-  cl_uint count = 0;
-  if (!halo_pocl_is(caps)) return NULL;
-  pthread_mutex_lock(&select_lock);
-  cl_int code = halo_cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 8, ids, &count);
-  for (cl_uint i = 0; code == CL_SUCCESS && i < count && i < 8; i++) {
-    char other[sizeof((halo_caps *)0)->name];
-    select_text(ids[i], CL_DEVICE_NAME, other, sizeof other);
-    if (halo_cl_is_here_of(other, caps->name)) here = ids[i];
-  }
-  pthread_mutex_unlock(&select_lock);
-  return here;
-}
-
 /* What only serves another device is none of its own, and has no number. */
 static void select_drop_here(select_list *list) {
   int32_t kept = 0, dropped = 0;

@@ -75,10 +75,8 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) { return
 
 /* ---- The plugin ---- */
 
-/* Frameworks start programs of few microseconds one by one. */
 PJRT_Error *pjrt_Plugin_Initialize(PJRT_Plugin_Initialize_Args *args) {
   (void)args;
-  halo_prefer_caller_thread(false);
   pjrt_partitioner_install();
   return NULL;
 }

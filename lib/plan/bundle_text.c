@@ -319,7 +319,8 @@ static int32_t bundle_make_unit(bundle_text *t, const char *name) {
     bundle_put_body(t, body, start, number);
     start += body->room;
   }
-  halo_kernel kernel = {.name = name, .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS};
+  halo_kernel kernel = {.name = name,
+                        .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS};
   bundle_set_parameters(t, &kernel);
   bundle_put_kernel(t, &text, &kernel);
   kernel.text = halo_strbuf_text(&text);

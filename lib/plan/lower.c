@@ -252,10 +252,8 @@ halo_status halo_plan_lower(halo_module *module, const halo_caps *caps, const ch
     status = lower_regions(&s, &module->target);
     halo_free(s.shares);
     if (status == HALO_OK) status = lower_bundles(&s, &module->target, units);
-    if (status == HALO_OK) lower_groups(&s);
     if (s.plan->units.count > units) lower_drop_units(s.plan);
     lower_keep_texts(s.plan);
-    if (status == HALO_OK) lower_brief_units(&s, &module->target);
     int64_t alignment = caps->base_alignment > 128 ? caps->base_alignment : 128;
     int64_t most = caps->max_allocation ? (int64_t)caps->max_allocation : INT64_MAX;
     if (status == HALO_OK) status = halo_plan_assign(s.plan, alignment, most);

@@ -138,29 +138,6 @@ void lower_drop_units(halo_plan *plan) {
   halo_free(u.number);
 }
 
-static void unit_count_launch(void *data, halo_step *step) {
-  int32_t *launches = data;
-  if (step->unit >= 0) launches[step->unit]++;
-}
-
-void lower_brief_units(lower_state *s, const halo_target *target) {
-  const halo_prices *p = &target->prices;
-  halo_plan *plan = s->plan;
-  /* By unit, those in loops and branches included; then without those that are brief. */
-  int32_t *launches = halo_alloc(sizeof *launches * ((size_t)plan->units.count + 1));
-  unit_visit(&plan->steps, unit_count_launch, launches);
-  for (int32_t i = 0; i < plan->steps.count; i++) {
-    const halo_step *step = &plan->steps.data[i];
-    if (step->kind != HALO_STEP_KERNEL) continue;
-    double work = lower_work(target, s->caps, step), apart = step->seconds - p->launch;
-    if (apart > work) work = apart;
-    if (work <= p->brief_step * p->launch) launches[step->unit]--;
-  }
-  /* Regions have said what they are. */
-  for (int32_t u = 0; u < plan->units.count; u++) plan->units.data[u].brief |= launches[u] == 0;
-  halo_free(launches);
-}
-
 typedef struct step_numbers {
   int32_t *of_old, count;
 } step_numbers;

@@ -93,15 +93,10 @@ bool *lower_plain_units(const lower_state *s);
 bool lower_is_plain(const bool *plain_units, const halo_step *step);
 /* Whether all that the kernel writes is so narrow that loops over its items begin with a hidden 0 (h_zero in scalar.cl). */
 bool lower_is_narrow(const halo_step *step);
-/* lower_groups.c: where a runtime compiles kernels of short work items several times over, has one work item do what a
- * group does. To be called when no kernel becomes a part of another any more. */
-void lower_groups(lower_state *s);
 /* Leaves out units that no step has any more. No units can be added behind this. */
 void lower_drop_units(halo_plan *plan);
 /* Copies the texts of the plan's units from the lowering's memory into the plan's. */
 void lower_keep_texts(halo_plan *plan);
-/* Says which units are brief, besides regions that are. To be called when the steps are what they will be. */
-void lower_brief_units(lower_state *s, const halo_target *target);
 /* Numbers all steps anew, in the order of execution: for when no buffer's lifetime is needed any more. */
 void lower_number_steps(halo_plan *plan);
 /* lower_touched.c: bytes of a fusion's operands, leaf by leaf, that it reads at most; and of a result that it

@@ -127,9 +127,6 @@ typedef struct halo_plan_unit {
   int32_t kernel_count;
   halo_sections sections; /* of the prelude that they need */
   uint64_t key[2];        /* of the kernels and these */
-  /* Each of its kernels is launched outside of loops and branches, and is a region without loops, a few launches' worth of
-   * work, or takes a small part of a launch, whatever compilers make of it. */
-  bool brief;
 } halo_plan_unit;
 
 /* How bytes move between the devices that run a program, which are numbered replica by replica. A group is

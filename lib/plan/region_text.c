@@ -545,7 +545,8 @@ static int32_t region_make_unit(region_text *t, const char *name) {
   /* PoCL 7.1 adds barriers to the loops of kernels, and loses the end of loops of which some have no rounds. Functions
    * that are not put in place are left as they are. */
   bool in_function = t->e->s->caps->adds_barriers && t->e->group == 1;
-  halo_kernel kernel = {.name = name, .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS};
+  halo_kernel kernel = {.name = name,
+                        .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS};
   region_set_parameters(t, &kernel);
   halo_strbuf text = {0};
   region_put_types(t, &text, true);

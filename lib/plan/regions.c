@@ -174,10 +174,7 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
   bool may_leave = region_may_leave(e, &sum.price);
   region_run run = {steps, count, -1};
   if (may_leave) run.place = region_place(e, &steps[0], &steps[count - 1]);
-  int32_t known = e->s->plan->units.count;
   region_kernel kernel = region_make_kernel(e, &run);
-  halo_plan_unit *unit = &e->s->plan->units.data[kernel.unit];
-  unit->brief = !sum.price.loops && e->depth == 0 && (kernel.unit == known || unit->brief);
   halo_arena *arena = &e->s->plan->arena;
   const char *name = region_value_name(e, &steps[0]);
   const char *last = region_value_name(e, &steps[count - 1]);

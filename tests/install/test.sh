@@ -48,11 +48,6 @@ if [ "$kind" = both ]; then
   use "${flags[@]/#-lhalo/-l:libhalo.a}"
 fi
 
-# Kernels are compiled by a program that lies where the library looks for it.
-compiler=$(find "$root" -path '*/libexec/halo/halo-compiler')
-[ -x "$compiler" ] || fail 'no halo-compiler in libexec/halo'
-[ -x "${compiler%/*}/linker/ld" ] || fail 'no linker in libexec/halo/linker'
-
 # Every header stands by itself, in both languages.
 for header in "$root$prefix"/include/halo/*.h; do
   name=halo/${header##*/}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_environment.c: which variables of the environment the library writes, for PoCL alone: POCL_CACHE_DIR
- * where HALO_CACHE_DIR is set, and POCL_DEVICES where that was asked for. */
+ * where HALO_CACHE_DIR is set. */
 #include "run_test.h"
 #include "suite.h"
 
@@ -67,57 +67,11 @@ START_TEST(cache_folder) {
 }
 END_TEST
 
-START_TEST(caller_thread) {
-  char names[256];
-  int version;
-  setenv("HALO_CPU", "off", 1);
-  unsetenv("HALO_CACHE_DIR");
-  unsetenv("POCL_DEVICES");
-  halo_prefer_caller_thread(false);
-  run_and_compare(names, &version);
-  if (version >= 400 || !version) ck_assert_str_eq(names, "");
-  /* PoCL may have other drivers as well, and is not asked then. */
-  if (names[0]) ck_assert_str_eq(names, "POCL_DEVICES ");
-  if (names[0]) ck_assert_str_eq(getenv("POCL_DEVICES"), "pthread basic");
-}
-END_TEST
-
-/* A program that owns its process asks newer versions, too. */
-START_TEST(caller_thread_of_program) {
-  char names[256];
-  int version;
-  setenv("HALO_CPU", "off", 1);
-  unsetenv("HALO_CACHE_DIR");
-  unsetenv("POCL_DEVICES");
-  halo_prefer_caller_thread(true);
-  run_and_compare(names, &version);
-  if (!version) ck_assert_str_eq(names, "");
-  if (!names[0]) return;
-  ck_assert_str_eq(names, "POCL_DEVICES ");
-  ck_assert_str_eq(getenv("POCL_DEVICES"), version >= 400 ? "cpu cpu-minimal" : "pthread basic");
-}
-END_TEST
-
-/* The user's own. */
-START_TEST(chosen_devices) {
-  char names[256];
-  int version;
-  unsetenv("HALO_CACHE_DIR");
-  setenv("POCL_DEVICES", "pthread", 1);
-  halo_prefer_caller_thread(true);
-  run_and_compare(names, &version);
-  ck_assert_str_eq(names, "");
-}
-END_TEST
-
 int main(void) {
   Suite *suite = suite_create("environment");
   TCase *cases = tcase_create("environment");
   tcase_add_test(cases, untouched);
   tcase_add_test(cases, cache_folder);
-  tcase_add_test(cases, caller_thread);
-  tcase_add_test(cases, caller_thread_of_program);
-  tcase_add_test(cases, chosen_devices);
   tcase_set_timeout(cases, 120);
   suite_add_tcase(suite, cases);
   return suite_run(suite);

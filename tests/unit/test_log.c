@@ -197,12 +197,11 @@ static void *watch(void *data) {
   return NULL;
 }
 
-/* Nobody but the runtime compiles, where it does that when kernels are launched; or as usual. */
+/* On a driver's device, which may compile kernels when they are launched; or as usual. */
 START_TEST(watched) {
   halo_compile_progress most = {0}, now;
   pthread_t thread;
-  if (_i) setenv("HALO_COMPILE_THREADS", "0", 1);
-  if (_i) setenv("HALO_COMPILE_PROCESSES", "0", 1);
+  if (_i) setenv("HALO_CPU", "off", 1);
   atomic_store(&watch_ends, false);
   ck_assert_int_eq(pthread_create(&thread, NULL, watch, &most), 0);
   log_work();

@@ -75,7 +75,7 @@ START_TEST(config_names) {
                {"halo_device", NULL},
                {"HALO_Device", "did you mean HALO_DEVICE?"},
                {"HALO_CACHE", "did you mean HALO_CACHE_DIR?"},
-               {"HALO_COMPILE_THREAD", "did you mean HALO_COMPILE_THREADS?"},
+               {"HALO_COLLECTIVE_TIMEOU", "did you mean HALO_COLLECTIVE_TIMEOUT?"},
                {"HALO_TCP_PROCESS", NULL},
                {"HALO_PJRT_LIBARY", "did you mean HALO_PJRT_LIBRARY?"},
                {"HALO_PJRT_LIBRARY", NULL},

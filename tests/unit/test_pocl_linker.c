@@ -73,8 +73,7 @@ START_TEST(without_linker) {
   setenv("HALO_CACHE_DIR", folder, 1);
   unsetenv("POCL_CACHE_DIR");
   unsetenv("COMPILER_PATH");
-  setenv("HALO_COMPILE_PROCESSES", "0", 1);
-  setenv("HALO_COMPILE_THREADS", "0", 1);
+  setenv("HALO_CPU", "off", 1);
   halo_client *client = run_client(NULL);
   int version = systems_pocl(client, &caps);
   halo_executable *e = run_compile(client, text);

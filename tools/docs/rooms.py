@@ -22,7 +22,7 @@ PUBLIC = ("mpi", "pjrt")
 KINDS = {
     "way": ("the way of a program", "hlo passes plan exec client"),
     "in": ("ways in and out", "text proto stablehlo builder pjrt"),
-    "device": ("devices and messages", "opencl cpu tcp collectives mpi compiler linker"),
+    "device": ("devices and messages", "opencl cpu tcp collectives mpi"),
     "other": ("what these stand on", ""),
 }
 STYLE = """<style>

@@ -3,7 +3,6 @@
  * and store them. */
 #include "codegen/ctype.h"
 #include "kernels/fft/stage.h"
-#include "opencl/native.h"
 
 typedef struct pass_writer {
   halo_lowering *l;
@@ -358,7 +357,7 @@ static const char *pass_stages(const pass_writer *w, halo_emitter *e, const char
 static const char *pass_call_stages(const pass_writer *w, const char *table) {
   const fft_pass *pass = w->pass;
   halo_strbuf name = {0};
-  halo_strbuf_printf(&name, HALO_NATIVE_SHARED_NAME "fft_%s_%lldx%lld", w->part, (long long)pass->n,
+  halo_strbuf_printf(&name, HALO_SHARED_NAME "fft_%s_%lldx%lld", w->part, (long long)pass->n,
                      (long long)pass->lanes);
   for (int s = 0; s < pass->stage_count; s++) halo_strbuf_printf(&name, "_%d", pass->radices[s]);
   const char *call = halo_strbuf_text(&name);

@@ -3,7 +3,6 @@
  * private memory where it is small. */
 #include "codegen/ctype.h"
 #include "kernels/linalg/lapack_parts.h"
-#include "opencl/native.h"
 
 extern const char halo_cl_lapack_lines[], halo_cl_lapack_apply[], halo_cl_lapack_inner[];
 
@@ -72,11 +71,10 @@ static const char *lines_share(halo_parts *p, const char *text, const char *name
 static void lines_share_all(halo_parts *p, halo_template *k, const lines_cut *cut, halo_type type) {
   halo_arena *arena = p->l->arena;
   const char *name = halo_type_name(type);
-  const char *inner =
-      halo_arena_printf(arena, HALO_NATIVE_SHARED_NAME "inner_%s_%d", name, cut->lanes);
-  const char *apply = halo_arena_printf(arena, HALO_NATIVE_SHARED_NAME "apply_%s_%lldx%lld_%dx%d%s",
-                                        name, (long long)cut->room, (long long)cut->stride,
-                                        cut->vectors, cut->lanes, cut->own ? "" : "_far");
+  const char *inner = halo_arena_printf(arena, HALO_SHARED_NAME "inner_%s_%d", name, cut->lanes);
+  const char *apply = halo_arena_printf(arena, HALO_SHARED_NAME "apply_%s_%lldx%lld_%dx%d%s", name,
+                                        (long long)cut->room, (long long)cut->stride, cut->vectors,
+                                        cut->lanes, cut->own ? "" : "_far");
   halo_parts_hole(p, k, "H_INNER", "%s", lines_share(p, halo_cl_lapack_inner, inner, cut, type));
   halo_parts_hole(p, k, "H_APPLY", "%s", lines_share(p, halo_cl_lapack_apply, apply, cut, type));
 }
