@@ -25,7 +25,7 @@ static halo_status transfer_unmap(halo_cl_block *block, void *mapped) {
 }
 
 /* Elements change places on the way, so they go through a second piece of host memory: the block
- * itself where the host shares its memory. Plain copies do not map: on PoCL that takes longer for
+ * itself where the host shares its memory. Plain copies do not map: that takes longer for
  * small arrays and as long for large ones. */
 static halo_status transfer_in_permuted(halo_cl_block *block, const halo_shape *shape,
                                         halo_host_array from, cl_event after) {

@@ -68,7 +68,7 @@ bool cpu_module_open_machine(cpu_module *m, const char *cpu, const char *feature
 bool cpu_module_run(const cpu_module *m, const char *passes) {
   const halo_llvm *l = m->llvm;
   llvm_options *options = l->options_create();
-  l->options_set_slp(options, 1); /* as clang and PoCL do; vectors of loops are usual */
+  l->options_set_slp(options, 1); /* as clang does; vectors of loops are usual */
   llvm_error *error = l->run_passes(m->module, passes, m->machine, options);
   l->options_dispose(options);
   if (error) l->error_drop(error);

@@ -65,15 +65,6 @@ static int build_count_units(const halo_plan *plan, const int32_t *units, int32_
   return kernels;
 }
 
-bool halo_units_are_kept(halo_cl_device *device) {
-  halo_cl_program_stats stats;
-  halo_cl_program_get_stats(device, &stats);
-  if (!stats.left_to_runtime) return stats.directory != NULL;
-  char *folder = halo_config_pocl_cache_dir();
-  halo_free(folder);
-  return folder != NULL;
-}
-
 static void build_log(const build_work *w, int32_t missing, int kernels,
                       const halo_cl_program_stats *before, double start) {
   halo_cl_program_stats now;
@@ -154,7 +145,7 @@ halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan,
   }
   build_work w = {.device = device, .plan = plan, .units = units};
   int kernels = build_count_units(plan, missing, count);
-  halo_progress_expect(kernels, halo_units_are_kept(device));
+  halo_progress_expect(kernels, halo_cl_keeps_programs(device));
   halo_cl_program_stats before;
   halo_cl_program_get_stats(device, &before);
   w.jobs = halo_alloc(sizeof *w.jobs * ((size_t)count + 1));

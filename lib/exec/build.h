@@ -17,8 +17,6 @@ typedef struct halo_built_unit {
  * memory; what it holds is released with halo_built_units_release also after a failure. HALO_DEVICE_ERROR
  * with the build log, HALO_OUT_OF_MEMORY. */
 halo_status halo_units_build(halo_cl_device *device, const halo_plan *plan, halo_built_unit *units);
-/* Whether what is built is kept on disk, here or by the runtime. */
-bool halo_units_are_kept(halo_cl_device *device);
 void halo_built_units_release(halo_built_unit *units, int32_t count);
 /* Which replica and partition of a program a run is. */
 typedef struct halo_run_ids {

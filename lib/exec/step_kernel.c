@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
-#include "opencl/pocl.h"
 
 /* What an argument of a kernel was last set to: equal ones need no call. Memory is known by its serial
  * number, since OpenCL may give the handle of released memory again. */
@@ -75,7 +74,7 @@ static void CL_CALLBACK kernel_is_done(cl_event event, cl_int code, void *unused
 /* A launch before which the runtime compiles the kernel, in a thread of its own, goes on until the kernel has run. */
 static void kernel_watch(halo_cl_device *device, cl_event event) {
   halo_progress_begin();
-  halo_progress_expect(1, halo_units_are_kept(device));
+  halo_progress_expect(1, halo_cl_keeps_programs(device));
   if (halo_cl.clSetEventCallback(event, CL_COMPLETE, kernel_is_done, NULL) != CL_SUCCESS) {
     kernel_is_done(event, CL_COMPLETE, NULL);
   }
@@ -88,10 +87,7 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   HALO_TRY(kernel_bind(run, step, state));
   bool compiles = !state->was_launched && halo_cl_compiles_at_launch(device);
   if (compiles) event = &storage;
-  if (!state->was_launched) {
-    HALO_TRY(halo_pocl_check_linker(&device->caps));
-    HALO_TRY(halo_pocl_check_cache(&device->caps));
-  }
+  if (compiles) HALO_TRY(halo_cl_check_compiler(device));
   state->was_launched = true;
   cl_int code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL,
                                                step->global, state->local, 0, NULL, event);

@@ -17,7 +17,7 @@ typedef struct halo_target {
   bool exact_division; /* of f32, and square roots too: correctly rounded */
 } halo_target;
 
-/* A few cores under an OpenCL of medium speed (PoCL); a GPU of middling size: much is done at once, and one work item
+/* A few cores under an OpenCL of medium speed; a GPU of middling size: much is done at once, and one work item
  * is slow. */
 halo_target halo_target_cpu(void);
 halo_target halo_target_gpu(void);

@@ -183,8 +183,8 @@ halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const h
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
                              uint64_t in_place);
 /* The same with the body outlined: it is a function of its own, not inlined, which the kernel calls with the number of the
- * work item: `place` is that number's declaration in it, "const int o", of the type `itype`. PoCL makes three copies of what is
- * in a kernel that asks for a work item's number, and compiles all of them. For work items that are worth a call, of
+ * work item: `place` is that number's declaration in it, "const int o", of the type `itype`. Some
+ * implementations compile what is in a kernel that asks for a work item's number several times over. For work items that are worth a call, of
  * kernels without local memory. */
 halo_launch *halo_kernel_add_outlined(halo_lowering *l, halo_emitter *e, const char *name,
                                       const char *label, uint64_t in_place, const char *place,

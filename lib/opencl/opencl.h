@@ -304,6 +304,11 @@ halo_cl_program *halo_cl_program_of_unit(halo_cl_device *device, const halo_cl_u
 bool halo_cl_builds_in_parallel(const halo_cl_device *device);
 /* Whether the runtime compiles kernels when they are first launched. */
 bool halo_cl_compiles_at_launch(const halo_cl_device *device);
+/* Whether such a runtime has what it needs to compile, where it would end the process otherwise: HALO_FAILED_PRECONDITION or
+ * HALO_IO_ERROR then. To be called before each first launch. */
+halo_status halo_cl_check_compiler(const halo_cl_device *device);
+/* Whether compiled programs are kept on disk, by the library or by the runtime. */
+bool halo_cl_keeps_programs(halo_cl_device *device);
 void halo_cl_program_retain(halo_cl_program *program);
 /* Drops one reference; NULL is allowed. The device remembers a number of unused programs, fewer of large ones. */
 void halo_cl_program_release(halo_cl_program *program);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/program.c: programs, found in memory or on disk or built from source. */
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -391,6 +392,18 @@ bool halo_cl_builds_in_parallel(const halo_cl_device *device) {
 
 bool halo_cl_compiles_at_launch(const halo_cl_device *device) {
   return device->caps.is_cpu && halo_pocl_is(&device->caps);
+}
+
+halo_status halo_cl_check_compiler(const halo_cl_device *device) {
+  HALO_TRY(halo_pocl_check_linker(&device->caps));
+  return halo_pocl_check_cache(&device->caps);
+}
+
+bool halo_cl_keeps_programs(halo_cl_device *device) {
+  if (!program_left_to_runtime(device)) return device->programs->directory != NULL;
+  char *folder = halo_config_pocl_cache_dir();
+  halo_free(folder);
+  return folder != NULL;
 }
 
 void halo_cl_program_retain(halo_cl_program *program) {

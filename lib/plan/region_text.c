@@ -52,8 +52,8 @@ static void region_add_unit(region_text *t, int32_t unit) {
   lower_unit_functions(&t->functions, &t->e->s->plan->units.data[unit], number, t->e->group == 1);
 }
 
-/* The work item's number in its group. One that is alone does not ask: PoCL makes three copies of the whole kernel
- * where it has to put an answer in, and compiles all of them. */
+/* The work item's number in its group. One that is alone does not ask: some
+ * implementations compile a kernel that asks several times over. */
 static const char *region_item(const region_text *t) {
   return t->e->group > 1 ? HALO_LOCAL_ID_0 : "0";
 }
@@ -542,8 +542,7 @@ static void region_set_parameters(const region_text *t, halo_kernel *kernel) {
 
 static int32_t region_make_unit(region_text *t, const char *name) {
   bool goes_on = region_goes_on(t);
-  /* PoCL 7.1 adds barriers to the loops of kernels, and loses the end of loops of which some have no rounds. Functions
-   * that are not put in place are left as they are. */
+  /* Where loops of kernels get barriers, some lose their end. Functions that are not put in place are left as they are. */
   bool in_function = t->e->s->caps->adds_barriers && t->e->group == 1;
   halo_kernel kernel = {.name = name,
                         .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS};

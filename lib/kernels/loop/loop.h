@@ -26,7 +26,7 @@ int64_t loop_result_bytes(const halo_lowering *l, size_t *narrowest);
  * operations of one shape, and scalars. */
 bool loop_is_flat(const halo_computation *body);
 /* Whether there is so much arithmetic that compilers find pairs of like operations in one element, as the parts of a
- * complex number are, which keeps them from making vectors of neighbours across work items (PoCL looks for pairs
+ * complex number are, which keeps them from making vectors of neighbours across work items (LLVM looks for pairs
  * first). In a loop over neighbours they see those first. */
 bool loop_has_pairs(const halo_lowering *l, int64_t items);
 /* Inputs of rows of 16 words, of which elements read several each: loaded one by one by neighbours, these come from as
