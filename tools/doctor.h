@@ -94,6 +94,7 @@ typedef struct doctor {
   doctor_finding findings[DOCTOR_MAX];
   int driver_count, platform_count, device_count, gpu_count, file_count, finding_count;
   char *list_error;         /* why no devices could be listed; NULL: they could */
+  bool wants_own;           /* the library's own processor device is there if clang is */
   bool asked, has_compiler; /* the drivers were asked for devices; libnvidia-nvvm loads */
 } doctor;
 

@@ -394,6 +394,23 @@ static void advice_nothing(doctor *d) {
              advice_copy(doctor_install_pocl(d)));
 }
 
+/* PoCL's packages bring clang on most distributions, but not everywhere. */
+static void advice_own_device(doctor *d) {
+  bool has_own = false, uses_pocl = false;
+  for (int i = 0; i < d->device_count; i++) {
+    const doctor_device *device = &d->devices[i];
+    has_own |= strcmp(device->platform, "Halocline") == 0;
+    uses_pocl |= device->chosen && strcmp(device->kind, "cpu") == 0 &&
+                 strcmp(device->platform, "Portable Computing Language") == 0;
+  }
+  if (!d->wants_own || has_own || !uses_pocl) return;
+  doctor_add(
+      d, false,
+      tool_printf("No program clang-15 or newer is in PATH. With it, programs start sooner and "
+                  "run faster on this processor than through PoCL."),
+      NULL);
+}
+
 static void advice_untested(doctor *d) {
   for (int i = 0; i < d->device_count; i++) {
     const doctor_device *device = &d->devices[i];
@@ -416,5 +433,6 @@ void doctor_conclude(doctor *d) {
   advice_caches(d);
   advice_choice(d);
   advice_nothing(d);
+  advice_own_device(d);
   advice_untested(d);
 }

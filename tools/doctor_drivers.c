@@ -346,6 +346,9 @@ void doctor_see_drivers(doctor *d, bool ask) {
   }
   if (!ask) return;
   d->asked = true;
+#if defined(__x86_64__)
+  d->wants_own = getenv("HALO_CPU") == NULL;
+#endif
   if (d->loader) drivers_see_platforms(d);
   drivers_see_devices(d);
 }

@@ -90,6 +90,18 @@ START_TEST(test_untested_is_to_be_checked) {
 }
 END_TEST
 
+/* Where the library's own device is not there, a compiler for it is. */
+START_TEST(test_processor_without_clang) {
+  doctor *d = doctor_begin();
+  doctor_give_driver(d, "libpocl.so.2", NULL);
+  doctor_give_device(d, "cpu", pocl, "AuthenticAMD", "3.1", "pthread-AMD EPYC");
+  d->wants_own = true;
+  doctor_conclude(d);
+  doctor_expect(d, false, "No program clang-15 or newer is in PATH", NULL);
+  doctor_end(d);
+}
+END_TEST
+
 START_TEST(test_gpu_beside_a_processor) {
   doctor *d = doctor_begin();
   doctor_give_gpu(d, DOCTOR_NVIDIA, "nvidia", "/dev/nvidia0");
@@ -189,6 +201,7 @@ int main(void) {
   TCase *tests = tcase_create("conclusions");
   tcase_add_test(tests, test_all_is_well);
   tcase_add_test(tests, test_untested_is_to_be_checked);
+  tcase_add_test(tests, test_processor_without_clang);
   tcase_add_test(tests, test_gpu_beside_a_processor);
   tcase_add_test(tests, test_gpu_that_is_offered);
   tcase_add_test(tests, test_compiler_of_nvidia_is_missing);
