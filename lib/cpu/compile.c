@@ -66,9 +66,11 @@ bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code
   compile_work w = {.m = {.llvm = halo_llvm_open(cpu_front_version())}};
   HALO_VEC(cpu_kernel_code) kernels = {0};
   if (!w.m.llvm) {
-    halo_strbuf_printf(
-        log, "there is no libLLVM of version %d or newer, which makes code of what %s gives",
-        cpu_front_version(), cpu_front_name());
+    halo_strbuf_printf(log,
+                       "there is no libLLVM of version %d or newer, which makes code of what %s "
+                       "gives: install it, or "
+                       "set HALO_CPU=off to use an OpenCL driver",
+                       cpu_front_version(), cpu_front_name());
     return false;
   }
   bool good = cpu_module_parse(&w.m, bitcode, size);

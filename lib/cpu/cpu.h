@@ -24,6 +24,9 @@
  * (static). Any thread. */
 const halo_cl_api *halo_cpu_open(const char **missing);
 
+/* Whether HALO_CPU may name this processor for code to be made for. */
+bool halo_cpu_is_processor(const char *name);
+
 /* Whether an object (a platform, device, context, queue, event, program, kernel or memory object) is the provider's. Objects of
  * all implementations of OpenCL begin with a pointer, by which the ICD loader finds its functions; ours does so, too. */
 extern struct _cl_icd_dispatch halo_cpu_dispatch;

@@ -62,8 +62,9 @@ void cpu_describe_driver(char *out, size_t size) {
 
 /* ---- A process ---- */
 
-/* Starts the program with these as its input and output, and its messages. False: it could not be started. */
-static bool front_start(char *const *arguments, int in_and_out, int messages, pid_t *child) {
+/* Starts the program with these as its input and output, and its messages. False, with why: it could not be started. */
+static bool front_start(char *const *arguments, int in_and_out, int messages, pid_t *child,
+                        halo_strbuf *log) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   sigset_t none;
@@ -78,15 +79,22 @@ static bool front_start(char *const *arguments, int in_and_out, int messages, pi
   int code = posix_spawn(child, front_program, &files, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
+  if (code) halo_strbuf_printf(log, "%s cannot be started: %s", front_program, strerror(code));
   return code == 0;
 }
 
-/* A process that ignores SIGCHLD is not told how its children end. */
-static bool front_wait(pid_t child) {
+/* False, with why: the program has failed. A process that ignores SIGCHLD is not told how its children end. */
+static bool front_wait(pid_t child, halo_strbuf *log) {
   pid_t ended;
   int status = 0;
   while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
-  return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  if (ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return true;
+  if (WIFSIGNALED(status)) {
+    halo_strbuf_printf(log, "%s was ended by signal %d", front_program, WTERMSIG(status));
+  } else if (!log->length) {
+    halo_strbuf_printf(log, "%s ended with status %d", front_program, WEXITSTATUS(status));
+  }
+  return false;
 }
 
 /* Takes what a program writes to the socket. False: it has closed it. */
@@ -126,21 +134,22 @@ static void front_close(int pair[2]) {
   }
 }
 
-/* Runs the program on a text. False: it failed, or could not be started. Nothing is written to files, which may be limited in
+/* Runs the program on a text. False, with why: it failed, or could not be started. Nothing is written to files, which may be limited in
  * size (RLIMIT_FSIZE), and a program that ends early raises no SIGPIPE. */
 static bool front_run(char *const *arguments, const halo_strbuf *text, halo_strbuf *made,
                       halo_strbuf *log) {
   int work[2] = {-1, -1}, messages[2] = {-1, -1};
   pid_t child;
   bool good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, work) == 0 &&
-              socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, messages) == 0 &&
-              front_start(arguments, work[1], messages[1], &child);
+              socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, messages) == 0;
+  if (!good) halo_strbuf_printf(log, "no socket to %s: %s", front_program, strerror(errno));
+  good = good && front_start(arguments, work[1], messages[1], &child, log);
   if (good) {
     close(work[1]);
     close(messages[1]);
     work[1] = messages[1] = -1;
     front_talk(work[0], text, made, messages[0], log);
-    good = front_wait(child);
+    good = front_wait(child, log);
   }
   front_close(work);
   front_close(messages);
@@ -185,7 +194,7 @@ bool cpu_front_compile(const char *source, const char *options, unsigned char **
   cpu_source_begin(&text, source);
   halo_strbuf_append(&text, source);
   bool good = front_run(arguments, &text, &made, log) && made.length > 0;
-  if (!good && !log->length) halo_strbuf_printf(log, "%s could not be run", front_program);
+  if (!good && !log->length) halo_strbuf_printf(log, "%s gave nothing", front_program);
   halo_free(copy);
   halo_strbuf_deinit(&text);
   *size = made.length;

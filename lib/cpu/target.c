@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "cpu/cpu.h"
 #include "cpu/llvm.h"
 
 #if defined(__x86_64__)
@@ -21,14 +22,17 @@ static cpu_target target_host;
 /* What $HALO_CPU may name: processors that have less. Each can do what those before it can. */
 static const char *const target_lesser[] = {"x86-64", "haswell"};
 
-/* The processor that $HALO_CPU names; NULL: none. */
-static const char *target_wanted(void) {
-  const char *wish = halo_config_text(HALO_CONFIG_CPU);
-  for (size_t i = 0; wish && i < sizeof target_lesser / sizeof *target_lesser; i++) {
-    if (strcmp(wish, target_lesser[i]) == 0) return target_lesser[i];
+static const char *target_named(const char *name) {
+  for (size_t i = 0; name && i < sizeof target_lesser / sizeof *target_lesser; i++) {
+    if (strcmp(name, target_lesser[i]) == 0) return target_lesser[i];
   }
   return NULL;
 }
+
+bool halo_cpu_is_processor(const char *name) { return target_named(name) != NULL; }
+
+/* The processor that $HALO_CPU names; NULL: none. */
+static const char *target_wanted(void) { return target_named(halo_config_text(HALO_CONFIG_CPU)); }
 
 /* LLVM that does not know a processor with vectors of 64 bytes takes it for an older one without; its features are right in any
  * case, which it asks the processor for. */

@@ -29,9 +29,24 @@ static halo_status api_fail(const char *error) {
                    error);
 }
 
+/* A misspelt processor must not pass for "on", nor "OFF" for a processor. */
+static halo_status api_check_wish(void) {
+  static const char *const others[] = {"on", "1", "yes", "true"};
+  const char *wish = halo_config_text(HALO_CONFIG_CPU);
+  bool good = !wish || halo_config_refused(HALO_CONFIG_CPU) || halo_cpu_is_processor(wish);
+  for (size_t i = 0; !good && i < sizeof others / sizeof *others; i++) {
+    good = strcmp(wish, others[i]) == 0;
+  }
+  if (good) return HALO_OK;
+  return halo_fail(HALO_INVALID_ARGUMENT,
+                   "%s=%s has no meaning: expected on, off, haswell or x86-64",
+                   halo_config_name(HALO_CONFIG_CPU), wish);
+}
+
 /* The library's own processor device, if this machine can have it; NULL without an error: it is not wanted, or not needed. */
 static halo_status api_open_cpu(const halo_cl_api **out) {
   const char *missing = NULL;
+  HALO_TRY(api_check_wish());
   *out = halo_config_refused(HALO_CONFIG_CPU) ? NULL : halo_cpu_open(&missing);
   if (!missing) return HALO_OK;
   if (halo_config_flag(HALO_CONFIG_CPU)) {

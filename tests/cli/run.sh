@@ -61,6 +61,12 @@ check run-wrong-variable 'HALO_DEVICE=no-such-device halo run axpy.hlo 2>&1 | se
 check run-no-match 'halo run axpy.hlo --device no-such-device 2>&1 | sed "s/there are:.*/there are: .../"'
 check run-no-device 'HALO_CPU=off OCL_ICD_VENDORS=/nonexistent halo run axpy.hlo'
 check run-no-loader ': >libOpenCL.so.1; LD_LIBRARY_PATH=$PWD halo run axpy.hlo --quiet -i a=1 -i x=ones -i y=ones'
+check run-wrong-processor 'HALO_CPU=skylake halo run axpy.hlo; HALO_CPU=OFF halo info'
+# A clang that is killed, that says nothing, that gives no bitcode, and that is no program.
+check run-broken-clang 'mkdir bin; export PATH=$PWD/bin:$PATH HALO_DEVICE=Halocline HALO_CACHE_DIR=
+  for text in "kill -9 \$\$" "exit 3" "cat >/dev/null" "cat >/dev/null; echo no bitcode" wrong; do
+    echo "#!/bin/sh" >bin/clang-15; [ "$text" != wrong ] || printf "\177ELF" >bin/clang-15
+    echo "$text" >>bin/clang-15; chmod +x bin/clang-15; halo run axpy.hlo --quiet 2>&1 | sed "1d; s/LLVM [0-9]*/LLVM N/"; done'
 check run-null 'halo run axpy.hlo --device null:null.txt'
 check run-compile-only 'halo run axpy.hlo --compile-only'
 check run-repeat 'halo run axpy.hlo -p none --repeat 3 -i a=1 -i x=ones -i y=ones | sed "s/memory .*/memory .../"'

@@ -414,6 +414,18 @@ START_TEST(device_none) {
 }
 END_TEST
 
+/* Each value of HALO_CPU has a documented meaning, or is refused by name. */
+static const char *const cpu_wishes[] = {"ON", "Off", "auto", "2", "skylake", "x86_64", "haswell "};
+
+START_TEST(cpu_wish) {
+  setenv("HALO_CPU", cpu_wishes[_i], 1);
+  halo_cl_device *device;
+  ck_assert_int_eq(halo_cl_device_open(NULL, &device), HALO_INVALID_ARGUMENT);
+  ck_message_has("expected on, off, haswell or x86-64");
+  ck_message_has(cpu_wishes[_i]);
+}
+END_TEST
+
 START_TEST(null_device) {
   halo_cl_device *device = open_device((halo_cl_options){.device = wave64});
   halo_cl_block *block;
@@ -646,6 +658,7 @@ int main(void) {
   tcase_add_test(plain, device_treated);
   tcase_add_test(plain, broken_loader);
   tcase_add_test(plain, device_none);
+  tcase_add_loop_test(plain, cpu_wish, 0, sizeof cpu_wishes / sizeof cpu_wishes[0]);
   tcase_add_test(plain, null_device);
   tcase_add_test(plain, memory_reuse);
   tcase_add_test(plain, memory_classes);
