@@ -44,7 +44,8 @@ cl_int CL_API_CALL cpu_clReleaseEvent(cl_event event) {
   if (atomic_fetch_sub(&event->references, 1) != 1) return CL_SUCCESS;
   cl_command_queue queue = event->queue;
   halo_free(event);
-  return cpu_clReleaseCommandQueue(queue);
+  cpu_queue_release(queue);
+  return CL_SUCCESS;
 }
 
 cl_int CL_API_CALL cpu_clGetEventInfo(cl_event event, cl_event_info what, size_t room, void *out,

@@ -197,6 +197,7 @@ void cpu_queue_finish(cl_command_queue queue, cl_event until);
 /* Has the queue's thread do what was queued. */
 void cpu_queue_start(cl_command_queue queue);
 void cpu_queue_retain(cl_command_queue queue);
+void cpu_queue_release(cl_command_queue queue);
 /* Queues a command, which becomes the queue's. */
 void cpu_command_queue(cpu_command *command);
 /* Waits for what the command names, runs and frees it. */

@@ -77,7 +77,7 @@ static void queue_destroy(cl_command_queue queue) {
 static void *queue_serve(void *data) {
   cl_command_queue queue = data;
   pthread_mutex_lock(&queue->lock);
-  while (!queue->ends) {
+  while (!queue->ends || queue->first) {
     if (queue->busy || !queue->first) {
       queue->thread_called = false;
       queue->thread_waits = true;
@@ -110,10 +110,11 @@ void cpu_queue_start(cl_command_queue queue) {
   pthread_mutex_unlock(&queue->lock);
 }
 
-/* The last reference may be dropped in the queue's own thread, which cannot wait for itself. */
+/* What is still queued is done first. The last reference may be dropped in the queue's own thread, which cannot wait for itself. */
 static void queue_free(cl_command_queue queue) {
   bool is_own = queue->has_thread && pthread_equal(pthread_self(), queue->thread);
   if (is_own) pthread_detach(queue->thread);
+  if (!is_own) cpu_queue_finish(queue, NULL);
   pthread_mutex_lock(&queue->lock);
   queue->ends = true;
   queue->frees_itself = is_own;
@@ -124,8 +125,14 @@ static void queue_free(cl_command_queue queue) {
   queue_destroy(queue);
 }
 
-cl_int CL_API_CALL cpu_clReleaseCommandQueue(cl_command_queue queue) {
+void cpu_queue_release(cl_command_queue queue) {
   if (atomic_fetch_sub(&queue->references, 1) == 1) queue_free(queue);
+}
+
+/* A flush, too: commands whose events nobody waits for are done all the same. */
+cl_int CL_API_CALL cpu_clReleaseCommandQueue(cl_command_queue queue) {
+  cpu_queue_start(queue);
+  cpu_queue_release(queue);
   return CL_SUCCESS;
 }
 

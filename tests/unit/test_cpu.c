@@ -255,6 +255,31 @@ START_TEST(events) {
 }
 END_TEST
 
+/* A queue that is released does what was queued: at once where nobody has an event of it, else soon. */
+START_TEST(released_queue) {
+  for (int with_event = 0; with_event < 2; with_event++) {
+    cl_int code, value = 5;
+    volatile cl_int got = 0;
+    cl_mem x = buffer_of(sizeof value);
+    cl_event event = NULL, *out = with_event ? &event : NULL;
+    cl_command_queue own = cl->clCreateCommandQueue(context, device, 0, &code);
+    ck_cl(code);
+    ck_cl(cl->clEnqueueWriteBuffer(own, x, CL_FALSE, 0, sizeof value, &value, 0, NULL, NULL));
+    ck_cl(cl->clEnqueueReadBuffer(own, x, CL_FALSE, 0, sizeof got, (void *)&got, 0, NULL, out));
+    ck_cl(cl->clReleaseCommandQueue(own));
+    cl_int state = with_event ? CL_QUEUED : CL_COMPLETE;
+    while (state != CL_COMPLETE) {
+      ck_cl(
+          cl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
+      sched_yield();
+    }
+    ck_assert_int_eq(got, value);
+    if (event) cl->clReleaseEvent(event);
+    cl->clReleaseMemObject(x);
+  }
+}
+END_TEST
+
 START_TEST(times) {
   cl_mem x = buffer_of(1 << 20);
   cl_ulong time[4];
@@ -361,6 +386,7 @@ int main(void) {
   tcase_add_test(all, faulty_text);
   tcase_add_test(all, binaries);
   tcase_add_test(all, events);
+  tcase_add_test(all, released_queue);
   tcase_add_test(all, times);
   tcase_add_test(all, in_caller);
   tcase_add_test(all, threads);
