@@ -204,7 +204,13 @@ static inline float h_pair_bf16(float first, float second) {
   return as_float((as_uint(second) & 0xffff0000u) | as_uint(first) >> 16);
 }
 #define H_PAIRS_BF16_TARGET __attribute__((target("avx512f,avx512bf16")))
-#define H_PAIRS_BF16_16(x, y, c) __builtin_ia32_dpbf16ps_512(c, as_int16(x), as_int16(y))
+#if __clang_major__ >= 16
+typedef __bf16 h_bf16s __attribute__((vector_size(64)));
+#define H_BF16S(x) __builtin_astype(x, h_bf16s)
+#else
+#define H_BF16S(x) as_int16(x)
+#endif
+#define H_PAIRS_BF16_16(x, y, c) __builtin_ia32_dpbf16ps_512(c, H_BF16S(x), H_BF16S(y))
 
 //! fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
