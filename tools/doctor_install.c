@@ -91,6 +91,8 @@ static const struct {
     {"Portable Computing Language", "6.0", "cpu", "PoCL 6.0"},
     {"Portable Computing Language", "7.1", "cpu", "PoCL 7.1"},
     {"Halocline", "clang-15", "", "Halocline, LLVM 15"},
+    {"Halocline", "clang-18", "", "Halocline, LLVM 18"},
+    {"Halocline", "clang-21", "", "Halocline, LLVM 21"},
     {"Intel(R) OpenCL", "2026.22.10", "", "Intel OpenCL 2026.22.10"},
     {"rusticl", "22.3.6", "llvmpipe", "Mesa 22.3.6, llvmpipe"},
     {"Oclgrind", "21.10", "", "Oclgrind 21.10"},
