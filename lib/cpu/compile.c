@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cpu/module.h"
+#include "cpu/passes.h"
 #include "cpu/source.h"
 #include "cpu/target.h"
 
@@ -354,6 +355,14 @@ static bool compile_optimise(const compile_work *w) {
   static const char ask_first[] =
       "function(sroa,early-cse,loop-mssa(loop-rotate,licm,simple-loop-unswitch<nontrivial>))";
   if (w->flat && !cpu_module_run(&w->m, ask_first)) return false;
+  /* LLVM 21 makes wrong code for x86 of what its pass slp-vectorizer makes: of a vector whose first lanes were bytes and whose others
+   * were words. LLVM 22 and those up to 19 do not; 20 has not been tested, and may not know all of these passes. */
+  enum { FIRST_FAULTY = 20, LAST_FAULTY = 21 };
+  int version = w->m.llvm->version;
+  if (version >= FIRST_FAULTY && version <= LAST_FAULTY &&
+      cpu_module_run(&w->m, cpu_passes_without_slp)) {
+    return true;
+  }
   /* Higher levels promote arguments: a read becomes the caller's, who knows nothing of `restrict` any more. */
   return cpu_module_run(&w->m, "default<O2>");
 }

@@ -44,18 +44,6 @@ static bool llvm_start_target(void *library) {
   return true;
 }
 
-/* LLVM 21 makes wrong code for x86 of what its pass slp-vectorizer makes: of a vector whose first lanes were bytes and whose
- * others were words. LLVM 22 and those up to 19 do not, and 20 has not been tested. LLVM runs the pass whatever the options of
- * a pipeline say, so the whole library is told to leave it. */
-static void llvm_avoid_faults(void *library, int version) {
-  enum { FIRST_FAULTY = 20, LAST_FAULTY = 21 };
-  static const char *const arguments[] = {"halo", "-vectorize-slp=false"};
-  void (*set_options)(int, const char *const *, const char *);
-  *(void **)&set_options = dlsym(library, "LLVMParseCommandLineOptions");
-  bool faulty = version >= FIRST_FAULTY && version <= LAST_FAULTY;
-  if (faulty && set_options) set_options(2, arguments, NULL);
-}
-
 static bool llvm_try_version(int version) {
   static const char *const names[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so"};
   char name[32];
@@ -64,10 +52,7 @@ static bool llvm_try_version(int version) {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) continue;
     llvm_table.version = version;
-    if (halo_llvm_fill(library, &llvm_table) && llvm_start_target(library)) {
-      llvm_avoid_faults(library, version);
-      return true;
-    }
+    if (halo_llvm_fill(library, &llvm_table) && llvm_start_target(library)) return true;
     dlclose(library);
   }
   return false;
