@@ -120,11 +120,12 @@ void doctor_conclude(doctor *d);
 
 /* Adds a finding; `command` may be NULL. Both are taken over. */
 void doctor_add(doctor *d, bool is_problem, char *text, char *command);
-/* The command that installs the driver for GPUs of this maker, or PoCL, or the loader; NULL: none is known
- * (doctor_install.c). */
+/* The command that installs the driver for GPUs of this maker, or PoCL, or the loader, or clang; NULL: none is
+ * known (doctor_install.c). */
 const char *doctor_install_driver(const doctor *d, doctor_vendor maker);
 const char *doctor_install_pocl(const doctor *d);
 const char *doctor_install_loader(const doctor *d);
+const char *doctor_install_clang(const doctor *d);
 const char *doctor_maker_name(doctor_vendor maker);
 const char *doctor_container_name(doctor_container container);
 /* What RUSTICL_ENABLE calls the driver of GPUs that this kernel driver serves; NULL: Rusticl has none. */

@@ -396,19 +396,17 @@ static void advice_nothing(doctor *d) {
 
 /* PoCL's packages bring clang on most distributions, but not everywhere. */
 static void advice_own_device(doctor *d) {
-  bool has_own = false, uses_pocl = false;
+  bool has_own = false, uses_driver = false;
   for (int i = 0; i < d->device_count; i++) {
     const doctor_device *device = &d->devices[i];
     has_own |= strcmp(device->platform, "Halocline") == 0;
-    uses_pocl |= device->chosen && strcmp(device->kind, "cpu") == 0 &&
-                 strcmp(device->platform, "Portable Computing Language") == 0;
+    uses_driver |= device->chosen && strcmp(device->kind, "cpu") == 0;
   }
-  if (!d->wants_own || has_own || !uses_pocl) return;
-  doctor_add(
-      d, false,
-      tool_printf("No program clang-15 or newer is in PATH. With it, programs start sooner and "
-                  "run faster on this processor than through PoCL."),
-      NULL);
+  if (!d->wants_own || has_own || !uses_driver) return;
+  doctor_add(d, false,
+             tool_printf("No program clang-15 or newer is in PATH. With it, programs start sooner "
+                         "and run faster on this processor than through its OpenCL driver."),
+             advice_copy(doctor_install_clang(d)));
 }
 
 static void advice_untested(doctor *d) {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tools/doctor_install.c: what installs OpenCL drivers, by maker and distribution, and which of them were tested. */
+/* tools/doctor_install.c: what installs OpenCL drivers and clang, by maker and distribution, and which of them were tested. */
 #include "doctor.h"
 
 #include <string.h>
 
 /* One line, or several that are typed one after the other. */
 typedef struct install_commands {
-  const char *drivers[DOCTOR_VENDORS], *pocl, *loader;
+  const char *drivers[DOCTOR_VENDORS], *pocl, *loader, *clang;
 } install_commands;
+
+/* On Debian 12 and Ubuntu 22.04 the package clang is clang-14. */
+#define INSTALL_CLANG_DEBIAN "sudo apt install clang   # clang-15 on Debian 12 and Ubuntu 22.04"
 
 static const install_commands install_table[] = {
     [DOCTOR_DEBIAN] =
@@ -20,14 +23,16 @@ static const install_commands install_table[] = {
                                       "mesa-opencl-icd instead",
                      [DOCTOR_OTHER_VENDOR] = "sudo apt install mesa-opencl-icd"},
          .pocl = "sudo apt install pocl-opencl-icd",
-         .loader = "sudo apt install ocl-icd-libopencl1"},
+         .loader = "sudo apt install ocl-icd-libopencl1",
+         .clang = INSTALL_CLANG_DEBIAN},
     [DOCTOR_UBUNTU] = {.drivers = {[DOCTOR_NVIDIA] = "sudo ubuntu-drivers install",
                                    [DOCTOR_AMD] = "sudo apt install mesa-opencl-icd   # or ROCm's "
                                                   "rocm-opencl-runtime, from AMD",
                                    [DOCTOR_INTEL] = "sudo apt install intel-opencl-icd",
                                    [DOCTOR_OTHER_VENDOR] = "sudo apt install mesa-opencl-icd"},
                        .pocl = "sudo apt install pocl-opencl-icd",
-                       .loader = "sudo apt install ocl-icd-libopencl1"},
+                       .loader = "sudo apt install ocl-icd-libopencl1",
+                       .clang = INSTALL_CLANG_DEBIAN},
     [DOCTOR_FEDORA] =
         {.drivers = {[DOCTOR_NVIDIA] =
                          "sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda   # of "
@@ -36,13 +41,15 @@ static const install_commands install_table[] = {
                      [DOCTOR_INTEL] = "sudo dnf install intel-compute-runtime",
                      [DOCTOR_OTHER_VENDOR] = "sudo dnf install mesa-libOpenCL"},
          .pocl = "sudo dnf install pocl",
-         .loader = "sudo dnf install 'libOpenCL.so.1()(64bit)'"},
+         .loader = "sudo dnf install 'libOpenCL.so.1()(64bit)'",
+         .clang = "sudo dnf install clang"},
     [DOCTOR_ARCH] = {.drivers = {[DOCTOR_NVIDIA] = "sudo pacman -S opencl-nvidia",
                                  [DOCTOR_AMD] = "sudo pacman -S rocm-opencl-runtime",
                                  [DOCTOR_INTEL] = "sudo pacman -S intel-compute-runtime",
                                  [DOCTOR_OTHER_VENDOR] = "sudo pacman -S opencl-mesa"},
                      .pocl = "sudo pacman -S pocl",
-                     .loader = "sudo pacman -S ocl-icd"},
+                     .loader = "sudo pacman -S ocl-icd",
+                     .clang = "sudo pacman -S clang"},
     [DOCTOR_SUSE] = {.drivers = {[DOCTOR_NVIDIA] =
                                      "sudo zypper install nvidia-compute-G06   # of NVIDIA's "
                                      "repository for openSUSE",
@@ -51,7 +58,8 @@ static const install_commands install_table[] = {
                                  [DOCTOR_OTHER_VENDOR] =
                                      "sudo zypper install Mesa-libRusticlOpenCL"},
                      .pocl = "sudo zypper install pocl",
-                     .loader = "sudo zypper install libOpenCL1"},
+                     .loader = "sudo zypper install libOpenCL1",
+                     .clang = "sudo zypper install clang"},
     [DOCTOR_OTHER_DISTRIBUTION] = {.pocl = NULL},
 };
 
@@ -66,6 +74,10 @@ const char *doctor_install_pocl(const doctor *d) {
 
 const char *doctor_install_loader(const doctor *d) {
   return d->conda ? "conda install -c conda-forge ocl-icd" : install_table[d->distribution].loader;
+}
+
+const char *doctor_install_clang(const doctor *d) {
+  return d->conda ? "conda install -c conda-forge clang" : install_table[d->distribution].clang;
 }
 
 const char *doctor_rusticl_name(const char *kernel_driver) {

@@ -53,7 +53,11 @@ static halo_status api_open_cpu(const halo_cl_api **out) {
     return halo_fail(HALO_NO_DEVICE, "%s asks for the library's own processor device: %s",
                      halo_config_name(HALO_CONFIG_CPU), missing);
   }
-  HALO_LOG(HALO_LOG_INFO, "device: the library's own processor device is not there: %s", missing);
+  HALO_LOG(
+      HALO_LOG_INFO,
+      "device: the library's own processor device is not there: %s. The processor is used through "
+      "an OpenCL driver, if there is one, which is slower; `halo doctor` says what to install",
+      missing);
   return HALO_OK;
 }
 

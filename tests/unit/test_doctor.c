@@ -96,8 +96,9 @@ START_TEST(test_processor_without_clang) {
   doctor_give_driver(d, "libpocl.so.2", NULL);
   doctor_give_device(d, "cpu", pocl, "AuthenticAMD", "3.1", "pthread-AMD EPYC");
   d->wants_own = true;
+  d->distribution = DOCTOR_FEDORA;
   doctor_conclude(d);
-  doctor_expect(d, false, "No program clang-15 or newer is in PATH", NULL);
+  doctor_expect(d, false, "No program clang-15 or newer is in PATH", "sudo dnf install clang");
   doctor_end(d);
 }
 END_TEST
