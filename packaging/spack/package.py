@@ -25,6 +25,8 @@ class Halocline(MesonPackage):
     depends_on("opencl-icd-loader")
     depends_on("opencl-c-headers")
     depends_on("zlib-api")
+    # The library's own processor device runs clang, and opens libLLVM.
+    depends_on("llvm@15: +clang +llvm_dylib", type="run", when="target=x86_64:")
     depends_on("clblast", when="+clblast")
     depends_on("netlib-lapack+lapacke", when="+lapacke")
     depends_on("mpi", when="+mpi")
