@@ -3,11 +3,13 @@
 #include "doctor.h"
 #include "tool.h"
 
+#include "base/folder.h"
 #include "halo/client.h"
 #include "opencl/api.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 void doctor_add(doctor *d, bool is_problem, char *text, char *command) {
   if (d->finding_count == DOCTOR_MAX) {
@@ -326,6 +328,21 @@ static bool advice_can_write(const doctor *d, const char *folder) {
   return can;
 }
 
+/* Why the library keeps no programs in the folder; NULL: it does. */
+static char *advice_cache_fault(const doctor *d, const char *folder) {
+  const uint64_t least = 1 << 20; /* bytes, for a few programs */
+  struct stat info;
+  struct statvfs disk;
+  if (!advice_can_write(d, folder)) return tool_printf("%s cannot be written to", folder);
+  if (*d->root || stat(folder, &info) != 0) return NULL;
+  const char *other = halo_folder_find_other(&info);
+  if (other) return tool_printf("%s is not used as a cache: %s", folder, other);
+  if (statvfs(folder, &disk) != 0) return NULL;
+  if (disk.f_flag & ST_RDONLY) return tool_printf("%s is on a disk that is read-only", folder);
+  if (disk.f_frsize * disk.f_bavail >= least && (!disk.f_files || disk.f_ffree)) return NULL;
+  return tool_printf("the disk of %s is full", folder);
+}
+
 static void advice_caches(doctor *d) {
   if (doctor_has_driver(d, "pocl", false)) {
     char *folder = advice_pocl_folder();
@@ -345,15 +362,14 @@ static void advice_caches(doctor *d) {
                  tool_strdup("unset POCL_DEVICES"));
     }
   }
-  char *own;
+  char *own, *why;
   if (halo_cache_directory(&own) != HALO_OK || !own) return;
-  if (!advice_can_write(d, own)) {
+  if ((why = advice_cache_fault(d, own))) {
     doctor_add(d, false,
-               tool_printf("Compiled programs are not kept: %s cannot be written to. Each start "
-                           "compiles anew.",
-                           own),
+               tool_printf("Compiled programs are not kept: %s. Each start compiles anew.", why),
                tool_strdup("export HALO_CACHE_DIR=/tmp/halo-$USER   # or any folder of yours"));
   }
+  free(why);
   halo_text_release(own);
 }
 

@@ -74,21 +74,17 @@ static void info_print_device(const halo_device_entry *entry) {
   printf("        driver     %s\n\n", info->driver);
 }
 
-/* Counts the files of a folder; subfolders too, to a small depth. */
-static void info_count(const char *path, int depth, int64_t *files, uint64_t *bytes) {
+/* Counts the programs of the library's cache. (PoCL's, which may lie in a folder below, has files of its own.) */
+static void info_count(const char *path, int64_t *files, uint64_t *bytes) {
   DIR *folder = opendir(path);
   if (!folder) return;
   for (struct dirent *entry; (entry = readdir(folder));) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    char *name = tool_printf("%s/%s", path, entry->d_name);
     struct stat info;
-    if (lstat(name, &info) == 0 && S_ISREG(info.st_mode)) {
-      ++*files;
-      *bytes += (uint64_t)info.st_size;
-    } else if (depth > 0 && S_ISDIR(info.st_mode)) {
-      info_count(name, depth - 1, files, bytes);
-    }
-    free(name);
+    const char *end = strrchr(entry->d_name, '.');
+    if (!end || strcmp(end, ".bin") != 0) continue;
+    if (fstatat(dirfd(folder), entry->d_name, &info, 0) != 0) continue;
+    ++*files;
+    *bytes += (uint64_t)info.st_size;
   }
   closedir(folder);
 }
@@ -102,7 +98,7 @@ static bool info_print_cache(bool pocl) {
   }
   int64_t files = 0;
   uint64_t bytes = 0;
-  info_count(path, 2, &files, &bytes);
+  info_count(path, &files, &bytes);
   if (files == 0) {
     printf("Program cache: %s, empty%s\n", path,
            pocl ? " (PoCL keeps what it compiles in a cache of its own)" : "");

@@ -61,14 +61,8 @@ halo_status halo_folder_check_room(const char *folder, uint64_t least) {
 halo_status halo_folder_check(const char *path) {
   struct stat info;
   if (stat(path, &info) != 0) return HALO_OK;
-  uid_t user = geteuid();
-  const char *reason = NULL;
-  if (!S_ISDIR(info.st_mode)) reason = "it is no folder";
-  if (info.st_uid != user && info.st_uid != 0) reason = "another user owns it";
-  if (info.st_mode & S_IWGRP && info.st_gid != getegid()) {
-    reason = "a group that is not this user's own may write there";
-  }
-  if (info.st_mode & S_IWOTH) reason = "everybody may write there";
+  const char *reason = halo_folder_find_other(&info);
+  if (!reason && !S_ISDIR(info.st_mode)) reason = "it is no folder";
   if (!reason) return HALO_OK;
   return halo_fail(HALO_FAILED_PRECONDITION, "%s is not used as a cache: %s", path, reason);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/disk.c: program binaries as files. A file is used only when its header and checksum say
- * that it is whole and the right one; anything else counts as damaged and is written anew. */
+ * that it is whole and the right one, and nobody else can have written it; anything else counts as damaged and is written anew. */
 #include "base/folder.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/strbuf.h"
@@ -61,6 +62,7 @@ static bool disk_read_file(int file, const uint64_t key[2], unsigned char **bina
   struct stat about;
   void *data = NULL;
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return false;
+  if (halo_folder_find_other(&about)) return false;
   if (!disk_read(file, &header, sizeof header)) return false;
   if (memcmp(header.magic, disk_magic, sizeof disk_magic) != 0) return false;
   if (header.key[0] != key[0] || header.key[1] != key[1]) return false;
@@ -87,6 +89,10 @@ halo_disk_result halo_disk_load(const char *directory, const uint64_t key[2],
     /* The time of last use, for disk_tidy. */
     if (result == HALO_DISK_FOUND) futimens(file, NULL);
     close(file);
+  }
+  if (result == HALO_DISK_DAMAGED) {
+    HALO_LOG(HALO_LOG_INFO, "program cache: %s is damaged, or others may write to it: not used",
+             path);
   }
   halo_free(path);
   return result;
@@ -169,7 +175,10 @@ bool halo_disk_save(const char *directory, const uint64_t key[2], const unsigned
     good = good && fdatasync(file) == 0;
     good = close(file) == 0 && good;
     good = good && rename(temporary, path) == 0;
-    if (!good) unlink(temporary);
+  }
+  if (!good) {
+    HALO_LOG(HALO_LOG_INFO, "program cache: %s cannot be written: %s", temporary, strerror(errno));
+    if (file >= 0) unlink(temporary);
   }
   halo_free(temporary);
   halo_free(path);

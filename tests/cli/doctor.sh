@@ -123,3 +123,4 @@ check doctor-filenames 'OCL_ICD_VENDORS=/nonexistent OCL_ICD_FILENAMES=libone.so
 check doctor-wrong-device 'HALO_DEVICE=no-such-device halo doctor | sed -n "/problem/,\$p" | sed "s/HALO_DEVICE=[0-9:]*/HALO_DEVICE=NUMBER/"'
 check doctor-wrong-null 'HALO_DEVICE=null:nowhere.txt halo doctor | sed -n "/problem/,\$p"'
 check doctor-null 'HALO_DEVICE=null:null.txt halo doctor | sed -n "/Programs/,\$p"'
+check doctor-open-cache 'mkdir -m 777 cache; HALO_DEVICE=null:null.txt HALO_CACHE_DIR=cache halo doctor | sed -n "/kept:/,\$p"'

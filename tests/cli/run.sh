@@ -101,3 +101,6 @@ PYTHON
 check run-trace-fails 'halo run axpy.hlo -q -p none --trace no/such/folder.json'
 check run-no-program 'echo hello >f.hlo; halo run f.hlo; echo "import jax" | halo run -; halo run /dev/null; halo axpy.hlo; halo bench nothing'
 check run-kernels-wrong 'for list in foo dot:bar -loop:lanes,-loop:generic; do halo run -q axpy.hlo --kernels $list; done'
+
+# The program cache: the library's own files count.
+check info-cache 'mkdir -p cache/pocl; touch cache/tempfile cache/pocl/tempfile; printf 1234 >cache/one.bin; HALO_CACHE_DIR=cache halo info | grep ^Program'

@@ -241,6 +241,23 @@ START_TEST(program_damaged) {
 }
 END_TEST
 
+/* What others may have written is not run, but made anew. */
+START_TEST(program_of_others) {
+  char path[512];
+  struct stat about;
+  use_program(good_source, NULL);
+  cache_file(path, sizeof path);
+  ck_assert_int_eq(_i == 0 ? chmod(path, 0666) : geteuid() == 0 ? chown(path, 65534, 65534) : 0, 0);
+  halo_cl_program_stats stats = use_program(good_source, NULL);
+  if (_i == 1 && geteuid() != 0) return; /* only root gives files away */
+  ck_assert_uint_eq(stats.damaged, 1);
+  ck_assert_uint_eq(stats.builds, 1);
+  ck_assert_int_eq(stat(path, &about), 0);
+  ck_assert_uint_eq(about.st_mode & 0777, 0600);
+  ck_assert_uint_eq(about.st_uid, geteuid());
+}
+END_TEST
+
 /* A whole file under the name of another program is not believed. */
 START_TEST(program_swapped) {
   char first[512], second[512];
@@ -362,6 +379,7 @@ int main(void) {
   tcase_add_checked_fixture(disk, cache_set_up, cache_tear_down);
   tcase_add_test(disk, program_disk);
   tcase_add_loop_test(disk, program_damaged, 0, DAMAGE_COUNT);
+  tcase_add_loop_test(disk, program_of_others, 0, 2);
   tcase_add_test(disk, program_swapped);
   tcase_add_test(disk, program_full_disk);
   tcase_add_test(disk, program_threads);
