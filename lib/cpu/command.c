@@ -51,6 +51,7 @@ void cpu_command_run(cpu_command *command) {
   if (event) atomic_store(&event->status, CL_RUNNING);
   command->status = status;
   command->run(command); /* frees what it holds; does nothing where the status is a failure */
+  if (command->outcome) *command->outcome = command->status;
   if (timed) event->ended = cpu_now();
   if (event) cpu_event_end(event, command->status < 0 ? command->status : CL_COMPLETE);
   command_free(command);
@@ -97,20 +98,15 @@ static bool command_fits(cl_mem mem, size_t offset, size_t size) {
 
 static cl_int command_send(cpu_command *command, bool wait) {
   cl_command_queue queue = command->queue;
-  cl_int status = CL_SUCCESS;
   cl_event event = command->event;
-  if (!wait) {
-    cpu_command_queue(command);
-    return CL_SUCCESS;
-  }
-  if (event) cpu_clRetainEvent(event);
+  cl_int outcome = CL_SUCCESS;
+  if (wait) command->outcome = &outcome;
+  if (wait && event) cpu_clRetainEvent(event);
   cpu_command_queue(command);
+  if (!wait) return CL_SUCCESS;
   cpu_queue_finish(queue, event);
-  if (event) {
-    status = atomic_load(&event->status);
-    cpu_clReleaseEvent(event);
-  }
-  return status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+  if (event) cpu_clReleaseEvent(event);
+  return outcome;
 }
 
 cl_int CL_API_CALL cpu_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool wait,
@@ -183,7 +179,7 @@ void *CL_API_CALL cpu_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_
   cpu_command *command =
       command_create(queue, CL_COMMAND_MAP_BUFFER, count, waits, event, command_nothing);
   *code = command_send(command, wait);
-  return mem->data + offset;
+  return *code == CL_SUCCESS ? mem->data + offset : NULL;
 }
 
 /* A command that does nothing but come in its turn. */

@@ -2,6 +2,7 @@
 /* cpu/front.c: from a program's text to bitcode, by the program `clang`. */
 #include "base/memory.h"
 #include "cpu/compile.h"
+#include "cpu/fingerprint.h"
 #include "cpu/source.h"
 #include "cpu/target.h"
 
@@ -57,7 +58,7 @@ int cpu_front_version(void) { return front_version; }
 
 void cpu_describe_driver(char *out, size_t size) {
   snprintf(out, size, "%s, %s %08llx", front_label, cpu_target_march(),
-           (unsigned long long)cpu_target_fingerprint() & 0xffffffff);
+           ((unsigned long long)cpu_target_fingerprint() ^ CPU_FINGERPRINT) & 0xffffffff);
 }
 
 /* ---- A process ---- */

@@ -30,7 +30,8 @@ struct _cl_context {
   struct _cl_device_id *device; /* the first */
 };
 
-/* The instructions that kernels are compiled for, and by what; for the driver's version. */
+/* The instructions that kernels are compiled for, and by what (the program, and a number for this room's files); for the
+ * driver's version, by which compiled programs are kept. */
 void cpu_describe_driver(char *out, size_t size);
 
 /* ---- Memory (memory.c) ---- */
@@ -171,7 +172,8 @@ struct cpu_command {
   cl_event *waits; /* references */
   void (*run)(cpu_command *command);
   cl_command_queue queue;
-  cl_int status; /* of a command that failed; else CL_SUCCESS */
+  cl_int status;   /* of a command that failed; else CL_SUCCESS */
+  cl_int *outcome; /* takes the status for a thread that waits; NULL: none does */
   union {
     struct {
       char *to;

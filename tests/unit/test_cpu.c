@@ -4,6 +4,7 @@
 #include "cpu/cpu.h"
 #include "suite.h"
 
+#include <CL/cl_icd.h>
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
@@ -255,6 +256,28 @@ START_TEST(events) {
 }
 END_TEST
 
+/* A blocking call whose events fail says so, with and without an event of its own, and touches no memory. */
+START_TEST(failed_wait) {
+  cl_int code, got = 5;
+  cl_mem x = buffer_of(sizeof got);
+  cl_event failed = halo_cpu_dispatch.clCreateUserEvent(context, &code), own;
+  ck_cl(code);
+  ck_cl(halo_cpu_dispatch.clSetUserEventStatus(failed, -1));
+  const cl_int expected = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  code = cl->clEnqueueReadBuffer(queue, x, CL_TRUE, 0, sizeof got, &got, 1, &failed, NULL);
+  ck_assert_int_eq(code, expected);
+  code = cl->clEnqueueReadBuffer(queue, x, CL_TRUE, 0, sizeof got, &got, 1, &failed, &own);
+  ck_assert_int_eq(code, expected);
+  ck_assert_int_eq(got, 5);
+  cl->clReleaseEvent(own);
+  ck_assert_ptr_null(cl->clEnqueueMapBuffer(queue, x, CL_TRUE, CL_MAP_READ, 0, sizeof got, 1,
+                                            &failed, NULL, &code));
+  ck_assert_int_eq(code, expected);
+  cl->clReleaseEvent(failed);
+  cl->clReleaseMemObject(x);
+}
+END_TEST
+
 /* A queue that is released does what was queued: at once where nobody has an event of it, else soon. */
 START_TEST(released_queue) {
   for (int with_event = 0; with_event < 2; with_event++) {
@@ -386,6 +409,7 @@ int main(void) {
   tcase_add_test(all, faulty_text);
   tcase_add_test(all, binaries);
   tcase_add_test(all, events);
+  tcase_add_test(all, failed_wait);
   tcase_add_test(all, released_queue);
   tcase_add_test(all, times);
   tcase_add_test(all, in_caller);
