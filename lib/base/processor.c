@@ -30,22 +30,25 @@ bool halo_processor_has_avx2(void) {
          processor_has(7, 0, PROCESSOR_BX, 5);
 }
 
-/* Both are found only beside AVX-512's foundation. */
-static bool processor_has_avx512(void) {
-  return processor_saves(PROCESSOR_ZMM) && processor_has(7, 0, PROCESSOR_BX, 16);
+bool halo_processor_has_avx512(void) {
+  enum { F = 16, DQ = 17, BW = 30, VL = 31 };
+  return processor_saves(PROCESSOR_ZMM) && processor_has(7, 0, PROCESSOR_BX, F) &&
+         processor_has(7, 0, PROCESSOR_BX, DQ) && processor_has(7, 0, PROCESSOR_BX, BW) &&
+         processor_has(7, 0, PROCESSOR_BX, VL);
 }
 
 bool halo_processor_has_avx512vnni(void) {
-  return processor_has_avx512() && processor_has(7, 0, PROCESSOR_CX, 11);
+  return halo_processor_has_avx512() && processor_has(7, 0, PROCESSOR_CX, 11);
 }
 
 bool halo_processor_has_avx512bf16(void) {
-  return processor_has_avx512() && processor_has(7, 1, PROCESSOR_AX, 5);
+  return halo_processor_has_avx512() && processor_has(7, 1, PROCESSOR_AX, 5);
 }
 
 #else
 
 bool halo_processor_has_avx2(void) { return false; }
+bool halo_processor_has_avx512(void) { return false; }
 bool halo_processor_has_avx512vnni(void) { return false; }
 bool halo_processor_has_avx512bf16(void) { return false; }
 

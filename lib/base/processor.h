@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /* Each is false on processors other than x86-64. */
-bool halo_processor_has_avx2(void); /* AVX2 and FMA */
+bool halo_processor_has_avx2(void);   /* AVX2 and FMA */
+bool halo_processor_has_avx512(void); /* F, VL, BW and DQ: what Skylake has of it */
 bool halo_processor_has_avx512vnni(void);
 bool halo_processor_has_avx512bf16(void);
 

@@ -49,7 +49,6 @@ static void arrange_sort_line(halo_emitter *e, arrange_sort *s, int64_t size) {
   const halo_integer *place = halo_integer_variable(pool, j, 1, size - 1);
   emit_index *before = arrange_place(e, s, halo_integer_plus(pool, place, -1));
   for (int32_t k = 0; k < n; k++) other[k] = emit_array_load(e, s->arrays[k], before);
-  e->facts |= HALO_FACT_TESTS;
   halo_emit_line(e, "if (!%s) break;", arrange_before(e, s, taken, other).text);
   emit_index *to = arrange_place(e, s, place);
   for (int32_t k = 0; k < n; k++) emit_array_store(e, s->arrays[k], to, other[k]);
@@ -128,7 +127,6 @@ static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_ins
       const char *itype = halo_emitter_index_type(e), *name = emit_name(e, "i");
       const char *test = halo_emit_start_test(e, start, most);
       halo_strbuf_printf(&all, "%s%s", all.length ? " && " : "", test);
-      e->facts |= HALO_FACT_TESTS;
       halo_emit_line(e, "const %s %s = %s ? (%s)%s : 0;", itype, name, test, itype, start.text);
       to[d] = halo_emit_counter(e, name, most + 1);
     }
@@ -146,7 +144,6 @@ static emit_index *arrange_target(halo_emitter *e, emit_frame *f, const halo_ins
 static halo_value arrange_choose(halo_emitter *e, const char *test, halo_value value,
                                  halo_value other) {
   if (value.type != other.type) value = halo_emit_convert(e, value, other.type);
-  e->facts |= HALO_FACT_TESTS;
   return halo_value_expression(
       other.type, halo_arena_printf(e->arena, "(%s ? %s : %s)", test, value.text, other.text));
 }

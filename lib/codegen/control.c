@@ -23,7 +23,6 @@ void emit_while(halo_emitter *e, emit_frame *f, const halo_instr *instr, emit_in
   halo_emit_loop(e, "for (;;)");
   halo_value more;
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_CONDITION), leaves, &more);
-  e->facts |= HALO_FACT_TESTS;
   halo_emit_line(e, "if (!%s) break;", more.text);
   halo_value *next = halo_arena_array(e->arena, halo_value, count);
   halo_emit_apply(e, halo_instr_comp(instr, HALO_ATTR_BODY), leaves, next);

@@ -303,7 +303,6 @@ static const halo_integer *coop_conv_place(halo_emitter *e, const halo_instr *in
                         k * w.window_dilation - w.pad_low);
   *test = emit_integer_test(e, at, whole);
   if (!*test || at->high < 0 || at->low >= whole) return at;
-  e->facts |= HALO_FACT_TESTS;
   const char *place = halo_arena_printf(e->arena, "(%s) ? %s : 0", *test, emit_integer_atom(e, at));
   return emit_integer_of(e, place, 0, whole - 1);
 }

@@ -216,7 +216,7 @@ static halo_value element_elementwise(halo_emitter *e, emit_frame *frame, const 
   }
   if (e->status != HALO_OK) return halo_value_name(instr->shape->type, "0");
   halo_status status =
-      halo_scalar_expr(instr, operands, !e->keep_f32, e->arena, &e->sections, &e->facts, &result);
+      halo_scalar_expr(instr, operands, !e->keep_f32, e->arena, &e->sections, &result);
   if (status != HALO_OK) {
     emit_fail(e, status);
     return halo_value_name(instr->shape->type, "0");

@@ -81,17 +81,16 @@ static void emitter_open(halo_emitter *e, const char *header) {
 void halo_emit_open(halo_emitter *e) { emitter_open(e, ""); }
 
 void halo_emit_loop(halo_emitter *e, const char *header) {
-  e->facts |= HALO_FACT_LOOPS;
+  e->has_loops = true;
   emitter_open(e, halo_arena_printf(e->arena, "%s ", header));
 }
 
 void halo_emit_branch(halo_emitter *e, const char *header) {
-  e->facts |= HALO_FACT_TESTS;
   emitter_open(e, halo_arena_printf(e->arena, "%s ", header));
 }
 
 void halo_emit_array(halo_emitter *e, const char *type, const char *name, int64_t count) {
-  e->facts |= HALO_FACT_ARRAYS;
+  e->has_arrays = true;
   halo_emit_line(e, "%s %s[%lld];", type, name, (long long)count);
 }
 

@@ -90,7 +90,8 @@ typedef struct halo_emitter {
   halo_neighbours *neighbours; /* not NULL: what is read is noted there */
   const char
       *origin; /* not NULL: 0, which compilers do not know, to be added to places that are read */
-  uint32_t facts; /* HALO_FACT_... of the body so far */
+  bool has_loops;  /* the body so far */
+  bool has_arrays; /* likewise, in private memory */
   bool
       own_constants; /* small array constants stand in the body: a function that gets no arguments */
   halo_breaks

@@ -296,7 +296,6 @@ static bool move_rolled(halo_emitter *e, emit_frame *f, const halo_instr *instr,
     if (k != d) at[k] = halo_integer_plus(&e->integers, at[k], first[3 * k]);
   }
   const char *along = emit_integer_atom(e, at[d]);
-  e->facts |= HALO_FACT_TESTS;
   const char *place =
       halo_arena_printf(e->arena, "%s + (%s < %lld ? %lld : %lld)", along, along, (long long)end,
                         (long long)first[3 * d], (long long)(second[3 * d] - end));

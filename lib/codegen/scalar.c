@@ -17,7 +17,6 @@ typedef struct scalar_ctx {
   const char *in[3]; /* their texts */
   halo_arena *arena;
   halo_sections *sections;
-  uint32_t *facts;
   const char *
       *stored;       /* receives the result as it is in memory, where that is what is rounded to */
   halo_type type;    /* element type of operand 0 */
@@ -43,8 +42,6 @@ struct scalar_rule {
 };
 
 #define EXPR(c, ...) halo_arena_printf((c)->arena, __VA_ARGS__)
-/* The same, of a choice between values. */
-#define CHOICE(c, ...) (*(c)->facts |= HALO_FACT_TESTS, EXPR(c, __VA_ARGS__))
 
 static void scalar_need(const scalar_ctx *c, const char *section) {
   halo_sections_add(c->sections, section);
@@ -193,8 +190,8 @@ static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value
   const char *a = x.text, *b = y.text;
   if (type == HALO_PRED) return EXPR(c, "(bool)(%s %s %s)", a, max ? "|" : "&", b);
   if (!halo_type_is_float(type)) {
-    return CHOICE(c, "%s %s %s ? %s : %s", scalar_order(c, type, a), max ? ">" : "<",
-                  scalar_order(c, type, b), a, b);
+    return EXPR(c, "%s %s %s ? %s : %s", scalar_order(c, type, a), max ? ">" : "<",
+                scalar_order(c, type, b), a, b);
   }
   /* Against a plain constant one comparison keeps NaN and turns -0 into the constant +0. For min the
    * constant 0 would have to lose against -0, so that goes the general way. */
@@ -204,7 +201,7 @@ static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value
     x = y;
   }
   if (scalar_is_plain(&k) && (max || k.real != 0)) {
-    return CHOICE(c, "!(%s %s %s) ? %s : %s", x.text, max ? "<=" : ">=", k.text, x.text, k.text);
+    return EXPR(c, "!(%s %s %s) ? %s : %s", x.text, max ? "<=" : ">=", k.text, x.text, k.text);
   }
   scalar_need(c, type == HALO_F64 ? "dminmax" : "fminmax");
   return EXPR(c, "h_%s_%s(%s, %s)", max ? "max" : "min", scalar_name(halo_ctype_carrier(type)), a,
@@ -214,8 +211,8 @@ static const char *scalar_minmax(const scalar_ctx *c, halo_type type, halo_value
 /* Of complex numbers the real parts decide; the second one is taken where they do not compare. */
 static const char *scalar_complex_extreme(const scalar_ctx *c, const char *sign) {
   const char *a = c->in[0], *b = c->in[1];
-  return CHOICE(c, "(%s)(%s.x %s %s.x ? %s.x : %s.x, %s.x %s %s.x ? %s.y : %s.y)",
-                halo_ctype_compute(c->type), a, sign, b, a, b, a, sign, b, a, b);
+  return EXPR(c, "(%s)(%s.x %s %s.x ? %s.x : %s.x, %s.x %s %s.x ? %s.y : %s.y)",
+              halo_ctype_compute(c->type), a, sign, b, a, b, a, sign, b, a, b);
 }
 
 static const char *scalar_maximum(const scalar_ctx *c) {
@@ -324,7 +321,7 @@ static const char *scalar_abs(const scalar_ctx *c) {
   /* Of floats that become f16, LLVM would take the magnitudes one by one, after rounding. */
   if (c->type == HALO_F16) return EXPR(c, "as_float(as_uint(%s) & 0x7fffffffu)", x);
   if (!halo_type_is_integral(c->type)) return EXPR(c, "fabs(%s)", x);
-  return CHOICE(c, "(%s)(%s < 0 ? (u%s)0 - (u%s)%s : (u%s)%s)", type, x, type, type, x, type, x);
+  return EXPR(c, "(%s)(%s < 0 ? (u%s)0 - (u%s)%s : (u%s)%s)", type, x, type, type, x, type, x);
 }
 
 static const char *scalar_negate(const scalar_ctx *c) {
@@ -381,14 +378,14 @@ static const char *scalar_copy(const scalar_ctx *c) { return c->in[0]; }
 static const char *scalar_select(const scalar_ctx *c) {
   halo_type type = c->instr->shape->type;
   if (halo_type_is_complex(type)) {
-    return CHOICE(c, "(%s)(%s ? %s.x : %s.x, %s ? %s.y : %s.y)", halo_ctype_compute(type), c->in[0],
-                  c->in[1], c->in[2], c->in[0], c->in[1], c->in[2]);
+    return EXPR(c, "(%s)(%s ? %s.x : %s.x, %s ? %s.y : %s.y)", halo_ctype_compute(type), c->in[0],
+                c->in[1], c->in[2], c->in[0], c->in[1], c->in[2]);
   }
   /* LLVM 15, as Mesa's llvmpipe uses it, cannot compile some choices between signed bytes. */
   if (!strcmp(halo_ctype_compute(type), "char")) {
-    return CHOICE(c, "(char)(%s ? (uchar)(%s) : (uchar)(%s))", c->in[0], c->in[1], c->in[2]);
+    return EXPR(c, "(char)(%s ? (uchar)(%s) : (uchar)(%s))", c->in[0], c->in[1], c->in[2]);
   }
-  return CHOICE(c, "%s ? %s : %s", c->in[0], c->in[1], c->in[2]);
+  return EXPR(c, "%s ? %s : %s", c->in[0], c->in[1], c->in[2]);
 }
 
 static const char *scalar_is_finite(const scalar_ctx *c) {
@@ -496,8 +493,7 @@ static bool scalar_is_quiet(const halo_instr *instr) {
 }
 
 halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
-                             halo_arena *arena, halo_sections *sections, uint32_t *facts,
-                             halo_value *out) {
+                             halo_arena *arena, halo_sections *sections, halo_value *out) {
   halo_type type = instr->operands[0]->shape->type, result = instr->shape->type;
   const scalar_rule *rule = &scalar_rules[instr->opcode];
   const char *stored = NULL;
@@ -506,7 +502,6 @@ halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands
                   .operands = operands,
                   .arena = arena,
                   .sections = sections,
-                  .facts = facts,
                   .stored = &stored,
                   .type = type,
                   .carrier = halo_ctype_carrier(type)};

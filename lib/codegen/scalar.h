@@ -10,12 +10,11 @@
 #include "kernel/prelude.h"
 
 /* Gives the value (an expression in `arena`, or an operand itself) of an elementwise instruction from
- * its operands' values, which are atoms, and adds the sections it needs and the HALO_FACT_... of it. `round`: results of narrow
+ * its operands' values, which are atoms, and adds the sections it needs. `round`: results of narrow
  * floats are rounded to what the type holds (an accumulator may want to stay in f32).
  * HALO_UNIMPLEMENTED for an op and type that has no meaning here. */
 halo_status halo_scalar_expr(const halo_instr *instr, const halo_value *operands, bool round,
-                             halo_arena *arena, halo_sections *sections, uint32_t *facts,
-                             halo_value *out);
+                             halo_arena *arena, halo_sections *sections, halo_value *out);
 
 /* The result of an instruction on f16 in the form of memory, as an expression of its operands' in that form, for
  * what sorts or moves values and changes signs; NULL: of another type, or one that has no such form. */

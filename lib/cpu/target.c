@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/processor.h"
 #include "base/strbuf.h"
 #include "cpu/cpu.h"
 #include "cpu/llvm.h"
@@ -38,13 +39,10 @@ static const char *target_wanted(void) { return target_named(halo_config_text(HA
  * case, which it asks the processor for. */
 const char *cpu_target_march(void) {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
   const char *wanted = target_wanted();
   if (wanted) return wanted;
-  bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  if (wide) return "skylake-avx512";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "haswell";
+  if (halo_processor_has_avx512()) return "skylake-avx512";
+  if (halo_processor_has_avx2()) return "haswell";
   return "x86-64";
 #else
   return "native";

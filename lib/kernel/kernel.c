@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel/kernel.c: kernels as objects, their text in its forms, and groups as loops. */
+/* kernel/kernel.c: kernels as objects, and their text in its forms. */
 #include "kernel/kernel.h"
 
 #include <string.h>
@@ -35,16 +35,42 @@ void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_ke
   halo_strbuf_append_n(out, from, (size_t)(end - from));
 }
 
-uint32_t halo_text_holes(const char *text) {
-  uint32_t holes = 0;
-  for (; *text; text++) {
-    unsigned char byte = (unsigned char)*text;
-    if (byte < HOLE_COUNT && hole_texts[byte][0]) holes |= 1u << byte;
+/* ---- Kernels ---- */
+
+void halo_kernel_declare(halo_strbuf *out, const halo_kernel_param *params, int32_t count) {
+  for (int32_t p = 0; p < count; p++) {
+    const halo_kernel_param *param = &params[p];
+    const char *comma = p ? ", " : "";
+    if (param->is_value) {
+      halo_strbuf_printf(out, "%sconst %s %s", comma, param->type, param->name);
+      continue;
+    }
+    halo_strbuf_printf(out, "%s__global %s%s *%s%s_", comma, param->is_const ? "const " : "",
+                       param->type, param->is_restrict ? "restrict " : "", param->name);
+    if (!param->is_whole) halo_strbuf_printf(out, ", ulong %so", param->name);
   }
-  return holes;
 }
 
-/* ---- Kernels ---- */
+void halo_kernel_pass(halo_strbuf *out, const halo_kernel_param *params, int32_t count) {
+  for (int32_t p = 0; p < count; p++) {
+    const halo_kernel_param *param = &params[p];
+    halo_strbuf_printf(out, "%s%s", p ? ", " : "", param->name);
+    if (param->is_value) continue;
+    halo_strbuf_char(out, '_');
+    if (!param->is_whole) halo_strbuf_printf(out, ", %so", param->name);
+  }
+}
+
+int64_t halo_kernel_argument_bytes(const halo_kernel *kernel, uint32_t address_bits) {
+  enum { NUMBER = 8 };
+  int64_t bytes = 0;
+  for (int32_t p = 0; p < kernel->param_count; p++) {
+    const halo_kernel_param *param = &kernel->params[p];
+    if (!param->is_value) bytes += address_bits / 8;
+    if (param->is_value || !param->is_whole) bytes += NUMBER;
+  }
+  return bytes;
+}
 
 const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel) {
   halo_kernel *made = halo_arena_copy(arena, kernel, sizeof *kernel);
@@ -52,7 +78,6 @@ const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel
   halo_text_render(&text, kernel->text, strlen(kernel->text), HALO_FORM_KERNEL, NULL);
   made->text = halo_arena_strdup(arena, kernel->text);
   made->bytes = text.length;
-  made->holes = halo_text_holes(kernel->text);
   halo_strbuf_deinit(&text);
   return made;
 }
@@ -63,11 +88,10 @@ const halo_kernel *halo_kernel_copy(halo_arena *arena, const halo_kernel *kernel
       halo_arena_copy(arena, kernel->params, sizeof *params * (size_t)kernel->param_count);
   for (int32_t p = 0; p < kernel->param_count; p++) {
     params[p].name = halo_arena_strdup(arena, params[p].name);
+    params[p].type = halo_arena_strdup(arena, params[p].type);
   }
   copy->params = params;
   copy->name = halo_arena_strdup(arena, kernel->name);
-  copy->signature = halo_arena_strdup(arena, kernel->signature);
-  copy->passed = halo_arena_strdup(arena, kernel->passed);
   copy->text = halo_arena_strdup(arena, kernel->text);
   return copy;
 }

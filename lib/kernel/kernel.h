@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel/kernel.h: a kernel as an object: what it takes, what it asks for, what it does, and its text with holes.
+/* kernel/kernel.h: a kernel as an object: its parameters, facts about its code, and its text with holes.
  *
  * The code generator and the templates make it, and know all that is said here. Two forms are printed of it: a kernel of
  * a program, and a function that a region or a bundle calls for each work item. Nothing reads a printed text again. */
@@ -17,8 +17,6 @@
 /* A hole is one byte, which OpenCL C never has, for what depends on the form. These go into formats and templates. */
 #define HALO_HEAD "\001"   /* in front of the kernel's name */
 #define HALO_PLACES "\002" /* behind the parenthesis that opens its parameters */
-#define HALO_NOT_INLINED                                                                           \
-  "\003" /* before a function that stays apart from the kernel that calls it */
 #define HALO_GLOBAL_ID_0 "\007"
 #define HALO_GLOBAL_ID_1 "\010"
 #define HALO_GROUP_ID_0 "\017"
@@ -43,8 +41,6 @@ typedef enum halo_kernel_form {
 /* Appends `length` bytes of a text in a form, with `unit` for the number of its unit; NULL: that stays a hole. */
 void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_kernel_form form,
                       const char *unit);
-/* Which holes a text has: 1u << halo_hole for each. */
-uint32_t halo_text_holes(const char *text);
 
 /* ---- Kernels ---- */
 
@@ -56,40 +52,34 @@ typedef enum halo_argument_value {
   HALO_VALUE_PARTITION_ID /* and which partition of the program it is */
 } halo_argument_value;
 
-/* A parameter: a pointer to global memory and an offset in elements, or a value. */
+/* A parameter: memory, as a pointer and an offset in elements, or a value. */
 typedef struct halo_kernel_param {
-  const char *name;
-  halo_type type; /* of elements, or of the value */
-  bool is_value, is_written;
-  bool is_restrict; /* the kernel writes to this memory through no other parameter */
-  bool is_whole;    /* begins at offset 0, and has none as an argument */
+  const char *name, *type; /* `type`: of elements, or of the value, in OpenCL C */
+  bool is_value;
+  bool is_const;    /* the kernel does not write to this memory, */
+  bool is_restrict; /* or not through any other parameter */
+  bool is_whole;    /* it begins at offset 0, and has none as an argument */
 } halo_kernel_param;
 
-/* Facts: constructs that its code has, or may have. */
-enum {
-  HALO_FACT_LOOPS = 1 << 0,
-  HALO_FACT_TESTS = 1 << 1,   /* branches, or choices between values */
-  HALO_FACT_RETURNS = 1 << 2, /* work items that end early */
-  HALO_FACT_ARRAYS = 1 << 3   /* arrays in private memory */
-};
+/* Appends parameters as a kernel declares them: "__global const float *restrict a0_, ulong a0o, const int n1". */
+void halo_kernel_declare(halo_strbuf *out, const halo_kernel_param *params, int32_t count);
+
+/* Appends all that a kernel gets as arguments of a function that declares the same. */
+void halo_kernel_pass(halo_strbuf *out, const halo_kernel_param *params, int32_t count);
 
 typedef struct halo_kernel {
   const char *name; /* with a hole for its unit's number */
   const halo_kernel_param *params;
   int32_t param_count;
-  const char *signature; /* its parameters as text, and the same as arguments */
-  const char *passed;
   const char *text; /* with holes: the functions that it calls, then itself */
   size_t bytes;     /* of the text as a kernel */
-  uint32_t holes;   /* as halo_text_holes */
-  uint32_t facts;   /* HALO_FACT_... */
+  bool has_loops;   /* in its code */
 } halo_kernel;
 
-static inline bool halo_kernel_asks(const halo_kernel *kernel, halo_hole hole) {
-  return kernel->holes >> hole & 1;
-}
+/* Bytes of all arguments of a kernel, at most. */
+int64_t halo_kernel_argument_bytes(const halo_kernel *kernel, uint32_t address_bits);
 
-/* Copies a kernel whose text is complete into the arena, and fills in `bytes` and `holes`. */
+/* Copies a kernel whose text is complete into the arena, and fills in `bytes`. */
 const halo_kernel *halo_kernel_make(halo_arena *arena, const halo_kernel *kernel);
 /* The copy of a kernel in another arena, with all that it points to. */
 const halo_kernel *halo_kernel_copy(halo_arena *arena, const halo_kernel *kernel);

@@ -54,7 +54,7 @@ typedef struct halo_lowering {
   const char *kernels; /* the HALO_KERNELS list, or NULL */
   halo_arena *texts;   /* of kernels */
   halo_strbuf *source; /* of the next kernel; nothing of the program is named in it */
-  uint32_t facts;      /* HALO_FACT_... of what is in it so far */
+  bool has_loops;      /* what is in it so far */
   halo_sections *sections;
   halo_strbuf *explain; /* one line an implementation considered */
   const char *prefix;   /* of kernel names: what keeps those of one program apart, such as "u@_" */
@@ -164,31 +164,23 @@ const char *halo_kernel_name(halo_lowering *l, const char *suffix);
  * than inputs in `in_place` (bits, as in halo_launch) and outputs where there is such an input. In the
  * arena. */
 typedef struct halo_arg_texts {
-  const char *signature;  /* of the kernel: "__global const float *a0_, ulong a0o, ..." */
+  const halo_kernel_param *params; /* the kernel's, as many */
+  const char *signature;           /* of the kernel: "__global const float *a0_, ulong a0o, ..." */
   const char *pointers;   /* its first lines: "__global const float *a0 = a0_ + a0o;" ... */
   const char *parameters; /* of functions: "__global const float *a0, ..." */
   const char *arguments;  /* in calls of them: "a0, ..." */
-  const char *passed;     /* in calls of what has the kernel's signature: "a0_, a0o, ..." */
 } halo_arg_texts;
 halo_arg_texts halo_kernel_arg_texts(halo_arena *arena, const halo_kernel_arg *args, int32_t count,
                                      uint64_t in_place);
-/* Makes a kernel of the source so far, which is empty then; its parameters are e's arguments. The caller gives its name,
- * its parameters as texts, and where its head and body are. */
-const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, halo_kernel *kernel,
-                                      uint64_t in_place);
+/* Makes a kernel of the source so far, which is empty then; its parameters are e's arguments. */
+const halo_kernel *halo_kernel_finish(halo_lowering *l, const halo_emitter *e, const char *name,
+                                      const halo_arg_texts *texts);
 /* A launch of a kernel, of one dimension and no sizes yet; e's arguments and sections are taken over. */
 halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const halo_kernel *kernel,
                                 const char *label, uint64_t in_place);
 /* Adds a kernel with e's body, and a launch of it. */
 halo_launch *halo_kernel_add(halo_lowering *l, halo_emitter *e, const char *name, const char *label,
                              uint64_t in_place);
-/* The same with the body outlined: it is a function of its own, not inlined, which the kernel calls with the number of the
- * work item: `place` is that number's declaration in it, "const int o", of the type `itype`. Some
- * implementations compile what is in a kernel that asks for a work item's number several times over. For work items that are worth a call, of
- * kernels without local memory. */
-halo_launch *halo_kernel_add_outlined(halo_lowering *l, halo_emitter *e, const char *name,
-                                      const char *label, uint64_t in_place, const char *place,
-                                      const char *itype);
 /* Bytes of an element: loops that write no longer ones may be vectors of 16 elements and more before AVX-512, which
  * LLVM 15 then may get wrong (h_zero in scalar.cl). */
 enum { HALO_NARROW = 2 };
@@ -199,11 +191,6 @@ enum { HALO_NARROW = 2 };
 #define HALO_KERNEL_SHARED_FUNCTION "__attribute__((min_vector_width(512), noinline)) "
 /* Puts such a function, `text`, into a program that has none of this name yet. */
 void halo_kernel_add_function(halo_strbuf *out, const char *name, const char *text);
-/* The head of such a function and the kernel that calls it. */
-const char *halo_kernel_outlined_head(halo_arena *arena, const char *name, const char *place,
-                                      const halo_arg_texts *texts);
-const char *halo_kernel_outlined_call(halo_arena *arena, const char *name, const char *itype,
-                                      const halo_arg_texts *texts);
 /* The number of the input that an array parameter of the fusion's body is. */
 int32_t halo_lowering_input(const halo_lowering *l, const halo_instr *parameter);
 /* A work-group size for a one-dimensional launch of `items` items without local memory. */

@@ -99,23 +99,6 @@ void halo_parts_template(halo_parts *p, halo_template *k, const char *text, cons
   halo_parts_hole(p, k, "H_INT", "%s", p->itype);
 }
 
-void halo_parts_kernel_holes(const halo_parts *p, halo_template *k, bool outlined) {
-  halo_arena *arena = p->l->arena;
-  if (!outlined) {
-    halo_parts_hole(p, k, "H_KERNEL", HALO_HEAD "%s(" HALO_PLACES "%s)", p->name,
-                    p->texts.signature);
-    halo_parts_hole(p, k, "H_ITEM", "((%s)" HALO_GLOBAL_ID_0 ")", p->itype);
-    halo_template_define(k, "H_CALLED", "H_CALLED");
-    return;
-  }
-  const char *place = halo_arena_printf(arena, "const %s h_item", p->itype);
-  halo_parts_hole(p, k, "H_KERNEL", "%s",
-                  halo_kernel_outlined_head(arena, p->name, place, &p->texts));
-  halo_parts_hole(p, k, "H_ITEM", "h_item");
-  halo_parts_hole(p, k, "H_CALLED", "%s",
-                  halo_kernel_outlined_call(arena, p->name, p->itype, &p->texts));
-}
-
 void halo_parts_block_holes(const halo_parts *p, halo_template *k) {
   halo_parts_hole(p, k, "H_BLOCK", "%s_block", p->name);
   halo_parts_hole(p, k, "H_BLOCK_PARAMS", "%s", p->texts.parameters);
@@ -143,10 +126,8 @@ void halo_parts_hole(const halo_parts *p, halo_template *k, const char *name, co
 void halo_parts_finish(halo_parts *p, halo_template *k) {
   halo_lowering *l = p->l;
   halo_template_finish(k, l->source);
-  halo_kernel kernel = {
-      .name = p->name, .signature = p->texts.signature, .passed = p->texts.passed};
-  kernel.facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS | HALO_FACT_ARRAYS;
-  p->kernel = halo_kernel_finish(l, &p->e, &kernel, p->in_place);
+  l->has_loops = true; /* as all templates have */
+  p->kernel = halo_kernel_finish(l, &p->e, p->name, &p->texts);
 }
 
 halo_launch *halo_parts_launch(halo_parts *p, const char *label) {

@@ -51,9 +51,6 @@ void halo_parts_put(halo_parts *p, emit_index *index);
  * template, with the holes that all have: H_NAME, H_PARAMS, H_POINTERS (and `pointers` behind them),
  * H_INT. */
 void halo_parts_template(halo_parts *p, halo_template *k, const char *text, const char *pointers);
-/* Holes for kernels of which `outlined` says whether an item is a function of its own (as in halo_kernel_add_outlined):
- * H_KERNEL its head or the kernel's, H_ITEM the number of the work item in it, H_CALLED what comes behind it. */
-void halo_parts_kernel_holes(const halo_parts *p, halo_template *k, bool outlined);
 /* Holes for a function that does an item of the kernel: its name H_BLOCK, H_BLOCK_PARAMS, and H_ARGUMENTS of calls. */
 void halo_parts_block_holes(const halo_parts *p, halo_template *k);
 /* "hole(parameters)" calls the helper `suffix` with these parameters. */

@@ -25,9 +25,9 @@ typedef struct bundle_text {
   size_t group; /* 1: a work item does a whole piece */
   int row;      /* numbers in a row of the table */
   int64_t rows;
-  halo_strbuf offset, whole;               /* parameters with an offset, and those without */
-  halo_strbuf offset_passed, whole_passed; /* in a call with these */
   halo_strbuf pointers, code;
+  HALO_VEC(halo_kernel_param) offset; /* parameters with an offset, */
+  HALO_VEC(halo_kernel_param) whole;  /* and those without */
   HALO_VEC(halo_plan_arg) offset_args;
   HALO_VEC(halo_plan_arg) whole_args;
   int32_t next; /* number of a parameter */
@@ -80,16 +80,17 @@ int64_t bundle_table_bytes(const halo_caps *caps) { return (int64_t)caps->addres
 /* A parameter for a buffer; gives its number: "b3" is a pointer to it. */
 static int32_t bundle_parameter(bundle_text *t, const halo_plan_arg *arg) {
   int32_t n = t->next++;
+  bool whole = bundle_is_whole(t->s->plan, arg->buffer);
   halo_plan_arg plain = {arg->buffer, 1, arg->written};
-  if (bundle_is_whole(t->s->plan, arg->buffer)) {
+  halo_kernel_param param = {
+      .name = halo_arena_printf(&t->s->texts, "b%d", n), .type = "uchar", .is_whole = whole};
+  if (whole) {
     halo_vec_push(&t->whole_args, plain);
-    halo_strbuf_printf(&t->whole, ", __global uchar *b%d_", n);
-    halo_strbuf_printf(&t->whole_passed, ", b%d_", n);
+    halo_vec_push(&t->whole, param);
     halo_strbuf_printf(&t->pointers, "  __global void *b%d = b%d_;\n", n, n);
   } else {
     halo_vec_push(&t->offset_args, plain);
-    halo_strbuf_printf(&t->offset, ", __global uchar *b%d_, ulong b%do", n, n);
-    halo_strbuf_printf(&t->offset_passed, ", b%d_, b%do", n, n);
+    halo_vec_push(&t->offset, param);
     halo_strbuf_printf(&t->pointers, "  __global void *b%d = b%d_ + b%do;\n", n, n, n);
   }
   return n;
@@ -102,8 +103,7 @@ static int32_t bundle_parameter(bundle_text *t, const halo_plan_arg *arg) {
 static bool bundle_is_parallel(const bundle_text *t, const halo_step *step) {
   const halo_plan_unit *unit = &t->s->plan->units.data[step->unit];
   bool loops = false;
-  for (int32_t k = 0; k < unit->kernel_count; k++)
-    loops |= unit->kernels[k]->facts & HALO_FACT_LOOPS;
+  for (int32_t k = 0; k < unit->kernel_count; k++) loops |= unit->kernels[k]->has_loops;
   return t->group == 1 && step->in_place && !loops;
 }
 
@@ -181,35 +181,23 @@ static void bundle_put_body(bundle_text *t, const bundle_body *body, int32_t sta
 
 /* The table, then the members' buffers. */
 static void bundle_set_parameters(const bundle_text *t, halo_kernel *kernel) {
-  halo_arena *arena = &t->s->texts;
-  int32_t offset = t->offset_args.count, whole = t->whole_args.count;
-  halo_kernel_param *params = halo_arena_array(arena, halo_kernel_param, 1 + offset + whole);
-  params[0] = (halo_kernel_param){.name = "t", .type = HALO_U8};
-  for (int32_t a = 0; a < offset + whole; a++) {
-    const halo_plan_arg *arg =
-        a < offset ? &t->offset_args.data[a] : &t->whole_args.data[a - offset];
-    params[1 + a] = (halo_kernel_param){.name = halo_arena_printf(arena, "a%d", a),
-                                        .type = HALO_U8,
-                                        .is_written = arg->written,
-                                        .is_whole = a >= offset};
-  }
+  int32_t offset = t->offset.count, whole = t->whole.count;
+  halo_kernel_param *params = halo_arena_array(&t->s->texts, halo_kernel_param, 1 + offset + whole);
+  params[0] = (halo_kernel_param){.name = "t", .type = "uchar", .is_const = true};
+  for (int32_t a = 0; a < offset; a++) params[1 + a] = t->offset.data[a];
+  for (int32_t a = 0; a < whole; a++) params[1 + offset + a] = t->whole.data[a];
   kernel->params = params;
   kernel->param_count = 1 + offset + whole;
-  kernel->signature = halo_arena_printf(arena, "__global const uchar *t_, ulong to%s%s",
-                                        halo_strbuf_text(&t->offset), halo_strbuf_text(&t->whole));
-  kernel->passed = halo_arena_printf(arena, "t_, to%s%s", halo_strbuf_text(&t->offset_passed),
-                                     halo_strbuf_text(&t->whole_passed));
 }
 
-/* A work item that does a whole piece does it in a function of its own (as in halo_kernel_add_outlined). */
 static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const halo_kernel *kernel) {
-  const char *name = kernel->name;
+  halo_strbuf_printf(out, HALO_HEAD "%s(" HALO_PLACES, kernel->name);
+  halo_kernel_declare(out, kernel->params, kernel->param_count);
+  halo_strbuf_append(out, ") {\n  const long g = (long)");
   if (t->group > 1) {
-    halo_strbuf_printf(out, HALO_HEAD "%s(" HALO_PLACES "%s) {\n", name, kernel->signature);
-    halo_strbuf_printf(out, "  const long g = (long)(" HALO_GLOBAL_ID_0 " / %zu);\n", t->group);
+    halo_strbuf_printf(out, "(" HALO_GLOBAL_ID_0 " / %zu);\n", t->group);
   } else {
-    halo_strbuf_printf(out, "static __attribute__((noinline)) void %s_item(const long g, %s) {\n",
-                       name, kernel->signature);
+    halo_strbuf_append(out, HALO_GLOBAL_ID_0 ";\n");
   }
   halo_strbuf_append(out, "  __global const long *t = (__global const long *)(t_ + to);\n");
   halo_strbuf_append(out, halo_strbuf_text(&t->pointers));
@@ -222,11 +210,6 @@ static void bundle_put_kernel(bundle_text *t, halo_strbuf *out, const halo_kerne
                      (long long)t->rows - 1, (long long)t->rows, t->row);
   halo_strbuf_append(out, halo_strbuf_text(&t->code));
   halo_strbuf_append(out, "}\n");
-  if (t->group == 1) {
-    halo_strbuf_printf(
-        out, HALO_HEAD "%s(" HALO_PLACES "%s) { %s_item((long)" HALO_GLOBAL_ID_0 ", %s); }\n", name,
-        kernel->signature, name, kernel->passed);
-  }
 }
 
 /* ---- The table ---- */
@@ -319,8 +302,7 @@ static int32_t bundle_make_unit(bundle_text *t, const char *name) {
     bundle_put_body(t, body, start, number);
     start += body->room;
   }
-  halo_kernel kernel = {.name = name,
-                        .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS};
+  halo_kernel kernel = {.name = name, .has_loops = true};
   bundle_set_parameters(t, &kernel);
   bundle_put_kernel(t, &text, &kernel);
   kernel.text = halo_strbuf_text(&text);
@@ -347,10 +329,8 @@ halo_status bundle_make(lower_state *s, const halo_target *target, const bundle 
   launch->global[0] = (size_t)pieces * t.group;
   for (int d = 1; d < 3; d++) launch->local[d] = launch->global[d] = 1;
   launch->any_local = t.group > 1;
-  halo_strbuf_deinit(&t.offset);
-  halo_strbuf_deinit(&t.whole);
-  halo_strbuf_deinit(&t.offset_passed);
-  halo_strbuf_deinit(&t.whole_passed);
+  halo_vec_deinit(&t.offset);
+  halo_vec_deinit(&t.whole);
   halo_strbuf_deinit(&t.pointers);
   halo_strbuf_deinit(&t.code);
   halo_vec_deinit(&t.offset_args);

@@ -68,13 +68,11 @@ static int32_t lower_value_count(const halo_launch *launch) {
   return count;
 }
 
-/* A kernel's arguments: a pointer and an offset for each buffer; of values little. */
 static halo_status lower_check_launch(lower_state *s, const halo_launch *launch,
                                       const halo_instr *instr) {
-  int64_t bytes = (int64_t)launch->arg_count * (s->caps->address_bits / 8 + 8);
-  if (!launch->kernel || !s->caps->max_parameters || bytes <= (int64_t)s->caps->max_parameters) {
-    return HALO_OK;
-  }
+  if (!launch->kernel || !s->caps->max_parameters) return HALO_OK;
+  int64_t bytes = halo_kernel_argument_bytes(launch->kernel, s->caps->address_bits);
+  if (bytes <= (int64_t)s->caps->max_parameters) return HALO_OK;
   const char *line =
       instr->line > 0 ? halo_arena_printf(&s->plan->arena, "line %d: ", instr->line) : "";
   return halo_fail(HALO_UNIMPLEMENTED,

@@ -11,10 +11,7 @@
 int32_t lower_unit(lower_state *s, const halo_kernel *const *kernels, int32_t count,
                    halo_sections sections) {
   halo_strbuf key = {0};
-  for (int32_t k = 0; k < count; k++) {
-    halo_strbuf_append(&key, kernels[k]->text);
-    halo_strbuf_append_n(&key, (const char *)&kernels[k]->facts, sizeof kernels[k]->facts);
-  }
+  for (int32_t k = 0; k < count; k++) halo_strbuf_append(&key, kernels[k]->text);
   halo_strbuf_append_n(&key, (const char *)&sections, sizeof sections);
   intptr_t known = (intptr_t)halo_map_get(&s->units, key.data, key.length);
   if (!known) {

@@ -516,67 +516,65 @@ static void region_put_types(const region_text *t, halo_strbuf *out, bool begin)
 /* The kernel's parameters, bytes of memory each, and whether it goes on. */
 static void region_set_parameters(const region_text *t, halo_kernel *kernel) {
   halo_arena *arena = &t->e->s->texts;
-  bool goes_on = region_goes_on(t);
-  kernel->param_count = t->args.count + goes_on;
+  kernel->param_count = t->args.count + region_goes_on(t);
   halo_kernel_param *params = halo_arena_array(arena, halo_kernel_param, kernel->param_count);
-  halo_strbuf signature = {0}, passed = {0};
   for (int32_t a = 0; a < t->args.count; a++) {
-    const char *comma = a ? ", " : "";
-    params[a] = (halo_kernel_param){.name = halo_arena_printf(arena, "b%d", a),
-                                    .type = HALO_U8,
-                                    .is_written = t->args.data[a].written};
-    halo_strbuf_printf(&signature, "%s__global uchar *b%d_, ulong b%do", comma, a, a);
-    halo_strbuf_printf(&passed, "%sb%d_, b%do", comma, a, a);
+    params[a] = (halo_kernel_param){.name = halo_arena_printf(arena, "b%d", a), .type = "uchar"};
   }
-  if (goes_on) {
-    params[t->args.count] = (halo_kernel_param){"resume", HALO_S32, .is_value = true};
-    halo_strbuf_append(&signature, ", int resume");
-    halo_strbuf_append(&passed, ", resume");
+  if (region_goes_on(t)) {
+    params[t->args.count] = (halo_kernel_param){.name = "goes_on", .type = "int", .is_value = true};
   }
   kernel->params = params;
-  kernel->signature = halo_arena_strdup(arena, halo_strbuf_text(&signature));
-  kernel->passed = halo_arena_strdup(arena, halo_strbuf_text(&passed));
-  halo_strbuf_deinit(&signature);
-  halo_strbuf_deinit(&passed);
+}
+
+/* What the kernel does with its parameters. */
+static void region_put_body(const region_text *t, halo_strbuf *out) {
+  bool goes_on = region_goes_on(t);
+  for (int32_t a = 0; a < t->args.count; a++) {
+    halo_strbuf_printf(out, "  __global void *b%d = b%d_ + b%do;\n", a, a, a);
+  }
+  if (goes_on) {
+    halo_strbuf_printf(out, "  __global void *place = b%d;\n",
+                       t->e->arg_of_buffer[t->run->place] - 1);
+    halo_strbuf_append(out,
+                       "  long spent = 0;\n"
+                       "  int resume = goes_on ? ((__global const int *)place)[1] : 0;\n");
+  }
+  halo_strbuf_append(out, halo_strbuf_text(&t->body));
+  if (goes_on) {
+    halo_strbuf_printf(out, "  if (%s == 0) ((__global uchar *)place)[0] = 0;\n", region_item(t));
+  }
 }
 
 static int32_t region_make_unit(region_text *t, const char *name) {
-  bool goes_on = region_goes_on(t);
   /* Where loops of kernels get barriers, some lose their end. Functions that are not put in place are left as they are. */
   bool in_function = t->e->s->caps->adds_barriers && t->e->group == 1;
-  halo_kernel kernel = {.name = name,
-                        .facts = HALO_FACT_LOOPS | HALO_FACT_TESTS | HALO_FACT_RETURNS};
+  halo_kernel kernel = {.name = name, .has_loops = true};
   region_set_parameters(t, &kernel);
-  halo_strbuf text = {0};
+  halo_strbuf text = {0}, declared = {0};
+  halo_kernel_declare(&declared, kernel.params, kernel.param_count);
+  const char *parameters = halo_strbuf_text(&declared);
   region_put_types(t, &text, true);
   halo_strbuf_append(&text, halo_strbuf_text(&t->functions));
-  halo_strbuf_printf(
-      &text,
-      in_function ? "static __attribute__((noinline)) void %s_all(" : HALO_HEAD "%s(" HALO_PLACES,
-      name);
-  halo_strbuf_printf(&text, "%s) {\n", kernel.signature);
-  for (int32_t a = 0; a < t->args.count; a++) {
-    halo_strbuf_printf(&text, "  __global void *b%d = b%d_ + b%do;\n", a, a, a);
+  if (in_function) {
+    halo_strbuf_printf(&text, "static __attribute__((noinline)) void %s_all(%s) {\n", name,
+                       parameters);
+    region_put_body(t, &text);
+    halo_strbuf_append(&text, "}\n");
   }
-  if (goes_on) {
-    halo_strbuf_printf(&text, "  __global void *place = b%d;\n",
-                       t->e->arg_of_buffer[t->run->place] - 1);
-    halo_strbuf_append(&text,
-                       "  long spent = 0;\n"
-                       "  if (resume) resume = ((__global const int *)place)[1];\n");
-  }
-  halo_strbuf_append(&text, halo_strbuf_text(&t->body));
-  if (goes_on) {
-    halo_strbuf_printf(&text, "  if (%s == 0) ((__global uchar *)place)[0] = 0;\n", region_item(t));
+  halo_strbuf_printf(&text, HALO_HEAD "%s(" HALO_PLACES "%s) {\n", name, parameters);
+  if (in_function) {
+    halo_strbuf_printf(&text, "  %s_all(", name);
+    halo_kernel_pass(&text, kernel.params, kernel.param_count);
+    halo_strbuf_append(&text, ");\n");
+  } else {
+    region_put_body(t, &text);
   }
   halo_strbuf_append(&text, "}\n");
-  if (in_function) {
-    halo_strbuf_printf(&text, HALO_HEAD "%s(" HALO_PLACES "%s) { %s_all(%s); }\n", name,
-                       kernel.signature, name, kernel.passed);
-  }
   region_put_types(t, &text, false);
   kernel.text = halo_strbuf_text(&text);
   int32_t unit = lower_own_unit(t->e->s, &kernel, t->sections);
+  halo_strbuf_deinit(&declared);
   halo_strbuf_deinit(&text);
   return unit;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_kernel.c: kernels as objects: their text in each form, and groups of work items as loops. */
+/* tests/unit/test_kernel.c: kernels as objects: their parameters, and their text in each form. */
 #include "kernel/kernel.h"
 
 #include "suite.h"
 
 #include <string.h>
-
-#define KERNEL_TEXT                                                                                \
-  "static float k" HALO_UNIT "_f(float x) { return x; }\n" HALO_HEAD "k" HALO_UNIT "(" HALO_PLACES \
-  "__global float *a_, ulong ao) {"
-#define KERNEL_BODY "\n  const int i = (int)" HALO_GLOBAL_ID_0 ";\n  a_[i] = 1;\n}"
 
 static halo_arena arena;
 
@@ -22,16 +17,6 @@ static void check_form(const char *text, halo_kernel_form form, const char *unit
   halo_text_render(&out, text, strlen(text), form, unit);
   ck_assert_str_eq(halo_strbuf_text(&out), expected);
   halo_strbuf_deinit(&out);
-}
-
-/* A kernel whose work items do one thing each. `body` begins behind the brace, and ends with one. */
-static const halo_kernel *kernel_of(const char *body, uint32_t facts) {
-  halo_kernel kernel = {.name = "k" HALO_UNIT,
-                        .signature = "__global float *a_, ulong ao",
-                        .passed = "a_, ao",
-                        .text = halo_arena_printf(&arena, "%s%s\n", KERNEL_TEXT, body),
-                        .facts = facts};
-  return halo_kernel_make(&arena, &kernel);
 }
 
 /* ---- Text ---- */
@@ -71,35 +56,54 @@ END_TEST
 
 /* The bytes in formats are those of the table. */
 START_TEST(bytes) {
-  static const struct {
-    const char *text;
-    halo_hole hole;
-  } rows[] = {{HALO_HEAD, HALO_HOLE_HEAD},
-              {HALO_PLACES, HALO_HOLE_PLACES},
-              {HALO_NOT_INLINED, HALO_HOLE_NOT_INLINED},
-              {HALO_GLOBAL_ID_0, HALO_HOLE_GLOBAL_ID_0},
-              {HALO_GLOBAL_ID_1, HALO_HOLE_GLOBAL_ID_1},
-              {HALO_GROUP_ID_0, HALO_HOLE_GROUP_ID_0},
-              {HALO_LOCAL_ID_0, HALO_HOLE_LOCAL_ID_0},
-              {HALO_LOCAL, HALO_HOLE_LOCAL},
-              {HALO_BARRIER, HALO_HOLE_BARRIER}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    ck_assert_uint_eq(halo_text_holes(rows[i].text), 1u << rows[i].hole);
-    ck_assert_uint_eq(strlen(rows[i].text), 1);
-  }
+  check_form(HALO_HEAD, HALO_FORM_KERNEL, NULL, "__kernel void ");
+  check_form(HALO_PLACES, HALO_FORM_FUNCTION, NULL, "const size_t h_x, const size_t h_y, ");
+  check_form(HALO_GLOBAL_ID_0, HALO_FORM_KERNEL, NULL, "get_global_id(0)");
+  check_form(HALO_GLOBAL_ID_1, HALO_FORM_KERNEL, NULL, "get_global_id(1)");
+  check_form(HALO_GROUP_ID_0, HALO_FORM_KERNEL, NULL, "get_group_id(0)");
+  check_form(HALO_LOCAL_ID_0, HALO_FORM_KERNEL, NULL, "get_local_id(0)");
+  check_form(HALO_LOCAL, HALO_FORM_KERNEL, NULL, "__local ");
+  check_form(HALO_BARRIER, HALO_FORM_KERNEL, NULL, "barrier(");
 }
 END_TEST
 
 /* ---- Kernels ---- */
 
-START_TEST(made) {
-  const halo_kernel *kernel = kernel_of(KERNEL_BODY, 0);
-  ck_assert(halo_kernel_asks(kernel, HALO_HOLE_GLOBAL_ID_0));
-  ck_assert(!halo_kernel_asks(kernel, HALO_HOLE_BARRIER));
+static const halo_kernel_param params[] = {
+    {.name = "a", .type = "float", .is_const = true, .is_restrict = true},
+    {.name = "b", .type = "uchar"},
+    {.name = "c", .type = "uchar", .is_whole = true},
+    {.name = "n", .type = "int", .is_value = true}};
+enum { PARAMS = sizeof params / sizeof *params };
+
+START_TEST(parameters) {
   halo_strbuf text = {0};
-  halo_text_render(&text, kernel->text, strlen(kernel->text), HALO_FORM_KERNEL, NULL);
-  ck_assert_uint_eq(kernel->bytes, text.length);
+  halo_kernel_declare(&text, params, PARAMS);
+  ck_assert_str_eq(halo_strbuf_text(&text),
+                   "__global const float *restrict a_, ulong ao, __global uchar *b_, ulong bo, "
+                   "__global uchar *c_, const int n");
   halo_strbuf_deinit(&text);
+  halo_kernel_pass(&text, params, PARAMS);
+  ck_assert_str_eq(halo_strbuf_text(&text), "a_, ao, b_, bo, c_, n");
+  halo_strbuf_deinit(&text);
+}
+END_TEST
+
+START_TEST(made) {
+  halo_kernel given = {.name = "k" HALO_UNIT,
+                       .params = params,
+                       .param_count = PARAMS,
+                       .text = HALO_HEAD "k" HALO_UNIT "(" HALO_PLACES ") {}\n"};
+  const halo_kernel *kernel = halo_kernel_make(&arena, &given);
+  ck_assert_uint_eq(kernel->bytes, strlen("__kernel void k@() {}\n"));
+  ck_assert_int_eq(halo_kernel_argument_bytes(kernel, 64), 16 + 16 + 8 + 8);
+  ck_assert_int_eq(halo_kernel_argument_bytes(kernel, 32), 12 + 12 + 4 + 8);
+  halo_arena other = {0};
+  const halo_kernel *copy = halo_kernel_copy(&other, kernel);
+  ck_assert_str_eq(copy->text, kernel->text);
+  ck_assert_ptr_ne(copy->params[0].type, kernel->params[0].type);
+  ck_assert_str_eq(copy->params[0].type, "float");
+  halo_arena_deinit(&other);
 }
 END_TEST
 
@@ -111,6 +115,7 @@ int main(void) {
   tcase_add_test(tests, sizes);
   tcase_add_test(tests, units);
   tcase_add_test(tests, bytes);
+  tcase_add_test(tests, parameters);
   tcase_add_test(tests, made);
   suite_add_tcase(suite, tests);
   return suite_run(suite);

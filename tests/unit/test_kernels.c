@@ -102,7 +102,6 @@ static const char common[] =
     "H_NAME k%d; H_INT %s; H_T %s; "
     "H_PARAMS __global const %s *in_, __global const %s *rhs_, __global %s *out_; "
     "H_BLOCK block%d; H_BLOCK_PARAMS H_PARAMS; H_ARGUMENTS in_, rhs_, out_; "
-    "H_KERNEL __kernel void H_NAME(H_PARAMS); H_ITEM ((H_INT)get_global_id(0)); H_CALLED; "
     "H_ROLLED; "
     "H_SINGLE; ";
 

@@ -23,6 +23,8 @@ static bool listed(const char *flag) {
 START_TEST(as_the_system_says) {
 #if defined(__x86_64__) && defined(__linux__)
   ck_assert_int_eq(halo_processor_has_avx2(), listed("avx2") && listed("fma"));
+  bool wide = listed("avx512f") && listed("avx512vl") && listed("avx512bw") && listed("avx512dq");
+  ck_assert_int_eq(halo_processor_has_avx512(), wide);
   ck_assert_int_eq(halo_processor_has_avx512vnni(), listed("avx512_vnni"));
   ck_assert_int_eq(halo_processor_has_avx512bf16(), listed("avx512_bf16"));
 #else

@@ -163,7 +163,6 @@ static halo_status attention_write(attention_text *t, const char *how) {
   int64_t groups = t->v.rows.outer / t->v.group, tiles = (t->v.group + t->lanes - 1) / t->lanes;
   halo_template k;
   halo_parts_template(parts, &k, halo_cl_attention, "");
-  halo_parts_kernel_holes(parts, &k, parts->l->caps->is_cpu);
   halo_parts_call(parts, &k, "H_Q", "_query", "b, r, k");
   halo_parts_call(parts, &k, "H_K", "_key", "b, j, k");
   halo_parts_call(parts, &k, "H_V", "_value", "b, j, d");

@@ -19,9 +19,6 @@
   __global const float *q_, __global const float *k_, __global const float *v_, __global float *out_
 #define H_POINTERS
 #define H_INT int
-#define H_KERNEL __kernel void H_NAME(H_PARAMS)
-#define H_ITEM ((H_INT)get_global_id(0))
-#define H_CALLED
 #define H_Q(b, r, k) q_[((b)*H_M + (r)) * H_DEPTH + (k)]
 #define H_K(b, j, k) k_[((b)*H_N + (j)) * H_DEPTH + (k)]
 #define H_V(b, j, d) v_[((b)*H_N + (j)) * H_WIDTH + (d)]
@@ -45,9 +42,9 @@
 /* Queries lie side by side in vectors, so that keys and values are read where they are, a number at a time. */
 #define H_VECTORS (H_R / 16)
 #define H_ROWS ((H_WIDTH + H_KEYS - 1) / H_KEYS * H_KEYS)
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  const H_INT item = H_ITEM, tiles = (H_M + H_R - 1) / H_R;
+  const H_INT item = (H_INT)get_global_id(0), tiles = (H_M + H_R - 1) / H_R;
   if (item >= tiles * H_GROUPS) return;
   const H_INT group = item / tiles, first = item % tiles * H_R;
 #if H_M % H_R == 0
@@ -159,7 +156,6 @@ H_KERNEL {
     for (int d = 0; d < H_WIDTH; ++d) H_OUT(group, first + r, d, sum[d][r] / total[r]);
   }
 }
-H_CALLED
 #undef H_VECTORS
 #undef H_ROWS
 #undef H_QUERY

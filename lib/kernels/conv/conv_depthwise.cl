@@ -34,15 +34,12 @@
 #define H_FETCH(p) ((void)0)
 #define H_OUTV(c, line, x, v) vstore16(v, 0, out_ + ((line)*H_X + (x)) * H_C + (c))
 #define H_INT int
-#define H_KERNEL __kernel void H_NAME(H_PARAMS)
-#define H_ITEM ((H_INT)get_global_id(0))
-#define H_CALLED
 #endif
 #define H_BLOCKS ((H_X + H_XB - 1) / H_XB)
 
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  const H_INT item = H_ITEM;
+  const H_INT item = (H_INT)get_global_id(0);
   if (item >= (H_INT)H_LINES * H_BLOCKS) return;
   const H_INT line = item / H_BLOCKS, x0 = item % H_BLOCKS * H_XB;
   const H_INT first = x0 * H_STRIDE - H_PAD;
@@ -86,5 +83,4 @@ H_KERNEL {
     }
   }
 }
-H_CALLED
 #undef H_BLOCKS

@@ -195,7 +195,6 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
   halo_parts_template(
       &p, &k, halo_cl_conv_depthwise,
       halo_arena_printf(l->arena, "  __global const %s *PX = %s, *PK = %s;", type, px, pk));
-  halo_parts_kernel_holes(&p, &k, l->caps->is_cpu);
   halo_panels_vector_holes(&p, &k, &d.b, v->accumulator);
   bool fetches = halo_shape_byte_size(v->lhs->shape) >= HALO_STREAM_BYTES;
   if (fetches) halo_sections_add(&p.e.sections, "fetch");

@@ -246,7 +246,6 @@ static halo_status conv_image_lower(halo_lowering *l, const halo_conv_view *v,
   const char *out = halo_emit_arg(e, HALO_ROLE_SCRATCH, scratch, v->accumulator, NULL);
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_conv_image, "");
-  halo_parts_kernel_holes(&parts, &k, l->caps->is_cpu);
   halo_parts_call(&parts, &k, "H_IN", "_in", "line, x, i");
   halo_parts_hole(&parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
   halo_template_define_int(&k, "H_LINES", lines);

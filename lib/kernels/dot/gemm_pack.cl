@@ -2,7 +2,7 @@
 /* kernels/dot/gemm_pack.cl: packs one operand of a matrix product into panels: P lines (rows of A,
  * columns of B) side by side for each k, zeros beyond the last line.
  *
- * Holes: H_NAME, H_PARAMS, H_POINTERS; H_KERNEL, H_ITEM, H_CALLED (reduce.cl); H_IN(b, line, k) an element; H_OUT(p, v) stores it at panel
+ * Holes: H_NAME, H_PARAMS, H_POINTERS; H_IN(b, line, k) an element; H_OUT(p, v) stores it at panel
  * position p; H_T; H_LINES, H_K, H_BATCH sizes; H_P lines of a panel; H_KBLOCK k that a work item packs;
  * H_KFAST 1: neighbours in k are neighbours in memory, 0: neighbouring lines are; 2: as 1, of words of 4 bytes that are turned
  * over in registers, 16 lines by 16 k, with H_OUTV(p, v) for 16 words at a panel position; H_P is a multiple of 16 then. */
@@ -20,9 +20,6 @@
 #define H_KBLOCK 16
 #define H_KFAST 0
 #define H_INT int
-#define H_KERNEL __kernel void H_NAME(H_PARAMS)
-#define H_ITEM ((H_INT)get_global_id(0))
-#define H_CALLED
 #define H_ROLLED
 #define H_SINGLE
 #endif
@@ -30,9 +27,9 @@
 #define H_KBLOCKS ((H_K + H_KBLOCK - 1) / H_KBLOCK)
 #define H_PANELS ((H_LINES + H_P - 1) / H_P)
 
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  const H_INT item = H_ITEM;
+  const H_INT item = (H_INT)get_global_id(0);
   if (item >= (H_INT)H_KBLOCKS * H_PANELS * H_BATCH) return;
   const H_INT k0 = item % H_KBLOCKS * H_KBLOCK, rest = item / H_KBLOCKS;
   const H_INT l0 = rest % H_PANELS * H_P, batch = rest / H_PANELS;
@@ -71,6 +68,5 @@ H_KERNEL {
     for (int l = lines; l < H_P; ++l) H_OUT(base + k * H_P + l, (H_T)0);
   }
 }
-H_CALLED
 #undef H_KBLOCKS
 #undef H_PANELS

@@ -114,7 +114,6 @@ halo_status halo_panels_pack_lower(halo_parts *parts, const halo_panels_pack *p,
   const char *batch = halo_panels_number(parts, p->shared, p->batch);
   halo_template k;
   halo_parts_template(parts, &k, halo_cl_gemm_pack, "");
-  halo_parts_kernel_holes(parts, &k, parts->l->caps->is_cpu);
   halo_parts_hole(parts, &k, "H_T", "%s", halo_ctype_compute(p->type));
   panels_pack_in(parts, &k, p, line, terms);
   halo_parts_hole(parts, &k, "H_OUT(p, v)", "%s[p] = (v)", out);
@@ -242,7 +241,7 @@ static halo_value panels_emit_sum(halo_emitter *e, const char *parts, halo_type 
   if (cuts == 1) return halo_emit_load(e, parts, type, i);
   const char *itype = halo_emitter_index_type(e);
   halo_emit_line(e, "%s sum = 0;", halo_ctype_compute(type));
-  e->facts |= HALO_FACT_LOOPS;
+  e->has_loops = true;
   halo_emit_line(e, "for (%s p = 0; p < %lld; ++p) sum += %s[p * (%s)%lld + i];", itype,
                  (long long)cuts, parts, itype, (long long)items);
   return halo_value_name(type, "sum");

@@ -314,12 +314,11 @@ static void pass_begin(pass_writer *w) {
   const char *space = pass->items > 1 ? HALO_LOCAL : "";
   long long size = pass->n * pass->lanes, lanes = pass->lanes;
   if (pass->items == 1) size = halo_private_room(size, sizeof(float));
-  if (pass->items == 1) e->facts |= HALO_FACT_ARRAYS;
   halo_emit_line(e, "%s%s xr[%lld], xi[%lld], yr[%lld], yi[%lld];", space, w->part, size, size,
                  size, size);
   if (pass->items > 1) halo_emit_line(e, "const int l = (int)" HALO_LOCAL_ID_0 ";");
-  const char *group = "h_item";
-  if (pass->items > 1) group = halo_arena_printf(e->arena, "(%s)" HALO_GROUP_ID_0, itype);
+  const char *group = halo_arena_printf(
+      e->arena, pass->items > 1 ? "(%s)" HALO_GROUP_ID_0 : "(%s)" HALO_GLOBAL_ID_0, itype);
   if (pass_is_interleaved(pass)) {
     long long blocks = (pass->inner + lanes - 1) / lanes;
     halo_emit_line(e, "const %s lead0 = %s / %lld;", itype, group, blocks);
@@ -374,7 +373,7 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
                         "__global const %s *restrict roots) {\n%s}\n",
                         call, part, part, part, part, part, halo_strbuf_text(&body.body)));
   halo_emit_line(w->e, "%s(xr, xi, yr, yi, %s);", call, table ? table : "0");
-  w->l->facts |= body.facts;
+  w->l->has_loops |= body.has_loops;
   halo_emitter_deinit(&body);
   halo_strbuf_deinit(&name);
   return from;
@@ -383,7 +382,6 @@ static const char *pass_call_stages(const pass_writer *w, const char *table) {
 static void pass_write(pass_writer *w) {
   const fft_pass *pass = w->pass;
   halo_emitter *e = w->e;
-  e->facts |= HALO_FACT_TESTS;
   pass_begin(w);
   pass_load(w);
   const char *table =
@@ -406,11 +404,7 @@ halo_status fft_pass_lower(halo_lowering *l, const fft_pass *pass) {
   pass_write(&w);
   if (w.e->status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s fft:stockham", l->name);
-    const char *itype = w.parts.itype;
-    const char *place = halo_arena_printf(l->arena, "const %s h_item", itype);
-    halo_launch *launch = pass->items > 1
-                              ? halo_kernel_add(l, w.e, name, label, 0)
-                              : halo_kernel_add_outlined(l, w.e, name, label, 0, place, itype);
+    halo_launch *launch = halo_kernel_add(l, w.e, name, label, 0);
     int64_t along = pass_is_interleaved(pass) ? pass->inner : pass->lead;
     int64_t groups = (along + pass->lanes - 1) / pass->lanes;
     if (pass_is_interleaved(pass)) groups *= pass->lead;

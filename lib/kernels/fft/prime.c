@@ -94,7 +94,6 @@ static void prime_all(const prime_text *t, const char *from) {
   const char *high =
       halo_arena_printf(e->arena, "q + %lld * (p + %lld * (%d - j))", width, m, t->r);
   long long room = halo_private_room(half, halo_type_size(t->stage->pass->part));
-  e->facts |= HALO_FACT_ARRAYS;
   halo_emit_line(e, "%s tr[%lld], ti[%lld], ur[%lld], ui[%lld];", t->type, room, room, room, room);
   for (int part = 0; part < 2; part++) {
     char c = "ri"[part];

@@ -406,7 +406,7 @@ static void loop_turn(const halo_lowering *l, halo_emitter *e, uint64_t inputs,
     const char *arg = halo_emit_arg(e, HALO_ROLE_INPUT, input, shape->type, NULL);
     halo_emit_array(e, "uint16", halo_arena_printf(l->arena, "%s_turned", arg), 16);
     halo_emit_line(e, "#pragma unroll");
-    e->facts |= HALO_FACT_LOOPS;
+    e->has_loops = true;
     halo_emit_line(
         e,
         "for (int k = 0; k < 16; ++k) %s_turned[k] = vload16(k, (__global const uint *)(%s + %s));",

@@ -47,7 +47,7 @@ static bool spans_try(const halo_lowering *l, const halo_loop_spans *s, int k, h
   e.breaks = breaks;
   e.neighbours = neighbours;
   spans_emit(l, &e, s, 0, k);
-  bool fits = e.status == HALO_OK && !(e.facts & HALO_FACT_ARRAYS);
+  bool fits = e.status == HALO_OK && !e.has_arrays;
   halo_emitter_deinit(&e);
   return fits;
 }

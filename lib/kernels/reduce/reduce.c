@@ -259,13 +259,6 @@ static int reduce_streams(const halo_reduce_text *t, const halo_reduce_cut *cut,
   return streams;
 }
 
-/* Whether a work item does so much that calling it costs nothing. */
-static bool reduce_is_outlined(const halo_reduce_text *t, const halo_reduce_cut *cut) {
-  enum { ELEMENTS = 1024 };
-  int64_t side = cut->columns ? cut->lanes : cut->rows;
-  return t->l->caps->is_cpu && side * cut->chunk * t->v.value_count >= ELEMENTS;
-}
-
 typedef void reduce_emit_fn(const halo_reduce_text *t, const halo_reduce_cut *cut,
                             halo_parts *parts);
 
@@ -394,7 +387,6 @@ static halo_status reduce_stage(const halo_reduce_text *t, const halo_reduce_cut
   halo_sections_add(&parts.e.sections, "rolled");
   halo_template k;
   halo_parts_template(&parts, &k, halo_cl_reduce, "");
-  halo_parts_kernel_holes(&parts, &k, reduce_is_outlined(t, cut));
   halo_parts_hole(&parts, &k, "H_T", "%s", t->a.type);
   if (cut->placed) {
     halo_parts_hole(&parts, &k, "H_IN(o, r, c)", "%s_in(%s, o, (r) - %s, chunk)", parts.name,

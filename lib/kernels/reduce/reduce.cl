@@ -3,7 +3,6 @@
  *
  * Holes (each instance defines them, includes this text and undefines them):
  *   H_NAME     the kernel's name                    H_PARAMS  its parameters
- *   H_KERNEL   the head of the function that does item H_ITEM, which is the kernel or, H_CALLED, called by it
  *   H_POINTERS declarations at its start            H_T       the accumulator's type
  *   H_IN(o, r, c) the value at [o, r, c]            H_OP(a, b) combines two accumulators
  *   H_OUT(p, v) finishes and stores result p        H_INTO(a, v) { } that sets an accumulator to a value
@@ -57,9 +56,6 @@
 #define H_NONE 0
 #define H_ORDERED 0
 #define H_INT int
-#define H_KERNEL __kernel void H_NAME(H_PARAMS)
-#define H_ITEM ((H_INT)get_global_id(0))
-#define H_CALLED
 #define H_ROLLED
 #define H_SINGLE
 #endif
@@ -67,9 +63,9 @@
 #if H_COLUMNS
 /* Each work item takes H_LANES neighbouring columns of one chunk, so that a step reads one piece of a
  * row. Result order: chunk, outer, inner. */
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  const H_INT item = H_ITEM;
+  const H_INT item = (H_INT)get_global_id(0);
   const H_INT strips = (H_INNER + H_LANES - 1) / H_LANES;
   if (item >= strips * H_OUTER * H_CHUNKS) return;
   const H_INT strip = item % strips, rest = item / strips;
@@ -266,9 +262,9 @@ H_KERNEL {
 /* One work item takes one chunk of H_ROWS neighbouring rows at a time: a core then reads several streams,
  * which is what it takes to use the memory's bandwidth. H_ROWS divides H_OUTER, and every chunk is at
  * least H_LANES long. Result order: chunk, row. */
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  const H_INT item = H_ITEM, blocks = H_OUTER / H_ROWS;
+  const H_INT item = (H_INT)get_global_id(0), blocks = H_OUTER / H_ROWS;
   if (item >= blocks * H_CHUNKS) return;
   const H_INT row = item % blocks * H_ROWS, chunk = item / blocks;
   const H_INT first = chunk * H_CHUNK;
@@ -361,7 +357,7 @@ H_KERNEL {
 #if H_LOCAL > 1
 __attribute__((reqd_work_group_size(H_LOCAL, 1, 1)))
 #endif
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
 #if H_LOCAL > 1
   __local H_T shared[H_LOCAL];
@@ -369,7 +365,7 @@ H_KERNEL {
   const H_INT group = (H_INT)get_group_id(0);
 #else
   const int lid = 0;
-  const H_INT group = H_ITEM;
+  const H_INT group = (H_INT)get_global_id(0);
 #endif
   if (group >= H_OUTER * H_CHUNKS) return; /* the whole group or none of it */
   const H_INT row = group % H_OUTER, chunk = group / H_OUTER;
@@ -464,4 +460,3 @@ H_KERNEL {
 #endif
 }
 #endif
-H_CALLED

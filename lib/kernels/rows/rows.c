@@ -8,7 +8,6 @@
 
 enum {
   ROWS_FEW = 16,           /* elements of a row that are written out */
-  ROWS_OUTLINED = 64,      /* elements of a row that are worth a call */
   ROWS_GROUP = 256,        /* work items of a group, at most */
   ROWS_ITEM_KEEPS = 32768, /* bytes that a work item of a CPU keeps: what its nearest cache holds */
   ROWS_GROUP_KEEPS = 16384,
@@ -80,11 +79,7 @@ static halo_status rows_end(halo_lowering *l, halo_rows_text *t, const char *how
   if (t->e.status == HALO_OK) {
     const char *label = halo_arena_printf(l->arena, "%s rows:%s", l->name, how);
     uint64_t in_place = rows_in_place(l, &t->v, t->local > 1);
-    const char *itype = halo_emitter_index_type(&t->e);
-    const char *place = halo_arena_printf(l->arena, "const %s o", itype);
-    halo_launch *launch =
-        t->outlined ? halo_kernel_add_outlined(l, &t->e, t->name, label, in_place, place, itype)
-                    : halo_kernel_add(l, &t->e, t->name, label, in_place);
+    halo_launch *launch = halo_kernel_add(l, &t->e, t->name, label, in_place);
     launch->any_local = t->local == 1;
     launch->items = (size_t)items;
     launch->local[0] = local;
@@ -99,7 +94,6 @@ static halo_status rows_item_lower(halo_lowering *l) {
   halo_rows_text t;
   HALO_TRY(rows_begin(l, &t));
   rows_choose_stores(&t);
-  t.outlined = l->caps->is_cpu && t.v.rows.n >= ROWS_OUTLINED;
   halo_rows_write(&t, ROWS_ITEM_KEEPS, ROWS_DEAR);
   /* A few rows a group, so that groups cost nothing, but enough groups to share out evenly. */
   size_t local = 1;

@@ -259,7 +259,7 @@ static void rows_emit_phase(halo_rows_text *t, int32_t first, int32_t end) {
     if (t->local > 1) {
       halo_emit_line(e, "%s own%d = %s;", type, h, start);
     } else {
-      e->facts |= HALO_FACT_LOOPS;
+      e->has_loops = true;
       halo_emit_array(e, type, halo_arena_printf(e->arena, "side%d", h), lanes);
       halo_emit_line(e, "for (int j = 0; j < %d; ++j) side%d[j] = %s;", lanes, h, start);
     }
@@ -394,7 +394,6 @@ static void rows_emit_begin(halo_rows_text *t) {
   for (int32_t k = 0; k < t->kept_count; k++) {
     halo_type type = t->kept[k].instr->shape->type;
     /* bool has no promised size, which an array in local memory should have */
-    if (t->local == 1) e->facts |= HALO_FACT_ARRAYS;
     halo_emit_line(e, "%s%s %s[%lld];", space,
                    type == HALO_PRED ? "uchar" : halo_ctype_compute(type), t->kept[k].name,
                    (long long)t->v.rows.n);
@@ -406,8 +405,7 @@ static void rows_emit_begin(halo_rows_text *t) {
     halo_emit_line(e, "const int lid = (int)" HALO_LOCAL_ID_0 ";");
     halo_emit_line(e, "const %s o = (%s)" HALO_GROUP_ID_0 ";", itype, itype);
   } else {
-    if (!t->outlined) halo_emit_line(e, "const %s o = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
-    e->facts |= HALO_FACT_TESTS | HALO_FACT_RETURNS;
+    halo_emit_line(e, "const %s o = (%s)" HALO_GLOBAL_ID_0 ";", itype, itype);
     halo_emit_line(e, "if (o >= %lld) return;", (long long)t->v.rows.outer);
   }
 }

@@ -30,8 +30,6 @@ typedef struct halo_rows_text {
   halo_pointer_map needs; /* of elements and spreading broadcasts: the phases that need them */
   halo_rows_kept kept[HALO_ROWS_KEPT];
   int32_t kept_count;
-  bool
-      outlined; /* what a work item does is a function of its own, whose parameter is the row "o" */
 } halo_rows_text;
 
 /* Decides what is kept of a row, in so many bytes, and writes the body. What takes more than `dear` simple

@@ -73,7 +73,6 @@ static emit_index *select_window(select_text *t, const emit_index *window, int *
     halo_emit_loop(e, halo_arena_printf(e->arena, "for (%s k%d = 0; k%d < %lld; ++k%d)", t->itype,
                                         d, d, (long long)w->size, d));
     halo_emit_line(e, "const %s %s = first%d + k%d;", t->itype, name, d, d);
-    e->facts |= HALO_FACT_TESTS;
     halo_emit_line(e, "if (!h_inside(u%s, %s, %lld)) continue;", t->itype, name,
                    (long long)t->in->dims[d]);
     at[d] = halo_emit_counter(e, name, t->in->dims[d]);
@@ -119,7 +118,6 @@ static emit_index *select_windows_of(select_text *t, const emit_index *element, 
                                         t->itype, d, most, d, d));
     /* The last window that begins at or before it, and those before that. */
     halo_emit_line(e, "const %s %s = place%d / %lld - back%d;", t->itype, name, d, stride, d);
-    e->facts |= HALO_FACT_TESTS;
     halo_emit_line(
         e, "if (place%d < 0 || !h_inside(u%s, %s, %lld) || place%d - %s * %lld >= %lld) continue;",
         d, t->itype, name, (long long)t->source->dims[d], d, name, stride, (long long)w->size);

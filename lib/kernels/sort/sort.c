@@ -103,7 +103,6 @@ void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n
   bool own = r->caps->is_cpu; /* whose items have a team of their own each */
   halo_template k;
   halo_parts_template(p, &k, halo_cl_sort, "");
-  halo_parts_kernel_holes(p, &k, own);
   halo_sort_holes(r, p, &k);
   halo_template_define_int(&k, "H_ROWS", r->rows);
   halo_template_define_int(&k, "H_N", n);
@@ -158,7 +157,6 @@ static halo_status sort_merge_step(const halo_sort_records *r, int64_t width, bo
   int64_t segment = sort_segment(r);
   halo_template k;
   halo_parts_template(&p, &k, halo_cl_sort, "");
-  halo_parts_kernel_holes(&p, &k, r->caps->is_cpu);
   sort_common_holes(r, &p, &k);
   halo_template_define_int(&k, "H_OWN", 0);
   halo_template_define_int(&k, "H_BLOCK", 0);

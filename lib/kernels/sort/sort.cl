@@ -8,7 +8,6 @@
  *
  * Holes (each instance defines them, includes this text and undefines them):
  *   H_NAME     the kernel's name                    H_PARAMS  its parameters
- *   H_KERNEL   the head of the function that does item H_ITEM, which is the kernel or, H_CALLED, called by it
  *   H_OWN      1: each work item has a team of its own, and its block is in memory of its own
  *   H_POINTERS declarations at its start            H_INT     the index type
  *   H_T        a record's type                      H_BEFORE(a, b) whether a comes before b
@@ -24,9 +23,6 @@
 #ifndef H_NAME
 #define H_NAME sort_example
 #define H_PARAMS __global const float *in_, __global float *out_
-#define H_KERNEL __kernel void H_NAME(H_PARAMS)
-#define H_ITEM ((H_INT)get_global_id(0))
-#define H_CALLED
 #define H_OWN 0
 #define H_POINTERS
 #define H_INT int
@@ -72,13 +68,13 @@
 #define SORT_MEMORY __local
 #endif
 
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
 #if H_BLOCK
 #if H_OWN
   /* halo_private_room says what the spare ones are for. */
   H_T first[H_BLOCK + 64 / sizeof(H_T)], second[H_BLOCK + 64 / sizeof(H_T)];
-  const H_INT slot = 0, t = 0, item = H_ITEM;
+  const H_INT slot = 0, t = 0, item = (H_INT)get_global_id(0);
 #else
   __local H_T first[H_TEAMS * H_BLOCK], second[H_TEAMS * H_BLOCK];
   const H_INT slot = (H_INT)get_local_id(0) / H_TEAM, t = (H_INT)get_local_id(0) % H_TEAM;
@@ -114,7 +110,7 @@ H_KERNEL {
     const H_INT share = H_BLOCK / H_TEAM;
     H_INT at = t * share, end = at + share < length ? at + share : length;
 #else
-  const H_INT item = H_ITEM;
+  const H_INT item = (H_INT)get_global_id(0);
   const H_INT segments = (H_N + H_SEGMENT - 1) / H_SEGMENT;
   if (item >= (H_INT)H_ROWS * segments) return;
   const H_INT row = item / segments, length = H_N, width = H_WIDTH;
@@ -161,7 +157,6 @@ H_KERNEL {
   for (H_INT i = t; i < keep; i += H_TEAM) H_OUT(row, item % H_BLOCKS * H_KEEP + i, from[i]);
 #endif
 }
-H_CALLED
 #undef SORT_MEMORY
 #undef SORT_BARRIER
 #undef SORT_GET

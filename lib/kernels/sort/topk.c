@@ -44,7 +44,6 @@ static void topk_pieces_kernel(const halo_sort_records *r, halo_parts *p, const 
                                int64_t keep) {
   halo_template k;
   halo_parts_template(p, &k, halo_cl_topk, "");
-  halo_parts_kernel_holes(p, &k, p->l->caps->is_cpu);
   halo_sort_holes(r, p, &k);
   halo_template_define_int(&k, "H_ROWS", r->rows);
   halo_template_define_int(&k, "H_N", level->n);

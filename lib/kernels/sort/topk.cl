@@ -15,9 +15,6 @@
 #define H_PARAMS __global const float *in_, __global float *out_
 #define H_POINTERS
 #define H_INT int
-#define H_KERNEL __kernel void H_NAME(H_PARAMS)
-#define H_ITEM ((H_INT)get_global_id(0))
-#define H_CALLED
 #define H_T float
 #define H_BEFORE(a, b) ((a) < (b))
 #define H_IN(row, i) in_[(row) * 100 + (i)]
@@ -47,9 +44,9 @@
 #define TOPK_TAKE(record)                                                                          \
   if (H_BEFORE(record, heap[0])) TOPK_SINK(0, keep, record)
 
-H_KERNEL {
+__kernel void H_NAME(H_PARAMS) {
   H_POINTERS
-  const H_INT item = H_ITEM;
+  const H_INT item = (H_INT)get_global_id(0);
   if (item >= (H_INT)H_ROWS * H_PIECES) return;
   const H_INT row = item / H_PIECES, piece = item % H_PIECES;
   const H_INT first = piece * H_SHARE, end = first + H_SHARE < H_N ? first + H_SHARE : H_N;
@@ -83,7 +80,6 @@ H_KERNEL {
   }
   for (H_INT j = 0; j < keep; ++j) H_OUT(row, piece * H_KEEP + j, heap[j]);
 }
-H_CALLED
 #undef TOPK_STRIP
 #undef TOPK_SINK
 #undef TOPK_TAKE
