@@ -35,7 +35,13 @@ struct cpu_image {
   size_t size;
 };
 
-enum { LOAD_SECTIONS = 256, LOAD_SLOT = 16, LOAD_ALIGN = 64 };
+enum {
+  LOAD_SECTIONS = 256,
+  LOAD_SLOT = 16,
+  LOAD_ALIGN = 64,
+  LOAD_MOST = 1 << 30,
+  LOAD_PAGE = 4096
+};
 
 /* An object, and where its parts are in the image. */
 typedef struct load_object {
@@ -45,7 +51,8 @@ typedef struct load_object {
   int section_count;
   const Elf64_Sym *symbols;
   size_t symbol_count;
-  const char *names;
+  const char *names; /* `names_size` bytes, the last one a NUL */
+  size_t names_size;
   size_t at[LOAD_SECTIONS]; /* of its sections, in the image */
   size_t slots;             /* an address and a jump to it for each symbol */
 } load_object;
@@ -54,12 +61,29 @@ static bool load_fits(const load_object *o, size_t at, size_t size) {
   return at <= o->size && size <= o->size - at;
 }
 
+/* Finds the symbols and their names. */
+static bool load_find_symbols(load_object *o, const Elf64_Shdr *s) {
+  if (s->sh_link >= (unsigned)o->section_count) return false;
+  const Elf64_Shdr *names = &o->sections[s->sh_link];
+  o->symbols = (const Elf64_Sym *)(o->bytes + s->sh_offset);
+  o->symbol_count = s->sh_size / sizeof *o->symbols;
+  o->names = o->bytes + names->sh_offset;
+  o->names_size = names->sh_size;
+  if (!o->names_size || !load_fits(o, names->sh_offset, o->names_size)) return false;
+  if (o->names[o->names_size - 1]) return false;
+  for (size_t i = 0; i < o->symbol_count; i++) {
+    if (o->symbols[i].st_name >= o->names_size) return false;
+  }
+  return true;
+}
+
 /* Checks an object's tables, and finds room for its sections from *room on. */
 static const char *load_open(load_object *o, const void *bytes, size_t size, size_t *room) {
   const Elf64_Ehdr *head = bytes;
   *o = (load_object){.bytes = bytes, .size = size};
   if (size < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return "no object";
   if (head->e_machine != EM_X86_64) return "an object for another processor";
+  if (head->e_shentsize != sizeof *o->sections || head->e_shoff % 8) return "a damaged object";
   o->section_count = head->e_shnum;
   o->sections = (const Elf64_Shdr *)(o->bytes + head->e_shoff);
   if (o->section_count > LOAD_SECTIONS) return "more sections than are expected";
@@ -68,13 +92,11 @@ static const char *load_open(load_object *o, const void *bytes, size_t size, siz
   for (int i = 0; i < o->section_count; i++) {
     const Elf64_Shdr *s = &o->sections[i];
     if (s->sh_type != SHT_NOBITS && !load_fits(o, s->sh_offset, s->sh_size)) return "a cut object";
-    if (s->sh_type == SHT_SYMTAB) {
-      if (s->sh_link >= (unsigned)o->section_count) return "a damaged object";
-      o->symbols = (const Elf64_Sym *)(o->bytes + s->sh_offset);
-      o->symbol_count = s->sh_size / sizeof *o->symbols;
-      o->names = o->bytes + o->sections[s->sh_link].sh_offset;
-    }
+    bool is_table = s->sh_type == SHT_SYMTAB || s->sh_type == SHT_RELA;
+    if (is_table && s->sh_offset % 8) return "a damaged object";
+    if (s->sh_type == SHT_SYMTAB && !load_find_symbols(o, s)) return "a damaged object";
     if (!(s->sh_flags & SHF_ALLOC)) continue;
+    if (s->sh_addralign > LOAD_PAGE || s->sh_size > LOAD_MOST) return "a damaged object";
     size_t align = s->sh_addralign > 1 ? s->sh_addralign : 1;
     *room = (*room + align - 1) / align * align;
     o->at[i] = *room;
@@ -103,6 +125,7 @@ static const char *load_symbols(const load_object *o, char *image) {
       address = load_find_outer(o->names + symbol->st_name);
       if (!address) return o->names + symbol->st_name;
     } else if (symbol->st_shndx < o->section_count) {
+      if (symbol->st_value > o->sections[symbol->st_shndx].sh_size) return "a damaged symbol";
       address = image + o->at[symbol->st_shndx] + symbol->st_value;
     }
     static const unsigned char jump[] = {0xff, 0x25, 0xf2, 0xff, 0xff, 0xff}; /* jmp *slot */
@@ -118,7 +141,9 @@ static const char *load_relocate(const load_object *o, char *image, const Elf64_
   for (size_t k = 0; k < list->sh_size / sizeof *relocations; k++) {
     const Elf64_Rela *r = &relocations[k];
     size_t number = ELF64_R_SYM(r->r_info);
-    if (number >= o->symbol_count || r->r_offset + 8 > o->sections[list->sh_info].sh_size + 4) {
+    size_t width = ELF64_R_TYPE(r->r_info) == R_X86_64_64 ? 8 : 4;
+    size_t room = o->sections[list->sh_info].sh_size;
+    if (number >= o->symbol_count || room < width || r->r_offset > room - width) {
       return "a damaged relocation";
     }
     char *place = image + o->at[list->sh_info] + r->r_offset;

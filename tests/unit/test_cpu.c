@@ -217,6 +217,32 @@ START_TEST(binaries) {
 }
 END_TEST
 
+/* A binary with a wrong bit anywhere is refused or placed; it ends no process. (Its code is not run.) */
+START_TEST(damaged_binaries) {
+  cl_program program = build(
+      "__constant float table[] = {1, 2, 3, 5};\n"
+      "__kernel void k(__global float *x, __global const int *y) {\n"
+      "  x[get_global_id(0)] = exp(x[0]) + table[y[get_global_id(0)] & 3];\n}\n");
+  size_t size = 0;
+  ck_cl(cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL));
+  unsigned char *bytes = malloc(size);
+  ck_cl(cl->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL));
+  cl->clReleaseProgram(program);
+  int refused = 0;
+  for (size_t bit = 0; bit < size * 8; bit += 3) {
+    cl_int code;
+    bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    program = from_binary(bytes, size, &code);
+    if (program) code = cl->clBuildProgram(program, 1, &device, "", NULL, NULL);
+    if (program) cl->clReleaseProgram(program);
+    refused += code != CL_SUCCESS;
+    bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+  }
+  ck_assert_int_gt(refused, 100);
+  free(bytes);
+}
+END_TEST
+
 /* ---- Queues ---- */
 
 static void CL_CALLBACK count_call(cl_event event, cl_int state, void *data) {
@@ -408,6 +434,7 @@ int main(void) {
   tcase_add_test(all, arguments);
   tcase_add_test(all, faulty_text);
   tcase_add_test(all, binaries);
+  tcase_add_test(all, damaged_binaries);
   tcase_add_test(all, events);
   tcase_add_test(all, failed_wait);
   tcase_add_test(all, released_queue);
