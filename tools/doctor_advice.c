@@ -52,10 +52,15 @@ static bool advice_broken_loader(doctor *d, const char *rest) {
   return true;
 }
 
+/* The processor's device needs no loader, and there is nothing else. */
+static bool advice_needs_no_loader(const doctor *d) {
+  return d->wants_own && !d->driver_count && !d->gpu_count;
+}
+
 static void advice_loader(doctor *d) {
   if (d->loader) return;
   const char *rest = d->device_count ? " Without it only one driver is used." : "";
-  if (advice_broken_loader(d, rest)) return;
+  if (advice_broken_loader(d, rest) || advice_needs_no_loader(d)) return;
   doctor_add(d, true,
              tool_printf("The OpenCL loader libOpenCL.so.1 cannot be loaded: %s.%s",
                          d->loader_error, rest),
@@ -402,12 +407,14 @@ static void advice_nothing(doctor *d) {
   for (int i = 0; i < d->finding_count; i++) is_said |= d->findings[i].is_problem;
   if (d->device_count || is_said) return;
   if (!d->asked && d->driver_count) return;
+  const char *clang = d->wants_own ? doctor_install_clang(d) : NULL;
   doctor_add(d, true,
-             tool_printf("%s, and no GPU that needs one was found. PoCL makes a device of the "
+             tool_printf("%s, and no GPU that needs one was found. %s makes a device of the "
                          "processor.",
                          d->driver_count ? "The OpenCL drivers offer no device"
-                                         : "No OpenCL driver is installed"),
-             advice_copy(doctor_install_pocl(d)));
+                                         : "No OpenCL driver is installed",
+                         clang ? "The program clang-15 or newer" : "PoCL"),
+             advice_copy(clang ? clang : doctor_install_pocl(d)));
 }
 
 /* PoCL's packages bring clang on most distributions, but not everywhere. */

@@ -23,9 +23,9 @@ static halo_status api_fail(const char *error) {
                      file, why);
   }
   return halo_fail(HALO_NO_DEVICE,
-                   "no OpenCL loader: %s. Install the package ocl-icd-libopencl1 (Debian, "
-                   "Ubuntu), ocl-icd (Fedora, Arch, conda-forge), and your device's "
-                   "driver" HALO_CL_DOCTOR,
+                   "no OpenCL loader: %s. An x86-64 processor needs clang-15 or newer instead. For "
+                   "other devices, install the package ocl-icd-libopencl1 (Debian, Ubuntu) or "
+                   "ocl-icd (Fedora, Arch, conda-forge), and the device's driver" HALO_CL_DOCTOR,
                    error);
 }
 

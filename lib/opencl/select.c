@@ -323,9 +323,11 @@ static halo_status select_all(select_list *list) {
                      "no OpenCL device: the driver is there (%s), and offers none" HALO_CL_DOCTOR,
                      name);
   }
-  return halo_fail(HALO_NO_DEVICE,
-                   "no OpenCL device: install your GPU vendor's OpenCL driver, or the CPU driver "
-                   "PoCL (Debian and Ubuntu: apt install pocl-opencl-icd)" HALO_CL_DOCTOR);
+  return halo_fail(
+      HALO_NO_DEVICE,
+      "no OpenCL device: install your GPU vendor's OpenCL driver or, for the processor, "
+      "clang-15 or newer (x86-64) or PoCL (Debian and Ubuntu: apt install "
+      "pocl-opencl-icd brings both)" HALO_CL_DOCTOR);
 }
 
 static halo_cl_listing *select_listings(const select_list *list) {

@@ -103,6 +103,24 @@ START_TEST(test_processor_without_clang) {
 }
 END_TEST
 
+/* Where there is no OpenCL at all, clang is enough. */
+START_TEST(test_processor_alone) {
+  for (int has_own = 0; has_own < 2; has_own++) {
+    doctor *d = doctor_begin();
+    free(d->loader);
+    d->loader = NULL;
+    d->loader_error = "libOpenCL.so.1: cannot open shared object file: No such file or directory";
+    d->wants_own = true;
+    if (has_own) doctor_give_device(d, "cpu", "Halocline", "", "clang-15, haswell", "AMD EPYC");
+    doctor_conclude(d);
+    if (has_own) ck_assert_int_eq(d->finding_count, 0);
+    if (!has_own)
+      doctor_expect(d, true, "The program clang-15 or newer makes", "apt install clang");
+    doctor_end(d);
+  }
+}
+END_TEST
+
 START_TEST(test_gpu_beside_a_processor) {
   doctor *d = doctor_begin();
   doctor_give_gpu(d, DOCTOR_NVIDIA, "nvidia", "/dev/nvidia0");
@@ -203,6 +221,7 @@ int main(void) {
   tcase_add_test(tests, test_all_is_well);
   tcase_add_test(tests, test_untested_is_to_be_checked);
   tcase_add_test(tests, test_processor_without_clang);
+  tcase_add_test(tests, test_processor_alone);
   tcase_add_test(tests, test_gpu_beside_a_processor);
   tcase_add_test(tests, test_gpu_that_is_offered);
   tcase_add_test(tests, test_compiler_of_nvidia_is_missing);
