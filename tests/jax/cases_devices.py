@@ -46,13 +46,13 @@ def operations():
       "argsort": (lambda x: jnp.argsort(x, 1), a), "cumsum": (lambda x: (jnp.cumsum(x, 0), jnp.cumsum(x, 1)), a), "matmul": (lambda x, y: x @ y, a, b), "matvec": (lambda x, y: x @ y, a, v), "einsum": (lambda x: jnp.einsum("bij,bkj->bik", x, x), t), "transpose": (lambda x: x.T, a),
       "reshape": (lambda x: (x.reshape(4, 32), x.reshape(-1), x.reshape(2, 4, 4, 4)), a), "slice": (lambda x: (x[1:5, ::2], x[:, 3], x[:4]), a), "reverse": (lambda x: x[::-1, ::-1], a), "concatenate": (lambda x: (jnp.concatenate([x, x + 1], 0), jnp.concatenate([x, x[:, :3]], 1)), a),
       "pad": (lambda x: jnp.pad(x, ((1, 2), (0, 3))), a), "gather": (lambda x: (x[where], x[:, where]), a), "take": (lambda x, i: jnp.take_along_axis(x, i, 1), a, i), "scatter": (lambda x: (x.at[where].set(1.), x.at[:, where].add(2.), x.at[where, where].mul(3.)), a),
-      "dynamic": (lambda x: (lax.dynamic_slice(x, (2, 3), (3, 5)), lax.dynamic_update_slice(x, jnp.ones((3, 5)), (2, 3))), a), "top_k": (lambda x: lax.top_k(x, 3), a), "softmax": (lambda x: jax.nn.softmax(x, 1), a), "one_hot": (lambda x: jax.nn.one_hot(x, 16), i),
+      "dynamic": (lambda x: (lax.dynamic_slice(x, (2, 3), (3, 5)), lax.dynamic_update_slice(x, jnp.ones((3, 5), F32), (2, 3))), a), "top_k": (lambda x: lax.top_k(x, 3), a), "softmax": (lambda x: jax.nn.softmax(x, 1), a), "one_hot": (lambda x: jax.nn.one_hot(x, 16), i),
       "reduce_window": (lambda x: (lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), lax.reduce_window(x, 0., lax.add, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")), image),
       "fft": (lambda x: jnp.fft.fft(x, axis=1), a), "cholesky": (jnp.linalg.cholesky, matrices), "scan": (lambda x: lax.scan(lambda c, r: (c + r, c * r), jnp.zeros(16), x), a), "while": (lambda x: lax.while_loop(lambda c: jnp.abs(c).sum() < 1e3, lambda c: c * 1.5, x), a),
       "cond": (lambda x: lax.cond(x.sum() > 0, lambda y: y * 2, lambda y: y - 1, x), a), "random": (lambda x: x + jax.random.normal(jax.random.key(0), x.shape), a), "permutation": (lambda x: jax.random.permutation(jax.random.key(1), x), a), "tile": (lambda x: jnp.tile(x, (2, 3)), a),
       "tril": (jnp.tril, a), "stack": (lambda x: jnp.stack([x, x * 2]), a), "histogram": (lambda x: jnp.histogram(x, 5), a), "median": (lambda x: jnp.median(x, 1), a), "bfloat16": (lambda x: x.astype(jnp.bfloat16) @ x.astype(jnp.bfloat16).T, a), "complex": (lambda x: ((x + 1j * x).prod(1), (x + 1j * x) @ (x - 1j * x).T), a),
       "logic": (lambda x: ((x > 0).all(1), (x > 1).any()), a), "int4": (lambda x: x.astype(jnp.int4) + x.astype(jnp.int4), i), "bitcast": (lambda x: lax.bitcast_convert_type(x, np.int8), a), "layer_norm": (lambda x: (x - x.mean(1, keepdims=True)) / jnp.sqrt(x.var(1, keepdims=True)), a),
-      "segment_sum": (lambda x: jax.ops.segment_sum(x, jnp.array(where), 8), a), "reduce_two": (lambda x: lax.reduce((x, x), (0., 1.), lambda p, q: (p[0] + q[0], p[1] * q[1]), (0,)), a), "remat": (jax.grad(lambda x: jax.checkpoint(lambda y: jnp.sin(jnp.cos(y)))(x).sum()), a),
+      "segment_sum": (lambda x: jax.ops.segment_sum(x, jnp.array(where), 8), a), "reduce_two": (lambda x: lax.reduce((x, x), (F32(0), F32(1)), lambda p, q: (p[0] + q[0], p[1] * q[1]), (0,)), a), "remat": (jax.grad(lambda x: jax.checkpoint(lambda y: jnp.sin(jnp.cos(y)))(x).sum()), a),
   }
 
   def apply(fn, args, n, devices):
@@ -159,8 +159,8 @@ def summands():
       v = product(a * k, b).astype(jnp.bfloat16).astype(jnp.float32)
       return (u + v, lax.dynamic_update_index_in_dim(all, v, k.astype(int), 0)), v[:4]
 
-    zeros = reshard(jnp.zeros((8, 8)), parted), reshard(jnp.zeros((3, 8, 8)), P(None, "x", None, unreduced={"y"}))
-    (u, all), rows = lax.scan(body, zeros, jnp.arange(3.))
+    zeros = reshard(jnp.zeros((8, 8), F32), parted), reshard(jnp.zeros((3, 8, 8), F32), P(None, "x", None, unreduced={"y"}))
+    (u, all), rows = lax.scan(body, zeros, jnp.arange(3, dtype=F32))
     u = lax.cond(a.sum() > 0, lambda u: u + u, lambda u: u, u)
     return whole(u), reshard(all.sum(0), P()), reshard(rows, P()), reshard(jnp.concatenate([u, u]).T, P())
 
