@@ -44,7 +44,8 @@ static int build_count(const halo_steps *steps, const bool *wanted, halo_map *se
     if (step->kind == HALO_STEP_KERNEL && wanted[step->unit]) {
       halo_strbuf name = {0};
       halo_strbuf_printf(&name, "%d %s", step->unit, step->kernel);
-      for (uint32_t d = 0; d < step->dims; d++) halo_strbuf_printf(&name, " %zu", step->local[d]);
+      for (uint32_t d = 0; d < step->grid.dims; d++)
+        halo_strbuf_printf(&name, " %zu", step->grid.local[d]);
       count += halo_map_set_text(seen, halo_strbuf_text(&name), seen) == NULL;
       halo_strbuf_deinit(&name);
     }
@@ -200,21 +201,21 @@ halo_status halo_unit_kernel(const halo_built_unit *unit, const halo_step *step,
 halo_status halo_unit_fit(const halo_built_unit *unit, const halo_step *step, cl_kernel kernel,
                           size_t local[3]) {
   size_t most = 0, wanted = 1;
-  for (int d = 0; d < 3; d++) local[d] = step->local[d];
-  for (uint32_t d = 0; d < step->dims; d++) wanted *= local[d];
+  for (int d = 0; d < 3; d++) local[d] = step->grid.local[d];
+  for (uint32_t d = 0; d < step->grid.dims; d++) wanted *= local[d];
   HALO_TRY(halo_cl_check(
       halo_cl.clGetKernelWorkGroupInfo(kernel, unit->program->device->id, CL_KERNEL_WORK_GROUP_SIZE,
                                        sizeof most, &most, NULL),
       step->label));
   if (most == 0 || wanted <= most) return HALO_OK;
-  if (!step->any_local) {
+  if (!step->grid.any_local) {
     return halo_fail(HALO_UNIMPLEMENTED,
                      "%s needs work groups of %zu, and the device %s gives this kernel %zu; "
                      "HALO_KERNELS with a minus sign before the kernel's name leaves it out",
                      step->label, wanted, unit->program->device->caps.name, most);
   }
   /* Halves of what divides the global size divide it too, and so does 1. */
-  for (uint32_t d = step->dims; d-- > 0;) {
+  for (uint32_t d = step->grid.dims; d-- > 0;) {
     while (wanted > most && local[d] > 1) {
       wanted /= local[d];
       local[d] = local[d] % 2 == 0 ? local[d] / 2 : 1;

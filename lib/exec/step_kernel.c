@@ -89,13 +89,13 @@ static halo_status kernel_start(halo_run *run, const halo_step *step, void *data
   if (compiles) event = &storage;
   if (compiles) HALO_TRY(halo_cl_check_compiler(device));
   state->was_launched = true;
-  cl_int code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL,
-                                               step->global, state->local, 0, NULL, event);
+  cl_int code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, NULL,
+                                               step->grid.global, state->local, 0, NULL, event);
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES) {
     /* OpenCL may allocate only now; what the cache holds may be what is missing. */
     halo_cl_memory_trim(device);
-    code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->dims, NULL, step->global,
-                                          state->local, 0, NULL, event);
+    code = halo_cl.clEnqueueNDRangeKernel(run->queue, state->handle, step->grid.dims, NULL,
+                                          step->grid.global, state->local, 0, NULL, event);
   }
   HALO_TRY(halo_cl_check(code, step->label));
   if (compiles) kernel_watch(device, storage);

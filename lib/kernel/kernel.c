@@ -35,6 +35,39 @@ void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_ke
   halo_strbuf_append_n(out, from, (size_t)(end - from));
 }
 
+/* ---- Launches ---- */
+
+halo_grid halo_grid_line(int64_t items, size_t local) {
+  return (halo_grid){.dims = 1,
+                     .global = {((size_t)items + local - 1) / local * local},
+                     .local = {local},
+                     .items = (size_t)items};
+}
+
+size_t halo_grid_width(const halo_grid *grid) {
+  return grid->items ? grid->items : grid->global[0];
+}
+
+size_t halo_grid_height(const halo_grid *grid) { return grid->dims > 1 ? grid->global[1] : 1; }
+
+double halo_grid_count(const halo_grid *grid) {
+  double count = 1;
+  for (uint32_t d = 0; d < grid->dims; d++) count *= (double)grid->global[d];
+  return count;
+}
+
+double halo_grid_groups(const halo_grid *grid) {
+  double groups = 1;
+  for (uint32_t d = 0; d < grid->dims; d++) groups *= (double)(grid->global[d] / grid->local[d]);
+  return groups;
+}
+
+bool halo_grid_is_apart(const halo_grid *grid) {
+  bool apart = true;
+  for (uint32_t d = 0; d < grid->dims; d++) apart &= grid->local[d] == 1;
+  return apart;
+}
+
 /* ---- Kernels ---- */
 
 void halo_kernel_declare(halo_strbuf *out, const halo_kernel_param *params, int32_t count) {

@@ -42,6 +42,28 @@ typedef enum halo_kernel_form {
 void halo_text_render(halo_strbuf *out, const char *text, size_t length, halo_kernel_form form,
                       const char *unit);
 
+/* ---- Launches ---- */
+
+/* The shape of a launch. */
+typedef struct halo_grid {
+  uint32_t dims;              /* 1 to 3 */
+  size_t global[3], local[3]; /* work items along each dimension, of all and of a group */
+  size_t
+      items; /* along the first one, of which those from here on do nothing; 0: all do something */
+  bool any_local; /* groups of any size will do: their work items share nothing */
+} halo_grid;
+
+/* So many work items, or a few more that do nothing, in groups of `local`. */
+halo_grid halo_grid_line(int64_t items, size_t local);
+/* Work items along the first dimension that do something, and along the second. */
+size_t halo_grid_width(const halo_grid *grid);
+size_t halo_grid_height(const halo_grid *grid);
+/* All work items, and groups. */
+double halo_grid_count(const halo_grid *grid);
+double halo_grid_groups(const halo_grid *grid);
+/* Whether each work item is a group of its own. */
+bool halo_grid_is_apart(const halo_grid *grid);
+
 /* ---- Kernels ---- */
 
 /* Meaning of a kernel's arguments by value. */

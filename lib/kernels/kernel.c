@@ -95,7 +95,7 @@ halo_launch *halo_kernel_launch(halo_lowering *l, const halo_emitter *e, const h
       .args =
           halo_arena_copy(l->arena, e->args.data, sizeof(halo_kernel_arg) * (size_t)e->args.count),
       .arg_count = e->args.count,
-      .dims = 1,
+      .grid = {.dims = 1},
       .in_place = in_place,
       .sections = e->sections,
   };
@@ -132,10 +132,6 @@ size_t halo_kernel_local_size(const halo_caps *caps, int64_t items) {
 }
 
 void halo_launch_items(const halo_caps *caps, halo_launch *launch, int64_t items) {
-  size_t local = halo_kernel_local_size(caps, items);
-  launch->dims = 1;
-  launch->any_local = true;
-  launch->items = (size_t)items;
-  launch->local[0] = local;
-  launch->global[0] = ((size_t)items + local - 1) / local * local;
+  launch->grid = halo_grid_line(items, halo_kernel_local_size(caps, items));
+  launch->grid.any_local = true;
 }

@@ -20,11 +20,7 @@ typedef struct halo_launch {
   const char *label;         /* what people read: "fusion.3 reduce:row" */
   const halo_kernel_arg *args;
   int32_t arg_count;
-  uint32_t dims; /* 1 to 3 */
-  size_t global[3], local[3];
-  size_t
-      items; /* along the first dimension, of which those from here on do nothing; 0: all do something */
-  bool any_local; /* groups of any size will do: they share nothing */
+  halo_grid grid;
   /* Input `i` is read by each work item only where the same work item then writes the output, so
    * that the output may take the input's buffer: bit i. */
   uint64_t in_place;

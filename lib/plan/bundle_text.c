@@ -113,8 +113,8 @@ static void bundle_put_call(bundle_text *t, const bundle_body *body, const char 
   const halo_step *step = body->members[0];
   lower_unit_name(&t->code, step->kernel, number);
   const char *zero = lower_is_narrow(step) ? " + h_zero(t)" : "";
-  halo_strbuf_printf(&t->code, "(x%s, %s%s%s", zero, step->dims > 1 ? "y" : "0",
-                     step->dims > 1 ? zero : "", names);
+  halo_strbuf_printf(&t->code, "(x%s, %s%s%s", zero, step->grid.dims > 1 ? "y" : "0",
+                     step->grid.dims > 1 ? zero : "", names);
   for (int32_t v = 0; v < step->value_count; v++) {
     halo_strbuf_printf(&t->code, ", own[%d]", BUNDLE_VALUES + v);
   }
@@ -124,7 +124,7 @@ static void bundle_put_call(bundle_text *t, const bundle_body *body, const char 
 /* A piece of a member: the call for each of its work items. */
 static void bundle_put_piece(bundle_text *t, const bundle_body *body, const char *number,
                              const char *names) {
-  bool rows = body->members[0]->dims > 1;
+  bool rows = body->members[0]->grid.dims > 1;
   halo_strbuf *code = &t->code;
   if (t->group > 1) {
     halo_strbuf_printf(code, "    const long i = first + (long)(" HALO_GLOBAL_ID_0 " %% %zu);\n",
@@ -219,14 +219,15 @@ static int64_t bundle_divide_up(int64_t x, int64_t by) { return (x + by - 1) / b
 /* How a member is cut into pieces. Gives their number. */
 static int64_t bundle_cut(const bundle_text *t, const halo_step *step, double work, double piece,
                           int64_t row[BUNDLE_VALUES]) {
-  int64_t along = (int64_t)(step->items ? step->items : step->global[0]);
-  int64_t across = step->dims > 1 ? (int64_t)step->global[1] : 1;
+  int64_t along = (int64_t)halo_grid_width(&step->grid);
+  int64_t across = (int64_t)halo_grid_height(&step->grid);
   row[BUNDLE_WIDTH] = along;
   if (t->group > 1) {
     row[BUNDLE_ITEMS] = along * across;
     row[BUNDLE_PIECE] = (int64_t)t->group;
   } else {
-    int64_t items = step->dims > 1 ? across : along, least = step->dims > 1 ? 1 : BUNDLE_ALIGNMENT;
+    bool rows = step->grid.dims > 1;
+    int64_t items = rows ? across : along, least = rows ? 1 : BUNDLE_ALIGNMENT;
     int64_t pieces = (int64_t)(work / piece);
     int64_t most = bundle_divide_up(items, least);
     if (pieces > most) pieces = most;
@@ -324,11 +325,8 @@ halo_status bundle_make(lower_state *s, const halo_target *target, const bundle 
   launch->unit = bundle_make_unit(&t, launch->kernel);
   bundle_set_args(&t, lower_constant_leaf(s, table, "shares of a bundle"), launch);
   halo_literal_release(table);
-  launch->dims = 1;
-  launch->local[0] = t.group;
-  launch->global[0] = (size_t)pieces * t.group;
-  for (int d = 1; d < 3; d++) launch->local[d] = launch->global[d] = 1;
-  launch->any_local = t.group > 1;
+  launch->grid = halo_grid_line(pieces * (int64_t)t.group, t.group);
+  launch->grid.any_local = t.group > 1;
   halo_vec_deinit(&t.offset);
   halo_vec_deinit(&t.whole);
   halo_strbuf_deinit(&t.pointers);

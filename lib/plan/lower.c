@@ -137,7 +137,8 @@ halo_status lower_computation(lower_state *s, halo_computation *computation, con
 
 static bool lower_is_one_group(const halo_step *step) {
   bool one = true;
-  for (uint32_t d = 0; d < step->dims; d++) one = one && step->global[d] == step->local[d];
+  for (uint32_t d = 0; d < step->grid.dims; d++)
+    one = one && step->grid.global[d] == step->grid.local[d];
   return one;
 }
 

@@ -92,11 +92,7 @@ static void lower_launch(lower_state *s, halo_steps *steps, const halo_launch *l
       lower_step(s, steps, launch->gemm ? HALO_STEP_LIBRARY : HALO_STEP_KERNEL, launch->label);
   step->unit = binding->unit;
   step->kernel = launch->kernel ? halo_arena_strdup(&s->plan->arena, launch->kernel->name) : NULL;
-  step->dims = launch->dims;
-  memcpy(step->global, launch->global, sizeof step->global);
-  memcpy(step->local, launch->local, sizeof step->local);
-  step->items = launch->items;
-  step->any_local = launch->any_local;
+  step->grid = launch->grid;
   if (launch->gemm) {
     step->gemm = halo_arena_copy(&s->plan->arena, launch->gemm, sizeof *launch->gemm);
   }

@@ -76,10 +76,8 @@ typedef struct unit_plain {
 
 static void unit_note_plain(void *data, halo_step *step) {
   const unit_plain *p = data;
-  if (step->unit < 0 || step->any_local) return;
-  bool alone = p->alone;
-  for (uint32_t d = 0; d < step->dims; d++) alone = alone && step->local[d] == 1;
-  p->of_unit[step->unit] &= alone;
+  if (step->unit < 0 || step->grid.any_local) return;
+  p->of_unit[step->unit] &= p->alone && halo_grid_is_apart(&step->grid);
 }
 
 bool *lower_plain_units(const lower_state *s) {
@@ -90,7 +88,7 @@ bool *lower_plain_units(const lower_state *s) {
 }
 
 bool lower_is_plain(const bool *plain_units, const halo_step *step) {
-  bool plain = plain_units[step->unit] && step->dims <= 2;
+  bool plain = plain_units[step->unit] && step->grid.dims <= 2;
   for (int32_t v = 0; v < step->value_count; v++) {
     plain = plain && step->values[v].what == HALO_VALUE_NUMBER;
   }

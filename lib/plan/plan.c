@@ -112,12 +112,12 @@ static void plan_print_launch(halo_strbuf *out, const halo_step *step) {
   halo_strbuf_char(out, ' ');
   halo_plan_kernel_name(out, step->kernel, step->unit);
   halo_strbuf_append(out, " global");
-  for (uint32_t d = 0; d < step->dims; d++) {
-    halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->global[d]);
+  for (uint32_t d = 0; d < step->grid.dims; d++) {
+    halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->grid.global[d]);
   }
   halo_strbuf_append(out, " local");
-  for (uint32_t d = 0; d < step->dims; d++) {
-    halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->local[d]);
+  for (uint32_t d = 0; d < step->grid.dims; d++) {
+    halo_strbuf_printf(out, "%s%zu", d ? "x" : " ", step->grid.local[d]);
   }
 }
 

@@ -80,10 +80,7 @@ struct halo_step {
   /* kernel */
   int32_t unit;       /* that holds the kernel; -1 when the step has none */
   const char *kernel; /* its name there, "u@_k0_row": see halo_plan_unit */
-  uint32_t dims;
-  size_t global[3], local[3];
-  size_t items;   /* along the first dimension, the others do nothing; 0: all do something */
-  bool any_local; /* smaller groups will do too */
+  halo_grid grid;     /* of a kernel */
   bool
       ordered; /* others are to come before or behind it that share nothing with it: it keeps its place */
   halo_plan_value *values;

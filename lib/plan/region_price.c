@@ -71,13 +71,8 @@ static region_price region_price_branches(const region_state *e, const halo_step
 /* How many times longer a step takes one work group alone: not longer than it has groups, which is one for what a
  * work item does in order. */
 static double region_slower(const region_state *e, const halo_step *step) {
-  double groups = 1;
   if (step->kind != HALO_STEP_KERNEL) return e->slower;
-  for (uint32_t d = 0; d < step->dims; d++) {
-    size_t local = step->local[d] ? step->local[d] : 1;
-    size_t along = (step->global[d] + local - 1) / local;
-    groups *= (double)along;
-  }
+  double groups = halo_grid_groups(&step->grid);
   return groups < e->slower ? groups : e->slower;
 }
 
@@ -86,8 +81,7 @@ static double region_slower(const region_state *e, const halo_step *step) {
 static double region_rounds(const region_state *e, const halo_step *step) {
   enum { WORD = 4, WORD_ROUNDS = 8 };
   halo_plan_work work = halo_step_work(step);
-  double items = 1, group = (double)e->group;
-  for (uint32_t d = 0; d < step->dims; d++) items *= (double)step->global[d];
+  double items = halo_grid_count(&step->grid), group = (double)e->group;
   if (step->kind == HALO_STEP_COPY) return (double)step->bytes / group;
   double done = work.flops > 0 ? work.flops : work.traffic / WORD * WORD_ROUNDS;
   return (items + done) / (items < group ? items : group);

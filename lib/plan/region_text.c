@@ -213,9 +213,9 @@ static void region_put_place(region_text *t, const halo_step *step, bool own, si
  * kernel, or in a function of the step. */
 static void region_put_items(region_text *t, const halo_step *step, bool own, halo_strbuf *out) {
   char number[32];
-  bool rows = step->dims > 1;
-  size_t items = step->items ? step->items : step->global[0];
-  if (rows) halo_strbuf_printf(out, "for (size_t y = 0; y < %zu; ++y) ", step->global[1]);
+  bool rows = step->grid.dims > 1;
+  size_t items = halo_grid_width(&step->grid);
+  if (rows) halo_strbuf_printf(out, "for (size_t y = 0; y < %zu; ++y) ", step->grid.global[1]);
   halo_strbuf_printf(out, "for (size_t x = %s; x < %zu; x += %zu) ", region_item(t), items,
                      t->e->group);
   region_number_text(t, step->unit, number);
@@ -223,7 +223,7 @@ static void region_put_items(region_text *t, const halo_step *step, bool own, ha
   halo_strbuf_char(out, '(');
   region_put_place(t, step, own, items, "x", out);
   halo_strbuf_append(out, ", ");
-  region_put_place(t, step, own, rows ? step->global[1] : 1, rows ? "y" : "0", out);
+  region_put_place(t, step, own, halo_grid_height(&step->grid), rows ? "y" : "0", out);
   for (int32_t a = 0; a < step->arg_count; a++) {
     const halo_plan_arg *arg = &step->args[a];
     int32_t place = own ? a : region_arg(t, arg->buffer, arg->written);
@@ -258,7 +258,7 @@ static bool region_is_function(const region_text *t, const halo_step *step) {
 
 static void region_emit_kernel(region_text *t, const halo_step *step) {
   enum { VECTOR = 16 };
-  t->many |= (step->items ? step->items : step->global[0]) >= VECTOR;
+  t->many |= halo_grid_width(&step->grid) >= VECTOR;
   region_add_unit(t, step->unit);
   bool alone = t->e->group == 1;
   bool shared = alone && region_count_calls(t->run->steps, t->run->count, step->unit) > 1;

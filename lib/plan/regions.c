@@ -137,9 +137,7 @@ static halo_step region_launch(const region_state *e, const region_kernel *kerne
                      .unit = kernel->unit,
                      .args = kernel->args,
                      .arg_count = kernel->arg_count,
-                     .dims = 1,
-                     .global = {e->group, 1, 1},
-                     .local = {e->group, 1, 1},
+                     .grid = halo_grid_line((int64_t)e->group, e->group),
                      .trips = -1};
 }
 

@@ -67,6 +67,28 @@ START_TEST(bytes) {
 }
 END_TEST
 
+/* ---- Launches ---- */
+
+START_TEST(grids) {
+  halo_grid line = halo_grid_line(100, 32);
+  ck_assert_uint_eq(line.global[0], 128);
+  ck_assert_uint_eq(halo_grid_width(&line), 100);
+  ck_assert_uint_eq(halo_grid_height(&line), 1);
+  ck_assert_double_eq(halo_grid_count(&line), 128);
+  ck_assert_double_eq(halo_grid_groups(&line), 4);
+  ck_assert(!line.any_local && !halo_grid_is_apart(&line));
+  halo_grid plane = {.dims = 2, .global = {6, 5}, .local = {1, 1}};
+  ck_assert_uint_eq(halo_grid_width(&plane), 6);
+  ck_assert_uint_eq(halo_grid_height(&plane), 5);
+  ck_assert_double_eq(halo_grid_count(&plane), 30);
+  ck_assert_double_eq(halo_grid_groups(&plane), 30);
+  ck_assert(halo_grid_is_apart(&plane));
+  plane.local[1] = 5;
+  ck_assert_double_eq(halo_grid_groups(&plane), 6);
+  ck_assert(!halo_grid_is_apart(&plane));
+}
+END_TEST
+
 /* ---- Kernels ---- */
 
 static const halo_kernel_param params[] = {
@@ -115,6 +137,7 @@ int main(void) {
   tcase_add_test(tests, sizes);
   tcase_add_test(tests, units);
   tcase_add_test(tests, bytes);
+  tcase_add_test(tests, grids);
   tcase_add_test(tests, parameters);
   tcase_add_test(tests, made);
   suite_add_tcase(suite, tests);

@@ -186,9 +186,9 @@ static halo_status attention_write(attention_text *t, const char *how) {
   halo_parts_finish(parts, &k);
   halo_launch *launch =
       halo_parts_launch(parts, halo_arena_printf(l->arena, "%s attention:%s", l->name, how));
-  launch->any_local = t->local == 1;
-  launch->local[0] = (size_t)t->local;
-  launch->global[0] = (size_t)(groups * tiles * t->local);
+  launch->grid.any_local = t->local == 1;
+  launch->grid.local[0] = (size_t)t->local;
+  launch->grid.global[0] = (size_t)(groups * tiles * t->local);
   return halo_parts_end(parts);
 }
 

@@ -128,12 +128,12 @@ static halo_status conv_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_BKFAST", turned ? lhs_k : rhs_k);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "conv:tile");
-  launch->dims = 3;
-  launch->local[0] = launch->local[1] = 16;
-  launch->local[2] = 1;
-  launch->global[0] = (size_t)((columns + 63) / 64 * 16);
-  launch->global[1] = (size_t)((rows + 63) / 64 * 16);
-  launch->global[2] = (size_t)v.products;
+  launch->grid.dims = 3;
+  launch->grid.local[0] = launch->grid.local[1] = 16;
+  launch->grid.local[2] = 1;
+  launch->grid.global[0] = (size_t)((columns + 63) / 64 * 16);
+  launch->grid.global[1] = (size_t)((rows + 63) / 64 * 16);
+  launch->grid.global[2] = (size_t)v.products;
   return halo_parts_end(&p);
 }
 

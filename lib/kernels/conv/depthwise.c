@@ -206,8 +206,8 @@ halo_status halo_conv_depthwise_lower(halo_lowering *l) {
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "conv:depthwise");
   int64_t size = v->conv->shape->dims[v->dims->out_spatial[d.along]];
-  launch->local[0] = DEPTHWISE_GROUP;
-  launch->global[0] = (size_t)halo_panels_round_up(
+  launch->grid.local[0] = DEPTHWISE_GROUP;
+  launch->grid.global[0] = (size_t)halo_panels_round_up(
       depthwise_product(&d.lines) * ((size + d.block - 1) / d.block), DEPTHWISE_GROUP);
   return halo_parts_end(&p);
 }

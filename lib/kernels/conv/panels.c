@@ -253,8 +253,8 @@ static halo_status conv_image_lower(halo_lowering *l, const halo_conv_view *v,
   halo_template_define_int(&k, "H_I", image->dims[inner]);
   halo_parts_finish(&parts, &k);
   halo_launch *launch = halo_parts_launch(&parts, "conv:panels image");
-  launch->local[0] = 1;
-  launch->global[0] = (size_t)lines;
+  launch->grid.local[0] = 1;
+  launch->grid.global[0] = (size_t)lines;
   return halo_parts_end(&parts);
 }
 

@@ -503,12 +503,12 @@ static halo_status dot_tile_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_BKFAST", v.rhs.contract.stride == 1);
   halo_parts_finish(&t.parts, &k);
   halo_launch *launch = halo_parts_launch(&t.parts, "dot:tile");
-  launch->dims = 3;
-  launch->local[0] = launch->local[1] = 16;
-  launch->local[2] = 1;
-  launch->global[0] = (size_t)((v.n + 63) / 64 * 16);
-  launch->global[1] = (size_t)((v.m + 63) / 64 * 16);
-  launch->global[2] = (size_t)v.batch;
+  launch->grid.dims = 3;
+  launch->grid.local[0] = launch->grid.local[1] = 16;
+  launch->grid.local[2] = 1;
+  launch->grid.global[0] = (size_t)((v.n + 63) / 64 * 16);
+  launch->grid.global[1] = (size_t)((v.m + 63) / 64 * 16);
+  launch->grid.global[2] = (size_t)v.batch;
   HALO_TRY(halo_parts_end(&t.parts));
   return dot_finish(&t);
 }

@@ -408,8 +408,8 @@ halo_status fft_pass_lower(halo_lowering *l, const fft_pass *pass) {
     int64_t along = pass_is_interleaved(pass) ? pass->inner : pass->lead;
     int64_t groups = (along + pass->lanes - 1) / pass->lanes;
     if (pass_is_interleaved(pass)) groups *= pass->lead;
-    launch->local[0] = (size_t)pass->items;
-    launch->global[0] = (size_t)(groups * pass->items);
+    launch->grid.local[0] = (size_t)pass->items;
+    launch->grid.global[0] = (size_t)(groups * pass->items);
   }
   return halo_parts_end(&w.parts);
 }

@@ -93,11 +93,11 @@ static halo_status cholesky_group_lower(halo_lowering *l) {
   halo_template_define_int(&k, "H_Y", (long long)group[1]);
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, "cholesky:group");
-  launch->dims = 2;
-  launch->local[0] = group[0];
-  launch->local[1] = group[1];
-  launch->global[0] = group[0] * (size_t)batch;
-  launch->global[1] = group[1];
+  launch->grid.dims = 2;
+  launch->grid.local[0] = group[0];
+  launch->grid.local[1] = group[1];
+  launch->grid.global[0] = group[0] * (size_t)batch;
+  launch->grid.global[1] = group[1];
   return halo_parts_end(&p);
 }
 
@@ -168,10 +168,10 @@ static halo_status cholesky_panels_lower(halo_lowering *l) {
       if (p.e.args.data[a].role == HALO_ROLE_VALUE) p.e.args.data[a].number = turn;
     }
     halo_launch *launch = halo_parts_launch(&p, "cholesky:panels");
-    launch->dims = 2;
-    launch->local[0] = launch->local[1] = 1;
-    launch->global[0] = (size_t)(cut.panels - turn);
-    launch->global[1] = (size_t)batch;
+    launch->grid.dims = 2;
+    launch->grid.local[0] = launch->grid.local[1] = 1;
+    launch->grid.global[0] = (size_t)(cut.panels - turn);
+    launch->grid.global[1] = (size_t)batch;
   }
   return halo_parts_end(&p);
 }

@@ -60,11 +60,11 @@ static halo_status lapack_lower(halo_lowering *l, bool alone) {
   if (alone) {
     lapack_launch_items(l->caps, launch, v.batch);
   } else {
-    launch->dims = 2;
-    launch->local[0] = group[0];
-    launch->local[1] = group[1];
-    launch->global[0] = group[0] * (size_t)v.batch;
-    launch->global[1] = group[1];
+    launch->grid.dims = 2;
+    launch->grid.local[0] = group[0];
+    launch->grid.local[1] = group[1];
+    launch->grid.global[0] = group[0] * (size_t)v.batch;
+    launch->grid.global[1] = group[1];
   }
   return halo_parts_end(&p);
 }

@@ -243,24 +243,24 @@ static void loop_launch(halo_launch *launch, const halo_caps *caps, const loop_s
     along = s->row / step;
     across = s->items / s->row;
     local = loop_row_group(caps, along);
-    launch->dims = 2;
+    launch->grid.dims = 2;
   } else {
     int64_t most = caps->max_work_group == 1 ? 1 : 64;
     while (local < most && along % (2 * local) == 0) local *= 2;
   }
-  launch->any_local = true;
-  launch->items = (size_t)along;
-  launch->local[0] = (size_t)local;
-  launch->global[0] = (size_t)((along + local - 1) / local * local);
-  launch->local[1] = launch->local[2] = launch->global[2] = 1;
-  launch->global[1] = (size_t)across;
+  launch->grid.any_local = true;
+  launch->grid.items = (size_t)along;
+  launch->grid.local[0] = (size_t)local;
+  launch->grid.global[0] = (size_t)((along + local - 1) / local * local);
+  launch->grid.local[1] = launch->grid.local[2] = launch->grid.global[2] = 1;
+  launch->grid.global[1] = (size_t)across;
   /* Several short rows a group, and still something to do for every core. */
   int64_t most = caps->max_work_group == 1 ? 1 : s->line ? 64 : LOOP_GROUP, rows = 1;
   while (across % (2 * rows) == 0 && 2 * rows * local <= most &&
          2 * rows * local * (int64_t)caps->compute_units <= along * across) {
     rows *= 2;
   }
-  launch->local[1] = (size_t)rows;
+  launch->grid.local[1] = (size_t)rows;
 }
 
 const halo_integer *halo_loop_start(halo_emitter *e, int64_t items, int64_t row) {

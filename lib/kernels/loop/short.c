@@ -169,8 +169,8 @@ void halo_loop_launch_short(const halo_lowering *l, halo_launch *launch, const h
     local = SHORT_GROUP / (SHORT_ROWS * s->length);
   if (local < 1) local = 1;
   while (items % local != 0) local--;
-  launch->dims = 1;
-  launch->any_local = true;
-  launch->items = launch->global[0] = (size_t)items;
-  launch->local[0] = (size_t)local;
+  launch->grid.dims = 1;
+  launch->grid.any_local = true;
+  launch->grid.items = launch->grid.global[0] = (size_t)items;
+  launch->grid.local[0] = (size_t)local;
 }

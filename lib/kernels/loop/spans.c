@@ -148,10 +148,10 @@ void halo_loop_launch_spans(const halo_lowering *l, halo_launch *launch, const h
   if (local > SPANS_GROUP / s->columns) local = SPANS_GROUP / s->columns;
   if (local < 1) local = 1;
   while (s->rows % local != 0) local--;
-  launch->dims = 1;
-  launch->any_local = true;
-  launch->items = launch->global[0] = (size_t)s->rows;
-  launch->local[0] = (size_t)local;
+  launch->grid.dims = 1;
+  launch->grid.any_local = true;
+  launch->grid.items = launch->grid.global[0] = (size_t)s->rows;
+  launch->grid.local[0] = (size_t)local;
 }
 
 /* Elements that are a register of 64 bytes, by the largest type of what is computed of each. */

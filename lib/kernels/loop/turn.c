@@ -141,17 +141,17 @@ static void turn_register_holes(const halo_parts *t, halo_template *k, const hal
 static void turn_size_launch(halo_launch *launch, bool local, size_t tiles_p, size_t tiles_o,
                              size_t batch) {
   if (local) {
-    launch->dims = 3;
-    launch->global[0] = tiles_o * TURN_SIZE;
-    launch->global[1] = tiles_p * TURN_ROWS;
-    launch->global[2] = batch;
-    launch->local[0] = TURN_SIZE;
-    launch->local[1] = TURN_ROWS;
-    launch->local[2] = 1;
+    launch->grid.dims = 3;
+    launch->grid.global[0] = tiles_o * TURN_SIZE;
+    launch->grid.global[1] = tiles_p * TURN_ROWS;
+    launch->grid.global[2] = batch;
+    launch->grid.local[0] = TURN_SIZE;
+    launch->grid.local[1] = TURN_ROWS;
+    launch->grid.local[2] = 1;
     return;
   }
-  launch->global[0] = tiles_p * tiles_o * batch;
-  launch->local[0] = launch->global[0] % 4 == 0 && launch->global[0] >= 64 ? 4 : 1;
+  launch->grid.global[0] = tiles_p * tiles_o * batch;
+  launch->grid.local[0] = launch->grid.global[0] % 4 == 0 && launch->grid.global[0] >= 64 ? 4 : 1;
 }
 
 /* The helpers: an element in storage form, so that the tile is no larger than the data, and where in

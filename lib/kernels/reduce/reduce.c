@@ -366,10 +366,8 @@ static void reduce_size_launch(const halo_reduce_text *t, const halo_reduce_cut 
   } else {
     work *= cut->local;
   }
-  launch->any_local = cut->columns || cut->local == 1;
-  launch->items = (size_t)work;
-  launch->local[0] = local;
-  launch->global[0] = ((size_t)work + local - 1) / local * local;
+  launch->grid = halo_grid_line(work, local);
+  launch->grid.any_local = cut->columns || cut->local == 1;
 }
 
 /* One kernel: helper functions for input and output, then the template. */

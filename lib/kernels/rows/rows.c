@@ -80,10 +80,8 @@ static halo_status rows_end(halo_lowering *l, halo_rows_text *t, const char *how
     const char *label = halo_arena_printf(l->arena, "%s rows:%s", l->name, how);
     uint64_t in_place = rows_in_place(l, &t->v, t->local > 1);
     halo_launch *launch = halo_kernel_add(l, &t->e, t->name, label, in_place);
-    launch->any_local = t->local == 1;
-    launch->items = (size_t)items;
-    launch->local[0] = local;
-    launch->global[0] = ((size_t)items + local - 1) / local * local;
+    launch->grid = halo_grid_line(items, local);
+    launch->grid.any_local = t->local == 1;
   }
   halo_status status = t->e.status;
   halo_rows_text_deinit(t);

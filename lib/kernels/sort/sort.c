@@ -92,8 +92,8 @@ static sort_blocks sort_cut(const halo_sort_records *r, int64_t n) {
 }
 
 static void sort_launch_groups(halo_launch *launch, int64_t groups, int64_t local) {
-  launch->local[0] = (size_t)local;
-  launch->global[0] = (size_t)(groups * local);
+  launch->grid.local[0] = (size_t)local;
+  launch->grid.global[0] = (size_t)(groups * local);
 }
 
 void halo_sort_block_kernel(const halo_sort_records *r, halo_parts *p, int64_t n, int64_t keep,

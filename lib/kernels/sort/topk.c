@@ -53,8 +53,8 @@ static void topk_pieces_kernel(const halo_sort_records *r, halo_parts *p, const 
   halo_parts_finish(p, &k);
   int64_t items = r->rows * level->pieces;
   halo_launch *launch = halo_parts_launch(p, "topk:select");
-  launch->local[0] = 1; /* long work items, with memory of their own */
-  launch->global[0] = (size_t)items;
+  launch->grid.local[0] = 1; /* long work items, with memory of their own */
+  launch->grid.global[0] = (size_t)items;
 }
 
 static halo_status topk_step(const halo_sort_records *r, int number, const topk_level *level,

@@ -202,12 +202,13 @@ static halo_status scan_step(const scan_view *v, int step) {
   halo_parts_finish(&p, &k);
   halo_launch *launch = halo_parts_launch(&p, labels[step]);
   if (step == SCAN_BEFORE) {
-    launch->local[0] = (size_t)local;
-    launch->global[0] = (size_t)(rows * local);
+    launch->grid.local[0] = (size_t)local;
+    launch->grid.global[0] = (size_t)(rows * local);
   } else {
     int64_t items = (rows * v->chunks + v->lanes - 1) / v->lanes;
     halo_launch_items(caps, launch, items);
-    if (caps->is_cpu && items < 4096) launch->global[0] = (size_t)items, launch->local[0] = 1;
+    if (caps->is_cpu && items < 4096)
+      launch->grid.global[0] = (size_t)items, launch->grid.local[0] = 1;
   }
   return halo_parts_end(&p);
 }
