@@ -195,7 +195,15 @@ static inline int h_four(int a, int b, int c, int d) {
   return (int)(((uint)a & 0xff) | ((uint)b & 0xff) << 8 | ((uint)c & 0xff) << 16 | (uint)d << 24);
 }
 #define H_FOURS_TARGET __attribute__((target("avx512f,avx512vnni")))
-#define H_FOURS_16(x, y, c) as_int16(__builtin_ia32_vpdpbusd512(c, x, y))
+#if __clang_major__ >= 22
+typedef uchar h_fours_x __attribute__((vector_size(64)));
+typedef char h_fours_y __attribute__((vector_size(64)));
+#define H_FOURS(x, type) __builtin_astype(x, type)
+#else
+#define H_FOURS(x, type) (x)
+#endif
+#define H_FOURS_16(x, y, c) \
+  as_int16(__builtin_ia32_vpdpbusd512(c, H_FOURS(x, h_fours_x), H_FOURS(y, h_fours_y)))
 
 //! pairs_bf16
 /* The lanes of x and y are pairs of bf16, the first in the lower half: c plus the products of both, rounded twice; subnormals

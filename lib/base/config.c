@@ -265,3 +265,8 @@ const char *halo_config_drivers_dir(void) {
   if (!place) place = getenv("OPENCL_VENDOR_PATH");
   return place ? place : "/etc/OpenCL/vendors";
 }
+
+const char *halo_config_more_drivers(void) {
+  const char *names = getenv("OCL_ICD_FILENAMES");
+  return names && *names ? names : NULL;
+}

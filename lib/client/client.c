@@ -17,7 +17,7 @@ static halo_status client_local_device(const char *selector, int local, char *ou
   if (*out && strcmp(out, "gpu") != 0 && strcmp(out, "cpu") != 0) return HALO_OK;
   halo_cl_listing *list;
   int count, alike = 0;
-  HALO_TRY(halo_cl_enumerate(&list, &count));
+  HALO_TRY(halo_cl_enumerate(out, &list, &count));
   int chosen = halo_cl_choose(list, count, out);
   for (int pass = 0; pass < 2 && chosen >= 0; pass++) {
     for (int i = 0, seen = 0; i < count; i++) {
@@ -27,7 +27,7 @@ static halo_status client_local_device(const char *selector, int local, char *ou
         continue;
       }
       if (pass == 0) alike++;
-      if (pass == 1 && seen++ == local % alike) {
+      if (pass == 1 && alike > 1 && seen++ == local % alike) {
         snprintf(out, size, "%d:%d", list[i].platform, list[i].device);
       }
     }
@@ -40,7 +40,7 @@ static halo_status client_local_device(const char *selector, int local, char *ou
 static bool client_has_gpus(void) {
   halo_cl_listing *list;
   int count, found = 0;
-  if (halo_cl_enumerate(&list, &count) != HALO_OK) return false;
+  if (halo_cl_enumerate("", &list, &count) != HALO_OK) return false;
   int *chosen = halo_alloc(sizeof *chosen * ((size_t)count + 1));
   found = halo_cl_choose_several(list, count, "all-gpus", chosen);
   halo_free(chosen);

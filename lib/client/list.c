@@ -43,7 +43,7 @@ static halo_status list_find(const halo_cl_items *items, list_listings *all, int
   }
   int nulls = all->count, found = 0;
   halo_cl_listing *listings = NULL;
-  if (machine) HALO_TRY(halo_cl_enumerate(&listings, &found));
+  if (machine) HALO_TRY(halo_cl_enumerate(NULL, &listings, &found));
   for (int i = 0; i < found; i++) halo_vec_push(all, listings[i]);
   *uses = halo_alloc(sizeof **uses * (size_t)all->count);
   for (int i = 0; i < nulls; i++) (*uses)[i] = 1;

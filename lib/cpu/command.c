@@ -96,6 +96,14 @@ static bool command_fits(cl_mem mem, size_t offset, size_t size) {
   return offset <= mem->size && size <= mem->size - offset;
 }
 
+/* What is wrong with the arguments that commands on memory have in common. */
+static cl_int command_check(cl_command_queue queue, cl_mem mem, cl_uint count,
+                            const cl_event *waits) {
+  if (!queue) return CL_INVALID_COMMAND_QUEUE;
+  if (!mem) return CL_INVALID_MEM_OBJECT;
+  return cpu_waits_are_valid(count, waits) ? CL_SUCCESS : CL_INVALID_EVENT_WAIT_LIST;
+}
+
 static cl_int command_send(cpu_command *command, bool wait) {
   cl_command_queue queue = command->queue;
   cl_event event = command->event;
@@ -112,6 +120,8 @@ static cl_int command_send(cpu_command *command, bool wait) {
 cl_int CL_API_CALL cpu_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool wait,
                                            size_t offset, size_t size, void *to, cl_uint count,
                                            const cl_event *waits, cl_event *event) {
+  cl_int code = command_check(queue, from, count, waits);
+  if (code != CL_SUCCESS) return code;
   if (!command_fits(from, offset, size) || !to) return CL_INVALID_VALUE;
   cpu_command *command =
       command_create(queue, CL_COMMAND_READ_BUFFER, count, waits, event, command_copy);
@@ -125,6 +135,8 @@ cl_int CL_API_CALL cpu_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, 
 cl_int CL_API_CALL cpu_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem to, cl_bool wait,
                                             size_t offset, size_t size, const void *from,
                                             cl_uint count, const cl_event *waits, cl_event *event) {
+  cl_int code = command_check(queue, to, count, waits);
+  if (code != CL_SUCCESS) return code;
   if (!command_fits(to, offset, size) || !from) return CL_INVALID_VALUE;
   cpu_command *command =
       command_create(queue, CL_COMMAND_WRITE_BUFFER, count, waits, event, command_copy);
@@ -138,6 +150,8 @@ cl_int CL_API_CALL cpu_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem to, c
 cl_int CL_API_CALL cpu_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
                                            size_t from_offset, size_t to_offset, size_t size,
                                            cl_uint count, const cl_event *waits, cl_event *event) {
+  cl_int code = command_check(queue, from ? to : NULL, count, waits);
+  if (code != CL_SUCCESS) return code;
   if (!command_fits(from, from_offset, size) || !command_fits(to, to_offset, size)) {
     return CL_INVALID_VALUE;
   }
@@ -155,6 +169,8 @@ cl_int CL_API_CALL cpu_clEnqueueFillBuffer(cl_command_queue queue, cl_mem to, co
                                            size_t pattern_size, size_t offset, size_t size,
                                            cl_uint count, const cl_event *waits, cl_event *event) {
   cpu_command *command;
+  cl_int code = command_check(queue, to, count, waits);
+  if (code != CL_SUCCESS) return code;
   bool good = pattern && pattern_size > 0 && pattern_size <= sizeof command->copy.pattern &&
               size % pattern_size == 0 && command_fits(to, offset, size);
   if (!good) return CL_INVALID_VALUE;
@@ -174,7 +190,8 @@ void *CL_API_CALL cpu_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_
   (void)flags;
   cl_int ignored;
   if (!code) code = &ignored;
-  *code = command_fits(mem, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE;
+  *code = command_check(queue, mem, count, waits);
+  if (*code == CL_SUCCESS && !command_fits(mem, offset, size)) *code = CL_INVALID_VALUE;
   if (*code != CL_SUCCESS) return NULL;
   cpu_command *command =
       command_create(queue, CL_COMMAND_MAP_BUFFER, count, waits, event, command_nothing);
@@ -185,14 +202,16 @@ void *CL_API_CALL cpu_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_
 /* A command that does nothing but come in its turn. */
 static cl_int command_mark(cl_command_queue queue, cl_command_type type, cl_uint count,
                            const cl_event *waits, cl_event *event) {
+  if (!queue) return CL_INVALID_COMMAND_QUEUE;
+  if (!cpu_waits_are_valid(count, waits)) return CL_INVALID_EVENT_WAIT_LIST;
   return command_send(command_create(queue, type, count, waits, event, command_nothing), false);
 }
 
 cl_int CL_API_CALL cpu_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem, void *mapped,
                                                cl_uint count, const cl_event *waits,
                                                cl_event *event) {
-  (void)mem;
-  (void)mapped;
+  if (!mem) return CL_INVALID_MEM_OBJECT;
+  if (!mapped) return CL_INVALID_VALUE;
   return command_mark(queue, CL_COMMAND_UNMAP_MEM_OBJECT, count, waits, event);
 }
 
@@ -309,7 +328,9 @@ static void launch_take_arguments(cpu_command *command, cl_kernel kernel) {
 static cl_int launch_check(cl_kernel kernel, cl_uint dims, const size_t *global,
                            const size_t *local) {
   size_t items = 1;
+  if (!kernel) return CL_INVALID_KERNEL;
   if (dims < 1 || dims > 3) return CL_INVALID_WORK_DIMENSION;
+  if (!global) return CL_INVALID_GLOBAL_WORK_SIZE;
   for (cl_uint d = 0; d < dims; d++) {
     if (global[d] == 0 || global[d] > INT32_MAX) return CL_INVALID_GLOBAL_WORK_SIZE;
     if (local && (local[d] == 0 || global[d] % local[d])) return CL_INVALID_WORK_GROUP_SIZE;
@@ -329,6 +350,8 @@ cl_int CL_API_CALL cpu_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel 
                                               cl_event *event) {
   cl_int code = launch_check(kernel, dims, global, local);
   if (code != CL_SUCCESS) return code;
+  if (!queue) return CL_INVALID_COMMAND_QUEUE;
+  if (!cpu_waits_are_valid(count, waits)) return CL_INVALID_EVENT_WAIT_LIST;
   cpu_command *command =
       command_create(queue, CL_COMMAND_NDRANGE_KERNEL, count, waits, event, launch_run);
   for (cl_uint d = 0; d < 3; d++) {

@@ -17,6 +17,9 @@ int cpu_front_version(void);
 /* Bitcode of a program that is not optimised; false: it does not build, and *log (may be empty) says why. Free with halo_free. */
 bool cpu_front_compile(const char *source, const char *options, unsigned char **bitcode,
                        size_t *size, halo_strbuf *log);
+/* Seconds for which the program may neither use the processor nor say anything before it is ended, as it is when it has used ten
+ * times that of processor time. */
+extern double cpu_front_patience;
 
 /* ---- compile.c ---- */
 

@@ -9,10 +9,14 @@
 #include <unistd.h>
 
 enum {
-  DEVICE_GROUP = 1,               /* items of a group: kernels ask for no neighbours */
-  DEVICE_LOCAL_MEMORY = 1 << 20,  /* it is private memory */
-  DEVICE_PARAMETERS = 64 << 10,   /* bytes of a kernel's arguments */
-  DEVICE_ALIGNMENT_BITS = 128 * 8 /* of the largest vectors of OpenCL C */
+  DEVICE_GROUP = 1,                /* items of a group: kernels ask for no neighbours */
+  DEVICE_LOCAL_MEMORY = 1 << 20,   /* it is private memory */
+  DEVICE_PARAMETERS = 64 << 10,    /* bytes of a kernel's arguments */
+  DEVICE_ALIGNMENT_BITS = 128 * 8, /* of the largest vectors of OpenCL C */
+  DEVICE_FLOATS = CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_DENORM | CL_FP_FMA,
+  /* Of OpenCL 2.0. */
+  DEVICE_SVM_CAPABILITIES = 0x1053,
+  DEVICE_SVM_BUFFERS = 3 /* coarse- and fine-grained */
 };
 
 static struct _cl_platform_id device_platform = {&halo_cpu_dispatch};
@@ -21,8 +25,9 @@ static struct _cl_device_id device_whole = {.tag = &halo_cpu_dispatch};
 /* ---- The platform ---- */
 
 cl_int CL_API_CALL cpu_clGetPlatformIDs(cl_uint room, cl_platform_id *out, cl_uint *count) {
+  if (out ? room == 0 : !count) return CL_INVALID_VALUE;
   if (count) *count = 1;
-  if (out && room > 0) out[0] = &device_platform;
+  if (out) out[0] = &device_platform;
   return CL_SUCCESS;
 }
 
@@ -47,8 +52,9 @@ cl_int CL_API_CALL cpu_clGetDeviceIDs(cl_platform_id platform, cl_device_type ty
   (void)platform;
   if (!(type & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT))) return CL_DEVICE_NOT_FOUND;
   device_whole.units = cpu_pool_cores();
+  if (out ? room == 0 : !count) return CL_INVALID_VALUE;
   if (count) *count = 1;
-  if (out && room > 0) out[0] = &device_whole;
+  if (out) out[0] = &device_whole;
   return CL_SUCCESS;
 }
 
@@ -87,119 +93,134 @@ static cl_uint device_vector(void) {
   return strcmp(march, "skylake-avx512") == 0 ? 64 : strcmp(march, "haswell") == 0 ? 32 : 16;
 }
 
-static cl_int device_text(cl_device_info what, size_t room, void *out, size_t *size) {
+/* Properties that are numbers and the same everywhere; those of images, which the device has none of, are 0. */
+static const struct {
+  cl_device_info what;
+  cl_uint bytes;
+  cl_ulong value;
+} device_numbers[] = {
+#define DEVICE_UINT(NAME, VALUE)                                                                   \
+  { CL_DEVICE_##NAME, sizeof(cl_uint), VALUE }
+#define DEVICE_ULONG(NAME, VALUE)                                                                  \
+  { CL_DEVICE_##NAME, sizeof(cl_ulong), VALUE }
+#define DEVICE_SIZE(NAME, VALUE)                                                                   \
+  { CL_DEVICE_##NAME, sizeof(size_t), VALUE }
+    DEVICE_UINT(ADDRESS_BITS, 8 * sizeof(void *)),
+    DEVICE_UINT(AVAILABLE, CL_TRUE),
+    DEVICE_UINT(COMPILER_AVAILABLE, CL_TRUE),
+    DEVICE_ULONG(DOUBLE_FP_CONFIG, DEVICE_FLOATS),
+    DEVICE_UINT(ENDIAN_LITTLE, CL_TRUE),
+    DEVICE_UINT(ERROR_CORRECTION_SUPPORT, CL_FALSE),
+    DEVICE_ULONG(EXECUTION_CAPABILITIES, CL_EXEC_KERNEL),
+    DEVICE_UINT(GLOBAL_MEM_CACHE_TYPE, CL_READ_WRITE_CACHE),
+    DEVICE_UINT(GLOBAL_MEM_CACHELINE_SIZE, 64),
+    DEVICE_UINT(HOST_UNIFIED_MEMORY, CL_TRUE),
+    DEVICE_UINT(IMAGE_SUPPORT, CL_FALSE),
+    DEVICE_SIZE(IMAGE2D_MAX_HEIGHT, 0),
+    DEVICE_SIZE(IMAGE2D_MAX_WIDTH, 0),
+    DEVICE_SIZE(IMAGE3D_MAX_DEPTH, 0),
+    DEVICE_SIZE(IMAGE3D_MAX_HEIGHT, 0),
+    DEVICE_SIZE(IMAGE3D_MAX_WIDTH, 0),
+    DEVICE_SIZE(IMAGE_MAX_ARRAY_SIZE, 0),
+    DEVICE_SIZE(IMAGE_MAX_BUFFER_SIZE, 0),
+    DEVICE_UINT(LINKER_AVAILABLE, CL_TRUE),
+    DEVICE_ULONG(LOCAL_MEM_SIZE, DEVICE_LOCAL_MEMORY),
+    DEVICE_UINT(LOCAL_MEM_TYPE, CL_GLOBAL),
+    DEVICE_UINT(MAX_CLOCK_FREQUENCY, 0),
+    DEVICE_UINT(MAX_CONSTANT_ARGS, DEVICE_PARAMETERS / sizeof(void *)),
+    DEVICE_SIZE(MAX_PARAMETER_SIZE, DEVICE_PARAMETERS),
+    DEVICE_UINT(MAX_READ_IMAGE_ARGS, 0),
+    DEVICE_UINT(MAX_SAMPLERS, 0),
+    DEVICE_SIZE(MAX_WORK_GROUP_SIZE, DEVICE_GROUP),
+    DEVICE_UINT(MAX_WORK_ITEM_DIMENSIONS, 3),
+    DEVICE_UINT(MAX_WRITE_IMAGE_ARGS, 0),
+    DEVICE_UINT(MEM_BASE_ADDR_ALIGN, DEVICE_ALIGNMENT_BITS),
+    DEVICE_UINT(MIN_DATA_TYPE_ALIGN_SIZE, DEVICE_ALIGNMENT_BITS / 8),
+    DEVICE_UINT(NATIVE_VECTOR_WIDTH_HALF, 0),
+    DEVICE_ULONG(PARTITION_AFFINITY_DOMAIN, 0),
+    DEVICE_UINT(PREFERRED_INTEROP_USER_SYNC, CL_TRUE),
+    DEVICE_UINT(PREFERRED_VECTOR_WIDTH_HALF, 0),
+    DEVICE_SIZE(PRINTF_BUFFER_SIZE, 0),
+    DEVICE_SIZE(PROFILING_TIMER_RESOLUTION, 1),
+    DEVICE_ULONG(QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE),
+    DEVICE_UINT(REFERENCE_COUNT, 1),
+    DEVICE_ULONG(SINGLE_FP_CONFIG, DEVICE_FLOATS | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT),
+    DEVICE_ULONG(TYPE, CL_DEVICE_TYPE_CPU),
+    DEVICE_UINT(VENDOR_ID, 0),
+    {DEVICE_SVM_CAPABILITIES, sizeof(cl_ulong), DEVICE_SVM_BUFFERS},
+#undef DEVICE_UINT
+#undef DEVICE_ULONG
+#undef DEVICE_SIZE
+};
+
+/* The processor's vectors, in elements of some bytes. */
+static cl_int device_answer_width(size_t element, size_t room, void *out, size_t *size) {
+  cl_uint width = device_vector() / (cl_uint)element;
+  return cpu_answer(&width, sizeof width, room, out, size);
+}
+
+static cl_int device_answer_ulong(cl_ulong value, size_t room, void *out, size_t *size) {
+  return cpu_answer(&value, sizeof value, room, out, size);
+}
+
+static cl_int device_answer_parts(cl_device_id id, cl_device_info what, size_t room, void *out,
+                                  size_t *size) {
+  const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY,
+                                              (cl_device_partition_property)id->units, 0};
+  bool is_part = id->whole != NULL;
+  if (what == CL_DEVICE_PARTITION_TYPE) {
+    return cpu_answer(how, is_part ? sizeof how : 0, room, out, size);
+  }
+  return cpu_answer(how, is_part ? 0 : sizeof *how, room, out, size);
+}
+
+cl_int CL_API_CALL cpu_clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t room, void *out,
+                                       size_t *size) {
+  const size_t items[3] = {DEVICE_GROUP, DEVICE_GROUP, DEVICE_GROUP};
+  cl_platform_id platform = &device_platform;
   char text[256];
+  for (size_t i = 0; i < sizeof device_numbers / sizeof *device_numbers; i++) {
+    if (device_numbers[i].what != what) continue; /* x86-64: the lower bytes come first */
+    return cpu_answer(&device_numbers[i].value, device_numbers[i].bytes, room, out, size);
+  }
   switch (what) {
     case CL_DEVICE_NAME: device_name(text, sizeof text); break;
     case CL_DRIVER_VERSION: cpu_describe_driver(text, sizeof text); break;
     case CL_DEVICE_VENDOR: snprintf(text, sizeof text, "the processor's maker"); break;
     case CL_DEVICE_PROFILE: snprintf(text, sizeof text, "FULL_PROFILE"); break;
     case CL_DEVICE_EXTENSIONS: snprintf(text, sizeof text, "cl_khr_fp64"); break;
+    case CL_DEVICE_BUILT_IN_KERNELS: text[0] = '\0'; break;
     case CL_DEVICE_OPENCL_C_VERSION: snprintf(text, sizeof text, "OpenCL C 1.2"); break;
-    default: snprintf(text, sizeof text, "OpenCL 1.2 " HALO_CPU_PLATFORM); break;
-  }
-  return cpu_answer_text(text, room, out, size);
-}
-
-static cl_int device_sizes(cl_device_id id, cl_device_info what, size_t room, void *out,
-                           size_t *size) {
-  const size_t items[3] = {DEVICE_GROUP, DEVICE_GROUP, DEVICE_GROUP};
-  const cl_device_partition_property parts[] = {CL_DEVICE_PARTITION_EQUALLY};
-  size_t value = what == CL_DEVICE_MAX_WORK_GROUP_SIZE ? DEVICE_GROUP : DEVICE_PARAMETERS;
-  cl_platform_id platform = &device_platform;
-  cl_device_id whole = id->whole;
-  switch (what) {
-    case CL_DEVICE_MAX_WORK_ITEM_SIZES: return cpu_answer(items, sizeof items, room, out, size);
-    case CL_DEVICE_PARTITION_PROPERTIES:
-      return cpu_answer(parts, id->whole ? 0 : sizeof parts, room, out, size);
-    case CL_DEVICE_PLATFORM: return cpu_answer(&platform, sizeof platform, room, out, size);
-    case CL_DEVICE_PARENT_DEVICE: return cpu_answer(&whole, sizeof whole, room, out, size);
-    default: return cpu_answer(&value, sizeof value, room, out, size);
-  }
-}
-
-static cl_int device_wide(cl_device_info what, size_t room, void *out, size_t *size) {
-  const cl_ulong floats = CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_DENORM | CL_FP_FMA;
-  cl_ulong value = 0;
-  switch (what) {
-    case CL_DEVICE_TYPE: value = CL_DEVICE_TYPE_CPU; break;
-    case CL_DEVICE_GLOBAL_MEM_SIZE:
-    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
-    case CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE: value = device_memory(); break;
-    case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE: value = device_cache(); break;
-    case CL_DEVICE_LOCAL_MEM_SIZE: value = DEVICE_LOCAL_MEMORY; break;
-    case CL_DEVICE_DOUBLE_FP_CONFIG: value = floats; break;
-    case CL_DEVICE_SINGLE_FP_CONFIG: value = floats | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT; break;
-    default: value = CL_QUEUE_PROFILING_ENABLE; break;
-  }
-  return cpu_answer(&value, sizeof value, room, out, size);
-}
-
-static cl_int device_narrow(cl_device_id id, cl_device_info what, size_t room, void *out,
-                            size_t *size) {
-  cl_uint value = CL_TRUE;
-  switch (what) {
+    case CL_DEVICE_VERSION: snprintf(text, sizeof text, "OpenCL 1.2 " HALO_CPU_PLATFORM); break;
     case CL_DEVICE_MAX_COMPUTE_UNITS:
-    case CL_DEVICE_PARTITION_MAX_SUB_DEVICES: value = id->units; break;
-    case CL_DEVICE_MAX_CLOCK_FREQUENCY: value = 0; break;
-    case CL_DEVICE_ADDRESS_BITS: value = 8 * sizeof(void *); break;
-    case CL_DEVICE_MEM_BASE_ADDR_ALIGN: value = DEVICE_ALIGNMENT_BITS; break;
-    case CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE: value = 64; break;
-    case CL_DEVICE_LOCAL_MEM_TYPE: value = CL_GLOBAL; break;
-    case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS: value = 3; break;
-    case CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT:
-    case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT: value = device_vector() / sizeof(cl_float); break;
-    default: break;
-  }
-  return cpu_answer(&value, sizeof value, room, out, size);
-}
-
-enum { DEVICE_SVM_CAPABILITIES = 0x1053, DEVICE_SVM_FINE_BUFFER = 1 << 1 };
-
-cl_int CL_API_CALL cpu_clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t room, void *out,
-                                       size_t *size) {
-  cl_bitfield svm = 1 | DEVICE_SVM_FINE_BUFFER;
-  switch (what) {
-    case CL_DEVICE_NAME:
-    case CL_DEVICE_VENDOR:
-    case CL_DEVICE_PROFILE:
-    case CL_DEVICE_EXTENSIONS:
-    case CL_DEVICE_OPENCL_C_VERSION:
-    case CL_DRIVER_VERSION:
-    case CL_DEVICE_VERSION: return device_text(what, room, out, size);
-    case CL_DEVICE_MAX_WORK_ITEM_SIZES:
-    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
-    case CL_DEVICE_MAX_PARAMETER_SIZE:
-    case CL_DEVICE_PARTITION_PROPERTIES:
-    case CL_DEVICE_PLATFORM:
-    case CL_DEVICE_PARENT_DEVICE: return device_sizes(id, what, room, out, size);
-    case CL_DEVICE_TYPE:
+    case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
+      return cpu_answer(&id->units, sizeof id->units, room, out, size);
     case CL_DEVICE_GLOBAL_MEM_SIZE:
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
     case CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE:
+      return device_answer_ulong(device_memory(), room, out, size);
     case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE:
-    case CL_DEVICE_LOCAL_MEM_SIZE:
-    case CL_DEVICE_DOUBLE_FP_CONFIG:
-    case CL_DEVICE_SINGLE_FP_CONFIG:
-    case CL_DEVICE_QUEUE_PROPERTIES: return device_wide(what, room, out, size);
-    case CL_DEVICE_MAX_COMPUTE_UNITS:
-    case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
-    case CL_DEVICE_MAX_CLOCK_FREQUENCY:
-    case CL_DEVICE_ADDRESS_BITS:
-    case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
-    case CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE:
-    case CL_DEVICE_LOCAL_MEM_TYPE:
-    case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
+      return device_answer_ulong(device_cache(), room, out, size);
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES: return cpu_answer(items, sizeof items, room, out, size);
+    case CL_DEVICE_PARTITION_PROPERTIES:
+    case CL_DEVICE_PARTITION_TYPE: return device_answer_parts(id, what, room, out, size);
+    case CL_DEVICE_PLATFORM: return cpu_answer(&platform, sizeof platform, room, out, size);
+    case CL_DEVICE_PARENT_DEVICE: return cpu_answer(&id->whole, sizeof id->whole, room, out, size);
+    case CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR:
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR: return device_answer_width(1, room, out, size);
+    case CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT:
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT: return device_answer_width(2, room, out, size);
+    case CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT:
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_INT:
     case CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT:
-    case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
-    case CL_DEVICE_AVAILABLE:
-    case CL_DEVICE_ENDIAN_LITTLE:
-    case CL_DEVICE_COMPILER_AVAILABLE:
-    case CL_DEVICE_LINKER_AVAILABLE:
-    case CL_DEVICE_HOST_UNIFIED_MEMORY: return device_narrow(id, what, room, out, size);
-    case DEVICE_SVM_CAPABILITIES: return cpu_answer(&svm, sizeof svm, room, out, size);
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT: return device_answer_width(4, room, out, size);
+    case CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG:
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG:
+    case CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE:
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE: return device_answer_width(8, room, out, size);
     default: return CL_INVALID_VALUE;
   }
+  return cpu_answer_text(text, room, out, size);
 }
 
 /* Parts stay: their queues do not hold them. */
@@ -230,8 +251,9 @@ cl_context CL_API_CALL cpu_clCreateContext(const cl_context_properties *properti
   (void)properties;
   (void)notify;
   (void)data;
-  if (code) *code = count ? CL_SUCCESS : CL_INVALID_VALUE;
-  if (!count) return NULL;
+  bool good = count && ids && ids[0];
+  if (code) *code = good ? CL_SUCCESS : CL_INVALID_VALUE;
+  if (!good) return NULL;
   struct _cl_context *context = halo_alloc(sizeof *context);
   context->tag = &halo_cpu_dispatch;
   context->device = ids[0];

@@ -15,6 +15,12 @@ cl_event cpu_event_create(cl_command_queue queue, cl_command_type type) {
   return event;
 }
 
+bool cpu_waits_are_valid(cl_uint count, const cl_event *waits) {
+  bool good = (count > 0) == (waits != NULL);
+  for (cl_uint i = 0; good && i < count; i++) good = waits[i] != NULL;
+  return good;
+}
+
 bool cpu_event_is_over(cl_event event) {
   return atomic_load_explicit(&event->status, memory_order_acquire) <= CL_COMPLETE;
 }
@@ -58,6 +64,10 @@ cl_int CL_API_CALL cpu_clGetEventInfo(cl_event event, cl_event_info what, size_t
       return cpu_answer(&event->queue, sizeof event->queue, room, out, size);
     case CL_EVENT_COMMAND_TYPE:
       return cpu_answer(&event->type, sizeof event->type, room, out, size);
+    case CL_EVENT_CONTEXT:
+      return cpu_answer(&event->queue->context, sizeof event->queue->context, room, out, size);
+    case CL_EVENT_REFERENCE_COUNT:
+      return cpu_answer_references(&event->references, room, out, size);
     default: return CL_INVALID_VALUE;
   }
 }
@@ -77,7 +87,8 @@ cl_int CL_API_CALL cpu_clGetEventProfilingInfo(cl_event event, cl_profiling_info
 cl_int CL_API_CALL cpu_clSetEventCallback(cl_event event, cl_int state,
                                           void(CL_CALLBACK *call)(cl_event, cl_int, void *),
                                           void *data) {
-  (void)state;
+  bool known = state == CL_COMPLETE || state == CL_RUNNING || state == CL_SUBMITTED;
+  if (!call || !known) return CL_INVALID_VALUE;
   cl_command_queue queue = event->queue;
   pthread_mutex_lock(&queue->lock);
   bool over = cpu_event_is_over(event);
@@ -97,6 +108,8 @@ cl_int CL_API_CALL cpu_clSetEventCallback(cl_event event, cl_int state,
 
 cl_int CL_API_CALL cpu_clWaitForEvents(cl_uint count, const cl_event *events) {
   cl_int code = CL_SUCCESS;
+  if (!count || !events) return CL_INVALID_VALUE;
+  if (!cpu_waits_are_valid(count, events)) return CL_INVALID_EVENT;
   for (cl_uint i = 0; i < count; i++) {
     if (!cpu_event_is_over(events[i])) cpu_queue_finish(events[i]->queue, events[i]);
     if (atomic_load(&events[i]->status) < 0) code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;

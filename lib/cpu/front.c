@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -84,11 +85,57 @@ static bool front_start(char *const *arguments, int in_and_out, int messages, pi
   return code == 0;
 }
 
-/* False, with why: the program has failed. A process that ignores SIGCHLD is not told how its children end. */
-static bool front_wait(pid_t child, halo_strbuf *log) {
+double cpu_front_patience = 60;
+enum { FRONT_MOST = 10 }; /* times that in processor time: more than any text takes */
+
+typedef struct front_watch {
+  pid_t child;
+  double used; /* processor time, in seconds, when it was last seen to grow */
+  double idle; /* seconds since */
+} front_watch;
+
+/* Notes that nothing came from the program for some seconds, in which this process ran. False, with why: it has been ended. A program
+ * whose processor time the system does not tell is taken for one that sleeps. */
+static bool front_goes_on(front_watch *watch, double seconds, halo_strbuf *log) {
+  clockid_t clock;
+  struct timespec time = {0};
+  if (clock_getcpuclockid(watch->child, &clock) == 0) clock_gettime(clock, &time);
+  double used = (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+  watch->idle = used > watch->used ? 0 : watch->idle + seconds;
+  watch->used = used;
+  bool still = watch->idle >= cpu_front_patience;
+  if (!still && used < FRONT_MOST * cpu_front_patience) return true;
+  kill(watch->child, SIGKILL);
+  if (still) {
+    halo_strbuf_printf(log, "%s was ended: it did nothing for %g seconds", front_program,
+                       cpu_front_patience);
+  } else {
+    halo_strbuf_printf(log, "%s was ended: it was not done after %g seconds of processor time",
+                       front_program, FRONT_MOST * cpu_front_patience);
+  }
+  return false;
+}
+
+static pid_t front_ended(pid_t child, int *status, int how) {
   pid_t ended;
+  while ((ended = waitpid(child, status, how)) < 0 && errno == EINTR) continue;
+  return ended;
+}
+
+/* Waits until a program that has closed its output ends. False, with why: it has failed, or was ended. A process that ignores SIGCHLD
+ * is not told how its children end. */
+static bool front_wait(front_watch *watch, halo_strbuf *log) {
+  enum { SHORTEST = 100000, LONGEST = 500000000 }; /* nanoseconds */
   int status = 0;
-  while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
+  pid_t ended;
+  for (long pause = SHORTEST; (ended = front_ended(watch->child, &status, WNOHANG)) == 0;) {
+    nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+    if (!front_goes_on(watch, 1e-9 * (double)pause, log)) {
+      front_ended(watch->child, &status, 0);
+      return false;
+    }
+    pause = pause < LONGEST / 2 ? 2 * pause : LONGEST;
+  }
   if (ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return true;
   if (WIFSIGNALED(status)) {
     halo_strbuf_printf(log, "%s was ended by signal %d", front_program, WTERMSIG(status));
@@ -107,13 +154,20 @@ static bool front_take(int socket, halo_strbuf *out) {
   return count > 0;
 }
 
-/* Gives the program its input, and takes its output and messages until it closes both. */
-static void front_talk(int work, const halo_strbuf *text, halo_strbuf *made, int messages,
-                       halo_strbuf *log) {
+/* Gives the program its input, and takes its output and messages until it closes both. False, with why: it was ended. */
+static bool front_talk(front_watch *watch, int work, const halo_strbuf *text, halo_strbuf *made,
+                       int messages, halo_strbuf *log) {
   struct pollfd files[] = {{work, POLLIN | POLLOUT, 0}, {messages, POLLIN, 0}};
   size_t sent = 0;
   while (files[0].fd >= 0 || files[1].fd >= 0) {
-    if (poll(files, 2, -1) < 0 && errno != EINTR) return;
+    int ready_files = poll(files, 2, 1000);
+    if (ready_files < 0 && errno != EINTR) return true;
+    if (ready_files < 0) continue;
+    if (ready_files > 0) watch->idle = 0;
+    if (ready_files == 0 && !front_goes_on(watch, 1, log)) {
+      front_ended(watch->child, &(int){0}, 0);
+      return false;
+    }
     if (files[0].revents & POLLOUT) {
       ssize_t count =
           send(work, text->data + sent, text->length - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -126,6 +180,7 @@ static void front_talk(int work, const halo_strbuf *text, halo_strbuf *made, int
     if ((files[0].revents & ready) && !front_take(work, made)) files[0].fd = -1;
     if ((files[1].revents & ready) && !front_take(messages, log)) files[1].fd = -1;
   }
+  return true;
 }
 
 static void front_close(int pair[2]) {
@@ -140,17 +195,16 @@ static void front_close(int pair[2]) {
 static bool front_run(char *const *arguments, const halo_strbuf *text, halo_strbuf *made,
                       halo_strbuf *log) {
   int work[2] = {-1, -1}, messages[2] = {-1, -1};
-  pid_t child;
+  front_watch watch = {0};
   bool good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, work) == 0 &&
               socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, messages) == 0;
   if (!good) halo_strbuf_printf(log, "no socket to %s: %s", front_program, strerror(errno));
-  good = good && front_start(arguments, work[1], messages[1], &child, log);
+  good = good && front_start(arguments, work[1], messages[1], &watch.child, log);
   if (good) {
     close(work[1]);
     close(messages[1]);
     work[1] = messages[1] = -1;
-    front_talk(work[0], text, made, messages[0], log);
-    good = front_wait(child, log);
+    good = front_talk(&watch, work[0], text, made, messages[0], log) && front_wait(&watch, log);
   }
   front_close(work);
   front_close(messages);

@@ -68,6 +68,7 @@ cl_int CL_API_CALL cpu_clReleaseMemObject(cl_mem mem) {
 cl_int CL_API_CALL cpu_clSetMemObjectDestructorCallback(cl_mem mem,
                                                         void(CL_CALLBACK *call)(cl_mem, void *),
                                                         void *data) {
+  if (!call) return CL_INVALID_VALUE;
   struct cpu_mem_call *c = halo_alloc(sizeof *c);
   c->call = call;
   c->data = data;
@@ -81,11 +82,18 @@ cl_int CL_API_CALL cpu_clSetMemObjectDestructorCallback(cl_mem mem,
 cl_int CL_API_CALL cpu_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t room, void *out,
                                           size_t *size) {
   cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+  const cl_uint maps = 0; /* nobody counts them */
+  const size_t offset = 0;
+  const cl_mem whole = NULL;
   switch (what) {
     case CL_MEM_TYPE: return cpu_answer(&type, sizeof type, room, out, size);
     case CL_MEM_FLAGS: return cpu_answer(&mem->flags, sizeof mem->flags, room, out, size);
     case CL_MEM_SIZE: return cpu_answer(&mem->size, sizeof mem->size, room, out, size);
     case CL_MEM_CONTEXT: return cpu_answer(&mem->context, sizeof mem->context, room, out, size);
+    case CL_MEM_MAP_COUNT: return cpu_answer(&maps, sizeof maps, room, out, size);
+    case CL_MEM_OFFSET: return cpu_answer(&offset, sizeof offset, room, out, size);
+    case CL_MEM_ASSOCIATED_MEMOBJECT: return cpu_answer(&whole, sizeof whole, room, out, size);
+    case CL_MEM_REFERENCE_COUNT: return cpu_answer_references(&mem->references, room, out, size);
     case CL_MEM_HOST_PTR: return cpu_answer(&mem->data, sizeof mem->data, room, out, size);
     default: return CL_INVALID_VALUE;
   }

@@ -104,6 +104,7 @@ struct _cl_program {
   bool flushes; /* -cl-denorms-are-zero */
   cpu_kernel_code *kernels;
   uint32_t kernel_count;
+  atomic_int kernels_held; /* objects of OpenCL with this code, which stays while there are any */
   struct cpu_image *image; /* the machine code of all */
 };
 
@@ -222,8 +223,15 @@ HALO_CL_FUNCTIONS(CPU_DECLARE)
 void *CL_API_CALL cpu_clSVMAlloc(cl_context context, cl_bitfield flags, size_t size, cl_uint align);
 void CL_API_CALL cpu_clSVMFree(cl_context context, void *data);
 
+/* The functions that the library itself does not call, for the ICD loader (others.c). */
+void cpu_others_fill(struct _cl_icd_dispatch *out);
+
+/* Whether a list of events to wait for is one. */
+bool cpu_waits_are_valid(cl_uint count, const cl_event *waits);
+
 /* Puts an answer of clGet...Info where the caller wants it. */
 cl_int cpu_answer(const void *value, size_t length, size_t room, void *out, size_t *size);
+cl_int cpu_answer_references(const atomic_int *references, size_t room, void *out, size_t *size);
 cl_int cpu_answer_text(const char *text, size_t room, void *out, size_t *size);
 
 #endif

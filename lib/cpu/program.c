@@ -46,12 +46,15 @@ cl_program CL_API_CALL cpu_clCreateProgramWithSource(cl_context context, cl_uint
                                                      const char **parts, const size_t *lengths,
                                                      cl_int *code) {
   halo_strbuf text = {0};
+  bool good = count && parts;
+  for (cl_uint i = 0; good && i < count; i++) good = parts[i] != NULL;
+  if (code) *code = good ? CL_SUCCESS : CL_INVALID_VALUE;
+  if (!good) return NULL;
   for (cl_uint i = 0; i < count; i++) {
     halo_strbuf_append_n(&text, parts[i], lengths && lengths[i] ? lengths[i] : strlen(parts[i]));
   }
   cl_program program = program_create(context);
   program->source = halo_strbuf_take(&text);
-  if (code) *code = CL_SUCCESS;
   return program;
 }
 
@@ -138,8 +141,9 @@ cl_program CL_API_CALL cpu_clCreateProgramWithBinary(cl_context context, cl_uint
   (void)ids;
   cl_int ignored;
   if (!code) code = &ignored;
-  *code = count == 1 ? CL_SUCCESS : CL_INVALID_VALUE;
-  if (count != 1) return NULL;
+  bool asked = count == 1 && sizes && binaries && binaries[0];
+  *code = asked ? CL_SUCCESS : CL_INVALID_VALUE;
+  if (!asked) return NULL;
   cl_program program = program_create(context);
   bool good = program_read(program, (const char *)binaries[0], sizes[0]);
   if (fit) *fit = good ? CL_SUCCESS : CL_INVALID_BINARY;
@@ -149,34 +153,73 @@ cl_program CL_API_CALL cpu_clCreateProgramWithBinary(cl_context context, cl_uint
   return NULL;
 }
 
-cl_int CL_API_CALL cpu_clGetProgramInfo(cl_program program, cl_program_info what, size_t room,
-                                        void *out, size_t *size) {
-  cl_uint devices = 1;
+static cl_int program_answer_binary(const struct _cl_program *program, cl_program_info what,
+                                    size_t room, void *out, size_t *size) {
   unsigned char **binaries = out;
-  if (what == CL_PROGRAM_NUM_DEVICES) {
-    return cpu_answer(&devices, sizeof devices, room, out, size);
-  }
-  if (what != CL_PROGRAM_BINARY_SIZES && what != CL_PROGRAM_BINARIES) return CL_INVALID_VALUE;
   halo_strbuf binary = {0};
   if (program->status == CL_BUILD_SUCCESS) binary = program_binary(program);
   cl_int code = CL_SUCCESS;
   if (what == CL_PROGRAM_BINARY_SIZES) {
     code = cpu_answer(&binary.length, sizeof binary.length, room, out, size);
-  } else if (out && room >= sizeof *binaries) {
-    memcpy(binaries[0], halo_strbuf_text(&binary), binary.length);
+  } else {
+    if (size) *size = sizeof *binaries;
+    if (out && room < sizeof *binaries) code = CL_INVALID_VALUE;
+    bool wanted = out && code == CL_SUCCESS && binaries[0];
+    if (wanted) memcpy(binaries[0], halo_strbuf_text(&binary), binary.length);
   }
   halo_strbuf_deinit(&binary);
   return code;
 }
 
+static cl_int program_answer_kernels(const struct _cl_program *program, cl_program_info what,
+                                     size_t room, void *out, size_t *size) {
+  if (!program->image) return CL_INVALID_PROGRAM_EXECUTABLE;
+  if (what == CL_PROGRAM_NUM_KERNELS) {
+    size_t count = program->kernel_count;
+    return cpu_answer(&count, sizeof count, room, out, size);
+  }
+  halo_strbuf names = {0};
+  for (uint32_t i = 0; i < program->kernel_count; i++) {
+    halo_strbuf_printf(&names, "%s%s", i ? ";" : "", program->kernels[i].name);
+  }
+  cl_int code = cpu_answer_text(halo_strbuf_text(&names), room, out, size);
+  halo_strbuf_deinit(&names);
+  return code;
+}
+
+cl_int CL_API_CALL cpu_clGetProgramInfo(cl_program program, cl_program_info what, size_t room,
+                                        void *out, size_t *size) {
+  const cl_uint devices = 1;
+  switch (what) {
+    case CL_PROGRAM_REFERENCE_COUNT:
+      return cpu_answer_references(&program->references, room, out, size);
+    case CL_PROGRAM_CONTEXT:
+      return cpu_answer(&program->context, sizeof program->context, room, out, size);
+    case CL_PROGRAM_NUM_DEVICES: return cpu_answer(&devices, sizeof devices, room, out, size);
+    case CL_PROGRAM_DEVICES:
+      return cpu_answer(&program->context->device, sizeof(cl_device_id), room, out, size);
+    case CL_PROGRAM_SOURCE:
+      return cpu_answer_text(program->source ? program->source : "", room, out, size);
+    case CL_PROGRAM_BINARY_SIZES:
+    case CL_PROGRAM_BINARIES: return program_answer_binary(program, what, room, out, size);
+    case CL_PROGRAM_NUM_KERNELS:
+    case CL_PROGRAM_KERNEL_NAMES: return program_answer_kernels(program, what, room, out, size);
+    default: return CL_INVALID_VALUE;
+  }
+}
+
 cl_int CL_API_CALL cpu_clGetProgramBuildInfo(cl_program program, cl_device_id id,
                                              cl_program_build_info what, size_t room, void *out,
                                              size_t *size) {
+  cl_program_binary_type type = program->status == CL_BUILD_SUCCESS
+                                    ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+                                    : CL_PROGRAM_BINARY_TYPE_NONE;
   (void)id;
   switch (what) {
-    case CL_PROGRAM_BUILD_LOG: return cpu_answer_text(program->log, room, out, size);
     case CL_PROGRAM_BUILD_STATUS:
       return cpu_answer(&program->status, sizeof program->status, room, out, size);
+    case CL_PROGRAM_BINARY_TYPE: return cpu_answer(&type, sizeof type, room, out, size);
+    case CL_PROGRAM_BUILD_LOG: return cpu_answer_text(program->log, room, out, size);
     case CL_PROGRAM_BUILD_OPTIONS:
       return cpu_answer_text(program->options ? program->options : "", room, out, size);
     default: return CL_INVALID_VALUE;
@@ -232,8 +275,8 @@ cl_int CL_API_CALL cpu_clBuildProgram(cl_program program, cl_uint count, const c
   halo_strbuf log = {0};
   char *why = NULL;
   if (!options) options = "";
-  if (notify) return CL_INVALID_VALUE; /* nobody here asks for it */
-  (void)data;
+  if (!notify && data) return CL_INVALID_VALUE;
+  if (atomic_load(&program->kernels_held)) return CL_INVALID_OPERATION;
   bool good = true;
   if (program->source) {
     program_drop_code(program);
@@ -252,6 +295,7 @@ cl_int CL_API_CALL cpu_clBuildProgram(cl_program program, cl_uint count, const c
   program->log = halo_strdup(halo_strbuf_text(&log));
   halo_strbuf_deinit(&log);
   program->status = good ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
+  if (notify) notify(program, data);
   return good ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
 }
 
@@ -278,6 +322,8 @@ cl_kernel CL_API_CALL cpu_clCreateKernel(cl_program program, const char *name, c
   cpu_kernel_code *found = NULL;
   cl_int ignored;
   if (!code) code = &ignored;
+  *code = CL_INVALID_VALUE;
+  if (!name) return NULL;
   for (uint32_t i = 0; i < program->kernel_count && !found; i++) {
     if (strcmp(program->kernels[i].name, name) == 0) found = &program->kernels[i];
   }
@@ -291,6 +337,7 @@ cl_kernel CL_API_CALL cpu_clCreateKernel(cl_program program, const char *name, c
   kernel->program = program;
   kernel->code = found;
   atomic_init(&kernel->references, 1);
+  atomic_fetch_add(&program->kernels_held, 1);
   atomic_fetch_add(&program->references, 1);
   return kernel;
 }
@@ -298,6 +345,7 @@ cl_kernel CL_API_CALL cpu_clCreateKernel(cl_program program, const char *name, c
 cl_int CL_API_CALL cpu_clReleaseKernel(cl_kernel kernel) {
   if (atomic_fetch_sub(&kernel->references, 1) != 1) return CL_SUCCESS;
   cl_program program = kernel->program;
+  atomic_fetch_sub(&program->kernels_held, 1);
   halo_free(kernel);
   return cpu_clReleaseProgram(program);
 }

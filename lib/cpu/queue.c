@@ -11,7 +11,10 @@ cl_command_queue CL_API_CALL cpu_clCreateCommandQueue(cl_context context, cl_dev
   cl_int ignored;
   if (!code) code = &ignored;
   const cl_command_queue_properties known = CL_QUEUE_PROFILING_ENABLE | HALO_CPU_QUEUE_IN_CALLER;
-  *code = properties & ~known ? CL_INVALID_QUEUE_PROPERTIES : CL_SUCCESS;
+  *code = !context              ? CL_INVALID_CONTEXT
+          : !device             ? CL_INVALID_DEVICE
+          : properties & ~known ? CL_INVALID_QUEUE_PROPERTIES
+                                : CL_SUCCESS;
   if (*code != CL_SUCCESS) return NULL;
   struct _cl_command_queue *queue = halo_alloc(sizeof *queue);
   queue->tag = &halo_cpu_dispatch;
@@ -36,6 +39,8 @@ cl_int CL_API_CALL cpu_clGetCommandQueueInfo(cl_command_queue queue, cl_command_
     case CL_QUEUE_DEVICE: return cpu_answer(&queue->device, sizeof queue->device, room, out, size);
     case CL_QUEUE_PROPERTIES:
       return cpu_answer(&queue->properties, sizeof queue->properties, room, out, size);
+    case CL_QUEUE_REFERENCE_COUNT:
+      return cpu_answer_references(&queue->references, room, out, size);
     default: return CL_INVALID_VALUE;
   }
 }

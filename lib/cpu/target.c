@@ -35,6 +35,15 @@ bool halo_cpu_is_processor(const char *name) { return target_named(name) != NULL
 /* The processor that $HALO_CPU names; NULL: none. */
 static const char *target_wanted(void) { return target_named(halo_config_text(HALO_CONFIG_CPU)); }
 
+const char *cpu_target_check(const char *wanted, bool has_avx2) {
+  bool runs = !wanted || strcmp(wanted, "haswell") != 0 || has_avx2;
+  return runs ? NULL : "this processor has no AVX2 and FMA, which code for haswell uses";
+}
+
+const char *cpu_target_missing(void) {
+  return cpu_target_check(target_wanted(), halo_processor_has_avx2());
+}
+
 /* LLVM that does not know a processor with vectors of 64 bytes takes it for an older one without; its features are right in any
  * case, which it asks the processor for. */
 const char *cpu_target_march(void) {

@@ -61,44 +61,69 @@ static halo_status api_open_cpu(const halo_cl_api **out) {
   return HALO_OK;
 }
 
-/* Puts the tables together. Functions that the process had before, as a program that traces calls or makes them fail has, see the calls
- * for all devices, if they find ours by its handles, as an ICD loader does. */
-static void api_join(const halo_cl_api *system, const halo_cl_api *cpu) {
-  halo_cl_api turns = {0};
-  if (system->clGetPlatformIDs) halo_cl_turn_wrap(system, &turns);
-  if (!cpu) {
-    halo_cl = turns;
-    return;
-  }
-  halo_cl_providers_join(&turns, cpu, &halo_cl);
-  if (!turns.clGetPlatformIDs || !halo_cl_api_is_loaded()) return;
+/* What the table has. */
+static struct {
+  pthread_mutex_t lock;
+  const halo_cl_api *cpu;    /* our own processor device, or NULL */
+  bool has_cpu, has_drivers; /* `cpu` is in it; the drivers were looked for */
+} api_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Whether our own device's handles work with functions that the process had before, as of a program that traces calls or makes
+ * them fail: if these find ours by its handles, as an ICD loader does. */
+static bool api_is_traced(const halo_cl_api *system, const halo_cl_api *cpu) {
+  if (!system->clGetPlatformIDs || !halo_cl_api_is_loaded()) return false;
   cl_platform_id platform;
   char name[sizeof HALO_CPU_PLATFORM + 1] = "";
   cpu->clGetPlatformIDs(1, &platform, NULL);
-  cl_int code = turns.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
-  if (code != CL_SUCCESS || strcmp(name, HALO_CPU_PLATFORM) != 0) return;
-  turns.clGetPlatformIDs = halo_cl.clGetPlatformIDs;
-  halo_cl = turns;
+  cl_int code = system->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+  return code == CL_SUCCESS && strcmp(name, HALO_CPU_PLATFORM) == 0;
 }
 
-halo_status halo_cl_api_open(void) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static bool is_open;
-  halo_status status = HALO_OK;
-  pthread_mutex_lock(&lock);
-  if (!is_open) {
-    halo_cl_api system = {0};
-    const halo_cl_api *cpu = NULL;
-    const char *missing = halo_cl_api_load(&system);
-    char text[512] = ""; /* opening drivers changes it */
-    if (missing) snprintf(text, sizeof text, "%s", missing);
-    bool has_system = !missing || halo_cl_drivers_direct(&system);
-    if (!has_system) system = (halo_cl_api){0};
-    status = api_open_cpu(&cpu);
-    if (status == HALO_OK && !has_system && !cpu) status = api_fail(text);
-    is_open = status == HALO_OK;
-    if (is_open) api_join(&system, cpu);
+static void api_add_drivers(const halo_cl_api *system) {
+  halo_cl_api turns = {0};
+  if (system->clGetPlatformIDs) halo_cl_turn_wrap(system, &turns);
+  if (api_state.has_cpu) {
+    halo_cl_providers_set_system(&turns);
+  } else if (!api_state.cpu) {
+    halo_cl = turns;
+  } else {
+    halo_cl_providers_join(&turns, api_state.cpu, &halo_cl);
+    if (!api_is_traced(&turns, api_state.cpu)) return;
+    turns.clGetPlatformIDs = halo_cl.clGetPlatformIDs;
+    halo_cl = turns;
   }
-  pthread_mutex_unlock(&lock);
+}
+
+static halo_status api_open_drivers(void) {
+  halo_cl_api system = {0};
+  char text[512] = ""; /* opening drivers changes it */
+  halo_config_share_cache_dir();
+  halo_cl_drivers_shield();
+  const char *missing = halo_cl_api_load(&system);
+  if (missing) snprintf(text, sizeof text, "%s", missing);
+  bool has_system = !missing || halo_cl_drivers_direct(&system);
+  if (!has_system) system = (halo_cl_api){0};
+  if (!has_system && !api_state.cpu) return api_fail(text);
+  api_add_drivers(&system);
+  api_state.has_cpu = api_state.cpu != NULL;
+  api_state.has_drivers = true;
+  return HALO_OK;
+}
+
+halo_status halo_cl_api_open(bool drivers) {
+  halo_status status = HALO_OK;
+  pthread_mutex_lock(&api_state.lock);
+  bool done = api_state.has_drivers || (api_state.has_cpu && !drivers);
+  if (!done && !api_state.cpu) status = api_open_cpu(&api_state.cpu);
+  if (!done && status == HALO_OK) {
+    bool alone = api_state.cpu && !drivers && !halo_cl_api_is_loaded() && !halo_cl_drivers_matter();
+    if (alone) {
+      halo_cl_providers_join(&(halo_cl_api){0}, api_state.cpu, &halo_cl);
+      api_state.has_cpu = true;
+    } else {
+      status = api_open_drivers();
+    }
+  }
+  pthread_mutex_unlock(&api_state.lock);
   return status;
 }

@@ -79,8 +79,10 @@ const char *halo_cl_api_find_broken(const char *error, const char *folders, char
  * Calls that queue or wait take turns where the driver needs that (turn.h). */
 extern halo_cl_api halo_cl;
 
-/* Fills halo_cl, once: from the loader, or without one from the first driver that has a device. Any thread may call it.
+/* Fills halo_cl, once: with our own processor device's functions, and from the loader, or without one from the first driver
+ * that has a device. Without `drivers` the loader and the drivers are left alone where our own device is there and no other driver is
+ * installed than PoCL's for processors: opening it takes longer than many programs run. Any thread may call it.
  * HALO_NO_DEVICE, with the package to install, where there is neither; a later call tries again. */
-halo_status halo_cl_api_open(void);
+halo_status halo_cl_api_open(bool drivers);
 
 #endif

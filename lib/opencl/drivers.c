@@ -41,36 +41,30 @@ static const cl_icd_dispatch *drivers_functions(cl_platform_id platform) {
   return *(const cl_icd_dispatch *const *)(const void *)platform;
 }
 
-/* ---- Without an ICD loader ---- */
-
-/* Takes the functions of a driver that has a device. */
-static void drivers_take(void *driver, halo_cl_api *out) {
-  cl_platform_id platform;
+/* Whether the driver has a device; `platform` gets its first one. */
+static drivers_list_fn *drivers_with_device(void *driver, cl_platform_id *platform) {
   cl_uint count = 0;
-  drivers_list_fn *list = drivers_platform(driver, &platform);
-  if (!list) return;
-  const cl_icd_dispatch *functions = drivers_functions(platform);
-  if (functions->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) || !count) return;
-#define TAKE(name) out->name = functions->name;
-  HALO_CL_FUNCTIONS(TAKE)
-#undef TAKE
-  *(void **)&out->clSVMAlloc = *(void *const *)&functions->clSVMAlloc;
-  *(void **)&out->clSVMFree = *(void *const *)&functions->clSVMFree;
-  out->clGetPlatformIDs = list;
+  drivers_list_fn *list = drivers_platform(driver, platform);
+  if (!list) return NULL;
+  const cl_icd_dispatch *functions = drivers_functions(*platform);
+  cl_int code = functions->clGetDeviceIDs(*platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
+  return code == CL_SUCCESS && count ? list : NULL;
 }
 
 /* ---- Opening ---- */
 
-/* Opens the driver whose library a file of the ICD loader names. The loader reports libraries that cannot be opened. The first
- * with a device fills `out`, unless that is NULL. */
-static void drivers_open(const char *path, int flags, halo_cl_api *out) {
+/* What is done with each driver that an .icd file names; the ICD loader reports libraries that cannot be opened. */
+typedef void drivers_visit_fn(const char *library, void *data);
+
+static void drivers_bind(const char *library, void *data) { dlopen(library, *(const int *)data); }
+
+static void drivers_visit_file(const char *path, drivers_visit_fn *visit, void *data) {
   char name[1024];
   FILE *file = fopen(path, "r");
   if (!file) return;
   if (fgets(name, sizeof name, file)) {
     name[strcspn(name, "\r\n")] = 0;
-    void *driver = *name ? dlopen(name, flags) : NULL;
-    if (driver && out && !out->clGetPlatformIDs) drivers_take(driver, out);
+    if (*name) visit(name, data);
   }
   fclose(file);
 }
@@ -81,11 +75,11 @@ static bool drivers_is_entry(const char *name) {
 }
 
 /* As ICD loaders look for drivers: in a folder, or in one file. */
-static void drivers_open_all(const char *place, int flags, halo_cl_api *out) {
+static void drivers_visit(const char *place, drivers_visit_fn *visit, void *data) {
   struct stat about;
   if (stat(place, &about) != 0) return;
   if (!S_ISDIR(about.st_mode)) {
-    drivers_open(place, flags, out);
+    drivers_visit_file(place, visit, data);
     return;
   }
   DIR *folder = opendir(place);
@@ -93,7 +87,7 @@ static void drivers_open_all(const char *place, int flags, halo_cl_api *out) {
     char path[1400];
     if (!drivers_is_entry(entry->d_name)) continue;
     int length = snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
-    if (length > 0 && (size_t)length < sizeof path) drivers_open(path, flags, out);
+    if (length > 0 && (size_t)length < sizeof path) drivers_visit_file(path, visit, data);
   }
   if (folder) closedir(folder);
 }
@@ -107,11 +101,85 @@ void halo_cl_drivers_shield(void) {
   static bool is_done; /* under the lock of who calls */
   if (is_done) return;
   is_done = true;
-  drivers_open_all(halo_config_drivers_dir(), drivers_flags(), NULL);
+  int flags = drivers_flags();
+  drivers_visit(halo_config_drivers_dir(), drivers_bind, &flags);
+}
+
+/* ---- Without an ICD loader ---- */
+
+/* Takes the functions of the first driver that has a device. */
+static void drivers_take(const char *library, void *data) {
+  halo_cl_api *out = data;
+  void *driver = out->clGetPlatformIDs ? NULL : dlopen(library, drivers_flags());
+  cl_platform_id platform;
+  drivers_list_fn *list = driver ? drivers_with_device(driver, &platform) : NULL;
+  if (!list) return;
+  const cl_icd_dispatch *functions = drivers_functions(platform);
+#define TAKE(name) out->name = functions->name;
+  HALO_CL_FUNCTIONS(TAKE)
+#undef TAKE
+  *(void **)&out->clSVMAlloc = *(void *const *)&functions->clSVMAlloc;
+  *(void **)&out->clSVMFree = *(void *const *)&functions->clSVMFree;
+  out->clGetPlatformIDs = list;
 }
 
 bool halo_cl_drivers_direct(halo_cl_api *out) {
   *out = (halo_cl_api){0};
-  drivers_open_all(halo_config_drivers_dir(), drivers_flags(), out);
+  drivers_visit(halo_config_drivers_dir(), drivers_take, out);
   return out->clGetPlatformIDs != NULL;
+}
+
+/* ---- Whether they are needed ---- */
+
+/* Whether a file of PoCL's serves devices other than the processor that it runs on. */
+static bool drivers_is_pocl_for_others(const char *file) {
+  static const char start[] = "libpocl-devices-";
+  static const char *const own[] = {"basic", "pthread", "tbb", "remote", "ttasim", "almaif"};
+  if (strncmp(file, start, sizeof start - 1) != 0) return false;
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+    size_t length = strlen(own[i]);
+    const char *kind = file + sizeof start - 1;
+    if (strncmp(kind, own[i], length) == 0 && strcmp(kind + length, ".so") == 0) return false;
+  }
+  return true;
+}
+
+/* Whether PoCL in a library of this folder ("": in one of the system's) may have more than the processor. It looks for its parts for
+ * kinds of devices in a folder beside its library. */
+static bool drivers_pocl_has_others(const char *beside) {
+  static const char *const usual[] = {"/usr/lib/x86_64-linux-gnu/", "/usr/lib64/", "/usr/lib/",
+                                      "/usr/local/lib/"};
+  bool any = halo_config_pocl_devices() != NULL; /* somebody has wishes */
+  size_t count = *beside ? 1 : sizeof usual / sizeof *usual;
+  for (size_t i = 0; i < count && !any; i++) {
+    char path[1100];
+    snprintf(path, sizeof path, "%spocl", *beside ? beside : usual[i]);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && !any && (entry = readdir(folder));) {
+      any = drivers_is_pocl_for_others(entry->d_name);
+    }
+    if (folder) closedir(folder);
+  }
+  return any;
+}
+
+static void drivers_weigh(const char *library, void *data) {
+  bool *matter = data;
+  const char *slash = strrchr(library, '/'), *file = slash ? slash + 1 : library;
+  if (*matter) return;
+  if (strncmp(file, "libpocl", strlen("libpocl")) == 0) {
+    char beside[1024];
+    snprintf(beside, sizeof beside, "%.*s", (int)(file - library), library);
+    *matter = drivers_pocl_has_others(beside);
+    return;
+  }
+  void *driver = dlopen(library, drivers_flags());
+  cl_platform_id platform;
+  *matter = driver && drivers_with_device(driver, &platform);
+}
+
+bool halo_cl_drivers_matter(void) {
+  bool matter = halo_config_more_drivers() != NULL;
+  if (!matter) drivers_visit(halo_config_drivers_dir(), drivers_weigh, &matter);
+  return matter;
 }

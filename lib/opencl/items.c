@@ -98,7 +98,7 @@ halo_status halo_cl_items_expand(halo_cl_items *items) {
   int count;
   for (int i = 0; i < items->count; i++) any |= items_is_several(items->data[i].selector);
   if (!any) return HALO_OK;
-  HALO_TRY(halo_cl_enumerate(&list, &count));
+  HALO_TRY(halo_cl_enumerate(NULL, &list, &count));
   halo_cl_items expanded = {0};
   for (int i = 0; i < items->count; i++) {
     items_put_several(&items->data[i], list, count, &expanded);

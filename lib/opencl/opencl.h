@@ -123,9 +123,9 @@ typedef struct halo_cl_listing {
   halo_caps caps;
   char address[HALO_CL_ADDRESS];
 } halo_cl_listing;
-/* All devices of all platforms, for `halo info`. *out is freed with halo_free; no devices is
- * HALO_NO_DEVICE as for opening. */
-halo_status halo_cl_enumerate(halo_cl_listing **out, int *count);
+/* All devices of all platforms, as `halo info` lists them; with a selector (else NULL), at least those that it may mean: the listing
+ * may then be our own processor device alone. *out is freed with halo_free; no devices is HALO_NO_DEVICE as for opening. */
+halo_status halo_cl_enumerate(const char *selector, halo_cl_listing **out, int *count);
 /* Which device of the machine one is (identity.c); of a part of a device, that device. */
 typedef struct halo_cl_identity {
   int platform, device; /* as above; -1: a null device */

@@ -25,8 +25,14 @@ void halo_cl_drivers_shield(void);
  * a device. False: there is none. By one thread at a time. */
 bool halo_cl_drivers_direct(halo_cl_api *out);
 
+/* Whether a driver is installed whose devices may be preferred to our own processor device: any that has a device but PoCL's for
+ * processors, which stays closed. By one thread at a time. */
+bool halo_cl_drivers_matter(void);
+
 /* providers.c: one table of the loader's functions (all NULL where there is no loader) and of our own processor device's. Once. */
 void halo_cl_providers_join(const halo_cl_api *system, const halo_cl_api *cpu, halo_cl_api *out);
+/* Has the joined table call these for objects that are not our own, before there are any. */
+void halo_cl_providers_set_system(const halo_cl_api *system);
 
 /* select.c: the device that `selector` (not NULL, not null:FILE; "" for the default) means. */
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,

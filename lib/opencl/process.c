@@ -17,10 +17,7 @@ static bool process_is_forked; /* written in the child before it has a second th
 
 static void process_in_child(void) { process_is_forked = true; }
 
-static void process_register(void) {
-  pthread_atfork(NULL, NULL, process_in_child);
-  halo_config_share_cache_dir();
-}
+static void process_register(void) { pthread_atfork(NULL, NULL, process_in_child); }
 
 void halo_cl_process_begin(void) { pthread_once(&process_once, process_register); }
 

@@ -186,6 +186,8 @@ PROVIDERS_CODE(clEnqueueUnmapMemObject, queue,
                 const cl_event *list, cl_event *event),
                (queue, mem, mapped, count, list, event))
 
+void halo_cl_providers_set_system(const halo_cl_api *system) { providers_system = *system; }
+
 void halo_cl_providers_join(const halo_cl_api *system, const halo_cl_api *cpu, halo_cl_api *out) {
   providers_system = *system;
   providers_cpu = cpu;

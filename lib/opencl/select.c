@@ -292,15 +292,15 @@ static halo_status select_none_of_pocl(void) {
   return status;
 }
 
-static halo_status select_all(select_list *list) {
+/* All devices; without `drivers` our own processor device may be the only one (halo_cl_api_open). */
+static halo_status select_all(bool drivers, select_list *list) {
   cl_uint count = 0;
   char name[64] = ""; /* of a platform */
   bool has_pocl = false;
   HALO_TRY(halo_cl_process_check());
   halo_cl_process_begin();
-  HALO_TRY(halo_cl_api_open());
+  HALO_TRY(halo_cl_api_open(drivers));
   pthread_mutex_lock(&select_lock);
-  halo_cl_drivers_shield();
   cl_int code = halo_cl.clGetPlatformIDs(0, NULL, &count);
   if (code == CL_SUCCESS && count) {
     cl_platform_id *platforms = halo_alloc(sizeof *platforms * count);
@@ -339,7 +339,7 @@ static halo_cl_listing *select_listings(const select_list *list) {
 void halo_cl_select_number(cl_device_id id, int *platform, int *device) {
   select_list list = {0};
   *platform = *device = -1;
-  if (select_all(&list) != HALO_OK) return;
+  if (select_all(true, &list) != HALO_OK) return;
   for (int32_t i = 0; i < list.count; i++) {
     if (list.data[i].id != id) continue;
     *platform = list.data[i].listing.platform;
@@ -348,11 +348,22 @@ void halo_cl_select_number(cl_device_id id, int *platform, int *device) {
   halo_vec_deinit(&list);
 }
 
-halo_status halo_cl_enumerate(halo_cl_listing **out, int *count) {
+/* Whether a driver's device stands for a GPU. */
+static bool select_treats_as_gpu(void) {
+  const char *kind = halo_config_text(HALO_CONFIG_TREAT_AS);
+  return kind && strcmp(kind, "gpu") == 0;
+}
+
+/* Whether our own processor device is the one that a selector means where only PoCL has others. */
+static bool select_takes_own(const char *selector) {
+  return (!*selector || strcasecmp(selector, "cpu") == 0) && !select_treats_as_gpu();
+}
+
+halo_status halo_cl_enumerate(const char *selector, halo_cl_listing **out, int *count) {
   select_list list = {0};
   *out = NULL;
   *count = 0;
-  halo_status status = select_all(&list);
+  halo_status status = select_all(!selector || !select_takes_own(selector), &list);
   if (status == HALO_OK) {
     *out = select_listings(&list);
     *count = list.count;
@@ -384,8 +395,7 @@ static int select_named(const halo_cl_listing *list, int count, const char *part
 /* The processor by our own provider, in the place of PoCL: programs start sooner and run faster on it. Kernels for GPUs, which
  * $HALO_TREAT_AS may ask for, have nothing to share among its groups of one item. */
 static int select_own(const halo_cl_listing *list, int count, int chosen) {
-  const char *kind = halo_config_text(HALO_CONFIG_TREAT_AS);
-  if (kind && strcmp(kind, "gpu") == 0) return chosen;
+  if (select_treats_as_gpu()) return chosen;
   if (chosen < 0 || !halo_pocl_is(&list[chosen].caps) || !list[chosen].caps.is_cpu) return chosen;
   for (int i = 0; i < count; i++) {
     if (list[i].usable && strcmp(list[i].caps.platform, HALO_CPU_PLATFORM) == 0) return i;
@@ -483,7 +493,7 @@ static halo_status select_none(const select_list *list, const char *selector) {
 halo_status halo_cl_select(const char *selector, cl_platform_id *platform, cl_device_id *id,
                            halo_caps *caps) {
   select_list list = {0};
-  halo_status status = select_all(&list);
+  halo_status status = select_all(!select_takes_own(selector), &list);
   const select_found *found = NULL;
   if (status == HALO_OK) {
     halo_cl_listing *listings = select_listings(&list);

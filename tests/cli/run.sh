@@ -61,6 +61,17 @@ check run-wrong-variable 'HALO_DEVICE=no-such-device halo run axpy.hlo 2>&1 | se
 check run-no-match 'halo run axpy.hlo --device no-such-device 2>&1 | sed "s/there are:.*/there are: .../"'
 check run-no-device 'HALO_CPU=off OCL_ICD_VENDORS=/nonexistent halo run axpy.hlo'
 check run-no-loader ': >libOpenCL.so.1; LD_LIBRARY_PATH=$PWD halo run axpy.hlo --quiet -i a=1 -i x=ones -i y=ones'
+# What a start opens whose kernels are kept: nothing where PoCL for processors is the only driver.
+check run-own-start 'export OCL_ICD_VENDORS=$PWD/one.icd
+  HALO_CPU=on halo run -q axpy.hlo -p none >/dev/null 2>&1 || { printf "nothing\ndrivers\ndrivers\ndrivers\n"; exit; } # no clang here
+  opened() {
+    case $(LD_DEBUG=files HALO_CPU=on "$@" 2>&1 | grep "calling init:") in
+      *OpenCL*) echo drivers ;; *LLVM*) echo LLVM ;; *pocl*) echo PoCL ;; *) echo nothing ;;
+    esac
+  }
+  echo libpocl.so.2 >one.icd; opened "$HALO" run -q axpy.hlo -p none; opened "$HALO" info
+  POCL_DEVICES=pthread opened "$HALO" run -q axpy.hlo -p none
+  echo "$PWD/libpocl.so.2" >one.icd; mkdir pocl; : >pocl/libpocl-devices-cuda.so; opened "$HALO" run -q axpy.hlo -p none'
 check run-wrong-processor 'HALO_CPU=skylake halo run axpy.hlo; HALO_CPU=OFF halo info'
 # A clang that is killed, that says nothing, that gives no bitcode, and that is no program.
 check run-broken-clang 'mkdir bin; export PATH=$PWD/bin:$PATH HALO_DEVICE=Halocline HALO_CACHE_DIR=

@@ -418,6 +418,152 @@ START_TEST(ranges) {
 }
 END_TEST
 
+/* ---- What is asked, and asked wrongly ---- */
+
+/* All that OpenCL 1.2 lets be asked of a device is answered, in as many bytes as are promised. */
+START_TEST(device_answers) {
+  for (cl_device_info what = CL_DEVICE_TYPE; what <= CL_DEVICE_PRINTF_BUFFER_SIZE; what++) {
+    char value[1024];
+    size_t size = 0;
+    /* Of other versions, extensions, or none. */
+    bool other = what == CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE + 0x19 || what == 0x1033 ||
+                 (what > CL_DEVICE_OPENCL_C_VERSION && what < CL_DEVICE_LINKER_AVAILABLE);
+    cl_int code = cl->clGetDeviceInfo(device, what, sizeof value, value, &size);
+    if (other && code == CL_INVALID_VALUE) continue;
+    ck_assert_msg(code == CL_SUCCESS, "0x%x: %d", what, code);
+    if (size) {
+      ck_assert_int_eq(cl->clGetDeviceInfo(device, what, size - 1, value, NULL), CL_INVALID_VALUE);
+    }
+  }
+}
+END_TEST
+
+/* Wrong arguments of commands and events are refused. */
+START_TEST(odd_commands) {
+  cl_mem x = buffer_of(16);
+  cl_int value = 0, code;
+  cl_event none = NULL, event;
+  const cl_uchar zero = 0;
+  ck_assert_int_eq(cl->clEnqueueReadBuffer(NULL, x, CL_TRUE, 0, 4, &value, 0, NULL, NULL),
+                   CL_INVALID_COMMAND_QUEUE);
+  ck_assert_int_eq(cl->clEnqueueReadBuffer(queue, NULL, CL_TRUE, 0, 4, &value, 0, NULL, NULL),
+                   CL_INVALID_MEM_OBJECT);
+  ck_assert_int_eq(cl->clEnqueueReadBuffer(queue, x, CL_TRUE, 0, 4, NULL, 0, NULL, NULL),
+                   CL_INVALID_VALUE);
+  ck_assert_int_eq(cl->clEnqueueWriteBuffer(queue, x, CL_TRUE, 0, 4, &value, 1, NULL, NULL),
+                   CL_INVALID_EVENT_WAIT_LIST);
+  ck_assert_int_eq(cl->clEnqueueCopyBuffer(queue, x, NULL, 0, 0, 4, 0, NULL, NULL),
+                   CL_INVALID_MEM_OBJECT);
+  ck_assert_int_eq(cl->clEnqueueFillBuffer(queue, x, &zero, 1, 0, 16, 1, &none, NULL),
+                   CL_INVALID_EVENT_WAIT_LIST);
+  ck_assert_int_eq(cl->clEnqueueFillBuffer(queue, x, &zero, 0, 0, 16, 0, NULL, NULL),
+                   CL_INVALID_VALUE);
+  ck_assert_ptr_null(
+      cl->clEnqueueMapBuffer(queue, NULL, CL_TRUE, CL_MAP_READ, 0, 1, 0, NULL, NULL, &code));
+  ck_assert_int_eq(code, CL_INVALID_MEM_OBJECT);
+  ck_assert_int_eq(cl->clEnqueueUnmapMemObject(queue, x, NULL, 0, NULL, NULL), CL_INVALID_VALUE);
+  ck_assert_int_eq(cl->clEnqueueMarkerWithWaitList(NULL, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
+  ck_assert_int_eq(cl->clEnqueueBarrierWithWaitList(queue, 0, &none, NULL),
+                   CL_INVALID_EVENT_WAIT_LIST);
+  ck_cl(cl->clEnqueueMarkerWithWaitList(queue, 0, NULL, &event));
+  ck_assert_int_eq(cl->clSetEventCallback(event, CL_COMPLETE, NULL, NULL), CL_INVALID_VALUE);
+  ck_assert_int_eq(cl->clSetEventCallback(event, 77, count_call, NULL), CL_INVALID_VALUE);
+  ck_assert_int_eq(cl->clWaitForEvents(0, NULL), CL_INVALID_VALUE);
+  ck_assert_int_eq(cl->clWaitForEvents(1, &none), CL_INVALID_EVENT);
+  ck_assert_int_eq(cl->clSetMemObjectDestructorCallback(x, NULL, NULL), CL_INVALID_VALUE);
+  cl->clReleaseEvent(event);
+  cl->clReleaseMemObject(x);
+}
+END_TEST
+
+static void CL_CALLBACK count_build(cl_program program, void *data) {
+  (void)program;
+  ++*(int *)data;
+}
+
+/* A program with kernels cannot be built again: their code would go. */
+START_TEST(odd_programs) {
+  const char *text = "__kernel void k(__global int *x) { x[0] = 1; }\n", *none = NULL;
+  const size_t four = 4;
+  cl_int code;
+  int calls = 0;
+  ck_assert_ptr_null(cl->clCreateProgramWithSource(context, 0, &text, NULL, &code));
+  ck_assert_int_eq(code, CL_INVALID_VALUE);
+  ck_assert_ptr_null(cl->clCreateProgramWithSource(context, 1, &none, NULL, &code));
+  ck_assert_int_eq(code, CL_INVALID_VALUE);
+  ck_assert_ptr_null(cl->clCreateProgramWithBinary(context, 1, &device, NULL, NULL, NULL, &code));
+  ck_assert_int_eq(code, CL_INVALID_VALUE);
+  cl_program program = cl->clCreateProgramWithSource(context, 1, &text, NULL, &code);
+  ck_assert_ptr_null(cl->clCreateKernel(program, "k", &code));
+  ck_assert_int_eq(code, CL_INVALID_PROGRAM_EXECUTABLE);
+  ck_assert_int_eq(cl->clBuildProgram(program, 1, &device, "", NULL, &calls), CL_INVALID_VALUE);
+  ck_cl(cl->clBuildProgram(program, 1, &device, "", count_build, &calls));
+  ck_assert_int_eq(calls, 1);
+  ck_assert_ptr_null(cl->clCreateKernel(program, NULL, &code));
+  ck_assert_int_eq(code, CL_INVALID_VALUE);
+  cl_kernel kernel = kernel_of(program, "k");
+  ck_assert_int_eq(cl->clBuildProgram(program, 1, &device, "", NULL, NULL), CL_INVALID_OPERATION);
+  ck_assert_int_eq(cl->clSetKernelArg(kernel, 0, 3, &text), CL_INVALID_ARG_SIZE);
+  ck_assert_int_eq(cl->clEnqueueNDRangeKernel(queue, kernel, 4, NULL, &four, NULL, 0, NULL, NULL),
+                   CL_INVALID_WORK_DIMENSION);
+  ck_assert_int_eq(cl->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, NULL, NULL, 0, NULL, NULL),
+                   CL_INVALID_GLOBAL_WORK_SIZE);
+  ck_assert_int_eq(cl->clEnqueueNDRangeKernel(queue, NULL, 1, NULL, &four, NULL, 0, NULL, NULL),
+                   CL_INVALID_KERNEL);
+  cl->clReleaseKernel(kernel);
+  ck_cl(cl->clBuildProgram(program, 1, &device, "", NULL, NULL));
+  size_t size = 0, count = 0;
+  char names[8];
+  ck_cl(cl->clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL));
+  ck_cl(cl->clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof names, names, NULL));
+  ck_cl(cl->clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size));
+  ck_assert_uint_eq(count, 1);
+  ck_assert_str_eq(names, "k");
+  ck_assert_uint_eq(size, strlen(text) + 1);
+  cl->clReleaseProgram(program);
+}
+END_TEST
+
+/* The ICD loader finds a function for every call that takes a handle; those that are not there say so. */
+START_TEST(other_functions) {
+  const struct _cl_icd_dispatch *f = &halo_cpu_dispatch;
+  cl_int code = CL_SUCCESS;
+  cl_mem x = buffer_of(16);
+  cl_uint count = 0;
+  cl_kernel kernel;
+  char name[8];
+  ck_cl(f->clRetainDevice(device));
+  ck_cl(f->clReleaseDevice(device));
+  ck_cl(f->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL));
+  ck_assert_uint_eq(count, 1);
+  ck_assert_ptr_null(f->clCreateSubBuffer(x, 0, CL_BUFFER_CREATE_TYPE_REGION, NULL, &code));
+  ck_assert_int_eq(code, CL_INVALID_OPERATION);
+  code = CL_SUCCESS;
+  ck_assert_ptr_null(f->clCreateImage(context, 0, NULL, NULL, NULL, &code));
+  ck_assert_int_eq(code, CL_INVALID_OPERATION);
+  ck_assert_int_eq(f->clEnqueueNativeKernel(queue, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL),
+                   CL_INVALID_OPERATION);
+  ck_cl(f->clEnqueueMigrateMemObjects(queue, 1, &x, 0, 0, NULL, NULL));
+  cl_program program = build("__kernel void k(__global int *x) { x[0] = 1; }\n");
+  ck_cl(f->clCreateKernelsInProgram(program, 1, &kernel, &count));
+  ck_assert_uint_eq(count, 1);
+  ck_cl(f->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL));
+  ck_assert_str_eq(name, "k");
+  cl_event event = f->clCreateUserEvent(context, &code);
+  ck_cl(code);
+  ck_cl(cl->clSetKernelArg(kernel, 0, sizeof x, &x));
+  ck_cl(cl->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &(size_t){1}, NULL, 1, &event, NULL));
+  ck_assert_int_eq(f->clSetUserEventStatus(event, CL_RUNNING), CL_INVALID_VALUE);
+  ck_cl(f->clSetUserEventStatus(event, CL_COMPLETE));
+  ck_assert_int_eq(f->clSetUserEventStatus(event, CL_COMPLETE), CL_INVALID_OPERATION);
+  ck_cl(cl->clFinish(queue));
+  cl->clReleaseEvent(event);
+  cl->clReleaseKernel(kernel);
+  cl->clReleaseProgram(program);
+  cl->clReleaseMemObject(x);
+}
+END_TEST
+
 int main(void) {
   const char *missing;
   cl = halo_cpu_open(&missing);
@@ -442,6 +588,10 @@ int main(void) {
   tcase_add_test(all, in_caller);
   tcase_add_test(all, threads);
   tcase_add_test(all, ranges);
+  tcase_add_test(all, device_answers);
+  tcase_add_test(all, odd_commands);
+  tcase_add_test(all, odd_programs);
+  tcase_add_test(all, other_functions);
   suite_add_tcase(suite, all);
   return suite_run(suite);
 }

@@ -263,7 +263,7 @@ END_TEST
 START_TEST(not_listed) {
   halo_cl_listing *list;
   int count, alone = 0, threads = 0;
-  ck_assert_int_eq(halo_cl_enumerate(&list, &count), HALO_OK);
+  ck_assert_int_eq(halo_cl_enumerate(NULL, &list, &count), HALO_OK);
   for (int i = 0; i < count; i++) {
     bool here = halo_cl_is_here(&list[i].caps);
     alone += here;

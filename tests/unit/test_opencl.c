@@ -227,7 +227,7 @@ END_TEST
 START_TEST(device_selection) {
   halo_cl_listing *list;
   int count;
-  ck_assert_int_eq(halo_cl_enumerate(&list, &count), HALO_OK);
+  ck_assert_int_eq(halo_cl_enumerate(NULL, &list, &count), HALO_OK);
   ck_assert_int_gt(count, 0);
   for (int i = 0; i < count; i++) {
     if (!list[i].usable) continue;
@@ -313,7 +313,7 @@ START_TEST(all_devices) {
   halo_cl_listing *list;
   int count, usable = 0, opened;
   bool gpu = false;
-  ck_assert_int_eq(halo_cl_enumerate(&list, &count), HALO_OK);
+  ck_assert_int_eq(halo_cl_enumerate(NULL, &list, &count), HALO_OK);
   for (int i = 0; i < count; i++) {
     usable += list[i].usable;
     gpu |= list[i].caps.is_gpu;

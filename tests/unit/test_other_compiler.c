@@ -54,7 +54,7 @@ END_TEST
 START_TEST(one_that_comes_later) {
   halo_cl_listing *listings;
   int count;
-  ck_ok(halo_cl_enumerate(&listings, &count));
+  ck_ok(halo_cl_enumerate(NULL, &listings, &count));
   halo_free(listings);
   show_other();
   halo_client *client = run_client(NULL);

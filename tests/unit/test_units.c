@@ -119,7 +119,7 @@ static cl_int group_enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint di
 }
 
 static void group_watch(void) {
-  ck_ok(halo_cl_api_open());
+  ck_ok(halo_cl_api_open(true));
   group_plain = halo_cl;
   halo_cl.clGetKernelWorkGroupInfo = group_info;
   halo_cl.clEnqueueNDRangeKernel = group_enqueue;

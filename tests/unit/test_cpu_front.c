@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit/test_cpu_front.c: what the library's own processor device needs before it can compile: a processor for the code, and a
+ * front end that answers. Each test is a process of its own, in which clang was not looked for yet. */
+#include "cpu/compile.h"
+#include "cpu/cpu.h"
+#include "cpu/target.h"
+#include "suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- The processor ---- */
+
+START_TEST(processors) {
+  ck_assert_ptr_null(cpu_target_check(NULL, false));
+  ck_assert_ptr_null(cpu_target_check("x86-64", false));
+  ck_assert_ptr_null(cpu_target_check("haswell", true));
+  const char *why = cpu_target_check("haswell", false);
+  ck_assert_msg(why && strstr(why, "AVX2") && strstr(why, "haswell"), "%s", why ? why : "NULL");
+}
+END_TEST
+
+/* ---- Programs that stand for clang ---- */
+
+static char folder[] = "/tmp/halo-test-front-XXXXXX";
+
+static void make_folder(void) { ck_assert_ptr_nonnull(mkdtemp(folder)); }
+
+static void remove_folder(void) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+}
+
+/* What comes of building a program by a clang-15 that is this script: the log. */
+static char *build_by(const char *script) {
+  char path[128], *text = malloc(4096);
+  const char *missing, *source = "__kernel void k(__global int *x) { x[0] = 1; }\n";
+  snprintf(path, sizeof path, "%s/clang-15", folder);
+  FILE *file = fopen(path, "w");
+  fprintf(file, "#!/bin/sh\n%s\n", script);
+  fclose(file);
+  chmod(path, 0755);
+  snprintf(text, 4096, "%s:%s", folder, getenv("PATH"));
+  setenv("PATH", text, 1);
+  const halo_cl_api *cl = halo_cpu_open(&missing);
+  ck_assert_msg(cl != NULL, "%s", missing);
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_int code;
+  cl->clGetPlatformIDs(1, &platform, NULL);
+  cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+  cl_context context = cl->clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+  cl_program program = cl->clCreateProgramWithSource(context, 1, &source, NULL, &code);
+  cpu_front_patience = 0.1;
+  ck_assert_int_eq(cl->clBuildProgram(program, 1, &device, "", NULL, NULL),
+                   CL_BUILD_PROGRAM_FAILURE);
+  cl->clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 4096, text, NULL);
+  cl->clReleaseProgram(program);
+  cl->clReleaseContext(context);
+  return text;
+}
+
+static void check_log(char *log, const char *part) {
+  ck_assert_msg(strstr(log, part) && strstr(log, "/clang-15"), "%s", log);
+  free(log);
+}
+
+START_TEST(one_that_sleeps) { check_log(build_by("exec sleep 600"), "it did nothing for"); }
+END_TEST
+
+/* It has closed its output, so that nothing more can come. */
+START_TEST(one_that_does_not_end) {
+  check_log(build_by("exec >/dev/null 2>&1 </dev/null; exec sleep 600"), "it did nothing for");
+}
+END_TEST
+
+START_TEST(one_that_works_for_ever) {
+  check_log(build_by("while :; do :; done"), "was ended: it "); /* both limits fit where others use the machine */
+}
+END_TEST
+
+START_TEST(one_that_fails) {
+  check_log(build_by("exit 3"), "ended with status 3");
+}
+END_TEST
+
+int main(void) {
+#if !defined(__x86_64__)
+  printf("skipped: cpu_front: code is made for x86-64 only\n");
+  return 77;
+#endif
+  Suite *suite = suite_create("cpu_front");
+  TCase *all = tcase_create("cpu_front");
+  tcase_add_checked_fixture(all, make_folder, remove_folder);
+  tcase_set_timeout(all, 120);
+  tcase_add_test(all, processors);
+  tcase_add_test(all, one_that_sleeps);
+  tcase_add_test(all, one_that_does_not_end);
+  tcase_add_test(all, one_that_works_for_ever);
+  tcase_add_test(all, one_that_fails);
+  suite_add_tcase(suite, all);
+  return suite_run(suite);
+}
