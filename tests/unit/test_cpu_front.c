@@ -80,13 +80,12 @@ START_TEST(one_that_does_not_end) {
 END_TEST
 
 START_TEST(one_that_works_for_ever) {
-  check_log(build_by("while :; do :; done"), "was ended: it "); /* both limits fit where others use the machine */
+  check_log(build_by("while :; do :; done"),
+            "was ended: it "); /* both limits fit where others use the machine */
 }
 END_TEST
 
-START_TEST(one_that_fails) {
-  check_log(build_by("exit 3"), "ended with status 3");
-}
+START_TEST(one_that_fails) { check_log(build_by("exit 3"), "ended with status 3"); }
 END_TEST
 
 int main(void) {
