@@ -20,10 +20,11 @@ static const char *data_check(char *path) {
   return NULL;
 }
 
-const char *tool_data(const char *in_source, const char *installed) {
-  /* From the program's folder: beside an installed program, then the source tree around a build folder. The folder
-   * that was named at configuration comes last, so that a moved installation reads its own files. */
-  const char *const places[][2] = {{"/../share/halo/", installed}, {"/../../", in_source}};
+const char *tool_data(const char *in_tree, const char *installed) {
+  /* From the program's folder: beside an installed program, then the build folder, then the source tree around that. The
+   * folder that was named at configuration comes last, so that a moved installation reads its own files. */
+  const char *const places[][2] = {
+      {"/../share/halo/", installed}, {"/../", in_tree}, {"/../../", in_tree}};
   char own[PATH_MAX];
   char *slash = realpath("/proc/self/exe", own) ? strrchr(own, '/') : NULL;
   if (slash) *slash = 0;
@@ -32,5 +33,5 @@ const char *tool_data(const char *in_source, const char *installed) {
     if (path) return path;
   }
   const char *path = data_check(tool_printf("%s/%s", HALO_DATA_FOLDER, installed));
-  return path ? path : in_source;
+  return path ? path : in_tree;
 }

@@ -40,9 +40,9 @@ char *tool_strdup(const char *text);
 char *tool_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The path of a file or folder that comes with the program: `installed` is its place below share/halo of an installed
- * program, `in_source` that in the source tree. Where neither is there, `in_source`, from the working folder on. The
- * text lives as long as the process. */
-const char *tool_data(const char *in_source, const char *installed);
+ * program, `in_tree` that in the build folder or the source tree. Where it is in none, `in_tree`, from the working
+ * folder on. The text lives as long as the process. */
+const char *tool_data(const char *in_tree, const char *installed);
 
 /* The bytes of a file, of at most 2 GiB, or of stdin for "-", to be freed, and the name that messages have for it; false after a
  * message. */

@@ -96,7 +96,7 @@ bench_row *bench_add_row(bench *b, const char *name, const char *size, bench_kin
 /* Notes the library's newest failure in the row. */
 void bench_fail_row(bench_row *row, halo_status status);
 
-/* ---- What a file of tools/bench/programs/hlo says of itself (heading.c) ---- */
+/* ---- What a program of tools/bench/programs says of itself (heading.c) ---- */
 
 /* The lines `//! ...` in front of the module; files without them have an empty heading. */
 typedef struct bench_heading {

@@ -153,7 +153,7 @@ int bench_choices(int argc, char **argv) {
                     .argc = argc,
                     .argv = argv,
                     .next = 1};
-  choices_run r = {.folder = tool_data("tools/bench/programs/hlo", "programs"), .clients.limit = 2};
+  choices_run r = {.folder = tool_data("tools/bench/programs", "programs"), .clients.limit = 2};
   const char *value;
   int64_t rounds = 5;
   int code = TOOL_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* programs.c: `halo bench programs`: the programs of tools/bench/programs/hlo on the device and on XLA's CPU
+/* programs.c: `halo bench programs`: the programs of tools/bench/programs on the device and on XLA's CPU
  * backend, in turns, and their first starts. */
 #include "bench/programs.h"
 #include "args.h"
@@ -298,7 +298,7 @@ int bench_programs(int argc, char **argv) {
                     .next = 1};
   programs_bench b = {.options = {.jax = getenv("HALO_JAX_PYTHON"),
                                   .script = tool_data("tools/bench/bench_jax.py", "bench_jax.py"),
-                                  .folder = tool_data("tools/bench/programs/hlo", "programs"),
+                                  .folder = tool_data("tools/bench/programs", "programs"),
                                   .cold = true,
                                   .warm = true}};
   const char *value;

@@ -5,8 +5,11 @@ A module of a field adds programs with the decorator `program`. The decorated fu
 size and gives (function, arguments): what a user would hand to jax.jit, and trees of `Input`.
 """
 
+import collections
 import dataclasses
+import functools
 import importlib
+import inspect
 import re
 
 import jax
@@ -78,11 +81,23 @@ class Program:
     field: str
     size: str
     build: object
-    numbers: dict
+    given: dict = dataclasses.field(hash=False)
 
+    @property
+    def function(self):
+        return self.build.__name__
+
+    @property
+    def numbers(self):
+        """What `build` takes, with its defaults."""
+        bound = inspect.signature(self.build).bind(**self.given)
+        bound.apply_defaults()
+        return bound.arguments
+
+    @functools.cache
     def text(self):
         """The module as JAX lowers it, behind lines that say what it is and what it takes. Layouts are left out:
-        all are the usual ones."""
+        all are the usual ones. Names are counted anew, since JAX's numbers depend on what it lowered before."""
         function, arguments = self.build(**self.numbers)
         structs = jax.tree.map(Input.struct, arguments)
         lowered = jax.jit(function, keep_unused=True).lower(*structs)
@@ -92,7 +107,20 @@ class Program:
         if entry.count(" parameter(") != len(recipes):
             raise SystemExit(f"{self.name}: its parameters are not its arguments")
         text = re.sub(r"(?<=\])\{[0-9,]+\}", "", lowered.as_text(dialect="hlo"))
-        return "\n".join(heading) + "\n" + text.strip() + "\n"
+        return "\n".join(heading) + "\n" + renumber(text.strip()) + "\n"
+
+
+def renumber(text):
+    """add.7, mul.3, add.9 become add.1, mul.1, add.2."""
+    counts, names = collections.Counter(), {}
+
+    def new_name(name):
+        if name[0] not in names:
+            counts[name[1]] += 1
+            names[name[0]] = f"{name[1]}.{counts[name[1]]}"
+        return names[name[0]]
+
+    return re.sub(r"\b([A-Za-z_][\w-]*)\.(\d+)\b", new_name, text)
 
 
 PROGRAMS = []

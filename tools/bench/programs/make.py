@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the programs of `halo bench programs`: hlo/NAME.hlo, as JAX lowers the functions of this folder.
+"""Makes the programs of `halo bench programs`: hlo/*.hlo, as JAX lowers the functions of this folder. Sizes that differ
+in numbers only share a file (sizes.py).
 
     python -m venv env && env/bin/pip install -r ../../tests/ops/requirements.txt
     env/bin/python tools/bench/programs/make.py [NAME ...]
@@ -8,6 +9,7 @@ Nothing of this is needed to run them. A file begins with lines that start with 
 `//! program FIELD SIZE`, and for each parameter how it is made up, `//! input RECIPE`.
 """
 
+import itertools
 import os
 import pathlib
 import sys
@@ -16,20 +18,47 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from programs import catalogue
+from programs import catalogue, sizes
 
-LARGEST = 60_000
+HLO = HERE / "hlo"
+LARGEST = 72_000
 
 
-def main(names):
-    wanted = [p for p in catalogue.load() if not names or any(n in p.name for n in names)]
-    (HERE / "hlo").mkdir(exist_ok=True)
-    for program in wanted:
-        text = program.text()
-        if len(text) > LARGEST:
-            raise SystemExit(f"{program.name}: {len(text)} bytes are too many to keep")
-        (HERE / "hlo" / f"{program.name}.hlo").write_text(text)
-        print(f"{program.name}: {len(text)} bytes", flush=True)
+def files(programs):
+    """The files of one program's sizes: name -> text."""
+    groups = []  # of sizes that share a text
+    for program in programs:
+        for group in groups:
+            text = merge([*group, program])
+            if text is not None:
+                group.append(program)
+                break
+        else:
+            groups.append([program])
+    return {g[0].function + (".hlo" if len(g) > 1 else f".{g[0].size}.hlo"): merge(g) for g in groups}
+
+
+def merge(group):
+    if len(group) == 1:
+        return group[0].text()
+    names = [n for n, v in group[0].numbers.items() if isinstance(v, int) and any(p.numbers[n] != v for p in group)]
+    return sizes.merge(
+        {p.size: p.text() for p in group},
+        {p.size: {n: p.numbers[n] for n in names} for p in group},
+    )
+
+
+def main(wanted):
+    for function, programs in itertools.groupby(catalogue.load(), lambda p: p.function):
+        if wanted and not any(name in function for name in wanted):
+            continue
+        for old in HLO.glob(f"{function}.*"):
+            old.unlink()
+        for name, text in files(list(programs)).items():
+            if len(text) > LARGEST:
+                raise SystemExit(f"{name}: {len(text)} bytes are too many to keep")
+            (HLO / name).write_text(text)
+            print(f"{name}: {len(text)} bytes", flush=True)
 
 
 main(sys.argv[1:])
