@@ -288,6 +288,20 @@ halo_op halo_build_nary(build_call *call, halo_opcode opcode, int count, const h
   return halo_build_result(call, halo_build_add(call, &spec));
 }
 
+halo_op halo_parameter(halo_builder *builder, int64_t number, const halo_shape *shape,
+                       const char *name) {
+  build_call call = halo_build_begin(builder, "halo_parameter");
+  if (call.ok && !shape) halo_build_fail(&call, "the shape is NULL");
+  if (!call.ok) return halo_build_result(&call, NULL);
+  char *clean = halo_build_clean_name(name, "parameter");
+  halo_instr_spec spec = {.opcode = HALO_OP_PARAMETER,
+                          .name = name ? halo_build_name(&call, clean) : NULL,
+                          .parameter_number = number,
+                          .shape = halo_shape_clone(halo_build_arena(&call), shape)};
+  halo_free(clean);
+  return halo_build_result(&call, halo_build_add(&call, &spec));
+}
+
 /* ---- Endings ---- */
 
 static bool builder_check_params(build_call *call) {

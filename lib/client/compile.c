@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "base/strbuf.h"
 #include "client/executable.h"
-#include "client/sharding.h"
 #include "custom/custom.h"
 #include "halo/passes.h"
 #include "passes/passes.h"
@@ -118,12 +118,37 @@ static halo_status compile_plan(compile_job *job) {
   return compile_dump_plan(dump, job->plan);
 }
 
+/* A list of the header, such as which shardings of arguments the partitioner may choose. */
+static void compile_set_header(halo_module *module, const char *name, const bool *list, int count) {
+  halo_strbuf text = {0};
+  if (count <= 0 || !list) return;
+  for (int i = 0; i < count; i++) {
+    halo_strbuf_printf(&text, "%c%s", i ? ',' : '{', list[i] ? "true" : "false");
+  }
+  halo_strbuf_char(&text, '}');
+  halo_header_attr attr = {name, halo_arena_strdup(&module->arena, halo_strbuf_text(&text))};
+  halo_strbuf_deinit(&text);
+  for (int32_t i = 0; i < module->header.count; i++) {
+    if (strcmp(module->header.data[i].name, name) != 0) continue;
+    module->header.data[i] = attr;
+    return;
+  }
+  halo_vec_push(&module->header, attr);
+}
+
+static void compile_set_free(halo_module *module, const halo_compile_options *options) {
+  compile_set_header(module, "allow_spmd_sharding_propagation_to_parameters",
+                     options->free_arguments, options->free_argument_count);
+  compile_set_header(module, "allow_spmd_sharding_propagation_to_output", options->free_results,
+                     options->free_result_count);
+}
+
 static halo_status compile_run(void *user) {
   compile_job *job = user;
   job->optimized = halo_module_clone(job->module);
   job->optimized->replica_count = job->replicas;
   job->optimized->num_partitions = job->partitions;
-  halo_sharding_set_free(job->optimized, job->options);
+  compile_set_free(job->optimized, job->options);
   if (job->partitions > 1) job->partitioned = halo_module_clone(job->optimized);
   halo_status status = compile_plan(job);
   if (status == HALO_OK) return HALO_OK;

@@ -1,39 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/sharding.c: partitioned executables: what callers ask for, and what they are told. */
-#include "client/sharding.h"
-#include "base/strbuf.h"
+/* client/sharding.c: what partitioned executables say of their arguments and results. */
 #include "client/executable.h"
-
-#include <string.h>
-
-/* ---- What may be spread freely ---- */
-
-static void sharding_set_header(halo_module *module, const char *name, const bool *list,
-                                int count) {
-  halo_strbuf text = {0};
-  if (count <= 0 || !list) return;
-  for (int i = 0; i < count; i++) {
-    halo_strbuf_printf(&text, "%c%s", i ? ',' : '{', list[i] ? "true" : "false");
-  }
-  halo_strbuf_char(&text, '}');
-  halo_header_attr attr = {name, halo_arena_strdup(&module->arena, halo_strbuf_text(&text))};
-  halo_strbuf_deinit(&text);
-  for (int32_t i = 0; i < module->header.count; i++) {
-    if (strcmp(module->header.data[i].name, name) != 0) continue;
-    module->header.data[i] = attr;
-    return;
-  }
-  halo_vec_push(&module->header, attr);
-}
-
-void halo_sharding_set_free(halo_module *module, const halo_compile_options *options) {
-  sharding_set_header(module, "allow_spmd_sharding_propagation_to_parameters",
-                      options->free_arguments, options->free_argument_count);
-  sharding_set_header(module, "allow_spmd_sharding_propagation_to_output", options->free_results,
-                      options->free_result_count);
-}
-
-/* ---- What was made ---- */
 
 /* Leaf number `index` among those of a shape that are no tokens; counts down *index past all. */
 static const halo_shape *sharding_leaf(const halo_shape *shape, int *index, int32_t *leaf) {

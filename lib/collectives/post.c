@@ -2,10 +2,12 @@
 /* collectives/post.c: the post office of a process. */
 #include "collectives/post.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* What a message with tag 0 begins with. Processes of one run are of one kind of machine. */
 typedef enum post_kind { POST_MESSAGE = 0x68616c6f, POST_FAILURE, POST_ASK, POST_WAITS } post_kind;
@@ -396,4 +398,84 @@ halo_status post_poll(halo_world *world, bool *any) {
   if (status == HALO_OK) status = post_look_after(world);
   pthread_mutex_unlock(&world->office->poll_lock);
   return status;
+}
+
+/* ---- Counters ---- */
+
+atomic_uint_least64_t *halo_world_counter(halo_world *world, uint64_t number) {
+  pthread_mutex_lock(&world->office->lock);
+  post_counter *counter = halo_map_get(&world->counters, &number, sizeof number);
+  if (!counter) {
+    counter = halo_alloc(sizeof *counter);
+    atomic_init(&counter->count, 0);
+    counter->next = world->all_counters;
+    world->all_counters = counter;
+    halo_map_set(&world->counters, &number, sizeof number, counter);
+  }
+  pthread_mutex_unlock(&world->office->lock);
+  return &counter->count;
+}
+
+/* ---- Messages of failed runs ----
+ *
+ * Their senders wait until they are taken, while this process may have nothing more to exchange for long: so a thread
+ * takes them, for as long as others may not know. */
+
+enum { POST_PAUSE = 1000000 }; /* nanoseconds */
+
+static void post_pause(post_office *office) {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  at.tv_nsec += POST_PAUSE;
+  at.tv_sec += at.tv_nsec / 1000000000;
+  at.tv_nsec %= 1000000000;
+  pthread_cond_timedwait(&office->changed, &office->lock, &at);
+}
+
+static void *post_take_all(void *data) {
+  halo_world *world = data;
+  post_office *office = world->office;
+  pthread_mutex_lock(&office->lock);
+  while (!office->broken && halo_clock() < world->watch_until) {
+    pthread_mutex_unlock(&office->lock);
+    bool any;
+    (void)post_poll(world, &any); /* a failure of it breaks the office */
+    pthread_mutex_lock(&office->lock);
+    if (!any) post_pause(office);
+  }
+  world->watched = false;
+  pthread_cond_broadcast(&office->changed);
+  pthread_mutex_unlock(&office->lock);
+  return NULL;
+}
+
+void post_watch(halo_world *world) {
+  if (!world->comm) return;
+  pthread_mutex_lock(&world->office->lock);
+  bool start = !world->watched && !world->unwatched;
+  if (!world->unwatched) world->watch_until = halo_clock() + world->timeout;
+  world->watched |= start;
+  pthread_mutex_unlock(&world->office->lock);
+  if (!start) return;
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  bool started = pthread_create(&thread, &attributes, post_take_all, world) == 0;
+  pthread_attr_destroy(&attributes);
+  if (started) return;
+  /* Whoever looks for messages of his own takes these as well. */
+  pthread_mutex_lock(&world->office->lock);
+  world->watched = false;
+  pthread_mutex_unlock(&world->office->lock);
+}
+
+double post_unwatch(halo_world *world) {
+  pthread_mutex_lock(&world->office->lock);
+  double until = world->watch_until;
+  world->watch_until = 0;
+  world->unwatched = true;
+  while (world->watched) pthread_cond_wait(&world->office->changed, &world->office->lock);
+  pthread_mutex_unlock(&world->office->lock);
+  return until;
 }

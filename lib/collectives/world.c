@@ -152,20 +152,6 @@ uint64_t halo_world_common_program(const halo_world *world, const uint64_t key[2
   return post_common(halo_hash(parts, sizeof parts, 0));
 }
 
-atomic_uint_least64_t *halo_world_counter(halo_world *world, uint64_t number) {
-  pthread_mutex_lock(&world->office->lock);
-  post_counter *counter = halo_map_get(&world->counters, &number, sizeof number);
-  if (!counter) {
-    counter = halo_alloc(sizeof *counter);
-    atomic_init(&counter->count, 0);
-    counter->next = world->all_counters;
-    world->all_counters = counter;
-    halo_map_set(&world->counters, &number, sizeof number, counter);
-  }
-  pthread_mutex_unlock(&world->office->lock);
-  return &counter->count;
-}
-
 int halo_world_process(const halo_world *world) { return world->process; }
 int halo_world_process_count(const halo_world *world) { return world->process_count; }
 int halo_world_device_count(const halo_world *world) { return world->first[world->process_count]; }

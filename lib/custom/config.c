@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* custom/config.c: the dictionary of attributes of calls with a typed interface, as MLIR writes it:
+/* custom/config.c: reads the dictionary of attributes of calls with a typed interface, as MLIR writes it:
  * {a = 76 : ui8, b = "text", c = [1, 2], d = array<i64: 1, 2>, e = 1.5 : f32, f = true, unit, g = {h = 1}}. */
 #include "base/status.h"
 #include "base/vec.h"
@@ -238,4 +238,17 @@ halo_status halo_custom_config_read(halo_arena *arena, const char *text, halo_cu
   HALO_TRY(config_rows(&r, &call->attrs, &count));
   call->attr_count = (int)count;
   return HALO_OK;
+}
+
+const halo_custom_attr *halo_custom_call_attr(const halo_custom_frame *call, const char *name) {
+  for (int i = 0; i < call->attr_count; i++) {
+    if (strcmp(call->attrs[i].name, name) == 0) return &call->attrs[i];
+  }
+  return NULL;
+}
+
+int64_t halo_custom_call_integer(const halo_custom_frame *call, const char *name,
+                                 int64_t otherwise) {
+  const halo_custom_attr *attr = halo_custom_call_attr(call, name);
+  return attr && attr->kind == HALO_CUSTOM_INTEGER ? attr->integer : otherwise;
 }

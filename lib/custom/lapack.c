@@ -10,11 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void lapack_name(const lapack_routine *routine, int kind, char out[LAPACK_NAME]) {
-  const char *name = kind >= 2 && routine->complex_name ? routine->complex_name : routine->name;
-  snprintf(out, LAPACK_NAME, "lapack_%c%s_ffi", "sdcz"[kind], name);
-}
-
 #ifdef HALO_HAVE_LAPACKE
 
 /* ---- Parts of arrays ---- */
@@ -83,18 +78,6 @@ static void lapack_copy(const lapack_part *part, int64_t number, bool out) {
 }
 
 /* ---- Problems ---- */
-
-void *lapack_work(lapack_job *job, size_t bytes) {
-  if (job->status != HALO_OK) return NULL;
-  if (bytes > job->work_size) {
-    halo_free(job->work);
-    job->work = NULL;
-    job->work_size = 0;
-    job->status = halo_try_alloc(bytes, "LAPACK's workspace", &job->work);
-    if (job->status == HALO_OK) job->work_size = bytes;
-  }
-  return job->work;
-}
 
 static bool lapack_overlaps(const halo_custom_array *a, const halo_custom_array *b) {
   const char *of_a = a->data, *of_b = b->data;

@@ -21,14 +21,10 @@ typedef struct lapack_part {
 typedef struct lapack_job {
   const halo_custom_frame *call;
   lapack_part in[LAPACK_MOST], out[LAPACK_MOST];
-  void *work; /* grows; see lapack_work */
+  void *work; /* grows */
   size_t work_size;
   halo_status status;
 } lapack_job;
-
-/* At least so many bytes of workspace beside what earlier calls for this problem gave: NULL, and a status,
- * when there is no memory. */
-void *lapack_work(lapack_job *job, size_t bytes);
 
 enum { LAPACK_KINDS = 4 /* s, d, c, z */, LAPACK_NAME = 24 };
 
@@ -54,11 +50,10 @@ static inline const char *lapack_out(const lapack_routine *routine, int kind) {
   return kind >= 2 && routine->complex_out ? routine->complex_out : routine->out;
 }
 
-/* lapack_shapes.c: the number of extents of the declaration that comes first, and the rest behind it. */
+/* lapack_shapes.c. The number of extents of the declaration that comes first, and the rest behind it. */
 int lapack_rank(const char *declared);
 const char *lapack_next(const char *declared);
-
-/* lapack.c: the name of a custom call, "lapack_sgetrf_ffi". */
+/* The name of a custom call, "lapack_sgetrf_ffi". */
 void lapack_name(const lapack_routine *routine, int kind, char out[LAPACK_NAME]);
 
 /* lapack_library.c: a function of LAPACKE by its name; NULL where no library with it is installed. From any thread. */

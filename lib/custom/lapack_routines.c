@@ -5,6 +5,8 @@
 
 #ifdef HALO_HAVE_LAPACKE
 
+#include "base/memory.h"
+
 #include <complex.h>
 #define lapack_complex_float float _Complex
 #define lapack_complex_double double _Complex
@@ -33,6 +35,20 @@
 
 static lapack_int lapack_most(lapack_int a, lapack_int b) { return a > b ? a : b; }
 static lapack_int lapack_least(lapack_int a, lapack_int b) { return a < b ? a : b; }
+
+/* At least so many bytes of workspace beside what earlier calls for this problem gave: NULL, and a status,
+ * when there is no memory. */
+static void *lapack_work(lapack_job *job, size_t bytes) {
+  if (job->status != HALO_OK) return NULL;
+  if (bytes > job->work_size) {
+    halo_free(job->work);
+    job->work = NULL;
+    job->work_size = 0;
+    job->status = halo_try_alloc(bytes, "LAPACK's workspace", &job->work);
+    if (job->status == HALO_OK) job->work_size = bytes;
+  }
+  return job->work;
+}
 
 /* info in result i. LAPACK takes no notice of what is empty; a leading dimension is 1 at least. */
 static void lapack_info(lapack_job *job, int i, lapack_int info) { *(int32_t *)OUT(i) = info; }

@@ -4,9 +4,15 @@
 #include "base/strbuf.h"
 #include "custom/lapack.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const halo_type shapes_types[] = {HALO_F32, HALO_F64, HALO_C64, HALO_C128};
+
+void lapack_name(const lapack_routine *routine, int kind, char out[LAPACK_NAME]) {
+  const char *name = kind >= 2 && routine->complex_name ? routine->complex_name : routine->name;
+  snprintf(out, LAPACK_NAME, "lapack_%c%s_ffi", "sdcz"[kind], name);
+}
 
 /* The facts known of a call while its arrays are gone through. */
 typedef struct shapes_state {

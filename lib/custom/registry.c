@@ -71,16 +71,3 @@ bool halo_custom_call_find(const char *target) {
 halo_status halo_custom_call_fail(halo_status status, const char *message) {
   return status == HALO_OK ? HALO_OK : halo_fail(status, "%s", message ? message : "");
 }
-
-const halo_custom_attr *halo_custom_call_attr(const halo_custom_frame *call, const char *name) {
-  for (int i = 0; i < call->attr_count; i++) {
-    if (strcmp(call->attrs[i].name, name) == 0) return &call->attrs[i];
-  }
-  return NULL;
-}
-
-int64_t halo_custom_call_integer(const halo_custom_frame *call, const char *name,
-                                 int64_t otherwise) {
-  const halo_custom_attr *attr = halo_custom_call_attr(call, name);
-  return attr && attr->kind == HALO_CUSTOM_INTEGER ? attr->integer : otherwise;
-}

@@ -6,7 +6,6 @@
 
 #include <linux/sockios.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,17 +18,6 @@ static const double communicator_farewell = 5;
 /* Seconds for which one that was lost is not spoken of to who waits for anybody: its last messages are here, and what
  * is under way may need no more of it. */
 static const double communicator_grace = 0.3;
-
-const char *tcp_say(const char *format, ...) {
-  static _Thread_local char text[1024];
-  char made[sizeof text]; /* the arguments may be of the last one */
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(made, sizeof made, format, arguments);
-  va_end(arguments);
-  memcpy(text, made, sizeof text);
-  return text;
-}
 
 /* Why the peer is of no use any more. The peer that was lost first is the cause: the others end because they noticed that. */
 static const char *communicator_trouble(const tcp_user *user, const tcp_peer *peer) {
