@@ -125,11 +125,6 @@ static void instr_share(halo_literal *value, halo_literal **out) {
   *out = value;
 }
 
-halo_status eval_identity(const eval_call *call, halo_literal **out) {
-  instr_share(call->operands[0], out);
-  return HALO_OK;
-}
-
 halo_status eval_constant(const eval_call *call, halo_literal **out) {
   if (call->instr->literal->elided) {
     return halo_fail(HALO_INVALID_ARGUMENT, "%s: the value of this constant was left out ({...})",

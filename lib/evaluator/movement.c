@@ -165,6 +165,12 @@ static void movement_extend(halo_literal *literal) {
   for (int64_t i = 0; i < total; i++) eval_set(literal, i, eval_get(literal, i));
 }
 
+halo_status eval_identity(const eval_call *call, halo_literal **out) {
+  halo_literal_retain(call->operands[0]);
+  *out = call->operands[0];
+  return HALO_OK;
+}
+
 /* The buffer as it lies in the operand's layout, read as the result's type in the result's. */
 halo_status eval_bitcast(const eval_call *call, halo_literal **out) {
   const halo_shape *from = call->instr->operands[0]->shape, *to = call->instr->shape;

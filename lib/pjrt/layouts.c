@@ -100,7 +100,7 @@ static PJRT_Error *layouts_of_parameters(PJRT_Layouts_Executable_Args *args) {
 PJRT_Layouts_Extension pjrt_layouts_extension = {
     .base = {.struct_size = sizeof(PJRT_Layouts_Extension),
              .type = PJRT_Extension_Type_Layouts,
-             .next = &pjrt_shardings_extension.base},
+             .next = &pjrt_partitioner_extension.base},
     .layout_destroy = layout_destroy,
     .layout_serialize = layout_serialize,
     .client_default = layout_default,

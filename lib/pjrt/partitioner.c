@@ -236,6 +236,6 @@ void pjrt_partitioner_install(void) {
 PJRT_Custom_Partitioner_Extension pjrt_partitioner_extension = {
     .base = {.struct_size = sizeof(PJRT_Custom_Partitioner_Extension),
              .type = PJRT_Extension_Type_Custom_Partitioner,
-             .next = &pjrt_ffi_extension.base},
+             .next = &pjrt_shardings_extension.base},
     .register_partitioner = partitioner_register,
     .register_batch = partitioner_register_batch};

@@ -33,7 +33,7 @@ static PJRT_Error *shardings_of_results(PJRT_Shardings_Args *args) {
 PJRT_Shardings_Extension pjrt_shardings_extension = {
     .base = {.struct_size = sizeof(PJRT_Shardings_Extension),
              .type = PJRT_Extension_Type_Shardings,
-             .next = &pjrt_partitioner_extension.base},
+             .next = &pjrt_ffi_extension.base},
     .parameter_shardings = shardings_of_parameters,
     .output_shardings = shardings_of_results};
 

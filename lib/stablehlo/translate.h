@@ -280,14 +280,5 @@ bool halo_translate_shardy(halo_translator *t, const halo_mlir_attr *attr, int r
 bool halo_translate_shardy_manual(halo_translator *t, int rank, halo_sharding *out);
 /* The axes of a mesh: a symbol's, or given in place. NULL after a failure. */
 const halo_mlir_attr *halo_translate_mesh(halo_translator *t, const halo_mlir_attr *mesh);
-/* The value, marked with how it lies on the devices where there are several. */
-halo_instr *halo_translate_constrain(halo_translator *t, halo_instr *value,
-                                     const halo_mlir_attr *attr);
-/* From an array to the part of it that each partition has, of this shape, where it is cut along the axes in `manual`
- * (which t->manual is to be from then on), and back. */
-halo_instr *halo_translate_to_part(halo_translator *t, halo_instr *value, const halo_shape *part,
-                                   const halo_mlir_attr *attr, const halo_mlir_attr *manual);
-halo_instr *halo_translate_to_whole(halo_translator *t, halo_instr *value, const halo_shape *whole,
-                                    const halo_mlir_attr *attr, const halo_mlir_attr *manual);
 
 #endif

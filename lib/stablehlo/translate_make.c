@@ -1,52 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stablehlo/translate_make.c: what all translations are made of: failures, shapes, instructions. */
+/* stablehlo/translate_make.c: what all translations are made of: shapes, operands, instructions. */
 #include "evaluator/evaluator.h"
 #include "shape/types.h"
 #include "stablehlo/translate.h"
 
 #include <string.h>
-
-/* ---- Failures ---- */
-
-/* "name:12: error: stablehlo.add (jit(f)/add at f.py:3)", as much of it as is known. */
-static const char *make_place(const halo_translator *t, halo_arena *arena) {
-  const halo_mlir_op *op = t->op;
-  if (!op) return halo_arena_printf(arena, "%s: error", t->program->name);
-  halo_strbuf text = {0};
-  halo_strbuf_append(&text, t->program->name);
-  if (op->line) halo_strbuf_printf(&text, ":%d", op->line);
-  halo_strbuf_printf(&text, ": error: %s", op->name);
-  const halo_mlir_loc *loc = op->loc;
-  if (loc && (loc->name || loc->file)) {
-    halo_strbuf_append(&text, " (");
-    if (loc->name) halo_strbuf_append(&text, loc->name);
-    if (loc->file) {
-      halo_strbuf_printf(&text, "%s%s:%d", loc->name ? " at " : "", loc->file, loc->line);
-    }
-    halo_strbuf_append(&text, ")");
-  }
-  const char *copy = halo_arena_strdup(arena, halo_strbuf_text(&text));
-  halo_strbuf_deinit(&text);
-  return copy;
-}
-
-void halo_translate_failed(halo_translator *t, halo_status status) {
-  if (status == HALO_OK || t->status != HALO_OK) return;
-  halo_arena scratch = {0};
-  t->status = halo_fail_in(status, "%s", make_place(t, &scratch));
-  halo_arena_deinit(&scratch);
-}
-
-void halo_translate_fail(halo_translator *t, halo_status status, const char *format, ...) {
-  if (t->status != HALO_OK) return;
-  halo_arena scratch = {0};
-  va_list args;
-  va_start(args, format);
-  const char *message = halo_arena_vprintf(&scratch, format, args);
-  va_end(args);
-  halo_translate_failed(t, halo_fail(status, "%s", message));
-  halo_arena_deinit(&scratch);
-}
 
 /* ---- Shapes ---- */
 
@@ -159,6 +117,24 @@ halo_instr **halo_translate_operands(halo_translator *t, const halo_mlir_op *op)
   halo_instr **operands = halo_arena_array(t->arena, halo_instr *, op->operand_count + 1);
   for (int32_t i = 0; i < op->operand_count; i++) operands[i] = halo_translate_operand(t, op, i);
   return operands;
+}
+
+const int64_t *halo_translate_known_operand(halo_translator *t, const halo_mlir_op *op, int32_t i,
+                                            int32_t expected, int32_t *count) {
+  int32_t found;
+  if (!count) count = &found;
+  *count = 0;
+  const halo_instr *operand = halo_translate_operand(t, op, i);
+  if (!operand) return NULL;
+  const int64_t *list = halo_translate_known(t, operand, count);
+  if (!list) {
+    halo_translate_refuse(t, "operand %d says extents that are known only when the program runs",
+                          i);
+  } else if (expected >= 0 && *count != expected) {
+    halo_translate_wrong(t, "operand %d has %d number%s: expected %d", i, *count,
+                         halo_plural(*count), expected);
+  }
+  return halo_translate_ok(t) ? list : NULL;
 }
 
 void halo_translate_result(halo_translator *t, halo_mlir_op *op, int32_t i, halo_instr *instr) {

@@ -75,24 +75,6 @@ const int64_t *halo_translate_known(halo_translator *t, const halo_instr *instr,
   return list;
 }
 
-const int64_t *halo_translate_known_operand(halo_translator *t, const halo_mlir_op *op, int32_t i,
-                                            int32_t expected, int32_t *count) {
-  int32_t found;
-  if (!count) count = &found;
-  *count = 0;
-  const halo_instr *operand = halo_translate_operand(t, op, i);
-  if (!operand) return NULL;
-  const int64_t *list = halo_translate_known(t, operand, count);
-  if (!list) {
-    halo_translate_refuse(t, "operand %d says extents that are known only when the program runs",
-                          i);
-  } else if (expected >= 0 && *count != expected) {
-    halo_translate_wrong(t, "operand %d has %d number%s: expected %d", i, *count,
-                         halo_plural(*count), expected);
-  }
-  return halo_translate_ok(t) ? list : NULL;
-}
-
 /* ---- Precision ---- */
 
 bool halo_translate_precision(halo_translator *t, const halo_mlir_op *op, halo_attr *out) {

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stablehlo/translate_sharding.c: shardings by axes of a mesh, as Shardy has them, in HLO's form, and the marks that
- * say in HLO where they hold. */
+/* stablehlo/translate_sharding.c: shardings by axes of a mesh, as Shardy has them, in HLO's form. */
 #include "stablehlo/translate.h"
 
 #include <string.h>
 
 /* ---- Meshes ---- */
+
+const halo_mlir_attr *halo_translate_shardy_text(halo_translator *t, const halo_mlir_attr *frontend,
+                                                 const char *name) {
+  const halo_mlir_attr *text = halo_mlir_dict_get(frontend, name), *attr = NULL;
+  if (!halo_translate_ok(t) || !text || text->kind != HALO_MLIR_STRING) return NULL;
+  halo_status status = halo_mlir_read_attr(t->program, text->string.text, &attr);
+  if (status != HALO_OK) halo_translate_failed(t, halo_fail_in(status, "%s", name));
+  return attr;
+}
 
 const halo_mlir_attr *halo_translate_mesh(halo_translator *t, const halo_mlir_attr *mesh) {
   if (!halo_translate_ok(t)) return NULL;
@@ -294,69 +302,4 @@ bool halo_translate_shardy_manual(halo_translator *t, int rank, halo_sharding *o
   const halo_mlir_attr *mesh = halo_translate_mesh(t, t->manual_mesh);
   if (!sharding_read(t, mesh, NULL, rank < 0 ? 0 : rank, t->manual, out)) return false;
   return out->kind == HALO_SHARDING_MANUAL || (out->kind == HALO_SHARDING_TILED && rank >= 0);
-}
-
-/* ---- Marks ---- */
-
-/* A call that says how its operand lies on the devices, or that a partition's array begins or ends. */
-static halo_instr *sharding_mark(halo_translator *t, const char *target, halo_instr *operand,
-                                 const halo_shape *shape, const halo_mlir_attr *attr,
-                                 const halo_mlir_attr *manual, const char *config) {
-  halo_sharding *sharding = halo_arena_new(t->arena, halo_sharding);
-  if (!halo_translate_ok(t) || !shape) return NULL;
-  if (!halo_translate_shardy(t, attr, shape->rank, manual, sharding)) {
-    halo_translate_wrong(t, "a sharding is missing");
-    return NULL;
-  }
-  halo_attr attrs[] = {halo_translate_text(t, HALO_ATTR_CUSTOM_CALL_TARGET, target),
-                       {.id = HALO_ATTR_SHARDING, .sharding = sharding},
-                       halo_translate_text(t, HALO_ATTR_BACKEND_CONFIG, config ? config : "")};
-  return halo_translate_emit(t, HALO_OP_CUSTOM_CALL, shape, &operand, 1, attrs, config ? 3 : 2);
-}
-
-/* Which dimensions may be cut further, as XLA's marks have it; NULL: none. */
-static const char *sharding_open(halo_translator *t, const halo_mlir_attr *attr, int rank) {
-  const halo_mlir_attr *dims = sharding_array(attr, "dim_shardings");
-  halo_strbuf text = {0};
-  for (int d = 0; dims && d < rank && d < dims->array.count; d++) {
-    const halo_mlir_attr *closed = halo_mlir_dict_get(dims->array.data[d], "is_closed");
-    if (!closed || closed->i) continue;
-    halo_strbuf_printf(&text, "%s%d", text.length ? "," : "\"unspecified_dims=[", d);
-  }
-  if (text.length) halo_strbuf_append(&text, "]\"");
-  const char *copy = text.length ? halo_arena_strdup(t->arena, halo_strbuf_text(&text)) : NULL;
-  halo_strbuf_deinit(&text);
-  return copy;
-}
-
-halo_instr *halo_translate_constrain(halo_translator *t, halo_instr *value,
-                                     const halo_mlir_attr *attr) {
-  bool array = value && halo_shape_is_array(value->shape);
-  if (!array || !attr || t->module->num_partitions <= 1 || t->reducing) return value;
-  return sharding_mark(t, "Sharding", value, value->shape, attr, t->manual,
-                       sharding_open(t, attr, value->shape->rank));
-}
-
-halo_instr *halo_translate_to_part(halo_translator *t, halo_instr *value, const halo_shape *part,
-                                   const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
-  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
-  if (t->module->num_partitions > 1) {
-    const char *open = sharding_open(t, attr, value->shape->rank);
-    value = sharding_mark(t, "Sharding", value, value->shape, attr, t->manual, open);
-    return sharding_mark(t, "SPMDFullToShardShape", value, part, attr, manual, open);
-  }
-  if (halo_shape_compatible(part, value->shape)) return value;
-  halo_translate_refuse(t,
-                        "the program is for several partitions, but says that it has one: a part "
-                        "of an array is another shape than the array");
-  return NULL;
-}
-
-halo_instr *halo_translate_to_whole(halo_translator *t, halo_instr *value, const halo_shape *whole,
-                                    const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
-  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
-  if (t->module->num_partitions <= 1) return value;
-  const char *open = sharding_open(t, attr, value->shape->rank);
-  value = sharding_mark(t, "Sharding", value, value->shape, attr, manual, open);
-  return sharding_mark(t, "SPMDShardToFullShape", value, whole, attr, t->manual, open);
 }

@@ -1,14 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stablehlo/translate_shardy.c: Shardy's operations, and the custom calls that stand for them in programs without it:
- * what is partitioned by hand, and what says how a value lies on the devices. */
+ * what is partitioned by hand, and what says how a value lies on the devices. In HLO these are calls, too, with shardings. */
 #include "stablehlo/translate.h"
 
 #include <string.h>
 
+/* ---- Marks ---- */
+
+/* A call that says how its operand lies on the devices, or that a partition's array begins or ends. */
+static halo_instr *shardy_mark(halo_translator *t, const char *target, halo_instr *operand,
+                               const halo_shape *shape, const halo_mlir_attr *attr,
+                               const halo_mlir_attr *manual, const char *config) {
+  halo_sharding *sharding = halo_arena_new(t->arena, halo_sharding);
+  if (!halo_translate_ok(t) || !shape) return NULL;
+  if (!halo_translate_shardy(t, attr, shape->rank, manual, sharding)) {
+    halo_translate_wrong(t, "a sharding is missing");
+    return NULL;
+  }
+  halo_attr attrs[] = {halo_translate_text(t, HALO_ATTR_CUSTOM_CALL_TARGET, target),
+                       {.id = HALO_ATTR_SHARDING, .sharding = sharding},
+                       halo_translate_text(t, HALO_ATTR_BACKEND_CONFIG, config ? config : "")};
+  return halo_translate_emit(t, HALO_OP_CUSTOM_CALL, shape, &operand, 1, attrs, config ? 3 : 2);
+}
+
+/* Which dimensions may be cut further, as XLA's marks have it; NULL: none. */
+static const char *shardy_open(halo_translator *t, const halo_mlir_attr *attr, int rank) {
+  const halo_mlir_attr *dims = halo_mlir_dict_get(attr, "dim_shardings");
+  if (dims && dims->kind != HALO_MLIR_ARRAY) dims = NULL;
+  halo_strbuf text = {0};
+  for (int d = 0; dims && d < rank && d < dims->array.count; d++) {
+    const halo_mlir_attr *closed = halo_mlir_dict_get(dims->array.data[d], "is_closed");
+    if (!closed || closed->i) continue;
+    halo_strbuf_printf(&text, "%s%d", text.length ? "," : "\"unspecified_dims=[", d);
+  }
+  if (text.length) halo_strbuf_append(&text, "]\"");
+  const char *copy = text.length ? halo_arena_strdup(t->arena, halo_strbuf_text(&text)) : NULL;
+  halo_strbuf_deinit(&text);
+  return copy;
+}
+
+/* The value, marked with how it lies on the devices where there are several. */
+static halo_instr *shardy_constrain(halo_translator *t, halo_instr *value,
+                                    const halo_mlir_attr *attr) {
+  bool array = value && halo_shape_is_array(value->shape);
+  if (!array || !attr || t->module->num_partitions <= 1 || t->reducing) return value;
+  return shardy_mark(t, "Sharding", value, value->shape, attr, t->manual,
+                     shardy_open(t, attr, value->shape->rank));
+}
+
+/* From an array to the part of it that each partition has, of this shape, where it is cut along the axes in `manual`
+ * (which t->manual is to be from then on), and back. */
+static halo_instr *shardy_to_part(halo_translator *t, halo_instr *value, const halo_shape *part,
+                                  const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
+  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
+  if (t->module->num_partitions > 1) {
+    const char *open = shardy_open(t, attr, value->shape->rank);
+    value = shardy_mark(t, "Sharding", value, value->shape, attr, t->manual, open);
+    return shardy_mark(t, "SPMDFullToShardShape", value, part, attr, manual, open);
+  }
+  if (halo_shape_compatible(part, value->shape)) return value;
+  halo_translate_refuse(t,
+                        "the program is for several partitions, but says that it has one: a part "
+                        "of an array is another shape than the array");
+  return NULL;
+}
+
+static halo_instr *shardy_to_whole(halo_translator *t, halo_instr *value, const halo_shape *whole,
+                                   const halo_mlir_attr *attr, const halo_mlir_attr *manual) {
+  if (!halo_translate_ok(t) || !halo_shape_is_array(value->shape)) return value;
+  if (t->module->num_partitions <= 1) return value;
+  const char *open = shardy_open(t, attr, value->shape->rank);
+  value = shardy_mark(t, "Sharding", value, value->shape, attr, manual, open);
+  return shardy_mark(t, "SPMDShardToFullShape", value, whole, attr, t->manual, open);
+}
+
+/* ---- Operations ---- */
+
 void halo_translate_op_sharding_constraint(halo_translator *t, halo_mlir_op *op) {
-  halo_translate_result(t, op, 0,
-                        halo_translate_constrain(t, halo_translate_operand(t, op, 0),
-                                                 halo_mlir_attr_of(op, "sharding")));
+  halo_translate_result(
+      t, op, 0,
+      shardy_constrain(t, halo_translate_operand(t, op, 0), halo_mlir_attr_of(op, "sharding")));
 }
 
 /* What uses the value from here on uses it by a mark, of which the group's members are to lie alike. */
@@ -94,7 +165,7 @@ void halo_translate_op_manual(halo_translator *t, halo_mlir_op *op) {
   for (int32_t i = 0; block && i < op->operand_count && i < block->arg_count; i++) {
     const halo_mlir_attr *attr = shardy_entry(t, halo_mlir_attr_of(op, "in_shardings"), i);
     const halo_shape *part = halo_translate_type(t, block->args[i].type);
-    inside[i] = halo_translate_to_part(t, inside[i], part, attr, manual);
+    inside[i] = shardy_to_part(t, inside[i], part, attr, manual);
   }
   halo_instr **results = halo_arena_array(t->arena, halo_instr *, op->result_count + 1);
   t->manual = manual;
@@ -105,20 +176,11 @@ void halo_translate_op_manual(halo_translator *t, halo_mlir_op *op) {
   for (int32_t i = 0; i < op->result_count && halo_translate_ok(t); i++) {
     const halo_mlir_attr *attr = shardy_entry(t, halo_mlir_attr_of(op, "out_shardings"), i);
     const halo_shape *whole = halo_translate_type(t, op->results[i].type);
-    halo_translate_result(t, op, i, halo_translate_to_whole(t, results[i], whole, attr, manual));
+    halo_translate_result(t, op, i, shardy_to_whole(t, results[i], whole, attr, manual));
   }
 }
 
 /* ---- As custom calls ---- */
-
-const halo_mlir_attr *halo_translate_shardy_text(halo_translator *t, const halo_mlir_attr *frontend,
-                                                 const char *name) {
-  const halo_mlir_attr *text = halo_mlir_dict_get(frontend, name), *attr = NULL;
-  if (!halo_translate_ok(t) || !text || text->kind != HALO_MLIR_STRING) return NULL;
-  halo_status status = halo_mlir_read_attr(t->program, text->string.text, &attr);
-  if (status != HALO_OK) halo_translate_failed(t, halo_fail_in(status, "%s", name));
-  return attr;
-}
 
 static void shardy_parts(halo_translator *t, halo_mlir_op *op, const halo_mlir_attr *frontend,
                          bool begin) {
@@ -135,8 +197,8 @@ static void shardy_parts(halo_translator *t, halo_mlir_op *op, const halo_mlir_a
     halo_instr *value = halo_translate_operand(t, op, i);
     const halo_mlir_attr *attr = shardy_entry(t, list, i);
     const halo_shape *shape = halo_translate_type(t, op->results[i].type);
-    value = begin ? halo_translate_to_part(t, value, shape, attr, manual)
-                  : halo_translate_to_whole(t, value, shape, attr, manual);
+    value = begin ? shardy_to_part(t, value, shape, attr, manual)
+                  : shardy_to_whole(t, value, shape, attr, manual);
     halo_translate_result(t, op, i, value);
   }
 }
@@ -152,6 +214,6 @@ void halo_translate_shardy_call(halo_translator *t, halo_mlir_op *op, const char
     const halo_mlir_attr *attr = halo_translate_shardy_text(t, frontend, "xla.sdy.sharding");
     if (attr && attr->kind == HALO_MLIR_ARRAY) attr = shardy_entry(t, attr, 0);
     halo_instr *value = halo_translate_operand(t, op, 0);
-    halo_translate_result(t, op, 0, halo_translate_constrain(t, value, attr));
+    halo_translate_result(t, op, 0, shardy_constrain(t, value, attr));
   }
 }

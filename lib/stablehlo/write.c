@@ -36,16 +36,6 @@ halo_write_values halo_write_fresh(halo_writer *w, int32_t count) {
   return (halo_write_values){ids, count};
 }
 
-void halo_write_type(halo_strbuf *out, const halo_shape *leaf) {
-  if (halo_shape_is_token(leaf)) {
-    halo_strbuf_append(out, "!stablehlo.token");
-    return;
-  }
-  const halo_mlir_type type = {
-      .kind = HALO_MLIR_TENSOR, .element = leaf->type, .rank = leaf->rank, .dims = leaf->dims};
-  halo_mlir_type_print(out, &type);
-}
-
 /* The types of all leaves with commas between. */
 static void write_leaf_types(halo_writer *w, const halo_shape *shape, bool *any) {
   int32_t count = halo_shape_leaf_count(shape);

@@ -5,6 +5,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+void halo_write_type(halo_strbuf *out, const halo_shape *leaf) {
+  if (halo_shape_is_token(leaf)) {
+    halo_strbuf_append(out, "!stablehlo.token");
+    return;
+  }
+  const halo_mlir_type type = {
+      .kind = HALO_MLIR_TENSOR, .element = leaf->type, .rank = leaf->rank, .dims = leaf->dims};
+  halo_mlir_type_print(out, &type);
+}
+
 static void attr_name(halo_strbuf *out, const char *name) {
   if (out->length) halo_strbuf_append(out, ", ");
   halo_strbuf_printf(out, "%s = ", name);

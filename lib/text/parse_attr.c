@@ -7,116 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-typedef HALO_VEC(int64_t) attr_ints;
-
-/* Moves a list into the arena and frees it. */
-static void attr_keep_ints(halo_text_parser *p, attr_ints *from, halo_attr *attr) {
-  attr->ints.count = from->count;
-  attr->ints.data = halo_arena_copy(p->arena, from->data, sizeof(int64_t) * (size_t)from->count);
-  halo_vec_deinit(from);
-}
-
-/* ---- Lists ---- */
-
-static halo_status attr_read_ints(halo_text_parser *p, const char *what, attr_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open a list of numbers"));
-  while (p->tok.kind != '}') {
-    int64_t value;
-    HALO_TRY(halo_text_int(p, what, &value));
-    halo_vec_push(out, value);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a number"));
-  }
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
-/* Takes "{[0:4], [1:9:2]}" as triples. */
-static halo_status attr_read_slices(halo_text_parser *p, attr_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the slices"));
-  while (p->tok.kind != '}') {
-    int64_t start, limit, stride = 1;
-    HALO_TRY(halo_text_expect(p, '[', "a slice such as [0:4] or [1:9:2]"));
-    HALO_TRY(halo_text_int(p, "the slice's start", &start));
-    HALO_TRY(halo_text_expect(p, ':', "':' after the slice's start"));
-    HALO_TRY(halo_text_int(p, "the slice's limit", &limit));
-    if (halo_text_accept(p, ':')) HALO_TRY(halo_text_int(p, "the slice's stride", &stride));
-    HALO_TRY(halo_text_expect(p, ']', "']' after the slice"));
-    halo_vec_push(out, start);
-    halo_vec_push(out, limit);
-    halo_vec_push(out, stride);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a slice"));
-  }
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
-/* Takes "{{0,1},{1,2}}". */
-static halo_status attr_read_pairs(halo_text_parser *p, attr_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the pairs"));
-  while (p->tok.kind != '}') {
-    int64_t first, second;
-    HALO_TRY(halo_text_expect(p, '{', "a pair such as {0,1}"));
-    HALO_TRY(halo_text_int(p, "the pair's first number", &first));
-    HALO_TRY(halo_text_expect(p, ',', "',' in the pair"));
-    HALO_TRY(halo_text_int(p, "the pair's second number", &second));
-    HALO_TRY(halo_text_expect(p, '}', "'}' after the pair"));
-    halo_vec_push(out, first);
-    halo_vec_push(out, second);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a pair"));
-  }
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
-/* Takes "{true,false}". */
-static halo_status attr_read_bools(halo_text_parser *p, attr_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open a list of true and false"));
-  while (p->tok.kind != '}') {
-    bool value;
-    HALO_TRY(halo_text_bool(p, "true or false", &value));
-    halo_vec_push(out, value);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after true or false"));
-  }
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
-/* ---- Names out of a list ---- */
-
-halo_status halo_text_enum(halo_text_parser *p, const char *const *names, bool loose,
-                           int64_t *out) {
-  size_t length = (size_t)(p->tok.end - p->tok.start);
-  for (int i = 0; names[i] && p->tok.kind == TOK_WORD; i++) {
-    if (strlen(names[i]) != length) continue;
-    if (loose ? strncasecmp(names[i], p->tok.start, length) == 0
-              : memcmp(names[i], p->tok.start, length) == 0) {
-      *out = i;
-      halo_text_advance(p);
-      return HALO_OK;
-    }
-  }
-  halo_strbuf list = {0};
-  halo_strbuf_append(&list, names[1] ? "one of " : "");
-  for (int i = 0; names[i]; i++) {
-    halo_strbuf_printf(&list, "%s%s", i ? ", " : "", names[i]);
-  }
-  halo_status status = halo_text_expected(p, halo_strbuf_text(&list));
-  halo_strbuf_deinit(&list);
-  return status;
-}
-
-static halo_status attr_read_precisions(halo_text_parser *p, attr_ints *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the precisions"));
-  while (p->tok.kind != '}') {
-    int64_t value;
-    HALO_TRY(halo_text_enum(p, halo_precision_names, true, &value));
-    halo_vec_push(out, value);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a precision"));
-  }
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
 static bool attr_enum_is_loose(halo_attr_id id) {
   return id == HALO_ATTR_ALGORITHM || id == HALO_ATTR_SCHEDULE || id == HALO_ATTR_API_VERSION ||
          id == HALO_ATTR_DISTRIBUTION || id == HALO_ATTR_RNG_ALGORITHM;
@@ -156,7 +46,6 @@ static halo_status attr_read_comps(halo_text_parser *p, halo_opcode op, const ha
 }
 
 typedef HALO_VEC(const halo_shape *) attr_shapes;
-typedef HALO_VEC(const char *) attr_strings;
 
 static halo_status attr_read_shapes(halo_text_parser *p, attr_shapes *out) {
   HALO_TRY(halo_text_expect(p, '{', "'{' to open the shapes"));
@@ -210,39 +99,7 @@ static halo_status attr_literal(halo_text_parser *p, halo_attr *attr) {
   return HALO_OK;
 }
 
-halo_status halo_text_double(halo_text_parser *p, double *out) {
-  const char *at = p->tok.start;
-  halo_text_number number;
-  if (p->tok.kind != TOK_INT && p->tok.kind != TOK_DECIMAL && p->tok.kind != TOK_WORD) {
-    return halo_text_expected(p, "a number");
-  }
-  const char *fault = halo_text_scan_number(&at, &number);
-  uint64_t bits;
-  if (!fault) fault = halo_text_encode_float(&number, HALO_F64, &bits);
-  if (fault) return halo_text_error(p, p->tok.start, "%s", fault);
-  memcpy(out, &bits, sizeof *out);
-  halo_text_resume(p, at);
-  return HALO_OK;
-}
-
 /* ---- One value ---- */
-
-halo_status halo_text_ints(halo_text_parser *p, const char *what, halo_attr *attr) {
-  attr_ints ints = {0};
-  halo_status status = attr_read_ints(p, what, &ints);
-  attr_keep_ints(p, &ints, attr);
-  return status;
-}
-
-static halo_status attr_list(halo_text_parser *p, halo_attr_kind kind, halo_attr *attr) {
-  attr_ints ints = {0};
-  halo_status status = kind == HALO_KIND_SLICES  ? attr_read_slices(p, &ints)
-                       : kind == HALO_KIND_PAIRS ? attr_read_pairs(p, &ints)
-                       : kind == HALO_KIND_BOOLS ? attr_read_bools(p, &ints)
-                                                 : attr_read_precisions(p, &ints);
-  attr_keep_ints(p, &ints, attr);
-  return status;
-}
 
 static halo_status attr_comps_value(halo_text_parser *p, halo_opcode op, halo_attr *attr) {
   attr_comps comps = {0};
@@ -261,66 +118,6 @@ static halo_status attr_shapes_value(halo_text_parser *p, halo_attr *attr) {
   attr->shapes.data =
       halo_arena_copy(p->arena, shapes.data, sizeof *shapes.data * (size_t)shapes.count);
   halo_vec_deinit(&shapes);
-  return status;
-}
-
-/* Takes "{name="value", name={json}}"; JSON is kept as it is written. */
-static halo_status attr_strings_list(halo_text_parser *p, attr_strings *out) {
-  HALO_TRY(halo_text_expect(p, '{', "'{' to open the list of names and values"));
-  while (p->tok.kind != '}') {
-    const char *name, *value;
-    HALO_TRY(halo_text_name(p, "a name, or '}'", &name));
-    HALO_TRY(halo_text_expect(p, '=', "'=' after the name"));
-    if (p->tok.kind == TOK_STRING) {
-      HALO_TRY(halo_text_string(p, "a string in quotes", &value));
-    } else {
-      HALO_TRY(halo_text_raw(p, 1, &value));
-    }
-    halo_vec_push(out, name);
-    halo_vec_push(out, value);
-    HALO_TRY(halo_text_separator(p, '}', "',' or '}' after a value"));
-  }
-  halo_text_advance(p);
-  return HALO_OK;
-}
-
-typedef struct attr_pair {
-  const char *name, *value;
-  int32_t at; /* in the text */
-} attr_pair;
-
-static int attr_compare_pairs(const void *a, const void *b) {
-  const attr_pair *x = a, *y = b;
-  int order = strcmp(x->name, y->name);
-  return order ? order : (x->at > y->at) - (x->at < y->at);
-}
-
-/* Sorts the pairs by name, as XLA has them; of those of one name the last stays. */
-static void attr_sort_strings(attr_strings *strings) {
-  int32_t count = strings->count / 2;
-  if (count < 2) return;
-  attr_pair *pairs = halo_alloc(sizeof *pairs * (size_t)count);
-  for (int32_t i = 0; i < count; i++) {
-    pairs[i] = (attr_pair){strings->data[2 * i], strings->data[2 * i + 1], i};
-  }
-  qsort(pairs, (size_t)count, sizeof *pairs, attr_compare_pairs);
-  strings->count = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (i + 1 < count && strcmp(pairs[i].name, pairs[i + 1].name) == 0) continue;
-    strings->data[strings->count++] = pairs[i].name;
-    strings->data[strings->count++] = pairs[i].value;
-  }
-  halo_free(pairs);
-}
-
-halo_status halo_text_strings_value(halo_text_parser *p, halo_attr *attr) {
-  attr_strings strings = {0};
-  halo_status status = attr_strings_list(p, &strings);
-  attr_sort_strings(&strings);
-  attr->strings.data =
-      halo_arena_copy(p->arena, strings.data, sizeof *strings.data * (size_t)strings.count);
-  attr->strings.count = strings.count;
-  halo_vec_deinit(&strings);
   return status;
 }
 
@@ -348,7 +145,7 @@ halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr 
     case HALO_KIND_PRECISIONS:
     case HALO_KIND_SLICES:
     case HALO_KIND_BOOLS:
-    case HALO_KIND_PAIRS: return attr_list(p, kind, attr);
+    case HALO_KIND_PAIRS: return halo_text_list(p, kind, attr);
     case HALO_KIND_PADDING: return halo_text_padding(p, attr);
     case HALO_KIND_WINDOW: return halo_text_window(p, attr);
     case HALO_KIND_DIM_LABELS: return halo_text_dim_labels(p, attr);

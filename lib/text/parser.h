@@ -124,12 +124,14 @@ bool halo_text_at_shape(halo_text_parser *p);
 halo_status halo_text_shape(halo_text_parser *p, const halo_shape **out);
 halo_status halo_text_literal(halo_text_parser *p, const halo_shape *shape, halo_literal **out);
 
-/* ---- parse_attr.c, parse_window.c, parse_groups.c ---- */
+/* ---- parse_attr.c, parse_list.c, parse_window.c, parse_groups.c ---- */
 
 /* Reads the value of an attribute whose id (and name) is set; the current token is the first of the
  * value. */
 halo_status halo_text_attr_value(halo_text_parser *p, halo_opcode op, halo_attr *attr);
 halo_status halo_text_ints(halo_text_parser *p, const char *what, halo_attr *attr);
+/* "{[0:4], [1:9:2]}" as triples, pairs "{{0,1},{1,2}}", "{true,false}", or a list of precisions. */
+halo_status halo_text_list(halo_text_parser *p, halo_attr_kind kind, halo_attr *attr);
 /* "{name="value",name={json}}". */
 halo_status halo_text_strings_value(halo_text_parser *p, halo_attr *attr);
 /* "1x32". */
