@@ -7,21 +7,11 @@
 
 #include <string.h>
 
-/* Runs of small steps, which the plan puts together: here for their names. */
-static const halo_family dispatch_region = {
-    "region", HALO_OPCODE_COUNT,
-    (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
-
-/* Of independent steps too. */
-static const halo_family dispatch_bundle = {
-    "bundle", HALO_OPCODE_COUNT,
-    (const halo_implementation[]){{.name = "kernel"}, {.name = "steps"}, {0}}};
-
 static const halo_family *const dispatch_families[] = {
 #define FAMILY(name) &halo_family_##name,
 #include "kernels/families.def"
 #undef FAMILY
-    &dispatch_region, &dispatch_bundle};
+};
 enum { DISPATCH_FAMILIES = sizeof dispatch_families / sizeof dispatch_families[0] };
 
 static const halo_family *dispatch_family(halo_opcode opcode) {
@@ -75,10 +65,16 @@ static const halo_instr *dispatch_reduction(const halo_computation *body) {
   return v.hero_count > 0 ? v.heroes[0] : NULL;
 }
 
+/* Family `f` of all, those of the plan at the end; NULL: there are no more. */
+static const halo_family *dispatch_any(const halo_family *const *more, size_t f) {
+  return f < DISPATCH_FAMILIES ? dispatch_families[f] : more[f - DISPATCH_FAMILIES];
+}
+
 /* NULL: there is none of that name. */
-static const halo_implementation *dispatch_find(const char *entry, size_t length) {
-  for (size_t f = 0; f < DISPATCH_FAMILIES; f++) {
-    const halo_family *family = dispatch_families[f];
+static const halo_implementation *dispatch_find(const halo_family *const *more, const char *entry,
+                                                size_t length) {
+  const halo_family *family;
+  for (size_t f = 0; (family = dispatch_any(more, f)); f++) {
     for (const halo_implementation *i = family->implementations; i->name; i++) {
       if (halo_kernels_is_entry(entry, length, family->name, i->name)) return i;
     }
@@ -87,12 +83,13 @@ static const halo_implementation *dispatch_find(const char *entry, size_t length
 }
 
 /* Says what there is instead: of the family, if that exists, else which families. */
-static halo_status dispatch_unknown(const char *entry, size_t length) {
+static halo_status dispatch_unknown(const halo_family *const *more, const char *entry,
+                                    size_t length) {
   size_t named = 0;
   while (named < length && entry[named] != ':') named++;
   halo_strbuf there = {0}, families = {0};
-  for (size_t f = 0; f < DISPATCH_FAMILIES; f++) {
-    const halo_family *family = dispatch_families[f];
+  const halo_family *family;
+  for (size_t f = 0; (family = dispatch_any(more, f)); f++) {
     halo_strbuf_printf(&families, "%s%s", f ? ", " : "", family->name);
     if (strlen(family->name) != named || strncmp(entry, family->name, named) != 0) continue;
     for (const halo_implementation *i = family->implementations; i->name; i++) {
@@ -108,22 +105,24 @@ static halo_status dispatch_unknown(const char *entry, size_t length) {
   return status;
 }
 
-static halo_status dispatch_check_entry(const halo_caps *caps, const char *entry, size_t length) {
+static halo_status dispatch_check_entry(const halo_caps *caps, const halo_family *const *more,
+                                        const char *entry, size_t length) {
   bool skip = *entry == '-';
   const char *name = entry + skip, *why;
   if (length == (size_t)skip) return HALO_OK;
-  const halo_implementation *found = dispatch_find(name, length - skip);
-  if (!found) return dispatch_unknown(name, length - skip);
+  const halo_implementation *found = dispatch_find(more, name, length - skip);
+  if (!found) return dispatch_unknown(more, name, length - skip);
   if (skip || !found->works_on || found->works_on(caps, &why)) return HALO_OK;
   return halo_fail(HALO_INVALID_ARGUMENT,
                    HALO_KERNELS_LIST ": \"%.*s\" cannot be used on the device %s: %s", (int)length,
                    name, caps->name, why);
 }
 
-halo_status halo_kernels_check_list(const halo_caps *caps, const char *list) {
+halo_status halo_kernels_check_list(const halo_caps *caps, const char *list,
+                                    const halo_family *const *more) {
   for (const char *p = list; p && *p;) {
     size_t item = strcspn(p, ",");
-    HALO_TRY(dispatch_check_entry(caps, p, item));
+    HALO_TRY(dispatch_check_entry(caps, more, p, item));
     p += item;
     if (*p == ',') p++;
   }

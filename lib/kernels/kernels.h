@@ -63,6 +63,8 @@ typedef struct halo_lowering {
    * halo_kernels_lower. */
   const halo_instr *hero;
   halo_loop_facts *loop; /* what forms of loops have found out; set by halo_kernels_lower */
+  /* Where the plan chooses how to launch steps: what its implementations know of them. There is no fusion then. */
+  const void *run;
   /* results */
   /* Whether the operations of the body, each done once an element, say what the launches take. */
   bool counts_operations;
@@ -104,8 +106,9 @@ typedef struct halo_family {
 #undef FAMILY
 
 /* HALO_INVALID_ARGUMENT when HALO_KERNELS (NULL: none) names an implementation that does not exist, or prefers one that
- * never runs on this device. */
-halo_status halo_kernels_check_list(const halo_caps *caps, const char *list);
+ * never runs on this device. `more`: families besides those of fusions, up to a NULL. */
+halo_status halo_kernels_check_list(const halo_caps *caps, const char *list,
+                                    const halo_family *const *more);
 
 /* Chooses and lowers. HALO_UNIMPLEMENTED (naming instruction and line) when an instruction of the
  * body has no device code; HALO_INVALID_ARGUMENT when HALO_KERNELS leaves no implementation. A named one is

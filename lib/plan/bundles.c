@@ -40,7 +40,7 @@ typedef struct bundle_use {
 typedef struct bundle_state {
   lower_state *s;
   const halo_target *target;
-  int verdict;   /* of the user: > 0 wherever they can be */
+  bool forced;   /* by the user: bundles wherever they can be */
   int32_t units; /* of the plan before there are regions, which stay by themselves */
   bool *unit_is_plain;
   bundle_use *uses;         /* by unit */
@@ -74,7 +74,7 @@ static bool bundle_is_able(const bundle_state *e, const halo_step *step) {
   }
   bundle_body alone = {.members = {step}, .count = 1, .room = 1};
   if (bundle_body_bytes(e->s->plan, e->s->caps, &alone) > e->room) return false;
-  if (e->verdict > 0) return true;
+  if (e->forced) return true;
   const halo_prices *p = &e->target->prices;
   double launches = lower_work(e->target, e->s->caps, step) / p->launch;
   bool free = bundle_held_bytes(e, step) / p->bandwidth <= p->launch;
@@ -257,7 +257,7 @@ static bool bundle_is_full(const bundle_state *e) {
   for (int32_t i = 0; i < BUNDLE_OPEN; i++) full &= e->open[i] >= 0;
   const halo_prices *p = &e->target->prices;
   double most = p->bundle_held * p->launch * p->bandwidth;
-  return full || (e->verdict <= 0 && e->held > most);
+  return full || (!e->forced && e->held > most);
 }
 
 /* Steps that nothing is moved past. */
@@ -352,31 +352,75 @@ static const char *bundle_value_name(const bundle_state *e, const halo_step *ste
   return halo_arena_printf(&e->s->plan->arena, "%.*s", (int)strcspn(step->label, " "), step->label);
 }
 
-static halo_status bundle_settle(bundle_state *e, const bundle *b, halo_step *out) {
-  halo_arena *arena = &e->s->plan->arena;
-  *out = (halo_step){.kind = HALO_STEP_KERNEL, .trips = -1, .operations = -1};
-  const halo_step *first = NULL, *last = NULL;
-  int32_t steps = 0;
-  double work = 0, flops = 0;
+/* What the steps of a bundle come to. */
+typedef struct bundle_sum {
+  const bundle_state *e;
+  const halo_step *first, *last; /* by number */
+  int32_t steps;
+  double work, flops; /* seconds without launches, operations */
+  int64_t bytes;
+} bundle_sum;
+
+static bundle_sum bundle_add_up(const bundle_state *e, const bundle *b) {
+  bundle_sum sum = {.e = e};
   for (int32_t i = 0; i < b->count; i++) {
-    for (int32_t m = 0; m < b->bodies[i]->count; m++, steps++) {
+    for (int32_t m = 0; m < b->bodies[i]->count; m++, sum.steps++) {
       const halo_step *step = b->bodies[i]->members[m];
-      if (!first || step->number < first->number) first = step;
-      if (!last || step->number > last->number) last = step;
-      work += lower_work(e->target, e->s->caps, step);
-      if (__builtin_add_overflow(out->bytes, step->bytes, &out->bytes)) out->bytes = INT64_MAX;
-      flops += halo_step_work(step).flops;
+      if (!sum.first || step->number < sum.first->number) sum.first = step;
+      if (!sum.last || step->number > sum.last->number) sum.last = step;
+      sum.work += lower_work(e->target, e->s->caps, step);
+      if (__builtin_add_overflow(sum.bytes, step->bytes, &sum.bytes)) sum.bytes = INT64_MAX;
+      sum.flops += halo_step_work(step).flops;
     }
   }
-  out->number = first->number;
-  out->flops = lower_saturated(flops);
-  out->seconds = e->target->prices.launch + work;
-  const char *name = bundle_value_name(e, first), *end = bundle_value_name(e, last);
-  if (first != last) name = halo_arena_printf(arena, "%s..%s", name, end);
+  return sum;
+}
+
+/* What does not fit has not been put together. */
+static bool bundle_supports(const halo_lowering *l, const char **why) {
+  (void)l, (void)why;
+  return true;
+}
+
+static double bundle_kernel_cost(const halo_lowering *l) {
+  const bundle_sum *sum = l->run;
+  return sum->e->target->prices.launch + sum->work;
+}
+
+static double bundle_steps_cost(const halo_lowering *l) {
+  const bundle_sum *sum = l->run;
+  return sum->steps * sum->e->target->prices.launch + sum->work;
+}
+
+static const halo_implementation bundle_implementations[] = {
+    {.name = "kernel", .supports = bundle_supports, .cost = bundle_kernel_cost},
+    {.name = "steps", .supports = bundle_supports, .cost = bundle_steps_cost},
+    {0}};
+const halo_family lower_family_bundle = {"bundle", HALO_OPCODE_COUNT, bundle_implementations};
+
+/* Several steps are cheaper together, or the user wants them so. */
+static halo_status bundle_settle(bundle_state *e, const bundle *b, halo_step *out) {
+  halo_arena *arena = &e->s->plan->arena;
+  bundle_sum sum = bundle_add_up(e, b);
+  const char *name = bundle_value_name(e, sum.first), *end = bundle_value_name(e, sum.last);
+  if (sum.first != sum.last) name = halo_arena_printf(arena, "%s..%s", name, end);
+  halo_strbuf *explain = &e->s->explain;
+  halo_strbuf_printf(explain, "%s: bundle of %d steps, kernels of %d kind%s\n", name, sum.steps,
+                     b->count, halo_plural(b->count));
+  halo_lowering l = {.caps = e->s->caps, .kernels = e->s->kernels, .name = name, .run = &sum};
+  const halo_implementation *best;
+  double seconds;
+  HALO_TRY(halo_kernels_choose(&l, lower_family_bundle.name, bundle_implementations, explain, &best,
+                               &seconds));
+  halo_strbuf_printf(explain, "    -> bundle:%s\n", best->name);
+  *out = (halo_step){.kind = HALO_STEP_KERNEL,
+                     .trips = -1,
+                     .operations = -1,
+                     .number = sum.first->number,
+                     .seconds = seconds,
+                     .bytes = sum.bytes,
+                     .flops = lower_saturated(sum.flops)};
   out->label = halo_arena_printf(arena, "%s bundle:kernel", name);
-  halo_strbuf_printf(&e->s->explain, "%s: bundle of %d steps, kernels of %d kinds\n", name, steps,
-                     b->count);
-  halo_strbuf_append(&e->s->explain, "    -> bundle:kernel\n");
   return bundle_make(e->s, e->target, b, out);
 }
 
@@ -516,9 +560,10 @@ static void bundle_note_memory(bundle_state *e) {
 /* False where there are to be none. */
 static bool bundle_begin(bundle_state *e) {
   const lower_state *s = e->s;
-  e->verdict = halo_kernels_listed(s->kernels, "bundle", "kernel");
-  if (halo_kernels_listed(s->kernels, "bundle", "steps") > 0) e->verdict = -1;
-  if (e->verdict < 0) return false;
+  int kernel = halo_kernels_listed(s->kernels, "bundle", "kernel");
+  int steps = halo_kernels_listed(s->kernels, "bundle", "steps");
+  if (kernel < 0 || steps > 0) return false;
+  e->forced = kernel > 0 || steps < 0;
   int64_t pointer = (int64_t)s->caps->address_bits / 8;
   e->room = s->caps->max_parameters ? (int64_t)s->caps->max_parameters
                                     : e->target->max_buffers * (pointer + 8);

@@ -6,6 +6,10 @@
 #include "hlo/target.h"
 #include "plan/lowering.h"
 
+/* The names and costs of its implementations: `kernel`, one for all steps, and `steps`, each launched. The plan makes the
+ * steps; `lower` is NULL. */
+extern const halo_family lower_family_bundle;
+
 /* Small kernels that do not depend on one another become one kernel, whose work items are shared out among
  * them: a bundle. Those of one unit have one text between them; a table says which work items are whose. To be
  * called when the steps and what they share are settled, and before buffers get their places. Only kernels of

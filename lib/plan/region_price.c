@@ -8,7 +8,7 @@ double region_wait(const region_state *e) {
 }
 
 void region_add_price(region_price *sum, const region_price *one) {
-  sum->able &= one->able;
+  if (!sum->why) sum->why = one->why;
   sum->endless |= one->endless;
   sum->steps += one->steps;
   sum->loops += one->loops;
@@ -19,13 +19,28 @@ void region_add_price(region_price *sum, const region_price *one) {
 }
 
 region_price region_price_list(const region_state *e, const halo_steps *steps) {
-  region_price sum = {.able = true};
-  for (int32_t i = 0; i < steps->count && sum.able; i++) {
+  region_price sum = {0};
+  for (int32_t i = 0; i < steps->count && !sum.why; i++) {
     region_price one = region_price_step(e, &steps->data[i]);
     region_add_price(&sum, &one);
-    sum.able &= sum.steps <= REGION_STEPS;
+    if (!sum.why && sum.steps > REGION_STEPS) sum.why = "there are too many steps";
   }
   return sum;
+}
+
+/* Why a loop with this condition and this sum of a round cannot be in a region; NULL: it can. */
+static const char *region_refuse_loop(const region_state *e, const region_price *condition,
+                                      const region_price *round, bool known) {
+  if (round->why) return round->why;
+  if (condition->why) return condition->why;
+  if (condition->loops) return "its condition has a loop";
+  if (round->depth >= REGION_DEPTH) return "loops are nested too deep";
+  /* A round is done whole. */
+  if (round->in_region + condition->in_region >= e->target->prices.region_longest_round) {
+    return "a round would take too long";
+  }
+  if (e->s->caps->max_rounds && !known) return "nobody knows how many rounds the device would do";
+  return NULL;
 }
 
 static region_price region_price_loop(const region_state *e, const halo_step *step) {
@@ -33,28 +48,25 @@ static region_price region_price_loop(const region_state *e, const halo_step *st
   region_price price = region_price_list(e, &step->lists[1]);
   bool known = step->trips >= 0;
   double rounds = known ? (double)step->trips : REGION_ROUNDS;
-  price.able &= condition.able && !condition.loops && price.depth < REGION_DEPTH;
+  price.why = region_refuse_loop(e, &condition, &price, known);
   price.steps += condition.steps;
   price.loops++;
   price.depth++;
   price.endless |= !known;
   price.as_steps += condition.as_steps + (known ? 0 : region_wait(e));
   price.in_region += condition.in_region;
-  /* A round is done whole. */
-  price.able &= price.in_region < e->target->prices.region_longest_round;
   price.as_steps *= rounds;
   price.in_region *= rounds;
   price.rounds = (price.rounds + condition.rounds + 1) * rounds;
-  if (e->s->caps->max_rounds) price.able &= known;
   return price;
 }
 
 /* One branch is taken. */
 static region_price region_price_branches(const region_state *e, const halo_step *step) {
-  region_price price = {.able = true, .steps = 1};
-  for (int32_t l = 0; l < step->list_count && price.able; l++) {
+  region_price price = {.steps = 1};
+  for (int32_t l = 0; l < step->list_count && !price.why; l++) {
     region_price branch = region_price_list(e, &step->lists[l]);
-    price.able = branch.able;
+    price.why = branch.why;
     price.endless |= branch.endless;
     price.steps += branch.steps;
     price.loops += branch.loops;
@@ -91,9 +103,13 @@ region_price region_price_step(const region_state *e, const halo_step *step) {
   const halo_prices *p = &e->target->prices;
   if (step->kind == HALO_STEP_WHILE) return region_price_loop(e, step);
   if (step->kind == HALO_STEP_CONDITIONAL) return region_price_branches(e, step);
-  region_price price = {.able = true, .steps = 1};
-  price.able = step->kind == HALO_STEP_COPY;
-  if (step->kind == HALO_STEP_KERNEL) price.able = lower_is_plain(e->unit_is_plain, step);
+  region_price price = {.steps = 1};
+  if (step->kind == HALO_STEP_KERNEL) {
+    bool plain = lower_is_plain(e->unit_is_plain, step);
+    price.why = plain ? NULL : "a step's kernel cannot be part of another";
+  } else if (step->kind != HALO_STEP_COPY) {
+    price.why = "a step is neither a kernel nor a copy";
+  }
   double work = lower_work(e->target, e->s->caps, step);
   /* A step that can be launched with others costs a share of that. */
   int32_t share = e->s->shares ? e->s->shares[step->number] : 0;

@@ -7,7 +7,7 @@
 
 /* What one step costs within a region. */
 typedef struct region_price {
-  bool able;
+  const char *why;            /* it cannot be in a region; NULL: it can */
   bool endless;               /* nobody knows how long it takes */
   int32_t steps, loops;       /* itself and within */
   int32_t depth;              /* of loops */
@@ -28,7 +28,7 @@ typedef struct region_state {
    * texts. */
   int32_t *number_of_unit, *arg_of_buffer;
   int32_t depth;        /* of the list at hand in loops and branches */
-  int verdict;          /* of the user: > 0 wherever they can be, < 0 nowhere */
+  bool forced;          /* by the user: regions wherever they can be */
   int32_t most_buffers; /* of a kernel */
   int32_t *stamps, stamp;
 } region_state;

@@ -47,30 +47,93 @@ static int32_t region_count_buffers(int32_t *stamps, int32_t stamp, const halo_s
 
 /* What a run of steps, put together from its last one on, comes to. */
 typedef struct region_sum {
+  const region_state *e;
   region_price price;
   int32_t buffers;
+  double within; /* seconds that regions within a loop save if it stays as it is */
 } region_sum;
-
-static bool region_fits(const region_state *e, const region_sum *sum) {
-  int32_t place = 1, most = sum->price.loops ? REGION_STEPS : REGION_STRAIGHT_STEPS;
-  uint64_t most_rounds = e->s->caps->max_rounds;
-  if (most_rounds && sum->price.rounds > (double)most_rounds) return false;
-  return sum->price.able && sum->price.steps <= most && sum->buffers + place <= e->most_buffers;
-}
 
 /* What may take long leaves off after a while, and goes on. */
 static bool region_may_leave(const region_state *e, const region_price *price) {
   return price->endless || price->in_region > e->longest;
 }
 
-/* A launch stands for all, and another, with a question, for what may leave. */
-static double region_gain(const region_state *e, const region_sum *sum) {
-  const region_price *p = &sum->price;
-  if (p->steps < 2 && !p->loops) return 0;
-  if (e->verdict > 0) return p->steps - 0.5; /* as few regions as there can be */
-  double launch = e->target->prices.launch + (region_may_leave(e, p) ? region_wait(e) : 0);
-  return p->as_steps - p->in_region - launch;
+/* ---- Implementations of a run ---- */
+
+/* Why neither this run nor a longer one can be a region; NULL: there is no such reason. */
+static const char *region_refuse(const region_sum *sum) {
+  const region_price *price = &sum->price;
+  int32_t place = 1, most = price->loops ? REGION_STEPS : REGION_STRAIGHT_STEPS;
+  uint64_t most_rounds = sum->e->s->caps->max_rounds;
+  if (price->why) return price->why;
+  if (most_rounds && price->rounds > (double)most_rounds) {
+    return "the device ends kernels of so many rounds";
+  }
+  if (price->steps > most) return "there are too many steps";
+  bool fits = sum->buffers + place <= sum->e->most_buffers;
+  return fits ? NULL : "a kernel cannot have so many buffers";
 }
+
+static bool region_kernel_supports(const halo_lowering *l, const char **why) {
+  const region_sum *sum = l->run;
+  *why = region_refuse(sum);
+  if (*why) return false;
+  *why = "it is one step";
+  return sum->price.steps >= 2 || sum->price.loops;
+}
+
+/* A launch stands for all, and another, with a question, for what may leave. */
+static double region_kernel_cost(const halo_lowering *l) {
+  const region_sum *sum = l->run;
+  double leaving = region_may_leave(sum->e, &sum->price) ? region_wait(sum->e) : 0;
+  return sum->price.in_region + sum->e->target->prices.launch + leaving;
+}
+
+static bool region_steps_supports(const halo_lowering *l, const char **why) {
+  (void)l, (void)why;
+  return true;
+}
+
+static double region_steps_cost(const halo_lowering *l) {
+  const region_sum *sum = l->run;
+  return sum->price.as_steps - sum->within;
+}
+
+static const halo_implementation region_implementations[] = {
+    {.name = "kernel", .supports = region_kernel_supports, .cost = region_kernel_cost},
+    {.name = "steps", .supports = region_steps_supports, .cost = region_steps_cost},
+    {0}};
+const halo_family lower_family_region = {"region", HALO_OPCODE_COUNT, region_implementations};
+
+static halo_lowering region_lowering(const region_sum *sum, const char *name) {
+  const lower_state *s = sum->e->s;
+  return (halo_lowering){.caps = s->caps, .kernels = s->kernels, .name = name, .run = sum};
+}
+
+/* Seconds that a region saves; 0 where there can be none. */
+static double region_gain(const region_sum *sum) {
+  const char *why;
+  halo_lowering l = region_lowering(sum, "");
+  if (!region_kernel_supports(&l, &why)) return 0;
+  if (sum->e->forced) return sum->price.steps - 0.5; /* as few regions as there can be */
+  return region_steps_cost(&l) - region_kernel_cost(&l);
+}
+
+/* Says in the report what the implementations take, and why a loop stays as it is. */
+static halo_status region_explain(const region_sum *sum, const char *name) {
+  halo_lowering l = region_lowering(sum, name);
+  halo_strbuf *explain = &sum->e->s->explain;
+  const halo_implementation *best;
+  double cost;
+  halo_strbuf_printf(explain, "%s: region of %d step%s\n", name, sum->price.steps,
+                     halo_plural(sum->price.steps));
+  HALO_TRY(halo_kernels_choose(&l, lower_family_region.name, region_implementations, explain, &best,
+                               &cost));
+  halo_strbuf_printf(explain, "    -> region:%s\n", best->name);
+  return HALO_OK;
+}
+
+/* ---- Which runs are best ---- */
 
 static region_cut *region_cut_list(region_state *e, const halo_steps *steps);
 
@@ -78,9 +141,9 @@ static region_cut *region_cut_list(region_state *e, const halo_steps *steps);
  * better done by all, and the rest by regions. Of shorter rounds, threads that are woken and data that goes from core to
  * core take more than is gained (five programs with rounds of 0.1 to 0.6 ms took 1.3 to 1.6 times as long). */
 static double region_gain_within(region_state *e, const halo_step *step) {
-  if (e->verdict > 0 || step->kind != HALO_STEP_WHILE) return 0;
+  if (e->forced || step->kind != HALO_STEP_WHILE) return 0;
   region_price round = region_price_list(e, &step->lists[1]);
-  if (!round.able || round.in_region < e->target->prices.region_long_round) return 0;
+  if (round.why || round.in_region < e->target->prices.region_long_round) return 0;
   double rounds = step->trips >= 0 ? (double)step->trips : REGION_ROUNDS;
   region_cut *cuts = region_cut_list(e, &step->lists[1]);
   double gain = cuts[step->lists[1].count].gain;
@@ -97,14 +160,14 @@ static region_cut *region_cut_list(region_state *e, const halo_steps *steps) {
   for (int32_t end = 0; end < n; end++) {
     region_cut *best = &cuts[end + 1];
     *best = (region_cut){cuts[end].gain + region_gain_within(e, &steps->data[end]), -1};
-    region_sum sum = {.price = {.able = true}};
+    region_sum sum = {.e = e};
     e->stamp++;
     for (int32_t start = end; start >= 0; start--) {
       region_add_price(&sum.price, &prices[start]);
-      if (!sum.price.able) break;
+      if (sum.price.why) break;
       sum.buffers += region_count_buffers(e->stamps, e->stamp, &steps->data[start]);
-      if (!region_fits(e, &sum)) break;
-      double gain = cuts[start].gain + region_gain(e, &sum);
+      if (region_refuse(&sum)) break;
+      double gain = cuts[start].gain + region_gain(&sum);
       if (gain > best->gain) *best = (region_cut){gain, start};
     }
   }
@@ -157,35 +220,38 @@ static int32_t region_place(const region_state *e, const halo_step *first, const
   return place;
 }
 
-/* Puts the region of these steps at `out`; gives how many steps that makes. */
-static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, halo_step *out) {
-  region_sum sum = {.price = {.able = true}};
+/* Puts the region of these steps at `out`, and how many steps that makes into *made. */
+static halo_status region_settle(region_state *e, halo_step *steps, int32_t count, halo_step *out,
+                                 int32_t *made) {
+  region_sum sum = {.e = e};
+  e->stamp++;
   int32_t number = steps[0].number;
   int64_t bytes = 0;
   double flops = 0;
   for (int32_t i = 0; i < count; i++) {
     region_price one = region_price_step(e, &steps[i]);
     region_add_price(&sum.price, &one);
+    sum.buffers += region_count_buffers(e->stamps, e->stamp, &steps[i]);
     if (__builtin_add_overflow(bytes, steps[i].bytes, &bytes)) bytes = INT64_MAX;
     flops += halo_step_work(&steps[i]).flops;
   }
-  bool may_leave = region_may_leave(e, &sum.price);
-  region_run run = {steps, count, -1};
-  if (may_leave) run.place = region_place(e, &steps[0], &steps[count - 1]);
-  region_kernel kernel = region_make_kernel(e, &run);
   halo_arena *arena = &e->s->plan->arena;
   const char *name = region_value_name(e, &steps[0]);
   const char *last = region_value_name(e, &steps[count - 1]);
   if (strcmp(name, last) != 0) name = halo_arena_printf(arena, "%s..%s", name, last);
   const char *label = halo_arena_printf(arena, "%s region:kernel", name);
-  halo_strbuf_printf(&e->s->explain, "%s: region of %d steps\n    -> region:kernel\n", name,
-                     sum.price.steps);
+  HALO_TRY(region_explain(&sum, name));
+  bool may_leave = region_may_leave(e, &sum.price);
+  region_run run = {steps, count, -1};
+  if (may_leave) run.place = region_place(e, &steps[0], &steps[count - 1]);
+  region_kernel kernel = region_make_kernel(e, &run);
   for (int32_t i = 0; i < count; i++) region_free_lists(&steps[i]);
   out[0] = region_launch(e, &kernel, number, label);
   out[0].seconds = e->target->prices.launch + sum.price.in_region;
   out[0].bytes = sum.price.loops ? 0 : bytes;
   out[0].flops = lower_saturated(flops);
-  if (!may_leave) return 1;
+  *made = may_leave ? 2 : 1;
+  if (!may_leave) return HALO_OK;
   region_give_value(e, &out[0], 0);
   halo_plan_arg place = {run.place, 1, false};
   out[1] = (halo_step){.kind = HALO_STEP_WHILE, .number = number, .unit = -1, .trips = -1};
@@ -199,42 +265,58 @@ static int32_t region_settle(region_state *e, halo_step *steps, int32_t count, h
   halo_step again = region_launch(e, &kernel, number, label);
   region_give_value(e, &again, 1);
   halo_vec_push(&lists[1], again);
-  return 2;
+  return HALO_OK;
 }
 
-static void region_divide(region_state *e, halo_steps *steps);
+static halo_status region_divide(region_state *e, halo_steps *steps);
 
-static void region_divide_within(region_state *e, halo_step *step) {
+/* A step that stays as it is. */
+static halo_status region_keep(region_state *e, halo_step *step) {
+  if (!step->list_count) return HALO_OK;
+  region_sum sum = {.e = e, .price = region_price_step(e, step)};
+  e->stamp++;
+  sum.buffers = region_count_buffers(e->stamps, e->stamp, step);
+  sum.within = region_gain_within(e, step);
+  HALO_TRY(region_explain(&sum, region_value_name(e, step)));
   e->depth++;
-  for (int32_t l = 0; l < step->list_count; l++) region_divide(e, &step->lists[l]);
+  halo_status status = HALO_OK;
+  for (int32_t l = 0; l < step->list_count && status == HALO_OK; l++) {
+    status = region_divide(e, &step->lists[l]);
+  }
   e->depth--;
+  return status;
 }
 
 /* Replaces the best runs of a list by regions, and looks for such within the others. */
-static void region_divide(region_state *e, halo_steps *steps) {
-  if (!steps->count) return;
+static halo_status region_divide(region_state *e, halo_steps *steps) {
+  if (!steps->count) return HALO_OK;
   region_cut *cuts = region_cut_list(e, steps);
   halo_step *made = halo_alloc(sizeof *made * 2 * (size_t)steps->count);
   int32_t next = 2 * steps->count;
-  for (int32_t end = steps->count; end > 0;) {
+  halo_status status = HALO_OK;
+  for (int32_t end = steps->count; end > 0 && status == HALO_OK;) {
     int32_t start = cuts[end].start;
     if (start < 0) {
-      region_divide_within(e, &steps->data[--end]);
+      status = region_keep(e, &steps->data[--end]);
       made[--next] = steps->data[end];
       continue;
     }
     halo_step out[2];
-    int32_t count = region_settle(e, &steps->data[start], end - start, out);
+    int32_t count = 0;
+    status = region_settle(e, &steps->data[start], end - start, out, &count);
     next -= count;
     memcpy(&made[next], out, sizeof *out * (size_t)count);
     end = start;
   }
   int32_t count = 2 * steps->count - next;
-  halo_vec_reserve(steps, count);
-  memcpy(steps->data, &made[next], sizeof *made * (size_t)count);
-  steps->count = count;
+  if (status == HALO_OK) {
+    halo_vec_reserve(steps, count);
+    memcpy(steps->data, &made[next], sizeof *made * (size_t)count);
+    steps->count = count;
+  }
   halo_free(made);
   halo_free(cuts);
+  return status;
 }
 
 /* ---- The plan ---- */
@@ -252,11 +334,13 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
   halo_plan *plan = s->plan;
   uint64_t longest;
   HALO_TRY(halo_config_number(HALO_CONFIG_REGION_TIME, 50000, &longest));
-  int verdict = halo_kernels_listed(s->kernels, "region", "kernel");
-  if (halo_kernels_listed(s->kernels, "region", "steps") > 0) verdict = -1;
-  if (verdict < 0) return HALO_OK;
-  region_state e = {
-      .s = s, .target = target, .verdict = verdict, .longest = (double)longest * 1e-6};
+  int kernel = halo_kernels_listed(s->kernels, "region", "kernel");
+  int steps = halo_kernels_listed(s->kernels, "region", "steps");
+  if (kernel < 0 || steps > 0) return HALO_OK;
+  region_state e = {.s = s,
+                    .target = target,
+                    .forced = kernel > 0 || steps < 0,
+                    .longest = (double)longest * 1e-6};
   e.group = s->caps->is_cpu ? 1 : halo_kernel_local_size(s->caps, REGION_GROUP);
   e.slower = target->prices.rate / (target->prices.item_rate * (double)e.group);
   if (e.slower < s->caps->compute_units) e.slower = s->caps->compute_units;
@@ -268,10 +352,10 @@ halo_status lower_regions(lower_state *s, const halo_target *target) {
   size_t buffers = (size_t)plan->buffers.count + (size_t)plan->step_count + 1;
   e.arg_of_buffer = halo_alloc(sizeof(int32_t) * buffers);
   e.stamps = halo_alloc(sizeof(int32_t) * buffers);
-  region_divide(&e, &plan->steps);
+  halo_status status = region_divide(&e, &plan->steps);
   halo_free(e.unit_is_plain);
   halo_free(e.number_of_unit);
   halo_free(e.arg_of_buffer);
   halo_free(e.stamps);
-  return HALO_OK;
+  return status;
 }

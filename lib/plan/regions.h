@@ -6,6 +6,10 @@
 #include "hlo/target.h"
 #include "plan/lowering.h"
 
+/* The names and costs of its implementations: `kernel`, one for all steps, and `steps`, each launched. The plan makes the
+ * steps; `lower` is NULL. */
+extern const halo_family lower_family_region;
+
 /* Where neighbouring steps, loops and branches among them, take longer to launch than to compute, one kernel
  * of one work group does them all: a region. One that may take long, or whose loops nobody knows the length
  * of, leaves off after a while, and the host has it go on. To be called when the steps and what they share

@@ -514,6 +514,48 @@ START_TEST(copies_in_loops) {
 }
 END_TEST
 
+/* ---- Regions and bundles as implementations ---- */
+
+/* The report of what was chosen for the program of a golden plan, by a list of kernels. */
+static char *explain_with(halo_client *client, const char *path, const char *kernels) {
+  char *text = read_text(path);
+  ck_assert_ptr_nonnull(text);
+  halo_compile_options options = {.kernels = kernels};
+  halo_executable *e;
+  ck_ok(run_try_compile(client, text, &options, &e));
+  halo_free(text);
+  char *report = halo_strdup(halo_executable_report(e, HALO_REPORT_EXPLAIN));
+  halo_executable_release(e);
+  return report;
+}
+
+START_TEST(regions_and_bundles_compete) {
+  static const struct {
+    const char *path, *kernels;
+    const char *has, *lacks; /* of the report */
+  } cases[] = {
+      {GOLDEN_DIR "/swap_loop.hlo", NULL, "-> region:kernel", "-> region:steps"},
+      {GOLDEN_DIR "/swap_loop.hlo", "region:kernel", "us, forced by the list of kernels\n", NULL},
+      {GOLDEN_DIR "/swap_loop.hlo", "-region:steps", "steps      excluded by", "-> region:steps"},
+      {GOLDEN_DIR "/swap_loop.hlo", "-region:kernel", "", "-> region:"},
+      {GOLDEN_DIR "/swap_loop.hlo", "region:steps", "", "-> region:"},
+      {GOLDEN_DIR "/dead_counter.hlo", NULL, "-> region:steps", "-> region:kernel"},
+      {GOLDEN_DIR "/bundle.hlo", "region:steps", "-> bundle:kernel", "-> bundle:steps"},
+      {GOLDEN_DIR "/bundle.hlo", "region:steps,bundle:steps", "loop", "-> bundle:"},
+      {GOLDEN_DIR "/bundle.hlo", "region:steps,-bundle:kernel", "loop", "-> bundle:"},
+      {GOLDEN_DIR "/bundle.hlo", "region:steps,-bundle:steps", "steps      excluded by", NULL}};
+  halo_client *client = run_client(DEVICE("amd-wave64"));
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char *report = explain_with(client, cases[i].path, cases[i].kernels);
+    bool ok = strstr(report, cases[i].has) != NULL &&
+              (!cases[i].lacks || !strstr(report, cases[i].lacks));
+    ck_assert_msg(ok, "%s with %s:\n%s", cases[i].path, cases[i].kernels, report);
+    halo_free(report);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 /* ---- Memory ---- */
 
 /* Bytes of host memory in use; 0 where nobody counts them, as under sanitizers. */
@@ -702,6 +744,7 @@ int main(void) {
   tcase_add_test(assign, assign_shares);
   tcase_add_test(assign, assign_in_results);
   tcase_add_test(copies, copies_in_loops);
+  tcase_add_test(copies, regions_and_bundles_compete);
   tcase_add_test(copies, kept_memory);
   tcase_add_test(copies, items_with_arrays_follow_each_other);
   tcase_add_test(copies, chains_wake_nobody);
