@@ -144,25 +144,10 @@ static uint32_t select_simd_width(cl_device_id id, const halo_caps *caps) {
   return caps->is_gpu ? 32 : 1;
 }
 
-/* PoCL may compile for less than the processor has ($POCL_KERNELLIB_NAME). Which processor it compiles for stands last in the
- * device's version; these have no vectors of 64 bytes. */
-static bool select_has_wide_vectors(const char *version) {
-  static const char *const narrow[] = {"x86-64",    "core2",  "penryn", "sandybridge",
-                                       "ivybridge", "bdver1", "haswell"};
-  const char *name = strrchr(version, ' ');
-  for (size_t i = 0; name && i < sizeof narrow / sizeof *narrow; i++) {
-    size_t length = strlen(name), last = strlen(narrow[i]);
-    if (length > last && strcmp(name + length - last, narrow[i]) == 0) return false;
-  }
-  return name != NULL;
-}
-
-/* PoCL's compiler is clang for this processor, which it knows by a name that may leave some of its instructions out.
- * PoCL 4.0 and newer put all functions in place, in a kernel that is not compiled for these: LLVM ends the process then. */
+/* Products of several narrow numbers at once need functions that are compiled for the processor's own instructions. Drivers
+ * may compile for lesser processors, and LLVM ends the process where they put such a function into a kernel for one. */
 static void select_products(cl_device_id id, halo_caps *caps) {
-  int version = halo_pocl_is(caps) ? halo_pocl_version(caps->platform_version) : 0;
-  bool pocl = version > 0 && version < 400 && select_has_wide_vectors(caps->version);
-  if ((!pocl && !halo_cpu_owns(id)) || !caps->is_cpu || caps->simd_width < 16) return;
+  if (!halo_cpu_owns(id) || caps->simd_width < 16) return;
   caps->multiplies_bytes = halo_processor_has_avx512vnni();
   caps->multiplies_bf16 = halo_processor_has_avx512bf16() && halo_caps_flushes(caps);
 }
