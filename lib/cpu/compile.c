@@ -113,6 +113,8 @@ static void compile_set_attributes(const compile_work *w, llvm_value *function,
   compile_set_text(w, function, "target-cpu", target->cpu);
   compile_set_text(w, function, "target-features", target->features);
   compile_set_text(w, function, "prefer-vector-width", "512");
+  /* A loop that copies an array in registers stays a loop, which is unrolled: a call spills all of them. */
+  compile_set_text(w, function, "no-builtin-memcpy", "");
 }
 
 /* ---- Kernels of few instructions ---- */

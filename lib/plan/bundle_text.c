@@ -101,10 +101,7 @@ static int32_t bundle_parameter(bundle_text *t, const halo_plan_arg *arg) {
 /* Whether all work items of a piece are for the compiler to compute side by side: a work item writes over
  * what it read, so that the memory of arguments does not say so, and there are no loops in it. */
 static bool bundle_is_parallel(const bundle_text *t, const halo_step *step) {
-  const halo_plan_unit *unit = &t->s->plan->units.data[step->unit];
-  bool loops = false;
-  for (int32_t k = 0; k < unit->kernel_count; k++) loops |= unit->kernels[k]->has_loops;
-  return t->group == 1 && step->in_place && !loops;
+  return t->group == 1 && step->in_place && !lower_has_loops(t->s, step);
 }
 
 /* The call for the work item at x (and y), with `names` for its buffers. */

@@ -103,6 +103,15 @@ bool lower_is_narrow(const halo_step *step) {
   return narrow;
 }
 
+bool lower_has_loops(const lower_state *s, const halo_step *step) {
+  const halo_plan_unit *unit = &s->plan->units.data[step->unit];
+  bool loops = false;
+  for (int32_t k = 0; k < unit->kernel_count; k++) {
+    loops |= unit->kernels[k]->has_loops;
+  }
+  return loops;
+}
+
 /* Units that steps still have, numbered anew. */
 typedef struct unit_numbers {
   const halo_plan *plan;

@@ -93,6 +93,8 @@ bool *lower_plain_units(const lower_state *s);
 bool lower_is_plain(const bool *plain_units, const halo_step *step);
 /* Whether all that the kernel writes is so narrow that loops over its items begin with a hidden 0 (h_zero in scalar.cl). */
 bool lower_is_narrow(const halo_step *step);
+/* Whether the code of the step's unit has loops. */
+bool lower_has_loops(const lower_state *s, const halo_step *step);
 /* Leaves out units that no step has any more. No units can be added behind this. */
 void lower_drop_units(halo_plan *plan);
 /* Copies the texts of the plan's units from the lowering's memory into the plan's. */

@@ -209,6 +209,36 @@ static void region_put_place(region_text *t, const halo_step *step, bool own, si
   }
 }
 
+/* Lanes of the vectors that leave the fewest rounds of a loop over `items`: those of the widest vectors leave half of a row of 40
+ * to a loop without vectors, and LLVM before 17 does not look ahead. */
+static size_t region_lanes(const halo_step *step, size_t items, size_t *usual) {
+  enum { VECTOR_BYTES = 64, FEWEST = 4 };
+  size_t widest = 1, best = 0;
+  for (int32_t a = 0; a < step->arg_count; a++) {
+    size_t size = (size_t)step->args[a].element_size;
+    if (widest < size) widest = size;
+  }
+  for (size_t lanes = VECTOR_BYTES / widest; lanes >= FEWEST; lanes /= 2) {
+    if (lanes > items) continue;
+    if (!best) best = *usual = lanes;
+    if (items / lanes + items % lanes < items / best + items % best) best = lanes;
+  }
+  return best;
+}
+
+/* What the compiler is told of a loop over items without loops of their own: for how many of them vectors are best, and that
+ * the items do not depend on one another. Where a step writes over what it read, its arguments do not say so, and for a loop of few
+ * rounds LLVM makes no tests for overlaps. */
+static void region_put_hint(region_text *t, const halo_step *step, size_t items, halo_strbuf *out) {
+  enum { FEW = 16 };
+  if (t->e->group > 1 || lower_has_loops(t->e->s, step)) return;
+  size_t usual = 0, lanes = region_lanes(step, items, &usual);
+  bool helps = lanes && (lanes != usual || (step->in_place && items < FEW));
+  if (!helps) return;
+  halo_sections_add(&t->sections, "neighbours");
+  halo_strbuf_printf(out, "H_SIDE_BY_SIDE(%zu) ", lanes);
+}
+
 /* All work items of a step, shared out among those of the group; its arguments by their numbers in the region's
  * kernel, or in a function of the step. */
 static void region_put_items(region_text *t, const halo_step *step, bool own, halo_strbuf *out) {
@@ -216,6 +246,7 @@ static void region_put_items(region_text *t, const halo_step *step, bool own, ha
   bool rows = step->grid.dims > 1;
   size_t items = halo_grid_width(&step->grid);
   if (rows) halo_strbuf_printf(out, "for (size_t y = 0; y < %zu; ++y) ", step->grid.global[1]);
+  region_put_hint(t, step, items, out);
   halo_strbuf_printf(out, "for (size_t x = %s; x < %zu; x += %zu) ", region_item(t), items,
                      t->e->group);
   region_number_text(t, step->unit, number);

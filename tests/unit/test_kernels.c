@@ -356,6 +356,9 @@ static const char put_rows_text[] =
     "  c = f32[333,3] concatenate(s, b, y), dimensions={1}\n  d = f32[333,3] add(c, x)\n"
     "  g = pred[333,3] compare(d, c), direction=GT\n"
     "  ROOT t = (f32[333,3], pred[333,3]) tuple(d, g)\n}\n";
+static const char stacked_rows_text[] =
+    "HloModule m\nENTRY e {\n  x = f32[333,1] parameter(0)\n  y = f32[333,11] parameter(1)\n"
+    "  ROOT c = f32[333,12] concatenate(y, x), dimensions={1}\n}\n";
 static const char turned_rows_text[] =
     "HloModule m\nENTRY e {\n  x = c64[9,37,3] parameter(0)\n"
     "  ROOT t = c64[9,37,3] reverse(x), dimensions={1,2}\n}\n";
@@ -444,6 +447,7 @@ static const struct {
               {"loop:spans", cut_rows_text},
               {"loop:short", put_rows_text},
               {"loop:spans", put_rows_text},
+              {"loop:short", stacked_rows_text},
               {"loop:line", turned_rows_text},
               {"loop:short", turned_rows_text},
               {"loop:short", found_rows_text},

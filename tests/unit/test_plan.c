@@ -620,6 +620,45 @@ START_TEST(items_with_arrays_follow_each_other) {
 }
 END_TEST
 
+/* Loops over items in a region: vectors of half a register leave no rounds over of rows of 40, and a row of 8 that is written over
+ * needs no tests for overlaps. Those of 64 are left to the compiler. */
+START_TEST(short_loops_in_regions) {
+  static const struct {
+    int elements;
+    const char *said; /* before the loop */
+  } cases[] = {{40, "H_SIDE_BY_SIDE(8) "}, {8, "H_SIDE_BY_SIDE(8) "}, {64, ""}};
+  halo_client *client = run_client(DEVICE("cpu-two-cores"));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int n = cases[i].elements;
+    halo_strbuf text = {0};
+    halo_strbuf_printf(&text,
+                       "HloModule m\nbody { t = (s32[], f32[%d]) parameter(0) "
+                       "i = s32[] get-tuple-element(t), index=0 "
+                       "x = f32[%d] get-tuple-element(t), index=1 one = s32[] constant(1) "
+                       "j = s32[] add(i, one) y = f32[%d] sine(x) "
+                       "ROOT r = (s32[], f32[%d]) tuple(j, y) }\n"
+                       "more { t = (s32[], f32[%d]) parameter(0) "
+                       "i = s32[] get-tuple-element(t), index=0 n = s32[] constant(30) "
+                       "ROOT r = pred[] compare(i, n), direction=LT }\n"
+                       "ENTRY e { x = f32[%d] parameter(0) z = s32[] constant(0) "
+                       "s = (s32[], f32[%d]) tuple(z, x) "
+                       "w = (s32[], f32[%d]) while(s), condition=more, body=body "
+                       "ROOT r = f32[%d] get-tuple-element(w), index=1 }",
+                       n, n, n, n, n, n, n, n, n);
+    halo_executable *e = run_compile(client, halo_strbuf_text(&text));
+    const char *source = halo_executable_report(e, HALO_REPORT_SOURCE);
+    halo_strbuf loop = {0};
+    halo_strbuf_printf(&loop, " %sfor (size_t x = 0; x < %d; x += 1) u0n0_", cases[i].said, n);
+    ck_assert_msg(strstr(source, halo_strbuf_text(&loop)) != NULL, "%s is not in\n%s",
+                  halo_strbuf_text(&loop), source);
+    halo_strbuf_deinit(&loop);
+    halo_executable_release(e);
+    halo_strbuf_deinit(&text);
+  }
+  halo_client_release(client);
+}
+END_TEST
+
 /* What a chain of kernels takes in the caller's thread is less by what threads of the device would be woken for. */
 START_TEST(chains_wake_nobody) {
   halo_client *client = run_client(DEVICE("cpu-two-cores"));
@@ -747,6 +786,7 @@ int main(void) {
   tcase_add_test(copies, regions_and_bundles_compete);
   tcase_add_test(copies, kept_memory);
   tcase_add_test(copies, items_with_arrays_follow_each_other);
+  tcase_add_test(copies, short_loops_in_regions);
   tcase_add_test(copies, chains_wake_nobody);
   tcase_add_test(copies, copies_keep_values);
   TCase *cases[] = {golden, assign, copies};

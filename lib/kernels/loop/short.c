@@ -6,13 +6,14 @@
 #include "kernels/families.h"
 
 enum {
-  SHORT_MOST = 8,       /* elements of a row: stores of so many side by side compilers see as one */
-  SHORT_MATRIX = 16,    /* those of a product of small matrices */
-  SHORT_PRODUCTS = 64,  /* multiplications of such a product */
-  SHORT_CODE = 400,     /* instructions, each counted once an element, functions as several */
-  SHORT_ROWS = 64,      /* that a work item does, one after the other */
-  SHORT_LEAST = 16,     /* rows that are worth it */
-  SHORT_SHARES = 4,     /* for each core, at least */
+  SHORT_VECTORS = 8,   /* elements of a row: stores of so many side by side compilers see as one, */
+  SHORT_MOST = 16,     /* or of rows that are only put together, one after the other */
+  SHORT_MATRIX = 16,   /* those of a product of small matrices */
+  SHORT_PRODUCTS = 64, /* multiplications of such a product */
+  SHORT_CODE = 400,    /* instructions, each counted once an element, functions as several */
+  SHORT_ROWS = 64,     /* that a work item does, one after the other */
+  SHORT_LEAST = 16,    /* rows that are worth it */
+  SHORT_SHARES = 4,    /* for each core, at least */
   SHORT_GROUP = 1 << 13 /* elements that a group does */
 };
 
@@ -93,6 +94,14 @@ static int64_t short_code(const halo_computation *body) {
   return code;
 }
 
+/* Whether elements are only put in other places: what is computed of them is faster as vectors. */
+static bool short_moves(const halo_computation *body) {
+  for (int32_t i = 0; i < body->instrs.count; i++) {
+    if (halo_opcode_exec(body->instrs.data[i]->opcode) == HALO_EXEC_ELEMENTWISE) return false;
+  }
+  return true;
+}
+
 bool halo_loop_find_short(const halo_lowering *l, halo_loop_short *s) {
   const halo_computation *body = l->computation;
   const halo_instr *root = halo_lowering_root(l);
@@ -101,6 +110,8 @@ bool halo_loop_find_short(const halo_lowering *l, halo_loop_short *s) {
   if (s->length == 0 || s->length * short_code(body) > SHORT_CODE) return false;
   s->rows = halo_shape_element_count(shape) / s->length;
   if (s->rows < SHORT_LEAST) return false;
+  bool product = l->hero && l->hero->opcode == HALO_OP_DOT;
+  if (!product && s->length > SHORT_VECTORS && !short_moves(body)) return false;
   bool differs = false;
   for (int32_t i = 0; i < body->instrs.count; i++) {
     const halo_instr *instr = body->instrs.data[i];
@@ -130,14 +141,19 @@ static int short_lanes(const halo_lowering *l) {
 void halo_loop_emit_short(const halo_lowering *l, halo_emitter *e, const halo_loop_short *s) {
   const halo_instr *root = halo_lowering_root(l);
   int32_t leaves = halo_shape_leaf_count(root->shape);
-  halo_sections_add(&e->sections, "neighbours");
   halo_emit_line(e, "const long first = (long)" HALO_GLOBAL_ID_0 " * %d;", SHORT_ROWS);
   const char *end = halo_arena_printf(l->arena, "first + %d", SHORT_ROWS);
   if (s->rows % SHORT_ROWS != 0) {
     end = halo_arena_printf(l->arena, "min(%s, %lldL)", end, (long long)s->rows);
   }
   halo_emit_line(e, "const long end = %s;", end);
-  halo_emit_line(e, "H_SIDE_BY_SIDE(%d)", short_lanes(l));
+  if (short_moves(l->computation) && s->length > SHORT_VECTORS) {
+    halo_sections_add(&e->sections, "rolled");
+    halo_emit_line(e, "H_ROLLED");
+  } else {
+    halo_sections_add(&e->sections, "neighbours");
+    halo_emit_line(e, "H_SIDE_BY_SIDE(%d)", short_lanes(l));
+  }
   const char *zero = halo_loop_zero(l, e);
   halo_emit_loop(
       e, zero ? "for (long n = first; n < end; ++n)" : "for (long r = first; r < end; ++r)");
