@@ -56,14 +56,16 @@
 //! neighbours
 /* Before a loop over neighbours: makes vectors of 16 of them, N side by side, which compilers for processors that have
  * registers as wide do not by themselves (LLVM takes half of that), since on early ones the clock became slower by it.
- * H_LINE_LOOP(W) stands before a loop over W elements that are one such register, H_INDEPENDENT(W) before one over
+ * H_LINE_LOOP(W) stands before a loop over W elements that are one such register; without `predicate` LLVM leaves the
+ * last round to a loop without vectors where reads leave gaps, which for these is all of them. H_INDEPENDENT(W) stands before one over
  * neighbours that do not depend on one another, W of which are one such register and whose number need not be a multiple
  * of that: the last of them are done in a vector too, of which the rest is left out. H_SIDE_BY_SIDE(W) is the same for
  * several stores a neighbour, which lie side by side: written whole, they make no stores with holes. */
 #if defined(__clang__) && defined(__AVX512F__)
 #define H_PRAGMA(text) _Pragma(#text)
 #define H_NEIGHBOURS(N) H_PRAGMA(clang loop vectorize_width(16) interleave_count(N))
-#define H_LINE_LOOP(W) H_PRAGMA(clang loop vectorize_width(W) interleave_count(1))
+#define H_LINE_LOOP(W)                                                                             \
+  H_PRAGMA(clang loop vectorize_width(W) interleave_count(1) vectorize_predicate(enable))
 #define H_INDEPENDENT(W)                                                                           \
   H_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(W) interleave_count(1)              \
                vectorize_predicate(enable))

@@ -157,9 +157,9 @@ static const char *load_relocate(const load_object *o, char *image, const Elf64_
         continue;
       case R_X86_64_PLT32:
         if (o->symbols[number].st_shndx == SHN_UNDEF) to = slot + 8;
-        value = to + r->r_addend - place;
+        value = (int64_t)((intptr_t)to - (intptr_t)place) + r->r_addend;
         break;
-      case R_X86_64_PC32: value = to + r->r_addend - place; break;
+      case R_X86_64_PC32: value = (int64_t)((intptr_t)to - (intptr_t)place) + r->r_addend; break;
       case R_X86_64_GOTPCREL:
       case R_X86_64_GOTPCRELX:
       case R_X86_64_REX_GOTPCRELX: value = slot + r->r_addend - place; break;

@@ -444,7 +444,7 @@ static void loop_emit_line(halo_lowering *l, halo_emitter *e, const loop_shape *
     loop_turn(l, e, s->turned, first, &turned);
     e->turned = &turned;
   }
-  halo_emit_line(e, "H_NEIGHBOURS(1)");
+  halo_emit_line(e, "H_LINE_LOOP(%d)", LOOP_LINE);
   halo_emit_loop(e, halo_arena_printf(l->arena, "for (int j = 0; j < %d; ++j)", LOOP_LINE));
   loop_put_neighbour(l, e, frame, at, "line");
   halo_emit_close(e);
