@@ -185,16 +185,6 @@ char *halo_config_pocl_cache_dir(void) {
   return own && *own ? halo_strdup(own) : config_user_cache("pocl/kcache");
 }
 
-int halo_config_local_processes(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const char *text = getenv(names[i]);
-    long count = text ? strtol(text, NULL, 10) : 0;
-    if (count > 0 && count < INT_MAX) return (int)count;
-  }
-  return 1;
-}
-
 /* The number in a variable; -1: there is none. */
 static int config_whole(const char *name) {
   const char *text = getenv(name);

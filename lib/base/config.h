@@ -91,9 +91,6 @@ halo_status halo_config_bytes(halo_config key, uint64_t *out);
 halo_status halo_config_number(halo_config key, uint64_t otherwise, uint64_t *out);
 /* The folder of compiled programs by the rule above, or NULL for none. Free with halo_free. */
 char *halo_config_cache_dir(void);
-/* How many processes of an MPI program share this machine, as its launcher says (Open MPI, MPICH and those made from it); 1
- * where none does. */
-int halo_config_local_processes(void);
 /* Which of how many processes this is, by $HALO_TCP_PROCESS and $HALO_TCP_PROCESSES, else as the launcher says (Open MPI,
  * PMI, Slurm). False where neither does, or what they say cannot be. */
 bool halo_config_process(int *process, int *count);

@@ -98,11 +98,6 @@ halo_status halo_outfile_write(halo_outfile *file, const void *data, size_t size
   return HALO_OK;
 }
 
-halo_status halo_outfile_sync(halo_outfile *file) {
-  if (fdatasync(file->fd) == 0 || errno == EINVAL) return HALO_OK; /* not of pipes */
-  return halo_fail_errno(errno, "write", file->path);
-}
-
 halo_status halo_outfile_commit(halo_outfile *file) {
   halo_status status = HALO_OK;
   /* Network file systems report a full disk only here. */

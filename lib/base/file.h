@@ -27,8 +27,6 @@ typedef struct halo_outfile halo_outfile;
 halo_status halo_outfile_create(const char *path, halo_outfile **out);
 /* Appends. After a failure (HALO_IO_ERROR: disk full, ...) only discard is of use. */
 halo_status halo_outfile_write(halo_outfile *file, const void *data, size_t size);
-/* Has what was written be on the disk, so that after a loss of power the file, once it is in its place, is whole. */
-halo_status halo_outfile_sync(halo_outfile *file);
 /* Puts the file in its place. Frees `file` whether it succeeds or not; on failure the older file, if
  * any, is still there and nothing of the new one is. */
 halo_status halo_outfile_commit(halo_outfile *file);

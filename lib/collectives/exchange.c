@@ -509,10 +509,6 @@ bool halo_world_is_far(const halo_exchange_state *s) {
 
 halo_status halo_world_end(halo_exchange_state *s) { return exchange_end(s); }
 
-halo_status halo_world_exchange(halo_world *world, const halo_exchange *x) {
-  return exchange_end(exchange_begin(world, x, world->timeout));
-}
-
 halo_status post_exchange_patiently(halo_world *world, const halo_exchange *x) {
   enum { EXCHANGE_PATIENCE = 10 };
   return exchange_end(exchange_begin(world, x, world->timeout * EXCHANGE_PATIENCE));

@@ -137,7 +137,7 @@ void post_entry_release(post_entry *entry);
  * the memory of the first. */
 halo_status post_send(halo_world *world, const halo_exchange *x, const halo_message *message,
                       void *requests[2], void **letter);
-/* halo_world_exchange, but it waits ten times as long: others may be compiling still. */
+/* A whole exchange, from halo_world_begin to halo_world_end, but it waits ten times as long: others may be compiling still. */
 halo_status post_exchange_patiently(halo_world *world, const halo_exchange *exchange);
 /* Begins to receive the rest of a message that was announced. */
 halo_status post_receive(halo_world *world, const post_entry *entry, void *data, void **request);

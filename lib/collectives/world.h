@@ -70,13 +70,7 @@ typedef struct halo_exchange {
   void *user;
 } halo_exchange;
 
-/* Sends and receives, and waits until all of it is done: then the senders' memory is free again.
- * HALO_DEADLINE when for the world's timeout nothing comes from some device, which the message names;
- * the failure of another device's part of the same run; HALO_INVALID_ARGUMENT when sizes differ. After a
- * failure the run has failed for all. */
-halo_status halo_world_exchange(halo_world *world, const halo_exchange *exchange);
-
-/* The same in steps, of which one thread at a time takes one; what the exchange names stays as it is until the
+/* Sends and receives in steps, of which one thread at a time takes one; what the exchange names stays as it is until the
  * end. */
 typedef struct halo_exchange_state halo_exchange_state;
 halo_exchange_state *halo_world_begin(halo_world *world, const halo_exchange *exchange);
@@ -86,7 +80,10 @@ bool halo_world_look(halo_exchange_state *state);
 bool halo_world_moved(const halo_exchange_state *state);
 /* Whether all that is missing comes from other processes, as of the last look. */
 bool halo_world_is_far(const halo_exchange_state *state);
-/* Waits until it is over, frees the state and gives what halo_world_exchange would. */
+/* Waits until all of it is done, when the senders' memory is free again, and frees the state.
+ * HALO_DEADLINE when for the world's timeout nothing comes from some device, which the message names;
+ * the failure of another device's part of the same run; HALO_INVALID_ARGUMENT when sizes differ. After a
+ * failure the run has failed for all. */
 halo_status halo_world_end(halo_exchange_state *state);
 
 /* Says to all devices that a run fails on `device`, so that nobody waits for it: what waits in this run's

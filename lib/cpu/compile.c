@@ -64,7 +64,7 @@ static cpu_kernel_code compile_describe(const compile_work *w, llvm_value *funct
 
 bool cpu_compile_list(const unsigned char *bitcode, size_t size, cpu_kernel_code **out,
                       uint32_t *count, halo_strbuf *log) {
-  compile_work w = {.m = {.llvm = halo_llvm_open(cpu_front_version())}};
+  compile_work w = {.m = {.llvm = halo_llvm_open(cpu_front_version(), cpu_front_folder())}};
   HALO_VEC(cpu_kernel_code) kernels = {0};
   if (!w.m.llvm) {
     halo_strbuf_printf(log,

@@ -8,12 +8,15 @@
 
 /* ---- front.c ---- */
 
-/* Finds the program `clang`, once. NULL, or what is missing (static). */
+/* Finds the program `clang` in PATH, once: clang-15 or a newer one by its name, else `clang`, if the file that it is tells its version.
+ * NULL, or what is missing (static). */
 const char *cpu_front_find(void);
 /* Which it is, for people: "clang-15". */
 const char *cpu_front_name(void);
 /* The version of LLVM (major) whose bitcode it makes. */
 int cpu_front_version(void);
+/* The folder of the libraries that were installed with it, which may be there or not (static). */
+const char *cpu_front_folder(void);
 /* Bitcode of a program that is not optimised; false: it does not build, and *log (may be empty) says why. Free with halo_free. */
 bool cpu_front_compile(const char *source, const char *options, unsigned char **bitcode,
                        size_t *size, halo_strbuf *log);

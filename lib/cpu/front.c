@@ -26,6 +26,7 @@ enum { FRONT_OLDEST = 15, FRONT_NEWEST = 40, FRONT_ARGUMENTS = 64 };
 static pthread_mutex_t front_lock = PTHREAD_MUTEX_INITIALIZER;
 static int front_version; /* 0: not looked for yet, or not found */
 static char front_program[PATH_MAX], front_label[32];
+static char front_folder[PATH_MAX]; /* where the program's own installation has libraries */
 
 /* Where PATH has a program; false: nowhere. */
 static bool front_find_program(const char *name, char *out, size_t size) {
@@ -40,15 +41,38 @@ static bool front_find_program(const char *name, char *out, size_t size) {
   return false;
 }
 
+/* The version in the name of a file, as "clang-19", or of a folder above it, as "llvm-19"; 0: neither says it. */
+static int front_version_of(const char *path) {
+  int version = 0, number;
+  for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
+    bool says = sscanf(at, "/llvm-%d", &number) == 1 || sscanf(at, "/clang-%d", &number) == 1;
+    if (says && number >= FRONT_OLDEST && number <= FRONT_NEWEST) version = number;
+  }
+  return version;
+}
+
+/* Looks for the program under a name. `version`: what the name says; 0: the file that it really is says it. */
+static void front_try(const char *name, int version) {
+  if (!front_find_program(name, front_program, sizeof front_program)) return;
+  char *real = realpath(front_program, NULL);
+  if (real && !version) version = front_version_of(real);
+  if (real && version) {
+    snprintf(front_label, sizeof front_label, "clang-%d", version);
+    *strrchr(real, '/') = '\0';
+    snprintf(front_folder, sizeof front_folder, "%s/../lib", real);
+    front_version = version;
+  }
+  free(real);
+}
+
 const char *cpu_front_find(void) {
   pthread_mutex_lock(&front_lock);
   for (int v = FRONT_OLDEST; v <= FRONT_NEWEST && !front_version; v++) {
     char name[16];
     snprintf(name, sizeof name, "clang-%d", v);
-    if (!front_find_program(name, front_program, sizeof front_program)) continue;
-    snprintf(front_label, sizeof front_label, "%s", name);
-    front_version = v;
+    front_try(name, v);
   }
+  if (!front_version) front_try("clang", 0);
   bool found = front_version > 0;
   pthread_mutex_unlock(&front_lock);
   return found ? NULL : "no clang (the program clang-15 or newer) to compile kernels";
@@ -56,6 +80,7 @@ const char *cpu_front_find(void) {
 
 const char *cpu_front_name(void) { return front_label; }
 int cpu_front_version(void) { return front_version; }
+const char *cpu_front_folder(void) { return front_folder; }
 
 void cpu_describe_driver(char *out, size_t size) {
   snprintf(out, size, "%s, %s %08llx", front_label, cpu_target_march(),

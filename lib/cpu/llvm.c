@@ -3,6 +3,7 @@
 #include "cpu/llvm.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -44,12 +45,14 @@ static bool llvm_start_target(void *library) {
   return true;
 }
 
-static bool llvm_try_version(int version) {
+static bool llvm_try_version(int version, const char *folder) {
   static const char *const names[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so"};
-  char name[32];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char name[32], path[PATH_MAX + sizeof name];
     snprintf(name, sizeof name, names[i], version);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library && folder[0]) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) continue;
     llvm_table.version = version;
     if (halo_llvm_fill(library, &llvm_table) && llvm_start_target(library)) return true;
@@ -60,11 +63,11 @@ static bool llvm_try_version(int version) {
 
 const halo_llvm *halo_llvm_opened(void) { return atomic_load(&llvm_is_open) ? &llvm_table : NULL; }
 
-const halo_llvm *halo_llvm_open(int least) {
+const halo_llvm *halo_llvm_open(int least, const char *folder) {
   pthread_mutex_lock(&llvm_lock);
   bool good = atomic_load(&llvm_is_open);
   if (least < LLVM_OLDEST) least = LLVM_OLDEST;
-  for (int v = least; !good && v <= LLVM_NEWEST; v++) good = llvm_try_version(v);
+  for (int v = least; !good && v <= LLVM_NEWEST; v++) good = llvm_try_version(v, folder);
   atomic_store(&llvm_is_open, good);
   pthread_mutex_unlock(&llvm_lock);
   return good ? &llvm_table : NULL;

@@ -175,9 +175,9 @@ typedef struct halo_llvm {
 /* Fills the functions of a table from a library. False: it lacks one. */
 bool halo_llvm_fill(void *library, halo_llvm *out);
 
-/* Opens the oldest libLLVM that reads bitcode of version `least` (major). The first success counts. NULL: there is none. Any
- * thread. */
-const halo_llvm *halo_llvm_open(int least);
+/* Opens the oldest libLLVM that reads bitcode of version `least` (major), where the system looks for libraries, or in a folder
+ * ("": nowhere else). The first success counts. NULL: there is none. Any thread. */
+const halo_llvm *halo_llvm_open(int least, const char *folder);
 /* The table that was opened; NULL: none was yet. */
 const halo_llvm *halo_llvm_opened(void);
 

@@ -278,8 +278,6 @@ const char *halo_instr_text(halo_arena *arena, const halo_instr *instr);
 /* Sets (replacing) or removes an attribute. */
 void halo_instr_set_attr(halo_instr *instr, const halo_attr *attr);
 void halo_instr_remove_attr(halo_instr *instr, halo_attr_id id);
-/* Makes every user in the computation, control edges included, and the root use `with`. */
-void halo_instr_replace_uses(halo_instr *instr, halo_instr *with);
 /* Rebuilds computation->instrs in dependency order (depth-first post-order, parameters first) from
  * all instructions present plus all reachable from them; keeps relative order where it is legal.
  * Returns false (and leaves the list alone) when there is a cycle. */

@@ -183,18 +183,3 @@ void halo_instr_remove_attr(halo_instr *instr, halo_attr_id id) {
   }
   instr->attr_count = kept;
 }
-
-void halo_instr_replace_uses(halo_instr *instr, halo_instr *with) {
-  halo_computation *computation = instr->parent;
-  for (int32_t i = 0; i < computation->instrs.count; i++) {
-    halo_instr *user = computation->instrs.data[i];
-    if (user == with) continue;
-    for (int32_t o = 0; o < user->operand_count; o++) {
-      if (user->operands[o] == instr) user->operands[o] = with;
-    }
-    for (int32_t o = 0; o < user->control_pred_count; o++) {
-      if (user->control_preds[o] == instr) user->control_preds[o] = with;
-    }
-  }
-  if (computation->root == instr) computation->root = with;
-}

@@ -145,19 +145,6 @@ START_TEST(config_shared_cache) {
 }
 END_TEST
 
-START_TEST(config_local_processes) {
-  unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  unsetenv("MPI_LOCALNRANKS");
-  ck_assert_int_eq(halo_config_local_processes(), 1);
-  setenv("MPI_LOCALNRANKS", "3", 1);
-  ck_assert_int_eq(halo_config_local_processes(), 3);
-  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "16", 1);
-  ck_assert_int_eq(halo_config_local_processes(), 16);
-  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "none", 1);
-  ck_assert_int_eq(halo_config_local_processes(), 3);
-}
-END_TEST
-
 START_TEST(caps_samples) {
   halo_caps caps, again;
   ck_assert_int_eq(halo_caps_read(HALO_TEST_DATA "/devices/amd-wave64.caps", &caps), HALO_OK);
@@ -647,7 +634,6 @@ int main(void) {
   tcase_add_test(plain, config_names);
   tcase_add_test(plain, config_cache_dir);
   tcase_add_test(plain, config_shared_cache);
-  tcase_add_test(plain, config_local_processes);
   tcase_add_test(plain, caps_samples);
   tcase_add_loop_test(plain, caps_errors, 0, sizeof caps_faults / sizeof caps_faults[0]);
   tcase_add_test(plain, caps_unreadable);
