@@ -58,7 +58,10 @@ double halo_grid_count(const halo_grid *grid) {
 
 double halo_grid_groups(const halo_grid *grid) {
   double groups = 1;
-  for (uint32_t d = 0; d < grid->dims; d++) groups *= (double)(grid->global[d] / grid->local[d]);
+  for (uint32_t d = 0; d < grid->dims; d++) {
+    size_t along = grid->global[d] / grid->local[d];
+    groups *= (double)along;
+  }
   return groups;
 }
 
