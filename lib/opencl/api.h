@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl/api.h: OpenCL's functions as a table. The library links no OpenCL: it calls the functions of this table, which
- * come from the system's ICD loader, opened when a device is first asked for, or from a driver where there is no loader. */
+ * come from the system's ICD loader, opened when a device is first asked for, from a driver where there is no loader, and from
+ * the library's own processor device (lib/cpu). */
 #ifndef HALO_OPENCL_API_H
 #define HALO_OPENCL_API_H
 

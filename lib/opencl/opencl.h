@@ -17,7 +17,7 @@ typedef struct halo_cl_event halo_cl_event; /* event.h */
 
 /* ---- Errors (check.c) ---- */
 
-/* The one place that translates OpenCL's codes. HALO_OK for CL_SUCCESS (and for positive codes,
+/* The place that translates OpenCL's codes. HALO_OK for CL_SUCCESS (and for positive codes,
  * which an event's execution status may have); HALO_OUT_OF_MEMORY for
  * CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES and CL_OUT_OF_HOST_MEMORY;
  * HALO_DEVICE_ERROR for all others. The message is "CALL failed: SYMBOLIC_NAME (code)"; `call` may

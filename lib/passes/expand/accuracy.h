@@ -6,7 +6,7 @@
 #include "hlo/hlo.h"
 
 /* How many ULP (units in the last place of `type`) a normal result may be away from the true value: what
- * OpenCL's full profile promises of the function, or what follows from that for those we write ourselves.
+ * the opcode table promises of the function, or what follows from that for those made of several.
  * 0 where nothing is promised: complex numbers, and opcodes that take no result_accuracy. */
 int32_t halo_accuracy_bound(const halo_target *target, halo_opcode opcode, halo_type type);
 
